@@ -1,0 +1,112 @@
+package ir
+
+import "mscclc/ir/diag"
+
+// A Header is what all forms of a program share.
+type Header struct {
+	Name         string
+	Coll         *Collective
+	Protocol     Protocol
+	Sizes        SizeRange
+	RanksPerNode int
+	Spans        []diag.Span // source positions; an instruction's Pos indexes them, -1 is none
+}
+
+// Span returns the source position pos, or the zero Span for -1.
+func (h *Header) Span(pos int32) diag.Span {
+	if pos < 0 || int(pos) >= len(h.Spans) {
+		return diag.Span{}
+	}
+	return h.Spans[pos]
+}
+
+// A SizeRange is the message sizes [Min, Max) in bytes that a program is for,
+// as nccl-tests counts them; Max 0 means no bound.
+type SizeRange struct{ Min, Max int64 }
+
+// A ChunkDAG says which chunk goes where: the operations of a file, in the
+// file's order, for concrete ranks. The order defines the result; the
+// dependences follow from what each operation reads and writes.
+type ChunkDAG struct {
+	Header
+	Scratch []ScratchDecl
+	Ops     []ChunkOp
+	Srcs    []Ref  // the operands of all operations
+	Hints   []Hint // Hints[0] is the empty hint
+}
+
+// A ScratchDecl is one scratch buffer, which every rank has. Its Buf is
+// Scratch plus its index.
+type ScratchDecl struct {
+	Name   string
+	Chunks int
+	Span   diag.Span
+}
+
+// A Ref is the first chunk of a run of chunks in one buffer of one rank.
+type Ref struct {
+	Rank  int32
+	Index int32
+	Buf   Buf
+}
+
+// A ChunkOp writes the reduction of its sources, folded left to right, to Dst;
+// with one source that is a copy. Sources and Dst have Count chunks each. Dst
+// may be one of the sources and overlaps none in part.
+type ChunkOp struct {
+	Dst   Ref
+	Count int32
+	Src   int32 // sources are Srcs[Src : Src+NSrc]
+	NSrc  int32
+	Ways  int32 // parallelize: done in so many parts, at least 1
+	Hint  int32 // index in Hints
+	Pos   int32 // index in Spans
+}
+
+// A Hint is what the author asked of the lowering. -1, and Via 0, ask nothing.
+type Hint struct {
+	Channel, SendTB, RecvTB int32
+	Via                     Via
+	Pull                    bool
+}
+
+// NoHint asks nothing.
+var NoHint = Hint{Channel: -1, SendTB: -1, RecvTB: -1}
+
+// A Via is the kind of channel that one-sided lowering may be told to use.
+type Via uint8
+
+// The ways of a transfer.
+const (
+	ViaAny Via = iota
+	ViaMemory
+	ViaPort
+	ViaSwitch
+)
+
+// Sources returns the sources of op.
+func (d *ChunkDAG) Sources(op *ChunkOp) []Ref { return d.Srcs[op.Src : op.Src+op.NSrc] }
+
+// ScratchChunks returns, for each rank, the cells of all scratch buffers, as
+// NewMemory takes them: the buffers lie one after the other.
+func (d *ChunkDAG) ScratchChunks() []int32 {
+	total := int32(0)
+	for _, s := range d.Scratch {
+		total += int32(s.Chunks)
+	}
+	n := make([]int32, d.Coll.Ranks)
+	for r := range n {
+		n[r] = total
+	}
+	return n
+}
+
+// ScratchBase returns where each scratch buffer begins among all of a rank.
+func (d *ChunkDAG) ScratchBase() []int {
+	base, at := make([]int, len(d.Scratch)), 0
+	for i, s := range d.Scratch {
+		base[i] = at
+		at += s.Chunks
+	}
+	return base
+}

@@ -1,0 +1,46 @@
+package diag
+
+// A Code names one kind of error, for ever. Codes lists them all.
+type Code string
+
+// The codes of verified programs; see "Verification" in ARCHITECTURE.md.
+const (
+	Malformed     Code = "malformed"     // not of its format
+	Limit         Code = "limit"         // larger than a target or a stated budget allows
+	OutOfBounds   Code = "out-of-bounds" // a chunk beyond its buffer, a rank beyond the last
+	Unmatched     Code = "unmatched"     // a send without its receive, or with another count
+	Deadlock      Code = "deadlock"      // steps that wait for each other
+	Race          Code = "race"          // two conflicting accesses that nothing orders
+	Uninitialized Code = "uninitialized" // a chunk is read before anything writes it
+	WrongResult   Code = "wrong-result"  // an output chunk does not hold what the collective says
+	Uneven        Code = "uneven"        // chunks of different lengths where sizes do not divide
+	Undecided     Code = "undecided"     // not decided within the stated budget
+)
+
+// The codes of the language.
+const (
+	Syntax        Code = "syntax"       // the text is not of the grammar
+	Lexical       Code = "lexical"      // a character or a literal that is none
+	Undefined     Code = "undefined"    // a name that nothing declares
+	Redefined     Code = "redefined"    // a name declared twice, or one that is taken
+	Kind          Code = "kind"         // a value of another kind than is needed
+	Assign        Code = "assign"       // a name that cannot be assigned
+	Arguments     Code = "arguments"    // wrong, missing or repeated arguments
+	Arithmetic    Code = "arithmetic"   // division by zero, overflow, no power of two
+	AssertFailed  Code = "assert"       // an assert of the file, with its text
+	Stale         Code = "stale"        // a reference to a chunk that was overwritten
+	ReadOnlyInput Code = "read-only"    // a write to input in a file written out of place
+	Counts        Code = "counts"       // operands of different counts
+	Overlap       Code = "overlap"      // source and destination overlap in part
+	Recursion     Code = "recursion"    // a function that calls itself
+	ImportFailed  Code = "import"       // a file that cannot be imported
+	Declaration   Code = "declaration"  // a declaration missing, misplaced or repeated
+	Parameter     Code = "parameter"    // a -p that does not fit the file
+	Hint          Code = "hint"         // a hint that cannot be followed
+	Unused        Code = "unused"       // a value that nothing uses where that is an error
+	NotInPlace    Code = "not-in-place" // a collective or file that has no in-place form
+	Unsupported   Code = "unsupported"  // what a target or this build cannot do
+	Io            Code = "io"           // a file that cannot be read or written
+	Internal      Code = "internal"     // a fault of mscclc itself
+	Timeout       Code = "timeout"      // a wait that outlasted its deadline
+)

@@ -1,0 +1,63 @@
+package ir
+
+// Memory numbers the chunk-sized cells of all ranks densely, so that passes
+// and evaluation keep what they know of a cell in flat arrays. Input and
+// output of a collective in place share cells.
+type Memory struct {
+	base []memoryBase
+	end  int
+}
+
+type memoryBase struct{ input, output, scratch, end int }
+
+// NewMemory lays out the cells of c's buffers and of scratch[rank] cells of
+// scratch for each rank (scratch may be nil).
+func NewMemory(c *Collective, scratch []int32) *Memory {
+	m := &Memory{base: make([]memoryBase, c.Ranks)}
+	for r := range m.base {
+		b := &m.base[r]
+		in, out := c.InChunks(r), c.OutChunks(r)
+		b.input = m.end
+		if !c.Inplace {
+			b.output = m.end + in
+			m.end += in + out
+		} else if inOut, outIn := c.Shift(r); inOut >= 0 {
+			b.output = m.end
+			b.input = m.end + inOut
+			m.end += max(out, inOut+in)
+		} else {
+			b.output = m.end + outIn
+			m.end += max(in, outIn+out)
+		}
+		b.scratch = m.end
+		if scratch != nil {
+			m.end += int(scratch[r])
+		}
+		b.end = m.end
+	}
+	return m
+}
+
+// Len is the number of cells of all ranks.
+func (m *Memory) Len() int { return m.end }
+
+// Rank gives the cells [first, end) of rank.
+func (m *Memory) Rank(rank int) (first, end int) {
+	if rank > 0 {
+		first = m.base[rank-1].end
+	}
+	return first, m.base[rank].end
+}
+
+// Cell is the cell of chunk index of a buffer of rank. Consecutive chunks have
+// consecutive cells.
+func (m *Memory) Cell(rank int, b Buf, index int) int {
+	base := &m.base[rank]
+	switch b {
+	case Input:
+		return base.input + index
+	case Output:
+		return base.output + index
+	}
+	return base.scratch + index
+}

@@ -1,0 +1,118 @@
+package ir
+
+// An Op is what one instruction or one step does. Ops has a row for each.
+type Op uint8
+
+// The two-sided operations. A comment gives what is true after the operation;
+// recv is what the next message of the receive connection holds, and ⊕ the
+// reduction of the call.
+const (
+	Nop                Op = iota // nothing: carries one more wait for the step after it
+	Send                         // send(src)
+	Recv                         // dst = recv
+	RecvCopySend                 // dst = recv; send(recv)
+	RecvReduceCopy               // dst = src ⊕ recv
+	RecvReduceCopySend           // dst = src ⊕ recv; send(src ⊕ recv)
+	RecvReduceSend               // send(src ⊕ recv)
+	Copy                         // dst = src
+	Reduce                       // dst = dst ⊕ src
+	NumOps
+)
+
+// An OpInfo is the row of one operation: everything that the verifier, the
+// formats, the kernel's header and the documentation need to know of it.
+type OpInfo struct {
+	Name     string // Go's name
+	Mnemonic string // in MSCCL-IR XML and in our text forms
+	Doc      string // a line of meaning
+
+	Receives bool // consumes the next message of the block's receive connection
+	Sends    bool // produces the next message of the block's send connection
+	ReadsSrc bool // reads src in the rank's own memory
+	ReadsDst bool // reads dst in the rank's own memory
+	Writes   bool // writes dst in the rank's own memory
+	Reduces  bool // combines two values with the reduction
+}
+
+// Ops is the table of operations. Nothing else in mscclc lists them:
+// kernels/ops_gen.h and the tables of the documentation are generated from it.
+var Ops = [NumOps]OpInfo{
+	Nop:                {Name: "Nop", Mnemonic: "nop", Doc: "waits for one more flag on behalf of the next step"},
+	Send:               {Name: "Send", Mnemonic: "s", Doc: "sends src", Sends: true, ReadsSrc: true},
+	Recv:               {Name: "Recv", Mnemonic: "r", Doc: "dst = received", Receives: true, Writes: true},
+	RecvCopySend:       {Name: "RecvCopySend", Mnemonic: "rcs", Doc: "dst = received, and sends it on", Receives: true, Sends: true, Writes: true},
+	RecvReduceCopy:     {Name: "RecvReduceCopy", Mnemonic: "rrc", Doc: "dst = src ⊕ received", Receives: true, ReadsSrc: true, Writes: true, Reduces: true},
+	RecvReduceCopySend: {Name: "RecvReduceCopySend", Mnemonic: "rrcs", Doc: "dst = src ⊕ received, and sends it on", Receives: true, Sends: true, ReadsSrc: true, Writes: true, Reduces: true},
+	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true},
+	Copy:               {Name: "Copy", Mnemonic: "cpy", Doc: "dst = src", ReadsSrc: true, Writes: true},
+	Reduce:             {Name: "Reduce", Mnemonic: "re", Doc: "dst = dst ⊕ src", ReadsSrc: true, ReadsDst: true, Writes: true, Reduces: true},
+}
+
+// Info returns the row of op.
+func (op Op) Info() *OpInfo { return &Ops[op] }
+
+// String gives the mnemonic.
+func (op Op) String() string {
+	if op < NumOps {
+		return Ops[op].Mnemonic
+	}
+	return "?"
+}
+
+// OpByMnemonic finds an operation by its mnemonic.
+func OpByMnemonic(s string) (Op, bool) {
+	for op := range Ops {
+		if Ops[op].Mnemonic == s {
+			return Op(op), true
+		}
+	}
+	return 0, false
+}
+
+// A Buf is one of a rank's buffers in an InstDAG or a Program. In a ChunkDAG,
+// Scratch and what follows it are the file's scratch buffers in their order.
+type Buf uint8
+
+// The buffers of a rank.
+const (
+	Input   Buf = iota
+	Output      // one memory with Input where the collective is in place
+	Scratch     // lives for one launch
+	NoBuf   Buf = 0xff
+)
+
+// A Protocol says how data is flagged on the wire.
+type Protocol uint8
+
+// The protocols: LL sends 4 bytes of data with each 4 of flag, LL16 8 with 8,
+// LL128 120 with 8, and Simple plain data with counters beside it.
+const (
+	Simple Protocol = iota
+	LL
+	LL16
+	LL128
+	NumProtocols
+)
+
+var protocolNames = [NumProtocols]string{"Simple", "LL", "LL16", "LL128"}
+
+func (p Protocol) String() string { return protocolNames[p] }
+
+// Slots is the number of messages that a connection holds before its sender
+// waits, as the runtimes of MSCCL-IR have it.
+func (p Protocol) Slots() int {
+	if p == Simple {
+		return 2
+	}
+	return 8
+}
+
+// ProtocolByName finds a protocol by its exact name.
+func ProtocolByName(s string) (Protocol, bool) {
+	for p, name := range protocolNames {
+		if name == s {
+			return Protocol(p), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,62 @@
+package ir
+
+// A Program is a compiled algorithm: frozen flat tables that say, for each
+// thread block of each rank, which steps it runs. It has the semantics of
+// MSCCL-IR. All blocks of all ranks run at once, each its steps in order; a
+// send waits while its connection (Channel, rank, peer) holds as many messages
+// as it has slots, a receive until there is one, and a step with Dep until
+// that block of its rank has passed that step.
+type Program struct {
+	Header
+	Scratch  []int32 // chunks of scratch, for each rank
+	Channels int
+	Even     bool   // chunks must be of one length: sizes divide by Coll.Divisor()
+	Rank     []Range // the blocks of each rank, as indices in Blocks
+	Blocks   []TB   // by rank
+	Steps    []Step // by block
+
+	// InPlace and OutOfPlace say which calls the program is for, where its format
+	// can say so; Coll.Inplace is how it is judged and run.
+	InPlace, OutOfPlace bool
+}
+
+// A Range is a half-open range of indices.
+type Range struct{ First, End int32 }
+
+// A TB is a thread block of a Program.
+type TB struct {
+	Block
+	Steps Range
+}
+
+// A Step is one step of a thread block.
+type Step struct {
+	Op             Op
+	SrcBuf, DstBuf Buf
+	Flags          StepFlags
+	Src, Dst       int32 // chunk indices; they mean nothing where the buffer is NoBuf
+	Count          int32 // chunks
+	Class          int32 // as in Inst
+	DepBlock       int32 // waits for this block of its rank, counted within the rank; -1 for none
+	DepStep        int32 // to have finished this step of its
+	Pos            int32 // index in Spans
+}
+
+// StepFlags are facts about a step.
+type StepFlags uint8
+
+const (
+	// HasDep: some step waits for this one, which therefore publishes its number.
+	HasDep StepFlags = 1 << iota
+	// Final: the step makes the complete sum; avg divides here.
+	Final
+)
+
+// Memory lays out the cells of p.
+func (p *Program) Memory() *Memory { return NewMemory(p.Coll, p.Scratch) }
+
+// TBsOf returns the blocks of rank.
+func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Rank[rank].End] }
+
+// StepsOf returns the steps of b.
+func (p *Program) StepsOf(b *TB) []Step { return p.Steps[b.Steps.First:b.Steps.End] }
