@@ -10,10 +10,10 @@ type Program struct {
 	Header
 	Scratch  []int32 // chunks of scratch, for each rank
 	Channels int
-	Even     bool   // chunks must be of one length: sizes divide by Coll.Divisor()
+	Even     bool    // chunks must be of one length: sizes divide by Coll.Divisor()
 	Rank     []Range // the blocks of each rank, as indices in Blocks
-	Blocks   []TB   // by rank
-	Steps    []Step // by block
+	Blocks   []TB    // by rank
+	Steps    []Step  // by block
 
 	// InPlace and OutOfPlace say which calls the program is for, where its format
 	// can say so; Coll.Inplace is how it is judged and run.
