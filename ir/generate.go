@@ -1,0 +1,3 @@
+package ir
+
+//go:generate go run ./internal/opsgen -o ../kernels/ops_gen.h
