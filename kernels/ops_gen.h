@@ -3,15 +3,15 @@
 
 // What one step does; recv is the next message of the receive connection.
 enum Op {
-  OP_NOP = 0,                // nop: waits for one more flag on behalf of the next step
-  OP_SEND = 1,               // s: sends src
-  OP_RECV = 2,               // r: dst = received
-  OP_RECV_COPY_SEND = 3,     // rcs: dst = received, and sends it on
-  OP_RECV_REDUCE_COPY = 4,   // rrc: dst = src ⊕ received
-  OP_RECV_REDUCE_COPY_SEND = 5, // rrcs: dst = src ⊕ received, and sends it on
-  OP_RECV_REDUCE_SEND = 6,   // rrs: sends src ⊕ received, and keeps nothing
-  OP_COPY = 7,               // cpy: dst = src
-  OP_REDUCE = 8,             // re: dst = dst ⊕ src
+  OP_NOP = 0,                    // nop: waits for one more flag on behalf of the next step
+  OP_SEND = 1,                   // s: sends src
+  OP_RECV = 2,                   // r: dst = received
+  OP_RECV_COPY_SEND = 3,         // rcs: dst = received, and sends it on
+  OP_RECV_REDUCE_COPY = 4,       // rrc: dst = src ⊕ received
+  OP_RECV_REDUCE_COPY_SEND = 5,  // rrcs: dst = src ⊕ received, and sends it on
+  OP_RECV_REDUCE_SEND = 6,       // rrs: sends src ⊕ received, and keeps nothing
+  OP_COPY = 7,                   // cpy: dst = src
+  OP_REDUCE = 8,                 // re: dst = dst ⊕ src
   OP_COUNT = 9
 };
 

@@ -43,7 +43,7 @@ func header() []byte {
 	fmt.Fprintf(&b, "\n// What one step does; recv is the next message of the receive connection.\nenum Op {\n")
 	for op := range ir.NumOps {
 		info := op.Info()
-		fmt.Fprintf(&b, "  %-26s // %s: %s\n", fmt.Sprintf("OP_%s = %d,", snake(info.Name), op), info.Mnemonic, info.Doc)
+		fmt.Fprintf(&b, "  %-30s // %s: %s\n", fmt.Sprintf("OP_%s = %d,", snake(info.Name), op), info.Mnemonic, info.Doc)
 	}
 	fmt.Fprintf(&b, "  OP_COUNT = %d\n};\n", ir.NumOps)
 

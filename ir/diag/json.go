@@ -1,0 +1,64 @@
+package diag
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// A FileReport is what --json prints of one file. Its fields are a schema that
+// only grows: a reader ignores what it does not know.
+type FileReport struct {
+	File     string    `json:"file"`
+	OK       bool      `json:"ok"`
+	Problems []Problem `json:"problems"`
+}
+
+// A Problem is a Diagnostic in JSON. Rank, Block and Step are absent where the
+// problem concerns none; Pos is file:line:col, or the file alone.
+type Problem struct {
+	Code    Code          `json:"code"`
+	Message string        `json:"message"`
+	Rank    *int          `json:"rank,omitempty"`
+	Block   *int          `json:"block,omitempty"`
+	Step    *int          `json:"step,omitempty"`
+	Pos     string        `json:"pos,omitempty"`
+	Notes   []ProblemNote `json:"notes,omitempty"`
+	Hint    string        `json:"hint,omitempty"`
+}
+
+// A ProblemNote is a Note in JSON.
+type ProblemNote struct {
+	Message string `json:"message"`
+	Pos     string `json:"pos,omitempty"`
+}
+
+// Report makes the JSON form of what was found in file, sorted by position.
+func Report(file string, l List) FileReport {
+	r := FileReport{File: file, OK: len(l) == 0, Problems: []Problem{}}
+	for _, d := range append(List(nil), l...).Sort() {
+		p := Problem{Code: d.Code, Message: d.Text, Rank: known(d.Rank), Block: known(d.Block), Step: known(d.Step), Pos: d.Span.Pos.String(), Hint: d.Hint}
+		for _, n := range d.Notes {
+			p.Notes = append(p.Notes, ProblemNote{Message: n.Text, Pos: n.Span.Pos.String()})
+		}
+		r.Problems = append(r.Problems, p)
+	}
+	return r
+}
+
+func known(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// WriteJSON writes reports as one JSON array, indented.
+func WriteJSON(w io.Writer, reports []FileReport) error {
+	if reports == nil {
+		reports = []FileReport{}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(reports)
+}

@@ -1,0 +1,163 @@
+package diag
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Shown is how many diagnostics Fprint prints before it counts the rest.
+const Shown = 20
+
+// excerptWidth bounds the characters of a source line that are shown.
+const excerptWidth = 160
+
+// Fprint prints l as clang prints errors: sorted by position, each with its
+// source line and a caret, then its notes and its hint, and at the end how
+// many there are. Sources gives a file's text, or nil where there is none; it
+// may be nil itself.
+func Fprint(w io.Writer, l List, sources func(file string) []byte, colour bool) error {
+	b := bufio.NewWriter(w)
+	p := printer{Writer: b, sources: sources, lines: map[string]sourceLines{}}
+	if colour {
+		p.bold, p.red, p.cyan, p.green, p.plain = "\x1b[1m", "\x1b[1;31m", "\x1b[36m", "\x1b[32m", "\x1b[0m"
+	}
+	sorted := append(List(nil), l...).Sort()
+	for i := range sorted[:min(len(sorted), Shown)] {
+		p.diagnostic(&sorted[i])
+	}
+	if n := len(sorted); n > Shown {
+		fmt.Fprintf(b, "%d errors, %d more not shown\n", n, n-Shown)
+	} else if n == 1 {
+		fmt.Fprintf(b, "1 error\n")
+	} else if n > 1 {
+		fmt.Fprintf(b, "%d errors\n", n)
+	}
+	return b.Flush()
+}
+
+type printer struct {
+	*bufio.Writer
+	sources func(file string) []byte
+	lines   map[string]sourceLines
+
+	bold, red, cyan, green, plain string
+}
+
+func (p *printer) diagnostic(d *Diagnostic) {
+	fmt.Fprintf(p, "%s%serror:%s %s%s%s [%s]\n", p.where(d.Span), p.red, p.plain, p.bold, Printable(d.Text), p.plain, d.Code)
+	p.excerpt(d.Span)
+	for _, n := range d.Notes {
+		fmt.Fprintf(p, "%s%snote:%s %s\n", p.where(n.Span), p.cyan, p.plain, Printable(n.Text))
+		p.excerpt(n.Span)
+	}
+	if d.Hint != "" {
+		fmt.Fprintf(p, "  %shint:%s %s\n", p.cyan, p.plain, Printable(d.Hint))
+	}
+}
+
+func (p *printer) where(s Span) string {
+	if at := s.Pos.String(); at != "" {
+		return p.bold + Printable(at) + ":" + p.plain + " "
+	}
+	return ""
+}
+
+// excerpt prints the line that s is on, less its indentation, and a caret with
+// a tail under the span.
+func (p *printer) excerpt(s Span) {
+	line, ok := p.line(s.Filename, s.Line)
+	if !ok || s.Column < 1 || s.Column > len(line)+1 {
+		return
+	}
+	before, at := line[:s.Column-1], line[s.Column-1:]
+	before = strings.TrimLeft(before, " \t")
+	before, cutBefore := lastRunes(before, excerptWidth/2)
+	length := utf8.RuneCountInString(at[:clampLen(at, s.Len)])
+	at, cutAt := firstRunes(at, excerptWidth/2)
+	length = min(length, utf8.RuneCountInString(at))
+
+	lead, tail := "", ""
+	if cutBefore {
+		lead = "..."
+	}
+	if cutAt {
+		tail = "..."
+	}
+	fmt.Fprintf(p, "    %s%s%s%s\n", lead, Printable(before), Printable(at), tail)
+	pad := strings.Repeat(" ", len(lead)+utf8.RuneCountInString(before))
+	fmt.Fprintf(p, "    %s%s^%s%s\n", pad, p.green, strings.Repeat("~", max(0, length-1)), p.plain)
+}
+
+// sourceLines is a text and where its lines begin, so that many excerpts of a
+// large file cost one pass over it.
+type sourceLines struct {
+	text  []byte
+	start []int
+}
+
+func (p *printer) line(file string, n int) (string, bool) {
+	if p.sources == nil || n < 1 {
+		return "", false
+	}
+	src, ok := p.lines[file]
+	if !ok {
+		src.text = p.sources(file)
+		if src.text != nil {
+			src.start = append(src.start, 0)
+			for i, c := range src.text {
+				if c == '\n' {
+					src.start = append(src.start, i+1)
+				}
+			}
+		}
+		p.lines[file] = src
+	}
+	if n > len(src.start) {
+		return "", false
+	}
+	line := src.text[src.start[n-1]:]
+	if end := bytes.IndexByte(line, '\n'); end >= 0 {
+		line = line[:end]
+	}
+	return strings.TrimSuffix(string(line), "\r"), true
+}
+
+func clampLen(s string, n int) int { return min(max(n, 0), len(s)) }
+
+func firstRunes(s string, n int) (string, bool) {
+	for i := range s {
+		if n == 0 {
+			return s[:i], true
+		}
+		n--
+	}
+	return s, false
+}
+
+func lastRunes(s string, n int) (string, bool) {
+	at := len(s)
+	for ; n > 0 && at > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:], at > 0
+}
+
+// Printable returns s with each character that could move the cursor or hide
+// text replaced, one for one; a file's own words reach the terminal in messages.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r == utf8.RuneError, !unicode.IsPrint(r):
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,119 @@
+package diag
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func at(file string, line, col, n int) Span {
+	return Span{Pos{Filename: file, Line: line, Column: col, Offset: line*1000 + col}, n}
+}
+
+func render(t *testing.T, l List, src string, colour bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Fprint(&b, l, func(string) []byte { return []byte(src) }, colour); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestFprint(t *testing.T) {
+	src := "scratch gathered[4]\nfor r in 0..4 {\n\tchunk(r, gathered, 2).copy(r, output, 0)\r\n}\n"
+	l := List{
+		New(Stale, at("ring.mscl", 3, 23, 4), "second"),
+		New(Uninitialized, at("ring.mscl", 3, 2, 21), "rank 3 reads gathered[2] before anything writes it").
+			WithNote(at("ring.mscl", 1, 1, 7), "gathered is declared here, with 4 chunks").
+			WithHint("did you mean gathered[1]?"),
+	}
+	want := `ring.mscl:3:2: error: rank 3 reads gathered[2] before anything writes it [uninitialized]
+    chunk(r, gathered, 2).copy(r, output, 0)
+    ^~~~~~~~~~~~~~~~~~~~~
+ring.mscl:1:1: note: gathered is declared here, with 4 chunks
+    scratch gathered[4]
+    ^~~~~~~
+  hint: did you mean gathered[1]?
+ring.mscl:3:23: error: second [stale]
+    chunk(r, gathered, 2).copy(r, output, 0)
+                         ^~~~
+2 errors
+`
+	if got := render(t, l, src, false); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if got := render(t, l, src, true); !strings.Contains(got, "\x1b[1;31merror:\x1b[0m") {
+		t.Errorf("no colour in %q", got)
+	}
+}
+
+func TestFprintBounds(t *testing.T) {
+	var many List
+	for i := range Shown + 3 {
+		many = append(many, New(Kind, at("f", i+1, 1, 1), "e%d", i))
+	}
+	got := render(t, many, "", false)
+	if n := strings.Count(got, "error:"); n != Shown {
+		t.Errorf("%d errors shown", n)
+	}
+	if !strings.HasSuffix(got, fmt.Sprintf("%d errors, 3 more not shown\n", Shown+3)) {
+		t.Errorf("ends with %q", got[len(got)-40:])
+	}
+
+	long := strings.Repeat("x", 1<<20)
+	got = render(t, List{New(Kind, at("f", 1, 1<<19, 1<<18), "deep")}, long, false)
+	if len(got) > 600 || !strings.Contains(got, "    ...xxx") || !strings.Contains(got, "^~~~") {
+		t.Errorf("excerpt of a long line: %d bytes: %.200q", len(got), got)
+	}
+	for _, s := range []Span{at("f", 9, 1, 1), at("f", 1, 99, 1), at("f", 1, -4, 1), at("f", 0, 0, 0), at("f", 1, 1, -5), {}} {
+		if got := render(t, List{New(Kind, s, "odd")}, "ab", false); !strings.Contains(got, "odd [kind]") {
+			t.Errorf("%v: %q", s, got)
+		}
+	}
+	if got := render(t, List{New(Kind, Span{}, "a\x1b[2Jb\nc")}, "", false); strings.ContainsRune(got, '\x1b') || strings.Count(got, "\n") != 2 {
+		t.Errorf("control characters reach the terminal: %q", got)
+	}
+	if got := render(t, List{New(Kind, at("f", 1, 5, 2), "wide")}, "äé\x1bz", false); !strings.Contains(got, "    äé\uFFFDz\n      ^~\n") {
+		t.Errorf("caret counts characters: %q", got)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	d := New(Race, at("a.xml", 3, 5, 1), "two <steps>").WithNote(Span{}, "other")
+	d.Rank, d.Block, d.Step = 0, 2, 7
+	var b bytes.Buffer
+	if err := WriteJSON(&b, []FileReport{Report("a.xml", List{d}), Report("b.xml", nil)}); err != nil {
+		t.Fatal(err)
+	}
+	want := `[
+  {
+    "file": "a.xml",
+    "ok": false,
+    "problems": [
+      {
+        "code": "race",
+        "message": "two <steps>",
+        "rank": 0,
+        "block": 2,
+        "step": 7,
+        "pos": "a.xml:3:5",
+        "notes": [
+          {
+            "message": "other"
+          }
+        ]
+      }
+    ]
+  },
+  {
+    "file": "b.xml",
+    "ok": true,
+    "problems": []
+  }
+]
+`
+	if b.String() != want {
+		t.Errorf("got %s", b.String())
+	}
+}
