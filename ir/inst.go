@@ -1,6 +1,10 @@
 package ir
 
-import "math/rand"
+import (
+	"cmp"
+	"math/rand"
+	"slices"
+)
 
 // An InstDAG is a program as instructions that are not placed yet, or placed
 // and ordered but not yet frozen. Its slice order means nothing: executing the
@@ -93,18 +97,27 @@ func (d *InstDAG) Memory() *Memory { return NewMemory(d.Coll, d.Scratch) }
 
 // BySeq returns the instructions' indices in source order.
 func (d *InstDAG) BySeq() []int32 {
+	order := make([]int32, 0, len(d.Insts))
 	top := int32(-1)
 	for i := range d.Insts {
 		top = max(top, d.Insts[i].Seq)
+	}
+	if int(top) > 16*len(d.Insts)+1024 { // sparse: no array of places
+		for i := range d.Insts {
+			order = append(order, int32(i))
+		}
+		slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq) })
+		return order
 	}
 	at := make([]int32, top+1)
 	for i := range at {
 		at[i] = -1
 	}
 	for i := range d.Insts {
-		at[d.Insts[i].Seq] = int32(i)
+		if seq := d.Insts[i].Seq; seq >= 0 {
+			at[seq] = int32(i)
+		}
 	}
-	order := make([]int32, 0, len(d.Insts))
 	for _, i := range at {
 		if i >= 0 {
 			order = append(order, i)

@@ -1,0 +1,113 @@
+package ir
+
+import "mscclc/ir/diag"
+
+// EvalChunks runs d on symbolic chunks and reports reads of chunks that hold
+// nothing, and outputs that do not hold what the collective says. What d
+// refers to must exist; CheckChunks tells.
+func EvalChunks(d *ChunkDAG) diag.List {
+	var p Problems
+	m := NewMachine(d.Coll, NewMemory(d.Coll, d.ScratchChunks()))
+	base := d.ScratchBase()
+	cell := func(r *Ref) int {
+		if r.Buf >= Scratch {
+			return m.Mem.Cell(int(r.Rank), Scratch, base[r.Buf-Scratch]+int(r.Index))
+		}
+		return m.Mem.Cell(int(r.Rank), r.Buf, int(r.Index))
+	}
+	for i := range d.Ops {
+		op := &d.Ops[i]
+		srcs, dst := d.Sources(op), cell(&op.Dst)
+		reported := false
+		for k := range int(op.Count) {
+			x := None
+			for s := range srcs {
+				at := cell(&srcs[s]) + k
+				y := m.cell[at]
+				if y == None && m.writer[at] < 0 && !reported {
+					reported = true
+					p.Add(d.unwritten(op, &srcs[s], k))
+				}
+				if s == 0 {
+					x = y
+				} else {
+					x = m.Values.Sum(x, y)
+				}
+			}
+			m.cell[dst+k], m.writer[dst+k] = x, int32(i)
+		}
+	}
+	m.wrongResults(&p, func(op int32) (diag.Span, string) { return d.Span(d.Ops[op].Pos), "this" })
+	return p.Done()
+}
+
+func (d *ChunkDAG) unwritten(op *ChunkOp, src *Ref, k int) diag.Diagnostic {
+	name := src.Buf.String()
+	g := diag.New(diag.Uninitialized, d.Span(op.Pos), "")
+	if src.Buf >= Scratch {
+		decl := &d.Scratch[src.Buf-Scratch]
+		name = decl.Name
+		g = g.WithNote(decl.Span, "%s is declared here, with %d chunks", name, decl.Chunks)
+	}
+	g.Rank = int(src.Rank)
+	g.Text = diag.New("", diag.Span{}, "rank %d reads %s[%d] before anything writes it", src.Rank, name, int(src.Index)+k).Text
+	return g
+}
+
+// EvalInsts runs d on symbolic chunks in source order and reports reads of
+// chunks that hold nothing, operands that disagree in class where d is not
+// Even, and outputs that do not hold what the collective says. It trusts no
+// number in d.
+func EvalInsts(d *InstDAG) diag.List {
+	if list := checkForm(d); len(list) > 0 {
+		return list
+	}
+	var p Problems
+	m := NewMachine(d.Coll, d.Memory())
+	m.Read = func(i int32, rank int, b Buf, index int) {
+		p.Add(d.problem(i, diag.Uninitialized, "%s reads rank %d %v[%d] before anything writes it", d.Label(i), rank, b, index))
+	}
+	if !d.Even {
+		m.Class = func(i int32, rank int, b Buf, index int) {
+			in := &d.Insts[i]
+			p.Add(d.problem(i, diag.Uneven, "%s moves chunks of classes from %d on, and rank %d %v[%d] is of another", d.Label(i), in.Class, rank, b, index))
+		}
+	}
+	d.run(m, &p)
+	m.wrongResults(&p, func(i int32) (diag.Span, string) { return d.Span(d.Insts[i].Pos), d.Label(i) })
+	return p.Done()
+}
+
+// run executes d's instructions on m in source order.
+func (d *InstDAG) run(m *Machine, p *Problems) {
+	message := make([]int32, len(d.Insts)) // of a send that has run: 1 + where its message lies
+	for _, i := range d.BySeq() {
+		in := &d.Insts[i]
+		info := in.Op.Info()
+		a := Action{Op: in.Op, SrcBuf: in.SrcBuf, DstBuf: in.DstBuf, Rank: in.Rank, Src: in.Src, Dst: in.Dst, Count: in.Count, Class: in.Class}
+		var to int32
+		if info.Sends {
+			to = m.pool.get(in.Count)
+			message[i] = to + 1
+		}
+		var got, out []Value
+		if info.Receives {
+			from := message[in.RecvMate]
+			if from == 0 {
+				p.Add(d.problem(i, diag.Unmatched, "%s receives from %s, which comes after it", d.Label(i), d.Label(in.RecvMate)))
+				from = 1 + m.pool.get(in.Count)
+				for k := range m.pool.values(from-1, in.Count) {
+					m.pool.slab[from-1+int32(k)] = None
+				}
+			}
+			got = m.pool.values(from-1, in.Count)
+		}
+		if info.Sends {
+			out = m.pool.values(to, in.Count)
+		}
+		m.Exec(i, &a, got, out)
+		if info.Receives && message[in.RecvMate] != 0 {
+			m.pool.put(message[in.RecvMate]-1, in.Count)
+		}
+	}
+}

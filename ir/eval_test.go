@@ -1,0 +1,149 @@
+package ir
+
+import (
+	"math/rand"
+	"strings"
+	"testing"
+
+	"mscclc/ir/diag"
+)
+
+func TestSumsAreConsed(t *testing.T) {
+	v := NewValues(&Collective{Kind: AllReduce, Ranks: 3, Chunks: 2})
+	a, b, c := v.Leaf(0, 1), v.Leaf(1, 1), v.Leaf(2, 1)
+	if v.Sum(a, b) != v.Sum(a, b) || v.Sum(a, b) == v.Sum(b, a) {
+		t.Error("a sum is not one value, or does not keep its order")
+	}
+	if v.Sum(None, a) != None || v.Sum(a, None) != None {
+		t.Error("a sum with nothing is something")
+	}
+	if x, y := v.Operands(v.Sum(b, c)); x != b || y != c {
+		t.Errorf("operands %d %d", x, y)
+	}
+	seen := map[[2]Value]Value{}
+	rnd, all := rand.New(rand.NewSource(1)), []Value{a, b, c}
+	for range 10000 { // through several growths of the table
+		x, y := all[rnd.Intn(len(all))], all[rnd.Intn(len(all))]
+		s := v.Sum(x, y)
+		if old, ok := seen[[2]Value{x, y}]; ok && old != s {
+			t.Fatalf("sum of %d and %d is %d and %d", x, y, old, s)
+		}
+		seen[[2]Value{x, y}] = s
+		all = append(all, s)
+	}
+}
+
+func TestMatches(t *testing.T) {
+	c := &Collective{Kind: AllReduce, Ranks: 4, Chunks: 2}
+	v := NewValues(c)
+	l := func(r int) Value { return v.Leaf(r, 1) }
+	sum := func(xs ...Value) Value {
+		x := xs[0]
+		for _, y := range xs[1:] {
+			x = v.Sum(x, y)
+		}
+		return x
+	}
+	want := Want{Sum: true, Part: Part{0, 1}}
+	deep := l(0)
+	for range 40 { // 2^40 leaves
+		deep = v.Sum(deep, deep)
+	}
+	for _, x := range []struct {
+		name  string
+		x     Value
+		w     Want
+		wrong string
+	}{
+		{"any order", v.Sum(sum(l(3), l(1)), sum(l(0), l(2))), want, ""},
+		{"any", None, Want{Any: true}, ""},
+		{"nothing", None, want, "holds nothing"},
+		{"lacking", sum(l(0), l(1), l(2)), want, "holds the sum of in[r][1] of ranks 0-2, lacks in[3][1]"},
+		{"one", l(2), want, "holds in[2][1], lacks in[r][1] of ranks 0-1, 3"},
+		{"twice", sum(l(0), l(1), l(2), l(1)), want, "holds in[1][1] twice, lacks in[3][1]"},
+		{"once more", sum(l(0), l(1), l(2), l(3), l(3), l(3)), want, "holds in[3][1] 3 times"},
+		{"foreign", sum(l(0), l(1), l(2), v.Leaf(3, 0)), want, "holds in[3][0], which is foreign, lacks in[3][1]"},
+		{"other", v.Leaf(2, 0), want, "holds in[2][0]"},
+		{"other sum", sum(v.Leaf(0, 0), v.Leaf(1, 0), v.Leaf(2, 0), v.Leaf(3, 0)), want, "holds the sum of in[r][0] of ranks 0-3"},
+		{"part", l(1), Want{Part: Part{1, 1}}, ""},
+		{"other part", l(1), Want{Part: Part{2, 0}}, "holds in[1][1]"},
+		{"list", sum(l(1), v.Leaf(0, 0), l(1)), Want{List: []Part{{0, 0}, {1, 1}, {1, 1}}}, ""},
+		{"short list", sum(l(1), v.Leaf(0, 0)), Want{List: []Part{{0, 0}, {1, 1}, {1, 1}}}, "holds the sum of in[0][0], in[1][1], lacks in[1][1]"},
+		{"huge", deep, want, "holds in[0][1] 4100 times, holds far more than it should"},
+	} {
+		got := v.Differs(x.x, x.w)
+		if got != x.wrong || v.Matches(x.x, x.w) != (x.wrong == "") {
+			t.Errorf("%s: %q, want %q; matches %v", x.name, got, x.wrong, v.Matches(x.x, x.w))
+		}
+	}
+}
+
+// Where only one rank has input, leaves still belong to the right rank.
+func TestPartSkipsRanksWithoutInput(t *testing.T) {
+	v := NewValues(&Collective{Kind: Broadcast, Ranks: 4, Chunks: 3, Root: 2})
+	for i := range 3 {
+		if p := v.Part(v.Leaf(2, i)); p != (Part{2, int32(i)}) {
+			t.Errorf("leaf %d is %v", i, p)
+		}
+	}
+}
+
+func TestEvalRing(t *testing.T) {
+	for n := 2; n < 9; n++ {
+		if list := EvalChunks(ringChunks(n)); len(list) > 0 {
+			t.Errorf("chunks, %d ranks: %v", n, list)
+		}
+		d := ringInsts(n)
+		d.Shuffle(rand.New(rand.NewSource(int64(n))))
+		if list := EvalInsts(d); len(list) > 0 {
+			t.Errorf("insts, %d ranks: %v", n, list)
+		}
+	}
+}
+
+func TestEvalChunksReports(t *testing.T) {
+	expect := func(d *ChunkDAG, want string) {
+		t.Helper()
+		list := EvalChunks(d)
+		if len(list) == 0 || !strings.Contains(full(list), want) {
+			t.Errorf("got %s, want %s", full(list), want)
+		}
+	}
+	d := ringChunks(4)
+	d.Ops = d.Ops[:len(d.Ops)-1]
+	expect(d, "wrong-result: rank 1 output[3] holds the sum of in[r][3] of ranks 0-1, 3, lacks in[2][3]; this wrote it last; it should hold the sum of in[r][3] of ranks 0-3")
+	d = ringChunks(4)
+	d.Ops = d.Ops[3:]
+	expect(d, "3 other output chunks are wrong too, on 4 ranks in all")
+	d = ringChunks(2)
+	d.Scratch = []ScratchDecl{{Name: "a", Chunks: 1}, {Name: "b", Chunks: 2}}
+	d.Srcs[d.Ops[0].Src+1] = Ref{1, 1, Scratch + 1}
+	expect(d, "uninitialized: rank 1 reads b[1] before anything writes it; b is declared here, with 2 chunks")
+}
+
+func full(list diag.List) string {
+	var s []string
+	for _, d := range list {
+		text := string(d.Code) + ": " + d.Text
+		for _, n := range d.Notes {
+			text += "; " + n.Text
+		}
+		s = append(s, text)
+	}
+	return strings.Join(s, "\n")
+}
+
+// A ring of 1,024 ranks is 2 million instructions.
+func BenchmarkEvalInsts(b *testing.B) {
+	for _, n := range []int{64, 256, 1024} {
+		d := ringInsts(n)
+		b.Run(d.Coll.String(), func(b *testing.B) {
+			for range b.N {
+				if list := EvalInsts(d); len(list) > 0 {
+					b.Fatal(list)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(d.Insts)), "ns/inst")
+		})
+	}
+}

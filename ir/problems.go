@@ -1,0 +1,84 @@
+package ir
+
+import (
+	"fmt"
+
+	"mscclc/ir/diag"
+)
+
+// problemLimit bounds the diagnostics of one check; a program can be wrong in
+// millions of places, and the first tell as much.
+const problemLimit = 100
+
+// Problems collects diagnostics up to a limit.
+type Problems struct {
+	List diag.List
+	Lost int // those beyond the limit
+}
+
+// Add adds d. It returns a pointer to what was added, for notes, or to a copy
+// that is dropped.
+func (p *Problems) Add(d diag.Diagnostic) *diag.Diagnostic {
+	if len(p.List) >= problemLimit {
+		p.Lost++
+		return &d
+	}
+	p.List = append(p.List, d)
+	return &p.List[len(p.List)-1]
+}
+
+// Done returns the list, with a last entry that counts what was lost.
+func (p *Problems) Done() diag.List {
+	if p.Lost > 0 {
+		last := p.List[len(p.List)-1]
+		last.Notes, last.Hint, last.Span = nil, "", diag.Span{}
+		last.Text = fmt.Sprintf("%d more problems are not listed", p.Lost)
+		p.List = append(p.List, last)
+		p.Lost = 0
+	}
+	return p.List
+}
+
+func (b Buf) String() string {
+	switch b {
+	case Input:
+		return "input"
+	case Output:
+		return "output"
+	case Scratch:
+		return "scratch"
+	case NoBuf:
+		return "-"
+	}
+	return fmt.Sprintf("scratch+%d", b-Scratch)
+}
+
+// wrongResults reports the chunks of the outputs that m says are wrong: the
+// first in full, with the action that wrote it as where says, and the number
+// of the others.
+func (m *Machine) wrongResults(p *Problems, where func(writer int32) (diag.Span, string)) {
+	others, ranks, last := 0, 0, -1
+	var first *diag.Diagnostic
+	m.Wrong(func(rank, index int, got Value, want Want, writer int32) {
+		if rank != last {
+			ranks, last = ranks+1, rank
+		}
+		if first != nil {
+			others++
+			return
+		}
+		d := diag.New(diag.WrongResult, diag.Span{}, "rank %d output[%d] %s", rank, index, m.Values.Differs(got, want))
+		d.Rank = rank
+		if writer >= 0 {
+			span, name := where(writer)
+			d.Span = span
+			d = d.WithNote(span, "%s wrote it last", name)
+		} else {
+			d = d.WithNote(diag.Span{}, "nothing writes it")
+		}
+		first = p.Add(d.WithNote(diag.Span{}, "it should hold %s", m.Values.DescribeWant(want)))
+	})
+	if others > 0 {
+		*first = first.WithNote(diag.Span{}, "%d other output chunks are wrong too, on %d ranks in all", others, ranks)
+	}
+}
