@@ -1,0 +1,95 @@
+package codegen
+
+import (
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A Format is a file format of programs.
+type Format uint8
+
+// The formats of targets.
+const (
+	FormatXML  Format = iota // MSCCL-IR XML
+	FormatPlan               // mscclc's own
+)
+
+// A Target is a runtime that mscclc writes programs for: its limits, and what
+// its dialect of XML is like.
+type Target struct {
+	Name   string
+	Doc    string // one line
+	Format Format
+	Limits ir.Limits
+
+	// Of XML:
+	Kinds     map[ir.Kind]string // its names of the collectives; an absent one it does not have
+	Custom    bool               // has coll="custom"
+	Inclusive bool               // minBytes, maxBytes and outofplace are mandatory, and maxBytes is in the range
+}
+
+// The bytes that one message of a connection holds, with the runtimes' default
+// buffer of 4 MiB: half of it for Simple.
+const slotBytes = 2 << 20
+
+// Targets lists the targets of `compile`.
+//
+// msccl runs 256 steps a block and 216 blocks a rank, of which a step can wait
+// for the first 128 only (the field has 8 bits and a sign). Channels are 0 to
+// 31, though its reader lets 32 pass. Chunk indices have 16 bits and a sign. A
+// step moves at most 71 chunks. Its reader keeps 4,096 nodes, one of which must
+// stay free: the algorithm, the ranks, and the blocks and steps of the rank
+// that reads. It handles 1,024 children of a node, so 1,024 ranks. A chain of
+// reductions overruns its arrays at 17 sources, and with Simple drops the
+// destination at 16. A file without maxBytes is for less than 128 MiB.
+//
+// rccl runs 64 steps a block, 64 blocks and 128 channels (its reader lets one
+// more pass, too), loops over the sources of a chain, has no default size, and
+// rejects receives that reduce or forward.
+//
+// plan is mscclc's own executor, whose bounds are those of its 32-bit fields.
+var Targets = []*Target{
+	{
+		Name: "msccl", Doc: "MSCCL-IR XML for microsoft/msccl", Format: FormatXML,
+		Limits: ir.Limits{Target: "msccl", Steps: 256, Blocks: 216, Channels: 32, Count: 71, Index: 32767, Peers: 32,
+			DepBlock: 127, Nodes: 4096, ReduceChain: 15, ReceiveFused: true, MaxBytes: 1 << 27, SlotBytes: slotBytes},
+		Kinds: map[ir.Kind]string{ir.AllReduce: "allreduce", ir.AllGather: "allgather", ir.ReduceTo: "reduce",
+			ir.Broadcast: "broadcast", ir.AllToAll: "alltoall", ir.ReduceScatter: "reduce_scatter"},
+		Custom: true,
+	},
+	{
+		Name: "rccl", Doc: "MSCCL-IR XML for ROCm/rccl", Format: FormatXML,
+		Limits: ir.Limits{Target: "rccl", Steps: 64, Blocks: 64, Channels: 128, Count: 71, Index: 32767, Peers: 32,
+			Nodes: 4096, SlotBytes: slotBytes},
+		Kinds: map[ir.Kind]string{ir.AllReduce: "allreduce", ir.AllGather: "allgather", ir.ReduceTo: "reduce",
+			ir.Broadcast: "broadcast", ir.AllToAll: "alltoall", ir.ReduceScatter: "reducescatter",
+			ir.Gather: "gather", ir.Scatter: "scatter"},
+		Inclusive: true,
+	},
+	{
+		Name: "plan", Doc: "mscclc's own executor", Format: FormatPlan,
+		Limits: ir.Limits{Target: "plan", ReceiveFused: true, SlotBytes: slotBytes},
+	},
+}
+
+// maxRanks is the number of ranks that the readers of XML have room for.
+const maxRanks = 1024
+
+// TargetByName finds a target, or says why there is none of that name.
+func TargetByName(name string) (*Target, error) {
+	names := make([]string, len(Targets))
+	for i, t := range Targets {
+		if t.Name == name {
+			return t, nil
+		}
+		names[i] = t.Name
+	}
+	d := diag.New(diag.Unsupported, diag.Span{}, "%q is no target", name).WithHint("the targets are %s", strings.Join(names, ", "))
+	if name == "mscclpp" {
+		d = diag.New(diag.Unsupported, diag.Span{}, "mscclpp cannot be written yet: it needs the one-sided lowering").
+			WithHint("the targets are %s", strings.Join(names, ", "))
+	}
+	return nil, diag.List{d}
+}

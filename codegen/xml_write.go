@@ -1,0 +1,263 @@
+package codegen
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/beevik/etree"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// WriteMSCCL writes p in t's dialect of MSCCL-IR XML, or refuses what does not
+// fit t before it writes a byte. It writes one rank at a time, so that memory
+// stays bounded, and only what the runtimes' own readers understand: no
+// declaration, no tabs, no entities, attributes one space apart.
+//
+// The format has no place for source positions, final flags, classes, the
+// nodes of the ranks, the root of a rooted collective of ranks that hold
+// nothing else, or what a custom collective requires. The operand that an
+// operation does not have is written as the one that it has. A target whose
+// chains of reductions are bounded gets hasdep="1" on the last step that a
+// chain may take; msccl's own default of 128 MiB stands for sizes without end.
+func WriteMSCCL(w io.Writer, p *ir.Program, t *Target) error {
+	if found := Fits(p, t); len(found) > 0 {
+		return found
+	}
+	x := newXMLWriter(p, t)
+	out := bufio.NewWriterSize(w, 1<<16)
+	if err := x.head(out); err != nil {
+		return writeError(err)
+	}
+	for rank := range p.Rank {
+		if err := x.rank(out, rank); err != nil {
+			return writeError(err)
+		}
+	}
+	_, err := out.WriteString("</algo>\n")
+	if err == nil {
+		err = out.Flush()
+	}
+	return writeError(err)
+}
+
+func writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return diag.List{diag.New(diag.Io, diag.Span{}, "cannot write: %v", err)}
+}
+
+type xmlWriter struct {
+	p       *ir.Program
+	t       *Target
+	custom  bool // the collective goes by the name custom
+	divisor int  // nchunksperloop
+}
+
+func newXMLWriter(p *ir.Program, t *Target) *xmlWriter {
+	_, known := t.Kinds[p.Coll.Kind]
+	return &xmlWriter{p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
+}
+
+// divisor is nchunksperloop: what the elements of a call, times the ranks for
+// the collectives that the runtimes multiply, are divided by. They do not
+// multiply rooted ones; of a custom collective the caller counts the longest buffer.
+func divisor(c *ir.Collective, custom bool) int {
+	if !custom && (c.Kind == ir.Gather || c.Kind == ir.Scatter) {
+		return c.Chunks
+	}
+	return c.Divisor()
+}
+
+// rooted is how many bytes, as nccl-tests counts them, stand for each that the
+// runtime counts.
+func rooted(kind ir.Kind, custom bool, ranks int) int64 {
+	if !custom && (kind == ir.Gather || kind == ir.Scatter) {
+		return int64(ranks)
+	}
+	return 1
+}
+
+// head writes the <algo> tag.
+func (x *xmlWriter) head(w io.Writer) error {
+	p := x.p
+	doc := etree.NewDocument()
+	e := doc.CreateElement("algo")
+	coll := "custom"
+	if !x.custom {
+		coll = x.t.Kinds[p.Coll.Kind]
+	}
+	e.CreateAttr("name", safeName(p.Name))
+	e.CreateAttr("proto", p.Protocol.String())
+	e.CreateAttr("nchannels", strconv.Itoa(max(p.Channels, 1)))
+	e.CreateAttr("nchunksperloop", strconv.Itoa(x.divisor))
+	e.CreateAttr("ngpus", strconv.Itoa(p.Coll.Ranks))
+	e.CreateAttr("coll", coll)
+	x.variant(e)
+	var tag bytes.Buffer
+	if _, err := doc.WriteTo(&tag); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(tag.String(), "/>")+">\n") // its children follow one by one
+	return err
+}
+
+// variant writes which calls the file is for.
+func (x *xmlWriter) variant(e *etree.Element) {
+	p := x.p
+	unit := rooted(p.Coll.Kind, x.custom, p.Coll.Ranks)
+	least, most := (p.Sizes.Min+unit-1)/unit, (p.Sizes.Max+unit-1)/unit
+	if !x.t.Inclusive {
+		e.CreateAttr("inplace", digit(p.Coll.Inplace))
+		if least > 0 || most > 0 {
+			e.CreateAttr("minBytes", strconv.FormatInt(least, 10))
+		}
+		if most > 0 {
+			e.CreateAttr("maxBytes", strconv.FormatInt(most, 10))
+		}
+		return
+	}
+	inplace, outofplace := p.InPlace, p.OutOfPlace
+	if !inplace && !outofplace {
+		inplace, outofplace = p.Coll.Inplace, !p.Coll.Inplace
+	}
+	e.CreateAttr("inplace", digit(inplace))
+	e.CreateAttr("outofplace", digit(outofplace))
+	e.CreateAttr("minBytes", strconv.FormatInt(least, 10))
+	e.CreateAttr("maxBytes", strconv.FormatInt(max(most-1, 0), 10)) // 0 has no end
+}
+
+func digit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// safeName makes name one that the runtimes' readers take: they know no
+// entities, keep 63 characters, and msccl gives "2D" a meaning of its own.
+func safeName(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c < ' ' || c > '~' || strings.IndexByte(`"&<>'`, c) >= 0 {
+			b[i] = '_'
+		}
+	}
+	switch s := string(b[:min(len(b), 63)]); s {
+	case "":
+		return "unnamed"
+	case "2D":
+		return "2D_"
+	default:
+		return s
+	}
+}
+
+// rank writes the <gpu> of rank.
+func (x *xmlWriter) rank(w io.Writer, rank int) error {
+	c := x.p.Coll
+	in, out := c.InChunks(rank), c.OutChunks(rank)
+	if x.custom { // the readers want all of nchunksperloop or nothing
+		in, out = min(in, 1)*x.divisor, min(out, 1)*x.divisor
+	}
+	doc := etree.NewDocument()
+	doc.CreateText("  ")
+	gpu := doc.CreateElement("gpu")
+	gpu.CreateAttr("id", strconv.Itoa(rank))
+	gpu.CreateAttr("i_chunks", strconv.Itoa(in))
+	gpu.CreateAttr("o_chunks", strconv.Itoa(out))
+	gpu.CreateAttr("s_chunks", strconv.Itoa(scratchOf(x.p, rank)))
+	tbs := x.p.TBsOf(rank)
+	for b := range tbs {
+		gpu.CreateText("\n    ")
+		x.block(gpu.CreateElement("tb"), rank, b, &tbs[b])
+	}
+	if len(tbs) > 0 {
+		gpu.CreateText("\n  ")
+	}
+	doc.CreateText("\n")
+	_, err := doc.WriteTo(w)
+	return err
+}
+
+func (x *xmlWriter) block(e *etree.Element, rank, id int, b *ir.TB) {
+	e.CreateAttr("id", strconv.Itoa(id))
+	e.CreateAttr("send", strconv.Itoa(int(b.SendPeer)))
+	e.CreateAttr("recv", strconv.Itoa(int(b.RecvPeer)))
+	e.CreateAttr("chan", strconv.Itoa(int(b.Channel)))
+	steps := x.p.StepsOf(b)
+	chain := 1
+	for i := range steps {
+		s := &steps[i]
+		hasdep := s.Flags&ir.HasDep != 0
+		switch most := x.t.Limits.ReduceChain; {
+		case i+1 == len(steps) || !Chained(s, &steps[i+1]):
+			chain = 1
+		case most > 0 && chain == most:
+			chain, hasdep = 1, true
+		default:
+			chain++
+		}
+		e.CreateText("\n      ")
+		x.step(e.CreateElement("step"), rank, i, s, hasdep)
+	}
+	if len(steps) > 0 {
+		e.CreateText("\n    ")
+	}
+}
+
+func (x *xmlWriter) step(e *etree.Element, rank, i int, s *ir.Step, hasdep bool) {
+	src, dst := x.operand(rank, s.SrcBuf, s.Src), x.operand(rank, s.DstBuf, s.Dst)
+	switch { // the readers want both of every step, and look only at what the type has
+	case s.Op == ir.Nop:
+		src, dst = operand{"i", -1}, operand{"o", -1}
+	case s.SrcBuf == ir.NoBuf:
+		src = dst
+	case s.DstBuf == ir.NoBuf:
+		dst = src
+	}
+	e.CreateAttr("s", strconv.Itoa(i))
+	e.CreateAttr("type", s.Op.String())
+	e.CreateAttr("srcbuf", src.buf)
+	e.CreateAttr("srcoff", strconv.Itoa(src.index))
+	e.CreateAttr("dstbuf", dst.buf)
+	e.CreateAttr("dstoff", strconv.Itoa(dst.index))
+	e.CreateAttr("cnt", strconv.Itoa(int(s.Count)))
+	e.CreateAttr("depid", strconv.Itoa(int(s.DepBlock)))
+	e.CreateAttr("deps", strconv.Itoa(int(s.DepStep)))
+	e.CreateAttr("hasdep", digit(hasdep))
+}
+
+type operand struct {
+	buf   string
+	index int
+}
+
+// operand names chunk index of a buffer as the file does. A custom collective
+// in place has its buffers at one address, where a rooted one has them shifted.
+func (x *xmlWriter) operand(rank int, b ir.Buf, index int32) operand {
+	o := operand{"s", int(index)}
+	switch b {
+	case ir.Input:
+		o.buf = "i"
+	case ir.Output:
+		o.buf = "o"
+	default:
+		return o
+	}
+	if x.custom && x.p.Coll.Inplace {
+		inOut, outIn := x.p.Coll.Shift(rank)
+		switch {
+		case inOut > 0 && b == ir.Input:
+			return operand{"o", int(index) + inOut}
+		case outIn > 0 && b == ir.Output:
+			return operand{"i", int(index) + outIn}
+		}
+	}
+	return o
+}
