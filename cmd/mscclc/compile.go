@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+type compileFlags struct {
+	compiling
+	out  string
+	dump string
+}
+
+func (a *app) compileCommand() *cobra.Command {
+	var f compileFlags
+	cmd := &cobra.Command{
+		Use:   "compile FILE.mscl",
+		Short: "Compile an algorithm to a program",
+		Long: `Compile an algorithm to a program, check it, and write it: XML for --target msccl and rccl, mscclc's own binary plan
+for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and checked only.
+
+The target is msccl, or what the name after -o ends in. --dump writes the text forms of what happens in between
+next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAME.NN-program at the end.`,
+		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
+  mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
+  mscclc compile ring.mscl --dump all -o ring.plan`,
+		Args: exactly(1, "an algorithm to compile"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("target") && strings.HasSuffix(f.out, ".plan") {
+				f.target = "plan"
+			}
+			return a.compile(args[0], &f)
+		},
+	}
+	f.flags(cmd.Flags(), "msccl")
+	f.complete(cmd)
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
+	cmd.Flags().StringVar(&f.dump, "dump", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "))
+	return cmd
+}
+
+func (a *app) compile(arg string, f *compileFlags) error {
+	a.file = arg
+	target, err := f.findTarget()
+	if err != nil {
+		return err
+	}
+	if f.out == "" && !a.json && target.Format == codegen.FormatPlan && a.isTerminal() {
+		return usagef("a plan is binary, and stdout is a terminal: give -o FILE")
+	}
+	s, err := a.open(arg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if s.form != formSource {
+		return usagef("%s is compiled already; see mscclc verify, run and show", arg)
+	}
+	d, err := newDumper(a, f)
+	if err != nil {
+		return err
+	}
+	p, err := a.compileSource(s, &f.compiling, d)
+	if err != nil {
+		return err
+	}
+	if f.out != "" || !a.json {
+		if err := a.writeTo(f.out, func(w io.Writer) error { return write(w, p, target) }); err != nil {
+			return err
+		}
+	}
+	return a.compiled(s.name, f.out, target, p)
+}
+
+func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
+	if t.Format == codegen.FormatPlan {
+		return codegen.WritePlan(w, p)
+	}
+	return codegen.WriteMSCCL(w, p, t)
+}
+
+// compiled reports what was compiled.
+func (a *app) compiled(name, out string, t *codegen.Target, p *ir.Program) error {
+	if !a.json {
+		if out != "" && out != "-" {
+			name = out
+		}
+		a.say("%s: %s; checked", name, summary(p))
+		return nil
+	}
+	return a.writeJSON(struct {
+		report
+		Output string `json:"output,omitempty"`
+		Target string `json:"target"`
+	}{newReport(name, nil, p), out, t.Name})
+}
+
+// compileSource compiles s, whose products d sees; d may be nil.
+func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, error) {
+	text, err := s.readSource()
+	if err != nil {
+		return nil, err
+	}
+	opt, err := c.options(s)
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		opt.Stage, opt.Passes.Dump = d.stage, d.pass
+	}
+	p, err := mscclc.Compile(s.name, text, opt)
+	if err == nil && d != nil {
+		err = d.err
+	}
+	return p, err
+}
+
+// A dumper writes what compilation leaves on its way, in numbered files.
+type dumper struct {
+	app    *app
+	prefix string
+	what   string // a name of dumpNames, or all
+	err    error
+}
+
+// dumpNames are the stages in their order: a file's number is its place here.
+func dumpNames() []string {
+	return slices.Concat([]string{"chunks", "lower"}, passNames(), []string{"program"})
+}
+
+func newDumper(a *app, f *compileFlags) (*dumper, error) {
+	if f.dump == "" {
+		return nil, nil
+	}
+	if f.dump != "all" && !slices.Contains(dumpNames(), f.dump) {
+		return nil, usagef("--dump takes all, %s, not %q", strings.Join(dumpNames(), ", "), f.dump)
+	}
+	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
+	if prefix == "" || prefix == "-" {
+		prefix = strings.TrimSuffix(filepath.Base(a.file), ".mscl")
+	}
+	return &dumper{app: a, prefix: prefix, what: f.dump}, nil
+}
+
+func (d *dumper) file(name string, write func(io.Writer) error) error {
+	if d.what != "all" && d.what != name {
+		return nil
+	}
+	path := fmt.Sprintf("%s.%02d-%s", d.prefix, slices.Index(dumpNames(), name), name)
+	err := d.app.writeTo(path, write)
+	if err == nil && !d.app.json {
+		d.app.say("%s: written", path)
+	}
+	return err
+}
+
+func (d *dumper) stage(value any) error {
+	switch v := value.(type) {
+	case *ir.ChunkDAG:
+		return d.file("chunks", func(w io.Writer) error { return ir.WriteChunks(w, v) })
+	case *ir.InstDAG:
+		return d.file("lower", func(w io.Writer) error { return ir.WriteInsts(w, v) })
+	case *ir.Program:
+		return d.file("program", func(w io.Writer) error { return ir.WriteProgram(w, v) })
+	}
+	return nil
+}
+
+// pass gives passes.Run a writer whose text becomes the pass's file when it is
+// closed.
+func (d *dumper) pass(name string) io.WriteCloser {
+	if d.what != "all" && d.what != name {
+		return nil
+	}
+	return &passDump{d: d, name: name}
+}
+
+type passDump struct {
+	d    *dumper
+	name string
+	text strings.Builder
+}
+
+func (p *passDump) Write(b []byte) (int, error) { return p.text.Write(b) }
+
+func (p *passDump) Close() error {
+	return p.d.file(p.name, func(w io.Writer) error {
+		_, err := io.WriteString(w, p.text.String())
+		return err
+	})
+}
+
+// summary says in one line what p is.
+func summary(p *ir.Program) string {
+	name := p.Coll.Kind.String()
+	if p.Name != "" {
+		name += " " + diag.Printable(p.Name)
+	}
+	return fmt.Sprintf("%s, %s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(p.Channels, "channel"),
+		count(len(p.Blocks), "block"), count(len(p.Steps), "step"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

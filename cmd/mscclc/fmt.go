@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/ir/diag"
+	"mscclc/lang"
+)
+
+func (a *app) fmtCommand() *cobra.Command {
+	var write, list bool
+	cmd := &cobra.Command{
+		Use:   "fmt FILE|FOLDER...",
+		Short: "Format .mscl files",
+		Long: `Print .mscl files in their one true format, with their comments. -w writes files that differ instead; -l prints their
+names, and the exit code is 1 if there are any. Of a folder, all .mscl files below it are taken.`,
+		Example: `  mscclc fmt -w algorithms/
+  mscclc fmt - <ring.mscl`,
+		Args: atLeast(1, "files or folders to format"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, write, list) },
+	}
+	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
+	cmd.Flags().BoolVarP(&list, "list", "l", false, "print the names of files whose format differs, and exit with 1 if there are any")
+	return cmd
+}
+
+type formatted struct {
+	report
+	Changed bool `json:"changed"`
+}
+
+func (a *app) format(args []string, write, list bool) error {
+	files, err := expand(args, ".mscl")
+	if err != nil {
+		return err
+	}
+	reports := []formatted{}
+	failed, differ := false, false
+	for _, file := range files {
+		changed, err := a.formatFile(file, write, list)
+		differ = differ || changed
+		var found diag.List
+		if err != nil {
+			failed, found = true, problems(err)
+			if !a.json {
+				a.show(found)
+			}
+		}
+		reports = append(reports, formatted{newReport(file, found, nil), changed})
+	}
+	if a.json {
+		if err := a.writeJSON(reports); err != nil {
+			return err
+		}
+	}
+	if failed || list && differ {
+		return errReported
+	}
+	return nil
+}
+
+func (a *app) formatFile(file string, write, list bool) (changed bool, err error) {
+	s, err := a.open(file)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	if s.form != formSource {
+		return false, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is a program, not an algorithm", s.name)}
+	}
+	text, err := s.readSource()
+	if err != nil {
+		return false, err
+	}
+	good, err := lang.Format(s.name, text)
+	if err != nil {
+		return false, err
+	}
+	changed = !bytes.Equal(text, good)
+	switch {
+	case list && changed && !a.json:
+		fmt.Fprintln(a.stdout, diag.Printable(file))
+	case write && changed && file != "-":
+		return true, a.writeTo(file, func(w io.Writer) error {
+			_, err := w.Write(good)
+			return err
+		})
+	case !list && !write && !a.json:
+		_, err = a.stdout.Write(good)
+	}
+	return changed, err
+}

@@ -1,0 +1,177 @@
+// Command mscclc compiles, checks and runs collective communication
+// algorithms. The product of a command goes to stdout or to the file that -o
+// names, the talk to stderr; --json makes of either one document. Exit codes:
+// 0 good, 1 the input is wrong, 2 usage, 3 not possible on this machine, 4 a
+// fault of mscclc.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"mscclc/ir/diag"
+)
+
+// Exit codes.
+const (
+	exitGood     = 0
+	exitInput    = 1
+	exitUsage    = 2
+	exitMachine  = 3
+	exitInternal = 4
+)
+
+func main() { os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// main1 is the whole command.
+func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	defer func() {
+		if r := recover(); r != nil {
+			d := diag.New(diag.Internal, diag.Span{}, "%v", r).
+				WithHint("this is a fault of mscclc; please report it with the command and its input")
+			if os.Getenv("MSCCLC_STACK") != "" {
+				stderr.Write(debug.Stack())
+			}
+			code = a.fail(diag.List{d})
+		}
+	}()
+	root := a.command()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.Execute(); err != nil {
+		return a.fail(err)
+	}
+	return exitGood
+}
+
+// An app is one run of the command.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	json           bool
+	file           string // what the run is about, for reports
+	stdinText      []byte // what stdin held, where it was read whole
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mscclc",
+		Short: "Compile, check and run collective communication algorithms",
+		Long: `mscclc compiles collective communication algorithms, written as .mscl files that say which chunk goes where,
+to programs for thread blocks, checks that they are right, writes them for other runtimes, and runs them.
+
+FILE is a .mscl, .xml or .plan file, - for stdin, or the name of an algorithm of the catalog, such as
+allreduce/ring; "mscclc list" shows them.
+
+Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible on this machine, 4 a fault of mscclc.`,
+		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
+  mscclc compile ring.mscl -p ranks=8 -o ring.xml
+  mscclc verify ring.xml`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%q is no command; see mscclc --help", args[0])
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on stdout; mscclc help json describes it")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v; see mscclc %s --help", err, cmd.Name())
+	})
+	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.showCommand(), a.fmtCommand(),
+		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
+	return root
+}
+
+// A usageError is an error in how the command was called.
+type usageError struct{ text string }
+
+func (e usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+
+// A machineError wraps what is not possible on this machine.
+type machineError struct{ error }
+
+func (e machineError) Unwrap() error { return e.error }
+
+// errReported says that a command has reported its failure itself.
+var errReported = errors.New("reported")
+
+// fail reports err, and returns the exit code for it.
+func (a *app) fail(err error) int {
+	var usage usageError
+	switch {
+	case errors.Is(err, errReported):
+		return exitInput
+	case errors.As(err, &usage):
+		fmt.Fprintf(a.stderr, "mscclc: %s\n", usage.text)
+		return exitUsage
+	}
+	list := problems(err)
+	if a.json {
+		a.writeJSON(struct {
+			Schema int `json:"schema"`
+			diag.FileReport
+		}{schema, diag.Report(a.file, list)})
+	} else {
+		a.show(list)
+	}
+	return exitCode(err, list)
+}
+
+func exitCode(err error, list diag.List) int {
+	var machine machineError
+	code := exitInput
+	if errors.As(err, &machine) {
+		code = exitMachine
+	}
+	for _, d := range list {
+		if d.Code == diag.Internal {
+			code = exitInternal
+		}
+	}
+	return code
+}
+
+// problems makes diagnostics of any error. One that is neither a diag.List nor
+// from the file system is a fault of mscclc.
+func problems(err error) diag.List {
+	var list diag.List
+	var one diag.Diagnostic
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &list):
+		return list
+	case errors.As(err, &one):
+		return diag.List{one}
+	case errors.As(err, &path):
+		return diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: path.Path}}, "%s: %v", path.Op, path.Err)}
+	}
+	return diag.List{diag.New(diag.Internal, diag.Span{}, "%v", err)}
+}
+
+// show prints diagnostics on stderr.
+func (a *app) show(list diag.List) {
+	f, isFile := a.stderr.(*os.File)
+	colour := isFile && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if err := diag.Fprint(a.stderr, list, a.text, colour); err != nil {
+		fmt.Fprintln(a.stderr, list.Error())
+	}
+}
+
+// say prints one line of talk.
+func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }

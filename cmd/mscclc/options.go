@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/passes"
+)
+
+// A compiling holds the flags of every command that compiles.
+type compiling struct {
+	params    []string
+	protocol  string
+	instances int
+	inplace   optionalBool
+	target    string
+	optimise  int
+	passes    []string
+	fuse      bool
+	limits    limits
+}
+
+func (c *compiling) flags(f *pflag.FlagSet, target string) {
+	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
+	f.StringVar(&c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says")
+	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own")
+	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
+	f.Lookup("inplace").NoOptDefVal = "true"
+	f.StringVar(&c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "))
+	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be")
+	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off`")
+	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off")
+	c.limits.flags(f)
+}
+
+func targetNames() []string {
+	names := make([]string, len(codegen.Targets))
+	for i, t := range codegen.Targets {
+		names[i] = t.Name
+	}
+	return names
+}
+
+func (c *compiling) complete(cmd *cobra.Command) {
+	fixed := func(values ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	cmd.RegisterFlagCompletionFunc("target", fixed(targetNames()...))
+	cmd.RegisterFlagCompletionFunc("protocol", fixed(protocolNames()...))
+}
+
+func protocolNames() []string {
+	var names []string
+	for p := range ir.NumProtocols {
+		names = append(names, p.String())
+	}
+	return names
+}
+
+// options makes the options of a compilation of what s imports.
+func (c *compiling) options(s *source) (mscclc.Options, error) {
+	opt := mscclc.Options{}
+	opt.Lang.Open = s.open
+	opt.Lang.Inplace = c.inplace.value
+	opt.Lang.Limits = c.limits.lang()
+	opt.Lang.Params = map[string]string{}
+	for _, p := range c.params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return opt, usagef("-p takes NAME=VALUE, not %q", p)
+		}
+		if _, twice := opt.Lang.Params[name]; twice {
+			return opt, usagef("-p sets %s twice", name)
+		}
+		opt.Lang.Params[name] = value
+	}
+	if c.protocol != "" {
+		p, ok := ir.ProtocolByName(c.protocol)
+		if !ok {
+			return opt, usagef("%q is no protocol; there are %s", c.protocol, strings.Join(protocolNames(), ", "))
+		}
+		opt.Lang.Protocol = &p
+	}
+	if c.instances < 1 {
+		return opt, usagef("--instances takes a number from 1")
+	}
+	target, err := c.findTarget()
+	if err != nil {
+		return opt, err
+	}
+	opt.Target = target
+	opt.Passes, err = c.passOptions()
+	return opt, err
+}
+
+func (c *compiling) findTarget() (*codegen.Target, error) {
+	t, err := codegen.TargetByName(c.target)
+	switch {
+	case err != nil && c.target == "mscclpp":
+		return nil, machineError{err}
+	case err != nil:
+		return nil, usagef("%q is no target; there are %s", c.target, strings.Join(targetNames(), ", "))
+	}
+	return t, nil
+}
+
+func (c *compiling) passOptions() (passes.Options, error) {
+	opt := passes.Options{Instances: c.instances, Off: map[string]bool{}, MaxInsts: c.limits.insts}
+	switch c.optimise {
+	case 0:
+		opt.Level0 = true
+	case 1:
+	default:
+		return opt, usagef("-O takes 0 or 1")
+	}
+	if !c.fuse {
+		opt.Off["fuse"] = true
+	}
+	for _, o := range c.passes {
+		name, value, _ := strings.Cut(o, "=")
+		i := slices.IndexFunc(passes.Table, func(p passes.Pass) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			return opt, usagef("%q is no pass; there are %s", name, strings.Join(passNames(), ", "))
+		case value != "off" && value != "on":
+			return opt, usagef("--opt takes PASS=off or PASS=on, not %q", o)
+		case value == "off" && passes.Table[i].Required:
+			return opt, usagef("pass %s cannot be turned off", name)
+		}
+		opt.Off[name] = value == "off"
+	}
+	for name, off := range opt.Off {
+		if !off {
+			delete(opt.Off, name)
+		}
+	}
+	return opt, nil
+}
+
+func passNames() []string {
+	names := make([]string, len(passes.Table))
+	for i := range passes.Table {
+		names[i] = passes.Table[i].Name
+	}
+	return names
+}
+
+// An optionalBool is a flag that need not be given.
+type optionalBool struct{ value *bool }
+
+func (o *optionalBool) String() string {
+	if o.value == nil {
+		return ""
+	}
+	return fmt.Sprint(*o.value)
+}
+
+func (o *optionalBool) Set(s string) error {
+	switch s {
+	case "true":
+		o.value = new(true)
+	case "false":
+		o.value = new(false)
+	default:
+		return fmt.Errorf("%q is neither true nor false", s)
+	}
+	return nil
+}
+
+func (o *optionalBool) Type() string { return "true|false" }

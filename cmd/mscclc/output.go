@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// schema is the version of every JSON document that the command prints. It
+// rises when a field goes or changes its meaning; fields may be added.
+const schema = 1
+
+func (a *app) writeJSON(doc any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(doc)
+}
+
+func jsonHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "json",
+		Short: "What --json prints",
+		Long: `With --json a command prints one JSON document on stdout, and its talk on stderr is silent. Every object has
+"schema": 1, which rises when a field goes or changes its meaning; fields may be added at any time.
+
+A file's report, which all documents are made of:
+  {"schema": 1, "file": F, "ok": true|false, "problems": [P...]}
+A problem, with fields that mean nothing left out (explain CODE describes a code):
+  {"code": C, "message": M, "rank": N, "block": N, "step": N, "pos": "file:line:col",
+   "notes": [{"message": M, "pos": "file:line:col"}], "hint": H}
+
+compile   a report, and where it is ok: "output" (the file, or absent), "target", "program" (below)
+verify    an array of reports, each with "program" where it is ok and no library
+run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "inplace", "protocol", "iters",
+          "seconds" (of the fastest iteration), "checked", "wrong"}]; not ok where anything is wrong
+fmt       an array of reports, each with "changed"
+list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
+          "protocol", "doc"}]}
+show      a report, and "stage", "text"
+explain   {"schema": 1, "codes": [{"code", "text"}]}
+version   {"schema": 1, "version", "go", "platform", "devices": [...], "targets": [...]}
+
+A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps"}
+
+An error of usage (exit code 2) is text on stderr only.`,
+	}
+}
+
+// binary reports whether stdout would show binary data to a person.
+func (a *app) isTerminal() bool {
+	f, ok := a.stdout.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// writeTo writes a file by write: whole, or not at all. "" and "-" are stdout.
+func (a *app) writeTo(path string, write func(io.Writer) error) error {
+	if path == "" || path == "-" {
+		return buffered(a.stdout, write)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // a device or a pipe
+		if err != nil {
+			return err
+		}
+		return writeAndClose(f, write)
+	}
+	temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32()))
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		if p, ok := err.(*os.PathError); ok {
+			p.Path = path // the name that the user knows
+		}
+		return err
+	}
+	if err := writeAndClose(f, write); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		os.Remove(temp)
+		return &os.PathError{Op: "rename", Path: path, Err: err}
+	}
+	return nil
+}
+
+func writeAndClose(f *os.File, write func(io.Writer) error) error {
+	if err := buffered(f, write); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	if err := write(b); err != nil {
+		return err
+	}
+	return b.Flush()
+}

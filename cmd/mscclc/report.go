@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A report is what --json says of one file; jsonHelp describes it.
+type report struct {
+	Schema int `json:"schema"`
+	diag.FileReport
+	Program *programInfo `json:"program,omitempty"`
+}
+
+type programInfo struct {
+	Algorithm  string `json:"algorithm"`
+	Collective string `json:"collective"`
+	Ranks      int    `json:"ranks"`
+	Chunks     int    `json:"chunks"`
+	Inplace    bool   `json:"inplace"`
+	Protocol   string `json:"protocol"`
+	Channels   int    `json:"channels"`
+	Blocks     int    `json:"blocks"`
+	Steps      int    `json:"steps"`
+}
+
+func newReport(file string, found diag.List, p *ir.Program) report {
+	r := report{Schema: schema, FileReport: diag.Report(file, found)}
+	if p != nil && len(found) == 0 {
+		r.Program = &programInfo{p.Name, p.Coll.Kind.String(), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
+			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps)}
+	}
+	return r
+}
+
+// exactly, atLeast and atMost check the number of arguments; what says what is
+// missing.
+func exactly(n int, what string) cobra.PositionalArgs { return between(n, n, what) }
+
+func atLeast(n int, what string) cobra.PositionalArgs { return between(n, 1<<30, what) }
+
+func atMost(n int, what string) cobra.PositionalArgs { return between(0, n, what) }
+
+func between(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s needs %s; see mscclc %s --help", cmd.Name(), what, cmd.Name())
+		case len(args) > most && most == 0:
+			return usagef("%s takes no arguments; see mscclc %s --help", cmd.Name(), cmd.Name())
+		case len(args) > most:
+			return usagef("%s takes %s, and nothing after it: %q; see mscclc %s --help", cmd.Name(), what, args[most], cmd.Name())
+		}
+		return nil
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

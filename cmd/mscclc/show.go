@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/ir"
+)
+
+var showStages = []string{"chunks", "insts", "program", "dot"}
+
+func (a *app) showCommand() *cobra.Command {
+	var c compiling
+	var out string
+	cmd := &cobra.Command{
+		Use:   "show FILE [chunks|insts|program|dot]",
+		Short: "Show an algorithm as text at a stage of compilation",
+		Long: `Show an algorithm as text: chunks is which chunk goes where, insts the instructions as they were lowered, program the
+steps of each thread block (and what is shown where nothing is said), dot the program as a graph for Graphviz.
+Of a .xml or .plan file there are program and dot only. compile --dump shows what each pass leaves.`,
+		Example: `  mscclc show allreduce/ring -p ranks=4
+  mscclc show ring.xml dot | dot -Tsvg -o ring.svg`,
+		Args: between(1, 2, "a file, and perhaps a stage"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return showStages, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			stage := "program"
+			if len(args) > 1 {
+				stage = args[1]
+			}
+			return a.showStage(args[0], stage, out, &c)
+		},
+	}
+	c.flags(cmd.Flags(), "plan")
+	c.complete(cmd)
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE`; - is stdout")
+	return cmd
+}
+
+func (a *app) showStage(arg, stage, out string, c *compiling) error {
+	a.file = arg
+	text, p, err := a.stageText(arg, stage, c)
+	if err != nil {
+		return err
+	}
+	if a.json && out == "" {
+		return a.writeJSON(struct {
+			report
+			Stage string `json:"stage"`
+			Text  string `json:"text"`
+		}{newReport(arg, nil, p), stage, string(text)})
+	}
+	return a.writeTo(out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, error) {
+	s, err := a.open(arg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	var text bytes.Buffer
+	var p *ir.Program
+	switch {
+	case stage != "chunks" && stage != "insts" && stage != "program" && stage != "dot":
+		return nil, nil, usagef("%q is no stage; there are chunks, insts, program, dot", stage)
+	case s.form == formSource:
+		p, err = a.sourceStage(&text, s, stage, c)
+	case stage == "chunks" || stage == "insts":
+		return nil, nil, usagef("%s is a program: it has no %s; show program or dot", arg, stage)
+	default:
+		p, err = readProgram(s)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	switch stage {
+	case "program":
+		err = ir.WriteProgram(&text, p)
+	case "dot":
+		err = writeDot(&text, p)
+	}
+	return text.Bytes(), p, err
+}
+
+func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*ir.Program, error) {
+	src, err := s.readSource()
+	if err != nil {
+		return nil, err
+	}
+	opt, err := c.options(s)
+	if err != nil {
+		return nil, err
+	}
+	opt.Stage = func(value any) error {
+		switch v := value.(type) {
+		case *ir.ChunkDAG:
+			if stage == "chunks" {
+				return ir.WriteChunks(w, v)
+			}
+		case *ir.InstDAG:
+			if stage == "insts" {
+				return ir.WriteInsts(w, v)
+			}
+		}
+		return nil
+	}
+	return compileText(s.name, src, opt)
+}
+
+// writeDot writes p for Graphviz: a box for each block, with its steps from
+// top to bottom; arrows are messages, dashed ones flags.
+func writeDot(w io.Writer, p *ir.Program) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "digraph %q {\n  rankdir=LR\n  node [shape=record fontname=monospace]\n", p.Name)
+	type connection struct{ channel, from, to int32 }
+	sends, receives := map[connection][]string{}, map[connection][]string{}
+	var order []connection
+	for r := range p.Rank {
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"rank %d\"\n", r, r)
+		for i, tb := range p.TBsOf(r) {
+			fmt.Fprintf(b, "    b%d_%d [label=\"<h> block %d, channel %d", r, i, i, tb.Channel)
+			for k, s := range p.StepsOf(&tb) {
+				fmt.Fprintf(b, " | <s%d> %d %s", k, k, s.Op)
+				port := fmt.Sprintf("b%d_%d:s%d", r, i, k)
+				if s.Op.Info().Sends {
+					c := connection{tb.Channel, tb.Rank, tb.SendPeer}
+					if len(sends[c]) == 0 {
+						order = append(order, c)
+					}
+					sends[c] = append(sends[c], port)
+				}
+				if s.Op.Info().Receives {
+					c := connection{tb.Channel, tb.RecvPeer, tb.Rank}
+					receives[c] = append(receives[c], port)
+				}
+			}
+			fmt.Fprint(b, "\"]\n")
+			for k, s := range p.StepsOf(&tb) {
+				if s.DepBlock >= 0 {
+					fmt.Fprintf(b, "    b%d_%d:s%d -> b%d_%d:s%d [style=dashed]\n", r, s.DepBlock, s.DepStep, r, i, k)
+				}
+			}
+		}
+		fmt.Fprint(b, "  }\n")
+	}
+	for _, c := range order {
+		for k := range min(len(sends[c]), len(receives[c])) {
+			fmt.Fprintf(b, "  %s -> %s\n", sends[c][k], receives[c][k])
+		}
+	}
+	fmt.Fprint(b, "}\n")
+	return b.Flush()
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"mscclc/algorithms"
+	"mscclc/ir/diag"
+)
+
+// A form is what a file holds.
+type form int
+
+const (
+	formSource form = iota // .mscl
+	formXML
+	formPlan
+)
+
+// maxExcerpt bounds the files that are read again to show a line of them.
+const maxExcerpt = 64 << 20
+
+// A source is something that a command reads.
+type source struct {
+	name string // as messages name it
+	form form
+	io.ReadCloser
+	open func(name string) ([]byte, error) // what it imports
+}
+
+// open finds what FILE names: stdin, a file, or an algorithm of the catalog.
+func (a *app) open(arg string) (*source, error) {
+	if arg == "-" {
+		text, err := io.ReadAll(a.stdin)
+		if err != nil {
+			return nil, err
+		}
+		a.stdinText = text
+		return sniffed("<stdin>", io.NopCloser(bytes.NewReader(text)), readFile)
+	}
+	f, err := os.Open(arg)
+	if err == nil {
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			f.Close()
+			return nil, diag.List{diag.New(diag.Io, fileSpan(arg), "%s is a folder", arg)}
+		}
+		return sniffed(arg, f, readFile)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	name := strings.TrimSuffix(arg, ".mscl")
+	text, err := algorithms.Open(name)
+	if err != nil {
+		return nil, noSuchFile(arg)
+	}
+	return &source{name + ".mscl", formSource, io.NopCloser(bytes.NewReader(text)), algorithms.Open}, nil
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f)
+}
+
+// readAll reads r, but no more than shows that it is too long to be source.
+func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxExcerpt)) }
+
+func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
+
+func noSuchFile(arg string) error {
+	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
+	for _, name := range algorithms.Names() {
+		if path.Base(name) == strings.TrimSuffix(filepath.Base(arg), ".mscl") {
+			return diag.List{d.WithHint("did you mean %s?", name)}
+		}
+	}
+	return diag.List{d.WithHint("mscclc list shows the catalog")}
+}
+
+// sniffed tells forms apart by how they begin, so that names do not matter.
+func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*source, error) {
+	b := bufio.NewReaderSize(r, 1<<16)
+	head, err := b.Peek(512)
+	if err != nil && err != io.EOF {
+		r.Close()
+		return nil, err
+	}
+	s := &source{name: name, open: open, ReadCloser: struct {
+		io.Reader
+		io.Closer
+	}{b, r}}
+	switch {
+	case bytes.HasPrefix(head, []byte(planMagic)):
+		s.form = formPlan
+	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("<")):
+		s.form = formXML
+	case bytes.IndexByte(head, 0) >= 0:
+		r.Close()
+		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program", name)}
+	}
+	return s, nil
+}
+
+// text is what a file that messages name holds, or nil.
+func (a *app) text(name string) []byte {
+	if name == "<stdin>" {
+		return a.stdinText
+	}
+	text, err := readFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = algorithms.Open(name)
+	}
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// readSource reads the text of a .mscl file.
+func (s *source) readSource() ([]byte, error) {
+	text, err := readAll(s)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return text, nil
+}

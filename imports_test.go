@@ -1,0 +1,123 @@
+package mscclc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport says, for each package of the module, which others of the module
+// it may import; "*" is any.
+var mayImport = map[string][]string{
+	"mscclc/ir/diag":            {},
+	"mscclc/ir":                 {"mscclc/ir/diag"},
+	"mscclc/ir/verify":          {"mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/ir/internal/opsgen": {"mscclc/ir"},
+	"mscclc/lang":               {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/passes":             {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/codegen":            {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/kernels":            {},
+	"mscclc/executor":           {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/cpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc":                    {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
+	"mscclc/algorithms":         {"*"},
+	"mscclc/cmd/mscclc":         {"*"},
+}
+
+// cgoPackages are the only ones with import "C".
+var cgoPackages = []string{"mscclc/executor/cpu"}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	CgoFiles   []string
+}
+
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; seen++ {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		may, ok := mayImport[p.ImportPath]
+		if !ok {
+			t.Errorf("%s is not in the table of imports", p.ImportPath)
+			continue
+		}
+		for _, imp := range p.Imports {
+			own := imp == "mscclc" || strings.HasPrefix(imp, "mscclc/")
+			if own && !slices.Contains(may, imp) && !slices.Contains(may, "*") {
+				t.Errorf("%s must not import %s", p.ImportPath, imp)
+			}
+		}
+		if (len(p.CgoFiles) > 0) != slices.Contains(cgoPackages, p.ImportPath) {
+			t.Errorf("%s: cgo files %v; only %v have cgo", p.ImportPath, p.CgoFiles, cgoPackages)
+		}
+	}
+	if seen != len(mayImport) {
+		t.Errorf("go list knows %d packages, the table %d", seen, len(mayImport))
+	}
+}
+
+func TestBuildsWithoutCgo(t *testing.T) {
+	for _, c := range []struct {
+		env  []string
+		pkgs []string
+	}{
+		{[]string{"CGO_ENABLED=0"}, []string{"./..."}},
+		{[]string{"CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm"}, []string{".", "./lang", "./ir/...", "./passes", "./codegen"}},
+	} {
+		cmd := exec.Command("go", append([]string{"build"}, c.pkgs...)...)
+		cmd.Env = append(cmd.Environ(), c.env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v go build %v: %v\n%s", c.env, c.pkgs, err, out)
+		}
+	}
+}
+
+// A file that names a path of one machine is wrong on all others.
+func TestNoMachinePaths(t *testing.T) {
+	private := regexp.MustCompile(`(^|[^\w.])/(work|root|home|tmp)/\w`)
+	n := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if d != nil && d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || bytes.IndexByte(text, 0) >= 0 {
+			return err
+		}
+		n++
+		for i, line := range strings.Split(string(text), "\n") {
+			if private.MatchString(line) {
+				t.Errorf("%s:%d names a path of one machine: %s", path, i+1, line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 50 {
+		t.Errorf("looked into %d files; there are more", n)
+	}
+}

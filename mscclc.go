@@ -1,0 +1,72 @@
+// Package mscclc compiles collective communication algorithms: from the text
+// of a .mscl file to a checked program for thread blocks, which codegen writes
+// for other runtimes and executor runs.
+package mscclc
+
+import (
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/verify"
+	"mscclc/lang"
+	"mscclc/passes"
+)
+
+// Options say how Compile compiles. The zero value takes the file as it
+// stands, with all passes, for no target in particular.
+type Options struct {
+	Lang   lang.Options
+	Passes passes.Options  // Limits and Dense come from Target where there is one
+	Target *codegen.Target // nil for none
+
+	// Stage, where not nil, sees each value on its way: *lang.File, *ir.ChunkDAG,
+	// *ir.InstDAG as lowered, and *ir.Program before it is checked.
+	Stage func(value any) error
+}
+
+// Compile compiles the text of file. An error is a diag.List where the text or
+// the options are at fault, and anything else a fault of mscclc.
+func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
+	stage := func(value any) error {
+		if opt.Stage == nil {
+			return nil
+		}
+		return opt.Stage(value)
+	}
+	if t := opt.Target; t != nil {
+		opt.Passes.Limits, opt.Passes.Dense = t.Limits, t.Format == codegen.FormatXML
+	}
+
+	tree, err := lang.Parse(file, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(tree); err != nil {
+		return nil, err
+	}
+	chunks, err := lang.Expand(tree, opt.Lang)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(chunks); err != nil {
+		return nil, err
+	}
+	insts, err := passes.Lower(chunks, opt.Passes)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(insts); err != nil {
+		return nil, err
+	}
+	if err := passes.Run(insts, opt.Passes); err != nil {
+		return nil, err
+	}
+	program, err := codegen.Assemble(insts)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(program); err != nil {
+		return nil, err
+	}
+	_, problems := verify.Check(program, verify.Options{})
+	return program, problems.Err()
+}
