@@ -11,7 +11,7 @@ import (
 func TestSumsAreConsed(t *testing.T) {
 	v := NewValues(&Collective{Kind: AllReduce, Ranks: 3, Chunks: 2})
 	a, b, c := v.Leaf(0, 1), v.Leaf(1, 1), v.Leaf(2, 1)
-	if v.Sum(a, b) != v.Sum(a, b) || v.Sum(a, b) == v.Sum(b, a) {
+	if ab := v.Sum(a, b); ab != v.Sum(a, b) || ab == v.Sum(b, a) {
 		t.Error("a sum is not one value, or does not keep its order")
 	}
 	if v.Sum(None, a) != None || v.Sum(a, None) != None {

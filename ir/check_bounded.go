@@ -1,0 +1,92 @@
+package ir
+
+import "mscclc/ir/diag"
+
+// checkBounded: the program that d becomes fits the limits. Each limit is
+// reported once, where it is first exceeded.
+func checkBounded(d *InstDAG, opt *CheckOptions) diag.List {
+	b := bounded{d: d, limits: &opt.Limits, seen: map[string]bool{}}
+	b.blocks()
+	for i := range d.Insts {
+		b.inst(int32(i))
+	}
+	return b.p.Done()
+}
+
+type bounded struct {
+	d      *InstDAG
+	limits *Limits
+	p      Problems
+	seen   map[string]bool
+	within []int // of a block: its number among those of its rank
+}
+
+// over reports that got things exceed most. Where most is 0 there is no limit.
+func (b *bounded) over(what string, got, most int, at diag.Diagnostic) {
+	if most == 0 || got <= most || b.seen[what] {
+		return
+	}
+	b.seen[what] = true
+	at.Code = diag.Limit
+	at.Text = diag.New("", diag.Span{}, "%s: %d, and %s allows %d", what, got, b.limits.Target, most).Text
+	b.p.Add(at)
+}
+
+func (b *bounded) blocks() {
+	d := b.d
+	steps := make([]int, len(d.Blocks))
+	for i := range d.Insts {
+		if block := d.Insts[i].Block; block >= 0 && int(block) < len(steps) {
+			steps[block] += max(1, len(d.Waits.Of(i))) // a nop carries each further wait
+		}
+	}
+	type way struct {
+		channel int32
+		sends   bool
+	}
+	peers := map[way]int{}
+	first := 0
+	for i := range d.Blocks {
+		block := &d.Blocks[i]
+		if block.Rank != d.Blocks[first].Rank {
+			first = i
+			clear(peers)
+		}
+		b.within = append(b.within, i-first)
+		at := diag.New("", diag.Span{}, "")
+		at.Rank, at.Block = int(block.Rank), i
+		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at)
+		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at)
+		b.over("channels", int(block.Channel)+1, b.limits.Channels, at)
+		for _, e := range []struct {
+			peer int32
+			way  way
+		}{{block.SendPeer, way{block.Channel, true}}, {block.RecvPeer, way{block.Channel, false}}} {
+			if e.peer >= 0 {
+				peers[e.way]++
+				b.over("peers of a rank on a channel, one way", peers[e.way], b.limits.Peers, at)
+			}
+		}
+	}
+}
+
+func (b *bounded) inst(i int32) {
+	d, in := b.d, &b.d.Insts[i]
+	info, at := in.Op.Info(), d.problem(i, "", "")
+	b.over("chunks that a step moves", int(in.Count), b.limits.Count, at)
+	if in.SrcBuf != NoBuf {
+		b.over("index of a chunk", int(in.Src), b.limits.Index, at)
+	}
+	if in.DstBuf != NoBuf {
+		b.over("index of a chunk", int(in.Dst), b.limits.Index, at)
+	}
+	for _, w := range d.Waits.Of(int(i)) {
+		if block := d.Insts[w].Block; block >= 0 && int(block) < len(b.within) {
+			b.over("block that a step waits for", b.within[block], b.limits.DepBlock, at)
+		}
+	}
+	if b.limits.Target != "" && !b.limits.ReceiveFused && info.Receives && (info.Sends || info.Reduces) && !b.seen["fused"] {
+		b.seen["fused"] = true
+		b.p.Add(d.problem(i, diag.Unsupported, "%s is a fused receive, which %s does not have", d.Label(i), b.limits.Target))
+	}
+}

@@ -1,0 +1,82 @@
+package ir
+
+import "mscclc/ir/diag"
+
+// checkSynced: every dependence across blocks follows from the order of steps
+// and the flags that instructions wait for.
+func checkSynced(d *InstDAG, _ *CheckOptions) diag.List {
+	var p Problems
+	waited := make([]bool, len(d.Insts))
+	for i := range d.Insts {
+		for _, w := range d.Waits.Of(i) {
+			waited[w] = true
+			if a, b := &d.Insts[i], &d.Insts[w]; a.Rank != b.Rank || a.Block == b.Block {
+				p.Add(d.problem(int32(i), diag.Malformed, "%s waits for the flag of %s, which is not in another block of its rank", d.Label(int32(i)), d.Label(w)))
+			}
+		}
+	}
+	rows, dense := d.blockRows()
+	if !dense {
+		d.checkDense(&rows, &p)
+	}
+	if len(p.List) > 0 {
+		return p.Done()
+	}
+	flagged := *d
+	flagged.Deps = d.Waits
+	s := flagged.schedule(&rows, Unbounded, 1)
+	order, stuck := s.Run()
+	if len(stuck) > 0 {
+		p.Add(d.deadlock(stuck, func(step int32) int32 { return rows.To[step] }))
+		return p.Done()
+	}
+	d.checkFlags(d.byRank(order, &rows), waited, &p)
+	return p.Done()
+}
+
+// byRank returns the instructions of each rank in the order of a run.
+func (d *InstDAG) byRank(order []int32, rows *Edges) Edges {
+	r := Edges{Start: make([]int32, d.Coll.Ranks+1), To: make([]int32, len(order))}
+	for i := range d.Insts {
+		r.Start[d.Insts[i].Rank+1]++
+	}
+	for k := range d.Coll.Ranks {
+		r.Start[k+1] += r.Start[k]
+	}
+	next := append([]int32(nil), r.Start...)
+	for _, step := range order {
+		i := rows.To[step]
+		rank := d.Insts[i].Rank
+		r.To[next[rank]] = i
+		next[rank]++
+	}
+	return r
+}
+
+func (d *InstDAG) checkFlags(ranks Edges, waited []bool, p *Problems) {
+	first, end := 0, 0 // the blocks of a rank
+	var clocks Clocks
+	for r := range d.Coll.Ranks {
+		for first = end; end < len(d.Blocks) && int(d.Blocks[end].Rank) == r; {
+			end++
+		}
+		clocks.Reset(end - first)
+		for _, i := range ranks.Of(r) {
+			in := &d.Insts[i]
+			b := int(in.Block) - first
+			for _, w := range d.Waits.Of(int(i)) {
+				clocks.Join(b, w)
+			}
+			for _, j := range d.Deps.Of(int(i)) {
+				before := &d.Insts[j]
+				if before.Block != in.Block && !clocks.Before(int(before.Block)-first, before.Step, b) {
+					p.Add(d.problem(i, diag.Race, "%s depends on %s, and no flag makes it wait", d.Label(i), d.Label(j)))
+				}
+			}
+			clocks.End(b, in.Step)
+			if waited[i] {
+				clocks.Keep(b, i)
+			}
+		}
+	}
+}
