@@ -49,7 +49,8 @@ const slotBytes = 2 << 20
 // more pass, too), loops over the sources of a chain, has no default size, and
 // rejects receives that reduce or forward.
 //
-// plan is mscclc's own executor, whose bounds are those of its 32-bit fields.
+// plan is mscclc's own executor, whose bounds are those of its 32-bit fields. It
+// promises nothing of how many chunks a message holds: one, at least.
 var Targets = []*Target{
 	{
 		Name: "msccl", Doc: "MSCCL-IR XML for microsoft/msccl", Format: FormatXML,
@@ -70,7 +71,7 @@ var Targets = []*Target{
 	},
 	{
 		Name: "plan", Doc: "mscclc's own executor", Format: FormatPlan,
-		Limits: ir.Limits{Target: "plan", ReceiveFused: true, SlotBytes: slotBytes},
+		Limits: ir.Limits{Target: "plan", ReceiveFused: true},
 	},
 }
 
