@@ -8,10 +8,13 @@ import (
 	"mscclc/passes"
 )
 
+// instLimit bounds the instructions that passes make.
+const instLimit = "insts"
+
 // limits are the bounds that --limit raises, by the names that messages use.
 type limits struct{ set []string }
 
-func limitNames() []string { return append(lang.LimitNames(), passes.LimitInsts) }
+func limitNames() []string { return append(lang.LimitNames(), instLimit) }
 
 // apply sets what --limit says.
 func (l *limits) apply(of *lang.Limits, p *passes.Options) error {
@@ -21,7 +24,7 @@ func (l *limits) apply(of *lang.Limits, p *passes.Options) error {
 		if err != nil || n < 1 {
 			return usagef("--limit takes NAME=N with N from 1, not %q; there are %s", s, strings.Join(limitNames(), ", "))
 		}
-		if name == passes.LimitInsts {
+		if name == instLimit {
 			p.MaxInsts = int(n)
 		} else if err := of.Set(name, n); err != nil {
 			return usagef("%v", err)

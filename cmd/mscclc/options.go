@@ -37,7 +37,7 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off`")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off")
-	c.limits.flags(f)
+	f.StringArrayVar(&c.limits.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(limitNames(), ", "))
 }
 
 func targetNames() []string {
@@ -69,7 +69,6 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt := mscclc.Options{}
 	opt.Lang.Open = s.open
 	opt.Lang.Inplace = c.inplace.value
-	opt.Lang.Limits = c.limits.lang()
 	opt.Lang.Params = map[string]string{}
 	for _, p := range c.params {
 		name, value, ok := strings.Cut(p, "=")
@@ -96,8 +95,10 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 		return opt, err
 	}
 	opt.Target = target
-	opt.Passes, err = c.passOptions()
-	return opt, err
+	if opt.Passes, err = c.passOptions(); err != nil {
+		return opt, err
+	}
+	return opt, c.limits.apply(&opt.Lang.Limits, &opt.Passes)
 }
 
 func (c *compiling) findTarget() (*codegen.Target, error) {
@@ -112,7 +113,7 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 }
 
 func (c *compiling) passOptions() (passes.Options, error) {
-	opt := passes.Options{Instances: c.instances, Off: map[string]bool{}, MaxInsts: c.limits.insts}
+	opt := passes.Options{Instances: c.instances, Off: map[string]bool{}}
 	switch c.optimise {
 	case 0:
 		opt.Level0 = true

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/algorithms"
+	"mscclc/ir/diag"
+	"mscclc/lang"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [FOLDER|FILE...]",
+		Short: "List the algorithms of the catalog, or of files and folders",
+		Example: `  mscclc list
+  mscclc list examples/`,
+		Args: atLeast(0, ""),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.list(algorithms.Names())
+			}
+			files, err := expand(args, ".mscl")
+			if err != nil {
+				return err
+			}
+			return a.list(files)
+		},
+	}
+}
+
+// A listing is what a file says of itself.
+type listing struct {
+	Name       string         `json:"name"` // what the command takes
+	File       string         `json:"file"`
+	Algorithm  string         `json:"algorithm"`
+	Collective string         `json:"collective"`
+	Params     []listingParam `json:"params"`
+	Protocol   string         `json:"protocol"`
+	Doc        string         `json:"doc"` // the first sentence of its comment
+}
+
+type listingParam struct {
+	Name    string `json:"name"`
+	Default string `json:"default"`
+}
+
+func (a *app) list(names []string) error {
+	found := []listing{}
+	for _, name := range names {
+		s, err := a.open(name)
+		if err != nil {
+			return err
+		}
+		l, ok, err := describe(s)
+		s.Close()
+		if err != nil {
+			return err
+		}
+		if ok {
+			l.Name = name
+			found = append(found, l)
+		}
+	}
+	if a.json {
+		return a.writeJSON(struct {
+			Schema     int       `json:"schema"`
+			Algorithms []listing `json:"algorithms"`
+		}{schema, found})
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tCOLLECTIVE\tPARAMETERS\tPROTOCOL\tWHAT IT IS")
+	for _, l := range found {
+		params := make([]string, len(l.Params))
+		for i, p := range l.Params {
+			params[i] = p.Name + "=" + p.Default
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.Collective, strings.Join(params, " "), l.Protocol, l.Doc)
+	}
+	return w.Flush()
+}
+
+// describe reads what s says of itself; a library says nothing.
+func describe(s *source) (l listing, ok bool, err error) {
+	if s.form != formSource {
+		return l, false, nil
+	}
+	text, err := s.readSource()
+	if err != nil {
+		return l, false, err
+	}
+	f, err := lang.Parse(s.name, text)
+	if err != nil {
+		return l, false, err
+	}
+	l = listing{File: filepath.ToSlash(s.name), Protocol: "Simple", Params: []listingParam{}, Doc: firstSentence(string(text))}
+	for _, stmt := range f.Stmts {
+		switch d := stmt.(type) {
+		case *lang.Algorithm:
+			l.Algorithm, ok = d.Name, true
+			for _, p := range d.Params {
+				l.Params = append(l.Params, listingParam{p.Name, sourceOf(p.Default)})
+			}
+		case *lang.Collective:
+			l.Collective = d.Kind.Text
+		case *lang.Protocol:
+			l.Protocol = d.Name.Text
+		}
+	}
+	return l, ok, nil
+}
+
+// sourceOf is the text of e, or nothing.
+func sourceOf(e *lang.Expr) string {
+	if e == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range e.Tokens {
+		if !strings.HasPrefix(t.Value, "#") {
+			b.WriteString(strings.TrimSpace(t.Value))
+		}
+	}
+	return b.String()
+}
+
+// firstSentence is the first sentence, or the part of it before a colon, of
+// the comment that text begins with.
+func firstSentence(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
+		if !ok || strings.TrimSpace(comment) == "" {
+			break
+		}
+		words = append(words, strings.Fields(comment)...)
+	}
+	end := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".") || strings.HasSuffix(w, ":") })
+	if end >= 0 {
+		words = words[:end+1]
+	}
+	return diag.Printable(strings.TrimRight(strings.Join(words, " "), ".:"))
+}

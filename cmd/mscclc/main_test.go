@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mscclc": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("MSCCLC_UPDATE") != "",
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(name string) (bool, error) {
+			return false, errors.New("no condition " + strconv.Quote(name))
+		},
+	})
+}
+
+// exits runs a command that must exit with a code: exits 2 mscclc nonsense
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("%s exits with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// A panic anywhere is an internal error with a short text.
+func TestPanicIsInternalError(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	code := main1([]string{"compile", "-"}, panicking{}, &stdout, &stderr)
+	if code != exitInternal || stdout.Len() > 0 {
+		t.Errorf("exit code %d, stdout %q", code, stdout.String())
+	}
+	text := stderr.String()
+	if !strings.Contains(text, "error: at the bottom [internal]") || strings.Count(text, "\n") > 4 {
+		t.Errorf("stderr is\n%s", text)
+	}
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("at the bottom") }

@@ -1,0 +1,172 @@
+package mscclc_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir"
+)
+
+var update = os.Getenv("MSCCLC_UPDATE") != ""
+
+// stages are the sections of a golden program after in.mscl, each the text of
+// one value on its way. A file has those that it is about.
+var stages = []string{"chunks", "insts", "insts.opt", "program", "xml"}
+
+// TestGolden takes each program of testdata/golden through the pipeline and
+// compares every stage. The archive's comment says what it is for, and its last
+// line the options: target NAME, param NAME=VALUE, instances N, inplace BOOL.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*.txtar")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d golden programs (%v); there are more", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, archive)
+			if update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func golden(t *testing.T, archive *txtar.Archive) {
+	if len(archive.Files) < 2 || archive.Files[0].Name != "in.mscl" {
+		t.Fatal("a golden program begins with in.mscl, and has a stage")
+	}
+	got, err := walk(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range archive.Files[1:] {
+		f := &archive.Files[1+i]
+		text, known := got[f.Name]
+		if !known {
+			t.Errorf("%s is no stage; there are %v", f.Name, stages)
+		} else if update {
+			f.Data = []byte(text)
+		} else if diff := cmp.Diff(string(f.Data), text); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", f.Name, diff)
+		}
+	}
+}
+
+// walk compiles the program of archive and returns the text of every stage.
+func walk(archive *txtar.Archive) (map[string]string, error) {
+	opt, err := goldenOptions(string(archive.Comment))
+	if err != nil {
+		return nil, err
+	}
+	got := map[string]string{}
+	keep := func(name string, write func(*bytes.Buffer) error) error {
+		var b bytes.Buffer
+		err := write(&b)
+		got[name] = b.String()
+		return err
+	}
+	var insts *ir.InstDAG
+	opt.Stage = func(value any) error {
+		switch v := value.(type) {
+		case *ir.ChunkDAG:
+			return keep("chunks", func(b *bytes.Buffer) error { return ir.WriteChunks(b, v) })
+		case *ir.InstDAG:
+			insts = v
+			return keep("insts", func(b *bytes.Buffer) error { return ir.WriteInsts(b, v) })
+		}
+		return nil
+	}
+	p, err := mscclc.Compile("in.mscl", archive.Files[0].Data, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := keep("insts.opt", func(b *bytes.Buffer) error { return ir.WriteInsts(b, insts) }); err != nil {
+		return nil, err
+	}
+	if err := keep("program", func(b *bytes.Buffer) error { return ir.WriteProgram(b, p) }); err != nil {
+		return nil, err
+	}
+	if opt.Target.Format == codegen.FormatXML {
+		err = keep("xml", func(b *bytes.Buffer) error { return codegen.WriteMSCCL(b, p, opt.Target) })
+	}
+	return got, err
+}
+
+func goldenOptions(comment string) (opt mscclc.Options, err error) {
+	lines := strings.Split(strings.TrimSpace(comment), "\n")
+	words := strings.Fields(lines[len(lines)-1])
+	opt.Lang.Params = map[string]string{}
+	for len(words) >= 2 {
+		switch words[0] {
+		case "target":
+			if opt.Target, err = codegen.TargetByName(words[1]); err != nil {
+				return opt, err
+			}
+		case "param":
+			name, value, _ := strings.Cut(words[1], "=")
+			opt.Lang.Params[name] = value
+		case "instances":
+			if _, err := fmt.Sscan(words[1], &opt.Passes.Instances); err != nil {
+				return opt, err
+			}
+		case "inplace":
+			opt.Lang.Inplace = new(words[1] == "true")
+		default:
+			return opt, fmt.Errorf("%q is no option of a golden program", words[0])
+		}
+		words = words[2:]
+	}
+	if opt.Target == nil {
+		return opt, fmt.Errorf("the last line of the comment says no target")
+	}
+	return opt, nil
+}
+
+// TestArchitecture compares the text of each stage that ARCHITECTURE.md shows
+// with the golden program that it names: <!-- FILE: SECTION -->, then a fence.
+func TestArchitecture(t *testing.T) {
+	const file = "ARCHITECTURE.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n")); n >= 200 {
+		t.Errorf("%s has %d lines; it is to have fewer than 200", file, n)
+	}
+	shown := regexp.MustCompile("(?s)<!-- ([^ ]+\\.txtar): ([^ ]+) -->\n```\n(.*?)```\n")
+	matches := shown.FindAllSubmatch(text, -1)
+	if len(matches) != 1+len(stages) {
+		t.Errorf("%s shows %d stages, want in.mscl and %v", file, len(matches), stages)
+	}
+	for _, m := range matches {
+		archive, err := txtar.ParseFile(string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == string(m[2]) })
+		if i < 0 {
+			t.Errorf("%s has no section %s", m[1], m[2])
+			continue
+		}
+		if diff := cmp.Diff(string(archive.Files[i].Data), string(m[3])); diff != "" {
+			t.Errorf("%s, section %s (-golden +shown):\n%s", m[1], m[2], diff)
+		}
+	}
+}
