@@ -1,0 +1,83 @@
+// This file is kernels/abi.h in Go, field by field. executor/cpu has a test that
+// compares sizes and offsets of the two.
+
+package executor
+
+import "structs"
+
+// A Step is one step as the kernel reads it. Chain is the number of steps,
+// itself included, that one multi-source reduction does at once.
+type Step struct {
+	_                      structs.HostLayout
+	Op, SrcBuf, DstBuf     uint8
+	Flags                  uint8
+	Count, Src, Dst, Class uint32
+	DepBlock, DepStep      int32
+	Chain                  uint32
+}
+
+// A Block is one thread block. FirstBlock is block 0 of its rank; Send and Recv
+// are connections, or -1.
+type Block struct {
+	_                structs.HostLayout
+	Rank, FirstBlock uint32
+	FirstStep, Steps uint32
+	Send, Recv       int32
+}
+
+// RankMemory holds the addresses of one rank's buffers.
+type RankMemory struct {
+	_                      structs.HostLayout
+	Input, Output, Scratch uint64
+}
+
+// A State is what a block carries from launch to launch.
+type State struct {
+	_                           structs.HostLayout
+	Flag, Tiles, Sent, Received uint64
+	_                           [4]uint64
+}
+
+// Counters are the head and the tail of one connection's FIFO.
+type Counters struct {
+	_    structs.HostLayout
+	Head uint64
+	_    [7]uint64
+	Tail uint64
+	_    [7]uint64
+}
+
+// A Status is how a launch ended. Code is also the abort word that every wait
+// polls.
+type Status struct {
+	_                          structs.HostLayout
+	Code, Block, Step, What    uint32
+	Want, Have, Tile, WaitedNS uint64
+}
+
+// The codes of a Status.
+const (
+	StatusOK uint32 = iota
+	StatusTimeout
+	StatusCancelled
+	StatusHost
+)
+
+// What a step waited for: Status.What.
+const (
+	waitFlag uint32 = iota
+	waitSlot
+	waitMessage
+	waitPacket
+)
+
+// Params are the numbers of one launch; addresses are the device's to fill in.
+type Params struct {
+	_                                                      structs.HostLayout
+	Steps, Blocks, Ranks, States, Counters, Fifo, StatusAt uint64
+	Elems, Chunk, Tile                                     uint64
+	SlotBytes, SlotStride, WaitNS                          uint64
+	Chunks, Slots                                          uint32
+	BlockCount, RankCount                                  uint32
+	Proto, DType, RedOp, ElemSize                          uint32
+}

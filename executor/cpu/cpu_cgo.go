@@ -1,0 +1,195 @@
+//go:build cgo
+
+package cpu
+
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra
+// #cgo LDFLAGS: -lpthread
+// #include "host.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"mscclc/executor"
+	_ "mscclc/kernels" // a change to the kernel's headers must rebuild this package
+)
+
+type device struct{}
+
+// Device returns the CPU.
+func Device() executor.Device { return device{} }
+
+func (device) Name() string { return "cpu" }
+
+func (device) Open(img *executor.Image) (executor.Instance, error) {
+	return &instance{img: img, states: make([]executor.State, len(img.Blocks)), counters: make([]executor.Counters, len(img.Conns))}, nil
+}
+
+// An instance holds what outlives a launch: the blocks' and connections' state,
+// and the memory that the host gives a launch.
+type instance struct {
+	img      *executor.Image
+	states   []executor.State
+	counters []executor.Counters
+	stacks   region
+	fifo     region
+	scratch  region
+	wire     wireKey
+	messages uint64 // the most that any connection may have carried since the last reset
+}
+
+// A wireKey is what slots are laid out by. Packets of one layout must not be
+// read as those of another.
+type wireKey struct {
+	proto, slots uint32
+	stride       uint64
+}
+
+// Close frees the instance's memory.
+func (in *instance) Close() error {
+	in.stacks.free()
+	in.fifo.free()
+	in.scratch.free()
+	return nil
+}
+
+// Launch runs the program once.
+func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.Stop, error) {
+	if len(in.img.Blocks) == 0 {
+		return executor.Stop{}, nil
+	}
+	if limit := 8192; l.PerBlock*len(in.img.Blocks) > limit {
+		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads", len(in.img.Blocks), l.PerBlock, limit)
+	}
+	if err := in.prepare(l); err != nil {
+		return executor.Stop{}, err
+	}
+	status := in.run(ctx, l)
+	in.messages += l.Messages
+	stop := executor.Stop{Status: *status}
+	if status.Code != executor.StatusOK {
+		stop.Before = in.states[status.Block]
+		in.reset()
+	}
+	return stop, nil
+}
+
+// reset forgets all messages and flags, as after a launch that left some
+// behind.
+func (in *instance) reset() {
+	clear(in.states)
+	clear(in.counters)
+	in.fifo.free()
+	in.wire, in.messages = wireKey{}, 0
+}
+
+// prepare sees to the memory of a launch. Slots stay as they are from launch to
+// launch, unless they are too small, of another protocol, or the 32 bits of a
+// packet's flag would wrap.
+func (in *instance) prepare(l *executor.Launch) error {
+	p := &l.Params
+	fits := in.wire.proto == p.Proto && in.wire.slots == p.Slots && in.wire.stride >= p.SlotStride
+	if !fits || in.messages+l.Messages >= 1<<32-1 {
+		in.reset()
+		in.wire = wireKey{p.Proto, p.Slots, p.SlotStride}
+	}
+	p.SlotStride = in.wire.stride
+	scratch := int64(0)
+	for _, n := range l.Scratch {
+		if scratch += pad(n); n < 0 || scratch < 0 {
+			return errors.New("scratch is out of range")
+		}
+	}
+	fifo := uint64(len(in.counters)) * uint64(p.Slots) * p.SlotStride
+	if len(in.counters) > 0 && fifo/uint64(len(in.counters))/uint64(p.Slots) != p.SlotStride {
+		return errors.New("slots are out of range")
+	}
+	return errors.Join(in.fifo.grow("slots", fifo), in.scratch.grow("scratch", uint64(scratch)),
+		in.stacks.grow("stacks", uint64(len(in.img.Blocks))*C.MSCCLC_STACK))
+}
+
+// pad keeps the ranks' scratch apart, on cache lines of their own.
+func pad(n int64) int64 { return (n + 127) &^ 127 }
+
+// run hands the launch to the host. Everything that Go allocated is pinned, as
+// the tables hold its addresses as numbers.
+func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Status {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	status := new(executor.Status)
+	ranks := make([]executor.RankMemory, len(l.Memory))
+	scratch := in.scratch.address
+	for r := range ranks {
+		m := &l.Memory[r]
+		base := address(&pin, m.Input)
+		ranks[r] = executor.RankMemory{Input: base + uint64(m.InAt), Output: base + uint64(m.OutAt), Scratch: scratch}
+		if m.Output != nil {
+			ranks[r].Output = address(&pin, m.Output)
+		}
+		scratch += uint64(pad(l.Scratch[r]))
+	}
+	p := &l.Params
+	p.Steps, p.Blocks, p.Ranks = address(&pin, in.img.Steps), address(&pin, in.img.Blocks), address(&pin, ranks)
+	p.States, p.Counters, p.Fifo = address(&pin, in.states), address(&pin, in.counters), in.fifo.address
+	pin.Pin(status)
+	p.StatusAt = uint64(uintptr(unsafe.Pointer(status)))
+
+	cancelled := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		atomic.CompareAndSwapUint32(&status.Code, executor.StatusOK, executor.StatusCancelled)
+		close(cancelled)
+	})
+	launch := (*C.struct_abi_launch)(unsafe.Pointer(p))
+	if l.PerBlock > 0 {
+		C.mscclc_cpu_threads(launch, C.u32(l.PerBlock))
+	} else {
+		threads := l.Threads
+		if threads == 0 {
+			threads = runtime.GOMAXPROCS(0)
+		}
+		C.mscclc_cpu_fibers(launch, C.u32(min(threads, len(in.img.Blocks))), C.u64(in.stacks.address))
+	}
+	if !stop() {
+		<-cancelled
+	}
+	return status
+}
+
+// address pins a table and gives its address.
+func address[T any](pin *runtime.Pinner, s []T) uint64 {
+	p := unsafe.SliceData(s)
+	if p == nil {
+		return 0
+	}
+	pin.Pin(p)
+	return uint64(uintptr(unsafe.Pointer(p)))
+}
+
+// A region is memory of the host, zeroed, that takes space only where it is
+// touched.
+type region struct{ address, bytes uint64 }
+
+func (r *region) grow(what string, bytes uint64) error {
+	if bytes <= r.bytes {
+		return nil
+	}
+	r.free()
+	r.address = uint64(C.mscclc_cpu_map(C.u64(bytes)))
+	if r.address == 0 {
+		return fmt.Errorf("the host has no %d bytes for %s", bytes, what)
+	}
+	r.bytes = bytes
+	return nil
+}
+
+func (r *region) free() {
+	if r.address != 0 {
+		C.mscclc_cpu_unmap(C.u64(r.address), C.u64(r.bytes))
+	}
+	*r = region{}
+}

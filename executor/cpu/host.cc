@@ -1,0 +1,222 @@
+// This file is the CPU device: the host's platform layer under the interpreter
+// kernel, and the two ways to run its blocks. As fibers, the blocks of all ranks
+// are spread over a few threads, and a wait goes on to the thread's next block.
+// As threads, each block has several, with real barriers between them, which is
+// what the thread sanitizer can check.
+#include "../../kernels/platform_cpu.h"
+#include "../../kernels/interp.h"
+#include "fiber.h"
+#include "host.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <time.h>
+
+__thread host_thread *host_self;
+
+u64 host_now() {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+
+extern "C" u64 mscclc_cpu_map(u64 bytes) {
+  void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? 0 : (u64)p;
+}
+extern "C" void mscclc_cpu_unmap(u64 address, u64 bytes) { munmap((void *)address, bytes); }
+
+extern "C" u64 mscclc_cpu_cell(const struct abi_launch *a, const struct abi_rank *m, u32 buf, u32 index, u64 at) {
+  return cell(*a, *m, buf, index, at);
+}
+
+extern "C" u64 mscclc_cpu_stack_use(u64 stack) {
+  const char *p = (const char *)stack;
+  u64 clean = 0;
+  while (clean < MSCCLC_STACK && p[clean] == 0) clean++;
+  return MSCCLC_STACK - clean;
+}
+
+// A Fiber is one block; a Team, the block of several threads, has the barrier.
+struct Fiber {
+  host_thread thread;  // first, so that host_self is also the fiber
+  block_shared shared;
+  void *stack, *worker_stack;
+  const abi_launch *launch;
+  u32 block;
+  bool done;
+};
+struct Team {
+  block_shared shared;
+  const abi_launch *launch;
+  const u32 *gate;
+  u32 block, arrived, generation;
+};
+struct Member {
+  host_thread thread;  // first, as in Fiber
+  Team *team;
+  pthread_t id;
+};
+
+// A team that is not complete must not begin: it would wait at its first barrier
+// for ever. All threads wait here until all are there.
+enum { GATE_SHUT, GATE_OPEN, GATE_LEAVE };
+
+// fibers says which of the two host_self is; it is set before a thread runs any.
+static __thread bool fibers;
+
+void host_pause() {
+  if (!fibers) {
+    sched_yield();
+    return;
+  }
+  Fiber *f = (Fiber *)host_self;
+  fiber_switch(&f->stack, f->worker_stack);
+}
+
+void host_barrier() {
+  Member *m = (Member *)host_self;
+  Team *t = m->team;
+  const u32 generation = __atomic_load_n(&t->generation, __ATOMIC_RELAXED);
+  if (__atomic_add_fetch(&t->arrived, 1, __ATOMIC_ACQ_REL) == m->thread.ntid) {
+    __atomic_store_n(&t->arrived, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->generation, generation + 1, __ATOMIC_RELEASE);
+    return;
+  }
+  while (__atomic_load_n(&t->generation, __ATOMIC_ACQUIRE) == generation) sched_yield();
+}
+
+// give_up stops a launch that the host could not start in full.
+static void give_up(const abi_launch *a) { claim32(&at_address<abi_status>(a->status)->code, STATUS_HOST); }
+
+// start runs a function in a thread that takes no signals: those are the Go
+// runtime's, whose handlers want more stack than a fiber has.
+static bool start(pthread_t *id, void *(*run)(void *), void *arg) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const bool ok = pthread_create(id, nullptr, run, arg) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return ok;
+}
+
+static void fiber_main() {
+  Fiber *f = (Fiber *)host_self;
+  interpret_any<AnyFold>(*f->launch, f->block);
+  f->done = true;
+  for (;;) host_pause();
+}
+
+// rest is what a worker does when none of its blocks could go on: at first it
+// lets other threads run, and after a while it sleeps.
+static void rest(u32 idle) {
+  if (idle < 256) {
+    sched_yield();
+    return;
+  }
+  const struct timespec nap = {0, 50000};
+  nanosleep(&nap, nullptr);
+}
+
+// A Worker is an OS thread with its share of the fibers.
+struct Worker {
+  pthread_t id;
+  Fiber *fiber;
+  u32 count;
+};
+
+static void *work(void *arg) {
+  Worker *w = (Worker *)arg;
+  Fiber *const all = w->fiber;
+  const u32 count = w->count;
+  fibers = true;
+  for (u32 live = count, idle = 0; live > 0;) {
+    bool went = false;
+    live = 0;
+    for (u32 i = 0; i < count; i++) {
+      Fiber *f = all + i;
+      if (f->done) continue;
+      const u64 moves = f->thread.moves;
+      host_self = &f->thread;
+      fiber_switch(&f->worker_stack, f->stack);
+      went |= f->done || f->thread.moves != moves;
+      live += !f->done;
+    }
+    idle = went ? 0 : idle + 1;
+    if (!went) rest(idle);
+  }
+  return nullptr;
+}
+
+extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks) {
+  const u32 blocks = a->block_count;
+  const u64 bytes = blocks * sizeof(Fiber) + threads * sizeof(Worker);
+  const u64 memory = mscclc_cpu_map(bytes);
+  if (!memory) {
+    give_up(a);
+    return;
+  }
+  Fiber *fiber = (Fiber *)memory;
+  Worker *worker = (Worker *)(fiber + blocks);
+  for (u32 b = 0; b < blocks; b++) {
+    Fiber *f = fiber + b;
+    f->thread.ntid = 1;
+    f->thread.shared = &f->shared;
+    f->launch = a;
+    f->block = b;
+    f->stack = fiber_start((char *)stacks + (u64)b * MSCCLC_STACK, MSCCLC_STACK, fiber_main);
+  }
+  u32 started = 0;
+  for (u32 i = 0; i < threads; i++, started++) {
+    const u32 first = (u32)((u64)blocks * i / threads), end = (u32)((u64)blocks * (i + 1) / threads);
+    worker[i].fiber = fiber + first;
+    worker[i].count = end - first;
+    if (!start(&worker[i].id, work, worker + i)) {
+      give_up(a);
+      break;
+    }
+  }
+  for (u32 i = 0; i < started; i++) pthread_join(worker[i].id, nullptr);
+  mscclc_cpu_unmap(memory, bytes);
+}
+
+static void *run_member(void *arg) {
+  Member *m = (Member *)arg;
+  fibers = false;
+  host_self = &m->thread;
+  u32 gate;
+  while ((gate = __atomic_load_n(m->team->gate, __ATOMIC_ACQUIRE)) == GATE_SHUT) sched_yield();
+  if (gate == GATE_OPEN) interpret_any<AnyFold>(*m->team->launch, m->team->block);
+  return nullptr;
+}
+
+extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) {
+  const u32 blocks = a->block_count;
+  const u64 bytes = blocks * (sizeof(Team) + (u64)per_block * sizeof(Member));
+  const u64 memory = mscclc_cpu_map(bytes);
+  if (!memory) {
+    give_up(a);
+    return;
+  }
+  Team *team = (Team *)memory;
+  Member *member = (Member *)(team + blocks);
+  u32 started = 0, gate = GATE_SHUT;
+  for (; started < blocks * per_block; started++) {
+    Member *m = member + started;
+    Team *t = team + started / per_block;
+    t->launch = a;
+    t->gate = &gate;
+    t->block = started / per_block;
+    m->team = t;
+    m->thread = host_thread{started % per_block, per_block, &t->shared, 0};
+    if (!start(&m->id, run_member, m)) {
+      give_up(a);
+      break;
+    }
+  }
+  __atomic_store_n(&gate, started == blocks * per_block ? GATE_OPEN : GATE_LEAVE, __ATOMIC_RELEASE);
+  for (u32 i = 0; i < started; i++) pthread_join(member[i].id, nullptr);
+  mscclc_cpu_unmap(memory, bytes);
+}

@@ -1,0 +1,31 @@
+// The host side of the CPU device, as Go and the sanitizer driver call it.
+#pragma once
+#include "../../kernels/abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MSCCLC_STACK = 64 << 10 };  // bytes of a fiber's stack
+
+// mscclc_cpu_map gives zeroed memory that takes space only where it is touched,
+// or 0; mscclc_cpu_unmap gives it back.
+u64 mscclc_cpu_map(u64 bytes);
+void mscclc_cpu_unmap(u64 address, u64 bytes);
+
+// mscclc_cpu_fibers runs a launch with each block a fiber, spread over so many
+// threads. stacks has MSCCLC_STACK bytes for each block.
+void mscclc_cpu_fibers(const struct abi_launch *a, u32 threads, u64 stacks);
+
+// mscclc_cpu_threads runs a launch with so many threads for each block.
+void mscclc_cpu_threads(const struct abi_launch *a, u32 per_block);
+
+// mscclc_cpu_cell is where the kernel finds element `at` of a chunk.
+u64 mscclc_cpu_cell(const struct abi_launch *a, const struct abi_rank *m, u32 buf, u32 index, u64 at);
+
+// mscclc_cpu_stack_use is how much of a stack was ever written.
+u64 mscclc_cpu_stack_use(u64 stack);
+
+#ifdef __cplusplus
+}
+#endif

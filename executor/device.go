@@ -1,0 +1,68 @@
+package executor
+
+import (
+	"context"
+
+	"mscclc/ir"
+)
+
+// A Device makes images runnable.
+type Device interface {
+	Name() string
+	Open(img *Image) (Instance, error)
+}
+
+// An Instance is one image on a device. It keeps the connections' state from
+// launch to launch, and cleans it after one that failed. One launch runs at a
+// time.
+type Instance interface {
+	// Launch runs the program once and waits for its end. The Stop says how it
+	// ended; the error is of the device itself. A ctx that ends stops the launch.
+	Launch(ctx context.Context, l *Launch) (Stop, error)
+	Close() error
+}
+
+// A Launch is one call. Memory is by rank; Output is nil in place, where the
+// two buffers begin InAt and OutAt bytes into Input.
+type Launch struct {
+	Params   Params
+	Memory   []Memory
+	Scratch  []int64 // bytes that each rank needs
+	Messages uint64  // no connection carries more
+	Threads  int     // of the host, for all blocks
+	PerBlock int     // threads of each block, where each has its own; else 0
+}
+
+// Memory is the memory of one rank.
+type Memory struct {
+	Input, Output []byte
+	InAt, OutAt   int64
+}
+
+// A Stop is how a launch ended: its status, and what the block named there had
+// behind it when the launch began.
+type Stop struct {
+	Status Status
+	Before State
+}
+
+// An Image is a program as flat tables.
+type Image struct {
+	Program *ir.Program
+	Steps   []Step
+	Blocks  []Block
+	Conns   []Conn
+
+	// MaxCount is the most chunks that a transfer moves, and MaxChunks the most
+	// that all transfers of one end of a connection move together.
+	MaxCount  int
+	MaxChunks int
+
+	// Even says that every call's chunks must have one length.
+	Even bool
+	// Final says that some step is marked so.
+	Final bool
+}
+
+// A Conn is a connection.
+type Conn struct{ Channel, Src, Dst int32 }

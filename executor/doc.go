@@ -1,0 +1,13 @@
+// Package executor runs programs on a device.
+//
+// What goes in is a Program that ir/verify accepts. Load makes an Image of it,
+// the flat tables that the interpreter kernel reads (package kernels), and hands
+// it to a Device; Run fills in one call's sizes, types and buffers, launches,
+// and waits. A run ends with the collective done, or with an error that says
+// which step of which rank waited for what, and leaves the Loaded usable.
+//
+// The devices are packages of their own, which this one does not know:
+// executor/cpu is the first. The rest of this package is what a caller needs to
+// judge a run: element types, the layout of buffers (Geometry), data to run on,
+// and the collective computed directly (Data).
+package executor

@@ -1,0 +1,226 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+	"unsafe"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// Options are Load's.
+type Options struct {
+	Device   Device
+	Unproven bool // load even what verify rejects; a run may then end in a timeout
+}
+
+// A Loaded is a program on a device. Its methods may be called at once; runs go
+// one after the other.
+type Loaded struct {
+	mu       sync.Mutex
+	img      *Image
+	instance Instance
+}
+
+// Load makes p runnable on a device.
+func Load(p *ir.Program, opt Options) (*Loaded, error) {
+	if opt.Device == nil {
+		return nil, errors.New("executor: no device")
+	}
+	img, err := newImage(p)
+	if err != nil {
+		return nil, err
+	}
+	instance, err := opt.Device.Open(img)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
+	}
+	return &Loaded{img: img, instance: instance}, nil
+}
+
+// Close frees what the program has on the device.
+func (l *Loaded) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.instance == nil {
+		return nil
+	}
+	err := l.instance.Close()
+	l.instance = nil
+	return err
+}
+
+// Even says that the program runs only where all chunks have one length.
+func (l *Loaded) Even() bool { return l.img.Even }
+
+// DefaultWait is how long one wait may last.
+const DefaultWait = 10 * time.Minute
+
+// Args are one call. In place, Input holds each rank's one memory and Output is
+// nil. Zero fields below Elems mean the usual.
+type Args struct {
+	Input, Output [][]byte // by rank; lengths as Geometry.Buffers gives them, in bytes
+	DType         DType
+	RedOp         RedOp
+	Elems         int64 // of a piece
+
+	Protocol  *ir.Protocol  // the program's
+	Slots     int           // messages that a connection holds: Protocol.Slots
+	SlotBytes int64         // that a message holds: DefaultSlotBytes
+	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
+	Wait      time.Duration // that one wait may last: DefaultWait
+	Threads   int           // of the host, for all blocks: GOMAXPROCS
+	PerBlock  int           // where not 0, each block has so many threads of its own
+}
+
+// A Result is what Run tells of a call that succeeded.
+type Result struct {
+	Elapsed time.Duration // of the launch
+	Chunk   int64         // elements of the longest chunk
+	Tiles   int64         // passes over the steps
+}
+
+// DefaultSlotBytes is what a message of a protocol holds in the runtimes of
+// MSCCL-IR, so that a program made for a range of sizes finds the slots it
+// counts on.
+func DefaultSlotBytes(p ir.Protocol) int64 {
+	switch p {
+	case ir.LL:
+		return 32 << 10
+	case ir.LL16:
+		return 64 << 10
+	case ir.LL128:
+		return 576 << 10
+	}
+	return 2 << 20
+}
+
+// DefaultTileBytes keeps what a block works on in a core's cache.
+const DefaultTileBytes = 128 << 10
+
+// Run does the collective once, and waits for its end. A wait that outlasts its
+// time is a diag.List with code Timeout that names the step; ctx ends the run
+// early.
+func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.instance == nil {
+		return Result{}, errors.New("executor: run of a closed program")
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	launch, err := l.launch(&args)
+	if err != nil {
+		return Result{}, err
+	}
+	begin := time.Now()
+	stop, err := l.instance.Launch(ctx, launch)
+	if err != nil {
+		return Result{}, err
+	}
+	p := &launch.Params
+	result := Result{Elapsed: time.Since(begin), Chunk: int64(p.Chunk), Tiles: tiles(p)}
+	switch stop.Status.Code {
+	case StatusOK:
+		return result, nil
+	case StatusCancelled:
+		return result, context.Cause(ctx)
+	case StatusTimeout:
+		return result, l.timeout(p, &stop)
+	}
+	return result, errors.New("the host has no memory or threads for all blocks")
+}
+
+func tiles(p *Params) int64 {
+	if p.Elems == 0 {
+		return 0
+	}
+	return int64((min(p.Chunk, p.Elems) + p.Tile - 1) / p.Tile)
+}
+
+// launch checks args and computes the numbers of the call.
+func (l *Loaded) launch(args *Args) (*Launch, error) {
+	c := l.img.Program.Coll
+	if args.DType >= NumDTypes || args.RedOp >= NumRedOps {
+		return nil, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
+	}
+	size := int64(args.DType.Size())
+	if args.Elems < 0 || args.Elems > 1<<56/int64(c.Ranks)/size {
+		return nil, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
+	}
+	if l.img.Even && args.Elems%int64(c.Chunks) != 0 {
+		return nil, diag.List{diag.New(diag.Uneven, diag.Span{}, "%d elements do not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
+			WithHint("give a multiple of %d elements", c.Chunks)}
+	}
+	if err := l.checkAvg(args.RedOp); err != nil {
+		return nil, err
+	}
+	geo := NewGeometry(c, args.Elems, int(size))
+	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock}
+	var err error
+	if launch.Memory, err = memory(geo, args); err != nil {
+		return nil, err
+	}
+	launch.Scratch = make([]int64, c.Ranks)
+	for r := range l.img.Program.Scratch {
+		launch.Scratch[r] = int64(l.img.Program.Scratch[r]) * geo.Chunk * size
+		if geo.Chunk > 0 && launch.Scratch[r]/size/geo.Chunk != int64(l.img.Program.Scratch[r]) {
+			return nil, fmt.Errorf("scratch of rank %d is out of range", r)
+		}
+	}
+	return launch, l.params(launch, geo, args)
+}
+
+// checkAvg says whether op can be averaged: some step must know that it makes
+// the complete sum, and the sum must be over all ranks.
+func (l *Loaded) checkAvg(op RedOp) error {
+	c := l.img.Program.Coll
+	if op != Avg || !c.Reduces() || c.Ranks == 1 && c.Kind != ir.Custom && c.Kind != ir.Opaque {
+		return nil
+	}
+	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
+		return fmt.Errorf("avg of a custom collective: %w", ErrNotSupported)
+	}
+	if !l.img.Final {
+		return fmt.Errorf("avg of a program in which no step is marked final: %w", ErrNotSupported)
+	}
+	return nil
+}
+
+// memory checks the buffers of a call.
+func memory(geo Geometry, args *Args) ([]Memory, error) {
+	c, size := geo.Coll, args.DType.Size()
+	if len(args.Input) != c.Ranks || len(args.Output) != c.Ranks && !(c.Inplace && args.Output == nil) {
+		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), c.Ranks)
+	}
+	check := func(what string, rank int, buf []byte, elems int64) error {
+		if int64(len(buf)) != elems*int64(size) {
+			return fmt.Errorf("%s of rank %d has %d bytes, of %d", what, rank, len(buf), elems*int64(size))
+		}
+		if uintptr(unsafe.Pointer(unsafe.SliceData(buf)))%uintptr(size) != 0 && len(buf) > 0 {
+			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
+		}
+		return nil
+	}
+	mem := make([]Memory, c.Ranks)
+	for r := range mem {
+		in, out, inAt, outAt, all := geo.Buffers(r)
+		mem[r] = Memory{Input: args.Input[r], InAt: inAt * int64(size), OutAt: outAt * int64(size)}
+		if c.Inplace {
+			if err := check("memory", r, args.Input[r], all); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		mem[r].Output = args.Output[r]
+		if err := errors.Join(check("input", r, args.Input[r], in), check("output", r, args.Output[r], out)); err != nil {
+			return nil, err
+		}
+	}
+	return mem, nil
+}

@@ -1,0 +1,149 @@
+package executor
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// load decodes element i of buf, a float of type t. Every value is exact.
+func load(t DType, buf []byte, i int) float64 {
+	switch t {
+	case F16:
+		return smallFloat(uint64(binary.LittleEndian.Uint16(buf[2*i:])), 5, 10, true)
+	case BF16:
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(buf[2*i:])) << 16))
+	case F32:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(buf[4*i:])))
+	case F64:
+		return math.Float64frombits(binary.LittleEndian.Uint64(buf[8*i:]))
+	case E4M3:
+		return smallFloat(uint64(buf[i]), 4, 3, false)
+	case E5M2:
+		return smallFloat(uint64(buf[i]), 5, 2, true)
+	}
+	panic("executor: load of " + t.String())
+}
+
+// store encodes a float as element i of buf, rounded to nearest even.
+func store(t DType, buf []byte, i int, x float64) {
+	switch t {
+	case F16:
+		binary.LittleEndian.PutUint16(buf[2*i:], uint16(fromFloat(x, 5, 10, true)))
+	case BF16:
+		binary.LittleEndian.PutUint16(buf[2*i:], uint16(fromFloat(x, 8, 7, true)))
+	case F32:
+		binary.LittleEndian.PutUint32(buf[4*i:], math.Float32bits(float32(x)))
+	case F64:
+		binary.LittleEndian.PutUint64(buf[8*i:], math.Float64bits(x))
+	case E4M3:
+		buf[i] = byte(fromFloat(x, 4, 3, false))
+	case E5M2:
+		buf[i] = byte(fromFloat8(x))
+	default:
+		panic("executor: store of " + t.String())
+	}
+}
+
+// smallFloat decodes a float of e exponent and m mantissa bits, by the book:
+// slow, and apart from how the kernel does it. A type with infinities keeps its
+// largest exponent for them and NaN; e4m3 has only the one NaN.
+func smallFloat(v uint64, e, m int, infinite bool) float64 {
+	sign := 1.0
+	if v>>(e+m)&1 == 1 {
+		sign = -1
+	}
+	exp, frac := int(v>>m)&(1<<e-1), v&(1<<m-1)
+	bias := 1<<(e-1) - 1
+	switch top := 1<<e - 1; {
+	case infinite && exp == top && frac == 0:
+		return sign * math.Inf(1)
+	case infinite && exp == top, !infinite && exp == top && frac == 1<<m-1:
+		return math.NaN()
+	case exp == 0:
+		return sign * math.Ldexp(float64(frac), 1-bias-m)
+	}
+	return sign * math.Ldexp(float64(uint64(1)<<m|frac), exp-bias-m)
+}
+
+// fromFloat encodes x; beyond the largest finite number, a type with
+// infinities becomes infinite and e4m3 saturates.
+func fromFloat(x float64, e, m int, infinite bool) uint64 {
+	bias := 1<<(e-1) - 1
+	sign := math.Float64bits(x) >> 63 << (e + m)
+	top := uint64(1<<e - 1)
+	if x != x {
+		nan := top<<m | 1<<(m-1)
+		if !infinite || e == 8 {
+			nan = 1<<(e+m) - 1
+		}
+		return nan
+	}
+	x = math.Abs(x)
+	_, exp := math.Frexp(x) // x in [2^(exp-1), 2^exp)
+	ulp := max(exp-1, 1-bias) - m
+	if math.IsInf(x, 0) {
+		ulp = 0
+	}
+	q := math.RoundToEven(math.Ldexp(x, -ulp)) // units of the last place
+	most := math.Ldexp(float64(uint64(2)<<m-1), int(top)-1-bias-m)
+	if !infinite {
+		most = math.Ldexp(float64(uint64(2)<<m-2), int(top)-bias-m)
+	}
+	if math.Ldexp(q, ulp) > most {
+		if infinite {
+			return sign | top<<m
+		}
+		return sign | top<<m | (1<<m - 2)
+	}
+	if q >= float64(uint64(2)<<m) {
+		q, ulp = q/2, ulp+1
+	}
+	if q < float64(uint64(1)<<m) {
+		return sign | uint64(q) // denormal
+	}
+	return sign | (uint64(ulp+m+bias)<<m + uint64(q) - 1<<m)
+}
+
+// fromFloat8 is fromFloat for e5m2, which has infinities and saturates
+// nevertheless.
+func fromFloat8(x float64) uint64 {
+	const most = 57344
+	if x == x {
+		x = max(-most, min(most, x))
+	} else {
+		return 0x7f
+	}
+	return fromFloat(x, 5, 2, true)
+}
+
+// loadInt decodes element i of buf, an integer of type t, widened to 64 bits.
+func loadInt(t DType, buf []byte, i int) uint64 {
+	switch t {
+	case I8:
+		return uint64(int8(buf[i]))
+	case U8:
+		return uint64(buf[i])
+	case I32:
+		return uint64(int32(binary.LittleEndian.Uint32(buf[4*i:])))
+	case U32:
+		return uint64(binary.LittleEndian.Uint32(buf[4*i:]))
+	case I64, U64:
+		return binary.LittleEndian.Uint64(buf[8*i:])
+	}
+	panic("executor: integer load of " + t.String())
+}
+
+// wrap keeps of v what an element of type t holds.
+func wrap(t DType, v uint64) uint64 {
+	switch t {
+	case I8:
+		return uint64(int8(v))
+	case U8:
+		return uint64(uint8(v))
+	case I32:
+		return uint64(int32(v))
+	case U32:
+		return uint64(uint32(v))
+	}
+	return v
+}

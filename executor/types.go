@@ -1,0 +1,101 @@
+package executor
+
+import "errors"
+
+// ErrNotSupported says that this build or machine cannot do what was asked; it
+// always comes wrapped in the reason.
+var ErrNotSupported = errors.New("not supported")
+
+// A DType is the type of the elements of a call.
+type DType uint8
+
+// The element types, numbered as in kernels/abi.h.
+const (
+	F16 DType = iota
+	BF16
+	F32
+	F64
+	I8
+	U8
+	I32
+	U32
+	I64
+	U64
+	E4M3
+	E5M2
+	NumDTypes
+)
+
+// A DTypeInfo is the row of one element type.
+type DTypeInfo struct {
+	Name     string
+	Size     int  // bytes
+	Float    bool // else an integer
+	Signed   bool
+	Mantissa int // bits of precision of a float, the implicit one included
+	MinExp   int // the exponent of the smallest denormal number of a float
+	Doc      string
+}
+
+// DTypes is the table of element types.
+var DTypes = [NumDTypes]DTypeInfo{
+	F16:  {"f16", 2, true, true, 11, -24, "IEEE half precision"},
+	BF16: {"bf16", 2, true, true, 8, -133, "the upper half of an f32"},
+	F32:  {"f32", 4, true, true, 24, -149, "IEEE single precision"},
+	F64:  {"f64", 8, true, true, 53, -1074, "IEEE double precision"},
+	I8:   {"i8", 1, false, true, 0, 0, "signed, 8 bits"},
+	U8:   {"u8", 1, false, false, 0, 0, "unsigned, 8 bits"},
+	I32:  {"i32", 4, false, true, 0, 0, "signed, 32 bits"},
+	U32:  {"u32", 4, false, false, 0, 0, "unsigned, 32 bits"},
+	I64:  {"i64", 8, false, true, 0, 0, "signed, 64 bits"},
+	U64:  {"u64", 8, false, false, 0, 0, "unsigned, 64 bits"},
+	E4M3: {"e4m3", 1, true, true, 4, -9, "OCP fp8 with 4 exponent bits"},
+	E5M2: {"e5m2", 1, true, true, 3, -16, "OCP fp8 with 5 exponent bits"},
+}
+
+// Info returns the row of t.
+func (t DType) Info() *DTypeInfo { return &DTypes[t] }
+
+// Size is the bytes of an element.
+func (t DType) Size() int { return DTypes[t].Size }
+
+func (t DType) String() string { return DTypes[t].Name }
+
+// DTypeByName finds an element type by its name.
+func DTypeByName(s string) (DType, bool) {
+	for t := range DTypes {
+		if DTypes[t].Name == s {
+			return DType(t), true
+		}
+	}
+	return 0, false
+}
+
+// A RedOp is the reduction of a call.
+type RedOp uint8
+
+// The reductions, numbered as in kernels/abi.h. Avg is the sum, divided by the
+// number of ranks at the steps that make a complete sum.
+const (
+	Sum RedOp = iota
+	Prod
+	Min
+	Max
+	Avg
+	NumRedOps
+)
+
+// RedOps are the names of the reductions.
+var RedOps = [NumRedOps]string{"sum", "prod", "min", "max", "avg"}
+
+func (o RedOp) String() string { return RedOps[o] }
+
+// RedOpByName finds a reduction by its name.
+func RedOpByName(s string) (RedOp, bool) {
+	for o, name := range RedOps {
+		if name == s {
+			return RedOp(o), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,103 @@
+// This file lays out the tables that host and kernel share. Every field has a
+// fixed width, addresses are 64-bit numbers, and executor/abi.go holds the same
+// structs in Go; a test compares sizes and offsets. It is C as well as C++.
+#pragma once
+
+typedef signed char i8;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+
+#ifdef __cplusplus
+#define ABI_SIZE(T, n) static_assert(sizeof(struct T) == n, #T " has changed its layout")
+#else
+#define ABI_SIZE(T, n) _Static_assert(sizeof(struct T) == n, #T " has changed its layout")
+#endif
+
+// Element types, numbered as executor.DType.
+enum DType {
+  DT_F16, DT_BF16, DT_F32, DT_F64,
+  DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64,
+  DT_E4M3, DT_E5M2,
+  DT_COUNT
+};
+
+// Reductions, numbered as executor.RedOp. RED_AVG sums, and divides by the
+// number of ranks at steps that are STEP_FINAL.
+enum RedOp { RED_SUM, RED_PROD, RED_MIN, RED_MAX, RED_AVG, RED_COUNT };
+
+// Why a launch stopped early.
+enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST };
+
+// What a step waited for when its time ran out.
+enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET };
+
+// One step. Chunk indices and classes count as in ir.Step; chain is the number
+// of steps, itself included, that one multi-source reduction does at once.
+struct abi_step {
+  u8 op, src_buf, dst_buf, flags;
+  u32 count;
+  u32 src, dst;
+  u32 first_class;
+  i32 dep_block, dep_step;
+  u32 chain;
+};
+ABI_SIZE(abi_step, 32);
+
+// One thread block. first_block is block 0 of its rank, from which dep_block
+// counts. A connection is -1 where the block has none.
+struct abi_block {
+  u32 rank, first_block;
+  u32 first_step, steps;
+  i32 send, recv;
+};
+ABI_SIZE(abi_block, 24);
+
+// The memory of one rank.
+struct abi_rank {
+  u64 input, output, scratch;
+};
+ABI_SIZE(abi_rank, 24);
+
+// What a block carries from launch to launch. flag is 1 + tile * steps + step
+// of the last step that was published, with tiles counted since the last reset;
+// sent and received count messages since then.
+struct abi_state {
+  u64 flag, tiles, sent, received;
+  u64 pad[4];
+};
+ABI_SIZE(abi_state, 64);
+
+// The counters of one connection: messages that the receiver is done with, and
+// messages that the sender has posted (Simple only; packets carry their own).
+struct abi_counters {
+  u64 head, pad0[7];
+  u64 tail, pad1[7];
+};
+ABI_SIZE(abi_counters, 128);
+
+// How a launch ended. code is also the abort word, which every wait polls: who
+// changes it from STATUS_OK fills in the rest, and everybody else leaves.
+struct abi_status {
+  u32 code, block, step, what;
+  u64 want, have, tile, waited_ns;
+};
+ABI_SIZE(abi_status, 48);
+
+// One launch. A piece has elems elements in chunks of `chunk` elements, the last
+// of the `chunks` of a piece being shorter or empty. A pass over the steps moves
+// `tile` elements of each chunk.
+struct abi_launch {
+  u64 steps, blocks, ranks, states, counters, fifo, status;
+  u64 elems, chunk, tile;
+  u64 slot_bytes;   // payload that a message may have
+  u64 slot_stride;  // from slot to slot: payload with its flags
+  u64 wait_ns;      // how long one wait may last
+  u32 chunks, slots;
+  u32 block_count, rank_count;
+  u32 proto, dtype, redop, elem_size;
+};
+ABI_SIZE(abi_launch, 136);

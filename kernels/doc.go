@@ -1,0 +1,26 @@
+// Package kernels holds the interpreter kernel: one source, in C++17 without
+// any header, for every device.
+//
+// Each thread block of a program runs interpret (interp.h): for every tile of
+// the chunks, all steps of the block in order. The layers, from the top:
+//
+//	interp.h     the loop: steps, tiles, messages, waits and barriers
+//	ops.h        the reduction of strips of elements, one function a family
+//	proto_*.h    how a message's bytes lie on the wire, one file a protocol
+//	types.h      element types, their conversions and rounding
+//	abi.h        the tables that the host fills and the kernel reads
+//	ops_gen.h    the operations, generated from ir.Ops
+//	platform_*.h everything that a device does in its own way
+//
+// A target is a file of the executor that includes one platform, then
+// interp.h, and adds an entry point. The sources are embedded so that a change
+// to a header rebuilds the packages that include it: cgo does not look at
+// headers outside its own package.
+package kernels
+
+import "embed"
+
+// Sources are the kernel's files.
+//
+//go:embed *.h
+var Sources embed.FS

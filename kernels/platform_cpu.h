@@ -1,0 +1,94 @@
+// This file is the platform layer of the host. A thread block is a fiber with
+// one thread, or several OS threads with real barriers; executor/cpu/host.cc
+// runs either. A platform for another device defines the same names.
+#pragma once
+#include "abi.h"
+
+#define KD static inline __attribute__((always_inline))
+
+// Pointers that were numbers in a table.
+template <class T> KD T *at_address(u64 address) { return (T *)address; }
+
+// What the threads of a block share. Only thread 0 writes stop, between two
+// barriers; any thread writes late.
+struct block_shared {
+  u32 stop;  // leave at the next check
+  u32 late;  // some thread gave up waiting for a packet
+};
+
+// A thread as the host runs it.
+struct host_thread {
+  u32 tid, ntid;
+  block_shared *shared;
+  u64 moves;  // waits that have ended
+};
+extern __thread host_thread *host_self;
+void host_barrier();
+void host_pause();  // lets other blocks run
+u64 host_now();     // in nanoseconds
+
+KD u32 tid() { return host_self->tid; }
+KD u32 ntid() { return host_self->ntid; }
+KD block_shared *shared() { return host_self->shared; }
+
+// bar makes what any thread of the block wrote before it visible to all of
+// them after it. bar_publish stands before one thread publishes what the whole
+// block wrote, which on some devices takes more than a barrier.
+//
+// KERNEL_MUTATION breaks one ordering on purpose, to prove that the thread
+// sanitizer would see it missing.
+KD void bar() {
+#if KERNEL_MUTATION != 1
+  if (ntid() > 1) host_barrier();
+#endif
+}
+KD void bar_publish() {
+#if KERNEL_MUTATION != 2
+  if (ntid() > 1) host_barrier();
+#endif
+}
+#if KERNEL_MUTATION == 3
+#define KERNEL_RELEASE __ATOMIC_RELAXED
+#else
+#define KERNEL_RELEASE __ATOMIC_RELEASE
+#endif
+#if KERNEL_MUTATION == 4
+#define KERNEL_ACQUIRE __ATOMIC_RELAXED
+#else
+#define KERNEL_ACQUIRE __ATOMIC_ACQUIRE
+#endif
+
+KD u32 ld_relaxed32(const u32 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+KD u64 ld_relaxed64(const u64 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+KD u64 ld_acquire64(const u64 *p) { return __atomic_load_n(p, KERNEL_ACQUIRE); }
+KD void st_relaxed32(u32 *p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+KD void st_relaxed64(u64 *p, u64 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+KD void st_release64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_RELEASE); }
+KD bool claim32(u32 *p, u32 v) {  // 0 -> v, once
+  u32 zero = 0;
+  return __atomic_compare_exchange_n(p, &zero, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+// stall is for a wait that cannot go on; moved says that one went on.
+KD void stall() { host_pause(); }
+KD u64 now() { return host_now(); }
+KD void moved() { host_self->moves++; }
+
+// A thread works on strips of so many bytes: a multiple of all element sizes
+// and of all packet payloads (4, 8, 120).
+enum { STRIP = 3840 };
+
+// The accumulators that a reduction keeps at once.
+enum { FOLD = 512 };
+
+KD void copy_bytes(void *to, const void *from, u64 n) { __builtin_memcpy(to, from, n); }
+template <class T> KD T load_bytes(const void *p, u32 n) {  // the first n bytes of a T, at any alignment
+  T v = 0;
+  if (n >= sizeof(T)) __builtin_memcpy(&v, p, sizeof(T));
+  else __builtin_memcpy(&v, p, n);
+  return v;
+}
+template <class T> KD void store_bytes(void *p, T v, u32 n) {
+  if (n >= sizeof(T)) __builtin_memcpy(p, &v, sizeof(T));
+  else __builtin_memcpy(p, &v, n);
+}
