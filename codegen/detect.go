@@ -1,0 +1,43 @@
+package codegen
+
+import "bytes"
+
+// A FileKind is what a file holds.
+type FileKind uint8
+
+// The kinds of files.
+const (
+	KindUnknown  FileKind = iota
+	KindSource            // .mscl text
+	KindXML               // MSCCL-IR
+	KindPlan              // a binary plan
+	KindPlanJSON          // a plan's JSON
+	KindJSON              // other JSON
+)
+
+func (k FileKind) String() string {
+	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "plan", "plan JSON", "JSON"}[k]
+}
+
+// Detect tells from the first bytes of a file, 512 of them or all, what it
+// holds. Names say nothing: text that is nothing else is a source file, and
+// what is no text is unknown.
+func Detect(head []byte) FileKind {
+	head = head[:min(len(head), 512)]
+	if bytes.HasPrefix(head, []byte(planMagic)) {
+		return KindPlan
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	switch {
+	case bytes.IndexByte(head, 0) >= 0:
+		return KindUnknown
+	case bytes.HasPrefix(text, []byte("<")):
+		return KindXML
+	case bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")):
+		if bytes.Contains(text, []byte(`"`+jsonFormat+`"`)) {
+			return KindPlanJSON
+		}
+		return KindJSON
+	}
+	return KindSource
+}

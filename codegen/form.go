@@ -1,0 +1,182 @@
+package codegen
+
+import (
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// checkForm says what of p is not a program at all: a table that does not
+// cover another, an id, an operation, a buffer or a chunk out of range. What a
+// well-formed program does wrong is for ir/verify.
+func checkForm(p *ir.Program, maxCells int64) diag.List {
+	f := former{p: p}
+	if !f.collective(maxCells) || !f.tables() {
+		return f.found
+	}
+	for r := range p.Rank {
+		f.rank(r)
+	}
+	return f.found
+}
+
+type former struct {
+	p     *ir.Program
+	found diag.List
+}
+
+func (f *former) say(code diag.Code, rank, block, step int, pos int32, format string, args ...any) {
+	if len(f.found) < maxReports {
+		d := diag.New(code, f.p.Span(pos), format, args...)
+		d.Rank, d.Block, d.Step = rank, block, step
+		f.found = append(f.found, d)
+	}
+}
+
+func (f *former) bad(format string, args ...any) bool {
+	f.say(diag.Malformed, -1, -1, -1, -1, format, args...)
+	return false
+}
+
+// collective checks the header and bounds the cells before anything of their
+// number is allocated.
+func (f *former) collective(maxCells int64) bool {
+	p := f.p
+	c := p.Coll
+	n := c.Ranks
+	switch {
+	case n < 1 || n != len(p.Rank) || len(p.Scratch) > n:
+		return f.bad("program of %d ranks has blocks of %d and scratch of %d", n, len(p.Rank), len(p.Scratch))
+	case c.Kind >= ir.NumKinds || p.Protocol >= ir.NumProtocols:
+		return f.bad("collective %d or protocol %d is none", c.Kind, p.Protocol)
+	case c.Chunks < 0 || c.Chunks > math.MaxInt32 || c.In < 0 || c.In > math.MaxInt32 || c.Out < 0 || c.Out > math.MaxInt32:
+		return f.bad("collective of %d chunks, %d in and %d out, is none", c.Chunks, c.In, c.Out)
+	case c.Root < 0 || c.Root >= n:
+		return f.bad("root %d is none of %d ranks", c.Root, n)
+	case c.PerRank != nil && len(c.PerRank) != n || c.Kind == ir.SendRecv && len(c.Peer) != n:
+		return f.bad("collective does not say every rank's part")
+	case p.Channels < 0 || p.Channels > maxChannels || p.RanksPerNode < 0:
+		return f.bad("program has %d channels and %d ranks a node", p.Channels, p.RanksPerNode)
+	case p.Sizes.Min < 0 || p.Sizes.Max < 0 || p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min:
+		return f.bad("sizes from %d to %d are none", p.Sizes.Min, p.Sizes.Max)
+	}
+	cells := int64(0)
+	for r := range n {
+		if c.PerRank != nil && (c.PerRank[r][0] < 0 || c.PerRank[r][1] < 0) || r < len(p.Scratch) && p.Scratch[r] < 0 {
+			return f.bad("a buffer of rank %d has a negative length", r)
+		}
+		in, out := c.InChunks(r), c.OutChunks(r)
+		if max(in, out) > math.MaxInt32 {
+			return f.bad("a buffer of rank %d has %d chunks", r, max(in, out))
+		}
+		if cells += int64(in) + int64(out) + int64(scratchOf(p, r)); cells > maxCells {
+			f.say(diag.Limit, -1, -1, -1, -1, "the ranks' buffers have more than %d chunks", maxCells)
+			return false
+		}
+	}
+	return f.contract()
+}
+
+// contract checks the parts that a collective of its own names.
+func (f *former) contract() bool {
+	c := f.p.Coll
+	for _, p := range c.Peer {
+		if p < 0 || int(p) >= c.Ranks {
+			return f.bad("rank %d is beyond the last of %d ranks", p, c.Ranks)
+		}
+	}
+	for out, list := range c.Require {
+		if out.Rank < 0 || int(out.Rank) >= c.Ranks || out.Index < 0 || int(out.Index) >= c.OutChunks(int(out.Rank)) {
+			return f.bad("output chunk %d of rank %d is none", out.Index, out.Rank)
+		}
+		for _, p := range list {
+			if p.Rank < 0 || int(p.Rank) >= c.Ranks || p.Index < 0 || int(p.Index) >= c.InChunks(int(p.Rank)) {
+				return f.bad("input chunk %d of rank %d is none", p.Index, p.Rank)
+			}
+		}
+	}
+	return true
+}
+
+// tables checks that ranks cover the blocks in order, and blocks the steps.
+func (f *former) tables() bool {
+	p := f.p
+	block, step := int32(0), int32(0)
+	for r, part := range p.Rank {
+		if part.First != block || part.End < block || int(part.End) > len(p.Blocks) {
+			return f.bad("rank %d has blocks %d to %d where %d is due", r, part.First, part.End, block)
+		}
+		for ; block < part.End; block++ {
+			b := &p.Blocks[block]
+			if int(b.Rank) != r || b.Steps.First != step || b.Steps.End < step || int(b.Steps.End) > len(p.Steps) {
+				return f.bad("block %d, of rank %d, does not hold the steps from %d", block, r, step)
+			}
+			step = b.Steps.End
+		}
+	}
+	if int(block) != len(p.Blocks) || int(step) != len(p.Steps) {
+		return f.bad("program has %d blocks and %d steps that belong to no rank", len(p.Blocks)-int(block), len(p.Steps)-int(step))
+	}
+	return true
+}
+
+func (f *former) rank(r int) {
+	p := f.p
+	tbs := p.TBsOf(r)
+	sizes := [3]int32{int32(p.Coll.InChunks(r)), int32(p.Coll.OutChunks(r)), int32(scratchOf(p, r))}
+	peer := func(n int32) bool { return n >= -1 && int(n) < p.Coll.Ranks && int(n) != r }
+	for b := range tbs {
+		if !peer(tbs[b].SendPeer) || !peer(tbs[b].RecvPeer) || tbs[b].Channel < 0 || int(tbs[b].Channel) >= p.Channels {
+			f.say(diag.OutOfBounds, r, b, -1, -1, "thread block sends to %d and receives from %d on channel %d", tbs[b].SendPeer, tbs[b].RecvPeer, tbs[b].Channel)
+		}
+		steps := p.StepsOf(&tbs[b])
+		for i := range steps {
+			if text, code := stepFault(p, tbs, b, &steps[i], &sizes); text != "" {
+				f.say(code, r, b, i, min(steps[i].Pos, int32(len(p.Spans)-1)), "%s", text)
+				if len(f.found) == maxReports {
+					return
+				}
+			}
+		}
+	}
+}
+
+// stepFault says what is wrong with a step of block b of a rank whose buffers
+// have sizes, or nothing.
+func stepFault(p *ir.Program, tbs []ir.TB, b int, s *ir.Step, sizes *[3]int32) (string, diag.Code) {
+	if s.Op >= ir.NumOps || s.Flags&^(ir.HasDep|ir.Final) != 0 {
+		return sprint("operation %d with flags %d is none", s.Op, s.Flags), diag.Malformed
+	}
+	info := s.Op.Info()
+	switch {
+	case s.Pos < -1 || int(s.Pos) >= len(p.Spans):
+		return sprint("source position %d is none", s.Pos), diag.Malformed
+	case s.Class < 0 || s.Class > 0 && int(s.Class) >= p.Coll.Chunks:
+		return sprint("class %d is none of %d", s.Class, p.Coll.Chunks), diag.Malformed
+	case (s.Count < 1) != (s.Op == ir.Nop) || s.Count < 0:
+		return sprint("%s moves %d chunks", s.Op, s.Count), diag.Malformed
+	case info.Sends && tbs[b].SendPeer < 0, info.Receives && tbs[b].RecvPeer < 0:
+		return sprint("%s in a thread block without that peer", s.Op), diag.Malformed
+	case s.DepBlock < 0 && (s.DepBlock != -1 || s.DepStep != -1 || s.Op == ir.Nop):
+		return sprint("%s waits for step %d of thread block %d", s.Op, s.DepStep, s.DepBlock), diag.Malformed
+	case s.DepBlock >= 0 && (int(s.DepBlock) >= len(tbs) || s.DepStep < 0 || s.DepStep >= tbs[s.DepBlock].Steps.End-tbs[s.DepBlock].Steps.First):
+		return sprint("step waits for step %d of thread block %d, which is none", s.DepStep, s.DepBlock), diag.OutOfBounds
+	}
+	if text, code := operandFault(info.ReadsSrc, s.SrcBuf, s.Src, s.Count, sizes); text != "" {
+		return text, code
+	}
+	return operandFault(info.ReadsDst || info.Writes, s.DstBuf, s.Dst, s.Count, sizes)
+}
+
+func operandFault(used bool, b ir.Buf, index, count int32, sizes *[3]int32) (string, diag.Code) {
+	switch {
+	case !used && (b != ir.NoBuf || index != 0):
+		return "step has an operand that its operation has not", diag.Malformed
+	case used && b > ir.Scratch:
+		return sprint("buffer %d is none", b), diag.Malformed
+	case used && (index < 0 || int64(index)+int64(count) > int64(sizes[b])):
+		return sprint("%s chunks %d to %d are outside the rank's %d", bufferName(b), index, int64(index)+int64(count)-1, sizes[b]), diag.OutOfBounds
+	}
+	return "", ""
+}
