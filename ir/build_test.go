@@ -38,11 +38,11 @@ func ringInsts(n int) *InstDAG {
 			in.Block, in.Step = in.Rank, int32(s)
 			switch {
 			case s == 0:
-				in.Op, in.RecvPeer, in.RecvMate, in.DstBuf = Send, -1, -1, NoBuf
+				in.Op, in.RecvPeer, in.RecvMate, in.DstBuf, in.Dst = Send, -1, -1, NoBuf, 0
 			case s == hops-1:
-				in.Op, in.SendPeer, in.SendMate, in.SrcBuf = Recv, -1, -1, NoBuf
+				in.Op, in.SendPeer, in.SendMate, in.SrcBuf, in.Src = Recv, -1, -1, NoBuf, 0
 			case s >= n:
-				in.Op, in.SrcBuf = RecvCopySend, NoBuf
+				in.Op, in.SrcBuf, in.Src = RecvCopySend, NoBuf, 0
 			}
 			d.Insts = append(d.Insts, in)
 		}

@@ -1,0 +1,329 @@
+package ir
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+func writeHeader(b *bufio.Writer, kind string, h *Header, hints []Hint) {
+	fmt.Fprintf(b, "%s %s\n", kind, quoteWord(h.Name))
+	writeCollective(b, h.Coll)
+	if h.Protocol != Simple {
+		fmt.Fprintf(b, "protocol %v\n", h.Protocol)
+	}
+	if h.Sizes != (SizeRange{}) {
+		fmt.Fprintf(b, "sizes %d..%d\n", h.Sizes.Min, h.Sizes.Max)
+	}
+	if h.RanksPerNode != 0 {
+		fmt.Fprintf(b, "ranks_per_node %d\n", h.RanksPerNode)
+	}
+	for _, n := range hints[min(1, len(hints)):] {
+		b.WriteString("hint")
+		for _, f := range []struct {
+			name string
+			n    int32
+		}{{"ch", n.Channel}, {"sendtb", n.SendTB}, {"recvtb", n.RecvTB}} {
+			if f.n >= 0 {
+				fmt.Fprintf(b, " %s=%d", f.name, f.n)
+			}
+		}
+		if n.Via != ViaAny {
+			fmt.Fprintf(b, " via=%d", n.Via)
+		}
+		if n.Pull {
+			b.WriteString(" pull")
+		}
+		b.WriteByte('\n')
+	}
+	for _, s := range h.Spans {
+		fmt.Fprintf(b, "span %s line=%d col=%d offset=%d len=%d\n", quoteWord(s.Filename), s.Line, s.Column, s.Offset, s.Len)
+	}
+}
+
+func writeCollective(b *bufio.Writer, c *Collective) {
+	fmt.Fprintf(b, "collective %v", c)
+	switch c.Kind {
+	case Broadcast, ReduceTo, Gather, Scatter:
+		fmt.Fprintf(b, " root=%d", c.Root)
+	case SendRecv:
+		fmt.Fprintf(b, " peer=%s", joinInts(c.Peer))
+	case Custom, Opaque:
+		fmt.Fprintf(b, " in=%d out=%d", c.In, c.Out)
+		if c.PerRank != nil {
+			var each []string
+			for _, n := range c.PerRank {
+				each = append(each, fmt.Sprintf("%d/%d", n[0], n[1]))
+			}
+			fmt.Fprintf(b, " each=%s", strings.Join(each, ","))
+		}
+	}
+	b.WriteByte('\n')
+	outs := make([]Part, 0, len(c.Require))
+	for out := range c.Require {
+		outs = append(outs, out)
+	}
+	slices.SortFunc(outs, comparePart)
+	for _, out := range outs {
+		fmt.Fprintf(b, "require %d output[%d] =", out.Rank, out.Index)
+		for i, in := range c.Require[out] {
+			if i > 0 {
+				b.WriteString(" +")
+			}
+			fmt.Fprintf(b, " %d input[%d]", in.Rank, in.Index)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func comparePart(a, b Part) int {
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Index, b.Index))
+}
+
+// header reads the first two lines and every other line of the header. It
+// stops at the first line that is none, which the caller reads. It returns
+// false where nothing more can be made of the text.
+func (p *textParser) header(kind string, h *Header, hints *[]Hint) bool {
+	if !p.nextLine() || !p.take(kind) {
+		p.next()
+		p.errorf("a text of this kind begins with %q and a name", kind)
+		return false
+	}
+	h.Name = p.string()
+	p.end()
+	if !p.nextLine() || !p.take("collective") {
+		p.next()
+		p.errorf("the second line is the collective")
+		return false
+	}
+	h.Coll = p.collective()
+	if p.bad {
+		return false
+	}
+	*hints = []Hint{NoHint}
+	for p.nextLine() {
+		switch p.peek() {
+		case "require":
+			p.require(h.Coll)
+		case "protocol":
+			p.next()
+			ok := false
+			if h.Protocol, ok = ProtocolByName(p.next()); !ok {
+				p.errorf("the protocols are Simple, LL, LL16 and LL128")
+			}
+		case "sizes":
+			p.next()
+			p.sizes(h)
+		case "ranks_per_node":
+			p.next()
+			h.RanksPerNode = int(p.int(0))
+		case "hint":
+			p.next()
+			*hints = append(*hints, p.hint())
+		case "span":
+			p.next()
+			h.Spans = append(h.Spans, p.span())
+		default:
+			p.checkRequire(h.Coll)
+			return true
+		}
+		p.end()
+	}
+	p.checkRequire(h.Coll)
+	p.line = ""
+	return true
+}
+
+func (p *textParser) sizes(h *Header) {
+	low, high, _ := strings.Cut(p.next(), "..")
+	var err [2]error
+	h.Sizes.Min, err[0] = strconv.ParseInt(low, 10, 64)
+	h.Sizes.Max, err[1] = strconv.ParseInt(high, 10, 64)
+	if err != [2]error{} || h.Sizes.Min < 0 || h.Sizes.Max < 0 {
+		p.errorf("sizes are written as 1024..65536")
+	}
+}
+
+// field splits "key=value".
+func (p *textParser) field() (key, value string) {
+	key, value, _ = strings.Cut(p.next(), "=")
+	return key, value
+}
+
+func (p *textParser) hint() Hint {
+	h := NoHint
+	for p.peek() != "" {
+		switch key, value := p.field(); key {
+		case "ch":
+			h.Channel = p.number32(value, 0)
+		case "sendtb":
+			h.SendTB = p.number32(value, 0)
+		case "recvtb":
+			h.RecvTB = p.number32(value, 0)
+		case "via":
+			h.Via = Via(min(p.number32(value, 0), 0xff))
+		case "pull":
+			h.Pull = true
+		default:
+			p.errorf("%q is no field of a hint", key)
+		}
+	}
+	return h
+}
+
+func (p *textParser) span() (s diag.Span) {
+	s.Filename = p.string()
+	for p.peek() != "" {
+		switch key, value := p.field(); key {
+		case "line":
+			s.Line = int(p.number32(value, 0))
+		case "col":
+			s.Column = int(p.number32(value, 0))
+		case "offset":
+			s.Offset = int(p.number32(value, 0))
+		case "len":
+			s.Len = int(p.number32(value, 0))
+		default:
+			p.errorf("%q is no field of a span", key)
+		}
+	}
+	return s
+}
+
+func (p *textParser) collective() *Collective {
+	c := &Collective{}
+	ok := false
+	name := p.next()
+	if c.Kind, ok = KindByName(name); !ok && name == Opaque.String() {
+		c.Kind, ok = Opaque, true
+	}
+	if !ok {
+		p.errorf("%q is no collective", name)
+		return c
+	}
+	for p.peek() != "" {
+		switch key, value := p.field(); key {
+		case "ranks":
+			c.Ranks = int(p.number32(value, 1))
+		case "chunks":
+			c.Chunks = int(p.number32(value, 0))
+		case "inplace":
+			c.Inplace = true
+		case "root":
+			c.Root = int(p.number32(value, 0))
+		case "peer":
+			c.Peer = p.numbers(value, 0)
+		case "in":
+			c.In = int(p.number32(value, 0))
+		case "out":
+			c.Out = int(p.number32(value, 0))
+		case "each":
+			for pair := range strings.SplitSeq(value, ",") {
+				in, out, _ := strings.Cut(pair, "/")
+				c.PerRank = append(c.PerRank, [2]int32{p.number32(in, 0), p.number32(out, 0)})
+			}
+		default:
+			p.errorf("%q is no field of a collective", key)
+		}
+	}
+	if err := c.Valid(textCells); err != "" {
+		p.errorf("%s", err)
+	}
+	return c
+}
+
+// require reads "require 2 output[0] = 0 input[1] + 1 input[1]".
+func (p *textParser) require(c *Collective) {
+	p.next()
+	out := p.part("output")
+	if !p.take("=") {
+		p.next()
+		p.errorf("= is missing after what is required")
+	}
+	list := []Part{p.part("input")}
+	for p.take("+") && !p.bad {
+		list = append(list, p.part("input"))
+	}
+	slices.SortFunc(list, comparePart)
+	if c.Require == nil {
+		c.Require = map[Part][]Part{}
+	}
+	if _, twice := c.Require[out]; twice {
+		p.errorf("output %v is required twice", out)
+	}
+	c.Require[out] = list
+}
+
+func (p *textParser) part(buf string) Part {
+	rank := p.int(0)
+	name, index, count := p.splitRef(p.next())
+	if name != buf || count != 1 || index < 0 {
+		p.errorf("one chunk of the %s is needed here", buf)
+	}
+	return Part{rank, index}
+}
+
+// checkRequire says that c's requirements are about chunks that exist.
+func (p *textParser) checkRequire(c *Collective) {
+	for out, list := range c.Require {
+		ok := c.Kind == Custom && int(out.Rank) < c.Ranks && int(out.Index) < c.OutChunks(int(out.Rank))
+		for _, in := range list {
+			ok = ok && int(in.Rank) < c.Ranks && int(in.Index) < c.InChunks(int(in.Rank))
+		}
+		if !ok {
+			p.bad = false
+			p.errorf("a requirement names a chunk that does not exist, or the collective is not custom")
+			return
+		}
+	}
+}
+
+// maxRanks bounds what is kept for each rank before any chunk is counted.
+const maxRanks = 1 << 20
+
+// Valid says what is wrong with c, or "": a field out of its range, or more
+// than limit chunks in the buffers of all ranks. What it accepts, every other
+// method can work with.
+func (c *Collective) Valid(limit int) string {
+	switch {
+	case c.Kind >= NumKinds:
+		return "the collective is of no kind"
+	case c.Ranks < 1 || c.Ranks > maxRanks:
+		return fmt.Sprintf("a collective has 1 to %d ranks, and not %d", maxRanks, c.Ranks)
+	case c.Chunks < 1 && c.Kind != Opaque && c.Kind != Custom || c.Chunks < 0 || c.Chunks > limit:
+		return fmt.Sprintf("a collective has 1 to %d chunks, and not %d", limit, c.Chunks)
+	case c.Root < 0 || c.Root >= c.Ranks:
+		return fmt.Sprintf("the root is rank %d of %d", c.Root, c.Ranks)
+	case c.In < 0 || c.Out < 0 || c.In > limit || c.Out > limit:
+		return fmt.Sprintf("a rank has 0 to %d chunks", limit)
+	case c.PerRank != nil && len(c.PerRank) != c.Ranks:
+		return fmt.Sprintf("the buffers of %d ranks are given, and there are %d", len(c.PerRank), c.Ranks)
+	}
+	if c.Kind == SendRecv {
+		seen := make([]bool, c.Ranks)
+		for _, r := range c.Peer {
+			if r < 0 || int(r) >= c.Ranks || seen[r] {
+				return "peer is no permutation of the ranks"
+			}
+			seen[r] = true
+		}
+		if len(c.Peer) != c.Ranks {
+			return "peer is no permutation of the ranks"
+		}
+	}
+	total := 0
+	for r := range c.Ranks {
+		if c.PerRank != nil && (c.PerRank[r][0] < 0 || c.PerRank[r][1] < 0) {
+			return "a rank has fewer than 0 chunks"
+		}
+		if total += c.InChunks(r) + c.OutChunks(r); total > limit {
+			return fmt.Sprintf("the buffers of all ranks have more than %d chunks", limit)
+		}
+	}
+	return ""
+}
