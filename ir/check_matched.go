@@ -35,21 +35,21 @@ func checkMatched(d *InstDAG, _ *CheckOptions) diag.List {
 func (d *InstDAG) checkEnds(i int32, p *Problems) {
 	in := &d.Insts[i]
 	m := &d.Insts[in.SendMate]
-	a, b := d.Label(i), d.Label(in.SendMate)
+	a, b := func() string { return d.Label(i) }, func() string { return d.Label(in.SendMate) }
 	if in.Rank == m.Rank {
-		p.Add(d.problem(i, diag.Unmatched, "%s sends to its own rank", a))
+		p.Add(d.problem(i, diag.Unmatched, "%s sends to its own rank", a()))
 	}
 	if in.SendPeer != m.Rank {
-		p.Add(d.problem(i, diag.Unmatched, "%s sends to rank %d, and its mate is %s", a, in.SendPeer, b))
+		p.Add(d.problem(i, diag.Unmatched, "%s sends to rank %d, and its mate is %s", a(), in.SendPeer, b()))
 	}
 	if m.RecvPeer != in.Rank {
-		p.Add(d.problem(in.SendMate, diag.Unmatched, "%s receives from rank %d, and its mate is %s", b, m.RecvPeer, a))
+		p.Add(d.problem(in.SendMate, diag.Unmatched, "%s receives from rank %d, and its mate is %s", b(), m.RecvPeer, a()))
 	}
 	if in.Class != m.Class && !d.Even {
-		p.Add(d.problem(i, diag.Uneven, "%s sends chunks of classes from %d on, and %s receives them as classes from %d on", a, in.Class, b, m.Class))
+		p.Add(d.problem(i, diag.Uneven, "%s sends chunks of classes from %d on, and %s receives them as classes from %d on", a(), in.Class, b(), m.Class))
 	}
 	if in.Channel != m.Channel {
-		p.Add(d.problem(i, diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", a, in.Channel, b, m.Channel))
+		p.Add(d.problem(i, diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", a(), in.Channel, b(), m.Channel))
 	}
 }
 

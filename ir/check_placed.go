@@ -8,27 +8,27 @@ func checkPlaced(d *InstDAG, _ *CheckOptions) diag.List {
 	var p Problems
 	d.checkBlocks(&p)
 	for i := range d.Insts {
-		in, name := &d.Insts[i], d.Label(int32(i))
+		in := &d.Insts[i]
 		if in.Block < 0 || int(in.Block) >= len(d.Blocks) {
-			p.Add(d.problem(int32(i), diag.Malformed, "%s is in block %d of %d", name, in.Block, len(d.Blocks)))
+			p.Add(d.problem(int32(i), diag.Malformed, "%s is in block %d of %d", d.Label(int32(i)), in.Block, len(d.Blocks)))
 			continue
 		}
 		b := &d.Blocks[in.Block]
 		info := in.Op.Info()
 		if b.Rank != in.Rank {
-			p.Add(d.problem(int32(i), diag.Malformed, "%s is in block %d, of rank %d", name, in.Block, b.Rank))
+			p.Add(d.problem(int32(i), diag.Malformed, "%s is in block %d, of rank %d", d.Label(int32(i)), in.Block, b.Rank))
 		}
 		if in.Channel != b.Channel || in.Channel < 0 {
-			p.Add(d.problem(int32(i), diag.Malformed, "%s is on channel %d, and its block %d on channel %d", name, in.Channel, in.Block, b.Channel))
+			p.Add(d.problem(int32(i), diag.Malformed, "%s is on channel %d, and its block %d on channel %d", d.Label(int32(i)), in.Channel, in.Block, b.Channel))
 		}
 		if info.Sends && b.SendPeer != in.SendPeer {
-			p.Add(d.problem(int32(i), diag.Malformed, "%s sends to rank %d, and its block %d to rank %d", name, in.SendPeer, in.Block, b.SendPeer))
+			p.Add(d.problem(int32(i), diag.Malformed, "%s sends to rank %d, and its block %d to rank %d", d.Label(int32(i)), in.SendPeer, in.Block, b.SendPeer))
 		}
 		if info.Receives && b.RecvPeer != in.RecvPeer {
-			p.Add(d.problem(int32(i), diag.Malformed, "%s receives from rank %d, and its block %d from rank %d", name, in.RecvPeer, in.Block, b.RecvPeer))
+			p.Add(d.problem(int32(i), diag.Malformed, "%s receives from rank %d, and its block %d from rank %d", d.Label(int32(i)), in.RecvPeer, in.Block, b.RecvPeer))
 		}
 		if info.Sends && d.Insts[in.SendMate].Channel != in.Channel {
-			p.Add(d.problem(int32(i), diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", name, in.Channel, d.Label(in.SendMate), d.Insts[in.SendMate].Channel))
+			p.Add(d.problem(int32(i), diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", d.Label(int32(i)), in.Channel, d.Label(in.SendMate), d.Insts[in.SendMate].Channel))
 		}
 	}
 	return p.Done()
