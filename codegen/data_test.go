@@ -82,8 +82,12 @@ func TestReadsOthersPrograms(t *testing.T) {
 // roundTrips takes p through XML, where its dialect allows, and a plan.
 func roundTrips(t *testing.T, name string, p *ir.Program) {
 	t.Helper()
-	target, _ := TargetByName("msccl")
-	if p.InPlace && p.OutOfPlace || Fits(p, target) != nil || p.Coll.Kind == ir.Opaque {
+	dialect := "msccl"
+	if p.Coll.Kind == ir.Gather || p.Coll.Kind == ir.Scatter {
+		dialect = "rccl"
+	}
+	target := target(t, dialect)
+	if p.InPlace && p.OutOfPlace || Fits(p, target) != nil {
 		target = lenient(target)
 	}
 	var b bytes.Buffer
@@ -99,6 +103,7 @@ func roundTrips(t *testing.T, name string, p *ir.Program) {
 	if diff := cmp.Diff(p, again, cmpopts.IgnoreFields(ir.Header{}, "Spans")); diff != "" {
 		t.Errorf("%s, written and read again: %s", name, diff)
 	}
+	throughPlans(t, p)
 }
 
 // lenient is target without limits, as the executor reads it.

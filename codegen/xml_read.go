@@ -37,13 +37,13 @@ func ReadMSCCL(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
 	}
 	x := &xmlReader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}}
 	if err := x.file(); err != nil {
-		return nil, append(x.found, err.(diag.List)...).Sort()
+		x.found = append(x.found, err.(diag.List)...)
 	}
 	if len(x.found) == 0 {
 		x.finish()
 	}
-	if len(x.found) > 0 {
-		return nil, x.found.Sort()
+	if found := x.found.Sort(); len(found) > 0 {
+		return nil, found[:min(len(found), maxReports)]
 	}
 	return x.p, nil
 }

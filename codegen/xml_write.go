@@ -14,7 +14,7 @@ import (
 )
 
 // WriteMSCCL writes p in t's dialect of MSCCL-IR XML, or refuses what does not
-// fit t before it writes a byte. It writes one rank at a time, so that memory
+// fit t before it writes a byte. It writes one element at a time, so that memory
 // stays bounded, and only what the runtimes' own readers understand: no
 // declaration, no tabs, no entities, attributes one space apart.
 //
@@ -28,21 +28,13 @@ func WriteMSCCL(w io.Writer, p *ir.Program, t *Target) error {
 	if found := Fits(p, t); len(found) > 0 {
 		return found
 	}
-	x := newXMLWriter(p, t)
-	out := bufio.NewWriterSize(w, 1<<16)
-	if err := x.head(out); err != nil {
-		return writeError(err)
-	}
+	x := newXMLWriter(bufio.NewWriterSize(w, 1<<16), p, t)
+	x.head()
 	for rank := range p.Rank {
-		if err := x.rank(out, rank); err != nil {
-			return writeError(err)
-		}
+		x.rank(rank)
 	}
-	_, err := out.WriteString("</algo>\n")
-	if err == nil {
-		err = out.Flush()
-	}
-	return writeError(err)
+	x.out.WriteString("</algo>\n")
+	return writeError(x.out.Flush()) // which is the first error of all writes
 }
 
 func writeError(err error) error {
@@ -53,16 +45,48 @@ func writeError(err error) error {
 }
 
 type xmlWriter struct {
+	out     *bufio.Writer
 	p       *ir.Program
 	t       *Target
 	custom  bool // the collective goes by the name custom
 	divisor int  // nchunksperloop
+
+	// One element of each kind is written again and again with other values.
+	algo, gpu, tb, step *etree.Element
+	tag                 bytes.Buffer
 }
 
-func newXMLWriter(p *ir.Program, t *Target) *xmlWriter {
+func newXMLWriter(out *bufio.Writer, p *ir.Program, t *Target) *xmlWriter {
 	_, known := t.Kinds[p.Coll.Kind]
-	return &xmlWriter{p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
+	x := &xmlWriter{out: out, p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
+	x.algo, x.gpu, x.tb, x.step = etree.NewElement("algo"), etree.NewElement("gpu"), etree.NewElement("tb"), etree.NewElement("step")
+	for i := range gpuFields {
+		x.gpu.CreateAttr(gpuFields[i].name, "")
+	}
+	for i := range tbFields {
+		x.tb.CreateAttr(tbFields[i].name, "")
+	}
+	for i := range stepFields {
+		x.step.CreateAttr(stepFields[i].name, "")
+	}
+	return x
 }
+
+// write writes e behind indent: as an empty element, or only its opening tag.
+func (x *xmlWriter) write(indent string, e *etree.Element, empty bool) {
+	x.tag.Reset()
+	e.WriteTo(&x.tag, &etree.WriteSettings{})
+	x.out.WriteString(indent)
+	if b := x.tag.Bytes(); empty {
+		x.out.Write(b)
+		x.out.WriteByte('\n')
+	} else {
+		x.out.Write(bytes.TrimSuffix(b, []byte("/>")))
+		x.out.WriteString(">\n")
+	}
+}
+
+func set(e *etree.Element, field, value int) { e.Attr[field].Value = strconv.Itoa(value) }
 
 // divisor is nchunksperloop: what the elements of a call, times the ranks for
 // the collectives that the runtimes multiply, are divided by. They do not
@@ -84,10 +108,8 @@ func rooted(kind ir.Kind, custom bool, ranks int) int64 {
 }
 
 // head writes the <algo> tag.
-func (x *xmlWriter) head(w io.Writer) error {
-	p := x.p
-	doc := etree.NewDocument()
-	e := doc.CreateElement("algo")
+func (x *xmlWriter) head() {
+	p, e := x.p, x.algo
 	coll := "custom"
 	if !x.custom {
 		coll = x.t.Kinds[p.Coll.Kind]
@@ -99,12 +121,7 @@ func (x *xmlWriter) head(w io.Writer) error {
 	e.CreateAttr("ngpus", strconv.Itoa(p.Coll.Ranks))
 	e.CreateAttr("coll", coll)
 	x.variant(e)
-	var tag bytes.Buffer
-	if _, err := doc.WriteTo(&tag); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, strings.TrimSuffix(tag.String(), "/>")+">\n") // its children follow one by one
-	return err
+	x.write("", e, false)
 }
 
 // variant writes which calls the file is for.
@@ -159,38 +176,33 @@ func safeName(name string) string {
 }
 
 // rank writes the <gpu> of rank.
-func (x *xmlWriter) rank(w io.Writer, rank int) error {
+func (x *xmlWriter) rank(rank int) {
 	c := x.p.Coll
 	in, out := c.InChunks(rank), c.OutChunks(rank)
 	if x.custom { // the readers want all of nchunksperloop or nothing
 		in, out = min(in, 1)*x.divisor, min(out, 1)*x.divisor
 	}
-	doc := etree.NewDocument()
-	doc.CreateText("  ")
-	gpu := doc.CreateElement("gpu")
-	gpu.CreateAttr("id", strconv.Itoa(rank))
-	gpu.CreateAttr("i_chunks", strconv.Itoa(in))
-	gpu.CreateAttr("o_chunks", strconv.Itoa(out))
-	gpu.CreateAttr("s_chunks", strconv.Itoa(scratchOf(x.p, rank)))
+	set(x.gpu, gpuID, rank)
+	set(x.gpu, gpuInput, in)
+	set(x.gpu, gpuOutput, out)
+	set(x.gpu, gpuScratch, scratchOf(x.p, rank))
 	tbs := x.p.TBsOf(rank)
+	x.write("  ", x.gpu, len(tbs) == 0)
 	for b := range tbs {
-		gpu.CreateText("\n    ")
-		x.block(gpu.CreateElement("tb"), rank, b, &tbs[b])
+		x.block(rank, b, &tbs[b])
 	}
 	if len(tbs) > 0 {
-		gpu.CreateText("\n  ")
+		x.out.WriteString("  </gpu>\n")
 	}
-	doc.CreateText("\n")
-	_, err := doc.WriteTo(w)
-	return err
 }
 
-func (x *xmlWriter) block(e *etree.Element, rank, id int, b *ir.TB) {
-	e.CreateAttr("id", strconv.Itoa(id))
-	e.CreateAttr("send", strconv.Itoa(int(b.SendPeer)))
-	e.CreateAttr("recv", strconv.Itoa(int(b.RecvPeer)))
-	e.CreateAttr("chan", strconv.Itoa(int(b.Channel)))
+func (x *xmlWriter) block(rank, id int, b *ir.TB) {
+	set(x.tb, tbID, id)
+	set(x.tb, tbSend, int(b.SendPeer))
+	set(x.tb, tbRecv, int(b.RecvPeer))
+	set(x.tb, tbChannel, int(b.Channel))
 	steps := x.p.StepsOf(b)
+	x.write("    ", x.tb, len(steps) == 0)
 	chain := 1
 	for i := range steps {
 		s := &steps[i]
@@ -203,15 +215,15 @@ func (x *xmlWriter) block(e *etree.Element, rank, id int, b *ir.TB) {
 		default:
 			chain++
 		}
-		e.CreateText("\n      ")
-		x.step(e.CreateElement("step"), rank, i, s, hasdep)
+		x.line(rank, i, s, hasdep)
 	}
 	if len(steps) > 0 {
-		e.CreateText("\n    ")
+		x.out.WriteString("    </tb>\n")
 	}
 }
 
-func (x *xmlWriter) step(e *etree.Element, rank, i int, s *ir.Step, hasdep bool) {
+// line writes a <step>.
+func (x *xmlWriter) line(rank, i int, s *ir.Step, hasdep bool) {
 	src, dst := x.operand(rank, s.SrcBuf, s.Src), x.operand(rank, s.DstBuf, s.Dst)
 	switch { // the readers want both of every step, and look only at what the type has
 	case s.Op == ir.Nop:
@@ -221,16 +233,18 @@ func (x *xmlWriter) step(e *etree.Element, rank, i int, s *ir.Step, hasdep bool)
 	case s.DstBuf == ir.NoBuf:
 		dst = src
 	}
-	e.CreateAttr("s", strconv.Itoa(i))
-	e.CreateAttr("type", s.Op.String())
-	e.CreateAttr("srcbuf", src.buf)
-	e.CreateAttr("srcoff", strconv.Itoa(src.index))
-	e.CreateAttr("dstbuf", dst.buf)
-	e.CreateAttr("dstoff", strconv.Itoa(dst.index))
-	e.CreateAttr("cnt", strconv.Itoa(int(s.Count)))
-	e.CreateAttr("depid", strconv.Itoa(int(s.DepBlock)))
-	e.CreateAttr("deps", strconv.Itoa(int(s.DepStep)))
-	e.CreateAttr("hasdep", digit(hasdep))
+	e := x.step
+	set(e, stepS, i)
+	e.Attr[stepType].Value = s.Op.String()
+	e.Attr[stepSrcBuf].Value = src.buf
+	set(e, stepSrc, src.index)
+	e.Attr[stepDstBuf].Value = dst.buf
+	set(e, stepDst, dst.index)
+	set(e, stepCount, int(s.Count))
+	set(e, stepDepBlock, int(s.DepBlock))
+	set(e, stepDepStep, int(s.DepStep))
+	e.Attr[stepHasDep].Value = digit(hasdep)
+	x.write("      ", e, true)
 }
 
 type operand struct {
