@@ -13,7 +13,7 @@ import (
 // A Node is what every part of the tree has: where it starts, and its tokens,
 // comments included.
 type Node struct {
-	Pos    diag.Pos
+	Pos    lexer.Position
 	Tokens []lexer.Token
 }
 
@@ -259,10 +259,10 @@ func (n *Node) span() diag.Span {
 	end := sort.Search(len(n.Tokens), func(i int) bool { return n.Tokens[i].Pos.Line > n.Pos.Line })
 	for end--; end >= 0; end-- {
 		if t := &n.Tokens[end]; t.Type != tComment && t.Type != tBlank {
-			return diag.Span{Pos: n.Pos, Len: max(1, t.Pos.Offset+len(t.Value)-n.Pos.Offset)}
+			return diag.Span{Pos: diag.Pos(n.Pos), Len: max(1, t.Pos.Offset+len(t.Value)-n.Pos.Offset)}
 		}
 	}
-	return diag.Span{Pos: n.Pos, Len: 1}
+	return diag.Span{Pos: diag.Pos(n.Pos), Len: 1}
 }
 
 // parsers builds the parser of files, which GRAMMAR.ebnf is printed from, and

@@ -1,0 +1,156 @@
+package lang
+
+import (
+	"math/bits"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file has the functions of the language that are not about chunks.
+
+// universe is the scope around every file.
+func universe() *scope {
+	s := newScope(nil)
+	for text, call := range map[string]builtin{
+		"chunk": (*compiler).chunkCall, "reduce": (*compiler).reduceCall, "assert": (*compiler).assertCall,
+		"min": leastCall("min", func(a, b int64) bool { return a < b }), "max": leastCall("max", func(a, b int64) bool { return a > b }),
+		"abs": numberCall("abs", absolute), "log2": numberCall("log2", log2), "len": (*compiler).lenCall,
+	} {
+		s.names[text] = &name{text: text, sort: aBuiltin, call: call}
+	}
+	for text, b := range map[string]ir.Buf{"input": ir.Input, "output": ir.Output} {
+		s.names[text] = &name{text: text, sort: aConstant, kind: kBuffer, slot: &value{kind: kBuffer, ref: ref{buf: b}}}
+	}
+	return s
+}
+
+func all(int) bool { return true }
+
+// numberCall compiles a function of one integer.
+func numberCall(what string, run func(int64) (int64, string)) builtin {
+	return func(c *compiler, args *Args, span diag.Span) code {
+		bound := c.bind(what, args.List, []string{"n"}, all, span, nil)
+		if bound == nil {
+			return c.badCode()
+		}
+		m, x := c.m, c.expr(bound[0])
+		n := c.asNumber(x, kInt, "the argument of "+what, bound[0].span())
+		return c.folded(code{kind: kInt, num: func() int64 {
+			v, fault := run(n())
+			if fault != "" {
+				m.fault(diag.Arithmetic, span, "%s", fault)
+			}
+			return v
+		}}, x.lit)
+	}
+}
+
+func absolute(n int64) (int64, string) {
+	if n < 0 {
+		return negate(n)
+	}
+	return n, ""
+}
+
+func log2(n int64) (int64, string) {
+	if n <= 0 || n&(n-1) != 0 {
+		return 0, "log2 of a number that is no power of two"
+	}
+	return int64(bits.TrailingZeros64(uint64(n))), ""
+}
+
+// leastCall compiles min and max, of integers or of one list.
+func leastCall(what string, better func(a, b int64) bool) builtin {
+	return func(c *compiler, args *Args, span diag.Span) code {
+		m := c.m
+		params := make([]string, len(args.List))
+		bound := c.bind(what, args.List, params, all, span, nil)
+		if bound == nil || len(bound) == 0 {
+			if bound != nil {
+				m.report(diag.Arguments, span, "%s lacks arguments", what)
+			}
+			return c.badCode()
+		}
+		first := c.expr(bound[0])
+		if len(bound) == 1 && first.kind != kInt {
+			return c.leastOf(what, c.as(first, kList, "the only argument of "+what, bound[0].span()), span, better)
+		}
+		lit := first.lit
+		nums := []func() int64{c.asNumber(first, kInt, "an argument of "+what, bound[0].span())}
+		for _, e := range bound[1:] {
+			x := c.expr(e)
+			lit = lit && x.lit
+			nums = append(nums, c.asNumber(x, kInt, "an argument of "+what, e.span()))
+		}
+		return c.folded(code{kind: kInt, num: func() int64 {
+			best := nums[0]()
+			for _, f := range nums[1:] {
+				if n := f(); better(n, best) {
+					best = n
+				}
+			}
+			return best
+		}}, lit)
+	}
+}
+
+func (c *compiler) leastOf(what string, list func() value, span diag.Span, better func(a, b int64) bool) code {
+	m := c.m
+	return code{kind: kInt, num: func() int64 {
+		v := list()
+		if m.bad {
+			return 0
+		}
+		if len(*v.list) == 0 {
+			m.fault(diag.Arguments, span, "%s of an empty list", what)
+			return 0
+		}
+		best := (*v.list)[0].n
+		for i := range *v.list {
+			x := &(*v.list)[i]
+			if x.kind != kInt {
+				m.wrongKind(x.kind, kInt, "an element", span)
+				return 0
+			}
+			if better(x.n, best) {
+				best = x.n
+			}
+		}
+		return best
+	}}
+}
+
+func (c *compiler) lenCall(args *Args, span diag.Span) code {
+	bound := c.bind("len", args.List, []string{"list"}, all, span, nil)
+	if bound == nil {
+		return c.badCode()
+	}
+	m, list := c.m, c.of(bound[0], kList, "the argument of len")
+	return code{kind: kInt, num: func() int64 {
+		v := list()
+		if m.bad {
+			return 0
+		}
+		return int64(len(*v.list))
+	}}
+}
+
+// assertCall compiles assert(cond, "text"). Where it fails, the file is not
+// for these parameters and nothing else is looked at.
+func (c *compiler) assertCall(args *Args, span diag.Span) code {
+	bound := c.bind("assert", args.List, []string{"cond", "text"}, all, span, nil)
+	if bound == nil {
+		return c.badCode()
+	}
+	m, cond := c.m, c.number(bound[0], kBool, "what assert checks")
+	text := c.of(bound[1], kString, "the text of assert")
+	return code{kind: kNone, val: func() value {
+		if yes := cond(); yes == 0 && !m.bad {
+			if t := text(); !m.bad {
+				m.stop(diag.AssertFailed, span, "%s", m.strings[t.n])
+			}
+		}
+		return value{}
+	}}
+}

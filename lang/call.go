@@ -1,0 +1,286 @@
+package lang
+
+import (
+	"fmt"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// This file compiles calls of functions and of builtins.
+
+// A builtin compiles a call of itself.
+type builtin func(c *compiler, args *Args, span diag.Span) code
+
+// span covers the operand as far as its first n suffixes.
+func (u *Unary) spanTo(n int) diag.Span {
+	s := diag.Span{Pos: diag.Pos(u.X.node().Pos)}
+	end := u.X.node().span()
+	for _, x := range u.Suffixes[:n] {
+		if next := x.span(); next.Line == s.Line {
+			end = next
+		}
+	}
+	s.Len = end.Offset + end.Len - s.Offset
+	return s
+}
+
+// suffixed compiles an operand with its calls, members and parts.
+func (c *compiler) suffixed(u *Unary) code {
+	i := 0
+	var x code
+	if f, ok := u.X.(*Name); ok && len(u.Suffixes) > 0 && u.Suffixes[0].Args != nil {
+		x = c.call(f, u.Suffixes[0].Args, u.spanTo(1))
+		i = 1
+	} else {
+		x = c.primary(u.X)
+	}
+	for ; i < len(u.Suffixes); i++ {
+		s := u.Suffixes[i]
+		whole := u.spanTo(i + 1)
+		switch {
+		case s.Args != nil:
+			c.m.report(diag.Kind, s.span(), "only functions can be called, and copy and reduce of a reference")
+			x = c.badCode()
+		case s.Index != nil:
+			x = c.index(x, s, u.spanTo(i))
+		case i+1 < len(u.Suffixes) && u.Suffixes[i+1].Args != nil:
+			x = c.method(x, s.Field, u.Suffixes[i+1].Args, u.spanTo(i), u.spanTo(i+2))
+			i++
+		default:
+			x = c.member(x, s.Field, whole)
+		}
+	}
+	return x
+}
+
+// call compiles f(args).
+func (c *compiler) call(f *Name, args *Args, span diag.Span) code {
+	if f.Text == "sum" && c.custom {
+		return c.sum(args, span)
+	}
+	n := c.resolve(f)
+	switch {
+	case n == nil:
+		for _, a := range args.List {
+			c.expr(a.Value)
+		}
+		return c.badCode()
+	case n.sort == aBuiltin:
+		return n.call(c, args, span)
+	case n.sort == aFunction:
+		return c.callFunction(n.def, args, span)
+	}
+	d := c.m.report(diag.Kind, f.span(), "%s is no function", n.text)
+	if n.span.Line > 0 {
+		*d = d.WithNote(n.span, "%s is declared here", n.text)
+	}
+	return c.badCode()
+}
+
+// bind brings arguments into the order of params, of which the first required
+// must be given. Where they do not fit it reports that and returns nil.
+func (c *compiler) bind(what string, list []*Arg, params []string, required func(i int) bool, span diag.Span, decl *diag.Span) []*Expr {
+	bound := make([]*Expr, len(params))
+	ok := true
+	fail := func(at diag.Span, format string, args ...any) *diag.Diagnostic {
+		d := c.m.report(diag.Arguments, at, format, args...)
+		if decl != nil {
+			*d = d.WithNote(*decl, "%s is declared here", what)
+		}
+		ok = false
+		return d
+	}
+	for i, a := range list {
+		at := i
+		if a.Name != nil {
+			if at = indexOf(params, a.Name.Text); at < 0 {
+				d := fail(a.Name.span(), "%s has no argument called %s", what, a.Name.Text)
+				if near := nearest(a.Name.Text, append([]string(nil), params...)); near != "" {
+					d.Hint = "did you mean " + near + "?"
+				} else if len(params) > 0 {
+					d.Hint = "its arguments are " + strings.Join(params, ", ")
+				}
+				continue
+			}
+		} else if i > 0 && list[i-1].Name != nil {
+			fail(a.span(), "an argument without a name follows one with a name")
+			continue
+		} else if at >= len(params) {
+			fail(a.span(), "%s takes %s, and this is number %d", what, count(len(params), "argument"), i+1)
+			break
+		}
+		if bound[at] != nil {
+			fail(a.span(), "argument %s of %s is given twice", params[at], what)
+			continue
+		}
+		bound[at] = a.Value
+	}
+	var missing []string
+	for i, e := range bound {
+		if e == nil && required(i) {
+			missing = append(missing, params[i])
+		}
+	}
+	if ok && len(missing) > 0 {
+		fail(span, "%s lacks %s", what, strings.Join(missing, ", "))
+	}
+	if !ok {
+		for _, a := range list {
+			c.expr(a.Value) // for the errors in it
+		}
+		return nil
+	}
+	return bound
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func indexOf(list []string, s string) int {
+	for i, x := range list {
+		if x == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// callFunction compiles a call of a def.
+func (c *compiler) callFunction(f *function, args *Args, span diag.Span) code {
+	if f.state == underway {
+		d := c.m.report(diag.Recursion, span, "%s calls itself, here or through others", f.def.Name.Text)
+		*d = d.WithNote(f.def.Name.span(), "%s is declared here", f.def.Name.Text)
+		d.Hint = "a for loop repeats; functions may call only functions that do not lead back"
+		return c.badCode()
+	}
+	c.function(f)
+	c.depth = max(c.depth, f.depth+1)
+	if c.depth > c.m.lim.Nesting {
+		d := c.m.report(diag.Limit, span, "calls are nested more than %d deep, the limit nesting", c.m.lim.Nesting)
+		d.Hint = raise("nesting")
+		return c.badCode()
+	}
+	params := make([]string, len(f.def.Params))
+	for i, p := range f.def.Params {
+		params[i] = p.Name
+	}
+	decl := f.def.Name.span()
+	required := func(i int) bool { return f.def.Params[i].Default == nil }
+	bound := c.bind(f.def.Name.Text, args.List, params, required, span, &decl)
+	if bound == nil || f.kind == kBad {
+		return c.badCode()
+	}
+	given := make([]func() value, len(bound))
+	for i, e := range bound {
+		if e != nil {
+			given[i] = c.valueOf(e).value()
+		}
+	}
+	return c.invoke(f, given, span)
+}
+
+// invoke makes the closure of a call. Arguments are all computed before the
+// first is stored: one of them may call the same function.
+func (c *compiler) invoke(f *function, given []func() value, span diag.Span) code {
+	m, kept := c.m, make([]value, len(given))
+	cost := 1 + int64(len(f.def.Tokens))/16
+	var before []bool // what failed in the caller's expression already
+	leave := func() {
+		last := len(before) - 1
+		m.bad = m.bad || before[last]
+		before = before[:last]
+		m.calls = m.calls[:len(m.calls)-1]
+	}
+	enter := func() bool {
+		before = append(before, m.bad)
+		m.bad = false
+		for i, g := range given {
+			if g != nil {
+				if kept[i] = g(); m.bad {
+					kept[i], m.bad = badValue, false
+				}
+			}
+		}
+		for i, g := range given {
+			if g != nil {
+				*f.slots[i] = kept[i]
+			} else if *f.slots[i] = f.preset[i](); m.bad {
+				*f.slots[i], m.bad = badValue, false
+			}
+		}
+		m.calls = append(m.calls, span)
+		return m.step(cost, &span)
+	}
+	if num := f.result.num; num != nil {
+		return code{kind: f.kind, num: func() int64 {
+			enter()
+			n := num()
+			leave()
+			return n
+		}}
+	}
+	if f.body == nil {
+		return code{kind: f.kind, val: func() value {
+			enter()
+			v := f.result.val()
+			leave()
+			return v
+		}}
+	}
+	run := func() value {
+		m.result = value{}
+		if enter() {
+			f.body()
+		}
+		v := m.result
+		m.result = value{}
+		leave()
+		if v.kind == kBad || m.dead {
+			m.bad = true
+		} else if v.kind == kNone && f.kind != kNone {
+			d := m.fault(diag.Kind, span, "%s came to its end without a return", f.def.Name.Text)
+			*d = d.WithNote(f.def.Name.span(), "%s is declared here", f.def.Name.Text)
+		}
+		return v
+	}
+	if f.kind == kInt || f.kind == kBool {
+		return code{kind: f.kind, num: func() int64 { v := run(); return v.n }}
+	}
+	return code{kind: f.kind, val: run}
+}
+
+// function compiles f, once.
+func (c *compiler) function(f *function) {
+	if f.state != notYet {
+		return
+	}
+	f.state = underway
+	outer := *c
+	defer func() {
+		f.depth = c.depth
+		*c = outer
+		f.state = compiled
+	}()
+	c.fn, c.depth, c.topLevel, c.custom = f, 0, false, false
+	c.scope = newScope(f.home.top)
+	for _, p := range f.def.Params {
+		slot := new(value)
+		f.slots = append(f.slots, slot)
+		f.preset = append(f.preset, nil)
+		if p.Default != nil { // it sees the parameters before it
+			f.preset[len(f.preset)-1] = c.valueOf(p.Default).value()
+		}
+		c.declare(&name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aParam, kind: kAny, slot: slot})
+	}
+	if f.def.Result != nil {
+		f.result = c.expr(f.def.Result)
+		f.kind = f.result.kind
+		return
+	}
+	f.body = c.stmts(f.def.Body.Stmts)
+}

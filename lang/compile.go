@@ -1,0 +1,356 @@
+package lang
+
+import (
+	"mscclc/ir/diag"
+)
+
+// This file compiles statements to functions. Names become slots: as no
+// function calls itself, every variable of the program has one slot for ever,
+// and closures hold pointers to slots.
+
+// flow says how a statement ended.
+type flow uint8
+
+const (
+	goOn     flow = iota
+	returned      // by a return
+	halted        // the run is over
+)
+
+// An exec is a compiled statement.
+type exec func() flow
+
+// A source is one file with the names of its top level.
+type source struct {
+	file      *File
+	top       *scope
+	functions []*function
+	main      bool // the file that has the algorithm
+}
+
+// A function is a def.
+type function struct {
+	def     *Def
+	home    *source
+	state   compileState
+	depth   int // of calls below it
+	slots   []*value
+	preset  []func() value // the defaults
+	kind    kind           // of what it returns
+	returns bool           // it has a return
+	result  code
+	body    exec
+}
+
+type compileState uint8
+
+const (
+	notYet compileState = iota
+	underway
+	compiled
+)
+
+// A compiler turns the tree into closures over a machine.
+type compiler struct {
+	m        *machine
+	universe *scope
+	scope    *scope
+	fn       *function             // being compiled
+	topNames map[string]*diag.Span // the file's own variables: declared already where not nil
+	topLevel bool                  // the scope is the file's top level
+	custom   bool                  // inside the block of a custom collective
+	depth    int                   // of calls found below fn
+}
+
+func (c *compiler) inFunction() bool { return c.fn != nil }
+
+// sharesTop says whether the code being compiled is of the file that topNames
+// belongs to.
+func (c *compiler) sharesTop() bool { return c.fn == nil || c.fn.home.main }
+
+func silent() flow { return goOn }
+
+// block compiles statements in a scope of their own.
+func (c *compiler) block(b *Block) exec {
+	c.scope = newScope(c.scope)
+	defer func(top bool) { c.scope, c.topLevel = c.scope.outer, top }(c.topLevel)
+	c.topLevel = false
+	return c.stmts(b.Stmts)
+}
+
+func (c *compiler) stmts(stmts []Stmt) exec {
+	m := c.m
+	list := make([]exec, 0, len(stmts))
+	for _, s := range stmts {
+		if x := c.stmt(s); x != nil {
+			list = append(list, x)
+		}
+	}
+	return func() flow {
+		for _, s := range list {
+			f := s()
+			if m.bad {
+				m.bad = false
+				if m.dead {
+					return halted
+				}
+			}
+			if f != goOn {
+				return f
+			}
+		}
+		return goOn
+	}
+}
+
+// stmt compiles one statement.
+func (c *compiler) stmt(s Stmt) exec {
+	if c.custom {
+		switch s.(type) {
+		case *Let, *If, *For, *Require, *Simple:
+		default:
+			c.m.report(diag.Declaration, s.node().span(), "a custom collective holds for, if, let and require only")
+			return nil
+		}
+	}
+	switch s := s.(type) {
+	case *Let:
+		return c.let(s)
+	case *If:
+		return c.branch(s)
+	case *For:
+		return c.loop(s)
+	case *Parallelize:
+		return c.parallelize(s)
+	case *Return:
+		return c.ret(s)
+	case *Require:
+		return c.require(s)
+	case *Simple:
+		if s.Value != nil {
+			return c.assign(s)
+		}
+		return c.bare(s)
+	}
+	c.m.report(diag.Declaration, s.node().span(), "this belongs to the top of the file, outside of every block")
+	return nil
+}
+
+// store returns how to put an expression's value into a slot. A value that
+// could not be computed is stored as kBad.
+func (c *compiler) store(slot *value, x code) exec {
+	m := c.m
+	if x.num != nil {
+		num, k := x.num, x.kind
+		return func() flow {
+			slot.n = num()
+			slot.kind = k
+			if m.bad {
+				slot.kind = kBad
+			}
+			return goOn
+		}
+	}
+	val := x.val
+	return func() flow {
+		v := val()
+		if m.bad {
+			v = badValue
+		}
+		*slot = v
+		return goOn
+	}
+}
+
+func (c *compiler) let(s *Let) exec {
+	x := c.valueOf(s.Value)
+	n := &name{text: s.Name.Text, span: s.Name.span(), sort: aVariable, kind: x.kind, slot: new(value)}
+	c.declare(n)
+	if c.topLevel {
+		c.topNames[n.text] = &n.span
+	}
+	return c.store(n.slot, x)
+}
+
+// valueOf compiles an expression that must have a value.
+func (c *compiler) valueOf(e *Expr) code {
+	x := c.expr(e)
+	if x.kind == kNone {
+		c.m.report(diag.Kind, e.span(), "this has no value")
+		return c.badCode()
+	}
+	return x
+}
+
+func (c *compiler) assign(s *Simple) exec {
+	x := c.valueOf(s.Value)
+	target := plainName(s.X)
+	if target == nil {
+		c.m.report(diag.Assign, s.X.span(), "only a name can be assigned")
+		return nil
+	}
+	n := c.resolve(target)
+	switch {
+	case n == nil:
+		return nil
+	case n.sort != aVariable:
+		d := c.m.report(diag.Assign, target.span(), "%s is %s and cannot be assigned", n.text, fixed[n.sort])
+		if n.span.Line > 0 {
+			*d = d.WithNote(n.span, "%s is declared here", n.text)
+		}
+		d.Hint = "let x = " + n.text + " declares a variable"
+		return nil
+	case n.kind == kBad || x.kind == kBad:
+		return c.store(n.slot, c.badCode())
+	case n.kind != kAny && x.kind != kAny && n.kind != x.kind:
+		c.reKind(s, n, n.kind, x.kind)
+		return c.store(n.slot, c.badCode())
+	case n.kind == x.kind && n.kind != kAny:
+		return c.store(n.slot, x)
+	}
+	m, slot, val := c.m, n.slot, x.value()
+	return func() flow {
+		v := val()
+		switch {
+		case m.bad || slot.kind == kBad || v.kind == kBad:
+			*slot = badValue
+		case v.kind != slot.kind:
+			c.reKind(s, n, slot.kind, v.kind)
+			m.bad = true
+			*slot = badValue
+		default:
+			*slot = v
+		}
+		return goOn
+	}
+}
+
+func (c *compiler) reKind(s *Simple, n *name, was, is kind) {
+	d := c.m.report(diag.Kind, s.Value.span(), "%s is %s and cannot become %s", n.text, was, is)
+	*d = d.WithNote(n.span, "%s is declared here", n.text)
+}
+
+// plainName returns the name that e consists of, or nil.
+func plainName(e *Expr) *Name {
+	if len(e.Rest) > 0 || len(e.Left.Ops) > 0 || len(e.Left.Suffixes) > 0 {
+		return nil
+	}
+	n, _ := e.Left.X.(*Name)
+	return n
+}
+
+// bare compiles an expression for what it does.
+func (c *compiler) bare(s *Simple) exec {
+	if !doesSomething(s.X) {
+		c.m.report(diag.Unused, s.X.span(), "this does nothing: a statement is a call of a function, a copy or a reduce")
+		c.expr(s.X)
+		return nil
+	}
+	x := c.expr(s.X)
+	if num := x.num; num != nil {
+		return func() flow { num(); return goOn }
+	}
+	val := x.val
+	return func() flow { val(); return goOn }
+}
+
+// doesSomething says whether e ends with a call of a function or an operation.
+func doesSomething(e *Expr) bool {
+	u := e.Left
+	n := len(u.Suffixes)
+	if len(e.Rest) > 0 || len(u.Ops) > 0 {
+		return false
+	}
+	if n == 0 {
+		p, ok := u.X.(*Paren)
+		return ok && doesSomething(p.X)
+	}
+	if u.Suffixes[n-1].Args == nil {
+		return false
+	}
+	if n > 1 {
+		return u.Suffixes[n-2].Field != nil
+	}
+	f, ok := u.X.(*Name)
+	return ok && !pure[f.Text]
+}
+
+// pure are the builtins whose value is all they are for.
+var pure = map[string]bool{"chunk": true, "min": true, "max": true, "abs": true, "log2": true, "len": true}
+
+func (c *compiler) branch(s *If) exec {
+	m := c.m
+	type arm struct {
+		cond func() int64
+		then exec
+	}
+	arms := []arm{{c.number(s.Cond, kBool, "the condition"), c.block(s.Then)}}
+	for _, e := range s.Elif {
+		arms = append(arms, arm{c.number(e.Cond, kBool, "the condition"), c.block(e.Then)})
+	}
+	last := silent
+	if s.Else != nil {
+		last = c.block(s.Else)
+	}
+	return func() flow {
+		for i := range arms {
+			yes := arms[i].cond()
+			if m.bad { // neither arm runs, and what they would have done is not known
+				m.lost = true
+				return goOn
+			}
+			if yes != 0 {
+				return arms[i].then()
+			}
+		}
+		return last()
+	}
+}
+
+func (c *compiler) parallelize(s *Parallelize) exec {
+	m, n, body, span := c.m, c.number(s.N, kInt, "the number of parts"), c.block(s.Body), s.N.span()
+	return func() flow {
+		ways, before := n(), m.prog.ways
+		switch {
+		case m.bad:
+			ways = 1
+			m.bad = false
+		case ways < 1:
+			m.fault(diag.OutOfBounds, span, "parallelize(%d): there must be at least 1 part", ways)
+			ways = 1
+		case ways > int64(m.lim.Parts)/int64(before):
+			m.exhausted("parts", int64(m.lim.Parts), &span, "parallelize makes more than %d parts")
+			return halted
+		}
+		m.prog.ways = before * int32(ways)
+		f := body()
+		m.prog.ways = before
+		return f
+	}
+}
+
+func (c *compiler) ret(s *Return) exec {
+	m := c.m
+	if !c.inFunction() {
+		c.m.report(diag.Declaration, s.span(), "return outside of a function")
+		return nil
+	}
+	x := code{kind: kNone, val: func() value { return value{} }}
+	if s.Value != nil {
+		x = c.valueOf(s.Value)
+	}
+	switch {
+	case !c.fn.returns:
+		c.fn.kind, c.fn.returns = x.kind, true
+	case c.fn.kind != x.kind:
+		c.fn.kind = kAny
+	}
+	val := x.value()
+	return func() flow {
+		m.result = val()
+		if m.bad {
+			m.result = badValue
+		}
+		return returned
+	}
+}

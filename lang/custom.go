@@ -1,0 +1,108 @@
+package lang
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file compiles the block of a custom collective.
+
+// sum compiles sum(list) of a require.
+func (c *compiler) sum(args *Args, span diag.Span) code {
+	bound := c.bind("sum", args.List, []string{"list"}, all, span, nil)
+	if bound == nil {
+		return c.badCode()
+	}
+	list := c.of(bound[0], kList, "the argument of sum")
+	return code{kind: kSum, val: func() value {
+		v := list()
+		v.kind = kSum
+		return v
+	}}
+}
+
+// require compiles require PART == E.
+func (c *compiler) require(s *Require) exec {
+	if !c.custom {
+		d := c.m.report(diag.Declaration, s.span(), "require outside of the block of a custom collective")
+		d.Hint = "collective custom(ranks, input = n, output = n) { require chunk(r, output, 0) == chunk(q, input, 0) }"
+		return nil
+	}
+	at := slices.IndexFunc(s.Cond.Rest, func(b *Binary) bool { return b.Op == "==" })
+	if at < 0 {
+		d := c.m.report(diag.Syntax, s.Cond.span(), "require needs PART == E")
+		d.Hint = "require chunk(r, output, 0) == chunk(q, input, 0)"
+		return nil
+	}
+	b := s.Cond.Rest[at]
+	left := &Expr{Node: s.Cond.Left.Node, Left: s.Cond.Left, Rest: s.Cond.Rest[:at]}
+	right := &Expr{Node: b.Right.Node, Left: b.Right, Rest: s.Cond.Rest[at+1:]}
+	what := c.of(left, kRef, "what is required of")
+	m, lspan, rspan, span := c.m, left.span(), right.span(), s.span()
+	x := c.valueOf(right)
+	if x.kind != kRef && x.kind != kSum && x.kind != kAny {
+		x.val = c.mismatch(x.kind, kRef, "what is required", rspan)
+	}
+	holds := x.value()
+	return func() flow {
+		l, r := what(), holds()
+		if m.bad {
+			m.lost = true
+			return goOn
+		}
+		if l.buf != ir.Output {
+			m.fault(diag.Declaration, lspan, "require is about output, not %s", m.prog.bufName(l.buf))
+			return goOn
+		}
+		if r.kind == kSum {
+			r.kind = kList
+		} else if r.kind == kList {
+			m.wrongKind(kList, kRef, "what is required", rspan)
+		}
+		parts := m.flatten(nil, &r, rspan, 0)
+		m.mustHold(&l.ref, parts, lspan, rspan, span)
+		return goOn
+	}
+}
+
+// mustHold notes that each chunk of l must hold the sum of those of parts.
+func (m *machine) mustHold(l *ref, parts []value, lspan, rspan, span diag.Span) {
+	if len(parts) == 0 {
+		m.fault(diag.Arguments, rspan, "sum of an empty list")
+	}
+	for i := range parts {
+		switch p := &parts[i]; {
+		case p.buf != ir.Input:
+			m.fault(diag.Declaration, rspan, "what is required must be of initial input, not of %s", m.prog.bufName(p.buf))
+		case p.count != l.count:
+			m.fault(diag.Counts, rspan, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(l), chunks(int64(l.count)), m.prog.refName(&p.ref), chunks(int64(p.count)))
+		}
+	}
+	if m.bad || !m.step(int64(l.count)*int64(1+len(parts))*elementCost, &span) {
+		return
+	}
+	for k := range l.count {
+		out := ir.Part{Rank: l.rank, Index: l.index + k}
+		if first, twice := m.required[out]; twice {
+			d := m.fault(diag.Declaration, lspan, "output[%d] of rank %d is required twice", out.Index, out.Rank)
+			*d = d.WithNote(first, "it was required here first")
+			return
+		}
+		list := make([]ir.Part, len(parts))
+		for i := range parts {
+			list[i] = ir.Part{Rank: parts[i].rank, Index: parts[i].index + k}
+		}
+		slices.SortFunc(list, comparePart)
+		m.required[out] = lspan
+		m.prog.coll.Require[out] = list
+	}
+}
+
+func comparePart(a, b ir.Part) int {
+	if a.Rank != b.Rank {
+		return int(a.Rank) - int(b.Rank)
+	}
+	return int(a.Index) - int(b.Index)
+}

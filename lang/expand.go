@@ -1,0 +1,132 @@
+package lang
+
+import (
+	"errors"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// Options say what a file is expanded for.
+type Options struct {
+	Params   map[string]string // of the algorithm, by name
+	Inplace  *bool             // overrides the file's own way
+	Protocol *ir.Protocol      // overrides the file's own
+
+	// Open reads imported files; nil reads them from disk. Paths are relative
+	// to the file that imports.
+	Open func(path string) ([]byte, error)
+
+	Limits Limits
+}
+
+// Expand runs a file for concrete ranks and returns its operations, for the
+// placement that is wanted. It has judged everything that the language judges:
+// the operations touch only what exists, read only what is written, and leave
+// what the collective says. Its errors are a diag.List.
+func Expand(f *File, opt Options) (*ir.ChunkDAG, error) {
+	own, m, err := expandAs(f, opt, nil)
+	if err != nil {
+		return nil, err
+	}
+	inplace := own.Coll.Inplace
+	if opt.Inplace != nil {
+		inplace = *opt.Inplace
+	}
+	switch {
+	case inplace && !own.Coll.Inplace:
+		return expandInplace(f, opt, m)
+	case !inplace && own.Coll.Inplace || m.prog.strays:
+		return relocate(own, inplace, m.prog.declared)
+	}
+	return own, nil
+}
+
+// expandInplace expands a file written out of place with its buffers as one
+// memory. It holds only by luck, so that every error becomes one of this try.
+func expandInplace(f *File, opt Options, own *machine) (*ir.ChunkDAG, error) {
+	kind, at := own.prog.coll.Kind, own.prog.declaration
+	if !hasInplace[kind] {
+		return nil, diag.List{diag.New(diag.NotInPlace, at, "%s has no in-place form", kind)}
+	}
+	yes := true
+	d, m, err := expandAs(f, opt, &yes)
+	if err == nil {
+		if m.prog.strays {
+			return relocate(d, true, m.prog.declared)
+		}
+		return d, nil
+	}
+	var list diag.List
+	if !errors.As(err, &list) {
+		return nil, err
+	}
+	if list[0].Code == diag.Limit {
+		return nil, list
+	}
+	e := diag.New(diag.NotInPlace, list[0].Span, "the file is written out of place and does not work in place: %s", list[0].Text)
+	e.Notes = list[0].Notes
+	if list[0].Span != at {
+		e = e.WithNote(at, "with inplace = true here, the file itself would say how it works in place")
+	}
+	return nil, diag.List{e}
+}
+
+// expandAs expands f in its own way, or in the way that inplace says.
+func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
+	m := &machine{lim: opt.Limits.withDefaults()}
+	c := &compiler{m: m, universe: universe(), topNames: map[string]*diag.Span{}}
+	h := c.header(f, opt)
+	if h == nil || m.dead {
+		return nil, nil, report(m.errs)
+	}
+	if inplace != nil {
+		h.dag.Coll.Inplace = *inplace
+	}
+	body := c.body(h)
+	if h.ready && !m.dead {
+		m.prog.begin(h.dag.Coll, h.dag.Scratch)
+		c.runCustom(h)
+		body()
+		if len(m.errs) == 0 {
+			m.checkResult()
+		}
+	}
+	if len(m.errs) > 0 {
+		return nil, nil, report(m.errs)
+	}
+	d := h.dag
+	d.Ops, d.Srcs, d.Hints, d.Spans = m.prog.ops, m.prog.srcs, m.prog.hints, m.prog.spans
+	return d, m, nil
+}
+
+// runCustom runs the block of a custom collective.
+func (c *compiler) runCustom(h *header) {
+	if h.custom == nil {
+		return
+	}
+	m := c.m
+	m.custom, m.required = true, map[ir.Part]diag.Span{}
+	m.prog.coll.Require = map[ir.Part][]ir.Part{}
+	h.custom()
+	m.bad, m.custom = false, false
+}
+
+// body compiles the functions and statements of the file.
+func (c *compiler) body(h *header) exec {
+	for _, src := range h.sources {
+		for _, f := range src.functions {
+			c.function(f)
+		}
+	}
+	// What is declared further down is told from what is not declared at all.
+	for _, s := range h.stmts {
+		if let, ok := s.(*Let); ok {
+			if _, known := c.topNames[let.Name.Text]; !known {
+				c.topNames[let.Name.Text] = nil
+			}
+		}
+	}
+	c.scope, c.topLevel = h.main.top, true
+	return c.stmts(h.stmts)
+}

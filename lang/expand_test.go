@@ -1,0 +1,119 @@
+package lang
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+)
+
+func mustExpand(t testing.TB, name string, opt Options) *ir.ChunkDAG {
+	t.Helper()
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Parse(name, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := Expand(f, opt)
+	if err != nil {
+		t.Fatalf("%v %v: %v", opt.Params, opt.Inplace, err)
+	}
+	return d
+}
+
+// sweep gives the parameters that a program is tried with.
+func sweep(t testing.TB, name string) []map[string]string {
+	src, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]string
+	if strings.Contains(string(src), "(nodes") {
+		for _, n := range []int{1, 2, 3, 4} {
+			for _, g := range []int{1, 2, 3, 4} {
+				list = append(list, map[string]string{"nodes": fmt.Sprint(n), "gpus": fmt.Sprint(g)})
+			}
+		}
+		return list
+	}
+	for r := 1; r <= 17; r++ {
+		if strings.Contains(string(src), "power of two") && r&(r-1) != 0 {
+			continue
+		}
+		list = append(list, map[string]string{"ranks": fmt.Sprint(r)})
+		if strings.Contains(string(src), "root = 0)") {
+			list = append(list, map[string]string{"ranks": fmt.Sprint(r), "root": fmt.Sprint(r / 2)})
+		}
+	}
+	return list
+}
+
+// TestPrograms expands every program for many parameters in its own way and,
+// where that exists, the other, and has package ir evaluate what came out.
+func TestPrograms(t *testing.T) {
+	ran := 0
+	for _, name := range programs(t) {
+		src, _ := os.ReadFile(name)
+		if !strings.Contains(string(src), "\nalgorithm ") {
+			continue
+		}
+		t.Run(strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(name), "../algorithms/"), "../"), func(t *testing.T) {
+			for _, params := range sweep(t, name) {
+				for _, inplace := range []*bool{nil, new(false), new(true)} {
+					if inplace != nil && *inplace && !strings.Contains(string(src), "inplace = true") {
+						continue
+					}
+					d := mustExpand(t, name, Options{Params: params, Inplace: inplace})
+					if errs := ir.EvalChunks(d); len(errs) > 0 {
+						t.Fatalf("%v, %v: %v", params, d.Coll, errs)
+					}
+					if inplace != nil && d.Coll.Inplace != *inplace {
+						t.Fatalf("%v: asked for inplace = %v", d.Coll, *inplace)
+					}
+					checkReadOnly(t, d)
+					ran++
+				}
+			}
+		})
+	}
+	t.Logf("%d programs expanded", ran)
+	if ran < 1000 {
+		t.Errorf("only %d programs expanded", ran)
+	}
+}
+
+// checkReadOnly sees that no operation writes input that is not output too.
+func checkReadOnly(t *testing.T, d *ir.ChunkDAG) {
+	t.Helper()
+	mem := ir.NewMemory(d.Coll, nil)
+	for i := range d.Ops {
+		dst := d.Ops[i].Dst
+		if dst.Buf != ir.Input {
+			continue
+		}
+		c, r := mem.Cell(int(dst.Rank), ir.Input, int(dst.Index)), int(dst.Rank)
+		first, end := mem.Cell(r, ir.Output, 0), mem.Cell(r, ir.Output, d.Coll.OutChunks(r))
+		if !d.Coll.Inplace || c < first || c+int(d.Ops[i].Count) > end {
+			t.Fatalf("%v: operation %d writes input[%d] of rank %d", d.Coll, i, dst.Index, dst.Rank)
+		}
+	}
+}
+
+func BenchmarkExpandRing(b *testing.B) {
+	for _, ranks := range []string{"16", "64", "256", "1024"} {
+		b.Run(ranks, func(b *testing.B) {
+			ops := 0
+			for b.Loop() {
+				ops = len(mustExpand(b, "../algorithms/allreduce/ring.mscl", Options{Params: map[string]string{"ranks": ranks}}).Ops)
+			}
+			b.ReportMetric(float64(ops)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+			b.ReportMetric(float64(ops), "ops")
+		})
+	}
+}

@@ -1,0 +1,407 @@
+package lang
+
+import (
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// This file compiles expressions.
+
+// badCode is an expression that cannot be computed, of which something was
+// reported already.
+func (c *compiler) badCode() code {
+	m := c.m
+	return code{kind: kBad, val: func() value { m.bad = true; return badValue }}
+}
+
+// expr compiles an expression; it may have no value.
+func (c *compiler) expr(e *Expr) code {
+	if n := len(e.Rest); n > c.m.lim.Nesting {
+		d := c.m.report(diag.Limit, e.span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
+		d.Hint = raise("nesting")
+		return c.badCode()
+	}
+	rest := e.Rest
+	return c.climb(e, c.unary(e.Left), &rest, 0)
+}
+
+// climb continues the expression left with the operators of rest that bind
+// tighter than prec.
+func (c *compiler) climb(e *Expr, left code, rest *[]*Binary, prec int) code {
+	compared := false
+	for len(*rest) > 0 {
+		b := (*rest)[0]
+		op := binary[b.Op]
+		if op.prec <= prec {
+			break
+		}
+		if op.prec == comparison && compared {
+			d := c.m.report(diag.Syntax, b.opSpan(), "comparisons cannot be chained")
+			d.Hint = "write a < b && b < c"
+			left = c.badCode()
+		}
+		compared = op.prec == comparison
+		*rest = (*rest)[1:]
+		right := c.unary(b.Right)
+		for len(*rest) > 0 && binary[(*rest)[0].Op].prec > op.prec {
+			right = c.climb(e, right, rest, op.prec)
+		}
+		left = c.binary(b, op, left, right)
+	}
+	return left
+}
+
+func (b *Binary) opSpan() diag.Span { return diag.Span{Pos: diag.Pos(b.Pos), Len: len(b.Op)} }
+
+// binary compiles one operator.
+func (c *compiler) binary(b *Binary, op *operator, left, right code) code {
+	if left.kind == kBad || right.kind == kBad {
+		return c.badCode()
+	}
+	span := b.opSpan()
+	switch {
+	case op.operands == kAny:
+		return c.equality(span, b.Op, left, right)
+	case op.operands == kBool:
+		l, r := c.asNumber(left, kBool, "the left operand of "+b.Op, span), c.asNumber(right, kBool, "the right operand of "+b.Op, span)
+		return c.folded(code{kind: kBool, num: c.lazy(b.Op, l, r)}, left.lit && right.lit)
+	case b.Op == "+" && (left.kind == kList || right.kind == kList):
+		l, r := c.as(left, kList, "the left operand of +", span), c.as(right, kList, "the right operand of +", span)
+		return code{kind: kList, val: c.concat(span, l, r)}
+	case b.Op == "+" && left.kind == kAny && right.kind == kAny:
+		return c.plus(span, left, right)
+	}
+	l, r := c.asNumber(left, kInt, "the left operand of "+b.Op, span), c.asNumber(right, kInt, "the right operand of "+b.Op, span)
+	num := c.fast(b.Op, span, l, r)
+	if num == nil {
+		num = c.m.arithmetic(span, l, r, op.run)
+	}
+	return c.folded(code{kind: op.result, num: num}, left.lit && right.lit)
+}
+
+// fast compiles the commonest operators without a call between operands and
+// result, or returns nil.
+func (c *compiler) fast(op string, span diag.Span, a, b func() int64) func() int64 {
+	m := c.m
+	switch op {
+	case "+":
+		return func() int64 {
+			x := a()
+			y := b()
+			z := x + y
+			if (z > x) != (y > 0) {
+				m.fault(diag.Arithmetic, span, "%s", overflow)
+			}
+			return z
+		}
+	case "-":
+		return func() int64 {
+			x := a()
+			y := b()
+			z := x - y
+			if (z < x) != (y > 0) {
+				m.fault(diag.Arithmetic, span, "%s", overflow)
+			}
+			return z
+		}
+	case "%":
+		return func() int64 {
+			x := a()
+			if y := b(); x >= 0 && y > 0 {
+				if uint64(x|y)>>32 == 0 {
+					return int64(uint32(x) % uint32(y))
+				}
+				return x % y
+			} else {
+				z, fault := mod(x, y)
+				if fault != "" {
+					m.fault(diag.Arithmetic, span, "%s", fault)
+				}
+				return z
+			}
+		}
+	case "!=":
+		return func() int64 {
+			if a() != b() {
+				return 1
+			}
+			return 0
+		}
+	}
+	return nil
+}
+
+func (c *compiler) lazy(op string, a, b func() int64) func() int64 {
+	m, stop := c.m, int64(0)
+	if op == "||" {
+		stop = 1
+	}
+	return func() int64 {
+		if x := a(); x == stop || m.bad {
+			return x
+		}
+		return b()
+	}
+}
+
+// plus adds two values of which only running tells whether they are integers
+// or lists.
+func (c *compiler) plus(span diag.Span, left, right code) code {
+	m, l, r := c.m, left.val, right.val
+	return code{kind: kAny, val: func() value {
+		a, b := l(), r()
+		switch {
+		case m.bad:
+		case a.kind == kInt && b.kind == kInt:
+			n, fault := add(a.n, b.n)
+			if fault != "" {
+				m.fault(diag.Arithmetic, span, "%s", fault)
+			}
+			return intValue(n)
+		case a.kind == kList && b.kind == kList:
+			return m.join(span, &a, &b)
+		default:
+			m.fault(diag.Kind, span, "+ adds integers or lists, not %s and %s", a.kind, b.kind)
+		}
+		return badValue
+	}}
+}
+
+func (c *compiler) concat(span diag.Span, l, r func() value) func() value {
+	m := c.m
+	return func() value {
+		a, b := l(), r()
+		if m.bad {
+			return badValue
+		}
+		return m.join(span, &a, &b)
+	}
+}
+
+func (m *machine) join(span diag.Span, a, b *value) value {
+	n := len(*a.list) + len(*b.list)
+	if !m.elements(n, n, span) {
+		return badValue
+	}
+	both := make([]value, 0, n)
+	both = append(append(both, *a.list...), *b.list...)
+	return value{kind: kList, list: &both}
+}
+
+// elements judges the length of a list and pays for its new elements, which
+// cost memory too.
+func (m *machine) elements(length, more int, span diag.Span) bool {
+	if length > m.lim.List {
+		m.exhausted("list", int64(m.lim.List), &span, "a list has more than %d elements")
+		return false
+	}
+	return m.step(elementCost*int64(more), &span)
+}
+
+const elementCost = 8
+
+// equality compares two simple values of one kind.
+func (c *compiler) equality(span diag.Span, op string, left, right code) code {
+	m := c.m
+	for _, x := range []code{left, right} {
+		if x.kind == kList || x.kind == kRef || x.kind == kNone {
+			m.report(diag.Kind, span, "%s compares integers, booleans, strings and buffers, not %s", op, x.kind)
+			return c.badCode()
+		}
+	}
+	if left.kind != kAny && right.kind != kAny && left.kind != right.kind {
+		m.report(diag.Kind, span, "%s compares %s with %s", op, left.kind, right.kind)
+		return c.badCode()
+	}
+	want := int64(1)
+	if op == "!=" {
+		want = 0
+	}
+	if left.num != nil && right.num != nil {
+		a, b := left.num, right.num
+		return c.folded(code{kind: kBool, num: func() int64 {
+			if a() == b() {
+				return want
+			}
+			return 1 - want
+		}}, left.lit && right.lit)
+	}
+	a, b := left.value(), right.value()
+	return code{kind: kBool, num: func() int64 {
+		x, y := a(), b()
+		if m.bad {
+			return 0
+		}
+		if x.kind != y.kind || x.kind == kList || x.kind == kRef {
+			m.fault(diag.Kind, span, "%s cannot compare %s with %s", op, x.kind, y.kind)
+		}
+		if x.n == y.n && (x.kind != kBuffer || x.buf == y.buf) {
+			return want
+		}
+		return 1 - want
+	}}
+}
+
+// folded computes x now where its operands are always the same. Where that
+// faults, the fault waits until it runs.
+func (c *compiler) folded(x code, lit bool) code {
+	m := c.m
+	if !lit {
+		return x
+	}
+	quiet := m.quiet
+	m.quiet = true
+	n := x.num()
+	failed := m.recover()
+	m.quiet = quiet
+	if failed {
+		return x
+	}
+	return literal(x.kind, n)
+}
+
+func literal(k kind, n int64) code { return code{kind: k, lit: true, num: func() int64 { return n }} }
+
+// unary compiles an operand with its prefixes and suffixes.
+func (c *compiler) unary(u *Unary) code {
+	if n := len(u.Ops) + len(u.Suffixes); n > c.m.lim.Nesting {
+		d := c.m.report(diag.Limit, u.span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
+		d.Hint = raise("nesting")
+		return c.badCode()
+	}
+	x := c.suffixed(u)
+	m, span := c.m, u.span()
+	for i := len(u.Ops) - 1; i >= 0; i-- {
+		switch {
+		case x.kind == kBad:
+		case u.Ops[i] == "!":
+			b := c.asNumber(x, kBool, "the operand of !", span)
+			x = c.folded(code{kind: kBool, num: func() int64 { return 1 - b() }}, x.lit)
+		default:
+			n := c.asNumber(x, kInt, "the operand of -", span)
+			x = c.folded(code{kind: kInt, num: func() int64 {
+				v, fault := negate(n())
+				if fault != "" {
+					m.fault(diag.Arithmetic, span, "%s", fault)
+				}
+				return v
+			}}, x.lit)
+		}
+	}
+	return x
+}
+
+// primary compiles the innermost part of an operand.
+func (c *compiler) primary(p Primary) code {
+	switch p := p.(type) {
+	case *Int:
+		n, ok := parseInt(p.Text)
+		if !ok {
+			return c.badCode() // the scanner reported it
+		}
+		return literal(kInt, n)
+	case *Bool:
+		n, _ := truth(p.Text == "true")
+		return literal(kBool, n)
+	case *String:
+		v := value{kind: kString, n: c.m.intern(strings.Trim(p.Text, `"`))}
+		return code{kind: kString, val: func() value { return v }}
+	case *Paren:
+		return c.expr(p.X)
+	case *List:
+		return c.list(p)
+	}
+	return c.read(p.(*Name))
+}
+
+// read compiles the use of a name.
+func (c *compiler) read(x *Name) code {
+	n := c.resolve(x)
+	if n == nil || n.kind == kBad {
+		return c.badCode()
+	}
+	switch n.sort {
+	case aFunction, aBuiltin:
+		d := c.m.report(diag.Kind, x.span(), "%s is a function", n.text)
+		d.Hint = "call it: " + n.text + "(...)"
+		return c.badCode()
+	case aConstant:
+		if n.kind == kInt || n.kind == kBool {
+			return literal(n.kind, n.slot.n)
+		}
+		v := *n.slot
+		return code{kind: n.kind, val: func() value { return v }}
+	}
+	m, slot := c.m, n.slot
+	if n.kind == kInt && n.sort == aLoop {
+		return code{kind: kInt, num: func() int64 { return slot.n }}
+	}
+	if n.kind == kInt || n.kind == kBool {
+		return code{kind: n.kind, num: func() int64 {
+			if slot.kind == kBad {
+				m.bad = true
+			}
+			return slot.n
+		}}
+	}
+	return code{kind: n.kind, val: func() value {
+		if slot.kind == kBad {
+			m.bad = true
+		}
+		return *slot
+	}}
+}
+
+func (c *compiler) list(l *List) code {
+	m, span := c.m, l.span()
+	if len(l.Iters) > 0 {
+		return c.comprehension(l)
+	}
+	items := make([]func() value, len(l.Items))
+	for i, e := range l.Items {
+		items[i] = c.valueOf(e).value()
+	}
+	return code{kind: kList, val: func() value {
+		if !m.elements(len(items), len(items), span) {
+			return badValue
+		}
+		list := make([]value, len(items))
+		for i := range items {
+			list[i] = items[i]()
+		}
+		return value{kind: kList, list: &list}
+	}}
+}
+
+// comprehension compiles [e for x in ...].
+func (c *compiler) comprehension(l *List) code {
+	m, span := c.m, l.span()
+	if len(l.Items) != 1 {
+		c.m.report(diag.Syntax, l.Items[1].span(), "[e for ...] has one element before for, not %d", len(l.Items))
+		return c.badCode()
+	}
+	c.scope = newScope(c.scope)
+	defer func(top bool) { c.scope, c.topLevel = c.scope.outer, top }(c.topLevel)
+	c.topLevel = false
+	iters := c.iterators(l.Iters, len(l.Items[0].Tokens))
+	item := c.valueOf(l.Items[0]).value()
+	var list *[]value
+	run := m.nest(iters, func() flow {
+		v := item()
+		if m.bad || !m.elements(len(*list)+1, 1, span) {
+			return halted
+		}
+		*list = append(*list, v)
+		return goOn
+	})
+	return code{kind: kList, val: func() value {
+		mine, outer, lost := new([]value), list, m.lost
+		list, m.lost = mine, false
+		if run() == halted || m.lost { // also where a condition failed
+			m.bad = true
+		}
+		list, m.lost = outer, m.lost || lost
+		return value{kind: kList, list: mine}
+	}}
+}

@@ -1,0 +1,311 @@
+package lang
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file evaluates the lines at the top of a file: the algorithm, the
+// collective and the other declarations.
+
+// A header is what these lines say.
+type header struct {
+	dag     *ir.ChunkDAG
+	main    *source
+	sources []*source
+	stmts   []Stmt // of the file, after the declarations
+	custom  exec   // the block of a custom collective, or nil
+	ready   bool   // there is enough to run the statements
+}
+
+// maxScratch is how many scratch buffers there can be: their numbers have 8
+// bits, and one is kept for what in place adds.
+const maxScratch = int(ir.NoBuf-ir.Scratch) - 1
+
+// header evaluates the declarations of f. It returns nil where nothing else
+// can be judged.
+func (c *compiler) header(f *File, opt Options) *header {
+	m := c.m
+	lines := c.sorted(f)
+	if lines == nil {
+		return nil
+	}
+	open := opt.Open
+	if open == nil {
+		open = openFile(m.lim.File)
+	}
+	im := &importer{c: c, open: open, loaded: map[string]*source{}, inside: map[string]bool{filepath.Clean(f.Name): true}}
+	h := &header{dag: &ir.ChunkDAG{}, stmts: lines.stmts}
+	h.main = im.source(f, true)
+	h.sources = append(im.order, h.main)
+	h.dag.Name = lines.algorithm.Name
+	params := c.params(lines.algorithm, opt.Params)
+	c.scope = h.main.top
+	for _, n := range params {
+		c.declare(n)
+	}
+	for i, s := range lines.scratch {
+		if i >= maxScratch {
+			m.report(diag.Limit, s.span(), "more than %d scratch buffers", maxScratch)
+			return nil
+		}
+		b := value{kind: kBuffer, ref: ref{buf: ir.Scratch + ir.Buf(i)}}
+		c.declare(&name{text: s.Name.Text, span: s.Name.span(), sort: aConstant, kind: kBuffer, slot: &b})
+		m.prog.scratch = append(m.prog.scratch, ir.ScratchDecl{Name: s.Name.Text, Span: s.Name.span()})
+	}
+	if params == nil && len(lines.algorithm.Params) > 0 {
+		return h // every number depends on them
+	}
+	h.ready = c.declarations(h, lines, opt)
+	return h
+}
+
+// fileLines are the statements of a file by what they are.
+type fileLines struct {
+	algorithm    *Algorithm
+	collective   *Collective
+	protocol     *Protocol
+	sizes        *Sizes
+	ranksPerNode *RanksPerNode
+	scratch      []*Scratch
+	stmts        []Stmt
+}
+
+// sorted checks which lines there are and their order.
+func (c *compiler) sorted(f *File) *fileLines {
+	m := c.m
+	var l fileLines
+	first := diag.Span{Pos: diag.Pos{Filename: f.Name, Line: 1, Column: 1}, Len: 1}
+	if len(f.Stmts) > 0 {
+		first = f.Stmts[0].node().span()
+		l.algorithm, _ = f.Stmts[0].(*Algorithm)
+	}
+	if l.algorithm == nil {
+		d := m.report(diag.Declaration, first, "the file does not begin with an algorithm line: it is a library")
+		d.Hint = "algorithm NAME(ranks = 8) makes it an algorithm"
+		return nil
+	}
+	once := func(s Stmt, had bool, old Stmt, what string) bool {
+		if had {
+			d := m.report(diag.Declaration, s.node().span(), "%s is declared twice", what)
+			*d = d.WithNote(old.node().span(), "it was declared here first")
+		}
+		return !had
+	}
+	var statement Stmt // the first one
+	for _, s := range f.Stmts[1:] {
+		declares := true
+		switch s := s.(type) {
+		case *Algorithm:
+			once(s, true, l.algorithm, "algorithm")
+		case *Collective:
+			if once(s, l.collective != nil, l.collective, "collective") {
+				l.collective = s
+			}
+		case *Protocol:
+			if once(s, l.protocol != nil, l.protocol, "protocol") {
+				l.protocol = s
+			}
+		case *Sizes:
+			if once(s, l.sizes != nil, l.sizes, "sizes") {
+				l.sizes = s
+			}
+		case *RanksPerNode:
+			if once(s, l.ranksPerNode != nil, l.ranksPerNode, "ranks_per_node") {
+				l.ranksPerNode = s
+			}
+		case *Scratch:
+			l.scratch = append(l.scratch, s)
+		case *Import:
+		default:
+			declares = false
+			if _, def := s.(*Def); !def {
+				l.stmts = append(l.stmts, s)
+			}
+			if statement == nil {
+				statement = s
+			}
+		}
+		if declares && statement != nil {
+			d := m.report(diag.Declaration, s.node().span(), "declarations come before functions and statements")
+			*d = d.WithNote(statement.node().span(), "the first of these is here")
+		}
+	}
+	if l.collective == nil {
+		d := m.report(diag.Declaration, l.algorithm.span(), "the file has no collective line")
+		d.Hint = "collective allreduce(ranks) says what must hold at the end"
+	}
+	return &l
+}
+
+// params evaluates the parameters of the algorithm, or returns nil after an
+// error.
+func (c *compiler) params(a *Algorithm, given map[string]string) []*name {
+	m := c.m
+	ok := true
+	c.scope = newScope(c.universe)
+	var names []string
+	var list []*name
+	for _, p := range a.Params {
+		names = append(names, p.Name)
+		n := c.param(p, given)
+		ok = ok && n != nil
+		if n != nil {
+			c.declare(n)
+			list = append(list, n)
+		}
+	}
+	var unknown []string
+	for text := range given {
+		if !slices.Contains(names, text) {
+			unknown = append(unknown, text)
+		}
+	}
+	slices.Sort(unknown)
+	for _, text := range unknown {
+		ok = false
+		d := diag.New(diag.Parameter, a.span(), "%s has no parameter %s", a.Name, text)
+		if near := nearest(text, slices.Clone(names)); near != "" {
+			d.Hint = "did you mean " + near + "?"
+		} else if len(names) > 0 {
+			d.Hint = "its parameters are " + strings.Join(names, ", ")
+		}
+		m.errs = append(m.errs, d)
+	}
+	if !ok {
+		return nil
+	}
+	return list
+}
+
+// param evaluates one parameter.
+func (c *compiler) param(p *Param, given map[string]string) *name {
+	m := c.m
+	span := diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}
+	n := &name{text: p.Name, span: span, sort: aConstant}
+	if p.Default == nil {
+		d := m.report(diag.Declaration, span, "parameter %s of the algorithm has no default", p.Name)
+		d.Hint = p.Name + " = 8"
+		return nil
+	}
+	v := c.valueOf(p.Default).value()()
+	if m.recover() || v.kind == kBad {
+		return nil
+	}
+	if v.kind != kInt && v.kind != kBool && v.kind != kString {
+		m.report(diag.Kind, p.Default.span(), "a parameter must be an integer, a boolean or a string, not %s", v.kind)
+		return nil
+	}
+	if text, ok := given[p.Name]; ok {
+		set, ok := m.parseParam(text, v.kind)
+		if !ok {
+			m.report(diag.Parameter, p.span(), "-p %s=%s: %s must be %s", p.Name, text, p.Name, v.kind)
+			return nil
+		}
+		v = set
+	}
+	n.kind, n.slot = v.kind, &v
+	return n
+}
+
+// parseParam reads the value of a parameter from the command line.
+func (m *machine) parseParam(text string, k kind) (value, bool) {
+	switch k {
+	case kBool:
+		return boolValue(text == "true"), text == "true" || text == "false"
+	case kString:
+		return value{kind: kString, n: m.intern(text)}, len(text) <= m.lim.String
+	}
+	digits, negative := strings.CutPrefix(text, "-")
+	n, ok := parseInt(digits)
+	if negative {
+		n = -n
+	}
+	return intValue(n), ok
+}
+
+// declarations evaluates the lines below the algorithm and says whether the
+// statements can run.
+func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
+	m := c.m
+	if l.collective == nil {
+		return false
+	}
+	m.prog.declaration = l.collective.span()
+	coll := c.collective(l.collective)
+	ok := coll != nil
+	for i, s := range l.scratch {
+		n := c.number(s.Chunks, kInt, "the chunks of a scratch buffer")()
+		if !m.bad && (n < 0 || n > m.lim.Cells) {
+			m.fault(diag.OutOfBounds, s.Chunks.span(), "scratch %s has %d chunks: there must be 0 to %d, the limit cells", s.Name.Text, n, m.lim.Cells)
+		}
+		m.prog.scratch[i].Chunks = int(n)
+		ok = !m.recover() && ok
+	}
+	ok = c.protocol(h, l.protocol, opt) && ok
+	ok = c.sizes(h, l.sizes) && ok
+	if coll == nil {
+		return false
+	}
+	ok = c.ranksPerNode(h, l.ranksPerNode, coll) && ok
+	if n := cells(coll, m.prog.scratch); ok && n > m.lim.Cells {
+		d := m.stop(diag.Limit, m.prog.declaration, "all buffers of all ranks have %d chunks; the limit cells is %d", n, m.lim.Cells)
+		d.Hint = raise("cells")
+		return false
+	}
+	h.dag.Coll, h.dag.Scratch = coll, m.prog.scratch
+	if coll.Kind == ir.Custom {
+		c.custom = true
+		h.custom = c.block(l.collective.Body)
+		c.custom = false
+	}
+	return ok
+}
+
+func (c *compiler) protocol(h *header, s *Protocol, opt Options) bool {
+	ok := true
+	if s != nil {
+		p, known := ir.ProtocolByName(s.Name.Text)
+		if !known {
+			d := c.m.report(diag.Undefined, s.Name.span(), "there is no protocol %s", s.Name.Text)
+			d.Hint = "the protocols are Simple, LL, LL16 and LL128"
+		}
+		h.dag.Protocol, ok = p, known
+	}
+	if opt.Protocol != nil {
+		h.dag.Protocol = *opt.Protocol
+	}
+	return ok
+}
+
+func (c *compiler) sizes(h *header, s *Sizes) bool {
+	m := c.m
+	if s == nil {
+		return true
+	}
+	low, high := c.number(s.Min, kInt, "the smallest size")(), c.number(s.Max, kInt, "the end of the sizes")()
+	if !m.bad && (low < 0 || low >= high) {
+		m.fault(diag.OutOfBounds, s.span(), "sizes %d..%d hold no size", low, high)
+	}
+	h.dag.Sizes = ir.SizeRange{Min: low, Max: high}
+	return !m.recover()
+}
+
+func (c *compiler) ranksPerNode(h *header, s *RanksPerNode, coll *ir.Collective) bool {
+	m := c.m
+	h.dag.RanksPerNode = coll.Ranks
+	if s == nil {
+		return true
+	}
+	n := c.number(s.N, kInt, "ranks_per_node")()
+	if !m.bad && (n < 1 || int64(coll.Ranks)%n != 0) {
+		d := m.fault(diag.OutOfBounds, s.N.span(), "%d ranks do not make nodes of %d", coll.Ranks, n)
+		*d = d.WithNote(m.prog.declaration, "there are %d ranks", coll.Ranks)
+	}
+	h.dag.RanksPerNode = int(n)
+	return !m.recover()
+}

@@ -1,0 +1,108 @@
+package lang
+
+import (
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file compiles hints: the arguments by which an author asks something of
+// the lowering.
+
+var hintNames = []string{"ch", "sendtb", "recvtb", "via", "pull"}
+
+var viaNames = map[string]ir.Via{"memory": ir.ViaMemory, "port": ir.ViaPort, "switch": ir.ViaSwitch}
+
+// hints takes the hints out of the arguments of an operation. The function
+// returned, nil where there are none, gives the number of the hint.
+func (c *compiler) hints(args []*Arg) (rest []*Arg, number func() int32) {
+	var set []func(*ir.Hint)
+	given := map[string]bool{}
+	for _, a := range args {
+		if a.Name == nil || indexOf(hintNames, a.Name.Text) < 0 {
+			rest = append(rest, a)
+			continue
+		}
+		if given[a.Name.Text] {
+			c.m.report(diag.Arguments, a.span(), "hint %s is given twice", a.Name.Text)
+		}
+		given[a.Name.Text] = true
+		set = append(set, c.hint(a))
+	}
+	if set == nil {
+		return rest, nil
+	}
+	m, last, lastAt := c.m, ir.NoHint, int32(0)
+	return rest, func() int32 {
+		h := ir.NoHint
+		for _, f := range set {
+			f(&h)
+		}
+		if h != last && !m.bad {
+			last, lastAt = h, m.prog.hint(h)
+		}
+		return lastAt
+	}
+}
+
+// hint compiles one of them.
+func (c *compiler) hint(a *Arg) func(*ir.Hint) {
+	m, text, span := c.m, a.Name.Text, a.span()
+	switch text {
+	case "via":
+		n := plainName(a.Value)
+		if n == nil || viaNames[n.Text] == 0 {
+			d := m.report(diag.Hint, a.Value.span(), "via must be memory, port or switch")
+			if n != nil {
+				if near := nearest(n.Text, []string{"memory", "port", "switch"}); near != "" {
+					d.Hint = "did you mean " + near + "?"
+				}
+			}
+			return func(*ir.Hint) {}
+		}
+		via := viaNames[n.Text]
+		return func(h *ir.Hint) { h.Via = via }
+	case "pull":
+		b := c.number(a.Value, kBool, "pull")
+		return func(h *ir.Hint) { h.Pull = b() != 0 }
+	}
+	n := c.number(a.Value, kInt, text)
+	return func(h *ir.Hint) {
+		v := n()
+		if v < 0 || v > math.MaxInt16 {
+			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels"}[text]+map[string]string{"sendtb": "blocks", "recvtb": "blocks"}[text], math.MaxInt16)
+			return
+		}
+		switch text {
+		case "ch":
+			h.Channel = int32(v)
+		case "sendtb":
+			h.SendTB = int32(v)
+		default:
+			h.RecvTB = int32(v)
+		}
+	}
+}
+
+// hint returns the number of h.
+func (p *expansion) hint(h ir.Hint) int32 {
+	if at, ok := p.hintAt[h]; ok {
+		return at
+	}
+	if p.hintAt == nil {
+		p.hintAt = map[ir.Hint]int32{ir.NoHint: 0}
+		return p.hint(h)
+	}
+	at := int32(len(p.hints))
+	p.hints = append(p.hints, h)
+	p.hintAt[h] = at
+	return at
+}
+
+// hinted sets the hint of the operation that a site makes next.
+func (m *machine) hinted(s *site, number func() int32) {
+	if number != nil {
+		s.hint = number()
+	}
+}

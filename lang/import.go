@@ -1,0 +1,174 @@
+package lang
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// This file loads libraries.
+
+// An importer loads every library once.
+type importer struct {
+	c      *compiler
+	open   func(path string) ([]byte, error)
+	loaded map[string]*source // nil where that failed
+	inside map[string]bool    // the files that are being loaded
+	order  []*source
+	depth  int
+}
+
+// openFile is how files are read where Options does not say otherwise.
+func openFile(limit int) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+			return nil, errors.New("not a regular file")
+		}
+		return io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	}
+}
+
+// resolvePath is where a file named in another is.
+func resolvePath(importing, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(filepath.Dir(importing), path)
+}
+
+// source declares the functions of f and of what it imports in a scope of its
+// own and returns it.
+func (im *importer) source(f *File, main bool) *source {
+	src := &source{file: f, top: newScope(im.c.universe), main: main}
+	outer := im.c.scope
+	im.c.scope = src.top
+	defer func() { im.c.scope = outer }()
+	seen := map[string]*Import{}
+	for _, s := range f.Stmts {
+		switch s := s.(type) {
+		case *Import:
+			path := resolvePath(f.Name, strings.Trim(s.Path, `"`))
+			if first := seen[path]; first != nil {
+				d := im.c.m.report(diag.ImportFailed, s.span(), "%s is imported twice", s.Path)
+				*d = d.WithNote(first.span(), "it was imported here first")
+				continue
+			}
+			seen[path] = s
+			if lib := im.load(path, s); lib != nil {
+				im.take(lib, s)
+			}
+		case *Def:
+			def := &function{def: s, home: src}
+			src.functions = append(src.functions, def)
+			im.c.declare(&name{text: s.Name.Text, span: s.Name.span(), sort: aFunction, def: def})
+		}
+	}
+	return src
+}
+
+// take declares the functions that lib itself has.
+func (im *importer) take(lib *source, s *Import) {
+	for _, f := range lib.functions {
+		n := lib.top.names[f.def.Name.Text]
+		if n == nil || n.def != f {
+			continue // declared twice, which was reported
+		}
+		if old := im.c.scope.names[n.text]; old != nil {
+			e := im.c.m.report(diag.Redefined, s.span(), "%s declares %s, which is declared already", s.Path, n.text)
+			*e = e.WithNote(n.span, "%s declares it here", s.Path).WithNote(old.span, "it was declared here first")
+			continue
+		}
+		im.c.scope.names[n.text] = n
+	}
+}
+
+// load reads a library, once, or returns nil after an error.
+func (im *importer) load(path string, s *Import) *source {
+	m := im.c.m
+	if im.inside[path] {
+		m.report(diag.ImportFailed, s.span(), "%s leads back to this file: imports must not form a cycle", s.Path)
+		return nil
+	}
+	if lib, known := im.loaded[path]; known {
+		return lib
+	}
+	if len(im.loaded) >= m.lim.Files {
+		d := m.report(diag.Limit, s.span(), "more than %d files are imported, the limit files", m.lim.Files)
+		d.Hint = raise("files")
+		return nil
+	}
+	if im.depth >= m.lim.Nesting {
+		d := m.report(diag.Limit, s.span(), "imports are nested more than %d deep, the limit nesting", m.lim.Nesting)
+		d.Hint = raise("nesting")
+		return nil
+	}
+	im.loaded[path] = nil
+	text, err := im.open(path)
+	if err != nil {
+		var perr *os.PathError
+		if errors.As(err, &perr) {
+			err = perr.Err
+		}
+		m.report(diag.ImportFailed, s.span(), "%s cannot be read: %v", path, err)
+		return nil
+	}
+	f, err := ParseLimited(path, text, m.lim)
+	if err != nil {
+		m.adopt(err)
+		return nil
+	}
+	if !im.isLibrary(f, s) {
+		return nil
+	}
+	im.depth++
+	im.inside[path] = true
+	lib := im.source(f, false)
+	im.inside[path] = false
+	im.depth--
+	im.loaded[path] = lib
+	im.order = append(im.order, lib)
+	return lib
+}
+
+// isLibrary says whether f holds imports and functions only.
+func (im *importer) isLibrary(f *File, s *Import) bool {
+	ok := true
+	for _, stmt := range f.Stmts {
+		switch stmt.(type) {
+		case *Import, *Def:
+		case *Algorithm:
+			d := im.c.m.report(diag.ImportFailed, s.span(), "%s is an algorithm, and only libraries are imported", s.Path)
+			*d = d.WithNote(stmt.node().span(), "a library has no algorithm line")
+			return false
+		default:
+			im.c.m.report(diag.Declaration, stmt.node().span(), "a library holds imports and functions only")
+			ok = false
+		}
+	}
+	return ok
+}
+
+// adopt takes over the errors of another file.
+func (m *machine) adopt(err error) {
+	var list diag.List
+	if !errors.As(err, &list) {
+		panic(fmt.Sprintf("lang: %v is no list of errors", err))
+	}
+	for _, d := range list {
+		n := len(m.errs)
+		m.report(d.Code, d.Span, "%s", d.Text)
+		if len(m.errs) > n {
+			m.errs[n] = d
+		}
+	}
+}

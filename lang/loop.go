@@ -1,0 +1,141 @@
+package lang
+
+import (
+	"math"
+
+	"mscclc/ir/diag"
+)
+
+// An iteration is one compiled iterator.
+type iteration struct {
+	from, to, by func() int64
+	list         func() value // instead of the three
+	cond         func() int64 // or nil
+	slot         *value
+	span         diag.Span
+	bySpan       diag.Span
+	cost         int64 // of one round, for the budget
+}
+
+func (c *compiler) loop(s *For) exec {
+	c.scope = newScope(c.scope)
+	defer func(top bool) { c.scope, c.topLevel = c.scope.outer, top }(c.topLevel)
+	c.topLevel = false
+	iters := c.iterators(s.Iters, len(s.Body.Tokens))
+	return c.m.nest(iters, c.stmts(s.Body.Stmts))
+}
+
+// iterators compiles the iterators of a loop or a list and declares their
+// variables in the innermost scope. Each sees those before it.
+func (c *compiler) iterators(iters []*Iter, tokens int) []*iteration {
+	list := make([]*iteration, len(iters))
+	for i, it := range iters {
+		l := &iteration{slot: new(value), span: it.span(), cost: 1 + int64(tokens)/16}
+		k := kInt
+		if it.To == nil {
+			l.list = c.of(it.From, kList, "what a for without .. runs over")
+			k = kAny
+			if it.By != nil {
+				c.m.report(diag.Syntax, it.By.span(), "by needs a range a..b")
+			}
+		} else {
+			l.from = c.number(it.From, kInt, "the start of the range")
+			l.to = c.number(it.To, kInt, "the end of the range")
+			l.by = func() int64 { return 1 }
+			if it.By != nil {
+				l.by, l.bySpan = c.number(it.By, kInt, "the step of the range"), it.By.span()
+			}
+		}
+		c.declare(&name{text: it.Name.Text, span: it.Name.span(), sort: aLoop, kind: k, slot: l.slot})
+		if it.If != nil {
+			l.cond = c.number(it.If, kBool, "the condition")
+		}
+		list[i] = l
+	}
+	return list
+}
+
+// nest runs body for all rounds of iters, the first outermost.
+func (m *machine) nest(iters []*iteration, body exec) exec {
+	for i := len(iters) - 1; i >= 0; i-- {
+		body = m.iterate(iters[i], body)
+	}
+	return body
+}
+
+func (m *machine) iterate(l *iteration, body exec) exec {
+	round := func() flow {
+		if !m.step(l.cost, &l.span) {
+			return halted
+		}
+		if l.cond != nil {
+			yes := l.cond()
+			if m.bad {
+				m.bad, m.lost = false, true
+				if m.dead {
+					return halted
+				}
+				return goOn
+			}
+			if yes == 0 {
+				return goOn
+			}
+		}
+		return body()
+	}
+	if l.list != nil {
+		return m.overList(l, round)
+	}
+	return m.overRange(l, round)
+}
+
+func (m *machine) overRange(l *iteration, round exec) exec {
+	return func() flow {
+		from, to, by := l.from(), l.to(), l.by()
+		if by == 0 {
+			m.fault(diag.Arithmetic, l.bySpan, "the step of a range must not be 0")
+		}
+		if m.bad {
+			m.lost = true
+			return goOn
+		}
+		l.slot.kind = kInt
+		for n := rounds(from, to, by); n > 0; n-- {
+			l.slot.n = from
+			if f := round(); f != goOn {
+				return f
+			}
+			from += by // wraps round after the last round only
+		}
+		return goOn
+	}
+}
+
+// rounds is the number of values from, from + by, ... before to.
+func rounds(from, to, by int64) uint64 {
+	switch {
+	case by > 0 && from < to:
+		return (uint64(to)-uint64(from)-1)/uint64(by) + 1
+	case by < 0 && from > to:
+		step := uint64(math.MaxUint64 - uint64(by) + 1)
+		return (uint64(from)-uint64(to)-1)/step + 1
+	}
+	return 0
+}
+
+func (m *machine) overList(l *iteration, round exec) exec {
+	return func() flow {
+		v := l.list()
+		if m.bad {
+			m.lost = true
+			return goOn
+		}
+		for i := range *v.list {
+			*l.slot = (*v.list)[i]
+			if f := round(); f != goOn {
+				return f
+			}
+		}
+		return goOn
+	}
+}

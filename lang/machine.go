@@ -1,0 +1,148 @@
+package lang
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A machine is one run of a file: its state, its faults and its budget.
+//
+// After a fault `bad` is set until the statement that it happened in ends, and
+// no further fault is reported meanwhile. A value that could not be computed
+// is kBad, a chunk that could not be written holds poison, and both are silent
+// when used. `lost` is set where it is not even known what would have been
+// written; from then on unwritten and stale chunks are no errors.
+type machine struct {
+	lim   Limits
+	steps int64
+	errs  diag.List
+	seen  map[faultKey]bool
+	bad   bool
+	lost  bool
+	dead  bool // run no further
+	quiet bool // faults are not reported: expressions are tried while compiling
+	calls []diag.Span
+
+	custom   bool                  // the block of a custom collective runs
+	required map[ir.Part]diag.Span // where each part was named
+
+	strings []string // all strings that occur, by number
+	result  value    // of the last return
+
+	prog expansion // what operations make
+}
+
+type faultKey struct {
+	code diag.Code
+	pos  diag.Pos
+}
+
+// fault records an error, unless it is a consequence of another or was
+// reported before, and marks what is being computed as bad. The caller may add
+// notes to the result.
+func (m *machine) fault(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	if m.bad || m.quiet || m.dead {
+		m.bad = true
+		return new(diag.Diagnostic)
+	}
+	m.bad = true
+	return m.report(code, span, format, args...)
+}
+
+// report records an error that does not spoil what is being computed.
+func (m *machine) report(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	key := faultKey{code, span.Pos}
+	if m.seen[key] || m.dead {
+		return new(diag.Diagnostic)
+	}
+	if m.seen == nil {
+		m.seen = map[faultKey]bool{}
+	}
+	m.seen[key] = true
+	m.errs = append(m.errs, diag.New(code, span, format, args...))
+	d := &m.errs[len(m.errs)-1]
+	for i := len(m.calls) - 1; i >= max(0, len(m.calls)-3); i-- {
+		*d = d.WithNote(m.calls[i], "in this call")
+	}
+	m.dead = len(m.errs) >= maxErrors
+	return d
+}
+
+// stop ends the run with an error of its own.
+func (m *machine) stop(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
+	d := m.fault(code, span, format, args...)
+	m.bad, m.dead = true, true
+	return d
+}
+
+// step spends n steps and says whether there were as many left.
+func (m *machine) step(n int64, span *diag.Span) bool {
+	if m.steps += n; m.steps <= m.lim.Steps {
+		return true
+	}
+	m.exhausted("steps", m.lim.Steps, span, "the file takes more than %d evaluation steps")
+	return false
+}
+
+func (m *machine) exhausted(name string, limit int64, span *diag.Span, format string) {
+	d := m.stop(diag.Limit, *span, format+", the limit "+name, limit)
+	d.Hint = raise(name)
+}
+
+// recover ends a statement: it says whether the statement failed.
+func (m *machine) recover() bool {
+	failed := m.bad
+	m.bad = false
+	return failed
+}
+
+// show says what a value is, for messages.
+func (m *machine) show(v *value) string {
+	switch v.kind {
+	case kInt:
+		return fmt.Sprint(v.n)
+	case kBool:
+		return fmt.Sprint(v.n != 0)
+	case kString:
+		return fmt.Sprintf("%q", m.strings[v.n])
+	case kBuffer:
+		return m.prog.bufName(v.buf)
+	case kRef:
+		return m.prog.refName(&v.ref)
+	}
+	return v.kind.String()
+}
+
+// intern gives the number of a string.
+func (m *machine) intern(s string) int64 {
+	for i, known := range m.strings {
+		if known == s {
+			return int64(i)
+		}
+	}
+	m.strings = append(m.strings, s)
+	return int64(len(m.strings) - 1)
+}
+
+// bufName is a buffer's name in the file.
+func (p *expansion) bufName(b ir.Buf) string {
+	switch {
+	case b == ir.Input:
+		return "input"
+	case b == ir.Output:
+		return "output"
+	case int(b-ir.Scratch) < len(p.scratch):
+		return p.scratch[b-ir.Scratch].Name
+	}
+	return "?"
+}
+
+// refName says which chunks r refers to.
+func (p *expansion) refName(r *ref) string {
+	if r.count == 1 {
+		return fmt.Sprintf("%s[%d] of rank %d", p.bufName(r.buf), r.index, r.rank)
+	}
+	return fmt.Sprintf("%s[%d..%d] of rank %d", p.bufName(r.buf), r.index, r.index+r.count, r.rank)
+}

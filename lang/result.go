@@ -1,0 +1,183 @@
+package lang
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file judges whether the outputs hold what the collective says.
+
+// A judge compares values with what is wanted. Each sum is flattened once for
+// each thing it is compared with.
+type judge struct {
+	p      *expansion
+	summed []int32 // of each node: 1 + the index whose complete sum it is known to be
+	seen   []int32 // of each rank: the round in which it was last counted
+	round  int32
+	stack  []int32
+}
+
+// checkResult reports an output that does not hold what it must.
+func (m *machine) checkResult() {
+	p := &m.prog
+	j := &judge{p: p, summed: make([]int32, len(p.nodes)), seen: make([]int32, p.coll.Ranks)}
+	wrong, first, firstIndex := 0, 0, 0
+	for r := range p.coll.Ranks {
+		out := p.at(int32(r), ir.Output)
+		for i := range int(out.chunks) {
+			if w := p.coll.Want(r, i); !j.holds(p.cells[int(out.cell)+i].value, w) {
+				if wrong == 0 {
+					first, firstIndex = r, i
+				}
+				wrong++
+			}
+		}
+	}
+	if wrong > 0 {
+		m.wrong(first, firstIndex, wrong)
+	}
+}
+
+// holds says whether value v is what is wanted.
+func (j *judge) holds(v int32, w ir.Want) bool {
+	switch {
+	case w.Any:
+		return true
+	case v <= 0:
+		return false
+	case w.Sum:
+		return j.completeSum(v, w.Part.Index)
+	case w.List != nil:
+		return j.isList(v, w.List)
+	}
+	return v == j.p.leaf[w.Part.Rank]+w.Part.Index
+}
+
+// completeSum says whether v reduces chunk index of every rank's input, each
+// once.
+func (j *judge) completeSum(v, index int32) bool {
+	p := j.p
+	if v < p.first { // an input: complete if there is one rank
+		return len(j.seen) == 1 && v == p.leaf[0]+index
+	}
+	if known := j.summed[v-p.first]; known != 0 {
+		return known == index+1
+	}
+	j.round++
+	inputs := p.leaf[1] - p.leaf[0] // collectives that reduce have as many on every rank
+	count := 0
+	j.stack = append(j.stack[:0], v)
+	for len(j.stack) > 0 {
+		x := j.stack[len(j.stack)-1]
+		j.stack = j.stack[:len(j.stack)-1]
+		if x >= p.first {
+			n := p.nodes[x-p.first]
+			j.stack = append(j.stack, n.b, n.a)
+			continue
+		}
+		rank := (x - 1) / inputs
+		if (x-1)%inputs != index || j.seen[rank] == j.round {
+			return false
+		}
+		j.seen[rank] = j.round
+		count++
+	}
+	if count == len(j.seen) {
+		j.summed[v-p.first] = index + 1
+	}
+	return count == len(j.seen)
+}
+
+// isList says whether v reduces exactly the parts of list.
+func (j *judge) isList(v int32, list []ir.Part) bool {
+	values := j.values(v, list)
+	return len(values.left) == 0 && values.more == 0
+}
+
+// remains is what is left of a list after a value's inputs were taken out.
+type remains struct {
+	left map[int32]int // how often inputs are missing
+	more int           // inputs that the list has not, or not so often
+}
+
+func (j *judge) values(v int32, list []ir.Part) remains {
+	p := j.p
+	r := remains{left: make(map[int32]int, len(list))}
+	for _, part := range list {
+		r.left[p.leaf[part.Rank]+part.Index]++
+	}
+	j.stack = append(j.stack[:0], v)
+	for len(j.stack) > 0 && r.more == 0 {
+		x := j.stack[len(j.stack)-1]
+		j.stack = j.stack[:len(j.stack)-1]
+		switch {
+		case x >= p.first:
+			n := p.nodes[x-p.first]
+			j.stack = append(j.stack, n.b, n.a)
+		case r.left[x] == 0:
+			r.more++
+		case r.left[x] == 1:
+			delete(r.left, x)
+		default:
+			r.left[x]--
+		}
+	}
+	return r
+}
+
+// wrong reports the first wrong chunk and how many there are.
+func (m *machine) wrong(rank, index, wrong int) {
+	p := &m.prog
+	out := p.at(int32(rank), ir.Output)
+	c := p.cells[int(out.cell)+index]
+	w := p.coll.Want(rank, index)
+	values, x := p.asValues(c.value)
+	d := diag.New(diag.WrongResult, p.declaration, "output[%d] of rank %d must hold %s, but %s", index, rank, values.DescribeWant(w), values.Differs(x, w))
+	if wrong > 1 {
+		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", wrong)
+	}
+	if c.writer > 0 {
+		op := &p.ops[c.writer-1]
+		d = d.WithNote(p.spans[op.Pos], "it was last written here")
+	} else {
+		d = d.WithNote(diag.Span{}, "nothing writes it")
+	}
+	d.Rank = rank
+	m.errs = append(m.errs, d)
+}
+
+// asValues makes v, and what it consists of, a value of package ir, which can
+// describe it.
+func (p *expansion) asValues(v int32) (*ir.Values, ir.Value) {
+	values := ir.NewValues(p.coll)
+	if v <= 0 {
+		return values, ir.None
+	}
+	known := map[int32]ir.Value{}
+	stack := []int32{v}
+	for len(stack) > 0 {
+		x := stack[len(stack)-1]
+		if _, done := known[x]; done {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		if x < p.first {
+			known[x] = ir.Value(x - 1)
+			continue
+		}
+		n := p.nodes[x-p.first]
+		a, haveA := known[n.a]
+		b, haveB := known[n.b]
+		switch {
+		case !haveA:
+			stack = append(stack, n.a)
+		case !haveB:
+			stack = append(stack, n.b)
+		default:
+			known[x] = values.Sum(a, b)
+		}
+	}
+	return values, known[v]
+}

@@ -1,0 +1,43 @@
+package lang
+
+import "slices"
+
+// nearest returns the candidate that name is most probably a slip of, or "".
+func nearest(name string, candidates []string) string {
+	best, at := "", max(1, min(3, len(name)/3))+1
+	slices.Sort(candidates)
+	for _, c := range candidates {
+		if c == name || len(name) > 64 || len(c) > 64 {
+			continue
+		}
+		if d := distance(name, c); d < at && d < len(c) {
+			best, at = c, d
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours that make b from a.
+func distance(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		next := make([]int, len(b)+1)
+		next[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			next[j] = min(row[j]+1, next[j-1]+1, row[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
