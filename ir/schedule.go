@@ -69,6 +69,7 @@ type scheduleRun struct {
 	done           []bool  // of a step
 	first          []int32 // of a step: 1 + a block that waits for it
 	next           []int32 // of a block: 1 + the next block that waits for the same step
+	on             []int32 // of a block: the step in whose list it was put last, or -1
 	queue, spare   []int32 // blocks that may go on
 	queued         []bool
 	order          []int32
@@ -80,6 +81,10 @@ func newScheduleRun(s *Schedule) *scheduleRun {
 		sent: make([]int64, s.Conns), recvd: make([]int64, s.Conns), sender: make([]int32, s.Conns), recver: make([]int32, s.Conns),
 		block: make([]int32, steps), progress: make([]int32, blocks), done: make([]bool, steps),
 		first: make([]int32, steps), next: make([]int32, blocks), queued: make([]bool, blocks), order: make([]int32, 0, steps)}
+	r.on = make([]int32, blocks)
+	for b := range r.on {
+		r.on[b] = -1
+	}
 	for c := range s.Conns {
 		r.sender[c], r.recver[c] = -1, -1
 	}
@@ -110,7 +115,9 @@ func (r *scheduleRun) run(b int32) {
 		i := r.pos[b]
 		if r.progress[b] == 0 {
 			if w := r.pending(i); w >= 0 {
-				r.next[b], r.first[w] = r.first[w], b+1
+				if r.on[b] != w { // else woken for another reason, and listed already
+					r.next[b], r.first[w], r.on[b] = r.first[w], b+1, w
+				}
 				return
 			}
 		}

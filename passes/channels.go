@@ -1,0 +1,290 @@
+package passes
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file colours flows with channels. A flow is a chain of transfers joined
+// by fused instructions: it needs one channel, since a fused instruction lives
+// in one thread block. On one channel of one rank the receive peers and the
+// send peers of fused instructions must pair one to one, because a block has
+// one of each and each end of a connection belongs to one block. Two flows
+// that break the pairing get two channels; where channels run out, a flow is
+// cut in two at the ranks where it conflicts.
+
+// A colouring assigns channels within each part; part p's channel c becomes
+// the program's channel p*perPart + c.
+type colouring struct {
+	d       *ir.InstDAG
+	most    int32 // channels that a part may use
+	used    int32 // channels that some part uses
+	channel []int32
+	onward  map[int32]int32 // channel of the send that a hint cuts off a fused instruction
+	ends    map[end]claim   // what each end of a connection is bound to
+	tbs     map[hintTB]*hinted
+	cuts    []int32
+	both    [2]demand // what demands returns
+	errs    diag.List
+}
+
+// An end is one end of a connection within a part: rank's side towards peer.
+type end struct {
+	rank, part, channel, peer int32
+	send                      bool
+}
+
+// A claim says what an end's thread block must have: the peer of its other
+// direction (-1: nothing asks for one), and the author's number (-1: none).
+type claim struct {
+	pair int32
+	tb   int32
+	pos  int32
+}
+
+type hintTB struct{ rank, part, tb int32 }
+
+// A hinted block is what the instructions that an author put into it ask for.
+type hinted struct{ channel, send, recv, pos int32 }
+
+// colour gives every transfer a channel and lists the fused instructions to
+// cut. Longest flows first, then by source order.
+func colour(d *ir.InstDAG, most int32) *colouring {
+	c := &colouring{d: d, most: most, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: make(map[end]claim), tbs: make(map[hintTB]*hinted)}
+	_, height := levels(d)
+	var starts []int32
+	for i := range d.Insts {
+		if d.Insts[i].Op == ir.Send {
+			starts = append(starts, int32(i))
+		}
+	}
+	slices.SortFunc(starts, func(a, b int32) int {
+		// What hints bind goes first, since nothing can move it.
+		return cmp.Or(cmp.Compare(c.freedom(a), c.freedom(b)), cmp.Compare(height[b], height[a]), cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq))
+	})
+	var flow []int32
+	for _, s := range starts {
+		flow = flow[:0]
+		for i := s; i >= 0; i = d.Insts[i].SendMate {
+			flow = append(flow, i)
+		}
+		c.flow(flow)
+	}
+	return c
+}
+
+func (c *colouring) freedom(i int32) int {
+	if h := c.d.Hints[c.d.Insts[i].Hint]; h != ir.NoHint {
+		return 0
+	}
+	return 1
+}
+
+// flow colours the instructions of one flow: a send, fused ones, a receive.
+func (c *colouring) flow(insts []int32) {
+	// Where a hint asks for another channel than those before it, the flow ends.
+	asked := int32(-1)
+	for k, i := range insts {
+		h := c.channelHint(i)
+		if fusedAt(insts, k) && asked >= 0 && h >= 0 && h != asked {
+			c.cuts = append(c.cuts, i)
+			c.flow(insts[:k+1])
+			c.flow(insts[k:])
+			return
+		}
+		asked = max(asked, h)
+	}
+	want := int32(-1)
+	for _, i := range insts {
+		want = max(want, c.channelHint(i))
+	}
+	lo, hi := int32(0), min(c.used+1, c.most)
+	if want >= 0 {
+		lo, hi = want, want+1
+	}
+	best, fewest := int32(-1), 0
+	for ch := lo; ch < hi; ch++ {
+		n, ok := c.conflicts(insts, ch)
+		if ok && (best < 0 || n < fewest) {
+			best, fewest = ch, n
+		}
+		if ok && n == 0 {
+			break
+		}
+	}
+	if best < 0 {
+		c.refuse(insts, lo)
+		best = lo
+	}
+	c.take(insts, best)
+}
+
+func (c *colouring) channelHint(i int32) int32 { return c.d.Hints[c.d.Insts[i].Hint].Channel }
+
+// fusedAt says whether the k-th instruction of a flow is fused: all but the
+// first and the last.
+func fusedAt(insts []int32, k int) bool { return k > 0 && k < len(insts)-1 }
+
+// A demand is what an instruction asks of one end of a connection.
+type demand struct {
+	end
+	claim
+}
+
+// demands are those of instruction k of a flow on channel ch: its receive's
+// (not of the first), then its send's (not of the last).
+func (c *colouring) demands(insts []int32, k int, ch int32) []demand {
+	in := &c.d.Insts[insts[k]]
+	h := c.d.Hints[in.Hint]
+	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false}, claim{-1, h.RecvTB, in.Pos}}
+	send := demand{end{in.Rank, in.Part, ch, in.SendPeer, true}, claim{-1, h.SendTB, in.Pos}}
+	if fusedAt(insts, k) {
+		recv.pair, send.pair = in.SendPeer, in.RecvPeer
+	}
+	c.both = [2]demand{recv, send}
+	switch {
+	case k == 0:
+		return c.both[1:]
+	case k == len(insts)-1:
+		return c.both[:1]
+	}
+	return c.both[:]
+}
+
+// conflicts counts the fused instructions that channel ch cannot hold as they
+// are; ok is false where even cutting would not help, because hints conflict.
+func (c *colouring) conflicts(insts []int32, ch int32) (n int, ok bool) {
+	for k := range insts {
+		ask := c.demands(insts, k, ch)
+		for _, want := range ask {
+			if want.tb >= 0 && !c.hintFits(&want) {
+				return 0, false
+			}
+		}
+		if fusedAt(insts, k) && !c.pairFits(ask) {
+			n++
+		}
+	}
+	return n, true
+}
+
+// pairFits says whether the two ends of a fused instruction can share a block.
+// It sets the author's number of that block in both, where one has it.
+func (c *colouring) pairFits(ask []demand) bool {
+	tb := int32(-1)
+	for _, want := range ask {
+		have, taken := c.ends[want.end]
+		if !taken {
+			have = claim{-1, -1, -1}
+		}
+		if have.pair >= 0 && have.pair != want.pair {
+			return false
+		}
+		for _, t := range [2]int32{have.tb, want.tb} {
+			if t >= 0 && tb >= 0 && t != tb {
+				return false
+			}
+			tb = max(tb, t)
+		}
+	}
+	for i := range ask {
+		ask[i].tb = tb
+		if tb >= 0 && !c.hintFits(&ask[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// hintFits says whether the block that the author numbered want.tb may have
+// the end: no other block has it, and the block has no other.
+func (c *colouring) hintFits(want *demand) bool {
+	if have, taken := c.ends[want.end]; taken && have.tb >= 0 && have.tb != want.tb {
+		return false
+	}
+	b := c.tbs[hintTB{want.rank, want.part, want.tb}]
+	if b == nil {
+		return true
+	}
+	if b.channel != want.channel {
+		return false
+	}
+	if want.send {
+		return b.send < 0 || b.send == want.peer
+	}
+	return b.recv < 0 || b.recv == want.peer
+}
+
+// take binds the flow to channel ch, and cuts what does not fit.
+func (c *colouring) take(insts []int32, ch int32) {
+	c.used = max(c.used, ch+1)
+	for k, i := range insts {
+		if k == 0 && c.d.Insts[i].Op != ir.Send {
+			c.onward[i] = ch
+		} else {
+			c.channel[i] = ch
+		}
+		ask := c.demands(insts, k, ch)
+		if fusedAt(insts, k) && !c.pairFits(ask) {
+			c.cuts = append(c.cuts, i)
+			ask = c.demands(insts, k, ch)
+			ask[0].pair, ask[1].pair = -1, -1
+		}
+		for _, want := range ask {
+			c.bind(&want)
+		}
+	}
+}
+
+func (c *colouring) bind(want *demand) {
+	have, taken := c.ends[want.end]
+	if !taken {
+		have = claim{-1, -1, want.pos}
+	}
+	have.pair = max(have.pair, want.pair)
+	if want.tb >= 0 {
+		have.tb, have.pos = want.tb, want.pos
+		key := hintTB{want.rank, want.part, want.tb}
+		b := c.tbs[key]
+		if b == nil {
+			b = &hinted{-1, -1, -1, want.pos}
+			c.tbs[key] = b
+		}
+		b.channel = want.channel
+		if want.send {
+			b.send = want.peer
+		} else {
+			b.recv = want.peer
+		}
+	}
+	c.ends[want.end] = have
+}
+
+// refuse reports that no channel can keep the hints of a flow.
+func (c *colouring) refuse(insts []int32, ch int32) {
+	for k := range insts {
+		for _, want := range c.demands(insts, k, ch) {
+			if want.tb < 0 || c.hintFits(&want) {
+				continue
+			}
+			if have, ok := c.ends[want.end]; ok && have.tb >= 0 && have.tb != want.tb {
+				c.report(&want, have.pos, "rank %d's end of channel %d with rank %d is in thread block %d already, and cannot be in %d too",
+					want.rank, ch, want.peer, have.tb, want.tb)
+				return
+			}
+			b := c.tbs[hintTB{want.rank, want.part, want.tb}]
+			c.report(&want, b.pos, "thread block %d of rank %d has another channel or peer already, and cannot serve rank %d on channel %d too",
+				want.tb, want.rank, want.peer, ch)
+			return
+		}
+	}
+}
+
+func (c *colouring) report(want *demand, other int32, format string, args ...any) {
+	c.errs = append(c.errs, diag.New(diag.Hint, c.d.Span(want.pos), format, args...).
+		WithNote(c.d.Span(other), "the other hint is here").
+		WithHint("leave out sendtb, recvtb or ch: the compiler chooses them"))
+}

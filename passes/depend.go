@@ -1,0 +1,206 @@
+package passes
+
+import "mscclc/ir"
+
+// depend derives the dependences of d from its source order and sets d.Deps:
+// a read depends on the last write of each cell it reads, a write on all reads
+// since the last write, or where there were none on that write. What these
+// imply by a path is left out. Linear in the cells that instructions touch.
+func depend(d *ir.InstDAG) {
+	f := newFlow(d)
+	n := len(d.Insts)
+	rows := make([]int32, n) // length of each instruction's row
+	first := make([]int32, n)
+	to := make([]int32, 0, n+n/2)
+	seen := make([]int32, n) // seen[j] == i+1: i depends on j already
+	for _, i := range d.BySeq() {
+		first[i] = int32(len(to))
+		add := func(j int32) {
+			if j >= 0 && j != i && seen[j] != i+1 {
+				seen[j] = i + 1
+				to = append(to, j)
+			}
+		}
+		f.step(i, add, add)
+		rows[i] = int32(len(to)) - first[i]
+	}
+	e := ir.Edges{Start: make([]int32, n+1), To: make([]int32, len(to))}
+	for i := range n {
+		e.Start[i+1] = e.Start[i] + rows[i]
+		copy(e.To[e.Start[i]:e.Start[i+1]], to[first[i]:first[i]+rows[i]])
+	}
+	d.Deps = e
+}
+
+// A flow follows what each cell holds while instructions are visited in source
+// order: who wrote it last, and who has read it since.
+type flow struct {
+	d       *ir.InstDAG
+	mem     *ir.Memory
+	writer  []int32 // of each cell, or -1
+	readers []int32 // of each cell: first entry of a list in pool, or -1
+	pool    []reader
+	free    int32
+}
+
+type reader struct{ inst, next int32 }
+
+func newFlow(d *ir.InstDAG) *flow {
+	m := d.Memory()
+	f := &flow{d: d, mem: m, writer: make([]int32, m.Len()), readers: make([]int32, m.Len()), free: -1}
+	for i := range f.writer {
+		f.writer[i], f.readers[i] = -1, -1
+	}
+	return f
+}
+
+// reads and writes give the first cell of what an instruction reads through
+// src, and of what it writes; -1 where it does not.
+func (f *flow) reads(in *ir.Inst) int {
+	if !in.Op.Info().ReadsSrc {
+		return -1
+	}
+	return f.mem.Cell(int(in.Rank), in.SrcBuf, int(in.Src))
+}
+
+func (f *flow) writes(in *ir.Inst) int {
+	if !in.Op.Info().Writes {
+		return -1
+	}
+	return f.mem.Cell(int(in.Rank), in.DstBuf, int(in.Dst))
+}
+
+// step visits instruction i. It calls read with the last writer of each cell
+// that i reads, and write with each instruction that i's writes must follow.
+func (f *flow) step(i int32, read, write func(j int32)) {
+	in := &f.d.Insts[i]
+	src, dst, n := f.reads(in), f.writes(in), int(in.Count)
+	if src >= 0 {
+		for c := src; c < src+n; c++ {
+			read(f.writer[c])
+		}
+	}
+	if dst >= 0 {
+		readsDst := in.Op.Info().ReadsDst
+		for c := dst; c < dst+n; c++ {
+			if readsDst {
+				read(f.writer[c])
+			}
+			if f.readers[c] < 0 {
+				write(f.writer[c])
+			}
+			f.release(c, write)
+			f.writer[c] = i
+		}
+	}
+	if src >= 0 {
+		for c := src; c < src+n; c++ {
+			if f.writer[c] != i {
+				f.note(c, i)
+			}
+		}
+	}
+}
+
+// release empties the list of readers of cell c, calling write with each.
+func (f *flow) release(c int, write func(j int32)) {
+	for r := f.readers[c]; r >= 0; {
+		write(f.pool[r].inst)
+		next := f.pool[r].next
+		f.pool[r].next, f.free = f.free, r
+		r = next
+	}
+	f.readers[c] = -1
+}
+
+func (f *flow) note(c int, i int32) {
+	r := f.free
+	if r >= 0 {
+		f.free = f.pool[r].next
+	} else {
+		r = int32(len(f.pool))
+		f.pool = append(f.pool, reader{})
+	}
+	f.pool[r] = reader{i, f.readers[c]}
+	f.readers[c] = r
+}
+
+// remove deletes the instructions that dead marks, and derives dependences.
+func remove(d *ir.InstDAG, dead []bool) int {
+	name := make([]int32, len(d.Insts))
+	kept := int32(0)
+	for i := range d.Insts {
+		if name[i] = kept; dead[i] {
+			name[i] = -1
+			continue
+		}
+		kept++
+	}
+	gone := len(d.Insts) - int(kept)
+	if gone == 0 {
+		return 0
+	}
+	for i := range d.Insts {
+		if dead[i] {
+			continue
+		}
+		in := d.Insts[i]
+		if in.SendMate >= 0 {
+			in.SendMate = name[in.SendMate]
+		}
+		if in.RecvMate >= 0 {
+			in.RecvMate = name[in.RecvMate]
+		}
+		d.Insts[name[i]] = in
+	}
+	d.Insts = d.Insts[:kept]
+	depend(d)
+	return gone
+}
+
+// unfuse splits the fused instruction i into its receive and a send, which is
+// appended. Where nothing was kept locally (rrs), a new cell of scratch holds
+// what is sent. Deps are not up to date afterwards.
+func unfuse(d *ir.InstDAG, i int32) {
+	in := &d.Insts[i]
+	send := *in
+	switch in.Op {
+	case ir.RecvCopySend:
+		in.Op = ir.Recv
+	case ir.RecvReduceCopySend:
+		in.Op = ir.RecvReduceCopy
+	case ir.RecvReduceSend:
+		in.Op = ir.RecvReduceCopy
+		in.DstBuf, in.Dst = ir.Scratch, d.Scratch[in.Rank]
+		d.Scratch[in.Rank] += in.Count
+	}
+	send.Op, send.Seq = ir.Send, in.SendSeq
+	send.SrcBuf, send.Src, send.DstBuf, send.Dst = in.DstBuf, in.Dst, ir.NoBuf, 0
+	send.RecvPeer, send.RecvMate = -1, -1
+	in.SendPeer, in.SendMate, in.SendSeq = -1, -1, in.Seq
+	d.Insts[send.SendMate].RecvMate = int32(len(d.Insts))
+	d.Insts = append(d.Insts, send)
+}
+
+// levels gives each instruction its depth, the longest chain of instructions
+// that must come before it, and its height, the longest that must follow.
+func levels(d *ir.InstDAG) (depth, height []int32) {
+	depth, height = make([]int32, len(d.Insts)), make([]int32, len(d.Insts))
+	bySeq := d.BySeq()
+	before := func(i int32, visit func(j int32)) {
+		for _, j := range d.Deps.Of(int(i)) {
+			visit(j)
+		}
+		if j := d.Insts[i].RecvMate; j >= 0 {
+			visit(j)
+		}
+	}
+	for _, i := range bySeq {
+		before(i, func(j int32) { depth[i] = max(depth[i], depth[j]+1) })
+	}
+	for k := len(bySeq) - 1; k >= 0; k-- {
+		i := bySeq[k]
+		before(i, func(j int32) { height[j] = max(height[j], height[i]+1) })
+	}
+	return depth, height
+}

@@ -1,0 +1,119 @@
+package passes
+
+import "mscclc/ir"
+
+// fuse makes a receive and the send of what it received one instruction:
+//
+//	r x;   s x   ->  rcs x
+//	rrc x; s x   ->  rrcs x
+//	rrc x; s x   ->  rrs x     where nothing else ever needs x
+//
+// The send must send the very chunks, whole and unchanged, that the receive
+// wrote; then its only dependence is on that receive, and it may happen there.
+// Of several such sends the one with the longest way still to go is fused.
+// rrs asks that every chunk of x is dead: no other reader of any of them, none
+// of them part of the result.
+//
+// Whether the peers of a fused instruction fit a thread block is decided by
+// place, which cuts what does not.
+func fuse(s *state) (int, error) {
+	d := s.InstDAG
+	if !s.opt.receivesFuse() {
+		return 0, nil
+	}
+	_, height := levels(d)
+	best := make([]int32, len(d.Insts)) // of a receive: the send to fuse with it
+	for i := range best {
+		best[i] = -1
+	}
+	for i := range d.Insts {
+		r := forwarded(d, int32(i))
+		if r < 0 || !s.hintsAgree(r, int32(i)) {
+			continue
+		}
+		if b := best[r]; b < 0 || height[i] > height[b] || height[i] == height[b] && d.Insts[i].Seq < d.Insts[b].Seq {
+			best[r] = int32(i)
+		}
+	}
+	only := soleReaders(d)
+	dead := make([]bool, len(d.Insts))
+	for r, t := range best {
+		if t >= 0 {
+			s.merge(int32(r), t, only[r] == t)
+			dead[t] = true
+		}
+	}
+	return remove(d, dead), nil
+}
+
+// merge fuses send t into receive r; forget says that nothing else needs what
+// r wrote.
+func (s *state) merge(r, t int32, forget bool) {
+	in, send := &s.Insts[r], &s.Insts[t]
+	switch {
+	case in.Op == ir.Recv:
+		in.Op = ir.RecvCopySend
+	case forget:
+		in.Op = ir.RecvReduceSend
+		in.DstBuf, in.Dst = ir.NoBuf, 0
+	default:
+		in.Op = ir.RecvReduceCopySend
+	}
+	in.SendPeer, in.SendMate, in.SendSeq = send.SendPeer, send.SendMate, send.Seq
+	in.Hint = s.bothHints(in.Hint, send.Hint)
+	s.Insts[send.SendMate].RecvMate = r
+}
+
+// soleReaders gives, for each instruction, the only one that reads what it
+// writes; -1 where there are others, or none, or the result needs it.
+func soleReaders(d *ir.InstDAG) []int32 {
+	const none, many = -1, -2
+	f := newFlow(d)
+	only := make([]int32, len(d.Insts))
+	for i := range only {
+		only[i] = none
+	}
+	for _, i := range d.BySeq() {
+		f.step(i, func(w int32) {
+			switch {
+			case w < 0 || only[w] == i:
+			case only[w] == none:
+				only[w] = i
+			default:
+				only[w] = many
+			}
+		}, func(int32) {})
+	}
+	for c, live := range liveAtEnd(d, f.mem) {
+		if w := f.writer[c]; live && w >= 0 {
+			only[w] = many
+		}
+	}
+	for i := range only {
+		only[i] = max(only[i], -1)
+	}
+	return only
+}
+
+// hintsAgree says whether the hints of receive r and send t can both be kept
+// by one instruction: one channel, one thread block.
+func (s *state) hintsAgree(r, t int32) bool {
+	a, b := &s.Hints[s.Insts[r].Hint], &s.Hints[s.Insts[t].Hint]
+	agree := func(x, y int32) bool { return x < 0 || y < 0 || x == y }
+	return agree(a.Channel, b.Channel) && agree(a.RecvTB, b.SendTB)
+}
+
+// bothHints is the index of a hint that asks what the receive's and the send's
+// ask of the instruction that is both.
+func (s *state) bothHints(recv, send int32) int32 {
+	a, b := s.Hints[recv], s.Hints[send]
+	h := ir.Hint{Channel: max(a.Channel, b.Channel), RecvTB: max(a.RecvTB, b.SendTB)}
+	h.SendTB = h.RecvTB
+	for i := range s.Hints {
+		if s.Hints[i] == h {
+			return int32(i)
+		}
+	}
+	s.Hints = append(s.Hints, h)
+	return int32(len(s.Hints) - 1)
+}

@@ -1,0 +1,342 @@
+package passes
+
+import (
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// Lower writes the operations of c as instructions, in c's order and not
+// placed: a copy or a reduction between ranks becomes a send with a receive
+// right after it, and what parallelize and opt.Instances ask for becomes parts
+// of the operation on sub-chunks. c is not changed.
+func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
+	ways, err := commonWays(c, max(opt.Instances, 1))
+	if err != nil {
+		return nil, err
+	}
+	split := chooseSplit(c, ways, max(opt.Instances, 1))
+	coll := c.Coll.Refine(split)
+	l := &lowering{c: c, opt: opt, split: split, chunks: int32(max(coll.Chunks, 1))}
+	d := &ir.InstDAG{Header: c.Header, Hints: c.Hints, Scratch: c.ScratchChunks(), Even: opt.Dense}
+	d.Coll = coll
+	for r := range d.Scratch {
+		d.Scratch[r] *= int32(ways)
+	}
+	l.d, l.mem = d, ir.NewMemory(coll, d.Scratch)
+	l.begin()
+	most := opt.MaxInsts
+	if most == 0 {
+		most = 64 << 20
+	}
+	d.Insts = make([]ir.Inst, 0, min(l.estimate(), most))
+	for i := range c.Ops {
+		l.op(&c.Ops[i])
+		if len(d.Insts) > most {
+			return nil, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos), "the program has more than %d instructions", most).
+				WithHint("fewer instances, or a lower degree of parallelize")}
+		}
+	}
+	d.Even = d.Even || l.uneven
+	return d, nil
+}
+
+// commonWays is the number of sub-chunks that every part of every operation is
+// a whole number of: the least common multiple of their degrees.
+func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
+	ways := instances
+	for i := range c.Ops {
+		w := int(c.Ops[i].Ways) * instances
+		if ways%w == 0 {
+			continue
+		}
+		ways = ways / gcd(ways, w) * w
+		if ways > 4096 {
+			return 0, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos),
+				"parallelize and instances cut a chunk into %d parts; at most 4096 are possible", ways)}
+		}
+	}
+	chunks := 0
+	for r, s := range c.ScratchChunks() {
+		chunks += c.Coll.InChunks(r) + c.Coll.OutChunks(r) + int(s)
+	}
+	if chunks*ways > math.MaxInt32/4 {
+		return 0, diag.List{diag.New(diag.Limit, diag.Span{}, "the buffers of all ranks have %d chunks, too many to cut each into %d", chunks, ways)}
+	}
+	return ways, nil
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// chooseSplit decides how a chunk is cut. Blocked keeps a run of neighbouring
+// chunks one run in each part; interleaved keeps a chunk one run for the
+// operations that are done in fewer parts than others. What makes fewer runs
+// wins, blocked where they tie: then parts never meet in one author's chunk.
+func chooseSplit(c *ir.ChunkDAG, ways, instances int) ir.Split {
+	blocked := ir.Split{Ways: ways, Blocked: true}
+	if ways == 1 {
+		return blocked
+	}
+	if k := c.Coll.Kind; (k == ir.Custom || k == ir.Opaque) && (c.Coll.In != c.Coll.Out || c.Coll.PerRank != nil) {
+		return ir.Split{Ways: ways} // chunk i of either buffer must stay of one class
+	}
+	runsBlocked, runsInterleaved := 0, 0
+	for i := range c.Ops {
+		w := int(c.Ops[i].Ways) * instances
+		runsBlocked += ways
+		if w == 1 {
+			runsInterleaved++
+		} else {
+			runsInterleaved += w * int(c.Ops[i].Count)
+		}
+	}
+	return ir.Split{Ways: ways, Blocked: runsBlocked <= runsInterleaved}
+}
+
+// A lowering is the state of one Lower.
+type lowering struct {
+	c      *ir.ChunkDAG
+	d      *ir.InstDAG
+	opt    Options
+	split  ir.Split
+	mem    *ir.Memory // without temporaries
+	class  []int32    // of what each cell holds now
+	chunks int32      // number of classes
+	base   []int32    // where each of c's scratch buffers begins, in sub-chunks
+	uneven bool
+	seq    int32
+
+	// The run being gathered: sub-chunks that are neighbours in every operand.
+	run  run
+	srcs []place1
+}
+
+// A place1 is a sub-chunk of a rank's buffer in the InstDAG's numbering.
+type place1 struct {
+	rank, index int32
+	buf         ir.Buf
+}
+
+type run struct {
+	op    *ir.ChunkOp
+	dst   place1
+	count int32
+	class int32
+	part  int32
+}
+
+func (l *lowering) begin() {
+	at := int32(0)
+	for _, s := range l.c.Scratch {
+		l.base = append(l.base, at)
+		at += int32(s.Chunks * l.split.Ways)
+	}
+	l.class = make([]int32, l.mem.Len())
+	for r := range l.d.Coll.Ranks {
+		for i := range l.d.Coll.InChunks(r) {
+			l.class[l.mem.Cell(r, ir.Input, i)] = int32(l.d.Coll.Class(i))
+		}
+	}
+	for out, parts := range l.d.Coll.Require {
+		for _, p := range parts {
+			l.uneven = l.uneven || l.d.Coll.Class(int(out.Index)) != l.d.Coll.Class(int(p.Index))
+		}
+	}
+}
+
+func (l *lowering) estimate() int {
+	n := 0
+	for i := range l.c.Ops {
+		op := &l.c.Ops[i]
+		n += 2 * max(int(op.NSrc)-1, 1) * int(op.Ways) * max(l.opt.Instances, 1)
+	}
+	return n
+}
+
+// op lowers one operation: it walks each part's sub-chunks and emits a run
+// whenever the next one is no neighbour, or of another class than follows.
+func (l *lowering) op(op *ir.ChunkOp) {
+	ways := int(op.Ways) * max(l.opt.Instances, 1)
+	each := l.split.Ways / ways
+	for part := range ways {
+		if l.split.Blocked {
+			for w := part * each; w < (part+1)*each; w++ {
+				for i := range int(op.Count) {
+					l.sub(op, part, i, w)
+				}
+			}
+		} else {
+			for i := range int(op.Count) {
+				for w := part * each; w < (part+1)*each; w++ {
+					l.sub(op, part, i, w)
+				}
+			}
+		}
+		l.flush()
+	}
+}
+
+// sub adds sub-chunk w of the operation's chunk i to the run.
+func (l *lowering) sub(op *ir.ChunkOp, part, i, w int) {
+	dst := l.place(op.Dst, i, w)
+	sources := l.c.Sources(op)
+	r := &l.run
+	class := l.class[l.cell(l.place(sources[0], i, w))]
+	fits := r.count > 0 && dst.index == r.dst.index+r.count && (l.opt.Limits.Count == 0 || int(r.count) < l.opt.Limits.Count) &&
+		(l.d.Even || (r.class+r.count)%l.chunks == class)
+	for k := 0; fits && k < len(sources); k++ {
+		fits = l.place(sources[k], i, w).index == l.srcs[k].index+r.count
+	}
+	if !fits {
+		l.flush()
+		*r = run{op: op, dst: dst, class: class, part: int32(part)}
+		l.srcs = l.srcs[:0]
+		for k := range sources {
+			l.srcs = append(l.srcs, l.place(sources[k], i, w))
+		}
+	}
+	r.count++
+	for k := range sources {
+		l.uneven = l.uneven || l.class[l.cell(l.place(sources[k], i, w))] != class
+	}
+	if dst.buf != ir.Scratch && l.d.Coll.Class(int(dst.index)) != int(class) {
+		l.uneven = true // chunks of input and output have the length of their place
+	}
+	l.class[l.cell(dst)] = class
+}
+
+// place is where sub-chunk w of chunk i of the run that begins at ref lies.
+func (l *lowering) place(ref ir.Ref, i, w int) place1 {
+	index := int(ref.Index) + i
+	if ref.Buf >= ir.Scratch {
+		k := ref.Buf - ir.Scratch
+		return place1{ref.Rank, l.base[k] + int32(l.split.Index(index, w, l.c.Scratch[k].Chunks)), ir.Scratch}
+	}
+	if l.split.Ways == 1 {
+		return place1{ref.Rank, int32(index), ref.Buf}
+	}
+	return place1{ref.Rank, int32(l.split.Index(index, w, l.c.Coll.Chunks)), ref.Buf}
+}
+
+func (l *lowering) cell(p place1) int { return l.mem.Cell(int(p.rank), p.buf, int(p.index)) }
+
+// flush emits the run: its destination becomes the reduction of its sources,
+// from left to right.
+func (l *lowering) flush() {
+	if l.run.count == 0 {
+		return
+	}
+	dst, srcs := l.run.dst, l.srcs
+	occurs, at := 0, -1
+	for k, s := range srcs {
+		if l.cell(s) == l.cell(dst) {
+			occurs++
+			at = k
+		}
+	}
+	switch {
+	case len(srcs) == 1:
+		l.move(dst, srcs[0])
+	case occurs == 0:
+		l.fold(dst, srcs)
+	case occurs == 1 && at <= 1: // operands of one ⊕ may be swapped
+		l.accumulate(dst, srcs[1-at])
+		for _, s := range srcs[2:] {
+			l.accumulate(dst, s)
+		}
+	default: // dst is needed after it would be overwritten
+		temp := l.temp(dst.rank)
+		l.fold(temp, srcs)
+		l.move(dst, temp)
+	}
+	l.run.count = 0
+}
+
+// fold writes the reduction of at least two sources to dst, none of which is dst.
+func (l *lowering) fold(dst place1, srcs []place1) {
+	a, b := srcs[0], srcs[1]
+	if a.rank != dst.rank && b.rank == dst.rank {
+		a, b = b, a
+	}
+	if a.rank == dst.rank && b.rank != dst.rank && l.opt.receivesFuse() {
+		l.transfer(ir.RecvReduceCopy, dst, a, b)
+	} else {
+		l.move(dst, a)
+		l.accumulate(dst, b)
+	}
+	for _, s := range srcs[2:] {
+		l.accumulate(dst, s)
+	}
+}
+
+// accumulate emits dst = dst ⊕ src.
+func (l *lowering) accumulate(dst, src place1) {
+	switch {
+	case src.rank == dst.rank:
+		l.emit(l.local(ir.Reduce, dst, src))
+	case l.opt.receivesFuse():
+		l.transfer(ir.RecvReduceCopy, dst, dst, src)
+	default:
+		temp := l.temp(dst.rank)
+		l.move(temp, src)
+		l.emit(l.local(ir.Reduce, dst, temp))
+	}
+}
+
+// move emits dst = src.
+func (l *lowering) move(dst, src place1) {
+	if src.rank == dst.rank {
+		l.emit(l.local(ir.Copy, dst, src))
+		return
+	}
+	l.transfer(ir.Recv, dst, place1{buf: ir.NoBuf}, src)
+}
+
+// temp is a run of new cells of scratch, as long as the run being lowered.
+func (l *lowering) temp(rank int32) place1 {
+	t := place1{rank, l.d.Scratch[rank], ir.Scratch}
+	l.d.Scratch[rank] += l.run.count
+	return t
+}
+
+// transfer emits the send of src and, right after it, the receive by op into
+// dst, with own as op's local operand.
+func (l *lowering) transfer(op ir.Op, dst, own, src place1) {
+	send := l.blank(src.rank)
+	send.Op, send.SrcBuf, send.Src, send.SendPeer = ir.Send, src.buf, src.index, dst.rank
+	recv := l.blank(dst.rank)
+	recv.Op, recv.SrcBuf, recv.Src, recv.DstBuf, recv.Dst, recv.RecvPeer = op, own.buf, own.index, dst.buf, dst.index, src.rank
+	l.emit(send)
+	recv.Seq, recv.SendSeq = l.seq-1, l.seq-1
+	l.d.Insts = append(l.d.Insts, recv)
+}
+
+func (l *lowering) local(op ir.Op, dst, src place1) ir.Inst {
+	in := l.blank(dst.rank)
+	in.Op, in.SrcBuf, in.Src, in.DstBuf, in.Dst = op, src.buf, src.index, dst.buf, dst.index
+	return in
+}
+
+// emit appends in at the next even place of the source order, and leaves the
+// odd one after it free for a receive.
+func (l *lowering) emit(in ir.Inst) {
+	in.Seq, in.SendSeq = l.seq, l.seq
+	l.d.Insts = append(l.d.Insts, in)
+	l.seq += 2
+}
+
+// blank is an instruction of the run that does nothing yet.
+func (l *lowering) blank(rank int32) ir.Inst {
+	r := &l.run
+	return ir.Inst{
+		SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Rank: rank, Count: r.count, Class: r.class,
+		SendPeer: -1, RecvPeer: -1, SendMate: -1, RecvMate: -1,
+		Part: r.part, Hint: r.op.Hint, Pos: r.op.Pos, Channel: -1, Block: -1, Step: -1,
+	}
+}

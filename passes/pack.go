@@ -1,0 +1,202 @@
+package passes
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// pack lays scratch chunks of a rank over each other. Chunks that some
+// instruction touches together stay neighbours: they form a region. A region
+// may take the place of an earlier one when flags and block order already put
+// all uses of that one before its own, so that sharing needs no new wait.
+// Scratch that nothing touches disappears.
+func pack(s *state) (int, error) {
+	d := s.InstDAG
+	saved := 0
+	packed := make([]int32, len(d.Scratch))
+	for _, insts := range byRank(d) {
+		rank := d.Insts[insts[0]].Rank
+		p := &packer{d: d, region: make([]int32, d.Scratch[rank])}
+		p.regions(insts)
+		p.uses(insts)
+		p.assign()
+		packed[rank] = p.size
+		p.rename(insts)
+	}
+	for r := range packed {
+		saved += int(d.Scratch[r] - packed[r])
+	}
+	d.Scratch = packed
+	if saved > 0 {
+		depend(d) // what shares a chunk now depends on each other, and flags carry it already
+	}
+	return saved, nil
+}
+
+type packer struct {
+	d      *ir.InstDAG
+	region []int32 // of each scratch chunk, -1 where nothing touches it
+	list   []region
+	free   []slot
+	size   int32
+}
+
+// A region is a run of scratch chunks.
+type region struct {
+	first, n int32
+	to       int32 // where it goes
+	start    []use // the first use in each block that uses it, with that block's clock
+	last     []use
+	seq      int32 // of its first use
+}
+
+type use struct {
+	block, step int32
+	clock       []int32
+}
+
+// A slot is a place in the packed scratch, with the last uses of all that lay
+// there so far.
+type slot struct {
+	at, n int32
+	last  []use
+}
+
+// scratchOf calls touch with the scratch chunks that in uses.
+func scratchOf(in *ir.Inst, touch func(first, n int32)) {
+	op := in.Op.Info()
+	if in.SrcBuf == ir.Scratch && op.ReadsSrc {
+		touch(in.Src, in.Count)
+	}
+	if in.DstBuf == ir.Scratch && op.Writes {
+		touch(in.Dst, in.Count)
+	}
+}
+
+// regions joins chunks that one instruction touches.
+func (p *packer) regions(insts []int32) {
+	const untouched, begins, joined = 0, 1, 2
+	mark := make([]uint8, len(p.region))
+	for _, i := range insts {
+		scratchOf(&p.d.Insts[i], func(first, n int32) {
+			mark[first] = max(mark[first], begins)
+			for c := first + 1; c < first+n; c++ {
+				mark[c] = joined
+			}
+		})
+	}
+	for c, m := range mark {
+		p.region[c] = -1
+		if m == begins {
+			p.list = append(p.list, region{first: int32(c), seq: -1})
+		}
+		if m != untouched {
+			p.region[c] = int32(len(p.list) - 1)
+			p.list[len(p.list)-1].n++
+		}
+	}
+}
+
+// uses finds when each region is used first and last in each block.
+func (p *packer) uses(insts []int32) {
+	if len(p.list) == 0 {
+		return
+	}
+	c := newClocks(p.d, insts, &p.d.Waits)
+	for _, i := range insts {
+		in := &p.d.Insts[i]
+		clock := c.step(i, func(int32) {})
+		block := in.Block - c.first
+		scratchOf(in, func(first, _ int32) {
+			r := &p.list[p.region[first]]
+			if r.seq < 0 {
+				r.seq = in.Seq
+			}
+			k := slices.IndexFunc(r.last, func(u use) bool { return u.block == block })
+			if k < 0 {
+				r.start = append(r.start, use{block, in.Step, slices.Clone(clock)})
+				r.last = append(r.last, use{block: block, step: in.Step})
+			} else {
+				r.last[k].step = in.Step
+			}
+		})
+	}
+}
+
+// assign places regions in the order of their first use: each into the
+// smallest slot that holds it and whose former uses are all over, else into a
+// new one. It looks at a bounded number of slots, the oldest first.
+func (p *packer) assign() {
+	const look = 64
+	order := make([]int32, len(p.list))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(p.list[a].seq, p.list[b].seq), cmp.Compare(a, b))
+	})
+	for _, k := range order {
+		r := &p.list[k]
+		best := -1
+		for j := range p.free[:min(look, len(p.free))] {
+			if f := &p.free[j]; f.n >= r.n && (best < 0 || f.n < p.free[best].n) && over(f.last, r.start) {
+				best = j
+			}
+		}
+		if best < 0 {
+			r.to = p.size
+			p.size += r.n
+			p.free = append(p.free, slot{r.to, r.n, r.last})
+			continue
+		}
+		f := p.free[best]
+		r.to = f.at
+		// The slot goes to the end of the line, with what r did not take.
+		f.last = mergeUses(f.last, r.last)
+		p.free = append(slices.Delete(p.free, best, best+1), f)
+	}
+}
+
+// over says whether all of last are done before any of start begins.
+func over(last, start []use) bool {
+	for _, u := range last {
+		for _, v := range start {
+			if v.block == u.block {
+				if u.step >= v.step {
+					return false
+				}
+			} else if v.clock[u.block] < u.step {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func mergeUses(a, b []use) []use {
+	out := slices.Clone(a)
+	for _, u := range b {
+		if k := slices.IndexFunc(out, func(v use) bool { return v.block == u.block }); k >= 0 {
+			out[k].step = max(out[k].step, u.step)
+		} else {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func (p *packer) rename(insts []int32) {
+	for _, i := range insts {
+		in := &p.d.Insts[i]
+		if in.SrcBuf == ir.Scratch {
+			r := &p.list[p.region[in.Src]]
+			in.Src += r.to - r.first
+		}
+		if in.DstBuf == ir.Scratch {
+			r := &p.list[p.region[in.Dst]]
+			in.Dst += r.to - r.first
+		}
+	}
+}

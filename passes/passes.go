@@ -1,0 +1,170 @@
+package passes
+
+import (
+	"fmt"
+	"io"
+	"math/rand"
+	"time"
+
+	"mscclc/ir"
+)
+
+// A Pass rewrites an InstDAG in place. It may assume the properties in Needs
+// and all that earlier passes gave; it leaves those true, and Gives as well.
+type Pass struct {
+	Name     string // also the name of its file
+	Doc      string // one line, for the documentation and the command
+	Required bool   // runs at -O0 too; it cannot be turned off
+	Needs    ir.Property
+	Gives    ir.Property
+	Run      func(*state) (rewrites int, err error)
+}
+
+// Table lists the passes in the order in which they run.
+var Table = []Pass{
+	{Name: "match", Required: true, Needs: ir.Meaning, Gives: ir.Matched | ir.Acyclic, Run: match,
+		Doc: "pair each send with its receive, and find what depends on what"},
+	{Name: "drop", Needs: ir.Matched, Run: drop,
+		Doc: "remove what nobody needs, and copies of a chunk onto itself"},
+	{Name: "aggregate", Needs: ir.Matched | ir.Acyclic, Run: aggregate,
+		Doc: "merge transfers of neighbouring chunks that are ready at once"},
+	{Name: "fuse", Needs: ir.Matched | ir.Acyclic, Run: fuse, // after aggregate, whose merged transfers fuse as one
+		Doc: "fuse a receive with the send of what it received: rcs, rrcs, rrs"},
+	{Name: "place", Required: true, Needs: ir.Matched | ir.Acyclic, Gives: ir.Placed, Run: place,
+		Doc: "choose channels and thread blocks, and cut fusions that do not fit"},
+	{Name: "order", Required: true, Needs: ir.Placed, Gives: ir.Ordered | ir.Live, Run: order,
+		Doc: "fix the order of steps by critical path, with finite slots in mind"},
+	{Name: "sync", Required: true, Needs: ir.Ordered, Gives: ir.Synced, Run: syncBlocks,
+		Doc: "turn dependences between blocks into flags, without redundant ones"},
+	{Name: "pack", Needs: ir.Synced, Run: pack, // after sync: memory is reused only where flags already order it
+		Doc: "lay scratch chunks over each other whose lives do not meet"},
+	{Name: "fit", Required: true, Needs: ir.Synced, Gives: ir.Bounded, Run: fit,
+		Doc: "refuse a program that is larger than its target allows"},
+}
+
+// Options steer Lower and Run. The zero value compiles for no target in
+// particular, with every pass.
+type Options struct {
+	Instances int // the whole program in so many parts; 0 is 1
+
+	Level0 bool            // run only the required passes (-O0)
+	Off    map[string]bool // names of passes that are not to run
+
+	Limits ir.Limits
+	Slots  int  // messages that a connection holds; 0: the protocol's own
+	Dense  bool // sizes always divide (XML), so that chunks of all classes are equally long
+
+	MaxInsts int // limit of instructions; 0 is 64 million
+
+	// Check, where not nil, judges d before the first and after every pass: have
+	// is what should be true. Before each pass up to order the instructions are
+	// shuffled with Seed. For tests and --dump.
+	Check func(pass string, d *ir.InstDAG, have ir.Property) error
+	Seed  int64
+
+	Dump  func(pass string) io.WriteCloser // nil, or returns nil: no dump of this pass
+	Trace func(p *Pass, rewrites int, d time.Duration)
+}
+
+// receivesFuse says whether the target has steps that receive and do more.
+func (o *Options) receivesFuse() bool { return o.Limits.Target == "" || o.Limits.ReceiveFused }
+
+// A state is what the passes of one Run share.
+type state struct {
+	*ir.InstDAG
+	opt   Options
+	slots int
+	group int32 // chunks that one message of a connection holds at least
+}
+
+// Run takes d, which Lower made, through Table. An error is a diag.List where
+// the program is at fault, and anything else a fault of mscclc.
+func Run(d *ir.InstDAG, opt Options) error {
+	for name := range opt.Off {
+		if p := find(name); p == nil || p.Required {
+			return fmt.Errorf("pass %q cannot be turned off", name)
+		}
+	}
+	s := &state{InstDAG: d, opt: opt, slots: opt.Slots, group: messageChunks(d, opt.Limits)}
+	if s.slots == 0 {
+		s.slots = d.Protocol.Slots()
+	}
+	rnd := rand.New(rand.NewSource(opt.Seed))
+	have := ir.Meaning
+	for i := range Table {
+		p := &Table[i]
+		if !p.Required && (opt.Level0 || opt.Off[p.Name]) {
+			continue
+		}
+		if opt.Check != nil && have&ir.Ordered == 0 {
+			d.Shuffle(rnd) // no pass may depend on the order of the slice
+		}
+		start := time.Now()
+		rewrites, err := p.Run(s)
+		if err != nil {
+			return err
+		}
+		have |= p.Gives
+		if opt.Trace != nil {
+			opt.Trace(p, rewrites, time.Since(start))
+		}
+		if err := s.dump(p.Name); err != nil {
+			return err
+		}
+		if opt.Check != nil {
+			if err := opt.Check(p.Name, d, have); err != nil {
+				return fmt.Errorf("after pass %s: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *state) dump(pass string) error {
+	if s.opt.Dump == nil {
+		return nil
+	}
+	w := s.opt.Dump(pass)
+	if w == nil {
+		return nil
+	}
+	if err := ir.WriteInsts(w, s.InstDAG); err != nil {
+		w.Close()
+		return err
+	}
+	return w.Close()
+}
+
+func find(name string) *Pass {
+	for i := range Table {
+		if Table[i].Name == name {
+			return &Table[i]
+		}
+	}
+	return nil
+}
+
+// messageChunks is the least number of chunks that one message of a connection
+// holds, for any size that the program is for: MSCCL-IR's m. It is 1 where no
+// size is known, and what is live with 1 is live with more.
+func messageChunks(d *ir.InstDAG, l ir.Limits) int32 {
+	most := d.Sizes.Max
+	if most == 0 {
+		most = l.MaxBytes
+	}
+	if most == 0 || l.SlotBytes == 0 {
+		return 1
+	}
+	slot := l.SlotBytes
+	switch d.Protocol {
+	case ir.LL, ir.LL16:
+		slot /= 64 // NCCL's LL buffer is that much smaller, and half of it is flags
+	case ir.LL128:
+		slot = slot * 9 / 32
+	}
+	chunk := (most + int64(d.Coll.Divisor()) - 1) / int64(d.Coll.Divisor())
+	return int32(min(max(slot/max(chunk, 1), 1), 71))
+}
+
+// messages is the number of messages that a transfer of count chunks makes.
+func (s *state) messages(count int32) int32 { return (count + s.group - 1) / s.group }

@@ -1,0 +1,312 @@
+package passes
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// place gives every instruction a channel and a thread block. Flows get
+// channels (channels.go), fusions that do not fit are cut, and blocks follow:
+// one for each pair of peers that a fused instruction has; what connection
+// ends are left are paired, with one peer where possible, so that a rank has
+// no more blocks on a channel than it has peers in one direction. A local
+// operation joins the block that shares most dependences with it.
+//
+// Fewer channels make fewer blocks: where a rank would have more blocks than
+// the target allows, place tries again with half the channels.
+func place(s *state) (int, error) {
+	parts := int32(1)
+	for i := range s.Insts {
+		parts = max(parts, s.Insts[i].Part+1)
+	}
+	most := int32(32)
+	if s.opt.Limits.Channels > 0 {
+		most = int32(s.opt.Limits.Channels)
+	}
+	most = max(most/parts, 1)
+	var c *colouring
+	for ; ; most /= 2 {
+		c = colour(s.InstDAG, most)
+		if c.errs != nil {
+			return 0, c.errs.Sort()
+		}
+		if most == 1 || s.opt.Limits.Blocks == 0 || c.mostBlocks() <= s.opt.Limits.Blocks {
+			break
+		}
+	}
+	for i := range s.Insts {
+		s.Insts[i].Channel = c.channel[i]
+	}
+	slices.SortFunc(c.cuts, func(a, b int32) int { return cmp.Compare(s.Insts[a].Seq, s.Insts[b].Seq) })
+	for _, i := range c.cuts {
+		unfuse(s.InstDAG, i)
+		if ch, ok := c.onward[i]; ok {
+			s.Insts[len(s.Insts)-1].Channel = ch
+		}
+	}
+	if len(c.cuts) > 0 {
+		depend(s.InstDAG)
+	}
+	b := newBlocks(s.InstDAG, c)
+	b.locals()
+	b.number(c.used)
+	return len(c.cuts), nil
+}
+
+// mostBlocks is the number of blocks that the rank with most would have.
+func (c *colouring) mostBlocks() int {
+	type port struct{ rank, part, channel int32 }
+	n := make(map[port][2]int)
+	for e := range c.ends {
+		p := n[port{e.rank, e.part, e.channel}]
+		if e.send {
+			p[0]++
+		} else {
+			p[1]++
+		}
+		n[port{e.rank, e.part, e.channel}] = p
+	}
+	ranks := make([]int, c.d.Coll.Ranks)
+	for p, k := range n {
+		ranks[p.rank] += max(k[0], k[1])
+	}
+	return slices.Max(ranks)
+}
+
+// blocks is the making of thread blocks.
+type blocks struct {
+	d      *ir.InstDAG
+	list   []protoBlock
+	ofEnd  map[end]int32
+	ofTB   map[hintTB]int32
+	load   []int32   // instructions of each block
+	byRank [][]int32 // blocks of each rank
+}
+
+type protoBlock struct {
+	ir.Block
+	part int32
+}
+
+func newBlocks(d *ir.InstDAG, c *colouring) *blocks {
+	b := &blocks{d: d, ofEnd: make(map[end]int32, len(c.ends)), ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
+	ends := make([]end, 0, len(c.ends))
+	for e := range c.ends {
+		ends = append(ends, e)
+	}
+	slices.SortFunc(ends, func(x, y end) int {
+		return cmp.Or(cmp.Compare(x.rank, y.rank), cmp.Compare(x.part, y.part), cmp.Compare(x.channel, y.channel),
+			cmp.Compare(x.peer, y.peer), compareBool(x.send, y.send))
+	})
+	for _, e := range ends { // what an author numbered
+		if tb := c.ends[e].tb; tb >= 0 {
+			b.give(e, b.numbered(e, hintTB{e.rank, e.part, tb}))
+		}
+	}
+	for _, e := range ends { // pairs that fused instructions need
+		pair := c.ends[e].pair
+		if pair < 0 {
+			continue
+		}
+		other := end{e.rank, e.part, e.channel, pair, !e.send}
+		if _, ok := b.ofEnd[e]; ok {
+			b.give(other, b.ofEnd[e])
+		} else if k, ok := b.ofEnd[other]; ok {
+			b.give(e, k)
+		} else {
+			b.give(e, b.add(e))
+			b.give(other, b.ofEnd[e])
+		}
+	}
+	b.leftovers(ends)
+	b.load = make([]int32, len(b.list))
+	for i := range d.Insts {
+		b.assign(&d.Insts[i])
+	}
+	return b
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// leftovers gives blocks to the ends that nothing has paired: send and receive
+// of one peer share one, then any send with any receive of the same channel.
+func (b *blocks) leftovers(ends []end) {
+	var free []end // ends of one (rank, part, channel)
+	same := func(x, y end) bool { return x.rank == y.rank && x.part == y.part && x.channel == y.channel }
+	flush := func() {
+		for i, e := range free { // the two ends of one peer stand side by side
+			if i+1 < len(free) && free[i+1].peer == e.peer {
+				k := b.add(e)
+				b.give(e, k)
+				b.give(free[i+1], k)
+			}
+		}
+		var open [2][]int32 // blocks that lack a receive, a send
+		for _, e := range free {
+			if _, ok := b.ofEnd[e]; ok {
+				continue
+			}
+			mine, theirs := 0, 1
+			if !e.send {
+				mine, theirs = 1, 0
+			}
+			if n := len(open[theirs]); n > 0 {
+				b.give(e, open[theirs][0])
+				open[theirs] = open[theirs][1:]
+				continue
+			}
+			k := b.add(e)
+			b.give(e, k)
+			open[mine] = append(open[mine], k)
+		}
+		free = free[:0]
+	}
+	for _, e := range ends {
+		if len(free) > 0 && !same(free[0], e) {
+			flush()
+		}
+		if _, ok := b.ofEnd[e]; !ok {
+			free = append(free, e)
+		}
+	}
+	flush()
+}
+
+func (b *blocks) add(e end) int32 {
+	k := int32(len(b.list))
+	b.list = append(b.list, protoBlock{ir.Block{Rank: e.rank, SendPeer: -1, RecvPeer: -1, Channel: e.channel}, e.part})
+	b.byRank[e.rank] = append(b.byRank[e.rank], k)
+	return k
+}
+
+func (b *blocks) numbered(e end, key hintTB) int32 {
+	k, ok := b.ofTB[key]
+	if !ok {
+		k = b.add(e)
+		b.ofTB[key] = k
+	}
+	return k
+}
+
+func (b *blocks) give(e end, k int32) {
+	b.ofEnd[e] = k
+	if e.send {
+		b.list[k].SendPeer = e.peer
+	} else {
+		b.list[k].RecvPeer = e.peer
+	}
+}
+
+// assign puts an instruction that communicates into the block of its end.
+func (b *blocks) assign(in *ir.Inst) {
+	switch {
+	case in.SendPeer >= 0:
+		in.Block = b.ofEnd[end{in.Rank, in.Part, in.Channel, in.SendPeer, true}]
+	case in.RecvPeer >= 0:
+		in.Block = b.ofEnd[end{in.Rank, in.Part, in.Channel, in.RecvPeer, false}]
+	default:
+		in.Block = -1
+		return
+	}
+	b.load[in.Block]++
+}
+
+// locals puts the local operations into blocks, in source order: where the
+// author said, else with the operation that accumulated into the same chunks
+// just before, else into the block with which it shares most dependences; the
+// least loaded where several do.
+func (b *blocks) locals() {
+	users := b.d.Deps.Reverse()
+	votes := make(map[int32]int32)
+	for _, i := range b.d.BySeq() {
+		in := &b.d.Insts[i]
+		if in.Block >= 0 {
+			continue
+		}
+		in.Block = b.localBlock(i, in, &users, votes)
+		in.Channel = b.list[in.Block].Channel
+		b.load[in.Block]++
+	}
+}
+
+func (b *blocks) localBlock(i int32, in *ir.Inst, users *ir.Edges, votes map[int32]int32) int32 {
+	h := b.d.Hints[in.Hint]
+	if tb := max(h.SendTB, h.RecvTB); tb >= 0 {
+		k := b.numbered(end{rank: in.Rank, part: in.Part, channel: max(h.Channel, 0)}, hintTB{in.Rank, in.Part, tb})
+		b.grow()
+		return k
+	}
+	clear(votes)
+	vote := func(j int32) {
+		if o := &b.d.Insts[j]; o.Block >= 0 {
+			votes[o.Block]++
+		}
+	}
+	for _, j := range b.d.Deps.Of(int(i)) {
+		if o := &b.d.Insts[j]; o.Block >= 0 && o.DstBuf == in.DstBuf && o.Dst == in.Dst && o.Count == in.Count && o.RecvMate < 0 && in.Op == ir.Reduce {
+			return o.Block // goes on with what that operation accumulated
+		}
+		vote(j)
+	}
+	for _, j := range users.Of(int(i)) {
+		vote(j)
+	}
+	best := int32(-1)
+	better := func(k int32) bool {
+		return best < 0 || cmp.Or(cmp.Compare(votes[k], votes[best]), cmp.Compare(b.load[best], b.load[k])) > 0
+	}
+	for _, k := range b.byRank[in.Rank] {
+		if b.list[k].part == in.Part && better(k) {
+			best = k
+		}
+	}
+	if best < 0 {
+		best = b.add(end{rank: in.Rank, part: in.Part})
+		b.grow()
+	}
+	return best
+}
+
+func (b *blocks) grow() {
+	for len(b.load) < len(b.list) {
+		b.load = append(b.load, 0)
+	}
+}
+
+// number writes the blocks into d, sorted by rank, part, channel and peers, and
+// gives parts channels of their own.
+func (b *blocks) number(perPart int32) {
+	perPart = max(perPart, 1)
+	order := make([]int32, len(b.list))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortStableFunc(order, func(x, y int32) int {
+		p, q := &b.list[x], &b.list[y]
+		return cmp.Or(cmp.Compare(p.Rank, q.Rank), cmp.Compare(p.part, q.part), cmp.Compare(p.Channel, q.Channel),
+			cmp.Compare(p.SendPeer, q.SendPeer), cmp.Compare(p.RecvPeer, q.RecvPeer))
+	})
+	to := make([]int32, len(order))
+	b.d.Blocks = b.d.Blocks[:0]
+	for at, k := range order {
+		to[k] = int32(at)
+		p := b.list[k]
+		p.Channel += p.part * perPart
+		b.d.Blocks = append(b.d.Blocks, p.Block)
+	}
+	for i := range b.d.Insts {
+		in := &b.d.Insts[i]
+		in.Block = to[in.Block]
+		in.Channel = b.d.Blocks[in.Block].Channel
+	}
+}
