@@ -36,7 +36,7 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 		opt.Passes.Limits, opt.Passes.Dense = t.Limits, t.Format == codegen.FormatXML
 	}
 
-	tree, err := lang.Parse(file, text)
+	tree, err := lang.ParseLimited(file, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}

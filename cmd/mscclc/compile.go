@@ -63,7 +63,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		return err
 	}
 	defer s.Close()
-	if s.form != formSource {
+	if s.kind != codegen.KindSource {
 		return usagef("%s is compiled already; see mscclc verify, run and show", arg)
 	}
 	d, err := newDumper(a, f)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang"
 )
@@ -69,7 +70,7 @@ func (a *app) formatFile(file string, write, list bool) (changed bool, err error
 		return false, err
 	}
 	defer s.Close()
-	if s.form != formSource {
+	if s.kind != codegen.KindSource {
 		return false, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is a program, not an algorithm", s.name)}
 	}
 	text, err := s.readSource()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mscclc/algorithms"
+	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang"
 )
@@ -87,7 +88,7 @@ func (a *app) list(names []string) error {
 
 // describe reads what s says of itself; a library says nothing.
 func describe(s *source) (l listing, ok bool, err error) {
-	if s.form != formSource {
+	if s.kind != codegen.KindSource {
 		return l, false, nil
 	}
 	text, err := s.readSource()

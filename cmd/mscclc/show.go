@@ -5,23 +5,26 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"mscclc"
+	"mscclc/codegen"
 	"mscclc/ir"
 )
 
-var showStages = []string{"chunks", "insts", "program", "dot"}
+var showStages = []string{"chunks", "insts", "program", "json", "dot"}
 
 func (a *app) showCommand() *cobra.Command {
 	var c compiling
 	var out string
 	cmd := &cobra.Command{
-		Use:   "show FILE [chunks|insts|program|dot]",
+		Use:   "show FILE [chunks|insts|program|json|dot]",
 		Short: "Show an algorithm as text at a stage of compilation",
 		Long: `Show an algorithm as text: chunks is which chunk goes where, insts the instructions as they were lowered, program the
-steps of each thread block (and what is shown where nothing is said), dot the program as a graph for Graphviz.
-Of a .xml or .plan file there are program and dot only. compile --dump shows what each pass leaves.`,
+steps of each thread block (and what is shown where nothing is said), json the same for scripts, dot the program as a graph for
+Graphviz. Of a .xml or .plan file there are program, json and dot only. compile --dump shows what each pass leaves.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show ring.xml dot | dot -Tsvg -o ring.svg`,
 		Args: between(1, 2, "a file, and perhaps a stage"),
@@ -73,12 +76,12 @@ func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, e
 	var text bytes.Buffer
 	var p *ir.Program
 	switch {
-	case stage != "chunks" && stage != "insts" && stage != "program" && stage != "dot":
-		return nil, nil, usagef("%q is no stage; there are chunks, insts, program, dot", stage)
-	case s.form == formSource:
+	case !slices.Contains(showStages, stage):
+		return nil, nil, usagef("%q is no stage; there are %s", stage, list(showStages))
+	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "chunks" || stage == "insts":
-		return nil, nil, usagef("%s is a program: it has no %s; show program or dot", arg, stage)
+		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	default:
 		p, err = readProgram(s)
 	}
@@ -88,6 +91,8 @@ func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, e
 	switch stage {
 	case "program":
 		err = ir.WriteProgram(&text, p)
+	case "json":
+		err = codegen.WritePlanJSON(&text, p)
 	case "dot":
 		err = writeDot(&text, p)
 	}
@@ -116,7 +121,7 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 		}
 		return nil
 	}
-	return compileText(s.name, src, opt)
+	return mscclc.Compile(s.name, src, opt)
 }
 
 // writeDot writes p for Graphviz: a box for each block, with its steps from

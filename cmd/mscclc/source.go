@@ -13,16 +13,8 @@ import (
 	"strings"
 
 	"mscclc/algorithms"
+	"mscclc/codegen"
 	"mscclc/ir/diag"
-)
-
-// A form is what a file holds.
-type form int
-
-const (
-	formSource form = iota // .mscl
-	formXML
-	formPlan
 )
 
 // maxExcerpt bounds the files that are read again to show a line of them.
@@ -31,7 +23,7 @@ const maxExcerpt = 64 << 20
 // A source is something that a command reads.
 type source struct {
 	name string // as messages name it
-	form form
+	kind codegen.FileKind
 	io.ReadCloser
 	open func(name string) ([]byte, error) // what it imports
 }
@@ -62,7 +54,7 @@ func (a *app) open(arg string) (*source, error) {
 	if err != nil {
 		return nil, noSuchFile(arg)
 	}
-	return &source{name + ".mscl", formSource, io.NopCloser(bytes.NewReader(text)), algorithms.Open}, nil
+	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), algorithms.Open}, nil
 }
 
 func readFile(name string) ([]byte, error) {
@@ -89,7 +81,7 @@ func noSuchFile(arg string) error {
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
 }
 
-// sniffed tells forms apart by how they begin, so that names do not matter.
+// sniffed tells what a file holds by how it begins, so that names do not matter.
 func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*source, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	head, err := b.Peek(512)
@@ -97,18 +89,13 @@ func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*
 		r.Close()
 		return nil, err
 	}
-	s := &source{name: name, open: open, ReadCloser: struct {
+	s := &source{name: name, kind: codegen.Detect(head), open: open, ReadCloser: struct {
 		io.Reader
 		io.Closer
 	}{b, r}}
-	switch {
-	case bytes.HasPrefix(head, []byte(planMagic)):
-		s.form = formPlan
-	case bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("<")):
-		s.form = formXML
-	case bytes.IndexByte(head, 0) >= 0:
+	if s.kind == codegen.KindUnknown || s.kind == codegen.KindJSON {
 		r.Close()
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program", name)}
+		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program", diag.Printable(name))}
 	}
 	return s, nil
 }

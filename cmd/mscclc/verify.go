@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -25,7 +26,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Check that programs are right",
 		Long: `Check programs, whoever made them: their form, bounds, the matching of sends and receives, that no steps wait for each
 other for ever, and by evaluation that the result is the collective's. A .mscl file is compiled first, with the
-defaults of its parameters unless -p sets them. Of a folder, all .mscl, .xml and .plan files below it are checked.
+defaults of its parameters unless -p sets them. Of a folder, all .mscl, .xml, .plan and .json files below it are checked.
 
 One line each: ok or FAIL. The exit code is 1 if any is rejected.`,
 		Example: `  mscclc verify ring.xml
@@ -40,7 +41,7 @@ One line each: ok or FAIL. The exit code is 1 if any is rejected.`,
 }
 
 func (a *app) verify(args []string, c *compiling) error {
-	files, err := expand(args, ".mscl", ".xml", ".plan")
+	files, err := expand(args, ".mscl", ".xml", ".plan", ".json")
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (a *app) check(arg string, c *compiling) (*ir.Program, error) {
 		return nil, err
 	}
 	defer s.Close()
-	if s.form == formSource {
+	if s.kind == codegen.KindSource {
 		return a.checkSource(s, c)
 	}
 	p, err := readProgram(s)
@@ -147,23 +148,34 @@ func (a *app) checkSource(s *source, c *compiling) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f, err := lang.Parse(s.name, text); err != nil || f.Library() {
+	if f, err := lang.Parse(s.name, text); err != nil || isLibrary(f) {
 		return nil, err
 	}
 	opt, err := c.options(s)
 	if err != nil {
 		return nil, err
 	}
-	p, err := compileText(s.name, text, opt)
+	p, err := mscclc.Compile(s.name, text, opt)
 	if err != nil {
 		return nil, err
 	}
 	return p, codegen.Fits(p, opt.Target).Err()
 }
 
+// isLibrary says whether f declares no algorithm.
+func isLibrary(f *lang.File) bool {
+	return !slices.ContainsFunc(f.Stmts, func(s lang.Stmt) bool {
+		_, ok := s.(*lang.Algorithm)
+		return ok
+	})
+}
+
 func readProgram(s *source) (*ir.Program, error) {
-	if s.form == formPlan {
-		return codegen.ReadPlan(s.name, s)
+	switch s.kind {
+	case codegen.KindPlan:
+		return codegen.ReadPlan(s.name, s, codegen.ReadOptions{})
+	case codegen.KindPlanJSON:
+		return codegen.ReadPlanJSON(s.name, s, codegen.ReadOptions{})
 	}
 	return codegen.ReadMSCCL(s.name, s, codegen.ReadOptions{})
 }

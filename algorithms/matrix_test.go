@@ -1,0 +1,396 @@
+package algorithms_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/lang"
+)
+
+// A program is one file of the catalog or the examples.
+type program struct {
+	name   string // as the command takes it
+	file   string
+	text   []byte
+	open   func(string) ([]byte, error)
+	params []string // that it has
+}
+
+// leastPrograms is how many programs there must be.
+const leastPrograms = 18
+
+func programs(t *testing.T) []program {
+	t.Helper()
+	var all []program
+	add := func(name, file string, text []byte, open func(string) ([]byte, error)) {
+		f, err := lang.Parse(file, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range f.Stmts {
+			if a, ok := s.(*lang.Algorithm); ok {
+				p := program{name: name, file: file, text: text, open: open}
+				for _, param := range a.Params {
+					p.params = append(p.params, param.Name)
+				}
+				all = append(all, p)
+				if want := strings.TrimSuffix(filepath.Base(file), ".mscl"); a.Name != want {
+					t.Errorf("%s holds algorithm %s, and should hold %s", file, a.Name, want)
+				}
+			}
+		}
+	}
+	for _, name := range algorithms.Names() {
+		text, err := algorithms.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(name, name+".mscl", text, algorithms.Open)
+	}
+	files, err := filepath.Glob("../examples/*.mscl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(strings.TrimSuffix(strings.TrimPrefix(file, "../"), ".mscl"), file, text, nil)
+	}
+	if len(all) < leastPrograms {
+		t.Fatalf("%d programs, want at least %d", len(all), leastPrograms)
+	}
+	return all
+}
+
+func TestProgramsAreMany(t *testing.T) {
+	all := programs(t)
+	t.Logf("%d programs", len(all))
+	for _, p := range all {
+		t.Log(p.name)
+	}
+}
+
+// shapes are the parameters that p is tried with: 2 to 16 ranks.
+func (p *program) shapes() []map[string]string {
+	var shapes []map[string]string
+	number := func(n int) string { return fmt.Sprint(n) }
+	switch {
+	case slices.Contains(p.params, "nodes"):
+		for nodes := 2; nodes <= 8; nodes++ {
+			for gpus := 2; nodes*gpus <= 16; gpus++ {
+				shapes = append(shapes, map[string]string{"nodes": number(nodes), "gpus": number(gpus)})
+			}
+		}
+		for _, s := range [][2]int{{2, 1}, {1, 3}, {5, 1}, {1, 7}, {11, 1}, {1, 13}} {
+			shapes = append(shapes, map[string]string{"nodes": number(s[0]), "gpus": number(s[1])})
+		}
+	case slices.Contains(p.params, "ranks"):
+		for ranks := 2; ranks <= 16; ranks++ {
+			shapes = append(shapes, map[string]string{"ranks": number(ranks)})
+		}
+	}
+	for i, s := range shapes {
+		for _, name := range p.params {
+			switch name {
+			case "ranks", "nodes", "gpus":
+			case "root":
+				s[name] = number(i % 2 * (i + 1)) // there are i + 2 ranks
+			case "channels":
+				s[name] = number(1 + i%3)
+			case "distance":
+				s[name] = number(i%5 - 2)
+			case "ordered":
+				s[name] = fmt.Sprint(i%2 == 1)
+			}
+		}
+	}
+	return shapes
+}
+
+// A combination is one cell of the matrix.
+type combination struct {
+	params    map[string]string
+	target    *codegen.Target
+	protocol  ir.Protocol
+	instances int
+	inplace   bool
+	fuse      bool
+	turn      int // rotates what is run: types, reductions, sizes
+}
+
+func (c *combination) String() string {
+	var params []string
+	for _, name := range slices.Sorted(maps.Keys(c.params)) {
+		params = append(params, name+"="+c.params[name])
+	}
+	return fmt.Sprintf("%s --target %s --protocol %v --instances %d --inplace=%v --fuse=%v (turn %d)",
+		strings.Join(params, " "), c.target.Name, c.protocol, c.instances, c.inplace, c.fuse, c.turn)
+}
+
+func (c *combination) options(p *program) mscclc.Options {
+	opt := mscclc.Options{Target: c.target}
+	opt.Lang = lang.Options{Params: c.params, Inplace: &c.inplace, Protocol: &c.protocol, Open: p.open}
+	opt.Passes.Instances = c.instances
+	if !c.fuse {
+		opt.Passes.Off = map[string]bool{"fuse": true}
+	}
+	return opt
+}
+
+// matrix returns the combinations of p: all of them, or a set in which any two
+// values of any two factors meet. Shapes that the file asserts against and
+// placements that the collective does not have are no values.
+func (p *program) matrix(t *testing.T, full bool) []combination {
+	shapes, places := p.legal(t)
+	sizes := []int{len(shapes), len(codegen.Targets) * int(ir.NumProtocols), 4, len(places), 2}
+	var rows [][]int
+	if full {
+		rows = product(sizes)
+	} else {
+		rows = pairwise(sizes)
+	}
+	all := make([]combination, len(rows))
+	for i, r := range rows {
+		all[i] = combination{
+			params: shapes[r[0]], target: codegen.Targets[r[1]%len(codegen.Targets)], protocol: ir.Protocol(r[1] / len(codegen.Targets)),
+			instances: 1 + r[2], inplace: places[r[3]], fuse: r[4] == 0, turn: i,
+		}
+	}
+	return all
+}
+
+func product(sizes []int) [][]int {
+	rows := [][]int{{}}
+	for _, n := range sizes {
+		var longer [][]int
+		for _, r := range rows {
+			for v := range n {
+				longer = append(longer, append(slices.Clip(r), v))
+			}
+		}
+		rows = longer
+	}
+	return rows
+}
+
+// legal returns the shapes and the placements that p has.
+func (p *program) legal(t *testing.T) (shapes []map[string]string, places []bool) {
+	f, err := lang.Parse(p.file, p.text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.shapes() {
+		_, err := lang.Expand(f, lang.Options{Params: s, Open: p.open})
+		if err == nil {
+			shapes = append(shapes, s)
+		} else if codeOf(err) != diag.AssertFailed {
+			t.Errorf("%s %v: %v", p.name, s, err)
+		}
+	}
+	if len(shapes) < 4 { // the powers of two
+		t.Fatalf("%s: %d legal shapes", p.name, len(shapes))
+	}
+	for _, inplace := range []bool{false, true} {
+		_, err := lang.Expand(f, lang.Options{Params: shapes[0], Open: p.open, Inplace: &inplace})
+		if err == nil {
+			places = append(places, inplace)
+		} else if codeOf(err) != diag.NotInPlace {
+			t.Errorf("%s in place %v: %v", p.name, inplace, err)
+		}
+	}
+	return shapes, places
+}
+
+// codeOf is the code of err where all of it has one, else nothing.
+func codeOf(err error) diag.Code {
+	var list diag.List
+	if !errors.As(err, &list) || len(list) == 0 {
+		return ""
+	}
+	for _, d := range list {
+		if d.Code != list[0].Code {
+			return ""
+		}
+	}
+	return list[0].Code
+}
+
+// A tally is what came of one program.
+type tally struct {
+	ran      int
+	refused  map[diag.Code]int
+	accepted map[string]int // by target
+}
+
+// TestMatrix compiles, checks and runs every program: in CI over a covering
+// set of combinations, and with MSCCLC_MATRIX=full over all of them, which
+// writes MATRIX.md.
+func TestMatrix(t *testing.T) {
+	full := false
+	switch v := os.Getenv("MSCCLC_MATRIX"); v {
+	case "":
+	case "full":
+		full = true
+	default:
+		t.Fatalf("MSCCLC_MATRIX=%s: it takes full", v)
+	}
+	all := programs(t)
+	tallies := make([]tally, len(all))
+	start := time.Now()
+	for i := range all {
+		t.Run(all[i].name, func(t *testing.T) {
+			tallies[i] = all[i].try(t, all[i].matrix(t, full))
+		})
+	}
+	if full && !t.Failed() {
+		writeMatrix(t, all, tallies, time.Since(start))
+	}
+}
+
+// try runs combinations of p on all processors.
+func (p *program) try(t *testing.T, combinations []combination) tally {
+	sum := tally{refused: map[diag.Code]int{}, accepted: map[string]int{}}
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range combinations {
+		g.Go(func() error {
+			c := &combinations[i]
+			err := p.tryOne(c)
+			mu.Lock()
+			defer mu.Unlock()
+			switch code := codeOf(err); {
+			case err == nil:
+				sum.ran++
+				sum.accepted[c.target.Name]++
+			case code == diag.Limit || code == diag.Unsupported:
+				sum.refused[code]++
+			default:
+				t.Errorf("%s %v: %v", p.name, c, err)
+			}
+			return nil
+		})
+	}
+	g.Wait()
+	if sum.ran == 0 || sum.accepted["plan"] == 0 {
+		t.Errorf("%s: %d combinations ran, %d of target plan", p.name, sum.ran, sum.accepted["plan"])
+	}
+	return sum
+}
+
+// tryOne compiles one combination, writes it, reads that back, checks it, and
+// runs it. A refusal of the target is its diagnostics.
+func (p *program) tryOne(c *combination) error {
+	compiled, err := mscclc.Compile(p.file, p.text, c.options(p))
+	if err != nil {
+		return err
+	}
+	var file bytes.Buffer
+	var read *ir.Program
+	if c.target.Format == codegen.FormatPlan {
+		if err := codegen.WritePlan(&file, compiled); err != nil {
+			return err
+		}
+		read, err = codegen.ReadPlan(p.file, &file, codegen.ReadOptions{})
+	} else {
+		if err := codegen.WriteMSCCL(&file, compiled, c.target); err != nil {
+			return err
+		}
+		read, err = codegen.ReadMSCCL(p.file, &file, codegen.ReadOptions{Target: c.target})
+	}
+	if err != nil {
+		return fmt.Errorf("what was written cannot be read: %v", err)
+	}
+	if read.Coll.Kind == ir.Opaque { // XML does not say what a custom collective requires
+		read.Coll = compiled.Coll
+	}
+	if _, found := verify.Check(read, verify.Options{}); len(found) > 0 {
+		return fmt.Errorf("what was written is wrong: %v", found)
+	}
+	return run(read, c.turn)
+}
+
+// run runs p once on the CPU: turn picks a type, a reduction and a size, and how
+// finely data is cut.
+func run(p *ir.Program, turn int) error {
+	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device()})
+	if err != nil {
+		return fmt.Errorf("load: %v", err)
+	}
+	defer loaded.Close()
+	t := executor.DType(turn % int(executor.NumDTypes))
+	op := executor.RedOp(turn % int(executor.NumRedOps))
+	if op == executor.Avg && p.Coll.Kind == ir.Custom {
+		op = executor.Sum
+	}
+	chunks := int64(max(p.Coll.Chunks, 1))
+	elems := chunks * []int64{1, 7, 40, 333}[turn%4]
+	if !loaded.Even() {
+		elems += int64(turn) % (chunks + 3)
+	}
+	data := executor.NewData(executor.NewGeometry(p.Coll, elems, t.Size()), t, op, uint64(turn))
+	args := data.Args()
+	args.Threads, args.Wait = 1, time.Minute
+	if turn%3 == 0 {
+		args.TileBytes = 256
+	}
+	if turn%5 == 0 {
+		args.SlotBytes = 512
+	}
+	if _, err := loaded.Run(context.Background(), args); err != nil {
+		return fmt.Errorf("run: %v", err)
+	}
+	found := data.Check()
+	if err := found.Err(); err != nil {
+		return fmt.Errorf("%v %v, %d elements: %v", t, op, elems, err)
+	}
+	if found.Checked == 0 {
+		return fmt.Errorf("%d elements, and nothing was compared", elems)
+	}
+	return nil
+}
+
+// writeMatrix keeps what the full matrix said.
+func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) {
+	var b strings.Builder
+	total := 0
+	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 16 ranks,\n"+
+		"where it has that many, for targets msccl, rccl and plan, each protocol, 1 to 4 instances, in place and out of place,\n"+
+		"with fusion and without; compiled, checked, written, read back, checked again, and run on the CPU with every element\n"+
+		"compared. *limit* and *unsupported* count what a target refused: too large for it, or not in its format (LL16; custom and\n"+
+		"sendrecv for rccl).\n\n| program | combinations | 0 wrong | limit | unsupported |\n|---|---|---|---|---|\n")
+	for i, p := range all {
+		y := tallies[i]
+		n := y.ran + y.refused[diag.Limit] + y.refused[diag.Unsupported]
+		total += n
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", p.name, n, y.ran, y.refused[diag.Limit], y.refused[diag.Unsupported])
+	}
+	fmt.Fprintf(&b, "\n%d programs, %d combinations, nothing wrong.\n", len(all), total)
+	t.Logf("%d combinations in %v", total, d)
+	if err := os.WriteFile("MATRIX.md", []byte(b.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
