@@ -16,16 +16,14 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 	m := c.m
 	p := &m.prog
 	rank := c.number(bound[0], kInt, "the rank")
-	buffer := c.of(bound[1], kBuffer, "the buffer")
+	buffer := c.buffer(bound[1])
 	index := c.number(bound[2], kInt, "the index")
 	count := func() int64 { return 1 }
 	if bound[3] != nil {
 		count = c.number(bound[3], kInt, "the count")
 	}
 	return code{kind: kRef, val: func() value {
-		r := rank()
-		b := buffer().buf
-		i, n := index(), count()
+		r, b, i, n := rank(), buffer(), index(), count()
 		if m.bad || !m.ready(span) {
 			return badValue
 		}
@@ -35,6 +33,17 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 		}
 		return value{kind: kRef, ref: ref{int32(r), int32(i), int32(n), int32(len(p.ops)), b}}
 	}}
+}
+
+// buffer compiles an expression of kind buffer, mostly a constant.
+func (c *compiler) buffer(e *Expr) func() ir.Buf {
+	x := c.expr(e)
+	val := c.as(x, kBuffer, "the buffer", e.span())
+	if x.lit {
+		b := val().buf
+		return func() ir.Buf { return b }
+	}
+	return func() ir.Buf { return val().buf }
 }
 
 // ready says whether there are chunks yet: the lines at the top of the file
@@ -105,7 +114,7 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 		at := bound[0].span()
 		return code{kind: copyKind(to.kind), val: func() value {
 			v, r := src(), ranks()
-			b, i := buffer(&v), index(&v)
+			b, i := buffer(v.ref), index(v.ref)
 			m.hinted(s, hint)
 			return m.copyToAny(s, &v, &r, b, i, at)
 		}}
@@ -115,7 +124,7 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 		v := src()
 		failed := m.bad
 		m.bad = false
-		r, b, i := rank(), buffer(&v), index(&v)
+		r, b, i := rank(), buffer(v.ref), index(v.ref)
 		m.hinted(s, hint)
 		if m.bad || failed && (bound[1] == nil || bound[2] == nil) || !m.ready(span) {
 			m.bad, m.lost = true, true
@@ -138,15 +147,15 @@ func copyKind(to kind) kind {
 
 // placeOf compiles the buffer and the index of a destination, which default to
 // the reference's own.
-func (c *compiler) placeOf(buffer, index *Expr) (func(*value) ir.Buf, func(*value) int64) {
-	b, i := func(v *value) ir.Buf { return v.buf }, func(v *value) int64 { return int64(v.index) }
+func (c *compiler) placeOf(buffer, index *Expr) (func(ref) ir.Buf, func(ref) int64) {
+	b, i := func(r ref) ir.Buf { return r.buf }, func(r ref) int64 { return int64(r.index) }
 	if buffer != nil {
-		val := c.of(buffer, kBuffer, "the buffer")
-		b = func(*value) ir.Buf { return val().buf }
+		buf := c.buffer(buffer)
+		b = func(ref) ir.Buf { return buf() }
 	}
 	if index != nil {
 		num := c.number(index, kInt, "the index")
-		i = func(*value) int64 { return num() }
+		i = func(ref) int64 { return num() }
 	}
 	return b, i
 }
@@ -222,12 +231,12 @@ func (c *compiler) reduceCall(args *Args, span diag.Span) code {
 	s := c.newSite(span, bound[0].span(), args.span())
 	from := c.of(bound[0], kList, "what is reduced")
 	rank := c.number(bound[1], kInt, "the rank")
-	buffer := c.of(bound[2], kBuffer, "the buffer")
+	buffer := c.buffer(bound[2])
 	index := c.number(bound[3], kInt, "the index")
 	var operands []value
 	return code{kind: kRef, val: func() value {
 		v := from()
-		r, b, i := rank(), buffer().buf, index()
+		r, b, i := rank(), buffer(), index()
 		m.hinted(s, hint)
 		if m.bad || !m.ready(span) {
 			m.lost = true

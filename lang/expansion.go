@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -26,7 +28,8 @@ type expansion struct {
 
 	ops   []ir.ChunkOp
 	srcs  []ir.Ref
-	spent int64 // operands beyond the first, and copies
+	from  []int32 // where the operands of the operation being made lie
+	spent int64   // operands beyond the first, and copies
 	spans []diag.Span
 
 	declaration diag.Span // the line that says the collective
@@ -187,7 +190,7 @@ func (m *machine) copyTo(s *site, r *ref, rank int64, b ir.Buf, index int64) val
 		m.spoil(to, r.count)
 		return badValue
 	}
-	p.srcs = append(p.srcs, ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf})
+	p.srcs = append(roomy(p.srcs), ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf})
 	dst.time = p.emit(s, &dst.ref, 1)
 	src, out := p.cells[from:from+r.count], p.cells[to:to+r.count]
 	for k := range src {
@@ -199,11 +202,20 @@ func (m *machine) copyTo(s *site, r *ref, rank int64, b ir.Buf, index int64) val
 // emit adds an operation whose n sources are the last of srcs, and returns its
 // number, from 1.
 func (p *expansion) emit(s *site, dst *ref, n int32) int32 {
-	p.ops = append(p.ops, ir.ChunkOp{
+	p.ops = append(roomy(p.ops), ir.ChunkOp{
 		Dst: ir.Ref{Rank: dst.rank, Index: dst.index, Buf: dst.buf}, Count: dst.count,
 		Src: int32(len(p.srcs)) - n, NSrc: n, Ways: p.ways, Hint: s.hint, Pos: s.pos,
 	})
 	return int32(len(p.ops))
+}
+
+// roomy doubles a full slice. append alone grows large slices by a quarter,
+// and would copy everything four times.
+func roomy[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	return slices.Grow(s, max(len(s), 1024))
 }
 
 // reduceTo writes the reduction of refs, from left to right, to dst.
@@ -219,18 +231,17 @@ func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index in
 		return badValue
 	}
 	dst := value{kind: kRef, ref: ref{int32(rank), int32(index), count, int32(len(p.ops)), b}}
-	if len(refs) == 1 && p.at(refs[0].rank, refs[0].buf).cell+refs[0].index == to {
+	if len(refs) == 1 && p.from[0] == to {
 		return dst
 	}
 	for i := range refs {
-		p.srcs = append(p.srcs, ir.Ref{Rank: refs[i].rank, Index: refs[i].index, Buf: refs[i].buf})
+		p.srcs = append(roomy(p.srcs), ir.Ref{Rank: refs[i].rank, Index: refs[i].index, Buf: refs[i].buf})
 	}
 	dst.time = p.emit(s, &dst.ref, int32(len(refs)))
 	for k := range count {
-		v := p.cells[p.at(refs[0].rank, refs[0].buf).cell+refs[0].index+k].value
-		for i := range refs[1:] {
-			o := &refs[1+i]
-			p.nodes = append(p.nodes, node{v, p.cells[p.at(o.rank, o.buf).cell+o.index+k].value})
+		v := p.cells[p.from[0]+k].value
+		for _, from := range p.from[1:] {
+			p.nodes = append(roomy(p.nodes), node{v, p.cells[from+k].value})
 			v = p.first + int32(len(p.nodes)) - 1
 		}
 		// Sources overlap dst entirely or not at all, so that none is read after this.
@@ -239,9 +250,11 @@ func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index in
 	return dst
 }
 
-// operands checks the sources of a reduction into the cells from to on.
+// operands checks the sources of a reduction into the cells from to on, and
+// finds theirs.
 func (m *machine) operands(s *site, refs []value, to int32) bool {
 	p := &m.prog
+	p.from = p.from[:0]
 	for i := range refs {
 		r := &refs[i].ref
 		if r.count != refs[0].count {
@@ -249,6 +262,7 @@ func (m *machine) operands(s *site, refs []value, to int32) bool {
 			return false
 		}
 		from := p.at(r.rank, r.buf).cell + r.index
+		p.from = append(p.from, from)
 		if !m.usable(s, r, from) {
 			return false
 		}

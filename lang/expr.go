@@ -331,7 +331,7 @@ func (c *compiler) read(x *Name) code {
 			return literal(n.kind, n.slot.n)
 		}
 		v := *n.slot
-		return code{kind: n.kind, val: func() value { return v }}
+		return code{kind: n.kind, lit: true, val: func() value { return v }}
 	}
 	m, slot := c.m, n.slot
 	if n.kind == kInt && n.sort == aLoop {
