@@ -13,7 +13,8 @@ import (
 // it, which carry one wait each; it carries the last itself. That shifts the
 // steps of its block, so a wait names the step that the awaited instruction
 // became. The result depends only on what d means, not on the order of its
-// slices. An error is a fault of the passes.
+// slices. An error is a fault of the passes. Final flags are set where one step
+// makes each complete sum; a program without them cannot serve avg.
 func Assemble(d *ir.InstDAG) (*ir.Program, error) {
 	a := assembler{d: d}
 	for _, stage := range []func() error{a.layout, a.sequence, a.number} {
@@ -23,7 +24,9 @@ func Assemble(d *ir.InstDAG) (*ir.Program, error) {
 	}
 	a.emit()
 	a.closeChains()
-	return a.program(), nil
+	p := a.program()
+	_ = ir.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
+	return p, nil
 }
 
 type assembler struct {

@@ -27,6 +27,7 @@ func asRead(p *ir.Program) *ir.Program {
 	q := *p
 	q.Steps = append([]ir.Step(nil), p.Steps...)
 	(&xmlReader{p: &q}).guessClasses()
+	deduce(&q)
 	return &q
 }
 

@@ -159,6 +159,7 @@ func (x *xmlReader) finish() {
 	}
 	x.sortBlocks()
 	x.guessClasses()
+	deduce(p)
 	if t := x.opt.Target; t != nil {
 		if x.quirk.text != "" {
 			x.report(diag.Malformed, diag.Span{Pos: x.quirk.pos, Len: 1}, "%s's reader does not take %s", t.Name, x.quirk.text)
@@ -257,6 +258,15 @@ func (x *xmlReader) sortBlocks() {
 		b.Steps = ir.Range{First: first, End: int32(len(steps))}
 	}
 	p.Steps = steps
+}
+
+// deduce finds what the file does not say: classes, whether they ever differ,
+// and final steps. A program that does not run keeps what it has: ir/verify
+// says what is wrong with it.
+func deduce(p *ir.Program) {
+	if ir.Classify(p) == nil {
+		_ = ir.MarkFinal(p) // else avg is not to be had
+	}
 }
 
 // guessClasses gives each step the class of an input or output chunk that it
