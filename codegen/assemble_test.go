@@ -169,7 +169,7 @@ func TestAssembleIsFast(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d steps in %v", len(p.Steps), time.Since(start))
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > 30*time.Second {
 		t.Errorf("%d steps took %v", len(p.Steps), took)
 	}
 }

@@ -10,16 +10,22 @@ import (
 // checkForm says what of p is not a program at all: a table that does not
 // cover another, an id, an operation, a buffer or a chunk out of range. What a
 // well-formed program does wrong is for ir/verify.
-func checkForm(p *ir.Program, maxCells int64) diag.List {
+func checkForm(p *ir.Program, opt ReadOptions) diag.List {
 	f := former{p: p}
-	if !f.collective(maxCells) || !f.tables() {
+	if !f.collective(opt.MaxCells) || !f.tables() {
 		return f.found
 	}
 	for r := range p.Rank {
 		f.rank(r)
 	}
+	if len(f.found) == 0 {
+		f.work(opt.MaxMoved)
+	}
 	return f.found
 }
+
+// trusted are the bounds of what this process made.
+var trusted = ReadOptions{MaxCells: math.MaxInt64, MaxMoved: math.MaxInt64}
 
 type former struct {
 	p     *ir.Program
@@ -76,6 +82,17 @@ func (f *former) collective(maxCells int64) bool {
 		}
 	}
 	return f.contract()
+}
+
+// work bounds the chunks that all steps move.
+func (f *former) work(most int64) {
+	moved := int64(0)
+	for i := range f.p.Steps {
+		moved += int64(f.p.Steps[i].Count)
+	}
+	if moved > most {
+		f.say(diag.Limit, -1, -1, -1, -1, "the steps move %d chunks, at most %d are read", moved, most)
+	}
 }
 
 // contract checks the parts that a collective of its own names.

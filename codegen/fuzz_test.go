@@ -27,11 +27,11 @@ func FuzzReadXML(f *testing.F) {
 		for _, to := range []*Target{target(t, "msccl"), target(t, "rccl")} {
 			ReadMSCCL("x.xml", bytes.NewReader(src), ReadOptions{Target: to})
 		}
-		p, err := ReadMSCCL("x.xml", bytes.NewReader(src), ReadOptions{MaxCells: 1 << 20})
+		p, err := ReadMSCCL("x.xml", bytes.NewReader(src), ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20})
 		if err != nil {
 			return
 		}
-		if found := checkForm(p, 1<<20); len(found) > 0 {
+		if found := checkForm(p, ReadOptions{}.withDefaults()); len(found) > 0 {
 			t.Fatalf("was read, and is no program: %v", found)
 		}
 		again, err := DecodePlan("x.plan", EncodePlan(p), ReadOptions{})
@@ -71,7 +71,7 @@ func FuzzReadPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = bytes.Clone(b)
 		reseal(b)
-		p, err := DecodePlan("x.plan", b, ReadOptions{MaxCells: 1 << 20})
+		p, err := DecodePlan("x.plan", b, ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20})
 		if err != nil {
 			return
 		}

@@ -87,7 +87,7 @@ type jsonRef struct {
 
 // WritePlanJSON writes p as the JSON of a plan, one rank at a time.
 func WritePlanJSON(w io.Writer, p *ir.Program) error {
-	if found := checkForm(p, defaultMaxCells<<8); len(found) > 0 {
+	if found := checkForm(p, trusted); len(found) > 0 {
 		return found
 	}
 	j, err := json.Marshal(jsonHead(p))
@@ -166,9 +166,7 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 
 // ReadPlanJSON reads what WritePlanJSON writes and checks its form.
 func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	if opt.MaxCells == 0 {
-		opt.MaxCells = defaultMaxCells
-	}
+	opt = opt.withDefaults()
 	bad := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), format, args...)}
 	}
@@ -188,7 +186,7 @@ func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error
 	if err != nil {
 		return nil, bad("%v", err)
 	}
-	found := checkForm(p, opt.MaxCells)
+	found := checkForm(p, opt)
 	if len(found) == 0 && opt.Target != nil {
 		found = Fits(p, opt.Target)
 	}

@@ -12,7 +12,7 @@ import (
 
 // WritePlan writes p as a plan. Equal programs give equal bytes.
 func WritePlan(w io.Writer, p *ir.Program) error {
-	if found := checkForm(p, defaultMaxCells<<8); len(found) > 0 {
+	if found := checkForm(p, trusted); len(found) > 0 {
 		return found
 	}
 	_, err := w.Write(EncodePlan(p))

@@ -226,6 +226,13 @@ func (x *xmlReader) buffers() bool {
 			return false
 		}
 	}
+	moved := int64(0)
+	for i := range p.Steps {
+		moved += int64(p.Steps[i].Count)
+	}
+	if moved > x.opt.MaxMoved {
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, x.opt.MaxMoved)
+	}
 	if cells > x.opt.MaxCells {
 		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, x.opt.MaxCells)
 	}

@@ -14,11 +14,25 @@ type ReadOptions struct {
 	Target *Target
 	// MaxCells bounds the chunks of all buffers of all ranks; 0 is 64 million.
 	MaxCells int64
+	// MaxMoved bounds the chunks that all steps move; 0 is 128 million. A file can
+	// ask for far more work than it has bytes.
+	MaxMoved int64
+}
+
+func (o ReadOptions) withDefaults() ReadOptions {
+	if o.MaxCells == 0 {
+		o.MaxCells = defaultMaxCells
+	}
+	if o.MaxMoved == 0 {
+		o.MaxMoved = defaultMaxMoved
+	}
+	return o
 }
 
 // What a file may ask for without stating a target.
 const (
 	defaultMaxCells = 64 << 20
+	defaultMaxMoved = 128 << 20
 	maxChannels     = 1 << 16
 	maxReports      = 20
 )
@@ -32,10 +46,7 @@ const (
 // whose collective is in place; a custom collective becomes ir.Opaque with each
 // rank's buffers as the file says. Sizes are the file's, msccl's default too.
 func ReadMSCCL(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	if opt.MaxCells == 0 {
-		opt.MaxCells = defaultMaxCells
-	}
-	x := &xmlReader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}}
+	x := &xmlReader{tagScanner: newTagScanner(name, r), opt: opt.withDefaults(), ranks: map[int32]int{}}
 	if err := x.file(); err != nil {
 		x.found = append(x.found, err.(diag.List)...)
 	}
