@@ -3,13 +3,14 @@ package executor
 import (
 	"encoding/binary"
 	"math"
+	"sync"
 )
 
 // load decodes element i of buf, a float of type t. Every value is exact.
 func load(t DType, buf []byte, i int) float64 {
 	switch t {
 	case F16:
-		return smallFloat(uint64(binary.LittleEndian.Uint16(buf[2*i:])), 5, 10, true)
+		return f16Values()[binary.LittleEndian.Uint16(buf[2*i:])]
 	case BF16:
 		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(buf[2*i:])) << 16))
 	case F32:
@@ -17,11 +18,26 @@ func load(t DType, buf []byte, i int) float64 {
 	case F64:
 		return math.Float64frombits(binary.LittleEndian.Uint64(buf[8*i:]))
 	case E4M3:
-		return smallFloat(uint64(buf[i]), 4, 3, false)
+		return e4m3Values()[buf[i]]
 	case E5M2:
-		return smallFloat(uint64(buf[i]), 5, 2, true)
+		return e5m2Values()[buf[i]]
 	}
 	panic("executor: load of " + t.String())
+}
+
+// The values of the small types, by their bits.
+var (
+	f16Values  = sync.OnceValue(func() []float64 { return smallFloats(16, 5, 10, true) })
+	e4m3Values = sync.OnceValue(func() []float64 { return smallFloats(8, 4, 3, false) })
+	e5m2Values = sync.OnceValue(func() []float64 { return smallFloats(8, 5, 2, true) })
+)
+
+func smallFloats(bits, e, m int, infinite bool) []float64 {
+	values := make([]float64, 1<<bits)
+	for v := range values {
+		values[v] = smallFloat(uint64(v), e, m, infinite)
+	}
+	return values
 }
 
 // store encodes a float as element i of buf, rounded to nearest even.
@@ -108,12 +124,10 @@ func fromFloat(x float64, e, m int, infinite bool) uint64 {
 // nevertheless.
 func fromFloat8(x float64) uint64 {
 	const most = 57344
-	if x == x {
-		x = max(-most, min(most, x))
-	} else {
+	if x != x {
 		return 0x7f
 	}
-	return fromFloat(x, 5, 2, true)
+	return fromFloat(max(-most, min(most, x)), 5, 2, true)
 }
 
 // loadInt decodes element i of buf, an integer of type t, widened to 64 bits.

@@ -135,7 +135,7 @@ func allPairs(ranks, per int, inplace bool) *ir.Program {
 		for _, p := range peers {
 			block := b.block(r, p, p, 0)
 			b.step(r, block, ir.Send, input(p*per), none, per, 0)
-			b.step(r, block, ir.Recv, none, scratch(p*per), per, 0)
+			b.step(r, block, ir.Recv, none, scratch(p*per), per, r*per)
 		}
 		if !inplace {
 			b.step(r, home, ir.Copy, input(r*per), output(r*per), per, 0)
