@@ -19,24 +19,70 @@ import (
 // close a cycle, and depth is a legal source order for what comes out.
 func aggregate(s *state) (int, error) {
 	u := transfers(s.InstDAG)
-	slices.SortFunc(u.list, func(a, b transfer) int { return u.compare(a, b) })
+	after, follows := u.neighbours()
 	dead := make([]bool, len(s.Insts))
 	merged := 0
-	for i := 0; i < len(u.list); {
-		j := i + 1
-		for j < len(u.list) && u.mergeable(u.list[i], u.list[j], s.opt.Limits.Count) {
-			u.absorb(u.list[i], u.list[j])
-			dead[u.list[j].send], dead[u.list[j].recv] = true, true
-			j++
+	for k := range u.list {
+		if follows[k] {
+			continue
+		}
+		head := int32(k)
+		for b := after[head]; b >= 0; b = after[b] {
+			if most := s.opt.Limits.Count; most > 0 && int(s.Insts[u.list[head].send].Count+s.Insts[u.list[b].send].Count) > most {
+				head = b
+				continue
+			}
+			u.absorb(u.list[head], u.list[b])
+			dead[u.list[b].send], dead[u.list[b].recv] = true, true
 			merged++
 		}
-		i = j
 	}
 	if merged > 0 {
 		u.resequence()
 		remove(s.InstDAG, dead)
 	}
 	return merged, nil
+}
+
+// neighbours finds, for each transfer, the one that goes on where it ends (-1
+// for none), and whether it is one that goes on. It looks up where a transfer
+// ends in a table of where transfers begin, so that it is linear.
+func (u *transferUnits) neighbours() (after []int32, follows []bool) {
+	after, follows = make([]int32, len(u.list)), make([]bool, len(u.list))
+	mask := uint64(1)
+	for mask < uint64(2*len(u.list)) {
+		mask *= 2
+	}
+	mask--
+	table := make([]int32, mask+1) // 1 + transfer
+	for k := range u.list {
+		h := u.hash(u.list[k], 0) & mask
+		for table[h] != 0 {
+			h = (h + 1) & mask
+		}
+		table[h] = int32(k) + 1
+	}
+	for k := range u.list {
+		after[k] = -1
+		for h := u.hash(u.list[k], u.d.Insts[u.list[k].send].Count) & mask; table[h] != 0; h = (h + 1) & mask {
+			if b := table[h] - 1; !follows[b] && u.mergeable(u.list[k], u.list[b]) {
+				after[k], follows[b] = b, true
+				break
+			}
+		}
+	}
+	return after, follows
+}
+
+// hash mixes all that mergeable compares, moved on by n chunks.
+func (u *transferUnits) hash(a transfer, n int32) uint64 {
+	s, r := &u.d.Insts[a.send], &u.d.Insts[a.recv]
+	h := uint64(14695981039346656037)
+	for _, x := range [...]int32{a.depth, a.height, int32(a.next), s.Rank, r.Rank, s.Part, s.Src + n, r.Dst + n, int32(r.Op)<<16 | int32(s.SrcBuf)<<8 | int32(r.DstBuf)} {
+		h = (h ^ uint64(uint32(x))) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	return h
 }
 
 // A transfer is a send with its receive, and what they must agree in to merge.
@@ -126,16 +172,8 @@ func forwarded(d *ir.InstDAG, i int32) int32 {
 	return deps[0]
 }
 
-func (u *transferUnits) compare(a, b transfer) int {
-	s, t := &u.d.Insts[a.send], &u.d.Insts[b.send]
-	r, q := &u.d.Insts[a.recv], &u.d.Insts[b.recv]
-	return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(s.Rank, t.Rank), cmp.Compare(r.Rank, q.Rank),
-		cmp.Compare(s.Part, t.Part), cmp.Compare(a.height, b.height), cmp.Compare(r.Op, q.Op),
-		cmp.Compare(s.SrcBuf, t.SrcBuf), cmp.Compare(s.Src, t.Src), cmp.Compare(s.Seq, t.Seq))
-}
-
-// mergeable says whether b goes on where a, with what it has absorbed, ends.
-func (u *transferUnits) mergeable(a, b transfer, most int) bool {
+// mergeable says whether b goes on where a ends, and is alike in all else.
+func (u *transferUnits) mergeable(a, b transfer) bool {
 	s, t := &u.d.Insts[a.send], &u.d.Insts[b.send]
 	r, q := &u.d.Insts[a.recv], &u.d.Insts[b.recv]
 	n := s.Count
@@ -143,8 +181,7 @@ func (u *transferUnits) mergeable(a, b transfer, most int) bool {
 		s.Rank == t.Rank && r.Rank == q.Rank && s.Part == t.Part && s.Hint == t.Hint && r.Op == q.Op &&
 		s.SrcBuf == t.SrcBuf && s.Src+n == t.Src && r.DstBuf == q.DstBuf && r.Dst+n == q.Dst &&
 		r.SrcBuf == q.SrcBuf && (r.SrcBuf == ir.NoBuf || r.Src+n == q.Src) &&
-		(u.d.Even || (s.Class+n)%int32(max(u.d.Coll.Chunks, 1)) == t.Class) &&
-		(most == 0 || int(n+t.Count) <= most)
+		(u.d.Even || (s.Class+n)%int32(max(u.d.Coll.Chunks, 1)) == t.Class)
 }
 
 func (u *transferUnits) absorb(a, b transfer) {

@@ -107,10 +107,9 @@ func newScheduler(s *state) *scheduler {
 // prioritise orders instructions by depth, then by the longest way to go.
 func (q *scheduler) prioritise() {
 	depth, height := levels(q.s.InstDAG)
-	q.byRnk = q.s.BySeq()
-	slices.SortStableFunc(q.byRnk, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(depth[a], depth[b]), cmp.Compare(height[b], height[a]))
-	})
+	most := slices.Max(append(height, 0))
+	q.byRnk = sortBy(q.s.BySeq(), func(i int32) int32 { return most - height[i] })
+	q.byRnk = sortBy(q.byRnk, func(i int32) int32 { return depth[i] })
 	q.rank = make([]int32, len(q.insts))
 	for k, i := range q.byRnk {
 		q.rank[i] = int32(k)

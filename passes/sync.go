@@ -44,8 +44,7 @@ func syncBlocks(s *state) (int, error) {
 
 // byRank returns the instructions of each rank that has any, in source order.
 func byRank(d *ir.InstDAG) [][]int32 {
-	bySeq := d.BySeq()
-	slices.SortStableFunc(bySeq, func(a, b int32) int { return cmp.Compare(d.Insts[a].Rank, d.Insts[b].Rank) })
+	bySeq := sortBy(d.BySeq(), func(i int32) int32 { return d.Insts[i].Rank })
 	var ranks [][]int32
 	for len(bySeq) > 0 {
 		n := 1
@@ -56,6 +55,28 @@ func byRank(d *ir.InstDAG) [][]int32 {
 		bySeq = bySeq[n:]
 	}
 	return ranks
+}
+
+// sortBy sorts list by a key from 0 up, stably and in linear time.
+func sortBy(list []int32, key func(i int32) int32) []int32 {
+	top := int32(-1)
+	for _, i := range list {
+		top = max(top, key(i))
+	}
+	at := make([]int32, top+2)
+	for _, i := range list {
+		at[key(i)+1]++
+	}
+	for k := range top + 1 {
+		at[k+1] += at[k]
+	}
+	sorted := make([]int32, len(list))
+	for _, i := range list {
+		k := key(i)
+		sorted[at[k]] = i
+		at[k]++
+	}
+	return sorted
 }
 
 // chains returns the dependences with those of a reduction on other blocks
