@@ -51,15 +51,16 @@ func checkLive(d *InstDAG, opt *CheckOptions) diag.List {
 }
 
 func (d *InstDAG) checkRun(rows *Edges, slots, chunks int, p *Problems) {
-	s := d.schedule(rows, slots, chunks)
+	s := d.schedule(rows, slots, chunks, &d.Deps, &d.Waits)
 	if _, stuck := s.Run(); len(stuck) > 0 {
 		p.Add(d.deadlock(stuck, func(step int32) int32 { return rows.To[step] }))
 	}
 }
 
-// schedule makes the schedule of d's blocks: its steps are numbered as they
-// stand in rows, and a connection bears the number of the block that sends.
-func (d *InstDAG) schedule(rows *Edges, slots, chunks int) *Schedule {
+// schedule makes the schedule of d's blocks, which wait for what waits says:
+// its steps are numbered as they stand in rows, and a connection bears the
+// number of the block that sends.
+func (d *InstDAG) schedule(rows *Edges, slots, chunks int, waits ...*Edges) *Schedule {
 	n := len(d.Insts)
 	at := make([]int32, n)
 	for step, i := range rows.To {
@@ -76,9 +77,11 @@ func (d *InstDAG) schedule(rows *Edges, slots, chunks int) *Schedule {
 		if in.Op.Info().Receives {
 			s.Recv[step] = d.Insts[in.RecvMate].Block
 		}
-		for _, j := range d.Deps.Of(int(i)) {
-			if d.Insts[j].Block != in.Block {
-				s.Waits.To = append(s.Waits.To, at[j])
+		for _, edges := range waits {
+			for _, j := range edges.Of(int(i)) {
+				if d.Insts[j].Block != in.Block {
+					s.Waits.To = append(s.Waits.To, at[j])
+				}
 			}
 		}
 		s.Waits.Start = append(s.Waits.Start, int32(len(s.Waits.To)))

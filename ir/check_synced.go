@@ -22,10 +22,7 @@ func checkSynced(d *InstDAG, _ *CheckOptions) diag.List {
 	if len(p.List) > 0 {
 		return p.Done()
 	}
-	flagged := *d
-	flagged.Deps = d.Waits
-	s := flagged.schedule(&rows, Unbounded, 1)
-	order, stuck := s.Run()
+	order, stuck := d.schedule(&rows, Unbounded, 1, &d.Waits).Run()
 	if len(stuck) > 0 {
 		p.Add(d.deadlock(stuck, func(step int32) int32 { return rows.To[step] }))
 		return p.Done()

@@ -37,7 +37,11 @@ func EvalChunks(d *ChunkDAG) diag.List {
 			m.cell[dst+k], m.writer[dst+k] = x, int32(i)
 		}
 	}
-	m.wrongResults(&p, func(op int32) (diag.Span, string) { return d.Span(d.Ops[op].Pos), "this" })
+	m.Report(&p, func(op int32) diag.Diagnostic {
+		g := diag.New(diag.WrongResult, d.Span(d.Ops[op].Pos), "this")
+		g.Rank = int(d.Ops[op].Dst.Rank)
+		return g
+	})
 	return p.Done()
 }
 
@@ -74,7 +78,7 @@ func EvalInsts(d *InstDAG) diag.List {
 		}
 	}
 	d.run(m, &p)
-	m.wrongResults(&p, func(i int32) (diag.Span, string) { return d.Span(d.Insts[i].Pos), d.Label(i) })
+	m.Report(&p, func(i int32) diag.Diagnostic { return d.problem(i, diag.WrongResult, "%s", d.Label(i)) })
 	return p.Done()
 }
 

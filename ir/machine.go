@@ -13,6 +13,9 @@ type Machine struct {
 	Read  func(id int32, rank int, b Buf, index int)
 	Class func(id int32, rank int, b Buf, index int)
 
+	// Made, where not nil, is called with what an action that reduces has made.
+	Made func(id int32, results []Value)
+
 	cell   []Value
 	writer []int32 // the action that wrote a cell last, or -1
 	class  []int32 // of what a scratch cell holds
@@ -81,6 +84,12 @@ func (m *Machine) Exec(id int32, a *Action, in, out []Value) {
 	}
 	if info.Writes && m.Class != nil {
 		m.setClass(id, a, dst)
+	}
+	if info.Reduces && m.Made != nil {
+		if info.Writes {
+			out = m.cell[dst : dst+int(a.Count)]
+		}
+		m.Made(id, out)
 	}
 }
 

@@ -8,7 +8,7 @@ type Memory struct {
 	end  int
 }
 
-type memoryBase struct{ input, output, scratch, end int }
+type memoryBase struct{ input, output, out, scratch, end int }
 
 // NewMemory lays out the cells of c's buffers and of scratch[rank] cells of
 // scratch for each rank (scratch may be nil).
@@ -17,7 +17,7 @@ func NewMemory(c *Collective, scratch []int32) *Memory {
 	for r := range m.base {
 		b := &m.base[r]
 		in, out := c.InChunks(r), c.OutChunks(r)
-		b.input = m.end
+		b.input, b.out = m.end, out
 		if !c.Inplace {
 			b.output = m.end + in
 			m.end += in + out
@@ -60,4 +60,17 @@ func (m *Memory) Cell(rank int, b Buf, index int) int {
 		return base.output + index
 	}
 	return base.scratch + index
+}
+
+// Chunk is the chunk that lies in a cell of rank. Where input and output are
+// one memory it is that of the output, if it is one.
+func (m *Memory) Chunk(rank, cell int) (Buf, int) {
+	base := &m.base[rank]
+	switch {
+	case cell >= base.scratch:
+		return Scratch, cell - base.scratch
+	case cell >= base.output && cell < base.output+base.out:
+		return Output, cell - base.output
+	}
+	return Input, cell - base.input
 }

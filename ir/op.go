@@ -107,6 +107,31 @@ func (p Protocol) Slots() int {
 	return 8
 }
 
+// SlotBytes is the number of bytes of data that one message of a connection
+// holds, with the buffers that the runtimes of MSCCL-IR have by default.
+func (p Protocol) SlotBytes() int64 {
+	switch p {
+	case Simple:
+		return 2 << 20
+	case LL128:
+		return 576000
+	}
+	return 32 << 10
+}
+
+// MaxMessageChunks is the largest number of chunks that one message holds,
+// however small they are.
+const MaxMessageChunks = 71
+
+// MessageChunks is the number of chunks that one message holds where a call
+// has so many bytes, as the collective counts them, and a slot slotBytes. A
+// transfer of more chunks takes several messages.
+func (c *Collective) MessageChunks(bytes, slotBytes int64) int {
+	divisor := int64(max(1, c.Divisor()))
+	chunk := max(1, (bytes+divisor-1)/divisor)
+	return int(min(max(slotBytes/chunk, 1), MaxMessageChunks))
+}
+
 // ProtocolByName finds a protocol by its exact name.
 func ProtocolByName(s string) (Protocol, bool) {
 	for p, name := range protocolNames {

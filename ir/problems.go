@@ -53,10 +53,10 @@ func (b Buf) String() string {
 	return fmt.Sprintf("scratch+%d", b-Scratch)
 }
 
-// wrongResults reports the chunks of the outputs that m says are wrong: the
-// first in full, with the action that wrote it as where says, and the number
-// of the others.
-func (m *Machine) wrongResults(p *Problems, where func(writer int32) (diag.Span, string)) {
+// Report reports the chunks of the outputs that m says are wrong: the first in
+// full, and the number of the others. Name makes a diagnostic at an action, with
+// its name as the text.
+func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) {
 	others, ranks, last := 0, 0, -1
 	var first *diag.Diagnostic
 	m.Wrong(func(rank, index int, got Value, want Want, writer int32) {
@@ -67,15 +67,15 @@ func (m *Machine) wrongResults(p *Problems, where func(writer int32) (diag.Span,
 			others++
 			return
 		}
-		d := diag.New(diag.WrongResult, diag.Span{}, "rank %d output[%d] %s", rank, index, m.Values.Differs(got, want))
+		d := diag.New(diag.WrongResult, diag.Span{}, "")
 		d.Rank = rank
 		if writer >= 0 {
-			span, name := where(writer)
-			d.Span = span
-			d = d.WithNote(span, "%s wrote it last", name)
+			d = name(writer)
+			d = d.WithNote(d.Span, "%s wrote it last", d.Text)
 		} else {
 			d = d.WithNote(diag.Span{}, "nothing writes it")
 		}
+		d.Code, d.Text = diag.WrongResult, fmt.Sprintf("rank %d output[%d] %s", rank, index, m.Values.Differs(got, want))
 		first = p.Add(d.WithNote(diag.Span{}, "it should hold %s", m.Values.DescribeWant(want)))
 	})
 	if others > 0 {

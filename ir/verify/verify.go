@@ -1,0 +1,143 @@
+// Package verify judges a Program, whoever made it: its form, the matching of
+// sends and receives, whether it runs to its end with the slots that its
+// connections have, whether its blocks race, and whether the outputs hold what
+// the collective says. What it accepts may be run.
+//
+// A program's blocks wait for one thing at a time, and nothing takes away what
+// a block waits for. Whether they end does therefore not depend on timing, and
+// one simulated run decides it; with blocks that do not race, what they
+// compute does not depend on timing either.
+package verify
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// Options are what a judgement depends on besides the program.
+type Options struct {
+	// Slots is the number of messages that a connection holds; 0 is what the
+	// program's protocol has.
+	Slots int
+	// SlotBytes is the data that one message holds; 0 is what the protocol has.
+	SlotBytes int64
+	// MessageChunks is the number of chunks that one message holds; 0 is what
+	// SlotBytes hold at the largest size that the program is for, or 1 where that
+	// has no bound. A program that lives with some number lives with any larger.
+	MessageChunks int
+	// Cells bounds the chunks of all ranks' buffers, 0 being 64 million.
+	Cells int
+	// Moves bounds the chunks that all steps move, 0 being 256 million.
+	Moves int
+}
+
+// A Report is what Check saw. Whether all ranks get bit-identical results is
+// not judged.
+type Report struct {
+	Ranks, Channels, Blocks, Steps int
+
+	Slots, MessageChunks int  // that the program was run with
+	Ran                  bool // the outputs were compared with the collective
+}
+
+func (r Report) String() string {
+	return fmt.Sprintf("%d ranks, %s, %s, %s", r.Ranks, count(r.Channels, "channel"), count(r.Blocks, "block"), count(r.Steps, "step"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Check judges p. An empty list means that p is good.
+func Check(p *ir.Program, opt Options) (Report, diag.List) {
+	c := &checker{p: p, opt: opt}
+	if c.opt.Cells <= 0 {
+		c.opt.Cells = 1 << 26
+	}
+	if c.opt.Moves <= 0 {
+		c.opt.Moves = 1 << 28
+	}
+	if !c.form() {
+		return c.report(), c.Done()
+	}
+	if c.opt.Slots <= 0 {
+		c.opt.Slots = p.Protocol.Slots()
+	}
+	if c.opt.SlotBytes <= 0 {
+		c.opt.SlotBytes = p.Protocol.SlotBytes()
+	}
+	c.bySize = c.opt.MessageChunks <= 0
+	if c.bySize {
+		c.opt.MessageChunks = 1
+		if p.Sizes.Max > 0 {
+			c.opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.opt.SlotBytes)
+		}
+	}
+	w := ir.Wire(p)
+	if !c.flags(w) || !c.matching(w) {
+		return c.report(), c.Done()
+	}
+	order := c.liveness(w)
+	if order == nil {
+		return c.report(), c.Done()
+	}
+	c.races(w, order)
+	c.result(w, order)
+	r := c.report()
+	r.Ran = true
+	return r, c.Done()
+}
+
+type checker struct {
+	ir.Problems
+	p      *ir.Program
+	opt    Options
+	bySize bool // MessageChunks follows from the program's sizes
+}
+
+func (c *checker) report() Report {
+	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots, MessageChunks: c.opt.MessageChunks}
+	if c.p.Coll != nil {
+		r.Ranks = c.p.Coll.Ranks
+	}
+	return r
+}
+
+// A place is a step of the program: block counts within its rank. What means
+// nothing is -1.
+type place struct{ rank, block, step int }
+
+// place finds the step numbered i in p.Steps.
+func (c *checker) place(w *ir.Wiring, i int32) place {
+	b := w.Block[i]
+	t := &c.p.Blocks[b]
+	return place{int(t.Rank), int(b - c.p.Rank[t.Rank].First), int(i - t.Steps.First)}
+}
+
+// name names the step numbered i for a message.
+func (c *checker) name(w *ir.Wiring, i int32) string {
+	at := c.place(w, i)
+	return fmt.Sprintf("rank %d block %d step %d (%v)", at.rank, at.block, at.step, c.p.Steps[i].Op)
+}
+
+// at reports a problem of a step.
+func (c *checker) at(at place, code diag.Code, pos int32, format string, args ...any) *diag.Diagnostic {
+	d := diag.New(code, c.p.Span(pos), format, args...)
+	d.Rank, d.Block, d.Step = at.rank, at.block, at.step
+	return c.Add(d)
+}
+
+// step reports a problem of the step numbered i.
+func (c *checker) step(w *ir.Wiring, i int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
+	return c.at(c.place(w, i), code, c.p.Steps[i].Pos, format, args...)
+}
+
+// note adds a note at the step numbered i.
+func (c *checker) note(d *diag.Diagnostic, i int32, format string, args ...any) {
+	*d = d.WithNote(c.p.Span(c.p.Steps[i].Pos), format, args...)
+}
