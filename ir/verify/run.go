@@ -123,12 +123,29 @@ func (c *checker) deadlock(w *ir.Wiring, stuck []ir.Wait, when string) {
 	}
 }
 
+// classes reports, for a program that says that it needs no chunks of one
+// length, the steps in which chunks of different lengths meet.
+func (c *checker) classes(w *ir.Wiring, m *ir.Machine) {
+	m.Class = func(i int32, rank int, b ir.Buf, index int) {
+		c.step(w, i, diag.Uneven, "%s moves chunks of classes from %d on, and %v[%d] is of another", c.name(w, i), c.p.Steps[i].Class, b, index)
+	}
+	for i, mate := range w.Mate {
+		if mate >= 0 && c.p.Steps[mate].Class != c.p.Steps[i].Class {
+			c.step(w, int32(i), diag.Uneven, "%s receives chunks of classes from %d on, and %s sends them as classes from %d on",
+				c.name(w, int32(i)), c.p.Steps[i].Class, c.name(w, mate), c.p.Steps[mate].Class)
+		}
+	}
+}
+
 // result runs the program on symbolic chunks and compares the outputs with the
 // collective.
 func (c *checker) result(w *ir.Wiring, order []int32) {
 	m := ir.NewMachine(c.p.Coll, c.p.Memory())
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
 		c.step(w, i, diag.Uninitialized, "%s reads %v[%d] before anything writes it", c.name(w, i), b, index)
+	}
+	if !c.p.Even {
+		c.classes(w, m)
 	}
 	w.Exec(c.p, m, order)
 	m.Report(&c.Problems, func(i int32) diag.Diagnostic {
