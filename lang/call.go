@@ -266,7 +266,7 @@ func (c *compiler) function(f *function) {
 		*c = outer
 		f.state = compiled
 	}()
-	c.fn, c.depth, c.topLevel, c.custom = f, 0, false, false
+	c.fn, c.depth, c.custom = f, 0, false
 	c.scope = newScope(f.home.top)
 	for _, p := range f.def.Params {
 		slot := new(value)

@@ -39,7 +39,7 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 func (c *compiler) buffer(e *Expr) func() ir.Buf {
 	x := c.expr(e)
 	val := c.as(x, kBuffer, "the buffer", e.span())
-	if x.lit {
+	if x.lit && x.kind == kBuffer {
 		b := val().buf
 		return func() ir.Buf { return b }
 	}

@@ -55,26 +55,20 @@ type compiler struct {
 	m        *machine
 	universe *scope
 	scope    *scope
-	fn       *function             // being compiled
-	topNames map[string]*diag.Span // the file's own variables: declared already where not nil
-	topLevel bool                  // the scope is the file's top level
-	custom   bool                  // inside the block of a custom collective
-	depth    int                   // of calls found below fn
+	fn       *function            // being compiled
+	topNames map[string]diag.Span // the variables of the file's top level, declared yet or not
+	custom   bool                 // inside the block of a custom collective
+	depth    int                  // of calls found below fn
 }
 
 func (c *compiler) inFunction() bool { return c.fn != nil }
-
-// sharesTop says whether the code being compiled is of the file that topNames
-// belongs to.
-func (c *compiler) sharesTop() bool { return c.fn == nil || c.fn.home.main }
 
 func silent() flow { return goOn }
 
 // block compiles statements in a scope of their own.
 func (c *compiler) block(b *Block) exec {
 	c.scope = newScope(c.scope)
-	defer func(top bool) { c.scope, c.topLevel = c.scope.outer, top }(c.topLevel)
-	c.topLevel = false
+	defer func() { c.scope = c.scope.outer }()
 	return c.stmts(b.Stmts)
 }
 
@@ -166,9 +160,6 @@ func (c *compiler) let(s *Let) exec {
 	x := c.valueOf(s.Value)
 	n := &name{text: s.Name.Text, span: s.Name.span(), sort: aVariable, kind: x.kind, slot: new(value)}
 	c.declare(n)
-	if c.topLevel {
-		c.topNames[n.text] = &n.span
-	}
 	return c.store(n.slot, x)
 }
 
@@ -194,7 +185,11 @@ func (c *compiler) assign(s *Simple) exec {
 	case n == nil:
 		return nil
 	case n.sort != aVariable:
-		d := c.m.report(diag.Assign, target.span(), "%s is %s and cannot be assigned", n.text, fixed[n.sort])
+		what := fixed[n.sort]
+		if n.kind == kBuffer {
+			what = "a buffer"
+		}
+		d := c.m.report(diag.Assign, target.span(), "%s is %s and cannot be assigned", n.text, what)
 		if n.span.Line > 0 {
 			*d = d.WithNote(n.span, "%s is declared here", n.text)
 		}

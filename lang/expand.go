@@ -75,7 +75,7 @@ func expandInplace(f *File, opt Options, own *machine) (*ir.ChunkDAG, error) {
 // expandAs expands f in its own way, or in the way that inplace says.
 func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
 	m := &machine{lim: opt.Limits.withDefaults()}
-	c := &compiler{m: m, universe: universe(), topNames: map[string]*diag.Span{}}
+	c := &compiler{m: m, universe: universe(), topNames: map[string]diag.Span{}}
 	h := c.header(f, opt)
 	if h == nil || m.dead {
 		return nil, nil, report(m.errs)
@@ -114,19 +114,18 @@ func (c *compiler) runCustom(h *header) {
 
 // body compiles the functions and statements of the file.
 func (c *compiler) body(h *header) exec {
+	for _, s := range h.stmts {
+		if let, ok := s.(*Let); ok {
+			if _, known := c.topNames[let.Name.Text]; !known {
+				c.topNames[let.Name.Text] = let.Name.span()
+			}
+		}
+	}
 	for _, src := range h.sources {
 		for _, f := range src.functions {
 			c.function(f)
 		}
 	}
-	// What is declared further down is told from what is not declared at all.
-	for _, s := range h.stmts {
-		if let, ok := s.(*Let); ok {
-			if _, known := c.topNames[let.Name.Text]; !known {
-				c.topNames[let.Name.Text] = nil
-			}
-		}
-	}
-	c.scope, c.topLevel = h.main.top, true
+	c.scope = h.main.top
 	return c.stmts(h.stmts)
 }

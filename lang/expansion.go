@@ -135,23 +135,24 @@ func (m *machine) usable(s *site, r *ref, at int32) bool {
 }
 
 // target checks that count chunks may be written at index of b, and returns
-// the first cell, or -1 after a fault.
-func (m *machine) target(s *site, rank int64, b ir.Buf, index int64, count int32) int32 {
+// the first cell, or -1 where there is none.
+func (m *machine) target(s *site, rank int64, b ir.Buf, index int64, count int32) (to int32, ok bool) {
 	p := &m.prog
 	if !m.inRange(s.dst, rank, b, index, int64(count)) {
-		return -1
+		return -1, false
 	}
+	to = p.at(int32(rank), b).cell + int32(index)
 	if b == ir.Input {
 		w := p.write[rank]
 		if !p.coll.Inplace {
 			m.readOnly(s, rank, index)
-			return -1
+			return to, false
 		}
 		if int32(index) < w.from || int32(index)+count > w.to {
 			p.strays = true
 		}
 	}
-	return p.at(int32(rank), b).cell + int32(index)
+	return to, true
 }
 
 // spoil marks what a failed operation would have written.
@@ -170,8 +171,8 @@ func (m *machine) copyTo(s *site, r *ref, rank int64, b ir.Buf, index int64) val
 	p := &m.prog
 	failed := m.bad // r is not to be had
 	m.bad = false
-	to := m.target(s, rank, b, index, r.count)
-	if to < 0 || failed || !m.spend(s, 1, int64(r.count)) {
+	to, ok := m.target(s, rank, b, index, r.count)
+	if !ok || failed || !m.spend(s, 1, int64(r.count)) {
 		m.spoil(to, r.count)
 		m.bad = true
 		return badValue
@@ -224,8 +225,8 @@ func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index in
 	failed := m.bad
 	m.bad = false
 	count := refs[0].count
-	to := m.target(s, rank, b, index, count)
-	if to < 0 || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) || !m.operands(s, refs, to) {
+	to, ok := m.target(s, rank, b, index, count)
+	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) || !m.operands(s, refs, to) {
 		m.spoil(to, count)
 		m.bad = true
 		return badValue

@@ -382,8 +382,7 @@ func (c *compiler) comprehension(l *List) code {
 		return c.badCode()
 	}
 	c.scope = newScope(c.scope)
-	defer func(top bool) { c.scope, c.topLevel = c.scope.outer, top }(c.topLevel)
-	c.topLevel = false
+	defer func() { c.scope = c.scope.outer }()
 	iters := c.iterators(l.Iters, len(l.Items[0].Tokens))
 	item := c.valueOf(l.Items[0]).value()
 	var list *[]value

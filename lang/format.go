@@ -44,7 +44,8 @@ type item struct {
 	starts bool // a statement, or a comment between statements
 	gone   bool // not printed after all
 	unary  bool
-	match  int // of a bracket, its other half
+	toElse bool // an else, or a comment before one
+	match  int  // of a bracket, its other half
 }
 
 func (it *item) is(text string) bool { return it.typ == tPunct && it.text == text }
@@ -82,6 +83,13 @@ func (f *File) items() []item {
 			open = open[:len(open)-1]
 		}
 		list = append(list, it)
+	}
+	toElse := false
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].typ != tComment {
+			toElse = list[i].typ == tKeyword && list[i].text == "else"
+		}
+		list[i].toElse = toElse
 	}
 	return list
 }
@@ -132,7 +140,7 @@ func (p *printer) braces() {
 		end := &p.items[it.match]
 		end.lines = max(1, end.lines)
 		if it.match+1 < len(p.items) {
-			if other := &p.items[it.match+1]; other.typ == tKeyword && other.text == "else" {
+			if other := &p.items[it.match+1]; other.typ != tComment && other.toElse {
 				other.lines = 0
 			}
 		}
@@ -191,7 +199,7 @@ func (p *printer) layOut() {
 			switch {
 			case it.starts && !closes:
 				statement = indent
-			case inBlock && !closes && !p.leadsToElse(i):
+			case inBlock && !closes && !it.toElse:
 				indent++
 			}
 			p.lines = append(p.lines, outLine{indent: indent, empty: it.lines > 1 && len(p.lines) > 0})
@@ -222,14 +230,6 @@ func (p *printer) layOut() {
 		}
 		prev = it
 	}
-}
-
-// leadsToElse says whether item i is an else or a comment before one.
-func (p *printer) leadsToElse(i int) bool {
-	for i < len(p.items)-1 && p.items[i].typ == tComment {
-		i++
-	}
-	return p.items[i].typ == tKeyword && p.items[i].text == "else"
 }
 
 // spaced says whether a blank separates two items of a line.

@@ -19,8 +19,7 @@ type iteration struct {
 
 func (c *compiler) loop(s *For) exec {
 	c.scope = newScope(c.scope)
-	defer func(top bool) { c.scope, c.topLevel = c.scope.outer, top }(c.topLevel)
-	c.topLevel = false
+	defer func() { c.scope = c.scope.outer }()
 	iters := c.iterators(s.Iters, len(s.Body.Tokens))
 	return c.m.nest(iters, c.stmts(s.Body.Stmts))
 }

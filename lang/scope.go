@@ -16,13 +16,12 @@ type name struct {
 type nameSort uint8
 
 const (
-	aVariable  nameSort = iota
-	aLoop               // a loop variable
-	aParam              // a parameter of a function
-	aConstant           // a parameter of the algorithm, a buffer
-	aFunction           // of the file or imported
-	aBuiltin            // a function of the language
-	aTopOfFile          // a variable of the file's top level, which functions do not see
+	aVariable nameSort = iota
+	aLoop              // a loop variable
+	aParam             // a parameter of a function
+	aConstant          // a parameter of the algorithm, a buffer
+	aFunction          // of the file or imported
+	aBuiltin           // a function of the language
 )
 
 // fixed says why a name cannot be assigned.
@@ -81,13 +80,13 @@ func (c *compiler) resolve(x *Name) *name {
 		return n
 	}
 	d := c.m.report(diag.Undefined, x.span(), "%s is not defined", x.Text)
-	if c.inFunction() && c.sharesTop() && c.topNames[x.Text] != nil {
-		*d = d.WithNote(*c.topNames[x.Text], "this %s belongs to the file's statements", x.Text)
+	if span, top := c.topNames[x.Text]; top && c.fn == nil {
+		d.Hint = "it is declared further down"
+		return nil
+	} else if top && c.fn.home.main {
+		*d = d.WithNote(span, "this %s belongs to the file's statements", x.Text)
 		d.Hint = "a function sees its parameters, the algorithm's parameters, scratch buffers and functions"
 		return nil
-	}
-	if _, later := c.topNames[x.Text]; later && !c.inFunction() {
-		d.Hint = "it is declared further down"
 	}
 	if near := nearest(x.Text, c.scope.all()); near != "" {
 		d.Hint = "did you mean " + near + "?"
