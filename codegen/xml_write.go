@@ -19,11 +19,11 @@ import (
 // declaration, no tabs, no entities, attributes one space apart.
 //
 // The format has no place for source positions, final flags, classes, the
-// nodes of the ranks, the root of a rooted collective of ranks that hold
-// nothing else, or what a custom collective requires. The operand that an
-// operation does not have is written as the one that it has. A target whose
-// chains of reductions are bounded gets hasdep="1" on the last step that a
-// chain may take; msccl's own default of 128 MiB stands for sizes without end.
+// nodes of the ranks, or what a custom collective requires and how long its
+// buffers are; roots show only in which rank has the buffer that roots have. An
+// operand that an operation lacks is written as the one that it has. A target
+// whose chains of reductions are bounded gets hasdep="1" on the last step that
+// a chain may take. Sizes without end are left to msccl's default, 128 MiB.
 func WriteMSCCL(w io.Writer, p *ir.Program, t *Target) error {
 	if found := Fits(p, t); len(found) > 0 {
 		return found
