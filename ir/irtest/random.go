@@ -104,8 +104,8 @@ func (g *generator) op(ways int32) {
 			n = 2 + g.rnd.Intn(3)
 		}
 		dst, ok := g.ref(count)
-		if !ok || dst.Buf == ir.Input && !g.d.Coll.Inplace {
-			continue
+		if !ok || dst.Buf == ir.Input && !(g.d.Coll.Inplace && int(dst.Index)+count <= g.d.Coll.Out) {
+			continue // input that is not also output is never modified
 		}
 		var srcs []ir.Ref
 		if n > 1 && g.rnd.Intn(3) > 0 {
