@@ -139,8 +139,8 @@ func goldenOptions(comment string) (opt mscclc.Options, err error) {
 	return opt, nil
 }
 
-// TestArchitecture compares the text of each stage that ARCHITECTURE.md shows
-// with the golden program that it names: <!-- FILE: SECTION -->, then a fence.
+// TestArchitecture finds the lines of each stage that ARCHITECTURE.md shows in
+// the golden program that it names: <!-- FILE: SECTION -->, then a fence.
 func TestArchitecture(t *testing.T) {
 	const file = "ARCHITECTURE.md"
 	text, err := os.ReadFile(file)
@@ -165,8 +165,8 @@ func TestArchitecture(t *testing.T) {
 			t.Errorf("%s has no section %s", m[1], m[2])
 			continue
 		}
-		if diff := cmp.Diff(string(archive.Files[i].Data), string(m[3])); diff != "" {
-			t.Errorf("%s, section %s (-golden +shown):\n%s", m[1], m[2], diff)
+		if golden := append([]byte("\n"), archive.Files[i].Data...); !bytes.Contains(golden, append([]byte("\n"), m[3]...)) || bytes.Count(m[3], []byte("\n")) < 4 {
+			t.Errorf("section %s of %s does not have these lines:\n%s", m[2], m[1], m[3])
 		}
 	}
 }

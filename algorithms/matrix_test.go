@@ -326,6 +326,9 @@ func (p *program) tryOne(c *combination) error {
 	}
 	if read.Coll.Kind == ir.Opaque { // XML does not say what a custom collective requires
 		read.Coll = compiled.Coll
+		if err := errors.Join(ir.Classify(read), ir.MarkFinal(read)); err != nil {
+			return err
+		}
 	}
 	if _, found := verify.Check(read, verify.Options{}); len(found) > 0 {
 		return fmt.Errorf("what was written is wrong: %v", found)
