@@ -1,6 +1,6 @@
 package diag
 
-// A Code names one kind of error, for ever. Codes lists them all.
+// A Code names one kind of error, for ever. Each has an entry in explanations.
 type Code string
 
 // The codes of verified programs; see "Verification" in ARCHITECTURE.md.
