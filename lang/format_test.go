@@ -1,17 +1,55 @@
 package lang
 
 import (
+	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // sameTree compares trees without their positions and tokens.
 func sameTree(a, b *File) string {
-	return cmp.Diff(a.Stmts, b.Stmts, cmpopts.IgnoreTypes(Node{}))
+	var x, y strings.Builder
+	dump(&x, reflect.ValueOf(a.Stmts))
+	dump(&y, reflect.ValueOf(b.Stmts))
+	if x.String() == y.String() {
+		return ""
+	}
+	return x.String() + "\n" + y.String()
+}
+
+// dump writes a tree as text.
+func dump(out *strings.Builder, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			out.WriteString("nil")
+			return
+		}
+		dump(out, v.Elem())
+	case reflect.Slice:
+		out.WriteByte('[')
+		for i := range v.Len() {
+			dump(out, v.Index(i))
+			out.WriteByte(' ')
+		}
+		out.WriteByte(']')
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[Node]() {
+			return
+		}
+		out.WriteString(v.Type().Name() + "{")
+		for i := range v.NumField() {
+			dump(out, v.Field(i))
+			out.WriteByte(' ')
+		}
+		out.WriteByte('}')
+	default:
+		fmt.Fprintf(out, "%#v", v.Interface())
+	}
 }
 
 // checkFormat checks that a formatted file has the same tree and comments and

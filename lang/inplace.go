@@ -86,8 +86,11 @@ func (r *relocation) op(op *ir.ChunkOp) {
 		for _, s := range srcs {
 			n = min(n, r.uniform(s, at, op.Count))
 		}
-		for _, s := range srcs {
-			r.gather(op, s, at, n)
+		for again := true; again; { // what is copied for one source may be part of another
+			again = false
+			for _, s := range srcs {
+				again = r.gather(op, s, at, n) || again
+			}
 		}
 		r.part(op, srcs, at, n)
 		at += n
@@ -111,18 +114,18 @@ func (r *relocation) uniform(x ir.Ref, at, end int32) int32 {
 }
 
 // gather makes sure that n chunks of x from at on lie together: where some
-// have moved, the others are copied after them.
-func (r *relocation) gather(op *ir.ChunkOp, x ir.Ref, at, n int32) {
+// have moved, the others are copied after them. It says whether there were any.
+func (r *relocation) gather(op *ir.ChunkOp, x ir.Ref, at, n int32) bool {
 	if x.Buf >= ir.Scratch {
-		return
+		return false
 	}
 	c := r.cell(x) + at
-	some := false
+	some, copied := false, false
 	for _, m := range r.moved[c : c+n] {
 		some = some || m
 	}
 	if !some || r.stays(x.Rank, c) {
-		return
+		return false
 	}
 	for k := int32(0); k < n; k++ {
 		from := k
@@ -131,8 +134,10 @@ func (r *relocation) gather(op *ir.ChunkOp, x ir.Ref, at, n int32) {
 		}
 		if k > from {
 			r.move(op, x.Rank, c+from, k-from)
+			copied = true
 		}
 	}
+	return copied
 }
 
 // stays says whether cell c is where the author has it: in place, in output.

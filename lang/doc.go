@@ -1,0 +1,80 @@
+// Package lang reads the .mscl language: a file says which chunks of one
+// collective go where, and Expand turns it into an ir.ChunkDAG for concrete
+// ranks. In: text. Out: operations on chunks that touch only what exists, read
+// only what is written, and leave what the collective says; or a diag.List.
+//
+//	text --Parse--> *File --Expand--> *ir.ChunkDAG        text --Format--> text
+//
+// scan.go cuts tokens, newline.go decides which newlines end a statement,
+// grammar.go is the grammar (printed as GRAMMAR.ebnf), parse.go parses a line at
+// a time. header.go evaluates the declarations; compile.go, loop.go, expr.go,
+// call.go, chunkcall.go turn statements into closures over one slot for each
+// variable; expansion.go holds the chunks while they run; result.go judges the
+// outputs; inplace.go moves a program between in place and out of place.
+//
+// # The language in brief
+//
+// A file is UTF-8. # starts a comment. A newline ends a statement unless it is
+// inside ( ) or [ ], follows {, a comma, =, .. or an operator, or comes before .
+// or else. Integers are decimal, with _ between digits and a suffix K, M or G.
+//
+//	algorithm NAME(param = default, ...)    first; -p param=value sets it
+//	collective KIND(ranks, ...)             what must hold at the end; required
+//	protocol Simple | LL | LL16 | LL128
+//	sizes 1K..1M                            bytes that it is for, half open
+//	ranks_per_node N
+//	scratch NAME[chunks]                    a buffer of every rank
+//	import "FILE"                           the functions that a library itself has
+//
+// then functions and statements. A file without an algorithm line is a library:
+// imports and functions. The collectives and their arguments:
+//
+//	allreduce(ranks, chunks = ranks, inplace)      allgather(ranks, chunks = 1, inplace)
+//	reducescatter(ranks, chunks = 1, inplace)      alltoall(ranks, chunks = 1)
+//	broadcast(ranks, root = 0, chunks = 1, inplace)
+//	reduce(ranks, root = 0, chunks = ranks, inplace)
+//	gather, scatter(ranks, root = 0, chunks = 1, inplace)
+//	sendrecv(ranks, peer, chunks = 1)              peer[r] gets what r has
+//	custom(ranks, input, output) { require chunk(r, output, i) == E }
+//
+// where E is chunk(q, input, j) or sum(list of these).
+//
+//	let x = e        x = e        return e        assert(cond, "text")
+//	if c { } else if c { } else { }
+//	for i in a..b by s if c, x in list { }
+//	parallelize(n) { }                      its operations are done in n parts
+//	def f(a, b = 1) = e        def f(a, b = 1) { }        no recursion
+//
+// A name's kind, which is integer, boolean, string, list, buffer or reference,
+// is fixed by its first value. Operators from loose to tight:
+//
+//	||    &&    == != < <= > >= (not chained)    |    ^    &    << >>    + -    * / %    - ! (prefix)
+//
+// Division and remainder floor. Integers have 64 bits; what does not fit is an
+// error. + also joins lists. [e for x in a..b if c] makes a list, l[i] and
+// l[i..j] take its parts, and min, max, abs, log2 and len are functions.
+//
+//	chunk(rank, buffer, index, count = 1)   a reference, with .rank .buffer .index .count, c[i], c[i..j]
+//	c.copy(rank, buffer, index)             buffer and index default to c's; a list of ranks gives a list
+//	c.reduce(other, ...)                    c = c ⊕ other, of references and lists of them
+//	reduce(list, rank, buffer, index)       writes their reduction there
+//
+// with the hints ch, sendtb, recvtb, via = memory|port|switch and pull = true. A
+// reference is to what its chunks held when it was made: after any write to
+// them it is stale, and using it is an error.
+//
+// # In place
+//
+// With inplace = true input and output are one memory, laid out as NCCL has it.
+// Input that is not also output may be written in the file, and is never
+// modified by what is compiled: such a chunk lives in a scratch buffer, called
+// moved, from its first write on. Options.Inplace asks for the other placement
+// than the file's; inplace.go says how.
+//
+// # Limits
+//
+// Every file ends: Limits bound its size, evaluation steps, operations, chunks,
+// lists and nesting, and a message names the limit that it met. An iteration,
+// a call and a statement's text cost steps, a chunk moved costs one for each
+// operand, an element of a list costs 8.
+package lang
