@@ -14,5 +14,4 @@ type Limits struct {
 	ReduceChain  int    // sources that consecutive reductions may fuse
 	ReceiveFused bool   // fused receives (rcs, rrc, rrcs, rrs) exist
 	MaxBytes     int64  // sizes that a program without `sizes` is for: below this
-	SlotBytes    int64  // bytes that one message of a connection holds, for Simple
 }

@@ -1,0 +1,216 @@
+package ir
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"gonum.org/v1/gonum/graph"
+	"gonum.org/v1/gonum/graph/encoding"
+	"gonum.org/v1/gonum/graph/encoding/dot"
+	"gonum.org/v1/gonum/graph/iterator"
+)
+
+// A Graph shows a DAG to gonum as a graph.Directed, for drawings, diagnostics
+// and tests; what is hot runs over the arrays. Node i is operation or
+// instruction i, and an edge leads from what comes first to what needs it.
+type Graph struct {
+	name        string
+	next, prior Edges
+	label       func(i int) string
+	rank        func(i int) int32
+	message     func(from, to int) bool // the edge is a transfer to another rank
+}
+
+// Graph returns d's instructions with their dependences and transfers.
+func (d *InstDAG) Graph() *Graph {
+	prior := Edges{Start: make([]int32, 1, len(d.Insts)+1)}
+	for i := range d.Insts {
+		row := len(prior.To)
+		prior.To = append(prior.To, d.Deps.Of(i)...)
+		if m := d.Insts[i].RecvMate; m >= 0 {
+			prior.To = append(prior.To, m)
+		}
+		prior.To = prior.To[:row+uniq(prior.To[row:])]
+		prior.Start = append(prior.Start, int32(len(prior.To)))
+	}
+	return &Graph{
+		name: d.Name, prior: prior, next: prior.Reverse(),
+		label: func(i int) string {
+			in := &d.Insts[i]
+			return fmt.Sprintf("i%d %v%s", i, in.Op, appendOperands(nil, in.Op, in.SrcBuf, in.Src, in.DstBuf, in.Dst, in.Count))
+		},
+		rank:    func(i int) int32 { return d.Insts[i].Rank },
+		message: func(from, to int) bool { return d.Insts[to].RecvMate == int32(from) },
+	}
+}
+
+// uniq sorts list, drops what is repeated, and returns how many are left.
+func uniq(list []int32) int {
+	slices.Sort(list)
+	return len(slices.Compact(list))
+}
+
+// Graph returns d's operations. Each has an edge to those after it that read
+// what it writes, overwrite it, or overwrite what it reads. References must be
+// in range; CheckChunks tells.
+func (d *ChunkDAG) Graph() *Graph {
+	mem, base := NewMemory(d.Coll, d.ScratchChunks()), d.ScratchBase()
+	writer := make([]int32, mem.Len()) // 1 + the operation that wrote a cell last
+	readers := make([][]int32, mem.Len())
+	cell := func(r Ref) int {
+		if r.Buf >= Scratch {
+			return mem.Cell(int(r.Rank), Scratch, base[r.Buf-Scratch]+int(r.Index))
+		}
+		return mem.Cell(int(r.Rank), r.Buf, int(r.Index))
+	}
+	prior := Edges{Start: make([]int32, 1, len(d.Ops)+1)}
+	for i := range d.Ops {
+		op, row := &d.Ops[i], len(prior.To)
+		after := func(j int32) {
+			if j >= 0 && j != int32(i) {
+				prior.To = append(prior.To, j)
+			}
+		}
+		for _, src := range d.Sources(op) {
+			for k := range int(op.Count) {
+				at := cell(src) + k
+				after(writer[at] - 1)
+				readers[at] = append(readers[at], int32(i))
+			}
+		}
+		for k := range int(op.Count) {
+			at := cell(op.Dst) + k
+			after(writer[at] - 1)
+			for _, j := range readers[at] {
+				after(j)
+			}
+			writer[at], readers[at] = int32(i)+1, nil
+		}
+		prior.To = prior.To[:row+uniq(prior.To[row:])]
+		prior.Start = append(prior.Start, int32(len(prior.To)))
+	}
+	return &Graph{
+		name: d.Name, prior: prior, next: prior.Reverse(),
+		label: func(i int) string {
+			b := d.appendOp(nil, &d.Ops[i])
+			return fmt.Sprintf("%d: %s", i, b[:len(b)-1])
+		},
+		rank:    func(i int) int32 { return d.Ops[i].Dst.Rank },
+		message: func(from, to int) bool { return d.Ops[from].Dst.Rank != d.Ops[to].Dst.Rank },
+	}
+}
+
+// A GraphNode is a node of a Graph.
+type GraphNode struct {
+	g  *Graph
+	id int64
+}
+
+// ID is the index of the operation or instruction.
+func (n GraphNode) ID() int64 { return n.id }
+
+// Attributes are what a drawing shows of the node.
+func (n GraphNode) Attributes() []encoding.Attribute {
+	i := int(n.id)
+	return []encoding.Attribute{{Key: "label", Value: fmt.Sprintf("%q", fmt.Sprintf("%d | %s", n.g.rank(i), n.g.label(i)))}, {Key: "group", Value: fmt.Sprint(n.g.rank(i))}}
+}
+
+// A GraphEdge is an edge of a Graph.
+type GraphEdge struct{ from, to GraphNode }
+
+// From is what comes first.
+func (e GraphEdge) From() graph.Node { return e.from }
+
+// To is what needs it.
+func (e GraphEdge) To() graph.Node { return e.to }
+
+// ReversedEdge returns the edge unchanged: it has one direction.
+func (e GraphEdge) ReversedEdge() graph.Edge { return e }
+
+// Attributes are what a drawing shows of the edge: transfers are bold.
+func (e GraphEdge) Attributes() []encoding.Attribute {
+	if e.from.g.message(int(e.from.id), int(e.to.id)) {
+		return []encoding.Attribute{{Key: "style", Value: "bold"}}
+	}
+	return nil
+}
+
+func (g *Graph) len() int { return max(0, len(g.prior.Start)-1) }
+
+func (g *Graph) has(id int64) bool { return id >= 0 && id < int64(g.len()) }
+
+// Node returns the node id, or nil.
+func (g *Graph) Node(id int64) graph.Node {
+	if !g.has(id) {
+		return nil
+	}
+	return GraphNode{g, id}
+}
+
+func (g *Graph) list(ids []int32) graph.Nodes {
+	if len(ids) == 0 {
+		return graph.Empty
+	}
+	nodes := make([]graph.Node, len(ids))
+	for k, i := range ids {
+		nodes[k] = GraphNode{g, int64(i)}
+	}
+	return iterator.NewOrderedNodes(nodes)
+}
+
+// Nodes returns all nodes, in order.
+func (g *Graph) Nodes() graph.Nodes {
+	if g.len() == 0 {
+		return graph.Empty
+	}
+	return iterator.NewImplicitNodes(0, g.len(), func(id int) graph.Node { return GraphNode{g, int64(id)} })
+}
+
+// From returns the nodes that need id.
+func (g *Graph) From(id int64) graph.Nodes {
+	if !g.has(id) {
+		return graph.Empty
+	}
+	return g.list(g.next.Of(int(id)))
+}
+
+// To returns the nodes that id needs.
+func (g *Graph) To(id int64) graph.Nodes {
+	if !g.has(id) {
+		return graph.Empty
+	}
+	return g.list(g.prior.Of(int(id)))
+}
+
+// HasEdgeFromTo says whether v needs u.
+func (g *Graph) HasEdgeFromTo(u, v int64) bool {
+	if !g.has(u) || !g.has(v) {
+		return false
+	}
+	_, found := slices.BinarySearch(g.prior.Of(int(v)), int32(u))
+	return found
+}
+
+// HasEdgeBetween says whether one of x and y needs the other.
+func (g *Graph) HasEdgeBetween(x, y int64) bool {
+	return g.HasEdgeFromTo(x, y) || g.HasEdgeFromTo(y, x)
+}
+
+// Edge returns the edge from u to v, or nil.
+func (g *Graph) Edge(u, v int64) graph.Edge {
+	if !g.HasEdgeFromTo(u, v) {
+		return nil
+	}
+	return GraphEdge{GraphNode{g, u}, GraphNode{g, v}}
+}
+
+// WriteDOT writes g for Graphviz.
+func (g *Graph) WriteDOT(w io.Writer) error {
+	text, err := dot.Marshal(g, fmt.Sprintf("%q", g.name), "", "\t")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
