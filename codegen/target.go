@@ -30,10 +30,6 @@ type Target struct {
 	Inclusive bool               // minBytes, maxBytes and outofplace are mandatory, and maxBytes is in the range
 }
 
-// The bytes that one message of a connection holds, with the runtimes' default
-// buffer of 4 MiB: half of it for Simple.
-const slotBytes = 2 << 20
-
 // Targets lists the targets of `compile`.
 //
 // msccl runs 256 steps a block and 216 blocks a rank, of which a step can wait
@@ -55,7 +51,7 @@ var Targets = []*Target{
 	{
 		Name: "msccl", Doc: "MSCCL-IR XML for microsoft/msccl", Format: FormatXML,
 		Limits: ir.Limits{Target: "msccl", Steps: 256, Blocks: 216, Channels: 32, Count: 71, Index: 32767, Peers: 32,
-			DepBlock: 127, Nodes: 4096, ReduceChain: 15, ReceiveFused: true, MaxBytes: 1 << 27, SlotBytes: slotBytes},
+			DepBlock: 127, Nodes: 4096, ReduceChain: 15, ReceiveFused: true, MaxBytes: 1 << 27},
 		Kinds: map[ir.Kind]string{ir.AllReduce: "allreduce", ir.AllGather: "allgather", ir.ReduceTo: "reduce",
 			ir.Broadcast: "broadcast", ir.AllToAll: "alltoall", ir.ReduceScatter: "reduce_scatter"},
 		Custom: true,
@@ -63,7 +59,7 @@ var Targets = []*Target{
 	{
 		Name: "rccl", Doc: "MSCCL-IR XML for ROCm/rccl", Format: FormatXML,
 		Limits: ir.Limits{Target: "rccl", Steps: 64, Blocks: 64, Channels: 128, Count: 71, Index: 32767, Peers: 32,
-			Nodes: 4096, SlotBytes: slotBytes},
+			Nodes: 4096},
 		Kinds: map[ir.Kind]string{ir.AllReduce: "allreduce", ir.AllGather: "allgather", ir.ReduceTo: "reduce",
 			ir.Broadcast: "broadcast", ir.AllToAll: "alltoall", ir.ReduceScatter: "reducescatter",
 			ir.Gather: "gather", ir.Scatter: "scatter"},

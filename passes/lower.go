@@ -21,6 +21,9 @@ func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
 	l := &lowering{c: c, opt: opt, split: split, chunks: int32(max(coll.Chunks, 1))}
 	d := &ir.InstDAG{Header: c.Header, Hints: c.Hints, Scratch: c.ScratchChunks(), Even: opt.Dense}
 	d.Coll = coll
+	if d.Sizes.Max == 0 {
+		d.Sizes.Max = opt.Limits.MaxBytes
+	}
 	for r := range d.Scratch {
 		d.Scratch[r] *= int32(ways)
 	}

@@ -85,7 +85,7 @@ func Run(d *ir.InstDAG, opt Options) error {
 			return fmt.Errorf("pass %q cannot be turned off", name)
 		}
 	}
-	s := &state{InstDAG: d, opt: opt, slots: opt.Slots, group: messageChunks(d, opt.Limits)}
+	s := &state{InstDAG: d, opt: opt, slots: opt.Slots, group: messageChunks(d, opt)}
 	if s.slots == 0 {
 		s.slots = d.Protocol.Slots()
 	}
@@ -145,25 +145,14 @@ func find(name string) *Pass {
 }
 
 // messageChunks is the least number of chunks that one message of a connection
-// holds, for any size that the program is for: MSCCL-IR's m. It is 1 where no
-// size is known, and what is live with 1 is live with more.
-func messageChunks(d *ir.InstDAG, l ir.Limits) int32 {
-	most := d.Sizes.Max
-	if most == 0 {
-		most = l.MaxBytes
-	}
-	if most == 0 || l.SlotBytes == 0 {
+// holds, for any size that the program is for: MSCCL-IR's m. It is 1 where our
+// own executor runs the program, whatever sizes it is meant for, and where no
+// size is known; what is live with 1 is live with more.
+func messageChunks(d *ir.InstDAG, opt Options) int32 {
+	if !opt.Dense || d.Sizes.Max == 0 {
 		return 1
 	}
-	slot := l.SlotBytes
-	switch d.Protocol {
-	case ir.LL, ir.LL16:
-		slot /= 64 // NCCL's LL buffer is that much smaller, and half of it is flags
-	case ir.LL128:
-		slot = slot * 9 / 32
-	}
-	chunk := (most + int64(d.Coll.Divisor()) - 1) / int64(d.Coll.Divisor())
-	return int32(min(max(slot/max(chunk, 1), 1), 71))
+	return int32(d.Coll.MessageChunks(d.Sizes.Max-1, d.Protocol.SlotBytes()))
 }
 
 // messages is the number of messages that a transfer of count chunks makes.

@@ -1,0 +1,149 @@
+package mscclc_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
+	"mscclc/passes"
+)
+
+// TestRandomPrograms compiles random legal programs under random settings of
+// passes, targets, instances and slots, checks what comes out (matching,
+// deadlock with bounded slots, races, result), and runs every fifth on the
+// CPU. MSCCLC_RANDOM=N asks for N programs; 100,000 and more were run so.
+func TestRandomPrograms(t *testing.T) {
+	n := 2000
+	if s := os.Getenv("MSCCLC_RANDOM"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refused, ran, next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				seed := next.Add(1)
+				if seed > int64(n) || t.Failed() {
+					return
+				}
+				err := randomProgram(seed, &ran)
+				switch {
+				case errors.Is(err, errRefused):
+					refused.Add(1)
+				case err != nil:
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d programs: %d refused for a target's limit, %d run on the CPU", n, refused.Load(), ran.Load())
+	if int(refused.Load()) > n/5 || int(ran.Load()) < n/20 {
+		t.Error("too few went all the way to say anything")
+	}
+}
+
+var errRefused = errors.New("refused")
+
+func randomProgram(seed int64, ran *atomic.Int64) error {
+	rnd := rand.New(rand.NewSource(seed))
+	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(60)})
+	opt := passes.Options{Instances: 1 + rnd.Intn(4)*rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: rnd.Intn(3)}
+	for _, p := range passes.Table {
+		if !p.Required && rnd.Intn(5) == 0 {
+			opt.Off[p.Name] = true
+		}
+	}
+	target := codegen.Targets[rnd.Intn(len(codegen.Targets))]
+	opt.Limits, opt.Dense = target.Limits, target.Format == codegen.FormatXML
+	p, again, err := assembleTwice(c, opt)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(p, again) {
+		return errors.New("two compilations differ")
+	}
+	program, err := ir.ParseProgram("random", p)
+	if err != nil {
+		return err
+	}
+	if _, found := verify.Check(program, verify.Options{Slots: opt.Slots}); len(found) > 0 {
+		return fmt.Errorf("%v: %w", opt, found)
+	}
+	if seed%5 == 0 && !opt.Dense { // a message of our executor may hold fewer chunks than a runtime's
+		ran.Add(1)
+		return runRandom(rnd, program, opt.Slots)
+	}
+	return nil
+}
+
+// assembleTwice compiles c twice, and gives the text of each program.
+func assembleTwice(c *ir.ChunkDAG, opt passes.Options) (first, second []byte, err error) {
+	var texts [2]bytes.Buffer
+	for i := range texts {
+		d, err := passes.Lower(c, opt)
+		if err == nil {
+			err = passes.Run(d, opt)
+		}
+		if err != nil {
+			if l := (diag.List{}); errors.As(err, &l) && l[0].Code == diag.Limit {
+				err = errRefused
+			}
+			return nil, nil, err
+		}
+		p, err := codegen.Assemble(d)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := ir.WriteProgram(&texts[i], p); err != nil {
+			return nil, nil, err
+		}
+	}
+	return texts[0].Bytes(), texts[1].Bytes(), nil
+}
+
+// runRandom runs p on random bytes, in sizes that are a multiple of nothing
+// where p can, in tiles and messages small enough that every chunk takes many.
+func runRandom(rnd *rand.Rand, p *ir.Program, slots int) error {
+	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	elems := int64(rnd.Intn(400))
+	if l.Even() {
+		elems -= elems % int64(p.Coll.Chunks)
+	}
+	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.U32, executor.Sum, uint64(rnd.Int63()))
+	args := data.Args()
+	proto := ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
+	args.Protocol, args.Threads, args.Wait = &proto, 1, 20*time.Second
+	if args.Slots = slots; slots == 0 {
+		args.Slots = p.Protocol.Slots()
+	}
+	args.TileBytes = int64(16 << rnd.Intn(6))
+	if _, err := l.Run(context.Background(), args); err != nil {
+		return err
+	}
+	r := data.Check()
+	return r.Err()
+}
