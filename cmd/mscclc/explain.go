@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,14 +19,15 @@ func (a *app) explainCommand() *cobra.Command {
 		Args:    atMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			type code struct {
-				Code diag.Code `json:"code"`
-				Text string    `json:"text"`
+				Code    diag.Code `json:"code"`
+				Text    string    `json:"text"`
+				Example string    `json:"example,omitempty"`
 			}
 			var codes []code
 			for _, c := range diag.Codes() {
 				if len(args) == 0 || string(c) == args[0] {
-					text, _ := diag.Explain(c)
-					codes = append(codes, code{c, text})
+					e, _ := diag.Explain(c)
+					codes = append(codes, code{c, e.Text, e.Example})
 				}
 			}
 			switch {
@@ -40,8 +42,11 @@ func (a *app) explainCommand() *cobra.Command {
 			for _, c := range codes {
 				if len(args) == 0 {
 					fmt.Fprintf(a.stdout, "%-14s %s\n", c.Code, firstLine(c.Text))
-				} else {
-					fmt.Fprintln(a.stdout, c.Text)
+					continue
+				}
+				fmt.Fprintln(a.stdout, c.Text)
+				if c.Example != "" {
+					fmt.Fprintf(a.stdout, "\nAn example:\n\n%s\n", indent(c.Example))
 				}
 			}
 			return nil
@@ -88,4 +93,9 @@ func version() string {
 		return "(devel)"
 	}
 	return v
+}
+
+// indent moves the lines of s four to the right.
+func indent(s string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
 }

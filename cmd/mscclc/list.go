@@ -105,7 +105,7 @@ func describe(s *source) (l listing, ok bool, err error) {
 		case *lang.Algorithm:
 			l.Algorithm, ok = d.Name, true
 			for _, p := range d.Params {
-				l.Params = append(l.Params, listingParam{p.Name, sourceOf(p.Default)})
+				l.Params = append(l.Params, listingParam{p.Name, sourceOf(text, p.Default)})
 			}
 		case *lang.Collective:
 			l.Collective = d.Kind.Text
@@ -117,21 +117,17 @@ func describe(s *source) (l listing, ok bool, err error) {
 }
 
 // sourceOf is the text of e, or nothing.
-func sourceOf(e *lang.Expr) string {
-	if e == nil {
+func sourceOf(text []byte, e *lang.Expr) string {
+	if e == nil || len(e.Tokens) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	for _, t := range e.Tokens {
-		if !strings.HasPrefix(t.Value, "#") {
-			b.WriteString(strings.TrimSpace(t.Value))
-		}
-	}
-	return b.String()
+	last := e.Tokens[len(e.Tokens)-1]
+	line, _, _ := strings.Cut(string(text[e.Pos.Offset:last.Pos.Offset+len(last.Value)]), "#")
+	return strings.Join(strings.Fields(line), " ")
 }
 
-// firstSentence is the first sentence, or the part of it before a colon, of
-// the comment that text begins with.
+// firstSentence is the first sentence of the comment that text begins with, as
+// far as a colon or a parenthesis.
 func firstSentence(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {
@@ -145,5 +141,6 @@ func firstSentence(text string) string {
 	if end >= 0 {
 		words = words[:end+1]
 	}
-	return diag.Printable(strings.TrimRight(strings.Join(words, " "), ".:"))
+	sentence, _, _ := strings.Cut(strings.Join(words, " "), " (")
+	return diag.Printable(strings.TrimRight(sentence, ".:"))
 }

@@ -44,7 +44,7 @@ fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
           "protocol", "doc"}]}
 show      a report, and "stage", "text"
-explain   {"schema": 1, "codes": [{"code", "text"}]}
+explain   {"schema": 1, "codes": [{"code", "text", "example"}]}
 version   {"schema": 1, "version", "go", "platform", "devices": [...], "targets": [...]}
 
 A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps"}
