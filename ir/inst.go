@@ -98,9 +98,17 @@ func (d *InstDAG) Memory() *Memory { return NewMemory(d.Coll, d.Scratch) }
 // BySeq returns the instructions' indices in source order.
 func (d *InstDAG) BySeq() []int32 {
 	order := make([]int32, 0, len(d.Insts))
-	top := int32(-1)
+	top, sorted := int32(-1), true
 	for i := range d.Insts {
-		top = max(top, d.Insts[i].Seq)
+		seq := d.Insts[i].Seq
+		sorted = sorted && seq > top
+		top = max(top, seq)
+	}
+	if sorted { // as it mostly is
+		for i := range d.Insts {
+			order = append(order, int32(i))
+		}
+		return order
 	}
 	if int(top) > 16*len(d.Insts)+1024 { // sparse: no array of places
 		for i := range d.Insts {
