@@ -54,18 +54,23 @@ func (u *transferUnits) neighbours() (after []int32, follows []bool) {
 		mask *= 2
 	}
 	mask--
-	table := make([]int32, mask+1) // 1 + transfer
+	table := make([]struct {
+		tag uint32
+		of  int32 // 1 + transfer
+	}, mask+1)
 	for k := range u.list {
-		h := u.hash(u.list[k], 0) & mask
-		for table[h] != 0 {
+		full := u.hash(u.list[k], 0)
+		h := full & mask
+		for table[h].of != 0 {
 			h = (h + 1) & mask
 		}
-		table[h] = int32(k) + 1
+		table[h].tag, table[h].of = uint32(full>>32), int32(k)+1
 	}
 	for k := range u.list {
 		after[k] = -1
-		for h := u.hash(u.list[k], u.d.Insts[u.list[k].send].Count) & mask; table[h] != 0; h = (h + 1) & mask {
-			if b := table[h] - 1; !follows[b] && u.mergeable(u.list[k], u.list[b]) {
+		full := u.hash(u.list[k], u.d.Insts[u.list[k].send].Count)
+		for h := full & mask; table[h].of != 0; h = (h + 1) & mask {
+			if b := table[h].of - 1; table[h].tag == uint32(full>>32) && !follows[b] && u.mergeable(u.list[k], u.list[b]) {
 				after[k], follows[b] = b, true
 				break
 			}

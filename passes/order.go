@@ -63,10 +63,8 @@ type scheduler struct {
 	insts []ir.Inst
 	users ir.Edges
 
-	rank  []int32 // static priority: the lower the earlier
-	byRnk []int32 // the instruction of each priority
 	local []int32 // dependences not listed yet
-	ready minHeap
+	ready *bitQueue
 	done  []bool
 	list  []int32
 
@@ -87,40 +85,46 @@ type connection struct {
 	waiting  minHeap
 }
 
+// newScheduler renames the instructions, so that each one's index is its
+// priority: the lower the earlier.
 func newScheduler(s *state) *scheduler {
+	prioritise(s.InstDAG)
 	n := len(s.Insts)
-	q := &scheduler{s: s, insts: s.Insts, users: s.Deps.Reverse(), local: make([]int32, n), done: make([]bool, n),
+	q := &scheduler{s: s, insts: s.Insts, users: s.Deps.Reverse(), local: make([]int32, n), ready: newBitQueue(n), done: make([]bool, n),
 		list: make([]int32, 0, n), conns: make([]connection, len(s.Blocks)), heirs: make(map[int32][]int32),
 		woken: make(map[int32]*connection), visited: make([]int32, len(s.Blocks)), held: make(map[int32]bool)}
-	q.prioritise()
 	for i := range q.local {
 		q.local[i] = int32(len(s.Deps.Of(i)))
 	}
-	for _, i := range q.byRnk {
+	for i := range q.local {
 		if q.local[i] == 0 {
-			q.freed(i)
+			q.freed(int32(i))
 		}
 	}
 	return q
 }
 
-// prioritise orders instructions by depth, then by the longest way to go.
-func (q *scheduler) prioritise() {
-	depth, height := levels(q.s.InstDAG)
+// prioritise puts instructions in order of depth, then of the longest way to go.
+func prioritise(d *ir.InstDAG) {
+	depth, height := levels(d)
 	most := slices.Max(append(height, 0))
-	q.byRnk = sortBy(q.s.BySeq(), func(i int32) int32 { return most - height[i] })
-	q.byRnk = sortBy(q.byRnk, func(i int32) int32 { return depth[i] })
-	q.rank = make([]int32, len(q.insts))
-	for k, i := range q.byRnk {
-		q.rank[i] = int32(k)
+	order := sortBy(d.BySeq(), func(i int32) int32 { return most - height[i] })
+	d.Permute(inverse(sortBy(order, func(i int32) int32 { return depth[i] })))
+}
+
+// inverse gives the place of each number in order.
+func inverse(order []int32) []int32 {
+	to := make([]int32, len(order))
+	for k, i := range order {
+		to[i] = int32(k)
 	}
+	return to
 }
 
 // run lists what it can. Where that is not everything, it returns the fused
 // instructions to take apart.
 func (q *scheduler) run() (stuck []int32, ok bool) {
-	for len(q.ready) > 0 {
-		i := q.byRnk[q.ready.pop()]
+	for i := q.ready.pop(); i >= 0; i = q.ready.pop() {
 		if q.done[i] {
 			continue
 		}
@@ -161,7 +165,7 @@ func (q *scheduler) freed(i int32) {
 
 func (q *scheduler) consider(i int32) {
 	if !q.done[i] && q.local[i] == 0 {
-		q.ready.push(q.rank[i])
+		q.ready.push(i)
 	}
 }
 
@@ -204,7 +208,7 @@ func (q *scheduler) maySend(first int32) (ok bool, waits *connection) {
 			return true, nil
 		}
 		if c.inFlight > 0 {
-			c.waiting.push(q.rank[first])
+			c.waiting.push(first)
 			return false, c
 		}
 		q.visited[in.Block] = q.look
@@ -271,7 +275,7 @@ func (q *scheduler) received(in *ir.Inst) {
 // leaves room, its listing wakes the next.
 func (q *scheduler) wake(c *connection) {
 	for len(c.waiting) > 0 && c.inFlight < int32(q.s.slots) {
-		i := q.byRnk[c.waiting.pop()]
+		i := c.waiting.pop()
 		if !q.done[i] {
 			q.woken[i] = c
 			q.consider(i)
@@ -280,7 +284,8 @@ func (q *scheduler) wake(c *connection) {
 	}
 }
 
-// finish writes the list into the instructions: place, block step.
+// finish writes the list into the instructions, as their source order and as
+// their places in their blocks, and puts them in order of rank and list.
 func (q *scheduler) finish() {
 	steps := make([]int32, len(q.s.Blocks))
 	for k, i := range q.list {
@@ -289,4 +294,5 @@ func (q *scheduler) finish() {
 		in.Step = steps[in.Block]
 		steps[in.Block]++
 	}
+	q.s.Permute(inverse(sortBy(q.list, func(i int32) int32 { return q.insts[i].Rank })))
 }

@@ -18,10 +18,11 @@ import (
 // cycle as long as what is waited for is listed before the first.
 func syncBlocks(s *state) (int, error) {
 	d := s.InstDAG
-	deps := chains(d)
+	ranks := byRank(d)
+	deps := chains(d, ranks)
 	start := make([]int32, len(d.Insts)+1)
 	waits := make([][2]int32, 0, len(d.Insts)/4) // (instruction, what it waits for)
-	for _, insts := range byRank(d) {
+	for _, insts := range ranks {
 		c := newClocks(d, insts, deps)
 		for _, i := range insts {
 			c.step(i, func(j int32) {
@@ -44,7 +45,19 @@ func syncBlocks(s *state) (int, error) {
 
 // byRank returns the instructions of each rank that has any, in source order.
 func byRank(d *ir.InstDAG) [][]int32 {
-	bySeq := sortBy(d.BySeq(), func(i int32) int32 { return d.Insts[i].Rank })
+	sorted := true // as order leaves them
+	for i := 1; i < len(d.Insts) && sorted; i++ {
+		a, b := &d.Insts[i-1], &d.Insts[i]
+		sorted = a.Rank < b.Rank || a.Rank == b.Rank && a.Seq < b.Seq
+	}
+	var bySeq []int32
+	if sorted {
+		for i := range d.Insts {
+			bySeq = append(bySeq, int32(i))
+		}
+	} else {
+		bySeq = sortBy(d.BySeq(), func(i int32) int32 { return d.Insts[i].Rank })
+	}
 	var ranks [][]int32
 	for len(bySeq) > 0 {
 		n := 1
@@ -81,12 +94,12 @@ func sortBy(list []int32, key func(i int32) int32) []int32 {
 
 // chains returns the dependences with those of a reduction on other blocks
 // moved to the head of its chain.
-func chains(d *ir.InstDAG) *ir.Edges {
+func chains(d *ir.InstDAG, ranks [][]int32) *ir.Edges {
 	type last struct{ head, tail int32 }
 	ends := make([]last, len(d.Blocks)) // of each block, 1-based
 	extra := make(map[int32][]int32)
 	moved := make(map[int32]bool)
-	for _, i := range d.BySeq() {
+	for _, i := range slices.Concat(ranks...) {
 		in := &d.Insts[i]
 		e := &ends[in.Block]
 		if in.Op != ir.Reduce {

@@ -1,0 +1,95 @@
+package passes
+
+import "math/bits"
+
+// A bitQueue is a set of numbers below n that gives its least. Each level of
+// words says which words of the level below have any bit.
+type bitQueue struct{ levels [][]uint64 }
+
+func newBitQueue(n int) *bitQueue {
+	q := &bitQueue{}
+	for {
+		n = (n + 63) / 64
+		q.levels = append(q.levels, make([]uint64, max(n, 1)))
+		if n <= 1 {
+			return q
+		}
+	}
+}
+
+func (q *bitQueue) push(x int32) {
+	for _, level := range q.levels {
+		w, bit := x/64, uint64(1)<<(x%64)
+		had := level[w]
+		level[w] = had | bit
+		if had != 0 {
+			return
+		}
+		x = w
+	}
+}
+
+// pop takes the least number out; -1 is an empty queue.
+func (q *bitQueue) pop() int32 {
+	top := len(q.levels) - 1
+	if q.levels[top][0] == 0 {
+		return -1
+	}
+	x := int32(0)
+	for k := top; k >= 0; k-- {
+		x = x*64 + int32(bits.TrailingZeros64(q.levels[k][x]))
+	}
+	for at, k := x, 0; k <= top; k++ {
+		q.levels[k][at/64] &^= 1 << (at % 64)
+		if q.levels[k][at/64] != 0 {
+			break
+		}
+		at /= 64
+	}
+	return x
+}
+
+// A minHeap is a heap of priorities, the lowest first.
+type minHeap []int32
+
+func (h *minHeap) push(x int32) {
+	a := append(*h, x)
+	i := len(a) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if a[p] <= x {
+			break
+		}
+		a[i] = a[p]
+		i = p
+	}
+	a[i] = x
+	*h = a
+}
+
+func (h *minHeap) pop() int32 {
+	a := *h
+	top, x := a[0], a[len(a)-1]
+	a = a[:len(a)-1]
+	*h = a
+	if len(a) == 0 {
+		return top
+	}
+	i := 0
+	for {
+		c := 2*i + 1
+		if c >= len(a) {
+			break
+		}
+		if c+1 < len(a) && a[c+1] < a[c] {
+			c++
+		}
+		if a[c] >= x {
+			break
+		}
+		a[i] = a[c]
+		i = c
+	}
+	a[i] = x
+	return top
+}
