@@ -31,7 +31,7 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 			m.inRange(span, r, b, i, n)
 			return badValue
 		}
-		return value{kind: kRef, ref: ref{int32(r), int32(i), int32(n), int32(len(p.ops)), b}}
+		return value{kind: kRef, ref: ref{int32(r), int32(i), int32(n), int32(p.ops.n), b}}
 	}}
 }
 
@@ -120,21 +120,23 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 		}}
 	}
 	rank := c.asNumber(to, kInt, "the rank", bound[0].span())
+	own := bound[1] == nil || bound[2] == nil // where to is known only with what is copied
 	return code{kind: kRef, val: func() value {
 		v := src()
 		failed := m.bad
 		m.bad = false
 		r, b, i := rank(), buffer(v.ref), index(v.ref)
-		m.hinted(s, hint)
-		if m.bad || failed && (bound[1] == nil || bound[2] == nil) || !m.ready(span) {
+		if hint != nil {
+			s.hint = hint()
+		}
+		if m.bad || failed && own || !m.ready(span) {
 			m.bad, m.lost = true, true
 			return badValue
 		}
-		m.bad = failed
 		if failed {
-			v = value{ref: ref{count: 1}}
+			m.bad, v.ref = true, ref{count: 1}
 		}
-		return m.copyTo(s, &v.ref, r, b, i)
+		return m.copyTo(s, v.ref, r, b, i)
 	}}
 }
 
@@ -167,7 +169,7 @@ func (m *machine) copyToAny(s *site, v, to *value, b ir.Buf, index int64, span d
 		return badValue
 	}
 	if to.kind == kInt {
-		return m.copyTo(s, &v.ref, to.n, b, index)
+		return m.copyTo(s, v.ref, to.n, b, index)
 	}
 	if to.kind != kList {
 		m.wrongKind(to.kind, kInt, "the rank", span)
@@ -182,7 +184,7 @@ func (m *machine) copyToAny(s *site, v, to *value, b ir.Buf, index int64, span d
 			m.wrongKind(r.kind, kInt, "a rank", span)
 			m.lost = true
 		} else {
-			list = append(list, m.copyTo(s, &v.ref, r.n, b, index))
+			list = append(list, m.copyTo(s, v.ref, r.n, b, index))
 		}
 		failed = failed || m.bad
 		m.bad = false

@@ -1,8 +1,6 @@
 package lang
 
 import (
-	"slices"
-
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -26,8 +24,8 @@ type expansion struct {
 	nodes   []node  // of value firstNode + i
 	first   int32
 
-	ops   []ir.ChunkOp
-	srcs  []ir.Ref
+	ops   slab[ir.ChunkOp]
+	srcs  slab[ir.Ref]
 	from  []int32 // where the operands of the operation being made lie
 	spent int64   // operands beyond the first, and copies
 	spans []diag.Span
@@ -100,190 +98,55 @@ func (p *expansion) begin(coll *ir.Collective, scratch []ir.ScratchDecl) {
 	p.first = next
 }
 
-// A site is one place of the source that makes operations.
-type site struct {
-	span diag.Span // the whole call
-	pos  int32     // span's number in spans
-	src  diag.Span // what is copied or reduced
-	dst  diag.Span // where to
-	hint int32
-}
-
 // at returns the place of a buffer.
 func (p *expansion) at(rank int32, b ir.Buf) place { return p.place[int(rank)*p.bufs+int(b)] }
 
-// usable judges a chunk at a time whether r still says what it refers to. It
-// returns false after a fault, and where a chunk holds poison.
-func (m *machine) usable(s *site, r *ref, at int32) bool {
-	p := &m.prog
-	for k := range r.count {
-		c := &p.cells[at+k]
-		if c.value > 0 && c.writer <= r.time {
-			continue
-		}
-		switch {
-		case c.value == poison || m.lost:
-		case c.value == 0:
-			m.unwritten(s, r, k)
-		default:
-			m.stale(s, r, k, c.writer)
-		}
-		m.bad = true
-		return false
-	}
-	return true
+// A slab is a long list that grows without moving what is in it.
+type slab[T any] struct {
+	full [][]T
+	last []T
+	n    int // elements of all
 }
 
-// target checks that count chunks may be written at index of b, and returns
-// the first cell, or -1 where there is none.
-func (m *machine) target(s *site, rank int64, b ir.Buf, index int64, count int32) (to int32, ok bool) {
-	p := &m.prog
-	if !m.inRange(s.dst, rank, b, index, int64(count)) {
-		return -1, false
+// slabLen is the length of all but the first slab, which is for small files.
+const slabLen = 1 << 14
+
+// next adds an element.
+func (s *slab[T]) next() *T {
+	if len(s.last) == cap(s.last) {
+		s.grow()
 	}
-	to = p.at(int32(rank), b).cell + int32(index)
-	if b == ir.Input {
-		w := p.write[rank]
-		if !p.coll.Inplace {
-			m.readOnly(s, rank, index)
-			return to, false
+	s.last = s.last[:len(s.last)+1]
+	s.n++
+	return &s.last[len(s.last)-1]
+}
+
+func (s *slab[T]) grow() {
+	n := slabLen
+	if s.last == nil {
+		n = 64
+	} else {
+		s.full = append(s.full, s.last)
+	}
+	s.last = make([]T, 0, n)
+}
+
+// get returns element i.
+func (s *slab[T]) get(i int) *T {
+	for _, f := range s.full {
+		if i < len(f) {
+			return &f[i]
 		}
-		if int32(index) < w.from || int32(index)+count > w.to {
-			p.strays = true
-		}
+		i -= len(f)
 	}
-	return to, true
+	return &s.last[i]
 }
 
-// spoil marks what a failed operation would have written.
-func (m *machine) spoil(at, count int32) {
-	if at < 0 {
-		m.lost = true
-		return
+// all returns the elements as one slice.
+func (s *slab[T]) all() []T {
+	list := make([]T, 0, s.n)
+	for _, f := range s.full {
+		list = append(list, f...)
 	}
-	for k := range count {
-		m.prog.cells[at+k].value = poison
-	}
-}
-
-// copyTo copies r to index of b of rank.
-func (m *machine) copyTo(s *site, r *ref, rank int64, b ir.Buf, index int64) value {
-	p := &m.prog
-	failed := m.bad // r is not to be had
-	m.bad = false
-	to, ok := m.target(s, rank, b, index, r.count)
-	if !ok || failed || !m.spend(s, 1, int64(r.count)) {
-		m.spoil(to, r.count)
-		m.bad = true
-		return badValue
-	}
-	from := p.at(r.rank, r.buf).cell + r.index
-	if !m.usable(s, r, from) {
-		m.spoil(to, r.count)
-		return badValue
-	}
-	dst := value{kind: kRef, ref: ref{int32(rank), int32(index), r.count, int32(len(p.ops)), b}}
-	if from == to {
-		return dst
-	}
-	if from < to+r.count && to < from+r.count {
-		m.overlap(s, r, &dst.ref)
-		m.spoil(to, r.count)
-		return badValue
-	}
-	p.srcs = append(roomy(p.srcs), ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf})
-	dst.time = p.emit(s, &dst.ref, 1)
-	src, out := p.cells[from:from+r.count], p.cells[to:to+r.count]
-	for k := range src {
-		out[k] = cell{src[k].value, dst.time}
-	}
-	return dst
-}
-
-// emit adds an operation whose n sources are the last of srcs, and returns its
-// number, from 1.
-func (p *expansion) emit(s *site, dst *ref, n int32) int32 {
-	p.ops = append(roomy(p.ops), ir.ChunkOp{
-		Dst: ir.Ref{Rank: dst.rank, Index: dst.index, Buf: dst.buf}, Count: dst.count,
-		Src: int32(len(p.srcs)) - n, NSrc: n, Ways: p.ways, Hint: s.hint, Pos: s.pos,
-	})
-	return int32(len(p.ops))
-}
-
-// roomy doubles a full slice. append alone grows large slices by a quarter,
-// and would copy everything four times.
-func roomy[T any](s []T) []T {
-	if len(s) < cap(s) {
-		return s
-	}
-	return slices.Grow(s, max(len(s), 1024))
-}
-
-// reduceTo writes the reduction of refs, from left to right, to dst.
-func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index int64) value {
-	p := &m.prog
-	failed := m.bad
-	m.bad = false
-	count := refs[0].count
-	to, ok := m.target(s, rank, b, index, count)
-	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) || !m.operands(s, refs, to) {
-		m.spoil(to, count)
-		m.bad = true
-		return badValue
-	}
-	dst := value{kind: kRef, ref: ref{int32(rank), int32(index), count, int32(len(p.ops)), b}}
-	if len(refs) == 1 && p.from[0] == to {
-		return dst
-	}
-	for i := range refs {
-		p.srcs = append(roomy(p.srcs), ir.Ref{Rank: refs[i].rank, Index: refs[i].index, Buf: refs[i].buf})
-	}
-	dst.time = p.emit(s, &dst.ref, int32(len(refs)))
-	for k := range count {
-		v := p.cells[p.from[0]+k].value
-		for _, from := range p.from[1:] {
-			p.nodes = append(roomy(p.nodes), node{v, p.cells[from+k].value})
-			v = p.first + int32(len(p.nodes)) - 1
-		}
-		// Sources overlap dst entirely or not at all, so that none is read after this.
-		p.cells[to+k] = cell{v, dst.time}
-	}
-	return dst
-}
-
-// operands checks the sources of a reduction into the cells from to on, and
-// finds theirs.
-func (m *machine) operands(s *site, refs []value, to int32) bool {
-	p := &m.prog
-	p.from = p.from[:0]
-	for i := range refs {
-		r := &refs[i].ref
-		if r.count != refs[0].count {
-			m.counts(s, &refs[0].ref, r)
-			return false
-		}
-		from := p.at(r.rank, r.buf).cell + r.index
-		p.from = append(p.from, from)
-		if !m.usable(s, r, from) {
-			return false
-		}
-		if from != to && from < to+r.count && to < from+r.count {
-			m.overlap(s, r, &ref{rank: r.rank, buf: r.buf, index: r.index + to - from, count: r.count})
-			return false
-		}
-	}
-	return true
-}
-
-// spend pays for an operation.
-func (m *machine) spend(s *site, ops, chunks int64) bool {
-	if m.custom {
-		m.fault(diag.Declaration, s.span, "a custom collective says what must hold: it copies and reduces nothing")
-		return false
-	}
-	if m.prog.spent += ops; m.prog.spent > m.lim.Ops {
-		m.exhausted("ops", m.lim.Ops, &s.span, "the file makes more than %d operations")
-		return false
-	}
-	return m.step(chunks, &s.span)
+	return append(list, s.last...)
 }

@@ -54,7 +54,7 @@ func (m *machine) declared(d diag.Diagnostic, b ir.Buf) diag.Diagnostic {
 	return d.WithNote(decl.Span, "%s is declared here, with %s", decl.Name, chunks(int64(decl.Chunks)))
 }
 
-func (m *machine) unwritten(s *site, r *ref, k int32) {
+func (m *machine) unwritten(s *site, r ref, k int32) {
 	name := m.prog.bufName(r.buf)
 	d := m.fault(diag.Uninitialized, s.src, "rank %d reads %s[%d] before anything writes it", r.rank, name, r.index+k)
 	if r.buf == ir.Input { // in place: input that lies in output is written; any other has its value
@@ -63,10 +63,10 @@ func (m *machine) unwritten(s *site, r *ref, k int32) {
 	*d = m.declared(*d, r.buf)
 }
 
-func (m *machine) stale(s *site, r *ref, k, writer int32) {
+func (m *machine) stale(s *site, r ref, k, writer int32) {
 	p := &m.prog
 	d := m.fault(diag.Stale, s.src, "the reference to %s[%d] of rank %d is stale: the chunk was written after it was made", p.bufName(r.buf), r.index+k, r.rank)
-	op := &p.ops[writer-1]
+	op := p.ops.get(int(writer) - 1)
 	name := p.bufName(op.Dst.Buf)
 	*d = d.WithNote(p.spans[op.Pos], "this wrote %s of rank %d", name, op.Dst.Rank)
 	switch {
@@ -87,14 +87,14 @@ func (m *machine) readOnly(s *site, rank, index int64) {
 	}
 }
 
-func (m *machine) overlap(s *site, r, dst *ref) {
-	d := m.fault(diag.Overlap, s.span, "source %s and destination %s overlap in part", m.prog.refName(r), m.prog.refName(dst))
+func (m *machine) overlap(s *site, r, dst ref) {
+	d := m.fault(diag.Overlap, s.span, "source %s and destination %s overlap in part", m.prog.refName(&r), m.prog.refName(&dst))
 	if r.buf != dst.buf {
 		d.Hint = "in place, input and output are one memory"
 	}
 }
 
-func (m *machine) counts(s *site, first, r *ref) {
-	d := m.fault(diag.Counts, s.span, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(first), chunks(int64(first.count)), m.prog.refName(r), chunks(int64(r.count)))
+func (m *machine) counts(s *site, first, r ref) {
+	d := m.fault(diag.Counts, s.span, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(&first), chunks(int64(first.count)), m.prog.refName(&r), chunks(int64(r.count)))
 	d.Hint = "c[i..j] is a part of a reference"
 }

@@ -3,8 +3,14 @@ package lang
 import (
 	"errors"
 	"io/fs"
+	"math/rand"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/alecthomas/participle/v2/lexer"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -80,4 +86,108 @@ func FuzzExpand(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMutations does what the fuzzers do with whole tokens: it takes, doubles,
+// swaps and replaces some of every program's, so that more of what comes out
+// gets past the parser.
+func TestMutations(t *testing.T) {
+	rounds := 25
+	if n, err := strconv.Atoi(os.Getenv("MSCCLC_ROUNDS")); err == nil {
+		rounds = n
+	}
+	var files [][]lexer.Token
+	var pool []lexer.Token
+	add := func(src string) {
+		tokens, _ := scan("x.mscl", src, small.withDefaults())
+		files = append(files, tokens[:len(tokens)-1])
+		pool = append(pool, tokens[:len(tokens)-1]...)
+	}
+	for _, name := range programs(t) {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(string(src))
+	}
+	for _, c := range errorCases(t) {
+		add(strings.TrimLeft(c.src, "\n"))
+	}
+	open := func(path string) ([]byte, error) {
+		return os.ReadFile("../algorithms/allreduce/" + filepath.Base(path))
+	}
+	parsed, expanded := 0, 0
+	for seed := range int64(rounds * len(files)) {
+		rnd := rand.New(rand.NewSource(seed))
+		src := mutate(rnd, files[int(seed)%len(files)], pool)
+		file, err := ParseLimited("x.mscl", []byte(src), small)
+		if err != nil {
+			checkErrors(t, err)
+			continue
+		}
+		parsed++
+		if rnd.Intn(8) == 0 {
+			checkFormat(t, "x.mscl", []byte(src))
+		}
+		for _, inplace := range []*bool{nil, new(rnd.Intn(2) == 0)} {
+			d, err := Expand(file, Options{Open: open, Limits: small, Inplace: inplace})
+			if err != nil {
+				checkErrors(t, err)
+				continue
+			}
+			expanded++
+			if errs := append(ir.CheckChunks(d), ir.EvalChunks(d)...); len(errs) > 0 {
+				t.Fatalf("%v\n%s", errs, src)
+			}
+		}
+	}
+	t.Logf("%d files parsed, %d expanded", parsed, expanded)
+	if parsed < 10*rounds || expanded < 3*rounds {
+		t.Errorf("only %d files parsed and %d expanded", parsed, expanded)
+	}
+}
+
+func mutate(rnd *rand.Rand, tokens, pool []lexer.Token) string {
+	list := append([]lexer.Token(nil), tokens...)
+	for range 1 + rnd.Intn(3) {
+		if len(list) == 0 {
+			break
+		}
+		at := rnd.Intn(len(list))
+		switch rnd.Intn(6) {
+		case 0:
+			list = append(list[:at], list[at+1:]...)
+		case 1:
+			list = append(list[:at], append([]lexer.Token{list[at]}, list[at:]...)...)
+		case 2:
+			other := rnd.Intn(len(list))
+			list[at], list[other] = list[other], list[at]
+		case 3: // the same kind of token keeps the syntax
+			for range 50 {
+				if x := pool[rnd.Intn(len(pool))]; x.Type == list[at].Type {
+					list[at] = x
+					break
+				}
+			}
+		case 4:
+			for range 50 {
+				if other := rnd.Intn(len(list)); list[other].Type == list[at].Type {
+					list[at] = list[other]
+					break
+				}
+			}
+		case 5:
+			if list[at].Type == tInt {
+				list[at].Value = []string{"0", "1", "2", "3", "7", "64", "1K", "9223372036854775807"}[rnd.Intn(8)]
+			}
+		}
+	}
+	var out strings.Builder
+	for i := range list {
+		out.WriteString(list[i].Value)
+		if list[i].Type != tNewline {
+			out.WriteByte(' ')
+		}
+	}
+	return out.String()
 }
