@@ -1,11 +1,17 @@
 package ir
 
-import "mscclc/ir/diag"
+import (
+	"fmt"
 
-// checkBounded: the program that d becomes fits the limits. Each limit is
-// reported once, where it is first exceeded.
-func checkBounded(d *InstDAG, opt *CheckOptions) diag.List {
-	b := bounded{d: d, limits: &opt.Limits, seen: map[string]bool{}}
+	"mscclc/ir/diag"
+)
+
+func checkBounded(d *InstDAG, opt *CheckOptions) diag.List { return Excess(d, &opt.Limits) }
+
+// Excess says what of the program that d becomes is larger than l allows, with
+// a way out. Each limit is reported once, where it is first exceeded.
+func Excess(d *InstDAG, l *Limits) diag.List {
+	b := bounded{d: d, limits: l, seen: map[string]bool{}}
 	b.blocks()
 	for i := range d.Insts {
 		b.inst(int32(i))
@@ -22,14 +28,14 @@ type bounded struct {
 }
 
 // over reports that got things exceed most. Where most is 0 there is no limit.
-func (b *bounded) over(what string, got, most int, at diag.Diagnostic) {
+func (b *bounded) over(what string, got, most int, at diag.Diagnostic, hint string) {
 	if most == 0 || got <= most || b.seen[what] {
 		return
 	}
 	b.seen[what] = true
 	at.Code = diag.Limit
-	at.Text = diag.New("", diag.Span{}, "%s: %d, and %s allows %d", what, got, b.limits.Target, most).Text
-	b.p.Add(at)
+	at.Text = fmt.Sprintf("%s: %d, and %s allows %d", what, got, b.limits.Target, most)
+	b.p.Add(at.WithHint("%s, or --target plan", hint))
 }
 
 func (b *bounded) blocks() {
@@ -45,26 +51,29 @@ func (b *bounded) blocks() {
 		sends   bool
 	}
 	peers := map[way]int{}
-	first := 0
+	first, nodes := 0, 0
 	for i := range d.Blocks {
 		block := &d.Blocks[i]
 		if block.Rank != d.Blocks[first].Rank {
-			first = i
+			first, nodes = i, 0
 			clear(peers)
 		}
+		nodes += 1 + steps[i]
 		b.within = append(b.within, i-first)
 		at := diag.New("", diag.Span{}, "")
 		at.Rank, at.Block = int(block.Rank), i
-		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at)
-		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at)
-		b.over("channels", int(block.Channel)+1, b.limits.Channels, at)
+		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at, "spread the work over more thread blocks with parallelize or ch")
+		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at, "fewer --instances, a smaller parallelize or fewer channels")
+		b.over("channels", int(block.Channel)+1, b.limits.Channels, at, "fewer --instances, a smaller parallelize or lower ch")
+		// A reader keeps the elements of its own rank, of all ranks, and of the whole.
+		b.over("XML elements that a rank's reader keeps", nodes+d.Coll.Ranks+1, max(b.limits.Nodes-1, 0), at, "fewer --instances or larger counts")
 		for _, e := range []struct {
 			peer int32
 			way  way
 		}{{block.SendPeer, way{block.Channel, true}}, {block.RecvPeer, way{block.Channel, false}}} {
 			if e.peer >= 0 {
 				peers[e.way]++
-				b.over("peers of a rank on a channel, one way", peers[e.way], b.limits.Peers, at)
+				b.over("peers of a rank on a channel, one way", peers[e.way], b.limits.Peers, at, "spread the peers over channels with ch")
 			}
 		}
 	}
@@ -73,16 +82,16 @@ func (b *bounded) blocks() {
 func (b *bounded) inst(i int32) {
 	d, in := b.d, &b.d.Insts[i]
 	info, at := in.Op.Info(), d.problem(i, "", "")
-	b.over("chunks that a step moves", int(in.Count), b.limits.Count, at)
+	b.over("chunks that a step moves", int(in.Count), b.limits.Count, at, "copy fewer chunks at a time")
 	if in.SrcBuf != NoBuf {
-		b.over("index of a chunk", int(in.Src), b.limits.Index, at)
+		b.over("index of a chunk", int(in.Src), b.limits.Index, at, "fewer chunks or --instances")
 	}
 	if in.DstBuf != NoBuf {
-		b.over("index of a chunk", int(in.Dst), b.limits.Index, at)
+		b.over("index of a chunk", int(in.Dst), b.limits.Index, at, "fewer chunks or --instances")
 	}
 	for _, w := range d.Waits.Of(int(i)) {
 		if block := d.Insts[w].Block; block >= 0 && int(block) < len(b.within) {
-			b.over("block that a step waits for", b.within[block], b.limits.DepBlock, at)
+			b.over("block that a step waits for", b.within[block], b.limits.DepBlock, at, "fewer thread blocks: fewer --instances or channels")
 		}
 	}
 	if b.limits.Target != "" && !b.limits.ReceiveFused && info.Receives && (info.Sends || info.Reduces) && !b.seen["fused"] {
