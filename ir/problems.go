@@ -75,7 +75,11 @@ func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) {
 		} else {
 			d = d.WithNote(diag.Span{}, "nothing writes it")
 		}
-		d.Code, d.Text = diag.WrongResult, fmt.Sprintf("rank %d output[%d] %s", rank, index, m.Values.Differs(got, want))
+		holds := m.Values.Differs(got, want)
+		if got == None && writer >= 0 {
+			holds = "holds what was made of chunks that nothing has written"
+		}
+		d.Code, d.Text = diag.WrongResult, fmt.Sprintf("rank %d output[%d] %s", rank, index, holds)
 		first = p.Add(d.WithNote(diag.Span{}, "it should hold %s", m.Values.DescribeWant(want)))
 	})
 	if others > 0 {

@@ -78,7 +78,7 @@ func (p *printer) excerpt(s Span) {
 	before = strings.TrimLeft(before, " \t")
 	before, cutBefore := lastRunes(before, excerptWidth/2)
 	length := utf8.RuneCountInString(at[:clampLen(at, s.Len)])
-	at, cutAt := firstRunes(at, excerptWidth/2)
+	at, cutAt := firstRunes(at, excerptWidth-utf8.RuneCountInString(before))
 	length = min(length, utf8.RuneCountInString(at))
 
 	lead, tail := "", ""

@@ -105,7 +105,7 @@ func TestFaults(t *testing.T) {
 		{"not at all", []string{"re scratch[0] => input[0] dep 0.1\nblock", "cpy input[0] => scratch[1] dep 0.1\nblock"}, "wrong-result: rank 0 output[0] holds in[0][0], lacks in[1][0]; nothing writes it"},
 		{"uneven", []string{"chunks=1", "chunks=2", "1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0] hasdep class 1\nblock 0.1"}, "uneven: rank 0 block 0 step 1 (r) receives chunks of classes from 1 on, and rank 1 block 0 step 0 (s) sends them as classes from 0 on"},
 		{"uneven scratch", []string{"chunks=1", "chunks=2", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[1] dep 0.1\nblock"}, "uneven: rank 0 block 1 step 0 (re) moves chunks of classes from 1 on, and scratch[0] is of another"},
-		{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: rank 0 output[0] holds nothing"},
+		{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: rank 0 output[0] holds what was made of chunks that nothing has written"},
 	} {
 		text := twoRanks
 		for i := 0; i < len(x.edit); i += 2 {
