@@ -66,10 +66,10 @@ func leastCall(what string, better func(a, b int64) bool) builtin {
 		m := c.m
 		params := make([]string, len(args.List))
 		bound := c.bind(what, args.List, params, all, span, nil)
-		if bound == nil || len(bound) == 0 {
-			if bound != nil {
-				m.report(diag.Arguments, span, "%s lacks arguments", what)
-			}
+		if len(args.List) == 0 {
+			m.report(diag.Arguments, span, "%s lacks arguments", what)
+		}
+		if len(bound) == 0 {
 			return c.badCode()
 		}
 		first := c.expr(bound[0])

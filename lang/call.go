@@ -96,9 +96,7 @@ func (c *compiler) bind(what string, list []*Arg, params []string, required func
 		if a.Name != nil {
 			if at = indexOf(params, a.Name.Text); at < 0 {
 				d := fail(a.Name.span(), "%s has no argument called %s", what, a.Name.Text)
-				if near := nearest(a.Name.Text, append([]string(nil), params...)); near != "" {
-					d.Hint = "did you mean " + near + "?"
-				} else if len(params) > 0 {
+				if !suggest(d, a.Name.Text, params) && len(params) > 0 {
 					d.Hint = "its arguments are " + strings.Join(params, ", ")
 				}
 				continue

@@ -75,9 +75,7 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 	}
 	c.as(x, kRef, "what has ."+f.Text, of)
 	d := c.m.report(diag.Undefined, f.span(), "a reference has no operation %s", f.Text)
-	if near := nearest(f.Text, append([]string(nil), members...)); near != "" {
-		d.Hint = "did you mean " + near + "?"
-	} else {
+	if !suggest(d, f.Text, members) {
 		d.Hint = "its operations are copy and reduce"
 	}
 	return c.badCode()
@@ -126,9 +124,7 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 		failed := m.bad
 		m.bad = false
 		r, b, i := rank(), buffer(v.ref), index(v.ref)
-		if hint != nil {
-			s.hint = hint()
-		}
+		m.hinted(s, hint)
 		if m.bad || failed && own || !m.ready(span) {
 			m.bad, m.lost = true, true
 			return badValue

@@ -42,9 +42,7 @@ func (c *compiler) collective(s *Collective) *ir.Collective {
 		for k := range collectiveArgs {
 			names = append(names, k.String())
 		}
-		if near := nearest(s.Kind.Text, names); near != "" {
-			d.Hint = "did you mean " + near + "?"
-		}
+		suggest(d, s.Kind.Text, names)
 		return nil
 	}
 	if kind == ir.Custom && s.Body == nil {

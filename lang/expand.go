@@ -37,7 +37,7 @@ func Expand(f *File, opt Options) (*ir.ChunkDAG, error) {
 	case inplace && !own.Coll.Inplace:
 		return expandInplace(f, opt, m)
 	case !inplace && own.Coll.Inplace || m.prog.strays:
-		return relocate(own, inplace, m.prog.declared)
+		return relocate(own, inplace, m.prog.declared), nil
 	}
 	return own, nil
 }
@@ -50,12 +50,9 @@ func expandInplace(f *File, opt Options, own *machine) (*ir.ChunkDAG, error) {
 		return nil, diag.List{diag.New(diag.NotInPlace, at, "%s has no in-place form", kind)}
 	}
 	yes := true
-	d, m, err := expandAs(f, opt, &yes)
+	d, _, err := expandAs(f, opt, &yes)
 	if err == nil {
-		if m.prog.strays {
-			return relocate(d, true, m.prog.declared)
-		}
-		return d, nil
+		return d, nil // it writes no input by name, so that nothing strays
 	}
 	var list diag.List
 	if !errors.As(err, &list) {

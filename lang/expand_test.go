@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -102,6 +103,65 @@ func checkReadOnly(t *testing.T, d *ir.ChunkDAG) {
 		if !d.Coll.Inplace || c < first || c+int(d.Ops[i].Count) > end {
 			t.Fatalf("%v: operation %d writes input[%d] of rank %d", d.Coll, i, dst.Index, dst.Rank)
 		}
+	}
+}
+
+// TestSame expands programs, good and bad ones, twice, and sees that all is the
+// same.
+func TestSame(t *testing.T) {
+	for _, name := range programs(t) {
+		src, _ := os.ReadFile(name)
+		if !strings.Contains(string(src), "\nalgorithm ") {
+			continue
+		}
+		if a, b := mustExpand(t, name, Options{}), mustExpand(t, name, Options{}); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: two expansions differ", name)
+		}
+	}
+	for _, c := range errorCases(t) {
+		if strings.Contains(c.name, "limits") {
+			continue
+		}
+		if a, b := c.run(t), c.run(t); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s: two lists of errors differ", c.name)
+		}
+	}
+}
+
+// TestHeader sees that what a file says arrives in the chunk DAG.
+func TestHeader(t *testing.T) {
+	ll := ir.LL
+	d := mustExpand(t, "testdata/programs/language.mscl", Options{Params: map[string]string{"ranks": "3", "parts": "1K"}, Limits: Limits{Parts: 2048}})
+	if d.Name != "language" || d.Protocol != ir.LL128 || d.RanksPerNode != 3 || d.Coll.Chunks != 2048 || d.Sizes != (ir.SizeRange{Min: 0, Max: 2 << 20}) {
+		t.Errorf("%+v", d.Header)
+	}
+	if len(d.Scratch) != 2 || d.Scratch[0].Name != "stage" || d.Scratch[0].Chunks != 3*2048 || d.Scratch[1].Chunks != 0 {
+		t.Errorf("%+v", d.Scratch)
+	}
+	hints := map[ir.Hint]bool{}
+	for i := range d.Ops {
+		op := &d.Ops[i]
+		hints[d.Hints[op.Hint]] = true
+		if span := d.Span(op.Pos); span.Line < 29 && op.Ways == 1024 || span.Line == 0 {
+			t.Errorf("operation %d in %d parts is at %v", i, op.Ways, span)
+		}
+	}
+	want := map[ir.Hint]bool{
+		ir.NoHint: true, {Channel: 0, SendTB: -1, RecvTB: -1}: true, {Channel: 1, SendTB: -1, RecvTB: -1}: true,
+		{Channel: -1, SendTB: 0, RecvTB: 1, Via: ir.ViaMemory, Pull: true}: true,
+	}
+	if !reflect.DeepEqual(hints, want) {
+		t.Errorf("hints %v", hints)
+	}
+	if d := mustExpand(t, "testdata/programs/language.mscl", Options{Protocol: &ll}); d.Protocol != ir.LL {
+		t.Errorf("protocol %v", d.Protocol)
+	}
+}
+
+// BenchmarkJudge has ranks that each make every sum.
+func BenchmarkJudge(b *testing.B) {
+	for b.Loop() {
+		mustExpand(b, "testdata/programs/recursive_doubling.mscl", Options{Params: map[string]string{"ranks": "512"}})
 	}
 }
 

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 
@@ -114,7 +115,7 @@ type printer struct {
 type outLine struct {
 	empty   bool // an empty line comes first
 	indent  int
-	code    strings.Builder
+	code    []byte
 	comment string
 }
 
@@ -219,9 +220,9 @@ func (p *printer) layOut() {
 			continue
 		}
 		if prev != nil && spaced(prev, it) {
-			line.code.WriteByte(' ')
+			line.code = append(line.code, ' ')
 		}
-		line.code.WriteString(it.text)
+		line.code = append(line.code, it.text...)
 		switch {
 		case it.is("{"):
 			open = append(open, bracket{statement, true})
@@ -247,7 +248,7 @@ func spaced(a, b *item) bool {
 
 // bytes prints the lines, comments in neighbouring lines below each other.
 func (p *printer) bytes() []byte {
-	var out strings.Builder
+	var out bytes.Buffer
 	for i := 0; i < len(p.lines); {
 		end, widest := i, 0
 		for end < len(p.lines) && (end == i || p.beside(end-1) && p.beside(end) && !p.lines[end].empty) {
@@ -262,23 +263,23 @@ func (p *printer) bytes() []byte {
 			p.write(&out, i, column)
 		}
 	}
-	return []byte(out.String())
+	return out.Bytes()
 }
 
 // beside says whether line i has code and a comment.
-func (p *printer) beside(i int) bool { return p.lines[i].comment != "" && p.lines[i].code.Len() > 0 }
+func (p *printer) beside(i int) bool { return p.lines[i].comment != "" && len(p.lines[i].code) > 0 }
 
 func (p *printer) width(i int) int {
-	return 4*p.lines[i].indent + utf8.RuneCountInString(p.lines[i].code.String())
+	return 4*p.lines[i].indent + utf8.RuneCount(p.lines[i].code)
 }
 
-func (p *printer) write(out *strings.Builder, i, column int) {
+func (p *printer) write(out *bytes.Buffer, i, column int) {
 	l := &p.lines[i]
 	if l.empty {
 		out.WriteByte('\n')
 	}
 	out.WriteString(strings.Repeat("    ", l.indent))
-	out.WriteString(l.code.String())
+	out.Write(l.code)
 	if p.beside(i) {
 		out.WriteString(strings.Repeat(" ", column-p.width(i)))
 	}

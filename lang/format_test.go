@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -95,9 +96,11 @@ func TestFormatPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := checkFormat(t, name, src)
-		squeeze := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+		squeeze := func(s string) string {
+			return regexp.MustCompile(`, ?([)\]])`).ReplaceAllString(strings.Join(strings.Fields(s), " "), "$1")
+		}
 		if d := cmp.Diff(squeeze(string(src)), squeeze(got)); d != "" {
-			t.Errorf("%s: more than blanks changed:\n%s", name, d)
+			t.Errorf("%s: more than blanks and commas changed:\n%s", name, d)
 		}
 	}
 }

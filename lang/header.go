@@ -169,9 +169,7 @@ func (c *compiler) params(a *Algorithm, given map[string]string) []*name {
 	for _, text := range unknown {
 		ok = false
 		d := diag.New(diag.Parameter, a.span(), "%s has no parameter %s", a.Name, text)
-		if near := nearest(text, slices.Clone(names)); near != "" {
-			d.Hint = "did you mean " + near + "?"
-		} else if len(names) > 0 {
+		if !suggest(&d, text, names) && len(names) > 0 {
 			d.Hint = "its parameters are " + strings.Join(names, ", ")
 		}
 		m.errs = append(m.errs, d)

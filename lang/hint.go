@@ -55,9 +55,7 @@ func (c *compiler) hint(a *Arg) func(*ir.Hint) {
 		if n == nil || viaNames[n.Text] == 0 {
 			d := m.report(diag.Hint, a.Value.span(), "via must be memory, port or switch")
 			if n != nil {
-				if near := nearest(n.Text, []string{"memory", "port", "switch"}); near != "" {
-					d.Hint = "did you mean " + near + "?"
-				}
+				suggest(d, n.Text, []string{"memory", "port", "switch"})
 			}
 			return func(*ir.Hint) {}
 		}

@@ -21,6 +21,7 @@ type importer struct {
 	inside map[string]bool    // the files that are being loaded
 	order  []*source
 	depth  int
+	bytes  int // of all files so far
 }
 
 // openFile is how files are read where Options does not say otherwise.
@@ -120,6 +121,11 @@ func (im *importer) load(path string, s *Import) *source {
 			err = perr.Err
 		}
 		m.report(diag.ImportFailed, s.span(), "%s cannot be read: %v", path, err)
+		return nil
+	}
+	if im.bytes += len(text); im.bytes > m.lim.File {
+		d := m.report(diag.Limit, s.span(), "imported files have more than %d bytes together, the limit file", m.lim.File)
+		d.Hint = raise("file")
 		return nil
 	}
 	f, err := ParseLimited(path, text, m.lim)

@@ -30,7 +30,7 @@ type homeRange struct{ output, outEnd, input, inEnd int32 }
 
 // relocate returns the program of d, which is in place, for the placement that
 // inplace says. Copies that it adds at the end have position pos.
-func relocate(d *ir.ChunkDAG, inplace bool, pos int32) (*ir.ChunkDAG, error) {
+func relocate(d *ir.ChunkDAG, inplace bool, pos int32) *ir.ChunkDAG {
 	coll := *d.Coll
 	coll.Inplace = inplace
 	r := &relocation{old: d, d: new(ir.ChunkDAG), inplace: inplace, mem: ir.NewMemory(d.Coll, nil), pos: pos}
@@ -52,7 +52,7 @@ func relocate(d *ir.ChunkDAG, inplace bool, pos int32) (*ir.ChunkDAG, error) {
 	if r.need {
 		r.d.Scratch = append(d.Scratch[:len(d.Scratch):len(d.Scratch)], r.scratch())
 	}
-	return r.d, nil
+	return r.d
 }
 
 // scratch declares the buffer that holds what is written to input.

@@ -28,8 +28,9 @@ type machine struct {
 	custom   bool                  // the block of a custom collective runs
 	required map[ir.Part]diag.Span // where each part was named
 
-	strings []string // all strings that occur, by number
-	result  value    // of the last return
+	strings []string         // all strings that occur, by number
+	numbers map[string]int64 // and their numbers
+	result  value            // of the last return
 
 	prog expansion // what operations make
 }
@@ -70,6 +71,19 @@ func (m *machine) report(code diag.Code, span diag.Span, format string, args ...
 	return d
 }
 
+// suggest gives d the hint that name may be a slip of one of candidates, and
+// says whether there is one.
+func suggest(d *diag.Diagnostic, name string, candidates []string) bool {
+	if d.Code == "" { // it is not reported
+		return true
+	}
+	near := nearest(name, candidates)
+	if near != "" {
+		d.Hint = "did you mean " + near + "?"
+	}
+	return near != ""
+}
+
 // stop ends the run with an error of its own.
 func (m *machine) stop(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
 	d := m.fault(code, span, format, args...)
@@ -98,32 +112,17 @@ func (m *machine) recover() bool {
 	return failed
 }
 
-// show says what a value is, for messages.
-func (m *machine) show(v *value) string {
-	switch v.kind {
-	case kInt:
-		return fmt.Sprint(v.n)
-	case kBool:
-		return fmt.Sprint(v.n != 0)
-	case kString:
-		return fmt.Sprintf("%q", m.strings[v.n])
-	case kBuffer:
-		return m.prog.bufName(v.buf)
-	case kRef:
-		return m.prog.refName(&v.ref)
-	}
-	return v.kind.String()
-}
-
 // intern gives the number of a string.
 func (m *machine) intern(s string) int64 {
-	for i, known := range m.strings {
-		if known == s {
-			return int64(i)
-		}
+	if n, known := m.numbers[s]; known {
+		return n
 	}
-	m.strings = append(m.strings, s)
-	return int64(len(m.strings) - 1)
+	if m.numbers == nil {
+		m.numbers = map[string]int64{}
+	}
+	n := int64(len(m.strings))
+	m.strings, m.numbers[s] = append(m.strings, s), n
+	return n
 }
 
 // bufName is a buffer's name in the file.

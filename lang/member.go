@@ -21,12 +21,9 @@ func (c *compiler) member(x code, f *Name, span diag.Span) code {
 	}[f.Text]
 	if get == nil {
 		d := c.m.report(diag.Undefined, f.span(), "a reference has no member %s", f.Text)
-		switch {
-		case f.Text == "copy" || f.Text == "reduce":
+		if f.Text == "copy" || f.Text == "reduce" {
 			d.Text, d.Hint = "."+f.Text+" without arguments", "call it: c."+f.Text+"(...)"
-		case nearest(f.Text, append([]string(nil), members...)) != "":
-			d.Hint = "did you mean " + nearest(f.Text, append([]string(nil), members...)) + "?"
-		default:
+		} else if !suggest(d, f.Text, members) {
 			d.Hint = "its members are rank, buffer, index and count"
 		}
 		return c.badCode()

@@ -9,24 +9,34 @@ import (
 
 // This file judges whether the outputs hold what the collective says.
 
-// A judge compares values with what is wanted. Each sum is flattened once for
-// each thing it is compared with.
+// A judge compares values with what is wanted. A sum is flattened once. Where
+// ranks make the same sum each for itself, as in recursive doubling, that would
+// take time ranks x ranks x chunks: from some effort on, sums that differ only
+// in the order of operands are one class, and a class is flattened once.
 type judge struct {
 	p      *expansion
+	class  []int32 // of each node, where classes are known: the first node that is the same
 	summed []int32 // of each node: 1 + the index whose complete sum it is known to be
 	seen   []int32 // of each rank: the round in which it was last counted
 	round  int32
 	stack  []int32
+	visits int64 // nodes and inputs looked at
 }
+
+// freeVisits is how many visits for each node are cheaper than making classes.
+const freeVisits = 8
 
 // checkResult reports an output that does not hold what it must.
 func (m *machine) checkResult() {
 	p := &m.prog
 	j := &judge{p: p, summed: make([]int32, len(p.nodes)), seen: make([]int32, p.coll.Ranks)}
 	wrong, first, firstIndex := 0, 0, 0
-	for r := range p.coll.Ranks {
+	for r := 0; r < p.coll.Ranks && j.visits>>4 <= m.lim.Steps; r++ {
 		out := p.at(int32(r), ir.Output)
 		for i := range int(out.chunks) {
+			if j.visits>>4 > m.lim.Steps {
+				break
+			}
 			if w := p.coll.Want(r, i); !j.holds(p.cells[int(out.cell)+i].value, w) {
 				if wrong == 0 {
 					first, firstIndex = r, i
@@ -34,6 +44,9 @@ func (m *machine) checkResult() {
 				wrong++
 			}
 		}
+	}
+	if wrong == 0 && j.visits>>4 > m.lim.Steps {
+		m.exhausted("steps", m.lim.Steps, &p.declaration, "judging the result takes more than %d evaluation steps")
 	}
 	if wrong > 0 {
 		m.wrong(first, firstIndex, wrong)
@@ -62,6 +75,12 @@ func (j *judge) completeSum(v, index int32) bool {
 	if v < p.first { // an input: complete if there is one rank
 		return len(j.seen) == 1 && v == p.leaf[0]+index
 	}
+	if j.class == nil && j.visits > freeVisits*int64(len(p.nodes)) {
+		j.classify()
+	}
+	if j.class != nil {
+		v = p.first + j.class[v-p.first]
+	}
 	if known := j.summed[v-p.first]; known != 0 {
 		return known == index+1
 	}
@@ -72,6 +91,7 @@ func (j *judge) completeSum(v, index int32) bool {
 	for len(j.stack) > 0 {
 		x := j.stack[len(j.stack)-1]
 		j.stack = j.stack[:len(j.stack)-1]
+		j.visits++
 		if x >= p.first {
 			n := p.nodes[x-p.first]
 			j.stack = append(j.stack, n.b, n.a)
@@ -88,6 +108,41 @@ func (j *judge) completeSum(v, index int32) bool {
 		j.summed[v-p.first] = index + 1
 	}
 	return count == len(j.seen)
+}
+
+// classify finds for every node the first that is the same but for the order
+// of operands. Operands come before what is made of them.
+func (j *judge) classify() {
+	p := j.p
+	j.class = make([]int32, len(p.nodes))
+	of := func(v int32) int32 {
+		if v < p.first {
+			return v
+		}
+		return p.first + j.class[v-p.first]
+	}
+	mask := uint64(1)
+	for mask < 2*uint64(len(p.nodes)) {
+		mask *= 2
+	}
+	mask--
+	table := make([]int32, mask+1) // 1 + a node
+	for i, n := range p.nodes {
+		a, b := of(n.a), of(n.b)
+		if a > b {
+			a, b = b, a
+		}
+		p.nodes[i] = node{a, b}
+		h := uint64(uint32(a))*0x9E3779B97F4A7C15 ^ uint64(uint32(b))*0xC2B2AE3D27D4EB4F
+		at := (h ^ h>>29) & mask
+		for table[at] != 0 && p.nodes[table[at]-1] != (node{a, b}) {
+			at = (at + 1) & mask
+		}
+		if table[at] == 0 {
+			table[at] = int32(i) + 1
+		}
+		j.class[i] = table[at] - 1
+	}
 }
 
 // isList says whether v reduces exactly the parts of list.
@@ -112,6 +167,7 @@ func (j *judge) values(v int32, list []ir.Part) remains {
 	for len(j.stack) > 0 && r.more == 0 {
 		x := j.stack[len(j.stack)-1]
 		j.stack = j.stack[:len(j.stack)-1]
+		j.visits++
 		switch {
 		case x >= p.first:
 			n := p.nodes[x-p.first]

@@ -88,8 +88,8 @@ func (c *compiler) resolve(x *Name) *name {
 		d.Hint = "a function sees its parameters, the algorithm's parameters, scratch buffers and functions"
 		return nil
 	}
-	if near := nearest(x.Text, c.scope.all()); near != "" {
-		d.Hint = "did you mean " + near + "?"
+	if d.Code != "" {
+		suggest(d, x.Text, c.scope.all())
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import "slices"
 // nearest returns the candidate that name is most probably a slip of, or "".
 func nearest(name string, candidates []string) string {
 	best, at := "", max(1, min(3, len(name)/3))+1
-	slices.Sort(candidates)
+	candidates = slices.Sorted(slices.Values(candidates))
 	for _, c := range candidates {
 		if c == name || len(name) > 64 || len(c) > 64 {
 			continue
