@@ -10,12 +10,17 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify"
 )
 
 // Options are Load's.
 type Options struct {
-	Device   Device
-	Unproven bool // load even what verify rejects; a run may then end in a timeout
+	Device Device
+
+	// Unproven loads p without asking verify: the caller has, or wants to see what
+	// becomes of it. The buffers are safe in any case, and a run that waits for
+	// ever ends in a timeout.
+	Unproven bool
 }
 
 // A Loaded is a program on a device. Its methods may be called at once; runs go
@@ -26,10 +31,15 @@ type Loaded struct {
 	instance Instance
 }
 
-// Load makes p runnable on a device.
+// Load makes p runnable on a device. It takes only what ir/verify accepts.
 func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if opt.Device == nil {
 		return nil, errors.New("executor: no device")
+	}
+	if !opt.Unproven {
+		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+			return nil, found
+		}
 	}
 	img, err := newImage(p)
 	if err != nil {
@@ -70,7 +80,7 @@ type Args struct {
 
 	Protocol  *ir.Protocol  // the program's
 	Slots     int           // messages that a connection holds: Protocol.Slots
-	SlotBytes int64         // that a message holds: DefaultSlotBytes
+	SlotBytes int64         // that a message holds: Protocol.SlotBytes
 	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
 	Wait      time.Duration // that one wait may last: DefaultWait
 	Threads   int           // of the host, for all blocks: GOMAXPROCS
@@ -82,21 +92,6 @@ type Result struct {
 	Elapsed time.Duration // of the launch
 	Chunk   int64         // elements of the longest chunk
 	Tiles   int64         // passes over the steps
-}
-
-// DefaultSlotBytes is what a message of a protocol holds in the runtimes of
-// MSCCL-IR, so that a program made for a range of sizes finds the slots it
-// counts on.
-func DefaultSlotBytes(p ir.Protocol) int64 {
-	switch p {
-	case ir.LL:
-		return 32 << 10
-	case ir.LL16:
-		return 64 << 10
-	case ir.LL128:
-		return 576 << 10
-	}
-	return 2 << 20
 }
 
 // DefaultTileBytes keeps what a block works on in a core's cache.

@@ -13,9 +13,6 @@ type wire struct{ packet, data int64 }
 
 var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {8, 4}, ir.LL16: {16, 8}, ir.LL128: {128, 120}}
 
-// maxGroup is the most chunks of one message; kernels/layout.h has it too.
-const maxGroup = 71
-
 // params computes tiles and slots, and fills in the launch's numbers.
 func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
 	c, size := geo.Coll, int64(args.DType.Size())
@@ -28,7 +25,7 @@ func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
 	}
 	slots, slotBytes, tileBytes, wait := args.Slots, args.SlotBytes, args.TileBytes, args.Wait
 	setDefault(&slots, proto.Slots())
-	setDefault(&slotBytes, DefaultSlotBytes(proto))
+	setDefault(&slotBytes, proto.SlotBytes())
 	setDefault(&tileBytes, DefaultTileBytes)
 	setDefault(&wait, DefaultWait)
 	if slots < 1 || slots > 1<<16 || slotBytes < 16 || slotBytes > 1<<40 || tileBytes < 1 || wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
@@ -53,7 +50,7 @@ func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
 // launch. Each run of bytes in a message begins in a packet of its own.
 func (l *Loaded) stride(proto ir.Protocol, slotBytes, tileBytes int64) int64 {
 	w := wires[proto]
-	runs := int64(min(max(l.img.MaxCount, 1), maxGroup))
+	runs := int64(min(max(l.img.MaxCount, 1), ir.MaxMessageChunks))
 	payload := min(slotBytes, runs*tileBytes)
 	packets := (payload+w.data-1)/w.data + runs
 	return (packets*w.packet + 127) &^ 127

@@ -30,7 +30,7 @@ KD u8 *slot_of(const Thread &t, i32 connection, u64 n) {
 
 // ready waits, as thread 0, for the step's flag (if flag), a free slot and,
 // where messages are posted, the message.
-template <class P> KD bool ready(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
+template <class P> KD_CALL bool ready(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
   if (flag) {
     const u32 other = t.b.first_block + (u32)s.dep_block;
     const u64 steps = at_address<const abi_block>(t.a.blocks)[other].steps;
@@ -44,7 +44,7 @@ template <class P> KD bool ready(Thread &t, const abi_step &s, bool flag, bool s
 // begin waits for what a message needs, and returns false where the block must
 // leave. All threads get the same answer: stop changes only between the last
 // barrier of one message and the first of the next.
-template <class P> KD bool begin(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
+template <class P> KD_CALL bool begin(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
   if (!flag && !sends && !(receives && P::POSTED)) return true;
   if (tid() == 0 && (ld_relaxed32(&shared()->late) || !ready<P>(t, s, flag, sends, receives))) st_relaxed32(&shared()->stop, 1);
   bar();  // hands on what thread 0 acquired: the message, the slot, other blocks' writes
@@ -52,7 +52,7 @@ template <class P> KD bool begin(Thread &t, const abi_step &s, bool flag, bool s
 }
 
 // finish ends a message.
-template <class P> KD void finish(Thread &t, bool sends, bool receives) {
+template <class P> KD_CALL void finish(Thread &t, bool sends, bool receives) {
   bar_publish();  // all strips are moved: readers of the slots are done, and writes are there
   if (tid() == 0 && !ld_relaxed32(&shared()->late)) {
     if (sends && P::POSTED) st_release64(&counters_of(t, t.b.send)->tail, t.sent + 1);
@@ -71,19 +71,40 @@ struct Run {
   u64 bytes;
 };
 
+// What a reduction's operands are: a local one and what was received, or dst
+// and, one after the other, the sources of a chain of steps. operand k is at
+// get(k).
+struct Pair {
+  const u8 *src, *received;
+  KD_MEMBER const u8 *operator()(u32 k) const { return k ? received : src; }
+};
+struct Chain {
+  const abi_launch &a;
+  const abi_rank &m;
+  const abi_step *chain;
+  const u8 *dst;
+  u32 i;        // chunk of each step
+  u64 elem, at;  // element of the chunk, and bytes from there
+  KD_MEMBER const u8 *operator()(u32 k) const {
+    if (k == 0) return dst + at;
+    return at_address<const u8>(cell(a, m, chain[0].src_buf, chain[k - 1].src + i, elem)) + at;
+  }
+};
+
+// divisor is what the result of a step is divided by, or 0.
+KD u32 divisor(const abi_launch &a, const abi_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
+
 // move_strip moves n bytes from `at` of a run.
 //
 //   in:  src and from, as the operation has them      out:  dst and to
-template <class P, class R> KD bool move_strip(Thread &t, const abi_step &s, const Run &run, u64 at, u32 n) {
+template <class P, class R> KD_CALL bool move_strip(Thread &t, const abi_step &s, const Run &run, u64 at, u32 n) {
   u8 received[STRIP], reduced[STRIP];
   const u8 *src = at_address<const u8>(run.src) + at, *value = src;
   u8 *dst = at_address<u8>(run.dst) + at;
   if (run.from && !(value = P::take(t, run.from, at, n, t.received + 1, received))) return false;
   if (in(s.op, OPS_REDUCE)) {
-    const u8 *other = value;
     u8 *to = run.dst ? dst : reduced;
-    const u32 divisor = t.a.redop == RED_AVG && s.flags & STEP_FINAL ? t.a.rank_count : 0;
-    R::run(t.a, to, [=](u32 k) { return k ? other : src; }, 2, n, divisor);
+    R::run(t.a, to, Pair{src, value}, 2, n, divisor(t.a, s));
     value = to;
   } else if (run.dst) {
     copy_bytes(dst, value, n);
@@ -93,7 +114,7 @@ template <class P, class R> KD bool move_strip(Thread &t, const abi_step &s, con
 }
 
 // move moves chunks [i, end) of a step, each thread its strips.
-template <class P, class R> KD void move(Thread &t, const abi_step &s, const Tile &tile, u32 i, u32 end) {
+template <class P, class R> KD_CALL void move(Thread &t, const abi_step &s, const Tile &tile, u32 i, u32 end) {
   const abi_rank &m = memory(t);
   const u8 *from = in(s.op, OPS_RECEIVE) ? slot_of(t, t.b.recv, t.received) : nullptr;
   u8 *to = in(s.op, OPS_SEND) ? slot_of(t, t.b.send, t.sent) : nullptr;
@@ -118,27 +139,23 @@ template <class P, class R> KD void move(Thread &t, const abi_step &s, const Til
 
 // reduce does a chain of re at once: dst is read once, the sources are folded
 // into it in the order of the steps, and it is written once.
-template <class R> KD void reduce(Thread &t, const abi_step *chain, const Tile &tile) {
-  const abi_step &s = chain[0], &last = chain[s.chain - 1];
+template <class R> KD_CALL void reduce(Thread &t, const abi_step *chain, const Tile &tile) {
+  const abi_step &s = chain[0];
   const abi_launch &a = t.a;
   const abi_rank &m = memory(t);
-  const u32 divisor = a.redop == RED_AVG && last.flags & STEP_FINAL ? a.rank_count : 0;
   for (u32 i = 0, next; i < s.count; i = next) {
     u64 elems;
     next = next_run(a, tile, s, i, s.count, &elems);
     u8 *dst = at_address<u8>(cell(a, m, s.dst_buf, s.dst + i, tile.at));
     const u64 bytes = elems * a.elem_size;
-    for (u64 at = (u64)tid() * STRIP; at < bytes; at += (u64)ntid() * STRIP) {
-      R::run(a, dst + at, [=, &a, &m](u32 k) -> const u8 * {
-        return (k ? at_address<const u8>(cell(a, m, s.src_buf, chain[k - 1].src + i, tile.at)) : dst) + at;
-      }, s.chain + 1, (u32)least(STRIP, bytes - at), divisor);
-    }
+    for (u64 at = (u64)tid() * STRIP; at < bytes; at += (u64)ntid() * STRIP)
+      R::run(a, dst + at, Chain{a, m, chain, dst, i, tile.at, at}, s.chain + 1, (u32)least(STRIP, bytes - at), divisor(a, chain[s.chain - 1]));
   }
 }
 
 // run_step runs one step, or a chain of re. It returns false where the launch is
 // over.
-template <class P, class R> KD bool run_step(Thread &t, const abi_step *s, const Tile &tile) {
+template <class P, class R> KD_CALL bool run_step(Thread &t, const abi_step *s, const Tile &tile) {
   const bool sends = in(s->op, OPS_SEND), receives = in(s->op, OPS_RECEIVE);
   bool flag = s->dep_block >= 0;
   if ((sends || receives) && s->count) {
@@ -163,7 +180,7 @@ template <class P, class R> KD bool run_step(Thread &t, const abi_step *s, const
 }
 
 // interpret runs one block. P is the protocol and R the reduction.
-template <class P, class R> KD void interpret(const abi_launch &a, u32 block) {
+template <class P, class R> KD_CALL void interpret(const abi_launch &a, u32 block) {
   const abi_block &b = at_address<const abi_block>(a.blocks)[block];
   const abi_step *steps = at_address<const abi_step>(a.steps) + b.first_step;
   abi_state *state = at_address<abi_state>(a.states) + block;

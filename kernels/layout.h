@@ -29,7 +29,7 @@ struct Tile {
   bool whole;  // it is all of each chunk
 };
 
-enum { MAX_GROUP = 71 };
+enum { MAX_GROUP = 71 };  // ir.MaxMessageChunks
 
 KD Tile tile_at(const abi_launch &a, u64 at) {
   const u64 bytes = least(a.tile, chunk_length(a, 0) - at) * a.elem_size, fit = a.slot_bytes / bytes;

@@ -71,7 +71,7 @@ KD u64 divide(u64 a, u32 n) { return a / n; }
 // fold writes the reduction of n elements of the operands to `to`, which may
 // be one of them. get(k) is where operand k begins; divisor is 0 or what the
 // result is divided by.
-template <class T, template <class> class Op, class Get> KD void fold(T *to, Get get, u32 operands, u32 n, u32 divisor) {
+template <class T, template <class> class Op, class Get> KD_CALL void fold(T *to, Get get, u32 operands, u32 n, u32 divisor) {
   typedef decltype(up(T())) A;
   A acc[FOLD];
   for (u32 at = 0; at < n; at += FOLD) {
@@ -88,7 +88,7 @@ template <class T, template <class> class Op, class Get> KD void fold(T *to, Get
   }
 }
 
-template <class T, class Get> static void fold_op(u32 redop, void *to, const Get &get, u32 operands, u32 n, u32 divisor) {
+template <class T, class Get> KD_CALL void fold_op(u32 redop, void *to, const Get &get, u32 operands, u32 n, u32 divisor) {
   switch (redop) {
     case RED_SUM:
     case RED_AVG: fold<T, Sum>((T *)to, get, operands, n, divisor); break;
@@ -101,7 +101,7 @@ template <class T, class Get> static void fold_op(u32 redop, void *to, const Get
 // AnyFold is the reduction of a kernel that serves all types and operations. A
 // kernel built for one of them has a class with the same function.
 struct AnyFold {
-  template <class Get> static void run(const abi_launch &a, void *to, const Get &get, u32 operands, u32 bytes, u32 divisor) {
+  template <class Get> KD_CALL void run(const abi_launch &a, void *to, const Get &get, u32 operands, u32 bytes, u32 divisor) {
     const u32 n = bytes / a.elem_size, op = a.redop;
     switch (a.dtype) {
       case DT_F16: fold_op<f16>(op, to, get, operands, n, divisor); break;

@@ -4,7 +4,11 @@
 #pragma once
 #include "abi.h"
 
+// KD is a function of the device that is always inlined, KD_MEMBER the same as a
+// member, and KD_CALL one that may be called.
 #define KD static inline __attribute__((always_inline))
+#define KD_MEMBER inline __attribute__((always_inline))
+#define KD_CALL static
 
 // Pointers that were numbers in a table.
 template <class T> KD T *at_address(u64 address) { return (T *)address; }

@@ -17,7 +17,7 @@ struct Thread {
 
 // expired polls the abort word, and now and then the clock. since is 0 until
 // the wait has lasted for a while.
-KD bool expired(Thread &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
+KD_CALL bool expired(Thread &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
   if (ld_relaxed32(&t.status->code) != STATUS_OK) return true;
   if (polls % 32 != 31) return false;
   const u64 at = now();
@@ -36,7 +36,7 @@ KD bool expired(Thread &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) 
 
 // wait_until polls look, which gives true when the wait is over and else stores
 // what it saw; false means that the launch is over.
-template <class Look> KD bool wait_until(Thread &t, u32 what, u64 want, Look look) {
+template <class Look> KD_CALL bool wait_until(Thread &t, u32 what, u64 want, Look look) {
   u64 have = 0, since = 0;
   if (look(&have)) {
     moved();

@@ -70,12 +70,18 @@ func (b *builder) waits(rank, block, on int) {
 	other[len(other)-1].Flags |= ir.HasDep
 }
 
-// program freezes what was built.
+// program freezes what was built. Programs that move several chunks at once are
+// for sizes at which a message holds them all.
 func (b *builder) program() *ir.Program {
 	for _, blocks := range b.blocks {
 		first := int32(len(b.p.Blocks))
 		for _, block := range blocks {
 			at := int32(len(b.p.Steps))
+			for i := range block.steps {
+				if block.steps[i].Count > 1 {
+					b.p.Sizes.Max = 1 << 20
+				}
+			}
 			b.p.Steps = append(b.p.Steps, block.steps...)
 			b.p.Blocks = append(b.p.Blocks, ir.TB{Block: block.Block, Steps: ir.Range{First: at, End: int32(len(b.p.Steps))}})
 		}

@@ -117,10 +117,12 @@ func TestTypes(t *testing.T) {
 
 // TestLarge runs a million and three elements, with the usual slots.
 func TestLarge(t *testing.T) {
-	for _, p := range []*ir.Program{ringAllReduce(8, true), ringAllGather(3, 2, false), allPairs(5, 2, true), allToAll(3, 2)} {
+	for i, p := range []*ir.Program{ringAllReduce(4, true), ringAllGather(3, 2, false), allPairs(3, 2, true), allToAll(3, 2)} {
 		l := load(t, p)
 		for proto := range ir.NumProtocols {
-			check(t, l, p.Coll, executor.F32, executor.Sum, 1000003, func(a *executor.Args) { a.Protocol = &proto })
+			if i == 0 || i == int(proto) {
+				check(t, l, p.Coll, executor.F32, executor.Sum, 1000003, func(a *executor.Args) { a.Protocol = &proto })
+			}
 		}
 	}
 }

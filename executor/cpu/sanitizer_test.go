@@ -1,0 +1,160 @@
+//go:build cgo
+
+package cpu
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// A recorder is a device that runs nothing: it keeps what it was given.
+type recorder struct {
+	img    *executor.Image
+	launch *executor.Launch
+}
+
+func (*recorder) Name() string { return "recorder" }
+
+func (r *recorder) Open(img *executor.Image) (executor.Instance, error) {
+	r.img = img
+	return r, nil
+}
+
+func (r *recorder) Launch(_ context.Context, l *executor.Launch) (executor.Stop, error) {
+	r.launch = l
+	return executor.Stop{}, nil
+}
+
+func (*recorder) Close() error { return nil }
+
+func raw[T any](s ...T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(*new(T))))
+}
+
+// dump writes one launch as testdata/driver.cc reads it.
+func dump(t *testing.T, file string, p *ir.Program, args executor.Args) {
+	t.Helper()
+	rec := &recorder{}
+	l, err := executor.Load(p, executor.Options{Device: rec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	out.Write(raw(uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)), uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks)))
+	out.Write(raw(rec.launch.Params))
+	out.Write(raw(rec.img.Steps...))
+	out.Write(raw(rec.img.Blocks...))
+	for r, m := range rec.launch.Memory {
+		out.Write(raw(uint64(len(m.Input)), uint64(len(m.Output)), uint64(m.InAt), uint64(m.OutAt), uint64(rec.launch.Scratch[r])))
+		out.Write(m.Input)
+		out.Write(m.Output)
+	}
+	if err := os.WriteFile(file, out.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// build compiles the driver.
+func build(t *testing.T, flags ...string) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "driver")
+	args := append(flags, "-O1", "-g", "-std=c++17", "-fno-exceptions", "-fno-rtti", "testdata/driver.cc", "-o", bin, "-lpthread")
+	if out, err := exec.Command(cmp.Or(os.Getenv("CXX"), "g++"), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// sanitized runs a program under the driver with four threads a block, and
+// returns what it said and whether the buffers were right at the end.
+func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait time.Duration) (said string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	d := executor.NewData(executor.NewGeometry(p.Coll, 6011, 4), executor.I32, executor.Sum, 3)
+	args := d.Args()
+	// Small slots, so that each is used over and over, and several strips for every thread.
+	args.Protocol, args.SlotBytes, args.Wait, args.Slots = &proto, 1<<12, wait, 2*count(p)
+	dump(t, filepath.Join(dir, "dump"), p, args)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"), "4", "2")
+	// The driver frees nothing, and one report is enough of a kernel that may hang.
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0", "TSAN_OPTIONS=halt_on_error=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("driver: %w", err)
+	}
+	result, err := os.ReadFile(filepath.Join(dir, "result"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range args.Input {
+		result = result[copy(args.Input[r], result):]
+		if !p.Coll.Inplace {
+			result = result[copy(args.Output[r], result):]
+		}
+	}
+	rep := d.Check()
+	if rep.Checked == 0 {
+		t.Fatal("nothing was compared")
+	}
+	return string(out), rep.Err()
+}
+
+// TestSanitizers runs programs of every shape with every protocol under the
+// thread sanitizer, and under those of addresses and undefined behaviour.
+func TestSanitizers(t *testing.T) {
+	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
+		t.Run(flag[11:], func(t *testing.T) {
+			bin := build(t, flag)
+			for _, p := range []*ir.Program{ringAllReduce(3, true), allPairs(3, 2, false), ringAllGather(3, 2, true)} {
+				for proto := range ir.NumProtocols {
+					if said, err := sanitized(t, bin, p, proto, time.Minute); err != nil || said != "" {
+						t.Errorf("%s %s: %v\n%s", p.Name, proto, err, said)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestThreadSanitizerSees breaks the kernel's order in one place at a time, and
+// expects the thread sanitizer to notice each.
+func TestThreadSanitizerSees(t *testing.T) {
+	mutations := []struct {
+		name  string
+		proto ir.Protocol
+	}{
+		1: {"no barrier after the wait", ir.Simple},
+		2: {"no barrier before publishing", ir.Simple},
+		3: {"relaxed stores for release", ir.LL128},
+		4: {"relaxed loads for acquire", ir.LL128},
+	}
+	for n, m := range mutations {
+		if n == 0 {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			bin := build(t, "-fsanitize=thread", fmt.Sprintf("-DKERNEL_MUTATION=%d", n))
+			said, _ := sanitized(t, bin, allPairs(3, 1, true), m.proto, 2*time.Second)
+			if !strings.Contains(said, "WARNING: ThreadSanitizer: data race") {
+				t.Errorf("nothing was reported\n%s", said)
+			}
+		})
+	}
+}
