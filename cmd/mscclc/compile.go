@@ -55,7 +55,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.out == "" && !a.json && target.Format == codegen.FormatPlan && a.isTerminal() {
+	if f.out == "" && !a.json && target.Format == codegen.FormatPlan && isTerminal(a.stdout) {
 		return usagef("a plan is binary, and stdout is a terminal: give -o FILE")
 	}
 	s, err := a.open(arg)
@@ -202,7 +202,7 @@ func (p *passDump) Close() error {
 
 // summary says in one line what p is.
 func summary(p *ir.Program) string {
-	name := p.Coll.Kind.String()
+	name := kindName(p)
 	if p.Name != "" {
 		name += " " + diag.Printable(p.Name)
 	}

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"mscclc/ir/diag"
 )
@@ -166,8 +165,7 @@ func problems(err error) diag.List {
 
 // show prints diagnostics on stderr.
 func (a *app) show(list diag.List) {
-	f, isFile := a.stderr.(*os.File)
-	colour := isFile && term.IsTerminal(int(f.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	colour := isTerminal(a.stderr) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if err := diag.Fprint(a.stderr, list, a.text, colour); err != nil {
 		fmt.Fprintln(a.stderr, list.Error())
 	}

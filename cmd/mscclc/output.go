@@ -53,16 +53,6 @@ An error of usage (exit code 2) is text on stderr only.`,
 	}
 }
 
-// binary reports whether stdout would show binary data to a person.
-func (a *app) isTerminal() bool {
-	f, ok := a.stdout.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // writeTo writes a file by write: whole, or not at all. "" and "-" are stdout.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {

@@ -31,10 +31,18 @@ type programInfo struct {
 func newReport(file string, found diag.List, p *ir.Program) report {
 	r := report{Schema: schema, FileReport: diag.Report(file, found)}
 	if p != nil && len(found) == 0 {
-		r.Program = &programInfo{p.Name, p.Coll.Kind.String(), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
+		r.Program = &programInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
 			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps)}
 	}
 	return r
+}
+
+// kindName is the collective of p as the language calls it.
+func kindName(p *ir.Program) string {
+	if p.Coll.Kind == ir.Opaque {
+		return ir.Custom.String()
+	}
+	return p.Coll.Kind.String()
 }
 
 // exactly, atLeast and atMost check the number of arguments; what says what is

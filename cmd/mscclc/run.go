@@ -108,7 +108,6 @@ type runPlan struct {
 	sizes []int64
 	dtype executor.DType
 	redop executor.RedOp
-	proto *ir.Protocol
 }
 
 func (f *runFlags) plan() (*runPlan, error) {
@@ -120,12 +119,8 @@ func (f *runFlags) plan() (*runPlan, error) {
 	if r.redop, ok = executor.RedOpByName(f.redop); !ok {
 		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
 	}
-	if f.protocol != "" {
-		p, ok := ir.ProtocolByName(f.protocol)
-		if !ok {
-			return nil, usagef("%q is no protocol; there are %s", f.protocol, list(protocolNames()))
-		}
-		r.proto = &p
+	if _, ok := ir.ProtocolByName(f.protocol); !ok && f.protocol != "" {
+		return nil, usagef("%q is no protocol; there are %s", f.protocol, list(protocolNames()))
 	}
 	for _, s := range f.bytes {
 		n, err := parseBytes(s)
@@ -183,14 +178,16 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device()})
+	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true}) // load has checked it
 	if err != nil {
 		return impossible(err)
 	}
 	defer loaded.Close()
 	runs, failed := []runResult{}, false
+	bar := a.progress(len(plan.sizes)*f.iters, "run")
 	for _, bytes := range plan.sizes {
-		r, err := plan.run(ctx, loaded, p, bytes)
+		r, err := plan.run(ctx, loaded, p, bytes, bar.step)
+		bar.clear()
 		if err != nil {
 			return impossible(err)
 		}
@@ -216,9 +213,15 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	return nil
 }
 
-// impossible marks an error that the machine or the build is at fault for.
+// impossible says what an error of the executor is: diagnostics are about the
+// program or the call; the rest is what this machine or this build cannot do.
 func impossible(err error) error {
-	if !errors.Is(err, executor.ErrNotSupported) {
+	var found diag.List
+	var machine machineError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return diag.List{diag.New(diag.Timeout, diag.Span{}, "interrupted")}
+	case errors.As(err, &found) || errors.As(err, &machine):
 		return err
 	}
 	return machineError{diag.List{diag.New(diag.Unsupported, diag.Span{}, "%v", err)}}
@@ -249,33 +252,45 @@ func (a *app) load(arg string, f *runFlags) (*ir.Program, error) {
 		c.Inplace = *want
 		p.Coll = &c
 	}
-	_, found := verify.Check(p, verify.Options{})
-	return p, found.Err()
+	if f.protocol != "" {
+		p.Protocol, _ = ir.ProtocolByName(f.protocol)
+	}
+	if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+		return nil, found
+	}
+	if p.Coll.Kind == ir.Opaque {
+		observe(p)
+	}
+	return p, nil
 }
 
-// run runs one size, as often as --iters says.
-func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64) (runResult, error) {
+// run runs one size, as often as --iters says; step is called after each.
+func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64, step func()) (runResult, error) {
 	elems := executor.PieceElems(p.Coll, bytes, r.dtype)
 	if l.Even() {
 		if n := int64(max(p.Coll.Chunks, 1)); elems >= n {
 			elems -= elems % n
 		}
 	}
-	data := executor.NewData(executor.NewGeometry(p.Coll, elems, r.dtype.Size()), r.dtype, r.redop, r.flags.seed)
+	geo := executor.NewGeometry(p.Coll, elems, r.dtype.Size())
+	if err := checkMemory(p, geo, int64(r.dtype.Size())); err != nil {
+		return runResult{}, err
+	}
+	if err := checkSize(p, bytes); err != nil {
+		return runResult{}, err
+	}
+	data := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
 	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(), Inplace: p.Coll.Inplace,
 		Protocol: p.Protocol.String(), Iters: r.flags.iters}
 	if p.Coll.Reduces() {
 		result.Op = r.redop.String()
-	}
-	if r.proto != nil {
-		result.Protocol = r.proto.String()
 	}
 	for i := range r.flags.iters {
 		if i > 0 {
 			data.Reset()
 		}
 		args := data.Args()
-		args.Protocol, args.Threads, args.Wait = r.proto, r.flags.threads, r.flags.wait
+		args.Threads, args.Wait = r.flags.threads, r.flags.wait
 		done, err := l.Run(ctx, args)
 		if err != nil {
 			return result, err
@@ -289,8 +304,24 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 		if err := found.Err(); err != nil && result.fault == nil {
 			result.fault = err
 		}
+		step()
 	}
 	return result, nil
+}
+
+// checkSize judges a program anew for a size beyond those that it is for, where
+// a message holds fewer chunks.
+func checkSize(p *ir.Program, bytes int64) error {
+	if p.Sizes.Max == 0 || bytes < p.Sizes.Max {
+		return nil
+	}
+	_, found := verify.Check(p, verify.Options{MessageChunks: p.Coll.MessageChunks(bytes, p.Protocol.SlotBytes())})
+	for i := range found {
+		if found[i].Hint == "" {
+			found[i].Hint = fmt.Sprintf("the program is for sizes below %s", sizeText(p.Sizes.Max))
+		}
+	}
+	return found.Err()
 }
 
 // callBytes is what a call of elems elements a piece counts, in bytes.
@@ -303,7 +334,7 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if r.Wrong > 0 || r.fault != nil {
 		verdict = "FAIL"
 	}
-	name := p.Coll.Kind.String() + " " + diag.Printable(p.Name)
+	name := kindName(p) + " " + diag.Printable(p.Name)
 	op := r.DType
 	if r.Op != "" {
 		op += " " + r.Op

@@ -47,8 +47,10 @@ func (a *app) verify(args []string, c *compiling) error {
 	}
 	reports := []report{}
 	rejected := 0
+	bar := a.progress(len(files), "verify")
 	for _, file := range files {
 		p, err := a.check(file, c)
+		bar.clear()
 		var usage usageError
 		var machine machineError
 		if errors.As(err, &usage) || errors.As(err, &machine) {
@@ -67,7 +69,9 @@ func (a *app) verify(args []string, c *compiling) error {
 		if exitCode(err, list) == exitInternal {
 			return err
 		}
+		bar.step()
 	}
+	bar.clear()
 	switch {
 	case a.json:
 		if err := a.writeJSON(reports); err != nil {
