@@ -23,7 +23,7 @@ type colouring struct {
 	most    int32 // channels that a part may use
 	used    int32 // channels that some part uses
 	channel []int32
-	onward  map[int32]int32 // channel of the send that a hint cuts off a fused instruction
+	onward  map[int32]int32 // channel of the send that is cut off a fused instruction because of a hint
 	ends    map[end]claim   // what each end of a connection is bound to
 	tbs     map[hintTB]*hinted
 	cuts    []int32
@@ -48,22 +48,27 @@ type claim struct {
 type hintTB struct{ rank, part, tb int32 }
 
 // A hinted block is what the instructions that an author put into it ask for.
-type hinted struct{ channel, send, recv, pos int32 }
+type hinted struct{ channel, send, recv int32 }
 
 // colour gives every transfer a channel and lists the fused instructions to
 // cut. Longest flows first, then by source order.
 func colour(d *ir.InstDAG, most int32) *colouring {
 	c := &colouring{d: d, most: most, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: make(map[end]claim), tbs: make(map[hintTB]*hinted)}
+	if c.nameBlocks(); c.errs != nil {
+		return c
+	}
 	_, height := levels(d)
 	var starts []int32
+	bound := make([]int8, len(d.Insts))
 	for i := range d.Insts {
 		if d.Insts[i].Op == ir.Send {
 			starts = append(starts, int32(i))
+			bound[i] = c.bound(int32(i))
 		}
 	}
 	slices.SortFunc(starts, func(a, b int32) int {
 		// What hints bind goes first, since nothing can move it.
-		return cmp.Or(cmp.Compare(c.freedom(a), c.freedom(b)), cmp.Compare(height[b], height[a]), cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq))
+		return cmp.Or(cmp.Compare(bound[b], bound[a]), cmp.Compare(height[b], height[a]), cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq))
 	})
 	var flow []int32
 	for _, s := range starts {
@@ -71,58 +76,68 @@ func colour(d *ir.InstDAG, most int32) *colouring {
 		for i := s; i >= 0; i = d.Insts[i].SendMate {
 			flow = append(flow, i)
 		}
-		c.flow(flow)
+		c.hintedFlow(flow)
 	}
 	return c
 }
 
-func (c *colouring) freedom(i int32) int {
-	if h := c.d.Hints[c.d.Insts[i].Hint]; h != ir.NoHint {
-		return 0
+// bound is 1 where a hint says on which channel some transfer of the flow that
+// begins at i is, else 0.
+func (c *colouring) bound(i int32) int8 {
+	for i = c.d.Insts[i].SendMate; i >= 0; i = c.d.Insts[i].SendMate {
+		if c.asked(i) >= 0 {
+			return 1
+		}
 	}
-	return 1
+	return 0
 }
 
-// flow colours the instructions of one flow: a send, fused ones, a receive.
-func (c *colouring) flow(insts []int32) {
-	// Where a hint asks for another channel than those before it, the flow ends.
-	asked := int32(-1)
-	for k, i := range insts {
-		h := c.channelHint(i)
-		if fusedAt(insts, k) && asked >= 0 && h >= 0 && h != asked {
-			c.cuts = append(c.cuts, i)
-			c.flow(insts[:k+1])
-			c.flow(insts[k:])
-			return
+// asked is the channel on which hints want the transfer that i receives, or -1.
+func (c *colouring) asked(i int32) int32 {
+	in := &c.d.Insts[i]
+	switch h := &c.d.Hints[in.Hint]; {
+	case h.Channel >= 0:
+		return h.Channel
+	case h.SendTB >= 0:
+		return c.tbs[hintTB{in.RecvPeer, in.Part, h.SendTB}].channel
+	case h.RecvTB >= 0:
+		return c.tbs[hintTB{in.Rank, in.Part, h.RecvTB}].channel
+	}
+	return -1
+}
+
+// hintedFlow colours a flow in pieces: where a hint asks for another channel
+// than one before it, the flow is cut.
+func (c *colouring) hintedFlow(insts []int32) {
+	first, want := 0, int32(-1)
+	for k := 1; k < len(insts); k++ {
+		asked := c.asked(insts[k])
+		if want >= 0 && asked >= 0 && asked != want {
+			c.cuts = append(c.cuts, insts[k-1])
+			c.flow(insts[first:k], want)
+			first, want = k-1, asked
 		}
-		asked = max(asked, h)
+		want = max(want, asked)
 	}
-	want := int32(-1)
-	for _, i := range insts {
-		want = max(want, c.channelHint(i))
-	}
+	c.flow(insts[first:], want)
+}
+
+// flow colours the instructions of one flow: a send, fused ones, a receive. It
+// takes channel want, or where that is -1 the first that it has least conflicts
+// on.
+func (c *colouring) flow(insts []int32, want int32) {
 	lo, hi := int32(0), min(c.used+1, c.most)
 	if want >= 0 {
 		lo, hi = want, want+1
 	}
-	best, fewest := int32(-1), 0
-	for ch := lo; ch < hi; ch++ {
-		n, ok := c.conflicts(insts, ch)
-		if ok && (best < 0 || n < fewest) {
+	best, fewest := lo, len(insts)
+	for ch := lo; ch < hi && fewest > 0; ch++ {
+		if n := c.conflicts(insts, ch); n < fewest {
 			best, fewest = ch, n
 		}
-		if ok && n == 0 {
-			break
-		}
-	}
-	if best < 0 {
-		c.refuse(insts, lo)
-		best = lo
 	}
 	c.take(insts, best)
 }
-
-func (c *colouring) channelHint(i int32) int32 { return c.d.Hints[c.d.Insts[i].Hint].Channel }
 
 // fusedAt says whether the k-th instruction of a flow is fused: all but the
 // first and the last.
@@ -138,9 +153,12 @@ type demand struct {
 // (not of the first), then its send's (not of the last).
 func (c *colouring) demands(insts []int32, k int, ch int32) []demand {
 	in := &c.d.Insts[insts[k]]
-	h := c.d.Hints[in.Hint]
-	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false}, claim{-1, h.RecvTB, in.Pos}}
-	send := demand{end{in.Rank, in.Part, ch, in.SendPeer, true}, claim{-1, h.SendTB, in.Pos}}
+	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false}, claim{-1, c.d.Hints[in.Hint].RecvTB, in.Pos}}
+	send := demand{end{in.Rank, in.Part, ch, in.SendPeer, true}, claim{-1, -1, in.Pos}}
+	if k < len(insts)-1 { // the hint of a transfer stands at its receive
+		to := &c.d.Insts[insts[k+1]]
+		send.tb, send.pos = c.d.Hints[to.Hint].SendTB, to.Pos
+	}
 	if fusedAt(insts, k) {
 		recv.pair, send.pair = in.SendPeer, in.RecvPeer
 	}
@@ -155,20 +173,14 @@ func (c *colouring) demands(insts []int32, k int, ch int32) []demand {
 }
 
 // conflicts counts the fused instructions that channel ch cannot hold as they
-// are; ok is false where even cutting would not help, because hints conflict.
-func (c *colouring) conflicts(insts []int32, ch int32) (n int, ok bool) {
+// are.
+func (c *colouring) conflicts(insts []int32, ch int32) (n int) {
 	for k := range insts {
-		ask := c.demands(insts, k, ch)
-		for _, want := range ask {
-			if want.tb >= 0 && !c.hintFits(&want) {
-				return 0, false
-			}
-		}
-		if fusedAt(insts, k) && !c.pairFits(ask) {
+		if fusedAt(insts, k) && !c.pairFits(c.demands(insts, k, ch)) {
 			n++
 		}
 	}
-	return n, true
+	return n
 }
 
 // pairFits says whether the two ends of a fused instruction can share a block.
@@ -206,16 +218,13 @@ func (c *colouring) hintFits(want *demand) bool {
 		return false
 	}
 	b := c.tbs[hintTB{want.rank, want.part, want.tb}]
-	if b == nil {
+	switch {
+	case b == nil: // nothing has been said of it yet
 		return true
+	case want.send:
+		return b.channel == want.channel && (b.send < 0 || b.send == want.peer)
 	}
-	if b.channel != want.channel {
-		return false
-	}
-	if want.send {
-		return b.send < 0 || b.send == want.peer
-	}
-	return b.recv < 0 || b.recv == want.peer
+	return b.channel == want.channel && (b.recv < 0 || b.recv == want.peer)
 }
 
 // take binds the flow to channel ch, and cuts what does not fit.
@@ -239,21 +248,16 @@ func (c *colouring) take(insts []int32, ch int32) {
 	}
 }
 
+// bind gives an end what want asks for.
 func (c *colouring) bind(want *demand) {
 	have, taken := c.ends[want.end]
 	if !taken {
 		have = claim{-1, -1, want.pos}
 	}
 	have.pair = max(have.pair, want.pair)
-	if want.tb >= 0 {
+	if want.tb >= 0 && have.tb != want.tb {
 		have.tb, have.pos = want.tb, want.pos
-		key := hintTB{want.rank, want.part, want.tb}
-		b := c.tbs[key]
-		if b == nil {
-			b = &hinted{-1, -1, -1, want.pos}
-			c.tbs[key] = b
-		}
-		b.channel = want.channel
+		b := c.tbs[hintTB{want.rank, want.part, want.tb}]
 		if want.send {
 			b.send = want.peer
 		} else {
@@ -261,30 +265,4 @@ func (c *colouring) bind(want *demand) {
 		}
 	}
 	c.ends[want.end] = have
-}
-
-// refuse reports that no channel can keep the hints of a flow.
-func (c *colouring) refuse(insts []int32, ch int32) {
-	for k := range insts {
-		for _, want := range c.demands(insts, k, ch) {
-			if want.tb < 0 || c.hintFits(&want) {
-				continue
-			}
-			if have, ok := c.ends[want.end]; ok && have.tb >= 0 && have.tb != want.tb {
-				c.report(&want, have.pos, "rank %d's end of channel %d with rank %d is in thread block %d already, and cannot be in %d too",
-					want.rank, ch, want.peer, have.tb, want.tb)
-				return
-			}
-			b := c.tbs[hintTB{want.rank, want.part, want.tb}]
-			c.report(&want, b.pos, "thread block %d of rank %d has another channel or peer already, and cannot serve rank %d on channel %d too",
-				want.tb, want.rank, want.peer, ch)
-			return
-		}
-	}
-}
-
-func (c *colouring) report(want *demand, other int32, format string, args ...any) {
-	c.errs = append(c.errs, diag.New(diag.Hint, c.d.Span(want.pos), format, args...).
-		WithNote(c.d.Span(other), "the other hint is here").
-		WithHint("leave out sendtb, recvtb or ch: the compiler chooses them"))
 }

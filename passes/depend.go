@@ -177,6 +177,7 @@ func unfuse(d *ir.InstDAG, i int32) {
 	send.Op, send.Seq = ir.Send, in.SendSeq
 	send.SrcBuf, send.Src, send.DstBuf, send.Dst = in.DstBuf, in.Dst, ir.NoBuf, 0
 	send.RecvPeer, send.RecvMate = -1, -1
+	send.Hint, send.Pos = d.Insts[send.SendMate].Hint, d.Insts[send.SendMate].Pos
 	in.SendPeer, in.SendMate, in.SendSeq = -1, -1, in.Seq
 	d.Insts[send.SendMate].RecvMate = int32(len(d.Insts))
 	d.Insts = append(d.Insts, send)

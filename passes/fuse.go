@@ -60,7 +60,6 @@ func (s *state) merge(r, t int32, forget bool) {
 		in.Op = ir.RecvReduceCopySend
 	}
 	in.SendPeer, in.SendMate, in.SendSeq = send.SendPeer, send.SendMate, send.Seq
-	in.Hint = s.bothHints(in.Hint, send.Hint)
 	s.Insts[send.SendMate].RecvMate = r
 }
 
@@ -101,19 +100,4 @@ func (s *state) hintsAgree(r, t int32) bool {
 	a, b := &s.Hints[s.Insts[r].Hint], &s.Hints[s.Insts[t].Hint]
 	agree := func(x, y int32) bool { return x < 0 || y < 0 || x == y }
 	return agree(a.Channel, b.Channel) && agree(a.RecvTB, b.SendTB)
-}
-
-// bothHints is the index of a hint that asks what the receive's and the send's
-// ask of the instruction that is both.
-func (s *state) bothHints(recv, send int32) int32 {
-	a, b := s.Hints[recv], s.Hints[send]
-	h := ir.Hint{Channel: max(a.Channel, b.Channel), RecvTB: max(a.RecvTB, b.SendTB)}
-	h.SendTB = h.RecvTB
-	for i := range s.Hints {
-		if s.Hints[i] == h {
-			return int32(i)
-		}
-	}
-	s.Hints = append(s.Hints, h)
-	return int32(len(s.Hints) - 1)
 }

@@ -82,7 +82,7 @@ type connection struct {
 	queue    []int32 // receives, oldest first
 	head     int
 	inFlight int32 // messages
-	waiting  minHeap
+	waiting  minHeap[int32]
 }
 
 // newScheduler renames the instructions, so that each one's index is its

@@ -50,14 +50,13 @@ func place(s *state) (int, error) {
 		depend(s.InstDAG)
 	}
 	b := newBlocks(s.InstDAG, c)
-	b.locals()
+	b.locals(c.tbs)
 	b.number(c.used)
 	return len(c.cuts), nil
 }
 
 // mostBlocks is the number of blocks that the rank with most would have.
 func (c *colouring) mostBlocks() int {
-	type port struct{ rank, part, channel int32 }
 	n := make(map[port][2]int)
 	for e := range c.ends {
 		p := n[port{e.rank, e.part, e.channel}]
@@ -121,7 +120,6 @@ func newBlocks(d *ir.InstDAG, c *colouring) *blocks {
 		}
 	}
 	b.leftovers(ends)
-	b.load = make([]int32, len(b.list))
 	for i := range d.Insts {
 		b.assign(&d.Insts[i])
 	}
@@ -185,6 +183,7 @@ func (b *blocks) leftovers(ends []end) {
 func (b *blocks) add(e end) int32 {
 	k := int32(len(b.list))
 	b.list = append(b.list, protoBlock{ir.Block{Rank: e.rank, SendPeer: -1, RecvPeer: -1, Channel: e.channel}, e.part})
+	b.load = append(b.load, 0)
 	b.byRank[e.rank] = append(b.byRank[e.rank], k)
 	return k
 }
@@ -219,68 +218,6 @@ func (b *blocks) assign(in *ir.Inst) {
 		return
 	}
 	b.load[in.Block]++
-}
-
-// locals puts the local operations into blocks, in source order: where the
-// author said, else with the operation that accumulated into the same chunks
-// just before, else into the block with which it shares most dependences; the
-// least loaded where several do.
-func (b *blocks) locals() {
-	users := b.d.Deps.Reverse()
-	votes := make(map[int32]int32)
-	for _, i := range b.d.BySeq() {
-		in := &b.d.Insts[i]
-		if in.Block >= 0 {
-			continue
-		}
-		in.Block = b.localBlock(i, in, &users, votes)
-		in.Channel = b.list[in.Block].Channel
-		b.load[in.Block]++
-	}
-}
-
-func (b *blocks) localBlock(i int32, in *ir.Inst, users *ir.Edges, votes map[int32]int32) int32 {
-	h := b.d.Hints[in.Hint]
-	if tb := max(h.SendTB, h.RecvTB); tb >= 0 {
-		k := b.numbered(end{rank: in.Rank, part: in.Part, channel: max(h.Channel, 0)}, hintTB{in.Rank, in.Part, tb})
-		b.grow()
-		return k
-	}
-	clear(votes)
-	vote := func(j int32) {
-		if o := &b.d.Insts[j]; o.Block >= 0 {
-			votes[o.Block]++
-		}
-	}
-	for _, j := range b.d.Deps.Of(int(i)) {
-		if o := &b.d.Insts[j]; o.Block >= 0 && o.DstBuf == in.DstBuf && o.Dst == in.Dst && o.Count == in.Count && o.RecvMate < 0 && in.Op == ir.Reduce {
-			return o.Block // goes on with what that operation accumulated
-		}
-		vote(j)
-	}
-	for _, j := range users.Of(int(i)) {
-		vote(j)
-	}
-	best := int32(-1)
-	better := func(k int32) bool {
-		return best < 0 || cmp.Or(cmp.Compare(votes[k], votes[best]), cmp.Compare(b.load[best], b.load[k])) > 0
-	}
-	for _, k := range b.byRank[in.Rank] {
-		if b.list[k].part == in.Part && better(k) {
-			best = k
-		}
-	}
-	if best < 0 {
-		best = b.add(end{rank: in.Rank, part: in.Part})
-		b.grow()
-	}
-	return best
-}
-
-func (b *blocks) grow() {
-	for len(b.load) < len(b.list) {
-		b.load = append(b.load, 0)
-	}
 }
 
 // number writes the blocks into d, sorted by rank, part, channel and peers, and

@@ -1,6 +1,9 @@
 package passes
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+)
 
 // A bitQueue is a set of numbers below n that gives its least. Each level of
 // words says which words of the level below have any bit.
@@ -50,9 +53,9 @@ func (q *bitQueue) pop() int32 {
 }
 
 // A minHeap is a heap of priorities, the lowest first.
-type minHeap []int32
+type minHeap[T cmp.Ordered] []T
 
-func (h *minHeap) push(x int32) {
+func (h *minHeap[T]) push(x T) {
 	a := append(*h, x)
 	i := len(a) - 1
 	for i > 0 {
@@ -67,7 +70,7 @@ func (h *minHeap) push(x int32) {
 	*h = a
 }
 
-func (h *minHeap) pop() int32 {
+func (h *minHeap[T]) pop() T {
 	a := *h
 	top, x := a[0], a[len(a)-1]
 	a = a[:len(a)-1]
