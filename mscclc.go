@@ -67,10 +67,6 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	if err := stage(program); err != nil {
 		return nil, err
 	}
-	check := verify.Options{}
-	if t := opt.Target; t != nil && program.Sizes.Max == 0 && t.Limits.MaxBytes > 0 {
-		check.MessageChunks = program.Coll.MessageChunks(t.Limits.MaxBytes-1, program.Protocol.SlotBytes())
-	}
-	_, problems := verify.Check(program, check)
+	_, problems := verify.Check(program, verify.Options{})
 	return program, problems.Err()
 }
