@@ -111,7 +111,7 @@ func (d *Data) generate(rank int) {
 			}
 			continue
 		}
-		store(d.DType, buf, i, d.float(rank, at, own))
+		d.DType.PutFloat(buf, i, d.float(rank, at, own))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// load decodes element i of buf, a float of type t. Every value is exact.
-func load(t DType, buf []byte, i int) float64 {
+// Float decodes element i of buf, a float of type t. Every value is exact.
+func (t DType) Float(buf []byte, i int) float64 {
 	switch t {
 	case F16:
 		return f16Values()[binary.LittleEndian.Uint16(buf[2*i:])]
@@ -22,7 +22,7 @@ func load(t DType, buf []byte, i int) float64 {
 	case E5M2:
 		return e5m2Values()[buf[i]]
 	}
-	panic("executor: load of " + t.String())
+	panic("executor: " + t.String() + " is no float")
 }
 
 // The values of the small types, by their bits.
@@ -40,8 +40,9 @@ func smallFloats(bits, e, m int, infinite bool) []float64 {
 	return values
 }
 
-// store encodes a float as element i of buf, rounded to nearest even.
-func store(t DType, buf []byte, i int, x float64) {
+// PutFloat encodes x as element i of buf, a float of type t, rounded to nearest
+// even.
+func (t DType) PutFloat(buf []byte, i int, x float64) {
 	switch t {
 	case F16:
 		binary.LittleEndian.PutUint16(buf[2*i:], uint16(fromFloat(x, 5, 10, true)))
@@ -56,7 +57,7 @@ func store(t DType, buf []byte, i int, x float64) {
 	case E5M2:
 		buf[i] = byte(fromFloat8(x))
 	default:
-		panic("executor: store of " + t.String())
+		panic("executor: " + t.String() + " is no float")
 	}
 }
 
@@ -130,8 +131,8 @@ func fromFloat8(x float64) uint64 {
 	return fromFloat(max(-most, min(most, x)), 5, 2, true)
 }
 
-// loadInt decodes element i of buf, an integer of type t, widened to 64 bits.
-func loadInt(t DType, buf []byte, i int) uint64 {
+// Int decodes element i of buf, an integer of type t, widened to 64 bits.
+func (t DType) Int(buf []byte, i int) uint64 {
 	switch t {
 	case I8:
 		return uint64(int8(buf[i]))
@@ -144,7 +145,7 @@ func loadInt(t DType, buf []byte, i int) uint64 {
 	case I64, U64:
 		return binary.LittleEndian.Uint64(buf[8*i:])
 	}
-	panic("executor: integer load of " + t.String())
+	panic("executor: " + t.String() + " is no integer")
 }
 
 // wrap keeps of v what an element of type t holds.

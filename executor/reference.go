@@ -65,12 +65,12 @@ func (d *Data) checkChunk(rank, index int, sums map[int]*expected, rep *Report) 
 // compare compares one chunk with a reduction.
 func (d *Data) compare(rank, index int, got []byte, exp *expected, rep *Report) {
 	for i, want := range exp.ints {
-		if g := loadInt(d.DType, got, i); g != want {
+		if g := d.DType.Int(got, i); g != want {
 			rep.wrong(rank, index, i, fmt.Sprintf("%#x", g), fmt.Sprintf("%#x", want))
 		}
 	}
 	for i, want := range exp.value {
-		g := load(d.DType, got, i)
+		g := d.DType.Float(got, i)
 		// A NaN on one side only compares false.
 		if good := g == want || math.Abs(g-want) <= exp.bound[i] || g != g && want != want; !good {
 			rep.wrong(rank, index, i, fmt.Sprint(g), fmt.Sprintf("%v ± %g", want, exp.bound[i]))
@@ -102,7 +102,7 @@ func (d *Data) expect(parts []ir.Part, elems int64) *expected {
 	x := make([]float64, len(operands))
 	for i := range exp.value {
 		for k := range operands {
-			x[k] = load(d.DType, operands[k], i)
+			x[k] = d.DType.Float(operands[k], i)
 		}
 		exp.value[i], exp.bound[i] = foldFloats(d.DType, d.RedOp, x)
 	}
@@ -111,9 +111,9 @@ func (d *Data) expect(parts []ir.Part, elems int64) *expected {
 
 func (d *Data) foldInts(operands [][]byte, i int) uint64 {
 	signed := d.DType.Info().Signed
-	acc := loadInt(d.DType, operands[0], i)
+	acc := d.DType.Int(operands[0], i)
 	for _, buf := range operands[1:] {
-		x := loadInt(d.DType, buf, i)
+		x := d.DType.Int(buf, i)
 		less := x < acc
 		if signed {
 			less = int64(x) < int64(acc)
@@ -220,8 +220,8 @@ func average(t DType, value, bound float64, exact bool, n float64) (float64, flo
 	if exact {
 		var buf [8]byte
 		if t != F64 {
-			store(t, buf[:], 0, float64(float32(value)/float32(n)))
-			return load(t, buf[:], 0), 0
+			t.PutFloat(buf[:], 0, float64(float32(value)/float32(n)))
+			return t.Float(buf[:], 0), 0
 		}
 		return value / n, 0
 	}

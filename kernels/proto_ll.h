@@ -27,8 +27,12 @@ struct LL {
 
   KD const u8 *take(Thread &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {
     const u64 *p = (const u64 *)from + at / 4;
-    for (u32 i = 0; i < n; i += 4) {
-      u32 data;
+    u32 data, i = 0;
+    for (; i + 4 <= n; i += 4) {
+      if (!ll_take(t, p + i / 4, (u32)message, &data)) return nullptr;
+      store_bytes<u32>(room + i, data, 4);
+    }
+    if (i < n) {
       if (!ll_take(t, p + i / 4, (u32)message, &data)) return nullptr;
       store_bytes<u32>(room + i, data, n - i);
     }
@@ -36,6 +40,8 @@ struct LL {
   }
   KD void put(u8 *to, u64 at, const u8 *value, u32 n, u64 message) {
     u64 *p = (u64 *)to + at / 4;
-    for (u32 i = 0; i < n; i += 4) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, n - i), (u32)message));
+    u32 i = 0;
+    for (; i + 4 <= n; i += 4) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, 4), (u32)message));
+    if (i < n) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, n - i), (u32)message));
   }
 };

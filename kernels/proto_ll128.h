@@ -4,6 +4,12 @@
 #pragma once
 #include "wait.h"
 
+// copy_line copies n bytes, mostly all of a line's.
+KD void copy_line(void *to, const void *from, u32 n) {
+  if (n >= 120) copy_bytes(to, from, 120);
+  else copy_bytes(to, from, n);
+}
+
 struct LL128 {
   enum { POSTED = false };
   static const u32 DATA = 120, LINE = 128;
@@ -17,14 +23,14 @@ struct LL128 {
         if (t.gone || !wait_until(t, WAIT_PACKET, message, [=](u64 *have) { return (*have = ld_acquire64(flag)) == message; }))
           return nullptr;
       }
-      copy_bytes(room + i, line, least(n - i, DATA));
+      copy_line(room + i, line, n - i);
     }
     return room;
   }
   KD void put(u8 *to, u64 at, const u8 *value, u32 n, u64 message) {
     u8 *line = to + at / DATA * LINE;
     for (u32 i = 0; i < n; i += DATA, line += LINE) {
-      copy_bytes(line, value + i, least(n - i, DATA));
+      copy_line(line, value + i, n - i);
       st_release64((u64 *)(line + DATA), message);
     }
   }
