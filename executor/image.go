@@ -13,10 +13,11 @@ const maxTables = 1 << 31
 // newImage turns p into tables. It trusts nothing that p says: whatever passes
 // here touches no memory but its own, even if it is no good otherwise.
 func newImage(p *ir.Program) (*Image, error) {
-	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, mem: p.Memory(), ends: map[Conn]int32{}}
+	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, ends: map[Conn]int32{}}
 	if err := b.check(); err != nil {
 		return nil, err
 	}
+	b.mem = p.Memory()
 	b.img.Steps = make([]Step, 0, len(p.Steps))
 	for r := range p.Rank {
 		for i, first := 0, p.Rank[r].First; i < int(p.Rank[r].End-first); i++ {
@@ -44,7 +45,7 @@ type connEnds struct {
 	sum [2]uint64
 }
 
-// An opError is an error at one step.
+// fault is an error at one step.
 func (b *imageBuilder) fault(code diag.Code, rank, block, step int, pos int32, format string, args ...any) error {
 	d := diag.New(code, b.p.Span(pos), "rank %d block %d step %d %s", rank, block, step, fmt.Sprintf(format, args...))
 	d.Rank, d.Block, d.Step = rank, block, step

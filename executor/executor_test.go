@@ -1,0 +1,236 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A nullDevice runs nothing, and keeps the last launch.
+type nullDevice struct{ launch *Launch }
+
+func (*nullDevice) Name() string                    { return "null" }
+func (d *nullDevice) Open(*Image) (Instance, error) { return d, nil }
+func (d *nullDevice) Close() error                  { return nil }
+func (d *nullDevice) Launch(_ context.Context, l *Launch) (Stop, error) {
+	d.launch = l
+	return Stop{}, nil
+}
+
+// exchange is a sendrecv of two ranks, of three chunks each.
+func exchange() *ir.Program {
+	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3, Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}
+	for r := range int32(2) {
+		at := int32(len(p.Steps))
+		p.Steps = append(p.Steps, ir.Step{Op: ir.Send, Count: 3, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1},
+			ir.Step{Op: ir.Recv, DstBuf: ir.Output, Count: 3, SrcBuf: ir.NoBuf, DepBlock: -1, DepStep: -1})
+		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: 1 - r, RecvPeer: 1 - r}, Steps: ir.Range{First: at, End: at + 2}})
+		p.Rank = append(p.Rank, ir.Range{First: r, End: r + 1})
+	}
+	p.Sizes.Max = 1 << 10
+	return p
+}
+
+func TestLoadRejects(t *testing.T) {
+	if _, err := Load(exchange(), Options{Device: &nullDevice{}}); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		name  string
+		spoil func(p *ir.Program)
+		code  diag.Code
+	}{
+		{"no collective", func(p *ir.Program) { p.Coll = nil }, diag.Malformed},
+		{"no chunks", func(p *ir.Program) { p.Coll.Chunks = 0 }, diag.Malformed},
+		{"ranks", func(p *ir.Program) { p.Coll.Ranks = 3 }, diag.Malformed},
+		{"scratch", func(p *ir.Program) { p.Scratch = []int32{1} }, diag.Malformed},
+		{"protocol", func(p *ir.Program) { p.Protocol = 9 }, diag.Malformed},
+		{"blocks", func(p *ir.Program) { p.Rank[1].End = 7 }, diag.Malformed},
+		{"backward blocks", func(p *ir.Program) { p.Rank[0].End = -1 }, diag.Malformed},
+		{"steps", func(p *ir.Program) { p.Blocks[1].Steps.End = 5 }, diag.Malformed},
+		{"shared steps", func(p *ir.Program) { p.Blocks[1].Steps.First = 1 }, diag.Malformed},
+		{"operation", func(p *ir.Program) { p.Steps[0].Op = 77 }, diag.Malformed},
+		{"count", func(p *ir.Program) { p.Steps[0].Count = -1 }, diag.Malformed},
+		{"class", func(p *ir.Program) { p.Steps[0].Class = 3 }, diag.Malformed},
+		{"peer", func(p *ir.Program) { p.Blocks[0].SendPeer = 2 }, diag.Malformed},
+		{"itself", func(p *ir.Program) { p.Blocks[0].SendPeer = 0 }, diag.Malformed},
+		{"no peer", func(p *ir.Program) { p.Blocks[0].RecvPeer = -1 }, diag.Malformed},
+		{"channel", func(p *ir.Program) { p.Blocks[0].Channel = -1 }, diag.Malformed},
+		{"source", func(p *ir.Program) { p.Steps[0].Src = 1 }, diag.OutOfBounds},
+		{"negative source", func(p *ir.Program) { p.Steps[0].Src = -1 }, diag.OutOfBounds},
+		{"destination", func(p *ir.Program) { p.Steps[1].DstBuf = ir.Scratch }, diag.OutOfBounds},
+		{"buffer", func(p *ir.Program) { p.Steps[0].SrcBuf = 5 }, diag.OutOfBounds},
+		{"flag's block", func(p *ir.Program) { p.Steps[0].DepBlock = 1 }, diag.OutOfBounds},
+		{"flag's step", func(p *ir.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, 2 }, diag.OutOfBounds},
+		{"negative step", func(p *ir.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, -2 }, diag.OutOfBounds},
+		{"overlap", func(p *ir.Program) {
+			p.Steps[0] = ir.Step{Op: ir.Copy, SrcBuf: ir.Output, DstBuf: ir.Output, Dst: 1, Count: 2, DepBlock: -1}
+		}, diag.Overlap},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p := exchange()
+			c.spoil(p)
+			_, err := Load(p, Options{Device: &nullDevice{}, Unproven: true})
+			var list diag.List
+			if !errors.As(err, &list) || len(list) != 1 || list[0].Code != c.code {
+				t.Fatalf("got %v, want %s", err, c.code)
+			}
+			if _, err := Load(p, Options{Device: &nullDevice{}}); err == nil {
+				t.Error("verify takes it")
+			}
+		})
+	}
+	p := exchange()
+	p.Blocks[1] = p.Blocks[0]
+	p.Rank = []ir.Range{{First: 0, End: 2}, {First: 2, End: 2}}
+	p.Blocks[1].Steps = ir.Range{First: 2, End: 4}
+	if _, err := Load(p, Options{Device: &nullDevice{}, Unproven: true}); err == nil || !strings.Contains(err.Error(), "two blocks at one end") {
+		t.Errorf("two blocks at one end: %v", err)
+	}
+}
+
+// TestLoadOfNonsense loads programs with numbers at random: whatever they are,
+// they are taken or refused.
+func TestLoadOfNonsense(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	number := func() int32 {
+		return [...]int32{-1, 0, 1, 2, 3, 4, 1<<31 - 1, -1 << 31, int32(rnd.Uint32())}[rnd.Intn(9)]
+	}
+	taken := 0
+	for range 20000 {
+		p := exchange()
+		for range 1 + rnd.Intn(3) {
+			s := &p.Steps[rnd.Intn(len(p.Steps))]
+			b := &p.Blocks[rnd.Intn(2)]
+			fields := []*int32{&s.Src, &s.Dst, &s.Count, &s.Class, &s.DepBlock, &s.DepStep, &s.Pos, &b.SendPeer, &b.RecvPeer, &b.Channel,
+				&b.Steps.First, &b.Steps.End, &p.Rank[0].First, &p.Rank[1].End, &p.Scratch[0]}
+			*fields[rnd.Intn(len(fields))] = number()
+			s.Op, s.SrcBuf, s.DstBuf = ir.Op(rnd.Intn(11)), ir.Buf(rnd.Intn(5)), ir.Buf(rnd.Intn(5))
+		}
+		if _, err := Load(p, Options{Device: &nullDevice{}, Unproven: true}); err == nil {
+			taken++
+		}
+	}
+	if taken == 0 || taken == 20000 {
+		t.Errorf("%d of 20000 were taken", taken)
+	}
+}
+
+func TestRunRejects(t *testing.T) {
+	p := exchange()
+	l, err := Load(p, Options{Device: &nullDevice{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := func() Args { return NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1).Args() }
+	if _, err := l.Run(context.Background(), good()); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(a *Args){
+		"type":       func(a *Args) { a.DType = NumDTypes },
+		"reduction":  func(a *Args) { a.RedOp = NumRedOps },
+		"elements":   func(a *Args) { a.Elems = -1 },
+		"too many":   func(a *Args) { a.Elems = 1 << 60 },
+		"ranks":      func(a *Args) { a.Input = a.Input[:1] },
+		"no outputs": func(a *Args) { a.Output = nil },
+		"short":      func(a *Args) { a.Input[0] = a.Input[0][:36] },
+		"long":       func(a *Args) { a.Output[1] = make([]byte, 44) },
+		"unaligned":  func(a *Args) { a.Output[1] = make([]byte, 41)[1:] },
+		"protocol":   func(a *Args) { p := ir.NumProtocols; a.Protocol = &p },
+		"slots":      func(a *Args) { a.Slots = -1 },
+		"slot":       func(a *Args) { a.SlotBytes = 1 },
+		"tile":       func(a *Args) { a.TileBytes = -1 },
+		"wait":       func(a *Args) { a.Wait = -1 },
+		"threads":    func(a *Args) { a.Threads = -1 },
+	} {
+		a := good()
+		spoil(&a)
+		if _, err := l.Run(context.Background(), a); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Run(context.Background(), good()); err == nil {
+		t.Error("a closed program ran")
+	}
+}
+
+// TestEven holds a program whose operands differ in class to sizes that divide.
+func TestEven(t *testing.T) {
+	p := exchange()
+	for i := range p.Steps {
+		p.Steps[i].Class = 1
+	}
+	l, err := Load(p, Options{Device: &nullDevice{}, Unproven: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list diag.List
+	if _, err := l.Run(context.Background(), NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1).Args()); !errors.As(err, &list) || list[0].Code != diag.Uneven {
+		t.Errorf("10 elements in 3 chunks: %v", err)
+	}
+	if _, err := l.Run(context.Background(), NewData(NewGeometry(p.Coll, 12, 4), F32, Sum, 1).Args()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAvgNeedsFinal refuses to average where nothing would divide.
+func TestAvgNeedsFinal(t *testing.T) {
+	p := exchange()
+	p.Coll = &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 3}
+	for final, flag := range map[bool]ir.StepFlags{false: 0, true: ir.Final} {
+		for i := range p.Steps {
+			p.Steps[i].Flags = flag
+		}
+		l, err := Load(p, Options{Device: &nullDevice{}, Unproven: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Run(context.Background(), NewData(NewGeometry(p.Coll, 12, 4), F32, Avg, 1).Args())
+		if final != (err == nil) || !final && !errors.Is(err, ErrNotSupported) {
+			t.Errorf("final %v: %v", final, err)
+		}
+	}
+}
+
+// TestChains looks at which steps are done at once.
+func TestChains(t *testing.T) {
+	re := func(src, dst int32, flags ir.StepFlags, dep int32) ir.Step {
+		return ir.Step{Op: ir.Reduce, SrcBuf: ir.Scratch, DstBuf: ir.Output, Src: src, Dst: dst, Count: 1, Class: dst, Flags: flags, DepBlock: dep, DepStep: 0}
+	}
+	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 3}}, Scratch: []int32{9},
+		Rank: []ir.Range{{First: 0, End: 1}}, Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: 12}}}}
+	other := re(4, 1, 0, -1)
+	other.SrcBuf = ir.Input
+	other.Src = 1
+	self := re(1, 1, 0, -1)
+	self.SrcBuf = ir.Output
+	p.Steps = []ir.Step{
+		re(0, 0, 0, -1), re(1, 0, 0, -1), re(2, 0, 0, -1), // three at once
+		re(3, 1, 0, -1),         // another dst
+		re(4, 1, 0, 0),          // waits
+		re(5, 1, ir.HasDep, -1), // is waited for, and ends the chain
+		re(6, 1, ir.Final, -1),  // so does a complete sum
+		other, re(7, 1, 0, -1),  // another source buffer, and back
+		self, self, // reads what the step before it made
+		{Op: ir.Nop, DepBlock: -1}, // is no reduction
+	}
+	img, err := newImage(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []uint32{3, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1}
+	for i := range img.Steps {
+		if img.Steps[i].Chain != want[i] {
+			t.Errorf("step %d begins a chain of %d, not %d", i, img.Steps[i].Chain, want[i])
+		}
+	}
+}
