@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,6 +66,11 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	defer s.Close()
 	if s.kind != codegen.KindSource {
 		return usagef("%s is compiled already; see mscclc verify, run and show", arg)
+	}
+	if in, err := os.Stat(arg); err == nil {
+		if out, err := os.Stat(f.out); err == nil && os.SameFile(in, out) {
+			return usagef("-o %s is the algorithm itself", f.out)
+		}
 	}
 	d, err := newDumper(a, f)
 	if err != nil {

@@ -90,7 +90,7 @@ func (a *app) formatFile(file string, write, list bool) (changed bool, err error
 			_, err := w.Write(good)
 			return err
 		})
-	case !list && !write && !a.json:
+	case !list && (!write || file == "-") && !a.json:
 		_, err = a.stdout.Write(good)
 	}
 	return changed, err

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ func main() { os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr}
 	defer func() {
 		if r := recover(); r != nil {
 			d := diag.New(diag.Internal, diag.Span{}, "%v", r).
@@ -45,9 +46,13 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(a.stdout)
 	root.SetErr(stderr)
-	if err := root.Execute(); err != nil {
+	err := root.Execute()
+	if err == nil && a.stdout.err != nil {
+		err = &fs.PathError{Op: "write", Path: "<stdout>", Err: a.stdout.err}
+	}
+	if err != nil {
 		return a.fail(err)
 	}
 	return exitGood
@@ -55,11 +60,12 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 
 // An app is one run of the command.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	json           bool
-	file           string // what the run is about, for reports
-	stdinText      []byte // what stdin held, where it was read whole
+	stdin     io.Reader
+	stdout    *product
+	stderr    io.Writer
+	json      bool
+	file      string // what the run is about, for reports
+	stdinText excerpts
 }
 
 func (a *app) command() *cobra.Command {
@@ -115,6 +121,9 @@ func (a *app) fail(err error) int {
 	var usage usageError
 	switch {
 	case errors.Is(err, errReported):
+		return exitInput
+	case errors.Is(err, context.Canceled):
+		a.say("mscclc: interrupted")
 		return exitInput
 	case errors.As(err, &usage):
 		fmt.Fprintf(a.stderr, "mscclc: %s\n", usage.text)

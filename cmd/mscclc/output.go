@@ -53,6 +53,20 @@ An error of usage (exit code 2) is text on stderr only.`,
 	}
 }
 
+// A product is stdout, which remembers that a write failed.
+type product struct {
+	io.Writer
+	err error
+}
+
+func (p *product) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return n, err
+}
+
 // writeTo writes a file by write: whole, or not at all. "" and "-" are stdout.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {

@@ -52,6 +52,9 @@ func (p *progress) clear() {
 }
 
 func isTerminal(w io.Writer) bool {
+	if p, ok := w.(*product); ok {
+		w = p.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

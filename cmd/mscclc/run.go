@@ -219,9 +219,7 @@ func impossible(err error) error {
 	var found diag.List
 	var machine machineError
 	switch {
-	case errors.Is(err, context.Canceled):
-		return diag.List{diag.New(diag.Timeout, diag.Span{}, "interrupted")}
-	case errors.As(err, &found) || errors.As(err, &machine):
+	case errors.Is(err, context.Canceled) || errors.As(err, &found) || errors.As(err, &machine):
 		return err
 	}
 	return machineError{diag.List{diag.New(diag.Unsupported, diag.Span{}, "%v", err)}}

@@ -20,6 +20,17 @@ import (
 // maxExcerpt bounds the files that are read again to show a line of them.
 const maxExcerpt = 64 << 20
 
+// stdinName is how messages name what comes from stdin.
+const stdinName = "<stdin>"
+
+// excerpts keeps the beginning of what is written to it, to show lines of it.
+type excerpts struct{ bytes.Buffer }
+
+func (e *excerpts) Write(b []byte) (int, error) {
+	e.Buffer.Write(b[:min(len(b), maxExcerpt-e.Len())])
+	return len(b), nil
+}
+
 // A source is something that a command reads.
 type source struct {
 	name string // as messages name it
@@ -31,12 +42,7 @@ type source struct {
 // open finds what FILE names: stdin, a file, or an algorithm of the catalog.
 func (a *app) open(arg string) (*source, error) {
 	if arg == "-" {
-		text, err := io.ReadAll(a.stdin)
-		if err != nil {
-			return nil, err
-		}
-		a.stdinText = text
-		return sniffed("<stdin>", io.NopCloser(bytes.NewReader(text)), readFile)
+		return sniffed(stdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), readFile)
 	}
 	f, err := os.Open(arg)
 	if err == nil {
@@ -102,8 +108,8 @@ func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*
 
 // text is what a file that messages name holds, or nil.
 func (a *app) text(name string) []byte {
-	if name == "<stdin>" {
-		return a.stdinText
+	if name == stdinName {
+		return a.stdinText.Bytes()
 	}
 	text, err := readFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
