@@ -182,11 +182,14 @@ func (c *compiler) callFunction(f *function, args *Args, span diag.Span) code {
 	return c.invoke(f, given, span)
 }
 
+// callCost is the steps that a call takes, beside those of what it calls.
+const callCost = 4
+
 // invoke makes the closure of a call. Arguments are all computed before the
 // first is stored: one of them may call the same function.
 func (c *compiler) invoke(f *function, given []func() value, span diag.Span) code {
 	m, kept := c.m, make([]value, len(given))
-	cost := 1 + int64(len(f.def.Tokens))/16
+	cost := callCost + int64(len(f.def.Tokens))/16
 	var before []bool // what failed in the caller's expression already
 	leave := func() {
 		last := len(before) - 1
@@ -216,16 +219,20 @@ func (c *compiler) invoke(f *function, given []func() value, span diag.Span) cod
 	}
 	if num := f.result.num; num != nil {
 		return code{kind: f.kind, num: func() int64 {
-			enter()
-			n := num()
+			n := int64(0)
+			if enter() {
+				n = num()
+			}
 			leave()
 			return n
 		}}
 	}
 	if f.body == nil {
 		return code{kind: f.kind, val: func() value {
-			enter()
-			v := f.result.val()
+			v := badValue
+			if enter() {
+				v = f.result.val()
+			}
 			leave()
 			return v
 		}}

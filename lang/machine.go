@@ -15,15 +15,16 @@ import (
 // when used. `lost` is set where it is not even known what would have been
 // written; from then on unwritten and stale chunks are no errors.
 type machine struct {
-	lim   Limits
-	steps int64
-	errs  diag.List
-	seen  map[faultKey]bool
-	bad   bool
-	lost  bool
-	dead  bool // run no further
-	quiet bool // faults are not reported: expressions are tried while compiling
-	calls []diag.Span
+	lim     Limits
+	steps   int64
+	errs    diag.List
+	seen    map[faultKey]bool
+	repeats int // faults that were reported already
+	bad     bool
+	lost    bool
+	dead    bool // run no further
+	quiet   bool // faults are not reported: expressions are tried while compiling
+	calls   []diag.Span
 
 	custom   bool                  // the block of a custom collective runs
 	required map[ir.Part]diag.Span // where each part was named
@@ -34,6 +35,9 @@ type machine struct {
 
 	prog expansion // what operations make
 }
+
+// maxRepeats is how often a run may repeat its errors before it ends.
+const maxRepeats = 100_000
 
 type faultKey struct {
 	code diag.Code
@@ -56,6 +60,9 @@ func (m *machine) fault(code diag.Code, span diag.Span, format string, args ...a
 func (m *machine) report(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
 	key := faultKey{code, span.Pos}
 	if m.seen[key] || m.dead {
+		if m.repeats++; m.repeats > maxRepeats {
+			m.dead = true
+		}
 		return new(diag.Diagnostic)
 	}
 	if m.seen == nil {

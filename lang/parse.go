@@ -36,9 +36,8 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 		d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has %d bytes; the limit file is %d", len(src), lim.File)
 		return nil, diag.List{d.WithHint("%s", raise("file"))}
 	}
-	p := &lineReader{nesting: lim.Nesting}
 	tokens, errs := scan(filename, string(src), lim)
-	p.errs = errs
+	p := &lineReader{errs: errs, retries: freeRetries}
 	t := newTerminator(tokens)
 	p.tokens = t.retype()
 	p.errs = append(p.errs, t.errs...)
@@ -64,10 +63,13 @@ func report(list diag.List) error {
 // between two Ends outside of all braces.
 type lineReader struct {
 	tokens  []lexer.Token
-	nesting int
 	errs    diag.List
 	parser  *participle.Parser[line]
+	retries int // tokens that may still be parsed again
 }
+
+// freeRetries is how many tokens of any file may be parsed again after errors.
+const freeRetries = 100_000
 
 func (p *lineReader) file() []Stmt {
 	bad := make([]int, 0, len(p.errs)) // where errors are known already, in order
@@ -120,7 +122,8 @@ func (p *lineReader) line(tokens []lexer.Token, end lexer.Token) Stmt {
 		}
 		at := p.syntaxError(err, tokens, eof)
 		from, to := statementAt(tokens, at)
-		if len(p.errs) >= maxErrors || to-from == 0 || from == 0 && to == len(tokens) {
+		p.retries -= len(tokens)
+		if len(p.errs) >= maxErrors || p.retries < 0 || to-from == 0 || from == 0 && to == len(tokens) {
 			return nil
 		}
 		tokens = append(append([]lexer.Token(nil), tokens[:from]...), tokens[to:]...)
