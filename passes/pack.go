@@ -16,9 +16,10 @@ func pack(s *state) (int, error) {
 	d := s.InstDAG
 	saved := 0
 	packed := make([]int32, len(d.Scratch))
+	clocks := newClocks(d, &d.Waits)
 	for _, insts := range byRank(d) {
 		rank := d.Insts[insts[0]].Rank
-		p := &packer{d: d, region: make([]int32, d.Scratch[rank])}
+		p := &packer{d: d, clocks: clocks, region: make([]int32, d.Scratch[rank])}
 		p.regions(insts)
 		p.uses(insts)
 		p.assign()
@@ -38,27 +39,25 @@ func pack(s *state) (int, error) {
 type packer struct {
 	d      *ir.InstDAG
 	region []int32 // of each scratch chunk, -1 where nothing touches it
+	clocks *clocks
 	list   []region
-	free   []slot
+	slots  []slot
 	size   int32
 }
 
 // A region is a run of scratch chunks.
 type region struct {
 	first, n int32
-	to       int32 // where it goes
-	start    []use // the first use in each block that uses it, with that block's clock
-	last     []use
-	seq      int32 // of its first use
+	to       int32   // where it goes
+	start    []clock // the uses before which there is none, as clocks after them
+	last     []use   // the uses after which there is none
+	seq      int32   // of its first use
 }
 
-type use struct {
-	block, step int32
-	clock       []int32
-}
+type use struct{ block, step int32 }
 
-// A slot is a place in the packed scratch, with the last uses of all that lay
-// there so far.
+// A slot is a place in the packed scratch, with the last uses of what lay there
+// last.
 type slot struct {
 	at, n int32
 	last  []use
@@ -99,35 +98,35 @@ func (p *packer) regions(insts []int32) {
 	}
 }
 
-// uses finds when each region is used first and last in each block.
+// uses finds when each region is used first and last. What comes after one of
+// the first uses, or before one of the last, adds nothing.
 func (p *packer) uses(insts []int32) {
 	if len(p.list) == 0 {
 		return
 	}
-	c := newClocks(p.d, insts, &p.d.Waits)
+	c := p.clocks
+	c.begin(insts)
 	for _, i := range insts {
 		in := &p.d.Insts[i]
-		clock := c.step(i, func(int32) {})
-		block := in.Block - c.first
+		now := c.step(i, func(int32) {})
 		scratchOf(in, func(first, _ int32) {
 			r := &p.list[p.region[first]]
 			if r.seq < 0 {
 				r.seq = in.Seq
 			}
-			k := slices.IndexFunc(r.last, func(u use) bool { return u.block == block })
-			if k < 0 {
-				r.start = append(r.start, use{block, in.Step, slices.Clone(clock)})
-				r.last = append(r.last, use{block: block, step: in.Step})
-			} else {
-				r.last[k].step = in.Step
+			before := func(u use) bool { return now.knows(u.block) >= u.step }
+			if !slices.ContainsFunc(r.start, func(u clock) bool { return before(use{u.block, u.step}) }) {
+				r.start = append(r.start, now)
 			}
+			r.last = append(slices.DeleteFunc(r.last, before), use{now.block, now.step})
 		})
 	}
 }
 
 // assign places regions in the order of their first use: each into the
 // smallest slot that holds it and whose former uses are all over, else into a
-// new one. It looks at a bounded number of slots, the oldest first.
+// new one. It looks at a bounded number of slots, from where it found the last
+// one on.
 func (p *packer) assign() {
 	const look = 64
 	order := make([]int32, len(p.list))
@@ -137,54 +136,40 @@ func (p *packer) assign() {
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(p.list[a].seq, p.list[b].seq), cmp.Compare(a, b))
 	})
+	next := 0
 	for _, k := range order {
 		r := &p.list[k]
 		best := -1
-		for j := range p.free[:min(look, len(p.free))] {
-			if f := &p.free[j]; f.n >= r.n && (best < 0 || f.n < p.free[best].n) && over(f.last, r.start) {
-				best = j
+		for range min(look, len(p.slots)) {
+			if f := &p.slots[next]; f.n >= r.n && (best < 0 || f.n < p.slots[best].n) && over(f.last, r.start) {
+				best = next
 			}
+			next = (next + 1) % len(p.slots)
 		}
 		if best < 0 {
+			p.slots = append(p.slots, slot{p.size, r.n, r.last})
 			r.to = p.size
 			p.size += r.n
-			p.free = append(p.free, slot{r.to, r.n, r.last})
 			continue
 		}
-		f := p.free[best]
-		r.to = f.at
-		// The slot goes to the end of the line, with what r did not take.
-		f.last = mergeUses(f.last, r.last)
-		p.free = append(slices.Delete(p.free, best, best+1), f)
+		// All that lay there before is over before r begins, and so before what
+		// comes after r.
+		r.to, p.slots[best].last = p.slots[best].at, r.last
+		next = (best + 1) % len(p.slots)
 	}
 }
 
 // over says whether all of last are done before any of start begins.
-func over(last, start []use) bool {
+func over(last []use, start []clock) bool {
 	for _, u := range last {
-		for _, v := range start {
-			if v.block == u.block {
-				if u.step >= v.step {
-					return false
-				}
-			} else if v.clock[u.block] < u.step {
+		for k := range start {
+			v := &start[k]
+			if v.block == u.block && u.step >= v.step || v.knows(u.block) < u.step {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-func mergeUses(a, b []use) []use {
-	out := slices.Clone(a)
-	for _, u := range b {
-		if k := slices.IndexFunc(out, func(v use) bool { return v.block == u.block }); k >= 0 {
-			out[k].step = max(out[k].step, u.step)
-		} else {
-			out = append(out, u)
-		}
-	}
-	return out
 }
 
 func (p *packer) rename(insts []int32) {

@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"cmp"
 	"slices"
 
 	"mscclc/ir"
@@ -22,8 +21,9 @@ func syncBlocks(s *state) (int, error) {
 	deps := chains(d, ranks)
 	start := make([]int32, len(d.Insts)+1)
 	waits := make([][2]int32, 0, len(d.Insts)/4) // (instruction, what it waits for)
+	c := newClocks(d, deps)
 	for _, insts := range ranks {
-		c := newClocks(d, insts, deps)
+		c.begin(insts)
 		for _, i := range insts {
 			c.step(i, func(j int32) {
 				waits = append(waits, [2]int32{i, j})
@@ -141,78 +141,23 @@ func sameChain(a, b *ir.Inst) bool {
 // in the rows of moved.
 func moveRows(d *ir.InstDAG, extra map[int32][]int32, moved map[int32]bool) *ir.Edges {
 	e := &ir.Edges{Start: make([]int32, len(d.Insts)+1), To: make([]int32, 0, len(d.Deps.To))}
+	seen := make([]int32, len(d.Insts)) // seen[j] == i+1: j is in row i already
 	for i := range d.Insts {
-		for _, j := range d.Deps.Of(i) {
-			if !moved[int32(i)] || d.Insts[j].Block == d.Insts[i].Block {
+		add := func(j int32) {
+			if seen[j] != int32(i)+1 {
+				seen[j] = int32(i) + 1
 				e.To = append(e.To, j)
 			}
 		}
-		for _, j := range extra[int32(i)] {
-			if !slices.Contains(e.To[e.Start[i]:], j) {
-				e.To = append(e.To, j)
+		for _, j := range d.Deps.Of(i) {
+			if !moved[int32(i)] || d.Insts[j].Block == d.Insts[i].Block {
+				add(j)
 			}
+		}
+		for _, j := range extra[int32(i)] {
+			add(j)
 		}
 		e.Start[i+1] = int32(len(e.To))
 	}
 	return e
-}
-
-// clocks knows, for each block of one rank, up to which step of every other
-// block of that rank all is known to be done.
-type clocks struct {
-	d     *ir.InstDAG
-	edges *ir.Edges         // what instructions wait for
-	first int32             // the rank's first block
-	now   [][]int32         // of each block; steps, -1 for none
-	at    map[int32][]int32 // the clock of a block after an instruction that another block waits for
-	keep  map[int32]bool    // those instructions
-	row   []int32
-}
-
-func newClocks(d *ir.InstDAG, insts []int32, edges *ir.Edges) *clocks {
-	rank := d.Insts[insts[0]].Rank
-	first, _ := slices.BinarySearchFunc(d.Blocks, rank, func(b ir.Block, r int32) int { return cmp.Compare(b.Rank, r) })
-	n := 0
-	for first+n < len(d.Blocks) && d.Blocks[first+n].Rank == rank {
-		n++
-	}
-	c := &clocks{d: d, edges: edges, first: int32(first), now: make([][]int32, n), at: make(map[int32][]int32), keep: make(map[int32]bool)}
-	for b := range c.now {
-		c.now[b] = make([]int32, n)
-		for o := range c.now[b] {
-			c.now[b][o] = -1
-		}
-	}
-	for _, i := range insts {
-		for _, j := range edges.Of(int(i)) {
-			if d.Insts[j].Block != d.Insts[i].Block {
-				c.keep[j] = true
-			}
-		}
-	}
-	return c
-}
-
-// step advances the clock of i's block past i, and returns it. It calls wait
-// with each instruction to wait for that the clock does not cover yet.
-func (c *clocks) step(i int32, wait func(j int32)) []int32 {
-	in := &c.d.Insts[i]
-	mine := c.now[in.Block-c.first]
-	c.row = append(c.row[:0], c.edges.Of(int(i))...)
-	slices.SortFunc(c.row, func(a, b int32) int { return cmp.Compare(c.d.Insts[b].Seq, c.d.Insts[a].Seq) })
-	for _, j := range c.row {
-		o := &c.d.Insts[j]
-		if o.Block == in.Block || mine[o.Block-c.first] >= o.Step {
-			continue
-		}
-		wait(j)
-		for b, step := range c.at[j] {
-			mine[b] = max(mine[b], step)
-		}
-	}
-	mine[in.Block-c.first] = in.Step
-	if c.keep[i] {
-		c.at[i] = slices.Clone(mine)
-	}
-	return mine
 }
