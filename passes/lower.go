@@ -38,7 +38,7 @@ func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
 		l.op(&c.Ops[i])
 		if len(d.Insts) > most {
 			return nil, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos), "the program has more than %d instructions", most).
-				WithHint("fewer instances, or a lower degree of parallelize")}
+				WithHint("fewer instances or a lower degree of parallelize make fewer; --limit insts=N raises this limit")}
 		}
 	}
 	d.Even = d.Even || l.uneven
