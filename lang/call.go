@@ -185,78 +185,97 @@ func (c *compiler) callFunction(f *function, args *Args, span diag.Span) code {
 // callCost is the steps that a call takes, beside those of what it calls.
 const callCost = 4
 
-// invoke makes the closure of a call. Arguments are all computed before the
-// first is stored: one of them may call the same function.
+// A caller is one place that calls a function.
+type caller struct {
+	m      *machine
+	f      *function
+	given  []func() value // nil where the default holds
+	kept   []value
+	before []bool // of each activation: something failed in the caller's expression already
+	span   diag.Span
+	cost   int64
+}
+
+// enter computes the arguments and stores them, and says whether the function
+// may run. All are computed before the first is stored: one of them may call
+// the same function.
+func (c *caller) enter() bool {
+	m := c.m
+	c.before = append(c.before, m.bad)
+	m.bad = false
+	for i, g := range c.given {
+		if g != nil {
+			if c.kept[i] = g(); m.bad {
+				c.kept[i], m.bad = badValue, false
+			}
+		}
+	}
+	for i, g := range c.given {
+		if g != nil {
+			*c.f.slots[i] = c.kept[i]
+		} else if *c.f.slots[i] = c.f.preset[i](); m.bad {
+			*c.f.slots[i], m.bad = badValue, false
+		}
+	}
+	m.calls = append(m.calls, c.span)
+	return m.step(c.cost, &c.span)
+}
+
+// leave ends what enter began.
+func (c *caller) leave() {
+	last := len(c.before) - 1
+	c.m.bad = c.m.bad || c.before[last]
+	c.before = c.before[:last]
+	c.m.calls = c.m.calls[:len(c.m.calls)-1]
+}
+
+// run runs a function that is a block, and returns what it returns.
+func (c *caller) run() value {
+	m := c.m
+	m.result = value{}
+	if c.enter() {
+		c.f.body()
+	}
+	v := m.result
+	m.result = value{}
+	c.leave()
+	if v.kind == kBad || m.dead {
+		m.bad = true
+	} else if v.kind == kNone && c.f.kind != kNone {
+		d := m.fault(diag.Kind, c.span, "%s came to its end without a return", c.f.def.Name.Text)
+		*d = d.WithNote(c.f.def.Name.span(), "%s is declared here", c.f.def.Name.Text)
+	}
+	return v
+}
+
+// invoke makes the closure of a call.
 func (c *compiler) invoke(f *function, given []func() value, span diag.Span) code {
-	m, kept := c.m, make([]value, len(given))
-	cost := callCost + int64(len(f.def.Tokens))/16
-	var before []bool // what failed in the caller's expression already
-	leave := func() {
-		last := len(before) - 1
-		m.bad = m.bad || before[last]
-		before = before[:last]
-		m.calls = m.calls[:len(m.calls)-1]
-	}
-	enter := func() bool {
-		before = append(before, m.bad)
-		m.bad = false
-		for i, g := range given {
-			if g != nil {
-				if kept[i] = g(); m.bad {
-					kept[i], m.bad = badValue, false
-				}
-			}
-		}
-		for i, g := range given {
-			if g != nil {
-				*f.slots[i] = kept[i]
-			} else if *f.slots[i] = f.preset[i](); m.bad {
-				*f.slots[i], m.bad = badValue, false
-			}
-		}
-		m.calls = append(m.calls, span)
-		return m.step(cost, &span)
-	}
-	if num := f.result.num; num != nil {
+	call := &caller{m: c.m, f: f, given: given, kept: make([]value, len(given)), span: span, cost: callCost + int64(len(f.def.Tokens))/16}
+	switch numeric := f.kind == kInt || f.kind == kBool; {
+	case f.body != nil && numeric:
+		return code{kind: f.kind, num: func() int64 { return call.run().n }}
+	case f.body != nil:
+		return code{kind: f.kind, val: call.run}
+	case numeric:
+		num := f.result.num
 		return code{kind: f.kind, num: func() int64 {
 			n := int64(0)
-			if enter() {
+			if call.enter() {
 				n = num()
 			}
-			leave()
+			call.leave()
 			return n
 		}}
 	}
-	if f.body == nil {
-		return code{kind: f.kind, val: func() value {
-			v := badValue
-			if enter() {
-				v = f.result.val()
-			}
-			leave()
-			return v
-		}}
-	}
-	run := func() value {
-		m.result = value{}
-		if enter() {
-			f.body()
+	val := f.result.val
+	return code{kind: f.kind, val: func() value {
+		v := badValue
+		if call.enter() {
+			v = val()
 		}
-		v := m.result
-		m.result = value{}
-		leave()
-		if v.kind == kBad || m.dead {
-			m.bad = true
-		} else if v.kind == kNone && f.kind != kNone {
-			d := m.fault(diag.Kind, span, "%s came to its end without a return", f.def.Name.Text)
-			*d = d.WithNote(f.def.Name.span(), "%s is declared here", f.def.Name.Text)
-		}
+		call.leave()
 		return v
-	}
-	if f.kind == kInt || f.kind == kBool {
-		return code{kind: f.kind, num: func() int64 { v := run(); return v.n }}
-	}
-	return code{kind: f.kind, val: run}
+	}}
 }
 
 // function compiles f, once.

@@ -141,8 +141,11 @@ func (c *compiler) peers(coll *ir.Collective, e *Expr) {
 	}
 }
 
-// cells is how many chunks all buffers of all ranks have; each counts as one at
-// least.
+// rankCells is what a rank counts for at least: it takes memory of its own.
+const rankCells = 8
+
+// cells is how many chunks all buffers of all ranks have; a buffer counts as
+// one at least.
 func cells(coll *ir.Collective, scratch []ir.ScratchDecl) int64 {
 	perRank := int64(0)
 	for i := range scratch {
@@ -173,5 +176,5 @@ func cells(coll *ir.Collective, scratch []ir.ScratchDecl) int64 {
 	default:
 		panic(fmt.Sprintf("collective %v", coll.Kind))
 	}
-	return ranks*(in+out+perRank) + rooted
+	return ranks*max(rankCells, in+out+perRank) + rooted
 }

@@ -89,48 +89,16 @@ func (c *compiler) sorted(f *File) *fileLines {
 		d.Hint = "algorithm NAME(ranks = 8) makes it an algorithm"
 		return nil
 	}
-	once := func(s Stmt, had bool, old Stmt, what string) bool {
-		if had {
-			d := m.report(diag.Declaration, s.node().span(), "%s is declared twice", what)
-			*d = d.WithNote(old.node().span(), "it was declared here first")
-		}
-		return !had
-	}
 	var statement Stmt // the first one
 	for _, s := range f.Stmts[1:] {
-		declares := true
-		switch s := s.(type) {
-		case *Algorithm:
-			once(s, true, l.algorithm, "algorithm")
-		case *Collective:
-			if once(s, l.collective != nil, l.collective, "collective") {
-				l.collective = s
-			}
-		case *Protocol:
-			if once(s, l.protocol != nil, l.protocol, "protocol") {
-				l.protocol = s
-			}
-		case *Sizes:
-			if once(s, l.sizes != nil, l.sizes, "sizes") {
-				l.sizes = s
-			}
-		case *RanksPerNode:
-			if once(s, l.ranksPerNode != nil, l.ranksPerNode, "ranks_per_node") {
-				l.ranksPerNode = s
-			}
-		case *Scratch:
-			l.scratch = append(l.scratch, s)
-		case *Import:
-		default:
-			declares = false
+		if !l.take(m, s) {
 			if _, def := s.(*Def); !def {
 				l.stmts = append(l.stmts, s)
 			}
 			if statement == nil {
 				statement = s
 			}
-		}
-		if declares && statement != nil {
+		} else if statement != nil {
 			d := m.report(diag.Declaration, s.node().span(), "declarations come before functions and statements")
 			*d = d.WithNote(statement.node().span(), "the first of these is here")
 		}
@@ -140,6 +108,49 @@ func (c *compiler) sorted(f *File) *fileLines {
 		d.Hint = "collective allreduce(ranks) says what must hold at the end"
 	}
 	return &l
+}
+
+// take puts s where it belongs if it is a declaration, and says whether it is.
+func (l *fileLines) take(m *machine, s Stmt) bool {
+	var old Stmt
+	what := ""
+	switch s := s.(type) {
+	case *Algorithm:
+		old, what = l.algorithm, "algorithm"
+	case *Collective:
+		if what = "collective"; l.collective == nil {
+			l.collective = s
+			return true
+		}
+		old = l.collective
+	case *Protocol:
+		if what = "protocol"; l.protocol == nil {
+			l.protocol = s
+			return true
+		}
+		old = l.protocol
+	case *Sizes:
+		if what = "sizes"; l.sizes == nil {
+			l.sizes = s
+			return true
+		}
+		old = l.sizes
+	case *RanksPerNode:
+		if what = "ranks_per_node"; l.ranksPerNode == nil {
+			l.ranksPerNode = s
+			return true
+		}
+		old = l.ranksPerNode
+	case *Scratch:
+		l.scratch = append(l.scratch, s)
+		return true
+	default:
+		_, is := s.(*Import)
+		return is
+	}
+	d := m.report(diag.Declaration, s.node().span(), "%s is declared twice", what)
+	*d = d.WithNote(old.node().span(), "it was declared here first")
+	return true
 }
 
 // params evaluates the parameters of the algorithm, or returns nil after an
