@@ -55,7 +55,8 @@ func liveAtEnd(d *ir.InstDAG, mem *ir.Memory) []bool {
 	live := make([]bool, mem.Len())
 	for r := range d.Coll.Ranks {
 		for i := range d.Coll.OutChunks(r) {
-			if d.Coll.Kind == ir.Opaque || !d.Coll.Want(r, i).Any {
+			// Of the other collectives every output is wanted.
+			if d.Coll.Kind != ir.Custom || !d.Coll.Want(r, i).Any {
 				live[mem.Cell(r, ir.Output, i)] = true
 			}
 		}

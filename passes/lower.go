@@ -45,6 +45,13 @@ func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
 	return d, nil
 }
 
+// All passes visit every sub-chunk of every operation, and remember something
+// of every sub-chunk of every buffer.
+const (
+	mostCells = math.MaxInt32 / 4
+	mostMoved = 1 << 28
+)
+
 // commonWays is the number of sub-chunks that every part of every operation is
 // a whole number of: the least common multiple of their degrees.
 func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
@@ -64,8 +71,16 @@ func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 	for r, s := range c.ScratchChunks() {
 		chunks += c.Coll.InChunks(r) + c.Coll.OutChunks(r) + int(s)
 	}
-	if chunks*ways > math.MaxInt32/4 {
+	if chunks > mostCells/ways {
 		return 0, diag.List{diag.New(diag.Limit, diag.Span{}, "the buffers of all ranks have %d chunks, too many to cut each into %d", chunks, ways)}
+	}
+	moved := 0
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		if moved += int(op.Count) * int(op.NSrc); moved > mostMoved/ways {
+			return 0, diag.List{diag.New(diag.Limit, c.Span(op.Pos), "up to here the operations move %d chunks, too many to cut each into %d", moved, ways).
+				WithHint("use one degree of parallelize, or such as divide each other: all chunks are cut into as many parts as a multiple of all degrees has")}
+		}
 	}
 	return ways, nil
 }

@@ -245,7 +245,7 @@ func hierarchical(n int) *ir.ChunkDAG {
 // others: no two pairs go together on one channel.
 func conflicting(n int) *ir.ChunkDAG {
 	p := newProgram(61, n, n, 0)
-	p.sizes(func(r int) (in, out int) { return []int{n / 60, 0}[b2i(r == 0)] + 1, []int{n / 30, n}[b2i(r == 0)] + 1 })
+	p.sizes(func(r int) (in, out int) { return []int{n / 60, 0}[b2i(r == 0)] + 1, []int{n/60 + 30, n}[b2i(r == 0)] })
 	for i := range n / 2 {
 		from, to := 1+i%30, 31+(i/30)%30
 		p.op(1, at(0, ir.Output, i), at(from, ir.Input, i/30))
