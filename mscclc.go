@@ -17,6 +17,7 @@ type Options struct {
 	Lang   lang.Options
 	Passes passes.Options  // Limits and Dense come from Target where there is one
 	Target *codegen.Target // nil for none
+	Check  verify.Options
 
 	// Stage, where not nil, sees each value on its way: *lang.File, *ir.ChunkDAG,
 	// *ir.InstDAG as lowered, and *ir.Program before it is checked.
@@ -67,6 +68,6 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	if err := stage(program); err != nil {
 		return nil, err
 	}
-	_, problems := verify.Check(program, verify.Options{})
+	_, problems := verify.Check(program, opt.Check)
 	return program, problems.Err()
 }

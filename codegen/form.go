@@ -78,6 +78,7 @@ func (f *former) collective(maxCells int64) bool {
 		}
 		if cells += int64(in) + int64(out) + int64(scratchOf(p, r)); cells > maxCells {
 			f.say(diag.Limit, -1, -1, -1, -1, "the ranks' buffers have more than %d chunks", maxCells)
+			f.found[len(f.found)-1].Hint = "--limit cells=N raises this limit"
 			return false
 		}
 	}
@@ -92,6 +93,7 @@ func (f *former) work(most int64) {
 	}
 	if moved > most {
 		f.say(diag.Limit, -1, -1, -1, -1, "the steps move %d chunks, at most %d are read", moved, most)
+		f.found[len(f.found)-1].Hint = "--limit moves=N raises this limit"
 	}
 }
 

@@ -231,10 +231,10 @@ func (x *xmlReader) buffers() bool {
 		moved += int64(p.Steps[i].Count)
 	}
 	if moved > x.opt.MaxMoved {
-		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, x.opt.MaxMoved)
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, x.opt.MaxMoved).Hint = "--limit moves=N raises this limit"
 	}
 	if cells > x.opt.MaxCells {
-		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, x.opt.MaxCells)
+		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, x.opt.MaxCells).Hint = "--limit cells=N raises this limit"
 	}
 	return len(x.found) == 0
 }

@@ -4,31 +4,70 @@ import (
 	"strconv"
 	"strings"
 
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir/verify"
 	"mscclc/lang"
-	"mscclc/passes"
 )
-
-// instLimit bounds the instructions that passes make.
-const instLimit = "insts"
 
 // limits are the bounds that --limit raises, by the names that messages use.
 type limits struct{ set []string }
 
-func limitNames() []string { return append(lang.LimitNames(), instLimit) }
+// The limits that are not the language's.
+const (
+	instLimit = "insts" // instructions that passes make
+	moveLimit = "moves" // chunks that all steps of a program move
+	cellLimit = "cells" // chunks of all buffers: the language's, and a program's
+)
 
-// apply sets what --limit says.
-func (l *limits) apply(of *lang.Limits, p *passes.Options) error {
+func limitNames() []string { return append(lang.LimitNames(), instLimit, moveLimit) }
+
+// each calls use for every limit that is set.
+func (l *limits) each(use func(name string, n int64) error) error {
 	for _, s := range l.set {
 		name, value, _ := strings.Cut(s, "=")
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 1 {
 			return usagef("--limit takes NAME=N with N from 1, not %q; there are %s", s, strings.Join(limitNames(), ", "))
 		}
-		if name == instLimit {
-			p.MaxInsts = int(n)
-		} else if err := of.Set(name, n); err != nil {
+		if err := use(name, n); err != nil {
 			return usagef("%v", err)
 		}
 	}
 	return nil
+}
+
+// apply sets the limits of a compilation.
+func (l *limits) apply(opt *mscclc.Options) error {
+	return l.each(func(name string, n int64) error {
+		switch name {
+		case instLimit:
+			opt.Passes.MaxInsts = int(n)
+			return nil
+		case moveLimit:
+			opt.Check.Moves = int(n)
+			return nil
+		case cellLimit:
+			opt.Check.Cells = int(n)
+		}
+		return opt.Lang.Limits.Set(name, n)
+	})
+}
+
+// reading gives the limits of reading and of checking a program.
+func (l *limits) reading() (read codegen.ReadOptions, check verify.Options, err error) {
+	var other lang.Limits
+	err = l.each(func(name string, n int64) error {
+		switch name {
+		case instLimit:
+			return nil
+		case moveLimit:
+			read.MaxMoved, check.Moves = n, int(n)
+			return nil
+		case cellLimit:
+			read.MaxCells, check.Cells = n, int(n)
+		}
+		return other.Set(name, n)
+	})
+	return read, check, err
 }

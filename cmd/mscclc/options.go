@@ -98,7 +98,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if opt.Passes, err = c.passOptions(); err != nil {
 		return opt, err
 	}
-	return opt, c.limits.apply(&opt.Lang.Limits, &opt.Passes)
+	return opt, c.limits.apply(&opt)
 }
 
 func (c *compiling) findTarget() (*codegen.Target, error) {

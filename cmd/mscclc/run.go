@@ -238,7 +238,7 @@ func (a *app) load(arg string, f *runFlags) (*ir.Program, error) {
 	if len(f.params) > 0 {
 		return nil, usagef("%s is compiled already: -p cannot change it", arg)
 	}
-	p, err := readProgram(s)
+	p, check, err := readProgram(s, &f.compiling)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (a *app) load(arg string, f *runFlags) (*ir.Program, error) {
 	if f.protocol != "" {
 		p.Protocol, _ = ir.ProtocolByName(f.protocol)
 	}
-	if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
+	if _, found := verify.Check(p, check); len(found) > 0 {
 		return nil, found
 	}
 	if p.Coll.Kind == ir.Opaque {

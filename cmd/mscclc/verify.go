@@ -139,11 +139,11 @@ func (a *app) check(arg string, c *compiling) (*ir.Program, error) {
 	if s.kind == codegen.KindSource {
 		return a.checkSource(s, c)
 	}
-	p, err := readProgram(s)
+	p, check, err := readProgram(s, c)
 	if err != nil {
 		return nil, err
 	}
-	_, found := verify.Check(p, verify.Options{})
+	_, found := verify.Check(p, check)
 	return p, found.Err()
 }
 
@@ -174,12 +174,20 @@ func isLibrary(f *lang.File) bool {
 	})
 }
 
-func readProgram(s *source) (*ir.Program, error) {
+// readProgram reads the program in s, and says how to check it.
+func readProgram(s *source, c *compiling) (*ir.Program, verify.Options, error) {
+	opt, check, err := c.limits.reading()
+	if err != nil {
+		return nil, check, err
+	}
+	var p *ir.Program
 	switch s.kind {
 	case codegen.KindPlan:
-		return codegen.ReadPlan(s.name, s, codegen.ReadOptions{})
+		p, err = codegen.ReadPlan(s.name, s, opt)
 	case codegen.KindPlanJSON:
-		return codegen.ReadPlanJSON(s.name, s, codegen.ReadOptions{})
+		p, err = codegen.ReadPlanJSON(s.name, s, opt)
+	default:
+		p, err = codegen.ReadMSCCL(s.name, s, opt)
 	}
-	return codegen.ReadMSCCL(s.name, s, codegen.ReadOptions{})
+	return p, check, err
 }

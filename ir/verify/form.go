@@ -19,7 +19,7 @@ func (c *checker) form() bool {
 		moves += int(max(c.p.Steps[i].Count, 0))
 	}
 	if moves > c.opt.Moves {
-		c.at(place{-1, -1, -1}, diag.Limit, -1, "the steps move %d chunks in all, and no more than %d are followed", moves, c.opt.Moves)
+		c.at(place{-1, -1, -1}, diag.Limit, -1, "the steps move %d chunks in all, and no more than %d are followed", moves, c.opt.Moves).Hint = "--limit moves=N raises this limit"
 		return false
 	}
 	for r := range c.p.Rank {
@@ -61,7 +61,7 @@ func (c *checker) header() bool {
 			cells += int(p.Scratch[r])
 		}
 		if cells > c.opt.Cells {
-			c.at(place{-1, -1, -1}, diag.Limit, -1, "the buffers of all ranks have more than %d chunks", c.opt.Cells)
+			c.at(place{-1, -1, -1}, diag.Limit, -1, "the buffers of all ranks have more than %d chunks", c.opt.Cells).Hint = "--limit cells=N raises this limit"
 			return false
 		}
 	}
