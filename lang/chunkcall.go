@@ -16,7 +16,7 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 	m := c.m
 	p := &m.prog
 	rank := c.number(bound[0], kInt, "the rank")
-	buffer := c.buffer(bound[1])
+	buffer, _ := c.buffer(bound[1])
 	index := c.number(bound[2], kInt, "the index")
 	count := func() int64 { return 1 }
 	if bound[3] != nil {
@@ -35,15 +35,16 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 	}}
 }
 
-// buffer compiles an expression of kind buffer, mostly a constant.
-func (c *compiler) buffer(e *Expr) func() ir.Buf {
+// buffer compiles an expression of kind buffer, mostly a constant: it says
+// whether it is.
+func (c *compiler) buffer(e *Expr) (buf func() ir.Buf, always bool) {
 	x := c.expr(e)
 	val := c.as(x, kBuffer, "the buffer", e.span())
 	if x.lit && x.kind == kBuffer {
 		b := val().buf
-		return func() ir.Buf { return b }
+		return func() ir.Buf { return b }, true
 	}
-	return func() ir.Buf { return val().buf }
+	return func() ir.Buf { return val().buf }, false
 }
 
 // ready says whether there are chunks yet: the lines at the top of the file
@@ -105,7 +106,7 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 	m := c.m
 	s := c.newSite(span, of, args.span())
 	to := c.expr(bound[0])
-	buffer, index := c.placeOf(bound[1], bound[2])
+	buffer, index, known := c.placeOf(bound[1], bound[2])
 	switch to.kind {
 	case kList, kAny:
 		ranks := to.val
@@ -126,7 +127,10 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 		r, b, i := rank(), buffer(v.ref), index(v.ref)
 		m.hinted(s, hint)
 		if m.bad || failed && own || !m.ready(span) {
-			m.bad, m.lost = true, true
+			m.bad = true
+			if m.lost = m.lost || !known; known {
+				m.lose(b)
+			}
 			return badValue
 		}
 		if failed {
@@ -144,18 +148,20 @@ func copyKind(to kind) kind {
 }
 
 // placeOf compiles the buffer and the index of a destination, which default to
-// the reference's own.
-func (c *compiler) placeOf(buffer, index *Expr) (func(ref) ir.Buf, func(ref) int64) {
+// the reference's own, and says whether the buffer is always the same.
+func (c *compiler) placeOf(buffer, index *Expr) (func(ref) ir.Buf, func(ref) int64, bool) {
 	b, i := func(r ref) ir.Buf { return r.buf }, func(r ref) int64 { return int64(r.index) }
+	known := false
 	if buffer != nil {
-		buf := c.buffer(buffer)
+		buf, always := c.buffer(buffer)
+		known = always
 		b = func(ref) ir.Buf { return buf() }
 	}
 	if index != nil {
 		num := c.number(index, kInt, "the index")
 		i = func(ref) int64 { return num() }
 	}
-	return b, i
+	return b, i, known
 }
 
 // copyToAny copies to one rank or to each of a list.
@@ -229,7 +235,7 @@ func (c *compiler) reduceCall(args *Args, span diag.Span) code {
 	s := c.newSite(span, bound[0].span(), args.span())
 	from := c.of(bound[0], kList, "what is reduced")
 	rank := c.number(bound[1], kInt, "the rank")
-	buffer := c.buffer(bound[2])
+	buffer, _ := c.buffer(bound[2])
 	index := c.number(bound[3], kInt, "the index")
 	var operands []value
 	return code{kind: kRef, val: func() value {

@@ -13,7 +13,8 @@ import (
 // no further fault is reported meanwhile. A value that could not be computed
 // is kBad, a chunk that could not be written holds poison, and both are silent
 // when used. `lost` is set where it is not even known what would have been
-// written; from then on unwritten and stale chunks are no errors.
+// written, or lostIn where at least the buffer is; from then on unwritten and
+// stale chunks are no errors there.
 type machine struct {
 	lim     Limits
 	steps   int64
@@ -22,8 +23,9 @@ type machine struct {
 	repeats int // faults that were reported already
 	bad     bool
 	lost    bool
-	dead    bool // run no further
-	quiet   bool // faults are not reported: expressions are tried while compiling
+	lostIn  [256]bool // the same for one buffer
+	dead    bool      // run no further
+	quiet   bool      // faults are not reported: expressions are tried while compiling
 	calls   []diag.Span
 
 	custom   bool                  // the block of a custom collective runs
@@ -89,6 +91,14 @@ func suggest(d *diag.Diagnostic, name string, candidates []string) bool {
 		d.Hint = "did you mean " + near + "?"
 	}
 	return near != ""
+}
+
+// lose notes that something unknown would have been written to b.
+func (m *machine) lose(b ir.Buf) {
+	m.lostIn[b] = true
+	if b < ir.Scratch && m.prog.coll != nil && m.prog.coll.Inplace {
+		m.lostIn[ir.Input], m.lostIn[ir.Output] = true, true
+	}
 }
 
 // stop ends the run with an error of its own.

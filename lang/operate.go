@@ -33,7 +33,7 @@ func (m *machine) usable(s *site, r ref, at int32) bool {
 // unusable says why chunk k of r cannot be used.
 func (m *machine) unusable(s *site, r ref, k int32, c cell) {
 	switch {
-	case c.value == poison || m.lost:
+	case c.value == poison || m.lost || m.lostIn[r.buf]:
 	case c.value == 0:
 		m.unwritten(s, r, k)
 	default:
@@ -69,12 +69,12 @@ func (m *machine) target(s *site, rank int64, b ir.Buf, index int64, count int32
 	return to, true
 }
 
-// fail ends an operation that cannot be done: what it would have written is
-// not known from now on. It returns what the operation is worth.
-func (m *machine) fail(at, count int32) value {
+// fail ends an operation on b that cannot be done: what it would have written
+// is not known from now on. It returns what the operation is worth.
+func (m *machine) fail(b ir.Buf, at, count int32) value {
 	m.bad = true
 	if at < 0 {
-		m.lost = true
+		m.lose(b)
 		return badValue
 	}
 	for k := range count {
@@ -90,19 +90,19 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) valu
 	m.bad = false
 	to, ok := m.target(s, rank, b, index, r.count)
 	if failed && ok { // nor is its count
-		return m.fail(to, p.at(int32(rank), b).chunks-int32(index))
+		return m.fail(b, to, p.at(int32(rank), b).chunks-int32(index))
 	}
 	if !ok || failed || !m.spend(s, 1, int64(r.count)) {
-		return m.fail(to, r.count)
+		return m.fail(b, to, r.count)
 	}
 	from := p.at(r.rank, r.buf).cell + r.index
 	if !m.usable(s, r, from) {
-		return m.fail(to, r.count)
+		return m.fail(b, to, r.count)
 	}
 	if from != to {
 		if from < to+r.count && to < from+r.count {
 			m.overlap(s, r, ref{int32(rank), int32(index), r.count, 0, b})
-			return m.fail(to, r.count)
+			return m.fail(b, to, r.count)
 		}
 		*p.srcs.next() = ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf}
 		p.emit(s, int32(rank), b, int32(index), r.count, 1)
@@ -132,7 +132,7 @@ func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index in
 	count := refs[0].count
 	to, ok := m.target(s, rank, b, index, count)
 	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) || !m.operands(s, refs, to) {
-		return m.fail(to, count)
+		return m.fail(b, to, count)
 	}
 	if len(refs) > 1 || p.from[0] != to {
 		for i := range refs {
