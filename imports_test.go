@@ -93,6 +93,16 @@ func TestBuildsWithoutCgo(t *testing.T) {
 	}
 }
 
+// Without cgo the command compiles and verifies, and says what it cannot do.
+func TestRunWithoutCgo(t *testing.T) {
+	cmd := exec.Command("go", "run", "./cmd/mscclc", "run", "allreduce/ring", "-p", "ranks=2")
+	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("needs cgo")) || !bytes.Contains(out, []byte("exit status 3")) {
+		t.Errorf("run without cgo: %v\n%s", err, out)
+	}
+}
+
 // A file that names a path of one machine is wrong on all others.
 func TestNoMachinePaths(t *testing.T) {
 	private := regexp.MustCompile(`(^|[^\w.])/(work|root|home|tmp)/\w`)
