@@ -77,6 +77,14 @@ type state struct {
 	group int32 // chunks that one message of a connection holds at least
 }
 
+func newState(d *ir.InstDAG, opt Options) *state {
+	s := &state{InstDAG: d, opt: opt, slots: opt.Slots, group: messageChunks(d, opt)}
+	if s.slots == 0 {
+		s.slots = d.Protocol.Slots()
+	}
+	return s
+}
+
 // Run takes d, which Lower made, through Table. An error is a diag.List where
 // the program is at fault, and anything else a fault of mscclc.
 func Run(d *ir.InstDAG, opt Options) error {
@@ -85,10 +93,7 @@ func Run(d *ir.InstDAG, opt Options) error {
 			return fmt.Errorf("pass %q cannot be turned off", name)
 		}
 	}
-	s := &state{InstDAG: d, opt: opt, slots: opt.Slots, group: messageChunks(d, opt)}
-	if s.slots == 0 {
-		s.slots = d.Protocol.Slots()
-	}
+	s := newState(d, opt)
 	rnd := rand.New(rand.NewSource(opt.Seed))
 	have := ir.Meaning
 	for i := range Table {
