@@ -24,6 +24,12 @@ func randomOptions(rnd *rand.Rand) Options {
 	opt.Slots = rnd.Intn(3) // 0: the protocol's own
 	if rnd.Intn(4) == 0 {
 		opt.Limits = ir.Limits{Target: "test", Count: 1 + rnd.Intn(4), Channels: 2, ReceiveFused: rnd.Intn(2) == 0}
+		if rnd.Intn(4) == 0 {
+			opt.Limits.Blocks = 2 + rnd.Intn(6)
+		}
+	}
+	if rnd.Intn(4) == 0 {
+		opt.Dense, opt.Limits.MaxBytes = true, 1<<(10+rnd.Intn(20))
 	}
 	return opt
 }
@@ -39,7 +45,13 @@ func checked(opt Options, d *ir.InstDAG) Options {
 		if pass != "fit" {
 			limits = ir.Limits{}
 		}
-		return ir.Check(d, have, ir.CheckOptions{Slots: slots, Limits: limits})
+		least := int(messageChunks(d, opt))
+		if have&ir.Live != 0 { // what is live is live where messages hold more
+			if err := ir.Check(d, ir.Live, ir.CheckOptions{Slots: slots, MessageCount: least + 1}); err != nil {
+				return err
+			}
+		}
+		return ir.Check(d, have, ir.CheckOptions{Slots: slots, MessageCount: least, Limits: limits})
 	}
 	return opt
 }

