@@ -156,7 +156,8 @@ type Report struct {
 	Checked int64 // elements
 	Wrong   int64 // elements of outputs that are not what they should be
 	First   *Wrong
-	Broken  []string // guards that were written, inputs that were modified; the first of each buffer
+	Broken  []string // guards that were written, the first byte of each
+	Changed []int    // ranks whose input was modified where it is not output too
 }
 
 // A Wrong is an element that is not what it should be.
@@ -178,6 +179,9 @@ func (r *Report) Err() error {
 	}
 	if len(r.Broken) > 0 {
 		return fmt.Errorf("%s (%d such)", r.Broken[0], len(r.Broken))
+	}
+	if len(r.Changed) > 0 {
+		return fmt.Errorf("rank %d: the input was modified (on %d ranks)", r.Changed[0], len(r.Changed))
 	}
 	return nil
 }
@@ -222,7 +226,7 @@ func (d *Data) checkInput(rank int, rep *Report) {
 	}
 	for _, part := range [2][2]int64{{0, first}, {end, int64(len(was))}} {
 		if part[0] < part[1] && !bytes.Equal(r.input[part[0]:part[1]], was[part[0]:part[1]]) {
-			rep.Broken = append(rep.Broken, fmt.Sprintf("rank %d: the input was modified", rank))
+			rep.Changed = append(rep.Changed, rank)
 			return
 		}
 	}

@@ -83,8 +83,8 @@ func TestCheck(t *testing.T) {
 				}
 				if !c.Inplace {
 					d.rank[1].input[0] ^= 1
-					if rep := d.Check(); len(rep.Broken) != 1 || !strings.Contains(rep.Err().Error(), "input") {
-						t.Errorf("%v: a write to an input: %v", c, rep.Broken)
+					if rep := d.Check(); len(rep.Changed) != 1 || !strings.Contains(rep.Err().Error(), "input") {
+						t.Errorf("%v: a write to an input: %v", c, rep.Changed)
 					}
 				}
 			}

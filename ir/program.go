@@ -60,3 +60,25 @@ func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Ra
 
 // StepsOf returns the steps of b.
 func (p *Program) StepsOf(b *TB) []Step { return p.Steps[b.Steps.First:b.Steps.End] }
+
+// ModifiesInput says whether some step writes a chunk of input that is not
+// output too. What lang makes never does; files from elsewhere may.
+func (p *Program) ModifiesInput() bool {
+	for r := range p.Rank {
+		in, out := p.Coll.InChunks(r), p.Coll.OutChunks(r)
+		first, end := 0, 0 // chunks of input that are output
+		if p.Coll.Inplace {
+			inOut, outIn := p.Coll.Shift(r)
+			first = max(outIn, 0)
+			end = min(in, first+out-max(inOut, 0))
+		}
+		for _, tb := range p.TBsOf(r) {
+			for _, s := range p.StepsOf(&tb) {
+				if s.DstBuf == Input && s.Op.Info().Writes && (int(s.Dst) < first || int(s.Dst+s.Count) > end) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
