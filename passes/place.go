@@ -110,14 +110,10 @@ func newBlocks(d *ir.InstDAG, c *colouring) *blocks {
 			continue
 		}
 		other := end{e.rank, e.part, e.channel, pair, !e.send}
-		if _, ok := b.ofEnd[e]; ok {
-			b.give(other, b.ofEnd[e])
-		} else if k, ok := b.ofEnd[other]; ok {
-			b.give(e, k)
-		} else {
+		if _, ok := b.ofEnd[e]; !ok { // an author's number is both ends'
 			b.give(e, b.add(e))
-			b.give(other, b.ofEnd[e])
 		}
+		b.give(other, b.ofEnd[e])
 	}
 	b.leftovers(ends)
 	for i := range d.Insts {
