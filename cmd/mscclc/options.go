@@ -24,6 +24,7 @@ type compiling struct {
 	optimise  int
 	passes    []string
 	fuse      bool
+	receives  optionalBool
 	limits    limits
 }
 
@@ -37,6 +38,8 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off`")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off")
+	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ")
+	f.Lookup("fused-receives").NoOptDefVal = "true"
 	f.StringArrayVar(&c.limits.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(limitNames(), ", "))
 }
 
@@ -108,6 +111,11 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 		return nil, machineError{err}
 	case err != nil:
 		return nil, usagef("%q is no target; there are %s", c.target, strings.Join(targetNames(), ", "))
+	}
+	if want := c.receives.value; want != nil && *want != t.Limits.ReceiveFused {
+		other := *t
+		other.Limits.ReceiveFused = *want
+		return &other, nil
 	}
 	return t, nil
 }
