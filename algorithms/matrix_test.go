@@ -360,8 +360,10 @@ func run(p *ir.Program, turn int) error {
 	if turn%3 == 0 {
 		args.TileBytes = 256
 	}
-	if turn%5 == 0 {
-		args.SlotBytes = 512
+	if turn%5 == 0 { // messages of one chunk, where p is made for that
+		if _, found := verify.Check(p, verify.Options{MessageChunks: 1}); len(found) == 0 {
+			args.SlotBytes = 512
+		}
 	}
 	if _, err := loaded.Run(context.Background(), args); err != nil {
 		return fmt.Errorf("run: %v", err)
