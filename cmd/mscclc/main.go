@@ -98,6 +98,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible on this machin
 	})
 	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.showCommand(), a.fmtCommand(),
 		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
+	root.AddCommand(topics()...)
 	return root
 }
 
