@@ -71,26 +71,6 @@ struct Run {
   u64 bytes;
 };
 
-// What a reduction's operands are: a local one and what was received, or dst
-// and, one after the other, the sources of a chain of steps. operand k is at
-// get(k).
-struct Pair {
-  const u8 *src, *received;
-  KD_MEMBER const u8 *operator()(u32 k) const { return k ? received : src; }
-};
-struct Chain {
-  const abi_launch &a;
-  const abi_rank &m;
-  const abi_step *chain;
-  const u8 *dst;
-  u32 i;        // chunk of each step
-  u64 elem, at;  // element of the chunk, and bytes from there
-  KD_MEMBER const u8 *operator()(u32 k) const {
-    if (k == 0) return dst + at;
-    return at_address<const u8>(cell(a, m, chain[0].src_buf, chain[k - 1].src + i, elem)) + at;
-  }
-};
-
 // divisor is what the result of a step is divided by, or 0.
 KD u32 divisor(const abi_launch &a, const abi_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
 
@@ -104,7 +84,7 @@ template <class P, class R> KD_CALL bool move_strip(Thread &t, const abi_step &s
   if (run.from && !(value = P::take(t, run.from, at, n, t.received + 1, received))) return false;
   if (in(s.op, OPS_REDUCE)) {
     u8 *to = run.dst ? dst : reduced;
-    R::run(t.a, to, Pair{src, value}, 2, n, divisor(t.a, s));
+    R::run(t.a, to, Operands{src, value, nullptr, nullptr, nullptr, 0, 0, 0}, 2, n, divisor(t.a, s));
     value = to;
   } else if (run.dst) {
     copy_bytes(dst, value, n);
@@ -149,7 +129,7 @@ template <class R> KD_CALL void reduce(Thread &t, const abi_step *chain, const T
     u8 *dst = at_address<u8>(cell(a, m, s.dst_buf, s.dst + i, tile.at));
     const u64 bytes = elems * a.elem_size;
     for (u64 at = (u64)tid() * STRIP; at < bytes; at += (u64)ntid() * STRIP)
-      R::run(a, dst + at, Chain{a, m, chain, dst, i, tile.at, at}, s.chain + 1, (u32)least(STRIP, bytes - at), divisor(a, chain[s.chain - 1]));
+      R::run(a, dst + at, Operands{dst + at, nullptr, &a, &m, chain, i, tile.at, at}, s.chain + 1, (u32)least(STRIP, bytes - at), divisor(a, chain[s.chain - 1]));
   }
 }
 

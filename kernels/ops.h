@@ -3,6 +3,7 @@
 // small floats are rounded once, at the end.
 #pragma once
 #include "types.h"
+#include "layout.h"
 
 // Accumulators: A is the type that up() gives.
 template <class A> struct Sum {
@@ -68,10 +69,26 @@ KD u8 divide(u8 a, u32 n) { return (u8)(a / n); }
 KD u32 divide(u32 a, u32 n) { return a / n; }
 KD u64 divide(u64 a, u32 n) { return a / n; }
 
+// Operands says where the operands of a reduction begin: a local one and what was
+// received, or, where there is a chain of steps, dst and the sources of the steps
+// one after the other. One type for both halves the code of fold.
+struct Operands {
+  const u8 *first, *received;
+  const abi_launch *a;
+  const abi_rank *m;
+  const abi_step *chain;
+  u32 i;         // chunk of each step
+  u64 elem, at;  // element of the chunk, and bytes from there
+  KD_MEMBER const u8 *operator()(u32 k) const {
+    if (k == 0) return first;
+    if (!chain) return received;
+    return at_address<const u8>(cell(*a, *m, chain[0].src_buf, chain[k - 1].src + i, elem)) + at;
+  }
+};
+
 // fold writes the reduction of n elements of the operands to `to`, which may
-// be one of them. get(k) is where operand k begins; divisor is 0 or what the
-// result is divided by.
-template <class T, template <class> class Op, class Get> KD_CALL void fold(T *to, Get get, u32 operands, u32 n, u32 divisor) {
+// be one of them; divisor is 0 or what the result is divided by.
+template <class T, template <class> class Op> KD_CALL void fold(T *to, const Operands &get, u32 operands, u32 n, u32 divisor) {
   typedef decltype(up(T())) A;
   A acc[FOLD];
   for (u32 at = 0; at < n; at += FOLD) {
@@ -88,7 +105,7 @@ template <class T, template <class> class Op, class Get> KD_CALL void fold(T *to
   }
 }
 
-template <class T, class Get> KD_CALL void fold_op(u32 redop, void *to, const Get &get, u32 operands, u32 n, u32 divisor) {
+template <class T> KD_CALL void fold_op(u32 redop, void *to, const Operands &get, u32 operands, u32 n, u32 divisor) {
   switch (redop) {
     case RED_SUM:
     case RED_AVG: fold<T, Sum>((T *)to, get, operands, n, divisor); break;
@@ -101,7 +118,7 @@ template <class T, class Get> KD_CALL void fold_op(u32 redop, void *to, const Ge
 // AnyFold is the reduction of a kernel that serves all types and operations. A
 // kernel built for one of them has a class with the same function.
 struct AnyFold {
-  template <class Get> KD_CALL void run(const abi_launch &a, void *to, const Get &get, u32 operands, u32 bytes, u32 divisor) {
+  KD_CALL void run(const abi_launch &a, void *to, const Operands &get, u32 operands, u32 bytes, u32 divisor) {
     const u32 n = bytes / a.elem_size, op = a.redop;
     switch (a.dtype) {
       case DT_F16: fold_op<f16>(op, to, get, operands, n, divisor); break;

@@ -10,7 +10,7 @@
 #include "../../../kernels/interp.h"
 
 struct Sum32 {
-  template <class Get> KD_CALL void run(const abi_launch &, void *to, const Get &get, u32 operands, u32 bytes, u32 divisor) {
+  KD_CALL void run(const abi_launch &, void *to, const Operands &get, u32 operands, u32 bytes, u32 divisor) {
     fold<i32, Sum>((i32 *)to, get, operands, bytes / 4, divisor);
   }
 };
