@@ -20,7 +20,7 @@ func universe() *scope {
 		s.names[text] = &name{text: text, sort: aBuiltin, call: call}
 	}
 	for text, b := range map[string]ir.Buf{"input": ir.Input, "output": ir.Output} {
-		s.names[text] = &name{text: text, sort: aConstant, kind: kBuffer, slot: &value{kind: kBuffer, ref: ref{buf: b}}}
+		s.names[text] = &name{text: text, sort: aConstant, kind: kBuffer, slot: &value{kind: kBuffer, n: int64(b)}}
 	}
 	return s
 }
@@ -36,13 +36,13 @@ func numberCall(what string, run func(int64) (int64, string)) builtin {
 		}
 		m, x := c.m, c.expr(bound[0])
 		n := c.asNumber(x, kInt, "the argument of "+what, bound[0].span())
-		return c.folded(code{kind: kInt, num: func() int64 {
-			v, fault := run(n())
+		return c.folded(kInt, func() int64 {
+			v, fault := run(n.get())
 			if fault != "" {
 				m.fault(diag.Arithmetic, span, "%s", fault)
 			}
 			return v
-		}}, x.lit)
+		}, x.lit)
 	}
 }
 
@@ -77,27 +77,27 @@ func leastCall(what string, better func(a, b int64) bool) builtin {
 			return c.leastOf(what, c.as(first, kList, "the only argument of "+what, bound[0].span()), span, better)
 		}
 		lit := first.lit
-		nums := []func() int64{c.asNumber(first, kInt, "an argument of "+what, bound[0].span())}
+		nums := []number{c.asNumber(first, kInt, "an argument of "+what, bound[0].span())}
 		for _, e := range bound[1:] {
 			x := c.expr(e)
 			lit = lit && x.lit
 			nums = append(nums, c.asNumber(x, kInt, "an argument of "+what, e.span()))
 		}
-		return c.folded(code{kind: kInt, num: func() int64 {
-			best := nums[0]()
-			for _, f := range nums[1:] {
-				if n := f(); better(n, best) {
+		return c.folded(kInt, func() int64 {
+			best := nums[0].get()
+			for _, x := range nums[1:] {
+				if n := x.get(); better(n, best) {
 					best = n
 				}
 			}
 			return best
-		}}, lit)
+		}, lit)
 	}
 }
 
 func (c *compiler) leastOf(what string, list func() value, span diag.Span, better func(a, b int64) bool) code {
 	m := c.m
-	return code{kind: kInt, num: func() int64 {
+	return code{kind: kInt, num: number{run: func() int64 {
 		v := list()
 		if m.bad {
 			return 0
@@ -118,7 +118,7 @@ func (c *compiler) leastOf(what string, list func() value, span diag.Span, bette
 			}
 		}
 		return best
-	}}
+	}}}
 }
 
 func (c *compiler) lenCall(args *Args, span diag.Span) code {
@@ -127,13 +127,13 @@ func (c *compiler) lenCall(args *Args, span diag.Span) code {
 		return c.badCode()
 	}
 	m, list := c.m, c.of(bound[0], kList, "the argument of len")
-	return code{kind: kInt, num: func() int64 {
+	return code{kind: kInt, num: number{run: func() int64 {
 		v := list()
 		if m.bad {
 			return 0
 		}
 		return int64(len(*v.list))
-	}}
+	}}}
 }
 
 // assertCall compiles assert(cond, "text"). Where it fails, the file is not
@@ -146,7 +146,7 @@ func (c *compiler) assertCall(args *Args, span diag.Span) code {
 	m, cond := c.m, c.number(bound[0], kBool, "what assert checks")
 	text := c.of(bound[1], kString, "the text of assert")
 	return code{kind: kNone, val: func() value {
-		if yes := cond(); yes == 0 && !m.bad {
+		if yes := cond.get(); yes == 0 && !m.bad {
 			if t := text(); !m.bad {
 				m.stop(diag.AssertFailed, span, "%s", m.strings[t.n])
 			}

@@ -251,31 +251,25 @@ func (c *caller) run() value {
 // invoke makes the closure of a call.
 func (c *compiler) invoke(f *function, given []func() value, span diag.Span) code {
 	call := &caller{m: c.m, f: f, given: given, kept: make([]value, len(given)), span: span, cost: callCost + int64(len(f.def.Tokens))/16}
-	switch numeric := f.kind == kInt || f.kind == kBool; {
-	case f.body != nil && numeric:
-		return code{kind: f.kind, num: func() int64 { return call.run().n }}
-	case f.body != nil:
-		return code{kind: f.kind, val: call.run}
-	case numeric:
-		num := f.result.num
-		return code{kind: f.kind, num: func() int64 {
-			n := int64(0)
+	run := call.run
+	if f.body == nil {
+		val := f.result.value()
+		run = func() value {
+			v := badValue
 			if call.enter() {
-				n = num()
+				v = val()
 			}
 			call.leave()
-			return n
-		}}
-	}
-	val := f.result.val
-	return code{kind: f.kind, val: func() value {
-		v := badValue
-		if call.enter() {
-			v = val()
+			return v
 		}
-		call.leave()
-		return v
-	}}
+	}
+	switch {
+	case f.kind.numeric():
+		return code{kind: f.kind, num: number{run: func() int64 { return run().n }}}
+	case f.kind == kRef:
+		return code{kind: kRef, ref: func() ref { return run().ref }}
+	}
+	return code{kind: f.kind, val: run}
 }
 
 // function compiles f, once.

@@ -16,44 +16,34 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 	m := c.m
 	p := &m.prog
 	rank := c.number(bound[0], kInt, "the rank")
-	buffer, _ := c.buffer(bound[1])
+	buffer := c.number(bound[1], kBuffer, "the buffer")
 	index := c.number(bound[2], kInt, "the index")
-	count := func() int64 { return 1 }
+	count := constant(1)
 	if bound[3] != nil {
 		count = c.number(bound[3], kInt, "the count")
 	}
-	return code{kind: kRef, val: func() value {
-		r, b, i, n := rank(), buffer(), index(), count()
-		if m.bad || !m.ready(span) {
-			return badValue
+	return code{kind: kRef, ref: func() ref {
+		r, b, i, n := rank.get(), ir.Buf(buffer.get()), index.get(), count.get()
+		if m.bad || !m.ready(&span) {
+			return ref{}
 		}
-		if uint64(r) >= uint64(p.coll.Ranks) || i < 0 || n < 1 || n > int64(p.at(int32(r), b).chunks)-i {
-			m.inRange(span, r, b, i, n)
-			return badValue
+		if uint64(r) < uint64(p.coll.Ranks) {
+			if at := p.at(int32(r), b); i >= 0 && n >= 1 && n <= int64(at.chunks)-i {
+				return ref{spot{at.cell + int32(i), int32(r), int32(i)}, int32(n), p.now(), b}
+			}
 		}
-		return value{kind: kRef, ref: ref{int32(r), int32(i), int32(n), int32(p.ops.n), b}}
+		m.inRange(span, r, b, i, n)
+		return ref{}
 	}}
-}
-
-// buffer compiles an expression of kind buffer, mostly a constant: it says
-// whether it is.
-func (c *compiler) buffer(e *Expr) (buf func() ir.Buf, always bool) {
-	x := c.expr(e)
-	val := c.as(x, kBuffer, "the buffer", e.span())
-	if x.lit && x.kind == kBuffer {
-		b := val().buf
-		return func() ir.Buf { return b }, true
-	}
-	return func() ir.Buf { return val().buf }, false
 }
 
 // ready says whether there are chunks yet: the lines at the top of the file
 // that say how many cannot refer to them.
-func (m *machine) ready(span diag.Span) bool {
-	if m.prog.coll == nil {
-		m.fault(diag.Declaration, span, "there are no chunks before the collective and the scratch buffers are known")
-	}
-	return m.prog.coll != nil
+func (m *machine) ready(span *diag.Span) bool { return m.prog.coll != nil || m.unready(span) }
+
+func (m *machine) unready(span *diag.Span) bool {
+	m.fault(diag.Declaration, *span, "there are no chunks before the collective and the scratch buffers are known")
+	return false
 }
 
 // method compiles c.copy(...) and c.reduce(...).
@@ -70,9 +60,9 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 		}
 		return x
 	case f.Text == "copy":
-		return c.copyCall(c.as(x, kRef, "what is copied", of), args, of, span)
+		return c.copyCall(c.asRef(x, "what is copied", of), args, of, span)
 	case f.Text == "reduce":
-		return c.reduceOnto(c.as(x, kRef, "what is reduced", of), args, of, span)
+		return c.reduceOnto(c.asRef(x, "what is reduced", of), args, of, span)
 	}
 	c.as(x, kRef, "what has ."+f.Text, of)
 	d := c.m.report(diag.Undefined, f.span(), "a reference has no operation %s", f.Text)
@@ -97,7 +87,7 @@ func (c *compiler) newSite(span, src, dst diag.Span) *site {
 }
 
 // copyCall compiles src.copy(rank, buffer, index).
-func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) code {
+func (c *compiler) copyCall(src func() ref, args *Args, of, span diag.Span) code {
 	list, hint := c.hints(args.List)
 	bound := c.bind("copy", list, []string{"rank", "buffer", "index"}, func(i int) bool { return i < 1 }, span, nil)
 	if bound == nil {
@@ -106,37 +96,37 @@ func (c *compiler) copyCall(src func() value, args *Args, of, span diag.Span) co
 	m := c.m
 	s := c.newSite(span, of, args.span())
 	to := c.expr(bound[0])
-	buffer, index, known := c.placeOf(bound[1], bound[2])
+	place := c.placeOf(bound[1], bound[2])
 	switch to.kind {
 	case kList, kAny:
 		ranks := to.val
 		at := bound[0].span()
 		return code{kind: copyKind(to.kind), val: func() value {
 			v, r := src(), ranks()
-			b, i := buffer(v.ref), index(v.ref)
+			b, i := place.of(v)
 			m.hinted(s, hint)
-			return m.copyToAny(s, &v, &r, b, i, at)
+			return m.copyToAny(s, v, &r, b, i, at)
 		}}
 	}
 	rank := c.asNumber(to, kInt, "the rank", bound[0].span())
-	own := bound[1] == nil || bound[2] == nil // where to is known only with what is copied
-	return code{kind: kRef, val: func() value {
+	return code{kind: kRef, ref: func() ref {
 		v := src()
 		failed := m.bad
 		m.bad = false
-		r, b, i := rank(), buffer(v.ref), index(v.ref)
+		r := rank.get()
+		b, i := place.of(v)
 		m.hinted(s, hint)
-		if m.bad || failed && own || !m.ready(span) {
+		if m.bad || failed && (place.ownBuffer || place.ownIndex) || !m.ready(&s.span) {
 			m.bad = true
-			if m.lost = m.lost || !known; known {
+			if m.lost = m.lost || !place.known; place.known {
 				m.lose(b)
 			}
-			return badValue
+			return ref{}
 		}
 		if failed {
-			m.bad, v.ref = true, ref{count: 1}
+			m.bad, v = true, ref{count: 1}
 		}
-		return m.copyTo(s, v.ref, r, b, i)
+		return m.copyTo(s, v, r, b, i)
 	}}
 }
 
@@ -147,31 +137,47 @@ func copyKind(to kind) kind {
 	return kAny
 }
 
-// placeOf compiles the buffer and the index of a destination, which default to
-// the reference's own, and says whether the buffer is always the same.
-func (c *compiler) placeOf(buffer, index *Expr) (func(ref) ir.Buf, func(ref) int64, bool) {
-	b, i := func(r ref) ir.Buf { return r.buf }, func(r ref) int64 { return int64(r.index) }
-	known := false
+// A destination is the buffer and the index of a copy, which default to those
+// of what is copied.
+type destination struct {
+	buffer, index       number
+	ownBuffer, ownIndex bool // the defaults
+	known               bool // the buffer is always the same
+}
+
+// placeOf compiles a destination.
+func (c *compiler) placeOf(buffer, index *Expr) *destination {
+	d := &destination{ownBuffer: buffer == nil, ownIndex: index == nil}
 	if buffer != nil {
-		buf, always := c.buffer(buffer)
-		known = always
-		b = func(ref) ir.Buf { return buf() }
+		x := c.expr(buffer)
+		d.buffer, d.known = c.asNumber(x, kBuffer, "the buffer", buffer.span()), x.lit && x.kind == kBuffer
 	}
 	if index != nil {
-		num := c.number(index, kInt, "the index")
-		i = func(ref) int64 { return num() }
+		d.index = c.number(index, kInt, "the index")
 	}
-	return b, i, known
+	return d
+}
+
+// of computes the destination of r.
+func (d *destination) of(r ref) (b ir.Buf, index int64) {
+	b, index = r.buf, int64(r.index)
+	if !d.ownBuffer {
+		b = ir.Buf(d.buffer.get())
+	}
+	if !d.ownIndex {
+		index = d.index.get()
+	}
+	return b, index
 }
 
 // copyToAny copies to one rank or to each of a list.
-func (m *machine) copyToAny(s *site, v, to *value, b ir.Buf, index int64, span diag.Span) value {
-	if m.bad || !m.ready(s.span) {
+func (m *machine) copyToAny(s *site, v ref, to *value, b ir.Buf, index int64, span diag.Span) value {
+	if m.bad || !m.ready(&s.span) {
 		m.lost = true
 		return badValue
 	}
 	if to.kind == kInt {
-		return m.copyTo(s, v.ref, to.n, b, index)
+		return m.copyTo(s, v, to.n, b, index).value()
 	}
 	if to.kind != kList {
 		m.wrongKind(to.kind, kInt, "the rank", span)
@@ -186,7 +192,7 @@ func (m *machine) copyToAny(s *site, v, to *value, b ir.Buf, index int64, span d
 			m.wrongKind(r.kind, kInt, "a rank", span)
 			m.lost = true
 		} else {
-			list = append(list, m.copyTo(s, v.ref, r.n, b, index))
+			list = append(list, m.copyTo(s, v, r.n, b, index).value())
 		}
 		failed = failed || m.bad
 		m.bad = false
@@ -197,7 +203,7 @@ func (m *machine) copyToAny(s *site, v, to *value, b ir.Buf, index int64, span d
 }
 
 // reduceOnto compiles c.reduce(other, ...).
-func (c *compiler) reduceOnto(on func() value, args *Args, of, span diag.Span) code {
+func (c *compiler) reduceOnto(on func() ref, args *Args, of, span diag.Span) code {
 	list, hint := c.hints(args.List)
 	if len(list) == 0 {
 		c.m.report(diag.Arguments, span, "reduce lacks what is reduced into the chunk")
@@ -209,17 +215,18 @@ func (c *compiler) reduceOnto(on func() value, args *Args, of, span diag.Span) c
 	if others == nil {
 		return c.badCode()
 	}
-	var operands []value
-	return code{kind: kRef, val: func() value {
+	return code{kind: kRef, ref: func() ref {
 		v := on()
-		if m.bad || !m.ready(span) {
+		if m.bad || !m.ready(&s.span) {
 			m.lost = true
-			return badValue
+			return ref{}
 		}
 		m.hinted(s, hint)
-		operands = append(operands[:0], v)
-		operands = others(operands)
-		return m.reduceTo(s, operands, int64(v.rank), v.buf, int64(v.index))
+		s.operands = append(s.operands[:0], v)
+		for i := range others {
+			s.operands = others[i].add(m, s.operands)
+		}
+		return m.reduceTo(s, s.operands, int64(v.rank), v.buf, int64(v.index))
 	}}
 }
 
@@ -235,32 +242,53 @@ func (c *compiler) reduceCall(args *Args, span diag.Span) code {
 	s := c.newSite(span, bound[0].span(), args.span())
 	from := c.of(bound[0], kList, "what is reduced")
 	rank := c.number(bound[1], kInt, "the rank")
-	buffer, _ := c.buffer(bound[2])
+	buffer := c.number(bound[2], kBuffer, "the buffer")
 	index := c.number(bound[3], kInt, "the index")
-	var operands []value
-	return code{kind: kRef, val: func() value {
+	return code{kind: kRef, ref: func() ref {
 		v := from()
-		r, b, i := rank(), buffer(), index()
+		r, b, i := rank.get(), ir.Buf(buffer.get()), index.get()
 		m.hinted(s, hint)
-		if m.bad || !m.ready(span) {
+		if m.bad || !m.ready(&s.span) {
 			m.lost = true
-			return badValue
+			return ref{}
 		}
-		operands = m.flatten(operands[:0], &v, s.src, 0)
-		if len(operands) == 0 {
+		s.operands = m.flatten(s.operands[:0], &v, s.src, 0)
+		if len(s.operands) == 0 {
 			m.fault(diag.Arguments, s.src, "reduce of an empty list: there is nothing to write")
 			m.lost = true
-			return badValue
+			return ref{}
 		}
-		return m.reduceTo(s, operands, r, b, i)
+		return m.reduceTo(s, s.operands, r, b, i)
 	}}
 }
 
-// operandList compiles the operands of a reduce: references and lists of them.
-func (c *compiler) operandList(args []*Arg, what string) func(list []value) []value {
-	m := c.m
-	vals := make([]func() value, len(args))
-	spans := make([]diag.Span, len(args))
+// An operand of a reduce is a reference, or a value that may also be a list of
+// references.
+type operand struct {
+	ref  func() ref // or nil
+	val  func() value
+	span diag.Span
+}
+
+// add adds the references of o to list.
+func (o *operand) add(m *machine, list []ref) []ref {
+	if o.ref == nil {
+		v := o.val()
+		if v.kind == kRef || !m.bad {
+			list = m.flatten(list, &v, o.span, 0)
+		}
+		return list
+	}
+	r := o.ref()
+	if r.count == 0 {
+		return list
+	}
+	return append(list, r)
+}
+
+// operandList compiles the operands of a reduce, or returns nil.
+func (c *compiler) operandList(args []*Arg, what string) []operand {
+	list := make([]operand, len(args))
 	for i, a := range args {
 		if a.Name != nil {
 			c.m.report(diag.Arguments, a.Name.span(), "%s has no argument called %s", what, a.Name.Text)
@@ -271,26 +299,16 @@ func (c *compiler) operandList(args []*Arg, what string) func(list []value) []va
 			c.mismatch(k, kRef, "what is reduced", a.span())
 			x = c.badCode()
 		}
-		vals[i], spans[i] = x.value(), a.span()
+		list[i] = operand{ref: x.ref, val: x.value(), span: a.span()}
 	}
-	return func(list []value) []value {
-		for i, val := range vals {
-			v := val()
-			if v.kind == kRef {
-				list = append(list, v)
-			} else if !m.bad {
-				list = m.flatten(list, &v, spans[i], 0)
-			}
-		}
-		return list
-	}
+	return list
 }
 
 // flatten adds the references in v, depth lists deep, to list.
-func (m *machine) flatten(list []value, v *value, span diag.Span, depth int) []value {
+func (m *machine) flatten(list []ref, v *value, span diag.Span, depth int) []ref {
 	switch v.kind {
 	case kRef:
-		return append(list, *v)
+		return append(list, v.ref)
 	case kList:
 		for i := range *v.list {
 			if m.bad || !m.step(1, &span) {

@@ -77,7 +77,7 @@ func (c *compiler) collective(s *Collective) *ir.Collective {
 func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
 	m := c.m
 	number := func(low, high int64) int {
-		n := c.number(e, kInt, param)()
+		n := c.number(e, kInt, param).get()
 		if !m.bad && (n < low || n > high) {
 			d := m.fault(diag.OutOfBounds, e.span(), "%s = %d: it must be %d to %d", param, n, low, high)
 			if high == m.lim.Cells {
@@ -97,7 +97,7 @@ func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
 	case param == "root":
 		coll.Root = number(0, int64(coll.Ranks)-1)
 	case param == "inplace":
-		coll.Inplace = c.number(e, kBool, param)() != 0
+		coll.Inplace = c.number(e, kBool, param).get() != 0
 	case param == "input":
 		coll.In = number(0, m.lim.Cells)
 	case param == "output":

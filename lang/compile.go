@@ -80,21 +80,29 @@ func (c *compiler) stmts(stmts []Stmt) exec {
 			list = append(list, x)
 		}
 	}
+	if len(list) == 1 {
+		only := list[0]
+		return func() flow { return m.ended(only()) }
+	}
 	return func() flow {
 		for _, s := range list {
-			f := s()
-			if m.bad {
-				m.bad = false
-				if m.dead {
-					return halted
-				}
-			}
-			if f != goOn {
+			if f := m.ended(s()); f != goOn {
 				return f
 			}
 		}
 		return goOn
 	}
+}
+
+// ended ends a statement, which failed or not.
+func (m *machine) ended(f flow) flow {
+	if m.bad {
+		m.bad = false
+		if m.dead {
+			return halted
+		}
+	}
+	return f
 }
 
 // stmt compiles one statement.
@@ -133,19 +141,25 @@ func (c *compiler) stmt(s Stmt) exec {
 // store returns how to put an expression's value into a slot. A value that
 // could not be computed is stored as kBad.
 func (c *compiler) store(slot *value, x code) exec {
-	m := c.m
-	if x.num != nil {
-		num, k := x.num, x.kind
+	m, num, ref, val, k := c.m, x.num, x.ref, x.val, x.kind
+	switch {
+	case k.numeric():
 		return func() flow {
-			slot.n = num()
-			slot.kind = k
+			slot.n, slot.kind = num.get(), k
+			if m.bad {
+				slot.kind = kBad
+			}
+			return goOn
+		}
+	case k == kRef:
+		return func() flow {
+			slot.ref, slot.kind = ref(), k
 			if m.bad {
 				slot.kind = kBad
 			}
 			return goOn
 		}
 	}
-	val := x.val
 	return func() flow {
 		v := val()
 		if m.bad {
@@ -242,10 +256,13 @@ func (c *compiler) bare(s *Simple) exec {
 		return nil
 	}
 	x := c.expr(s.X)
-	if num := x.num; num != nil {
-		return func() flow { num(); return goOn }
+	num, ref, val := x.num, x.ref, x.val
+	switch {
+	case x.kind.numeric():
+		return func() flow { num.get(); return goOn }
+	case x.kind == kRef:
+		return func() flow { ref(); return goOn }
 	}
-	val := x.val
 	return func() flow { val(); return goOn }
 }
 
@@ -276,7 +293,7 @@ var pure = map[string]bool{"chunk": true, "min": true, "max": true, "abs": true,
 func (c *compiler) branch(s *If) exec {
 	m := c.m
 	type arm struct {
-		cond func() int64
+		cond number
 		then exec
 	}
 	arms := []arm{{c.number(s.Cond, kBool, "the condition"), c.block(s.Then)}}
@@ -289,7 +306,7 @@ func (c *compiler) branch(s *If) exec {
 	}
 	return func() flow {
 		for i := range arms {
-			yes := arms[i].cond()
+			yes := arms[i].cond.get()
 			if m.bad { // neither arm runs, and what they would have done is not known
 				m.lost = true
 				return goOn
@@ -305,7 +322,7 @@ func (c *compiler) branch(s *If) exec {
 func (c *compiler) parallelize(s *Parallelize) exec {
 	m, n, body, span := c.m, c.number(s.N, kInt, "the number of parts"), c.block(s.Body), s.N.span()
 	return func() flow {
-		ways, before := n(), m.prog.ways
+		ways, before := n.get(), m.prog.ways
 		switch {
 		case m.bad:
 			ways = 1

@@ -39,11 +39,11 @@ func (c *compiler) require(s *Require) exec {
 	b := s.Cond.Rest[at]
 	left := &Expr{Node: s.Cond.Left.Node, Left: s.Cond.Left, Rest: s.Cond.Rest[:at]}
 	right := &Expr{Node: b.Right.Node, Left: b.Right, Rest: s.Cond.Rest[at+1:]}
-	what := c.of(left, kRef, "what is required of")
+	what := c.asRef(c.expr(left), "what is required of", left.span())
 	m, lspan, rspan, span := c.m, left.span(), right.span(), s.span()
 	x := c.valueOf(right)
 	if x.kind != kRef && x.kind != kSum && x.kind != kAny {
-		x.val = c.mismatch(x.kind, kRef, "what is required", rspan)
+		x = code{kind: kBad, val: c.mismatch(x.kind, kRef, "what is required", rspan)}
 	}
 	holds := x.value()
 	return func() flow {
@@ -62,13 +62,13 @@ func (c *compiler) require(s *Require) exec {
 			m.wrongKind(kList, kRef, "what is required", rspan)
 		}
 		parts := m.flatten(nil, &r, rspan, 0)
-		m.mustHold(&l.ref, parts, lspan, rspan, span)
+		m.mustHold(&l, parts, lspan, rspan, span)
 		return goOn
 	}
 }
 
 // mustHold notes that each chunk of l must hold the sum of those of parts.
-func (m *machine) mustHold(l *ref, parts []value, lspan, rspan, span diag.Span) {
+func (m *machine) mustHold(l *ref, parts []ref, lspan, rspan, span diag.Span) {
 	if len(parts) == 0 {
 		m.fault(diag.Arguments, rspan, "sum of an empty list")
 	}
@@ -77,7 +77,7 @@ func (m *machine) mustHold(l *ref, parts []value, lspan, rspan, span diag.Span) 
 		case p.buf != ir.Input:
 			m.fault(diag.Declaration, rspan, "what is required must be of initial input, not of %s", m.prog.bufName(p.buf))
 		case p.count != l.count:
-			m.fault(diag.Counts, rspan, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(l), chunks(int64(l.count)), m.prog.refName(&p.ref), chunks(int64(p.count)))
+			m.fault(diag.Counts, rspan, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(l), chunks(int64(l.count)), m.prog.refName(p), chunks(int64(p.count)))
 		}
 	}
 	if m.bad || !m.step(int64(l.count)*int64(1+len(parts))*elementCost, &span) {

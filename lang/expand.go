@@ -93,7 +93,7 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 		return nil, nil, report(m.errs)
 	}
 	d := h.dag
-	d.Ops, d.Srcs, d.Hints, d.Spans = m.prog.ops.all(), m.prog.srcs.all(), m.prog.hints, m.prog.spans
+	d.Ops, d.Srcs, d.Hints, d.Spans = fitted(m.prog.ops), fitted(m.prog.srcs), m.prog.hints, m.prog.spans
 	return d, m, nil
 }
 

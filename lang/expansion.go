@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -24,11 +26,11 @@ type expansion struct {
 	nodes   []node  // of value firstNode + i
 	first   int32
 
-	ops   slab[ir.ChunkOp]
-	srcs  slab[ir.Ref]
-	from  []int32 // where the operands of the operation being made lie
-	spent int64   // operands beyond the first, and copies
-	spans []diag.Span
+	ops    []ir.ChunkOp
+	srcs   []ir.Ref
+	likely estimate
+	spent  int64 // operands beyond the first, and copies
+	spans  []diag.Span
 
 	declaration diag.Span // the line that says the collective
 	declared    int32     // its number in spans
@@ -53,100 +55,104 @@ const poison = -1
 // A node is a reduction of two values.
 type node struct{ a, b int32 }
 
-// begin lays out memory for coll and fills the inputs.
+// begin lays out memory for coll, and fills the inputs.
 func (p *expansion) begin(coll *ir.Collective, scratch []ir.ScratchDecl) {
 	p.coll, p.scratch, p.bufs, p.ways = coll, scratch, 2+len(scratch), 1
 	p.hints = []ir.Hint{ir.NoHint}
 	p.spans = append(p.spans, p.declaration)
 	p.declared = int32(len(p.spans) - 1)
+	p.layOut()
+	p.first = 1
+	outs := 0
+	p.leaf = make([]int32, 0, coll.Ranks+1)
+	for r := range int32(coll.Ranks) {
+		in := p.at(r, ir.Input)
+		p.leaf = append(p.leaf, p.first)
+		for i := range in.chunks {
+			p.cells[in.cell+i].value = p.first + i
+		}
+		p.first += in.chunks
+		outs += int(p.at(r, ir.Output).chunks)
+	}
+	p.leaf = append(p.leaf, p.first)
+	p.estimate(int(p.first)-1, outs)
+}
+
+// layOut gives every buffer of every rank its cells.
+func (p *expansion) layOut() {
+	coll := p.coll
 	p.place = make([]place, coll.Ranks*p.bufs)
 	p.write = make([]span32, coll.Ranks)
-	p.leaf = make([]int32, coll.Ranks+1)
-	perRank := int32(0)
-	for i := range scratch {
-		perRank += int32(scratch[i].Chunks)
-	}
-	all := make([]int32, coll.Ranks)
-	for r := range all {
-		all[r] = perRank
-	}
-	mem := ir.NewMemory(coll, all)
-	p.cells = make([]cell, mem.Len())
-	next := int32(1)
+	mem := ir.NewMemory(coll, nil)
+	end := int32(0)
 	for r := range coll.Ranks {
-		in, out := coll.InChunks(r), coll.OutChunks(r)
+		first, _ := mem.Rank(r)
+		own := func(b ir.Buf) int32 { return end + int32(mem.Cell(r, b, 0)-first) }
+		in, out := place{own(ir.Input), int32(coll.InChunks(r))}, place{own(ir.Output), int32(coll.OutChunks(r))}
 		places := p.place[r*p.bufs : (r+1)*p.bufs]
-		places[0] = place{int32(mem.Cell(r, ir.Input, 0)), int32(in)}
-		places[1] = place{int32(mem.Cell(r, ir.Output, 0)), int32(out)}
-		at := int32(mem.Cell(r, ir.Scratch, 0))
-		for i := range scratch {
-			places[2+i] = place{at, int32(scratch[i].Chunks)}
-			at += int32(scratch[i].Chunks)
-		}
+		places[0], places[1] = in, out
 		if coll.Inplace {
-			lo := max(0, places[1].cell-places[0].cell)
-			hi := min(int32(in), places[1].cell+int32(out)-places[0].cell)
+			lo := max(0, out.cell-in.cell)
+			hi := min(in.chunks, out.cell+out.chunks-in.cell)
 			p.write[r] = span32{min(lo, hi), hi}
 		}
-		p.leaf[r] = next
-		for i := range in {
-			p.cells[places[0].cell+int32(i)].value = next + int32(i)
+		start := end
+		end = own(ir.Scratch)
+		for i := range p.scratch {
+			places[2+i] = place{end, int32(p.scratch[i].Chunks)}
+			end += places[2+i].chunks
 		}
-		next += int32(in)
+		if (end-start)%aliased == 0 {
+			end += cacheLine
+		}
 	}
-	p.leaf[coll.Ranks] = next
-	p.first = next
+	p.cells = make([]cell, end)
+}
+
+// Where the ranks' cells lie a multiple of aliased apart, those of one index
+// would compete for a few lines of the processor's caches: a line is left out.
+const (
+	cacheLine = 8
+	aliased   = 8 * cacheLine
+)
+
+// An estimate is how many elements each list may get: as many as rings make,
+// and most programs no more.
+type estimate struct{ ops, srcs, nodes int }
+
+func (p *expansion) estimate(ins, outs int) {
+	p.likely.ops = max(ins, outs)
+	if p.coll.Reduces() {
+		p.likely.nodes = p.likely.ops
+	}
+	if p.coll.Kind == ir.AllReduce {
+		p.likely.ops *= 2
+	}
+	p.likely.srcs = p.likely.ops + p.likely.nodes
+}
+
+// room returns list with room for another element.
+func room[T any](list []T, likely int) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	return grown(list, likely)
+}
+
+// grown returns list with more room. It grows eightfold as far as is likely,
+// then twofold: append copies long lists more often.
+func grown[T any](list []T, likely int) []T {
+	n := len(list)
+	return slices.Grow(list, max(64, n, min(7*n, likely-n)))
+}
+
+// fitted returns list without much room at its end.
+func fitted[T any](list []T) []T {
+	if cap(list) > 2*len(list) {
+		return slices.Clone(list)
+	}
+	return list
 }
 
 // at returns the place of a buffer.
 func (p *expansion) at(rank int32, b ir.Buf) place { return p.place[int(rank)*p.bufs+int(b)] }
-
-// A slab is a long list that grows without moving what is in it.
-type slab[T any] struct {
-	full [][]T
-	last []T
-	n    int // elements of all
-}
-
-// slabLen is the length of all but the first slab, which is for small files.
-const slabLen = 1 << 14
-
-// next adds an element.
-func (s *slab[T]) next() *T {
-	if len(s.last) == cap(s.last) {
-		s.grow()
-	}
-	s.last = s.last[:len(s.last)+1]
-	s.n++
-	return &s.last[len(s.last)-1]
-}
-
-func (s *slab[T]) grow() {
-	n := slabLen
-	if s.last == nil {
-		n = 64
-	} else {
-		s.full = append(s.full, s.last)
-	}
-	s.last = make([]T, 0, n)
-}
-
-// get returns element i.
-func (s *slab[T]) get(i int) *T {
-	for _, f := range s.full {
-		if i < len(f) {
-			return &f[i]
-		}
-		i -= len(f)
-	}
-	return &s.last[i]
-}
-
-// all returns the elements as one slice.
-func (s *slab[T]) all() []T {
-	list := make([]T, 0, s.n)
-	for _, f := range s.full {
-		list = append(list, f...)
-	}
-	return append(list, s.last...)
-}

@@ -65,7 +65,7 @@ func (c *compiler) binary(b *Binary, op *operator, left, right code) code {
 		return c.equality(span, b.Op, left, right)
 	case op.operands == kBool:
 		l, r := c.asNumber(left, kBool, "the left operand of "+b.Op, span), c.asNumber(right, kBool, "the right operand of "+b.Op, span)
-		return c.folded(code{kind: kBool, num: c.lazy(b.Op, l, r)}, left.lit && right.lit)
+		return c.folded(kBool, c.lazy(b.Op, l, r), left.lit && right.lit)
 	case b.Op == "+" && (left.kind == kList || right.kind == kList):
 		l, r := c.as(left, kList, "the left operand of +", span), c.as(right, kList, "the right operand of +", span)
 		return code{kind: kList, val: c.concat(span, l, r)}
@@ -73,22 +73,22 @@ func (c *compiler) binary(b *Binary, op *operator, left, right code) code {
 		return c.plus(span, left, right)
 	}
 	l, r := c.asNumber(left, kInt, "the left operand of "+b.Op, span), c.asNumber(right, kInt, "the right operand of "+b.Op, span)
-	num := c.fast(b.Op, span, l, r)
-	if num == nil {
-		num = c.m.arithmetic(span, l, r, op.run)
+	run := c.fast(b.Op, span, l, r)
+	if run == nil {
+		run = c.m.arithmetic(span, l, r, op.run)
 	}
-	return c.folded(code{kind: op.result, num: num}, left.lit && right.lit)
+	return c.folded(op.result, run, left.lit && right.lit)
 }
 
 // fast compiles the commonest operators without a call between operands and
 // result, or returns nil.
-func (c *compiler) fast(op string, span diag.Span, a, b func() int64) func() int64 {
+func (c *compiler) fast(op string, span diag.Span, a, b number) func() int64 {
 	m := c.m
 	switch op {
 	case "+":
 		return func() int64 {
-			x := a()
-			y := b()
+			x := a.get()
+			y := b.get()
 			z := x + y
 			if (z > x) != (y > 0) {
 				m.fault(diag.Arithmetic, span, "%s", overflow)
@@ -97,8 +97,8 @@ func (c *compiler) fast(op string, span diag.Span, a, b func() int64) func() int
 		}
 	case "-":
 		return func() int64 {
-			x := a()
-			y := b()
+			x := a.get()
+			y := b.get()
 			z := x - y
 			if (z < x) != (y > 0) {
 				m.fault(diag.Arithmetic, span, "%s", overflow)
@@ -107,23 +107,25 @@ func (c *compiler) fast(op string, span diag.Span, a, b func() int64) func() int
 		}
 	case "%":
 		return func() int64 {
-			x := a()
-			if y := b(); x >= 0 && y > 0 {
-				if uint64(x|y)>>32 == 0 {
-					return int64(uint32(x) % uint32(y))
+			x := a.get()
+			y := b.get()
+			if x >= 0 && y > 0 { // mostly a little more than a rank, which needs no division
+				if x < y {
+					return x
 				}
-				return x % y
-			} else {
-				z, fault := mod(x, y)
-				if fault != "" {
-					m.fault(diag.Arithmetic, span, "%s", fault)
+				if x -= y; x < y {
+					return x
 				}
-				return z
 			}
+			z, fault := mod(x, y)
+			if fault != "" {
+				m.fault(diag.Arithmetic, span, "%s", fault)
+			}
+			return z
 		}
 	case "!=":
 		return func() int64 {
-			if a() != b() {
+			if a.get() != b.get() {
 				return 1
 			}
 			return 0
@@ -132,16 +134,16 @@ func (c *compiler) fast(op string, span diag.Span, a, b func() int64) func() int
 	return nil
 }
 
-func (c *compiler) lazy(op string, a, b func() int64) func() int64 {
+func (c *compiler) lazy(op string, a, b number) func() int64 {
 	m, stop := c.m, int64(0)
 	if op == "||" {
 		stop = 1
 	}
 	return func() int64 {
-		if x := a(); x == stop || m.bad {
+		if x := a.get(); x == stop || m.bad {
 			return x
 		}
-		return b()
+		return b.get()
 	}
 }
 
@@ -218,17 +220,17 @@ func (c *compiler) equality(span diag.Span, op string, left, right code) code {
 	if op == "!=" {
 		want = 0
 	}
-	if left.num != nil && right.num != nil {
+	if left.kind.numeric() && right.kind.numeric() {
 		a, b := left.num, right.num
-		return c.folded(code{kind: kBool, num: func() int64 {
-			if a() == b() {
+		return c.folded(kBool, func() int64 {
+			if a.get() == b.get() {
 				return want
 			}
 			return 1 - want
-		}}, left.lit && right.lit)
+		}, left.lit && right.lit)
 	}
 	a, b := left.value(), right.value()
-	return code{kind: kBool, num: func() int64 {
+	return code{kind: kBool, num: number{run: func() int64 {
 		x, y := a(), b()
 		if m.bad {
 			return 0
@@ -236,32 +238,32 @@ func (c *compiler) equality(span diag.Span, op string, left, right code) code {
 		if x.kind != y.kind || x.kind == kList || x.kind == kRef {
 			m.fault(diag.Kind, span, "%s cannot compare %s with %s", op, x.kind, y.kind)
 		}
-		if x.n == y.n && (x.kind != kBuffer || x.buf == y.buf) {
+		if x.n == y.n {
 			return want
 		}
 		return 1 - want
-	}}
+	}}}
 }
 
-// folded computes x now where its operands are always the same. Where that
+// folded computes run now where its operands are always the same. Where that
 // faults, the fault waits until it runs.
-func (c *compiler) folded(x code, lit bool) code {
-	m := c.m
+func (c *compiler) folded(k kind, run func() int64, lit bool) code {
+	m, x := c.m, code{kind: k, num: number{run: run}}
 	if !lit {
 		return x
 	}
 	quiet := m.quiet
 	m.quiet = true
-	n := x.num()
+	n := run()
 	failed := m.recover()
 	m.quiet = quiet
 	if failed {
 		return x
 	}
-	return literal(x.kind, n)
+	return literal(k, n)
 }
 
-func literal(k kind, n int64) code { return code{kind: k, lit: true, num: func() int64 { return n }} }
+func literal(k kind, n int64) code { return code{kind: k, lit: true, num: constant(n)} }
 
 // unary compiles an operand with its prefixes and suffixes.
 func (c *compiler) unary(u *Unary) code {
@@ -277,16 +279,16 @@ func (c *compiler) unary(u *Unary) code {
 		case x.kind == kBad:
 		case u.Ops[i] == "!":
 			b := c.asNumber(x, kBool, "the operand of !", span)
-			x = c.folded(code{kind: kBool, num: func() int64 { return 1 - b() }}, x.lit)
+			x = c.folded(kBool, func() int64 { return 1 - b.get() }, x.lit)
 		default:
 			n := c.asNumber(x, kInt, "the operand of -", span)
-			x = c.folded(code{kind: kInt, num: func() int64 {
-				v, fault := negate(n())
+			x = c.folded(kInt, func() int64 {
+				v, fault := negate(n.get())
 				if fault != "" {
 					m.fault(diag.Arithmetic, span, "%s", fault)
 				}
 				return v
-			}}, x.lit)
+			}, x.lit)
 		}
 	}
 	return x
@@ -327,25 +329,33 @@ func (c *compiler) read(x *Name) code {
 		d.Hint = "call it: " + n.text + "(...)"
 		return c.badCode()
 	case aConstant:
-		if n.kind == kInt || n.kind == kBool {
+		if n.kind.numeric() {
 			return literal(n.kind, n.slot.n)
 		}
 		v := *n.slot
 		return code{kind: n.kind, lit: true, val: func() value { return v }}
 	}
 	m, slot := c.m, n.slot
-	if n.kind == kInt && n.sort == aLoop {
-		return code{kind: kInt, num: func() int64 { return slot.n }}
-	}
-	if n.kind == kInt || n.kind == kBool {
-		return code{kind: n.kind, num: func() int64 {
+	switch {
+	case n.kind == kInt && n.sort == aLoop:
+		return code{kind: kInt, num: number{at: &slot.n}}
+	case n.kind.numeric():
+		return code{kind: n.kind, num: number{run: func() int64 {
 			if slot.kind == kBad {
 				m.bad = true
 			}
 			return slot.n
+		}}}
+	case n.kind == kRef:
+		return code{kind: kRef, ref: func() ref {
+			if slot.kind == kBad {
+				m.bad = true
+				return ref{}
+			}
+			return slot.ref
 		}}
 	}
-	return code{kind: n.kind, val: func() value {
+	return code{kind: n.kind, slot: slot, val: func() value {
 		if slot.kind == kBad {
 			m.bad = true
 		}

@@ -66,7 +66,7 @@ func (m *machine) unwritten(s *site, r ref, k int32) {
 func (m *machine) stale(s *site, r ref, k, writer int32) {
 	p := &m.prog
 	d := m.fault(diag.Stale, s.src, "the reference to %s[%d] of rank %d is stale: the chunk was written after it was made", p.bufName(r.buf), r.index+k, r.rank)
-	op := p.ops.get(int(writer) - 1)
+	op := &p.ops[writer-1]
 	name := p.bufName(op.Dst.Buf)
 	*d = d.WithNote(p.spans[op.Pos], "this wrote %s of rank %d", name, op.Dst.Rank)
 	switch {

@@ -53,7 +53,7 @@ func (c *compiler) header(f *File, opt Options) *header {
 			m.report(diag.Limit, s.span(), "more than %d scratch buffers", maxScratch)
 			return nil
 		}
-		b := value{kind: kBuffer, ref: ref{buf: ir.Scratch + ir.Buf(i)}}
+		b := value{kind: kBuffer, n: int64(ir.Scratch) + int64(i)}
 		c.declare(&name{text: s.Name.Text, span: s.Name.span(), sort: aConstant, kind: kBuffer, slot: &b})
 		m.prog.scratch = append(m.prog.scratch, ir.ScratchDecl{Name: s.Name.Text, Span: s.Name.span()})
 	}
@@ -248,7 +248,7 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	coll := c.collective(l.collective)
 	ok := coll != nil
 	for i, s := range l.scratch {
-		n := c.number(s.Chunks, kInt, "the chunks of a scratch buffer")()
+		n := c.number(s.Chunks, kInt, "the chunks of a scratch buffer").get()
 		if !m.bad && (n < 0 || n > m.lim.Cells) {
 			m.fault(diag.OutOfBounds, s.Chunks.span(), "scratch %s has %d chunks: there must be 0 to %d, the limit cells", s.Name.Text, n, m.lim.Cells)
 		}
@@ -296,7 +296,7 @@ func (c *compiler) sizes(h *header, s *Sizes) bool {
 	if s == nil {
 		return true
 	}
-	low, high := c.number(s.Min, kInt, "the smallest size")(), c.number(s.Max, kInt, "the end of the sizes")()
+	low, high := c.number(s.Min, kInt, "the smallest size").get(), c.number(s.Max, kInt, "the end of the sizes").get()
 	if !m.bad && (low < 0 || low >= high) {
 		m.fault(diag.OutOfBounds, s.span(), "sizes %d..%d hold no size", low, high)
 	}
@@ -310,7 +310,7 @@ func (c *compiler) ranksPerNode(h *header, s *RanksPerNode, coll *ir.Collective)
 	if s == nil {
 		return true
 	}
-	n := c.number(s.N, kInt, "ranks_per_node")()
+	n := c.number(s.N, kInt, "ranks_per_node").get()
 	if !m.bad && (n < 1 || int64(coll.Ranks)%n != 0) {
 		d := m.fault(diag.OutOfBounds, s.N.span(), "%d ranks do not make nodes of %d", coll.Ranks, n)
 		*d = d.WithNote(m.prog.declaration, "there are %d ranks", coll.Ranks)

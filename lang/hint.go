@@ -63,11 +63,11 @@ func (c *compiler) hint(a *Arg) func(*ir.Hint) {
 		return func(h *ir.Hint) { h.Via = via }
 	case "pull":
 		b := c.number(a.Value, kBool, "pull")
-		return func(h *ir.Hint) { h.Pull = b() != 0 }
+		return func(h *ir.Hint) { h.Pull = b.get() != 0 }
 	}
 	n := c.number(a.Value, kInt, text)
 	return func(h *ir.Hint) {
-		v := n()
+		v := n.get()
 		if v < 0 || v > math.MaxInt16 {
 			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels"}[text]+map[string]string{"sendtb": "blocks", "recvtb": "blocks"}[text], math.MaxInt16)
 			return

@@ -8,9 +8,9 @@ import (
 
 // An iteration is one compiled iterator.
 type iteration struct {
-	from, to, by func() int64
+	from, to, by number
 	list         func() value // instead of the three
-	cond         func() int64 // or nil
+	cond         *number      // or nil
 	slot         *value
 	span         diag.Span
 	bySpan       diag.Span
@@ -40,14 +40,15 @@ func (c *compiler) iterators(iters []*Iter, tokens int) []*iteration {
 		} else {
 			l.from = c.number(it.From, kInt, "the start of the range")
 			l.to = c.number(it.To, kInt, "the end of the range")
-			l.by = func() int64 { return 1 }
+			l.by = constant(1)
 			if it.By != nil {
 				l.by, l.bySpan = c.number(it.By, kInt, "the step of the range"), it.By.span()
 			}
 		}
 		c.declare(&name{text: it.Name.Text, span: it.Name.span(), sort: aLoop, kind: k, slot: l.slot})
 		if it.If != nil {
-			l.cond = c.number(it.If, kBool, "the condition")
+			cond := c.number(it.If, kBool, "the condition")
+			l.cond = &cond
 		}
 		list[i] = l
 	}
@@ -63,34 +64,36 @@ func (m *machine) nest(iters []*iteration, body exec) exec {
 }
 
 func (m *machine) iterate(l *iteration, body exec) exec {
-	round := func() flow {
-		if !m.step(l.cost, &l.span) {
-			return halted
-		}
-		if l.cond != nil {
-			yes := l.cond()
-			if m.bad {
-				m.bad, m.lost = false, true
-				if m.dead {
-					return halted
-				}
-				return goOn
-			}
-			if yes == 0 {
-				return goOn
-			}
-		}
-		return body()
-	}
 	if l.list != nil {
-		return m.overList(l, round)
+		return m.overList(l, body)
 	}
-	return m.overRange(l, round)
+	return m.overRange(l, body)
 }
 
-func (m *machine) overRange(l *iteration, round exec) exec {
+// round runs body for the value in the slot, unless the condition says no.
+func (m *machine) round(l *iteration, body exec) flow {
+	if !m.step(l.cost, &l.span) {
+		return halted
+	}
+	if l.cond != nil {
+		yes := l.cond.get()
+		if m.bad {
+			m.bad, m.lost = false, true
+			if m.dead {
+				return halted
+			}
+			return goOn
+		}
+		if yes == 0 {
+			return goOn
+		}
+	}
+	return body()
+}
+
+func (m *machine) overRange(l *iteration, body exec) exec {
 	return func() flow {
-		from, to, by := l.from(), l.to(), l.by()
+		from, to, by := l.from.get(), l.to.get(), l.by.get()
 		if by == 0 {
 			m.fault(diag.Arithmetic, l.bySpan, "the step of a range must not be 0")
 		}
@@ -101,7 +104,7 @@ func (m *machine) overRange(l *iteration, round exec) exec {
 		l.slot.kind = kInt
 		for n := rounds(from, to, by); n > 0; n-- {
 			l.slot.n = from
-			if f := round(); f != goOn {
+			if f := m.round(l, body); f != goOn {
 				return f
 			}
 			from += by // wraps round after the last round only
@@ -122,7 +125,7 @@ func rounds(from, to, by int64) uint64 {
 	return 0
 }
 
-func (m *machine) overList(l *iteration, round exec) exec {
+func (m *machine) overList(l *iteration, body exec) exec {
 	return func() flow {
 		v := l.list()
 		if m.bad {
@@ -131,7 +134,7 @@ func (m *machine) overList(l *iteration, round exec) exec {
 		}
 		for i := range *v.list {
 			*l.slot = (*v.list)[i]
-			if f := round(); f != goOn {
+			if f := m.round(l, body); f != goOn {
 				return f
 			}
 		}

@@ -13,11 +13,11 @@ func (c *compiler) member(x code, f *Name, span diag.Span) code {
 	if x.kind == kBad {
 		return x
 	}
-	get := map[string]func(v *value) value{
-		"rank":   func(v *value) value { return intValue(int64(v.rank)) },
-		"index":  func(v *value) value { return intValue(int64(v.index)) },
-		"count":  func(v *value) value { return intValue(int64(v.count)) },
-		"buffer": func(v *value) value { return value{kind: kBuffer, ref: ref{buf: v.buf}} },
+	get := map[string]func(r ref) int64{
+		"rank":   func(r ref) int64 { return int64(r.rank) },
+		"index":  func(r ref) int64 { return int64(r.index) },
+		"count":  func(r ref) int64 { return int64(r.count) },
+		"buffer": func(r ref) int64 { return int64(r.buf) },
 	}[f.Text]
 	if get == nil {
 		d := c.m.report(diag.Undefined, f.span(), "a reference has no member %s", f.Text)
@@ -28,78 +28,94 @@ func (c *compiler) member(x code, f *Name, span diag.Span) code {
 		}
 		return c.badCode()
 	}
-	of := c.as(x, kRef, "what has a "+f.Text, span)
+	of, k := c.asRef(x, "what has a "+f.Text, span), kInt
 	if f.Text == "buffer" {
-		return code{kind: kBuffer, val: func() value { v := of(); return get(&v) }}
+		k = kBuffer
 	}
-	return code{kind: kInt, num: func() int64 { v := of(); return get(&v).n }}
+	return code{kind: k, num: number{run: func() int64 { return get(of()) }}}
 }
 
 // index compiles x[i] and x[i..j] of references and lists.
 func (c *compiler) index(x code, s *Suffix, of diag.Span) code {
-	from := c.number(s.Index, kInt, "the index")
-	to := func() int64 { return 0 }
-	single := s.End == nil
-	if !single {
-		to = c.number(s.End, kInt, "the end of the part")
+	p := &section{m: c.m, from: c.number(s.Index, kInt, "the index"), single: s.End == nil, span: s.span()}
+	if !p.single {
+		p.to = c.number(s.End, kInt, "the end of the part")
 	}
-	k := x.kind
 	switch {
 	case x.kind == kBad:
 		return x
-	case x.kind == kList && single:
-		k = kAny
-	case x.kind != kList && x.kind != kRef && x.kind != kAny:
-		c.m.report(diag.Kind, of, "parts are of references and of lists, not of %s", x.kind)
-		return c.badCode()
+	case x.kind == kRef:
+		return code{kind: kRef, ref: func() ref { return p.ofRef(x.ref()) }}
+	case x.kind == kList && p.single:
+		return code{kind: kAny, val: func() value { return p.of(x.val()) }}
+	case x.kind == kList || x.kind == kAny:
+		return code{kind: x.kind, val: func() value { return p.of(x.val()) }}
 	}
-	m, val, span := c.m, x.val, s.span()
-	return code{kind: k, val: func() value {
-		v := val()
-		i := from()
-		j := i + 1
-		if !single {
-			j = to()
-		}
-		if m.bad {
-			return badValue
-		}
-		return m.part(v, i, j, single, span)
-	}}
+	c.m.report(diag.Kind, of, "parts are of references and of lists, not of %s", x.kind)
+	return c.badCode()
 }
 
-// part returns elements i to j of a list or chunks i to j of a reference, which
-// are as old as the whole.
-func (m *machine) part(v value, i, j int64, single bool, span diag.Span) value {
-	n := int64(v.count)
-	switch v.kind {
-	case kRef:
-	case kList:
-		n = int64(len(*v.list))
-	default:
-		m.fault(diag.Kind, span, "parts are of references and of lists, not of %s", v.kind)
-		return badValue
+// A section is one [i] or [i..j] of the source.
+type section struct {
+	m        *machine
+	from, to number
+	single   bool // [i]
+	span     diag.Span
+}
+
+// ends computes where the part begins and ends.
+func (s *section) ends() (i, j int64) {
+	i = s.from.get()
+	if s.single {
+		return i, i + 1
 	}
-	what := "reference"
-	if v.kind == kList {
-		what = "list"
-	}
+	return i, s.to.get()
+}
+
+// exists checks that a list or a reference of n has the part from i to j, of
+// at least so many.
+func (s *section) exists(what string, i, j, n, least int64) bool {
 	switch {
-	case single && (i < 0 || i >= n):
-		m.fault(diag.OutOfBounds, span, "[%d] of a %s of %d does not exist", i, what, n)
-		return badValue
-	case i < 0 || j > n || i > j || i == j && v.kind == kRef:
-		m.fault(diag.OutOfBounds, span, "[%d..%d] of a %s of %d does not exist", i, j, what, n)
-		return badValue
-	case v.kind == kRef:
-		v.index += int32(i)
-		v.count = int32(j - i)
-	case single:
-		v = (*v.list)[i]
-		m.bad = m.bad || v.kind == kBad
+	case s.m.bad:
+	case s.single && (i < 0 || i >= n):
+		s.m.fault(diag.OutOfBounds, s.span, "[%d] of a %s of %d does not exist", i, what, n)
+	case i < 0 || j > n || i > j || j-i < least:
+		s.m.fault(diag.OutOfBounds, s.span, "[%d..%d] of a %s of %d does not exist", i, j, what, n)
 	default:
-		part := (*v.list)[i:j:j]
-		v.list = &part
+		return true
 	}
-	return v
+	return false
+}
+
+// of returns the part of a list or a reference.
+func (s *section) of(v value) value {
+	m := s.m
+	if v.kind == kRef {
+		return s.ofRef(v.ref).value()
+	}
+	i, j := s.ends()
+	if v.kind != kList {
+		m.fault(diag.Kind, s.span, "parts are of references and of lists, not of %s", v.kind)
+		return badValue
+	}
+	if !s.exists("list", i, j, int64(len(*v.list)), 0) {
+		return badValue
+	}
+	if s.single {
+		x := (*v.list)[i]
+		m.bad = x.kind == kBad
+		return x
+	}
+	part := (*v.list)[i:j:j]
+	return value{kind: kList, list: &part}
+}
+
+// ofRef returns the part of a reference, which is as old as the whole.
+func (s *section) ofRef(r ref) ref {
+	i, j := s.ends()
+	if !s.exists("reference", i, j, int64(r.count), 1) {
+		return ref{}
+	}
+	r.cell, r.index, r.count = r.cell+int32(i), r.index+int32(i), int32(j-i)
+	return r
 }

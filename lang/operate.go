@@ -14,13 +14,14 @@ type site struct {
 	src  diag.Span // what is copied or reduced
 	dst  diag.Span // where to
 	hint int32
+
+	operands []ref // of the reduction being made
 }
 
-// usable judges a chunk at a time whether r, whose cells begin at at, still
-// says what it refers to. It returns false after a fault, and where a chunk
-// holds poison.
-func (m *machine) usable(s *site, r ref, at int32) bool {
-	cells := m.prog.cells[at : at+r.count]
+// usable judges a chunk at a time whether r still says what it refers to. It
+// returns false after a fault, and where a chunk holds poison.
+func (m *machine) usable(s *site, r ref) bool {
+	cells := m.prog.cells[r.cell : r.cell+r.count]
 	for k := range cells {
 		if c := cells[k]; c.value <= 0 || c.writer > r.time {
 			m.unusable(s, r, int32(k), c)
@@ -71,20 +72,20 @@ func (m *machine) target(s *site, rank int64, b ir.Buf, index int64, count int32
 
 // fail ends an operation on b that cannot be done: what it would have written
 // is not known from now on. It returns what the operation is worth.
-func (m *machine) fail(b ir.Buf, at, count int32) value {
+func (m *machine) fail(b ir.Buf, at, count int32) ref {
 	m.bad = true
 	if at < 0 {
 		m.lose(b)
-		return badValue
+		return ref{}
 	}
 	for k := range count {
 		m.prog.cells[at+k].value = poison
 	}
-	return badValue
+	return ref{}
 }
 
 // copyTo copies r to index of b of rank.
-func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) value {
+func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref {
 	p := &m.prog
 	failed := m.bad // r is not to be had
 	m.bad = false
@@ -95,37 +96,52 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) valu
 	if !ok || failed || !m.spend(s, 1, int64(r.count)) {
 		return m.fail(b, to, r.count)
 	}
-	from := p.at(r.rank, r.buf).cell + r.index
-	if !m.usable(s, r, from) {
+	if !m.usable(s, r) {
 		return m.fail(b, to, r.count)
 	}
-	if from != to {
-		if from < to+r.count && to < from+r.count {
-			m.overlap(s, r, ref{int32(rank), int32(index), r.count, 0, b})
+	dst := ref{spot{to, int32(rank), int32(index)}, r.count, 0, b}
+	if r.cell != to {
+		if r.overlaps(dst) {
+			m.overlap(s, r, dst)
 			return m.fail(b, to, r.count)
 		}
-		*p.srcs.next() = ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf}
-		p.emit(s, int32(rank), b, int32(index), r.count, 1)
-		now := int32(p.ops.n)
-		src, out := p.cells[from:from+r.count], p.cells[to:to+r.count]
+		p.source(r)
+		now := p.emit(s, dst, 1)
+		src, out := p.cells[r.cell:r.cell+r.count], p.cells[to:to+r.count]
 		for k := range out {
 			out[k] = cell{src[k].value, now}
 		}
 	}
-	return value{kind: kRef, ref: ref{int32(rank), int32(index), r.count, int32(p.ops.n), b}}
+	dst.time = p.now()
+	return dst
 }
 
-// emit adds an operation whose n sources are the last of srcs.
-func (p *expansion) emit(s *site, rank int32, b ir.Buf, index, count, n int32) {
-	op := p.ops.next()
-	op.Dst.Rank, op.Dst.Index, op.Dst.Buf = rank, index, b
-	op.Count, op.Src, op.NSrc = count, int32(p.srcs.n)-n, n
+// overlaps says whether two references have a cell in common.
+func (r ref) overlaps(x ref) bool { return r.cell < x.cell+x.count && x.cell < r.cell+r.count }
+
+// now is the number of operations made.
+func (p *expansion) now() int32 { return int32(len(p.ops)) }
+
+// source adds an operand of the operation to come.
+func (p *expansion) source(r ref) {
+	p.srcs = append(room(p.srcs, p.likely.srcs), ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf})
+}
+
+// emit adds an operation whose n sources are the last of srcs, and returns its
+// number.
+func (p *expansion) emit(s *site, dst ref, n int32) int32 {
+	now := len(p.ops)
+	p.ops = room(p.ops, p.likely.ops)[:now+1]
+	op := &p.ops[now]
+	op.Dst.Rank, op.Dst.Index, op.Dst.Buf = dst.rank, dst.index, dst.buf
+	op.Count, op.Src, op.NSrc = dst.count, int32(len(p.srcs))-n, n
 	op.Ways, op.Hint, op.Pos = p.ways, s.hint, s.pos
+	return int32(now) + 1
 }
 
 // reduceTo writes the reduction of refs, from left to right, to index of b of
 // rank.
-func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index int64) value {
+func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int64) ref {
 	p := &m.prog
 	failed := m.bad
 	m.bad = false
@@ -134,44 +150,39 @@ func (m *machine) reduceTo(s *site, refs []value, rank int64, b ir.Buf, index in
 	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) || !m.operands(s, refs, to) {
 		return m.fail(b, to, count)
 	}
-	if len(refs) > 1 || p.from[0] != to {
+	dst := ref{spot{to, int32(rank), int32(index)}, count, 0, b}
+	if len(refs) > 1 || refs[0].cell != to {
 		for i := range refs {
-			r := &refs[i]
-			*p.srcs.next() = ir.Ref{Rank: r.rank, Index: r.index, Buf: r.buf}
+			p.source(refs[i])
 		}
-		p.emit(s, int32(rank), b, int32(index), count, int32(len(refs)))
-		now := int32(p.ops.n)
+		now := p.emit(s, dst, int32(len(refs)))
 		for k := range count {
-			v := p.cells[p.from[0]+k].value
-			for _, from := range p.from[1:] {
-				p.nodes = append(p.nodes, node{v, p.cells[from+k].value})
+			v := p.cells[refs[0].cell+k].value
+			for i := 1; i < len(refs); i++ {
+				p.nodes = append(room(p.nodes, p.likely.nodes), node{v, p.cells[refs[i].cell+k].value})
 				v = p.first + int32(len(p.nodes)) - 1
 			}
 			// Sources overlap the destination entirely or not at all, so that none is read after this.
 			p.cells[to+k] = cell{v, now}
 		}
 	}
-	return value{kind: kRef, ref: ref{int32(rank), int32(index), count, int32(p.ops.n), b}}
+	dst.time = p.now()
+	return dst
 }
 
-// operands checks the sources of a reduction into the cells from to on, and
-// finds theirs.
-func (m *machine) operands(s *site, refs []value, to int32) bool {
-	p := &m.prog
-	p.from = p.from[:0]
+// operands checks the sources of a reduction into the cells from to on.
+func (m *machine) operands(s *site, refs []ref, to int32) bool {
 	for i := range refs {
-		r := &refs[i].ref
+		r := refs[i]
 		if r.count != refs[0].count {
-			m.counts(s, refs[0].ref, *r)
+			m.counts(s, refs[0], r)
 			return false
 		}
-		from := p.at(r.rank, r.buf).cell + r.index
-		p.from = append(p.from, from)
-		if !m.usable(s, *r, from) {
+		if !m.usable(s, r) {
 			return false
 		}
-		if from != to && from < to+r.count && to < from+r.count {
-			m.overlap(s, *r, ref{rank: r.rank, buf: r.buf, index: r.index + to - from, count: r.count})
+		if r.cell != to && r.overlaps(ref{spot: spot{cell: to}, count: r.count}) {
+			m.overlap(s, r, ref{spot: spot{rank: r.rank, index: r.index + to - r.cell}, buf: r.buf, count: r.count})
 			return false
 		}
 	}

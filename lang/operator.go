@@ -134,10 +134,10 @@ func negate(a int64) (int64, string) {
 }
 
 // arithmetic makes a faulting function of two numbers one that reports.
-func (m *machine) arithmetic(span diag.Span, a, b func() int64, run func(a, b int64) (int64, string)) func() int64 {
+func (m *machine) arithmetic(span diag.Span, a, b number, run func(a, b int64) (int64, string)) func() int64 {
 	return func() int64 {
-		x := a()
-		n, fault := run(x, b())
+		x := a.get()
+		n, fault := run(x, b.get())
 		if fault != "" {
 			m.fault(diag.Arithmetic, span, "%s", fault)
 		}

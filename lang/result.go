@@ -195,7 +195,7 @@ func (m *machine) wrong(rank, index, wrong int) {
 		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", wrong)
 	}
 	if c.writer > 0 {
-		op := p.ops.get(int(c.writer) - 1)
+		op := &p.ops[c.writer-1]
 		d = d.WithNote(p.spans[op.Pos], "it was last written here")
 	} else {
 		d = d.WithNote(diag.Span{}, "nothing writes it")

@@ -23,18 +23,34 @@ var kindNames = [...]string{"nothing", "an integer", "a boolean", "a string", "a
 
 func (k kind) String() string { return kindNames[k] }
 
+// numeric says whether values of kind k are numbers.
+func (k kind) numeric() bool { return k == kInt || k == kBool || k == kBuffer }
+
 // A ref is a reference: count chunks from index of a buffer of a rank, as they
-// were when so many operations had been done.
-type ref struct {
-	rank, index, count, time int32
-	buf                      ir.Buf
+// were when so many operations had been done. Count is 0 where the reference
+// could not be computed.
+type ref struct { // the compiler keeps structs of up to 4 fields in registers
+	spot
+	count, time int32
+	buf         ir.Buf
+}
+
+// A spot is a chunk of a rank's buffer, and the cell that it lies in.
+type spot struct{ cell, rank, index int32 }
+
+// value makes r a value.
+func (r ref) value() value {
+	if r.count == 0 {
+		return badValue
+	}
+	return value{kind: kRef, ref: r}
 }
 
 // A value is a value of any kind.
 type value struct {
-	ref  // of kRef; buf also of kBuffer
+	ref  // of kRef
 	kind kind
-	n    int64    // of kInt; kBool: 0 or 1; kString: its number among strings
+	n    int64    // of kInt; kBool: 0 or 1; kBuffer: an ir.Buf; kString: its number among strings
 	list *[]value // of kList and kSum
 }
 
@@ -51,20 +67,42 @@ func boolValue(b bool) value {
 // badValue is what a failed expression leaves.
 var badValue = value{kind: kBad}
 
-// A code is a compiled expression. Exactly one of num and val is set: num for
-// kInt and kBool, val for the rest.
+// A number is a compiled expression of a numeric kind. Constants and loop
+// variables, which most operands are, are read without a call.
+type number struct {
+	at  *int64 // where it is, or nil
+	run func() int64
+}
+
+func (x number) get() int64 {
+	if x.at != nil {
+		return *x.at
+	}
+	return x.run()
+}
+
+// constant is the number n.
+func constant(n int64) number { return number{at: &n} }
+
+// A code is a compiled expression. Exactly one of num, ref and val is set: num
+// for the numeric kinds, ref for kRef, val for the rest.
 type code struct {
 	kind kind
-	num  func() int64
+	num  number
+	ref  func() ref
 	val  func() value
-	lit  bool // always the same, and never fails
+	slot *value // of a variable of kAny
+	lit  bool   // always the same, and never fails
 }
 
 // value gives the expression as a function of a value of any kind.
 func (x code) value() func() value {
-	if x.num == nil {
-		return x.val
+	num, ref, k := x.num, x.ref, x.kind
+	switch {
+	case k.numeric():
+		return func() value { return value{kind: k, n: num.get()} }
+	case k == kRef:
+		return func() value { return ref().value() }
 	}
-	num, k := x.num, x.kind
-	return func() value { return value{kind: k, n: num()} }
+	return x.val
 }
