@@ -31,13 +31,22 @@ func (m *machine) checkResult() {
 	p := &m.prog
 	j := &judge{p: p, summed: make([]int32, len(p.nodes)), seen: make([]int32, p.coll.Ranks)}
 	wrong, first, firstIndex := 0, 0, 0
+	piece := p.coll.Chunks // in a piece, what is wanted follows from what is wanted first
+	if p.coll.Kind == ir.Custom {
+		piece = 1
+	}
 	for r := 0; r < p.coll.Ranks && j.visits>>4 <= m.lim.Steps; r++ {
-		out := p.at(int32(r), ir.Output)
-		for i := range int(out.chunks) {
+		var w ir.Want
+		out, next := p.at(int32(r), ir.Output), 0
+		for i, c := range p.cells[out.cell : out.cell+out.chunks] {
 			if j.visits>>4 > m.lim.Steps {
 				break
 			}
-			if w := p.coll.Want(r, i); !j.holds(p.cells[int(out.cell)+i].value, w) {
+			if w.Part.Index++; i == next {
+				w = p.coll.Want(r, i)
+				next += piece
+			}
+			if !j.holds(c.value, &w) {
 				if wrong == 0 {
 					first, firstIndex = r, i
 				}
@@ -54,7 +63,7 @@ func (m *machine) checkResult() {
 }
 
 // holds says whether value v is what is wanted.
-func (j *judge) holds(v int32, w ir.Want) bool {
+func (j *judge) holds(v int32, w *ir.Want) bool {
 	switch {
 	case w.Any:
 		return true
@@ -91,14 +100,13 @@ func (j *judge) completeSum(v, index int32) bool {
 	for len(j.stack) > 0 {
 		x := j.stack[len(j.stack)-1]
 		j.stack = j.stack[:len(j.stack)-1]
-		j.visits++
-		if x >= p.first {
+		for j.visits++; x >= p.first; j.visits++ {
 			n := p.nodes[x-p.first]
-			j.stack = append(j.stack, n.b, n.a)
-			continue
+			j.stack = append(j.stack, n.b)
+			x = n.a
 		}
-		rank := (x - 1) / inputs
-		if (x-1)%inputs != index || j.seen[rank] == j.round {
+		rank := uint32(x-1) / uint32(inputs)
+		if p.leaf[rank]+index != x || j.seen[rank] == j.round {
 			return false
 		}
 		j.seen[rank] = j.round
