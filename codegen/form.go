@@ -62,6 +62,8 @@ func (f *former) collective(maxCells int64) bool {
 		return f.bad("root %d is none of %d ranks", c.Root, n)
 	case c.PerRank != nil && len(c.PerRank) != n || c.Kind == ir.SendRecv && len(c.Peer) != n:
 		return f.bad("collective does not say every rank's part")
+	case c.Kind == ir.SendRecv && n > ir.MaxSendRecv:
+		return f.bad("sendrecv of %d ranks has more than %d", n, ir.MaxSendRecv)
 	case p.Channels < 0 || p.Channels > maxChannels || p.RanksPerNode < 0:
 		return f.bad("program has %d channels and %d ranks a node", p.Channels, p.RanksPerNode)
 	case p.Sizes.Min < 0 || p.Sizes.Max < 0 || p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min:

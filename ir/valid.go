@@ -5,6 +5,10 @@ import "fmt"
 // maxRanks bounds what is kept for each rank before any chunk is counted.
 const maxRanks = 1 << 20
 
+// MaxSendRecv bounds the ranks of a sendrecv, since Want looks for who sends to
+// a rank among all of them.
+const MaxSendRecv = 1 << 14
+
 // Valid says what is wrong with c, or "": a field out of its range, or more
 // than limit chunks in the buffers of all ranks. What it accepts, every other
 // method can work with.
@@ -14,6 +18,8 @@ func (c *Collective) Valid(limit int) string {
 		return "the collective is of no kind"
 	case c.Ranks < 1 || c.Ranks > maxRanks:
 		return fmt.Sprintf("a collective has 1 to %d ranks, and not %d", maxRanks, c.Ranks)
+	case c.Kind == SendRecv && c.Ranks > MaxSendRecv:
+		return fmt.Sprintf("a sendrecv has up to %d ranks, and not %d", MaxSendRecv, c.Ranks)
 	case c.Chunks < 1 && c.Kind != Opaque && c.Kind != Custom || c.Chunks < 0 || c.Chunks > limit:
 		return fmt.Sprintf("a collective has 1 to %d chunks, and not %d", limit, c.Chunks)
 	case c.Root < 0 || c.Root >= c.Ranks:

@@ -121,6 +121,10 @@ func (c *compiler) peers(coll *ir.Collective, e *Expr) {
 		m.fault(diag.Arguments, e.span(), "peer has %s, and there are %d ranks", count(len(*v.list), "element"), coll.Ranks)
 		return
 	}
+	if coll.Ranks > ir.MaxSendRecv {
+		m.fault(diag.Limit, e.span(), "sendrecv has %d ranks, and up to %d are possible", coll.Ranks, ir.MaxSendRecv)
+		return
+	}
 	from := make([]int32, coll.Ranks) // 1 + who sends to a rank
 	coll.Peer = make([]int32, coll.Ranks)
 	for r := range coll.Peer {
