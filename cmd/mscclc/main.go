@@ -28,7 +28,15 @@ const (
 	exitInternal = 4
 )
 
-func main() { os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	// A compilation is short and keeps most of what it makes: collecting less
+	// often saves a seventh of the time of a program of two million steps, for
+	// twice the memory (1.5 GB).
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(300)
+	}
+	os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
