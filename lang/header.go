@@ -43,7 +43,7 @@ func (c *compiler) header(f *File, opt Options) *header {
 	h.main = im.source(f, true)
 	h.sources = append(im.order, h.main)
 	h.dag.Name = lines.algorithm.Name
-	params := c.params(lines.algorithm, opt.Params)
+	params, ok := c.params(lines.algorithm, opt.Params)
 	c.scope = h.main.top
 	for _, n := range params {
 		c.declare(n)
@@ -57,7 +57,7 @@ func (c *compiler) header(f *File, opt Options) *header {
 		c.declare(&name{text: s.Name.Text, span: s.Name.span(), sort: aConstant, kind: kBuffer, slot: &b})
 		m.prog.scratch = append(m.prog.scratch, ir.ScratchDecl{Name: s.Name.Text, Span: s.Name.span()})
 	}
-	if params == nil && len(lines.algorithm.Params) > 0 {
+	if !ok {
 		return h // every number depends on them
 	}
 	h.ready = c.declarations(h, lines, opt)
@@ -153,22 +153,22 @@ func (l *fileLines) take(m *machine, s Stmt) bool {
 	return true
 }
 
-// params evaluates the parameters of the algorithm, or returns nil after an
-// error.
-func (c *compiler) params(a *Algorithm, given map[string]string) []*name {
+// params evaluates the parameters of the algorithm. One that failed is of kind
+// kBad, so that what depends on it is silent.
+func (c *compiler) params(a *Algorithm, given map[string]string) (list []*name, ok bool) {
 	m := c.m
-	ok := true
+	ok = true
 	c.scope = newScope(c.universe)
 	var names []string
-	var list []*name
 	for _, p := range a.Params {
 		names = append(names, p.Name)
 		n := c.param(p, given)
-		ok = ok && n != nil
-		if n != nil {
-			c.declare(n)
-			list = append(list, n)
+		if n == nil {
+			ok = false
+			n = &name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aConstant, kind: kBad, slot: &value{kind: kBad}}
 		}
+		c.declare(n)
+		list = append(list, n)
 	}
 	var unknown []string
 	for text := range given {
@@ -185,13 +185,10 @@ func (c *compiler) params(a *Algorithm, given map[string]string) []*name {
 		}
 		m.errs = append(m.errs, d)
 	}
-	if !ok {
-		return nil
-	}
-	return list
+	return list, ok
 }
 
-// param evaluates one parameter.
+// param evaluates one parameter, or returns nil after an error.
 func (c *compiler) param(p *Param, given map[string]string) *name {
 	m := c.m
 	span := diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}

@@ -58,10 +58,9 @@ func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 	ways := instances
 	for i := range c.Ops {
 		w := int(c.Ops[i].Ways) * instances
-		if ways%w == 0 {
-			continue
+		if ways%w != 0 {
+			ways = ways / gcd(ways, w) * w
 		}
-		ways = ways / gcd(ways, w) * w
 		if ways > 4096 {
 			return 0, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos),
 				"parallelize and instances cut a chunk into %d parts; at most 4096 are possible", ways)}

@@ -52,6 +52,9 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 
 func (a *app) compile(arg string, f *compileFlags) error {
 	a.file = arg
+	if a.json && f.out == "-" {
+		return usagef("with --json stdout is the document: the program needs a file after -o")
+	}
 	target, err := f.findTarget()
 	if err != nil {
 		return err
@@ -122,13 +125,35 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		return nil, err
 	}
 	if d != nil {
-		opt.Stage, opt.Passes.Dump = d.stage, d.pass
+		opt.Passes.Dump = d.pass
+	}
+	opt.Stage = func(value any) error {
+		if c, ok := value.(*ir.ChunkDAG); ok {
+			a.noteHints(c)
+		}
+		if d != nil {
+			return d.stage(value)
+		}
+		return nil
 	}
 	p, err := mscclc.Compile(s.name, text, opt)
 	if err == nil && d != nil {
 		err = d.err
 	}
 	return p, err
+}
+
+// noteHints says where a file hints at the one-sided lowering, which the
+// two-sided one ignores.
+func (a *app) noteHints(c *ir.ChunkDAG) {
+	told := map[int32]bool{}
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		if h := c.Hints[op.Hint]; (h.Via != ir.ViaAny || h.Pull) && !told[op.Pos] && len(told) < 10 && !a.json {
+			told[op.Pos] = true
+			a.say("%v: note: via and pull are for the one-sided lowering, and are ignored here", c.Span(op.Pos).Pos)
+		}
+	}
 }
 
 // A dumper writes what compilation leaves on its way, in numbered files.

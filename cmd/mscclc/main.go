@@ -26,6 +26,8 @@ const (
 	exitUsage    = 2
 	exitMachine  = 3
 	exitInternal = 4
+
+	exitInterrupted = 130 // by SIGINT, as shells have it
 )
 
 func main() {
@@ -133,12 +135,12 @@ func (a *app) fail(err error) int {
 		return exitInput
 	case errors.Is(err, context.Canceled):
 		a.say("mscclc: interrupted")
-		return exitInput
+		return exitInterrupted
 	case errors.As(err, &usage):
 		fmt.Fprintf(a.stderr, "mscclc: %s\n", usage.text)
 		return exitUsage
 	}
-	list := problems(err)
+	list := placed(problems(err), a.file)
 	if a.json {
 		a.writeJSON(struct {
 			Schema int `json:"schema"`
@@ -179,6 +181,16 @@ func problems(err error) diag.List {
 		return diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: path.Path}}, "%s: %v", path.Op, path.Err)}
 	}
 	return diag.List{diag.New(diag.Internal, diag.Span{}, "%v", err)}
+}
+
+// placed gives the diagnostics that name no place the file that they concern.
+func placed(list diag.List, file string) diag.List {
+	for i := range list {
+		if list[i].Span.Filename == "" && list[i].Code != diag.Internal {
+			list[i].Span.Filename = file
+		}
+	}
+	return list
 }
 
 // show prints diagnostics on stderr.

@@ -90,8 +90,8 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 		}
 		opt.Lang.Protocol = &p
 	}
-	if c.instances < 1 {
-		return opt, usagef("--instances takes a number from 1")
+	if c.instances < 1 || c.instances > 1024 {
+		return opt, usagef("--instances takes a number from 1 to 1024")
 	}
 	target, err := c.findTarget()
 	if err != nil {

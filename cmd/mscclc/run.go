@@ -233,7 +233,15 @@ func (a *app) load(arg string, f *runFlags) (*ir.Program, error) {
 	}
 	defer s.Close()
 	if s.kind == codegen.KindSource {
-		return a.compileSource(s, &f.compiling, nil)
+		p, err := a.compileSource(s, &f.compiling, nil)
+		if err != nil {
+			return nil, err
+		}
+		target, err := f.findTarget()
+		if err != nil {
+			return nil, err
+		}
+		return p, codegen.Fits(p, target).Err()
 	}
 	if len(f.params) > 0 {
 		return nil, usagef("%s is compiled already: -p cannot change it", arg)

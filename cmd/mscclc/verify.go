@@ -58,7 +58,7 @@ func (a *app) verify(args []string, c *compiling) error {
 		}
 		var list diag.List
 		if err != nil {
-			list = problems(err)
+			list = placed(problems(err), file)
 			rejected++
 		}
 		if a.json {
@@ -152,18 +152,46 @@ func (a *app) checkSource(s *source, c *compiling) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f, err := lang.Parse(s.name, text); err != nil || isLibrary(f) {
-		return nil, err
-	}
 	opt, err := c.options(s)
 	if err != nil {
 		return nil, err
+	}
+	f, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if isLibrary(f) {
+		return nil, checkLibrary(f, text, opt)
 	}
 	p, err := mscclc.Compile(s.name, text, opt)
 	if err != nil {
 		return nil, err
 	}
 	return p, codegen.Fits(p, opt.Target).Err()
+}
+
+// checkLibrary judges a library as an algorithm that imports it would find it.
+func checkLibrary(f *lang.File, text []byte, opt mscclc.Options) error {
+	if len(f.Stmts) == 0 {
+		return diag.List{diag.New(diag.Declaration, fileSpan(f.Name), "the file has neither an algorithm nor functions").
+			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
+	}
+	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
+	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n", filepath.Base(f.Name))
+	tree, err := lang.Parse(user, []byte(importing))
+	if err != nil {
+		return err
+	}
+	open := opt.Lang.Open
+	opt.Lang.Params = nil
+	opt.Lang.Open = func(path string) ([]byte, error) {
+		if filepath.Clean(path) == filepath.Clean(f.Name) {
+			return text, nil
+		}
+		return open(path)
+	}
+	_, err = lang.Expand(tree, opt.Lang)
+	return err
 }
 
 // isLibrary says whether f declares no algorithm.
