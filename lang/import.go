@@ -27,14 +27,15 @@ type importer struct {
 // openFile is how files are read where Options does not say otherwise.
 func openFile(limit int) func(path string) ([]byte, error) {
 	return func(path string) ([]byte, error) {
+		// Before it is opened: opening a pipe waits for its writer.
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, errors.New("not a regular file")
+		}
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
-			return nil, errors.New("not a regular file")
-		}
 		return io.ReadAll(io.LimitReader(f, int64(limit)+1))
 	}
 }

@@ -63,7 +63,11 @@ func (a *app) open(arg string) (*source, error) {
 	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), algorithms.Open}, nil
 }
 
+// readFile reads a file that is no pipe: opening one would wait for its writer.
 func readFile(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
