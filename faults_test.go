@@ -209,18 +209,30 @@ func TestFaultsOfMSCCLang(t *testing.T) {
 }
 
 func runFault(t *testing.T, p *ir.Program) {
-	l, err := executor.Load(p, executor.Options{Device: cpu.Device()})
+	r, err := execute(p, 8*int64(p.Coll.Chunks), executor.Options{}, func(*executor.Args) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	data := executor.NewData(executor.NewGeometry(p.Coll, 8*int64(p.Coll.Chunks), 4), executor.I32, executor.Sum, 1)
-	args := data.Args()
-	args.Wait = 20 * time.Second
-	if _, err := l.Run(context.Background(), args); err != nil {
-		t.Fatal(err)
-	}
-	if r := data.Check(); r.Err() != nil {
+	if r.Err() != nil {
 		t.Error(r.Err())
 	}
+}
+
+// execute runs p once on the CPU, on random integers in pieces of elems, and
+// compares every element. set may change the call.
+func execute(p *ir.Program, elems int64, opt executor.Options, set func(*executor.Args)) (executor.Report, error) {
+	opt.Device = cpu.Device()
+	l, err := executor.Load(p, opt)
+	if err != nil {
+		return executor.Report{}, err
+	}
+	defer l.Close()
+	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	args := data.Args()
+	args.Wait = time.Minute
+	set(&args)
+	if _, err := l.Run(context.Background(), args); err != nil {
+		return executor.Report{}, err
+	}
+	return data.Check(), nil
 }

@@ -2,18 +2,15 @@ package mscclc_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"mscclc/codegen"
 	"mscclc/executor"
-	"mscclc/executor/cpu"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -83,19 +80,10 @@ func runOther(p *ir.Program, inplace bool) error {
 	coll := *p.Coll
 	coll.Inplace = inplace
 	q.Coll = &coll
-	l, err := executor.Load(&q, executor.Options{Device: cpu.Device()})
+	r, err := execute(&q, int64(37*coll.Chunks), executor.Options{}, func(a *executor.Args) { a.TileBytes = 64 })
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	n := int64(37 * coll.Chunks)
-	data := executor.NewData(executor.NewGeometry(&coll, n, 4), executor.I32, executor.Sum, 7)
-	args := data.Args()
-	args.Wait, args.TileBytes = time.Minute, 64
-	if _, err := l.Run(context.Background(), args); err != nil {
-		return err
-	}
-	r := data.Check()
 	if q.ModifiesInput() {
 		r.Changed = nil
 	}

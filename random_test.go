@@ -2,7 +2,6 @@ package mscclc_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -12,11 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"mscclc/codegen"
 	"mscclc/executor"
-	"mscclc/executor/cpu"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -124,26 +121,20 @@ func assembleTwice(c *ir.ChunkDAG, opt passes.Options) (first, second []byte, er
 // runRandom runs p on random bytes, in sizes that are a multiple of nothing
 // where p can, in tiles and messages small enough that every chunk takes many.
 func runRandom(rnd *rand.Rand, p *ir.Program, slots int) error {
-	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true})
+	elems := int64(rnd.Intn(400))
+	if p.Even {
+		elems -= elems % int64(p.Coll.Chunks)
+	}
+	proto, tile := ir.Protocol(rnd.Intn(int(ir.NumProtocols))), int64(16<<rnd.Intn(6))
+	// randomProgram has asked verify, about other slots than Load would.
+	r, err := execute(p, elems, executor.Options{Unproven: true}, func(a *executor.Args) {
+		a.Protocol, a.Threads, a.TileBytes = &proto, 1, tile
+		if a.Slots = slots; slots == 0 {
+			a.Slots = p.Protocol.Slots()
+		}
+	})
 	if err != nil {
 		return err
 	}
-	defer l.Close()
-	elems := int64(rnd.Intn(400))
-	if l.Even() {
-		elems -= elems % int64(p.Coll.Chunks)
-	}
-	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.U32, executor.Sum, uint64(rnd.Int63()))
-	args := data.Args()
-	proto := ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-	args.Protocol, args.Threads, args.Wait = &proto, 1, 20*time.Second
-	if args.Slots = slots; slots == 0 {
-		args.Slots = p.Protocol.Slots()
-	}
-	args.TileBytes = int64(16 << rnd.Intn(6))
-	if _, err := l.Run(context.Background(), args); err != nil {
-		return err
-	}
-	r := data.Check()
 	return r.Err()
 }
