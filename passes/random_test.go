@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
 )
 
 var programs = flag.Int("programs", 3000, "random programs to compile")
@@ -34,7 +35,8 @@ func randomOptions(rnd *rand.Rand) Options {
 	return opt
 }
 
-// checked makes Run check every property after every pass.
+// checked makes Run check every property after every pass, and from order on
+// prove what the program has become.
 func checked(opt Options, d *ir.InstDAG) Options {
 	slots := opt.Slots
 	if slots == 0 {
@@ -51,7 +53,10 @@ func checked(opt Options, d *ir.InstDAG) Options {
 				return err
 			}
 		}
-		return ir.Check(d, have, ir.CheckOptions{Slots: slots, MessageCount: least, Limits: limits})
+		if err := ir.Check(d, have, ir.CheckOptions{Slots: slots, MessageCount: least, Limits: limits}); err != nil || have&ir.Ordered == 0 {
+			return err
+		}
+		return proved(d, have, verify.Options{Slots: slots, MessageChunks: least})
 	}
 	return opt
 }
