@@ -61,7 +61,19 @@ const (
 	StatusTimeout
 	StatusCancelled
 	StatusHost
+	StatusStuck
 )
+
+// An Action is what a block does at once: one message of a step that transfers,
+// all of another step, or a chain of reductions, which goes by its first. Step
+// counts within the block. Begin and End are of a clock that counts both, 0 where
+// it never came to that; Seen is what the probed chunk began with after the end.
+type Action struct {
+	_                   structs.HostLayout
+	Step, Message, Tile uint32
+	_                   uint32
+	Begin, End, Seen    uint64
+}
 
 // What a step waited for: Status.What.
 const (

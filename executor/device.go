@@ -31,6 +31,7 @@ type Launch struct {
 	Messages uint64  // no connection carries more
 	Threads  int     // of the host, for all blocks
 	PerBlock int     // threads of each block, where each has its own; else 0
+	Watch    *Watch  // or nil
 }
 
 // Memory is the memory of one rank.

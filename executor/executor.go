@@ -17,7 +17,12 @@ import (
 type Options struct {
 	Device Device
 
-	// Unproven loads p without asking verify: the caller has, or wants to see what
+	// Check is what p is judged with: the budgets of the proof, and where they are
+	// not 0, slots and chunks of a message other than those that p's header
+	// gives. A call that has less than these is proven anew.
+	Check verify.Options
+
+	// Unproven loads and runs p without asking verify: the caller wants to see what
 	// becomes of it. The buffers are safe in any case, and a run that waits for
 	// ever ends in a timeout.
 	Unproven bool
@@ -29,17 +34,19 @@ type Loaded struct {
 	mu       sync.Mutex
 	img      *Image
 	instance Instance
+	prover   prover
 }
 
-// Load makes p runnable on a device. It takes only what ir/verify accepts.
+// Load makes p runnable on a device. It takes only what ir/verify proves, or
+// has proven: the proofs of large programs are kept in a cache, which
+// MSCCLC_CACHE moves or turns off. P must not change as long as it is loaded.
 func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if opt.Device == nil {
 		return nil, errors.New("executor: no device")
 	}
-	if !opt.Unproven {
-		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
-			return nil, found
-		}
+	proof := prover{p: p, check: opt.Check, unproven: opt.Unproven}
+	if err := proof.load(); err != nil {
+		return nil, err
 	}
 	img, err := newImage(p)
 	if err != nil {
@@ -49,7 +56,7 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
 	}
-	return &Loaded{img: img, instance: instance}, nil
+	return &Loaded{img: img, instance: instance, prover: proof}, nil
 }
 
 // Close frees what the program has on the device.
@@ -99,8 +106,14 @@ const DefaultTileBytes = 128 << 10
 
 // Run does the collective once, and waits for its end. A wait that outlasts its
 // time is a diag.List with code Timeout that names the step; ctx ends the run
-// early.
+// early. A call whose size, protocol, slots or tiles the proof of Load does not
+// cover is proven first, once, and refused with what verify says.
 func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
+	return l.run(ctx, args, nil)
+}
+
+// run is Run, perhaps watched.
+func (l *Loaded) run(ctx context.Context, args Args, watch *Watch) (Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.instance == nil {
@@ -113,20 +126,30 @@ func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if launch.Watch = watch; watch != nil {
+		watch.lay(l.img, &launch.Params)
+	}
 	begin := time.Now()
 	stop, err := l.instance.Launch(ctx, launch)
 	if err != nil {
 		return Result{}, err
 	}
+	return l.ended(ctx, launch, &stop, time.Since(begin))
+}
+
+// ended says how a launch ended.
+func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed time.Duration) (Result, error) {
 	p := &launch.Params
-	result := Result{Elapsed: time.Since(begin), Chunk: int64(p.Chunk), Tiles: tiles(p)}
+	result := Result{Elapsed: elapsed, Chunk: int64(p.Chunk), Tiles: tiles(p)}
 	switch stop.Status.Code {
 	case StatusOK:
 		return result, nil
 	case StatusCancelled:
 		return result, context.Cause(ctx)
 	case StatusTimeout:
-		return result, l.timeout(p, &stop)
+		return result, l.timeout(p, stop)
+	case StatusStuck:
+		return result, errStuck
 	}
 	return result, errors.New("the host has no memory or threads for all blocks")
 }
@@ -138,7 +161,7 @@ func tiles(p *Params) int64 {
 	return int64((min(p.Chunk, p.Elems) + p.Tile - 1) / p.Tile)
 }
 
-// launch checks args and computes the numbers of the call.
+// launch checks args, computes the numbers of the call, and sees to its proof.
 func (l *Loaded) launch(args *Args) (*Launch, error) {
 	c := l.img.Program.Coll
 	if args.DType >= NumDTypes || args.RedOp >= NumRedOps {
@@ -168,7 +191,10 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 			return nil, fmt.Errorf("scratch of rank %d is out of range", r)
 		}
 	}
-	return launch, l.params(launch, geo, args)
+	if err := l.params(launch, geo, args); err != nil {
+		return nil, err
+	}
+	return launch, l.prover.run(asked(&launch.Params))
 }
 
 // checkAvg says whether op can be averaged: some step must know that it makes

@@ -30,7 +30,8 @@ enum DType {
 enum RedOp { RED_SUM, RED_PROD, RED_MIN, RED_MAX, RED_AVG, RED_COUNT };
 
 // Why a launch stopped early.
-enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST };
+// STATUS_STUCK is a launch that was watched and in which no block could go on.
+enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST, STATUS_STUCK };
 
 // What a step waited for when its time ran out.
 enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET };
@@ -86,6 +87,17 @@ struct abi_status {
   u64 want, have, tile, waited_ns;
 };
 ABI_SIZE(abi_status, 48);
+
+// What a block does at once, for who watches a launch: one message of a step
+// that transfers, all of another step, or a chain of re. The table has those of
+// a launch, block by block in order. begin and end are of a clock that counts
+// both, 0 where it never came to that; seen is what a chosen chunk began with
+// after the end.
+struct abi_action {
+  u32 step, message, tile, pad;
+  u64 begin, end, seen;
+};
+ABI_SIZE(abi_action, 40);
 
 // One launch. A piece has elems elements in chunks of `chunk` elements, the last
 // of the `chunks` of a piece being shorter or empty. A pass over the steps moves

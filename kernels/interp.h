@@ -142,15 +142,19 @@ template <class P, class R> KD_CALL bool run_step(Thread &t, const abi_step *s, 
     for (u32 i = 0; i < s->count; flag = false) {
       const u32 end = (u32)least(i + (u64)tile.group, s->count);
       if (!begin<P>(t, *s, flag, sends, receives)) return false;
+      action_begins();
       move<P, R>(t, *s, tile, i, end);
       finish<P>(t, sends, receives);
+      action_ended();
       i = end;
     }
   } else {
     if (!begin<P>(t, *s, flag, false, false)) return false;
+    action_begins();
     if (s->op == OP_REDUCE) reduce<R>(t, s, tile);
     else if (s->op == OP_COPY) move<P, R>(t, *s, tile, 0, s->count);
     finish<P>(t, false, false);
+    action_ended();
   }
   const u32 last = t.step + s->chain - 1;
   // Every thread's writes come before the barrier of the last finish, and so before the flag.

@@ -25,11 +25,16 @@ struct host_thread {
   u32 tid, ntid;
   block_shared *shared;
   u64 moves;  // waits that have ended
+  struct host_watch *watch;  // who watches the launch, or nullptr
+  u64 action;  // the next, where that is so
+  bool held;   // it could begin, if the watch let it
 };
 extern __thread host_thread *host_self;
 void host_barrier();
 void host_pause();  // lets other blocks run
 u64 host_now();     // in nanoseconds
+void host_begins();
+void host_ended();
 
 KD u32 tid() { return host_self->tid; }
 KD u32 ntid() { return host_self->ntid; }
@@ -77,6 +82,16 @@ KD bool claim32(u32 *p, u32 v) {  // 0 -> v, once
 KD void stall() { host_pause(); }
 KD u64 now() { return host_now(); }
 KD void moved() { host_self->moves++; }
+
+// An action (abi_action) begins when what it waits for is there, except for
+// packets, and has ended when its messages are posted. Who watches may hold it
+// back at its beginning. On a device without a watch these are empty.
+KD void action_begins() {
+  if (host_self->watch) host_begins();
+}
+KD void action_ended() {
+  if (host_self->watch) host_ended();
+}
 
 // A thread works on strips of so many bytes: a multiple of all element sizes
 // and of all packet payloads (4, 8, 120).

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/ir"
 	_ "mscclc/kernels" // a change to the kernel's headers must rebuild this package
 )
 
@@ -62,6 +63,9 @@ func (in *instance) Close() error {
 func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.Stop, error) {
 	if len(in.img.Blocks) == 0 {
 		return executor.Stop{}, nil
+	}
+	if l.Watch != nil && l.PerBlock > 0 {
+		return executor.Stop{}, errors.New("blocks of several threads cannot be watched")
 	}
 	if limit := 8192; l.PerBlock*len(in.img.Blocks) > limit {
 		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads", len(in.img.Blocks), l.PerBlock, limit)
@@ -148,16 +152,36 @@ func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Statu
 	if l.PerBlock > 0 {
 		C.mscclc_cpu_threads(launch, C.u32(l.PerBlock))
 	} else {
-		threads := l.Threads
-		if threads == 0 {
-			threads = runtime.GOMAXPROCS(0)
-		}
-		C.mscclc_cpu_fibers(launch, C.u32(min(threads, len(in.img.Blocks))), C.u64(in.stacks.address))
+		in.fibers(launch, l, ranks)
 	}
 	if !stop() {
 		<-cancelled
 	}
 	return status
+}
+
+// fibers runs the launch with each block a fiber. One that is watched has one
+// thread.
+func (in *instance) fibers(launch *C.struct_abi_launch, l *executor.Launch, ranks []executor.RankMemory) {
+	threads := l.Threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	threads = min(threads, len(in.img.Blocks))
+	w := l.Watch
+	if w == nil {
+		C.mscclc_cpu_fibers(launch, C.u32(threads), C.u64(in.stacks.address), nil)
+		return
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	watch := &C.struct_host_watch{actions: C.u64(address(&pin, w.Actions)), first: C.u64(address(&pin, w.First)), after: C.u64(address(&pin, w.After)),
+		scratch: C.u64(in.scratch.address), scratch_words: C.u64(in.scratch.bytes / 8), poison: C.u64(w.Poison)}
+	if c := w.Probe; c.Buf != ir.NoBuf {
+		watch.probe = C.mscclc_cpu_cell(launch, (*C.struct_abi_rank)(unsafe.Pointer(&ranks[c.Rank])), C.u32(c.Buf), C.u32(c.Index), 0)
+	}
+	C.mscclc_cpu_fibers(launch, 1, C.u64(in.stacks.address), watch)
+	w.FirstSeen = uint64(watch.first_seen)
 }
 
 // address pins a table and gives its address.

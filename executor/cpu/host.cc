@@ -7,6 +7,7 @@
 #include "../../kernels/interp.h"
 #include "fiber.h"
 #include "host.h"
+#include "watch.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -125,6 +126,14 @@ static void rest(u32 idle) {
   nanosleep(&nap, nullptr);
 }
 
+// unstick is for a watched launch in which no block has moved for a round. It
+// lets the first go that is held back; where none is, the launch hangs.
+static void unstick(Fiber *fiber, u32 count) {
+  for (u32 i = 0; i < count; i++)
+    if (!fiber[i].done && let_go(&fiber[i].thread)) return;
+  claim32(&at_address<abi_status>(fiber->launch->status)->code, STATUS_STUCK);
+}
+
 // A Worker is an OS thread with its share of the fibers.
 struct Worker {
   pthread_t id;
@@ -150,12 +159,13 @@ static void *work(void *arg) {
       live += !f->done;
     }
     idle = went ? 0 : idle + 1;
-    if (!went) rest(idle);
+    if (!went && all->thread.watch) unstick(all, count);
+    else if (!went) rest(idle);
   }
   return nullptr;
 }
 
-extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks) {
+extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, host_watch *watch) {
   const u32 blocks = a->block_count;
   const u64 bytes = blocks * sizeof(Fiber) + threads * sizeof(Worker);
   const u64 memory = mscclc_cpu_map(bytes);
@@ -163,12 +173,17 @@ extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks) 
     give_up(a);
     return;
   }
+  if (watch) {
+    watch->launch = a;
+    begin_watch(watch);
+  }
   Fiber *fiber = (Fiber *)memory;
   Worker *worker = (Worker *)(fiber + blocks);
   for (u32 b = 0; b < blocks; b++) {
     Fiber *f = fiber + b;
     f->thread.ntid = 1;
     f->thread.shared = &f->shared;
+    watch_block(&f->thread, watch, b);
     f->launch = a;
     f->block = b;
     f->stack = fiber_start((char *)stacks + (u64)b * MSCCLC_STACK, MSCCLC_STACK, fiber_main);
@@ -216,7 +231,7 @@ extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) {
   for (; started < blocks * per_block; started++) {
     Member *m = member + started;
     m->team = team + started / per_block;
-    m->thread = host_thread{started % per_block, per_block, &m->team->shared, 0};
+    m->thread = host_thread{started % per_block, per_block, &m->team->shared, 0, nullptr, 0, false};
     if (!start(&m->id, run_member, m)) {
       give_up(a);
       break;

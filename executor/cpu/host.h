@@ -13,9 +13,24 @@ enum { MSCCLC_STACK = 64 << 10 };  // bytes of a fiber's stack
 u64 mscclc_cpu_map(u64 bytes);
 void mscclc_cpu_unmap(u64 address, u64 bytes);
 
+// A watch records a launch, and steers it. after has for each action the one
+// that must have ended before it begins, or -1; who waits for that is let go when
+// nobody else can go on. probe is where the chunk lies that the record is to show,
+// or 0.
+struct host_watch {
+  const struct abi_launch *launch;
+  u64 actions;        // struct abi_action of all blocks
+  u64 first;          // u64: where a block's begin
+  u64 after;          // i32, or 0 where nothing is held
+  u64 probe, first_seen;
+  u64 scratch, scratch_words, poison;
+  u64 clock;
+};
+
 // mscclc_cpu_fibers runs a launch with each block a fiber, spread over so many
-// threads. stacks has MSCCLC_STACK bytes for each block.
-void mscclc_cpu_fibers(const struct abi_launch *a, u32 threads, u64 stacks);
+// threads. stacks has MSCCLC_STACK bytes for each block. watch is 0, or there is
+// one thread, and a launch in which no block can go on ends as STATUS_STUCK.
+void mscclc_cpu_fibers(const struct abi_launch *a, u32 threads, u64 stacks, struct host_watch *watch);
 
 // mscclc_cpu_threads runs a launch with so many threads for each block.
 void mscclc_cpu_threads(const struct abi_launch *a, u32 per_block);

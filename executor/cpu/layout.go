@@ -25,6 +25,7 @@ func cLayouts() map[string]layout {
 		state    C.struct_abi_state
 		counters C.struct_abi_counters
 		status   C.struct_abi_status
+		action   C.struct_abi_action
 		launch   C.struct_abi_launch
 	)
 	return map[string]layout{
@@ -39,6 +40,8 @@ func cLayouts() map[string]layout {
 		"Counters": {unsafe.Sizeof(counters), []uintptr{unsafe.Offsetof(counters.head), unsafe.Offsetof(counters.pad0), unsafe.Offsetof(counters.tail), unsafe.Offsetof(counters.pad1)}},
 		"Status": {unsafe.Sizeof(status), []uintptr{unsafe.Offsetof(status.code), unsafe.Offsetof(status.block), unsafe.Offsetof(status.step), unsafe.Offsetof(status.what),
 			unsafe.Offsetof(status.want), unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns)}},
+		"Action": {unsafe.Sizeof(action), []uintptr{unsafe.Offsetof(action.step), unsafe.Offsetof(action.message), unsafe.Offsetof(action.tile), unsafe.Offsetof(action.pad),
+			unsafe.Offsetof(action.begin), unsafe.Offsetof(action.end), unsafe.Offsetof(action.seen)}},
 		"Params": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states),
 			unsafe.Offsetof(launch.counters), unsafe.Offsetof(launch.fifo), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems),
 			unsafe.Offsetof(launch.chunk), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.slot_bytes), unsafe.Offsetof(launch.slot_stride),

@@ -1,0 +1,56 @@
+// This file sees and steers a launch whose blocks are the fibers of one thread.
+// One thread makes it exact: between two waits a block is alone, so that actions
+// happen one after the other, in the order of their ends, and a round in which
+// no block has moved shows that none can.
+#pragma once
+#include "host.h"
+
+static abi_action *action_at(const host_watch *w, u64 n) { return at_address<abi_action>(w->actions) + n; }
+
+// holds says whether an action must not begin yet.
+static bool holds(const host_watch *w, u64 n) {
+  const i32 *after = at_address<const i32>(w->after);
+  return after && after[n] >= 0 && !action_at(w, (u64)after[n])->end;
+}
+
+static u64 probed(const host_watch *w) { return w->probe ? load_bytes<u64>(at_address<const u8>(w->probe), 8) : 0; }
+
+// begin_watch fills the scratch with poison, and looks at the probe.
+static void begin_watch(host_watch *w) {
+  u64 *scratch = at_address<u64>(w->scratch);
+  for (u64 i = 0; i < w->scratch_words; i++) scratch[i] = w->poison;
+  w->first_seen = probed(w);
+}
+
+// watch_block sets what a thread counts its actions from.
+static void watch_block(host_thread *t, host_watch *w, u32 block) {
+  t->watch = w;
+  if (w) t->action = at_address<const u64>(w->first)[block];
+}
+
+void host_begins() {
+  host_thread *t = host_self;
+  host_watch *w = t->watch;
+  const u32 *over = &at_address<abi_status>(w->launch->status)->code;
+  while (holds(w, t->action) && ld_relaxed32(over) == STATUS_OK) {
+    t->held = true;
+    host_pause();
+  }
+  t->held = false;
+  action_at(w, t->action)->begin = ++w->clock;
+  moved();
+}
+
+void host_ended() {
+  host_watch *w = host_self->watch;
+  abi_action *a = action_at(w, host_self->action++);
+  a->end = ++w->clock;
+  a->seen = probed(w);
+  moved();
+}
+
+// let_go ends what holds a thread back. Where nothing does, it returns false.
+static bool let_go(host_thread *t) {
+  if (t->held) at_address<i32>(t->watch->after)[t->action] = -1;
+  return t->held;
+}

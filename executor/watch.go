@@ -1,0 +1,80 @@
+package executor
+
+import (
+	"errors"
+
+	"mscclc/ir"
+)
+
+// A Watch records what the blocks of a launch do, and steers them: an action
+// that it holds back does not begin before another has ended, or until nothing
+// else can go on. A device that watches runs the actions one after the other, in
+// the order of their ends and the same in every run, and ends a launch in which
+// no block can go on. Who makes a Watch sets Hold, Probe and Poison.
+type Watch struct {
+	Hold   []Hold
+	Probe  Chunk  // what Seen of the actions shows
+	Poison uint64 // what fills the scratch at first
+
+	Actions   []Action // of all blocks, block by block in order
+	First     []uint64 // of a block: where its actions begin; and the end of all
+	After     []int32  // of an action: the one that it is held for, or -1; nil where none is
+	FirstSeen uint64   // what the probed chunk began with at first
+}
+
+// A Hold is an action that is not to begin before another has ended. Both are
+// numbers in Actions.
+type Hold struct{ Action, Until int }
+
+// A Chunk is one chunk of one rank's memory.
+type Chunk struct {
+	Rank  int
+	Buf   ir.Buf
+	Index int
+}
+
+// errStuck says that no block of a watched launch can go on.
+var errStuck = errors.New("no block can go on")
+
+// lay makes the tables of a launch with the numbers p.
+func (w *Watch) lay(img *Image, p *Params) {
+	w.Actions, w.First, w.After = w.Actions[:0], w.First[:0], nil
+	for b := range img.Blocks {
+		w.First = append(w.First, uint64(len(w.Actions)))
+		for tile := range uint32(tiles(p)) {
+			w.tile(img, p, &img.Blocks[b], tile)
+		}
+	}
+	w.First = append(w.First, uint64(len(w.Actions)))
+	if len(w.Hold) > 0 {
+		w.After = make([]int32, len(w.Actions))
+		for i := range w.After {
+			w.After[i] = -1
+		}
+		for _, h := range w.Hold {
+			w.After[h.Action] = int32(h.Until)
+		}
+	}
+}
+
+// tile adds what a block does in one pass over its steps.
+func (w *Watch) tile(img *Image, p *Params, b *Block, tile uint32) {
+	group := p.group(uint64(tile) * p.Tile)
+	steps := img.Steps[b.FirstStep : b.FirstStep+b.Steps]
+	for i := uint32(0); i < b.Steps; i += steps[i].Chain {
+		messages := uint32(1)
+		if info := ir.Op(steps[i].Op).Info(); (info.Sends || info.Receives) && steps[i].Count > 0 {
+			messages = (steps[i].Count + group - 1) / group
+		}
+		for m := range messages {
+			w.Actions = append(w.Actions, Action{Step: i, Message: m, Tile: tile})
+		}
+	}
+}
+
+// group is how many chunks a message of the pass from element at holds, as
+// kernels/layout.h has it.
+func (p *Params) group(at uint64) uint32 {
+	bytes := min(p.Tile, min(p.Chunk, p.Elems)-at) * uint64(p.ElemSize)
+	return uint32(min(max(p.SlotBytes/bytes, 1), ir.MaxMessageChunks))
+}
