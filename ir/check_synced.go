@@ -6,10 +6,8 @@ import "mscclc/ir/diag"
 // and the flags that instructions wait for.
 func checkSynced(d *InstDAG, _ *CheckOptions) diag.List {
 	var p Problems
-	waited := make([]bool, len(d.Insts))
 	for i := range d.Insts {
 		for _, w := range d.Waits.Of(i) {
-			waited[w] = true
 			if a, b := &d.Insts[i], &d.Insts[w]; a.Rank != b.Rank || a.Block == b.Block {
 				p.Add(d.problem(int32(i), diag.Malformed, "%s waits for the flag of %s, which is not in another block of its rank", d.Label(int32(i)), d.Label(w)))
 			}
@@ -27,7 +25,7 @@ func checkSynced(d *InstDAG, _ *CheckOptions) diag.List {
 		p.Add(d.deadlock(stuck, func(step int32) int32 { return rows.To[step] }))
 		return p.Done()
 	}
-	d.checkFlags(d.byRank(order, &rows), waited, &p)
+	d.checkFlags(d.byRank(order, &rows), &p)
 	return p.Done()
 }
 
@@ -50,30 +48,30 @@ func (d *InstDAG) byRank(order []int32, rows *Edges) Edges {
 	return r
 }
 
-func (d *InstDAG) checkFlags(ranks Edges, waited []bool, p *Problems) {
+func (d *InstDAG) checkFlags(ranks Edges, p *Problems) {
 	first, end := 0, 0 // the blocks of a rank
-	var clocks Clocks
+	clocks := NewClocks(len(d.Insts))
+	for _, w := range d.Waits.To {
+		clocks.Expect(w)
+	}
 	for r := range d.Coll.Ranks {
 		for first = end; end < len(d.Blocks) && int(d.Blocks[end].Rank) == r; {
 			end++
 		}
-		clocks.Reset(end - first)
+		clocks.Begin(end - first)
 		for _, i := range ranks.Of(r) {
 			in := &d.Insts[i]
-			b := int(in.Block) - first
+			b := in.Block - int32(first)
 			for _, w := range d.Waits.Of(int(i)) {
-				clocks.Join(b, w)
+				clocks.Wait(b, w)
 			}
 			for _, j := range d.Deps.Of(int(i)) {
 				before := &d.Insts[j]
-				if before.Block != in.Block && !clocks.Before(int(before.Block)-first, before.Step, b) {
+				if before.Block != in.Block && !clocks.Covers(b, before.Block-int32(first), before.Step) {
 					p.Add(d.problem(i, diag.Race, "%s depends on %s, and no flag makes it wait", d.Label(i), d.Label(j)))
 				}
 			}
-			clocks.End(b, in.Step)
-			if waited[i] {
-				clocks.Keep(b, i)
-			}
+			clocks.End(b, in.Step, i)
 		}
 	}
 }

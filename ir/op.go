@@ -32,18 +32,36 @@ type OpInfo struct {
 	ReadsDst bool // reads dst in the rank's own memory
 	Writes   bool // writes dst in the rank's own memory
 	Reduces  bool // combines two values with the reduction
+
+	// Release and Acquire say what a message orders beside its payload, where the
+	// protocol has it that messages do (Protocol.Releases): all that the sending
+	// block has seen or done is visible to who receives it, within a scope. That the
+	// sender's earlier reads are over follows from any message, since a block's
+	// threads meet before it sends. A step's flag, which any operation may raise
+	// and await, releases and acquires within the device.
+	Release, Acquire Scope
 }
+
+// A Scope is how far an operation makes writes visible.
+type Scope uint8
+
+// The scopes. Two-sided operations need the system's: peers are other devices.
+const (
+	NoScope Scope = iota
+	DeviceScope
+	SystemScope
+)
 
 // Ops is the table of operations. Nothing else in mscclc lists them:
 // kernels/ops_gen.h and the tables of the documentation are generated from it.
 var Ops = [NumOps]OpInfo{
 	Nop:                {Name: "Nop", Mnemonic: "nop", Doc: "waits for one more flag on behalf of the next step"},
-	Send:               {Name: "Send", Mnemonic: "s", Doc: "sends src", Sends: true, ReadsSrc: true},
-	Recv:               {Name: "Recv", Mnemonic: "r", Doc: "dst = received", Receives: true, Writes: true},
-	RecvCopySend:       {Name: "RecvCopySend", Mnemonic: "rcs", Doc: "dst = received, and sends it on", Receives: true, Sends: true, Writes: true},
-	RecvReduceCopy:     {Name: "RecvReduceCopy", Mnemonic: "rrc", Doc: "dst = src ⊕ received", Receives: true, ReadsSrc: true, Writes: true, Reduces: true},
-	RecvReduceCopySend: {Name: "RecvReduceCopySend", Mnemonic: "rrcs", Doc: "dst = src ⊕ received, and sends it on", Receives: true, Sends: true, ReadsSrc: true, Writes: true, Reduces: true},
-	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true},
+	Send:               {Name: "Send", Mnemonic: "s", Doc: "sends src", Sends: true, ReadsSrc: true, Release: SystemScope},
+	Recv:               {Name: "Recv", Mnemonic: "r", Doc: "dst = received", Receives: true, Writes: true, Acquire: SystemScope},
+	RecvCopySend:       {Name: "RecvCopySend", Mnemonic: "rcs", Doc: "dst = received, and sends it on", Receives: true, Sends: true, Writes: true, Release: SystemScope, Acquire: SystemScope},
+	RecvReduceCopy:     {Name: "RecvReduceCopy", Mnemonic: "rrc", Doc: "dst = src ⊕ received", Receives: true, ReadsSrc: true, Writes: true, Reduces: true, Acquire: SystemScope},
+	RecvReduceCopySend: {Name: "RecvReduceCopySend", Mnemonic: "rrcs", Doc: "dst = src ⊕ received, and sends it on", Receives: true, Sends: true, ReadsSrc: true, Writes: true, Reduces: true, Release: SystemScope, Acquire: SystemScope},
+	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true, Release: SystemScope, Acquire: SystemScope},
 	Copy:               {Name: "Copy", Mnemonic: "cpy", Doc: "dst = src", ReadsSrc: true, Writes: true},
 	Reduce:             {Name: "Reduce", Mnemonic: "re", Doc: "dst = dst ⊕ src", ReadsSrc: true, ReadsDst: true, Writes: true, Reduces: true},
 }
@@ -106,6 +124,10 @@ func (p Protocol) Slots() int {
 	}
 	return 8
 }
+
+// Releases says whether posting a message is a release and awaiting it an
+// acquire. A packet carries its flag with its data and orders nothing else.
+func (p Protocol) Releases() bool { return p == Simple }
 
 // SlotBytes is the number of bytes of data that one message of a connection
 // holds, with the buffers that the runtimes of MSCCL-IR have by default.

@@ -55,11 +55,11 @@ func (b Buf) String() string {
 
 // Report reports the chunks of the outputs that m says are wrong: the first in
 // full, and the number of the others. Name makes a diagnostic at an action, with
-// its name as the text.
-func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) {
+// its name as the text. It returns the diagnostic, the chunk, and the action
+// that wrote it or -1; the diagnostic is nil where nothing is wrong.
+func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at Part, writer int32) {
 	others, ranks, last := 0, 0, -1
-	var first *diag.Diagnostic
-	m.Wrong(func(rank, index int, got Value, want Want, writer int32) {
+	m.Wrong(func(rank, index int, got Value, want Want, by int32) {
 		if rank != last {
 			ranks, last = ranks+1, rank
 		}
@@ -68,15 +68,15 @@ func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) {
 			return
 		}
 		d := diag.New(diag.WrongResult, diag.Span{}, "")
-		d.Rank = rank
-		if writer >= 0 {
-			d = name(writer)
+		d.Rank, at, writer = rank, Part{int32(rank), int32(index)}, by
+		if by >= 0 {
+			d = name(by)
 			d = d.WithNote(d.Span, "%s wrote it last", d.Text)
 		} else {
 			d = d.WithNote(diag.Span{}, "nothing writes it")
 		}
 		holds := m.Values.Differs(got, want)
-		if got == None && writer >= 0 {
+		if got == None && by >= 0 {
 			holds = "holds what was made of chunks that nothing has written"
 		}
 		d.Code, d.Text = diag.WrongResult, fmt.Sprintf("rank %d output[%d] %s", rank, index, holds)
@@ -85,4 +85,5 @@ func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) {
 	if others > 0 {
 		*first = first.WithNote(diag.Span{}, "%d other output chunks are wrong too, on %d ranks in all", others, ranks)
 	}
+	return first, at, writer
 }

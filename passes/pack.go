@@ -48,10 +48,10 @@ type packer struct {
 // A region is a run of scratch chunks.
 type region struct {
 	first, n int32
-	to       int32   // where it goes
-	start    []clock // the uses before which there is none, as clocks after them
-	last     []use   // the uses after which there is none
-	seq      int32   // of its first use
+	to       int32      // where it goes
+	start    []ir.Clock // the uses before which there is none, as clocks after them
+	last     []use      // the uses after which there is none
+	seq      int32      // of its first use
 }
 
 type use struct{ block, step int32 }
@@ -114,11 +114,11 @@ func (p *packer) uses(insts []int32) {
 			if r.seq < 0 {
 				r.seq = in.Seq
 			}
-			before := func(u use) bool { return now.knows(u.block) >= u.step }
-			if !slices.ContainsFunc(r.start, func(u clock) bool { return before(use{u.block, u.step}) }) {
+			before := func(u use) bool { return now.Knows(u.block) >= u.step }
+			if !slices.ContainsFunc(r.start, func(u ir.Clock) bool { return before(use{u.Block, u.Step}) }) {
 				r.start = append(r.start, now)
 			}
-			r.last = append(slices.DeleteFunc(r.last, before), use{now.block, now.step})
+			r.last = append(slices.DeleteFunc(r.last, before), use{now.Block, now.Step})
 		})
 	}
 }
@@ -160,11 +160,11 @@ func (p *packer) assign() {
 }
 
 // over says whether all of last are done before any of start begins.
-func over(last []use, start []clock) bool {
+func over(last []use, start []ir.Clock) bool {
 	for _, u := range last {
 		for k := range start {
 			v := &start[k]
-			if v.block == u.block && u.step >= v.step || v.knows(u.block) < u.step {
+			if v.Block == u.block && u.step >= v.Step || v.Knows(u.block) < u.step {
 				return false
 			}
 		}

@@ -1,12 +1,3 @@
-// Package verify judges a Program, whoever made it: its form, the matching of
-// sends and receives, whether it runs to its end with the slots that its
-// connections have, whether its blocks race, and whether the outputs hold what
-// the collective says. What it accepts may be run.
-//
-// A program's blocks wait for one thing at a time, and nothing takes away what
-// a block waits for. Whether they end does therefore not depend on timing, and
-// one simulated run decides it; with blocks that do not race, what they
-// compute does not depend on timing either.
 package verify
 
 import (
@@ -25,21 +16,25 @@ type Options struct {
 	SlotBytes int64
 	// MessageChunks is the number of chunks that one message holds; 0 is what
 	// SlotBytes hold at the largest size that the program is for, or 1 where that
-	// has no bound. A program that lives with some number lives with any larger.
+	// has no bound. A program that is good with some number is good with any larger.
 	MessageChunks int
 	// Cells bounds the chunks of all ranks' buffers, 0 being 64 million.
 	Cells int
 	// Moves bounds the chunks that all steps move, 0 being 256 million.
 	Moves int
+	// Work bounds the search for races, in entries of clocks, 0 being 256 million. A
+	// program that needs more is undecided, which is a rejection.
+	Work int64
 }
 
-// A Report is what Check saw. Whether all ranks get bit-identical results is
-// not judged.
+// A Report is what Check saw.
 type Report struct {
 	Ranks, Channels, Blocks, Steps int
 
-	Slots, MessageChunks int  // that the program was run with
+	Slots, MessageChunks int  // that the program was judged with
 	Ran                  bool // the outputs were compared with the collective
+
+	Witnesses []Witness
 }
 
 func (r Report) String() string {
@@ -53,18 +48,75 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Check judges p. An empty list means that p is good.
+// Check judges p. An empty list means that p is proven.
 func Check(p *ir.Program, opt Options) (Report, diag.List) {
 	c := &checker{p: p, opt: opt}
+	c.judge()
+	return c.report(), c.Done()
+}
+
+func (c *checker) judge() {
+	c.budgets()
+	if !c.form() {
+		return
+	}
+	c.sizes()
+	c.w = ir.Wire(c.p)
+	if !c.flags() || !c.matching() {
+		return
+	}
+	order := c.liveness()
+	if order == nil {
+		return
+	}
+	run := c.races(order)
+	if run != nil {
+		c.result(run)
+		c.ran = true
+	}
+}
+
+// A run is an order in which the actions of a program may happen.
+type run struct {
+	p     *ir.Program
+	w     *ir.Wiring
+	order []int32
+	from  []int32 // of a step of p: the step of the program that is judged, or nil where p is that
+}
+
+// of returns the step of the judged program that step i of the run's is of.
+func (r *run) of(i int32) int32 {
+	if r.from == nil {
+		return i
+	}
+	return r.from[i]
+}
+
+type checker struct {
+	ir.Problems
+	p         *ir.Program
+	opt       Options
+	w         *ir.Wiring
+	bySize    bool // MessageChunks follows from the program's sizes
+	ran       bool
+	witnesses []Witness
+}
+
+func (c *checker) budgets() {
 	if c.opt.Cells <= 0 {
 		c.opt.Cells = 1 << 26
 	}
 	if c.opt.Moves <= 0 {
 		c.opt.Moves = 1 << 28
 	}
-	if !c.form() {
-		return c.report(), c.Done()
+	if c.opt.Work <= 0 {
+		c.opt.Work = 1 << 28
 	}
+}
+
+// sizes decides how many slots a connection has and how many chunks a message.
+func (c *checker) sizes() {
+	p := c.p
 	if c.opt.Slots <= 0 {
 		c.opt.Slots = p.Protocol.Slots()
 	}
@@ -78,30 +130,11 @@ func Check(p *ir.Program, opt Options) (Report, diag.List) {
 			c.opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.opt.SlotBytes)
 		}
 	}
-	w := ir.Wire(p)
-	if !c.flags(w) || !c.matching(w) {
-		return c.report(), c.Done()
-	}
-	order := c.liveness(w)
-	if order == nil {
-		return c.report(), c.Done()
-	}
-	c.races(w, order)
-	c.result(w, order)
-	r := c.report()
-	r.Ran = true
-	return r, c.Done()
-}
-
-type checker struct {
-	ir.Problems
-	p      *ir.Program
-	opt    Options
-	bySize bool // MessageChunks follows from the program's sizes
 }
 
 func (c *checker) report() Report {
-	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots, MessageChunks: c.opt.MessageChunks}
+	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots, MessageChunks: c.opt.MessageChunks,
+		Ran: c.ran, Witnesses: c.witnesses}
 	if c.p.Coll != nil {
 		r.Ranks = c.p.Coll.Ranks
 	}
@@ -113,15 +146,15 @@ func (c *checker) report() Report {
 type place struct{ rank, block, step int }
 
 // place finds the step numbered i in p.Steps.
-func (c *checker) place(w *ir.Wiring, i int32) place {
-	b := w.Block[i]
+func (c *checker) place(i int32) place {
+	b := c.w.Block[i]
 	t := &c.p.Blocks[b]
 	return place{int(t.Rank), int(b - c.p.Rank[t.Rank].First), int(i - t.Steps.First)}
 }
 
 // name names the step numbered i for a message.
-func (c *checker) name(w *ir.Wiring, i int32) string {
-	at := c.place(w, i)
+func (c *checker) name(i int32) string {
+	at := c.place(i)
 	return fmt.Sprintf("rank %d block %d step %d (%v)", at.rank, at.block, at.step, c.p.Steps[i].Op)
 }
 
@@ -133,8 +166,8 @@ func (c *checker) at(at place, code diag.Code, pos int32, format string, args ..
 }
 
 // step reports a problem of the step numbered i.
-func (c *checker) step(w *ir.Wiring, i int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
-	return c.at(c.place(w, i), code, c.p.Steps[i].Pos, format, args...)
+func (c *checker) step(i int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
+	return c.at(c.place(i), code, c.p.Steps[i].Pos, format, args...)
 }
 
 // note adds a note at the step numbered i.

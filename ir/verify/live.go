@@ -1,0 +1,127 @@
+package verify
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// flags reports the waits that no step satisfies.
+func (c *checker) flags() bool {
+	w, good := c.w, true
+	for i := range c.p.Steps {
+		s := &c.p.Steps[i]
+		if s.DepBlock >= 0 && w.Awaited(c.p, c.p.Blocks[w.Block[i]].Rank, int32(i)) < 0 {
+			d := c.step(int32(i), diag.Deadlock, "%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.name(int32(i)), s.DepStep, s.DepBlock)
+			c.witness(d, Witness{Step: int32(i), With: -1, Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
+			good = false
+		}
+	}
+	return good
+}
+
+// matching reports the transfers whose ends do not fit.
+func (c *checker) matching() bool {
+	w := c.w
+	for _, m := range w.Mismatches {
+		switch {
+		case m.Recv < 0:
+			t := c.p.Blocks[w.Block[m.Send]]
+			c.step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message", c.name(m.Send), t.SendPeer, t.Channel)
+		case m.Send < 0:
+			t := c.p.Blocks[w.Block[m.Recv]]
+			c.step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message", c.name(m.Recv), t.RecvPeer, t.Channel)
+		default:
+			d := c.step(m.Send, diag.Unmatched, "%s sends %d chunks, and %s, which receives them, expects %d",
+				c.name(m.Send), c.p.Steps[m.Send].Count, c.name(m.Recv), c.p.Steps[m.Recv].Count)
+			c.note(d, m.Recv, "they are received here")
+		}
+	}
+	return len(w.Mismatches) == 0
+}
+
+// liveness runs the program with the slots that it has. It returns an order in
+// which the steps may end; where slots are all that is missing, the order that
+// unbounded slots allow, so that the result can be judged too; or nil.
+func (c *checker) liveness() []int32 {
+	order, stuck := c.w.Schedule(c.p, c.opt.Slots, c.opt.MessageChunks).Run()
+	if len(stuck) == 0 {
+		return nonNil(order)
+	}
+	order, always := c.w.Schedule(c.p, ir.Unbounded, c.opt.MessageChunks).Run()
+	if len(always) > 0 {
+		c.deadlock(always, "")
+		return nil
+	}
+	c.deadlock(stuck, c.threshold())
+	return nonNil(order)
+}
+
+// threshold says when the program, which ends with slots enough, does not: it
+// looks for the smallest number of chunks a message that it lives with, and
+// says above which size a message holds fewer.
+func (c *checker) threshold() string {
+	slots := fmt.Sprintf(" with %s a connection", count(c.opt.Slots, "slot"))
+	if !c.bySize {
+		return fmt.Sprintf("%s and %s a message", slots, count(c.opt.MessageChunks, "chunk"))
+	}
+	low, high := c.opt.MessageChunks, ir.MaxMessageChunks+1 // dies with low, lives with high as far as is known
+	for low+1 < high {
+		m := (low + high) / 2
+		if _, stuck := c.w.Schedule(c.p, c.opt.Slots, m).Run(); len(stuck) > 0 {
+			low = m
+		} else {
+			high = m
+		}
+	}
+	if high > ir.MaxMessageChunks {
+		return slots + ", at every size"
+	}
+	return fmt.Sprintf("%s above %s, where counts split into more messages", slots, bytesText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
+}
+
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.4g %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// nonNil tells an empty program's order from none.
+func nonNil(order []int32) []int32 {
+	if order == nil {
+		return []int32{}
+	}
+	return order
+}
+
+// witnessLength bounds the waits that a deadlock is shown by.
+const witnessLength = 16
+
+func (c *checker) deadlock(stuck []ir.Wait, when string) {
+	first := stuck[0].Step
+	d := c.step(first, diag.Deadlock, "%s waits for itself%s, by way of %s", c.name(first), when, count(len(stuck), "wait"))
+	if stuck[len(stuck)-1].At < 0 {
+		d.Text = c.name(first) + " waits for what never comes" + when
+	}
+	for _, s := range stuck[:min(len(stuck), witnessLength)] {
+		text := fmt.Sprintf("%s waits for %v", c.name(s.Step), s.Cause)
+		if s.On >= 0 {
+			text += " " + c.name(s.On)
+		}
+		if s.At >= 0 && s.At != s.On {
+			text += ", whose block stands at " + c.name(s.At)
+		}
+		c.note(d, s.Step, "%s", text)
+	}
+	if n := len(stuck) - witnessLength; n > 0 {
+		*d = d.WithNote(diag.Span{}, "and so on through %s more", count(n, "wait"))
+	}
+	c.witness(d, Witness{Step: first, With: stuck[0].On, Waits: stuck})
+}

@@ -1,0 +1,62 @@
+package verify
+
+import (
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// readsListed bounds the reads of what nothing wrote that are listed one by
+// one: what they spoil is read again and again.
+const readsListed = 20
+
+// result runs the program on symbolic chunks and compares the outputs with the
+// collective.
+func (c *checker) result(r *run) {
+	m := ir.NewMachine(c.p.Coll, r.p.Memory())
+	reads := 0
+	m.Read = func(i int32, rank int, b ir.Buf, index int) {
+		if reads++; reads > readsListed {
+			return
+		}
+		i = r.of(i)
+		d := c.step(i, diag.Uninitialized, "%s reads %v[%d] before anything writes it", c.name(i), b, index)
+		c.witness(d, Witness{Step: i, With: -1, Rank: rank, Buf: b, Index: index})
+	}
+	if !c.p.Even {
+		c.classes(r, m)
+	}
+	r.w.Exec(r.p, m, r.order)
+	if reads > readsListed {
+		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written", count(reads-readsListed, "step"))
+	}
+	d, at, writer := m.Report(&c.Problems, func(i int32) diag.Diagnostic {
+		i = r.of(i)
+		d := diag.New(diag.WrongResult, c.p.Span(c.p.Steps[i].Pos), "%s", c.name(i))
+		at := c.place(i)
+		d.Rank, d.Block, d.Step = at.rank, at.block, at.step
+		return d
+	})
+	if d == nil {
+		return
+	}
+	if writer >= 0 {
+		writer = r.of(writer)
+	}
+	c.witness(d, Witness{Step: writer, With: -1, Rank: int(at.Rank), Buf: ir.Output, Index: int(at.Index)})
+}
+
+// classes reports, for a program that says that it needs no chunks of one
+// length, the steps in which chunks of different lengths meet.
+func (c *checker) classes(r *run, m *ir.Machine) {
+	m.Class = func(i int32, _ int, b ir.Buf, index int) {
+		class := r.p.Steps[i].Class
+		i = r.of(i)
+		c.step(i, diag.Uneven, "%s moves chunks of classes from %d on, and %v[%d] is of another", c.name(i), class, b, index)
+	}
+	for i, mate := range c.w.Mate {
+		if mate >= 0 && c.p.Steps[mate].Class != c.p.Steps[i].Class {
+			c.step(int32(i), diag.Uneven, "%s receives chunks of classes from %d on, and %s sends them as classes from %d on",
+				c.name(int32(i)), c.p.Steps[i].Class, c.name(mate), c.p.Steps[mate].Class)
+		}
+	}
+}

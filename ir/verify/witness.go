@@ -1,0 +1,41 @@
+package verify
+
+import (
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A Witness is what shows one deadlock, race, wrong result or read of what
+// nothing wrote, so that it can be replayed. Steps are indices in the
+// program's Steps.
+type Witness struct {
+	Problem diag.Diagnostic
+
+	// Step is a step of the waiting cycle, the later of two racing accesses in the
+	// run that was judged, the step that wrote the wrong chunk, or the one that
+	// reads what nothing wrote. With is what a deadlocked step waits for, or the
+	// earlier access. They are -1 where there is none.
+	Step, With int32
+
+	// Group and WithGroup are the messages of Step and With, from 0, in which the
+	// racing accesses lie.
+	Group, WithGroup int32
+
+	// Rank, Buf and Index are the chunk, save of a deadlock.
+	Rank  int
+	Buf   ir.Buf
+	Index int
+
+	Waits []ir.Wait // of a deadlock: the cycle, or the one wait for what never comes
+
+	Slots, MessageChunks int // that a connection and a message hold
+}
+
+// witness keeps w as the witness of d, which must be in its final form.
+func (c *checker) witness(d *diag.Diagnostic, w Witness) {
+	if c.Lost > 0 { // d is not listed
+		return
+	}
+	w.Problem, w.Slots, w.MessageChunks = *d, c.opt.Slots, c.opt.MessageChunks
+	c.witnesses = append(c.witnesses, w)
+}
