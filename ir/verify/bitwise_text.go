@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// How much of an expression is shown: so many leaves whole; of a longer one so
+// many operands at each end of a run, so deep, in about so many bytes.
+const (
+	wholeLeaves = 12
+	endOperands = 3
+	textDepth   = 12
+	textBytes   = 300
+)
+
+// difference shows how x and y differ, which are sums of the same leaves.
+func (e *exprs) difference(x, y expr, by Rounding) *Difference {
+	d := &Difference{Step: [2]int32{e.made[x-e.first()], e.made[y-e.first()]}}
+	if max(e.leaves(x), e.leaves(y)) > wholeLeaves {
+		a, b := e.narrow(x, y)
+		d.Part = a != x
+		x, y = a, b
+	}
+	t := exprText{exprs: e, by: by}
+	d.Expr = [2]string{t.of(x), t.of(y)}
+	return d
+}
+
+// narrow drops what x and y have in common: operands of both, and of what is
+// left, as far as the rest must still be sums of the same leaves.
+func (e *exprs) narrow(x, y expr) (expr, expr) {
+	for {
+		s, t := e.operands(x), e.operands(y)
+		switch {
+		case s.a == t.a && s.b == t.b:
+			return x, y // what differs is that one is rounded
+		case s.a == t.a:
+			x, y = s.b, t.b
+		case s.b == t.b:
+			x, y = s.a, t.a
+		case s.a == t.b:
+			x, y = s.b, t.a
+		case s.b == t.a:
+			x, y = s.a, t.b
+		default:
+			return x, y
+		}
+	}
+}
+
+// An exprText writes expressions.
+type exprText struct {
+	*exprs
+	by Rounding
+	b  strings.Builder
+}
+
+func (t *exprText) of(x expr) string {
+	t.b.Reset()
+	t.write(x, 0)
+	return t.b.String()
+}
+
+func (t *exprText) write(x expr, depth int) {
+	if !t.isSum(x) {
+		t.b.WriteString(t.part(x).String())
+		return
+	}
+	long := t.leaves(x) > wholeLeaves
+	if long && (depth > textDepth || t.b.Len() > textBytes) {
+		fmt.Fprintf(&t.b, "… %d chunks …", t.leaves(x))
+		return
+	}
+	operands := t.operandsOf(x)
+	end := len(operands)
+	if long && end > 2*endOperands+1 {
+		end = endOperands
+	}
+	t.list(operands[:end], depth)
+	if rest := operands[end:]; len(rest) > 0 {
+		fmt.Fprintf(&t.b, " + … %d more … + ", len(rest)-endOperands)
+		t.list(rest[len(rest)-endOperands:], depth)
+	}
+}
+
+// list writes operands, and parentheses around those that are sums.
+func (t *exprText) list(operands []expr, depth int) {
+	for i, o := range operands {
+		if i > 0 {
+			t.b.WriteString(" + ")
+		}
+		if !t.isSum(o) {
+			t.write(o, depth+1)
+			continue
+		}
+		t.b.WriteByte('(')
+		t.write(o, depth+1)
+		t.b.WriteByte(')')
+	}
+}
+
+// operandsOf returns what is summed from left to right to make x: for Chain
+// what one step sums, for Each as many as can be written without parentheses.
+func (t *exprText) operandsOf(x expr) []expr {
+	var list []expr
+	for {
+		s := t.operands(x)
+		first, second := s.a, s.b
+		if !t.isOpen(first) && (t.isOpen(second) || t.leaves(second) > t.leaves(first)) {
+			first, second = second, first
+		}
+		list = append(list, second)
+		if !t.isSum(first) || t.by == Chain && !t.isOpen(first) {
+			list = append(list, first)
+			slices.Reverse(list)
+			return list
+		}
+		x = first
+	}
+}
