@@ -38,7 +38,11 @@ func (b *imageBuilder) step(rank, block, number int, s *ir.Step, tb *Block) (Ste
 		return Step{}, err
 	}
 	b.img.Final = b.img.Final || s.Flags&ir.Final != 0
-	return Step{Op: uint8(s.Op), SrcBuf: uint8(s.SrcBuf), DstBuf: uint8(s.DstBuf), Flags: uint8(s.Flags),
+	flags := s.Flags
+	if s.Op == ir.Nop {
+		flags &^= ir.HasDep // it is one with the step behind it, and says nothing of its own
+	}
+	return Step{Op: uint8(s.Op), SrcBuf: uint8(s.SrcBuf), DstBuf: uint8(s.DstBuf), Flags: uint8(flags),
 		Count: uint32(s.Count), Src: uint32(s.Src), Dst: uint32(s.Dst), Class: uint32(s.Class),
 		DepBlock: max(s.DepBlock, -1), DepStep: s.DepStep, Chain: 1}, nil
 }

@@ -13,6 +13,9 @@ type wire struct{ packet, data int64 }
 
 var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {8, 4}, ir.LL16: {16, 8}, ir.LL128: {128, 120}}
 
+// maxSlots bounds the messages that a connection holds.
+const maxSlots = 1 << 16
+
 // params computes tiles and slots, and fills in the launch's numbers.
 func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
 	c, size := geo.Coll, int64(args.DType.Size())
@@ -28,7 +31,7 @@ func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
 	setDefault(&slotBytes, proto.SlotBytes())
 	setDefault(&tileBytes, DefaultTileBytes)
 	setDefault(&wait, DefaultWait)
-	if slots < 1 || slots > 1<<16 || slotBytes < 16 || slotBytes > 1<<40 || tileBytes < 1 || wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
+	if slots < 1 || slots > maxSlots || slotBytes < 16 || slotBytes > 1<<40 || tileBytes < 1 || wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("%d slots of %d bytes, tiles of %d bytes or waits of %v are out of range", slots, slotBytes, tileBytes, wait)
 	}
 	tile := min(max(min(tileBytes, slotBytes)/size, 1), max(geo.Chunk, 1))

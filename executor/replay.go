@@ -1,0 +1,135 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// A Replayed is what a replay saw.
+type Replayed struct {
+	Shown bool     `json:"shown"` // the device did what the witness says
+	Lines []string `json:"lines"` // what it did
+}
+
+func (r *Replayed) say(format string, args ...any) {
+	r.Lines = append(r.Lines, fmt.Sprintf(format, args...))
+}
+
+// Replay runs p, which verify has rejected, on a device that watches, so that it
+// shows what the witness w says: that it hangs, two accesses in both orders, a
+// chunk that is wrong, or one that is read before anything writes it. Messages
+// hold what w says, and connections too where it is about a deadlock; of other
+// problems slots are no part.
+//
+// Chunks are of two random numbers of 64 bits, and stand for themselves: what is
+// equal in them is equal in what it was made of.
+func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (Replayed, error) {
+	l, err := Load(p, Options{Device: dev, Unproven: true})
+	if err != nil {
+		return Replayed{}, err
+	}
+	defer l.Close()
+	r := newReplay(ctx, p, &w, l)
+	switch w.Problem.Code {
+	case diag.Deadlock:
+		return r.deadlock()
+	case diag.Race:
+		return r.race()
+	case diag.Uninitialized:
+		return r.judged(r.uninitialized)
+	case diag.WrongResult:
+		return r.judged(r.wrong)
+	}
+	return Replayed{}, fmt.Errorf("a problem of code %s has nothing to replay", w.Problem.Code)
+}
+
+// replayPoison fills scratch at first.
+const replayPoison = 0xdead_beef_dead_beef
+
+// chunkElems and the 8 bytes of an element make 16 bytes, the least that a slot
+// may have.
+const chunkElems = 2
+
+// A replay is the runs of one witness.
+type replay struct {
+	ctx   context.Context
+	p     *ir.Program
+	w     *verify.Witness
+	l     *Loaded
+	wires *ir.Wiring
+	mem   *ir.Memory
+	data  *Data
+	args  Args
+	group int32   // chunks a message
+	first []int32 // of a step: its first action; of one in a chain, the chain's
+
+	watch Watch // of the last run
+	stuck bool  // it hung
+}
+
+func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded) *replay {
+	r := &replay{ctx: ctx, p: p, w: w, l: l, wires: ir.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
+	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
+	r.data = NewData(NewGeometry(p.Coll, elems, I64.Size()), I64, Sum, 1)
+	r.args = r.data.Args()
+	r.args.SlotBytes = int64(r.group) * chunkElems * int64(I64.Size())
+	r.first = make([]int32, len(p.Steps))
+	slots, next := 1, int32(0)
+	for b := range l.img.Blocks {
+		block := &l.img.Blocks[b]
+		begin := next
+		for i := block.FirstStep; i < block.FirstStep+block.Steps; i += l.img.Steps[i].Chain {
+			for k := range l.img.Steps[i].Chain {
+				r.first[i+k] = next
+			}
+			next += r.messages(int32(i))
+		}
+		slots = max(slots, int(next-begin))
+	}
+	r.args.Slots = min(slots, maxSlots) // as good as unbounded
+	return r
+}
+
+// messages is the number of actions of a step.
+func (r *replay) messages(step int32) int32 {
+	s := &r.p.Steps[step]
+	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
+		return 1
+	}
+	return (s.Count + r.group - 1) / r.group
+}
+
+// run runs the program from the start, with some actions held.
+func (r *replay) run(hold ...Hold) error {
+	r.data.Reset()
+	r.watch.Hold, r.watch.Poison = hold, replayPoison
+	r.watch.Probe = Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index}
+	if r.w.Problem.Code == diag.Deadlock {
+		r.watch.Probe = Chunk{Buf: ir.NoBuf}
+	}
+	_, err := r.l.run(r.ctx, r.args, &r.watch)
+	if r.stuck = errors.Is(err, errStuck); r.stuck {
+		return nil
+	}
+	return err
+}
+
+// block is the number of a step's block.
+func (r *replay) block(step int32) *ir.TB { return &r.p.Blocks[r.wires.Block[step]] }
+
+// name names a step.
+func (r *replay) name(step int32) string {
+	b := r.wires.Block[step]
+	t := &r.p.Blocks[b]
+	return fmt.Sprintf("rank %d block %d step %d (%v)", t.Rank, b-r.p.Rank[t.Rank].First, step-t.Steps.First, r.p.Steps[step].Op)
+}
+
+// step is the step of an action of a block.
+func (r *replay) step(block int, a *Action) int32 {
+	return int32(r.l.img.Blocks[block].FirstStep + a.Step)
+}

@@ -1,0 +1,108 @@
+package executor
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// An access is an action of a run that reads or writes the witness's chunk.
+type access struct {
+	step          int32 // the first of a chain
+	message       int32
+	reads, writes bool
+	end           uint64 // 0 if it never came to that
+	before, after uint64 // what the chunk began with
+}
+
+// accesses returns the accesses of the last run to the witness's chunk, those
+// that ended first, in that order.
+func (r *replay) accesses() []access {
+	var list, ended []access // of the chunk; and whatever has ended, of all ranks
+	for b := range r.p.Blocks {
+		for n := r.watch.First[b]; n < r.watch.First[b+1]; n++ {
+			a := &r.watch.Actions[n]
+			x := access{step: r.step(b, a), message: int32(a.Message), end: a.End, after: a.Seen}
+			if int(r.p.Blocks[b].Rank) == r.w.Rank {
+				x.reads, x.writes = r.touches(x.step, x.message)
+			}
+			if x.end > 0 {
+				ended = append(ended, x)
+			} else if x.reads || x.writes {
+				list = append(list, x)
+			}
+		}
+	}
+	slices.SortFunc(ended, func(a, b access) int { return cmp.Compare(a.end, b.end) })
+	seen, done := r.watch.FirstSeen, []access(nil)
+	for _, x := range ended {
+		x.before, seen = seen, x.after
+		if x.reads || x.writes {
+			done = append(done, x)
+		}
+	}
+	return append(done, list...)
+}
+
+// touches says whether a message of a step of the witness's rank, or a chain
+// from there, reads or writes the witness's chunk.
+func (r *replay) touches(step, message int32) (reads, writes bool) {
+	mem := r.mem
+	cell := mem.Cell(r.w.Rank, r.w.Buf, r.w.Index)
+	for i := step; i < step+int32(r.l.img.Steps[step].Chain); i++ {
+		s := &r.p.Steps[i]
+		info := s.Op.Info()
+		first, n := int32(0), s.Count
+		if info.Sends || info.Receives {
+			first = message * r.group
+			n = min(r.group, s.Count-first)
+		}
+		in := func(b ir.Buf, index int32) bool {
+			at := mem.Cell(r.w.Rank, b, int(index+first))
+			return cell >= at && cell < at+int(n)
+		}
+		dst := (info.Writes || info.ReadsDst) && in(s.DstBuf, s.Dst)
+		reads = reads || info.ReadsSrc && in(s.SrcBuf, s.Src) || info.ReadsDst && dst
+		writes = writes || info.Writes && dst
+	}
+	return reads, writes
+}
+
+// chunk names the witness's chunk.
+func (r *replay) chunk() string { return fmt.Sprintf("%v[%d]", r.w.Buf, r.w.Index) }
+
+// value names what a chunk began with, where that is known.
+func (r *replay) value(v uint64) string {
+	switch {
+	case v == replayPoison, v == r.watch.FirstSeen && r.w.Buf != ir.Input && !r.p.Coll.Inplace:
+		return fmt.Sprintf("%#x, which nothing wrote", v)
+	}
+	for rank, buf := range r.data.initial {
+		for i := range r.p.Coll.InChunks(rank) {
+			if binary.LittleEndian.Uint64(buf[i*chunkElems*8:]) == v {
+				return fmt.Sprintf("%#x, which is %v", v, ir.Part{Rank: int32(rank), Index: int32(i)})
+			}
+		}
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+// tell says what an access did, and when.
+func (r *replay) tell(x *access) string {
+	name := r.name(x.step)
+	if r.messages(x.step) > 1 {
+		name += fmt.Sprintf(" message %d", x.message)
+	}
+	switch {
+	case x.end == 0:
+		return name + " never came to " + r.chunk()
+	case !x.writes:
+		return fmt.Sprintf("%s read %s at %d: %s", name, r.chunk(), x.end, r.value(x.before))
+	case !x.reads:
+		return fmt.Sprintf("%s wrote %s at %d: %s", name, r.chunk(), x.end, r.value(x.after))
+	}
+	return fmt.Sprintf("%s read %s at %d: %s; and wrote it: %s", name, r.chunk(), x.end, r.value(x.before), r.value(x.after))
+}

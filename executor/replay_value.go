@@ -1,0 +1,132 @@
+package executor
+
+import (
+	"encoding/binary"
+
+	"mscclc/ir"
+)
+
+// judged shows a problem of what a chunk holds: in any run, which does for a
+// program without races; and where that does not show it, in the order in which
+// the program was judged.
+func (r *replay) judged(show func(*Replayed)) (Replayed, error) {
+	var out Replayed
+	if err := r.run(); err != nil {
+		return out, err
+	}
+	if show(&out); out.Shown {
+		return out, nil
+	}
+	out = Replayed{}
+	if err := r.run(r.judgedOrder()...); err != nil {
+		return out, err
+	}
+	show(&out)
+	return out, nil
+}
+
+// judgedOrder holds each action until the one before it in the order in which
+// the program was judged has ended.
+func (r *replay) judgedOrder() []Hold {
+	order, _ := r.schedule().Run()
+	var holds []Hold
+	for i := 1; i < len(order); i++ {
+		holds = append(holds, Hold{Action: int(order[i]), Until: int(order[i-1])})
+	}
+	return holds
+}
+
+// schedule is what decides about the order of the actions, each a step of its
+// own.
+func (r *replay) schedule() *ir.Schedule {
+	n := len(r.watch.Actions)
+	s := &ir.Schedule{Start: []int32{0}, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Conns: len(r.l.img.Conns), Slots: ir.Unbounded}
+	s.Waits.Start = []int32{0}
+	for b := range r.p.Blocks {
+		block := &r.l.img.Blocks[b]
+		for k := r.watch.First[b]; k < r.watch.First[b+1]; k++ {
+			a := &r.watch.Actions[k]
+			step := r.step(b, a)
+			info := r.p.Steps[step].Op.Info()
+			s.Send[k], s.Recv[k], s.Messages[k] = -1, -1, 1
+			if info.Sends {
+				s.Send[k] = block.Send
+			}
+			if info.Receives {
+				s.Recv[k] = block.Recv
+			}
+			if on := r.wires.Awaited(r.p, int32(block.Rank), step); on >= 0 && a.Message == 0 {
+				s.Waits.To = append(s.Waits.To, r.last(on))
+			}
+			s.Waits.Start = append(s.Waits.Start, int32(len(s.Waits.To)))
+		}
+		s.Start = append(s.Start, int32(r.watch.First[b+1]))
+	}
+	return s
+}
+
+// last is the last action of a step.
+func (r *replay) last(step int32) int32 { return r.first[step] + r.messages(step) - 1 }
+
+// same says whether an access is of a step, or of the chain that the step is in.
+func (r *replay) same(x *access, step int32) bool {
+	return step >= 0 && r.first[x.step] == r.first[step]
+}
+
+// uninitialized shows that the witness's step read its chunk before anything
+// wrote it.
+func (r *replay) uninitialized(out *Replayed) {
+	written := false
+	for _, x := range r.accesses() {
+		reader := r.same(&x, r.w.Step) && x.reads && x.end > 0
+		if reader || x.writes {
+			out.say("%s", r.tell(&x))
+		}
+		if reader && !written {
+			out.Shown = true
+		}
+		written = written || x.writes && x.end > 0
+	}
+	if !out.Shown {
+		out.say("%s was not seen to read %s before anything wrote it", r.name(r.w.Step), r.chunk())
+	}
+}
+
+// wrong shows that the witness's chunk ends with what it should not, and that
+// the witness's step wrote it last.
+func (r *replay) wrong(out *Replayed) {
+	var last *access
+	for _, x := range r.accesses() {
+		if x.writes && x.end > 0 {
+			last = &x
+		}
+	}
+	c := r.p.Coll
+	want := c.Want(r.w.Rank, r.w.Index)
+	at := int64(r.w.Index) * chunkElems
+	got := r.data.rank[r.w.Rank].output[at*8 : (at+chunkElems)*8]
+	var rep Report
+	r.data.checkChunk(r.w.Rank, r.w.Index, map[int]*expected{}, &rep)
+	switch {
+	case last != nil:
+		out.say("%s, and nobody did after it", r.tell(last))
+	default:
+		out.say("nothing wrote rank %d %s", r.w.Rank, r.chunk())
+	}
+	out.say("rank %d %s ends as %s, and should be %s, %#x", r.w.Rank, r.chunk(), r.value(binary.LittleEndian.Uint64(got)), ir.NewValues(c).DescribeWant(want), r.should(want))
+	out.Shown = rep.Wrong > 0 && (last == nil && r.w.Step < 0 || last != nil && r.same(last, r.w.Step))
+}
+
+// should is what the first element of a chunk is to be.
+func (r *replay) should(want ir.Want) uint64 {
+	parts := want.List
+	switch {
+	case want.Sum:
+		for rank := range r.p.Coll.Ranks {
+			parts = append(parts, ir.Part{Rank: int32(rank), Index: want.Part.Index})
+		}
+	case parts == nil:
+		parts = []ir.Part{want.Part}
+	}
+	return r.data.expect(parts, 1).ints[0]
+}
