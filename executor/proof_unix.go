@@ -1,0 +1,15 @@
+//go:build unix
+
+package executor
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// owned says whether the file is the user's who runs this.
+func owned(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
