@@ -93,8 +93,8 @@ func (r *replay) value(v uint64) string {
 // tell says what an access did, and when.
 func (r *replay) tell(x *access) string {
 	name := r.name(x.step)
-	if r.messages(x.step) > 1 {
-		name += fmt.Sprintf(" message %d", x.message)
+	if n := r.messages(x.step); n > 1 {
+		name += fmt.Sprintf(" message %d of %d", x.message+1, n)
 	}
 	switch {
 	case x.end == 0:

@@ -24,7 +24,7 @@ func (r *replay) deadlock() (Replayed, error) {
 	}
 	h := newHang(r)
 	out.Shown = true
-	out.say("it hangs: %d of %d blocks cannot go on, with %d slots a connection and %d chunks a message", len(h.standing), len(r.p.Blocks), r.args.Slots, r.group)
+	out.say("it hangs: %d of %d blocks cannot go on; slots a connection: %d, chunks a message: %d", len(h.standing), len(r.p.Blocks), r.args.Slots, r.group)
 	listed := map[int32]bool{}
 	for i := range r.w.Waits {
 		w := &r.w.Waits[i]
@@ -140,7 +140,7 @@ func (h *hang) waiting(step int32, cause ir.Cause) string {
 	case ir.ForStep:
 		return text + fmt.Sprintf("step %d of block %d", s.DepStep, s.DepBlock)
 	case ir.ForMessage:
-		return text + fmt.Sprintf("message %d of connection %s", h.received[block.Recv], h.l.connection(block.Recv))
+		return text + fmt.Sprintf("message %d of connection %s", h.received[block.Recv]+1, h.l.connection(block.Recv))
 	}
 	return text + fmt.Sprintf("a free slot of connection %s, whose receiver has taken %d of %d messages", h.l.connection(block.Send), h.received[block.Send], h.sent[block.Send])
 }

@@ -58,64 +58,72 @@ func TestGood(t *testing.T) {
 	}
 }
 
+// faults are edits of twoRanks, each of which breaks it.
+var faults = []struct {
+	name string
+	edit []string // pairs: old, new
+	want string
+}{
+	{"bounds", []string{"1 r scratch[0] hasdep", "1 r scratch[2] hasdep"}, "out-of-bounds: rank 0 block 0 step 1 (r) has scratch[2]*1 as its destination, and scratch has 2 chunks"},
+	{"negative index", []string{"0 s input[0]", "0 s input[-1]"}, "out-of-bounds: rank 0 block 0 step 0 (s) has input[-1]*1 as its source"},
+	{"count beyond", []string{"0 s input[0]", "0 s input[0]*2"}, "out-of-bounds"},
+	{"no scratch", []string{"scratch 2\n", ""}, "out-of-bounds: rank 0 block 0 step 1 (r) has scratch[0]*1"},
+	{"count 0", []string{"0 s input[0]", "0 s input[0]*0"}, "malformed: rank 0 block 0 step 0 (s) moves 0 chunks"},
+	{"no buffer", []string{"0 s input[0]", "0 s -[0]"}, "malformed: rank 0 block 0 step 0 (s) has no buffer as its source"},
+	{"class", []string{"0 s input[0]", "0 s input[0] class 1"}, "malformed: rank 0 block 0 step 0 (s) begins at class 1 of 1"},
+	{"own peer", []string{"block 0.0 send 1", "block 0.0 send 0"}, "malformed: rank 0 block 0 sends to its own rank"},
+	{"peer beyond", []string{"block 0.0 send 1 recv 1", "block 0.0 send 1 recv 2"}, "out-of-bounds: rank 0 block 0 receives from rank 2 of 2"},
+	{"channel beyond", []string{"block 0.1 ch 0", "block 0.1 ch 1"}, "out-of-bounds: rank 0 block 1 is on channel 1 of 1"},
+	{"no send peer", []string{"block 0.0 send 1 recv 1", "block 0.0 recv 1"}, "sends, and its block has no peer to send to"},
+	{"no receive peer", []string{"block 0.0 send 1 recv 1", "block 0.0 send 1"}, "receives, and its block has no peer to receive from"},
+	{"two blocks at an end", []string{"block 0.1 ch 0", "block 0.1 send 1 ch 0"}, "malformed: rank 0 block 1 sends to rank 1 on channel 0, as block 0 does"},
+	{"no such block", []string{"dep 0.1\nblock 1.0", "dep 2.1\nblock 1.0"}, "out-of-bounds: rank 0 block 1 step 0 (re) waits for block 2, and its rank has 2"},
+	{"no such step", []string{"dep 0.1\nblock 1.0", "dep 0.2\nblock 1.0"}, "out-of-bounds: rank 0 block 1 step 0 (re) waits for step 2 of block 0, which has 2"},
+	{"step of no block", []string{"dep 0.1\nblock 1.0", "dep -1.1\nblock 1.0"}, "malformed: rank 0 block 1 step 0 (re) waits for step 1 of no block"},
+	{"nop without a wait", []string{"0 nop dep 0.0", "0 nop"}, "malformed: rank 1 block 1 step 0 (nop) waits for nothing"},
+	{"nop chain", []string{"1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0]"}, "malformed: rank 1 block 1 step 1 (re) stands behind a nop and waits for nothing itself"},
+	{"nop at the end", []string{"  1 re scratch[0] => input[0] dep 0.1\n", ""}, "malformed: rank 1 block 1 step 0 (nop) has no step behind it"},
+	{"overlap", []string{"chunks=1", "chunks=3", "re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[1]*2 dep 0.1\nblock"}, "overlap: rank 0 block 1 step 0 (re) has a source and a destination that overlap in part"},
+	{"chain of different counts", []string{"chunks=1", "chunks=2", "input[0] dep 0.1\nblock", "input[0]*2 dep 0.1\n  1 re scratch[0] => input[0]\nblock"}, "malformed: rank 0 block 1 step 1 (re) moves 1 chunks, and the reduction that it is fused with moves 2"},
+	{"chain that reads itself", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[0] dep 0.1\n  1 re input[0] => input[0]\nblock"}, "overlap: rank 0 block 1 step 1 (re) reads chunks that the reductions before it"},
+
+	{"no hasdep", []string{"1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0]\nblock 0.1"}, "deadlock: rank 0 block 1 step 0 (re) waits for step 1 of block 0, and no step of it from there on says that it ended (hasdep)"},
+	{"waits for itself", []string{"0 s input[0]\n", "0 s input[0] dep 1.0\n", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[0] dep 0.1 hasdep\nblock"}, "deadlock: rank 0 block 0 step 0 (s) waits for itself, by way of 2 waits; rank 0 block 0 step 0 (s) waits for the end of rank 0 block 1 step 0 (re)"},
+	{"receives first", []string{"0 s input[0]\n  1 r scratch[0] hasdep", "0 r scratch[0]\n  1 s input[0] hasdep", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, "rank 0 block 0 step 0 (r) waits for the message of rank 1 block 0 step 1 (s), whose block stands at rank 1 block 0 step 0 (r)"},
+
+	{"send without receive", []string{"1 r scratch[0] hasdep\nblock 1.1", "1 cpy input[0] => scratch[0] hasdep\nblock 1.1"}, "unmatched: rank 0 block 0 step 0 (s) sends to rank 1 on channel 0, which receives no such message"},
+	{"receive without send", []string{"0 s input[0]\n", "0 cpy input[0] => scratch[1]\n"}, "unmatched: rank 1 block 0 step 1 (r) receives from rank 0 on channel 0, which sends no such message"},
+	{"counts differ", []string{"1 r scratch[0] hasdep\nblock 1.1", "1 r scratch[0]*2 hasdep\nblock 1.1"}, "unmatched: rank 0 block 0 step 0 (s) sends 1 chunks, and rank 1 block 0 step 1 (r), which receives them, expects 2; they are received here"},
+	{"channels differ", []string{"block 0.1", "channels 2\nblock 0.1", "block 1.0 send 0 recv 0 ch 0", "block 1.0 send 0 recv 0 ch 1"}, "unmatched: rank 0 block 0 step 0 (s) sends to rank 1 on channel 0"},
+
+	{"race with a read", []string{"0 nop dep 0.0", "0 nop dep 0.1", "1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0] dep 0.1", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, ""},
+	{"race", []string{"  0 re scratch[0] => input[0] dep 0.1\nblock 1.0", "  0 re scratch[0] => input[0]\nblock 1.0"}, "race: rank 0 block 1 step 0 (re) "},
+	{"race of writes", []string{"block 1.0", "  1 cpy scratch[0] => scratch[1]\nblock 0.2 ch 0\n  0 cpy input[0] => scratch[1] dep 0.1\nblock 1.0"}, "and nothing orders it behind"},
+
+	{"twice", []string{"input[0] dep 0.1\nblock 1.0", "input[0] dep 0.1\n  1 re scratch[0] => input[0]\nblock 1.0"}, "wrong-result: rank 0 output[0] holds in[1][0] twice; rank 0 block 1 step 1 (re) wrote it last; it should hold the sum of in[r][0] of ranks 0-1"},
+	{"not at all", []string{"re scratch[0] => input[0] dep 0.1\nblock", "cpy input[0] => scratch[1] dep 0.1\nblock"}, "wrong-result: rank 0 output[0] holds in[0][0], lacks in[1][0]; nothing writes it"},
+	{"uneven", []string{"chunks=1", "chunks=2", "1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0] hasdep class 1\nblock 0.1"}, "uneven: rank 0 block 0 step 1 (r) receives chunks of classes from 1 on, and rank 1 block 0 step 0 (s) sends them as classes from 0 on"},
+	{"uneven scratch", []string{"chunks=1", "chunks=2", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[1] dep 0.1\nblock"}, "uneven: rank 0 block 1 step 0 (re) moves chunks of classes from 1 on, and scratch[0] is of another"},
+	{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: rank 0 output[0] holds what was made of chunks that nothing has written"},
+}
+
+// edited is twoRanks with a fault.
+func edited(t *testing.T, name string, edit []string) *ir.Program {
+	t.Helper()
+	text := twoRanks
+	for i := 0; i < len(edit); i += 2 {
+		if !strings.Contains(text, edit[i]) {
+			t.Fatalf("%s: no %q to edit", name, edit[i])
+		}
+		text = strings.Replace(text, edit[i], edit[i+1], 1)
+	}
+	return program(t, moveHeader(text))
+}
+
 // Each fault that the verifier knows is found, and named.
 func TestFaults(t *testing.T) {
-	for _, x := range []struct {
-		name string
-		edit []string // pairs: old, new
-		want string
-	}{
-		{"bounds", []string{"1 r scratch[0] hasdep", "1 r scratch[2] hasdep"}, "out-of-bounds: rank 0 block 0 step 1 (r) has scratch[2]*1 as its destination, and scratch has 2 chunks"},
-		{"negative index", []string{"0 s input[0]", "0 s input[-1]"}, "out-of-bounds: rank 0 block 0 step 0 (s) has input[-1]*1 as its source"},
-		{"count beyond", []string{"0 s input[0]", "0 s input[0]*2"}, "out-of-bounds"},
-		{"no scratch", []string{"scratch 2\n", ""}, "out-of-bounds: rank 0 block 0 step 1 (r) has scratch[0]*1"},
-		{"count 0", []string{"0 s input[0]", "0 s input[0]*0"}, "malformed: rank 0 block 0 step 0 (s) moves 0 chunks"},
-		{"no buffer", []string{"0 s input[0]", "0 s -[0]"}, "malformed: rank 0 block 0 step 0 (s) has no buffer as its source"},
-		{"class", []string{"0 s input[0]", "0 s input[0] class 1"}, "malformed: rank 0 block 0 step 0 (s) begins at class 1 of 1"},
-		{"own peer", []string{"block 0.0 send 1", "block 0.0 send 0"}, "malformed: rank 0 block 0 sends to its own rank"},
-		{"peer beyond", []string{"block 0.0 send 1 recv 1", "block 0.0 send 1 recv 2"}, "out-of-bounds: rank 0 block 0 receives from rank 2 of 2"},
-		{"channel beyond", []string{"block 0.1 ch 0", "block 0.1 ch 1"}, "out-of-bounds: rank 0 block 1 is on channel 1 of 1"},
-		{"no send peer", []string{"block 0.0 send 1 recv 1", "block 0.0 recv 1"}, "sends, and its block has no peer to send to"},
-		{"no receive peer", []string{"block 0.0 send 1 recv 1", "block 0.0 send 1"}, "receives, and its block has no peer to receive from"},
-		{"two blocks at an end", []string{"block 0.1 ch 0", "block 0.1 send 1 ch 0"}, "malformed: rank 0 block 1 sends to rank 1 on channel 0, as block 0 does"},
-		{"no such block", []string{"dep 0.1\nblock 1.0", "dep 2.1\nblock 1.0"}, "out-of-bounds: rank 0 block 1 step 0 (re) waits for block 2, and its rank has 2"},
-		{"no such step", []string{"dep 0.1\nblock 1.0", "dep 0.2\nblock 1.0"}, "out-of-bounds: rank 0 block 1 step 0 (re) waits for step 2 of block 0, which has 2"},
-		{"step of no block", []string{"dep 0.1\nblock 1.0", "dep -1.1\nblock 1.0"}, "malformed: rank 0 block 1 step 0 (re) waits for step 1 of no block"},
-		{"nop without a wait", []string{"0 nop dep 0.0", "0 nop"}, "malformed: rank 1 block 1 step 0 (nop) waits for nothing"},
-		{"nop chain", []string{"1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0]"}, "malformed: rank 1 block 1 step 1 (re) stands behind a nop and waits for nothing itself"},
-		{"nop at the end", []string{"  1 re scratch[0] => input[0] dep 0.1\n", ""}, "malformed: rank 1 block 1 step 0 (nop) has no step behind it"},
-		{"overlap", []string{"chunks=1", "chunks=3", "re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[1]*2 dep 0.1\nblock"}, "overlap: rank 0 block 1 step 0 (re) has a source and a destination that overlap in part"},
-		{"chain of different counts", []string{"chunks=1", "chunks=2", "input[0] dep 0.1\nblock", "input[0]*2 dep 0.1\n  1 re scratch[0] => input[0]\nblock"}, "malformed: rank 0 block 1 step 1 (re) moves 1 chunks, and the reduction that it is fused with moves 2"},
-		{"chain that reads itself", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[0] dep 0.1\n  1 re input[0] => input[0]\nblock"}, "overlap: rank 0 block 1 step 1 (re) reads chunks that the reductions before it"},
-
-		{"no hasdep", []string{"1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0]\nblock 0.1"}, "deadlock: rank 0 block 1 step 0 (re) waits for step 1 of block 0, and no step of it from there on says that it ended (hasdep)"},
-		{"waits for itself", []string{"0 s input[0]\n", "0 s input[0] dep 1.0\n", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[0] dep 0.1 hasdep\nblock"}, "deadlock: rank 0 block 0 step 0 (s) waits for itself, by way of 2 waits; rank 0 block 0 step 0 (s) waits for the end of rank 0 block 1 step 0 (re)"},
-		{"receives first", []string{"0 s input[0]\n  1 r scratch[0] hasdep", "0 r scratch[0]\n  1 s input[0] hasdep", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, "rank 0 block 0 step 0 (r) waits for the message of rank 1 block 0 step 1 (s), whose block stands at rank 1 block 0 step 0 (r)"},
-
-		{"send without receive", []string{"1 r scratch[0] hasdep\nblock 1.1", "1 cpy input[0] => scratch[0] hasdep\nblock 1.1"}, "unmatched: rank 0 block 0 step 0 (s) sends to rank 1 on channel 0, which receives no such message"},
-		{"receive without send", []string{"0 s input[0]\n", "0 cpy input[0] => scratch[1]\n"}, "unmatched: rank 1 block 0 step 1 (r) receives from rank 0 on channel 0, which sends no such message"},
-		{"counts differ", []string{"1 r scratch[0] hasdep\nblock 1.1", "1 r scratch[0]*2 hasdep\nblock 1.1"}, "unmatched: rank 0 block 0 step 0 (s) sends 1 chunks, and rank 1 block 0 step 1 (r), which receives them, expects 2; they are received here"},
-		{"channels differ", []string{"block 0.1", "channels 2\nblock 0.1", "block 1.0 send 0 recv 0 ch 0", "block 1.0 send 0 recv 0 ch 1"}, "unmatched: rank 0 block 0 step 0 (s) sends to rank 1 on channel 0"},
-
-		{"race with a read", []string{"0 nop dep 0.0", "0 nop dep 0.1", "1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0] dep 0.1", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, ""},
-		{"race", []string{"  0 re scratch[0] => input[0] dep 0.1\nblock 1.0", "  0 re scratch[0] => input[0]\nblock 1.0"}, "race: rank 0 block 1 step 0 (re) "},
-		{"race of writes", []string{"block 1.0", "  1 cpy scratch[0] => scratch[1]\nblock 0.2 ch 0\n  0 cpy input[0] => scratch[1] dep 0.1\nblock 1.0"}, "and nothing orders it behind"},
-
-		{"twice", []string{"input[0] dep 0.1\nblock 1.0", "input[0] dep 0.1\n  1 re scratch[0] => input[0]\nblock 1.0"}, "wrong-result: rank 0 output[0] holds in[1][0] twice; rank 0 block 1 step 1 (re) wrote it last; it should hold the sum of in[r][0] of ranks 0-1"},
-		{"not at all", []string{"re scratch[0] => input[0] dep 0.1\nblock", "cpy input[0] => scratch[1] dep 0.1\nblock"}, "wrong-result: rank 0 output[0] holds in[0][0], lacks in[1][0]; nothing writes it"},
-		{"uneven", []string{"chunks=1", "chunks=2", "1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0] hasdep class 1\nblock 0.1"}, "uneven: rank 0 block 0 step 1 (r) receives chunks of classes from 1 on, and rank 1 block 0 step 0 (s) sends them as classes from 0 on"},
-		{"uneven scratch", []string{"chunks=1", "chunks=2", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[1] dep 0.1\nblock"}, "uneven: rank 0 block 1 step 0 (re) moves chunks of classes from 1 on, and scratch[0] is of another"},
-		{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: rank 0 output[0] holds what was made of chunks that nothing has written"},
-	} {
-		text := twoRanks
-		for i := 0; i < len(x.edit); i += 2 {
-			if !strings.Contains(text, x.edit[i]) {
-				t.Fatalf("%s: no %q to edit", x.name, x.edit[i])
-			}
-			text = strings.Replace(text, x.edit[i], x.edit[i+1], 1)
-		}
-		text = moveHeader(text)
-		_, list := verify.Check(program(t, text), verify.Options{})
+	for _, x := range faults {
+		_, list := verify.Check(edited(t, x.name, x.edit), verify.Options{})
 		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
 		}
