@@ -197,7 +197,7 @@ func (e *exactRacer) end(i int32) {
 // race reports that nothing orders an access behind an earlier one. A pair of
 // blocks is reported once.
 func (e *exactRacer) race(rank, cell int, later, earlier int32, k kind) {
-	w := e.run.w
+	p, w := e.run.p, e.run.w
 	a, b := w.Block[later], w.Block[earlier]
 	if e.seen[[2]int32{a, b}] {
 		return
@@ -205,11 +205,21 @@ func (e *exactRacer) race(rank, cell int, later, earlier int32, k kind) {
 	e.seen[[2]int32{a, b}] = true
 	i, j := e.run.of(later), e.run.of(earlier)
 	does, did := k.verbs()
-	buf, index := e.mem.Chunk(rank, e.base+cell)
+	buf, index := e.operand(rank, cell, &p.Steps[later], k)
 	d := e.step(i, diag.Race, "%s %s %v[%d], and nothing orders it behind %s, which %s it", e.name(i), does, buf, index, e.name(j), did)
 	e.note(d, j, "this %s it", did)
 	*d = d.WithNote(diag.Span{}, "%s", e.why(a, b, earlier, k))
 	e.witness(d, Witness{Step: i, With: j, Group: e.group(later), WithGroup: e.group(earlier), Rank: rank, Buf: buf, Index: index})
+}
+
+// operand says as which chunk of which operand the step s accesses a cell.
+func (e *exactRacer) operand(rank, cell int, s *ir.Step, k kind) (ir.Buf, int) {
+	if k == writeRead && s.Op.Info().ReadsSrc {
+		if at := e.base + cell - e.mem.Cell(rank, s.SrcBuf, int(s.Src)); at >= 0 && at < int(s.Count) {
+			return s.SrcBuf, int(s.Src) + at
+		}
+	}
+	return s.DstBuf, int(s.Dst) + e.base + cell - e.mem.Cell(rank, s.DstBuf, int(s.Dst))
 }
 
 // group is the message of its step in which action i is.

@@ -1,0 +1,97 @@
+package verify_test
+
+import (
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// Where a message goes round by another rank, and no flag is raised, the
+// message orders what it can: a write behind a read always, a read behind a
+// write only where messages release.
+func TestMessagesOrder(t *testing.T) {
+	const overwrites = `program overwrites
+collective opaque ranks=2 chunks=2 inplace in=2 out=2
+protocol Simple
+scratch 2
+block 0.0 send 1 ch 0
+  0 s input[0]*2
+block 0.1 recv 1 ch 0
+  0 r input[0]*2
+block 1.0 send 0 recv 0 ch 0
+  0 rcs scratch[0]*2
+`
+	const reads = `program reads
+collective opaque ranks=2 chunks=2 inplace in=2 out=2
+protocol Simple
+scratch 3
+block 0.0 send 1 ch 0
+  0 cpy input[0] => scratch[2]
+  1 s input[0]*2
+block 0.1 recv 1 ch 0
+  0 r scratch[0]*2
+  1 cpy scratch[2] => scratch[0]
+block 1.0 send 0 recv 0 ch 0
+  0 rcs scratch[0]*2
+`
+	for _, x := range []struct {
+		name, program string
+		edit          []string
+		chunks        int
+		want          string
+	}{
+		{"a write behind a read", overwrites, nil, 1, ""},
+		{"so packets do", overwrites, []string{"Simple", "LL"}, 1, ""},
+		{"a read behind a write", reads, nil, 1, ""},
+		{"so packets do not", reads, []string{"Simple", "LL"}, 1, "race: rank 0 block 1 step 1 (cpy) reads scratch[2], and nothing orders it behind rank 0 block 0 step 0 (cpy), which writes it; " +
+			"this writes it; block 1 then knows of block 0 by messages only, and messages of LL make nothing visible but what they carry"},
+		{"no message", overwrites, []string{"block 0.1 recv 1 ch 0\n  0 r input[0]*2", "block 0.1 recv 1 ch 0\n  0 cpy scratch[0] => input[0]*2\n  1 r scratch[0]*2"}, 1,
+			"no flag and no message tells block 1 how far block 0 has come"},
+
+		// The first of two messages comes back and its receiver overwrites what the
+		// second is yet to read.
+		{"too early", overwrites, []string{"0 r input[0]*2", "0 r input[1]\n  1 r input[0]", "0 rcs scratch[0]*2", "0 rcs scratch[0]\n  1 rcs scratch[1]", "0 s input[0]*2", "0 s input[0]\n  1 s input[1]"}, 1,
+			"race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it behind rank 0 block 0 step 1 (s), which reads it; this reads it; block 1 then knows of block 0 only that step 0 has ended"},
+		{"in one step", overwrites, []string{"0 rcs scratch[0]*2", "0 rcs scratch[0]*2", "0 r input[0]*2", "0 r scratch[0]*2\n  1 cpy scratch[0] => input[0]*2"}, 1, ""},
+		{"in two messages of a step", overwrites, []string{"0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, 1,
+			"race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it behind rank 0 block 0 step 0 (s), which reads it"},
+		{"in one message", overwrites, []string{"0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, 2, ""},
+	} {
+		text := x.program
+		for i := 0; i < len(x.edit); i += 2 {
+			text = strings.Replace(text, x.edit[i], x.edit[i+1], 1)
+		}
+		p := program(t, text)
+		p.Even = true
+		r, list := verify.Check(p, verify.Options{MessageChunks: x.chunks})
+		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
+			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
+		}
+		if len(list) != len(r.Witnesses) {
+			t.Errorf("%s: %d problems and %d witnesses", x.name, len(list), len(r.Witnesses))
+		}
+	}
+}
+
+// What the allowed work does not decide is rejected as such.
+func TestUndecided(t *testing.T) {
+	p := program(t, twoRanks)
+	_, list := verify.Check(p, verify.Options{Work: 1})
+	if len(list) != 1 || list[0].Code != diag.Undecided || list[0].Hint == "" {
+		t.Errorf("%v", full(list))
+	}
+}
+
+// Every operation that sends releases and every one that receives acquires, so
+// that one pair of relations does for all steps of a program.
+func TestOperationsRelease(t *testing.T) {
+	for op := range ir.NumOps {
+		info := op.Info()
+		if (info.Release == ir.SystemScope) != info.Sends || (info.Acquire == ir.SystemScope) != info.Receives {
+			t.Errorf("%v: release %d, acquire %d", op, info.Release, info.Acquire)
+		}
+	}
+}
