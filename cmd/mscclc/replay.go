@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// A replayReport is the replay of one problem.
+type replayReport struct {
+	Code diag.Code `json:"code"`
+	Text string    `json:"text"`
+	executor.Replayed
+}
+
+// replays runs what the witnesses of a verdict on p say, on the CPU.
+func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	list := []replayReport{}
+	for _, w := range r.Witnesses {
+		seen, err := executor.Replay(ctx, p, w, cpu.Device())
+		if err != nil {
+			return nil, impossible(err)
+		}
+		list = append(list, replayReport{w.Problem.Code, w.Problem.Text, seen})
+	}
+	return list, nil
+}
+
+// replay prints, under the verdict on p, what the replays of its problems show.
+// One that does not show its problem is a fault of mscclc.
+func (a *app) replay(p *ir.Program, r verify.Report) error {
+	list, err := replays(p, r)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.stdout, "nothing to replay: no problem shows in a run")
+	}
+	for _, one := range list {
+		fmt.Fprintf(a.stdout, "replay of %s: %s\n", one.Code, diag.Printable(one.Text))
+		for _, line := range one.Lines {
+			fmt.Fprintf(a.stdout, "  %s\n", diag.Printable(line))
+		}
+	}
+	return unshown(list)
+}
+
+// unshown is an error where some replay does not show its problem.
+func unshown(list []replayReport) error {
+	for _, one := range list {
+		if !one.Shown {
+			return diag.List{diag.New(diag.Internal, diag.Span{}, "the replay does not show the %s: %s", one.Code, one.Text).
+				WithHint("this is a fault of mscclc; please report it with the file")}
+		}
+	}
+	return nil
+}
