@@ -42,7 +42,7 @@ func (o *Order) Same() bool { return o.Differ == [NumRoundings]int{} }
 // another grouping.
 type Difference struct {
 	Chunk [2]ir.Part // rank and index in its output
-	Step  [2]int32   // the steps, in p.Steps, that complete the sums, before they are passed on
+	Step  [2]int32   // the steps, in p.Steps, that complete the sums; others may pass them on
 	Expr  [2]string  // the sums; of Chain, parentheses stand around what is rounded, else what has none runs from left to right
 	Part  bool       // Expr shows the part of the sums in which they differ: the whole is long
 }
@@ -90,7 +90,7 @@ func OrderOf(p *ir.Program) Order {
 // class, where not nil, gives the expression in e for each of the run's.
 func (o *Order) compare(by Rounding, run *orderRun, e *exprs, class []expr, sums [][]ir.Part) {
 	at := func(place ir.Part) expr {
-		x := run.at(place)
+		x := run.at(place).expr
 		if class != nil {
 			x = class[x]
 		}
@@ -105,8 +105,9 @@ func (o *Order) compare(by Rounding, run *orderRun, e *exprs, class []expr, sums
 			}
 			o.Differ[by]++
 			if o.Witness[by] == nil {
-				o.Witness[by] = e.difference(first, x, by)
-				o.Witness[by].Chunk = [2]ir.Part{places[0], place}
+				d := e.difference(first, x, by)
+				d.Chunk, d.Step = [2]ir.Part{places[0], place}, [2]int32{run.at(places[0]).step, run.at(place).step}
+				o.Witness[by] = d
 			}
 			break
 		}
@@ -135,7 +136,7 @@ func (g *grouper) add(rank, index int) {
 			g.key = binary.AppendVarint(binary.AppendVarint(g.key, int64(p.Rank)), int64(p.Index))
 		}
 	case g.run.p.Coll.Kind == ir.Opaque:
-		x := g.run.at(place)
+		x := g.run.at(place).expr
 		if x == noExpr || !g.run.exprs.isSum(x) {
 			return
 		}

@@ -21,7 +21,6 @@ type exprs struct {
 
 	sums  []exprSum
 	size  []int32 // of sum i: its leaves, saturating
-	made  []int32 // of sum i: the step that made it first
 	table []int32 // open addressing, a power of two long: index of a sum + 1
 
 	marks [][2]uint64 // of sum i, as far as mark was asked
@@ -74,8 +73,8 @@ func (e *exprs) leaves(x expr) int {
 	return int(e.size[x-e.first()])
 }
 
-// sum returns a ⊕ b, made by a step.
-func (e *exprs) sum(a, b expr, open bool, step int32) expr {
+// sum returns a ⊕ b.
+func (e *exprs) sum(a, b expr, open bool) expr {
 	s := exprSum{min(a, b), max(a, b), open}
 	if 2*len(e.sums) >= len(e.table) {
 		e.grow()
@@ -84,7 +83,6 @@ func (e *exprs) sum(a, b expr, open bool, step int32) expr {
 	if e.table[at] == 0 {
 		e.sums = append(e.sums, s)
 		e.size = append(e.size, int32(min(e.leaves(a)+e.leaves(b), math.MaxInt32)))
-		e.made = append(e.made, step)
 		e.table[at] = int32(len(e.sums))
 	}
 	return e.first() + expr(e.table[at]-1)
@@ -130,7 +128,7 @@ func (e *exprs) flat() (*exprs, []expr) {
 		class[x] = x
 	}
 	for i, s := range e.sums {
-		class[int(e.first())+i] = f.sum(class[s.a], class[s.b], false, e.made[i])
+		class[int(e.first())+i] = f.sum(class[s.a], class[s.b], false)
 	}
 	return f, class
 }

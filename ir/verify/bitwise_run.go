@@ -2,6 +2,13 @@ package verify
 
 import "mscclc/ir"
 
+// A held is what a chunk holds in an orderRun, and the step that made it there
+// or on the rank that it was received from; of a leaf, -1.
+type held struct {
+	expr
+	step int32
+}
+
 // An orderRun is a run of a program on expressions.
 type orderRun struct {
 	p     *ir.Program
@@ -9,28 +16,28 @@ type orderRun struct {
 	mem   *ir.Memory
 	exprs *exprs
 
-	cell    []expr
+	cell    []held
 	message []int32           // of a step that sends: where in slab its message lies
-	slab    []expr            // the messages on their way
+	slab    []held            // the messages on their way
 	free    map[int32][]int32 // by length, where unused room for messages is
 }
 
 func newOrderRun(p *ir.Program) *orderRun {
 	r := &orderRun{p: p, w: ir.Wire(p), mem: p.Memory(), exprs: newExprs(p.Coll), message: make([]int32, len(p.Steps)), free: map[int32][]int32{}}
-	r.cell = make([]expr, r.mem.Len())
+	r.cell = make([]held, r.mem.Len())
 	for i := range r.cell {
-		r.cell[i] = noExpr
+		r.cell[i] = held{noExpr, -1}
 	}
 	for rank := range p.Coll.Ranks {
 		for i := range p.Coll.InChunks(rank) {
-			r.cell[r.mem.Cell(rank, ir.Input, i)] = r.exprs.leaf(rank, i)
+			r.cell[r.mem.Cell(rank, ir.Input, i)] = held{r.exprs.leaf(rank, i), -1}
 		}
 	}
 	return r
 }
 
 // at is what an output chunk holds.
-func (r *orderRun) at(place ir.Part) expr {
+func (r *orderRun) at(place ir.Part) held {
 	return r.cell[r.mem.Cell(int(place.Rank), ir.Output, int(place.Index))]
 }
 
@@ -47,7 +54,7 @@ func (r *orderRun) exec() {
 func (r *orderRun) step(i int32) {
 	s, rank := &r.p.Steps[i], int(r.p.Blocks[r.w.Block[i]].Rank)
 	info := s.Op.Info()
-	var src, dst, in, out []expr
+	var src, dst, in, out []held
 	if info.ReadsSrc {
 		src = r.cell[r.mem.Cell(rank, s.SrcBuf, int(s.Src)):]
 	}
@@ -63,12 +70,12 @@ func (r *orderRun) step(i int32) {
 	}
 	open := info.ReadsDst && r.fuses(i, rank)
 	for k := range int(s.Count) {
-		var x expr
+		var x held
 		switch {
 		case info.Reduces && info.Receives:
-			x = r.exprs.sum(src[k], in[k], false, i)
+			x = held{r.exprs.sum(src[k].expr, in[k].expr, false), i}
 		case info.Reduces:
-			x = r.exprs.sum(dst[k], src[k], open, i)
+			x = held{r.exprs.sum(dst[k].expr, src[k].expr, open), i}
 		case info.Receives:
 			x = in[k]
 		default:
@@ -93,7 +100,7 @@ func (r *orderRun) borrow(n int32) int32 {
 		return list[len(list)-1]
 	}
 	at := int32(len(r.slab))
-	r.slab = append(r.slab, make([]expr, n)...)
+	r.slab = append(r.slab, make([]held, n)...)
 	return at
 }
 

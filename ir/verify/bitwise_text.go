@@ -17,7 +17,7 @@ const (
 
 // difference shows how x and y differ, which are sums of the same leaves.
 func (e *exprs) difference(x, y expr, by Rounding) *Difference {
-	d := &Difference{Step: [2]int32{e.made[x-e.first()], e.made[y-e.first()]}}
+	d := &Difference{}
 	if max(e.leaves(x), e.leaves(y)) > wholeLeaves {
 		a, b := e.narrow(x, y)
 		d.Part = a != x
