@@ -20,20 +20,45 @@ func MarkFinal(p *Program) error {
 		return err
 	}
 	m := NewMachine(p.Coll, p.Memory())
-	var made []Value                     // by all steps that reduce, in order
-	at := make([]int32, 0, len(p.Steps)) // those steps
-	m.Made = func(i int32, results []Value) {
-		at = append(at, i)
-		made = append(made, results...)
-	}
+	f := WatchFinals(m)
 	w.Exec(p, m, order)
-	complete := m.completeSums()
+	steps, err := f.Steps(p)
+	if err != nil {
+		return err
+	}
+	for _, i := range steps {
+		p.Steps[i].Flags |= Final
+	}
+	return nil
+}
+
+// Finals sees what the steps of a run make, and tells which should be final.
+type Finals struct {
+	m    *Machine
+	at   []int32 // the steps that reduce, in order
+	made []Value // by them all
+}
+
+// WatchFinals watches a run on m that has yet to begin.
+func WatchFinals(m *Machine) *Finals {
+	f := &Finals{m: m}
+	m.Made = func(i int32, results []Value) {
+		f.at = append(f.at, i)
+		f.made = append(f.made, results...)
+	}
+	return f
+}
+
+// Steps returns the steps of p, of which all have run, that make complete sums,
+// or the error of MarkFinal.
+func (f *Finals) Steps(p *Program) ([]int32, error) {
+	complete := f.m.completeSums()
 	for s := range complete {
-		if p.Coll.Kind == Custom && m.Values.contains(s, complete) {
-			return diag.List{diag.New(diag.Unsupported, diag.Span{}, "one sum of the result is part of another, so that avg cannot divide")}
+		if p.Coll.Kind == Custom && f.m.Values.contains(s, complete) {
+			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "one sum of the result is part of another, so that avg cannot divide")}
 		}
 	}
-	return markSteps(p, at, made, complete)
+	return completing(p, f.at, f.made, complete)
 }
 
 // completeSums are the values of all outputs that are sums as they should be.
@@ -67,10 +92,9 @@ func (v *Values) contains(x Value, set map[Value]bool) bool {
 	return false
 }
 
-// markSteps marks the steps that made complete sums. Step at[0] made the first
-// Count values of made, and so on.
-func markSteps(p *Program, at []int32, made []Value, complete map[Value]bool) error {
-	var final []int32
+// completing returns the steps that made complete sums. Step at[0] made the
+// first Count values of made, and so on.
+func completing(p *Program, at []int32, made []Value, complete map[Value]bool) (final []int32, err error) {
 	for _, i := range at {
 		s, n := &p.Steps[i], int32(0)
 		for _, x := range made[:s.Count] {
@@ -80,14 +104,11 @@ func markSteps(p *Program, at []int32, made []Value, complete map[Value]bool) er
 		}
 		made = made[s.Count:]
 		if n > 0 && n < s.Count {
-			return diag.List{diag.New(diag.Unsupported, p.Span(s.Pos), "a step of %d chunks completes the sum of %d of them only, so that avg cannot divide", s.Count, n)}
+			return nil, diag.List{diag.New(diag.Unsupported, p.Span(s.Pos), "a step of %d chunks completes the sum of %d of them only, so that avg cannot divide", s.Count, n)}
 		}
 		if n > 0 {
 			final = append(final, i)
 		}
 	}
-	for _, i := range final {
-		p.Steps[i].Flags |= Final
-	}
-	return nil
+	return final, nil
 }

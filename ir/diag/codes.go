@@ -14,6 +14,7 @@ const (
 	Uninitialized Code = "uninitialized" // a chunk is read before anything writes it
 	WrongResult   Code = "wrong-result"  // an output chunk does not hold what the collective says
 	Uneven        Code = "uneven"        // chunks of different lengths where sizes do not divide
+	NotFinal      Code = "final"         // a step marked as making a complete sum that does not, or the reverse
 	Undecided     Code = "undecided"     // not decided within the stated budget
 )
 
@@ -39,7 +40,8 @@ const (
 	Hint          Code = "hint"         // a hint that cannot be followed
 	Unused        Code = "unused"       // a value that nothing uses where that is an error
 	NotInPlace    Code = "not-in-place" // a collective or file that has no in-place form
-	Unsupported   Code = "unsupported"  // what a target or this build cannot do
+	Unsupported   Code = "unsupported"  // what a target, a format or a program cannot do
+	Unavailable   Code = "unavailable"  // what this machine or this build of mscclc cannot do
 	Io            Code = "io"           // a file that cannot be read or written
 	Internal      Code = "internal"     // a fault of mscclc itself
 	Timeout       Code = "timeout"      // a wait that outlasted its deadline

@@ -119,6 +119,13 @@ operands have different places in their pieces would mix lengths. Such a
 program still runs with every size that divides.`, `
 $ mscclc run shifted.xml --bytes 1000
 `},
+	{NotFinal, `
+Where avg is reduced, the step that makes a complete sum divides it: it is
+marked final, exactly once on every way to an output. A plan in which a step is
+marked that does not, or is not and should be, would give wrong averages. Only
+plans say which steps are final; of XML and source mscclc finds out itself.`, `
+$ mscclc verify ring.plan
+`},
 	{Undecided, `
 Whether the program is good was not decided within the stated budget. Nothing
 undecided is accepted. A rank with thousands of thread blocks and waits takes

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -25,6 +27,10 @@ func (c *checker) result(r *run) {
 	if !c.p.Even {
 		c.classes(r, m)
 	}
+	var finals *ir.Finals
+	if slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
+		finals = ir.WatchFinals(m)
+	}
 	r.w.Exec(r.p, m, r.order)
 	if reads > readsListed {
 		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written", count(reads-readsListed, "step"))
@@ -37,6 +43,9 @@ func (c *checker) result(r *run) {
 		return d
 	})
 	if d == nil {
+		if finals != nil {
+			c.finals(r, finals)
+		}
 		return
 	}
 	if writer >= 0 {
@@ -57,6 +66,32 @@ func (c *checker) classes(r *run, m *ir.Machine) {
 		if mate >= 0 && c.p.Steps[mate].Class != c.p.Steps[i].Class {
 			c.step(int32(i), diag.Uneven, "%s receives chunks of classes from %d on, and %s sends them as classes from %d on",
 				c.name(int32(i)), c.p.Steps[i].Class, c.name(mate), c.p.Steps[mate].Class)
+		}
+	}
+}
+
+// finals reports steps that are marked final and should not be, or are not and
+// should be: avg divides there.
+func (c *checker) finals(r *run, f *ir.Finals) {
+	steps, err := f.Steps(r.p)
+	if err != nil {
+		c.at(place{-1, -1, -1}, diag.NotFinal, -1, "steps are marked final: %v", err)
+		return
+	}
+	complete := make([]bool, len(r.p.Steps))
+	for _, i := range steps {
+		complete[i] = true
+	}
+	for i := range r.p.Steps {
+		marked := r.p.Steps[i].Flags&ir.Final != 0
+		if marked == complete[i] {
+			continue
+		}
+		step := r.of(int32(i))
+		if marked {
+			c.step(step, diag.NotFinal, "%s is marked final, and makes no sum that is complete", c.name(step))
+		} else {
+			c.step(step, diag.NotFinal, "%s makes a complete sum, and is not marked final as others are", c.name(step))
 		}
 	}
 }

@@ -244,3 +244,25 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// Flags that say where avg divides are judged, too, where there are any.
+func TestFinal(t *testing.T) {
+	p := program(t, twoRanks)
+	if err := ir.MarkFinal(p); err != nil {
+		t.Fatal(err)
+	}
+	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
+		t.Fatal(full(list))
+	}
+	for i, want := range []string{
+		"final: rank 0 block 0 step 0 (s) is marked final, and makes no sum that is complete",
+		"final: rank 0 block 0 step 1 (r) is marked final, and makes no sum that is complete",
+		"final: rank 0 block 1 step 0 (re) makes a complete sum, and is not marked final as others are",
+	} {
+		p.Steps[i].Flags ^= ir.Final
+		if _, list := verify.Check(p, verify.Options{}); full(list) != want {
+			t.Errorf("%s\nwant %s", full(list), want)
+		}
+		p.Steps[i].Flags ^= ir.Final
+	}
+}
