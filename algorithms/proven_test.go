@@ -1,0 +1,191 @@
+package algorithms_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// everyCount is all rank counts that each program is proven at, where it is for
+// that many.
+func everyCount() []int {
+	var counts []int
+	for n := 2; n <= 17; n++ {
+		counts = append(counts, n)
+	}
+	return append(counts, 32, 64, 128)
+}
+
+// counts are the parameters of p for n ranks: for programs of nodes all ways to
+// write n as nodes times gpus, of which few where n is large.
+func (p *program) counts(n int) []map[string]string {
+	var all []map[string]string
+	if !slices.Contains(p.params, "nodes") {
+		all = append(all, map[string]string{"ranks": fmt.Sprint(n)})
+	} else {
+		for gpus := 1; gpus <= n; gpus++ {
+			if n%gpus == 0 && (n < 32 || gpus == 4 || gpus == 8 || gpus == 16) {
+				all = append(all, map[string]string{"nodes": fmt.Sprint(n / gpus), "gpus": fmt.Sprint(gpus)})
+			}
+		}
+	}
+	for i, s := range all {
+		for name, value := range map[string]int{"root": (n - 1) * (i % 2), "channels": 1 + (n+i)%3, "distance": (n+i)%5 - 2} {
+			if slices.Contains(p.params, name) {
+				s[name] = fmt.Sprint(value)
+			}
+		}
+		if slices.Contains(p.params, "ordered") {
+			s["ordered"] = fmt.Sprint((n+i)%2 == 1)
+		}
+	}
+	return all
+}
+
+// A proof counts what came of one program.
+type proof struct {
+	counts  []int // rank counts that it was proven at
+	proven  int
+	steps   int // of all that was proven
+	refused int // combinations that a target refused
+}
+
+// TestProven compiles every program at every rank count and asks for a proof of
+// what comes out: in CI for some of the combinations of target, protocol,
+// instances and placement, each of which meets every rank count; with
+// MSCCLC_MATRIX=full for all of them, which writes PROVEN.md. Nothing may be
+// rejected, and nothing undecided.
+func TestProven(t *testing.T) {
+	full := os.Getenv("MSCCLC_MATRIX") == "full"
+	all := programs(t)
+	proofs := make([]proof, len(all))
+	for i := range all {
+		t.Run(all[i].name, func(t *testing.T) { proofs[i] = all[i].prove(t, full) })
+	}
+	var b strings.Builder
+	var sum proof
+	for i, p := range all {
+		y := proofs[i]
+		sum.proven, sum.steps, sum.refused = sum.proven+y.proven, sum.steps+y.steps, sum.refused+y.refused
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d |\n", p.name, ranges(y.counts), y.proven, y.steps, y.refused)
+	}
+	fmt.Fprintf(&b, "\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", len(all), sum.proven, sum.steps)
+	t.Logf("\n%s", b.String())
+	if full && !t.Failed() {
+		text := "# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestProven ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n" +
+			"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n" +
+			"and LL, 1 and 2 instances, in place and out of place. *refused* counts what is too large for its target, or not in its format.\n\n" +
+			"| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n"
+		if err := os.WriteFile("PROVEN.md", []byte(text+b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// prove compiles and proves p at every rank count.
+func (p *program) prove(t *testing.T, full bool) proof {
+	var sum proof
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	legal := map[int]bool{}
+	for turn, n := range everyCount() {
+		for k, params := range p.counts(n) {
+			for _, c := range combinations(params, full, turn+k, n >= 32) {
+				g.Go(func() error {
+					steps, refused, err := p.proveOne(&c)
+					mu.Lock()
+					defer mu.Unlock()
+					switch code := codeOf(err); {
+					case refused && (code == diag.AssertFailed || code == diag.NotInPlace):
+						return nil // p is not for that
+					case refused && (code == diag.Limit || code == diag.Unsupported):
+						sum.refused++
+					case err != nil:
+						t.Errorf("%s %v: %v", p.name, &c, err)
+					default:
+						sum.counts = append(sum.counts, n)
+						sum.proven++
+						sum.steps += steps
+					}
+					legal[n] = true
+					return nil
+				})
+			}
+		}
+	}
+	g.Wait()
+	slices.Sort(sum.counts)
+	sum.counts = slices.Compact(sum.counts)
+	if len(sum.counts) < 7 || len(sum.counts) < len(legal) { // the powers of two
+		t.Errorf("%s was proven at %v ranks only", p.name, sum.counts)
+	}
+	return sum
+}
+
+// combinations are those of one shape: all, or four in which any two values of
+// any two of protocol, instances and placement meet. The targets take turns;
+// those of many ranks are for plan, which takes all.
+func combinations(params map[string]string, full bool, turn int, many bool) (all []combination) {
+	for row := range 8 {
+		protocol, instances, inplace := row&1, row>>1&1, row>>2&1
+		for k, target := range codegen.Targets {
+			mine := k == (turn+row)%len(codegen.Targets)
+			if many {
+				mine = target.Format == codegen.FormatPlan
+			}
+			if full || protocol^instances^inplace == turn&1 && mine {
+				all = append(all, combination{params: maps.Clone(params), target: target, protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol],
+					instances: 1 + instances, inplace: inplace == 1, fuse: true})
+			}
+		}
+	}
+	return all
+}
+
+// proveOne compiles c, and says how many steps were proven. It may be refused as
+// long as there is no program yet; what there is must be proven.
+func (p *program) proveOne(c *combination) (steps int, refused bool, err error) {
+	var program *ir.Program
+	opt := c.options(p)
+	opt.Stage = func(value any) error {
+		if made, ok := value.(*ir.Program); ok {
+			program = made
+		}
+		return nil
+	}
+	_, err = mscclc.Compile(p.file, p.text, opt)
+	if err != nil || program == nil {
+		return 0, program == nil && codeOf(err) != "", err
+	}
+	return len(program.Steps), false, nil
+}
+
+// ranges writes sorted numbers as 2-17, 32.
+func ranges(n []int) string {
+	var words []string
+	for i := 0; i < len(n); i++ {
+		first := i
+		for i+1 < len(n) && n[i+1] == n[i]+1 {
+			i++
+		}
+		if first == i {
+			words = append(words, fmt.Sprint(n[i]))
+		} else {
+			words = append(words, fmt.Sprintf("%d-%d", n[first], n[i]))
+		}
+	}
+	return strings.Join(words, ", ")
+}
