@@ -119,9 +119,6 @@ func (r *replay) run(hold ...Hold) error {
 	return err
 }
 
-// block is the number of a step's block.
-func (r *replay) block(step int32) *ir.TB { return &r.p.Blocks[r.wires.Block[step]] }
-
 // name names a step.
 func (r *replay) name(step int32) string {
 	b := r.wires.Block[step]

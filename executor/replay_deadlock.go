@@ -2,18 +2,21 @@ package executor
 
 import (
 	"fmt"
+	"slices"
 
 	"mscclc/ir"
 )
 
-// deadlock runs the program with the witness's slots. It must hang, and the
-// blocks stand where the witness says, for what it says.
+// deadlock runs the program, which must hang, and the blocks stand where the
+// witness says, for what it says. Connections have the witness's slots where a
+// wait is for one; else the blocks come to the same waits with any number, and
+// have so many that no other block needs to wait for one.
 func (r *replay) deadlock() (Replayed, error) {
 	var out Replayed
-	if s := r.w.Slots; s > 0 {
-		r.args.Slots = min(s, r.args.Slots)
-	} else {
-		r.args.Slots = r.p.Protocol.Slots()
+	slots := "with any number of slots a connection"
+	if slices.ContainsFunc(r.w.Waits, func(w ir.Wait) bool { return w.Cause == ir.ForSlot }) {
+		r.args.Slots = min(r.w.Slots, r.args.Slots)
+		slots = fmt.Sprintf("slots a connection: %d, chunks a message: %d", r.args.Slots, r.group)
 	}
 	if err := r.run(); err != nil {
 		return out, err
@@ -24,7 +27,7 @@ func (r *replay) deadlock() (Replayed, error) {
 	}
 	h := newHang(r)
 	out.Shown = true
-	out.say("it hangs: %d of %d blocks cannot go on; slots a connection: %d, chunks a message: %d", len(h.standing), len(r.p.Blocks), r.args.Slots, r.group)
+	out.say("it hangs: %d of %d blocks cannot go on; %s", len(h.standing), len(r.p.Blocks), slots)
 	listed := map[int32]bool{}
 	for i := range r.w.Waits {
 		w := &r.w.Waits[i]
@@ -54,6 +57,9 @@ func (r *replay) deadlock() (Replayed, error) {
 
 // listedBlocks bounds the blocks of a hang that are listed.
 const listedBlocks = 16
+
+// never says whether no step ends a wait: where it is reached, it hangs.
+func never(w *ir.Wait) bool { return w.Cause == ir.ForStep && w.On < 0 }
 
 // A hang is what a run that hangs has come to.
 type hang struct {
@@ -108,6 +114,9 @@ func (h *hang) lacks(step int32, cause ir.Cause) bool {
 // as the witness says.
 func (h *hang) confirm(w *ir.Wait) (string, bool) {
 	b := h.wires.Block[w.Step]
+	if never(w) && h.at[b] >= 0 && h.first[h.at[b]] < h.first[w.Step] {
+		return h.tell(b) + "; later " + h.waiting(w.Step, w.Cause) + ", which no step ends", true
+	}
 	if h.at[b] < 0 || h.first[h.at[b]] != h.first[w.Step] || !h.lacks(w.Step, w.Cause) || w.On >= 0 && h.ended(w.On) {
 		return h.name(w.Step) + " does not stand there", false
 	}
