@@ -3,7 +3,6 @@ package codegen
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -170,14 +169,16 @@ func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error
 	bad := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), format, args...)}
 	}
-	var j jsonPlan
-	in := json.NewDecoder(r)
-	in.DisallowUnknownFields()
-	if err := in.Decode(&j); err != nil {
-		return nil, bad("plan: %v", err)
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Io, fileSpan(name), "cannot read: %v", err)}
 	}
-	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return nil, bad("something follows the plan")
+	if err := (&jsonScan{name: name, b: text}).run(); err != nil {
+		return nil, err
+	}
+	var j jsonPlan
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, bad("plan: %v", err)
 	}
 	if j.Format != jsonFormat || j.Version != jsonVersion {
 		return nil, bad("format %q of version %d is not %q of version %d", j.Format, j.Version, jsonFormat, jsonVersion)

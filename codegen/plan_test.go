@@ -200,7 +200,7 @@ func TestPlanJSONRejects(t *testing.T) {
 		{`"allreduce"`, `"opaquer"`, "no collective"}, {`"Simple"`, `"simple"`, "protocol"},
 		{`"op":"s"`, `"op":"x"`, `operation "x"`}, {`"buf":"i"`, `"buf":"q"`, `buffer "q"`},
 		{`"rank":1`, `"rank":0`, "rank 0 stands where 1"}, {`"count":1`, `"count":99`, "outside"},
-		{`"even"`, `"odd"`, "unknown field"}, {"\n]}", "\n]}{}", "something follows"}, {"\n]}", "", "plan: unexpected EOF"},
+		{`"even"`, `"odd"`, "unknown field"}, {"\n]}", "\n]}{}", "holds nothing"}, {"\n]}", "\n]}{\"name\":0}", "after top-level value"}, {"\n]}", "", "plan: unexpected end"},
 		{`"ranks":2`, `"ranks":3`, "collective of 3 ranks has 2"}, {`"chunks":1`, `"chunks":2000000000`, "more than"},
 	} {
 		bad := strings.Replace(b.String(), c.old, c.new, 1)
