@@ -131,7 +131,7 @@ func TestHostileJSON(t *testing.T) {
 		return repeated(head, over, tail)
 	}
 	const step = `{"op":"cpy","src":{"buf":"i","index":0},"dst":{"buf":"o","index":0},"count":1}`
-	judgeTricks(t, 60, []trick{
+	judgeTricks(t, 80, []trick{
 		{"deep lists", repeated("", "[", ""), "nested"},
 		{"deep objects", repeated("", `{"ranks":`, ""), "nested"},
 		{"deep lists in a field", in(`"files":[]`, `"files":`, "["), "nested"},

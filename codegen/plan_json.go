@@ -211,6 +211,9 @@ func (j *jsonPlan) program() (*ir.Program, error) {
 	}
 	p := &ir.Program{Channels: j.Channels, Even: j.Even, InPlace: j.InPlace, OutOfPlace: j.OutOfPlace, Header: ir.Header{Name: j.Name, Coll: c,
 		Protocol: proto, Sizes: ir.SizeRange{Min: j.Sizes[0], Max: j.Sizes[1]}, RanksPerNode: j.RanksANode}}
+	if len(j.Spans) > 0 {
+		p.Spans = make([]diag.Span, 0, len(j.Spans))
+	}
 	for _, s := range j.Spans {
 		if s[0] < 0 || s[0] >= len(j.Files) || slices.Min(s[1:]) < 0 {
 			return nil, fmt.Errorf("source position %v is none", s)
@@ -225,6 +228,7 @@ func (j *jsonPlan) program() (*ir.Program, error) {
 		first := int32(len(p.Blocks))
 		for _, b := range rank.Blocks {
 			begin := int32(len(p.Steps))
+			p.Steps = slices.Grow(p.Steps, len(b.Steps))
 			for _, s := range b.Steps {
 				step, err := s.step()
 				if err != nil {
