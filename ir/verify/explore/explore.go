@@ -1,0 +1,134 @@
+package explore
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+)
+
+// A Kind is one kind of fault that a schedule can show.
+type Kind uint8
+
+// The kinds. All but Deadlock are judged with unbounded slots.
+const (
+	Deadlock      Kind = iota // some block cannot end
+	Race                      // two conflicting accesses that nothing orders
+	Uninitialized             // a chunk is read that nothing wrote
+	WrongResult               // an output holds another multiset than is wanted
+	Mismatch                  // a message arrives that is of another transfer than the receive expects
+	Leftover                  // a message that nothing receives
+	NumKinds
+)
+
+func (k Kind) String() string {
+	return [NumKinds]string{"deadlock", "race", "uninitialized", "wrong-result", "mismatch", "leftover"}[k]
+}
+
+// Options are what a judgement depends on besides the program. Zero fields of
+// the first four are one.
+type Options struct {
+	Slots         int // messages that a connection holds
+	MessageChunks int // chunks that a message holds
+	Tiles         int // tiles of a launch, on disjoint memory
+	Launches      int
+	Moves         int // bounds the actions that are run in all schedules together; 0 is 1<<20
+}
+
+func (o Options) withDefaults() Options {
+	o.Slots, o.MessageChunks = max(o.Slots, 1), max(o.MessageChunks, 1)
+	o.Tiles, o.Launches = max(o.Tiles, 1), max(o.Launches, 1)
+	if o.Moves <= 0 {
+		o.Moves = 1 << 20
+	}
+	return o
+}
+
+// A Fault is one that a schedule shows.
+type Fault struct {
+	Text     string
+	Schedule []int32 // the block that moves, one action after the other
+}
+
+// A Verdict is what the schedules of a program show.
+type Verdict struct {
+	Found     [NumKinds]*Fault
+	Schedules int
+	Moves     int // actions run
+	Events    int // actions of the program
+
+	// Cut: the schedules were too many, and those looked at show faults. A
+	// program that is cut and shows none is an error instead.
+	Cut bool
+
+	// BothOrders: a conflicting pair of actions of two blocks occurred in both
+	// orders. Where the protocol is Simple and nothing was cut, this is Race.
+	BothOrders bool
+
+	raced, reversed map[[2]int32]bool // pairs of actions: unordered by the monitor; seen in both orders
+}
+
+// Good says that no schedule shows a fault.
+func (v *Verdict) Good() bool {
+	for _, f := range v.Found {
+		if f != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Kinds lists the kinds of fault.
+func (v *Verdict) Kinds() []Kind {
+	var list []Kind
+	for k, f := range v.Found {
+		if f != nil {
+			list = append(list, Kind(k))
+		}
+	}
+	return list
+}
+
+func (v *Verdict) String() string {
+	text := fmt.Sprintf("%d schedules, %d actions", v.Schedules, v.Moves)
+	for _, k := range v.Kinds() {
+		text += fmt.Sprintf("\n%v: %s; schedule %v", k, v.Found[k].Text, v.Found[k].Schedule)
+	}
+	return text
+}
+
+// found keeps the first fault of a kind.
+func (v *Verdict) found(k Kind, schedule []int32, format string, args ...any) {
+	if v.Found[k] == nil {
+		v.Found[k] = &Fault{fmt.Sprintf(format, args...), append([]int32(nil), schedule...)}
+	}
+}
+
+// A TooLarge error says that a program has more actions, blocks or schedules
+// than are explored. It says nothing of the program.
+type TooLarge struct{ Text string }
+
+func (e *TooLarge) Error() string { return "too large to explore: " + e.Text }
+
+// Reduced runs p in one schedule of each class, and judges deadlock with
+// opt.Slots by one more, since no schedule can take away what another waits
+// for. The tables of p must be well formed.
+func Reduced(p *ir.Program, opt Options) (*Verdict, error) {
+	opt = opt.withDefaults()
+	x, err := expand(p, opt, maxEvents)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verdict{Events: len(x.actions)}
+	r := newReducer(x, v, opt.Moves)
+	r.visit(0)
+	if r.cut {
+		if v.Good() {
+			return nil, &TooLarge{fmt.Sprintf("%d actions run, and no end", v.Moves)}
+		}
+		v.Cut = true
+	}
+	x.bounded(v, opt.Slots)
+	v.raced, v.reversed = r.monitor.raced, x.reversed(&r.ahead)
+	v.BothOrders = len(v.reversed) > 0
+	return v, nil
+}
