@@ -155,7 +155,7 @@ func TestCompare(t *testing.T) {
 
 // dataFolder is the folder of programs that other compilers wrote, which lies
 // beside the clone or where MSCCLC_DATA says; "" where there is none.
-func dataFolder(t *testing.T) string {
+func dataFolder(t testing.TB) string {
 	dir, stated := os.Getenv("MSCCLC_DATA"), true
 	if dir == "" {
 		dir, stated = filepath.Join("..", "shared", "data"), false
