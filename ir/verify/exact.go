@@ -20,6 +20,7 @@ func (c *checker) exact(r *run, ranks []int) *run {
 	if !c.p.Protocol.Releases() {
 		e.visible = ir.NewClocks(len(r.p.Steps))
 	}
+	e.visits = visitsOf(r)
 	mem := r.p.Memory()
 	for k, rank := range ranks {
 		e.conflicts.begin(mem, rank)
@@ -29,7 +30,9 @@ func (c *checker) exact(r *run, ranks []int) *run {
 			work += e.visible.Work
 		}
 		switch {
-		case k+1 == len(ranks) || work <= c.opt.Work:
+		case len(e.seen) >= racesListed || k+1 == len(ranks):
+			return r
+		case work <= c.opt.Work:
 		case len(e.seen) > 0: // the verdict stands
 			return r
 		default:
@@ -40,8 +43,11 @@ func (c *checker) exact(r *run, ranks []int) *run {
 	return r
 }
 
-// visitWork is what a look at one action costs, in entries of clocks.
-const visitWork = 4
+// visitWork is what a look at one action costs, in nodes of clocks.
+const visitWork = 2
+
+// racesListed bounds the races that are looked for.
+const racesListed = 50
 
 // actions returns a run of p's actions: of p itself where each step is one,
 // else of a copy whose steps are cut.
@@ -125,6 +131,7 @@ func cutStep(to []ir.Step, from []int32, p *ir.Program, i, m int32) ([]ir.Step, 
 type exactRacer struct {
 	*checker
 	run           *run
+	visits        []visit
 	done, visible *ir.Clocks // one and the same where messages make all visible
 	conflicts
 	seen map[[2]int32]bool // pairs of blocks of which a race is known
@@ -146,51 +153,64 @@ func (e *exactRacer) rank(rank int) {
 	if e.visible != e.done {
 		e.visible.BeginAmong(len(p.Blocks), int(own.First), int(own.End))
 	}
-	for _, i := range e.run.order {
-		e.expect(i)
+	for k := range e.visits {
+		e.expect(&e.visits[k])
 	}
-	for _, i := range e.run.order {
-		e.wait(i)
-		if b := w.Block[i]; b >= own.First && b < own.End && p.Steps[i].Op != ir.Nop {
-			e.conflicts.access(rank, i, &p.Steps[i])
+	for k := range e.visits {
+		v := &e.visits[k]
+		e.wait(v)
+		if v.block >= own.First && v.block < own.End && p.Steps[v.action].Op != ir.Nop && len(e.seen) < racesListed {
+			e.conflicts.access(rank, v.action, &p.Steps[v.action])
 		}
-		e.end(i)
+		e.end(v)
 	}
 }
 
-func (e *exactRacer) expect(i int32) {
-	p, w := e.run.p, e.run.w
-	if on := w.Awaited(p, p.Blocks[w.Block[i]].Rank, i); on >= 0 {
-		e.done.Expect(on)
+// A visit is what clocks need of an action. Visits lie in the order of the run,
+// as they are read many times.
+type visit struct {
+	action, block, step int32
+	flag, message       int32 // the actions that it waits for, or -1
+}
+
+func visitsOf(r *run) []visit {
+	visits := make([]visit, len(r.order))
+	for k, i := range r.order {
+		b := r.w.Block[i]
+		t := &r.p.Blocks[b]
+		visits[k] = visit{i, b, i - t.Steps.First, r.w.Awaited(r.p, t.Rank, i), r.w.Mate[i]}
+	}
+	return visits
+}
+
+func (e *exactRacer) expect(v *visit) {
+	if v.flag >= 0 {
+		e.done.Expect(v.flag)
 		if e.visible != e.done {
-			e.visible.Expect(on)
+			e.visible.Expect(v.flag)
 		}
 	}
-	if mate := w.Mate[i]; mate >= 0 {
-		e.done.Expect(mate)
+	if v.message >= 0 {
+		e.done.Expect(v.message)
 	}
 }
 
-func (e *exactRacer) wait(i int32) {
-	p, w := e.run.p, e.run.w
-	b := w.Block[i]
-	if on := w.Awaited(p, p.Blocks[b].Rank, i); on >= 0 {
-		e.done.Wait(b, on)
+func (e *exactRacer) wait(v *visit) {
+	if v.flag >= 0 {
+		e.done.Wait(v.block, v.flag)
 		if e.visible != e.done {
-			e.visible.Wait(b, on)
+			e.visible.Wait(v.block, v.flag)
 		}
 	}
-	if mate := w.Mate[i]; mate >= 0 {
-		e.done.Wait(b, mate)
+	if v.message >= 0 {
+		e.done.Wait(v.block, v.message)
 	}
 }
 
-func (e *exactRacer) end(i int32) {
-	b := e.run.w.Block[i]
-	step := i - e.run.p.Blocks[b].Steps.First
-	e.done.End(b, step, i)
+func (e *exactRacer) end(v *visit) {
+	e.done.End(v.block, v.step, v.action)
 	if e.visible != e.done {
-		e.visible.End(b, step, i)
+		e.visible.End(v.block, v.step, v.action)
 	}
 }
 
