@@ -92,6 +92,7 @@ type Args struct {
 	Wait      time.Duration // that one wait may last: DefaultWait
 	Threads   int           // of the host, for all blocks: GOMAXPROCS
 	PerBlock  int           // where not 0, each block has so many threads of its own
+	Watch     *Watch        // sees and steers the launch, which is then of one thread
 }
 
 // A Result is what Run tells of a call that succeeded.
@@ -109,11 +110,6 @@ const DefaultTileBytes = 128 << 10
 // early. A call whose size, protocol, slots or tiles the proof of Load does not
 // cover is proven first, once, and refused with what verify says.
 func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
-	return l.run(ctx, args, nil)
-}
-
-// run is Run, perhaps watched.
-func (l *Loaded) run(ctx context.Context, args Args, watch *Watch) (Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.instance == nil {
@@ -125,9 +121,6 @@ func (l *Loaded) run(ctx context.Context, args Args, watch *Watch) (Result, erro
 	launch, err := l.launch(&args)
 	if err != nil {
 		return Result{}, err
-	}
-	if launch.Watch = watch; watch != nil {
-		watch.lay(l.img, &launch.Params)
 	}
 	begin := time.Now()
 	stop, err := l.instance.Launch(ctx, launch)
@@ -149,7 +142,7 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 	case StatusTimeout:
 		return result, l.timeout(p, stop)
 	case StatusStuck:
-		return result, errStuck
+		return result, ErrStuck
 	}
 	return result, errors.New("the host has no memory or threads for all blocks")
 }
@@ -193,6 +186,11 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	}
 	if err := l.params(launch, geo, args); err != nil {
 		return nil, err
+	}
+	if launch.Watch = args.Watch; launch.Watch != nil {
+		if err := launch.Watch.lay(l.img, &launch.Params); err != nil {
+			return nil, err
+		}
 	}
 	return launch, l.prover.run(asked(&launch.Params))
 }

@@ -108,12 +108,12 @@ func (r *replay) messages(step int32) int32 {
 func (r *replay) run(hold ...Hold) error {
 	r.data.Reset()
 	r.watch.Hold, r.watch.Poison = hold, replayPoison
-	r.watch.Probe = Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index}
-	if r.w.Problem.Code == diag.Deadlock {
-		r.watch.Probe = Chunk{Buf: ir.NoBuf}
+	if r.w.Problem.Code != diag.Deadlock {
+		r.watch.Probe = &Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index}
 	}
-	_, err := r.l.run(r.ctx, r.args, &r.watch)
-	if r.stuck = errors.Is(err, errStuck); r.stuck {
+	r.args.Watch = &r.watch
+	_, err := r.l.Run(r.ctx, r.args)
+	if r.stuck = errors.Is(err, ErrStuck); r.stuck {
 		return nil
 	}
 	return err

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"fmt"
 
 	"mscclc/ir"
 )
@@ -13,12 +14,12 @@ import (
 // no block can go on. Who makes a Watch sets Hold, Probe and Poison.
 type Watch struct {
 	Hold   []Hold
-	Probe  Chunk  // what Seen of the actions shows
+	Probe  *Chunk // what Seen of the actions shows, or nil
 	Poison uint64 // what fills the scratch at first
 
 	Actions   []Action // of all blocks, block by block in order
 	First     []uint64 // of a block: where its actions begin; and the end of all
-	After     []int32  // of an action: the one that it is held for, or -1; nil where none is
+	After     []int32  // of an action: the one that it was held for, or -1; also of those let go
 	FirstSeen uint64   // what the probed chunk began with at first
 }
 
@@ -33,11 +34,14 @@ type Chunk struct {
 	Index int
 }
 
-// errStuck says that no block of a watched launch can go on.
-var errStuck = errors.New("no block can go on")
+// ErrStuck says that no block of a watched launch can go on.
+var ErrStuck = errors.New("no block can go on")
 
 // lay makes the tables of a launch with the numbers p.
-func (w *Watch) lay(img *Image, p *Params) {
+func (w *Watch) lay(img *Image, p *Params) error {
+	if w.Probe != nil && !w.Probe.in(img, p) {
+		return fmt.Errorf("rank %d has no %v[%d] of 8 bytes to look at", w.Probe.Rank, w.Probe.Buf, w.Probe.Index)
+	}
 	w.Actions, w.First, w.After = w.Actions[:0], w.First[:0], nil
 	for b := range img.Blocks {
 		w.First = append(w.First, uint64(len(w.Actions)))
@@ -46,15 +50,42 @@ func (w *Watch) lay(img *Image, p *Params) {
 		}
 	}
 	w.First = append(w.First, uint64(len(w.Actions)))
-	if len(w.Hold) > 0 {
-		w.After = make([]int32, len(w.Actions))
-		for i := range w.After {
-			w.After[i] = -1
+	if len(w.Hold) == 0 {
+		return nil
+	}
+	w.After = make([]int32, len(w.Actions))
+	for i := range w.After {
+		w.After[i] = -1
+	}
+	for _, h := range w.Hold {
+		if n := len(w.Actions); h.Action < 0 || h.Action >= n || h.Until < 0 || h.Until >= n {
+			return fmt.Errorf("action %d is to wait for action %d, and there are %d", h.Action, h.Until, n)
 		}
-		for _, h := range w.Hold {
-			w.After[h.Action] = int32(h.Until)
+		w.After[h.Action] = int32(h.Until)
+	}
+	return nil
+}
+
+// in says whether c is a chunk of a launch, of 8 bytes at least.
+func (c *Chunk) in(img *Image, p *Params) bool {
+	coll := img.Program.Coll
+	if c.Rank < 0 || c.Rank >= coll.Ranks || c.Index < 0 {
+		return false
+	}
+	n, class := 0, coll.Class(c.Index)
+	switch c.Buf {
+	case ir.Input:
+		n = coll.InChunks(c.Rank)
+	case ir.Output:
+		n = coll.OutChunks(c.Rank)
+	case ir.Scratch:
+		class = 0
+		if img.Program.Scratch != nil {
+			n = int(img.Program.Scratch[c.Rank])
 		}
 	}
+	geo := Geometry{Coll: coll, Elems: int64(p.Elems), Chunk: int64(p.Chunk)}
+	return c.Index < n && geo.Length(class)*int64(p.ElemSize) >= 8
 }
 
 // tile adds what a block does in one pass over its steps.
