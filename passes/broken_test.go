@@ -19,6 +19,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
+	"mscclc/ir/verify/explore"
 	"mscclc/lang"
 )
 
@@ -48,6 +49,7 @@ type tally struct {
 	stopped  int            // a later pass or Assemble gave up
 	rejected map[diag.Code]int
 	right    int // proven all the same: on the CPU, 0 wrong
+	explored int // of which no schedule at all shows a fault; the others are too large to tell
 }
 
 // TestBrokenPasses holds that what goes wrong in a pass is found. Each fault is
@@ -97,7 +99,7 @@ func (y *tally) end() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{y.stopped, "no program"}, {y.right, "right"}} {
+	}{{y.stopped, "no program"}, {y.right, "right"}, {y.explored, "in all schedules"}} {
 		if x.n > 0 {
 			text += fmt.Sprintf(", %s %d", x.what, x.n)
 		}
@@ -181,6 +183,14 @@ func (f *fault) tryOne(t *testing.T, y *tally, c *ir.ChunkDAG, opt Options) {
 		if err := runs(bad.program, opt.Slots); err != nil {
 			t.Errorf("input %d: %s: a program was proven that runs wrong: %v", y.tried, f.what, err)
 		}
+		v, err := explore.Reduced(bad.program, explore.Options{Slots: opt.Slots, MessageChunks: 1, Moves: 1 << 14})
+		if large := (*explore.TooLarge)(nil); errors.As(err, &large) {
+			return
+		}
+		if err != nil || !v.Good() {
+			t.Errorf("input %d: %s: a program was proven that some schedule shows wrong: %v, %v", y.tried, f.what, v, err)
+		}
+		y.explored++
 	}
 }
 
