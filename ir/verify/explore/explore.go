@@ -64,6 +64,9 @@ type Verdict struct {
 	// orders. Where the protocol is Simple and nothing was cut, this is Race.
 	BothOrders bool
 
+	// ByMessage: two accesses are ordered by messages, and by no flag.
+	ByMessage bool
+
 	raced, reversed map[[2]int32]bool // pairs of actions: unordered by the monitor; seen in both orders
 }
 
@@ -129,6 +132,6 @@ func Reduced(p *ir.Program, opt Options) (*Verdict, error) {
 	}
 	x.bounded(v, opt.Slots)
 	v.raced, v.reversed = r.monitor.raced, x.reversed(&r.ahead)
-	v.BothOrders = len(v.reversed) > 0
+	v.BothOrders, v.ByMessage = len(v.reversed) > 0, r.monitor.carried
 	return v, nil
 }

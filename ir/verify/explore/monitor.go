@@ -22,22 +22,28 @@ type access struct {
 type monitor struct {
 	x             *program
 	visible, done []set
+	local         []set      // by program order and flags alone: to tell what messages are needed for
 	cell          [][]access // of a place: its accesses so far
 	raced         map[[2]int32]bool
 	acquires      bool // a message orders memory
+	carried       bool // messages alone order two accesses
 }
 
 func newMonitor(x *program) *monitor {
 	n := len(x.actions)
-	return &monitor{x: x, visible: make([]set, n), done: make([]set, n), cell: make([][]access, x.cells()), raced: map[[2]int32]bool{}, acquires: x.Protocol == ir.Simple}
+	return &monitor{x: x, visible: make([]set, n), done: make([]set, n), local: make([]set, n), cell: make([][]access, x.cells()), raced: map[[2]int32]bool{}, acquires: x.Protocol == ir.Simple}
 }
 
 // enter notes that action e runs now, and returns the actions that ran before
 // and conflict with it, and one that races with it, or -1.
 func (m *monitor) enter(e int32) (conflicts set, race int32) {
 	a := &m.x.actions[e]
-	var visible, done set
-	after := func(f int32, sees bool) {
+	var visible, done, local set
+	after := func(f int32, sees, message bool) {
+		if !message {
+			local.union(&m.local[f])
+			local.add(f)
+		}
 		done.union(&m.done[f])
 		done.add(f)
 		if sees {
@@ -46,15 +52,15 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 		}
 	}
 	if e > m.x.first[a.block] {
-		after(e-1, true)
+		after(e-1, true, false)
 	}
 	for _, n := range a.needs {
-		after(m.x.first[n.block]+n.pos-1, true)
+		after(m.x.first[n.block]+n.pos-1, true, false)
 	}
 	if a.recv >= 0 {
-		after(a.mate, m.acquires)
+		after(a.mate, m.acquires, true)
 	}
-	m.visible[e], m.done[e] = visible, done
+	m.visible[e], m.done[e], m.local[e] = visible, done, local
 	race = -1
 	m.x.each(a, func(place int32, write bool) {
 		for _, f := range m.cell[place] {
@@ -65,6 +71,8 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 			if ordered := f.write && visible.has(f.event) || !f.write && done.has(f.event); !ordered {
 				m.raced[[2]int32{min(e, f.event), max(e, f.event)}] = true
 				race = f.event
+			} else if !local.has(f.event) {
+				m.carried = true
 			}
 		}
 		m.cell[place] = append(m.cell[place], access{e, write})

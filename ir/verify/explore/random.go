@@ -17,7 +17,11 @@ import (
 func Random(rnd *rand.Rand) (*ir.Program, Options) {
 	for {
 		g := newGenerator(rnd)
-		for n := 2 + rnd.Intn(9); n > 0; n-- {
+		ops := 2 + rnd.Intn(9)
+		if rnd.Intn(4) == 0 {
+			ops = 6 + rnd.Intn(18)
+		}
+		for range ops {
 			g.op()
 		}
 		for len(g.late) > 0 {
@@ -39,7 +43,7 @@ type generator struct {
 	size   []int  // of a cell: the leaves of what it holds, 0 for nothing
 	late   []late // transfers whose receive is still to be made
 	serial int
-	again  *draftStep // a reduction that a chain may go on from
+	delay  int // one receive of so many is late
 }
 
 // A late is a message on its way.
@@ -64,9 +68,9 @@ func newGenerator(rnd *rand.Rand) *generator {
 		p.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
 	}
 	for r := range p.Scratch {
-		p.Scratch[r] = int32(rnd.Intn(4))
+		p.Scratch[r] = int32(rnd.Intn(4) * rnd.Intn(2))
 	}
-	g := &generator{draft: &draft{Program: p}, rnd: rnd, mem: p.Memory()}
+	g := &generator{draft: &draft{Program: p}, rnd: rnd, mem: p.Memory(), delay: 2 + rnd.Intn(6)}
 	g.size = make([]int, g.mem.Len())
 	for r := range ranks {
 		for i := range in {
@@ -82,7 +86,7 @@ func newGenerator(rnd *rand.Rand) *generator {
 		}
 	}
 	for r := range ranks {
-		if own := len(g.ofRank(int32(r))); own == 0 || own < 3 && rnd.Intn(2) == 0 {
+		if own := len(g.ofRank(int32(r))); own == 0 || own < 3 && rnd.Intn(3) > 0 {
 			g.add(int32(r))
 		}
 	}

@@ -14,7 +14,7 @@ func (g *generator) op() {
 			g.receive(g.rnd.Intn(len(g.late)))
 			return
 		case g.send():
-			for g.rnd.Intn(4) > 0 && len(g.late) > 0 {
+			for g.rnd.Intn(g.delay) > 0 && len(g.late) > 0 {
 				g.receive(len(g.late) - 1)
 			}
 			return
@@ -161,7 +161,7 @@ func (g *generator) receive(i int) {
 	g.late = append(g.late[:i:i], g.late[i+1:]...)
 	b := l.to
 	s := ir.Step{Op: ir.Recv, Count: l.count, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf}
-	reduces, sends, keeps := g.rnd.Intn(2) == 0, b.SendPeer >= 0 && g.rnd.Intn(2) == 0 && g.serial < 16, g.rnd.Intn(3) > 0
+	reduces, sends, keeps := g.rnd.Intn(2) == 0, b.SendPeer >= 0 && g.rnd.Intn(2) == 0 && g.serial < 40, g.rnd.Intn(3) > 0
 	ok := false
 	if reduces {
 		s.SrcBuf, s.Src, ok = g.operand(b.Rank, l.count, true)

@@ -1,0 +1,298 @@
+package verify_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
+	"mscclc/ir/verify/explore"
+	"mscclc/passes"
+)
+
+// A judgement is what verify and the explorer say of one program.
+type judgement struct {
+	codes    []string // of verify, sorted
+	verdict  *explore.Verdict
+	excluded string // why the explorer says nothing: of no form, or too large
+}
+
+// codeOf is the code that a kind of fault must bring.
+var codeOf = [explore.NumKinds]diag.Code{
+	explore.Deadlock:      diag.Deadlock,
+	explore.Race:          diag.Race,
+	explore.Uninitialized: diag.Uninitialized,
+	explore.WrongResult:   diag.WrongResult,
+	explore.Mismatch:      diag.Unmatched,
+	explore.Leftover:      diag.Unmatched,
+}
+
+// formCodes are those of programs without a meaning, which are not explored.
+var formCodes = []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Overlap, diag.Limit}
+
+// compare judges p in both ways. The error says how the two disagree.
+func compare(p *ir.Program, opt explore.Options) (j judgement, err error) {
+	_, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks})
+	set := map[string]bool{}
+	for _, d := range list {
+		set[string(d.Code)] = true
+	}
+	j.codes = slices.Sorted(maps.Keys(set))
+	if slices.ContainsFunc(formCodes, func(c diag.Code) bool { return set[string(c)] }) {
+		j.excluded = j.codes[0]
+		return j, nil
+	}
+	j.verdict, err = explore.Reduced(p, opt)
+	if large := (*explore.TooLarge)(nil); errors.As(err, &large) {
+		j.excluded = "too large"
+		return j, nil
+	}
+	if err != nil { // Senseless, and verify did not see it
+		return j, err
+	}
+	return j, disagree(set, j.verdict, p.Protocol == ir.Simple)
+}
+
+// disagree says how codes and a verdict contradict each other. Both must
+// accept, or both reject; an unmatched transfer that shows must be named, or
+// the deadlock beside it; a race too, but beside these; and a program that has
+// none of the three must have just the codes of what shows.
+func disagree(codes map[string]bool, v *explore.Verdict, simple bool) error {
+	want := map[string]bool{}
+	for _, k := range v.Kinds() {
+		want[string(codeOf[k])] = true
+	}
+	has := func(k explore.Kind) bool { return v.Found[k] != nil }
+	unmatched := codes[string(diag.Unmatched)]
+	switch {
+	case len(codes) == 0 && len(want) > 0:
+		return errors.New("verify accepts what a schedule breaks")
+	case len(codes) > 0 && len(want) == 0:
+		return errors.New("verify rejects what no schedule breaks")
+	case (has(explore.Mismatch) || has(explore.Leftover)) && !unmatched && !(has(explore.Deadlock) && codes[string(diag.Deadlock)]):
+		return errors.New("verify does not name the unmatched transfer")
+	case unmatched && !has(explore.Mismatch) && !has(explore.Leftover) && !has(explore.Deadlock):
+		return errors.New("verify names a transfer unmatched that is not")
+	case len(want) == 1 && !unmatched && !codes[slices.Collect(maps.Keys(want))[0]]:
+		return errors.New("verify does not name the only fault that shows")
+	case simple && !v.Cut && v.BothOrders != has(explore.Race):
+		return errors.New("the explorer's monitor and its schedules disagree")
+	}
+	if unmatched || has(explore.Deadlock) && len(codes) == 1 { // nothing else is judged then
+		return nil
+	}
+	if codes[string(diag.Race)] != has(explore.Race) {
+		return errors.New("one sees a race, the other none")
+	}
+	if !has(explore.Race) && !maps.Equal(codes, want) {
+		return errors.New("without races and deadlock, the codes are not the faults that show")
+	}
+	return nil
+}
+
+// explain tells of a disagreement, with the program as small as it gets.
+func explain(p *ir.Program, opt explore.Options, err error) string {
+	small := explore.Shrink(p, func(q *ir.Program) bool {
+		_, again := compare(q, opt)
+		return again != nil && again.Error() == err.Error()
+	})
+	j, _ := compare(small, opt)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%v\nwith %d slots and %d chunks a message\nverify: %v\n", err, opt.Slots, opt.MessageChunks, j.codes)
+	if j.verdict != nil {
+		fmt.Fprintf(&b, "explorer: %v\n", j.verdict)
+	}
+	if err := ir.WriteProgram(&b, small); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// A tally counts judgements.
+type tally struct {
+	sync.Mutex
+	programs, broken, accepted, rejected, cut int
+	byMessage, events                         int // accepted programs; actions of all
+	excluded, codes                           map[string]int
+}
+
+func (c *tally) add(j judgement, broken bool) {
+	c.Lock()
+	defer c.Unlock()
+	c.programs++
+	if broken {
+		c.broken++
+	}
+	switch {
+	case j.excluded != "":
+		c.excluded[j.excluded]++
+		return
+	case len(j.codes) == 0:
+		c.accepted++
+		if j.verdict.ByMessage {
+			c.byMessage++
+		}
+	default:
+		c.rejected++
+		c.codes[strings.Join(j.codes, "+")]++
+	}
+	c.events += j.verdict.Events
+	if j.verdict.Cut {
+		c.cut++
+	}
+}
+
+func (c *tally) String() string {
+	text := fmt.Sprintf("%d programs, %d of them broken: %d accepted and %d rejected by both, of these %d not in all schedules", c.programs, c.broken, c.accepted, c.rejected, c.cut)
+	text += fmt.Sprintf("\n%d of the accepted need messages to order their memory; %d actions in all", c.byMessage, c.events)
+	for _, m := range []map[string]int{c.codes, c.excluded} {
+		text += "\n"
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			text += fmt.Sprintf("  %s %d", k, m[k])
+		}
+	}
+	return text
+}
+
+// randomCount is the number of random programs that a test judges.
+func randomCount(t *testing.T, deflt int) int {
+	s := os.Getenv("MSCCLC_RANDOM")
+	if s == "" {
+		return deflt
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What verify says of random tiny programs, half of them broken, is what an
+// exploration of all their schedules shows. MSCCLC_RANDOM=N asks for N
+// programs that both judge.
+func TestVerdictsAreTheExplorers(t *testing.T) {
+	n := randomCount(t, 4000)
+	c := tally{excluded: map[string]int{}, codes: map[string]int{}}
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for w := range workers {
+		wg.Go(func() {
+			for seed := w; seed < n && !t.Failed(); seed += workers {
+				judgeSeed(t, &c, int64(seed))
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%v", &c)
+	if c.accepted < n/4 || c.rejected < n/4 || c.excluded["too large"] > n/100 {
+		t.Error("too few were judged to say anything")
+	}
+}
+
+// judgeSeed judges the program of a seed. Where it has no form, or is too
+// large, the next of the seed takes its place.
+func judgeSeed(t *testing.T, c *tally, seed int64) {
+	rnd := rand.New(rand.NewSource(seed))
+	broken := seed%2 == 1
+	for {
+		p, opt := tiny(rnd)
+		opt.Moves = 20_000
+		if broken {
+			p, opt = explore.Broken(rnd, p, opt)
+		}
+		j, err := compare(p, opt)
+		if err != nil {
+			t.Errorf("seed %d: %s", seed, explain(p, opt, err))
+			return
+		}
+		c.add(j, broken)
+		if j.excluded == "" {
+			return
+		}
+	}
+}
+
+// One tile and one launch decide: with two of each, where a block may begin
+// the next tile before others have ended this one, schedules show the same.
+func TestOneTileDecides(t *testing.T) {
+	rnd := rand.New(rand.NewSource(5))
+	judged, faulty := 0, 0
+	for n := range randomCount(t, 8000) / 8 {
+		p, opt := tiny(rnd)
+		if n%2 == 0 {
+			p, opt = explore.Broken(rnd, p, opt)
+		}
+		opt.Moves = 20_000
+		once, err := explore.Reduced(p, opt)
+		if err != nil {
+			continue
+		}
+		more := opt
+		more.Tiles, more.Launches = 1+rnd.Intn(2), 1+rnd.Intn(2)
+		twice, err := explore.Reduced(p, more)
+		if err != nil || once.Cut || twice.Cut || once.Found[explore.Mismatch] != nil || once.Found[explore.Leftover] != nil {
+			continue // what is unmatched shifts all that follows
+		}
+		judged++
+		if !once.Good() {
+			faulty++
+		}
+		a, b := once.Kinds(), twice.Kinds()
+		if once.Found[explore.Deadlock] != nil && twice.Found[explore.Deadlock] != nil {
+			a, b = a[:1], b[:1] // how far others get is another matter
+		}
+		if !slices.Equal(a, b) {
+			t.Fatalf("with %+v: %v\nonce: %v\n%s", more, twice, once, explain(p, opt, errors.New("")))
+		}
+	}
+	t.Logf("%d programs, %d with faults", judged, faulty)
+	if judged < 500 || faulty < 50 {
+		t.Error("too few to say anything")
+	}
+}
+
+// tiny makes a random program: one of the explorer's, or at times one that the
+// compiler makes of random operations.
+func tiny(rnd *rand.Rand) (*ir.Program, explore.Options) {
+	for rnd.Intn(8) == 0 {
+		opt := explore.Options{Slots: 1 + rnd.Intn(3), MessageChunks: 1 + rnd.Intn(2)}
+		if p := compiled(rnd, opt.Slots); p != nil {
+			return p, opt
+		}
+	}
+	return explore.Random(rnd)
+}
+
+// compiled makes a program of a few random operations, or returns nil.
+func compiled(rnd *rand.Rand, slots int) *ir.Program {
+	opt := passes.Options{Slots: slots, Off: map[string]bool{}, Level0: rnd.Intn(4) == 0}
+	for _, p := range passes.Table {
+		opt.Off[p.Name] = !p.Required && rnd.Intn(5) == 0
+	}
+	d, err := passes.Lower(irtest.Random(rnd, irtest.Config{Ranks: 2, Chunks: 2, Ops: 5}), opt)
+	if err == nil {
+		err = passes.Run(d, opt)
+	}
+	if err != nil {
+		return nil
+	}
+	p, err := codegen.Assemble(d)
+	if err != nil || len(p.Blocks) > 12 || len(p.Steps) > 40 {
+		return nil
+	}
+	p.Even = true
+	return p
+}
