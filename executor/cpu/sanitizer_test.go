@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,10 +45,11 @@ func raw[T any](s ...T) []byte {
 }
 
 // dump writes one launch as testdata/driver.cc reads it.
-func dump(t *testing.T, file string, p *ir.Program, args executor.Args) {
+func dump(t *testing.T, file string, p *ir.Program, opt executor.Options, args executor.Args) {
 	t.Helper()
 	rec := &recorder{}
-	l, err := executor.Load(p, executor.Options{Device: rec})
+	opt.Device = rec
+	l, err := executor.Load(p, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,19 +82,29 @@ func build(t *testing.T, flags ...string) string {
 	return bin
 }
 
-// sanitized runs a program under the driver with four threads a block, and
-// returns what it said and whether the buffers were right at the end.
+// sanitized runs a program under the driver with four threads a block, with
+// small slots, so that each is used over and over, and several strips for every
+// thread.
 func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait time.Duration) (said string, err error) {
 	t.Helper()
-	dir := t.TempDir()
 	d := executor.NewData(executor.NewGeometry(p.Coll, 6011, 4), executor.I32, executor.Sum, 3)
 	args := d.Args()
-	// Small slots, so that each is used over and over, and several strips for every thread.
 	args.Protocol, args.SlotBytes, args.Wait, args.Slots = &proto, 1<<12, wait, 2*count(p)
-	dump(t, filepath.Join(dir, "dump"), p, args)
+	if said, err = sanitize(t, bin, p, executor.Options{}, d, args, 4); d.Check().Checked == 0 {
+		t.Fatal("nothing was compared")
+	}
+	return said, err
+}
+
+// sanitize runs one call under the driver with so many threads a block, and
+// returns what it said and whether the buffers were right at the end.
+func sanitize(t *testing.T, bin string, p *ir.Program, opt executor.Options, d *executor.Data, args executor.Args, threads int) (said string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	dump(t, filepath.Join(dir, "dump"), p, opt, args)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"), "4", "2")
+	cmd := exec.CommandContext(ctx, bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"), strconv.Itoa(threads), "2")
 	// The driver frees nothing, and one report is enough of a kernel that may hang.
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0", "TSAN_OPTIONS=halt_on_error=1")
 	out, err := cmd.CombinedOutput()
@@ -110,9 +122,6 @@ func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait 
 		}
 	}
 	rep := d.Check()
-	if rep.Checked == 0 {
-		t.Fatal("nothing was compared")
-	}
 	return string(out), rep.Err()
 }
 
