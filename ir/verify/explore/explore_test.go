@@ -91,3 +91,36 @@ func TestReducedIsPlain(t *testing.T) {
 		t.Error("too few to say anything")
 	}
 }
+
+// What adversarial schedules find is what all schedules show.
+func TestAdverse(t *testing.T) {
+	rnd := rand.New(rand.NewSource(3))
+	harmful, good := 0, 0
+	for n := range 2000 {
+		p, opt := Random(rnd)
+		if n%3 > 0 {
+			p, opt = Broken(rnd, p, opt)
+		}
+		opt.Moves = 20_000
+		all, err := Reduced(p, opt)
+		if err != nil {
+			continue
+		}
+		some, err := Adverse(p, opt, 20, rnd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if some.Good() != all.Good() || (some.Found[Race] != nil) != (all.Found[Race] != nil) && some.Found[Deadlock] == nil && some.Found[Mismatch] == nil {
+			t.Fatalf("all schedules: %v\nadverse ones: %v\n%s", all, some, text(p))
+		}
+		if some.Good() {
+			good++
+		} else {
+			harmful++
+		}
+	}
+	t.Logf("%d programs with faults, %d without", harmful, good)
+	if harmful < 200 || good < 500 {
+		t.Error("too few to say anything")
+	}
+}
