@@ -1,224 +1,310 @@
 package verify_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
 	"math/rand"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"text/tabwriter"
 
 	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
+	"mscclc/ir/verify/explore"
 	"mscclc/lang"
 )
 
-// A runner runs a program with numbers instead of symbols, taking a step of a
-// block that can go on, at random. It knows nothing of how verify works.
-type runner struct {
+// An original is a good program that single faults are put into.
+type original struct {
+	name string
 	p    *ir.Program
-	rnd  *rand.Rand
-	mem  *ir.Memory
-	cell []uint64 // 0 is nothing
-	pos  []int32
-	flag [][]bool // of a block: its steps whose flag is up
-	fifo map[[3]int32][]uint64
 }
 
-// leaf is the number that stands for a chunk of input: sums of few of them are
-// equal only where they have the same parts.
-func leaf(rank, index int) uint64 {
-	x := uint64(rank)*1_000_003 + uint64(index) + 1
-	x *= 0x9E3779B97F4A7C15
-	return (x ^ x>>31) * 0xBF58476D1CE4E5B9
+// neutral makes p one in which nothing but what runs is judged: chunks are of
+// one length, and no step is marked final.
+func neutral(p *ir.Program) *ir.Program {
+	p.Even = true
+	for i := range p.Steps {
+		p.Steps[i].Flags &^= ir.Final
+	}
+	return p
 }
 
-func newRunner(p *ir.Program, rnd *rand.Rand) *runner {
-	r := &runner{p: p, rnd: rnd, mem: p.Memory(), fifo: map[[3]int32][]uint64{}}
-	r.cell = make([]uint64, r.mem.Len())
-	for rank := range p.Coll.Ranks {
-		for i := range p.Coll.InChunks(rank) {
-			r.cell[r.mem.Cell(rank, ir.Input, i)] = leaf(rank, i)
-		}
-	}
-	for _, b := range p.Blocks {
-		r.pos = append(r.pos, b.Steps.First)
-		r.flag = append(r.flag, make([]bool, b.Steps.End-b.Steps.First))
-	}
-	return r
-}
-
-// step runs the next step of block b, if it can.
-func (r *runner) step(b int) bool {
-	t := &r.p.Blocks[b]
-	if r.pos[b] == t.Steps.End {
-		return false
-	}
-	s := &r.p.Steps[r.pos[b]]
-	if s.DepBlock >= 0 && !slices.Contains(r.flag[r.p.Rank[t.Rank].First+s.DepBlock][s.DepStep:], true) {
-		return false
-	}
-	info := s.Op.Info()
-	from, to := [3]int32{t.Channel, t.RecvPeer, t.Rank}, [3]int32{t.Channel, t.Rank, t.SendPeer}
-	if info.Receives && len(r.fifo[from]) == 0 || info.Sends && len(r.fifo[to]) >= r.p.Protocol.Slots()*int(s.Count) {
-		return false
-	}
-	result := make([]uint64, s.Count)
-	if info.Receives {
-		for i := range result {
-			if len(r.fifo[from]) == 0 {
-				return false
-			}
-			result[i] = r.fifo[from][0]
-			r.fifo[from] = r.fifo[from][1:]
-		}
-	}
-	add := func(buf ir.Buf, index int32) {
-		for i := range result {
-			x := r.cell[r.mem.Cell(int(t.Rank), buf, int(index)+i)]
-			if info.Reduces && (x == 0 || result[i] == 0 && info.Receives) {
-				x, result[i] = 0, 0
-			}
-			result[i] += x
-		}
-	}
-	if info.ReadsSrc {
-		add(s.SrcBuf, s.Src)
-	}
-	if info.ReadsDst {
-		add(s.DstBuf, s.Dst)
-	}
-	if info.Writes {
-		copy(r.cell[r.mem.Cell(int(t.Rank), s.DstBuf, int(s.Dst)):], result)
-	}
-	if info.Sends {
-		r.fifo[to] = append(r.fifo[to], result...)
-	}
-	if s.Flags&ir.HasDep != 0 && s.Op != ir.Nop {
-		r.flag[b][r.pos[b]-t.Steps.First] = true
-	}
-	r.pos[b]++
-	return true
-}
-
-// run runs all and says whether it ended with the right result.
-func (r *runner) run() bool {
-	for moved := true; moved; {
-		moved = false
-		for _, b := range r.rnd.Perm(len(r.pos)) {
-			for r.rnd.Intn(3) > 0 && r.step(b) {
-				moved = true
-			}
-		}
-		for b := 0; b < len(r.pos) && !moved; b++ { // chance may have passed all by
-			moved = r.step(b)
-		}
-	}
-	for b, t := range r.p.Blocks {
-		if r.pos[b] != t.Steps.End {
-			return false
-		}
-	}
-	for rank := range r.p.Coll.Ranks {
-		for i := range r.p.Coll.OutChunks(rank) {
-			want, sum := r.p.Coll.Want(rank, i), uint64(0)
-			switch {
-			case want.Any:
-				continue
-			case want.Sum:
-				for q := range r.p.Coll.Ranks {
-					sum += leaf(q, int(want.Part.Index))
-				}
-			case want.List == nil:
-				sum = leaf(int(want.Part.Rank), int(want.Part.Index))
-			}
-			if r.cell[r.mem.Cell(rank, ir.Output, i)] != sum {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// mutate makes one small change to a copy of p.
-func mutate(p *ir.Program, rnd *rand.Rand) *ir.Program {
-	m := *p
-	m.Steps, m.Blocks = slices.Clone(p.Steps), slices.Clone(p.Blocks)
-	s := &m.Steps[rnd.Intn(len(m.Steps))]
-	delta := int32(rnd.Intn(3) - 1)
-	switch rnd.Intn(10) {
-	case 0:
-		s.Src += delta
-	case 1:
-		s.Dst += delta
-	case 2:
-		s.Count += delta
-	case 3:
-		s.DepBlock, s.DepStep = -1, -1
-	case 4:
-		s.DepStep += delta
-	case 5:
-		s.Flags ^= ir.HasDep
-	case 6:
-		s.Op = ir.Op(rnd.Intn(int(ir.NumOps)))
-	case 7:
-		b := &m.Blocks[rnd.Intn(len(m.Blocks))]
-		b.Channel += delta
-	case 8:
-		if b := &m.Blocks[rnd.Intn(len(m.Blocks))]; b.Steps.End-b.Steps.First > 1 {
-			i := b.Steps.First + rnd.Int31n(b.Steps.End-b.Steps.First-1)
-			m.Steps[i], m.Steps[i+1] = m.Steps[i+1], m.Steps[i]
-		}
-	case 9:
-		s.DstBuf = ir.Buf(rnd.Intn(3))
-	}
-	return &m
-}
-
-// What verify accepts, of good programs with one change each, ends with the
-// right result however it is timed. (Steps are taken as a whole here.)
-func TestMutantsThatPassAreGood(t *testing.T) {
-	rnd := rand.New(rand.NewSource(7))
-	accepted, rejected := 0, 0
-	for _, name := range []string{"allreduce/ring", "allreduce/allpairs", "alltoall/two_step"} {
-		src, err := os.ReadFile(filepath.Join("..", "..", "algorithms", name+".mscl"))
+// catalog compiles every algorithm for each of its shapes of 2 to 4 ranks.
+func catalog(t *testing.T) []original {
+	var all []original
+	for _, name := range algorithms.Names() {
+		src, err := algorithms.Open(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		params := map[string]string{"ranks": "3"}
-		if name == "alltoall/two_step" {
-			params = map[string]string{"nodes": "2", "gpus": "2"}
-		}
-		p, err := mscclc.Compile(name, src, mscclc.Options{Lang: lang.Options{Params: params}})
+		f, err := lang.Parse(name, src)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Even = true
-		for range 10 {
-			if !newRunner(p, rnd).run() {
-				t.Fatalf("%s: a good program is wrong", name)
-			}
-		}
-		for range 1500 {
-			m := mutate(p, rnd)
-			if _, list := verify.Check(m, verify.Options{}); len(list) > 0 {
-				rejected++
-				if len(list) == 1 && list[0].Code == diag.WrongResult && newRunner(m, rnd).run() {
-					t.Fatalf("%s: a mutant is rejected and right: %v", name, list)
-				}
-				continue
-			}
-			accepted++
-			for range 5 {
-				if !newRunner(m, rnd).run() {
-					t.Fatalf("%s: a mutant passes and is wrong: %+v", name, m.Steps)
+		var params []string
+		for _, s := range f.Stmts {
+			if a, ok := s.(*lang.Algorithm); ok {
+				for _, p := range a.Params {
+					params = append(params, p.Name)
 				}
 			}
 		}
+		if params == nil {
+			continue // a library
+		}
+		n := len(all)
+		for _, shape := range shapes(params) {
+			p, err := mscclc.Compile(name, src, mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open}})
+			if list := (diag.List{}); errors.As(err, &list) && list[0].Code == diag.AssertFailed {
+				continue // it is for powers of two, say
+			}
+			if err != nil {
+				t.Fatalf("%s %v: %v", name, shape, err)
+			}
+			all = append(all, original{fmt.Sprintf("%s %d ranks", name, p.Coll.Ranks), neutral(p)})
+		}
+		if len(all) == n {
+			t.Errorf("%s has no shape of 2 to 4 ranks", name)
+		}
 	}
-	t.Logf("%d mutants are rejected, %d pass and are good", rejected, accepted)
-	if rejected < 1000 || accepted < 100 {
-		t.Errorf("only %d are rejected, and %d pass", rejected, accepted)
+	return all
+}
+
+// shapes are the values of parameters for 2 to 4 ranks.
+func shapes(params []string) []map[string]string {
+	for _, p := range params {
+		switch p {
+		case "ranks":
+			return []map[string]string{{"ranks": "2"}, {"ranks": "3"}, {"ranks": "4"}}
+		case "nodes":
+			return []map[string]string{{"nodes": "1", "gpus": "2"}, {"nodes": "2", "gpus": "1"}, {"nodes": "3", "gpus": "1"}, {"nodes": "2", "gpus": "2"}}
+		}
 	}
+	return nil
+}
+
+// others reads the programs of the data folder that are good.
+func others(t *testing.T) []original {
+	var all []original
+	files, err := filepath.Glob(filepath.Join(dataFolder(t), "*.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".xml")
+		p, err := codegen.ReadMSCCL(name, bytes.NewReader(src), codegen.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, list := verify.Check(neutral(p), verify.Options{}); len(list) == 0 {
+			all = append(all, original{name, p})
+		}
+	}
+	return all
+}
+
+// A score is what came of the mutants of one kind.
+type score struct{ tried, senseless, harmful, caught, seeming int }
+
+func (s *score) add(o score) {
+	s.tried += o.tried
+	s.senseless += o.senseless
+	s.harmful += o.harmful
+	s.caught += o.caught
+	s.seeming += o.seeming
+}
+
+// A campaign is how much is tried.
+type campaign struct {
+	mutants, large int // of a program whose schedules can all be explored, and of any other
+	schedules      int // of a mutant of the others
+	seed           int64
+}
+
+// mutant judges one mutant of o.
+func (c *campaign) mutant(o *original, k *explore.Mutation, rnd *rand.Rand, tiny bool) (s score, err error) {
+	base := explore.Options{Slots: o.p.Protocol.Slots(), MessageChunks: []int{1, 1, 2, 71}[rnd.Intn(4)], Moves: 20_000}
+	q, opt, ok := k.Break(rnd, o.p, base)
+	if !ok {
+		return s, nil
+	}
+	s.tried = 1
+	var harmful bool
+	var codes []string
+	if tiny {
+		j, err := compare(q, opt)
+		if err != nil {
+			return s, errors.New(explain(q, opt, err))
+		}
+		if j.excluded != "" {
+			s.senseless = 1
+			return s, nil
+		}
+		codes, harmful = j.codes, !j.verdict.Good()
+	} else {
+		_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks})
+		for _, d := range list {
+			codes = append(codes, string(d.Code))
+			for _, form := range formCodes {
+				if d.Code == form {
+					s.senseless = 1
+					return s, nil
+				}
+			}
+		}
+		v, err := explore.Adverse(q, opt, c.schedules, rnd)
+		if err != nil {
+			return s, err
+		}
+		harmful = !v.Good()
+		if harmful && len(codes) == 0 {
+			return s, fmt.Errorf("verify accepts what a schedule breaks: %v", v)
+		}
+	}
+	switch {
+	case harmful:
+		s.harmful, s.caught = 1, 1
+	case len(codes) > 0:
+		s.seeming = 1
+	}
+	return s, nil
+}
+
+// program tries all kinds of fault on o, and returns their scores.
+func (c *campaign) program(o *original) (scores []score, tiny bool, err error) {
+	h := fnv.New64()
+	h.Write([]byte(o.name))
+	rnd := rand.New(rand.NewSource(int64(h.Sum64()) ^ c.seed))
+	v, err := explore.Reduced(o.p, explore.Options{Slots: o.p.Protocol.Slots(), Moves: 20_000})
+	large := (*explore.TooLarge)(nil)
+	if tiny = !errors.As(err, &large); tiny && (err != nil || !v.Good()) {
+		return nil, tiny, fmt.Errorf("it is no good program: %v %v", err, v)
+	}
+	scores = make([]score, len(explore.Mutations))
+	n := c.large
+	if tiny {
+		n = c.mutants
+	}
+	for i := range n {
+		k := i % len(scores)
+		s, err := c.mutant(o, &explore.Mutations[k], rnd, tiny)
+		if err != nil {
+			return nil, tiny, fmt.Errorf("%s: %w", explore.Mutations[k].Name, err)
+		}
+		scores[k].add(s)
+	}
+	return scores, tiny, nil
+}
+
+// Single faults in programs of the catalog and of other compilers: for a
+// program whose schedules can all be explored, verify's verdict is the
+// explorer's; of a larger one, whatever an adversarial schedule breaks is
+// rejected. MSCCLC_MUTATIONS=full tries thousands a program and writes
+// MUTATIONS.md; MSCCLC_MUTATIONS=N tries N times as many as by default.
+func TestMutations(t *testing.T) {
+	c := campaign{mutants: 45, large: 15, schedules: 8, seed: 1}
+	mode := os.Getenv("MSCCLC_MUTATIONS")
+	if mode == "full" {
+		c = campaign{mutants: 6000, large: 1500, schedules: 1000, seed: 2}
+	} else if n, err := strconv.Atoi(mode); err == nil {
+		c.mutants, c.large = c.mutants*n, c.large*n
+	}
+	all := catalog(t)
+	compiled := len(all)
+	all = append(all, others(t)...)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	totals := [2][]score{make([]score, len(explore.Mutations)), make([]score, len(explore.Mutations))}
+	var sizes [2]int
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				scores, tiny, err := c.program(&all[i])
+				if err != nil {
+					t.Errorf("%s: %v", all[i].name, err)
+				}
+				size := 1
+				if tiny {
+					size = 0
+				}
+				mu.Lock()
+				sizes[size]++
+				for k, s := range scores {
+					totals[size][k].add(s)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range all {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	text := fmt.Sprintf("%d programs of the catalog, %d of other compilers.\n", compiled, len(all)-compiled) +
+		fmt.Sprintf("\nThe %d whose schedules can all be explored:\n\n%s", sizes[0], table(totals[0])) +
+		fmt.Sprintf("\nThe %d larger ones, in up to %d adversarial schedules each:\n\n%s", sizes[1], c.schedules, table(totals[1]))
+	t.Log("\n" + text)
+	if harmful := sum(totals[0]).harmful + sum(totals[1]).harmful; harmful < 500 || sizes[0] < 20 {
+		t.Errorf("only %d mutants are harmful", harmful)
+	}
+	if mode == "full" && !t.Failed() {
+		if err := os.WriteFile("MUTATIONS.md", []byte(mutationsHead+text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const mutationsHead = `# Single faults, and whether verify catches them
+
+Written by ` + "`MSCCLC_MUTATIONS=full go test ./ir/verify -run TestMutations -timeout 6h`" + `. Every program is broken by one
+fault at a time. *No program*: refused for its form, for what it would do cannot be said. *Harmful*: of a small program some
+schedule of all shows a deadlock, a race, a read of what nothing wrote, a wrong result or an unmatched message; of a larger one, an
+adversarial schedule does. *Caught*: harmful, and rejected. *Unseen*: rejected, though no schedule that ran breaks.
+
+`
+
+func sum(scores []score) score {
+	var all score
+	for _, s := range scores {
+		all.add(s)
+	}
+	return all
+}
+
+// table prints scores by kind.
+func table(scores []score) string {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 1, 1, ' ', tabwriter.AlignRight|tabwriter.Debug)
+	row := func(name string, s score) {
+		fmt.Fprintf(w, "%s\t %d\t %d\t %d\t %d\t %d\t\n", name, s.tried, s.senseless, s.harmful, s.caught, s.seeming)
+	}
+	fmt.Fprint(w, "fault\t tried\t no program\t harmful\t caught\t unseen\t\n---\t ---:\t ---:\t ---:\t ---:\t ---:\t\n")
+	for k, s := range scores {
+		row(explore.Mutations[k].Name+": "+explore.Mutations[k].Doc, s)
+	}
+	row("all", sum(scores))
+	_ = w.Flush() // b takes all
+	var text strings.Builder
+	for _, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		text.WriteString("| " + strings.TrimSpace(line) + "\n")
+	}
+	return text.String()
 }
