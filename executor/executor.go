@@ -154,30 +154,51 @@ func tiles(p *Params) int64 {
 	return int64((min(p.Chunk, p.Elems) + p.Tile - 1) / p.Tile)
 }
 
-// launch checks args, computes the numbers of the call, and sees to its proof.
-func (l *Loaded) launch(args *Args) (*Launch, error) {
+// Prove is what Run does before it looks at the buffers: it checks the other
+// args, and proves what they ask for.
+func (l *Loaded) Prove(args Args) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	geo, err := l.geometry(&args)
+	if err != nil {
+		return err
+	}
+	launch := &Launch{}
+	if err := l.params(launch, geo, &args); err != nil {
+		return err
+	}
+	return l.prover.run(asked(&launch.Params))
+}
+
+// geometry checks the type, the reduction and the size of a call.
+func (l *Loaded) geometry(args *Args) (geo Geometry, err error) {
 	c := l.img.Program.Coll
 	if args.DType >= NumDTypes || args.RedOp >= NumRedOps {
-		return nil, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
+		return geo, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
 	}
-	size := int64(args.DType.Size())
-	if args.Elems < 0 || args.Elems > 1<<56/int64(c.Ranks)/size {
-		return nil, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
+	size := args.DType.Size()
+	if args.Elems < 0 || args.Elems > 1<<56/int64(c.Ranks)/int64(size) {
+		return geo, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
 	}
 	if l.img.Even && args.Elems%int64(c.Chunks) != 0 {
-		return nil, diag.List{diag.New(diag.Uneven, diag.Span{}, "%d elements do not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
+		return geo, diag.List{diag.New(diag.Uneven, diag.Span{}, "%d elements do not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
 			WithHint("give a multiple of %d elements", c.Chunks)}
 	}
-	if err := l.checkAvg(args.RedOp); err != nil {
+	return NewGeometry(c, args.Elems, size), l.checkAvg(args.RedOp)
+}
+
+// launch checks args, computes the numbers of the call, and sees to its proof.
+func (l *Loaded) launch(args *Args) (*Launch, error) {
+	geo, err := l.geometry(args)
+	if err != nil {
 		return nil, err
 	}
-	geo := NewGeometry(c, args.Elems, int(size))
 	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock}
-	var err error
 	if launch.Memory, err = memory(geo, args); err != nil {
 		return nil, err
 	}
-	launch.Scratch = make([]int64, c.Ranks)
+	size := int64(args.DType.Size())
+	launch.Scratch = make([]int64, geo.Coll.Ranks)
 	for r := range l.img.Program.Scratch {
 		launch.Scratch[r] = int64(l.img.Program.Scratch[r]) * geo.Chunk * size
 		if geo.Chunk > 0 && launch.Scratch[r]/size/geo.Chunk != int64(l.img.Program.Scratch[r]) {

@@ -18,10 +18,9 @@ type demand struct {
 
 // covers says whether what is proven for d holds for want. More slots and more
 // chunks a message only let more steps go on, and order no less; and a message
-// of Simple makes visible what came before it, where a packet of the others
-// does not.
+// that releases makes visible what came before it, where a packet does not.
 func (d demand) covers(want demand) bool {
-	return (d.protocol == want.protocol || want.protocol == ir.Simple) && d.slots <= want.slots && d.chunks <= want.chunks
+	return (!d.protocol.Releases() || want.protocol.Releases()) && d.slots <= want.slots && d.chunks <= want.chunks
 }
 
 // asked is what a launch asks of the proof of its program. The kernel counts

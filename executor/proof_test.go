@@ -69,7 +69,12 @@ func TestRunProvesWhatIsAsked(t *testing.T) {
 		{"Simple with large slots", 3 << 10, func(a *Args) { a.Protocol = &simple }, "", 3},
 	}
 	for _, s := range steps {
-		err := run(s.elems, s.set)
+		args := Args{Elems: s.elems, DType: F32}
+		s.set(&args)
+		err := l.Prove(args)
+		if again := run(s.elems, s.set); code(again) != code(err) {
+			t.Errorf("%s: Prove says %v, and Run %v", s.name, err, again)
+		}
 		if code(err) != s.code || (err == nil) != (s.code == "") {
 			t.Errorf("%s: %v, want %q", s.name, err, s.code)
 		}

@@ -18,7 +18,12 @@ import (
 // Format returns src in the one true format. The result has the same tree,
 // and is its own format. Errors are a diag.List of syntax errors.
 func Format(filename string, src []byte) ([]byte, error) {
-	f, err := Parse(filename, src)
+	return FormatLimited(filename, src, Limits{})
+}
+
+// FormatLimited is Format under other limits than the usual.
+func FormatLimited(filename string, src []byte, lim Limits) ([]byte, error) {
+	f, err := ParseLimited(filename, src, lim)
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,8 @@ func (s *scanner) operator(rest string) {
 		s.fault(1, "; is not needed").Hint = "a newline ends a statement"
 	case rest[0] == '\'':
 		s.fault(1, "' starts nothing").Hint = "strings are in double quotes"
+	case r == '\uFEFF' && s.pos.Offset == 0:
+		s.fault(n, "the file begins with a byte order mark").Hint = "save it as UTF-8 without a BOM"
 	default:
 		s.fault(n, "the character %q has no meaning here", r)
 	}

@@ -27,8 +27,8 @@ func (a *app) compileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compile FILE.mscl",
 		Short: "Compile an algorithm to a program",
-		Long: `Compile an algorithm to a program, check it, and write it: XML for --target msccl and rccl, mscclc's own binary plan
-for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and checked only.
+		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, mscclc's own binary plan
+for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
 
 The target is msccl, or what the name after -o ends in. --dump writes the text forms of what happens in between
 next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAME.NN-program at the end.`,
@@ -104,7 +104,7 @@ func (a *app) compiled(name, out string, t *codegen.Target, p *ir.Program) error
 		if out != "" && out != "-" {
 			name = out
 		}
-		a.say("%s: %s; checked", name, summary(p))
+		a.say("%s: %s; proven", name, summary(p))
 		return nil
 	}
 	return a.writeJSON(struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -12,22 +13,22 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "explain [CODE]",
-		Short:   "Explain the code of an error, or list all codes",
+	var example bool
+	cmd := &cobra.Command{
+		Use:   "explain [CODE]",
+		Short: "Explain the code of an error, or list all codes",
+		Long: `Explain the code of an error, with a small example that is rejected with it, or list all codes. --example prints the example
+alone, to be tried:
+
+  mscclc explain deadlock --example | mscclc verify - --replay`,
 		Example: "  mscclc explain stale",
 		Args:    atMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			type code struct {
-				Code    diag.Code `json:"code"`
-				Text    string    `json:"text"`
-				Example string    `json:"example,omitempty"`
-			}
-			var codes []code
+			var codes []explained
 			for _, c := range diag.Codes() {
 				if len(args) == 0 || string(c) == args[0] {
 					e, _ := diag.Explain(c)
-					codes = append(codes, code{c, e.Text, e.Example})
+					codes = append(codes, explained{c, e.Text, e.Example, e.Command, c.Replayable() && e.File() != ""})
 				}
 			}
 			switch {
@@ -35,22 +36,48 @@ func (a *app) explainCommand() *cobra.Command {
 				return usagef("%q is no code of an error; mscclc explain lists them", args[0])
 			case a.json:
 				return a.writeJSON(struct {
-					Schema int    `json:"schema"`
-					Codes  []code `json:"codes"`
+					Schema int         `json:"schema"`
+					Codes  []explained `json:"codes"`
 				}{schema, codes})
-			}
-			for _, c := range codes {
-				if len(args) == 0 {
+			case len(args) == 0 && !example:
+				for _, c := range codes {
 					fmt.Fprintf(a.stdout, "%-14s %s\n", c.Code, firstLine(c.Text))
-					continue
 				}
-				fmt.Fprintln(a.stdout, c.Text)
-				if c.Example != "" {
-					fmt.Fprintf(a.stdout, "\nAn example:\n\n%s\n", indent(c.Example))
-				}
+			case len(args) == 0:
+				return usagef("--example needs a code; mscclc explain lists them")
+			case example:
+				fmt.Fprint(a.stdout, codes[0].Example)
+			default:
+				codes[0].print(a.stdout)
 			}
 			return nil
 		},
+	}
+	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
+	return cmd
+}
+
+// explained is what --json says of a code.
+type explained struct {
+	Code    diag.Code `json:"code"`
+	Text    string    `json:"text"`
+	Example string    `json:"example,omitempty"`
+	Command string    `json:"command,omitempty"` // rejects the example, where that is a file
+	Replay  bool      `json:"replay,omitempty"`  // verify --replay shows the example's problem in a run
+}
+
+func (e *explained) print(w io.Writer) {
+	fmt.Fprintln(w, e.Text)
+	if e.Example == "" {
+		return
+	}
+	if e.Command == "" {
+		fmt.Fprintf(w, "\nAn example:\n\n%s\n", indent(e.Example))
+		return
+	}
+	fmt.Fprintf(w, "\nAn example, which %q rejects:\n\n%s\n", e.Command, indent(e.Example))
+	if e.Replay {
+		fmt.Fprintf(w, "\nTo see it happen:\n\n    mscclc explain %s --example | mscclc verify - --replay\n", e.Code)
 	}
 }
 

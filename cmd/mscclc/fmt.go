@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +15,7 @@ import (
 
 func (a *app) fmtCommand() *cobra.Command {
 	var write, list bool
+	var lim limits
 	cmd := &cobra.Command{
 		Use:   "fmt FILE|FOLDER...",
 		Short: "Format .mscl files",
@@ -22,10 +24,11 @@ names, and the exit code is 1 if there are any. Of a folder, all .mscl files bel
 		Example: `  mscclc fmt -w algorithms/
   mscclc fmt - <ring.mscl`,
 		Args: atLeast(1, "files or folders to format"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, write, list) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, write, list, &lim) },
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
 	cmd.Flags().BoolVarP(&list, "list", "l", false, "print the names of files whose format differs, and exit with 1 if there are any")
+	cmd.Flags().StringArrayVar(&lim.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(lang.LimitNames(), ", "))
 	return cmd
 }
 
@@ -34,37 +37,44 @@ type formatted struct {
 	Changed bool `json:"changed"`
 }
 
-func (a *app) format(args []string, write, list bool) error {
-	files, err := expand(args, ".mscl")
-	if err != nil {
+func (a *app) format(args []string, write, list bool, lim *limits) error {
+	var limits lang.Limits
+	if err := lim.each(limits.Set); err != nil {
 		return err
 	}
 	reports := []formatted{}
-	failed, differ := false, false
-	for _, file := range files {
-		changed, err := a.formatFile(file, write, list)
+	worst, differ := exitGood, false
+	for _, t := range expand(args, ".mscl") {
+		changed, err := false, t.err
+		if err == nil {
+			changed, err = a.formatFile(t.name, write, list, limits)
+		}
 		differ = differ || changed
 		var found diag.List
 		if err != nil {
-			failed, found = true, problems(err)
+			found = placed(problems(err), t.name)
+			worst = max(worst, exitCode(found))
 			if !a.json {
 				a.show(found)
 			}
 		}
-		reports = append(reports, formatted{newReport(file, found, nil), changed})
+		reports = append(reports, formatted{newReport(t.name, found, nil), changed})
 	}
 	if a.json {
 		if err := a.writeJSON(reports); err != nil {
 			return err
 		}
 	}
-	if failed || list && differ {
-		return errReported
+	if list && differ {
+		worst = max(worst, exitInput)
+	}
+	if worst > exitGood {
+		return reportedError{worst}
 	}
 	return nil
 }
 
-func (a *app) formatFile(file string, write, list bool) (changed bool, err error) {
+func (a *app) formatFile(file string, write, list bool, lim lang.Limits) (changed bool, err error) {
 	s, err := a.open(file)
 	if err != nil {
 		return false, err
@@ -77,7 +87,7 @@ func (a *app) formatFile(file string, write, list bool) (changed bool, err error
 	if err != nil {
 		return false, err
 	}
-	good, err := lang.Format(s.name, text)
+	good, err := lang.FormatLimited(s.name, text, lim)
 	if err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 )
@@ -18,9 +19,10 @@ const (
 	instLimit = "insts" // instructions that passes make
 	moveLimit = "moves" // chunks that all steps of a program move
 	cellLimit = "cells" // chunks of all buffers: the language's, and a program's
+	workLimit = "work"  // the search for races
 )
 
-func limitNames() []string { return append(lang.LimitNames(), instLimit, moveLimit) }
+func limitNames() []string { return append(lang.LimitNames(), instLimit, moveLimit, workLimit) }
 
 // each calls use for every limit that is set.
 func (l *limits) each(use func(name string, n int64) error) error {
@@ -47,11 +49,23 @@ func (l *limits) apply(opt *mscclc.Options) error {
 		case moveLimit:
 			opt.Check.Moves = int(n)
 			return nil
+		case workLimit:
+			opt.Check.Work = n
+			return nil
 		case cellLimit:
 			opt.Check.Cells = int(n)
 		}
 		return opt.Lang.Limits.Set(name, n)
 	})
+}
+
+// read reads the program in s within the limits.
+func (c *compiling) read(s *source) (*ir.Program, error) {
+	opt, _, err := c.limits.reading()
+	if err != nil {
+		return nil, err
+	}
+	return readProgram(s, opt)
 }
 
 // reading gives the limits of reading and of checking a program.
@@ -63,6 +77,9 @@ func (l *limits) reading() (read codegen.ReadOptions, check verify.Options, err 
 			return nil
 		case moveLimit:
 			read.MaxMoved, check.Moves = n, int(n)
+			return nil
+		case workLimit:
+			check.Work = n
 			return nil
 		case cellLimit:
 			read.MaxCells, check.Cells = n, int(n)

@@ -24,13 +24,9 @@ func (a *app) listCommand() *cobra.Command {
 		Args: atLeast(0, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.list(algorithms.Names())
+				return a.list(catalog())
 			}
-			files, err := expand(args, ".mscl")
-			if err != nil {
-				return err
-			}
-			return a.list(files)
+			return a.list(expand(args, ".mscl"))
 		},
 	}
 }
@@ -51,29 +47,61 @@ type listingParam struct {
 	Default string `json:"default"`
 }
 
-func (a *app) list(names []string) error {
-	found := []listing{}
-	for _, name := range names {
-		s, err := a.open(name)
+func catalog() []task {
+	var tasks []task
+	for _, name := range algorithms.Names() {
+		tasks = append(tasks, task{name: name})
+	}
+	return tasks
+}
+
+// list lists the algorithms among the files of tasks. What cannot be read is
+// reported, and the others are listed.
+func (a *app) list(tasks []task) error {
+	found, wrong := []listing{}, diag.List{}
+	for _, t := range tasks {
+		l, ok, err := a.listing(t)
 		if err != nil {
-			return err
-		}
-		l, ok, err := describe(s)
-		s.Close()
-		if err != nil {
-			return err
-		}
-		if ok {
-			l.Name = name
+			wrong = append(wrong, placed(problems(err), t.name)...)
+		} else if ok {
 			found = append(found, l)
 		}
 	}
+	var err error
 	if a.json {
-		return a.writeJSON(struct {
-			Schema     int       `json:"schema"`
-			Algorithms []listing `json:"algorithms"`
-		}{schema, found})
+		err = a.writeJSON(struct {
+			Schema     int            `json:"schema"`
+			Algorithms []listing      `json:"algorithms"`
+			Problems   []diag.Problem `json:"problems,omitempty"`
+		}{schema, found, diag.Report("", wrong).Problems})
+	} else {
+		err = a.printList(found)
 	}
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	if !a.json {
+		a.show(wrong)
+	}
+	return reportedError{exitCode(wrong)}
+}
+
+// listing is the line of t's file; a library has none.
+func (a *app) listing(t task) (l listing, ok bool, err error) {
+	if t.err != nil {
+		return l, false, t.err
+	}
+	s, err := a.open(t.name)
+	if err != nil {
+		return l, false, err
+	}
+	defer s.Close()
+	l, ok, err = describe(s)
+	l.Name = t.name
+	return l, ok, err
+}
+
+func (a *app) printList(found []listing) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tCOLLECTIVE\tPARAMETERS\tPROTOCOL\tWHAT IT IS")
 	for _, l := range found {

@@ -1,8 +1,8 @@
-// Command mscclc compiles, checks and runs collective communication
+// Command mscclc compiles, proves and runs collective communication
 // algorithms. The product of a command goes to stdout or to the file that -o
 // names, the talk to stderr; --json makes of either one document. Exit codes:
-// 0 good, 1 the input is wrong, 2 usage, 3 not possible on this machine, 4 a
-// fault of mscclc.
+// 0 good, 1 the input is wrong, 2 usage, 3 not possible with this machine or
+// build, 4 a fault of mscclc.
 package main
 
 import (
@@ -45,12 +45,10 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr}
 	defer func() {
 		if r := recover(); r != nil {
-			d := diag.New(diag.Internal, diag.Span{}, "%v", r).
-				WithHint("this is a fault of mscclc; please report it with the command and its input")
 			if os.Getenv("MSCCLC_STACK") != "" {
 				stderr.Write(debug.Stack())
 			}
-			code = a.fail(diag.List{d})
+			code = a.fail(diag.List{panicked(r)})
 		}
 	}()
 	root := a.command()
@@ -68,6 +66,11 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	return exitGood
 }
 
+// panicked makes a diagnostic of a panic.
+func panicked(r any) diag.Diagnostic {
+	return diag.New(diag.Internal, diag.Span{}, "%v", r).WithHint("this is a fault of mscclc; please report it with the command and its input")
+}
+
 // An app is one run of the command.
 type app struct {
 	stdin     io.Reader
@@ -81,14 +84,14 @@ type app struct {
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mscclc",
-		Short: "Compile, check and run collective communication algorithms",
+		Short: "Compile, prove and run collective communication algorithms",
 		Long: `mscclc compiles collective communication algorithms, written as .mscl files that say which chunk goes where,
-to programs for thread blocks, checks that they are right, writes them for other runtimes, and runs them.
+to programs for thread blocks, proves that they are right, writes them for other runtimes, and runs them.
 
 FILE is a .mscl, .xml or .plan file, - for stdin, or the name of an algorithm of the catalog, such as
 allreduce/ring; "mscclc list" shows them.
 
-Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible on this machine, 4 a fault of mscclc.`,
+Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this machine or build, 4 a fault of mscclc.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
   mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc verify ring.xml`,
@@ -119,20 +122,19 @@ func (e usageError) Error() string { return e.text }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
 
-// A machineError wraps what is not possible on this machine.
-type machineError struct{ error }
+// A reportedError says that a command has reported its failure itself, and with
+// which code it exits.
+type reportedError struct{ code int }
 
-func (e machineError) Unwrap() error { return e.error }
-
-// errReported says that a command has reported its failure itself.
-var errReported = errors.New("reported")
+func (reportedError) Error() string { return "reported" }
 
 // fail reports err, and returns the exit code for it.
 func (a *app) fail(err error) int {
 	var usage usageError
+	var reported reportedError
 	switch {
-	case errors.Is(err, errReported):
-		return exitInput
+	case errors.As(err, &reported):
+		return reported.code
 	case errors.Is(err, context.Canceled):
 		a.say("mscclc: interrupted")
 		return exitInterrupted
@@ -149,17 +151,17 @@ func (a *app) fail(err error) int {
 	} else {
 		a.show(list)
 	}
-	return exitCode(err, list)
+	return exitCode(list)
 }
 
-func exitCode(err error, list diag.List) int {
-	var machine machineError
+// exitCode is the exit code for what was found: its worst.
+func exitCode(list diag.List) int {
 	code := exitInput
-	if errors.As(err, &machine) {
-		code = exitMachine
-	}
 	for _, d := range list {
-		if d.Code == diag.Internal {
+		switch d.Code {
+		case diag.Unavailable:
+			code = max(code, exitMachine)
+		case diag.Internal:
 			code = exitInternal
 		}
 	}
@@ -185,6 +187,9 @@ func problems(err error) diag.List {
 
 // placed gives the diagnostics that name no place the file that they concern.
 func placed(list diag.List, file string) diag.List {
+	if file == "-" {
+		file = stdinName
+	}
 	for i := range list {
 		if list[i].Span.Filename == "" && list[i].Code != diag.Internal {
 			list[i].Span.Filename = file

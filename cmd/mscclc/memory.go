@@ -28,8 +28,8 @@ func checkMemory(p *ir.Program, geo executor.Geometry, size int64) error {
 	}
 	need += 16 * float64(longest) // the reference and its bounds
 	if available > 0 && need > available {
-		return machineError{diag.List{diag.New(diag.Limit, diag.Span{}, "the run needs %.1f GiB of memory, and this machine has %.1f GiB left", need/(1<<30), available/(1<<30)).
-			WithHint("give fewer --bytes")}}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "the run needs %.1f GiB of memory, and this machine has %.1f GiB left", need/(1<<30), available/(1<<30)).
+			WithHint("give fewer --bytes")}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/passes"
 )
 
@@ -26,6 +27,7 @@ type compiling struct {
 	fuse      bool
 	receives  optionalBool
 	limits    limits
+	unproven  bool // leave the proof to the caller
 }
 
 func (c *compiling) flags(f *pflag.FlagSet, target string) {
@@ -69,7 +71,7 @@ func protocolNames() []string {
 
 // options makes the options of a compilation of what s imports.
 func (c *compiling) options(s *source) (mscclc.Options, error) {
-	opt := mscclc.Options{}
+	opt := mscclc.Options{Unproven: c.unproven}
 	opt.Lang.Open = s.open
 	opt.Lang.Inplace = c.inplace.value
 	opt.Lang.Params = map[string]string{}
@@ -108,7 +110,8 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
 	switch {
 	case err != nil && c.target == "mscclpp":
-		return nil, machineError{err}
+		return nil, diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc cannot write mscclpp yet: it needs the one-sided lowering").
+			WithHint("the targets are %s", list(targetNames()))}
 	case err != nil:
 		return nil, usagef("%q is no target; there are %s", c.target, strings.Join(targetNames(), ", "))
 	}

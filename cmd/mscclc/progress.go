@@ -34,6 +34,11 @@ func (a *app) progress(total int, what string) *progress {
 // step says that one more is done.
 func (p *progress) step() {
 	p.done++
+	p.draw()
+}
+
+// draw shows the bar where work has lasted.
+func (p *progress) draw() {
 	if p.w == nil || time.Since(p.start) < patience {
 		return
 	}

@@ -83,7 +83,7 @@ func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, e
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	default:
-		p, _, err = readProgram(s, c)
+		p, err = c.read(s)
 	}
 	if err != nil {
 		return nil, nil, err

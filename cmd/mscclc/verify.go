@@ -1,221 +1,216 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
-	"path/filepath"
-	"slices"
+	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"mscclc"
-	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/ir/verify"
-	"mscclc/lang"
 )
 
+type verifyFlags struct {
+	compiling
+	explicit bool // a target is named
+	slots    int
+	sarif    string
+	bitwise  bool
+	replay   bool
+}
+
 func (a *app) verifyCommand() *cobra.Command {
-	var c compiling
+	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify FILE|FOLDER...",
-		Short: "Check that programs are right",
-		Long: `Check programs, whoever made them: their form, bounds, the matching of sends and receives, that no steps wait for each
-other for ever, and by evaluation that the result is the collective's. A .mscl file is compiled first, with the
-defaults of its parameters unless -p sets them. Of a folder, all .mscl, .xml, .plan and .json files below it are checked.
+		Short: "Prove that programs are right, whoever made them",
+		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file is compiled
+first, with the defaults of its parameters unless -p sets them. Of a folder, all .mscl, .xml, .plan and .json files below
+it are judged, several at once. One line each, in order: ok or FAIL; the exit code is 1 if any is rejected.
 
-One line each: ok or FAIL. The exit code is 1 if any is rejected.`,
+Proven is, for every timing, every size that the file is for, and any number of launches:
+  form      every rank, channel, buffer, offset, count and wait is in range and coherent
+  matching  the n-th send of a connection meets the n-th receive, with an equal count
+  liveness  no steps wait for each other, with the slots that connections have; counts split at the largest size
+  races     accesses of two thread blocks to one chunk, one of them a write, are ordered by flags or messages
+  result    every output chunk holds exactly what the collective says, and nothing is read before it is written
+Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
+
+A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
+the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows.
+
+--target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
-  mscclc verify algorithms/
-  mscclc verify allreduce/ring -p ranks=5 --target rccl`,
+  mscclc verify algorithms/ --sarif results.sarif
+  mscclc verify ring.xml --target rccl --slots 1
+  mscclc verify allreduce/ring -p ranks=5 --bitwise`,
 		Args: atLeast(1, "files or folders to verify"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.verify(args, &c) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.explicit = cmd.Flags().Changed("target")
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			return a.verify(ctx, args, &f)
+		},
 	}
-	c.flags(cmd.Flags(), "plan")
-	c.complete(cmd)
+	flags := cmd.Flags()
+	f.flags(flags, "plan")
+	f.complete(cmd)
+	flags.IntVar(&f.slots, "slots", 0, "connections hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
+	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE` besides, for continuous integration; - is stdout, and the lines go to stderr")
+	bitwiseFlag(flags, &f.bitwise)
+	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
 	return cmd
 }
 
-func (a *app) verify(args []string, c *compiling) error {
-	files, err := expand(args, ".mscl", ".xml", ".plan", ".json")
-	if err != nil {
+// check refuses flags that fit no file.
+func (f *verifyFlags) check(a *app) error {
+	if _, err := f.options(&source{}); err != nil {
 		return err
 	}
-	reports := []report{}
-	rejected := 0
-	bar := a.progress(len(files), "verify")
-	for _, file := range files {
-		p, err := a.check(file, c)
-		bar.clear()
-		var usage usageError
-		var machine machineError
-		if errors.As(err, &usage) || errors.As(err, &machine) {
-			return err
-		}
-		var list diag.List
-		if err != nil {
-			list = placed(problems(err), file)
-			rejected++
-		}
-		if a.json {
-			reports = append(reports, newReport(file, list, p))
-		} else {
-			a.verdict(file, p, list)
-		}
-		if exitCode(err, list) == exitInternal {
-			return err
-		}
-		bar.step()
-	}
-	bar.clear()
 	switch {
-	case a.json:
-		if err := a.writeJSON(reports); err != nil {
-			return err
-		}
-	case len(files) > 1:
-		fmt.Fprintf(a.stdout, "%s: %d ok, %d rejected\n", count(len(files), "file"), len(files)-rejected, rejected)
-	}
-	if rejected > 0 {
-		return errReported
+	case f.slots < 0 || f.slots > 1<<30:
+		return usagef("--slots takes a number from 1")
+	case a.json && f.sarif == "-":
+		return usagef("--json and --sarif - both want stdout: give --sarif a file")
+	case f.replay && !hasCPU:
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "--replay needs the CPU device, which a build without cgo does not have")}
 	}
 	return nil
 }
 
-func (a *app) verdict(file string, p *ir.Program, list diag.List) {
-	switch {
-	case len(list) > 0:
-		fmt.Fprintf(a.stdout, "FAIL  %s    %s\n", diag.Printable(file), count(len(list), "problem"))
-		a.show(list)
-	case p == nil:
-		fmt.Fprintf(a.stdout, "ok    %s    library\n", file)
-	default:
-		fmt.Fprintf(a.stdout, "ok    %s    %s\n", file, summary(p))
+func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
+	if err := f.check(a); err != nil {
+		return err
 	}
-}
-
-// expand finds the files that args name: of folders, those with one of the
-// endings, in order.
-func expand(args []string, endings ...string) ([]string, error) {
-	var files []string
-	for _, arg := range args {
-		info, err := os.Stat(arg)
-		if err != nil || !info.IsDir() {
-			files = append(files, arg) // a file, or a name of the catalog
-			continue
-		}
-		before := len(files)
-		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return err
-			}
-			if !d.IsDir() && slices.Contains(endings, filepath.Ext(path)) {
-				files = append(files, path)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(files) == before {
-			return nil, diag.List{diag.New(diag.Io, fileSpan(arg), "folder %s has no file that ends in %s", arg, strings.Join(endings, ", "))}
-		}
+	v := &verifying{app: a, out: a, flags: f, reports: []verifyReport{}}
+	if f.sarif == "-" { // stdout is the document, and the lines are talk
+		talk := *a
+		talk.stdout = &product{Writer: a.stderr}
+		v.app = &talk
 	}
-	return files, nil
-}
-
-// check reads, or compiles, what arg names, and checks it. A library gives no
-// program.
-func (a *app) check(arg string, c *compiling) (*ir.Program, error) {
-	s, err := a.open(arg)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if s.kind == codegen.KindSource {
-		return a.checkSource(s, c)
-	}
-	p, check, err := readProgram(s, c)
-	if err != nil {
-		return nil, err
-	}
-	_, found := verify.Check(p, check)
-	return p, found.Err()
-}
-
-func (a *app) checkSource(s *source, c *compiling) (*ir.Program, error) {
-	text, err := s.readSource()
-	if err != nil {
-		return nil, err
-	}
-	opt, err := c.options(s)
-	if err != nil {
-		return nil, err
-	}
-	f, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
-	if err != nil {
-		return nil, err
-	}
-	if isLibrary(f) {
-		return nil, checkLibrary(f, text, opt)
-	}
-	p, err := mscclc.Compile(s.name, text, opt)
-	if err != nil {
-		return nil, err
-	}
-	return p, codegen.Fits(p, opt.Target).Err()
-}
-
-// checkLibrary judges a library as an algorithm that imports it would find it.
-func checkLibrary(f *lang.File, text []byte, opt mscclc.Options) error {
-	if len(f.Stmts) == 0 {
-		return diag.List{diag.New(diag.Declaration, fileSpan(f.Name), "the file has neither an algorithm nor functions").
-			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
-	}
-	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
-	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n", filepath.Base(f.Name))
-	tree, err := lang.Parse(user, []byte(importing))
+	tasks := expand(args, ".mscl", ".xml", ".plan", ".json")
+	v.bar = a.progress(len(tasks), "verify")
+	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].name) },
+		func(i int) *verdict { return v.judge(tasks[i], f) }, func(_ int, d *verdict) error { return v.take(d) }, v.bar.draw)
+	v.bar.clear()
 	if err != nil {
 		return err
 	}
-	open := opt.Lang.Open
-	opt.Lang.Params = nil
-	opt.Lang.Open = func(path string) ([]byte, error) {
-		if filepath.Clean(path) == filepath.Clean(f.Name) {
-			return text, nil
-		}
-		return open(path)
+	return v.end()
+}
+
+// A verifying is a run of verify, whose verdicts come one after the other.
+type verifying struct {
+	*app
+	out      *app // has the real stdout
+	flags    *verifyFlags
+	bar      *progress
+	reports  []verifyReport
+	rejected int
+	worst    int // exit code
+}
+
+// take reports one verdict.
+func (v *verifying) take(d *verdict) error {
+	v.bar.clear()
+	if d.rejected() {
+		v.rejected++
 	}
-	_, err = lang.Expand(tree, opt.Lang)
+	if v.json && v.flags.replay {
+		if err := d.replayed(); err != nil {
+			return err
+		}
+	}
+	if v.json || v.flags.sarif != "" {
+		v.reports = append(v.reports, d.report)
+	}
+	v.worst = max(v.worst, d.code)
+	if v.json {
+		v.bar.step()
+		return nil
+	}
+	err := v.print(d)
+	v.bar.step()
 	return err
 }
 
-// isLibrary says whether f declares no algorithm.
-func isLibrary(f *lang.File) bool {
-	return !slices.ContainsFunc(f.Stmts, func(s lang.Stmt) bool {
-		_, ok := s.(*lang.Algorithm)
-		return ok
-	})
+// print prints one verdict: its line on stdout, what is wrong on stderr.
+func (v *verifying) print(d *verdict) error {
+	if d.rejected() {
+		fmt.Fprintf(v.stdout, "FAIL  %s    %s\n", diag.Printable(d.file), problemCount(d.found))
+		v.show(d.found)
+		if v.flags.replay && d.program != nil {
+			return v.replay(d.program, d.judged)
+		}
+		return nil
+	}
+	fmt.Fprintf(v.stdout, "ok    %s    %s\n", diag.Printable(d.file), d.line)
+	if d.order != nil {
+		v.app.bitwise(d.program, *d.order)
+	}
+	return nil
 }
 
-// readProgram reads the program in s, and says how to check it.
-func readProgram(s *source, c *compiling) (*ir.Program, verify.Options, error) {
-	opt, check, err := c.limits.reading()
-	if err != nil {
-		return nil, check, err
+// end prints what the verdicts come to.
+func (v *verifying) end() error {
+	if v.json {
+		if err := v.writeJSON(v.reports); err != nil {
+			return err
+		}
+	} else if n := v.bar.total; n > 1 {
+		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected\n", count(n, "file"), n-v.rejected, v.rejected)
 	}
-	var p *ir.Program
-	switch s.kind {
-	case codegen.KindPlan:
-		p, err = codegen.ReadPlan(s.name, s, opt)
-	case codegen.KindPlanJSON:
-		p, err = codegen.ReadPlanJSON(s.name, s, opt)
-	default:
-		p, err = codegen.ReadMSCCL(s.name, s, opt)
+	if v.flags.sarif != "" {
+		err := v.out.writeTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.text) })
+		if err != nil {
+			return err
+		}
 	}
-	return p, check, err
+	if v.worst > exitGood {
+		return reportedError{v.worst}
+	}
+	return nil
+}
+
+// problemCount says how many problems there are, and of which codes.
+func problemCount(found diag.List) string {
+	text := count(len(found), "problem")
+	if len(found) == diag.Shown {
+		text += " or more" // the readers stop there
+	}
+	var codes []string
+	seen := map[diag.Code]bool{}
+	for _, d := range found {
+		if !seen[d.Code] {
+			seen[d.Code] = true
+			codes = append(codes, string(d.Code))
+		}
+	}
+	return text + ": " + list(codes)
+}
+
+// proofLine says in a line what is proven of p.
+func proofLine(p *ir.Program) string {
+	name := kindName(p)
+	if p.Name != "" {
+		name += " " + diag.Printable(p.Name)
+	}
+	return fmt.Sprintf("proven: %s, %s, %s, %s, %s; %s", count(p.Coll.Ranks, "rank"), count(p.Channels, "channel"),
+		count(len(p.Blocks), "block"), count(len(p.Steps), "step"), sizesText(p.Sizes.Max), name)
+}
+
+// sizesText names the sizes below most, or all for 0.
+func sizesText(most int64) string {
+	up := sizeText(most - 1) // a file may name the last that is good
+	switch {
+	case most == 0:
+		return "every size"
+	case strings.HasSuffix(up, "iB"):
+		return "sizes up to " + up
+	}
+	return "sizes below " + sizeText(most)
 }

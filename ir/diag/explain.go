@@ -11,6 +11,23 @@ type Explanation struct {
 	Code    Code
 	Text    string
 	Example string
+	Command string // that rejects the example; "" is verify's
+}
+
+// File is the name that the example has as a file, or "" where it is none.
+func (e *Explanation) File() string {
+	for _, kind := range []struct{ begins, name string }{{"<", "example.xml"}, {"{", "example.json"}, {"algorithm ", "example.mscl"}} {
+		if strings.HasPrefix(e.Example, kind.begins) {
+			return kind.name
+		}
+	}
+	return ""
+}
+
+// Replayable says whether a program with this problem can be run so that it
+// shows.
+func (c Code) Replayable() bool {
+	return c == Deadlock || c == Race || c == Uninitialized || c == WrongResult
 }
 
 // Explain finds the explanation of a code.
@@ -21,6 +38,9 @@ func Explain(code Code) (Explanation, bool) {
 	}
 	e := explanations[i]
 	e.Text, e.Example = strings.TrimSpace(e.Text), strings.TrimLeft(e.Example, "\n")
+	if file := e.File(); file != "" && e.Command == "" {
+		e.Command = "mscclc verify " + file
+	}
 	return e, true
 }
 

@@ -24,6 +24,7 @@ type Problem struct {
 	Pos     string        `json:"pos,omitempty"`
 	Notes   []ProblemNote `json:"notes,omitempty"`
 	Hint    string        `json:"hint,omitempty"`
+	Witness any           `json:"witness,omitempty"` // what shows it, of a verifier that has one
 }
 
 // A ProblemNote is a Note in JSON.

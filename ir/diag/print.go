@@ -10,8 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// Shown is how many diagnostics Fprint prints before it counts the rest.
+// Shown is how many diagnostics Fprint prints before it counts the rest. What
+// reads a file looks for as many errors and then stops, so that a list of just
+// so many may not be all.
 const Shown = 20
+
+// ShownOfSteps is how many diagnostics of one code Fprint prints that are about
+// steps of a program: what is wrong with one step is wrong with its like on
+// every rank.
+const ShownOfSteps = 4
 
 // excerptWidth bounds the characters of a source line that are shown.
 const excerptWidth = 160
@@ -27,11 +34,19 @@ func Fprint(w io.Writer, l List, sources func(file string) []byte, colour bool) 
 		p.bold, p.red, p.cyan, p.green, p.plain = "\x1b[1m", "\x1b[1;31m", "\x1b[36m", "\x1b[32m", "\x1b[0m"
 	}
 	sorted := append(List(nil), l...).Sort()
-	for i := range sorted[:min(len(sorted), Shown)] {
-		p.diagnostic(&sorted[i])
+	shown, ofCode := 0, map[Code]int{}
+	for i := range sorted {
+		d := &sorted[i]
+		if ofCode[d.Code]++; shown == Shown || d.Step >= 0 && ofCode[d.Code] > ShownOfSteps {
+			continue
+		}
+		p.diagnostic(d)
+		shown++
 	}
-	if n := len(sorted); n > Shown {
-		fmt.Fprintf(b, "%d errors, %d more not shown\n", n, n-Shown)
+	if n := len(sorted); n > shown {
+		fmt.Fprintf(b, "%d errors, %d more not shown\n", n, n-shown)
+	} else if n == Shown {
+		fmt.Fprintf(b, "%d errors, and perhaps more\n", n)
 	} else if n == 1 {
 		fmt.Fprintf(b, "1 error\n")
 	} else if n > 1 {

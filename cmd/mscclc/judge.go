@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/lang"
+)
+
+// A verdict is what verify says of one file.
+type verdict struct {
+	file    string
+	found   diag.List
+	code    int           // exit code
+	line    string        // of a file that is good
+	judged  verify.Report // where there is a program
+	order   *verify.Order // of its sums, where that is asked
+	program *ir.Program   // where something is still to be said of it
+	report  verifyReport  // where it is asked
+}
+
+func (d *verdict) rejected() bool { return len(d.found) > 0 }
+
+// judge reads, or compiles, the file of t, and judges it. Several may run at
+// once. A fault of mscclc is a verdict too.
+func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
+	d = &verdict{file: t.name}
+	defer func() {
+		if r := recover(); r != nil {
+			if os.Getenv("MSCCLC_STACK") != "" {
+				a.stderr.Write(debug.Stack())
+			}
+			d = &verdict{file: t.name, code: exitInternal, found: diag.List{panicked(r)}}
+			d.report.report = newReport(t.name, d.found, nil)
+		}
+	}()
+	p, err := (*ir.Program)(nil), t.err
+	if err == nil {
+		p, err = a.program(t.name, f, d)
+	}
+	if err != nil {
+		d.found = placed(problems(err), t.name)
+		d.code = exitCode(d.found)
+	}
+	if p != nil {
+		a.describe(d, p, f)
+	} else if err == nil {
+		d.line = "library"
+	}
+	if a.json || f.sarif != "" {
+		d.reportOn(p, f)
+	}
+	if !d.wants(f) {
+		d.program, d.judged.Witnesses = nil, nil
+	}
+	return d
+}
+
+// describe notes what there is to say of p besides its problems.
+func (a *app) describe(d *verdict, p *ir.Program, f *verifyFlags) {
+	d.program = p
+	if d.rejected() {
+		return
+	}
+	d.line = proofLine(p)
+	if f.bitwise {
+		order := verify.OrderOf(p)
+		if d.order = &order; !order.Same() {
+			d.code = max(d.code, exitInput)
+		}
+	}
+}
+
+// wants says whether the program is needed after its verdict.
+func (d *verdict) wants(f *verifyFlags) bool {
+	return d.order != nil || f.replay && d.rejected()
+}
+
+// program makes the program that arg names, and judges it. A library gives
+// none.
+func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, error) {
+	s, err := a.open(arg)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if s.kind == codegen.KindSource {
+		return a.judgeSource(s, f, d)
+	}
+	read, check, err := f.limits.reading()
+	if err != nil {
+		return nil, err
+	}
+	if read.Target, err = f.judgedTarget(); err != nil {
+		return nil, err
+	}
+	p, err := readProgram(s, read)
+	if err != nil {
+		return nil, err
+	}
+	if t := read.Target; t != nil && p.Sizes.Max == 0 {
+		p.Sizes.Max = t.Limits.MaxBytes
+	}
+	return p, d.prove(p, check, f)
+}
+
+// judgedTarget is the runtime that a program must fit, or nil for none.
+func (f *verifyFlags) judgedTarget() (*codegen.Target, error) {
+	t, err := f.findTarget()
+	if !f.explicit || err != nil || t.Format != codegen.FormatXML {
+		return nil, err
+	}
+	return t, nil
+}
+
+// prove judges p.
+func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) error {
+	check.Slots = f.slots
+	var found diag.List
+	d.judged, found = verify.Check(p, check)
+	return found.Err()
+}
+
+func (a *app) judgeSource(s *source, f *verifyFlags, d *verdict) (*ir.Program, error) {
+	text, err := s.readSource()
+	if err != nil {
+		return nil, err
+	}
+	opt, err := f.options(s)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	if err != nil {
+		return nil, err
+	}
+	if isLibrary(tree) {
+		return nil, checkLibrary(tree, text, opt)
+	}
+	opt.Unproven = true // here
+	p, err := mscclc.Compile(s.name, text, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.prove(p, opt.Check, f); err != nil {
+		return p, err
+	}
+	return p, codegen.Fits(p, opt.Target).Err()
+}
+
+// checkLibrary judges a library as an algorithm that imports it would find it.
+func checkLibrary(f *lang.File, text []byte, opt mscclc.Options) error {
+	if len(f.Stmts) == 0 {
+		return diag.List{diag.New(diag.Declaration, fileSpan(f.Name), "the file has neither an algorithm nor functions").
+			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
+	}
+	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
+	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n", filepath.Base(f.Name))
+	tree, err := lang.Parse(user, []byte(importing))
+	if err != nil {
+		return err
+	}
+	open := opt.Lang.Open
+	opt.Lang.Params = nil
+	opt.Lang.Open = func(path string) ([]byte, error) {
+		if filepath.Clean(path) == filepath.Clean(f.Name) {
+			return text, nil
+		}
+		return open(path)
+	}
+	_, err = lang.Expand(tree, opt.Lang)
+	return err
+}
+
+// isLibrary says whether f declares no algorithm.
+func isLibrary(f *lang.File) bool {
+	return !slices.ContainsFunc(f.Stmts, func(s lang.Stmt) bool {
+		_, ok := s.(*lang.Algorithm)
+		return ok
+	})
+}
+
+// readProgram reads the program in s.
+func readProgram(s *source, opt codegen.ReadOptions) (*ir.Program, error) {
+	switch s.kind {
+	case codegen.KindPlan:
+		return codegen.ReadPlan(s.name, s, opt)
+	case codegen.KindPlanJSON:
+		return codegen.ReadPlanJSON(s.name, s, opt)
+	}
+	return codegen.ReadMSCCL(s.name, s, opt)
+}

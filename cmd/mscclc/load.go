@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// load makes what arg names runnable, which proves it.
+func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, error) {
+	p, check, err := a.runnable(arg, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Check: check, Unproven: f.unproven})
+	if err != nil {
+		return nil, nil, impossible(err)
+	}
+	if f.unproven {
+		fmt.Fprintf(a.stderr, "%s: note: the program is not proven\n", diag.Printable(arg))
+	}
+	if p.ModifiesInput() {
+		fmt.Fprintf(a.stderr, "%s: note: the program overwrites input that is not output\n", diag.Printable(arg))
+	}
+	return l, p, nil
+}
+
+// runnable compiles or reads what arg names, and says how to prove it.
+func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, error) {
+	read, check, err := f.limits.reading()
+	if err != nil {
+		return nil, check, err
+	}
+	s, err := a.open(arg)
+	if err != nil {
+		return nil, check, err
+	}
+	defer s.Close()
+	if s.kind == codegen.KindSource {
+		p, err := a.compileToRun(s, f)
+		return p, check, err
+	}
+	if len(f.params) > 0 {
+		return nil, check, usagef("%s is compiled already: -p cannot change it", arg)
+	}
+	p, err := readProgram(s, read)
+	if err != nil {
+		return nil, check, err
+	}
+	if want := f.inplace.value; want != nil && *want != p.Coll.Inplace {
+		if *want && !p.InPlace || !*want && !p.OutOfPlace {
+			return nil, check, diag.List{diag.New(diag.NotInPlace, fileSpan(s.name), "the program is not made for --inplace=%v", *want)}
+		}
+		c := *p.Coll
+		c.Inplace = *want
+		p.Coll = &c
+	}
+	if f.protocol != "" {
+		p.Protocol, _ = ir.ProtocolByName(f.protocol)
+	}
+	if p.Coll.Kind == ir.Opaque && !f.unproven {
+		if _, found := verify.Check(p, check); len(found) > 0 {
+			return nil, check, found
+		}
+		observe(p)
+	}
+	return p, check, nil
+}
+
+func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {
+	c := f.compiling
+	c.unproven = true // executor.Load proves it
+	p, err := a.compileSource(s, &c, nil)
+	if err != nil {
+		return nil, err
+	}
+	target, err := f.findTarget()
+	if err != nil {
+		return nil, err
+	}
+	return p, codegen.Fits(p, target).Err()
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// run runs all sizes. One that fails is reported, and the next is tried.
+func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
+	a.file = arg
+	plan, err := f.plan()
+	if err != nil {
+		return err
+	}
+	loaded, p, err := a.load(arg, f)
+	if err != nil {
+		return err
+	}
+	defer loaded.Close()
+	runs, worst := []runResult{}, exitGood
+	bar := a.progress(len(plan.sizes)*f.iters, "run")
+	for _, bytes := range plan.sizes {
+		r, err := plan.run(ctx, loaded, p, bytes, bar.step)
+		bar.clear()
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			r.found = placed(problems(impossible(err)), arg)
+			r.Problems = diag.Report(arg, r.found).Problems
+			worst = max(worst, exitCode(r.found))
+		} else if r.Wrong > 0 || r.fault != nil {
+			worst = max(worst, exitInput)
+		}
+		runs = append(runs, r)
+		if !a.json {
+			a.printRun(p, r)
+		}
+	}
+	if a.json {
+		doc := struct {
+			report
+			Runs []runResult `json:"runs"`
+		}{newReport(arg, nil, p), runs}
+		doc.OK = worst == exitGood && ctx.Err() == nil
+		if err := a.writeJSON(doc); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case worst > exitGood:
+		return reportedError{worst}
+	}
+	return nil
+}
+
+// impossible says what an error of the executor is: diagnostics are about the
+// program or the call, what is not supported where there is a device is of
+// them too, and the rest is what this machine or this build cannot do.
+func impossible(err error) error {
+	var found diag.List
+	if errors.Is(err, context.Canceled) || errors.As(err, &found) {
+		return err
+	}
+	code := diag.Unavailable
+	if hasCPU && errors.Is(err, executor.ErrNotSupported) {
+		code = diag.Unsupported
+	}
+	return diag.List{diag.New(code, diag.Span{}, "%v", err)}
+}
+
+// run runs one size, as often as --iters says; step is called after each.
+func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64, step func()) (runResult, error) {
+	elems := executor.PieceElems(p.Coll, bytes, r.dtype)
+	if l.Even() {
+		if n := int64(max(p.Coll.Chunks, 1)); elems >= n {
+			elems -= elems % n
+		}
+	}
+	geo := executor.NewGeometry(p.Coll, elems, r.dtype.Size())
+	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(), Inplace: p.Coll.Inplace,
+		Protocol: p.Protocol.String(), Iters: r.flags.iters}
+	if p.Coll.Reduces() {
+		result.Op = r.redop.String()
+	}
+	if err := checkMemory(p, geo, int64(r.dtype.Size())); err != nil {
+		return result, err
+	}
+	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {
+		return result, err
+	}
+	data := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
+	modifies := p.ModifiesInput()
+	for i := range r.flags.iters {
+		if i > 0 {
+			data.Reset()
+		}
+		args := data.Args()
+		args.Threads, args.Wait = r.flags.threads, r.flags.wait
+		done, err := l.Run(ctx, args)
+		if err != nil {
+			return result, err
+		}
+		if s := done.Elapsed.Seconds(); i == 0 || s < result.Seconds {
+			result.Seconds = s
+		}
+		found := data.Check()
+		if modifies { // a program from elsewhere; load has told
+			found.Changed = nil
+		}
+		result.Checked += found.Checked
+		result.Wrong += found.Wrong
+		if err := found.Err(); err != nil && result.fault == nil {
+			result.fault = err
+		}
+		step()
+	}
+	return result, nil
+}
+
+// callBytes is what a call of elems elements a piece counts, in bytes.
+func callBytes(c *ir.Collective, elems int64, t executor.DType) int64 {
+	return elems * int64(c.Divisor()/max(c.Chunks, 1)) * int64(t.Size())
+}
+
+func (a *app) printRun(p *ir.Program, r runResult) {
+	verdict := "ok  "
+	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
+		verdict = "FAIL"
+	}
+	name := kindName(p) + " " + diag.Printable(p.Name)
+	op := r.DType
+	if r.Op != "" {
+		op += " " + r.Op
+	}
+	wrong := fmt.Sprintf("%d wrong", r.Wrong)
+	if r.Checked == 0 && r.Bytes > 0 {
+		wrong = "nothing to compare: the file does not say what must hold"
+	}
+	if len(r.found) > 0 {
+		wrong = string(r.found[0].Code)
+	}
+	fmt.Fprintf(a.stdout, "%s  %s    %s   %s   %s   %s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device, sizeText(r.Bytes), op, wrong)
+	if len(r.found) > 0 {
+		a.show(r.found)
+	}
+	if r.fault != nil {
+		io.WriteString(a.stderr, r.fault.Error()+"\n")
+	}
+}

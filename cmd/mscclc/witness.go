@@ -1,0 +1,131 @@
+package main
+
+import (
+	"sort"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// A verifyReport is what verify --json says of one file; jsonHelp describes it.
+type verifyReport struct {
+	report
+	Proof   *proofInfo     `json:"proof,omitempty"`
+	Bitwise *bitwiseReport `json:"bitwise,omitempty"`
+	Replays []replayReport `json:"replays,omitempty"`
+}
+
+// A proofInfo is what a program was proven with.
+type proofInfo struct {
+	Slots         int   `json:"slots"`
+	MessageChunks int   `json:"message_chunks"`
+	MaxBytes      int64 `json:"max_bytes,omitempty"` // sizes are below it
+}
+
+// A witnessInfo is a verify.Witness for a reader that does not have the program.
+type witnessInfo struct {
+	Step          *stepInfo  `json:"step,omitempty"`
+	With          *stepInfo  `json:"with,omitempty"`
+	Message       *int32     `json:"message,omitempty"`      // of step, from 0, in which a racing access lies
+	WithMessage   *int32     `json:"with_message,omitempty"` // of with
+	Chunk         *chunkInfo `json:"chunk,omitempty"`
+	Waits         []waitInfo `json:"waits,omitempty"`
+	Slots         int        `json:"slots"`
+	MessageChunks int        `json:"message_chunks"`
+}
+
+type stepInfo struct {
+	Rank  int32  `json:"rank"`
+	Block int32  `json:"block"`
+	Step  int32  `json:"step"`
+	Op    string `json:"op"`
+	Pos   string `json:"pos,omitempty"`
+}
+
+type chunkInfo struct {
+	Rank   int    `json:"rank"`
+	Buffer string `json:"buffer"`
+	Index  int    `json:"index"`
+}
+
+type waitInfo struct {
+	Step  *stepInfo `json:"step"`
+	Cause string    `json:"cause"`        // step, message or slot
+	On    *stepInfo `json:"on,omitempty"` // what would end the wait
+	At    *stepInfo `json:"at,omitempty"` // where that step's block stands
+}
+
+// reportOn makes the report of d, of p where there is a program. Replays are
+// made here too, since there is no terminal to show them on.
+func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
+	r := &d.report
+	r.report = newReport(d.file, d.found, p)
+	if p == nil {
+		return
+	}
+	if !d.rejected() {
+		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max}
+	}
+	if d.order != nil {
+		r.Bitwise = newBitwise(p, *d.order)
+	}
+	for i := range r.Problems {
+		if w := witnessOf(d.judged.Witnesses, &r.Problems[i]); w != nil {
+			r.Problems[i].Witness = newWitness(p, w)
+		}
+	}
+}
+
+// replayed adds the replays of d's witnesses to its report.
+func (d *verdict) replayed() error {
+	if d.program == nil || !d.rejected() {
+		return nil
+	}
+	var err error
+	if d.report.Replays, err = replays(d.program, d.judged); err != nil {
+		return err
+	}
+	return unshown(d.report.Replays)
+}
+
+// witnessOf finds the witness of a problem: the diagnostic that it came from
+// says the same of the same step.
+func witnessOf(list []verify.Witness, p *diag.Problem) *verify.Witness {
+	same := func(n int, known *int) bool { return n < 0 && known == nil || known != nil && n == *known }
+	for i := range list {
+		d := &list[i].Problem
+		if d.Code == p.Code && d.Text == p.Message && same(d.Rank, p.Rank) && same(d.Block, p.Block) && same(d.Step, p.Step) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func newWitness(p *ir.Program, w *verify.Witness) *witnessInfo {
+	info := &witnessInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots, MessageChunks: w.MessageChunks}
+	if w.Problem.Code != diag.Deadlock {
+		info.Chunk = &chunkInfo{w.Rank, w.Buf.String(), w.Index}
+	}
+	if w.Problem.Code == diag.Race {
+		info.Message, info.WithMessage = &w.Group, &w.WithGroup
+	}
+	for _, wait := range w.Waits {
+		info.Waits = append(info.Waits, waitInfo{newStep(p, wait.Step), [...]string{"step", "message", "slot"}[wait.Cause], newStep(p, wait.On), newStep(p, wait.At)})
+	}
+	return info
+}
+
+// newStep names step i of p, or nothing for -1.
+func newStep(p *ir.Program, i int32) *stepInfo {
+	if i < 0 {
+		return nil
+	}
+	b := sort.Search(len(p.Blocks), func(b int) bool { return p.Blocks[b].Steps.End > i })
+	t := &p.Blocks[b]
+	info := &stepInfo{t.Rank, int32(b) - p.Rank[t.Rank].First, i - t.Steps.First, p.Steps[i].Op.String(), ""}
+	if span := p.Span(p.Steps[i].Pos); span.Line > 0 {
+		info.Pos = span.Pos.String()
+	}
+	return info
+}
