@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/verify"
 )
 
 // TestPasses runs each pass on the cases of testdata/PASS.txtar. A case has the
@@ -27,8 +28,9 @@ import (
 //
 // Mates may be left out where match is the pass; dependences are derived, and
 // what the pass needs and `in` lacks, required passes before it make. The
-// properties are checked before and after, and every order of the slice of
-// instructions must give the same.
+// properties are checked before and after, and what is ordered is proven as the
+// program that it would become. Every order of the slice of instructions must
+// give the same.
 func TestPasses(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.txtar")
 	for _, file := range files {
@@ -137,6 +139,10 @@ func runCase(t *testing.T, p *Pass, in string, o Options) string {
 		} else {
 			if err := ir.Check(d, have|p.Gives, opt); err != nil {
 				t.Errorf("after the pass: %s", described(err))
+			} else if have |= p.Gives; have&ir.Ordered != 0 {
+				if err := proved(d, have, verify.Options{Slots: s.slots, MessageChunks: int(s.group)}); err != nil {
+					t.Errorf("what it would become is not proven: %s", described(err))
+				}
 			}
 			got = bodyOf(t, d)
 		}
