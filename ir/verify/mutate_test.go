@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,52 +134,45 @@ func (s *score) add(o score) {
 // A campaign is how much is tried.
 type campaign struct {
 	mutants, large int // of a program whose schedules can all be explored, and of any other
-	schedules      int // of a mutant of the others
+	schedules, few int // of a mutant of the others, until budget is spent and then
+	budget         int // actions of one program's mutants
 	seed           int64
 }
 
-// mutant judges one mutant of o.
-func (c *campaign) mutant(o *original, k *explore.Mutation, rnd *rand.Rand, tiny bool) (s score, err error) {
-	base := explore.Options{Slots: o.p.Protocol.Slots(), MessageChunks: []int{1, 1, 2, 71}[rnd.Intn(4)], Moves: 20_000}
-	q, opt, ok := k.Break(rnd, o.p, base)
+// A patient is a program under mutation.
+type patient struct {
+	*campaign
+	original
+	rnd   *rand.Rand
+	tiny  bool
+	sizes []int // chunks of a message with which the original is good
+	moves int   // actions run
+	full  int   // mutants that ran in all schedules
+}
+
+// mutant judges one mutant.
+func (c *patient) mutant(k *explore.Mutation) (s score, err error) {
+	base := explore.Options{Slots: c.p.Protocol.Slots(), MessageChunks: c.sizes[c.rnd.Intn(len(c.sizes))], Moves: 20_000}
+	q, opt, ok := k.Break(c.rnd, c.p, base)
 	if !ok {
 		return s, nil
 	}
 	s.tried = 1
-	var harmful bool
 	var codes []string
-	if tiny {
+	var v *explore.Verdict
+	if c.tiny {
 		j, err := compare(q, opt)
 		if err != nil {
 			return s, errors.New(explain(q, opt, err))
 		}
-		if j.excluded != "" {
-			s.senseless = 1
-			return s, nil
-		}
-		codes, harmful = j.codes, !j.verdict.Good()
-	} else {
-		_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks})
-		for _, d := range list {
-			codes = append(codes, string(d.Code))
-			for _, form := range formCodes {
-				if d.Code == form {
-					s.senseless = 1
-					return s, nil
-				}
-			}
-		}
-		v, err := explore.Adverse(q, opt, c.schedules, rnd)
-		if err != nil {
-			return s, err
-		}
-		harmful = !v.Good()
-		if harmful && len(codes) == 0 {
-			return s, fmt.Errorf("verify accepts what a schedule breaks: %v", v)
-		}
+		codes, v = j.codes, j.verdict
+	} else if codes, v, err = c.adverse(q, opt); err != nil {
+		return s, err
 	}
 	switch {
-	case harmful:
+	case v == nil:
+		s.senseless = 1
+	case !v.Good():
 		s.harmful, s.caught = 1, 1
 	case len(codes) > 0:
 		s.seeming = 1
@@ -186,30 +180,69 @@ func (c *campaign) mutant(o *original, k *explore.Mutation, rnd *rand.Rand, tiny
 	return s, nil
 }
 
+// adverse judges a mutant that is too large to explore. What has no form has
+// no verdict.
+func (c *patient) adverse(q *ir.Program, opt explore.Options) (codes []string, v *explore.Verdict, err error) {
+	_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks})
+	for _, d := range list {
+		if slices.Contains(formCodes, d.Code) {
+			return nil, nil, nil
+		}
+		codes = append(codes, string(d.Code))
+	}
+	schedules := c.few
+	if c.moves < c.budget {
+		schedules = c.schedules
+	}
+	v, err = explore.Adverse(q, opt, schedules, c.rnd)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.moves += v.Moves
+	if v.Good() && v.Schedules == c.schedules {
+		c.full++
+	}
+	if !v.Good() && len(codes) == 0 {
+		err = fmt.Errorf("verify accepts what a schedule breaks: %v", v)
+	}
+	return codes, v, err
+}
+
 // program tries all kinds of fault on o, and returns their scores.
-func (c *campaign) program(o *original) (scores []score, tiny bool, err error) {
+func (c *campaign) program(o original) (p *patient, scores []score, err error) {
 	h := fnv.New64()
 	h.Write([]byte(o.name))
-	rnd := rand.New(rand.NewSource(int64(h.Sum64()) ^ c.seed))
-	v, err := explore.Reduced(o.p, explore.Options{Slots: o.p.Protocol.Slots(), Moves: 20_000})
+	p = &patient{campaign: c, original: o, rnd: rand.New(rand.NewSource(int64(h.Sum64()) ^ c.seed))}
+	slots := o.p.Protocol.Slots()
 	large := (*explore.TooLarge)(nil)
-	if tiny = !errors.As(err, &large); tiny && (err != nil || !v.Good()) {
-		return nil, tiny, fmt.Errorf("it is no good program: %v %v", err, v)
+	_, err = explore.Reduced(o.p, explore.Options{Slots: slots, Moves: 20_000})
+	p.tiny = !errors.As(err, &large)
+	for _, m := range []int{1, 2, ir.MaxMessageChunks} {
+		v, err := explore.Adverse(o.p, explore.Options{Slots: slots, MessageChunks: m}, 1, p.rnd)
+		if err != nil {
+			return p, nil, err
+		}
+		if v.Good() {
+			p.sizes = append(p.sizes, m)
+		}
+	}
+	if p.sizes == nil {
+		return p, nil, errors.New("the program itself is broken")
 	}
 	scores = make([]score, len(explore.Mutations))
 	n := c.large
-	if tiny {
+	if p.tiny {
 		n = c.mutants
 	}
 	for i := range n {
 		k := i % len(scores)
-		s, err := c.mutant(o, &explore.Mutations[k], rnd, tiny)
+		s, err := p.mutant(&explore.Mutations[k])
 		if err != nil {
-			return nil, tiny, fmt.Errorf("%s: %w", explore.Mutations[k].Name, err)
+			return p, nil, fmt.Errorf("%s: %w", explore.Mutations[k].Name, err)
 		}
 		scores[k].add(s)
 	}
-	return scores, tiny, nil
+	return p, scores, nil
 }
 
 // Single faults in programs of the catalog and of other compilers: for a
@@ -218,51 +251,46 @@ func (c *campaign) program(o *original) (scores []score, tiny bool, err error) {
 // rejected. MSCCLC_MUTATIONS=full tries thousands a program and writes
 // MUTATIONS.md; MSCCLC_MUTATIONS=N tries N times as many as by default.
 func TestMutations(t *testing.T) {
-	c := campaign{mutants: 45, large: 15, schedules: 8, seed: 1}
+	c := campaign{mutants: 45, large: 15, schedules: 8, few: 8, seed: 1}
 	mode := os.Getenv("MSCCLC_MUTATIONS")
 	if mode == "full" {
-		c = campaign{mutants: 6000, large: 1500, schedules: 1000, seed: 2}
+		c = campaign{mutants: 3000, large: 1500, schedules: 1000, few: 10, budget: 60_000_000, seed: 2}
 	} else if n, err := strconv.Atoi(mode); err == nil {
 		c.mutants, c.large = c.mutants*n, c.large*n
 	}
 	all := catalog(t)
 	compiled := len(all)
 	all = append(all, others(t)...)
-	var mu sync.Mutex
+	var totals [2]total // of tiny programs and of others
 	var wg sync.WaitGroup
-	totals := [2][]score{make([]score, len(explore.Mutations)), make([]score, len(explore.Mutations))}
-	var sizes [2]int
-	next := make(chan int)
+	next := make(chan original)
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for i := range next {
-				scores, tiny, err := c.program(&all[i])
+			for o := range next {
+				p, scores, err := c.program(o)
 				if err != nil {
-					t.Errorf("%s: %v", all[i].name, err)
+					t.Errorf("%s: %v", o.name, err)
+					continue
 				}
-				size := 1
-				if tiny {
-					size = 0
+				if p.tiny {
+					totals[0].add(p, scores)
+				} else {
+					totals[1].add(p, scores)
 				}
-				mu.Lock()
-				sizes[size]++
-				for k, s := range scores {
-					totals[size][k].add(s)
-				}
-				mu.Unlock()
 			}
 		})
 	}
-	for i := range all {
-		next <- i
+	for _, o := range all {
+		next <- o
 	}
 	close(next)
 	wg.Wait()
 	text := fmt.Sprintf("%d programs of the catalog, %d of other compilers.\n", compiled, len(all)-compiled) +
-		fmt.Sprintf("\nThe %d whose schedules can all be explored:\n\n%s", sizes[0], table(totals[0])) +
-		fmt.Sprintf("\nThe %d larger ones, in up to %d adversarial schedules each:\n\n%s", sizes[1], c.schedules, table(totals[1]))
+		fmt.Sprintf("\nThe %d whose schedules can all be explored:\n\n%s", totals[0].programs, table(totals[0].scores)) +
+		fmt.Sprintf("\nThe %d larger ones, in adversarial schedules: %d mutants that none breaks in %d of them each, the others of these in %d:\n\n%s",
+			totals[1].programs, totals[1].full, c.schedules, c.few, table(totals[1].scores))
 	t.Log("\n" + text)
-	if harmful := sum(totals[0]).harmful + sum(totals[1]).harmful; harmful < 500 || sizes[0] < 20 {
+	if harmful := sum(totals[0].scores).harmful + sum(totals[1].scores).harmful; harmful < 500 || totals[0].programs < 20 {
 		t.Errorf("only %d mutants are harmful", harmful)
 	}
 	if mode == "full" && !t.Failed() {
@@ -272,9 +300,29 @@ func TestMutations(t *testing.T) {
 	}
 }
 
+// A total is the scores of several programs.
+type total struct {
+	sync.Mutex
+	programs, full int
+	scores         []score
+}
+
+func (a *total) add(p *patient, scores []score) {
+	a.Lock()
+	defer a.Unlock()
+	if a.scores == nil {
+		a.scores = make([]score, len(scores))
+	}
+	a.programs++
+	a.full += p.full
+	for k, s := range scores {
+		a.scores[k].add(s)
+	}
+}
+
 const mutationsHead = `# Single faults, and whether verify catches them
 
-Written by ` + "`MSCCLC_MUTATIONS=full go test ./ir/verify -run TestMutations -timeout 6h`" + `. Every program is broken by one
+Written by ` + "`MSCCLC_MUTATIONS=full go test ./ir/verify -run TestMutations -timeout 3h`" + `. Every program is broken by one
 fault at a time. *No program*: refused for its form, for what it would do cannot be said. *Harmful*: of a small program some
 schedule of all shows a deadlock, a race, a read of what nothing wrote, a wrong result or an unmatched message; of a larger one, an
 adversarial schedule does. *Caught*: harmful, and rejected. *Unseen*: rejected, though no schedule that ran breaks.

@@ -46,7 +46,7 @@ func (o Options) withDefaults() Options {
 // A Fault is one that a schedule shows.
 type Fault struct {
 	Text     string
-	Schedule []int32 // the block that moves, one action after the other
+	Schedule []int32 // the block that moves, one action after the other; nil where it is long
 }
 
 // A Verdict is what the schedules of a program show.
@@ -99,8 +99,11 @@ func (v *Verdict) String() string {
 	return text
 }
 
-// found keeps the first fault of a kind.
+// found keeps the first fault of a kind, with a schedule that can be read.
 func (v *Verdict) found(k Kind, schedule []int32, format string, args ...any) {
+	if len(schedule) > maxEvents {
+		schedule = nil
+	}
 	if v.Found[k] == nil {
 		v.Found[k] = &Fault{fmt.Sprintf(format, args...), append([]int32(nil), schedule...)}
 	}
