@@ -88,4 +88,3 @@ func (x *hostile) judge(t *testing.T, n int) (allocated uint64, took time.Durati
 	}
 	return after.TotalAlloc - before.TotalAlloc, took
 }
-
