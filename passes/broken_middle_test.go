@@ -161,7 +161,7 @@ func forget(s *state, ask func(unneeded []bool, want bool) bool) {
 var brokenPlace = []fault{
 	{pass: "place", what: "one end of a connection is in two blocks", name: "two flows that part", run: then(place, twoBlocks), by: "placed", code: diag.Malformed},
 	{pass: "place", what: "the two ends of a connection are on different channels", name: "two flows that part", run: then(place, twoChannels), by: "placed", code: diag.Unmatched},
-	{pass: "place", what: "the peers of fused instructions need not pair", run: uncut, by: "placed"},
+	{pass: "place", what: "the peers of fused instructions need not pair", run: uncut, by: "placed", code: diag.Unmatched},
 }
 
 // twoBlocks moves the last send of the first block that has several to a block
