@@ -165,7 +165,6 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 
 // ReadPlanJSON reads what WritePlanJSON writes and checks its form.
 func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	opt = opt.withDefaults()
 	bad := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), format, args...)}
 	}
@@ -187,7 +186,7 @@ func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error
 	if err != nil {
 		return nil, bad("%v", err)
 	}
-	found := checkForm(p, opt)
+	found := checkForm(p, opt.forSteps(len(p.Steps)))
 	if len(found) == 0 && opt.Target != nil {
 		found = Fits(p, opt.Target)
 	}

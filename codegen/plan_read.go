@@ -81,7 +81,6 @@ func (d *planReader) section(i int) ([]byte, error) {
 
 // program reads everything, or with rank >= 0 what that rank needs.
 func (d *planReader) program(rank int, opt ReadOptions) (*ir.Program, error) {
-	opt = opt.withDefaults()
 	d.p = &ir.Program{}
 	stages := []func() error{d.header, d.strings, d.sources, func() error { return d.ranks(rank) }}
 	for _, stage := range stages {
@@ -89,7 +88,7 @@ func (d *planReader) program(rank int, opt ReadOptions) (*ir.Program, error) {
 			return nil, err
 		}
 	}
-	if found := checkForm(d.p, opt); len(found) > 0 {
+	if found := checkForm(d.p, opt.forSteps(int(d.len[secParts]/planStepSize))); len(found) > 0 {
 		for i := range found {
 			if found[i].Span.Filename == "" {
 				found[i].Span = fileSpan(d.name)

@@ -129,7 +129,7 @@ func TestPlanRejects(t *testing.T) {
 		{"size", put(32, 1), diag.Malformed, "says that it has"},
 		{"ranks", put(44, 1<<31), diag.Malformed, "has rows for"},
 		{"kind", put(48, 99), diag.Malformed, "collective 99"},
-		{"chunks", put(52, 1<<30), diag.Limit, "more than 67108864 chunks"},
+		{"chunks", put(52, 1<<30), diag.Limit, "more than 4208640 chunks"},
 		{"root", put(56, 2), diag.Malformed, "root 2 is none"},
 		{"channels", put(60, 1<<30), diag.Malformed, "channels"},
 		{"flags", put(76, 1<<9), diag.Malformed, "flags 0x200"},

@@ -226,15 +226,15 @@ func (x *xmlReader) buffers() bool {
 			return false
 		}
 	}
-	moved := int64(0)
+	opt, moved := x.opt.forSteps(len(p.Steps)), int64(0)
 	for i := range p.Steps {
 		moved += int64(p.Steps[i].Count)
 	}
-	if moved > x.opt.MaxMoved {
-		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, x.opt.MaxMoved).Hint = "--limit moves=N raises this limit"
+	if moved > opt.MaxMoved {
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, opt.MaxMoved).Hint = "--limit moves=N raises this limit"
 	}
-	if cells > x.opt.MaxCells {
-		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, x.opt.MaxCells).Hint = "--limit cells=N raises this limit"
+	if cells > opt.MaxCells {
+		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, opt.MaxCells).Hint = "--limit cells=N raises this limit"
 	}
 	return len(x.found) == 0
 }

@@ -12,29 +12,32 @@ type ReadOptions struct {
 	// Target, where not nil, is the runtime whose spelling, limits and reader's
 	// habits the file must keep. Nil takes both dialects, within bounds of our own.
 	Target *Target
-	// MaxCells bounds the chunks of all buffers of all ranks; 0 is 64 million.
-	MaxCells int64
-	// MaxMoved bounds the chunks that all steps move; 0 is 128 million. A file can
-	// ask for far more work than it has bytes.
-	MaxMoved int64
+	// MaxCells bounds the chunks of all buffers of all ranks, and MaxMoved those
+	// that all steps move: a file can ask for far more work than it has bytes. 0
+	// is 4 million and 1,024 a step, up to 64 and 128 million.
+	MaxCells, MaxMoved int64
 }
 
-func (o ReadOptions) withDefaults() ReadOptions {
+// forSteps fills in the bounds of a file of n steps.
+func (o ReadOptions) forSteps(n int) ReadOptions {
+	usual := leastBound + boundPerStep*int64(n)
 	if o.MaxCells == 0 {
-		o.MaxCells = defaultMaxCells
+		o.MaxCells = min(usual, mostCells)
 	}
 	if o.MaxMoved == 0 {
-		o.MaxMoved = defaultMaxMoved
+		o.MaxMoved = min(usual, mostMoved)
 	}
 	return o
 }
 
 // What a file may ask for without stating a target.
 const (
-	defaultMaxCells = 64 << 20
-	defaultMaxMoved = 128 << 20
-	maxChannels     = 1 << 16
-	maxReports      = 20
+	leastBound   = 4 << 20
+	boundPerStep = 1 << 10
+	mostCells    = 64 << 20
+	mostMoved    = 128 << 20
+	maxChannels  = 1 << 16
+	maxReports   = 20
 )
 
 // ReadMSCCL reads MSCCL-IR XML of either dialect as a stream. Memory grows with
@@ -46,7 +49,7 @@ const (
 // whose collective is in place; a custom collective becomes ir.Opaque with each
 // rank's buffers as the file says. Sizes are the file's, msccl's default too.
 func ReadMSCCL(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	x := &xmlReader{tagScanner: newTagScanner(name, r), opt: opt.withDefaults(), ranks: map[int32]int{}}
+	x := &xmlReader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}}
 	if err := x.file(); err != nil {
 		x.found = append(x.found, err.(diag.List)...)
 	}

@@ -153,10 +153,18 @@ func TestReadBoundsWork(t *testing.T) {
 	if err := errors.Join(WriteMSCCL(&b, p, lenient(target(t, "msccl"))), WritePlan(&plan, p)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadMSCCL("x.xml", &b, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "the steps move 314572800 chunks") {
+	for _, read := range []func() error{
+		func() error { _, err := ReadMSCCL("x.xml", bytes.NewReader(b.Bytes()), ReadOptions{}); return err },
+		func() error { _, err := DecodePlan("x.plan", plan.Bytes(), ReadOptions{}); return err },
+	} {
+		if err := read(); err == nil || !strings.Contains(err.Error(), "[limit]") {
+			t.Errorf("a file of 10 steps: %v", err)
+		}
+	}
+	if _, err := ReadMSCCL("x.xml", &b, ReadOptions{MaxCells: 1 << 26}); err == nil || !strings.Contains(err.Error(), "the steps move 314572800 chunks") {
 		t.Error(err)
 	}
-	if _, err := readPlan(plan.Bytes()); err == nil || !strings.Contains(err.Error(), "the steps move 314572800 chunks") {
+	if _, err := DecodePlan("x.plan", plan.Bytes(), ReadOptions{MaxCells: 1 << 26}); err == nil || !strings.Contains(err.Error(), "the steps move 314572800 chunks") {
 		t.Error(err)
 	}
 }
