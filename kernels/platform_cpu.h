@@ -45,7 +45,9 @@ KD block_shared *shared() { return host_self->shared; }
 // block wrote, which on some devices takes more than a barrier.
 //
 // KERNEL_MUTATION breaks one ordering on purpose, to prove that the thread
-// sanitizer would see it missing.
+// sanitizer would see it missing. KERNEL_PACKETS_ORDER makes packets order all
+// that comes before them, which they do not: for the sanitizer alone, which does
+// not know that a reader is done with what it read when its packet arrives.
 KD void bar() {
 #if KERNEL_MUTATION != 1
   if (ntid() > 1) host_barrier();
@@ -66,12 +68,19 @@ KD void bar_publish() {
 #else
 #define KERNEL_ACQUIRE __ATOMIC_ACQUIRE
 #endif
+#ifdef KERNEL_PACKETS_ORDER
+#define KERNEL_PACKET_LOAD __ATOMIC_ACQUIRE
+#define KERNEL_PACKET_STORE __ATOMIC_RELEASE
+#else
+#define KERNEL_PACKET_LOAD __ATOMIC_RELAXED
+#define KERNEL_PACKET_STORE __ATOMIC_RELAXED
+#endif
 
 KD u32 ld_relaxed32(const u32 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
-KD u64 ld_relaxed64(const u64 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+KD u64 ld_relaxed64(const u64 *p) { return __atomic_load_n(p, KERNEL_PACKET_LOAD); }
 KD u64 ld_acquire64(const u64 *p) { return __atomic_load_n(p, KERNEL_ACQUIRE); }
 KD void st_relaxed32(u32 *p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
-KD void st_relaxed64(u64 *p, u64 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
+KD void st_relaxed64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_PACKET_STORE); }
 KD void st_release64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_RELEASE); }
 KD bool claim32(u32 *p, u32 v) {  // 0 -> v, once
   u32 zero = 0;
