@@ -120,18 +120,3 @@ var hostileWaits = []hostile{
 	}, "deadlock"},
 	{"round trips alone order", roundTrips, "ok"},
 }
-
-// roundTrips is n/6 round trips between two ranks. Two blocks of rank 0 use one
-// chunk of scratch in turn, and only the messages order them.
-func roundTrips(n int) *ir.Program {
-	n /= 6
-	b := build(2, 1, 1, 1)
-	ping, pong := make([]ir.Step, 0, 2*n), make([]ir.Step, 0, 2*n)
-	for range n {
-		ping = append(ping, step(ir.Copy, ir.Input, 0, ir.Scratch, 0), step(ir.Send, ir.Scratch, 0, 0, 0), step(ir.Recv, 0, 0, ir.Output, 0))
-		pong = append(pong, step(ir.Recv, 0, 0, ir.Scratch, 0), step(ir.Reduce, ir.Input, 0, ir.Scratch, 0), step(ir.Send, ir.Scratch, 0, 0, 0))
-	}
-	b.block(0, 1, 1, ping...)
-	b.block(1, 0, 0, pong...)
-	return b.done()
-}
