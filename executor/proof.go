@@ -88,9 +88,9 @@ func (v *prover) differs(want demand) string {
 // prove asks verify, or the cache of what it said.
 func (v *prover) prove(p *ir.Program, opt verify.Options) error {
 	var k key
-	cache := proofs()
-	if len(p.Steps) < cachedFrom || p.Coll == nil {
-		cache = nil
+	var cache *proofCache
+	if len(p.Steps) >= cachedFrom && p.Coll != nil {
+		cache = proofs()
 	}
 	if cache != nil {
 		k = keyOf(p, opt, cache.prover)

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -112,7 +113,41 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.showCommand(), a.fmtCommand(),
 		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
 	root.AddCommand(topics()...)
+	strict(root)
 	return root
+}
+
+// strict makes errors of usage of what cobra's own commands take for a wish to
+// see their help: a topic or a shell that there is not.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Run = nil
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				about, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 {
+					return usagef("%q is neither a command nor a topic; see mscclc --help", strings.Join(args, " "))
+				}
+				about.InitDefaultHelpFlag()
+				return about.Help()
+			}
+		case "completion":
+			var shells []string
+			for _, shell := range cmd.Commands() {
+				shells = append(shells, shell.Name())
+			}
+			cmd.Args = cobra.ArbitraryArgs
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return usagef("%q is no shell that there is completion for; there are %s", args[0], list(shells))
+				}
+				return cmd.Help()
+			}
+		}
+	}
 }
 
 // A usageError is an error in how the command was called.

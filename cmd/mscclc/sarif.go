@@ -30,10 +30,13 @@ func writeSARIF(w io.Writer, reports []verifyReport, text func(string) []byte) e
 	}
 	run.WithTool(sarif.NewTool().WithDriver(driver))
 	s := &sarifWriter{columns: columns{text: text, lines: map[string][][]byte{}}}
-	good := true
+	good, listed := true, map[string]bool{}
 	for i := range reports {
 		r := &reports[i]
-		run.AddArtifact(sarif.NewArtifact().WithLocation(artifact(r.File)).WithRoles([]string{"analysisTarget"}))
+		if !listed[*artifact(r.File).URI] {
+			listed[*artifact(r.File).URI] = true
+			run.AddArtifact(sarif.NewArtifact().WithLocation(artifact(r.File)).WithRoles([]string{"analysisTarget"}))
+		}
 		for k := range r.Problems {
 			p := &r.Problems[k]
 			good = good && p.Code != diag.Internal

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+
+	"mscclc/ir/diag"
+)
+
+// examples writes every example that is a file to a folder, and goes there.
+func examples(t *testing.T) map[string]diag.Explanation {
+	t.Chdir(t.TempDir())
+	files := map[string]diag.Explanation{}
+	for _, code := range diag.Codes() {
+		e, _ := diag.Explain(code)
+		if e.File() == "" {
+			continue
+		}
+		name := string(code) + filepath.Ext(e.File())
+		if err := os.WriteFile(name, []byte(e.Example), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		files[name] = e
+	}
+	return files
+}
+
+// command runs the command.
+func command(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = main1(args, strings.NewReader(""), &out, &err)
+	return code, out.String(), err.String()
+}
+
+// Each example is rejected, by the command that its explanation names, with its
+// code.
+func TestExplainedCommandsReject(t *testing.T) {
+	for name, e := range examples(t) {
+		args := strings.Fields(strings.Replace(e.Command, e.File(), name, 1))
+		code, out, _ := command(args[1:]...)
+		if want := ": " + string(e.Code); code != exitInput || !strings.Contains(out, want) || !strings.HasPrefix(out, "FAIL") {
+			t.Errorf("%v exits with %d:\n%s", args, code, out)
+		}
+	}
+}
+
+// What verify rejects is a valid SARIF document with all there is to say.
+func TestSARIF(t *testing.T) {
+	files := examples(t)
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile("näh.mscl", []byte("algorithm a()\ncollective allreduce(1)\nassert(false, \"äöü\") let x = 1\n"), 0o666)
+	code, out, stderr := command("verify", "--sarif", "-", ".", filepath.Join(dir, "race.xml"), "nowhere.xml")
+	if code != exitInput || !strings.Contains(stderr, "FAIL  race.xml    1 problem: race") {
+		t.Errorf("exit code %d, stderr\n%s", code, stderr)
+	}
+	doc, err := sarif.FromString(out, sarif.WithStrictValidation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(); err != nil {
+		t.Errorf("not valid: %v", err)
+	}
+	run := doc.Runs[0]
+	if n := len(run.Artifacts); n != len(files)+2 { // race.xml is given twice
+		t.Errorf("%d artifacts of %d files", n, len(files)+2)
+	}
+	seen := map[string]*sarif.Result{}
+	for _, r := range run.Results {
+		rule := run.Tool.Driver.Rules[r.RuleIndex]
+		uri := *r.Locations[0].PhysicalLocation.ArtifactLocation.URI
+		if *rule.ID != *r.RuleID || rule.Help == nil || len(*rule.Help.Text) < 100 || rule.ShortDescription == nil {
+			t.Errorf("%s: rule %d is %s", *r.RuleID, r.RuleIndex, *rule.ID)
+		}
+		if strings.Contains(uri, "/") || strings.Contains(uri, ":") || *r.Locations[0].PhysicalLocation.Region.StartLine < 1 {
+			t.Errorf("%s: location %s", *r.RuleID, uri)
+		}
+		seen[uri+" "+*r.RuleID] = r
+	}
+	for name, e := range files {
+		if seen[name+" "+string(e.Code)] == nil && e.Code != diag.Undecided { // a flag makes it that
+			t.Errorf("%s has no result", name)
+		}
+	}
+	r := seen["deadlock.xml deadlock"]
+	if r == nil || len(r.RelatedLocations) != 2 || !strings.Contains(*r.Message.Text, "\nrank 1 block 0 step 0 (r) waits for") ||
+		*r.Locations[0].LogicalLocations[0].FullyQualifiedName != "rank 0 block 0 step 0" || *r.Locations[0].PhysicalLocation.Region.StartColumn != 7 {
+		t.Errorf("deadlock: %+v", r)
+	}
+	if w, _ := json.Marshal(r.Properties); !bytes.Contains(w, []byte(`"waits":[{`)) {
+		t.Errorf("witness %s", w)
+	}
+	if r := seen["n%C3%A4h.mscl syntax"]; r == nil || *r.Locations[0].PhysicalLocation.Region.StartColumn != 22 {
+		t.Errorf("characters before a column: %+v", r)
+	}
+}
+
+func TestArtifact(t *testing.T) {
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"a.xml": "a.xml", "./a b/c.xml": "a%20b/c.xml", filepath.Join(dir, "x", "y.xml"): "x/y.xml", "../z.xml": "../z.xml",
+		"a:b.xml": "./a:b.xml", stdinName: "stdin", "/elsewhere/f.xml": "file:///elsewhere/f.xml",
+	} {
+		if got := *artifact(name).URI; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	for pos, want := range map[string][3]any{"a.xml:3:5": {"a.xml", 3, 5}, "a.xml": {"a.xml", 0, 0}, "c:a.xml:3": {"c:a.xml:3", 0, 0}, "": {"", 0, 0}} {
+		file, line, column := splitPos(pos)
+		if got := [3]any{file, line, column}; got != want {
+			t.Errorf("%s: %v", pos, got)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mscclc/ir/diag"
+)
+
+// Results come in order whatever the order in which they are ready, and what
+// waits for its turn is bounded by its weight.
+func TestInOrder(t *testing.T) {
+	var running, most atomic.Int64
+	var got []int
+	weight := func(i int) int64 {
+		if i%5 == 0 {
+			return maxWeight // beside nothing else
+		}
+		return maxWeight / 4
+	}
+	err := inOrder(context.Background(), 40, weight, func(i int) int {
+		now := running.Add(weight(i))
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+		}
+		time.Sleep(time.Duration(i*7%5) * time.Millisecond)
+		return i * i
+	}, func(i, square int) error {
+		running.Add(-weight(i))
+		got = append(got, square)
+		return nil
+	}, func() {})
+	if err != nil || len(got) != 40 || !slices.IsSorted(got) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if most.Load() > maxWeight {
+		t.Errorf("%d of %d were in memory at once", most.Load(), int64(maxWeight))
+	}
+}
+
+func TestInOrderEndsEarly(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	block := make(chan struct{})
+	defer close(block)
+	time.AfterFunc(10*time.Millisecond, cancel)
+	err := inOrder(ctx, 9, func(int) int64 { return 1 }, func(int) int { <-block; return 0 }, func(int, int) error { return nil }, func() {})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	wrong := errors.New("wrong")
+	if err := inOrder(context.Background(), 9, func(int) int64 { return 1 }, func(int) int { return 0 }, func(int, int) error { return wrong }, func() {}); err != wrong {
+		t.Errorf("a failed use: %v", err)
+	}
+}
+
+// A panic in a worker is a verdict on its file.
+func TestPanicOfOneFile(t *testing.T) {
+	a := &app{stdin: panicking{}, stdout: &product{Writer: &bytes.Buffer{}}, stderr: &bytes.Buffer{}}
+	d := a.judge(task{name: "-"}, &verifyFlags{})
+	if d.code != exitInternal || len(d.found) != 1 || d.found[0].Code != diag.Internal {
+		t.Errorf("%+v", d)
+	}
+}
+
+// verify --json has for each problem what shows it, and its replay.
+func TestVerifyJSON(t *testing.T) {
+	files := examples(t)
+	args := []string{"verify", "--json", "--replay", "--bitwise", "good.mscl"}
+	os.WriteFile("good.mscl", []byte("algorithm good()\ncollective allreduce(2, chunks = 1, inplace = true)\nlet c = chunk(0, input, 0).reduce(chunk(1, input, 0))\nc.copy(1, input, 0)\n"), 0o666)
+	for name := range files {
+		args = append(args, name)
+	}
+	if !hasCPU {
+		args = slices.DeleteFunc(args, func(s string) bool { return s == "--replay" })
+	}
+	_, out, stderr := command(args...)
+	if stderr != "" {
+		t.Errorf("stderr: %s", stderr)
+	}
+	var reports []struct {
+		File     string
+		OK       bool
+		Problems []struct {
+			Code    diag.Code
+			Witness *witnessInfo
+		}
+		Proof   *proofInfo
+		Bitwise *bitwiseReport
+		Replays []replayReport
+	}
+	if err := json.Unmarshal([]byte(out), &reports); err != nil {
+		t.Fatal(err)
+	}
+	if r := reports[0]; !r.OK || r.Proof == nil || r.Proof.Slots != 2 || r.Bitwise == nil || !r.Bitwise.Identical {
+		t.Errorf("a good file: %+v", r)
+	}
+	shown := 0
+	for _, r := range reports[1:] {
+		code := files[r.File].Code
+		if filepath.Ext(r.File) == ".mscl" || !code.Replayable() {
+			continue
+		}
+		shown++
+		w := r.Problems[0].Witness
+		if r.OK || w == nil || (code == diag.Deadlock) != (len(w.Waits) > 0) || (code == diag.Race) != (w.With != nil && w.Chunk != nil) || w.Slots != 2 {
+			t.Errorf("%s: witness %+v", r.File, w)
+		}
+		if hasCPU && (len(r.Replays) == 0 || !r.Replays[0].Shown) {
+			t.Errorf("%s: replays %+v", r.File, r.Replays)
+		}
+	}
+	if shown != 4 {
+		t.Errorf("%d codes have witnesses", shown)
+	}
+}
+
+// Files are judged at once as they are one by one.
+func TestVerifyManyFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for i := range 40 {
+		name := strings.Repeat("a", 1+i) + ".mscl"
+		text := "algorithm x(n = 4)\ncollective allgather(n)\nfor r in 0..n { chunk(r, input, 0).copy([q for q in 0..n], output, r) }\n"
+		if i%7 == 3 {
+			text += "let y = z\n"
+		}
+		os.WriteFile(name, []byte(text), 0o666)
+	}
+	code, out, stderr := command("verify", ".", "nowhere", ".")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if code != exitInput || len(lines) != 82 || lines[81] != "81 files: 68 ok, 13 rejected" {
+		t.Fatalf("exit code %d, %d lines\n%s\n%s", code, len(lines), out, stderr)
+	}
+	if !slices.IsSortedFunc(lines[:40], func(a, b string) int { return len(strings.Fields(a)[1]) - len(strings.Fields(b)[1]) }) {
+		t.Errorf("not in order:\n%s", out)
+	}
+	if !slices.Equal(lines[:40], lines[41:81]) {
+		t.Error("the folder's second time differs from its first")
+	}
+}
