@@ -28,21 +28,26 @@ static void watch_block(host_thread *t, host_watch *w, u32 block) {
   if (w) t->action = at_address<const u64>(w->first)[block];
 }
 
+// over says whether the launch has been stopped. What blocks do on their way out
+// is not recorded: a packet that never came ends its wait.
+static bool over(const host_watch *w) { return ld_relaxed32(&at_address<abi_status>(w->launch->status)->code) != STATUS_OK; }
+
 void host_begins() {
   host_thread *t = host_self;
   host_watch *w = t->watch;
-  const u32 *over = &at_address<abi_status>(w->launch->status)->code;
-  while (holds(w, t->action) && ld_relaxed32(over) == STATUS_OK) {
+  while (holds(w, t->action) && !over(w)) {
     t->held = true;
     host_pause();
   }
   t->held = false;
+  if (over(w)) return;
   action_at(w, t->action)->begin = ++w->clock;
   moved();
 }
 
 void host_ended() {
   host_watch *w = host_self->watch;
+  if (over(w)) return;
   abi_action *a = action_at(w, host_self->action++);
   a->end = ++w->clock;
   a->seen = probed(w);

@@ -8,18 +8,16 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"mscclc"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/lang"
+	"mscclc/ir/verify/explore"
 )
 
 // replayAll judges a program and replays all that the verdict has a witness
@@ -34,10 +32,11 @@ func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[strin
 		} else if !got.Shown || len(got.Lines) == 0 {
 			t.Errorf("%s: %v\nis not shown:\n%s\n%s", p.Name, w.Problem, strings.Join(got.Lines, "\n"), full(list))
 		}
-		counts[string(w.Problem.Code)]++
-		if testing.Verbose() {
-			t.Logf("%s: %v\n%s", p.Name, w.Problem.Text, strings.Join(got.Lines, "\n"))
+		kind := string(w.Problem.Code)
+		if strings.Contains(strings.Join(got.Lines, "\n"), "messages keep this order in every run") {
+			kind += " by packets"
 		}
+		counts[kind]++
 	}
 }
 
@@ -121,74 +120,33 @@ block 1.0 send 0 recv 0 ch 0
 	}
 }
 
-// spoil makes one small change to a copy of p, of those that a verdict has a
-// witness for.
-func spoil(p *ir.Program, rnd *rand.Rand) *ir.Program {
-	m := *p
-	m.Steps, m.Blocks = slices.Clone(p.Steps), slices.Clone(p.Blocks)
-	s := &m.Steps[rnd.Intn(len(m.Steps))]
-	delta := int32(1 - 2*rnd.Intn(2))
-	switch rnd.Intn(8) {
-	case 0:
-		s.Src += delta
-	case 1:
-		s.Dst += delta
-	case 2:
-		s.DepBlock, s.DepStep = -1, -1
-	case 3:
-		s.DepStep += delta
-	case 4:
-		s.Flags ^= ir.HasDep
-	case 5:
-		s.DstBuf = ir.Buf(rnd.Intn(3))
-	case 6:
-		s.SrcBuf = ir.Buf(rnd.Intn(3))
-	case 7:
-		if b := &m.Blocks[rnd.Intn(len(m.Blocks))]; b.Steps.End-b.Steps.First > 1 {
-			i := b.Steps.First + rnd.Int31n(b.Steps.End-b.Steps.First-1)
-			m.Steps[i], m.Steps[i+1] = m.Steps[i+1], m.Steps[i]
-		}
+// Programs of the catalog with a fault, and tiny ones that messages order more
+// than flags do, show what they are rejected for, with every protocol, few
+// slots, and messages of one chunk and of more. MSCCLC_RANDOM=N asks for N tiny
+// ones, and so many of each algorithm and kind of fault that there are as many.
+func TestReplayFaultyPrograms(t *testing.T) {
+	counts, rnd := map[string]int{}, rand.New(rand.NewSource(11))
+	n := randomCount(t, 2000)
+	for range n {
+		p, opt := tiny(rnd)
+		p, opt = explore.Broken(rnd, p, opt)
+		replayAll(t, p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks}, counts)
 	}
-	return &m
-}
-
-// Mutants of programs of the catalog show what they are rejected for, with
-// every protocol, and with messages of one chunk and of more.
-func TestReplayMutants(t *testing.T) {
-	counts := map[string]int{}
-	rnd := rand.New(rand.NewSource(11))
-	for _, x := range []struct{ name, ranks, nodes, gpus string }{
-		{name: "allreduce/ring", ranks: "4"}, {name: "allreduce/allpairs", ranks: "4"}, {name: "allgather/recursive_doubling", ranks: "4"},
-		{name: "alltoall/two_step", nodes: "2", gpus: "2"}, {name: "allreduce/hierarchical", nodes: "2", gpus: "2"},
-	} {
-		params := map[string]string{}
-		for name, value := range map[string]string{"ranks": x.ranks, "nodes": x.nodes, "gpus": x.gpus} {
-			if value != "" {
-				params[name] = value
-			}
-		}
-		file := filepath.Join("..", "..", "algorithms", x.name+".mscl")
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-			p, err := mscclc.Compile(file, src, mscclc.Options{Lang: lang.Options{Params: params, Protocol: &protocol, Open: os.ReadFile}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range mutants {
-				replayAll(t, spoil(p, rnd), verify.Options{Slots: rnd.Intn(3), MessageChunks: rnd.Intn(3)}, counts)
+	all := catalog(t)
+	for _, o := range all {
+		for k := range explore.Mutations {
+			for range 1 + n/len(all)/len(explore.Mutations) {
+				p := *o.p
+				p.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
+				q, opt, _ := explore.Mutations[k].Break(rnd, &p, explore.Options{Slots: rnd.Intn(4), MessageChunks: rnd.Intn(3)})
+				replayAll(t, q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks}, counts)
 			}
 		}
 	}
 	t.Log(counts)
-	for _, code := range []diag.Code{diag.Deadlock, diag.Race, diag.WrongResult, diag.Uninitialized} {
-		if counts[string(code)] < mutants/4 {
-			t.Errorf("%d replays of %s are too few", counts[string(code)], code)
+	for _, kind := range []string{"deadlock", "race", "race by packets", "wrong-result", "uninitialized"} {
+		if counts[kind] < 10 {
+			t.Errorf("%d replays of %s are too few", counts[kind], kind)
 		}
 	}
 }
-
-// mutants is how many are tried of each program and protocol.
-const mutants = 100
