@@ -31,6 +31,8 @@ var Mutations = []Mutation{
 	{"hasdep", "a step does not say that it ended, or says so without need", (*mutant).hasdep},
 	{"merge", "two blocks of a rank become one", (*mutant).merge},
 	{"slots", "connections hold fewer messages", (*mutant).slots},
+	{"messages", "messages hold fewer or more chunks", (*mutant).messages},
+	{"protocol", "data is flagged in another way on the wire", (*mutant).protocol},
 }
 
 // Break puts one fault of a kind into a copy of p, or into the options that it
@@ -303,7 +305,7 @@ func (m *mutant) unwait() bool {
 
 func (m *mutant) hasdep() bool {
 	s := m.step()
-	if s == nil || s.Op == ir.Nop || s.Flags&ir.HasDep == 0 && m.rnd.Intn(8) > 0 {
+	if s == nil || s.Flags&ir.HasDep == 0 && m.rnd.Intn(8) > 0 {
 		return false
 	}
 	s.Flags ^= ir.HasDep
@@ -343,5 +345,24 @@ func (m *mutant) slots() bool {
 		return false
 	}
 	m.opt.Slots = 1 + m.rnd.Intn(m.opt.Slots-1)
+	return true
+}
+
+func (m *mutant) messages() bool {
+	old := m.opt.MessageChunks
+	m.opt.MessageChunks = 1 + m.rnd.Intn(3)
+	return m.opt.MessageChunks != old
+}
+
+// protocol turns from one in which messages order memory to one in which they
+// do not, or back. The slots stay.
+func (m *mutant) protocol() bool {
+	p := *m.Program
+	if p.Protocol == ir.Simple {
+		p.Protocol = ir.LL
+	} else {
+		p.Protocol = ir.Simple
+	}
+	m.Program = &p
 	return true
 }

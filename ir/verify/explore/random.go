@@ -28,7 +28,7 @@ func Random(rnd *rand.Rand) (*ir.Program, Options) {
 			g.receive(0)
 		}
 		g.spare()
-		opt := Options{Slots: 1 + rnd.Intn(3), MessageChunks: 1 + rnd.Intn(2)}
+		opt := Options{Slots: 1 + rnd.Intn(3), MessageChunks: 1 + rnd.Intn(3)}
 		if p := g.finish(opt); p != nil {
 			return p, opt
 		}
@@ -43,7 +43,13 @@ type generator struct {
 	size   []int  // of a cell: the leaves of what it holds, 0 for nothing
 	late   []late // transfers whose receive is still to be made
 	serial int
-	delay  int // one receive of so many is late
+	delay  int       // one receive of so many is late
+	hot    []operand // of each rank: the last
+}
+
+type operand struct {
+	buf   ir.Buf
+	index int32
 }
 
 // A late is a message on its way.
@@ -57,7 +63,7 @@ type late struct {
 // newGenerator chooses the collective, the blocks and their connections.
 func newGenerator(rnd *rand.Rand) *generator {
 	ranks := []int{1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4}[rnd.Intn(14)]
-	in, out := 1+rnd.Intn(3), 1+rnd.Intn(3)
+	in, out := 1+rnd.Intn(4), 1+rnd.Intn(3)
 	if rnd.Intn(2) == 0 {
 		out = in
 	}
@@ -70,7 +76,7 @@ func newGenerator(rnd *rand.Rand) *generator {
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(rnd.Intn(4) * rnd.Intn(2))
 	}
-	g := &generator{draft: &draft{Program: p}, rnd: rnd, mem: p.Memory(), delay: 2 + rnd.Intn(6)}
+	g := &generator{draft: &draft{Program: p}, rnd: rnd, mem: p.Memory(), delay: 2 + rnd.Intn(6), hot: make([]operand, ranks)}
 	g.size = make([]int, g.mem.Len())
 	for r := range ranks {
 		for i := range in {

@@ -35,7 +35,13 @@ func (g *generator) emit(b *draftBlock, s ir.Step) *draftStep {
 // rare.
 func (g *generator) operand(rank, count int32, read bool) (buf ir.Buf, index int32, ok bool) {
 	for range 6 {
-		buf = ir.Buf(g.rnd.Intn(3))
+		buf, index = ir.Buf(g.rnd.Intn(3)), -1
+		if g.rnd.Intn(3) == 0 { // where the rank was before: there it may race
+			buf, index = g.hot[rank].buf, g.hot[rank].index
+			if g.rnd.Intn(3) == 0 { // or beside it, where messages of one step differ
+				index += int32(g.rnd.Intn(3)) - 1
+			}
+		}
 		if !read && buf == ir.Input && !g.Coll.Inplace && g.rnd.Intn(8) > 0 {
 			continue
 		}
@@ -43,13 +49,16 @@ func (g *generator) operand(rank, count int32, read bool) (buf ir.Buf, index int
 		if n < 0 {
 			continue
 		}
-		index = g.rnd.Int31n(n + 1)
+		if index < 0 || index > n {
+			index = g.rnd.Int31n(n + 1)
+		}
 		ok = true
 		for i := range int(count) {
 			size := g.size[g.mem.Cell(int(rank), buf, int(index)+i)]
 			ok = ok && (!read || size > 0 && size < 32)
 		}
 		if ok {
+			g.hot[rank] = operand{buf, index}
 			return buf, index, true
 		}
 	}
@@ -58,7 +67,7 @@ func (g *generator) operand(rank, count int32, read bool) (buf ir.Buf, index int
 
 // count is at most the chunks of input, so that every rank has room.
 func (g *generator) count() int32 {
-	return min(1+int32(g.rnd.Intn(3)*g.rnd.Intn(2)), int32(g.Coll.In))
+	return min(1+int32(g.rnd.Intn(4)*g.rnd.Intn(2)), int32(g.Coll.In))
 }
 
 // aliases says that two places of a rank overlap in part.
