@@ -86,7 +86,7 @@ func TestProven(t *testing.T) {
 	if full && !t.Failed() {
 		text := "# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestProven ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n" +
 			"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n" +
-			"and LL, 1 and 2 instances, in place and out of place. *refused* counts what is too large for its target, or not in its format.\n\n" +
+			"and LL, 1 and 2 instances, in place and out of place. *refused* counts what is too large for its target.\n\n" +
 			"| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n"
 		if err := os.WriteFile("PROVEN.md", []byte(text+b.String()), 0o666); err != nil {
 			t.Fatal(err)
