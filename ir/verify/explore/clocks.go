@@ -6,13 +6,12 @@ import "mscclc/ir"
 // vector clocks a block, which count the actions of each block that are
 // visible to it and done before it, as the sets of a monitor do.
 type clocks struct {
-	x        *program
-	now      [][2]clock // of a block
-	kept     map[int32][2]clock
-	keep     []bool // of an action: others wait for it
-	writes   [][]int32
-	reads    [][]int32 // of a place: the last action of each block that read it, and that wrote it
-	acquires bool
+	x             *program
+	now           [][2]clock         // of a block: visible, done
+	kept          map[int32][2]clock // of an action that others wait for
+	keep          []bool             // of an action: others wait for it
+	writes, reads [][]int32          // of a place: the last action of each block that wrote it, and that read it
+	acquires      bool               // a message orders memory
 }
 
 // A clock has, for each block, how many of its actions are known.
