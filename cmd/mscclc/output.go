@@ -34,18 +34,31 @@ A file's report, which all documents are made of:
   {"schema": 1, "file": F, "ok": true|false, "problems": [P...]}
 A problem, with fields that mean nothing left out (explain CODE describes a code):
   {"code": C, "message": M, "rank": N, "block": N, "step": N, "pos": "file:line:col",
-   "notes": [{"message": M, "pos": "file:line:col"}], "hint": H}
+   "notes": [{"message": M, "pos": "file:line:col"}], "hint": H, "witness": W}
+A step (S below): {"rank", "block", "step", "op", "pos"}
 
 compile   a report, and where it is ok: "output" (the file, or absent), "target", "program" (below)
-verify    an array of reports, each with "program" where it is ok and no library
+verify    an array of reports, each with "program" and "proof" where it is ok and no library; with --bitwise "bitwise",
+          with --replay "replays" where it is not ok
 run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "inplace", "protocol", "iters",
-          "seconds" (of the fastest iteration), "checked", "wrong"}]; not ok where anything is wrong
+          "seconds" (of the fastest iteration), "checked", "wrong", "problems" (why it did not run to its end)}];
+          not ok where anything is wrong
 fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
-          "protocol", "doc"}]}
+          "protocol", "doc"}], "problems": [P...]}
 show      a report, and "stage", "text"
-explain   {"schema": 1, "codes": [{"code", "text", "example"}]}
+explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be)}]}
 version   {"schema": 1, "version", "go", "platform", "devices": [...], "targets": [...]}
+
+A witness, of a deadlock, race, wrong-result or uninitialized: {"step": S, "with": S, "chunk": {"rank", "buffer", "index"},
+  "message", "with_message", "waits": [{"step": S, "cause": "step|message|slot", "on": S, "at": S}],
+  "slots", "message_chunks"}. step is a waiting step, the later of two racing accesses, the one that wrote the wrong chunk, or
+  the reader; with is what it waits for, or the earlier access; message and with_message count from 0 which message of a
+  step's transfer the access lies in; waits is the cycle: step waits, for on to end, whose block stands at at.
+A proof: {"slots", "message_chunks", "max_bytes"}: what it was judged with; sizes are below max_bytes, if that is there.
+A bitwise: {"identical", "sums", "types": [{"types": [...], "identical", "differ", "witness": [{"rank", "chunk",
+  "expression", "part", "step", "pos"}, ...]}]}
+A replay: {"code", "text", "shown", "lines": [...]}
 
 A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps"}
 
