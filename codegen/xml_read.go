@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"io"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -218,6 +219,9 @@ func (x *xmlReader) peer(t *tag, a *attr, rank, peer int32) {
 func (x *xmlReader) step(t *tag) error {
 	if !t.empty {
 		return x.fail(t.pos, "<step> is not empty")
+	}
+	if n := len(x.p.Steps); n == cap(x.p.Steps) { // twice as many: most files are read for their steps
+		x.p.Steps, x.p.Spans = slices.Grow(x.p.Steps, n+1), slices.Grow(x.p.Spans, n+1)
 	}
 	x.p.Spans = append(x.p.Spans, t.whole())
 	s := ir.Step{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: int32(len(x.p.Spans) - 1)}

@@ -268,19 +268,23 @@ func (s *tagScanner) element() (*tag, error) {
 // in reach.
 func (s *tagScanner) tagEnd() int {
 	quote := byte(0)
-	for i := 0; i < maxTag; i++ {
+	for i := 0; i < maxTag; {
+		run := s.buf[s.at+i : min(s.end, s.at+maxTag)]
+		for k, c := range run {
+			switch {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				}
+			case c == '"' || c == '\'':
+				quote = c
+			case c == '>':
+				return i + k
+			}
+		}
+		i += len(run)
 		if s.at+i == s.end && !s.fill() {
 			return -1
-		}
-		switch c := s.buf[s.at+i]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == '>':
-			return i
 		}
 	}
 	return -1
@@ -375,8 +379,10 @@ func (s *tagScanner) attribute(t *tag, i int) (int, error) {
 		return 0, s.fail(t.posAt(i), "the value of %s has no end", a.key)
 	}
 	a.value = raw[i+1 : i+1+n]
-	if at := bytes.IndexAny(a.value, "&<"); at >= 0 {
-		return 0, s.fail(t.posAt(i+1+at), "the value of %s holds %q: the runtimes know no entities", a.key, a.value[at])
+	for at, c := range a.value {
+		if c == '&' || c == '<' {
+			return 0, s.fail(t.posAt(i+1+at), "the value of %s holds %q: the runtimes know no entities", a.key, c)
+		}
 	}
 	if n > 255 {
 		s.odd(t.posAt(i), "a value of more than 255 bytes")
