@@ -162,7 +162,7 @@ func (c *checker) block(r, b int, t *ir.TB) {
 		if i == 0 || !chains(&steps[i-1], s) {
 			chain = i
 		} else {
-			c.chain(steps[chain:i+1], bad)
+			c.chain(r, steps[chain:i+1], bad)
 		}
 	}
 }
@@ -191,18 +191,36 @@ func chains(a, b *ir.Step) bool {
 
 // chain checks the last step of a chain of reductions, which run as one: the
 // destination is read once, before, and written once, after.
-func (c *checker) chain(steps []ir.Step, bad func(diag.Code, string, ...any)) {
+func (c *checker) chain(rank int, steps []ir.Step, bad func(diag.Code, string, ...any)) {
 	first, s := &steps[0], &steps[len(steps)-1]
 	if s.Count != first.Count {
 		bad(diag.Malformed, "moves %d chunks, and the reduction that it is fused with moves %d", s.Count, first.Count)
 	}
-	if s.SrcBuf == s.DstBuf && overlap(s.Src, s.Dst, s.Count) {
+	if apart, ok := distance(c.p.Coll, rank, s); ok && apart < int64(s.Count) {
 		bad(diag.Overlap, "reads chunks that the reductions before it, which it is fused with, write")
 	}
 }
 
 func overlap(a, b, count int32) bool {
 	return int64(a) < int64(b)+int64(count) && int64(b) < int64(a)+int64(count)
+}
+
+// distance is how far apart the operands of s begin, where they lie in one
+// memory. In place, input and output are one.
+func distance(coll *ir.Collective, rank int, s *ir.Step) (int64, bool) {
+	apart := int64(s.Src) - int64(s.Dst)
+	if s.SrcBuf != s.DstBuf {
+		if !coll.Inplace || s.SrcBuf > ir.Output || s.DstBuf > ir.Output {
+			return 0, false
+		}
+		inOut, outIn := coll.Shift(rank)
+		ahead := int64(max(inOut, 0) - max(outIn, 0)) // of chunk 0 of input before that of output
+		if s.SrcBuf == ir.Output {
+			ahead = -ahead
+		}
+		apart += ahead
+	}
+	return max(apart, -apart), true
 }
 
 // stepFault says what is wrong with a step by itself.
@@ -234,7 +252,7 @@ func stepFault(p *ir.Program, t *ir.TB, s *ir.Step) (diag.Code, string) {
 			return code, wrong
 		}
 	}
-	if info.ReadsSrc && info.Writes && s.SrcBuf == s.DstBuf && s.Src != s.Dst && overlap(s.Src, s.Dst, s.Count) {
+	if apart, ok := distance(p.Coll, int(t.Rank), s); ok && info.ReadsSrc && info.Writes && apart > 0 && apart < int64(s.Count) {
 		return diag.Overlap, "has a source and a destination that overlap in part"
 	}
 	return "", ""

@@ -84,6 +84,8 @@ var faults = []struct {
 	{"nop chain", []string{"1 re scratch[0] => input[0] dep 0.1", "1 re scratch[0] => input[0]"}, "malformed: rank 1 block 1 step 1 (re) stands behind a nop and waits for nothing itself"},
 	{"nop at the end", []string{"  1 re scratch[0] => input[0] dep 0.1\n", ""}, "malformed: rank 1 block 1 step 0 (nop) has no step behind it"},
 	{"overlap", []string{"chunks=1", "chunks=3", "re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[1]*2 dep 0.1\nblock"}, "overlap: rank 0 block 1 step 0 (re) has a source and a destination that overlap in part"},
+	{"overlap in one memory", []string{"chunks=1", "chunks=3", "re scratch[0] => input[0] dep 0.1\nblock", "re output[0] => input[1]*2 dep 0.1\nblock"}, "overlap: rank 0 block 1 step 0 (re) has a source and a destination that overlap in part"},
+	{"chain that reads itself by another name", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re output[0] => input[0] dep 0.1\n  1 re output[0] => input[0]\nblock"}, "overlap: rank 0 block 1 step 1 (re) reads chunks that the reductions before it"},
 	{"chain of different counts", []string{"chunks=1", "chunks=2", "input[0] dep 0.1\nblock", "input[0]*2 dep 0.1\n  1 re scratch[0] => input[0]\nblock"}, "malformed: rank 0 block 1 step 1 (re) moves 1 chunks, and the reduction that it is fused with moves 2"},
 	{"chain that reads itself", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[0] dep 0.1\n  1 re input[0] => input[0]\nblock"}, "overlap: rank 0 block 1 step 1 (re) reads chunks that the reductions before it"},
 
