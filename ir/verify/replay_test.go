@@ -44,7 +44,7 @@ func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[strin
 func TestReplayFaults(t *testing.T) {
 	counts := map[string]int{}
 	for _, x := range faults {
-		replayAll(t, edited(t, x.name, x.edit), verify.Options{}, counts)
+		replayAll(t, withFault(t, x.name, x.edit), verify.Options{}, counts)
 	}
 	t.Log(counts)
 }

@@ -109,8 +109,8 @@ var faults = []struct {
 	{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: rank 0 output[0] holds what was made of chunks that nothing has written"},
 }
 
-// edited is twoRanks with a fault.
-func edited(t *testing.T, name string, edit []string) *ir.Program {
+// withFault is twoRanks with a fault.
+func withFault(t *testing.T, name string, edit []string) *ir.Program {
 	t.Helper()
 	text := twoRanks
 	for i := 0; i < len(edit); i += 2 {
@@ -125,7 +125,7 @@ func edited(t *testing.T, name string, edit []string) *ir.Program {
 // Each fault that the verifier knows is found, and named.
 func TestFaults(t *testing.T) {
 	for _, x := range faults {
-		_, list := verify.Check(edited(t, x.name, x.edit), verify.Options{})
+		_, list := verify.Check(withFault(t, x.name, x.edit), verify.Options{})
 		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
 		}
