@@ -59,7 +59,16 @@ func (b Buf) String() string {
 // that wrote it or -1; the diagnostic is nil where nothing is wrong.
 func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at Part, writer int32) {
 	others, ranks, last := 0, 0, -1
+	defer func() {
+		if m.Values.Over && first == nil {
+			d := diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided within the work allowed whether all are complete")
+			p.Add(d.WithHint("--limit work=N allows more"))
+		}
+	}()
 	m.Wrong(func(rank, index int, got Value, want Want, by int32) {
+		if m.Values.Over && want.Sum {
+			return
+		}
 		if rank != last {
 			ranks, last = ranks+1, rank
 		}

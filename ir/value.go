@@ -20,14 +20,24 @@ type Values struct {
 	size        []int32 // how many leaves it has, saturating
 	table       []int32 // open addressing, a power of two long: index of a sum + 1
 
+	// Limit bounds the leaves that sums are taken apart into, together: that many
+	// ranks all group a sum in another way costs the square of their number. Over says
+	// that it was reached, and that Matches has said no without knowing.
+	Limit int64
+	Over  bool
+
 	proved []int32 // of sum i, where known: 2 + its sumIndex
+	seen   []Value // of a rank: the sum that sumIndex met its chunk in last
 	leaves []Value // scratch of flatten
 	stack  []Value
 }
 
+// defaultTakenApart is Limit where nobody says more: a few seconds.
+const defaultTakenApart = 1 << 26
+
 // NewValues returns the values of a run of c.
 func NewValues(c *Collective) *Values {
-	v := &Values{coll: c, base: make([]Value, c.Ranks+1), table: make([]int32, 1024)}
+	v := &Values{coll: c, base: make([]Value, c.Ranks+1), table: make([]int32, 1024), Limit: defaultTakenApart}
 	for r := range c.Ranks {
 		v.base[r+1] = v.base[r] + Value(c.InChunks(r))
 	}
@@ -150,23 +160,48 @@ func (v *Values) completeSum(x Value, index int32) bool {
 }
 
 // sumIndex is the index whose chunks of all ranks the sum x of so many leaves
-// reduces, or -1. Each distinct value is flattened once in the life of v.
+// reduces, or -1. Each distinct value is taken apart once in the life of v.
 func (v *Values) sumIndex(x Value) int32 {
 	at := int(x - v.first())
 	if at >= len(v.proved) {
 		v.proved = append(v.proved, make([]int32, len(v.left)-len(v.proved))...)
 	}
 	if v.proved[at] == 0 {
-		got, _ := v.flatten(x, v.coll.Ranks)
-		index := int32(got[0] - v.base[0])
-		v.proved[at] = index + 2
-		for r, leaf := range got {
-			if leaf != v.Leaf(r, int(index)) {
-				v.proved[at] = 1
-			}
-		}
+		v.proved[at] = v.takeApart(x) + 2
 	}
 	return v.proved[at] - 2
+}
+
+// takeApart is sumIndex where all ranks have as many chunks of input, as those
+// of a collective that sums have: so many leaves, of one index and each of
+// another rank, are all.
+func (v *Values) takeApart(x Value) int32 {
+	if v.Limit -= int64(v.coll.Ranks); v.Limit < 0 {
+		v.Over = true
+		return -1
+	}
+	if v.seen == nil {
+		v.seen = make([]Value, v.coll.Ranks)
+	}
+	chunks, index := v.base[1], Value(-1)
+	v.stack = append(v.stack[:0], x)
+	for len(v.stack) > 0 {
+		top := v.stack[len(v.stack)-1]
+		v.stack = v.stack[:len(v.stack)-1]
+		if top >= v.first() {
+			a, b := v.Operands(top)
+			v.stack = append(v.stack, b, a)
+			continue
+		}
+		if index < 0 {
+			index = top % chunks
+		}
+		if top%chunks != index || v.seen[top/chunks] == x {
+			return -1
+		}
+		v.seen[top/chunks] = x
+	}
+	return int32(index)
 }
 
 // wanted returns the leaves that w asks for, in ascending order.

@@ -227,7 +227,7 @@ func (e *exactRacer) race(rank, cell int, later, earlier int32, k kind) {
 	does, did := k.verbs()
 	buf, index := e.operand(rank, cell, &p.Steps[later], k)
 	d := e.step(i, diag.Race, "%s %s %v[%d], and nothing orders it behind %s, which %s it", e.name(i), does, buf, index, e.name(j), did)
-	e.note(d, j, "this %s it", did)
+	e.note(d, j, "%s %s %v[%d]", e.name(j), did, buf, index)
 	*d = d.WithNote(diag.Span{}, "%s", e.why(a, b, earlier, k))
 	e.witness(d, Witness{Step: i, With: j, Group: e.group(later), WithGroup: e.group(earlier), Rank: rank, Buf: buf, Index: index})
 }

@@ -62,7 +62,7 @@ func (c *checker) liveness() []int32 {
 // looks for the smallest number of chunks a message that it lives with, and
 // says above which size a message holds fewer.
 func (c *checker) threshold() string {
-	slots := fmt.Sprintf(" with %s a connection", count(c.opt.Slots, "slot"))
+	slots := fmt.Sprintf(", with %s a connection", count(c.opt.Slots, "slot"))
 	if !c.bySize {
 		return fmt.Sprintf("%s and %s a message", slots, count(c.opt.MessageChunks, "chunk"))
 	}
@@ -78,7 +78,7 @@ func (c *checker) threshold() string {
 	if high > ir.MaxMessageChunks {
 		return slots + ", at every size"
 	}
-	return fmt.Sprintf("%s above %s, where counts split into more messages", slots, bytesText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
+	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots, bytesText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
 }
 
 func bytesText(n int64) string {
@@ -106,22 +106,34 @@ const witnessLength = 16
 
 func (c *checker) deadlock(stuck []ir.Wait, when string) {
 	first := stuck[0].Step
-	d := c.step(first, diag.Deadlock, "%s waits for itself%s, by way of %s", c.name(first), when, count(len(stuck), "wait"))
+	d := c.step(first, diag.Deadlock, "%s waits for itself through %s%s", c.name(first), count(len(stuck), "wait"), when)
 	if stuck[len(stuck)-1].At < 0 {
 		d.Text = c.name(first) + " waits for what never comes" + when
 	}
 	for _, s := range stuck[:min(len(stuck), witnessLength)] {
-		text := fmt.Sprintf("%s waits for %v", c.name(s.Step), s.Cause)
-		if s.On >= 0 {
-			text += " " + c.name(s.On)
-		}
-		if s.At >= 0 && s.At != s.On {
-			text += ", whose block stands at " + c.name(s.At)
-		}
-		c.note(d, s.Step, "%s", text)
+		c.note(d, s.Step, "%s", c.waitText(s))
 	}
 	if n := len(stuck) - witnessLength; n > 0 {
 		*d = d.WithNote(diag.Span{}, "and so on through %s more", count(n, "wait"))
 	}
 	c.witness(d, Witness{Step: first, With: stuck[0].On, Waits: stuck})
+}
+
+// waitText is one link of a chain of waits.
+func (c *checker) waitText(w ir.Wait) string {
+	what, ends := "a flag", "raise"
+	switch w.Cause {
+	case ir.ForMessage:
+		what, ends = "a message", "send"
+	case ir.ForSlot:
+		what, ends = "a free slot", "make"
+	}
+	text := fmt.Sprintf("%s waits for %s", c.name(w.Step), what)
+	if w.On >= 0 {
+		text += fmt.Sprintf(", which %s would %s", c.name(w.On), ends)
+	}
+	if w.At >= 0 && w.At != w.On {
+		text += fmt.Sprintf("; that block is still at step %d (%v)", c.place(w.At).step, c.p.Steps[w.At].Op)
+	}
+	return text
 }

@@ -43,7 +43,7 @@ func (c *checker) races(order []int32) *run {
 
 // undecided reports that the work allowed is not enough, and why.
 func (c *checker) undecided(format string, args ...any) {
-	d := c.at(place{-1, -1, -1}, diag.Undecided, -1, "%s that it is not decided within %d units of work whether accesses race", fmt.Sprintf(format, args...), c.opt.Work)
+	d := c.at(place{-1, -1, -1}, diag.Undecided, -1, "%s that it is not decided within the work allowed (%d) whether accesses race", fmt.Sprintf(format, args...), c.opt.Work)
 	d.Hint = "--limit work=N allows more"
 }
 

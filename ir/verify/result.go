@@ -11,10 +11,14 @@ import (
 // one: what they spoil is read again and again.
 const readsListed = 20
 
+// leafWork is what one leaf of a sum costs, in units of work.
+const leafWork = 4
+
 // result runs the program on symbolic chunks and compares the outputs with the
 // collective.
 func (c *checker) result(r *run) {
 	m := ir.NewMachine(c.p.Coll, r.p.Memory())
+	m.Values.Limit = c.opt.Work / leafWork
 	reads := 0
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
 		if reads++; reads > readsListed {

@@ -90,8 +90,8 @@ var faults = []struct {
 	{"chain that reads itself", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re input[0] => input[0] dep 0.1\n  1 re input[0] => input[0]\nblock"}, "overlap: rank 0 block 1 step 1 (re) reads chunks that the reductions before it"},
 
 	{"no hasdep", []string{"1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0]\nblock 0.1"}, "deadlock: rank 0 block 1 step 0 (re) waits for step 1 of block 0, and no step of it from there on says that it ended (hasdep)"},
-	{"waits for itself", []string{"0 s input[0]\n", "0 s input[0] dep 1.0\n", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[0] dep 0.1 hasdep\nblock"}, "deadlock: rank 0 block 0 step 0 (s) waits for itself, by way of 2 waits; rank 0 block 0 step 0 (s) waits for the end of rank 0 block 1 step 0 (re)"},
-	{"receives first", []string{"0 s input[0]\n  1 r scratch[0] hasdep", "0 r scratch[0]\n  1 s input[0] hasdep", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, "rank 0 block 0 step 0 (r) waits for the message of rank 1 block 0 step 1 (s), whose block stands at rank 1 block 0 step 0 (r)"},
+	{"waits for itself", []string{"0 s input[0]\n", "0 s input[0] dep 1.0\n", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[0] dep 0.1 hasdep\nblock"}, "deadlock: rank 0 block 0 step 0 (s) waits for itself through 2 waits; rank 0 block 0 step 0 (s) waits for a flag, which rank 0 block 1 step 0 (re) would raise"},
+	{"receives first", []string{"0 s input[0]\n  1 r scratch[0] hasdep", "0 r scratch[0]\n  1 s input[0] hasdep", "0 s input[0] hasdep\n  1 r scratch[0] hasdep", "0 r scratch[0] hasdep\n  1 s input[0] hasdep"}, "rank 0 block 0 step 0 (r) waits for a message, which rank 1 block 0 step 1 (s) would send; that block is still at step 0 (r)"},
 
 	{"send without receive", []string{"1 r scratch[0] hasdep\nblock 1.1", "1 cpy input[0] => scratch[0] hasdep\nblock 1.1"}, "unmatched: rank 0 block 0 step 0 (s) sends to rank 1 on channel 0, which receives no such message"},
 	{"receive without send", []string{"0 s input[0]\n", "0 cpy input[0] => scratch[1]\n"}, "unmatched: rank 1 block 0 step 1 (r) receives from rank 0 on channel 0, which sends no such message"},
@@ -160,8 +160,8 @@ block 1.0 send 0 recv 0 ch 0
 		want   string
 	}{
 		{"sizes 0..1048576", verify.Options{}, ""}, // 12 MiB at 2 slots of 2 MiB, 3 chunks in each
-		{"sizes 0..0", verify.Options{}, "with 2 slots a connection above 4 MiB"},
-		{"sizes 0..0", verify.Options{SlotBytes: 3 << 20}, "with 2 slots a connection above 6 MiB, where counts split into more messages, by way of 2 waits"},
+		{"sizes 0..0", verify.Options{}, "with 2 slots a connection, above 4 MiB"},
+		{"sizes 0..0", verify.Options{SlotBytes: 3 << 20}, "waits for itself through 2 waits, with 2 slots a connection, above 6 MiB, where counts split into more messages"},
 		{"sizes 0..6291457", verify.Options{SlotBytes: 3 << 20}, ""},
 		{"sizes 0..6300000", verify.Options{SlotBytes: 3 << 20}, "above 6 MiB"},
 		{"sizes 0..0", verify.Options{MessageChunks: 2}, "with 2 slots a connection and 2 chunks a message"},
@@ -180,7 +180,7 @@ block 1.0 send 0 recv 0 ch 0
 			"  0 s input[0]\n  1 s input[1]\n  2 s input[2]\n  3 r output[0]\n  4 r output[1]\n  5 r output[2]\n"
 	}
 	_, list := verify.Check(program(t, many), verify.Options{})
-	if got := full(list); !strings.Contains(got, "2 slots a connection, at every size") || !strings.Contains(got, "waits for a free slot, from") {
+	if got := full(list); !strings.Contains(got, "2 slots a connection, at every size") || !strings.Contains(got, "waits for a free slot, which") {
 		t.Error(got)
 	}
 }
