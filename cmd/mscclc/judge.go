@@ -47,7 +47,7 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 		p, err = a.program(t.name, f, d)
 	}
 	if err != nil {
-		d.found = placed(problems(err), t.name)
+		d.found = placed(problems(err), t.name).Sort()
 		d.code = exitCode(d.found)
 	}
 	if p != nil {

@@ -103,7 +103,12 @@ func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*
 		io.Reader
 		io.Closer
 	}{b, r}}
-	if s.kind == codegen.KindUnknown || s.kind == codegen.KindJSON {
+	if s.kind == codegen.KindJSON {
+		r.Close()
+		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and no plan of mscclc", diag.Printable(name)).
+			WithHint("plans of MSCCL++ cannot be read yet")}
+	}
+	if s.kind == codegen.KindUnknown {
 		r.Close()
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program", diag.Printable(name))}
 	}

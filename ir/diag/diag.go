@@ -101,13 +101,14 @@ func (l List) Err() error {
 }
 
 // Sort orders l by file and position, stably, and drops repeats of one code
-// at one position.
+// at one position and one step.
 func (l List) Sort() List {
 	slices.SortStableFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Span.Filename, b.Span.Filename), cmp.Compare(a.Span.Offset, b.Span.Offset),
 			cmp.Compare(a.Span.Line, b.Span.Line), cmp.Compare(a.Span.Column, b.Span.Column))
 	})
 	return slices.CompactFunc(l, func(a, b Diagnostic) bool {
-		return a.Span.Line != 0 && a.Code == b.Code && a.Span.Pos == b.Span.Pos
+		return a.Span.Line != 0 && a.Code == b.Code && a.Span.Pos == b.Span.Pos &&
+			a.Rank == b.Rank && a.Block == b.Block && a.Step == b.Step
 	})
 }
