@@ -19,7 +19,7 @@ func Adverse(p *ir.Program, opt Options, schedules int, rnd *rand.Rand) (*Verdic
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Events: len(x.actions)}
+	v := &Verdict{Events: len(x.actions), cells: map[int32]bool{}}
 	x.bounded(v, opt.Slots)
 	if !v.Good() {
 		return v, nil

@@ -68,6 +68,10 @@ type Verdict struct {
 	ByMessage bool
 
 	raced, reversed map[[2]int32]bool // pairs of actions: unordered by the monitor; seen in both orders
+	program         *program
+	pos             []int32        // of a block: where it ends up with opt.Slots
+	readers         map[int32]bool // steps that read what nothing wrote
+	cells           map[int32]bool // cells of outputs that are wrong
 }
 
 // Good says that no schedule shows a fault.
@@ -124,7 +128,7 @@ func Reduced(p *ir.Program, opt Options) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Events: len(x.actions)}
+	v := &Verdict{Events: len(x.actions), program: x, readers: map[int32]bool{}, cells: map[int32]bool{}}
 	r := newReducer(x, v, opt.Moves)
 	r.visit(0)
 	if r.cut {

@@ -17,7 +17,7 @@ func Plain(p *ir.Program, opt Options) (*Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verdict{Events: len(x.actions)}
+	v := &Verdict{Events: len(x.actions), cells: map[int32]bool{}}
 	for _, slots := range []int{unbounded, opt.Slots} {
 		w := walker{world: newWorld(x, slots), v: v, moves: opt.Moves, seen: map[string]bool{}, values: slots == unbounded, ahead: make([]set, len(x.actions))}
 		w.visit()

@@ -42,10 +42,10 @@ type program struct {
 	want    []output
 }
 
-// An output is a cell of which the collective asks something.
+// An output is a chunk of which the collective asks something.
 type output struct {
-	cell int32
-	want value
+	rank, index, cell int32
+	want              value
 }
 
 // cells is the number of cells of all tiles of one launch.
@@ -226,7 +226,7 @@ func (x *program) initial() {
 		}
 		for i := range x.Coll.OutChunks(r) {
 			if want, ok := x.values.wanted(x.Coll, x.Coll.Want(r, i)); ok {
-				x.want = append(x.want, output{int32(x.mem.Cell(r, ir.Output, i)), want})
+				x.want = append(x.want, output{int32(r), int32(i), int32(x.mem.Cell(r, ir.Output, i)), want})
 			}
 		}
 	}

@@ -82,6 +82,7 @@ func (r *reducer) move(b int32) {
 		return
 	case Uninitialized:
 		r.v.found(Uninitialized, r.schedule, "%s reads what nothing wrote", r.name(e))
+		r.v.readers[r.actions[e].step] = true
 	}
 	conflicts, race := r.monitor.enter(e)
 	if race >= 0 {

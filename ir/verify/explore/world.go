@@ -1,7 +1,5 @@
 package explore
 
-import "fmt"
-
 // A world is the state of a program that runs: where every block stands, what
 // is on its way, and what the cells hold. Actions can be undone, last first.
 type world struct {
@@ -160,8 +158,13 @@ func (w *world) end(v *Verdict) {
 			v.found(Leftover, w.schedule, "connection %d holds a message at the end", c)
 		}
 	}
-	if text := w.wrong(); text != "" {
-		v.found(WrongResult, w.schedule, "%s", text)
+	for k := range w.opt.Tiles * w.opt.Launches {
+		for _, o := range w.want {
+			if got := w.cell[k*w.mem.Len()+int(o.cell)]; got != o.want {
+				v.found(WrongResult, w.schedule, "cell %d holds %v, and should hold %v", o.cell, w.values.lists[got], w.values.lists[o.want])
+				v.cells[o.cell] = true
+			}
+		}
 	}
 }
 
@@ -173,18 +176,6 @@ func (w *world) stuck() int32 {
 		}
 	}
 	return -1
-}
-
-// wrong tells of an output chunk that does not hold what is wanted.
-func (w *world) wrong() string {
-	for k := 0; k < w.opt.Tiles*w.opt.Launches; k++ {
-		for _, o := range w.want {
-			if got := w.cell[k*w.mem.Len()+int(o.cell)]; got != o.want {
-				return fmt.Sprintf("cell %d holds %v, and should hold %v", o.cell, w.values.lists[got], w.values.lists[o.want])
-			}
-		}
-	}
-	return ""
 }
 
 // bounded runs one schedule with so many slots, and reports where it ends
@@ -202,6 +193,7 @@ func (x *program) bounded(v *Verdict, slots int) {
 			}
 		}
 	}
+	v.pos = w.pos
 	if b := w.stuck(); b >= 0 {
 		v.found(Deadlock, w.schedule, "%s never runs with %d slots", w.name(w.next(b)), slots)
 	}
