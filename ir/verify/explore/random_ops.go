@@ -169,38 +169,48 @@ func (g *generator) receive(i int) {
 	l := g.late[i]
 	g.late = append(g.late[:i:i], g.late[i+1:]...)
 	b := l.to
-	s := ir.Step{Op: ir.Recv, Count: l.count, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf}
-	reduces, sends, keeps := g.rnd.Intn(2) == 0, b.SendPeer >= 0 && g.rnd.Intn(2) == 0 && g.serial < 40, g.rnd.Intn(3) > 0
-	ok := false
+	s := ir.Step{Count: l.count, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf}
+	reduces := g.rnd.Intn(2) == 0
 	if reduces {
-		s.SrcBuf, s.Src, ok = g.operand(b.Rank, l.count, true)
+		s.SrcBuf, s.Src, reduces = g.operand(b.Rank, l.count, true)
 	}
-	reduces = ok
-	ok = false
-	if keeps || !sends || !reduces {
-		if s.DstBuf, s.Dst, ok = g.operand(b.Rank, l.count, false); ok && reduces && g.aliases(b.Rank, &s) || reduces && g.rnd.Intn(3) == 0 {
-			s.DstBuf, s.Dst, ok = s.SrcBuf, s.Src, true
-		}
+	sends := b.SendPeer >= 0 && g.rnd.Intn(2) == 0 && g.serial < 40
+	keeps := !sends || !reduces || g.rnd.Intn(3) > 0
+	if keeps {
+		g.keep(b.Rank, &s, reduces)
 	}
-	switch {
-	case reduces && sends && ok:
-		s.Op = ir.RecvReduceCopySend
-	case reduces && sends:
-		s.Op = ir.RecvReduceSend
-	case reduces && !ok:
-		s.DstBuf, s.Dst, ok = s.SrcBuf, s.Src, true
-		s.Op = ir.RecvReduceCopy
-	case reduces:
-		s.Op = ir.RecvReduceCopy
-	case !ok: // no room: into input, from its first chunk on
-		s.DstBuf, s.Dst = ir.Input, 0
-		s.Op = ir.Recv
-		sends = false
-	case sends:
-		s.Op = ir.RecvCopySend
-	}
+	s.Op = receiveOp(reduces, sends, keeps)
 	g.emit(b, s)
 	g.received(b, &s, l.size, reduces, sends)
+}
+
+// keep chooses where s puts what it receives: often where it reads, where it
+// reduces, and the first chunks of input where nothing else is found.
+func (g *generator) keep(rank int32, s *ir.Step, reduces bool) {
+	ok := false
+	if !reduces || g.rnd.Intn(3) > 0 {
+		s.DstBuf, s.Dst, ok = g.operand(rank, s.Count, false)
+	}
+	switch {
+	case reduces && (!ok || g.aliases(rank, s)):
+		s.DstBuf, s.Dst = s.SrcBuf, s.Src
+	case !ok:
+		s.DstBuf, s.Dst = ir.Input, 0
+	}
+}
+
+func receiveOp(reduces, sends, keeps bool) ir.Op {
+	switch {
+	case reduces && sends && keeps:
+		return ir.RecvReduceCopySend
+	case reduces && sends:
+		return ir.RecvReduceSend
+	case reduces:
+		return ir.RecvReduceCopy
+	case sends:
+		return ir.RecvCopySend
+	}
+	return ir.Recv
 }
 
 // received notes what step s of b has made of a message.
@@ -214,9 +224,7 @@ func (g *generator) received(b *draftBlock, s *ir.Step, message []int, reduces, 
 	}
 	if s.DstBuf != ir.NoBuf {
 		for i := range size {
-			if c := g.mem.Cell(int(b.Rank), s.DstBuf, int(s.Dst)+i); c < len(g.size) {
-				g.size[c] = size[i]
-			}
+			g.size[g.mem.Cell(int(b.Rank), s.DstBuf, int(s.Dst)+i)] = size[i]
 		}
 	}
 	if sends {
