@@ -23,6 +23,9 @@ const ShownOfSteps = 4
 // excerptWidth bounds the characters of a source line that are shown.
 const excerptWidth = 160
 
+// underlined is the most characters of a whole line that are underlined.
+const underlined = 80
+
 // Fprint prints l as clang prints errors: sorted by position, each with its
 // source line and a caret, then its notes and its hint, and at the end how
 // many there are. Sources gives a file's text, or nil where there is none; it
@@ -104,6 +107,9 @@ func (p *printer) excerpt(s Span) {
 		tail = "..."
 	}
 	fmt.Fprintf(p, "    %s%s%s%s\n", lead, Printable(before), Printable(at), tail)
+	if before == "" && length > underlined && length == utf8.RuneCountInString(at) {
+		return // a whole line of XML, say
+	}
 	pad := strings.Repeat(" ", len(lead)+utf8.RuneCountInString(before))
 	fmt.Fprintf(p, "    %s%s^%s%s\n", pad, p.green, strings.Repeat("~", max(0, length-1)), p.plain)
 }

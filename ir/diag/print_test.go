@@ -3,6 +3,7 @@ package diag
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -76,6 +77,28 @@ func TestFprintBounds(t *testing.T) {
 	}
 	if got := render(t, List{New(Kind, at("f", 1, 5, 2), "wide")}, "äé\x1bz", false); !strings.Contains(got, "    äé\uFFFDz\n      ^~\n") {
 		t.Errorf("caret counts characters: %q", got)
+	}
+}
+
+// Of one code, few are shown that are about steps; a long line that is at fault
+// as a whole is not underlined.
+func TestFprintSteps(t *testing.T) {
+	var many List
+	for i := range 2 * ShownOfSteps {
+		d := New(Race, at("f", 1, 1, 100), "e%d", i)
+		d.Rank, d.Block, d.Step = i, 0, 0
+		many = append(many, d)
+	}
+	got := render(t, append(many, New(Kind, at("f", 1, 1, 80), "other")), strings.Repeat("x", 100), false)
+	if strings.Count(got, "[race]") != ShownOfSteps || strings.Count(got, "[kind]") != 1 || !strings.HasSuffix(got, "9 errors, 4 more not shown\n") {
+		t.Errorf("got\n%s", got)
+	}
+	if strings.Count(got, "^") != 1 {
+		t.Errorf("underlined:\n%s", got)
+	}
+	got = render(t, slices.Repeat(List{New(Kind, Span{}, "e")}, Shown), "", false)
+	if !strings.HasSuffix(got, "20 errors, and perhaps more\n") {
+		t.Errorf("got\n%s", got)
 	}
 }
 
