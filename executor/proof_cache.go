@@ -61,6 +61,9 @@ func proofFolder(set string) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		if info, err := os.Stat(base); err == nil && !owned(info) { // under sudo, say
+			return "", fs.ErrPermission
+		}
 		set = filepath.Join(base, "mscclc")
 	}
 	if !filepath.IsAbs(set) {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -143,5 +146,41 @@ func TestVerifyManyFiles(t *testing.T) {
 	}
 	if !slices.Equal(lines[:40], lines[41:81]) {
 		t.Error("the folder's second time differs from its first")
+	}
+}
+
+// An interrupt ends verify at once, after what was printed, with no half of a
+// document behind.
+func TestVerifyInterrupted(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Log("no SIGINT to send")
+		return
+	}
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"verify", "allgather/ring", "-"}, {"verify", "allgather/ring", "-", "--sarif", "out.sarif"}} {
+		cmd := exec.Command("mscclc", args...) // which TestMain has put there
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n') // the second file is stdin, which does not end
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+		in.Close()
+		if err != nil || !strings.HasPrefix(line, "ok    allgather/ring ") || cmd.ProcessState.ExitCode() != exitInterrupted || stderr.String() != "mscclc: interrupted\n" {
+			t.Errorf("%v: %v, %q, %q", args, cmd.ProcessState, line, stderr.String())
+		}
+		if files, _ := os.ReadDir("."); len(files) > 0 {
+			t.Errorf("%v leaves %v", args, files)
+		}
 	}
 }
