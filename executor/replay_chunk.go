@@ -76,10 +76,12 @@ func (r *replay) chunk() string { return fmt.Sprintf("%v[%d]", r.w.Buf, r.w.Inde
 
 // value names what a chunk began with, where that is known.
 func (r *replay) value(v uint64) string {
+	poison := v == replayPoison
 	for at := 0; at < len(r.data.poison); at += 8 {
-		if v == replayPoison || v == binary.LittleEndian.Uint64(r.data.poison[at:]) {
-			return fmt.Sprintf("%#x, the poison of what nothing wrote", v)
-		}
+		poison = poison || v == binary.LittleEndian.Uint64(r.data.poison[at:])
+	}
+	if poison {
+		return fmt.Sprintf("%#x, the poison of what nothing wrote", v)
 	}
 	for rank, buf := range r.data.initial {
 		for i := range r.p.Coll.InChunks(rank) {

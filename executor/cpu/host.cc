@@ -173,10 +173,7 @@ extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, 
     give_up(a);
     return;
   }
-  if (watch) {
-    watch->launch = a;
-    begin_watch(watch);
-  }
+  if (watch) begin_watch(watch);
   Fiber *fiber = (Fiber *)memory;
   Worker *worker = (Worker *)(fiber + blocks);
   for (u32 b = 0; b < blocks; b++) {

@@ -18,7 +18,7 @@ void mscclc_cpu_unmap(u64 address, u64 bytes);
 // nobody else can go on. probe is where the chunk lies that the record is to show,
 // or 0.
 struct host_watch {
-  const struct abi_launch *launch;
+  u64 status;         // the launch's
   u64 actions;        // struct abi_action of all blocks
   u64 first;          // u64: where a block's begin
   u64 after;          // i32, or 0 where nothing is held

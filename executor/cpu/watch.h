@@ -30,7 +30,7 @@ static void watch_block(host_thread *t, host_watch *w, u32 block) {
 
 // over says whether the launch has been stopped. What blocks do on their way out
 // is not recorded: a packet that never came ends its wait.
-static bool over(const host_watch *w) { return ld_relaxed32(&at_address<abi_status>(w->launch->status)->code) != STATUS_OK; }
+static bool over(const host_watch *w) { return ld_relaxed32(&at_address<abi_status>(w->status)->code) != STATUS_OK; }
 
 void host_begins() {
   host_thread *t = host_self;
