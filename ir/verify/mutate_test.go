@@ -254,7 +254,7 @@ func TestMutations(t *testing.T) {
 	c := campaign{mutants: 45, large: 15, schedules: 8, few: 8, seed: 1}
 	mode := os.Getenv("MSCCLC_MUTATIONS")
 	if mode == "full" {
-		c = campaign{mutants: 3000, large: 1500, schedules: 1000, few: 10, budget: 60_000_000, seed: 2}
+		c = campaign{mutants: 3000, large: 1500, schedules: 1000, few: 10, budget: 40_000_000, seed: 2}
 	} else if n, err := strconv.Atoi(mode); err == nil {
 		c.mutants, c.large = c.mutants*n, c.large*n
 	}

@@ -24,8 +24,8 @@ func Adverse(p *ir.Program, opt Options, schedules int, rnd *rand.Rand) (*Verdic
 	if !v.Good() {
 		return v, nil
 	}
-	a := &adversary{world: newWorld(x, unbounded), v: v, rnd: rnd, wakes: x.wakes(), waiting: make([]bool, len(p.Blocks))}
-	a.clocks = newClocks(x)
+	a := &adversary{world: newWorld(x, unbounded), v: v, random: rnd.Uint64() | 1, wakes: x.wakes(), waiting: make([]bool, len(p.Blocks))}
+	a.priority, a.clocks = make([]int, len(p.Blocks)), newClocks(x)
 	for n := 0; n < schedules && v.Good(); n++ {
 		a.restart(policy(n % int(policies)))
 		a.run()
@@ -40,7 +40,7 @@ type policy uint8
 
 const (
 	byChance   policy = iota
-	byPriority        // the first of an order, in which now and then the mover goes last
+	byPriority        // of some, the first of an order, in which now and then the mover goes last
 	starving          // a block moves only where no other can
 	delaying          // blocks that moved rest a while
 	policies
@@ -50,7 +50,7 @@ const (
 type adversary struct {
 	*world
 	v      *Verdict
-	rnd    *rand.Rand
+	random uint64  // of a generator that costs less than choosing well
 	clocks *clocks // of the first schedule
 	wakes  [][]int32
 
@@ -68,13 +68,23 @@ func (a *adversary) restart(p policy) {
 	clear(a.sent)
 	clear(a.took)
 	a.trace, a.schedule, a.log = a.trace[:0], a.schedule[:0], a.log[:0]
-	a.policy, a.victim = p, int32(a.rnd.Intn(len(a.pos)))
-	a.priority = a.rnd.Perm(len(a.pos))
+	a.policy, a.victim = p, int32(a.below(len(a.pos)))
+	for b := range a.priority {
+		a.priority[b] = a.below(1 << 20)
+	}
 	a.may, a.resting = a.may[:0], a.resting[:0]
 	clear(a.waiting)
 	for b := range int32(len(a.pos)) {
 		a.wake(b)
 	}
+}
+
+// below returns a number from 0 to n-1 by xorshift.
+func (a *adversary) below(n int) int {
+	a.random ^= a.random << 13
+	a.random ^= a.random >> 7
+	a.random ^= a.random << 17
+	return int((a.random >> 33) * uint64(n) >> 31)
 }
 
 // wake puts a block into one of the lists.
@@ -83,7 +93,7 @@ func (a *adversary) wake(b int32) {
 		return
 	}
 	a.waiting[b] = true
-	if a.policy == starving && b == a.victim || a.policy == delaying && a.rnd.Intn(4) == 0 {
+	if a.policy == starving && b == a.victim || a.policy == delaying && a.below(4) == 0 {
 		a.resting = append(a.resting, b)
 	} else {
 		a.may = append(a.may, b)
@@ -92,22 +102,22 @@ func (a *adversary) wake(b int32) {
 
 // choose takes a block out of the lists, or returns -1.
 func (a *adversary) choose() int32 {
-	if n := len(a.resting); n > 0 && (len(a.may) == 0 || a.policy == delaying && a.rnd.Intn(20) == 0) {
-		i := a.rnd.Intn(n)
+	if n := len(a.resting); n > 0 && (len(a.may) == 0 || a.policy == delaying && a.below(20) == 0) {
+		i := a.below(n)
 		a.may = append(a.may, a.resting[i])
 		a.resting = slices.Delete(a.resting, i, i+1)
 	}
 	if len(a.may) == 0 {
 		return -1
 	}
-	i := a.rnd.Intn(len(a.may))
+	i := a.below(len(a.may))
 	if a.policy == byPriority {
-		for k, b := range a.may {
-			if a.priority[b] > a.priority[a.may[i]] {
+		for k := i; k < min(i+16, len(a.may)); k++ {
+			if a.priority[a.may[k]] > a.priority[a.may[i]] {
 				i = k
 			}
 		}
-		if b := a.may[i]; a.rnd.Intn(30) == 0 {
+		if b := a.may[i]; a.below(30) == 0 {
 			a.priority[b] = -len(a.trace) - 1
 		}
 	}
