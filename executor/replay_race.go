@@ -20,7 +20,7 @@ func (r *replay) race() (Replayed, error) {
 	switch {
 	case a && b:
 		out.Shown = true
-	case a && !r.p.Protocol.Releases() && r.writes(r.w.With, r.w.WithGroup):
+	case a && !r.p.Protocol.Releases() && r.writes(r.w.With, r.w.WithGroup) && !r.byFlags():
 		out.Shown = true
 		out.say("messages keep this order in every run; but those of %v make nothing visible except what they carry, so that on a GPU the later access may not see the earlier", r.p.Protocol)
 	default:
@@ -45,6 +45,29 @@ func (r *replay) order(out *Replayed, before, held int) (bool, error) {
 	}
 	a, b := &r.watch.Actions[before], &r.watch.Actions[held]
 	return a.End > 0 && b.End > a.End, nil
+}
+
+// byFlags says whether flags and the order of steps put the later access behind
+// the earlier one, without any message.
+func (r *replay) byFlags() bool {
+	first := map[int32]int32{r.wires.Block[r.w.With]: r.w.With} // of a block: the first step that is behind the earlier access
+	own := r.p.Rank[r.w.Rank]
+	for grown := true; grown; {
+		grown = false
+		for i := r.p.Blocks[own.First].Steps.First; i < r.p.Blocks[own.End-1].Steps.End; i++ {
+			on := r.wires.Awaited(r.p, int32(r.w.Rank), i)
+			if on < 0 {
+				continue
+			}
+			b := r.wires.Block[i]
+			from, known := first[r.wires.Block[on]]
+			if at, has := first[b]; known && on >= from && (!has || i < at) {
+				first[b], grown = i, true
+			}
+		}
+	}
+	at, has := first[r.wires.Block[r.w.Step]]
+	return has && r.w.Step >= at
 }
 
 // writes says whether a message of a step writes the witness's chunk.
