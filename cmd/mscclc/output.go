@@ -55,7 +55,8 @@ A witness, of a deadlock, race, wrong-result or uninitialized: {"step": S, "with
   "slots", "message_chunks"}. step is a waiting step, the later of two racing accesses, the one that wrote the wrong chunk, or
   the reader; with is what it waits for, or the earlier access; message and with_message count from 0 which message of a
   step's transfer the access lies in; waits is the cycle: step waits, for on to end, whose block stands at at.
-A proof: {"slots", "message_chunks", "max_bytes"}: what it was judged with; sizes are below max_bytes, if that is there.
+A proof: {"slots", "message_chunks", "max_bytes", "result"}: what it was judged with; sizes are below max_bytes, if that is
+  there; result is false of XML that does not say what must hold at the end (coll="custom").
 A bitwise: {"identical", "sums", "types": [{"types": [...], "identical", "differ", "witness": [{"rank", "chunk",
   "expression", "part", "step", "pos"}, ...]}]}
 A replay: {"code", "text", "shown", "lines": [...]}

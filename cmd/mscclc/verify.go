@@ -37,7 +37,8 @@ Proven is, for every timing, every size that the file is for, and any number of 
   matching  the n-th send of a connection meets the n-th receive, with an equal count
   liveness  no steps wait for each other, with the slots that connections have; counts split at the largest size
   races     accesses of two thread blocks to one chunk, one of them a write, are ordered by flags or messages
-  result    every output chunk holds exactly what the collective says, and nothing is read before it is written
+  result    every output chunk holds exactly what the collective says, and nothing is read before it is written;
+            XML of coll="custom" does not say what must hold, and its line says so
 Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
 A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
@@ -198,6 +199,9 @@ func proofLine(p *ir.Program) string {
 	name := kindName(p)
 	if p.Name != "" {
 		name += " " + diag.Printable(p.Name)
+	}
+	if p.Coll.Kind == ir.Opaque {
+		name += ", whose file states no result"
 	}
 	return fmt.Sprintf("proven: %s, %s, %s, %s, %s; %s", count(p.Coll.Ranks, "rank"), count(p.Channels, "channel"),
 		count(len(p.Blocks), "block"), count(len(p.Steps), "step"), sizesText(p.Sizes.Max), name)

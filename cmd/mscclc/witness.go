@@ -21,6 +21,7 @@ type proofInfo struct {
 	Slots         int   `json:"slots"`
 	MessageChunks int   `json:"message_chunks"`
 	MaxBytes      int64 `json:"max_bytes,omitempty"` // sizes are below it
+	Result        bool  `json:"result"`              // the file says what must hold at the end
 }
 
 // A witnessInfo is a verify.Witness for a reader that does not have the program.
@@ -65,7 +66,7 @@ func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 		return
 	}
 	if !d.rejected() {
-		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max}
+		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max, p.Coll.Kind != ir.Opaque}
 	}
 	if d.order != nil {
 		r.Bitwise = newBitwise(p, *d.order)
