@@ -23,6 +23,20 @@ func text(p *ir.Program) string {
 	return b.String()
 }
 
+// count is the number of programs that a test judges: a tenth of what
+// MSCCLC_RANDOM asks for.
+func count(t *testing.T, usual int) int {
+	s := os.Getenv("MSCCLC_RANDOM")
+	if s == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n / 10
+}
+
 // What the generator makes has no fault but, at times, too few slots.
 func TestRandomIsLegal(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
@@ -47,19 +61,12 @@ func TestRandomIsLegal(t *testing.T) {
 
 // The reduced exploration finds what the plain one finds: the same kinds, the
 // same pairs in both orders, and, where messages order memory, the monitor
-// names the same pairs. MSCCLC_RANDOM=N asks for N/10 programs.
+// names the same pairs.
 func TestReducedIsPlain(t *testing.T) {
 	rnd := rand.New(rand.NewSource(2))
 	kinds, same, large, senseless := map[string]int{}, 0, 0, 0
-	count := 1500
-	if s := os.Getenv("MSCCLC_RANDOM"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		count = n / 10
-	}
-	for n := range count {
+	programs := count(t, 1500)
+	for n := range programs {
 		p, opt := Random(rnd)
 		if n%4 > 0 {
 			p, opt = Broken(rnd, p, opt)
@@ -98,7 +105,7 @@ func TestReducedIsPlain(t *testing.T) {
 		same++
 	}
 	t.Logf("%d agree: %v; %d too large, %d senseless", same, kinds, large, senseless)
-	if same < count/2 || len(kinds) < 8 {
+	if same < programs/2 || len(kinds) < 8 {
 		t.Error("too few to say anything")
 	}
 }
