@@ -6,6 +6,9 @@
 // and waits. A run ends with the collective done, or with an error that says
 // which step of which rank waited for what, and leaves the Loaded usable.
 //
+// A Watch in a call's Args records what each block did when, and holds blocks
+// back. Replay uses it to show, in runs, what verify has rejected a program for.
+//
 // The devices are packages of their own, which this one does not know:
 // executor/cpu is the first. The rest of this package is what a caller needs to
 // judge a run: element types, the layout of buffers (Geometry), data to run on,

@@ -18,6 +18,7 @@ func (r *replay) judged(show func(*Replayed)) (Replayed, error) {
 		return out, nil
 	}
 	out = Replayed{}
+	out.say("with each action held until the one before it in the judged order has ended:")
 	if err := r.run(r.judgedOrder()...); err != nil {
 		return out, err
 	}

@@ -121,6 +121,28 @@ block 1.0 send 0 recv 0 ch 0
 	}
 }
 
+// A witness of what is not so is not shown.
+func TestReplayOfGoodProgram(t *testing.T) {
+	p := program(t, twoRanks)
+	claim := func(code diag.Code) verify.Witness {
+		return verify.Witness{Problem: diag.New(code, diag.Span{}, ""), Step: 2, With: 1, Buf: ir.Scratch, Slots: 1, MessageChunks: 1}
+	}
+	stuck, slot, wrong, unwritten := claim(diag.Deadlock), claim(diag.Deadlock), claim(diag.WrongResult), claim(diag.WrongResult)
+	stuck.Waits = []ir.Wait{{Step: 2, On: 1, At: 1}}
+	slot.Waits = []ir.Wait{{Step: 0, Cause: ir.ForSlot, On: 4, At: 4}}
+	wrong.Buf = ir.Output
+	unwritten.Buf, unwritten.Step = ir.Output, -1
+	for _, w := range []verify.Witness{stuck, slot, wrong, unwritten, claim(diag.Race), claim(diag.Uninitialized)} {
+		got, err := executor.Replay(context.Background(), p, w, cpu.Device())
+		if err != nil || got.Shown || len(got.Lines) == 0 {
+			t.Errorf("%s is shown: %v\n%s", w.Problem.Code, err, strings.Join(got.Lines, "\n"))
+		}
+	}
+	if _, err := executor.Replay(context.Background(), p, claim(diag.Unmatched), cpu.Device()); err == nil {
+		t.Error("what has no witness is replayed")
+	}
+}
+
 // In a program that is accepted, no run turns two conflicting accesses round:
 // a witness that claims so for any two is not shown.
 func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
