@@ -7,15 +7,17 @@ import (
 )
 
 // The shapes that times are measured with: each makes a good program of about n
-// steps.
+// steps, up to 2^most.
 var scaleShapes = []struct {
 	name string
 	make func(n int) *ir.Program
+	most int
 }{
-	{"ring", func(n int) *ir.Program { return ring(max(2, int(math.Sqrt(float64(n)/2)))) }},
-	{"allpairs", func(n int) *ir.Program { return allPairs(max(2, int(math.Sqrt(float64(n)/6)))) }},
-	{"hierarchical", func(n int) *ir.Program { return grid(max(2, int(math.Sqrt(float64(n)/144)))) }},
-	{"round trips", roundTrips},
+	{"ring", func(n int) *ir.Program { return ring(max(2, int(math.Sqrt(float64(n)/2)))) }, 21},
+	{"allpairs", func(n int) *ir.Program { return allPairs(max(2, int(math.Sqrt(float64(n)/6)))) }, 21},
+	{"hierarchical", func(n int) *ir.Program { return grid(max(2, int(math.Sqrt(float64(n)/144)))) }, 21},
+	{"round trips", roundTrips, 21},
+	{"token", func(n int) *ir.Program { return token(max(2, int(math.Sqrt(float64(n)/2)))) }, 17},
 }
 
 // roundTrips is n/8 round trips from rank 0 by way of two others. Two blocks of
@@ -35,6 +37,30 @@ func roundTrips(n int) *ir.Program {
 			back = append(back, step(ir.RecvCopySend, 0, 0, ir.Output, 0))
 		}
 		b.block(r, 0, 0, back...)
+	}
+	return b.done()
+}
+
+// token sends a chunk n times round a ring of n ranks, which each receive it
+// into one chunk of scratch in one block and send it on in another. That a rank
+// has sent it on before it comes again follows from its way through all others.
+func token(n int) *ir.Program {
+	b := build(n, 1, 1, 1)
+	for r := range n {
+		var in, out []ir.Step
+		for k := range n {
+			in = append(in, told(step(ir.Recv, 0, 0, ir.Scratch, 0)))
+			send := after(step(ir.Send, ir.Scratch, 0, 0, 0), 0, k)
+			if r == 0 {
+				send = after(send, 0, k-1)
+			}
+			if r == 0 && k == 0 {
+				send = step(ir.Send, ir.Input, 0, 0, 0)
+			}
+			out = append(out, send)
+		}
+		b.block(r, -1, (r+n-1)%n, in...)
+		b.block(r, (r+1)%n, -1, out...)
 	}
 	return b.done()
 }
