@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -121,22 +122,33 @@ func (v *verifying) take(d *verdict) error {
 	if d.rejected() {
 		v.rejected++
 	}
-	if v.json && v.flags.replay {
-		if err := d.replayed(); err != nil {
-			return err
-		}
+	v.worst = max(v.worst, d.code)
+	var err error
+	switch {
+	case !v.json:
+		err = v.print(d)
+	case v.flags.replay:
+		err = d.replayed()
 	}
 	if v.json || v.flags.sarif != "" {
 		v.reports = append(v.reports, d.report)
 	}
-	v.worst = max(v.worst, d.code)
-	if v.json {
-		v.bar.step()
-		return nil
-	}
-	err := v.print(d)
 	v.bar.step()
-	return err
+	return v.fault(err, d.file)
+}
+
+// fault reports that a witness did not show, or could not be run; the other
+// files are judged all the same.
+func (v *verifying) fault(err error, file string) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	found := placed(problems(err), file)
+	v.worst = max(v.worst, exitCode(found))
+	if !v.json {
+		v.show(found)
+	}
+	return nil
 }
 
 // print prints one verdict: its line on stdout, what is wrong on stderr.
