@@ -41,7 +41,9 @@ KD u32 ntid() { return host_self->ntid; }
 KD block_shared *shared() { return host_self->shared; }
 
 // bar makes what any thread of the block wrote before it visible to all of
-// them after it. bar_publish stands before one thread publishes what the whole
+// them after it, and ends their reads: a packet that is sent after it tells that
+// they are over (ir.OpInfo). A block of one thread needs a fence for that, which
+// the thread sanitizer does not know. bar_publish stands before one thread publishes what the whole
 // block wrote, which on some devices takes more than a barrier.
 //
 // KERNEL_MUTATION breaks one ordering on purpose, to prove that the thread
@@ -51,6 +53,9 @@ KD block_shared *shared() { return host_self->shared; }
 KD void bar() {
 #if KERNEL_MUTATION != 1
   if (ntid() > 1) host_barrier();
+#ifndef __SANITIZE_THREAD__
+  else __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
 #endif
 }
 KD void bar_publish() {
