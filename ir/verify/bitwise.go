@@ -15,9 +15,10 @@ import (
 // a sum is rounded matter.
 type Rounding uint8
 
-// The classes. Of f16, bf16 and fp8, mscclc's executor rounds a chain of
-// reductions that it fuses once, at its end; the runtimes of MSCCL-IR round
-// each addition of every type, so that Each tells of them.
+// The classes, as mscclc's executor sums: of f16, bf16 and fp8 it rounds a chain
+// of reductions that it fuses once, at its end. The runtimes of MSCCL-IR round
+// each addition of every type, and msccl adds a chain's destination behind its
+// sources: of programs with chains this says nothing for them.
 const (
 	Each  Rounding = iota // every addition is rounded: f32 and f64
 	Chain                 // every step or chain of fused steps is: f16, bf16 and fp8
