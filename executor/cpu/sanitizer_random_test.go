@@ -167,3 +167,47 @@ func keep(p *ir.Program) string {
 	}
 	return fmt.Sprintf("the program is in %s", file)
 }
+
+// TestThreadSanitizerOnPackets runs two programs that only packets order, round
+// by another rank: a write behind a read, which verify accepts and the thread
+// sanitizer needs packets that order for, and a read behind a write, which both
+// refuse.
+func TestThreadSanitizerOnPackets(t *testing.T) {
+	const round = `program round
+collective opaque ranks=2 chunks=1 inplace in=1 out=1
+protocol LL
+scratch 3
+even
+block 0.0 send 1 ch 0
+  0 %s
+  1 s input[0]
+block 0.1 recv 1 ch 0
+  0 r scratch[0]
+  1 %s
+block 1.0 send 0 recv 0 ch 0
+  0 rcs scratch[0]
+`
+	strict, lenient := build(t, "-fsanitize=thread"), build(t, "-fsanitize=thread", "-DKERNEL_PACKETS_ORDER")
+	for _, x := range []struct {
+		name, first, second string
+		good                bool
+	}{
+		{"a write behind a read", "cpy input[0] => scratch[1]", "cpy scratch[0] => input[0]", true},
+		{"a read behind a write", "cpy input[0] => scratch[1]", "cpy scratch[1] => scratch[2]", false},
+	} {
+		p, err := ir.ParseProgram("round", fmt.Appendf(nil, round, x.first, x.second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, found := verify.Check(p, verify.Options{}); x.good != (len(found) == 0) {
+			t.Errorf("%s: verify says %v", x.name, found)
+		}
+		for _, bin := range []string{strict, lenient} {
+			d := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.I32, executor.Sum, 1)
+			said, _ := sanitize(t, bin, p, executor.Options{Unproven: true}, d, d.Args(), 2)
+			if bin == lenient && said != "" || bin == strict && (!strings.Contains(said, "data race") || writesBehindRead(said) != x.good) {
+				t.Errorf("%s: %v, lenient %v\n%s", x.name, bin, bin == lenient, said)
+			}
+		}
+	}
+}
