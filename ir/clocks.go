@@ -19,8 +19,7 @@ type Clocks struct {
 	free   []int32
 }
 
-// A Clock is what a block knows after its step Step. A block whose own steps
-// nobody asks for is -1.
+// A Clock is what a block knows after its step Step.
 type Clock struct {
 	Block, Step int32
 	height      int
@@ -63,22 +62,14 @@ func part(block int32, h int) int32 {
 func NewClocks(n int) *Clocks { return &Clocks{left: make([]int32, n), slot: make([]int32, n)} }
 
 // Begin turns to the next rank, which has so many blocks.
-func (c *Clocks) Begin(blocks int) { c.BeginAmong(blocks, 0, blocks) }
-
-// BeginAmong is Begin for blocks of all ranks, where only the steps of those
-// from first to end are asked for. They keep their numbers.
-func (c *Clocks) BeginAmong(blocks, first, end int) {
+func (c *Clocks) Begin(blocks int) {
 	c.height = 1
 	for n := clockFan; n < blocks; n *= clockFan {
 		c.height++
 	}
 	c.now = c.now[:0]
-	for b := range blocks {
-		name := int32(b)
-		if b < first || b >= end {
-			name = -1
-		}
-		c.now = append(c.now, Clock{name, -1, c.height, nil})
+	for b := range int32(blocks) {
+		c.now = append(c.now, Clock{b, -1, c.height, nil})
 	}
 	c.kept, c.free = c.kept[:0], c.free[:0]
 }
@@ -86,21 +77,15 @@ func (c *Clocks) BeginAmong(blocks, first, end int) {
 // Expect announces one wait for step id, before that ends.
 func (c *Clocks) Expect(id int32) { c.left[id]++ }
 
-// Known returns up to which step of a block block b knows that all is done; -1
-// is none.
-func (c *Clocks) Known(b, block int32) int32 { return c.now[b].Knows(block) }
-
 // Covers says whether block b knows that a step of a block has ended.
-func (c *Clocks) Covers(b, block, step int32) bool { return c.Known(b, block) >= step }
+func (c *Clocks) Covers(b, block, step int32) bool { return c.now[b].Knows(block) >= step }
 
 // Wait says that block b has waited for step id, as was announced. What a
 // block knows of another it has learned with all that the other knew then, so
 // that nothing is to learn from a step that it knows of.
 func (c *Clocks) Wait(b, id int32) {
 	mine, of := &c.now[b], &c.kept[c.slot[id]]
-	if of.Block < 0 {
-		mine.known = c.join(mine.known, of.known, c.height)
-	} else if mine.Knows(of.Block) < of.Step {
+	if mine.Knows(of.Block) < of.Step {
 		mine.known = c.set(c.join(mine.known, of.known, c.height), c.height, of.Block, of.Step+1)
 	}
 	if c.left[id]--; c.left[id] == 0 {

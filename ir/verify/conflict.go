@@ -4,12 +4,11 @@ import (
 	"mscclc/ir"
 )
 
-// conflicts finds, among the accesses to one rank's memory in some order, the
+// conflicts finds, among the accesses to some ranks' memory in some order, the
 // pairs that must be ordered: a read and the last write before it, a write and
 // the last write, and a write and the reads since. If these are, all are.
 type conflicts struct {
 	mem    *ir.Memory
-	base   int                                             // the rank's first cell
 	need   func(cell int, later, earlier int32, kind kind) // is told of each pair
 	writer []int32                                         // of a cell: 1 + the step that wrote it last
 	reader []int32                                         // of a cell: 1 + the first node of the list of its readers since
@@ -32,12 +31,16 @@ func (k kind) verbs() (later, earlier string) {
 	return [...]string{"reads", "writes", "writes"}[k], [...]string{"writes", "writes", "reads"}[k]
 }
 
-// begin turns to the memory of rank.
-func (c *conflicts) begin(mem *ir.Memory, rank int) {
-	first, end := mem.Rank(rank)
-	c.mem, c.base = mem, first
-	c.writer = append(c.writer[:0], make([]int32, end-first)...)
-	c.reader = append(c.reader[:0], make([]int32, end-first)...)
+// begin turns to the memory of the ranks from first to last. Cells of others
+// are not to be accessed.
+func (c *conflicts) begin(first, last int) {
+	if c.writer == nil {
+		c.writer, c.reader = make([]int32, c.mem.Len()), make([]int32, c.mem.Len())
+	}
+	from, _ := c.mem.Rank(first)
+	_, to := c.mem.Rank(last)
+	clear(c.writer[from:to])
+	clear(c.reader[from:to])
 	c.nodes, c.free = c.nodes[:0], 0
 }
 
@@ -46,10 +49,10 @@ func (c *conflicts) access(rank int, i int32, s *ir.Step) {
 	info := s.Op.Info()
 	n := int(s.Count)
 	if info.ReadsSrc {
-		c.read(i, c.mem.Cell(rank, s.SrcBuf, int(s.Src))-c.base, n)
+		c.read(i, c.mem.Cell(rank, s.SrcBuf, int(s.Src)), n)
 	}
 	if info.ReadsDst || info.Writes {
-		dst := c.mem.Cell(rank, s.DstBuf, int(s.Dst)) - c.base
+		dst := c.mem.Cell(rank, s.DstBuf, int(s.Dst))
 		if info.ReadsDst {
 			c.read(i, dst, n)
 		}

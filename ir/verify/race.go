@@ -20,7 +20,8 @@ func (c *checker) races(order []int32) *run {
 		return r
 	}
 	ranks := c.stepsByRank(order)
-	local := &racer{checker: c, run: r, clocks: ir.NewClocks(len(c.p.Steps)), mem: c.p.Memory()}
+	local := &racer{checker: c, run: r, clocks: ir.NewClocks(len(c.p.Steps))}
+	local.mem = c.p.Memory()
 	var open []int // ranks of which flags alone do not tell
 	for rank, own := range c.p.Rank {
 		if own.End-own.First < 2 {
@@ -71,7 +72,6 @@ type racer struct {
 	*checker
 	run    *run
 	clocks *ir.Clocks
-	mem    *ir.Memory
 	conflicts
 }
 
@@ -80,7 +80,7 @@ type racer struct {
 func (r *racer) byFlags(rank int, steps []int32) bool {
 	w, own := r.run.w, r.p.Rank[rank]
 	ordered := true
-	r.conflicts.begin(r.mem, rank)
+	r.conflicts.begin(rank, rank)
 	r.need = func(_ int, later, earlier int32, _ kind) {
 		a, b := w.Block[later], w.Block[earlier]
 		ordered = ordered && (a == b || r.clocks.Covers(a-own.First, b-own.First, earlier-r.p.Blocks[b].Steps.First))

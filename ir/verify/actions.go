@@ -1,0 +1,82 @@
+package verify
+
+import (
+	"mscclc/ir"
+)
+
+// actions returns a run of p's actions: of p itself where each step is one,
+// else of a copy whose steps are cut.
+func (c *checker) actions(r *run) *run {
+	m := int32(c.opt.MessageChunks)
+	n := 0
+	for i := range c.p.Steps {
+		n += int(messages(&c.p.Steps[i], m))
+	}
+	if int64(n)*visitWork > c.opt.Work {
+		c.undecided("messages between ranks, and not flags, order some accesses, and there are so many messages (%d)", n)
+		return nil
+	}
+	if n > len(c.p.Steps) {
+		p, from := cut(c.p, m, n)
+		r = &run{p: p, w: ir.Wire(p), from: from}
+	}
+	order, _ := r.w.Schedule(r.p, ir.Unbounded, int(m)).Run()
+	return &run{p: r.p, w: r.w, order: order, from: r.from}
+}
+
+// messages is the number of actions of s, with m chunks a message.
+func messages(s *ir.Step, m int32) int32 {
+	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
+		return 1
+	}
+	return (s.Count + m - 1) / m
+}
+
+// cut returns p with each step cut into its n actions in all, as steps that wait
+// for the same and of which the last ends the same waits; and the step of p that
+// each is of.
+func cut(p *ir.Program, m int32, n int) (*ir.Program, []int32) {
+	q := *p
+	q.Steps = make([]ir.Step, 0, n)
+	q.Blocks = append([]ir.TB(nil), p.Blocks...)
+	from := make([]int32, 0, n)
+	last := make([]int32, len(p.Steps)) // of a step: its last action, within its block
+	for b := range q.Blocks {
+		own := p.Blocks[b].Steps
+		first := int32(len(q.Steps))
+		for i := own.First; i < own.End; i++ {
+			q.Steps, from = cutStep(q.Steps, from, p, i, m)
+			last[i] = int32(len(q.Steps)) - first - 1
+		}
+		q.Blocks[b].Steps = ir.Range{First: first, End: int32(len(q.Steps))}
+	}
+	for b := range q.Blocks {
+		tbs := p.TBsOf(int(q.Blocks[b].Rank))
+		for i := q.Blocks[b].Steps.First; i < q.Blocks[b].Steps.End; i++ {
+			if s := &q.Steps[i]; s.DepBlock >= 0 {
+				s.DepStep = last[tbs[s.DepBlock].Steps.First+s.DepStep]
+			}
+		}
+	}
+	return &q, from
+}
+
+func cutStep(to []ir.Step, from []int32, p *ir.Program, i, m int32) ([]ir.Step, []int32) {
+	s := p.Steps[i]
+	n := messages(&s, m)
+	for k := range n {
+		t := s
+		if n > 1 {
+			t.Count = min(m, s.Count-k*m)
+			t.Src, t.Dst, t.Class = s.Src+k*m, s.Dst+k*m, int32(p.Coll.Class(int(s.Class+k*m)))
+		}
+		if k > 0 {
+			t.DepBlock, t.DepStep = -1, -1
+		}
+		if k+1 < n {
+			t.Flags &^= ir.HasDep
+		}
+		to, from = append(to, t), append(from, i)
+	}
+	return to, from
+}
