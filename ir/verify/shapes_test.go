@@ -17,7 +17,7 @@ var scaleShapes = []struct {
 	{"allpairs", func(n int) *ir.Program { return allPairs(max(2, int(math.Sqrt(float64(n)/6)))) }, 21},
 	{"hierarchical", func(n int) *ir.Program { return grid(max(2, int(math.Sqrt(float64(n)/144)))) }, 21},
 	{"round trips", roundTrips, 21},
-	{"token", func(n int) *ir.Program { return token(max(2, int(math.Sqrt(float64(n)/2)))) }, 17},
+	{"token", func(n int) *ir.Program { return token(max(2, int(math.Sqrt(float64(n)/2)))) }, 20},
 }
 
 // roundTrips is n/8 round trips from rank 0 by way of two others. Two blocks of
