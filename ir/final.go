@@ -1,6 +1,10 @@
 package ir
 
-import "mscclc/ir/diag"
+import (
+	"slices"
+
+	"mscclc/ir/diag"
+)
 
 // MarkFinal sets the flag Final on the steps whose result is a complete sum of
 // the post-condition, where avg divides: exactly one on every way to an
@@ -35,7 +39,7 @@ func MarkFinal(p *Program) error {
 // Finals sees what the steps of a run make, and tells which should be final.
 type Finals struct {
 	m    *Machine
-	at   []int32 // the steps that reduce, in order
+	at   []int32 // the steps that may make complete sums, in order
 	made []Value // by them all
 }
 
@@ -43,11 +47,18 @@ type Finals struct {
 func WatchFinals(m *Machine) *Finals {
 	f := &Finals{m: m}
 	m.Made = func(i int32, results []Value) {
+		if m.Coll.Kind != Custom && !slices.ContainsFunc(results, f.whole) {
+			return
+		}
 		f.at = append(f.at, i)
 		f.made = append(f.made, results...)
 	}
 	return f
 }
+
+// whole says whether x has as many parts as a complete sum of a collective
+// that is not custom.
+func (f *Finals) whole(x Value) bool { return f.m.Values.Size(x) == f.m.Coll.Ranks }
 
 // Steps returns the steps of p, of which all have run, that make complete sums,
 // or the error of MarkFinal.
