@@ -17,8 +17,9 @@ type demand struct {
 }
 
 // covers says whether what is proven for d holds for want. More slots and more
-// chunks a message only let more steps go on, and order no less; and a message
-// that releases makes visible what came before it, where a packet does not.
+// chunks a message only let more steps go on; messages of more chunks order no
+// less, and packets are judged by the longest; and a message that releases makes
+// visible what came before it, where a packet does not.
 func (d demand) covers(want demand) bool {
 	return (!d.protocol.Releases() || want.protocol.Releases()) && d.slots <= want.slots && d.chunks <= want.chunks
 }
@@ -87,6 +88,7 @@ func (v *prover) differs(want demand) string {
 
 // prove asks verify, or the cache of what it said.
 func (v *prover) prove(p *ir.Program, opt verify.Options) error {
+	opt.MostChunks = ir.MaxMessageChunks // of small calls, and of a tile that is not whole
 	var k key
 	var cache *proofCache
 	if len(p.Steps) >= cachedFrom && p.Coll != nil {

@@ -29,6 +29,11 @@ func (r *Replayed) say(format string, args ...any) {
 // Chunks are of two random numbers of 64 bits, and stand for themselves: what is
 // equal in them is equal in what it was made of.
 func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (Replayed, error) {
+	if w.OtherPlace {
+		q, coll := *p, *p.Coll
+		coll.Inplace = !coll.Inplace
+		q.Coll, p = &coll, &q
+	}
 	l, err := Load(p, Options{Device: dev, Unproven: true})
 	if err != nil {
 		return Replayed{}, err

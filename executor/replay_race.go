@@ -6,7 +6,7 @@ package executor
 func (r *replay) race() (Replayed, error) {
 	var out Replayed
 	earlier, later := r.action(r.w.With, r.w.WithGroup), r.action(r.w.Step, r.w.Group)
-	out.say("one run:")
+	out.say("one run, in which no connection is ever full:")
 	a, err := r.order(&out, earlier, later)
 	if err != nil {
 		return out, err
@@ -23,6 +23,9 @@ func (r *replay) race() (Replayed, error) {
 	case a && !r.p.Protocol.Releases() && r.writes(r.w.With, r.w.WithGroup) && !r.byFlags():
 		out.Shown = true
 		out.say("messages keep this order in every run; but those of %v make nothing visible except what they carry, so that on a GPU the later access may not see the earlier", r.p.Protocol)
+	case a && !r.p.Protocol.Releases() && r.comesRound():
+		out.Shown = true
+		out.say("here a message is there as a whole; but its packets of %v come one by one, so that on a device with more threads the later access may come before the earlier", r.p.Protocol)
 	default:
 		out.say("the two accesses were not seen in both orders")
 	}
@@ -68,6 +71,21 @@ func (r *replay) byFlags() bool {
 	}
 	at, has := first[r.wires.Block[r.w.Step]]
 	return has && r.w.Step >= at
+}
+
+// comesRound says whether the later access is of the message that the earlier
+// sends, once it has come round, and of other chunks of it.
+func (r *replay) comesRound() bool {
+	i := r.w.Step
+	for i >= 0 && i != r.w.With {
+		i = r.wires.Mate[i]
+	}
+	if i < 0 || r.w.Group != r.w.WithGroup {
+		return false
+	}
+	s, t := &r.p.Steps[r.w.With], &r.p.Steps[r.w.Step]
+	return s.Op.Info().ReadsSrc && t.Op.Info().Writes &&
+		r.mem.Cell(r.w.Rank, s.SrcBuf, int(s.Src)) != r.mem.Cell(r.w.Rank, t.DstBuf, int(t.Dst))
 }
 
 // writes says whether a message of a step writes the witness's chunk.

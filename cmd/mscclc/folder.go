@@ -46,7 +46,7 @@ func folder(dir string, endings []string) []task {
 		case err != nil:
 			tasks = append(tasks, task{path, err})
 			return fs.SkipDir
-		case !d.IsDir() && slices.Contains(endings, filepath.Ext(path)):
+		case (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0) && slices.Contains(endings, filepath.Ext(path)):
 			tasks = append(tasks, task{name: path})
 		}
 		return nil

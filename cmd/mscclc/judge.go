@@ -95,6 +95,9 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	if s.kind == codegen.KindSource {
 		return a.judgeSource(s, f, d)
 	}
+	if len(f.params) > 0 || f.instances != 1 {
+		return nil, usagef("%s is compiled already: -p and --instances cannot change it", arg)
+	}
 	read, check, err := f.limits.reading()
 	if err != nil {
 		return nil, err
@@ -108,6 +111,14 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	}
 	if t := read.Target; t != nil && p.Sizes.Max == 0 {
 		p.Sizes.Max = t.Limits.MaxBytes
+	}
+	if f.protocol != "" {
+		p.Protocol, _ = ir.ProtocolByName(f.protocol)
+	}
+	if want := f.inplace.value; want != nil {
+		if err := callIn(s, p, *want); err != nil {
+			return nil, err
+		}
 	}
 	return p, d.prove(p, check, f)
 }

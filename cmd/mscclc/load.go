@@ -52,13 +52,10 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 	if err != nil {
 		return nil, check, err
 	}
-	if want := f.inplace.value; want != nil && *want != p.Coll.Inplace {
-		if *want && !p.InPlace || !*want && !p.OutOfPlace {
-			return nil, check, diag.List{diag.New(diag.NotInPlace, fileSpan(s.name), "the program is not made for --inplace=%v", *want)}
+	if want := f.inplace.value; want != nil {
+		if err := callIn(s, p, *want); err != nil {
+			return nil, check, err
 		}
-		c := *p.Coll
-		c.Inplace = *want
-		p.Coll = &c
 	}
 	if f.protocol != "" {
 		p.Protocol, _ = ir.ProtocolByName(f.protocol)
@@ -70,6 +67,20 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 		observe(p)
 	}
 	return p, check, nil
+}
+
+// callIn has p be for calls in place alone, or out of place, if it is for such.
+func callIn(s *source, p *ir.Program, inplace bool) error {
+	if inplace != p.Coll.Inplace {
+		if inplace && !p.InPlace || !inplace && !p.OutOfPlace {
+			return diag.List{diag.New(diag.NotInPlace, fileSpan(s.name), "the program is not made for --inplace=%v", inplace)}
+		}
+		c := *p.Coll
+		c.Inplace = inplace
+		p.Coll = &c
+	}
+	p.InPlace, p.OutOfPlace = inplace, !inplace
+	return nil
 }
 
 func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {

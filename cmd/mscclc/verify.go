@@ -215,6 +215,9 @@ func proofLine(p *ir.Program) string {
 	if p.Coll.Kind == ir.Opaque {
 		name += ", whose file states no result"
 	}
+	if p.InPlace && p.OutOfPlace {
+		name += ", in place and out of place"
+	}
 	return fmt.Sprintf("proven: %s, %s, %s, %s, %s; %s", count(p.Coll.Ranks, "rank"), count(p.Channels, "channel"),
 		count(len(p.Blocks), "block"), count(len(p.Steps), "step"), sizesText(p.Sizes.Max), name)
 }

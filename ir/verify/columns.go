@@ -14,6 +14,7 @@ type columns struct {
 	left  []int32 // in this pass
 	slot  []int32 // of an action that is yet waited for: its row in kept
 	kept  []row
+	early []row // what was known before that action did anything
 	free  []int32
 }
 
@@ -44,7 +45,7 @@ func (c *columns) begin(blocks []int32) {
 	}
 	clear(c.now)
 	copy(c.left, c.waits)
-	c.kept, c.free = c.kept[:0], c.free[:0]
+	c.kept, c.early, c.free = c.kept[:0], c.early[:0], c.free[:0]
 }
 
 // wait says that block b has waited for an action; -1 is none.
@@ -52,17 +53,29 @@ func (c *columns) wait(b, action int32) {
 	if action < 0 {
 		return
 	}
-	mine, of := &c.now[b], &c.kept[c.slot[action]]
-	for k, n := range of {
-		mine[k] = max(mine[k], n)
-	}
+	c.now[b].join(&c.kept[c.slot[action]])
 	if c.left[action]--; c.left[action] == 0 {
 		c.free = append(c.free, c.slot[action])
 	}
 }
 
-// end says that block b has ended its step, which is an action.
-func (c *columns) end(b, step, action int32) {
+// peek says that block b knows what was known where an action began, for
+// which it is yet to wait; -1 is none.
+func (c *columns) peek(b, action int32) {
+	if action >= 0 {
+		c.now[b].join(&c.early[c.slot[action]])
+	}
+}
+
+func (r *row) join(of *row) {
+	for k, n := range of {
+		r[k] = max(r[k], n)
+	}
+}
+
+// end says that block b has ended its step, which is an action; early is what it
+// knew before it did anything in that.
+func (c *columns) end(b, step, action int32, early *row) {
 	if k := c.of[b]; k >= 0 {
 		c.now[b][k] = step + 1
 	}
@@ -72,11 +85,11 @@ func (c *columns) end(b, step, action int32) {
 	if n := len(c.free); n > 0 {
 		c.slot[action] = c.free[n-1]
 		c.free = c.free[:n-1]
-		c.kept[c.slot[action]] = c.now[b]
+		c.kept[c.slot[action]], c.early[c.slot[action]] = c.now[b], *early
 		return
 	}
 	c.slot[action] = int32(len(c.kept))
-	c.kept = append(c.kept, c.now[b])
+	c.kept, c.early = append(c.kept, c.now[b]), append(c.early, *early)
 }
 
 // asked says whether this pass asks for a block.

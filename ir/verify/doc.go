@@ -28,12 +28,18 @@
 // ordered by happens-before, which has two relations. Both hold along the
 // order of a block's steps and from a flag's step to the steps behind the wait
 // for it. From the action that sends a message to the one that receives it,
-// done holds always, and visible only where the operations and the protocol
-// release and acquire (see ir.OpInfo, ir.Protocol.Releases): a packet
-// makes nothing visible but what it carries. A read after a write and a write
-// after a write need visible, a write after a read needs done. Slots order
-// nothing. Tiles touch different bytes, and launches of a rank follow each
-// other, so that what holds for one tile of one launch holds for all.
+// both hold where the operations and the protocol release and acquire (see
+// ir.OpInfo, ir.Protocol.Releases). A packet makes nothing visible but what it
+// carries, and packets of one message come one by one: when one of them is
+// there, done is what the sender did before that message, and its reads of the
+// very bytes that the packet carries; the rest only when all have come. So
+// messages that release are judged at their shortest, and packets at their
+// longest.
+//
+// A read after a write and a write after a write need visible, a write after a
+// read needs done. Slots order nothing, although a FIFO that is full would.
+// Tiles touch different bytes, and launches of a rank follow each other, so that
+// what holds for one tile of one launch holds for all.
 //
 // # Result
 //

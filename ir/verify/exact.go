@@ -26,7 +26,7 @@ func (c *checker) exact(r *run, ranks []int) *run {
 	for len(blocks) > 0 && len(e.seen) < racesListed {
 		work += int64(len(e.visits)) * visitWork
 		switch {
-		case work <= c.opt.Work:
+		case work+e.hops <= c.opt.Work:
 		case len(e.seen) > 0: // the verdict stands
 			return r
 		default:
@@ -55,6 +55,7 @@ type exactRacer struct {
 	done, visible *columns // one and the same where messages make all visible
 	conflicts
 	seen map[[2]int32]bool // pairs of blocks of which a race is known
+	hops int64             // of messages that were followed
 }
 
 // A visit is what clocks need of an action. Visits lie in the order of the run,
@@ -101,17 +102,21 @@ func (e *exactRacer) pass(blocks []int32) {
 	for k := range e.visits {
 		v := &e.visits[k]
 		e.done.wait(v.block, v.flag)
-		e.done.wait(v.block, v.message)
-		if e.visible != e.done {
+		if e.visible == e.done {
+			e.done.wait(v.block, v.message)
+		} else {
 			e.visible.wait(v.block, v.flag)
+			e.done.peek(v.block, v.message) // its packets come one by one
 		}
+		early := e.done.now[v.block]
 		if rank := p.Blocks[w.Block[v.action]].Rank; first <= rank && rank <= last && p.Steps[v.action].Op != ir.Nop {
 			e.conflicts.access(int(rank), v.action, &p.Steps[v.action])
 		}
-		e.done.end(v.block, v.step, v.action)
 		if e.visible != e.done {
-			e.visible.end(v.block, v.step, v.action)
+			e.done.wait(v.block, v.message)
+			e.visible.end(v.block, v.step, v.action, &early)
 		}
+		e.done.end(v.block, v.step, v.action, &early)
 	}
 }
 
@@ -122,9 +127,33 @@ func (e *exactRacer) judge(cell int, later, earlier int32, k kind) {
 		clocks = e.done
 	}
 	a, b := e.run.w.Block[later], e.run.w.Block[earlier]
-	if a != b && clocks.asked(b) && clocks.known(a, b) < earlier-e.run.p.Blocks[b].Steps.First {
-		e.race(cell, later, earlier, k)
+	if a == b || !clocks.asked(b) || clocks.known(a, b) >= earlier-e.run.p.Blocks[b].Steps.First {
+		return
 	}
+	if k == readWrite && e.visible != e.done && e.carried(earlier, later) {
+		return
+	}
+	e.race(cell, later, earlier, k)
+}
+
+// carried says whether later writes each chunk of the message that earlier
+// sends, once that has come round, where earlier read the same one. Packets
+// order that, too.
+func (e *exactRacer) carried(earlier, later int32) bool {
+	p := e.run.p
+	s, t := &p.Steps[earlier], &p.Steps[later]
+	rank := int(p.Blocks[e.run.w.Block[later]].Rank)
+	return e.comesRound(earlier, later) && e.mem.Cell(rank, s.SrcBuf, int(s.Src)) == e.mem.Cell(rank, t.DstBuf, int(t.Dst))
+}
+
+// comesRound says whether the message that later takes is, hop by hop, the one
+// that earlier sends of what it reads.
+func (e *exactRacer) comesRound(earlier, later int32) bool {
+	for later >= 0 && later != earlier {
+		later = e.run.w.Mate[later]
+		e.hops++
+	}
+	return later == earlier && e.run.p.Steps[earlier].Op.Info().ReadsSrc
 }
 
 // race reports that nothing orders an access behind an earlier one. A pair of
@@ -142,7 +171,7 @@ func (e *exactRacer) race(cell int, later, earlier int32, k kind) {
 	buf, index := e.operand(rank, cell, &p.Steps[later], k)
 	d := e.step(i, diag.Race, "%s %s %v[%d], and nothing orders it behind %s, which %s it", e.name(i), does, buf, index, e.name(j), did)
 	e.note(d, j, "%s %s %v[%d]", e.name(j), did, buf, index)
-	*d = d.WithNote(diag.Span{}, "%s", e.why(a, b, earlier, k))
+	*d = d.WithNote(diag.Span{}, "%s", e.why(later, earlier, k))
 	e.witness(d, Witness{Step: i, With: j, Group: e.group(later), WithGroup: e.group(earlier), Rank: rank, Buf: buf, Index: index})
 }
 
@@ -164,12 +193,16 @@ func (e *exactRacer) group(i int32) (n int32) {
 	return n
 }
 
-// why says what block a knows of block b where it does its access, and why
-// that does not order it behind the earlier one.
-func (e *exactRacer) why(a, b, earlier int32, k kind) string {
+// why says what the block of the later access knows of the other's, and why that
+// does not order it behind the earlier one.
+func (e *exactRacer) why(later, earlier int32, k kind) string {
 	p := e.run.p
+	a, b := e.run.w.Block[later], e.run.w.Block[earlier]
 	first := e.p.Rank[p.Blocks[b].Rank].First
 	names := fmt.Sprintf("block %d then knows of block %d", a-first, b-first)
+	if k == readWrite && e.visible != e.done && e.comesRound(earlier, later) {
+		return fmt.Sprintf("the message comes back to it in packets of %v, one by one, and those of one chunk say nothing of another", p.Protocol)
+	}
 	if k != readWrite && e.visible != e.done && e.done.known(a, b) >= earlier-p.Blocks[b].Steps.First {
 		return fmt.Sprintf("%s by messages only, and messages of %v make nothing visible but what they carry", names, p.Protocol)
 	}

@@ -58,6 +58,9 @@ block 1.0 send 0 recv 0 ch 0
 		{"in one step", overwrites, []string{"0 rcs scratch[0]*2", "0 rcs scratch[0]*2", "0 r input[0]*2", "0 r scratch[0]*2\n  1 cpy scratch[0] => input[0]*2"}, 1, ""},
 		{"in two messages of a step", overwrites, []string{"0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, 1,
 			"race: rank 0 block 1 step 0 (r) writes input[1], and nothing orders it behind rank 0 block 0 step 0 (s), which reads it"},
+		{"in packets of one message", overwrites, []string{"Simple", "LL", "0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, 2,
+			"rank 0 block 0 step 0 (s) reads input[1]; the message comes back to it in packets of LL, one by one, and those of one chunk say nothing of another"},
+		{"in packets of the same chunks", overwrites, []string{"Simple", "LL"}, 2, ""},
 		{"in one message", overwrites, []string{"0 r input[0]*2", "0 r input[1]*2", "chunks=2", "chunks=3", "in=2 out=2", "in=3 out=3"}, 2, ""},
 	} {
 		text := x.program
@@ -66,10 +69,11 @@ block 1.0 send 0 recv 0 ch 0
 		}
 		p := program(t, text)
 		p.Even = true
-		r, list := verify.Check(p, verify.Options{MessageChunks: x.chunks})
+		r, list := verify.Check(p, verify.Options{MessageChunks: x.chunks, MostChunks: x.chunks})
 		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
 		}
+		replayAll(t, p, verify.Options{MessageChunks: x.chunks, MostChunks: x.chunks}, map[string]int{})
 		if len(list) != len(r.Witnesses) {
 			t.Errorf("%s: %d problems and %d witnesses", x.name, len(list), len(r.Witnesses))
 		}

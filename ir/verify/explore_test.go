@@ -45,7 +45,7 @@ var formCodes = []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Overlap, diag
 
 // compare judges p in both ways. The error says how the two disagree.
 func compare(p *ir.Program, opt explore.Options) (j judgement, err error) {
-	report, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks})
+	report, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks})
 	set := map[string]bool{}
 	for _, d := range list {
 		set[string(d.Code)] = true

@@ -183,7 +183,7 @@ func (c *patient) mutant(k *explore.Mutation) (s score, err error) {
 // adverse judges a mutant that is too large to explore. What has no form has
 // no verdict.
 func (c *patient) adverse(q *ir.Program, opt explore.Options) (codes []string, v *explore.Verdict, err error) {
-	_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks})
+	_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks})
 	for _, d := range list {
 		if slices.Contains(formCodes, d.Code) {
 			return nil, nil, nil

@@ -153,7 +153,7 @@ func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 			p, opt = explore.Broken(rnd, p, opt)
 		}
 		m := max(opt.MessageChunks, 1)
-		if _, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: m}); len(list) > 0 {
+		if _, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: m, MostChunks: m}); len(list) > 0 {
 			continue
 		}
 		for _, w := range conflicts(p, int32(m)) {
@@ -221,7 +221,7 @@ func TestReplayFaultyPrograms(t *testing.T) {
 	for range n {
 		p, opt := tiny(rnd)
 		p, opt = explore.Broken(rnd, p, opt)
-		replayAll(t, p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks}, counts)
+		replayAll(t, p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks}, counts)
 	}
 	all := catalog(t)
 	for _, o := range all {
@@ -230,7 +230,7 @@ func TestReplayFaultyPrograms(t *testing.T) {
 				p := *o.p
 				p.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
 				q, opt, _ := explore.Mutations[k].Break(rnd, &p, explore.Options{Slots: rnd.Intn(4), MessageChunks: rnd.Intn(3)})
-				replayAll(t, q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks}, counts)
+				replayAll(t, q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks}, counts)
 			}
 		}
 	}

@@ -16,8 +16,14 @@ type Options struct {
 	SlotBytes int64
 	// MessageChunks is the number of chunks that one message holds; 0 is what
 	// SlotBytes hold at the largest size that the program is for, or 1 where that
-	// has no bound. A program that is good with some number is good with any larger.
+	// has no bound. A program that lives with some number lives with any larger.
 	MessageChunks int
+	// MostChunks is the largest number of chunks that one message holds: packets of
+	// one message arrive one by one, so that they order less than several
+	// messages. 0 is what SlotBytes hold at the smallest size that the program is
+	// for, where MessageChunks is 0 too and there is one, else
+	// ir.MaxMessageChunks.
+	MostChunks int
 	// Cells bounds the chunks of all ranks' buffers, 0 being 64 million.
 	Cells int
 	// Moves bounds the chunks that all steps move, 0 being 256 million.
@@ -48,11 +54,31 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Check judges p. An empty list means that p is proven.
+// Check judges p. An empty list means that p is proven. A program that is for
+// calls in place and for others is judged as both: first as Coll.Inplace says.
 func Check(p *ir.Program, opt Options) (Report, diag.List) {
 	c := &checker{p: p, opt: opt}
 	c.judge()
-	return c.report(), c.Done()
+	report, list := c.report(), c.Done()
+	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
+		return report, list
+	}
+	q, coll := *p, *p.Coll
+	q.Coll, q.OutOfPlace = &coll, false
+	coll.Inplace = !coll.Inplace
+	report, list = Check(&q, opt)
+	how := "out of place: "
+	if coll.Inplace {
+		how = "in place: "
+	}
+	for i := range list {
+		list[i].Text = how + list[i].Text
+	}
+	for i := range report.Witnesses {
+		report.Witnesses[i].Problem.Text = how + report.Witnesses[i].Problem.Text
+		report.Witnesses[i].OtherPlace = true
+	}
+	return report, list
 }
 
 func (c *checker) judge() {
@@ -130,6 +156,14 @@ func (c *checker) sizes() {
 			c.opt.MessageChunks = p.Coll.MessageChunks(p.Sizes.Max-1, c.opt.SlotBytes)
 		}
 	}
+	switch {
+	case c.opt.MostChunks > 0:
+	case c.bySize && p.Sizes.Min > 0:
+		c.opt.MostChunks = p.Coll.MessageChunks(p.Sizes.Min, c.opt.SlotBytes)
+	default:
+		c.opt.MostChunks = ir.MaxMessageChunks
+	}
+	c.opt.MostChunks = max(c.opt.MostChunks, c.opt.MessageChunks)
 }
 
 func (c *checker) report() Report {

@@ -29,6 +29,10 @@ type Witness struct {
 	Waits []ir.Wait // of a deadlock: the cycle, or the one wait for what never comes
 
 	Slots, MessageChunks int // that a connection and a message hold
+
+	// OtherPlace: judged with Coll.Inplace the other way round than the program has
+	// it, which is for both.
+	OtherPlace bool
 }
 
 // witness keeps w as the witness of d, which must be in its final form.
@@ -37,5 +41,8 @@ func (c *checker) witness(d *diag.Diagnostic, w Witness) {
 		return
 	}
 	w.Problem, w.Slots, w.MessageChunks = *d, c.opt.Slots, c.opt.MessageChunks
+	if d.Code == diag.Race {
+		w.MessageChunks = c.racing()
+	}
 	c.witnesses = append(c.witnesses, w)
 }

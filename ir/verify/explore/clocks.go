@@ -1,6 +1,10 @@
 package explore
 
-import "mscclc/ir"
+import (
+	"slices"
+
+	"mscclc/ir"
+)
 
 // clocks judge races in one schedule of a program of any size. They are two
 // vector clocks a block, which count the actions of each block that are
@@ -8,7 +12,7 @@ import "mscclc/ir"
 type clocks struct {
 	x             *program
 	now           [][2]clock         // of a block: visible, done
-	kept          map[int32][2]clock // of an action that others wait for
+	kept          map[int32][3]clock // of an action that others wait for: these when it is over, and done before
 	keep          []bool             // of an action: others wait for it
 	writes, reads [][]int32          // of a place: the last action of each block that wrote it, and that read it
 	acquires      bool               // a message orders memory
@@ -24,7 +28,7 @@ func (c clock) join(d clock) {
 }
 
 func newClocks(x *program) *clocks {
-	c := &clocks{x: x, now: make([][2]clock, len(x.Blocks)), kept: map[int32][2]clock{}, keep: make([]bool, len(x.actions)), acquires: x.Protocol == ir.Simple}
+	c := &clocks{x: x, now: make([][2]clock, len(x.Blocks)), kept: map[int32][3]clock{}, keep: make([]bool, len(x.actions)), acquires: x.Protocol == ir.Simple}
 	for b := range c.now {
 		c.now[b] = [2]clock{make(clock, len(x.Blocks)), make(clock, len(x.Blocks))}
 	}
@@ -55,15 +59,18 @@ func (c *clocks) enter(e int32) int32 {
 	}
 	if a.recv >= 0 {
 		k := c.kept[a.mate]
-		if now[1].join(k[1]); c.acquires {
+		if c.acquires {
 			now[0].join(k[0])
+			now[1].join(k[1])
+		} else {
+			now[1].join(k[2])
 		}
 	}
 	race := int32(-1)
 	c.x.each(a, func(place int32, write bool) {
-		race = max(race, c.unordered(now[0], a.block, c.writes[place]))
+		race = max(race, c.unordered(now[0], e, c.writes[place], false))
 		if write {
-			race = max(race, c.unordered(now[1], a.block, c.reads[place]))
+			race = max(race, c.unordered(now[1], e, c.reads[place], !c.acquires))
 		}
 	})
 	c.x.each(a, func(place int32, write bool) {
@@ -73,19 +80,27 @@ func (c *clocks) enter(e int32) int32 {
 			c.reads[place] = c.last(c.reads[place], e)
 		}
 	})
+	var before clock
+	if c.keep[e] {
+		before = slices.Clone(now[1])
+	}
+	if a.recv >= 0 {
+		now[1].join(c.kept[a.mate][1])
+	}
 	now[0][a.block]++
 	now[1][a.block]++
 	if c.keep[e] {
-		c.kept[e] = [2]clock{append(clock(nil), now[0]...), append(clock(nil), now[1]...)}
+		c.kept[e] = [3]clock{slices.Clone(now[0]), slices.Clone(now[1]), before}
 	}
 	return race
 }
 
 // unordered returns one of the actions, of other blocks, that a clock does not
-// know, or -1.
-func (c *clocks) unordered(known clock, block int32, actions []int32) int32 {
+// know, or -1; packets says that one whose message e carries on is known, too.
+func (c *clocks) unordered(known clock, e int32, actions []int32, packets bool) int32 {
+	block := c.x.actions[e].block
 	for _, f := range actions {
-		if b := c.x.actions[f].block; b != block && f-c.x.first[b] >= known[b] {
+		if b := c.x.actions[f].block; b != block && f-c.x.first[b] >= known[b] && !(packets && c.x.carries(f, e)) {
 			return f
 		}
 	}

@@ -15,13 +15,16 @@ type access struct {
 //   - visible: what the action's own block did before, and what is visible to,
 //     or is, the action that ends its wait, or whose message it takes where a
 //     message orders memory;
-//   - done: the same, with every message.
+//   - done: the same, with every message. Packets of one message arrive one by
+//     one: a chunk that came tells of what its sender had done before that
+//     message, and of the same chunk in it; of the others only when all came.
 //
 // A read after a write and a write after a write need visible, a write after a
 // read done.
 type monitor struct {
 	x             *program
 	visible, done []set
+	over          []set      // done, when the action is over
 	local         []set      // by program order and flags alone: to tell what messages are needed for
 	cell          [][]access // of a place: its accesses so far
 	raced         map[[2]int32]bool
@@ -31,7 +34,7 @@ type monitor struct {
 
 func newMonitor(x *program) *monitor {
 	n := len(x.actions)
-	return &monitor{x: x, visible: make([]set, n), done: make([]set, n), local: make([]set, n), cell: make([][]access, x.cells()), raced: map[[2]int32]bool{}, acquires: x.Protocol == ir.Simple}
+	return &monitor{x: x, visible: make([]set, n), done: make([]set, n), over: make([]set, n), local: make([]set, n), cell: make([][]access, x.cells()), raced: map[[2]int32]bool{}, acquires: x.Protocol == ir.Simple}
 }
 
 // enter notes that action e runs now, and returns the actions that ran before
@@ -44,12 +47,14 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 			local.union(&m.local[f])
 			local.add(f)
 		}
-		done.union(&m.done[f])
-		done.add(f)
-		if sees {
-			visible.union(&m.visible[f])
-			visible.add(f)
+		if !sees {
+			done.union(&m.done[f])
+			return
 		}
+		done.union(&m.over[f])
+		done.add(f)
+		visible.union(&m.visible[f])
+		visible.add(f)
 	}
 	if e > m.x.first[a.block] {
 		after(e-1, true, false)
@@ -60,7 +65,11 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 	if a.recv >= 0 {
 		after(a.mate, m.acquires, true)
 	}
-	m.visible[e], m.done[e], m.local[e] = visible, done, local
+	m.visible[e], m.done[e], m.over[e], m.local[e] = visible, done, done, local
+	if a.recv >= 0 {
+		m.over[e].union(&m.over[a.mate])
+		m.over[e].add(a.mate)
+	}
 	race = -1
 	m.x.each(a, func(place int32, write bool) {
 		for _, f := range m.cell[place] {
@@ -68,7 +77,7 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 				continue
 			}
 			conflicts.add(f.event)
-			if ordered := f.write && visible.has(f.event) || !f.write && done.has(f.event); !ordered {
+			if ordered := f.write && visible.has(f.event) || !f.write && (done.has(f.event) || m.x.carries(f.event, e)); !ordered {
 				m.raced[[2]int32{min(e, f.event), max(e, f.event)}] = true
 				race = f.event
 			} else if !local.has(f.event) {
@@ -78,6 +87,18 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 		m.cell[place] = append(m.cell[place], access{e, write})
 	})
 	return conflicts, race
+}
+
+// carries says whether the message that f sends becomes, hop by hop, the one
+// that e takes, and e writes each of its chunks where f read the same one.
+func (x *program) carries(f, e int32) bool {
+	if x.actions[e].dst != x.actions[f].src || !x.actions[f].op.ReadsSrc {
+		return false
+	}
+	for e != f && x.actions[e].recv >= 0 {
+		e = x.actions[e].mate
+	}
+	return e == f
 }
 
 // leave takes back the last enter.

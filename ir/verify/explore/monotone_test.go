@@ -8,11 +8,11 @@ import (
 )
 
 // What is good stays good with more slots, with messages of more chunks, and
-// where messages order memory. A proof for the worst of a call's settings
-// stands on it.
+// where messages order memory; with packets, what is good with messages of whole
+// steps too. A proof for the worst of a call's settings stands on it.
 func TestMoreOnlyHelps(t *testing.T) {
 	rnd := rand.New(rand.NewSource(4))
-	good := 0
+	good, narrow := 0, 0
 	for n := range count(t, 1500) {
 		p, opt := Random(rnd)
 		if n%2 == 0 {
@@ -21,6 +21,13 @@ func TestMoreOnlyHelps(t *testing.T) {
 		opt.Moves = 20_000
 		if v, err := Reduced(p, opt); err != nil || !v.Good() {
 			continue
+		}
+		if whole := opt; !p.Protocol.Releases() {
+			whole.MessageChunks = ir.MaxMessageChunks
+			if v, err := Reduced(p, whole); err != nil || !v.Good() {
+				narrow++
+				continue
+			}
 		}
 		good++
 		simple := *p
@@ -43,7 +50,7 @@ func TestMoreOnlyHelps(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d good programs", good)
+	t.Logf("%d good programs; %d are so only where packets come message by message", good, narrow)
 	if good < 300 {
 		t.Error("too few to say anything")
 	}
