@@ -23,7 +23,7 @@ func (r *replay) race() (Replayed, error) {
 	case a && !r.p.Protocol.Releases() && r.writes(r.w.With, r.w.WithGroup) && !r.byFlags():
 		out.Shown = true
 		out.say("messages keep this order in every run; but those of %v make nothing visible except what they carry, so that on a GPU the later access may not see the earlier", r.p.Protocol)
-	case a && !r.p.Protocol.Releases() && r.comesRound():
+	case a && !r.p.Protocol.Releases() && r.comesRound() && !r.byFlags():
 		out.Shown = true
 		out.say("here a message is there as a whole; but its packets of %v come one by one, so that on a device with more threads the later access may come before the earlier", r.p.Protocol)
 	default:

@@ -24,6 +24,9 @@ type verifyFlags struct {
 	replay   bool
 }
 
+// mostSlots is more than any FIFO has.
+const mostSlots = 1 << 30
+
 func (a *app) verifyCommand() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
@@ -53,6 +56,9 @@ the first wrong chunk with what it holds, what it should hold and who wrote it. 
 		Args: atLeast(1, "files or folders to verify"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.explicit = cmd.Flags().Changed("target")
+			if cmd.Flags().Changed("slots") && (f.slots < 1 || f.slots > mostSlots) {
+				return usagef("--slots takes a number from 1 to %d", mostSlots)
+			}
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
 			return a.verify(ctx, args, &f)
@@ -74,8 +80,6 @@ func (f *verifyFlags) check(a *app) error {
 		return err
 	}
 	switch {
-	case f.slots < 0 || f.slots > 1<<30:
-		return usagef("--slots takes a number from 1")
 	case a.json && f.sarif == "-":
 		return usagef("--json and --sarif - both want stdout: give --sarif a file")
 	case f.replay && !hasCPU:

@@ -88,7 +88,7 @@ func (c *checker) judge() {
 	}
 	c.sizes()
 	c.w = ir.Wire(c.p)
-	if !c.flags() || !c.matching() {
+	if flags, matching := c.flags(), c.matching(); !flags || !matching {
 		return
 	}
 	order := c.liveness()
