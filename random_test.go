@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,13 +24,7 @@ import (
 // deadlock with bounded slots, races, result), and runs every fifth on the
 // CPU. MSCCLC_RANDOM=N asks for N programs; 100,000 and more were run so.
 func TestRandomPrograms(t *testing.T) {
-	n := 2000
-	if s := os.Getenv("MSCCLC_RANDOM"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := irtest.Count(t, 2000)
 	var refused, ran, next atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

@@ -30,9 +30,7 @@ func (r *Replayed) say(format string, args ...any) {
 // equal in them is equal in what it was made of.
 func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (Replayed, error) {
 	if w.OtherPlace {
-		q, coll := *p, *p.Coll
-		coll.Inplace = !coll.Inplace
-		q.Coll, p = &coll, &q
+		p = p.Called(!p.Coll.Inplace)
 	}
 	l, err := Load(p, Options{Device: dev, Unproven: true})
 	if err != nil {
@@ -125,11 +123,7 @@ func (r *replay) run(hold ...Hold) error {
 }
 
 // name names a step.
-func (r *replay) name(step int32) string {
-	b := r.wires.Block[step]
-	t := &r.p.Blocks[b]
-	return fmt.Sprintf("rank %d block %d step %d (%v)", t.Rank, b-r.p.Rank[t.Rank].First, step-t.Steps.First, r.p.Steps[step].Op)
-}
+func (r *replay) name(step int32) string { return r.p.StepName(step) }
 
 // step is the step of an action of a block.
 func (r *replay) step(block int, a *Action) int32 {

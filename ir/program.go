@@ -1,5 +1,10 @@
 package ir
 
+import (
+	"fmt"
+	"sort"
+)
+
 // A Program is a compiled algorithm: frozen flat tables that say, for each
 // thread block of each rank, which steps it runs. It has the semantics of
 // MSCCL-IR. All blocks of all ranks run at once, each its steps in order; a
@@ -60,6 +65,29 @@ func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Ra
 
 // StepsOf returns the steps of b.
 func (p *Program) StepsOf(b *TB) []Step { return p.Steps[b.Steps.First:b.Steps.End] }
+
+// Place says which step of which block of which rank step i of p.Steps is, the
+// latter two counted within what they are of.
+func (p *Program) Place(i int32) (rank, block, step int) {
+	b := sort.Search(len(p.Blocks), func(b int) bool { return p.Blocks[b].Steps.End > i })
+	t := &p.Blocks[b]
+	return int(t.Rank), b - int(p.Rank[t.Rank].First), int(i - t.Steps.First)
+}
+
+// StepName names step i of p.Steps for a message.
+func (p *Program) StepName(i int32) string {
+	rank, block, step := p.Place(i)
+	return fmt.Sprintf("rank %d block %d step %d (%v)", rank, block, step, p.Steps[i].Op)
+}
+
+// Called returns p, which it shares all else with, as calls in place, or out of
+// place, see it.
+func (p *Program) Called(inplace bool) *Program {
+	q, c := *p, *p.Coll
+	c.Inplace = inplace
+	q.Coll = &c
+	return &q
+}
 
 // ModifiesInput says whether some step writes a chunk of input that is not
 // output too. What lang makes never does; files from elsewhere may.

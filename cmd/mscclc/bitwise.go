@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"sort"
 
 	"github.com/spf13/pflag"
 
@@ -104,9 +103,7 @@ func (a *app) difference(p *ir.Program, o *verify.Order, by verify.Rounding, in 
 
 // stepName names step i of p, with its source position where there is one.
 func stepName(p *ir.Program, i int32) string {
-	b := sort.Search(len(p.Blocks), func(b int) bool { return p.Blocks[b].Steps.End > i })
-	t := &p.Blocks[b]
-	name := fmt.Sprintf("rank %d block %d step %d (%v)", t.Rank, int32(b)-p.Rank[t.Rank].First, i-t.Steps.First, p.Steps[i].Op)
+	name := p.StepName(i)
 	if span := p.Span(p.Steps[i].Pos); span.Line > 0 {
 		name += " at " + span.Pos.String()
 	}

@@ -112,13 +112,8 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	if t := read.Target; t != nil && p.Sizes.Max == 0 {
 		p.Sizes.Max = t.Limits.MaxBytes
 	}
-	if f.protocol != "" {
-		p.Protocol, _ = ir.ProtocolByName(f.protocol)
-	}
-	if want := f.inplace.value; want != nil {
-		if err := callIn(s, p, *want); err != nil {
-			return nil, err
-		}
+	if p, err = f.called(s, p); err != nil {
+		return nil, err
 	}
 	return p, d.prove(p, check, f)
 }

@@ -52,13 +52,8 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 	if err != nil {
 		return nil, check, err
 	}
-	if want := f.inplace.value; want != nil {
-		if err := callIn(s, p, *want); err != nil {
-			return nil, check, err
-		}
-	}
-	if f.protocol != "" {
-		p.Protocol, _ = ir.ProtocolByName(f.protocol)
+	if p, err = f.called(s, p); err != nil {
+		return nil, check, err
 	}
 	if p.Coll.Kind == ir.Opaque && !f.unproven {
 		if _, found := verify.Check(p, check); len(found) > 0 {
@@ -69,18 +64,20 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 	return p, check, nil
 }
 
-// callIn has p be for calls in place alone, or out of place, if it is for such.
-func callIn(s *source, p *ir.Program, inplace bool) error {
-	if inplace != p.Coll.Inplace {
-		if inplace && !p.InPlace || !inplace && !p.OutOfPlace {
-			return diag.List{diag.New(diag.NotInPlace, fileSpan(s.name), "the program is not made for --inplace=%v", inplace)}
+// called returns p, which s was read as, as the flags have it called: by another
+// protocol, or in place or out of place alone, if p is for such calls.
+func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
+	if want := c.inplace.value; want != nil {
+		if inplace := *want; inplace != p.Coll.Inplace && (inplace && !p.InPlace || !inplace && !p.OutOfPlace) {
+			return nil, diag.List{diag.New(diag.NotInPlace, fileSpan(s.name), "the program is not made for --inplace=%v", inplace)}
 		}
-		c := *p.Coll
-		c.Inplace = inplace
-		p.Coll = &c
+		p = p.Called(*want)
+		p.InPlace, p.OutOfPlace = *want, !*want
 	}
-	p.InPlace, p.OutOfPlace = inplace, !inplace
-	return nil
+	if c.protocol != "" {
+		p.Protocol, _ = ir.ProtocolByName(c.protocol)
+	}
+	return p, nil
 }
 
 func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"sort"
-
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -122,9 +120,8 @@ func newStep(p *ir.Program, i int32) *stepInfo {
 	if i < 0 {
 		return nil
 	}
-	b := sort.Search(len(p.Blocks), func(b int) bool { return p.Blocks[b].Steps.End > i })
-	t := &p.Blocks[b]
-	info := &stepInfo{t.Rank, int32(b) - p.Rank[t.Rank].First, i - t.Steps.First, p.Steps[i].Op.String(), ""}
+	rank, block, step := p.Place(i)
+	info := &stepInfo{int32(rank), int32(block), int32(step), p.Steps[i].Op.String(), ""}
 	if span := p.Span(p.Steps[i].Pos); span.Line > 0 {
 		info.Pos = span.Pos.String()
 	}

@@ -8,7 +8,6 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,13 +28,7 @@ import (
 // of either with a fault. MSCCLC_RANDOM=N asks for N programs with and N without;
 // thousands were run so.
 func TestSanitizersOnRandomPrograms(t *testing.T) {
-	n := 8
-	if s := os.Getenv("MSCCLC_RANDOM"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := irtest.Count(t, 8)
 	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
 		t.Run(flag[11:], func(t *testing.T) {
 			s := &sanitizer{T: t, bin: build(t, flag), rnd: rand.New(rand.NewSource(1))}

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -199,24 +197,11 @@ func (c *tally) String() string {
 	return text
 }
 
-// randomCount is the number of random programs that a test judges.
-func randomCount(t *testing.T, usual int) int {
-	s := os.Getenv("MSCCLC_RANDOM")
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 // What verify says of random tiny programs, half of them broken, is what an
 // exploration of all their schedules shows. MSCCLC_RANDOM=N asks for N
 // programs that both judge.
 func TestVerdictsAreTheExplorers(t *testing.T) {
-	n := randomCount(t, 4000)
+	n := irtest.Count(t, 4000)
 	c := tally{excluded: map[string]int{}, codes: map[string]int{}}
 	var wg sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
@@ -262,7 +247,7 @@ func judgeSeed(t *testing.T, c *tally, seed int64) {
 func TestOneTileDecides(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
 	judged, faulty := 0, 0
-	for n := range randomCount(t, 8000) / 8 {
+	for n := range irtest.Count(t, 8000) / 8 {
 		p, opt := tiny(rnd)
 		if n%2 == 0 {
 			p, opt = explore.Broken(rnd, p, opt)

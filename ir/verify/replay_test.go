@@ -17,6 +17,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 )
@@ -147,7 +148,7 @@ func TestReplayOfGoodProgram(t *testing.T) {
 // a witness that claims so for any two is not shown.
 func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 	pairs, rnd := 0, rand.New(rand.NewSource(3))
-	for range randomCount(t, 300) {
+	for range irtest.Count(t, 300) {
 		p, opt := tiny(rnd)
 		if rnd.Intn(2) == 0 {
 			p, opt = explore.Broken(rnd, p, opt)
@@ -217,7 +218,7 @@ func conflicts(p *ir.Program, m int32) (list []verify.Witness) {
 // ones, and so many of each algorithm and kind of fault that there are as many.
 func TestReplayFaultyPrograms(t *testing.T) {
 	counts, rnd := map[string]int{}, rand.New(rand.NewSource(11))
-	n := randomCount(t, 2000)
+	n := irtest.Count(t, 2000)
 	for range n {
 		p, opt := tiny(rnd)
 		p, opt = explore.Broken(rnd, p, opt)

@@ -63,12 +63,11 @@ func Check(p *ir.Program, opt Options) (Report, diag.List) {
 	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
 		return report, list
 	}
-	q, coll := *p, *p.Coll
-	q.Coll, q.OutOfPlace = &coll, false
-	coll.Inplace = !coll.Inplace
-	report, list = Check(&q, opt)
+	q := p.Called(!p.Coll.Inplace)
+	q.OutOfPlace = false // judged already
+	report, list = Check(q, opt)
 	how := "out of place: "
-	if coll.Inplace {
+	if q.Coll.Inplace {
 		how = "in place: "
 	}
 	for i := range list {
@@ -180,17 +179,13 @@ func (c *checker) report() Report {
 type place struct{ rank, block, step int }
 
 // place finds the step numbered i in p.Steps.
-func (c *checker) place(i int32) place {
-	b := c.w.Block[i]
-	t := &c.p.Blocks[b]
-	return place{int(t.Rank), int(b - c.p.Rank[t.Rank].First), int(i - t.Steps.First)}
+func (c *checker) place(i int32) (at place) {
+	at.rank, at.block, at.step = c.p.Place(i)
+	return at
 }
 
 // name names the step numbered i for a message.
-func (c *checker) name(i int32) string {
-	at := c.place(i)
-	return fmt.Sprintf("rank %d block %d step %d (%v)", at.rank, at.block, at.step, c.p.Steps[i].Op)
-}
+func (c *checker) name(i int32) string { return c.p.StepName(i) }
 
 // at reports a problem of a step.
 func (c *checker) at(at place, code diag.Code, pos int32, format string, args ...any) *diag.Diagnostic {

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"math/rand"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
 // text is p in its text form.
@@ -26,15 +25,7 @@ func text(p *ir.Program) string {
 // count is the number of programs that a test judges: a tenth of what
 // MSCCLC_RANDOM asks for.
 func count(t *testing.T, usual int) int {
-	s := os.Getenv("MSCCLC_RANDOM")
-	if s == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n / 10
+	return irtest.Count(t, 10*usual) / 10
 }
 
 // What the generator makes has no fault but, at times, too few slots.
