@@ -21,9 +21,11 @@ image() {
     esac
     gzip -9nf "$file"
 }
+export -f image
+export out clang nv amd
 types="f16:f16 bf16:bf16 float:f32 double:f64 i8:i8 u8:u8 i32:i32 u32:u32 i64:i64 u64:u64 e4m3:e4m3 e5m2:e5m2"
 for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
     for t in $types; do
-        image $target ${t%:*} ${t#*:}
+        echo "$target ${t%:*} ${t#*:}"
     done
-done
+done | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image

@@ -88,25 +88,17 @@ template <class R> KD_CALL void reduce(Thread &t, const abi_step *chain, const T
 // run_step runs one step, or a chain of re. It returns false where the launch is
 // over.
 template <class P, class R> KD_CALL bool run_step(Thread &t, const abi_step *s, const Tile &tile) {
-  const bool sends = in(s->op, OPS_SEND), receives = in(s->op, OPS_RECEIVE);
+  const bool sends = in(s->op, OPS_SEND) && s->count, receives = in(s->op, OPS_RECEIVE) && s->count;
   bool flag = s->dep_block >= 0;
-  if ((sends || receives) && s->count) {
-    for (u32 i = 0; i < s->count; flag = false) {
-      const u32 end = (u32)least(i + (u64)tile.group, s->count);
-      if (!begin<P>(t, *s, flag, sends, receives)) return false;
-      action_begins();
-      move<P, R>(t, *s, tile, i, end);
-      finish<P>(t, sends, receives);
-      action_ended();
-      i = end;
-    }
-  } else {
-    if (!begin<P>(t, *s, flag, false, false)) return false;
+  for (u32 i = 0; ; flag = false) {
+    const u32 end = sends || receives ? (u32)least(i + (u64)tile.group, s->count) : s->count;
+    if (!begin<P>(t, *s, flag, sends, receives)) return false;
     action_begins();
     if (s->op == OP_REDUCE) reduce<R>(t, s, tile);
-    else if (s->op == OP_COPY) move<P, R>(t, *s, tile, 0, s->count);
-    finish<P>(t, false, false);
+    else if (s->op != OP_NOP) move<P, R>(t, *s, tile, i, end);
+    finish<P>(t, sends, receives);
     action_ended();
+    if ((i = end) >= s->count) break;
   }
   const u32 last = t.step + s->chain - 1;
   // Every thread's writes come before the barrier of the last finish, and so before the flag.
@@ -118,14 +110,15 @@ template <class P, class R> KD_CALL bool run_step(Thread &t, const abi_step *s, 
 KD block_tables tables_of(const abi_launch &a, u32 block) {
   const abi_block *b = at_address<const abi_block>(a.blocks) + block;
   const abi_conn *conns = at_address<const abi_conn>(a.conns);
-  return block_tables{b, at_address<const abi_rank>(a.ranks) + b->rank, b->send < 0 ? nullptr : conns + b->send,
+  return block_tables{&a, b, at_address<const abi_rank>(a.ranks) + b->rank, b->send < 0 ? nullptr : conns + b->send,
                       b->recv < 0 ? nullptr : conns + b->recv, at_address<const abi_step>(a.steps) + b->first_step};
 }
 
 // interpret runs one block. P is the protocol and R the reduction.
 template <class P, class R> KD_CALL void interpret(const abi_launch &a, u32 block) {
+  const block_tables near = bring_near(tables_of(a, block));
   abi_state *state = at_address<abi_state>(a.states) + block;
-  Thread t = {a, bring_near(tables_of(a, block)), at_address<abi_status>(a.status), block, 0, false, state->tiles, state->sent, state->received};
+  Thread t = {*near.launch, near, at_address<abi_status>(a.status), block, 0, false, state->tiles, state->sent, state->received};
   const u64 longest = chunk_length(a, 0);
   for (u64 at = 0; at < longest; at += a.tile, t.tiles++) {
     const Tile tile = tile_at(a, at);

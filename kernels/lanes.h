@@ -18,29 +18,24 @@ template <class R, int WANTED> struct Ahead {
 };
 
 // get loads a unit of the rank's own memory, and set stores one.
-template <bool WHOLE, class P, class R> KD v16 get(const u8 *base, u32 unit, u64 bytes) {
-  const u8 *p = base + P::data_at(unit);
-  if (WHOLE) return P::load(p, unit);
-  const u64 left = bytes - least(P::data_at(unit), bytes);
-  return R::load(p, (u32)least(left, P::data_of(unit)));
+template <class P, class R, bool WHOLE> KD v16 get(const u8 *base, const Place<P, WHOLE> &at, int k, u64 bytes) {
+  const u64 data = at.data(k);
+  if (WHOLE) return P::load(base + data, at.first);
+  return R::load(base + data, (u32)least(bytes - least(data, bytes), P::data_of(at.first)));
 }
-template <bool WHOLE, class P, class R> KD void set(u8 *base, u32 unit, u64 bytes, v16 v) {
-  u8 *p = base + P::data_at(unit);
-  if (WHOLE) {
-    P::store(p, v, unit);
-    return;
-  }
-  const u64 left = bytes - least(P::data_at(unit), bytes);
-  R::store(p, v, (u32)least(left, P::data_of(unit)));
+template <class P, class R, bool WHOLE> KD void set(u8 *base, const Place<P, WHOLE> &at, int k, u64 bytes, v16 v) {
+  const u64 data = at.data(k);
+  if (WHOLE) P::store(base + data, v, at.first);
+  else R::store(base + data, v, (u32)least(bytes - least(data, bytes), P::data_of(at.first)));
 }
 
 // move_units moves U units of each lane.
-template <bool WHOLE, class P, class R, int U> KD bool move_units(Thread &t, const abi_step &s, const Run &run, const Place<WHOLE> &at) {
+template <class P, class R, int U, bool WHOLE> KD bool move_units(Thread &t, const abi_step &s, const Run &run, const Place<P, WHOLE> &at) {
   v16 v[U], received[U];
   if (run.src) {
 #pragma unroll
     for (int k = 0; k < U; k++)
-      if (at.has(k)) v[k] = get<WHOLE, P, R>(at_address<const u8>(run.src), at.unit(k), run.bytes);
+      if (at.has(k)) v[k] = get<P, R>(at_address<const u8>(run.src), at, k, run.bytes);
   }
   if (run.from) {
     if (!P::take(t, run.from, at, t.received + 1, received)) return false;
@@ -60,7 +55,7 @@ template <bool WHOLE, class P, class R, int U> KD bool move_units(Thread &t, con
   if (run.dst) {
 #pragma unroll
     for (int k = 0; k < U; k++)
-      if (at.has(k)) set<WHOLE, P, R>(at_address<u8>(run.dst), at.unit(k), run.bytes, v[k]);
+      if (at.has(k)) set<P, R>(at_address<u8>(run.dst), at, k, run.bytes, v[k]);
   }
   if (run.to) P::put(run.to, at, v, t.sent + 1);
   return true;
@@ -74,10 +69,10 @@ template <class P, class R> KD_CALL bool move_run(Thread &t, const abi_step &s, 
   if ((run.src | run.dst) % P::ALIGN == 0) whole = P::whole(run.bytes) / tile * tile;
 #pragma nounroll
   for (u32 base = warp() * tile; base < whole; base += ntid() * U)
-    if (!move_units<true, P, R, U>(t, s, run, Place<true>{base + lane(), units})) return false;
+    if (!move_units<P, R, U>(t, s, run, Place<P, true>{base + lane(), units})) return false;
 #pragma nounroll
   for (u32 base = whole + warp() * LANES; base < units; base += ntid())
-    if (!move_units<false, P, R, 1>(t, s, run, Place<false>{base + lane(), units})) return false;
+    if (!move_units<P, R, 1>(t, s, run, Place<P, false>{base + lane(), units})) return false;
   return true;
 }
 
@@ -95,12 +90,12 @@ struct Chain {
 
 // reduce_units folds U units of each lane: dst is read once, the sources are
 // folded into it in the order of the steps, and it is written once.
-template <bool WHOLE, class R, int U> KD void reduce_units(const Chain &c, const Place<WHOLE> &at) {
+template <class R, int U, bool WHOLE> KD void reduce_units(const Chain &c, const Place<Dense, WHOLE> &at) {
   v16 v[U];
   typename R::Acc acc[U];
 #pragma unroll
   for (int k = 0; k < U; k++)
-    if (at.has(k)) v[k] = get<WHOLE, Dense, R>(c.dst, at.unit(k), c.bytes);
+    if (at.has(k)) v[k] = get<Dense, R>(c.dst, at, k, c.bytes);
 #pragma unroll
   for (int k = 0; k < U; k++) acc[k] = R::open(v[k]);
 #pragma nounroll
@@ -108,13 +103,13 @@ template <bool WHOLE, class R, int U> KD void reduce_units(const Chain &c, const
     const u8 *src = at_address<const u8>(c.source(j));
 #pragma unroll
     for (int k = 0; k < U; k++)
-      if (at.has(k)) v[k] = get<WHOLE, Dense, R>(src, at.unit(k), c.bytes);
+      if (at.has(k)) v[k] = get<Dense, R>(src, at, k, c.bytes);
     R::fold(c.a.redop, acc, v);
   }
   R::divide_by(acc, divisor(c.a, c.steps[c.length - 1]));
 #pragma unroll
   for (int k = 0; k < U; k++)
-    if (at.has(k)) set<WHOLE, Dense, R>(c.dst, at.unit(k), c.bytes, R::close(acc[k]));
+    if (at.has(k)) set<Dense, R>(c.dst, at, k, c.bytes, R::close(acc[k]));
 }
 
 // reduce_run does one run of a chain of re.
@@ -127,8 +122,8 @@ template <class R> KD_CALL void reduce_run(Thread &t, const abi_step *chain, con
   const u32 batch = U * LANES, units = Dense::units(bytes), whole = addresses % 16 ? 0 : Dense::whole(bytes) / batch * batch;
 #pragma nounroll
   for (u32 base = warp() * batch; base < whole; base += ntid() * U)
-    reduce_units<true, R, U>(c, Place<true>{base + lane(), units});
+    reduce_units<R, U>(c, Place<Dense, true>{base + lane(), units});
 #pragma nounroll
   for (u32 base = whole + warp() * LANES; base < units; base += ntid())
-    reduce_units<false, R, 1>(c, Place<false>{base + lane(), units});
+    reduce_units<R, 1>(c, Place<Dense, false>{base + lane(), units});
 }

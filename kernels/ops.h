@@ -56,11 +56,12 @@ template <> struct Max<double> {
   }
 };
 
-// divide is the last step of an average. Integers lose their fraction.
+// divide is the last step of an average, by a number of ranks. Integers lose their
+// fraction; 64 bits are divided only where there are as many.
 KD float divide(float a, u32 n) { return a / (float)n; }
 KD double divide(double a, u32 n) { return a / (double)n; }
-KD i8 divide(i8 a, u32 n) { return (i8)((i64)a / (i64)n); }
-KD i32 divide(i32 a, u32 n) { return (i32)((i64)a / (i64)n); }
+KD i8 divide(i8 a, u32 n) { return (i8)((i32)a / (i32)n); }
+KD i32 divide(i32 a, u32 n) { return a / (i32)n; }
 KD i64 divide(i64 a, u32 n) { return a / (i64)n; }
 KD u8 divide(u8 a, u32 n) { return (u8)(a / n); }
 KD u32 divide(u32 a, u32 n) { return a / n; }

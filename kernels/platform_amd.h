@@ -9,7 +9,7 @@ KD u32 bid() { return __builtin_amdgcn_workgroup_id_x(); }
 enum { LANES = 64 };
 
 // The most threads of a block: a compute unit has 256 registers for each of 512.
-enum { KERNEL_THREADS = 512 };
+#define KERNEL_BOUNDS __attribute__((amdgpu_flat_work_group_size(64, 512)))
 
 KD void bar() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");

@@ -8,7 +8,6 @@
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
-#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 
 // Everything is inlined into the entry: what a thread knows stays in registers.
 #define KD __device__ static inline __attribute__((always_inline))
@@ -33,9 +32,11 @@ struct block_shared {
 };
 
 // A block's rows of the tables are copied near it when it starts, with as many
-// of its steps as there is room for: no step is then a trip to memory.
+// of its steps as there is room for: no step is then a trip to memory. So is the
+// launch: numbers that are read where they are needed take no registers between.
 enum { NEAR_STEPS = 128 };
 struct block_memory {
+  abi_launch launch;
   abi_step steps[NEAR_STEPS];
   abi_block block;
   abi_rank rank;
@@ -58,6 +59,7 @@ template <class T> KD void copy_near(T *to, const T *from, u32 count) {
 
 KD block_tables bring_near(const block_tables &far) {
   block_memory &m = block_local;
+  if (tid() == 0) m.launch = *far.launch;
   const u32 steps = load_global<u32>(&far.block->steps);
   const bool fits = steps <= NEAR_STEPS;
   if (fits) copy_near(m.steps, far.steps, steps);
@@ -67,7 +69,7 @@ KD block_tables bring_near(const block_tables &far) {
   if (far.in) copy_near(&m.in, far.in, 1);
   if (tid() == 0) m.shared.stop = m.shared.late = 0;
   bar();
-  return block_tables{&m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
+  return block_tables{&m.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
 }
 
 // Nobody watches a launch on a GPU, and a wait has nobody to make way for.

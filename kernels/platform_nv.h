@@ -9,8 +9,8 @@ KD u32 ntid() { return __nvvm_read_ptx_sreg_ntid_x(); }
 KD u32 bid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 enum { LANES = 32 };
 
-// The most threads of a block: an SM has 64 registers for each of 1,024.
-enum { KERNEL_THREADS = 1024 };
+// The most threads of a block: an SM has 128 registers for each of 512.
+#define KERNEL_BOUNDS __attribute__((launch_bounds(512)))
 
 // A release after the barrier also covers what other threads wrote before it.
 KD void bar() { __syncthreads(); }

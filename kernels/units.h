@@ -72,22 +72,19 @@ template <class T> struct Units {
   }
 
   // The first n bytes of a unit, element by element: all that is sure is that
-  // these are aligned.
+  // these are aligned. What is loaded for the rest is some of them again.
   KD v16 load(const u8 *p, u32 n) {
     struct {
       W w[N];
-    } v;
+    } v = {};
+    if (n == 0) return same_bits<v16>(v);
 #pragma unroll
-    for (u32 i = 0; i < N; i++) v.w[i] = i * sizeof(T) < n ? load_global<W>(p + i * sizeof(T)) : (W)0;
+    for (u32 i = 0; i < N; i++) v.w[i] = load_global<W>(p + (i * sizeof(T) < n ? i * sizeof(T) : 0));
     return same_bits<v16>(v);
   }
   KD void store(u8 *p, v16 value, u32 n) {
-    struct Words {
-      W w[N];
-    };
-    const Words v = same_bits<Words>(value);
-#pragma unroll
-    for (u32 i = 0; i < N; i++)
-      if (i * sizeof(T) < n) store_global<W>(p + i * sizeof(T), v.w[i]);
+    const u64 low = low_of(value), high = high_of(value);
+#pragma nounroll
+    for (u32 at = 0; at < n; at += sizeof(T)) store_global<W>(p + at, (W)((at < 8 ? low : high) >> at % 8 * 8));
   }
 };

@@ -11,8 +11,13 @@ import (
 	"mscclc/kernels"
 )
 
-// A machine is the GPUs that were used so far, by number.
+// A machine is the GPUs that were used so far, by number. busy is held through a
+// launch with its copies, and by who makes or frees memory: the driver may make
+// such a call wait for the end of a kernel that waits for another GPU's, which is
+// yet to be launched; nor need the blocks of two launches fit a GPU at once. mu
+// guards the rest.
 type machine struct {
+	busy  sync.Mutex
 	mu    sync.Mutex
 	count int
 	gpus  map[int]*gpu
@@ -119,6 +124,8 @@ func (d device) Open(img *executor.Image) (executor.Instance, error) {
 			return nil, err
 		}
 	}
+	theMachine.busy.Lock()
+	defer theMachine.busy.Unlock()
 	if err := theMachine.connect(gpus, img.Conns); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func newInstance(img *executor.Image, gpus []*gpu) (*instance, error) {
 	}
 	for _, p := range in.part {
 		if err := p.tables(img); err != nil {
-			return nil, errors.Join(err, in.Close())
+			return nil, errors.Join(err, in.free())
 		}
 	}
 	return in, nil
@@ -90,6 +90,12 @@ func (p *part) tables(img *executor.Image) error {
 
 // Close frees the instance's memory.
 func (in *instance) Close() error {
+	theMachine.busy.Lock()
+	defer theMachine.busy.Unlock()
+	return in.free()
+}
+
+func (in *instance) free() error {
 	if in.broken != nil {
 		return nil // what may still be in use is left alone
 	}
@@ -141,7 +147,6 @@ func (in *instance) connections(p *executor.Params) error {
 	if each/uint64(p.Slots) != p.SlotStride {
 		return errors.New("slots are out of range")
 	}
-	var last uint64
 	fill := make([]uint64, len(in.part))
 	for _, c := range in.img.Conns {
 		fill[int(c.Dst)%len(in.part)]++
@@ -161,7 +166,6 @@ func (in *instance) connections(p *executor.Params) error {
 		in.conns[i] = executor.ConnMemory{Slots: in.part[dst].fifo.address + fill[dst]*each, Head: src.counters.address + row,
 			Tail: in.part[dst].counters.address + row + uint64(unsafe.Offsetof(executor.Counters{}.Tail))}
 		fill[dst]++
-		last = max(last, fill[dst])
 	}
 	for _, p := range in.part {
 		if err := put(&p.conns, 0, in.conns); err != nil {

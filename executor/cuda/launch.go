@@ -28,15 +28,15 @@ type kernel struct {
 	entry unsafe.Pointer
 }
 
-// mostThreads is what a block has where all of a GPU's blocks have room, and
-// leastThreads what it has at least; the most that the kernel takes is maxThreads.
-const mostThreads, leastThreads, maxThreads = 512, 64, 1024
+// mostThreads is what the kernel is built for, and what a block has where all of a
+// GPU's blocks have room; leastThreads is what it has at least.
+const mostThreads, leastThreads = 512, 64
 
 // fit returns the threads of a block: as many as let all blocks be there at once,
 // since they wait for each other.
 func (k kernel) fit(blocks, perBlock int) (int, error) {
-	if perBlock > maxThreads || perBlock%32 != 0 {
-		return 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, maxThreads)
+	if perBlock > mostThreads || perBlock%32 != 0 {
+		return 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, mostThreads)
 	}
 	first, last := mostThreads, leastThreads
 	if perBlock > 0 {
@@ -66,6 +66,8 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	case len(in.img.Blocks) == 0:
 		return executor.Stop{}, nil
 	}
+	theMachine.busy.Lock()
+	defer theMachine.busy.Unlock()
 	if err := in.prepare(l); err != nil {
 		return executor.Stop{}, err
 	}

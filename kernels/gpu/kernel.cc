@@ -9,7 +9,7 @@
 #include "../interp.h"
 
 #define ENTRY(name, proto)                                                                              \
-  extern "C" __global__ void __launch_bounds__(KERNEL_THREADS) name(abi_launch a, const u32 *numbers) {           \
+  extern "C" __global__ KERNEL_BOUNDS void name(abi_launch a, const u32 *numbers) {                     \
     interpret<proto, Units<KERNEL_TYPE>>(a, load_global<u32>(numbers + bid()));                         \
   }
 ENTRY(mscclc_simple, SimpleLanes)
