@@ -1,6 +1,8 @@
 // This file is the platform layer of AMD's GPUs (gfx90a, gfx942), whose atomics
 // clang knows.
 #pragma once
+// The launch is copied near the block: as scalars its numbers would be spilled.
+#define NEAR_LAUNCH true
 #include "platform_gpu.h"
 
 KD u32 tid() { return __builtin_amdgcn_workitem_id_x(); }

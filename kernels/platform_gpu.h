@@ -32,8 +32,8 @@ struct block_shared {
 };
 
 // A block's rows of the tables are copied near it when it starts, with as many
-// of its steps as there is room for: no step is then a trip to memory. So is the
-// launch: numbers that are read where they are needed take no registers between.
+// of its steps as there is room for: no step is then a trip to memory. NEAR_LAUNCH
+// says whether the launch is copied too.
 enum { NEAR_STEPS = 128 };
 struct block_memory {
   abi_launch launch;
@@ -59,7 +59,7 @@ template <class T> KD void copy_near(T *to, const T *from, u32 count) {
 
 KD block_tables bring_near(const block_tables &far) {
   block_memory &m = block_local;
-  if (tid() == 0) m.launch = *far.launch;
+  if (NEAR_LAUNCH && tid() == 0) m.launch = *far.launch;
   const u32 steps = load_global<u32>(&far.block->steps);
   const bool fits = steps <= NEAR_STEPS;
   if (fits) copy_near(m.steps, far.steps, steps);
@@ -69,7 +69,7 @@ KD block_tables bring_near(const block_tables &far) {
   if (far.in) copy_near(&m.in, far.in, 1);
   if (tid() == 0) m.shared.stop = m.shared.late = 0;
   bar();
-  return block_tables{&m.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
+  return block_tables{NEAR_LAUNCH ? &m.launch : far.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
 }
 
 // Nobody watches a launch on a GPU, and a wait has nobody to make way for.

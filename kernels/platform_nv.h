@@ -2,6 +2,8 @@
 // written out in PTX: clang 19 has no release or acquire for it, and makes relaxed
 // accesses of some that it accepts.
 #pragma once
+// Parameters of a kernel are in a memory that costs nothing to read.
+#define NEAR_LAUNCH false
 #include "platform_gpu.h"
 
 KD u32 tid() { return __nvvm_read_ptx_sreg_tid_x(); }
