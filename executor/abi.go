@@ -47,12 +47,19 @@ type Counters struct {
 	_    [7]uint64
 }
 
+// A ConnMemory says where a connection has its slots and counters.
+type ConnMemory struct {
+	_                 structs.HostLayout
+	Slots, Head, Tail uint64
+}
+
 // A Status is how a launch ended. Code is also the abort word that every wait
-// polls.
+// polls, and LimitNS how long one wait may last.
 type Status struct {
 	_                          structs.HostLayout
 	Code, Block, Step, What    uint32
 	Want, Have, Tile, WaitedNS uint64
+	LimitNS                    uint64
 }
 
 // The codes of a Status.
@@ -85,11 +92,11 @@ const (
 
 // Params are the numbers of one launch; addresses are the device's to fill in.
 type Params struct {
-	_                                                      structs.HostLayout
-	Steps, Blocks, Ranks, States, Counters, Fifo, StatusAt uint64
-	Elems, Chunk, Tile                                     uint64
-	SlotBytes, SlotStride, WaitNS                          uint64
-	Chunks, Slots                                          uint32
-	BlockCount, RankCount                                  uint32
-	Proto, DType, RedOp, ElemSize                          uint32
+	_                                             structs.HostLayout
+	Steps, Blocks, Ranks, States, Conns, StatusAt uint64
+	Elems, Chunk, Tile                            uint64
+	SlotBytes, SlotStride                         uint64
+	Chunks, Slots                                 uint32
+	BlockCount, RankCount                         uint32
+	Proto, DType, RedOp, ElemSize                 uint32
 }

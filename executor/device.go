@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"time"
 
 	"mscclc/ir"
 )
@@ -27,11 +28,12 @@ type Instance interface {
 type Launch struct {
 	Params   Params
 	Memory   []Memory
-	Scratch  []int64 // bytes that each rank needs
-	Messages uint64  // no connection carries more
-	Threads  int     // of the host, for all blocks
-	PerBlock int     // threads of each block, where each has its own; else 0
-	Watch    *Watch  // or nil
+	Scratch  []int64       // bytes that each rank needs
+	Messages uint64        // no connection carries more
+	Wait     time.Duration // that one wait may last
+	Threads  int           // of the host, for all blocks
+	PerBlock int           // threads of each block, where each has its own; else 0
+	Watch    *Watch        // or nil
 }
 
 // Memory is the memory of one rank.
@@ -40,11 +42,13 @@ type Memory struct {
 	InAt, OutAt   int64
 }
 
-// A Stop is how a launch ended: its status, and what the block named there had
-// behind it when the launch began.
+// A Stop is how a launch ended: its status, what the block named there had
+// behind it when the launch began, and, where a device knows, how long the kernel
+// alone took.
 type Stop struct {
 	Status Status
 	Before State
+	Kernel time.Duration
 }
 
 // An Image is a program as flat tables.

@@ -91,13 +91,13 @@ type Args struct {
 	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
 	Wait      time.Duration // that one wait may last: DefaultWait
 	Threads   int           // of the host, for all blocks: GOMAXPROCS
-	PerBlock  int           // where not 0, each block has so many threads of its own
+	PerBlock  int           // threads of each block: on the CPU none of its own, on a GPU as many as fit
 	Watch     *Watch        // sees and steers the launch, which is then of one thread
 }
 
 // A Result is what Run tells of a call that succeeded.
 type Result struct {
-	Elapsed time.Duration // of the launch
+	Elapsed time.Duration // of the launch: of the kernel alone where the device copies buffers to and fro
 	Chunk   int64         // elements of the longest chunk
 	Tiles   int64         // passes over the steps
 }
@@ -133,6 +133,9 @@ func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
 // ended says how a launch ended.
 func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed time.Duration) (Result, error) {
 	p := &launch.Params
+	if stop.Kernel > 0 {
+		elapsed = stop.Kernel
+	}
 	result := Result{Elapsed: elapsed, Chunk: int64(p.Chunk), Tiles: tiles(p)}
 	switch stop.Status.Code {
 	case StatusOK:

@@ -8,10 +8,11 @@ import (
 )
 
 // A wire says how much of a slot a protocol needs for its flags: packets of
-// packet bytes carry data of them.
+// packet bytes carry data of them. LL and LL16 count their packets by four and by
+// two, as the kernel does.
 type wire struct{ packet, data int64 }
 
-var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {8, 4}, ir.LL16: {16, 8}, ir.LL128: {128, 120}}
+var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {32, 16}, ir.LL16: {32, 16}, ir.LL128: {128, 120}}
 
 // maxSlots bounds the messages that a connection holds.
 const maxSlots = 1 << 16
@@ -37,11 +38,12 @@ func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
 	tile := min(max(min(tileBytes, slotBytes)/size, 1), max(geo.Chunk, 1))
 	launch.Params = Params{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk), Tile: uint64(tile),
-		SlotBytes: uint64(slotBytes), SlotStride: uint64(l.stride(proto, slotBytes, tile*size)), WaitNS: uint64(wait),
+		SlotBytes: uint64(slotBytes), SlotStride: uint64(l.stride(proto, slotBytes, tile*size)),
 		Chunks: uint32(c.Chunks), Slots: uint32(slots),
 		BlockCount: uint32(len(l.img.Blocks)), RankCount: uint32(c.Ranks),
 		Proto: uint32(proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
 	}
+	launch.Wait = wait
 	launch.Messages = uint64(tiles(&launch.Params)) * uint64(l.img.MaxChunks)
 	if launch.Messages >= 1<<31 {
 		return fmt.Errorf("%d tiles are too many messages; give larger slots", tiles(&launch.Params))

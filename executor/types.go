@@ -6,6 +6,10 @@ import "errors"
 // always comes wrapped in the reason.
 var ErrNotSupported = errors.New("not supported")
 
+// ErrNoDevice says that this machine lacks a device, or a part of it that a program
+// needs; it always comes wrapped in the reason.
+var ErrNoDevice = errors.New("not possible on this machine")
+
 // A DType is the type of the elements of a call.
 type DType uint8
 

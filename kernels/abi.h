@@ -80,13 +80,24 @@ struct abi_counters {
 };
 ABI_SIZE(abi_counters, 128);
 
+// Where a connection's memory is: its slots and its tail at the receiver, its
+// head at the sender, so that who polls does so at home.
+struct abi_conn {
+  u64 slots;       // bytes
+  u64 head, tail;  // of abi_counters
+};
+ABI_SIZE(abi_conn, 24);
+
 // How a launch ended. code is also the abort word, which every wait polls: who
-// changes it from STATUS_OK fills in the rest, and everybody else leaves.
+// changes it from STATUS_OK fills in the rest, and everybody else leaves. limit_ns
+// is how long one wait may last; the host may change it as long as the launch
+// runs.
 struct abi_status {
   u32 code, block, step, what;
   u64 want, have, tile, waited_ns;
+  u64 limit_ns;
 };
-ABI_SIZE(abi_status, 48);
+ABI_SIZE(abi_status, 56);
 
 // What a block does at once, for who watches a launch: one message of a step
 // that transfers, all of another step, or a chain of re. The table has those of
@@ -103,13 +114,12 @@ ABI_SIZE(abi_action, 40);
 // of the `chunks` of a piece being shorter or empty. A pass over the steps moves
 // `tile` elements of each chunk.
 struct abi_launch {
-  u64 steps, blocks, ranks, states, counters, fifo, status;
+  u64 steps, blocks, ranks, states, conns, status;
   u64 elems, chunk, tile;
   u64 slot_bytes;   // payload that a message may have
   u64 slot_stride;  // from slot to slot: payload with its flags
-  u64 wait_ns;      // how long one wait may last
   u32 chunks, slots;
   u32 block_count, rank_count;
   u32 proto, dtype, redop, elem_size;
 };
-ABI_SIZE(abi_launch, 136);
+ABI_SIZE(abi_launch, 120);

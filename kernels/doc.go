@@ -4,16 +4,19 @@
 // Each thread block of a program runs interpret (interp.h): for every tile of
 // the chunks, all steps of the block in order. The layers, from the top:
 //
-//	interp.h     the loop: steps, tiles, messages, waits and barriers
-//	ops.h        the reduction of strips of elements, one function a family
+//	interp.h     the loop: steps, tiles, messages and barriers; wait.h its waits
+//	strips.h     moves and folds data on a host, strips of memory at a time
+//	lanes.h      the same on a GPU, units of 16 bytes in registers at a time
+//	ops.h        the reductions, of two accumulators
 //	proto_*.h    how a message's bytes lie on the wire, one file a protocol
 //	types.h      element types, their conversions and rounding
 //	abi.h        the tables that the host fills and the kernel reads
 //	ops_gen.h    the operations, generated from ir.Ops
 //	platform_*.h everything that a device does in its own way
 //
-// A target is a file of the executor that includes one platform, then
-// interp.h, and adds an entry point. The sources are embedded so that a change
+// A target is a file that includes one platform, then interp.h, and adds an entry
+// point: executor/cpu/host.cc, and gpu/kernel.cc for all GPUs, which build.sh turns
+// into the images that Image gives. The sources are embedded so that a change
 // to a header rebuilds the packages that include it: cgo does not look at
 // headers outside its own package.
 package kernels

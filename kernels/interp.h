@@ -6,38 +6,29 @@
 // and after a second barrier thread 0 posts what was sent and frees what was
 // received. The second barrier also orders one step after the other.
 #pragma once
-#include "ops_gen.h"
-#include "abi.h"
-#include "types.h"
-#include "layout.h"
-#include "wait.h"
-#include "ops.h"
-#include "proto_simple.h"
-#include "proto_ll.h"
-#include "proto_ll16.h"
-#include "proto_ll128.h"
+#include "run.h"
+#ifdef KERNEL_LANES
+#include "lanes.h"
+#else
+#include "strips.h"
+#endif
 
-KD bool in(u32 op, u32 mask) { return mask >> op & 1; }
-
-KD const abi_rank &memory(const Thread &t) { return at_address<const abi_rank>(t.a.ranks)[t.b.rank]; }
 KD abi_state *state_of(const Thread &t, u32 block) { return at_address<abi_state>(t.a.states) + block; }
-KD abi_counters *counters_of(const Thread &t, i32 connection) { return at_address<abi_counters>(t.a.counters) + connection; }
 
-// slot_of is where message number n (from 0) of a connection lies.
-KD u8 *slot_of(const Thread &t, i32 connection, u64 n) {
-  return at_address<u8>(t.a.fifo) + ((u64)connection * t.a.slots + n % t.a.slots) * t.a.slot_stride;
-}
+// slot_of is where message number n (from 0) of a connection lies; counts start
+// anew before they have 32 bits.
+KD u8 *slot_of(const Thread &t, const abi_conn *c, u64 n) { return at_address<u8>(c->slots) + (u32)n % t.a.slots * t.a.slot_stride; }
 
 // ready waits, as thread 0, for the step's flag (if flag), a free slot and,
 // where messages are posted, the message.
 template <class P> KD_CALL bool ready(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
   if (flag) {
-    const u32 other = t.b.first_block + (u32)s.dep_block;
+    const u32 other = t.at.block->first_block + (u32)s.dep_block;
     const u64 steps = at_address<const abi_block>(t.a.blocks)[other].steps;
     if (!wait_count(t, WAIT_FLAG, &state_of(t, other)->flag, t.tiles * steps + (u64)s.dep_step + 1)) return false;
   }
-  if (sends && t.sent >= t.a.slots && !wait_count(t, WAIT_SLOT, &counters_of(t, t.b.send)->head, t.sent + 1 - t.a.slots)) return false;
-  if (receives && P::POSTED && !wait_count(t, WAIT_MESSAGE, &counters_of(t, t.b.recv)->tail, t.received + 1)) return false;
+  if (sends && t.sent >= t.a.slots && !wait_count(t, WAIT_SLOT, at_address<u64>(t.at.out->head), t.sent + 1 - t.a.slots)) return false;
+  if (receives && P::POSTED && !wait_count(t, WAIT_MESSAGE, at_address<u64>(t.at.in->tail), t.received + 1)) return false;
   return true;
 }
 
@@ -46,70 +37,37 @@ template <class P> KD_CALL bool ready(Thread &t, const abi_step &s, bool flag, b
 // barrier of one message and the first of the next.
 template <class P> KD_CALL bool begin(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
   if (!flag && !sends && !(receives && P::POSTED)) return true;
-  if (tid() == 0 && (ld_relaxed32(&shared()->late) || !ready<P>(t, s, flag, sends, receives))) st_relaxed32(&shared()->stop, 1);
+  if (tid() == 0 && (ld_block32(&shared()->late) || !ready<P>(t, s, flag, sends, receives))) st_block32(&shared()->stop, 1);
   bar();  // hands on what thread 0 acquired: the message, the slot, other blocks' writes
-  return ld_relaxed32(&shared()->stop) == 0;
+  return ld_block32(&shared()->stop) == 0;
 }
 
 // finish ends a message.
 template <class P> KD_CALL void finish(Thread &t, bool sends, bool receives) {
   bar_publish();  // all strips are moved: readers of the slots are done, and writes are there
-  if (tid() == 0 && !ld_relaxed32(&shared()->late)) {
-    if (sends && P::POSTED) st_release64(&counters_of(t, t.b.send)->tail, t.sent + 1);
-    if (receives) st_release64(&counters_of(t, t.b.recv)->head, t.received + 1);
+  if (tid() == 0 && !ld_block32(&shared()->late)) {
+    if (sends && P::POSTED) st_release64(at_address<u64>(t.at.out->tail), t.sent + 1);
+    if (receives) st_release64(at_address<u64>(t.at.in->head), t.received + 1);
   }
   t.sent += sends;
   t.received += receives;
 }
 
-// One contiguous run of bytes of a step: its operands, and its place in the
-// messages. Addresses are 0 where the operation has no such operand.
-struct Run {
-  u64 src, dst;
-  const u8 *from;  // in the message received
-  u8 *to;          // in the message sent
-  u64 bytes;
-};
-
-// divisor is what the result of a step is divided by, or 0.
-KD u32 divisor(const abi_launch &a, const abi_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
-
-// move_strip moves n bytes from `at` of a run.
-//
-//   in:  src and from, as the operation has them      out:  dst and to
-template <class P, class R> KD_CALL bool move_strip(Thread &t, const abi_step &s, const Run &run, u64 at, u32 n) {
-  u8 received[STRIP], reduced[STRIP];
-  const u8 *src = at_address<const u8>(run.src) + at, *value = src;
-  u8 *dst = at_address<u8>(run.dst) + at;
-  if (run.from && !(value = P::take(t, run.from, at, n, t.received + 1, received))) return false;
-  if (in(s.op, OPS_REDUCE)) {
-    u8 *to = run.dst ? dst : reduced;
-    R::run(t.a, to, Operands{src, value, nullptr, nullptr, nullptr, 0, 0, 0}, 2, n, divisor(t.a, s));
-    value = to;
-  } else if (run.dst) {
-    copy_bytes(dst, value, n);
-  }
-  if (run.to) P::put(run.to, at, value, n, t.sent + 1);
-  return true;
-}
-
-// move moves chunks [i, end) of a step, each thread its strips.
+// move moves chunks [i, end) of a step.
 template <class P, class R> KD_CALL void move(Thread &t, const abi_step &s, const Tile &tile, u32 i, u32 end) {
-  const abi_rank &m = memory(t);
-  const u8 *from = in(s.op, OPS_RECEIVE) ? slot_of(t, t.b.recv, t.received) : nullptr;
-  u8 *to = in(s.op, OPS_SEND) ? slot_of(t, t.b.send, t.sent) : nullptr;
+  const abi_rank &m = *t.at.rank;
+  const u8 *from = in(s.op, OPS_RECEIVE) ? slot_of(t, t.at.in, t.received) : nullptr;
+  u8 *to = in(s.op, OPS_SEND) ? slot_of(t, t.at.out, t.sent) : nullptr;
   while (i < end) {
     u64 elems;
     const u32 next = next_run(t.a, tile, s, i, end, &elems);
     Run run = {0, 0, from, to, elems * t.a.elem_size};
     if (in(s.op, OPS_READ_SRC)) run.src = cell(t.a, m, s.src_buf, s.src + i, tile.at);
     if (in(s.op, OPS_WRITE)) run.dst = cell(t.a, m, s.dst_buf, s.dst + i, tile.at);
-    for (u64 at = (u64)tid() * STRIP; at < run.bytes; at += (u64)ntid() * STRIP) {
-      if (!move_strip<P, R>(t, s, run, at, (u32)least(STRIP, run.bytes - at))) {
-        t.gone = true;
-        st_relaxed32(&shared()->late, 1);
-        return;
-      }
+    if (!move_run<P, R>(t, s, run)) {
+      t.gone = true;
+      st_block32(&shared()->late, 1);
+      return;
     }
     if (from) from += P::wire(run.bytes);
     if (to) to += P::wire(run.bytes);
@@ -117,68 +75,61 @@ template <class P, class R> KD_CALL void move(Thread &t, const abi_step &s, cons
   }
 }
 
-// reduce does a chain of re at once: dst is read once, the sources are folded
-// into it in the order of the steps, and it is written once.
+// reduce does a chain of re at once.
 template <class R> KD_CALL void reduce(Thread &t, const abi_step *chain, const Tile &tile) {
   const abi_step &s = chain[0];
-  const abi_launch &a = t.a;
-  const abi_rank &m = memory(t);
   for (u32 i = 0, next; i < s.count; i = next) {
     u64 elems;
-    next = next_run(a, tile, s, i, s.count, &elems);
-    u8 *dst = at_address<u8>(cell(a, m, s.dst_buf, s.dst + i, tile.at));
-    const u64 bytes = elems * a.elem_size;
-    for (u64 at = (u64)tid() * STRIP; at < bytes; at += (u64)ntid() * STRIP)
-      R::run(a, dst + at, Operands{dst + at, nullptr, &a, &m, chain, i, tile.at, at}, s.chain + 1, (u32)least(STRIP, bytes - at), divisor(a, chain[s.chain - 1]));
+    next = next_run(t.a, tile, s, i, s.count, &elems);
+    reduce_run<R>(t, chain, tile, i, cell(t.a, *t.at.rank, s.dst_buf, s.dst + i, tile.at), elems * t.a.elem_size);
   }
 }
 
 // run_step runs one step, or a chain of re. It returns false where the launch is
 // over.
 template <class P, class R> KD_CALL bool run_step(Thread &t, const abi_step *s, const Tile &tile) {
-  const bool sends = in(s->op, OPS_SEND), receives = in(s->op, OPS_RECEIVE);
+  const bool sends = in(s->op, OPS_SEND) && s->count, receives = in(s->op, OPS_RECEIVE) && s->count;
   bool flag = s->dep_block >= 0;
-  if ((sends || receives) && s->count) {
-    for (u32 i = 0; i < s->count; flag = false) {
-      const u32 end = (u32)least(i + (u64)tile.group, s->count);
-      if (!begin<P>(t, *s, flag, sends, receives)) return false;
-      action_begins();
-      move<P, R>(t, *s, tile, i, end);
-      finish<P>(t, sends, receives);
-      action_ended();
-      i = end;
-    }
-  } else {
-    if (!begin<P>(t, *s, flag, false, false)) return false;
+  for (u32 i = 0; ; flag = false) {
+    const u32 end = sends || receives ? (u32)least(i + (u64)tile.group, s->count) : s->count;
+    if (!begin<P>(t, *s, flag, sends, receives)) return false;
     action_begins();
     if (s->op == OP_REDUCE) reduce<R>(t, s, tile);
-    else if (s->op == OP_COPY) move<P, R>(t, *s, tile, 0, s->count);
-    finish<P>(t, false, false);
+    else if (s->op != OP_NOP) move<P, R>(t, *s, tile, i, end);
+    finish<P>(t, sends, receives);
     action_ended();
+    if ((i = end) >= s->count) break;
   }
   const u32 last = t.step + s->chain - 1;
   // Every thread's writes come before the barrier of the last finish, and so before the flag.
-  if (tid() == 0 && s[s->chain - 1].flags & STEP_HAS_DEP && !ld_relaxed32(&shared()->late))
-    st_release64(&state_of(t, t.block)->flag, t.tiles * t.b.steps + last + 1);
+  if (tid() == 0 && s[s->chain - 1].flags & STEP_HAS_DEP && !ld_block32(&shared()->late))
+    st_release64_device(&state_of(t, t.block)->flag, t.tiles * t.at.block->steps + last + 1);
   return true;
+}
+
+KD block_tables tables_of(const abi_launch &a, u32 block) {
+  const abi_block *b = at_address<const abi_block>(a.blocks) + block;
+  const abi_conn *conns = at_address<const abi_conn>(a.conns);
+  return block_tables{&a, b, at_address<const abi_rank>(a.ranks) + b->rank, b->send < 0 ? nullptr : conns + b->send,
+                      b->recv < 0 ? nullptr : conns + b->recv, at_address<const abi_step>(a.steps) + b->first_step};
 }
 
 // interpret runs one block. P is the protocol and R the reduction.
 template <class P, class R> KD_CALL void interpret(const abi_launch &a, u32 block) {
-  const abi_block &b = at_address<const abi_block>(a.blocks)[block];
-  const abi_step *steps = at_address<const abi_step>(a.steps) + b.first_step;
+  const block_tables near = bring_near(tables_of(a, block));
   abi_state *state = at_address<abi_state>(a.states) + block;
-  Thread t = {a, b, at_address<abi_status>(a.status), block, 0, false, state->tiles, state->sent, state->received};
+  Thread t = {*near.launch, near, at_address<abi_status>(a.status), block, 0, false, state->tiles, state->sent, state->received};
   const u64 longest = chunk_length(a, 0);
   for (u64 at = 0; at < longest; at += a.tile, t.tiles++) {
     const Tile tile = tile_at(a, at);
-    for (t.step = 0; t.step < b.steps; t.step += steps[t.step].chain)
-      if (!run_step<P, R>(t, steps + t.step, tile)) return;
+    for (t.step = 0; t.step < t.at.block->steps; t.step += t.at.steps[t.step].chain)
+      if (!run_step<P, R>(t, t.at.steps + t.step, tile)) return;
   }
   bar();  // all threads have read the state
-  if (tid() == 0 && !ld_relaxed32(&shared()->late)) state->tiles = t.tiles, state->sent = t.sent, state->received = t.received;
+  if (tid() == 0 && !ld_block32(&shared()->late)) state->tiles = t.tiles, state->sent = t.sent, state->received = t.received;
 }
 
+#ifndef KERNEL_LANES
 // interpret_any chooses the protocol.
 template <class R> KD void interpret_any(const abi_launch &a, u32 block) {
   switch (a.proto) {
@@ -188,3 +139,4 @@ template <class R> KD void interpret_any(const abi_launch &a, u32 block) {
     case PROTO_LL128: interpret<LL128, R>(a, block); break;
   }
 }
+#endif

@@ -2,7 +2,7 @@
 // one thread, or several OS threads with real barriers; executor/cpu/host.cc
 // runs either. A platform for another device defines the same names.
 #pragma once
-#include "abi.h"
+#include "tables.h"
 
 // KD is a function of the device that is always inlined, KD_MEMBER the same as a
 // member, and KD_CALL one that may be called.
@@ -81,12 +81,14 @@ KD void bar_publish() {
 #define KERNEL_PACKET_STORE __ATOMIC_RELAXED
 #endif
 
+KD u32 ld_block32(const u32 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }  // of block_shared
+KD void st_block32(u32 *p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 KD u32 ld_relaxed32(const u32 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 KD u64 ld_relaxed64(const u64 *p) { return __atomic_load_n(p, KERNEL_PACKET_LOAD); }
 KD u64 ld_acquire64(const u64 *p) { return __atomic_load_n(p, KERNEL_ACQUIRE); }
-KD void st_relaxed32(u32 *p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 KD void st_relaxed64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_PACKET_STORE); }
 KD void st_release64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_RELEASE); }
+KD void st_release64_device(u64 *p, u64 v) { st_release64(p, v); }  // for readers on the same device
 KD bool claim32(u32 *p, u32 v) {  // 0 -> v, once
   u32 zero = 0;
   return __atomic_compare_exchange_n(p, &zero, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -107,21 +109,16 @@ KD void action_ended() {
   if (host_self->watch) host_ended();
 }
 
+// A wait polls the abort word once in so many times, and the clock once in so many
+// of these.
+enum { ABORT_POLLS = 1, CLOCK_POLLS = 32 };
+
+// A block's tables are read where they are.
+KD block_tables bring_near(const block_tables &far) { return far; }
+
 // A thread works on strips of so many bytes: a multiple of all element sizes
 // and of all packet payloads (4, 8, 120).
 enum { STRIP = 3840 };
 
 // The accumulators that a reduction keeps at once.
 enum { FOLD = 512 };
-
-KD void copy_bytes(void *to, const void *from, u64 n) { __builtin_memcpy(to, from, n); }
-template <class T> KD T load_bytes(const void *p, u32 n) {  // the first n bytes of a T, at any alignment
-  T v = 0;
-  if (n >= sizeof(T)) __builtin_memcpy(&v, p, sizeof(T));
-  else __builtin_memcpy(&v, p, n);
-  return v;
-}
-template <class T> KD void store_bytes(void *p, T v, u32 n) {
-  if (n >= sizeof(T)) __builtin_memcpy(p, &v, sizeof(T));
-  else __builtin_memcpy(p, &v, n);
-}

@@ -1,7 +1,9 @@
 // LL: a packet is 4 bytes of data with 4 of flag, stored and loaded at once. The
 // flag is the number of the message, counted from 1, so that what an earlier
-// message left in the slot is never taken for this one.
+// message left in the slot is never taken for this one. A run of bytes takes a
+// multiple of four packets, which is what one thread of a GPU moves at once.
 #pragma once
+#include "bytes.h"
 #include "wait.h"
 
 KD u64 ll_packet(u32 data, u32 flag) { return (u64)data | (u64)flag << 32; }
@@ -23,7 +25,7 @@ KD bool ll_take(Thread &t, const u64 *p, u32 flag, u32 *data) {
 
 struct LL {
   enum { POSTED = false };
-  KD u64 wire(u64 bytes) { return (bytes + 3) / 4 * 8; }
+  KD u64 wire(u64 bytes) { return (bytes + 15) / 16 * 32; }
 
   KD const u8 *take(Thread &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {
     const u64 *p = (const u64 *)from + at / 4;

@@ -2,6 +2,7 @@
 // not store a line at once, the flag is released after the data, and acquired
 // before it; the bytes on the wire are the same.
 #pragma once
+#include "bytes.h"
 #include "wait.h"
 
 // copy_line copies n bytes, mostly all of a line's.

@@ -5,7 +5,7 @@
 
 struct LL16 {
   enum { POSTED = false };
-  KD u64 wire(u64 bytes) { return (bytes + 7) / 8 * 16; }
+  KD u64 wire(u64 bytes) { return (bytes + 15) / 16 * 32; }
 
   KD const u8 *take(Thread &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {
     const u64 *p = (const u64 *)from + at / 8 * 2;

@@ -1,6 +1,7 @@
 // Simple: a message is its plain bytes. The sender posts it with a counter, for
 // which one thread of the receiver waits.
 #pragma once
+#include "bytes.h"
 #include "wait.h"
 
 struct Simple {

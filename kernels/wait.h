@@ -8,7 +8,7 @@
 // block's connections since the last reset, tiles the passes.
 struct Thread {
   const abi_launch &a;
-  const abi_block &b;
+  block_tables at;
   abi_status *status;
   u32 block, step;
   bool gone;  // gave up waiting; waits for nothing any more
@@ -18,14 +18,15 @@ struct Thread {
 // expired polls the abort word, and now and then the clock. since is 0 until
 // the wait has lasted for a while.
 KD_CALL bool expired(Thread &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
+  if (polls % ABORT_POLLS) return false;
   if (ld_relaxed32(&t.status->code) != STATUS_OK) return true;
-  if (polls % 32 != 31) return false;
+  if (polls / ABORT_POLLS % CLOCK_POLLS != CLOCK_POLLS - 1) return false;
   const u64 at = now();
   if (*since == 0) {
     *since = at;
     return false;
   }
-  if (at - *since < t.a.wait_ns) return false;
+  if (at - *since < ld_relaxed64(&t.status->limit_ns)) return false;
   if (claim32(&t.status->code, STATUS_TIMEOUT)) {
     abi_status *s = t.status;
     s->block = t.block, s->step = t.step, s->what = what;

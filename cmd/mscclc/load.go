@@ -5,7 +5,6 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/executor"
-	"mscclc/executor/cpu"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -17,7 +16,7 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Check: check, Unproven: f.unproven})
+	l, err := executor.Load(p, executor.Options{Device: deviceTable[f.device](), Check: check, Unproven: f.unproven})
 	if err != nil {
 		return nil, nil, impossible(err)
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/executor/cuda"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -65,8 +69,13 @@ several with commas. A program that needs sizes that divide runs the next smalle
 	return cmd
 }
 
-// deviceNames are the devices that a build may have.
-func deviceNames() []string { return []string{"cpu"} }
+// deviceTable has the devices that a build may have.
+var deviceTable = map[string]func() executor.Device{
+	"cpu":  cpu.Device,
+	"cuda": func() executor.Device { return cuda.Device() },
+}
+
+func deviceNames() []string { return slices.Sorted(maps.Keys(deviceTable)) }
 
 // devices are those that this build has.
 func devices() []string {
@@ -131,10 +140,10 @@ func (f *runFlags) plan() (*runPlan, error) {
 		r.sizes = append(r.sizes, n)
 	}
 	switch {
-	case f.device == "cuda" || f.device == "hip":
+	case f.device == "hip":
 		return nil, diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc has no %s device yet", f.device).
 			WithHint("use --device cpu")}
-	case f.device != "cpu":
+	case deviceTable[f.device] == nil:
 		return nil, usagef("%q is no device; there are %s", f.device, list(deviceNames()))
 	case f.iters < 1 || f.threads < 0 || f.wait < time.Millisecond || len(r.sizes) == 0:
 		return nil, usagef("run takes --iters from 1, --threads from 0, --timeout from 1ms, and some --bytes")

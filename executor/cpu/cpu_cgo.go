@@ -27,7 +27,8 @@ func Device() executor.Device { return device{} }
 func (device) Name() string { return "cpu" }
 
 func (device) Open(img *executor.Image) (executor.Instance, error) {
-	return &instance{img: img, states: make([]executor.State, len(img.Blocks)), counters: make([]executor.Counters, len(img.Conns))}, nil
+	return &instance{img: img, states: make([]executor.State, len(img.Blocks)),
+		counters: make([]executor.Counters, len(img.Conns)), conns: make([]executor.ConnMemory, len(img.Conns))}, nil
 }
 
 // An instance holds what outlives a launch: the blocks' and connections' state,
@@ -36,6 +37,7 @@ type instance struct {
 	img      *executor.Image
 	states   []executor.State
 	counters []executor.Counters
+	conns    []executor.ConnMemory
 	stacks   region
 	fifo     region
 	scratch  region
@@ -124,7 +126,7 @@ func pad(n int64) int64 { return (n + 127) &^ 127 }
 func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Status {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	status := new(executor.Status)
+	status := &executor.Status{LimitNS: uint64(l.Wait)}
 	ranks := make([]executor.RankMemory, len(l.Memory))
 	scratch := in.scratch.address
 	for r := range ranks {
@@ -138,7 +140,13 @@ func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Statu
 	}
 	p := &l.Params
 	p.Steps, p.Blocks, p.Ranks = address(&pin, in.img.Steps), address(&pin, in.img.Blocks), address(&pin, ranks)
-	p.States, p.Counters, p.Fifo = address(&pin, in.states), address(&pin, in.counters), in.fifo.address
+	p.States, p.Conns = address(&pin, in.states), address(&pin, in.conns)
+	counters := address(&pin, in.counters)
+	for i := range in.conns {
+		at := counters + uint64(i)*uint64(unsafe.Sizeof(executor.Counters{}))
+		in.conns[i] = executor.ConnMemory{Slots: in.fifo.address + uint64(i)*uint64(p.Slots)*p.SlotStride,
+			Head: at, Tail: at + uint64(unsafe.Offsetof(executor.Counters{}.Tail))}
+	}
 	pin.Pin(status)
 	p.StatusAt = uint64(uintptr(unsafe.Pointer(status)))
 

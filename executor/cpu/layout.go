@@ -24,6 +24,7 @@ func cLayouts() map[string]layout {
 		rank     C.struct_abi_rank
 		state    C.struct_abi_state
 		counters C.struct_abi_counters
+		conn     C.struct_abi_conn
 		status   C.struct_abi_status
 		action   C.struct_abi_action
 		launch   C.struct_abi_launch
@@ -37,15 +38,16 @@ func cLayouts() map[string]layout {
 		"RankMemory": {unsafe.Sizeof(rank), []uintptr{unsafe.Offsetof(rank.input), unsafe.Offsetof(rank.output), unsafe.Offsetof(rank.scratch)}},
 		"State": {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.flag), unsafe.Offsetof(state.tiles), unsafe.Offsetof(state.sent),
 			unsafe.Offsetof(state.received), unsafe.Offsetof(state.pad)}},
-		"Counters": {unsafe.Sizeof(counters), []uintptr{unsafe.Offsetof(counters.head), unsafe.Offsetof(counters.pad0), unsafe.Offsetof(counters.tail), unsafe.Offsetof(counters.pad1)}},
+		"Counters":   {unsafe.Sizeof(counters), []uintptr{unsafe.Offsetof(counters.head), unsafe.Offsetof(counters.pad0), unsafe.Offsetof(counters.tail), unsafe.Offsetof(counters.pad1)}},
+		"ConnMemory": {unsafe.Sizeof(conn), []uintptr{unsafe.Offsetof(conn.slots), unsafe.Offsetof(conn.head), unsafe.Offsetof(conn.tail)}},
 		"Status": {unsafe.Sizeof(status), []uintptr{unsafe.Offsetof(status.code), unsafe.Offsetof(status.block), unsafe.Offsetof(status.step), unsafe.Offsetof(status.what),
-			unsafe.Offsetof(status.want), unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns)}},
+			unsafe.Offsetof(status.want), unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns), unsafe.Offsetof(status.limit_ns)}},
 		"Action": {unsafe.Sizeof(action), []uintptr{unsafe.Offsetof(action.step), unsafe.Offsetof(action.message), unsafe.Offsetof(action.tile), unsafe.Offsetof(action.pad),
 			unsafe.Offsetof(action.begin), unsafe.Offsetof(action.end), unsafe.Offsetof(action.seen)}},
 		"Params": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states),
-			unsafe.Offsetof(launch.counters), unsafe.Offsetof(launch.fifo), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems),
+			unsafe.Offsetof(launch.conns), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems),
 			unsafe.Offsetof(launch.chunk), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.slot_bytes), unsafe.Offsetof(launch.slot_stride),
-			unsafe.Offsetof(launch.wait_ns), unsafe.Offsetof(launch.chunks), unsafe.Offsetof(launch.slots), unsafe.Offsetof(launch.block_count),
+			unsafe.Offsetof(launch.chunks), unsafe.Offsetof(launch.slots), unsafe.Offsetof(launch.block_count),
 			unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.proto), unsafe.Offsetof(launch.dtype), unsafe.Offsetof(launch.redop), unsafe.Offsetof(launch.elem_size)}},
 	}
 }

@@ -16,7 +16,7 @@ import (
 // TestLayout compares the tables of Go and C, field by field.
 func TestLayout(t *testing.T) {
 	c := cLayouts()
-	for _, v := range []any{executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.Status{}, executor.Action{}, executor.Params{}} {
+	for _, v := range []any{executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.Params{}} {
 		typ := reflect.TypeOf(v)
 		want, ok := c[typ.Name()]
 		if !ok {

@@ -57,7 +57,7 @@ func dump(t *testing.T, file string, p *ir.Program, opt executor.Options, args e
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	out.Write(raw(uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)), uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks)))
+	out.Write(raw(uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)), uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks), uint64(rec.launch.Wait)))
 	out.Write(raw(rec.launch.Params))
 	out.Write(raw(rec.img.Steps...))
 	out.Write(raw(rec.img.Blocks...))

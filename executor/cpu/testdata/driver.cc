@@ -22,7 +22,7 @@ struct Sum32 {
 #include <string.h>
 
 struct Header {
-  u64 steps, blocks, conns, ranks;
+  u64 steps, blocks, conns, ranks, wait_ns;
 };
 struct RankHeader {
   u64 input, output, in_at, out_at, scratch;  // bytes; output is 0 in place
@@ -65,8 +65,12 @@ int main(int argc, char **argv) {
   abi_status status = {};
   a.status = (u64)&status;
   a.states = (u64)calloc(h.blocks, sizeof(abi_state));
-  a.counters = (u64)calloc(h.conns + 1, sizeof(abi_counters));
-  a.fifo = (u64)calloc(h.conns * a.slots + 1, a.slot_stride);
+  status.limit_ns = h.wait_ns;
+  abi_counters *counters = (abi_counters *)calloc(h.conns + 1, sizeof(abi_counters));
+  abi_conn *conn = (abi_conn *)calloc(h.conns + 1, sizeof(abi_conn));
+  const u64 slots = (u64)calloc(h.conns * a.slots + 1, a.slot_stride);
+  for (u64 i = 0; i < h.conns; i++) conn[i] = abi_conn{slots + i * a.slots * a.slot_stride, (u64)&counters[i].head, (u64)&counters[i].tail};
+  a.conns = (u64)conn;
   for (int launch = atoi(argv[4]); launch > 0; launch--) {
     for (u64 r = 0; r < h.ranks; r++) {
       memcpy((void *)buffer[2 * r], (void *)first[2 * r], head[r].input);

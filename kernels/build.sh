@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds the kernel's images into FOLDER, by default images/ beside this script: one for each element type and target, the
+# same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it
+# for the GPU at hand; code objects are for AMD's.
+set -euo pipefail
+out=$(realpath -m "${1:-$(dirname "$0")/images}")
+cd "$(dirname "$0")"
+mkdir -p "$out"
+clang=${CLANG:-clang++-19}
+
+common="-O3 -std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror --cuda-device-only -mllvm -disable-lsr -mllvm -disable-vector-combine"
+nv="-x cuda -nocudainc -nocudalib -S --cuda-feature=+ptx74 $common"
+amd="-x hip -nogpuinc -nogpulib --no-gpu-bundle-output -fuse-cuid=none -fno-crash-diagnostics $common"
+
+# image TARGET TYPE NAME: TYPE is the element as types.h has it, NAME as users do.
+image() {
+    local file=$out/$3_$1
+    case $1 in
+    sm_*) $clang $nv --cuda-gpu-arch=$1 -DKERNEL_TYPE=$2 gpu/kernel.cc -o "$file" ;;
+    gfx*) # clang 19 crashes in some runs over the same source, and makes the same bytes in all others (NOTES.md)
+        for try in 1 2 3 4 5 6; do
+            $clang $amd --offload-arch=$1 -DKERNEL_TYPE=$2 gpu/kernel.cc -o "$file" 2>"$file.log" && break
+            [ $try -lt 6 ] || { cat "$file.log"; return 1; }
+        done
+        rm "$file.log"
+        ;;
+    esac
+    gzip -9nf "$file"
+}
+export -f image
+export out clang nv amd
+types="f16:f16 bf16:bf16 float:f32 double:f64 i8:i8 u8:u8 i32:i32 u32:u32 i64:i64 u64:u64 e4m3:e4m3 e5m2:e5m2"
+for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
+    for t in $types; do
+        echo "$target ${t%:*} ${t#*:}"
+    done
+done | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image

@@ -1,0 +1,156 @@
+package kernels
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// targets and types are what images there must be.
+var (
+	targets = []string{"sm_70", "sm_80", "gfx90a", "gfx942"}
+	types   = []string{"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3", "e5m2"}
+)
+
+func image(t *testing.T, dtype, target string) []byte {
+	t.Helper()
+	b, err := Image(dtype, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestImagesAreThere(t *testing.T) {
+	for _, target := range targets {
+		for _, dtype := range types {
+			image(t, dtype, target)
+		}
+	}
+	files, err := fs.Glob(images, "images/*")
+	if err != nil || len(files) != len(targets)*len(types) {
+		t.Errorf("%d images, %v; there must be %d", len(files), err, len(targets)*len(types))
+	}
+	if _, err := Image("f31", "sm_80"); err == nil {
+		t.Error("there is an image of no type")
+	}
+}
+
+// TestPTX holds what the driver gets to the ordered accesses that platform_nv.h
+// writes out: what the compiler makes of atomics by itself is too weak, a fence is
+// too much, and a call or an array in local memory is slow.
+func TestPTX(t *testing.T) {
+	ordered := regexp.MustCompile(`(?m)^\s*(?:@%p\d+ )?((?:atom|red|membar|fence|call)\b\S*)`)
+	for _, target := range targets[:2] {
+		for _, dtype := range types {
+			ptx := image(t, dtype, target)
+			if !bytes.Contains(ptx, []byte(".version 7.4\n.target "+target+"\n")) {
+				t.Errorf("%s for %s is of another version or target", dtype, target)
+			}
+			claims := 0
+			for _, m := range ordered.FindAllSubmatch(ptx, -1) {
+				if string(m[1]) == "atom.acq_rel.sys.global.cas.b32" {
+					claims++
+				} else {
+					t.Errorf("%s for %s has %s", dtype, target, m[1])
+				}
+			}
+			for _, want := range []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"} {
+				if !bytes.Contains(ptx, []byte(want)) {
+					t.Errorf("%s for %s has no %s", dtype, target, want)
+				}
+			}
+			if bytes.Contains(ptx, []byte(".local ")) || claims == 0 {
+				t.Errorf("%s for %s uses local memory, or claims no status (%d)", dtype, target, claims)
+			}
+		}
+	}
+}
+
+// tool finds a program of LLVM 19, without which a test cannot be.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if strings.Contains(os.Getenv("MSCCLC_REQUIRE"), "clang") {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return path
+}
+
+// TestImagesAreOfTheSources builds all images anew, and compares their bytes.
+func TestImagesAreOfTheSources(t *testing.T) {
+	tool(t, "clang++-19")
+	tool(t, "ld.lld-19")
+	dir := t.TempDir()
+	if out, err := exec.Command("bash", "build.sh", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, target := range targets {
+		for _, dtype := range types {
+			f, err := os.Open(filepath.Join(dir, dtype+"_"+target+".gz"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			z, err := gzip.NewReader(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			built, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(built, image(t, dtype, target)) {
+				t.Errorf("the image of %s for %s is not what build.sh makes", dtype, target)
+			}
+		}
+	}
+}
+
+// TestCodeObjects looks into AMD's images: no vector register is spilled, nothing is
+// in scratch memory, and before the barrier that publishes every wavefront waits
+// for its own stores.
+func TestCodeObjects(t *testing.T) {
+	readelf, objdump := tool(t, "llvm-readelf-19"), tool(t, "llvm-objdump-19")
+	note := regexp.MustCompile(`\.(private_segment_fixed_size|vgpr_spill_count|max_flat_workgroup_size): +(\d+)`)
+	publish := regexp.MustCompile(`s_waitcnt vmcnt\(0\)[^\n]*\n(?:[^\n]*s_waitcnt[^\n]*\n)*[^\n]*s_barrier`)
+	for _, target := range targets[2:] {
+		for _, dtype := range types {
+			file := filepath.Join(t.TempDir(), "image")
+			if err := os.WriteFile(file, image(t, dtype, target), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			notes, err := exec.Command(readelf, "--notes", file).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := note.FindAllSubmatch(notes, -1)
+			for _, m := range found {
+				want := map[string]string{"max_flat_workgroup_size": "512"}[string(m[1])]
+				if want == "" {
+					want = "0"
+				}
+				if string(m[2]) != want {
+					t.Errorf("%s for %s: %s", dtype, target, m[0])
+				}
+			}
+			text, err := exec.Command(objdump, "-d", file).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(publish.FindAll(text, -1)); n < 3 || len(found) != 9 || bytes.Contains(text, []byte("scratch_")) {
+				t.Errorf("%s for %s: %d barriers that publish, %d notes, or scratch memory", dtype, target, n, len(found))
+			}
+		}
+	}
+}

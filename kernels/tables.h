@@ -1,0 +1,13 @@
+// This file says what one block reads of the tables.
+#pragma once
+#include "abi.h"
+
+// block_tables are the launch and one block's rows. A connection is nullptr where the block has
+// none.
+struct block_tables {
+  const abi_launch *launch;
+  const abi_block *block;
+  const abi_rank *rank;
+  const abi_conn *out, *in;
+  const abi_step *steps;
+};
