@@ -166,7 +166,7 @@ func (f *former) rank(r int) {
 // stepFault says what is wrong with a step of block b of a rank whose buffers
 // have sizes, or nothing.
 func stepFault(p *ir.Program, tbs []ir.TB, b int, s *ir.Step, sizes *[3]int32) (string, diag.Code) {
-	if s.Op >= ir.NumOps || s.Flags&^(ir.HasDep|ir.Final) != 0 {
+	if s.Op >= ir.NumOps || s.Op.Info().OneSided || s.Flags&^(ir.HasDep|ir.Final) != 0 {
 		return sprint("operation %d with flags %d is none", s.Op, s.Flags), diag.Malformed
 	}
 	info := s.Op.Info()

@@ -274,7 +274,7 @@ func (j *jsonCollective) collective() (*ir.Collective, error) {
 func (j *jsonStep) step() (ir.Step, error) {
 	s := ir.Step{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Count: j.Count, Class: j.Class, DepBlock: -1, DepStep: -1, Pos: -1}
 	op, ok := ir.OpByMnemonic(j.Op)
-	if !ok {
+	if !ok || op.Info().OneSided {
 		return s, fmt.Errorf("operation %q is none", j.Op)
 	}
 	s.Op = op

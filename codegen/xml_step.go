@@ -59,7 +59,7 @@ func (x *xmlReader) fillStep(t *tag, s *ir.Step) {
 // opOf is ir.OpByMnemonic without an allocation.
 func opOf(b []byte) (ir.Op, bool) {
 	for op := range ir.Ops {
-		if ir.Ops[op].Mnemonic == string(b) {
+		if ir.Ops[op].Mnemonic == string(b) && !ir.Ops[op].OneSided {
 			return ir.Op(op), true
 		}
 	}

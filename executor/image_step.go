@@ -10,7 +10,7 @@ func (b *imageBuilder) step(rank, block, number int, s *ir.Step, tb *Block) (Ste
 	fault := func(code diag.Code, format string, args ...any) (Step, error) {
 		return Step{}, b.fault(code, rank, block, number, s.Pos, format, args...)
 	}
-	if s.Op >= ir.NumOps {
+	if s.Op >= ir.NumOps || s.Op.Info().OneSided {
 		return fault(diag.Malformed, "has operation %d", s.Op)
 	}
 	info := s.Op.Info()

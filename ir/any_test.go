@@ -101,7 +101,7 @@ func anyInsts(t *rapid.T, h Header, hints []Hint) *InstDAG {
 	}
 	n := int(small(t, 0, 6))
 	for range n {
-		in := Inst{Op: Op(small(t, 0, int(NumOps)-1)), SrcBuf: NoBuf, DstBuf: NoBuf, Rank: small(t, 0, 3), Class: small(t, 0, 3),
+		in := Inst{Op: Op(small(t, 0, int(Move)-1)), SrcBuf: NoBuf, DstBuf: NoBuf, Rank: small(t, 0, 3), Class: small(t, 0, 3),
 			SendPeer: small(t, -1, 3), RecvPeer: small(t, -1, 3), SendMate: small(t, -1, n-1), RecvMate: small(t, -1, n-1),
 			Seq: small(t, 0, 99), SendSeq: small(t, 0, 99), Part: small(t, 0, 3), Hint: small(t, 0, 3), Pos: small(t, -1, 3),
 			Channel: small(t, -1, 3), Block: small(t, -1, 3), Step: small(t, -1, 3)}
@@ -151,7 +151,7 @@ func anyProgram(t *rapid.T, h Header) *Program {
 		for range small(t, 0, 2) {
 			at := int32(len(p.Steps))
 			for range small(t, 0, 3) {
-				s := Step{Op: Op(small(t, 0, int(NumOps)-1)), SrcBuf: NoBuf, DstBuf: NoBuf, Flags: StepFlags(small(t, 0, 3)), Count: small(t, 0, 3),
+				s := Step{Op: Op(small(t, 0, int(Move)-1)), SrcBuf: NoBuf, DstBuf: NoBuf, Flags: StepFlags(small(t, 0, 3)), Count: small(t, 0, 3),
 					Class: small(t, 0, 3), DepBlock: small(t, -1, 3), DepStep: small(t, -1, 3), Pos: small(t, -1, 3)}
 				hasSrc, hasDst := operands(s.Op)
 				if hasSrc {

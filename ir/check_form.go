@@ -35,7 +35,7 @@ func checkForm(d *InstDAG) diag.List {
 	n := int32(len(d.Insts))
 	for i := range d.Insts {
 		in := &d.Insts[i]
-		if in.Op == Nop || in.Op >= NumOps {
+		if in.Op == Nop || in.Op >= NumOps || in.Op.Info().OneSided {
 			p.Add(d.problem(int32(i), diag.Malformed, "i%d has operation %d, which no instruction has", i, in.Op))
 			continue
 		}

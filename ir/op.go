@@ -3,9 +3,9 @@ package ir
 // An Op is what one instruction or one step does. Ops has a row for each.
 type Op uint8
 
-// The two-sided operations. A comment gives what is true after the operation;
-// recv is what the next message of the receive connection holds, and ⊕ the
-// reduction of the call.
+// The two-sided operations, and after them the one-sided. A comment gives what is
+// true after the operation; recv is what the next message of the receive
+// connection holds, and ⊕ the reduction of the call.
 const (
 	Nop                Op = iota // nothing: carries one more wait for the step after it
 	Send                         // send(src)
@@ -16,6 +16,9 @@ const (
 	RecvReduceSend               // send(src ⊕ recv)
 	Copy                         // dst = src
 	Reduce                       // dst = dst ⊕ src
+	Move                         // every dst = src ⊕ src ⊕ ..., of any rank's memory
+	Signal                       // adds one to each flag of dsts
+	Await                        // until each flag of srcs has been signalled so often
 	NumOps
 )
 
@@ -32,6 +35,7 @@ type OpInfo struct {
 	ReadsDst bool // reads dst in the rank's own memory
 	Writes   bool // writes dst in the rank's own memory
 	Reduces  bool // combines two values with the reduction
+	OneSided bool // its operands are rows of Program.Operands, on any rank; see OneSided
 
 	// Release and Acquire say what a message orders beside its payload, where the
 	// protocol has it that messages do (Protocol.Releases): all that the sending
@@ -64,6 +68,9 @@ var Ops = [NumOps]OpInfo{
 	RecvReduceSend:     {Name: "RecvReduceSend", Mnemonic: "rrs", Doc: "sends src ⊕ received, and keeps nothing", Receives: true, Sends: true, ReadsSrc: true, Reduces: true, Release: SystemScope, Acquire: SystemScope},
 	Copy:               {Name: "Copy", Mnemonic: "cpy", Doc: "dst = src", ReadsSrc: true, Writes: true},
 	Reduce:             {Name: "Reduce", Mnemonic: "re", Doc: "dst = dst ⊕ src", ReadsSrc: true, ReadsDst: true, Writes: true, Reduces: true},
+	Move:               {Name: "Move", Mnemonic: "mv", Doc: "every dst = src ⊕ src ⊕ ..., anywhere", ReadsSrc: true, Writes: true, Reduces: true, OneSided: true},
+	Signal:             {Name: "Signal", Mnemonic: "signal", Doc: "adds one to each flag of dsts", OneSided: true, Release: SystemScope},
+	Await:              {Name: "Await", Mnemonic: "wait", Doc: "waits for the flags of srcs", OneSided: true, Acquire: SystemScope},
 }
 
 // Info returns the row of op.
@@ -95,7 +102,9 @@ type Buf uint8
 const (
 	Input   Buf = iota
 	Output      // one memory with Input where the collective is in place
-	Scratch     // lives for one launch
+	Scratch     // lives for one launch; of a one-sided program, for one pass
+	Packets     // one-sided: slots that hold packets and nothing else, for one pass
+	Flags       // one-sided: counters that Signal raises and Await awaits
 	NoBuf   Buf = 0xff
 )
 

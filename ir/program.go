@@ -6,8 +6,8 @@ import (
 )
 
 // A Program is a compiled algorithm: frozen flat tables that say, for each
-// thread block of each rank, which steps it runs. It has the semantics of
-// MSCCL-IR. All blocks of all ranks run at once, each its steps in order; a
+// thread block of each rank, which steps it runs. Where OneSided is nil it has the
+// semantics of MSCCL-IR, which follow; else those of type OneSided. All blocks of all ranks run at once, each its steps in order; a
 // send waits while its connection (Channel, rank, peer) holds as many messages
 // as it has slots, a receive until there is one, and a step with Dep until
 // that block of its rank has passed that step.
@@ -23,6 +23,9 @@ type Program struct {
 	// InPlace and OutOfPlace say which calls the program is for, where its format
 	// can say so; Coll.Inplace is how it is judged and run.
 	InPlace, OutOfPlace bool
+
+	// OneSided has what only a one-sided program has, nil for a two-sided one.
+	OneSided *OneSided
 }
 
 // A Range is a half-open range of indices.
@@ -45,6 +48,7 @@ type Step struct {
 	DepBlock       int32 // waits for this block of its rank, counted within the rank; -1 for none
 	DepStep        int32 // to have finished this step of its
 	Pos            int32 // index in Spans
+	NSrc, NDst     int16 // one-sided: numbers of operands
 }
 
 // StepFlags are facts about a step.
@@ -55,6 +59,12 @@ const (
 	HasDep StepFlags = 1 << iota
 	// Final: the step makes the complete sum; avg divides here.
 	Final
+	// Joint, one-sided: the step runs together with the one before it.
+	Joint
+	// Enter, one-sided: the step runs in the first pass of a launch only.
+	Enter
+	// Leave, one-sided: the step runs in the last pass of a launch only.
+	Leave
 )
 
 // Memory lays out the cells of p.

@@ -99,7 +99,7 @@ func (p *textParser) inst(name string, line int32) instLine {
 func (p *textParser) op() Op {
 	w := p.next()
 	op, ok := OpByMnemonic(w)
-	if !ok {
+	if !ok || op.Info().OneSided {
 		p.errorf("%q is no operation", w)
 	}
 	return op

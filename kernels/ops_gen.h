@@ -12,17 +12,20 @@ enum Op {
   OP_RECV_REDUCE_SEND = 6,       // rrs: sends src ⊕ received, and keeps nothing
   OP_COPY = 7,                   // cpy: dst = src
   OP_REDUCE = 8,                 // re: dst = dst ⊕ src
-  OP_COUNT = 9
+  OP_MOVE = 9,                   // mv: every dst = src ⊕ src ⊕ ..., anywhere
+  OP_SIGNAL = 10,                // signal: adds one to each flag of dsts
+  OP_AWAIT = 11,                 // wait: waits for the flags of srcs
+  OP_COUNT = 12
 };
 
 // Sets of operations: bit 1 << op.
 enum OpMask {
   OPS_RECEIVE = 0x07c,   // consume the next message of the receive connection
   OPS_SEND = 0x06a,      // produce the next message of the send connection
-  OPS_READ_SRC = 0x1f2,  // read src in the rank's own memory
+  OPS_READ_SRC = 0x3f2,  // read src in the rank's own memory
   OPS_READ_DST = 0x100,  // read dst in the rank's own memory
-  OPS_WRITE = 0x1bc,     // write dst in the rank's own memory
-  OPS_REDUCE = 0x170     // combine two values with the reduction
+  OPS_WRITE = 0x3bc,     // write dst in the rank's own memory
+  OPS_REDUCE = 0x370     // combine two values with the reduction
 };
 
 // A buffer of a rank; BUF_NONE is an operand that the operation does not have.

@@ -92,7 +92,7 @@ func TestUndecided(t *testing.T) {
 // Every operation that sends releases and every one that receives acquires, so
 // that one pair of relations does for all steps of a program.
 func TestOperationsRelease(t *testing.T) {
-	for op := range ir.NumOps {
+	for op := range ir.Move { // the two-sided
 		info := op.Info()
 		if (info.Release == ir.SystemScope) != info.Sends || (info.Acquire == ir.SystemScope) != info.Receives {
 			t.Errorf("%v: release %d, acquire %d", op, info.Release, info.Acquire)

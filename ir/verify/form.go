@@ -225,7 +225,7 @@ func distance(coll *ir.Collective, rank int, s *ir.Step) (int64, bool) {
 
 // stepFault says what is wrong with a step by itself.
 func stepFault(p *ir.Program, t *ir.TB, s *ir.Step) (diag.Code, string) {
-	if s.Op >= ir.NumOps || s.Flags&^(ir.HasDep|ir.Final) != 0 {
+	if s.Op >= ir.NumOps || s.Op.Info().OneSided || s.Flags&^(ir.HasDep|ir.Final) != 0 {
 		return diag.Malformed, fmt.Sprintf("is operation %d with flags %d", s.Op, s.Flags)
 	}
 	if s.Op == ir.Nop {

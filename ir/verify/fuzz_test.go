@@ -131,7 +131,7 @@ func fuzzed(src, edits []byte) []byte {
 func fuzzedValue(name, old string, how int) string {
 	switch name {
 	case "type":
-		return ir.Op(how % int(ir.NumOps)).String()
+		return ir.Op(how % int(ir.Move)).String()
 	case "srcbuf", "dstbuf":
 		return string("ios"[how%3])
 	case "proto":

@@ -92,7 +92,7 @@ func (m *mutant) buffer() bool {
 // serves as both.
 func (m *mutant) operation() bool {
 	s := m.step()
-	op := ir.Op(1 + m.rnd.Intn(int(ir.NumOps)-1))
+	op := ir.Op(1 + m.rnd.Intn(int(ir.Move)-1))
 	if s == nil || s.Op == ir.Nop || op == s.Op {
 		return false
 	}

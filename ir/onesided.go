@@ -1,0 +1,82 @@
+package ir
+
+// A OneSided is what a one-sided program has beside the tables of Program, whose
+// steps are then all of the one-sided operations. A step's sources are
+// Operands[Src : Src+NSrc] and its destinations Operands[Dst : Dst+NDst], of any
+// rank's memory; SrcBuf and DstBuf are NoBuf, and DepBlock is -1. Blocks have no
+// peers: one block talks to many.
+//
+// # Passes
+//
+// A launch cuts the bytes of every chunk into tiles of one size, and runs one pass
+// over the program for each. Passes are counted on from launch to launch. In a
+// pass every block does its steps in order; those marked Enter in a launch's first
+// pass only, those marked Leave in its last only. A chunk of input and output is
+// then the tile's part of it. Scratch and Packets hold one tile of each chunk, and
+// rotate: pass e uses copy e mod Depth of them, and must not read what passes
+// before it left there.
+//
+// The same program runs in several columns at once, each of which moves an equal
+// share of every chunk's bytes, and has scratch, packets, flags and passes of its own.
+// Columns have nothing in common but that a rank's kernel begins before the first
+// step of all of its columns and ends after their last. So one column stands for
+// any number of them, and any number may run in any launch.
+//
+// # Steps
+//
+// Move: every destination = the sources folded left to right, chunk by chunk, for
+// Count chunks; with one source that is a copy. Sums of f16, bf16 and fp8 are kept
+// in f32 and rounded once. A destination may be a source exactly, and overlaps none
+// in part. Reading a chunk of Packets waits for the packets that this pass's
+// writer sends there; a chunk of Packets is written by one step and read by one
+// block.
+//
+// Signal: adds one to each destination, a flag. Await: goes on when each source, a
+// flag of the block's own rank, has been signalled Nth times in this pass, or where
+// Nth is 0 or less, that much more often than in the passes before: Nth - n for
+// the last signal of the pass before, of n a pass. A flag has one block that signals it
+// and one that awaits it. Steps at flags that are marked Enter or Leave count
+// launches instead of passes; a flag's steps are all marked so, or none.
+//
+// # Order
+//
+// The threads of a block meet between steps, but not before one that is Joint: a
+// Move that is Joint and the steps before it, back to the first that is not, are
+// one group, whose accesses do not conflict, and which tell others nothing of each other.
+// What is before a group in its block is over for it, and seen by it.
+//
+//   - An Await acquires what the Signals it waits for released: all that their
+//     blocks had seen or written before them, at the scope of the system.
+//   - Who has read a chunk of packets knows that what came before the sending
+//     step's group is over, and the sending step's own reads, but sees nothing of
+//     what the sender wrote or saw: packets order no other memory.
+//   - A rank's launches come one after the other, and its kernel's end and next
+//     begin order all that its own blocks do. When a launch of a rank begins, others may
+//     access its input and output; when it ends, all accesses of others to them must be
+//     over, and their writes seen.
+type OneSided struct {
+	Operands []Operand
+	Packets  []int32 // chunks of packets, for each rank
+	Flags    []int32 // flags of each rank
+	Depth    int32   // copies of scratch and packets, at least 1
+}
+
+// An Operand is a run of chunks that a Move reads or writes, as many as the step
+// says, or a flag.
+type Operand struct {
+	Rank  int32 // whose memory; AllRanks through the switch
+	Index int32 // the first chunk, or the flag
+	Buf   Buf
+	Via   Via   // how a Move reaches another rank's memory; ViaAny is as memory
+	Nth   int32 // of an Await: how often the flag must have been signalled; see OneSided
+}
+
+// AllRanks is the rank of an operand of a switch: reading it gives the sum over
+// all ranks, in an order of the switch's own; writing it writes all ranks'.
+const AllRanks = -1
+
+// Sources returns the sources of s.
+func (o *OneSided) Sources(s *Step) []Operand { return o.Operands[s.Src : s.Src+int32(s.NSrc)] }
+
+// Dests returns the destinations of s.
+func (o *OneSided) Dests(s *Step) []Operand { return o.Operands[s.Dst : s.Dst+int32(s.NDst)] }
