@@ -91,7 +91,7 @@ func anyChunks(t *rapid.T, h Header, hints []Hint) *ChunkDAG {
 }
 
 func anyBuf(t *rapid.T) Buf {
-	return rapid.SampledFrom([]Buf{Input, Output, Scratch, Scratch + 4, NoBuf}).Draw(t, "buf")
+	return rapid.SampledFrom([]Buf{Input, Output, Scratch, Packets, Flags, Scratch + 4, NoBuf}).Draw(t, "buf")
 }
 
 func anyInsts(t *rapid.T, h Header, hints []Hint) *InstDAG {
@@ -146,11 +146,18 @@ func anyEdges(t *rapid.T, n int) Edges {
 func anyProgram(t *rapid.T, h Header) *Program {
 	p := &Program{Header: h, Channels: int(small(t, 0, 3)), Even: rapid.Bool().Draw(t, "even"), Scratch: anyScratch(t, h.Coll.Ranks),
 		InPlace: rapid.Bool().Draw(t, "in"), OutOfPlace: rapid.Bool().Draw(t, "out")}
+	if rapid.Bool().Draw(t, "one-sided") {
+		p.OneSided = &OneSided{Depth: small(t, 1, 3), Packets: anyScratch(t, h.Coll.Ranks), Flags: anyScratch(t, h.Coll.Ranks)}
+	}
 	for r := range h.Coll.Ranks {
 		first := int32(len(p.Blocks))
 		for range small(t, 0, 2) {
 			at := int32(len(p.Steps))
 			for range small(t, 0, 3) {
+				if p.OneSided != nil {
+					p.Steps = append(p.Steps, anyOneSidedStep(t, p.OneSided))
+					continue
+				}
 				s := Step{Op: Op(small(t, 0, int(Move)-1)), SrcBuf: NoBuf, DstBuf: NoBuf, Flags: StepFlags(small(t, 0, 3)), Count: small(t, 0, 3),
 					Class: small(t, 0, 3), DepBlock: small(t, -1, 3), DepStep: small(t, -1, 3), Pos: small(t, -1, 3)}
 				hasSrc, hasDst := operands(s.Op)
@@ -167,4 +174,29 @@ func anyProgram(t *rapid.T, h Header) *Program {
 		p.Rank = append(p.Rank, Range{first, int32(len(p.Blocks))})
 	}
 	return p
+}
+
+// anyOneSidedStep has its operands at the end of o's.
+func anyOneSidedStep(t *rapid.T, o *OneSided) Step {
+	s := Step{Op: Op(small(t, int(Move), int(Await))), SrcBuf: NoBuf, DstBuf: NoBuf, Flags: StepFlags(small(t, 0, 31)), Count: small(t, 0, 3),
+		Class: small(t, 0, 3), DepBlock: small(t, -1, 3), DepStep: small(t, -1, 3), Pos: small(t, -1, 3)}
+	operands := func(n int32, nth bool) int16 {
+		for range n {
+			x := Operand{Rank: small(t, AllRanks, 3), Buf: anyBuf(t), Index: small(t, -2, 9), Via: Via(small(t, 0, 3))}
+			if nth {
+				x.Nth = small(t, -3, 3)
+			}
+			o.Operands = append(o.Operands, x)
+		}
+		return int16(n)
+	}
+	s.Src = int32(len(o.Operands))
+	if s.Op != Signal {
+		s.NSrc = operands(small(t, 0, 3), s.Op == Await)
+	}
+	s.Dst = int32(len(o.Operands))
+	if s.Op != Await {
+		s.NDst = operands(small(t, 0, 3), false)
+	}
+	return s
 }

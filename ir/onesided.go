@@ -1,5 +1,7 @@
 package ir
 
+import "math"
+
 // A OneSided is what a one-sided program has beside the tables of Program, whose
 // steps are then all of the one-sided operations. A step's sources are
 // Operands[Src : Src+NSrc] and its destinations Operands[Dst : Dst+NDst], of any
@@ -54,6 +56,12 @@ package ir
 //     begin order all that its own blocks do. When a launch of a rank begins, others may
 //     access its input and output; when it ends, all accesses of others to them must be
 //     over, and their writes seen.
+//
+// # Form
+//
+// Count and Class are 0 in a Signal and an Await. The operands of the steps lie in the steps' order,
+// a step's destinations after its sources, and no row is of two steps: so what is
+// written and read back is the same.
 type OneSided struct {
 	Operands []Operand
 	Packets  []int32 // chunks of packets, for each rank
@@ -74,6 +82,9 @@ type Operand struct {
 // AllRanks is the rank of an operand of a switch: reading it gives the sum over
 // all ranks, in an order of the switch's own; writing it writes all ranks'.
 const AllRanks = -1
+
+// MaxOperands bounds the sources of a step, and its destinations.
+const MaxOperands = math.MaxInt16
 
 // Sources returns the sources of s.
 func (o *OneSided) Sources(s *Step) []Operand { return o.Operands[s.Src : s.Src+int32(s.NSrc)] }

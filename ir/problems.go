@@ -47,6 +47,10 @@ func (b Buf) String() string {
 		return "output"
 	case Scratch:
 		return "scratch"
+	case Packets:
+		return "packets"
+	case Flags:
+		return "flags"
 	case NoBuf:
 		return "-"
 	}

@@ -218,7 +218,7 @@ func (p *textParser) splitRef(s string) (buf string, index, count int32) {
 
 // bufByName finds a buffer of instructions and steps.
 func (p *textParser) bufByName(name string) Buf {
-	for _, b := range []Buf{Input, Output, Scratch, NoBuf} {
+	for _, b := range []Buf{Input, Output, Scratch, Packets, Flags, NoBuf} {
 		if b.String() == name {
 			return b
 		}
@@ -241,19 +241,19 @@ func appendRef(b []byte, buf string, index, count int32) []byte {
 	return b
 }
 
-// scratchSizes writes the chunks of scratch of each rank: one number where all
+// writePerRank writes the length of a buffer of each rank: one number where all
 // have the same.
-func writeScratch(b *bufio.Writer, n []int32) {
+func writePerRank(b *bufio.Writer, what string, n []int32) {
 	if n == nil {
 		return
 	}
 	if len(n) > 0 && !slices.ContainsFunc(n, func(x int32) bool { return x != n[0] }) {
 		n = n[:1]
 	}
-	fmt.Fprintf(b, "scratch %s\n", joinInts(n))
+	fmt.Fprintf(b, "%s %s\n", what, joinInts(n))
 }
 
-func (p *textParser) scratch(ranks int) []int32 {
+func (p *textParser) perRank(what string, ranks int) []int32 {
 	n := p.numbers(p.next(), 0)
 	if len(n) == 1 {
 		n = slices.Repeat(n, ranks)
@@ -263,7 +263,7 @@ func (p *textParser) scratch(ranks int) []int32 {
 		total += int(x)
 	}
 	if len(n) != ranks || total > textCells {
-		p.errorf("scratch has %d numbers for %d ranks, or more than %d chunks in all", len(n), ranks, textCells)
+		p.errorf("%s has %d numbers for %d ranks, or more than %d chunks in all", what, len(n), ranks, textCells)
 		return nil
 	}
 	return n

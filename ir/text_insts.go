@@ -31,7 +31,7 @@ import (
 func WriteInsts(w io.Writer, d *InstDAG) error {
 	return writeText(w, func(b *bufio.Writer) {
 		writeHeader(b, "insts", &d.Header, d.Hints)
-		writeScratch(b, d.Scratch)
+		writePerRank(b, "scratch", d.Scratch)
 		if d.Even {
 			b.WriteString("even\n")
 		}

@@ -27,7 +27,7 @@ func ParseInsts(name string, src []byte) (*InstDAG, error) {
 	for more := p.line != ""; more; more = p.nextLine() {
 		switch w := p.next(); w {
 		case "scratch":
-			d.Scratch = p.scratch(d.Coll.Ranks)
+			d.Scratch = p.perRank(w, d.Coll.Ranks)
 		case "even":
 			d.Even = true
 		case "deps", "waits":
@@ -90,17 +90,20 @@ func (p *textParser) inst(name string, line int32) instLine {
 		p.errorf("after its name stands the rank of an instruction")
 	}
 	in.Rank = p.int(0)
-	in.Op = p.op()
+	in.Op = p.op(false)
 	p.operands(in.Op, &in.SrcBuf, &in.Src, &in.DstBuf, &in.Dst, &in.Count)
 	p.instFields(&in)
 	return in
 }
 
-func (p *textParser) op() Op {
+func (p *textParser) op(oneSided bool) Op {
 	w := p.next()
 	op, ok := OpByMnemonic(w)
-	if !ok || op.Info().OneSided {
+	switch {
+	case !ok:
 		p.errorf("%q is no operation", w)
+	case op.Info().OneSided != oneSided:
+		p.errorf("%q is an operation of %s programs", w, map[bool]string{true: "two-sided", false: "one-sided"}[oneSided])
 	}
 	return op
 }

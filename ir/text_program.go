@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,7 +21,7 @@ import (
 //	  1 r output[0]*2 final class 1 pos 3
 //
 // Operands are as in the text form of an InstDAG; the class left out is that of
-// the operand in input or output, else 0.
+// the operand in input or output, else 0. Of one-sided programs see text_onesided.go.
 
 // WriteProgram writes the text form of p.
 func WriteProgram(w io.Writer, p *Program) error {
@@ -29,7 +30,7 @@ func WriteProgram(w io.Writer, p *Program) error {
 		if p.Channels != 1 {
 			fmt.Fprintf(b, "channels %d\n", p.Channels)
 		}
-		writeScratch(b, p.Scratch)
+		writePerRank(b, "scratch", p.Scratch)
 		if p.Even {
 			b.WriteString("even\n")
 		}
@@ -43,6 +44,9 @@ func WriteProgram(w io.Writer, p *Program) error {
 			}
 			b.WriteByte('\n')
 		}
+		if p.OneSided != nil {
+			writeOneSided(b, p.OneSided)
+		}
 		var line []byte
 		for r := range p.Rank {
 			tbs := p.TBsOf(r)
@@ -51,10 +55,13 @@ func WriteProgram(w io.Writer, p *Program) error {
 				line = fmt.Appendf(line[:0], "block %d.%d", r, k)
 				line = appendField(line, "send", t.SendPeer, -1)
 				line = appendField(line, "recv", t.RecvPeer, -1)
-				fmt.Fprintf(b, "%s ch %d\n", line, t.Channel)
+				if p.OneSided == nil || t.Channel != 0 {
+					line = fmt.Appendf(line, " ch %d", t.Channel)
+				}
+				b.Write(append(line, '\n'))
 				steps := p.StepsOf(t)
 				for i := range steps {
-					line = p.appendStep(line[:0], i, &steps[i])
+					line = p.appendStep(line[:0], t.Rank, i, &steps[i])
 					b.Write(line)
 				}
 			}
@@ -62,29 +69,46 @@ func WriteProgram(w io.Writer, p *Program) error {
 	})
 }
 
-func (p *Program) appendStep(b []byte, i int, s *Step) []byte {
+func (p *Program) appendStep(b []byte, rank int32, i int, s *Step) []byte {
 	b = strconv.AppendInt(append(b, "  "...), int64(i), 10)
 	b = append(append(b, ' '), s.Op.String()...)
-	b = appendOperands(b, s.Op, s.SrcBuf, s.Src, s.DstBuf, s.Dst, s.Count)
-	if hasSrc, hasDst := operands(s.Op); !hasSrc && !hasDst {
-		b = appendField(b, "count", s.Count, 0)
+	if p.OneSided != nil {
+		b = p.appendOneSidedOperands(b, rank, s)
+	} else {
+		b = appendOperands(b, s.Op, s.SrcBuf, s.Src, s.DstBuf, s.Dst, s.Count)
+		if hasSrc, hasDst := operands(s.Op); !hasSrc && !hasDst {
+			b = appendField(b, "count", s.Count, 0)
+		}
 	}
 	if s.DepBlock >= 0 || s.DepStep >= 0 {
 		b = fmt.Appendf(b, " dep %d.%d", s.DepBlock, s.DepStep)
 	}
-	if s.Flags&HasDep != 0 {
-		b = append(b, " hasdep"...)
+	for i, name := range stepFlagNames {
+		if s.Flags&(1<<i) != 0 {
+			b = append(append(b, ' '), name...)
+		}
 	}
-	if s.Flags&Final != 0 {
-		b = append(b, " final"...)
-	}
-	b = appendField(b, "class", s.Class, usualStepClass(p.Coll, s))
+	b = appendField(b, "class", s.Class, p.usualStepClass(s))
 	b = appendField(b, "pos", s.Pos, -1)
 	return append(b, '\n')
 }
 
+// stepFlagNames are the words of StepFlags, by bit.
+var stepFlagNames = [...]string{"hasdep", "final", "joint", "enter", "leave"}
+
 // usualStepClass is the class that a step has where its line says nothing.
-func usualStepClass(c *Collective, s *Step) int32 {
+func (p *Program) usualStepClass(s *Step) int32 {
+	c := p.Coll
+	if o := p.OneSided; o != nil {
+		for _, list := range [][]Operand{o.Sources(s), o.Dests(s)} {
+			for _, x := range list {
+				if x.Buf <= Output && x.Index >= 0 {
+					return int32(c.Class(int(x.Index)))
+				}
+			}
+		}
+		return 0
+	}
 	hasSrc, hasDst := operands(s.Op)
 	switch {
 	case hasSrc && s.SrcBuf <= Output && s.Src >= 0:
@@ -110,12 +134,16 @@ func ParseProgram(name string, src []byte) (*Program, error) {
 		case "channels":
 			g.Channels = int(p.int(0))
 		case "scratch":
-			g.Scratch = p.scratch(g.Coll.Ranks)
+			g.Scratch = p.perRank(w, g.Coll.Ranks)
 		case "even":
 			g.Even = true
 		case "for":
 			g.InPlace = p.take("inplace")
 			g.OutOfPlace = p.take("outofplace")
+		case "onesided":
+			p.oneSided(g)
+		case "packets", "flags":
+			p.oneSidedSizes(g, w)
 		case "block":
 			p.programBlock(g)
 		default:
@@ -177,9 +205,20 @@ func (p *textParser) step(g *Program, number string) {
 		p.errorf("this is step %d", t.Steps.End-t.Steps.First)
 	}
 	s := Step{SrcBuf: NoBuf, DstBuf: NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}
-	s.Op = p.op()
-	p.operands(s.Op, &s.SrcBuf, &s.Src, &s.DstBuf, &s.Dst, &s.Count)
-	s.Class = usualStepClass(g.Coll, &s)
+	s.Op = p.op(g.OneSided != nil)
+	if g.OneSided != nil {
+		p.oneSidedOperands(g.OneSided, t.Rank, &s)
+	} else {
+		p.operands(s.Op, &s.SrcBuf, &s.Src, &s.DstBuf, &s.Dst, &s.Count)
+	}
+	s.Class = g.usualStepClass(&s)
+	p.stepFields(&s)
+	t.Steps.End++
+	g.Steps = append(g.Steps, s)
+}
+
+// stepFields reads what follows the operands of a step.
+func (p *textParser) stepFields(s *Step) {
 	for p.peek() != "" && !p.bad {
 		switch key := p.next(); key {
 		case "count":
@@ -187,18 +226,16 @@ func (p *textParser) step(g *Program, number string) {
 		case "dep":
 			block, step, _ := strings.Cut(p.next(), ".")
 			s.DepBlock, s.DepStep = p.number32(block, -1), p.number32(step, -1)
-		case "hasdep":
-			s.Flags |= HasDep
-		case "final":
-			s.Flags |= Final
 		case "class":
 			s.Class = p.int(0)
 		case "pos":
 			s.Pos = p.int(0)
 		default:
-			p.errorf("%q is no field of a step", key)
+			i := slices.Index(stepFlagNames[:], key)
+			if i < 0 {
+				p.errorf("%q is no field of a step", key)
+			}
+			s.Flags |= 1 << max(i, 0)
 		}
 	}
-	t.Steps.End++
-	g.Steps = append(g.Steps, s)
 }

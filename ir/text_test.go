@@ -196,6 +196,7 @@ func TestShuffledRoundTrip(t *testing.T) {
 func fuzzText[T any](f *testing.F, kind string, parse func(string, []byte) (T, error), write func(io.Writer, T) error) {
 	f.Add([]byte(kind + " a\ncollective allreduce ranks=2 chunks=2\nblock 0 rank 0 send 1 ch 0\ni0 rank 0 s input[0]*2 -> 1 seq 1/2 deps i0\n"))
 	f.Add([]byte(kind + " a\ncollective custom ranks=2 chunks=1 in=1 out=1\nrequire 0 output[0] = 1 input[0]\nscratch b 2\n0:b[1] = 1:input[0] + 0:input[0] ways 2\nblock 0.0 ch 1\n  0 nop dep 1.3\n"))
+	f.Add([]byte(kind + " a\ncollective allreduce ranks=2 chunks=2\nonesided depth 2\npackets 1\nflags 1,2\nblock 0.0\n  0 mv input[0]@port + all:output[1] -> 1:packets[0]*2 joint\n  1 wait flags[0] x-1 leave\n  2 signal 1:flags[0]\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		x, err := parse("f", src)
 		if err != nil {
