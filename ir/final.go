@@ -19,13 +19,11 @@ func MarkFinal(p *Program) error {
 	if !p.Coll.Reduces() || p.Coll.Kind == Opaque {
 		return nil
 	}
-	w, order, err := runAll(p)
-	if err != nil {
-		return err
-	}
 	m := NewMachine(p.Coll, p.Memory())
 	f := WatchFinals(m)
-	w.Exec(p, m, order)
+	if err := m.runProgram(p); err != nil {
+		return err
+	}
 	steps, err := f.Steps(p)
 	if err != nil {
 		return err
@@ -34,6 +32,23 @@ func MarkFinal(p *Program) error {
 		p.Steps[i].Flags |= Final
 	}
 	return nil
+}
+
+// runProgram runs all steps of p.
+func (m *Machine) runProgram(p *Program) error {
+	if p.OneSided != nil {
+		l := Link(p)
+		order, err := l.order(p)
+		if err == nil {
+			m.Moves(p, l, order)
+		}
+		return err
+	}
+	w, order, err := runAll(p)
+	if err == nil {
+		w.Exec(p, m, order)
+	}
+	return err
 }
 
 // Finals sees what the steps of a run make, and tells which should be final.

@@ -120,7 +120,7 @@ func (m *Machine) wantClass(a *Action, i int) int { return m.Coll.Class(int(a.Cl
 
 // classOf is the class of what chunk index of b, which is cell, holds.
 func (m *Machine) classOf(b Buf, index, cell int) int {
-	if b != Scratch {
+	if b < Scratch {
 		return m.Coll.Class(index)
 	}
 	if m.class == nil {
@@ -130,7 +130,7 @@ func (m *Machine) classOf(b Buf, index, cell int) int {
 }
 
 func (m *Machine) setClass(id int32, a *Action, cell int) {
-	if a.DstBuf == Scratch {
+	if a.DstBuf >= Scratch {
 		if m.class == nil {
 			m.class = make([]int32, len(m.cell))
 		}

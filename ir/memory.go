@@ -8,11 +8,13 @@ type Memory struct {
 	end  int
 }
 
-type memoryBase struct{ input, output, out, scratch, end int }
+type memoryBase struct{ input, output, out, scratch, packets, end int }
 
 // NewMemory lays out the cells of c's buffers and of scratch[rank] cells of
 // scratch for each rank (scratch may be nil).
-func NewMemory(c *Collective, scratch []int32) *Memory {
+func NewMemory(c *Collective, scratch []int32) *Memory { return newMemory(c, scratch, nil) }
+
+func newMemory(c *Collective, scratch, packets []int32) *Memory {
 	m := &Memory{base: make([]memoryBase, c.Ranks)}
 	for r := range m.base {
 		b := &m.base[r]
@@ -32,6 +34,10 @@ func NewMemory(c *Collective, scratch []int32) *Memory {
 		b.scratch = m.end
 		if scratch != nil {
 			m.end += int(scratch[r])
+		}
+		b.packets = m.end
+		if packets != nil {
+			m.end += int(packets[r])
 		}
 		b.end = m.end
 	}
@@ -58,6 +64,8 @@ func (m *Memory) Cell(rank int, b Buf, index int) int {
 		return base.input + index
 	case Output:
 		return base.output + index
+	case Packets:
+		return base.packets + index
 	}
 	return base.scratch + index
 }
@@ -67,6 +75,8 @@ func (m *Memory) Cell(rank int, b Buf, index int) int {
 func (m *Memory) Chunk(rank, cell int) (Buf, int) {
 	base := &m.base[rank]
 	switch {
+	case cell >= base.packets:
+		return Packets, cell - base.packets
 	case cell >= base.scratch:
 		return Scratch, cell - base.scratch
 	case cell >= base.output && cell < base.output+base.out:

@@ -67,8 +67,13 @@ const (
 	Leave
 )
 
-// Memory lays out the cells of p.
-func (p *Program) Memory() *Memory { return NewMemory(p.Coll, p.Scratch) }
+// Memory lays out the cells of p, one copy of what rotates.
+func (p *Program) Memory() *Memory {
+	if p.OneSided != nil {
+		return newMemory(p.Coll, p.Scratch, p.OneSided.Packets)
+	}
+	return NewMemory(p.Coll, p.Scratch)
+}
 
 // TBsOf returns the blocks of rank.
 func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Rank[rank].End] }
@@ -103,20 +108,46 @@ func (p *Program) Called(inplace bool) *Program {
 // output too. What lang makes never does; files from elsewhere may.
 func (p *Program) ModifiesInput() bool {
 	for r := range p.Rank {
-		in, out := p.Coll.InChunks(r), p.Coll.OutChunks(r)
-		first, end := 0, 0 // chunks of input that are output
-		if p.Coll.Inplace {
-			inOut, outIn := p.Coll.Shift(r)
-			first = max(outIn, 0)
-			end = min(in, first+out-max(inOut, 0))
-		}
 		for _, tb := range p.TBsOf(r) {
 			for _, s := range p.StepsOf(&tb) {
-				if s.DstBuf == Input && s.Op.Info().Writes && (int(s.Dst) < first || int(s.Dst+s.Count) > end) {
+				if s.Op.Info().OneSided {
+					if p.moveModifiesInput(&s) {
+						return true
+					}
+				} else if s.DstBuf == Input && s.Op.Info().Writes && p.beyondOutput(r, s.Dst, s.Count) {
 					return true
 				}
 			}
 		}
 	}
 	return false
+}
+
+func (p *Program) moveModifiesInput(s *Step) bool {
+	for _, d := range p.OneSided.Dests(s) {
+		if d.Buf != Input {
+			continue
+		}
+		first, end := int(d.Rank), int(d.Rank)+1
+		if d.Rank == AllRanks {
+			first, end = 0, len(p.Rank)
+		}
+		for r := first; r < end; r++ {
+			if p.beyondOutput(r, d.Index, s.Count) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// beyondOutput says whether some of n chunks of rank's input are not output too.
+func (p *Program) beyondOutput(rank int, index, n int32) bool {
+	if !p.Coll.Inplace {
+		return true
+	}
+	inOut, outIn := p.Coll.Shift(rank)
+	first := max(outIn, 0)
+	end := min(p.Coll.InChunks(rank), first+p.Coll.OutChunks(rank)-max(inOut, 0))
+	return int(index) < first || int(index+n) > end
 }

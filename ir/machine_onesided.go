@@ -1,0 +1,106 @@
+package ir
+
+import "mscclc/ir/diag"
+
+// Moves runs the Moves of a one-sided p, in an order in which they may end.
+// The action that m knows a step by is its number.
+func (m *Machine) Moves(p *Program, l *Links, order []int32) {
+	for _, i := range order {
+		if s := &p.Steps[i]; s.Op == Move {
+			m.move(i, int(p.Blocks[l.Block[i]].Rank), s, p.OneSided)
+		}
+	}
+}
+
+// move runs step i of a block of rank. A destination is a source exactly or
+// not at all, so that one chunk may come after the other.
+func (m *Machine) move(i int32, rank int, s *Step, o *OneSided) {
+	sources, dests := o.Sources(s), o.Dests(s)
+	a := Action{Rank: int32(rank), Count: s.Count, Class: s.Class}
+	for _, x := range sources {
+		m.eachRank(x.Rank, func(r int) {
+			a.Rank = int32(r)
+			m.check(i, &a, x.Buf, x.Index, m.Mem.Cell(r, x.Buf, int(x.Index)))
+		})
+	}
+	results := make([]Value, s.Count)
+	for k := range int(s.Count) {
+		x, first := None, true
+		for _, src := range sources {
+			m.eachRank(src.Rank, func(r int) {
+				y := m.cell[m.Mem.Cell(r, src.Buf, int(src.Index)+k)]
+				if first {
+					x, first = y, false
+				} else {
+					x = m.Values.Sum(x, y)
+				}
+			})
+		}
+		results[k] = x
+	}
+	for _, x := range dests {
+		m.eachRank(x.Rank, func(r int) {
+			at := m.Mem.Cell(r, x.Buf, int(x.Index))
+			for k, v := range results {
+				m.cell[at+k], m.writer[at+k] = v, i
+			}
+			if m.Class != nil {
+				a.Rank, a.DstBuf, a.Dst = int32(r), x.Buf, x.Index
+				m.setClass(i, &a, at)
+			}
+		})
+	}
+	if m.Made != nil && (len(sources) > 1 || sources[0].Rank == AllRanks) {
+		m.Made(i, results)
+	}
+}
+
+// eachRank calls f for the ranks of an operand.
+func (m *Machine) eachRank(rank int32, f func(rank int)) {
+	if rank != AllRanks {
+		f(int(rank))
+		return
+	}
+	for r := range m.Coll.Ranks {
+		f(r)
+	}
+}
+
+// order returns an order in which the steps of a one-sided p may end.
+func (l *Links) order(p *Program) ([]int32, error) {
+	order, stuck := l.Schedule(p).Run()
+	if len(stuck) > 0 {
+		return nil, diag.List{diag.New(diag.Deadlock, diag.Span{}, "the program does not run to its end")}
+	}
+	return order, nil
+}
+
+// EvalOneSided runs a one-sided p on symbolic chunks and reports reads of
+// chunks that hold nothing, operands that disagree in class where p is not
+// Even, and outputs that do not hold what the collective says. It looks at no
+// order but that of one run, and trusts p's tables; ir/verify proves.
+func EvalOneSided(p *Program) diag.List {
+	var problems Problems
+	l := Link(p)
+	order, err := l.order(p)
+	if err != nil {
+		return err.(diag.List)
+	}
+	at := func(i int32, code diag.Code, format string, args ...any) diag.Diagnostic {
+		d := diag.New(code, p.Span(p.Steps[i].Pos), format, args...)
+		d.Rank, d.Block, d.Step = p.Place(i)
+		return d
+	}
+	m := NewMachine(p.Coll, p.Memory())
+	m.Read = func(i int32, rank int, b Buf, index int) {
+		problems.Add(at(i, diag.Uninitialized, "%s reads rank %d %v[%d] before anything writes it", p.StepName(i), rank, b, index))
+	}
+	if !p.Even {
+		m.Class = func(i int32, rank int, b Buf, index int) {
+			problems.Add(at(i, diag.Uneven, "%s moves chunks of classes from %d on, and rank %d %v[%d] is of another", p.StepName(i), p.Steps[i].Class, rank, b, index))
+		}
+	}
+	m.Moves(p, l, order)
+	m.Report(&problems, func(i int32) diag.Diagnostic { return at(i, diag.WrongResult, "%s", p.StepName(i)) })
+	return problems.Done()
+}
