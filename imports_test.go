@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor":           {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cuda":      {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/nccl":      {"mscclc/executor", "mscclc/ir"},
 	"mscclc":                    {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
 	"mscclc/algorithms":         {"*"},
 	"mscclc/cmd/mscclc":         {"*"},
@@ -41,7 +42,7 @@ var mayImport = map[string][]string{
 var testOnly = []string{"mscclc/ir/irtest", "mscclc/ir/verify/explore"}
 
 // cgoPackages are the only ones with import "C".
-var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/cuda"}
+var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/cuda", "mscclc/executor/nccl"}
 
 type listed struct {
 	ImportPath string

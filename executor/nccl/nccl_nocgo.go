@@ -1,0 +1,38 @@
+//go:build !cgo || !linux
+
+package nccl
+
+import (
+	"fmt"
+
+	"mscclc/executor"
+)
+
+// A Library is NCCL, opened.
+type Library struct{ Version int }
+
+// A Comm is one rank's communicator.
+type Comm struct{ Rank, Ranks int }
+
+var errNone = fmt.Errorf("NCCL needs Linux and cgo, and this mscclc was built without: %w", executor.ErrNoDevice)
+
+// Open opens the library.
+func Open(string) (*Library, error) { return nil, errNone }
+
+// InitAll makes the communicators of all ranks.
+func (*Library) InitAll([]int) ([]*Comm, error) { return nil, errNone }
+
+// UniqueID makes the identity of a communicator.
+func (*Library) UniqueID() ([]byte, error) { return nil, errNone }
+
+// InitRank makes one rank's communicator.
+func (*Library) InitRank(int, []byte, int) (*Comm, error) { return nil, errNone }
+
+// Start starts a call so many times.
+func (*Comm) Start(*Call, int) error { return errNone }
+
+// Err is what went wrong after a call had started.
+func (*Comm) Err() error { return errNone }
+
+// Close frees the communicator.
+func (*Comm) Close(bool) error { return nil }
