@@ -54,12 +54,14 @@ type ConnMemory struct {
 }
 
 // A Status is how a launch ended. Code is also the abort word that every wait
-// polls, and LimitNS how long one wait may last.
+// polls, and LimitNS how long one wait may last. Column and Operand are a one-sided
+// program's.
 type Status struct {
 	_                          structs.HostLayout
 	Code, Block, Step, What    uint32
 	Want, Have, Tile, WaitedNS uint64
 	LimitNS                    uint64
+	Column, Operand            uint32
 }
 
 // The codes of a Status.
@@ -88,6 +90,7 @@ const (
 	waitSlot
 	waitMessage
 	waitPacket
+	waitMeet
 )
 
 // Params are the numbers of one launch; addresses are the device's to fill in.

@@ -5,6 +5,7 @@
 
 typedef signed char i8;
 typedef unsigned char u8;
+typedef short i16;
 typedef unsigned short u16;
 typedef int i32;
 typedef unsigned int u32;
@@ -34,7 +35,8 @@ enum RedOp { RED_SUM, RED_PROD, RED_MIN, RED_MAX, RED_AVG, RED_COUNT };
 enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST, STATUS_STUCK };
 
 // What a step waited for when its time ran out.
-enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET };
+// WAIT_MEET is for all other blocks, where the flags of packets begin anew.
+enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET, WAIT_MEET };
 
 // One step. Chunk indices and classes count as in ir.Step; chain is the number
 // of steps, itself included, that one multi-source reduction does at once.
@@ -91,13 +93,15 @@ ABI_SIZE(abi_conn, 24);
 // How a launch ended. code is also the abort word, which every wait polls: who
 // changes it from STATUS_OK fills in the rest, and everybody else leaves. limit_ns
 // is how long one wait may last; the host may change it as long as the launch
-// runs.
+// runs. column and operand are a one-sided program's, whose blocks are numbered as
+// in the whole program.
 struct abi_status {
   u32 code, block, step, what;
   u64 want, have, tile, waited_ns;
   u64 limit_ns;
+  u32 column, operand;
 };
-ABI_SIZE(abi_status, 56);
+ABI_SIZE(abi_status, 64);
 
 // What a block does at once, for who watches a launch: one message of a step
 // that transfers, all of another step, or a chain of re. The table has those of

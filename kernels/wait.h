@@ -15,9 +15,11 @@ struct Thread {
   u64 tiles, sent, received;
 };
 
+KD void say_where(abi_status *, const Thread &) {}
+
 // expired polls the abort word, and now and then the clock. since is 0 until
 // the wait has lasted for a while.
-KD_CALL bool expired(Thread &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
+template <class T> KD_CALL bool expired(T &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
   if (polls % ABORT_POLLS) return false;
   if (ld_relaxed32(&t.status->code) != STATUS_OK) return true;
   if (polls / ABORT_POLLS % CLOCK_POLLS != CLOCK_POLLS - 1) return false;
@@ -31,13 +33,14 @@ KD_CALL bool expired(Thread &t, u32 polls, u64 *since, u32 what, u64 want, u64 h
     abi_status *s = t.status;
     s->block = t.block, s->step = t.step, s->what = what;
     s->want = want, s->have = have, s->tile = t.tiles, s->waited_ns = at - *since;
+    say_where(s, t);
   }
   return true;
 }
 
 // wait_until polls look, which gives true when the wait is over and else stores
 // what it saw; false means that the launch is over.
-template <class Look> KD_CALL bool wait_until(Thread &t, u32 what, u64 want, Look look) {
+template <class T, class Look> KD_CALL bool wait_until(T &t, u32 what, u64 want, Look look) {
   u64 have = 0, since = 0;
   if (look(&have)) {
     moved();
@@ -53,6 +56,6 @@ template <class Look> KD_CALL bool wait_until(Thread &t, u32 what, u64 want, Loo
 }
 
 // wait_count waits until a counter has reached want.
-KD bool wait_count(Thread &t, u32 what, const u64 *counter, u64 want) {
+template <class T> KD bool wait_count(T &t, u32 what, const u64 *counter, u64 want) {
   return wait_until(t, what, want, [=](u64 *have) { return (*have = ld_acquire64(counter)) >= want; });
 }

@@ -4,6 +4,7 @@ package cpu
 
 import (
 	"context"
+	"maps"
 	"math/rand"
 	"reflect"
 	"syscall"
@@ -16,7 +17,9 @@ import (
 // TestLayout compares the tables of Go and C, field by field.
 func TestLayout(t *testing.T) {
 	c := cLayouts()
-	for _, v := range []any{executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.Params{}} {
+	maps.Copy(c, oneLayouts())
+	for _, v := range []any{executor.OneStep{}, executor.OneOperand{}, executor.OneBlock{}, executor.OneMemory{}, executor.OneState{}, executor.OneParams{},
+		executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.Params{}} {
 		typ := reflect.TypeOf(v)
 		want, ok := c[typ.Name()]
 		if !ok {

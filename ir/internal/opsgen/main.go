@@ -64,7 +64,8 @@ func header() []byte {
 	fmt.Fprintf(&b, "};\n")
 
 	fmt.Fprintf(&b, "\n// A buffer of a rank; BUF_NONE is an operand that the operation does not have.\n")
-	fmt.Fprintf(&b, "enum Buf { BUF_INPUT = %d, BUF_OUTPUT = %d, BUF_SCRATCH = %d, BUF_NONE = %d };\n", ir.Input, ir.Output, ir.Scratch, ir.NoBuf)
+	fmt.Fprintf(&b, "enum Buf { BUF_INPUT = %d, BUF_OUTPUT = %d, BUF_SCRATCH = %d, BUF_PACKETS = %d, BUF_FLAGS = %d, BUF_NONE = %d };\n",
+		ir.Input, ir.Output, ir.Scratch, ir.Packets, ir.Flags, ir.NoBuf)
 
 	fmt.Fprintf(&b, "\n// How data is flagged on the wire.\nenum Protocol {")
 	for p := range ir.NumProtocols {
@@ -72,8 +73,10 @@ func header() []byte {
 	}
 	fmt.Fprintf(&b, " PROTO_COUNT = %d };\n", ir.NumProtocols)
 
-	fmt.Fprintf(&b, "\n// Flags of a step: some step waits for it; it makes the complete sum.\n")
-	fmt.Fprintf(&b, "enum StepFlag { STEP_HAS_DEP = %d, STEP_FINAL = %d };\n", ir.HasDep, ir.Final)
+	fmt.Fprintf(&b, "\n// Flags of a step: some step waits for it; it makes the complete sum; it runs together with\n")
+	fmt.Fprintf(&b, "// the one before it; in a launch's first pass only; in its last only.\n")
+	fmt.Fprintf(&b, "enum StepFlag { STEP_HAS_DEP = %d, STEP_FINAL = %d, STEP_JOINT = %d, STEP_ENTER = %d, STEP_LEAVE = %d };\n",
+		ir.HasDep, ir.Final, ir.Joint, ir.Enter, ir.Leave)
 	return b.Bytes()
 }
 

@@ -1,0 +1,39 @@
+//go:build cgo
+
+package cpu
+
+// #include "../../kernels/abi_onesided.h"
+import "C"
+
+import "unsafe"
+
+// oneLayouts are cLayouts of kernels/abi_onesided.h.
+func oneLayouts() map[string]layout {
+	var (
+		step    C.struct_abi_one_step
+		operand C.struct_abi_one_operand
+		block   C.struct_abi_one_block
+		memory  C.struct_abi_one_memory
+		state   C.struct_abi_one_state
+		launch  C.struct_abi_one_launch
+	)
+	return map[string]layout{
+		"OneStep": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.flags), unsafe.Offsetof(step.srcs), unsafe.Offsetof(step.dsts),
+			unsafe.Offsetof(step.group), unsafe.Offsetof(step.count), unsafe.Offsetof(step.first_class), unsafe.Offsetof(step.first)}},
+		"OneOperand": {unsafe.Sizeof(operand), []uintptr{unsafe.Offsetof(operand.rank), unsafe.Offsetof(operand.buf), unsafe.Offsetof(operand.via),
+			unsafe.Offsetof(operand.index), unsafe.Offsetof(operand.a), unsafe.Offsetof(operand.b)}},
+		"OneBlock": {unsafe.Sizeof(block), []uintptr{unsafe.Offsetof(block.rank), unsafe.Offsetof(block.number), unsafe.Offsetof(block.first_step),
+			unsafe.Offsetof(block.steps), unsafe.Offsetof(block.first_operand), unsafe.Offsetof(block.operands), unsafe.Offsetof(block.pad)}},
+		"OneMemory": {unsafe.Sizeof(memory), []uintptr{unsafe.Offsetof(memory.input), unsafe.Offsetof(memory.output), unsafe.Offsetof(memory.scratch),
+			unsafe.Offsetof(memory.packets), unsafe.Offsetof(memory.flags)}},
+		"OneState": {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.passes), unsafe.Offsetof(state.launches)}},
+		"OneParams": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.operands),
+			unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems), unsafe.Offsetof(launch.chunk),
+			unsafe.Offsetof(launch.share), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.passes), unsafe.Offsetof(launch.scratch_stride),
+			unsafe.Offsetof(launch.scratch_copy), unsafe.Offsetof(launch.packet_stride), unsafe.Offsetof(launch.packet_copy), unsafe.Offsetof(launch.chunks),
+			unsafe.Offsetof(launch.columns), unsafe.Offsetof(launch.max_columns), unsafe.Offsetof(launch.depth), unsafe.Offsetof(launch.flags),
+			unsafe.Offsetof(launch.all_blocks), unsafe.Offsetof(launch.block_count), unsafe.Offsetof(launch.step_count), unsafe.Offsetof(launch.operand_count),
+			unsafe.Offsetof(launch.inlined), unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.dtype), unsafe.Offsetof(launch.redop),
+			unsafe.Offsetof(launch.elem_size), unsafe.Offsetof(launch.all), unsafe.Offsetof(launch.rank), unsafe.Offsetof(launch.code)}},
+	}
+}

@@ -1,0 +1,127 @@
+// This file is the interpreter of one-sided programs: run_onesided runs one column
+// of one block, pass by pass, all steps in order.
+//
+// The threads of a block run the same steps and meet only where the program's order asks
+// for it (ir.OneSided): before a step that is not Joint, if data was moved
+// or a flag awaited since they met last. Thread i awaits and signals operand i of a
+// step. Whether a thread meets the others never depends on what it saw: one that
+// gave up waiting does nothing any more, but goes to every barrier.
+#pragma once
+#include "tables_onesided.h"
+#include "waits_onesided.h"
+#ifdef KERNEL_LANES
+#include "onesided_moves_lanes.h"
+#else
+#include "onesided_moves_host.h"
+#endif
+
+// meet has the threads of a block meet; where the step behind it signals, what all of
+// them wrote is then fit to be released by any.
+KD_CALL void meet(One &t, bool publish) {
+  if (publish) bar_publish();
+  else bar();
+  t.gone |= ld_block32(&shared()->late) != 0;
+  t.dirty = t.owed = false;
+}
+
+// flag_of is where a flag lies, of a column.
+KD u64 *flag_of(const One &t, u32 rank, u32 index) {
+  return at_address<u64>(t.at.ranks[rank].flags) + (u64)t.column * t.a.flags + index;
+}
+
+// flag_count is what an operand's flag is to be.
+KD i64 flag_count(const One &t, const abi_one_step &s, const abi_one_operand &o) {
+  const u64 before = s.flags & (STEP_ENTER | STEP_LEAVE) ? t.launches : t.tiles;
+  return (i64)(before * o.b) + o.a;
+}
+
+// A flag has one block that signals it, which therefore stores the count.
+KD_CALL void signal(One &t, const abi_one_step &s) {
+  if (t.gone) return;
+  for (u32 i = tid(); i < s.dsts; i += ntid()) {
+    const abi_one_operand &o = t.at.operands[s.first + s.srcs + i];
+    st_release64(flag_of(t, (u32)o.rank, o.index), (u64)flag_count(t, s, o));
+  }
+}
+
+KD_CALL void await(One &t, const abi_one_step &s) {
+  for (u32 i = tid(); i < s.srcs; i += ntid()) {
+    const abi_one_operand &o = t.at.operands[s.first + i];
+    const i64 want = flag_count(t, s, o);
+    t.operand = i;
+    if (want > 0) wait_flag(t, WAIT_FLAG, flag_of(t, (u32)o.rank, o.index), (u64)want);
+  }
+}
+
+// meet_all has all blocks of a column, on all ranks, meet. round counts such meetings.
+KD_CALL void meet_all(One &t, u64 round) {
+  const u32 first = t.a.flags - t.a.all_blocks;
+  meet(t, true);
+  if (!t.gone)
+    for (u32 r = tid(); r < t.a.rank_count; r += ntid()) st_release64(flag_of(t, r, first + t.block), round);
+  for (u32 b = tid(); b < t.a.all_blocks; b += ntid()) {
+    t.operand = b;
+    wait_flag(t, WAIT_MEET, flag_of(t, t.at.block->rank, first + b), round);
+  }
+  meet(t, false);
+}
+
+// renew clears the packets of a column where their flags begin anew: a slot that is seldom
+// written to its end may hold a flag of the period before. Everybody has taken
+// the packets of that period before any are cleared, and nobody sends others before
+// all are.
+KD_CALL void renew(One &t) {
+  const u64 round = t.tiles / ONE_PERIOD * 2;
+  meet_all(t, round - 1);
+  const u64 bytes = t.a.packet_copy * t.a.depth, base = t.at.ranks[t.at.block->rank].packets + t.column * bytes;
+  if (!t.gone)
+    for (u64 i = (u64)tid() * 8; i < bytes; i += (u64)ntid() * 8) st_relaxed64(at_address<u64>(base + i), 0);
+  meet_all(t, round);
+}
+
+// begin_pass sets what a pass has of its own.
+KD_CALL void begin_pass(One &t, u64 pass) {
+  const abi_one_launch &a = t.a;
+  t.flag = (u32)(t.tiles % ONE_PERIOD) + 1;
+  t.copy = (u64)t.column * a.depth + t.tiles % a.depth;
+  t.first = t.column * a.share + pass * a.tile;
+  t.end = least(t.first + a.tile, (t.column + 1) * a.share);
+  if (t.flag == 1 && t.tiles > 0) renew(t);
+}
+
+// run_pass runs all steps once; absent are flags of steps that are not for this pass.
+template <class M> KD_CALL void run_pass(One &t, u32 absent) {
+  u32 next;
+  for (t.step = 0; t.step < t.at.block->steps; t.step = next) {
+    const abi_one_step &s = t.at.steps[t.step];
+    next = t.step + (s.op == OP_MOVE ? s.group : 1);
+    if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
+    if (s.op == OP_MOVE) {
+      if (t.owed) meet(t, false);
+      M::move(t, &s, s.group, absent);
+      t.dirty = true;
+    } else if (s.flags & absent) {
+      continue;
+    } else if (s.op == OP_SIGNAL) {
+      if (t.owed) meet(t, true);
+      signal(t, s);
+    } else {
+      await(t, s);
+      t.dirty = true;
+    }
+  }
+}
+
+// run_onesided runs one column of a block. M moves data.
+template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 block, u32 column) {
+  const one_tables near = bring_near(launch, block);
+  abi_one_state *state = at_address<abi_one_state>(launch.states) + (u64)block * launch.max_columns + column;
+  One t = one_thread(near, column, *state);
+  const u64 passes = t.a.passes;
+  for (u64 pass = 0; pass < passes; pass++, t.tiles++) {
+    begin_pass(t, pass);
+    run_pass<M>(t, (pass > 0 ? STEP_ENTER : 0) | (pass + 1 < passes ? STEP_LEAVE : 0));
+  }
+  meet(t, false);  // all threads have read the state
+  if (tid() == 0 && !t.gone) *state = abi_one_state{t.tiles, t.launches + 1};
+}
