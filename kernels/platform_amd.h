@@ -8,6 +8,7 @@
 KD u32 tid() { return __builtin_amdgcn_workitem_id_x(); }
 KD u32 ntid() { return __builtin_amdgcn_workgroup_size_x(); }
 KD u32 bid() { return __builtin_amdgcn_workgroup_id_x(); }
+KD u32 bid_y() { return __builtin_amdgcn_workgroup_id_y(); }
 enum { LANES = 64 };
 
 // The most threads of a block: a compute unit has 256 registers for each of 512.

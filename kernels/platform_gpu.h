@@ -41,10 +41,10 @@ struct block_memory {
   abi_block block;
   abi_rank rank;
   abi_conn out, in;
-  block_shared shared;
 };
 __shared__ static block_memory block_local;
-KD block_shared *shared() { return &block_local.shared; }
+__shared__ static block_shared block_flags;
+KD block_shared *shared() { return &block_flags; }
 KD u32 ld_block32(const u32 *p) { return *(const volatile u32 *)p; }
 KD void st_block32(u32 *p, u32 v) { *(volatile u32 *)p = v; }
 
@@ -67,7 +67,7 @@ KD block_tables bring_near(const block_tables &far) {
   copy_near(&m.rank, far.rank, 1);
   if (far.out) copy_near(&m.out, far.out, 1);
   if (far.in) copy_near(&m.in, far.in, 1);
-  if (tid() == 0) m.shared.stop = m.shared.late = 0;
+  if (tid() == 0) block_flags.stop = block_flags.late = 0;
   bar();
   return block_tables{NEAR_LAUNCH ? &m.launch : far.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
 }

@@ -9,6 +9,7 @@
 KD u32 tid() { return __nvvm_read_ptx_sreg_tid_x(); }
 KD u32 ntid() { return __nvvm_read_ptx_sreg_ntid_x(); }
 KD u32 bid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+KD u32 bid_y() { return __nvvm_read_ptx_sreg_ctaid_y(); }
 enum { LANES = 32 };
 
 // The most threads of a block: an SM has 128 registers for each of 512.
