@@ -1,0 +1,204 @@
+package executor
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// An Exchange is how the processes that run a program together tell each other
+// where their memory is, and that something went wrong. Process 0 is the hub, to
+// which the others are connected. AllGather is collective; the rest is not.
+type Exchange struct {
+	index, size int
+	gather      sync.Mutex
+	links       []*link // at the hub by process, elsewhere the hub's alone
+
+	mu    sync.Mutex
+	cause error         // why the exchange serves no more
+	done  chan struct{} // closed when there is a cause
+	heard map[uint64]func(from int, note string)
+}
+
+// maxProcesses bounds a job.
+const maxProcesses = 4096
+
+// Join makes this process number index of a job of size processes, of which number
+// 0 listens at an address of the network (host:port), and waits for all.
+func Join(ctx context.Context, address string, index, size int) (*Exchange, error) {
+	if size < 1 || size > maxProcesses || index < 0 || index >= size {
+		return nil, fmt.Errorf("process %d of a job of %d", index, size)
+	}
+	x := newExchange(index, size)
+	join := x.dial
+	if index == 0 {
+		join = x.listen
+	}
+	if err := join(ctx, address); err != nil {
+		x.end(err, false)
+		return nil, fmt.Errorf("process %d of %d, by %s: %w", index, size, address, err)
+	}
+	return x, nil
+}
+
+// Group makes the exchanges of a job whose members are all in this process.
+func Group(size int) []*Exchange {
+	group := make([]*Exchange, size)
+	for i := range group {
+		group[i] = newExchange(i, size)
+	}
+	for i := 1; i < size; i++ {
+		a, b := net.Pipe()
+		group[0].links[i], group[i].links[0] = newLink(a, i), newLink(b, 0)
+		go group[0].read(group[0].links[i])
+		go group[i].read(group[i].links[0])
+	}
+	return group
+}
+
+func newExchange(index, size int) *Exchange {
+	x := &Exchange{index: index, size: size, done: make(chan struct{}), heard: map[uint64]func(int, string){}}
+	if index == 0 {
+		x.links = make([]*link, size) // its own is nil
+	} else {
+		x.links = make([]*link, 1)
+	}
+	return x
+}
+
+// Index is this process's number, and Size how many there are.
+func (x *Exchange) Index() int { return x.index }
+
+// Size is the number of processes.
+func (x *Exchange) Size() int { return x.size }
+
+// AllGather gives every process the blobs of all, by number. With nothing to say it
+// is a barrier. An error, that of a ctx that ended too, is the end of the exchange.
+func (x *Exchange) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
+	x.gather.Lock()
+	defer x.gather.Unlock()
+	all, err := x.allGather(ctx, blob)
+	if err != nil {
+		x.end(err, false)
+	}
+	return all, err
+}
+
+func (x *Exchange) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
+	if x.index != 0 {
+		if err := x.links[0].send(frameGather, blob); err != nil {
+			return nil, x.because(err)
+		}
+		packed, err := x.next(ctx, x.links[0])
+		if err != nil {
+			return nil, err
+		}
+		return unpack(packed, x.size)
+	}
+	all := make([][]byte, x.size)
+	all[0] = blob
+	for i := 1; i < x.size; i++ {
+		var err error
+		if all[i], err = x.next(ctx, x.links[i]); err != nil {
+			return nil, err
+		}
+	}
+	packed := pack(all)
+	for _, l := range x.links[1:] {
+		if err := l.send(frameGather, packed); err != nil {
+			return nil, x.because(err)
+		}
+	}
+	return all, nil
+}
+
+// next is the blob that comes next from a link.
+func (x *Exchange) next(ctx context.Context, l *link) ([]byte, error) {
+	select {
+	case blob := <-l.blobs:
+		return blob, nil
+	case <-l.left:
+		select {
+		case blob := <-l.blobs: // which came before
+			return blob, nil
+		default:
+			return nil, fmt.Errorf("process %d has left the job", l.to)
+		}
+	case <-x.done:
+		return nil, x.Lost()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Lost says why the exchange serves no more: a process that is gone, say.
+func (x *Exchange) Lost() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cause
+}
+
+// because prefers what ended the exchange to an error that followed from it.
+func (x *Exchange) because(err error) error {
+	if lost := x.Lost(); lost != nil {
+		return lost
+	}
+	return err
+}
+
+// Close leaves the job in good order.
+func (x *Exchange) Close() error {
+	x.end(errors.New("this process has left the job"), true)
+	return nil
+}
+
+// end is the exchange's end, the first of which counts. Who leaves in good order
+// says so; else the others hear that this process is gone.
+func (x *Exchange) end(cause error, leaves bool) {
+	x.mu.Lock()
+	first := x.cause == nil
+	if first {
+		x.cause = cause
+		close(x.done)
+	}
+	x.mu.Unlock()
+	if !first {
+		return
+	}
+	for _, l := range x.links {
+		if l == nil {
+			continue
+		}
+		if leaves {
+			l.send(frameBye, nil) // if it does not arrive, the end of the link will
+		}
+		l.conn.Close()
+	}
+}
+
+// pack makes one blob of several, each behind its length.
+func pack(blobs [][]byte) []byte {
+	var packed []byte
+	for _, b := range blobs {
+		packed = append(binary.LittleEndian.AppendUint32(packed, uint32(len(b))), b...)
+	}
+	return packed
+}
+
+func unpack(packed []byte, count int) ([][]byte, error) {
+	blobs := make([][]byte, count)
+	for i := range blobs {
+		if len(packed) < 4 {
+			return nil, errors.New("the exchange's hub sent less than there are processes")
+		}
+		n := binary.LittleEndian.Uint32(packed)
+		if uint64(n) > uint64(len(packed)-4) {
+			return nil, errors.New("the exchange's hub sent a blob in part")
+		}
+		blobs[i], packed = packed[4:4+n], packed[4+n:]
+	}
+	return blobs, nil
+}

@@ -1,0 +1,212 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// address is a free one of this machine.
+func address(t *testing.T) string {
+	t.Helper()
+	ear, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ear.Close()
+	return ear.Addr().String()
+}
+
+// job runs f as every process of a job over TCP, and gives their errors.
+func job(t *testing.T, size int, f func(ctx context.Context, x *Exchange) error) []error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	at, errs := address(t), make([]error, size)
+	var wait sync.WaitGroup
+	for i := range size {
+		wait.Go(func() {
+			x, err := Join(ctx, at, i, size)
+			if err == nil {
+				defer x.Close()
+				err = f(ctx, x)
+			}
+			errs[i] = err
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+// gathers is what every process does to see that all get all.
+func gathers(ctx context.Context, x *Exchange) error {
+	for round := range 50 {
+		all, err := x.AllGather(ctx, bytes.Repeat([]byte{byte(x.Index() + round)}, x.Index()*round))
+		if err != nil {
+			return err
+		}
+		for i, b := range all {
+			if !bytes.Equal(b, bytes.Repeat([]byte{byte(i + round)}, i*round)) {
+				return fmt.Errorf("round %d: process %d got %v of %d", round, x.Index(), b, i)
+			}
+		}
+	}
+	return nil
+}
+
+func TestExchange(t *testing.T) {
+	for _, size := range []int{1, 2, 5} {
+		if err := errors.Join(job(t, size, gathers)...); err != nil {
+			t.Errorf("%d processes: %v", size, err)
+		}
+		var wait sync.WaitGroup
+		for _, x := range Group(size) {
+			wait.Go(func() {
+				if err := gathers(t.Context(), x); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+}
+
+// TestExchangeNotes sees notes arrive at all others, and at their topic only.
+func TestExchangeNotes(t *testing.T) {
+	group := Group(3)
+	type got struct {
+		at, from int
+		note     string
+	}
+	heard := make(chan got, 10)
+	for i, x := range group {
+		x.hear(7, func(from int, note string) { heard <- got{i, from, note} })
+	}
+	for _, x := range group {
+		x.post(8, "to nobody")
+		x.post(7, fmt.Sprint("hello from ", x.Index()))
+	}
+	seen := map[got]bool{}
+	for range 6 {
+		select {
+		case g := <-heard:
+			if seen[g] || g.at == g.from || g.note != fmt.Sprint("hello from ", g.from) {
+				t.Errorf("%+v", g)
+			}
+			seen[g] = true
+		case <-time.After(5 * time.Second):
+			t.Fatalf("only %v came", seen)
+		}
+	}
+}
+
+// TestExchangeEnds has one process stop in several ways: the others hear of it in
+// time, and are told who it was.
+func TestExchangeEnds(t *testing.T) {
+	for _, how := range []struct {
+		name string
+		stop func(ctx context.Context, x *Exchange) error
+		want string
+	}{
+		{"killed", func(_ context.Context, x *Exchange) error {
+			for _, l := range x.links {
+				if l != nil {
+					l.conn.Close()
+				}
+			}
+			return nil
+		}, "is gone"},
+		{"leaves", func(_ context.Context, x *Exchange) error { return x.Close() }, "has left the job"},
+		{"raves", func(_ context.Context, x *Exchange) error {
+			for _, l := range x.links {
+				if l != nil {
+					l.conn.Write(bytes.Repeat([]byte{0xff}, 100))
+				}
+			}
+			return nil
+		}, "it speaks something else"},
+	} {
+		for who := range 3 {
+			begin := time.Now()
+			errs := job(t, 3, func(ctx context.Context, x *Exchange) error {
+				if _, err := x.AllGather(ctx, nil); err != nil {
+					return err
+				}
+				if x.Index() == who {
+					return how.stop(ctx, x)
+				}
+				_, err := x.AllGather(ctx, nil)
+				return err
+			})
+			for i, err := range errs {
+				if i == who {
+					continue
+				}
+				if err == nil || !strings.Contains(err.Error(), how.want) && !strings.Contains(err.Error(), "gone") || !strings.Contains(err.Error(), fmt.Sprint("process ", who)) && who != 0 && how.name == "killed" {
+					t.Errorf("process %d %s: process %d has %v", who, how.name, i, err)
+				}
+			}
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("process %d %s: it took %v", who, how.name, took)
+			}
+		}
+	}
+}
+
+// TestExchangeMismatch joins jobs of different sizes, and twice the same process.
+func TestExchangeMismatch(t *testing.T) {
+	for _, others := range [][2]int{{1, 2}, {0, 3}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		at := address(t)
+		errs := make(chan error, 1)
+		go func() {
+			_, err := Join(ctx, at, others[0], others[1])
+			errs <- err
+		}()
+		if others[0] == 1 {
+			if _, err := Join(ctx, at, 0, 3); err == nil || !strings.Contains(err.Error(), "process 1 counts 2 processes, and process 0 counts 3") {
+				t.Errorf("the hub: %v", err)
+			}
+			if err := <-errs; err == nil || !strings.Contains(err.Error(), "process 0 counts 3 processes, and process 1 counts 2") {
+				t.Errorf("the other: %v", err)
+			}
+		} else {
+			first := make(chan error, 1)
+			go func() {
+				_, err := Join(ctx, at, 2, 3)
+				first <- err
+			}()
+			_, second := Join(ctx, at, 2, 3)
+			if err := errors.Join(<-errs, <-first, second); err == nil || !strings.Contains(err.Error(), "two processes 2") {
+				t.Errorf("got %v", err)
+			}
+		}
+		cancel()
+	}
+}
+
+// TestExchangeWaits ends by its context where a process does not come.
+func TestExchangeWaits(t *testing.T) {
+	for index := range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if _, err := Join(ctx, address(t), index, 2); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("process %d: %v", index, err)
+		}
+		cancel()
+	}
+	group := Group(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := group[0].AllGather(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("gathering: %v", err)
+	}
+	if _, err := group[1].AllGather(t.Context(), nil); err == nil {
+		t.Error("the other goes on")
+	}
+}
