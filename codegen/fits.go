@@ -9,6 +9,10 @@ import (
 // excess of every limit, or nothing.
 func Fits(p *ir.Program, t *Target) diag.List {
 	f := fitter{p: p, limits: &t.Limits}
+	if t.Format == FormatXML && p.OneSided != nil {
+		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target plan", "%s is MSCCL-IR, which has no one-sided operations", t.Name)
+		return f.found
+	}
 	if t.Format == FormatXML {
 		f.dialect(t)
 		f.worst("ranks", p.Coll.Ranks, maxRanks, place{rank: -1, block: -1})

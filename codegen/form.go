@@ -12,7 +12,7 @@ import (
 // well-formed program does wrong is for ir/verify.
 func checkForm(p *ir.Program, opt ReadOptions) diag.List {
 	f := former{p: p}
-	if !f.collective(opt.MaxCells) || !f.tables() {
+	if p.OneSided != nil && !f.oneSided() || !f.collective(opt.MaxCells) || !f.tables() {
 		return f.found
 	}
 	for r := range p.Rank {
@@ -30,6 +30,8 @@ var trusted = ReadOptions{MaxCells: math.MaxInt64, MaxMoved: math.MaxInt64}
 type former struct {
 	p     *ir.Program
 	found diag.List
+
+	shortest *[ir.Flags + 1]int64 // of each buffer the shortest rank's length, where asked
 }
 
 func (f *former) say(code diag.Code, rank, block, step int, pos int32, format string, args ...any) {
@@ -78,7 +80,7 @@ func (f *former) collective(maxCells int64) bool {
 		if max(in, out) > math.MaxInt32 {
 			return f.bad("a buffer of rank %d has %d chunks", r, max(in, out))
 		}
-		if cells += int64(in) + int64(out) + int64(scratchOf(p, r)); cells > maxCells {
+		if cells += int64(in) + int64(out) + int64(scratchOf(p, r)) + oneSidedCells(p, r); cells > maxCells {
 			f.say(diag.Limit, -1, -1, -1, -1, "the ranks' buffers have more than %d chunks", maxCells)
 			f.found[len(f.found)-1].Hint = "--limit cells=N raises this limit"
 			return false
@@ -91,7 +93,8 @@ func (f *former) collective(maxCells int64) bool {
 func (f *former) work(most int64) {
 	moved := int64(0)
 	for i := range f.p.Steps {
-		moved += int64(f.p.Steps[i].Count)
+		s := &f.p.Steps[i]
+		moved += int64(s.Count) * max(1, int64(s.NSrc)+int64(s.NDst))
 	}
 	if moved > most {
 		f.say(diag.Limit, -1, -1, -1, -1, "the steps move %d chunks, at most %d are read", moved, most)
@@ -146,14 +149,22 @@ func (f *former) rank(r int) {
 	p := f.p
 	tbs := p.TBsOf(r)
 	sizes := [3]int32{int32(p.Coll.InChunks(r)), int32(p.Coll.OutChunks(r)), int32(scratchOf(p, r))}
-	peer := func(n int32) bool { return n >= -1 && int(n) < p.Coll.Ranks && int(n) != r }
+	peer := func(n int32) bool {
+		return n >= -1 && int(n) < p.Coll.Ranks && int(n) != r && (n == -1 || p.OneSided == nil)
+	}
 	for b := range tbs {
 		if !peer(tbs[b].SendPeer) || !peer(tbs[b].RecvPeer) || tbs[b].Channel < 0 || int(tbs[b].Channel) >= p.Channels {
 			f.say(diag.OutOfBounds, r, b, -1, -1, "thread block sends to %d and receives from %d on channel %d", tbs[b].SendPeer, tbs[b].RecvPeer, tbs[b].Channel)
 		}
 		steps := p.StepsOf(&tbs[b])
 		for i := range steps {
-			if text, code := stepFault(p, tbs, b, &steps[i], &sizes); text != "" {
+			text, code := "", diag.Malformed
+			if p.OneSided != nil {
+				text, code = f.oneSidedStepFault(r, &steps[i])
+			} else {
+				text, code = stepFault(p, tbs, b, &steps[i], &sizes)
+			}
+			if text != "" {
 				f.say(code, r, b, i, min(steps[i].Pos, int32(len(p.Spans)-1)), "%s", text)
 				if len(f.found) == maxReports {
 					return
@@ -166,7 +177,7 @@ func (f *former) rank(r int) {
 // stepFault says what is wrong with a step of block b of a rank whose buffers
 // have sizes, or nothing.
 func stepFault(p *ir.Program, tbs []ir.TB, b int, s *ir.Step, sizes *[3]int32) (string, diag.Code) {
-	if s.Op >= ir.NumOps || s.Op.Info().OneSided || s.Flags&^(ir.HasDep|ir.Final) != 0 {
+	if s.Op >= ir.NumOps || s.Op.Info().OneSided || s.Flags&^(ir.HasDep|ir.Final) != 0 || s.NSrc != 0 || s.NDst != 0 {
 		return sprint("operation %d with flags %d is none", s.Op, s.Flags), diag.Malformed
 	}
 	info := s.Op.Info()

@@ -62,7 +62,7 @@ func FuzzReadXML(f *testing.F) {
 // FuzzReadPlan mends the sums of what it is given, so that the numbers behind
 // them are reached.
 func FuzzReadPlan(f *testing.F) {
-	for _, p := range []*ir.Program{pairs(), ring(3), rootedRanks(ir.Gather, true), chain(3)} {
+	for _, p := range []*ir.Program{pairs(), ring(3), rootedRanks(ir.Gather, true), chain(3), swap()} {
 		f.Add(EncodePlan(p))
 	}
 	c := pairs()

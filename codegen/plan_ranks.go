@@ -12,13 +12,19 @@ type planRow struct {
 	blocks, steps                     uint32
 	scratch, in, out, inOut, outInPos int32
 	sum                               uint32
+	packets, flags                    int32  // one-sided
+	operands                          uint32 // one-sided
 }
 
 func (d *planReader) row(b []byte, rank int) planRow {
-	o := b[rank*planRankSize:]
+	o := b[rank*d.rowSize:]
 	u := func(at int) uint32 { return le.Uint32(o[at:]) }
-	return planRow{at: int64(le.Uint64(o)), blocks: u(8), steps: u(12), scratch: int32(u(16)), in: int32(u(20)), out: int32(u(24)),
+	row := planRow{at: int64(le.Uint64(o)), blocks: u(8), steps: u(12), scratch: int32(u(16)), in: int32(u(20)), out: int32(u(24)),
 		inOut: int32(u(28)), outInPos: int32(u(32)), sum: u(36)}
+	if d.p.OneSided != nil {
+		row.packets, row.flags, row.operands = int32(u(40)), int32(u(44)), u(48)
+	}
+	return row
 }
 
 // ranks reads the table of ranks and the parts, of all ranks or of one.
@@ -37,12 +43,18 @@ func (d *planReader) ranks(only int) error {
 	end := d.at[secParts]
 	for r := range p.Rank {
 		row := d.row(table, r)
-		size := int64(row.blocks)*planBlockSize + int64(row.steps)*planStepSize
+		if p.OneSided != nil && le.Uint32(table[r*d.rowSize+52:]) != 0 {
+			return d.fail("the row of rank %d ends in no zero", r)
+		}
+		size := int64(row.blocks)*planBlockSize + int64(row.steps)*planStepSize + int64(row.operands)*planOperandSize
 		if row.at != end || size > d.at[secParts]+d.len[secParts]-end {
 			return d.fail("the part of rank %d is out of place", r)
 		}
 		end += (size + 7) &^ 7
 		p.Scratch[r] = row.scratch
+		if o := p.OneSided; o != nil {
+			o.Packets[r], o.Flags[r] = row.packets, row.flags
+		}
 		if p.Coll.PerRank != nil {
 			p.Coll.PerRank[r] = [2]int32{row.in, row.out}
 		}
@@ -89,6 +101,9 @@ func (d *planReader) part(rank int, row *planRow, size int64) error {
 	steps := b[int(row.blocks)*planBlockSize:]
 	for i := range int(row.steps) {
 		p.Steps = append(p.Steps, getStep(steps[i*planStepSize:]))
+	}
+	if p.OneSided != nil {
+		return d.oneSidedPart(rank, p.Steps[base:], steps[int(row.steps)*planStepSize:])
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ type planReader struct {
 	p       *ir.Program
 	at, len [numSections]int64
 	sums    [numSections]uint32
+	rowSize int // of the table of ranks
 	names   []string
 }
 
@@ -127,8 +128,12 @@ func (d *planReader) header() error {
 	if crc32.Checksum(h, castagnoli) != sum {
 		return d.fail("plan is damaged: the sum of its header differs")
 	}
-	if f := le.Uint64(h[16:]) &^ planKnown; f != 0 {
+	features := le.Uint64(h[16:])
+	if f := features &^ planKnown; f != 0 {
 		return diag.List{diag.New(diag.Unsupported, fileSpan(d.name), "plan needs features %#x that this reader lacks", f)}
+	}
+	if features != planTwoSided && features != planOneSided {
+		return d.fail("plan has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {
 		return diag.List{diag.New(diag.Unsupported, fileSpan(d.name), "plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
@@ -162,7 +167,13 @@ func (d *planReader) fields(h []byte) error {
 	u := func(at int) int { return int(le.Uint32(h[at:])) }
 	p := d.p
 	ranks := int64(u(44))
-	if ranks < 1 || ranks*planRankSize != d.len[secRanks] {
+	if oneSided := le.Uint64(h[16:]) == planOneSided; oneSided {
+		p.OneSided = &ir.OneSided{Depth: int32(u(100))}
+	} else if u(100) != 0 {
+		return d.fail("plan of two-sided steps has %d copies of packets", u(100))
+	}
+	d.rowSize = rankSize(p.OneSided != nil)
+	if ranks < 1 || ranks*int64(d.rowSize) != d.len[secRanks] {
 		return d.fail("plan of %d ranks has rows for %d bytes", ranks, d.len[secRanks])
 	}
 	if u(48) >= int(ir.NumKinds) || u(72) >= int(ir.NumProtocols) || u(76)&^planFlags != 0 {
@@ -177,6 +188,9 @@ func (d *planReader) fields(h []byte) error {
 	p.Sizes = ir.SizeRange{Min: int64(le.Uint64(h[80:])), Max: int64(le.Uint64(h[88:]))}
 	p.InPlace, p.OutOfPlace, p.Even = flag(planForInPlace), flag(planForOutOfPlace), flag(planEven)
 	p.Rank, p.Scratch = make([]ir.Range, ranks), make([]int32, ranks)
+	if o := p.OneSided; o != nil {
+		o.Packets, o.Flags = make([]int32, ranks), make([]int32, ranks)
+	}
 	return d.contract()
 }
 

@@ -31,9 +31,13 @@ func reseal(b []byte) {
 		return le.Uint64(o), le.Uint64(o[8:])
 	}
 	at, n := section(secRanks)
-	for r := uint64(0); at <= uint64(len(b)) && (r+1)*planRankSize <= n && at+(r+1)*planRankSize <= uint64(len(b)); r++ {
-		row := b[at+r*planRankSize:]
+	each := uint64(rankSize(le.Uint64(b[16:]) == planOneSided))
+	for r := uint64(0); at <= uint64(len(b)) && (r+1)*each <= n && at+(r+1)*each <= uint64(len(b)); r++ {
+		row := b[at+r*each:]
 		size := uint64(le.Uint32(row[8:]))*planBlockSize + uint64(le.Uint32(row[12:]))*planStepSize
+		if each == planOneRankSize {
+			size += uint64(le.Uint32(row[48:])) * planOperandSize
+		}
 		if s, ok := sum(le.Uint64(row), size); ok {
 			le.PutUint32(row[36:], s)
 		}
@@ -58,6 +62,11 @@ func TestPlanDamage(t *testing.T) {
 	p := pairs()
 	p.Spans = []diag.Span{{Pos: diag.Pos{Filename: "pairs.mscl", Line: 1, Column: 1}, Len: 5}}
 	p.Steps[0].Pos = 0
+	t.Run("two-sided", func(t *testing.T) { damage(t, p) })
+	t.Run("one-sided", func(t *testing.T) { damage(t, swap()) })
+}
+
+func damage(t *testing.T, p *ir.Program) {
 	b := EncodePlan(p)
 	for n := range b {
 		if _, err := readPlan(b[:n]); err == nil {
@@ -124,7 +133,7 @@ func TestPlanRejects(t *testing.T) {
 	}{
 		{"magic", func(b []byte) { b[0] = 'X' }, diag.Malformed, "file is no plan"},
 		{"version", put(12, 2), diag.Unsupported, "needs a reader of version 2"},
-		{"features", put(16, 3), diag.Unsupported, "needs features 0x2"},
+		{"features", put(16, 5), diag.Unsupported, "needs features 0x4"},
 		{"abi", put(24, 0), diag.Unsupported, "other operations than this build's"},
 		{"size", put(32, 1), diag.Malformed, "says that it has"},
 		{"ranks", put(44, 1<<31), diag.Malformed, "has rows for"},
@@ -133,6 +142,7 @@ func TestPlanRejects(t *testing.T) {
 		{"root", put(56, 2), diag.Malformed, "root 2 is none"},
 		{"channels", put(60, 1<<30), diag.Malformed, "channels"},
 		{"flags", put(76, 1<<9), diag.Malformed, "flags 0x200"},
+		{"depth", put(100, 1), diag.Malformed, "has 1 copies of packets"},
 		{"sizes", put(92, 1<<31), diag.Malformed, "sizes from"},
 		{"section", put(sectionTable+8, 1<<31), diag.Malformed, "section 0 of the plan is out of place"},
 		{"sections overlap", put(sectionTable+sectionSize, 256), diag.Malformed, "section 1 of the plan is out of place"},
@@ -173,7 +183,11 @@ func TestPlanRejects(t *testing.T) {
 func TestPlanNumbersAllocateNothing(t *testing.T) {
 	p := pairs()
 	p.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1, Require: map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: 1, Index: 0}}}}
-	b := EncodePlan(p)
+	allocatesLittle(t, EncodePlan(p))
+	allocatesLittle(t, EncodePlan(swap()))
+}
+
+func allocatesLittle(t *testing.T, b []byte) {
 	rnd := rand.New(rand.NewSource(1))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -48,9 +48,12 @@ func newPlanLayout(p *ir.Program) *planLayout {
 	e.names()
 	e.contract = contractBytes(p.Coll)
 	e.size = [numSections]int{
-		secStrings: len(e.strings), secRanks: len(p.Rank) * planRankSize,
+		secStrings: len(e.strings), secRanks: len(p.Rank) * rankSize(p.OneSided != nil),
 		secParts:    len(p.Blocks)*planBlockSize + len(p.Steps)*planStepSize,
 		secContract: len(e.contract), secSources: len(p.Spans) * planSpanSize,
+	}
+	if p.OneSided != nil {
+		e.size[secParts] += len(p.OneSided.Operands) * planOperandSize
 	}
 	// Parts of an odd number of blocks end at a multiple of 4; each begins at one of 8.
 	for r := range p.Rank {
@@ -65,7 +68,7 @@ func newPlanLayout(p *ir.Program) *planLayout {
 }
 
 func partSize(p *ir.Program, rank int) int {
-	return int(p.Rank[rank].End-p.Rank[rank].First)*planBlockSize + stepsOf(p, rank)*planStepSize
+	return int(p.Rank[rank].End-p.Rank[rank].First)*planBlockSize + stepsOf(p, rank)*planStepSize + operandsOf(p, rank)*planOperandSize
 }
 
 // stepsOf is the number of rank's steps.
@@ -139,13 +142,16 @@ func (e *planLayout) ranks() {
 		size := partSize(e.p, r)
 		part := e.out[at : at+size]
 		steps := e.part(part, r)
-		row := e.out[e.at[secRanks]+r*planRankSize:]
+		row := e.out[e.at[secRanks]+r*rankSize(e.p.OneSided != nil):]
 		le.PutUint64(row, uint64(at))
 		inOut, outIn := shifts(e.p.Coll, r)
 		for i, n := range []int{len(e.p.TBsOf(r)), steps, scratchOf(e.p, r), e.p.Coll.InChunks(r), e.p.Coll.OutChunks(r), inOut, outIn} {
 			le.PutUint32(row[8+4*i:], uint32(n))
 		}
 		le.PutUint32(row[36:], crc32.Checksum(part, castagnoli))
+		if e.p.OneSided != nil {
+			putOneSidedRow(row[planRankSize:], e.p, r)
+		}
 		at += align8(size)
 	}
 }
@@ -165,6 +171,9 @@ func (e *planLayout) part(out []byte, rank int) int {
 			putStep(steps[(first+k)*planStepSize:], &list[k])
 		}
 		first += len(list)
+	}
+	if e.p.OneSided != nil {
+		e.oneSidedPart(steps, rank)
 	}
 	return first
 }
@@ -200,6 +209,10 @@ func (e *planLayout) header() {
 	le.PutUint32(h[8:], planVersion)
 	le.PutUint32(h[12:], planVersion)
 	le.PutUint64(h[16:], planTwoSided)
+	if p.OneSided != nil {
+		le.PutUint64(h[16:], planOneSided)
+		le.PutUint32(h[100:], uint32(p.OneSided.Depth))
+	}
 	le.PutUint64(h[24:], ABI())
 	le.PutUint64(h[32:], uint64(e.end))
 	flags := 0

@@ -38,6 +38,7 @@ func keyOf(p *ir.Program, opt verify.Options, prover key) key {
 		w.int32s(b.Rank, b.SendPeer, b.RecvPeer, b.Channel, b.Steps.First, b.Steps.End)
 	}
 	w.steps(p.Steps)
+	w.oneSided(p)
 	w.flush()
 	return key(w.h.Sum(nil))
 }
@@ -106,7 +107,23 @@ func (w *keyWriter) collective(c *ir.Collective) {
 	}
 }
 
-// steps writes 28 bytes a step.
+// oneSided writes what only a one-sided program has.
+func (w *keyWriter) oneSided(p *ir.Program) {
+	o := p.OneSided
+	w.flags(o == nil)
+	if o == nil {
+		return
+	}
+	w.numbers(int64(o.Depth))
+	w.int32s(o.Packets...)
+	w.int32s(o.Flags...)
+	w.numbers(int64(len(o.Operands)))
+	for _, x := range o.Operands {
+		w.int32s(x.Rank, x.Index, int32(x.Buf), int32(x.Via), x.Nth)
+	}
+}
+
+// steps writes 32 bytes a step.
 func (w *keyWriter) steps(steps []ir.Step) {
 	le := binary.LittleEndian
 	w.numbers(int64(len(steps)))
@@ -115,7 +132,8 @@ func (w *keyWriter) steps(steps []ir.Step) {
 		b := append(w.buf, byte(s.Op), byte(s.SrcBuf), byte(s.DstBuf), byte(s.Flags))
 		b = le.AppendUint64(b, uint64(uint32(s.Src))|uint64(uint32(s.Dst))<<32)
 		b = le.AppendUint64(b, uint64(uint32(s.Count))|uint64(uint32(s.Class))<<32)
-		w.buf = le.AppendUint64(b, uint64(uint32(s.DepBlock))|uint64(uint32(s.DepStep))<<32)
+		b = le.AppendUint64(b, uint64(uint32(s.DepBlock))|uint64(uint32(s.DepStep))<<32)
+		w.buf = le.AppendUint32(b, uint32(uint16(s.NSrc))|uint32(uint16(s.NDst))<<16)
 		w.spill()
 	}
 }

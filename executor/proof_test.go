@@ -124,6 +124,7 @@ func TestKeyHashesEveryField(t *testing.T) {
 		p.Coll.PerRank = [][2]int32{{3, 3}, {3, 3}}
 		p.Coll.Require = map[ir.Part][]ir.Part{{Rank: 1}: {{Rank: 1, Index: 2}}, {Rank: 0, Index: 1}: {{}, {}}}
 		p.Spans = []diag.Span{{}}
+		p.OneSided = &ir.OneSided{Operands: make([]ir.Operand, 2), Packets: []int32{1, 2}, Flags: []int32{3}}
 		return p
 	}
 	base := keyOf(make(), verify.Options{}, key{})
@@ -169,7 +170,7 @@ func TestKeyHashesEveryField(t *testing.T) {
 			changed(func() { v.SetBool(!v.Bool()) })
 		case reflect.String:
 			changed(func() { v.SetString("other") })
-		case reflect.Int, reflect.Int32, reflect.Int64:
+		case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
 			changed(func() { v.SetInt(v.Int() + 1) })
 		case reflect.Uint8:
 			changed(func() { v.SetUint(v.Uint() + 1) })
@@ -179,7 +180,7 @@ func TestKeyHashesEveryField(t *testing.T) {
 	}
 	p := make()
 	visit("", reflect.ValueOf(p), p)
-	if seen < 40 || len(same) != len(free) {
+	if seen < 50 || len(same) != len(free) {
 		t.Errorf("%d fields were changed, and %v are free", seen, same)
 	}
 	if keyOf(make(), verify.Options{Slots: 3}, key{}) == base || keyOf(make(), verify.Options{}, key{1}) == base {
