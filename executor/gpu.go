@@ -1,0 +1,111 @@
+package executor
+
+import (
+	"context"
+	"time"
+)
+
+// GPUs are a Device that also works beside the host: what is launched or copied
+// there has only begun when the call returns, and a Stream is what it ends in
+// order with. Prepare takes them.
+type GPUs interface {
+	Device
+	// Open gives the GPUs, in the order in which ranks go round them.
+	GPUs() ([]GPU, error)
+	// Driver names the driver and its version.
+	Driver() (string, error)
+}
+
+// A GPU is one of them. Its memory, streams and events are of the process, and may
+// be used from any goroutine. After a fault of the GPU every call returns it.
+type GPU interface {
+	Number() int
+	String() string
+
+	// Use makes the GPU the calling OS thread's (runtime.LockOSThread), as other
+	// libraries of the same driver want it.
+	Use() error
+
+	// Alloc makes memory, zeroed. No kernel may be running that waits for what is
+	// yet to be launched: the driver may wait for its end.
+	Alloc(bytes int64) (address uint64, err error)
+	Free(address uint64) error
+	// Owns says why bytes from address on are no memory of this GPU's.
+	Owns(address uint64, bytes int64) error
+
+	// Connect lets the kernels of this GPU access the memory of another.
+	Connect(to GPU) error
+	// Share makes a handle of the memory at address, with which Reach in another
+	// process gives the address of the same there. Leave undoes Reach.
+	Share(address uint64) ([]byte, error)
+	Reach(handle []byte) (address uint64, err error)
+	Leave(address uint64) error
+
+	NewStream() (Stream, error)
+	NewEvent() (Event, error)
+
+	// Ready makes a launch of a one-sided program ready, of which it keeps a copy.
+	Ready(l *Ready) (Shot, error)
+}
+
+// A Stream is a queue of work of one GPU: what is put there is done in order.
+type Stream interface {
+	GPU() GPU
+	Handle() uintptr // the driver's own, for other libraries
+
+	// Busy says whether work is left. Sync waits until none is, or ctx ends, and
+	// then leaves it as it is.
+	Busy() (bool, error)
+	Sync(ctx context.Context) error
+
+	// Put copies to the GPU's memory and Get from it, behind the work before; both
+	// wait for their end. Copy and Fill, on the GPU, do not.
+	Put(address uint64, from []byte) error
+	Get(to []byte, address uint64) error
+	Copy(to, from uint64, bytes int64) error
+	Fill(address uint64, value byte, bytes int64) error
+
+	// Record has e happen when all work before it is done; Await has work that is
+	// put behind it wait for e, which may be of another GPU.
+	Record(e Event) error
+	Await(e Event) error
+
+	// Capture begins to note work in a graph instead of doing it: that of this
+	// stream, and what Await ties to it. EndCapture makes the graph.
+	Capture() error
+	EndCapture() (Graph, error)
+
+	// Close waits for the stream's work.
+	Close() error
+}
+
+// An Event is a point in a stream's work.
+type Event interface {
+	// Since is the time from another event of the GPU to this one; both have happened.
+	Since(begin Event) (time.Duration, error)
+	Close() error
+}
+
+// A Graph is captured work, which may be launched any number of times, one after
+// the other. A launch of it costs the host one call, however much it holds.
+type Graph interface {
+	Launch(s Stream) error
+	Close() error
+}
+
+// Ready is what a GPU needs for a launch of a one-sided program.
+type Ready struct {
+	Params  *OneParams
+	Columns int // of the grid, by
+	Blocks  int // blocks of each
+	Threads int // of a block; 0 for as many as let all be there at once
+	Packets bool
+}
+
+// A Shot is a launch made ready.
+type Shot interface {
+	Launch(s Stream) error // one call of the driver
+	Threads() int          // of a block
+	Room() int             // blocks like these that the GPU holds at once
+	Close() error
+}
