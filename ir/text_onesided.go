@@ -50,6 +50,12 @@ func writeOneSided(b *bufio.Writer, o *OneSided) {
 	writePerRank(b, "flags", o.Flags)
 }
 
+// StepText is the operation of s, a step of rank of a one-sided program, with its
+// operands, as the text form has them.
+func (p *Program) StepText(rank int32, s *Step) string {
+	return string(p.appendOneSidedOperands([]byte(s.Op.String()), rank, s))
+}
+
 // appendOneSidedOperands writes the operands of s, a step of rank.
 func (p *Program) appendOneSidedOperands(b []byte, rank int32, s *Step) []byte {
 	count, has := s.Count, s.Op == Move && s.NDst > 0

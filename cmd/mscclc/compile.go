@@ -237,8 +237,17 @@ func summary(p *ir.Program) string {
 	if p.Name != "" {
 		name += " " + diag.Printable(p.Name)
 	}
-	return fmt.Sprintf("%s, %s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(p.Channels, "channel"),
-		count(len(p.Blocks), "block"), count(len(p.Steps), "step"))
+	return name + ", " + size(p)
+}
+
+// size says how much of what p has.
+func size(p *ir.Program) string {
+	ranks, blocks, steps := count(p.Coll.Ranks, "rank"), count(len(p.Blocks), "block"), count(len(p.Steps), "step")
+	if p.OneSided != nil {
+		n := p.Traffic()
+		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, count(n.Signals, "signal"), count(n.Packets, "packet"))
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", ranks, count(p.Channels, "channel"), blocks, steps)
 }
 
 func count(n int, what string) string {

@@ -26,13 +26,18 @@ type programInfo struct {
 	Channels   int    `json:"channels"`
 	Blocks     int    `json:"blocks"`
 	Steps      int    `json:"steps"`
+
+	OneSided *ir.Traffic `json:"one_sided,omitempty"` // of one-sided programs
 }
 
 func newReport(file string, found diag.List, p *ir.Program) report {
 	r := report{Schema: schema, FileReport: diag.Report(file, found)}
 	if p != nil && len(found) == 0 {
 		r.Program = &programInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
-			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps)}
+			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), nil}
+		if p.OneSided != nil {
+			r.Program.OneSided = new(p.Traffic())
+		}
 	}
 	return r
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"fmt"
 	"io"
 	"slices"
 
@@ -122,49 +120,4 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 		return nil
 	}
 	return mscclc.Compile(s.name, src, opt)
-}
-
-// writeDot writes p for Graphviz: a box for each block, with its steps from
-// top to bottom; arrows are messages, dashed ones flags.
-func writeDot(w io.Writer, p *ir.Program) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "digraph %q {\n  rankdir=LR\n  node [shape=record fontname=monospace]\n", p.Name)
-	type connection struct{ channel, from, to int32 }
-	sends, receives := map[connection][]string{}, map[connection][]string{}
-	var order []connection
-	for r := range p.Rank {
-		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"rank %d\"\n", r, r)
-		for i, tb := range p.TBsOf(r) {
-			fmt.Fprintf(b, "    b%d_%d [label=\"<h> block %d, channel %d", r, i, i, tb.Channel)
-			for k, s := range p.StepsOf(&tb) {
-				fmt.Fprintf(b, " | <s%d> %d %s", k, k, s.Op)
-				port := fmt.Sprintf("b%d_%d:s%d", r, i, k)
-				if s.Op.Info().Sends {
-					c := connection{tb.Channel, tb.Rank, tb.SendPeer}
-					if len(sends[c]) == 0 {
-						order = append(order, c)
-					}
-					sends[c] = append(sends[c], port)
-				}
-				if s.Op.Info().Receives {
-					c := connection{tb.Channel, tb.RecvPeer, tb.Rank}
-					receives[c] = append(receives[c], port)
-				}
-			}
-			fmt.Fprint(b, "\"]\n")
-			for k, s := range p.StepsOf(&tb) {
-				if s.DepBlock >= 0 {
-					fmt.Fprintf(b, "    b%d_%d:s%d -> b%d_%d:s%d [style=dashed]\n", r, s.DepBlock, s.DepStep, r, i, k)
-				}
-			}
-		}
-		fmt.Fprint(b, "  }\n")
-	}
-	for _, c := range order {
-		for k := range min(len(sends[c]), len(receives[c])) {
-			fmt.Fprintf(b, "  %s -> %s\n", sends[c][k], receives[c][k])
-		}
-	}
-	fmt.Fprint(b, "}\n")
-	return b.Flush()
 }

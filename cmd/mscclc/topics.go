@@ -50,7 +50,8 @@ func opsHelp() string {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", op, op.Info().Name, op.Info().Doc))
 	}
 	return `The steps of a thread block. src and dst are chunks of the rank's own memory; received is the next message of the
-connection that the block receives from.
+connection that the block receives from. The last three, of one-sided programs (--sided one), have lists of srcs and dsts:
+chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
 
 ` + table(rows...)
 }

@@ -222,8 +222,7 @@ func proofLine(p *ir.Program) string {
 	if p.InPlace && p.OutOfPlace {
 		name += ", in place and out of place"
 	}
-	return fmt.Sprintf("proven: %s, %s, %s, %s, %s; %s", count(p.Coll.Ranks, "rank"), count(p.Channels, "channel"),
-		count(len(p.Blocks), "block"), count(len(p.Steps), "step"), sizesText(p.Sizes.Max), name)
+	return fmt.Sprintf("proven: %s, %s; %s", size(p), sizesText(p.Sizes.Max), name)
 }
 
 // sizesText names the sizes below most, or all for 0.
