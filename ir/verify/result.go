@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 
 	"mscclc/ir"
@@ -25,7 +26,11 @@ func (c *checker) result(r *run) {
 			return
 		}
 		i = r.of(i)
-		d := c.step(i, diag.Uninitialized, "%s reads %v[%d] before anything writes it", c.name(i), b, index)
+		whose := ""
+		if r.links != nil {
+			whose = fmt.Sprintf(" of rank %d", rank)
+		}
+		d := c.step(i, diag.Uninitialized, "%s reads %v[%d]%s before anything writes it", c.name(i), b, index, whose)
 		c.witness(d, Witness{Step: i, With: -1, Rank: rank, Buf: b, Index: index})
 	}
 	if !c.p.Even {
@@ -35,7 +40,11 @@ func (c *checker) result(r *run) {
 	if slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
 		finals = ir.WatchFinals(m)
 	}
-	r.w.Exec(r.p, m, r.order)
+	if r.links != nil {
+		m.Moves(r.p, r.links, r.order)
+	} else {
+		r.w.Exec(r.p, m, r.order)
+	}
 	if reads > readsListed {
 		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written", count(reads-readsListed, "step"))
 	}
@@ -65,6 +74,9 @@ func (c *checker) classes(r *run, m *ir.Machine) {
 		class := r.p.Steps[i].Class
 		i = r.of(i)
 		c.step(i, diag.Uneven, "%s moves chunks of classes from %d on, and %v[%d] is of another", c.name(i), class, b, index)
+	}
+	if r.links != nil {
+		return
 	}
 	for i, mate := range c.w.Mate {
 		if mate >= 0 && c.p.Steps[mate].Class != c.p.Steps[i].Class {

@@ -82,6 +82,10 @@ func Check(p *ir.Program, opt Options) (Report, diag.List) {
 
 func (c *checker) judge() {
 	c.budgets()
+	if c.p.OneSided != nil {
+		c.judgeOneSided()
+		return
+	}
 	if !c.form() {
 		return
 	}
@@ -105,6 +109,7 @@ func (c *checker) judge() {
 type run struct {
 	p     *ir.Program
 	w     *ir.Wiring
+	links *ir.Links // in place of w, of a one-sided program
 	order []int32
 	from  []int32 // of a step of p: the step of the program that is judged, or nil where p is that
 }

@@ -1,0 +1,95 @@
+package verify
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// An event is some chunks of a Move, from k on, that take their packets from
+// one event each of the sources that are packets; or a Signal or an Await. The
+// events of a step do not overlap, and nothing orders them.
+type event struct {
+	step, k, n int32
+	from       ir.Range // in takes: the events whose packets it reads
+	sends      bool
+}
+
+// cut makes the events, in an order in which they may happen.
+func (o *oneSided) cut(order []int32) bool {
+	o.eventsOf = make([]ir.Range, len(o.p.Steps))
+	o.groups()
+	by := make([]int32, len(o.sender)) // of a chunk of packets: the event that sends it
+	for _, i := range order {
+		s := &o.p.Steps[i]
+		first := int32(len(o.events))
+		o.cutStep(i, s, by)
+		o.eventsOf[i] = ir.Range{First: first, End: int32(len(o.events))}
+		if int64(len(o.events))*visitWork > o.opt.Work {
+			o.at(place{-1, -1, -1}, diag.Undecided, -1, "packets of so many senders are moved together that it is not decided within the work allowed (%d) whether accesses race", o.opt.Work).Hint = "--limit work=N allows more"
+			return false
+		}
+		for e := first; e < int32(len(o.events)); e++ {
+			o.send(e, s, by)
+		}
+	}
+	return true
+}
+
+// send notes that event e of s sends what it does.
+func (o *oneSided) send(e int32, s *ir.Step, by []int32) {
+	ev := &o.events[e]
+	for _, x := range o.p.OneSided.Dests(s) {
+		if x.Buf == ir.Packets {
+			ev.sends = true
+			at := o.links.Packet(x.Rank, x.Index)
+			for k := ev.k; k < ev.k+ev.n; k++ {
+				by[at+k] = e
+			}
+		}
+	}
+}
+
+// cutStep appends the events of step i, which is s.
+func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
+	var packets []int32 // the first chunks of its sources that are packets
+	for _, x := range o.p.OneSided.Sources(s) {
+		if x.Buf == ir.Packets {
+			packets = append(packets, o.links.Packet(x.Rank, x.Index))
+		}
+	}
+	cuts := []int32{0}
+	for _, at := range packets {
+		for k := int32(1); k < s.Count; k++ {
+			if by[at+k] != by[at+k-1] {
+				cuts = append(cuts, k)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	cuts = append(slices.Compact(cuts), max(s.Count, 1))
+	for c, k := range cuts[:len(cuts)-1] {
+		ev := event{step: i, k: k, n: cuts[c+1] - k, from: ir.Range{First: int32(len(o.takes))}}
+		for _, at := range packets {
+			o.takes = append(o.takes, by[at+k])
+		}
+		ev.from.End = int32(len(o.takes))
+		o.events = append(o.events, ev)
+	}
+}
+
+// groups numbers the groups of each block: the steps that run together.
+func (o *oneSided) groups() {
+	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
+	for b := range o.p.Blocks {
+		g, steps := int32(-1), o.p.Blocks[b].Steps
+		for i := steps.First; i < steps.End; i++ {
+			if o.p.Steps[i].Flags&ir.Joint == 0 {
+				g++
+			}
+			o.group[i] = g
+		}
+		o.groupsOf[b] = g + 1
+	}
+}

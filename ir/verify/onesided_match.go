@@ -1,0 +1,189 @@
+package verify
+
+import (
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// matching checks what steps of several blocks have in common: who writes and
+// who reads each chunk of packets, who signals and who awaits each flag.
+func (o *oneSided) matching() bool {
+	if o.written(); len(o.List) == 0 {
+		o.read()
+	}
+	o.flags()
+	return len(o.List) == 0
+}
+
+// A part is a chunk of what a step moves, counted within its operands.
+type part struct{ step, k int32 }
+
+// eachPacket calls f for the chunks of packets among operands of s.
+func (o *oneSided) eachPacket(s *ir.Step, operands []ir.Operand, f func(chunk, k int32)) {
+	for _, x := range operands {
+		if x.Buf == ir.Packets {
+			at := o.links.Packet(x.Rank, x.Index)
+			for k := range s.Count {
+				f(at+k, k)
+			}
+		}
+	}
+}
+
+// written finds the part that is sent as each chunk of packets, and checks
+// that it is one.
+func (o *oneSided) written() {
+	o.sender = make([]part, len(o.links.Writer))
+	for k := range o.sender {
+		o.sender[k].step = -1
+	}
+	for i := range o.p.Steps {
+		s, other := &o.p.Steps[i], int32(-1)
+		o.eachPacket(s, o.p.OneSided.Dests(s), func(chunk, k int32) {
+			if by := o.sender[chunk].step; by >= 0 {
+				other = by
+			}
+			o.sender[chunk] = part{int32(i), k}
+		})
+		if other >= 0 {
+			d := o.step(int32(i), diag.Malformed, "%s writes a chunk of packets that %s writes", o.name(int32(i)), o.name(other))
+			o.note(d, other, "it is written here")
+		}
+	}
+}
+
+// read finds the parts that read each chunk of packets, and checks that all
+// that is written is read, and the reverse, by one block.
+func (o *oneSided) read() {
+	o.readers.start = make([]int32, len(o.sender)+1)
+	for i := range o.p.Steps {
+		s := &o.p.Steps[i]
+		o.eachPacket(s, o.p.OneSided.Sources(s), func(chunk, _ int32) { o.readers.start[chunk+1]++ })
+	}
+	for k := range o.sender {
+		o.readers.start[k+1] += o.readers.start[k]
+	}
+	next := append([]int32(nil), o.readers.start...)
+	o.readers.to = make([]part, next[len(o.sender)])
+	for i := range o.p.Steps {
+		s, other, empty := &o.p.Steps[i], int32(-1), int32(-1)
+		o.eachPacket(s, o.p.OneSided.Sources(s), func(chunk, k int32) {
+			o.readers.to[next[chunk]] = part{int32(i), k}
+			next[chunk]++
+			if first := o.readers.of(chunk)[0].step; o.links.Block[first] != o.links.Block[i] {
+				other = first
+			}
+			if o.sender[chunk].step < 0 {
+				empty = chunk
+			}
+		})
+		if other >= 0 {
+			d := o.step(int32(i), diag.Malformed, "%s reads a chunk of packets that another block reads", o.name(int32(i)))
+			o.note(d, other, "%s reads it", o.name(other))
+		}
+		if empty >= 0 {
+			o.step(int32(i), diag.Unmatched, "%s waits for packets[%d], which nothing sends", o.name(int32(i)), o.packetIndex(int32(i), empty))
+		}
+	}
+	o.unread()
+}
+
+// packetIndex is the index of a chunk of packets of the rank of step i.
+func (o *oneSided) packetIndex(i, chunk int32) int32 {
+	return chunk - o.links.Packet(o.p.Blocks[o.links.Block[i]].Rank, 0)
+}
+
+// unread reports the steps that send what nothing reads.
+func (o *oneSided) unread() {
+	for i := range o.p.Steps {
+		s, lost := &o.p.Steps[i], false
+		o.eachPacket(s, o.p.OneSided.Dests(s), func(chunk, _ int32) { lost = lost || len(o.readers.of(chunk)) == 0 })
+		if lost {
+			o.step(int32(i), diag.Unmatched, "%s sends packets that their rank does not read in the pass", o.name(int32(i)))
+		}
+	}
+}
+
+// parts are a list of parts for each of many things, one after the other.
+type parts struct {
+	start []int32
+	to    []part
+}
+
+func (p *parts) of(i int32) []part { return p.to[p.start[i]:p.start[i+1]] }
+
+// A flagUse is who has to do with a flag.
+type flagUse struct {
+	signal, await int32 // the first step that signals it and that awaits it, or -1
+	enters        int32 // signals in the first pass of a launch
+	leaves        bool  // a signal in the last pass of one was seen
+}
+
+// flags checks that one block signals and one awaits each flag, that all its
+// steps count passes or all count launches, and that what is awaited comes.
+func (o *oneSided) flags() {
+	o.use = make([]flagUse, len(o.links.Signals.Start)-1)
+	for f := range o.use {
+		o.use[f] = flagUse{signal: -1, await: -1}
+	}
+	for _, op := range []ir.Op{ir.Signal, ir.Await} {
+		for i := range o.p.Steps {
+			if s := &o.p.Steps[i]; s.Op == op {
+				for _, x := range o.both(s) {
+					o.flagStep(int32(i), s, &x, &o.use[o.links.Flag(x.Rank, x.Index)])
+				}
+			}
+		}
+	}
+}
+
+// flagStep looks at one flag of step i, which is s: of signals first.
+func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
+	mine, verb := &use.signal, "signals"
+	if s.Op == ir.Await {
+		mine, verb = &use.await, "awaits"
+	}
+	bad := func(code diag.Code, other int32, format string, args ...any) {
+		args = append([]any{o.name(i), verb, x.Index, x.Rank}, args...)
+		d := o.step(i, code, "%s %s flags[%d] of rank %d"+format, args...)
+		if other >= 0 {
+			o.note(d, other, "%s", o.name(other))
+		}
+	}
+	if *mine < 0 {
+		*mine = i
+	}
+	const marks = ir.Enter | ir.Leave
+	switch first := &o.p.Steps[max(use.signal, 0)]; {
+	case o.links.Block[*mine] != o.links.Block[i]:
+		bad(diag.Malformed, *mine, ", as another block does")
+	case use.signal < 0:
+		bad(diag.Unmatched, -1, ", which nothing signals")
+	case first.Flags&marks == 0 != (s.Flags&marks == 0):
+		bad(diag.Malformed, use.signal, " in each pass or in each launch, and other steps do not")
+	case s.Op == ir.Await:
+		o.awaited(i, s, x, use)
+	case s.Flags&ir.Leave != 0:
+		use.leaves = true
+	case use.leaves:
+		bad(diag.Malformed, -1, " when a launch begins, and a step before it does when one ends")
+	default:
+		use.enters++
+	}
+}
+
+// awaited checks how often step i, which is s, waits for a flag.
+func (o *oneSided) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
+	n := int32(len(o.links.Signals.Of(int(o.links.Flag(x.Rank, x.Index)))))
+	once, of := "pass", "pass"
+	if s.Flags&(ir.Enter|ir.Leave) != 0 {
+		once, of = "launch", "launch"
+	}
+	switch {
+	case x.Nth > n:
+		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, and %s has %d", o.name(i), x.Nth, x.Index, once, of, n)
+		o.witness(d, Witness{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
+	case s.Flags&ir.Enter != 0 && x.Nth > use.enters:
+		o.step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends", o.name(i), x.Nth, x.Index)
+	}
+}

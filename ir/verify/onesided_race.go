@@ -1,0 +1,296 @@
+package verify
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// races looks at all conflicts: of one pass, of passes that use one copy of
+// scratch and packets, and of launches with what others do with user memory.
+func (o *oneSided) races() {
+	r := &oneRacer{oneSided: o, seen: map[[2]int32]bool{}}
+	if r.passes() {
+		r.launches()
+	}
+	if r.stopped {
+		o.tooMuch()
+	}
+}
+
+// A oneRacer asks of each conflict whether happens-before orders it.
+type oneRacer struct {
+	*oneSided
+	conflicts
+	clocks  *clocks
+	first   []int32           // of a cell: 1 + the event that writes it first in a pass
+	reused  map[int32][]reuse // by the later event: what is yet to be seen ordered
+	open    int               // how many these are
+	seen    map[[2]int32]bool // pairs of steps of which a race is known
+	stopped bool              // the work allowed was not enough
+}
+
+// A reuse is a conflict with a later pass in n cells, or chunks of packets.
+type reuse struct {
+	earlier, later int32 // events
+	cell, n        int32
+	kind           kind
+}
+
+// passes looks at the first pass, and then at those up to the one that uses
+// its copy of scratch and packets again. Enter and Leave steps, and the ends of
+// launches, only order more, so that they are left out.
+func (r *oneRacer) passes() bool {
+	c := r.newClocks(ir.Enter | ir.Leave)
+	r.clocks, r.conflicts.mem = c, r.cells
+	depth := r.p.OneSided.Depth
+	r.first = make([]int32, r.cells.Len())
+	r.conflicts.begin(0, len(r.p.Rank)-1)
+	c.each = r.access
+	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
+		return false
+	}
+	r.reuses()
+	c.each = r.again
+	for pass := 1; pass <= int(depth) && r.open > 0; pass++ {
+		if r.stopped = !c.pass(pass); r.stopped {
+			return false
+		}
+	}
+	return true
+}
+
+// access looks at what event e of the first pass reads and writes.
+func (r *oneRacer) access(e int32, pass int) {
+	r.need = func(cell int, later, earlier int32, k kind) { r.judge(pass, cell, later, earlier, k) }
+	ev := &r.events[e]
+	s := &r.p.Steps[ev.step]
+	for k, x := range r.both(s) {
+		if x.Buf >= ir.Packets {
+			continue
+		}
+		r.eachRank(x.Rank, func(rank int) {
+			cell := r.cells.Cell(rank, x.Buf, int(x.Index+ev.k))
+			if k < int(s.NSrc) {
+				r.conflicts.read(e, cell, int(ev.n))
+				return
+			}
+			r.conflicts.write(e, cell, int(ev.n))
+			for at := cell; at < cell+int(ev.n); at++ {
+				if r.first[at] == 0 {
+					r.first[at] = e + 1
+				}
+			}
+		})
+	}
+}
+
+// eachRank calls f for the ranks of an operand.
+func (o *oneSided) eachRank(rank int32, f func(rank int)) {
+	if rank != ir.AllRanks {
+		f(int(rank))
+		return
+	}
+	for r := range o.p.Coll.Ranks {
+		f(r)
+	}
+}
+
+// judge reports a conflict of one pass that is not ordered.
+func (r *oneRacer) judge(pass, cell int, later, earlier int32, k kind) {
+	if later != earlier && !r.ordered(pass, cell, later, earlier, k) {
+		r.race(cell, later, earlier, k, "")
+	}
+}
+
+// ordered says whether event later, of a pass, is ordered behind event earlier
+// of the first where both access a cell.
+func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
+	i, j := r.events[later].step, r.events[earlier].step
+	own := &r.clocks.blocks[r.links.Block[i]]
+	if k != readWrite {
+		return own.visible.knows(r.links.Block[j]) > r.group[j]
+	}
+	if own.done.knows(r.links.Block[j]) > r.group[j] {
+		return true
+	}
+	ok := true
+	v := r.clocks.viewOf(later, part{i, r.parts(later, cell, true)[0]}, pass)
+	for _, kj := range r.parts(earlier, cell, false) {
+		ok = ok && v.read(part{j, kj})
+	}
+	return ok
+}
+
+// parts are the chunks, counted within its operands, as which event e reads or
+// writes a cell.
+func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
+	ev := &r.events[e]
+	s := &r.p.Steps[ev.step]
+	operands := r.p.OneSided.Sources(s)
+	if writes {
+		operands = r.p.OneSided.Dests(s)
+	}
+	for _, x := range operands {
+		r.eachRank(x.Rank, func(rank int) {
+			if k := int32(cell - r.cells.Cell(rank, x.Buf, int(x.Index))); k >= ev.k && k < ev.k+ev.n {
+				list = append(list, k)
+			}
+		})
+	}
+	return list
+}
+
+// reuses lists the conflicts of the first pass with the next that uses its copy:
+// of a chunk of scratch, the last write and the reads behind it with the first write;
+// of a chunk of packets, the reads with the write. Others follow from these.
+func (r *oneRacer) reuses() {
+	r.reused = map[int32][]reuse{}
+	for rank := range r.p.Rank {
+		at := r.cells.Cell(rank, ir.Scratch, 0)
+		for cell := at; cell < at+r.size(rank, ir.Scratch); cell++ {
+			if r.first[cell] == 0 {
+				continue
+			}
+			later := r.first[cell] - 1
+			r.reuse(reuse{r.conflicts.writer[cell] - 1, later, int32(cell), 1, writeWrite})
+			for node := r.conflicts.reader[cell]; node != 0; node = r.conflicts.nodes[node-1].next {
+				r.reuse(reuse{r.conflicts.nodes[node-1].step, later, int32(cell), 1, readWrite})
+			}
+		}
+		at = r.cells.Cell(rank, ir.Packets, 0)
+		for index := range r.size(rank, ir.Packets) {
+			chunk := r.links.Packet(int32(rank), int32(index))
+			x := r.sender[chunk]
+			if x.step < 0 {
+				continue
+			}
+			later := r.eventAt(x)
+			for _, y := range r.readers.of(chunk) {
+				r.reuse(reuse{r.eventAt(y), later, int32(at + index), 1, readWrite})
+			}
+		}
+	}
+}
+
+// eventAt is the event of a part.
+func (o *oneSided) eventAt(x part) int32 {
+	e := o.eventsOf[x.step].First
+	for x.k >= o.events[e].k+o.events[e].n {
+		e++
+	}
+	return e
+}
+
+// reuse adds a conflict with a later pass, or makes the last of the same two
+// events longer. Of the steps of one block nothing is to be asked.
+func (r *oneRacer) reuse(x reuse) {
+	if r.links.Block[r.events[x.earlier].step] == r.links.Block[r.events[x.later].step] {
+		return
+	}
+	list := r.reused[x.later]
+	if n := len(list); n > 0 {
+		if y := &list[n-1]; y.earlier == x.earlier && y.kind == x.kind && y.cell+y.n == x.cell {
+			y.n++
+			return
+		}
+	}
+	r.reused[x.later] = append(list, x)
+	r.open++
+}
+
+// again asks for the conflicts of event e, of a later pass, with the first.
+// What is not ordered may be in a pass behind it, but where that uses the
+// same copy.
+func (r *oneRacer) again(e int32, pass int) {
+	list := r.reused[e]
+	left := list[:0]
+	for _, x := range list {
+		bad := int32(-1)
+		for cell := x.cell; cell < x.cell+x.n && bad < 0; cell++ {
+			if !r.ordered(pass, int(cell), x.later, x.earlier, x.kind) {
+				bad = cell
+			}
+		}
+		switch {
+		case bad < 0:
+			r.open--
+		case pass == int(r.p.OneSided.Depth):
+			r.race(int(bad), x.later, x.earlier, x.kind, r.later())
+		default:
+			x.n -= bad - x.cell
+			x.cell = bad
+			left = append(left, x)
+		}
+	}
+	r.reused[e] = left
+}
+
+// later says how far the passes of a race are apart.
+func (r *oneRacer) later() string {
+	return fmt.Sprintf(" %s before, in the same copy", count(int(r.p.OneSided.Depth), "pass"))
+}
+
+// race reports that nothing orders an access behind an earlier one. A pair of
+// steps is reported once.
+func (r *oneRacer) race(cell int, later, earlier int32, k kind, when string) {
+	i, j := r.events[later].step, r.events[earlier].step
+	if r.seen[[2]int32{i, j}] || len(r.seen) >= racesListed {
+		return
+	}
+	r.seen[[2]int32{i, j}] = true
+	does, did := k.verbs()
+	rank, buf, index := r.chunk(cell)
+	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does, buf, index, rank, r.name(j), did, when)
+	r.note(d, j, "%s %s it", r.name(j), did)
+	*d = d.WithNote(diag.Span{}, "%s", r.why(i, j, k, when))
+	r.witness(d, Witness{Step: i, With: j, Rank: rank, Buf: buf, Index: index})
+}
+
+// chunk says which chunk lies in a cell.
+func (r *oneRacer) chunk(cell int) (rank int, b ir.Buf, index int) {
+	for rank = range r.p.Rank {
+		if _, end := r.cells.Rank(rank); cell < end {
+			break
+		}
+	}
+	b, index = r.cells.Chunk(rank, cell)
+	return rank, b, index
+}
+
+// why says what is known of step j where step i is, and why that does not order them.
+func (r *oneRacer) why(i, j int32, k kind, when string) string {
+	a, b := r.links.Block[i], r.links.Block[j]
+	if a == b {
+		return "the two are joint, and nothing orders what is"
+	}
+	own := &r.clocks.blocks[a]
+	who, whom := r.blockName(a), r.blockName(b)
+	if k != readWrite && own.done.knows(b) > r.group[j] {
+		return fmt.Sprintf("%s knows by packets that it is over, and packets make nothing visible but what they carry", who)
+	}
+	known := own.visible
+	if k == readWrite {
+		known = own.done
+	}
+	if n := known.knows(b); n > 0 {
+		return fmt.Sprintf("%s then knows only that step %d of %s is over%s", who, r.lastOf(b, n-1), whom, when)
+	}
+	return fmt.Sprintf("no flag and no packet tells %s how far %s has come%s", who, whom, when)
+}
+
+// lastOf is the last step of a group of a block.
+func (r *oneRacer) lastOf(block, group int32) int32 {
+	steps, last := r.p.Blocks[block].Steps, int32(0)
+	for i := steps.First; i < steps.End && r.group[i] <= group; i++ {
+		last = i - steps.First
+	}
+	return last
+}
+
+// blockName names a block for a message.
+func (o *oneSided) blockName(b int32) string {
+	rank := o.p.Blocks[b].Rank
+	return fmt.Sprintf("rank %d block %d", rank, b-o.p.Rank[rank].First)
+}

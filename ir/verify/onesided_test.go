@@ -1,0 +1,50 @@
+package verify_test
+
+import (
+	"testing"
+	"time"
+
+	"mscclc/ir"
+	"mscclc/ir/verify"
+)
+
+// Each of these is what the one-sided lowering makes, or would.
+func TestOneSidedGood(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    *ir.Program
+	}{
+		{"all pairs, packets", allPairsPackets(4, 2)},
+		{"one phase", onePhase(4, 2)},
+		{"all pairs, plain", allPairsPlain(4, 2)},
+		{"gather", gatherPush(3)},
+		{"chain", chain(4, 2)},
+		{"chain of one copy", chain(4, 1)},
+		{"ring, packets", ringPackets(4, 2)},
+		{"ring, plain", ringPlain(4, 2)},
+		{"switch", throughSwitch(3)},
+	} {
+		report, list := verify.Check(c.p, verify.Options{})
+		if len(list) > 0 || !report.Ran {
+			t.Errorf("%s: %s", c.name, full(list))
+		}
+	}
+}
+
+func TestOneSidedScale(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    *ir.Program
+	}{
+		{"all pairs of 64", allPairsPackets(64, 2)},
+		{"all pairs of 64, plain", allPairsPlain(64, 2)},
+		{"ring of 256", ringPackets(256, 2)},
+		{"ring of 256, plain", ringPlain(256, 2)},
+	} {
+		at := time.Now()
+		if _, list := verify.Check(c.p, verify.Options{}); len(list) > 0 {
+			t.Errorf("%s: %s", c.name, full(list))
+		}
+		t.Logf("%s: %d steps, %v", c.name, len(c.p.Steps), time.Since(at))
+	}
+}
