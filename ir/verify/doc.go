@@ -46,4 +46,57 @@
 // With all conflicts ordered, any order of actions that keeps to
 // happens-before computes the same. One is evaluated on symbolic chunks, with
 // sums as multisets, and compared with the collective.
+//
+// # One-sided programs
+//
+// Check proves programs of one-sided operations (ir.OneSided has their
+// semantics) for any sequence of launches, of any sizes and numbers of columns.
+// One column stands for all. The rules:
+//
+// Form. Steps are Move, Signal and Await; their operands follow each other in
+// Operands. A Move has sources and destinations, a Signal flags to raise, an Await flags of
+// its own rank. Enter and Leave mark flags' steps only, Joint a Move behind a Move. A
+// destination is a source exactly or overlaps none, and no other destination.
+// The switch reads and writes plain memory. A chunk of packets is written by
+// one step, and read by one block of its rank, in each pass. A flag is signalled
+// by one block and awaited by one, and all its steps count passes or all count
+// launches; of the latter, those of Enter signal before those of Leave, and an
+// Enter await does not wait for a Leave signal of its launch.
+//
+// Liveness. A Move may wait for all its packets before it writes anything, and
+// the members of a joint group begin in order. No step waits for one of a later
+// pass, nor in the first pass of a launch for its last, so that all waiting cycles lie in one
+// pass; the pass that is a launch of its own has all steps, and its cycles are
+// those of any. Nth is at most the signals that there are.
+//
+// Races. Two accesses to one chunk, one of them a write, need visible, or done
+// where the earlier one reads. Both hold from a group of a block to the next, and
+// from what is before a Signal to what is behind the Await that it ends, however
+// many passes later. Packets bring done: of all before the sender's group, and of the sending
+// step's reads of the chunks that it made them of; the step that reads them has
+// that for what it writes in their place, the group behind it for all. So a read is
+// over, too, when what was made of it has come round.
+//
+//   - Within a pass, judged without Enter and Leave steps, as a pass between the
+//     first and the last of a launch is: any other has these orders and more.
+//   - Scratch and packets of pass e and pass e + Depth, the next that uses the copy,
+//     again without Enter and Leave, and as if no launch ended: the end of a launch
+//     only orders more. What is ordered behind pass e stays so behind later ones, and
+//     all accesses of a pass to a chunk of scratch come behind its first, a write: else it is
+//     uninitialized. So the last write and the reads behind it, against the first write,
+//     decide; and of packets, the reads against the write.
+//   - Input and output of pass e and of other passes of a launch are different
+//     bytes. What a launch does to another rank's comes behind the begin of that rank's
+//     launch, which must be visible, and before its end: done where it reads, visible where it
+//     writes. Where that holds of a step in the first pass of a launch, which has no Leave
+//     steps, and in the last, which has no Enter steps, it holds in all. A rank's
+//     launches follow each other: so do then all accesses to its memory,
+//     whichever bytes a launch is given.
+//
+// A pair of accesses is missed by none of these, and each can happen: what
+// they reject goes wrong in some launches, save that beginnings must be visible
+// to who writes, which may overwrite what the caller wrote.
+//
+// Result. As of two-sided programs, for one pass that reads of scratch only what it
+// wrote.
 package verify

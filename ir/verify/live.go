@@ -125,6 +125,9 @@ func (c *checker) waitText(w ir.Wait) string {
 	switch w.Cause {
 	case ir.ForMessage:
 		what, ends = "a message", "send"
+		if c.p.OneSided != nil {
+			what = "packets"
+		}
 	case ir.ForSlot:
 		what, ends = "a free slot", "make"
 	}

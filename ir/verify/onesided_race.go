@@ -229,7 +229,10 @@ func (r *oneRacer) again(e int32, pass int) {
 
 // later says how far the passes of a race are apart.
 func (r *oneRacer) later() string {
-	return fmt.Sprintf(" %s before, in the same copy", count(int(r.p.OneSided.Depth), "pass"))
+	if r.p.OneSided.Depth == 1 {
+		return " 1 pass before, in the same copy"
+	}
+	return fmt.Sprintf(" %d passes before, in the same copy", r.p.OneSided.Depth)
 }
 
 // race reports that nothing orders an access behind an earlier one. A pair of
@@ -244,7 +247,7 @@ func (r *oneRacer) race(cell int, later, earlier int32, k kind, when string) {
 	rank, buf, index := r.chunk(cell)
 	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does, buf, index, rank, r.name(j), did, when)
 	r.note(d, j, "%s %s it", r.name(j), did)
-	*d = d.WithNote(diag.Span{}, "%s", r.why(i, j, k, when))
+	*d = d.WithNote(diag.Span{}, "%s", r.why(i, j, k))
 	r.witness(d, Witness{Step: i, With: j, Rank: rank, Buf: buf, Index: index})
 }
 
@@ -260,7 +263,7 @@ func (r *oneRacer) chunk(cell int) (rank int, b ir.Buf, index int) {
 }
 
 // why says what is known of step j where step i is, and why that does not order them.
-func (r *oneRacer) why(i, j int32, k kind, when string) string {
+func (r *oneRacer) why(i, j int32, k kind) string {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b {
 		return "the two are joint, and nothing orders what is"
@@ -275,9 +278,9 @@ func (r *oneRacer) why(i, j int32, k kind, when string) string {
 		known = own.done
 	}
 	if n := known.knows(b); n > 0 {
-		return fmt.Sprintf("%s then knows only that step %d of %s is over%s", who, r.lastOf(b, n-1), whom, when)
+		return fmt.Sprintf("%s then knows only that step %d of %s is over", who, r.lastOf(b, n-1), whom)
 	}
-	return fmt.Sprintf("no flag and no packet tells %s how far %s has come%s", who, whom, when)
+	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
 }
 
 // lastOf is the last step of a group of a block.
