@@ -12,8 +12,8 @@ import "math"
 //
 // A launch cuts the bytes of every chunk into tiles of one size, and runs one pass
 // over the program for each. Passes are counted on from launch to launch. In a
-// pass every block does its steps in order; those marked Enter in a launch's first
-// pass only, those marked Leave in its last only. A chunk of input and output is
+// pass every block does its steps in order; Signals and Awaits that are marked
+// Enter in a launch's first pass only, those marked Leave in its last only. A chunk of input and output is
 // then the tile's part of it. Scratch and Packets hold one tile of each chunk, and
 // rotate: pass e uses copy e mod Depth of them, and must not read what passes
 // before it left there.
@@ -33,10 +33,10 @@ import "math"
 // writer sends there; a chunk of Packets is written by one step and read by one
 // block.
 //
-// Signal: adds one to each destination, a flag. Await: goes on when each source, a
-// flag of the block's own rank, has been signalled Nth times in this pass, or where
-// Nth is 0 or less, that much more often than in the passes before: Nth - n for
-// the last signal of the pass before, of n a pass. A flag has one block that signals it
+// Signal: adds one to each destination, a flag. Await, in pass e from 0: goes on when
+// each source, a flag of the block's own rank that n Signals raise in a pass, has been
+// signalled e n + Nth times in all. So Nth from 1 to n is a signal of this pass, and k - n
+// is signal k of the pass before; 0 times and less have always been. A flag has one block that signals it
 // and one that awaits it. Steps at flags that are marked Enter or Leave count
 // launches instead of passes; a flag's steps are all marked so, or none.
 //
@@ -44,14 +44,16 @@ import "math"
 //
 // The threads of a block meet between steps, but not before one that is Joint: a
 // Move that is Joint and the steps before it, back to the first that is not, are
-// one group, whose accesses do not conflict, and which tell others nothing of each other.
+// one group of Moves, which begin in their order, whose accesses do not conflict unless
+// packets order them, and which tell others nothing of each other.
 // What is before a group in its block is over for it, and seen by it.
 //
 //   - An Await acquires what the Signals it waits for released: all that their
 //     blocks had seen or written before them, at the scope of the system.
 //   - Who has read a chunk of packets knows that what came before the sending
-//     step's group is over, and the sending step's own reads, but sees nothing of
-//     what the sender wrote or saw: packets order no other memory.
+//     step's group is over, and the sending step's own reads of the chunks that it made
+//     that one of, but sees nothing of what the sender wrote or saw: packets order no
+//     other memory. The step that reads it knows that for what it writes in its place.
 //   - A rank's launches come one after the other, and its kernel's end and next
 //     begin order all that its own blocks do. When a launch of a rank begins, others may
 //     access its input and output; when it ends, all accesses of others to them must be
