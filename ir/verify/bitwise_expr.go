@@ -26,10 +26,12 @@ type exprs struct {
 	marks [][2]uint64 // of sum i, as far as mark was asked
 }
 
-// An exprSum has a ≤ b.
+// An exprSum has a ≤ b. Of what a switch has summed, switched is 1 + the step
+// that asked it to: nobody knows how it groups, so that no other is the same.
 type exprSum struct {
-	a, b expr
-	open bool
+	a, b     expr
+	open     bool
+	switched int32
 }
 
 func newExprs(c *ir.Collective) *exprs {
@@ -74,15 +76,17 @@ func (e *exprs) leaves(x expr) int {
 }
 
 // sum returns a ⊕ b.
-func (e *exprs) sum(a, b expr, open bool) expr {
-	s := exprSum{min(a, b), max(a, b), open}
+func (e *exprs) sum(a, b expr, open bool) expr { return e.add(exprSum{a: a, b: b, open: open}) }
+
+func (e *exprs) add(s exprSum) expr {
+	s.a, s.b = min(s.a, s.b), max(s.a, s.b)
 	if 2*len(e.sums) >= len(e.table) {
 		e.grow()
 	}
 	at := e.find(s)
 	if e.table[at] == 0 {
 		e.sums = append(e.sums, s)
-		e.size = append(e.size, int32(min(e.leaves(a)+e.leaves(b), math.MaxInt32)))
+		e.size = append(e.size, int32(min(e.leaves(s.a)+e.leaves(s.b), math.MaxInt32)))
 		e.table[at] = int32(len(e.sums))
 	}
 	return e.first() + expr(e.table[at]-1)
@@ -90,7 +94,7 @@ func (e *exprs) sum(a, b expr, open bool) expr {
 
 // find returns where in the table s is or belongs.
 func (e *exprs) find(s exprSum) int {
-	h := mixed(uint64(uint32(s.a))<<32 | uint64(uint32(s.b)))
+	h := mixed(uint64(uint32(s.a))<<32|uint64(uint32(s.b))) + uint64(s.switched)*0x9e3779b97f4a7c15
 	if s.open {
 		h = ^h
 	}
@@ -128,7 +132,7 @@ func (e *exprs) flat() (*exprs, []expr) {
 		class[x] = x
 	}
 	for i, s := range e.sums {
-		class[int(e.first())+i] = f.sum(class[s.a], class[s.b], false)
+		class[int(e.first())+i] = f.add(exprSum{a: class[s.a], b: class[s.b], switched: s.switched})
 	}
 	return f, class
 }

@@ -23,7 +23,7 @@ type orderRun struct {
 }
 
 func newOrderRun(p *ir.Program) *orderRun {
-	r := &orderRun{p: p, w: ir.Wire(p), mem: p.Memory(), exprs: newExprs(p.Coll), message: make([]int32, len(p.Steps)), free: map[int32][]int32{}}
+	r := &orderRun{p: p, mem: p.Memory(), exprs: newExprs(p.Coll), message: make([]int32, len(p.Steps)), free: map[int32][]int32{}}
 	r.cell = make([]held, r.mem.Len())
 	for i := range r.cell {
 		r.cell[i] = held{noExpr, -1}
@@ -43,6 +43,11 @@ func (r *orderRun) at(place ir.Part) held {
 
 // exec runs all steps, in an order in which they may end.
 func (r *orderRun) exec() {
+	if r.p.OneSided != nil {
+		r.moves()
+		return
+	}
+	r.w = ir.Wire(r.p)
 	order, _ := r.w.Schedule(r.p, ir.Unbounded, 1).Run()
 	for _, i := range order {
 		if r.p.Steps[i].Op != ir.Nop {

@@ -50,7 +50,8 @@ func (e *exprs) narrow(x, y expr) (expr, expr) {
 	}
 }
 
-// An exprText writes expressions.
+// An exprText writes expressions; what the switch sums, in an order that nobody
+// knows, as switch(...).
 type exprText struct {
 	*exprs
 	by Rounding
@@ -67,6 +68,10 @@ func (t *exprText) write(x expr, depth int) {
 	if !t.isSum(x) {
 		t.b.WriteString(t.part(x).String())
 		return
+	}
+	if t.operands(x).switched != 0 {
+		t.b.WriteString("switch(")
+		defer t.b.WriteByte(')')
 	}
 	long := t.leaves(x) > wholeLeaves
 	if long && (depth > textDepth || t.b.Len() > textBytes) {
@@ -91,7 +96,7 @@ func (t *exprText) list(operands []expr, depth int) {
 		if i > 0 {
 			t.b.WriteString(" + ")
 		}
-		if !t.isSum(o) {
+		if !t.isSum(o) || t.operands(o).switched != 0 {
 			t.write(o, depth+1)
 			continue
 		}
@@ -112,7 +117,7 @@ func (t *exprText) operandsOf(x expr) []expr {
 			first, second = second, first
 		}
 		list = append(list, second)
-		if !t.isSum(first) || t.by == Chain && !t.isOpen(first) {
+		if !t.isSum(first) || t.by == Chain && !t.isOpen(first) || t.operands(first).switched != 0 {
 			list = append(list, first)
 			slices.Reverse(list)
 			return list

@@ -269,3 +269,17 @@ func throughSwitch(ranks int) *ir.Program {
 	}
 	return b.done()
 }
+
+// switchToEach is the allreduce in which every rank has the switch sum all for itself.
+func switchToEach(ranks int) *ir.Program {
+	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1}, ir.Simple, 1, 0, 0, 2*ranks)
+	for r := range ranks {
+		b.block(r)
+		b.signal(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(q, r, 0) }), ir.Enter)
+		b.await(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(r, q, 1) }), ir.Enter)
+		b.move(1, chunks(chunkOf(ir.AllRanks, ir.Input, 0)), chunks(chunkOf(r, ir.Output, 0)))
+		b.signal(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(q, ranks+r, 0) }), ir.Leave)
+		b.await(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(r, ranks+q, 1) }), ir.Leave)
+	}
+	return b.done()
+}
