@@ -27,6 +27,7 @@ type Instance interface {
 // two buffers begin InAt and OutAt bytes into Input.
 type Launch struct {
 	Params   Params
+	One      *OneParams // instead, of a one-sided program
 	Memory   []Memory
 	Scratch  []int64       // bytes that each rank needs
 	Messages uint64        // no connection carries more
@@ -43,11 +44,12 @@ type Memory struct {
 }
 
 // A Stop is how a launch ended: its status, what the block named there had
-// behind it when the launch began, and, where a device knows, how long the kernel
-// alone took.
+// behind it when the launch began (One, of a one-sided program), and, where a device
+// knows, how long the kernel alone took.
 type Stop struct {
 	Status Status
 	Before State
+	One    OneState
 	Kernel time.Duration
 }
 
@@ -57,6 +59,9 @@ type Image struct {
 	Steps   []Step
 	Blocks  []Block
 	Conns   []Conn
+
+	// One has the tables of a one-sided program, which has no others.
+	One *OneImage
 
 	// MaxCount is the most chunks that a transfer moves, and MaxChunks the most
 	// that all transfers of one end of a connection move together.

@@ -26,6 +26,12 @@ type Options struct {
 	// becomes of it. The buffers are safe in any case, and a run that waits for
 	// ever ends in a timeout.
 	Unproven bool
+
+	// Columns and TileBytes are what the memory of a one-sided program is made for: no
+	// run has more columns, or moves more bytes of a chunk in one pass. 0 means
+	// DefaultMaxColumns and DefaultTileBytes.
+	Columns   int
+	TileBytes int64
 }
 
 // A Loaded is a program on a device. Its methods may be called at once; runs go
@@ -51,6 +57,11 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	img, err := newImage(p)
 	if err != nil {
 		return nil, err
+	}
+	if img.One != nil {
+		if err := img.One.room(opt.Columns, opt.TileBytes); err != nil {
+			return nil, err
+		}
 	}
 	instance, err := opt.Device.Open(img)
 	if err != nil {
@@ -90,6 +101,7 @@ type Args struct {
 	SlotBytes int64         // that a message holds: Protocol.SlotBytes
 	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
 	Wait      time.Duration // that one wait may last: DefaultWait
+	Columns   int           // of a one-sided program: DefaultColumns
 	Threads   int           // of the host, for all blocks: GOMAXPROCS
 	PerBlock  int           // threads of each block: on the CPU none of its own, on a GPU as many as fit
 	Watch     *Watch        // sees and steers the launch, which is then of one thread
@@ -122,6 +134,9 @@ func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if launch.One != nil && launch.One.Passes == 0 {
+		return Result{Chunk: int64(launch.One.Chunk)}, nil
+	}
 	begin := time.Now()
 	stop, err := l.instance.Launch(ctx, launch)
 	if err != nil {
@@ -137,12 +152,18 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 		elapsed = stop.Kernel
 	}
 	result := Result{Elapsed: elapsed, Chunk: int64(p.Chunk), Tiles: tiles(p)}
+	if one := launch.One; one != nil {
+		result.Chunk, result.Tiles = int64(one.Chunk), int64(one.Passes)
+	}
 	switch stop.Status.Code {
 	case StatusOK:
 		return result, nil
 	case StatusCancelled:
 		return result, context.Cause(ctx)
 	case StatusTimeout:
+		if launch.One != nil {
+			return result, l.timeoutOne(launch.One, stop)
+		}
 		return result, l.timeout(p, stop)
 	case StatusStuck:
 		return result, ErrStuck
@@ -167,6 +188,9 @@ func (l *Loaded) Prove(args Args) error {
 		return err
 	}
 	launch := &Launch{}
+	if l.img.One != nil {
+		return l.one(launch, geo, &args)
+	}
 	if err := l.params(launch, geo, &args); err != nil {
 		return err
 	}
@@ -199,6 +223,9 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock}
 	if launch.Memory, err = memory(geo, args); err != nil {
 		return nil, err
+	}
+	if l.img.One != nil {
+		return launch, l.one(launch, geo, args)
 	}
 	size := int64(args.DType.Size())
 	launch.Scratch = make([]int64, geo.Coll.Ranks)

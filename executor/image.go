@@ -17,6 +17,9 @@ func newImage(p *ir.Program) (*Image, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
+	if p.OneSided != nil {
+		return b.img, newOneImage(b)
+	}
 	b.mem = p.Memory()
 	b.img.Steps = make([]Step, 0, len(p.Steps))
 	for r := range p.Rank {

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 	"unsafe"
 
 	"mscclc/executor"
@@ -27,6 +26,9 @@ func Device() executor.Device { return device{} }
 func (device) Name() string { return "cpu" }
 
 func (device) Open(img *executor.Image) (executor.Instance, error) {
+	if img.One != nil {
+		return openOne(img.One)
+	}
 	return &instance{img: img, states: make([]executor.State, len(img.Blocks)),
 		counters: make([]executor.Counters, len(img.Conns)), conns: make([]executor.ConnMemory, len(img.Conns))}, nil
 }
@@ -130,12 +132,8 @@ func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Statu
 	ranks := make([]executor.RankMemory, len(l.Memory))
 	scratch := in.scratch.address
 	for r := range ranks {
-		m := &l.Memory[r]
-		base := address(&pin, m.Input)
-		ranks[r] = executor.RankMemory{Input: base + uint64(m.InAt), Output: base + uint64(m.OutAt), Scratch: scratch}
-		if m.Output != nil {
-			ranks[r].Output = address(&pin, m.Output)
-		}
+		input, output := addresses(&pin, &l.Memory[r])
+		ranks[r] = executor.RankMemory{Input: input, Output: output, Scratch: scratch}
 		scratch += uint64(pad(l.Scratch[r]))
 	}
 	p := &l.Params
@@ -150,34 +148,22 @@ func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Statu
 	pin.Pin(status)
 	p.StatusAt = uint64(uintptr(unsafe.Pointer(status)))
 
-	cancelled := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		atomic.CompareAndSwapUint32(&status.Code, executor.StatusOK, executor.StatusCancelled)
-		close(cancelled)
+	return cancellable(ctx, status, func() {
+		launch := (*C.struct_abi_launch)(unsafe.Pointer(p))
+		if l.PerBlock > 0 {
+			C.mscclc_cpu_threads(launch, C.u32(l.PerBlock))
+		} else {
+			in.fibers(launch, l, ranks)
+		}
 	})
-	launch := (*C.struct_abi_launch)(unsafe.Pointer(p))
-	if l.PerBlock > 0 {
-		C.mscclc_cpu_threads(launch, C.u32(l.PerBlock))
-	} else {
-		in.fibers(launch, l, ranks)
-	}
-	if !stop() {
-		<-cancelled
-	}
-	return status
 }
 
 // fibers runs the launch with each block a fiber. One that is watched has one
 // thread.
 func (in *instance) fibers(launch *C.struct_abi_launch, l *executor.Launch, ranks []executor.RankMemory) {
-	threads := l.Threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	threads = min(threads, len(in.img.Blocks))
 	w := l.Watch
 	if w == nil {
-		C.mscclc_cpu_fibers(launch, C.u32(threads), C.u64(in.stacks.address), nil)
+		C.mscclc_cpu_fibers(launch, C.u32(workers(l.Threads, len(in.img.Blocks))), C.u64(in.stacks.address), nil)
 		return
 	}
 	var pin runtime.Pinner

@@ -5,6 +5,7 @@
 // what the thread sanitizer can check.
 #include "../../kernels/platform_cpu.h"
 #include "../../kernels/interp.h"
+#include "../../kernels/onesided.h"
 #include "fiber.h"
 #include "host.h"
 #include "watch.h"
@@ -18,6 +19,7 @@
 // The sanitizers' driver needs one reduction only, and says which.
 #ifndef HOST_FOLD
 #define HOST_FOLD AnyFold
+#define HOST_TYPE AnyType
 #endif
 
 __thread host_thread *host_self;
@@ -45,18 +47,32 @@ extern "C" u64 mscclc_cpu_stack_use(u64 stack) {
   return MSCCLC_STACK - clean;
 }
 
+// A Job is a launch: how to run its blocks, of which a one-sided program has one for
+// each of its blocks' columns.
+struct Job {
+  const void *launch;
+  void (*run)(const void *launch, u32 block);
+  u32 blocks;
+  u64 status;
+};
+static void run_two_sided(const void *launch, u32 block) { interpret_any<HOST_FOLD>(*(const abi_launch *)launch, block); }
+static void run_one_sided(const void *launch, u32 block) {
+  const abi_one_launch *a = (const abi_one_launch *)launch;
+  run_onesided<OneStrips<HOST_TYPE>>(*a, block / a->columns, block % a->columns);
+}
+
 // A Fiber is one block; a Team, the block of several threads, has the barrier.
 struct Fiber {
   host_thread thread;  // first, so that host_self is also the fiber
   block_shared shared;
   void *stack, *worker_stack;
-  const abi_launch *launch;
+  const Job *job;
   u32 block;
   bool done;
 };
 struct Team {
   block_shared shared;
-  const abi_launch *launch;
+  const Job *job;
   const u32 *gate;
   u32 block, arrived, generation;
 };
@@ -95,7 +111,7 @@ void host_barrier() {
 }
 
 // give_up stops a launch that the host could not start in full.
-static void give_up(const abi_launch *a) { claim32(&at_address<abi_status>(a->status)->code, STATUS_HOST); }
+static void give_up(const Job &job) { claim32(&at_address<abi_status>(job.status)->code, STATUS_HOST); }
 
 // start runs a function in a thread that takes no signals: those are the Go
 // runtime's, whose handlers want more stack than a fiber has.
@@ -110,7 +126,7 @@ static bool start(pthread_t *id, void *(*run)(void *), void *arg) {
 
 static void fiber_main() {
   Fiber *f = (Fiber *)host_self;
-  interpret_any<HOST_FOLD>(*f->launch, f->block);
+  f->job->run(f->job->launch, f->block);
   f->done = true;
   for (;;) host_pause();
 }
@@ -131,7 +147,7 @@ static void rest(u32 idle) {
 static void unstick(Fiber *fiber, u32 count) {
   for (u32 i = 0; i < count; i++)
     if (!fiber[i].done && let_go(&fiber[i].thread)) return;
-  claim32(&at_address<abi_status>(fiber->launch->status)->code, STATUS_STUCK);
+  claim32(&at_address<abi_status>(fiber->job->status)->code, STATUS_STUCK);
 }
 
 // A Worker is an OS thread with its share of the fibers.
@@ -165,12 +181,12 @@ static void *work(void *arg) {
   return nullptr;
 }
 
-extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, host_watch *watch) {
-  const u32 blocks = a->block_count;
+static void run_fibers(const Job &job, u32 threads, u64 stacks, host_watch *watch) {
+  const u32 blocks = job.blocks;
   const u64 bytes = blocks * sizeof(Fiber) + threads * sizeof(Worker);
   const u64 memory = mscclc_cpu_map(bytes);
   if (!memory) {
-    give_up(a);
+    give_up(job);
     return;
   }
   if (watch) begin_watch(watch);
@@ -181,7 +197,7 @@ extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, 
     f->thread.ntid = 1;
     f->thread.shared = &f->shared;
     watch_block(&f->thread, watch, b);
-    f->launch = a;
+    f->job = &job;
     f->block = b;
     f->stack = fiber_start((char *)stacks + (u64)b * MSCCLC_STACK, MSCCLC_STACK, fiber_main);
   }
@@ -191,7 +207,7 @@ extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, 
     worker[i].fiber = fiber + first;
     worker[i].count = end - first;
     if (!start(&worker[i].id, work, worker + i)) {
-      give_up(a);
+      give_up(job);
       break;
     }
   }
@@ -205,23 +221,23 @@ static void *run_member(void *arg) {
   host_self = &m->thread;
   u32 gate;
   while ((gate = __atomic_load_n(m->team->gate, __ATOMIC_ACQUIRE)) == GATE_SHUT) sched_yield();
-  if (gate == GATE_OPEN) interpret_any<HOST_FOLD>(*m->team->launch, m->team->block);
+  if (gate == GATE_OPEN) m->team->job->run(m->team->job->launch, m->team->block);
   return nullptr;
 }
 
-extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) {
-  const u32 blocks = a->block_count;
+static void run_threads(const Job &job, u32 per_block) {
+  const u32 blocks = job.blocks;
   const u64 bytes = blocks * (sizeof(Team) + (u64)per_block * sizeof(Member));
   const u64 memory = mscclc_cpu_map(bytes);
   if (!memory) {
-    give_up(a);
+    give_up(job);
     return;
   }
   Team *team = (Team *)memory;
   Member *member = (Member *)(team + blocks);
   u32 started = 0, gate = GATE_SHUT;
   for (u32 b = 0; b < blocks; b++) {
-    team[b].launch = a;
+    team[b].job = &job;
     team[b].gate = &gate;
     team[b].block = b;
   }
@@ -230,7 +246,7 @@ extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) {
     m->team = team + started / per_block;
     m->thread = host_thread{started % per_block, per_block, &m->team->shared, 0, nullptr, 0, false};
     if (!start(&m->id, run_member, m)) {
-      give_up(a);
+      give_up(job);
       break;
     }
   }
@@ -238,3 +254,12 @@ extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) {
   for (u32 i = 0; i < started; i++) pthread_join(member[i].id, nullptr);
   mscclc_cpu_unmap(memory, bytes);
 }
+
+extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, host_watch *watch) {
+  run_fibers(Job{a, run_two_sided, a->block_count, a->status}, threads, stacks, watch);
+}
+extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) { run_threads(Job{a, run_two_sided, a->block_count, a->status}, per_block); }
+
+static Job one_sided(const abi_one_launch *a) { return Job{a, run_one_sided, a->block_count * a->columns, a->status}; }
+extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks) { run_fibers(one_sided(a), threads, stacks, nullptr); }
+extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) { run_threads(one_sided(a), per_block); }

@@ -1,6 +1,6 @@
 // The host side of the CPU device, as Go and the sanitizer driver call it.
 #pragma once
-#include "../../kernels/abi.h"
+#include "../../kernels/abi_onesided.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +34,10 @@ void mscclc_cpu_fibers(const struct abi_launch *a, u32 threads, u64 stacks, stru
 
 // mscclc_cpu_threads runs a launch with so many threads for each block.
 void mscclc_cpu_threads(const struct abi_launch *a, u32 per_block);
+
+// The same of a one-sided program: each column of a block is a block.
+void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks);
+void mscclc_cpu_threads_onesided(const struct abi_one_launch *a, u32 per_block);
 
 // mscclc_cpu_cell is where the kernel finds element `at` of a chunk.
 u64 mscclc_cpu_cell(const struct abi_launch *a, const struct abi_rank *m, u32 buf, u32 index, u64 at);

@@ -1,0 +1,139 @@
+//go:build cgo
+
+package cpu
+
+// #include "host.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+
+	"mscclc/executor"
+)
+
+// A oneInstance is a loaded one-sided program, of all ranks, and what outlives a
+// launch: states, scratch, packets and flags, which are zero at first.
+type oneInstance struct {
+	img                     *executor.OneImage
+	part                    *executor.OnePart
+	layout                  executor.OneLayout
+	states                  []executor.OneState // by block and column
+	memory                  []executor.OneMemory
+	scratch, packets, flags region
+	stacks                  region
+}
+
+func openOne(img *executor.OneImage) (executor.Instance, error) {
+	layout, err := img.Layout()
+	if err != nil {
+		return nil, err
+	}
+	in := &oneInstance{img: img, part: img.Part(func(int) bool { return true }), layout: layout,
+		states: make([]executor.OneState, len(img.Blocks)*img.Columns)}
+	return in, nil
+}
+
+// Close frees the instance's memory.
+func (in *oneInstance) Close() error {
+	in.reset()
+	in.stacks.free()
+	return nil
+}
+
+// reset forgets all passes, packets and signals, as after a launch that left some behind.
+func (in *oneInstance) reset() {
+	clear(in.states)
+	in.scratch.free()
+	in.packets.free()
+	in.flags.free()
+}
+
+// Launch runs the program once.
+func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor.Stop, error) {
+	blocks := len(in.img.Blocks) * int(l.One.Columns)
+	if blocks == 0 {
+		return executor.Stop{}, nil
+	}
+	if limit := 8192; l.PerBlock*blocks > limit {
+		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads", blocks, l.PerBlock, limit)
+	}
+	ranks := uint64(len(l.Memory))
+	if err := errors.Join(in.scratch.grow("scratch", ranks*in.layout.Scratch), in.packets.grow("packets", ranks*in.layout.Packets),
+		in.flags.grow("flags", ranks*in.layout.FlagMem), in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)); err != nil {
+		return executor.Stop{}, err
+	}
+	status := in.run(ctx, l, blocks)
+	stop := executor.Stop{Status: *status}
+	if status.Code != executor.StatusOK {
+		stop.One = in.states[int(status.Block)*in.img.Columns+int(status.Column)]
+		in.reset()
+	}
+	return stop, nil
+}
+
+// run hands the launch to the host. Everything that Go allocated is pinned, as
+// the launch holds its addresses as numbers.
+func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) *executor.Status {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	p, status := l.One, &executor.Status{LimitNS: uint64(l.Wait)}
+	pin.Pin(status)
+	p.StatusAt, p.States = uint64(uintptr(unsafe.Pointer(status))), address(&pin, in.states)
+	if !in.part.Into(p) {
+		p.Blocks, p.Steps, p.Operands = address(&pin, in.part.Blocks), address(&pin, in.part.Steps), address(&pin, in.part.Operands)
+	}
+	in.memory = in.memory[:0]
+	for r := range l.Memory {
+		input, output := addresses(&pin, &l.Memory[r])
+		at := uint64(r)
+		in.memory = append(in.memory, executor.OneMemory{Input: input, Output: output, Scratch: in.scratch.address + at*in.layout.Scratch,
+			Packets: in.packets.address + at*in.layout.Packets, Flags: in.flags.address + at*in.layout.FlagMem})
+	}
+	if copy(p.Rank[:], in.memory) < len(in.memory) {
+		p.Ranks = address(&pin, in.memory)
+	}
+	return cancellable(ctx, status, func() {
+		launch := (*C.struct_abi_one_launch)(unsafe.Pointer(p))
+		if l.PerBlock > 0 {
+			C.mscclc_cpu_threads_onesided(launch, C.u32(l.PerBlock))
+		} else {
+			C.mscclc_cpu_fibers_onesided(launch, C.u32(workers(l.Threads, blocks)), C.u64(in.stacks.address))
+		}
+	})
+}
+
+// cancellable runs a launch, which ctx ends early.
+func cancellable(ctx context.Context, status *executor.Status, run func()) *executor.Status {
+	cancelled := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		atomic.CompareAndSwapUint32(&status.Code, executor.StatusOK, executor.StatusCancelled)
+		close(cancelled)
+	})
+	run()
+	if !stop() {
+		<-cancelled
+	}
+	return status
+}
+
+// workers is how many OS threads run so many blocks.
+func workers(threads, blocks int) int {
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return min(threads, blocks)
+}
+
+// addresses pins a rank's buffers.
+func addresses(pin *runtime.Pinner, m *executor.Memory) (input, output uint64) {
+	base := address(pin, m.Input)
+	if m.Output != nil {
+		return base + uint64(m.InAt), address(pin, m.Output)
+	}
+	return base + uint64(m.InAt), base + uint64(m.OutAt)
+}

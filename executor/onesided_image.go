@@ -1,0 +1,164 @@
+package executor
+
+import (
+	"fmt"
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A OneImage is a one-sided program as flat tables, those of all its blocks; step i
+// is step i of the program.
+type OneImage struct {
+	Steps    []OneStep
+	Operands []OneOperand
+	Blocks   []OneBlock
+	Depth    int
+
+	// Scratch and Packets are the most chunks that a rank has of them, and Flags the
+	// most flags that the program asks for; all ranks have as many. The runtime
+	// has a flag for each block beside these.
+	Scratch, Packets, Flags int
+
+	// Columns and Tile are what memory is made for: no launch has more columns, or
+	// moves more bytes of a chunk in a pass.
+	Columns int
+	Tile    int64
+}
+
+// Limits of the tables' rows.
+const (
+	maxOneCount   = math.MaxUint16
+	maxOneRanks   = math.MaxInt16
+	maxOneColumns = 1 << 12
+	maxOneTile    = 1 << 30
+	maxOneDepth   = 1 << 10
+)
+
+// oneBuilder makes a OneImage.
+type oneBuilder struct {
+	*imageBuilder
+	one   *OneImage
+	flags map[oneFlag]*flagUse
+}
+
+// A oneFlag is one flag of a rank, and a flagUse what the steps so far do with it.
+type oneFlag struct{ rank, index int32 }
+
+type flagUse struct {
+	signals      uint32 // a pass, or a launch
+	block        int    // that signals it
+	marked, used bool   // its steps are Enter or Leave
+}
+
+// newOneImage turns a one-sided program into tables. Whatever passes here touches no memory but
+// its own, even if it is no good otherwise.
+func newOneImage(b *imageBuilder) error {
+	p, o := b.p, b.p.OneSided
+	one := &OneImage{Depth: int(o.Depth)}
+	c := &oneBuilder{imageBuilder: b, one: one, flags: map[oneFlag]*flagUse{}}
+	if len(o.Packets) != p.Coll.Ranks || len(o.Flags) != p.Coll.Ranks || o.Depth < 1 || o.Depth > maxOneDepth {
+		return b.malformed("program has packets for %d ranks, flags for %d, and %d copies of them", len(o.Packets), len(o.Flags), o.Depth)
+	}
+	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > maxOneCount {
+		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have", p.Coll.Ranks, p.Coll.Chunks)}
+	}
+	for r := range p.Coll.Ranks {
+		one.Packets, one.Flags = max(one.Packets, int(o.Packets[r])), max(one.Flags, int(o.Flags[r]))
+		if o.Packets[r] < 0 || o.Flags[r] < 0 {
+			return b.malformed("rank %d has %d chunks of packets and %d flags", r, o.Packets[r], o.Flags[r])
+		}
+		if p.Scratch != nil {
+			one.Scratch = max(one.Scratch, int(p.Scratch[r]))
+		}
+	}
+	for r, span := range p.Rank {
+		for i := span.First; i < span.End; i++ {
+			if int(p.Blocks[i].Rank) != r {
+				return b.malformed("block %d of rank %d says that it is of rank %d", i-span.First, r, p.Blocks[i].Rank)
+			}
+		}
+	}
+	if err := c.countSignals(); err != nil {
+		return err
+	}
+	for i := range p.Blocks {
+		if err := c.block(i); err != nil {
+			return err
+		}
+	}
+	b.img.One = one
+	return nil
+}
+
+// operands gives the sources and the destinations of a step.
+func (c *oneBuilder) operands(i int32) (src, dst []ir.Operand, err error) {
+	s, all := &c.p.Steps[i], c.p.OneSided.Operands
+	for _, x := range [2]struct {
+		first int32
+		n     int16
+		to    *[]ir.Operand
+	}{{s.Src, s.NSrc, &src}, {s.Dst, s.NDst, &dst}} {
+		if x.n < 0 || x.n > 0 && (x.first < 0 || int(x.first)+int(x.n) > len(all)) {
+			return nil, nil, c.faultAt(diag.Malformed, i, "has operands [%d, %d) of %d", x.first, int(x.first)+int(x.n), len(all))
+		}
+		if x.n > 0 {
+			*x.to = all[x.first : int(x.first)+int(x.n)]
+		}
+	}
+	return src, dst, nil
+}
+
+func (c *oneBuilder) faultAt(code diag.Code, i int32, format string, args ...any) error {
+	rank, block, step := c.p.Place(i)
+	return c.fault(code, rank, block, step, c.p.Steps[i].Pos, "(%s) %s", c.p.Steps[i].Op, fmt.Sprintf(format, args...))
+}
+
+// countSignals finds who signals each flag, and how often a pass.
+func (c *oneBuilder) countSignals() error {
+	for b := range c.p.Blocks {
+		for i := c.p.Blocks[b].Steps.First; i < c.p.Blocks[b].Steps.End; i++ {
+			if c.p.Steps[i].Op != ir.Signal {
+				continue
+			}
+			_, dst, err := c.operands(i)
+			if err != nil {
+				return err
+			}
+			for _, o := range dst {
+				use, err := c.flag(i, &o)
+				if err != nil {
+					return err
+				}
+				if use.signals > 0 && use.block != b {
+					return c.faultAt(diag.Malformed, i, "signals flag %d of rank %d, which another block signals too", o.Index, o.Rank)
+				}
+				use.signals, use.block = use.signals+1, b
+			}
+		}
+	}
+	return nil
+}
+
+// flag checks one operand that is a flag.
+func (c *oneBuilder) flag(i int32, o *ir.Operand) (*flagUse, error) {
+	if o.Buf != ir.Flags || o.Rank < 0 || int(o.Rank) >= c.p.Coll.Ranks {
+		return nil, c.faultAt(diag.Malformed, i, "has an operand that is no flag of a rank")
+	}
+	if o.Index < 0 || o.Index >= c.p.OneSided.Flags[o.Rank] {
+		return nil, c.faultAt(diag.OutOfBounds, i, "has flag %d of rank %d, which has %d", o.Index, o.Rank, c.p.OneSided.Flags[o.Rank])
+	}
+	at := oneFlag{o.Rank, o.Index}
+	use := c.flags[at]
+	if use == nil {
+		use = &flagUse{}
+		c.flags[at] = use
+	}
+	marked := c.p.Steps[i].Flags&(ir.Enter|ir.Leave) != 0
+	if use.used && use.marked != marked {
+		return nil, c.faultAt(diag.Malformed, i, "has flag %d of rank %d, some of whose steps are for one pass of a launch, and some for all", o.Index, o.Rank)
+	}
+	use.marked, use.used = marked, true
+	return use, nil
+}

@@ -1,0 +1,105 @@
+package executor
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+)
+
+// A OneLayout says where the parts of a rank's scratch, packets and flags lie, the same
+// on all ranks and in all launches. Counts are of bytes, but for Flags.
+type OneLayout struct {
+	ScratchStride, ScratchCopy uint64 // from chunk to chunk, and from copy to copy
+	PacketStride, PacketCopy   uint64
+	Flags                      uint64 // of a column
+	Scratch, Packets, FlagMem  uint64 // all of a rank's
+}
+
+// oneAlign keeps chunks on cache lines of their own.
+const oneAlign = 128
+
+// Layout lays out the memory of a rank, for o.Columns columns and passes of o.Tile
+// bytes.
+func (o *OneImage) Layout() (OneLayout, error) {
+	stride := (uint64(o.Tile) + oneAlign - 1) &^ (oneAlign - 1)
+	l := OneLayout{ScratchStride: stride, PacketStride: 2 * stride, Flags: uint64(o.Flags) + uint64(len(o.Blocks))}
+	copies, over := uint64(o.Columns)*uint64(o.Depth), false
+	size := func(factors ...uint64) uint64 {
+		n := uint64(1)
+		for _, f := range factors {
+			high, low := bits.Mul64(n, f)
+			n, over = low, over || high != 0 || low > 1<<48
+		}
+		return n
+	}
+	l.ScratchCopy, l.PacketCopy = size(uint64(o.Scratch), stride), size(uint64(o.Packets), 2*stride)
+	l.Scratch, l.Packets, l.FlagMem = size(copies, l.ScratchCopy), size(copies, l.PacketCopy), size(uint64(o.Columns), l.Flags, 8)
+	if over {
+		return l, fmt.Errorf("%d columns of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch, o.Packets, o.Tile)
+	}
+	return l, nil
+}
+
+// room sets what memory is made for; 0 means the usual.
+func (o *OneImage) room(columns int, tile int64) error {
+	setDefault(&columns, DefaultMaxColumns)
+	setDefault(&tile, DefaultTileBytes)
+	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > maxOneTile {
+		return fmt.Errorf("%d columns, or passes of %d bytes, are out of range", columns, tile)
+	}
+	o.Columns, o.Tile = columns, (tile+15)&^15
+	return nil
+}
+
+// Params are the numbers of a call with so many columns, whose passes move `tile` bytes of each
+// chunk or fewer. Passes is 0 where there is nothing to launch.
+func (o *OneImage) Params(geo Geometry, t DType, op RedOp, columns int, tile int64) (OneParams, error) {
+	layout, err := o.Layout()
+	if err != nil {
+		return OneParams{}, err
+	}
+	if columns < 1 || columns > o.Columns || tile < 1 {
+		return OneParams{}, fmt.Errorf("%d columns of %d, or passes of %d bytes, are out of range", columns, o.Columns, tile)
+	}
+	chunk := uint64(geo.Chunk) * uint64(t.Size())
+	p := OneParams{
+		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk),
+		ScratchStride: layout.ScratchStride, ScratchCopy: layout.ScratchCopy, PacketStride: layout.PacketStride, PacketCopy: layout.PacketCopy,
+		Chunks: uint32(geo.Coll.Chunks), Columns: uint32(columns), MaxColumns: uint32(o.Columns), Depth: uint32(o.Depth),
+		Flags: uint32(layout.Flags), AllBlocks: uint32(len(o.Blocks)), RankCount: uint32(geo.Coll.Ranks),
+		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(t.Size()),
+	}
+	p.Share = max(16, ((chunk+uint64(columns)-1)/uint64(columns)+15)&^15)
+	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
+	p.Passes = (min(p.Share, chunk) + p.Tile - 1) / p.Tile
+	return p, nil
+}
+
+// one fills in a launch of a one-sided program.
+func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
+	proto, columns, tile, wait := l.img.Program.Protocol, args.Columns, args.TileBytes, args.Wait
+	if args.Protocol != nil && *args.Protocol != proto {
+		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
+	}
+	setDefault(&columns, min(DefaultColumns, l.img.One.Columns))
+	setDefault(&tile, DefaultTileBytes)
+	setDefault(&wait, DefaultWait)
+	if args.Watch != nil {
+		return fmt.Errorf("a one-sided program cannot be watched: %w", ErrNotSupported)
+	}
+	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
+		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
+	}
+	p, err := l.img.One.Params(geo, args.DType, args.RedOp, columns, tile)
+	if err != nil {
+		return err
+	}
+	launch.One, launch.Wait = &p, wait
+	return nil
+}
+
+// Usual columns: what memory is made for, and what a launch has.
+const (
+	DefaultMaxColumns = 8
+	DefaultColumns    = 2
+)

@@ -1,0 +1,47 @@
+package executor
+
+import "unsafe"
+
+// A OnePart is what one device has of a one-sided program: the blocks of its
+// ranks, with their steps and operands.
+type OnePart struct {
+	Blocks   []OneBlock
+	Steps    []OneStep
+	Operands []OneOperand
+}
+
+// Part gives the blocks of some ranks.
+func (o *OneImage) Part(has func(rank int) bool) *OnePart {
+	part := &OnePart{}
+	for _, b := range o.Blocks {
+		if !has(int(b.Rank)) {
+			continue
+		}
+		steps, operands := o.Steps[b.FirstStep:b.FirstStep+b.Steps], o.Operands[b.FirstOperand:b.FirstOperand+b.Operands]
+		b.FirstStep, b.FirstOperand = uint32(len(part.Steps)), uint32(len(part.Operands))
+		part.Blocks = append(part.Blocks, b)
+		part.Steps = append(part.Steps, steps...)
+		part.Operands = append(part.Operands, operands...)
+	}
+	return part
+}
+
+// Into puts the part into a launch: the counts of its tables, and where there is room
+// the tables too. If it returns false, their addresses are yet to be filled in.
+func (t *OnePart) Into(p *OneParams) bool {
+	p.BlockCount, p.StepCount, p.OperandCount = uint32(len(t.Blocks)), uint32(len(t.Steps)), uint32(len(t.Operands))
+	p.Inlined = 0
+	if 2*len(t.Blocks)+len(t.Steps)+len(t.Operands) > OneCode {
+		return false
+	}
+	p.Inlined = 1
+	at := copy(p.Code[:], words(t.Blocks))
+	at += copy(p.Code[at:], words(t.Steps))
+	copy(p.Code[at:], words(t.Operands))
+	return true
+}
+
+// words are the rows of a table as the kernel counts its code.
+func words[T any](rows []T) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(rows))), len(rows)*int(unsafe.Sizeof(*new(T)))/4)
+}

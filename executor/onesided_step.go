@@ -1,0 +1,162 @@
+package executor
+
+import (
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// block adds block i, whose steps are those of the program in order.
+func (c *oneBuilder) block(i int) error {
+	b := &c.p.Blocks[i]
+	row := OneBlock{Rank: uint32(b.Rank), Number: uint32(i), FirstStep: uint32(len(c.one.Steps)), Steps: uint32(b.Steps.End - b.Steps.First),
+		FirstOperand: uint32(len(c.one.Operands))}
+	signalled := map[oneFlag]int32{} // in this pass so far
+	for s := b.Steps.First; s < b.Steps.End; s++ {
+		if err := c.step(s, int(b.Rank), &row, signalled); err != nil {
+			return err
+		}
+	}
+	row.Operands = uint32(len(c.one.Operands)) - row.FirstOperand
+	joinGroups(c.one.Steps[row.FirstStep:])
+	c.one.Blocks = append(c.one.Blocks, row)
+	return nil
+}
+
+// joinGroups counts the Moves that run together, from each.
+func joinGroups(steps []OneStep) {
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := &steps[i]
+		s.Group = 1
+		if ir.Op(s.Op) != ir.Move || i+1 == len(steps) {
+			continue
+		}
+		if next := &steps[i+1]; ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 {
+			s.Group = next.Group + 1
+		}
+	}
+}
+
+// step checks step i, and adds its row and its operands'.
+func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneFlag]int32) error {
+	s := &c.p.Steps[i]
+	src, dst, err := c.operands(i)
+	if err != nil {
+		return err
+	}
+	if err := c.form(i, s); err != nil {
+		return err
+	}
+	if len(c.one.Operands)+len(src)+len(dst) >= maxTables {
+		return c.malformed("program has too many operands")
+	}
+	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(s.Flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
+		Count: uint16(s.Count), Class: uint16(s.Class), First: uint32(len(c.one.Operands)) - block.FirstOperand})
+	c.img.Final = c.img.Final || s.Flags&ir.Final != 0
+	for _, list := range [2][]ir.Operand{src, dst} {
+		for k := range list {
+			row, err := c.operand(i, rank, &list[k], signalled)
+			if err != nil {
+				return err
+			}
+			c.one.Operands = append(c.one.Operands, row)
+		}
+	}
+	return nil
+}
+
+// form checks what a step says beside its operands.
+func (c *oneBuilder) form(i int32, s *ir.Step) error {
+	const once = ir.Enter | ir.Leave
+	allowed := once
+	switch s.Op {
+	case ir.Move:
+		allowed |= ir.Final | ir.Joint
+		if s.NSrc < 1 || s.NDst < 1 || s.Count < 0 || s.Class < 0 || int(s.Class) >= c.p.Coll.Chunks {
+			return c.faultAt(diag.Malformed, i, "moves %d chunks of class %d from %d to %d operands", s.Count, s.Class, s.NSrc, s.NDst)
+		}
+		if s.Count > maxOneCount {
+			return c.faultAt(diag.Limit, i, "moves %d chunks, more than %d", s.Count, maxOneCount)
+		}
+	case ir.Signal:
+		if s.NSrc != 0 || s.NDst < 1 || s.Count != 0 || s.Class != 0 {
+			return c.faultAt(diag.Malformed, i, "has %d sources, %d flags and %d chunks", s.NSrc, s.NDst, s.Count)
+		}
+	case ir.Await:
+		if s.NDst != 0 || s.NSrc < 1 || s.Count != 0 || s.Class != 0 {
+			return c.faultAt(diag.Malformed, i, "has %d flags, %d destinations and %d chunks", s.NSrc, s.NDst, s.Count)
+		}
+	default:
+		return c.faultAt(diag.Malformed, i, "has operation %d", s.Op)
+	}
+	if s.Flags&^allowed != 0 || s.Flags&once == once {
+		return c.faultAt(diag.Malformed, i, "has flags %#x", s.Flags)
+	}
+	return nil
+}
+
+// operand checks one operand of step i and turns it into its row.
+func (c *oneBuilder) operand(i int32, rank int, o *ir.Operand, signalled map[oneFlag]int32) (OneOperand, error) {
+	row := OneOperand{Rank: int16(o.Rank), Buf: uint8(o.Buf), Via: uint8(o.Via), Index: uint32(o.Index)}
+	op := c.p.Steps[i].Op
+	if op == ir.Move {
+		return row, c.moved(i, o, &row)
+	}
+	use, err := c.flag(i, o)
+	if err != nil {
+		return row, err
+	}
+	row.A, row.B = o.Nth, use.signals
+	switch at := (oneFlag{o.Rank, o.Index}); {
+	case op == ir.Signal:
+		signalled[at]++
+		row.A = signalled[at]
+	case int(o.Rank) != rank:
+		return row, c.faultAt(diag.Malformed, i, "awaits flag %d of rank %d", o.Index, o.Rank)
+	}
+	return row, nil
+}
+
+// moved checks an operand of a Move: its chunks lie in the buffers of whatever
+// ranks it is of. It notes where their classes are not the step's.
+func (c *oneBuilder) moved(i int32, o *ir.Operand, row *OneOperand) error {
+	s, first, end := &c.p.Steps[i], int(o.Rank), int(o.Rank)+1
+	if o.Rank == ir.AllRanks {
+		first, end = 0, c.p.Coll.Ranks
+	}
+	if first < 0 || end > c.p.Coll.Ranks || o.Via > ir.ViaSwitch {
+		return c.faultAt(diag.Malformed, i, "has an operand of rank %d via %d", o.Rank, o.Via)
+	}
+	if o.Buf == ir.Packets && c.p.Protocol == ir.Simple {
+		return c.faultAt(diag.Malformed, i, "moves packets, and the protocol is %v", c.p.Protocol)
+	}
+	for r := first; r < end; r++ {
+		if size := c.chunks(r, o.Buf); size < 0 || o.Index < 0 || int(o.Index)+int(s.Count) > size {
+			return c.faultAt(diag.OutOfBounds, i, "moves %d chunks from %d of %v of rank %d, which has %d", s.Count, o.Index, bufName(o.Buf), r, size)
+		}
+	}
+	if o.Buf == ir.Input || o.Buf == ir.Output {
+		row.A, row.B = o.Index/int32(c.p.Coll.Chunks), uint32(c.p.Coll.Class(int(o.Index)))
+		c.img.Even = c.img.Even || int32(row.B) != s.Class
+	}
+	return nil
+}
+
+// chunks is how many chunks a buffer of a rank has, or -1.
+func (c *oneBuilder) chunks(rank int, buf ir.Buf) int {
+	switch buf {
+	case ir.Input:
+		return c.p.Coll.InChunks(rank)
+	case ir.Output:
+		return c.p.Coll.OutChunks(rank)
+	case ir.Scratch:
+		if c.p.Scratch != nil {
+			return int(c.p.Scratch[rank])
+		}
+		return 0
+	case ir.Packets:
+		return int(c.p.OneSided.Packets[rank])
+	}
+	return -1
+}

@@ -1,0 +1,75 @@
+package executor
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// timeoutOne says what the step of a one-sided program that ran out of time waited for. Passes and
+// signals are those of the launch.
+func (l *Loaded) timeoutOne(p *OneParams, stop *Stop) error {
+	s := &stop.Status
+	one, prog := l.img.One, l.img.Program
+	b := &one.Blocks[s.Block]
+	step := &prog.Steps[b.FirstStep+s.Step]
+	block := int(s.Block) - int(prog.Rank[b.Rank].First)
+	where := fmt.Sprintf("rank %d block %d step %d (%s)", b.Rank, block, s.Step, step.Op)
+	text := fmt.Sprintf("%s: waited %v for %s", where, time.Duration(s.WaitedNS).Round(time.Millisecond), l.awaitedOne(stop, b))
+	if pass := s.Tile - stop.One.Passes; pass > 0 {
+		text += fmt.Sprintf(" (pass %d)", pass)
+	}
+	if p.Columns > 1 {
+		text += fmt.Sprintf(" (column %d)", s.Column)
+	}
+	d := diag.New(diag.Timeout, prog.Span(step.Pos), "%s", text)
+	d.Rank, d.Block, d.Step = int(b.Rank), block, int(s.Step)
+	return diag.List{d}
+}
+
+// awaitedOne names what was waited for, and what was there.
+func (l *Loaded) awaitedOne(stop *Stop, b *OneBlock) string {
+	s, one := &stop.Status, l.img.One
+	if s.What == waitMeet {
+		other := &one.Blocks[s.Operand]
+		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew", int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
+	}
+	step := &one.Steps[b.FirstStep+s.Step]
+	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
+	by := l.writerOne(o, uint32(step.Count))
+	if s.What == waitPacket {
+		have := "older ones"
+		if s.Have == 0 {
+			have = "none"
+		}
+		return fmt.Sprintf("packets %d of rank %d%s, which have %s", o.Index, o.Rank, by, have)
+	}
+	before := stop.One.Passes
+	if ir.StepFlags(step.Flags)&(ir.Enter|ir.Leave) != 0 {
+		before = stop.One.Launches
+	}
+	before *= uint64(o.B)
+	return fmt.Sprintf("signal %d of flag %d of rank %d%s, have %d", int64(s.Want-before), o.Index, o.Rank, by, int64(s.Have-before))
+}
+
+// writerOne names the first step that signals a flag, or sends one of `count` chunks of
+// packets, of a rank.
+func (l *Loaded) writerOne(o *OneOperand, count uint32) string {
+	one := l.img.One
+	for i := range one.Blocks {
+		b := &one.Blocks[i]
+		for k, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
+			dst := one.Operands[b.FirstOperand+s.First+uint32(s.Srcs):][:s.Dsts]
+			meets := func(d OneOperand) bool {
+				return d.Buf == o.Buf && (d.Rank == o.Rank || d.Rank < 0) && d.Index <= o.Index+max(count, 1)-1 && o.Index <= d.Index+max(uint32(s.Count), 1)-1
+			}
+			if slices.ContainsFunc(dst, meets) {
+				return fmt.Sprintf(" from rank %d block %d step %d", b.Rank, int(b.Number)-int(l.img.Program.Rank[b.Rank].First), k)
+			}
+		}
+	}
+	return ""
+}
