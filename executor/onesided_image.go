@@ -3,6 +3,7 @@ package executor
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -58,20 +59,14 @@ func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
 	one := &OneImage{Depth: int(o.Depth)}
 	c := &oneBuilder{imageBuilder: b, one: one, flags: map[oneFlag]*flagUse{}}
-	if len(o.Packets) != p.Coll.Ranks || len(o.Flags) != p.Coll.Ranks || o.Depth < 1 || o.Depth > maxOneDepth {
-		return b.malformed("program has packets for %d ranks, flags for %d, and %d copies of them", len(o.Packets), len(o.Flags), o.Depth)
+	if badTable(o.Packets, p.Coll.Ranks) || badTable(o.Flags, p.Coll.Ranks) || o.Depth < 1 || o.Depth > maxOneDepth {
+		return b.malformed("program has packets %v and flags %v of %d ranks, and %d copies of them", o.Packets, o.Flags, p.Coll.Ranks, o.Depth)
 	}
 	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > maxOneCount {
 		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have", p.Coll.Ranks, p.Coll.Chunks)}
 	}
 	for r := range p.Coll.Ranks {
-		one.Packets, one.Flags = max(one.Packets, int(o.Packets[r])), max(one.Flags, int(o.Flags[r]))
-		if o.Packets[r] < 0 || o.Flags[r] < 0 {
-			return b.malformed("rank %d has %d chunks of packets and %d flags", r, o.Packets[r], o.Flags[r])
-		}
-		if p.Scratch != nil {
-			one.Scratch = max(one.Scratch, int(p.Scratch[r]))
-		}
+		one.Packets, one.Flags, one.Scratch = max(one.Packets, of(o.Packets, r)), max(one.Flags, of(o.Flags, r)), max(one.Scratch, of(p.Scratch, r))
 	}
 	for r, span := range p.Rank {
 		for i := span.First; i < span.End; i++ {
@@ -90,6 +85,19 @@ func newOneImage(b *imageBuilder) error {
 	}
 	b.img.One = one
 	return nil
+}
+
+// badTable says whether a table of numbers by rank is neither none nor good.
+func badTable(n []int32, ranks int) bool {
+	return n != nil && (len(n) != ranks || slices.Min(n) < 0)
+}
+
+// of is what a table has for a rank; none has 0.
+func of(n []int32, rank int) int {
+	if n == nil {
+		return 0
+	}
+	return int(n[rank])
 }
 
 // operands gives the sources and the destinations of a step.
@@ -146,8 +154,8 @@ func (c *oneBuilder) flag(i int32, o *ir.Operand) (*flagUse, error) {
 	if o.Buf != ir.Flags || o.Rank < 0 || int(o.Rank) >= c.p.Coll.Ranks {
 		return nil, c.faultAt(diag.Malformed, i, "has an operand that is no flag of a rank")
 	}
-	if o.Index < 0 || o.Index >= c.p.OneSided.Flags[o.Rank] {
-		return nil, c.faultAt(diag.OutOfBounds, i, "has flag %d of rank %d, which has %d", o.Index, o.Rank, c.p.OneSided.Flags[o.Rank])
+	if n := of(c.p.OneSided.Flags, int(o.Rank)); o.Index < 0 || int(o.Index) >= n {
+		return nil, c.faultAt(diag.OutOfBounds, i, "has flag %d of rank %d, which has %d", o.Index, o.Rank, n)
 	}
 	at := oneFlag{o.Rank, o.Index}
 	use := c.flags[at]

@@ -72,7 +72,7 @@ func (c *oneBuilder) form(i int32, s *ir.Step) error {
 	allowed := once
 	switch s.Op {
 	case ir.Move:
-		allowed |= ir.Final | ir.Joint
+		allowed = ir.Final | ir.Joint
 		if s.NSrc < 1 || s.NDst < 1 || s.Count < 0 || s.Class < 0 || int(s.Class) >= c.p.Coll.Chunks {
 			return c.faultAt(diag.Malformed, i, "moves %d chunks of class %d from %d to %d operands", s.Count, s.Class, s.NSrc, s.NDst)
 		}
@@ -151,12 +151,9 @@ func (c *oneBuilder) chunks(rank int, buf ir.Buf) int {
 	case ir.Output:
 		return c.p.Coll.OutChunks(rank)
 	case ir.Scratch:
-		if c.p.Scratch != nil {
-			return int(c.p.Scratch[rank])
-		}
-		return 0
+		return of(c.p.Scratch, rank)
 	case ir.Packets:
-		return int(c.p.OneSided.Packets[rank])
+		return of(c.p.OneSided.Packets, rank)
 	}
 	return -1
 }

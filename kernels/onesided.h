@@ -89,7 +89,7 @@ KD_CALL void begin_pass(One &t, u64 pass) {
   if (t.flag == 1 && t.tiles > 0) renew(t);
 }
 
-// run_pass runs all steps once; absent are flags of steps that are not for this pass.
+// run_pass runs all steps once, but for Signals and Awaits with a flag of absent.
 template <class M> KD_CALL void run_pass(One &t, u32 absent) {
   u32 next;
   for (t.step = 0; t.step < t.at.block->steps; t.step = next) {
@@ -98,7 +98,7 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
     if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
     if (s.op == OP_MOVE) {
       if (t.owed) meet(t, false);
-      M::move(t, &s, s.group, absent);
+      M::move(t, &s, s.group);
       t.dirty = true;
     } else if (s.flags & absent) {
       continue;

@@ -121,12 +121,12 @@ KD bool folds(const One &t, const abi_one_step &s) { return s.srcs > 1 || t.at.o
 
 // OneStrips moves data with the folds of F.
 template <class F> struct OneStrips {
-  // move does `count` Moves that run together, but for those of other passes.
-  KD_CALL void move(One &t, const abi_one_step *s, u32 count, u32 absent) {
+  // move does `count` Moves that run together.
+  KD_CALL void move(One &t, const abi_one_step *s, u32 count) {
     const u32 first = t.step;
     for (u32 k = 0; k < count && !t.gone; k++) {
       t.step = first + k;
-      for (u32 i = 0; !(s[k].flags & absent) && i < s[k].count; i++) move_chunk(t, s[k], i);
+      for (u32 i = 0; i < s[k].count; i++) move_chunk(t, s[k], i);
     }
     t.step = first;
   }

@@ -92,14 +92,14 @@ template <class R, int OP> struct OneLanes {
       if (!move_unit(Unit{t, s, i, at, (u32)least(16, bytes - at)})) give_up(t);
   }
 
-  // move does `count` Moves that run together, but for those of other passes.
-  KD void move(One &t, const abi_one_step *s, u32 count, u32 absent) {
+  // move does `count` Moves that run together.
+  KD void move(One &t, const abi_one_step *s, u32 count) {
     const u32 first = t.step;
 #pragma nounroll
     for (u32 k = 0; k < count && !t.gone; k++) {
       t.step = first + k;
 #pragma nounroll
-      for (u32 i = 0; !(s[k].flags & absent) && i < s[k].count; i++) move_chunk(t, s[k], i);
+      for (u32 i = 0; i < s[k].count; i++) move_chunk(t, s[k], i);
     }
     t.step = first;
   }

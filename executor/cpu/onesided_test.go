@@ -46,7 +46,7 @@ func TestOneSided(t *testing.T) {
 							continue
 						}
 						check(t, l, p.Coll, executor.I32, executor.Sum, elems, func(a *executor.Args) {
-							a.Columns, a.TileBytes = columns, int64(16<<((i+k+columns)%9))
+							a.Columns, a.TileBytes = columns, int64(16<<((i+k+columns)%5*2))
 						})
 						check(t, l, p.Coll, executor.U8, executor.Max, elems, func(a *executor.Args) { a.Columns, a.Threads = columns, 1 })
 					}
