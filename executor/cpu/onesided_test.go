@@ -12,7 +12,7 @@ import (
 
 func loadOne(t testing.TB, p *ir.Program, opt executor.Options) *executor.Loaded {
 	t.Helper()
-	opt.Device, opt.Unproven = Device(), true
+	opt.Device = Device()
 	l, err := executor.Load(p, opt)
 	if err != nil {
 		t.Fatal(err)
