@@ -57,6 +57,13 @@ type OneState struct {
 	Passes, Launches uint64
 }
 
+// A OneRecord is when a step began and ended, in ns of the device's clock; 0 where
+// it did not run.
+type OneRecord struct {
+	_          structs.HostLayout
+	Begin, End uint64
+}
+
 // OneParams are one launch of a one-sided program on one device. What is of the
 // device (tables, states, status, memory) is the device's to fill in.
 type OneParams struct {
@@ -67,6 +74,7 @@ type OneParams struct {
 	Share, Tile, Passes                 uint64
 	ScratchStride, ScratchCopy          uint64
 	PacketStride, PacketCopy            uint64
+	Trace, TracePasses                  uint64
 	Chunks, Columns, MaxColumns, Depth  uint32
 	Flags, AllBlocks                    uint32
 	BlockCount, StepCount, OperandCount uint32

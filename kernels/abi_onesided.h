@@ -65,6 +65,12 @@ struct abi_one_state {
 };
 ABI_SIZE(abi_one_state, 16);
 
+// When a step began and ended, in ns of the device's clock; 0 where it did not run.
+struct abi_one_record {
+  u64 begin, end;
+};
+ABI_SIZE(abi_one_record, 16);
+
 // One launch, passed by value. Column c moves bytes [c * share, (c + 1) * share) of
 // each chunk, in `passes` passes of tile bytes; both are multiples of 16, and passes
 // is the same on all ranks, at least 1. A packet's wire has 32 bytes for each 16 (proto_ll.h).
@@ -77,6 +83,7 @@ struct abi_one_launch {
   u64 share, tile, passes;
   u64 scratch_stride, scratch_copy;  // bytes from chunk to chunk, and from copy to copy
   u64 packet_stride, packet_copy;
+  u64 trace, trace_passes;      // abi_one_record [columns][trace_passes][step_count] of traced images, or 0 (trace.h)
   u32 chunks;                   // of a piece
   u32 columns, max_columns, depth;
   u32 flags;                    // of a rank in a column: those of the program, then one for each block of all ranks
@@ -89,4 +96,4 @@ struct abi_one_launch {
   struct abi_one_memory rank[ONE_RANKS];
   u32 code[ONE_CODE * 4];
 };
-ABI_SIZE(abi_one_launch, 3416);
+ABI_SIZE(abi_one_launch, 3432);

@@ -9,6 +9,7 @@
 #pragma once
 #include "tables_onesided.h"
 #include "waits_onesided.h"
+#include "trace.h"
 #ifdef KERNEL_LANES
 #include "onesided_moves_lanes.h"
 #else
@@ -82,6 +83,7 @@ KD_CALL void renew(One &t) {
 // begin_pass sets what a pass has of its own.
 KD_CALL void begin_pass(One &t, u64 pass) {
   const abi_one_launch &a = t.a;
+  t.pass = pass;
   t.flag = (u32)(t.tiles % ONE_PERIOD) + 1;
   t.copy = (u64)t.column * a.depth + t.tiles % a.depth;
   t.first = t.column * a.share + pass * a.tile;
@@ -96,6 +98,7 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
     const abi_one_step &s = t.at.steps[t.step];
     next = t.step + (s.op == OP_MOVE ? s.group : 1);
     if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
+    const u64 begun = trace_begins(t);
     if (s.op == OP_MOVE) {
       if (t.owed) meet(t, false);
       M::move(t, &s, s.group);
@@ -109,6 +112,7 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
       await(t, s);
       t.dirty = true;
     }
+    trace_ended(t, begun, next - t.step, absent);
   }
 }
 

@@ -4,6 +4,9 @@
 #pragma once
 #include "tables.h"
 
+// A host's steps can be traced at any time: it costs them a look at the launch.
+#define KERNEL_TRACE 1
+
 // KD is a function of the device that is always inlined, KD_MEMBER the same as a
 // member, and KD_CALL one that may be called.
 #define KD static inline __attribute__((always_inline))

@@ -15,6 +15,7 @@ func oneLayouts() map[string]layout {
 		block   C.struct_abi_one_block
 		memory  C.struct_abi_one_memory
 		state   C.struct_abi_one_state
+		record  C.struct_abi_one_record
 		launch  C.struct_abi_one_launch
 	)
 	return map[string]layout{
@@ -26,11 +27,12 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(block.steps), unsafe.Offsetof(block.first_operand), unsafe.Offsetof(block.operands), unsafe.Offsetof(block.pad)}},
 		"OneMemory": {unsafe.Sizeof(memory), []uintptr{unsafe.Offsetof(memory.input), unsafe.Offsetof(memory.output), unsafe.Offsetof(memory.scratch),
 			unsafe.Offsetof(memory.packets), unsafe.Offsetof(memory.flags)}},
-		"OneState": {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.passes), unsafe.Offsetof(state.launches)}},
+		"OneState":  {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.passes), unsafe.Offsetof(state.launches)}},
+		"OneRecord": {unsafe.Sizeof(record), []uintptr{unsafe.Offsetof(record.begin), unsafe.Offsetof(record.end)}},
 		"OneParams": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.operands),
 			unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems), unsafe.Offsetof(launch.chunk),
 			unsafe.Offsetof(launch.share), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.passes), unsafe.Offsetof(launch.scratch_stride),
-			unsafe.Offsetof(launch.scratch_copy), unsafe.Offsetof(launch.packet_stride), unsafe.Offsetof(launch.packet_copy), unsafe.Offsetof(launch.chunks),
+			unsafe.Offsetof(launch.scratch_copy), unsafe.Offsetof(launch.packet_stride), unsafe.Offsetof(launch.packet_copy), unsafe.Offsetof(launch.trace), unsafe.Offsetof(launch.trace_passes), unsafe.Offsetof(launch.chunks),
 			unsafe.Offsetof(launch.columns), unsafe.Offsetof(launch.max_columns), unsafe.Offsetof(launch.depth), unsafe.Offsetof(launch.flags),
 			unsafe.Offsetof(launch.all_blocks), unsafe.Offsetof(launch.block_count), unsafe.Offsetof(launch.step_count), unsafe.Offsetof(launch.operand_count),
 			unsafe.Offsetof(launch.inlined), unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.dtype), unsafe.Offsetof(launch.redop),
