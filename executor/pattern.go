@@ -1,0 +1,187 @@
+package executor
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"mscclc/ir"
+)
+
+// patternElems is the period of a Pattern: a prime, so that no two offsets that a
+// program could mix up, sums of few powers of two, are equal in it.
+const patternElems = 262139
+
+// A Pattern is data for runs of any size that is made and judged fast: each rank's
+// input repeats patternElems random elements of its own, as NewData makes them. So
+// the collective's results repeat too, and are computed once.
+type Pattern struct {
+	DType DType
+	RedOp RedOp
+	Ranks int
+
+	input  [][]byte // by rank, doubled, so that any run of a period is one slice
+	sum    func() *expected
+	twice  []byte // the sums' most likely bits, doubled
+	poison []byte
+}
+
+// NewPattern makes the data of all ranks; the same seed gives the same data.
+func NewPattern(ranks int, t DType, op RedOp, seed uint64) *Pattern {
+	d := NewData(NewGeometry(&ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}, patternElems, t.Size()), t, op, seed)
+	p := &Pattern{DType: t, RedOp: op, Ranks: ranks, poison: d.poison}
+	for _, in := range d.initial {
+		p.input = append(p.input, append(in, in...))
+	}
+	p.sum = sync.OnceValue(func() *expected {
+		parts := make([]ir.Part, ranks)
+		for r := range parts {
+			parts[r].Rank = int32(r)
+		}
+		exp := d.expect(parts, patternElems)
+		p.twice = make([]byte, patternElems*t.Size())
+		for i := range patternElems {
+			if exp.ints != nil {
+				t.putInt(p.twice, i, exp.ints[i])
+			} else {
+				t.PutFloat(p.twice, i, exp.value[i])
+			}
+		}
+		p.twice = append(p.twice, p.twice...)
+		return exp
+	})
+	return p
+}
+
+// Poison fills buf with what stands in memory that nobody has written.
+func (p *Pattern) Poison(buf []byte) {
+	for at := 0; at < len(buf); {
+		at += copy(buf[at:], p.poison)
+	}
+}
+
+// Poisoned says whether buf still is as Poison leaves it.
+func (p *Pattern) Poisoned(buf []byte) bool {
+	for at := 0; at < len(buf); at += len(p.poison) {
+		n := min(len(p.poison), len(buf)-at)
+		if !bytes.Equal(buf[at:at+n], p.poison[:n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fill fills buf with a rank's input from element at on.
+func (p *Pattern) Fill(buf []byte, rank int, at int64) {
+	p.runs(buf, at, func(run []byte, phase int) { copy(run, p.input[rank][phase:]) })
+}
+
+// runs cuts buf, which begins with element at, into runs of at most a period, and
+// says where in the period each begins, in bytes.
+func (p *Pattern) runs(buf []byte, at int64, each func(run []byte, phase int)) {
+	size := p.DType.Size()
+	for len(buf) > 0 {
+		n := min(len(buf), patternElems*size)
+		each(buf[:n], int(at%patternElems)*size)
+		buf, at = buf[n:], at+int64(n/size)
+	}
+}
+
+// CheckCopy compares got with a rank's input from element at on.
+func (p *Pattern) CheckCopy(got []byte, rank int, at int64) (wrong int64) {
+	return p.check(got, at, p.input[rank], nil)
+}
+
+// CheckSum compares got with the reduction of all ranks' inputs from element at
+// on: integers bit for bit, floats within the bound of the reduction's own error.
+func (p *Pattern) CheckSum(got []byte, at int64) (wrong int64) {
+	exp := p.sum()
+	return p.check(got, at, p.twice, exp)
+}
+
+// check compares got with likely, run by run on all processors; where bits differ
+// and exp has values, these decide.
+func (p *Pattern) check(got []byte, at int64, likely []byte, exp *expected) int64 {
+	const step = 1 << 14 // elements that one goroutine compares at once
+	size := p.DType.Size()
+	elems := int64(len(got) / size)
+	var next, wrong atomic.Int64
+	var wg sync.WaitGroup
+	for range min(int64(runtime.GOMAXPROCS(0)), (elems+step-1)/step) {
+		wg.Go(func() {
+			for {
+				first := next.Add(step) - step
+				if first >= elems {
+					return
+				}
+				last := min(first+step, elems)
+				p.runs(got[first*int64(size):last*int64(size)], at+first, func(run []byte, phase int) {
+					if !bytes.Equal(run, likely[phase:phase+len(run)]) {
+						wrong.Add(p.compare(run, likely[phase:], phase/size, exp))
+					}
+				})
+			}
+		})
+	}
+	wg.Wait()
+	return wrong.Load()
+}
+
+// compare counts the elements of run that are wrong; the first is element first of
+// the period.
+func (p *Pattern) compare(run, likely []byte, first int, exp *expected) (wrong int64) {
+	size := p.DType.Size()
+	for i := range len(run) / size {
+		if bytes.Equal(run[i*size:(i+1)*size], likely[i*size:(i+1)*size]) {
+			continue
+		}
+		if exp == nil || exp.ints != nil {
+			wrong++
+			continue
+		}
+		k := (first + i) % patternElems
+		got, want := p.DType.Float(run, i), exp.value[k]
+		if !(got == want || math.Abs(got-want) <= exp.bound[k] || got != got && want != want) {
+			wrong++
+		}
+	}
+	return wrong
+}
+
+// putInt encodes v, of which it keeps what an element holds.
+func (t DType) putInt(buf []byte, i int, v uint64) {
+	size := t.Size()
+	for b := range size {
+		buf[i*size+b] = byte(v >> (8 * b))
+	}
+}
+
+// A Share is a run of elements of a rank's output, and what it must be: the
+// reduction of all ranks' inputs from element At on, or the input of rank From.
+type Share struct {
+	First, Elems int64
+	Sum          bool
+	From         int
+	At           int64
+}
+
+// Shares says what a rank's output must hold at the end of a call, piece by piece.
+// Of what may be anything there is none.
+func (g Geometry) Shares(rank int) ([]Share, error) {
+	c := *g.Coll
+	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
+		return nil, fmt.Errorf("the output of a custom collective: %w", ErrNotSupported)
+	}
+	c.Chunks = 1 // chunks of a piece lie one after the other
+	var list []Share
+	for i := range c.OutChunks(rank) {
+		w := c.Want(rank, i)
+		if !w.Any {
+			list = append(list, Share{First: int64(i) * g.Elems, Elems: g.Elems, Sum: w.Sum, From: int(w.Part.Rank), At: int64(w.Part.Index) * g.Elems})
+		}
+	}
+	return list, nil
+}
