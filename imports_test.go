@@ -32,6 +32,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor":           {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cuda":      {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/bench":              {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":      {"mscclc/executor", "mscclc/ir"},
 	"mscclc":                    {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
 	"mscclc/algorithms":         {"*"},

@@ -43,6 +43,9 @@ verify    an array of reports, each with "program" and "proof" where it is ok an
 run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "inplace", "protocol", "iters",
           "seconds" (of the fastest iteration), "checked", "wrong", "problems" (why it did not run to its end)}];
           not ok where anything is wrong
+bench     nccl-tests' document ("version", "config", "results", "average_bus_bandwidth" and so on), and in each placement of a
+          result "checked", "launch", "launches", "program", "error" (why it did not run), "nccl": {"time", "launch", "ratio",
+          "time_of_other_launch", "nwrong"}; "speedups": [{"place", "geometric_mean", "least", "least_size", "sizes"}]
 fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
           "protocol", "doc"}], "problems": [P...]}

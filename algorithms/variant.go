@@ -1,0 +1,128 @@
+package algorithms
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc"
+	"mscclc/ir"
+	"mscclc/lang"
+)
+
+// A Variant is a program of the catalog in one form, and how wide it runs. Zero
+// numbers leave the choice to the executor.
+type Variant struct {
+	Program  string `json:"program"`         // as Names has it
+	Sided    string `json:"sided,omitempty"` // "two" for MSCCL-IR's connections; else one-sided
+	Protocol string `json:"protocol"`        // ir.Protocol's name
+	Columns  int    `json:"columns,omitempty"`
+	Threads  int    `json:"threads,omitempty"` // of a block
+	Tile     int64  `json:"tile,omitempty"`    // bytes of a chunk that a column moves in a pass
+}
+
+// String names v for a report: allpairs LL16 8x512.
+func (v Variant) String() string {
+	s := path.Base(v.Program) + " " + v.Protocol
+	if v.Sided != "" {
+		s += " " + v.Sided + "-sided"
+	}
+	return s + v.Width()
+}
+
+// Width is the width's part of v's name.
+func (v Variant) Width() string {
+	s := ""
+	if v.Columns > 0 || v.Threads > 0 {
+		s = fmt.Sprintf(" %dx%d", v.Columns, v.Threads)
+	}
+	if v.Tile > 0 {
+		s += "/" + strconv.FormatInt(v.Tile>>10, 10) + "K"
+	}
+	return s
+}
+
+// A Call is what a variant is chosen for and compiled for.
+type Call struct {
+	Kind    ir.Kind
+	Ranks   int
+	Root    int
+	Inplace bool
+}
+
+// Compile compiles v for calls like c.
+func (v Variant) Compile(c Call) (*ir.Program, error) {
+	p, _, err := v.compile(c)
+	return p, err
+}
+
+// compile is Compile, and gives what v does with chunks too.
+func (v Variant) compile(c Call) (*ir.Program, *ir.ChunkDAG, error) {
+	proto, ok := ir.ProtocolByName(v.Protocol)
+	if !ok {
+		return nil, nil, fmt.Errorf("%q is no protocol", v.Protocol)
+	}
+	text, err := Open(v.Program)
+	if err != nil {
+		return nil, nil, err
+	}
+	params := map[string]string{"ranks": strconv.Itoa(c.Ranks)}
+	if rooted.Match(text) {
+		params["root"] = strconv.Itoa(c.Root)
+	}
+	var chunks *ir.ChunkDAG
+	opt := mscclc.Options{Lang: lang.Options{Params: params, Inplace: &c.Inplace, Protocol: &proto, Open: Open}}
+	opt.Stage = func(value any) error {
+		if d, ok := value.(*ir.ChunkDAG); ok {
+			chunks = d
+		}
+		return nil
+	}
+	p, err := mscclc.Compile(v.Program+".mscl", text, opt)
+	if err == nil && (p.Coll.Kind != c.Kind || p.Coll.Ranks != c.Ranks || p.Coll.Root != c.Root) {
+		err = fmt.Errorf("%s is a %v of %d ranks from %d, not a %v of %d from %d", v.Program, p.Coll.Kind, p.Coll.Ranks, p.Coll.Root, c.Kind, c.Ranks, c.Root)
+	}
+	return p, chunks, err
+}
+
+var (
+	flat   = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\branks\b`)
+	rooted = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\broot\b`)
+)
+
+// Candidates are all forms of the catalog's programs for a collective that take
+// nothing but a number of ranks. Not each need compile for each call.
+func Candidates(kind ir.Kind) []Variant {
+	var list []Variant
+	for _, name := range Names() {
+		if text, err := Open(name); path.Dir(name) != kind.String() || err != nil || !flat.Match(text) {
+			continue
+		}
+		for p := range ir.NumProtocols {
+			list = append(list, Variant{Program: name, Protocol: p.String()})
+		}
+	}
+	return list
+}
+
+// Collectives are those that the catalog has a folder of.
+func Collectives() []ir.Kind {
+	var list []ir.Kind
+	entries, _ := fs.ReadDir(files, ".")
+	for _, e := range entries {
+		if kind, ok := ir.KindByName(e.Name()); ok && e.IsDir() {
+			list = append(list, kind)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// IsCollective says whether name is one of Collectives.
+func IsCollective(name string) bool {
+	return slices.ContainsFunc(Collectives(), func(k ir.Kind) bool { return strings.EqualFold(k.String(), name) })
+}

@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// guard is the bytes before and behind each buffer that nothing may write.
+const guard = 4096
+
+// poison is the byte that stands in memory which nobody has written.
+const poison = 0xa5
+
+// A Host is any device whose runs end before the next begins: the CPU, or a
+// program on GPUs that only runs from buffers of the host.
+type Host struct {
+	name    string
+	device  executor.Device
+	options executor.Options
+	wait    time.Duration
+	pattern patterns
+	loaded  map[*ir.Program]*executor.Loaded
+	buffer  [][2]hostBuffer // input and output, by rank
+}
+
+// NewHost makes a site of a device; name is how reports call it, and options are
+// those of executor.Load.
+func NewHost(name string, ranks int, options executor.Options, wait time.Duration) *Host {
+	return &Host{name: name, options: options, wait: wait, pattern: patterns{ranks: ranks}, loaded: map[*ir.Program]*executor.Loaded{}, buffer: make([][2]hostBuffer, ranks)}
+}
+
+// Name is the device's.
+func (h *Host) Name() string { return h.name }
+
+// Driver is the device's, if it has one.
+func (h *Host) Driver() string { return "" }
+
+// Devices are where ranks are.
+func (h *Host) Devices() []Device {
+	list := make([]Device, len(h.buffer))
+	host, _ := os.Hostname()
+	for r := range list {
+		list[r] = Device{Rank: r, PID: os.Getpid(), Host: host, Info: h.name}
+	}
+	return list
+}
+
+// Close frees what was loaded.
+func (h *Host) Close() error {
+	var errs []error
+	for _, l := range h.loaded {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// A hostBuffer has guard bytes before and behind what a call uses of it.
+type hostBuffer []byte
+
+// part is the n bytes of a call.
+func (b *hostBuffer) part(n int64) []byte {
+	if int64(len(*b)) < n+2*guard {
+		*b = make([]byte, n+2*guard)
+	}
+	return (*b)[guard : guard+n : guard+n]
+}
+
+// buffers are a rank's input and output. In place, memory is what both are in.
+func (h *Host) buffers(c *Call, rank int) (memory, input, output []byte) {
+	size := int64(c.DType.Size())
+	in, out, inAt, outAt, mem := c.Geometry().Buffers(rank)
+	b := &h.buffer[rank]
+	if c.Coll.Inplace {
+		memory = b[0].part(mem * size)
+		return memory, memory[inAt*size : (inAt+in)*size], memory[outAt*size : (outAt+out)*size]
+	}
+	return nil, b[0].part(in * size), b[1].part(out * size)
+}
+
+// Place makes inputs random and all else poison.
+func (h *Host) Place(_ context.Context, c *Call) error {
+	p := h.pattern.of(c)
+	for r := range h.buffer {
+		_, input, _ := h.buffers(c, r)
+		for i := range h.buffer[r] {
+			all := h.buffer[r][i]
+			for j := range all {
+				all[j] = poison
+			}
+		}
+		p.Fill(input, r, 0)
+	}
+	return nil
+}
+
+// Check compares outputs with the collective computed directly.
+func (h *Host) Check(_ context.Context, c *Call) (Found, error) {
+	var found Found
+	p, size := h.pattern.of(c), int64(c.DType.Size())
+	for r := range h.buffer {
+		memory, input, output := h.buffers(c, r)
+		shares, err := c.Geometry().Shares(r)
+		if err != nil {
+			return found, err
+		}
+		for _, s := range shares {
+			found.share(p, s, 0, output[s.First*size:(s.First+s.Elems)*size])
+		}
+		lengths := [2]int{len(input), len(output)}
+		if memory != nil {
+			lengths = [2]int{len(memory), -1}
+		}
+		for i, n := range lengths {
+			if n >= 0 && !poisoned(h.buffer[r][i][:guard], h.buffer[r][i][guard+n:guard+n+guard]) {
+				found.Outside++
+			}
+		}
+		if memory == nil && p.CheckCopy(input, r, 0) > 0 {
+			found.Outside++
+		}
+	}
+	return found, nil
+}
+
+// share compares a part of a share, which begins skip elements into it.
+func (f *Found) share(p *executor.Pattern, s executor.Share, skip int64, got []byte) {
+	f.Checked += int64(len(got) / p.DType.Size())
+	if s.Sum {
+		f.Wrong += p.CheckSum(got, s.At+skip)
+	} else {
+		f.Wrong += p.CheckCopy(got, s.From, s.At+skip)
+	}
+}
+
+func poisoned(parts ...[]byte) bool {
+	for _, part := range parts {
+		for _, b := range part {
+			if b != poison {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// patterns keeps the data that calls are filled with.
+type patterns struct {
+	ranks int
+	made  map[[2]int]*executor.Pattern
+}
+
+func (p *patterns) of(c *Call) *executor.Pattern {
+	key := [2]int{int(c.DType), int(c.RedOp)}
+	if p.made[key] == nil {
+		if p.made == nil {
+			p.made = map[[2]int]*executor.Pattern{}
+		}
+		p.made[key] = executor.NewPattern(p.ranks, c.DType, c.RedOp, 1)
+	}
+	return p.made[key]
+}
+
+// A hostOp is a loaded program with the arguments of a call.
+type hostOp struct {
+	name   string
+	loaded *executor.Loaded
+	args   executor.Args
+}
+
+func (o *hostOp) Name() string { return o.name }
+func (o *hostOp) Close() error { return nil } // what is loaded stays for the next size
+
+// Ready makes a call ready by a form.
+func (h *Host) Ready(_ context.Context, f *Form, c *Call) (Op, error) {
+	l := h.loaded[f.Program]
+	if l == nil {
+		var err error
+		if l, err = executor.Load(f.Program, h.options); err != nil {
+			return nil, err
+		}
+		h.loaded[f.Program] = l
+	}
+	o := &hostOp{name: f.Name, loaded: l, args: executor.Args{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Wait: h.wait, TileBytes: f.Tile}}
+	for r := range h.buffer {
+		memory, input, output := h.buffers(c, r)
+		if memory != nil {
+			o.args.Input = append(o.args.Input, memory)
+			continue
+		}
+		o.args.Input, o.args.Output = append(o.args.Input, input), append(o.args.Output, output)
+	}
+	return o, nil
+}
+
+// Once runs an operation once.
+func (h *Host) Once(ctx context.Context, op Op) error {
+	_, err := h.run(ctx, op)
+	return err
+}
+
+func (h *Host) run(ctx context.Context, op Op) (time.Duration, error) {
+	o, ok := op.(*hostOp)
+	if !ok {
+		return 0, fmt.Errorf("%s does not run on %s: %w", op.Name(), h.name, executor.ErrNotSupported)
+	}
+	r, err := o.loaded.Run(ctx, o.args)
+	return r.Elapsed, err
+}
+
+// Measure runs operations in turn.
+func (h *Host) Measure(ctx context.Context, ops []Op, m Measuring) ([]Sample, error) {
+	samples := make([]Sample, len(ops))
+	times := make([][]time.Duration, len(ops))
+	for replay := range m.Warmup + m.Replays {
+		for i, op := range ops {
+			n := max(samples[i].Launches, 1)
+			total := time.Duration(0)
+			for range n {
+				t, err := h.run(ctx, op)
+				if err != nil {
+					return nil, err
+				}
+				total += t
+			}
+			samples[i].Launches = m.launches(total / time.Duration(n))
+			if replay >= m.Warmup {
+				times[i] = append(times[i], total/time.Duration(n))
+			}
+		}
+	}
+	for i := range samples {
+		samples[i].Time, samples[i].How = median(times[i]), "host"
+	}
+	return samples, nil
+}

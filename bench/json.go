@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"strconv"
+	"time"
+)
+
+// version is that of nccl-tests' document, whose fields ours has. What else there
+// is may be added to at any time.
+const version = 1
+
+// A Document is a Report as JSON.
+type Document struct {
+	Schema      int            `json:"schema"`
+	Version     int            `json:"version"`
+	StartTime   string         `json:"start_time"`
+	Args        []string       `json:"args"`
+	NCCLVersion int            `json:"nccl_version,omitempty"`
+	Collective  string         `json:"collective"`
+	Algorithm   string         `json:"algorithm"`
+	Ranks       int            `json:"ranks"`
+	Device      string         `json:"device"`
+	Driver      string         `json:"driver,omitempty"`
+	Config      documentConfig `json:"config"`
+	Results     []documentRow  `json:"results"`
+	OutOfBounds struct {
+		Count int64  `json:"count"`
+		Okay  string `json:"okay"`
+	} `json:"out_of_bounds"`
+	Average struct {
+		Bandwidth float64 `json:"bandwidth"`
+		Okay      string  `json:"okay"`
+	} `json:"average_bus_bandwidth"`
+	Speedups []Speedup `json:"speedups,omitempty"`
+	Errors   []string  `json:"errors"`
+	EndTime  string    `json:"end_time"`
+}
+
+type documentConfig struct {
+	Threads    int      `json:"nthreads"`
+	GPUs       int      `json:"ngpus"`
+	Processes  int      `json:"nprocesses"`
+	Min        int64    `json:"minimum_bytes"`
+	Max        int64    `json:"maximum_bytes"`
+	Factor     int64    `json:"step_factor"`
+	Warmup     int      `json:"warmup_iters"`
+	Replays    int      `json:"replays"`
+	Iterations int      `json:"iterations"` // of a replay; 0 is as many as take target_us
+	Target     float64  `json:"target_us"`
+	Validation int      `json:"validation"`
+	Graph      int      `json:"graph"`
+	Devices    []Device `json:"devices"`
+}
+
+type documentRow struct {
+	Size       int64          `json:"size"`
+	Count      int64          `json:"count"`
+	Type       string         `json:"type"`
+	RedOp      string         `json:"redop"`
+	Root       string         `json:"root"`
+	OutOfPlace *documentPlace `json:"out_of_place"`
+	InPlace    *documentPlace `json:"in_place"`
+}
+
+type documentPlace struct {
+	Time     float64 `json:"time"`
+	AlgBW    float64 `json:"alg_bw"`
+	BusBW    float64 `json:"bus_bw"`
+	Wrong    int64   `json:"nwrong"`
+	Checked  int64   `json:"checked"`
+	Launch   string  `json:"launch"`
+	Launches int     `json:"launches"`
+	Program  string  `json:"program"`
+
+	NCCL *documentRival `json:"nccl,omitempty"`
+	Err  string         `json:"error,omitempty"`
+}
+
+type documentRival struct {
+	Time   float64 `json:"time"`
+	Launch string  `json:"launch"`
+	Other  float64 `json:"time_of_other_launch,omitempty"`
+	Wrong  int64   `json:"nwrong"`
+	Ratio  float64 `json:"ratio"`
+}
+
+// Document makes JSON of a report; schema is that of the command's documents.
+func (r *Report) Document(schema int, args []string, start, end time.Time) *Document {
+	d := &Document{Schema: schema, Version: version, StartTime: start.Format(time.DateTime), EndTime: end.Format(time.DateTime), Args: args, NCCLVersion: r.NCCL,
+		Collective: r.Coll.Kind.String(), Algorithm: r.Algo, Ranks: r.Coll.Ranks, Device: r.Device, Driver: r.Driver, Results: []documentRow{}, Errors: []string{}}
+	m := &r.Measuring
+	d.Config = documentConfig{Threads: r.Coll.Ranks / max(r.Processes, 1), GPUs: 1, Processes: r.Processes, Min: r.MinBytes, Max: r.MaxBytes, Factor: r.Factor, Warmup: m.Warmup, Replays: m.Replays,
+		Iterations: m.Launches, Target: float64(m.Target) / 1e3, Validation: 1, Graph: 1, Devices: r.Devices}
+	if m.Plain {
+		d.Config.Graph = 0
+	}
+	for _, row := range r.Rows {
+		j := documentRow{Size: row.Bytes, Count: row.Count, Type: typeNames[r.DType], RedOp: r.redop(), Root: strconv.Itoa(r.root())}
+		j.OutOfPlace, j.InPlace = r.place(row, row.OutOfPlace), r.place(row, row.InPlace)
+		d.Results = append(d.Results, j)
+		for _, p := range row.places() {
+			if p != nil && p.Err != nil {
+				d.Errors = append(d.Errors, p.Err.Error())
+			}
+		}
+	}
+	d.OutOfBounds.Count, d.OutOfBounds.Okay = r.Outside(), strconv.FormatBool(r.Outside() == 0)
+	d.Average.Bandwidth, d.Average.Okay = r.AvgBusBW(), "unchecked"
+	d.Speedups = r.Speedups()
+	return d
+}
+
+func (r *Report) place(row *Row, p *Result) *documentPlace {
+	if p == nil {
+		return nil
+	}
+	if p.Err != nil {
+		return &documentPlace{Err: p.Err.Error()}
+	}
+	bw := AlgBW(row.Bytes, p.Time)
+	j := &documentPlace{Time: p.Time, AlgBW: bw, BusBW: bw * BusFactor(r.Coll), Wrong: p.Wrong, Checked: p.Checked, Launch: p.How, Launches: p.Launches, Program: p.Form}
+	if v := p.Rival; v != nil {
+		j.NCCL = &documentRival{Time: v.Time, Launch: v.How, Other: v.Other, Wrong: v.Wrong, Ratio: p.Ratio()}
+	}
+	return j
+}

@@ -1,0 +1,191 @@
+package bench
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// The picture: time of small calls on the left, where a logarithm shows latency,
+// bus bandwidth on the right, where it is what counts; sizes are on both.
+const (
+	plotWidth  = 26 * vg.Centimeter
+	plotHeight = 11 * vg.Centimeter
+	smallSize  = 4 << 20 // the last size on the left
+)
+
+// A curve is one implementation in one placement.
+type curve struct {
+	name   string
+	colour color.Color
+	dashed bool
+	time   func(*Row) float64 // us, or 0
+}
+
+var ourColour, rivalColour = color.RGBA{R: 0xd5, G: 0x5e, A: 0xff}, color.RGBA{G: 0x72, B: 0xb2, A: 0xff}
+
+func (r *Report) curves() (list []curve) {
+	for i, place := range [2]string{"out of place", "in place"} {
+		ours := func(row *Row) float64 {
+			if p := row.places()[i]; p != nil && p.Err == nil {
+				return p.Time
+			}
+			return 0
+		}
+		rival := func(row *Row) float64 {
+			if p := row.places()[i]; p.Ratio() > 0 {
+				return p.Rival.Time
+			}
+			return 0
+		}
+		list = append(list, curve{"mscclc, " + place, ourColour, i > 0, ours})
+		if r.NCCL > 0 {
+			list = append(list, curve{"NCCL " + versionText(r.NCCL) + ", " + place, rivalColour, i > 0, rival})
+		}
+	}
+	return list
+}
+
+// Plot draws the rows. File tells by its ending whether as SVG or as PNG.
+func (r *Report) Plot(w io.Writer, file string) error {
+	left, right := plot.New(), plot.New()
+	left.Title.Text = fmt.Sprintf("%v, %d x %s, %v: time", r.Coll.Kind, r.Coll.Ranks, r.Device, r.DType)
+	right.Title.Text = "bus bandwidth"
+	left.Y.Label.Text, right.Y.Label.Text = "us", "GB/s"
+	for _, c := range r.curves() {
+		for _, p := range [2]*plot.Plot{left, right} {
+			if err := r.draw(p, c, p == left); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range [2]*plot.Plot{left, right} {
+		r.axes(p)
+	}
+	left.Y.Scale, left.Y.Tick.Marker = plot.LogScale{}, microTicks{}
+	left.Y.Min, left.Y.Max = step125(left.Y.Min, -1), step125(left.Y.Max*1.2, 1)
+	right.Y.Min = 0
+	left.Legend.Top, left.Legend.Left = true, true
+
+	if strings.EqualFold(filepath.Ext(file), ".png") {
+		canvas := vgimg.New(plotWidth, plotHeight)
+		both(draw.New(canvas), left, right)
+		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
+		return err
+	}
+	canvas := vgsvg.New(plotWidth, plotHeight)
+	both(draw.New(canvas), left, right)
+	_, err := canvas.WriteTo(w)
+	return err
+}
+
+// both draws two pictures side by side.
+func both(c draw.Canvas, left, right *plot.Plot) {
+	c.FillPolygon(color.White, []vg.Point{{X: c.Min.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}})
+	half, gap := plotWidth/2, vg.Millimeter*3
+	left.Draw(draw.Crop(c, gap, -half-gap, gap, -gap))
+	right.Draw(draw.Crop(c, half+gap, -gap, gap, -gap))
+}
+
+// draw adds a curve: on the left times of small calls, on the right bandwidths.
+func (r *Report) draw(p *plot.Plot, c curve, left bool) error {
+	var points plotter.XYs
+	for _, row := range r.Rows {
+		t := c.time(row)
+		if t <= 0 || row.Bytes <= 0 || left && row.Bytes > smallSize && r.MinBytes <= smallSize {
+			continue
+		}
+		y := t
+		if !left {
+			y = AlgBW(row.Bytes, t) * BusFactor(r.Coll)
+		}
+		points = append(points, plotter.XY{X: float64(row.Bytes), Y: y})
+	}
+	if len(points) == 0 {
+		return nil
+	}
+	line, marks, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = c.colour, vg.Points(1.5)
+	marks.Color, marks.Shape, marks.Radius = c.colour, draw.CircleGlyph{}, vg.Points(2)
+	if c.dashed {
+		line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
+	}
+	p.Add(line, marks)
+	if left {
+		p.Legend.Add(c.name, line)
+	}
+	return nil
+}
+
+// axes gives a picture the axis of sizes, and a grid.
+func (r *Report) axes(p *plot.Plot) {
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, sizeTicks{}
+	p.X.Label.Text = "bytes"
+	if p.X.Min <= 0 || p.X.Min >= p.X.Max { // one size, or none
+		p.X.Min, p.X.Max = math.Max(p.X.Min, 1)/2, math.Max(p.X.Max, 1)*2
+	}
+	if p.Y.Min <= 0 || p.Y.Min >= p.Y.Max {
+		p.Y.Min, p.Y.Max = math.Max(p.Y.Min, 1e-3)/2, math.Max(p.Y.Max, 1e-3)*2
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe0}, color.Gray{0xe0}
+	p.Add(grid)
+}
+
+// sizeTicks marks powers of four, with their names.
+type sizeTicks struct{}
+
+func (sizeTicks) Ticks(low, high float64) (list []plot.Tick) {
+	for e := 0; e <= 50; e += 2 {
+		if v := math.Ldexp(1, e); v >= low*0.999 && v <= high*1.001 {
+			list = append(list, plot.Tick{Value: v, Label: sizeLabel(e)})
+		}
+	}
+	return list
+}
+
+func sizeLabel(exponent int) string {
+	return fmt.Sprintf("%d%s", 1<<(exponent%10), [...]string{"", "K", "M", "G", "T", "P"}[exponent/10])
+}
+
+// step125 is the next of 1, 2, 5, 10 and so on, below v or above.
+func step125(v float64, way int) float64 {
+	decade := math.Pow(10, math.Floor(math.Log10(v)))
+	steps := [4]float64{1, 2, 5, 10}
+	for i := range steps {
+		if s := steps[i] * decade; way > 0 && s >= v {
+			return s
+		}
+		if s := steps[3-i] * decade; way < 0 && s <= v {
+			return s
+		}
+	}
+	return v
+}
+
+// microTicks marks 1, 2 and 5 of each decade.
+type microTicks struct{}
+
+func (microTicks) Ticks(low, high float64) (list []plot.Tick) {
+	for decade := math.Pow(10, math.Floor(math.Log10(low))); decade <= high*1.001; decade *= 10 {
+		for _, m := range [3]float64{1, 2, 5} {
+			if v := decade * m; v >= low*0.999 && v <= high*1.001 {
+				list = append(list, plot.Tick{Value: v, Label: fmt.Sprintf("%g", v)})
+			}
+		}
+	}
+	return list
+}

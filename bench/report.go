@@ -1,0 +1,303 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// A Result is one placement of one size.
+type Result struct {
+	Time     float64 // us
+	Launches int     // of a replay
+	How      string  // it was launched
+	Form     string
+	Found
+	Rival *Rival
+	Err   error // why there is no time
+}
+
+// A Rival is what NCCL took for the same. Checked and Wrong are of its results.
+type Rival struct {
+	Time  float64 // us, of the faster of its launch modes
+	How   string
+	Other float64 // us, of the other mode; 0 where there was none
+	Found
+}
+
+// Ratio is how many times as fast as NCCL ours is, or 0.
+func (r *Result) Ratio() float64 {
+	if r == nil || r.Rival == nil || r.Time == 0 {
+		return 0
+	}
+	return r.Rival.Time / r.Time
+}
+
+// A Row is one size. A placement that was not measured is nil.
+type Row struct {
+	Bytes, Count int64 // count is the elements of a piece
+	OutOfPlace   *Result
+	InPlace      *Result
+}
+
+// places are the placements of a row.
+func (r *Row) places() [2]*Result { return [2]*Result{r.OutOfPlace, r.InPlace} }
+
+// A Report is a measurement of one collective.
+type Report struct {
+	Coll     *ir.Collective
+	DType    executor.DType
+	RedOp    executor.RedOp
+	Algo     string // what was measured
+	Device   string
+	Driver   string
+	Devices  []Device
+	NCCL     int // its version; 0 without
+	NCCLPath string
+	Rows     []*Row
+
+	MinBytes, MaxBytes int64
+	Factor             int64
+	Measuring          Measuring
+	Processes          int
+}
+
+// AlgBW is the bandwidth of an algorithm in GB/s.
+func AlgBW(bytes int64, us float64) float64 {
+	if us == 0 {
+		return 0
+	}
+	return float64(bytes) / us / 1e3
+}
+
+// typeNames and kindNames are nccl-tests'.
+var typeNames = [executor.NumDTypes]string{"half", "bfloat16", "float", "double", "int8", "uint8", "int32", "uint32", "int64", "uint64", "f8e4m3", "f8e5m2"}
+
+// redop and root are the columns of those names.
+func (r *Report) redop() string {
+	if r.Coll.Reduces() {
+		return r.RedOp.String()
+	}
+	return "none"
+}
+
+func (r *Report) root() int {
+	switch r.Coll.Kind {
+	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
+		return r.Coll.Root
+	}
+	return -1
+}
+
+// Header writes what stands above the rows.
+func (r *Report) Header(w io.Writer) {
+	fmt.Fprintf(w, "# mscclc bench: %v, %s, %s\n", r.Coll.Kind, r.Algo, r.Device+withDriver(r.Driver))
+	m := &r.Measuring
+	launches := "as many as take " + m.Target.String()
+	if m.Launches > 0 {
+		launches = fmt.Sprint(m.Launches)
+	}
+	graph := 1
+	if m.Plain {
+		graph = 0
+	}
+	fmt.Fprintf(w, "# nRanks %d nProcesses %d minBytes %d maxBytes %d step: %d(factor) warmup replays: %d replays: %d iters of a replay: %s validation: 1 graph: %d\n",
+		r.Coll.Ranks, r.Processes, r.MinBytes, r.MaxBytes, r.Factor, m.Warmup, m.Replays, launches, graph)
+	fmt.Fprintf(w, "# time is of one operation: the median of the replays, of each the slowest rank\n")
+	if r.NCCL > 0 {
+		fmt.Fprintf(w, "# NCCL %s (%s), in the same queue, on the same buffers; its time is of the faster of graph and plain launches; ratio = NCCL / ours\n", versionText(r.NCCL), r.NCCLPath)
+	}
+	fmt.Fprintf(w, "#\n# Using devices\n")
+	for _, d := range r.Devices {
+		fmt.Fprintf(w, "#  Rank %2d Group %2d Pid %6d on %10s device %2d %s\n", d.Rank, d.Group, d.PID, d.Host, d.Number, d.Info)
+	}
+	rival, rivalUnits := "", ""
+	if r.NCCL > 0 {
+		rival, rivalUnits = "     nccl   ratio     nccl   ratio", "     (us)             (us)        "
+	}
+	fmt.Fprintf(w, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          %s\n", "", "", "", "", "", spaces("  out-of-place      in-place", r.NCCL > 0))
+	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s  launch, program\n", "size", "count", "type", "redop", "root",
+		"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong", rival)
+	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s\n", "(B)", "(elements)", "", "", "",
+		"(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "", rivalUnits)
+}
+
+func withDriver(driver string) string {
+	if driver == "" {
+		return ""
+	}
+	return ", " + driver
+}
+
+func spaces(s string, on bool) string {
+	if on {
+		return s
+	}
+	return ""
+}
+
+// versionText is a version as NCCL numbers it.
+func versionText(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000, v%10000/100, v%100) }
+
+// number writes v in width characters, with as many digits behind the point as
+// have room.
+func number(v float64, width int) string {
+	power := 0
+	for x := 1.0; v >= x; x *= 10 {
+		power++
+	}
+	digits := 0
+	switch {
+	case power < width-2:
+		digits = 2
+	case power < width-1:
+		digits = 1
+	}
+	return fmt.Sprintf("%*.*f", width, digits, v)
+}
+
+// WriteRow writes a row.
+func (r *Report) WriteRow(w io.Writer, row *Row) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d", row.Bytes, row.Count, typeNames[r.DType], r.redop(), r.root())
+	for _, p := range row.places() {
+		if p == nil || p.Err != nil {
+			fmt.Fprintf(&b, "  %7s  %6s  %6s  %6s", "N/A", "N/A", "N/A", "N/A")
+			continue
+		}
+		bw := AlgBW(row.Bytes, p.Time)
+		wrong := "N/A"
+		if p.Checked > 0 || row.Bytes == 0 {
+			wrong = fmt.Sprint(p.Wrong)
+		}
+		fmt.Fprintf(&b, "  %s  %s  %s  %6s", number(p.Time, 7), number(bw, 6), number(bw*BusFactor(r.Coll), 6), wrong)
+	}
+	if r.NCCL > 0 {
+		for _, p := range row.places() {
+			if p.Ratio() == 0 {
+				fmt.Fprintf(&b, "  %7s  %6s", "N/A", "N/A")
+			} else {
+				fmt.Fprintf(&b, "  %s  %6.2f", number(p.Rival.Time, 7), p.Ratio())
+			}
+		}
+	}
+	b.WriteString(r.remark(row))
+	fmt.Fprintln(w, b.String())
+}
+
+// remark says how a row was launched, and what by; once where both placements
+// agree.
+func (r *Report) remark(row *Row) string {
+	var parts []string
+	for _, p := range row.places() {
+		if p == nil {
+			continue
+		}
+		text := ""
+		if p.Err != nil {
+			text = "not run: " + strings.SplitN(p.Err.Error(), "\n", 2)[0]
+		} else {
+			text = fmt.Sprintf("%s x%d, %s", p.How, p.Launches, p.Form)
+			if p.Rival != nil {
+				text += "; nccl " + p.Rival.How
+			}
+			if p.Rival != nil && p.Rival.Wrong > 0 {
+				text += fmt.Sprintf(" (%d wrong)", p.Rival.Wrong)
+			}
+		}
+		if len(parts) == 0 || parts[0] != text {
+			parts = append(parts, text)
+		}
+	}
+	return "  " + strings.Join(parts, " | ")
+}
+
+// Outside counts buffers beside which something was written, and Wrong elements.
+func (r *Report) Outside() (n int64) {
+	for _, p := range r.results() {
+		n += p.Outside
+	}
+	return n
+}
+
+// Wrong counts elements of ours that are not what they should be.
+func (r *Report) Wrong() (n int64) {
+	for _, p := range r.results() {
+		n += p.Wrong
+	}
+	return n
+}
+
+// results are those that have a time.
+func (r *Report) results() (list []*Result) {
+	for _, row := range r.Rows {
+		for _, p := range row.places() {
+			if p != nil && p.Err == nil {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// AvgBusBW is the mean of all bus bandwidths.
+func (r *Report) AvgBusBW() float64 {
+	sum, n := 0.0, 0
+	for _, row := range r.Rows {
+		for _, p := range row.places() {
+			if p != nil && p.Err == nil {
+				sum += AlgBW(row.Bytes, p.Time) * BusFactor(r.Coll)
+				n++
+			}
+		}
+	}
+	return sum / float64(max(n, 1))
+}
+
+// A Speedup says how many times as fast as NCCL a placement is.
+type Speedup struct {
+	Place     string  `json:"place"`
+	GeoMean   float64 `json:"geometric_mean"`
+	Least     float64 `json:"least"`
+	LeastSize int64   `json:"least_size"`
+	Sizes     int     `json:"sizes"`
+}
+
+// Speedups are those of both placements, as far as they were measured.
+func (r *Report) Speedups() (list []Speedup) {
+	for i, place := range [2]string{"out-of-place", "in-place"} {
+		s := Speedup{Place: place}
+		var ratios []float64
+		for _, row := range r.Rows {
+			ratio := row.places()[i].Ratio()
+			if ratio == 0 {
+				continue
+			}
+			ratios = append(ratios, ratio)
+			if s.Least == 0 || ratio < s.Least {
+				s.Least, s.LeastSize = ratio, row.Bytes
+			}
+		}
+		if s.GeoMean, s.Sizes = geoMean(ratios), len(ratios); s.Sizes > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Footer writes what stands below the rows.
+func (r *Report) Footer(w io.Writer) {
+	verdict := "OK"
+	if r.Outside() > 0 {
+		verdict = "FAILED"
+	}
+	fmt.Fprintf(w, "# %-20s : %d %s\n", "Out of bounds values", r.Outside(), verdict)
+	fmt.Fprintf(w, "# %-20s : %.6g\n", "Avg bus bandwidth", r.AvgBusBW())
+	for _, s := range r.Speedups() {
+		fmt.Fprintf(w, "# %-20s : %s, geometric mean %.3f of %d sizes, least %.3f at %d\n", "NCCL / ours", s.Place, s.GeoMean, s.Sizes, s.Least, s.LeastSize)
+	}
+	fmt.Fprintln(w, "#")
+}

@@ -1,0 +1,140 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// A Job is what Run measures. Form gives the form for a size, in place or not;
+// nil is a placement that there is no program for.
+type Job struct {
+	Site      Site
+	Coll      *ir.Collective // kind, ranks, root and peers
+	DType     executor.DType
+	RedOp     executor.RedOp
+	Sizes     []int64
+	Multiple  int64 // elements of a piece are a multiple of this; 0 is 1
+	Form      func(bytes int64, inplace bool) (*Form, error)
+	Rivals    func(ctx context.Context, c *Call) ([]Op, error) // NCCL's, one a launch mode; or nil
+	Measuring Measuring
+	Row       func(*Row) // sees each row when it is done
+}
+
+// Run measures all sizes. A size that fails has its error in its row.
+func (j *Job) Run(ctx context.Context, report *Report) error {
+	for _, bytes := range j.Sizes {
+		row := &Row{}
+		for i, inplace := range [2]bool{false, true} {
+			c := j.call(bytes, inplace)
+			row.Bytes, row.Count = c.Bytes(), c.Elems
+			result, err := j.place(ctx, c)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil {
+				result = &Result{Err: err}
+			}
+			if i == 0 {
+				row.OutOfPlace = result
+			} else {
+				row.InPlace = result
+			}
+		}
+		report.Rows = append(report.Rows, row)
+		if j.Row != nil {
+			j.Row(row)
+		}
+	}
+	return nil
+}
+
+// call is the call of a size.
+func (j *Job) call(bytes int64, inplace bool) *Call {
+	coll := Whole(j.Coll, inplace)
+	elems := executor.PieceElems(coll, bytes, j.DType)
+	if j.Multiple > 1 && elems >= j.Multiple {
+		elems -= elems % j.Multiple
+	}
+	return &Call{Coll: coll, DType: j.DType, RedOp: j.RedOp, Elems: elems}
+}
+
+// place checks and measures one placement of one size, beside NCCL.
+func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
+	form, err := j.Form(c.Bytes(), c.Coll.Inplace)
+	if form == nil || err != nil {
+		return nil, err
+	}
+	var ops []Op
+	defer func() {
+		for _, op := range ops {
+			err = errors.Join(err, op.Close())
+		}
+	}()
+	op, err := j.Site.Ready(ctx, form, c)
+	if err != nil {
+		return nil, err
+	}
+	ops = append(ops, op)
+	if j.Rivals != nil {
+		rivals, err := j.Rivals(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, rivals...)
+	}
+	found := make([]Found, len(ops))
+	for i, op := range ops {
+		if i > 1 {
+			continue // NCCL again, launched in another way
+		}
+		if found[i], err = checked(ctx, j.Site, op, c); err != nil {
+			return nil, err
+		}
+	}
+	samples, err := j.Site.Measure(ctx, ops, j.Measuring)
+	if err != nil {
+		return nil, err
+	}
+	result = &Result{Time: us(samples[0].Time), Launches: samples[0].Launches, How: samples[0].How, Form: form.Name, Found: found[0]}
+	for _, s := range samples[1:] {
+		t := us(s.Time)
+		switch v := result.Rival; {
+		case v == nil:
+			result.Rival = &Rival{Time: t, How: s.How, Found: found[1]}
+		case t < v.Time:
+			result.Rival = &Rival{Time: t, How: s.How, Other: v.Time, Found: v.Found}
+		default:
+			v.Other = t
+		}
+	}
+	return result, nil
+}
+
+// checked runs an operation once on random data, and looks at what it did.
+func checked(ctx context.Context, s Site, op Op, c *Call) (Found, error) {
+	if err := s.Place(ctx, c); err != nil {
+		return Found{}, err
+	}
+	if err := s.Once(ctx, op); err != nil {
+		return Found{}, err
+	}
+	return s.Check(ctx, c)
+}
+
+func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// Sizes are those from first to last, each factor times the one before.
+func Sizes(first, last, factor int64) []int64 {
+	var list []int64
+	for n := first; n <= last; n *= factor {
+		list = append(list, n)
+		if factor < 2 || n > last/factor {
+			break
+		}
+	}
+	return list
+}

@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Search is what Tune looks for: the fastest of several forms of one call, and
+// how wide it runs best.
+type Search struct {
+	Site      Site
+	Measuring Measuring
+	Most      int // measurements of one call
+}
+
+// The widths that are tried, of columns, threads of a block, and bytes of a tile.
+var (
+	someColumns = []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128}
+	someThreads = []int64{64, 128, 256, 512, 768, 1024}
+	someTiles   = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
+)
+
+// A Tried is a form that was measured.
+type Tried struct {
+	Form
+	Micros float64
+}
+
+// Tune returns the forms that were measured for a call, the fastest first, whose
+// results were checked. Forms begin with the most likely, as wide as they say. A
+// form that fails is left out, and why is what failed where all do.
+func (s *Search) Tune(ctx context.Context, c *Call, forms []*Form) ([]Tried, error) {
+	t := &search{Search: s, call: c, left: s.Most, seen: map[Form]bool{}}
+	first, err := t.measure(ctx, forms)
+	if err != nil {
+		return nil, err
+	}
+	for _, lead := range leaders(first) {
+		if err := t.climb(ctx, lead); err != nil {
+			return nil, err
+		}
+	}
+	return t.finish(ctx)
+}
+
+// leaders are the forms whose widths are worth looking for.
+func leaders(tried []Tried) []Tried {
+	const within, most = 1.5, 4
+	sorted := slices.SortedFunc(slices.Values(tried), faster)
+	n := 0
+	for n < len(sorted) && n < most && sorted[n].Micros <= within*sorted[0].Micros {
+		n++
+	}
+	return sorted[:n]
+}
+
+func faster(a, b Tried) int { return cmp.Compare(a.Micros, b.Micros) }
+
+type search struct {
+	*Search
+	call  *Call
+	left  int // measurements
+	seen  map[Form]bool
+	tried []Tried
+	why   error
+}
+
+// measure measures the forms that were not yet, in turn, as long as some are left.
+func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err error) {
+	var ops []Op
+	var ready []*Form
+	defer func() {
+		for _, op := range ops {
+			err = errors.Join(err, op.Close())
+		}
+	}()
+	for _, f := range forms {
+		if t.seen[*f] || t.left == 0 {
+			continue
+		}
+		t.seen[*f] = true
+		t.left--
+		op, err := t.Site.Ready(ctx, f, t.call)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			t.why = errors.Join(t.why, fmt.Errorf("%s: %w", f.Name, err))
+			continue
+		}
+		ops, ready = append(ops, op), append(ready, f)
+	}
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	samples, err := t.Site.Measure(ctx, ops, t.Measuring)
+	if err != nil {
+		return nil, err
+	}
+	for i, sample := range samples {
+		found = append(found, Tried{*ready[i], us(sample.Time)})
+	}
+	t.tried = append(t.tried, found...)
+	return found, nil
+}
+
+// climb goes from a form's width to the best of its neighbours, until none is
+// better by what measurements wander.
+func (t *search) climb(ctx context.Context, at Tried) error {
+	const better = 0.99
+	if at.Program.OneSided == nil {
+		return nil
+	}
+	for {
+		found, err := t.measure(ctx, neighbours(&at.Form))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		best := slices.MinFunc(found, faster)
+		if best.Micros > better*at.Micros {
+			return nil
+		}
+		at = best
+	}
+}
+
+// neighbours are forms a step wider or narrower in one of the three. What the
+// executor chose is not known, so that from there the middle is tried.
+func neighbours(f *Form) []*Form {
+	var list []*Form
+	add := func(steps []int64, now int64, set func(f *Form, v int64)) {
+		i, there := slices.BinarySearch(steps, now)
+		around := []int{i - 1, i}
+		if there {
+			around = []int{i - 1, i + 1}
+		}
+		if now == 0 {
+			around = []int{len(steps) / 4, len(steps) / 2, 3 * len(steps) / 4}
+		}
+		for _, k := range around {
+			if k >= 0 && k < len(steps) {
+				g := *f
+				set(&g, steps[k])
+				list = append(list, &g)
+			}
+		}
+	}
+	add(someColumns, int64(f.Columns), func(f *Form, v int64) { f.Columns = int(v) })
+	add(someThreads, int64(f.Threads), func(f *Form, v int64) { f.Threads = int(v) })
+	add(someTiles, f.Tile, func(f *Form, v int64) { f.Tile = v })
+	return list
+}
+
+// finish measures the fastest once more, together, and checks what they do.
+func (t *search) finish(ctx context.Context) ([]Tried, error) {
+	const finalists = 4
+	slices.SortStableFunc(t.tried, faster)
+	var last []*Form
+	for i := range t.tried[:min(len(t.tried), finalists)] {
+		last = append(last, &t.tried[i].Form)
+	}
+	if len(last) == 0 {
+		return nil, t.why
+	}
+	t.seen, t.left, t.tried = map[Form]bool{}, finalists, nil
+	tried, err := t.measure(ctx, last)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(tried, faster)
+	for i, f := range tried {
+		if err := t.right(ctx, &f.Form); err == nil {
+			return append([]Tried{f}, slices.Delete(tried, i, i+1)...), nil
+		} else if t.why = errors.Join(t.why, err); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, t.why
+}
+
+// right says whether a form does what the collective asks.
+func (t *search) right(ctx context.Context, f *Form) error {
+	op, err := t.Site.Ready(ctx, f, t.call)
+	if err != nil {
+		return err
+	}
+	found, err := checked(ctx, t.Site, op, t.call)
+	if err = errors.Join(err, op.Close()); err == nil && (found.Wrong > 0 || found.Outside > 0) {
+		err = fmt.Errorf("%s: %d of %d elements are wrong, %d buffers were written outside", f.Name, found.Wrong, found.Checked, found.Outside)
+	}
+	return err
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/algorithms"
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+type benchFlags struct {
+	compiling
+	device       string
+	begin, end   string
+	factor       int64
+	dtype, redop string
+	ranks, root  int
+	place        string
+	iters        int
+	warmup       int
+	replays      int
+	length       time.Duration
+	noGraph      bool
+	vs, nccl     string
+	plot         string
+	tune         bool
+	table, out   string
+	columns      int
+	threads      int
+	tile         string
+	procs        int
+	wait         time.Duration
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench FILE|COLLECTIVE",
+		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
+		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
+broadcast, reduce, sendrecv), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
+has of such devices, else by a model.
+
+Rows and columns are nccl-tests': sizes of the larger of a rank's buffers, from -b to -e, each -f times the one before; out of
+place and in place; N/A where there is no program for it. Each operation is first run once on random data with all else
+poisoned, and every element of every output compared: integers exactly, floats within the bound of the reduction's own error.
+Then it is timed: a replay is many launches in one CUDA graph, the time that of one launch, the median of --replays, of each
+the slowest rank. The last column says how it was launched and what ran.
+
+--vs nccl measures NCCL (libnccl.so.2 of the library path, or --nccl PATH) on the same buffers and in the same queues, its
+replays between ours, launched from graphs and one by one; the faster counts, and ratio is how many times as fast ours is.
+Nothing of NCCL's environment is changed.
+
+--tune measures the catalog's variants, and how wide they run best, and writes a table to -o; entries of other devices,
+ranks, collectives and placements that are in the file stay. --table FILE then chooses by it.
+
+One process drives all GPUs, with a thread each. --procs N starts N processes, with a rank each, instead; so do mpirun and
+torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood: then MASTER_ADDR and MASTER_PORT say where
+rank 0 listens, 127.0.0.1 and 29400 where they are not set.`,
+		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
+  mscclc bench allgather --device cuda --tune -o h200.json
+  mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
+  mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
+		Args: exactly(1, "a file or a collective to measure"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			defer stop()
+			return a.bench(ctx, args[0], &f)
+		},
+	}
+	flags := cmd.Flags()
+	f.compiling.flags(flags, "plan")
+	f.complete(cmd)
+	flags.StringVar(&f.device, "device", "cpu", "run on `D`: "+list(deviceNames()))
+	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
+	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")
+	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
+	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
+	flags.StringVar(&f.redop, "op", "sum", "reduce by `OP`: "+list(executor.RedOps[:]))
+	flags.IntVar(&f.ranks, "ranks", 0, "a collective's `N` ranks (default: the GPUs that there are; on the CPU 4)")
+	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
+	flags.StringVar(&f.place, "place", "both", "measure calls `out` of place, `in` place, or both")
+	flags.IntVar(&f.iters, "iters", 0, "launches of a replay (default: as many as take --replay-time)")
+	flags.IntVar(&f.warmup, "warmup", 2, "replays that do not count")
+	flags.IntVar(&f.replays, "replays", 7, "replays that count")
+	flags.DurationVar(&f.length, "replay-time", 2*time.Millisecond, "what a replay takes, roughly")
+	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
+	flags.StringVar(&f.vs, "vs", "", "measure `LIBRARY` beside ours: nccl")
+	flags.StringVar(&f.nccl, "nccl", "", "NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
+	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
+	flags.BoolVar(&f.tune, "tune", false, "measure a collective's variants, and write a table")
+	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune to `FILE` (default: stdout)")
+	flags.StringVar(&f.table, "table", "", "choose variants by the table in `FILE`")
+	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
+	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
+	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
+	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each")
+	flags.DurationVar(&f.wait, "timeout", 20*time.Second, "give up when a step waits longer")
+	return cmd
+}
+
+// A benchPlan is what the flags of bench say.
+type benchPlan struct {
+	*benchFlags
+	kind      ir.Kind // of a collective that is named
+	named     bool
+	dtype     executor.DType
+	redop     executor.RedOp
+	sizes     []int64
+	tileBytes int64
+	measuring bench.Measuring
+	table     *algorithms.Table
+}
+
+func (f *benchFlags) plan(arg string) (*benchPlan, error) {
+	p := &benchPlan{benchFlags: f}
+	var ok bool
+	if p.dtype, ok = executor.DTypeByName(f.dtype); !ok {
+		return nil, usagef("%q is no type of elements; there are %s", f.dtype, list(dtypeNames()))
+	}
+	if p.redop, ok = executor.RedOpByName(f.redop); !ok {
+		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
+	}
+	if _, err := os.Stat(arg); err != nil && algorithms.IsCollective(arg) {
+		p.kind, _ = ir.KindByName(arg)
+		p.named = true
+	}
+	if f.end == "" {
+		if f.end = "1G"; f.device == "cpu" {
+			f.end = "1M"
+		}
+	}
+	first, err := parseBytes(f.begin)
+	if err != nil {
+		return nil, err
+	}
+	last, err := parseBytes(f.end)
+	if err != nil {
+		return nil, err
+	}
+	if f.tile != "" {
+		if p.tileBytes, err = parseBytes(f.tile); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.check(p, first, last); err != nil {
+		return nil, err
+	}
+	p.sizes = bench.Sizes(first, last, f.factor)
+	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
+	p.table, err = f.readTable()
+	return p, err
+}
+
+// check says what of the flags makes no sense.
+func (f *benchFlags) check(p *benchPlan, first, last int64) error {
+	switch {
+	case f.device == "hip":
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc has no %s device yet", f.device).WithHint("use --device cpu")}
+	case deviceTable[f.device] == nil:
+		return usagef("%q is no device; there are %s", f.device, list(deviceNames()))
+	case first > last || f.factor < 2:
+		return usagef("bench takes -b up to -e, and -f from 2")
+	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
+		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
+	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > 1024:
+		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to 1024")
+	case f.place != "both" && f.place != "in" && f.place != "out":
+		return usagef("--place takes out, in or both, not %q", f.place)
+	case f.vs != "" && f.vs != "nccl":
+		return usagef("--vs takes nccl, not %q", f.vs)
+	case f.vs != "" && f.device != "cuda":
+		return usagef("NCCL runs on --device cuda only")
+	case f.tune && !p.named:
+		return usagef("--tune takes a collective: there are %s", list(collectiveNames()))
+	case f.out != "" && !f.tune:
+		return usagef("-o is where --tune writes its table")
+	case !p.named && (f.ranks > 0 || f.root > 0):
+		return usagef("--ranks and --root are of a collective; an algorithm takes -p ranks=N")
+	case p.named && len(f.params) > 0:
+		return usagef("a collective takes --ranks and --root, not -p")
+	}
+	return nil
+}
+
+func collectiveNames() []string {
+	var names []string
+	for _, k := range algorithms.Collectives() {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+func (f *benchFlags) readTable() (*algorithms.Table, error) {
+	if f.table == "" {
+		return algorithms.DefaultTable(), nil
+	}
+	file, err := os.Open(f.table)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := algorithms.ReadTable(file)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Malformed, fileSpan(f.table), "%v", err)}
+	}
+	return t, nil
+}
+
+// bench measures what arg names.
+func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
+	a.file = arg
+	plan, err := f.plan(arg)
+	if err != nil {
+		return err
+	}
+	world, err := plan.open(ctx, arg, a)
+	if err != nil {
+		return impossible(err)
+	}
+	defer world.close()
+	if f.tune {
+		return a.tuneAll(ctx, world)
+	}
+	return a.measureAll(ctx, world)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"mscclc/bench"
+)
+
+// report is the report of a world, yet without rows.
+func (w *benchWorld) report() *bench.Report {
+	return &bench.Report{Coll: bench.Whole(w.coll, false), DType: w.dtype, RedOp: w.redop, Algo: w.algo, Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(),
+		NCCL: w.nccl, NCCLPath: w.ncclPath, MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring, Processes: max(w.procs, 1)}
+}
+
+// measureAll measures all sizes, and prints them.
+func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
+	start := time.Now()
+	r := w.report()
+	lines := io.Writer(a.stdout)
+	if a.json || !w.first {
+		lines = io.Discard
+	}
+	r.Header(lines)
+	bar := a.progress(len(w.sizes), "bench")
+	worst, failed := exitGood, error(nil)
+	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Form: w.form, Rivals: w.rivals, Measuring: w.measuring,
+		Row: func(row *bench.Row) {
+			bar.clear()
+			r.WriteRow(lines, row)
+			bar.step()
+			for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
+				if p != nil && p.Err != nil {
+					failed = impossible(p.Err)
+					worst = max(worst, exitCode(problems(failed)))
+				}
+			}
+		}}
+	err := job.Run(ctx, r)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	r.Footer(lines)
+	if a.json && w.first {
+		if err := a.writeJSON(r.Document(schema, os.Args, start, time.Now())); err != nil {
+			return err
+		}
+	}
+	if w.plot != "" && w.first {
+		if err := a.writeTo(w.plot, func(out io.Writer) error { return r.Plot(out, w.plot) }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failed != nil:
+		a.show(placed(problems(failed), a.file))
+		return reportedError{worst}
+	case r.Wrong() > 0 || r.Outside() > 0:
+		return reportedError{exitInput}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"mscclc/algorithms"
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/ir/diag"
+)
+
+// mostMeasured bounds the measurements of one size and placement.
+const mostMeasured = 120
+
+// tuneAll measures the variants of a collective at all sizes, and writes what is
+// fastest to the table, among what the table has of other calls.
+func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
+	table := &algorithms.Table{Version: algorithms.TableVersion}
+	if old, err := os.Open(w.out); err == nil {
+		table, err = algorithms.ReadTable(old)
+		old.Close()
+		if err != nil {
+			return diag.List{diag.New(diag.Malformed, fileSpan(w.out), "%v", err)}
+		}
+	} else if w.out != "" && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	m := w.measuring
+	m.Replays, m.Warmup, m.Target = min(m.Replays, 3), min(m.Warmup, 1), min(m.Target, 600*time.Microsecond)
+	search := &bench.Search{Site: w.site, Measuring: m, Most: mostMeasured}
+	found := 0
+	for _, inplace := range [2]bool{false, true} {
+		if w.place == "in" && !inplace || w.place == "out" && inplace {
+			continue
+		}
+		entry, err := a.tune(ctx, w, search, inplace)
+		if err != nil {
+			return err
+		}
+		if len(entry.Rules) > 0 {
+			table.Put(entry)
+			found++
+		}
+	}
+	if found == 0 {
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs with %d ranks on %s", w.coll.Kind, w.coll.Ranks, w.site.Name())}
+	}
+	return a.writeTo(w.out, func(out io.Writer) error { return table.Write(out) })
+}
+
+// tune measures one placement at all sizes.
+func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inplace bool) (algorithms.Entry, error) {
+	call := w.call(inplace)
+	entry := algorithms.Entry{Device: w.site.Name(), Ranks: call.Ranks, Collective: call.Kind.String(), Inplace: inplace}
+	widths := map[string]bench.Form{} // that the size before ran best with, by name
+	for i, bytes := range w.sizes {
+		c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
+		c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
+		variants := map[string]algorithms.Variant{}
+		var forms []*bench.Form
+		ranked, _ := w.chooser.Ranked(call, bytes)
+		for _, v := range ranked {
+			f, err := w.variant(v, call)
+			if err != nil {
+				continue
+			}
+			variants[f.Name] = v
+			if before, ok := widths[f.Name]; ok {
+				wide := *f
+				wide.Columns, wide.Threads, wide.Tile = before.Columns, before.Threads, before.Tile
+				forms = append(forms, &wide)
+			}
+			forms = append(forms, f)
+		}
+		if len(forms) == 0 {
+			return entry, nil // the collective has no program in this placement
+		}
+		tried, err := search.Tune(ctx, c, forms)
+		if err != nil {
+			return entry, impossible(err)
+		}
+		best := tried[0]
+		for _, t := range slices.Backward(tried) {
+			widths[t.Name] = t.Form
+		}
+		v := variants[best.Name]
+		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
+		a.say("%v %s %s: %.2f us, %v", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v)
+		entry.Rules = ruled(entry.Rules, algorithms.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i)
+	}
+	return entry, nil
+}
+
+// ruled adds the rule of size i. Between two sizes that were measured, each rules
+// its half, as the logarithm goes; equal neighbours are one rule.
+func ruled(rules []algorithms.Rule, r algorithms.Rule, sizes []int64, i int) []algorithms.Rule {
+	if i+1 < len(sizes) {
+		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
+	}
+	if n := len(rules); n > 0 && rules[n-1].Variant == r.Variant {
+		rules[n-1] = r
+		return rules
+	}
+	return append(rules, r)
+}
+
+func placeName(inplace bool) string {
+	if inplace {
+		return "in place"
+	}
+	return "out of place"
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"mscclc/algorithms"
+	"mscclc/bench"
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/verify"
+)
+
+// A benchWorld is what bench measures, and on what.
+type benchWorld struct {
+	*benchPlan
+	site   bench.Site
+	rivals func(context.Context, *bench.Call) ([]bench.Op, error)
+
+	nccl     int // version
+	ncclPath string
+
+	chooser  *algorithms.Chooser
+	given    [2]*ir.Program // the file's, out of place and in place
+	coll     *ir.Collective
+	multiple int64
+	algo     string
+	first    bool // whether this process is the one that reports
+}
+
+func (w *benchWorld) close() error { return w.site.Close() }
+
+// open compiles what is to be measured, and opens the device.
+func (p *benchPlan) open(ctx context.Context, arg string, a *app) (*benchWorld, error) {
+	w := &benchWorld{benchPlan: p, first: true}
+	check := verify.Options{}
+	if !p.named {
+		var err error
+		if check, err = w.read(arg, a); err != nil {
+			return nil, err
+		}
+	} else {
+		w.coll = &ir.Collective{Kind: p.kind, Ranks: p.ranks, Chunks: 1, Root: p.root}
+		w.algo = "the catalog's variants"
+		if w.coll.Ranks == 0 {
+			w.coll.Ranks = 4
+		}
+		if p.kind == ir.SendRecv {
+			w.coll.Peer = nextPeers(w.coll.Ranks)
+		}
+		if p.root >= w.coll.Ranks {
+			return nil, usagef("there is no rank %d of %d to be --root", p.root, w.coll.Ranks)
+		}
+	}
+	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
+		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w", executor.ErrNotSupported)
+	}
+	w.site = bench.NewHost(p.device, w.coll.Ranks, executor.Options{Device: deviceTable[p.device](), Check: check}, p.wait)
+	w.chooser = &algorithms.Chooser{Table: p.table, Device: w.site.Name()}
+	return w, nil
+}
+
+// nextPeers has each rank send to the next, as nccl-tests has it.
+func nextPeers(ranks int) []int32 {
+	peers := make([]int32, ranks)
+	for r := range peers {
+		peers[r] = int32((r + 1) % ranks)
+	}
+	return peers
+}
+
+// read compiles or reads what arg names, for calls out of place and in place, as
+// far as it is for them.
+func (w *benchWorld) read(arg string, a *app) (verify.Options, error) {
+	var check verify.Options
+	var why error
+	for i, inplace := range [2]bool{false, true} {
+		if want := w.inplace.value; want != nil && *want != inplace {
+			continue
+		}
+		flags := &runFlags{compiling: w.compiling}
+		flags.inplace.value = &inplace
+		p, o, err := a.runnable(arg, flags)
+		if err == nil && w.given[0] == nil {
+			check, w.coll = o, p.Coll
+			w.algo = p.Name
+		}
+		if err == nil {
+			w.given[i] = p
+			if p.Even {
+				w.multiple = int64(max(p.Coll.Chunks, 1))
+			}
+			continue
+		}
+		var usage usageError
+		if why = errors.Join(why, err); errors.As(err, &usage) {
+			return check, err
+		}
+	}
+	if w.coll == nil {
+		return check, why
+	}
+	return check, nil
+}
+
+// form is what measures a size.
+func (w *benchWorld) form(bytes int64, inplace bool) (*bench.Form, error) {
+	if w.place == "in" && !inplace || w.place == "out" && inplace {
+		return nil, nil
+	}
+	f := &bench.Form{}
+	if !w.named {
+		if f.Program = w.given[0]; inplace {
+			f.Program = w.given[1]
+		}
+		if f.Program == nil {
+			return nil, nil
+		}
+		f.Name = fmt.Sprintf("%s %v", path.Base(f.Program.Name), f.Program.Protocol)
+	} else {
+		call := w.call(inplace)
+		v, _, err := w.chooser.Choose(call, bytes, w.dtype.Size())
+		if err != nil {
+			if len(algorithms.Candidates(call.Kind)) > 0 && inplace {
+				return nil, nil // the collective has no program in place
+			}
+			return nil, err
+		}
+		if f, err = w.variant(v, call); err != nil {
+			return nil, err
+		}
+	}
+	if w.columns > 0 || w.threads > 0 || w.tileBytes > 0 {
+		f.Columns, f.Threads, f.Tile = w.columns, w.threads, w.tileBytes
+	}
+	f.Name += algorithms.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()
+	return f, nil
+}
+
+func (w *benchWorld) call(inplace bool) algorithms.Call {
+	return algorithms.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace}
+}
+
+// variant makes a form of a variant. Its name is without the width.
+func (w *benchWorld) variant(v algorithms.Variant, call algorithms.Call) (*bench.Form, error) {
+	p, err := w.chooser.Program(v, call)
+	if err != nil {
+		return nil, err
+	}
+	if target, err := codegen.TargetByName("plan"); err == nil {
+		if err := codegen.Fits(p, target).Err(); err != nil {
+			return nil, err
+		}
+	}
+	f := &bench.Form{Program: p, Columns: v.Columns, Threads: v.Threads, Tile: v.Tile}
+	v.Columns, v.Threads, v.Tile = 0, 0, 0
+	f.Name = v.String()
+	return f, nil
+}
