@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/nccl":      {"mscclc/executor", "mscclc/ir"},
 	"mscclc":                    {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
 	"mscclc/algorithms":         {"*"},
+	"mscclc/algorithms/choose":  {"*"},
 	"mscclc/cmd/mscclc":         {"*"},
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/ir"
@@ -116,7 +116,7 @@ type benchPlan struct {
 	sizes     []int64
 	tileBytes int64
 	measuring bench.Measuring
-	table     *algorithms.Table
+	table     *choose.Table
 }
 
 func (f *benchFlags) plan(arg string) (*benchPlan, error) {
@@ -128,7 +128,7 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 	if p.redop, ok = executor.RedOpByName(f.redop); !ok {
 		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
 	}
-	if _, err := os.Stat(arg); err != nil && algorithms.IsCollective(arg) {
+	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
 		p.kind, _ = ir.KindByName(arg)
 		p.named = true
 	}
@@ -192,22 +192,22 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 
 func collectiveNames() []string {
 	var names []string
-	for _, k := range algorithms.Collectives() {
+	for _, k := range choose.Collectives() {
 		names = append(names, k.String())
 	}
 	return names
 }
 
-func (f *benchFlags) readTable() (*algorithms.Table, error) {
+func (f *benchFlags) readTable() (*choose.Table, error) {
 	if f.table == "" {
-		return algorithms.DefaultTable(), nil
+		return choose.DefaultTable(), nil
 	}
 	file, err := os.Open(f.table)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	t, err := algorithms.ReadTable(file)
+	t, err := choose.ReadTable(file)
 	if err != nil {
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(f.table), "%v", err)}
 	}

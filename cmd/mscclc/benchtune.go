@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/ir/diag"
@@ -22,9 +22,9 @@ const mostMeasured = 120
 // tuneAll measures the variants of a collective at all sizes, and writes what is
 // fastest to the table, among what the table has of other calls.
 func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
-	table := &algorithms.Table{Version: algorithms.TableVersion}
+	table := &choose.Table{Version: choose.TableVersion}
 	if old, err := os.Open(w.out); err == nil {
-		table, err = algorithms.ReadTable(old)
+		table, err = choose.ReadTable(old)
 		old.Close()
 		if err != nil {
 			return diag.List{diag.New(diag.Malformed, fileSpan(w.out), "%v", err)}
@@ -56,14 +56,14 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 }
 
 // tune measures one placement at all sizes.
-func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inplace bool) (algorithms.Entry, error) {
+func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inplace bool) (choose.Entry, error) {
 	call := w.call(inplace)
-	entry := algorithms.Entry{Device: w.site.Name(), Ranks: call.Ranks, Collective: call.Kind.String(), Inplace: inplace}
+	entry := choose.Entry{Device: w.site.Name(), Ranks: call.Ranks, Collective: call.Kind.String(), Inplace: inplace}
 	widths := map[string]bench.Form{} // that the size before ran best with, by name
 	for i, bytes := range w.sizes {
 		c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
 		c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
-		variants := map[string]algorithms.Variant{}
+		variants := map[string]choose.Variant{}
 		var forms []*bench.Form
 		ranked, _ := w.chooser.Ranked(call, bytes)
 		for _, v := range ranked {
@@ -93,14 +93,14 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		v := variants[best.Name]
 		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
 		a.say("%v %s %s: %.2f us, %v", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v)
-		entry.Rules = ruled(entry.Rules, algorithms.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i)
+		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i)
 	}
 	return entry, nil
 }
 
 // ruled adds the rule of size i. Between two sizes that were measured, each rules
 // its half, as the logarithm goes; equal neighbours are one rule.
-func ruled(rules []algorithms.Rule, r algorithms.Rule, sizes []int64, i int) []algorithms.Rule {
+func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int) []choose.Rule {
 	if i+1 < len(sizes) {
 		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
 	}

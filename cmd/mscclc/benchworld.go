@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path"
 
-	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/codegen"
 	"mscclc/executor"
@@ -23,7 +23,7 @@ type benchWorld struct {
 	nccl     int // version
 	ncclPath string
 
-	chooser  *algorithms.Chooser
+	chooser  *choose.Chooser
 	given    [2]*ir.Program // the file's, out of place and in place
 	coll     *ir.Collective
 	multiple int64
@@ -59,7 +59,7 @@ func (p *benchPlan) open(ctx context.Context, arg string, a *app) (*benchWorld, 
 		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w", executor.ErrNotSupported)
 	}
 	w.site = bench.NewHost(p.device, w.coll.Ranks, executor.Options{Device: deviceTable[p.device](), Check: check}, p.wait)
-	w.chooser = &algorithms.Chooser{Table: p.table, Device: w.site.Name()}
+	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name()}
 	return w, nil
 }
 
@@ -124,7 +124,7 @@ func (w *benchWorld) form(bytes int64, inplace bool) (*bench.Form, error) {
 		call := w.call(inplace)
 		v, _, err := w.chooser.Choose(call, bytes, w.dtype.Size())
 		if err != nil {
-			if len(algorithms.Candidates(call.Kind)) > 0 && inplace {
+			if len(choose.Candidates(call.Kind)) > 0 && inplace {
 				return nil, nil // the collective has no program in place
 			}
 			return nil, err
@@ -136,16 +136,16 @@ func (w *benchWorld) form(bytes int64, inplace bool) (*bench.Form, error) {
 	if w.columns > 0 || w.threads > 0 || w.tileBytes > 0 {
 		f.Columns, f.Threads, f.Tile = w.columns, w.threads, w.tileBytes
 	}
-	f.Name += algorithms.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()
+	f.Name += choose.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()
 	return f, nil
 }
 
-func (w *benchWorld) call(inplace bool) algorithms.Call {
-	return algorithms.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace}
+func (w *benchWorld) call(inplace bool) choose.Call {
+	return choose.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace}
 }
 
 // variant makes a form of a variant. Its name is without the width.
-func (w *benchWorld) variant(v algorithms.Variant, call algorithms.Call) (*bench.Form, error) {
+func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, error) {
 	p, err := w.chooser.Program(v, call)
 	if err != nil {
 		return nil, err

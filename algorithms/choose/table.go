@@ -1,4 +1,4 @@
-package algorithms
+package choose
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"mscclc/algorithms"
 	"mscclc/ir"
 )
 
@@ -77,7 +78,7 @@ func (e *Entry) check() error {
 		if !known || r.Sided != "" && r.Sided != "two" || r.Columns < 0 || r.Threads < 0 || r.Tile < 0 {
 			return fmt.Errorf("rule %d has a protocol %q, %q-sided, and a width of %dx%d tiles of %d", i, r.Protocol, r.Sided, r.Columns, r.Threads, r.Tile)
 		}
-		if _, err := Open(r.Program); err != nil || path.Dir(path.Clean(r.Program)) != kind.String() {
+		if _, err := algorithms.Open(r.Program); err != nil || path.Dir(path.Clean(r.Program)) != kind.String() {
 			return fmt.Errorf("rule %d: %q is no %v of the catalog", i, r.Program, kind)
 		}
 	}

@@ -1,4 +1,9 @@
-package algorithms
+// Package choose picks the program for a call of a collective: a Table that
+// mscclc bench --tune has measured says which Variant is fastest on a device, with
+// so many ranks, at a size; where there is none, a model of latency and bandwidth
+// does, which looks at how many transfers of a program follow each other and how
+// much a rank sends.
+package choose
 
 import (
 	"fmt"
@@ -10,6 +15,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -17,7 +23,7 @@ import (
 // A Variant is a program of the catalog in one form, and how wide it runs. Zero
 // numbers leave the choice to the executor.
 type Variant struct {
-	Program  string `json:"program"`         // as Names has it
+	Program  string `json:"program"`         // as algorithms.Names has it
 	Sided    string `json:"sided,omitempty"` // "two" for MSCCL-IR's connections; else one-sided
 	Protocol string `json:"protocol"`        // ir.Protocol's name
 	Columns  int    `json:"columns,omitempty"`
@@ -66,7 +72,7 @@ func (v Variant) compile(c Call) (*ir.Program, *ir.ChunkDAG, error) {
 	if !ok {
 		return nil, nil, fmt.Errorf("%q is no protocol", v.Protocol)
 	}
-	text, err := Open(v.Program)
+	text, err := algorithms.Open(v.Program)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +81,7 @@ func (v Variant) compile(c Call) (*ir.Program, *ir.ChunkDAG, error) {
 		params["root"] = strconv.Itoa(c.Root)
 	}
 	var chunks *ir.ChunkDAG
-	opt := mscclc.Options{Lang: lang.Options{Params: params, Inplace: &c.Inplace, Protocol: &proto, Open: Open}}
+	opt := mscclc.Options{Lang: lang.Options{Params: params, Inplace: &c.Inplace, Protocol: &proto, Open: algorithms.Open}}
 	opt.Stage = func(value any) error {
 		if d, ok := value.(*ir.ChunkDAG); ok {
 			chunks = d
@@ -98,8 +104,8 @@ var (
 // nothing but a number of ranks. Not each need compile for each call.
 func Candidates(kind ir.Kind) []Variant {
 	var list []Variant
-	for _, name := range Names() {
-		if text, err := Open(name); path.Dir(name) != kind.String() || err != nil || !flat.Match(text) {
+	for _, name := range algorithms.Names() {
+		if text, err := algorithms.Open(name); path.Dir(name) != kind.String() || err != nil || !flat.Match(text) {
 			continue
 		}
 		for p := range ir.NumProtocols {
@@ -112,7 +118,7 @@ func Candidates(kind ir.Kind) []Variant {
 // Collectives are those that the catalog has a folder of.
 func Collectives() []ir.Kind {
 	var list []ir.Kind
-	entries, _ := fs.ReadDir(files, ".")
+	entries, _ := fs.ReadDir(algorithms.Files(), ".")
 	for _, e := range entries {
 		if kind, ok := ir.KindByName(e.Name()); ok && e.IsDir() {
 			list = append(list, kind)
