@@ -1,0 +1,141 @@
+package passes
+
+import (
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// LowerOneSided writes the operations of c as a one-sided program: Moves of any
+// rank's memory, with all synchronisation that they need and none that others
+// imply. c is not changed. Parallelize and Instances ask for nothing here: a
+// launch runs the program in as many columns as it likes.
+//
+// It goes in five stages, each a file:
+//
+//   - runs (onesided_runs.go): the operations in order of depth, neighbours
+//     merged, and every value that scratch holds in a place of its own;
+//   - moves (onesided_moves.go): who acts, and in which form;
+//   - fuse (onesided_fuse.go): one Move where several pass on the same data;
+//   - order (onesided_order.go): groups of Moves, by critical path;
+//   - sync (onesided_sync.go): signals and waits, by clocks of all ranks.
+//
+// Everything up to order rewrites a list of Moves whose order is its meaning,
+// and in which each stands behind all that it must follow: so that a wait for
+// what is earlier in the list, on any rank, can close no cycle.
+func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+	l := &oneSided{c: c, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), even: opt.Dense}
+	l.input = int32(l.mem.Len())
+	l.most = opt.MaxInsts
+	if l.most == 0 {
+		l.most = 64 << 20
+	}
+	runs, err := l.runs()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.makeMoves(l.merge(runs)); err != nil {
+		return nil, err
+	}
+	l.fuse()
+	groups := l.order()
+	return l.emit(l.sync(groups))
+}
+
+// depth is the number of copies of scratch and packets.
+const depth = 2
+
+// A oneSided is the state of one LowerOneSided.
+type oneSided struct {
+	c     *ir.ChunkDAG
+	n     int32      // ranks
+	mem   *ir.Memory // cells of input and output
+	input int32      // how many these are
+	even  bool
+	most  int // Moves
+
+	slots int32   // places of scratch and packets so far; see spot
+	class []int32 // of what a cell of input, output or scratch holds
+
+	moves []oneMove
+	deps  depList
+}
+
+// A spot is the first chunk of an operand. Chunks of Scratch and Packets are
+// numbered over all ranks, each for one value; emit gives them their places.
+type spot struct {
+	rank, index int32 // ir.AllRanks through the switch
+	buf         ir.Buf
+	via         ir.Via
+}
+
+// A oneMove is a Move to be, or no more if it has no destinations.
+type oneMove struct {
+	srcs, dsts []spot
+	rank       int32
+	count      int32
+	class      int32
+	pos        int32
+}
+
+// cell numbers the chunk of all memory that x begins at on rank, which is x's
+// own or any of a switch's. Places of scratch and of packets alternate.
+func (l *oneSided) cell(x spot, rank int32) int32 {
+	switch x.buf {
+	case ir.Scratch:
+		return l.input + 2*x.index
+	case ir.Packets:
+		return l.input + 2*x.index + 1
+	}
+	return int32(l.mem.Cell(int(rank), x.buf, int(x.index)))
+}
+
+// cells is the number of cells.
+func (l *oneSided) cells() int32 { return l.input + 2*l.slots }
+
+// user says whether x is of input or output.
+func (x spot) user() bool { return x.buf <= ir.Output }
+
+// each calls f with every cell of count chunks from x on.
+func (l *oneSided) each(x spot, count int32, f func(cell int32)) {
+	first, end := x.rank, x.rank+1
+	if x.rank == ir.AllRanks {
+		first, end = 0, l.n
+	}
+	step := int32(1)
+	if !x.user() {
+		step = 2
+	}
+	for r := first; r < end; r++ {
+		at := l.cell(x, r)
+		for k := range count {
+			f(at + k*step)
+		}
+	}
+}
+
+// all says whether f holds of every cell of count chunks from x on.
+func (l *oneSided) all(x spot, count int32, f func(cell int32) bool) bool {
+	ok := true
+	l.each(x, count, func(c int32) { ok = ok && f(c) })
+	return ok
+}
+
+// slot makes count new places of scratch and packets.
+func (l *oneSided) slot(count int32) int32 {
+	at := l.slots
+	l.slots += count
+	return at
+}
+
+// tooLarge is the error of a program beyond a limit.
+func (l *oneSided) tooLarge(pos int32) error {
+	return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves, or more chunks of scratch than can be numbered", l.most).
+		WithHint("--limit insts=N raises the limit of moves")}
+}
+
+// full says whether l has more than it may have.
+func (l *oneSided) full() bool {
+	return len(l.moves) > l.most || int64(l.input)+2*int64(l.slots) > math.MaxInt32/4
+}

@@ -1,0 +1,216 @@
+package passes
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// A oneEmitter writes the tables of a program.
+type oneEmitter struct {
+	*oneSync
+	p       *ir.Program
+	places  [2][]int32 // of scratch and of packets: the chunk that is a place's
+	flags   map[flagKey]int32
+	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or a launch
+	ordinal []int32           // of a signal: which of its flag's it is, from 1
+	behind  [][]int32         // of a group: the signals behind it
+	begun   [][]int32         // of a rank: those that wait for its launch to begin
+	left    [][]int32         // of a rank: those that tell it at the end of a launch
+}
+
+// A flagKey is a flag: of one rank, raised by another, in each pass or launch.
+type flagKey struct {
+	from, to int32
+	launch   bool
+}
+
+// emit freezes what sync has decided.
+func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
+	inplace := l.c.Coll.Inplace
+	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace, OutOfPlace: !inplace,
+		OneSided: &ir.OneSided{Depth: depth}}
+	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
+		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.n)}
+	p.Scratch = e.place(0, ir.Scratch)
+	p.OneSided.Packets = e.place(1, ir.Packets)
+	p.OneSided.Flags = make([]int32, l.n)
+	e.count()
+	byRank := make([][]int32, l.n)
+	for g := range s.groups {
+		byRank[s.groups[g].rank] = append(byRank[s.groups[g].rank], int32(g))
+	}
+	for r := range l.n {
+		first, block := int32(len(p.Steps)), int32(len(p.Blocks))
+		e.block(r, byRank[r])
+		p.Rank = append(p.Rank, ir.Range{First: block, End: block + 1})
+		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: -1, RecvPeer: -1},
+			Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+	}
+	_ = ir.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
+	return p, nil
+}
+
+// place numbers the places of a buffer that Moves use, each rank's from 0, and
+// returns how many each has.
+func (e *oneEmitter) place(which int, buf ir.Buf) []int32 {
+	owner := make([]int32, e.slots) // 1 + rank
+	for i := range e.moves {
+		m := &e.moves[i]
+		for _, list := range [2][]spot{m.srcs, m.dsts} {
+			for _, x := range list {
+				for k := range m.count {
+					if x.buf == buf {
+						owner[x.index+k] = x.rank + 1
+					}
+				}
+			}
+		}
+	}
+	n := make([]int32, e.n)
+	at := make([]int32, e.slots)
+	for k, r := range owner {
+		if r > 0 {
+			at[k] = n[r-1]
+			n[r-1]++
+		}
+	}
+	e.places[which] = at
+	return n
+}
+
+// count counts the signals of each flag, in the order of their block.
+func (e *oneEmitter) count() {
+	order := make([]int32, len(e.signals))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int {
+		a, b := &e.signals[i], &e.signals[j]
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(e.oneSided.behind(a.to, a.from), e.oneSided.behind(b.to, b.from)))
+	})
+	e.ordinal = make([]int32, len(e.signals))
+	for _, k := range order {
+		key := flagKey{e.signals[k].from, e.signals[k].to, false}
+		e.raised[key]++
+		e.ordinal[k] = e.raised[key]
+		e.behind[e.signals[k].group] = append(e.behind[e.signals[k].group], k)
+	}
+	for g, list := range e.begins {
+		for _, owner := range list {
+			e.begun[owner] = append(e.begun[owner], e.groups[g].rank)
+		}
+	}
+	for r, list := range e.begun {
+		slices.SortFunc(list, func(a, b int32) int {
+			return cmp.Compare(e.oneSided.behind(a, int32(r)), e.oneSided.behind(b, int32(r)))
+		})
+	}
+	for _, pair := range e.leaves {
+		e.left[pair[1]] = append(e.left[pair[1]], pair[0])
+	}
+}
+
+// flag is the number of a flag among its rank's.
+func (e *oneEmitter) flag(from, to int32, launch bool) int32 {
+	key := flagKey{from, to, launch}
+	f, ok := e.flags[key]
+	if !ok {
+		f = e.p.OneSided.Flags[to]
+		e.p.OneSided.Flags[to]++
+		e.flags[key] = f
+	}
+	return f
+}
+
+// block writes the steps of a rank.
+func (e *oneEmitter) block(rank int32, groups []int32) {
+	var list []ir.Operand
+	for _, to := range e.begun[rank] {
+		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(rank, to, true)})
+	}
+	e.step(ir.Step{Op: ir.Signal, Flags: ir.Enter, Pos: -1}, nil, list)
+	for _, g := range groups {
+		e.group(rank, g)
+	}
+	list = nil
+	for _, pair := range e.leaves {
+		if pair[0] == rank {
+			list = append(list, ir.Operand{Rank: pair[1], Buf: ir.Flags, Index: e.flag(rank, pair[1], true)})
+		}
+	}
+	e.step(ir.Step{Op: ir.Signal, Flags: ir.Leave, Pos: -1}, nil, list)
+	list = nil
+	for _, from := range e.left[rank] {
+		nth := int32(1)
+		if slices.Contains(e.begun[from], rank) {
+			nth = 2
+		}
+		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(from, rank, true), Nth: nth})
+	}
+	e.step(ir.Step{Op: ir.Await, Flags: ir.Leave, Pos: -1}, list, nil)
+}
+
+// group writes the steps of a group, what it waits for and what it signals.
+func (e *oneEmitter) group(rank, g int32) {
+	moves := e.groups[g].moves
+	pos := e.moves[moves[0]].pos
+	var begins, awaits, signals []ir.Operand
+	for _, owner := range e.begins[g] {
+		begins = append(begins, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(owner, rank, true), Nth: 1})
+	}
+	e.step(ir.Step{Op: ir.Await, Flags: ir.Enter, Pos: pos}, begins, nil)
+	for _, w := range e.awaits[g] {
+		sig := &e.signals[w.signal]
+		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(sig.from, rank, false)}
+		x.Nth = e.ordinal[w.signal] - w.ago*e.raised[flagKey{sig.from, rank, false}]
+		if k := slices.IndexFunc(awaits, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
+			awaits[k].Nth = max(awaits[k].Nth, x.Nth)
+			continue
+		}
+		awaits = append(awaits, x)
+	}
+	e.step(ir.Step{Op: ir.Await, Pos: pos}, awaits, nil)
+	for k, i := range moves {
+		m := &e.moves[i]
+		s := ir.Step{Op: ir.Move, Count: m.count, Class: m.class, Pos: m.pos}
+		if k > 0 {
+			s.Flags = ir.Joint
+		}
+		e.step(s, e.operands(m.srcs), e.operands(m.dsts))
+	}
+	for _, k := range e.behind[g] {
+		to := e.signals[k].to
+		signals = append(signals, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(rank, to, false)})
+	}
+	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, signals)
+}
+
+func (e *oneEmitter) operands(list []spot) []ir.Operand {
+	to := make([]ir.Operand, len(list))
+	for k, x := range list {
+		to[k] = ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
+		switch x.buf {
+		case ir.Scratch:
+			to[k].Index = e.places[0][x.index]
+		case ir.Packets:
+			to[k].Index = e.places[1][x.index]
+		}
+	}
+	return to
+}
+
+// step appends a step, unless it has no operands.
+func (e *oneEmitter) step(s ir.Step, srcs, dsts []ir.Operand) {
+	if len(srcs)+len(dsts) == 0 {
+		return
+	}
+	o := e.p.OneSided
+	s.SrcBuf, s.DstBuf, s.DepBlock, s.DepStep = ir.NoBuf, ir.NoBuf, -1, -1
+	s.Src, s.NSrc = int32(len(o.Operands)), int16(len(srcs))
+	o.Operands = append(o.Operands, srcs...)
+	s.Dst, s.NDst = int32(len(o.Operands)), int16(len(dsts))
+	o.Operands = append(o.Operands, dsts...)
+	e.p.Steps = append(e.p.Steps, s)
+}

@@ -1,0 +1,157 @@
+package passes
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// A oneDep says that a Move must follow another, and why.
+type oneDep struct {
+	on   int32
+	kind depKind
+	slot bool // it reads scratch or packets that on wrote
+}
+
+// A depKind is what one Move must know of another.
+type depKind uint8
+
+const (
+	depSees   depKind = iota // it reads or overwrites plain data that the other wrote
+	depOver                  // it writes what the other has read
+	depPacket                // it reads packets of the other, which say so themselves
+)
+
+// A depList has the dependences of each Move.
+type depList struct {
+	start []int32
+	to    []oneDep
+}
+
+func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
+
+// depend derives the dependences from the order of the Moves: a read follows
+// the last write of each cell, a write all reads since the last write, or where
+// there are none that write.
+func (l *oneSided) depend() {
+	n := l.cells()
+	writer, readers := make([]int32, n), make([]int32, n) // 1 + a Move, 1 + an entry of pool
+	type reader struct{ move, next int32 }
+	var pool []reader
+	l.deps = depList{start: make([]int32, 1, len(l.moves)+1)}
+	seen := make([][3]int32, len(l.moves)) // of a Move, for each kind: 1 + who was last seen to depend on it
+	for i := range l.moves {
+		m, at := &l.moves[i], int32(i)+1
+		add := func(on int32, kind depKind, slot bool) {
+			if on == 0 || on == at || seen[on-1][kind] == at {
+				return
+			}
+			seen[on-1][kind] = at
+			l.deps.to = append(l.deps.to, oneDep{on - 1, kind, slot})
+		}
+		for _, s := range m.srcs {
+			kind := depSees
+			if s.buf == ir.Packets {
+				kind = depPacket
+			}
+			l.each(s, m.count, func(c int32) { add(writer[c], kind, !s.user()) })
+		}
+		for _, d := range m.dsts {
+			l.each(d, m.count, func(c int32) {
+				if readers[c] == 0 {
+					add(writer[c], depSees, false)
+				}
+				for r := readers[c]; r > 0; r = pool[r-1].next {
+					add(pool[r-1].move, depOver, false)
+				}
+				writer[c], readers[c] = at, 0
+			})
+		}
+		for _, s := range m.srcs {
+			l.each(s, m.count, func(c int32) {
+				if writer[c] != at {
+					pool = append(pool, reader{at, readers[c]})
+					readers[c] = int32(len(pool))
+				}
+			})
+		}
+		l.deps.start = append(l.deps.start, int32(len(l.deps.to)))
+	}
+}
+
+// A oneGroup is Moves of a rank that run together: none needs another.
+type oneGroup struct {
+	rank  int32
+	at    int32 // its number within its rank
+	moves []int32
+}
+
+// order schedules the Moves of all ranks by critical path: by depth, and those
+// of one depth of a rank, which are a group, by the longest way to go. Where
+// that is equal each rank begins with the peer behind itself, so that not all
+// turn to one at once.
+func (l *oneSided) order() []oneGroup {
+	l.depend()
+	n := len(l.moves)
+	deep, high := make([]int32, n), make([]int32, n)
+	for i := range n {
+		for _, d := range l.deps.of(int32(i)) {
+			deep[i] = max(deep[i], deep[d.on]+1)
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		for _, d := range l.deps.of(int32(i)) {
+			high[d.on] = max(high[d.on], high[i]+1)
+		}
+	}
+	order := make([]int32, n)
+	offset := make([]int32, n)
+	for i := range order {
+		order[i], offset[i] = int32(i), l.offset(int32(i))
+		l.turn(&l.moves[i])
+	}
+	slices.SortStableFunc(order, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(l.moves[i].rank, l.moves[j].rank),
+			cmp.Compare(high[j], high[i]), cmp.Compare(offset[i], offset[j]))
+	})
+	var groups []oneGroup
+	of := make([]int32, l.n) // groups of a rank so far
+	for k, i := range order {
+		rank := l.moves[i].rank
+		if k == 0 || deep[order[k-1]] != deep[i] || l.moves[order[k-1]].rank != rank {
+			groups = append(groups, oneGroup{rank: rank, at: of[rank]})
+			of[rank]++
+		}
+		g := &groups[len(groups)-1]
+		g.moves = append(g.moves, i)
+	}
+	return groups
+}
+
+// behind is how many ranks rank is behind own, going round.
+func (l *oneSided) behind(rank, own int32) int32 { return (rank - own + l.n) % l.n }
+
+// offset is how far behind its own rank the peer is that Move i has to do with:
+// whom it writes to, or else whose memory or packets it reads.
+func (l *oneSided) offset(i int32) int32 {
+	m := &l.moves[i]
+	for _, list := range [2][]spot{m.dsts, m.srcs} {
+		for _, x := range list {
+			if x.rank >= 0 && x.rank != m.rank {
+				return l.behind(x.rank, m.rank)
+			}
+		}
+	}
+	for _, d := range l.deps.of(i) {
+		if d.kind == depPacket {
+			return l.behind(l.moves[d.on].rank, m.rank)
+		}
+	}
+	return l.n
+}
+
+// turn puts m's destinations in order: its own, and then from the rank behind it on.
+func (l *oneSided) turn(m *oneMove) {
+	slices.SortStableFunc(m.dsts, func(a, b spot) int { return cmp.Compare(l.behind(a.rank, m.rank), l.behind(b.rank, m.rank)) })
+}
