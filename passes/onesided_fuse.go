@@ -170,6 +170,9 @@ func (f *oneFuser) made(i int32, src spot) int32 {
 func (f *oneFuser) free(x int32, m *oneMove) bool {
 	o := &f.moves[x]
 	for _, d := range m.dsts {
+		if slices.ContainsFunc(o.srcs, func(s spot) bool { return f.crosses(s, d, m.count) }) {
+			return false
+		}
 		own := slices.ContainsFunc(o.srcs, func(s spot) bool { return s.rank == d.rank && f.cell(s, max(s.rank, 0)) == f.cell(d, max(d.rank, 0)) })
 		if !f.all(d, m.count, func(c int32) bool {
 			return (f.writer[c] <= x || f.covered(x, c, d)) && (f.reader[c] <= x || own && f.reader[c] == x+1)
@@ -223,7 +226,7 @@ func (f *oneFuser) take(i int32, k int) bool {
 		return false
 	}
 	for j, s := range m.srcs {
-		if j != k && s.rank == src.rank && f.cell(s, s.rank) == f.cell(src, src.rank) {
+		if j != k && !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) {
 			return false
 		}
 	}

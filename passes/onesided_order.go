@@ -40,14 +40,21 @@ func (l *oneSided) depend() {
 	type reader struct{ move, next int32 }
 	var pool []reader
 	l.deps = depList{start: make([]int32, 1, len(l.moves)+1)}
-	seen := make([][3]int32, len(l.moves)) // of a Move, for each kind: 1 + who was last seen to depend on it
+	seen := make([][2][3]int32, len(l.moves)) // of a Move, by slot and kind: 1 + who was last seen to depend on it
 	for i := range l.moves {
 		m, at := &l.moves[i], int32(i)+1
 		add := func(on int32, kind depKind, slot bool) {
-			if on == 0 || on == at || seen[on-1][kind] == at {
+			if on == 0 || on == at {
 				return
 			}
-			seen[on-1][kind] = at
+			last := &seen[on-1][0][kind]
+			if slot {
+				last = &seen[on-1][1][kind]
+			}
+			if *last == at {
+				return
+			}
+			*last = at
 			l.deps.to = append(l.deps.to, oneDep{on - 1, kind, slot})
 		}
 		for _, s := range m.srcs {

@@ -23,7 +23,7 @@ func (s *oneSync) rotate() {
 	})
 	for pass := int32(1); pass < depth && len(list) > 0; pass++ {
 		s.next(pass, func(int32) {})
-		list = slices.DeleteFunc(list, func(u reuse) bool { return s.isOver2(u) })
+		list = slices.DeleteFunc(list, func(u reuse) bool { return s.known(u) })
 	}
 	if len(list) == 0 {
 		return
@@ -45,8 +45,8 @@ func (s *oneSync) rotate() {
 	})
 }
 
-// isOver2 says whether u's writer knows at the end of the pass that its reader is over.
-func (s *oneSync) isOver2(u reuse) bool {
+// known says whether u's writer knows at the end of the pass that its reader is over.
+func (s *oneSync) known(u reuse) bool {
 	return s.done[s.moves[u.writer].rank][s.moves[u.read].rank] >= s.ends(s.of[u.read], 0)
 }
 

@@ -2,10 +2,7 @@ package passes
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand"
-	"mscclc/ir/diag"
-	"os"
 	"testing"
 
 	"mscclc/ir"
@@ -13,7 +10,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// oneSided lowers c and checks what comes out.
+// lowered lowers c and checks what comes out.
 func lowered(c *ir.ChunkDAG) (*ir.Program, error) {
 	p, err := LowerOneSided(c, Options{})
 	if err != nil {
@@ -22,10 +19,7 @@ func lowered(c *ir.ChunkDAG) (*ir.Program, error) {
 	if err := ir.EvalOneSided(p).Err(); err != nil {
 		return p, err
 	}
-	var list diag.List
-	if os.Getenv("V") != "" {
-		_, list = verify.Check(p, verify.Options{})
-	}
+	_, list := verify.Check(p, verify.Options{})
 	return p, list.Err()
 }
 
@@ -71,7 +65,7 @@ func TestOneSidedRandom(t *testing.T) {
 		if p, err := lowered(c); err != nil {
 			var b bytes.Buffer
 			ir.WriteChunks(&b, c)
-			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), fmt.Sprint(p))
+			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), text(p))
 		}
 	}
 }
