@@ -31,7 +31,9 @@ var mayImport = map[string][]string{
 	"mscclc/kernels":            {},
 	"mscclc/executor":           {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
-	"mscclc/executor/cuda":      {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/gpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/cuda":      {"mscclc/executor", "mscclc/executor/gpu"},
+	"mscclc/executor/hip":       {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/bench":              {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":      {"mscclc/executor", "mscclc/ir"},
 	"mscclc":                    {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
@@ -44,7 +46,7 @@ var mayImport = map[string][]string{
 var testOnly = []string{"mscclc/ir/irtest", "mscclc/ir/verify/explore"}
 
 // cgoPackages are the only ones with import "C".
-var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/cuda", "mscclc/executor/nccl"}
+var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/nccl"}
 
 type listed struct {
 	ImportPath string

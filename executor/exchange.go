@@ -17,10 +17,11 @@ type Exchange struct {
 	gather      sync.Mutex
 	links       []*link // at the hub by process, elsewhere the hub's alone
 
-	mu    sync.Mutex
-	cause error         // why the exchange serves no more
-	done  chan struct{} // closed when there is a cause
-	heard map[uint64]func(from int, note string)
+	mu     sync.Mutex
+	cause  error         // why the exchange serves no more
+	done   chan struct{} // closed when there is a cause
+	heard  map[uint64]func(from int, note string)
+	topics uint64 // that were given out
 }
 
 // maxProcesses bounds a job.
@@ -201,4 +202,12 @@ func unpack(packed []byte, count int) ([][]byte, error) {
 		blobs[i], packed = packed[4:4+n], packed[4+n:]
 	}
 	return blobs, nil
+}
+
+// nextTopic is one that no other note has.
+func (x *Exchange) nextTopic() uint64 {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.topics++
+	return x.topics
 }

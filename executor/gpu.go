@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"runtime"
 	"time"
 )
 
@@ -14,6 +15,23 @@ type GPUs interface {
 	GPUs() ([]GPU, error)
 	// Driver names the driver and its version.
 	Driver() (string, error)
+	// NewFlight begins the launches of a plan.
+	NewFlight() (Flight, error)
+}
+
+// A Flight is all launches of one plan in this process. On each GPU they go one after
+// the other; the n-th on all GPUs run together. Flights that have no room on a
+// GPU together are ordered, on all GPUs alike, whatever the order of the calls and
+// streams.
+type Flight interface {
+	// Mark notes what was launched so far, and Busy whether some of that still runs.
+	Mark() error
+	Busy() (bool, error)
+	// Release lets others go on that are ordered behind this flight: its launches
+	// fail and leave. Renew ends that, when nothing runs.
+	Release()
+	Renew()
+	Close() error
 }
 
 // A GPU is one of them. Its memory, streams and events are of the process, and may
@@ -36,14 +54,21 @@ type GPU interface {
 	// Connect lets the kernels of this GPU access the memory of another.
 	Connect(to GPU) error
 	// Share makes a handle of the memory at address, with which Reach in another
-	// process gives the address of the same there. Leave undoes Reach.
+	// process gives the address of the same there. Leave undoes one Reach.
 	Share(address uint64) ([]byte, error)
 	Reach(handle []byte) (address uint64, err error)
-	Leave(address uint64) error
+	Leave(handle []byte) error
+
+	// Peek and Poke read and write words beside what runs.
+	Peek(to []byte, address uint64) error
+	Poke(address uint64, from []byte) error
 
 	NewStream() (Stream, error)
+	StreamOf(handle uintptr) Stream // one that another library made, and closes
 	NewEvent() (Event, error)
 
+	// Load has the kernels for a type of elements ready.
+	Load(t DType) error
 	// Ready makes a launch of a one-sided program ready, of which it keeps a copy.
 	Ready(l *Ready) (Shot, error)
 }
@@ -95,11 +120,9 @@ type Graph interface {
 
 // Ready is what a GPU needs for a launch of a one-sided program.
 type Ready struct {
-	Params  *OneParams
-	Columns int // of the grid, by
-	Blocks  int // blocks of each
-	Threads int // of a block; 0 for as many as let all be there at once
-	Packets bool
+	Flight  Flight
+	Params  *OneParams // Columns by BlockCount blocks
+	Threads int        // of a block; 0 for as many as let all be there at once
 }
 
 // A Shot is a launch made ready.
@@ -108,4 +131,21 @@ type Shot interface {
 	Threads() int          // of a block
 	Room() int             // blocks like these that the GPU holds at once
 	Close() error
+}
+
+// Await waits until busy says no: at first without sleep, since most work is short.
+func Await(ctx context.Context, busy func() (bool, error)) error {
+	for polls := 0; ; polls++ {
+		if is, err := busy(); err != nil || !is {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if polls < 1000 {
+			runtime.Gosched()
+		} else {
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
 }

@@ -1,5 +1,3 @@
-//go:build cgo && linux
-
 package cuda
 
 import (
@@ -26,7 +24,7 @@ import (
 // is one.
 func need(t testing.TB) {
 	t.Helper()
-	_, err := theMachine.open(nil)
+	_, err := Device().GPUs()
 	if err == nil {
 		return
 	}

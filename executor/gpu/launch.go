@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package cuda
+package gpu
 
 // #include "driver.h"
 // #include <stdlib.h>
@@ -24,7 +24,7 @@ var entries = [ir.NumProtocols]string{ir.Simple: "mscclc_simple", ir.LL: "mscclc
 
 // A kernel is an entry on a GPU.
 type kernel struct {
-	gpu   *gpu
+	gpu   *card
 	entry unsafe.Pointer
 }
 
@@ -32,27 +32,25 @@ type kernel struct {
 // GPU's blocks have room; leastThreads is what it has at least.
 const mostThreads, leastThreads = 512, 64
 
-// fit returns the threads of a block: as many as let all blocks be there at once,
-// since they wait for each other.
-func (k kernel) fit(blocks, perBlock int) (int, error) {
+// fit returns the threads of a block, as many as let all blocks be there at once,
+// since they wait for each other; and how many such blocks have room.
+func (k kernel) fit(blocks, perBlock int) (threads, room int, err error) {
 	if perBlock > mostThreads || perBlock%32 != 0 {
-		return 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, mostThreads)
+		return 0, 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, mostThreads)
 	}
 	first, last := mostThreads, leastThreads
 	if perBlock > 0 {
 		first, last = perBlock, perBlock
 	}
-	room := 0
-	for threads := first; threads >= last; threads /= 2 {
-		var err error
+	for threads = first; threads >= last; threads /= 2 {
 		if room, err = k.gpu.resident(k.entry, threads); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if blocks <= room {
-			return threads, nil
+			return threads, room, nil
 		}
 	}
-	return 0, fmt.Errorf("%v has room for %d blocks of %d threads at once, and the program has %d blocks there: %w", k.gpu, room, last, blocks, executor.ErrNoDevice)
+	return 0, 0, fmt.Errorf("%v has room for %d blocks of %d threads at once, and the program has %d blocks there: %w", k.gpu, room, last, blocks, executor.ErrNoDevice)
 }
 
 // Launch runs the program once: it copies the buffers to the GPUs, outputs too,
@@ -66,8 +64,8 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	case len(in.img.Blocks) == 0:
 		return executor.Stop{}, nil
 	}
-	theMachine.busy.Lock()
-	defer theMachine.busy.Unlock()
+	in.machine.busy.Lock()
+	defer in.machine.busy.Unlock()
 	if err := in.prepare(l); err != nil {
 		return executor.Stop{}, err
 	}
@@ -109,18 +107,18 @@ func (in *instance) copy(l *executor.Launch, one func(*buffer, uint64, []byte) e
 }
 
 // parts fills in what each GPU is to launch, in memory of C.
-func (in *instance) parts(l *executor.Launch) ([]C.struct_cuda_part, error) {
-	memory := (*C.struct_cuda_part)(C.calloc(C.size_t(len(in.part)), C.sizeof_struct_cuda_part))
+func (in *instance) parts(l *executor.Launch) ([]C.struct_gpu_part, error) {
+	memory := (*C.struct_gpu_part)(C.calloc(C.size_t(len(in.part)), C.sizeof_struct_gpu_part))
 	parts := unsafe.Slice(memory, len(in.part))
 	used := 0
 	for _, p := range in.part {
 		if len(p.numbers) == 0 {
 			continue
 		}
-		k, err := theMachine.kernel(p.gpu, executor.DType(l.Params.DType), entries[l.Params.Proto])
+		k, err := in.machine.kernel(p.gpu, executor.DType(l.Params.DType).String(), entries[l.Params.Proto])
 		if err == nil {
 			var threads int
-			threads, err = k.fit(len(p.numbers), l.PerBlock)
+			threads, _, err = k.fit(len(p.numbers), l.PerBlock)
 			parts[used].threads = C.u32(threads)
 		}
 		if err != nil {
@@ -131,7 +129,7 @@ func (in *instance) parts(l *executor.Launch) ([]C.struct_cuda_part, error) {
 		launch.Steps, launch.Blocks, launch.Ranks = p.steps.address, p.blocks.address, p.ranks.address
 		launch.States, launch.Conns, launch.StatusAt = p.states.address, p.conns.address, p.status.address
 		c := &parts[used]
-		c.gpu, c.function, c.numbers, c.blocks = p.gpu.c, k.entry, C.u64(p.list.address), C.u32(len(p.numbers))
+		c.card, c.function, c.numbers, c.blocks = p.gpu.c, k.entry, C.u64(p.list.address), C.u32(len(p.numbers))
 		c.launch = *(*C.struct_abi_launch)(unsafe.Pointer(&launch))
 		c.status.limit_ns = C.u64(l.Wait)
 		used++
@@ -140,7 +138,7 @@ func (in *instance) parts(l *executor.Launch) ([]C.struct_cuda_part, error) {
 }
 
 // run launches the parts and waits for their ends.
-func (in *instance) run(ctx context.Context, parts []C.struct_cuda_part) error {
+func (in *instance) run(ctx context.Context, parts []C.struct_gpu_part) error {
 	cancel := (*uint32)(C.calloc(1, 4))
 	defer C.free(unsafe.Pointer(cancel))
 	cancelled := make(chan struct{})
@@ -148,16 +146,16 @@ func (in *instance) run(ctx context.Context, parts []C.struct_cuda_part) error {
 		atomic.StoreUint32(cancel, 1)
 		close(cancelled)
 	})
-	code := C.mscclc_cuda_launch(unsafe.SliceData(parts), C.u32(len(parts)), (*C.u32)(cancel))
+	code := C.mscclc_gpu_launch(unsafe.SliceData(parts), C.u32(len(parts)), (*C.u32)(cancel))
 	if !stop() {
 		<-cancelled
 	}
-	return failed(code, "the launch on %v", in.gpus)
+	return in.machine.driver.failed(code, "the launch on %v", in.gpus)
 }
 
 // ended says how the launch ended: as the part that failed by itself did, which
 // made the others leave. It took as long as the slowest.
-func ended(parts []C.struct_cuda_part) executor.Stop {
+func ended(parts []C.struct_gpu_part) executor.Stop {
 	var stop executor.Stop
 	for i := range parts {
 		status := *(*executor.Status)(unsafe.Pointer(&parts[i].status))

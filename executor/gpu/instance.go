@@ -1,6 +1,6 @@
 //go:build cgo && linux
 
-package cuda
+package gpu
 
 import (
 	"errors"
@@ -13,8 +13,9 @@ import (
 // An instance is a loaded program: tables and state on every GPU, and the memory
 // that launches use.
 type instance struct {
+	machine  *machine
 	img      *executor.Image
-	gpus     []*gpu
+	gpus     []*card
 	part     []*part
 	rank     []rankMemory
 	conns    []executor.ConnMemory
@@ -27,7 +28,7 @@ type instance struct {
 // of which its blocks read their rows; slots and tails are of the connections that
 // its ranks receive on, heads of those that they send on.
 type part struct {
-	gpu                                                 *gpu
+	gpu                                                 *card
 	numbers                                             []uint32 // of its blocks
 	steps, blocks, list, ranks, states, conns, counters buffer
 	fifo, status                                        buffer
@@ -43,8 +44,8 @@ type wireKey struct {
 	stride       uint64
 }
 
-func newInstance(img *executor.Image, gpus []*gpu) (*instance, error) {
-	in := &instance{img: img, gpus: gpus, rank: make([]rankMemory, img.Program.Coll.Ranks), conns: make([]executor.ConnMemory, len(img.Conns))}
+func newInstance(m *machine, img *executor.Image, gpus []*card) (*instance, error) {
+	in := &instance{machine: m, img: img, gpus: gpus, rank: make([]rankMemory, img.Program.Coll.Ranks), conns: make([]executor.ConnMemory, len(img.Conns))}
 	for r := range in.rank {
 		g := in.of(r)
 		in.rank[r] = rankMemory{buffer{gpu: g}, buffer{gpu: g}, buffer{gpu: g}}
@@ -69,7 +70,7 @@ func newInstance(img *executor.Image, gpus []*gpu) (*instance, error) {
 }
 
 // of is the GPU of a rank.
-func (in *instance) of(rank int) *gpu { return in.gpus[rank%len(in.gpus)] }
+func (in *instance) of(rank int) *card { return in.gpus[rank%len(in.gpus)] }
 
 func (p *part) buffers() []*buffer {
 	return []*buffer{&p.steps, &p.blocks, &p.list, &p.ranks, &p.states, &p.conns, &p.counters, &p.fifo, &p.status}
@@ -90,8 +91,8 @@ func (p *part) tables(img *executor.Image) error {
 
 // Close frees the instance's memory.
 func (in *instance) Close() error {
-	theMachine.busy.Lock()
-	defer theMachine.busy.Unlock()
+	in.machine.busy.Lock()
+	defer in.machine.busy.Unlock()
 	return in.free()
 }
 

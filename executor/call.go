@@ -1,0 +1,321 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"mscclc/ir"
+)
+
+// A CallArgs is what does not change from launch to launch of one call. Addresses
+// are by the order of Plan.Ranks, and may be of any origin that GPU.Owns agrees to.
+// In place, Input has each rank's one memory, laid out as Geometry.Buffers says,
+// and Output is nil.
+type CallArgs struct {
+	DType         DType
+	RedOp         RedOp
+	Elems         int64 // of a piece
+	Input, Output []uint64
+
+	Columns   int   // blocks of each of the program's: a model chooses
+	Threads   int   // of a block: as many as have room
+	TileBytes int64 // of a chunk that a column moves in a pass: a model chooses
+}
+
+// A Call is a plan with its arguments.
+type Call struct {
+	plan    *Plan
+	columns int
+	tile    int64
+	params  OneParams // of any seat
+	shots   map[GPU]Shot
+	tables  map[*seat]int // of memory, where a plan has many ranks
+	leave   map[*seat][][]byte
+}
+
+// columnBytes is how much of a chunk makes another column worth it.
+const columnBytes = 8 << 10
+
+// model chooses what a caller leaves open.
+func (p *Plan) model(args *CallArgs, geo Geometry) (columns int, tile int64) {
+	columns, tile = args.Columns, args.TileBytes
+	bytes := geo.Chunk * int64(args.DType.Size())
+	setDefault(&columns, int(min(max(bytes/columnBytes, 1), int64(p.one().Columns))))
+	setDefault(&tile, p.one().Tile)
+	return columns, tile
+}
+
+// Bind makes a call ready. All processes bind the same call; where the program's
+// steps touch inputs or outputs of other ranks, their addresses are exchanged. No
+// memory is made, so that calls may be bound while others run.
+func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errors.New("executor: a call of a closed plan")
+	}
+	c := &Call{plan: p, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{}}
+	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
+	var memory []OneMemory
+	if err == nil {
+		memory, err = p.buffers(&args, geo)
+	}
+	if err == nil {
+		err = c.choose(&args, geo)
+	}
+	if err := c.same(ctx, &args, err); err != nil {
+		return nil, err
+	}
+	tables, err := c.exchange(ctx, memory)
+	if err == nil && c.params.Passes > 0 {
+		err = c.ready(&args, tables)
+	}
+	if _, err := p.agree(ctx, nil, err); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// buffers checks the addresses of a call, and says where each rank of this process
+// has its input and output.
+func (p *Plan) buffers(args *CallArgs, geo Geometry) ([]OneMemory, error) {
+	n, size := len(p.ranks), int64(args.DType.Size())
+	if len(args.Input) != n || len(args.Output) != n && !(geo.Coll.Inplace && args.Output == nil) {
+		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), n)
+	}
+	check := func(what string, rank int, address uint64, elems int64) error {
+		if address%uint64(size) != 0 {
+			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
+		}
+		if err := p.of[rank].gpu.Owns(address, elems*size); err != nil {
+			return fmt.Errorf("%s of rank %d: %w", what, rank, err)
+		}
+		return nil
+	}
+	list := make([]OneMemory, n)
+	for i, r := range p.ranks {
+		in, out, inAt, outAt, all := geo.Buffers(r)
+		if geo.Coll.Inplace {
+			if err := check("memory", r, args.Input[i], all); err != nil {
+				return nil, err
+			}
+			list[i] = OneMemory{Input: args.Input[i] + uint64(inAt*size), Output: args.Input[i] + uint64(outAt*size)}
+			continue
+		}
+		if err := errors.Join(check("input", r, args.Input[i], in), check("output", r, args.Output[i], out)); err != nil {
+			return nil, err
+		}
+		list[i] = OneMemory{Input: args.Input[i], Output: args.Output[i]}
+	}
+	return list, nil
+}
+
+// choose settles columns and tile: as many columns as have room, where the
+// caller does not say.
+func (c *Call) choose(args *CallArgs, geo Geometry) error {
+	p := c.plan
+	c.columns, c.tile = p.model(args, geo)
+	for {
+		var err error
+		if c.params, err = p.one().Params(geo, args.DType, args.RedOp, c.columns, c.tile); err != nil {
+			return err
+		}
+		if args.Columns > 0 || c.columns == 1 || c.params.Passes == 0 || p.room(&c.params, args.Threads) {
+			return nil
+		}
+		c.columns = (c.columns + 1) / 2
+	}
+}
+
+// room says whether all seats have room for a launch.
+func (p *Plan) room(params *OneParams, threads int) bool {
+	for _, s := range p.seats {
+		try := *params
+		s.part.Into(&try)
+		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, Params: &try, Threads: threads})
+		if err != nil {
+			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
+		}
+		shot.Close()
+	}
+	return true
+}
+
+// A wish is what all processes must ask of a call alike.
+type wish struct {
+	DType         DType
+	RedOp         RedOp
+	Elems, Tile   int64
+	Columns, Most int // asked for, and what has room
+}
+
+// same compares the call with those of other processes; columns that nobody asked
+// for are the fewest of all.
+func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns}
+	all, err := c.plan.agree(ctx, mine, err)
+	if err != nil {
+		return err
+	}
+	for i, text := range all {
+		var other wish
+		if err := json.Unmarshal(text, &other); err != nil {
+			return fmt.Errorf("process %d: %w", i, err)
+		}
+		c.columns = min(c.columns, other.Most)
+		if other.Most = mine.Most; other != mine {
+			return fmt.Errorf("process %d binds another call than this one: %+v and %+v", i, other, mine)
+		}
+	}
+	if c.columns != mine.Most {
+		geo := NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size())
+		c.params, err = c.plan.one().Params(geo, args.DType, args.RedOp, c.columns, c.tile)
+	}
+	return err
+}
+
+// exchange gives the memory of all ranks as each seat has it.
+func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]OneMemory, error) {
+	p := c.plan
+	own := func(rank int) *OneMemory { return &memory[slices.Index(p.ranks, rank)] }
+	tables := map[*seat][]OneMemory{}
+	for _, s := range p.seats {
+		tables[s] = slices.Clone(s.memory)
+		for _, r := range s.ranks {
+			tables[s][r].Input, tables[s][r].Output = own(r).Input, own(r).Output
+		}
+	}
+	for _, buf := range p.shared() {
+		field := func(m *OneMemory) *uint64 {
+			if buf == ir.Input {
+				return &m.Input
+			}
+			return &m.Output
+		}
+		handles, err := p.share(func(s *seat, i int) (uint64, bool) { a := *field(own(s.ranks[i])); return a, a != 0 })
+		all, err := p.swap(ctx, handles, err)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range p.seats {
+			for r, touched := range s.touches(p.program().Coll.Ranks)[buf] {
+				if !touched {
+					continue
+				}
+				before := len(s.leave)
+				a, err := p.address(s, r, all[r], func(of *seat, i int) uint64 { return *field(own(of.ranks[i])) })
+				c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
+				if err != nil {
+					return nil, err
+				}
+				*field(&tables[s][r]) = a
+			}
+		}
+	}
+	return tables, nil
+}
+
+// ready makes the launches of all seats.
+func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
+	for _, s := range c.plan.seats {
+		params := c.params
+		if !s.part.Into(&params) {
+			params.Blocks, params.Steps, params.Operands = s.at.blocks, s.at.steps, s.at.operands
+		}
+		params.States, params.StatusAt = s.at.states, s.at.status
+		if err := c.table(s, &params, tables[s]); err != nil {
+			return err
+		}
+		shot, err := s.gpu.Ready(&Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads})
+		if err != nil {
+			return err
+		}
+		c.shots[s.gpu] = shot
+	}
+	return nil
+}
+
+// table puts the memory of all ranks into a launch, or where there are many into a
+// table of the plan's.
+func (c *Call) table(s *seat, params *OneParams, memory []OneMemory) error {
+	if len(memory) <= OneRanks {
+		copy(params.Rank[:], memory)
+		return nil
+	}
+	if len(s.free) == 0 {
+		return fmt.Errorf("a plan of %d ranks has %d calls at most", len(memory), callTables)
+	}
+	i := s.free[len(s.free)-1]
+	s.free, c.tables[s] = s.free[:len(s.free)-1], i
+	params.Ranks = s.at.tables + uint64(i*len(memory))*uint64(unsafe.Sizeof(OneMemory{}))
+	return s.gpu.Poke(params.Ranks, raw(memory))
+}
+
+// Launch starts the call for the ranks that are on the stream's GPU, behind what
+// the stream holds. It costs one call of the driver. What goes wrong on the GPU
+// comes at Plan.Err and Wait.
+//
+// A GPU's launches of one plan follow each other, on whatever streams. Launches of
+// several plans that have no room on a GPU together go one after the other, on
+// all GPUs in the same order.
+func (c *Call) Launch(s Stream) error {
+	if f := c.plan.failure.Load(); f != nil {
+		return f.err
+	}
+	shot := c.shots[s.GPU()]
+	if shot != nil {
+		return shot.Launch(s)
+	}
+	if c.params.Passes == 0 && slices.Contains(c.plan.GPUs(), s.GPU()) {
+		return nil // there is nothing to move
+	}
+	return fmt.Errorf("%v has no ranks of this plan", s.GPU())
+}
+
+// Columns is how many blocks run each of the program's.
+func (c *Call) Columns() int { return c.columns }
+
+// Threads is how many a block has, on the GPU where they are fewest.
+func (c *Call) Threads() int {
+	least := 0
+	for _, s := range c.shots {
+		if n := s.Threads(); least == 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+// TileBytes is what a column moves of a chunk in a pass.
+func (c *Call) TileBytes() int64 { return int64(c.params.Tile) }
+
+// Passes is how many passes over the program a launch has.
+func (c *Call) Passes() int64 { return int64(c.params.Passes) }
+
+// Close forgets the call, which must not be running, nor be launched by a graph.
+func (c *Call) Close() error {
+	c.plan.mu.Lock()
+	defer c.plan.mu.Unlock()
+	return c.close()
+}
+
+func (c *Call) close() error {
+	var errs []error
+	for _, s := range c.shots {
+		errs = append(errs, s.Close())
+	}
+	for s, i := range c.tables {
+		s.free = append(s.free, i)
+	}
+	for s, handles := range c.leave {
+		for _, h := range handles {
+			errs = append(errs, s.gpu.Leave(h))
+		}
+	}
+	c.shots, c.tables, c.leave = nil, nil, nil
+	return errors.Join(errs...)
+}

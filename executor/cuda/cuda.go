@@ -1,0 +1,11 @@
+// Package cuda is NVIDIA's GPUs as a device; package gpu has how.
+package cuda
+
+import (
+	"mscclc/executor"
+	"mscclc/executor/gpu"
+)
+
+// Device returns NVIDIA's GPUs: those with the given numbers, or all. Ranks go
+// round them.
+func Device(numbers ...int) executor.GPUs { return gpu.Device(gpu.CUDA, numbers...) }

@@ -1,0 +1,185 @@
+//go:build cgo && linux
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"mscclc/executor"
+	"mscclc/kernels"
+)
+
+// A machine is a vendor's GPUs that were used so far, by number. busy is held through a
+// launch that is waited for, with its copies, and by who makes or frees memory for
+// it: the driver may make such a call wait for the end of a kernel that waits for
+// another GPU's, which is yet to be launched; nor need the blocks of two launches fit a
+// GPU at once. mu guards the rest.
+type machine struct {
+	vendor Vendor
+	busy   sync.Mutex
+	mu     sync.Mutex
+	driver driver
+	count  int
+	gpus   map[int]*card
+	air    air
+}
+
+var machines = [...]*machine{CUDA: newMachine(CUDA), HIP: newMachine(HIP)}
+
+func newMachine(v Vendor) *machine {
+	return &machine{vendor: v, gpus: map[int]*card{}, air: air{flights: map[*flight]bool{}}}
+}
+
+// open returns some GPUs by number, or all.
+func (m *machine) open(numbers []int) ([]*card, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.count == 0 {
+		var err error
+		if m.driver, m.count, err = openDriver(m.vendor); err != nil {
+			m.count = 0
+			return nil, err
+		}
+	}
+	if len(numbers) == 0 {
+		for n := range m.count {
+			numbers = append(numbers, n)
+		}
+	}
+	var list []*card
+	for _, n := range numbers {
+		if n < 0 || n >= m.count {
+			return nil, fmt.Errorf("there is no GPU %d among %d: %w", n, m.count, executor.ErrNoDevice)
+		}
+		if m.gpus[n] == nil {
+			g, err := openCard(m, n)
+			if err != nil {
+				return nil, err
+			}
+			m.gpus[n] = g
+		}
+		list = append(list, m.gpus[n])
+	}
+	return list, nil
+}
+
+// targets are the images that a GPU may take, the best first: PTX serves all
+// later ones too, and of AMD's the driver takes the one that fits.
+func (g *card) targets() ([]string, error) {
+	switch {
+	case g.target != "":
+		return []string{g.target}, nil
+	case g.driver.vendor == HIP:
+		return []string{"gfx942", "gfx90a"}, nil
+	case g.major >= 8:
+		return []string{"sm_80"}, nil
+	case g.major == 7:
+		return []string{"sm_70"}, nil
+	}
+	return nil, fmt.Errorf("%v has compute capability %d.%d, and 7.0 is needed: %w", g, g.major, g.minor, executor.ErrNoDevice)
+}
+
+// kernel returns an entry of an image, which is loaded once.
+func (m *machine) kernel(g *card, image, entry string) (kernel, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	mod := g.modules[image]
+	if mod == nil {
+		var err error
+		if mod, err = g.take(image); err != nil {
+			return kernel{}, err
+		}
+		g.modules[image] = mod
+	}
+	f, err := g.find(mod, entry)
+	return kernel{g, f}, err
+}
+
+// take loads the first image that the driver takes.
+func (g *card) take(image string) (*module, error) {
+	targets, err := g.targets()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, target := range targets {
+		code, err := kernels.Image(image, target)
+		if err != nil {
+			return nil, err
+		}
+		mod, err := g.load(code)
+		if err == nil {
+			g.target = target
+			return mod, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// connect sees to peer access between all pairs of gpus that share a connection.
+func (m *machine) connect(gpus []*card, conns []executor.Conn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range conns {
+		a, b := gpus[int(c.Src)%len(gpus)], gpus[int(c.Dst)%len(gpus)]
+		if err := errors.Join(a.reach(b), b.reach(a)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type device struct {
+	machine *machine
+	numbers []int
+}
+
+// Device returns a vendor's GPUs: those with the given numbers, or all. Ranks go
+// round them.
+func Device(v Vendor, numbers ...int) executor.GPUs { return device{machines[v], numbers} }
+
+func (d device) Name() string { return d.machine.vendor.String() }
+
+// Open makes a two-sided program runnable.
+func (d device) Open(img *executor.Image) (executor.Instance, error) {
+	gpus, err := d.machine.open(d.numbers)
+	if err != nil {
+		return nil, err
+	}
+	gpus = gpus[:min(len(gpus), img.Program.Coll.Ranks)]
+	for _, g := range gpus {
+		if _, err := g.targets(); err != nil {
+			return nil, err
+		}
+	}
+	d.machine.busy.Lock()
+	defer d.machine.busy.Unlock()
+	if err := d.machine.connect(gpus, img.Conns); err != nil {
+		return nil, err
+	}
+	return newInstance(d.machine, img, gpus)
+}
+
+// GPUs opens the device's GPUs.
+func (d device) GPUs() ([]executor.GPU, error) {
+	cards, err := d.machine.open(d.numbers)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]executor.GPU, len(cards))
+	for i, g := range cards {
+		list[i] = g
+	}
+	return list, nil
+}
+
+// Driver names the driver and its version.
+func (d device) Driver() (string, error) {
+	if _, err := d.machine.open(nil); err != nil {
+		return "", err
+	}
+	return d.machine.driver.version()
+}

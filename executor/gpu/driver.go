@@ -1,0 +1,216 @@
+//go:build cgo && linux
+
+package gpu
+
+// #cgo CFLAGS: -O2 -Wall -Wextra
+// #cgo LDFLAGS: -ldl -lpthread
+// #include "driver.h"
+// #include <stdlib.h>
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"mscclc/executor"
+)
+
+// A driver is a vendor's library.
+type driver struct {
+	vendor Vendor
+	c      *C.struct_gpu_driver
+}
+
+// failed is the error of a call of the driver that gave code.
+func (d driver) failed(code C.int, format string, args ...any) error {
+	if code == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %s (driver error %d)", fmt.Sprintf(format, args...), C.GoString(C.mscclc_gpu_error(d.c, code)), int(code))
+}
+
+// openDriver loads a vendor's driver, and counts its GPUs.
+func openDriver(v Vendor) (driver, int, error) {
+	d := driver{vendor: v}
+	var why *C.char
+	if code := C.mscclc_gpu_open(C.int(v), &d.c, &why); code != 0 {
+		if why != nil {
+			return d, 0, fmt.Errorf("%s's driver cannot be opened: %s: %w", v.maker(), C.GoString(why), executor.ErrNoDevice)
+		}
+		return d, 0, fmt.Errorf("%v: %w", d.failed(code, "%s's driver does not start", v.maker()), executor.ErrNoDevice)
+	}
+	var count C.int
+	if err := d.failed(C.mscclc_gpu_count(d.c, &count), "counting GPUs"); err != nil {
+		return d, 0, err
+	}
+	if count <= 0 {
+		return d, 0, fmt.Errorf("%s's driver shows no GPU: %w", v.maker(), executor.ErrNoDevice)
+	}
+	return d, int(count), nil
+}
+
+// version is the driver's, as the vendor counts.
+func (d driver) version() (string, error) {
+	var n C.int
+	if err := d.failed(C.mscclc_gpu_version(d.c, &n), "the driver's version"); err != nil {
+		return "", err
+	}
+	if d.vendor == HIP {
+		return fmt.Sprintf("HIP %d.%d.%d", n/10000000, n/100000%100, n%100000), nil
+	}
+	return fmt.Sprintf("CUDA %d.%d", n/1000, n%1000/10), nil
+}
+
+// A card is a GPU that the driver shows. Its context is the process's, and is kept.
+type card struct {
+	machine *machine
+	driver  driver
+	c       *C.struct_gpu_card
+	number  int
+	name    string
+	major   int // of the compute capability
+	minor   int
+	sms     int
+	target  string             // of the images that it takes, once one was taken
+	modules map[string]*module // by image
+	peers   map[int]bool       // GPUs that it reaches
+	opened  map[string]*opened // memory of other processes, by handle
+	lanes   []*lane            // of all flights
+}
+
+func (g *card) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
+
+// failed is the error of a call for this card.
+func (g *card) failed(code C.int, format string, args ...any) error {
+	if code == 0 {
+		return nil
+	}
+	return g.driver.failed(code, "%v: %s", g, fmt.Sprintf(format, args...))
+}
+
+// openCard asks for what a GPU is, and makes its context.
+func openCard(m *machine, number int) (*card, error) {
+	d := m.driver
+	g := &card{machine: m, driver: d, c: (*C.struct_gpu_card)(C.calloc(1, C.sizeof_struct_gpu_card)), number: number, modules: map[string]*module{}, peers: map[int]bool{}, opened: map[string]*opened{}}
+	if err := d.failed(C.mscclc_gpu_card(d.c, C.int(number), g.c), "GPU %d", number); err != nil {
+		return nil, err // what the driver made of it is the process's, as of one that works
+	}
+	g.name = C.GoString(&g.c.name[0])
+	g.major, g.minor, g.sms = int(g.c.facts[C.FACT_MAJOR]), int(g.c.facts[C.FACT_MINOR]), int(g.c.facts[C.FACT_SMS])
+	return g, nil
+}
+
+// reach lets a GPU access the memory of another.
+func (g *card) reach(to *card) error {
+	if g == to || g.peers[to.number] {
+		return nil
+	}
+	var can C.int
+	if err := g.failed(C.mscclc_gpu_peer(g.c, to.c, &can), "memory of %v", to); err != nil {
+		return err
+	}
+	if can == 0 {
+		return fmt.Errorf("%v has no peer access to the memory of %v: %w", g, to, executor.ErrNoDevice)
+	}
+	g.peers[to.number] = true
+	return nil
+}
+
+// A module is a kernel for one element type on one GPU.
+type module struct {
+	handle unsafe.Pointer
+	entry  map[string]unsafe.Pointer
+}
+
+// load has the driver take an image.
+func (g *card) load(image []byte) (*module, error) {
+	text := C.CBytes(append(image, 0))
+	defer C.free(text)
+	const logBytes = 8 << 10
+	log := (*C.char)(C.calloc(1, logBytes))
+	defer C.free(unsafe.Pointer(log))
+	m := &module{entry: map[string]unsafe.Pointer{}}
+	if code := C.mscclc_gpu_module(g.c, text, log, logBytes, &m.handle); code != 0 {
+		version, _ := g.driver.version()
+		return nil, fmt.Errorf("%w (%s)\n%s", g.failed(code, "the driver does not take the kernel"), version, C.GoString(log))
+	}
+	return m, nil
+}
+
+// find returns an entry of a module.
+func (g *card) find(m *module, name string) (unsafe.Pointer, error) {
+	if f, ok := m.entry[name]; ok {
+		return f, nil
+	}
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	var f unsafe.Pointer
+	if err := g.failed(C.mscclc_gpu_function(g.c, m.handle, text, &f), "entry %s", name); err != nil {
+		return nil, err
+	}
+	m.entry[name] = f
+	return f, nil
+}
+
+// resident is how many blocks of so many threads the GPU holds at once.
+func (g *card) resident(f unsafe.Pointer, threads int) (int, error) {
+	var blocks C.u32
+	err := g.failed(C.mscclc_gpu_blocks(g.c, f, C.u32(threads), &blocks), "room for blocks of %d threads", threads)
+	return int(blocks) * g.sms, err
+}
+
+// A buffer is memory of a GPU, zeroed when it is made.
+type buffer struct {
+	gpu            *card
+	address, bytes uint64
+}
+
+// grow makes a buffer of so many bytes where the one there is shorter.
+func (b *buffer) grow(what string, bytes uint64) error {
+	if bytes <= b.bytes {
+		return nil
+	}
+	if err := b.free(); err != nil {
+		return err
+	}
+	var address C.u64
+	if err := b.gpu.failed(C.mscclc_gpu_alloc(b.gpu.c, C.u64(bytes), &address), "%d bytes for %s", bytes, what); err != nil {
+		return err
+	}
+	b.address, b.bytes = uint64(address), bytes
+	return nil
+}
+
+func (b *buffer) free() error {
+	if b.address == 0 {
+		return nil
+	}
+	err := b.gpu.failed(C.mscclc_gpu_free(b.gpu.c, C.u64(b.address)), "freeing memory")
+	b.address, b.bytes = 0, 0
+	return err
+}
+
+func (b *buffer) zero() error {
+	if b.bytes == 0 {
+		return nil
+	}
+	return b.gpu.failed(C.mscclc_gpu_zero(b.gpu.c, C.u64(b.address), C.u64(b.bytes)), "clearing memory")
+}
+
+// put copies a table to the GPU, at an offset of bytes, and get copies it back.
+func put[T any](b *buffer, at uint64, from []T) error {
+	if len(from) == 0 {
+		return nil
+	}
+	return b.gpu.failed(C.mscclc_gpu_put(b.gpu.c, b.gpu.c.memory, C.u64(b.address+at), unsafe.Pointer(&from[0]), C.u64(size(from))), "copying to it")
+}
+
+func get[T any](b *buffer, at uint64, to []T) error {
+	if len(to) == 0 {
+		return nil
+	}
+	return b.gpu.failed(C.mscclc_gpu_get(b.gpu.c, b.gpu.c.memory, unsafe.Pointer(&to[0]), C.u64(b.address+at), C.u64(size(to))), "copying from it")
+}
+
+// size is the bytes of a table.
+func size[T any](s []T) uint64 { return uint64(len(s)) * uint64(unsafe.Sizeof(*new(T))) }

@@ -1,0 +1,112 @@
+// The drivers of NVIDIA's and AMD's GPUs as Go calls them: one table of functions,
+// filled from either's library. All functions give 0 or an error of the driver,
+// whose text mscclc_gpu_error has; those that take a card make it the calling
+// thread's. After a fault of a card they give that and do nothing.
+#pragma once
+#include "../../kernels/abi.h"
+
+enum gpu_vendor { GPU_CUDA, GPU_HIP, GPU_VENDORS };
+struct gpu_driver;
+
+enum gpu_fact { FACT_MAJOR, FACT_MINOR, FACT_SMS, FACT_COUNT };
+
+// A card is a GPU. Streams are the library's own: work is for launches that it waits
+// for, memory for what clears and fills memory, and side for words that a running
+// kernel polls.
+struct gpu_card {
+  struct gpu_driver *driver;
+  void *context, *work, *memory, *side;
+  void *begin, *end;  // events around a launch on work
+  int device, number, fault;
+  int facts[FACT_COUNT];
+  char name[256];
+};
+
+// mscclc_gpu_open opens a driver once. What it could not find is in why.
+int mscclc_gpu_open(int vendor, struct gpu_driver **driver, const char **why);
+const char *mscclc_gpu_error(struct gpu_driver *driver, int code);
+int mscclc_gpu_version(struct gpu_driver *driver, int *version);
+int mscclc_gpu_count(struct gpu_driver *driver, int *count);
+int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card);
+int mscclc_gpu_use(struct gpu_card *card);
+
+// mscclc_gpu_peer lets a card reach the memory of another. *can is 0 where it
+// cannot.
+int mscclc_gpu_peer(struct gpu_card *card, struct gpu_card *to, int *can);
+
+// Memory is zeroed. What the owner of an address is: a card's number, or -1, and where
+// the memory begins and how long it is.
+int mscclc_gpu_alloc(struct gpu_card *card, u64 bytes, u64 *address);
+int mscclc_gpu_free(struct gpu_card *card, u64 address);
+int mscclc_gpu_owner(struct gpu_card *card, u64 address, int *number, u64 *base, u64 *bytes);
+
+// Handles of memory, for other processes.
+enum { GPU_HANDLE = 64 };
+int mscclc_gpu_share(struct gpu_card *card, u64 base, void *handle);
+int mscclc_gpu_reach(struct gpu_card *card, const void *handle, u64 *address);
+int mscclc_gpu_leave(struct gpu_card *card, u64 address);
+
+// Copies from and to the host are over when they return; the rest has begun.
+int mscclc_gpu_put(struct gpu_card *card, void *stream, u64 address, const void *from, u64 bytes);
+int mscclc_gpu_get(struct gpu_card *card, void *stream, void *to, u64 address, u64 bytes);
+int mscclc_gpu_copy(struct gpu_card *card, void *stream, u64 to, u64 from, u64 bytes);
+int mscclc_gpu_fill(struct gpu_card *card, void *stream, u64 address, u8 value, u64 bytes);
+int mscclc_gpu_zero(struct gpu_card *card, u64 address, u64 bytes);  // is over, too
+
+int mscclc_gpu_stream(struct gpu_card *card, void **stream);
+int mscclc_gpu_stream_end(struct gpu_card *card, void *stream);
+int mscclc_gpu_busy(struct gpu_card *card, void *stream, int *busy);
+
+int mscclc_gpu_event(struct gpu_card *card, void **event);
+int mscclc_gpu_event_end(struct gpu_card *card, void *event);
+int mscclc_gpu_record(struct gpu_card *card, void *event, void *stream);
+int mscclc_gpu_await(struct gpu_card *card, void *stream, void *event);
+int mscclc_gpu_happened(struct gpu_card *card, void *event, int *busy);
+int mscclc_gpu_elapsed(struct gpu_card *card, void *begin, void *end, float *ms);
+
+int mscclc_gpu_capture(struct gpu_card *card, void *stream);
+int mscclc_gpu_capturing(struct gpu_card *card, void *stream, u64 *capture);  // its number, or 0
+int mscclc_gpu_capture_end(struct gpu_card *card, void *stream, void **graph);
+int mscclc_gpu_graph(struct gpu_card *card, void *graph, void *stream);
+int mscclc_gpu_graph_end(struct gpu_card *card, void *graph);
+
+// mscclc_gpu_module compiles PTX, or loads a code object; log gets what the compiler
+// says.
+int mscclc_gpu_module(struct gpu_card *card, const void *image, char *log, u32 log_bytes, void **module);
+int mscclc_gpu_function(struct gpu_card *card, void *module, const char *name, void **function);
+
+// mscclc_gpu_blocks is how many blocks of so many threads a multiprocessor holds.
+int mscclc_gpu_blocks(struct gpu_card *card, void *function, u32 threads, u32 *blocks);
+
+// Words of the host that streams raise and are held by, by 8 bytes each.
+int mscclc_gpu_words(struct gpu_card *card, u64 bytes, u64 **words);
+int mscclc_gpu_words_end(struct gpu_card *card, u64 *words);
+int mscclc_gpu_raise(struct gpu_card *card, void *stream, u64 *word, u64 value);
+int mscclc_gpu_hold(struct gpu_card *card, void *stream, u64 *word, u64 value);
+
+// A shot is a launch made ready: its parameters are behind it.
+struct gpu_shot {
+  void *function;
+  u32 columns, blocks, threads, bytes;
+};
+int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *capture);
+
+// One card's part of a launch that is waited for. numbers are its blocks', behind
+// the launch as the kernel takes both.
+struct gpu_part {
+  struct gpu_card *card;
+  void *function;
+  struct abi_launch launch;
+  u64 numbers;
+  u32 blocks, threads;
+  struct abi_status status;  // in: limit_ns; out: how it ended
+  float ms;                  // that the kernel took
+  int ended;
+};
+
+// mscclc_gpu_launch starts all parts and waits for their ends. As soon as
+// *cancel is not 0, or one part has failed, the others are told to leave. A card
+// that does not come to an end even so gives GPU_HUNG; its memory must then be
+// left alone.
+enum { GPU_HUNG = -1 };
+int mscclc_gpu_launch(struct gpu_part *part, u32 parts, const u32 *cancel);

@@ -1,0 +1,28 @@
+//go:build !cgo || !linux
+
+package gpu
+
+import (
+	"fmt"
+
+	"mscclc/executor"
+)
+
+type device struct{ vendor Vendor }
+
+// Device returns a vendor's GPUs.
+func Device(v Vendor, _ ...int) executor.GPUs { return device{v} }
+
+func (d device) Name() string { return d.vendor.String() }
+
+func (d device) missing() error {
+	return fmt.Errorf("the %s device needs Linux and cgo, and this mscclc was built without: %w", d.vendor, executor.ErrNoDevice)
+}
+
+func (d device) Open(*executor.Image) (executor.Instance, error) { return nil, d.missing() }
+
+func (d device) GPUs() ([]executor.GPU, error) { return nil, d.missing() }
+
+func (d device) NewFlight() (executor.Flight, error) { return nil, d.missing() }
+
+func (d device) Driver() (string, error) { return "", d.missing() }

@@ -1,0 +1,80 @@
+// What is used of a driver, and its name in either. Where the two differ there is
+// a pointer for each, of which one is null: AMD's GPUs are numbers where NVIDIA's have contexts,
+// its waits for a word have a mask (NVIDIA's do not look at that argument), and its
+// memory has flags.
+#pragma once
+#include "../../kernels/abi.h"
+
+#include <stddef.h>
+
+struct gpu_handle {
+  char bytes[64];
+};
+
+#define GPU_SYMBOLS(X) \
+  X(int, init, (unsigned), "cuInit", "hipInit") \
+  X(int, version, (int *), "cuDriverGetVersion", "hipDriverGetVersion") \
+  X(int, count, (int *), "cuDeviceGetCount", "hipGetDeviceCount") \
+  X(int, device, (int *, int), "cuDeviceGet", "hipDeviceGet") \
+  X(int, name, (char *, int, int), "cuDeviceGetName", "hipDeviceGetName") \
+  X(int, attribute, (int *, int, int), "cuDeviceGetAttribute", "hipDeviceGetAttribute") \
+  X(int, cu_text, (int, const char **), "cuGetErrorString", 0) \
+  X(const char *, hip_text, (int), 0, "hipGetErrorString") \
+  X(int, retain, (void **, int), "cuDevicePrimaryCtxRetain", 0) \
+  X(int, current, (void *), "cuCtxSetCurrent", 0) \
+  X(int, set_device, (int), 0, "hipSetDevice") \
+  X(int, can_peer, (int *, int, int), "cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer") \
+  X(int, peer, (void *, unsigned), "cuCtxEnablePeerAccess", 0) \
+  X(int, peer_device, (int, unsigned), 0, "hipDeviceEnablePeerAccess") \
+  X(int, alloc, (u64 *, u64), "cuMemAlloc_v2", 0) \
+  X(int, alloc_flags, (void **, size_t, unsigned), 0, "hipExtMallocWithFlags") \
+  X(int, release, (u64), "cuMemFree_v2", "hipFree") \
+  X(int, pointer, (void *, int, u64), "cuPointerGetAttribute", "hipPointerGetAttribute") \
+  X(int, range, (u64 *, u64 *, u64), "cuMemGetAddressRange_v2", "hipMemGetAddressRange") \
+  X(int, share, (void *, u64), "cuIpcGetMemHandle", "hipIpcGetMemHandle") \
+  X(int, reach, (u64 *, struct gpu_handle, unsigned), "cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle") \
+  X(int, leave, (u64), "cuIpcCloseMemHandle", "hipIpcCloseMemHandle") \
+  X(int, fill, (u64, unsigned char, u64, void *), "cuMemsetD8Async", "hipMemsetD8Async") \
+  X(int, put, (u64, const void *, u64, void *), "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync") \
+  X(int, get, (void *, u64, u64, void *), "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync") \
+  X(int, copy, (u64, u64, u64, void *), "cuMemcpyDtoDAsync_v2", "hipMemcpyDtoDAsync") \
+  X(int, stream, (void **, unsigned), "cuStreamCreate", "hipStreamCreateWithFlags") \
+  X(int, stream_end, (void *), "cuStreamDestroy_v2", "hipStreamDestroy") \
+  X(int, sync, (void *), "cuStreamSynchronize", "hipStreamSynchronize") \
+  X(int, query, (void *), "cuStreamQuery", "hipStreamQuery") \
+  X(int, event, (void **, unsigned), "cuEventCreate", "hipEventCreateWithFlags") \
+  X(int, event_end, (void *), "cuEventDestroy_v2", "hipEventDestroy") \
+  X(int, happened, (void *), "cuEventQuery", "hipEventQuery") \
+  X(int, record, (void *, void *), "cuEventRecord", "hipEventRecord") \
+  X(int, await, (void *, void *, unsigned), "cuStreamWaitEvent", "hipStreamWaitEvent") \
+  X(int, elapsed, (float *, void *, void *), "cuEventElapsedTime", "hipEventElapsedTime") \
+  X(int, capture, (void *, int), "cuStreamBeginCapture_v2", "hipStreamBeginCapture") \
+  X(int, capturing, (void *, int *, u64 *, void **, void **, size_t *), "cuStreamGetCaptureInfo_v2", "hipStreamGetCaptureInfo_v2") \
+  X(int, capture_end, (void *, void **), "cuStreamEndCapture", "hipStreamEndCapture") \
+  X(int, instantiate, (void **, void *, unsigned long long), "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags") \
+  X(int, noted_end, (void *), "cuGraphDestroy", "hipGraphDestroy") \
+  X(int, graph, (void *, void *), "cuGraphLaunch", "hipGraphLaunch") \
+  X(int, graph_end, (void *), "cuGraphExecDestroy", "hipGraphExecDestroy") \
+  X(int, host_alloc, (void **, size_t, unsigned), "cuMemHostAlloc", "hipHostMalloc") \
+  X(int, host_free, (void *), "cuMemFreeHost", "hipHostFree") \
+  X(int, write_word, (void *, u64, u64, unsigned), "cuStreamWriteValue64_v2", "hipStreamWriteValue64") \
+  X(int, wait_word, (void *, u64, u64, unsigned, u64), "cuStreamWaitValue64_v2", "hipStreamWaitValue64") \
+  X(int, load, (void **, const void *, unsigned, int *, void **), "cuModuleLoadDataEx", "hipModuleLoadDataEx") \
+  X(int, function, (void **, void *, const char *), "cuModuleGetFunction", "hipModuleGetFunction") \
+  X(int, occupancy, (int *, void *, int, size_t), "cuOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor") \
+  X(int, launch, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **), "cuLaunchKernel", "hipModuleLaunchKernel")
+
+struct gpu_symbols {
+#define GPU_FIELD(result, field, params, cu, hip) result(*field) params;
+  GPU_SYMBOLS(GPU_FIELD)
+#undef GPU_FIELD
+};
+
+static const struct {
+  size_t at;
+  const char *name[2];  // by gpu_vendor
+} symbols[] = {
+#define GPU_ROW(result, field, params, cu, hip) {offsetof(struct gpu_symbols, field), {cu, hip}},
+    GPU_SYMBOLS(GPU_ROW)
+#undef GPU_ROW
+};

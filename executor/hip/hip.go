@@ -1,0 +1,11 @@
+// Package hip is AMD's GPUs as a device; package gpu has how.
+package hip
+
+import (
+	"mscclc/executor"
+	"mscclc/executor/gpu"
+)
+
+// Device returns AMD's GPUs: those with the given numbers, or all. Ranks go round
+// them.
+func Device(numbers ...int) executor.GPUs { return gpu.Device(gpu.HIP, numbers...) }

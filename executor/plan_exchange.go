@@ -1,0 +1,151 @@
+package executor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"mscclc/kernels"
+)
+
+// This file is what the processes of a plan tell each other.
+
+// A word is what a process says in one round: something, or what it has failed with.
+type word struct {
+	Failed string          `json:",omitempty"`
+	Says   json.RawMessage `json:",omitempty"`
+}
+
+// agree gives what all processes say, by number, or the first failure.
+func (p *Plan) agree(ctx context.Context, says any, err error) ([]json.RawMessage, error) {
+	var w word
+	if err == nil {
+		w.Says, err = json.Marshal(says)
+	}
+	if p.x == nil {
+		return []json.RawMessage{w.Says}, err
+	}
+	if err != nil {
+		w.Failed = err.Error()
+	}
+	blob, _ := json.Marshal(&w) // of a text and of what is JSON
+	all, lost := p.x.AllGather(ctx, blob)
+	if err != nil || lost != nil {
+		return nil, errors.Join(err, lost)
+	}
+	list := make([]json.RawMessage, len(all))
+	for i := range all {
+		var w word
+		if err := json.Unmarshal(all[i], &w); err != nil {
+			return nil, fmt.Errorf("process %d: %w", i, err)
+		}
+		if w.Failed != "" {
+			return nil, fmt.Errorf("process %d: %s", i, w.Failed)
+		}
+		list[i] = w.Says
+	}
+	return list, nil
+}
+
+// A greeting is what processes compare before anything else.
+type greeting struct {
+	Program []byte // a hash of its tables and of what memory is made for
+	Kernel  []byte // a hash of the kernel's sources, and so of all layouts
+	Ranks   []int
+	Topic   uint64
+}
+
+// kernelHash tells kernels of different builds apart.
+var kernelHash = sync.OnceValue(func() []byte {
+	h := sha256.New()
+	fs.WalkDir(kernels.Sources, ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := kernels.Sources.ReadFile(path) // what is embedded is there
+			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
+		}
+		return err
+	})
+	return h.Sum(nil)
+})
+
+// programHash is of all that ranks must have alike.
+func (p *Plan) programHash() []byte {
+	h, one, w := sha256.New(), p.one(), &keyWriter{}
+	w.h = h
+	w.collective(p.program().Coll)
+	w.numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags), int64(one.Columns), one.Tile)
+	w.flush()
+	for _, table := range [][]byte{raw(one.Blocks), raw(one.Steps), raw(one.Operands)} {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(table))))
+		h.Write(table)
+	}
+	return h.Sum(nil)
+}
+
+// greet compares what is to be run, and by whom, and begins to listen. err is what
+// has failed so far.
+func (p *Plan) greet(ctx context.Context, err error) error {
+	topic := uint64(0)
+	if p.x != nil && p.x.Index() == 0 {
+		topic = p.x.nextTopic()
+	}
+	all, err := p.agree(ctx, greeting{p.programHash(), kernelHash(), p.ranks, topic}, err)
+	if err != nil {
+		return err
+	}
+	driver := map[int]int{}
+	var first greeting
+	for i, text := range all {
+		var g greeting
+		if err := json.Unmarshal(text, &g); err != nil {
+			return fmt.Errorf("process %d: %w", i, err)
+		}
+		if i == 0 {
+			first = g
+		}
+		if string(g.Kernel) != string(first.Kernel) {
+			return fmt.Errorf("processes 0 and %d are of different builds of mscclc", i)
+		}
+		if string(g.Program) != string(first.Program) {
+			return fmt.Errorf("processes 0 and %d have different programs, columns or tiles", i)
+		}
+		for _, r := range g.Ranks {
+			if other, ok := driver[r]; ok {
+				return fmt.Errorf("processes %d and %d both drive rank %d", other, i, r)
+			}
+			driver[r] = i
+		}
+	}
+	if n := p.program().Coll.Ranks; len(driver) != n {
+		return fmt.Errorf("%d of %d ranks are driven, by %d processes", len(driver), n, len(all))
+	}
+	if p.x != nil {
+		p.topic = first.Topic
+		p.deaf = p.x.hear(p.topic, p.heard)
+	}
+	return nil
+}
+
+// swap gives every process the handles that all have by rank.
+func (p *Plan) swap(ctx context.Context, handles map[int][]byte, err error) (map[int][]byte, error) {
+	all, err := p.agree(ctx, handles, err)
+	if err != nil {
+		return nil, err
+	}
+	merged := map[int][]byte{}
+	for i, text := range all {
+		var of map[int][]byte
+		if err := json.Unmarshal(text, &of); err != nil {
+			return nil, fmt.Errorf("process %d: %w", i, err)
+		}
+		for r, h := range of {
+			merged[r] = h
+		}
+	}
+	return merged, nil
+}

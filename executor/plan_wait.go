@@ -1,0 +1,297 @@
+package executor
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unsafe"
+
+	"mscclc/ir/diag"
+)
+
+// This file is how launches end: well, or with a failure that all ranks learn of.
+// Who fails first tells the others, by the exchange; each tells its own launches
+// to leave, by the limit of their waits, so that they say where they were.
+
+// A failure is what a plan has failed with. lost is that another process is gone:
+// then it is yet to be seen which steps waited for that.
+type failure struct {
+	err  error
+	lost bool
+}
+
+// A note is what a process tells the others of a failure: how a launch ended, or a
+// text where there is no such thing.
+type note struct {
+	Text    string `json:",omitempty"`
+	Status  []byte `json:",omitempty"` // a Status, and the passes and launches before
+	Columns uint32 `json:",omitempty"`
+}
+
+// Timing of failures.
+const (
+	lookAgain  = 5 * time.Millisecond   // between looks at what runs
+	sayWhere   = 200 * time.Millisecond // that launches have to say where they were
+	leaveAfter = 10 * time.Second       // that they have to leave
+)
+
+// Err says, without waiting, what has gone wrong in a launch of this plan, on any
+// rank, as far as is known: a diag.List with code Timeout, or a fault of the GPU.
+func (p *Plan) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.look()
+}
+
+// look is Err.
+func (p *Plan) look() error {
+	if f := p.failure.Load(); f != nil {
+		return f.err
+	}
+	if p.closed {
+		return errors.New("executor: a plan that is closed")
+	}
+	for _, s := range p.seats {
+		status, err := s.status()
+		if err != nil {
+			p.fail(failure{err: err}, note{Text: err.Error()})
+		} else if status.Code != StatusOK {
+			p.ended(s, status)
+		}
+	}
+	if f := p.failure.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+func (s *seat) status() (status Status, err error) {
+	err = s.gpu.Peek(bytesAt(&status), s.at.status)
+	return status, err
+}
+
+// ended takes the status of a launch that ended early.
+func (p *Plan) ended(s *seat, status Status) {
+	n := note{Text: "a launch was told to leave"}
+	if int(status.Block) < len(p.one().Blocks) && status.Code == StatusTimeout {
+		var before OneState
+		row := slices.IndexFunc(s.part.Blocks, func(b OneBlock) bool { return b.Number == status.Block })
+		at := s.at.states + uint64(row*p.one().Columns+int(status.Column))*uint64(unsafe.Sizeof(before))
+		if err := s.gpu.Peek(bytesAt(&before), at); err != nil {
+			p.fail(failure{err: err}, note{Text: err.Error()})
+			return
+		}
+		n = note{Status: append(raw([]Status{status}), raw([]OneState{before})...), Columns: uint32(p.one().Columns)}
+	}
+	p.fail(failure{err: p.tells(n)}, n)
+}
+
+// tells is the error that a note tells of.
+func (p *Plan) tells(n note) error {
+	var stop Stop
+	if len(n.Status) != int(unsafe.Sizeof(stop.Status)+unsafe.Sizeof(stop.One)) {
+		return errors.New(n.Text)
+	}
+	copy(bytesAt(&stop.One), n.Status[copy(bytesAt(&stop.Status), n.Status):])
+	b := int(stop.Status.Block)
+	if b >= len(p.one().Blocks) || stop.Status.Step >= p.one().Blocks[b].Steps {
+		return errors.New("a step that the program does not have has timed out")
+	}
+	return p.loaded.timeoutOne(&OneParams{Columns: n.Columns}, &stop)
+}
+
+// fail notes a failure, the first of which counts, and tells the others.
+func (p *Plan) fail(f failure, n note) {
+	if !p.failure.CompareAndSwap(nil, &f) {
+		return
+	}
+	if p.x != nil && !f.lost {
+		text, _ := json.Marshal(&n) // of texts and numbers
+		p.x.post(p.topic, string(text))
+	}
+}
+
+// heard is a note of another process, or that it is gone.
+func (p *Plan) heard(from int, text string) {
+	var n note
+	if err := json.Unmarshal([]byte(text), &n); err != nil {
+		p.fail(failure{err: errors.New(text), lost: true}, note{})
+	} else {
+		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n)})
+	}
+	p.hurry()
+}
+
+// hurry has all waits of this process's launches time out.
+func (p *Plan) hurry() {
+	for _, s := range p.seats {
+		s.setLimit(1) // if that fails, the launches have their own limit
+	}
+}
+
+func (s *seat) setLimit(d time.Duration) error {
+	return s.gpu.Poke(s.at.status+uint64(unsafe.Offsetof(Status{}.LimitNS)), binary.NativeEndian.AppendUint64(nil, uint64(d)))
+}
+
+// SetWait changes how long one wait of a launch may last: also in graphs that are
+// captured, and in launches that run. It is DefaultWait at first.
+func (p *Plan) SetWait(d time.Duration) error {
+	if d < time.Millisecond {
+		return fmt.Errorf("waits of %v are out of range", d)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wait = d
+	if p.closed || p.failure.Load() != nil {
+		return nil // Reset will
+	}
+	var errs []error
+	for _, s := range p.seats {
+		errs = append(errs, s.setLimit(d))
+	}
+	return errors.Join(errs...)
+}
+
+// Wait waits until all that was launched of this plan has ended, as long as nothing
+// goes wrong, and says what has. Where ctx ends, or another rank has failed, the
+// launches are told to leave. A plan that has failed refuses launches until Reset.
+func (p *Plan) Wait(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.finish(ctx)
+}
+
+func (p *Plan) finish(ctx context.Context) error {
+	if p.closed {
+		return errors.New("executor: a plan that is closed")
+	}
+	if err := p.flight.Mark(); err != nil {
+		p.fail(failure{err: err}, note{Text: err.Error()})
+		return err
+	}
+	next := time.Now().Add(lookAgain)
+	err := Await(ctx, func() (bool, error) {
+		busy, err := p.flight.Busy()
+		if err != nil || !busy || p.failure.Load() != nil {
+			return false, err
+		}
+		if now := time.Now(); now.After(next) {
+			next = now.Add(lookAgain)
+			return p.look() == nil, nil
+		}
+		return true, nil
+	})
+	if err != nil {
+		p.fail(failure{err: err}, note{Text: err.Error()})
+	}
+	if p.look() != nil {
+		return p.leave()
+	}
+	return nil
+}
+
+// leave has what runs end, after a failure.
+func (p *Plan) leave() error {
+	f := p.failure.Load()
+	p.hurry()
+	begin, told := time.Now(), false
+	err := Await(context.Background(), func() (bool, error) {
+		p.flight.Release()
+		busy, err := p.flight.Busy()
+		took := time.Since(begin)
+		if took > sayWhere && !told {
+			told = true
+			for _, s := range p.seats {
+				s.gpu.Poke(s.at.status, raw([]uint32{StatusCancelled}))
+			}
+		}
+		if err == nil && took > leaveAfter {
+			err = errors.New("a launch does not end")
+		}
+		return busy, err
+	})
+	if f.lost {
+		f = &failure{err: p.because(f.err)}
+		p.failure.Store(f)
+	}
+	return errors.Join(f.err, err)
+}
+
+// because says which step of this process waited for a process that is gone.
+func (p *Plan) because(lost error) error {
+	for _, s := range p.seats {
+		status, err := s.status()
+		if err != nil || status.Code != StatusTimeout {
+			continue
+		}
+		var before OneState
+		err = p.tells(note{Status: append(raw([]Status{status}), raw([]OneState{before})...), Columns: uint32(p.one().Columns)})
+		if list, ok := err.(diag.List); ok {
+			list[0].Text = lost.Error() + "; " + list[0].Text
+			return list
+		}
+	}
+	return lost
+}
+
+// Reset makes a plan that has failed as it was when it was prepared. After a fault of a
+// GPU, or where a process is gone, it cannot.
+func (p *Plan) Reset(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	if p.closed {
+		err = errors.New("executor: a plan that is closed")
+	} else if busy, e := p.flight.Busy(); e != nil || busy {
+		p.finish(ctx)
+		if busy, e = p.flight.Busy(); busy {
+			err = errors.New("a launch does not end")
+		}
+		err = errors.Join(err, e)
+	}
+	if _, err := p.agree(ctx, nil, err); err != nil { // nobody writes to others any more
+		return err
+	}
+	for _, s := range p.seats {
+		err = errors.Join(err, p.clear(s))
+	}
+	p.flight.Renew()
+	if err == nil {
+		p.failure.Store(nil)
+	}
+	_, err = p.agree(ctx, nil, err)
+	return err
+}
+
+// clear forgets all that launches have left in a seat's memory.
+func (p *Plan) clear(s *seat) error {
+	_, bytes := lay(p.layout.Scratch, p.layout.Packets, p.layout.FlagMem)
+	var err error
+	for _, a := range s.arenas {
+		err = errors.Join(err, s.stream.Fill(a, 0, int64(bytes)))
+	}
+	states := s.at.status + uint64(unsafe.Sizeof(Status{})) - s.own
+	return errors.Join(err, s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()), s.setLimit(p.wait))
+}
+
+// Close frees the plan's memory, after what runs.
+func (p *Plan) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.finish(context.Background()) // what went wrong was or will be told by Err
+	p.closed = true
+	if busy, err := p.flight.Busy(); busy && err == nil {
+		return errors.New("a launch does not end, and the plan's memory is left to it")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveAfter)
+	defer cancel()
+	p.agree(ctx, nil, nil) // that nobody uses the memory any more; who is gone does not
+	return p.free()
+}
