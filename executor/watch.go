@@ -17,10 +17,11 @@ type Watch struct {
 	Probe  *Chunk // what Seen of the actions shows, or nil
 	Poison uint64 // what fills the scratch at first
 
-	Actions   []Action // of all blocks, block by block in order
-	First     []uint64 // of a block: where its actions begin; and the end of all
-	After     []int32  // of an action: the one that it was held for, or -1; also of those let go
-	FirstSeen uint64   // what the probed chunk began with at first
+	Times     []OneRecord // of each action where a trace asks for them, else nil
+	Actions   []Action    // of all blocks, block by block in order
+	First     []uint64    // of a block: where its actions begin; and the end of all
+	After     []int32     // of an action: the one that it was held for, or -1; also of those let go
+	FirstSeen uint64      // what the probed chunk began with at first
 }
 
 // A Hold is an action that is not to begin before another has ended. Both are

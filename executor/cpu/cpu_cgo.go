@@ -168,7 +168,7 @@ func (in *instance) fibers(launch *C.struct_abi_launch, l *executor.Launch, rank
 	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	watch := &C.struct_host_watch{status: C.u64(l.Params.StatusAt), actions: C.u64(address(&pin, w.Actions)), first: C.u64(address(&pin, w.First)), after: C.u64(address(&pin, w.After)),
+	watch := &C.struct_host_watch{status: C.u64(l.Params.StatusAt), actions: C.u64(address(&pin, w.Actions)), first: C.u64(address(&pin, w.First)), after: C.u64(address(&pin, w.After)), times: C.u64(address(&pin, w.Times)),
 		scratch: C.u64(in.scratch.address), scratch_words: C.u64(in.scratch.bytes / 8), poison: C.u64(w.Poison)}
 	if c := w.Probe; c != nil {
 		watch.probe = C.mscclc_cpu_cell(launch, (*C.struct_abi_rank)(unsafe.Pointer(&ranks[c.Rank])), C.u32(c.Buf), C.u32(c.Index), 0)

@@ -22,6 +22,7 @@ struct host_watch {
   u64 actions;        // struct abi_action of all blocks
   u64 first;          // u64: where a block's begin
   u64 after;          // i32, or 0 where nothing is held
+  u64 times;          // struct abi_one_record of each action, or 0
   u64 probe, first_seen;
   u64 scratch, scratch_words, poison;
   u64 clock;

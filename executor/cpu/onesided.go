@@ -67,7 +67,10 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 		in.flags.grow("flags", ranks*in.layout.FlagMem), in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)); err != nil {
 		return executor.Stop{}, err
 	}
-	status := in.run(ctx, l, blocks)
+	status, err := in.run(ctx, l, blocks)
+	if err != nil {
+		return executor.Stop{}, err
+	}
 	stop := executor.Stop{Status: *status}
 	if status.Code != executor.StatusOK {
 		stop.One = in.states[int(status.Block)*in.img.Columns+int(status.Column)]
@@ -78,7 +81,7 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 
 // run hands the launch to the host. Everything that Go allocated is pinned, as
 // the launch holds its addresses as numbers.
-func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) *executor.Status {
+func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) (*executor.Status, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	p, status := l.One, &executor.Status{LimitNS: uint64(l.Wait)}
@@ -97,7 +100,16 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	if copy(p.Rank[:], in.memory) < len(in.memory) {
 		p.Ranks = address(&pin, in.memory)
 	}
-	return cancellable(ctx, status, func() {
+	var rows []executor.OneRecord
+	if l.Trace != nil {
+		n, err := l.Trace.Room(p, in.part)
+		if err != nil {
+			return nil, err
+		}
+		rows = make([]executor.OneRecord, n)
+		p.Trace = address(&pin, rows)
+	}
+	cancellable(ctx, status, func() {
 		launch := (*C.struct_abi_one_launch)(unsafe.Pointer(p))
 		if l.PerBlock > 0 {
 			C.mscclc_cpu_threads_onesided(launch, C.u32(l.PerBlock))
@@ -105,6 +117,10 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 			C.mscclc_cpu_fibers_onesided(launch, C.u32(workers(l.Threads, blocks)), C.u64(in.stacks.address))
 		}
 	})
+	if l.Trace != nil {
+		l.Trace.Take(in.img, in.part, p, rows)
+	}
+	return status, nil
 }
 
 // cancellable runs a launch, which ctx ends early.

@@ -59,6 +59,8 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	switch {
 	case in.broken != nil:
 		return executor.Stop{}, in.broken
+	case l.Trace != nil:
+		return executor.Stop{}, fmt.Errorf("two-sided programs are traced on the CPU only: %w", executor.ErrNotSupported)
 	case l.Watch != nil:
 		return executor.Stop{}, errors.New("a GPU cannot be watched")
 	case len(in.img.Blocks) == 0:

@@ -1,0 +1,112 @@
+//go:build cgo
+
+package cpu
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// traced runs l once and returns the trace.
+func traced(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, set func(*executor.Args)) *executor.Trace {
+	t.Helper()
+	d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	args := d.Args()
+	args.Trace, args.Wait = &executor.Trace{}, 20*time.Second
+	set(&args)
+	if _, err := l.Run(context.Background(), args); err != nil {
+		t.Fatal(err)
+	}
+	rep := d.Check()
+	if err := rep.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return args.Trace
+}
+
+// inOrder says whether the spans of each block's column follow one another, but for
+// those that ran together, and how often each step ran.
+func inOrder(t *testing.T, p *ir.Program, tr *executor.Trace) map[int32]int64 {
+	t.Helper()
+	type lane struct {
+		block  int
+		column int32
+	}
+	last, runs := map[lane]executor.Span{}, map[int32]int64{}
+	begins := false
+	for _, s := range tr.Spans {
+		rank, block, _ := p.Place(s.Step)
+		at := lane{int(p.Rank[rank].First) + block, s.Column}
+		before, any := last[at]
+		together := before.Begin == s.Begin && before.Length == s.Length
+		if s.Length < 0 || any && !together && s.Begin < before.Begin+before.Length {
+			t.Fatalf("%s of column %d in pass %d begins at %v, and what is before it at %v for %v", p.StepName(s.Step), s.Column, s.Pass, s.Begin, before.Begin, before.Length)
+		}
+		begins = begins || s.Begin == 0
+		last[at] = s
+		runs[s.Step]++
+	}
+	if !begins {
+		t.Error("no step begins at 0")
+	}
+	return runs
+}
+
+// Every step of a one-sided program is in the trace once for each column and pass, or
+// once a column where it enters or leaves.
+func TestTraceOneSided(t *testing.T) {
+	for _, p := range onePrograms() {
+		for _, threads := range []int{0, 2} {
+			l := loadOne(t, p, executor.Options{})
+			tr := traced(t, l, p, 4003, func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = 3, 256, threads })
+			if tr.Of < 2 || tr.Passes != tr.Of {
+				t.Fatalf("%s: %d passes of %d", p.Name, tr.Passes, tr.Of)
+			}
+			runs := inOrder(t, p, tr)
+			for i, s := range p.Steps {
+				want := 3 * tr.Passes
+				if s.Flags&(ir.Enter|ir.Leave) != 0 {
+					want = 3
+				}
+				if runs[int32(i)] != want {
+					t.Errorf("%s: %s ran %d times, want %d", p.Name, p.StepName(int32(i)), runs[int32(i)], want)
+				}
+			}
+		}
+	}
+}
+
+// A run of many passes is traced from its first on, and the run behind it not at
+// all.
+func TestTraceEnds(t *testing.T) {
+	p := push(7, true)
+	l := loadOne(t, p, executor.Options{})
+	tr := traced(t, l, p, 1<<20, func(a *executor.Args) { a.Columns, a.TileBytes = 2, 16 })
+	if tr.Passes >= tr.Of || len(tr.Spans) < 1<<17 || len(tr.Spans) > 1<<18 {
+		t.Errorf("%d spans of %d passes of %d", len(tr.Spans), tr.Passes, tr.Of)
+	}
+	inOrder(t, p, tr)
+	d := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.I32, executor.Sum, 1)
+	before := len(tr.Spans)
+	if _, err := l.Run(context.Background(), d.Args()); err != nil || len(tr.Spans) != before {
+		t.Errorf("after a run without a trace it has %d spans: %v", len(tr.Spans), err)
+	}
+}
+
+// Every step of a two-sided program is in the trace, in each pass.
+func TestTraceTwoSided(t *testing.T) {
+	for _, p := range programs() {
+		l := load(t, p)
+		tr := traced(t, l, p, 1003, func(a *executor.Args) { a.TileBytes = 256 })
+		runs := inOrder(t, p, tr)
+		for i := range p.Steps {
+			if runs[int32(i)] < tr.Passes || tr.Passes < 2 {
+				t.Errorf("%s: %s ran %d times in %d passes", p.Name, p.StepName(int32(i)), runs[int32(i)], tr.Passes)
+			}
+		}
+	}
+}
