@@ -19,11 +19,15 @@ type Options struct {
 	Target *codegen.Target // nil for none
 	Check  verify.Options
 
+	// OneSided asks for Moves of any rank's memory, signals and waits, in place of
+	// sends and receives; see ir.OneSided.
+	OneSided bool
+
 	// Unproven leaves the proof of the program to the caller.
 	Unproven bool
 
 	// Stage, where not nil, sees each value on its way: *lang.File, *ir.ChunkDAG,
-	// *ir.InstDAG as lowered, and *ir.Program before it is proven.
+	// *ir.InstDAG as lowered, unless OneSided, and *ir.Program before it is proven.
 	Stage func(value any) error
 }
 
@@ -54,17 +58,11 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	if err := stage(chunks); err != nil {
 		return nil, err
 	}
-	insts, err := passes.Lower(chunks, opt.Passes)
-	if err != nil {
-		return nil, err
+	lower := twoSided
+	if opt.OneSided {
+		lower = oneSided
 	}
-	if err := stage(insts); err != nil {
-		return nil, err
-	}
-	if err := passes.Run(insts, opt.Passes); err != nil {
-		return nil, err
-	}
-	program, err := codegen.Assemble(insts)
+	program, err := lower(chunks, opt.Passes, stage)
 	if err != nil {
 		return nil, err
 	}
@@ -76,4 +74,22 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	}
 	_, problems := verify.Check(program, opt.Check)
 	return program, problems.Err()
+}
+
+func oneSided(chunks *ir.ChunkDAG, opt passes.Options, _ func(value any) error) (*ir.Program, error) {
+	return passes.LowerOneSided(chunks, opt)
+}
+
+func twoSided(chunks *ir.ChunkDAG, opt passes.Options, stage func(value any) error) (*ir.Program, error) {
+	insts, err := passes.Lower(chunks, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(insts); err != nil {
+		return nil, err
+	}
+	if err := passes.Run(insts, opt); err != nil {
+		return nil, err
+	}
+	return codegen.Assemble(insts)
 }

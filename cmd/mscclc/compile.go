@@ -128,8 +128,8 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		opt.Passes.Dump = d.pass
 	}
 	opt.Stage = func(value any) error {
-		if c, ok := value.(*ir.ChunkDAG); ok {
-			a.noteHints(c)
+		if d, ok := value.(*ir.ChunkDAG); ok {
+			a.noteHints(d, c)
 		}
 		if d != nil {
 			return d.stage(value)
@@ -144,8 +144,14 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 }
 
 // noteHints says where a file hints at the one-sided lowering, which the
-// two-sided one ignores.
-func (a *app) noteHints(c *ir.ChunkDAG) {
+// two-sided one ignores, and that the former has no instances.
+func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
+	if asked.sided == "one" {
+		if asked.instances > 1 && !a.json {
+			a.say("note: --instances is ignored: a launch runs a one-sided program in as many columns as it likes")
+		}
+		return
+	}
 	told := map[int32]bool{}
 	for i := range c.Ops {
 		op := &c.Ops[i]

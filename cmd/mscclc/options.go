@@ -22,6 +22,7 @@ type compiling struct {
 	instances int
 	inplace   optionalBool
 	target    string
+	sided     string // one or two
 	optimise  int
 	passes    []string
 	fuse      bool
@@ -37,6 +38,7 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
 	f.StringVar(&c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "))
+	f.StringVar(&c.sided, "sided", "two", "compile to sends and receives between two ranks, or to steps with which `one` moves data of any")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off`")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off")
@@ -59,6 +61,7 @@ func (c *compiling) complete(cmd *cobra.Command) {
 	}
 	cmd.RegisterFlagCompletionFunc("target", fixed(targetNames()...))
 	cmd.RegisterFlagCompletionFunc("protocol", fixed(protocolNames()...))
+	cmd.RegisterFlagCompletionFunc("sided", fixed("one", "two"))
 }
 
 func protocolNames() []string {
@@ -95,6 +98,10 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if c.instances < 1 || c.instances > 1024 {
 		return opt, usagef("--instances takes a number from 1 to 1024")
 	}
+	if c.sided != "one" && c.sided != "two" {
+		return opt, usagef("--sided takes one or two, not %q", c.sided)
+	}
+	opt.OneSided = c.sided == "one"
 	target, err := c.findTarget()
 	if err != nil {
 		return opt, err
