@@ -1,0 +1,65 @@
+"""Writes the cases of one series for bench: python3 cases.py SERIES RANKS"""
+import sys
+
+K, M, G = 1 << 10, 1 << 20, 1 << 30
+series, n = sys.argv[1], int(sys.argv[2])
+cases = []
+
+
+def case(kernel, size, columns, threads, tile=0):
+    cases.append(f"{kernel} {size} {columns} {threads} {tile}")
+
+
+def packets(kernel, sizes, part, unit, bound=1024, spread=(0.5, 1, 2)):
+    """As many lanes as there are units, in few and in many columns."""
+    for size in sizes:
+        lanes = max(32, size // part // 8 // unit)
+        for threads in (64, 128, 256, 512, 1024):
+            columns = lanes // threads
+            if threads > bound or columns > 132 or columns > 32 and threads < 512 and size <= 64 * K:
+                continue
+            if columns == 0:
+                if threads // 2 < lanes or threads == 64:
+                    case(kernel, size, 1, threads)
+                continue
+            case(kernel, size, columns, threads)
+        if lanes > 132 * bound:
+            for c in (64, 128):
+                case(kernel, size, c, bound)
+
+
+def push(kernel, sizes, shapes, tiles):
+    for size in sizes:
+        for columns, threads in shapes:
+            share = size // n // columns
+            for i, tile in enumerate(tiles):
+                if i and tiles[i - 1] >= share or columns * 2 * n * tile > G or share < 512:
+                    continue
+                case(kernel, size, columns, threads, tile)
+
+
+SMALL, ALL = [K, 4 * K, 16 * K, 64 * K, 256 * K, M], [K << 2 * i for i in range(11)]
+if series == "first":
+    case("empty", K, 1, 128), case("empty", K, 128, 1024)
+    for c in ("ar", "ag", "rs", "aa"):
+        for size in ALL:
+            case("nccl-" + c, size, 1, 1)
+    packets("ar1_u1", SMALL, 1, 1), packets("ar1_u2", SMALL[3:], 1, 2)
+    packets("ar2_u1", SMALL[1:] + [4 * M], n, 1), packets("ar2_u2", SMALL[3:] + [4 * M], n, 2), packets("ar2_u4", [256 * K, M, 4 * M], n, 4, 512)
+    packets("ag1_u1", SMALL, n, 1), packets("rs1_u1", SMALL, n, 1), packets("aa1_u1", SMALL, n, 1)
+    push("arp_u1", [256 * K, M, 4 * M], [(32, 512), (64, 512), (64, 1024), (128, 512), (128, 1024)], [64 * K])
+    push("arp_u2", [M, 4 * M], [(32, 512), (64, 512), (64, 1024), (128, 512)], [64 * K])
+    shapes = [(32, 1024), (64, 512), (64, 1024), (132, 512), (132, 1024), (264, 512), (264, 1024)]
+    push("arp_u2", [16 * M, 64 * M, 256 * M, G], shapes, [16 * K, 64 * K, 256 * K])
+    push("arp_u4", [16 * M, 64 * M, 256 * M, G], [(64, 512), (132, 512), (132, 256), (264, 256)], [16 * K, 64 * K, 256 * K])
+    push("arp_u1", [64 * M, G], [(132, 1024), (264, 1024)], [16 * K, 64 * K])
+    push("rsp_u2", [M, 4 * M, 16 * M, 64 * M, 256 * M, G], [(32, 1024), (64, 1024), (132, 512), (132, 1024)], [64 * K])
+    push("rsp_u4", [16 * M, 64 * M, G], [(64, 512), (132, 512)], [64 * K])
+    for k in ("agp_u2", "agp_u4", "aap_u1", "aap_u2"):
+        push(k, [256 * K, M, 4 * M, 16 * M, 64 * M, 256 * M, G], [(16, 1024), (32, 1024), (64, 1024), (132, 1024)], [64 * K])
+    for k in ("agp_u8", "aap_u4"):
+        push(k, [16 * M, 64 * M, G], [(16, 512), (32, 512), (64, 512), (132, 512)], [64 * K])
+    for k in ("agb", "aab"):
+        for tile in (8 * K, 16 * K, 32 * K):
+            push(k, [4 * M, 16 * M, 64 * M, G], [(16, 128), (32, 128), (64, 128), (132, 128)], [tile])
+print("\n".join(cases))
