@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the kernel's images into FOLDER, by default images/ beside this script: one for each element type and target, the
-# same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it
-# for the GPU at hand; code objects are for AMD's.
+# Builds the kernels' images into FOLDER, by default images/ beside this script: two for each element type and target, of
+# which one is for one-sided programs. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has
+# them. PTX is for NVIDIA's driver, which compiles it for the GPU at hand; code objects are for AMD's.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/images}")
 cd "$(dirname "$0")"
@@ -14,18 +14,17 @@ amd="-x hip -nogpuinc -nogpulib --no-gpu-bundle-output -fuse-cuid=none -fno-cras
 
 # image TARGET TYPE NAME: TYPE is the element as types.h has it, NAME as users do.
 image() {
-    local file=$out/$3_$1
+    local source flags
     case $1 in
-    sm_*) $clang $nv --cuda-gpu-arch=$1 -DKERNEL_TYPE=$2 gpu/kernel.cc -o "$file" ;;
-    gfx*) # clang 19 crashes in some runs over the same source, and makes the same bytes in all others (NOTES.md)
-        for try in 1 2 3 4 5 6; do
-            $clang $amd --offload-arch=$1 -DKERNEL_TYPE=$2 gpu/kernel.cc -o "$file" 2>"$file.log" && break
-            [ $try -lt 6 ] || { cat "$file.log"; return 1; }
-        done
-        rm "$file.log"
-        ;;
+    sm_*) flags="$nv --cuda-gpu-arch=$1" ;;
+    gfx*) flags="$amd --offload-arch=$1" ;;
     esac
-    gzip -9nf "$file"
+    for source in kernel kernel_onesided; do
+        local file=$out/$3_$1
+        [ $source = kernel ] || file=$out/onesided_$3_$1
+        $clang $flags -DKERNEL_TYPE=$2 gpu/$source.cc -o "$file"
+        gzip -9nf "$file"
+    done
 }
 export -f image
 export out clang nv amd

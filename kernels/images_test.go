@@ -19,24 +19,39 @@ var (
 	types   = []string{"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3", "e5m2"}
 )
 
-func image(t *testing.T, dtype, target string) []byte {
+// kinds are the two kernels of a type and a target.
+var kinds = []struct {
+	prefix string
+	image  func(dtype, target string) ([]byte, error)
+	ptx    []string // what its PTX must hold
+	notes  int      // what a code object says of its entries: three numbers each
+}{
+	{"", Image, []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9},
+	{"onesided_", OneSidedImage, []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 6},
+}
+
+// each gives all images for targets.
+func each(t *testing.T, targets []string, do func(kind int, name, target string, image []byte)) {
 	t.Helper()
-	b, err := Image(dtype, target)
-	if err != nil {
-		t.Fatal(err)
+	for i, k := range kinds {
+		for _, target := range targets {
+			for _, dtype := range types {
+				b, err := k.image(dtype, target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				do(i, k.prefix+dtype+"_"+target, target, b)
+			}
+		}
 	}
-	return b
 }
 
 func TestImagesAreThere(t *testing.T) {
-	for _, target := range targets {
-		for _, dtype := range types {
-			image(t, dtype, target)
-		}
-	}
+	n := 0
+	each(t, targets, func(int, string, string, []byte) { n++ })
 	files, err := fs.Glob(images, "images/*")
-	if err != nil || len(files) != len(targets)*len(types) {
-		t.Errorf("%d images, %v; there must be %d", len(files), err, len(targets)*len(types))
+	if err != nil || len(files) != n {
+		t.Errorf("%d images, %v; there must be %d", len(files), err, n)
 	}
 	if _, err := Image("f31", "sm_80"); err == nil {
 		t.Error("there is an image of no type")
@@ -48,30 +63,27 @@ func TestImagesAreThere(t *testing.T) {
 // too much, and a call or an array in local memory is slow.
 func TestPTX(t *testing.T) {
 	ordered := regexp.MustCompile(`(?m)^\s*(?:@%p\d+ )?((?:atom|red|membar|fence|call)\b\S*)`)
-	for _, target := range targets[:2] {
-		for _, dtype := range types {
-			ptx := image(t, dtype, target)
-			if !bytes.Contains(ptx, []byte(".version 7.4\n.target "+target+"\n")) {
-				t.Errorf("%s for %s is of another version or target", dtype, target)
-			}
-			claims := 0
-			for _, m := range ordered.FindAllSubmatch(ptx, -1) {
-				if string(m[1]) == "atom.acq_rel.sys.global.cas.b32" {
-					claims++
-				} else {
-					t.Errorf("%s for %s has %s", dtype, target, m[1])
-				}
-			}
-			for _, want := range []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"} {
-				if !bytes.Contains(ptx, []byte(want)) {
-					t.Errorf("%s for %s has no %s", dtype, target, want)
-				}
-			}
-			if bytes.Contains(ptx, []byte(".local ")) || claims == 0 {
-				t.Errorf("%s for %s uses local memory, or claims no status (%d)", dtype, target, claims)
+	each(t, targets[:2], func(kind int, name, target string, ptx []byte) {
+		if !bytes.Contains(ptx, []byte(".version 7.4\n.target "+target+"\n")) {
+			t.Errorf("%s is of another version or target", name)
+		}
+		claims := 0
+		for _, m := range ordered.FindAllSubmatch(ptx, -1) {
+			if string(m[1]) == "atom.acq_rel.sys.global.cas.b32" {
+				claims++
+			} else {
+				t.Errorf("%s has %s", name, m[1])
 			}
 		}
-	}
+		for _, want := range kinds[kind].ptx {
+			if !bytes.Contains(ptx, []byte(want)) {
+				t.Errorf("%s has no %s", name, want)
+			}
+		}
+		if bytes.Contains(ptx, []byte(".local ")) || claims == 0 {
+			t.Errorf("%s uses local memory, or claims no status (%d)", name, claims)
+		}
+	})
 }
 
 // tool finds a program of LLVM 19, without which a test cannot be.
@@ -95,26 +107,24 @@ func TestImagesAreOfTheSources(t *testing.T) {
 	if out, err := exec.Command("bash", "build.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, target := range targets {
-		for _, dtype := range types {
-			f, err := os.Open(filepath.Join(dir, dtype+"_"+target+".gz"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			z, err := gzip.NewReader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			built, err := io.ReadAll(z)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(built, image(t, dtype, target)) {
-				t.Errorf("the image of %s for %s is not what build.sh makes", dtype, target)
-			}
+	each(t, targets, func(_ int, name, _ string, committed []byte) {
+		f, err := os.Open(filepath.Join(dir, name+".gz"))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		built, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(built, committed) {
+			t.Errorf("%s is not what build.sh makes", name)
+		}
+	})
 }
 
 // TestCodeObjects looks into AMD's images: no vector register is spilled, nothing is
@@ -124,33 +134,31 @@ func TestCodeObjects(t *testing.T) {
 	readelf, objdump := tool(t, "llvm-readelf-19"), tool(t, "llvm-objdump-19")
 	note := regexp.MustCompile(`\.(private_segment_fixed_size|vgpr_spill_count|max_flat_workgroup_size): +(\d+)`)
 	publish := regexp.MustCompile(`s_waitcnt vmcnt\(0\)[^\n]*\n(?:[^\n]*s_waitcnt[^\n]*\n)*[^\n]*s_barrier`)
-	for _, target := range targets[2:] {
-		for _, dtype := range types {
-			file := filepath.Join(t.TempDir(), "image")
-			if err := os.WriteFile(file, image(t, dtype, target), 0o666); err != nil {
-				t.Fatal(err)
+	each(t, targets[2:], func(kind int, name, _ string, object []byte) {
+		file := filepath.Join(t.TempDir(), "image")
+		if err := os.WriteFile(file, object, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		notes, err := exec.Command(readelf, "--notes", file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := note.FindAllSubmatch(notes, -1)
+		for _, m := range found {
+			want := map[string]string{"max_flat_workgroup_size": "512"}[string(m[1])]
+			if want == "" {
+				want = "0"
 			}
-			notes, err := exec.Command(readelf, "--notes", file).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			found := note.FindAllSubmatch(notes, -1)
-			for _, m := range found {
-				want := map[string]string{"max_flat_workgroup_size": "512"}[string(m[1])]
-				if want == "" {
-					want = "0"
-				}
-				if string(m[2]) != want {
-					t.Errorf("%s for %s: %s", dtype, target, m[0])
-				}
-			}
-			text, err := exec.Command(objdump, "-d", file).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := len(publish.FindAll(text, -1)); n < 3 || len(found) != 9 || bytes.Contains(text, []byte("scratch_")) {
-				t.Errorf("%s for %s: %d barriers that publish, %d notes, or scratch memory", dtype, target, n, len(found))
+			if string(m[2]) != want {
+				t.Errorf("%s: %s", name, m[0])
 			}
 		}
-	}
+		text, err := exec.Command(objdump, "-d", file).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(publish.FindAll(text, -1)); n < len(found)/3 || len(found) != kinds[kind].notes || bytes.Contains(text, []byte("scratch_")) {
+			t.Errorf("%s: %d barriers that publish, %d notes, or scratch memory", name, n, len(found))
+		}
+	})
 }

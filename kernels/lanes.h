@@ -17,16 +17,20 @@ template <class R, int WANTED> struct Ahead {
   static const int U = FIT < WANTED ? FIT : WANTED;
 };
 
-// get loads a unit of the rank's own memory, and set stores one.
+// get loads a unit of the rank's own memory, and set stores all of a lane.
 template <class P, class R, bool WHOLE> KD v16 get(const u8 *base, const Place<P, WHOLE> &at, int k, u64 bytes) {
   const u64 data = at.data(k);
   if (WHOLE) return P::load(base + data, at.first);
   return R::load(base + data, (u32)least(bytes - least(data, bytes), P::data_of(at.first)));
 }
-template <class P, class R, bool WHOLE> KD void set(u8 *base, const Place<P, WHOLE> &at, int k, u64 bytes, v16 v) {
-  const u64 data = at.data(k);
-  if (WHOLE) P::store(base + data, v, at.first);
-  else R::store(base + data, v, (u32)least(bytes - least(data, bytes), P::data_of(at.first)));
+template <class P, class R, bool WHOLE, int U> KD void set(u8 *base, const Place<P, WHOLE> &at, u64 bytes, const v16 (&v)[U]) {
+  if (WHOLE) {
+    P::store(base, at, v);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < U; k++)
+    if (at.has(k)) R::store(base + at.data(k), v[k], (u32)least(bytes - least(at.data(k), bytes), P::data_of(at.first)));
 }
 
 // move_units moves U units of each lane.
@@ -52,11 +56,7 @@ template <class P, class R, int U, bool WHOLE> KD bool move_units(Thread &t, con
       for (int k = 0; k < U; k++) v[k] = received[k];
     }
   }
-  if (run.dst) {
-#pragma unroll
-    for (int k = 0; k < U; k++)
-      if (at.has(k)) set<P, R>(at_address<u8>(run.dst), at, k, run.bytes, v[k]);
-  }
+  if (run.dst) set<P, R>(at_address<u8>(run.dst), at, run.bytes, v);
   if (run.to) P::put(run.to, at, v, t.sent + 1);
   return true;
 }
@@ -108,8 +108,8 @@ template <class R, int U, bool WHOLE> KD void reduce_units(const Chain &c, const
   }
   R::divide_by(acc, divisor(c.a, c.steps[c.length - 1]));
 #pragma unroll
-  for (int k = 0; k < U; k++)
-    if (at.has(k)) set<Dense, R>(c.dst, at, k, c.bytes, R::close(acc[k]));
+  for (int k = 0; k < U; k++) v[k] = R::close(acc[k]);
+  set<Dense, R>(c.dst, at, c.bytes, v);
 }
 
 // reduce_run does one run of a chain of re.

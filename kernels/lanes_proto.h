@@ -26,7 +26,10 @@ struct Dense {
   KD u64 data_at(u32 unit) { return (u64)unit * 16; }
   KD u32 data_of(u32) { return 16; }
   KD v16 load(const u8 *p, u32) { return load_global<v16>(p); }
-  KD void store(u8 *p, v16 v, u32) { store_global<v16>(p, v); }
+  template <class At, int U> KD void store(u8 *base, const At &at, const v16 (&v)[U]) {
+#pragma unroll
+    for (int k = 0; k < U; k++) store_global<v16>(base + at.data(k), v[k]);
+  }
 };
 
 struct SimpleLanes : Simple, Dense {
@@ -85,9 +88,14 @@ struct LL128Lanes : LL128 {
   KD bool flags(u32 unit) { return unit % PARTS == PARTS - 1; }
   KD u32 data_of(u32 unit) { return flags(unit) ? 8 : 16; }
   KD v16 load(const u8 *p, u32 unit) { return join(load_global<u64>(p), flags(unit) ? 0 : load_global<u64>(p + 8)); }
-  KD void store(u8 *p, v16 v, u32 unit) {
-    store_global<u64>(p, low_of(v));
-    if (!flags(unit)) store_global<u64>(p + 8, high_of(v));
+  // All first halves, then all second ones: of a branch with stores on both sides the
+  // compiler makes one store of an element that it chooses in local memory.
+  template <class At, int U> KD void store(u8 *base, const At &at, const v16 (&v)[U]) {
+#pragma unroll
+    for (int k = 0; k < U; k++) store_global<u64>(base + at.data(k), low_of(v[k]));
+    if (flags(at.first)) return;
+#pragma unroll
+    for (int k = 0; k < U; k++) store_global<u64>(base + at.data(k) + 8, high_of(v[k]));
   }
 
 #ifdef KERNEL_WHOLE_LINES
@@ -137,10 +145,13 @@ struct LL128Lanes : LL128 {
   template <class At, int U> KD void put(u8 *to, const At &at, const v16 (&v)[U], u64 message) {
 #pragma unroll
     for (int k = 0; k < U; k++)
-      if (at.has(k)) store(to + at.wire(k), v[k], at.first);
+      if (at.has(k)) store_global<u64>(to + at.wire(k), low_of(v[k]));
 #pragma unroll
-    for (int k = 0; k < U; k++)
-      if (at.has(k) && flags(at.first)) st_release64((u64 *)(to + at.wire(k) + 8), message);
+    for (int k = 0; k < U; k++) {
+      if (!at.has(k)) continue;
+      if (flags(at.first)) st_release64((u64 *)(to + at.wire(k) + 8), message);
+      else store_global<u64>(to + at.wire(k) + 8, high_of(v[k]));
+    }
   }
 #endif
 };

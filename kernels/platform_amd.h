@@ -40,6 +40,13 @@ KD bool claim32(u32 *p, u32 v) {
   return __scoped_atomic_compare_exchange_n(global_at(p), &zero, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
 }
 
+// whole_words keeps the compiler from holding a unit as 16 bytes from one block of code to the next: what
+// clang 19 makes of that (AMDGPULateCodeGenPrepare) differs from run to run, and is sometimes wrong.
+KD v16 whole_words(v16 v) {
+  asm("" : "+v"(v));
+  return v;
+}
+
 // Two 8-byte words, each of which arrives whole.
 struct pair64 {
   u64 low, high;

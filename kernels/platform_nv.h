@@ -42,6 +42,8 @@ KD bool claim32(u32 *p, u32 v) {
   return was == 0;
 }
 
+KD v16 whole_words(v16 v) { return v; }
+
 // Two 8-byte words at once, each of which arrives whole.
 struct pair64 {
   u64 low, high;

@@ -34,7 +34,7 @@ template <class T> struct Units {
     T e[N];
   };
   KD Acc open(v16 v) {
-    const Elements from = same_bits<Elements>(v);
+    const Elements from = same_bits<Elements>(whole_words(v));
     Acc acc;
 #pragma unroll
     for (u32 i = 0; i < N; i++) acc.x[i] = up(from.e[i]);
@@ -44,7 +44,7 @@ template <class T> struct Units {
     Elements to;
 #pragma unroll
     for (u32 i = 0; i < N; i++) down(&to.e[i], acc.x[i]);
-    return same_bits<v16>(to);
+    return whole_words(same_bits<v16>(to));
   }
   template <template <class> class Op, int U> KD void fold_by(Acc (&acc)[U], const v16 (&v)[U]) {
 #pragma unroll
@@ -77,10 +77,10 @@ template <class T> struct Units {
     struct {
       W w[N];
     } v = {};
-    if (n == 0) return same_bits<v16>(v);
+    if (n == 0) return v16{0, 0, 0, 0};
 #pragma unroll
     for (u32 i = 0; i < N; i++) v.w[i] = load_global<W>(p + (i * sizeof(T) < n ? i * sizeof(T) : 0));
-    return same_bits<v16>(v);
+    return whole_words(same_bits<v16>(v));
   }
   KD void store(u8 *p, v16 value, u32 n) {
     const u64 low = low_of(value), high = high_of(value);
