@@ -10,19 +10,12 @@ import (
 //go:embed images/*.gz
 var images embed.FS
 
-// Image is the kernel for elements of a type and a target (sm_80, gfx942): PTX or
-// a code object, as build.sh made it of the sources.
-func Image(dtype, target string) ([]byte, error) { return image(dtype + "_" + target) }
-
-// OneSidedImage is the same of the kernel for one-sided programs.
-func OneSidedImage(dtype, target string) ([]byte, error) {
-	return image("onesided_" + dtype + "_" + target)
-}
-
-func image(name string) ([]byte, error) {
-	f, err := images.Open("images/" + name + ".gz")
+// Image is a kernel for a target (sm_80, gfx942), as build.sh made it of the sources: PTX or a code
+// object. Its name is the type of the elements, and for one-sided programs "onesided_" and the type.
+func Image(name, target string) ([]byte, error) {
+	f, err := images.Open("images/" + name + "_" + target + ".gz")
 	if err != nil {
-		return nil, fmt.Errorf("there is no kernel %s", name)
+		return nil, fmt.Errorf("there is no kernel %s for %s", name, target)
 	}
 	defer f.Close()
 	z, err := gzip.NewReader(f)

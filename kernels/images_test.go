@@ -22,12 +22,11 @@ var (
 // kinds are the two kernels of a type and a target.
 var kinds = []struct {
 	prefix string
-	image  func(dtype, target string) ([]byte, error)
 	ptx    []string // what its PTX must hold
 	notes  int      // what a code object says of its entries: three numbers each
 }{
-	{"", Image, []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9},
-	{"onesided_", OneSidedImage, []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 6},
+	{"", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9},
+	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 6},
 }
 
 // each gives all images for targets.
@@ -36,7 +35,7 @@ func each(t *testing.T, targets []string, do func(kind int, name, target string,
 	for i, k := range kinds {
 		for _, target := range targets {
 			for _, dtype := range types {
-				b, err := k.image(dtype, target)
+				b, err := Image(k.prefix+dtype, target)
 				if err != nil {
 					t.Fatal(err)
 				}
