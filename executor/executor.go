@@ -225,6 +225,9 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 		return nil, err
 	}
 	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock}
+	if args.Trace != nil {
+		*args.Trace = Trace{}
+	}
 	if launch.Memory, err = memory(geo, args); err != nil {
 		return nil, err
 	}

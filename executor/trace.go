@@ -42,7 +42,7 @@ func (t *Trace) Room(p *OneParams, part *OnePart) (rows int, err error) {
 		return 0, fmt.Errorf("%d steps in %d columns are more than a trace holds: %w", len(part.Steps), p.Columns, ErrNotSupported)
 	}
 	p.TracePasses = min(p.Passes, max(1, traceSpans/max(each, 1)))
-	t.Spans, t.Passes, t.Of = t.Spans[:0], int64(p.TracePasses), int64(p.Passes)
+	t.Passes, t.Of = int64(p.TracePasses), int64(p.Passes)
 	return int(each * p.TracePasses), nil
 }
 
@@ -69,7 +69,6 @@ func (t *Trace) Take(img *OneImage, part *OnePart, p *OneParams, rows []OneRecor
 
 // takeActions makes the trace of what w saw. The steps of a chain are one action.
 func (t *Trace) takeActions(img *Image, w *Watch) {
-	t.Spans = t.Spans[:0]
 	for b := range img.Blocks {
 		for i := w.First[b]; i < w.First[b+1]; i++ {
 			a, r := &w.Actions[i], w.Times[i]

@@ -50,10 +50,14 @@ func writeOneSided(b *bufio.Writer, o *OneSided) {
 	writePerRank(b, "flags", o.Flags)
 }
 
-// StepText is the operation of s, a step of rank of a one-sided program, with its
-// operands, as the text form has them.
+// StepText is the operation of s, a step of rank, with its operands, as the text
+// form has them.
 func (p *Program) StepText(rank int32, s *Step) string {
-	return string(p.appendOneSidedOperands([]byte(s.Op.String()), rank, s))
+	b := []byte(s.Op.String())
+	if p.OneSided == nil {
+		return string(appendOperands(b, s.Op, s.SrcBuf, s.Src, s.DstBuf, s.Dst, s.Count))
+	}
+	return string(p.appendOneSidedOperands(b, rank, s))
 }
 
 // appendOneSidedOperands writes the operands of s, a step of rank.

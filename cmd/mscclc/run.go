@@ -29,6 +29,7 @@ type runFlags struct {
 	threads int
 	seed    uint64
 	wait    time.Duration
+	trace   string
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -44,7 +45,11 @@ Inputs are random, outputs poisoned, and guards stand round every buffer; afterw
 collective computed directly: integers exactly, floats within the bound of the summation's own error.
 
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
-several with commas. A program that needs sizes that divide runs the next smaller one that does.`,
+several with commas. A program that needs sizes that divide runs the next smaller one that does.
+
+--trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
+about:tracing: a rank is a process there, a column of a block a thread, and a step's name has its line in the algorithm. Of a
+long run it is the first passes. A two-sided program is then run by one thread of the host.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,
 		Args: exactly(1, "a file to run"),
@@ -64,6 +69,7 @@ several with commas. A program that needs sizes that divide runs the next smalle
 	flags.IntVar(&f.iters, "iters", 1, "run each size `N` times, and compare after each")
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
+	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`")
 	flags.BoolVar(&f.unproven, "unproven", false, "run a program that is not proven: it may hang until --timeout, and compute anything")
 	flags.DurationVar(&f.wait, "timeout", time.Minute, "give up when a step waits longer")
 	return cmd
@@ -118,6 +124,7 @@ type runPlan struct {
 	sizes []int64
 	dtype executor.DType
 	redop executor.RedOp
+	trace executor.Trace
 }
 
 func (f *runFlags) plan() (*runPlan, error) {
@@ -131,6 +138,9 @@ func (f *runFlags) plan() (*runPlan, error) {
 	}
 	if _, ok := ir.ProtocolByName(f.protocol); !ok && f.protocol != "" {
 		return nil, usagef("%q is no protocol; there are %s", f.protocol, list(protocolNames()))
+	}
+	if f.trace == "-" || f.trace != "" && len(f.bytes) > 1 {
+		return nil, usagef("--trace is of one run, into a file: it takes one --bytes and FILE")
 	}
 	for _, s := range f.bytes {
 		n, err := parseBytes(s)

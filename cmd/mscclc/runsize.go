@@ -43,6 +43,11 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 			a.printRun(p, r)
 		}
 	}
+	if f.trace != "" {
+		if err := a.saveTrace(f.trace, p, &plan.trace); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		doc := struct {
 			report
@@ -105,6 +110,9 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 		}
 		args := data.Args()
 		args.Threads, args.Wait = r.flags.threads, r.flags.wait
+		if r.flags.trace != "" && i == r.flags.iters-1 {
+			args.Trace = &r.trace
+		}
 		done, err := l.Run(ctx, args)
 		if err != nil {
 			return result, err

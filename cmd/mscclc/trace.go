@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// A traceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
+// read: a rank is a process there, and a block's column a thread. Times are in us.
+type traceEvent struct {
+	Name     string         `json:"name"`
+	Category string         `json:"cat,omitempty"`
+	Phase    string         `json:"ph"` // X is a span, M names a process or a thread
+	Process  int            `json:"pid"`
+	Thread   int            `json:"tid"`
+	Begin    float64        `json:"ts"`
+	Length   float64        `json:"dur"`
+	Args     map[string]any `json:"args,omitempty"`
+}
+
+// saveTrace writes t, a run of p, to a file, and says what is in it. A run that was
+// refused has none.
+func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace) error {
+	if len(t.Spans) == 0 {
+		return nil
+	}
+	err := a.writeTo(file, func(w io.Writer) error { return writeTrace(w, p, t) })
+	if err == nil && !a.json {
+		a.say("%s: a trace of %s, in %d of %s", file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "pass"))
+	}
+	return err
+}
+
+// writeTrace writes t, a run of p, an event a line.
+func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`, quoted(p.Name), t.Passes, t.Of)
+	sign := "\n"
+	add := func(e traceEvent) {
+		b, err := json.Marshal(e)
+		if err == nil { // what a traceEvent holds can always be written
+			out.WriteString(sign)
+			out.Write(b)
+			sign = ",\n"
+		}
+	}
+	for _, e := range traceNames(p, t) {
+		add(e)
+	}
+	for i := range t.Spans {
+		add(spanEvent(p, &t.Spans[i]))
+	}
+	out.WriteString("\n]}\n")
+	return out.Flush()
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}
+
+// laneOf is the number of a column's thread among those of its rank.
+func laneOf(block int, column int32) int { return block<<12 + int(column) }
+
+// traceNames names the ranks and the columns of blocks of which t has spans.
+func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
+	var events []traceEvent
+	type lane struct{ rank, tid int }
+	told := map[lane]bool{}
+	name := func(kind, name string, at lane) {
+		if !told[at] {
+			told[at] = true
+			events = append(events, traceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0), Args: map[string]any{"name": name}})
+		}
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		rank, block, _ := p.Place(s.Step)
+		text := fmt.Sprintf("block %d", block)
+		if p.OneSided != nil {
+			text += fmt.Sprintf(" column %d", s.Column)
+		}
+		name("process_name", fmt.Sprintf("rank %d", rank), lane{rank, -1})
+		name("thread_name", text, lane{rank, laneOf(block, s.Column)})
+	}
+	return events
+}
+
+// spanEvent is one step, named by its operands and its line.
+func spanEvent(p *ir.Program, s *executor.Span) traceEvent {
+	rank, block, step := p.Place(s.Step)
+	what := &p.Steps[s.Step]
+	e := traceEvent{Name: p.StepText(int32(rank), what), Category: what.Op.String(), Phase: "X", Process: rank, Thread: laneOf(block, s.Column),
+		Begin: micros(s.Begin), Length: micros(s.Length), Args: map[string]any{"step": step, "pass": s.Pass}}
+	if p.OneSided == nil {
+		e.Args["message"] = s.Message
+	}
+	if at := p.Span(what.Pos).Pos; at.Line > 0 {
+		e.Args["source"] = at.String()
+		e.Name += fmt.Sprintf("  :%d", at.Line)
+	}
+	return e
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

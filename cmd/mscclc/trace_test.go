@@ -1,0 +1,67 @@
+//go:build cgo
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A trace is JSON as Perfetto reads it: every rank and lane has a name, every span
+// lies in a lane that has one, spans of a lane follow one another, and every
+// step is there.
+func TestTraceFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		lanes int
+		spans map[string]int
+	}{
+		"two-sided": {[]string{"allreduce/ring", "-p", "ranks=3"}, 3, map[string]int{"s": 3, "rrs": 3, "rrcs": 3, "rcs": 3, "r": 3}},
+		"one-sided": {[]string{exchangePlan(t)}, 4, map[string]int{"mv": 8, "signal": 4, "wait": 4}},
+	} {
+		file := filepath.Join(t.TempDir(), "trace.json")
+		var stdout, stderr bytes.Buffer
+		if code := main1(append([]string{"run", "-b", "96", "--iters", "2", "--trace", file}, c.args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", name, code, stderr.String())
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var trace struct{ TraceEvents []traceEvent }
+		if err := json.Unmarshal(text, &trace); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		ranks, lanes, ends, spans := map[int]bool{}, map[[2]int]bool{}, map[[2]int]float64{}, map[string]int{}
+		for _, e := range trace.TraceEvents {
+			lane := [2]int{e.Process, e.Thread}
+			switch {
+			case e.Name == "process_name":
+				ranks[e.Process] = true
+			case e.Name == "thread_name":
+				lanes[lane] = true
+			case e.Phase != "X" || !ranks[e.Process] || !lanes[lane] || e.Begin < ends[lane]-1e-6 || e.Length < 0 || !strings.HasPrefix(e.Name, e.Category+" "):
+				t.Errorf("%s: the event %+v, where lane ends at %v", name, e, ends[lane])
+			default:
+				ends[lane] = e.Begin + e.Length
+				spans[e.Category]++
+			}
+		}
+		if len(lanes) != c.lanes {
+			t.Errorf("%s: lanes %v, want %d", name, lanes, c.lanes)
+		}
+		for op, n := range c.spans {
+			if spans[op] != n {
+				t.Errorf("%s: %d spans of %s, want %d", name, spans[op], op, n)
+			}
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	if code := main1([]string{"run", "allreduce/ring", "-b", "1K,2K", "--trace", "x.json"}, strings.NewReader(""), &stdout, &stderr); code != exitUsage {
+		t.Errorf("a trace of two sizes exits with %d: %s", code, stderr.String())
+	}
+}
