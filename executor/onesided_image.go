@@ -22,6 +22,9 @@ type OneImage struct {
 	// has a flag for each block beside these.
 	Scratch, Packets, Flags int
 
+	// Copies says that no step folds: the kernel needs no arithmetic.
+	Copies bool
+
 	// Columns and Tile are what memory is made for: no launch has more columns, or
 	// moves more bytes of a chunk in a pass.
 	Columns int
@@ -57,7 +60,7 @@ type flagUse struct {
 // its own, even if it is no good otherwise.
 func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
-	one := &OneImage{Depth: int(o.Depth)}
+	one := &OneImage{Depth: int(o.Depth), Copies: true}
 	c := &oneBuilder{imageBuilder: b, one: one, flags: map[oneFlag]*flagUse{}}
 	if badTable(o.Packets, p.Coll.Ranks) || badTable(o.Flags, p.Coll.Ranks) || o.Depth < 1 || o.Depth > maxOneDepth {
 		return b.malformed("program has packets %v and flags %v of %d ranks, and %d copies of them", o.Packets, o.Flags, p.Coll.Ranks, o.Depth)

@@ -54,6 +54,9 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(s.Flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
 		Count: uint16(s.Count), Class: uint16(s.Class), First: uint32(len(c.one.Operands)) - block.FirstOperand})
 	c.img.Final = c.img.Final || s.Flags&ir.Final != 0
+	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
+		c.one.Copies = false
+	}
 	for _, list := range [2][]ir.Operand{src, dst} {
 		for k := range list {
 			row, err := c.operand(i, rank, &list[k], signalled)

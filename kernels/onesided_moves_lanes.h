@@ -35,8 +35,9 @@ KD void put_unit(const One &t, u8 *p, v16 v) {
   st_pair(p + 16, pair64{ll_packet(v.z, t.flag), ll_packet(v.w, t.flag)});
 }
 
-// OneLanes moves data with the reductions of R; OP is the one that the kernel is built for, or
-// RED_COUNT for all.
+// OneLanes moves data with the reductions of R; OP is the one that the kernel is built for,
+// RED_COUNT for all, or COPIES where no step folds.
+enum { COPIES = RED_COUNT + 1 };
 template <class R, int OP> struct OneLanes {
   KD bool load(const Unit &p, u32 o, u32 rank, v16 *v) {
     const abi_one_operand &from = p.t.at.operands[p.s.first + o];
@@ -69,6 +70,11 @@ template <class R, int OP> struct OneLanes {
   KD bool move_unit(const Unit &p) {
     typename R::Acc acc[1];
     v16 v[1];
+    if (OP == COPIES) {
+      if (!load(p, 0, (u32)p.t.at.operands[p.s.first].rank, v)) return false;
+      store(p, v[0]);
+      return true;
+    }
     bool begun = false;
 #pragma nounroll
     for (u32 o = 0; o < p.s.srcs; o++) {

@@ -64,6 +64,9 @@ KD void bar() {
 KD void bar_publish() {
 #if KERNEL_MUTATION != 2
   if (ntid() > 1) host_barrier();
+#ifndef __SANITIZE_THREAD__
+  else __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
 #endif
 }
 #if KERNEL_MUTATION == 3

@@ -16,9 +16,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-// The sanitizers' driver needs one reduction only, and says which.
+// The sanitizers' drivers need one reduction only, and say which.
 #ifndef HOST_FOLD
 #define HOST_FOLD AnyFold
+#endif
+#ifndef HOST_TYPE
 #define HOST_TYPE AnyType
 #endif
 

@@ -57,18 +57,40 @@ func dump(t *testing.T, file string, p *ir.Program, opt executor.Options, args e
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	out.Write(raw(uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)), uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks), uint64(rec.launch.Wait)))
-	out.Write(raw(rec.launch.Params))
-	out.Write(raw(rec.img.Steps...))
-	out.Write(raw(rec.img.Blocks...))
-	for r, m := range rec.launch.Memory {
-		out.Write(raw(uint64(len(m.Input)), uint64(len(m.Output)), uint64(m.InAt), uint64(m.OutAt), uint64(rec.launch.Scratch[r])))
+	if rec.img.One != nil {
+		rec.onesided(t, &out)
+	} else {
+		out.Write(raw(0, uint64(rec.launch.Wait), uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)), uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks)))
+		out.Write(raw(rec.launch.Params))
+		out.Write(raw(rec.img.Steps...))
+		out.Write(raw(rec.img.Blocks...))
+		out.Write(raw(rec.launch.Scratch...))
+	}
+	for _, m := range rec.launch.Memory {
+		out.Write(raw(uint64(len(m.Input)), uint64(len(m.Output)), uint64(m.InAt), uint64(m.OutAt)))
 		out.Write(m.Input)
 		out.Write(m.Output)
 	}
 	if err := os.WriteFile(file, out.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// onesided dumps what only a one-sided launch has.
+func (r *recorder) onesided(t *testing.T, out *bytes.Buffer) {
+	one, params := r.img.One, *r.launch.One
+	layout, err := one.Layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := one.Part(func(int) bool { return true })
+	part.Into(&params)
+	params.Inlined = 0
+	out.Write(raw(1, uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem, uint64(len(one.Blocks)*one.Columns)))
+	out.Write(raw(params))
+	out.Write(raw(part.Blocks...))
+	out.Write(raw(part.Steps...))
+	out.Write(raw(part.Operands...))
 }
 
 // build compiles the driver.

@@ -13,3 +13,4 @@
   }
 ENTRY(mscclc_onesided_sum, RED_SUM)
 ENTRY(mscclc_onesided, RED_COUNT)
+ENTRY(mscclc_onesided_copy, COPIES)

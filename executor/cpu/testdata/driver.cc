@@ -2,31 +2,29 @@
 //
 //	driver DUMP RESULT THREADS LAUNCHES
 //
-// A dump is what sanitizer_test.go writes: the numbers of the tables, the
-// launch, the tables, and for each rank the lengths of its buffers and what they
-// hold. The result is the buffers after the last launch, one after the other.
+// A dump is what sanitizer_test.go or sanitizer_onesided_test.go writes: which of the two,
+// some numbers, the launch, its tables, and for each rank the lengths of its buffers and what
+// they hold. The result is the buffers after the last launch, one after the other.
 // Every buffer is an allocation of its own, so that an access beyond it shows.
 #include "../../../kernels/platform_cpu.h"
 #include "../../../kernels/interp.h"
+#include "../../../kernels/onesided.h"
 
 struct Sum32 {
   KD_CALL void run(const abi_launch &, void *to, const Operands &get, u32 operands, u32 bytes, u32 divisor) {
     fold<i32, Sum>((i32 *)to, get, operands, bytes / 4, divisor);
   }
 };
+struct OneSum32 {
+  KD_CALL bool fold(const Strip &p, void *to) { return fold_strip<i32, Sum>(p, (i32 *)to); }
+};
 #define HOST_FOLD Sum32
+#define HOST_TYPE OneSum32
 #include "../host.cc"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct Header {
-  u64 steps, blocks, conns, ranks, wait_ns;
-};
-struct RankHeader {
-  u64 input, output, in_at, out_at, scratch;  // bytes; output is 0 in place
-};
 
 static void need(bool ok, const char *what) {
   if (ok) return;
@@ -34,57 +32,108 @@ static void need(bool ok, const char *what) {
   exit(3);
 }
 
+static void get(FILE *f, void *p, u64 bytes) { need(fread(p, 1, bytes, f) == bytes, "the dump is short"); }
+
 static u64 table(FILE *f, u64 bytes) {
   void *p = malloc(bytes ? bytes : 1);
-  need(fread(p, 1, bytes, f) == bytes, "the dump is short");
+  get(f, p, bytes);
   return (u64)p;
+}
+
+// Buffers are the ranks' inputs and outputs, as they are to be and as they are.
+struct Buffers {
+  struct Rank {
+    u64 bytes[2], in_at, out_at;  // bytes[1] is 0 in place
+    u64 first[2], now[2];
+    u64 input() const { return now[0] + in_at; }
+    u64 output() const { return (bytes[1] ? now[1] : now[0]) + out_at; }
+  };
+  Rank *rank;
+  u64 ranks;
+
+  Buffers(FILE *f, u64 n) : rank((Rank *)calloc(n, sizeof(Rank))), ranks(n) {
+    for (Rank *r = rank; r < rank + n; r++) {
+      get(f, r, 4 * sizeof(u64));
+      for (int i = 0; i < 2; i++) r->first[i] = table(f, r->bytes[i]), r->now[i] = (u64)malloc(r->bytes[i]);
+    }
+  }
+  void refill() const {
+    for (const Rank *r = rank; r < rank + ranks; r++)
+      for (int i = 0; i < 2; i++) memcpy((void *)r->now[i], (void *)r->first[i], r->bytes[i]);
+  }
+  void write(FILE *out) const {
+    for (const Rank *r = rank; r < rank + ranks; r++)
+      for (int i = 0; i < 2; i++) fwrite((void *)r->now[i], 1, r->bytes[i], out);
+  }
+};
+
+static abi_status status;
+
+// launches runs a launch again and again.
+template <class Run> static bool launches(const Buffers &b, int n, Run run) {
+  for (; n > 0; n--) {
+    b.refill();
+    run();
+    if (status.code == STATUS_OK) continue;
+    fprintf(stderr, "driver: status %u, block %u step %u waited for %u\n", status.code, status.block, status.step, status.what);
+    return false;
+  }
+  return true;
+}
+
+static bool run_two(FILE *f, FILE *out, u32 threads, int n) {
+  u64 h[4];  // steps, blocks, conns, ranks
+  abi_launch a;
+  get(f, h, sizeof h);
+  get(f, &a, sizeof a);
+  a.steps = table(f, h[0] * sizeof(abi_step));
+  a.blocks = table(f, h[1] * sizeof(abi_block));
+  abi_rank *rank = (abi_rank *)malloc(h[3] * sizeof(abi_rank));
+  u64 *scratch = (u64 *)table(f, h[3] * sizeof(u64));
+  const Buffers b(f, h[3]);
+  for (u64 r = 0; r < h[3]; r++) rank[r] = abi_rank{b.rank[r].input(), b.rank[r].output(), (u64)malloc(scratch[r])};
+  a.ranks = (u64)rank;
+  a.status = (u64)&status;
+  a.states = (u64)calloc(h[1], sizeof(abi_state));
+  abi_counters *counters = (abi_counters *)calloc(h[2] + 1, sizeof(abi_counters));
+  abi_conn *conn = (abi_conn *)calloc(h[2] + 1, sizeof(abi_conn));
+  const u64 slots = (u64)calloc(h[2] * a.slots + 1, a.slot_stride);
+  for (u64 i = 0; i < h[2]; i++) conn[i] = abi_conn{slots + i * a.slots * a.slot_stride, (u64)&counters[i].head, (u64)&counters[i].tail};
+  a.conns = (u64)conn;
+  if (!launches(b, n, [&] { mscclc_cpu_threads(&a, threads); })) return false;
+  b.write(out);
+  return true;
+}
+
+static bool run_one(FILE *f, FILE *out, u32 threads, int n) {
+  u64 h[4];  // bytes of a rank's scratch, packets and flags; states
+  static abi_one_launch a;
+  get(f, h, sizeof h);
+  get(f, &a, sizeof a);
+  a.blocks = table(f, a.block_count * sizeof(abi_one_block));
+  a.steps = table(f, a.step_count * sizeof(abi_one_step));
+  a.operands = table(f, a.operand_count * sizeof(abi_one_operand));
+  const Buffers b(f, a.rank_count);
+  abi_one_memory *memory = (abi_one_memory *)malloc(a.rank_count * sizeof(abi_one_memory));
+  for (u32 r = 0; r < a.rank_count; r++) {
+    memory[r] = abi_one_memory{b.rank[r].input(), b.rank[r].output(), (u64)malloc(h[0]), (u64)calloc(1, h[1]), (u64)calloc(1, h[2])};
+    if (r < ONE_RANKS) a.rank[r] = memory[r];
+  }
+  a.ranks = (u64)memory;
+  a.status = (u64)&status;
+  a.states = (u64)calloc(h[3], sizeof(abi_one_state));
+  if (!launches(b, n, [&] { mscclc_cpu_threads_onesided(&a, threads); })) return false;
+  b.write(out);
+  return true;
 }
 
 int main(int argc, char **argv) {
   need(argc == 5, "usage: driver DUMP RESULT THREADS LAUNCHES");
   FILE *f = fopen(argv[1], "rb"), *out = fopen(argv[2], "wb");
   need(f && out, "cannot open the files");
-  const u32 threads = (u32)atoi(argv[3]);
-  Header h;
-  abi_launch a;
-  need(fread(&h, sizeof h, 1, f) == 1 && fread(&a, sizeof a, 1, f) == 1, "the dump is short");
-  a.steps = table(f, h.steps * sizeof(abi_step));
-  a.blocks = table(f, h.blocks * sizeof(abi_block));
-  RankHeader *head = (RankHeader *)malloc(h.ranks * sizeof(RankHeader));
-  abi_rank *rank = (abi_rank *)malloc(h.ranks * sizeof(abi_rank));
-  u64 *first = (u64 *)malloc(h.ranks * 2 * sizeof(u64)), *buffer = (u64 *)malloc(h.ranks * 2 * sizeof(u64));
-  for (u64 r = 0; r < h.ranks; r++) {
-    need(fread(head + r, sizeof *head, 1, f) == 1, "the dump is short");
-    first[2 * r] = table(f, head[r].input);
-    first[2 * r + 1] = table(f, head[r].output);
-    for (int i = 0; i < 2; i++) buffer[2 * r + i] = (u64)malloc(i ? head[r].output : head[r].input);
-    const u64 base = head[r].output ? buffer[2 * r + 1] : buffer[2 * r];
-    rank[r] = abi_rank{buffer[2 * r] + head[r].in_at, base + head[r].out_at, (u64)malloc(head[r].scratch)};
-  }
-  a.ranks = (u64)rank;
-  abi_status status = {};
-  a.status = (u64)&status;
-  a.states = (u64)calloc(h.blocks, sizeof(abi_state));
-  status.limit_ns = h.wait_ns;
-  abi_counters *counters = (abi_counters *)calloc(h.conns + 1, sizeof(abi_counters));
-  abi_conn *conn = (abi_conn *)calloc(h.conns + 1, sizeof(abi_conn));
-  const u64 slots = (u64)calloc(h.conns * a.slots + 1, a.slot_stride);
-  for (u64 i = 0; i < h.conns; i++) conn[i] = abi_conn{slots + i * a.slots * a.slot_stride, (u64)&counters[i].head, (u64)&counters[i].tail};
-  a.conns = (u64)conn;
-  for (int launch = atoi(argv[4]); launch > 0; launch--) {
-    for (u64 r = 0; r < h.ranks; r++) {
-      memcpy((void *)buffer[2 * r], (void *)first[2 * r], head[r].input);
-      memcpy((void *)buffer[2 * r + 1], (void *)first[2 * r + 1], head[r].output);
-    }
-    mscclc_cpu_threads(&a, threads);
-    if (status.code != STATUS_OK) {
-      fprintf(stderr, "driver: status %u, block %u step %u waited for %u\n", status.code, status.block, status.step, status.what);
-      return 2;
-    }
-  }
-  for (u64 r = 0; r < h.ranks; r++) {
-    fwrite((void *)buffer[2 * r], 1, head[r].input, out);
-    fwrite((void *)buffer[2 * r + 1], 1, head[r].output, out);
-  }
+  u64 h[2];  // whether one-sided, and how long a wait may last
+  get(f, h, sizeof h);
+  status.limit_ns = h[1];
+  if (!(h[0] ? run_one : run_two)(f, out, (u32)atoi(argv[3]), atoi(argv[4]))) return 2;
   return fclose(out) != 0;
 }

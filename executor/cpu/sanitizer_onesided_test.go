@@ -1,0 +1,59 @@
+//go:build cgo
+
+package cpu
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// sanitizedOne runs a one-sided program under the driver with three threads a block, in
+// two columns, with several passes.
+func sanitizedOne(t *testing.T, bin string, p *ir.Program, wait time.Duration) (said string, err error) {
+	t.Helper()
+	d := executor.NewData(executor.NewGeometry(p.Coll, 24011, 4), executor.I32, executor.Sum, 3)
+	args := d.Args()
+	args.Wait, args.Columns, args.TileBytes = wait, 2, 3072
+	opt := executor.Options{Columns: 2, TileBytes: 3072}
+	if said, err = sanitize(t, bin, p, opt, d, args, 3); d.Check().Checked == 0 {
+		t.Fatal("nothing was compared")
+	}
+	return said, err
+}
+
+// TestSanitizersOneSided runs one-sided programs under the thread sanitizer, and
+// under those of addresses and undefined behaviour.
+func TestSanitizersOneSided(t *testing.T) {
+	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
+		t.Run(flag[11:], func(t *testing.T) {
+			bin := build(t, flag)
+			for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 2, false), onePhase(2, 1, ir.Simple, 1, true),
+				twoPhases(3, 1, false), push(3, true), pull(3, ir.ViaMemory), throughSwitch(3, false), gather(3, 2, true)} {
+				if said, err := sanitizedOne(t, bin, p, time.Minute); err != nil || said != "" {
+					t.Errorf("%s %v: %v\n%s", p.Name, p.Protocol, err, said)
+				}
+			}
+		})
+	}
+}
+
+// TestThreadSanitizerSeesOneSided breaks the kernel's order in one place at a time.
+func TestThreadSanitizerSeesOneSided(t *testing.T) {
+	for n, name := range []string{1: "no barrier behind a wait", 2: "no barrier before a signal", 3: "signals do not release", 4: "waits do not acquire"} {
+		if n == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			bin := build(t, "-fsanitize=thread", fmt.Sprintf("-DKERNEL_MUTATION=%d", n))
+			said, _ := sanitizedOne(t, bin, push(3, false), 2*time.Second)
+			if !strings.Contains(said, "WARNING: ThreadSanitizer: data race") {
+				t.Errorf("nothing was reported\n%s", said)
+			}
+		})
+	}
+}
