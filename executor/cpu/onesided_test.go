@@ -12,7 +12,9 @@ import (
 
 func loadOne(t testing.TB, p *ir.Program, opt executor.Options) *executor.Loaded {
 	t.Helper()
-	opt.Device = Device()
+	if opt.Device == nil {
+		opt.Device = Device()
+	}
 	l, err := executor.Load(p, opt)
 	if err != nil {
 		t.Fatal(err)

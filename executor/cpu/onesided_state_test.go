@@ -1,0 +1,177 @@
+//go:build cgo
+
+package cpu
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// oneHolder is the CPU, and remembers the instance that it made.
+type oneHolder struct{ *oneInstance }
+
+func (oneHolder) Name() string { return "cpu" }
+
+func (h *oneHolder) Open(img *executor.Image) (executor.Instance, error) {
+	in, err := device{}.Open(img)
+	h.oneInstance, _ = in.(*oneInstance)
+	return in, err
+}
+
+// begin makes the instance as if every column had done so many passes: states,
+// and flags that were signalled as often. Launches it leaves as they are.
+func (in *oneInstance) begin(passes uint64) {
+	for i := range in.states {
+		in.states[i].Passes = passes
+	}
+	for i := range in.img.Blocks {
+		b := &in.img.Blocks[i]
+		for _, s := range in.img.Steps[b.FirstStep : b.FirstStep+b.Steps] {
+			if ir.Op(s.Op) != ir.Signal || ir.StepFlags(s.Flags)&(ir.Enter|ir.Leave) != 0 {
+				continue
+			}
+			for _, o := range in.img.Operands[b.FirstOperand+s.First:][:s.Dsts] {
+				for c := range uint64(in.img.Columns) {
+					in.setFlag(int(o.Rank), c, uint64(o.Index), passes*uint64(o.B))
+				}
+			}
+		}
+	}
+}
+
+// TestOneSidedRenews comes to where packets' flags begin anew, with slots that hold the
+// flags of the passes behind it since an earlier period: long passes fill every copy with the first
+// flags of all, short ones lead up to the end of a period, and long ones behind it
+// have the same flags in the same copies.
+func TestOneSidedRenews(t *testing.T) {
+	for _, p := range []*ir.Program{onePhase(2, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL, 1, false), twoPhases(3, 1, true), gather(3, 2, false), push(3, true)} {
+		for _, perBlock := range []int{0, 2} {
+			h := &oneHolder{}
+			l := loadOne(t, p, executor.Options{Device: h, Columns: 2, TileBytes: 4096})
+			long := int64(p.OneSided.Depth) * 2 * 4096 / 4 * int64(p.Coll.Chunks) // passes by columns by elements
+			run := func(elems int64, seed uint64) {
+				t.Helper()
+				d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, seed)
+				args := d.Args()
+				args.Columns, args.PerBlock = 2, perBlock
+				if _, err := l.Run(context.Background(), args); err != nil {
+					t.Fatal(err)
+				}
+				rep := d.Check()
+				if err := rep.Err(); err != nil {
+					t.Errorf("%s, %d elements: %v", p.Name, elems, err)
+				}
+			}
+			run(long, 1)
+			for end := uint64(2 * executor.OnePeriod); end <= 4*executor.OnePeriod; end += 2 * executor.OnePeriod {
+				h.begin(end - 2)
+				run(5, end)
+				run(6, end)
+				if at := h.states[0].Passes; at != end {
+					t.Fatalf("%s is at pass %d, not %d", p.Name, at, end)
+				}
+				run(long, end)
+				run(7, end)
+			}
+		}
+	}
+}
+
+// TestOneSidedRepeated runs one loaded program again and again, over changes of size,
+// tile, columns and mode, and through launches that are cancelled.
+func TestOneSidedRepeated(t *testing.T) {
+	for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true), twoPhases(3, 2, false), push(3, true)} {
+		l := loadOne(t, p, executor.Options{Columns: 5, TileBytes: 512})
+		for i := range 150 {
+			if i%40 == 39 {
+				ctx, cancel := context.WithCancelCause(context.Background())
+				go cancel(errors.New("enough"))
+				d := executor.NewData(executor.NewGeometry(p.Coll, 40000, 4), executor.I32, executor.Sum, 1)
+				args := d.Args()
+				args.TileBytes, args.Columns = 16, 1
+				l.Run(ctx, args) // ends either way
+				cancel(nil)
+			}
+			check(t, l, p.Coll, executor.I64, executor.Sum, int64(i*i%331), func(a *executor.Args) {
+				a.Columns, a.TileBytes, a.PerBlock = 1+i/3%5, int64(16<<(i/7%6)), i/50%2
+			})
+		}
+	}
+}
+
+// TestOneSidedTimeouts runs programs that wait for what never comes, in blocks that are
+// fibers and in blocks of threads, again and again, and with several columns.
+func TestOneSidedTimeouts(t *testing.T) {
+	make := func(proto ir.Protocol, steps func(b *oneProgram)) *ir.Program {
+		b := newOne("broken", allReduce(2, 1, false), proto, 2, 2, map[bool]int{true: 2}[proto != ir.Simple], 4)
+		steps(b)
+		return b.program()
+	}
+	flag := func(nth int) ir.Operand {
+		o := at(0, ir.Flags, 1)
+		o.Nth = int32(nth)
+		return o
+	}
+	for _, x := range []struct {
+		name string
+		p    *ir.Program
+		want string
+	}{
+		{"a flag nobody signals", make(ir.Simple, func(b *oneProgram) {
+			b.move(0, 1, 0, ops(at(0, ir.Input, 0)), ops(at(0, ir.Scratch, 0)), 0)
+			b.add(0, ir.Await, ops(flag(1)), nil, 0)
+		}), "broken.mscl:1:2: error: rank 0 block 0 step 1 (wait): waited * for signal 1 of flag 1 of rank 0, have 0 [timeout]"},
+		{"a flag signalled once", make(ir.Simple, func(b *oneProgram) {
+			b.add(1, ir.Signal, nil, ops(at(0, ir.Flags, 1)), 0)
+			b.add(0, ir.Await, ops(flag(2)), nil, 0)
+		}), "broken.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 2 of flag 1 of rank 0 from rank 1 block 0 step 0, have 1 [timeout]"},
+		{"packets nobody sends", make(ir.LL, func(b *oneProgram) {
+			b.move(1, 1, 0, ops(at(1, ir.Input, 0), at(1, ir.Packets, 1)), ops(at(1, ir.Output, 0)), 0)
+		}), "broken.mscl:2:1: error: rank 1 block 0 step 0 (mv): waited * for packets 1 of rank 1, which have none [timeout]"},
+		{"packets behind a wait", make(ir.LL, func(b *oneProgram) {
+			b.move(1, 1, 0, ops(at(1, ir.Input, 0)), ops(at(1, ir.Output, 0)), 0)
+			b.move(1, 1, 0, ops(at(1, ir.Packets, 1)), ops(at(1, ir.Scratch, 0)), ir.Joint)
+			b.move(0, 1, 0, ops(at(0, ir.Packets, 0)), ops(at(1, ir.Packets, 1)), 0)
+		}), "broken.mscl:1:1: error: rank 0 block 0 step 0 (mv): waited * for packets 0 of rank 0, which have none [timeout]"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			l, err := executor.Load(x.p, executor.Options{Device: Device(), Unproven: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			for _, per := range []int{0, 0, 3, 0} {
+				d := executor.NewData(executor.NewGeometry(x.p.Coll, 400, 4), executor.F32, executor.Sum, 1)
+				args := d.Args()
+				args.PerBlock, args.Columns = per, 1
+				timesOut(t, l, args, x.want)
+				if rep := d.Check(); len(rep.Broken) > 0 {
+					t.Errorf("buffers: %v", rep.Broken)
+				}
+			}
+		})
+	}
+}
+
+// TestOneSidedLaterPass names pass and column: of three passes, the last awaits a
+// signal of a fourth.
+func TestOneSidedLaterPass(t *testing.T) {
+	b := newOne("later", allReduce(2, 1, false), ir.Simple, 1, 0, 0, 1)
+	b.add(1, ir.Signal, nil, ops(at(0, ir.Flags, 0)), 0)
+	next := at(0, ir.Flags, 0)
+	next.Nth = 2
+	b.add(0, ir.Await, ops(next), nil, 0)
+	l, err := executor.Load(b.program(), executor.Options{Device: Device(), Unproven: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d := executor.NewData(executor.NewGeometry(b.p.Coll, 2*3*16, 1), executor.U8, executor.Sum, 1)
+	args := d.Args()
+	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
+	timesOut(t, l, args, "later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
+}
