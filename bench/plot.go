@@ -134,11 +134,13 @@ func (r *Report) draw(p *plot.Plot, c curve, left bool) error {
 func (r *Report) axes(p *plot.Plot) {
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, sizeTicks{}
 	p.X.Label.Text = "bytes"
-	if p.X.Min <= 0 || p.X.Min >= p.X.Max { // one size, or none
-		p.X.Min, p.X.Max = math.Max(p.X.Min, 1)/2, math.Max(p.X.Max, 1)*2
-	}
-	if p.Y.Min <= 0 || p.Y.Min >= p.Y.Max {
-		p.Y.Min, p.Y.Max = math.Max(p.Y.Min, 1e-3)/2, math.Max(p.Y.Max, 1e-3)*2
+	for _, axis := range [2]*plot.Axis{&p.X, &p.Y} {
+		if math.IsInf(axis.Min, 0) { // no point
+			axis.Min, axis.Max = 1, 1
+		}
+		if axis.Min >= axis.Max { // one point
+			axis.Min, axis.Max = axis.Min/2, axis.Max*2
+		}
 	}
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe0}, color.Gray{0xe0}

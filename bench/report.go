@@ -196,23 +196,29 @@ func (r *Report) remark(row *Row) string {
 		if p == nil {
 			continue
 		}
-		text := ""
-		if p.Err != nil {
-			text = "not run: " + strings.SplitN(p.Err.Error(), "\n", 2)[0]
-		} else {
-			text = fmt.Sprintf("%s x%d, %s", p.How, p.Launches, p.Form)
-			if p.Rival != nil {
-				text += "; nccl " + p.Rival.How
-			}
-			if p.Rival != nil && p.Rival.Wrong > 0 {
-				text += fmt.Sprintf(" (%d wrong)", p.Rival.Wrong)
-			}
-		}
-		if len(parts) == 0 || parts[0] != text {
+		if text := p.remark(); len(parts) == 0 || parts[0] != text {
 			parts = append(parts, text)
 		}
 	}
 	return "  " + strings.Join(parts, " | ")
+}
+
+func (p *Result) remark() string {
+	if p.Err != nil {
+		return "not run: " + strings.SplitN(p.Err.Error(), "\n", 2)[0]
+	}
+	text := p.How
+	if p.How == "graph" {
+		text += fmt.Sprintf(" of %d", p.Launches)
+	}
+	text += ", " + p.Form
+	if p.Rival != nil {
+		text += "; nccl " + p.Rival.How
+	}
+	if p.Rival != nil && p.Rival.Wrong > 0 {
+		text += fmt.Sprintf(" (%d wrong)", p.Rival.Wrong)
+	}
+	return text
 }
 
 // Outside counts buffers beside which something was written, and Wrong elements.

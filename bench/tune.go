@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // A Search is what Tune looks for: the fastest of several forms of one call, and
@@ -68,22 +69,17 @@ type search struct {
 	why   error
 }
 
-// measure measures the forms that were not yet, in turn, as long as some are left.
+// measure measures the forms that were not yet, as long as some are left. One is
+// ready at a time: several might have no room on a device together, and would be
+// slower for it.
 func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err error) {
-	var ops []Op
-	var ready []*Form
-	defer func() {
-		for _, op := range ops {
-			err = errors.Join(err, op.Close())
-		}
-	}()
 	for _, f := range forms {
 		if t.seen[*f] || t.left == 0 {
 			continue
 		}
 		t.seen[*f] = true
 		t.left--
-		op, err := t.Site.Ready(ctx, f, t.call)
+		wide, time, err := t.one(ctx, f)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -91,20 +87,29 @@ func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err
 			t.why = errors.Join(t.why, fmt.Errorf("%s: %w", f.Name, err))
 			continue
 		}
-		ops, ready = append(ops, op), append(ready, f)
-	}
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	samples, err := t.Site.Measure(ctx, ops, t.Measuring)
-	if err != nil {
-		return nil, err
-	}
-	for i, sample := range samples {
-		found = append(found, Tried{*ready[i], us(sample.Time)})
+		t.seen[*wide] = true
+		found = append(found, Tried{*wide, us(time)})
 	}
 	t.tried = append(t.tried, found...)
 	return found, nil
+}
+
+// one measures a form, and gives it as wide as the executor made it.
+func (t *search) one(ctx context.Context, f *Form) (wide *Form, took time.Duration, err error) {
+	op, err := t.Site.Ready(ctx, f, t.call)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, op.Close()) }()
+	samples, err := t.Site.Measure(ctx, []Op{op}, t.Measuring)
+	if err != nil {
+		return nil, 0, err
+	}
+	known := *f
+	if o, ok := op.(interface{ width(f *Form) }); ok {
+		o.width(&known)
+	}
+	return &known, samples[0].Time, nil
 }
 
 // climb goes from a form's width to the best of its neighbours, until none is

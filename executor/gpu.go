@@ -38,6 +38,7 @@ type Flight interface {
 // be used from any goroutine. After a fault of the GPU every call returns it.
 type GPU interface {
 	Number() int
+	Name() string // of its kind, as the driver has it
 	String() string
 
 	// Use makes the GPU the calling OS thread's (runtime.LockOSThread), as other

@@ -185,3 +185,6 @@ func (g Geometry) Shares(rank int) ([]Share, error) {
 	}
 	return list, nil
 }
+
+// Period is the bytes after which a rank's input repeats.
+func (p *Pattern) Period() int64 { return patternElems * int64(p.DType.Size()) }

@@ -126,6 +126,15 @@ func (t *Table) Put(e Entry) {
 	slices.SortStableFunc(t.Entries, compareEntries)
 }
 
+// With returns t with the entries of other, which come first.
+func (t *Table) With(other *Table) *Table {
+	all := &Table{Version: TableVersion, Entries: slices.Clone(t.Entries)}
+	for _, e := range other.Entries {
+		all.Put(e)
+	}
+	return all
+}
+
 func compareEntries(a, b Entry) int {
 	place := func(e Entry) int {
 		if e.Inplace {

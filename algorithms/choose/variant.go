@@ -81,7 +81,7 @@ func (v Variant) compile(c Call) (*ir.Program, *ir.ChunkDAG, error) {
 		params["root"] = strconv.Itoa(c.Root)
 	}
 	var chunks *ir.ChunkDAG
-	opt := mscclc.Options{Lang: lang.Options{Params: params, Inplace: &c.Inplace, Protocol: &proto, Open: algorithms.Open}}
+	opt := mscclc.Options{Lang: lang.Options{Params: params, Inplace: &c.Inplace, Protocol: &proto, Open: algorithms.Open}, OneSided: v.Sided != "two"}
 	opt.Stage = func(value any) error {
 		if d, ok := value.(*ir.ChunkDAG); ok {
 			chunks = d

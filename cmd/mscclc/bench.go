@@ -28,7 +28,7 @@ type benchFlags struct {
 	replays      int
 	length       time.Duration
 	noGraph      bool
-	vs, nccl     string
+	vs, ncclFlag string
 	plot         string
 	tune         bool
 	table, out   string
@@ -62,8 +62,8 @@ Nothing of NCCL's environment is changed.
 ranks, collectives and placements that are in the file stay. --table FILE then chooses by it.
 
 One process drives all GPUs, with a thread each. --procs N starts N processes, with a rank each, instead; so do mpirun and
-torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood: then MASTER_ADDR and MASTER_PORT say where
-rank 0 listens, 127.0.0.1 and 29400 where they are not set.`,
+torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood: then MASTER_ADDR, and the port above
+MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not set.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.json
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
@@ -78,6 +78,7 @@ rank 0 listens, 127.0.0.1 and 29400 where they are not set.`,
 	flags := cmd.Flags()
 	f.compiling.flags(flags, "plan")
 	f.complete(cmd)
+	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVar(&f.device, "device", "cpu", "run on `D`: "+list(deviceNames()))
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")
@@ -93,11 +94,11 @@ rank 0 listens, 127.0.0.1 and 29400 where they are not set.`,
 	flags.DurationVar(&f.length, "replay-time", 2*time.Millisecond, "what a replay takes, roughly")
 	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
 	flags.StringVar(&f.vs, "vs", "", "measure `LIBRARY` beside ours: nccl")
-	flags.StringVar(&f.nccl, "nccl", "", "NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
+	flags.StringVar(&f.ncclFlag, "nccl", "", "NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
 	flags.BoolVar(&f.tune, "tune", false, "measure a collective's variants, and write a table")
 	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune to `FILE` (default: stdout)")
-	flags.StringVar(&f.table, "table", "", "choose variants by the table in `FILE`")
+	flags.StringVar(&f.table, "table", "", "choose variants by the table in `FILE`, where it has some, before the one that is built in")
 	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
@@ -207,11 +208,11 @@ func (f *benchFlags) readTable() (*choose.Table, error) {
 		return nil, err
 	}
 	defer file.Close()
-	t, err := choose.ReadTable(file)
+	given, err := choose.ReadTable(file)
 	if err != nil {
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(f.table), "%v", err)}
 	}
-	return t, nil
+	return choose.DefaultTable().With(given), nil
 }
 
 // bench measures what arg names.
@@ -221,7 +222,16 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	world, err := plan.open(ctx, arg, a)
+	job, err := jobOf(os.Getenv)
+	switch {
+	case err != nil:
+		return err
+	case f.procs > 0 && os.Getenv(envIndex) == "":
+		return a.startAll(ctx, f.procs)
+	case f.tune && job != nil:
+		return usagef("--tune measures with one process")
+	}
+	world, err := plan.open(ctx, arg, job, a)
 	if err != nil {
 		return impossible(err)
 	}

@@ -22,6 +22,7 @@ type benchWorld struct {
 
 	nccl     int // version
 	ncclPath string
+	exchange *executor.Exchange
 
 	chooser  *choose.Chooser
 	given    [2]*ir.Program // the file's, out of place and in place
@@ -31,10 +32,17 @@ type benchWorld struct {
 	first    bool // whether this process is the one that reports
 }
 
-func (w *benchWorld) close() error { return w.site.Close() }
+// close frees the site, and leaves the other processes.
+func (w *benchWorld) close() error {
+	err := w.site.Close()
+	if w.exchange != nil {
+		err = errors.Join(err, w.exchange.Close())
+	}
+	return err
+}
 
 // open compiles what is to be measured, and opens the device.
-func (p *benchPlan) open(ctx context.Context, arg string, a *app) (*benchWorld, error) {
+func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *app) (*benchWorld, error) {
 	w := &benchWorld{benchPlan: p, first: true}
 	check := verify.Options{}
 	if !p.named {
@@ -42,25 +50,34 @@ func (p *benchPlan) open(ctx context.Context, arg string, a *app) (*benchWorld, 
 		if check, err = w.read(arg, a); err != nil {
 			return nil, err
 		}
-	} else {
-		w.coll = &ir.Collective{Kind: p.kind, Ranks: p.ranks, Chunks: 1, Root: p.root}
-		w.algo = "the catalog's variants"
-		if w.coll.Ranks == 0 {
-			w.coll.Ranks = 4
-		}
-		if p.kind == ir.SendRecv {
-			w.coll.Peer = nextPeers(w.coll.Ranks)
-		}
-		if p.root >= w.coll.Ranks {
-			return nil, usagef("there is no rank %d of %d to be --root", p.root, w.coll.Ranks)
-		}
+	} else if err := w.collective(job); err != nil {
+		return nil, err
 	}
 	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
 		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w", executor.ErrNotSupported)
 	}
-	w.site = bench.NewHost(p.device, w.coll.Ranks, executor.Options{Device: deviceTable[p.device](), Check: check}, p.wait)
+	if err := w.openSite(ctx, job, check); err != nil {
+		return nil, err
+	}
 	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name()}
 	return w, nil
+}
+
+// collective is what the name and the flags of a collective say.
+func (w *benchWorld) collective(job *processJob) error {
+	ranks, err := w.count(job)
+	if err != nil {
+		return err
+	}
+	w.coll = &ir.Collective{Kind: w.kind, Ranks: ranks, Chunks: 1, Root: w.root}
+	w.algo = "the catalog's variants"
+	if w.kind == ir.SendRecv {
+		w.coll.Peer = nextPeers(ranks)
+	}
+	if w.root < 0 || w.root >= ranks {
+		return usagef("there is no rank %d of %d to be --root", w.root, ranks)
+	}
+	return nil
 }
 
 // nextPeers has each rank send to the next, as nccl-tests has it.

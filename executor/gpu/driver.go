@@ -78,6 +78,9 @@ type card struct {
 	lanes   []*lane            // of all flights
 }
 
+// Name is the card's kind, as the driver has it.
+func (g *card) Name() string { return g.name }
+
 func (g *card) String() string { return fmt.Sprintf("GPU %d (%s)", g.number, g.name) }
 
 // failed is the error of a call for this card.

@@ -1,0 +1,205 @@
+package choose
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+)
+
+func call(kind ir.Kind, ranks int) Call { return Call{Kind: kind, Ranks: ranks, Inplace: true} }
+
+// The shapes of programs whose cost is known.
+func TestShape(t *testing.T) {
+	for _, c := range []struct {
+		program string
+		kind    ir.Kind
+		ranks   int
+		want    Shape
+	}{
+		{"allreduce/ring", ir.AllReduce, 4, Shape{6, 1.5}},
+		{"allreduce/allpairs", ir.AllReduce, 8, Shape{2, 1.75}},
+		{"allreduce/allpairs_onestep", ir.AllReduce, 4, Shape{1, 3}},
+		{"allgather/ring", ir.AllGather, 4, Shape{3, 0.75}},
+		{"reducescatter/allpairs", ir.ReduceScatter, 4, Shape{1, 0.75}},
+		{"broadcast/binomial", ir.Broadcast, 8, Shape{3, 3}},
+	} {
+		_, chunks, err := Variant{Program: c.program, Protocol: "Simple"}.compile(call(c.kind, c.ranks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := shape(chunks); got != c.want {
+			t.Errorf("%s: %+v, not %+v", c.program, got, c.want)
+		}
+	}
+}
+
+// The model takes one round of packets for small calls, and what sends least,
+// without packets, for large ones.
+func TestModel(t *testing.T) {
+	c := &Chooser{}
+	for _, ranks := range []int{2, 4, 8} {
+		small, measured, err := c.Choose(call(ir.AllReduce, ranks), 1<<10, 2)
+		if err != nil || measured {
+			t.Fatal(measured, err)
+		}
+		large, _, err := c.Choose(call(ir.AllReduce, ranks), 1<<30, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if small.Protocol != "LL16" || small.Program != "allreduce/allpairs_onestep" {
+			t.Errorf("%d ranks, small: %v", ranks, small)
+		}
+		if b := c.build(large, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || b.shape.Volume > 2 {
+			t.Errorf("%d ranks, large: %v, %+v", ranks, large, b.shape)
+		}
+	}
+	if _, _, err := c.Choose(call(ir.Gather, 4), 1, 2); err == nil || !strings.Contains(err.Error(), "no gather") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err := c.Choose(call(ir.AllToAll, 4), 1, 2); err == nil { // which has no program in place
+		t.Error("an alltoall in place was chosen")
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	for _, kind := range Collectives() {
+		list := Candidates(kind)
+		if len(list) == 0 {
+			t.Errorf("%v has no candidates", kind)
+		}
+		for _, v := range list {
+			if strings.Contains(v.Program, "hierarchical") {
+				t.Errorf("%s takes nodes", v.Program)
+			}
+		}
+	}
+	if !IsCollective("allreduce") || IsCollective("ring") || IsCollective("custom") {
+		t.Error("collectives are mistaken")
+	}
+}
+
+const someTable = `{"version": 1, "entries": [
+  {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":false,"rules":[
+    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL16","columns":2,"threads":512,"us":4.25},
+    {"program":"allreduce/ring","protocol":"Simple","columns":32,"threads":1024,"tile":65536}]},
+  {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":true,"element_bytes":4,"rules":[
+    {"program":"allreduce/ring","protocol":"LL"}]}
+]}
+`
+
+func TestTable(t *testing.T) {
+	table, err := ReadTable(strings.NewReader(someTable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil || b.String() != someTable {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	c := &Chooser{Table: table, Device: "Some GPU"}
+	out := Call{Kind: ir.AllReduce, Ranks: 4}
+	for bytes, want := range map[int64]string{0: "allpairs_onestep LL16 2x512", 2048: "allpairs_onestep LL16 2x512", 2049: "ring Simple 32x1024/64K", 1 << 40: "ring Simple 32x1024/64K"} {
+		v, measured, err := c.Choose(out, bytes, 2)
+		if err != nil || !measured || v.String() != want {
+			t.Errorf("%d: %v %v %v", bytes, v, measured, err)
+		}
+	}
+	// The entry for such elements counts, else that of the other placement.
+	for element, want := range map[int]string{4: "ring LL", 2: "allpairs_onestep LL16 2x512"} {
+		if v, _, _ := c.Choose(call(ir.AllReduce, 4), 1024, element); v.String() != want {
+			t.Errorf("elements of %d bytes: %v", element, v)
+		}
+	}
+	c.Device = "Another GPU"
+	if v, measured, err := c.Choose(out, 1024, 2); err != nil || measured {
+		t.Errorf("%v by a table for another device, %v", v, err)
+	}
+}
+
+func TestTablePut(t *testing.T) {
+	table, _ := ReadTable(strings.NewReader(someTable))
+	e := table.Entries[0]
+	e.Rules = e.Rules[1:]
+	table.Put(e)
+	e.Ranks = 2
+	table.Put(e)
+	var got []string
+	for _, e := range table.Entries {
+		got = append(got, fmt.Sprint(e.Ranks, e.Inplace, len(e.Rules)))
+	}
+	if want := []string{"2 false 1", "4 false 1", "4 true 1"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	both := DefaultTable().With(table)
+	if len(both.Entries) != len(DefaultTable().Entries)+3 {
+		t.Errorf("%d entries", len(both.Entries))
+	}
+}
+
+// What a table may say wrong is refused.
+func TestTableRejects(t *testing.T) {
+	for old, wrong := range map[string]string{
+		`"version": 1`:             `"version": 2`,
+		`"ranks":4`:                `"ranks":0`,
+		`"collective":"allreduce"`: `"collective":"allgather"`,
+		`"up_to":2048`:             `"up_to":0`,
+		`"protocol":"LL16"`:        `"protocol":"LL17"`,
+		`allreduce/ring`:           `allreduce/rung`,
+		`"columns":2`:              `"columns":-2`,
+		`"tile":65536`:             `"tile":65536,"sided":"three"`,
+		`{"program"`:               `{"up_to":1,"program"`,
+		`]}]}`:                     `]}`,
+	} {
+		if strings.Count(someTable, old) == 0 && old != `]}]}` {
+			t.Fatalf("%s is not there", old)
+		}
+		text := strings.Replace(someTable, old, wrong, 1)
+		if old == `]}]}` {
+			text = someTable[:len(someTable)-4]
+		}
+		if table, err := ReadTable(strings.NewReader(text)); err == nil {
+			t.Errorf("%s: %+v", wrong, table)
+		}
+	}
+}
+
+// The tables that are built in are of programs that compile, in the order that
+// bench --tune writes.
+func TestDefaultTable(t *testing.T) {
+	table := DefaultTable()
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadTable(&b)
+	if err != nil || len(again.Entries) != len(table.Entries) || len(table.Entries) > 0 && !reflect.DeepEqual(again, table) {
+		t.Errorf("%v", err)
+	}
+	c := &Chooser{Table: table}
+	for _, e := range table.Entries {
+		kind, _ := ir.KindByName(e.Collective)
+		for _, r := range e.Rules {
+			if _, err := c.Program(r.Variant, Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}); err != nil {
+				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Variant, err)
+			}
+		}
+	}
+}
+
+func FuzzReadTable(f *testing.F) {
+	f.Add(someTable)
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := ReadTable(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, e := range table.Entries {
+			e.Rule(1 << 20)
+		}
+	})
+}

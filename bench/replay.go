@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mscclc/executor"
+)
+
+// Measure runs operations in turn. All replays of all stand in the streams'
+// queues before the first has ended, with events between them: so no launch of a
+// graph waits for the host, and each replay begins on all GPUs where the one before
+// ended.
+func (g *GPUs) Measure(ctx context.Context, ops []Op, m Measuring) (samples []Sample, err error) {
+	r := &replays{site: g, ops: gpuOps(ops), samples: make([]Sample, len(ops)), graphs: map[*lane][]executor.Graph{}}
+	for _, l := range g.lanes {
+		r.graphs[l] = make([]executor.Graph, len(ops))
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.estimate(ctx, &m); err != nil {
+		return nil, err
+	}
+	if err := r.capture(&m); err != nil {
+		return nil, err
+	}
+	if err := g.meet(ctx); err != nil {
+		return nil, err
+	}
+	if err := g.lanes.all(func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
+		return nil, err
+	}
+	if err := g.end(ctx, r.ops); err != nil {
+		return nil, err
+	}
+	return r.samples, r.read(ctx, &m)
+}
+
+// replays are those of one Measure.
+type replays struct {
+	site    *GPUs
+	ops     []gpuOp
+	samples []Sample
+	graphs  map[*lane][]executor.Graph // by operation; nil is launched one by one
+}
+
+// estimate finds how many launches of each operation a replay has.
+func (r *replays) estimate(ctx context.Context, m *Measuring) error {
+	const some = 3
+	for i, o := range r.ops {
+		if err := r.site.lanes.all(func(l *lane) error {
+			return errors.Join(o.start(l, 1), l.record(0), o.start(l, some), l.record(1))
+		}); err != nil {
+			return err
+		}
+		if err := r.site.end(ctx, []gpuOp{o}); err != nil {
+			return err
+		}
+		times, err := r.slowest(ctx, 1, func(l *lane, _ int) (time.Duration, error) { return l.since(0, 1) })
+		if err != nil {
+			return err
+		}
+		r.samples[i].Launches = m.launches(times[0] / some)
+	}
+	return nil
+}
+
+// capture makes a graph of each operation on each GPU, on all at once.
+func (r *replays) capture(m *Measuring) error {
+	for i, o := range r.ops {
+		s := &r.samples[i]
+		if s.How = "graph"; o.plain() || m.Plain {
+			s.How = "plain"
+			continue
+		}
+		if err := r.site.lanes.all(func(l *lane) error {
+			if err := l.stream.Capture(); err != nil {
+				return err
+			}
+			err := o.start(l, s.Launches)
+			graph, ended := l.stream.EndCapture()
+			r.graphs[l][i] = graph
+			return errors.Join(err, ended)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queue puts all replays into a lane's stream.
+func (r *replays) queue(l *lane, count int) error {
+	for k := range count {
+		for i, o := range r.ops {
+			if err := l.record(k*len(r.ops) + i); err != nil {
+				return err
+			}
+			var err error
+			if graph := r.graphs[l][i]; graph != nil {
+				err = graph.Launch(l.stream)
+			} else {
+				err = o.start(l, r.samples[i].Launches)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return l.record(count * len(r.ops))
+}
+
+// read takes the times of the replays that count.
+func (r *replays) read(ctx context.Context, m *Measuring) error {
+	for i := range r.ops {
+		times, err := r.slowest(ctx, m.Replays, func(l *lane, k int) (time.Duration, error) {
+			at := (m.Warmup+k)*len(r.ops) + i
+			return l.since(at, at+1)
+		})
+		if err != nil {
+			return err
+		}
+		r.samples[i].Time = median(times) / time.Duration(r.samples[i].Launches)
+	}
+	return nil
+}
+
+// slowest takes so many times of every lane, and of each the slowest of all ranks.
+func (r *replays) slowest(ctx context.Context, count int, of func(l *lane, k int) (time.Duration, error)) ([]time.Duration, error) {
+	var own [][]time.Duration
+	for _, l := range r.site.lanes {
+		times := make([]time.Duration, count)
+		if err := l.do(func() (err error) {
+			for k := range times {
+				var failed error
+				times[k], failed = of(l, k)
+				err = errors.Join(err, failed)
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		own = append(own, times)
+	}
+	all, err := everyones(ctx, r.site.options.Plan.Exchange, own)
+	if err != nil {
+		return nil, err
+	}
+	return slowest(all), nil
+}
+
+func (r *replays) close() error {
+	return r.site.lanes.all(func(l *lane) error {
+		var errs []error
+		for _, graph := range r.graphs[l] {
+			if graph != nil {
+				errs = append(errs, graph.Close())
+			}
+		}
+		return errors.Join(errs...)
+	})
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// gpus are the device's, or nil where it has none that work beside the host.
+func (p *benchPlan) gpus() executor.GPUs {
+	gpus, _ := deviceTable[p.device]().(executor.GPUs)
+	return gpus
+}
+
+// count is how many ranks a collective has that nobody has given a number of.
+func (p *benchPlan) count(job *processJob) (int, error) {
+	switch gpus := p.gpus(); {
+	case p.ranks > 0:
+		return p.ranks, nil
+	case job != nil:
+		return job.size, nil
+	case gpus != nil:
+		list, err := gpus.GPUs()
+		return len(list), err
+	}
+	return 4, nil
+}
+
+// openSite opens what the ranks run on.
+func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify.Options) error {
+	gpus := w.gpus()
+	if gpus == nil || !w.named && w.twoSided() {
+		return w.openHost(job, check)
+	}
+	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check}}
+	for _, bytes := range w.sizes {
+		for _, inplace := range [2]bool{false, true} {
+			c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
+			c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
+			options.Calls = append(options.Calls, c)
+		}
+	}
+	if job != nil {
+		if job.size != w.coll.Ranks {
+			return usagef("there are %d processes, and %d ranks", job.size, w.coll.Ranks)
+		}
+		x, err := job.join(ctx)
+		if err != nil {
+			return fmt.Errorf("%w: %w", err, executor.ErrNoDevice)
+		}
+		options.Plan.Exchange, w.exchange = x, x
+		w.first = x.Index() == 0
+	}
+	site, err := bench.NewGPUs(ctx, options)
+	if err != nil {
+		return err
+	}
+	w.site = site
+	if w.vs == "" {
+		return nil
+	}
+	if w.nccl, err = site.OpenNCCL(ctx, w.ncclFlag); err != nil {
+		return err
+	}
+	if w.ncclPath = w.ncclFlag; w.ncclPath == "" {
+		w.ncclPath = "libnccl.so.2"
+	}
+	w.rivals = site.Rivals
+	return nil
+}
+
+// openHost opens a device whose runs end one by one.
+func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
+	if job != nil {
+		return usagef("one process a rank needs one-sided programs on GPUs")
+	}
+	if w.vs != "" {
+		return diag.List{diag.New(diag.Unsupported, diag.Span{}, "a two-sided program runs from buffers of the host, and not beside NCCL").
+			WithHint("compile the algorithm one-sided")}
+	}
+	w.measuring.Plain = true
+	w.site = bench.NewHost(w.device, w.coll.Ranks, executor.Options{Device: deviceTable[w.device](), Check: check}, w.wait)
+	return nil
+}
+
+// twoSided says whether the file's programs are.
+func (w *benchWorld) twoSided() bool {
+	for _, p := range w.given {
+		if p != nil && p.OneSided == nil {
+			return true
+		}
+	}
+	return false
+}

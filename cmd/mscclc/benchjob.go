@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+
+	"mscclc/executor"
+)
+
+// A processJob is this process's place among those that run a rank each.
+type processJob struct {
+	index, size int
+	hub         string // where process 0 listens
+}
+
+// The variables that say so: ours, which --procs sets, and those of mpirun and
+// torchrun.
+const (
+	envHub   = "MSCCLC_HUB"
+	envIndex = "MSCCLC_INDEX"
+	envSize  = "MSCCLC_SIZE"
+)
+
+var launchers = [...]struct{ index, size string }{
+	{envIndex, envSize},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"RANK", "WORLD_SIZE"},
+}
+
+// The port of torchrun's own store is MASTER_PORT; ours is the one above.
+const masterHost, masterPort = "127.0.0.1", 29400
+
+// jobOf reads a job from the environment; nil is a process alone.
+func jobOf(getenv func(string) string) (*processJob, error) {
+	for _, l := range launchers {
+		if getenv(l.index) == "" || getenv(l.size) == "" {
+			continue
+		}
+		index, err1 := strconv.Atoi(getenv(l.index))
+		size, err2 := strconv.Atoi(getenv(l.size))
+		if err1 != nil || err2 != nil || size < 1 || index < 0 || index >= size {
+			return nil, usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size, getenv(l.index), getenv(l.size))
+		}
+		if size == 1 && l.index != envIndex {
+			return nil, nil
+		}
+		hub, err := hubOf(getenv)
+		return &processJob{index, size, hub}, err
+	}
+	return nil, nil
+}
+
+func hubOf(getenv func(string) string) (string, error) {
+	if hub := getenv(envHub); hub != "" {
+		return hub, nil
+	}
+	host, port := getenv("MASTER_ADDR"), masterPort
+	if host == "" {
+		host = masterHost
+	}
+	if text := getenv("MASTER_PORT"); text != "" {
+		var err error
+		if port, err = strconv.Atoi(text); err != nil || port < 1 || port > 65534 {
+			return "", usagef("the environment's MASTER_PORT is %q, and no port", text)
+		}
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port+1)), nil
+}
+
+// join meets the other processes.
+func (j *processJob) join(ctx context.Context) (*executor.Exchange, error) {
+	return executor.Join(ctx, j.hub, j.index, j.size)
+}
+
+// startAll starts the command once a rank, as its user called it, and waits for
+// all. What the first prints is the product. When one fails, the others hear of it
+// through their exchange; what does not end by itself is ended with ctx.
+func (a *app) startAll(ctx context.Context, count int) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	free, err := net.Listen("tcp", masterHost+":0")
+	if err != nil {
+		return fmt.Errorf("no port to meet at: %w", err)
+	}
+	hub := free.Addr().String()
+	free.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	codes := make([]int, count)
+	errs := make([]error, count)
+	var wg sync.WaitGroup
+	for i := range count {
+		cmd := exec.CommandContext(ctx, self, os.Args[1:]...)
+		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count))
+		cmd.Stdout, cmd.Stderr = io.Writer(a.stdout), a.stderr
+		if i > 0 {
+			cmd.Stdout = io.Discard
+		}
+		wg.Go(func() {
+			var exit *exec.ExitError
+			if err := cmd.Run(); errors.As(err, &exit) {
+				codes[i] = exit.ExitCode()
+			} else if err != nil {
+				errs[i] = err
+				cancel() // it never started: the others would wait for it
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("a process of %d: %w", count, err)
+	}
+	worst := 0
+	for _, c := range codes {
+		if c < 0 { // by a signal
+			c = exitMachine
+		}
+		worst = max(worst, c)
+	}
+	if worst > 0 {
+		return reportedError{worst}
+	}
+	return nil
+}
