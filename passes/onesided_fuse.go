@@ -89,7 +89,7 @@ func (f *oneFuser) visit(i int32) {
 		return
 	}
 	for k := 0; k < len(m.srcs); {
-		if !f.take(i, k) {
+		if !f.take(i, k) && !f.forward(i, k) {
 			k++
 		}
 	}
@@ -241,6 +241,28 @@ func (f *oneFuser) take(i int32, k int) bool {
 	}
 	m.srcs = slices.Concat(m.srcs[:k], o.srcs, m.srcs[k+1:])
 	o.srcs, o.dsts = nil, nil
+	f.changed = true
+	return true
+}
+
+// forward lets Move i read, in place of its source k in scratch, the chunks of
+// its own rank that were copied there, if they are what they were.
+func (f *oneFuser) forward(i int32, k int) bool {
+	m := &f.moves[i]
+	if m.srcs[k].buf != ir.Scratch {
+		return false
+	}
+	x := f.made(i, m.srcs[k])
+	if x < 0 || f.ported(m) || len(f.moves[x].srcs) > 1 {
+		return false
+	}
+	src := f.moves[x].srcs[0]
+	if src.rank != m.rank || src.buf == ir.Packets || !f.all(src, m.count, func(c int32) bool { return f.writer[c] <= x }) ||
+		slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(src, d, m.count) }) {
+		return false
+	}
+	m.srcs[k] = src
+	f.uses[x]--
 	f.changed = true
 	return true
 }
