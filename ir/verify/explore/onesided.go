@@ -1,0 +1,208 @@
+package explore
+
+import (
+	"fmt"
+	"math/rand"
+
+	"mscclc/ir"
+)
+
+// A OneSidedVerdict is what runs of a one-sided program show.
+type OneSidedVerdict struct {
+	Found [NumKinds]string // of a kind: the first that shows, or ""
+	Runs  int
+	Moves int // micros run
+
+	pairs     map[[2]int32]bool // steps that race; the caller is -1
+	unwritten map[int32]bool    // steps that read what nothing wrote
+	outputs   map[[2]int]bool   // rank and index of what is wrong
+}
+
+// Good says that no run shows a fault.
+func (v *OneSidedVerdict) Good() bool { return v.Found == [NumKinds]string{} }
+
+// Has says whether a run shows a fault of a kind.
+func (v *OneSidedVerdict) Has(k Kind) bool { return v.Found[k] != "" }
+
+// Races says whether some run shows that two steps race; one is -1 where it is
+// what a rank's caller does between launches.
+func (v *OneSidedVerdict) Races(i, j int32) bool {
+	return v.pairs[[2]int32{i, j}] || v.pairs[[2]int32{j, i}]
+}
+
+// ReadsNothing says whether a step is seen to read what nothing wrote.
+func (v *OneSidedVerdict) ReadsNothing(step int32) bool { return v.unwritten[step] }
+
+// Wrong says whether an output is seen to be wrong.
+func (v *OneSidedVerdict) Wrong(rank, index int) bool { return v.outputs[[2]int{rank, index}] }
+
+func (v *OneSidedVerdict) String() string {
+	text := fmt.Sprintf("%d runs, %d accesses", v.Runs, v.Moves)
+	for k, s := range v.Found {
+		if s != "" {
+			text += fmt.Sprintf("\n%v: %s", Kind(k), s)
+		}
+	}
+	return text
+}
+
+func (v *OneSidedVerdict) found(k Kind, format string, args ...any) {
+	if v.Found[k] == "" {
+		v.Found[k] = fmt.Sprintf(format, args...)
+	}
+}
+
+func (v *OneSidedVerdict) race(i, j int32, format string, args ...any) {
+	v.pairs[[2]int32{i, j}] = true
+	v.found(Race, format, args...)
+}
+
+func (v *OneSidedVerdict) nothing(step int32) {
+	v.unwritten[step] = true
+	v.found(Uninitialized, "step %d reads what nothing wrote", step)
+}
+
+func (v *OneSidedVerdict) wrong(rank, index int) {
+	v.outputs[[2]int{rank, index}] = true
+	v.found(WrongResult, "rank %d output[%d]", rank, index)
+}
+
+// Plans are the launches that OneSided runs a program of so many copies in, by
+// their passes: enough of one launch that a pass that is neither first nor last
+// meets the next of its copy, launches of one pass, and others.
+func plans(depth int) [][]int { return [][]int{{depth + 3}, {1, 1, 1}, {2, 1, 2}} }
+
+// mostMicros bounds the accesses of one run.
+const mostMicros = 4000
+
+// OneSided runs p, whose tables must be well formed. Deadlock is decided by one
+// run, in which blocks are slow. In the others each access, and each call, in its turn is held
+// until nothing else can run: since no run takes away what another waits for, all
+// that need not come behind it has then run, and conflicts with it show. A few
+// runs by chance must show nothing that these do not.
+func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, error) {
+	v := &OneSidedVerdict{pairs: map[[2]int32]bool{}, unwritten: map[int32]bool{}, outputs: map[[2]int]bool{}}
+	for _, plan := range plans(int(p.OneSided.Depth)) {
+		x, err := expandOneSided(p, plan, mostMicros)
+		if err != nil {
+			return nil, err
+		}
+		w := newOneWorld(x, v)
+		w.slow = true
+		w.run(nil)
+		if left := w.stuck(); left >= 0 {
+			v.found(Deadlock, "step %d never ends, in launches of %v passes", left, plan)
+		}
+	}
+	if v.Has(Deadlock) {
+		return v, nil
+	}
+	for _, plan := range plans(int(p.OneSided.Depth)) {
+		x, _ := expandOneSided(p, plan, mostMicros)
+		for held := range x.micros {
+			if !x.hold(&x.micros[held]) {
+				continue
+			}
+			w := newOneWorld(x, v)
+			w.held = int32(held)
+			w.run(nil)
+		}
+		seen := v.Found
+		for range chance {
+			newOneWorld(x, v).run(rnd)
+		}
+		for k, s := range v.Found {
+			if seen[Race] == "" && s != "" && seen[k] == "" { // what comes of a race is by chance
+				return v, fmt.Errorf("by chance, %s, which nothing shows that is held", s)
+			}
+		}
+	}
+	return v, nil
+}
+
+// hold says whether m is held in its turn: an access, and not in a pass that
+// only repeats others.
+func (x *oneSided) hold(m *micro) bool {
+	return m.kind == call || m.kind < raise && (m.pass < 2 || m.pass == x.last)
+}
+
+// run runs to the end, in an order by chance where rnd is given.
+func (w *oneWorld) run(rnd *rand.Rand) {
+	w.v.Runs++
+	for {
+		ran := 0
+		for at := range len(w.at) + len(w.called) {
+			if rnd != nil {
+				at = rnd.Intn(len(w.at) + len(w.called))
+			}
+			ran += w.turn(at, rnd)
+		}
+		w.v.Moves += ran
+		if ran > 0 || rnd != nil && w.canRun() {
+			continue
+		}
+		if w.held < 0 {
+			return
+		}
+		w.held = -1
+	}
+}
+
+// turn gives a block, or a rank's caller, its turn. By chance that is one
+// micro, else all that are ready.
+func (w *oneWorld) turn(at int, rnd *rand.Rand) (ran int) {
+	if at >= len(w.at) {
+		rank := at - len(w.at)
+		if n := w.called[rank]; n < len(w.calls[rank]) && w.ready(w.calls[rank][n]) {
+			w.do(w.calls[rank][n])
+			return 1
+		}
+		return 0
+	}
+	list := w.current(int32(at))
+	if rnd != nil && len(list) > 0 {
+		if i := list[rnd.Intn(len(list))]; w.ready(i) {
+			w.do(i)
+			return 1
+		}
+		return 0
+	}
+	for again := true; again; {
+		again = false
+		for _, i := range list {
+			if w.ready(i) {
+				w.do(i)
+				ran++
+				again = true
+			}
+		}
+	}
+	return ran
+}
+
+// canRun says whether anything is ready.
+func (w *oneWorld) canRun() bool {
+	for b := range w.at {
+		for _, i := range w.current(int32(b)) {
+			if w.ready(i) {
+				return true
+			}
+		}
+	}
+	for r, n := range w.called {
+		if n < len(w.calls[r]) && w.ready(w.calls[r][n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// stuck is a step that has not ended, or -1.
+func (w *oneWorld) stuck() int32 {
+	for i := range w.micros {
+		if !w.done[i] && w.micros[i].kind != call {
+			return w.micros[i].step
+		}
+	}
+	return -1
+}

@@ -1,0 +1,262 @@
+package explore
+
+import (
+	"math/rand"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// OneSidedMutations are the kinds of single fault that one-sided programs are
+// broken by, or relieved of what they do not need.
+var OneSidedMutations = []OneSidedMutation{
+	{"drop step", (*oneMutant).dropStep},
+	{"drop operand", (*oneMutant).dropOperand},
+	{"thin", (*oneMutant).thin},
+	{"await", (*oneMutant).await},
+	{"swap", (*oneMutant).swap},
+	{"joint", (*oneMutant).joint},
+	{"marks", (*oneMutant).marks},
+	{"flag's marks", (*oneMutant).flagMarks},
+	{"nth", (*oneMutant).nth},
+	{"depth", (*oneMutant).deeper},
+	{"retarget", (*oneMutant).retarget},
+	{"offset", (*oneMutant).offset},
+	{"block", (*oneMutant).block},
+	{"split", (*oneMutant).split},
+}
+
+// A OneSidedMutation is one kind of change.
+type OneSidedMutation struct {
+	Name string
+	do   func(m *oneMutant) bool
+}
+
+// Change changes a copy of p once. It returns false where p has no place for it.
+func (k *OneSidedMutation) Change(rnd *rand.Rand, p *ir.Program) (*ir.Program, bool) {
+	m := &oneMutant{editOneSided(p), rnd}
+	for n := 0; n < 10 && m.steps() > 0; n++ {
+		if k.do(m) {
+			return m.build(), true
+		}
+	}
+	return p, false
+}
+
+type oneMutant struct {
+	*oneDraft
+	rnd *rand.Rand
+}
+
+// pick returns a block and the index of one of its steps that is of one of
+// these operations.
+func (m *oneMutant) pick(ops ...ir.Op) (*oneBlock, int) {
+	for range 20 {
+		if b, i := m.at(m.rnd.Intn(m.oneDraft.steps())); slices.Contains(ops, b.steps[i].Op) {
+			return b, i
+		}
+	}
+	return nil, 0
+}
+
+func (m *oneMutant) any() (*oneBlock, int) { return m.pick(ir.Move, ir.Signal, ir.Await) }
+
+func (m *oneMutant) dropStep() bool {
+	b, i := m.any()
+	b.steps = slices.Delete(b.steps, i, i+1)
+	return true
+}
+
+func (m *oneMutant) dropOperand() bool {
+	b, i := m.any()
+	s := b.steps[i]
+	k := m.rnd.Intn(len(s.srcs) + len(s.dsts))
+	if s.Op == ir.Move && (k < len(s.srcs) && len(s.srcs) == 1 || k >= len(s.srcs) && len(s.dsts) == 1) {
+		return false
+	}
+	s.drop(k)
+	return true
+}
+
+// thin leaves out a signal, and has awaits count without it.
+func (m *oneMutant) thin() bool {
+	b, i := m.pick(ir.Signal)
+	if b == nil {
+		return false
+	}
+	s := b.steps[i]
+	k := m.rnd.Intn(len(s.dsts))
+	f := s.dsts[k]
+	nth := int32(1)
+	for _, before := range b.steps[:i] {
+		nth += int32(countFlag(before.dsts, f))
+	}
+	s.drop(k)
+	for _, a := range m.blocks {
+		for _, s := range a.steps {
+			for j := 0; s.Op == ir.Await && j < len(s.srcs); j++ {
+				x := &s.srcs[j]
+				if x.Rank != f.Rank || x.Index != f.Index {
+					continue
+				}
+				if x.Nth >= nth {
+					x.Nth--
+				}
+				if x.Nth == 0 {
+					s.srcs = slices.Delete(s.srcs, j, j+1)
+					j--
+				}
+			}
+		}
+	}
+	return true
+}
+
+func countFlag(list []ir.Operand, f ir.Operand) (n int) {
+	for _, x := range list {
+		if x.Rank == f.Rank && x.Index == f.Index {
+			n++
+		}
+	}
+	return n
+}
+
+// await leaves out an await.
+func (m *oneMutant) await() bool {
+	b, i := m.pick(ir.Await)
+	if b == nil {
+		return false
+	}
+	s := b.steps[i]
+	s.drop(m.rnd.Intn(len(s.srcs)))
+	return true
+}
+
+func (m *oneMutant) swap() bool {
+	b, i := m.any()
+	if i == 0 {
+		return false
+	}
+	b.steps[i-1], b.steps[i] = b.steps[i], b.steps[i-1]
+	for k := range b.steps { // what stands behind no move is not joint
+		if k == 0 || b.steps[k-1].Op != ir.Move {
+			b.steps[k].Flags &^= ir.Joint
+		}
+	}
+	return true
+}
+
+// joint joins a move with the one before it, or parts it from that.
+func (m *oneMutant) joint() bool {
+	b, i := m.pick(ir.Move)
+	if b == nil || i == 0 || b.steps[i-1].Op != ir.Move {
+		return false
+	}
+	b.steps[i].Flags ^= ir.Joint
+	return true
+}
+
+// marks changes when a step at flags runs.
+func (m *oneMutant) marks() bool {
+	b, i := m.pick(ir.Signal, ir.Await)
+	if b == nil {
+		return false
+	}
+	b.steps[i].Flags = []ir.StepFlags{0, ir.Enter, ir.Leave}[m.rnd.Intn(3)]
+	return true
+}
+
+// flagMarks changes when all the steps of a flag run.
+func (m *oneMutant) flagMarks() bool {
+	b, i := m.pick(ir.Signal)
+	if b == nil {
+		return false
+	}
+	mark := []ir.StepFlags{0, ir.Enter, ir.Leave}[m.rnd.Intn(3)]
+	for _, f := range b.steps[i].dsts {
+		for _, a := range m.blocks {
+			for _, s := range a.steps {
+				if s.Op != ir.Move && countFlag(append(slices.Clone(s.srcs), s.dsts...), f) > 0 {
+					s.Flags = mark
+				}
+			}
+		}
+	}
+	return true
+}
+
+// nth has an await wait for another signal.
+func (m *oneMutant) nth() bool {
+	b, i := m.pick(ir.Await)
+	if b == nil {
+		return false
+	}
+	s := b.steps[i]
+	s.srcs[m.rnd.Intn(len(s.srcs))].Nth += []int32{-3, -2, -1, -1, 1}[m.rnd.Intn(5)]
+	return true
+}
+
+func (m *oneMutant) deeper() bool {
+	m.depth = int32(1 + m.rnd.Intn(3))
+	return true
+}
+
+// retarget has an operand be on another rank, or a flag or packet be another.
+func (m *oneMutant) retarget() bool {
+	x, _ := m.operand()
+	x.Rank = int32(m.rnd.Intn(m.Coll.Ranks))
+	return true
+}
+
+func (m *oneMutant) operand() (*ir.Operand, *oneStep) {
+	b, i := m.any()
+	s := b.steps[i]
+	if k := m.rnd.Intn(len(s.srcs) + len(s.dsts)); k < len(s.srcs) {
+		return &s.srcs[k], s
+	} else {
+		return &s.dsts[k-len(s.srcs)], s
+	}
+}
+
+func (m *oneMutant) offset() bool {
+	x, _ := m.operand()
+	x.Index += int32(1 - 2*m.rnd.Intn(2))
+	return true
+}
+
+// block moves a step to another block of its rank, or to another place.
+func (m *oneMutant) block() bool {
+	b, i := m.any()
+	s := b.steps[i]
+	var own []*oneBlock
+	for _, a := range m.blocks {
+		if a.rank == b.rank {
+			own = append(own, a)
+		}
+	}
+	s.Flags &^= ir.Joint
+	if i+1 < len(b.steps) {
+		b.steps[i+1].Flags &^= ir.Joint
+	}
+	b.steps = slices.Delete(b.steps, i, i+1)
+	to := own[m.rnd.Intn(len(own))]
+	at := m.rnd.Intn(len(to.steps) + 1)
+	if at < len(to.steps) {
+		to.steps[at].Flags &^= ir.Joint
+	}
+	to.steps = slices.Insert(to.steps, at, s)
+	return true
+}
+
+// split makes one Move two, of which each writes some of the destinations.
+func (m *oneMutant) split() bool {
+	b, i := m.pick(ir.Move)
+	if b == nil || len(b.steps[i].dsts) < 2 || slices.ContainsFunc(b.steps[i].srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+		return false
+	}
+	s := b.steps[i]
+	t := &oneStep{s.Step, slices.Clone(s.srcs), slices.Clone(s.dsts[1:])}
+	s.dsts = s.dsts[:1]
+	b.steps = slices.Insert(b.steps, i+1, t)
+	return true
+}

@@ -1,0 +1,335 @@
+package explore
+
+import (
+	"slices"
+
+	"mscclc/ir"
+)
+
+// A world is the state of a run of a oneSided. Memory is weak: what a block
+// writes is seen by others only by way of flags, and of the end of a launch.
+type oneWorld struct {
+	*oneSided
+	v    *OneSidedVerdict
+	held int32 // a micro that is not to run while another can, or -1
+	slow bool  // a Move waits for all it reads before it writes, and for the moves before it
+
+	done   []bool // of a micro
+	atoms  []atomState
+	cells  []cellState
+	slots  []slotState
+	raised [][]view // of a flag: what each signal released
+	at     []blockState
+	called []int // of a rank: the calls that are done
+}
+
+// A view is, of each cell, how many of its writes are seen.
+type view []int32
+
+func (v view) join(w view) {
+	for k, n := range w {
+		v[k] = max(v[k], n)
+	}
+}
+
+type cellState struct {
+	value  cellValue
+	writes int32
+	steps  []int32 // that wrote, in turn; -1 is the caller
+	pass   int32   // of that; of user memory, the launch
+	fresh  bool    // the caller left something else there
+}
+
+type slotState struct {
+	value cellValue
+	pass  int32 // that was written last, or -1
+	left  int32 // reads of it that are yet to come
+}
+
+type blockState struct {
+	at     int       // its group
+	left   int       // micros of that
+	sees   view      // at the group's beginning; shared, and never changed
+	wrote  []written // since
+	learns []view    // since
+}
+
+// A written says which of a cell's writes a block has made.
+type written struct{ cell, writes int32 }
+
+func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
+	w := &oneWorld{oneSided: x, v: v, held: -1, done: make([]bool, len(x.micros)), atoms: make([]atomState, len(x.reads)),
+		cells: make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()), slots: make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
+		raised: make([][]view, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank))}
+	for f := range w.raised {
+		w.raised[f] = make([]view, 0, x.raises[f])
+	}
+	for a, n := range x.reads {
+		w.atoms[a] = atomState{reads: n, sum: cellValue{known: true}}
+	}
+	for c := range w.cells {
+		w.cells[c] = cellState{pass: -1, fresh: true}
+	}
+	for s := range w.slots {
+		w.slots[s].pass = -1
+	}
+	none := make(view, len(w.cells))
+	for b := range w.at {
+		w.at[b] = blockState{sees: none}
+		w.begin(int32(b))
+	}
+	return w
+}
+
+// begin lets block b begin the group that it is at, behind groups of no steps.
+func (w *oneWorld) begin(b int32) {
+	s := &w.at[b]
+	if s.at < len(w.blocks[b]) {
+		s.left = len(w.blocks[b][s.at].micros)
+	}
+}
+
+// ready says whether micro i, of the group that its block is at, can run.
+func (w *oneWorld) ready(i int32) bool {
+	m := &w.micros[i]
+	if w.done[i] || i == w.held {
+		return false
+	}
+	if m.kind == call {
+		return w.mayCall(int(m.block), int(m.launch))
+	}
+	if w.slow && w.behind(m) {
+		return false
+	}
+	switch m.kind {
+	case readPacket:
+		return w.slots[m.place].pass >= m.pass
+	case writePlain, writePacket:
+		return w.atoms[m.atom].reads == 0
+	case await:
+		return len(w.raised[m.place]) >= int(m.needs)
+	}
+	return true
+}
+
+// behind says whether m waits for others of its group where blocks are slow.
+func (w *oneWorld) behind(m *micro) bool {
+	for _, j := range w.blocks[m.block][m.group].micros {
+		n := &w.micros[j]
+		if !w.done[j] && (n.member < m.member || n.member == m.member && m.kind >= writePlain && n.kind < writePlain) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayCall says whether a rank's launch before this one has ended.
+func (w *oneWorld) mayCall(rank, launch int) bool {
+	if w.called[rank] != launch {
+		return false
+	}
+	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
+		if s := &w.at[b]; s.at < len(w.blocks[b]) && w.blocks[b][s.at].launch < launch {
+			return false
+		}
+	}
+	return true
+}
+
+// current are the micros that block b may run next, of those that are ready.
+func (w *oneWorld) current(b int32) []int32 {
+	s := &w.at[b]
+	if s.at == len(w.blocks[b]) || w.blocks[b][s.at].launch >= w.called[w.p.Blocks[b].Rank] {
+		return nil
+	}
+	return w.blocks[b][s.at].micros
+}
+
+// do runs micro i, which is ready.
+func (w *oneWorld) do(i int32) {
+	m := &w.micros[i]
+	w.done[i] = true
+	switch m.kind {
+	case call:
+		w.call(int(m.block), int(m.launch))
+		return
+	case readPlain:
+		w.read(m)
+	case readPacket:
+		s := &w.slots[m.place]
+		s.left--
+		w.gather(m, s.value)
+	case writePlain:
+		w.write(m)
+	case writePacket:
+		s := &w.slots[m.place]
+		if s.left > 0 {
+			w.v.race(m.step, w.reader(m.place), "step %d writes packets that are yet to be read", m.step)
+		}
+		*s = slotState{w.atoms[m.atom].sum, m.pass, w.readers[int(m.place)%len(w.readers)]}
+	case raise:
+		w.raised[m.place] = append(w.raised[m.place], w.at[m.block].sees)
+	case await:
+		if m.needs > 0 {
+			s := &w.at[m.block]
+			s.learns = append(s.learns, w.raised[m.place][m.needs-1])
+		}
+	}
+	w.end(m.block)
+}
+
+// end counts a micro of block b that has run, and lets it begin its next group.
+func (w *oneWorld) end(b int32) {
+	s := &w.at[b]
+	if s.left--; s.left == 0 {
+		s.learn()
+		s.at++
+		w.begin(b)
+	}
+}
+
+// learn ends a group: what it wrote and learned is seen from now on.
+func (s *blockState) learn() {
+	if len(s.wrote)+len(s.learns) == 0 {
+		return
+	}
+	s.sees = slices.Clone(s.sees)
+	for _, v := range s.learns {
+		s.sees.join(v)
+	}
+	for _, x := range s.wrote {
+		s.sees[x.cell] = max(s.sees[x.cell], x.writes)
+	}
+	s.wrote, s.learns = s.wrote[:0], s.learns[:0]
+}
+
+func (w *oneWorld) gather(m *micro, x cellValue) {
+	a := &w.atoms[m.atom]
+	a.reads--
+	a.sum = cellValue{a.sum.sum + x.sum, a.sum.known && x.known}
+}
+
+// user says whether a cell is of input or output.
+func (x *oneSided) user(cell int32) bool { return int(cell) < x.tiles*x.mem.Len() }
+
+// stamp is what a cell that m may read must have been written in.
+func (x *oneSided) stamp(m *micro) int32 {
+	if x.user(m.place) {
+		return m.launch
+	}
+	return m.pass
+}
+
+func (w *oneWorld) read(m *micro) {
+	c := &w.cells[m.place]
+	switch {
+	case !w.seen(m, c, "reads"):
+	case w.user(m.place) && c.pass != m.launch:
+		w.v.race(m.step, -1, "step %d reads user memory in another launch", m.step)
+	case c.pass != w.stamp(m) || c.fresh:
+		w.v.nothing(m.step)
+		w.gather(m, cellValue{})
+		return
+	}
+	w.gather(m, c.value)
+}
+
+// seen says whether all writes of a cell are seen where m does something to it.
+func (w *oneWorld) seen(m *micro, c *cellState, does string) bool {
+	n := w.at[m.block].sees[m.place]
+	for _, step := range c.steps[n:] {
+		w.v.race(m.step, step, "step %d %s what step %d wrote, and need not see it", m.step, does, step)
+	}
+	return n == c.writes
+}
+
+func (w *oneWorld) write(m *micro) {
+	c := &w.cells[m.place]
+	s := &w.at[m.block]
+	if w.seen(m, c, "writes") && w.user(m.place) && c.pass != m.launch {
+		w.v.race(m.step, -1, "step %d writes user memory in another launch", m.step)
+	}
+	*c = cellState{value: w.atoms[m.atom].sum, writes: c.writes + 1, steps: append(c.steps, m.step), pass: w.stamp(m)}
+	s.wrote = append(s.wrote, written{m.place, c.writes})
+}
+
+// reader is a step that reads a slot.
+func (w *oneWorld) reader(slot int32) int32 {
+	for i := range w.micros {
+		if m := &w.micros[i]; m.kind == readPacket && m.place == slot {
+			return m.step
+		}
+	}
+	return -1
+}
+
+// call looks at what the launch before left in a rank's outputs, and fills its
+// memory anew, for a launch.
+func (w *oneWorld) call(rank, launch int) {
+	w.called[rank]++
+	sees := make(view, len(w.cells))
+	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
+		sees.join(w.at[b].sees)
+	}
+	first, _ := w.mem.Rank(rank)
+	end := w.mem.Cell(rank, ir.Scratch, 0)
+	for tile := range w.tiles {
+		for at := tile*w.mem.Len() + first; at < tile*w.mem.Len()+end; at++ {
+			for _, step := range w.cells[at].steps[sees[at]:] {
+				w.v.race(step, -1, "step %d writes user memory, and the end of the launch need not see it", step)
+			}
+		}
+		if launch > 0 && tile < w.plan[launch-1] {
+			w.judge(rank, launch-1, tile)
+		}
+		for at := tile*w.mem.Len() + first; at < tile*w.mem.Len()+end; at++ {
+			c := &w.cells[at]
+			*c = cellState{writes: c.writes + 1, steps: append(c.steps, -1), pass: int32(launch), fresh: true}
+			sees[at] = c.writes
+		}
+		for k := range w.p.Coll.InChunks(rank) {
+			c := &w.cells[tile*w.mem.Len()+w.mem.Cell(rank, ir.Input, k)]
+			c.value, c.fresh = cellValue{leaf(launch, tile, rank, k), true}, false
+		}
+	}
+	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
+		w.at[b].sees = sees
+	}
+}
+
+// leaf is the hash of a chunk of input of a tile of a launch.
+func leaf(launch, tile, rank, index int) uint64 {
+	h := uint64(1)
+	for _, n := range []int{launch, tile, rank, index} {
+		h = (h ^ uint64(n+1)) * 0x9e3779b97f4a7c15
+		h = (h ^ h>>29) * 0xbf58476d1ce4e5b9
+		h ^= h >> 32
+	}
+	return h
+}
+
+// judge compares a tile of a rank's output with what it should hold.
+func (w *oneWorld) judge(rank, launch, tile int) {
+	for k := range w.p.Coll.OutChunks(rank) {
+		want := w.p.Coll.Want(rank, k)
+		if want.Any {
+			continue
+		}
+		parts := want.List
+		if want.Sum {
+			for r := range w.p.Coll.Ranks {
+				parts = append(parts, ir.Part{Rank: int32(r), Index: want.Part.Index})
+			}
+		} else if parts == nil {
+			parts = []ir.Part{want.Part}
+		}
+		sum := uint64(0)
+		for _, p := range parts {
+			sum += leaf(launch, tile, int(p.Rank), int(p.Index))
+		}
+		c := &w.cells[tile*w.mem.Len()+w.mem.Cell(rank, ir.Output, k)]
+		if c.fresh || !c.value.known || c.value.sum != sum {
+			w.v.wrong(rank, k)
+		}
+	}
+}
