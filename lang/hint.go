@@ -12,8 +12,6 @@ import (
 
 var hintNames = []string{"ch", "sendtb", "recvtb", "via", "pull"}
 
-var viaNames = map[string]ir.Via{"memory": ir.ViaMemory, "port": ir.ViaPort, "switch": ir.ViaSwitch}
-
 // hints takes the hints out of the arguments of an operation. The function
 // returned, nil where there are none, gives the number of the hint.
 func (c *compiler) hints(args []*Arg) (rest []*Arg, number func() int32) {
@@ -52,14 +50,17 @@ func (c *compiler) hint(a *Arg) func(*ir.Hint) {
 	switch text {
 	case "via":
 		n := plainName(a.Value)
-		if n == nil || viaNames[n.Text] == 0 {
+		var via ir.Via
+		if n != nil {
+			via, _ = ir.ViaByName(n.Text)
+		}
+		if via == ir.ViaAny {
 			d := m.report(diag.Hint, a.Value.span(), "via must be memory, port or switch")
 			if n != nil {
 				suggest(d, n.Text, []string{"memory", "port", "switch"})
 			}
 			return func(*ir.Hint) {}
 		}
-		via := viaNames[n.Text]
 		return func(h *ir.Hint) { h.Via = via }
 	case "pull":
 		b := c.number(a.Value, kBool, "pull")
