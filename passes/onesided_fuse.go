@@ -27,26 +27,19 @@ func (l *oneSided) fuse() {
 // A oneFuser goes through the Moves once.
 type oneFuser struct {
 	*oneSided
-	writer []int32         // of a cell: 1 + the Move that wrote it last, so far
-	reader []int32         // of a cell: 1 + the last Move that read it, so far
-	uses   []int32         // of a Move: how many read what it writes
-	kept   []bool          // of a Move: some of it is in an output at the end
-	same   map[kin][]int32 // Moves with one first source
-	last   []int32         // of a Move: 1 + the last that was counted among its uses
+	writer []int32 // of a cell: 1 + the Move that wrote it last, so far
+	reader []int32 // of a cell: 1 + the last Move that read it, so far
+	same   []int32 // of a cell: 1 + the last Move whose first source begins there, so far
+	uses   []int32 // of a Move: how many read what it writes
+	kept   []bool  // of a Move: some of it is in an output at the end
+	last   []int32 // of a Move: 1 + the last that was counted among its uses
 
 	changed bool
 }
 
-// A kin is what Moves with the same sources have in common.
-type kin struct {
-	rank, count int32
-	src         spot
-	n           int
-}
-
 func newOneFuser(l *oneSided) *oneFuser {
 	n := l.cells()
-	f := &oneFuser{oneSided: l, writer: make([]int32, n), reader: make([]int32, n), same: make(map[kin][]int32),
+	f := &oneFuser{oneSided: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
 		uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
 	for i := range l.moves {
 		f.countUses(int32(i))
@@ -98,12 +91,12 @@ func (f *oneFuser) visit(i int32) {
 	}
 	f.write(i)
 	if !f.ported(m) {
-		k := f.kin(m)
-		f.same[k] = append(f.same[k], i)
+		f.same[f.first(m)] = i + 1
 	}
 }
 
-func (f *oneFuser) kin(m *oneMove) kin { return kin{m.rank, m.count, m.srcs[0], len(m.srcs)} }
+// first is the cell that m's first source begins at.
+func (f *oneFuser) first(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs[0].rank, 0)) }
 
 // ported says whether a port moves m: then it has one source and one destination.
 func (f *oneFuser) ported(m *oneMove) bool {
@@ -124,13 +117,12 @@ func (f *oneFuser) hoist(i int32) bool {
 		f.join(x, i)
 		return true
 	}
-	list := f.same[f.kin(m)]
-	if len(list) == 0 {
+	x := f.same[f.first(m)] - 1
+	if x < 0 {
 		return false
 	}
-	x := list[len(list)-1]
 	o := &f.moves[x]
-	if len(o.dsts) == 0 || !slices.Equal(o.srcs, m.srcs) || !f.free(x, m) {
+	if len(o.dsts) == 0 || o.rank != m.rank || o.count != m.count || !slices.Equal(o.srcs, m.srcs) || !f.free(x, m) {
 		return false
 	}
 	for _, s := range m.srcs {
