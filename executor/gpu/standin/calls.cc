@@ -1,0 +1,305 @@
+// What the calls of a driver do.
+#include "calls.h"
+
+#include <cstdio>
+#include <cstring>
+#include <time.h>
+
+namespace {
+
+double now_ms() {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec * 1e-6;
+}
+
+Device *device(int n) { return n >= 0 && n < (int)devices().size() ? devices()[n] : nullptr; }
+
+// A Module knows which entries its image has.
+struct Module {
+  Device *device;
+  bool one, two;
+};
+
+bool contains(const char *text, const char *what) { return strstr(text, what) != nullptr; }
+
+}  // namespace
+
+#define NEED(x) \
+  if (!(x)) return INVALID_VALUE
+#define CONTEXT                              \
+  Device *d = current();                     \
+  if (!d) return INVALID_CONTEXT;            \
+  if (const int fault = d->fault) return fault
+#define STREAM                     \
+  CONTEXT;                         \
+  Stream *s = (Stream *)stream;    \
+  if (!s || s->device != d) return INVALID_HANDLE
+
+int do_init(unsigned) { return OK; }
+int do_version(int *v) { return *v = 13000, OK; }
+int do_count(int *n) { return *n = (int)devices().size(), OK; }
+int do_device(int *d, int n) { return *d = n, device(n) ? OK : INVALID_VALUE; }
+int do_name(char *name, int bytes, int n) { return snprintf(name, (size_t)bytes, "stand-in %d", n), OK; }
+int do_attribute(int *value, int which, int n) {
+  NEED(device(n));
+  switch (which) {
+    case 75: case 23: *value = MAJOR; return OK;
+    case 76: case 61: *value = MINOR; return OK;
+    case 16: case 63: *value = SMS; return OK;
+  }
+  return INVALID_VALUE;
+}
+const char *text_of(int code) {
+  switch (code) {
+    case OUT_OF_MEMORY: return "out of memory";
+    case ILLEGAL_ADDRESS: return "an illegal memory access was encountered";
+    case INVALID_IMAGE: return "device kernel image is invalid";
+    case NO_BINARY: return "no kernel image is available for execution on the device";
+    case UNKNOWN: return "unknown error";
+  }
+  return "stand-in error";
+}
+
+int do_current(Device *d) { return current() = d, OK; }
+int do_can_peer(int *can, int a, int b) {
+  NEED(device(a) && device(b));
+  const char *apart = getenv("MSCCLC_STANDIN_APART");  // no GPU reaches another
+  return *can = a != b && !(apart && *apart), OK;
+}
+int do_peer(Device *to) {
+  CONTEXT;
+  Lock l(d->mu);
+  return d->peers.insert(to->number).second ? OK : PEER_ALREADY;
+}
+
+int do_alloc(u64 *address, u64 bytes) {
+  CONTEXT;
+  return memory_alloc(d, bytes, address);
+}
+int do_release(u64 address) {
+  CONTEXT;
+  // As a driver may: it waits for all kernels of the GPU.
+  Lock l(d->mu);
+  d->changed.wait(l, [d] { return !d->running; });
+  l.unlock();
+  return memory_free(address);
+}
+int do_pointer(void *value, int which, u64 address) {
+  u64 base, bytes;
+  const int owner = memory_owner(address, &base, &bytes);
+  NEED(owner >= 0);
+  if (which == 2) *(unsigned *)value = 2;
+  else if (which == 9) *(int *)value = owner;
+  else return INVALID_VALUE;
+  return OK;
+}
+int do_range(u64 *base, u64 *bytes, u64 address) { return memory_owner(address, base, bytes) < 0 ? NOT_FOUND : OK; }
+int do_share(void *handle, u64 base) { return memory_share(base, handle); }
+int do_reach(u64 *address, const gpu_handle &h) {
+  CONTEXT;
+  return memory_reach(d, h.bytes, address);
+}
+int do_leave(u64 address) { return memory_leave(address); }
+
+static bool holds(u64 address, u64 bytes) {
+  u64 base, length;
+  return !bytes || (memory_owner(address, &base, &length) >= 0 && bytes <= base + length - address);
+}
+int do_fill(u64 address, unsigned char value, u64 bytes, void *stream) {
+  STREAM;
+  NEED(holds(address, bytes));
+  return enqueue(s, [=] { memset((void *)address, value, bytes); });
+}
+int do_put(u64 address, const void *from, u64 bytes, void *stream) {
+  STREAM;
+  NEED(holds(address, bytes));
+  const std::string copy((const char *)from, bytes);
+  return enqueue(s, [=] { memcpy((void *)address, copy.data(), bytes); });
+}
+int do_get(void *to, u64 address, u64 bytes, void *stream) {
+  STREAM;
+  NEED(holds(address, bytes));
+  if (s->capture) return CAPTURE_UNSUPPORTED;
+  if (const int code = enqueue(s, [=] { memcpy(to, (const void *)address, bytes); })) return code;
+  drain(s);
+  return d->fault;
+}
+int do_copy(u64 to, u64 from, u64 bytes, void *stream) {
+  STREAM;
+  NEED(holds(to, bytes) && holds(from, bytes));
+  return enqueue(s, [=] { memmove((void *)to, (const void *)from, bytes); });
+}
+
+int do_stream(void **stream, unsigned) {
+  CONTEXT;
+  return (*stream = new_stream(d)) ? OK : OUT_OF_MEMORY;
+}
+int do_stream_end(void *stream) {
+  STREAM;
+  Lock l(s->mu);
+  s->ended = true;
+  s->changed.notify_all();
+  return OK;
+}
+int do_sync(void *stream) {
+  STREAM;
+  if (s->capture) return CAPTURE_UNSUPPORTED;
+  drain(s);
+  return d->fault;
+}
+int do_query(void *stream) {
+  STREAM;
+  if (s->capture) return CAPTURE_UNSUPPORTED;
+  Lock l(s->mu);
+  return s->left && !d->fault ? NOT_READY : (int)d->fault;
+}
+
+int do_event(void **event, unsigned) {
+  CONTEXT;
+  Event *e = new Event;
+  e->device = d;
+  return *event = e, OK;
+}
+int do_event_end(void *event) { return event ? OK : INVALID_HANDLE; }
+int do_happened(void *event) {
+  CONTEXT;
+  Event *e = (Event *)event;
+  Lock l(e->mu);
+  return e->capture ? CAPTURE_UNSUPPORTED : e->happened < e->recorded ? NOT_READY : OK;
+}
+int do_record(void *event, void *stream) {
+  STREAM;
+  Event *e = (Event *)event;
+  if (e->device != d) return INVALID_HANDLE;
+  Lock l(e->mu);
+  e->capture = s->capture;
+  const u64 n = e->capture ? 0 : ++e->recorded;
+  l.unlock();
+  return enqueue(s, [=] {
+    Lock l(e->mu);
+    e->happened = n ? n : ++e->recorded;
+    e->at_ms = now_ms();
+    e->changed.notify_all();
+  });
+}
+int do_await(void *stream, void *event) {
+  STREAM;
+  Event *e = (Event *)event;
+  Lock l(e->mu);
+  Graph *g = e->capture;
+  const u64 n = e->recorded;
+  l.unlock();
+  if (g) {
+    Lock of_stream(s->mu);
+    if (s->capture && s->capture != g) return CAPTURE_ISOLATION;
+    s->capture = g;
+    g->streams.insert(s);
+    return OK;  // the nodes of a graph are done in order anyhow
+  }
+  if (s->capture) return n ? CAPTURE_ISOLATION : OK;
+  return enqueue(s, [=] {
+    Lock l(e->mu);
+    e->changed.wait(l, [&] { return e->happened >= n || e->device->fault; });
+  });
+}
+int do_elapsed(float *ms, void *begin, void *end) {
+  CONTEXT;
+  Event *a = (Event *)begin, *b = (Event *)end;
+  if (a->happened < a->recorded || b->happened < b->recorded) return NOT_READY;
+  NEED(a->happened && b->happened);
+  return *ms = (float)(b->at_ms - a->at_ms), OK;
+}
+
+int do_capture(void *stream, int) {
+  static std::atomic<u64> numbers;
+  STREAM;
+  Lock l(s->mu);
+  if (s->capture) return CAPTURE_UNSUPPORTED;
+  s->capture = new Graph{++numbers, {}, {s}, s};
+  return OK;
+}
+int do_capturing(void *stream, int *status, u64 *number) {
+  STREAM;
+  Lock l(s->mu);
+  *status = s->capture != nullptr;
+  if (s->capture) *number = s->capture->number;
+  return OK;
+}
+int do_capture_end(void *stream, void **graph) {
+  STREAM;
+  Graph *g = s->capture;
+  if (!g || g->origin != s) return INVALID_VALUE;
+  for (Stream *of : g->streams) {
+    Lock l(of->mu);
+    of->capture = nullptr;
+  }
+  return *graph = g, OK;
+}
+int do_instantiate(void **executable, void *graph) {
+  CONTEXT;
+  return *executable = new Graph(*(Graph *)graph), OK;
+}
+int do_noted_end(void *graph) { return delete (Graph *)graph, OK; }
+int do_graph(void *executable, void *stream) {
+  STREAM;
+  const auto nodes = std::make_shared<std::vector<std::pair<Device *, Task>>>(((Graph *)executable)->nodes);
+  return enqueue(s, [=] {
+    for (const auto &node : *nodes)
+      if (!d->fault) node.second();
+  });
+}
+int do_graph_end(void *executable) { return delete (Graph *)executable, OK; }
+
+int do_host_alloc(void **p, size_t bytes) { return (*p = calloc(1, bytes)) ? OK : OUT_OF_MEMORY; }
+int do_host_free(void *p) { return free(p), OK; }
+int do_write_word(void *stream, u64 word, u64 value) {
+  STREAM;
+  return enqueue(s, [=] { __atomic_store_n((u64 *)word, value, __ATOMIC_RELEASE); });
+}
+int do_wait_word(void *stream, u64 word, u64 value) {
+  STREAM;
+  return enqueue(s, [=] {
+    const struct timespec nap = {0, 20000};
+    while (__atomic_load_n((u64 *)word, __ATOMIC_ACQUIRE) < value && !d->fault) nanosleep(&nap, nullptr);
+  });
+}
+
+int load_ptx(void **module, const void *image, void *log, u32 log_bytes) {
+  CONTEXT;
+  const char *text = (const char *)image;
+  if (!contains(text, ".version")) {
+    if (log && log_bytes) snprintf((char *)log, log_bytes, "ptxas: this is no PTX");
+    return INVALID_IMAGE;
+  }
+  *module = new Module{d, contains(text, "mscclc_onesided"), contains(text, "mscclc_simple")};
+  return OK;
+}
+int load_object(void **module, const void *image) {
+  CONTEXT;
+  const unsigned char *elf = (const unsigned char *)image;
+  enum { FLAGS = 48, GFX90A = 0x3f };  // as it is of this arch, the driver refuses others
+  if (memcmp(elf, "\177ELF", 4)) return INVALID_IMAGE;
+  if (elf[FLAGS] != GFX90A) return NO_BINARY;
+  *module = new Module{d, true, true};
+  return OK;
+}
+int do_function(void **function, void *module, const char *name) {
+  CONTEXT;
+  const Module *m = (const Module *)module;
+  const bool one = !strncmp(name, "mscclc_onesided", 15);
+  if (m->device != d) return INVALID_HANDLE;
+  if (one ? !m->one : !m->two) return NOT_FOUND;
+  *function = new Function{d, one ? ONE_SIDED : TWO_SIDED};
+  return OK;
+}
+int do_occupancy(int *blocks, void *, int threads) { return *blocks = (int)blocks_per_sm((u32)threads), OK; }
+int do_launch(void *function, unsigned x, unsigned y, unsigned threads, void *stream, void **packed, u64 end_mark) {
+  STREAM;
+  const Function *f = (const Function *)function;
+  if (f->device != d) return INVALID_HANDLE;
+  NEED(packed && packed[0] == (void *)1 && packed[2] == (void *)2 && packed[4] == (void *)end_mark);
+  const std::string params((const char *)packed[1], *(const size_t *)packed[3]);
+  if (const int code = check_launch(f, x * y, threads, params)) return code;
+  return enqueue(s, [=] { run_kernel(f, x, y, threads, params); });
+}

@@ -1,0 +1,66 @@
+// The names of both drivers' calls. Each counts itself, and fails where a test asks
+// for it.
+#include "calls.h"
+
+#define NAMED(name, params, call)             \
+  extern "C" int name params {                \
+    const int code = injected(#name);         \
+    return code ? code : (call);              \
+  }
+#define BOTH(cu, hip, params, call) NAMED(cu, params, call) NAMED(hip, params, call)
+
+BOTH(cuInit, hipInit, (unsigned flags), do_init(flags))
+BOTH(cuDriverGetVersion, hipDriverGetVersion, (int *v), do_version(v))
+BOTH(cuDeviceGetCount, hipGetDeviceCount, (int *n), do_count(n))
+BOTH(cuDeviceGet, hipDeviceGet, (int *d, int n), do_device(d, n))
+BOTH(cuDeviceGetName, hipDeviceGetName, (char *name, int bytes, int d), do_name(name, bytes, d))
+BOTH(cuDeviceGetAttribute, hipDeviceGetAttribute, (int *value, int which, int d), do_attribute(value, which, d))
+extern "C" int cuGetErrorString(int code, const char **text) { return *text = text_of(code), OK; }
+extern "C" const char *hipGetErrorString(int code) { return text_of(code); }
+NAMED(cuDevicePrimaryCtxRetain, (void **context, int d), (*context = devices()[d], OK))
+NAMED(cuCtxSetCurrent, (void *context), do_current((Device *)context))
+NAMED(hipSetDevice, (int d), do_current(devices()[d]))
+BOTH(cuDeviceCanAccessPeer, hipDeviceCanAccessPeer, (int *can, int a, int b), do_can_peer(can, a, b))
+NAMED(cuCtxEnablePeerAccess, (void *to, unsigned), do_peer((Device *)to))
+NAMED(hipDeviceEnablePeerAccess, (int to, unsigned), do_peer(devices()[to]))
+NAMED(cuMemAlloc_v2, (u64 *address, size_t bytes), do_alloc(address, bytes))
+NAMED(hipExtMallocWithFlags, (void **address, size_t bytes, unsigned flags), flags == 3 ? do_alloc((u64 *)address, bytes) : INVALID_VALUE)
+BOTH(cuMemFree_v2, hipFree, (u64 address), do_release(address))
+BOTH(cuPointerGetAttribute, hipPointerGetAttribute, (void *value, int which, u64 address), do_pointer(value, which, address))
+BOTH(cuMemGetAddressRange_v2, hipMemGetAddressRange, (u64 *base, u64 *bytes, u64 address), do_range(base, bytes, address))
+BOTH(cuIpcGetMemHandle, hipIpcGetMemHandle, (void *handle, u64 base), do_share(handle, base))
+BOTH(cuIpcOpenMemHandle_v2, hipIpcOpenMemHandle, (u64 *address, gpu_handle h, unsigned), do_reach(address, h))
+BOTH(cuIpcCloseMemHandle, hipIpcCloseMemHandle, (u64 address), do_leave(address))
+BOTH(cuMemsetD8Async, hipMemsetD8Async, (u64 address, unsigned char value, size_t bytes, void *stream), do_fill(address, value, bytes, stream))
+BOTH(cuMemcpyHtoDAsync_v2, hipMemcpyHtoDAsync, (u64 address, const void *from, size_t bytes, void *stream), do_put(address, from, bytes, stream))
+BOTH(cuMemcpyDtoHAsync_v2, hipMemcpyDtoHAsync, (void *to, u64 address, size_t bytes, void *stream), do_get(to, address, bytes, stream))
+BOTH(cuMemcpyDtoDAsync_v2, hipMemcpyDtoDAsync, (u64 to, u64 from, size_t bytes, void *stream), do_copy(to, from, bytes, stream))
+BOTH(cuStreamCreate, hipStreamCreateWithFlags, (void **stream, unsigned flags), do_stream(stream, flags))
+BOTH(cuStreamDestroy_v2, hipStreamDestroy, (void *stream), do_stream_end(stream))
+BOTH(cuStreamSynchronize, hipStreamSynchronize, (void *stream), do_sync(stream))
+BOTH(cuStreamQuery, hipStreamQuery, (void *stream), do_query(stream))
+BOTH(cuEventCreate, hipEventCreateWithFlags, (void **event, unsigned flags), do_event(event, flags))
+BOTH(cuEventDestroy_v2, hipEventDestroy, (void *event), do_event_end(event))
+BOTH(cuEventQuery, hipEventQuery, (void *event), do_happened(event))
+BOTH(cuEventRecord, hipEventRecord, (void *event, void *stream), do_record(event, stream))
+BOTH(cuStreamWaitEvent, hipStreamWaitEvent, (void *stream, void *event, unsigned), do_await(stream, event))
+BOTH(cuEventElapsedTime, hipEventElapsedTime, (float *ms, void *begin, void *end), do_elapsed(ms, begin, end))
+BOTH(cuStreamBeginCapture_v2, hipStreamBeginCapture, (void *stream, int mode), do_capture(stream, mode))
+BOTH(cuStreamGetCaptureInfo_v2, hipStreamGetCaptureInfo_v2, (void *stream, int *status, u64 *number, void **, void **, size_t *), do_capturing(stream, status, number))
+BOTH(cuStreamEndCapture, hipStreamEndCapture, (void *stream, void **graph), do_capture_end(stream, graph))
+BOTH(cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long), do_instantiate(executable, graph))
+BOTH(cuGraphDestroy, hipGraphDestroy, (void *graph), do_noted_end(graph))
+BOTH(cuGraphLaunch, hipGraphLaunch, (void *executable, void *stream), do_graph(executable, stream))
+BOTH(cuGraphExecDestroy, hipGraphExecDestroy, (void *executable), do_graph_end(executable))
+BOTH(cuMemHostAlloc, hipHostMalloc, (void **p, size_t bytes, unsigned), do_host_alloc(p, bytes))
+BOTH(cuMemFreeHost, hipHostFree, (void *p), do_host_free(p))
+BOTH(cuStreamWriteValue64_v2, hipStreamWriteValue64, (void *stream, u64 word, u64 value, unsigned), do_write_word(stream, word, value))
+NAMED(cuStreamWaitValue64_v2, (void *stream, u64 word, u64 value, unsigned), do_wait_word(stream, word, value))
+NAMED(hipStreamWaitValue64, (void *stream, u64 word, u64 value, unsigned, u64 mask), mask == ~0ull ? do_wait_word(stream, word, value) : INVALID_VALUE)
+NAMED(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *, void **values), load_ptx(module, image, n ? values[0] : nullptr, n > 1 ? (u32)(u64)values[1] : 0))
+NAMED(hipModuleLoadDataEx, (void **module, const void *image, unsigned, int *, void **), load_object(module, image))
+BOTH(cuModuleGetFunction, hipModuleGetFunction, (void **function, void *module, const char *name), do_function(function, module, name))
+BOTH(cuOccupancyMaxActiveBlocksPerMultiprocessor, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, void *function, int threads, size_t), do_occupancy(blocks, function, threads))
+#define LAUNCH_PARAMS (void *f, unsigned x, unsigned y, unsigned, unsigned threads, unsigned, unsigned, unsigned, void *stream, void **, void **packed)
+NAMED(cuLaunchKernel, LAUNCH_PARAMS, do_launch(f, x, y, threads, stream, packed, 0))
+NAMED(hipModuleLaunchKernel, LAUNCH_PARAMS, do_launch(f, x, y, threads, stream, packed, 3))

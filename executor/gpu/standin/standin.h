@@ -1,0 +1,101 @@
+// A stand-in for the drivers of GPUs, which executes: its GPUs are threads of the host, their
+// memory is the host's, and a launch runs the kernel as it is built for hosts, from
+// the same parameters. Tests build it as a shared library that has the names of both
+// drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
+//
+// It is strict where a driver may be lax: a kernel begins only when all of its blocks have
+// room beside those that run, memory of another GPU without peer access faults, and a handle of
+// memory serves another process only.
+#pragma once
+#include "../../../kernels/abi_onesided.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+enum Code {
+  OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
+  INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, NO_RESOURCES = 701, PEER_ALREADY = 704,
+  CAPTURE_UNSUPPORTED = 900, CAPTURE_ISOLATION = 905, UNKNOWN = 999
+};
+
+// What the GPUs are like: an H200, but for its memory.
+enum { SMS = 132, SM_THREADS = 512, SM_BLOCKS = 16, MAJOR = 9, MINOR = 0 };
+
+typedef std::unique_lock<std::mutex> Lock;
+
+struct Device {
+  int number = 0;
+  std::atomic<int> fault{0};
+  std::mutex mu;
+  std::condition_variable changed;
+  u64 used = 0;            // bytes of memory
+  u32 running = 0;         // threads' worth of blocks that run
+  std::set<int> peers;     // whose memory it may access
+};
+std::vector<Device *> &devices();
+Device *&current();  // of the calling thread
+
+typedef std::function<void()> Task;
+
+// A Graph is captured work, in the order of its capture.
+struct Graph {
+  u64 number;
+  std::vector<std::pair<Device *, Task>> nodes;
+  std::set<struct Stream *> streams;
+  struct Stream *origin;
+};
+
+// A Stream is a thread with a queue. Streams and events are never freed: what is
+// queued may name them.
+struct Stream {
+  Device *device;
+  std::mutex mu;
+  std::condition_variable changed;
+  std::deque<Task> queue;
+  u64 left = 0;  // tasks that are not over
+  bool ended = false;
+  Graph *capture = nullptr;
+};
+Stream *new_stream(Device *d);
+int enqueue(Stream *s, Task t);  // or notes it in the graph that is being captured
+void drain(Stream *s);
+
+struct Event {
+  Device *device;
+  std::mutex mu;
+  std::condition_variable changed;
+  u64 recorded = 0, happened = 0;
+  double at_ms = 0;
+  Graph *capture = nullptr;  // that the last record is part of
+};
+
+// A Function is an entry of a module; run_kernel runs a launch of it and returns
+// when all of its blocks have ended.
+enum Entry { TWO_SIDED, ONE_SIDED };
+struct Function {
+  Device *device;
+  Entry entry;
+};
+u32 blocks_per_sm(u32 threads);
+int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params);
+void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string &params);
+
+// Memory. owner_of gives -1 for what is no memory of a GPU.
+int memory_alloc(Device *d, u64 bytes, u64 *address);
+int memory_free(u64 address);
+int memory_owner(u64 address, u64 *base, u64 *bytes);
+int memory_share(u64 base, void *handle);
+int memory_reach(Device *d, const void *handle, u64 *address);
+int memory_leave(u64 address);
+bool in_reach(Device *d, u64 address);
+
+// injected counts a call, and says what it is to fail with. A call that is not of a driver's
+// API, "kernel", is a fault in a launch.
+int injected(const char *name);

@@ -1,0 +1,73 @@
+// Streams and graphs.
+#include "standin.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+std::vector<Device *> &devices() {
+  static std::vector<Device *> list = [] {
+    const char *text = getenv("MSCCLC_STANDIN_GPUS");
+    std::vector<Device *> all;
+    for (int i = 0; i < (text ? atoi(text) : 4); i++) {
+      all.push_back(new Device);
+      all.back()->number = i;
+    }
+    return all;
+  }();
+  return list;
+}
+
+Device *&current() {
+  static thread_local Device *d = nullptr;
+  return d;
+}
+
+static void *serve(void *arg) {
+  Stream *s = (Stream *)arg;
+  current() = s->device;
+  for (;;) {
+    Lock l(s->mu);
+    s->changed.wait(l, [s] { return s->ended || !s->queue.empty(); });
+    if (s->queue.empty()) return nullptr;
+    Task t = std::move(s->queue.front());
+    s->queue.pop_front();
+    l.unlock();
+    if (!s->device->fault) t();
+    l.lock();
+    s->left--;
+    s->changed.notify_all();
+  }
+}
+
+// The signals of the process are for the Go runtime's threads.
+Stream *new_stream(Device *d) {
+  Stream *s = new Stream;
+  s->device = d;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t id;
+  const bool ok = pthread_create(&id, nullptr, serve, s) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!ok) return nullptr;
+  pthread_detach(id);
+  return s;
+}
+
+int enqueue(Stream *s, Task t) {
+  Lock l(s->mu);
+  if (s->ended) return INVALID_HANDLE;
+  if (s->capture) {
+    s->capture->nodes.push_back({s->device, std::move(t)});
+    return OK;
+  }
+  s->queue.push_back(std::move(t));
+  s->left++;
+  s->changed.notify_all();
+  return OK;
+}
+
+void drain(Stream *s) {
+  Lock l(s->mu);
+  s->changed.wait(l, [s] { return !s->left; });
+}
