@@ -18,32 +18,33 @@ import (
 // mayImport says, for each package of the module, which others of the module
 // it may import; "*" is any.
 var mayImport = map[string][]string{
-	"mscclc/ir/diag":            {},
-	"mscclc/ir":                 {"mscclc/ir/diag"},
-	"mscclc/ir/verify":          {"mscclc/ir", "mscclc/ir/diag"},
-	"mscclc/ir/verify/explore":  {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
-	"mscclc/ir/internal/opsgen": {"mscclc/ir"},
-	"mscclc/ir/irtest":          {"mscclc/ir", "mscclc/ir/diag"}, // programs for tests
-	"mscclc/lang":               {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/passes":             {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/codegen":            {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/codegen/xmljudge":   {}, // judges what codegen writes, and shares nothing with it
-	"mscclc/kernels":            {},
-	"mscclc/executor":           {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
-	"mscclc/executor/cpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
-	"mscclc/executor/gpu":       {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
-	"mscclc/executor/cuda":      {"mscclc/executor", "mscclc/executor/gpu"},
-	"mscclc/executor/hip":       {"mscclc/executor", "mscclc/executor/gpu"},
-	"mscclc/bench":              {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
-	"mscclc/executor/nccl":      {"mscclc/executor", "mscclc/ir"},
-	"mscclc":                    {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
-	"mscclc/algorithms":         {"*"},
-	"mscclc/algorithms/choose":  {"*"},
-	"mscclc/cmd/mscclc":         {"*"},
+	"mscclc/ir/diag":              {},
+	"mscclc/ir":                   {"mscclc/ir/diag"},
+	"mscclc/ir/verify":            {"mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/ir/verify/explore":    {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
+	"mscclc/ir/internal/opsgen":   {"mscclc/ir"},
+	"mscclc/ir/irtest":            {"mscclc/ir", "mscclc/ir/diag"}, // programs for tests
+	"mscclc/lang":                 {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/passes":               {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/codegen":              {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/codegen/xmljudge":     {}, // judges what codegen writes, and shares nothing with it
+	"mscclc/kernels":              {},
+	"mscclc/executor":             {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/cuda":        {"mscclc/executor", "mscclc/executor/gpu"},
+	"mscclc/executor/hip":         {"mscclc/executor", "mscclc/executor/gpu"},
+	"mscclc/executor/gpu/gputest": {"*"}, // the tests of both
+	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
+	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/ir"},
+	"mscclc":                      {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
+	"mscclc/algorithms":           {"*"},
+	"mscclc/algorithms/choose":    {"*"},
+	"mscclc/cmd/mscclc":           {"*"},
 }
 
 // testOnly are the packages that only tests import.
-var testOnly = []string{"mscclc/ir/irtest", "mscclc/ir/verify/explore"}
+var testOnly = []string{"mscclc/ir/irtest", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
 
 // cgoPackages are the only ones with import "C".
 var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/nccl"}

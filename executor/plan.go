@@ -103,8 +103,12 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if err := img.One.room(opt.Columns, opt.TileBytes); err != nil {
 		return nil, err
 	}
+	return newPlan(ctx, img, proof, &opt)
+}
+
+func newPlan(ctx context.Context, img *Image, proof prover, opt *PlanOptions) (*Plan, error) {
 	plan := &Plan{loaded: Loaded{img: img, prover: proof}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
-	if err := plan.prepare(ctx, &opt); err != nil {
+	if err := plan.prepare(ctx, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.GPUs.Name(), errors.Join(err, plan.free()))
 	}
 	return plan, nil

@@ -15,6 +15,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/cuda"
+	"mscclc/executor/hip"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -79,6 +80,7 @@ long run it is the first passes. A two-sided program is then run by one thread o
 var deviceTable = map[string]func() executor.Device{
 	"cpu":  cpu.Device,
 	"cuda": func() executor.Device { return cuda.Device() },
+	"hip":  func() executor.Device { return hip.Device() },
 }
 
 func deviceNames() []string { return slices.Sorted(maps.Keys(deviceTable)) }
@@ -150,9 +152,6 @@ func (f *runFlags) plan() (*runPlan, error) {
 		r.sizes = append(r.sizes, n)
 	}
 	switch {
-	case f.device == "hip":
-		return nil, diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc has no %s device yet", f.device).
-			WithHint("use --device cpu")}
 	case deviceTable[f.device] == nil:
 		return nil, usagef("%q is no device; there are %s", f.device, list(deviceNames()))
 	case f.iters < 1 || f.threads < 0 || f.wait < time.Millisecond || len(r.sizes) == 0:

@@ -263,7 +263,7 @@ func (g *card) forget(s *stream) {
 	g.machine.air.Lock()
 	defer g.machine.air.Unlock()
 	for _, l := range g.lanes {
-		if l.last == s {
+		if l.last != nil && l.last.handle == s.handle {
 			l.last, l.marked = nil, false
 		}
 	}

@@ -1,0 +1,321 @@
+package gputest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/lang"
+)
+
+func must(t testing.TB, name string, ranks int, inplace bool) *ir.Program {
+	t.Helper()
+	p, err := ranked(name, ranks, ir.Simple, inplace).twoSided()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// numbers are the GPUs that MSCCLC_GPUS names, as in 0,1; nothing means all.
+func numbers() []int {
+	var list []int
+	for _, s := range strings.FieldsFunc(os.Getenv("MSCCLC_GPUS"), func(r rune) bool { return r == ',' }) {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			panic(err)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func (d Device) load(t testing.TB, p *ir.Program) *executor.Loaded {
+	t.Helper()
+	l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true}) // Compile has proven it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// check runs a program on random data and compares every element.
+func check(l *executor.Loaded, c *ir.Collective, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.Args)) error {
+	d := executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
+	args := d.Args()
+	args.Wait = 10 * time.Second
+	if set != nil {
+		set(&args)
+	}
+	if _, err := l.Run(context.Background(), args); err != nil {
+		return err
+	}
+	rep := d.Check()
+	if err := rep.Err(); err != nil {
+		return fmt.Errorf("%v %v, %d elements: %w", dt, op, elems, err)
+	}
+	if elems > 0 && rep.Checked == 0 {
+		return errors.New("nothing was compared")
+	}
+	return nil
+}
+
+// shapes are the parameters that a program of the catalog is tried with.
+func shapes(name string, quick bool) []map[string]string {
+	text, err := algorithms.Open(name)
+	if err != nil {
+		panic(err)
+	}
+	var list []map[string]string
+	if quick {
+		if strings.Contains(string(text), "nodes") {
+			list = append(list, map[string]string{"nodes": "2", "gpus": "2"})
+		}
+		return append(list, map[string]string{"ranks": "2"}, map[string]string{"ranks": "4"})
+	}
+	if strings.Contains(string(text), "nodes") {
+		for _, s := range [][2]int{{1, 2}, {2, 2}, {2, 4}, {4, 4}, {2, 8}} {
+			list = append(list, map[string]string{"nodes": fmt.Sprint(s[0]), "gpus": fmt.Sprint(s[1])})
+		}
+	}
+	for _, n := range []int{2, 3, 4, 8, 16} {
+		list = append(list, map[string]string{"ranks": fmt.Sprint(n)})
+	}
+	return list
+}
+
+// testCatalog runs every program of the catalog with several numbers of ranks, in
+// place and out of place, with every protocol, at odd sizes.
+func testCatalog(t *testing.T, d Device) {
+	for _, name := range algorithms.Names() {
+		if text, err := algorithms.Open(name); err != nil || !strings.Contains(string(text), "\nalgorithm ") {
+			continue // it is for other files to import
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ran, turn := 0, 0
+			for _, params := range shapes(name, d.StandIn()) {
+				for i := range 2 * int(ir.NumProtocols) {
+					inplace, proto := i%2 == 1, ir.Protocol(i/2)
+					p, err := shape{name, params, inplace, proto}.twoSided()
+					if err != nil {
+						continue // a shape that the program does not have
+					}
+					turn++
+					if err := d.several(p, turn); err != nil {
+						t.Errorf("%v inplace %v %v: %v", params, inplace, proto, err)
+					}
+					ran++
+				}
+			}
+			if ran < int(ir.NumProtocols) {
+				t.Errorf("%d combinations ran", ran)
+			}
+			t.Logf("%d combinations ran", ran)
+		})
+	}
+}
+
+// several runs a program with several types and sizes.
+func (d Device) several(p *ir.Program, turn int) error {
+	l, err := executor.Load(p, executor.Options{Device: d.Open(numbers()...), Unproven: true})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	chunks := int64(p.Coll.Chunks)
+	sizes := []int64{1, 5, 1000, 65536, 100003}
+	if d.StandIn() {
+		sizes = []int64{5, 1003}
+	}
+	for i, elems := range sizes {
+		if elems *= 1 + int64(turn%2); l.Even() {
+			elems *= chunks
+		}
+		dt := executor.DType((turn + i) % int(executor.NumDTypes))
+		if i == 3 {
+			dt = executor.F32
+		}
+		op := executor.RedOp((turn + i) % int(executor.Avg))
+		if err := check(l, p.Coll, dt, op, elems, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// testTwoSidedTypes runs every type with every reduction and protocol.
+func testTwoSidedTypes(t *testing.T, d Device) {
+	for _, p := range []*ir.Program{must(t, "allreduce/ring", 5, true), must(t, "allreduce/allpairs", 4, false)} {
+		l := d.load(t, p)
+		for dt := range executor.NumDTypes {
+			t.Run(p.Name+"-"+dt.String(), func(t *testing.T) {
+				for op := range executor.NumRedOps {
+					for proto := range ir.NumProtocols {
+						if err := check(l, p.Coll, dt, op, int64(d.times(1003, 40009)), func(a *executor.Args) { a.Protocol = &proto }); err != nil {
+							t.Errorf("%v %v: %v", op, proto, err)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// testSizes runs sizes that divide by nothing, with small slots and tiles, and
+// blocks of few and of many threads.
+func testSizes(t *testing.T, d Device) {
+	for _, p := range []*ir.Program{must(t, "allreduce/ring", 3, false), must(t, "allreduce/allpairs", 5, true), must(t, "allgather/ring", 4, false)} {
+		l := d.load(t, p)
+		for proto := range ir.NumProtocols {
+			for _, elems := range []int64{0, 1, 2, 3, 17, 1000, int64(d.times(4001, 40009))} {
+				for i, slot := range []int64{16, 1 << 10, 0} {
+					if slot == 16 && elems > 1000 {
+						continue
+					}
+					for _, dt := range []executor.DType{executor.I32, executor.U8} {
+						if err := check(l, p.Coll, dt, executor.Sum, elems, func(a *executor.Args) {
+							a.Protocol, a.SlotBytes, a.TileBytes, a.PerBlock = &proto, slot, slot/2, []int{64, 0, 256}[i]
+						}); err != nil {
+							t.Fatalf("%s %v slot %d: %v", p.Name, proto, slot, err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// testRepeated runs one loaded program again and again, over changes of size,
+// protocol and slots.
+func testRepeated(t *testing.T, d Device) {
+	p := must(t, "allreduce/allpairs", 3, true)
+	l := d.load(t, p)
+	for i := range d.times(60, 300) {
+		proto := ir.Protocol(i / 7 % int(ir.NumProtocols))
+		if err := check(l, p.Coll, executor.I64, executor.Sum, int64(i*i%331), func(a *executor.Args) {
+			a.Protocol, a.Slots, a.SlotBytes = &proto, 2+i/5%3, int64(16<<(i/11%5))
+		}); err != nil {
+			t.Fatalf("run %d, %v: %v", i, proto, err)
+		}
+	}
+}
+
+// stuck is a program whose rank 1 waits for what rank 0 never sends.
+func stuck(proto ir.Protocol) *ir.Program {
+	c := &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}
+	step := ir.Step{Op: ir.Recv, SrcBuf: ir.NoBuf, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1}
+	return &ir.Program{
+		Header: ir.Header{Name: "stuck", Coll: c, RanksPerNode: 2, Protocol: proto, Spans: []diag.Span{{Pos: diag.Pos{Filename: "stuck.mscl", Line: 1, Column: 1}}}}, Channels: 1,
+		Steps: []ir.Step{step}, Scratch: make([]int32, 2),
+		Blocks: []ir.TB{{Block: ir.Block{Rank: 0, SendPeer: 1, RecvPeer: 1}}, {Block: ir.Block{Rank: 1, SendPeer: 0, RecvPeer: 0}, Steps: ir.Range{First: 0, End: 1}}},
+		Rank:   []ir.Range{{First: 0, End: 1}, {First: 1, End: 2}},
+	}
+}
+
+// testTimeout names the step that waits for ever, within its time, and again.
+func testTimeout(t *testing.T, d Device) {
+	for proto := range ir.NumProtocols {
+		l := d.load(t, stuck(proto))
+		for range 2 {
+			d := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 400, 4), executor.F32, executor.Sum, 1)
+			args := d.Args()
+			args.Wait = 50 * time.Millisecond
+			begin := time.Now()
+			_, err := l.Run(context.Background(), args)
+			took := time.Since(begin)
+			var list diag.List
+			if !errors.As(err, &list) || list[0].Code != diag.Timeout || !strings.Contains(err.Error(), "rank 1 block 0 step 0 (r): waited") {
+				t.Fatalf("%v: %v", proto, err)
+			}
+			if took > 5*time.Second {
+				t.Errorf("%v: it took %v", proto, took)
+			}
+		}
+	}
+}
+
+// testCancel ends a run that waits for ever by its context.
+func testCancel(t *testing.T, d Device) {
+	l := d.load(t, stuck(ir.Simple))
+	data := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), executor.F32, executor.Sum, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	args := data.Args()
+	args.Wait = 20 * time.Second
+	if _, err := l.Run(ctx, args); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// testTooLarge says how many blocks a GPU has room for.
+func testTooLarge(t *testing.T, d Device) {
+	p := must(t, "allreduce/allpairs", 64, true)
+	err := check(d.load(t, p), p.Coll, executor.F32, executor.Sum, 64, func(a *executor.Args) { a.PerBlock = 512 })
+	if !errors.Is(err, executor.ErrNoDevice) || !strings.Contains(err.Error(), "has room for") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Bench moves data between two ranks, on one GPU or between two.
+func Bench(b *testing.B, d Device) {
+	d.need(b)
+	runtime.LockOSThread()
+	for _, name := range []string{"allreduce/ring", "allreduce/allpairs", "allgather/allpairs"} {
+		for proto := range ir.NumProtocols {
+			for _, bytes := range []int64{1 << 10, 1 << 16, 1 << 20, 1 << 28} {
+				for _, instances := range []int{1, 16} {
+					b.Run(fmt.Sprintf("%s/x%d/%v/%d", name, instances, proto, bytes), func(b *testing.B) { bandwidth(b, d, name, proto, bytes, instances) })
+				}
+			}
+		}
+	}
+}
+
+// bandwidth reports the fastest run's time and bytes a second of a rank, as
+// nccl-tests counts them (algbw).
+func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int64, instances int) {
+	inplace := true
+	opt := mscclc.Options{Lang: lang.Options{Params: map[string]string{"ranks": "2"}, Inplace: &inplace, Protocol: &proto, Open: algorithms.Open}}
+	opt.Passes.Instances = instances
+	p, err := mscclc.Compile(name, source(b, name), opt)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := d.load(b, p)
+	elems := executor.PieceElems(p.Coll, bytes, executor.F32)
+	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.F32, executor.Sum, 1)
+	best := time.Duration(1 << 62)
+	for range max(b.N, 5) {
+		args := data.Args()
+		args.Wait = 10 * time.Second
+		r, err := l.Run(context.Background(), args)
+		if err != nil {
+			b.Fatal(err)
+		}
+		best = min(best, r.Elapsed)
+	}
+	b.ReportMetric(float64(best.Nanoseconds())/1000, "us")
+	b.ReportMetric(float64(bytes)/float64(best.Nanoseconds()), "GB/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+func source(b *testing.B, name string) []byte {
+	text, err := algorithms.Open(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return text
+}
