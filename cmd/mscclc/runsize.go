@@ -72,7 +72,8 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 // them too, and the rest is what this machine or this build cannot do.
 func impossible(err error) error {
 	var found diag.List
-	if errors.Is(err, context.Canceled) || errors.As(err, &found) {
+	var usage usageError
+	if errors.Is(err, context.Canceled) || errors.As(err, &found) || errors.As(err, &usage) {
 		return err
 	}
 	code := diag.Unavailable
