@@ -21,7 +21,6 @@ const poison = 0xa5
 // program on GPUs that only runs from buffers of the host.
 type Host struct {
 	name    string
-	device  executor.Device
 	options executor.Options
 	wait    time.Duration
 	pattern patterns

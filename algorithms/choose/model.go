@@ -1,8 +1,10 @@
 package choose
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"mscclc/ir"
@@ -163,13 +165,19 @@ func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measur
 	return v, false, nil
 }
 
-// Ranked are the forms that compile for a call, with what the model says of each.
+// Ranked are the forms that compile for a call, with what the model says of each,
+// the fastest first.
 func (c *Chooser) Ranked(call Call, bytes int64) (list []Variant, micros []float64) {
+	times := map[Variant]float64{}
 	for _, v := range Candidates(call.Kind) {
 		if b := c.build(v, call); b.err == nil {
 			proto, _ := ir.ProtocolByName(v.Protocol)
-			list, micros = append(list, v), append(micros, b.shape.Micros(proto, bytes))
+			list, times[v] = append(list, v), b.shape.Micros(proto, bytes)
 		}
+	}
+	slices.SortStableFunc(list, func(a, b Variant) int { return cmp.Compare(times[a], times[b]) })
+	for _, v := range list {
+		micros = append(micros, times[v])
 	}
 	return list, micros
 }

@@ -44,7 +44,7 @@ type Rule struct {
 	Micros float64 `json:"us,omitempty"` // what it took at the largest size that was measured for the rule
 }
 
-// maxTable bounds a table's file.
+// maxTable bounds a table's file, which is JSON whatever it is called.
 const maxTable = 16 << 20
 
 // ReadTable reads a table, and rejects one that it would misread.
@@ -184,7 +184,7 @@ func (e *Entry) Rule(bytes int64) Rule {
 	return e.Rules[len(e.Rules)-1]
 }
 
-//go:embed tables/*.json
+//go:embed tables/*.table
 var tables embed.FS
 
 // DefaultTable is what was measured on the devices that we have had.

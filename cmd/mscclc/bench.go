@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/executor/nccl"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -45,7 +46,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Use:   "bench FILE|COLLECTIVE",
 		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
 		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
-broadcast, reduce, sendrecv), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
+broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
 has of such devices, else by a model.
 
 Rows and columns are nccl-tests': sizes of the larger of a rank's buffers, from -b to -e, each -f times the one before; out of
@@ -65,7 +66,7 @@ One process drives all GPUs, with a thread each. --procs N starts N processes, w
 torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood: then MASTER_ADDR, and the port above
 MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not set.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
-  mscclc bench allgather --device cuda --tune -o h200.json
+  mscclc bench allgather --device cuda --tune -o h200.table
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
 		Args: exactly(1, "a file or a collective to measure"),
@@ -177,6 +178,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--place takes out, in or both, not %q", f.place)
 	case f.vs != "" && f.vs != "nccl":
 		return usagef("--vs takes nccl, not %q", f.vs)
+	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:
+		return usagef("NCCL is not measured with %v", p.kind)
 	case f.vs != "" && f.device != "cuda":
 		return usagef("NCCL runs on --device cuda only")
 	case f.tune && !p.named:

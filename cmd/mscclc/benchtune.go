@@ -35,24 +35,24 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	m := w.measuring
 	m.Replays, m.Warmup, m.Target = min(m.Replays, 3), min(m.Warmup, 1), min(m.Target, 600*time.Microsecond)
 	search := &bench.Search{Site: w.site, Measuring: m, Most: mostMeasured}
-	found := 0
+	found, failed := 0, error(nil)
 	for _, inplace := range [2]bool{false, true} {
-		if w.place == "in" && !inplace || w.place == "out" && inplace {
+		if w.place == "in" && !inplace || w.place == "out" && inplace || failed != nil {
 			continue
 		}
-		entry, err := a.tune(ctx, w, search, inplace)
-		if err != nil {
-			return err
-		}
-		if len(entry.Rules) > 0 {
+		var entry choose.Entry
+		if entry, failed = a.tune(ctx, w, search, inplace); len(entry.Rules) > 0 { // what was found counts, whatever came then
 			table.Put(entry)
 			found++
 		}
 	}
+	if found == 0 && failed != nil {
+		return failed
+	}
 	if found == 0 {
 		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs with %d ranks on %s", w.coll.Kind, w.coll.Ranks, w.site.Name())}
 	}
-	return a.writeTo(w.out, func(out io.Writer) error { return table.Write(out) })
+	return errors.Join(a.writeTo(w.out, func(out io.Writer) error { return table.Write(out) }), failed)
 }
 
 // tune measures one placement at all sizes.
@@ -63,22 +63,7 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 	for i, bytes := range w.sizes {
 		c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
 		c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
-		variants := map[string]choose.Variant{}
-		var forms []*bench.Form
-		ranked, _ := w.chooser.Ranked(call, bytes)
-		for _, v := range ranked {
-			f, err := w.variant(v, call)
-			if err != nil {
-				continue
-			}
-			variants[f.Name] = v
-			if before, ok := widths[f.Name]; ok {
-				wide := *f
-				wide.Columns, wide.Threads, wide.Tile = before.Columns, before.Threads, before.Tile
-				forms = append(forms, &wide)
-			}
-			forms = append(forms, f)
-		}
+		forms, variants := w.candidates(call, c.Bytes(), widths)
 		if len(forms) == 0 {
 			return entry, nil // the collective has no program in this placement
 		}
@@ -96,6 +81,47 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i)
 	}
 	return entry, nil
+}
+
+// candidates are the forms whose time the model has within a factor of its best,
+// the most likely first; each as wide as it was best before, as the executor makes it, and
+// as a guess has it. Variants are by the names of the forms.
+func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant) {
+	const within, most = 2.5, 8
+	variants = map[string]choose.Variant{}
+	ranked, micros := w.chooser.Ranked(call, bytes)
+	for i, v := range ranked {
+		if i == most || micros[i] > within*micros[0] {
+			break
+		}
+		f, err := w.variant(v, call)
+		if err != nil {
+			continue
+		}
+		variants[f.Name] = v
+		if b, ok := before[f.Name]; ok {
+			wide := *f
+			wide.Columns, wide.Threads, wide.Tile = b.Columns, b.Threads, b.Tile
+			forms = append(forms, &wide)
+		}
+		guess := *f
+		guess.Columns, guess.Threads = guessed(bytes)
+		forms = append(forms, f, &guess)
+	}
+	return forms, variants
+}
+
+// guessed is a width that is about right on GPUs with some hundred multiprocessors.
+func guessed(bytes int64) (columns, threads int) {
+	switch {
+	case bytes <= 16<<10:
+		return 4, 128
+	case bytes <= 256<<10:
+		return 16, 256
+	case bytes <= 2<<20:
+		return 32, 512
+	}
+	return 64, 1024
 }
 
 // ruled adds the rule of size i. Between two sizes that were measured, each rules
