@@ -1,5 +1,7 @@
 package ir
 
+import "math"
+
 // Links say how the steps of a one-sided Program hang together in one pass:
 // which step writes each chunk of packets, which signal flags, and how often.
 // They rely on tables that are well formed, as ir/verify checks them.
@@ -84,15 +86,12 @@ func (l *Links) Flag(rank, index int32) int32 { return l.flags[rank] + index }
 // is positive. It is -1 where no signal is so late.
 func (l *Links) Awaited(flag, nth int32) (step, ago int32) {
 	signals := l.Signals.Of(int(flag))
-	n := int32(len(signals))
-	if n == 0 || nth > n {
+	n := int64(len(signals))
+	if n == 0 || int64(nth) > n {
 		return -1, 0
 	}
-	if nth <= 0 {
-		ago = (n - nth) / n
-		nth += ago * n
-	}
-	return signals[nth-1], ago
+	passes := (n - int64(nth)) / n
+	return signals[int64(nth)+passes*n-1], int32(min(passes, math.MaxInt32))
 }
 
 // Schedule makes the schedule of a pass that is a launch of its own: of all

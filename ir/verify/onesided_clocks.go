@@ -236,7 +236,9 @@ func (v *view) read(x part) bool {
 	for len(list) > 0 {
 		x := list[0]
 		list = list[1:]
-		v.c.work++
+		if v.c.work++; v.c.work > o.opt.Work {
+			return true // nothing is decided then
+		}
 		if v.over(v.done, x.step) || v.pass == 0 && x == v.at {
 			return true
 		}

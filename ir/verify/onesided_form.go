@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"mscclc/ir"
@@ -75,7 +76,7 @@ func (o *oneSided) regions() bool {
 			if n < 0 {
 				return o.malformed("rank %d has %d %s", r, n, table.name)
 			}
-			if total += int(n); total > o.opt.Cells {
+			if total += int(n); total > min(o.opt.Cells, math.MaxInt32) {
 				o.at(place{-1, -1, -1}, diag.Limit, -1, "all ranks have more than %d %s", o.opt.Cells, table.name).Hint = "--limit cells=N raises this limit"
 				return false
 			}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"sort"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -115,6 +116,7 @@ func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
 	if own.done.knows(r.links.Block[j]) > r.group[j] {
 		return true
 	}
+	r.clocks.work += int64(r.p.Steps[i].NSrc) + int64(r.p.Steps[j].NSrc)
 	ok := true
 	v := r.clocks.viewOf(later, part{i, r.parts(later, cell, true)[0]}, pass)
 	for _, kj := range r.parts(earlier, cell, false) {
@@ -176,11 +178,11 @@ func (r *oneRacer) reuses() {
 
 // eventAt is the event of a part.
 func (o *oneSided) eventAt(x part) int32 {
-	e := o.eventsOf[x.step].First
-	for x.k >= o.events[e].k+o.events[e].n {
-		e++
-	}
-	return e
+	of := o.eventsOf[x.step]
+	return of.First + int32(sort.Search(int(of.End-of.First), func(k int) bool {
+		e := &o.events[of.First+int32(k)]
+		return e.k+e.n > x.k
+	}))
 }
 
 // reuse adds a conflict with a later pass, or makes the last of the same two

@@ -29,6 +29,7 @@ func (r *oneRacer) launches() {
 		return
 	}
 	r.ended(end)
+	r.stopped = end.work > r.opt.Work
 }
 
 // remotes calls f for each operand of an event that is user memory of another
