@@ -1,0 +1,109 @@
+package algorithms_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir"
+	"mscclc/lang"
+)
+
+// TestOneSided compiles every program one-sided, writes and reads it, and runs it
+// on the CPU, several times as loaded: in CI over a covering set of shapes, protocols and
+// placements, and with MSCCLC_MATRIX=full over all.
+func TestOneSided(t *testing.T) {
+	for _, p := range programs(t) {
+		t.Run(p.name, func(t *testing.T) {
+			shapes, places := p.legal(t)
+			sizes := []int{len(shapes), int(ir.NumProtocols), len(places)}
+			rows := pairwise(sizes)
+			if os.Getenv("MSCCLC_MATRIX") == "full" {
+				rows = product(sizes)
+			}
+			var g errgroup.Group
+			g.SetLimit(runtime.GOMAXPROCS(0))
+			for i, r := range rows {
+				g.Go(func() error {
+					protocol := ir.Protocol(r[1])
+					opt := lang.Options{Params: shapes[r[0]], Inplace: &places[r[2]], Protocol: &protocol, Open: p.open}
+					if err := p.oneSided(opt, i); err != nil {
+						t.Errorf("%v %v in place %v (%d): %v", shapes[r[0]], protocol, places[r[2]], i, err)
+					}
+					return nil
+				})
+			}
+			g.Wait()
+		})
+	}
+}
+
+// oneSided tries p; turn picks what it is run with.
+func (p *program) oneSided(opt lang.Options, turn int) error {
+	compiled, err := mscclc.Compile(p.file, p.text, mscclc.Options{Lang: opt, OneSided: true, Unproven: true})
+	if err != nil {
+		return err
+	}
+	var file bytes.Buffer
+	if err := codegen.WritePlan(&file, compiled); err != nil {
+		return err
+	}
+	read, err := codegen.ReadPlan(p.file, &file, codegen.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	room := executor.Options{Device: cpu.Device(), Columns: 1 + turn%4, TileBytes: 4 << (turn % 11)}
+	room.TileBytes = max(room.TileBytes, 16)
+	loaded, err := executor.Load(read, room)
+	if err != nil {
+		return err
+	}
+	defer loaded.Close()
+	for k := range 5 {
+		if err := runOneSided(loaded, read.Coll, room.Columns, turn+7*k); err != nil {
+			return fmt.Errorf("run %d: %v", k, err)
+		}
+	}
+	return nil
+}
+
+// runOneSided runs one call.
+func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) error {
+	t := executor.DType(turn % int(executor.NumDTypes))
+	op := executor.RedOp(turn / 3 % int(executor.NumRedOps))
+	if op == executor.Avg && c.Kind == ir.Custom {
+		op = executor.Sum
+	}
+	chunks := int64(max(c.Chunks, 1))
+	elems := chunks * []int64{0, 1, 7, 40, 333, 2000}[turn%6]
+	if !loaded.Even() {
+		elems += int64(turn) % (chunks + 3)
+	}
+	data := executor.NewData(executor.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
+	args := data.Args()
+	args.Threads, args.Wait, args.Columns = 1, time.Minute, 1+turn%columns
+	if turn%4 == 0 {
+		args.PerBlock = 2
+	}
+	if _, err := loaded.Run(context.Background(), args); err != nil {
+		return err
+	}
+	found := data.Check()
+	if err := found.Err(); err != nil {
+		return fmt.Errorf("%v %v, %d elements: %v", t, op, elems, err)
+	}
+	if elems > chunks && found.Checked == 0 {
+		return fmt.Errorf("%d elements, and nothing was compared", elems)
+	}
+	return nil
+}
