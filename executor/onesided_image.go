@@ -111,12 +111,10 @@ func (c *oneBuilder) operands(i int32) (src, dst []ir.Operand, err error) {
 		n     int16
 		to    *[]ir.Operand
 	}{{s.Src, s.NSrc, &src}, {s.Dst, s.NDst, &dst}} {
-		if x.n < 0 || x.n > 0 && (x.first < 0 || int(x.first)+int(x.n) > len(all)) {
+		if x.n < 0 || x.first < 0 || int(x.first)+int(x.n) > len(all) {
 			return nil, nil, c.faultAt(diag.Malformed, i, "has operands [%d, %d) of %d", x.first, int(x.first)+int(x.n), len(all))
 		}
-		if x.n > 0 {
-			*x.to = all[x.first : int(x.first)+int(x.n)]
-		}
+		*x.to = all[x.first : int(x.first)+int(x.n)]
 	}
 	return src, dst, nil
 }

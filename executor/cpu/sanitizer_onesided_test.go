@@ -4,12 +4,14 @@ package cpu
 
 import (
 	"fmt"
+	"math/rand"
 	"strings"
 	"testing"
 	"time"
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
 // sanitizedOne runs a one-sided program under the driver with three threads a block, in
@@ -27,7 +29,7 @@ func sanitizedOne(t *testing.T, bin string, p *ir.Program, wait time.Duration) (
 }
 
 // TestSanitizersOneSided runs one-sided programs under the thread sanitizer, and
-// under those of addresses and undefined behaviour.
+// under those of addresses and undefined behaviour, which also see nonsense that is taken.
 func TestSanitizersOneSided(t *testing.T) {
 	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
 		t.Run(flag[11:], func(t *testing.T) {
@@ -38,7 +40,35 @@ func TestSanitizersOneSided(t *testing.T) {
 					t.Errorf("%s %v: %v\n%s", p.Name, p.Protocol, err, said)
 				}
 			}
+			if flag != "-fsanitize=thread" {
+				sanitizedNonsense(t, bin, irtest.Count(t, 25))
+			}
 		})
+	}
+}
+
+// sanitizedNonsense runs n programs with numbers at random, where they are taken: whatever
+// they do, it is not beyond their memory.
+func sanitizedNonsense(t *testing.T, bin string, n int) {
+	rnd := rand.New(rand.NewSource(2))
+	for ran := 0; ran < n; {
+		p, h := nonsense(ran, rnd), &oneHolder{}
+		opt := executor.Options{Device: h, Unproven: true, Columns: 2, TileBytes: 64}
+		l, err := executor.Load(p, opt)
+		if err != nil || h.layout.Scratch+h.layout.Packets+h.layout.FlagMem > 1<<20 {
+			continue
+		}
+		ran++
+		elems := int64(p.Coll.Chunks * (1 + rnd.Intn(20)))
+		if !l.Even() && rnd.Intn(2) == 0 {
+			elems++
+		}
+		d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+		args := d.Args()
+		args.Wait = time.Millisecond
+		if said, _ := sanitize(t, bin, p, opt, d, args, 2); strings.Contains(said, "Sanitizer") || strings.Contains(said, "runtime error") {
+			t.Errorf("%s\n%s", said, keep(p))
+		}
 	}
 }
 

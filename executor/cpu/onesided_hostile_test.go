@@ -1,0 +1,166 @@
+//go:build cgo
+
+package cpu
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// spoil puts numbers at random into a program.
+func spoil(p *ir.Program, rnd *rand.Rand) {
+	number := func() int32 {
+		return [...]int32{-1, 0, 1, 2, 3, 5, 1 << 15, 1 << 16, math.MaxInt32, math.MinInt32, int32(rnd.Uint32())}[rnd.Intn(11)]
+	}
+	o := p.OneSided
+	s, x := &p.Steps[rnd.Intn(len(p.Steps))], &o.Operands[rnd.Intn(len(o.Operands))]
+	b := &p.Blocks[rnd.Intn(len(p.Blocks))]
+	switch rnd.Intn(8) {
+	case 0:
+		s.Op, s.Flags = ir.Op(rnd.Intn(int(ir.NumOps)+1)), ir.StepFlags(rnd.Intn(256))
+	case 1:
+		s.NSrc, s.NDst = int16(number()), int16(number())
+	case 2, 3:
+		x.Buf, x.Via = ir.Buf(rnd.Intn(6)), ir.Via(rnd.Intn(5))
+	default:
+		fields := []*int32{&s.Src, &s.Dst, &s.Count, &s.Class, &s.Pos, &x.Rank, &x.Index, &x.Nth, &x.Index, &x.Rank, &s.Count, &b.Rank, &b.Steps.End,
+			&o.Depth, &o.Packets[0], &o.Flags[0], &p.Scratch[0]}
+		*fields[rnd.Intn(len(fields))] = number()
+	}
+}
+
+// nonsense is a program with numbers at random; turn picks the program.
+func nonsense(turn int, rnd *rand.Rand) *ir.Program {
+	var p *ir.Program
+	switch turn % 5 {
+	case 0:
+		p = onePhase(3, 2, ir.LL, 1, true)
+	case 1:
+		p = onePhase(3, 2, ir.Simple, 1, false)
+	case 2:
+		p = twoPhases(2, 2, false)
+	case 3:
+		p = push(3, true)
+	case 4:
+		p = throughSwitch(3, false)
+	}
+	for range 1 + rnd.Intn(3) {
+		spoil(p, rnd)
+	}
+	return p
+}
+
+// TestOneSidedNonsense loads programs with numbers at random. What is taken runs to
+// some end, and touches nothing but its own memory.
+func TestOneSidedNonsense(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	taken, wrong := 0, 0
+	for i := range 4000 {
+		p := nonsense(i, rnd)
+		l, err := executor.Load(p, executor.Options{Device: Device(), Unproven: true, Columns: 2, TileBytes: 64})
+		if err != nil {
+			continue
+		}
+		taken++
+		d := executor.NewData(executor.NewGeometry(p.Coll, 97+int64(rnd.Intn(2))*5, 4), executor.I32, executor.Sum, 1)
+		args := d.Args()
+		args.Wait, args.Threads = time.Millisecond, 1
+		_, err = l.Run(context.Background(), args)
+		rep := d.Check()
+		if len(rep.Broken) > 0 {
+			t.Fatalf("program %d: %v", i, rep.Broken)
+		}
+		if err != nil || rep.Err() != nil {
+			wrong++
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if taken < 100 || taken > 3000 || wrong == 0 {
+		t.Errorf("of 4000, %d were taken, of which %d fail", taken, wrong)
+	}
+	t.Logf("of 4000, %d were taken, of which %d fail", taken, wrong)
+}
+
+// TestOneSidedRefuses holds the image to what it can run safely.
+func TestOneSidedRefuses(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		spoil func(p *ir.Program)
+		code  diag.Code
+		text  string
+	}{
+		{"operation", func(p *ir.Program) { p.Steps[0].Op = ir.Copy }, diag.Malformed, "has operation"},
+		{"operands", func(p *ir.Program) { p.Steps[1].Src = 1000 }, diag.Malformed, "has operands"},
+		{"sources", func(p *ir.Program) { p.Steps[0].NSrc = -1 }, diag.Malformed, "has operands"},
+		{"no source", func(p *ir.Program) { p.Steps[1].NSrc = 0 }, diag.Malformed, "moves 1 chunks"},
+		{"class", func(p *ir.Program) { p.Steps[1].Class = 3 }, diag.Malformed, "class 3"},
+		{"count", func(p *ir.Program) { p.Steps[1].Count = 1 << 16 }, diag.Limit, "65535"},
+		{"rank", func(p *ir.Program) { p.OneSided.Operands[p.Steps[1].Dst].Rank = 3 }, diag.Malformed, "of rank 3"},
+		{"buffer", func(p *ir.Program) { p.OneSided.Operands[p.Steps[1].Src].Buf = ir.Flags }, diag.OutOfBounds, "no buffer"},
+		{"chunk", func(p *ir.Program) { p.OneSided.Operands[p.Steps[1].Src].Index = 3 }, diag.OutOfBounds, "from 3 of input of rank 0, which has 3"},
+		{"flag", func(p *ir.Program) { p.OneSided.Operands[p.Steps[0].Dst].Index = 9 }, diag.OutOfBounds, "flag 9"},
+		{"no flag", func(p *ir.Program) { p.OneSided.Operands[p.Steps[0].Dst].Buf = ir.Scratch }, diag.Malformed, "no flag"},
+		{"other's flag", func(p *ir.Program) { p.OneSided.Operands[p.Steps[4].Src].Rank = 1 }, diag.Malformed, "awaits flag"},
+		{"two signallers", func(p *ir.Program) { p.OneSided.Operands[p.Steps[0].Dst].Index = 5 }, diag.Malformed, "another block signals too"},
+		{"marks", func(p *ir.Program) { p.Steps[0].Flags = 0 }, diag.Malformed, "one pass of a launch"},
+		{"both marks", func(p *ir.Program) { p.Steps[0].Flags = ir.Enter | ir.Leave }, diag.Malformed, "has flags"},
+		{"marked move", func(p *ir.Program) { p.Steps[1].Flags = ir.Enter }, diag.Malformed, "has flags"},
+		{"depth", func(p *ir.Program) { p.OneSided.Depth = 0 }, diag.Malformed, "0 copies"},
+		{"flags", func(p *ir.Program) { p.OneSided.Flags = p.OneSided.Flags[:1] }, diag.Malformed, "of 3 ranks"},
+		{"packets", func(p *ir.Program) {
+			p.OneSided.Packets[0] = 1
+			p.OneSided.Operands[p.Steps[1].Src].Buf = ir.Packets
+		}, diag.Malformed, "protocol is Simple"},
+		{"block's rank", func(p *ir.Program) { p.Blocks[0].Rank = 7 }, diag.Malformed, "says that it is of rank 7"},
+	} {
+		p := push(3, false)
+		x.spoil(p)
+		_, err := executor.Load(p, executor.Options{Device: Device(), Unproven: true})
+		var list diag.List
+		if !errors.As(err, &list) || len(list) != 1 || list[0].Code != x.code || !strings.Contains(list[0].Error(), x.text) {
+			t.Errorf("%s: got %v, want %s with %q", x.name, err, x.code, x.text)
+		}
+		if _, err := executor.Load(p, executor.Options{Device: Device()}); err == nil {
+			t.Errorf("%s: verify takes it", x.name)
+		}
+	}
+}
+
+// TestOneSidedArgs refuses calls that the loaded memory or program is not for.
+func TestOneSidedArgs(t *testing.T) {
+	p := push(2, false)
+	for _, opt := range []executor.Options{{Columns: -1}, {Columns: 1 << 20}, {TileBytes: 8}, {TileBytes: 1 << 40}} {
+		opt.Device = Device()
+		if _, err := executor.Load(p, opt); err == nil {
+			t.Errorf("%+v: no error", opt)
+		}
+	}
+	l := loadOne(t, p, executor.Options{Columns: 3})
+	for name, set := range map[string]func(*executor.Args){
+		"columns":  func(a *executor.Args) { a.Columns = 4 },
+		"tile":     func(a *executor.Args) { a.TileBytes = -1 },
+		"wait":     func(a *executor.Args) { a.Wait = -1 },
+		"threads":  func(a *executor.Args) { a.Threads = -1 },
+		"protocol": func(a *executor.Args) { other := ir.LL; a.Protocol = &other },
+		"watch":    func(a *executor.Args) { a.Watch = &executor.Watch{} },
+		"crowd":    func(a *executor.Args) { a.PerBlock = 1 << 20 },
+	} {
+		args := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.F32, executor.Sum, 1).Args()
+		set(&args)
+		if _, err := l.Run(context.Background(), args); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	check(t, l, p.Coll, executor.F32, executor.Sum, 100, nil)
+}
