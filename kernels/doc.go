@@ -7,16 +7,19 @@
 //	interp.h     the loop: steps, tiles, messages and barriers; wait.h its waits
 //	strips.h     moves and folds data on a host, strips of memory at a time
 //	lanes.h      the same on a GPU, units of 16 bytes in registers at a time
+//	onesided.h   the loop of one-sided programs, and their signals and waits;
+//	             onesided_moves_host.h and onesided_moves_lanes.h move their data
 //	ops.h        the reductions, of two accumulators
 //	proto_*.h    how a message's bytes lie on the wire, one file a protocol
 //	types.h      element types, their conversions and rounding
-//	abi.h        the tables that the host fills and the kernel reads
+//	abi.h        the tables that the host fills and the kernel reads, and
+//	             abi_onesided.h those of one-sided programs
 //	ops_gen.h    the operations, generated from ir.Ops
 //	platform_*.h everything that a device does in its own way
 //
-// A target is a file that includes one platform, then interp.h, and adds an entry
-// point: executor/cpu/host.cc, and gpu/kernel.cc for all GPUs, which build.sh turns
-// into the images that Image gives. The sources are embedded so that a change
+// A target is a file that includes one platform, then interp.h or onesided.h, and
+// adds entry points: executor/cpu/host.cc, and gpu/kernel.cc and kernel_onesided.cc for
+// all GPUs, which build.sh turns into the images that Image and OneSidedImage give. The sources are embedded so that a change
 // to a header rebuilds the packages that include it: cgo does not look at
 // headers outside its own package.
 package kernels
