@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the kernels' images into FOLDER, by default images/ beside this script: two for each element type and target, of
-# which one is for one-sided programs. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has
-# them. PTX is for NVIDIA's driver, which compiles it for the GPU at hand; code objects are for AMD's.
+# which one is for one-sided programs; for some types also one that traces these, and one that takes them through
+# NVLink's switch. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for
+# NVIDIA's driver, which compiles it for the GPU at hand; code objects are for AMD's.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/images}")
 cd "$(dirname "$0")"
@@ -9,28 +10,37 @@ mkdir -p "$out"
 clang=${CLANG:-clang++-19}
 
 common="-O3 -std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror --cuda-device-only -mllvm -disable-lsr -mllvm -disable-vector-combine"
-nv="-x cuda -nocudainc -nocudalib -S --cuda-feature=+ptx74 $common"
+nv="-x cuda -nocudainc -nocudalib -S $common"
 amd="-x hip -nogpuinc -nogpulib --no-gpu-bundle-output -fuse-cuid=none -fno-crash-diagnostics $common"
 
-# image TARGET TYPE NAME: TYPE is the element as types.h has it, NAME as users do.
+# image TARGET TYPE NAME SOURCE PREFIX: TYPE is the element as types.h has it, NAME as users do; PREFIX - is none.
 image() {
-    local source flags
+    local flags file=$out/${5#-}$3_$1
     case $1 in
-    sm_*) flags="$nv --cuda-gpu-arch=$1" ;;
+    sm_*) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx74" ;;
     gfx*) flags="$amd --offload-arch=$1" ;;
     esac
-    for source in kernel kernel_onesided; do
-        local file=$out/$3_$1
-        [ $source = kernel ] || file=$out/onesided_$3_$1
-        $clang $flags -DKERNEL_TYPE=$2 gpu/$source.cc -o "$file"
-        gzip -9nf "$file"
-    done
+    case $5 in
+    trace_) flags+=" -DKERNEL_TRACE" ;;
+    switch_) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx82" ;; # multimem
+    esac
+    $clang $flags -DKERNEL_TYPE=$2 gpu/$4.cc -o "$file"
+    gzip -9nf "$file"
 }
 export -f image
 export out clang nv amd
 types="f16:f16 bf16:bf16 float:f32 double:f64 i8:i8 u8:u8 i32:i32 u32:u32 i64:i64 u64:u64 e4m3:e4m3 e5m2:e5m2"
-for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
-    for t in $types; do
-        echo "$target ${t%:*} ${t#*:}"
+{
+    for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
+        for t in $types; do
+            echo "$target ${t/:/ } kernel -"
+            echo "$target ${t/:/ } kernel_onesided onesided_"
+        done
     done
-done | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image
+    for t in f16:f16 bf16:bf16 float:f32 i32:i32; do # whose steps are traced
+        echo "sm_80 ${t/:/ } kernel_onesided trace_"
+    done
+    for t in f16:f16 bf16:bf16 float:f32; do # which NVLink's switch adds up
+        echo "sm_90 ${t/:/ } kernel_switch switch_"
+    done
+} | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"io"
 	"io/fs"
@@ -9,24 +10,31 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // targets and types are what images there must be.
 var (
-	targets = []string{"sm_70", "sm_80", "gfx90a", "gfx942"}
+	targets = []string{"sm_70", "sm_80", "sm_90", "gfx90a", "gfx942"}
 	types   = []string{"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3", "e5m2"}
 )
 
-// kinds are the two kernels of a type and a target.
+// kinds are the kernels of a type and a target: two of all, and others of some.
 var kinds = []struct {
-	prefix string
-	ptx    []string // what its PTX must hold
-	notes  int      // what a code object says of its entries: three numbers each
+	prefix         string
+	ptx            []string // what its PTX must hold
+	notes          int      // what a code object says of its entries: three numbers each
+	types, targets []string // or all
+	version        string   // of PTX, or 7.4
+	fences         int
 }{
-	{"", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9},
-	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 6},
+	{"", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9, nil, nil, "", 0},
+	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 6, nil, nil, "", 0},
+	{"trace_", []string{"ld.acquire.sys.global.u64", "%globaltimer"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
+	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.", "multimem.st.relaxed.sys.global.v4.f32"}, 0,
+		[]string{"f16", "bf16", "f32"}, []string{"sm_90"}, "8.2", 2},
 }
 
 // each gives all images for targets.
@@ -34,7 +42,14 @@ func each(t *testing.T, targets []string, do func(kind int, name, target string,
 	t.Helper()
 	for i, k := range kinds {
 		for _, target := range targets {
-			for _, dtype := range types {
+			if k.targets != nil && !slices.Contains(k.targets, target) || k.targets == nil && target == "sm_90" {
+				continue
+			}
+			of := types
+			if k.types != nil {
+				of = k.types
+			}
+			for _, dtype := range of {
 				b, err := Image(k.prefix+dtype, target)
 				if err != nil {
 					t.Fatal(err)
@@ -62,14 +77,17 @@ func TestImagesAreThere(t *testing.T) {
 // too much, and a call or an array in local memory is slow.
 func TestPTX(t *testing.T) {
 	ordered := regexp.MustCompile(`(?m)^\s*(?:@%p\d+ )?((?:atom|red|membar|fence|call)\b\S*)`)
-	each(t, targets[:2], func(kind int, name, target string, ptx []byte) {
-		if !bytes.Contains(ptx, []byte(".version 7.4\n.target "+target+"\n")) {
+	each(t, targets[:3], func(kind int, name, target string, ptx []byte) {
+		version := cmp.Or(kinds[kind].version, "7.4")
+		if !bytes.Contains(ptx, []byte(".version "+version+"\n.target "+target+"\n")) {
 			t.Errorf("%s is of another version or target", name)
 		}
-		claims := 0
+		claims, fences := 0, 0
 		for _, m := range ordered.FindAllSubmatch(ptx, -1) {
 			if string(m[1]) == "atom.acq_rel.sys.global.cas.b32" {
 				claims++
+			} else if string(m[1]) == "fence.proxy.alias;" {
+				fences++
 			} else {
 				t.Errorf("%s has %s", name, m[1])
 			}
@@ -79,8 +97,8 @@ func TestPTX(t *testing.T) {
 				t.Errorf("%s has no %s", name, want)
 			}
 		}
-		if bytes.Contains(ptx, []byte(".local ")) || claims == 0 {
-			t.Errorf("%s uses local memory, or claims no status (%d)", name, claims)
+		if bytes.Contains(ptx, []byte(".local ")) || claims == 0 || fences != kinds[kind].fences {
+			t.Errorf("%s uses local memory, or claims no status (%d), or has %d fences", name, claims, fences)
 		}
 	})
 }
@@ -133,7 +151,7 @@ func TestCodeObjects(t *testing.T) {
 	readelf, objdump := tool(t, "llvm-readelf-19"), tool(t, "llvm-objdump-19")
 	note := regexp.MustCompile(`\.(private_segment_fixed_size|vgpr_spill_count|max_flat_workgroup_size): +(\d+)`)
 	publish := regexp.MustCompile(`s_waitcnt vmcnt\(0\)[^\n]*\n(?:[^\n]*s_waitcnt[^\n]*\n)*[^\n]*s_barrier`)
-	each(t, targets[2:], func(kind int, name, _ string, object []byte) {
+	each(t, targets[3:], func(kind int, name, _ string, object []byte) {
 		file := filepath.Join(t.TempDir(), "image")
 		if err := os.WriteFile(file, object, 0o666); err != nil {
 			t.Fatal(err)
