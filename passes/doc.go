@@ -18,4 +18,7 @@
 //     channel of one rank the peers of fused instructions pair one to one.
 //   - One global order schedules all ranks (order.go), slots included; each
 //     block takes its steps in that order, and so no program can deadlock.
+//
+// LowerOneSided is the other lowering, that of MSCCL++: it needs no table, and
+// makes a one-sided program from the same chunk DAG.
 package passes

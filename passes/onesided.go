@@ -19,7 +19,8 @@ import (
 //   - moves (onesided_moves.go): who acts, and in which form;
 //   - fuse (onesided_fuse.go): one Move where several pass on the same data;
 //   - order (onesided_order.go): groups of Moves, by critical path;
-//   - sync (onesided_sync.go): signals and waits, by clocks of all ranks.
+//   - sync (onesided_sync.go, onesided_rotate.go): signals and waits, by clocks of
+//     all ranks; and where threads need not meet (onesided_joint.go).
 //
 // Everything up to order rewrites a list of Moves whose order is its meaning,
 // and in which each stands behind all that it must follow: so that a wait for

@@ -175,7 +175,7 @@ func (e *oneEmitter) group(rank, g int32) {
 	for k, i := range moves {
 		m := &e.moves[i]
 		s := ir.Step{Op: ir.Move, Count: m.count, Class: m.class, Pos: m.pos}
-		if k > 0 {
+		if k > 0 || e.groups[g].joint {
 			s.Flags = ir.Joint
 		}
 		e.step(s, e.operands(m.srcs), e.operands(m.dsts))

@@ -254,17 +254,19 @@ func (f *oneFuser) forward(i int32, k int) bool {
 		return false
 	}
 	m.srcs[k] = src
-	f.uses[x]--
+	if !slices.ContainsFunc(m.srcs, func(s spot) bool { return !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) }) {
+		f.uses[x]--
+	}
 	f.changed = true
 	return true
 }
 
 // crosses says whether count chunks from a and from b on overlap in part.
-func (f *oneFuser) crosses(a, b spot, count int32) bool {
+func (l *oneSided) crosses(a, b spot, count int32) bool {
 	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
-		return a.rank == ir.AllRanks && b.user() && !f.clear(a, b, count) || b.rank == ir.AllRanks && a.user() && !f.clear(b, a, count)
+		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() && !l.clear(b, a, count)
 	}
-	gap := f.cell(a, a.rank) - f.cell(b, b.rank)
+	gap := l.cell(a, a.rank) - l.cell(b, b.rank)
 	step := int32(1)
 	if !a.user() {
 		step = 2
@@ -273,13 +275,13 @@ func (f *oneFuser) crosses(a, b spot, count int32) bool {
 }
 
 // clear says whether a, of all ranks, and b lie at one place or do not overlap.
-func (f *oneFuser) clear(a, b spot, count int32) bool {
+func (l *oneSided) clear(a, b spot, count int32) bool {
 	first, end := b.rank, b.rank+1
 	if b.rank == ir.AllRanks {
-		first, end = 0, f.n
+		first, end = 0, l.n
 	}
 	for r := first; r < end; r++ {
-		if gap := f.cell(a, r) - f.cell(b, r); gap != 0 && max(gap, -gap) < count {
+		if gap := l.cell(a, r) - l.cell(b, r); gap != 0 && max(gap, -gap) < count {
 			return false
 		}
 	}

@@ -64,8 +64,8 @@ func TestOneSidedKnown(t *testing.T) {
 mv input[2] -> 2:packets[1]
 mv input[3] -> 3:packets[1] joint
 mv input[0] -> 0:packets[0] joint
-mv input[1] + packets[0] + packets[1] + packets[2] -> input[1] 2:packets[4] 3:packets[4] 0:packets[3] final
-mv packets[4] -> input[2]
+mv input[1] + packets[0] + packets[1] + packets[2] -> input[1] 2:packets[4] 3:packets[4] 0:packets[3] final joint
+mv packets[4] -> input[2] joint
 mv packets[5] -> input[3] joint
 mv packets[3] -> input[0] joint
 `},
@@ -85,12 +85,12 @@ mv packets[0] + packets[1] + input[0] + packets[2] -> output[0] final
 `},
 		{"allreduce/ring", ir.LL, 0, `
 mv input[0] -> 1:packets[0]
-mv input[3] + packets[0] -> 1:packets[1]
-mv input[2] + packets[1] -> 1:packets[2]
-mv input[1] + packets[2] -> input[1] 1:packets[3] final
+mv input[3] + packets[0] -> 1:packets[1] joint
+mv input[2] + packets[1] -> 1:packets[2] joint
+mv input[1] + packets[2] -> input[1] 1:packets[3] final joint
 mv packets[3] -> input[0] 1:packets[4]
-mv packets[4] -> input[3] 1:packets[5]
-mv packets[5] -> input[2]
+mv packets[4] -> input[3] 1:packets[5] joint
+mv packets[5] -> input[2] joint
 `},
 		{"allgather/allpairs", ir.Simple, 3, `
 signal 0:flags[2] 1:flags[2] 2:flags[2] enter
@@ -101,7 +101,7 @@ wait flags[0] x2 flags[1] x2 flags[2] x2 leave
 `},
 		{"allgather/allpairs", ir.LL, 3, `
 mv input[0] -> output[3] 0:packets[2] 1:packets[2] 2:packets[2]
-mv packets[0] -> output[0]
+mv packets[0] -> output[0] joint
 mv packets[1] -> output[1] joint
 mv packets[2] -> output[2] joint
 `},

@@ -87,10 +87,13 @@ func (l *oneSided) depend() {
 	}
 }
 
-// A oneGroup is Moves of a rank that run together: none needs another.
+// A oneGroup is Moves of a rank that run together: none needs another, unless
+// by packets that go round other ranks.
 type oneGroup struct {
 	rank  int32
-	at    int32 // its number within its rank
+	at    int32 // its number within its rank; parts of one group have one
+	joint bool  // it is part of the group before it of its rank
+	open  bool  // the next of its rank is part of its group
 	moves []int32
 }
 

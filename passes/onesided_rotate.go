@@ -40,6 +40,7 @@ func (s *oneSync) rotate() {
 			a, b := s.moves[u.read].rank, s.groups[g].rank
 			k := s.signal(a, b, latest[[2]int32{a, b}])
 			s.awaits[g] = append(s.awaits[g], oneAwait{k, depth})
+			s.failed = s.failed || s.groups[g].joint
 			s.done[b][a] = max(s.done[b][a], s.ends(s.signals[k].group, 0))
 		}
 	})

@@ -22,6 +22,7 @@ type oneSync struct {
 	size   []int32 // of a rank: how many groups it has
 
 	done, seen [][]int32
+	learned    [][]int32 // of a rank: what it knows is over from its next group on
 	before     []oneSnap // of a group that sends packets: done when it begins
 	after      []oneSnap // of a group that others are signalled behind, or may be
 	free       [][]int32
@@ -32,6 +33,7 @@ type oneSync struct {
 	awaits  [][]oneAwait         // of a group
 	begins  [][]int32            // of a group: the ranks whose launches must have begun
 	leaves  [][2]int32           // who tells whom at the end of a launch
+	failed  bool                 // a part of a group would have to wait or to signal
 }
 
 // A oneSnap is a clock as it was, for so many that may yet ask.
@@ -46,23 +48,36 @@ type oneSignal struct{ from, to, group int32 }
 // A oneAwait waits before a group for a signal of some passes ago.
 type oneAwait struct{ signal, ago int32 }
 
-// sync inserts all synchronisation.
+// sync inserts all synchronisation, and lets groups go on without a meeting of
+// threads between where that needs no more of it.
 func (l *oneSided) sync(groups []oneGroup) *oneSync {
+	apart := l.syncGroups(groups)
+	if joint := apart.join(); joint != nil {
+		if together := l.syncGroups(joint); !together.failed && together.cost() <= apart.cost() {
+			return together
+		}
+	}
+	return apart
+}
+
+func (l *oneSided) syncGroups(groups []oneGroup) *oneSync {
 	s := &oneSync{oneSided: l, groups: groups, of: make([]int32, len(l.moves)), size: make([]int32, l.n),
 		before: make([]oneSnap, len(groups)), after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
-		s.size[groups[g].rank]++
+		s.size[groups[g].rank] = groups[g].at + 1
 		for _, i := range groups[g].moves {
 			s.of[i] = int32(g)
 		}
 	}
 	for range l.n {
-		s.done, s.seen = append(s.done, make([]int32, l.n)), append(s.seen, make([]int32, l.n))
+		s.done, s.seen, s.learned = append(s.done, make([]int32, l.n)), append(s.seen, make([]int32, l.n)), append(s.learned, make([]int32, l.n))
 	}
 	s.countAsks()
 	for g := range groups {
-		s.first(int32(g))
+		if s.first(int32(g)); s.failed {
+			return s
+		}
 	}
 	s.leave()
 	s.rotate()
@@ -120,11 +135,13 @@ func (s *oneSync) first(g int32) {
 	for _, d := range s.unmet(g) {
 		if !s.met(d.by, d.oneDep) {
 			s.await(g, d.on)
+			s.failed = s.failed || s.groups[g].joint
 		}
 	}
 	for _, owner := range s.owners(g) {
 		if s.seen[b][owner] == 0 {
 			s.begins[g] = append(s.begins[g], owner)
+			s.failed = s.failed || s.groups[g].joint
 			s.done[b][owner] = max(s.done[b][owner], 1)
 			s.seen[b][owner] = 1
 		}
@@ -167,11 +184,16 @@ func (s *oneSync) end(g, pass int32) {
 		for _, d := range s.deps.of(i) {
 			if d.kind == depPacket && s.moves[d.on].rank != b {
 				snap := &s.before[s.of[d.on]]
-				join(s.done[b], snap.done)
+				join(s.learned[b], snap.done)
 				s.drop(snap)
 			}
 		}
 	}
+	if s.groups[g].open {
+		return
+	}
+	join(s.done[b], s.learned[b])
+	clear(s.learned[b])
 	s.done[b][b] = s.ends(g, pass)
 	s.seen[b][b] = s.done[b][b]
 }
@@ -289,6 +311,7 @@ func (s *oneSync) signal(a, b, g int32) int32 {
 	if at < len(list) {
 		return list[at]
 	}
+	s.failed = s.failed || s.groups[g].open
 	k := int32(len(s.signals))
 	s.signals = append(s.signals, oneSignal{a, b, g})
 	s.between[key] = append(list, k)
