@@ -129,7 +129,7 @@ func explainOneSided(p *ir.Program, err error) string {
 // change that is accepted is kept, so that those that are judged come to need
 // each of theirs. MSCCLC_RANDOM=N asks for N such walks.
 func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
-	n := irtest.Count(t, 24)
+	n := irtest.Count(t, 20)
 	var lock sync.Mutex
 	counts := map[string]int{}
 	var wg sync.WaitGroup

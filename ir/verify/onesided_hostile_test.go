@@ -90,7 +90,7 @@ func TestOneSidedNumbers(t *testing.T) {
 				judge(fmt.Sprintf("number %d is %d", k, v), q)
 			}
 		}
-		for range irtest.Count(t, 2000) {
+		for range irtest.Count(t, 500) {
 			q := copyOf(p)
 			for range 1 + rnd.Intn(4) {
 				change(q, rnd.Int(), values[rnd.Intn(len(values))])
@@ -124,7 +124,7 @@ var oneSidedShapes = []struct {
 	make func(n int) *ir.Program
 	want []diag.Code
 }{
-	{"one move of many sources, not ordered", 20_000, func(n int) *ir.Program {
+	{"one move of many sources, not ordered", 5000, func(n int) *ir.Program {
 		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: n, In: 1, Out: n}, ir.LL, 1000, 0, n, 0)
 		b.block(0)
 		for k := range n {
@@ -163,7 +163,7 @@ var oneSidedShapes = []struct {
 		b.move(2, chunks(chunkOf(1, ir.Packets, 2*n-2)), chunks(chunkOf(1, ir.Output, 0)))
 		return b.done()
 	}, []diag.Code{diag.Race}},
-	{"as many blocks as steps", 3000, func(n int) *ir.Program {
+	{"as many blocks as steps", 2000, func(n int) *ir.Program {
 		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1, Out: 1}, ir.LL, 1, 0, n, 0)
 		b.block(0)
 		b.move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, 0)))

@@ -283,3 +283,30 @@ func switchToEach(ranks int) *ir.Program {
 	}
 	return b.done()
 }
+
+// oneGroup is allPairsPackets without a barrier: what a rank unpacks in place has
+// come round from what it put there.
+func oneGroup(ranks int) *ir.Program {
+	p := allPairsPackets(ranks, 2)
+	for b := range p.Blocks {
+		for i := p.Blocks[b].Steps.First + 1; i < p.Blocks[b].Steps.End; i++ {
+			p.Steps[i].Flags |= ir.Joint
+		}
+	}
+	return p
+}
+
+// forwarded passes packets around in one copy: who sends first learns in the
+// pass before that its packets were read, by packets that a third rank has passed on.
+func forwarded() *ir.Program {
+	b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 3, Chunks: 1, In: 1, Out: 1}, ir.LL, 1, 0, 1, 0)
+	b.block(0)
+	b.move(1, chunks(chunkOf(0, ir.Packets, 0)), chunks(chunkOf(0, ir.Output, 0)))
+	b.move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(1, ir.Packets, 0)))
+	b.block(1)
+	b.move(1, chunks(chunkOf(1, ir.Packets, 0)), chunks(chunkOf(2, ir.Packets, 0)))
+	b.block(2)
+	b.move(1, chunks(chunkOf(2, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, 0)))
+	b.move(1, chunks(chunkOf(2, ir.Packets, 0)), chunks(chunkOf(2, ir.Output, 0)))
+	return b.done()
+}

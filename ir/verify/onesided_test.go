@@ -23,6 +23,8 @@ func TestOneSidedGood(t *testing.T) {
 		{"ring, packets", ringPackets(4, 2)},
 		{"ring, plain", ringPlain(4, 2)},
 		{"switch", throughSwitch(3)},
+		{"one group", oneGroup(4)},
+		{"forwarded", forwarded()},
 	} {
 		report, list := verify.Check(c.p, verify.Options{})
 		if len(list) > 0 || !report.Ran {

@@ -1,0 +1,113 @@
+package verify_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify/explore"
+	"mscclc/lang"
+)
+
+// smallAccesses bounds the chunks that a pass of an original accesses, so that
+// its runs take milliseconds.
+const smallAccesses = 90
+
+// loweredCatalog compiles every algorithm for its shapes of 2 to 4 ranks, in
+// both forms, as far as one pass is small.
+func loweredCatalog(t *testing.T) (all []original) {
+	for _, name := range algorithms.Names() {
+		src, err := algorithms.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := lang.Parse(name, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range f.Stmts {
+			a, ok := s.(*lang.Algorithm)
+			if !ok {
+				continue
+			}
+			var params []string
+			for _, p := range a.Params {
+				params = append(params, p.Name)
+			}
+			for _, shape := range shapes(params) {
+				for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
+					p, err := mscclc.Compile(name, src, mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}, OneSided: true})
+					if list := (diag.List{}); errors.As(err, &list) && list[0].Code == diag.AssertFailed {
+						continue // it is for powers of two, say
+					}
+					if err != nil {
+						t.Fatalf("%s %v: %v", name, shape, err)
+					}
+					if accesses(p) <= smallAccesses {
+						all = append(all, original{fmt.Sprintf("%s %d ranks %v", name, p.Coll.Ranks, protocol), neutral(p)})
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func accesses(p *ir.Program) (n int) {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		n += int(max(s.Count, 1)) * int(s.NSrc+s.NDst)
+	}
+	return n
+}
+
+// Single changes of what the lowering makes are rejected, unless runs of what
+// comes out show nothing: the verdicts of both are the same. MSCCLC_RANDOM=N tries so
+// many of each program.
+func TestOneSidedMutations(t *testing.T) {
+	counts := map[string]int{}
+	all := loweredCatalog(t)
+	each := irtest.Count(t, 1)
+	for k, o := range all {
+		rnd := rand.New(rand.NewSource(int64(k)))
+		if j, err := compareOneSided(o.p, rnd); err != nil || len(j.codes) > 0 {
+			t.Fatalf("%s: %v, %v", o.name, j.codes, err)
+		}
+		for range each {
+			change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+			p, ok := change.Change(rnd, o.p)
+			if !ok || accesses(p) == 0 {
+				continue
+			}
+			j, err := compareOneSided(p, rnd)
+			switch {
+			case err != nil:
+				t.Fatalf("%s, %s: %s", o.name, change.Name, explainOneSided(p, err))
+			case j.excluded != "":
+				counts["excluded: "+j.excluded]++
+			case len(j.codes) == 0:
+				counts["accepted"]++
+				counts["accepted: "+change.Name]++
+			default:
+				counts["rejected"]++
+				counts["rejected: "+strings.Join(j.codes, "+")]++
+			}
+		}
+	}
+	t.Logf("%d programs", len(all))
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d %s", counts[k], k)
+	}
+	if len(all) < 20 || counts["rejected"] < len(all)*each/4 || counts["accepted"] < len(all)*each/20 {
+		t.Error("too few were judged to say anything")
+	}
+}
