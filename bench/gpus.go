@@ -22,7 +22,7 @@ type GPUsOptions struct {
 }
 
 // GPUs is a site of which this process drives all ranks, or where there is an
-// exchange, one. Rank r is on GPU r, or where there are fewer, they go round.
+// exchange, one. Its ranks go round the GPUs that it is given.
 type GPUs struct {
 	options GPUsOptions
 	name    string
@@ -63,8 +63,8 @@ func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
 			g.ranks = append(g.ranks, r)
 		}
 	}
-	for i, r := range g.ranks {
-		l, err := g.laneOf(gpus[r%len(gpus)])
+	for i := range g.ranks {
+		l, err := g.laneOf(gpus[i%len(gpus)])
 		if err != nil {
 			return nil, errors.Join(err, g.Close())
 		}
@@ -250,9 +250,13 @@ func (o *planOp) Name() string { return o.name }
 func (o *planOp) Close() error { return o.call.Close() }
 func (o *planOp) plain() bool  { return false }
 
-// width says how wide the call is.
+// width says how wide the call is. Where one pass moves all, the tile is not what
+// was asked for, nor does it matter.
 func (o *planOp) width(f *Form) {
-	f.Columns, f.Threads, f.Tile = o.call.Columns(), o.call.Threads(), o.call.TileBytes()
+	f.Columns, f.Threads = o.call.Columns(), o.call.Threads()
+	if o.call.Passes() > 1 {
+		f.Tile = o.call.TileBytes()
+	}
 }
 
 func (o *planOp) start(l *lane, times int) error {

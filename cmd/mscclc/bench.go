@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,7 +72,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
 		Args: exactly(1, "a file or a collective to measure"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return a.bench(ctx, args[0], &f)
 		},
@@ -164,8 +165,6 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 // check says what of the flags makes no sense.
 func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	switch {
-	case f.device == "hip":
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc has no %s device yet", f.device).WithHint("use --device cpu")}
 	case deviceTable[f.device] == nil:
 		return usagef("%q is no device; there are %s", f.device, list(deviceNames()))
 	case first > last || f.factor < 2:

@@ -2,23 +2,41 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/executor/cuda"
+	"mscclc/executor/hip"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
-// gpus are the device's, or nil where it has none that work beside the host.
-func (p *benchPlan) gpus() executor.GPUs {
-	gpus, _ := deviceTable[p.device]().(executor.GPUs)
-	return gpus
+// gpuTable has the devices that work beside the host: all that there are, or those
+// of some numbers.
+var gpuTable = map[string]func(...int) executor.GPUs{"cuda": cuda.Device, "hip": hip.Device}
+
+// gpus are the device's, or nil where it has none that work beside the host. A
+// process among many has its own, or where it is shown only one, that.
+func (p *benchPlan) gpus(job *processJob) executor.GPUs {
+	open := gpuTable[p.device]
+	if open == nil {
+		return nil
+	}
+	if job == nil {
+		return open()
+	}
+	own := open(job.local)
+	if _, err := own.GPUs(); errors.Is(err, executor.ErrNoDevice) {
+		return open(0)
+	}
+	return own
 }
 
 // count is how many ranks a collective has that nobody has given a number of.
 func (p *benchPlan) count(job *processJob) (int, error) {
-	switch gpus := p.gpus(); {
+	switch gpus := p.gpus(job); {
 	case p.ranks > 0:
 		return p.ranks, nil
 	case job != nil:
@@ -32,7 +50,7 @@ func (p *benchPlan) count(job *processJob) (int, error) {
 
 // openSite opens what the ranks run on.
 func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify.Options) error {
-	gpus := w.gpus()
+	gpus := w.gpus(job)
 	if gpus == nil || !w.named && w.twoSided() {
 		return w.openHost(job, check)
 	}

@@ -17,6 +17,7 @@ import (
 // A processJob is this process's place among those that run a rank each.
 type processJob struct {
 	index, size int
+	local       int    // among those of its machine
 	hub         string // where process 0 listens
 }
 
@@ -28,10 +29,10 @@ const (
 	envSize  = "MSCCLC_SIZE"
 )
 
-var launchers = [...]struct{ index, size string }{
-	{envIndex, envSize},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"RANK", "WORLD_SIZE"},
+var launchers = [...]struct{ index, size, local string }{
+	{envIndex, envSize, envIndex},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
 }
 
 // The port of torchrun's own store is MASTER_PORT; ours is the one above.
@@ -51,8 +52,12 @@ func jobOf(getenv func(string) string) (*processJob, error) {
 		if size == 1 && l.index != envIndex {
 			return nil, nil
 		}
+		local := index
+		if n, err := strconv.Atoi(getenv(l.local)); err == nil && n >= 0 {
+			local = n
+		}
 		hub, err := hubOf(getenv)
-		return &processJob{index, size, hub}, err
+		return &processJob{index, size, local, hub}, err
 	}
 	return nil, nil
 }

@@ -10,9 +10,10 @@ func TestJobOf(t *testing.T) {
 		"":                    nil,
 		"RANK=0":              nil,
 		"RANK=0 WORLD_SIZE=1": nil,
-		"RANK=2 WORLD_SIZE=4": {2, 4, "127.0.0.1:29401"},
-		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=5": {1, 2, "[::1]:6"},
-		"RANK=2 WORLD_SIZE=4 MSCCLC_INDEX=0 MSCCLC_SIZE=2 MSCCLC_HUB=h:1":             {0, 2, "h:1"},
+		"RANK=2 WORLD_SIZE=4": {2, 4, 2, "127.0.0.1:29401"},
+		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=5": {1, 2, 1, "[::1]:6"},
+		"RANK=9 WORLD_SIZE=16 LOCAL_RANK=1":                                           {9, 16, 1, "127.0.0.1:29401"},
+		"RANK=2 WORLD_SIZE=4 MSCCLC_INDEX=0 MSCCLC_SIZE=2 MSCCLC_HUB=h:1":             {0, 2, 0, "h:1"},
 	} {
 		vars := map[string]string{}
 		for _, v := range strings.Fields(env) {

@@ -11,8 +11,12 @@ import (
 
 // report is the report of a world, yet without rows.
 func (w *benchWorld) report() *bench.Report {
+	processes := 1
+	if w.exchange != nil {
+		processes = w.exchange.Size()
+	}
 	return &bench.Report{Coll: bench.Whole(w.coll, false), DType: w.dtype, RedOp: w.redop, Algo: w.algo, Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(),
-		NCCL: w.nccl, NCCLPath: w.ncclPath, MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring, Processes: max(w.procs, 1)}
+		NCCL: w.nccl, NCCLPath: w.ncclPath, MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring, Processes: processes}
 }
 
 // measureAll measures all sizes, and prints them.

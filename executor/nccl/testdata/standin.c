@@ -1,7 +1,7 @@
 // A stand-in for NCCL that computes, for tests: its memory is the host's. A call
 // is queued at its rank, and who queues the last part of a collective computes it.
-// Where a stand-in of the driver is loaded too, parts are queued when the stream
-// comes to them, so that streams and graphs work.
+// Where a stand-in of the driver is loaded that has cuLaunchHostFunc, parts are
+// queued when the stream comes to them; else at once.
 //
 // NCCL_STANDIN_FAIL=NAME:N makes the N-th call of NAME fail, counted from 1.
 // NCCL_STANDIN_WRONG=1 makes results wrong. NCCL_STANDIN_NS=N makes each
@@ -135,7 +135,8 @@ static void compute(struct world *w, struct part **p) {
       break;
     default: break;
   }
-  if (getenv("NCCL_STANDIN_WRONG") && bytes && p[0]->to) p[0]->to[bytes - 1] ^= 0x40;
+  const char *wrong = getenv("NCCL_STANDIN_WRONG");
+  if (wrong && *wrong && bytes && p[0]->to) p[0]->to[bytes - 1] ^= 0x40;
   free(sum);
 }
 
@@ -206,7 +207,8 @@ static int enqueue(struct comm *c, void *stream, struct part part) {
   static int (*host)(void *, void (*)(void *), void *);
   static int looked;
   if (!looked) {
-    void *cuda = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    const char *other = getenv("MSCCLC_LIBCUDA");
+    void *cuda = dlopen(other ? other : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (cuda) *(void **)&host = dlsym(cuda, "cuLaunchHostFunc");
     looked = 1;
   }

@@ -1,0 +1,36 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"mscclc/executor/gpu/gputest"
+)
+
+// Scripts of the command on the stand-in driver, with the stand-in of NCCL.
+func TestScriptsOnGPUs(t *testing.T) {
+	driver, err := gputest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nccl := filepath.Join(t.TempDir(), "libnccl.so.2")
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O1", "-o", nccl, "../../executor/nccl/testdata/standin.c", "-lpthread", "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/gpu",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("MSCCLC_LIBCUDA", driver)
+			e.Setenv("NCCL", nccl)
+			return nil
+		},
+	})
+}
