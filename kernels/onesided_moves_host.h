@@ -18,28 +18,6 @@ struct Strip {
   u32 n;
 };
 
-// take_packets waits for the packets of n bytes at p, and unpacks them to room.
-KD_CALL bool take_packets(One &t, const u64 *p, u8 *room, u32 n) {
-  for (u32 i = 0; i < n; i += 4, p++) {
-    u64 v = ld_relaxed64(p);
-    if ((u32)(v >> 32) != t.flag) {
-      auto look = [&](u64 *have) {
-        v = ld_relaxed64(p);
-        *have = v >> 32;
-        return (u32)(v >> 32) == t.flag;
-      };
-      if (!wait_until(t, WAIT_PACKET, t.flag, look)) return false;
-    }
-    store_bytes<u32>(room + i, (u32)v, n - i);
-  }
-  return true;
-}
-
-// put_packets sends n bytes. A last packet of less than four is sent whole.
-KD_CALL void put_packets(const One &t, u64 *p, const u8 *value, u32 n) {
-  for (u32 i = 0; i < n; i += 4) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, n - i), t.flag));
-}
-
 // source gives a strip of operand o in the memory of a rank, in place or in
 // room; nullptr where a packet did not come.
 KD_CALL const u8 *source(const Strip &p, u32 o, u32 rank, u8 *room) {
@@ -47,7 +25,7 @@ KD_CALL const u8 *source(const Strip &p, u32 o, u32 rank, u8 *room) {
   const u64 base = one_cell(p.t, from, p.t.at.ranks[rank], p.i);
   if (from.buf != BUF_PACKETS) return at_address<const u8>(base + p.at);
   p.t.operand = o;
-  return take_packets(p.t, at_address<const u64>(base + 2 * p.at), room, p.n) ? room : nullptr;
+  return LL::take(p.t, at_address<const u8>(base), p.at, p.n, p.t.flag, room);
 }
 
 // fold_strip writes the fold of a strip's sources to `to`.
@@ -110,7 +88,7 @@ KD_CALL void store_strip(const Strip &p, const u8 *value) {
     const abi_one_operand &to = p.t.at.operands[p.s.first + o];
     for (u32 r = first_rank(to); r < end_rank(p.t, to); r++) {
       const u64 base = one_cell(p.t, to, p.t.at.ranks[r], p.i);
-      if (to.buf == BUF_PACKETS) put_packets(p.t, at_address<u64>(base + 2 * p.at), value, p.n);
+      if (to.buf == BUF_PACKETS) LL::put(at_address<u8>(base), p.at, value, p.n, p.t.flag);
       else if (u8 *dst = at_address<u8>(base + p.at); dst != value) copy_bytes(dst, value, p.n);
     }
   }

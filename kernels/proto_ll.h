@@ -9,7 +9,7 @@
 KD u64 ll_packet(u32 data, u32 flag) { return (u64)data | (u64)flag << 32; }
 
 // ll_take waits for the packet at p.
-KD bool ll_take(Thread &t, const u64 *p, u32 flag, u32 *data) {
+template <class T> KD bool ll_take(T &t, const u64 *p, u32 flag, u32 *data) {
   u64 v = ld_relaxed64(p);
   if ((u32)(v >> 32) != flag) {
     if (t.gone || !wait_until(t, WAIT_PACKET, flag, [&](u64 *have) {
@@ -27,7 +27,7 @@ struct LL {
   enum { POSTED = false };
   KD u64 wire(u64 bytes) { return (bytes + 15) / 16 * 32; }
 
-  KD const u8 *take(Thread &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {
+  template <class T> KD const u8 *take(T &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {
     const u64 *p = (const u64 *)from + at / 4;
     u32 data, i = 0;
     for (; i + 4 <= n; i += 4) {
