@@ -62,8 +62,8 @@ func cCell(elems, chunk uint64, chunks, size uint32, input, output, scratch uint
 
 // stackUse is how many bytes of any block's stack were ever written, of how
 // many.
-func (in *instance) stackUse() (used, of uint64) {
-	for at := in.stacks.address; at < in.stacks.address+in.stacks.bytes; at += C.MSCCLC_STACK {
+func stackUse(stacks *region) (used, of uint64) {
+	for at := stacks.address; at < stacks.address+stacks.bytes; at += C.MSCCLC_STACK {
 		used = max(used, uint64(C.mscclc_cpu_stack_use(C.u64(at))))
 	}
 	return used, C.MSCCLC_STACK

@@ -139,7 +139,7 @@ func TestStacks(t *testing.T) {
 				}
 			}
 		}
-		used, of := h.stackUse()
+		used, of := stackUse(&h.stacks)
 		if used < 1<<10 || used > of/2 {
 			t.Errorf("%s: %d bytes of a stack of %d were used", p.Name, used, of)
 		}

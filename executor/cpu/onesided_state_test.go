@@ -175,3 +175,21 @@ func TestOneSidedLaterPass(t *testing.T) {
 	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
 	timesOut(t, l, args, "later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
 }
+
+// TestOneSidedStacks bounds what the kernel uses of a fiber's stack.
+func TestOneSidedStacks(t *testing.T) {
+	for _, p := range []*ir.Program{twoPhases(3, 1, true), push(3, true)} {
+		h := &oneHolder{}
+		l := loadOne(t, p, executor.Options{Device: h})
+		for dt := range executor.NumDTypes {
+			for op := range executor.NumRedOps {
+				check(t, l, p.Coll, dt, op, 3*4000, nil)
+			}
+		}
+		if used, of := stackUse(&h.stacks); used < 1<<10 || used > of/2 {
+			t.Errorf("%s: %d bytes of a stack of %d were used", p.Name, used, of)
+		} else {
+			t.Logf("%s: %d bytes of a stack of %d were used", p.Name, used, of)
+		}
+	}
+}
