@@ -24,6 +24,9 @@ type CallArgs struct {
 	Columns   int   // blocks of each of the program's: a model chooses
 	Threads   int   // of a block: as many as have room
 	TileBytes int64 // of a chunk that a column moves in a pass: a model chooses
+
+	Trace  *Trace        // has the launches record when their steps began and ended; see Call.TakeTrace
+	Switch *SwitchMemory // of operands of all ranks, or nil; see MulticastVariable
 }
 
 // A Call is a plan with its arguments.
@@ -35,6 +38,8 @@ type Call struct {
 	shots   map[GPU]Shot
 	tables  map[*seat]int // of memory, where a plan has many ranks
 	leave   map[*seat][][]byte
+	trace   *Trace
+	records map[*seat]*seatTrace
 }
 
 // columnBytes is how much of a chunk makes another column worth it.
@@ -58,7 +63,8 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if p.closed {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
-	c := &Call{plan: p, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{}}
+	c := &Call{plan: p, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{},
+		trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var memory []OneMemory
 	if err == nil {
@@ -119,11 +125,15 @@ func (p *Plan) buffers(args *CallArgs, geo Geometry) ([]OneMemory, error) {
 func (c *Call) choose(args *CallArgs, geo Geometry) error {
 	p := c.plan
 	c.columns, c.tile = p.model(args, geo)
+	everywhere, err := p.everywhere(args, geo)
+	if err != nil {
+		return err
+	}
 	for {
-		var err error
 		if c.params, err = p.one().Params(geo, args.DType, args.RedOp, c.columns, c.tile); err != nil {
 			return err
 		}
+		c.params.All = everywhere
 		if args.Columns > 0 || c.columns == 1 || c.params.Passes == 0 || p.room(&c.params, args.Threads) {
 			return nil
 		}
@@ -151,12 +161,13 @@ type wish struct {
 	RedOp         RedOp
 	Elems, Tile   int64
 	Columns, Most int // asked for, and what has room
+	Switch        bool
 }
 
 // same compares the call with those of other processes; columns that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
-	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns}
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.params.All != OneMemory{}}
 	all, err := c.plan.agree(ctx, mine, err)
 	if err != nil {
 		return err
@@ -172,8 +183,9 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 		}
 	}
 	if c.columns != mine.Most {
-		geo := NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size())
+		geo, everywhere := NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.params.All
 		c.params, err = c.plan.one().Params(geo, args.DType, args.RedOp, c.columns, c.tile)
+		c.params.All = everywhere
 	}
 	return err
 }
@@ -228,6 +240,9 @@ func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
 		}
 		params.States, params.StatusAt = s.at.states, s.at.status
 		if err := c.table(s, &params, tables[s]); err != nil {
+			return err
+		}
+		if err := c.record(s, &params); err != nil {
 			return err
 		}
 		shot, err := s.gpu.Ready(&Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads})
@@ -316,6 +331,7 @@ func (c *Call) close() error {
 			errs = append(errs, s.gpu.Leave(h))
 		}
 	}
+	errs = append(errs, c.forget())
 	c.shots, c.tables, c.leave = nil, nil, nil
 	return errors.Join(errs...)
 }

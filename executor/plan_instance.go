@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -44,11 +43,8 @@ func newPlanInstance(gpus GPUs, img *Image, proof prover) (Instance, error) {
 
 // Launch runs the plan once.
 func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
-	if l.Trace != nil {
-		return Stop{}, fmt.Errorf("a trace of a GPU: %w", ErrNotSupported)
-	}
 	args := CallArgs{DType: DType(l.One.DType), RedOp: RedOp(l.One.RedOp), Elems: int64(l.One.Elems),
-		Columns: int(l.One.Columns), TileBytes: int64(l.One.Tile), Threads: l.PerBlock}
+		Columns: int(l.One.Columns), TileBytes: int64(l.One.Tile), Threads: l.PerBlock, Trace: l.Trace}
 	if err := in.memory(l, &args); err != nil {
 		return Stop{}, err
 	}
@@ -57,6 +53,9 @@ func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
 		return Stop{}, err
 	}
 	took, err := in.run(ctx, l, call)
+	if err == nil && l.Trace != nil && l.One.Passes > 0 {
+		err = call.TakeTrace()
+	}
 	return Stop{Kernel: took}, errors.Join(err, call.Close())
 }
 

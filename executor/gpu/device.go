@@ -5,6 +5,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"mscclc/executor"
@@ -100,16 +101,18 @@ func (m *machine) kernel(g *card, image, entry string) (kernel, error) {
 // take loads the first image that the driver takes.
 func (g *card) take(image string) (*module, error) {
 	targets, err := g.targets()
+	if strings.HasPrefix(image, switchImages) {
+		if !g.multicast() {
+			return nil, fmt.Errorf("%v has no switch that adds up: %w", g, executor.ErrNotSupported)
+		}
+		return g.takeFor(image, "sm_90")
+	}
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
 	for _, target := range targets {
-		code, err := kernels.Image(image, target)
-		if err != nil {
-			return nil, err
-		}
-		mod, err := g.load(code)
+		mod, err := g.takeFor(image, target)
 		if err == nil {
 			g.target = target
 			return mod, nil
@@ -117,6 +120,14 @@ func (g *card) take(image string) (*module, error) {
 		errs = append(errs, err)
 	}
 	return nil, errors.Join(errs...)
+}
+
+func (g *card) takeFor(image, target string) (*module, error) {
+	code, err := kernels.Image(image, target)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, executor.ErrNotSupported)
+	}
+	return g.load(code)
 }
 
 // connect sees to peer access between all pairs of gpus that share a connection.

@@ -117,6 +117,12 @@ int mscclc_gpu_card(struct gpu_driver *d, int number, struct gpu_card *c) {
   return 0;
 }
 
+int mscclc_gpu_multicast(struct gpu_card *c) {
+  enum { MULTICAST_SUPPORTED = 132 };  // of NVIDIA; older drivers do not know it
+  int can = 0;
+  return c->driver->vendor == vendors + GPU_CUDA && c->driver->f.attribute(&can, MULTICAST_SUPPORTED, c->device) == 0 && can;
+}
+
 int mscclc_gpu_peer(struct gpu_card *c, struct gpu_card *to, int *can) {
   TRY(use(c));
   CALL(c, can_peer(can, c->device, to->device));

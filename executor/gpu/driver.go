@@ -125,6 +125,10 @@ type module struct {
 	entry  map[string]unsafe.Pointer
 }
 
+// multicast says whether the driver offers multicast memory, and the GPU has a switch's
+// arithmetic.
+func (g *card) multicast() bool { return g.major >= 9 && C.mscclc_gpu_multicast(g.c) != 0 }
+
 // load has the driver take an image.
 func (g *card) load(image []byte) (*module, error) {
 	text := C.CBytes(append(image, 0))

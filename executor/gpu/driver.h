@@ -30,6 +30,9 @@ int mscclc_gpu_count(struct gpu_driver *driver, int *count);
 int mscclc_gpu_card(struct gpu_driver *driver, int number, struct gpu_card *card);
 int mscclc_gpu_use(struct gpu_card *card);
 
+// mscclc_gpu_multicast says whether the driver offers multicast memory on a card.
+int mscclc_gpu_multicast(struct gpu_card *card);
+
 // mscclc_gpu_peer lets a card reach the memory of another. *can is 0 where it
 // cannot.
 int mscclc_gpu_peer(struct gpu_card *card, struct gpu_card *to, int *can);

@@ -35,6 +35,22 @@ func oneEntry(op executor.RedOp) string {
 	return "mscclc_onesided"
 }
 
+// oneImage is the image for a launch. Those that trace, and the switch's, there are
+// for some types and GPUs only.
+func oneImage(p *executor.OneParams) string {
+	kind := "onesided_"
+	switch {
+	case p.Trace != 0:
+		kind = "trace_"
+	case p.All != executor.OneMemory{}:
+		kind = switchImages
+	}
+	return kind + executor.DType(p.DType).String()
+}
+
+// switchImages is how the names of the images begin that go through NVLink's switch.
+const switchImages = "switch_"
+
 // Load has the kernels for a type ready.
 func (g *card) Load(t executor.DType) error {
 	_, err := g.machine.kernel(g, "onesided_"+t.String(), oneEntry(executor.Sum))
@@ -47,7 +63,7 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 	if !ok || f.m != g.machine {
 		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
 	}
-	k, err := g.machine.kernel(g, "onesided_"+executor.DType(r.Params.DType).String(), oneEntry(executor.RedOp(r.Params.RedOp)))
+	k, err := g.machine.kernel(g, oneImage(r.Params), oneEntry(executor.RedOp(r.Params.RedOp)))
 	if err != nil {
 		return nil, err
 	}

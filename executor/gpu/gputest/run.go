@@ -23,7 +23,7 @@ func Run(t *testing.T, d Device) {
 		{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder},
 		{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
-		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge},
+		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"Switch", testSwitch},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, d) })
 	}
