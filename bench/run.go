@@ -127,7 +127,7 @@ func checked(ctx context.Context, s Site, op Op, c *Call) (Found, error) {
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Sizes are those from first to last, each factor times the one before.
+// Sizes are those from first, at least 1, to last, each factor times the one before.
 func Sizes(first, last, factor int64) []int64 {
 	var list []int64
 	for n := first; n <= last; n *= factor {

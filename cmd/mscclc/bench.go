@@ -167,8 +167,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	switch {
 	case deviceTable[f.device] == nil:
 		return usagef("%q is no device; there are %s", f.device, list(deviceNames()))
-	case first > last || f.factor < 2:
-		return usagef("bench takes -b up to -e, and -f from 2")
+	case first < 1 || first > last || f.factor < 2:
+		return usagef("bench takes -b from 1 up to -e, and -f from 2")
 	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
 		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
 	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > 1024:
