@@ -25,9 +25,9 @@ func (c *clock) knows(block int32) int32 {
 // A knower is what a block knows at the beginning of the group that it is in,
 // and what its steps there learn, which it knows from the next on.
 type knower struct {
-	done, visible         clock
-	learns, sees          []clock
-	pass, group, lastOver int32
+	done, visible clock
+	learns, sees  []clock
+	pass, group   int32
 }
 
 // A signalled is what the last few passes' signals of a step released.
