@@ -96,12 +96,12 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
   u32 next;
   for (t.step = 0; t.step < t.at.block->steps; t.step = next) {
     const abi_one_step &s = t.at.steps[t.step];
-    next = t.step + (s.op == OP_MOVE ? s.group : 1);
+    next = t.step + (s.op == OP_MOVE ? trace_group(t, s) : 1);
     if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
     const u64 begun = trace_begins(t);
     if (s.op == OP_MOVE) {
       if (t.owed) meet(t, false);
-      M::move(t, &s, s.group);
+      M::move(t, &s, next - t.step);
       t.dirty = true;
     } else if (s.flags & absent) {
       continue;
@@ -112,7 +112,7 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
       await(t, s);
       t.dirty = true;
     }
-    trace_ended(t, begun, next - t.step, absent);
+    trace_ended(t, begun);
   }
 }
 

@@ -7,17 +7,18 @@
 #ifdef KERNEL_TRACE
 KD u64 trace_begins(const One &t) { return t.a.trace && tid() == 0 ? now() : 0; }
 
-// trace_ended records the count steps from t.step on, which ran together, but for
-// those that are absent in this pass.
-KD_CALL void trace_ended(const One &t, u64 begun, u32 count, u32 absent) {
+// trace_group is how many Moves run together: of a traced launch one at a time, so that
+// each has times of its own. That they are Joint allows more, and asks for nothing.
+KD u32 trace_group(const One &t, const abi_one_step &s) { return t.a.trace ? 1 : s.group; }
+
+// trace_ended records the step that t is at.
+KD_CALL void trace_ended(const One &t, u64 begun) {
   if (!t.a.trace || tid() != 0 || t.gone || t.pass >= t.a.trace_passes) return;
   const u64 row = (t.column * t.a.trace_passes + t.pass) * t.a.step_count + t.at.block->first_step + t.step;
-  abi_one_record *to = at_address<abi_one_record>(t.a.trace) + row;
-  const u64 ended = now();
-  for (u32 i = 0; i < count; i++)
-    if (!(t.at.steps[t.step + i].flags & absent)) to[i] = abi_one_record{begun, ended};
+  at_address<abi_one_record>(t.a.trace)[row] = abi_one_record{begun, now()};
 }
 #else
 KD u64 trace_begins(const One &) { return 0; }
-KD void trace_ended(const One &, u64, u32, u32) {}
+KD u32 trace_group(const One &, const abi_one_step &s) { return s.group; }
+KD void trace_ended(const One &, u64) {}
 #endif
