@@ -36,7 +36,7 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run FILE|COLLECTIVE",
 		Short: "Run an algorithm or a program on random data, and compare every element",
 		Long: `Run an algorithm, which is compiled first, or a program. Only what is proven runs (mscclc help verify says what that is):
 the proof holds for the protocol, the slots and each size of the run, and of large programs it is kept in a cache, which the
@@ -48,12 +48,16 @@ collective computed directly: integers exactly, floats within the bound of the s
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
 several with commas. A program that needs sizes that divide runs the next smaller one that does.
 
+A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which the
+tables of mscclc bench --tune choose that are built in, or a model.
+
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
 about:tracing: a rank is a process there, a column of a block a thread, and a step's name has its line in the algorithm. Of a
 long run it is the first passes. A two-sided program is then run by one thread of the host.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
+  mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,
-		Args: exactly(1, "a file to run"),
+		Args: exactly(1, "a file or a collective to run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()

@@ -18,15 +18,21 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	loaded, p, err := a.load(arg, f)
+	chosen, err := a.choose(arg, f, plan.dtype)
 	if err != nil {
 		return err
 	}
-	defer loaded.Close()
+	defer chosen.close()
+	var p *ir.Program
 	runs, worst := []runResult{}, exitGood
 	bar := a.progress(len(plan.sizes)*f.iters, "run")
 	for _, bytes := range plan.sizes {
-		r, err := plan.run(ctx, loaded, p, bytes, bar.step)
+		l, err := chosen.of(bytes)
+		if err != nil {
+			return impossible(err)
+		}
+		p = l.program
+		r, err := plan.run(ctx, l.loaded, p, bytes, bar.step)
 		bar.clear()
 		if ctx.Err() != nil {
 			break

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	"mscclc/algorithms/choose"
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// A chosen is what run runs at each size: the one program of a file, or of a
+// collective that is named, the catalog's variant for the size.
+type chosen struct {
+	app     *app
+	arg     string
+	flags   *runFlags
+	dtype   executor.DType
+	chooser *choose.Chooser // nil for a file
+	call    choose.Call
+	loaded  map[string]*loadedProgram // by what was loaded
+}
+
+type loadedProgram struct {
+	loaded  *executor.Loaded
+	program *ir.Program
+}
+
+func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, error) {
+	c := &chosen{app: a, arg: arg, flags: f, dtype: dtype, loaded: map[string]*loadedProgram{}}
+	if _, err := os.Stat(arg); err == nil || !choose.IsCollective(arg) {
+		return c, nil
+	}
+	c.call.Kind, _ = ir.KindByName(arg)
+	c.call.Ranks = 4
+	for _, p := range f.params {
+		var err error
+		switch name, value, _ := strings.Cut(p, "="); name {
+		case "ranks":
+			c.call.Ranks, err = strconv.Atoi(value)
+		case "root":
+			c.call.Root, err = strconv.Atoi(value)
+		default:
+			err = strconv.ErrSyntax
+		}
+		if err != nil || c.call.Ranks < 1 || c.call.Root < 0 {
+			return nil, usagef("a collective takes -p ranks=N and -p root=N, not %s", p)
+		}
+	}
+	if want := f.inplace.value; want != nil {
+		c.call.Inplace = *want
+	}
+	c.chooser = &choose.Chooser{Table: choose.DefaultTable(), Device: f.device}
+	if open := gpuTable[f.device]; open != nil {
+		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
+			c.chooser.Device = gpus[0].Name()
+		}
+	}
+	return c, nil
+}
+
+// of gives what runs calls of so many bytes.
+func (c *chosen) of(bytes int64) (*loadedProgram, error) {
+	name, flags := c.arg, *c.flags
+	if c.chooser != nil {
+		v, _, err := c.chooser.Choose(c.call, bytes, c.dtype.Size())
+		if err != nil {
+			return nil, err
+		}
+		name, flags.protocol, flags.sided = v.Program, v.Protocol, "one"
+		if v.Sided != "" {
+			flags.sided = v.Sided
+		}
+		flags.inplace.value = &c.call.Inplace
+		flags.params = []string{"ranks=" + strconv.Itoa(c.call.Ranks)}
+		if c.call.Root > 0 {
+			flags.params = append(flags.params, "root="+strconv.Itoa(c.call.Root))
+		}
+	}
+	key := name + " " + flags.protocol
+	if l := c.loaded[key]; l != nil {
+		return l, nil
+	}
+	loaded, p, err := c.app.load(name, &flags)
+	if err != nil {
+		return nil, err
+	}
+	l := &loadedProgram{loaded, p}
+	c.loaded[key] = l
+	return l, nil
+}
+
+func (c *chosen) close() error {
+	var errs []error
+	for _, l := range c.loaded {
+		errs = append(errs, l.loaded.Close())
+	}
+	return errors.Join(errs...)
+}
