@@ -27,8 +27,12 @@ func (r *Replayed) say(format string, args ...any) {
 // problems slots are no part.
 //
 // Chunks are of two random numbers of 64 bits, and stand for themselves: what is
-// equal in them is equal in what it was made of.
+// equal in them is equal in what it was made of. One-sided programs are not watched,
+// and not replayed.
 func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (Replayed, error) {
+	if p.OneSided != nil {
+		return Replayed{}, fmt.Errorf("replays of one-sided programs: %w", ErrNotSupported)
+	}
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)
 	}

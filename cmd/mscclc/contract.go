@@ -14,10 +14,16 @@ const maxParts = 1 << 16
 // custom collective that requires what evaluation says p computes, so that a
 // run can be compared with that. P must be good.
 func observe(p *ir.Program) {
-	w := ir.Wire(p)
-	order, _ := w.Schedule(p, ir.Unbounded, 1).Run()
 	m := ir.NewMachine(p.Coll, p.Memory())
-	w.Exec(p, m, order)
+	if p.OneSided != nil {
+		l := ir.Link(p)
+		order, _ := l.Schedule(p).Run()
+		m.Moves(p, l, order)
+	} else {
+		w := ir.Wire(p)
+		order, _ := w.Schedule(p, ir.Unbounded, 1).Run()
+		w.Exec(p, m, order)
+	}
 	c := *p.Coll
 	c.Kind, c.Require = ir.Custom, map[ir.Part][]ir.Part{}
 	for r := range c.Ranks {

@@ -34,8 +34,12 @@ block 1.0
 `
 
 // exchangePlan is a file that holds exchange.
-func exchangePlan(t *testing.T) string {
-	p, err := ir.ParseProgram("exchange", []byte(exchange))
+func exchangePlan(t *testing.T) string { return planFile(t, exchange) }
+
+// planFile is a file that holds the program of a text.
+func planFile(t *testing.T, text string) string {
+	t.Helper()
+	p, err := ir.ParseProgram("exchange", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,3 +65,31 @@ func TestTraceFile(t *testing.T) {
 		t.Errorf("a trace of two sizes exits with %d: %s", code, stderr.String())
 	}
 }
+
+// A one-sided program that does not say what must hold at the end is run against
+// what evaluation says of it.
+func TestRunOpaqueOneSided(t *testing.T) {
+	text := strings.ReplaceAll(strings.Replace(exchange, "allreduce ranks=2 chunks=1 inplace", "opaque ranks=2 chunks=1 inplace in=1 out=1", 1), " final", "")
+	var stdout, stderr bytes.Buffer
+	if code := main1([]string{"run", planFile(t, text), "-b", "4K"}, strings.NewReader(""), &stdout, &stderr); code != exitGood || !strings.Contains(stdout.String(), "0 wrong") {
+		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
+	}
+}
+
+// A race of a one-sided program is told; it is not replayed, and the command says so.
+func TestReplayOneSided(t *testing.T) {
+	file := planFile(t, `program race
+collective allreduce ranks=2 chunks=1
+even
+onesided depth 1
+block 0.0
+  0 mv input[0] + 1:input[0] -> output[0] final
+block 1.0
+  0 mv input[0] + 0:input[0] -> output[0] final
+`)
+	var stdout, stderr bytes.Buffer
+	code := main1([]string{"verify", "--replay", file}, strings.NewReader(""), &stdout, &stderr)
+	if code != exitInput || !strings.Contains(stderr.String(), "[race]") || !strings.Contains(stderr.String(), "replays of one-sided programs: not supported [unsupported]") {
+		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
+	}
+}
