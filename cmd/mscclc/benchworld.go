@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -73,6 +74,9 @@ func (w *benchWorld) collective(job *processJob) error {
 	w.algo = "the catalog's variants"
 	if w.kind == ir.SendRecv {
 		w.coll.Peer = nextPeers(ranks)
+	}
+	if w.root != 0 && !slices.Contains([]ir.Kind{ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter}, w.kind) {
+		return usagef("%v has no root", w.kind)
 	}
 	if w.root < 0 || w.root >= ranks {
 		return usagef("there is no rank %d of %d to be --root", w.root, ranks)

@@ -96,7 +96,7 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 		return a.judgeSource(s, f, d)
 	}
 	if len(f.params) > 0 || f.instances != 1 {
-		return nil, usagef("%s is compiled already: -p and --instances cannot change it", arg)
+		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: -p and --instances cannot change it", arg)}
 	}
 	read, check, err := f.limits.reading()
 	if err != nil {

@@ -106,6 +106,9 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 	if err != nil {
 		return nil, err
 	}
+	if opt.OneSided && stage == "insts" {
+		return nil, usagef("one-sided programs have no insts; show chunks, program, json or dot")
+	}
 	opt.Stage = func(value any) error {
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
