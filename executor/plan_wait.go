@@ -246,12 +246,8 @@ func (p *Plan) Reset(ctx context.Context) error {
 	var err error
 	if p.closed {
 		err = errors.New("executor: a plan that is closed")
-	} else if busy, e := p.flight.Busy(); e != nil || busy {
-		p.finish(ctx)
-		if busy, e = p.flight.Busy(); busy {
-			err = errors.New("a launch does not end")
-		}
-		err = errors.Join(err, e)
+	} else {
+		err = p.stop()
 	}
 	if _, err := p.agree(ctx, nil, err); err != nil { // nobody writes to others any more
 		return err
@@ -264,6 +260,23 @@ func (p *Plan) Reset(ctx context.Context) error {
 		p.failure.Store(nil)
 	}
 	_, err = p.agree(ctx, nil, err)
+	return err
+}
+
+// stop ends what runs, which may wait for what was never launched.
+func (p *Plan) stop() error {
+	if err := p.flight.Mark(); err != nil {
+		return err
+	}
+	busy, err := p.flight.Busy()
+	if busy && err == nil {
+		const why = "a plan was reset, or closed, while it ran"
+		p.fail(failure{err: errors.New(why)}, note{Text: why})
+		p.leave()
+		if busy, err = p.flight.Busy(); busy && err == nil {
+			err = errors.New("a launch does not end")
+		}
+	}
 	return err
 }
 
@@ -285,13 +298,14 @@ func (p *Plan) Close() error {
 	if p.closed {
 		return nil
 	}
-	p.finish(context.Background()) // what went wrong was or will be told by Err
-	p.closed = true
-	if busy, err := p.flight.Busy(); busy && err == nil {
-		return errors.New("a launch does not end, and the plan's memory is left to it")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveAfter)
 	defer cancel()
+	p.finish(ctx) // what went wrong, Err has told or nobody asks
+	err := p.stop()
+	p.closed = true
+	if err != nil {
+		return fmt.Errorf("the plan's memory is left as it is: %w", err)
+	}
 	p.agree(ctx, nil, nil) // that nobody uses the memory any more; who is gone does not
 	return p.free()
 }

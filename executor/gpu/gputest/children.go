@@ -1,15 +1,306 @@
 package gputest
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
 )
 
-// roleVariable has a process of this test binary be a test's child, and says which.
+// roleVariable has a process of this test binary be a test's child, and says which, as
+// the JSON of a role.
 const roleVariable = "MSCCLC_GPUTEST_ROLE"
 
-// child does what a role says, and gives the exit code.
-func child(_ Device, role string) int {
-	fmt.Fprintln(os.Stderr, "there is no role", role)
-	return 2
+// A role is what a child does.
+type role struct {
+	Do      string
+	Address string // of its job's exchange
+	Index   int
+	Size    int
+	Proto   ir.Protocol
+	Env     []string // for it
+}
+
+// A child is a process that a test has started.
+type running struct {
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+// start starts a child.
+func start(t testing.TB, r role) *running {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &running{cmd: exec.Command(os.Args[0])}
+	c.cmd.Env = append(append(os.Environ(), roleVariable+"="+string(text)), r.Env...)
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// childTime is what a child may take.
+const childTime = 60 * time.Second
+
+// end waits for a child, and gives its exit code and what it said. One that hangs, or
+// that is ended by a fault of its own, fails the test.
+func (c *running) end(t testing.TB) (code int, said string) {
+	t.Helper()
+	timer := time.AfterFunc(childTime, func() { c.cmd.Process.Kill() })
+	c.cmd.Wait()
+	code, said = c.cmd.ProcessState.ExitCode(), c.out.String()
+	if !timer.Stop() {
+		t.Fatalf("a child hung: %s", said)
+	}
+	return code, said
+}
+
+// child does what a role says, and gives the exit code: 0, or 1 for an error.
+func child(d Device, text string) int {
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), childTime/2)
+	defer cancel()
+	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies}[r.Do]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "there is no role", r.Do)
+		return 2
+	}
+	if err := do(ctx, d, r); err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	fmt.Println("fine")
+	return 0
+}
+
+// childAll does a bit of everything in one process, and undoes it.
+func childAll(ctx context.Context, d Device, r role) error {
+	p, err := ranked("allreduce/allpairs", 4, r.Proto, false).oneSided()
+	if err != nil {
+		return err
+	}
+	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+	if err != nil {
+		return err
+	}
+	err = childCalls(ctx, g)
+	return errors.Join(err, g.Close())
+}
+
+func childCalls(ctx context.Context, g *rig) error {
+	j, err := g.bind(ctx, executor.I32, executor.Sum, 3001, nil)
+	if err != nil {
+		return err
+	}
+	err = j.run(ctx)
+	if err == nil {
+		err = childGraphs(ctx, j)
+	}
+	if err != nil {
+		return errors.Join(err, g.plan.Reset(ctx), j.close())
+	}
+	return j.close()
+}
+
+// childGraphs captures launches, and replays them behind others on another stream.
+func childGraphs(ctx context.Context, j *job) error {
+	if err := j.fill(); err != nil {
+		return err
+	}
+	var graphs []executor.Graph
+	for _, s := range j.rig.streams {
+		if err := s.Capture(); err != nil {
+			return err
+		}
+		launched := j.call.Launch(s)
+		graph, err := s.EndCapture()
+		if err := errors.Join(launched, err); err != nil {
+			return err
+		}
+		graphs = append(graphs, graph)
+	}
+	var others []executor.Stream
+	for _, s := range j.rig.streams {
+		other, err := s.GPU().NewStream()
+		if err != nil {
+			return err
+		}
+		others = append(others, other)
+	}
+	for _, s := range others {
+		if err := j.call.Launch(s); err != nil {
+			return err
+		}
+	}
+	if err := j.replay(graphs); err != nil {
+		return err
+	}
+	if err := errors.Join(j.rig.plan.Wait(ctx), j.compare()); err != nil {
+		return err
+	}
+	var errs []error
+	for i := range graphs {
+		errs = append(errs, graphs[i].Close(), others[i].Close())
+	}
+	return errors.Join(errs...)
+}
+
+// childFault meets a fault of a GPU, after which every call must say so at once.
+func childFault(ctx context.Context, d Device, r role) error {
+	p, err := ranked("allreduce/allpairs", 2, r.Proto, false).oneSided()
+	if err != nil {
+		return err
+	}
+	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0), Unproven: true})
+	if err != nil {
+		return err
+	}
+	j, err := g.bind(ctx, executor.I32, executor.Sum, 3001, nil)
+	if err != nil {
+		return err
+	}
+	first := j.run(ctx)
+	if first == nil {
+		return errors.New("there was no fault")
+	}
+	begin := time.Now()
+	for what, err := range map[string]error{"run": j.run(ctx), "err": g.plan.Err(), "wait": g.plan.Wait(ctx), "reset": g.plan.Reset(ctx),
+		"fill": j.fill(), "sync": g.streams[0].Sync(ctx), "use": g.plan.GPU(0).Use()} {
+		if err == nil {
+			return fmt.Errorf("after a fault, %s is fine", what)
+		}
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		return fmt.Errorf("after a fault, calls took %v", took)
+	}
+	return fmt.Errorf("as it should be: %w", first)
+}
+
+// joined is a child that drives one rank of a job, of the GPUs in turn.
+func joined(ctx context.Context, d Device, r role) (*executor.Exchange, *rig, *job, error) {
+	x, err := executor.Join(ctx, r.Address, r.Index, r.Size)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	p, err := ranked("allreduce/allpairs", 3, r.Proto, r.Proto != ir.Simple).oneSided()
+	if err != nil {
+		return x, nil, nil, err
+	}
+	gpus, err := d.Open().GPUs()
+	if err != nil {
+		return x, nil, nil, err
+	}
+	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(r.Index % len(gpus)), Exchange: x, Unproven: true})
+	if err != nil {
+		return x, nil, nil, err
+	}
+	j, err := g.bind(ctx, executor.I32, executor.Sum, 5003, nil)
+	return x, g, j, err
+}
+
+// childRank runs its rank many times, of several calls, some by graphs.
+func childRank(ctx context.Context, d Device, r role) error {
+	x, g, j, err := joined(ctx, d, r)
+	if err != nil {
+		return err
+	}
+	for k := range 5 {
+		if err := j.run(ctx); err != nil {
+			return err
+		}
+		if err := g.once(ctx, executor.BF16, executor.Max, int64(k*1001), nil); err != nil {
+			return err
+		}
+		if _, err := x.AllGather(ctx, nil); err != nil { // nobody fills anew what another still reads
+			return err
+		}
+	}
+	if !j.data.Geo.Coll.Inplace { // in place, sums grow
+		if err := childGraphs(ctx, j); err != nil {
+			return err
+		}
+	}
+	return errors.Join(j.close(), g.Close(), x.Close())
+}
+
+// childLate is a rank of which number 1 does not launch at first.
+func childLate(ctx context.Context, d Device, r role) error {
+	x, g, j, err := joined(ctx, d, r)
+	if err != nil {
+		return err
+	}
+	if r.Index == 0 { // who has less patience tells the others
+		err = g.plan.SetWait(100 * time.Millisecond)
+	}
+	if err == nil && r.Index != 1 {
+		err = j.call.Launch(g.streams[0])
+	}
+	if err != nil {
+		return err
+	}
+	failed := g.plan.Wait(ctx)
+	for failed == nil && ctx.Err() == nil { // of number 1, which hears of it
+		time.Sleep(time.Millisecond)
+		failed = g.plan.Err()
+	}
+	if err := errors.Join(g.plan.Reset(ctx), g.plan.SetWait(time.Minute)); err != nil {
+		return err
+	}
+	if err := j.run(ctx); err != nil {
+		return fmt.Errorf("after a failure: %w", err)
+	}
+	fmt.Println("heard:", failed)
+	return errors.Join(j.close(), g.Close(), x.Close())
+}
+
+// childDies is a rank of which number 1 dies when the others have launched.
+func childDies(ctx context.Context, d Device, r role) error {
+	x, g, j, err := joined(ctx, d, r)
+	if err != nil {
+		return err
+	}
+	if r.Index != 1 {
+		if err := errors.Join(j.fill(), j.call.Launch(g.streams[0])); err != nil {
+			return err
+		}
+	}
+	if _, err := x.AllGather(ctx, nil); err != nil {
+		return err
+	}
+	if r.Index == 1 {
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		return errors.Join(self.Kill(), errors.New("it lives"))
+	}
+	failed := g.plan.Wait(ctx)
+	if failed == nil {
+		return errors.New("nothing was told of a process that is gone")
+	}
+	// The process itself is as good as before.
+	if err := errors.Join(j.close(), g.Close()); err != nil {
+		return err
+	}
+	if err := childAll(ctx, d, r); err != nil {
+		return fmt.Errorf("after a failure: %w", err)
+	}
+	fmt.Println("heard:", failed)
+	return nil
 }

@@ -175,7 +175,7 @@ func (j *job) compare() error {
 	if err := j.fetch(); err != nil {
 		return err
 	}
-	rep := j.data.Check()
+	rep := j.data.CheckRanks(j.rig.plan.Ranks())
 	if err := rep.Err(); err != nil {
 		return fmt.Errorf("%v %v, %d elements, %d columns: %w", j.data.DType, j.data.RedOp, j.data.Geo.Elems, j.call.Columns(), err)
 	}

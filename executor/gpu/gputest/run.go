@@ -22,6 +22,8 @@ func Run(t *testing.T, d Device) {
 		{"Graphs", testGraphs}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 		{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder},
+		{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
+		{"EachCallFails", testEachCallFails}, {"Fault", testFault},
 		{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"Switch", testSwitch},
 	} {

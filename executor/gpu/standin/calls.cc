@@ -79,10 +79,11 @@ int do_alloc(u64 *address, u64 bytes) {
 }
 int do_release(u64 address) {
   CONTEXT;
-  // As a driver may: it waits for all kernels of the GPU.
+  // As a driver may: it waits for all work of the GPU.
   Lock l(d->mu);
-  d->changed.wait(l, [d] { return !d->running; });
+  const std::vector<Stream *> streams = d->streams;
   l.unlock();
+  for (Stream *s : streams) drain(s);
   return memory_free(address);
 }
 int do_pointer(void *value, int which, u64 address) {

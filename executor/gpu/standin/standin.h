@@ -38,6 +38,7 @@ struct Device {
   u64 used = 0;            // bytes of memory
   u32 running = 0;         // threads' worth of blocks that run
   std::set<int> peers;     // whose memory it may access
+  std::vector<struct Stream *> streams;
 };
 std::vector<Device *> &devices();
 Device *&current();  // of the calling thread

@@ -51,6 +51,8 @@ Stream *new_stream(Device *d) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!ok) return nullptr;
   pthread_detach(id);
+  Lock l(d->mu);
+  d->streams.push_back(s);
   return s;
 }
 

@@ -1,0 +1,196 @@
+package gputest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mscclc/ir"
+)
+
+// address is a free one of this machine.
+func address(t testing.TB) string {
+	t.Helper()
+	ear, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ear.Close()
+	return ear.Addr().String()
+}
+
+// startJob starts three processes of a job, of which change may make some different.
+func startJob(t testing.TB, do string, proto ir.Protocol, change func(*role)) []*running {
+	t.Helper()
+	at := address(t)
+	var list []*running
+	for i := range 3 {
+		r := role{Do: do, Address: at, Index: i, Size: 3, Proto: proto}
+		if change != nil {
+			change(&r)
+		}
+		list = append(list, start(t, r))
+	}
+	return list
+}
+
+// testProcesses has a process for each rank.
+func testProcesses(t *testing.T, _ Device) {
+	for _, proto := range []ir.Protocol{ir.LL, ir.Simple} {
+		for i, c := range startJob(t, "rank", proto, nil) {
+			if code, said := c.end(t); code != 0 {
+				t.Errorf("%v, process %d: %s", proto, i, said)
+			}
+		}
+	}
+}
+
+// testProcessesDiffer has process 1 differ from the others: all of them say so, soon.
+func testProcessesDiffer(t *testing.T, d Device) {
+	for _, c := range []struct {
+		name, want string
+		change     func(*role)
+	}{
+		{"program", "different programs", func(r *role) { r.Proto = ir.LL128 }},
+		{"count", "process 1 counts 4 processes", func(r *role) { r.Size = 4 }},
+		{"memory", "out of memory", func(r *role) { r.Env = append(r.Env, "MSCCLC_STANDIN_MEMORY=100000") }},
+	} {
+		if c.name == "memory" && !d.StandIn() {
+			continue
+		}
+		begin := time.Now()
+		for i, p := range startJob(t, "rank", ir.LL, func(r *role) {
+			if r.Index == 1 {
+				c.change(r)
+			}
+		}) {
+			code, said := p.end(t)
+			if code != 1 || !strings.Contains(said, c.want) && !(c.name == "count" && i > 0) {
+				t.Errorf("%s, process %d: %d %s", c.name, i, code, said)
+			}
+		}
+		if took := time.Since(begin); took > 50*time.Second {
+			t.Errorf("%s: it took %v", c.name, took)
+		}
+	}
+}
+
+// testProcessLate has a rank's process not launch: all hear of the step that waited, and
+// run well after a reset.
+func testProcessLate(t *testing.T, _ Device) {
+	for i, c := range startJob(t, "late", ir.LL, nil) {
+		code, said := c.end(t)
+		if code != 0 || !strings.Contains(said, "heard:") || !strings.Contains(said, "rank 0 block 0 step") || !strings.Contains(said, "from rank 1") || !strings.Contains(said, ".mscl:") && !strings.Contains(said, "allpairs:") {
+			t.Errorf("process %d: %d %s", i, code, said)
+		}
+	}
+}
+
+// testProcessDies kills a rank's process: the others name it and their own steps, and go on.
+func testProcessDies(t *testing.T, _ Device) {
+	begin := time.Now()
+	for i, c := range startJob(t, "dies", ir.LL, nil) {
+		code, said := c.end(t)
+		if i == 1 {
+			continue
+		}
+		if code != 0 || !strings.Contains(said, "process 1 is gone") || !strings.Contains(said, fmt.Sprintf("rank %d block 0 step", i)) {
+			t.Errorf("process %d: %d %s", i, code, said)
+		}
+	}
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// The twin of inject.cc's Control.
+const (
+	controlHeader  = 16 + 56 + 8
+	controlCounter = 64
+	controlBytes   = controlHeader + 126*controlCounter
+)
+
+// calls are how often each call of the driver is made by a child that does all.
+func calls(t testing.TB) map[string]int {
+	t.Helper()
+	control := filepath.Join(t.TempDir(), "control")
+	if err := os.WriteFile(control, make([]byte, controlBytes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := start(t, role{Do: "all", Env: []string{"MSCCLC_STANDIN_CONTROL=" + control}}).end(t); code != 0 {
+		t.Fatal(said)
+	}
+	text, err := os.ReadFile(control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := map[string]int{}
+	for at := controlHeader; at < controlBytes; at += controlCounter {
+		if name := strings.TrimRight(string(text[at:at+56]), "\x00"); name != "" {
+			made[name] = int(binary.LittleEndian.Uint64(text[at+56:]))
+		}
+	}
+	return made
+}
+
+// testEachCallFails has each call of the driver fail, the first and the last of its
+// name: the child ends with that error, or well, and in time.
+func testEachCallFails(t *testing.T, d Device) {
+	if !d.StandIn() {
+		t.Skip("a driver's calls cannot be made to fail")
+	}
+	made := calls(t)
+	if len(made) < 35 {
+		t.Errorf("only %d calls are made", len(made))
+	}
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	failed, turns := 0, make(chan bool, 4)
+	for name, n := range made {
+		if name == "kernel" {
+			continue // a fault, which testFault has
+		}
+		for _, nth := range slices.Compact([]int{1, (n + 1) / 2, n}) {
+			turns <- true
+			wait.Go(func() {
+				defer func() { <-turns }()
+				code, said := start(t, role{Do: "all", Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d", name, nth)}}).end(t)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case code == 1 && strings.Contains(said, "error") && strings.Contains(said, "unknown error (driver error 999)"):
+					failed++
+				case code == 1 && strings.Contains(said, "is no memory of a GPU"):
+					failed++ // an address that the driver knows nothing of is that
+				case code != 0:
+					t.Errorf("%s, call %d of %d: %d %s", name, nth, n, code, said)
+				default:
+					t.Logf("%s, call %d of %d, may fail: %s", name, nth, n, said)
+				}
+			})
+		}
+	}
+	wait.Wait()
+	t.Logf("%d failures of %d calls were told", failed, len(made))
+	if failed < 2*len(made) {
+		t.Errorf("%d failures of %d calls were told", failed, len(made))
+	}
+}
+
+// testFault has a kernel fault.
+func testFault(t *testing.T, d Device) {
+	if !d.StandIn() {
+		t.Skip("a fault would end this process's use of the GPU")
+	}
+	code, said := start(t, role{Do: "fault", Proto: ir.LL, Env: []string{"MSCCLC_STANDIN_FAIL=kernel:1"}}).end(t)
+	if code != 1 || !strings.Contains(said, "as it should be") || !strings.Contains(said, "illegal memory access") {
+		t.Errorf("%d %s", code, said)
+	}
+}
