@@ -146,7 +146,7 @@ func (p *Plan) room(params *OneParams, threads int) bool {
 	for _, s := range p.seats {
 		try := *params
 		s.part.Into(&try)
-		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, Params: &try, Threads: threads})
+		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, Params: &try, Threads: threads, Copies: p.one().Copies})
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
 		}
@@ -245,7 +245,7 @@ func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
 		if err := c.record(s, &params); err != nil {
 			return err
 		}
-		shot, err := s.gpu.Ready(&Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads})
+		shot, err := s.gpu.Ready(&Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads, Copies: c.plan.one().Copies})
 		if err != nil {
 			return err
 		}

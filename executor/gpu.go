@@ -124,6 +124,7 @@ type Ready struct {
 	Flight  Flight
 	Params  *OneParams // Columns by BlockCount blocks
 	Threads int        // of a block; 0 for as many as let all be there at once
+	Copies  bool       // no step folds
 }
 
 // A Shot is a launch made ready.

@@ -85,6 +85,8 @@ func (p *Plan) ended(s *seat, status Status) {
 			p.fail(failure{err: err}, note{Text: err.Error()})
 			return
 		}
+		// A launch behind the one that failed may have gone on, where all had come.
+		before.Passes = min(before.Passes, status.Tile)
 		n = note{Status: append(raw([]Status{status}), raw([]OneState{before})...), Columns: uint32(p.one().Columns)}
 	}
 	p.fail(failure{err: p.tells(n)}, n)

@@ -28,8 +28,11 @@ type shot struct {
 }
 
 // oneEntry is the entry of the kernel for one-sided programs.
-func oneEntry(op executor.RedOp) string {
-	if op == executor.Sum {
+func oneEntry(op executor.RedOp, copies bool) string {
+	switch {
+	case copies:
+		return "mscclc_onesided_copy"
+	case op == executor.Sum:
 		return "mscclc_onesided_sum"
 	}
 	return "mscclc_onesided"
@@ -53,7 +56,7 @@ const switchImages = "switch_"
 
 // Load has the kernels for a type ready.
 func (g *card) Load(t executor.DType) error {
-	_, err := g.machine.kernel(g, "onesided_"+t.String(), oneEntry(executor.Sum))
+	_, err := g.machine.kernel(g, "onesided_"+t.String(), oneEntry(executor.Sum, false))
 	return err
 }
 
@@ -63,7 +66,7 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 	if !ok || f.m != g.machine {
 		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
 	}
-	k, err := g.machine.kernel(g, oneImage(r.Params), oneEntry(executor.RedOp(r.Params.RedOp)))
+	k, err := g.machine.kernel(g, oneImage(r.Params), oneEntry(executor.RedOp(r.Params.RedOp), r.Copies))
 	if err != nil {
 		return nil, err
 	}

@@ -284,6 +284,48 @@ func Bench(b *testing.B, d Device) {
 	}
 }
 
+// BenchLaunch reports what a launch costs the host, in bursts that a queue holds, and
+// how long one takes in a graph.
+func BenchLaunch(b *testing.B, d Device) {
+	d.need(b)
+	runtime.LockOSThread()
+	p, err := ranked("allreduce/allpairs_onestep", 2, ir.LL, false).oneSided()
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := mustRig(b, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	j := r.mustBind(b, 256, nil)
+	if err := errors.Join(j.fill(), j.launch(), r.plan.Wait(b.Context())); err != nil {
+		b.Fatal(err)
+	}
+	const burst = 50
+	best := time.Hour
+	for range 100 {
+		begin := time.Now()
+		for range burst {
+			if err := j.launch(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		best = min(best, time.Since(begin))
+		if err := r.plan.Wait(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(best.Nanoseconds())/1000/burst/float64(len(r.streams)), "us/launch")
+	graphs := j.captured(b, 100)
+	took := time.Hour
+	for range 20 {
+		begin := time.Now()
+		if err := errors.Join(j.replay(graphs), r.plan.Wait(b.Context())); err != nil {
+			b.Fatal(err)
+		}
+		took = min(took, time.Since(begin))
+	}
+	b.ReportMetric(float64(took.Nanoseconds())/1000/100, "us/in-graph")
+	b.ReportMetric(0, "ns/op")
+}
+
 // bandwidth reports the fastest run's time and bytes a second of a rank, as
 // nccl-tests counts them (algbw).
 func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int64, instances int) {
