@@ -15,7 +15,8 @@ import (
 type Exchange struct {
 	index, size int
 	gather      sync.Mutex
-	links       []*link // at the hub by process, elsewhere the hub's alone
+	handing     sync.Mutex // held while all get what was gathered, though one may be gone by then
+	links       []*link    // at the hub by process, elsewhere the hub's alone
 
 	mu     sync.Mutex
 	cause  error         // why the exchange serves no more
@@ -108,6 +109,8 @@ func (x *Exchange) allGather(ctx context.Context, blob []byte) ([][]byte, error)
 		}
 	}
 	packed := pack(all)
+	x.handing.Lock()
+	defer x.handing.Unlock()
 	for _, l := range x.links[1:] {
 		if err := l.send(frameGather, packed); err != nil {
 			return nil, x.because(err)

@@ -115,6 +115,8 @@ func (x *Exchange) lost(to int, err error) {
 }
 
 func (x *Exchange) gone(to int, why string) {
+	x.handing.Lock()
+	defer x.handing.Unlock()
 	cause := fmt.Errorf("process %d is gone: %s", to, why)
 	if x.index == 0 {
 		body := append(binary.LittleEndian.AppendUint32(nil, uint32(to)), why...)
