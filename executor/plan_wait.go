@@ -37,6 +37,7 @@ const (
 	lookAgain  = 5 * time.Millisecond   // between looks at what runs
 	sayWhere   = 200 * time.Millisecond // that launches have to say where they were
 	leaveAfter = 10 * time.Second       // that they have to leave
+	soonOver   = 100 * time.Millisecond // that what waits for nothing takes to end, at a reset
 )
 
 // Err says, without waiting, what has gone wrong in a launch of this plan, on any
@@ -270,11 +271,14 @@ func (p *Plan) stop() error {
 	if err := p.flight.Mark(); err != nil {
 		return err
 	}
-	busy, err := p.flight.Busy()
-	if busy && err == nil {
+	ctx, cancel := context.WithTimeout(context.Background(), soonOver)
+	defer cancel()
+	err := Await(ctx, p.flight.Busy)
+	if errors.Is(err, context.DeadlineExceeded) {
 		const why = "a plan was reset, or closed, while it ran"
 		p.fail(failure{err: errors.New(why)}, note{Text: why})
 		p.leave()
+		var busy bool
 		if busy, err = p.flight.Busy(); busy && err == nil {
 			err = errors.New("a launch does not end")
 		}

@@ -66,7 +66,11 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 	if !ok || f.m != g.machine {
 		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
 	}
-	k, err := g.machine.kernel(g, oneImage(r.Params), oneEntry(executor.RedOp(r.Params.RedOp), r.Copies))
+	image, op := oneImage(r.Params), executor.RedOp(r.Params.RedOp)
+	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies))
+	if err != nil && r.Copies { // the entries that fold copy too
+		k, err = g.machine.kernel(g, image, oneEntry(op, false))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ Device *device(int n) { return n >= 0 && n < (int)devices().size() ? devices()[n
 // A Module knows which entries its image has.
 struct Module {
   Device *device;
-  bool one, two;
+  std::string text;  // of PTX; of an object nothing is known
 };
 
 bool contains(const char *text, const char *what) { return strstr(text, what) != nullptr; }
@@ -273,7 +273,7 @@ int load_ptx(void **module, const void *image, void *log, u32 log_bytes) {
     if (log && log_bytes) snprintf((char *)log, log_bytes, "ptxas: this is no PTX");
     return INVALID_IMAGE;
   }
-  *module = new Module{d, contains(text, "mscclc_onesided"), contains(text, "mscclc_simple")};
+  *module = new Module{d, text};
   return OK;
 }
 int load_object(void **module, const void *image) {
@@ -282,7 +282,7 @@ int load_object(void **module, const void *image) {
   enum { FLAGS = 48, GFX90A = 0x3f };  // as it is of this arch, the driver refuses others
   if (memcmp(elf, "\177ELF", 4)) return INVALID_IMAGE;
   if (elf[FLAGS] != GFX90A) return NO_BINARY;
-  *module = new Module{d, true, true};
+  *module = new Module{d, ""};
   return OK;
 }
 int do_function(void **function, void *module, const char *name) {
@@ -290,7 +290,7 @@ int do_function(void **function, void *module, const char *name) {
   const Module *m = (const Module *)module;
   const bool one = !strncmp(name, "mscclc_onesided", 15);
   if (m->device != d) return INVALID_HANDLE;
-  if (one ? !m->one : !m->two) return NOT_FOUND;
+  if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;
   *function = new Function{d, one ? ONE_SIDED : TWO_SIDED};
   return OK;
 }
