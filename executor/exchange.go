@@ -121,20 +121,22 @@ func (x *Exchange) allGather(ctx context.Context, blob []byte) ([][]byte, error)
 
 // next is the blob that comes next from a link.
 func (x *Exchange) next(ctx context.Context, l *link) ([]byte, error) {
+	var err error
 	select {
 	case blob := <-l.blobs:
 		return blob, nil
 	case <-l.left:
-		select {
-		case blob := <-l.blobs: // which came before
-			return blob, nil
-		default:
-			return nil, fmt.Errorf("process %d has left the job", l.to)
-		}
+		err = fmt.Errorf("process %d has left the job", l.to)
 	case <-x.done:
-		return nil, x.Lost()
+		err = x.Lost()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		err = context.Cause(ctx)
+	}
+	select {
+	case blob := <-l.blobs: // which came before
+		return blob, nil
+	default:
+		return nil, err
 	}
 }
 
