@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -222,7 +223,7 @@ func (x *Exchange) dial(ctx context.Context, address string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
+			return fmt.Errorf("process 0 has not come: %w (%v)", context.Cause(ctx), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -240,6 +241,24 @@ func (x *Exchange) introduce(ctx context.Context, l *link) error {
 	return nil
 }
 
+// missing says who has not come to the hub.
+func (x *Exchange) missing() string {
+	var list []string
+	for i, l := range x.links {
+		if i > 0 && l == nil {
+			list = append(list, fmt.Sprint(i))
+		}
+	}
+	const few = 8
+	switch {
+	case len(list) == 1:
+		return "process " + list[0] + " has not come"
+	case len(list) > few:
+		list = append(list[:few], fmt.Sprintf("%d more", len(list)-few))
+	}
+	return "processes " + strings.Join(list, ", ") + " have not come"
+}
+
 // listen waits for all others. Who is none of them is turned away.
 func (x *Exchange) listen(ctx context.Context, address string) error {
 	var config net.ListenConfig
@@ -251,8 +270,11 @@ func (x *Exchange) listen(ctx context.Context, address string) error {
 	defer context.AfterFunc(ctx, func() { ear.Close() })()
 	for here := 1; here < x.size; {
 		conn, err := ear.Accept()
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", x.missing(), context.Cause(ctx))
+		}
 		if err != nil {
-			return fmt.Errorf("%d of %d processes have come: %w", here, x.size, errors.Join(context.Cause(ctx), err))
+			return fmt.Errorf("%s: %w", x.missing(), err)
 		}
 		conn.SetDeadline(time.Now().Add(linkHello))
 		index, err := x.greeted(conn)

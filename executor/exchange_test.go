@@ -195,7 +195,7 @@ func TestExchangeMismatch(t *testing.T) {
 func TestExchangeWaits(t *testing.T) {
 	for index := range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := Join(ctx, address(t), index, 2); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := Join(ctx, address(t), index, 2); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprintf("process %d has not come", 1-index)) {
 			t.Errorf("process %d: %v", index, err)
 		}
 		cancel()

@@ -218,3 +218,30 @@ func TestOneSidedScale(t *testing.T) {
 		}
 	}
 }
+
+// TestOneSidedSeen has the switch or a port write what packets go round: that who
+// overwrites it has heard that its readers are over does not say that it is seen.
+func TestOneSidedSeen(t *testing.T) {
+	const head, tail = "algorithm g()\ncollective custom(2, input = 4, output = 3) {\n}\n", `
+chunk(0, output, 0, 2).reduce(chunk(1, output, 1, 2), pull = true)
+chunk(0, output, 1, 1).copy(0, output, 2)
+chunk(0, output, 2, 1).copy(1, output, 2)`
+	for _, writes := range []string{
+		"chunk(0, input, 1, 3).copy([1, 0], output, 0, via = switch)",
+		"chunk(0, input, 1, 3).copy(0, output, 0)\nchunk(0, input, 1, 3).copy(1, output, 0, via = port)",
+	} {
+		f, err := lang.Parse("test.mscl", []byte(head+writes+tail))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for p := range ir.NumProtocols {
+			c, err := lang.Expand(f, lang.Options{Protocol: &p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, err := lowered(c); err != nil {
+				t.Errorf("%v\n%s", err, text(p))
+			}
+		}
+	}
+}

@@ -32,8 +32,8 @@ type depList struct {
 func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
 
 // depend derives the dependences from the order of the Moves: a read follows
-// the last write of each cell, a write all reads since the last write, or where
-// there are none that write.
+// the last write of each cell, a write all reads since the last write, and that
+// write too: packets of its reader tell that it is over, but not that it is seen.
 func (l *oneSided) depend() {
 	n := l.cells()
 	writer, readers := make([]int32, n), make([]int32, n) // 1 + a Move, 1 + an entry of pool
@@ -66,9 +66,7 @@ func (l *oneSided) depend() {
 		}
 		for _, d := range m.dsts {
 			l.each(d, m.count, func(c int32) {
-				if readers[c] == 0 {
-					add(writer[c], depSees, false)
-				}
+				add(writer[c], depSees, false)
 				for r := readers[c]; r > 0; r = pool[r-1].next {
 					add(pool[r-1].move, depOver, false)
 				}

@@ -66,7 +66,10 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 		if job.size != w.coll.Ranks {
 			return usagef("there are %d processes, and %d ranks", job.size, w.coll.Ranks)
 		}
-		x, err := job.join(ctx)
+		if _, err := gpus.GPUs(); err != nil {
+			return err // before the others are waited for
+		}
+		x, err := job.join(ctx, w.wait)
 		if err != nil {
 			return fmt.Errorf("%w: %w", err, executor.ErrNoDevice)
 		}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"time"
 
 	"mscclc/executor"
 )
@@ -79,8 +80,10 @@ func hubOf(getenv func(string) string) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port+1)), nil
 }
 
-// join meets the other processes.
-func (j *processJob) join(ctx context.Context) (*executor.Exchange, error) {
+// join meets the other processes, who must come within a time.
+func (j *processJob) join(ctx context.Context, within time.Duration) (*executor.Exchange, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v is over", within))
+	defer cancel()
 	return executor.Join(ctx, j.hub, j.index, j.size)
 }
 
