@@ -26,7 +26,8 @@ type role struct {
 	Index   int
 	Size    int
 	Proto   ir.Protocol
-	Env     []string // for it
+	Wait    time.Duration // that it may take, where that is not the usual
+	Env     []string      // for it
 }
 
 // A child is a process that a test has started.
@@ -74,7 +75,10 @@ func child(d Device, text string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), childTime/2)
+	if r.Wait == 0 {
+		r.Wait = childTime / 2
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), r.Wait)
 	defer cancel()
 	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies}[r.Do]
 	if !ok {
