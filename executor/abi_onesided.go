@@ -12,9 +12,12 @@ const (
 	OnePeriod = 1<<32 - 1
 )
 
+// onePackets among the Flags of a step, beside ir.StepFlags, says that some operand is of packets.
+const onePackets = 1 << 7
+
 // A OneStep is one step of a one-sided program. Its sources are Srcs operands from
-// First on, its destinations the Dsts behind them; Group is, of a Move, how many run
-// together from here on.
+// First on, its destinations the Dsts behind them; Group is, of a Move, how many that are
+// alike run together from here on.
 type OneStep struct {
 	_                 structs.HostLayout
 	Op, Flags         uint8

@@ -145,7 +145,7 @@ func (c *Call) choose(args *CallArgs, geo Geometry) error {
 func (p *Plan) room(params *OneParams, threads int) bool {
 	for _, s := range p.seats {
 		try := *params
-		s.part.Into(&try)
+		s.part.Count(&try)
 		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, Params: &try, Threads: threads, Copies: p.one().Copies})
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
@@ -235,9 +235,10 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
 	for _, s := range c.plan.seats {
 		params := c.params
-		if !s.part.Into(&params) {
-			params.Blocks, params.Steps, params.Operands = s.at.blocks, s.at.steps, s.at.operands
-		}
+		// A GPU has its tables sooner from memory than from a launch's parameters, of which it fetches
+		// piece after piece.
+		s.part.Count(&params)
+		params.Blocks, params.Steps, params.Operands = s.at.blocks, s.at.steps, s.at.operands
 		params.States, params.StatusAt = s.at.states, s.at.status
 		if err := c.table(s, &params, tables[s]); err != nil {
 			return err

@@ -26,11 +26,17 @@ func (o *OneImage) Part(has func(rank int) bool) *OnePart {
 	return part
 }
 
+// Count puts the counts of the part's tables into a launch, which is to have their
+// addresses too.
+func (t *OnePart) Count(p *OneParams) {
+	p.BlockCount, p.StepCount, p.OperandCount = uint32(len(t.Blocks)), uint32(len(t.Steps)), uint32(len(t.Operands))
+	p.Inlined = 0
+}
+
 // Into puts the part into a launch: the counts of its tables, and where there is room
 // the tables too. If it returns false, their addresses are yet to be filled in.
 func (t *OnePart) Into(p *OneParams) bool {
-	p.BlockCount, p.StepCount, p.OperandCount = uint32(len(t.Blocks)), uint32(len(t.Steps)), uint32(len(t.Operands))
-	p.Inlined = 0
+	t.Count(p)
 	if 2*len(t.Blocks)+len(t.Steps)+len(t.Operands) > OneCode {
 		return false
 	}

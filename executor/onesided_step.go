@@ -19,23 +19,35 @@ func (c *oneBuilder) block(i int) error {
 		}
 	}
 	row.Operands = uint32(len(c.one.Operands)) - row.FirstOperand
-	joinGroups(c.one.Steps[row.FirstStep:])
+	joinGroups(c.one.Steps[row.FirstStep:], c.one.Operands[row.FirstOperand:])
 	c.one.Blocks = append(c.one.Blocks, row)
 	return nil
 }
 
-// joinGroups counts the Moves that run together, from each.
-func joinGroups(steps []OneStep) {
+// joinGroups counts the Moves that run together, from each: Joint ones that are alike, so that a GPU
+// can deal them to its warps.
+func joinGroups(steps []OneStep, operands []OneOperand) {
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
 		s.Group = 1
 		if ir.Op(s.Op) != ir.Move || i+1 == len(steps) {
 			continue
 		}
-		if next := &steps[i+1]; ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 {
+		next := &steps[i+1]
+		if ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 && alike(s, next, operands) {
 			s.Group = next.Group + 1
 		}
 	}
+}
+
+// alike says whether two Moves each copy one chunk, both from packets or neither, and to
+// packets or not.
+func alike(a, b *OneStep, operands []OneOperand) bool {
+	plain := func(s *OneStep) bool {
+		return s.Srcs == 1 && s.Count == 1 && ir.StepFlags(s.Flags)&ir.Final == 0 && operands[s.First].Rank >= 0
+	}
+	return plain(a) && plain(b) && a.Flags&onePackets == b.Flags&onePackets &&
+		(operands[a.First].Buf == uint8(ir.Packets)) == (operands[b.First].Buf == uint8(ir.Packets))
 }
 
 // step checks step i, and adds its row and its operands'.
@@ -64,6 +76,9 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 				return err
 			}
 			c.one.Operands = append(c.one.Operands, row)
+			if list[k].Buf == ir.Packets {
+				c.one.Steps[len(c.one.Steps)-1].Flags |= onePackets
+			}
 		}
 	}
 	return nil

@@ -17,7 +17,9 @@ enum {
 
 // One step: its sources are operands [first, first + srcs), its destinations the
 // dsts after them. group is, of a Move, how many Moves run together from here on: itself
-// and those behind it that are Joint. Class and count as in ir.Step.
+// and those behind it that are Joint and alike, each of one chunk and one source that is, or is not,
+// of packets. flags are ir.StepFlags and what follows here. Class and count as in ir.Step.
+enum { ONE_PACKETS = 128 };  // some operand is of packets
 struct abi_one_step {
   u8 op, flags;
   u16 srcs, dsts, group;

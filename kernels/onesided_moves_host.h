@@ -99,8 +99,12 @@ KD bool folds(const One &t, const abi_one_step &s) { return s.srcs > 1 || t.at.o
 
 // OneStrips moves data with the folds of F.
 template <class F> struct OneStrips {
+  KD_CALL void place(One &) {}
+
   // move does `count` Moves that run together.
-  KD_CALL void move(One &t, const abi_one_step *s, u32 count) {
+  KD_CALL void move(One &t, const abi_one_step &of) {
+    const abi_one_step *s = t.at.steps + t.step;
+    const u32 count = of.group;
     const u32 first = t.step;
     for (u32 k = 0; k < count && !t.gone; k++) {
       t.step = first + k;

@@ -1,9 +1,10 @@
-// This file moves and folds data of one-sided programs on a GPU: units of 16 bytes
-// in registers, a thread one at a time. Sources are read once, in their order, and what
-// comes of them is stored to every destination. onesided_moves_host.h is the same for hosts, and says
-// what packets are.
+// This file moves and folds data of one-sided programs on a GPU, units in registers. Sources
+// are read once, in their order, and what comes of them is stored to every destination. Where all
+// is aligned and of one length, onesided_quick.h does it; here is what does it in any case, a unit of 16
+// bytes of a thread at a time. onesided_moves_host.h is the same for hosts, and says what packets are.
 #pragma once
 #include "onesided_cells.h"
+#include "onesided_quick.h"
 #include "proto_ll.h"
 #include "units.h"
 
@@ -37,7 +38,6 @@ KD void put_unit(const One &t, u8 *p, v16 v) {
 
 // OneLanes moves data with the reductions of R; OP is the one that the kernel is built for,
 // RED_COUNT for all, or COPIES where no step folds.
-enum { COPIES = RED_COUNT + 1 };
 template <class R, int OP> struct OneLanes {
   KD bool load(const Unit &p, u32 o, u32 rank, v16 *v) {
     const abi_one_operand &from = p.t.at.operands[p.s.first + o];
@@ -68,8 +68,8 @@ template <class R, int OP> struct OneLanes {
 
   // move_unit folds a unit's sources, and stores it. false: a packet did not come.
   KD bool move_unit(const Unit &p) {
-    typename R::Acc acc[1];
-    v16 v[1];
+    typename R::Acc acc[1] = {};
+    v16 v[1] = {};
     if (OP == COPIES) {
       if (!load(p, 0, (u32)p.t.at.operands[p.s.first].rank, v)) return false;
       store(p, v[0]);
@@ -98,11 +98,19 @@ template <class R, int OP> struct OneLanes {
       if (!move_unit(Unit{t, s, i, at, (u32)least(16, bytes - at)})) give_up(t);
   }
 
+  KD void place(One &t) { place_operands(t); }
+
   // move does `count` Moves that run together.
-  KD void move(One &t, const abi_one_step *s, u32 count) {
+  KD void move(One &t, const abi_one_step &first_step) {
+    if (t.gone) return;
+    if (__builtin_expect(t.quick, 1)) {
+      if (!Quick<R, OP>::move(t, first_step)) give_up(t);
+      return;
+    }
     const u32 first = t.step;
+    const abi_one_step *s = t.at.steps + first;
 #pragma nounroll
-    for (u32 k = 0; k < count && !t.gone; k++) {
+    for (u32 k = 0; k < first_step.group && !t.gone; k++) {
       t.step = first + k;
 #pragma nounroll
       for (u32 i = 0; i < s[k].count; i++) move_chunk(t, s[k], i);

@@ -58,7 +58,17 @@ template <> struct Max<double> {
 
 // divide is the last step of an average, by a number of ranks. Integers lose their
 // fraction; 64 bits are divided only where there are as many.
+#ifdef KERNEL_LANES
+// A division of floats is a call on a GPU where the result may be small, and that costs the caller registers. The
+// quotient of a float and a small integer is never so near the middle of two floats, except exactly there, that a
+// quotient with 53 bits, which is exact where it can be, would be rounded otherwise.
+KD float divide(float a, u32 n) {
+  const double x = a, inverse = inverse_of(n), q = x * inverse, rest = __builtin_fma(-q, (double)n, x);
+  return (float)(rest == rest ? __builtin_fma(rest, inverse, q) : q);
+}
+#else
 KD float divide(float a, u32 n) { return a / (float)n; }
+#endif
 KD double divide(double a, u32 n) { return a / (double)n; }
 KD i8 divide(i8 a, u32 n) { return (i8)((i32)a / (i32)n); }
 KD i32 divide(i32 a, u32 n) { return a / (i32)n; }

@@ -20,6 +20,19 @@ KD void bar() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+KD v16 load_stream(const void *p) { return load_global<v16>(p); }
+
+// bar_any is a barrier that gives all threads whether some thread says so.
+__shared__ static u32 block_any;
+KD bool bar_any(bool here) {
+  bar();
+  if (tid() == 0) block_any = 0;
+  bar();
+  if (here) block_any = 1;
+  bar();
+  return block_any;
+}
+
 // A barrier does not wait for other wavefronts' stores to global memory, and the
 // release of the one that publishes covers its own only: each waits for its
 // stores (vmcnt(0), the other counters as they are) before the barrier.
@@ -46,6 +59,10 @@ KD v16 whole_words(v16 v) {
   asm("" : "+v"(v));
   return v;
 }
+KD u64 whole_words(u64 v) {
+  asm("" : "+v"(v));
+  return v;
+}
 
 // Two 8-byte words, each of which arrives whole.
 struct pair64 {
@@ -56,6 +73,9 @@ KD void st_pair(u8 *p, pair64 v) {
   st_relaxed64((u64 *)p, v.low);
   st_relaxed64((u64 *)p + 1, v.high);
 }
+
+// inverse_of is 1 / n.
+KD double inverse_of(u32 n) { return 1.0 / (double)n; }
 
 // The clock counts 100 MHz.
 KD u64 now() { return __builtin_amdgcn_s_memrealtime() * 10; }

@@ -12,12 +12,23 @@ KD u32 bid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
 KD u32 bid_y() { return __nvvm_read_ptx_sreg_ctaid_y(); }
 enum { LANES = 32 };
 
-// The most threads of a block: an SM has 128 registers for each of 512.
-#define KERNEL_BOUNDS __attribute__((launch_bounds(512)))
+// The most threads of a block: an SM has 128 registers for each of 512. That one block is
+// enough for an SM must be said: else the assembler spills to make room for more.
+#define KERNEL_BOUNDS __attribute__((launch_bounds(512, 1)))
 
 // A release after the barrier also covers what other threads wrote before it.
 KD void bar() { __syncthreads(); }
 KD void bar_publish() { bar(); }
+
+// load_stream loads what is read once: it stays out of the first cache.
+KD v16 load_stream(const void *p) {
+  v16 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(global_at((const u8 *)p)) : "memory");
+  return v;
+}
+
+// bar_any is a barrier that gives all threads whether some thread says so.
+KD bool bar_any(bool here) { return __nvvm_bar0_or(here); }
 
 // any gives all lanes whether some lane says so; gather waits for all lanes.
 KD bool any(bool here) { return __nvvm_vote_any_sync(0xffffffffu, here); }
@@ -43,6 +54,7 @@ KD bool claim32(u32 *p, u32 v) {
 }
 
 KD v16 whole_words(v16 v) { return v; }
+KD u64 whole_words(u64 v) { return v; }
 
 // Two 8-byte words at once, each of which arrives whole.
 struct pair64 {
@@ -57,6 +69,14 @@ KD void st_pair(u8 *p, pair64 v) { asm volatile("st.volatile.global.v2.u64 [%0],
 
 // A line of 128 bytes that eight lanes store at once arrives at once.
 #define KERNEL_WHOLE_LINES 1
+
+// inverse_of is 1 / n, to the last place but one.
+KD double inverse_of(u32 n) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0,%1;" : "=d"(y) : "d"((double)n));
+  for (int i = 0; i < 3; i++) y = __builtin_fma(__builtin_fma(-y, (double)n, 1.0), y, y);
+  return y;
+}
 
 KD u64 now() {
   u64 ns;

@@ -2,60 +2,74 @@
 #pragma once
 #include "abi_onesided.h"
 
-// one_tables are a launch, one block's row and steps, their operands, and the
-// memory of all ranks.
+// one_tables are a launch, one block's row and steps, their operands, and the memory of all
+// ranks. where is what place_operands found, or nullptr where nobody keeps
+// that; then rows and operand_rows count the steps and operands whose rows are near.
 struct one_tables {
   const abi_one_launch *launch;
   const abi_one_block *block;
   const abi_one_step *steps;
   const abi_one_operand *operands;
   const abi_one_memory *ranks;
+  const u64 *where;
+  u32 rows, operand_rows;
 };
 
 #ifdef KERNEL_LANES
-// A block's rows are copied near it when it starts, from the launch or from memory,
-// with its steps and operands where there is room for all.
-enum { NEAR_ONE_STEPS = 128, NEAR_OPERANDS = 512 };
+// A block's rows are brought near it when it starts, from the launch or from memory, with
+// its steps and operands where there is room for all. near_operand deals the operands' rows to the last
+// threads first, since the first have the steps' rows.
+enum { NEAR_ONE_STEPS = ONE_CODE, NEAR_OPERANDS = 256 };
 struct one_near {
-  abi_one_step steps[NEAR_ONE_STEPS];
-  abi_one_operand operands[NEAR_OPERANDS];
+  alignas(16) abi_one_step steps[NEAR_ONE_STEPS];
+  alignas(16) abi_one_operand operands[NEAR_OPERANDS];
+  u64 where[NEAR_OPERANDS];
   abi_one_memory ranks[ONE_RANKS];
-  abi_one_block block;
+  alignas(16) abi_one_block block;
 };
 __shared__ static one_near one_local;
+KD u32 near_operand() { return ntid() - 1 - tid(); }
 
-// copy_code copies words of the launch's code with all threads of the block.
-template <class T> KD void copy_code(T *to, const abi_one_launch &a, u32 from, u32 count) {
-  for (u32 i = tid(); i < sizeof(T) / 4 * count; i += ntid()) ((u32 *)to)[i] = a.code[from + i];
+// near_row is a row of 16 bytes, of the launch's code or of memory.
+KD v16 near_row(const abi_one_launch &a, u64 memory, u32 code, u32 row) {
+  (void)a, (void)code;
+  return load_global<v16>(at_address<const v16>(memory) + row);
 }
 
+// bring_near leaves it to the next barrier that all threads see what it brought. A thread has all its loads
+// under way before it stores what they brought: each trip to memory takes as long as a barrier and more.
 KD one_tables bring_near(const abi_one_launch &a, u32 block) {
   one_near &m = one_local;
-  const abi_one_step *steps = m.steps;
-  const abi_one_operand *operands = m.operands;
-  const abi_one_memory *ranks = m.ranks;
-  if (tid() == 0) shared()->late = 0;
-  if (a.inlined) {
-    copy_code(&m.block, a, 8 * block, 1);
-    bar();
-    copy_code(m.steps, a, 8 * a.block_count + 4 * m.block.first_step, m.block.steps);
-    copy_code(m.operands, a, 8 * a.block_count + 4 * a.step_count + 4 * m.block.first_operand, m.block.operands);
-  } else {
-    copy_near(&m.block, at_address<const abi_one_block>(a.blocks) + block, 1);
-    bar();
-    steps = at_address<const abi_one_step>(a.steps) + m.block.first_step;
-    operands = at_address<const abi_one_operand>(a.operands) + m.block.first_operand;
-    if (m.block.steps <= NEAR_ONE_STEPS && m.block.operands <= NEAR_OPERANDS) {
-      copy_near(m.steps, steps, m.block.steps);
-      copy_near(m.operands, operands, m.block.operands);
-      steps = m.steps, operands = m.operands;
-    }
+  one_tables near = {&a, &m.block, m.steps, m.operands, m.ranks, m.where, a.step_count, a.operand_count};
+  u32 first_step = 0, first_operand = 0;
+  if (a.block_count > 1) {  // else all rows are this block's, and need not wait for its own
+    const v16 low = near_row(a, a.blocks, 0, 2 * block), high = near_row(a, a.blocks, 0, 2 * block + 1);
+    first_step = low.z, near.rows = low.w, first_operand = high.x, near.operand_rows = high.y;
   }
-  if (a.rank_count > ONE_RANKS) ranks = at_address<const abi_one_memory>(a.ranks);
-  else
-    for (u32 i = tid(); i < sizeof m.ranks / 8; i += ntid()) ((u64 *)m.ranks)[i] = ((const u64 *)a.rank)[i];
-  bar();
-  return one_tables{&a, &m.block, steps, operands, ranks};
+  const bool fits = near.rows <= NEAR_ONE_STEPS && near.operand_rows <= NEAR_OPERANDS;
+  if (!fits) {
+    near.steps = at_address<const abi_one_step>(a.steps) + first_step;
+    near.operands = at_address<const abi_one_operand>(a.operands) + first_operand;
+    near.rows = near.operand_rows = 0, near.where = nullptr;
+  }
+  const u32 step_code = 2 * a.block_count, operand_code = step_code + a.step_count;
+  const u32 words = a.rank_count > ONE_RANKS ? 0 : a.rank_count * (u32)(sizeof(abi_one_memory) / 8);
+  if (words == 0) near.ranks = at_address<const abi_one_memory>(a.ranks);
+  for (u32 first = 0; first == 0 || first < near.rows || first < near.operand_rows || first < words; first += ntid()) {
+    const u32 i = first + tid(), o = first + near_operand();
+    v16 step = {}, operand = {}, row = {};
+    u64 word = 0;
+    if (i < near.rows) step = near_row(a, a.steps, step_code, first_step + i);
+    if (o < near.operand_rows) operand = near_row(a, a.operands, operand_code, first_operand + o);
+    if (i < 2) row = near_row(a, a.blocks, 0, 2 * block + i);
+    if (i < words) word = ((const u64 *)a.rank)[i];
+    if (i < near.rows) ((v16 *)m.steps)[i] = step;
+    if (o < near.operand_rows) ((v16 *)m.operands)[o] = operand;
+    if (i < 2) ((v16 *)&m.block)[i] = row;
+    if (i < words) ((u64 *)m.ranks)[i] = word;
+  }
+  if (tid() == 0) shared()->late = 0;
+  return near;
 }
 #else
 // A host reads the tables where they are.
@@ -69,6 +83,6 @@ KD one_tables bring_near(const abi_one_launch &a, u32 block) {
     operands = (const abi_one_operand *)(a.code + 8 * a.block_count + 4 * a.step_count);
   }
   const abi_one_memory *ranks = a.rank_count > ONE_RANKS ? at_address<const abi_one_memory>(a.ranks) : a.rank;
-  return one_tables{&a, blocks + block, steps + blocks[block].first_step, operands + blocks[block].first_operand, ranks};
+  return one_tables{&a, blocks + block, steps + blocks[block].first_step, operands + blocks[block].first_operand, ranks, nullptr, 0, 0};
 }
 #endif

@@ -20,11 +20,13 @@ template <> struct Word<2> { typedef u16 type; };
 template <> struct Word<4> { typedef u32 type; };
 template <> struct Word<8> { typedef u64 type; };
 
-// Units are the reductions of a kernel that is built for elements of type T.
-template <class T> struct Units {
+// Units are the reductions of a kernel that is built for elements of type T, in units
+// of V: of 16 bytes, or half of one.
+template <class T, class V = v16> struct Units {
   typedef typename Word<sizeof(T)>::type W;
   typedef decltype(up(T())) A;
-  enum { N = 16 / sizeof(T), REGISTERS = N * (sizeof(A) < 4 ? 4 : sizeof(A)) / 4 };
+  typedef Units<T, u64> Half;
+  enum { N = sizeof(V) / sizeof(T), REGISTERS = N * (sizeof(A) < 4 ? 4 : sizeof(A)) / 4 };
 
   // Sum of a unit under way: small floats are rounded once, at its end.
   struct Acc {
@@ -33,20 +35,20 @@ template <class T> struct Units {
   struct Elements {
     T e[N];
   };
-  KD Acc open(v16 v) {
+  KD Acc open(V v) {
     const Elements from = same_bits<Elements>(whole_words(v));
     Acc acc;
 #pragma unroll
     for (u32 i = 0; i < N; i++) acc.x[i] = up(from.e[i]);
     return acc;
   }
-  KD v16 close(const Acc &acc) {
+  KD V close(const Acc &acc) {
     Elements to;
 #pragma unroll
     for (u32 i = 0; i < N; i++) down(&to.e[i], acc.x[i]);
-    return whole_words(same_bits<v16>(to));
+    return whole_words(same_bits<V>(to));
   }
-  template <template <class> class Op, int U> KD void fold_by(Acc (&acc)[U], const v16 (&v)[U]) {
+  template <template <class> class Op, int U> KD void fold_by(Acc (&acc)[U], const V (&v)[U]) {
 #pragma unroll
     for (int k = 0; k < U; k++) {
       const Acc with = open(v[k]);
@@ -54,7 +56,7 @@ template <class T> struct Units {
       for (u32 i = 0; i < N; i++) acc[k].x[i] = Op<A>::of(acc[k].x[i], with.x[i]);
     }
   }
-  template <int U> KD void fold(u32 redop, Acc (&acc)[U], const v16 (&v)[U]) {
+  template <int U> KD void fold(u32 redop, Acc (&acc)[U], const V (&v)[U]) {
     switch (redop) {
       case RED_SUM:
       case RED_AVG: fold_by<Sum>(acc, v); break;

@@ -20,7 +20,7 @@ KD void say_where(abi_status *, const Thread &) {}
 // expired polls the abort word, and now and then the clock. since is 0 until
 // the wait has lasted for a while.
 template <class T> KD_CALL bool expired(T &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
-  if (polls % ABORT_POLLS) return false;
+  if (__builtin_expect(polls % ABORT_POLLS != 0, 1)) return false;
   if (ld_relaxed32(&t.status->code) != STATUS_OK) return true;
   if (polls / ABORT_POLLS % CLOCK_POLLS != CLOCK_POLLS - 1) return false;
   const u64 at = now();

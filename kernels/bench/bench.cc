@@ -1,10 +1,11 @@
 // Times the kernels of hand.cc on the GPUs of one host, and NCCL beside them: one thread a GPU, a CUDA graph of
 // many launches, the median of several replays, the slowest rank. Results are checked before and after.
 //
-//   bench IMAGE RANKS LIBNCCL|- SECONDS <CASES >ROWS
+//   bench HAND INTERPRETER RANKS LIBNCCL|- SECONDS <CASES >ROWS
 //
-// A case is a line: KERNEL BYTES COLUMNS THREADS TILE, KERNEL being an entry of IMAGE without its _RANKS, or
-// nccl-ar, nccl-ag, nccl-rs, nccl-aa.
+// HAND is hand.cc's PTX, INTERPRETER an image of one-sided programs for bf16. A case is a line: KERNEL BYTES COLUMNS
+// THREADS TILE, KERNEL being an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag, nccl-rs,
+// nccl-aa.
 #include <pthread.h>
 #include <string.h>
 
@@ -17,12 +18,13 @@
 
 #include "driver.h"
 #include "hand.h"
+#include "programs.h"
 
-enum { CAPTURE_THREAD = 1, NCCL_BF16 = 9, REPLAYS = 7 };
+enum { TABLES = 768 << 10, CAPTURE_THREAD = 1, NCCL_BF16 = 9, REPLAYS = 7 };
 static const u64 MOST = 1ull << 30, SCRATCH = 1ull << 30, PACKETS = 256ull << 20, FLAGS = 1ull << 20;
 
 struct gpu {
-  handle context, stream, module, comm, begin, end;
+  handle context, stream, module, interpreter, comm, begin, end;
   u64 in, out, scratch, packets, flags, state, wrong;
   std::map<std::string, handle> functions;
 };
@@ -36,6 +38,7 @@ struct experiment {
 };
 
 static unsigned kind_of(const std::string &k) {
+  if (k[0] == 'i') return k.substr(0, 3) == "iag" ? ALLGATHER : ALLREDUCE;
   const std::string c = k.substr(0, 5) == "nccl-" ? k.substr(5, 2) : k.substr(0, 2);
   return c == "ag" ? ALLGATHER : c == "rs" ? REDUCESCATTER : c == "aa" ? ALLTOALL : ALLREDUCE;
 }
@@ -54,12 +57,23 @@ static hand parameters(const experiment &x, unsigned rank) {
 
 static handle function_of(gpu &g, const std::string &name) {
   handle &f = g.functions[name];
-  if (!f) CU(cu.function(&f, g.module, name.c_str()));
+  if (!f) CU(cu.function(&f, name.substr(0, 7) == "mscclc_" ? g.interpreter : g.module, name.c_str()));
   return f;
 }
 
 static void launch(gpu &g, const std::string &name, unsigned blocks, unsigned threads, unsigned shared, void **args) {
   CU(cu.launch(function_of(g, name), blocks, 1, 1, threads, 1, 1, shared, g.stream, args, nullptr));
+}
+
+// interpreted is the launch of a program by hand (programs.h) on one rank.
+static abi_one_launch interpreted(const experiment &x, unsigned rank) {
+  abi_one_launch a;
+  program(x.kernel, rank, (unsigned)gpus.size(), x.bytes, x.columns, x.tile, &a);
+  for (unsigned r = 0; r < gpus.size(); r++)
+    a.rank[r] = abi_one_memory{gpus[r].in, gpus[r].out, gpus[r].scratch, gpus[r].packets, gpus[r].flags};
+  a.states = gpus[rank].state, a.status = gpus[rank].state + FLAGS / 2 + 4096;
+  a.blocks = gpus[rank].state + TABLES, a.steps = a.blocks + sizeof(abi_one_block), a.operands = a.steps + 16 * a.step_count;
+  return a;
 }
 
 static void enqueue(const experiment &x, unsigned rank) {
@@ -81,6 +95,12 @@ static void enqueue(const experiment &x, unsigned rank) {
     }
     return;
   }
+  if (x.kernel[0] == 'i' || x.kernel == "empty_large") {
+    abi_one_launch a = interpreted(x, rank);
+    void *args[] = {&a};
+    launch(g, x.kernel[0] == 'i' ? "mscclc_onesided_sum" : "empty_large", x.columns, x.threads, 0, args);
+    return;
+  }
   hand a = parameters(x, rank);
   void *args[] = {&a};
   const bool empty = x.kernel == "empty", bulk = x.kernel == "agb" || x.kernel == "aab";
@@ -89,9 +109,10 @@ static void enqueue(const experiment &x, unsigned rank) {
 
 // fits says whether all blocks of a launch are on the GPU together: they wait for one another.
 static bool fits(const experiment &x) {
-  if (x.kernel.substr(0, 5) == "nccl-" || x.kernel == "empty") return true;
+  if (x.kernel.substr(0, 5) == "nccl-" || x.kernel.substr(0, 5) == "empty") return true;
   int blocks = 0, sms = 0;
-  CU(cu.occupancy(&blocks, function_of(gpus[0], x.kernel + "_" + std::to_string(gpus.size())), (int)x.threads, x.kernel[2] == 'b' ? 6 * x.tile : 0));
+  const std::string entry = x.kernel[0] == 'i' ? "mscclc_onesided_sum" : x.kernel + "_" + std::to_string(gpus.size());
+  CU(cu.occupancy(&blocks, function_of(gpus[0], entry), (int)x.threads, x.kernel[2] == 'b' ? 6 * x.tile : 0));
   CU(cu.attribute(&sms, 16, 0));
   return x.columns <= (unsigned)(blocks * sms);
 }
@@ -102,7 +123,7 @@ static void sync(unsigned rank) { CU(cu.sync(gpus[rank].stream)); }
 static unsigned wrong(const experiment &x, unsigned rank) {
   gpu &g = gpus[rank];
   const unsigned n = (unsigned)gpus.size(), kind = kind_of(x.kernel);
-  if (x.kernel == "empty" || (x.kernel.substr(0, 5) == "nccl-" && (kind == ALLREDUCE || kind == REDUCESCATTER))) return 0;
+  if (x.kernel.substr(0, 5) == "empty" || (x.kernel.substr(0, 5) == "nccl-" && (kind == ALLREDUCE || kind == REDUCESCATTER))) return 0;
   hand a = parameters(x, rank);
   a.part = x.bytes / n;
   u64 elems = (kind == REDUCESCATTER ? x.bytes / n : x.bytes) / 2;
@@ -113,8 +134,14 @@ static unsigned wrong(const experiment &x, unsigned rank) {
   CU(cu.get(&count, g.wrong, 4, g.stream));
   u32 aborted = 0;
   CU(cu.get(&aborted, a.abort, 4, g.stream));
+  abi_status status;
+  CU(cu.get(&status, g.state + FLAGS / 2 + 4096, sizeof status, g.stream));
   sync(rank);
-  return count | aborted << 31;
+  if (status.code)
+    fprintf(stderr, "%s: rank %u: code %u, column %u, step %u, operand %u, what %u: want %llu, have %llu, tile %llu\n", x.kernel.c_str(), rank, status.code,
+            status.column, status.step, status.operand, status.what, status.want, status.have, status.tile);
+  aborted |= status.code;
+  return count | (aborted ? 1u << 31 : 0);
 }
 
 static void zero(unsigned rank) {
@@ -122,6 +149,8 @@ static void zero(unsigned rank) {
   CU(cu.set8(g.flags, 0, FLAGS, g.stream));
   CU(cu.set8(g.state, 0, FLAGS, g.stream));
   CU(cu.set8(g.packets, 0, PACKETS, g.stream));
+  static const u64 limit = 500000000;
+  CU(cu.put(g.state + FLAGS / 2 + 4096 + __builtin_offsetof(abi_status, limit_ns), &limit, 8, g.stream));
   sync(rank);
 }
 
@@ -134,6 +163,11 @@ static std::vector<result> results;
 static void measure(const experiment &x, unsigned rank) {
   gpu &g = gpus[rank];
   zero(rank);
+  if (x.kernel[0] == 'i') {
+    const abi_one_launch a = interpreted(x, rank);
+    CU(cu.put(a.blocks, a.code, sizeof a.code, g.stream));
+    sync(rank);
+  }
   pthread_barrier_wait(&meet);
   CU(cu.set8(g.out, 0x5a, x.bytes, g.stream));
   sync(rank);
@@ -172,7 +206,7 @@ static void measure(const experiment &x, unsigned rank) {
   pthread_barrier_wait(&meet);
 }
 
-static std::vector<u8> image;
+static std::vector<u8> image, interpreter;
 static void start(unsigned rank) {
   gpu &g = gpus[rank];
   int device;
@@ -193,6 +227,7 @@ static void start(unsigned rank) {
   CU(cu.alloc(&g.state, FLAGS));
   CU(cu.alloc(&g.wrong, 64));
   CU(cu.load(&g.module, image.data()));
+  CU(cu.load(&g.interpreter, interpreter.data()));
   const std::string n = "_" + std::to_string(gpus.size());
   for (const char *name : {"agb", "aab"}) CU(cu.function_set(function_of(g, name + n), 8, 200 << 10));
   pthread_barrier_wait(&meet);
@@ -204,20 +239,26 @@ static void start(unsigned rank) {
   pthread_barrier_wait(&meet);
 }
 
+static std::vector<u8> contents(const char *name) {
+  std::vector<u8> all;
+  FILE *f = fopen(name, "rb");
+  for (int c; f && (c = fgetc(f)) != EOF;) all.push_back((u8)c);
+  all.push_back(0);
+  return all;
+}
+
 int main(int argc, char **argv) {
-  if (argc != 5 || !open_cuda()) return 1;
-  FILE *f = fopen(argv[1], "rb");
-  for (int c; f && (c = fgetc(f)) != EOF;) image.push_back((u8)c);
-  image.push_back(0);
-  const unsigned n = (unsigned)atoi(argv[2]);
-  const double limit = atof(argv[4]);
+  if (argc != 6 || !open_cuda()) return 1;
+  image = contents(argv[1]), interpreter = contents(argv[2]);
+  const unsigned n = (unsigned)atoi(argv[3]);
+  const double limit = atof(argv[5]);
   gpus.resize(n), results.resize(n);
   pthread_barrier_init(&meet, nullptr, n);
   std::vector<experiment> todo;
   char kernel[64];
   experiment x;
   while (scanf("%63s %llu %u %u %llu", kernel, &x.bytes, &x.columns, &x.threads, &x.tile) == 5) x.kernel = kernel, todo.push_back(x);
-  const bool with = strcmp(argv[3], "-") && open_nccl(argv[3]);
+  const bool with = strcmp(argv[4], "-") && open_nccl(argv[4]);
   const auto began = std::chrono::steady_clock::now();
   auto seconds = [=] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
   static bool stop = false, all_there;

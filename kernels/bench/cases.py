@@ -62,4 +62,40 @@ if series == "first":
     for k in ("agb", "aab"):
         for tile in (8 * K, 16 * K, 32 * K):
             push(k, [4 * M, 16 * M, 64 * M, G], [(16, 128), (32, 128), (64, 128), (132, 128)], [tile])
+if series == "interpreter":
+    case("empty", K, 1, 128), case("empty_large", K, 1, 128), case("empty", K, 64, 512), case("empty_large", K, 64, 512)
+    for size in (K, 16 * K, 256 * K, M, 16 * M, 64 * M, G):
+        case("nccl-ar", size, 1, 1)
+    for size, shapes in {K: [(1, 128), (2, 64), (4, 32)], 4 * K: [(4, 128), (8, 64)], 16 * K: [(16, 128), (32, 64), (8, 256)],
+                         64 * K: [(32, 256), (16, 512)], 256 * K: [(64, 512)]}.items():
+        for shape in shapes:
+            for k in ("ar1_u1", "i1", "i1b"):
+                case(k, size, *shape)
+    for size, shapes in {K: [(1, 64)], 4 * K: [(2, 64)], 16 * K: [(8, 64)], 64 * K: [(16, 128), (32, 64)], 256 * K: [(64, 128)], M: [(128, 256)]}.items():
+        for shape in shapes:
+            for k in ("ag1_u1", "iag"):
+                case(k, size, *shape)
+    for size, shapes in {16 * K: [(8, 64), (8, 128), (8, 192)], 64 * K: [(32, 64), (32, 128), (16, 128), (16, 256)], 256 * K: [(32, 256), (64, 128), (64, 256), (64, 512)],
+                         M: [(64, 512), (128, 256), (128, 512)]}.items():
+        for shape in shapes:
+            for k in ("ar2_u1", "i2"):
+                case(k, size, *shape)
+    for size, shapes in {64 * K: [(4, 128), (8, 128), (16, 128), (32, 128)], 256 * K: [(16, 128), (32, 128), (32, 256), (64, 128)],
+                         M: [(32, 256), (64, 256), (64, 512), (128, 256)], 4 * M: [(128, 256), (128, 512)]}.items():
+        for shape in shapes:
+            case("ar3", size, *shape)
+    for size, shapes, tiles in ((256 * K, [(32, 512)], [64 * K]), (M, [(32, 512), (64, 512), (64, 256)], [64 * K]), (4 * M, [(64, 512), (128, 512)], [64 * K]),
+                                (16 * M, [(132, 512), (264, 256), (264, 512)], [16 * K, 64 * K]), (64 * M, [(132, 512), (264, 256), (264, 512)], [64 * K]),
+                                (256 * M, [(132, 512), (264, 512)], [64 * K, 256 * K]), (G, [(132, 512), (264, 512)], [64 * K, 256 * K])):
+        for shape in shapes:
+            for tile in tiles:
+                for k in ("arp_u1", "arp_u4", "arq_u4", "ip"):
+                    if shape[0] * 2 * n * tile <= G:
+                        case(k, size, *shape, tile)
+    for size in (64 * M, G):
+        case("aap_u2", size, 132, 1024, 64 * K), case("aaq_u4", size, 132, 1024, 64 * K), case("aaq_u4", size, 64, 1024, 64 * K)
+if series == "stamps":
+    for k, size, shape in (("i1", K, (1, 128)), ("i1", K, (2, 64)), ("i1", 64 * K, (32, 256)), ("i2", 64 * K, (32, 128)), ("i2", M, (128, 256)), ("iag", 64 * K, (16, 128))):
+        case(k, size, *shape)
+    case("ip", M, 64, 512, 64 * K)
 print("\n".join(cases))

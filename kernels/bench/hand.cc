@@ -4,6 +4,7 @@
 #include "../platform_nv.h"
 #include "../layout.h"
 #include "../units.h"
+#include "../abi_onesided.h"
 #include "hand.h"
 
 KD u32 columns() { return __nvvm_read_ptx_sreg_nctaid_x(); }
@@ -246,6 +247,24 @@ template <int U, class Body> KD void for_units(u32 n, Body body) {
   }
 }
 
+// put_in_turn is put_each, one rank after the other: all GPUs write to another one at any time.
+template <int N, int U> KD void put_in_turn(const hand &a, u64 from, u64 bytes, u64 slot, const u64 (&to)[MAX_RANKS]) {
+#pragma nounroll
+  for (int p = 1; p < N; p++) {
+    const u32 r = (a.rank + p) % N;
+    const u64 in = a.in + r * a.part + from, out = to[r] + slot;
+    for_units<U>((u32)(bytes / 16), [&](u32 u, int have) {
+      v16 v[U];
+#pragma unroll
+      for (int k = 0; k < U; k++)
+        if (k < have) v[k] = ld16_stream(in + (u64)u * 16 + k * LANES * 16);
+#pragma unroll
+      for (int k = 0; k < U; k++)
+        if (k < have) st16(out + (u64)u * 16 + k * LANES * 16, v[k]);
+    });
+  }
+}
+
 // put_each writes the tile of each other rank's part to its scratch.
 template <int N, int U> KD void put_each(const hand &a, u64 from, u64 bytes, u64 slot, const u64 (&to)[MAX_RANKS]) {
   const u32 me = a.rank;
@@ -265,7 +284,7 @@ template <int N, int U> KD void put_each(const hand &a, u64 from, u64 bytes, u64
 }
 
 // Push: put to the owner's scratch, signal, await, reduce, put the result to all. WHAT may be REDUCESCATTER.
-template <int N, int U, int V, int WHAT> KD void push(const hand &a) {
+template <int N, int U, int V, int WHAT, bool TURN = false> KD void push(const hand &a) {
   const u32 me = a.rank;
   const Share s = share_of(a.part, 16);
   u32 polls = 0;
@@ -274,7 +293,8 @@ template <int N, int U, int V, int WHAT> KD void push(const hand &a) {
   const u64 end = (u64)s.end * 16;
   for (u64 at = (u64)s.begin * 16; at < end; at += a.tile, e++) {
     const u64 bytes = least(a.tile, end - at), copy = ((u64)bid() * 2 + (e & 1)) * N * a.tile;
-    put_each<N, U>(a, at, bytes, copy + me * a.tile, a.scratch);
+    if (TURN) put_in_turn<N, U>(a, at, bytes, copy + me * a.tile, a.scratch);
+    else put_each<N, U>(a, at, bytes, copy + me * a.tile, a.scratch);
     bar();
     signal_all<N, true>(a, FLAGS_A, e + 1);
     await_all<N>(a, FLAGS_A, e + 1, polls);
@@ -353,6 +373,95 @@ template <int N, int U, int WHAT> KD void exchange(const hand &a) {
   bar();
   signal_all<N, true>(a, FLAGS_B, e + 1);
   await_all<N>(a, FLAGS_B, e + 1, polls);
+  next_epoch(a, e);
+}
+
+// Exchange in turn: AllToAll, where all of a column goes to one rank after the other.
+template <int N, int U> KD void exchange_in_turn(const hand &a) {
+  const Share s = share_of(a.part, 16);
+  u32 polls = 0;
+  if (ld_volatile32((u32 *)a.abort)) return;
+  const u32 e = ld_volatile32((u32 *)a.state + bid());
+  const u64 at = (u64)s.begin * 16, bytes = (u64)(s.end - s.begin) * 16;
+  signal_all<N, false>(a, FLAGS_A, e + 1);
+  await_all<N>(a, FLAGS_A, e + 1, polls);
+  put_in_turn<N, U>(a, at, bytes, a.rank * a.part + at, a.out);
+  for_units<U>((u32)(bytes / 16), [&](u32 u, int have) {
+#pragma unroll
+    for (int k = 0; k < U; k++)
+      if (k < have) st16(a.out[a.rank] + a.rank * a.part + at + (u64)u * 16 + k * LANES * 16, ld16_stream(a.in + a.rank * a.part + at + (u64)u * 16 + k * LANES * 16));
+  });
+  bar();
+  signal_all<N, true>(a, FLAGS_B, e + 1);
+  await_all<N>(a, FLAGS_B, e + 1, polls);
+  next_epoch(a, e);
+}
+
+// Two phases with lines of 120 bytes and a flag, each stored at once by eight lanes.
+struct Part16 {
+  u64 low, high;
+};
+KD Part16 ld_part(u64 base, u64 off, u64 part) {
+  Part16 v = {0, 0};
+  if (off < part) v.low = load_global<u64>((const u8 *)(base + off));
+  if (tid() % 8 != 7 && off + 8 < part) v.high = load_global<u64>((const u8 *)(base + off + 8));
+  return v;
+}
+KD void st_part(u64 base, u64 off, u64 part, Part16 v) {
+  if (off < part) store_global<u64>((u8 *)(base + off), v.low);
+  if (tid() % 8 != 7 && off + 8 < part) store_global<u64>((u8 *)(base + off + 8), v.high);
+}
+template <int N> KD bool take_lines(const hand &a, u64 base, u32 me, u64 flag, u32 &polls, Part16 (&v)[N]) {
+  for (;;) {
+    bool missing = false;
+#pragma unroll
+    for (int r = 0; r < N; r++) {
+      if (r == (int)me) continue;
+      const pair64 p = ld_pair((const u8 *)(base + r * a.slot));
+      v[r] = Part16{p.low, p.high};
+      missing |= tid() % 8 == 7 && p.high != flag;
+    }
+    if (!any(missing)) return true;
+    if (any(lost(a, polls))) return false;
+  }
+}
+template <int N> KD void two_phase_lines(const hand &a) {
+  const u32 me = a.rank, lines = (u32)((a.part + 119) / 120), each = ((lines + columns() - 1) / columns() + 3) / 4 * 4;
+  const u32 begin = bid() * each, end = (u32)least((lines + 3) / 4 * 4, begin + each);  // the lines of a warp, all or none
+  u32 polls = 0;
+  if (ld_volatile32((u32 *)a.abort)) return;
+  const u32 e = ld_volatile32((u32 *)a.state + bid()), T = ntid() / 8, mine = tid() % 8;
+  const u64 flag = e + 1, first = (e & 1) * 2 * N * a.slot, second = first + N * a.slot;
+  for (u32 l = begin + tid() / 8; l < end; l += T) {
+    const u64 off = (u64)l * 120 + mine * 16, wire = (u64)l * 128 + mine * 16;
+    Part16 v[N];
+#pragma unroll
+    for (int r = 1; r < N; r++) v[r] = ld_part(a.in + (me + r) % N * a.part, off, a.part);
+    gather();
+#pragma unroll
+    for (int r = 1; r < N; r++) st_pair((u8 *)(a.packets[(me + r) % N] + first + me * a.slot + wire), pair64{v[r].low, mine == 7 ? flag : v[r].high});
+  }
+  for (u32 l = begin + tid() / 8; l < end; l += T) {
+    const u64 off = (u64)l * 120 + mine * 16, wire = (u64)l * 128 + mine * 16;
+    Part16 v[N], own = ld_part(a.in + me * a.part, off, a.part);
+    if (!take_lines<N>(a, a.packets[me] + first + wire, me, flag, polls, v)) return;
+    u64 x[N], y[N];
+#pragma unroll
+    for (int r = 0; r < N; r++) x[r] = r == (int)me ? own.low : v[r].low, y[r] = r == (int)me ? own.high : v[r].high;
+    const Part16 sum = {fold(x), fold(y)};
+    gather();
+#pragma unroll
+    for (int r = 1; r < N; r++) st_pair((u8 *)(a.packets[(me + r) % N] + second + me * a.slot + wire), pair64{sum.low, mine == 7 ? flag : sum.high});
+    st_part(a.out[me] + me * a.part, off, a.part, sum);
+  }
+  for (u32 l = begin + tid() / 8; l < end; l += T) {
+    const u64 off = (u64)l * 120 + mine * 16, wire = (u64)l * 128 + mine * 16;
+    Part16 v[N];
+    if (!take_lines<N>(a, a.packets[me] + second + wire, me, flag, polls, v)) return;
+#pragma unroll
+    for (int r = 0; r < N; r++)
+      if (r != (int)me) st_part(a.out[me] + r * a.part, off, a.part, v[r]);
+  }
   next_epoch(a, e);
 }
 
@@ -448,12 +557,16 @@ template <int N, int WHAT> KD void bulk(const hand &a) {
   ENTRY(aap_u1, n, 1024, (exchange<n, 1, ALLTOALL>(a)))                      \
   ENTRY(aap_u2, n, 1024, (exchange<n, 2, ALLTOALL>(a)))                      \
   ENTRY(aap_u4, n, 512, (exchange<n, 4, ALLTOALL>(a)))                       \
+  ENTRY(ar3, n, 512, (two_phase_lines<n>(a)))                                \
+  ENTRY(arq_u4, n, 512, (push<n, 4, 4, ALLREDUCE, true>(a)))                 \
+  ENTRY(aaq_u4, n, 1024, (exchange_in_turn<n, 4>(a)))                        \
   ENTRY(agb, n, 128, (bulk<n, ALLGATHER>(a)))                                \
   ENTRY(aab, n, 128, (bulk<n, ALLTOALL>(a)))
 ALL(2)
 ALL(4)
 
 extern "C" __global__ void empty(hand) {}
+extern "C" __global__ void empty_large(abi_one_launch) {}
 
 // Test data: element i of rank r is a number of [-1, 1) with a bf16's bits.
 KD u32 element(u32 rank, u64 i) {
