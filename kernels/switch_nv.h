@@ -90,17 +90,21 @@ template <class T, class Lanes> struct SwitchLanes : Lanes {
     }
   }
 
-  // move does `count` Moves that run together.
-  KD void move(One &t, const abi_one_step *s, u32 count) {
+  KD void place(One &t) { Lanes::place(t); }
+
+  // move does the Moves that run together from the present one on.
+  KD void move(One &t, const abi_one_step &of) {
     const u32 first = t.step;
-    for (u32 k = 0; k < count && !t.gone; k++) {
+    for (u32 k = 0; k < of.group && !t.gone; k++) {
       t.step = first + k;
-      if (!switched(t, s[k])) {
-        Lanes::move(t, s + k, 1);
+      abi_one_step s = t.at.steps[t.step];
+      s.group = 1;
+      if (!switched(t, s)) {
+        Lanes::move(t, s);
         continue;
       }
       switch_fence();
-      for (u32 i = 0; i < s[k].count; i++) move_chunk(t, s[k], i);
+      for (u32 i = 0; i < s.count; i++) move_chunk(t, s, i);
       switch_fence();
     }
     t.step = first;

@@ -84,7 +84,8 @@ static void program(const std::string &name, unsigned me, unsigned n, u64 bytes,
   memset(a, 0, sizeof *a);
   a->elems = bytes / 2 / (name == "iag" ? n : 1), a->chunk = a->elems / chunks, a->chunks = chunks;
   const u64 chunk = a->chunk * 2;
-  a->share = (chunk + columns - 1) / columns + 15 & ~15ull, a->tile = tile && tile < a->share ? tile : a->share;
+  const u64 share = (chunk + columns - 1) / columns, align = share < 4096 ? 15 : 127;
+  a->share = share + align & ~align, a->tile = tile && tile < a->share ? tile : a->share;
   a->passes = ((a->share < chunk ? a->share : chunk) + a->tile - 1) / a->tile;
   a->scratch_stride = (a->tile + 127) & ~127ull, a->scratch_copy = slots * a->scratch_stride;
   a->packet_stride = 2 * a->scratch_stride, a->packet_copy = slots * a->packet_stride;
