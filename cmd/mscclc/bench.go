@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -39,6 +40,7 @@ type benchFlags struct {
 	tile         string
 	procs        int
 	wait         time.Duration
+	given        func(func(*pflag.Flag)) // lists the flags that are
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -74,6 +76,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			f.given = cmd.Flags().Visit
 			return a.bench(ctx, args[0], &f)
 		},
 	}
@@ -187,10 +190,34 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("-o is where --tune writes its table")
 	case !p.named && (f.ranks > 0 || f.root > 0):
 		return usagef("--ranks and --root are of a collective; an algorithm takes -p ranks=N")
-	case p.named && len(f.params) > 0:
-		return usagef("a collective takes --ranks and --root, not -p")
+	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
+		return usagef("--tune finds --columns, --threads and --tile, and takes none")
+	case f.tune && f.plot != "":
+		return usagef("--plot draws what is measured without --tune")
+	case !p.named && f.table != "":
+		return usagef("--table chooses variants of a collective, not of a file")
+	case f.ncclFlag != "" && f.vs == "":
+		return usagef("--nccl is where --vs nccl finds it")
+	case p.named:
+		return f.checkChosen()
 	}
 	return nil
+}
+
+// checkChosen refuses flags of compilations, where variants are chosen.
+func (f *benchFlags) checkChosen() (err error) {
+	var own pflag.FlagSet
+	new(compiling).flags(&own, "")
+	f.given(func(g *pflag.Flag) {
+		if own.Lookup(g.Name) != nil && err == nil {
+			name := "--" + g.Name
+			if g.Shorthand != "" {
+				name = "-" + g.Shorthand
+			}
+			err = usagef("of a collective the fastest variant is chosen: it takes --ranks, --root, --place and the like, not %s, which a file or an algorithm (mscclc list) does", name)
+		}
+	})
+	return err
 }
 
 func collectiveNames() []string {

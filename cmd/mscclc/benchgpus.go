@@ -48,20 +48,25 @@ func (p *benchPlan) count(job *processJob) (int, error) {
 	return 4, nil
 }
 
+// calls are what may be measured.
+func (w *benchWorld) calls() (list []*bench.Call) {
+	for _, bytes := range w.sizes {
+		for _, inplace := range [2]bool{false, true} {
+			c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
+			c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // openSite opens what the ranks run on.
 func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify.Options) error {
 	gpus := w.gpus(job)
 	if gpus == nil || !w.named && w.twoSided() {
 		return w.openHost(job, check)
 	}
-	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check}}
-	for _, bytes := range w.sizes {
-		for _, inplace := range [2]bool{false, true} {
-			c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
-			c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
-			options.Calls = append(options.Calls, c)
-		}
-	}
+	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check}, Calls: w.calls()}
 	if job != nil {
 		if job.size != w.coll.Ranks {
 			return usagef("there are %d processes, and %d ranks", job.size, w.coll.Ranks)
@@ -102,6 +107,9 @@ func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
 	if w.vs != "" {
 		return diag.List{diag.New(diag.Unsupported, diag.Span{}, "a two-sided program runs from buffers of the host, and not beside NCCL").
 			WithHint("compile the algorithm one-sided")}
+	}
+	if err := w.checkMemory(); err != nil {
+		return err
 	}
 	w.measuring.Plain = true
 	w.site = bench.NewHost(w.device, w.coll.Ranks, executor.Options{Device: deviceTable[w.device](), Check: check}, w.wait)
