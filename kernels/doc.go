@@ -8,7 +8,8 @@
 //	strips.h     moves and folds data on a host, strips of memory at a time
 //	lanes.h      the same on a GPU, units of 16 bytes in registers at a time
 //	onesided.h   the loop of one-sided programs, and their signals and waits;
-//	             onesided_moves_host.h and onesided_moves_lanes.h move their data
+//	             onesided_moves_host.h and onesided_moves_lanes.h move their data,
+//	             on GPUs mostly by onesided_quick.h
 //	ops.h        the reductions, of two accumulators
 //	proto_*.h    how a message's bytes lie on the wire, one file a protocol
 //	types.h      element types, their conversions and rounding
@@ -19,7 +20,7 @@
 //
 // A target is a file that includes one platform, then interp.h or onesided.h, and
 // adds entry points: executor/cpu/host.cc, and gpu/kernel.cc and kernel_onesided.cc for
-// all GPUs, which build.sh turns into the images that Image and OneSidedImage give. The sources are embedded so that a change
+// all GPUs, which build.sh turns into the images that Image gives. The sources are embedded so that a change
 // to a header rebuilds the packages that include it: cgo does not look at
 // headers outside its own package.
 package kernels
