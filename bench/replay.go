@@ -65,12 +65,16 @@ func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 	return nil
 }
 
+// mostQueued bounds the launches that stand in a stream's queue. A driver's queue holds about a
+// thousand; a thread that waits for room there can keep another from the launch that would make some.
+const mostQueued = 400
+
 // capture makes a graph of each operation on each GPU, on all at once.
 func (r *replays) capture(m *Measuring) error {
 	for i, o := range r.ops {
 		s := &r.samples[i]
 		if s.How = "graph"; o.plain() || m.Plain {
-			s.How = "plain"
+			s.How, s.Launches = "plain", min(s.Launches, max(1, mostQueued/(m.Warmup+m.Replays)))
 			continue
 		}
 		if err := r.site.lanes.all(func(l *lane) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -76,6 +77,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			defer context.AfterFunc(ctx, a.abandon)()
 			f.given = cmd.Flags().Visit
 			return a.bench(ctx, args[0], &f)
 		},
@@ -269,4 +271,12 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 		return a.tuneAll(ctx, world)
 	}
 	return a.measureAll(ctx, world)
+}
+
+// abandon ends the process where an interrupted measurement does not come to an end by itself: a
+// thread may be inside a driver, or a library, whose kernels wait for ever.
+func (a *app) abandon() {
+	time.Sleep(10 * time.Second)
+	fmt.Fprintln(a.stderr, "mscclc: interrupted; the devices' work does not end, and is left alone")
+	os.Exit(exitMachine)
 }
