@@ -85,7 +85,7 @@ func TargetByName(name string) (*Target, error) {
 	}
 	d := diag.New(diag.Unsupported, diag.Span{}, "%q is no target", name).WithHint("the targets are %s", strings.Join(names, ", "))
 	if name == "mscclpp" {
-		d = diag.New(diag.Unsupported, diag.Span{}, "mscclpp cannot be written yet: it needs the one-sided lowering").
+		d = diag.New(diag.Unsupported, diag.Span{}, "mscclpp cannot be written yet").
 			WithHint("the targets are %s", strings.Join(names, ", "))
 	}
 	return nil, diag.List{d}

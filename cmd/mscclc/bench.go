@@ -94,7 +94,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.StringVar(&f.redop, "op", "sum", "reduce by `OP`: "+list(executor.RedOps[:]))
 	flags.IntVar(&f.ranks, "ranks", 0, "a collective's `N` ranks (default: the GPUs that there are; on the CPU 4)")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
-	flags.StringVar(&f.place, "place", "both", "measure calls `out` of place, `in` place, or both")
+	flags.StringVar(&f.place, "place", "both", "measure calls of `PLACE`: out (of place), in (place) or both")
 	flags.IntVar(&f.iters, "iters", 0, "launches of a replay (default: as many as take --replay-time)")
 	flags.IntVar(&f.warmup, "warmup", 2, "replays that do not count")
 	flags.IntVar(&f.replays, "replays", 7, "replays that count")

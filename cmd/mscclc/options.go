@@ -38,7 +38,7 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
 	f.StringVar(&c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "))
-	f.StringVar(&c.sided, "sided", "two", "compile to sends and receives between two ranks, or to steps with which `one` moves data of any")
+	f.StringVar(&c.sided, "sided", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off`")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off")
@@ -117,7 +117,7 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
 	switch {
 	case err != nil && c.target == "mscclpp":
-		return nil, diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc cannot write mscclpp yet: it needs the one-sided lowering").
+		return nil, diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc cannot write plans of MSCCL++ yet; one-sided programs (--sided one) run by its own plan").
 			WithHint("the targets are %s", list(targetNames()))}
 	case err != nil:
 		return nil, usagef("%q is no target; there are %s", c.target, strings.Join(targetNames(), ", "))

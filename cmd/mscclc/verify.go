@@ -40,13 +40,14 @@ Proven is, for every timing, every size that the file is for, and any number of 
   form      every rank, channel, buffer, offset, count and wait is in range and coherent
   matching  the n-th send of a connection meets the n-th receive, with an equal count
   liveness  no steps wait for each other, with the slots that connections have; counts split at the largest size
-  races     accesses of two thread blocks to one chunk, one of them a write, are ordered by flags or messages
+  races     accesses of two thread blocks to one chunk, one of them a write, are ordered by flags, messages or packets
   result    every output chunk holds exactly what the collective says, and nothing is read before it is written;
             XML of coll="custom" does not say what must hold, and its line says so
 Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
 A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
-the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows.
+the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows;
+not yet those of one-sided programs, of which run --unproven shows some.
 
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
@@ -70,7 +71,7 @@ the first wrong chunk with what it holds, what it should hold and who wrote it. 
 	flags.IntVar(&f.slots, "slots", 0, "connections hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE` besides, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
-	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
+	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU, but of one-sided programs")
 	return cmd
 }
 

@@ -47,7 +47,9 @@ chunk(0, input, 2).copy(1, output, 0)
 A send without its receive, a receive without its send, or the two ends of a
 transfer that disagree. The n-th send of a connection (channel, source,
 destination) meets its n-th receive, and both must move the same number of
-chunks. Compiled programs match by construction; files by other tools may not.`, `
+chunks. Compiled programs match by construction; files by other tools may not.
+In a one-sided program: a chunk of packets that is read and never sent, or sent
+and never read, or a flag that is awaited and never signalled.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="broadcast" inplace="0">
   <gpu id="0" i_chunks="2" o_chunks="2" s_chunks="0">
     <tb id="0" send="1" recv="-1" chan="0">
@@ -68,7 +70,10 @@ connection (2 messages are in flight for Simple, 8 for LL and LL128), and a
 step with depid for that block's step. The notes are a shortest cycle of such
 waits. A transfer of many large chunks is cut into several messages, so that a
 program may run for small sizes and hang above some size, which the message
-then names. Here both ranks receive before they send.`, `
+then names. In a one-sided program a wait waits for so many signals of its flag,
+of this pass or of those before it, and a step that reads packets for the step
+that sends them; a signal that no step gives is never there. Here both ranks
+receive before they send.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="2" coll="allreduce" inplace="1">
   <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="1">
     <tb id="0" send="1" recv="1" chan="0">
@@ -91,7 +96,12 @@ nothing says which comes first: neither the order of a block's steps, nor a wait
 Simple makes all visible that its sender did before; one of LL and LL128 only
 what it carries, so that a write behind it may still be overtaken by a read. The
 result then depends on timing. In place, chunks of input and of output are one
-memory, and race too. Compiled programs have a wait for every such pair.`, `
+memory, and race too. In a one-sided program blocks of any rank may race, in one
+pass or across passes: a wait (wait) sees all that was written before the
+signals, while packets tell only that the sender's earlier steps are over, and
+show nothing of what it wrote elsewhere. Scratch and packets are used again
+every few passes, and must have been read by then. Compiled programs have a wait
+for every such pair.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
     <tb id="0" send="-1" recv="-1" chan="0">

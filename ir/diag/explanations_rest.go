@@ -128,7 +128,9 @@ $ mscclc compile ring.mscl -p rnaks=8
 	{Hint, `
 A hint that cannot be followed: ch, sendtb and recvtb would need a thread block
 with two peers to send to or to receive from, or would put the two ends of a
-connection on different channels. The note shows what it conflicts with.`, `
+connection on different channels. The note shows what it conflicts with. Of a
+one-sided program (--sided one) a via may be impossible: a port copies and
+cannot reduce, and the switch reaches input and output of all ranks at once.`, `
 algorithm a()
 collective alltoall(3)
 for r in 0..3, q in 0..3 { chunk(r, input, q).copy(q, output, r, sendtb = 0, recvtb = 0, ch = 0) }

@@ -77,7 +77,7 @@ var oneSidedFaults = []struct {
 	{"enter awaits leave", gatherPush(2), []string{"signal 1:flags[0] enter", "signal 1:flags[0] leave"}, "malformed: rank 1 block 0 step 1 (wait) waits when a launch begins for signal 1 of flags[0], which comes when it ends"},
 
 	// Liveness.
-	{"signal that never comes", gatherPush(2), []string{"wait flags[1] x1 enter", "wait flags[1] x2 enter"}, "deadlock: rank 0 block 0 step 1 (wait) waits for signal 2 of flags[1] in each launch, and launch has 1"},
+	{"signal that never comes", gatherPush(2), []string{"wait flags[1] x1 enter", "wait flags[1] x2 enter"}, "deadlock: rank 0 block 0 step 1 (wait) waits for signal 2 of flags[1] in each launch, which has 1"},
 	{"everybody waits first", gatherPush(2), []string{
 		"0 signal 1:flags[0] enter\n  1 wait flags[1] x1 enter", "0 wait flags[1] x1 enter\n  1 signal 1:flags[0] enter",
 		"0 signal 0:flags[1] enter\n  1 wait flags[0] x1 enter", "0 wait flags[0] x1 enter\n  1 signal 0:flags[1] enter"},

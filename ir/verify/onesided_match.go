@@ -175,13 +175,13 @@ func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 // awaited checks how often step i, which is s, waits for a flag.
 func (o *oneSided) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	n := int32(len(o.links.Signals.Of(int(o.links.Flag(x.Rank, x.Index)))))
-	once, of := "pass", "pass"
+	once := "pass"
 	if s.Flags&(ir.Enter|ir.Leave) != 0 {
-		once, of = "launch", "launch"
+		once = "launch"
 	}
 	switch {
 	case x.Nth > n:
-		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, and %s has %d", o.name(i), x.Nth, x.Index, once, of, n)
+		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, which has %d", o.name(i), x.Nth, x.Index, once, n)
 		o.witness(d, Witness{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
 	case s.Flags&ir.Enter != 0 && x.Nth > use.enters:
 		o.step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends", o.name(i), x.Nth, x.Index)
