@@ -25,9 +25,26 @@ func (l *Loaded) timeoutOne(p *OneParams, stop *Stop) error {
 	if p.Columns > 1 {
 		text += fmt.Sprintf(" (column %d)", s.Column)
 	}
-	d := diag.New(diag.Timeout, prog.Span(step.Pos), "%s", text)
+	d := diag.New(diag.Timeout, prog.Span(placeOne(prog, b, int(s.Step))), "%s", text)
 	d.Rank, d.Block, d.Step = int(b.Rank), block, int(s.Step)
 	return diag.List{d}
+}
+
+// placeOne is where a step comes from; of one that the compiler inserted, the step behind it
+// that has a place, or else the last before it.
+func placeOne(p *ir.Program, b *OneBlock, step int) int32 {
+	steps := p.Steps[b.FirstStep : b.FirstStep+b.Steps]
+	for _, s := range steps[step:] {
+		if s.Pos >= 0 {
+			return s.Pos
+		}
+	}
+	for i := step - 1; i >= 0; i-- {
+		if steps[i].Pos >= 0 {
+			return steps[i].Pos
+		}
+	}
+	return -1
 }
 
 // awaitedOne names what was waited for, and what was there.
