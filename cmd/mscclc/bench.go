@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -194,6 +197,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--ranks and --root are of a collective; an algorithm takes -p ranks=N")
 	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
 		return usagef("--tune finds --columns, --threads and --tile, and takes none")
+	case f.plot != "" && !slices.Contains([]string{".svg", ".png"}, strings.ToLower(filepath.Ext(f.plot))):
+		return usagef("--plot draws a .svg or a .png, not %s", f.plot)
 	case f.tune && f.plot != "":
 		return usagef("--plot draws what is measured without --tune")
 	case !p.named && f.table != "":

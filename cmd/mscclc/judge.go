@@ -95,8 +95,8 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	if s.kind == codegen.KindSource {
 		return a.judgeSource(s, f, d)
 	}
-	if len(f.params) > 0 || f.instances != 1 {
-		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: -p and --instances cannot change it", arg)}
+	if flag := f.unfit(); flag != "" {
+		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: %s cannot change it", arg, flag)}
 	}
 	read, check, err := f.limits.reading()
 	if err != nil {

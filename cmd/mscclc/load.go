@@ -44,8 +44,8 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 		p, err := a.compileToRun(s, f)
 		return p, check, err
 	}
-	if len(f.params) > 0 {
-		return nil, check, usagef("%s is compiled already: -p cannot change it", arg)
+	if flag := f.unfit(); flag != "" {
+		return nil, check, usagef("%s is compiled already: %s cannot change it", arg, flag)
 	}
 	p, err := readProgram(s, read)
 	if err != nil {

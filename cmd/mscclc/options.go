@@ -113,6 +113,17 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	return opt, c.limits.apply(&opt)
 }
 
+// unfit names a flag that is given and that what is compiled already cannot follow.
+func (c *compiling) unfit() string {
+	switch {
+	case len(c.params) > 0:
+		return "-p"
+	case c.instances > 1:
+		return "--instances"
+	}
+	return ""
+}
+
 func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
 	switch {

@@ -80,6 +80,8 @@ func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, e
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
+	case c.unfit() != "":
+		return nil, nil, usagef("%s is compiled already: %s cannot change it", arg, c.unfit())
 	default:
 		p, err = c.read(s)
 	}
