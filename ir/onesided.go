@@ -30,8 +30,8 @@ import "math"
 // Count chunks; with one source that is a copy. Sums of f16, bf16 and fp8 are kept
 // in f32 and rounded once. A destination may be a source exactly, and overlaps none
 // in part. Reading a chunk of Packets waits for the packets that this pass's
-// writer sends there; a chunk of Packets is written by one step and read by one
-// block.
+// writer sends there, one at least though the chunk is empty in this pass; a chunk
+// of Packets is written by one step and read by one block.
 //
 // Signal: adds one to each destination, a flag. Await, in pass e from 0: goes on when
 // each source, a flag of the block's own rank that n Signals raise in a pass, has been

@@ -11,6 +11,10 @@ KD u64 pass_bytes(const One &t, u32 k) {
   return least(length, t.end) - least(length, t.first);
 }
 
+// dealt is how much of a chunk of so many bytes the threads share out: packets of an
+// empty chunk are one of nothing, since it is by packets that ranks know how far others are.
+KD u64 dealt(const abi_one_step &s, u64 bytes) { return bytes == 0 && s.flags & ONE_PACKETS ? 1 : bytes; }
+
 // class_of is the class of chunk i of a step.
 KD u32 class_of(const One &t, const abi_one_step &s, u32 i) {
   const u32 k = s.first_class + i;

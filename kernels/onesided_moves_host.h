@@ -114,9 +114,8 @@ template <class F> struct OneStrips {
   }
 
   KD_CALL void move_chunk(One &t, const abi_one_step &s, u32 i) {
-    const u64 bytes = pass_bytes(t, class_of(t, s, i));
-    const u32 strip = folds(t, s) ? (u32)ONE_STRIP : (u32)STRIP;
-    for (u64 at = (u64)tid() * strip; at < bytes; at += (u64)ntid() * strip) {
+    const u64 bytes = pass_bytes(t, class_of(t, s, i)), strip = folds(t, s) ? (u64)ONE_STRIP : (u64)STRIP;
+    for (u64 at = tid() * strip; at < dealt(s, bytes); at += ntid() * strip) {
       if (t.gone || !move_strip(Strip{t, s, i, at, (u32)least(strip, bytes - at)})) return;
     }
   }

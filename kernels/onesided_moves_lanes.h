@@ -94,7 +94,7 @@ template <class R, int OP> struct OneLanes {
   KD void move_chunk(One &t, const abi_one_step &s, u32 i) {
     const u64 bytes = pass_bytes(t, class_of(t, s, i));
 #pragma nounroll
-    for (u64 at = (u64)tid() * 16; at < bytes && !t.gone; at += (u64)ntid() * 16)
+    for (u64 at = (u64)tid() * 16; at < dealt(s, bytes) && !t.gone; at += (u64)ntid() * 16)
       if (!move_unit(Unit{t, s, i, at, (u32)least(16, bytes - at)})) give_up(t);
   }
 

@@ -48,7 +48,7 @@ KD void place_operands(One &t) {
   const u64 shortest = total - least((a.chunks - 1) * whole, total), end = shortest == whole ? least(t.end, whole) : t.end;
   for (u32 i = tid(); i < t.at.rows; i += ntid()) awry |= shortest != whole && one_local.steps[i].count > 1;
   t.length = (u32)(end - least(end, t.first));
-  awry |= end > shortest || t.length % 16 || (a.chunks > 1 && whole % 16);
+  awry |= end > shortest || t.length == 0 || t.length % 16 || (a.chunks > 1 && whole % 16);
   t.quick = !bar_any(awry);
 }
 

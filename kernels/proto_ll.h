@@ -1,7 +1,8 @@
 // LL: a packet is 4 bytes of data with 4 of flag, stored and loaded at once. The
 // flag is the number of the message, counted from 1, so that what an earlier
 // message left in the slot is never taken for this one. A run of bytes takes a
-// multiple of four packets, which is what one thread of a GPU moves at once.
+// multiple of four packets, which is what one thread of a GPU moves at once; one of no
+// bytes is a packet all the same.
 #pragma once
 #include "bytes.h"
 #include "wait.h"
@@ -34,7 +35,7 @@ struct LL {
       if (!ll_take(t, p + i / 4, (u32)message, &data)) return nullptr;
       store_bytes<u32>(room + i, data, 4);
     }
-    if (i < n) {
+    if (i < n || n == 0) {
       if (!ll_take(t, p + i / 4, (u32)message, &data)) return nullptr;
       store_bytes<u32>(room + i, data, n - i);
     }
@@ -44,6 +45,6 @@ struct LL {
     u64 *p = (u64 *)to + at / 4;
     u32 i = 0;
     for (; i + 4 <= n; i += 4) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, 4), (u32)message));
-    if (i < n) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, n - i), (u32)message));
+    if (i < n || n == 0) st_relaxed64(p + i / 4, ll_packet(load_bytes<u32>(value + i, n - i), (u32)message));
   }
 };
