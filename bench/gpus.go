@@ -72,7 +72,7 @@ func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
 		g.lane = append(g.lane, l)
 	}
 	g.name = g.lane[0].gpu.Name()
-	if err := g.alloc(); err != nil {
+	if err := g.alloc(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	if g.devices, err = g.gather(ctx); err != nil {
@@ -95,7 +95,7 @@ func (g *GPUs) laneOf(gpu executor.GPU) (*lane, error) {
 }
 
 // alloc makes the buffers, of the longest that any call has.
-func (g *GPUs) alloc() error {
+func (g *GPUs) alloc(ctx context.Context) error {
 	g.memory = make([][2]gpuBuffer, len(g.ranks))
 	for i, r := range g.ranks {
 		longest := [2]int64{}
@@ -108,7 +108,7 @@ func (g *GPUs) alloc() error {
 			}
 		}
 		for k, n := range longest {
-			if err := g.lane[i].do(func() (err error) {
+			if err := g.lane[i].do(ctx, func() (err error) {
 				g.memory[i][k].address, err = g.lane[i].gpu.Alloc(n + 2*guard)
 				return err
 			}); err != nil {
@@ -139,8 +139,11 @@ func (g *GPUs) Driver() string { return g.driver }
 // Devices are where ranks are.
 func (g *GPUs) Devices() []Device { return g.devices }
 
-// Close frees everything.
+// Close frees everything, unless a thread is stuck in a call: then freeing would be too.
 func (g *GPUs) Close() error {
+	if g.lanes.stuck() {
+		return nil
+	}
 	var errs []error
 	for _, p := range g.plans {
 		errs = append(errs, p.plan.Close())
@@ -151,7 +154,7 @@ func (g *GPUs) Close() error {
 	for i := range g.memory {
 		for _, b := range g.memory[i] {
 			if b.address != 0 {
-				errs = append(errs, g.lane[i].do(func() error { return g.lane[i].gpu.Free(b.address) }))
+				errs = append(errs, g.lane[i].do(context.Background(), func() error { return g.lane[i].gpu.Free(b.address) }))
 			}
 		}
 	}
@@ -225,7 +228,7 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &planOp{name: f.Name, plan: p.plan, call: call}, nil
+	return &planOp{site: g, name: f.Name, plan: p.plan, call: call}, nil
 }
 
 // A gpuOp is a call on GPUs.
@@ -241,14 +244,20 @@ type gpuOp interface {
 
 // A planOp is a call of a plan.
 type planOp struct {
+	site *GPUs
 	name string
 	plan *executor.Plan
 	call *executor.Call
 }
 
 func (o *planOp) Name() string { return o.name }
-func (o *planOp) Close() error { return o.call.Close() }
-func (o *planOp) plain() bool  { return false }
+func (o *planOp) Close() error {
+	if o.site.lanes.stuck() {
+		return nil
+	}
+	return o.call.Close()
+}
+func (o *planOp) plain() bool { return false }
 
 // width says how wide the call is. Where one pass moves all, the tile is not what
 // was asked for, nor does it matter.
@@ -306,7 +315,7 @@ func used(c *Call, rank int) []int64 {
 // Place makes inputs random and all else poison.
 func (g *GPUs) Place(ctx context.Context, c *Call) error {
 	p := g.pattern.of(c)
-	err := g.lanes.all(func(l *lane) error {
+	err := g.lanes.all(ctx, func(l *lane) error {
 		for _, i := range l.local {
 			if err := g.place(l, p, c, i); err != nil {
 				return err
@@ -355,7 +364,7 @@ const staged = 32 << 20
 func (g *GPUs) Check(ctx context.Context, c *Call) (Found, error) {
 	p := g.pattern.of(c)
 	per := make([]Found, len(g.ranks))
-	err := g.lanes.all(func(l *lane) error {
+	err := g.lanes.all(ctx, func(l *lane) error {
 		stage := make([]byte, staged)
 		for _, i := range l.local {
 			if err := g.check(l, p, c, i, stage, &per[i]); err != nil {
@@ -419,7 +428,7 @@ func (g *GPUs) check(l *lane, p *executor.Pattern, c *Call, i int, stage []byte,
 // Once runs an operation once.
 func (g *GPUs) Once(ctx context.Context, op Op) error {
 	o := op.(gpuOp)
-	if err := g.lanes.all(func(l *lane) error { return o.start(l, 1) }); err != nil {
+	if err := g.lanes.all(ctx, func(l *lane) error { return o.start(l, 1) }); err != nil {
 		return err
 	}
 	if err := g.end(ctx, []gpuOp{o}); err != nil {
@@ -428,11 +437,23 @@ func (g *GPUs) Once(ctx context.Context, op Op) error {
 	return g.meet(ctx)
 }
 
+// limit gives work on the GPUs as long as a wait may last, and all it may take besides.
+func (g *GPUs) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	within := g.options.Wait + time.Minute
+	return context.WithTimeoutCause(ctx, within, fmt.Errorf("the GPUs' work has not ended after %v", within))
+}
+
+// started has all lanes start something.
+func (g *GPUs) started(ctx context.Context, start func(l *lane) error) error {
+	ctx, cancel := g.limit(ctx)
+	defer cancel()
+	return g.lanes.all(ctx, start)
+}
+
 // end waits for what was started, no longer than a wait may last and all the work
 // may take.
 func (g *GPUs) end(ctx context.Context, ops []gpuOp) error {
-	const work = time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, g.options.Wait+work, fmt.Errorf("the GPUs' work has not ended after %v", g.options.Wait+work))
+	ctx, cancel := g.limit(ctx)
 	defer cancel()
 	for _, o := range ops {
 		if err := o.wait(ctx); err != nil {

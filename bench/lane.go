@@ -3,8 +3,11 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mscclc/executor"
@@ -19,6 +22,8 @@ type lane struct {
 	local  []int // ranks, by the order of this process's
 	work   chan func()
 	ended  chan struct{}
+	doing  atomic.Pointer[string] // what its thread does, for who waits for it in vain
+	stuck  atomic.Bool            // the thread is in a call of a driver or of NCCL that does not come back
 }
 
 // newLane starts the thread, and makes its stream.
@@ -44,15 +49,48 @@ func newLane(gpu executor.GPU) (*lane, error) {
 	return l, err
 }
 
-// do runs f on the lane's thread, and waits for its end.
-func (l *lane) do(f func() error) error {
+// errStuck is of work whose thread does not come back. Nothing more can be done then with what it
+// may hold, and the process is to end.
+var errStuck = errors.New("the thread is stuck")
+
+// patience is how much longer than its context a lane's work may take: what waits by a
+// context itself says better what it waited for.
+var patience = 5 * time.Second
+
+// do runs f on the lane's thread, and waits for its end; but if ctx is over, and f does not come back
+// soon, it says where the thread is, which can do nothing any more then.
+func (l *lane) do(ctx context.Context, f func() error) error {
+	if l.stuck.Load() {
+		return fmt.Errorf("%v: %w", l.gpu, errStuck)
+	}
 	done := make(chan error, 1)
 	l.work <- func() { done <- f() }
-	return <-done
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+	}
+	l.stuck.Store(true)
+	what := "its thread"
+	if doing := l.doing.Load(); doing != nil {
+		what = *doing
+	}
+	return fmt.Errorf("%v: %s has not come back: %w (%w)", l.gpu, what, context.Cause(ctx), errStuck)
 }
 
+// at notes what the lane's thread is about to do.
+func (l *lane) at(doing string) { l.doing.Store(&doing) }
+
 func (l *lane) close() error {
-	err := l.do(func() error {
+	if l.stuck.Load() {
+		return nil // it has been told; the process ends with all that it holds
+	}
+	err := l.do(context.Background(), func() error {
 		var errs []error
 		for _, e := range l.events {
 			errs = append(errs, e.Close())
@@ -94,11 +132,11 @@ func (l *lane) since(from, to int) (time.Duration, error) {
 type lanes []*lane
 
 // all runs f for every lane on its thread, all at once, and waits for all.
-func (ls lanes) all(f func(l *lane) error) error {
+func (ls lanes) all(ctx context.Context, f func(l *lane) error) error {
 	errs := make([]error, len(ls))
 	var wg sync.WaitGroup
 	for i, l := range ls {
-		wg.Go(func() { errs[i] = l.do(func() error { return f(l) }) })
+		wg.Go(func() { errs[i] = l.do(ctx, func() error { return f(l) }) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
@@ -106,5 +144,10 @@ func (ls lanes) all(f func(l *lane) error) error {
 
 // sync waits for all streams.
 func (ls lanes) sync(ctx context.Context) error {
-	return ls.all(func(l *lane) error { return l.stream.Sync(ctx) })
+	return ls.all(ctx, func(l *lane) error { return l.stream.Sync(ctx) })
+}
+
+// stuck says whether some thread is.
+func (ls lanes) stuck() bool {
+	return slices.ContainsFunc(ls, func(l *lane) bool { return l.stuck.Load() })
 }

@@ -21,13 +21,13 @@ func (g *GPUs) Measure(ctx context.Context, ops []Op, m Measuring) (samples []Sa
 	if err := r.estimate(ctx, &m); err != nil {
 		return nil, err
 	}
-	if err := r.capture(&m); err != nil {
+	if err := r.capture(ctx, &m); err != nil {
 		return nil, err
 	}
 	if err := g.meet(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.lanes.all(func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
+	if err := g.started(ctx, func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
 		return nil, err
 	}
 	if err := g.end(ctx, r.ops); err != nil {
@@ -48,7 +48,8 @@ type replays struct {
 func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 	const some = 3
 	for i, o := range r.ops {
-		if err := r.site.lanes.all(func(l *lane) error {
+		if err := r.site.started(ctx, func(l *lane) error {
+			l.at("a first launch of " + o.Name())
 			return errors.Join(o.start(l, 1), l.record(0), o.start(l, some), l.record(1))
 		}); err != nil {
 			return err
@@ -70,14 +71,15 @@ func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 const mostQueued = 400
 
 // capture makes a graph of each operation on each GPU, on all at once.
-func (r *replays) capture(m *Measuring) error {
+func (r *replays) capture(ctx context.Context, m *Measuring) error {
 	for i, o := range r.ops {
 		s := &r.samples[i]
 		if s.How = "graph"; o.plain() || m.Plain {
 			s.How, s.Launches = "plain", min(s.Launches, max(1, mostQueued/(m.Warmup+m.Replays)))
 			continue
 		}
-		if err := r.site.lanes.all(func(l *lane) error {
+		if err := r.site.started(ctx, func(l *lane) error {
+			l.at("the capture of " + o.Name())
 			if err := l.stream.Capture(); err != nil {
 				return err
 			}
@@ -101,8 +103,10 @@ func (r *replays) queue(l *lane, count int) error {
 			}
 			var err error
 			if graph := r.graphs[l][i]; graph != nil {
+				l.at("a launch of the graph of " + o.Name())
 				err = graph.Launch(l.stream)
 			} else {
+				l.at("a launch of " + o.Name() + " without a graph")
 				err = o.start(l, r.samples[i].Launches)
 			}
 			if err != nil {
@@ -133,7 +137,7 @@ func (r *replays) slowest(ctx context.Context, count int, of func(l *lane, k int
 	var own [][]time.Duration
 	for _, l := range r.site.lanes {
 		times := make([]time.Duration, count)
-		if err := l.do(func() (err error) {
+		if err := l.do(ctx, func() (err error) {
 			for k := range times {
 				var failed error
 				times[k], failed = of(l, k)
@@ -153,7 +157,10 @@ func (r *replays) slowest(ctx context.Context, count int, of func(l *lane, k int
 }
 
 func (r *replays) close() error {
-	return r.site.lanes.all(func(l *lane) error {
+	if r.site.lanes.stuck() {
+		return nil
+	}
+	return r.site.lanes.all(context.Background(), func(l *lane) error {
 		var errs []error
 		for _, graph := range r.graphs[l] {
 			if graph != nil {

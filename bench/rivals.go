@@ -31,7 +31,7 @@ func (g *GPUs) OpenNCCL(ctx context.Context, path string) (int, error) {
 	}
 	v := &rivals{lib: lib, lanes: g.lanes, comms: map[*lane]*nccl.Comm{}}
 	if g.options.Plan.Exchange == nil {
-		err = v.initAll()
+		err = v.initAll(ctx)
 	} else {
 		err = v.initRank(ctx, g.options.Plan.Exchange)
 	}
@@ -43,12 +43,12 @@ func (g *GPUs) OpenNCCL(ctx context.Context, path string) (int, error) {
 }
 
 // initAll makes all communicators, from a thread that has a GPU.
-func (v *rivals) initAll() error {
+func (v *rivals) initAll(ctx context.Context) error {
 	var numbers []int
 	for _, l := range v.lanes {
 		numbers = append(numbers, l.gpu.Number())
 	}
-	return v.lanes[0].do(func() error {
+	return v.lanes[0].do(ctx, func() error {
 		comms, err := v.lib.InitAll(numbers)
 		for i, c := range comms {
 			v.comms[v.lanes[i]] = c
@@ -72,7 +72,7 @@ func (v *rivals) initRank(ctx context.Context, x *executor.Exchange) error {
 		return errors.New("NCCL: rank 0 has no identity of a communicator")
 	}
 	l := v.lanes[0]
-	return l.do(func() error {
+	return l.do(ctx, func() error {
 		c, err := v.lib.InitRank(x.Size(), all[0], x.Index())
 		v.comms[l] = c
 		return err
@@ -80,7 +80,7 @@ func (v *rivals) initRank(ctx context.Context, x *executor.Exchange) error {
 }
 
 func (v *rivals) close() error {
-	return v.lanes.all(func(l *lane) error {
+	return v.lanes.all(context.Background(), func(l *lane) error {
 		if c := v.comms[l]; c != nil {
 			return c.Close(false)
 		}
@@ -131,7 +131,8 @@ func (o *rivalOp) start(l *lane, times int) error { return o.nccl.comms[l].Start
 
 // wait waits for the streams, and asks the communicators.
 func (o *rivalOp) wait(ctx context.Context) error {
-	return o.nccl.lanes.all(func(l *lane) error {
+	return o.nccl.lanes.all(ctx, func(l *lane) error {
+		l.at("the wait for NCCL")
 		return errors.Join(l.stream.Sync(ctx), o.nccl.comms[l].Err())
 	})
 }

@@ -24,7 +24,7 @@ type Job struct {
 	Row       func(*Row) // sees each row when it is done
 }
 
-// Run measures all sizes. A size that fails has its error in its row.
+// Run measures all sizes. A size that fails has its error in its row; but if a thread is stuck, there is an end.
 func (j *Job) Run(ctx context.Context, report *Report) error {
 	for _, bytes := range j.Sizes {
 		row := &Row{}
@@ -34,6 +34,9 @@ func (j *Job) Run(ctx context.Context, report *Report) error {
 			result, err := j.place(ctx, c)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
+			}
+			if errors.Is(err, errStuck) {
+				return err
 			}
 			if err != nil {
 				result = &Result{Err: err}
