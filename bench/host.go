@@ -175,15 +175,23 @@ type hostOp struct {
 func (o *hostOp) Name() string { return o.name }
 func (o *hostOp) Close() error { return nil } // what is loaded stays for the next size
 
+// Load proves a program and makes it ready to run, once.
+func (h *Host) Load(p *ir.Program) (*executor.Loaded, error) {
+	if l := h.loaded[p]; l != nil {
+		return l, nil
+	}
+	l, err := executor.Load(p, h.options)
+	if err == nil {
+		h.loaded[p] = l
+	}
+	return l, err
+}
+
 // Ready makes a call ready by a form.
 func (h *Host) Ready(_ context.Context, f *Form, c *Call) (Op, error) {
-	l := h.loaded[f.Program]
-	if l == nil {
-		var err error
-		if l, err = executor.Load(f.Program, h.options); err != nil {
-			return nil, err
-		}
-		h.loaded[f.Program] = l
+	l, err := h.Load(f.Program)
+	if err != nil {
+		return nil, err
 	}
 	o := &hostOp{name: f.Name, loaded: l, args: executor.Args{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Wait: h.wait, Columns: f.Columns, TileBytes: f.Tile}}
 	for r := range h.buffer {

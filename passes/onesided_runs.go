@@ -240,6 +240,9 @@ func (l *oneSided) viaSwitch(i int) (int, error) {
 		return diag.List{diag.New(diag.Hint, l.c.Span(op.Pos), format, args...).
 			WithHint("via = switch reduces one chunk of all ranks, or copies to one place of all ranks, in input or output")}
 	}
+	if node := int32(l.c.RanksPerNode); node > 0 && node < l.n {
+		return 0, refuse("a switch reaches the ranks of one node, and of the %d ranks a node has %d", l.n, node)
+	}
 	seen, ops := make([]bool, l.n), 1
 	same := op.Dst
 	if srcs := l.c.Sources(op); op.NSrc > 1 {

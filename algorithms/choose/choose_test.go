@@ -28,11 +28,11 @@ func TestShape(t *testing.T) {
 		{"reducescatter/allpairs", ir.ReduceScatter, 4, Shape{1, 0.75}},
 		{"broadcast/binomial", ir.Broadcast, 8, Shape{3, 3}},
 	} {
-		_, chunks, err := Variant{Program: c.program, Protocol: "Simple"}.compile(call(c.kind, c.ranks))
+		got, err := new(Chooser).Shape(c.program, call(c.kind, c.ranks))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := shape(chunks); got != c.want {
+		if got != c.want {
 			t.Errorf("%s: %+v, not %+v", c.program, got, c.want)
 		}
 	}
@@ -51,11 +51,11 @@ func TestModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if small.Protocol != "LL16" || c.build(small, call(ir.AllReduce, ranks)).shape.Rounds != 1 {
+		if s, _ := c.Shape(small.Program, call(ir.AllReduce, ranks)); small.Protocol != "LL16" || s.Rounds != 1 {
 			t.Errorf("%d ranks, small: %v", ranks, small)
 		}
-		if b := c.build(large, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || b.shape.Volume > 2 {
-			t.Errorf("%d ranks, large: %v, %+v", ranks, large, b.shape)
+		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || s.Volume > 2 {
+			t.Errorf("%d ranks, large: %v, %+v", ranks, large, s)
 		}
 	}
 	if _, _, err := c.Choose(call(ir.Custom, 4), 1, 2); err == nil || !strings.Contains(err.Error(), "no custom") {

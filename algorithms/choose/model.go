@@ -89,15 +89,18 @@ func (s Shape) Micros(p ir.Protocol, bytes int64) float64 {
 }
 
 // A Chooser finds the variant for a call: by a table where it has an entry, else
-// by the model. Programs are compiled once. Its methods may be called at once.
+// by the model. For that an algorithm is expanded once, whatever the protocol, and
+// only what is chosen is compiled. Its methods may be called at once.
 type Chooser struct {
 	Table  *Table
 	Device string
 
-	mu    sync.Mutex
-	built map[builtKey]*built
+	mu     sync.Mutex
+	built  map[builtKey]*built
+	shaped map[builtKey]*shaped
 }
 
+// A builtKey is a variant for calls; of a shape it has no protocol.
 type builtKey struct {
 	program, sided, protocol string
 	call                     Call
@@ -105,33 +108,49 @@ type builtKey struct {
 
 type built struct {
 	program *ir.Program
-	shape   Shape
 	err     error
+}
+
+type shaped struct {
+	Shape
+	err error
 }
 
 // Program compiles v for calls like call.
 func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
-	b := c.build(v, call)
-	return b.program, b.err
-}
-
-func (c *Chooser) build(v Variant, call Call) *built {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := builtKey{v.Program, v.Sided, v.Protocol, call}
-	if b := c.built[key]; b != nil {
-		return b
+	b := c.built[key]
+	if b == nil {
+		b = &built{}
+		b.program, b.err = v.Compile(call)
+		if c.built == nil {
+			c.built = map[builtKey]*built{}
+		}
+		c.built[key] = b
 	}
-	b := &built{}
-	var chunks *ir.ChunkDAG
-	if b.program, chunks, b.err = v.compile(call); b.err == nil {
-		b.shape = shape(chunks)
+	return b.program, b.err
+}
+
+// Shape is the shape of a program of the catalog for calls like call.
+func (c *Chooser) Shape(program string, call Call) (Shape, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := builtKey{program: program, call: call}
+	s := c.shaped[key]
+	if s == nil {
+		s = &shaped{}
+		var chunks *ir.ChunkDAG
+		if chunks, s.err = expand(program, call); s.err == nil {
+			s.Shape = shape(chunks)
+		}
+		if c.shaped == nil {
+			c.shaped = map[builtKey]*shaped{}
+		}
+		c.shaped[key] = s
 	}
-	if c.built == nil {
-		c.built = map[builtKey]*built{}
-	}
-	c.built[key] = b
-	return b
+	return s.Shape, s.err
 }
 
 // Choose returns the variant for a call of so many bytes, and whether a table said
@@ -139,45 +158,48 @@ func (c *Chooser) build(v Variant, call Call) *built {
 func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measured bool, err error) {
 	if e := c.Table.Entry(c.Device, call, element); e != nil {
 		v := e.Rule(bytes).Variant
-		if c.build(v, call).err == nil {
+		if _, err := c.Program(v, call); err == nil {
 			return v, true, nil
 		}
 	}
-	best, found := 0.0, false
-	var why error
-	for _, candidate := range Candidates(call.Kind) {
-		b := c.build(candidate, call)
-		if b.err != nil {
-			why = errors.Join(why, fmt.Errorf("%s: %w", candidate.Program, b.err))
-			continue
+	ranked, _, why := c.ranked(call, bytes)
+	for _, v := range ranked {
+		_, err := c.Program(v, call)
+		if err == nil {
+			return v, false, nil
 		}
-		proto, _ := ir.ProtocolByName(candidate.Protocol)
-		if t := b.shape.Micros(proto, bytes); !found || t < best {
-			v, best, found = candidate, t, true
-		}
+		why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
 	}
-	if !found {
-		if why == nil {
-			why = fmt.Errorf("the catalog has no %v", call.Kind)
-		}
-		return v, false, why
+	if why == nil {
+		why = fmt.Errorf("the catalog has no %v", call.Kind)
 	}
-	return v, false, nil
+	return v, false, why
 }
 
-// Ranked are the forms that compile for a call, with what the model says of each,
-// the fastest first.
+// Ranked are the forms that there are for a call, with what the model says of each,
+// the fastest first. Not each need compile.
 func (c *Chooser) Ranked(call Call, bytes int64) (list []Variant, micros []float64) {
+	list, micros, _ = c.ranked(call, bytes)
+	return list, micros
+}
+
+// ranked is Ranked, and says why what is not there is not.
+func (c *Chooser) ranked(call Call, bytes int64) (list []Variant, micros []float64, why error) {
 	times := map[Variant]float64{}
 	for _, v := range Candidates(call.Kind) {
-		if b := c.build(v, call); b.err == nil {
-			proto, _ := ir.ProtocolByName(v.Protocol)
-			list, times[v] = append(list, v), b.shape.Micros(proto, bytes)
+		s, err := c.Shape(v.Program, call)
+		if err != nil {
+			if v.Protocol == ir.Simple.String() { // once an algorithm
+				why = errors.Join(why, fmt.Errorf("%s: %w", v.Program, err))
+			}
+			continue
 		}
+		proto, _ := ir.ProtocolByName(v.Protocol)
+		list, times[v] = append(list, v), s.Micros(proto, bytes)
 	}
 	slices.SortStableFunc(list, func(a, b Variant) int { return cmp.Compare(times[a], times[b]) })
 	for _, v := range list {
 		micros = append(micros, times[v])
 	}
-	return list, micros
+	return list, micros, why
 }

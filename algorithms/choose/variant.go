@@ -47,7 +47,11 @@ func (v Variant) Width() string {
 		s = fmt.Sprintf(" %dx%d", v.Columns, v.Threads)
 	}
 	if v.Tile > 0 {
-		s += "/" + strconv.FormatInt(v.Tile>>10, 10) + "K"
+		if v.Tile%1024 == 0 {
+			s += "/" + strconv.FormatInt(v.Tile>>10, 10) + "K"
+		} else {
+			s += "/" + strconv.FormatInt(v.Tile, 10)
+		}
 	}
 	return s
 }
@@ -62,37 +66,55 @@ type Call struct {
 
 // Compile compiles v for calls like c.
 func (v Variant) Compile(c Call) (*ir.Program, error) {
-	p, _, err := v.compile(c)
-	return p, err
-}
-
-// compile is Compile, and gives what v does with chunks too.
-func (v Variant) compile(c Call) (*ir.Program, *ir.ChunkDAG, error) {
 	proto, ok := ir.ProtocolByName(v.Protocol)
 	if !ok {
-		return nil, nil, fmt.Errorf("%q is no protocol", v.Protocol)
+		return nil, fmt.Errorf("%q is no protocol", v.Protocol)
 	}
 	text, err := algorithms.Open(v.Program)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	opt := mscclc.Options{Lang: c.options(text), OneSided: v.Sided != "two"}
+	opt.Lang.Protocol = &proto
+	p, err := mscclc.Compile(v.Program+".mscl", text, opt)
+	if err != nil {
+		return nil, err
+	}
+	return p, c.meets(v.Program, p.Coll)
+}
+
+// expand says which chunk goes where by a program of the catalog in calls like c.
+func expand(program string, c Call) (*ir.ChunkDAG, error) {
+	text, err := algorithms.Open(program)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := lang.Parse(program+".mscl", text)
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := lang.Expand(tree, c.options(text))
+	if err != nil {
+		return nil, err
+	}
+	return chunks, c.meets(program, chunks.Coll)
+}
+
+// options are how the algorithm in text is expanded for calls like c.
+func (c Call) options(text []byte) lang.Options {
 	params := map[string]string{"ranks": strconv.Itoa(c.Ranks)}
 	if rooted.Match(text) {
 		params["root"] = strconv.Itoa(c.Root)
 	}
-	var chunks *ir.ChunkDAG
-	opt := mscclc.Options{Lang: lang.Options{Params: params, Inplace: &c.Inplace, Protocol: &proto, Open: algorithms.Open}, OneSided: v.Sided != "two"}
-	opt.Stage = func(value any) error {
-		if d, ok := value.(*ir.ChunkDAG); ok {
-			chunks = d
-		}
-		return nil
+	return lang.Options{Params: params, Inplace: &c.Inplace, Open: algorithms.Open}
+}
+
+// meets says whether what program became is what c asks for.
+func (c Call) meets(program string, is *ir.Collective) error {
+	if is.Kind != c.Kind || is.Ranks != c.Ranks || is.Root != c.Root {
+		return fmt.Errorf("%s is a %v of %d ranks from %d, not a %v of %d from %d", program, is.Kind, is.Ranks, is.Root, c.Kind, c.Ranks, c.Root)
 	}
-	p, err := mscclc.Compile(v.Program+".mscl", text, opt)
-	if err == nil && (p.Coll.Kind != c.Kind || p.Coll.Ranks != c.Ranks || p.Coll.Root != c.Root) {
-		err = fmt.Errorf("%s is a %v of %d ranks from %d, not a %v of %d from %d", v.Program, p.Coll.Kind, p.Coll.Ranks, p.Coll.Root, c.Kind, c.Ranks, c.Root)
-	}
-	return p, chunks, err
+	return nil
 }
 
 var (

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -44,7 +43,6 @@ type benchFlags struct {
 	tile         string
 	procs        int
 	wait         time.Duration
-	given        func(func(*pflag.Flag)) // lists the flags that are
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -81,7 +79,6 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			defer context.AfterFunc(ctx, a.abandon)()
-			f.given = cmd.Flags().Visit
 			return a.bench(ctx, args[0], &f)
 		},
 	}
@@ -199,6 +196,10 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--tune finds --columns, --threads and --tile, and takes none")
 	case f.plot != "" && !slices.Contains([]string{".svg", ".png"}, strings.ToLower(filepath.Ext(f.plot))):
 		return usagef("--plot draws a .svg or a .png, not %s", f.plot)
+	case f.tune && f.table != "":
+		return usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
+	case f.threads > 0 && gpuTable[f.device] == nil:
+		return usagef("--threads are a GPU's, and --device is %s", f.device)
 	case f.tune && f.plot != "":
 		return usagef("--plot draws what is measured without --tune")
 	case !p.named && f.table != "":
@@ -206,25 +207,9 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.ncclFlag != "" && f.vs == "":
 		return usagef("--nccl is where --vs nccl finds it")
 	case p.named:
-		return f.checkChosen()
+		return f.chosenOnly("--ranks, --root, --place and the like")
 	}
 	return nil
-}
-
-// checkChosen refuses flags of compilations, where variants are chosen.
-func (f *benchFlags) checkChosen() (err error) {
-	var own pflag.FlagSet
-	new(compiling).flags(&own, "")
-	f.given(func(g *pflag.Flag) {
-		if own.Lookup(g.Name) != nil && err == nil {
-			name := "--" + g.Name
-			if g.Shorthand != "" {
-				name = "-" + g.Shorthand
-			}
-			err = usagef("of a collective the fastest variant is chosen: it takes --ranks, --root, --place and the like, not %s, which a file or an algorithm (mscclc list) does", name)
-		}
-	})
-	return err
 }
 
 func collectiveNames() []string {

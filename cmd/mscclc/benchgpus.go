@@ -112,7 +112,15 @@ func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
 		return err
 	}
 	w.measuring.Plain = true
-	w.site = bench.NewHost(w.device, w.coll.Ranks, executor.Options{Device: deviceTable[w.device](), Check: check}, w.wait)
+	host := bench.NewHost(w.device, w.coll.Ranks, executor.Options{Device: deviceTable[w.device](), Check: check}, w.wait)
+	w.site = host
+	for _, p := range w.given {
+		if p != nil {
+			if _, err := host.Load(p); err != nil { // what is rejected has no table
+				return errors.Join(err, host.Close())
+			}
+		}
+	}
 	return nil
 }
 

@@ -29,11 +29,11 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	}
 	r.Header(lines)
 	bar := a.progress(len(w.sizes), "bench")
+	stop := bar.watch()
 	worst, failed := exitGood, error(nil)
 	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Form: w.form, Rivals: w.rivals, Measuring: w.measuring,
 		Row: func(row *bench.Row) {
-			bar.clear()
-			r.WriteRow(lines, row)
+			bar.over(func() { r.WriteRow(lines, row) })
 			bar.step()
 			for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
 				if p != nil && p.Err != nil {
@@ -43,7 +43,7 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 			}
 		}}
 	err := job.Run(ctx, r)
-	bar.clear()
+	stop()
 	if err != nil {
 		return err
 	}

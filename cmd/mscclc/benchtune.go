@@ -35,6 +35,9 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	m := w.measuring
 	m.Replays, m.Warmup, m.Target = min(m.Replays, 3), min(m.Warmup, 1), min(m.Target, 600*time.Microsecond)
 	search := &bench.Search{Site: w.site, Measuring: m, Most: mostMeasured}
+	w.bar = a.progress(2*len(w.sizes), "tune")
+	stop := w.bar.watch()
+	defer stop()
 	found, failed := 0, error(nil)
 	for _, inplace := range [2]bool{false, true} {
 		if w.place == "in" && !inplace || w.place == "out" && inplace || failed != nil {
@@ -52,7 +55,36 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	if found == 0 {
 		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs with %d ranks on %s", w.coll.Kind, w.coll.Ranks, w.site.Name())}
 	}
-	return errors.Join(a.writeTo(w.out, func(out io.Writer) error { return table.Write(out) }), failed)
+	stop()
+	return a.writeTable(w.out, table, failed)
+}
+
+// writeTable writes what was tuned until something failed, or nothing did.
+func (a *app) writeTable(file string, table *choose.Table, failed error) error {
+	write := func(out io.Writer) error { return table.Write(out) }
+	if !a.json {
+		return errors.Join(a.writeTo(file, write), failed)
+	}
+	doc := struct {
+		Schema int    `json:"schema"`
+		Output string `json:"output,omitempty"`
+		*choose.Table
+		Problems []diag.Problem `json:"problems"`
+	}{schema, file, table, []diag.Problem{}}
+	code := exitGood
+	if failed != nil {
+		found := placed(problems(failed), a.file)
+		doc.Problems, code = diag.Report(a.file, found).Problems, exitCode(found)
+	}
+	if file != "" {
+		if err := a.writeTo(file, write); err != nil {
+			return err
+		}
+	}
+	if err := a.writeJSON(doc); err != nil || code == exitGood {
+		return err
+	}
+	return reportedError{code}
 }
 
 // tune measures one placement at all sizes.
@@ -77,7 +109,12 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		}
 		v := variants[best.Name]
 		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
-		a.say("%v %s %s: %.2f us, %v", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v)
+		w.bar.step()
+		if !a.json {
+			w.bar.over(func() {
+				a.say("%v %s %s: %.2f us, %v", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v)
+			})
+		}
 		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i)
 	}
 	return entry, nil

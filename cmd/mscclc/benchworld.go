@@ -31,6 +31,7 @@ type benchWorld struct {
 	multiple int64
 	algo     string
 	first    bool // whether this process is the one that reports
+	bar      *progress
 }
 
 // close frees the site, and leaves the other processes.

@@ -182,6 +182,9 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	if f.dump != "all" && !slices.Contains(dumpNames(), f.dump) {
 		return nil, usagef("--dump takes all, %s, not %q", strings.Join(dumpNames(), ", "), f.dump)
 	}
+	if f.sided == "one" && !slices.Contains([]string{"all", "chunks", "program"}, f.dump) {
+		return nil, usagef("the passes do not make one-sided programs: of these --dump takes all, chunks or program, not %s", f.dump)
+	}
 	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
 	if prefix == "" || prefix == "-" {
 		prefix = strings.TrimSuffix(filepath.Base(a.file), ".mscl")

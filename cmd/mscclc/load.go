@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
@@ -20,11 +18,11 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 	if err != nil {
 		return nil, nil, impossible(err)
 	}
-	if f.unproven {
-		fmt.Fprintf(a.stderr, "%s: note: the program is not proven\n", diag.Printable(arg))
+	if f.unproven && !a.json {
+		a.say("%s: note: the program is not proven", diag.Printable(arg))
 	}
-	if p.ModifiesInput() {
-		fmt.Fprintf(a.stderr, "%s: note: the program overwrites input that is not output\n", diag.Printable(arg))
+	if p.ModifiesInput() && !a.json {
+		a.say("%s: note: the program overwrites input that is not output", diag.Printable(arg))
 	}
 	return l, p, nil
 }
@@ -74,7 +72,11 @@ func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
 		p.InPlace, p.OutOfPlace = *want, !*want
 	}
 	if c.protocol != "" {
-		p.Protocol, _ = ir.ProtocolByName(c.protocol)
+		want, _ := ir.ProtocolByName(c.protocol)
+		if p.OneSided != nil && want != p.Protocol {
+			return nil, diag.List{diag.New(diag.Parameter, fileSpan(s.name), "the program is one-sided and compiled for %v: --protocol %v cannot change it", p.Protocol, want)}
+		}
+		p.Protocol = want
 	}
 	return p, nil
 }

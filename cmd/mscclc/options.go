@@ -29,9 +29,11 @@ type compiling struct {
 	receives  optionalBool
 	limits    limits
 	unproven  bool // leave the proof to the caller
+	given     *pflag.FlagSet
 }
 
 func (c *compiling) flags(f *pflag.FlagSet, target string) {
+	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	f.StringVar(&c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says")
 	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own")
@@ -113,15 +115,37 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	return opt, c.limits.apply(&opt)
 }
 
+// compileOnly are the flags that only a compilation can follow.
+var compileOnly = []string{"param", "instances", "sided", "optimise", "opt", "fuse"}
+
 // unfit names a flag that is given and that what is compiled already cannot follow.
 func (c *compiling) unfit() string {
-	switch {
-	case len(c.params) > 0:
-		return "-p"
-	case c.instances > 1:
-		return "--instances"
+	return c.flagGiven(func(name string) bool { return slices.Contains(compileOnly, name) })
+}
+
+// flagGiven names a flag that is given and that has some name, as it is written, or "".
+func (c *compiling) flagGiven(has func(name string) bool) (found string) {
+	c.given.Visit(func(g *pflag.Flag) {
+		switch {
+		case found != "" || !has(g.Name):
+		case g.Shorthand != "":
+			found = "-" + g.Shorthand
+		default:
+			found = "--" + g.Name
+		}
+	})
+	return found
+}
+
+// chosenOnly refuses flags of compilations, but those that are allowed, where the
+// catalog's variant of a collective is chosen.
+func (c *compiling) chosenOnly(takes string, allowed ...string) error {
+	var own pflag.FlagSet
+	new(compiling).flags(&own, "")
+	if name := c.flagGiven(func(name string) bool { return own.Lookup(name) != nil && !slices.Contains(allowed, name) }); name != "" {
+		return usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
 	}
-	return ""
+	return nil
 }
 
 func (c *compiling) findTarget() (*codegen.Target, error) {

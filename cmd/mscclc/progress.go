@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -20,7 +21,9 @@ type progress struct {
 	total int
 	done  int
 	start time.Time
-	bar   *progressbar.ProgressBar
+
+	mu  sync.Mutex
+	bar *progressbar.ProgressBar
 }
 
 func (a *app) progress(total int, what string) *progress {
@@ -31,14 +34,43 @@ func (a *app) progress(total int, what string) *progress {
 	return p
 }
 
+// watch draws the bar now and then, until stop is called, which clears it.
+func (p *progress) watch() (stop func()) {
+	if p.w == nil {
+		return func() {}
+	}
+	end := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		for tick := time.NewTicker(patience / 4); ; {
+			select {
+			case <-tick.C:
+				p.draw()
+			case <-end:
+				tick.Stop()
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(end)
+		done.Wait()
+		p.clear()
+	})
+}
+
 // step says that one more is done.
 func (p *progress) step() {
+	p.mu.Lock()
 	p.done++
+	p.mu.Unlock()
 	p.draw()
 }
 
 // draw shows the bar where work has lasted.
 func (p *progress) draw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.w == nil || time.Since(p.start) < patience {
 		return
 	}
@@ -50,10 +82,16 @@ func (p *progress) draw() {
 }
 
 // clear takes the bar off the screen, so that something can be printed.
-func (p *progress) clear() {
+func (p *progress) clear() { p.over(func() {}) }
+
+// over prints something where the bar stands.
+func (p *progress) over(print func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.bar != nil {
 		p.bar.Clear()
 	}
+	print()
 }
 
 func isTerminal(w io.Writer) bool {

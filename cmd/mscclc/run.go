@@ -46,7 +46,7 @@ Inputs are random, outputs poisoned, and guards stand round every buffer; afterw
 collective computed directly: integers exactly, floats within the bound of the summation's own error.
 
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
-several with commas. A program that needs sizes that divide runs the next smaller one that does.
+several with commas. A program that needs sizes that divide runs the next smaller one that does, and none if that were nothing.
 
 A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which the
 tables of mscclc bench --tune choose that are built in, or a model.

@@ -33,6 +33,9 @@ func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, er
 	if _, err := os.Stat(arg); err == nil || !choose.IsCollective(arg) {
 		return c, nil
 	}
+	if err := f.chosenOnly("-p ranks=N, -p root=N and --inplace", "param", "inplace", "limit"); err != nil {
+		return nil, err
+	}
 	c.call.Kind, _ = ir.KindByName(arg)
 	c.call.Ranks = 4
 	for _, p := range f.params {

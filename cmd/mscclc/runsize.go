@@ -26,6 +26,8 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	var p *ir.Program
 	runs, worst := []runResult{}, exitGood
 	bar := a.progress(len(plan.sizes)*f.iters, "run")
+	stop := bar.watch()
+	defer stop()
 	for _, bytes := range plan.sizes {
 		l, err := chosen.of(bytes)
 		if err != nil {
@@ -33,7 +35,6 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		}
 		p = l.program
 		r, err := plan.run(ctx, l.loaded, p, bytes, bar.step)
-		bar.clear()
 		if ctx.Err() != nil {
 			break
 		}
@@ -46,10 +47,10 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		}
 		runs = append(runs, r)
 		if !a.json {
-			a.printRun(p, r)
+			bar.over(func() { a.printRun(p, r) })
 		}
 	}
-	if f.trace != "" {
+	if f.trace != "" && len(runs) > 0 && (len(runs[0].found) == 0 || len(plan.trace.Spans) > 0) { // one that was refused has none
 		if err := a.saveTrace(f.trace, p, &plan.trace); err != nil {
 			return err
 		}
@@ -157,8 +158,11 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 		op += " " + r.Op
 	}
 	wrong := fmt.Sprintf("%d wrong", r.Wrong)
-	if r.Checked == 0 && r.Bytes > 0 {
+	switch {
+	case r.Checked == 0 && r.Bytes > 0:
 		wrong = "nothing to compare: the file does not say what must hold"
+	case r.Checked == 0:
+		wrong = "nothing to compare: no element of a piece"
 	}
 	if len(r.found) > 0 {
 		wrong = string(r.found[0].Code)

@@ -24,12 +24,8 @@ type traceEvent struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// saveTrace writes t, a run of p, to a file, and says what is in it. A run that was
-// refused has none.
+// saveTrace writes t, a run of p, to a file, and says what is in it.
 func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace) error {
-	if len(t.Spans) == 0 {
-		return nil
-	}
 	err := a.writeTo(file, func(w io.Writer) error { return writeTrace(w, p, t) })
 	if err == nil && !a.json {
 		a.say("%s: a trace of %s, in %d of %s", file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "pass"))
