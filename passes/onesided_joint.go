@@ -52,7 +52,7 @@ func (s *oneSync) join() []oneGroup {
 func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	for _, i := range g.moves {
 		for _, d := range s.deps.of(i) {
-			if o := &groups[s.of[d.on]]; o.rank == g.rank && o.at == at && !s.round(d, i) {
+			if o := &groups[s.of[d.on]]; o.rank == g.rank && o.at == at && !s.comesRound(d, i) {
 				return false
 			}
 		}
@@ -60,9 +60,9 @@ func (s *oneSync) goesOn(groups []oneGroup, g *oneGroup, at int32) bool {
 	return true
 }
 
-// round says whether Move i overwrites what d.on has read chunk by chunk as
+// comesRound says whether Move i overwrites what d.on has read chunk by chunk as
 // packets come to it that a third Move made of those that d.on sent.
-func (s *oneSync) round(d oneDep, i int32) bool {
+func (s *oneSync) comesRound(d oneDep, i int32) bool {
 	x, y := &s.moves[d.on], &s.moves[i]
 	if d.kind != depOver || x.count != y.count {
 		return false

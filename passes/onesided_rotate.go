@@ -1,6 +1,9 @@
 package passes
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // This file sees to it that scratch and packets are not written before what
 // they held depth passes ago has been read. Passes go on as the first left the
@@ -22,37 +25,76 @@ func (s *oneSync) rotate() {
 		}
 	})
 	for pass := int32(1); pass < depth && len(list) > 0; pass++ {
-		s.next(pass, func(int32) {})
+		s.next(pass, func(int32) {}, func(int32) {})
 		list = slices.DeleteFunc(list, func(u reuse) bool { return s.known(u) })
 	}
-	if len(list) == 0 {
-		return
+	if len(list) > 0 {
+		s.credit(list, latest)
+	}
+}
+
+// credit goes through depth passes once more, keeps what signals behind readers
+// would tell in the first, and has writers of the last wait for those that tell
+// them what they do not know, the latest first, since it tells most.
+func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
+	behind := func(u reuse) (a, b, g int32) { // where a signal would be for u, from rank a to b
+		a, b = s.moves[u.read].rank, s.moves[u.writer].rank
+		g = latest[[2]int32{a, b}]
+		if k, ok := s.signalled(a, b, g); ok {
+			g = s.signals[k].group
+		}
+		return a, b, g
 	}
 	of := make(map[int32][]reuse) // by the writer's group
+	told := make(map[int32][]int32)
 	for _, u := range list {
+		_, _, g := behind(u)
+		told[g] = nil
 		of[s.of[u.writer]] = append(of[s.of[u.writer]], u)
 	}
-	s.next(depth, func(g int32) {
-		for _, u := range of[g] {
-			if s.isOver(u.writer, u.read) {
-				continue
-			}
-			a, b := s.moves[u.read].rank, s.groups[g].rank
-			k := s.signal(a, b, latest[[2]int32{a, b}])
-			s.awaits[g] = append(s.awaits[g], oneAwait{k, depth})
-			s.failed = s.failed || s.groups[g].joint
-			s.done[b][a] = max(s.done[b][a], s.ends(s.signals[k].group, 0))
+	for r := range s.n {
+		clear(s.done[r])
+		clear(s.seen[r])
+		clear(s.learned[r])
+	}
+	s.next(0, func(int32) {}, func(g int32) {
+		if _, ok := told[g]; ok {
+			told[g] = slices.Clone(s.done[s.groups[g].rank])
 		}
 	})
+	for pass := int32(1); pass < depth; pass++ {
+		s.next(pass, func(int32) {}, func(int32) {})
+	}
+	s.next(depth, func(g int32) {
+		waits := of[g]
+		slices.SortStableFunc(waits, func(u, v reuse) int {
+			_, _, x := behind(u)
+			_, _, y := behind(v)
+			return cmp.Compare(y, x)
+		})
+		for _, u := range waits {
+			if s.round(u.read, func(x int32) bool { return s.isOver(u.writer, x) }) {
+				continue
+			}
+			a, b, x := behind(u)
+			k := s.signal(a, b, x)
+			s.awaits[g] = append(s.awaits[g], oneAwait{k, depth})
+			s.failed = s.failed || s.groups[g].joint
+			join(s.done[b], told[x])
+			s.done[b][a] = max(s.done[b][a], s.ends(x, 0))
+		}
+	}, func(int32) {})
 }
 
 // known says whether u's writer knows at the end of the pass that its reader is over.
 func (s *oneSync) known(u reuse) bool {
-	return s.done[s.moves[u.writer].rank][s.moves[u.read].rank] >= s.ends(s.of[u.read], 0)
+	knows := s.done[s.moves[u.writer].rank]
+	return s.round(u.read, func(x int32) bool { return knows[s.moves[x].rank] >= s.ends(s.of[x], 0) })
 }
 
-// next runs one more pass, and calls check with every group when it has waited.
-func (s *oneSync) next(pass int32, check func(g int32)) {
+// next runs one more pass, and calls check with every group when it has waited,
+// and over when it has ended.
+func (s *oneSync) next(pass int32, check, over func(g int32)) {
 	for g := range s.after {
 		s.after[g] = oneSnap{}
 	}
@@ -76,6 +118,7 @@ func (s *oneSync) next(pass int32, check func(g int32)) {
 		check(g)
 		s.send(g)
 		s.end(g, pass)
+		over(g)
 		if a := &s.after[g]; a.asks > 0 {
 			a.done, a.seen = s.clone(s.done[b]), s.clone(s.seen[b])
 		}

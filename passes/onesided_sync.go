@@ -24,6 +24,7 @@ type oneSync struct {
 	done, seen [][]int32
 	learned    [][]int32 // of a rank: what it knows is over from its next group on
 	before     []oneSnap // of a group that sends packets: done when it begins
+	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
 	after      []oneSnap // of a group that others are signalled behind, or may be
 	free       [][]int32
 	readers    depList // of a Move: those that read its packets
@@ -62,7 +63,7 @@ func (l *oneSided) sync(groups []oneGroup) *oneSync {
 
 func (l *oneSided) syncGroups(groups []oneGroup) *oneSync {
 	s := &oneSync{oneSided: l, groups: groups, of: make([]int32, len(l.moves)), size: make([]int32, l.n),
-		before: make([]oneSnap, len(groups)), after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
+		before: make([]oneSnap, len(groups)), relayed: make([]oneSnap, len(l.moves)), after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
 		s.size[groups[g].rank] = groups[g].at + 1
@@ -92,7 +93,7 @@ func (s *oneSync) countAsks() {
 		switch {
 		case d.kind == depPacket:
 			s.readers.start[d.on+1]++
-		case d.kind == depSees:
+		default:
 			s.after[s.of[d.on]].asks++
 		}
 	})
@@ -120,14 +121,6 @@ func (s *oneSync) eachDep(f func(i int32, d oneDep)) {
 	}
 }
 
-// entry is what the clock of a rank says when k of its groups are over in a pass.
-func (s *oneSync) entry(rank int32, pass, k int32) int32 { return pass*s.size[rank] + 1 + k }
-
-// ends is the entry that says that group g of a pass is over.
-func (s *oneSync) ends(g, pass int32) int32 {
-	return s.entry(s.groups[g].rank, pass, s.groups[g].at+1)
-}
-
 // first runs group g in the first pass, and inserts what it must wait for.
 func (s *oneSync) first(g int32) {
 	b := s.groups[g].rank
@@ -149,7 +142,7 @@ func (s *oneSync) first(g int32) {
 	s.send(g)
 	for _, i := range s.groups[g].moves {
 		for _, d := range s.deps.of(i) {
-			if d.kind == depSees && s.moves[d.on].rank != b {
+			if d.kind != depPacket && s.moves[d.on].rank != b {
 				s.drop(&s.after[s.of[d.on]])
 			}
 		}
@@ -158,74 +151,6 @@ func (s *oneSync) first(g int32) {
 	if a := &s.after[g]; a.asks > 0 {
 		a.done, a.seen = s.clone(s.done[b]), s.clone(s.seen[b])
 	}
-}
-
-// begin and end are what group g of a pass knows of itself when it begins and
-// when it is over, and send keeps what those learn who read its packets.
-func (s *oneSync) begin(g, pass int32) {
-	b := s.groups[g].rank
-	s.done[b][b] = s.entry(b, pass, s.groups[g].at)
-	s.seen[b][b] = s.done[b][b]
-}
-
-func (s *oneSync) send(g int32) {
-	asks := int32(0)
-	for _, i := range s.groups[g].moves {
-		asks += s.readers.start[i+1] - s.readers.start[i]
-	}
-	if asks > 0 {
-		s.before[g] = oneSnap{done: s.clone(s.done[s.groups[g].rank]), asks: asks}
-	}
-}
-
-func (s *oneSync) end(g, pass int32) {
-	b := s.groups[g].rank
-	for _, i := range s.groups[g].moves {
-		for _, d := range s.deps.of(i) {
-			if d.kind == depPacket && s.moves[d.on].rank != b {
-				snap := &s.before[s.of[d.on]]
-				join(s.learned[b], snap.done)
-				s.drop(snap)
-			}
-		}
-	}
-	if s.groups[g].open {
-		return
-	}
-	join(s.done[b], s.learned[b])
-	clear(s.learned[b])
-	s.done[b][b] = s.ends(g, pass)
-	s.seen[b][b] = s.done[b][b]
-}
-
-func join(to, from []int32) {
-	for i, x := range from {
-		to[i] = max(to[i], x)
-	}
-}
-
-// drop takes note that one fewer may ask.
-func (s *oneSync) drop(snap *oneSnap) {
-	if snap.asks--; snap.asks > 0 {
-		return
-	}
-	if snap.done != nil {
-		s.free = append(s.free, snap.done)
-	}
-	if snap.seen != nil {
-		s.free = append(s.free, snap.seen)
-	}
-	*snap = oneSnap{}
-}
-
-func (s *oneSync) clone(clock []int32) []int32 {
-	if n := len(s.free); n > 0 {
-		c := s.free[n-1]
-		s.free = s.free[:n-1]
-		copy(c, clock)
-		return c
-	}
-	return slices.Clone(clock)
 }
 
 // A unmetDep is a dependence of Move by that its rank's clocks do not cover.
@@ -254,12 +179,25 @@ func (s *oneSync) met(i int32, d oneDep) bool {
 	if d.kind == depSees {
 		return s.seen[b][s.moves[d.on].rank] >= s.ends(s.of[d.on], 0)
 	}
-	if s.isOver(i, d.on) {
-		return true
-	}
-	for _, z := range s.readers.to[s.readers.start[d.on]:s.readers.start[d.on+1]] { // they read behind d.on's own reads
-		if s.isOver(i, z.on) {
+	return s.round(d.on, func(x int32) bool { return x == i || s.isOver(i, x) })
+}
+
+// mostRound bounds who is asked whether a read is over.
+const mostRound = 32
+
+// round says whether over holds of Move x, of one that reads packets which x makes
+// of what it reads, or of one that has them from that, and so on: then x's reads are over.
+func (s *oneSync) round(x int32, over func(x int32) bool) bool {
+	list := append(make([]int32, 0, mostRound), x)
+	for at := 0; at < len(list); at++ {
+		x := list[at]
+		if over(x) {
 			return true
+		}
+		for _, z := range s.readers.to[s.readers.start[x]:s.readers.start[x+1]] {
+			if len(list) < mostRound && !slices.Contains(list, z.on) {
+				list = append(list, z.on)
+			}
 		}
 	}
 	return false
@@ -273,7 +211,7 @@ func (s *oneSync) isOver(i, x int32) bool {
 		return true
 	}
 	for _, d := range s.deps.of(i) {
-		if d.kind == depPacket && s.moves[d.on].rank != s.moves[i].rank && s.before[s.of[d.on]].done[rank] >= ends {
+		if s.brings(i, d) && s.tells(d.on).done[rank] >= ends {
 			return true
 		}
 	}
@@ -302,70 +240,26 @@ func (s *oneSync) hear(b, k, pass int32) {
 // signal returns the first signal of a pass from rank a to b that is behind
 // group g, made if there is none.
 func (s *oneSync) signal(a, b, g int32) int32 {
+	if k, ok := s.signalled(a, b, g); ok {
+		return k
+	}
+	s.failed = s.failed || s.groups[g].open
 	key := [2]int32{a, b}
-	list := s.between[key]
+	k := int32(len(s.signals))
+	s.signals = append(s.signals, oneSignal{a, b, g})
+	s.between[key] = append(s.between[key], k)
+	return k
+}
+
+// signalled is signal where there is one.
+func (s *oneSync) signalled(a, b, g int32) (k int32, ok bool) {
+	list := s.between[[2]int32{a, b}]
 	at := len(list)
 	for at > 0 && s.signals[list[at-1]].group >= g {
 		at--
 	}
-	if at < len(list) {
-		return list[at]
+	if at == len(list) {
+		return 0, false
 	}
-	s.failed = s.failed || s.groups[g].open
-	k := int32(len(s.signals))
-	s.signals = append(s.signals, oneSignal{a, b, g})
-	s.between[key] = append(list, k)
-	return k
-}
-
-// owners lists the ranks whose input or output group g accesses, being of another.
-func (s *oneSync) owners(g int32) []int32 {
-	var list []int32
-	for _, i := range s.groups[g].moves {
-		s.accesses(i, func(owner int32, _ bool) { list = append(list, owner) })
-	}
-	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Compare(s.behind(a, s.groups[g].rank), s.behind(b, s.groups[g].rank))
-	})
-	return slices.Compact(list)
-}
-
-// accesses calls f with the other ranks whose input or output Move i reads or writes.
-func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
-	m := &s.moves[i]
-	for k, list := range [2][]spot{m.srcs, m.dsts} {
-		for _, x := range list {
-			switch {
-			case !x.user() || x.rank == m.rank:
-			case x.rank >= 0:
-				f(x.rank, k == 1)
-			default:
-				for r := range s.n {
-					if r != m.rank {
-						f(r, k == 1)
-					}
-				}
-			}
-		}
-	}
-}
-
-// leave lets ranks tell each other at the end of a launch of accesses that are
-// not known to be over.
-func (s *oneSync) leave() {
-	told := make(map[[2]int32]bool)
-	for i := range s.moves {
-		b, ends := s.moves[i].rank, s.ends(s.of[i], 0)
-		s.accesses(int32(i), func(owner int32, writes bool) {
-			if known := s.seen[owner][b] >= ends || !writes && s.done[owner][b] >= ends; !known {
-				told[[2]int32{b, owner}] = true
-			}
-		})
-	}
-	for pair := range told {
-		s.leaves = append(s.leaves, pair)
-	}
-	slices.SortFunc(s.leaves, func(x, y [2]int32) int {
-		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(s.behind(x[1], x[0]), s.behind(y[1], y[0])))
-	})
+	return list[at], true
 }
