@@ -246,7 +246,11 @@ func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
 		if err := c.record(s, &params); err != nil {
 			return err
 		}
-		shot, err := s.gpu.Ready(&Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads, Copies: c.plan.one().Copies})
+		ready := &Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads, Copies: c.plan.one().Copies}
+		if c.plan.few {
+			ready.Few = s.part.few(&params)
+		}
+		shot, err := s.gpu.Ready(ready)
 		if err != nil {
 			return err
 		}

@@ -125,6 +125,7 @@ type Ready struct {
 	Params  *OneParams // Columns by BlockCount blocks
 	Threads int        // of a block; 0 for as many as let all be there at once
 	Copies  bool       // no step folds
+	Few     *FewParams // where the launch is of few packets; nil is the general way
 }
 
 // A Shot is a launch made ready.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,7 @@ type Plan struct {
 	x      *Exchange
 	topic  uint64
 	deaf   func() // ends what is heard of other processes
+	few    bool   // launches of few packets go their own way
 
 	mu      sync.Mutex // held by what changes the plan
 	wait    time.Duration
@@ -107,7 +109,7 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 }
 
 func newPlan(ctx context.Context, img *Image, proof prover, opt *PlanOptions) (*Plan, error) {
-	plan := &Plan{loaded: Loaded{img: img, prover: proof}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
+	plan := &Plan{loaded: Loaded{img: img, prover: proof}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait, few: os.Getenv(FewVariable) == "1"}
 	if err := plan.prepare(ctx, opt); err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.GPUs.Name(), errors.Join(err, plan.free()))
 	}

@@ -85,6 +85,34 @@ KD void store_unit(u64 at, u32 kind, u64 v, u32 flag) {
 }
 KD void store_unit(u64 at, u32, v16 v, u32) { store_global<v16>(at_address<u8>(at), v); }
 
+// take_halves waits for the packets of those of U half units that has (a bit each) says, some at least. It loads one of
+// these in place of the others: so all loads are under way at once, where the assembler does one after the other if some may
+// not be done.
+template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64 (&v)[U]) {
+  u64 some = from[0], since = 0;
+#pragma unroll
+  for (int k = 1; k < U; k++) some = has >> k & 1 ? from[k] : some;
+#pragma unroll
+  for (int k = 0; k < U; k++) from[k] = has >> k & 1 ? from[k] : some;
+#pragma nounroll
+  for (u32 polls = 0;; polls++) {
+    pair64 p[U];
+#pragma unroll
+    for (int k = 0; k < U; k++) p[k] = ld_pair(at_address<const u8>(from[k]));
+    u32 strange = 0, have = 0;
+#pragma unroll
+    for (int k = 0; k < U; k++) {
+      const bool is = has >> k & 1;
+      const u32 low = (u32)(p[k].low >> 32), high = (u32)(p[k].high >> 32);
+      v[k] = is ? (p[k].low & 0xffffffffu) | p[k].high << 32 : v[k];
+      strange |= is ? (low ^ t.flag) | (high ^ t.flag) : 0;
+      have = is ? high : have;
+    }
+    if (!strange) return true;
+    if (__builtin_expect(expired(t, polls, &since, WAIT_PACKET, t.flag, have), 0)) return false;
+  }
+}
+
 // Quick does what OneLanes does, with the reductions of R. Sets of units are bits of a number: of an array of bools the
 // compiler makes a vector of bytes, and in AMD's images that goes as it does with units (whole_words). What is set on a condition alone is zeroed before: the
 // assembler takes a register of which it cannot tell for live in all loops around.
@@ -106,28 +134,8 @@ template <class R, int OP> struct Quick {
     }
   }
 
-  // take waits for the packets of those of U units that has (a bit each) says.
-  template <int U> KD bool take(One &t, const u64 (&from)[U], u32 has, u64 (&v)[U]) {
-    u64 since = 0;
-#pragma nounroll
-    for (u32 polls = 0;; polls++) {
-      pair64 p[U] = {};
-      u32 strange = 0, have = 0;
-#pragma unroll
-      for (int k = 0; k < U; k++)
-        if (has >> k & 1) p[k] = ld_pair(at_address<const u8>(from[k]));
-#pragma unroll
-      for (int k = 0; k < U; k++) {
-        if (!(has >> k & 1)) continue;
-        v[k] = (p[k].low & 0xffffffffu) | p[k].high << 32;
-        have = (u32)(p[k].high >> 32);
-        strange |= ((u32)(p[k].low >> 32) ^ t.flag) | (have ^ t.flag);
-      }
-      if (!strange) return true;
-      if (__builtin_expect(expired(t, polls, &since, WAIT_PACKET, t.flag, have), 0)) return false;
-    }
-  }
-  template <int U> KD bool take(One &, const u64 (&)[U], u32, v16 (&)[U]) { return true; }
+  template <int U> KD bool take(One &t, u64 (&from)[U], u32 has, u64 (&v)[U]) { return take_halves(t, from, has, v); }
+  template <int U> KD bool take(One &, u64 (&)[U], u32, v16 (&)[U]) { return true; }
 
   // copy moves the n Moves from s on, which are alike, each from its only source to its destinations, U units of a
   // thread at a time.
@@ -147,7 +155,7 @@ template <class R, int OP> struct Quick {
         from[k] = spot<V>(t, one_local.where[s[n > 1 ? run[k] : 0].first], n > 1 ? 0 : run[k], at[k]);
         if (!packets) v[k] = load_unit(from[k], V());
       }
-      if (packets && !take(t, from, has, v)) return false;
+      if (packets && has && !take(t, from, has, v)) return false;
 #pragma unroll
       for (int k = 0; k < U; k++)
         if (has >> k & 1) store<V>(t, s[n > 1 ? run[k] : 0], n > 1 ? 0 : run[k], at[k], v[k]);
@@ -176,7 +184,7 @@ template <class R, int OP> struct Quick {
           if (sizeof(V) == 8 && (where & PLACE_BITS) == PLACE_PACKETS) packets |= 1u << g;
           else v[g] = load_unit(from[g], V());
         }
-        if (sizeof(V) == 8 && !take(t, from, packets, v)) return false;
+        if (sizeof(V) == 8 && packets && !take(t, from, packets, v)) return false;
 #pragma unroll
         for (int g = 0; g < G; g++) {
           if (o + g >= srcs) continue;

@@ -17,10 +17,10 @@ struct Thread {
 
 KD void say_where(abi_status *, const Thread &) {}
 
-// expired polls the abort word, and now and then the clock. since is 0 until
-// the wait has lasted for a while.
+// expired polls the abort word, but not at first, since most waits are short and it lies far away,
+// and now and then the clock. since is 0 until the wait has lasted for a while.
 template <class T> KD_CALL bool expired(T &t, u32 polls, u64 *since, u32 what, u64 want, u64 have) {
-  if (__builtin_expect(polls % ABORT_POLLS != 0, 1)) return false;
+  if (__builtin_expect(polls % ABORT_POLLS != ABORT_POLLS - 1, 1)) return false;
   if (ld_relaxed32(&t.status->code) != STATUS_OK) return true;
   if (polls / ABORT_POLLS % CLOCK_POLLS != CLOCK_POLLS - 1) return false;
   const u64 at = now();

@@ -2,7 +2,7 @@
 
 package cpu
 
-// #include "../../kernels/abi_onesided.h"
+// #include "../../kernels/abi_few.h"
 // static void poke(u64 address, u64 value) { *(u64 *)address = value; }
 import "C"
 
@@ -18,6 +18,9 @@ func oneLayouts() map[string]layout {
 		state   C.struct_abi_one_state
 		record  C.struct_abi_one_record
 		launch  C.struct_abi_one_launch
+		fewStep C.struct_abi_few_step
+		few     C.struct_abi_few
+		whole   C.struct_abi_few_launch
 	)
 	return map[string]layout{
 		"OneStep": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.flags), unsafe.Offsetof(step.srcs), unsafe.Offsetof(step.dsts),
@@ -38,6 +41,12 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(launch.all_blocks), unsafe.Offsetof(launch.block_count), unsafe.Offsetof(launch.step_count), unsafe.Offsetof(launch.operand_count),
 			unsafe.Offsetof(launch.inlined), unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.dtype), unsafe.Offsetof(launch.redop),
 			unsafe.Offsetof(launch.elem_size), unsafe.Offsetof(launch.all), unsafe.Offsetof(launch.rank), unsafe.Offsetof(launch.code)}},
+		"FewStep": {unsafe.Sizeof(fewStep), []uintptr{unsafe.Offsetof(fewStep.flags), unsafe.Offsetof(fewStep.srcs), unsafe.Offsetof(fewStep.dsts),
+			unsafe.Offsetof(fewStep.group), unsafe.Offsetof(fewStep.count), unsafe.Offsetof(fewStep.first)}},
+		"FewParams": {unsafe.Sizeof(few), []uintptr{unsafe.Offsetof(few.state), unsafe.Offsetof(few.status), unsafe.Offsetof(few.stride),
+			unsafe.Offsetof(few.packet_copy), unsafe.Offsetof(few.depth), unsafe.Offsetof(few.share), unsafe.Offsetof(few.units), unsafe.Offsetof(few.inverse),
+			unsafe.Offsetof(few.number), unsafe.Offsetof(few.steps), unsafe.Offsetof(few.pad), unsafe.Offsetof(few.step), unsafe.Offsetof(few.where)}},
+		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}
 }
 

@@ -19,6 +19,7 @@ func TestLayout(t *testing.T) {
 	c := cLayouts()
 	maps.Copy(c, oneLayouts())
 	for _, v := range []any{executor.OneStep{}, executor.OneOperand{}, executor.OneBlock{}, executor.OneMemory{}, executor.OneState{}, executor.OneRecord{}, executor.OneParams{},
+		executor.FewStep{}, executor.FewParams{}, executor.FewLaunch{},
 		executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.Params{}} {
 		typ := reflect.TypeOf(v)
 		want, ok := c[typ.Name()]

@@ -28,8 +28,12 @@ type shot struct {
 }
 
 // oneEntry is the entry of the kernel for one-sided programs.
-func oneEntry(op executor.RedOp, copies bool) string {
+func oneEntry(op executor.RedOp, copies, few bool) string {
 	switch {
+	case few && copies:
+		return "mscclc_few_copy"
+	case few:
+		return "mscclc_few_sum"
 	case copies:
 		return "mscclc_onesided_copy"
 	case op == executor.Sum:
@@ -56,7 +60,7 @@ const switchImages = "switch_"
 
 // Load has the kernels for a type ready.
 func (g *card) Load(t executor.DType) error {
-	_, err := g.machine.kernel(g, "onesided_"+t.String(), oneEntry(executor.Sum, false))
+	_, err := g.machine.kernel(g, "onesided_"+t.String(), oneEntry(executor.Sum, false, false))
 	return err
 }
 
@@ -67,9 +71,9 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
 	}
 	image, op := oneImage(r.Params), executor.RedOp(r.Params.RedOp)
-	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies))
+	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies, r.Few != nil))
 	if err != nil && r.Copies { // the entries that fold copy too
-		k, err = g.machine.kernel(g, image, oneEntry(op, false))
+		k, err = g.machine.kernel(g, image, oneEntry(op, false, r.Few != nil))
 	}
 	if err != nil {
 		return nil, err
@@ -78,15 +82,30 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 	if s.threads, s.room, err = k.fit(s.blocks, r.Threads); err != nil {
 		return nil, err
 	}
-	s.c = (*C.struct_gpu_shot)(C.calloc(1, C.sizeof_struct_gpu_shot+C.size_t(unsafe.Sizeof(*r.Params))))
-	s.c.function, s.c.columns, s.c.blocks = k.entry, C.u32(r.Params.Columns), C.u32(r.Params.BlockCount)
-	s.c.threads, s.c.bytes = C.u32(s.threads), C.u32(unsafe.Sizeof(*r.Params))
-	*(*executor.OneParams)(unsafe.Add(unsafe.Pointer(s.c), C.sizeof_struct_gpu_shot)) = *r.Params
+	s.c = newShot(r)
+	s.c.function, s.c.columns, s.c.blocks, s.c.threads = k.entry, C.u32(r.Params.Columns), C.u32(r.Params.BlockCount), C.u32(s.threads)
 	if err := f.add(g, s); err != nil {
 		C.free(unsafe.Pointer(s.c))
 		return nil, err
 	}
 	return s, nil
+}
+
+// newShot has the launch's parameters behind it, in memory of C.
+func newShot(r *executor.Ready) *C.struct_gpu_shot {
+	bytes := unsafe.Sizeof(*r.Params)
+	if r.Few != nil {
+		bytes = unsafe.Sizeof(executor.FewLaunch{})
+	}
+	c := (*C.struct_gpu_shot)(C.calloc(1, C.sizeof_struct_gpu_shot+C.size_t(bytes)))
+	c.bytes = C.u32(bytes)
+	params := unsafe.Add(unsafe.Pointer(c), C.sizeof_struct_gpu_shot)
+	if r.Few != nil {
+		*(*executor.FewLaunch)(params) = executor.FewLaunch{Few: *r.Few, One: *r.Params}
+	} else {
+		*(*executor.OneParams)(params) = *r.Params
+	}
+	return c
 }
 
 // add has a shot take part in what its card must have room for.

@@ -1,0 +1,84 @@
+package executor
+
+import (
+	"math"
+	"math/bits"
+
+	"mscclc/ir"
+)
+
+// This file makes launches of few packets (kernels/few.h) of those that can be: one pass over
+// Moves of one block, whose operands are packets and the rank's own memory, where every address is
+// aligned and every chunk and every column has something to move. What the general kernel finds out on its way
+// is found out here.
+
+// fewUnits is how many half units (8 bytes) of a column's step are still few.
+const fewUnits = 4 * 512
+
+// FewVariable names the variable of the environment that lets plans launch what is of few packets in its own
+// way, if it is 1: not yet the usual, since it has not been measured.
+const FewVariable = "MSCCLC_FEW"
+
+// few says how a launch of a part runs as one of few packets. The launch is complete but for what is
+// of no GPU; nil is a launch that must go the general way.
+func (t *OnePart) few(p *OneParams) *FewParams {
+	chunk, size := p.Chunk*uint64(p.ElemSize), uint64(p.ElemSize)
+	switch {
+	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
+		return nil
+	case p.Passes != 1 || p.Trace != 0 || p.All != (OneMemory{}) || RedOp(p.RedOp) != Sum:
+		return nil
+	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Columns-1)*p.Share >= chunk:
+		return nil
+	case bits.OnesCount32(p.Depth) != 1 || uint64(p.Columns)*uint64(p.Depth)*p.PacketCopy > math.MaxUint32 || chunk > 1<<24:
+		return nil
+	}
+	units := min(p.Share, chunk) / 8
+	f := &FewParams{State: p.States, StatusAt: p.StatusAt, Stride: [2]uint32{uint32(chunk), uint32(p.PacketStride)}, PacketCopy: uint32(p.PacketCopy), Depth: p.Depth,
+		Share: uint32(p.Share), Units: uint32(units), Inverse: uint32((1<<32 + units - 1) / units), Number: t.Blocks[0].Number, StepCount: uint32(len(t.Steps))}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		step := FewStep{Srcs: uint8(s.Srcs), Dsts: uint8(s.Dsts), Group: uint8(s.Group), Count: s.Count, First: uint16(s.First)}
+		runs := uint64(max(s.Group, s.Count))
+		if ir.Op(s.Op) != ir.Move || s.Count == 0 || runs*units > fewUnits || runs*max(chunk, p.PacketStride) > math.MaxUint32 {
+			return nil
+		}
+		if i > 0 && ir.StepFlags(s.Flags)&ir.Joint == 0 {
+			step.Flags |= fewMeet
+		}
+		if s.Srcs > 1 {
+			step.Flags |= fewFold
+		} else if ir.Buf(t.Operands[s.First].Buf) == ir.Packets {
+			step.Flags |= fewTake
+		}
+		f.Steps[i] = step
+	}
+	for i := range t.Operands {
+		if f.Where[i] = p.where(&t.Operands[i], chunk, size); f.Where[i] == 0 {
+			return nil
+		}
+	}
+	return f
+}
+
+// where is where column 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
+// have it.
+func (p *OneParams) where(o *OneOperand, chunk, size uint64) uint64 {
+	if o.Rank < 0 || ir.Via(o.Via) == ir.ViaPort {
+		return 0
+	}
+	m, base, mark := &p.Rank[o.Rank], uint64(0), uint64(0)
+	at := uint64(o.A)*p.Elems*size + uint64(o.B)*chunk
+	switch ir.Buf(o.Buf) {
+	case ir.Input:
+		base = m.Input
+	case ir.Output:
+		base = m.Output
+	case ir.Packets:
+		base, at, mark = m.Packets, uint64(o.Index)*p.PacketStride, fewPackets
+	}
+	if base == 0 || (base+at)%16 != 0 {
+		return 0
+	}
+	return base + at + mark
+}
