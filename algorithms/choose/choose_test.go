@@ -2,6 +2,7 @@ package choose
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,12 +22,12 @@ func TestShape(t *testing.T) {
 		ranks   int
 		want    Shape
 	}{
-		{"allreduce/ring", ir.AllReduce, 4, Shape{6, 1.5}},
-		{"allreduce/allpairs", ir.AllReduce, 8, Shape{2, 1.75}},
-		{"allreduce/allpairs_onestep", ir.AllReduce, 4, Shape{1, 3}},
-		{"allgather/ring", ir.AllGather, 4, Shape{3, 0.75}},
-		{"reducescatter/allpairs", ir.ReduceScatter, 4, Shape{1, 0.75}},
-		{"broadcast/binomial", ir.Broadcast, 8, Shape{3, 3}},
+		{"allreduce/ring", ir.AllReduce, 4, Shape{6, 1.5, 1}},
+		{"allreduce/allpairs", ir.AllReduce, 8, Shape{2, 1.75, 7}},
+		{"allreduce/allpairs_onestep", ir.AllReduce, 4, Shape{1, 3, 3}},
+		{"allgather/ring", ir.AllGather, 4, Shape{3, 0.75, 1}},
+		{"reducescatter/allpairs", ir.ReduceScatter, 4, Shape{1, 0.75, 3}},
+		{"broadcast/binomial", ir.Broadcast, 8, Shape{3, 3, 3}},
 	} {
 		got, err := new(Chooser).Shape(c.program, call(c.kind, c.ranks))
 		if err != nil {
@@ -61,8 +62,36 @@ func TestModel(t *testing.T) {
 	if _, _, err := c.Choose(call(ir.Custom, 4), 1, 2); err == nil || !strings.Contains(err.Error(), "no custom") {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := c.Choose(call(ir.AllToAll, 4), 1, 2); err == nil { // which has no program in place
-		t.Error("an alltoall in place was chosen")
+	if _, _, err := c.Choose(call(ir.AllToAll, 4), 1, 2); !errors.Is(err, ErrNotInPlace) {
+		t.Errorf("an alltoall in place: %v", err)
+	}
+}
+
+// The model is about right of what was measured, and chooses what was fastest or what
+// it thinks to be as fast, always one-sided.
+func TestModelMeasured(t *testing.T) {
+	c := &Chooser{}
+	for _, e := range DefaultTable().Entries {
+		kind, _ := ir.KindByName(e.Collective)
+		call := Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}
+		for _, r := range e.Rules {
+			bytes := r.UpTo / 2
+			if bytes == 0 {
+				bytes = 1 << 30
+			}
+			chosen, measured, err := c.Choose(call, bytes, 2)
+			if err != nil || measured || chosen.Sided != "" {
+				t.Fatal(chosen, measured, err)
+			}
+			s, err := c.Shape(r.Program, call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best, _ := c.Shape(chosen.Program, call)
+			if us := s.Micros(r.Variant, bytes); us < 0.7*r.Micros || us > 1.25*r.Micros || us > 1.5*best.Micros(chosen, bytes) {
+				t.Errorf("%v, in place %v, %d bytes: %v took %.2f us, and the model says %.2f, and of %v %.2f", kind, e.Inplace, bytes, r.Variant, r.Micros, us, chosen, best.Micros(chosen, bytes))
+			}
+		}
 	}
 }
 

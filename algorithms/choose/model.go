@@ -8,84 +8,56 @@ import (
 	"sync"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
-// A Shape is what a program costs, whatever it runs on: how many transfers follow
-// each other at most, and which part of a call's bytes the rank that sends or
-// receives most does.
-type Shape struct {
-	Rounds int
-	Volume float64
-}
-
-// shape measures the operations of d.
-func shape(d *ir.ChunkDAG) Shape {
-	type cell struct {
-		rank, index int32
-		buf         ir.Buf
-	}
-	rounds := map[cell]int{}
-	sent, received := make([]int, d.Coll.Ranks), make([]int, d.Coll.Ranks)
-	var s Shape
-	at := func(r ir.Ref, i int32) cell {
-		if d.Coll.Inplace && r.Buf == ir.Output { // one memory with input
-			r.Buf = ir.Input
-			if inOut, outIn := d.Coll.Shift(int(r.Rank)); inOut >= 0 {
-				r.Index -= int32(inOut)
-			} else {
-				r.Index += int32(outIn)
-			}
-		}
-		return cell{r.Rank, r.Index + i, r.Buf}
-	}
-	for k := range d.Ops {
-		op := &d.Ops[k]
-		for i := range op.Count {
-			n := 0
-			for _, src := range d.Sources(op) {
-				m := rounds[at(src, i)]
-				if src.Rank != op.Dst.Rank {
-					m++
-					sent[src.Rank]++
-					received[op.Dst.Rank]++
-				}
-				n = max(n, m)
-			}
-			rounds[at(op.Dst, i)] = n
-			s.Rounds = max(s.Rounds, n)
-		}
-	}
-	most := 0
-	for r := range sent {
-		most = max(most, sent[r], received[r])
-	}
-	s.Volume = float64(most) / float64(max(d.Coll.Divisor(), 1))
-	return s
-}
-
-// The model's numbers, of an H200 with NVLink 4 through a switch: microseconds of
-// a launch, of a round by packets and of one by flags, and bytes that a link moves
-// in a microsecond. Packets cost what their flags take of the wire.
+// The model's numbers, of H200s with NVLink 4 through a switch, as h200.table has
+// them: microseconds of a launch, of a round by packets and of one by flags; what
+// it takes more where ranks meet at the begin and the end of a launch, since they
+// write each other's memory plainly; and bytes in a microsecond that a rank sends to
+// several others at once, to one other, or as packets, whose flags are half of them.
 const (
 	launchMicros = 2.5
 	packetMicros = 1.6
-	flagMicros   = 3.0
+	flagMicros   = 2.1
+	meetMicros   = 2.0
 	linkBytes    = 350e3
+	pairBytes    = 365e3
+	packetBytes  = 100e3
 )
 
-var wire = [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120}
+// And of the two-sided form: of a message, and what the block of a peer moves. Its
+// packets take so much longer than plain messages.
+const (
+	messageMicros = 5.0
+	blockBytes    = 24e3
+)
 
-// slower is what a round by some packets takes longer than by those of 16 bytes:
-// small ones are more, and lines of 128 bytes wait for a warp's threads.
-var slower = [ir.NumProtocols]float64{ir.LL: 0.2, ir.LL128: 0.6}
+var slower = [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2.4, ir.LL16: 2.4, ir.LL128: 1.3}
 
-// Micros is what the model says a call of so many bytes takes.
-func (s Shape) Micros(p ir.Protocol, bytes int64) float64 {
-	round := packetMicros
-	if p == ir.Simple {
-		round = flagMicros
+// tie decides among one-sided packets, which are the same on the wire.
+var tie = [ir.NumProtocols]float64{ir.LL: 0.01, ir.LL128: 0.02}
+
+// Micros is what the model says a call of so many bytes takes by v, whose program
+// has shape s. It is the rule that picks between the one-sided and the two-sided form
+// of a program as well: where all ranks reach each other's memory, as the model
+// has it, the two-sided one is never cheaper.
+func (s Shape) Micros(v Variant, bytes int64) float64 {
+	proto, _ := ir.ProtocolByName(v.Protocol)
+	rounds, sent := float64(s.Rounds), s.Volume*float64(bytes)
+	link := linkBytes
+	if s.Peers <= 1 {
+		link = pairBytes
 	}
-	return launchMicros + float64(s.Rounds)*(round+slower[p]) + s.Volume*wire[p]*float64(bytes)/linkBytes
+	switch {
+	case v.Sided == "two":
+		return launchMicros + rounds*messageMicros + sent*slower[proto]/min(link, blockBytes*float64(max(s.Peers, 1)))
+	case proto != ir.Simple:
+		return launchMicros + rounds*packetMicros + sent/packetBytes + tie[proto]
+	case s.Rounds == 0:
+		return launchMicros
+	}
+	return launchMicros + meetMicros + rounds*flagMicros + sent/link
 }
 
 // A Chooser finds the variant for a call: by a table where it has an entry, else
@@ -183,23 +155,30 @@ func (c *Chooser) Ranked(call Call, bytes int64) (list []Variant, micros []float
 	return list, micros
 }
 
+// ErrNotInPlace is part of the error where no program of the catalog runs in place.
+var ErrNotInPlace = errors.New("it is not to be had in place")
+
 // ranked is Ranked, and says why what is not there is not.
 func (c *Chooser) ranked(call Call, bytes int64) (list []Variant, micros []float64, why error) {
-	times := map[Variant]float64{}
+	times, unplaced := map[Variant]float64{}, true
 	for _, v := range Candidates(call.Kind) {
 		s, err := c.Shape(v.Program, call)
 		if err != nil {
-			if v.Protocol == ir.Simple.String() { // once an algorithm
+			if v.Protocol == ir.Simple.String() && v.Sided == "" { // once an algorithm
 				why = errors.Join(why, fmt.Errorf("%s: %w", v.Program, err))
 			}
+			var list diag.List
+			unplaced = unplaced && errors.As(err, &list) && list[0].Code == diag.NotInPlace
 			continue
 		}
-		proto, _ := ir.ProtocolByName(v.Protocol)
-		list, times[v] = append(list, v), s.Micros(proto, bytes)
+		list, times[v] = append(list, v), s.Micros(v, bytes)
 	}
 	slices.SortStableFunc(list, func(a, b Variant) int { return cmp.Compare(times[a], times[b]) })
 	for _, v := range list {
 		micros = append(micros, times[v])
+	}
+	if unplaced && why != nil {
+		why = errors.Join(ErrNotInPlace, why)
 	}
 	return list, micros, why
 }

@@ -123,17 +123,20 @@ var (
 )
 
 // Candidates are all forms of the catalog's programs for a collective that take
-// nothing but a number of ranks. Not each need compile for each call.
+// nothing but a number of ranks, the one-sided first. Not each need compile for each call.
 func Candidates(kind ir.Kind) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
 		if text, err := algorithms.Open(name); path.Dir(name) != kind.String() || err != nil || !flat.Match(text) {
 			continue
 		}
-		for p := range ir.NumProtocols {
-			list = append(list, Variant{Program: name, Protocol: p.String()})
+		for _, sided := range [2]string{"", "two"} {
+			for p := range ir.NumProtocols {
+				list = append(list, Variant{Program: name, Sided: sided, Protocol: p.String()})
+			}
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Variant) int { return strings.Compare(a.Sided, b.Sided) })
 	return list
 }
 

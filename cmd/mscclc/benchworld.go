@@ -145,10 +145,10 @@ func (w *benchWorld) form(bytes int64, inplace bool) (*bench.Form, error) {
 	} else {
 		call := w.call(inplace)
 		v, _, err := w.chooser.Choose(call, bytes, w.dtype.Size())
+		if errors.Is(err, choose.ErrNotInPlace) {
+			return nil, nil
+		}
 		if err != nil {
-			if len(choose.Candidates(call.Kind)) > 0 && inplace {
-				return nil, nil // the collective has no program in place
-			}
 			return nil, err
 		}
 		if f, err = w.variant(v, call); err != nil {

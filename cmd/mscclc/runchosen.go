@@ -82,7 +82,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 			flags.params = append(flags.params, "root="+strconv.Itoa(c.call.Root))
 		}
 	}
-	key := name + " " + flags.protocol
+	key := name + " " + flags.protocol + " " + flags.sided
 	if l := c.loaded[key]; l != nil {
 		return l, nil
 	}
