@@ -179,6 +179,9 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 		return p, nil
 	}
 	wider := &gpuPlan{columns: max(f.Columns, executor.PlanColumns), tile: max(f.Tile, executor.PlanTile)}
+	if f.Program.OneSided == nil {
+		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
+	}
 	if p != nil {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
 		delete(g.plans, f.Program)
@@ -189,13 +192,21 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	options := g.options.Plan
 	options.GPUs, options.Ranks = g.options.GPUs, g.ranks
 	options.Columns, options.TileBytes = wider.columns, wider.tile
-	options.Types = g.types()
+	options.Types, options.PieceBytes = g.types(), g.longest()
 	var err error
 	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil {
 		return nil, err
 	}
 	g.plans[f.Program] = wider
 	return wider, wider.plan.SetWait(g.options.Wait)
+}
+
+// longest is the bytes of the calls' longest piece.
+func (g *GPUs) longest() (bytes int64) {
+	for _, c := range g.options.Calls {
+		bytes = max(bytes, c.Elems*int64(c.DType.Size()))
+	}
+	return bytes
 }
 
 // types are those of the calls.
@@ -210,9 +221,6 @@ func (g *GPUs) types() (list []executor.DType) {
 
 // Ready makes a call ready by a form.
 func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
-	if f.Program.OneSided == nil {
-		return nil, fmt.Errorf("%s: a two-sided program runs from buffers of the host only: %w", f.Name, executor.ErrNotSupported)
-	}
 	p, err := g.plan(ctx, f)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,7 @@ const guard = 4096
 // poison is the byte that stands in memory which nobody has written.
 const poison = 0xa5
 
-// A Host is any device whose runs end before the next begins: the CPU, or a
-// program on GPUs that only runs from buffers of the host.
+// A Host is any device whose runs end before the next begins: the CPU.
 type Host struct {
 	name    string
 	options executor.Options

@@ -103,3 +103,11 @@ type Params struct {
 	BlockCount, RankCount                         uint32
 	Proto, DType, RedOp, ElemSize                 uint32
 }
+
+// TwoParams is what a GPU's kernel of two-sided programs takes: a launch, and where
+// the numbers of its blocks are.
+type TwoParams struct {
+	_       structs.HostLayout
+	Params  Params
+	Numbers uint64
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"mscclc/ir"
 )
@@ -21,9 +20,9 @@ type CallArgs struct {
 	Elems         int64 // of a piece
 	Input, Output []uint64
 
-	Columns   int   // blocks of each of the program's: a model chooses
+	Columns   int   // blocks of each of a one-sided program's: a model chooses
 	Threads   int   // of a block: as many as have room
-	TileBytes int64 // of a chunk that a column moves in a pass: a model chooses
+	TileBytes int64 // of a chunk that a column moves in a pass: as many as there is memory for
 
 	Trace  *Trace        // has the launches record when their steps began and ended; see Call.TakeTrace
 	Switch *SwitchMemory // of operands of all ranks, or nil; see MulticastVariable
@@ -32,38 +31,32 @@ type CallArgs struct {
 // A Call is a plan with its arguments.
 type Call struct {
 	plan    *Plan
+	dtype   DType
+	redop   RedOp
 	columns int
 	tile    int64
-	params  OneParams // of any seat
+	asked   int64 // tile
+	passes  int64
+	one     OneParams // of any seat
+	two     Params    // instead, of a two-sided program
 	shots   map[GPU]Shot
-	tables  map[*seat]int // of memory, where a plan has many ranks
+	tables  map[*seat]int // of a seat's tables for calls
 	leave   map[*seat][][]byte
 	trace   *Trace
 	records map[*seat]*seatTrace
 }
 
-// columnBytes is how much of a chunk makes another column worth it.
-const columnBytes = 8 << 10
-
-// model chooses what a caller leaves open.
-func (p *Plan) model(args *CallArgs, geo Geometry) (columns int, tile int64) {
-	columns, tile = args.Columns, args.TileBytes
-	bytes := geo.Chunk * int64(args.DType.Size())
-	setDefault(&columns, int(min(max(bytes/columnBytes, 1), int64(p.one().Columns))))
-	setDefault(&tile, p.one().Tile)
-	return columns, tile
-}
-
 // Bind makes a call ready. All processes bind the same call; where the program's
 // steps touch inputs or outputs of other ranks, their addresses are exchanged. No
-// memory is made, so that calls may be bound while others run.
+// memory is made, so that calls may be bound while others run, but for scratch of a two-sided program
+// where a call is larger than all before and than PlanOptions.PieceBytes.
 func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
-	c := &Call{plan: p, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{},
+	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{},
 		trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var memory []OneMemory
@@ -71,13 +64,13 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 		memory, err = p.buffers(&args, geo)
 	}
 	if err == nil {
-		err = c.choose(&args, geo)
+		err = p.kind.choose(c, &args, geo)
 	}
 	if err := c.same(ctx, &args, err); err != nil {
 		return nil, err
 	}
 	tables, err := c.exchange(ctx, memory)
-	if err == nil && c.params.Passes > 0 {
+	if err == nil && c.passes > 0 {
 		err = c.ready(&args, tables)
 	}
 	if _, err := p.agree(ctx, nil, err); err != nil {
@@ -120,41 +113,6 @@ func (p *Plan) buffers(args *CallArgs, geo Geometry) ([]OneMemory, error) {
 	return list, nil
 }
 
-// choose settles columns and tile: as many columns as have room, where the
-// caller does not say.
-func (c *Call) choose(args *CallArgs, geo Geometry) error {
-	p := c.plan
-	c.columns, c.tile = p.model(args, geo)
-	everywhere, err := p.everywhere(args, geo)
-	if err != nil {
-		return err
-	}
-	for {
-		if c.params, err = p.one().Params(geo, args.DType, args.RedOp, c.columns, c.tile); err != nil {
-			return err
-		}
-		c.params.All = everywhere
-		if args.Columns > 0 || c.columns == 1 || c.params.Passes == 0 || p.room(&c.params, args.Threads) {
-			return nil
-		}
-		c.columns = (c.columns + 1) / 2
-	}
-}
-
-// room says whether all seats have room for a launch.
-func (p *Plan) room(params *OneParams, threads int) bool {
-	for _, s := range p.seats {
-		try := *params
-		s.part.Count(&try)
-		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, Params: &try, Threads: threads, Copies: p.one().Copies})
-		if err != nil {
-			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
-		}
-		shot.Close()
-	}
-	return true
-}
-
 // A wish is what all processes must ask of a call alike.
 type wish struct {
 	DType         DType
@@ -167,7 +125,7 @@ type wish struct {
 // same compares the call with those of other processes; columns that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
-	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.params.All != OneMemory{}}
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != OneMemory{}}
 	all, err := c.plan.agree(ctx, mine, err)
 	if err != nil {
 		return err
@@ -183,9 +141,7 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 		}
 	}
 	if c.columns != mine.Most {
-		geo, everywhere := NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.params.All
-		c.params, err = c.plan.one().Params(geo, args.DType, args.RedOp, c.columns, c.tile)
-		c.params.All = everywhere
+		err = c.plan.kind.narrow(c, NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.columns)
 	}
 	return err
 }
@@ -196,12 +152,12 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 	own := func(rank int) *OneMemory { return &memory[slices.Index(p.ranks, rank)] }
 	tables := map[*seat][]OneMemory{}
 	for _, s := range p.seats {
-		tables[s] = slices.Clone(s.memory)
+		tables[s] = make([]OneMemory, p.program().Coll.Ranks)
 		for _, r := range s.ranks {
 			tables[s][r].Input, tables[s][r].Output = own(r).Input, own(r).Output
 		}
 	}
-	for _, buf := range p.shared() {
+	for _, buf := range p.kind.shares() {
 		field := func(m *OneMemory) *uint64 {
 			if buf == ir.Input {
 				return &m.Input
@@ -214,7 +170,7 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 			return nil, err
 		}
 		for _, s := range p.seats {
-			for r, touched := range s.touches(p.program().Coll.Ranks)[buf] {
+			for r, touched := range s.one.touches(p.program().Coll.Ranks, s.ranks)[buf] {
 				if !touched {
 					continue
 				}
@@ -234,45 +190,30 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 // ready makes the launches of all seats.
 func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
 	for _, s := range c.plan.seats {
-		params := c.params
-		// A GPU has its tables sooner from memory than from a launch's parameters, of which it fetches
-		// piece after piece.
-		s.part.Count(&params)
-		params.Blocks, params.Steps, params.Operands = s.at.blocks, s.at.steps, s.at.operands
-		params.States, params.StatusAt = s.at.states, s.at.status
-		if err := c.table(s, &params, tables[s]); err != nil {
-			return err
-		}
-		if err := c.record(s, &params); err != nil {
-			return err
-		}
-		ready := &Ready{Flight: c.plan.flight, Params: &params, Threads: args.Threads, Copies: c.plan.one().Copies}
-		if c.plan.few {
-			ready.Few = s.part.few(&params)
-		}
-		shot, err := s.gpu.Ready(ready)
+		r, err := c.plan.kind.ready(c, s, args, tables[s])
 		if err != nil {
 			return err
 		}
-		c.shots[s.gpu] = shot
+		if r == nil {
+			continue
+		}
+		if c.shots[s.gpu], err = s.gpu.Ready(r); err != nil {
+			delete(c.shots, s.gpu)
+			return err
+		}
 	}
 	return nil
 }
 
-// table puts the memory of all ranks into a launch, or where there are many into a
-// table of the plan's.
-func (c *Call) table(s *seat, params *OneParams, memory []OneMemory) error {
-	if len(memory) <= OneRanks {
-		copy(params.Rank[:], memory)
-		return nil
-	}
+// table puts a call's table into the memory that a seat has for that.
+func (c *Call) table(s *seat, rows []byte) (uint64, error) {
 	if len(s.free) == 0 {
-		return fmt.Errorf("a plan of %d ranks has %d calls at most", len(memory), callTables)
+		return 0, errors.New("the plan has as many calls as it has room for: close some")
 	}
 	i := s.free[len(s.free)-1]
 	s.free, c.tables[s] = s.free[:len(s.free)-1], i
-	params.Ranks = s.at.tables + uint64(i*len(memory))*uint64(unsafe.Sizeof(OneMemory{}))
-	return s.gpu.Poke(params.Ranks, raw(memory))
+	address := s.at.calls + uint64(i)*uint64(len(rows))
+	return address, s.gpu.Poke(address, rows)
 }
 
 // Launch starts the call for the ranks that are on the stream's GPU, behind what
@@ -290,8 +231,8 @@ func (c *Call) Launch(s Stream) error {
 	if shot != nil {
 		return shot.Launch(s)
 	}
-	if c.params.Passes == 0 && slices.Contains(c.plan.GPUs(), s.GPU()) {
-		return nil // there is nothing to move
+	if slices.Contains(c.plan.GPUs(), s.GPU()) {
+		return nil // there is nothing to do there
 	}
 	return fmt.Errorf("%v has no ranks of this plan", s.GPU())
 }
@@ -311,10 +252,10 @@ func (c *Call) Threads() int {
 }
 
 // TileBytes is what a column moves of a chunk in a pass.
-func (c *Call) TileBytes() int64 { return int64(c.params.Tile) }
+func (c *Call) TileBytes() int64 { return c.tile }
 
 // Passes is how many passes over the program a launch has.
-func (c *Call) Passes() int64 { return int64(c.params.Passes) }
+func (c *Call) Passes() int64 { return c.passes }
 
 // Close forgets the call, which must not be running, nor be launched by a graph.
 func (c *Call) Close() error {

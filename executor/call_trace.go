@@ -18,7 +18,7 @@ func (c *Call) record(s *seat, params *OneParams) error {
 	if c.trace == nil {
 		return nil
 	}
-	n, err := c.trace.Room(params, s.part)
+	n, err := c.trace.Room(params, s.one)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *Call) TakeTrace() error {
 		if err := s.stream.Get(raw(t.rows), t.address); err != nil {
 			return err
 		}
-		c.trace.Take(c.plan.one(), s.part, &t.params, t.rows)
+		c.trace.Take(c.plan.loaded.img.One, s.one, &t.params, t.rows)
 	}
 	return nil
 }

@@ -6,6 +6,10 @@
 // and waits. A run ends with the collective done, or with an error that says
 // which step of which rank waited for what, and leaves the Loaded usable.
 //
+// Prepare makes a Plan instead, whose launches a caller puts onto streams of GPUs, or into
+// graphs, with buffers of its own; an Exchange ties the processes that share it
+// (PLANS.md).
+//
 // A Watch in a call's Args records what each block did when, and holds blocks
 // back. Replay uses it to show, in runs, what verify has rejected a program for.
 //

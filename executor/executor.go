@@ -63,23 +63,11 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 			return nil, err
 		}
 	}
-	instance, err := open(opt.Device, img, proof)
+	instance, err := opt.Device.Open(img)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
 	}
 	return &Loaded{img: img, instance: instance, prover: proof}, nil
-}
-
-// open has the device take an image; one-sided programs are plans on GPUs.
-func open(d Device, img *Image, proof prover) (Instance, error) {
-	if gpus, ok := d.(GPUs); ok && img.One != nil {
-		return newPlanInstance(gpus, img, proof)
-	}
-	instance, err := d.Open(img)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name(), err)
-	}
-	return instance, nil
 }
 
 // Close frees what the program has on the device.

@@ -68,9 +68,10 @@ type GPU interface {
 	StreamOf(handle uintptr) Stream // one that another library made, and closes
 	NewEvent() (Event, error)
 
-	// Load has the kernels for a type of elements ready.
-	Load(t DType) error
-	// Ready makes a launch of a one-sided program ready, of which it keeps a copy.
+	// Load has the kernels for a type of elements ready, those for one-sided programs or
+	// for two-sided ones.
+	Load(t DType, oneSided bool) error
+	// Ready makes a launch ready, of which it keeps a copy.
 	Ready(l *Ready) (Shot, error)
 }
 
@@ -119,13 +120,14 @@ type Graph interface {
 	Close() error
 }
 
-// Ready is what a GPU needs for a launch of a one-sided program.
+// Ready is what a GPU needs for a launch.
 type Ready struct {
 	Flight  Flight
-	Params  *OneParams // Columns by BlockCount blocks
+	One     *OneParams // of a one-sided program: Columns by BlockCount blocks
+	Two     *TwoParams // or of a two-sided one: BlockCount
 	Threads int        // of a block; 0 for as many as let all be there at once
-	Copies  bool       // no step folds
-	Few     *FewParams // where the launch is of few packets; nil is the general way
+	Copies  bool       // no step of a one-sided program folds
+	Few     *FewParams // where its launch is of few packets; nil is the general way
 }
 
 // A Shot is a launch made ready.

@@ -17,31 +17,51 @@ var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {32, 16}, ir.LL16:
 // maxSlots bounds the messages that a connection holds.
 const maxSlots = 1 << 16
 
+// A cut is how transfers are cut into messages: the protocol, how many a connection holds, and
+// the bytes of one, and of a tile of a chunk.
+type cut struct {
+	proto            ir.Protocol
+	slots            int
+	slotBytes, bytes int64
+}
+
+// cut is that of a call.
+func (l *Loaded) cut(args *Args) (cut, error) {
+	c := cut{l.img.Program.Protocol, args.Slots, args.SlotBytes, args.TileBytes}
+	if args.Protocol != nil {
+		c.proto = *args.Protocol
+	}
+	if c.proto >= ir.NumProtocols {
+		return c, fmt.Errorf("no protocol %d", c.proto)
+	}
+	setDefault(&c.slots, c.proto.Slots())
+	setDefault(&c.slotBytes, c.proto.SlotBytes())
+	setDefault(&c.bytes, DefaultTileBytes)
+	if c.slots < 1 || c.slots > maxSlots || c.slotBytes < 16 || c.slotBytes > 1<<40 || c.bytes < 1 {
+		return c, fmt.Errorf("%d slots of %d bytes, or tiles of %d bytes, are out of range", c.slots, c.slotBytes, c.bytes)
+	}
+	return c, nil
+}
+
 // params computes tiles and slots, and fills in the launch's numbers.
 func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
-	c, size := geo.Coll, int64(args.DType.Size())
-	proto := l.img.Program.Protocol
-	if args.Protocol != nil {
-		proto = *args.Protocol
+	cut, err := l.cut(args)
+	if err != nil {
+		return err
 	}
-	if proto >= ir.NumProtocols {
-		return fmt.Errorf("no protocol %d", proto)
-	}
-	slots, slotBytes, tileBytes, wait := args.Slots, args.SlotBytes, args.TileBytes, args.Wait
-	setDefault(&slots, proto.Slots())
-	setDefault(&slotBytes, proto.SlotBytes())
-	setDefault(&tileBytes, DefaultTileBytes)
+	wait := args.Wait
 	setDefault(&wait, DefaultWait)
-	if slots < 1 || slots > maxSlots || slotBytes < 16 || slotBytes > 1<<40 || tileBytes < 1 || wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
-		return fmt.Errorf("%d slots of %d bytes, tiles of %d bytes or waits of %v are out of range", slots, slotBytes, tileBytes, wait)
+	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
+		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
-	tile := min(max(min(tileBytes, slotBytes)/size, 1), max(geo.Chunk, 1))
+	c, size := geo.Coll, int64(args.DType.Size())
+	tile := min(max(min(cut.bytes, cut.slotBytes)/size, 1), max(geo.Chunk, 1))
 	launch.Params = Params{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk), Tile: uint64(tile),
-		SlotBytes: uint64(slotBytes), SlotStride: uint64(l.stride(proto, slotBytes, tile*size)),
-		Chunks: uint32(c.Chunks), Slots: uint32(slots),
+		SlotBytes: uint64(cut.slotBytes), SlotStride: uint64(l.stride(cut.proto, cut.slotBytes, tile*size)),
+		Chunks: uint32(c.Chunks), Slots: uint32(cut.slots),
 		BlockCount: uint32(len(l.img.Blocks)), RankCount: uint32(c.Ranks),
-		Proto: uint32(proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
+		Proto: uint32(cut.proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
 	}
 	launch.Wait = wait
 	launch.Messages = uint64(tiles(&launch.Params)) * uint64(l.img.MaxChunks)

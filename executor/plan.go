@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,9 +26,18 @@ type PlanOptions struct {
 	Ranks    []int
 
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
-	// more. The usual ones are PlanColumns and PlanTile.
+	// more. The usual ones are PlanColumns and PlanTile, and of a two-sided program, which
+	// has no columns, DefaultTileBytes.
 	Columns   int
 	TileBytes int64
+
+	// Of a two-sided program, all calls have this protocol, and slots at least these, as in
+	// Args. PieceBytes is the most that a piece of a call has, as far as it is
+	// known: scratch is made for it by Prepare, and else by the first call that needs more.
+	Protocol   *ir.Protocol
+	Slots      int
+	SlotBytes  int64
+	PieceBytes int64
 
 	Types []DType // whose kernels are loaded now, and not by the first call: BF16 and F32
 }
@@ -40,22 +48,23 @@ const (
 	PlanTile    = 64 << 10
 )
 
-// A Plan is a one-sided program on GPUs: its tables and the memory that ranks
+// A Plan is a program on GPUs: its tables and the memory that ranks
 // share, made once. Ranks go round the GPUs, and those on one GPU are launched
 // together. Methods may be called from any goroutine. Where there is an exchange,
 // Prepare, Bind, Reset and Close are collective: all processes call them in the
 // same order.
 type Plan struct {
-	loaded Loaded // the image and its proof; there is no instance
-	layout OneLayout
-	ranks  []int
-	seats  []*seat
-	of     map[int]*seat // by rank
-	flight Flight
-	x      *Exchange
-	topic  uint64
-	deaf   func() // ends what is heard of other processes
-	few    bool   // launches of few packets go their own way
+	loaded  Loaded // the image and its proof; there is no instance
+	kind    planKind
+	columns int
+	tile    int64
+	ranks   []int
+	seats   []*seat
+	of      map[int]*seat // by rank
+	flight  Flight
+	x       *Exchange
+	topic   uint64
+	deaf    func() // ends what is heard of other processes
 
 	mu      sync.Mutex // held by what changes the plan
 	wait    time.Duration
@@ -63,24 +72,61 @@ type Plan struct {
 	failure atomic.Pointer[failure]
 }
 
+// A planKind is what plans of one-sided programs and of two-sided ones do each in their
+// own way.
+type planKind interface {
+	// hash is of all that processes must have alike.
+	hash(w *keyWriter)
+	// arena is how many bytes a rank's arena has, and reaches says, by rank, of which
+	// other ranks a seat is to reach it.
+	arena(rank int) uint64
+	reaches(s *seat) []bool
+	// sit gives a seat its part of the program, and says what memory that needs;
+	// reached is told when the seat has reached all arenas.
+	sit(s *seat) (needs, error)
+	reached(s *seat) error
+
+	// choose settles a call's numbers, and narrow makes it of fewer columns. shares are the
+	// buffers of a call that steps access on other ranks.
+	choose(c *Call, args *CallArgs, geo Geometry) error
+	narrow(c *Call, geo Geometry, columns int) error
+	shares() []ir.Buf
+	// ready is the launch of a seat, where it has one. Memory is that of all ranks.
+	ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error)
+
+	// behind reads what the block of a status had behind it when its launch began, and has
+	// the status name the block as the program does. tells is what the two say.
+	behind(s *seat, status *Status) ([]byte, error)
+	tells(status *Status, behind []byte, columns uint32) error
+}
+
 // A seat is a GPU of this process with its ranks.
 type seat struct {
 	gpu    GPU
 	ranks  []int
-	part   *OnePart
+	one    *OnePart // of a one-sided program
+	two    *twoPart // of a two-sided one
 	stream Stream   // for what clears memory
 	arenas []uint64 // of its ranks, in their order
+	reach  []uint64 // of all ranks, as the GPU has them
 	own    uint64   // states, status and tables
-	at     struct{ states, status, blocks, steps, operands, tables uint64 }
-	memory []OneMemory // scratch, packets and flags of all ranks, as the GPU has them
-	leave  [][]byte    // handles that it reached
-	free   []int       // tables of memory that no call has
+	at     struct {
+		states, status, calls uint64
+		tables                []uint64
+	}
+	leave [][]byte // handles that it reached
+	free  []int    // tables for calls that no call has
 }
 
-// callTables is how many calls a plan of more than OneRanks ranks has at once.
-const callTables = 64
+// needs is what a seat has in its own memory, beside a status.
+type needs struct {
+	states uint64   // bytes
+	tables [][]byte // that do not change
+	call   uint64   // bytes of a table that each call has, if any
+	calls  int      // that there are at once
+}
 
-// Prepare makes a proven one-sided program ready to run. It compares with the
+// Prepare makes a proven program ready to run. It compares with the
 // other processes what is to be run, and by what.
 func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error) {
 	if opt.GPUs == nil {
@@ -94,44 +140,48 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	if img.One == nil {
-		return nil, fmt.Errorf("a plan is of a one-sided program, and this one is two-sided: %w", ErrNotSupported)
-	}
-	setDefault(&opt.Columns, PlanColumns)
-	setDefault(&opt.TileBytes, PlanTile)
 	if opt.Types == nil {
 		opt.Types = []DType{BF16, F32}
 	}
-	if err := img.One.room(opt.Columns, opt.TileBytes); err != nil {
-		return nil, err
+	plan, err := newPlan(ctx, img, proof, &opt)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", opt.GPUs.Name(), err)
 	}
-	return newPlan(ctx, img, proof, &opt)
+	return plan, nil
 }
 
 func newPlan(ctx context.Context, img *Image, proof prover, opt *PlanOptions) (*Plan, error) {
-	plan := &Plan{loaded: Loaded{img: img, prover: proof}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait, few: os.Getenv(FewVariable) == "1"}
+	plan := &Plan{loaded: Loaded{img: img, prover: proof}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
 	if err := plan.prepare(ctx, opt); err != nil {
-		return nil, fmt.Errorf("%s: %w", opt.GPUs.Name(), errors.Join(err, plan.free()))
+		return nil, errors.Join(err, plan.free())
 	}
 	return plan, nil
 }
 
 // prepare does what may fail half way. What one process cannot do, all hear of.
 func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
-	err := p.seat(opt)
+	err := p.choose(opt)
+	if err == nil {
+		err = p.seat(opt)
+	}
 	if err := p.greet(ctx, err); err != nil {
 		return err
 	}
-	if p.layout, err = p.one().Layout(); err == nil {
-		err = p.allocate(opt.Types)
-	}
-	if err == nil {
+	if err = p.allocate(opt.Types); err == nil {
 		p.flight, err = opt.GPUs.NewFlight()
 	}
 	return p.reach(ctx, err)
 }
 
-func (p *Plan) one() *OneImage { return p.loaded.img.One }
+// choose makes the plan of a kind.
+func (p *Plan) choose(opt *PlanOptions) (err error) {
+	if p.loaded.img.One != nil {
+		p.kind, err = newOnePlan(p, opt)
+	} else {
+		p.kind, err = newTwoPlan(p, opt)
+	}
+	return err
+}
 
 func (p *Plan) program() *ir.Program { return p.loaded.img.Program }
 
@@ -159,7 +209,7 @@ func (p *Plan) seat(opt *PlanOptions) error {
 			return fmt.Errorf("ranks %v of %d", p.ranks, ranks)
 		}
 		if i < len(gpus) {
-			s := &seat{gpu: gpus[i], memory: make([]OneMemory, ranks)}
+			s := &seat{gpu: gpus[i], reach: make([]uint64, ranks)}
 			if s.stream, err = s.gpu.NewStream(); err != nil {
 				return err
 			}
@@ -168,9 +218,6 @@ func (p *Plan) seat(opt *PlanOptions) error {
 		s := p.seats[i%len(gpus)]
 		s.ranks = append(s.ranks, r)
 		p.of[r] = s
-	}
-	for _, s := range p.seats {
-		s.part = p.one().Part(func(r int) bool { return slices.Contains(s.ranks, r) })
 	}
 	return nil
 }
@@ -197,8 +244,9 @@ func (p *Plan) Program() *ir.Program { return p.program() }
 // Even says that all chunks of a call must have one length.
 func (p *Plan) Even() bool { return p.loaded.Even() }
 
-// MaxColumns and MaxTile are what the plan's memory is made for.
-func (p *Plan) MaxColumns() int { return p.one().Columns }
+// MaxColumns and MaxTile are what the plan's memory is made for. A two-sided program has
+// one column.
+func (p *Plan) MaxColumns() int { return p.columns }
 
 // MaxTile is the most bytes of a chunk that a column moves in a pass.
-func (p *Plan) MaxTile() int64 { return p.one().Tile }
+func (p *Plan) MaxTile() int64 { return p.tile }

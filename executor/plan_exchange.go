@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,16 +74,19 @@ var kernelHash = sync.OnceValue(func() []byte {
 
 // programHash is of all that ranks must have alike.
 func (p *Plan) programHash() []byte {
-	h, one, w := sha256.New(), p.one(), &keyWriter{}
-	w.h = h
+	w := &keyWriter{h: sha256.New()}
 	w.collective(p.program().Coll)
-	w.numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags), int64(one.Columns), one.Tile)
+	w.numbers(int64(p.columns), p.tile)
+	p.kind.hash(w)
 	w.flush()
-	for _, table := range [][]byte{raw(one.Blocks), raw(one.Steps), raw(one.Operands)} {
-		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(table))))
-		h.Write(table)
-	}
-	return h.Sum(nil)
+	return w.h.Sum(nil)
+}
+
+// table is one whose length tells it from the next.
+func (w *keyWriter) table(rows []byte) {
+	w.numbers(int64(len(rows)))
+	w.flush()
+	w.h.Write(rows)
 }
 
 // greet compares what is to be run, and by whom, and begins to listen. err is what
@@ -94,7 +96,11 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 	if p.x != nil && p.x.Index() == 0 {
 		topic = p.x.nextTopic()
 	}
-	all, err := p.agree(ctx, greeting{p.programHash(), kernelHash(), p.ranks, topic}, err)
+	g := greeting{Kernel: kernelHash(), Ranks: p.ranks, Topic: topic}
+	if err == nil {
+		g.Program = p.programHash()
+	}
+	all, err := p.agree(ctx, g, err)
 	if err != nil {
 		return err
 	}
@@ -112,7 +118,7 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 			return fmt.Errorf("processes 0 and %d are of different builds of mscclc", i)
 		}
 		if string(g.Program) != string(first.Program) {
-			return fmt.Errorf("processes 0 and %d have different programs, columns or tiles", i)
+			return fmt.Errorf("processes 0 and %d have different programs, columns, tiles or slots", i)
 		}
 		for _, r := range g.Ranks {
 			if other, ok := driver[r]; ok {

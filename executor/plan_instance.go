@@ -3,14 +3,20 @@ package executor
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"slices"
+	"sync"
 	"time"
+
+	"mscclc/ir"
 )
 
 // A planInstance is a plan that Run waits for, whose buffers are copied to the GPUs and
 // back.
 type planInstance struct {
-	plan       *Plan
+	gpus       GPUs
+	img        *Image
+	plan       *Plan    // or nil
 	streams    []Stream // by seat
 	begin, end []Event
 	input, out []planBuffer // by rank
@@ -18,33 +24,90 @@ type planInstance struct {
 
 // A planBuffer is memory that grows.
 type planBuffer struct {
+	gpu     GPU
 	address uint64
 	bytes   int
 }
 
-func newPlanInstance(gpus GPUs, img *Image, proof prover) (Instance, error) {
-	plan, err := newPlan(context.Background(), img, proof, &PlanOptions{GPUs: gpus})
-	if err != nil {
+// waited is held through a launch that is waited for, with what it makes and frees: a driver may have
+// who does that wait for the end of a kernel that waits for another GPU's, which is yet to
+// be launched.
+var waited sync.Mutex
+
+// OpenPlan opens an image on GPUs as a plan.
+func OpenPlan(gpus GPUs, img *Image) (Instance, error) {
+	ranks := img.Program.Coll.Ranks
+	in := &planInstance{gpus: gpus, img: img, input: make([]planBuffer, ranks), out: make([]planBuffer, ranks)}
+	if img.One == nil { // what its slots are to be, calls say
+		if _, err := gpus.GPUs(); err != nil {
+			return nil, err
+		}
+		return in, nil
+	}
+	waited.Lock()
+	defer waited.Unlock()
+	if err := in.prepare(&PlanOptions{Columns: img.One.Columns, TileBytes: img.One.Tile}); err != nil {
 		return nil, err
 	}
-	ranks := img.Program.Coll.Ranks
-	in := &planInstance{plan: plan, input: make([]planBuffer, ranks), out: make([]planBuffer, ranks)}
+	return in, nil
+}
+
+// prepare makes the plan.
+func (in *planInstance) prepare(opt *PlanOptions) error {
+	opt.GPUs = in.gpus
+	plan, err := newPlan(context.Background(), in.img, prover{p: in.img.Program, unproven: true}, opt) // Run has proven it
+	if err != nil {
+		return err
+	}
+	in.plan = plan
 	for _, g := range plan.GPUs() {
 		s, err1 := g.NewStream()
 		begin, err2 := g.NewEvent()
 		end, err3 := g.NewEvent()
 		if err := errors.Join(err1, err2, err3); err != nil {
-			return nil, errors.Join(err, in.Close())
+			return errors.Join(err, in.drop())
 		}
 		in.streams, in.begin, in.end = append(in.streams, s), append(in.begin, begin), append(in.end, end)
 	}
-	return in, nil
+	return nil
+}
+
+// leastTile is the bytes of a tile for which slots are made at least.
+const leastTile = 16 << 10
+
+// fit sees to a plan whose slots fit a launch of a two-sided program.
+func (in *planInstance) fit(p *Params) error {
+	slots, tile := int(p.Slots), int64(p.Tile)*int64(p.ElemSize)
+	if in.plan != nil {
+		have := in.plan.kind.(*twoPlan)
+		if have.cut.proto == ir.Protocol(p.Proto) && have.asked == slots && have.cut.slotBytes == int64(p.SlotBytes) && have.cut.bytes >= tile {
+			return nil
+		}
+		if err := in.drop(); err != nil {
+			return err
+		}
+	}
+	proto := ir.Protocol(p.Proto)
+	return in.prepare(&PlanOptions{Protocol: &proto, Slots: slots, SlotBytes: int64(p.SlotBytes), TileBytes: max(leastTile, int64(1)<<bits.Len64(uint64(tile-1)))})
 }
 
 // Launch runs the plan once.
 func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
-	args := CallArgs{DType: DType(l.One.DType), RedOp: RedOp(l.One.RedOp), Elems: int64(l.One.Elems),
-		Columns: int(l.One.Columns), TileBytes: int64(l.One.Tile), Threads: l.PerBlock, Trace: l.Trace}
+	waited.Lock()
+	defer waited.Unlock()
+	if l.Watch != nil {
+		return Stop{}, errors.New("a GPU cannot be watched")
+	}
+	args := CallArgs{Threads: l.PerBlock, Trace: l.Trace}
+	if one := l.One; one != nil {
+		args.DType, args.RedOp, args.Elems, args.Columns, args.TileBytes = DType(one.DType), RedOp(one.RedOp), int64(one.Elems), int(one.Columns), int64(one.Tile)
+	} else {
+		two := &l.Params
+		if err := in.fit(two); err != nil {
+			return Stop{}, err
+		}
+		args.DType, args.RedOp, args.Elems, args.TileBytes = DType(two.DType), RedOp(two.RedOp), int64(two.Elems), int64(two.Tile)*int64(two.ElemSize)
+	}
 	if err := in.memory(l, &args); err != nil {
 		return Stop{}, err
 	}
@@ -53,7 +116,7 @@ func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
 		return Stop{}, err
 	}
 	took, err := in.run(ctx, l, call)
-	if err == nil && l.Trace != nil && l.One.Passes > 0 {
+	if err == nil && l.Trace != nil {
 		err = call.TakeTrace()
 	}
 	return Stop{Kernel: took}, errors.Join(err, call.Close())
@@ -64,7 +127,8 @@ func (in *planInstance) memory(l *Launch, args *CallArgs) error {
 	for r := range l.Memory {
 		for k, host := range [2][]byte{l.Memory[r].Input, l.Memory[r].Output} {
 			b := [2]*planBuffer{&in.input[r], &in.out[r]}[k]
-			if err := b.grow(in.plan.GPU(r), len(host)); err != nil {
+			b.gpu = in.plan.GPU(r)
+			if err := b.grow(len(host)); err != nil {
 				return err
 			}
 		}
@@ -76,20 +140,24 @@ func (in *planInstance) memory(l *Launch, args *CallArgs) error {
 	return nil
 }
 
-func (b *planBuffer) grow(g GPU, bytes int) (err error) {
+func (b *planBuffer) grow(bytes int) (err error) {
 	if bytes <= b.bytes {
 		return nil
 	}
-	if b.address != 0 {
-		err = g.Free(b.address)
+	if err := b.free(); err != nil {
+		return err
 	}
-	*b = planBuffer{}
-	if err == nil {
-		b.address, err = g.Alloc(int64(bytes))
-	}
-	if err == nil {
+	if b.address, err = b.gpu.Alloc(int64(bytes)); err == nil {
 		b.bytes = bytes
 	}
+	return err
+}
+
+func (b *planBuffer) free() (err error) {
+	if b.address != 0 {
+		err = b.gpu.Free(b.address)
+	}
+	b.address, b.bytes = 0, 0
 	return err
 }
 
@@ -132,18 +200,26 @@ func (in *planInstance) copies(l *Launch, one func(s Stream, address uint64, hos
 	return nil
 }
 
-// Close frees the plan, and the buffers.
-func (in *planInstance) Close() error {
-	err := in.plan.Close()
-	for r := range in.input {
-		for _, b := range [2]planBuffer{in.input[r], in.out[r]} {
-			if b.address != 0 {
-				err = errors.Join(err, in.plan.GPU(r).Free(b.address))
-			}
-		}
+// drop frees the plan, and what it is run by.
+func (in *planInstance) drop() error {
+	if in.plan == nil {
+		return nil
 	}
+	err := in.plan.Close()
 	for i, s := range in.streams {
 		err = errors.Join(err, in.begin[i].Close(), in.end[i].Close(), s.Close())
+	}
+	in.plan, in.streams, in.begin, in.end = nil, nil, nil, nil
+	return err
+}
+
+// Close frees the plan, and the buffers.
+func (in *planInstance) Close() error {
+	waited.Lock()
+	defer waited.Unlock()
+	err := in.drop()
+	for r := range in.input {
+		err = errors.Join(err, in.input[r].free(), in.out[r].free())
 	}
 	return err
 }

@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"unsafe"
-
-	"mscclc/ir"
 )
 
-// This file is the memory of a plan. A rank has an arena, which all ranks reach: its
-// scratch, packets and flags, one behind the other. A seat has one that is its own:
-// states, a status and tables.
+// This file is the memory of a plan. A rank has an arena, which other ranks reach. A seat
+// has memory of its own: states, a status and tables.
 
 // lay gives the offsets of parts of so many bytes, and the whole.
 func lay(parts ...uint64) (at []uint64, bytes uint64) {
@@ -25,37 +22,24 @@ func lay(parts ...uint64) (at []uint64, bytes uint64) {
 
 // allocate makes the memory of this process's ranks.
 func (p *Plan) allocate(types []DType) error {
-	l, ranks := &p.layout, uint64(p.program().Coll.Ranks)
 	for _, s := range p.seats {
-		at, bytes := lay(l.Scratch, l.Packets, l.FlagMem)
-		for range s.ranks {
-			address, err := s.gpu.Alloc(int64(bytes + 1)) // a rank may have none of these
+		for i, r := range s.ranks {
+			address, err := s.gpu.Alloc(int64(p.kind.arena(r) + 1)) // a rank may need none
 			if err != nil {
 				return err
 			}
 			s.arenas = append(s.arenas, address)
+			s.reach[s.ranks[i]] = address
 		}
-		s.place(at, s.ranks, s.arenas)
-		table := uint64(0)
-		if ranks > OneRanks {
-			table = ranks * uint64(unsafe.Sizeof(OneMemory{})) * callTables
-			for i := range callTables {
-				s.free = append(s.free, i)
-			}
-		}
-		states := uint64(len(s.part.Blocks)) * uint64(p.one().Columns) * uint64(unsafe.Sizeof(OneState{}))
-		own, bytes := lay(states, uint64(unsafe.Sizeof(Status{})), bytesOf(s.part.Blocks), bytesOf(s.part.Steps), bytesOf(s.part.Operands), table)
-		var err error
-		if s.own, err = s.gpu.Alloc(int64(bytes)); err != nil {
+		n, err := p.kind.sit(s)
+		if err != nil {
 			return err
 		}
-		s.at.states, s.at.status, s.at.blocks, s.at.steps, s.at.operands, s.at.tables = s.own+own[0], s.own+own[1], s.own+own[2], s.own+own[3], s.own+own[4], s.own+own[5]
-		if err := errors.Join(s.setLimit(p.wait), s.gpu.Poke(s.at.blocks, raw(s.part.Blocks)), s.gpu.Poke(s.at.steps, raw(s.part.Steps)),
-			s.gpu.Poke(s.at.operands, raw(s.part.Operands))); err != nil {
+		if err := p.allocateOwn(s, &n); err != nil {
 			return err
 		}
 		for _, t := range types {
-			if err := s.gpu.Load(t); err != nil {
+			if err := s.gpu.Load(t, p.loaded.img.One != nil); err != nil {
 				return err
 			}
 		}
@@ -63,11 +47,30 @@ func (p *Plan) allocate(types []DType) error {
 	return nil
 }
 
-// place notes where ranks have their parts of arenas.
-func (s *seat) place(at []uint64, ranks []int, arenas []uint64) {
-	for i, r := range ranks {
-		s.memory[r] = OneMemory{Scratch: arenas[i] + at[0], Packets: arenas[i] + at[1], Flags: arenas[i] + at[2]}
+// allocateOwn makes a seat's own memory, and puts its tables there.
+func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
+	parts := []uint64{n.states, uint64(unsafe.Sizeof(Status{})), n.call * uint64(n.calls)}
+	for _, t := range n.tables {
+		parts = append(parts, uint64(len(t)))
 	}
+	at, bytes := lay(parts...)
+	if s.own, err = s.gpu.Alloc(int64(bytes)); err != nil {
+		return err
+	}
+	for i := range at {
+		at[i] += s.own
+	}
+	s.at.states, s.at.status, s.at.calls, s.at.tables = at[0], at[1], at[2], at[3:]
+	if n.call > 0 {
+		for i := range n.calls {
+			s.free = append(s.free, i)
+		}
+	}
+	err = s.setLimit(p.wait)
+	for i, t := range n.tables {
+		err = errors.Join(err, s.gpu.Poke(s.at.tables[i], t))
+	}
+	return err
 }
 
 // raw is a table as bytes.
@@ -82,44 +85,7 @@ func bytesAt[T any](row *T) []byte {
 
 func bytesOf[T any](rows []T) uint64 { return uint64(len(rows)) * uint64(unsafe.Sizeof(*new(T))) }
 
-// touches says, by buffer, of which other ranks a seat's steps access memory. A rank's
-// scratch, packets and flags are one arena, which all reach: the runtime has flags of
-// its own there.
-func (s *seat) touches(ranks int) map[ir.Buf][]bool {
-	t := map[ir.Buf][]bool{}
-	for _, buf := range [3]ir.Buf{ir.Input, ir.Output, ir.Flags} {
-		t[buf] = make([]bool, ranks)
-	}
-	all := OneOperand{Rank: ir.AllRanks, Buf: uint8(ir.Flags)}
-	for _, o := range append([]OneOperand{all}, s.part.Operands...) {
-		for r := range t[ir.Buf(o.Buf)] {
-			t[ir.Buf(o.Buf)][r] = t[ir.Buf(o.Buf)][r] || o.Rank == int16(r) || o.Rank == ir.AllRanks
-		}
-	}
-	for _, r := range s.ranks {
-		for _, list := range t {
-			list[r] = false
-		}
-	}
-	return t
-}
-
-// shared says which buffers of a call some step accesses on another rank.
-func (p *Plan) shared() (list []ir.Buf) {
-	one := p.one()
-	for _, buf := range [2]ir.Buf{ir.Input, ir.Output} {
-		if slices.ContainsFunc(one.Blocks, func(b OneBlock) bool {
-			return slices.ContainsFunc(one.Operands[b.FirstOperand:b.FirstOperand+b.Operands], func(o OneOperand) bool {
-				return ir.Buf(o.Buf) == buf && o.Rank != int16(b.Rank)
-			})
-		}) {
-			list = append(list, buf)
-		}
-	}
-	return list
-}
-
-// reach has every seat reach the arenas of all ranks.
+// reach has every seat reach the arenas of all ranks, as far as it needs them.
 func (p *Plan) reach(ctx context.Context, err error) error {
 	handles := map[int][]byte{}
 	if err == nil {
@@ -129,18 +95,15 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	at, _ := lay(p.layout.Scratch, p.layout.Packets, p.layout.FlagMem)
 	for _, s := range p.seats {
-		for r, touched := range s.touches(p.program().Coll.Ranks)[ir.Flags] {
-			if !touched {
-				continue
+		for r, needed := range p.kind.reaches(s) {
+			if needed {
+				address, e := p.address(s, r, all[r], func(of *seat, i int) uint64 { return of.arenas[i] })
+				s.reach[r], err = address, errors.Join(err, e)
 			}
-			address, e := p.address(s, r, all[r], func(of *seat, i int) uint64 { return of.arenas[i] })
-			if e != nil {
-				err = errors.Join(err, e)
-				continue
-			}
-			s.place(at, []int{r}, []uint64{address})
+		}
+		if err == nil {
+			err = p.kind.reached(s)
 		}
 	}
 	_, err = p.agree(ctx, nil, err)
@@ -204,7 +167,7 @@ func (p *Plan) free() error {
 		for _, h := range s.leave {
 			errs = append(errs, s.gpu.Leave(h))
 		}
-		for _, a := range append(s.arenas, s.own) {
+		for _, a := range append(s.arenas, append(s.two.buffers(), s.own)...) {
 			if a != 0 {
 				errs = append(errs, s.gpu.Free(a))
 			}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 	"unsafe"
 
@@ -28,7 +27,8 @@ type failure struct {
 // text where there is no such thing.
 type note struct {
 	Text    string `json:",omitempty"`
-	Status  []byte `json:",omitempty"` // a Status, and the passes and launches before
+	Status  []byte `json:",omitempty"` // a Status
+	Behind  []byte `json:",omitempty"` // what its block had behind it
 	Columns uint32 `json:",omitempty"`
 }
 
@@ -78,33 +78,25 @@ func (s *seat) status() (status Status, err error) {
 // ended takes the status of a launch that ended early.
 func (p *Plan) ended(s *seat, status Status) {
 	n := note{Text: "a launch was told to leave"}
-	if int(status.Block) < len(p.one().Blocks) && status.Code == StatusTimeout {
-		var before OneState
-		row := slices.IndexFunc(s.part.Blocks, func(b OneBlock) bool { return b.Number == status.Block })
-		at := s.at.states + uint64(row*p.one().Columns+int(status.Column))*uint64(unsafe.Sizeof(before))
-		if err := s.gpu.Peek(bytesAt(&before), at); err != nil {
+	if status.Code == StatusTimeout {
+		behind, err := p.kind.behind(s, &status)
+		if err != nil {
 			p.fail(failure{err: err}, note{Text: err.Error()})
 			return
 		}
-		// A launch behind the one that failed may have gone on, where all had come.
-		before.Passes = min(before.Passes, status.Tile)
-		n = note{Status: append(raw([]Status{status}), raw([]OneState{before})...), Columns: uint32(p.one().Columns)}
+		n = note{Status: raw([]Status{status}), Behind: behind, Columns: uint32(p.columns)}
 	}
 	p.fail(failure{err: p.tells(n)}, n)
 }
 
 // tells is the error that a note tells of.
 func (p *Plan) tells(n note) error {
-	var stop Stop
-	if len(n.Status) != int(unsafe.Sizeof(stop.Status)+unsafe.Sizeof(stop.One)) {
+	var status Status
+	if len(n.Status) != int(unsafe.Sizeof(status)) {
 		return errors.New(n.Text)
 	}
-	copy(bytesAt(&stop.One), n.Status[copy(bytesAt(&stop.Status), n.Status):])
-	b := int(stop.Status.Block)
-	if b >= len(p.one().Blocks) || stop.Status.Step >= p.one().Blocks[b].Steps {
-		return errors.New("a step that the program does not have has timed out")
-	}
-	return p.loaded.timeoutOne(&OneParams{Columns: n.Columns}, &stop)
+	copy(bytesAt(&status), n.Status)
+	return p.kind.tells(&status, n.Behind, n.Columns)
 }
 
 // fail notes a failure, the first of which counts, and tells the others.
@@ -231,8 +223,10 @@ func (p *Plan) because(lost error) error {
 		if err != nil || status.Code != StatusTimeout {
 			continue
 		}
-		var before OneState
-		err = p.tells(note{Status: append(raw([]Status{status}), raw([]OneState{before})...), Columns: uint32(p.one().Columns)})
+		behind, err := p.kind.behind(s, &status)
+		if err == nil {
+			err = p.kind.tells(&status, behind, uint32(p.columns))
+		}
 		if list, ok := err.(diag.List); ok {
 			list[0].Text = lost.Error() + "; " + list[0].Text
 			return list
@@ -288,10 +282,9 @@ func (p *Plan) stop() error {
 
 // clear forgets all that launches have left in a seat's memory.
 func (p *Plan) clear(s *seat) error {
-	_, bytes := lay(p.layout.Scratch, p.layout.Packets, p.layout.FlagMem)
 	var err error
-	for _, a := range s.arenas {
-		err = errors.Join(err, s.stream.Fill(a, 0, int64(bytes)))
+	for i, a := range s.arenas {
+		err = errors.Join(err, s.stream.Fill(a, 0, int64(p.kind.arena(s.ranks[i]))))
 	}
 	states := s.at.status + uint64(unsafe.Sizeof(Status{})) - s.own
 	return errors.Join(err, s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()), s.setLimit(p.wait))

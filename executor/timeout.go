@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
@@ -50,10 +51,16 @@ func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
 		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.connection(b.Recv), s.Have-stop.Before.Received)
 	case waitPacket:
 		have := "nothing"
-		if s.Have > stop.Before.Received {
-			have = fmt.Sprintf("message %d", s.Have-stop.Before.Received)
+		since := func(n uint64) uint64 {
+			if ir.Protocol(p.Proto) != ir.LL128 {
+				return uint64(uint32(n - stop.Before.Received)) // packets carry 32 bits of it
+			}
+			return n - stop.Before.Received
 		}
-		return fmt.Sprintf("message %d of connection %s, its slot has %s", s.Want-stop.Before.Received, l.connection(b.Recv), have)
+		if n := since(s.Have); n > 0 && n < since(s.Want) {
+			have = fmt.Sprintf("message %d", n)
+		}
+		return fmt.Sprintf("message %d of connection %s, its slot has %s", since(s.Want), l.connection(b.Recv), have)
 	}
 	return "what it does not say"
 }

@@ -9,7 +9,6 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cuda"
 	"mscclc/executor/hip"
-	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -63,7 +62,7 @@ func (w *benchWorld) calls() (list []*bench.Call) {
 // openSite opens what the ranks run on.
 func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify.Options) error {
 	gpus := w.gpus(job)
-	if gpus == nil || !w.named && w.twoSided() {
+	if gpus == nil {
 		return w.openHost(job, check)
 	}
 	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check}, Calls: w.calls()}
@@ -102,11 +101,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 // openHost opens a device whose runs end one by one.
 func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
 	if job != nil {
-		return usagef("one process a rank needs one-sided programs on GPUs")
-	}
-	if w.vs != "" {
-		return diag.List{diag.New(diag.Unsupported, diag.Span{}, "a two-sided program runs from buffers of the host, and not beside NCCL").
-			WithHint("compile the algorithm one-sided")}
+		return usagef("one process a rank needs GPUs")
 	}
 	if err := w.checkMemory(); err != nil {
 		return err
@@ -122,14 +117,4 @@ func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
 		}
 	}
 	return nil
-}
-
-// twoSided says whether the file's programs are.
-func (w *benchWorld) twoSided() bool {
-	for _, p := range w.given {
-		if p != nil && p.OneSided == nil {
-			return true
-		}
-	}
-	return false
 }

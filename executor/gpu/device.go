@@ -12,14 +12,9 @@ import (
 	"mscclc/kernels"
 )
 
-// A machine is a vendor's GPUs that were used so far, by number. busy is held through a
-// launch that is waited for, with its copies, and by who makes or frees memory for
-// it: the driver may make such a call wait for the end of a kernel that waits for
-// another GPU's, which is yet to be launched; nor need the blocks of two launches fit a
-// GPU at once. mu guards the rest.
+// A machine is a vendor's GPUs that were used so far, by number. mu guards them.
 type machine struct {
 	vendor Vendor
-	busy   sync.Mutex
 	mu     sync.Mutex
 	driver driver
 	count  int
@@ -130,19 +125,6 @@ func (g *card) takeFor(image, target string) (*module, error) {
 	return g.load(code)
 }
 
-// connect sees to peer access between all pairs of gpus that share a connection.
-func (m *machine) connect(gpus []*card, conns []executor.Conn) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, c := range conns {
-		a, b := gpus[int(c.Src)%len(gpus)], gpus[int(c.Dst)%len(gpus)]
-		if err := errors.Join(a.reach(b), b.reach(a)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 type device struct {
 	machine *machine
 	numbers []int
@@ -154,24 +136,9 @@ func Device(v Vendor, numbers ...int) executor.GPUs { return device{machines[v],
 
 func (d device) Name() string { return d.machine.vendor.String() }
 
-// Open makes a two-sided program runnable.
+// Open makes a program runnable, as a plan that is waited for.
 func (d device) Open(img *executor.Image) (executor.Instance, error) {
-	gpus, err := d.machine.open(d.numbers)
-	if err != nil {
-		return nil, err
-	}
-	gpus = gpus[:min(len(gpus), img.Program.Coll.Ranks)]
-	for _, g := range gpus {
-		if _, err := g.targets(); err != nil {
-			return nil, err
-		}
-	}
-	d.machine.busy.Lock()
-	defer d.machine.busy.Unlock()
-	if err := d.machine.connect(gpus, img.Conns); err != nil {
-		return nil, err
-	}
-	return newInstance(d.machine, img, gpus)
+	return executor.OpenPlan(d, img)
 }
 
 // GPUs opens the device's GPUs.

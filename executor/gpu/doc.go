@@ -11,8 +11,7 @@
 // says what is missing. MSCCLC_LIBCUDA and MSCCLC_LIBHIP name another library in its
 // place: the tests build one that executes (standin).
 //
-// The files: device.go finds the GPUs and the image that they need; memory.go,
-// stream.go, graph.go and shot.go are what executor.Plan runs one-sided programs by;
-// instance.go and launch.go run two-sided ones, whose launches are waited for
-// (await.c); driver.go is the driver as Go calls it.
+// The files: device.go finds the GPUs and the image that they need, kernel.go the entry;
+// memory.go, stream.go, graph.go and shot.go are what executor.Plan runs by, and flight.go
+// keeps plans apart that have no room together; driver.go is the driver as Go calls it.
 package gpu

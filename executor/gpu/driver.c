@@ -68,7 +68,6 @@ int mscclc_gpu_open(int vendor, struct gpu_driver **driver, const char **why) {
 
 const char *mscclc_gpu_error(struct gpu_driver *d, int code) {
   const char *text = 0;
-  if (code == GPU_HUNG) return "the kernel does not end";
   if (code == NO_DRIVER) return "no driver";
   if (d->f.cu_text) d->f.cu_text(code, &text);
   if (d->f.hip_text) text = d->f.hip_text(code);
@@ -109,11 +108,8 @@ int mscclc_gpu_card(struct gpu_driver *d, int number, struct gpu_card *c) {
   for (int i = 0; i < FACT_COUNT; i++) TRY(d->f.attribute(c->facts + i, d->vendor->facts[i], c->device));
   if (d->f.retain) TRY(d->f.retain(&c->context, c->device));
   TRY(use(c));
-  CALL(c, stream(&c->work, NON_BLOCKING));
   CALL(c, stream(&c->memory, NON_BLOCKING));
   CALL(c, stream(&c->side, NON_BLOCKING));
-  CALL(c, event(&c->begin, 0));
-  CALL(c, event(&c->end, 0));
   return 0;
 }
 

@@ -10,13 +10,11 @@ struct gpu_driver;
 
 enum gpu_fact { FACT_MAJOR, FACT_MINOR, FACT_SMS, FACT_COUNT };
 
-// A card is a GPU. Streams are the library's own: work is for launches that it waits
-// for, memory for what clears and fills memory, and side for words that a running
-// kernel polls.
+// A card is a GPU. Streams are the library's own: memory is for what clears memory, and
+// side for words that a running kernel polls.
 struct gpu_card {
   struct gpu_driver *driver;
-  void *context, *work, *memory, *side;
-  void *begin, *end;  // events around a launch on work
+  void *context, *memory, *side;
   int device, number, fault;
   int facts[FACT_COUNT];
   char name[256];
@@ -93,23 +91,3 @@ struct gpu_shot {
   u32 columns, blocks, threads, bytes;
 };
 int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *capture);
-
-// One card's part of a launch that is waited for. numbers are its blocks', behind
-// the launch as the kernel takes both.
-struct gpu_part {
-  struct gpu_card *card;
-  void *function;
-  struct abi_launch launch;
-  u64 numbers;
-  u32 blocks, threads;
-  struct abi_status status;  // in: limit_ns; out: how it ended
-  float ms;                  // that the kernel took
-  int ended;
-};
-
-// mscclc_gpu_launch starts all parts and waits for their ends. As soon as
-// *cancel is not 0, or one part has failed, the others are told to leave. A card
-// that does not come to an end even so gives GPU_HUNG; its memory must then be
-// left alone.
-enum { GPU_HUNG = -1 };
-int mscclc_gpu_launch(struct gpu_part *part, u32 parts, const u32 *cancel);

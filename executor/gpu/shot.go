@@ -17,8 +17,7 @@ import (
 	"mscclc/executor"
 )
 
-// A shot is a launch of a one-sided program made ready, with its parameters in
-// memory of C.
+// A shot is a launch made ready, with its parameters in memory of C.
 type shot struct {
 	lane    *lane
 	c       *C.struct_gpu_shot
@@ -27,85 +26,46 @@ type shot struct {
 	room    int // blocks like its that the card holds
 }
 
-// oneEntry is the entry of the kernel for one-sided programs.
-func oneEntry(op executor.RedOp, copies, few bool) string {
-	switch {
-	case few && copies:
-		return "mscclc_few_copy"
-	case few:
-		return "mscclc_few_sum"
-	case copies:
-		return "mscclc_onesided_copy"
-	case op == executor.Sum:
-		return "mscclc_onesided_sum"
-	}
-	return "mscclc_onesided"
-}
-
-// oneImage is the image for a launch. Those that trace, and the switch's, there are
-// for some types and GPUs only.
-func oneImage(p *executor.OneParams) string {
-	kind := "onesided_"
-	switch {
-	case p.Trace != 0:
-		kind = "trace_"
-	case p.All != executor.OneMemory{}:
-		kind = switchImages
-	}
-	return kind + executor.DType(p.DType).String()
-}
-
-// switchImages is how the names of the images begin that go through NVLink's switch.
-const switchImages = "switch_"
-
-// Load has the kernels for a type ready.
-func (g *card) Load(t executor.DType) error {
-	_, err := g.machine.kernel(g, "onesided_"+t.String(), oneEntry(executor.Sum, false, false))
-	return err
-}
-
 // Ready makes a launch ready.
 func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 	f, ok := r.Flight.(*flight)
 	if !ok || f.m != g.machine {
 		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
 	}
-	image, op := oneImage(r.Params), executor.RedOp(r.Params.RedOp)
-	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies, r.Few != nil))
-	if err != nil && r.Copies { // the entries that fold copy too
-		k, err = g.machine.kernel(g, image, oneEntry(op, false, r.Few != nil))
+	if r.Two != nil {
+		k, err := g.machine.kernel(g, executor.DType(r.Two.Params.DType).String(), entries[r.Two.Params.Proto])
+		if err != nil {
+			return nil, err
+		}
+		return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, r.Two)
 	}
+	k, err := g.oneKernel(r)
 	if err != nil {
 		return nil, err
 	}
-	s := &shot{blocks: int(r.Params.Columns) * int(r.Params.BlockCount)}
-	if s.threads, s.room, err = k.fit(s.blocks, r.Threads); err != nil {
+	if r.Few != nil {
+		return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, &executor.FewLaunch{Few: *r.Few, One: *r.One})
+	}
+	return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, r.One)
+}
+
+// newShot makes a launch of columns by blocks ready, whose parameters lie as the kernel takes
+// them.
+func newShot[P any](f *flight, k kernel, columns, blocks uint32, threads int, params *P) (executor.Shot, error) {
+	s := &shot{blocks: int(columns) * int(blocks)}
+	var err error
+	if s.threads, s.room, err = k.fit(s.blocks, threads); err != nil {
 		return nil, err
 	}
-	s.c = newShot(r)
-	s.c.function, s.c.columns, s.c.blocks, s.c.threads = k.entry, C.u32(r.Params.Columns), C.u32(r.Params.BlockCount), C.u32(s.threads)
-	if err := f.add(g, s); err != nil {
+	s.c = (*C.struct_gpu_shot)(C.calloc(1, C.sizeof_struct_gpu_shot+C.size_t(unsafe.Sizeof(*params))))
+	s.c.function, s.c.columns, s.c.blocks = k.entry, C.u32(columns), C.u32(blocks)
+	s.c.threads, s.c.bytes = C.u32(s.threads), C.u32(unsafe.Sizeof(*params))
+	*(*P)(unsafe.Add(unsafe.Pointer(s.c), C.sizeof_struct_gpu_shot)) = *params
+	if err := f.add(k.gpu, s); err != nil {
 		C.free(unsafe.Pointer(s.c))
 		return nil, err
 	}
 	return s, nil
-}
-
-// newShot has the launch's parameters behind it, in memory of C.
-func newShot(r *executor.Ready) *C.struct_gpu_shot {
-	bytes := unsafe.Sizeof(*r.Params)
-	if r.Few != nil {
-		bytes = unsafe.Sizeof(executor.FewLaunch{})
-	}
-	c := (*C.struct_gpu_shot)(C.calloc(1, C.sizeof_struct_gpu_shot+C.size_t(bytes)))
-	c.bytes = C.u32(bytes)
-	params := unsafe.Add(unsafe.Pointer(c), C.sizeof_struct_gpu_shot)
-	if r.Few != nil {
-		*(*executor.FewLaunch)(params) = executor.FewLaunch{Few: *r.Few, One: *r.Params}
-	} else {
-		*(*executor.OneParams)(params) = *r.Params
-	}
-	return c
 }
 
 // add has a shot take part in what its card must have room for.

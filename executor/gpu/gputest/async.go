@@ -1,7 +1,6 @@
 package gputest
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // mustBind binds a call of integers.
@@ -63,14 +61,15 @@ func (j *job) replay(graphs []executor.Graph) error {
 // testGraphs replays captured launches many times, between others that are not captured: a
 // gather is the same however often it is done.
 func testGraphs(t *testing.T, d Device) {
-	for _, proto := range []ir.Protocol{ir.LL, ir.Simple} {
-		r := mustRig(t, mustOne(t, ranked("allgather/allpairs", 4, proto, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})
-		j, other := r.mustBind(t, 1003, nil), r.mustBind(t, 77, func(a *executor.CallArgs) { a.Columns = 3 })
+	for _, s := range append(both(ranked("allgather/allpairs", 4, ir.LL, false), ranked("allgather/allpairs", 4, ir.Simple, false)),
+		shape{"allreduce/ring", map[string]string{"ranks": "3"}, false, ir.LL128, true, 0}, shape{"allreduce/allpairs", map[string]string{"ranks": "4"}, false, ir.LL, true, 2}) {
+		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		j, other := r.mustBind(t, 1003*int64(r.plan.Program().Coll.Chunks), nil), r.mustBind(t, 76, s.columns(3))
 		graphs := j.captured(t, 20)
 		if err := errors.Join(j.fill(), other.fill()); err != nil {
 			t.Fatal(err)
 		}
-		for i := range d.times(20, 500) {
+		for i := range d.times(50, 500) { // thousands of launches
 			if err := j.replay(graphs); err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +80,55 @@ func testGraphs(t *testing.T, d Device) {
 			}
 		}
 		if err := errors.Join(r.plan.Wait(soon(t)), j.compare(), other.compare()); err != nil {
-			t.Error(err)
+			t.Errorf("%v: %v", s, err)
+		}
+	}
+}
+
+// testManyReplays replays small two-sided launches thousands of times: slots and counters
+// go round and round.
+func testManyReplays(t *testing.T, d Device) {
+	for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
+		r := mustRig(t, mustProgram(t, shape{"allreduce/ring", map[string]string{"ranks": "2"}, false, proto, true, 0}), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		j := r.mustBind(t, 50, nil)
+		graphs := j.captured(t, 100)
+		if err := j.fill(); err != nil {
+			t.Fatal(err)
+		}
+		for range d.times(50, 1000) {
+			if err := j.replay(graphs); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(r.plan.Wait(soon(t)), j.compare()); err != nil {
+			t.Errorf("%v: %v", proto, err)
+		}
+	}
+}
+
+// testScratch binds calls of a two-sided program whose scratch grows, and runs them in turns.
+func testScratch(t *testing.T, d Device) {
+	for _, piece := range []int64{0, 12000} {
+		r := mustRig(t, mustProgram(t, shape{"allreduce/allpairs", map[string]string{"ranks": "4"}, false, ir.LL, true, 0}),
+			executor.PlanOptions{GPUs: d.Open(numbers()...), PieceBytes: piece})
+		var jobs []*job
+		for _, elems := range []int64{100, 3000, 7, 40000, 1001} {
+			jobs = append(jobs, r.mustBind(t, elems, nil))
+		}
+		for _, j := range jobs {
+			if err := j.fill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k := range 20 {
+			if err := jobs[k*k%len(jobs)].launch(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, j := range jobs {
+			if err := errors.Join(j.launch(), r.plan.Wait(soon(t)), j.compare()); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
@@ -89,7 +136,13 @@ func testGraphs(t *testing.T, d Device) {
 // testStreams has a plan's launches go from stream to stream, copies and events
 // between them.
 func testStreams(t *testing.T, d Device) {
-	r := mustRig(t, mustOne(t, ranked("allreduce/allpairs", 3, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	for _, s := range both(ranked("allreduce/allpairs", 3, ir.LL, false)) {
+		t.Run(s.String(), func(t *testing.T) { testStreamsOf(t, d, s) })
+	}
+}
+
+func testStreamsOf(t *testing.T, d Device, of shape) {
+	r := mustRig(t, mustProgram(t, of), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	j := r.mustBind(t, 5001, nil)
 	if err := j.fill(); err != nil {
 		t.Fatal(err)
@@ -131,12 +184,12 @@ func testStreams(t *testing.T, d Device) {
 	}
 }
 
-// testTwoPlans has two plans run on streams of their own at once.
+// testTwoPlans has plans of both kinds run on streams of their own at once.
 func testTwoPlans(t *testing.T, d Device) {
 	var jobs []*job
-	for _, s := range []shape{ranked("allgather/allpairs", 4, ir.LL, false), ranked("allreduce/allpairs", 4, ir.Simple, false)} {
-		r := mustRig(t, mustOne(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
-		j := r.mustBind(t, 3001, func(a *executor.CallArgs) { a.Columns = 4 })
+	for _, s := range both(ranked("allgather/allpairs", 4, ir.LL, false), ranked("allreduce/allpairs", 4, ir.Simple, false)) {
+		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		j := r.mustBind(t, 3001, s.columns(4))
 		if err := j.fill(); err != nil {
 			t.Fatal(err)
 		}
@@ -199,142 +252,5 @@ func testMemory(t *testing.T, d Device) {
 	}
 	if _, err := g.Alloc(1 << 50); err == nil || !strings.Contains(err.Error(), "memory") {
 		t.Errorf("too much memory: %v", err)
-	}
-}
-
-// testHurdles binds what cannot be bound, and prepares what cannot be prepared.
-func testHurdles(t *testing.T, d Device) {
-	r := mustRig(t, mustOne(t, ranked("allreduce/allpairs", 2, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 3000, TileBytes: 64})
-	for want, set := range map[string]func(*executor.CallArgs){
-		"buffers are of":        func(a *executor.CallArgs) { a.Input = a.Input[:1] },
-		"no memory of a GPU":    func(a *executor.CallArgs) { a.Input = []uint64{16, 16} },
-		"are wanted":            func(a *executor.CallArgs) { a.Elems = 1 << 30 },
-		"not aligned":           func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0] + 1, a.Output[1]} },
-		"out of range":          func(a *executor.CallArgs) { a.Columns = 1 << 20 },
-		"has room for":          func(a *executor.CallArgs) { a.Columns, a.Threads = 3000, 512 },
-		"a GPU has them by 32":  func(a *executor.CallArgs) { a.Threads = 33 },
-		"no element type":       func(a *executor.CallArgs) { a.DType = 99 },
-		"elements of a piece":   func(a *executor.CallArgs) { a.Elems = -1 },
-		"up to 512":             func(a *executor.CallArgs) { a.Threads = 1024 },
-		"2 and 1 ranks, of 2":   func(a *executor.CallArgs) { a.Output = a.Output[:1] },
-		"output of rank 1":      func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0], a.Output[1] + 1<<20} },
-		"or passes of -5 bytes": func(a *executor.CallArgs) { a.TileBytes = -5 },
-	} {
-		j, err := r.bind(t.Context(), executor.I32, executor.Sum, 1000, set)
-		if err == nil {
-			j.close()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, and not %q", err, want)
-		}
-	}
-	if err := r.once(soon(t), executor.I32, executor.Sum, 1000, nil); err != nil {
-		t.Errorf("after that: %v", err)
-	}
-	ctx, two := t.Context(), mustTwo(t)
-	for want, opt := range map[string]executor.PlanOptions{
-		"no GPUs":           {},
-		"there is no GPU 9": {GPUs: d.Open(999)},
-		"is two-sided":      {GPUs: d.Open()},
-	} {
-		p := r.plan.Program()
-		if want == "is two-sided" {
-			p = two
-		}
-		if _, err := executor.Prepare(ctx, p, opt); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, and not %q", err, want)
-		}
-	}
-}
-
-func mustTwo(t testing.TB) *ir.Program { return must(t, "allreduce/ring", 2, true) }
-
-// timedOut checks that err is of a step that timed out, with its source line.
-func timedOut(t testing.TB, err error, want ...string) {
-	t.Helper()
-	var list diag.List
-	if !errors.As(err, &list) || list[0].Code != diag.Timeout || list[0].Rank < 0 || list[0].Block < 0 || list[0].Step < 0 || list[0].Span.Pos.Line == 0 {
-		t.Fatalf("it is no timeout of a step: %v", err)
-	}
-	for _, w := range want {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("got %v, and not %q", err, w)
-		}
-	}
-}
-
-// oneLate is a rig of two GPUs, or where there is one of ranks that never come: on one
-// GPU all ranks are launched together.
-func oneLate(t testing.TB, d Device, proto ir.Protocol) *rig {
-	r := mustRig(t, mustOne(t, ranked("allreduce/allpairs", 2, proto, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})
-	if len(r.streams) < 2 {
-		t.Skip("on one GPU no rank is late")
-	}
-	return r
-}
-
-// testLateRank leaves out a rank: the others say what they waited for, and the plan works
-// again after that.
-func testLateRank(t *testing.T, d Device) {
-	for _, proto := range []ir.Protocol{ir.LL, ir.Simple} {
-		r := oneLate(t, d, proto)
-		j := r.mustBind(t, 1003, nil)
-		for range 3 {
-			if err := errors.Join(r.plan.SetWait(30*time.Millisecond), j.fill(), j.call.Launch(r.streams[0])); err != nil {
-				t.Fatal(err)
-			}
-			begin := time.Now()
-			timedOut(t, r.plan.Wait(soon(t)), "rank 0 block 0 step", "from rank 1", "waited")
-			if took := time.Since(begin); took > 10*time.Second {
-				t.Errorf("it took %v", took)
-			}
-			if err := j.call.Launch(r.streams[0]); err == nil {
-				t.Error("a plan that has failed takes launches")
-			}
-			timedOut(t, r.plan.Err())
-			if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute)); err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(r.plan.Err(), j.run(soon(t))); err != nil {
-				t.Fatalf("after that: %v", err)
-			}
-		}
-	}
-}
-
-// testCutShort ends a wait by its context.
-func testCutShort(t *testing.T, d Device) {
-	r := oneLate(t, d, ir.LL)
-	j := r.mustBind(t, 1003, nil)
-	if err := errors.Join(j.fill(), j.call.Launch(r.streams[1])); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := r.plan.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("got %v", err)
-	}
-	if err := errors.Join(r.plan.Reset(t.Context()), j.run(soon(t))); err != nil {
-		t.Error(err)
-	}
-}
-
-// testWaitInGraph changes how long waits may last of what is captured, and of what runs.
-func testWaitInGraph(t *testing.T, d Device) {
-	r := oneLate(t, d, ir.LL)
-	j := r.mustBind(t, 1003, nil)
-	graphs := j.captured(t, 3)
-	if err := errors.Join(j.fill(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare()); err != nil {
-		t.Fatal(err)
-	}
-	if err := graphs[0].Launch(r.streams[0]); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.plan.SetWait(20 * time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	timedOut(t, r.plan.Wait(soon(t)), "rank 0")
-	if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute), j.fill(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare()); err != nil {
-		t.Error(err)
 	}
 }

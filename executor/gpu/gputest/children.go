@@ -26,6 +26,7 @@ type role struct {
 	Index   int
 	Size    int
 	Proto   ir.Protocol
+	Two     bool          // sided
 	Wait    time.Duration // that it may take, where that is not the usual
 	Env     []string      // for it
 }
@@ -95,16 +96,20 @@ func child(d Device, text string) int {
 
 // childAll does a bit of everything in one process, and undoes it.
 func childAll(ctx context.Context, d Device, r role) error {
-	p, err := ranked("allreduce/allpairs", 4, r.Proto, false).oneSided()
-	if err != nil {
-		return err
+	for _, s := range both(ranked("allreduce/allpairs", 4, r.Proto, false)) {
+		p, err := s.program()
+		if err != nil {
+			return err
+		}
+		g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(childCalls(ctx, g), g.Close()); err != nil {
+			return err
+		}
 	}
-	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
-	if err != nil {
-		return err
-	}
-	err = childCalls(ctx, g)
-	return errors.Join(err, g.Close())
+	return nil
 }
 
 func childCalls(ctx context.Context, g *rig) error {
@@ -167,7 +172,9 @@ func childGraphs(ctx context.Context, j *job) error {
 
 // childFault meets a fault of a GPU, after which every call must say so at once.
 func childFault(ctx context.Context, d Device, r role) error {
-	p, err := ranked("allreduce/allpairs", 2, r.Proto, false).oneSided()
+	s := pairs(r.Proto)
+	s.two = r.Two
+	p, err := s.program()
 	if err != nil {
 		return err
 	}
@@ -202,7 +209,9 @@ func joined(ctx context.Context, d Device, r role) (*executor.Exchange, *rig, *j
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, err := ranked("allreduce/allpairs", 3, r.Proto, r.Proto != ir.Simple).oneSided()
+	s := ranked("allreduce/allpairs", 3, r.Proto, r.Proto != ir.Simple)
+	s.two = r.Two
+	p, err := s.program()
 	if err != nil {
 		return x, nil, nil, err
 	}

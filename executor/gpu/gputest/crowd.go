@@ -10,15 +10,28 @@ import (
 	"mscclc/ir"
 )
 
-// crowd are two plans of which a GPU has room for one at a time: 100 blocks each.
-func crowd(t testing.TB, d Device) [2]*job {
+// crowds are pairs of plans of which a GPU has room for one at a time: 100 blocks each.
+func crowds() [][2]shape {
+	one, two := both(pairs(ir.LL)), ranked("allgather/allpairs", 2, ir.Simple, false)
+	one[1].times = 100
+	return [][2]shape{{one[0], two}, {one[1], two}}
+}
+
+func crowd(t testing.TB, d Device, shapes [2]shape) [2]*job {
 	var jobs [2]*job
-	for i, s := range []shape{ranked("allreduce/allpairs", 2, ir.LL, false), ranked("allgather/allpairs", 2, ir.Simple, false)} {
-		r := mustRig(t, mustOne(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 100})
+	for i, s := range shapes {
+		opt := executor.PlanOptions{GPUs: d.Open(numbers()...)}
+		if !s.two {
+			opt.Columns = 100
+		}
+		r := mustRig(t, mustProgram(t, s), opt)
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU there is one order")
 		}
-		jobs[i] = r.mustBind(t, 20000, func(a *executor.CallArgs) { a.Columns, a.Threads = 100, 512 })
+		jobs[i] = r.mustBind(t, 20000, func(a *executor.CallArgs) {
+			s.columns(100)(a)
+			a.Threads = 512
+		})
 		if err := errors.Join(jobs[i].fill(), r.plan.SetWait(20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +51,12 @@ func finish(t testing.TB, jobs [2]*job) {
 // testCrowded starts two plans in opposite orders on two GPUs, by one thread and by one
 // for each GPU.
 func testCrowded(t *testing.T, d Device) {
-	jobs := crowd(t, d)
+	for _, shapes := range crowds() {
+		t.Run(shapes[0].String(), func(t *testing.T) { testCrowdedOf(t, crowd(t, d, shapes), d) })
+	}
+}
+
+func testCrowdedOf(t *testing.T, jobs [2]*job, d Device) {
 	launch := func(gpu int, order ...int) {
 		for _, i := range order {
 			if err := jobs[i].call.Launch(jobs[i].rig.streams[gpu]); err != nil {
@@ -67,7 +85,12 @@ func testCrowded(t *testing.T, d Device) {
 
 // testCrowdedGraphs does so with graphs.
 func testCrowdedGraphs(t *testing.T, d Device) {
-	jobs := crowd(t, d)
+	for _, shapes := range crowds() {
+		t.Run(shapes[0].String(), func(t *testing.T) { testCrowdedGraphsOf(t, crowd(t, d, shapes), d) })
+	}
+}
+
+func testCrowdedGraphsOf(t *testing.T, jobs [2]*job, d Device) {
 	var graphs [2][]executor.Graph
 	for i, j := range jobs {
 		graphs[i] = j.captured(t, 3)
@@ -91,7 +114,12 @@ func testCrowdedGraphs(t *testing.T, d Device) {
 // testWrongOrder starts them in opposite orders on one stream a GPU, which nothing can
 // save: it ends in time, names a step, and both work again.
 func testWrongOrder(t *testing.T, d Device) {
-	jobs := crowd(t, d)
+	for _, shapes := range crowds() {
+		t.Run(shapes[0].String(), func(t *testing.T) { testWrongOrderOf(t, crowd(t, d, shapes), d) })
+	}
+}
+
+func testWrongOrderOf(t *testing.T, jobs [2]*job, d Device) {
 	streams := jobs[0].rig.streams
 	for _, j := range jobs {
 		if err := j.rig.plan.SetWait(100 * time.Millisecond); err != nil {

@@ -44,9 +44,11 @@ func startJob(t testing.TB, do string, proto ir.Protocol, change func(*role)) []
 // testProcesses has a process for each rank.
 func testProcesses(t *testing.T, _ Device) {
 	for _, proto := range []ir.Protocol{ir.LL, ir.Simple} {
-		for i, c := range startJob(t, "rank", proto, nil) {
-			if code, said := c.end(t); code != 0 {
-				t.Errorf("%v, process %d: %s", proto, i, said)
+		for _, two := range []bool{false, true} {
+			for i, c := range startJob(t, "rank", proto, func(r *role) { r.Two = two }) {
+				if code, said := c.end(t); code != 0 {
+					t.Errorf("%v, two-sided %v, process %d: %s", proto, two, i, said)
+				}
 			}
 		}
 	}
@@ -59,6 +61,7 @@ func testProcessesDiffer(t *testing.T, d Device) {
 		change     func(*role)
 	}{
 		{"program", "different programs", func(r *role) { r.Proto = ir.LL128 }},
+		{"sides", "different programs", func(r *role) { r.Two = true }},
 		{"count", "process 1 counts 4 processes", func(r *role) { r.Size = 4 }},
 		{"memory", "out of memory", func(r *role) { r.Env = append(r.Env, "MSCCLC_STANDIN_MEMORY=100000") }},
 	} {
@@ -88,28 +91,32 @@ func testProcessesDiffer(t *testing.T, d Device) {
 // testProcessLate has a rank's process not launch: all hear of the step that waited, and
 // run well after a reset.
 func testProcessLate(t *testing.T, _ Device) {
-	for i, c := range startJob(t, "late", ir.LL, nil) {
-		code, said := c.end(t)
-		if code != 0 || !strings.Contains(said, "heard:") || !strings.Contains(said, "rank 0 block 0 step") || !strings.Contains(said, "from rank 1") || !strings.Contains(said, ".mscl:") && !strings.Contains(said, "allpairs:") {
-			t.Errorf("process %d: %d %s", i, code, said)
+	for from, two := range map[string]bool{"from rank 1": false, "1->0": true} {
+		for i, c := range startJob(t, "late", ir.LL, func(r *role) { r.Two = two }) {
+			code, said := c.end(t)
+			if code != 0 || !strings.Contains(said, "heard:") || !strings.Contains(said, "rank 0 block") || !strings.Contains(said, from) || !strings.Contains(said, ".mscl:") && !strings.Contains(said, "allpairs:") {
+				t.Errorf("two-sided %v, process %d: %d %s", two, i, code, said)
+			}
 		}
 	}
 }
 
 // testProcessDies kills a rank's process: the others name it and their own steps, and go on.
 func testProcessDies(t *testing.T, _ Device) {
-	begin := time.Now()
-	for i, c := range startJob(t, "dies", ir.LL, nil) {
-		code, said := c.end(t)
-		if i == 1 {
-			continue
+	for _, two := range []bool{false, true} {
+		begin := time.Now()
+		for i, c := range startJob(t, "dies", ir.LL, func(r *role) { r.Two = two }) {
+			code, said := c.end(t)
+			if i == 1 {
+				continue
+			}
+			if code != 0 || !strings.Contains(said, "process 1 is gone") || !strings.Contains(said, fmt.Sprintf("rank %d block", i)) {
+				t.Errorf("two-sided %v, process %d: %d %s", two, i, code, said)
+			}
 		}
-		if code != 0 || !strings.Contains(said, "process 1 is gone") || !strings.Contains(said, fmt.Sprintf("rank %d block 0 step", i)) {
-			t.Errorf("process %d: %d %s", i, code, said)
+		if took := time.Since(begin); took > 30*time.Second {
+			t.Errorf("it took %v", took)
 		}
-	}
-	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
 
@@ -192,8 +199,10 @@ func testFault(t *testing.T, d Device) {
 	if !d.StandIn() {
 		t.Skip("a fault would end this process's use of the GPU")
 	}
-	code, said := start(t, role{Do: "fault", Proto: ir.LL, Env: []string{"MSCCLC_STANDIN_FAIL=kernel:1"}}).end(t)
-	if code != 1 || !strings.Contains(said, "as it should be") || !strings.Contains(said, "illegal memory access") {
-		t.Errorf("%d %s", code, said)
+	for _, two := range []bool{false, true} {
+		code, said := start(t, role{Do: "fault", Proto: ir.LL, Two: two, Env: []string{"MSCCLC_STANDIN_FAIL=kernel:1"}}).end(t)
+		if code != 1 || !strings.Contains(said, "as it should be") || !strings.Contains(said, "illegal memory access") {
+			t.Errorf("%d %s", code, said)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
+	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -19,15 +20,48 @@ type shape struct {
 	params  map[string]string
 	inplace bool
 	proto   ir.Protocol
+	two     bool // sided
+	times   int  // instances of a two-sided one
 }
 
 func (s shape) String() string {
-	return fmt.Sprintf("%s %v %v inplace %v", s.name, s.params, s.proto, s.inplace)
+	text := fmt.Sprintf("%s %v %v inplace %v", s.name, s.params, s.proto, s.inplace)
+	if s.two {
+		text += " two-sided"
+	}
+	return text
 }
 
 // ranked is a shape of so many ranks.
 func ranked(name string, ranks int, proto ir.Protocol, inplace bool) shape {
-	return shape{name, map[string]string{"ranks": fmt.Sprint(ranks)}, inplace, proto}
+	return shape{name, map[string]string{"ranks": fmt.Sprint(ranks)}, inplace, proto, false, 0}
+}
+
+// both are shapes as they are, and two-sided.
+func both(shapes ...shape) (list []shape) {
+	for _, s := range shapes {
+		list = append(list, s)
+		s.two = true
+		list = append(list, s)
+	}
+	return list
+}
+
+// columns has a call be so wide, if it is of a one-sided program.
+func (s shape) columns(n int) func(*executor.CallArgs) {
+	return func(a *executor.CallArgs) {
+		if !s.two {
+			a.Columns = n
+		}
+	}
+}
+
+// program compiles a shape, and proves it.
+func (s shape) program() (*ir.Program, error) {
+	if s.two {
+		return s.twoSided()
+	}
+	return s.oneSided()
 }
 
 // twoSided compiles a shape.
@@ -61,13 +95,13 @@ func (s shape) compile(stage func(any) error) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mscclc.Compile(s.name, text, mscclc.Options{Stage: stage,
+	return mscclc.Compile(s.name, text, mscclc.Options{Stage: stage, Passes: passes.Options{Instances: s.times},
 		Lang: lang.Options{Params: s.params, Inplace: &s.inplace, Protocol: &s.proto, Open: algorithms.Open}})
 }
 
-func mustOne(t testing.TB, s shape) *ir.Program {
+func mustProgram(t testing.TB, s shape) *ir.Program {
 	t.Helper()
-	p, err := s.oneSided()
+	p, err := s.program()
 	if err != nil {
 		t.Fatalf("%v: %v", s, err)
 	}

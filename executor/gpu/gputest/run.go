@@ -19,7 +19,7 @@ func Run(t *testing.T, d Device) {
 		run  func(*testing.T, Device)
 	}{
 		{"Plans", testPlans}, {"Types", testTypes}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
-		{"Graphs", testGraphs}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
+		{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 		{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder},
 		{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
@@ -53,7 +53,7 @@ func (d Device) need(t testing.TB) {
 	t.Skip(err)
 }
 
-// testPlans runs one-sided programs with every protocol, in place and out of place, at
+// testPlans runs programs of both kinds with every protocol, in place and out of place, at
 // odd sizes, in columns that are many and uneven.
 func testPlans(t *testing.T, d Device) {
 	for _, name := range []string{"allreduce/allpairs", "allreduce/allpairs_onestep", "allreduce/ring", "allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
@@ -63,14 +63,16 @@ func testPlans(t *testing.T, d Device) {
 				if d.StandIn() && (i+int(proto))%2 == 1 {
 					continue
 				}
-				s := ranked(name, ranks, proto, inplace)
-				t.Run(s.String(), func(t *testing.T) { testPlan(t, d, mustOne(t, s)) })
+				for _, s := range both(ranked(name, ranks, proto, inplace)) {
+					t.Run(s.String(), func(t *testing.T) { testPlan(t, d, s) })
+				}
 			}
 		}
 	}
 }
 
-func testPlan(t *testing.T, d Device, p *ir.Program) {
+func testPlan(t *testing.T, d Device, s shape) {
+	p := mustProgram(t, s)
 	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	for k, elems := range []int64{0, 1, 5, 1000, int64(d.times(10007, 1000003))} {
 		if r.plan.Even() {
@@ -78,7 +80,8 @@ func testPlan(t *testing.T, d Device, p *ir.Program) {
 		}
 		for _, columns := range []int{0, 1, 3} {
 			err := r.once(soon(t), executor.I32, executor.Sum, elems, func(a *executor.CallArgs) {
-				a.Columns, a.TileBytes = columns, int64(k*columns)*512
+				s.columns(columns)(a)
+				a.TileBytes = int64(k*columns) * 512
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -89,12 +92,12 @@ func testPlan(t *testing.T, d Device, p *ir.Program) {
 
 // testTypes runs every type with every reduction.
 func testTypes(t *testing.T, d Device) {
-	for _, proto := range []ir.Protocol{ir.LL, ir.Simple} {
-		r := mustRig(t, mustOne(t, ranked("allreduce/allpairs", 4, proto, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	for _, s := range both(ranked("allreduce/allpairs", 4, ir.LL, false), ranked("allreduce/allpairs", 4, ir.Simple, false)) {
+		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		for dt := range executor.NumDTypes {
 			for op := range executor.NumRedOps {
 				if err := r.once(soon(t), dt, op, 4001, nil); err != nil {
-					t.Errorf("%v %v: %v", dt, op, err)
+					t.Errorf("%v: %v %v: %v", s, dt, op, err)
 				}
 			}
 		}
@@ -104,8 +107,12 @@ func testTypes(t *testing.T, d Device) {
 // testManyRanks runs more ranks than a launch has rows for, and tables that a launch has no
 // room for.
 func testManyRanks(t *testing.T, d Device) {
-	for _, name := range []string{"allgather/allpairs", "allreduce/ring"} {
-		r := mustRig(t, mustOne(t, ranked(name, 20, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 2})
+	for _, s := range both(ranked("allgather/allpairs", 20, ir.LL, false), ranked("allreduce/ring", 20, ir.LL, false)) {
+		opt := executor.PlanOptions{GPUs: d.Open(numbers()...)}
+		if !s.two {
+			opt.Columns = 2
+		}
+		r := mustRig(t, mustProgram(t, s), opt)
 		for _, elems := range []int64{7, 3000} {
 			if err := r.once(soon(t), executor.BF16, executor.Max, elems, nil); err != nil {
 				t.Error(err)
@@ -117,7 +124,7 @@ func testManyRanks(t *testing.T, d Device) {
 // testLoaded runs one-sided programs as Load has them, which waits and copies.
 func testLoaded(t *testing.T, d Device) {
 	for _, proto := range []ir.Protocol{ir.Simple, ir.LL128} {
-		p := mustOne(t, ranked("allreduce/allpairs", 3, proto, proto == ir.LL128))
+		p := mustProgram(t, ranked("allreduce/allpairs", 3, proto, proto == ir.LL128))
 		l := d.load(t, p)
 		for _, elems := range []int64{0, 3, 5000} {
 			if err := check(l, p.Coll, executor.F32, executor.Avg, elems, nil); err != nil {

@@ -13,7 +13,7 @@ import (
 // testTrace has every step of a one-sided program recorded, in each of its columns
 // and passes; AMD's GPUs have no image for that.
 func testTrace(t *testing.T, d Device) {
-	p := mustOne(t, ranked("allreduce/allpairs", 4, ir.LL, true))
+	p := mustProgram(t, ranked("allreduce/allpairs", 4, ir.LL, true))
 	l := d.load(t, p)
 	trace := &executor.Trace{}
 	err := check(l, p.Coll, executor.I32, executor.Sum, 4003, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })

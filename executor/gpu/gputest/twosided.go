@@ -109,7 +109,7 @@ func testCatalog(t *testing.T, d Device) {
 			for _, params := range shapes(name, d.StandIn()) {
 				for i := range 2 * int(ir.NumProtocols) {
 					inplace, proto := i%2 == 1, ir.Protocol(i/2)
-					p, err := shape{name, params, inplace, proto}.twoSided()
+					p, err := shape{name, params, inplace, proto, true, 0}.twoSided()
 					if err != nil {
 						continue // a shape that the program does not have
 					}
@@ -285,15 +285,17 @@ func Bench(b *testing.B, d Device) {
 }
 
 // BenchLaunch reports what a launch costs the host, in bursts that a queue holds, and
-// how long one takes in a graph.
+// how long one takes in a graph, of plans of both kinds.
 func BenchLaunch(b *testing.B, d Device) {
 	d.need(b)
 	runtime.LockOSThread()
-	p, err := ranked("allreduce/allpairs_onestep", 2, ir.LL, false).oneSided()
-	if err != nil {
-		b.Fatal(err)
+	for _, s := range both(ranked("allreduce/allpairs_onestep", 2, ir.LL, false)) {
+		b.Run(s.String(), func(b *testing.B) { benchLaunch(b, d, s) })
 	}
-	r := mustRig(b, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+}
+
+func benchLaunch(b *testing.B, d Device, s shape) {
+	r := mustRig(b, mustProgram(b, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	j := r.mustBind(b, 256, nil)
 	if err := errors.Join(j.fill(), j.launch(), r.plan.Wait(b.Context())); err != nil {
 		b.Fatal(err)

@@ -29,14 +29,18 @@ struct Fiber {
   bool done;
 };
 
+u64 numbers_of(const char *params) {
+  u64 numbers;
+  memcpy(&numbers, params + sizeof(abi_launch), sizeof numbers);
+  return numbers;
+}
+
 void run_block(const Fiber *f) {
   if (f->function->entry == ONE_SIDED) {
     run_onesided<OneStrips<AnyType>>(*(const abi_one_launch *)f->params, f->y, f->x);
     return;
   }
-  u64 numbers;
-  memcpy(&numbers, f->params + sizeof(abi_launch), sizeof numbers);
-  interpret_any<AnyFold>(*(const abi_launch *)f->params, ((const u32 *)numbers)[f->x]);
+  interpret_any<AnyFold>(*(const abi_launch *)f->params, ((const u32 *)numbers_of(f->params))[f->x]);
 }
 
 void fiber_main() {
@@ -47,7 +51,7 @@ void fiber_main() {
 }
 
 // reachable is whether a launch names memory only that its GPU may access.
-bool reachable(Device *d, const std::string &params) {
+bool one_reachable(Device *d, const std::string &params) {
   const abi_one_launch *a = (const abi_one_launch *)params.data();
   const abi_one_memory *ranks = a->rank_count > ONE_RANKS ? (const abi_one_memory *)a->ranks : a->rank;
   if (!in_reach(d, (u64)a->status) || !in_reach(d, a->states)) return false;
@@ -58,6 +62,27 @@ bool reachable(Device *d, const std::string &params) {
       if (p && !in_reach(d, p)) return false;
   }
   return true;
+}
+
+bool two_reachable(Device *d, u32 blocks, const std::string &params) {
+  const abi_launch *a = (const abi_launch *)params.data();
+  const u64 numbers = numbers_of(params.data());
+  for (u64 p : {a->steps, a->blocks, a->ranks, a->states, a->status, numbers})
+    if (!in_reach(d, p)) return false;
+  const abi_conn *conns = (const abi_conn *)a->conns;
+  for (u32 i = 0; i < blocks; i++) {
+    const abi_block *b = (const abi_block *)a->blocks + ((const u32 *)numbers)[i];
+    const abi_rank *r = (const abi_rank *)a->ranks + b->rank;
+    for (u64 p : {r->input, r->output, r->scratch})
+      if (p && !in_reach(d, p)) return false;
+    for (i32 c : {b->send, b->recv})
+      if (c >= 0 && !(in_reach(d, conns[c].slots) && in_reach(d, conns[c].head) && in_reach(d, conns[c].tail))) return false;
+  }
+  return true;
+}
+
+bool reachable(const Function *f, u32 blocks, const std::string &params) {
+  return f->entry == ONE_SIDED ? one_reachable(f->device, params) : two_reachable(f->device, blocks, params);
 }
 
 }  // namespace
@@ -88,7 +113,7 @@ int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &
 
 void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string &params) {
   Device *d = f->device;
-  if (injected("kernel") || (f->entry == ONE_SIDED && !reachable(d, params))) {
+  if (injected("kernel") || !reachable(f, x * y, params)) {
     d->fault = ILLEGAL_ADDRESS;
     return;
   }

@@ -1,0 +1,114 @@
+package gputest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// timedOut checks that err is of a step that timed out, with its source line.
+func timedOut(t testing.TB, err error, want ...string) {
+	t.Helper()
+	var list diag.List
+	if !errors.As(err, &list) || list[0].Code != diag.Timeout || list[0].Rank < 0 || list[0].Block < 0 || list[0].Step < 0 || list[0].Span.Pos.Line == 0 {
+		t.Fatalf("it is no timeout of a step: %v", err)
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("got %v, and not %q", err, w)
+		}
+	}
+}
+
+// oneLate is a rig of two GPUs, or where there is one of ranks that never come: on one
+// GPU all ranks are launched together.
+func oneLate(t testing.TB, d Device, s shape) *rig {
+	r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	if len(r.streams) < 2 {
+		t.Skip("on one GPU no rank is late")
+	}
+	return r
+}
+
+// pairs is a program of two ranks, whose waits last until both are there.
+func pairs(proto ir.Protocol) shape { return ranked("allreduce/allpairs", 2, proto, false) }
+
+// testLateRank leaves out a rank: the others say what they waited for, and the plan works
+// again after that.
+func testLateRank(t *testing.T, d Device) {
+	for _, s := range both(pairs(ir.LL), pairs(ir.Simple), pairs(ir.LL128)) {
+		r := oneLate(t, d, s)
+		j := r.mustBind(t, 1003, nil)
+		for k := range 3 {
+			if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(), j.call.Launch(r.streams[0])); err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			want := []string{"rank 0 block", "waited", "from rank 1"}
+			if s.two {
+				want = []string{"rank 0 block", "waited", "message 1 of connection", "1->0"}
+			}
+			timedOut(t, r.plan.Wait(soon(t)), want...)
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if err := j.call.Launch(r.streams[0]); err == nil {
+				t.Error("a plan that has failed takes launches")
+			}
+			timedOut(t, r.plan.Err())
+			if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(r.plan.Err(), j.run(soon(t))); err != nil {
+				t.Fatalf("%v, time %d, after that: %v", s, k, err)
+			}
+		}
+	}
+}
+
+// testCutShort ends a wait by its context.
+func testCutShort(t *testing.T, d Device) {
+	for _, s := range both(pairs(ir.LL)) {
+		r := oneLate(t, d, s)
+		j := r.mustBind(t, 1003, nil)
+		if err := errors.Join(j.fill(), j.call.Launch(r.streams[1])); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := r.plan.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v", err)
+		}
+		if err := errors.Join(r.plan.Reset(t.Context()), j.run(soon(t))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// testWaitInGraph changes how long waits may last of what is captured, and of what runs.
+func testWaitInGraph(t *testing.T, d Device) {
+	for _, s := range both(pairs(ir.LL)) {
+		r := oneLate(t, d, s)
+		j := r.mustBind(t, 1003, nil)
+		graphs := j.captured(t, 3)
+		if err := errors.Join(j.fill(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare()); err != nil {
+			t.Fatal(err)
+		}
+		if err := graphs[0].Launch(r.streams[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.plan.SetWait(20 * time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		timedOut(t, r.plan.Wait(soon(t)), "rank 0")
+		if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute), j.fill(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare()); err != nil {
+			t.Error(err)
+		}
+	}
+}

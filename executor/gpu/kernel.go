@@ -1,0 +1,99 @@
+//go:build cgo && linux
+
+package gpu
+
+import (
+	"fmt"
+	"unsafe"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// This file chooses the kernel of a launch, and how many threads its blocks have.
+
+// A kernel is an entry on a GPU.
+type kernel struct {
+	gpu   *card
+	entry unsafe.Pointer
+}
+
+// entries are those of the kernel for two-sided programs, by protocol. LL and LL16 have the
+// same bytes on the wire.
+var entries = [ir.NumProtocols]string{ir.Simple: "mscclc_simple", ir.LL: "mscclc_ll", ir.LL16: "mscclc_ll", ir.LL128: "mscclc_ll128"}
+
+// oneEntry is the entry of the kernel for one-sided programs.
+func oneEntry(op executor.RedOp, copies, few bool) string {
+	switch {
+	case few && copies:
+		return "mscclc_few_copy"
+	case few:
+		return "mscclc_few_sum"
+	case copies:
+		return "mscclc_onesided_copy"
+	case op == executor.Sum:
+		return "mscclc_onesided_sum"
+	}
+	return "mscclc_onesided"
+}
+
+// oneImage is the image for a launch of a one-sided program. Those that trace, and the
+// switch's, there are for some types and GPUs only.
+func oneImage(p *executor.OneParams) string {
+	kind := "onesided_"
+	switch {
+	case p.Trace != 0:
+		kind = "trace_"
+	case p.All != executor.OneMemory{}:
+		kind = switchImages
+	}
+	return kind + executor.DType(p.DType).String()
+}
+
+// switchImages is how the names of the images begin that go through NVLink's switch.
+const switchImages = "switch_"
+
+// oneKernel is the kernel for a launch of a one-sided program.
+func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
+	image, op := oneImage(r.One), executor.RedOp(r.One.RedOp)
+	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies, r.Few != nil))
+	if err != nil && r.Copies { // the entries that fold copy too
+		k, err = g.machine.kernel(g, image, oneEntry(op, false, r.Few != nil))
+	}
+	return k, err
+}
+
+// Load has the kernels for a type ready.
+func (g *card) Load(t executor.DType, oneSided bool) error {
+	image, entry := t.String(), entries[ir.Simple]
+	if oneSided {
+		image, entry = "onesided_"+image, oneEntry(executor.Sum, false, false)
+	}
+	_, err := g.machine.kernel(g, image, entry)
+	return err
+}
+
+// mostThreads is what the kernel is built for, and what a block has where all of a
+// GPU's blocks have room; leastThreads is what it has at least.
+const mostThreads, leastThreads = 512, 64
+
+// fit returns the threads of a block, as many as let all blocks be there at once,
+// since they wait for each other; and how many such blocks have room.
+func (k kernel) fit(blocks, perBlock int) (threads, room int, err error) {
+	if perBlock > mostThreads || perBlock%32 != 0 {
+		return 0, 0, fmt.Errorf("blocks of %d threads: a GPU has them by 32, up to %d", perBlock, mostThreads)
+	}
+	first, last := mostThreads, leastThreads
+	if perBlock > 0 {
+		first, last = perBlock, perBlock
+	}
+	for threads = first; threads >= last; threads /= 2 {
+		if room, err = k.gpu.resident(k.entry, threads); err != nil {
+			return 0, 0, err
+		}
+		if blocks <= room {
+			return threads, room, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("%v has room for %d blocks of %d threads at once, and the program has %d blocks there: %w", k.gpu, room, last, blocks, executor.ErrNoDevice)
+}

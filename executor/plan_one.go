@@ -1,0 +1,213 @@
+package executor
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"unsafe"
+
+	"mscclc/ir"
+)
+
+// A onePlan is a plan of a one-sided program. A rank's arena is its scratch, packets and
+// flags, one behind the other, which all ranks reach.
+type onePlan struct {
+	*Plan
+	one    *OneImage
+	layout OneLayout
+	few    bool // launches of few packets go their own way
+}
+
+func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
+	one := p.loaded.img.One
+	setDefault(&opt.Columns, PlanColumns)
+	setDefault(&opt.TileBytes, PlanTile)
+	if err := one.room(opt.Columns, opt.TileBytes); err != nil {
+		return nil, err
+	}
+	p.columns, p.tile = one.Columns, one.Tile
+	layout, err := one.Layout()
+	return &onePlan{p, one, layout, os.Getenv(FewVariable) == "1"}, err
+}
+
+func (p *onePlan) hash(w *keyWriter) {
+	one := p.one
+	w.numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags))
+	w.table(raw(one.Blocks))
+	w.table(raw(one.Steps))
+	w.table(raw(one.Operands))
+}
+
+// parts are the offsets in an arena, and its length.
+func (p *onePlan) parts() ([]uint64, uint64) {
+	return lay(p.layout.Scratch, p.layout.Packets, p.layout.FlagMem)
+}
+
+func (p *onePlan) arena(int) uint64 {
+	_, bytes := p.parts()
+	return bytes
+}
+
+func (p *onePlan) reaches(s *seat) []bool {
+	return s.one.touches(p.program().Coll.Ranks, s.ranks)[ir.Flags]
+}
+
+func (p *onePlan) sit(s *seat) (needs, error) {
+	s.one = p.one.Part(func(r int) bool { return slices.Contains(s.ranks, r) })
+	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Columns) * uint64(unsafe.Sizeof(OneState{})),
+		tables: [][]byte{raw(s.one.Blocks), raw(s.one.Steps), raw(s.one.Operands)}}
+	if ranks := p.program().Coll.Ranks; ranks > OneRanks {
+		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(OneMemory{})), oneCalls
+	}
+	return n, nil
+}
+
+// oneCalls is how many calls a plan of more than OneRanks ranks has at once.
+const oneCalls = 64
+
+func (p *onePlan) reached(*seat) error { return nil }
+
+// touches says, by buffer, of which of so many ranks steps access memory, but for their own. A rank's
+// scratch, packets and flags are one arena, which all reach: the runtime has flags of
+// its own there.
+func (t *OnePart) touches(ranks int, own []int) map[ir.Buf][]bool {
+	of := map[ir.Buf][]bool{}
+	for _, buf := range [3]ir.Buf{ir.Input, ir.Output, ir.Flags} {
+		of[buf] = make([]bool, ranks)
+	}
+	all := OneOperand{Rank: ir.AllRanks, Buf: uint8(ir.Flags)}
+	for _, o := range append([]OneOperand{all}, t.Operands...) {
+		for r := range of[ir.Buf(o.Buf)] {
+			of[ir.Buf(o.Buf)][r] = of[ir.Buf(o.Buf)][r] || o.Rank == int16(r) || o.Rank == ir.AllRanks
+		}
+	}
+	for _, r := range own {
+		for _, list := range of {
+			list[r] = false
+		}
+	}
+	return of
+}
+
+func (p *onePlan) shares() (list []ir.Buf) {
+	one := p.one
+	for _, buf := range [2]ir.Buf{ir.Input, ir.Output} {
+		if slices.ContainsFunc(one.Blocks, func(b OneBlock) bool {
+			return slices.ContainsFunc(one.Operands[b.FirstOperand:b.FirstOperand+b.Operands], func(o OneOperand) bool {
+				return ir.Buf(o.Buf) == buf && o.Rank != int16(b.Rank)
+			})
+		}) {
+			list = append(list, buf)
+		}
+	}
+	return list
+}
+
+// columnBytes is how much of a chunk makes another column worth it.
+const columnBytes = 8 << 10
+
+// model chooses what a caller leaves open.
+func (p *onePlan) model(args *CallArgs, geo Geometry) (columns int, tile int64) {
+	columns, tile = args.Columns, args.TileBytes
+	bytes := geo.Chunk * int64(args.DType.Size())
+	setDefault(&columns, int(min(max(bytes/columnBytes, 1), int64(p.columns))))
+	setDefault(&tile, p.tile)
+	return columns, tile
+}
+
+// choose settles columns and tile: as many columns as have room, where the
+// caller does not say.
+func (p *onePlan) choose(c *Call, args *CallArgs, geo Geometry) error {
+	columns, tile := p.model(args, geo)
+	everywhere, err := p.everywhere(args, geo)
+	if err != nil {
+		return err
+	}
+	c.one.All, c.asked = everywhere, tile
+	for {
+		if err := p.narrow(c, geo, columns); err != nil {
+			return err
+		}
+		if args.Columns > 0 || columns == 1 || c.passes == 0 || p.room(&c.one, args.Threads) {
+			return nil
+		}
+		columns = (columns + 1) / 2
+	}
+}
+
+func (p *onePlan) narrow(c *Call, geo Geometry, columns int) (err error) {
+	everywhere := c.one.All
+	if c.one, err = p.one.Params(geo, c.dtype, c.redop, columns, c.asked); err != nil {
+		return err
+	}
+	c.one.All = everywhere
+	c.columns, c.tile, c.passes = columns, int64(c.one.Tile), int64(c.one.Passes)
+	return nil
+}
+
+// room says whether all seats have room for a launch.
+func (p *onePlan) room(params *OneParams, threads int) bool {
+	for _, s := range p.seats {
+		try := *params
+		s.one.Count(&try)
+		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies})
+		if err != nil {
+			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
+		}
+		shot.Close()
+	}
+	return true
+}
+
+func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error) {
+	params := c.one
+	// A GPU has its tables sooner from memory than from a launch's parameters, of which it fetches
+	// piece after piece.
+	s.one.Count(&params)
+	params.Blocks, params.Steps, params.Operands = s.at.tables[0], s.at.tables[1], s.at.tables[2]
+	params.States, params.StatusAt = s.at.states, s.at.status
+	at, _ := p.parts()
+	for r, arena := range s.reach {
+		if arena != 0 {
+			memory[r].Scratch, memory[r].Packets, memory[r].Flags = arena+at[0], arena+at[1], arena+at[2]
+		}
+	}
+	if len(memory) <= OneRanks {
+		copy(params.Rank[:], memory)
+	} else {
+		var err error
+		if params.Ranks, err = c.table(s, raw(memory)); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.record(s, &params); err != nil {
+		return nil, err
+	}
+	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies}
+	if p.few {
+		r.Few = s.one.few(&params)
+	}
+	return r, nil
+}
+
+func (p *onePlan) behind(s *seat, status *Status) ([]byte, error) {
+	var before OneState
+	row := slices.IndexFunc(s.one.Blocks, func(b OneBlock) bool { return b.Number == status.Block })
+	if row < 0 || int(status.Column) >= p.columns {
+		return nil, errors.New("a block that the program does not have has timed out")
+	}
+	at := s.at.states + uint64(row*p.columns+int(status.Column))*uint64(unsafe.Sizeof(before))
+	err := s.gpu.Peek(bytesAt(&before), at)
+	// A launch behind the one that failed may have gone on, where all had come.
+	before.Passes = min(before.Passes, status.Tile)
+	return bytesAt(&before), err
+}
+
+func (p *onePlan) tells(status *Status, behind []byte, columns uint32) error {
+	stop := Stop{Status: *status}
+	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) || status.Step >= p.one.Blocks[status.Block].Steps {
+		return errors.New("a step that the program does not have has timed out")
+	}
+	copy(bytesAt(&stop.One), behind)
+	return p.loaded.timeoutOne(&OneParams{Columns: columns}, &stop)
+}

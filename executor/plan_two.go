@@ -1,0 +1,191 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"mscclc/ir"
+)
+
+// A twoPlan is a plan of a two-sided program. The slots and counters of its connections
+// (plan_two_memory.go) are made for one protocol, and for messages up to a length; what blocks
+// have sent and received is in memory too, so that a captured launch can be replayed.
+type twoPlan struct {
+	*Plan
+	cut    cut
+	asked  int         // slots
+	stride uint64      // from slot to slot
+	place  []connPlace // of the image's connections
+	bytes  []uint64    // of arenas, by rank
+	piece  int64       // bytes that scratch is made for at first
+}
+
+// twoCalls is how many calls a plan of a two-sided program has at once.
+const twoCalls = 4096
+
+func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
+	cut, err := p.loaded.cut(&Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes, TileBytes: opt.TileBytes})
+	if err != nil {
+		return nil, err
+	}
+	if opt.Columns < 0 || opt.Columns > 1 {
+		return nil, errColumns
+	}
+	if opt.PieceBytes < 0 || opt.PieceBytes > longest {
+		return nil, fmt.Errorf("pieces of %d bytes are out of range", opt.PieceBytes)
+	}
+	asked := cut.slots
+	// A message finds its slot by 32 bits of its number: that is for ever if slots are a power of two.
+	cut.slots = 1 << bits.Len(uint(cut.slots-1))
+	p.columns, p.tile = 1, cut.bytes
+	stride := p.loaded.stride(cut.proto, cut.slotBytes, max(min(cut.bytes, cut.slotBytes), 8))
+	two := &twoPlan{Plan: p, cut: cut, asked: asked, stride: uint64(stride), piece: opt.PieceBytes}
+	return two, two.lay()
+}
+
+var errColumns = fmt.Errorf("a two-sided program has no columns: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
+
+func (p *twoPlan) hash(w *keyWriter) {
+	img := p.loaded.img
+	w.numbers(int64(p.cut.proto), int64(p.cut.slots), p.cut.slotBytes)
+	w.int32s(p.program().Scratch...)
+	w.table(raw(img.Blocks))
+	w.table(raw(img.Steps))
+	w.table(raw(img.Conns))
+}
+
+// shares is that no step accesses another rank's buffers.
+func (p *twoPlan) shares() []ir.Buf { return nil }
+
+func (p *twoPlan) choose(c *Call, args *CallArgs, geo Geometry) error {
+	if args.Trace != nil {
+		return fmt.Errorf("two-sided programs are traced on the CPU only: %w", ErrNotSupported)
+	}
+	if args.Columns < 0 || args.Columns > 1 {
+		return errColumns
+	}
+	for r := range geo.Coll.Ranks {
+		in, out, _, _, all := geo.Buffers(r)
+		if n := max(in, out, all, p.scratch(r, geo)); n > longest/int64(args.DType.Size()) {
+			return fmt.Errorf("buffers of %d elements of rank %d are over the limit of %d bytes", n, r, int64(longest))
+		}
+	}
+	tile := args.TileBytes
+	setDefault(&tile, p.tile)
+	launch := &Launch{}
+	err := p.loaded.params(launch, geo, &Args{DType: args.DType, RedOp: args.RedOp, Protocol: &p.cut.proto,
+		Slots: p.cut.slots, SlotBytes: p.cut.slotBytes, TileBytes: min(tile, p.tile)})
+	if err != nil {
+		return err
+	}
+	c.two = launch.Params
+	c.two.SlotStride = p.stride
+	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), tiles(&c.two)
+	return p.loaded.prover.run(asked(&c.two))
+}
+
+func (p *twoPlan) narrow(*Call, Geometry, int) error { return nil } // there is one width
+
+// longest bounds a buffer: the kernel counts its 16-byte units in 32 bits.
+const longest = 1 << 35
+
+func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error) {
+	t := s.two
+	if len(t.blocks) == 0 {
+		return nil, nil
+	}
+	params := c.two
+	params.States, params.StatusAt = s.at.states, s.at.status
+	params.Steps, params.Blocks, params.Conns = s.at.tables[0], s.at.tables[1], s.at.tables[2]
+	params.BlockCount = uint32(len(t.blocks))
+	scratch, err := p.scratches(s, NewGeometry(p.program().Coll, args.Elems, args.DType.Size()), args.DType.Size())
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]RankMemory, len(s.ranks))
+	for i, r := range s.ranks {
+		rows[i] = RankMemory{Input: memory[r].Input, Output: memory[r].Output, Scratch: scratch[i]}
+	}
+	if params.Ranks, err = c.table(s, raw(rows)); err != nil {
+		return nil, err
+	}
+	return &Ready{Flight: p.flight, Two: &TwoParams{Params: params, Numbers: s.at.tables[3]}, Threads: args.Threads}, nil
+}
+
+func (p *twoPlan) behind(s *seat, status *Status) ([]byte, error) {
+	var before State
+	if int(status.Block) >= len(s.two.blocks) {
+		return nil, errors.New("a block that the program does not have has timed out")
+	}
+	err := s.gpu.Peek(bytesAt(&before), s.at.states+uint64(status.Block)*uint64(unsafe.Sizeof(before)))
+	// A launch behind the one that failed may have gone on, where all had come.
+	before.Tiles = min(before.Tiles, status.Tile)
+	status.Block = s.two.numbers[status.Block]
+	return bytesAt(&before), err
+}
+
+func (p *twoPlan) tells(status *Status, behind []byte, _ uint32) error {
+	stop, img := Stop{Status: *status}, p.loaded.img
+	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !img.waits(status) {
+		return errors.New("a step that the program does not have has timed out")
+	}
+	copy(bytesAt(&stop.Before), behind)
+	return p.loaded.timeout(&Params{Slots: uint32(p.cut.slots), Proto: uint32(p.cut.proto)}, &stop)
+}
+
+// waits says whether a status names a step, and what it may wait for.
+func (img *Image) waits(s *Status) bool {
+	if int(s.Block) >= len(img.Blocks) || s.Step >= img.Blocks[s.Block].Steps {
+		return false
+	}
+	b := &img.Blocks[s.Block]
+	switch s.What {
+	case waitFlag:
+		return img.Steps[b.FirstStep+s.Step].DepBlock >= 0
+	case waitSlot:
+		return b.Send >= 0
+	}
+	return b.Recv >= 0
+}
+
+// A twoPart is what a seat has of a two-sided program: the blocks of its ranks, which
+// count steps, ranks, blocks and connections within the seat.
+type twoPart struct {
+	numbers []uint32 // of blocks, in the whole program
+	blocks  []Block
+	steps   []Step
+	conns   []int32 // in the whole program
+	all     []uint32
+	scratch []scratch // the longest last
+}
+
+func (img *Image) twoPart(ranks []int) *twoPart {
+	t := &twoPart{}
+	number := map[int32]int32{-1: -1}
+	connect := func(c int32) int32 {
+		if _, ok := number[c]; !ok {
+			number[c] = int32(len(t.conns))
+			t.conns = append(t.conns, c)
+		}
+		return number[c]
+	}
+	first := map[uint32]uint32{}
+	for i, b := range img.Blocks {
+		at := slices.Index(ranks, int(b.Rank))
+		if at < 0 {
+			continue
+		}
+		if _, ok := first[b.Rank]; !ok {
+			first[b.Rank] = uint32(len(t.blocks))
+		}
+		steps := img.Steps[b.FirstStep : b.FirstStep+b.Steps]
+		b.Rank, b.FirstBlock, b.FirstStep = uint32(at), first[b.Rank], uint32(len(t.steps))
+		b.Send, b.Recv = connect(b.Send), connect(b.Recv)
+		t.all, t.numbers = append(t.all, uint32(len(t.blocks))), append(t.numbers, uint32(i))
+		t.blocks, t.steps = append(t.blocks, b), append(t.steps, steps...)
+	}
+	return t
+}
