@@ -1,8 +1,126 @@
 package passes
 
-import "slices"
-
 // This file is what ranks know of each other while oneSync runs their groups.
+
+// A oneClock is what a rank knows of itself and, by a row, of all others. An entry
+// is 0 where nothing is known, 1 where the rank's launch is known to have begun, and
+// 1 + k where k of its groups are, passes one after the other.
+type oneClock struct {
+	row       *oneRow // nil knows nothing
+	rank, own int32
+}
+
+// A oneRow is shared by clocks, and changed only where one alone has it.
+type oneRow struct {
+	at    []int32
+	users int32
+}
+
+func (c *oneClock) of(rank int32) int32 {
+	switch {
+	case rank == c.rank:
+		return c.own
+	case c.row == nil:
+		return 0
+	}
+	return c.row.at[rank]
+}
+
+// share is another clock that knows what c does.
+func (c *oneClock) share() oneClock {
+	if c.row != nil {
+		c.row.users++
+	}
+	return *c
+}
+
+// forget lets go of c's row.
+func (s *oneSync) forget(c *oneClock) {
+	if c.row == nil {
+		return
+	}
+	if c.row.users--; c.row.users == 0 {
+		s.free = append(s.free, c.row)
+	}
+	c.row = nil
+}
+
+// fresh is a row that holds anything.
+func (s *oneSync) fresh() *oneRow {
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		r.users = 1
+		return r
+	}
+	return &oneRow{make([]int32, s.n), 1}
+}
+
+// note lets c know an entry of another rank.
+func (s *oneSync) note(c *oneClock, rank, entry int32) {
+	if rank == c.rank || c.of(rank) >= entry {
+		return
+	}
+	if c.row == nil || c.row.users > 1 {
+		row := s.fresh()
+		if c.row == nil {
+			clear(row.at)
+		} else {
+			copy(row.at, c.row.at)
+		}
+		s.forget(c)
+		c.row = row
+	}
+	c.row.at[rank] = entry
+}
+
+// learn lets c know what from does.
+func (s *oneSync) learn(c, from *oneClock) {
+	switch {
+	case from.row == nil || from.row == c.row:
+	case c.row == nil:
+		c.row = from.share().row
+	case c.row.users == 1:
+		join(c.row.at, c.row.at, from.row.at)
+	default:
+		row := s.fresh()
+		join(row.at, c.row.at, from.row.at)
+		s.forget(c)
+		c.row = row
+	}
+	s.note(c, from.rank, from.own)
+}
+
+// join makes to the later of a and b, entry by entry.
+func join(to, a, b []int32) {
+	a, b = a[:len(to)], b[:len(to)]
+	for i := range to {
+		to[i] = max(a[i], b[i])
+	}
+}
+
+// A oneSnap is a clock as it was, for so many that may yet ask.
+type oneSnap struct {
+	done, seen oneClock
+	asks       int32
+}
+
+// drop takes note that one fewer may ask.
+func (s *oneSync) drop(snap *oneSnap) {
+	if snap.asks--; snap.asks <= 0 {
+		s.forget(&snap.done)
+		s.forget(&snap.seen)
+		*snap = oneSnap{}
+	}
+}
+
+// A oneLesson is what a rank knows from its next group on, and whether that
+// includes all that it knew by a row.
+type oneLesson struct {
+	oneClock
+	includes bool
+	row      *oneRow
+}
 
 // entry is what the clock of a rank says when k of its groups are over in a pass.
 func (s *oneSync) entry(rank int32, pass, k int32) int32 { return pass*s.size[rank] + 1 + k }
@@ -16,8 +134,8 @@ func (s *oneSync) ends(g, pass int32) int32 {
 // when it is over, and send keeps what those learn who read its packets.
 func (s *oneSync) begin(g, pass int32) {
 	b := s.groups[g].rank
-	s.done[b][b] = s.entry(b, pass, s.groups[g].at)
-	s.seen[b][b] = s.done[b][b]
+	s.done[b].own = s.entry(b, pass, s.groups[g].at)
+	s.seen[b].own = s.done[b].own
 }
 
 func (s *oneSync) send(g int32) {
@@ -30,7 +148,7 @@ func (s *oneSync) send(g int32) {
 		asks += n
 	}
 	if asks > 0 {
-		s.before[g] = oneSnap{done: s.clone(s.done[s.groups[g].rank]), asks: asks}
+		s.before[g] = oneSnap{done: s.done[s.groups[g].rank].share(), asks: asks}
 	}
 }
 
@@ -41,13 +159,13 @@ func (s *oneSync) relay(i, asks int32) bool {
 	snap := &s.relayed[i]
 	for _, d := range s.deps.of(i) {
 		if s.brings(i, d) {
-			if snap.done == nil {
-				*snap = oneSnap{done: s.clone(s.done[s.moves[i].rank]), asks: asks}
+			if snap.asks == 0 {
+				*snap = oneSnap{done: s.done[s.moves[i].rank].share(), asks: asks}
 			}
-			join(snap.done, s.tells(d.on).done)
+			s.learn(&snap.done, &s.tells(d.on).done)
 		}
 	}
-	return snap.done != nil
+	return snap.asks > 0
 }
 
 // brings says whether d is of packets that Move i reads, of another rank.
@@ -57,7 +175,7 @@ func (s *oneSync) brings(i int32, d oneDep) bool {
 
 // tells is what the packets of Move i tell.
 func (s *oneSync) tells(i int32) *oneSnap {
-	if s.relayed[i].done != nil {
+	if s.relayed[i].asks > 0 {
 		return &s.relayed[i]
 	}
 	return &s.before[s.of[i]]
@@ -66,49 +184,39 @@ func (s *oneSync) tells(i int32) *oneSnap {
 func (s *oneSync) end(g, pass int32) {
 	b := s.groups[g].rank
 	for _, i := range s.groups[g].moves {
-		for _, d := range s.deps.of(i) {
-			if s.brings(i, d) {
-				snap := s.tells(d.on)
-				join(s.learned[b], snap.done)
-				s.drop(snap)
-			}
-		}
+		s.lesson(b, i)
 	}
 	if s.groups[g].open {
 		return
 	}
-	join(s.done[b], s.learned[b])
-	clear(s.learned[b])
-	s.done[b][b] = s.ends(g, pass)
-	s.seen[b][b] = s.done[b][b]
+	done, learned := &s.done[b], &s.learned[b]
+	if learned.includes && learned.row == done.row {
+		done.row, learned.oneClock.row = learned.oneClock.row, done.row
+	} else {
+		s.learn(done, &learned.oneClock)
+	}
+	s.forget(&learned.oneClock)
+	learned.includes, learned.row = false, nil
+	done.own = s.ends(g, pass)
+	s.seen[b].own = done.own
 }
 
-func join(to, from []int32) {
-	for i, x := range from {
-		to[i] = max(to[i], x)
+// lesson is what rank b learns by Move i, who then has asked.
+func (s *oneSync) lesson(b, i int32) {
+	learned, relayed := &s.learned[b], &s.relayed[i]
+	if relayed.asks > 0 { // all that it reads, and what b knew when it began
+		if learned.oneClock.row == nil {
+			learned.includes, learned.row = true, s.done[b].row
+		}
+		s.learn(&learned.oneClock, &relayed.done)
 	}
-}
-
-// drop takes note that one fewer may ask.
-func (s *oneSync) drop(snap *oneSnap) {
-	if snap.asks--; snap.asks > 0 {
-		return
+	for _, d := range s.deps.of(i) {
+		if s.brings(i, d) {
+			snap := s.tells(d.on)
+			if relayed.asks == 0 {
+				s.learn(&learned.oneClock, &snap.done)
+			}
+			s.drop(snap)
+		}
 	}
-	if snap.done != nil {
-		s.free = append(s.free, snap.done)
-	}
-	if snap.seen != nil {
-		s.free = append(s.free, snap.seen)
-	}
-	*snap = oneSnap{}
-}
-
-func (s *oneSync) clone(clock []int32) []int32 {
-	if n := len(s.free); n > 0 {
-		c := s.free[n-1]
-		s.free = s.free[:n-1]
-		copy(c, clock)
-		return c
-	}
-	return slices.Clone(clock)
 }

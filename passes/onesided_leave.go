@@ -56,7 +56,7 @@ func (s *oneSync) leave() {
 		for _, i := range moves {
 			ends := s.ends(s.of[i], 0)
 			s.accesses(i, func(owner int32, writes bool) {
-				if s.seen[owner][b] >= ends || !writes && s.done[owner][b] >= ends {
+				if s.seen[owner].of(int32(b)) >= ends || !writes && s.done[owner].of(int32(b)) >= ends {
 					return
 				}
 				list := of[owner]
@@ -92,7 +92,7 @@ func (s *oneSync) enough(list []teller) []teller {
 	needed, left := make([]bool, len(list)), make([]bool, len(list))
 	for i, t := range list {
 		for j, by := range list[:min(len(list), mostTold)] {
-			knows := s.seen[by.rank][t.rank] >= t.writes && max(s.seen[by.rank][t.rank], s.done[by.rank][t.rank]) >= t.reads
+			knows := s.seen[by.rank].of(t.rank) >= t.writes && max(s.seen[by.rank].of(t.rank), s.done[by.rank].of(t.rank)) >= t.reads
 			if i != j && !left[j] && !needed[i] && knows {
 				left[i], needed[j] = true, true
 				break

@@ -46,20 +46,20 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 		return a, b, g
 	}
 	of := make(map[int32][]reuse) // by the writer's group
-	told := make(map[int32][]int32)
+	told := make(map[int32]oneClock)
 	for _, u := range list {
 		_, _, g := behind(u)
-		told[g] = nil
+		told[g] = oneClock{}
 		of[s.of[u.writer]] = append(of[s.of[u.writer]], u)
 	}
 	for r := range s.n {
-		clear(s.done[r])
-		clear(s.seen[r])
-		clear(s.learned[r])
+		s.forget(&s.done[r])
+		s.forget(&s.seen[r])
+		s.done[r].own, s.seen[r].own = 0, 0
 	}
 	s.next(0, func(int32) {}, func(g int32) {
 		if _, ok := told[g]; ok {
-			told[g] = slices.Clone(s.done[s.groups[g].rank])
+			told[g] = s.done[s.groups[g].rank].share()
 		}
 	})
 	for pass := int32(1); pass < depth; pass++ {
@@ -80,16 +80,17 @@ func (s *oneSync) credit(list []reuse, latest map[[2]int32]int32) {
 			k := s.signal(a, b, x)
 			s.awaits[g] = append(s.awaits[g], oneAwait{k, depth})
 			s.failed = s.failed || s.groups[g].joint
-			join(s.done[b], told[x])
-			s.done[b][a] = max(s.done[b][a], s.ends(x, 0))
+			heard := told[x]
+			s.learn(&s.done[b], &heard)
+			s.note(&s.done[b], a, s.ends(x, 0))
 		}
 	}, func(int32) {})
 }
 
 // known says whether u's writer knows at the end of the pass that its reader is over.
 func (s *oneSync) known(u reuse) bool {
-	knows := s.done[s.moves[u.writer].rank]
-	return s.round(u.read, func(x int32) bool { return knows[s.moves[x].rank] >= s.ends(s.of[x], 0) })
+	knows := &s.done[s.moves[u.writer].rank]
+	return s.round(u.read, func(x int32) bool { return knows.of(s.moves[x].rank) >= s.ends(s.of[x], 0) })
 }
 
 // next runs one more pass, and calls check with every group when it has waited,
@@ -119,8 +120,6 @@ func (s *oneSync) next(pass int32, check, over func(g int32)) {
 		s.send(g)
 		s.end(g, pass)
 		over(g)
-		if a := &s.after[g]; a.asks > 0 {
-			a.done, a.seen = s.clone(s.done[b]), s.clone(s.seen[b])
-		}
+		s.keep(g)
 	}
 }

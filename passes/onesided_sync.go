@@ -11,22 +11,19 @@ import (
 // A dependence across ranks that the clocks do not cover becomes a signal right
 // behind the earlier group, or any that is behind it already, and a wait before
 // the later one; what is needed latest is looked at first, since it covers most.
-//
-// A clock's entry is 0 where nothing is known, 1 where the rank's launch is
-// known to have begun, and 1 + k where k of its groups are, passes one after
-// the other.
 type oneSync struct {
 	*oneSided
 	groups []oneGroup
 	of     []int32 // of a Move: its group
 	size   []int32 // of a rank: how many groups it has
 
-	done, seen [][]int32
-	learned    [][]int32 // of a rank: what it knows is over from its next group on
+	done, seen []oneClock  // of a rank; one and the same where there are no packets
+	learned    []oneLesson // of a rank: what it knows is over from its next group on
+	packets    bool
 	before     []oneSnap // of a group that sends packets: done when it begins
 	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
 	after      []oneSnap // of a group that others are signalled behind, or may be
-	free       [][]int32
+	free       []*oneRow
 	readers    depList // of a Move: those that read its packets
 
 	signals []oneSignal
@@ -35,12 +32,6 @@ type oneSync struct {
 	begins  [][]int32            // of a group: the ranks whose launches must have begun
 	leaves  [][2]int32           // who tells whom at the end of a launch
 	failed  bool                 // a part of a group would have to wait or to signal
-}
-
-// A oneSnap is a clock as it was, for so many that may yet ask.
-type oneSnap struct {
-	done, seen []int32
-	asks       int32
 }
 
 // A oneSignal is raised behind a group.
@@ -71,10 +62,15 @@ func (l *oneSided) syncGroups(groups []oneGroup) *oneSync {
 			s.of[i] = int32(g)
 		}
 	}
-	for range l.n {
-		s.done, s.seen, s.learned = append(s.done, make([]int32, l.n)), append(s.seen, make([]int32, l.n)), append(s.learned, make([]int32, l.n))
-	}
 	s.countAsks()
+	s.packets = len(s.readers.to) > 0
+	s.done, s.learned = make([]oneClock, l.n), make([]oneLesson, l.n)
+	if s.seen = s.done; s.packets {
+		s.seen = make([]oneClock, l.n)
+	}
+	for r := range l.n {
+		s.done[r].rank, s.seen[r].rank, s.learned[r].rank = r, r, r
+	}
 	for g := range groups {
 		if s.first(int32(g)); s.failed {
 			return s
@@ -132,11 +128,11 @@ func (s *oneSync) first(g int32) {
 		}
 	}
 	for _, owner := range s.owners(g) {
-		if s.seen[b][owner] == 0 {
+		if s.seen[b].of(owner) == 0 {
 			s.begins[g] = append(s.begins[g], owner)
 			s.failed = s.failed || s.groups[g].joint
-			s.done[b][owner] = max(s.done[b][owner], 1)
-			s.seen[b][owner] = 1
+			s.note(&s.done[b], owner, 1)
+			s.note(&s.seen[b], owner, 1)
 		}
 	}
 	s.send(g)
@@ -148,8 +144,16 @@ func (s *oneSync) first(g int32) {
 		}
 	}
 	s.end(g, 0)
+	s.keep(g)
+}
+
+// keep keeps what group g knows at its end, if somebody may ask.
+func (s *oneSync) keep(g int32) {
+	b := s.groups[g].rank
 	if a := &s.after[g]; a.asks > 0 {
-		a.done, a.seen = s.clone(s.done[b]), s.clone(s.seen[b])
+		if a.done = s.done[b].share(); s.packets {
+			a.seen = s.seen[b].share()
+		}
 	}
 }
 
@@ -177,7 +181,7 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 func (s *oneSync) met(i int32, d oneDep) bool {
 	b := s.moves[i].rank
 	if d.kind == depSees {
-		return s.seen[b][s.moves[d.on].rank] >= s.ends(s.of[d.on], 0)
+		return s.seen[b].of(s.moves[d.on].rank) >= s.ends(s.of[d.on], 0)
 	}
 	return s.round(d.on, func(x int32) bool { return x == i || s.isOver(i, x) })
 }
@@ -207,11 +211,11 @@ func (s *oneSync) round(x int32, over func(x int32) bool) bool {
 // is over: by its rank's clock, or by the packets that it reads.
 func (s *oneSync) isOver(i, x int32) bool {
 	rank, ends := s.moves[x].rank, s.ends(s.of[x], 0)
-	if s.done[s.moves[i].rank][rank] >= ends {
+	if s.done[s.moves[i].rank].of(rank) >= ends {
 		return true
 	}
 	for _, d := range s.deps.of(i) {
-		if s.brings(i, d) && s.tells(d.on).done[rank] >= ends {
+		if s.brings(i, d) && s.tells(d.on).done.of(rank) >= ends {
 			return true
 		}
 	}
@@ -230,11 +234,15 @@ func (s *oneSync) await(g, x int32) {
 func (s *oneSync) hear(b, k, pass int32) {
 	sig := &s.signals[k]
 	snap := &s.after[sig.group]
-	join(s.done[b], snap.done)
-	join(s.seen[b], snap.seen)
+	if snap.asks > 0 {
+		s.learn(&s.done[b], &snap.done)
+		if s.packets {
+			s.learn(&s.seen[b], &snap.seen)
+		}
+	}
 	ends := s.ends(sig.group, pass)
-	s.done[b][sig.from] = max(s.done[b][sig.from], ends)
-	s.seen[b][sig.from] = max(s.seen[b][sig.from], ends)
+	s.note(&s.done[b], sig.from, ends)
+	s.note(&s.seen[b], sig.from, ends)
 }
 
 // signal returns the first signal of a pass from rank a to b that is behind
