@@ -61,6 +61,24 @@ type oneSided struct {
 
 	moves []oneMove
 	deps  depList
+	room  []spot // for lists of operands
+}
+
+// list makes a list of operands, which grows into no other.
+func (l *oneSided) list(n int) []spot {
+	if len(l.room) < n {
+		l.room = make([]spot, max(n, 4096))
+	}
+	list := l.room[:n:n]
+	l.room = l.room[n:]
+	return list
+}
+
+// one is a list of one operand.
+func (l *oneSided) one(x spot) []spot {
+	list := l.list(1)
+	list[0] = x
+	return list
 }
 
 // A spot is the first chunk of an operand. Chunks of Scratch and Packets are

@@ -18,6 +18,7 @@ type oneEmitter struct {
 	behind  [][]int32         // of a group: the signals behind it
 	begun   [][]int32         // of a rank: those that wait for its launch to begin
 	left    [][]int32         // of a rank: those that tell it at the end of a launch
+	list    []ir.Operand      // of the step that is being made
 }
 
 // A flagKey is a flag: of one rank, raised by another, in each pass or launch.
@@ -37,6 +38,7 @@ func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
 	p.OneSided.Packets = e.place(1, ir.Packets)
 	p.OneSided.Flags = make([]int32, l.n)
 	e.count()
+	e.room()
 	byRank := make([][]int32, l.n)
 	for g := range s.groups {
 		byRank[s.groups[g].rank] = append(byRank[s.groups[g].rank], int32(g))
@@ -91,11 +93,15 @@ func (e *oneEmitter) count() {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(e.oneSided.behind(a.to, a.from), e.oneSided.behind(b.to, b.from)))
 	})
 	e.ordinal = make([]int32, len(e.signals))
-	for _, k := range order {
+	for i, k := range order {
 		key := flagKey{e.signals[k].from, e.signals[k].to, false}
 		e.raised[key]++
 		e.ordinal[k] = e.raised[key]
-		e.behind[e.signals[k].group] = append(e.behind[e.signals[k].group], k)
+		if behind := &e.behind[e.signals[k].group]; len(*behind) == 0 {
+			*behind = order[i : i+1]
+		} else {
+			*behind = (*behind)[:len(*behind)+1]
+		}
 	}
 	for g, list := range e.begins {
 		for _, owner := range list {
@@ -110,6 +116,30 @@ func (e *oneEmitter) count() {
 	for _, pair := range e.leaves {
 		e.left[pair[1]] = append(e.left[pair[1]], pair[0])
 	}
+}
+
+// room makes room for all steps and operands.
+func (e *oneEmitter) room() {
+	steps, operands := len(e.moves), 2*len(e.leaves)
+	add := func(n int) {
+		if operands += n; n > 0 {
+			steps++
+		}
+	}
+	for i := range e.moves {
+		operands += len(e.moves[i].srcs) + len(e.moves[i].dsts)
+	}
+	for g := range e.groups {
+		add(len(e.begins[g]))
+		add(len(e.awaits[g]))
+		add(len(e.behind[g]))
+	}
+	for r := range e.n {
+		add(len(e.begun[r]))
+	}
+	steps += 2 * int(e.n)
+	e.p.Steps = make([]ir.Step, 0, steps)
+	e.p.OneSided.Operands = make([]ir.Operand, 0, operands)
 }
 
 // flag is the number of a flag among its rank's.
@@ -156,47 +186,59 @@ func (e *oneEmitter) block(rank int32, groups []int32) {
 func (e *oneEmitter) group(rank, g int32) {
 	moves := e.groups[g].moves
 	pos := e.moves[moves[0]].pos
-	var begins, awaits, signals []ir.Operand
+	list := e.list[:0]
 	for _, owner := range e.begins[g] {
-		begins = append(begins, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(owner, rank, true), Nth: 1})
+		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(owner, rank, true), Nth: 1})
 	}
-	e.step(ir.Step{Op: ir.Await, Flags: ir.Enter, Pos: pos}, begins, nil)
-	for _, w := range e.awaits[g] {
-		sig := &e.signals[w.signal]
-		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(sig.from, rank, false)}
-		x.Nth = e.ordinal[w.signal] - w.ago*e.raised[flagKey{sig.from, rank, false}]
-		if k := slices.IndexFunc(awaits, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
-			awaits[k].Nth = max(awaits[k].Nth, x.Nth)
-			continue
-		}
-		awaits = append(awaits, x)
-	}
-	e.step(ir.Step{Op: ir.Await, Pos: pos}, awaits, nil)
+	e.step(ir.Step{Op: ir.Await, Flags: ir.Enter, Pos: pos}, list, nil)
+	list = e.awaited(rank, g, list[:0])
+	e.step(ir.Step{Op: ir.Await, Pos: pos}, list, nil)
 	for k, i := range moves {
 		m := &e.moves[i]
 		s := ir.Step{Op: ir.Move, Count: m.count, Class: m.class, Pos: m.pos}
 		if k > 0 || e.groups[g].joint {
 			s.Flags = ir.Joint
 		}
-		e.step(s, e.operands(m.srcs), e.operands(m.dsts))
+		list = e.operands(e.operands(list[:0], m.srcs), m.dsts)
+		e.step(s, list[:len(m.srcs)], list[len(m.srcs):])
 	}
+	list = list[:0]
 	for _, k := range e.behind[g] {
 		to := e.signals[k].to
-		signals = append(signals, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(rank, to, false)})
+		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(rank, to, false)})
 	}
-	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, signals)
+	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, list)
+	e.list = list
 }
 
-func (e *oneEmitter) operands(list []spot) []ir.Operand {
-	to := make([]ir.Operand, len(list))
-	for k, x := range list {
-		to[k] = ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
+// awaited appends the flags that group g waits for, each once.
+func (e *oneEmitter) awaited(rank, g int32, list []ir.Operand) []ir.Operand {
+	for _, w := range e.awaits[g] {
+		sig := &e.signals[w.signal]
+		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(sig.from, rank, false), Nth: e.ordinal[w.signal]}
+		if w.ago > 0 {
+			x.Nth -= w.ago * e.raised[flagKey{sig.from, rank, false}]
+		}
+		if k := slices.IndexFunc(list, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
+			list[k].Nth = max(list[k].Nth, x.Nth)
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// operands appends the operands that spots are.
+func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
+	for _, x := range list {
+		o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
 		switch x.buf {
 		case ir.Scratch:
-			to[k].Index = e.places[0][x.index]
+			o.Index = e.places[0][x.index]
 		case ir.Packets:
-			to[k].Index = e.places[1][x.index]
+			o.Index = e.places[1][x.index]
 		}
+		to = append(to, o)
 	}
 	return to
 }

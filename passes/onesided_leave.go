@@ -10,10 +10,11 @@ import (
 
 // owners lists the ranks whose input or output group g accesses, being of another.
 func (s *oneSync) owners(g int32) []int32 {
-	var list []int32
+	list := s.accessed[:0]
 	for _, i := range s.groups[g].moves {
 		s.accesses(i, func(owner int32, _ bool) { list = append(list, owner) })
 	}
+	s.accessed = list
 	slices.SortFunc(list, func(a, b int32) int {
 		return cmp.Compare(s.behind(a, s.groups[g].rank), s.behind(b, s.groups[g].rank))
 	})

@@ -11,6 +11,11 @@ import (
 // send what they have, unless all of it is one other rank's. With pull, whoever
 // owns the destination reads what others have where it lies.
 func (l *oneSided) makeMoves(runs []oneRun) error {
+	most := 0
+	for i := range runs {
+		most += len(runs[i].srcs) + 1
+	}
+	l.moves = make([]oneMove, 0, min(most, l.most))
 	for i := range runs {
 		r := &runs[i]
 		if err := l.move(r, &l.c.Hints[r.hint]); err != nil {
@@ -25,7 +30,7 @@ func (l *oneSided) makeMoves(runs []oneRun) error {
 
 // add appends a Move of rank, of run r.
 func (l *oneSided) add(r *oneRun, rank int32, srcs []spot, dst spot) {
-	l.moves = append(l.moves, oneMove{srcs: srcs, dsts: []spot{dst}, rank: rank, count: r.count, class: r.class, pos: r.pos})
+	l.moves = append(l.moves, oneMove{srcs: srcs, dsts: l.one(dst), rank: rank, count: r.count, class: r.class, pos: r.pos})
 }
 
 func (l *oneSided) move(r *oneRun, h *ir.Hint) error {
@@ -70,7 +75,7 @@ func (l *oneSided) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via
 	slot := spot{rank: dst.rank, buf: ir.Packets, index: l.slot(r.count), via: via}
 	l.add(r, from, srcs, slot)
 	slot.via = ir.ViaAny
-	l.add(r, dst.rank, []spot{slot}, dst)
+	l.add(r, dst.rank, l.one(slot), dst)
 }
 
 // gather makes the owner of r's destination fold its sources, after others
@@ -89,7 +94,7 @@ func (l *oneSided) gather(r *oneRun, pull bool, via ir.Via) {
 			r.srcs[k].via = via
 		default:
 			slot := spot{rank: r.dst.rank, buf: buf, index: l.slot(r.count), via: via}
-			l.add(r, s.rank, []spot{s}, slot)
+			l.add(r, s.rank, l.one(s), slot)
 			slot.via = ir.ViaAny
 			r.srcs[k] = slot
 		}

@@ -123,16 +123,26 @@ func (l *oneSided) order() []oneGroup {
 		return cmp.Or(cmp.Compare(deep[i], deep[j]), cmp.Compare(l.moves[i].rank, l.moves[j].rank),
 			cmp.Compare(high[j], high[i]), cmp.Compare(offset[i], offset[j]))
 	})
-	var groups []oneGroup
+	count := 0
+	starts := func(k int) bool { // a group
+		i, before := order[k], order[max(k-1, 0)]
+		return k == 0 || deep[before] != deep[i] || l.moves[before].rank != l.moves[i].rank
+	}
+	for k := range order {
+		if starts(k) {
+			count++
+		}
+	}
+	groups := make([]oneGroup, 0, count)
 	of := make([]int32, l.n) // groups of a rank so far
 	for k, i := range order {
 		rank := l.moves[i].rank
-		if k == 0 || deep[order[k-1]] != deep[i] || l.moves[order[k-1]].rank != rank {
-			groups = append(groups, oneGroup{rank: rank, at: of[rank]})
+		if starts(k) {
+			groups = append(groups, oneGroup{rank: rank, at: of[rank], moves: order[k:k]})
 			of[rank]++
 		}
 		g := &groups[len(groups)-1]
-		g.moves = append(g.moves, i)
+		g.moves = g.moves[:len(g.moves)+1]
 	}
 	return groups
 }

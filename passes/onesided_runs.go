@@ -36,10 +36,10 @@ func (l *oneSided) runs() ([]oneRun, error) {
 			}
 		}
 	}
-	var runs []oneRun
+	runs := make([]oneRun, 0, len(l.c.Ops))
 	for i := 0; i < len(l.c.Ops); {
 		op := &l.c.Ops[i]
-		srcs, dst := slices.Clone(l.c.Sources(op)), op.Dst
+		srcs, dst := l.c.Sources(op), op.Dst
 		ops := 1
 		if l.c.Hints[op.Hint].Via == ir.ViaSwitch {
 			var err error
@@ -47,7 +47,7 @@ func (l *oneSided) runs() ([]oneRun, error) {
 				return nil, err
 			}
 			if op.NSrc > 1 {
-				srcs = srcs[:1]
+				srcs = slices.Clone(srcs[:1])
 				srcs[0].Rank = ir.AllRanks
 			} else {
 				dst.Rank = ir.AllRanks
@@ -144,7 +144,7 @@ func (s *oneScratch) op(op *ir.ChunkOp, srcs []ir.Ref, dst ir.Ref, runs []oneRun
 		if !fits {
 			at := to
 			at.index += i
-			r := oneRun{dst: at, class: class, pos: op.Pos, hint: op.Hint, srcs: make([]spot, len(srcs))}
+			r := oneRun{dst: at, class: class, pos: op.Pos, hint: op.Hint, srcs: s.list(len(srcs))}
 			for k := range srcs {
 				r.srcs[k] = s.spot(srcs[k], i)
 			}

@@ -24,7 +24,9 @@ type oneSync struct {
 	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
 	after      []oneSnap // of a group that others are signalled behind, or may be
 	free       []*oneRow
-	readers    depList // of a Move: those that read its packets
+	readers    depList    // of a Move: those that read its packets
+	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
+	accessed   []int32
 
 	signals []oneSignal
 	between map[[2]int32][]int32 // from one rank to another: signals, in order
@@ -165,7 +167,7 @@ type unmetDep struct {
 
 // unmet lists what group g must yet wait for, the latest first.
 func (s *oneSync) unmet(g int32) []unmetDep {
-	var list []unmetDep
+	list := s.asked[:0]
 	for _, i := range s.groups[g].moves {
 		for _, d := range s.deps.of(i) {
 			if d.kind != depPacket && s.moves[d.on].rank != s.groups[g].rank && !s.met(i, d) {
@@ -173,6 +175,7 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 			}
 		}
 	}
+	s.asked = list
 	slices.SortStableFunc(list, func(a, b unmetDep) int { return cmp.Compare(s.of[b.on], s.of[a.on]) })
 	return list
 }
