@@ -43,18 +43,27 @@ type oneSignal struct{ from, to, group int32 }
 type oneAwait struct{ signal, ago int32 }
 
 // sync inserts all synchronisation, and lets groups go on without a meeting of
-// threads between where that needs no more of it.
+// threads between where that needs no more of it. Where packets bring everything
+// that is seen at once.
 func (l *oneSided) sync(groups []oneGroup) *oneSync {
-	apart := l.syncGroups(groups)
+	apart := l.newSync(groups)
+	if apart.packets {
+		if joint := apart.join(); joint != nil {
+			if together := l.newSync(joint); together.run() && together.cost() == 0 {
+				return together
+			}
+		}
+	}
+	apart.run()
 	if joint := apart.join(); joint != nil {
-		if together := l.syncGroups(joint); !together.failed && together.cost() <= apart.cost() {
+		if together := l.newSync(joint); together.run() && together.cost() <= apart.cost() {
 			return together
 		}
 	}
 	return apart
 }
 
-func (l *oneSided) syncGroups(groups []oneGroup) *oneSync {
+func (l *oneSided) newSync(groups []oneGroup) *oneSync {
 	s := &oneSync{oneSided: l, groups: groups, of: make([]int32, len(l.moves)), size: make([]int32, l.n),
 		before: make([]oneSnap, len(groups)), relayed: make([]oneSnap, len(l.moves)), after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
@@ -73,14 +82,19 @@ func (l *oneSided) syncGroups(groups []oneGroup) *oneSync {
 	for r := range l.n {
 		s.done[r].rank, s.seen[r].rank, s.learned[r].rank = r, r, r
 	}
-	for g := range groups {
+	return s
+}
+
+// run goes through the groups, and says whether none fails.
+func (s *oneSync) run() bool {
+	for g := range s.groups {
 		if s.first(int32(g)); s.failed {
-			return s
+			return false
 		}
 	}
 	s.leave()
 	s.rotate()
-	return s
+	return !s.failed
 }
 
 // countAsks counts who may ask for clocks in the first pass, and lists the
