@@ -178,7 +178,10 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if p != nil && f.Columns <= p.columns && f.Tile <= p.tile {
 		return p, nil
 	}
-	wider := &gpuPlan{columns: max(f.Columns, executor.PlanColumns), tile: max(f.Tile, executor.PlanTile)}
+	wider := &gpuPlan{columns: max(f.Columns, executor.PlanColumns)}
+	if f.Tile > 0 { // else it is the usual
+		wider.tile = max(f.Tile, executor.PlanTile)
+	}
 	if f.Program.OneSided == nil {
 		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
 	}
@@ -197,6 +200,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil {
 		return nil, err
 	}
+	wider.tile = wider.plan.MaxTile()
 	g.plans[f.Program] = wider
 	return wider, wider.plan.SetWait(g.options.Wait)
 }

@@ -91,6 +91,7 @@ const (
 	waitMessage
 	waitPacket
 	waitMeet
+	waitPort
 )
 
 // Params are the numbers of one launch; addresses are the device's to fill in.

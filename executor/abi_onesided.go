@@ -12,8 +12,12 @@ const (
 	OnePeriod = 1<<32 - 1
 )
 
-// onePackets among the Flags of a step, beside ir.StepFlags, says that some operand is of packets.
-const onePackets = 1 << 7
+// Among the Flags of a step, beside ir.StepFlags: onePackets says that some operand is of packets, and
+// onePort that a port may make the copy.
+const (
+	onePort    = 1 << 6
+	onePackets = 1 << 7
+)
 
 // A OneStep is one step of a one-sided program. Its sources are Srcs operands from
 // First on, its destinations the Dsts behind them; Group is, of a Move, how many that are
@@ -54,6 +58,12 @@ type OneMemory struct {
 	Input, Output, Scratch, Packets, Flags uint64
 }
 
+// OneSwitch is the memory of all ranks as the switch has it.
+type OneSwitch struct {
+	_                      structs.HostLayout
+	Input, Output, Scratch uint64
+}
+
 // A OneState is what a block's column carries from launch to launch.
 type OneState struct {
 	_                structs.HostLayout
@@ -65,6 +75,32 @@ type OneState struct {
 type OneRecord struct {
 	_          structs.HostLayout
 	Begin, End uint64
+}
+
+// A PortCopy is a copy that a block asks a port for, a PortLane its queue of them in memory of the host, and
+// PortEnds what a device's memory has of that.
+type PortCopy struct {
+	_                     structs.HostLayout
+	Src, Dst, Bytes, Peer uint64
+}
+
+// PortDepth is how many copies a lane holds.
+const PortDepth = 32
+
+// A PortLane is the queue of a block's column.
+type PortLane struct {
+	_      structs.HostLayout
+	Pushed uint64
+	_      [7]uint64
+	Copy   [PortDepth]PortCopy
+}
+
+// PortEnds count a lane's copies, and say which are over.
+type PortEnds struct {
+	_              structs.HostLayout
+	Sent           uint64
+	_              [7]uint64
+	Done, PushedBy [PortDepth]uint64
 }
 
 // OneParams are one launch of a one-sided program on one device. What is of the
@@ -83,7 +119,8 @@ type OneParams struct {
 	BlockCount, StepCount, OperandCount uint32
 	Inlined, RankCount                  uint32
 	DType, RedOp, ElemSize              uint32
-	All                                 OneMemory
+	All                                 OneSwitch
+	Port, PortEnds                      uint64
 	Rank                                [OneRanks]OneMemory
 	Code                                [OneCode * 4]uint32
 }

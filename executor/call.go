@@ -125,7 +125,7 @@ type wish struct {
 // same compares the call with those of other processes; columns that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
-	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != OneMemory{}}
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != OneSwitch{}}
 	all, err := c.plan.agree(ctx, mine, err)
 	if err != nil {
 		return err

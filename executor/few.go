@@ -26,7 +26,7 @@ func (t *OnePart) few(p *OneParams) *FewParams {
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
 		return nil
-	case p.Passes != 1 || p.Trace != 0 || p.All != (OneMemory{}) || RedOp(p.RedOp) != Sum:
+	case p.Passes != 1 || p.Trace != 0 || p.All != (OneSwitch{}) || p.Port != 0 || RedOp(p.RedOp) != Sum:
 		return nil
 	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Columns-1)*p.Share >= chunk:
 		return nil

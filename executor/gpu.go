@@ -68,11 +68,37 @@ type GPU interface {
 	StreamOf(handle uintptr) Stream // one that another library made, and closes
 	NewEvent() (Event, error)
 
-	// Load has the kernels for a type of elements ready, those for one-sided programs or
-	// for two-sided ones.
-	Load(t DType, oneSided bool) error
+	// NewPort makes a port with so many lanes, whose ends are memory of this GPU (PortLane, PortEnds), for copies
+	// from and to so many peers. It is yet to be started.
+	NewPort(lanes, peers int, ends uint64) (Port, error)
+
+	// Load has the kernels for a type of elements ready.
+	Load(t DType, k KernelKind) error
 	// Ready makes a launch ready, of which it keeps a copy.
 	Ready(l *Ready) (Shot, error)
+}
+
+// A KernelKind is what programs a kernel is for: two-sided ones, one-sided ones, and such with a port.
+type KernelKind int
+
+// The kinds of kernels.
+const (
+	TwoSidedKernel KernelKind = iota
+	OneSidedKernel
+	PortKernel
+)
+
+// A Port makes copies that kernels ask for while they run: a thread of the host polls what they ask, in memory of the
+// host, and hands it to the GPU's copy engines.
+type Port interface {
+	Lanes() uint64 // the address of the first
+	Start() error  // with lanes that are empty; the ends must be zeroed
+	Err() error    // what a copy has failed with, after which no other is made
+
+	// Stop makes no more copies, and returns when those that were begun are over, or soon with an error. A
+	// launch that asks for copies then runs out of time.
+	Stop() error
+	Close() error
 }
 
 // A Stream is a queue of work of one GPU: what is put there is done in order.

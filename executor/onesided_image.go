@@ -25,6 +25,9 @@ type OneImage struct {
 	// Copies says that no step folds: the kernel needs no arithmetic.
 	Copies bool
 
+	// Port says that a port is to make some of the copies, where the device has one.
+	Port bool
+
 	// Columns and Tile are what memory is made for: no launch has more columns, or
 	// moves more bytes of a chunk in a pass.
 	Columns int

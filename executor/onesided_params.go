@@ -43,12 +43,21 @@ func (o *OneImage) Layout() (OneLayout, error) {
 // room sets what memory is made for; 0 means the usual.
 func (o *OneImage) room(columns int, tile int64) error {
 	setDefault(&columns, DefaultMaxColumns)
-	setDefault(&tile, DefaultTileBytes)
+	setDefault(&tile, o.usualTile(DefaultTileBytes))
 	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > maxOneTile {
 		return fmt.Errorf("%d columns, or passes of %d bytes, are out of range", columns, tile)
 	}
 	o.Columns, o.Tile = columns, (tile+15)&^15
 	return nil
+}
+
+// usualTile is what a pass has of a chunk if nothing is asked: all of it where a port copies, which is to make
+// few and long copies, if that takes no memory.
+func (o *OneImage) usualTile(other int64) int64 {
+	if o.Port && o.Scratch == 0 && o.Packets == 0 {
+		return maxOneTile
+	}
+	return other
 }
 
 // Params are the numbers of a call with so many columns, whose passes move `tile` bytes of each
@@ -88,7 +97,7 @@ func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
 	}
 	setDefault(&columns, min(DefaultColumns, l.img.One.Columns))
-	setDefault(&tile, DefaultTileBytes)
+	setDefault(&tile, l.img.One.usualTile(DefaultTileBytes))
 	setDefault(&wait, DefaultWait)
 	if args.Watch != nil {
 		return fmt.Errorf("a one-sided program cannot be watched: %w", ErrNotSupported)

@@ -1,6 +1,9 @@
 package executor
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // A OnePart is what one device has of a one-sided program: the blocks of its
 // ranks, with their steps and operands.
@@ -24,6 +27,11 @@ func (o *OneImage) Part(has func(rank int) bool) *OnePart {
 		part.Operands = append(part.Operands, operands...)
 	}
 	return part
+}
+
+// Ports says whether some step asks for a port.
+func (t *OnePart) Ports() bool {
+	return slices.ContainsFunc(t.Steps, func(s OneStep) bool { return s.Flags&onePort != 0 })
 }
 
 // Count puts the counts of the part's tables into a launch, which is to have their

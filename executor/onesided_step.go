@@ -2,6 +2,7 @@ package executor
 
 import (
 	"math"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -41,12 +42,12 @@ func joinGroups(steps []OneStep, operands []OneOperand) {
 }
 
 // alike says whether two Moves each copy one chunk, both from packets or neither, and to
-// packets or not.
+// packets or not, and no port may do either.
 func alike(a, b *OneStep, operands []OneOperand) bool {
 	plain := func(s *OneStep) bool {
 		return s.Srcs == 1 && s.Count == 1 && ir.StepFlags(s.Flags)&ir.Final == 0 && operands[s.First].Rank >= 0
 	}
-	return plain(a) && plain(b) && a.Flags&onePackets == b.Flags&onePackets &&
+	return plain(a) && plain(b) && a.Flags&onePackets == b.Flags&onePackets && (a.Flags|b.Flags)&onePort == 0 &&
 		(operands[a.First].Buf == uint8(ir.Packets)) == (operands[b.First].Buf == uint8(ir.Packets))
 }
 
@@ -66,6 +67,10 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(s.Flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
 		Count: uint16(s.Count), Class: uint16(s.Class), First: uint32(len(c.one.Operands)) - block.FirstOperand})
 	c.img.Final = c.img.Final || s.Flags&ir.Final != 0
+	if ported(s, src, dst) {
+		c.one.Steps[len(c.one.Steps)-1].Flags |= onePort
+		c.one.Port = true
+	}
 	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
 		c.one.Copies = false
 	}
@@ -82,6 +87,16 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 		}
 	}
 	return nil
+}
+
+// ported says whether a port is to move what s does, and can: it copies, and knows neither packets nor a switch.
+func ported(s *ir.Step, src, dst []ir.Operand) bool {
+	if s.Op != ir.Move || len(src) != 1 || s.Flags&ir.Final != 0 {
+		return false
+	}
+	all := slices.Concat(src, dst)
+	return slices.ContainsFunc(all, func(o ir.Operand) bool { return o.Via == ir.ViaPort }) &&
+		!slices.ContainsFunc(all, func(o ir.Operand) bool { return o.Buf == ir.Packets || o.Rank == ir.AllRanks })
 }
 
 // form checks what a step says beside its operands.

@@ -56,6 +56,9 @@ func (l *Loaded) awaitedOne(stop *Stop, b *OneBlock) string {
 	}
 	step := &one.Steps[b.FirstStep+s.Step]
 	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
+	if s.What == waitPort {
+		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, bufName(ir.Buf(o.Buf)), o.Index)
+	}
 	by := l.writerOne(o, uint32(step.Count))
 	if s.What == waitPacket {
 		have := "older ones"

@@ -108,11 +108,13 @@ type seat struct {
 	two    *twoPart // of a two-sided one
 	stream Stream   // for what clears memory
 	arenas []uint64 // of its ranks, in their order
+	lanes  int      // of its port
+	port   Port     // where its steps ask for one
 	reach  []uint64 // of all ranks, as the GPU has them
 	own    uint64   // states, status and tables
 	at     struct {
-		states, status, calls uint64
-		tables                []uint64
+		states, ends, status, calls uint64
+		tables                      []uint64
 	}
 	leave [][]byte // handles that it reached
 	free  []int    // tables for calls that no call has
@@ -121,6 +123,7 @@ type seat struct {
 // needs is what a seat has in its own memory, beside a status.
 type needs struct {
 	states uint64   // bytes
+	lanes  int      // of a port, or 0
 	tables [][]byte // that do not change
 	call   uint64   // bytes of a table that each call has, if any
 	calls  int      // that there are at once
@@ -169,6 +172,9 @@ func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
 	}
 	if err = p.allocate(opt.Types); err == nil {
 		p.flight, err = opt.GPUs.NewFlight()
+	}
+	if err == nil {
+		err = p.startPorts()
 	}
 	return p.reach(ctx, err)
 }

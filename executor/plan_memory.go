@@ -38,8 +38,14 @@ func (p *Plan) allocate(types []DType) error {
 		if err := p.allocateOwn(s, &n); err != nil {
 			return err
 		}
+		kernel := TwoSidedKernel
+		if s.lanes > 0 {
+			kernel = PortKernel
+		} else if p.loaded.img.One != nil {
+			kernel = OneSidedKernel
+		}
 		for _, t := range types {
-			if err := s.gpu.Load(t, p.loaded.img.One != nil); err != nil {
+			if err := s.gpu.Load(t, kernel); err != nil {
 				return err
 			}
 		}
@@ -49,7 +55,7 @@ func (p *Plan) allocate(types []DType) error {
 
 // allocateOwn makes a seat's own memory, and puts its tables there.
 func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
-	parts := []uint64{n.states, uint64(unsafe.Sizeof(Status{})), n.call * uint64(n.calls)}
+	parts := []uint64{n.states, uint64(n.lanes) * uint64(unsafe.Sizeof(PortEnds{})), uint64(unsafe.Sizeof(Status{})), n.call * uint64(n.calls)}
 	for _, t := range n.tables {
 		parts = append(parts, uint64(len(t)))
 	}
@@ -60,7 +66,8 @@ func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
 	for i := range at {
 		at[i] += s.own
 	}
-	s.at.states, s.at.status, s.at.calls, s.at.tables = at[0], at[1], at[2], at[3:]
+	s.at.states, s.at.ends, s.at.status, s.at.calls, s.at.tables = at[0], at[1], at[2], at[3], at[4:]
+	s.lanes = n.lanes
 	if n.call > 0 {
 		for i := range n.calls {
 			s.free = append(s.free, i)
@@ -162,6 +169,9 @@ func (p *Plan) free() error {
 	}
 	if p.flight != nil {
 		errs = append(errs, p.flight.Close())
+	}
+	if err := p.closePorts(); err != nil {
+		return errors.Join(append(errs, err)...) // they may yet use the memory
 	}
 	for _, s := range p.seats {
 		for _, h := range s.leave {

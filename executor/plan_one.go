@@ -21,7 +21,7 @@ type onePlan struct {
 func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	one := p.loaded.img.One
 	setDefault(&opt.Columns, PlanColumns)
-	setDefault(&opt.TileBytes, PlanTile)
+	setDefault(&opt.TileBytes, one.usualTile(PlanTile))
 	if err := one.room(opt.Columns, opt.TileBytes); err != nil {
 		return nil, err
 	}
@@ -56,6 +56,9 @@ func (p *onePlan) sit(s *seat) (needs, error) {
 	s.one = p.one.Part(func(r int) bool { return slices.Contains(s.ranks, r) })
 	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Columns) * uint64(unsafe.Sizeof(OneState{})),
 		tables: [][]byte{raw(s.one.Blocks), raw(s.one.Steps), raw(s.one.Operands)}}
+	if s.one.Ports() {
+		n.lanes = len(s.one.Blocks) * p.one.Columns
+	}
 	if ranks := p.program().Coll.Ranks; ranks > OneRanks {
 		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(OneMemory{})), oneCalls
 	}
@@ -103,14 +106,18 @@ func (p *onePlan) shares() (list []ir.Buf) {
 	return list
 }
 
-// columnBytes is how much of a chunk makes another column worth it.
-const columnBytes = 8 << 10
+// columnBytes is how much of a chunk makes another column worth it, and portBytes where a port copies: its
+// copies should be few and long.
+const columnBytes, portBytes = 8 << 10, 8 << 20
 
 // model chooses what a caller leaves open.
 func (p *onePlan) model(args *CallArgs, geo Geometry) (columns int, tile int64) {
 	columns, tile = args.Columns, args.TileBytes
-	bytes := geo.Chunk * int64(args.DType.Size())
-	setDefault(&columns, int(min(max(bytes/columnBytes, 1), int64(p.columns))))
+	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(columnBytes)
+	if p.one.Port {
+		worth = portBytes
+	}
+	setDefault(&columns, int(min(max(bytes/worth, 1), int64(p.columns))))
 	setDefault(&tile, p.tile)
 	return columns, tile
 }
@@ -150,6 +157,7 @@ func (p *onePlan) room(params *OneParams, threads int) bool {
 	for _, s := range p.seats {
 		try := *params
 		s.one.Count(&try)
+		s.offer(&try)
 		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies})
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
@@ -166,6 +174,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	s.one.Count(&params)
 	params.Blocks, params.Steps, params.Operands = s.at.tables[0], s.at.tables[1], s.at.tables[2]
 	params.States, params.StatusAt = s.at.states, s.at.status
+	s.offer(&params)
 	at, _ := p.parts()
 	for r, arena := range s.reach {
 		if arena != 0 {

@@ -58,6 +58,9 @@ func (p *Plan) look() error {
 	}
 	for _, s := range p.seats {
 		status, err := s.status()
+		if err == nil && s.port != nil {
+			err = s.port.Err() // which launches wait for, if they do not know it yet
+		}
 		if err != nil {
 			p.fail(failure{err: err}, note{Text: err.Error()})
 		} else if status.Code != StatusOK {
@@ -213,7 +216,7 @@ func (p *Plan) leave() error {
 		f = &failure{err: p.because(f.err)}
 		p.failure.Store(f)
 	}
-	return errors.Join(f.err, err)
+	return errors.Join(f.err, err, p.stopPorts())
 }
 
 // because says which step of this process waited for a process that is gone.
@@ -254,6 +257,9 @@ func (p *Plan) Reset(ctx context.Context) error {
 	}
 	p.flight.Renew()
 	if err == nil {
+		err = p.startPorts()
+	}
+	if err == nil {
 		p.failure.Store(nil)
 	}
 	_, err = p.agree(ctx, nil, err)
@@ -277,7 +283,7 @@ func (p *Plan) stop() error {
 			err = errors.New("a launch does not end")
 		}
 	}
-	return err
+	return errors.Join(err, p.stopPorts())
 }
 
 // clear forgets all that launches have left in a seat's memory.

@@ -35,8 +35,9 @@ enum RedOp { RED_SUM, RED_PROD, RED_MIN, RED_MAX, RED_AVG, RED_COUNT };
 enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST, STATUS_STUCK };
 
 // What a step waited for when its time ran out.
-// WAIT_MEET is for all other blocks, where the flags of packets begin anew.
-enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET, WAIT_MEET };
+// WAIT_MEET is for all other blocks, where the flags of packets begin anew; WAIT_PORT is for a copy that a
+// port makes.
+enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET, WAIT_MEET, WAIT_PORT };
 
 // One step. Chunk indices and classes count as in ir.Step; chain is the number
 // of steps, itself included, that one multi-source reduction does at once.

@@ -19,7 +19,10 @@ enum {
 // dsts after them. group is, of a Move, how many Moves run together from here on: itself
 // and those behind it that are Joint and alike, each of one chunk and one source that is, or is not,
 // of packets. flags are ir.StepFlags and what follows here. Class and count as in ir.Step.
-enum { ONE_PACKETS = 128 };  // some operand is of packets
+enum {
+  ONE_PORT = 64,     // a Move that a port can do: one source, no arithmetic, no packets, no switch
+  ONE_PACKETS = 128  // some operand is of packets
+};
 struct abi_one_step {
   u8 op, flags;
   u16 srcs, dsts, group;
@@ -60,6 +63,12 @@ struct abi_one_memory {
 };
 ABI_SIZE(abi_one_memory, 40);
 
+// The memory of all ranks as the switch has it.
+struct abi_one_switch {
+  u64 input, output, scratch;
+};
+ABI_SIZE(abi_one_switch, 24);
+
 // What a block's column carries from launch to launch: passes and launches since
 // the last reset. All blocks of a column, on all ranks, have the same.
 struct abi_one_state {
@@ -72,6 +81,27 @@ struct abi_one_record {
   u64 begin, end;
 };
 ABI_SIZE(abi_one_record, 16);
+
+// A port is a proxy on the host that copies for the kernel (port.h). Each block's column has a lane of it, in which
+// copy n of all that it ever asked for is row n % PORT_DEPTH. The host's memory has the lane, which the kernel
+// writes: the copies, and how many were pushed. The device's has their ends, which begin zeroed: sent is what all
+// launches so far have pushed, done[i] is n + 1 when copy n is over, and pushed_by[i] its step and, in the upper half, operand.
+enum { PORT_DEPTH = 32 };
+struct abi_port_copy {
+  u64 src, dst, bytes;
+  u64 peer;  // the other rank, or the own: copies from and to one go one after the other
+};
+ABI_SIZE(abi_port_copy, 32);
+struct abi_port_lane {
+  u64 pushed, pad[7];
+  struct abi_port_copy copy[PORT_DEPTH];
+};
+ABI_SIZE(abi_port_lane, 64 + 32 * 32);
+struct abi_port_ends {
+  u64 sent, pad[7];
+  u64 done[PORT_DEPTH], pushed_by[PORT_DEPTH];
+};
+ABI_SIZE(abi_port_ends, 64 + 32 * 16);
 
 // One launch, passed by value. Column c moves bytes [c * share, (c + 1) * share) of
 // each chunk, in `passes` passes of tile bytes; both are multiples of 16, and passes
@@ -94,7 +124,8 @@ struct abi_one_launch {
   u32 inlined;                  // they are in code
   u32 rank_count;
   u32 dtype, redop, elem_size;
-  struct abi_one_memory all;    // through the switch; 0 where its operands are done rank by rank
+  struct abi_one_switch all;    // 0 where its operands are done rank by rank
+  u64 port, port_ends;          // abi_port_lane and abi_port_ends [blocks of this device][max_columns], or 0: the kernel copies
   struct abi_one_memory rank[ONE_RANKS];
   u32 code[ONE_CODE * 4];
 };

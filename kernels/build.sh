@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the kernels' images into FOLDER, by default images/ beside this script: two for each element type and target, of
-# which one is for one-sided programs; for some types also one that traces these, and one that takes them through
-# NVLink's switch. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for
+# Builds the kernels' images into FOLDER, by default images/ beside this script: three for each element type and target, of
+# which one is for one-sided programs, and one for those with a port; for some types also one that traces these, and one
+# that takes them through NVLink's switch. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for
 # NVIDIA's driver, which compiles it for the GPU at hand; code objects are for AMD's.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/images}")
@@ -22,6 +22,7 @@ image() {
     esac
     case $5 in
     trace_) flags+=" -DKERNEL_TRACE" ;;
+    port_) flags+=" -DKERNEL_PORT" ;;
     switch_) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx82" ;; # multimem
     esac
     $clang $flags -DKERNEL_TYPE=$2 gpu/$4.cc -o "$file"
@@ -35,6 +36,7 @@ types="f16:f16 bf16:bf16 float:f32 double:f64 i8:i8 u8:u8 i32:i32 u32:u32 i64:i6
         for t in $types; do
             echo "$target ${t/:/ } kernel -"
             echo "$target ${t/:/ } kernel_onesided onesided_"
+            echo "$target ${t/:/ } kernel_onesided port_"
         done
     done
     for t in f16:f16 bf16:bf16 float:f32 i32:i32; do # whose steps are traced

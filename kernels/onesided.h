@@ -25,6 +25,12 @@ KD_CALL void meet(One &t, bool publish) {
   t.dirty = t.owed = false;
 }
 
+// meet_behind is meet behind all that M has others do for the block.
+template <class M> KD_CALL void meet_behind(One &t, bool publish) {
+  M::settle(t);
+  meet(t, publish);
+}
+
 // flag_of is where a flag lies, of a column.
 KD u64 *flag_of(const One &t, u32 rank, u32 index) {
   return at_address<u64>(t.at.ranks[rank].flags) + (u64)t.column * t.a.flags + index;
@@ -123,7 +129,10 @@ template <class M> KD_CALL void begin_pass(One &t, u64 pass) {
   t.end = least(t.first + a.tile, (t.column + 1) * a.share);
   M::place(t);
   t.block = t.at.block->number;
-  if (__builtin_expect(t.flag == 1 && t.tiles > 0, 0)) renew(t);
+  if (__builtin_expect(t.flag == 1 && t.tiles > 0, 0)) {
+    M::settle(t);
+    renew(t);
+  }
 }
 
 // step_of is the row of the present step.
@@ -148,13 +157,13 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
     if (!(s.flags & STEP_JOINT)) t.owed |= t.dirty;
     const u64 begun = trace_begins(t);
     if (s.op == OP_MOVE) {
-      if (t.owed) meet(t, false);
+      if (t.owed) meet_behind<M>(t, false);
       M::move(t, s);
       t.dirty = true;
     } else if (s.flags & absent) {
       continue;
     } else if (s.op == OP_SIGNAL) {
-      if (t.owed) meet(t, true);
+      if (t.owed) meet_behind<M>(t, true);
       signal(t, s);
     } else {
       await(t, s);
@@ -169,11 +178,15 @@ template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 b
   abi_one_state *state = at_address<abi_one_state>(launch.states) + (u64)block * launch.max_columns + column;
   const abi_one_state before = *state;
   One t = one_thread(bring_near(launch, block), column, before);
+  M::begin(t, block);
   const u64 passes = launch.passes;
   for (u64 pass = 0; pass < passes; pass++, t.tiles++) {
     begin_pass<M>(t, pass);
     run_pass<M>(t, (pass > 0 ? STEP_ENTER : 0) | (pass + 1 < passes ? STEP_LEAVE : 0));
   }
-  meet(t, false);  // all threads have read the state
-  if (tid() == 0 && !t.gone) *state = abi_one_state{t.tiles, t.launches + 1};
+  meet_behind<M>(t, false);  // all threads have read the state
+  if (tid() == 0 && !t.gone) {
+    *state = abi_one_state{t.tiles, t.launches + 1};
+    M::finish(t);
+  }
 }

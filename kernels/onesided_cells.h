@@ -35,6 +35,13 @@ KD u64 one_cell(const One &t, const abi_one_operand &o, const abi_one_memory &m,
 // one_divisor is what the result of a step is divided by, or 0.
 KD u32 one_divisor(const abi_one_launch &a, const abi_one_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
 
+// Portless is what a way to move data has for a port: nothing.
+struct Portless {
+  KD_CALL void begin(One &, u32) {}
+  KD_CALL void settle(One &) {}
+  KD_CALL void finish(const One &) {}
+};
+
 // An operand of a switch stands for all ranks, one after the other, where there is none.
 KD u32 first_rank(const abi_one_operand &o) { return o.rank < 0 ? 0 : (u32)o.rank; }
 KD u32 end_rank(const One &t, const abi_one_operand &o) { return o.rank < 0 ? t.a.rank_count : (u32)o.rank + 1; }

@@ -98,7 +98,7 @@ KD_CALL void store_strip(const Strip &p, const u8 *value) {
 KD bool folds(const One &t, const abi_one_step &s) { return s.srcs > 1 || t.at.operands[s.first].rank < 0 || one_divisor(t.a, s); }
 
 // OneStrips moves data with the folds of F.
-template <class F> struct OneStrips {
+template <class F> struct OneStrips : Portless {
   KD_CALL void place(One &) {}
 
   // move does `count` Moves that run together.

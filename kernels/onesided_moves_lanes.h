@@ -38,7 +38,7 @@ KD void put_unit(const One &t, u8 *p, v16 v) {
 
 // OneLanes moves data with the reductions of R; OP is the one that the kernel is built for,
 // RED_COUNT for all, or COPIES where no step folds.
-template <class R, int OP> struct OneLanes {
+template <class R, int OP> struct OneLanes : Portless {
   KD bool load(const Unit &p, u32 o, u32 rank, v16 *v) {
     const abi_one_operand &from = p.t.at.operands[p.s.first + o];
     const u64 base = one_cell(p.t, from, p.t.at.ranks[rank], p.i);

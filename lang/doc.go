@@ -61,8 +61,8 @@
 //
 // with the hints ch, sendtb, recvtb, via = memory|port|switch and pull = true. The
 // last two are for the one-sided lowering: pull has the reader fetch what another
-// would write; memory is loads and stores, port a copy that the host or a copy
-// engine makes, and switch the network's own arithmetic, which reduces one chunk of
+// would write; memory is loads and stores, port a copy that the host has a GPU's copy
+// engine make, and switch the network's own arithmetic, which reduces one chunk of
 // input or output of all ranks, or copies a chunk to one place of all ranks. A
 // reference is to what its chunks held when it was made: after any write to
 // them it is stale, and using it is an error.

@@ -17,6 +17,10 @@ func oneLayouts() map[string]layout {
 		memory  C.struct_abi_one_memory
 		state   C.struct_abi_one_state
 		record  C.struct_abi_one_record
+		all     C.struct_abi_one_switch
+		copies  C.struct_abi_port_copy
+		lane    C.struct_abi_port_lane
+		ends    C.struct_abi_port_ends
 		launch  C.struct_abi_one_launch
 		fewStep C.struct_abi_few_step
 		few     C.struct_abi_few
@@ -33,6 +37,10 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(memory.packets), unsafe.Offsetof(memory.flags)}},
 		"OneState":  {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.passes), unsafe.Offsetof(state.launches)}},
 		"OneRecord": {unsafe.Sizeof(record), []uintptr{unsafe.Offsetof(record.begin), unsafe.Offsetof(record.end)}},
+		"OneSwitch": {unsafe.Sizeof(all), []uintptr{unsafe.Offsetof(all.input), unsafe.Offsetof(all.output), unsafe.Offsetof(all.scratch)}},
+		"PortCopy":  {unsafe.Sizeof(copies), []uintptr{unsafe.Offsetof(copies.src), unsafe.Offsetof(copies.dst), unsafe.Offsetof(copies.bytes), unsafe.Offsetof(copies.peer)}},
+		"PortLane":  {unsafe.Sizeof(lane), []uintptr{unsafe.Offsetof(lane.pushed), unsafe.Offsetof(lane.pad), unsafe.Offsetof(lane.copy)}},
+		"PortEnds":  {unsafe.Sizeof(ends), []uintptr{unsafe.Offsetof(ends.sent), unsafe.Offsetof(ends.pad), unsafe.Offsetof(ends.done), unsafe.Offsetof(ends.pushed_by)}},
 		"OneParams": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.operands),
 			unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems), unsafe.Offsetof(launch.chunk),
 			unsafe.Offsetof(launch.share), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.passes), unsafe.Offsetof(launch.scratch_stride),
@@ -40,7 +48,7 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(launch.columns), unsafe.Offsetof(launch.max_columns), unsafe.Offsetof(launch.depth), unsafe.Offsetof(launch.flags),
 			unsafe.Offsetof(launch.all_blocks), unsafe.Offsetof(launch.block_count), unsafe.Offsetof(launch.step_count), unsafe.Offsetof(launch.operand_count),
 			unsafe.Offsetof(launch.inlined), unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.dtype), unsafe.Offsetof(launch.redop),
-			unsafe.Offsetof(launch.elem_size), unsafe.Offsetof(launch.all), unsafe.Offsetof(launch.rank), unsafe.Offsetof(launch.code)}},
+			unsafe.Offsetof(launch.elem_size), unsafe.Offsetof(launch.all), unsafe.Offsetof(launch.port), unsafe.Offsetof(launch.port_ends), unsafe.Offsetof(launch.rank), unsafe.Offsetof(launch.code)}},
 		"FewStep": {unsafe.Sizeof(fewStep), []uintptr{unsafe.Offsetof(fewStep.flags), unsafe.Offsetof(fewStep.srcs), unsafe.Offsetof(fewStep.dsts),
 			unsafe.Offsetof(fewStep.group), unsafe.Offsetof(fewStep.count), unsafe.Offsetof(fewStep.first)}},
 		"FewParams": {unsafe.Sizeof(few), []uintptr{unsafe.Offsetof(few.state), unsafe.Offsetof(few.status), unsafe.Offsetof(few.stride),

@@ -18,7 +18,7 @@ import (
 func TestLayout(t *testing.T) {
 	c := cLayouts()
 	maps.Copy(c, oneLayouts())
-	for _, v := range []any{executor.OneStep{}, executor.OneOperand{}, executor.OneBlock{}, executor.OneMemory{}, executor.OneState{}, executor.OneRecord{}, executor.OneParams{},
+	for _, v := range []any{executor.OneStep{}, executor.OneOperand{}, executor.OneBlock{}, executor.OneMemory{}, executor.OneState{}, executor.OneRecord{}, executor.OneSwitch{}, executor.PortCopy{}, executor.PortLane{}, executor.PortEnds{}, executor.OneParams{},
 		executor.FewStep{}, executor.FewParams{}, executor.FewLaunch{},
 		executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.Params{}} {
 		typ := reflect.TypeOf(v)

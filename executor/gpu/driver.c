@@ -13,11 +13,13 @@ struct vendor {
   const char *library, *variable;  // the variable names another library
   int target_options;              // a module is compiled, with a log
   u64 packed_end;                  // ends the list of a launch's packed parameters
+  unsigned host_flags;             // of memory of the host that a kernel writes and the host polls
   int facts[FACT_COUNT];           // attributes
 };
+enum { PORTABLE = 1, MAPPED = 2, COHERENT = 0x40000000 };
 static const struct vendor vendors[GPU_VENDORS] = {
-    {"libcuda.so.1", "MSCCLC_LIBCUDA", 1, 0, {75, 76, 16}},
-    {"libamdhip64.so", "MSCCLC_LIBHIP", 0, 3, {23, 61, 63}},
+    {"libcuda.so.1", "MSCCLC_LIBCUDA", 1, 0, PORTABLE | MAPPED, {75, 76, 16}},
+    {"libamdhip64.so", "MSCCLC_LIBHIP", 0, 3, PORTABLE | MAPPED | COHERENT, {23, 61, 63}},
 };
 
 struct gpu_driver {
@@ -68,6 +70,7 @@ int mscclc_gpu_open(int vendor, struct gpu_driver **driver, const char **why) {
 
 const char *mscclc_gpu_error(struct gpu_driver *d, int code) {
   const char *text = 0;
+  if (code == GPU_STUCK) return "a copy does not end, or the driver does not return";
   if (code == NO_DRIVER) return "no driver";
   if (d->f.cu_text) d->f.cu_text(code, &text);
   if (d->f.hip_text) text = d->f.hip_text(code);
@@ -266,6 +269,12 @@ int mscclc_gpu_capturing(struct gpu_card *c, void *stream, u64 *capture) {
   TRY(use(c));
   return capturing(c, stream, capture);
 }
+int mscclc_gpu_relax(struct gpu_card *c) {
+  int mode = RELAXED;
+  TRY(use(c));
+  CALL(c, capture_mode(&mode));
+  return 0;
+}
 int mscclc_gpu_capture_end(struct gpu_card *c, void *stream, void **graph) {
   void *noted_work = 0;
   TRY(use(c));
@@ -305,9 +314,8 @@ int mscclc_gpu_blocks(struct gpu_card *c, void *function, u32 threads, u32 *bloc
 }
 
 int mscclc_gpu_words(struct gpu_card *c, u64 bytes, u64 **words) {
-  enum { PORTABLE = 1, MAPPED = 2 };
   TRY(use(c));
-  CALL(c, host_alloc((void **)words, bytes, PORTABLE | MAPPED));
+  CALL(c, host_alloc((void **)words, bytes, c->driver->vendor->host_flags));
   memset(*words, 0, bytes);
   return 0;
 }

@@ -85,6 +85,22 @@ int mscclc_gpu_words_end(struct gpu_card *card, u64 *words);
 int mscclc_gpu_raise(struct gpu_card *card, void *stream, u64 *word, u64 value);
 int mscclc_gpu_hold(struct gpu_card *card, void *stream, u64 *word, u64 value);
 
+// A port's proxy is a thread that makes copies for kernels: kernels/abi_onesided.h says how they are asked for.
+// It is made with the addresses of its lanes' ends on the card, and streams for so many peers; start has it
+// begin with lanes that are empty, failed is the error of a copy, after which it makes none, and stop returns when
+// nothing is copied any more, or gives GPU_STUCK after limit_ns.
+enum { GPU_STUCK = -3 };
+struct gpu_port;
+int mscclc_gpu_port(struct gpu_card *card, u32 lanes, u32 peers, u64 ends, struct gpu_port **port);
+u64 mscclc_gpu_port_lanes(struct gpu_port *port);
+int mscclc_gpu_port_start(struct gpu_port *port);
+int mscclc_gpu_port_failed(struct gpu_port *port);
+int mscclc_gpu_port_stop(struct gpu_port *port, u64 limit_ns);
+int mscclc_gpu_port_end(struct gpu_port *port);  // of one that has stopped
+
+// mscclc_gpu_relax lets the calling thread do all it likes while others capture.
+int mscclc_gpu_relax(struct gpu_card *card);
+
 // A shot is a launch made ready: its parameters are behind it.
 struct gpu_shot {
   void *function;

@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"mscclc/executor"
@@ -22,9 +23,11 @@ type kernel struct {
 // same bytes on the wire.
 var entries = [ir.NumProtocols]string{ir.Simple: "mscclc_simple", ir.LL: "mscclc_ll", ir.LL16: "mscclc_ll", ir.LL128: "mscclc_ll128"}
 
-// oneEntry is the entry of the kernel for one-sided programs.
-func oneEntry(op executor.RedOp, copies, few bool) string {
+// oneEntry is the entry of the kernel for one-sided programs. Images with a port have one.
+func oneEntry(op executor.RedOp, copies, few, port bool) string {
 	switch {
+	case port:
+		return "mscclc_onesided"
 	case few && copies:
 		return "mscclc_few_copy"
 	case few:
@@ -37,37 +40,43 @@ func oneEntry(op executor.RedOp, copies, few bool) string {
 	return "mscclc_onesided"
 }
 
-// oneImage is the image for a launch of a one-sided program. Those that trace, and the
-// switch's, there are for some types and GPUs only.
+// oneImage is the image for a launch of a one-sided program. Those that trace, which know
+// of a port too, and the switch's, there are for some types and GPUs only.
 func oneImage(p *executor.OneParams) string {
 	kind := "onesided_"
 	switch {
 	case p.Trace != 0:
 		kind = "trace_"
-	case p.All != executor.OneMemory{}:
+	case p.All != executor.OneSwitch{}:
 		kind = switchImages
+	case p.Port != 0:
+		kind = portImages
 	}
 	return kind + executor.DType(p.DType).String()
 }
 
-// switchImages is how the names of the images begin that go through NVLink's switch.
-const switchImages = "switch_"
+// How the names of the images begin that go through NVLink's switch, and of those with a port.
+const switchImages, portImages = "switch_", "port_"
 
 // oneKernel is the kernel for a launch of a one-sided program.
 func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 	image, op := oneImage(r.One), executor.RedOp(r.One.RedOp)
-	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies, r.Few != nil))
+	port := strings.HasPrefix(image, portImages)
+	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies, r.Few != nil, port))
 	if err != nil && r.Copies { // the entries that fold copy too
-		k, err = g.machine.kernel(g, image, oneEntry(op, false, r.Few != nil))
+		k, err = g.machine.kernel(g, image, oneEntry(op, false, r.Few != nil, port))
 	}
 	return k, err
 }
 
 // Load has the kernels for a type ready.
-func (g *card) Load(t executor.DType, oneSided bool) error {
+func (g *card) Load(t executor.DType, kind executor.KernelKind) error {
 	image, entry := t.String(), entries[ir.Simple]
-	if oneSided {
-		image, entry = "onesided_"+image, oneEntry(executor.Sum, false, false)
+	switch kind {
+	case executor.OneSidedKernel:
+		image, entry = "onesided_"+image, oneEntry(executor.Sum, false, false, false)
+	case executor.PortKernel:
+		image, entry = portImages+image, oneEntry(executor.Sum, false, false, true)
 	}
 	_, err := g.machine.kernel(g, image, entry)
 	return err

@@ -50,6 +50,7 @@ struct gpu_handle {
   X(int, elapsed, (float *, void *, void *), "cuEventElapsedTime", "hipEventElapsedTime") \
   X(int, capture, (void *, int), "cuStreamBeginCapture_v2", "hipStreamBeginCapture") \
   X(int, capturing, (void *, int *, u64 *, void **, void **, size_t *), "cuStreamGetCaptureInfo_v2", "hipStreamGetCaptureInfo_v2") \
+  X(int, capture_mode, (int *), "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode") \
   X(int, capture_end, (void *, void **), "cuStreamEndCapture", "hipStreamEndCapture") \
   X(int, instantiate, (void **, void *, unsigned long long), "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags") \
   X(int, noted_end, (void *), "cuGraphDestroy", "hipGraphDestroy") \

@@ -81,7 +81,8 @@ func child(d Device, text string) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.Wait)
 	defer cancel()
-	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies}[r.Do]
+	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies,
+		"port": childPort, "portAlone": childPort, "portRank": childPortRank}[r.Do]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "there is no role", r.Do)
 		return 2
@@ -96,11 +97,19 @@ func child(d Device, text string) int {
 
 // childAll does a bit of everything in one process, and undoes it.
 func childAll(ctx context.Context, d Device, r role) error {
+	port, err := portProgram("all", 4, ir.Simple)
+	if err != nil {
+		return err
+	}
+	list := []*ir.Program{port}
 	for _, s := range both(ranked("allreduce/allpairs", 4, r.Proto, false)) {
 		p, err := s.program()
 		if err != nil {
 			return err
 		}
+		list = append(list, p)
+	}
+	for _, p := range list {
 		g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
 		if err != nil {
 			return err

@@ -252,8 +252,18 @@ int do_graph(void *executable, void *stream) {
 }
 int do_graph_end(void *executable) { return delete (Graph *)executable, OK; }
 
-int do_host_alloc(void **p, size_t bytes) { return (*p = calloc(1, bytes)) ? OK : OUT_OF_MEMORY; }
-int do_host_free(void *p) { return free(p), OK; }
+int do_capture_mode(int *mode) {
+  static thread_local int own = 0;
+  if (*mode < 0 || *mode > 2) return INVALID_VALUE;
+  return std::swap(own, *mode), OK;
+}
+
+int do_host_alloc(void **p, size_t bytes, unsigned flags) {
+  enum { MAPPED = 2 };
+  NEED(flags & MAPPED);
+  return (*p = host_alloc(bytes)) ? OK : OUT_OF_MEMORY;
+}
+int do_host_free(void *p) { return host_free(p) ? OK : INVALID_VALUE; }
 int do_write_word(void *stream, u64 word, u64 value) {
   STREAM;
   return enqueue(s, [=] { __atomic_store_n((u64 *)word, value, __ATOMIC_RELEASE); });

@@ -1,7 +1,7 @@
 // Which call is to fail. A test maps a file, which MSCCLC_STANDIN_CONTROL names, and
 // writes there what it wants (struct Control, and faults_test.go's twin); the calls
 // that were made are counted there. MSCCLC_STANDIN_FAIL=NAME:N[:CODE] has the N-th call fail
-// without one.
+// without one, or with the code NEVER not return.
 #include "standin.h"
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace {
 
-enum { NAME = 56, COUNTERS = 126 };
+enum { NAME = 56, COUNTERS = 126, NEVER = 4242 };
 struct Counter {
   char name[NAME];
   u64 calls;
@@ -63,5 +63,8 @@ int injected(const char *name) {
   const u64 n = ++c->counter[i].calls;
   if (c->nth == 0 || n != c->nth || strcmp(c->name, name)) return OK;
   c->failed++;
-  return (int)c->code;
+  const int code = (int)c->code;
+  l.unlock();
+  while (code == NEVER) pause();
+  return code;
 }

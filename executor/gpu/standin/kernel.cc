@@ -6,6 +6,7 @@
 
 #include "../../../kernels/interp.h"
 #include "../../../kernels/onesided.h"
+#include "../../../kernels/port.h"
 #include "../../cpu/fiber.h"
 
 #include <cstring>
@@ -37,7 +38,7 @@ u64 numbers_of(const char *params) {
 
 void run_block(const Fiber *f) {
   if (f->function->entry == ONE_SIDED) {
-    run_onesided<OneStrips<AnyType>>(*(const abi_one_launch *)f->params, f->y, f->x);
+    run_onesided<PortMoves<OneStrips<AnyType>>>(*(const abi_one_launch *)f->params, f->y, f->x);
     return;
   }
   interpret_any<AnyFold>(*(const abi_launch *)f->params, ((const u32 *)numbers_of(f->params))[f->x]);
@@ -56,6 +57,7 @@ bool one_reachable(Device *d, const std::string &params) {
   const abi_one_memory *ranks = a->rank_count > ONE_RANKS ? (const abi_one_memory *)a->ranks : a->rank;
   if (!in_reach(d, (u64)a->status) || !in_reach(d, a->states)) return false;
   if (a->rank_count > ONE_RANKS && !in_reach(d, a->ranks)) return false;
+  if (a->port && !(host_reaches(a->port) && in_reach(d, a->port_ends))) return false;
   for (u32 r = 0; r < a->rank_count; r++) {
     const u64 at[] = {ranks[r].input, ranks[r].output, ranks[r].scratch, ranks[r].packets, ranks[r].flags};
     for (u64 p : at)

@@ -17,6 +17,7 @@ struct Block {
 
 std::mutex mu;
 std::map<u64, Block> blocks;
+std::set<void *> of_host;
 
 u64 limit() {
   const char *text = getenv("MSCCLC_STANDIN_MEMORY");
@@ -130,4 +131,21 @@ bool in_reach(Device *d, u64 address) {
   }
   Lock l(d->mu);
   return owner == d->number || d->peers.count(owner);
+}
+
+void *host_alloc(u64 bytes) {
+  void *p = calloc(1, bytes);
+  Lock l(mu);
+  if (p) of_host.insert(p);
+  return p;
+}
+bool host_free(void *p) {
+  Lock l(mu);
+  if (!of_host.erase(p)) return false;
+  free(p);
+  return true;
+}
+bool host_reaches(u64 address) {
+  Lock l(mu);
+  return of_host.count((void *)address);
 }

@@ -97,6 +97,11 @@ int memory_reach(Device *d, const void *handle, u64 *address);
 int memory_leave(u64 address);
 bool in_reach(Device *d, u64 address);
 
+// Memory of the host that kernels may access.
+void *host_alloc(u64 bytes);
+bool host_free(void *p);
+bool host_reaches(u64 address);
+
 // injected counts a call, and says what it is to fail with. A call that is not of a driver's
 // API, "kernel", is a fault in a launch.
 int injected(const char *name);
