@@ -12,6 +12,7 @@ type Options struct {
 	Params   map[string]string // of the algorithm, by name
 	Inplace  *bool             // overrides the file's own way
 	Protocol *ir.Protocol      // overrides the file's own
+	Via      ir.Via            // how data goes from rank to rank where the file does not say
 
 	// Open reads imported files; nil reads them from disk. Paths are relative
 	// to the file that imports.
@@ -94,6 +95,11 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 	}
 	d := h.dag
 	d.Ops, d.Srcs, d.Hints, d.Spans = fitted(m.prog.ops), fitted(m.prog.srcs), m.prog.hints, m.prog.spans
+	for i := range d.Hints {
+		if d.Hints[i].Via == ir.ViaAny {
+			d.Hints[i].Via = opt.Via
+		}
+	}
 	return d, m, nil
 }
 

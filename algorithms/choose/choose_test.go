@@ -229,3 +229,56 @@ func FuzzReadTable(f *testing.F) {
 		}
 	})
 }
+
+// Programs that only copy have a form whose copies a port makes, which nothing but a table chooses.
+func TestPorted(t *testing.T) {
+	for program, want := range map[string]bool{"allgather/allpairs": true, "alltoall/one_step": true, "broadcast/direct": true, "sendrecv/direct": true, "allreduce/ring": false} {
+		v, ok := Variant{Program: program, Protocol: "Simple"}.Ported()
+		if !ok {
+			t.Fatal("Simple has packets")
+		}
+		kind, _ := ir.KindByName(strings.Split(program, "/")[0])
+		p, err := v.Compile(Call{Kind: kind, Ranks: 4, Inplace: kind == ir.Broadcast})
+		if (err == nil) != want {
+			t.Errorf("%v: %v", v, err)
+		}
+		if err != nil {
+			continue
+		}
+		for i, s := range p.Steps {
+			rank, _, _ := p.Place(int32(i))
+			for _, o := range p.OneSided.Dests(&s) {
+				if s.Op == ir.Move && int(o.Rank) != rank && o.Via != ir.ViaPort {
+					t.Errorf("%v: step %d of rank %d goes by way %d", v, i, rank, o.Via)
+				}
+			}
+		}
+	}
+	if _, ok := (Variant{Program: "allgather/allpairs", Protocol: "LL"}).Ported(); ok {
+		t.Error("a port takes packets")
+	}
+	if v, _, err := new(Chooser).Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<30, 2); err != nil || v.Via != "" {
+		t.Errorf("the model chose %v: %v", v, err)
+	}
+	const text = `{"version": 1, "entries": [
+  {"device":"Some GPU","ranks":4,"collective":"allgather","inplace":false,"rules":[
+    {"program":"allgather/allpairs","protocol":"Simple","via":"port"}]}
+]}
+`
+	table, err := ReadTable(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	c := &Chooser{Table: table, Device: "Some GPU"}
+	v, measured, err := c.Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<30, 2)
+	if err := table.Write(&b); err != nil || b.String() != text {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if err != nil || !measured || v.String() != "allpairs Simple port" || v.Ways() != ir.ViaPort {
+		t.Errorf("by a table: %v %v %v", v, measured, err)
+	}
+	if _, err := ReadTable(strings.NewReader(strings.Replace(text, `"port"`, `"air"`, 1))); err == nil {
+		t.Error("a table has a way that there is none of")
+	}
+}

@@ -74,8 +74,8 @@ type Chooser struct {
 
 // A builtKey is a variant for calls; of a shape it has no protocol.
 type builtKey struct {
-	program, sided, protocol string
-	call                     Call
+	program, sided, protocol, via string
+	call                          Call
 }
 
 type built struct {
@@ -92,7 +92,7 @@ type shaped struct {
 func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := builtKey{v.Program, v.Sided, v.Protocol, call}
+	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, call}
 	b := c.built[key]
 	if b == nil {
 		b = &built{}

@@ -75,8 +75,8 @@ func (e *Entry) check() error {
 			return fmt.Errorf("rule %d is for up to %d bytes, out of order", i, r.UpTo)
 		}
 		_, known := ir.ProtocolByName(r.Protocol)
-		if !known || r.Sided != "" && r.Sided != "two" || r.Columns < 0 || r.Threads < 0 || r.Tile < 0 {
-			return fmt.Errorf("rule %d has a protocol %q, %q-sided, and a width of %dx%d tiles of %d", i, r.Protocol, r.Sided, r.Columns, r.Threads, r.Tile)
+		if !known || r.Sided != "" && r.Sided != "two" || r.Via != "" && r.Via != viaPort || r.Columns < 0 || r.Threads < 0 || r.Tile < 0 {
+			return fmt.Errorf("rule %d has a protocol %q, %q-sided, via %q, and a width of %dx%d tiles of %d", i, r.Protocol, r.Sided, r.Via, r.Columns, r.Threads, r.Tile)
 		}
 		if _, err := algorithms.Open(r.Program); err != nil || path.Dir(path.Clean(r.Program)) != kind.String() {
 			return fmt.Errorf("rule %d: %q is no %v of the catalog", i, r.Program, kind)

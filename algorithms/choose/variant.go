@@ -26,6 +26,7 @@ type Variant struct {
 	Program  string `json:"program"`         // as algorithms.Names has it
 	Sided    string `json:"sided,omitempty"` // "two" for MSCCL-IR's connections; else one-sided
 	Protocol string `json:"protocol"`        // ir.Protocol's name
+	Via      string `json:"via,omitempty"`   // "port" for copies by the host's proxy; else the kernel makes them
 	Columns  int    `json:"columns,omitempty"`
 	Threads  int    `json:"threads,omitempty"` // of a block
 	Tile     int64  `json:"tile,omitempty"`    // bytes of a chunk that a column moves in a pass
@@ -36,6 +37,9 @@ func (v Variant) String() string {
 	s := path.Base(v.Program) + " " + v.Protocol
 	if v.Sided != "" {
 		s += " " + v.Sided + "-sided"
+	}
+	if v.Via != "" {
+		s += " " + v.Via
 	}
 	return s + v.Width()
 }
@@ -54,6 +58,25 @@ func (v Variant) Width() string {
 		}
 	}
 	return s
+}
+
+// Ways is how data goes from rank to rank by v.
+func (v Variant) Ways() ir.Via {
+	if v.Via == viaPort {
+		return ir.ViaPort
+	}
+	return ir.ViaAny
+}
+
+// viaPort is the Via of a variant whose copies a port makes. Only a table says so, as the model knows nothing of it.
+const viaPort = "port"
+
+// Ported is v with all its copies made by a port, which what reduces cannot be; ok is false where v's protocol has
+// packets, or it is two-sided.
+func (v Variant) Ported() (ported Variant, ok bool) {
+	ok = v.Protocol == ir.Simple.String() && v.Sided == ""
+	v.Via = viaPort
+	return v, ok
 }
 
 // A Call is what a variant is chosen for and compiled for.
@@ -75,7 +98,7 @@ func (v Variant) Compile(c Call) (*ir.Program, error) {
 		return nil, err
 	}
 	opt := mscclc.Options{Lang: c.options(text), OneSided: v.Sided != "two"}
-	opt.Lang.Protocol = &proto
+	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
 	p, err := mscclc.Compile(v.Program+".mscl", text, opt)
 	if err != nil {
 		return nil, err

@@ -127,8 +127,9 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string
 	const within, most = 2.5, 8
 	variants = map[string]choose.Variant{}
 	ranked, micros := w.chooser.Ranked(call, bytes)
+	var port []*bench.Form
 	for i, v := range ranked {
-		if len(variants) == most || micros[i] > within*micros[0] {
+		if len(variants)-len(port) == most || micros[i] > within*micros[0] {
 			break
 		}
 		if v.Sided == "two" { // which on GPUs runs from buffers of the host
@@ -147,9 +148,18 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string
 		guess := *f
 		guess.Columns, guess.Threads = guessed(bytes)
 		forms = append(forms, f, &guess)
+		if p, ok := v.Ported(); ok && bytes >= portWorth && gpuTable[w.device] != nil {
+			if f, err := w.variant(p, call); err == nil {
+				variants[f.Name] = p
+				port = append(port, f)
+			}
+		}
 	}
-	return forms, variants
+	return append(forms, port...), variants
 }
+
+// portWorth are the bytes of a call from which on it is tried whether copies by a port are sooner.
+const portWorth = 1 << 20
 
 // guessed is a width that is about right on GPUs with some hundred multiprocessors.
 func guessed(bytes int64) (columns, threads int) {

@@ -23,6 +23,7 @@ type compiling struct {
 	inplace   optionalBool
 	target    string
 	sided     string // one or two
+	via       ir.Via // what a table asks for
 	optimise  int
 	passes    []string
 	fuse      bool
@@ -103,7 +104,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if c.sided != "one" && c.sided != "two" {
 		return opt, usagef("--sided takes one or two, not %q", c.sided)
 	}
-	opt.OneSided = c.sided == "one"
+	opt.OneSided, opt.Lang.Via = c.sided == "one", c.via
 	target, err := c.findTarget()
 	if err != nil {
 		return opt, err

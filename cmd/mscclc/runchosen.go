@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, flags.protocol, flags.sided = v.Program, v.Protocol, "one"
+		name, flags.protocol, flags.via, flags.sided = v.Program, v.Protocol, v.Ways(), "one"
 		if v.Sided != "" {
 			flags.sided = v.Sided
 		}
@@ -82,7 +83,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 			flags.params = append(flags.params, "root="+strconv.Itoa(c.call.Root))
 		}
 	}
-	key := name + " " + flags.protocol + " " + flags.sided
+	key := fmt.Sprint(name, " ", flags.protocol, " ", flags.sided, " ", flags.via)
 	if l := c.loaded[key]; l != nil {
 		return l, nil
 	}
