@@ -42,6 +42,7 @@ type Call struct {
 	shots   map[GPU]Shot
 	tables  map[*seat]int // of a seat's tables for calls
 	leave   map[*seat][][]byte
+	offers  []map[int][]byte // of memory, until all have reached it
 	trace   *Trace
 	records map[*seat]*seatTrace
 }
@@ -59,9 +60,9 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{},
 		trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
-	var memory []OneMemory
+	var buffers []OneMemory
 	if err == nil {
-		memory, err = p.buffers(&args, geo)
+		buffers, err = p.buffers(&args, geo)
 	}
 	if err == nil {
 		err = p.kind.choose(c, &args, geo)
@@ -69,7 +70,12 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if err := c.same(ctx, &args, err); err != nil {
 		return nil, err
 	}
-	tables, err := c.exchange(ctx, memory)
+	tables, err := c.exchange(ctx, geo, buffers)
+	defer func() {
+		for _, handles := range c.offers {
+			p.unshare(handles)
+		}
+	}()
 	if err == nil && c.passes > 0 {
 		err = c.ready(&args, tables)
 	}
@@ -147,9 +153,9 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 }
 
 // exchange gives the memory of all ranks as each seat has it.
-func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]OneMemory, error) {
+func (c *Call) exchange(ctx context.Context, geo Geometry, buffers []OneMemory) (map[*seat][]OneMemory, error) {
 	p := c.plan
-	own := func(rank int) *OneMemory { return &memory[slices.Index(p.ranks, rank)] }
+	own := func(rank int) *OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
 	tables := map[*seat][]OneMemory{}
 	for _, s := range p.seats {
 		tables[s] = make([]OneMemory, p.program().Coll.Ranks)
@@ -157,6 +163,7 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 			tables[s][r].Input, tables[s][r].Output = own(r).Input, own(r).Output
 		}
 	}
+	var err error
 	for _, buf := range p.kind.shares() {
 		field := func(m *OneMemory) *uint64 {
 			if buf == ir.Input {
@@ -164,10 +171,21 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 			}
 			return &m.Output
 		}
-		handles, err := p.share(func(s *seat, i int) (uint64, bool) { a := *field(own(s.ranks[i])); return a, a != 0 })
-		all, err := p.swap(ctx, handles, err)
-		if err != nil {
-			return nil, err
+		buffer := func(s *seat, i int) extent {
+			in, out, _, _, _ := geo.Buffers(s.ranks[i])
+			if buf == ir.Output {
+				in = out
+			}
+			return extent{*field(own(s.ranks[i])), in * int64(c.dtype.Size())}
+		}
+		var handles map[int][]byte
+		if err == nil {
+			handles, err = p.share(buffer)
+		}
+		c.offers = append(c.offers, handles)
+		all, lost := p.swap(ctx, handles, err)
+		if lost != nil {
+			return nil, lost
 		}
 		for _, s := range p.seats {
 			for r, touched := range s.one.touches(p.program().Coll.Ranks, s.ranks)[buf] {
@@ -175,16 +193,14 @@ func (c *Call) exchange(ctx context.Context, memory []OneMemory) (map[*seat][]On
 					continue
 				}
 				before := len(s.leave)
-				a, err := p.address(s, r, all[r], func(of *seat, i int) uint64 { return *field(own(of.ranks[i])) })
+				a, failed := p.address(s, r, all[r], buffer)
 				c.leave[s], s.leave = append(c.leave[s], s.leave[before:]...), s.leave[:before]
-				if err != nil {
-					return nil, err
-				}
+				err = errors.Join(err, failed) // which the others hear of at the next word
 				*field(&tables[s][r]) = a
 			}
 		}
 	}
-	return tables, nil
+	return tables, err
 }
 
 // ready makes the launches of all seats.

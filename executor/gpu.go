@@ -49,14 +49,17 @@ type GPU interface {
 	// yet to be launched: the driver may wait for its end.
 	Alloc(bytes int64) (address uint64, err error)
 	Free(address uint64) error
-	// Owns says why bytes from address on are no memory of this GPU's.
+	// Owns says why bytes from address on are no memory of this GPU's, in one piece or in
+	// segments that were mapped side by side.
 	Owns(address uint64, bytes int64) error
 
-	// Connect lets the kernels of this GPU access the memory of another.
-	Connect(to GPU) error
-	// Share makes a handle of the memory at address, with which Reach in another
-	// process gives the address of the same there. Leave undoes one Reach.
-	Share(address uint64) ([]byte, error)
+	// Connect lets the kernels of this GPU access memory of another, in this process.
+	Connect(to GPU, address uint64, bytes int64) error
+	// Share makes a handle of bytes at an address, with which Reach in another
+	// process gives the address of the same there. Leave undoes one Reach. Unshare follows when all
+	// have reached it: that takes the process that has the memory.
+	Share(address uint64, bytes int64) ([]byte, error)
+	Unshare(handle []byte) error
 	Reach(handle []byte) (address uint64, err error)
 	Leave(handle []byte) error
 

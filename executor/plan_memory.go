@@ -92,12 +92,20 @@ func bytesAt[T any](row *T) []byte {
 
 func bytesOf[T any](rows []T) uint64 { return uint64(len(rows)) * uint64(unsafe.Sizeof(*new(T))) }
 
+// An extent is memory of a rank's that others may need: none where its address is 0.
+type extent struct {
+	address uint64
+	bytes   int64
+}
+
 // reach has every seat reach the arenas of all ranks, as far as it needs them.
 func (p *Plan) reach(ctx context.Context, err error) error {
-	handles := map[int][]byte{}
+	arena := func(s *seat, i int) extent { return extent{s.arenas[i], int64(p.kind.arena(s.ranks[i]) + 1)} }
+	var handles map[int][]byte
 	if err == nil {
-		handles, err = p.share(func(s *seat, i int) (uint64, bool) { return s.arenas[i], true })
+		handles, err = p.share(arena)
 	}
+	defer p.unshare(handles)
 	all, err := p.swap(ctx, handles, err)
 	if err != nil {
 		return err
@@ -105,7 +113,7 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 	for _, s := range p.seats {
 		for r, needed := range p.kind.reaches(s) {
 			if needed {
-				address, e := p.address(s, r, all[r], func(of *seat, i int) uint64 { return of.arenas[i] })
+				address, e := p.address(s, r, all[r], arena)
 				s.reach[r], err = address, errors.Join(err, e)
 			}
 		}
@@ -118,20 +126,20 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 }
 
 // share makes handles of memory of this process's ranks, where others need them.
-func (p *Plan) share(of func(s *seat, i int) (address uint64, ok bool)) (map[int][]byte, error) {
+func (p *Plan) share(of func(s *seat, i int) extent) (map[int][]byte, error) {
 	handles := map[int][]byte{}
 	if p.x == nil || p.x.Size() == 1 {
 		return handles, nil
 	}
 	for _, s := range p.seats {
 		for i, r := range s.ranks {
-			address, ok := of(s, i)
-			if !ok {
+			m := of(s, i)
+			if m.address == 0 {
 				continue
 			}
-			h, err := s.gpu.Share(address)
+			h, err := s.gpu.Share(m.address, m.bytes)
 			if err != nil {
-				return nil, fmt.Errorf("rank %d: %w", r, err)
+				return handles, fmt.Errorf("rank %d: %w", r, err)
 			}
 			handles[r] = h
 		}
@@ -139,16 +147,24 @@ func (p *Plan) share(of func(s *seat, i int) (address uint64, ok bool)) (map[int
 	return handles, nil
 }
 
+// unshare ends that, when all have reached it or nobody will.
+func (p *Plan) unshare(handles map[int][]byte) {
+	for r, h := range handles {
+		p.of[r].gpu.Unshare(h) // of a handle that Share has made
+	}
+}
+
 // address is where a seat finds memory of another rank: of this process, by peer
 // access, or by a handle.
-func (p *Plan) address(s *seat, rank int, handle []byte, own func(of *seat, i int) uint64) (uint64, error) {
+func (p *Plan) address(s *seat, rank int, handle []byte, own func(of *seat, i int) extent) (uint64, error) {
 	if of := p.of[rank]; of != nil {
+		m := own(of, slices.Index(of.ranks, rank))
 		if of.gpu != s.gpu {
-			if err := s.gpu.Connect(of.gpu); err != nil {
-				return 0, err
+			if err := s.gpu.Connect(of.gpu, m.address, m.bytes); err != nil {
+				return 0, fmt.Errorf("memory of rank %d: %w", rank, err)
 			}
 		}
-		return own(of, slices.Index(of.ranks, rank)), nil
+		return m.address, nil
 	}
 	if handle == nil {
 		return 0, fmt.Errorf("rank %d has not said where its memory is", rank)

@@ -35,7 +35,7 @@ type note struct {
 // Timing of failures.
 const (
 	lookAgain  = 5 * time.Millisecond   // between looks at what runs
-	sayWhere   = 200 * time.Millisecond // that launches have to say where they were
+	sayWhere   = time.Second            // that launches have to say where they were
 	leaveAfter = 10 * time.Second       // that they have to leave
 	soonOver   = 100 * time.Millisecond // that what waits for nothing takes to end, at a reset
 )

@@ -1,34 +1,29 @@
 // This file opens libcuda.so.1 and libamdhip64.so and calls them. The names are the
 // drivers' ABI: CUDA's with the versions that they have had since CUDA 3.2 to 12,
 // and HIP's, which are CUDA's in all but name, but for what symbols.h says.
-#include "driver.h"
-#include "symbols.h"
+#include "own.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct vendor {
-  const char *library, *variable;  // the variable names another library
-  int target_options;              // a module is compiled, with a log
-  u64 packed_end;                  // ends the list of a launch's packed parameters
-  unsigned host_flags;             // of memory of the host that a kernel writes and the host polls
-  int facts[FACT_COUNT];           // attributes
-};
 enum { PORTABLE = 1, MAPPED = 2, COHERENT = 0x40000000 };
 static const struct vendor vendors[GPU_VENDORS] = {
-    {"libcuda.so.1", "MSCCLC_LIBCUDA", 1, 0, PORTABLE | MAPPED, {75, 76, 16}},
-    {"libamdhip64.so", "MSCCLC_LIBHIP", 0, 3, PORTABLE | MAPPED | COHERENT, {23, 61, 63}},
+    {"libcuda.so.1", "MSCCLC_LIBCUDA", 1, 0, 0, PORTABLE | MAPPED, {75, 76, 16}},
+    {"libamdhip64.so", "MSCCLC_LIBHIP", 0, 1, 3, PORTABLE | MAPPED | COHERENT, {23, 61, 63}},
 };
 
-struct gpu_driver {
-  const struct vendor *vendor;
-  int opened;
-  const char *missing;
-  struct gpu_symbols f;
-};
 static struct gpu_driver drivers[GPU_VENDORS];
+
+static const struct {
+  size_t at;
+  const char *name[2];  // by gpu_vendor
+} symbols[] = {
+#define GPU_ROW(result, field, params, cu, hip) {offsetof(struct gpu_symbols, field), {cu, hip}},
+    GPU_SYMBOLS(GPU_ROW)
+#undef GPU_ROW
+};
 
 enum { NO_DRIVER = -2 };
 enum { NOT_READY = 600, PEER_ALREADY = 704, NON_BLOCKING = 1, LOG_BUFFER = 5, LOG_BYTES = 6, RELAXED = 2 };
@@ -48,8 +43,9 @@ static void open_driver(struct gpu_driver *d, int which) {
   for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
     const char *name = symbols[i].name[which];
     if (!name) continue;
-    void *p = dlsym(library, name);
-    if (!p) {
+    const int optional = *name == '?';
+    void *p = dlsym(library, name + optional);
+    if (!p && !optional) {
       d->missing = name;
       return;
     }
@@ -72,32 +68,12 @@ const char *mscclc_gpu_error(struct gpu_driver *d, int code) {
   const char *text = 0;
   if (code == GPU_STUCK) return "a copy does not end, or the driver does not return";
   if (code == NO_DRIVER) return "no driver";
+  if (code == GPU_NO_CALL) return "this driver cannot map memory of others";
   if (d->f.cu_text) d->f.cu_text(code, &text);
   if (d->f.hip_text) text = d->f.hip_text(code);
   return text ? text : "an error without a name";
 }
 
-#define TRY(call)          \
-  do {                     \
-    int code = (call);     \
-    if (code) return code; \
-  } while (0)
-
-// faulted is whether nothing works any more on a card after an error: an access, an
-// instruction or a launch that failed, memory that did, a lost device.
-static int faulted(int code) { return code == 214 || code == 700 || code == 702 || code == 709 || code == 710 || (code >= 714 && code <= 721); }
-
-static int noted(struct gpu_card *c, int code) {
-  if (faulted(code)) c->fault = code;
-  return code;
-}
-#define CALL(card, call) TRY(noted(card, (card)->driver->f.call))
-
-static int use(struct gpu_card *c) {
-  const struct gpu_symbols *f = &c->driver->f;
-  if (c->fault) return c->fault;
-  return f->current ? f->current(c->context) : f->set_device(c->number);
-}
 int mscclc_gpu_use(struct gpu_card *c) { return use(c); }
 
 int mscclc_gpu_version(struct gpu_driver *d, int *version) { return d->f.version(version); }

@@ -47,6 +47,16 @@ int mscclc_gpu_share(struct gpu_card *card, u64 base, void *handle);
 int mscclc_gpu_reach(struct gpu_card *card, const void *handle, u64 *address);
 int mscclc_gpu_leave(struct gpu_card *card, u64 address);
 
+// Memory that was mapped, in segments (mapped.c): whether that is so at an address, access of a card to a segment, a
+// file that another process can import (-1: it cannot be exported so), and what all segments are a multiple of.
+enum { GPU_NO_CALL = -3 };
+int mscclc_gpu_mapped(struct gpu_card *card, u64 address, int *mapped);
+int mscclc_gpu_admit(struct gpu_card *card, u64 address, u64 bytes);
+int mscclc_gpu_export(struct gpu_card *card, u64 address, int *file);
+int mscclc_gpu_granularity(struct gpu_card *card, u64 *bytes);
+int mscclc_gpu_import(struct gpu_card *card, const int *files, const u64 *bytes, u32 count, u64 *address);
+int mscclc_gpu_import_end(struct gpu_card *card, u64 address, const u64 *bytes, u32 count);
+
 // Copies from and to the host are over when they return; the rest has begun.
 int mscclc_gpu_put(struct gpu_card *card, void *stream, u64 address, const void *from, u64 bytes);
 int mscclc_gpu_get(struct gpu_card *card, void *stream, void *to, u64 address, u64 bytes);

@@ -7,7 +7,7 @@ import "C"
 
 import (
 	"crypto/rand"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -52,29 +52,29 @@ func (g *card) Owns(address uint64, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
-	number, base, length, err := g.owner(address)
-	switch {
-	case err != nil:
-		return err
-	case number < 0:
-		return fmt.Errorf("%#x is no memory of a GPU", address)
-	case number != g.number:
-		return fmt.Errorf("%#x is memory of GPU %d, and not of %v", address, number, g)
-	case bytes < 0 || uint64(bytes) > base+length-address:
-		return fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, base+length-address)
+	if bytes < 0 {
+		return fmt.Errorf("memory of %d bytes", bytes)
 	}
-	return nil
+	_, err := g.segments(address, uint64(bytes))
+	return err
 }
 
 // Connect sees to peer access.
-func (g *card) Connect(to executor.GPU) error {
+func (g *card) Connect(to executor.GPU, address uint64, bytes int64) error {
 	other, ok := to.(*card)
 	if !ok || other.driver.vendor != g.driver.vendor {
 		return fmt.Errorf("%v cannot reach %v, which is another vendor's: %w", g, to, executor.ErrNoDevice)
 	}
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	return g.reach(other)
+	if err := g.reach(other); err != nil || g == other || bytes == 0 {
+		return err
+	}
+	list, err := other.segments(address, uint64(bytes))
+	if err != nil {
+		return err
+	}
+	return g.admit(list)
 }
 
 // process tells this process's handles from those of others.
@@ -83,88 +83,124 @@ var process = sync.OnceValue(func() (token [16]byte) {
 	return token
 })
 
-// A handle is, in bytes: a process's token, its GPU's number, where the memory begins
-// there, how far into it the address is, and the driver's handle of it.
-const (
-	handleNumber = 16
-	handleBase   = 20
-	handleOffset = 28
-	handleOpaque = 36
-	handleBytes  = handleOpaque + C.GPU_HANDLE
-)
+// A handle is what another process needs to know of memory. Plain memory has the driver's
+// own handle of it; segments that were mapped have a name, by which the process that has them hands
+// out files (files.go).
+type handle struct {
+	Process [16]byte
+	GPU     int
+	Base    uint64   // where the memory begins there
+	Offset  uint64   // from there to what was asked for
+	Opaque  []byte   `json:",omitempty"`
+	Name    []byte   `json:",omitempty"`
+	Bytes   []uint64 `json:",omitempty"` // of segments
+}
 
 // An opened handle is kept as long as somebody needs it: the driver may open one only
 // once.
 type opened struct {
 	base  uint64
+	bytes []uint64 // of segments
 	users int
 }
 
 // Share makes a handle.
-func (g *card) Share(address uint64) ([]byte, error) {
-	number, base, _, err := g.owner(address)
+func (g *card) Share(address uint64, bytes int64) ([]byte, error) {
+	list, err := g.segments(address, uint64(max(bytes, 1)))
 	if err != nil {
 		return nil, err
 	}
-	if number != g.number {
-		return nil, fmt.Errorf("%#x is no memory of %v", address, g)
+	h := handle{Process: process(), GPU: g.number, Base: list[0].base, Offset: address - list[0].base, Opaque: make([]byte, C.GPU_HANDLE)}
+	if list[0].mapped {
+		h.Opaque = nil
+		if h.Name, err = g.export(list); err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			h.Bytes = append(h.Bytes, s.bytes)
+		}
+	} else if err := g.failed(C.mscclc_gpu_share(g.c, C.u64(h.Base), unsafe.Pointer(&h.Opaque[0])), "memory at %#x cannot be shared with other processes", address); err != nil {
+		return nil, err
 	}
-	token := process()
-	h := append(make([]byte, 0, handleBytes), token[:]...)
-	h = binary.LittleEndian.AppendUint32(h, uint32(number))
-	h = binary.LittleEndian.AppendUint64(h, base)
-	h = binary.LittleEndian.AppendUint64(h, address-base)
-	h = h[:handleBytes]
-	code := C.mscclc_gpu_share(g.c, C.u64(base), unsafe.Pointer(&h[handleOpaque]))
-	return h, g.failed(code, "memory at %#x cannot be shared with other processes (it must be of the driver's plain allocator)", address)
+	return json.Marshal(&h)
 }
 
+// Unshare ends what Share has begun, when all have reached it.
+func (g *card) Unshare(text []byte) error {
+	h, err := readHandle(text)
+	if err == nil && h.Name != nil {
+		files.forget(h.Name)
+	}
+	return err
+}
+
+func readHandle(text []byte) (h handle, err error) {
+	if err = json.Unmarshal(text, &h); err == nil && h.Name == nil && len(h.Opaque) != C.GPU_HANDLE || len(h.Bytes) > maxSegments {
+		err = errors.New("a handle of memory has another length")
+	}
+	return h, err
+}
+
+// key is of what is opened once.
+func (h *handle) key() string { return string(h.Process[:]) + string(h.Name) + string(h.Opaque) }
+
 // Reach opens a handle.
-func (g *card) Reach(handle []byte) (uint64, error) {
-	if len(handle) != handleBytes {
-		return 0, errors.New("a handle of memory has another length")
+func (g *card) Reach(text []byte) (uint64, error) {
+	h, err := readHandle(text)
+	if err != nil {
+		return 0, err
 	}
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	offset := binary.LittleEndian.Uint64(handle[handleOffset:])
-	if token := process(); string(handle[:handleNumber]) == string(token[:]) {
-		other := g.machine.gpus[int(binary.LittleEndian.Uint32(handle[handleNumber:]))]
+	if h.Process == process() {
+		other := g.machine.gpus[h.GPU]
 		if other == nil {
 			return 0, errors.New("a handle of memory names no GPU")
 		}
-		return binary.LittleEndian.Uint64(handle[handleBase:]) + offset, g.reach(other)
+		err := g.reach(other)
+		if err == nil && h.Name != nil && g != other {
+			err = g.admit(segmentsOf(h.Base, h.Bytes))
+		}
+		return h.Base + h.Offset, err
 	}
-	key := string(handle[:handleOffset]) + string(handle[handleOpaque:])
-	o := g.opened[key]
+	o := g.opened[h.key()]
 	if o == nil {
-		o = &opened{}
-		var base C.u64
-		if err := g.failed(C.mscclc_gpu_reach(g.c, unsafe.Pointer(&handle[handleOpaque]), &base), "memory of another process"); err != nil {
+		o = &opened{bytes: h.Bytes}
+		if h.Name != nil {
+			o.base, err = g.importFiles(&h)
+		} else {
+			var base C.u64
+			err = g.failed(C.mscclc_gpu_reach(g.c, unsafe.Pointer(&h.Opaque[0]), &base), "memory of another process")
+			o.base = uint64(base)
+		}
+		if err != nil {
 			return 0, err
 		}
-		o.base = uint64(base)
-		g.opened[key] = o
+		g.opened[h.key()] = o
 	}
 	o.users++
-	return o.base + offset, nil
+	return o.base + h.Offset, nil
 }
 
 // Leave closes a handle.
-func (g *card) Leave(handle []byte) error {
-	if len(handle) != handleBytes {
-		return errors.New("a handle of memory has another length")
+func (g *card) Leave(text []byte) error {
+	h, err := readHandle(text)
+	if err != nil {
+		return err
 	}
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	key := string(handle[:handleOffset]) + string(handle[handleOpaque:])
-	o := g.opened[key]
+	o := g.opened[h.key()]
 	if o == nil {
 		return nil // it is of this process
 	}
 	if o.users--; o.users > 0 {
 		return nil
 	}
-	delete(g.opened, key)
+	delete(g.opened, h.key())
+	if o.bytes != nil {
+		return g.importEnd(o)
+	}
 	return g.failed(C.mscclc_gpu_leave(g.c, C.u64(o.base)), "leaving memory of another process")
 }
 

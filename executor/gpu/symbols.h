@@ -1,7 +1,7 @@
 // What is used of a driver, and its name in either. Where the two differ there is
 // a pointer for each, of which one is null: AMD's GPUs are numbers where NVIDIA's have contexts,
 // its waits for a word have a mask (NVIDIA's do not look at that argument), and its
-// memory has flags.
+// memory has flags. A name that begins with ? may be missing.
 #pragma once
 #include "../../kernels/abi.h"
 
@@ -9,6 +9,21 @@
 
 struct gpu_handle {
   char bytes[64];
+};
+
+// What both drivers say of memory that is made and mapped in two steps.
+struct gpu_location {
+  int type, id;
+};
+struct gpu_properties {
+  int type, handles;  // kinds of handles that it can be exported as, by bits
+  struct gpu_location location;
+  void *metadata;
+  u8 flags[8];
+};
+struct gpu_access {
+  struct gpu_location location;
+  int flags;
 };
 
 #define GPU_SYMBOLS(X) \
@@ -34,6 +49,18 @@ struct gpu_handle {
   X(int, share, (void *, u64), "cuIpcGetMemHandle", "hipIpcGetMemHandle") \
   X(int, reach, (u64 *, struct gpu_handle, unsigned), "cuIpcOpenMemHandle_v2", "hipIpcOpenMemHandle") \
   X(int, leave, (u64), "cuIpcCloseMemHandle", "hipIpcCloseMemHandle") \
+  X(int, retain_handle, (u64 *, u64), "?cuMemRetainAllocationHandle", "?hipMemRetainAllocationHandle") \
+  X(int, release_handle, (u64), "?cuMemRelease", "?hipMemRelease") \
+  X(int, properties, (struct gpu_properties *, u64), "?cuMemGetAllocationPropertiesFromHandle", "?hipMemGetAllocationPropertiesFromHandle") \
+  X(int, export_handle, (void *, u64, int, unsigned long long), "?cuMemExportToShareableHandle", "?hipMemExportToShareableHandle") \
+  X(int, import_handle, (u64 *, void *, int), "?cuMemImportFromShareableHandle", "?hipMemImportFromShareableHandle") \
+  X(int, granularity, (size_t *, const struct gpu_properties *, int), "?cuMemGetAllocationGranularity", "?hipMemGetAllocationGranularity") \
+  X(int, reserve, (u64 *, size_t, size_t, u64, unsigned long long), "?cuMemAddressReserve", "?hipMemAddressReserve") \
+  X(int, reserve_end, (u64, size_t), "?cuMemAddressFree", "?hipMemAddressFree") \
+  X(int, map, (u64, size_t, size_t, u64, unsigned long long), "?cuMemMap", "?hipMemMap") \
+  X(int, unmap, (u64, size_t), "?cuMemUnmap", "?hipMemUnmap") \
+  X(int, get_access, (unsigned long long *, const struct gpu_location *, u64), "?cuMemGetAccess", "?hipMemGetAccess") \
+  X(int, set_access, (u64, size_t, const struct gpu_access *, size_t), "?cuMemSetAccess", "?hipMemSetAccess") \
   X(int, fill, (u64, unsigned char, u64, void *), "cuMemsetD8Async", "hipMemsetD8Async") \
   X(int, put, (u64, const void *, u64, void *), "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync") \
   X(int, get, (void *, u64, u64, void *), "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync") \
@@ -69,13 +96,4 @@ struct gpu_symbols {
 #define GPU_FIELD(result, field, params, cu, hip) result(*field) params;
   GPU_SYMBOLS(GPU_FIELD)
 #undef GPU_FIELD
-};
-
-static const struct {
-  size_t at;
-  const char *name[2];  // by gpu_vendor
-} symbols[] = {
-#define GPU_ROW(result, field, params, cu, hip) {offsetof(struct gpu_symbols, field), {cu, hip}},
-    GPU_SYMBOLS(GPU_ROW)
-#undef GPU_ROW
 };

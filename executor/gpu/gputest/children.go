@@ -27,6 +27,7 @@ type role struct {
 	Size    int
 	Proto   ir.Protocol
 	Two     bool          // sided
+	Mapped  string        // kind of memory, where it is not plain
 	Wait    time.Duration // that it may take, where that is not the usual
 	Env     []string      // for it
 }
@@ -232,7 +233,11 @@ func joined(ctx context.Context, d Device, r role) (*executor.Exchange, *rig, *j
 	if err != nil {
 		return x, nil, nil, err
 	}
-	j, err := g.bind(ctx, executor.I32, executor.Sum, 5003, nil)
+	elems := int64(5003)
+	if r.Mapped != "" {
+		g.memory, elems = newMapper(d, r.Mapped == "shareable"), 7<<19
+	}
+	j, err := g.bind(ctx, executor.I32, executor.Sum, elems, nil)
 	return x, g, j, err
 }
 
@@ -242,7 +247,11 @@ func childRank(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	for k := range 5 {
+	times := 5
+	if r.Mapped != "" {
+		times = 2
+	}
+	for k := range times {
 		if err := j.run(ctx); err != nil {
 			return err
 		}

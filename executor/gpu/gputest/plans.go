@@ -15,6 +15,7 @@ import (
 type rig struct {
 	plan    *executor.Plan
 	streams []executor.Stream
+	memory  allocator // of buffers
 }
 
 // newRig prepares a program.
@@ -26,7 +27,7 @@ func newRig(ctx context.Context, p *ir.Program, opt executor.PlanOptions) (*rig,
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{plan: plan}
+	r := &rig{plan: plan, memory: plain{}}
 	for _, g := range plan.GPUs() {
 		s, err := g.NewStream()
 		if err != nil {
@@ -91,7 +92,7 @@ func (r *rig) bind(ctx context.Context, dt executor.DType, op executor.RedOp, el
 			if host == nil {
 				continue
 			}
-			a, err := r.plan.GPU(rank).Alloc(int64(max(len(host[rank]), 1)))
+			a, err := r.memory.alloc(r.plan.GPU(rank), int64(max(len(host[rank]), 1)))
 			if err != nil {
 				return nil, errors.Join(err, j.close())
 			}
@@ -117,7 +118,7 @@ func (j *job) close() error {
 	}
 	for _, list := range [2][]uint64{j.input, j.output} {
 		for i, a := range list {
-			err = errors.Join(err, j.rig.plan.GPU(j.rig.plan.Ranks()[i]).Free(a))
+			err = errors.Join(err, j.rig.memory.free(j.rig.plan.GPU(j.rig.plan.Ranks()[i]), a))
 		}
 	}
 	return err

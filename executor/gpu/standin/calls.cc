@@ -103,9 +103,19 @@ int do_reach(u64 *address, const gpu_handle &h) {
 }
 int do_leave(u64 address) { return memory_leave(address); }
 
+int do_import(u64 *handle, int file) {
+  CONTEXT;
+  return physical_import(d, handle, file);
+}
+
+// holds is whether there is memory, in one block or in several side by side.
 static bool holds(u64 address, u64 bytes) {
-  u64 base, length;
-  return !bytes || (memory_owner(address, &base, &length) >= 0 && bytes <= base + length - address);
+  for (const u64 end = address + bytes; address < end;) {
+    u64 base, length;
+    if (memory_owner(address, &base, &length) < 0) return false;
+    address = base + length;
+  }
+  return true;
 }
 int do_fill(u64 address, unsigned char value, u64 bytes, void *stream) {
   STREAM;

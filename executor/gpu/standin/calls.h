@@ -26,6 +26,7 @@ int do_range(u64 *base, u64 *bytes, u64 address);
 int do_share(void *handle, u64 base);
 int do_reach(u64 *address, const gpu_handle &h);
 int do_leave(u64 address);
+int do_import(u64 *handle, int file);
 int do_fill(u64 address, unsigned char value, u64 bytes, void *stream);
 int do_put(u64 address, const void *from, u64 bytes, void *stream);
 int do_get(void *to, u64 address, u64 bytes, void *stream);

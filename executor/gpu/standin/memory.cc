@@ -9,11 +9,25 @@
 
 namespace {
 
+// A Block is memory at an address: plain, reached of another process, or mapped, of which access says who may
+// use it.
+enum Kind { PLAIN, REACHED, MAPPED };
 struct Block {
   u64 bytes;
   int device, file;
-  bool reached;  // of another process
+  Kind kind;
+  std::set<int> access;
+  int exported = 0;  // kinds of handles of what is mapped
 };
+
+// A Physical is memory without an address. Handles and what is mapped keep it.
+struct Physical {
+  u64 bytes;
+  int device, file, handles;  // kinds of handles, by bits
+};
+std::map<u64, Physical> physical;  // by handle
+std::map<u64, u64> reserved;       // bytes, by address
+u64 last_handle;
 
 std::mutex mu;
 std::map<u64, Block> blocks;
@@ -44,13 +58,13 @@ u64 map_file(int file, u64 bytes) {
   return p == MAP_FAILED ? 0 : (u64)p;
 }
 
-int unmap(u64 address, bool reached) {
+int unmap(u64 address, Kind kind) {
   Lock l(mu);
   auto it = blocks.find(address);
-  if (it == blocks.end() || it->second.reached != reached) return INVALID_VALUE;
+  if (it == blocks.end() || it->second.kind != kind) return INVALID_VALUE;
   munmap((void *)address, it->second.bytes);
   close(it->second.file);
-  if (!reached) {
+  if (kind == PLAIN) {
     Device *d = devices()[it->second.device];
     Lock of_device(d->mu);
     d->used -= it->second.bytes;
@@ -73,12 +87,12 @@ int memory_alloc(Device *d, u64 bytes, u64 *address) {
   }
   d->used += bytes;
   Lock l(mu);
-  blocks[*address] = Block{bytes, d->number, file, false};
+  blocks[*address] = Block{bytes, d->number, file, PLAIN, {}};
   return OK;
 }
 
-int memory_free(u64 address) { return unmap(address, false); }
-int memory_leave(u64 address) { return unmap(address, true); }
+int memory_free(u64 address) { return unmap(address, PLAIN); }
+int memory_leave(u64 address) { return unmap(address, REACHED); }
 
 int memory_owner(u64 address, u64 *base, u64 *bytes) {
   Lock l(mu);
@@ -92,7 +106,7 @@ int memory_owner(u64 address, u64 *base, u64 *bytes) {
 int memory_share(u64 base, void *handle) {
   Lock l(mu);
   auto it = blocks.find(base);
-  if (it == blocks.end() || it->second.reached) return INVALID_VALUE;
+  if (it == blocks.end() || it->second.kind != PLAIN) return INVALID_VALUE;
   const Handle h = {MAGIC, (u32)it->second.device, getpid(), it->second.file, it->second.bytes};
   memset(handle, 0, 64);
   memcpy(handle, &h, sizeof h);
@@ -114,7 +128,7 @@ int memory_reach(Device *d, const void *handle, u64 *address) {
   }
   (void)d;
   Lock l(mu);
-  blocks[*address] = Block{h.bytes, (int)h.device, file, true};
+  blocks[*address] = Block{h.bytes, (int)h.device, file, REACHED, {}};
   return OK;
 }
 
@@ -126,7 +140,8 @@ bool in_reach(Device *d, u64 address) {
     Lock l(mu);
     auto it = find(address);
     if (it == blocks.end()) return false;
-    if (it->second.reached) return true;
+    if (it->second.kind == REACHED) return true;
+    if (it->second.kind == MAPPED) return it->second.access.count(d->number);
     owner = it->second.device;
   }
   Lock l(d->mu);
@@ -148,4 +163,128 @@ bool host_free(void *p) {
 bool host_reaches(u64 address) {
   Lock l(mu);
   return of_host.count((void *)address);
+}
+
+// What follows is memory that is made and mapped in two steps.
+enum { UNIT = 1 << 16, POSIX_FILE = 1, READ_WRITE = 3 };
+
+static u64 add_physical(const Physical &p) {
+  physical[++last_handle] = p;
+  return last_handle;
+}
+
+int physical_create(u64 *handle, u64 bytes, const gpu_properties *p) {
+  if (!bytes || bytes % UNIT || p->location.id < 0 || p->location.id >= (int)devices().size()) return INVALID_VALUE;
+  const int file = memfd_create("standin", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, (off_t)bytes)) return OUT_OF_MEMORY;
+  Lock l(mu);
+  *handle = add_physical({bytes, p->location.id, file, p->handles});
+  return OK;
+}
+
+int physical_release(u64 handle) {
+  Lock l(mu);
+  auto it = physical.find(handle);
+  if (it == physical.end()) return INVALID_VALUE;
+  close(it->second.file);
+  physical.erase(it);
+  return OK;
+}
+
+int physical_retain(u64 *handle, u64 address) {
+  Lock l(mu);
+  auto it = find(address);
+  if (it == blocks.end() || it->second.kind != MAPPED) return INVALID_VALUE;
+  const Block &b = it->second;
+  *handle = add_physical({b.bytes, b.device, dup(b.file), b.exported});
+  return OK;
+}
+
+int physical_properties(gpu_properties *p, u64 handle) {
+  Lock l(mu);
+  auto it = physical.find(handle);
+  if (it == physical.end()) return INVALID_VALUE;
+  *p = gpu_properties{1, it->second.handles, {1, it->second.device}, nullptr, {}};
+  return OK;
+}
+
+int physical_export(void *file, u64 handle) {
+  Lock l(mu);
+  auto it = physical.find(handle);
+  if (it == physical.end() || !(it->second.handles & POSIX_FILE)) return INVALID_VALUE;
+  *(int *)file = fcntl(it->second.file, F_DUPFD_CLOEXEC, 0);
+  return OK;
+}
+
+int physical_import(Device *d, u64 *handle, int file) {
+  const off_t bytes = lseek(file, 0, SEEK_END);
+  const int own = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  if (own < 0 || bytes <= 0 || bytes % UNIT) return INVALID_VALUE;
+  Lock l(mu);
+  *handle = add_physical({(u64)bytes, d->number, own, POSIX_FILE});
+  return OK;
+}
+
+int memory_unit(size_t *bytes) { return *bytes = UNIT, OK; }
+
+int memory_reserve(u64 *address, u64 bytes) {
+  void *p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (bytes % UNIT || p == MAP_FAILED) return INVALID_VALUE;
+  Lock l(mu);
+  *address = (u64)p;
+  reserved[*address] = bytes;
+  return OK;
+}
+
+int memory_reserve_end(u64 address, u64 bytes) {
+  Lock l(mu);
+  auto it = reserved.find(address);
+  if (it == reserved.end() || it->second != bytes) return INVALID_VALUE;
+  auto next = blocks.lower_bound(address);
+  if (next != blocks.end() && next->first < address + bytes) return INVALID_VALUE;
+  munmap((void *)address, bytes);
+  reserved.erase(it);
+  return OK;
+}
+
+int memory_map(u64 address, u64 bytes, u64 handle) {
+  Lock l(mu);
+  auto it = physical.find(handle);
+  auto in = reserved.upper_bound(address);
+  if (it == physical.end() || it->second.bytes != bytes || in == reserved.begin()) return INVALID_VALUE;
+  --in;
+  if (address + bytes > in->first + in->second || find(address) != blocks.end()) return INVALID_VALUE;
+  const int file = dup(it->second.file);
+  if (mmap((void *)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED) return OUT_OF_MEMORY;
+  blocks[address] = Block{bytes, it->second.device, file, MAPPED, {}};
+  blocks[address].exported = it->second.handles;
+  return OK;
+}
+
+int memory_unmap(u64 address, u64 bytes) {
+  Lock l(mu);
+  auto it = blocks.find(address);
+  if (it == blocks.end() || it->second.kind != MAPPED || it->second.bytes != bytes) return INVALID_VALUE;
+  mmap((void *)address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  close(it->second.file);
+  blocks.erase(it);
+  return OK;
+}
+
+int memory_get_access(unsigned long long *flags, const gpu_location *at, u64 address) {
+  Lock l(mu);
+  auto it = find(address);
+  if (it == blocks.end() || it->second.kind != MAPPED) return INVALID_VALUE;
+  return *flags = it->second.access.count(at->id) ? READ_WRITE : 0, OK;
+}
+
+int memory_set_access(u64 address, u64 bytes, const gpu_access *list, size_t count) {
+  Lock l(mu);
+  for (u64 at = address; at < address + bytes;) {
+    auto it = blocks.find(at);
+    if (it == blocks.end() || it->second.kind != MAPPED) return INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) it->second.access.insert(list[i].location.id);
+    at += it->second.bytes;
+  }
+  return OK;
 }

@@ -102,6 +102,34 @@ void *host_alloc(u64 bytes);
 bool host_free(void *p);
 bool host_reaches(u64 address);
 
+// Memory that is made and mapped in two steps, as both drivers have it.
+struct gpu_location {
+  int type, id;
+};
+struct gpu_properties {
+  int type, handles;
+  gpu_location location;
+  void *metadata;
+  u8 flags[8];
+};
+struct gpu_access {
+  gpu_location location;
+  int flags;
+};
+int physical_create(u64 *handle, u64 bytes, const gpu_properties *p);
+int physical_release(u64 handle);
+int physical_retain(u64 *handle, u64 address);
+int physical_properties(gpu_properties *p, u64 handle);
+int physical_export(void *file, u64 handle);
+int physical_import(Device *d, u64 *handle, int file);
+int memory_unit(size_t *bytes);
+int memory_reserve(u64 *address, u64 bytes);
+int memory_reserve_end(u64 address, u64 bytes);
+int memory_map(u64 address, u64 bytes, u64 handle);
+int memory_unmap(u64 address, u64 bytes);
+int memory_get_access(unsigned long long *flags, const gpu_location *at, u64 address);
+int memory_set_access(u64 address, u64 bytes, const gpu_access *list, size_t count);
+
 // injected counts a call, and says what it is to fail with. A call that is not of a driver's
 // API, "kernel", is a fault in a launch.
 int injected(const char *name);

@@ -1,0 +1,82 @@
+package gputest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// An allocator makes the buffers of calls.
+type allocator interface {
+	alloc(g executor.GPU, bytes int64) (uint64, error)
+	free(g executor.GPU, address uint64) error
+}
+
+// plain is a GPU's own.
+type plain struct{}
+
+func (plain) alloc(g executor.GPU, bytes int64) (uint64, error) { return g.Alloc(bytes) }
+func (plain) free(g executor.GPU, address uint64) error         { return g.Free(address) }
+
+// testMapped has buffers in segments that were mapped side by side, to which only their own GPU
+// has access at first.
+func testMapped(t *testing.T, d Device) {
+	for _, s := range both(ranked("allgather/allpairs", 4, ir.Simple, false), ranked("allreduce/allpairs", 4, ir.Simple, true), ranked("allreduce/allpairs", 3, ir.LL, false)) {
+		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r.memory = newMapper(d, false)
+		for _, elems := range []int64{1, 40000, 300000} {
+			if err := r.once(soon(t), executor.I32, executor.Sum, elems*int64(r.plan.Program().Coll.Chunks), nil); err != nil {
+				t.Errorf("%v: %v", s, err)
+			}
+		}
+	}
+	m := newMapper(d, true)
+	gpus, err := d.Open(numbers()...).GPUs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := m.alloc(gpus[0], 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(gpus[0].Owns(a, 1<<20), gpus[0].Owns(a+100, 1<<20)); err != nil {
+		t.Error(err)
+	}
+	if err := gpus[0].Owns(a, 1<<40); err == nil || !strings.Contains(err.Error(), "its memory has") {
+		t.Error(err)
+	}
+	if err := m.free(gpus[0], a); err != nil {
+		t.Error(err)
+	}
+}
+
+// testProcessesMapped has a process for each rank, whose buffers are in hundreds of segments. What cannot be
+// exported, or imported, is told by all.
+func testProcessesMapped(t *testing.T, d Device) {
+	for _, mapped := range []string{"shareable", "private"} {
+		for i, c := range startJob(t, "rank", ir.Simple, func(r *role) { r.Mapped = mapped }) {
+			code, said := c.end(t)
+			if mapped == "shareable" && code != 0 || mapped == "private" && (code != 1 || !strings.Contains(said, "asked for no POSIX file descriptor")) {
+				t.Errorf("%s, process %d: %d %s", mapped, i, code, said)
+			}
+		}
+	}
+	if d.Name != "cuda" || !d.StandIn() {
+		return
+	}
+	for _, name := range []string{"cuMemGetAllocationPropertiesFromHandle:1", "cuMemExportToShareableHandle:100", "cuMemImportFromShareableHandle:1", "cuMemImportFromShareableHandle:100"} {
+		for i, c := range startJob(t, "rank", ir.Simple, func(r *role) {
+			r.Mapped = "shareable"
+			if r.Index == 1 {
+				r.Env = append(r.Env, "MSCCLC_STANDIN_FAIL="+name)
+			}
+		}) {
+			if code, said := c.end(t); code != 1 || !strings.Contains(said, "driver error 999") {
+				t.Errorf("%s, process %d: %d %s", name, i, code, said)
+			}
+		}
+	}
+}
