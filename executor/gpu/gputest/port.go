@@ -98,6 +98,50 @@ func testPortGraphs(t *testing.T, d Device) {
 	}
 }
 
+// testPortLate has ranks of one GPU come alone, several launches behind each other, some cut short by a context: the plan works
+// again after a reset, with lanes in which copies were left.
+func testPortLate(t *testing.T, d Device) {
+	r := mustPort(t, d, "mixed", 4, ir.Simple, executor.PlanOptions{})
+	if len(r.streams) < 2 {
+		t.Skip("on one GPU no rank is late")
+	}
+	j := r.mustBind(t, 3001*4, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 3, 96 })
+	for i := range 4 {
+		if err := errors.Join(r.plan.SetWait(30*time.Millisecond), j.fill()); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if err := j.call.Launch(r.streams[i%len(r.streams)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond+time.Millisecond)
+		if err := r.plan.Wait(ctx); err == nil {
+			t.Error("ranks that came alone ended well")
+		}
+		cancel()
+		if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute), j.run(soon(t))); err != nil {
+			t.Fatalf("after that: %v", err)
+		}
+	}
+}
+
+// testPortTrace has a launch that is traced copy by its port.
+func testPortTrace(t *testing.T, d Device) {
+	p, err := portProgram("mixed", 4, ir.Simple)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, trace := d.load(t, p), &executor.Trace{}
+	err = check(l, p.Coll, executor.I32, executor.Sum, 4004, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+	if d.Name == "hip" && errors.Is(err, executor.ErrNotSupported) {
+		return
+	}
+	if err != nil || len(trace.Spans) == 0 {
+		t.Errorf("%d spans, %v", len(trace.Spans), err)
+	}
+}
+
 // testPortPlans has plans with and without a port run at once.
 func testPortPlans(t *testing.T, d Device) {
 	rigs := []*rig{mustPort(t, d, "all", 4, ir.Simple, executor.PlanOptions{}), mustPort(t, d, "mixed", 4, ir.LL, executor.PlanOptions{}),

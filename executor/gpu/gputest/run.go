@@ -26,7 +26,7 @@ func Run(t *testing.T, d Device) {
 		{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 		{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"Switch", testSwitch},
-		{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
+		{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, d) })
 	}
