@@ -78,11 +78,22 @@ static void *serve(void *port) {
   return 0;
 }
 
+// warm makes a stream's first copy, of words that nobody needs: what a driver makes for it then, it might
+// else make only when kernels are over that wait for the copy.
+static int warm(struct gpu_port *p, void *stream) {
+  const u64 pad = p->ends + offsetof(struct abi_port_ends, pad);
+  TRY(mscclc_gpu_copy(p->card, stream, pad, pad + sizeof(u64), sizeof(u64)));
+  return mscclc_gpu_raise(p->card, stream, (u64 *)pad, 0);
+}
+
 int mscclc_gpu_port(struct gpu_card *c, u32 lanes, u32 peers, u64 ends, struct gpu_port **port) {
   struct gpu_port *p = *port = calloc(1, sizeof *p);
   p->card = c, p->lanes = lanes, p->ends = ends;
   p->taken = calloc(lanes, sizeof *p->taken);
-  for (; p->streams < peers && p->streams < MOST_STREAMS; p->streams++) TRY(mscclc_gpu_stream(c, p->stream + p->streams));
+  while (p->streams < peers && p->streams < MOST_STREAMS) {
+    TRY(mscclc_gpu_stream(c, p->stream + p->streams));
+    TRY(warm(p, p->stream[p->streams++]));
+  }
   return mscclc_gpu_words(c, lanes * sizeof *p->lane, (u64 **)&p->lane);
 }
 

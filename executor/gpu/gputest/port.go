@@ -229,7 +229,7 @@ func testPortFails(t *testing.T, d Device) {
 		raise += "_v2"
 	}
 	for _, call := range []string{d.copyCall(), raise} {
-		for _, nth := range []int{1, 3, 10} {
+		for _, nth := range []int{9, 11, 18} { // behind the first of each stream, which Prepare makes
 			code, said := start(t, role{Do: "port", Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d", call, nth)}}).end(t)
 			if code != 0 || !strings.Contains(said, "by the port: unknown error (driver error 999)") || !strings.Contains(said, "again: <nil>") {
 				t.Errorf("%s, call %d: %d %s", call, nth, code, said)
@@ -248,9 +248,9 @@ func testPortStuck(t *testing.T, d Device) {
 		"port":      {"all.mscl:3:", "block 0 step"},
 		"portAlone": {"alone.mscl:4:", "rank 0 block 0 step", "(mv): waited 3", "for the port to copy to rank 1's scratch from 0 on"},
 	} {
-		begin, nth := time.Now(), 3
+		begin, nth := time.Now(), 11
 		if do == "portAlone" {
-			nth = 1
+			nth = 5
 		}
 		code, said := start(t, role{Do: do, Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d:4242", d.copyCall(), nth)}}).end(t)
 		for _, w := range append(want, "[timeout]", "again: GPU", "stopping the port", "close: the plan's memory is left as it is") {
