@@ -82,7 +82,9 @@ func (f *oneFuser) visit(i int32) {
 		return
 	}
 	for k := 0; k < len(m.srcs); {
-		if !f.take(i, k) && !f.forward(i, k) {
+		if n := f.take(i, k); n > 0 {
+			k += n // these were looked at where they were; what has changed for them is for the next time
+		} else if !f.forward(i, k) {
 			k++
 		}
 	}
@@ -205,36 +207,42 @@ func (f *oneFuser) join(x, i int32) {
 
 // take lets Move i read, in place of its source k, what the Move read that made
 // it, if nobody else wants the value between and that is still to be had. A sum
-// can be taken apart only where folding from left to right gives it.
-func (f *oneFuser) take(i int32, k int) bool {
+// can be taken apart only where folding from left to right gives it. It returns how
+// many sources come instead, from k on or from 0.
+func (f *oneFuser) take(i int32, k int) int {
 	m := &f.moves[i]
 	src := m.srcs[k]
 	x := f.made(i, src)
-	if x < 0 || f.ported(m) || f.uses[x] != 1 || f.kept[x] || len(f.moves[x].dsts) != 1 {
-		return false
+	if x < 0 || f.uses[x] != 1 || f.kept[x] || len(f.moves[x].dsts) != 1 || f.ported(m) {
+		return 0
 	}
 	o := &f.moves[x]
 	if len(o.srcs) > 1 && k > 0 && (k > 1 || len(m.srcs) > 2) || len(o.srcs)+len(m.srcs) > mostSources {
-		return false
+		return 0
 	}
 	for j, s := range m.srcs {
 		if j != k && !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) {
-			return false
+			return 0
 		}
 	}
 	for _, s := range o.srcs {
 		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x+1 }) || slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(s, d, m.count) }) {
-			return false
+			return 0
 		}
 	}
 	if len(o.srcs) > 1 && k == 1 {
 		m.srcs[0], m.srcs[1] = m.srcs[1], m.srcs[0]
 		k = 0
 	}
-	m.srcs = slices.Concat(m.srcs[:k], o.srcs, m.srcs[k+1:])
+	n := len(o.srcs)
+	if k == 0 {
+		m.srcs = append(o.srcs, m.srcs[1:]...)
+	} else {
+		m.srcs = slices.Concat(m.srcs[:k], o.srcs, m.srcs[k+1:])
+	}
 	o.srcs, o.dsts = nil, nil
 	f.changed = true
-	return true
+	return n
 }
 
 // forward lets Move i read, in place of its source k in scratch, the chunks of
