@@ -110,6 +110,7 @@ template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64
     }
     if (!strange) return true;
     if (__builtin_expect(expired(t, polls, &since, WAIT_PACKET, t.flag, have), 0)) return false;
+    stall();
   }
 }
 

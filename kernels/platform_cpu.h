@@ -21,6 +21,7 @@ template <class T> KD T *at_address(u64 address) { return (T *)address; }
 struct block_shared {
   u32 stop;  // leave at the next check
   u32 late;  // some thread gave up waiting for a packet
+  u32 any;   // of bar_any (platform_lanes.h)
 };
 
 // A thread as the host runs it.

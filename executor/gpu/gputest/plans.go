@@ -16,6 +16,7 @@ type rig struct {
 	plan    *executor.Plan
 	streams []executor.Stream
 	memory  allocator // of buffers
+	skew    int       // elements before the data in the buffers of its jobs
 }
 
 // newRig prepares a program.
@@ -78,6 +79,7 @@ type job struct {
 	data          *executor.Data
 	args          executor.Args
 	input, output []uint64
+	skew          uint64 // bytes before them
 	call          *executor.Call
 }
 
@@ -85,19 +87,19 @@ type job struct {
 func (r *rig) bind(ctx context.Context, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.CallArgs)) (*job, error) {
 	c := r.plan.Program().Coll
 	j := &job{rig: r, data: executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))}
-	j.args = j.data.Args()
+	j.args, j.skew = j.data.Args(), uint64(r.skew*dt.Size())
 	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems}
 	for _, rank := range r.plan.Ranks() {
 		for k, host := range [2][][]byte{j.args.Input, j.args.Output} {
 			if host == nil {
 				continue
 			}
-			a, err := r.memory.alloc(r.plan.GPU(rank), int64(max(len(host[rank]), 1)))
+			a, err := r.memory.alloc(r.plan.GPU(rank), int64(max(len(host[rank]), 1))+int64(j.skew))
 			if err != nil {
 				return nil, errors.Join(err, j.close())
 			}
 			to := [2]*[]uint64{&j.input, &j.output}[k]
-			*to = append(*to, a)
+			*to = append(*to, a+j.skew)
 		}
 	}
 	args.Input, args.Output = j.input, j.output
@@ -118,7 +120,7 @@ func (j *job) close() error {
 	}
 	for _, list := range [2][]uint64{j.input, j.output} {
 		for i, a := range list {
-			err = errors.Join(err, j.rig.memory.free(j.rig.plan.GPU(j.rig.plan.Ranks()[i]), a))
+			err = errors.Join(err, j.rig.memory.free(j.rig.plan.GPU(j.rig.plan.Ranks()[i]), a-j.skew))
 		}
 	}
 	return err
@@ -181,10 +183,12 @@ func (j *job) compare() error {
 		return fmt.Errorf("%v %v, %d elements, %d columns: %w", j.data.DType, j.data.RedOp, j.data.Geo.Elems, j.call.Columns(), err)
 	}
 	if j.data.Geo.Elems > 0 && rep.Checked == 0 {
-		return errors.New("nothing was compared")
+		return errNothing
 	}
 	return nil
 }
+
+var errNothing = errors.New("nothing was compared")
 
 // once binds, runs and closes a call.
 func (r *rig) once(ctx context.Context, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.CallArgs)) error {

@@ -308,10 +308,12 @@ int load_object(void **module, const void *image) {
 int do_function(void **function, void *module, const char *name) {
   CONTEXT;
   const Module *m = (const Module *)module;
-  const bool one = !strncmp(name, "mscclc_onesided", 15);
+  const std::map<std::string, Entry> one = {{"mscclc_onesided", ONE_ANY}, {"mscclc_onesided_sum", ONE_SUM}, {"mscclc_onesided_copy", ONE_COPY},
+                                              {"mscclc_few_sum", FEW_SUM}, {"mscclc_few_copy", FEW_COPY}};
+  const auto found = one.find(name);
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;
-  *function = new Function{d, one ? ONE_SIDED : TWO_SIDED};
+  *function = new Function{d, found == one.end() ? TWO_SIDED : found->second};
   return OK;
 }
 int do_occupancy(int *blocks, void *, int threads) { return *blocks = (int)blocks_per_sm((u32)threads), OK; }

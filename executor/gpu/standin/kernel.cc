@@ -1,34 +1,20 @@
-// The kernel, built for the host: the blocks of a launch are fibers of the stream's
-// thread, of one thread each.
-#include "standin.h"
+// Launches of the kernel.
+#include "fibers.h"
+#include "lanes.h"
 
-#include "../../../kernels/platform_cpu.h"
-
-#include "../../../kernels/interp.h"
-#include "../../../kernels/onesided.h"
-#include "../../../kernels/port.h"
-#include "../../cpu/fiber.h"
-
+#include <cstdlib>
 #include <cstring>
-#include <sched.h>
-#include <sys/mman.h>
-#include <time.h>
 
-__thread host_thread *host_self;
+void run_two_sided(const abi_launch &a, u32 block);  // of two_sided.cc
 
 namespace {
 
-enum { STACK = 64 << 10 };
-
-struct Fiber {
-  host_thread thread;  // first, so that host_self is also the fiber
-  block_shared shared;
-  void *stack, *back;
-  const Function *function;
-  const char *params;
-  u32 x, y;
-  bool done;
-};
+// warps is how many of a block's bundles there are at most: three differ from two as a hundred do.
+u32 warps() {
+  static const char *text = getenv("MSCCLC_STANDIN_WARPS");
+  static const u32 most = text ? (u32)atoi(text) : 3;
+  return most;
+}
 
 u64 numbers_of(const char *params) {
   u64 numbers;
@@ -36,24 +22,42 @@ u64 numbers_of(const char *params) {
   return numbers;
 }
 
-void run_block(const Fiber *f) {
-  if (f->function->entry == ONE_SIDED) {
-    run_onesided<PortMoves<OneStrips<AnyType>>>(*(const abi_one_launch *)f->params, f->y, f->x);
-    return;
-  }
-  interpret_any<AnyFold>(*(const abi_launch *)f->params, ((const u32 *)numbers_of(f->params))[f->x]);
+bool is_few(const Function *f) { return f->entry == FEW_SUM || f->entry == FEW_COPY; }
+
+// one_of is the launch of a one-sided program, which comes behind what is made ready of one of few packets.
+const abi_one_launch *one_of(const Function *f, const char *params) {
+  if (is_few(f)) return &((const abi_few_launch *)params)->one;
+  return (const abi_one_launch *)params;
 }
 
-void fiber_main() {
-  Fiber *f = (Fiber *)host_self;
-  run_block(f);
-  f->done = true;
-  for (;;) host_pause();
+// run_one_sided chooses the type, for which the image was.
+void run_one_sided(const Function *f, const char *params, u32 block, u32 column) {
+  switch (one_of(f, params)->dtype) {
+    case DT_F16: return run_lanes<f16>(f->entry, params, block, column);
+    case DT_BF16: return run_lanes<bf16>(f->entry, params, block, column);
+    case DT_F32: return run_lanes<float>(f->entry, params, block, column);
+    case DT_F64: return run_lanes<double>(f->entry, params, block, column);
+    case DT_I8: return run_lanes<i8>(f->entry, params, block, column);
+    case DT_U8: return run_lanes<u8>(f->entry, params, block, column);
+    case DT_I32: return run_lanes<i32>(f->entry, params, block, column);
+    case DT_U32: return run_lanes<u32>(f->entry, params, block, column);
+    case DT_I64: return run_lanes<i64>(f->entry, params, block, column);
+    case DT_U64: return run_lanes<u64>(f->entry, params, block, column);
+    case DT_E4M3: return run_lanes<e4m3>(f->entry, params, block, column);
+    case DT_E5M2: return run_lanes<e5m2>(f->entry, params, block, column);
+  }
+}
+
+// grid_of is a launch as threads.
+Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
+  if (f->entry == TWO_SIDED)
+    return Grid{x * y, 1, sizeof(block_shared), [=](u32 b) { run_two_sided(*(const abi_launch *)params, ((const u32 *)numbers_of(params))[b]); }};
+  const u32 bundles = std::max(1u, std::min(threads / 32, warps()));
+  return Grid{x * y, bundles * LANES, sizeof(lanes_shared), [=](u32 b) { run_one_sided(f, params, b / x, b % x); }};
 }
 
 // reachable is whether a launch names memory only that its GPU may access.
-bool one_reachable(Device *d, const std::string &params) {
-  const abi_one_launch *a = (const abi_one_launch *)params.data();
+bool one_reachable(Device *d, const abi_one_launch *a) {
   const abi_one_memory *ranks = a->rank_count > ONE_RANKS ? (const abi_one_memory *)a->ranks : a->rank;
   if (!in_reach(d, (u64)a->status) || !in_reach(d, a->states)) return false;
   if (a->rank_count > ONE_RANKS && !in_reach(d, a->ranks)) return false;
@@ -84,23 +88,10 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params) {
 }
 
 bool reachable(const Function *f, u32 blocks, const std::string &params) {
-  return f->entry == ONE_SIDED ? one_reachable(f->device, params) : two_reachable(f->device, blocks, params);
+  return f->entry == TWO_SIDED ? two_reachable(f->device, blocks, params) : one_reachable(f->device, one_of(f, params.data()));
 }
 
 }  // namespace
-
-u64 host_now() {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
-}
-void host_pause() {
-  Fiber *f = (Fiber *)host_self;
-  fiber_switch(&f->stack, f->back);
-}
-void host_barrier() {}
-void host_begins() {}
-void host_ended() {}
 
 u32 blocks_per_sm(u32 threads) {
   if (threads == 0 || threads > SM_THREADS) return 0;
@@ -108,57 +99,26 @@ u32 blocks_per_sm(u32 threads) {
 }
 
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params) {
-  const u64 want = f->entry == ONE_SIDED ? sizeof(abi_one_launch) : sizeof(abi_launch) + sizeof(u64);
+  u64 want = sizeof(abi_one_launch);
+  if (f->entry == TWO_SIDED) want = sizeof(abi_launch) + sizeof(u64);
+  else if (is_few(f)) want = sizeof(abi_few_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;
   return blocks > SMS * blocks_per_sm(threads) ? NO_RESOURCES : OK;
 }
 
 void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string &params) {
   Device *d = f->device;
-  if (injected("kernel") || !reachable(f, x * y, params)) {
+  if (injected("kernel") || (is_few(f) && injected("few")) || !reachable(f, x * y, params)) {
     d->fault = ILLEGAL_ADDRESS;
     return;
   }
-  const u32 blocks = x * y, room = blocks * (SM_THREADS / blocks_per_sm(threads));
+  const u32 room = x * y * (SM_THREADS / blocks_per_sm(threads));
   {
     Lock l(d->mu);
     d->changed.wait(l, [&] { return d->running + room <= SMS * SM_THREADS; });
     d->running += room;
   }
-  const u64 bytes = blocks * (sizeof(Fiber) + (u64)STACK);
-  char *memory = (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  Fiber *fiber = (Fiber *)(memory + blocks * (u64)STACK);
-  for (u32 b = 0; b < blocks; b++) {
-    Fiber *p = fiber + b;
-    p->thread.ntid = 1;
-    p->thread.shared = &p->shared;
-    p->function = f;
-    p->params = params.data();
-    p->x = b % x;
-    p->y = b / x;
-    p->stack = fiber_start(memory + b * (u64)STACK, STACK, fiber_main);
-  }
-  for (u32 live = blocks, idle = 0; live;) {
-    bool went = false;
-    live = 0;
-    for (u32 b = 0; b < blocks; b++) {
-      Fiber *p = fiber + b;
-      if (p->done) continue;
-      const u64 moves = p->thread.moves;
-      host_self = &p->thread;
-      fiber_switch(&p->back, p->stack);
-      went |= p->done || p->thread.moves != moves;
-      live += !p->done;
-    }
-    if (went) idle = 0;
-    else if (++idle < 64) sched_yield();
-    else {
-      const struct timespec nap = {0, 50000};
-      nanosleep(&nap, nullptr);
-    }
-  }
-  munmap(memory, bytes);
+  run_grid(grid_of(f, x, y, threads, params.data()));
   Lock l(d->mu);
   d->running -= room;
   d->changed.notify_all();

@@ -1,7 +1,7 @@
 // A stand-in for the drivers of GPUs, which executes: its GPUs are threads of the host, their
-// memory is the host's, and a launch runs the kernel as it is built for hosts, from
-// the same parameters. Tests build it as a shared library that has the names of both
-// drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
+// memory is the host's, and a launch runs the kernel's sources from the same parameters:
+// of one-sided programs the layer that GPUs run (lanes.h), of others the host's. Tests build it as a shared library that
+// has the names of both drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
 //
 // It is strict where a driver may be lax: a kernel begins only when all of its blocks have
 // room beside those that run, memory of another GPU without peer access faults, and a handle of
@@ -79,7 +79,7 @@ struct Event {
 
 // A Function is an entry of a module; run_kernel runs a launch of it and returns
 // when all of its blocks have ended.
-enum Entry { TWO_SIDED, ONE_SIDED };
+enum Entry { TWO_SIDED, ONE_ANY, ONE_SUM, ONE_COPY, FEW_SUM, FEW_COPY };
 struct Function {
   Device *device;
   Entry entry;

@@ -1,0 +1,130 @@
+#include "fibers.h"
+
+#include "../../../kernels/platform_lanes.h"
+#include "../../cpu/fiber.h"
+
+#include <cstdlib>
+#include <sched.h>
+#include <sys/mman.h>
+#include <time.h>
+
+__thread host_thread *host_self;
+
+namespace {
+
+enum { STACK = 64 << 10 };
+
+struct Team {
+  u32 arrived, met;  // at the present barrier, and barriers behind it
+};
+
+struct Fiber {
+  host_thread thread;  // first, so that host_self is also the fiber
+  Team *team;
+  u32 met;  // barriers, this one too
+  void *stack, *back;
+  const Grid *grid;
+  u32 block;
+  bool done, waits, stalled;  // it waits for its team; it found that it cannot go on
+};
+
+Fiber *self() { return (Fiber *)host_self; }
+void leave() { fiber_switch(&self()->stack, self()->back); }
+
+void fiber_main() {
+  self()->grid->run(self()->block);
+  self()->done = true;
+  for (;;) leave();
+}
+
+// chance gives numbers below n, the same in every run of a process that does the same.
+u32 chance(u32 n) {
+  static thread_local u64 state = 1;
+  state = state * 6364136223846793005ull + 1442695040888963407ull;
+  return (u32)(state >> 33) % n;
+}
+
+// rest is what a stream does in a round in which nobody could go on.
+void rest(u32 idle) {
+  if (idle < 64) {
+    sched_yield();
+    return;
+  }
+  const struct timespec nap = {0, 50000};
+  nanosleep(&nap, nullptr);
+}
+
+// round has every fiber go on once, and gives how many are left.
+u32 round(Fiber *fiber, u32 count, bool *went) {
+  u32 live = 0;
+  for (u32 i = 0, at = chance(count); i < count; i++, at = at + 1 < count ? at + 1 : 0) {
+    Fiber *f = fiber + at;
+    if (f->done) continue;
+    live++;
+    if (f->waits && f->team->met != f->met) continue;
+    f->waits = f->stalled = false;
+    host_self = &f->thread;
+    fiber_switch(&f->back, f->stack);
+    *went |= !f->stalled;
+    live -= f->done;
+  }
+  return live;
+}
+
+}  // namespace
+
+u64 host_now() {
+  struct timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+void host_pause() {
+  self()->stalled = true;
+  leave();
+}
+void host_access() {
+  static thread_local u32 left = 1;
+  if (--left) return;
+  left = 1 + chance(40);
+  leave();
+}
+void host_barrier() {
+  Fiber *f = self();
+  f->met++;
+  if (++f->team->arrived == f->thread.ntid) {
+    f->team->arrived = 0;
+    f->team->met++;
+    return;
+  }
+  f->waits = true;
+  leave();
+}
+void host_begins() {}
+void host_ended() {}
+
+void run_grid(const Grid &g) {
+  const u64 count = (u64)g.blocks * g.threads, shared = (g.shared + 15) & ~15ull;
+  const u64 bytes = count * (STACK + sizeof(Fiber)) + g.blocks * (sizeof(Team) + shared);
+  char *memory = (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) abort();
+  char *const near = memory + count * STACK;
+  Fiber *const fiber = (Fiber *)(near + g.blocks * shared);
+  Team *const team = (Team *)(fiber + count);
+  for (u64 i = 0; i < count; i++) {
+    Fiber *f = fiber + i;
+    f->block = (u32)(i / g.threads);
+    f->team = team + f->block;
+    f->grid = &g;
+    f->thread.tid = (u32)(i % g.threads);
+    f->thread.ntid = g.threads;
+    f->thread.shared = (block_shared *)(near + f->block * shared);
+    f->stack = fiber_start(memory + i * STACK, STACK, fiber_main);
+  }
+  for (u32 live = (u32)count, idle = 0; live;) {
+    bool went = false;
+    live = round(fiber, (u32)count, &went);
+    if (went) idle = 0;
+    else rest(++idle);
+  }
+  munmap(memory, bytes);
+}

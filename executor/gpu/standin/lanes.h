@@ -1,0 +1,24 @@
+// The layer of one-sided programs that GPUs run, built for the host (platform_lanes.h): an instance for each type, as there is
+// an image for each.
+#pragma once
+#include "standin.h"
+
+#include "../../../kernels/platform_lanes.h"
+
+#include "../../../kernels/few.h"
+
+// run_lanes is one thread of a launch, whose parameters begin at params.
+template <class T> void run_lanes(Entry entry, const char *params, u32 block, u32 column);
+
+#define LANES_OF(T)                                                                                  \
+  template <> void run_lanes<T>(Entry entry, const char *params, u32 block, u32 column) {            \
+    const abi_one_launch &one = *(const abi_one_launch *)params;                                     \
+    const abi_few_launch &few = *(const abi_few_launch *)params;                                     \
+    switch (entry) {                                                                                 \
+      case ONE_SUM: return run_onesided<OneLanes<Units<T>, RED_SUM>>(one, block, column);            \
+      case ONE_COPY: return run_onesided<OneLanes<Units<T>, COPIES>>(one, block, column);            \
+      case FEW_SUM: return run_few<Units<T>, RED_SUM>(few, column);                                  \
+      case FEW_COPY: return run_few<Units<T>, COPIES>(few, column);                                  \
+      default: return run_onesided<OneLanes<Units<T>, RED_COUNT>>(one, block, column);               \
+    }                                                                                                \
+  }

@@ -1,0 +1,6 @@
+// Two-sided programs, in the host's layer: a block has one thread.
+#include "../../../kernels/platform_cpu.h"
+
+#include "../../../kernels/interp.h"
+
+void run_two_sided(const abi_launch &a, u32 block) { interpret_any<AnyFold>(a, block); }
