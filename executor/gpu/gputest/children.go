@@ -82,7 +82,7 @@ func child(d Device, text string) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.Wait)
 	defer cancel()
-	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies,
+	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies, "few": childFew,
 		"port": childPort, "portAlone": childPort, "portRank": childPortRank}[r.Do]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "there is no role", r.Do)

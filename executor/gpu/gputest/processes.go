@@ -127,14 +127,15 @@ const (
 	controlBytes   = controlHeader + 126*controlCounter
 )
 
-// calls are how often each call of the driver is made by a child that does all.
-func calls(t testing.TB) map[string]int {
+// calls are how often each call of the driver is made by a child.
+func calls(t testing.TB, r role) map[string]int {
 	t.Helper()
 	control := filepath.Join(t.TempDir(), "control")
 	if err := os.WriteFile(control, make([]byte, controlBytes), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := start(t, role{Do: "all", Env: []string{"MSCCLC_STANDIN_CONTROL=" + control}}).end(t); code != 0 {
+	r.Env = append(r.Env, "MSCCLC_STANDIN_CONTROL="+control)
+	if code, said := start(t, r).end(t); code != 0 {
 		t.Fatal(said)
 	}
 	text, err := os.ReadFile(control)
@@ -156,7 +157,7 @@ func testEachCallFails(t *testing.T, d Device) {
 	if !d.StandIn() {
 		t.Skip("a driver's calls cannot be made to fail")
 	}
-	made := calls(t)
+	made := calls(t, role{Do: "all"})
 	if len(made) < 35 {
 		t.Errorf("only %d calls are made", len(made))
 	}

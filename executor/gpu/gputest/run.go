@@ -18,7 +18,7 @@ func Run(t *testing.T, d Device) {
 		name string
 		run  func(*testing.T, Device)
 	}{
-		{"Plans", testPlans}, {"Types", testTypes}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
+		{"Plans", testPlans}, {"Types", testTypes}, {"Few", testFew}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
 		{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 		{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder},

@@ -131,5 +131,5 @@ int memory_get_access(unsigned long long *flags, const gpu_location *at, u64 add
 int memory_set_access(u64 address, u64 bytes, const gpu_access *list, size_t count);
 
 // injected counts a call, and says what it is to fail with. A call that is not of a driver's
-// API, "kernel", is a fault in a launch.
+// API, "kernel", is a fault in a launch, and "few" in one of few packets.
 int injected(const char *name);

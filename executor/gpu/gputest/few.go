@@ -1,0 +1,63 @@
+package gputest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// testFew runs launches of few packets between general ones of the same plans, of all types, in one column and in several, of which
+// the last has less than others or nothing.
+func testFew(t *testing.T, d Device) {
+	t.Setenv(executor.FewVariable, "1")
+	for i, name := range []string{"allreduce/allpairs_onestep", "allreduce/allpairs", "allreduce/ring", "allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
+		for ranks := 2; ranks <= 4; ranks++ {
+			proto, inplace := []ir.Protocol{ir.LL, ir.LL16, ir.LL128}[ranks-2], (i+ranks)%2 == 0 && name != "alltoall/one_step"
+			s := ranked(name, ranks, proto, inplace)
+			t.Run(s.String(), func(t *testing.T) { fewAndMany(t, d, mustProgram(t, s)) })
+		}
+	}
+	if d.StandIn() {
+		if made := calls(t, role{Do: "few", Proto: ir.LL}); made["few"] != 2 {
+			t.Errorf("%d launches of 2 were of few packets: %v", made["few"], made)
+		}
+	}
+}
+
+// whole is how many elements are so many units of 16 bytes of every chunk.
+func whole(p *ir.Program, dt executor.DType, units int) int64 {
+	return int64(units * p.Coll.Chunks * 16 / dt.Size())
+}
+
+func fewAndMany(t *testing.T, d Device, p *ir.Program) {
+	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 5})
+	for dt := range executor.NumDTypes {
+		for k, units := range []int{1, 2, 5, 31, 64} {
+			columns := []int{0, 1, 3, 5}[(k+int(dt))%4]
+			set := func(a *executor.CallArgs) { a.Columns, a.Threads = columns, []int{0, 64}[k%2] }
+			err := r.once(soon(t), dt, executor.Sum, whole(p, dt, units), set)
+			if err == nil && k%2 == 0 && !r.plan.Even() {
+				err = r.once(soon(t), dt, executor.Max, whole(p, dt, units)+1, set)
+			}
+			if err != nil {
+				t.Fatalf("%v, %d units: %v", dt, units, err)
+			}
+		}
+	}
+}
+
+// childFew makes launches of few packets.
+func childFew(ctx context.Context, d Device, r role) error {
+	p, err := ranked("allreduce/allpairs_onestep", 2, r.Proto, false).oneSided()
+	if err != nil {
+		return err
+	}
+	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.once(ctx, executor.I32, executor.Sum, whole(p, executor.I32, 4), nil), g.Close())
+}
