@@ -54,10 +54,10 @@ void rest(u32 idle) {
   nanosleep(&nap, nullptr);
 }
 
-// round has every fiber go on once, and gives how many are left.
-u32 round(Fiber *fiber, u32 count, bool *went) {
+// round has every fiber go on once, from one of them on, and gives how many are left.
+u32 round(Fiber *fiber, u32 count, u32 first, bool *went) {
   u32 live = 0;
-  for (u32 i = 0, at = chance(count); i < count; i++, at = at + 1 < count ? at + 1 : 0) {
+  for (u32 i = 0, at = first; i < count; i++, at = at + 1 < count ? at + 1 : 0) {
     Fiber *f = fiber + at;
     if (f->done) continue;
     live++;
@@ -120,9 +120,9 @@ void run_grid(const Grid &g) {
     f->thread.shared = (block_shared *)(near + f->block * shared);
     f->stack = fiber_start(memory + i * STACK, STACK, fiber_main);
   }
-  for (u32 live = (u32)count, idle = 0; live;) {
+  for (u32 live = (u32)count, idle = 0, first = 0; live; first = chance((u32)count)) {
     bool went = false;
-    live = round(fiber, (u32)count, &went);
+    live = round(fiber, (u32)count, first, &went);
     if (went) idle = 0;
     else rest(++idle);
   }
