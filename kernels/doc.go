@@ -16,7 +16,8 @@
 //	abi.h        the tables that the host fills and the kernel reads, and
 //	             abi_onesided.h those of one-sided programs
 //	ops_gen.h    the operations, generated from ir.Ops
-//	platform_*.h everything that a device does in its own way
+//	platform_*.h everything that a device does in its own way; platform_lanes.h is a
+//	             host's that runs what GPUs run, for tests
 //
 // A target is a file that includes one platform, then interp.h or onesided.h, and
 // adds entry points: executor/cpu/host.cc, and gpu/kernel.cc and kernel_onesided.cc for
