@@ -26,7 +26,9 @@ func (c *oneBuilder) block(i int) error {
 }
 
 // joinGroups counts the Moves that run together, from each: Joint ones that are alike, so that a GPU
-// can deal them to its warps.
+// can deal them to its warps. A thread that has units of several of them waits for the packets of all before
+// it sends any, so that nothing behind a Move that passes packets on may be joined to it: its packets may
+// be made of those that are to be sent.
 func joinGroups(steps []OneStep, operands []OneOperand) {
 	for i := len(steps) - 1; i >= 0; i-- {
 		s := &steps[i]
@@ -35,10 +37,16 @@ func joinGroups(steps []OneStep, operands []OneOperand) {
 			continue
 		}
 		next := &steps[i+1]
-		if ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 && alike(s, next, operands) {
+		if ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 && alike(s, next, operands) && !passesOn(s, operands) {
 			s.Group = next.Group + 1
 		}
 	}
+}
+
+// passesOn says whether a Move of one source reads packets and sends packets.
+func passesOn(s *OneStep, operands []OneOperand) bool {
+	return operands[s.First].Buf == uint8(ir.Packets) &&
+		slices.ContainsFunc(operands[s.First+1:][:s.Dsts], func(d OneOperand) bool { return d.Buf == uint8(ir.Packets) })
 }
 
 // alike says whether two Moves each copy one chunk, both from packets or neither, and to

@@ -27,7 +27,9 @@ struct one_near {
   abi_one_memory ranks[ONE_RANKS];
   alignas(16) abi_one_block block;
 };
+#ifndef one_local  // a host that stands in for a GPU has it elsewhere
 __shared__ static one_near one_local;
+#endif
 KD u32 near_operand() { return ntid() - 1 - tid(); }
 
 // near_row is a row of 16 bytes, of the launch's code or of memory.

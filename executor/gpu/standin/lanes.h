@@ -6,19 +6,24 @@
 #include "../../../kernels/platform_lanes.h"
 
 #include "../../../kernels/few.h"
+#include "../../../kernels/port.h"
 
 // run_lanes is one thread of a launch, whose parameters begin at params.
 template <class T> void run_lanes(Entry entry, const char *params, u32 block, u32 column);
 
+// lanes_of is a one-sided program's; where the launch has no port, PortMoves leaves all to the lanes.
+template <class T, int OP> void lanes_of(const char *params, u32 block, u32 column) {
+  run_onesided<PortMoves<OneLanes<Units<T>, OP>>>(*(const abi_one_launch *)params, block, column);
+}
+
 #define LANES_OF(T)                                                                                  \
   template <> void run_lanes<T>(Entry entry, const char *params, u32 block, u32 column) {            \
-    const abi_one_launch &one = *(const abi_one_launch *)params;                                     \
     const abi_few_launch &few = *(const abi_few_launch *)params;                                     \
     switch (entry) {                                                                                 \
-      case ONE_SUM: return run_onesided<OneLanes<Units<T>, RED_SUM>>(one, block, column);            \
-      case ONE_COPY: return run_onesided<OneLanes<Units<T>, COPIES>>(one, block, column);            \
+      case ONE_SUM: return lanes_of<T, RED_SUM>(params, block, column);                              \
+      case ONE_COPY: return lanes_of<T, COPIES>(params, block, column);                              \
       case FEW_SUM: return run_few<Units<T>, RED_SUM>(few, column);                                  \
       case FEW_COPY: return run_few<Units<T>, COPIES>(few, column);                                  \
-      default: return run_onesided<OneLanes<Units<T>, RED_COUNT>>(one, block, column);               \
+      default: return lanes_of<T, RED_COUNT>(params, block, column);                                 \
     }                                                                                                \
   }
