@@ -15,8 +15,8 @@
 
 KD abi_state *state_of(const Thread &t, u32 block) { return at_address<abi_state>(t.a.states) + block; }
 
-// slot_of is where message number n (from 0) of a connection lies; counts start
-// anew before they have 32 bits.
+// slot_of is where message number n (from 0) of a connection lies. Slots are a power of two, or
+// counts start anew before they have 32 bits.
 KD u8 *slot_of(const Thread &t, const abi_conn *c, u64 n) { return at_address<u8>(c->slots) + (u32)n % t.a.slots * t.a.slot_stride; }
 
 // ready waits, as thread 0, for the step's flag (if flag), a free slot and,
@@ -42,8 +42,22 @@ template <class P> KD_CALL bool begin(Thread &t, const abi_step &s, bool flag, b
   return ld_block32(&shared()->stop) == 0;
 }
 
+// Packets of some protocols carry 32 bits of their message's number. So that none is taken for one that the same
+// number was written in long ago, or for memory that was never written (0), each slot is written all over
+// once in RENEW messages, when it was read: with the number of the message that was there.
+enum { RENEW = 1 << 30 };
+template <class P> KD bool renews(const Thread &t) {
+  return P::WRAPS && (((u32)t.received + RENEW / 2) & (RENEW - 1)) < t.a.slots;
+}
+template <class P> KD_CALL void renew(Thread &t) {
+  bar();  // all have read it
+  u64 *slot = (u64 *)slot_of(t, t.at.in, t.received);
+  for (u64 i = tid(); i < t.a.slot_stride / 8; i += ntid()) st_relaxed64(slot + i, (u64)(u32)(t.received + 1) << 32);
+}
+
 // finish ends a message.
 template <class P> KD_CALL void finish(Thread &t, bool sends, bool receives) {
+  if (receives && renews<P>(t)) renew<P>(t);
   bar_publish();  // all strips are moved: readers of the slots are done, and writes are there
   if (tid() == 0 && !ld_block32(&shared()->late)) {
     if (sends && P::POSTED) st_release64(at_address<u64>(t.at.out->tail), t.sent + 1);

@@ -25,7 +25,7 @@ template <class T> KD bool ll_take(T &t, const u64 *p, u32 flag, u32 *data) {
 }
 
 struct LL {
-  enum { POSTED = false };
+  enum { POSTED = false, WRAPS = true };
   KD u64 wire(u64 bytes) { return (bytes + 15) / 16 * 32; }
 
   template <class T> KD const u8 *take(T &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {

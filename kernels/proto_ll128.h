@@ -12,7 +12,7 @@ KD void copy_line(void *to, const void *from, u32 n) {
 }
 
 struct LL128 {
-  enum { POSTED = false };
+  enum { POSTED = false, WRAPS = false };
   static const u32 DATA = 120, LINE = 128;
   KD u64 wire(u64 bytes) { return (bytes + DATA - 1) / DATA * LINE; }
 

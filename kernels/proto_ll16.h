@@ -4,7 +4,7 @@
 #include "proto_ll.h"
 
 struct LL16 {
-  enum { POSTED = false };
+  enum { POSTED = false, WRAPS = true };
   KD u64 wire(u64 bytes) { return (bytes + 15) / 16 * 32; }
 
   KD const u8 *take(Thread &t, const u8 *from, u64 at, u32 n, u64 message, u8 *room) {

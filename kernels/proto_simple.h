@@ -6,6 +6,7 @@
 
 struct Simple {
   enum { POSTED = true };  // a counter says that a message is there
+  enum { WRAPS = false };  // packets carry no whole number of their message
   KD u64 wire(u64 bytes) { return (bytes + 15) & ~15ull; }
 
   // take gives n bytes from `at` of what lies at `from`, in place or in room.
