@@ -155,12 +155,16 @@ func (c *Chooser) Ranked(call Call, bytes int64) (list []Variant, micros []float
 	return list, micros
 }
 
+// mostMoved is how many chunks a program moves that is chosen where there is a
+// smaller one: beyond, which is some 500 ranks, it takes minutes to compile.
+const mostMoved = 1 << 18
+
 // ErrNotInPlace is part of the error where no program of the catalog runs in place.
 var ErrNotInPlace = errors.New("it is not to be had in place")
 
 // ranked is Ranked, and says why what is not there is not.
 func (c *Chooser) ranked(call Call, bytes int64) (list []Variant, micros []float64, why error) {
-	times, unplaced := map[Variant]float64{}, true
+	times, huge, unplaced := map[Variant]float64{}, map[Variant]int{}, true
 	for _, v := range Candidates(call.Kind) {
 		s, err := c.Shape(v.Program, call)
 		if err != nil {
@@ -172,8 +176,13 @@ func (c *Chooser) ranked(call Call, bytes int64) (list []Variant, micros []float
 			continue
 		}
 		list, times[v] = append(list, v), s.Micros(v, bytes)
+		if s.Moved > mostMoved {
+			huge[v] = 1
+		}
 	}
-	slices.SortStableFunc(list, func(a, b Variant) int { return cmp.Compare(times[a], times[b]) })
+	slices.SortStableFunc(list, func(a, b Variant) int {
+		return cmp.Or(cmp.Compare(huge[a], huge[b]), cmp.Compare(times[a], times[b]))
+	})
 	for _, v := range list {
 		micros = append(micros, times[v])
 	}
