@@ -308,12 +308,14 @@ int load_object(void **module, const void *image) {
 int do_function(void **function, void *module, const char *name) {
   CONTEXT;
   const Module *m = (const Module *)module;
-  const std::map<std::string, Entry> one = {{"mscclc_onesided", ONE_ANY}, {"mscclc_onesided_sum", ONE_SUM}, {"mscclc_onesided_copy", ONE_COPY},
-                                              {"mscclc_few_sum", FEW_SUM}, {"mscclc_few_copy", FEW_COPY}};
-  const auto found = one.find(name);
+  static const std::map<std::string, Entry> entries = {
+      {"mscclc_simple", TWO_SIMPLE}, {"mscclc_ll", TWO_LL}, {"mscclc_ll128", TWO_LL128}, {"mscclc_onesided", ONE_ANY},
+      {"mscclc_onesided_sum", ONE_SUM}, {"mscclc_onesided_copy", ONE_COPY}, {"mscclc_few_sum", FEW_SUM}, {"mscclc_few_copy", FEW_COPY}};
+  const auto found = entries.find(name);
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;
-  *function = new Function{d, found == one.end() ? TWO_SIDED : found->second};
+  if (found == entries.end()) return NOT_FOUND;
+  *function = new Function{d, found->second};
   return OK;
 }
 int do_occupancy(int *blocks, void *, int threads) { return *blocks = (int)blocks_per_sm((u32)threads), OK; }

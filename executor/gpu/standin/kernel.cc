@@ -22,6 +22,7 @@ u64 numbers_of(const char *params) {
   return numbers;
 }
 
+bool is_two(const Function *f) { return f->entry <= TWO_LL128; }
 bool is_few(const Function *f) { return f->entry == FEW_SUM || f->entry == FEW_COPY; }
 
 // one_of is the launch of a one-sided program, which comes behind what is made ready of one of few packets.
@@ -30,9 +31,9 @@ const abi_one_launch *one_of(const Function *f, const char *params) {
   return (const abi_one_launch *)params;
 }
 
-// run_one_sided chooses the type, for which the image was.
-void run_one_sided(const Function *f, const char *params, u32 block, u32 column) {
-  switch (one_of(f, params)->dtype) {
+// run_typed chooses the type, for which the image was.
+void run_typed(const Function *f, const char *params, u32 block, u32 column) {
+  switch (is_two(f) ? ((const abi_launch *)params)->dtype : one_of(f, params)->dtype) {
     case DT_F16: return run_lanes<f16>(f->entry, params, block, column);
     case DT_BF16: return run_lanes<bf16>(f->entry, params, block, column);
     case DT_F32: return run_lanes<float>(f->entry, params, block, column);
@@ -50,10 +51,11 @@ void run_one_sided(const Function *f, const char *params, u32 block, u32 column)
 
 // grid_of is a launch as threads.
 Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
-  if (f->entry == TWO_SIDED)
-    return Grid{x * y, 1, sizeof(block_shared), [=](u32 b) { run_two_sided(*(const abi_launch *)params, ((const u32 *)numbers_of(params))[b]); }};
   const u32 bundles = std::max(1u, std::min(threads / 32, warps()));
-  return Grid{x * y, bundles * LANES, sizeof(lanes_shared), [=](u32 b) { run_one_sided(f, params, b / x, b % x); }};
+  const auto number = [=](u32 b) { return ((const u32 *)numbers_of(params))[b]; };
+  if (f->entry == TWO_LL128) return Grid{x * y, 1, sizeof(block_shared), [=](u32 b) { run_two_sided(*(const abi_launch *)params, number(b)); }};
+  if (is_two(f)) return Grid{x * y, bundles * LANES, sizeof(block_shared), [=](u32 b) { run_typed(f, params, number(b), 0); }};
+  return Grid{x * y, bundles * LANES, sizeof(lanes_shared), [=](u32 b) { run_typed(f, params, b / x, b % x); }};
 }
 
 // reachable is whether a launch names memory only that its GPU may access.
@@ -88,7 +90,7 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params) {
 }
 
 bool reachable(const Function *f, u32 blocks, const std::string &params) {
-  return f->entry == TWO_SIDED ? two_reachable(f->device, blocks, params) : one_reachable(f->device, one_of(f, params.data()));
+  return is_two(f) ? two_reachable(f->device, blocks, params) : one_reachable(f->device, one_of(f, params.data()));
 }
 
 }  // namespace
@@ -100,7 +102,7 @@ u32 blocks_per_sm(u32 threads) {
 
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params) {
   u64 want = sizeof(abi_one_launch);
-  if (f->entry == TWO_SIDED) want = sizeof(abi_launch) + sizeof(u64);
+  if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64);
   else if (is_few(f)) want = sizeof(abi_few_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;
   return blocks > SMS * blocks_per_sm(threads) ? NO_RESOURCES : OK;

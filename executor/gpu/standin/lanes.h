@@ -1,4 +1,4 @@
-// The layer of one-sided programs that GPUs run, built for the host (platform_lanes.h): an instance for each type, as there is
+// The layer of the kernel that GPUs run, built for the host (platform_lanes.h): an instance for each type, as there is
 // an image for each.
 #pragma once
 #include "standin.h"
@@ -6,9 +6,11 @@
 #include "../../../kernels/platform_lanes.h"
 
 #include "../../../kernels/few.h"
+#include "../../../kernels/interp.h"
 #include "../../../kernels/port.h"
 
-// run_lanes is one thread of a launch, whose parameters begin at params.
+// run_lanes is one thread of a launch, whose parameters begin at params. Of two-sided programs only those whose packets
+// are not lines: of these a host would show parts.
 template <class T> void run_lanes(Entry entry, const char *params, u32 block, u32 column);
 
 // lanes_of is a one-sided program's; where the launch has no port, PortMoves leaves all to the lanes.
@@ -19,7 +21,10 @@ template <class T, int OP> void lanes_of(const char *params, u32 block, u32 colu
 #define LANES_OF(T)                                                                                  \
   template <> void run_lanes<T>(Entry entry, const char *params, u32 block, u32 column) {            \
     const abi_few_launch &few = *(const abi_few_launch *)params;                                     \
+    const abi_launch &two = *(const abi_launch *)params;                                             \
     switch (entry) {                                                                                 \
+      case TWO_SIMPLE: return interpret<SimpleLanes, Units<T>>(two, block);                          \
+      case TWO_LL: return interpret<LLLanes, Units<T>>(two, block);                                  \
       case ONE_SUM: return lanes_of<T, RED_SUM>(params, block, column);                              \
       case ONE_COPY: return lanes_of<T, COPIES>(params, block, column);                              \
       case FEW_SUM: return run_few<Units<T>, RED_SUM>(few, column);                                  \

@@ -1,6 +1,6 @@
 // A stand-in for the drivers of GPUs, which executes: its GPUs are threads of the host, their
 // memory is the host's, and a launch runs the kernel's sources from the same parameters:
-// of one-sided programs the layer that GPUs run (lanes.h), of others the host's. Tests build it as a shared library that
+// the layer that GPUs run (lanes.h), but for LL128 of two-sided programs. Tests build it as a shared library that
 // has the names of both drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
 //
 // It is strict where a driver may be lax: a kernel begins only when all of its blocks have
@@ -79,7 +79,7 @@ struct Event {
 
 // A Function is an entry of a module; run_kernel runs a launch of it and returns
 // when all of its blocks have ended.
-enum Entry { TWO_SIDED, ONE_ANY, ONE_SUM, ONE_COPY, FEW_SUM, FEW_COPY };
+enum Entry { TWO_SIMPLE, TWO_LL, TWO_LL128, ONE_ANY, ONE_SUM, ONE_COPY, FEW_SUM, FEW_COPY };
 struct Function {
   Device *device;
   Entry entry;

@@ -1,4 +1,4 @@
-// Two-sided programs, in the host's layer: a block has one thread.
+// Two-sided programs in the host's layer: a block has one thread.
 #include "../../../kernels/platform_cpu.h"
 
 #include "../../../kernels/interp.h"
