@@ -19,6 +19,10 @@ const (
 	onePackets = 1 << 7
 )
 
+// oneMeets among the Flags of a Signal says that a Signal before it, of another thread, may signal a flag of it, and that
+// nothing else has the threads meet between.
+const oneMeets = 1 << 5
+
 // A OneStep is one step of a one-sided program. Its sources are Srcs operands from
 // First on, its destinations the Dsts behind them; Group is, of a Move, how many that are
 // alike run together from here on.

@@ -20,7 +20,9 @@ func (c *oneBuilder) block(i int) error {
 		}
 	}
 	row.Operands = uint32(len(c.one.Operands)) - row.FirstOperand
-	joinGroups(c.one.Steps[row.FirstStep:], c.one.Operands[row.FirstOperand:])
+	steps, operands := c.one.Steps[row.FirstStep:], c.one.Operands[row.FirstOperand:]
+	joinGroups(steps, operands)
+	orderSignals(steps, operands)
 	c.one.Blocks = append(c.one.Blocks, row)
 	return nil
 }
@@ -39,6 +41,39 @@ func joinGroups(steps []OneStep, operands []OneOperand) {
 		next := &steps[i+1]
 		if ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 && alike(s, next, operands) && !passesOn(s, operands) {
 			s.Group = next.Group + 1
+		}
+	}
+}
+
+// orderSignals marks the Signals before which the threads must meet so that a flag's counts are stored in order:
+// thread i signals operand i, and between Signals that follow each other threads do not wait for each other. The last
+// of a pass may be followed by the first of the next.
+func orderSignals(steps []OneStep, operands []OneOperand) {
+	const marks = ir.Enter | ir.Leave // steps with these are absent from some passes
+	last := map[oneFlag]uint32{}      // the operand that signals it, since the threads met
+	for range 2 {
+		for i := range steps {
+			s := &steps[i]
+			marked := ir.StepFlags(s.Flags)&marks != 0
+			if ir.Op(s.Op) != ir.Signal {
+				if !marked {
+					clear(last) // a Signal behind it begins with a meeting
+				}
+				continue
+			}
+			for k := range uint32(s.Dsts) {
+				d := &operands[s.First+uint32(s.Srcs)+k]
+				if at, ok := last[oneFlag{int32(d.Rank), int32(d.Index)}]; ok && at != k {
+					s.Flags |= oneMeets
+				}
+			}
+			if s.Flags&oneMeets != 0 && !marked {
+				clear(last)
+			}
+			for k := range uint32(s.Dsts) {
+				d := &operands[s.First+uint32(s.Srcs)+k]
+				last[oneFlag{int32(d.Rank), int32(d.Index)}] = k
+			}
 		}
 	}
 }

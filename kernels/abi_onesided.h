@@ -20,6 +20,7 @@ enum {
 // and those behind it that are Joint and alike, each of one chunk and one source that is, or is not,
 // of packets. flags are ir.StepFlags and what follows here. Class and count as in ir.Step.
 enum {
+  ONE_MEETS = 32,    // a Signal: one before it may have another thread store one of its flags
   ONE_PORT = 64,     // a Move that a port can do: one source, no arithmetic, no packets, no switch
   ONE_PACKETS = 128  // some operand is of packets
 };

@@ -4,7 +4,7 @@
 // The threads of a block run the same steps and meet only where the program's order asks
 // for it (ir.OneSided): before a step that is not Joint, if data was moved
 // or a flag awaited since they met last. Thread i awaits and signals operand i of a
-// step. Whether a thread meets the others never depends on what it saw: one that
+// step; where two Signals in a row have different threads signal one flag, they meet too. Whether a thread meets the others never depends on what it saw: one that
 // gave up waiting does nothing any more, but goes to every barrier.
 #pragma once
 #include "tables_onesided.h"
@@ -163,7 +163,7 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
     } else if (s.flags & absent) {
       continue;
     } else if (s.op == OP_SIGNAL) {
-      if (t.owed) meet_behind<M>(t, true);
+      if (t.owed || s.flags & ONE_MEETS) meet_behind<M>(t, true);
       signal(t, s);
     } else {
       await(t, s);

@@ -120,10 +120,16 @@ template <class F> struct OneStrips : Portless {
     }
   }
 
+  // move_strip reads every source once: who has the packets that one destination gets may overwrite a source
+  // while others are yet to be written.
   KD_CALL bool move_strip(const Strip &p) {
     alignas(16) u8 result[STRIP];
     const u8 *value = result;
     const bool good = folds(p.t, p.s) ? F::fold(p, result) : (value = source(p, 0, first_rank(p.t.at.operands[p.s.first]), result)) != nullptr;
+    if (good && value != result && p.s.dsts > 1) {
+      copy_bytes(result, value, p.n);
+      value = result;
+    }
     if (good) store_strip(p, value);
     else give_up(p.t);
     return good;

@@ -88,13 +88,30 @@ KD void bar_publish() {
 #define KERNEL_PACKET_STORE __ATOMIC_RELAXED
 #endif
 
+// A driver that is to see threads in unlikely orders has each access that orders others come late, now and then.
+#ifndef KERNEL_DELAY
+#define KERNEL_DELAY()
+#endif
+
 KD u32 ld_block32(const u32 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }  // of block_shared
 KD void st_block32(u32 *p, u32 v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 KD u32 ld_relaxed32(const u32 *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
-KD u64 ld_relaxed64(const u64 *p) { return __atomic_load_n(p, KERNEL_PACKET_LOAD); }
-KD u64 ld_acquire64(const u64 *p) { return __atomic_load_n(p, KERNEL_ACQUIRE); }
-KD void st_relaxed64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_PACKET_STORE); }
-KD void st_release64(u64 *p, u64 v) { __atomic_store_n(p, v, KERNEL_RELEASE); }
+KD u64 ld_relaxed64(const u64 *p) {
+  KERNEL_DELAY();
+  return __atomic_load_n(p, KERNEL_PACKET_LOAD);
+}
+KD u64 ld_acquire64(const u64 *p) {
+  KERNEL_DELAY();
+  return __atomic_load_n(p, KERNEL_ACQUIRE);
+}
+KD void st_relaxed64(u64 *p, u64 v) {
+  KERNEL_DELAY();
+  __atomic_store_n(p, v, KERNEL_PACKET_STORE);
+}
+KD void st_release64(u64 *p, u64 v) {
+  KERNEL_DELAY();
+  __atomic_store_n(p, v, KERNEL_RELEASE);
+}
 KD void st_release64_device(u64 *p, u64 v) { st_release64(p, v); }  // for readers on the same device
 KD bool claim32(u32 *p, u32 v) {  // 0 -> v, once
   u32 zero = 0;

@@ -96,8 +96,13 @@ func (r *recorder) onesided(t *testing.T, out *bytes.Buffer) {
 // build compiles the driver.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
+	return compile(t, "testdata/driver.cc", flags...)
+}
+
+func compile(t *testing.T, source string, flags ...string) string {
+	t.Helper()
 	bin := filepath.Join(t.TempDir(), "driver")
-	args := append(flags, "-O1", "-g", "-std=c++17", "-fno-exceptions", "-fno-rtti", "testdata/driver.cc", "-o", bin, "-lpthread")
+	args := append(flags, "-O1", "-g", "-std=c++17", "-fno-exceptions", "-fno-rtti", source, "-o", bin, "-lpthread")
 	if out, err := exec.Command(cmp.Or(os.Getenv("CXX"), "g++"), args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
