@@ -99,9 +99,6 @@ func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
 	setDefault(&columns, min(DefaultColumns, l.img.One.Columns))
 	setDefault(&tile, l.img.One.usualTile(DefaultTileBytes))
 	setDefault(&wait, DefaultWait)
-	if args.Watch != nil {
-		return fmt.Errorf("a one-sided program cannot be watched: %w", ErrNotSupported)
-	}
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
@@ -109,8 +106,14 @@ func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
 	if err != nil {
 		return err
 	}
-	launch.One, launch.Wait = &p, wait
-	return nil
+	if launch.One, launch.Wait = &p, wait; args.Watch == nil {
+		return nil
+	}
+	if columns != 1 || args.PerBlock > 0 {
+		return fmt.Errorf("a launch of %d columns of %d threads cannot be watched: %w", columns, args.PerBlock, ErrNotSupported)
+	}
+	launch.Watch = args.Watch
+	return args.Watch.layOne(l.img, &p)
 }
 
 // Usual columns: what memory is made for, and what a launch has.

@@ -27,20 +27,24 @@ func (r *Replayed) say(format string, args ...any) {
 // problems slots are no part.
 //
 // Chunks are of two random numbers of 64 bits, and stand for themselves: what is
-// equal in them is equal in what it was made of. One-sided programs are not watched,
-// and not replayed.
+// equal in them is equal in what it was made of. A one-sided program runs in one column, and
+// in one pass, or in as many as a race of two passes needs.
 func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (Replayed, error) {
-	if p.OneSided != nil {
-		return Replayed{}, fmt.Errorf("replays of one-sided programs: %w", ErrNotSupported)
-	}
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)
 	}
-	l, err := Load(p, Options{Device: dev, Unproven: true})
+	opt := Options{Device: dev, Unproven: true}
+	if p.OneSided != nil {
+		opt.Columns, opt.TileBytes = 1, chunkBytes
+	}
+	l, err := Load(p, opt)
 	if err != nil {
 		return Replayed{}, err
 	}
 	defer l.Close()
+	if p.OneSided != nil {
+		return newOneReplay(ctx, p, &w, l).show()
+	}
 	r := newReplay(ctx, p, &w, l)
 	switch w.Problem.Code {
 	case diag.Deadlock:
@@ -52,7 +56,11 @@ func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (R
 	case diag.WrongResult:
 		return r.judged(r.wrong)
 	}
-	return Replayed{}, fmt.Errorf("a problem of code %s has nothing to replay", w.Problem.Code)
+	return Replayed{}, nothing(&w)
+}
+
+func nothing(w *verify.Witness) error {
+	return fmt.Errorf("a problem of code %s has nothing to replay", w.Problem.Code)
 }
 
 // replayPoison fills scratch at first.
@@ -60,7 +68,7 @@ const replayPoison = 0xdead_beef_dead_beef
 
 // chunkElems and the 8 bytes of an element make 16 bytes, the least that a slot
 // may have.
-const chunkElems = 2
+const chunkElems, chunkBytes = 2, 16
 
 // A replay is the runs of one witness.
 type replay struct {
@@ -72,8 +80,10 @@ type replay struct {
 	mem   *ir.Memory
 	data  *Data
 	args  Args
-	group int32   // chunks a message
-	first []int32 // of a step: its first action; of one in a chain, the chain's
+	elems int        // of a chunk
+	group int32      // chunks a message
+	first []int32    // of a step: its first action; of one in a chain, the chain's
+	one   *oneReplay // what there is beside, of a one-sided program
 
 	watch Watch // of the last run
 	stuck bool  // it hung
@@ -81,6 +91,7 @@ type replay struct {
 
 func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded) *replay {
 	r := &replay{ctx: ctx, p: p, w: w, l: l, wires: ir.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
+	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
 	r.data = NewData(NewGeometry(p.Coll, elems, I64.Size()), I64, Sum, 1)
 	r.args = r.data.Args()
@@ -105,7 +116,7 @@ func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded)
 // messages is the number of actions of a step.
 func (r *replay) messages(step int32) int32 {
 	s := &r.p.Steps[step]
-	if info := s.Op.Info(); s.Count < 1 || !info.Sends && !info.Receives {
+	if info := s.Op.Info(); r.one != nil || s.Count < 1 || !info.Sends && !info.Receives {
 		return 1
 	}
 	return (s.Count + r.group - 1) / r.group
@@ -115,7 +126,7 @@ func (r *replay) messages(step int32) int32 {
 func (r *replay) run(hold ...Hold) error {
 	r.data.Reset()
 	r.watch.Hold, r.watch.Poison = hold, replayPoison
-	if r.w.Problem.Code != diag.Deadlock {
+	if r.watch.Probe = nil; r.w.Problem.Code != diag.Deadlock && r.w.Buf <= ir.Scratch {
 		r.watch.Probe = &Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index}
 	}
 	r.args.Watch = &r.watch
@@ -131,5 +142,8 @@ func (r *replay) name(step int32) string { return r.p.StepName(step) }
 
 // step is the step of an action of a block.
 func (r *replay) step(block int, a *Action) int32 {
+	if r.one != nil {
+		return int32(r.l.img.One.Blocks[block].FirstStep + a.Step)
+	}
 	return int32(r.l.img.Blocks[block].FirstStep + a.Step)
 }

@@ -11,6 +11,7 @@ import (
 
 // An access is an action of a run that reads or writes the witness's chunk.
 type access struct {
+	action        int
 	step          int32 // the first of a chain
 	message       int32
 	reads, writes bool
@@ -25,8 +26,10 @@ func (r *replay) accesses() []access {
 	for b := range r.p.Blocks {
 		for n := r.watch.First[b]; n < r.watch.First[b+1]; n++ {
 			a := &r.watch.Actions[n]
-			x := access{step: r.step(b, a), message: int32(a.Message), end: a.End, after: a.Seen}
-			if int(r.p.Blocks[b].Rank) == r.w.Rank {
+			x := access{action: int(n), step: r.step(b, a), message: int32(a.Message), end: a.End, after: a.Seen}
+			if r.one != nil {
+				x.reads, x.writes = r.one.touches(x.step)
+			} else if int(r.p.Blocks[b].Rank) == r.w.Rank {
 				x.reads, x.writes = r.touches(x.step, x.message)
 			}
 			if x.end > 0 {
@@ -72,7 +75,12 @@ func (r *replay) touches(step, message int32) (reads, writes bool) {
 }
 
 // chunk names the witness's chunk.
-func (r *replay) chunk() string { return fmt.Sprintf("%v[%d]", r.w.Buf, r.w.Index) }
+func (r *replay) chunk() string {
+	if r.one != nil {
+		return fmt.Sprintf("%v[%d] of rank %d", r.w.Buf, r.w.Index, r.w.Rank)
+	}
+	return fmt.Sprintf("%v[%d]", r.w.Buf, r.w.Index)
+}
 
 // value names what a chunk began with, where that is known.
 func (r *replay) value(v uint64) string {
@@ -85,7 +93,7 @@ func (r *replay) value(v uint64) string {
 	}
 	for rank, buf := range r.data.initial {
 		for i := range r.p.Coll.InChunks(rank) {
-			if binary.LittleEndian.Uint64(buf[i*chunkElems*8:]) == v {
+			if binary.LittleEndian.Uint64(buf[i*r.elems*8:]) == v {
 				return fmt.Sprintf("%#x, which is %v", v, ir.Part{Rank: int32(rank), Index: int32(i)})
 			}
 		}
@@ -99,7 +107,13 @@ func (r *replay) tell(x *access) string {
 	if n := r.messages(x.step); n > 1 {
 		name += fmt.Sprintf(" message %d of %d", x.message+1, n)
 	}
+	if r.one != nil && r.one.passes > 1 {
+		name += fmt.Sprintf(" in pass %d", r.watch.Actions[x.action].Tile+1)
+	}
+	did := map[bool]string{true: "read", false: "wrote"}[!x.writes]
 	switch {
+	case x.end > 0 && r.watch.Probe == nil:
+		return fmt.Sprintf("%s %s %s at %d", name, did, r.chunk(), x.end)
 	case x.end == 0:
 		return name + " never came to " + r.chunk()
 	case !x.writes:

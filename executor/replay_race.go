@@ -42,7 +42,7 @@ func (r *replay) order(out *Replayed, before, held int) (bool, error) {
 		return false, err
 	}
 	for _, x := range r.accesses() {
-		if n := r.action(x.step, x.message); n == before || n == held {
+		if x.action == before || x.action == held {
 			out.say("  %s", r.tell(&x))
 		}
 	}

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"mscclc/ir"
 )
@@ -29,7 +30,12 @@ func (r *replay) judged(show func(*Replayed)) (Replayed, error) {
 // judgedOrder holds each action until the one before it in the order in which
 // the program was judged has ended.
 func (r *replay) judgedOrder() []Hold {
-	order, _ := r.schedule().Run()
+	var order []int32
+	if r.one != nil {
+		order, _ = r.one.links.Schedule(r.p).Run()
+	} else {
+		order, _ = r.schedule().Run()
+	}
 	var holds []Hold
 	for i := 1; i < len(order); i++ {
 		holds = append(holds, Hold{Action: int(order[i]), Until: int(order[i-1])})
@@ -112,10 +118,18 @@ func (r *replay) wrong(out *Replayed) {
 	case last != nil:
 		out.say("%s, and nobody did after it", r.tell(last))
 	default:
-		out.say("nothing wrote rank %d %s", r.w.Rank, r.chunk())
+		out.say("nothing wrote %s", r.ranked())
 	}
-	out.say("rank %d %s ends as %s, and should be %s, %#x", r.w.Rank, r.chunk(), r.value(binary.LittleEndian.Uint64(got)), ir.NewValues(c).DescribeWant(want), r.should(want))
+	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)), ir.NewValues(c).DescribeWant(want), r.should(want))
 	out.Shown = rep.Wrong > 0 && (last == nil && r.w.Step < 0 || last != nil && r.same(last, r.w.Step))
+}
+
+// ranked names the chunk with its rank.
+func (r *replay) ranked() string {
+	if r.one != nil {
+		return r.chunk()
+	}
+	return fmt.Sprintf("rank %d %s", r.w.Rank, r.chunk())
 }
 
 // should is what the first element of a chunk is to be.

@@ -33,6 +33,7 @@ type Chunk struct {
 	Rank  int
 	Buf   ir.Buf
 	Index int
+	Pass  int // of a one-sided program: which pass's part or copy of it
 }
 
 // ErrStuck says that no block of a watched launch can go on.
@@ -43,7 +44,7 @@ func (w *Watch) lay(img *Image, p *Params) error {
 	if w.Probe != nil && !w.Probe.in(img, p) {
 		return fmt.Errorf("rank %d has no %v[%d] of 8 bytes to look at", w.Probe.Rank, w.Probe.Buf, w.Probe.Index)
 	}
-	w.Actions, w.First, w.After = w.Actions[:0], w.First[:0], nil
+	w.Actions, w.First = w.Actions[:0], w.First[:0]
 	for b := range img.Blocks {
 		w.First = append(w.First, uint64(len(w.Actions)))
 		for tile := range uint32(tiles(p)) {
@@ -51,7 +52,12 @@ func (w *Watch) lay(img *Image, p *Params) error {
 		}
 	}
 	w.First = append(w.First, uint64(len(w.Actions)))
-	if len(w.Hold) == 0 {
+	return w.holds()
+}
+
+// holds makes the table of what actions are held for.
+func (w *Watch) holds() error {
+	if w.After = nil; len(w.Hold) == 0 {
 		return nil
 	}
 	w.After = make([]int32, len(w.Actions))

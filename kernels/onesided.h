@@ -158,17 +158,21 @@ template <class M> KD_CALL void run_pass(One &t, u32 absent) {
     const u64 begun = trace_begins(t);
     if (s.op == OP_MOVE) {
       if (t.owed) meet_behind<M>(t, false);
+      action_begins();
       M::move(t, s);
       t.dirty = true;
     } else if (s.flags & absent) {
       continue;
     } else if (s.op == OP_SIGNAL) {
       if (t.owed || s.flags & ONE_MEETS) meet_behind<M>(t, true);
+      action_begins();
       signal(t, s);
     } else {
       await(t, s);
+      action_begins();
       t.dirty = true;
     }
+    action_ended();
     trace_ended(t, begun);
   }
 }

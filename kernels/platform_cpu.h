@@ -126,6 +126,7 @@ KD void moved() { host_self->moves++; }
 // An action (abi_action) begins when what it waits for is there, except for
 // packets, and has ended when its messages are posted. Who watches may hold it
 // back at its beginning. On a device without a watch these are empty.
+KD bool watched() { return host_self->watch != nullptr; }
 KD void action_begins() {
   if (host_self->watch) host_begins();
 }

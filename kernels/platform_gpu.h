@@ -75,6 +75,7 @@ KD block_tables bring_near(const block_tables &far) {
 // Nobody watches a launch on a GPU, and a wait has nobody to make way for.
 KD void stall() {}
 KD void moved() {}
+KD bool watched() { return false; }
 KD void action_begins() {}
 KD void action_ended() {}
 

@@ -7,9 +7,9 @@
 #ifdef KERNEL_TRACE
 KD u64 trace_begins(const One &t) { return t.a.trace && tid() == 0 ? now() : 0; }
 
-// trace_group is how many Moves run together: of a traced launch one at a time, so that
+// trace_group is how many Moves run together: of a traced or watched launch one at a time, so that
 // each has times of its own. That they are Joint allows more, and asks for nothing.
-KD u32 trace_group(const One &t, const abi_one_step &s) { return t.a.trace ? 1 : s.group; }
+KD u32 trace_group(const One &t, const abi_one_step &s) { return t.a.trace || watched() ? 1 : s.group; }
 
 // trace_ended records the step that t is at.
 KD_CALL void trace_ended(const One &t, u64 begun) {

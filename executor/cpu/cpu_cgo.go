@@ -168,13 +168,18 @@ func (in *instance) fibers(launch *C.struct_abi_launch, l *executor.Launch, rank
 	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	watch := &C.struct_host_watch{status: C.u64(l.Params.StatusAt), actions: C.u64(address(&pin, w.Actions)), first: C.u64(address(&pin, w.First)), after: C.u64(address(&pin, w.After)), times: C.u64(address(&pin, w.Times)),
-		scratch: C.u64(in.scratch.address), scratch_words: C.u64(in.scratch.bytes / 8), poison: C.u64(w.Poison)}
+	watch := hostWatch(&pin, w, l.Params.StatusAt, &in.scratch)
 	if c := w.Probe; c != nil {
 		watch.probe = C.mscclc_cpu_cell(launch, (*C.struct_abi_rank)(unsafe.Pointer(&ranks[c.Rank])), C.u32(c.Buf), C.u32(c.Index), 0)
 	}
 	C.mscclc_cpu_fibers(launch, 1, C.u64(in.stacks.address), watch)
 	w.FirstSeen = uint64(watch.first_seen)
+}
+
+// hostWatch is w as the host takes it, but for the probe.
+func hostWatch(pin *runtime.Pinner, w *executor.Watch, status uint64, scratch *region) *C.struct_host_watch {
+	return &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)), first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)), times: C.u64(address(pin, w.Times)),
+		scratch: C.u64(scratch.address), scratch_words: C.u64(scratch.bytes / 8), poison: C.u64(w.Poison)}
 }
 
 // address pins a table and gives its address.

@@ -263,5 +263,5 @@ extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, 
 extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) { run_threads(Job{a, run_two_sided, a->block_count, a->status}, per_block); }
 
 static Job one_sided(const abi_one_launch *a) { return Job{a, run_one_sided, a->block_count * a->columns, a->status}; }
-extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks) { run_fibers(one_sided(a), threads, stacks, nullptr); }
+extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch) { run_fibers(one_sided(a), threads, stacks, watch); }
 extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) { run_threads(one_sided(a), per_block); }

@@ -37,7 +37,7 @@ void mscclc_cpu_fibers(const struct abi_launch *a, u32 threads, u64 stacks, stru
 void mscclc_cpu_threads(const struct abi_launch *a, u32 per_block);
 
 // The same of a one-sided program: each column of a block is a block.
-void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks);
+void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks, struct host_watch *watch);
 void mscclc_cpu_threads_onesided(const struct abi_one_launch *a, u32 per_block);
 
 // mscclc_cpu_cell is where the kernel finds element `at` of a chunk.

@@ -111,10 +111,18 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	}
 	cancellable(ctx, status, func() {
 		launch := (*C.struct_abi_one_launch)(unsafe.Pointer(p))
-		if l.PerBlock > 0 {
+		switch w := l.Watch; {
+		case w != nil:
+			watch := hostWatch(&pin, w, p.StatusAt, &in.scratch)
+			if c := w.Probe; c != nil {
+				watch.probe = C.u64(p.Address(&in.memory[c.Rank], c))
+			}
+			C.mscclc_cpu_fibers_onesided(launch, 1, C.u64(in.stacks.address), watch)
+			w.FirstSeen = uint64(watch.first_seen)
+		case l.PerBlock > 0:
 			C.mscclc_cpu_threads_onesided(launch, C.u32(l.PerBlock))
-		} else {
-			C.mscclc_cpu_fibers_onesided(launch, C.u32(workers(l.Threads, blocks)), C.u64(in.stacks.address))
+		default:
+			C.mscclc_cpu_fibers_onesided(launch, C.u32(workers(l.Threads, blocks)), C.u64(in.stacks.address), nil)
 		}
 	})
 	if l.Trace != nil {

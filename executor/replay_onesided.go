@@ -1,0 +1,158 @@
+package executor
+
+import (
+	"context"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// A oneReplay is the runs of one witness of a one-sided program. An action is a step, in one pass.
+type oneReplay struct {
+	*replay
+	links  *ir.Links
+	passes int
+}
+
+func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded) *oneReplay {
+	r := &oneReplay{links: ir.Link(p)}
+	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
+	r.inPasses(1)
+	return r
+}
+
+// inPasses has the runs that follow go through so many passes, of which each moves chunkElems of a chunk.
+func (r *oneReplay) inPasses(n int) {
+	r.passes, r.elems = n, n*chunkElems
+	r.data = NewData(NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), I64.Size()), I64, Sum, 1)
+	r.args = r.data.Args()
+	r.args.Columns, r.args.TileBytes = 1, chunkBytes
+	for i := range r.first {
+		r.first[i] = int32(r.actionOf(int32(i), 0))
+	}
+}
+
+// actionOf is the action of a step in a pass, or -1.
+func (r *oneReplay) actionOf(step int32, pass int) int {
+	list, first := r.l.img.One.actions(uint64(r.passes))
+	b := r.links.Block[step]
+	for n := first[b]; n < first[b+1]; n++ {
+		if r.step(int(b), &list[n]) == step && list[n].Tile == uint32(pass) {
+			return int(n)
+		}
+	}
+	return -1
+}
+
+func (r *oneReplay) show() (Replayed, error) {
+	switch {
+	case r.w.Problem.Code == diag.Deadlock:
+		return r.deadlock()
+	case r.w.Problem.Code == diag.Race && r.w.With < 0:
+		return r.outside()
+	case r.w.Problem.Code == diag.Race:
+		return r.race()
+	case r.w.Problem.Code == diag.Uninitialized:
+		return r.judged(r.uninitialized)
+	case r.w.Problem.Code == diag.WrongResult:
+		return r.judged(r.wrong)
+	}
+	return Replayed{}, nothing(r.w)
+}
+
+// touches says whether a step reads or writes the witness's chunk.
+func (r *oneReplay) touches(step int32) (reads, writes bool) {
+	s, o := &r.p.Steps[step], r.p.OneSided
+	if s.Op != ir.Move {
+		return false, false
+	}
+	cell := r.mem.Cell(r.w.Rank, r.w.Buf, r.w.Index)
+	any := func(list []ir.Operand) bool {
+		for _, x := range list {
+			if x.Rank != ir.AllRanks && int(x.Rank) != r.w.Rank {
+				continue
+			}
+			if at := r.mem.Cell(r.w.Rank, x.Buf, int(x.Index)); cell >= at && cell < at+int(s.Count) {
+				return true
+			}
+		}
+		return false
+	}
+	return any(o.Sources(s)), any(o.Dests(s))
+}
+
+// deadlock runs the program, which must hang, with blocks standing where the witness says.
+func (r *oneReplay) deadlock() (Replayed, error) {
+	var out Replayed
+	if err := r.run(); err != nil {
+		return out, err
+	}
+	if !r.stuck {
+		out.say("it does not hang")
+		return out, nil
+	}
+	stands, standing := make([]bool, len(r.p.Steps)), []int32(nil)
+	for b := range r.p.Blocks {
+		for n := r.watch.First[b]; n < r.watch.First[b+1]; n++ {
+			if a := &r.watch.Actions[n]; a.End == 0 {
+				i := r.step(b, a)
+				stands[i], standing = true, append(standing, i)
+				break
+			}
+		}
+	}
+	out.Shown = true
+	out.say("it hangs: %d of %d blocks cannot go on", len(standing), len(r.p.Blocks))
+	listed := map[int32]bool{}
+	for _, w := range r.w.Waits {
+		listed[w.Step] = true
+		good := stands[w.Step] && (w.On < 0 || r.watch.Actions[r.first[w.On]].End == 0) && (w.At < 0 || stands[w.At])
+		if out.Shown = out.Shown && good; !good {
+			out.say("  %s does not stand there", r.name(w.Step))
+		} else if len(listed) <= listedBlocks {
+			out.say("  %s", r.waiting(w.Step))
+		}
+	}
+	for _, i := range standing {
+		if !listed[i] && len(listed) < listedBlocks {
+			listed[i] = true
+			out.say("  %s", r.waiting(i))
+		}
+	}
+	if more := len(standing) - len(listed); more > 0 {
+		out.say("  and so on, %d blocks more", more)
+	}
+	return out, nil
+}
+
+// waiting says what a step that stands waits for.
+func (r *oneReplay) waiting(step int32) string {
+	text, lacks := r.name(step)+" waits", ""
+	s := &r.p.Steps[step]
+	for _, x := range r.p.OneSided.Sources(s) {
+		switch {
+		case x.Buf == ir.Packets:
+			for k := range s.Count {
+				if w := r.links.Writer[r.links.Packet(x.Rank, x.Index)+k]; w < 0 || r.watch.Actions[r.first[w]].End == 0 {
+					lacks = r.lacking(" for packets", w)
+				}
+			}
+		case x.Buf == ir.Flags && x.Nth > 0:
+			if w, _ := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth); w < 0 || r.watch.Actions[r.first[w]].End == 0 {
+				lacks = r.lacking(" for a signal", w)
+			}
+		}
+		if lacks != "" {
+			break
+		}
+	}
+	return text + lacks
+}
+
+func (r *oneReplay) lacking(what string, by int32) string {
+	if by < 0 {
+		return what + " that nothing gives"
+	}
+	return what + " of " + r.name(by)
+}

@@ -1,0 +1,169 @@
+package executor
+
+import "mscclc/ir"
+
+// race runs the program with the later access held until the earlier has ended, and the other way round; of scratch and
+// packets also with the later in the pass that uses the copy again.
+func (r *oneReplay) race() (Replayed, error) {
+	var out Replayed
+	apart := []int{0}
+	if r.w.Buf == ir.Scratch || r.w.Buf == ir.Packets {
+		apart = append(apart, int(r.p.OneSided.Depth))
+	}
+	for _, d := range apart {
+		out = Replayed{}
+		r.inPasses(d + 1)
+		earlier, later := r.actionOf(r.w.With, 0), r.actionOf(r.w.Step, d)
+		out.say("one run:")
+		a, err := r.order(&out, earlier, later)
+		if err != nil {
+			return out, err
+		}
+		out.say("another, with %s held back:", r.name(r.w.With))
+		b, err := r.order(&out, later, earlier)
+		if err != nil {
+			return out, err
+		}
+		switch {
+		case (a || d > 0) && b:
+			out.Shown = true
+			return out, nil
+		case a && r.together(d):
+			out.Shown = true
+			out.say("the two are joint, and this device has one thread for them; on one with more, threads go ahead of each other")
+			return out, nil
+		case a && !r.reaches(r.starts(r.w.With), r.w.Step, d):
+			out.Shown = true
+			out.say("packets keep this order here, in every run; but they order nothing, and make nothing visible, but what they carry, so that on a GPU it may be the other way")
+			return out, nil
+		}
+	}
+	out.say("the two accesses were not seen in both orders")
+	return out, nil
+}
+
+// together says whether the two accesses are of one pass and one group of Moves.
+func (r *oneReplay) together(apart int) bool {
+	i, j := min(r.w.With, r.w.Step), max(r.w.With, r.w.Step)
+	same := apart == 0 && r.links.Block[i] == r.links.Block[j]
+	for k := i + 1; k <= j; k++ {
+		same = same && r.p.Steps[k].Flags&ir.Joint != 0
+	}
+	return same
+}
+
+// starts says that all that is behind step in its block is behind it.
+func (r *oneReplay) starts(step int32) map[int32]int {
+	return map[int32]int{r.links.Block[step]: int(step-r.p.Blocks[r.links.Block[step]].Steps.First) + 1}
+}
+
+// reaches says whether flags and the order of steps put a step, so many passes later, behind what is known of some
+// blocks: of each, how many steps it has done since its first pass.
+func (r *oneReplay) reaches(from map[int32]int, step int32, apart int) bool {
+	number := func(i int32, pass int) int {
+		steps := r.p.Blocks[r.links.Block[i]].Steps
+		return int(i-steps.First) + pass*int(steps.End-steps.First)
+	}
+	for grown := true; grown; {
+		grown = false
+		for i := range int32(len(r.p.Steps)) {
+			s := &r.p.Steps[i]
+			if s.Op != ir.Await || apart > 0 && s.Flags&(ir.Enter|ir.Leave) != 0 {
+				continue
+			}
+			for _, x := range r.p.OneSided.Sources(s) {
+				by, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
+				for pass := int(ago); by >= 0 && pass <= apart; pass++ {
+					known, has := from[r.links.Block[by]]
+					if !has || number(by, pass-int(ago)) < known {
+						continue
+					}
+					if at, has := from[r.links.Block[i]]; !has || number(i, pass)+1 < at {
+						from[r.links.Block[i]], grown = number(i, pass)+1, true
+					}
+				}
+			}
+		}
+	}
+	at, has := from[r.links.Block[step]]
+	return has && number(step, apart) >= at
+}
+
+// outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of them
+// have ended.
+func (r *oneReplay) outside() (Replayed, error) {
+	var out Replayed
+	own := r.p.Rank[r.w.Rank]
+	if own.First == own.End {
+		out.Shown = true
+		out.say("rank %d has no block, so that it ends at once; %s is not awaited by it", r.w.Rank, r.name(r.w.Step))
+		return out, nil
+	}
+	access := r.actionOf(r.w.Step, 0)
+	var hold []Hold
+	_, first := r.l.img.One.actions(1)
+	for b := own.First; b < own.End; b++ {
+		if first[b] < first[b+1] {
+			hold = append(hold, Hold{Action: int(first[b]), Until: access})
+		}
+	}
+	early := func() bool { return r.all(func(begin, _ uint64) bool { return begin == 0 || begin > r.end(access) }) }
+	if err := r.run(hold...); err != nil {
+		return out, err
+	}
+	if r.end(access) > 0 && early() {
+		out.Shown = true
+		out.say("%s ended at %d, and no step of rank %d had begun", r.name(r.w.Step), r.end(access), r.w.Rank)
+		return out, nil
+	}
+	late := func() bool {
+		return r.all(func(_, end uint64) bool { return end > 0 && end < r.watch.Actions[access].Begin })
+	}
+	for b := own.First; b < own.End; b++ {
+		if first[b] == first[b+1] {
+			continue
+		}
+		if err := r.run(Hold{Action: access, Until: int(first[b+1]) - 1}); err != nil {
+			return out, err
+		}
+		if late() {
+			out.Shown = true
+			out.say("%s began at %d, and all steps of rank %d had ended", r.name(r.w.Step), r.watch.Actions[access].Begin, r.w.Rank)
+			return out, nil
+		}
+	}
+	begins := map[int32]int{}
+	for b := own.First; b < own.End; b++ {
+		begins[b] = 0
+	}
+	if !r.reaches(begins, r.w.Step, 0) || !r.ends() {
+		out.Shown = true
+		out.say("%s falls into the launch of rank %d by packets alone, in every run here; but they make nothing visible but what they carry", r.name(r.w.Step), r.w.Rank)
+		return out, nil
+	}
+	out.say("%s was seen neither before rank %d began nor after it ended", r.name(r.w.Step), r.w.Rank)
+	return out, nil
+}
+
+// ends says whether some block of the witness's rank is told by flags that the witness's step is over.
+func (r *oneReplay) ends() bool {
+	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
+		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && r.reaches(r.starts(r.w.Step), steps.End-1, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *oneReplay) end(action int) uint64 { return r.watch.Actions[action].End }
+
+// all says whether something holds for when each action of the witness's rank began and ended, 0 for never.
+func (r *oneReplay) all(holds func(begin, end uint64) bool) bool {
+	own := r.p.Rank[r.w.Rank]
+	for n := r.watch.First[own.First]; n < r.watch.First[own.End]; n++ {
+		if a := &r.watch.Actions[n]; !holds(a.Begin, a.End) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,57 @@
+//go:build cgo
+
+package verify_test
+
+import (
+	"context"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
+	"mscclc/ir/verify/explore"
+)
+
+// Whatever verify rejects of random one-sided programs with a fault shows on the CPU. MSCCLC_RANDOM=N asks for N programs, each
+// with many faults.
+func TestReplayOneSidedFaults(t *testing.T) {
+	n := irtest.Count(t, 60)
+	counts := map[string]int{}
+	for seed := range n {
+		rnd := rand.New(rand.NewSource(int64(seed)))
+		p := explore.RandomOneSided(rnd)
+		for range changesTried {
+			q, ok := explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))].Change(rnd, p)
+			if !ok {
+				continue
+			}
+			report, list := verify.Check(q, verify.Options{})
+			if len(list) == 0 {
+				p = q
+			}
+			for _, w := range report.Witnesses {
+				got, err := executor.Replay(context.Background(), q, w, cpu.Device())
+				if err != nil || !got.Shown {
+					t.Fatalf("seed %d: %v\nis not shown: %v\n%s\n%s", seed, w.Problem, err, strings.Join(got.Lines, "\n"), textOf(t, q))
+				}
+				kind := string(w.Problem.Code)
+				for what, text := range map[string]string{" by packets": "packets keep this order", " outside a launch": "of rank", " in joint moves": "are joint", " in another pass": "in pass 2"} {
+					if last := got.Lines[len(got.Lines)-1]; strings.Contains(last, text) && (what != " outside a launch" || w.With < 0) && kind == "race" {
+						kind += what
+						break
+					}
+				}
+				counts[kind]++
+			}
+		}
+	}
+	t.Log(counts)
+	for _, code := range []string{"race", "deadlock", "wrong-result", "uninitialized"} {
+		if counts[code] < n/10 {
+			t.Errorf("only %d of %s were replayed", counts[code], code)
+		}
+	}
+}
