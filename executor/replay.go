@@ -81,6 +81,7 @@ type replay struct {
 	data  *Data
 	args  Args
 	elems int        // of a chunk
+	pass  int        // whose part of the witness's chunk is looked at
 	group int32      // chunks a message
 	first []int32    // of a step: its first action; of one in a chain, the chain's
 	one   *oneReplay // what there is beside, of a one-sided program
@@ -127,7 +128,7 @@ func (r *replay) run(hold ...Hold) error {
 	r.data.Reset()
 	r.watch.Hold, r.watch.Poison = hold, replayPoison
 	if r.watch.Probe = nil; r.w.Problem.Code != diag.Deadlock && r.w.Buf <= ir.Scratch {
-		r.watch.Probe = &Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index}
+		r.watch.Probe = &Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index, Pass: r.pass}
 	}
 	r.args.Watch = &r.watch
 	_, err := r.l.Run(r.ctx, r.args)

@@ -93,7 +93,7 @@ func (r *replay) value(v uint64) string {
 	}
 	for rank, buf := range r.data.initial {
 		for i := range r.p.Coll.InChunks(rank) {
-			if binary.LittleEndian.Uint64(buf[i*r.elems*8:]) == v {
+			if binary.LittleEndian.Uint64(buf[(i*r.elems+r.pass*chunkElems)*8:]) == v {
 				return fmt.Sprintf("%#x, which is %v", v, ir.Part{Rank: int32(rank), Index: int32(i)})
 			}
 		}

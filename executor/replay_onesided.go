@@ -93,11 +93,12 @@ func (r *oneReplay) deadlock() (Replayed, error) {
 		return out, nil
 	}
 	stands, standing := make([]bool, len(r.p.Steps)), []int32(nil)
+	at := map[int32]int32{} // of a block: the step that it stands at
 	for b := range r.p.Blocks {
 		for n := r.watch.First[b]; n < r.watch.First[b+1]; n++ {
 			if a := &r.watch.Actions[n]; a.End == 0 {
 				i := r.step(b, a)
-				stands[i], standing = true, append(standing, i)
+				stands[i], standing, at[int32(b)] = true, append(standing, i), i
 				break
 			}
 		}
@@ -106,6 +107,11 @@ func (r *oneReplay) deadlock() (Replayed, error) {
 	out.say("it hangs: %d of %d blocks cannot go on", len(standing), len(r.p.Blocks))
 	listed := map[int32]bool{}
 	for _, w := range r.w.Waits {
+		if i, ok := at[r.links.Block[w.Step]]; ok && w.On < 0 && i < w.Step {
+			out.say("  %s; later %s that nothing gives", r.waiting(i), r.name(w.Step)+" waits for a signal")
+			listed[i] = true
+			continue
+		}
 		listed[w.Step] = true
 		good := stands[w.Step] && (w.On < 0 || r.watch.Actions[r.first[w.On]].End == 0) && (w.At < 0 || stands[w.At])
 		if out.Shown = out.Shown && good; !good {

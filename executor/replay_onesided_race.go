@@ -2,18 +2,33 @@ package executor
 
 import "mscclc/ir"
 
-// race runs the program with the later access held until the earlier has ended, and the other way round; of scratch and
-// packets also with the later in the pass that uses the copy again.
+// A moment is which passes two accesses are of: the earlier, how many passes on the later, and of how many passes of the launch.
+// Steps that are only in a launch's first pass or last order more there than in others; these passes are without some.
+type moment struct {
+	pass, apart, of int
+	without         ir.StepFlags
+}
+
+// moments are those in which a race may show: two accesses of one pass, or, of scratch and packets, the later of the
+// pass that uses the copy again.
+func (r *oneReplay) moments() []moment {
+	depth := int(r.p.OneSided.Depth)
+	const marks = ir.Enter | ir.Leave
+	list := []moment{{0, 0, 1, 0}, {1, 0, 3, marks}}
+	if r.w.Buf == ir.Scratch || r.w.Buf == ir.Packets {
+		list = append(list, moment{1, depth, depth + 3, marks})
+	}
+	return list
+}
+
+// race runs the program with the later access held until the earlier has ended, and the other way round.
 func (r *oneReplay) race() (Replayed, error) {
 	var out Replayed
-	apart := []int{0}
-	if r.w.Buf == ir.Scratch || r.w.Buf == ir.Packets {
-		apart = append(apart, int(r.p.OneSided.Depth))
-	}
-	for _, d := range apart {
+	for _, m := range r.moments() {
 		out = Replayed{}
-		r.inPasses(d + 1)
-		earlier, later := r.actionOf(r.w.With, 0), r.actionOf(r.w.Step, d)
+		r.inPasses(m.of)
+		r.pass = m.pass
+		earlier, later := r.actionOf(r.w.With, m.pass), r.actionOf(r.w.Step, m.pass+m.apart)
 		out.say("one run:")
 		a, err := r.order(&out, earlier, later)
 		if err != nil {
@@ -24,15 +39,18 @@ func (r *oneReplay) race() (Replayed, error) {
 		if err != nil {
 			return out, err
 		}
+		if end := r.end(earlier); m.apart > 0 && r.end(later) > 0 && (end == 0 || end > r.end(later)) {
+			a, b = true, true // what the earlier one should have seen is gone, so that it may wait for ever
+		}
 		switch {
-		case (a || d > 0) && b:
+		case a && b:
 			out.Shown = true
 			return out, nil
-		case a && r.together(d):
+		case a && m.apart == 0 && r.together():
 			out.Shown = true
 			out.say("the two are joint, and this device has one thread for them; on one with more, threads go ahead of each other")
 			return out, nil
-		case a && !r.reaches(r.starts(r.w.With), r.w.Step, d):
+		case a && !r.reaches(r.starts(r.w.With), r.w.Step, m):
 			out.Shown = true
 			out.say("packets keep this order here, in every run; but they order nothing, and make nothing visible, but what they carry, so that on a GPU it may be the other way")
 			return out, nil
@@ -42,10 +60,10 @@ func (r *oneReplay) race() (Replayed, error) {
 	return out, nil
 }
 
-// together says whether the two accesses are of one pass and one group of Moves.
-func (r *oneReplay) together(apart int) bool {
+// together says whether the two accesses are of one group of Moves.
+func (r *oneReplay) together() bool {
 	i, j := min(r.w.With, r.w.Step), max(r.w.With, r.w.Step)
-	same := apart == 0 && r.links.Block[i] == r.links.Block[j]
+	same := r.links.Block[i] == r.links.Block[j]
 	for k := i + 1; k <= j; k++ {
 		same = same && r.p.Steps[k].Flags&ir.Joint != 0
 	}
@@ -57,9 +75,9 @@ func (r *oneReplay) starts(step int32) map[int32]int {
 	return map[int32]int{r.links.Block[step]: int(step-r.p.Blocks[r.links.Block[step]].Steps.First) + 1}
 }
 
-// reaches says whether flags and the order of steps put a step, so many passes later, behind what is known of some
-// blocks: of each, how many steps it has done since its first pass.
-func (r *oneReplay) reaches(from map[int32]int, step int32, apart int) bool {
+// reaches says whether flags and the order of steps put a step, of the later pass of m, behind what is known of some
+// blocks: of each, how many steps it has done since the earlier pass began.
+func (r *oneReplay) reaches(from map[int32]int, step int32, m moment) bool {
 	number := func(i int32, pass int) int {
 		steps := r.p.Blocks[r.links.Block[i]].Steps
 		return int(i-steps.First) + pass*int(steps.End-steps.First)
@@ -68,12 +86,12 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, apart int) bool {
 		grown = false
 		for i := range int32(len(r.p.Steps)) {
 			s := &r.p.Steps[i]
-			if s.Op != ir.Await || apart > 0 && s.Flags&(ir.Enter|ir.Leave) != 0 {
+			if s.Op != ir.Await || s.Flags&m.without != 0 {
 				continue
 			}
 			for _, x := range r.p.OneSided.Sources(s) {
 				by, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
-				for pass := int(ago); by >= 0 && pass <= apart; pass++ {
+				for pass := int(ago); by >= 0 && pass <= m.apart; pass++ {
 					known, has := from[r.links.Block[by]]
 					if !has || number(by, pass-int(ago)) < known {
 						continue
@@ -86,58 +104,32 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, apart int) bool {
 		}
 	}
 	at, has := from[r.links.Block[step]]
-	return has && number(step, apart) >= at
+	return has && number(step, m.apart) >= at
 }
 
 // outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of them
-// have ended.
-func (r *oneReplay) outside() (Replayed, error) {
-	var out Replayed
+// have ended: in a launch of one pass, or in the first or the last of two.
+func (r *oneReplay) outside() (out Replayed, err error) {
 	own := r.p.Rank[r.w.Rank]
 	if own.First == own.End {
 		out.Shown = true
 		out.say("rank %d has no block, so that it ends at once; %s is not awaited by it", r.w.Rank, r.name(r.w.Step))
 		return out, nil
 	}
-	access := r.actionOf(r.w.Step, 0)
-	var hold []Hold
-	_, first := r.l.img.One.actions(1)
-	for b := own.First; b < own.End; b++ {
-		if first[b] < first[b+1] {
-			hold = append(hold, Hold{Action: int(first[b]), Until: access})
+	for passes := 1; passes <= 2; passes++ {
+		r.inPasses(passes)
+		if err = r.early(&out); err == nil && !out.Shown {
+			err = r.late(&out)
 		}
-	}
-	early := func() bool { return r.all(func(begin, _ uint64) bool { return begin == 0 || begin > r.end(access) }) }
-	if err := r.run(hold...); err != nil {
-		return out, err
-	}
-	if r.end(access) > 0 && early() {
-		out.Shown = true
-		out.say("%s ended at %d, and no step of rank %d had begun", r.name(r.w.Step), r.end(access), r.w.Rank)
-		return out, nil
-	}
-	late := func() bool {
-		return r.all(func(_, end uint64) bool { return end > 0 && end < r.watch.Actions[access].Begin })
-	}
-	for b := own.First; b < own.End; b++ {
-		if first[b] == first[b+1] {
-			continue
-		}
-		if err := r.run(Hold{Action: access, Until: int(first[b+1]) - 1}); err != nil {
+		if err != nil || out.Shown {
 			return out, err
-		}
-		if late() {
-			out.Shown = true
-			out.say("%s began at %d, and all steps of rank %d had ended", r.name(r.w.Step), r.watch.Actions[access].Begin, r.w.Rank)
-			return out, nil
 		}
 	}
 	begins := map[int32]int{}
 	for b := own.First; b < own.End; b++ {
 		begins[b] = 0
 	}
-	if !r.reaches(begins, r.w.Step, 0) || !r.ends() {
-		out.Shown = true
+	if out.Shown = !r.reaches(begins, r.w.Step, moment{without: ir.Leave}) || !r.tells(); out.Shown {
 		out.say("%s falls into the launch of rank %d by packets alone, in every run here; but they make nothing visible but what they carry", r.name(r.w.Step), r.w.Rank)
 		return out, nil
 	}
@@ -145,10 +137,49 @@ func (r *oneReplay) outside() (Replayed, error) {
 	return out, nil
 }
 
-// ends says whether some block of the witness's rank is told by flags that the witness's step is over.
-func (r *oneReplay) ends() bool {
+// early holds the witness's rank until the access has ended.
+func (r *oneReplay) early(out *Replayed) error {
+	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, 0)
+	var hold []Hold
+	_, first := r.l.img.One.actions(uint64(r.passes))
+	for b := own.First; b < own.End; b++ {
+		if first[b] < first[b+1] {
+			hold = append(hold, Hold{Action: int(first[b]), Until: access})
+		}
+	}
+	if err := r.run(hold...); err != nil {
+		return err
+	}
+	end := r.end(access)
+	if out.Shown = end > 0 && r.all(func(begin, _ uint64) bool { return begin == 0 || begin > end }); out.Shown {
+		out.say("%s ended at %d, and no step of rank %d had begun", r.name(r.w.Step), end, r.w.Rank)
+	}
+	return nil
+}
+
+// late holds the access until the witness's rank has ended.
+func (r *oneReplay) late(out *Replayed) error {
+	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, r.passes-1)
+	_, first := r.l.img.One.actions(uint64(r.passes))
+	for b := own.First; b < own.End && !out.Shown; b++ {
+		if first[b] == first[b+1] {
+			continue
+		}
+		if err := r.run(Hold{Action: access, Until: int(first[b+1]) - 1}); err != nil {
+			return err
+		}
+		begin := r.watch.Actions[access].Begin
+		if out.Shown = begin > 0 && r.all(func(_, end uint64) bool { return end > 0 && end < begin }); out.Shown {
+			out.say("%s began at %d, and all steps of rank %d had ended", r.name(r.w.Step), begin, r.w.Rank)
+		}
+	}
+	return nil
+}
+
+// tells says whether some block of the witness's rank is told by flags that the witness's step is over.
+func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
-		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && r.reaches(r.starts(r.w.Step), steps.End-1, 0) {
+		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && r.reaches(r.starts(r.w.Step), steps.End-1, moment{without: ir.Enter}) {
 			return true
 		}
 	}

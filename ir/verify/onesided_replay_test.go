@@ -5,11 +5,13 @@ package verify_test
 import (
 	"context"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
@@ -31,6 +33,9 @@ func TestReplayOneSidedFaults(t *testing.T) {
 			report, list := verify.Check(q, verify.Options{})
 			if len(list) == 0 {
 				p = q
+			}
+			if slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Malformed }) {
+				continue // no device takes it
 			}
 			for _, w := range report.Witnesses {
 				got, err := executor.Replay(context.Background(), q, w, cpu.Device())
