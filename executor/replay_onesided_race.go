@@ -56,7 +56,7 @@ func (r *oneReplay) race() (Replayed, error) {
 			return out, nil
 		}
 	}
-	out.say("the two accesses were not seen in both orders")
+	out.say("the two accesses were not seen in both orders: here a step is done at once, and the race may be within it")
 	return out, nil
 }
 

