@@ -24,7 +24,7 @@ import (
 )
 
 // compileAllReduce compiles a program of the catalog for our own executor.
-func compileAllReduce(t *testing.T, name string, params map[string]string) *ir.Program {
+func compileAllReduce(t *testing.T, name string, params map[string]string, oneSided bool) *ir.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -34,7 +34,7 @@ func compileAllReduce(t *testing.T, name string, params map[string]string) *ir.P
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{Lang: lang.Options{Params: params, Open: algorithms.Open}, Target: plan})
+	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{Lang: lang.Options{Params: params, Open: algorithms.Open}, Target: plan, OneSided: oneSided})
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, params, err)
 	}
@@ -89,26 +89,31 @@ func TestBitwiseRuns(t *testing.T) {
 	var names []string
 	table := map[string]*[4][]string{} // alike in all types, in f32 and f64 alone, in small types alone, in none
 	for _, s := range allReduces() {
-		name, _, _ := strings.Cut(s.name, " ")
-		p := compileAllReduce(t, name, s.params)
-		o := verify.OrderOf(p)
-		if o.Sums != p.Coll.Chunks {
-			t.Errorf("%s %s: %d sums, want %d", s.name, s.label, o.Sums, p.Coll.Chunks)
+		for _, oneSided := range []bool{false, true} {
+			file, _, _ := strings.Cut(s.name, " ")
+			p, name := compileAllReduce(t, file, s.params, oneSided), s.name
+			if oneSided {
+				name += ", one-sided"
+			}
+			o := verify.OrderOf(p)
+			if o.Sums != p.Coll.Chunks {
+				t.Errorf("%s %s: %d sums, want %d", name, s.label, o.Sums, p.Coll.Chunks)
+			}
+			checkBits(t, name+" "+s.label, p, &o)
+			row := table[name]
+			if row == nil {
+				names, row = append(names, name), new([4][]string)
+				table[name] = row
+			}
+			at := 0
+			if o.Differ[verify.Chain] > 0 {
+				at++
+			}
+			if o.Differ[verify.Each] > 0 {
+				at += 2
+			}
+			row[at] = append(row[at], s.label)
 		}
-		checkBits(t, s.name+" "+s.label, p, &o)
-		row := table[s.name]
-		if row == nil {
-			names, row = append(names, s.name), new([4][]string)
-			table[s.name] = row
-		}
-		at := 0
-		if o.Differ[verify.Chain] > 0 {
-			at++
-		}
-		if o.Differ[verify.Each] > 0 {
-			at += 2
-		}
-		row[at] = append(row[at], s.label)
 	}
 	slices.Sort(names)
 	keepTable(t, names, table)
