@@ -199,6 +199,7 @@ var stressKinds = []struct {
 	{"lanes", []string{"-DLANES_CPU"}},
 	{"host, thread sanitizer", []string{"-fsanitize=thread", "-DKERNEL_PACKETS_ORDER"}},
 	{"lanes, thread sanitizer", []string{"-DLANES_CPU", "-fsanitize=thread", "-DKERNEL_PACKETS_ORDER"}},
+	{"lanes, address sanitizer", []string{"-DLANES_CPU", "-fsanitize=address,undefined"}},
 }
 
 // TestStressed runs one-sided programs in unlikely orders: those made by hand here, compiled random ones, and tiny ones

@@ -9,9 +9,10 @@
 // all buffers as they were when their rank's launch ended.
 void host_delay();
 #define KERNEL_DELAY host_delay
-#include "../../../kernels/platform_cpu.h"
 #ifdef LANES_CPU
-#include "lanes_cpu.h"
+#include "../../../kernels/platform_lanes.h"
+#else
+#include "../../../kernels/platform_cpu.h"
 #endif
 #include "../../../kernels/onesided.h"
 
@@ -70,14 +71,14 @@ void host_begins() {}
 void host_ended() {}
 void host_pause() { sched_yield(); }
 
-// A Team is one column of a block. Of its barriers' three votes one is in use, one may still be read,
-// and one is cleared.
+// A Team is one column of a block.
 struct Team {
-  block_shared shared;
-  u32 arrived, generation, any[3];
 #ifdef LANES_CPU
-  one_near near;
+  lanes_shared shared;
+#else
+  block_shared shared;
 #endif
+  u32 arrived, generation;
   const abi_one_launch *launch;
   u32 block, column;
   bool copies;
@@ -87,7 +88,7 @@ struct Member {
   Team *team;
   pthread_t id;
   u64 dice;
-  u32 votes, calm, late;  // accesses before the next delay, and how late it is then, of 16
+  u32 calm, late;  // accesses before the next delay, and how late it is then, of 16
 };
 
 static void sleep_for(u64 microseconds) {
@@ -105,6 +106,8 @@ void host_delay() {
   else sched_yield();
 }
 
+void host_access() { host_delay(); }
+
 void host_barrier() {
   Team *t = ((Member *)host_self)->team;
   const u32 generation = __atomic_load_n(&t->generation, __ATOMIC_RELAXED);
@@ -116,18 +119,6 @@ void host_barrier() {
   }
   host_delay();
 }
-
-#ifdef LANES_CPU
-void *team_near() { return &((Member *)host_self)->team->near; }
-bool team_any(bool here) {
-  Member *m = (Member *)host_self;
-  const u32 vote = m->votes++ % 3;
-  if (here) __atomic_store_n(&m->team->any[vote], 1, __ATOMIC_RELAXED);
-  host_barrier();
-  if (tid() == 0) __atomic_store_n(&m->team->any[(vote + 2) % 3], 0, __ATOMIC_RELAXED);
-  return __atomic_load_n(&m->team->any[vote], __ATOMIC_RELAXED) != 0;
-}
-#endif
 
 static void *run_member(void *arg) {
   Member *m = (Member *)arg;
@@ -179,7 +170,7 @@ static void *run_rank(void *arg) {
       for (u32 j = 0; j < threads; j++, n++) {
         Member *m = member + n;
         dice = mix(dice);
-        m->thread.tid = j, m->thread.ntid = threads, m->thread.shared = &t->shared;
+        m->thread.tid = j, m->thread.ntid = threads, m->thread.shared = (block_shared *)&t->shared;
         m->team = t, m->dice = dice, m->late = dice % 5 ? (u32)(dice >> 8) % 2 : 16;
       }
     }
