@@ -136,7 +136,8 @@ func TestOneSidedTimeouts(t *testing.T) {
 			b.move(1, 1, 0, ops(at(1, ir.Input, 0)), ops(at(1, ir.Output, 0)), 0)
 			b.move(1, 1, 0, ops(at(1, ir.Packets, 1)), ops(at(1, ir.Scratch, 0)), ir.Joint)
 			b.move(0, 1, 0, ops(at(0, ir.Packets, 0)), ops(at(1, ir.Packets, 1)), 0)
-		}), "broken.mscl:1:1: error: rank 0 block 0 step 0 (mv): waited * for packets 0 of rank 0, which have none [timeout]"},
+		}), "broken.mscl:1:1: error: rank 0 block 0 step 0 (mv): waited * for packets 0 of rank 0, which have none [timeout]\n" +
+			"broken.mscl:2:2: error: rank 1 block 0 step 1 (mv): waited * for packets 1 of rank 1 from rank 0 block 0 step 0, which have none [timeout]"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			l, err := executor.Load(x.p, executor.Options{Device: Device(), Unproven: true})
