@@ -176,8 +176,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("bench takes -b from 1 up to -e, and -f from 2")
 	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
 		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
-	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > 1024:
-		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to 1024")
+	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > mostChosen:
+		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", mostChosen)
 	case f.place != "both" && f.place != "in" && f.place != "out":
 		return usagef("--place takes out, in or both, not %q", f.place)
 	case f.vs != "" && f.vs != "nccl":

@@ -31,11 +31,13 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	bar := a.progress(len(w.sizes), "bench")
 	stop := bar.watch()
 	worst, failed := exitGood, error(nil)
+	measured := false
 	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Form: w.form, Rivals: w.rivals, Measuring: w.measuring,
 		Row: func(row *bench.Row) {
 			bar.over(func() { r.WriteRow(lines, row) })
 			bar.step()
 			for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
+				measured = measured || p != nil
 				if p != nil && p.Err != nil {
 					failed = impossible(p.Err)
 					worst = max(worst, exitCode(problems(failed)))
@@ -46,6 +48,9 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	stop()
 	if err != nil {
 		return err
+	}
+	if !measured {
+		return usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
 	}
 	r.Footer(lines)
 	if a.json && w.first {

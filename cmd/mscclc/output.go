@@ -47,7 +47,7 @@ bench     nccl-tests' document ("version", "config", "results", "average_bus_ban
           result "checked", "launch", "launches", "program", "error" (why it did not run), "nccl": {"time", "launch", "ratio",
           "time_of_other_launch", "nwrong"}; "speedups": [{"place", "geometric_mean", "least", "least_size", "sizes"}]
 bench --tune  the table, which --table reads: "version", "entries": [{"device", "ranks", "collective", "inplace", "element_bytes",
-          "rules": [{"up_to", "program", "sided", "protocol", "columns", "threads", "tile", "us"}]}]; and "output", "problems"
+          "rules": [{"up_to", "program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}]}]; and "output", "problems"
 fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
           "protocol", "doc"}], "problems": [P...]}

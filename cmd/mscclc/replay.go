@@ -43,7 +43,7 @@ func (a *app) replay(p *ir.Program, r verify.Report) error {
 		return err
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(a.stdout, "nothing to replay: no problem shows in a run")
+		fmt.Fprintln(a.stdout, "nothing to replay: what is wrong is no deadlock, race or result")
 	}
 	for _, one := range list {
 		fmt.Fprintf(a.stdout, "replay of %s: %s\n", one.Code, diag.Printable(one.Text))

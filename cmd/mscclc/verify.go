@@ -46,8 +46,7 @@ Proven is, for every timing, every size that the file is for, and any number of 
 Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
 A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
-the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows;
-not yet those of one-sided programs, of which run --unproven shows some.
+the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows.
 
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
