@@ -31,16 +31,9 @@ func TestProvenOneSided(t *testing.T) {
 		sum.proven, sum.steps = sum.proven+y.proven, sum.steps+y.steps
 		fmt.Fprintf(&b, "| %s | %s | %d | %d |\n", all[i].name, ranges(y.counts), y.proven, y.steps)
 	}
-	fmt.Fprintf(&b, "\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", len(all), sum.proven, sum.steps)
-	t.Logf("\n%s", b.String())
-	if full && !t.Failed() {
-		text := "# What was proven of one-sided programs\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestProvenOneSided ./algorithms`: each program with\n" +
-			"`--sided one` at 2 to 17, 32, 64 and 128 ranks, where it is for that many (nodes times gpus in every way up to 17), for protocols\n" +
-			"Simple and LL (LL16 and LL128 are the same program), in place and out of place.\n\n| program | ranks | proven | steps |\n|---|---|---|---|\n"
-		if err := os.WriteFile("PROVEN_ONESIDED.md", []byte(text+b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	sum.report(t, len(all), full, "PROVEN_ONESIDED.md", "# What was proven of one-sided programs\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestProvenOneSided ./algorithms`: each program with\n"+
+		"`--sided one` at 2 to 17, 32, 64 and 128 ranks, where it is for that many (nodes times gpus in every way up to 17), for protocols\n"+
+		"Simple and LL (LL16 and LL128 are the same program), in place and out of place.\n\n| program | ranks | proven | steps |\n|---|---|---|---|\n", b.String())
 }
 
 // proveOneSided compiles and proves p's one-sided form at every rank count.

@@ -81,14 +81,18 @@ func TestProven(t *testing.T) {
 		sum.proven, sum.steps, sum.refused = sum.proven+y.proven, sum.steps+y.steps, sum.refused+y.refused
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d |\n", p.name, ranges(y.counts), y.proven, y.steps, y.refused)
 	}
-	fmt.Fprintf(&b, "\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", len(all), sum.proven, sum.steps)
-	t.Logf("\n%s", b.String())
+	sum.report(t, len(all), full, "PROVEN.md", "# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestProven ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n"+
+		"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n"+
+		"and LL, 1 and 2 instances, in place and out of place. *refused* counts what is too large for its target.\n\n"+
+		"| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n", b.String())
+}
+
+// report logs a table of what was proven of so many programs, and writes it to a file where that was all and nothing failed.
+func (p *proof) report(t *testing.T, programs int, full bool, file, head, rows string) {
+	rows += fmt.Sprintf("\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", programs, p.proven, p.steps)
+	t.Logf("\n%s", rows)
 	if full && !t.Failed() {
-		text := "# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestProven ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n" +
-			"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n" +
-			"and LL, 1 and 2 instances, in place and out of place. *refused* counts what is too large for its target.\n\n" +
-			"| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n"
-		if err := os.WriteFile("PROVEN.md", []byte(text+b.String()), 0o666); err != nil {
+		if err := os.WriteFile(file, []byte(head+rows), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ const FewVariable = "MSCCLC_FEW"
 // few says how a launch of a part runs as one of few packets. The launch is complete but for what is
 // of no GPU; nil is a launch that must go the general way.
 func (t *OnePart) few(p *OneParams) *FewParams {
-	chunk, size := p.Chunk*uint64(p.ElemSize), uint64(p.ElemSize)
+	chunk := p.Chunk * uint64(p.ElemSize)
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
 		return nil
@@ -54,7 +54,7 @@ func (t *OnePart) few(p *OneParams) *FewParams {
 		f.Steps[i] = step
 	}
 	for i := range t.Operands {
-		if f.Where[i] = p.where(&t.Operands[i], chunk, size); f.Where[i] == 0 {
+		if f.Where[i] = p.where(&t.Operands[i]); f.Where[i] == 0 {
 			return nil
 		}
 	}
@@ -63,12 +63,12 @@ func (t *OnePart) few(p *OneParams) *FewParams {
 
 // where is where column 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
 // have it.
-func (p *OneParams) where(o *OneOperand, chunk, size uint64) uint64 {
+func (p *OneParams) where(o *OneOperand) uint64 {
 	if o.Rank < 0 || ir.Via(o.Via) == ir.ViaPort {
 		return 0
 	}
 	m, base, mark := &p.Rank[o.Rank], uint64(0), uint64(0)
-	at := uint64(o.A)*p.Elems*size + uint64(o.B)*chunk
+	at := (uint64(o.A)*p.Elems + uint64(o.B)*p.Chunk) * uint64(p.ElemSize)
 	switch ir.Buf(o.Buf) {
 	case ir.Input:
 		base = m.Input

@@ -27,6 +27,9 @@ const maxSegments = 1 << 16
 
 // segments are those of the card's that bytes from an address on lie in.
 func (g *card) segments(address, bytes uint64) ([]segment, error) {
+	short := func(end uint64) error {
+		return fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, end-address)
+	}
 	var list []segment
 	for at := address; ; {
 		number, base, length, err := g.owner(at)
@@ -35,7 +38,7 @@ func (g *card) segments(address, bytes uint64) ([]segment, error) {
 		case err != nil:
 			return nil, err
 		case at > address && number != g.number:
-			return nil, fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, at-address)
+			return nil, short(at)
 		case number < 0:
 			return nil, fmt.Errorf("%#x is no memory of a GPU", address)
 		case number != g.number:
@@ -47,14 +50,14 @@ func (g *card) segments(address, bytes uint64) ([]segment, error) {
 		}
 		// What was mapped goes on in the next segment; plain memory that lies behind is another's.
 		if at > address && !mapped {
-			return nil, fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, at-address)
+			return nil, short(at)
 		}
 		list = append(list, segment{base, length, mapped})
 		if bytes <= end-address {
 			return list, nil
 		}
 		if !mapped || len(list) == maxSegments {
-			return nil, fmt.Errorf("%d bytes from %#x on are wanted, and its memory has %d", bytes, address, end-address)
+			return nil, short(end)
 		}
 		at = end
 	}

@@ -195,7 +195,13 @@ func testTwoPlans(t *testing.T, d Device) {
 		}
 		jobs = append(jobs, j)
 	}
-	for range d.times(30, 1000) {
+	launchAll(t, jobs, d.times(30, 1000))
+}
+
+// launchAll launches calls of several plans in turn, so many times, and looks at what comes of each.
+func launchAll(t *testing.T, jobs []*job, times int) {
+	t.Helper()
+	for range times {
 		for _, j := range jobs {
 			if err := j.launch(); err != nil {
 				t.Fatal(err)

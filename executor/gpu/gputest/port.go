@@ -154,18 +154,7 @@ func testPortPlans(t *testing.T, d Device) {
 		}
 		jobs = append(jobs, j)
 	}
-	for range d.times(10, 300) {
-		for _, j := range jobs {
-			if err := j.launch(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for _, j := range jobs {
-		if err := errors.Join(j.rig.plan.Wait(soon(t)), j.compare()); err != nil {
-			t.Error(err)
-		}
-	}
+	launchAll(t, jobs, d.times(10, 300))
 }
 
 // testPortProcesses has a process for each rank, whose proxies copy to the others' memory.
