@@ -7,12 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"sync"
 
-	"mscclc/algorithms"
-	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 // TableVersion is the version of the tables that ReadTable takes.
@@ -42,48 +40,12 @@ type Rule struct {
 	UpTo int64 `json:"up_to,omitempty"`
 	Variant
 	Micros float64 `json:"us,omitempty"` // what it took at the largest size that was measured for the rule
+
+	at diag.Span // of its program, where it was read
 }
 
-// maxTable bounds a table's file, which is JSON whatever it is called.
-const maxTable = 16 << 20
-
-// ReadTable reads a table, and rejects one that it would misread.
-func ReadTable(r io.Reader) (*Table, error) {
-	d := json.NewDecoder(io.LimitReader(r, maxTable))
-	t := &Table{}
-	if err := d.Decode(t); err != nil {
-		return nil, fmt.Errorf("no table: %w", err)
-	}
-	if t.Version != TableVersion {
-		return nil, fmt.Errorf("a table of version %d, of which %d is known", t.Version, TableVersion)
-	}
-	for i := range t.Entries {
-		if err := t.Entries[i].check(); err != nil {
-			return nil, fmt.Errorf("entry %d: %w", i, err)
-		}
-	}
-	return t, nil
-}
-
-func (e *Entry) check() error {
-	kind, ok := ir.KindByName(e.Collective)
-	if !ok || e.Ranks < 1 || e.Element < 0 || len(e.Rules) == 0 {
-		return fmt.Errorf("a collective %q of %d ranks, elements of %d bytes and %d rules", e.Collective, e.Ranks, e.Element, len(e.Rules))
-	}
-	for i, r := range e.Rules {
-		if last := i == len(e.Rules)-1; r.UpTo < 0 || r.UpTo == 0 && !last || i > 0 && r.UpTo > 0 && r.UpTo <= e.Rules[i-1].UpTo {
-			return fmt.Errorf("rule %d is for up to %d bytes, out of order", i, r.UpTo)
-		}
-		_, known := ir.ProtocolByName(r.Protocol)
-		if !known || r.Sided != "" && r.Sided != "two" || r.Via != "" && r.Via != viaPort || r.Columns < 0 || r.Threads < 0 || r.Tile < 0 {
-			return fmt.Errorf("rule %d has a protocol %q, %q-sided, via %q, and a width of %dx%d tiles of %d", i, r.Protocol, r.Sided, r.Via, r.Columns, r.Threads, r.Tile)
-		}
-		if _, err := algorithms.Open(r.Program); err != nil || path.Dir(path.Clean(r.Program)) != kind.String() {
-			return fmt.Errorf("rule %d: %q is no %v of the catalog", i, r.Program, kind)
-		}
-	}
-	return nil
-}
+// At is where the rule was read, or nowhere.
+func (r *Rule) At() diag.Span { return r.at }
 
 // Write writes a table, one rule a line.
 func (t *Table) Write(w io.Writer) error {
@@ -129,9 +91,16 @@ func (t *Table) Put(e Entry) {
 // With returns t with the entries of other, which come first.
 func (t *Table) With(other *Table) *Table {
 	all := &Table{Version: TableVersion, Entries: slices.Clone(t.Entries)}
-	for _, e := range other.Entries {
-		all.Put(e)
+	all.Entries = append(all.Entries, other.Entries...)
+	slices.SortStableFunc(all.Entries, compareEntries)
+	n := 0
+	for i, e := range all.Entries { // of each calls, the last
+		if i+1 == len(all.Entries) || compareEntries(e, all.Entries[i+1]) != 0 {
+			all.Entries[n] = e
+			n++
+		}
 	}
+	all.Entries = all.Entries[:n]
 	return all
 }
 
@@ -145,6 +114,9 @@ func compareEntries(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective),
 		cmp.Compare(place(a), place(b)), cmp.Compare(a.Element, b.Element))
 }
+
+// Same says whether e and o are for the same calls.
+func (e *Entry) Same(o *Entry) bool { return compareEntries(*e, *o) == 0 }
 
 // Entry finds the entry for calls on a device: of the same placement and element
 // where there is one, else of any element, else of the other placement. It may be
@@ -175,13 +147,15 @@ func (t *Table) Entry(device string, c Call, element int) *Entry {
 }
 
 // Rule is the rule for a call of so many bytes. Beyond all, the last.
-func (e *Entry) Rule(bytes int64) Rule {
-	for _, r := range e.Rules {
+func (e *Entry) Rule(bytes int64) Rule { return e.Rules[e.rule(bytes)] }
+
+func (e *Entry) rule(bytes int64) int {
+	for i, r := range e.Rules {
 		if r.UpTo == 0 || bytes <= r.UpTo {
-			return r
+			return i
 		}
 	}
-	return e.Rules[len(e.Rules)-1]
+	return len(e.Rules) - 1
 }
 
 //go:embed tables/*.table
@@ -199,13 +173,11 @@ var DefaultTable = sync.OnceValue(func() *Table {
 		if err != nil {
 			panic(err)
 		}
-		t, err := ReadTable(bytes.NewReader(text))
+		t, err := ReadTable(f.Name(), bytes.NewReader(text))
 		if err != nil {
-			panic(f.Name() + ": " + err.Error()) // a test reads them all
+			panic(err) // a test reads them all
 		}
-		for _, e := range t.Entries {
-			all.Put(e)
-		}
+		all = all.With(t)
 	}
 	return all
 })

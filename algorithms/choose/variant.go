@@ -44,11 +44,17 @@ func (v Variant) String() string {
 	return s + v.Width()
 }
 
-// Width is the width's part of v's name.
+// Width is the width's part of v's name: columns, x threads, / tile, as far as they are said.
 func (v Variant) Width() string {
 	s := ""
-	if v.Columns > 0 || v.Threads > 0 {
-		s = fmt.Sprintf(" %dx%d", v.Columns, v.Threads)
+	if v.Columns > 0 {
+		s = " " + strconv.Itoa(v.Columns)
+	}
+	if v.Threads > 0 {
+		if s == "" {
+			s = " "
+		}
+		s += "x" + strconv.Itoa(v.Threads)
 	}
 	if v.Tile > 0 {
 		if v.Tile%1024 == 0 {

@@ -18,7 +18,6 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 type benchFlags struct {
@@ -65,7 +64,8 @@ replays between ours, launched from graphs and one by one; the faster counts, an
 Nothing of NCCL's environment is changed.
 
 --tune measures the catalog's variants, and how wide they run best, and writes a table to -o; entries of other devices,
-ranks, collectives and placements that are in the file stay. --table FILE then chooses by it.
+ranks, collectives and placements that are in the file stay. --table FILE then chooses by it; one that was written by hand is
+refused, with the field, where it says what cannot be or a rule is not for the call.
 
 One process drives all GPUs, with a thread each. --procs N starts N processes, with a rank each, instead; so do mpirun and
 torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood: then MASTER_ADDR, and the port above
@@ -125,6 +125,7 @@ type benchPlan struct {
 	tileBytes int64
 	measuring bench.Measuring
 	table     *choose.Table
+	chosenBy  *choose.Table // --table's, or nil
 }
 
 func (f *benchFlags) plan(arg string) (*benchPlan, error) {
@@ -163,8 +164,7 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 	}
 	p.sizes = bench.Sizes(first, last, f.factor)
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
-	p.table, err = f.readTable()
-	return p, err
+	return p, p.readTable()
 }
 
 // check says what of the flags makes no sense.
@@ -176,8 +176,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("bench takes -b from 1 up to -e, and -f from 2")
 	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
 		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
-	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > mostChosen:
-		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", mostChosen)
+	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
+		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
 	case f.place != "both" && f.place != "in" && f.place != "out":
 		return usagef("--place takes out, in or both, not %q", f.place)
 	case f.vs != "" && f.vs != "nccl":
@@ -220,20 +220,22 @@ func collectiveNames() []string {
 	return names
 }
 
-func (f *benchFlags) readTable() (*choose.Table, error) {
+func (p *benchPlan) readTable() error {
+	f := p.benchFlags
 	if f.table == "" {
-		return choose.DefaultTable(), nil
+		p.table = choose.DefaultTable()
+		return nil
 	}
 	file, err := os.Open(f.table)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	given, err := choose.ReadTable(file)
-	if err != nil {
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(f.table), "%v", err)}
+	if p.chosenBy, err = choose.ReadTable(f.table, file); err != nil {
+		return err
 	}
-	return choose.DefaultTable().With(given), nil
+	p.table = choose.DefaultTable().With(p.chosenBy)
+	return nil
 }
 
 // bench measures what arg names.

@@ -24,10 +24,10 @@ const mostMeasured = 120
 func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	table := &choose.Table{Version: choose.TableVersion}
 	if old, err := os.Open(w.out); err == nil {
-		table, err = choose.ReadTable(old)
+		table, err = choose.ReadTable(w.out, old)
 		old.Close()
 		if err != nil {
-			return diag.List{diag.New(diag.Malformed, fileSpan(w.out), "%v", err)}
+			return err
 		}
 	} else if w.out != "" && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -109,6 +109,9 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		}
 		v := variants[best.Name]
 		v.Columns, v.Threads, v.Tile = best.Columns, best.Threads, best.Tile
+		if gpuTable[w.device] == nil {
+			v.Threads = 0 // which only a GPU's blocks have
+		}
 		w.bar.step()
 		if !a.json {
 			w.bar.over(func() {

@@ -62,6 +62,9 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 		return nil, err
 	}
 	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name()}
+	if err := w.checkTable(a); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
 	return w, nil
 }
 
@@ -178,6 +181,9 @@ func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, e
 		}
 	}
 	f := &bench.Form{Program: p, Columns: v.Columns, Threads: v.Threads, Tile: v.Tile}
+	if gpuTable[w.device] == nil {
+		f.Threads = 0
+	}
 	v.Columns, v.Threads, v.Tile = 0, 0, 0
 	f.Name = v.String()
 	return f, nil

@@ -12,9 +12,6 @@ import (
 	"mscclc/ir"
 )
 
-// mostChosen is for how many ranks a program is chosen: all variants are expanded for that.
-const mostChosen = 1024
-
 // A chosen is what run runs at each size: the one program of a file, or of a
 // collective that is named, the catalog's variant for the size.
 type chosen struct {
@@ -56,8 +53,8 @@ func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, er
 			return nil, usagef("a collective takes -p ranks=N and -p root=N, not %s", p)
 		}
 	}
-	if c.call.Ranks > mostChosen {
-		return nil, usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", mostChosen)
+	if c.call.Ranks > choose.MostRanks {
+		return nil, usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)
 	}
 	if want := f.inplace.value; want != nil {
 		c.call.Inplace = *want

@@ -1,0 +1,149 @@
+package choose
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// What is wrong with a table is said with its line and column, its field as the JSON names it, and why.
+func TestTableSays(t *testing.T) {
+	const entry, rule = "entries[0]", "entries[0].rules[0]"
+	for _, c := range []struct{ old, wrong, want string }{
+		{`"version": 1`, `"version": 2`, `1:13: error: the table: "version" is 2, of which only 1 is known`},
+		{`{"version": 1, `, `{`, `1:1: error: the table has no "version"`},
+		{`"entries": [`, `"entry": [`, `1:16: error: the table has no field "entry"`},
+		{`"ranks":4`, `"ranks":"4"`, `2:32: error: ` + entry + `: "ranks" is the string "4", not a number`},
+		{`"ranks":4`, `"ranks":0`, `2:32: error: ` + entry + `: "ranks" is 0, and no whole number from 1 to 1024`},
+		{`"ranks":4`, `"ranks":1e999999999`, `no whole number from 1 to 1024`},
+		{`"ranks":4`, `"ranks":4.5`, `no whole number from 1 to 1024`},
+		{`"ranks":4,`, ``, `2:3: error: ` + entry + ` has no "ranks"`},
+		{`"ranks":4`, `"ranks":4,"ranks":2`, `2:34: error: ` + entry + ` has "ranks" twice`},
+		{`"ranks":4`, `"Ranks":4`, entry + ` has no field "Ranks"`},
+		{`"device":"Some GPU"`, `"device":""`, entry + `: "device" is empty`},
+		{`"device":"Some GPU"`, `"device":null`, entry + `: "device" is null, not a string`},
+		{`"inplace":false`, `"inplace":[[1],{"a":2}]`, entry + `: "inplace" is a list, not true or false`},
+		{`"inplace":false`, `"inplace":false,"element_bytes":3`, entry + `: "element_bytes" is 3, and no type's elements have so many`},
+		{`"inplace":true,"element_bytes":4`, `"inplace":false`, `5:3: error: entries[1] is for the same calls as another entry: "allreduce", 4 ranks of "Some GPU"`},
+		{`"collective":"allreduce"`, `"collective":"AllReduce"`, entry + `: "collective" is "AllReduce"`},
+		{`"collective":"allreduce"`, `"collective":"allgather"`, rule + `: "program" is "allreduce/allpairs_onestep", and "collective" "allgather"`},
+		{`"collective":"allreduce","inplace":true,"element_bytes":4,"rules":[
+    {"program":"allreduce/ring"`, `"collective":"alltoall","inplace":true,"rules":[
+    {"program":"alltoall/one_step"`, `entries[1]: alltoall has no in-place form`},
+		{`allreduce/ring`, `allreduce/rung`, `4:16: error: entries[0].rules[1]: "program" is "allreduce/rung", which the catalog does not have`},
+		{`allreduce/ring`, `../ring`, `which the catalog does not have`},
+		{`allreduce/ring`, `allreduce/hierarchical`, `"program" is "allreduce/hierarchical", which takes more than a number of ranks`},
+		{`"protocol":"LL16"`, `"protocol":"LL17"`, `3:69: error: ` + rule + `: "protocol" is "LL17"`},
+		{`,"protocol":"LL16"`, ``, rule + ` has no "protocol"`},
+		{`"up_to":2048`, `"up_to":0`, rule + `: "up_to" is 0, and no whole number from 1`},
+		{`"up_to":2048`, `"up_to":-5`, rule + `: "up_to" is -5, and no whole number`},
+		{`"up_to":2048,`, ``, `4:5: error: entries[0].rules[1] is never reached: the rule before it has no "up_to"`},
+		{`"up_to":2048`, `"upto":2048`, rule + ` has no field "upto"`},
+		{`{"program":"allreduce/ring","protocol":"Simple"`, `{"up_to":2048,"program":"allreduce/ring","protocol":"Simple"`, `4:14: error: entries[0].rules[1] is never reached: "up_to" is 2048, and the rule before it is for sizes up to 2048`},
+		{`"columns":2`, `"columns":2000000000`, rule + `: "columns" is 2000000000, and no whole number from 0 to 4096`},
+		{`"threads":512`, `"threads":5000`, `no whole number from 0 to 1024`},
+		{`"tile":65536`, `"tile":9000000000000`, `no whole number from 0 to 1073741824`},
+		{`"us":4.25`, `"us":-1`, rule + `: "us" is -1, and no time`},
+		{`"columns":2`, `"columns":2,"sided":"three"`, rule + `: "sided" is "three"`},
+		{`"columns":2`, `"columns":2,"sided":"two"`, rule + ` has "columns": 2, and a two-sided program has no columns`},
+		{`"tile":65536`, `"tile":65536,"via":"port"`, `entries[0].rules[1]: "program" is "allreduce/ring" with "via": "port", and a port cannot reduce`},
+		{`"columns":2`, `"via":"port"`, rule + ` has "via": "port", which only one-sided programs of protocol Simple have`},
+		{"\n]}\n", "\n", `no table: the text ends too soon`},
+		{"\n]}\n", "\n]} {}", `7:4: error: there is more behind the table's end`},
+		{"\n]}\n", "\n]}\nmore", `8:1: error: there is more behind the table's end`},
+		{`"rules":[`, `"rules":[,`, `no table: invalid character ','`},
+		{`{"version"`, `[{"version"`, `1:1: error: the table is a list, not an object`},
+	} {
+		if !strings.Contains(someTable, c.old) {
+			t.Fatalf("%s is not there", c.old)
+		}
+		_, err := ReadTable("t", strings.NewReader(strings.Replace(someTable, c.old, c.wrong, 1)))
+		list, _ := err.(diag.List)
+		if len(list) == 0 || !strings.Contains(list[0].Error(), c.want) || list[0].Code != diag.Malformed {
+			t.Errorf("%s: %v, and not %s", c.wrong, err, c.want)
+		}
+	}
+}
+
+// Several faults are all told, and what --tune --json has beside the table is passed over.
+func TestTableSaysAll(t *testing.T) {
+	text := strings.NewReplacer(`"LL16"`, `"LL17"`, `"ranks":4`, `"ranks":[4,{"a":[]}]`, "allreduce/ring", "ring").Replace(someTable)
+	_, err := ReadTable("t", strings.NewReader(text))
+	if list, _ := err.(diag.List); len(list) != 5 {
+		t.Errorf("%d faults: %v", len(list), list)
+	}
+	text = strings.Replace(someTable, `{"version"`, `{"schema": 1, "output": "f", "problems": [{"notes": []}], "version"`, 1)
+	if _, err := ReadTable("t", strings.NewReader(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever is in a file, it is read soon.
+func TestTableHostile(t *testing.T) {
+	many := func(n int, text func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(text(i))
+		}
+		return b.String()
+	}
+	rule := `{"program":"allreduce/ring","protocol":"LL"}`
+	for name, c := range map[string]struct {
+		text string
+		good bool
+	}{
+		"deep":   {`{"version":1,"entries":` + strings.Repeat("[", 1<<22), false},
+		"pass":   {`{"problems":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `,"version":1,"entries":[]}`, true},
+		"fields": {`{` + many(1<<18, func(i int) string { return fmt.Sprintf(`"f%d":0`, i) }) + `}`, false},
+		"text":   {`{"version":1,"entries":[{"device":"` + strings.Repeat("\\u0001", 1<<20) + `"}]}`, false},
+		"name":   {`{"` + strings.Repeat("x", 1<<20) + `":1}`, false},
+		"rules":  {`{"version":1,"entries":[{"device":"d","ranks":2,"collective":"allreduce","rules":[` + many(1<<16, func(i int) string { return fmt.Sprintf(`{"up_to":%d,%s`, i+1, rule[1:]) }) + `]}]}`, true},
+		"entries": {`{"version":1,"entries":[` + many(1<<16, func(i int) string {
+			return fmt.Sprintf(`{"device":"%x","ranks":2,"collective":"allreduce","rules":[%s]}`, i, rule)
+		}) + `]}`, true},
+		"nothing": {"", false},
+		"endless": {strings.Repeat(" ", maxTable) + "  ", false},
+	} {
+		began := time.Now()
+		table, err := ReadTable("t", strings.NewReader(c.text))
+		if err == nil {
+			DefaultTable().With(table)
+		}
+		if took := time.Since(began); (err == nil) != c.good || took > 20*time.Second || err != nil && len(err.Error()) > 300 {
+			t.Errorf("%s: after %v: %.300v", name, took, err)
+		}
+	}
+	var list diag.List
+	if _, err := ReadTable("t", iotest.ErrReader(io.ErrClosedPipe)); !errors.As(err, &list) || list[0].Code != diag.Io {
+		t.Error(err)
+	}
+}
+
+// A rule whose program is not for so many ranks is told at its place.
+func TestUnfit(t *testing.T) {
+	text := strings.Replace(someTable, "allreduce/ring", "allreduce/recursive_halving_doubling", 1)
+	table, err := ReadTable("t", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, c := &table.Entries[0], &Chooser{}
+	if found := c.Unfit(e, Call{Kind: ir.AllReduce, Ranks: 4}, []int64{1 << 20}); len(found) > 0 {
+		t.Error(found)
+	}
+	for _, sizes := range [][]int64{nil, {1 << 20}} { // also where no size has it
+		found := c.Unfit(e, Call{Kind: ir.AllReduce, Ranks: 6}, sizes)
+		if len(found) != 1 || found[0].Span.Line != 4 || found[0].Code != diag.AssertFailed || !strings.Contains(found[0].Text, "recursive_halving_doubling Simple 32x1024/64K is not to be had for 6 ranks out of place: ") {
+			t.Errorf("%+v", found)
+		}
+	}
+}
