@@ -3,7 +3,7 @@ package executor
 import (
 	"bytes"
 	"fmt"
-	"math"
+	"sync/atomic"
 )
 
 // A Data is the buffers of one call: inputs of random data, outputs of poison,
@@ -24,6 +24,7 @@ type Data struct {
 type rankData struct {
 	guarded       [][]byte
 	input, output []byte
+	at            int64 // where in the first of guarded the input begins
 }
 
 // guard is how many bytes stand before and behind a buffer.
@@ -47,9 +48,10 @@ func NewData(geo Geometry, t DType, op RedOp, seed uint64) *Data {
 		} else {
 			r.input, r.output = r.buffer(in*size), r.buffer(out*size)
 		}
+		r.at = guard + inAt*size
 		d.initial[i] = make([]byte, in*size)
-		d.generate(i)
 	}
+	d.generate()
 	d.Reset()
 	return d
 }
@@ -63,14 +65,37 @@ func (r *rankData) buffer(n int64) []byte {
 
 // Reset makes the buffers as they were before the first run.
 func (d *Data) Reset() {
+	type buffer struct {
+		all, input []byte
+		at         int64
+	}
+	var buffers []buffer
+	var lengths []int64
 	for i := range d.rank {
-		r := &d.rank[i]
-		for _, all := range r.guarded {
-			for at := 0; at < len(all); {
-				at += copy(all[at:], d.poison)
+		for k, all := range d.rank[i].guarded {
+			b := buffer{all: all}
+			if k == 0 {
+				b.input, b.at = d.initial[i], d.rank[i].at
 			}
+			buffers, lengths = append(buffers, b), append(lengths, int64(len(all)))
 		}
-		copy(r.input, d.initial[i])
+	}
+	spread(lengths, someBytes, func(i int, first, end int64) {
+		b := &buffers[i]
+		from := max(first, min(end, b.at))
+		to := max(from, min(end, b.at+int64(len(b.input))))
+		d.spoil(b.all[:from], first)
+		d.spoil(b.all[:end], to)
+		if from < to {
+			copy(b.all[from:to], b.input[from-b.at:])
+		}
+	})
+}
+
+// spoil fills a buffer with poison from byte `at` on.
+func (d *Data) spoil(buf []byte, at int64) {
+	for period := int64(len(d.poison)); at < int64(len(buf)); {
+		at += int64(copy(buf[at:], d.poison[at%period:]))
 	}
 }
 
@@ -87,69 +112,6 @@ func (d *Data) Args() Args {
 	}
 	return a
 }
-
-// mix is a hash of 64 bits (splitmix64's).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
-// generate makes a rank's input. Integers are any bits. Of floats, the elements
-// at one index of all ranks are either real numbers, whose sum is rounded, or
-// small integers, whose sum must be exact; min and max also meet infinities,
-// zeros of both signs and NaN.
-func (d *Data) generate(rank int) {
-	buf, info := d.initial[rank], d.DType.Info()
-	for i := range len(buf) / info.Size {
-		at := mix(d.seed + uint64(i)) // of all ranks
-		own := mix(at ^ uint64(rank)<<32)
-		if !info.Float {
-			for b := range info.Size {
-				buf[i*info.Size+b] = byte(own >> (8 * b))
-			}
-			continue
-		}
-		d.DType.PutFloat(buf, i, d.float(rank, at, own))
-	}
-}
-
-// float is an element of a rank, from a hash that all ranks share and its own.
-func (d *Data) float(rank int, at, own uint64) float64 {
-	ranks, info := float64(d.Geo.Coll.Ranks), d.DType.Info()
-	unit := float64(int64(own>>11))/(1<<52) - 1 // in [-1, 1)
-	exact := at%2 == 0
-	switch d.RedOp {
-	case Min, Max:
-		if special := own >> 3 % 256; at%4 == 0 && int(special) < len(specials) {
-			return specials[special]
-		}
-		return unit
-	case Prod:
-		// The product of all ranks, and of any of them, must stay in range.
-		if exact {
-			if (uint64(rank)+at>>8)%uint64(ranks) < 3 {
-				return math.Copysign(2, unit)
-			}
-			return math.Copysign(1, unit)
-		}
-		return math.Copysign(1+unit*min(0.5, 2/ranks), float64(own%3)-0.5)
-	}
-	if !exact {
-		return unit * min(1, 200/ranks)
-	}
-	whole := math.Ldexp(1, min(info.Mantissa, 24))
-	if ranks <= whole {
-		return math.Round(unit * math.Floor(whole/ranks))
-	}
-	if float64((uint64(rank)+at>>8)%uint64(ranks)) < whole {
-		return math.Copysign(1, unit)
-	}
-	return 0
-}
-
-var specials = [...]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1)}
 
 // A Report is what Check found.
 type Report struct {
@@ -199,14 +161,11 @@ func (d *Data) Check() Report {
 // CheckRanks looks at some ranks only.
 func (d *Data) CheckRanks(ranks []int) Report {
 	var rep Report
-	sums := map[int]*expected{}
 	for _, i := range ranks {
 		d.checkGuards(i, &rep)
-		d.checkInput(i, &rep)
-		for c := range d.Geo.Coll.OutChunks(i) {
-			d.checkChunk(i, c, sums, &rep)
-		}
 	}
+	d.checkInputs(ranks, &rep)
+	d.check(d.claims(ranks), &rep)
 	return rep
 }
 
@@ -223,20 +182,34 @@ func (d *Data) checkGuards(rank int, rep *Report) {
 	}
 }
 
-// checkInput compares what is input and not output with what it was.
-func (d *Data) checkInput(rank int, rep *Report) {
-	r, was := &d.rank[rank], d.initial[rank]
-	first, end := int64(0), int64(0) // the part of input that is output too
-	if d.Geo.Coll.Inplace {
-		in, out, inAt, outAt, _ := d.Geo.Buffers(rank)
-		size := int64(d.DType.Size())
-		first = max(0, min(in, outAt-inAt)) * size
-		end = max(0, min(in, outAt+out-inAt)) * size
+// checkInputs compares what is input and not output with what it was.
+func (d *Data) checkInputs(ranks []int, rep *Report) {
+	lengths, changed := make([]int64, len(ranks)), make([]atomic.Bool, len(ranks))
+	for i, rank := range ranks {
+		lengths[i] = int64(len(d.initial[rank]))
 	}
-	for _, part := range [2][2]int64{{0, first}, {end, int64(len(was))}} {
-		if part[0] < part[1] && !bytes.Equal(r.input[part[0]:part[1]], was[part[0]:part[1]]) {
+	spread(lengths, someBytes, func(i int, first, end int64) {
+		r, was := &d.rank[ranks[i]], d.initial[ranks[i]]
+		begin, over := d.both(ranks[i])
+		for _, part := range [2][2]int64{{first, min(end, begin)}, {max(first, over), end}} {
+			if part[0] < part[1] && !bytes.Equal(r.input[part[0]:part[1]], was[part[0]:part[1]]) {
+				changed[i].Store(true)
+			}
+		}
+	})
+	for i, rank := range ranks {
+		if changed[i].Load() {
 			rep.Changed = append(rep.Changed, rank)
-			return
 		}
 	}
+}
+
+// both is the part of a rank's input that is output too, in bytes.
+func (d *Data) both(rank int) (first, end int64) {
+	if !d.Geo.Coll.Inplace {
+		return 0, 0
+	}
+	in, out, inAt, outAt, _ := d.Geo.Buffers(rank)
+	size := int64(d.DType.Size())
+	return max(0, min(in, outAt-inAt)) * size, max(0, min(in, outAt+out-inAt)) * size
 }

@@ -1,7 +1,10 @@
 package executor
 
 import (
+	"bytes"
 	"math"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -87,6 +90,60 @@ func TestCheck(t *testing.T) {
 						t.Errorf("%v: a write to an input: %v", c, rep.Changed)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestCheckInOrder spoils elements of several ranks' chunks, of lengths for many processors: the first of the ranks in the order
+// they are asked for is told, and all are counted.
+func TestCheckInOrder(t *testing.T) {
+	for _, dt := range []DType{I32, F32, U8} {
+		for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather} {
+			d := NewData(NewGeometry(&ir.Collective{Kind: kind, Ranks: 4, Chunks: 3}, 200003, dt.Size()), dt, Sum, 2)
+			direct(d)
+			chunk, size := d.Geo.Chunk, int64(dt.Size())
+			for _, at := range []struct{ rank, chunk, element int64 }{{2, 1, 7}, {2, 1, chunk - 5}, {2, 2, 0}, {1, 0, 50000}, {3, 2, 1}} {
+				d.rank[at.rank].output[(at.chunk*chunk+at.element+1)*size-1] ^= 0x2a
+			}
+			for _, x := range []struct {
+				ranks []int
+				wrong int64
+				first string
+			}{{[]int{0, 1, 2, 3}, 5, "rank 1 output chunk 0 element 50000 "}, {[]int{3, 2, 1}, 5, "rank 3 output chunk 2 element 1 "}, {[]int{2, 3}, 4, "rank 2 output chunk 1 element 7 "}} {
+				if rep := d.CheckRanks(x.ranks); rep.Wrong != x.wrong || !strings.HasPrefix(rep.First.String(), x.first) {
+					t.Errorf("%v %v: of %v, %d are wrong, %v", kind, dt, x.ranks, rep.Wrong, rep.First)
+				}
+			}
+			d.Reset()
+			if rep := d.Check(); len(rep.Changed) > 0 || len(rep.Broken) > 0 || rep.Wrong == 0 {
+				t.Errorf("%v %v: after a reset: %+v", kind, dt, rep)
+			}
+		}
+	}
+}
+
+// TestDataAlike makes the same data and finds the same on one processor and on several.
+func TestDataAlike(t *testing.T) {
+	for _, c := range collectives() {
+		for _, dt := range []DType{BF16, F64, I8, I64} {
+			geo, reports := NewGeometry(c, 30011, dt.Size()), [2]Report{}
+			var data [2]*Data
+			for i, procs := range []int{1, 3} {
+				was := runtime.GOMAXPROCS(procs)
+				data[i] = NewData(geo, dt, Avg, 4)
+				reports[i] = data[i].Check()
+				runtime.GOMAXPROCS(was)
+			}
+			for r := range data[0].rank {
+				for b := range data[0].rank[r].guarded {
+					if !bytes.Equal(data[0].rank[r].guarded[b], data[1].rank[r].guarded[b]) {
+						t.Errorf("%v %v: buffer %d of rank %d differs", c, dt, b, r)
+					}
+				}
+			}
+			if !reflect.DeepEqual(reports[0], reports[1]) {
+				t.Errorf("%v %v: %+v, and %+v", c, dt, reports[0], reports[1])
 			}
 		}
 	}

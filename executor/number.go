@@ -95,30 +95,24 @@ func fromFloat(x float64, e, m int, infinite bool) uint64 {
 		}
 		return nan
 	}
-	x = math.Abs(x)
-	_, exp := math.Frexp(x) // x in [2^(exp-1), 2^exp)
-	ulp := max(exp-1, 1-bias) - m
-	if math.IsInf(x, 0) {
-		ulp = 0
-	}
-	q := math.RoundToEven(math.Ldexp(x, -ulp)) // units of the last place
-	most := math.Ldexp(float64(uint64(2)<<m-1), int(top)-1-bias-m)
+	last, over := top<<m-1, top<<m // the largest finite number, and what is beyond it
 	if !infinite {
-		most = math.Ldexp(float64(uint64(2)<<m-2), int(top)-bias-m)
+		last = top<<m | (1<<m - 2)
+		over = last
 	}
-	if math.Ldexp(q, ulp) > most {
-		if infinite {
-			return sign | top<<m
-		}
-		return sign | top<<m | (1<<m - 2)
+	x = math.Abs(x)
+	exp := max(int(math.Float64bits(x)>>52)-1023, 1-bias) // x has units of the last place of 2^(exp-m)
+	if exp > bias+1 {
+		return sign | over
 	}
-	if q >= float64(uint64(2)<<m) {
-		q, ulp = q/2, ulp+1
+	// Of a normal number, q has the bit that the exponent stands for; where q was rounded up to another power of two, it
+	// adds one to the exponent.
+	q := math.RoundToEven(x * math.Float64frombits(uint64(1023+m-exp)<<52))
+	code := uint64(exp+bias-1)<<m + uint64(q)
+	if code > last {
+		return sign | over
 	}
-	if q < float64(uint64(1)<<m) {
-		return sign | uint64(q) // denormal
-	}
-	return sign | (uint64(ulp+m+bias)<<m + uint64(q) - 1<<m)
+	return sign | code
 }
 
 // fromFloat8 is fromFloat for e5m2, which has infinities and saturates

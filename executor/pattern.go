@@ -3,7 +3,6 @@ package executor
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -43,12 +42,10 @@ func NewPattern(ranks int, t DType, op RedOp, seed uint64) *Pattern {
 		}
 		exp := d.expect(parts, patternElems)
 		p.twice = make([]byte, patternElems*t.Size())
-		for i := range patternElems {
-			if exp.ints != nil {
-				t.putInt(p.twice, i, exp.ints[i])
-			} else {
-				t.PutFloat(p.twice, i, exp.value[i])
-			}
+		if exp.ints != nil {
+			t.putInts(p.twice, exp.ints)
+		} else {
+			t.putFloats(p.twice, exp.value)
 		}
 		p.twice = append(p.twice, p.twice...)
 		return exp
@@ -143,20 +140,11 @@ func (p *Pattern) compare(run, likely []byte, first int, exp *expected) (wrong i
 			continue
 		}
 		k := (first + i) % patternElems
-		got, want := p.DType.Float(run, i), exp.value[k]
-		if !(got == want || math.Abs(got-want) <= exp.bound[k] || got != got && want != want) {
+		if !near(p.DType.Float(run, i), exp.value[k], exp.bound[k]) {
 			wrong++
 		}
 	}
 	return wrong
-}
-
-// putInt encodes v, of which it keeps what an element holds.
-func (t DType) putInt(buf []byte, i int, v uint64) {
-	size := t.Size()
-	for b := range size {
-		buf[i*size+b] = byte(v >> (8 * b))
-	}
 }
 
 // A Share is a run of elements of a rank's output, and what it must be: the

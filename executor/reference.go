@@ -1,6 +1,6 @@
 // This file computes a collective directly, with none of the executor's parts:
 // integers exactly, floats in double precision with a bound for what rounding
-// may have done to each element.
+// may have done to each element (fold.go).
 
 package executor
 
@@ -8,8 +8,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/bits"
-	"slices"
+	"sync"
 
 	"mscclc/ir"
 )
@@ -21,222 +20,231 @@ type expected struct {
 	value, bound []float64
 }
 
+// part are elements [first, end) of expected ones.
+func (e *expected) part(first, end int64) expected {
+	if e.ints != nil {
+		return expected{ints: e.ints[first:end]}
+	}
+	return expected{value: e.value[first:end], bound: e.bound[first:end]}
+}
+
 // chunk is what a rank's input chunk held before the run.
 func (d *Data) chunk(p ir.Part, elems int64) []byte {
 	at, size := d.Geo.Offset(int(p.Index)), int64(d.DType.Size())
 	return d.initial[p.Rank][at*size : (at+elems)*size]
 }
 
-// checkChunk compares one output chunk.
-func (d *Data) checkChunk(rank, index int, sums map[int]*expected, rep *Report) {
-	want := d.Geo.Coll.Want(rank, index)
-	if want.Any {
-		return
-	}
-	elems := d.Geo.Length(d.Geo.Coll.Class(index))
-	at, size := d.Geo.Offset(index), int64(d.DType.Size())
-	got := d.rank[rank].output[at*size : (at+elems)*size]
-	rep.Checked += elems
-	var exp *expected
-	switch {
-	case want.Sum:
-		if exp = sums[int(want.Part.Index)]; exp == nil {
-			parts := make([]ir.Part, d.Geo.Coll.Ranks)
-			for r := range parts {
-				parts[r] = ir.Part{Rank: int32(r), Index: want.Part.Index}
-			}
-			exp = d.expect(parts, elems)
-			sums[int(want.Part.Index)] = exp
-		}
-	case want.List != nil:
-		exp = d.expect(want.List, elems)
-	default:
-		was := d.chunk(want.Part, elems)
-		for i := range int(elems) {
-			if g, w := got[i*int(size):(i+1)*int(size)], was[i*int(size):(i+1)*int(size)]; !bytes.Equal(g, w) {
-				rep.wrong(rank, index, i, fmt.Sprintf("%x", g), fmt.Sprintf("%x", w))
-			}
-		}
-		return
-	}
-	d.compare(rank, index, got, exp, rep)
-}
-
-// compare compares one chunk with a reduction.
-func (d *Data) compare(rank, index int, got []byte, exp *expected, rep *Report) {
-	for i, want := range exp.ints {
-		if g := d.DType.Int(got, i); g != want {
-			rep.wrong(rank, index, i, fmt.Sprintf("%#x", g), fmt.Sprintf("%#x", want))
-		}
-	}
-	for i, want := range exp.value {
-		g := d.DType.Float(got, i)
-		// A NaN on one side only compares false.
-		if good := g == want || math.Abs(g-want) <= exp.bound[i] || g != g && want != want; !good {
-			rep.wrong(rank, index, i, fmt.Sprint(g), fmt.Sprintf("%v ± %g", want, exp.bound[i]))
-		}
-	}
-}
-
-func (r *Report) wrong(rank, chunk, element int, got, want string) {
-	if r.Wrong++; r.First == nil {
-		r.First = &Wrong{Rank: rank, Chunk: chunk, Element: int64(element), Got: got, Want: want}
-	}
-}
-
 // expect reduces parts, element by element.
 func (d *Data) expect(parts []ir.Part, elems int64) *expected {
+	exp := &expected{}
+	if d.DType.Info().Float {
+		exp.value, exp.bound = make([]float64, elems), make([]float64, elems)
+	} else {
+		exp.ints = make([]uint64, elems)
+	}
+	f, operands := newFold(d.DType, d.RedOp, len(parts)), d.operands(parts, elems)
+	spread([]int64{elems}, someElems, func(_ int, first, end int64) {
+		for ; first < end; first += runElems {
+			f.run(operands, first, exp.part(first, min(first+runElems, end)))
+		}
+	})
+	return exp
+}
+
+func (d *Data) operands(parts []ir.Part, elems int64) [][]byte {
 	operands := make([][]byte, len(parts))
 	for i, p := range parts {
 		operands[i] = d.chunk(p, elems)
 	}
-	exp := &expected{}
-	if !d.DType.Info().Float {
-		exp.ints = make([]uint64, elems)
-		for i := range exp.ints {
-			exp.ints[i] = d.foldInts(operands, i)
-		}
-		return exp
-	}
-	exp.value, exp.bound = make([]float64, elems), make([]float64, elems)
-	x := make([]float64, len(operands))
-	for i := range exp.value {
-		for k := range operands {
-			x[k] = d.DType.Float(operands[k], i)
-		}
-		exp.value[i], exp.bound[i] = foldFloats(d.DType, d.RedOp, x)
-	}
-	return exp
+	return operands
 }
 
-func (d *Data) foldInts(operands [][]byte, i int) uint64 {
-	signed := d.DType.Info().Signed
-	acc := d.DType.Int(operands[0], i)
-	for _, buf := range operands[1:] {
-		x := d.DType.Int(buf, i)
-		less := x < acc
-		if signed {
-			less = int64(x) < int64(acc)
+// A claim is what some chunks of outputs must all be: the reduction of some parts, or a copy of one.
+type claim struct {
+	parts  []ir.Part
+	copied bool
+	elems  int64
+	of     []claimant
+}
+
+// A claimant is an output chunk. Those that are looked at are in order of place, which is a rank's, and index.
+type claimant struct{ place, rank, index int }
+
+func (x claimant) before(y claimant) bool {
+	return x.place < y.place || x.place == y.place && x.index < y.index
+}
+
+// claim is that of a chunk, which wants something.
+func (d *Data) claim(x claimant, want ir.Want) claim {
+	c := claim{elems: d.Geo.Length(d.Geo.Coll.Class(x.index)), of: []claimant{x}}
+	switch {
+	case want.Sum:
+		for r := range d.Geo.Coll.Ranks {
+			c.parts = append(c.parts, ir.Part{Rank: int32(r), Index: want.Part.Index})
 		}
-		switch d.RedOp {
-		case Sum, Avg:
-			acc = wrap(d.DType, acc+x)
-		case Prod:
-			acc = wrap(d.DType, acc*x)
-		case Min:
-			if less {
-				acc = x
+	case want.List != nil:
+		c.parts = want.List
+	default:
+		c.parts, c.copied = []ir.Part{want.Part}, true
+	}
+	return c
+}
+
+// claims are those of some ranks' outputs. What many must have is computed once.
+func (d *Data) claims(ranks []int) (list []claim) {
+	sums := map[int32]int{}
+	for place, rank := range ranks {
+		for index := range d.Geo.Coll.OutChunks(rank) {
+			x, want := claimant{place, rank, index}, d.Geo.Coll.Want(rank, index)
+			if want.Any {
+				continue
 			}
-		case Max:
-			if !less {
-				acc = x
+			if want.Sum {
+				if at, ok := sums[want.Part.Index]; ok {
+					list[at].of = append(list[at].of, x)
+					continue
+				}
+				sums[want.Part.Index] = len(list)
 			}
+			list = append(list, d.claim(x, want))
 		}
 	}
-	if d.RedOp != Avg {
-		return acc
-	}
-	if signed {
-		return uint64(int64(acc) / int64(len(operands)))
-	}
-	return acc / uint64(len(operands))
+	return list
 }
 
-// foldFloats reduces x, and bounds by how much a result that was computed in
-// the type, in whatever order, may differ. The bound is 0 where no order can
-// round: sums of few bits, products of powers of two, min and max.
-func foldFloats(t DType, op RedOp, x []float64) (value, bound float64) {
-	switch op {
-	case Min, Max:
-		return extreme(op, x), 0
-	case Prod:
-		value, powers := 1.0, true
-		for _, v := range x {
-			value *= v
-			m, _ := math.Frexp(v)
-			powers = powers && math.Abs(m) == 0.5
-		}
-		if powers {
-			return value, 0
-		}
-		return value, math.Abs(value) * (grown(t, len(x)-1) + float64(len(x))*0x1p-53)
-	}
-	value, size, exact := sum(t, x)
-	if !exact {
-		bound = size * (grown(t, len(x)-1) + 0x1p-53)
-	}
-	if op == Avg {
-		return average(t, value, bound, exact, float64(len(x)))
-	}
-	return value, bound
+// A findings gathers what is wrong, of which it keeps what comes first.
+type findings struct {
+	mu  sync.Mutex
+	rep *Report
+	at  claimant // First's
 }
 
-// grown is (1+u)^roundings - 1, where u is the roundoff of one operation.
-func grown(t DType, roundings int) float64 {
-	info := t.Info()
-	u := math.Ldexp(1, -info.Mantissa)
-	if info.Mantissa < 24 {
-		u += 0x1p-23 // computed in f32 first
+// add tells of a chunk of which elements are wrong, the first of them as told.
+func (f *findings) add(at claimant, wrong, element int64, say func() (got, want string)) {
+	if wrong == 0 {
+		return
 	}
-	return math.Expm1(float64(roundings) * math.Log1p(u))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rep.Wrong += wrong
+	if f.rep.First == nil || at.before(f.at) || at == f.at && element < f.rep.First.Element {
+		got, want := say()
+		f.at, f.rep.First = at, &Wrong{Rank: at.rank, Chunk: at.index, Element: element, Got: got, Want: want}
+	}
 }
 
-// sum adds x with a compensation of what each addition lost, and the
-// magnitudes. It is exact in any order if everything is a multiple of one power
-// of two and the sum of magnitudes has no more bits than t.
-func sum(t DType, x []float64) (value, size float64, exact bool) {
-	low, lost := math.MaxInt, 0.0
-	for _, v := range x {
-		s := value + v
-		if math.Abs(value) >= math.Abs(v) {
-			lost += value - s + v
+// check compares outputs with what is claimed of them.
+func (d *Data) check(list []claim, rep *Report) {
+	found := &findings{rep: rep}
+	lengths, operands := make([]int64, len(list)), make([][][]byte, len(list))
+	for i := range list {
+		lengths[i], operands[i] = list[i].elems, d.operands(list[i].parts, list[i].elems)
+		rep.Checked += list[i].elems * int64(len(list[i].of))
+	}
+	spread(lengths, someElems, func(i int, first, end int64) {
+		if list[i].copied {
+			d.checkCopy(&list[i], operands[i][0], first, end, found)
 		} else {
-			lost += v - s + value
+			d.checkFold(&list[i], operands[i], first, end, found)
 		}
-		value = s
-		size += math.Abs(v)
-		if v != 0 {
-			low = min(low, lowest(v))
-		}
-	}
-	value += lost
-	info := t.Info()
-	exact = size == 0 || low >= info.MinExp && size <= math.Ldexp(1, low+info.Mantissa)
-	return value, size, exact
+	})
 }
 
-// lowest is the exponent of the last bit of v that is set; v is not 0.
-func lowest(v float64) int {
-	b := math.Float64bits(v)
-	exp, frac := int(b>>52&0x7ff), b&(1<<52-1)
-	if exp == 0 {
-		return bits.TrailingZeros64(frac) - 1074
-	}
-	return exp - 1075 + bits.TrailingZeros64(frac|1<<52)
+// output is elements [first, end) of an output chunk.
+func (d *Data) output(x claimant, first, end int64) []byte {
+	at, size := d.Geo.Offset(x.index), int64(d.DType.Size())
+	return d.rank[x.rank].output[(at+first)*size : (at+end)*size]
 }
 
-// average divides a sum, with the roundings of the type where the sum is exact.
-func average(t DType, value, bound float64, exact bool, n float64) (float64, float64) {
-	if exact {
-		var buf [8]byte
-		if t != F64 {
-			t.PutFloat(buf[:], 0, float64(float32(value)/float32(n)))
-			return t.Float(buf[:], 0), 0
+func (d *Data) checkCopy(x *claim, was []byte, first, end int64, found *findings) {
+	size := d.DType.Size()
+	was = was[first*int64(size) : end*int64(size)]
+	for _, at := range x.of {
+		got := d.output(at, first, end)
+		if bytes.Equal(got, was) {
+			continue
 		}
-		return value / n, 0
+		wrong, least := int64(0), -1
+		for i := range len(got) / size {
+			if !bytes.Equal(got[i*size:(i+1)*size], was[i*size:(i+1)*size]) {
+				if wrong++; least < 0 {
+					least = i
+				}
+			}
+		}
+		found.add(at, wrong, first+int64(least), func() (string, string) {
+			return fmt.Sprintf("%x", got[least*size:(least+1)*size]), fmt.Sprintf("%x", was[least*size:(least+1)*size])
+		})
 	}
-	info := t.Info()
-	value, bound = value/n, bound/n
-	return value, bound + (math.Abs(value)+bound)*grown(t, 1) + math.Ldexp(1, info.MinExp)
 }
 
-// extreme is the smallest or largest of x, or NaN where there is one.
-func extreme(op RedOp, x []float64) float64 {
-	if slices.ContainsFunc(x, math.IsNaN) {
-		return math.NaN()
+// checkFold compares run by run, every one with all the chunks that must be that.
+func (d *Data) checkFold(x *claim, operands [][]byte, first, end int64, found *findings) {
+	f, exp := newFold(d.DType, d.RedOp, len(operands)), newRun(d.DType)
+	var room [8 * runElems]byte
+	for ; first < end; first += runElems {
+		last := min(first+runElems, end)
+		want, likely := exp.part(0, last-first), room[:0]
+		if f.run(operands, first, want); want.ints != nil {
+			likely = room[:(last-first)*int64(d.DType.Size())]
+			d.DType.putInts(likely, want.ints)
+		}
+		for _, at := range x.of {
+			got := d.output(at, first, last)
+			if bytes.Equal(got, likely) {
+				continue
+			}
+			wrong, least := d.compare(got, &want)
+			found.add(at, wrong, first+int64(least), func() (string, string) { return d.differ(got, &want, least) })
+		}
 	}
-	if op == Min {
-		return slices.Min(x)
+}
+
+// newRun has room for what a run of elements must be.
+func newRun(t DType) *expected {
+	if t.Info().Float {
+		return &expected{value: make([]float64, runElems), bound: make([]float64, runElems)}
 	}
-	return slices.Max(x)
+	return &expected{ints: make([]uint64, runElems)}
+}
+
+// compare counts which elements of a run are wrong, and says which is the first.
+func (d *Data) compare(got []byte, exp *expected) (wrong int64, first int) {
+	differs := func(i int) {
+		if wrong++; wrong == 1 {
+			first = i
+		}
+	}
+	if exp.ints != nil {
+		var is [runElems]uint64
+		d.DType.ints(is[:len(exp.ints)], got)
+		for i, want := range exp.ints {
+			if is[i] != want {
+				differs(i)
+			}
+		}
+		return wrong, first
+	}
+	var is [runElems]float64
+	d.DType.floats(is[:len(exp.value)], got)
+	for i, want := range exp.value {
+		if g := is[i]; g != want && !near(g, want, exp.bound[i]) {
+			differs(i)
+		}
+	}
+	return wrong, first
+}
+
+// near says whether got may be the result where want is, within a bound. A NaN on one side only
+// compares false.
+func near(got, want, bound float64) bool {
+	return got == want || math.Abs(got-want) <= bound || got != got && want != want
+}
+
+// differ shows an element of a run that is wrong.
+func (d *Data) differ(got []byte, exp *expected, i int) (is, want string) {
+	if exp.ints != nil {
+		return fmt.Sprintf("%#x", d.DType.Int(got, i)), fmt.Sprintf("%#x", exp.ints[i])
+	}
+	return fmt.Sprint(d.DType.Float(got, i)), fmt.Sprintf("%v ± %g", exp.value[i], exp.bound[i])
 }

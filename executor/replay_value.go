@@ -113,7 +113,9 @@ func (r *replay) wrong(out *Replayed) {
 	at := int64(r.w.Index) * chunkElems
 	got := r.data.rank[r.w.Rank].output[at*8 : (at+chunkElems)*8]
 	var rep Report
-	r.data.checkChunk(r.w.Rank, r.w.Index, map[int]*expected{}, &rep)
+	if !want.Any {
+		r.data.check([]claim{r.data.claim(claimant{rank: r.w.Rank, index: r.w.Index}, want)}, &rep)
+	}
 	switch {
 	case last != nil:
 		out.say("%s, and nobody did after it", r.tell(last))
