@@ -20,7 +20,7 @@ type Search struct {
 // The widths that are tried, of columns, threads of a block, and bytes of a tile.
 var (
 	someColumns = []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132}
-	someThreads = []int64{64, 128, 256, 512, 768, 1024}
+	someThreads = []int64{64, 128, 256, 512}
 	someTiles   = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 

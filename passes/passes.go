@@ -66,6 +66,9 @@ type Options struct {
 	Trace func(p *Pass, rewrites int, d time.Duration)
 }
 
+// Runs says whether p runs.
+func (o *Options) Runs(p *Pass) bool { return p.Required || !o.Level0 && !o.Off[p.Name] }
+
 // receivesFuse says whether the target has steps that receive and do more.
 func (o *Options) receivesFuse() bool { return o.Limits.Target == "" || o.Limits.ReceiveFused }
 
@@ -98,7 +101,7 @@ func Run(d *ir.InstDAG, opt Options) error {
 	have := ir.Meaning
 	for i := range Table {
 		p := &Table[i]
-		if !p.Required && (opt.Level0 || opt.Off[p.Name]) {
+		if !opt.Runs(p) {
 			continue
 		}
 		if opt.Check != nil && have&ir.Ordered == 0 {

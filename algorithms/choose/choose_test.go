@@ -117,7 +117,7 @@ func TestCandidates(t *testing.T) {
 const someTable = `{"version": 1, "entries": [
   {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":false,"rules":[
     {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL16","columns":2,"threads":512,"us":4.25},
-    {"program":"allreduce/ring","protocol":"Simple","columns":32,"threads":1024,"tile":65536}]},
+    {"program":"allreduce/ring","protocol":"Simple","columns":32,"threads":512,"tile":65536}]},
   {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":true,"element_bytes":4,"rules":[
     {"program":"allreduce/ring","protocol":"LL"}]}
 ]}
@@ -134,7 +134,7 @@ func TestTable(t *testing.T) {
 	}
 	c := &Chooser{Table: table, Device: "Some GPU"}
 	out := Call{Kind: ir.AllReduce, Ranks: 4}
-	for bytes, want := range map[int64]string{0: "allpairs_onestep LL16 2x512", 2048: "allpairs_onestep LL16 2x512", 2049: "ring Simple 32x1024/64K", 1 << 40: "ring Simple 32x1024/64K"} {
+	for bytes, want := range map[int64]string{0: "allpairs_onestep LL16 2x512", 2048: "allpairs_onestep LL16 2x512", 2049: "ring Simple 32x512/64K", 1 << 40: "ring Simple 32x512/64K"} {
 		v, measured, err := c.Choose(out, bytes, 2)
 		if err != nil || !measured || v.String() != want {
 			t.Errorf("%d: %v %v %v", bytes, v, measured, err)

@@ -48,7 +48,8 @@ func TestTableSays(t *testing.T) {
 		{`"up_to":2048`, `"upto":2048`, rule + ` has no field "upto"`},
 		{`{"program":"allreduce/ring","protocol":"Simple"`, `{"up_to":2048,"program":"allreduce/ring","protocol":"Simple"`, `4:14: error: entries[0].rules[1] is never reached: "up_to" is 2048, and the rule before it is for sizes up to 2048`},
 		{`"columns":2`, `"columns":2000000000`, rule + `: "columns" is 2000000000, and no whole number from 0 to 4096`},
-		{`"threads":512`, `"threads":5000`, `no whole number from 0 to 1024`},
+		{`"threads":512`, `"threads":5000`, `no whole number from 0 to 512`},
+		{`"threads":512`, `"threads":100`, `"threads" is 100, and no multiple of 32`},
 		{`"tile":65536`, `"tile":9000000000000`, `no whole number from 0 to 1073741824`},
 		{`"us":4.25`, `"us":-1`, rule + `: "us" is -1, and no time`},
 		{`"columns":2`, `"columns":2,"sided":"three"`, rule + `: "sided" is "three"`},
@@ -142,7 +143,7 @@ func TestUnfit(t *testing.T) {
 	}
 	for _, sizes := range [][]int64{nil, {1 << 20}} { // also where no size has it
 		found := c.Unfit(e, Call{Kind: ir.AllReduce, Ranks: 6}, sizes)
-		if len(found) != 1 || found[0].Span.Line != 4 || found[0].Code != diag.AssertFailed || !strings.Contains(found[0].Text, "recursive_halving_doubling Simple 32x1024/64K is not to be had for 6 ranks out of place: ") {
+		if len(found) != 1 || found[0].Span.Line != 4 || found[0].Code != diag.AssertFailed || !strings.Contains(found[0].Text, "recursive_halving_doubling Simple 32x512/64K is not to be had for 6 ranks out of place: ") {
 			t.Errorf("%+v", found)
 		}
 	}

@@ -19,8 +19,13 @@ const MostRanks = 1024
 // What a rule may say of a width: more than any device has room for.
 const (
 	mostColumns = 1 << 12
-	mostThreads = 1024
 	mostTile    = 1 << 30
+)
+
+// MostThreads is how many threads a block has that the kernel is built for, and of WarpThreads it has a multiple.
+const (
+	MostThreads = 512
+	WarpThreads = 32
 )
 
 // A tableReader reads a table, and judges what one field says of another.
@@ -137,7 +142,12 @@ func (t *tableReader) rule(e *Entry, where string) {
 		field{"protocol", true, func(what string) { r.Protocol = t.oneOf(what, protocolNames()) }},
 		field{"via", false, func(what string) { r.Via = t.oneOf(what, []string{viaPort}) }},
 		field{"columns", false, func(what string) { r.Columns = int(t.whole(what, 0, mostColumns)) }},
-		field{"threads", false, func(what string) { r.Threads = int(t.whole(what, 0, mostThreads)) }},
+		field{"threads", false, func(what string) {
+			at := t.here()
+			if r.Threads = int(t.whole(what, 0, MostThreads)); r.Threads%WarpThreads != 0 {
+				t.fail(at, "%s is %d, and no multiple of %d", what, r.Threads, WarpThreads)
+			}
+		}},
 		field{"tile", false, func(what string) { r.Tile = t.whole(what, 0, mostTile) }},
 		field{"us", false, func(what string) {
 			at := t.here()

@@ -198,6 +198,14 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--plot draws a .svg or a .png, not %s", f.plot)
 	case f.tune && f.table != "":
 		return usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
+	case f.tune && (f.vs != "" || f.procs > 0):
+		return usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
+	case f.procs > 0 && gpuTable[f.device] == nil:
+		return usagef("--procs are processes with a GPU each, and --device is %s", f.device)
+	case f.columns > executor.DefaultMaxColumns && gpuTable[f.device] == nil:
+		return usagef("--columns goes up to %d on %s", executor.DefaultMaxColumns, f.device)
+	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
+		return usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
 	case f.threads > 0 && gpuTable[f.device] == nil:
 		return usagef("--threads are a GPU's, and --device is %s", f.device)
 	case f.tune && f.plot != "":

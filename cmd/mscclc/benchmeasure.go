@@ -27,6 +27,9 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	if a.json || !w.first {
 		lines = io.Discard
 	}
+	if !w.coll.Reduces() && w.oneGiven("op") != "" && !a.json && w.first {
+		a.sayNoOp(w.coll)
+	}
 	r.Header(lines)
 	bar := a.progress(len(w.sizes), "bench")
 	stop := bar.watch()

@@ -33,7 +33,15 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 		return err
 	}
 	m := w.measuring
-	m.Replays, m.Warmup, m.Target = min(m.Replays, 3), min(m.Warmup, 1), min(m.Target, 600*time.Microsecond)
+	if w.oneGiven("replays") == "" { // there is much to measure
+		m.Replays = 3
+	}
+	if w.oneGiven("warmup") == "" {
+		m.Warmup = 1
+	}
+	if w.oneGiven("replay-time") == "" {
+		m.Target = 600 * time.Microsecond
+	}
 	search := &bench.Search{Site: w.site, Measuring: m, Most: mostMeasured}
 	w.bar = a.progress(2*len(w.sizes), "tune")
 	stop := w.bar.watch()
@@ -174,7 +182,7 @@ func guessed(bytes int64) (columns, threads int) {
 	case bytes <= 2<<20:
 		return 32, 512
 	}
-	return 64, 1024
+	return 64, 512
 }
 
 // ruled adds the rule of size i. Between two sizes that were measured, each rules

@@ -55,6 +55,11 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	} else if err := w.collective(job); err != nil {
 		return nil, err
 	}
+	for _, given := range w.given {
+		if given != nil && given.OneSided == nil && w.columns > 1 {
+			return nil, usagef("--columns: a two-sided program has no columns; its blocks are what it was compiled to (--instances)")
+		}
+	}
 	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
 		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w", executor.ErrNotSupported)
 	}

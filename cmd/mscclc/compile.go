@@ -14,6 +14,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/passes"
 )
 
 type compileFlags struct {
@@ -143,21 +144,23 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 	return p, err
 }
 
-// noteHints says where a file hints at the one-sided lowering, which the
-// two-sided one ignores, and that the former has no instances.
+// noteHints says where a file hints at the lowering that is not asked for, which is ignored.
 func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
+	what, other := "via and pull", "one-sided"
 	if asked.sided == "one" {
-		if asked.instances > 1 && !a.json {
-			a.say("note: --instances is ignored: a launch runs a one-sided program in as many columns as it likes")
-		}
-		return
+		what, other = "ch, sendtb and recvtb", "two-sided"
 	}
 	told := map[int32]bool{}
 	for i := range c.Ops {
 		op := &c.Ops[i]
-		if h := c.Hints[op.Hint]; (h.Via != ir.ViaAny || h.Pull) && !told[op.Pos] && len(told) < 10 && !a.json {
+		h := c.Hints[op.Hint]
+		foreign := h.Via != ir.ViaAny || h.Pull
+		if asked.sided == "one" {
+			foreign = h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0
+		}
+		if foreign && !told[op.Pos] && len(told) < 10 && !a.json {
 			told[op.Pos] = true
-			a.say("%v: note: via and pull are for the one-sided lowering, and are ignored here", c.Span(op.Pos).Pos)
+			a.say("%v: note: %s are for the %s lowering, and are ignored here", c.Span(op.Pos).Pos, what, other)
 		}
 	}
 }
@@ -184,6 +187,13 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	}
 	if f.sided == "one" && !slices.Contains([]string{"all", "chunks", "program"}, f.dump) {
 		return nil, usagef("the passes do not make one-sided programs: of these --dump takes all, chunks or program, not %s", f.dump)
+	}
+	opt, err := f.passOptions()
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(passes.Table, func(p passes.Pass) bool { return p.Name == f.dump }); i >= 0 && !opt.Runs(&passes.Table[i]) {
+		return nil, usagef("pass %s is turned off, and leaves nothing for --dump", f.dump)
 	}
 	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
 	if prefix == "" || prefix == "-" {

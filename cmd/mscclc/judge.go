@@ -21,6 +21,7 @@ type verdict struct {
 	found   diag.List
 	code    int           // exit code
 	line    string        // of a file that is good
+	note    string        // of it, or ""
 	judged  verify.Report // where there is a program
 	order   *verify.Order // of its sums, where that is asked
 	program *ir.Program   // where something is still to be said of it
@@ -71,6 +72,9 @@ func (a *app) describe(d *verdict, p *ir.Program, f *verifyFlags) {
 		return
 	}
 	d.line = proofLine(p)
+	if f.slots > 0 && p.OneSided != nil {
+		d.note = "--slots is ignored: a one-sided program has no connections"
+	}
 	if f.bitwise {
 		order := verify.OrderOf(p)
 		if d.order = &order; !order.Same() {
@@ -97,6 +101,9 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	}
 	if flag := f.unfit(); flag != "" {
 		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: %s cannot change it", arg, flag)}
+	}
+	if f.receives.value != nil && !f.explicit {
+		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: --fused-receives is about a --target, and none is given", arg)}
 	}
 	read, check, err := f.limits.reading()
 	if err != nil {

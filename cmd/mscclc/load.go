@@ -42,7 +42,7 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 		p, err := a.compileToRun(s, f)
 		return p, check, err
 	}
-	if flag := f.unfit(); flag != "" {
+	if flag := f.unfit("target", "fused-receives"); flag != "" {
 		return nil, check, usagef("%s is compiled already: %s cannot change it", arg, flag)
 	}
 	p, err := readProgram(s, read)

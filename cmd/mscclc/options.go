@@ -37,15 +37,15 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	f.StringVar(&c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says")
-	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own")
+	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
 	f.StringVar(&c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "))
 	f.StringVar(&c.sided, "sided", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory")
-	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be")
-	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off`")
-	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off")
-	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ")
+	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be (--sided two)")
+	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (--sided two)")
+	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off (--sided two)")
+	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
 	f.StringArrayVar(&c.limits.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(limitNames(), ", "))
 }
@@ -105,6 +105,9 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 		return opt, usagef("--sided takes one or two, not %q", c.sided)
 	}
 	opt.OneSided, opt.Lang.Via = c.sided == "one", c.via
+	if flag := c.oneGiven(twoSidedOnly...); flag != "" && opt.OneSided {
+		return opt, usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out", flag)
+	}
 	target, err := c.findTarget()
 	if err != nil {
 		return opt, err
@@ -116,12 +119,21 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	return opt, c.limits.apply(&opt)
 }
 
+// twoSidedOnly are the flags that mean something of two-sided programs only: their passes, and their connections.
+var twoSidedOnly = []string{"instances", "optimise", "opt", "fuse", "fused-receives", "slots"}
+
 // compileOnly are the flags that only a compilation can follow.
 var compileOnly = []string{"param", "instances", "sided", "optimise", "opt", "fuse"}
 
-// unfit names a flag that is given and that what is compiled already cannot follow.
-func (c *compiling) unfit() string {
-	return c.flagGiven(func(name string) bool { return slices.Contains(compileOnly, name) })
+// unfit names a flag that is given and that what is compiled already cannot follow, nor the
+// command any of others.
+func (c *compiling) unfit(others ...string) string {
+	return c.oneGiven(slices.Concat(compileOnly, others)...)
+}
+
+// oneGiven names one of some flags that is given, or "".
+func (c *compiling) oneGiven(names ...string) string {
+	return c.flagGiven(func(name string) bool { return slices.Contains(names, name) })
 }
 
 // flagGiven names a flag that is given and that has some name, as it is written, or "".
@@ -188,6 +200,9 @@ func (c *compiling) passOptions() (passes.Options, error) {
 			return opt, usagef("--opt takes PASS=off or PASS=on, not %q", o)
 		case value == "off" && passes.Table[i].Required:
 			return opt, usagef("pass %s cannot be turned off", name)
+		}
+		if name == "fuse" && value == "on" && !c.fuse {
+			return opt, usagef("--fuse=false and --opt %s contradict each other", o)
 		}
 		opt.Off[name] = value == "off"
 	}

@@ -158,6 +158,8 @@ func (f *runFlags) plan() (*runPlan, error) {
 	switch {
 	case deviceTable[f.device] == nil:
 		return nil, usagef("%q is no device; there are %s", f.device, list(deviceNames()))
+	case f.threads > 0 && gpuTable[f.device] != nil:
+		return nil, usagef("--threads are the host's, and --device is %s", f.device)
 	case f.iters < 1 || f.threads < 0 || f.wait < time.Millisecond || len(r.sizes) == 0:
 		return nil, usagef("run takes --iters from 1, --threads from 0, --timeout from 1ms, and some --bytes")
 	}

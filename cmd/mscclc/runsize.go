@@ -25,6 +25,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	defer chosen.close()
 	var p *ir.Program
 	runs, worst := []runResult{}, exitGood
+	told := a.json || f.oneGiven("op") == ""
 	bar := a.progress(len(plan.sizes)*f.iters, "run")
 	stop := bar.watch()
 	defer stop()
@@ -34,6 +35,13 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 			return impossible(err)
 		}
 		p = l.program
+		if err := f.suits(p); err != nil {
+			return err
+		}
+		if !told && !p.Coll.Reduces() {
+			a.sayNoOp(p.Coll)
+			told = true
+		}
 		r, err := plan.run(ctx, l.loaded, p, bytes, bar.step)
 		if ctx.Err() != nil {
 			break
@@ -73,6 +81,17 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	}
 	return nil
 }
+
+// suits refuses flags that the program which is to run has no use for.
+func (f *runFlags) suits(p *ir.Program) error {
+	if f.trace != "" && f.threads > 1 && p.OneSided == nil {
+		return usagef("a trace of a two-sided program is of a run by one thread of the host: leave --threads out")
+	}
+	return nil
+}
+
+// sayNoOp says that nothing is reduced.
+func (a *app) sayNoOp(c *ir.Collective) { a.say("note: --op is ignored: %s reduces nothing", c.Kind) }
 
 // impossible says what an error of the executor is: diagnostics are about the
 // program or the call, what is not supported where there is a device is of

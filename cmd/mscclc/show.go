@@ -80,8 +80,8 @@ func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, e
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
-	case c.unfit() != "":
-		return nil, nil, usagef("%s is compiled already: %s cannot change it", arg, c.unfit())
+	case c.unfit(compiledShow...) != "":
+		return nil, nil, usagef("%s is compiled already: %s cannot change it", arg, c.unfit(compiledShow...))
 	default:
 		p, err = c.read(s)
 	}
@@ -99,6 +99,15 @@ func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, e
 	return text.Bytes(), p, err
 }
 
+// compiledShow are the flags that show ignores of what is compiled, beside compileOnly.
+var compiledShow = []string{"target", "fused-receives", "protocol", "inplace"}
+
+// tooLate are the flags that a stage which is shown comes before.
+var tooLate = map[string][]string{
+	"chunks": {"instances", "target", "optimise", "opt", "fuse", "fused-receives"},
+	"insts":  {"optimise", "opt", "fuse"},
+}
+
 func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*ir.Program, error) {
 	src, err := s.readSource()
 	if err != nil {
@@ -107,6 +116,9 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 	opt, err := c.options(s)
 	if err != nil {
 		return nil, err
+	}
+	if flag := c.oneGiven(tooLate[stage]...); flag != "" {
+		return nil, usagef("%s does not change %s, which are before it; compile --dump shows what each pass leaves", flag, stage)
 	}
 	if opt.OneSided && stage == "insts" {
 		return nil, usagef("one-sided programs have no insts; show chunks, program, json or dot")

@@ -166,6 +166,9 @@ func (v *verifying) print(d *verdict) error {
 		return nil
 	}
 	fmt.Fprintf(v.stdout, "ok    %s    %s\n", diag.Printable(d.file), d.line)
+	if d.note != "" {
+		v.say("%s: note: %s", diag.Printable(d.file), d.note)
+	}
 	if d.order != nil {
 		v.app.bitwise(d.program, *d.order)
 	}
