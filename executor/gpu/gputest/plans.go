@@ -17,6 +17,16 @@ type rig struct {
 	streams []executor.Stream
 	memory  allocator // of buffers
 	skew    int       // elements before the data in the buffers of its jobs
+	made    *executor.Data
+}
+
+// data is that of a call. Calls that are alike, one after the other, share theirs on the host, where it is only
+// from when it is made anew until it is put on the GPUs, and from when it is fetched until it is compared.
+func (r *rig) data(dt executor.DType, op executor.RedOp, elems int64) *executor.Data {
+	if m := r.made; m == nil || m.DType != dt || m.RedOp != op || m.Geo.Elems != elems {
+		r.made = executor.NewData(executor.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
+	}
+	return r.made
 }
 
 // newRig prepares a program.
@@ -85,8 +95,7 @@ type job struct {
 
 // bind makes buffers and a call of a plan.
 func (r *rig) bind(ctx context.Context, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.CallArgs)) (*job, error) {
-	c := r.plan.Program().Coll
-	j := &job{rig: r, data: executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))}
+	j := &job{rig: r, data: r.data(dt, op, elems)}
 	j.args, j.skew = j.data.Args(), uint64(r.skew*dt.Size())
 	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems}
 	for _, rank := range r.plan.Ranks() {

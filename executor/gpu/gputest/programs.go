@@ -3,7 +3,10 @@ package gputest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"mscclc"
 	"mscclc/algorithms"
@@ -106,4 +109,24 @@ func mustProgram(t testing.TB, s shape) *ir.Program {
 		t.Fatalf("%v: %v", s, err)
 	}
 	return p
+}
+
+// mustPrograms compiles shapes on all processors.
+func mustPrograms(t testing.TB, shapes []shape) []*ir.Program {
+	t.Helper()
+	programs := make([]*ir.Program, len(shapes))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range shapes {
+		g.Go(func() (err error) {
+			if programs[i], err = s.program(); err != nil {
+				err = fmt.Errorf("%v: %w", s, err)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return programs
 }

@@ -136,9 +136,11 @@ func (d Device) several(p *ir.Program, turn int) error {
 	}
 	defer l.Close()
 	chunks := int64(p.Coll.Chunks)
-	sizes := []int64{1, 5, 1000, 65536, 100003}
+	sizes := []int64{1, 5, 1000}
 	if d.StandIn() {
 		sizes = []int64{5, 1003}
+	} else if turn%5 == 0 { // a shape has eight combinations, so that each of them comes to it with some shape
+		sizes = append(sizes, 65536, 100003)
 	}
 	for i, elems := range sizes {
 		if elems *= 1 + int64(turn%2); l.Even() {
@@ -164,7 +166,7 @@ func testTwoSidedTypes(t *testing.T, d Device) {
 			t.Run(p.Name+"-"+dt.String(), func(t *testing.T) {
 				for op := range executor.NumRedOps {
 					for proto := range ir.NumProtocols {
-						if err := check(l, p.Coll, dt, op, int64(d.times(1003, 40009)), func(a *executor.Args) { a.Protocol = &proto }); err != nil {
+						if err := check(l, p.Coll, dt, op, int64(d.times(1003, 10007)), func(a *executor.Args) { a.Protocol = &proto }); err != nil {
 							t.Errorf("%v %v: %v", op, proto, err)
 						}
 					}
