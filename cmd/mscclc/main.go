@@ -57,6 +57,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 		}
 	}()
 	root := a.command()
+	spelled(root, args)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(a.stdout)
@@ -150,6 +151,36 @@ func strict(root *cobra.Command) {
 				}
 				return cmd.Help()
 			}
+		}
+	}
+}
+
+// spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
+// value of a flag that needs none stands behind an equals sign.
+func spelled(root *cobra.Command, given []string) {
+	for _, cmd := range root.Commands() {
+		judge := cmd.Args
+		if judge == nil {
+			continue
+		}
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			for i, value := range given[:max(len(given), 1)-1] {
+				name, next := strings.TrimLeft(value, "-"), given[i+1]
+				if value == "--" {
+					break
+				}
+				flag := cmd.Flags().Lookup(name)
+				if len(name) == 1 {
+					flag = cmd.Flags().ShorthandLookup(name)
+				}
+				if name == value || flag == nil || flag.NoOptDefVal == "" || next != "true" && next != "false" {
+					continue
+				}
+				if _, err := os.Stat(next); err != nil {
+					return usagef("%q is taken for a file, as %s needs no value; did you mean --%s=%s?", next, value, flag.Name, next)
+				}
+			}
+			return judge(cmd, args)
 		}
 	}
 }
