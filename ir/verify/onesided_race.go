@@ -129,12 +129,7 @@ func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
 // writes a cell.
 func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
 	ev := &r.events[e]
-	s := &r.p.Steps[ev.step]
-	operands := r.p.OneSided.Sources(s)
-	if writes {
-		operands = r.p.OneSided.Dests(s)
-	}
-	for _, x := range operands {
+	for _, x := range r.accessed(e, writes) {
 		r.eachRank(x.Rank, func(rank int) {
 			if k := int32(cell - r.cells.Cell(rank, x.Buf, int(x.Index))); k >= ev.k && k < ev.k+ev.n {
 				list = append(list, k)
@@ -246,56 +241,13 @@ func (r *oneRacer) race(cell int, later, earlier int32, k kind, when string) {
 	}
 	r.seen[[2]int32{i, j}] = true
 	does, did := k.verbs()
-	rank, buf, index := r.chunk(cell)
+	rank, buf, index := r.chunk(later, cell, k != writeRead)
+	it := "it"
+	if _, b, at := r.chunk(earlier, cell, k != readWrite); b != buf { // in place
+		it = fmt.Sprintf("it, as %v[%d]", b, at)
+	}
 	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does, buf, index, rank, r.name(j), did, when)
-	r.note(d, j, "%s %s it", r.name(j), did)
+	r.note(d, j, "%s %s %s", r.name(j), did, it)
 	*d = d.WithNote(diag.Span{}, "%s", r.why(i, j, k))
 	r.witness(d, Witness{Step: i, With: j, Rank: rank, Buf: buf, Index: index})
-}
-
-// chunk says which chunk lies in a cell.
-func (r *oneRacer) chunk(cell int) (rank int, b ir.Buf, index int) {
-	for rank = range r.p.Rank {
-		if _, end := r.cells.Rank(rank); cell < end {
-			break
-		}
-	}
-	b, index = r.cells.Chunk(rank, cell)
-	return rank, b, index
-}
-
-// why says what is known of step j where step i is, and why that does not order them.
-func (r *oneRacer) why(i, j int32, k kind) string {
-	a, b := r.links.Block[i], r.links.Block[j]
-	if a == b {
-		return "the two are joint, and nothing orders what is"
-	}
-	own := &r.clocks.blocks[a]
-	who, whom := r.blockName(a), r.blockName(b)
-	if k != readWrite && own.done.knows(b) > r.group[j] {
-		return fmt.Sprintf("%s knows by packets that it is over, and packets make nothing visible but what they carry", who)
-	}
-	known := own.visible
-	if k == readWrite {
-		known = own.done
-	}
-	if n := known.knows(b); n > 0 {
-		return fmt.Sprintf("%s then knows only that step %d of %s is over", who, r.lastOf(b, n-1), whom)
-	}
-	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
-}
-
-// lastOf is the last step of a group of a block.
-func (r *oneRacer) lastOf(block, group int32) int32 {
-	steps, last := r.p.Blocks[block].Steps, int32(0)
-	for i := steps.First; i < steps.End && r.group[i] <= group; i++ {
-		last = i - steps.First
-	}
-	return last
-}
-
-// blockName names a block for a message.
-func (o *oneSided) blockName(b int32) string {
-	rank := o.p.Blocks[b].Rank
-	return fmt.Sprintf("rank %d block %d", rank, b-o.p.Rank[rank].First)
 }

@@ -1,0 +1,70 @@
+package verify
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+)
+
+// chunk says as which chunk event e reads or writes a cell. In place a cell may be of input and of output.
+func (r *oneRacer) chunk(e int32, cell int, writes bool) (rank int, b ir.Buf, index int) {
+	for rank = range r.p.Rank {
+		if _, end := r.cells.Rank(rank); cell < end {
+			break
+		}
+	}
+	ev := &r.events[e]
+	for _, x := range r.accessed(e, writes) {
+		k := int32(cell - r.cells.Cell(rank, x.Buf, int(x.Index)))
+		if (x.Rank == ir.AllRanks || int(x.Rank) == rank) && k >= ev.k && k < ev.k+ev.n {
+			return rank, x.Buf, int(x.Index + k)
+		}
+	}
+	b, index = r.cells.Chunk(rank, cell)
+	return rank, b, index
+}
+
+// accessed are the operands that event e reads, or those that it writes.
+func (r *oneRacer) accessed(e int32, writes bool) []ir.Operand {
+	s := &r.p.Steps[r.events[e].step]
+	if writes {
+		return r.p.OneSided.Dests(s)
+	}
+	return r.p.OneSided.Sources(s)
+}
+
+// why says what is known of step j where step i is, and why that does not order them.
+func (r *oneRacer) why(i, j int32, k kind) string {
+	a, b := r.links.Block[i], r.links.Block[j]
+	if a == b {
+		return "the two are joint, and nothing orders what is"
+	}
+	own := &r.clocks.blocks[a]
+	who, whom := r.blockName(a), r.blockName(b)
+	if k != readWrite && own.done.knows(b) > r.group[j] {
+		return fmt.Sprintf("%s knows by packets that it is over, and packets make nothing visible but what they carry", who)
+	}
+	known := own.visible
+	if k == readWrite {
+		known = own.done
+	}
+	if n := known.knows(b); n > 0 {
+		return fmt.Sprintf("%s then knows only that step %d of %s is over", who, r.lastOf(b, n-1), whom)
+	}
+	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
+}
+
+// lastOf is the last step of a group of a block.
+func (r *oneRacer) lastOf(block, group int32) int32 {
+	steps, last := r.p.Blocks[block].Steps, int32(0)
+	for i := steps.First; i < steps.End && r.group[i] <= group; i++ {
+		last = i - steps.First
+	}
+	return last
+}
+
+// blockName names a block for a message.
+func (o *oneSided) blockName(b int32) string {
+	rank := o.p.Blocks[b].Rank
+	return fmt.Sprintf("rank %d block %d", rank, b-o.p.Rank[rank].First)
+}
