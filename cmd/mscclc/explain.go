@@ -14,13 +14,15 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	var example bool
+	var sided string
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain the code of an error, or list all codes",
 		Long: `Explain the code of an error, with a small example that is rejected with it, or list all codes. --example prints the example
 alone, to be tried:
 
-  mscclc explain deadlock --example | mscclc verify - --replay`,
+  mscclc explain deadlock --example | mscclc verify - --replay
+  mscclc explain race --example --sided one | mscclc verify - --replay`,
 		Example: "  mscclc explain stale",
 		Args:    atMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -28,10 +30,14 @@ alone, to be tried:
 			for _, c := range diag.Codes() {
 				if len(args) == 0 || string(c) == args[0] {
 					e, _ := diag.Explain(c)
-					codes = append(codes, explained{c, e.Text, e.Example, e.Command, c.Replayable() && e.File() != ""})
+					codes = append(codes, explained{c, e.Text, e.Example, e.Command, c.Replayable() && e.File() != "", diag.OneSidedExample(c)})
 				}
 			}
 			switch {
+			case sided != "one" && sided != "two":
+				return usagef("--sided takes one or two, not %q", sided)
+			case sided == "one" && !example:
+				return usagef("--sided one is which --example to print")
 			case len(codes) == 0:
 				return usagef("%q is no code of an error; mscclc explain lists them", args[0])
 			case a.json:
@@ -45,6 +51,10 @@ alone, to be tried:
 				}
 			case len(args) == 0:
 				return usagef("--example needs a code; mscclc explain lists them")
+			case example && sided == "one" && codes[0].OneSided == "":
+				return usagef("%s has no example that is a one-sided program", codes[0].Code)
+			case example && sided == "one":
+				fmt.Fprint(a.stdout, codes[0].OneSided)
 			case example:
 				fmt.Fprint(a.stdout, codes[0].Example)
 			default:
@@ -54,6 +64,7 @@ alone, to be tried:
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
+	cmd.Flags().StringVar(&sided, "sided", "two", "one: of --example, the one that is a one-sided program")
 	return cmd
 }
 
@@ -64,6 +75,8 @@ type explained struct {
 	Example string    `json:"example,omitempty"`
 	Command string    `json:"command,omitempty"` // rejects the example, where that is a file
 	Replay  bool      `json:"replay,omitempty"`  // verify --replay shows the example's problem in a run
+
+	OneSided string `json:"one_sided_example,omitempty"` // a plan in JSON
 }
 
 func (e *explained) print(w io.Writer) {
@@ -79,6 +92,14 @@ func (e *explained) print(w io.Writer) {
 	if e.Replay {
 		fmt.Fprintf(w, "\nTo see it happen:\n\n    mscclc explain %s --example | mscclc verify - --replay\n", e.Code)
 	}
+	if e.OneSided == "" {
+		return
+	}
+	fmt.Fprintf(w, "\nA one-sided program with this problem is shown, and judged, by\n\n    mscclc explain %[1]s --example --sided one | mscclc show -\n    mscclc explain %[1]s --example --sided one | mscclc verify -", e.Code)
+	if e.Replay {
+		fmt.Fprint(w, " --replay")
+	}
+	fmt.Fprintln(w)
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -52,7 +52,8 @@ fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
           "protocol", "doc"}], "problems": [P...]}
 show      a report, and "stage", "text"
-explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be)}]}
+explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
+          "one_sided_example" (a plan, which verify rejects)}]}
 version   {"schema": 1, "version", "go", "platform", "devices": [...], "targets": [...]}
 
 A witness, of a deadlock, race, wrong-result or uninitialized: {"step": S, "with": S, "chunk": {"rank", "buffer", "index"},

@@ -54,3 +54,32 @@ func TestExamplesFail(t *testing.T) {
 		t.Errorf("only %d examples are files", files)
 	}
 }
+
+// So is each one-sided example.
+func TestOneSidedExamplesFail(t *testing.T) {
+	files := 0
+	for _, code := range diag.Codes() {
+		text := diag.OneSidedExample(code)
+		if text == "" {
+			continue
+		}
+		files++
+		p, err := codegen.ReadPlanJSON("example.json", strings.NewReader(text), codegen.ReadOptions{})
+		if err != nil || p.OneSided == nil {
+			t.Errorf("%s: %v", code, err)
+			continue
+		}
+		_, found := verify.Check(p, verify.Options{})
+		if len(found) == 0 || found[0].Code != code {
+			t.Errorf("%s: %v", code, found)
+		}
+		for _, d := range found {
+			if d.Code != code && !(code == diag.Uninitialized && d.Code == diag.WrongResult) {
+				t.Errorf("%s: %v", code, d)
+			}
+		}
+	}
+	if files < 5 {
+		t.Errorf("only %d codes have a one-sided example", files)
+	}
+}

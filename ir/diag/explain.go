@@ -44,6 +44,9 @@ func Explain(code Code) (Explanation, bool) {
 	return e, true
 }
 
+// OneSidedExample is a one-sided program, as a plan in JSON, that verify rejects with the code, or "".
+func OneSidedExample(code Code) string { return strings.TrimLeft(oneSidedExamples[code], "\n") }
+
 // Codes lists every code, in the order of explanation: those of verified
 // programs first, then those of the language, then the rest.
 func Codes() []Code {

@@ -11,11 +11,16 @@ var explanations = slices.Concat(ofPrograms, ofTheRest)
 var ofPrograms = []Explanation{
 	{Malformed, `
 The file is not what its format says. For XML that is a missing or unreadable
-attribute, steps or thread blocks that are not numbered 0, 1, 2, ..., a nop
-with nothing behind it that waits, two thread blocks at one end of a connection
+attribute, steps or thread blocks that are not numbered 0, 1, 2, ..., a nop with
+nothing behind it that waits, two thread blocks at one end of a connection
 (channel, source, destination), or consecutive reductions into one chunk, which
 the runtimes fuse, with different counts. The runtimes check little of this:
-such a file would hang or corrupt memory there.`, `
+such a file would hang or corrupt memory there. Of a one-sided program (a plan):
+a step with an operand or a mark that it cannot have, such as a wait at a flag
+of another rank, packets where the protocol is Simple, or a joint step that no
+move is before; and a flag or a chunk of packets that two blocks signal, send or
+take. Of a table (bench --table): a field that is unknown, missing, there twice
+or out of range, and a rule or an entry that another hides.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="1">
   <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="1">
     <tb id="0" send="-1" recv="-1" chan="0">
@@ -38,7 +43,9 @@ chunk(0, input, 0).copy(1, output, 0)
 	{OutOfBounds, `
 A rank beyond the last, or a chunk beyond its buffer. Buffers have the lengths
 that the collective gives them, which may differ from rank to rank: only the
-root of a broadcast has input. A count reaches as far as index + count - 1.`, `
+root of a broadcast has input. A count reaches as far as index + count - 1. A
+step of a one-sided program names memory of any rank, so that its operands are
+measured with the buffers, packets and flags of the rank that they name.`, `
 algorithm beyond()
 collective allreduce(2, chunks = 2)
 chunk(0, input, 2).copy(1, output, 0)
@@ -64,16 +71,19 @@ and never read, or a flag that is awaited and never signalled.`, `
 </algo>
 `, ""},
 	{Deadlock, `
-Steps that wait for each other. A step waits for the one before it in its
-thread block, a receive for its message, a send for a free slot of its
-connection (2 messages are in flight for Simple, 8 for LL and LL128), and a
-step with depid for that block's step. The notes are a shortest cycle of such
-waits. A transfer of many large chunks is cut into several messages, so that a
-program may run for small sizes and hang above some size, which the message
-then names. In a one-sided program a wait waits for so many signals of its flag,
-of this pass or of those before it, and a step that reads packets for the step
-that sends them; a signal that no step gives is never there. Here both ranks
-receive before they send.`, `
+Steps that wait for each other. A step waits for the one before it in its thread
+block, a receive for its message, a send for a free slot of its connection (2
+messages are in flight for Simple, 8 for LL, LL16 and LL128), and a step with
+depid for that block's step. The notes are a shortest cycle of such waits. A
+transfer of many large chunks is cut into several messages, so that a program
+may run for small sizes and hang above some size, which the message then names.
+Here both ranks receive before they send.
+
+In a one-sided program nothing but a wait and a step that reads packets waits: a
+wait for so many signals of its flag, of this pass or of those before it, the
+other for the step that sends the packets. Stores, signals and packets wait for
+nobody, so that slots and sizes are all the same; a signal that no step gives is
+never there.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="2" coll="allreduce" inplace="1">
   <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="1">
     <tb id="0" send="1" recv="1" chan="0">
@@ -96,12 +106,15 @@ nothing says which comes first: neither the order of a block's steps, nor a wait
 Simple makes all visible that its sender did before; one of LL and LL128 only
 what it carries, so that a write behind it may still be overtaken by a read. The
 result then depends on timing. In place, chunks of input and of output are one
-memory, and race too. In a one-sided program blocks of any rank may race, in one
-pass or across passes: a wait (wait) sees all that was written before the
-signals, while packets tell only that the sender's earlier steps are over, and
-show nothing of what it wrote elsewhere. Scratch and packets are used again
-every few passes, and must have been read by then. Compiled programs have a wait
-for every such pair.`, `
+memory, and race too. Compiled programs have a wait for every such pair.
+
+In a one-sided program blocks of any rank may race, in one pass or across
+passes: a wait sees all that was written before the signals, while packets tell
+only that the sender's earlier steps are over, and show nothing of what it wrote
+elsewhere. Scratch and packets are used again every few passes, and must have
+been read by then. A rank's input and output are there for others only during
+its launch: it says that it has begun by a signal marked enter, and waits for
+their last accesses by a wait marked leave.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
     <tb id="0" send="-1" recv="-1" chan="0">
@@ -115,7 +128,8 @@ for every such pair.`, `
 `, ""},
 	{Uninitialized, `
 A chunk is read before anything writes it. Output and scratch hold nothing at
-the start: only input does.`, `
+the start: only input does. In a one-sided program scratch holds nothing at the
+start of each pass, whatever the pass before left there.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
     <tb id="0" send="-1" recv="-1" chan="0">
@@ -129,7 +143,8 @@ At the end an output chunk does not hold what the collective says: a part is
 missing, is there twice, or is foreign. The message says which of the first such
 chunk, where in[r][i] is chunk i of rank r's input; the notes say what it should
 hold, which step wrote it last, and how many others are wrong. Here rank 0 never
-gets the sum back.`, `
+gets the sum back. Of a one-sided program that is so of each pass, for its part
+of every chunk.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="2" coll="allreduce" inplace="1">
   <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="0">
     <tb id="0" send="1" recv="-1" chan="0">
@@ -173,8 +188,10 @@ out where it is read.`, `
 Whether the program is good was not decided within the stated budget of work.
 Nothing undecided is accepted: raise the budget (--limit work=N). The search for
 races needs much where thousands of thread blocks wait for each other, or where
-messages and not flags order the accesses of many ranks. This program is proven
-as soon as it may take 2.`, `
+messages and not flags order the accesses of many ranks; that in one-sided
+programs where blocks of many ranks know much of each other, or where packets of
+very many senders are read together. This program is proven as soon as it may
+take 2.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="2">
     <tb id="0" send="-1" recv="-1" chan="0">

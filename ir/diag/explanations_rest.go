@@ -70,7 +70,9 @@ assert(n % 2 == 0, "n must be even")
 A reference to a chunk that has been overwritten. A reference stands for the
 value that the chunk held when it was made; after any write to the chunk, also
 by c's own reduce, it is stale. Write c = c.reduce(x), or make a new reference
-with chunk(...).`, `
+with chunk(...). That is a matter of the text alone: it is the same for
+two-sided and for one-sided programs (--sided one), which are made of it
+afterwards and in which data may rest elsewhere.`, `
 algorithm a()
 collective allreduce(2, chunks = 1, inplace = true)
 let c = chunk(0, input, 0)
@@ -79,7 +81,8 @@ c.copy(1, input, 0)
 `, ""},
 	{ReadOnlyInput, `
 A write to input in a file that is written out of place. Input is the caller's:
-write to output or to scratch, or declare the collective inplace = true.`, `
+write to output or to scratch, or declare the collective inplace = true. In a
+one-sided program other ranks may read it, too, while the call runs.`, `
 algorithm a()
 collective allreduce(2)
 chunk(0, input, 0).copy(1, input, 0)
@@ -121,8 +124,10 @@ algorithm a()
 chunk(0, input, 0).copy(1, output, 0)
 `, ""},
 	{Parameter, `
-A -p that does not fit the file: the algorithm has no parameter of that name,
-or one of another kind.`, `
+A -p that does not fit the file: the algorithm has no parameter of that name, or
+one of another kind. Or a flag that cannot change what is compiled already: -p
+and --instances, of a one-sided plan also --protocol, since it has packets and
+flags for one.`, `
 $ mscclc compile ring.mscl -p rnaks=8
 `, ""},
 	{Hint, `
@@ -130,7 +135,8 @@ A hint that cannot be followed: ch, sendtb and recvtb would need a thread block
 with two peers to send to or to receive from, or would put the two ends of a
 connection on different channels. The note shows what it conflicts with. Of a
 one-sided program (--sided one) a via may be impossible: a port copies and
-cannot reduce, and the switch reaches input and output of all ranks at once.`, `
+cannot reduce, and the switch reaches input and output of all ranks of one node
+at once. Hints for the other lowering are noted and ignored.`, `
 algorithm a()
 collective alltoall(3)
 for r in 0..3, q in 0..3 { chunk(r, input, q).copy(q, output, r, sendtb = 0, recvtb = 0, ch = 0) }
@@ -151,13 +157,15 @@ $ mscclc compile two_step.mscl --inplace=true
 	{Unsupported, `
 What a target, a format or a program cannot do: a collective or a protocol that
 the target has no word for, a step that it rejects, an average where no step
-makes the whole sum.`, `
+makes the whole sum. MSCCL-IR XML has no one-sided programs: these are for
+--target plan.`, `
 $ mscclc compile a.mscl --protocol LL16 --target msccl
 `, ""},
 	{Unavailable, `
 What this machine or this build of mscclc cannot do, whatever the input: a
 device that is not there, the CPU device in a build without cgo, a target whose
-writer does not exist yet, buffers larger than the memory.`, `
+writer does not exist yet, buffers larger than the memory, GPUs that do not
+reach each other's memory, which one-sided programs need.`, `
 $ mscclc run allreduce/ring --device cuda
 `, ""},
 	{Io, `
@@ -171,9 +179,12 @@ the command line.`, `
 `, ""},
 	{Timeout, `
 A wait on a device that outlasted its deadline. The report names rank, thread
-block, step and source line, what was waited for and what was seen. A program
-that mscclc has verified does not hang by itself: look for a rank that died or
-was never started.`, `
+block, step and source line, what was waited for and what was seen: of a
+two-sided program a message, a free slot or another block's step; of a one-sided
+one a signal of a flag, counted in the launch, or packets, who gives them, and
+the pass and the column where there are several. A program that mscclc has
+verified does not hang by itself: look for a rank that died or was never
+started, which may be one that the step named waits for in turn.`, `
 $ mscclc run ring.mscl --timeout 1ms --bytes 1G
 `, ""},
 }
