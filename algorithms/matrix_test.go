@@ -2,6 +2,7 @@ package algorithms_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -395,7 +396,19 @@ func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) 
 	}
 	fmt.Fprintf(&b, "\n%d programs, %d combinations, nothing wrong.\n", len(all), total)
 	t.Logf("%d combinations in %v", total, d)
-	if err := os.WriteFile("MATRIX.md", []byte(b.String()), 0o666); err != nil {
+	keepMatrix(t, b.String(), "")
+}
+
+// keepMatrix writes MATRIX.md, a part of which may stay as it is: that of two-sided programs, or what follows
+// of one-sided ones.
+func keepMatrix(t *testing.T, two, one string) {
+	const file, between = "MATRIX.md", "\n## One-sided\n\n"
+	kept, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, behind, _ := strings.Cut(string(kept), between)
+	if err := os.WriteFile(file, []byte(cmp.Or(two, before)+between+cmp.Or(one, behind)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // memory that is aligned to its elements alone, in columns and passes that are few or many.
 func testRandom(t *testing.T, d Device) {
 	types := []executor.DType{executor.I32, executor.U8, executor.BF16, executor.F32, executor.F64, executor.E4M3, executor.I64}
-	compared, n := 0, irtest.Count(t, d.times(60, 400))
+	compared, n := 0, irtest.Count(t, d.times(60, 250))
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 1 + rnd.Intn(30)})
