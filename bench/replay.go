@@ -67,7 +67,8 @@ func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 }
 
 // mostQueued bounds the launches that stand in a stream's queue. A driver's queue holds about a
-// thousand; a thread that waits for room there can keep another from the launch that would make some.
+// thousand. A thread that waits for room there keeps no other from our launches; what the driver and NCCL hold meanwhile
+// is theirs. Graphs are not bounded so: of long ones a few fill the queue as well.
 const mostQueued = 400
 
 // capture makes a graph of each operation on each GPU, on all at once.

@@ -321,8 +321,18 @@ static int launch(struct gpu_card *c, void *function, u32 x, u32 y, u32 threads,
   return 0;
 }
 
-int mscclc_gpu_shoot(struct gpu_card *c, struct gpu_shot *shot, void *stream, u64 *capture) {
+int mscclc_gpu_shoot(struct gpu_card *c, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded, u64 *capture) {
   TRY(use(c));
   TRY(capturing(c, stream, capture));
-  return launch(c, shot->function, shot->columns, shot->blocks, shot->threads, shot + 1, shot->bytes, stream);
+  const int counts = launched && !*capture;
+  if (counts) {
+    __atomic_fetch_add(launched, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(crowded, __ATOMIC_SEQ_CST)) {
+      __atomic_fetch_sub(launched, 1, __ATOMIC_SEQ_CST);
+      return GPU_CROWDED;
+    }
+  }
+  const int code = launch(c, shot->function, shot->columns, shot->blocks, shot->threads, shot + 1, shot->bytes, stream);
+  if (code && counts) __atomic_fetch_sub(launched, 1, __ATOMIC_SEQ_CST);
+  return code;
 }

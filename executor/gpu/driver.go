@@ -75,7 +75,7 @@ type card struct {
 	modules map[string]*module // by image
 	peers   map[int]bool       // GPUs that it reaches
 	opened  map[string]*opened // memory of other processes, by handle
-	lanes   []*lane            // of all flights
+	lanes   []*lane            // of all flights; air.mu guards it, and who has a copy may keep it
 }
 
 // Name is the card's kind, as the driver has it.

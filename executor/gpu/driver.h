@@ -49,7 +49,7 @@ int mscclc_gpu_leave(struct gpu_card *card, u64 address);
 
 // Memory that was mapped, in segments (mapped.c): whether that is so at an address, access of a card to a segment, a
 // file that another process can import (-1: it cannot be exported so), and what all segments are a multiple of.
-enum { GPU_NO_CALL = -3 };
+enum { GPU_NO_CALL = -4 };
 int mscclc_gpu_mapped(struct gpu_card *card, u64 address, int *mapped);
 int mscclc_gpu_admit(struct gpu_card *card, u64 address, u64 bytes);
 int mscclc_gpu_export(struct gpu_card *card, u64 address, int *file);
@@ -116,4 +116,9 @@ struct gpu_shot {
   void *function;
   u32 columns, blocks, threads, bytes;
 };
-int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *capture);
+
+// A shot that is not captured (*capture is 0) is counted in *launched before it is launched, so that who has set
+// *crowded finds there all that may yet come. Where *crowded is set already, nothing is launched, nor counted:
+// GPU_CROWDED. Without these two it is launched, and has been counted.
+enum { GPU_CROWDED = -5 };
+int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded, u64 *capture);

@@ -7,55 +7,75 @@ import "C"
 
 import (
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"mscclc/executor"
 )
 
-// This file keeps flights: where the launches of plans are, and in which order
-// those go that have no room together.
+// This file keeps flights: where the launches of plans are. Which of them wait for others is crowd.go's.
 //
-// Blocks of a launch wait for each other, so that all of them must be resident at
-// once. Launches of several flights are, where their blocks together are no more than a
-// GPU holds of the kind of which it holds fewest. As long as that is so for all that
-// is ready, launches only count themselves. Else the machine is crowded: the n-th
-// launches of a flight, on all GPUs, have one ticket, drawn by the first of them, and
-// on each GPU a launch is held until those with older tickets that leave it no room are
-// over there. Nobody waits for a younger ticket, so that there is no cycle, in whatever order
-// GPUs and streams come. A stream is held by words of the host, which the streams that it
-// waits for raise: these may be behind what is yet to be launched, where an event must
-// have been recorded before.
+// A driver has who launches wait while a stream's queue is full: until kernels there end, which may wait for
+// those of other GPUs, whose threads are yet to launch them. So nobody may keep these threads:
+//
+//   - lane.mu, of one flight on one card, is held through a launch with all its calls of the driver. Other
+//     flights and other cards have others. Who is no launch takes it only if it is free (settle), or is a call for
+//     that flight alone, or for a stream that it has launched on (Mark, Close, forget). Who takes several, of a graph on
+//     one card, takes them by number.
+//   - air.mu, of the machine, guards what is noted of launches, and no call of the driver is made under it.
+//     It is taken behind lane.mu, and never the other way round.
+//
+// A launch therefore waits for room in its own stream's queue, for a launch of its own flight on its own card,
+// and for nothing else of this package.
 
 // A flight is the launches of a plan.
 type flight struct {
 	m       *machine
-	lanes   map[*card]*lane
+	making  sync.Mutex        // held while a lane is made
+	lanes   []*lane           // of each card; air.mu guards this and the rest, and who has a copy may keep it
 	tickets map[uint64]uint64 // by number of launch, of those that are not over everywhere
 	failed  bool
 }
 
 // A lane is a flight on one card.
 type lane struct {
-	flight   *flight
-	g        *card
-	mu       sync.Mutex // held through a launch
-	shots    map[*shot]bool
-	launched uint64
-	last     *stream // of the last launch
-	moved    *event  // ties a launch to the last one on another stream
-	mark     *event
-	marked   bool
-	word     *uint64 // launches that are over, while the machine is crowded
+	flight *flight
+	g      *card
+	number uint64 // the order in which mu of several lanes are taken
+	shots  map[*shot]bool
+	word   *word
+
+	mu      sync.Mutex             // held through a launch
+	last    atomic.Pointer[stream] // of the last launch; mu guards changes
+	moved   *event                 // ties a launch to the last one on another stream
+	mark    *event
+	capture C.u64 // what a launch is noted in
+	closed  bool
+
+	marked   atomic.Bool
+	launched atomic.Uint64 // also by C
+	owes     atomic.Bool   // the word is yet to be raised behind what was launched before the machine was crowded
 }
 
-// An air is what all flights of a machine share. Who launches holds it shared, or
-// exclusively where the machine is crowded.
+// A word is of the host, and counts launches that are over, while the machine is crowded.
+type word struct {
+	g     *card
+	at    *uint64
+	users int // who has yet to put a wait for it into a stream
+}
+
+func (w *word) c() *C.u64 { return (*C.u64)(unsafe.Pointer(w.at)) }
+
+// An air is what all flights of a machine share.
 type air struct {
-	sync.RWMutex
+	mu      sync.Mutex // held for moments; see above
 	flights map[*flight]bool
-	crowded bool
+	crowded atomic.Uint32 // read by C; mu guards changes
 	ticket  uint64
+	lanes   uint64 // made so far
+	left    []*word
 	capture sync.Map // *graph that is being captured, by the driver's number
 }
 
@@ -65,17 +85,35 @@ func (d device) NewFlight() (executor.Flight, error) {
 	if _, err := m.open(nil); err != nil {
 		return nil, err
 	}
-	m.air.Lock()
-	defer m.air.Unlock()
-	f := &flight{m: m, lanes: map[*card]*lane{}, tickets: map[uint64]uint64{}}
+	m.air.mu.Lock()
+	defer m.air.mu.Unlock()
+	f := &flight{m: m, tickets: map[uint64]uint64{}}
 	m.air.flights[f] = true
 	return f, nil
 }
 
+// all are the flight's lanes.
+func (f *flight) all() []*lane {
+	f.m.air.mu.Lock()
+	defer f.m.air.mu.Unlock()
+	return f.lanes
+}
+
+// all are the lanes of all flights on a card.
+func (g *card) all() []*lane {
+	g.machine.air.mu.Lock()
+	defer g.machine.air.mu.Unlock()
+	return g.lanes
+}
+
 // lane is the flight's on a card, which is made where there is none yet.
 func (f *flight) lane(g *card) (*lane, error) {
-	if l := f.lanes[g]; l != nil {
-		return l, nil
+	f.making.Lock()
+	defer f.making.Unlock()
+	for _, l := range f.all() {
+		if l.g == g {
+			return l, nil
+		}
 	}
 	l := &lane{flight: f, g: g, shots: map[*shot]bool{}}
 	var err error
@@ -89,113 +127,51 @@ func (f *flight) lane(g *card) (*lane, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.moved.Close(), l.mark.Close())
 	}
-	l.word = (*uint64)(unsafe.Pointer(words))
-	f.lanes[g] = l
-	g.lanes = append(g.lanes, l)
+	l.word = &word{g: g, at: (*uint64)(unsafe.Pointer(words))}
+	a := &f.m.air
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lanes++
+	l.number = a.lanes
+	f.lanes = append(slices.Clip(f.lanes), l)
+	g.lanes = append(slices.Clip(g.lanes), l)
 	return l, nil
 }
 
-// needs are the blocks of the largest launch that is ready, and how many like
-// those of the largest a card holds.
-func (l *lane) needs() (blocks, room int) {
-	room = 1 << 30
-	for s := range l.shots {
-		blocks, room = max(blocks, s.blocks), min(room, s.room)
-	}
-	return blocks, room
+// unlock ends a launch.
+func (l *lane) unlock() error {
+	l.mu.Unlock()
+	return l.settleSoon()
 }
 
-// fits says whether everything that is ready on a card has room at once.
-func (g *card) fits() bool {
-	blocks, room := 0, 1<<30
-	for _, l := range g.lanes {
-		b, r := l.needs()
-		blocks, room = blocks+b, min(room, r)
-	}
-	return blocks <= room
-}
-
-// crowd has launches draw tickets from now on. Those that run, or have begun on some
-// cards only, are the oldest.
-func (m *machine) crowd() error {
-	if m.air.crowded {
-		return nil
-	}
-	for f := range m.air.flights {
-		if err := f.countWords(); err != nil {
-			return err
-		}
-	}
-	m.air.crowded = true
-	for f := range m.air.flights {
-		least, most := ^uint64(0), uint64(0)
-		for _, l := range f.lanes {
-			least, most = min(least, l.launched), max(most, l.launched)
-		}
-		for n := max(least, 1); n <= most && len(f.lanes) > 0; n++ {
-			m.draw(f, n)
-		}
-	}
-	return nil
-}
-
-// countWords has the words of a flight be raised behind what runs.
-func (f *flight) countWords() error {
-	for _, l := range f.lanes {
-		if l.last == nil {
-			continue
-		}
-		var capture C.u64
-		if err := l.g.failed(C.mscclc_gpu_capturing(l.g.c, l.last.handle, &capture), "looking at a stream"); err != nil {
-			return err
-		}
-		if capture != 0 {
-			return errors.New("there is no room for this call beside those of other plans, one of which is being captured: bind it before")
-		}
-		if err := l.raise(l.last, l.launched); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *lane) raise(s *stream, to uint64) error {
-	return l.g.failed(C.mscclc_gpu_raise(l.g.c, s.handle, (*C.u64)(unsafe.Pointer(l.word)), C.u64(to)), "a word that others wait for")
-}
-
-// draw gives the n-th launches of a flight their ticket.
-func (m *machine) draw(f *flight, n uint64) uint64 {
-	t, ok := f.tickets[n]
-	if !ok {
-		m.air.ticket++
-		t = m.air.ticket
-		f.tickets[n] = t
-	}
-	return t
+// captured says whether a stream notes what is put there.
+func (g *card) captured(st *stream) (bool, error) {
+	var capture C.u64
+	err := g.failed(C.mscclc_gpu_capturing(g.c, st.handle, &capture), "looking at a stream")
+	return capture != 0, err
 }
 
 // Mark notes what was launched.
 func (f *flight) Mark() error {
-	f.m.air.Lock()
-	defer f.m.air.Unlock()
-	for _, l := range f.lanes {
-		if l.last == nil {
-			continue
+	for _, l := range f.all() {
+		l.mu.Lock()
+		var err error
+		if last := l.last.Load(); last != nil {
+			if err = last.Record(l.mark); err == nil {
+				l.marked.Store(true)
+			}
 		}
-		if err := l.last.Record(l.mark); err != nil {
+		if err = errors.Join(err, l.unlock()); err != nil {
 			return err
 		}
-		l.marked = true
 	}
 	return nil
 }
 
 // Busy says whether what was marked still runs.
 func (f *flight) Busy() (bool, error) {
-	f.m.air.RLock()
-	defer f.m.air.RUnlock()
-	for _, l := range f.lanes {
-		if !l.marked {
+	for _, l := range f.all() {
+		if !l.marked.Load() {
 			continue
 		}
 		var busy C.int
@@ -212,59 +188,95 @@ func (f *flight) Busy() (bool, error) {
 // Release lets all others go on. A word may yet be raised, to less, by what leaves;
 // so whoever waits for the flight's end calls this again and again.
 func (f *flight) Release() {
-	f.m.air.Lock()
-	defer f.m.air.Unlock()
+	f.m.air.mu.Lock()
+	defer f.m.air.mu.Unlock()
 	f.failed = true
-	f.words(func(*lane) uint64 { return ^uint64(0) })
+	f.words(^uint64(0))
+	for _, l := range f.lanes {
+		l.owes.Store(false)
+	}
 }
 
 // Renew ends that.
 func (f *flight) Renew() {
-	f.m.air.Lock()
-	defer f.m.air.Unlock()
+	f.m.air.mu.Lock()
+	defer f.m.air.mu.Unlock()
 	most := uint64(0)
 	for _, l := range f.lanes {
-		most = max(most, l.launched)
+		most = max(most, l.launched.Load())
 	}
 	f.failed = false
-	f.words(func(l *lane) uint64 {
-		l.launched = most
-		return most
-	})
+	f.words(most)
+	for _, l := range f.lanes {
+		l.launched.Store(most)
+		l.owes.Store(false)
+	}
 	clear(f.tickets)
+}
+
+// words sets the words of a flight.
+func (f *flight) words(to uint64) {
+	for _, l := range f.lanes {
+		atomic.StoreUint64(l.word.at, to)
+	}
 }
 
 // Close is for a flight of which nothing runs, and nothing is launched any more.
 func (f *flight) Close() error {
-	f.m.air.Lock()
-	defer f.m.air.Unlock()
-	f.words(func(*lane) uint64 { return ^uint64(0) })
+	lanes, words := f.leave()
 	var errs []error
-	for g, l := range f.lanes {
-		for i := range g.lanes {
-			if g.lanes[i] == l {
-				g.lanes = append(g.lanes[:i], g.lanes[i+1:]...)
-				break
-			}
-		}
+	for _, l := range lanes {
+		l.mu.Lock()
+		l.closed = true
+		l.last.Store(nil)
 		errs = append(errs, l.moved.Close(), l.mark.Close())
-		errs = append(errs, g.failed(C.mscclc_gpu_words_end(g.c, (*C.u64)(unsafe.Pointer(l.word))), "words of the host"))
+		l.mu.Unlock()
 	}
-	f.lanes = map[*card]*lane{}
-	delete(f.m.air.flights, f)
-	if len(f.m.air.flights) == 0 {
-		f.m.air.crowded = false
+	for _, w := range words {
+		errs = append(errs, w.g.failed(C.mscclc_gpu_words_end(w.g.c, w.c()), "words of the host"))
 	}
 	return errors.Join(errs...)
 }
 
-// forget has no lane look at a stream that is about to end; its work is over.
-func (g *card) forget(s *stream) {
-	g.machine.air.Lock()
-	defer g.machine.air.Unlock()
-	for _, l := range g.lanes {
-		if l.last != nil && l.last.handle == s.handle {
-			l.last, l.marked = nil, false
+// leave takes a flight out of what all share, and says which words nobody needs any more. Its own another may just
+// be about to wait for: they are freed with those of the next flight, or of the last.
+func (f *flight) leave() (lanes []*lane, words []*word) {
+	a := &f.m.air
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f.words(^uint64(0))
+	a.left = slices.DeleteFunc(a.left, func(w *word) bool {
+		if w.users == 0 {
+			words = append(words, w)
 		}
+		return w.users == 0
+	})
+	lanes, f.lanes = f.lanes, nil
+	for _, l := range lanes {
+		l.g.lanes = slices.DeleteFunc(slices.Clone(l.g.lanes), func(other *lane) bool { return other == l })
+		a.left = append(a.left, l.word)
 	}
+	delete(a.flights, f)
+	if len(a.flights) == 0 {
+		words, a.left = append(words, a.left...), nil
+		a.crowded.Store(0)
+	}
+	return lanes, words
+}
+
+// forget has no lane look at a stream that is about to end; its work is over.
+func (g *card) forget(s *stream) error {
+	var errs []error
+	for _, l := range g.all() {
+		if last := l.last.Load(); last == nil || last.handle != s.handle {
+			continue
+		}
+		l.mu.Lock()
+		if last := l.last.Load(); last != nil && last.handle == s.handle {
+			l.last.Store(nil)
+			l.marked.Store(false)
+		}
+		errs = append(errs, l.unlock())
+	}
+	return errors.Join(errs...)
 }

@@ -6,8 +6,10 @@ package gpu
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -17,21 +19,22 @@ import (
 // A graph is captured work, and what launches of flights it holds.
 type graph struct {
 	g      *card
+	mu     sync.Mutex // held through a launch
 	handle unsafe.Pointer
-	number uint64 // of its capture
-	mu     sync.Mutex
-	loads  map[*lane]load
+	noting sync.Mutex // while it is captured
+	loads  []load     // by number of lane
 }
 
 // add notes a launch that is captured.
-func (r *graph) add(l *lane, s *shot) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	w, ok := r.loads[l]
-	if !ok {
-		w.room = s.room
+func (r *graph) add(s *shot) {
+	r.noting.Lock()
+	defer r.noting.Unlock()
+	at, found := slices.BinarySearchFunc(r.loads, s.lane.number, func(w load, n uint64) int { return cmp.Compare(w.lane.number, n) })
+	if !found {
+		r.loads = slices.Insert(r.loads, at, load{lane: s.lane, room: s.room})
 	}
-	r.loads[l] = load{w.launches + 1, max(w.blocks, s.blocks), min(w.room, s.room)}
+	w := &r.loads[at]
+	w.launches, w.blocks, w.room = w.launches+1, max(w.blocks, s.blocks), min(w.room, s.room)
 }
 
 func (s *stream) Capture() error {
@@ -43,7 +46,7 @@ func (s *stream) Capture() error {
 	if err := g.failed(C.mscclc_gpu_capturing(g.c, s.handle, &number), "capturing"); err != nil {
 		return err
 	}
-	g.machine.air.capture.Store(uint64(number), &graph{g: g, number: uint64(number), loads: map[*lane]load{}})
+	g.machine.air.capture.Store(uint64(number), &graph{g: g})
 	return nil
 }
 
@@ -58,7 +61,11 @@ func (s *stream) EndCapture() (executor.Graph, error) {
 		return nil, fmt.Errorf("%v: the end of what is not captured", g)
 	}
 	r := v.(*graph)
-	return r, g.failed(C.mscclc_gpu_capture_end(g.c, s.handle, &r.handle), "making a graph")
+	err := g.failed(C.mscclc_gpu_capture_end(g.c, s.handle, &r.handle), "making a graph")
+	for _, l := range g.all() {
+		err = errors.Join(err, l.settleSoon())
+	}
+	return r, err
 }
 
 // Launch starts all that was captured: the streams of all its flights follow it.
@@ -67,38 +74,52 @@ func (r *graph) Launch(on executor.Stream) error {
 	if !ok || st.g != r.g {
 		return fmt.Errorf("a graph for %v, on a stream of %v", r.g, on.GPU())
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.handle == nil {
 		return errors.New("a launch of a graph that is closed")
 	}
-	a := &r.g.machine.air
-	a.Lock()
-	defer a.Unlock()
-	for l := range r.loads {
-		if err := l.follow(st); err != nil {
+	for _, w := range r.loads {
+		w.lane.mu.Lock()
+	}
+	err := r.launch(st)
+	for _, w := range r.loads {
+		w.lane.mu.Unlock()
+	}
+	for _, w := range r.loads {
+		err = errors.Join(err, w.lane.settleSoon())
+	}
+	return err
+}
+
+// launch is Launch, with all lanes locked.
+func (r *graph) launch(st *stream) error {
+	for _, w := range r.loads {
+		if err := w.lane.follow(st); err != nil {
 			return err
 		}
 	}
-	if a.crowded {
-		if err := r.g.hold(st, r.loads); err != nil {
-			return err
-		}
+	start := func() error {
+		return r.g.failed(C.mscclc_gpu_graph(r.g.c, r.handle, st.handle), "launching a graph")
 	}
-	if err := r.g.failed(C.mscclc_gpu_graph(r.g.c, r.handle, st.handle), "launching a graph"); err != nil {
+	count(r.loads)
+	if r.g.machine.air.crowded.Load() != 0 {
+		uncount(r.loads)
+		return r.g.inTurn(st, r.loads, start)
+	}
+	if err := start(); err != nil {
+		uncount(r.loads)
 		return err
 	}
-	for l, w := range r.loads {
-		l.launched += w.launches
-		l.last = st
-		if a.crowded {
-			if err := l.raise(st, l.launched); err != nil {
-				return err
-			}
-		}
+	for _, w := range r.loads {
+		w.lane.last.Store(st)
 	}
 	return nil
 }
 
 func (r *graph) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.handle == nil {
 		return nil
 	}

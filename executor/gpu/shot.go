@@ -7,11 +7,9 @@ package gpu
 import "C"
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
-	"sync/atomic"
+	"sync"
 	"unsafe"
 
 	"mscclc/executor"
@@ -20,6 +18,7 @@ import (
 // A shot is a launch made ready, with its parameters in memory of C.
 type shot struct {
 	lane    *lane
+	mu      sync.Mutex // held through a launch
 	c       *C.struct_gpu_shot
 	blocks  int
 	threads int
@@ -70,21 +69,31 @@ func newShot[P any](f *flight, k kernel, columns, blocks uint32, threads int, pa
 
 // add has a shot take part in what its card must have room for.
 func (f *flight) add(g *card, s *shot) error {
-	f.m.air.Lock()
-	defer f.m.air.Unlock()
-	var err error
-	if s.lane, err = f.lane(g); err != nil {
+	l, err := f.lane(g)
+	if err != nil {
 		return err
 	}
-	s.lane.shots[s] = true
-	if g.fits() {
+	s.lane = l
+	a := &f.m.air
+	a.mu.Lock()
+	l.shots[s] = true
+	crowds := a.crowded.Load() == 0 && !g.fits()
+	a.mu.Unlock()
+	if !crowds {
 		return nil
 	}
 	if err := f.m.crowd(); err != nil {
-		delete(s.lane.shots, s)
+		s.leave()
 		return err
 	}
 	return nil
+}
+
+func (s *shot) leave() {
+	a := &s.lane.g.machine.air
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(s.lane.shots, s)
 }
 
 func (s *shot) Threads() int { return s.threads }
@@ -92,14 +101,11 @@ func (s *shot) Threads() int { return s.threads }
 func (s *shot) Room() int { return s.room }
 
 func (s *shot) Close() error {
-	m := s.lane.g.machine
-	m.air.Lock()
-	defer m.air.Unlock()
-	if s.c != nil {
-		delete(s.lane.shots, s)
-		C.free(unsafe.Pointer(s.c))
-		s.c = nil
-	}
+	s.leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	C.free(unsafe.Pointer(s.c))
+	s.c = nil
 	return nil
 }
 
@@ -109,162 +115,55 @@ func (s *shot) Launch(on executor.Stream) error {
 	if !ok || st.g != s.lane.g {
 		return fmt.Errorf("a launch for %v, on a stream of %v", s.lane.g, on.GPU())
 	}
-	a := &s.lane.g.machine.air
-	a.RLock()
-	if a.crowded {
-		a.RUnlock()
-		a.Lock()
-		defer a.Unlock()
-		return s.inTurn(st)
-	}
-	defer a.RUnlock()
-	l := s.lane
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.c == nil {
 		return errors.New("a launch of a call that is closed")
 	}
-	if err := l.follow(st); err != nil {
-		return err
-	}
-	capture, err := s.shoot(st)
-	if err == nil {
-		l.count(capture, st, s)
+	s.lane.mu.Lock()
+	err := s.launch(st)
+	if left := s.lane.unlock(); err == nil {
+		err = left
 	}
 	return err
 }
 
-// shoot is the launch itself; capture is where it was noted instead, or 0.
-func (s *shot) shoot(st *stream) (capture uint64, err error) {
-	var c C.u64
-	code := C.mscclc_gpu_shoot(st.g.c, s.c, st.handle, &c)
-	return uint64(c), st.g.failed(code, "a launch of %d blocks of %d threads", s.blocks, s.threads)
+// launch is Launch, under the lane's mu.
+func (s *shot) launch(st *stream) error {
+	l, g := s.lane, st.g
+	if err := l.follow(st); err != nil {
+		return err
+	}
+	code := C.mscclc_gpu_shoot(g.c, s.c, st.handle, (*C.u64)(unsafe.Pointer(&l.launched)), (*C.u32)(unsafe.Pointer(&g.machine.air.crowded)), &l.capture)
+	if code == C.GPU_CROWDED {
+		return g.inTurn(st, []load{{l, 1, s.blocks, s.room}}, func() error {
+			return s.failed(C.mscclc_gpu_shoot(g.c, s.c, st.handle, nil, nil, &l.capture))
+		})
+	}
+	if code != 0 {
+		return s.failed(code)
+	}
+	if l.capture == 0 {
+		l.last.Store(st)
+	} else if v, ok := g.machine.air.capture.Load(uint64(l.capture)); ok {
+		v.(*graph).add(s)
+	} // else it is captured for another library, and what is launched by that is not counted
+	return nil
+}
+
+func (s *shot) failed(code C.int) error {
+	return s.lane.g.failed(code, "a launch of %d blocks of %d threads", s.blocks, s.threads)
 }
 
 // follow has a launch be behind the flight's last, where that is on another stream.
 // What is captured is placed when its graph is launched.
 func (l *lane) follow(st *stream) error {
-	if l.last == nil || l.last.handle == st.handle {
+	last := l.last.Load()
+	if last == nil || last.handle == st.handle {
 		return nil
 	}
-	var capture C.u64
-	if err := l.g.failed(C.mscclc_gpu_capturing(l.g.c, st.handle, &capture), "looking at a stream"); err != nil || capture != 0 {
+	if captured, err := l.g.captured(st); err != nil || captured {
 		return err
 	}
-	return errors.Join(l.last.Record(l.moved), st.Await(l.moved))
-}
-
-// count notes what was launched, or captured. A capture that is not known is another
-// library's, and what is launched by it is not counted.
-func (l *lane) count(capture uint64, st *stream, s *shot) {
-	if capture == 0 {
-		l.launched++
-		l.last = st
-		return
-	}
-	if v, ok := l.g.machine.air.capture.Load(capture); ok {
-		v.(*graph).add(l, s)
-	}
-}
-
-// inTurn is a launch on a machine that is crowded, which is held exclusively.
-func (s *shot) inTurn(st *stream) error {
-	l := s.lane
-	if s.c == nil {
-		return errors.New("a launch of a call that is closed")
-	}
-	var capture C.u64
-	if err := l.g.failed(C.mscclc_gpu_capturing(l.g.c, st.handle, &capture), "looking at a stream"); err != nil {
-		return err
-	}
-	if capture == 0 {
-		if err := errors.Join(l.follow(st), l.g.hold(st, map[*lane]load{l: {1, s.blocks, s.room}})); err != nil {
-			return err
-		}
-	}
-	noted, err := s.shoot(st)
-	if err != nil {
-		return err
-	}
-	l.count(noted, st, s)
-	if noted != 0 {
-		return nil
-	}
-	return l.raise(st, l.launched)
-}
-
-// A load is what a launch, or a graph, brings to a lane: so many launches, of so many
-// blocks, of the kind of which the card holds room.
-type load struct {
-	launches     uint64
-	blocks, room int
-}
-
-// hold holds a stream until a launch has room beside those with older tickets.
-func (g *card) hold(st *stream, of map[*lane]load) error {
-	m := g.machine
-	oldest, blocks, room := ^uint64(0), 0, 1<<30
-	for l, w := range of {
-		for n := l.launched + 1; n <= l.launched+w.launches; n++ {
-			oldest = min(oldest, m.draw(l.flight, n))
-		}
-		blocks, room = blocks+w.blocks, min(room, w.room)
-	}
-	type older struct {
-		l         *lane
-		n, ticket uint64
-	}
-	var others []older
-	for _, l := range g.lanes {
-		if _, own := of[l]; own || l.flight.failed {
-			continue
-		}
-		l.flight.prune()
-		over := atomic.LoadUint64(l.word)
-		for n, t := range l.flight.tickets {
-			if n > over && t < oldest {
-				others = append(others, older{l, n, t})
-			}
-		}
-	}
-	slices.SortFunc(others, func(a, b older) int { return cmp.Compare(b.ticket, a.ticket) }) // the youngest first
-	beside := map[*lane]bool{}
-	full := false
-	for _, o := range others {
-		b, r := o.l.needs()
-		if !full && !beside[o.l] {
-			full = blocks+b > min(room, r)
-			if !full {
-				beside[o.l] = true
-				blocks, room = blocks+b, min(room, r)
-			}
-		}
-		if !full {
-			continue
-		}
-		if err := g.failed(C.mscclc_gpu_hold(g.c, st.handle, (*C.u64)(unsafe.Pointer(o.l.word)), C.u64(o.n)), "waiting for others' room"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// prune forgets the tickets of what is over everywhere.
-func (f *flight) prune() {
-	over := ^uint64(0)
-	for _, l := range f.lanes {
-		over = min(over, atomic.LoadUint64(l.word))
-	}
-	for n := range f.tickets {
-		if n <= over {
-			delete(f.tickets, n)
-		}
-	}
-}
-
-// words sets the words of a flight.
-func (f *flight) words(to func(*lane) uint64) {
-	for _, l := range f.lanes {
-		atomic.StoreUint64(l.word, to(l))
-	}
+	return errors.Join(last.Record(l.moved), st.Await(l.moved))
 }

@@ -87,8 +87,7 @@ func (s *stream) Close() error {
 		return nil
 	}
 	err := s.Sync(context.Background())
-	s.g.forget(s)
-	err = errors.Join(err, s.g.failed(C.mscclc_gpu_stream_end(s.g.c, s.handle), "ending a stream"))
+	err = errors.Join(err, s.g.forget(s), s.g.failed(C.mscclc_gpu_stream_end(s.g.c, s.handle), "ending a stream"))
 	s.handle = nil
 	return err
 }

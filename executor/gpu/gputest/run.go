@@ -21,7 +21,7 @@ func Run(t *testing.T, d Device) {
 		{"Plans", testPlans}, {"Types", testTypes}, {"Few", testFew}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
 		{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 		{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
-		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder},
+		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
 		{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
 		{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 		{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},

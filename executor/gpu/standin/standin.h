@@ -4,7 +4,7 @@
 // has the names of both drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
 //
 // It is strict where a driver may be lax: a kernel begins only when all of its blocks have
-// room beside those that run, memory of another GPU without peer access faults, and a handle of
+// room beside those that run, who puts work into a full queue waits, memory of another GPU without peer access faults, and a handle of
 // memory serves another process only.
 #pragma once
 #include "../../../kernels/abi_onesided.h"
@@ -25,8 +25,9 @@ enum Code {
   CAPTURE_UNSUPPORTED = 900, CAPTURE_ISOLATION = 905, UNKNOWN = 999
 };
 
-// What the GPUs are like: an H200, but for its memory.
-enum { SMS = 132, SM_THREADS = 512, SM_BLOCKS = 16, MAJOR = 9, MINOR = 0 };
+// What the GPUs are like: an H200, but for its memory, and for a stream's queue, which there holds about
+// 1,024 launches.
+enum { SMS = 132, SM_THREADS = 512, SM_BLOCKS = 16, MAJOR = 9, MINOR = 0, QUEUE = 256 };
 
 typedef std::unique_lock<std::mutex> Lock;
 
@@ -65,7 +66,7 @@ struct Stream {
   Graph *capture = nullptr;
 };
 Stream *new_stream(Device *d);
-int enqueue(Stream *s, Task t);  // or notes it in the graph that is being captured
+int enqueue(Stream *s, Task t);  // once there is room in the queue; or notes it in the graph that is being captured
 void drain(Stream *s);
 
 struct Event {

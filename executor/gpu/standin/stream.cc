@@ -58,6 +58,7 @@ Stream *new_stream(Device *d) {
 
 int enqueue(Stream *s, Task t) {
   Lock l(s->mu);
+  s->changed.wait(l, [s] { return s->ended || s->capture || s->left < QUEUE; });
   if (s->ended) return INVALID_HANDLE;
   if (s->capture) {
     s->capture->nodes.push_back({s->device, std::move(t)});
