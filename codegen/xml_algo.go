@@ -75,7 +75,8 @@ func (x *xmlReader) spelling(t *tag) {
 	}
 	for _, i := range want {
 		if v.attr[i] == nil {
-			x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", algoFields[i].name, target.Name)
+			d := x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", algoFields[i].name, target.Name)
+			d.Hint = "a file that was written for another runtime may lack it; mscclc compile --target " + target.Name + " writes it"
 		}
 	}
 	kind := collectives[x.head.coll]

@@ -51,7 +51,8 @@ the first wrong chunk with what it holds, what it should hold and who wrote it. 
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
-  mscclc verify ring.xml --target rccl --slots 1
+  mscclc verify ring.xml --slots 4
+  mscclc verify allreduce/ring -p ranks=8 --target rccl
   mscclc verify allreduce/ring -p ranks=5 --bitwise`,
 		Args: atLeast(1, "files or folders to verify"),
 		RunE: func(cmd *cobra.Command, args []string) error {
