@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 type benchFlags struct {
@@ -257,6 +259,9 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 	switch {
 	case err != nil:
 		return err
+	case !placeFor(f.out) || !placeFor(f.plot): // hours of measuring are not to be for nothing
+		file := cmp.Or(f.plot, f.out)
+		return diag.List{diag.New(diag.Io, fileSpan(file), "there is no folder %s to write it to", filepath.Dir(file))}
 	case f.procs > 0 && os.Getenv(envIndex) == "":
 		return a.startAll(ctx, f.procs)
 	case f.tune && job != nil:
@@ -271,6 +276,12 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 		return a.tuneAll(ctx, world)
 	}
 	return a.measureAll(ctx, world)
+}
+
+// placeFor says whether a file, if it is one, has a folder to be in.
+func placeFor(file string) bool {
+	info, err := os.Stat(filepath.Dir(file))
+	return file == "" || err == nil && info.IsDir()
 }
 
 // abandon ends the process where an interrupted measurement does not come to an end by itself: a

@@ -61,7 +61,11 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 		return failed
 	}
 	if found == 0 {
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs with %d ranks on %s", w.coll.Kind, w.coll.Ranks, w.site.Name())}
+		where := ""
+		if w.place != "both" {
+			where = " " + placeName(w.place == "in")
+		}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs%s with %d ranks on %s", w.coll.Kind, where, w.coll.Ranks, w.site.Name())}
 	}
 	stop()
 	return a.writeTable(w.out, table, failed)
