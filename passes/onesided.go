@@ -151,7 +151,7 @@ func (l *oneSided) slot(count int32) int32 {
 // tooLarge is the error of a program beyond a limit.
 func (l *oneSided) tooLarge(pos int32) error {
 	return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves, or more chunks of scratch than can be numbered", l.most).
-		WithHint("--limit insts=N raises the limit of moves")}
+		WithHint("--limit insts=N allows more moves")}
 }
 
 // full says whether l has more than it may have.
