@@ -191,7 +191,7 @@ func (f *flight) Release() {
 	f.m.air.mu.Lock()
 	defer f.m.air.mu.Unlock()
 	f.failed = true
-	f.words(^uint64(0))
+	f.words(released)
 	for _, l := range f.lanes {
 		l.owes.Store(false)
 	}
@@ -213,6 +213,9 @@ func (f *flight) Renew() {
 	}
 	clear(f.tickets)
 }
+
+// released is a word that nobody waits for any more. Drivers compare cyclically: 2^63 and more would be before any.
+const released = 1 << 62
 
 // words sets the words of a flight.
 func (f *flight) words(to uint64) {
@@ -244,7 +247,7 @@ func (f *flight) leave() (lanes []*lane, words []*word) {
 	a := &f.m.air
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f.words(^uint64(0))
+	f.words(released)
 	a.left = slices.DeleteFunc(a.left, func(w *word) bool {
 		if w.users == 0 {
 			words = append(words, w)

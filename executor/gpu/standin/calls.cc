@@ -282,7 +282,8 @@ int do_wait_word(void *stream, u64 word, u64 value) {
   STREAM;
   return enqueue(s, [=] {
     const struct timespec nap = {0, 20000};
-    while (__atomic_load_n((u64 *)word, __ATOMIC_ACQUIRE) < value && !d->fault) nanosleep(&nap, nullptr);
+    // As drivers compare: what is 2^63 or more above counts as below.
+    while ((i64)(__atomic_load_n((u64 *)word, __ATOMIC_ACQUIRE) - value) < 0 && !d->fault) nanosleep(&nap, nullptr);
   });
 }
 
@@ -310,7 +311,8 @@ int do_function(void **function, void *module, const char *name) {
   const Module *m = (const Module *)module;
   static const std::map<std::string, Entry> entries = {
       {"mscclc_simple", TWO_SIMPLE}, {"mscclc_ll", TWO_LL}, {"mscclc_ll128", TWO_LL128}, {"mscclc_onesided", ONE_ANY},
-      {"mscclc_onesided_sum", ONE_SUM}, {"mscclc_onesided_copy", ONE_COPY}, {"mscclc_few_sum", FEW_SUM}, {"mscclc_few_copy", FEW_COPY}};
+      {"mscclc_onesided_sum", ONE_SUM}, {"mscclc_onesided_copy", ONE_COPY}, {"mscclc_few_sum", FEW_SUM}, {"mscclc_few_copy", FEW_COPY},
+      {"mscclc_onesided_lines", ONE_LINES}, {"mscclc_few_lines_sum", FEW_LINES_SUM}, {"mscclc_few_lines_copy", FEW_LINES_COPY}};
   const auto found = entries.find(name);
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;
