@@ -24,6 +24,13 @@ var (
 	someTiles   = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 
+// The widths that a form's search begins at, beside its own: what is fastest of few columns is seldom a
+// neighbour of what is of many.
+var (
+	firstColumns = []int{8, 32, 64, 128}
+	firstThreads = []int{256, 512}
+)
+
 // A Tried is a form that was measured.
 type Tried struct {
 	Form
@@ -37,6 +44,9 @@ func (s *Search) Tune(ctx context.Context, c *Call, forms []*Form) ([]Tried, err
 	t := &search{Search: s, call: c, left: s.Most, seen: map[Form]bool{}}
 	first, err := t.measure(ctx, forms)
 	if err != nil {
+		return nil, err
+	}
+	if first, err = t.spread(ctx, first); err != nil {
 		return nil, err
 	}
 	for _, lead := range leaders(first) {
@@ -110,6 +120,33 @@ func (t *search) one(ctx context.Context, f *Form) (wide *Form, took time.Durati
 		o.width(&known)
 	}
 	return &known, samples[0].Time, nil
+}
+
+// spread has the best of each form's own width and of those that searches begin at. What is far behind at its
+// own may win at another, so that much is forgiven.
+func (t *search) spread(ctx context.Context, first []Tried) (list []Tried, err error) {
+	const within = 4
+	slices.SortStableFunc(first, faster)
+	for _, at := range first {
+		if at.Program.OneSided == nil || at.Micros > within*first[0].Micros {
+			list = append(list, at)
+			continue
+		}
+		var forms []*Form
+		for _, columns := range firstColumns {
+			for _, threads := range firstThreads {
+				f := at.Form
+				f.Columns, f.Threads = columns, threads
+				forms = append(forms, &f)
+			}
+		}
+		found, err := t.measure(ctx, forms)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, slices.MinFunc(append(found, at), faster))
+	}
+	return list, nil
 }
 
 // climb goes from a form's width to the best of its neighbours, until none is

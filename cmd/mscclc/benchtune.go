@@ -17,7 +17,7 @@ import (
 )
 
 // mostMeasured bounds the measurements of one size and placement.
-const mostMeasured = 120
+const mostMeasured = 400
 
 // tuneAll measures the variants of a collective at all sizes, and writes what is
 // fastest to the table, among what the table has of other calls.
