@@ -2,7 +2,9 @@ package gputest
 
 import (
 	"errors"
+	"math/bits"
 	"strings"
+	"sync"
 	"testing"
 
 	"mscclc/executor"
@@ -20,6 +22,45 @@ type plain struct{}
 
 func (plain) alloc(g executor.GPU, bytes int64) (uint64, error) { return g.Alloc(bytes) }
 func (plain) free(g executor.GPU, address uint64) error         { return g.Free(address) }
+
+// A pool keeps a GPU's own memory for the next who wants as much: where each reaches all, a GPU takes milliseconds
+// to make and to free some. The stand-in does not, and there a buffer has no byte more than it is to have.
+type pool struct {
+	mu     sync.Mutex
+	unused map[place][]uint64
+	of     map[place]place // by GPU and address
+}
+
+// A place is a GPU and a size or an address.
+type place struct {
+	gpu executor.GPU
+	at  uint64
+}
+
+var pooled = &pool{unused: map[place][]uint64{}, of: map[place]place{}}
+
+func (p *pool) alloc(g executor.GPU, bytes int64) (uint64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	class := place{g, max(uint64(1)<<bits.Len64(uint64(bytes-1)), 1<<16)}
+	if list := p.unused[class]; len(list) > 0 {
+		p.unused[class] = list[:len(list)-1]
+		return list[len(list)-1], nil
+	}
+	a, err := g.Alloc(int64(class.at))
+	if err == nil {
+		p.of[place{g, a}] = class
+	}
+	return a, err
+}
+
+func (p *pool) free(g executor.GPU, address uint64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	class := p.of[place{g, address}]
+	p.unused[class] = append(p.unused[class], address)
+	return nil
+}
 
 // testMapped has buffers in segments that were mapped side by side, to which only their own GPU
 // has access at first.

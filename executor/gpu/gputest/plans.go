@@ -39,6 +39,9 @@ func newRig(ctx context.Context, p *ir.Program, opt executor.PlanOptions) (*rig,
 		return nil, err
 	}
 	r := &rig{plan: plan, memory: plain{}}
+	if onGPUs {
+		r.memory = pooled
+	}
 	for _, g := range plan.GPUs() {
 		s, err := g.NewStream()
 		if err != nil {

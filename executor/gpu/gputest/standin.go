@@ -29,6 +29,9 @@ type Device struct {
 // StandIn says whether the stand-in executes, which is slower by far than a GPU.
 func (d Device) StandIn() bool { return os.Getenv(d.Variable) != "" }
 
+// onGPUs says that tests run on the device, and not on the stand-in.
+var onGPUs bool
+
 // Main runs a package's tests: on the stand-in, unless MSCCLC_REQUIRE asks for the
 // device. As a child it does what a test has started it for.
 func Main(m *testing.M, d Device) {
@@ -41,6 +44,7 @@ func Main(m *testing.M, d Device) {
 		}
 		os.Setenv(d.Variable, library)
 	}
+	onGPUs = os.Getenv(d.Variable) == ""
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(child(d, role))
 	}
