@@ -26,14 +26,15 @@ type FewStep struct {
 
 // FewParams are what a launch of few packets has ready beside the general one.
 type FewParams struct {
-	_                      structs.HostLayout
-	State, StatusAt        uint64
-	Stride                 [2]uint32
-	PacketCopy, Depth      uint32
-	Share, Units, Inverse  uint32
-	Number, StepCount, Pad uint32
-	Steps                  [FewSteps]FewStep
-	Where                  [FewOperands]uint64
+	_                     structs.HostLayout
+	State, StatusAt       uint64
+	Stride                [2]uint32
+	PacketCopy, Depth     uint32
+	Share, Units, Inverse uint32
+	Number, StepCount     uint32
+	Lines                 uint32
+	Steps                 [FewSteps]FewStep
+	Where                 [FewOperands]uint64
 }
 
 // A FewLaunch is the whole of it.

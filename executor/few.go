@@ -12,16 +12,19 @@ import (
 // aligned and every chunk and every column has something to move. What the general kernel finds out on its way
 // is found out here.
 
-// fewUnits is how many half units (8 bytes) of a column's step are still few.
-const fewUnits = 4 * 512
+// fewUnits is how many half units (8 bytes) of a column's step are still few, and fewLines how many lines.
+const fewUnits, fewLines = 4 * 512, 4096
 
-// FewVariable names the variable of the environment that lets plans launch what is of few packets in its own
-// way, if it is 1: not yet the usual, since it has not been measured.
+// lineHalves is how many half units a line holds.
+const lineHalves = 15
+
+// FewVariable names the variable of the environment that has all launches go the general way, if it is
+// 0: for measurements.
 const FewVariable = "MSCCLC_FEW"
 
-// few says how a launch of a part runs as one of few packets. The launch is complete but for what is
-// of no GPU; nil is a launch that must go the general way.
-func (t *OnePart) few(p *OneParams) *FewParams {
+// few says how a launch of a part runs as one of few packets, which are lines or pairs. The launch is complete but for
+// what is of no GPU; nil is a launch that must go the general way.
+func (t *OnePart) few(p *OneParams, lines bool) *FewParams {
 	chunk := p.Chunk * uint64(p.ElemSize)
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
@@ -34,13 +37,20 @@ func (t *OnePart) few(p *OneParams) *FewParams {
 		return nil
 	}
 	units := min(p.Share, chunk) / 8
+	pieces, most := units, uint64(fewUnits)
+	if lines {
+		pieces, most = (units+lineHalves-1)/lineHalves, fewLines
+	}
 	f := &FewParams{State: p.States, StatusAt: p.StatusAt, Stride: [2]uint32{uint32(chunk), uint32(p.PacketStride)}, PacketCopy: uint32(p.PacketCopy), Depth: p.Depth,
 		Share: uint32(p.Share), Units: uint32(units), Inverse: uint32((1<<32 + units - 1) / units), Number: t.Blocks[0].Number, StepCount: uint32(len(t.Steps))}
+	if lines {
+		f.Lines = uint32(pieces)
+	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		step := FewStep{Srcs: uint8(s.Srcs), Dsts: uint8(s.Dsts), Group: uint8(s.Group), Count: s.Count, First: uint16(s.First)}
 		runs := uint64(max(s.Group, s.Count))
-		if ir.Op(s.Op) != ir.Move || s.Count == 0 || runs*units > fewUnits || runs*max(chunk, p.PacketStride) > math.MaxUint32 {
+		if ir.Op(s.Op) != ir.Move || s.Count == 0 || runs*pieces > most || runs*max(chunk, p.PacketStride) > math.MaxUint32 {
 			return nil
 		}
 		if i > 0 && ir.StepFlags(s.Flags)&ir.Joint == 0 {

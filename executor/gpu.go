@@ -156,6 +156,7 @@ type Ready struct {
 	Two     *TwoParams // or of a two-sided one: BlockCount
 	Threads int        // of a block; 0 for as many as let all be there at once
 	Copies  bool       // no step of a one-sided program folds
+	Lines   bool       // its packets are lines
 	Few     *FewParams // where its launch is of few packets; nil is the general way
 }
 

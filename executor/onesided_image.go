@@ -25,6 +25,10 @@ type OneImage struct {
 	// Copies says that no step folds: the kernel needs no arithmetic.
 	Copies bool
 
+	// Lines says that a GPU has packets as lines (kernels/lines.h), in all launches: LL128's, but where a
+	// switch has operands, whose launches with and without one must have the same packets.
+	Lines bool
+
 	// Port says that a port is to make some of the copies, where the device has one.
 	Port bool
 
@@ -63,7 +67,7 @@ type flagUse struct {
 // its own, even if it is no good otherwise.
 func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
-	one := &OneImage{Depth: int(o.Depth), Copies: true}
+	one := &OneImage{Depth: int(o.Depth), Copies: true, Lines: p.Protocol == ir.LL128}
 	c := &oneBuilder{imageBuilder: b, one: one, flags: map[oneFlag]*flagUse{}}
 	if badTable(o.Packets, p.Coll.Ranks) || badTable(o.Flags, p.Coll.Ranks) || o.Depth < 1 || o.Depth > maxOneDepth {
 		return b.malformed("program has packets %v and flags %v of %d ranks, and %d copies of them", o.Packets, o.Flags, p.Coll.Ranks, o.Depth)

@@ -15,7 +15,7 @@ type onePlan struct {
 	*Plan
 	one    *OneImage
 	layout OneLayout
-	few    bool // launches of few packets go their own way
+	few    bool // launches of few packets go their own way: all but for the variable
 }
 
 func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
@@ -27,7 +27,7 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	}
 	p.columns, p.tile = one.Columns, one.Tile
 	layout, err := one.Layout()
-	return &onePlan{p, one, layout, os.Getenv(FewVariable) == "1"}, err
+	return &onePlan{p, one, layout, os.Getenv(FewVariable) != "0"}, err
 }
 
 func (p *onePlan) hash(w *keyWriter) {
@@ -158,7 +158,7 @@ func (p *onePlan) room(params *OneParams, threads int) bool {
 		try := *params
 		s.one.Count(&try)
 		s.offer(&try)
-		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies})
+		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines})
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
 		}
@@ -192,9 +192,9 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	if err := c.record(s, &params); err != nil {
 		return nil, err
 	}
-	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies}
+	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies, Lines: p.one.Lines}
 	if p.few {
-		r.Few = s.one.few(&params)
+		r.Few = s.one.few(&params, p.one.Lines)
 	}
 	return r, nil
 }

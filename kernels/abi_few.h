@@ -35,7 +35,8 @@ struct abi_few {
   u32 depth;        // copies, a power of two
   u32 share, units;
   u32 inverse;      // 2^32 / units, rounded up
-  u32 number, steps, pad;
+  u32 number, steps;
+  u32 lines;        // that the units of a column take, or 0 where packets are pairs (lines.h)
   struct abi_few_step step[FEW_STEPS];
   u64 where[FEW_OPERANDS];
 };

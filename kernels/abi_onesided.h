@@ -106,7 +106,7 @@ ABI_SIZE(abi_port_ends, 64 + 32 * 16);
 
 // One launch, passed by value. Column c moves bytes [c * share, (c + 1) * share) of
 // each chunk, in `passes` passes of tile bytes; both are multiples of 16, and passes
-// is the same on all ranks, at least 1. A packet's wire has 32 bytes for each 16 (proto_ll.h).
+// is the same on all ranks, at least 1. A packet's wire has 32 bytes for each 16, or 128 for each 120 (lines.h).
 struct abi_one_launch {
   u64 blocks, steps, operands;  // tables in memory, where they are not in code
   u64 ranks;                    // abi_one_memory of all ranks, where there are more than ONE_RANKS

@@ -31,8 +31,8 @@ var kinds = []struct {
 	fences         int
 }{
 	{"", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.release.gpu.global.u64", "ld.volatile.global.v2.u64"}, 9, nil, nil, "", 0},
-	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 15, nil, nil, "", 0},
-	{"port_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 3, nil, nil, "", 0},
+	{"onesided_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "ld.volatile.global.v2.u64"}, 24, nil, nil, "", 0},
+	{"port_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 6, nil, nil, "", 0},
 	{"trace_", []string{"ld.acquire.sys.global.u64", "%globaltimer"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
 	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.", "multimem.st.relaxed.sys.global.v4.f32"}, 0,
 		[]string{"f16", "bf16", "f32"}, []string{"sm_90"}, "8.2", 2},

@@ -129,7 +129,7 @@ template <class M> KD_CALL void begin_pass(One &t, u64 pass) {
   t.end = least(t.first + a.tile, (t.column + 1) * a.share);
   M::place(t);
   t.block = t.at.block->number;
-  if (__builtin_expect(t.flag == 1 && t.tiles > 0, 0)) {
+  if (M::RENEWS && __builtin_expect(t.flag == 1 && t.tiles > 0, 0)) {
     M::settle(t);
     renew(t);
   }

@@ -35,8 +35,9 @@ KD u64 one_cell(const One &t, const abi_one_operand &o, const abi_one_memory &m,
 // one_divisor is what the result of a step is divided by, or 0.
 KD u32 one_divisor(const abi_one_launch &a, const abi_one_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
 
-// Portless is what a way to move data has for a port: nothing.
+// Portless is what a way to move data has for a port: nothing. RENEWS says whether its packets' flags begin anew some day.
 struct Portless {
+  enum { RENEWS = true };
   KD_CALL void begin(One &, u32) {}
   KD_CALL void settle(One &) {}
   KD_CALL void finish(const One &) {}

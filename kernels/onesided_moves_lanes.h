@@ -3,51 +3,35 @@
 // is aligned and of one length, onesided_quick.h does it; here is what does it in any case, a unit of 16
 // bytes of a thread at a time. onesided_moves_host.h is the same for hosts, and says what packets are.
 #pragma once
+#include "lines.h"
 #include "onesided_cells.h"
 #include "onesided_quick.h"
-#include "proto_ll.h"
-#include "units.h"
 
-// A Unit is n bytes, mostly 16, from `at` of chunk i of a step.
+// A Unit is unit u of chunk i of a step: n bytes, mostly 16, from `at` on. Not every lane has one, where a
+// bundle moves together.
 struct Unit {
   One &t;
   const abi_one_step &s;
   u32 i;
-  u64 at;
+  u64 u, at;
   u32 n;
+  bool has;
 };
 
-// take_unit waits for the four packets of a unit.
-KD bool take_unit(One &t, const u8 *p, v16 *v) {
-  auto look = [&](u64 *have) {
-    const pair64 a = ld_pair(p), b = ld_pair(p + 16);
-    *v = v16{(u32)a.low, (u32)a.high, (u32)b.low, (u32)b.high};
-    const u32 flags[] = {(u32)(a.low >> 32), (u32)(a.high >> 32), (u32)(b.low >> 32), (u32)(b.high >> 32)};
-    bool all = true;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      if (flags[i] != t.flag) all = false, *have = flags[i];
-    return all;
-  };
-  return wait_until(t, WAIT_PACKET, t.flag, look);
-}
-KD void put_unit(const One &t, u8 *p, v16 v) {
-  st_pair(p, pair64{ll_packet(v.x, t.flag), ll_packet(v.y, t.flag)});
-  st_pair(p + 16, pair64{ll_packet(v.z, t.flag), ll_packet(v.w, t.flag)});
-}
-
 // OneLanes moves data with the reductions of R; OP is the one that the kernel is built for,
-// RED_COUNT for all, or COPIES where no step folds.
-template <class R, int OP> struct OneLanes : Portless {
+// RED_COUNT for all, or COPIES where no step folds, and W the packets, Pairs or Lines.
+template <class R, int OP, class W = Pairs> struct OneLanes : Portless {
+  enum { RENEWS = !W::LINES };
+
   KD bool load(const Unit &p, u32 o, u32 rank, v16 *v) {
     const abi_one_operand &from = p.t.at.operands[p.s.first + o];
     const u64 base = one_cell(p.t, from, p.t.at.ranks[rank], p.i);
     if (from.buf == BUF_PACKETS) {
       p.t.operand = o;
-      return take_unit(p.t, at_address<const u8>(base + 2 * p.at), v);
+      return W::take(p.t, base, p.u, p.has, v);
     }
     const u8 *src = at_address<const u8>(base + p.at);
-    *v = p.n == 16 && base % 16 == 0 ? load_global<v16>(src) : R::load(src, p.n);
+    *v = p.n == 16 && (base + p.at) % 16 == 0 ? load_global<v16>(src) : R::load(src, p.n);
     return true;
   }
 
@@ -59,8 +43,8 @@ template <class R, int OP> struct OneLanes : Portless {
       for (u32 r = first_rank(to); r < end_rank(p.t, to); r++) {
         const u64 base = one_cell(p.t, to, p.t.at.ranks[r], p.i);
         u8 *dst = at_address<u8>(base + p.at);
-        if (to.buf == BUF_PACKETS) put_unit(p.t, dst + p.at, v);
-        else if (p.n == 16 && base % 16 == 0) store_global<v16>(dst, v);
+        if (to.buf == BUF_PACKETS) W::put(p.t, base, p.u, p.has, v);
+        else if (p.n == 16 && (base + p.at) % 16 == 0) store_global<v16>(dst, v);
         else R::store(dst, v, p.n);
       }
     }
@@ -92,18 +76,22 @@ template <class R, int OP> struct OneLanes : Portless {
   }
 
   KD void move_chunk(One &t, const abi_one_step &s, u32 i) {
-    const u64 bytes = pass_bytes(t, class_of(t, s, i));
+    const u64 bytes = pass_bytes(t, class_of(t, s, i)), units = W::units(dealt(s, bytes));
+    const u32 lead = W::EACH ? 0 : lane_of();  // a bundle's first lane has a unit if any has
 #pragma nounroll
-    for (u64 at = (u64)tid() * 16; at < dealt(s, bytes) && !t.gone; at += (u64)ntid() * 16)
-      if (!move_unit(Unit{t, s, i, at, (u32)least(16, bytes - at)})) give_up(t);
+    for (u64 u = tid(); u - lead < units && !t.gone; u += ntid()) {
+      const u64 at = W::at(u);
+      if (!move_unit(Unit{t, s, i, u, at, (u32)least(W::room(u), bytes - least(bytes, at)), u < units})) give_up(t);
+    }
   }
 
   KD void place(One &t) { place_operands(t); }
 
   // move does `count` Moves that run together.
   KD void move(One &t, const abi_one_step &first_step) {
+    if (!W::EACH) t.gone = any(t.gone);
     if (t.gone) return;
-    if (__builtin_expect(t.quick, 1)) {
+    if (__builtin_expect(t.quick, 1) && !(W::LINES && first_step.flags & ONE_PACKETS)) {
       if (!Quick<R, OP>::move(t, first_step)) give_up(t);
       return;
     }

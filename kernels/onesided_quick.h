@@ -46,7 +46,8 @@ KD void place_operands(One &t) {
   for (u32 i = near_operand(); i < t.at.operand_rows; i += ntid()) one_local.where[i] = place_of(t, one_local.operands[i], &awry);
   const u64 whole = a.chunk * a.elem_size, total = a.elems * a.elem_size;
   const u64 shortest = total - least((a.chunks - 1) * whole, total), end = shortest == whole ? least(t.end, whole) : t.end;
-  for (u32 i = tid(); i < t.at.rows; i += ntid()) awry |= shortest != whole && one_local.steps[i].count > 1;
+  // Chunks of one step follow each other, be it in one piece or in several.
+  for (u32 i = tid(); i < t.at.rows; i += ntid()) awry |= (shortest != whole || whole % 16) && one_local.steps[i].count > 1;
   t.length = (u32)(end - least(end, t.first));
   awry |= end > shortest || t.length == 0 || t.length % 16 || (a.chunks > 1 && whole % 16);
   t.quick = !bar_any(awry);

@@ -22,6 +22,10 @@ KD void bar() {
 
 KD v16 load_stream(const void *p) { return load_global<v16>(p); }
 
+// any gives all lanes whether some lane says so; lanes go together anyway, so that gather is for the compiler.
+KD bool any(bool here) { return __builtin_amdgcn_ballot_w64(here) != 0; }
+KD void gather() { __builtin_amdgcn_wave_barrier(); }
+
 // bar_any is a barrier that gives all threads whether some thread says so.
 __shared__ static u32 block_any;
 KD bool bar_any(bool here) {

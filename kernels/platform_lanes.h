@@ -8,7 +8,7 @@
 #include "platform_cpu.h"
 
 #define KERNEL_LANES 1
-enum { LANES = 4 };
+enum { LANES = 8 };
 
 void host_access();  // lets another thread go on, now and then
 
@@ -16,13 +16,18 @@ void host_access();  // lets another thread go on, now and then
 struct __attribute__((may_alias, aligned(16))) v16 {
   u32 x, y, z, w;
 };
+KD void must_be_aligned(const void *p, u64 to) {
+  if ((u64)p % to) __builtin_trap();  // as a GPU would
+}
 template <class T> KD T load_global(const void *p) {
   typedef T __attribute__((may_alias)) any_type;
+  must_be_aligned(p, sizeof(T));
   host_access();
   return *(const any_type *)p;
 }
 template <class T> KD void store_global(void *p, T v) {
   typedef T __attribute__((may_alias)) any_type;
+  must_be_aligned(p, sizeof(T));
   host_access();
   *(any_type *)p = v;
 }
@@ -35,6 +40,7 @@ struct pair64 {
   u64 low, high;
 };
 KD pair64 ld_pair(const u8 *p) {
+  must_be_aligned(p, 16);
   pair64 v;
   v.low = ld_relaxed64((const u64 *)p);
   host_access();
@@ -42,6 +48,7 @@ KD pair64 ld_pair(const u8 *p) {
   return v;
 }
 KD void st_pair(u8 *p, pair64 v) {
+  must_be_aligned(p, 16);
   st_relaxed64((u64 *)p, v.low);
   host_access();
   st_relaxed64((u64 *)p + 1, v.high);
@@ -56,6 +63,27 @@ KD bool bar_any(bool here) {
   bar();
   return ld_block32(&shared()->any);
 }
+
+// any gives all lanes of a bundle whether some lane says so, and gather waits for all. One vote takes its answer from the
+// side that the next does not use.
+struct bundle_vote {
+  u32 arrived, votes, said[2];
+};
+KD bundle_vote &vote_of_bundle();
+KD bool any(bool here) {
+  bundle_vote &b = vote_of_bundle();
+  const u32 vote = __atomic_load_n(&b.votes, __ATOMIC_ACQUIRE), side = vote % 2;
+  if (here) __atomic_store_n(&b.said[side], 1, __ATOMIC_RELAXED);
+  if (__atomic_add_fetch(&b.arrived, 1, __ATOMIC_ACQ_REL) == LANES) {
+    __atomic_store_n(&b.arrived, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&b.said[1 - side], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&b.votes, vote + 1, __ATOMIC_RELEASE);
+  } else {
+    while (__atomic_load_n(&b.votes, __ATOMIC_ACQUIRE) == vote) host_pause();
+  }
+  return __atomic_load_n(&b.said[side], __ATOMIC_RELAXED);
+}
+KD void gather() { any(false); }
 
 // inverse_of is 1 / n, to the last place but one, as NVIDIA's GPUs have it.
 KD double inverse_of(u32 n) {
@@ -72,8 +100,11 @@ KD double inverse_of(u32 n) {
 KD struct one_near &near_of_block();
 #define one_local near_of_block()
 #include "tables_onesided.h"
+enum { MOST_BUNDLES = 16 };
 struct lanes_shared {
   block_shared of_all;
+  bundle_vote vote[MOST_BUNDLES];
   one_near near;
 };
 KD one_near &near_of_block() { return ((lanes_shared *)shared())->near; }
+KD bundle_vote &vote_of_bundle() { return ((lanes_shared *)shared())->vote[tid() / LANES]; }

@@ -86,7 +86,7 @@ template <class T, class Lanes> struct SwitchLanes : Lanes {
     const bool units = whole(t, s, i);
     for (u64 at = (u64)tid() * 16; at < bytes && !t.gone; at += (u64)ntid() * 16) {
       if (units && bytes - at >= 16) move_unit(t, s, i, at);
-      else if (!Lanes::move_unit(Unit{t, s, i, at, (u32)least(16, bytes - at)})) give_up(t);
+      else if (!Lanes::move_unit(Unit{t, s, i, at / 16, at, (u32)least(16, bytes - at), true})) give_up(t);
     }
   }
 

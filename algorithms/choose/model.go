@@ -12,18 +12,24 @@ import (
 )
 
 // The model's numbers, of H200s with NVLink 4 through a switch, as h200.table has
-// them: microseconds of a launch, of a round by packets and of one by flags; what
+// them: microseconds of a launch and of a round, by flags and by packets; what
 // it takes more where ranks meet at the begin and the end of a launch, since they
 // write each other's memory plainly; and bytes in a microsecond that a rank sends to
-// several others at once, to one other, or as packets, whose flags are half of them.
+// several others at once, to one other, as packets, whose flags are half of them, or as lines, which take
+// a little longer.
 const (
 	launchMicros = 2.5
-	packetMicros = 1.6
 	flagMicros   = 2.1
 	meetMicros   = 2.0
 	linkBytes    = 350e3
 	pairBytes    = 365e3
-	packetBytes  = 100e3
+
+	packetLaunchMicros = 1.6
+	packetMicros       = 1.0
+	packetBytes        = 115e3
+	lineMicros         = 1.2
+	lineBytes          = 265e3
+	linePairBytes      = 310e3
 )
 
 // And of the two-sided form: of a message, and what the block of a peer moves. Its
@@ -35,8 +41,8 @@ const (
 
 var slower = [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2.4, ir.LL16: 2.4, ir.LL128: 1.3}
 
-// tie decides among one-sided packets, which are the same on the wire.
-var tie = [ir.NumProtocols]float64{ir.LL: 0.01, ir.LL128: 0.02}
+// tie decides between LL and LL16, which are the same on the wire of a one-sided program.
+var tie = [ir.NumProtocols]float64{ir.LL: 0.01}
 
 // Micros is what the model says a call of so many bytes takes by v, whose program
 // has shape s. It is the rule that picks between the one-sided and the two-sided form
@@ -45,15 +51,17 @@ var tie = [ir.NumProtocols]float64{ir.LL: 0.01, ir.LL128: 0.02}
 func (s Shape) Micros(v Variant, bytes int64) float64 {
 	proto, _ := ir.ProtocolByName(v.Protocol)
 	rounds, sent := float64(s.Rounds), s.Volume*float64(bytes)
-	link := linkBytes
+	link, lines := linkBytes, lineBytes
 	if s.Peers <= 1 {
-		link = pairBytes
+		link, lines = pairBytes, linePairBytes
 	}
 	switch {
 	case v.Sided == "two":
 		return launchMicros + rounds*messageMicros + sent*slower[proto]/min(link, blockBytes*float64(max(s.Peers, 1)))
+	case proto == ir.LL128:
+		return packetLaunchMicros + rounds*lineMicros + sent/lines
 	case proto != ir.Simple:
-		return launchMicros + rounds*packetMicros + sent/packetBytes + tie[proto]
+		return packetLaunchMicros + rounds*packetMicros + sent/packetBytes + tie[proto]
 	case s.Rounds == 0:
 		return launchMicros
 	}

@@ -53,7 +53,7 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(fewStep.group), unsafe.Offsetof(fewStep.count), unsafe.Offsetof(fewStep.first)}},
 		"FewParams": {unsafe.Sizeof(few), []uintptr{unsafe.Offsetof(few.state), unsafe.Offsetof(few.status), unsafe.Offsetof(few.stride),
 			unsafe.Offsetof(few.packet_copy), unsafe.Offsetof(few.depth), unsafe.Offsetof(few.share), unsafe.Offsetof(few.units), unsafe.Offsetof(few.inverse),
-			unsafe.Offsetof(few.number), unsafe.Offsetof(few.steps), unsafe.Offsetof(few.pad), unsafe.Offsetof(few.step), unsafe.Offsetof(few.where)}},
+			unsafe.Offsetof(few.number), unsafe.Offsetof(few.steps), unsafe.Offsetof(few.lines), unsafe.Offsetof(few.step), unsafe.Offsetof(few.where)}},
 		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}
 }

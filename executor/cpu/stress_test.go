@@ -117,11 +117,14 @@ func (r *recorder) calls(t *testing.T, l *executor.Loaded, list []executor.Args)
 			if err != nil {
 				t.Fatal(err)
 			}
-			copies := uint64(0)
+			copies, lines := uint64(0), uint64(0)
 			if one.Copies {
 				copies = 1
 			}
-			out.Write(raw(uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem, uint64(len(one.Blocks)*one.Columns), uint64(len(list)), copies))
+			if one.Lines {
+				lines = 1
+			}
+			out.Write(raw(uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem, uint64(len(one.Blocks)*one.Columns), uint64(len(list)), copies, lines))
 			out.Write(raw(params))
 			out.Write(raw(part.Blocks...))
 			out.Write(raw(part.Steps...))
@@ -209,15 +212,15 @@ func TestStressed(t *testing.T) {
 	for _, kind := range stressKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
-			s, rnd := stresser(t, 12, kind.flags...), rand.New(rand.NewSource(1))
+			s, rnd := stresser(t, 16, kind.flags...), rand.New(rand.NewSource(1))
 			run := func(what string, p *ir.Program) {
 				t.Helper()
 				if err := s.run(t, p, rnd, 6); err != nil {
 					t.Fatalf("%s %v: %v\n%s", what, p.Protocol, err, keep(p))
 				}
 			}
-			for _, p := range []*ir.Program{twice(), again(), ring(4, ir.LL), ring(5, ir.LL), onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 1, false),
-				twoPhases(3, 1, true), push(3, false), pull(3, ir.ViaMemory), gather(3, 2, true), throughSwitch(3, false), exchange(3, ir.LL)} {
+			for _, p := range []*ir.Program{twice(), again(), ring(4, ir.LL), ring(5, ir.LL128), onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL128, 2, false), onePhase(3, 2, ir.Simple, 1, false),
+				twoPhases(3, 1, true), push(3, false), pull(3, ir.ViaMemory), gather(3, 2, true), throughSwitch(3, false), exchange(3, ir.LL), exchange(3, ir.LL128)} {
 				run(p.Name, p)
 			}
 			for seed := range n {

@@ -23,18 +23,23 @@ type kernel struct {
 // same bytes on the wire.
 var entries = [ir.NumProtocols]string{ir.Simple: "mscclc_simple", ir.LL: "mscclc_ll", ir.LL16: "mscclc_ll", ir.LL128: "mscclc_ll128"}
 
-// oneEntry is the entry of the kernel for one-sided programs. Images with a port have one.
-func oneEntry(op executor.RedOp, copies, few, port bool) string {
+// oneEntry is the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one for all
+// reductions.
+func oneEntry(r *executor.Ready, copies, port bool) string {
+	lines := ""
+	if r.Lines {
+		lines = "_lines"
+	}
 	switch {
-	case port:
-		return "mscclc_onesided"
-	case few && copies:
-		return "mscclc_few_copy"
-	case few:
-		return "mscclc_few_sum"
+	case r.Few != nil && copies:
+		return "mscclc_few" + lines + "_copy"
+	case r.Few != nil:
+		return "mscclc_few" + lines + "_sum"
+	case port || r.Lines:
+		return "mscclc_onesided" + lines
 	case copies:
 		return "mscclc_onesided_copy"
-	case op == executor.Sum:
+	case executor.RedOp(r.One.RedOp) == executor.Sum:
 		return "mscclc_onesided_sum"
 	}
 	return "mscclc_onesided"
@@ -60,11 +65,11 @@ const switchImages, portImages = "switch_", "port_"
 
 // oneKernel is the kernel for a launch of a one-sided program.
 func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
-	image, op := oneImage(r.One), executor.RedOp(r.One.RedOp)
+	image := oneImage(r.One)
 	port := strings.HasPrefix(image, portImages)
-	k, err := g.machine.kernel(g, image, oneEntry(op, r.Copies, r.Few != nil, port))
+	k, err := g.machine.kernel(g, image, oneEntry(r, r.Copies, port))
 	if err != nil && r.Copies { // the entries that fold copy too
-		k, err = g.machine.kernel(g, image, oneEntry(op, false, r.Few != nil, port))
+		k, err = g.machine.kernel(g, image, oneEntry(r, false, port))
 	}
 	return k, err
 }
@@ -74,9 +79,9 @@ func (g *card) Load(t executor.DType, kind executor.KernelKind) error {
 	image, entry := t.String(), entries[ir.Simple]
 	switch kind {
 	case executor.OneSidedKernel:
-		image, entry = "onesided_"+image, oneEntry(executor.Sum, false, false, false)
+		image, entry = "onesided_"+image, "mscclc_onesided_sum"
 	case executor.PortKernel:
-		image, entry = portImages+image, oneEntry(executor.Sum, false, false, true)
+		image, entry = portImages+image, "mscclc_onesided"
 	}
 	_, err := g.machine.kernel(g, image, entry)
 	return err

@@ -5,32 +5,35 @@
 #else
 #include "../platform_amd.h"
 #endif
-#include "../few.h"
+#include "../few_lines.h"
 #include "../port.h"
 
-// Only images that trace, or are made with KERNEL_PORT, know of a port; the latter have one entry.
+// Only images that trace, or are made with KERNEL_PORT, know of a port; the latter have one entry for each kind of packets.
 #if defined(KERNEL_PORT) || defined(KERNEL_TRACE)
-template <class R, int OP> using Moves = PortMoves<OneLanes<R, OP>>;
+template <class Moves> using Ported = PortMoves<Moves>;
 #else
-template <class R, int OP> using Moves = OneLanes<R, OP>;
+template <class Moves> using Ported = Moves;
 #endif
 
-#define ENTRY(name, reduction)                                                       \
-  extern "C" __global__ KERNEL_BOUNDS void name(abi_one_launch a) {                  \
-    run_onesided<Moves<Units<KERNEL_TYPE>, reduction>>(a, bid_y(), bid());           \
+#define ENTRY(name, ...)                                                                \
+  extern "C" __global__ KERNEL_BOUNDS void name(abi_one_launch a) {                     \
+    run_onesided<Ported<OneLanes<Units<KERNEL_TYPE>, __VA_ARGS__>>>(a, bid_y(), bid()); \
   }
 #ifndef KERNEL_PORT
 ENTRY(mscclc_onesided_sum, RED_SUM)
 #endif
 ENTRY(mscclc_onesided, RED_COUNT)
+ENTRY(mscclc_onesided_lines, RED_COUNT, Lines)
 #ifndef KERNEL_PORT
 ENTRY(mscclc_onesided_copy, COPIES)
 #endif
 
 // Launches of few packets (few.h).
 #if !defined(KERNEL_TRACE) && !defined(KERNEL_PORT)
-#define ENTRY_FEW(name, reduction) \
-  extern "C" __global__ KERNEL_BOUNDS void name(abi_few_launch l) { run_few<Units<KERNEL_TYPE>, reduction>(l, bid()); }
-ENTRY_FEW(mscclc_few_sum, RED_SUM)
-ENTRY_FEW(mscclc_few_copy, COPIES)
+#define ENTRY_FEW(name, Moves, reduction) \
+  extern "C" __global__ KERNEL_BOUNDS void name(abi_few_launch l) { run_few<Moves<Units<KERNEL_TYPE>, reduction>>(l, bid()); }
+ENTRY_FEW(mscclc_few_sum, FewPairs, RED_SUM)
+ENTRY_FEW(mscclc_few_copy, FewPairs, COPIES)
+ENTRY_FEW(mscclc_few_lines_sum, FewLines, RED_SUM)
+ENTRY_FEW(mscclc_few_lines_copy, FewLines, COPIES)
 #endif

@@ -27,6 +27,7 @@ void host_delay();
 #ifdef LANES_CPU
 typedef OneLanes<Units<i32>, RED_COUNT> Moves;
 typedef OneLanes<Units<i32>, COPIES> Copies;
+typedef OneLanes<Units<i32>, RED_COUNT, Lines> OfLines;
 static const u32 BUNDLE = LANES;
 #else
 struct OneSum32 {
@@ -34,6 +35,7 @@ struct OneSum32 {
 };
 typedef OneStrips<OneSum32> Moves;
 typedef Moves Copies;
+typedef Moves OfLines;  // a host's packets are pairs
 static const u32 BUNDLE = 1;
 #endif
 
@@ -81,7 +83,7 @@ struct Team {
   u32 arrived, generation;
   const abi_one_launch *launch;
   u32 block, column;
-  bool copies;
+  bool copies, lines;
 };
 struct Member {
   host_thread thread;
@@ -124,7 +126,8 @@ static void *run_member(void *arg) {
   Member *m = (Member *)arg;
   host_self = &m->thread;
   const Team *t = m->team;
-  if (t->copies) run_onesided<Copies>(*t->launch, t->block, t->column);
+  if (t->lines) run_onesided<OfLines>(*t->launch, t->block, t->column);
+  else if (t->copies) run_onesided<Copies>(*t->launch, t->block, t->column);
   else run_onesided<Moves>(*t->launch, t->block, t->column);
   return nullptr;
 }
@@ -145,7 +148,7 @@ struct Call {
 
 static Call *call;
 static u64 calls, ranks;
-static bool copies;
+static bool copies, lines;
 static abi_status status;
 enum { NONSENSE = 0xa5 };
 
@@ -166,7 +169,7 @@ static void *run_rank(void *arg) {
     for (u32 i = 0, k = 0; i < a.block_count * a.columns; i++) {
       if (blocks[i / a.columns].rank != rank) continue;
       Team *t = team + k++;
-      t->launch = &a, t->block = i / a.columns, t->column = i % a.columns, t->copies = copies;
+      t->launch = &a, t->block = i / a.columns, t->column = i % a.columns, t->copies = copies, t->lines = lines;
       for (u32 j = 0; j < threads; j++, n++) {
         Member *m = member + n;
         dice = mix(dice);
@@ -192,9 +195,9 @@ int main(int argc, char **argv) {
   FILE *out = fopen(argv[2], "wb");
   need(dumped && out, "cannot open the files");
   max_threads = (u32)atoi(argv[3]), seed = (u64)atoll(argv[4]);
-  u64 h[7];  // the limit of waits; bytes of a rank's scratch, packets and flags; states; calls; whether no step folds
+  u64 h[8];  // the limit of waits; bytes of a rank's scratch, packets and flags; states; calls; whether no step folds; whether packets are lines
   get(h, sizeof h);
-  status.limit_ns = h[0], calls = h[5], copies = h[6];
+  status.limit_ns = h[0], calls = h[5], copies = h[6], lines = h[7];
   static abi_one_launch first;
   get(&first, sizeof first);
   ranks = first.rank_count;

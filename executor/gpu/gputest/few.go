@@ -12,17 +12,19 @@ import (
 // testFew runs launches of few packets between general ones of the same plans, of all types, in one column and in several, of which
 // the last has less than others or nothing.
 func testFew(t *testing.T, d Device) {
-	t.Setenv(executor.FewVariable, "1")
 	for i, name := range []string{"allreduce/allpairs_onestep", "allreduce/allpairs", "allreduce/ring", "allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
 		for ranks := 2; ranks <= 4; ranks++ {
-			proto, inplace := []ir.Protocol{ir.LL, ir.LL16, ir.LL128}[ranks-2], (i+ranks)%2 == 0 && name != "alltoall/one_step"
-			s := ranked(name, ranks, proto, inplace)
-			t.Run(s.String(), func(t *testing.T) { fewAndMany(t, d, mustProgram(t, s)) })
+			for _, proto := range []ir.Protocol{[]ir.Protocol{ir.LL, ir.LL16, ir.LL}[ranks-2], ir.LL128} {
+				s := ranked(name, ranks, proto, (i+ranks)%2 == 0 && name != "alltoall/one_step")
+				t.Run(s.String(), func(t *testing.T) { fewAndMany(t, d, mustProgram(t, s)) })
+			}
 		}
 	}
 	if d.StandIn() {
-		if made := calls(t, role{Do: "few", Proto: ir.LL}); made["few"] != 2 {
-			t.Errorf("%d launches of 2 were of few packets: %v", made["few"], made)
+		for _, proto := range []ir.Protocol{ir.LL, ir.LL128} {
+			if made := calls(t, role{Do: "few", Proto: proto}); made["few"] != 2 {
+				t.Errorf("%v: %d launches of 2 were of few packets: %v", proto, made["few"], made)
+			}
 		}
 	}
 }
@@ -35,7 +37,7 @@ func whole(p *ir.Program, dt executor.DType, units int) int64 {
 func fewAndMany(t *testing.T, d Device, p *ir.Program) {
 	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 5})
 	for dt := range executor.NumDTypes {
-		for k, units := range []int{1, 2, 5, 31, 64} {
+		for k, units := range []int{1, 2, 5, 31, 64, 130} {
 			columns := []int{0, 1, 3, 5}[(k+int(dt))%4]
 			set := func(a *executor.CallArgs) { a.Columns, a.Threads = columns, []int{0, 64}[k%2] }
 			err := r.once(soon(t), dt, executor.Sum, whole(p, dt, units), set)

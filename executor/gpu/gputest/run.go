@@ -18,7 +18,7 @@ func Run(t *testing.T, d Device) {
 		name string
 		run  func(*testing.T, Device)
 	}{
-		{"Plans", testPlans}, {"Types", testTypes}, {"Few", testFew}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
+		{"Plans", testPlans}, {"Types", testTypes}, {"Few", testFew}, {"Unaligned", testUnaligned}, {"Random", testRandom}, {"Order", testOrder}, {"ManyRanks", testManyRanks}, {"Loaded", testLoaded},
 		{"Graphs", testGraphs}, {"ManyReplays", testManyReplays}, {"Scratch", testScratch}, {"Streams", testStreams}, {"TwoPlans", testTwoPlans}, {"Memory", testMemory},
 		{"Hurdles", testHurdles}, {"LateRank", testLateRank}, {"CutShort", testCutShort}, {"WaitInGraph", testWaitInGraph},
 		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
@@ -102,6 +102,22 @@ func (r *rig) mustRun(t *testing.T, s shape, elems int64, columns int, tile int6
 		a.TileBytes = tile
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// testUnaligned moves several chunks at once, of which the first lies as 16 bytes are loaded, and the second does not.
+func testUnaligned(t *testing.T, d Device) {
+	for _, name := range []string{"allgather/bruck", "allgather/recursive_doubling", "reducescatter/recursive_halving", "allreduce/recursive_halving_doubling", "allreduce/allpairs"} {
+		for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
+			s := ranked(name, 4, proto, false)
+			p := mustProgram(t, s)
+			r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			for _, elems := range []int64{2, 6, 250, 6250} { // of a chunk: 8 bytes more than a multiple of 16
+				if err := r.once(soon(t), executor.I32, executor.Sum, elems*int64(p.Coll.Chunks), nil); err != nil {
+					t.Errorf("%v, %d elements: %v", s, elems, err)
+				}
+			}
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ u64 numbers_of(const char *params) {
 }
 
 bool is_two(const Function *f) { return f->entry <= TWO_LL128; }
-bool is_few(const Function *f) { return f->entry == FEW_SUM || f->entry == FEW_COPY; }
+bool is_few(const Function *f) { return f->entry >= FEW_SUM; }
 
 // one_of is the launch of a one-sided program, which comes behind what is made ready of one of few packets.
 const abi_one_launch *one_of(const Function *f, const char *params) {

@@ -5,7 +5,7 @@
 
 #include "../../../kernels/platform_lanes.h"
 
-#include "../../../kernels/few.h"
+#include "../../../kernels/few_lines.h"
 #include "../../../kernels/interp.h"
 #include "../../../kernels/port.h"
 
@@ -14,8 +14,8 @@
 template <class T> void run_lanes(Entry entry, const char *params, u32 block, u32 column);
 
 // lanes_of is a one-sided program's; where the launch has no port, PortMoves leaves all to the lanes.
-template <class T, int OP> void lanes_of(const char *params, u32 block, u32 column) {
-  run_onesided<PortMoves<OneLanes<Units<T>, OP>>>(*(const abi_one_launch *)params, block, column);
+template <class Lanes> void lanes_of(const char *params, u32 block, u32 column) {
+  run_onesided<PortMoves<Lanes>>(*(const abi_one_launch *)params, block, column);
 }
 
 #define LANES_OF(T)                                                                                  \
@@ -25,10 +25,13 @@ template <class T, int OP> void lanes_of(const char *params, u32 block, u32 colu
     switch (entry) {                                                                                 \
       case TWO_SIMPLE: return interpret<SimpleLanes, Units<T>>(two, block);                          \
       case TWO_LL: return interpret<LLLanes, Units<T>>(two, block);                                  \
-      case ONE_SUM: return lanes_of<T, RED_SUM>(params, block, column);                              \
-      case ONE_COPY: return lanes_of<T, COPIES>(params, block, column);                              \
-      case FEW_SUM: return run_few<Units<T>, RED_SUM>(few, column);                                  \
-      case FEW_COPY: return run_few<Units<T>, COPIES>(few, column);                                  \
-      default: return lanes_of<T, RED_COUNT>(params, block, column);                                 \
+      case ONE_SUM: return lanes_of<OneLanes<Units<T>, RED_SUM>>(params, block, column);             \
+      case ONE_COPY: return lanes_of<OneLanes<Units<T>, COPIES>>(params, block, column);             \
+      case ONE_LINES: return lanes_of<OneLanes<Units<T>, RED_COUNT, Lines>>(params, block, column);  \
+      case FEW_SUM: return run_few<FewPairs<Units<T>, RED_SUM>>(few, column);                        \
+      case FEW_COPY: return run_few<FewPairs<Units<T>, COPIES>>(few, column);                        \
+      case FEW_LINES_SUM: return run_few<FewLines<Units<T>, RED_SUM>>(few, column);                  \
+      case FEW_LINES_COPY: return run_few<FewLines<Units<T>, COPIES>>(few, column);                  \
+      default: return lanes_of<OneLanes<Units<T>, RED_COUNT>>(params, block, column);                \
     }                                                                                                \
   }

@@ -80,7 +80,7 @@ struct Event {
 
 // A Function is an entry of a module; run_kernel runs a launch of it and returns
 // when all of its blocks have ended.
-enum Entry { TWO_SIMPLE, TWO_LL, TWO_LL128, ONE_ANY, ONE_SUM, ONE_COPY, FEW_SUM, FEW_COPY };
+enum Entry { TWO_SIMPLE, TWO_LL, TWO_LL128, ONE_ANY, ONE_SUM, ONE_COPY, ONE_LINES, FEW_SUM, FEW_COPY, FEW_LINES_SUM, FEW_LINES_COPY };
 struct Function {
   Device *device;
   Entry entry;

@@ -1,0 +1,26 @@
+package executor
+
+import (
+	"errors"
+
+	"mscclc/ir"
+)
+
+// Age makes a plan of a one-sided program without signals as if every column had done so many passes.
+func (p *Plan) Age(passes uint64) error {
+	for _, s := range p.seats {
+		for _, step := range s.one.Steps {
+			if ir.Op(step.Op) != ir.Move {
+				return errors.New("flags would have to age too")
+			}
+		}
+		states := make([]OneState, len(s.one.Blocks)*p.columns)
+		for i := range states {
+			states[i].Passes = passes
+		}
+		if err := s.gpu.Poke(s.at.states, raw(states)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
