@@ -31,18 +31,23 @@ image() {
 export -f image
 export out clang nv amd
 types="f16:f16 bf16:bf16 float:f32 double:f64 i8:i8 u8:u8 i32:i32 u32:u32 i64:i64 u64:u64 e4m3:e4m3 e5m2:e5m2"
+wanted() { # TYPE:NAME...: those that ONLY names, of an image of each; by default all
+    for t in "$@"; do
+        [ -n "${ONLY:-}" ] && [ "${t#*:}" != "$ONLY" ] || echo "$t"
+    done
+}
 {
     for target in ${TARGETS:-sm_70 sm_80 gfx90a gfx942}; do
-        for t in $types; do
+        for t in $(wanted $types); do
             echo "$target ${t/:/ } kernel -"
             echo "$target ${t/:/ } kernel_onesided onesided_"
             echo "$target ${t/:/ } kernel_onesided port_"
         done
     done
-    for t in f16:f16 bf16:bf16 float:f32 i32:i32; do # whose steps are traced
+    for t in $(wanted f16:f16 bf16:bf16 float:f32 i32:i32); do # whose steps are traced
         echo "sm_80 ${t/:/ } kernel_onesided trace_"
     done
-    for t in f16:f16 bf16:bf16 float:f32; do # which NVLink's switch adds up
+    for t in $(wanted f16:f16 bf16:bf16 float:f32); do # which NVLink's switch adds up
         echo "sm_90 ${t/:/ } kernel_switch switch_"
     done
 } | xargs -P "$(nproc)" -L 1 bash -c 'set -euo pipefail; image "$@"' image

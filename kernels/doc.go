@@ -9,7 +9,8 @@
 //	lanes.h      the same on a GPU, units of 16 bytes in registers at a time
 //	onesided.h   the loop of one-sided programs, and their signals and waits;
 //	             onesided_moves_host.h and onesided_moves_lanes.h move their data,
-//	             on GPUs mostly by onesided_quick.h; port.h has a port make copies
+//	             on GPUs mostly by onesided_quick.h; lines.h is how packets lie there,
+//	             few.h and few_lines.h do launches of few; port.h has a port make copies
 //	ops.h        the reductions, of two accumulators
 //	proto_*.h    how a message's bytes lie on the wire, one file a protocol
 //	types.h      element types, their conversions and rounding
