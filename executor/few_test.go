@@ -4,9 +4,7 @@ package executor_test
 
 import (
 	"errors"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 // onDevice has GPUs be NVIDIA's where MSCCLC_REQUIRE asks for them, else the stand-in.
 func onDevice(t *testing.T) {
 	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), "cuda") {
+	if gputest.Required("cuda") {
 		return
 	}
 	library, err := gputest.Build()

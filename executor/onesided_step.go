@@ -114,9 +114,6 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 		c.one.Steps[len(c.one.Steps)-1].Flags |= onePort
 		c.one.Port = true
 	}
-	if slices.ContainsFunc(append(slices.Clip(src), dst...), func(o ir.Operand) bool { return o.Rank == ir.AllRanks }) {
-		c.one.Lines = false
-	}
 	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
 		c.one.Copies = false
 	}
@@ -127,6 +124,7 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 				return err
 			}
 			c.one.Operands = append(c.one.Operands, row)
+			c.one.Lines = c.one.Lines && list[k].Rank != ir.AllRanks
 			if list[k].Buf == ir.Packets {
 				c.one.Steps[len(c.one.Steps)-1].Flags |= onePackets
 			}

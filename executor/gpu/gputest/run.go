@@ -2,9 +2,6 @@ package gputest
 
 import (
 	"errors"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"mscclc/executor"
@@ -48,7 +45,7 @@ func (d Device) need(t testing.TB) {
 	if err == nil {
 		return
 	}
-	if d.StandIn() || !errors.Is(err, executor.ErrNoDevice) || slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), d.Name) {
+	if d.StandIn() || !errors.Is(err, executor.ErrNoDevice) || Required(d.Name) {
 		t.Fatal(err)
 	}
 	t.Skip(err)

@@ -29,14 +29,18 @@ type Device struct {
 // StandIn says whether the stand-in executes, which is slower by far than a GPU.
 func (d Device) StandIn() bool { return os.Getenv(d.Variable) != "" }
 
+// Required says whether MSCCLC_REQUIRE, a list, asks for a device by name.
+func Required(name string) bool {
+	return slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), name)
+}
+
 // onGPUs says that tests run on the device, and not on the stand-in.
 var onGPUs bool
 
 // Main runs a package's tests: on the stand-in, unless MSCCLC_REQUIRE asks for the
 // device. As a child it does what a test has started it for.
 func Main(m *testing.M, d Device) {
-	required := slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), d.Name)
-	if !required && !d.StandIn() {
+	if !Required(d.Name) && !d.StandIn() {
 		library, err := Build()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
