@@ -23,7 +23,7 @@ func testHurdles(t *testing.T, d Device) {
 		"elements of a piece":   func(a *executor.CallArgs) { a.Elems = -1 },
 		"up to 512":             func(a *executor.CallArgs) { a.Threads = 1024 },
 		"2 and 1 ranks, of 2":   func(a *executor.CallArgs) { a.Output = a.Output[:1] },
-		"output of rank 1":      func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0], a.Output[1] + 1<<20} },
+		"output of rank 1":      func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0], a.Output[1] + 1<<40} },
 		"or passes of -5 bytes": func(a *executor.CallArgs) { a.TileBytes = -5 },
 	})
 	testHurdlesOfTwo(t, d)
