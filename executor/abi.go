@@ -105,10 +105,23 @@ type Params struct {
 	Proto, DType, RedOp, ElemSize                 uint32
 }
 
+// A TraceTables says where a traced launch of a two-sided program has its Records.
+type TraceTables struct {
+	_           structs.HostLayout
+	Rows, First uint64
+}
+
 // TwoParams is what a GPU's kernel of two-sided programs takes: a launch, and where
 // the numbers of its blocks are.
 type TwoParams struct {
 	_       structs.HostLayout
 	Params  Params
 	Numbers uint64
+}
+
+// TwoTraced is what the kernel that traces takes.
+type TwoTraced struct {
+	_     structs.HostLayout
+	Two   TwoParams
+	Trace TraceTables
 }

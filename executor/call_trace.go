@@ -7,7 +7,8 @@ import (
 
 // A seatTrace is what a seat's launch of a traced call records.
 type seatTrace struct {
-	params  OneParams
+	params  OneParams // of a one-sided program
+	two     *Records  // of a two-sided one
 	rows    []OneRecord
 	address uint64
 }
@@ -32,6 +33,24 @@ func (c *Call) record(s *seat, params *OneParams) error {
 	return nil
 }
 
+// recordTwo is record of a two-sided program's launch. Behind the rows is where those of each block begin.
+func (c *Call) recordTwo(s *seat, params *Params) (*TraceTables, error) {
+	if c.trace == nil {
+		return nil, nil
+	}
+	r, err := c.trace.Records(c.plan.loaded.img, params, s.two.numbers)
+	if err != nil {
+		return nil, err
+	}
+	at, bytes := lay(bytesOf(r.Rows), bytesOf(r.First))
+	address, err := s.gpu.Alloc(int64(bytes))
+	if err != nil {
+		return nil, err
+	}
+	c.records[s] = &seatTrace{two: r, rows: r.Rows, address: address}
+	return &TraceTables{Rows: address + at[0], First: address + at[1]}, s.gpu.Poke(address+at[1], raw(r.First))
+}
+
 // TakeTrace fills in the trace of the call's arguments with what its last launch has
 // recorded, which must be over. Times are of each GPU's own clock, from its first step.
 func (c *Call) TakeTrace() error {
@@ -47,7 +66,11 @@ func (c *Call) TakeTrace() error {
 		if err := s.stream.Get(raw(t.rows), t.address); err != nil {
 			return err
 		}
-		c.trace.Take(c.plan.loaded.img.One, s.one, &t.params, t.rows)
+		if t.two != nil {
+			c.trace.TakeRecords(c.plan.loaded.img, t.two)
+		} else {
+			c.trace.Take(c.plan.loaded.img.One, s.one, &t.params, t.rows)
+		}
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ type Launch struct {
 	Threads  int           // of the host, for all blocks
 	PerBlock int           // threads of each block, where each has its own; else 0
 	Watch    *Watch        // or nil
-	Trace    *Trace        // or nil; of a two-sided program, its Watch has the times
+	Trace    *Trace        // or nil
 }
 
 // Memory is the memory of one rank.

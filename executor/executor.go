@@ -105,7 +105,7 @@ type Args struct {
 	Threads   int           // of the host, for all blocks: GOMAXPROCS
 	PerBlock  int           // threads of each block: on the CPU none of its own, on a GPU as many as fit
 	Watch     *Watch        // sees and steers the launch, which is then of one thread
-	Trace     *Trace        // records when steps began and ended; of two-sided programs by a Watch
+	Trace     *Trace        // records when steps began and ended
 }
 
 // A Result is what Run tells of a call that succeeded.
@@ -142,9 +142,6 @@ func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
 	stop, err := l.instance.Launch(ctx, launch)
 	if err != nil {
 		return Result{}, err
-	}
-	if launch.Trace != nil && launch.One == nil {
-		launch.Trace.takeActions(l.img, launch.Watch)
 	}
 	return l.ended(ctx, launch, &stop, time.Since(begin))
 }
@@ -224,7 +221,7 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock}
+	launch := &Launch{Threads: args.Threads, PerBlock: args.PerBlock, Trace: args.Trace}
 	if args.Trace != nil {
 		*args.Trace = Trace{}
 	}
@@ -232,7 +229,6 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 		return nil, err
 	}
 	if l.img.One != nil {
-		launch.Trace = args.Trace
 		return launch, l.one(launch, geo, args)
 	}
 	size := int64(args.DType.Size())
@@ -250,9 +246,6 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 		if err := launch.Watch.lay(l.img, &launch.Params); err != nil {
 			return nil, err
 		}
-	}
-	if err := l.watchTimes(launch, args.Trace); err != nil {
-		return nil, err
 	}
 	return launch, l.prover.run(asked(&launch.Params))
 }

@@ -152,12 +152,13 @@ type Graph interface {
 // Ready is what a GPU needs for a launch.
 type Ready struct {
 	Flight  Flight
-	One     *OneParams // of a one-sided program: Columns by BlockCount blocks
-	Two     *TwoParams // or of a two-sided one: BlockCount
-	Threads int        // of a block; 0 for as many as let all be there at once
-	Copies  bool       // no step of a one-sided program folds
-	Lines   bool       // its packets are lines
-	Few     *FewParams // where its launch is of few packets; nil is the general way
+	One     *OneParams   // of a one-sided program: Columns by BlockCount blocks
+	Two     *TwoParams   // or of a two-sided one: BlockCount
+	Trace   *TraceTables // of a two-sided one that is traced
+	Threads int          // of a block; 0 for as many as let all be there at once
+	Copies  bool         // no step of a one-sided program folds
+	Lines   bool         // its packets are lines
+	Few     *FewParams   // where its launch is of few packets; nil is the general way
 }
 
 // A Shot is a launch made ready.

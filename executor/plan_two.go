@@ -61,9 +61,6 @@ func (p *twoPlan) hash(w *keyWriter) {
 func (p *twoPlan) shares() []ir.Buf { return nil }
 
 func (p *twoPlan) choose(c *Call, args *CallArgs, geo Geometry) error {
-	if args.Trace != nil {
-		return fmt.Errorf("two-sided programs are traced on the CPU only: %w", ErrNotSupported)
-	}
 	if args.Columns < 0 || args.Columns > 1 {
 		return errColumns
 	}
@@ -112,7 +109,11 @@ func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	if params.Ranks, err = c.table(s, raw(rows)); err != nil {
 		return nil, err
 	}
-	return &Ready{Flight: p.flight, Two: &TwoParams{Params: params, Numbers: s.at.tables[3]}, Threads: args.Threads}, nil
+	trace, err := c.recordTwo(s, &params)
+	if err != nil {
+		return nil, err
+	}
+	return &Ready{Flight: p.flight, Two: &TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace, Threads: args.Threads}, nil
 }
 
 func (p *twoPlan) behind(s *seat, status *Status) ([]byte, error) {

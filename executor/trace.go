@@ -3,8 +3,6 @@ package executor
 import (
 	"fmt"
 	"time"
-
-	"mscclc/ir"
 )
 
 // A Trace records when the steps of a run began and ended. Whoever puts one into a
@@ -67,25 +65,47 @@ func (t *Trace) Take(img *OneImage, part *OnePart, p *OneParams, rows []OneRecor
 	fromFirst(t.Spans[first:])
 }
 
-// takeActions makes the trace of what w saw. The steps of a chain are one action.
-func (t *Trace) takeActions(img *Image, w *Watch) {
-	for b := range img.Blocks {
-		for i := w.First[b]; i < w.First[b+1]; i++ {
-			a, r := &w.Actions[i], w.Times[i]
-			if r.End == 0 {
+// Records are what some blocks of a launch of a two-sided program record: a row for each of their actions.
+type Records struct {
+	Rows  []OneRecord
+	First []uint64 // of a block: where its rows begin; and the end of all
+
+	blocks  []uint32
+	actions []Action
+}
+
+// Records makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of the
+// whole program.
+func (t *Trace) Records(img *Image, p *Params, blocks []uint32) (*Records, error) {
+	t.Of = tiles(p)
+	each, _ := img.actions(p, img.Numbers(), min(1, t.Of))
+	if len(each) > maxTraceSpans {
+		return nil, fmt.Errorf("%d messages and steps are more than a trace holds: %w", len(each), ErrNotSupported)
+	}
+	t.Passes = min(t.Of, max(1, traceSpans/int64(max(len(each), 1))))
+	r := &Records{blocks: blocks}
+	r.actions, r.First = img.actions(p, blocks, t.Passes)
+	r.Rows = make([]OneRecord, len(r.actions))
+	return r, nil
+}
+
+// TakeRecords adds what a device has recorded. The steps of a chain are one action.
+func (t *Trace) TakeRecords(img *Image, r *Records) {
+	from := len(t.Spans)
+	for i, b := range r.blocks {
+		for k := r.First[i]; k < r.First[i+1]; k++ {
+			a, row := &r.actions[k], r.Rows[k]
+			if row.End == 0 {
 				continue
 			}
 			first := img.Blocks[b].FirstStep + a.Step
 			for s := first; s < first+img.Steps[first].Chain; s++ {
-				if ir.Op(img.Steps[s].Op) == ir.Nop && a.Message > 0 {
-					continue
-				}
 				t.Spans = append(t.Spans, Span{Step: int32(s), Pass: int64(a.Tile), Message: int32(a.Message),
-					Begin: time.Duration(r.Begin), Length: time.Duration(r.End - r.Begin)})
+					Begin: time.Duration(row.Begin), Length: time.Duration(row.End - row.Begin)})
 			}
 		}
 	}
-	fromFirst(t.Spans)
+	fromFirst(t.Spans[from:])
 }
 
 // fromFirst has the times of one device count from its first.
@@ -100,25 +120,4 @@ func fromFirst(spans []Span) {
 	for i := range spans {
 		spans[i].Begin -= first
 	}
-}
-
-// watchTimes has the launch of a two-sided program watched for t, which may be nil.
-func (l *Loaded) watchTimes(launch *Launch, t *Trace) error {
-	if launch.Trace = t; t == nil {
-		return nil
-	}
-	if launch.Watch == nil {
-		launch.Watch = &Watch{}
-		if err := launch.Watch.lay(l.img, &launch.Params); err != nil {
-			return err
-		}
-	}
-	n := len(launch.Watch.Actions)
-	if n > maxTraceSpans {
-		return fmt.Errorf("%d messages and steps are more than a trace holds, run fewer bytes: %w", n, ErrNotSupported)
-	}
-	launch.Watch.Times = make([]OneRecord, n)
-	t.Of = tiles(&launch.Params)
-	t.Passes = t.Of
-	return nil
 }

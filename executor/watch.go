@@ -17,11 +17,10 @@ type Watch struct {
 	Probe  *Chunk // what Seen of the actions shows, or nil
 	Poison uint64 // what fills the scratch at first
 
-	Times     []OneRecord // of each action where a trace asks for them, else nil
-	Actions   []Action    // of all blocks, block by block in order
-	First     []uint64    // of a block: where its actions begin; and the end of all
-	After     []int32     // of an action: the one that it was held for, or -1; also of those let go
-	FirstSeen uint64      // what the probed chunk began with at first
+	Actions   []Action // of all blocks, block by block in order
+	First     []uint64 // of a block: where its actions begin; and the end of all
+	After     []int32  // of an action: the one that it was held for, or -1; also of those let go
+	FirstSeen uint64   // what the probed chunk began with at first
 }
 
 // A Hold is an action that is not to begin before another has ended. Both are
@@ -44,15 +43,29 @@ func (w *Watch) lay(img *Image, p *Params) error {
 	if w.Probe != nil && !w.Probe.in(img, p) {
 		return fmt.Errorf("rank %d has no %v[%d] of 8 bytes to look at", w.Probe.Rank, w.Probe.Buf, w.Probe.Index)
 	}
-	w.Actions, w.First = w.Actions[:0], w.First[:0]
-	for b := range img.Blocks {
-		w.First = append(w.First, uint64(len(w.Actions)))
-		for tile := range uint32(tiles(p)) {
-			w.tile(img, p, &img.Blocks[b], tile)
+	w.Actions, w.First = img.actions(p, img.Numbers(), tiles(p))
+	return w.holds()
+}
+
+// Numbers are those of all blocks.
+func (img *Image) Numbers() []uint32 {
+	list := make([]uint32, len(img.Blocks))
+	for i := range list {
+		list[i] = uint32(i)
+	}
+	return list
+}
+
+// actions are those of some blocks in the first passes of a launch with the numbers p, block by block in order. first is where
+// those of a block begin, and the end of all.
+func (img *Image) actions(p *Params, blocks []uint32, passes int64) (list []Action, first []uint64) {
+	for _, b := range blocks {
+		first = append(first, uint64(len(list)))
+		for tile := range uint32(passes) {
+			list = img.tile(list, p, &img.Blocks[b], tile)
 		}
 	}
-	w.First = append(w.First, uint64(len(w.Actions)))
-	return w.holds()
+	return list, append(first, uint64(len(list)))
 }
 
 // holds makes the table of what actions are held for.
@@ -95,8 +108,8 @@ func (c *Chunk) in(img *Image, p *Params) bool {
 	return c.Index < n && geo.Length(class)*int64(p.ElemSize) >= 8
 }
 
-// tile adds what a block does in one pass over its steps.
-func (w *Watch) tile(img *Image, p *Params, b *Block, tile uint32) {
+// tile adds what a block does in one pass over its steps to a list.
+func (img *Image) tile(list []Action, p *Params, b *Block, tile uint32) []Action {
 	group := p.group(uint64(tile) * p.Tile)
 	steps := img.Steps[b.FirstStep : b.FirstStep+b.Steps]
 	for i := uint32(0); i < b.Steps; i += steps[i].Chain {
@@ -105,9 +118,10 @@ func (w *Watch) tile(img *Image, p *Params, b *Block, tile uint32) {
 			messages = (steps[i].Count + group - 1) / group
 		}
 		for m := range messages {
-			w.Actions = append(w.Actions, Action{Step: i, Message: m, Tile: tile})
+			list = append(list, Action{Step: i, Message: m, Tile: tile})
 		}
 	}
+	return list
 }
 
 // group is how many chunks a message of the pass from element at holds, as

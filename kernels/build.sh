@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the kernels' images into FOLDER, by default images/ beside this script: three for each element type and target, of
-# which one is for one-sided programs, and one for those with a port; for some types also one that traces these, and one
-# that takes them through NVLink's switch. They are the same bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for
-# NVIDIA's driver, which compiles it for the GPU at hand; code objects are for AMD's.
+# which one is for one-sided programs, and one for those with a port; for some types also two that trace, of programs of
+# either kind, and one that takes one-sided ones through NVLink's switch. They are the same bytes on every machine with
+# clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it for the GPU at hand; code objects
+# are for AMD's.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/images}")
 cd "$(dirname "$0")"
@@ -21,7 +22,7 @@ image() {
     gfx*) flags="$amd --offload-arch=$1" ;;
     esac
     case $5 in
-    trace_) flags+=" -DKERNEL_TRACE" ;;
+    trace_*) flags+=" -DKERNEL_TRACE" ;;
     port_) flags+=" -DKERNEL_PORT" ;;
     switch_) flags="$nv --cuda-gpu-arch=$1 --cuda-feature=+ptx82" ;; # multimem
     esac
@@ -46,6 +47,7 @@ wanted() { # TYPE:NAME...: those that ONLY names, of an image of each; by defaul
     done
     for t in $(wanted f16:f16 bf16:bf16 float:f32 i32:i32); do # whose steps are traced
         echo "sm_80 ${t/:/ } kernel_onesided trace_"
+        echo "sm_80 ${t/:/ } kernel trace_two_"
     done
     for t in $(wanted f16:f16 bf16:bf16 float:f32); do # which NVLink's switch adds up
         echo "sm_90 ${t/:/ } kernel_switch switch_"

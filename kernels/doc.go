@@ -14,6 +14,8 @@
 //	ops.h        the reductions, of two accumulators
 //	proto_*.h    how a message's bytes lie on the wire, one file a protocol
 //	types.h      element types, their conversions and rounding
+//	trace_two.h  when messages and steps began and ended, in images that trace;
+//	             trace.h is for one-sided programs
 //	abi.h        the tables that the host fills and the kernel reads, and
 //	             abi_onesided.h those of one-sided programs
 //	ops_gen.h    the operations, generated from ir.Ops

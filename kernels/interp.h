@@ -7,6 +7,7 @@
 // received. The second barrier also orders one step after the other.
 #pragma once
 #include "run.h"
+#include "trace_two.h"
 #ifdef KERNEL_LANES
 #include "lanes.h"
 #else
@@ -108,10 +109,12 @@ template <class P, class R> KD_CALL bool run_step(Thread &t, const abi_step *s, 
     const u32 end = sends || receives ? (u32)least(i + (u64)tile.group, s->count) : s->count;
     if (!begin<P>(t, *s, flag, sends, receives)) return false;
     action_begins();
+    trace_begins();
     if (s->op == OP_REDUCE) reduce<R>(t, s, tile);
     else if (s->op != OP_NOP) move<P, R>(t, *s, tile, i, end);
     finish<P>(t, sends, receives);
     action_ended();
+    trace_ended();
     if ((i = end) >= s->count) break;
   }
   const u32 last = t.step + s->chain - 1;

@@ -22,6 +22,7 @@ struct block_shared {
   u32 stop;  // leave at the next check
   u32 late;  // some thread gave up waiting for a packet
   u32 any;   // of bar_any (platform_lanes.h)
+  trace_rows trace;
 };
 
 // A thread as the host runs it.
@@ -43,6 +44,7 @@ void host_ended();
 KD u32 tid() { return host_self->tid; }
 KD u32 ntid() { return host_self->ntid; }
 KD block_shared *shared() { return host_self->shared; }
+KD trace_rows *rows_of_block() { return &shared()->trace; }
 
 // bar makes what any thread of the block wrote before it visible to all of
 // them after it, and ends their reads: a packet that is sent after it tells that

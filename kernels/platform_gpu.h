@@ -41,8 +41,14 @@ struct block_memory {
   abi_block block;
   abi_rank rank;
   abi_conn out, in;
+#ifdef KERNEL_TRACE
+  trace_rows trace;
+#endif
 };
 __shared__ static block_memory block_local;
+#ifdef KERNEL_TRACE
+KD trace_rows *rows_of_block() { return &block_local.trace; }
+#endif
 __shared__ static block_shared block_flags;
 KD block_shared *shared() { return &block_flags; }
 KD u32 ld_block32(const u32 *p) { return *(const volatile u32 *)p; }

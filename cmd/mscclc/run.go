@@ -53,7 +53,7 @@ tables of mscclc bench --tune choose that are built in, or a model.
 
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
 about:tracing: a rank is a process there, a column of a block a thread, and a step's name has its line in the algorithm. Of a
-long run it is the first passes. A two-sided program is then run by one thread of the host.`,
+long run it is the first passes. GPUs' times count from each GPU's first step: their clocks differ.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,

@@ -35,9 +35,6 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 			return impossible(err)
 		}
 		p = l.program
-		if err := f.suits(p); err != nil {
-			return err
-		}
 		if !told && !p.Coll.Reduces() {
 			a.sayNoOp(p.Coll)
 			told = true
@@ -78,14 +75,6 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		return context.Cause(ctx)
 	case worst > exitGood:
 		return reportedError{worst}
-	}
-	return nil
-}
-
-// suits refuses flags that the program which is to run has no use for.
-func (f *runFlags) suits(p *ir.Program) error {
-	if f.trace != "" && f.threads > 1 && p.OneSided == nil {
-		return usagef("a trace of a two-sided program is of a run by one thread of the host: leave --threads out")
 	}
 	return nil
 }

@@ -76,7 +76,17 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	if err := in.prepare(l); err != nil {
 		return executor.Stop{}, err
 	}
-	status := in.run(ctx, l)
+	var records *executor.Records
+	if l.Trace != nil {
+		var err error
+		if records, err = l.Trace.Records(in.img, &l.Params, in.img.Numbers()); err != nil {
+			return executor.Stop{}, err
+		}
+	}
+	status := in.run(ctx, l, records)
+	if l.Trace != nil {
+		l.Trace.TakeRecords(in.img, records)
+	}
 	in.messages += l.Messages
 	stop := executor.Stop{Status: *status}
 	if status.Code != executor.StatusOK {
@@ -125,7 +135,7 @@ func pad(n int64) int64 { return (n + 127) &^ 127 }
 
 // run hands the launch to the host. Everything that Go allocated is pinned, as
 // the tables hold its addresses as numbers.
-func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Status {
+func (in *instance) run(ctx context.Context, l *executor.Launch, records *executor.Records) *executor.Status {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	status := &executor.Status{LimitNS: uint64(l.Wait)}
@@ -147,23 +157,27 @@ func (in *instance) run(ctx context.Context, l *executor.Launch) *executor.Statu
 	}
 	pin.Pin(status)
 	p.StatusAt = uint64(uintptr(unsafe.Pointer(status)))
+	var trace *C.struct_abi_trace
+	if r := records; r != nil {
+		trace = &C.struct_abi_trace{rows: C.u64(address(&pin, r.Rows)), first: C.u64(address(&pin, r.First))}
+	}
 
 	return cancellable(ctx, status, func() {
 		launch := (*C.struct_abi_launch)(unsafe.Pointer(p))
 		if l.PerBlock > 0 {
-			C.mscclc_cpu_threads(launch, C.u32(l.PerBlock))
+			C.mscclc_cpu_threads(launch, trace, C.u32(l.PerBlock))
 		} else {
-			in.fibers(launch, l, ranks)
+			in.fibers(launch, trace, l, ranks)
 		}
 	})
 }
 
 // fibers runs the launch with each block a fiber. One that is watched has one
 // thread.
-func (in *instance) fibers(launch *C.struct_abi_launch, l *executor.Launch, ranks []executor.RankMemory) {
+func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trace, l *executor.Launch, ranks []executor.RankMemory) {
 	w := l.Watch
 	if w == nil {
-		C.mscclc_cpu_fibers(launch, C.u32(workers(l.Threads, len(in.img.Blocks))), C.u64(in.stacks.address), nil)
+		C.mscclc_cpu_fibers(launch, trace, C.u32(workers(l.Threads, len(in.img.Blocks))), C.u64(in.stacks.address), nil)
 		return
 	}
 	var pin runtime.Pinner
@@ -172,13 +186,13 @@ func (in *instance) fibers(launch *C.struct_abi_launch, l *executor.Launch, rank
 	if c := w.Probe; c != nil {
 		watch.probe = C.mscclc_cpu_cell(launch, (*C.struct_abi_rank)(unsafe.Pointer(&ranks[c.Rank])), C.u32(c.Buf), C.u32(c.Index), 0)
 	}
-	C.mscclc_cpu_fibers(launch, 1, C.u64(in.stacks.address), watch)
+	C.mscclc_cpu_fibers(launch, trace, 1, C.u64(in.stacks.address), watch)
 	w.FirstSeen = uint64(watch.first_seen)
 }
 
 // hostWatch is w as the host takes it, but for the probe.
 func hostWatch(pin *runtime.Pinner, w *executor.Watch, status uint64, scratch *region) *C.struct_host_watch {
-	return &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)), first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)), times: C.u64(address(pin, w.Times)),
+	return &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)), first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)),
 		scratch: C.u64(scratch.address), scratch_words: C.u64(scratch.bytes / 8), poison: C.u64(w.Poison)}
 }
 

@@ -50,16 +50,20 @@ extern "C" u64 mscclc_cpu_stack_use(u64 stack) {
 }
 
 // A Job is a launch: how to run its blocks, of which a one-sided program has one for
-// each of its blocks' columns.
+// each of its blocks' columns. trace is a two-sided program's, or nullptr.
 struct Job {
   const void *launch;
-  void (*run)(const void *launch, u32 block);
+  void (*run)(const Job &job, u32 block);
   u32 blocks;
   u64 status;
+  const abi_trace *trace;
 };
-static void run_two_sided(const void *launch, u32 block) { interpret_any<HOST_FOLD>(*(const abi_launch *)launch, block); }
-static void run_one_sided(const void *launch, u32 block) {
-  const abi_one_launch *a = (const abi_one_launch *)launch;
+static void run_two_sided(const Job &job, u32 block) {
+  if (job.trace) trace_block(*job.trace, block);
+  interpret_any<HOST_FOLD>(*(const abi_launch *)job.launch, block);
+}
+static void run_one_sided(const Job &job, u32 block) {
+  const abi_one_launch *a = (const abi_one_launch *)job.launch;
   run_onesided<OneStrips<HOST_TYPE>>(*a, block / a->columns, block % a->columns);
 }
 
@@ -128,7 +132,7 @@ static bool start(pthread_t *id, void *(*run)(void *), void *arg) {
 
 static void fiber_main() {
   Fiber *f = (Fiber *)host_self;
-  f->job->run(f->job->launch, f->block);
+  f->job->run(*f->job, f->block);
   f->done = true;
   for (;;) host_pause();
 }
@@ -223,7 +227,7 @@ static void *run_member(void *arg) {
   host_self = &m->thread;
   u32 gate;
   while ((gate = __atomic_load_n(m->team->gate, __ATOMIC_ACQUIRE)) == GATE_SHUT) sched_yield();
-  if (gate == GATE_OPEN) m->team->job->run(m->team->job->launch, m->team->block);
+  if (gate == GATE_OPEN) m->team->job->run(*m->team->job, m->team->block);
   return nullptr;
 }
 
@@ -257,11 +261,12 @@ static void run_threads(const Job &job, u32 per_block) {
   mscclc_cpu_unmap(memory, bytes);
 }
 
-extern "C" void mscclc_cpu_fibers(const abi_launch *a, u32 threads, u64 stacks, host_watch *watch) {
-  run_fibers(Job{a, run_two_sided, a->block_count, a->status}, threads, stacks, watch);
+static Job two_sided(const abi_launch *a, const abi_trace *trace) { return Job{a, run_two_sided, a->block_count, a->status, trace}; }
+extern "C" void mscclc_cpu_fibers(const abi_launch *a, const abi_trace *trace, u32 threads, u64 stacks, host_watch *watch) {
+  run_fibers(two_sided(a, trace), threads, stacks, watch);
 }
-extern "C" void mscclc_cpu_threads(const abi_launch *a, u32 per_block) { run_threads(Job{a, run_two_sided, a->block_count, a->status}, per_block); }
+extern "C" void mscclc_cpu_threads(const abi_launch *a, const abi_trace *trace, u32 per_block) { run_threads(two_sided(a, trace), per_block); }
 
-static Job one_sided(const abi_one_launch *a) { return Job{a, run_one_sided, a->block_count * a->columns, a->status}; }
+static Job one_sided(const abi_one_launch *a) { return Job{a, run_one_sided, a->block_count * a->columns, a->status, nullptr}; }
 extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch) { run_fibers(one_sided(a), threads, stacks, watch); }
 extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) { run_threads(one_sided(a), per_block); }

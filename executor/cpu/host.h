@@ -22,7 +22,6 @@ struct host_watch {
   u64 actions;        // struct abi_action of all blocks
   u64 first;          // u64: where a block's begin
   u64 after;          // i32, or 0 where nothing is held
-  u64 times;          // struct abi_one_record of each action, or 0
   u64 probe, first_seen;
   u64 scratch, scratch_words, poison;
   u64 clock;
@@ -30,11 +29,12 @@ struct host_watch {
 
 // mscclc_cpu_fibers runs a launch with each block a fiber, spread over so many
 // threads. stacks has MSCCLC_STACK bytes for each block. watch is 0, or there is
-// one thread, and a launch in which no block can go on ends as STATUS_STUCK.
-void mscclc_cpu_fibers(const struct abi_launch *a, u32 threads, u64 stacks, struct host_watch *watch);
+// one thread, and a launch in which no block can go on ends as STATUS_STUCK. trace says what
+// is recorded, or is 0.
+void mscclc_cpu_fibers(const struct abi_launch *a, const struct abi_trace *trace, u32 threads, u64 stacks, struct host_watch *watch);
 
 // mscclc_cpu_threads runs a launch with so many threads for each block.
-void mscclc_cpu_threads(const struct abi_launch *a, u32 per_block);
+void mscclc_cpu_threads(const struct abi_launch *a, const struct abi_trace *trace, u32 per_block);
 
 // The same of a one-sided program: each column of a block is a block.
 void mscclc_cpu_fibers_onesided(const struct abi_one_launch *a, u32 threads, u64 stacks, struct host_watch *watch);

@@ -27,6 +27,7 @@ func cLayouts() map[string]layout {
 		conn     C.struct_abi_conn
 		status   C.struct_abi_status
 		action   C.struct_abi_action
+		trace    C.struct_abi_trace
 		launch   C.struct_abi_launch
 	)
 	return map[string]layout{
@@ -43,6 +44,7 @@ func cLayouts() map[string]layout {
 		"Status": {unsafe.Sizeof(status), []uintptr{unsafe.Offsetof(status.code), unsafe.Offsetof(status.block), unsafe.Offsetof(status.step), unsafe.Offsetof(status.what),
 			unsafe.Offsetof(status.want), unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns), unsafe.Offsetof(status.limit_ns),
 			unsafe.Offsetof(status.column), unsafe.Offsetof(status.operand)}},
+		"TraceTables": {unsafe.Sizeof(trace), []uintptr{unsafe.Offsetof(trace.rows), unsafe.Offsetof(trace.first)}},
 		"Action": {unsafe.Sizeof(action), []uintptr{unsafe.Offsetof(action.step), unsafe.Offsetof(action.message), unsafe.Offsetof(action.tile), unsafe.Offsetof(action.pad),
 			unsafe.Offsetof(action.begin), unsafe.Offsetof(action.end), unsafe.Offsetof(action.seen)}},
 		"Params": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states),

@@ -20,7 +20,7 @@ func TestLayout(t *testing.T) {
 	maps.Copy(c, oneLayouts())
 	for _, v := range []any{executor.OneStep{}, executor.OneOperand{}, executor.OneBlock{}, executor.OneMemory{}, executor.OneState{}, executor.OneRecord{}, executor.OneSwitch{}, executor.PortCopy{}, executor.PortLane{}, executor.PortEnds{}, executor.OneParams{},
 		executor.FewStep{}, executor.FewParams{}, executor.FewLaunch{},
-		executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.Params{}} {
+		executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.TraceTables{}, executor.Params{}} {
 		typ := reflect.TypeOf(v)
 		want, ok := c[typ.Name()]
 		if !ok {

@@ -100,13 +100,29 @@ func TestTraceEnds(t *testing.T) {
 // Every step of a two-sided program is in the trace, in each pass.
 func TestTraceTwoSided(t *testing.T) {
 	for _, p := range programs() {
-		l := load(t, p)
-		tr := traced(t, l, p, 1003, func(a *executor.Args) { a.TileBytes = 256 })
-		runs := inOrder(t, p, tr)
-		for i := range p.Steps {
-			if runs[int32(i)] < tr.Passes || tr.Passes < 2 {
-				t.Errorf("%s: %s ran %d times in %d passes", p.Name, p.StepName(int32(i)), runs[int32(i)], tr.Passes)
+		for _, threads := range []int{0, 2} {
+			l := load(t, p)
+			tr := traced(t, l, p, 1003, func(a *executor.Args) { a.TileBytes, a.PerBlock = 256, threads })
+			runs := inOrder(t, p, tr)
+			for i := range p.Steps {
+				if runs[int32(i)] < tr.Passes || tr.Passes < 2 || tr.Passes != tr.Of {
+					t.Errorf("%s: %s ran %d times in %d passes of %d", p.Name, p.StepName(int32(i)), runs[int32(i)], tr.Passes, tr.Of)
+				}
 			}
+		}
+	}
+}
+
+// One of many passes is traced from the first on, and one that is stuck as far as it came.
+func TestTraceTwoSidedEnds(t *testing.T) {
+	p := ringAllReduce(2, true)
+	tr := traced(t, load(t, p), p, 3<<17, func(a *executor.Args) { a.TileBytes = 16 })
+	if tr.Passes >= tr.Of || len(tr.Spans) < 1<<17 || len(tr.Spans) > 1<<18 {
+		t.Errorf("%d spans of %d passes of %d", len(tr.Spans), tr.Passes, tr.Of)
+	}
+	for i, n := range inOrder(t, p, tr) {
+		if n != tr.Passes {
+			t.Errorf("%s ran %d times in %d passes", p.StepName(i), n, tr.Passes)
 		}
 	}
 }

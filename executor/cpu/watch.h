@@ -7,8 +7,6 @@
 
 static abi_action *action_at(const host_watch *w, u64 n) { return at_address<abi_action>(w->actions) + n; }
 
-static abi_one_record *record_at(const host_watch *w, u64 n) { return at_address<abi_one_record>(w->times) + n; }
-
 // holds says whether an action must not begin yet.
 static bool holds(const host_watch *w, u64 n) {
   const i32 *after = at_address<const i32>(w->after);
@@ -44,7 +42,6 @@ void host_begins() {
   t->held = false;
   if (over(w)) return;
   action_at(w, t->action)->begin = ++w->clock;
-  if (w->times) record_at(w, t->action)->begin = host_now();
   moved();
 }
 
@@ -53,7 +50,6 @@ void host_ended() {
   if (over(w)) return;
   abi_action *a = action_at(w, host_self->action++);
   a->end = ++w->clock;
-  if (w->times) record_at(w, host_self->action - 1)->end = host_now();
   a->seen = probed(w);
   moved();
 }

@@ -19,9 +19,19 @@ type kernel struct {
 	entry unsafe.Pointer
 }
 
-// entries are those of the kernel for two-sided programs, by protocol. LL and LL16 have the
+// entries name those of the kernel for two-sided programs, by protocol. LL and LL16 have the
 // same bytes on the wire.
-var entries = [ir.NumProtocols]string{ir.Simple: "mscclc_simple", ir.LL: "mscclc_ll", ir.LL16: "mscclc_ll", ir.LL128: "mscclc_ll128"}
+var entries = [ir.NumProtocols]string{ir.Simple: "simple", ir.LL: "ll", ir.LL16: "ll", ir.LL128: "ll128"}
+
+// twoEntry is the image and the entry for a launch of a two-sided program. Those that trace there are for some types
+// and GPUs only.
+func twoEntry(p *executor.Params, traced bool) (image, entry string) {
+	image, entry = executor.DType(p.DType).String(), entries[p.Proto]
+	if traced {
+		return "trace_two_" + image, "mscclc_trace_" + entry
+	}
+	return image, "mscclc_" + entry
+}
 
 // oneEntry is the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one for all
 // reductions.
@@ -76,12 +86,12 @@ func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 
 // Load has the kernels for a type ready.
 func (g *card) Load(t executor.DType, kind executor.KernelKind) error {
-	image, entry := t.String(), entries[ir.Simple]
+	image, entry := twoEntry(&executor.Params{DType: uint32(t), Proto: uint32(ir.Simple)}, false)
 	switch kind {
 	case executor.OneSidedKernel:
-		image, entry = "onesided_"+image, "mscclc_onesided_sum"
+		image, entry = "onesided_"+t.String(), "mscclc_onesided_sum"
 	case executor.PortKernel:
-		image, entry = portImages+image, "mscclc_onesided"
+		image, entry = portImages+t.String(), "mscclc_onesided"
 	}
 	_, err := g.machine.kernel(g, image, entry)
 	return err

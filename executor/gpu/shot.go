@@ -32,9 +32,13 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 		return nil, fmt.Errorf("a flight of another device: %T", r.Flight)
 	}
 	if r.Two != nil {
-		k, err := g.machine.kernel(g, executor.DType(r.Two.Params.DType).String(), entries[r.Two.Params.Proto])
+		image, entry := twoEntry(&r.Two.Params, r.Trace != nil)
+		k, err := g.machine.kernel(g, image, entry)
 		if err != nil {
 			return nil, err
+		}
+		if r.Trace != nil {
+			return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, &executor.TwoTraced{Two: *r.Two, Trace: *r.Trace})
 		}
 		return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, r.Two)
 	}

@@ -8,10 +8,19 @@
 #endif
 #include "../interp.h"
 
+#ifdef KERNEL_TRACE
+#define ENTRY(name, proto)                                                                                                 \
+  extern "C" __global__ KERNEL_BOUNDS void mscclc_trace_##name(abi_launch a, const u32 *numbers, abi_trace trace) {        \
+    const u32 block = load_global<u32>(numbers + bid());                                                                   \
+    trace_block(trace, block);                                                                                             \
+    interpret<proto, Units<KERNEL_TYPE>>(a, block);                                                                        \
+  }
+#else
 #define ENTRY(name, proto)                                                                              \
-  extern "C" __global__ KERNEL_BOUNDS void name(abi_launch a, const u32 *numbers) {                     \
+  extern "C" __global__ KERNEL_BOUNDS void mscclc_##name(abi_launch a, const u32 *numbers) {            \
     interpret<proto, Units<KERNEL_TYPE>>(a, load_global<u32>(numbers + bid()));                         \
   }
-ENTRY(mscclc_simple, SimpleLanes)
-ENTRY(mscclc_ll, LLLanes)
-ENTRY(mscclc_ll128, LL128Lanes)
+#endif
+ENTRY(simple, SimpleLanes)
+ENTRY(ll, LLLanes)
+ENTRY(ll128, LL128Lanes)

@@ -100,7 +100,7 @@ static bool run_two(FILE *f, FILE *out, u32 threads, int n) {
   const u64 slots = (u64)calloc(h[2] * a.slots + 1, a.slot_stride);
   for (u64 i = 0; i < h[2]; i++) conn[i] = abi_conn{slots + i * a.slots * a.slot_stride, (u64)&counters[i].head, (u64)&counters[i].tail};
   a.conns = (u64)conn;
-  if (!launches(b, n, [&] { mscclc_cpu_threads(&a, threads); })) return false;
+  if (!launches(b, n, [&] { mscclc_cpu_threads(&a, nullptr, threads); })) return false;
   b.write(out);
   return true;
 }

@@ -53,7 +53,6 @@ func testHurdlesOfTwo(t *testing.T, d Device) {
 		"no columns":           func(a *executor.CallArgs) { a.Columns = 2 },
 		"a GPU has them by 32": func(a *executor.CallArgs) { a.Threads = 33 },
 		"tiles of -5 bytes":    func(a *executor.CallArgs) { a.TileBytes = -5 },
-		"on the CPU only":      func(a *executor.CallArgs) { a.Trace = &executor.Trace{} },
 	})
 }
 

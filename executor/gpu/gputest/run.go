@@ -21,7 +21,7 @@ func Run(t *testing.T, d Device) {
 		{"Crowded", testCrowded}, {"CrowdedGraphs", testCrowdedGraphs}, {"WrongOrder", testWrongOrder}, {"FullQueue", testFullQueue},
 		{"Processes", testProcesses}, {"ProcessesDiffer", testProcessesDiffer}, {"ProcessLate", testProcessLate}, {"ProcessDies", testProcessDies},
 		{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
-		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"Switch", testSwitch},
+		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Switch", testSwitch},
 		{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
 		{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 	} {

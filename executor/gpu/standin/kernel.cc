@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-void run_two_sided(const abi_launch &a, u32 block);  // of two_sided.cc
+void run_two_sided(const abi_launch &a, u32 block, const abi_trace *trace);  // of two_sided.cc
 
 namespace {
 
@@ -20,6 +20,11 @@ u64 numbers_of(const char *params) {
   u64 numbers;
   memcpy(&numbers, params + sizeof(abi_launch), sizeof numbers);
   return numbers;
+}
+
+// trace_of is behind that, where there is one.
+const abi_trace *trace_of(const Function *f, const char *params) {
+  return f->traced ? (const abi_trace *)(params + sizeof(abi_launch) + sizeof(u64)) : nullptr;
 }
 
 bool is_two(const Function *f) { return f->entry <= TWO_LL128; }
@@ -53,8 +58,13 @@ void run_typed(const Function *f, const char *params, u32 block, u32 column) {
 Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
   const u32 bundles = std::max(1u, std::min(threads / 32, warps()));
   const auto number = [=](u32 b) { return ((const u32 *)numbers_of(params))[b]; };
-  if (f->entry == TWO_LL128) return Grid{x * y, 1, sizeof(block_shared), [=](u32 b) { run_two_sided(*(const abi_launch *)params, number(b)); }};
-  if (is_two(f)) return Grid{x * y, bundles * LANES, sizeof(block_shared), [=](u32 b) { run_typed(f, params, number(b), 0); }};
+  const abi_trace *trace = trace_of(f, params);
+  if (f->entry == TWO_LL128) return Grid{x * y, 1, sizeof(block_shared), [=](u32 b) { run_two_sided(*(const abi_launch *)params, number(b), trace); }};
+  const auto two = [=](u32 b) {
+    if (trace) trace_block(*trace, number(b));
+    run_typed(f, params, number(b), 0);
+  };
+  if (is_two(f)) return Grid{x * y, bundles * LANES, sizeof(block_shared), two};
   return Grid{x * y, bundles * LANES, sizeof(lanes_shared), [=](u32 b) { run_typed(f, params, b / x, b % x); }};
 }
 
@@ -72,11 +82,12 @@ bool one_reachable(Device *d, const abi_one_launch *a) {
   return true;
 }
 
-bool two_reachable(Device *d, u32 blocks, const std::string &params) {
+bool two_reachable(Device *d, u32 blocks, const std::string &params, const abi_trace *trace) {
   const abi_launch *a = (const abi_launch *)params.data();
   const u64 numbers = numbers_of(params.data());
   for (u64 p : {a->steps, a->blocks, a->ranks, a->states, a->status, numbers})
     if (!in_reach(d, p)) return false;
+  if (trace && !(in_reach(d, trace->rows) && in_reach(d, trace->first))) return false;
   const abi_conn *conns = (const abi_conn *)a->conns;
   for (u32 i = 0; i < blocks; i++) {
     const abi_block *b = (const abi_block *)a->blocks + ((const u32 *)numbers)[i];
@@ -90,7 +101,7 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params) {
 }
 
 bool reachable(const Function *f, u32 blocks, const std::string &params) {
-  return is_two(f) ? two_reachable(f->device, blocks, params) : one_reachable(f->device, one_of(f, params.data()));
+  return is_two(f) ? two_reachable(f->device, blocks, params, trace_of(f, params.data())) : one_reachable(f->device, one_of(f, params.data()));
 }
 
 }  // namespace
@@ -102,7 +113,7 @@ u32 blocks_per_sm(u32 threads) {
 
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params) {
   u64 want = sizeof(abi_one_launch);
-  if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64);
+  if (is_two(f)) want = sizeof(abi_launch) + sizeof(u64) + (f->traced ? sizeof(abi_trace) : 0);
   else if (is_few(f)) want = sizeof(abi_few_launch);
   if (params.size() != want || !blocks) return INVALID_VALUE;
   return blocks > SMS * blocks_per_sm(threads) ? NO_RESOURCES : OK;

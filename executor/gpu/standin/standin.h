@@ -84,6 +84,7 @@ enum Entry { TWO_SIMPLE, TWO_LL, TWO_LL128, ONE_ANY, ONE_SUM, ONE_COPY, ONE_LINE
 struct Function {
   Device *device;
   Entry entry;
+  bool traced;  // of a two-sided program: its parameters have a trace
 };
 u32 blocks_per_sm(u32 threads);
 int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &params);

@@ -3,4 +3,7 @@
 
 #include "../../../kernels/interp.h"
 
-void run_two_sided(const abi_launch &a, u32 block) { interpret_any<AnyFold>(a, block); }
+void run_two_sided(const abi_launch &a, u32 block, const abi_trace *trace) {
+  if (trace) trace_block(*trace, block);
+  interpret_any<AnyFold>(a, block);
+}
