@@ -125,4 +125,23 @@ func TestTraceTwoSidedEnds(t *testing.T) {
 			t.Errorf("%s ran %d times in %d passes", p.StepName(i), n, tr.Passes)
 		}
 	}
+	c := &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 2, Peer: []int32{1, 0}}
+	b := newBuilder("stuck", c, 0)
+	b.block(0, 1, -1, 0)
+	b.step(0, 0, ir.Send, input(0), none, 1, 0)
+	b.block(1, -1, 0, 0)
+	b.step(1, 0, ir.Recv, none, output(0), 1, 0)
+	b.step(1, 0, ir.Recv, none, output(1), 1, 0)
+	l, err := executor.Load(b.program(), executor.Options{Device: Device(), Unproven: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for proto := range ir.NumProtocols {
+		args := executor.NewData(executor.NewGeometry(c, 40, 4), executor.I32, executor.Sum, 1).Args()
+		args.Trace, args.Wait, args.Protocol = tr, 100*time.Millisecond, &proto
+		if _, err := l.Run(context.Background(), args); err == nil || len(tr.Spans) != 2 || tr.Spans[0].Step != 0 || tr.Spans[1].Step != 1 {
+			t.Errorf("%v: the trace of a run that is stuck has %+v, %v", proto, tr.Spans, err)
+		}
+	}
 }
