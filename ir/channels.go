@@ -1,0 +1,120 @@
+package ir
+
+// A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block does
+// what, over which channel, and when the threads of a block meet. It has one list of operations for each block of each rank;
+// passes.Unroll says
+// what these mean, by making a one-sided Program of them.
+//
+// # What it means
+//
+// All blocks of all ranks run at once, each its operations in order, each operation by all threads of the block, which share
+// out its bytes; but a Signal, an Await, an Acquire and a Release by one thread for each channel or semaphore. The
+// threads of a block go on by themselves: only Meet has them meet, and Barrier those of several blocks. So what is before a
+// Signal in its block is released by it only as far as it is before the last Meet or Barrier, and what an Await acquired is
+// seen only by what comes after the next.
+//
+// A channel has two ends, of which each has a count of the signals that came and of those that were awaited; the k-th channel
+// from one rank to another of a type pairs with the k-th back. An Await takes one signal. Counts last from launch to launch.
+// A semaphore counts in the same way among the blocks of its rank, from Initial on in the first launch.
+//
+// Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in places of
+// their own. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
+//
+// A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands' bytes.
+// An operation with Parts > 1 does part Part of so many equal parts of its bytes.
+type ChannelProgram struct {
+	Header
+	Ranks         []ChannelRank
+	Threads       int // of a block
+	Align         int // bytes; parts are multiples of it
+	DoubleScratch bool
+	Reuse         bool   // one scratch for all calls (reuse_resources)
+	MinBytes      uint64 // message sizes, both included
+	MaxBytes      uint64
+}
+
+// A ChannelRank is what one rank has and does.
+type ChannelRank struct {
+	In, Out, Scratch int32 // chunks
+	Channels         [NumChannelTypes][]Channel
+	Semaphores       []int32 // their initial values
+	Blocks           [][]ChannelOp
+}
+
+// A ChannelType says what a channel goes through.
+type ChannelType uint8
+
+// The types of channels.
+const (
+	MemoryChannel ChannelType = iota // the peer's memory, by threads
+	PortChannel                      // a proxy, which copies for the threads
+	SwitchChannel                    // the switch, to all ranks of a group
+	NumChannelTypes
+	NoChannel ChannelType = 0xff
+)
+
+// A Channel is a rank's end of a channel.
+type Channel struct {
+	Peer  int32   // memory, port
+	Group []int32 // switch: the ranks
+	Buf   Buf     // switch: the buffer that it is of
+}
+
+// A ChannelOpKind is what an operation of a ChannelProgram does.
+type ChannelOpKind uint8
+
+// The operations. Relaxed signals and awaits order nothing.
+const (
+	ChMeet            ChannelOpKind = iota // the threads of the block meet
+	ChBarrier                              // the threads of Blocks blocks meet, at barrier ID
+	ChSignal                               // on each of Channels
+	ChAwait                                // on each of Channels
+	ChRelaxedSignal                        // on each of Channels
+	ChRelaxedAwait                         // on each of Channels
+	ChFlush                                // waits until what was put through each of Channels (port) has left
+	ChAcquire                              // each of Semaphores
+	ChRelease                              // each of Semaphores
+	ChMove                                 // each of Dsts = Srcs[0] ⊕ Srcs[1] ⊕ ..., any of them packets
+	ChEach                                 // Dsts[i] = Srcs[i], for each i
+	ChEachSignal                           // as ChEach, through ports, and a signal behind it
+	ChEachSignalFlush                      // and a flush behind that
+	ChLoop                                 // Body, once for each Unit bytes
+	NumChannelOps
+)
+
+// A ChannelReduce is how a ChMove combines its sources: files say so op by op, where our own programs leave it to the call.
+type ChannelReduce uint8
+
+// The reductions that MSCCL++ names.
+const (
+	ReduceSum ChannelReduce = iota
+	ReduceMin
+	ReduceMax
+)
+
+// A ChannelOp is one operation of a block.
+type ChannelOp struct {
+	Kind       ChannelOpKind
+	Type       ChannelType // of Channels, and of what remote operands are reached through
+	Srcs, Dsts []ChannelRef
+	Channels   []int32 // indices in ChannelRank.Channels[Type]
+	Semaphores []int32
+	ID, Blocks int32         // ChBarrier
+	Reduce     ChannelReduce // ChMove with several sources
+	Part       int32         // of Parts, where the op is one of a thread block group's
+	Parts      int32         // 0 or 1: alone
+	Unit       int64         // ChLoop: bytes of one turn
+	Chunks     int32         // ChLoop: chunks of all turns
+	Body       []ChannelOp   // ChLoop
+	Pos        int32         // index in Spans
+}
+
+// A ChannelRef is a run of chunks that an operation reads or writes.
+type ChannelRef struct {
+	Rank    int32 // whose memory; AllRanks through a switch channel
+	Buf     Buf   // Input, Output, Scratch
+	Packets bool  // of Scratch: packets
+	Index   int32
+	Count   int32
+	Switch  int32 // through the switch: index in ChannelRank.Channels[SwitchChannel]
+}
