@@ -12,11 +12,12 @@ const (
 	KindXML               // MSCCL-IR
 	KindPlan              // a binary plan
 	KindPlanJSON          // a plan's JSON
+	KindMSCCLPP           // an execution plan of MSCCL++
 	KindJSON              // other JSON
 )
 
 func (k FileKind) String() string {
-	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "plan", "plan JSON", "JSON"}[k]
+	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "plan", "plan JSON", "MSCCL++ plan", "JSON"}[k]
 }
 
 // Detect tells from the first bytes of a file, 512 of them or all, what it
@@ -36,6 +37,9 @@ func Detect(head []byte) FileKind {
 	case bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")):
 		if bytes.Contains(text, []byte(`"`+jsonFormat+`"`)) {
 			return KindPlanJSON
+		}
+		if bytes.HasPrefix(text, []byte("{")) && (bytes.Contains(text, []byte(`"gpus"`)) || bytes.Contains(text, []byte(`"collective"`))) {
+			return KindMSCCLPP
 		}
 		return KindJSON
 	}

@@ -155,7 +155,7 @@ func TestTargets(t *testing.T) {
 func TestDetect(t *testing.T) {
 	for text, want := range map[string]FileKind{
 		"": KindSource, "# a ring\nalgorithm ring()": KindSource, " \n<algo name=\"x\">": KindXML, "\xef\xbb\xbf<!-- -->": KindXML,
-		"{\"name\": 1}": KindJSON, "{\"format\":\"mscclc-plan\"": KindPlanJSON, planMagic + "\x00\x00": KindPlan, "\x7fELF\x00": KindUnknown,
+		"{\"name\": 1}": KindJSON, "{\"name\": \"x\", \"gpus\": [": KindMSCCLPP, "[{\"gpus\": 1}]": KindJSON, "{\"format\":\"mscclc-plan\"": KindPlanJSON, planMagic + "\x00\x00": KindPlan, "\x7fELF\x00": KindUnknown,
 	} {
 		if got := Detect([]byte(text)); got != want {
 			t.Errorf("%q is %v, want %v", text, got, want)

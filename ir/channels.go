@@ -18,7 +18,7 @@ package ir
 // A semaphore counts in the same way among the blocks of its rank, from Initial on in the first launch.
 //
 // Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in places of
-// their own. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
+// their own. ChEach through ports copies packets as they lie, and waits for none. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands' bytes.
 // An operation with Parts > 1 does part Part of so many equal parts of its bytes.
@@ -95,7 +95,7 @@ const (
 // A ChannelOp is one operation of a block.
 type ChannelOp struct {
 	Kind       ChannelOpKind
-	Type       ChannelType // of Channels, and of what remote operands are reached through
+	Type       ChannelType // of Channels, and of what remote operands are reached through; NoChannel where there are neither
 	Srcs, Dsts []ChannelRef
 	Channels   []int32 // indices in ChannelRank.Channels[Type]
 	Semaphores []int32

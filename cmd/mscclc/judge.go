@@ -208,6 +208,8 @@ func readProgram(s *source, opt codegen.ReadOptions) (*ir.Program, error) {
 		return codegen.ReadPlan(s.name, s, opt)
 	case codegen.KindPlanJSON:
 		return codegen.ReadPlanJSON(s.name, s, opt)
+	case codegen.KindMSCCLPP:
+		return nil, diag.List{diag.New(diag.Unsupported, fileSpan(s.name), "%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.name))}
 	}
 	return codegen.ReadMSCCL(s.name, s, opt)
 }

@@ -12,17 +12,18 @@ import (
 	"mscclc/ir"
 )
 
-var showStages = []string{"chunks", "insts", "program", "json", "dot"}
+var showStages = []string{"chunks", "insts", "program", "json", "dot", "channels"}
 
 func (a *app) showCommand() *cobra.Command {
 	var c compiling
 	var out string
 	cmd := &cobra.Command{
-		Use:   "show FILE [chunks|insts|program|json|dot]",
+		Use:   "show FILE [chunks|insts|program|json|dot|channels]",
 		Short: "Show an algorithm as text at a stage of compilation",
 		Long: `Show an algorithm as text: chunks is which chunk goes where, insts the instructions as they were lowered, program the
 steps of each thread block (and what is shown where nothing is said), json the same for scripts, dot the program as a graph for
-Graphviz. Of a .xml or .plan file there are program, json and dot only. compile --dump shows what each pass leaves.`,
+Graphviz. Of a .xml or .plan file there are program, json and dot only, of a plan of MSCCL++ channels, its operations with what
+their ids stand for, and json. compile --dump shows what each pass leaves.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show ring.xml dot | dot -Tsvg -o ring.svg`,
 		Args: between(1, 2, "a file, and perhaps a stage"),
@@ -33,7 +34,7 @@ Graphviz. Of a .xml or .plan file there are program, json and dot only. compile 
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			stage := "program"
+			stage := "" // the kind's usual one
 			if len(args) > 1 {
 				stage = args[1]
 			}
@@ -48,7 +49,18 @@ Graphviz. Of a .xml or .plan file there are program, json and dot only. compile 
 
 func (a *app) showStage(arg, stage, out string, c *compiling) error {
 	a.file = arg
-	text, p, err := a.stageText(arg, stage, c)
+	s, err := a.open(arg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	switch {
+	case stage == "" && s.kind == codegen.KindMSCCLPP:
+		stage = "channels"
+	case stage == "":
+		stage = "program"
+	}
+	text, p, err := a.stageText(s, arg, stage, c)
 	if err != nil {
 		return err
 	}
@@ -65,17 +77,18 @@ func (a *app) showStage(arg, stage, out string, c *compiling) error {
 	})
 }
 
-func (a *app) stageText(arg, stage string, c *compiling) ([]byte, *ir.Program, error) {
-	s, err := a.open(arg)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer s.Close()
+func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir.Program, error) {
 	var text bytes.Buffer
 	var p *ir.Program
+	var err error
 	switch {
 	case !slices.Contains(showStages, stage):
 		return nil, nil, usagef("%q is no stage; there are %s", stage, list(showStages))
+	case s.kind == codegen.KindMSCCLPP:
+		err := c.showChannels(&text, s, stage)
+		return text.Bytes(), nil, err
+	case stage == "channels":
+		return nil, nil, usagef("%s has no channels: only plans of MSCCL++ have", arg)
 	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "chunks" || stage == "insts":

@@ -105,8 +105,7 @@ func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*
 	}{b, r}}
 	if s.kind == codegen.KindJSON {
 		r.Close()
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and no plan of mscclc", diag.Printable(name)).
-			WithHint("plans of MSCCL++ cannot be read yet")}
+		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++", diag.Printable(name))}
 	}
 	if s.kind == codegen.KindUnknown {
 		r.Close()

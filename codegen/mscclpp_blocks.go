@@ -1,0 +1,231 @@
+package codegen
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// blocks resolves the blocks of rank x.gpu.
+func (x *planResolver) blocks(g *PlanGPU, r *ir.ChannelRank) {
+	r.Blocks = make([][]ir.ChannelOp, len(g.Blocks))
+	for i := range g.Blocks {
+		b := &g.Blocks[i]
+		x.block = i
+		if int(b.ID) != i {
+			x.say(diag.Malformed, b.At, "id", "is %d, and stands at %d: the executor takes the place for the block", b.ID, i)
+		}
+		if x.lists(g, b, r) {
+			r.Blocks[i] = x.ops(b.Ops, r)
+		}
+		x.block = -1
+		if len(x.found) >= maxReports {
+			return
+		}
+	}
+	if len(x.found) == 0 {
+		x.barriers(g)
+	}
+}
+
+// lists resolves a block's own lists of channels and of remote buffers.
+func (x *planResolver) lists(g *PlanGPU, b *PlanBlock, r *ir.ChannelRank) bool {
+	before := len(x.found)
+	x.channels, x.remote = [ir.NumChannelTypes][]int32{}, [2][]int32{}
+	for i := range b.Channels {
+		c, path := &b.Channels[i], indexed("channels", i)
+		t := channelTypeByName(c.Type)
+		if x.channels[t] != nil {
+			x.say(diag.Malformed, c.At, path, "channels of type %s stand twice", c.Type)
+		}
+		if n := len(c.IDs); n > PlanMaxChannels {
+			x.say(diag.Limit, c.At, path+".channel_ids", "the block has %d %s channels, where %d are the most", n, c.Type, PlanMaxChannels)
+		}
+		for k, id := range c.IDs {
+			if int(id) >= len(r.Channels[t]) {
+				x.say(diag.OutOfBounds, c.At, path+"."+indexed("channel_ids", k), "%s channel %d is none of the rank's %d", c.Type, id, len(r.Channels[t]))
+			}
+		}
+		x.channels[t] = c.IDs
+	}
+	for i := range b.Remote {
+		c, path := &b.Remote[i], indexed("remote_buffer_refs", i)
+		t := channelTypeByName(c.Type)
+		if x.remote[t] != nil {
+			x.say(diag.Malformed, c.At, path, "remote buffers of type %s stand twice", c.Type)
+		}
+		if n := len(c.IDs); n > PlanMaxRemote {
+			x.say(diag.Limit, c.At, path+".remote_buffer_ids", "the block has %d remote buffers through %s channels, where %d are the most", n, c.Type, PlanMaxRemote)
+		}
+		for k, id := range c.IDs {
+			if int(id) >= len(g.Remote) {
+				x.say(diag.OutOfBounds, c.At, path+"."+indexed("remote_buffer_ids", k), "remote buffer %d is none of the rank's %d", id, len(g.Remote))
+			} else if !slices.Contains(g.Remote[id].Access, c.Type) {
+				x.say(diag.Malformed, c.At, path+"."+indexed("remote_buffer_ids", k), "remote buffer %d is not reached through %s channels", id, c.Type)
+			}
+		}
+		x.remote[t] = c.IDs
+	}
+	return len(x.found) == before
+}
+
+// ops resolves the operations of a block, or of a loop.
+func (x *planResolver) ops(list []PlanOp, r *ir.ChannelRank) []ir.ChannelOp {
+	at := &x.op
+	if x.loop {
+		at = &x.inner
+	}
+	out := make([]ir.ChannelOp, len(list))
+	total := len(list)
+	for i := range list {
+		*at = i
+		out[i] = x.resolve(&list[i], r)
+		total += len(out[i].Body)
+		if len(x.found) >= maxReports {
+			break
+		}
+	}
+	*at = -1
+	if total > PlanMaxOps && !x.loop { // ReadMSCCLPP has reported it where the plan is of a file
+		x.say(diag.Limit, PlanPos{}, "ops", "are %d with the bodies of loops, where %d are the most", total, PlanMaxOps)
+	}
+	return out
+}
+
+// resolve resolves one operation.
+func (x *planResolver) resolve(op *PlanOp, r *ir.ChannelRank) ir.ChannelOp {
+	row := channelRowByName(op.Name)
+	if row == nil {
+		x.say(diag.Unsupported, op.At, "name", "unknown operation %q", clip([]byte(op.Name)))
+		return ir.ChannelOp{}
+	}
+	x.p.Spans = append(x.p.Spans, x.f.span(op.At))
+	o := ir.ChannelOp{Kind: row.kind, Type: ir.NoChannel, Pos: int32(len(x.p.Spans) - 1)}
+	if t := channelTypeByName(op.Type); row.types != 0 {
+		if t == ir.NoChannel || row.types&(1<<t) == 0 {
+			x.say(diag.Malformed, op.At, "channel_type", "%s does not go through channels of type %q", op.Name, op.Type)
+			return o
+		}
+		o.Type = t
+		o.Channels = x.opChannels(op, t)
+	}
+	switch row.kind {
+	case ir.ChBarrier:
+		o.ID, o.Blocks = op.Barrier, op.Blocks
+	case ir.ChAcquire, ir.ChRelease:
+		o.Semaphores = op.Semaphores
+		x.distinct(op, op.Semaphores, "semaphore_ids", PlanMaxSemaphores)
+		for i, id := range op.Semaphores {
+			if int(id) >= len(r.Semaphores) {
+				x.say(diag.OutOfBounds, op.At, indexed("semaphore_ids", i), "semaphore %d is none of the rank's %d", id, len(r.Semaphores))
+			}
+		}
+	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait, ir.ChFlush:
+		x.distinct(op, op.ChannelIDs, "channel_ids", PlanMaxChannelIDs)
+	case ir.ChLoop:
+		o.Unit, o.Chunks = op.Loop.Unit, op.Loop.Chunks
+		x.loop = true
+		o.Body = x.ops(op.Loop.Ops, r)
+		x.loop = false
+	}
+	if row.moves() {
+		x.move(op, row, &o, r)
+	}
+	return o
+}
+
+// distinct checks a list of ids of which each has a thread.
+func (x *planResolver) distinct(op *PlanOp, ids []int32, key string, most int) {
+	if len(ids) == 0 {
+		x.say(diag.Malformed, op.At, key, "is empty")
+	}
+	if len(ids) > most {
+		x.say(diag.Limit, op.At, key, "%s has %d, where %d are the most", op.Name, len(ids), most)
+		return
+	}
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			x.say(diag.Malformed, op.At, indexed(key, i), "%d stands twice", id)
+		}
+	}
+}
+
+// opChannels are the rank's channels of an operation.
+func (x *planResolver) opChannels(op *PlanOp, t ir.ChannelType) []int32 {
+	if n := len(op.ChannelIDs); n > PlanMaxChannelIDs {
+		x.say(diag.Limit, op.At, "channel_ids", "%s has %d, where %d are the most", op.Name, n, PlanMaxChannelIDs)
+		return nil
+	}
+	var list []int32
+	for i, id := range op.ChannelIDs {
+		if int(id) >= len(x.channels[t]) {
+			x.say(diag.OutOfBounds, op.At, indexed("channel_ids", i), "is %d, and the block has %d %s channels", id, len(x.channels[t]), channelTypeNames[t])
+			return nil
+		}
+		list = append(list, x.channels[t][id])
+	}
+	return list
+}
+
+// A barrierUse is which blocks come to a barrier.
+type barrierUse struct {
+	at     PlanPos
+	blocks int32
+	by     []int
+}
+
+// barriers checks that those blocks meet at a barrier which it counts.
+func (x *planResolver) barriers(g *PlanGPU) {
+	var uses [PlanMaxBarriers]barrierUse
+	for b := range g.Blocks {
+		x.block = b
+		for i := range g.Blocks[b].Ops {
+			op := &g.Blocks[b].Ops[i]
+			x.op = i
+			x.barrier(g, op, &uses)
+			if op.Loop != nil {
+				for k := range op.Loop.Ops {
+					x.inner = k
+					x.barrier(g, &op.Loop.Ops[k], &uses)
+				}
+				x.inner = -1
+			}
+		}
+		x.op = -1
+	}
+	x.block = -1
+	for id := range uses {
+		u := &uses[id]
+		switch n := len(u.by); {
+		case n > int(u.blocks):
+			x.say(diag.Malformed, u.at, "", "barrier %d is of %d blocks, and %d blocks come to it: who meets whom is not told", id, u.blocks, n)
+		case n < int(u.blocks):
+			x.say(diag.Deadlock, u.at, "", "barrier %d is of %d blocks, and only %d come to it: they wait for ever", id, u.blocks, n)
+		}
+	}
+}
+
+func (x *planResolver) barrier(g *PlanGPU, op *PlanOp, uses *[PlanMaxBarriers]barrierUse) {
+	if op.Name != "barrier" {
+		return
+	}
+	if op.Barrier < 0 || op.Barrier >= PlanMaxBarriers {
+		x.say(diag.Limit, op.At, "barrier_id", "is %d, where %d are the most", op.Barrier, PlanMaxBarriers)
+		return
+	}
+	u := &uses[op.Barrier]
+	switch {
+	case int(op.Blocks) > len(g.Blocks):
+		x.say(diag.Malformed, op.At, "num_threadblocks", "is %d, and the rank has %d blocks", op.Blocks, len(g.Blocks))
+		return
+	case u.blocks != 0 && u.blocks != op.Blocks:
+		x.say(diag.Malformed, op.At, "num_threadblocks", "is %d, and elsewhere %d at the same barrier", op.Blocks, u.blocks)
+		return
+	case u.blocks == 0:
+		u.at, u.blocks = op.At, op.Blocks
+	}
+	if n := len(u.by); n == 0 || u.by[n-1] != x.block {
+		u.by = append(u.by, x.block)
+	}
+}

@@ -1,0 +1,306 @@
+package codegen
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// planCollectives are the collectives that MSCCL++ names. What the last three must hold at the end their files do not say.
+var planCollectives = []string{"allreduce", "allgather", "reducescatter", "alltoall", "sendrecv", "test", "custom"}
+
+// Channels follows all ids of f and returns what it means. It reports up to 20 errors, as ReadMSCCLPP does: it is the half
+// of it that does not look at text.
+func (f *PlanFile) Channels(opt ReadOptions) (*ir.ChannelProgram, error) {
+	x := &planResolver{f: f, opt: opt, gpu: -1, block: -1, op: -1, inner: -1, p: &ir.ChannelProgram{Ranks: make([]ir.ChannelRank, len(f.GPUs))}}
+	x.header()
+	for g := range f.GPUs {
+		x.gpu = g
+		x.rank(&f.GPUs[g], &x.p.Ranks[g])
+	}
+	x.gpu = -1
+	if len(x.found) == 0 {
+		x.bounds()
+		x.pairs()
+		x.groups()
+	}
+	if len(x.found) == 0 {
+		for g := range f.GPUs {
+			x.gpu = g
+			x.blocks(&f.GPUs[g], &x.p.Ranks[g])
+		}
+	}
+	if found := x.found.Sort(); len(found) > 0 {
+		return nil, found
+	}
+	return x.p, nil
+}
+
+// A planResolver makes a program of a plan, a rank, block and operation at a time.
+type planResolver struct {
+	f     *PlanFile
+	p     *ir.ChannelProgram
+	opt   ReadOptions
+	found diag.List
+	moved int64 // chunks
+
+	gpu, block, op, inner int // where it is; -1 for none
+
+	// Of the block:
+	channels [ir.NumChannelTypes][]int32 // the rank's channels, as the block numbers them
+	remote   [2][]int32                  // the rank's remote buffers, by type
+	loop     bool
+}
+
+// say notes an error at at; suffix goes on from where x is.
+func (x *planResolver) say(code diag.Code, at PlanPos, suffix, format string, args ...any) *diag.Diagnostic {
+	if len(x.found) >= maxReports {
+		return &diag.Diagnostic{}
+	}
+	d := diag.New(code, x.f.span(at), "%s", pathed(x.path(suffix), format, args...))
+	d.Rank, d.Block, d.Step = x.gpu, x.block, x.op
+	x.found = append(x.found, d)
+	return &x.found[len(x.found)-1]
+}
+
+func (x *planResolver) path(suffix string) string {
+	var b strings.Builder
+	for _, p := range []planStep{{"gpus", x.gpu}, {"threadblocks", x.block}, {"ops", x.op}, {"ops", x.inner}} {
+		if p.index >= 0 {
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(p.key + "[" + strconv.Itoa(p.index) + "]")
+		}
+	}
+	if suffix != "" && b.Len() > 0 {
+		b.WriteByte('.')
+	}
+	return b.String() + suffix
+}
+
+func indexed(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
+
+func (x *planResolver) header() {
+	f, p := x.f, x.p
+	p.Threads, p.Align, p.DoubleScratch, p.Reuse, p.MinBytes, p.MaxBytes = int(f.Threads), int(f.Alignment), f.Double, f.Reuse, f.MinBytes, f.MaxBytes
+	p.Name, p.RanksPerNode = f.Name, len(f.GPUs)
+	if f.Protocol == "LL" {
+		p.Protocol = ir.LL
+	}
+	if f.MinBytes > f.MaxBytes {
+		x.say(diag.Malformed, PlanPos{}, "max_message_size", "is less than min_message_size: no size is between them")
+		return
+	}
+	p.Sizes.Min = int64(min(f.MinBytes, math.MaxInt64))
+	if f.MaxBytes < math.MaxInt64 {
+		p.Sizes.Max = int64(f.MaxBytes) + 1
+	}
+	switch n := len(f.GPUs); {
+	case n == 0:
+		x.say(diag.Malformed, PlanPos{}, "gpus", "the plan has no ranks")
+	case n > maxRanks:
+		x.say(diag.Limit, PlanPos{}, "gpus", "the plan has %d ranks, at most %d are read", n, maxRanks)
+	default:
+		x.collective()
+	}
+}
+
+// collective makes the collective of the plan's name for it and of the chunks that its ranks have.
+func (x *planResolver) collective() {
+	f, n := x.f, len(x.f.GPUs)
+	c := &ir.Collective{Ranks: n, Inplace: f.InPlace, Kind: ir.Opaque}
+	x.p.Coll = c
+	for i := range f.GPUs {
+		c.In, c.Out = max(c.In, int(f.GPUs[i].Input)), max(c.Out, int(f.GPUs[i].Output))
+	}
+	kind, known := ir.KindByName(f.Collective)
+	if !known || kind > ir.AllToAll {
+		c.Chunks, c.PerRank = max(c.In, c.Out), make([][2]int32, n)
+		for i := range f.GPUs {
+			c.PerRank[i] = [2]int32{f.GPUs[i].Input, f.GPUs[i].Output}
+		}
+		return
+	}
+	most := max(c.In, c.Out)
+	c.Kind, c.In, c.Out = kind, 0, 0
+	c.Chunks = most
+	if kind != ir.AllReduce {
+		if c.Chunks = most / n; most%n != 0 {
+			x.say(diag.Malformed, f.GPUs[0].At, "gpus[0]", "%s has %d chunks, no multiple of its %d ranks", f.Collective, most, n)
+			return
+		}
+	}
+	for i := range f.GPUs {
+		x.buffers(i, c)
+	}
+}
+
+// buffers checks a rank's chunks against the collective's. One of the two buffers may be left out.
+func (x *planResolver) buffers(rank int, c *ir.Collective) {
+	g := &x.f.GPUs[rank]
+	x.gpu = rank
+	if in := c.InChunks(rank); g.Input != 0 && int(g.Input) != in {
+		x.say(diag.Malformed, g.At, "input_chunks", "is %d where %s has %d", g.Input, c, in)
+	}
+	if out := c.OutChunks(rank); g.Output != 0 && int(g.Output) != out {
+		x.say(diag.Malformed, g.At, "output_chunks", "is %d where %s has %d", g.Output, c, out)
+	}
+	x.gpu = -1
+}
+
+// rank reads the tables of a rank; its blocks follow when those of all ranks are known.
+func (x *planResolver) rank(g *PlanGPU, r *ir.ChannelRank) {
+	r.In, r.Out, r.Scratch, r.Semaphores = g.Input, g.Output, g.Scratch, g.Semaphores
+	if int(g.ID) != x.gpu {
+		x.say(diag.Malformed, g.At, "id", "is %d, and stands at %d: the executor takes the place for the rank", g.ID, x.gpu)
+	}
+	if g.Input == 0 && g.Output == 0 {
+		x.say(diag.Malformed, g.At, "input_chunks", "the rank has neither input nor output")
+	}
+	for i := range g.Channels {
+		x.rankChannels(&g.Channels[i], indexed("channels", i), r)
+	}
+	if n := len(r.Channels[ir.PortChannel]); n > PlanMaxPorts {
+		x.say(diag.Limit, g.At, "channels", "the rank has %d port channels, where %d are the most", n, PlanMaxPorts)
+	}
+	ports := 3
+	for i := range g.Remote {
+		b := &g.Remote[i]
+		switch {
+		case int(b.Rank) >= len(x.f.GPUs):
+			x.say(diag.OutOfBounds, b.At, indexed("remote_buffers", i), "rank %d is beyond the last of %d ranks", b.Rank, len(x.f.GPUs))
+		case int(b.Rank) == x.gpu:
+			x.say(diag.Malformed, b.At, indexed("remote_buffers", i), "the rank has itself for another")
+		case len(b.Access) == 0:
+			x.say(diag.Malformed, b.At, indexed("remote_buffers", i)+".access_channel_types", "the buffer is reached through no type of channel")
+		}
+		if slices.Contains(b.Access, "port") {
+			ports++
+		}
+	}
+	if ports > PlanMaxPortMemory {
+		x.say(diag.Limit, g.At, "remote_buffers", "%d are reached through ports, where %d are the most", ports-3, PlanMaxPortMemory-3)
+	}
+}
+
+func (x *planResolver) rankChannels(c *PlanChannels, path string, r *ir.ChannelRank) {
+	t := channelTypeByName(c.Type)
+	for i, peer := range c.Peers {
+		switch {
+		case int(peer) >= len(x.f.GPUs):
+			x.say(diag.OutOfBounds, c.At, path+"."+indexed("connected_to", i), "rank %d is beyond the last of %d ranks", peer, len(x.f.GPUs))
+		case int(peer) == x.gpu:
+			x.say(diag.Malformed, c.At, path+"."+indexed("connected_to", i), "the rank is connected to itself")
+		}
+		r.Channels[t] = append(r.Channels[t], ir.Channel{Peer: peer})
+	}
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		at := path + "." + indexed("rank_groups", i)
+		sorted := slices.Sorted(slices.Values(g.Ranks))
+		switch {
+		case int(g.Size) != len(g.Ranks):
+			x.say(diag.Malformed, c.At, at+".size", "is %d, and there are %d ranks", g.Size, len(g.Ranks))
+		case len(g.Ranks) < 2:
+			x.say(diag.Malformed, c.At, at+".ranks", "a switch channel has two ranks or more")
+		case int(sorted[len(sorted)-1]) >= len(x.f.GPUs):
+			x.say(diag.OutOfBounds, c.At, at+".ranks", "rank %d is beyond the last of %d ranks", sorted[len(sorted)-1], len(x.f.GPUs))
+		case len(slices.Compact(sorted)) != len(g.Ranks):
+			x.say(diag.Malformed, c.At, at+".ranks", "a rank stands twice")
+		case !slices.Contains(g.Ranks, int32(x.gpu)):
+			x.say(diag.Malformed, c.At, at+".ranks", "the rank itself is not among them")
+		default:
+			r.Channels[t] = append(r.Channels[t], ir.Channel{Group: g.Ranks, Buf: planBuf(c.Buffer[0])})
+		}
+	}
+}
+
+// bounds checks that the chunks of all ranks are no more than are read.
+func (x *planResolver) bounds() {
+	ops, cells := 0, int64(0)
+	for i := range x.f.GPUs {
+		g := &x.f.GPUs[i]
+		cells += int64(g.Input) + int64(g.Output) + int64(g.Scratch)
+		for b := range g.Blocks {
+			ops += len(g.Blocks[b].Ops)
+		}
+	}
+	x.opt = x.opt.forSteps(ops)
+	if cells > x.opt.MaxCells {
+		x.say(diag.Limit, PlanPos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells, x.opt.MaxCells).Hint = "--limit cells=N raises this limit"
+	}
+}
+
+// pairs checks that the channels of each type from one rank to another are as many as those back, so that the k-th of each
+// pair: the executor invents ends that nobody uses.
+func (x *planResolver) pairs() {
+	type pair struct{ from, to int32 }
+	for _, t := range []ir.ChannelType{ir.MemoryChannel, ir.PortChannel} {
+		count := map[pair]int{}
+		for r := range x.p.Ranks {
+			for _, c := range x.p.Ranks[r].Channels[t] {
+				count[pair{int32(r), c.Peer}]++
+			}
+		}
+		for r := range x.p.Ranks {
+			told := map[int32]bool{}
+			for _, c := range x.p.Ranks[r].Channels[t] {
+				there, back := count[pair{int32(r), c.Peer}], count[pair{c.Peer, int32(r)}]
+				if there > back && !told[c.Peer] {
+					told[c.Peer] = true
+					x.gpu = r
+					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels", "%d %s channels go to rank %d and %d come back: the k-th there and the k-th back are one channel", there, channelTypeNames[t], c.Peer, back)
+					x.gpu = -1
+				}
+			}
+		}
+	}
+}
+
+// groups checks that the ranks of a switch channel all have it, those of one group in one order of buffers.
+func (x *planResolver) groups() {
+	key := func(ranks []int32) string {
+		return string(appendInts(nil, slices.Sorted(slices.Values(ranks))))
+	}
+	has := make([]map[string][]ir.Buf, len(x.p.Ranks))
+	for r := range has {
+		has[r] = map[string][]ir.Buf{}
+		for _, c := range x.p.Ranks[r].Channels[ir.SwitchChannel] {
+			k := key(c.Group)
+			has[r][k] = append(has[r][k], c.Buf)
+		}
+	}
+	for r := range has {
+		told := map[string]bool{}
+		for _, c := range x.p.Ranks[r].Channels[ir.SwitchChannel] {
+			k := key(c.Group)
+			if told[k] {
+				continue
+			}
+			told[k] = true
+			for _, other := range c.Group {
+				if !slices.Equal(has[r][k], has[other][k]) {
+					x.gpu = r
+					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels", "rank %d does not have the same switch channels of their group in the same order", other)
+					x.gpu = -1
+					break
+				}
+			}
+		}
+	}
+}
+
+func appendInts(b []byte, list []int32) []byte {
+	for i, n := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return b
+}

@@ -1,0 +1,213 @@
+package codegen
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// PlanFileOf makes the file form of p, for WriteMSCCLPP. It is the same for the same p: a rank's remote buffers are numbered
+// in the order of their first use in its blocks, and so are a block's own lists. An operation that names no channel has one to
+// each rank that it reaches in its block's list, as MSCCL++'s language does it. What the executor has no operation or no room
+// for is an error; of ids and chunks p is trusted, and Channels checks the result.
+func PlanFileOf(p *ir.ChannelProgram) (*PlanFile, error) {
+	f := &PlanFile{Name: p.Name, Collective: planCollective(p.Coll), Protocol: "Simple", InPlace: p.Coll.Inplace, Reuse: p.Reuse,
+		GPUs: make([]PlanGPU, len(p.Ranks)), Threads: int32(p.Threads), Double: p.DoubleScratch, Alignment: int32(p.Align),
+		MinBytes: p.MinBytes, MaxBytes: p.MaxBytes}
+	if p.Protocol != ir.Simple {
+		f.Protocol = "LL"
+	}
+	x := planMaker{p: p}
+	for r := range p.Ranks {
+		x.rank(r, &f.GPUs[r])
+	}
+	if len(x.found) > 0 {
+		return nil, x.found
+	}
+	return f, nil
+}
+
+// planCollective is MSCCL++'s name of a collective.
+func planCollective(c *ir.Collective) string {
+	switch c.Kind {
+	case ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.SendRecv:
+		return c.Kind.String()
+	}
+	return "custom"
+}
+
+// A planMaker makes the file form of a program, block by block.
+type planMaker struct {
+	p     *ir.ChannelProgram
+	found diag.List
+
+	rankID, blockID, opID int
+	g                     *PlanGPU
+	b                     *PlanBlock
+}
+
+func (x *planMaker) rank(r int, g *PlanGPU) {
+	c := &x.p.Ranks[r]
+	*g = PlanGPU{ID: int32(r), Input: c.In, Output: c.Out, Scratch: c.Scratch, Blocks: make([]PlanBlock, len(c.Blocks)), Semaphores: c.Semaphores}
+	for _, t := range []ir.ChannelType{ir.MemoryChannel, ir.PortChannel} {
+		if list := c.Channels[t]; len(list) > 0 {
+			peers := make([]int32, len(list))
+			for i := range list {
+				peers[i] = list[i].Peer
+			}
+			g.Channels = append(g.Channels, PlanChannels{Type: channelTypeNames[t], Peers: peers})
+		}
+	}
+	for _, s := range c.Channels[ir.SwitchChannel] {
+		g.Channels = append(g.Channels, PlanChannels{Type: "switch", Buffer: bufNames[s.Buf], Groups: []PlanGroup{{int32(len(s.Group)), s.Group}}})
+	}
+	x.rankID, x.g = r, g
+	for i := range c.Blocks {
+		x.blockID, x.b = i, &g.Blocks[i]
+		x.b.ID = int32(i)
+		total := 0
+		for k := range c.Blocks[i] {
+			x.opID = k
+			total += 1 + len(c.Blocks[i][k].Body)
+			x.b.Ops = append(x.b.Ops, x.op(&c.Blocks[i][k]))
+		}
+		x.opID = -1
+		x.room(total, PlanMaxOps, "operations, with the bodies of loops")
+		for _, l := range x.b.Channels {
+			x.room(len(l.IDs), PlanMaxChannels, l.Type+" channels")
+		}
+		for _, l := range x.b.Remote {
+			x.room(len(l.IDs), PlanMaxRemote, "remote buffers through "+l.Type+" channels")
+		}
+	}
+}
+
+func (x *planMaker) say(code diag.Code, pos int32, format string, args ...any) {
+	if len(x.found) < maxReports {
+		d := diag.New(code, x.p.Span(pos), format, args...)
+		d.Rank, d.Block, d.Step = x.rankID, x.blockID, x.opID
+		x.found = append(x.found, d)
+	}
+}
+
+func (x *planMaker) room(n, most int, what string) {
+	if n > most {
+		x.say(diag.Limit, -1, "block %d of rank %d has %d %s, where MSCCL++ has room for %d", x.blockID, x.rankID, n, what, most)
+	}
+}
+
+func (x *planMaker) op(o *ir.ChannelOp) PlanOp {
+	row, n := x.row(o)
+	if row == nil {
+		x.say(diag.Unsupported, o.Pos, "MSCCL++ has no operation for this: %s", x.p.OpText(x.rankID, o))
+		return PlanOp{}
+	}
+	op := PlanOp{Name: row.name}
+	if row.types != 0 {
+		op.Type = channelTypeNames[n.Type]
+	}
+	if len(n.Channels) > 0 {
+		op.ChannelIDs = make([]int32, len(n.Channels))
+		for i, c := range n.Channels {
+			op.ChannelIDs[i] = x.channel(n.Type, c)
+		}
+	}
+	switch row.kind {
+	case ir.ChBarrier:
+		op.Barrier, op.Blocks = n.ID, n.Blocks
+	case ir.ChAcquire, ir.ChRelease:
+		op.Semaphores = n.Semaphores
+	case ir.ChLoop:
+		op.Loop = &PlanLoop{Unit: n.Unit, Chunks: n.Chunks}
+		for i := range n.Body {
+			op.Loop.Ops = append(op.Loop.Ops, x.op(&n.Body[i]))
+		}
+	}
+	if row.moves() {
+		op.Src, op.Dst = x.buffs(row, n, n.Srcs), x.buffs(row, n, n.Dsts)
+		if row.reduces() {
+			op.Reduce = reduceNames[n.Reduce]
+		}
+		if n.Parts > 1 {
+			op.Part = &PlanPart{n.Part, n.Parts}
+		}
+	}
+	return op
+}
+
+func (x *planMaker) buffs(row *channelRow, o *ir.ChannelOp, refs []ir.ChannelRef) []PlanBuff {
+	list := make([]PlanBuff, len(refs))
+	for i := range refs {
+		ref := &refs[i]
+		b := PlanBuff{Index: ref.Index, Size: ref.Count, Rank: -1}
+		switch ref.Rank {
+		case int32(x.rankID):
+			b.Buffer = bufNames[ref.Buf][0]
+			if row.types == viaSwitch {
+				b.Rank = ref.Rank
+			}
+		case ir.AllRanks:
+			b.Kind, b.ID = PlanSwitchBuff, x.channel(ir.SwitchChannel, ref.Switch)
+		default:
+			b.Kind, b.ID = PlanRemoteBuff, x.remote(o.Type, ref)
+			if len(o.Channels) == 0 {
+				x.implied(o.Type, ref.Rank)
+			}
+		}
+		list[i] = b
+	}
+	return list
+}
+
+// idsOf finds the list of a type, which it appends where there is none.
+func idsOf(lists *[]PlanIDs, t ir.ChannelType) *PlanIDs {
+	name := channelTypeNames[t]
+	i := slices.IndexFunc(*lists, func(l PlanIDs) bool { return l.Type == name })
+	if i < 0 {
+		i = len(*lists)
+		*lists = append(*lists, PlanIDs{Type: name})
+	}
+	return &(*lists)[i]
+}
+
+// place finds id in a list, which it appends where it is not there.
+func (l *PlanIDs) place(id int32) int32 {
+	i := slices.Index(l.IDs, id)
+	if i < 0 {
+		i = len(l.IDs)
+		l.IDs = append(l.IDs, id)
+	}
+	return int32(i)
+}
+
+// channel is the block's number of the rank's channel c.
+func (x *planMaker) channel(t ir.ChannelType, c int32) int32 { return idsOf(&x.b.Channels, t).place(c) }
+
+// remote is the block's number of the remote buffer that ref is of.
+func (x *planMaker) remote(t ir.ChannelType, ref *ir.ChannelRef) int32 {
+	buf, access := bufNames[ref.Buf], channelTypeNames[t]
+	i := slices.IndexFunc(x.g.Remote, func(r PlanRemote) bool { return r.Rank == ref.Rank && r.Buffer == buf })
+	if i < 0 {
+		i = len(x.g.Remote)
+		x.g.Remote = append(x.g.Remote, PlanRemote{Rank: ref.Rank, Buffer: buf})
+	}
+	if r := &x.g.Remote[i]; !slices.Contains(r.Access, access) {
+		r.Access = append(r.Access, access)
+	}
+	return idsOf(&x.b.Remote, t).place(int32(i))
+}
+
+// implied puts a channel to peer into the block's list where it has none and there is room: the executor needs none to
+// reach memory.
+func (x *planMaker) implied(t ir.ChannelType, peer int32) {
+	all := x.p.Ranks[x.rankID].Channels[t]
+	first := slices.IndexFunc(all, func(c ir.Channel) bool { return c.Peer == peer })
+	if first < 0 {
+		return
+	}
+	list := idsOf(&x.b.Channels, t)
+	if len(list.IDs) < PlanMaxChannels && !slices.ContainsFunc(list.IDs, func(id int32) bool { return all[id].Peer == peer }) {
+		list.place(int32(first))
+	}
+}

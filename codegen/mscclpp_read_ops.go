@@ -1,0 +1,214 @@
+package codegen
+
+import (
+	"math"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// planOpKeys are the keys of all operations; the constants are their bits.
+var planOpKeys = []string{"name", "src_buff", "dst_buff", "channel_ids", "channel_type", "tbg_info", "reduce_op", "semaphore_ids",
+	"barrier_id", "num_threadblocks", "iter_context", "ops"}
+
+const (
+	opName uint32 = 1 << iota
+	opSrc
+	opDst
+	opChannelIDs
+	opType
+	opPart
+	opReduce
+	opSemaphores
+	opBarrier
+	opBlocks
+	opIter
+	opBody
+)
+
+// keys are the keys that the operation must have, and those that it may.
+func (r *channelRow) keys() (need, may uint32) {
+	switch r.kind {
+	case ir.ChMeet:
+		return opName, opName
+	case ir.ChBarrier:
+		need = opName | opBarrier | opBlocks
+	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait, ir.ChFlush:
+		need = opName | opChannelIDs | opType
+	case ir.ChAcquire, ir.ChRelease:
+		need = opName | opSemaphores
+	case ir.ChLoop:
+		need = opName | opIter | opBody
+	default:
+		need, may = opName|opSrc|opDst, opChannelIDs|opType|opPart
+		if r.types != 0 {
+			need |= opType
+		}
+		if r.reduces() {
+			may |= opReduce
+		}
+	}
+	return need, need | may
+}
+
+// op reads an operation of a block, which has total so far, or of a loop's body. Those beyond the limit are reported once
+// and not kept.
+func (s *planScan) op(list *[]PlanOp, total *int, inner bool) {
+	op := PlanOp{}
+	if *total++; *total == PlanMaxOps+1 {
+		s.peek()
+		s.say(diag.Limit, s.at, "is operation %d of its block, where %d are the most, with the bodies of loops", *total, PlanMaxOps)
+	}
+	if *total > PlanMaxOps {
+		s.skip()
+		return
+	}
+	var where [12]int
+	seen, start := s.object(planOpKeys, func(key, at int) {
+		where[key] = at
+		s.opKey(&op, 1<<key, at, total, inner)
+	})
+	if len(s.found) >= maxReports {
+		return
+	}
+	row := channelRowByName(op.Name)
+	if row == nil {
+		s.missing(planOpKeys, opName, seen, start)
+		return
+	}
+	need, may := row.keys()
+	s.missing(planOpKeys, need, seen, start)
+	for i, at := range where {
+		if seen&^may&(1<<i) != 0 && len(s.found) < maxReports {
+			s.say(diag.Malformed, at, "%s has no key %q", op.Name, planOpKeys[i])
+		}
+	}
+	*list = append(*list, op)
+}
+
+func (s *planScan) opKey(op *PlanOp, key uint32, at int, total *int, inner bool) {
+	switch key {
+	case opName:
+		op.Name = s.opName(inner)
+		op.At = s.mark(at)
+	case opSrc:
+		op.Src = s.buffs()
+	case opDst:
+		op.Dst = s.buffs()
+	case opChannelIDs:
+		op.ChannelIDs = s.int32s()
+	case opType:
+		op.Type = s.oneOf(channelTypeNames[:]...)
+	case opPart:
+		op.Part = &PlanPart{}
+		seen, start := s.object(planPartKeys, func(key, _ int) {
+			if key == 0 {
+				op.Part.ID = s.int32()
+			} else {
+				op.Part.Size = int32(s.uint(1, math.MaxInt32))
+			}
+		})
+		s.missing(planPartKeys, 0b11, seen, start)
+	case opReduce:
+		op.Reduce = s.oneOf(reduceNames[:]...)
+	case opSemaphores:
+		op.Semaphores = s.int32s()
+	case opBarrier:
+		op.Barrier = int32(s.uint(0, PlanMaxBarriers-1))
+	case opBlocks:
+		op.Blocks = int32(s.uint(1, math.MaxInt32))
+	default:
+		s.loop(op, key, at, total, inner)
+	}
+}
+
+// loop reads the keys that only a loop has.
+func (s *planScan) loop(op *PlanOp, key uint32, at int, total *int, inner bool) {
+	if inner {
+		s.skip()
+		s.say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
+		return
+	}
+	if op.Loop == nil {
+		op.Loop = &PlanLoop{}
+	}
+	if key == opBody {
+		s.list(func(int) { s.op(&op.Loop.Ops, total, true) })
+		return
+	}
+	seen, start := s.object(planLoopKeys, func(key, _ int) {
+		if key == 0 {
+			op.Loop.Unit = int64(s.uint(1, math.MaxUint32))
+		} else {
+			op.Loop.Chunks = int32(s.uint(1, math.MaxInt32))
+		}
+	})
+	s.missing(planLoopKeys, 0b11, seen, start)
+}
+
+// reduceNames are the reductions by ir.ChannelReduce.
+var reduceNames = [...]string{ir.ReduceSum: "sum", ir.ReduceMin: "min", ir.ReduceMax: "max"}
+
+// opName reads the name of an operation. Two are of MSCCL++'s language and refused by its own reader.
+func (s *planScan) opName(inner bool) string {
+	if s.peek() != '"' {
+		s.wrong("the name of an operation")
+		return ""
+	}
+	at := s.at
+	name := s.string()
+	row := channelRowByName(string(name))
+	switch {
+	case row != nil && !(inner && row.kind == ir.ChLoop):
+		return row.name
+	case row != nil:
+		s.say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
+	case string(name) == "glre":
+		s.say(diag.Unsupported, at, `operation "glre" is one that MSCCL++'s language writes and its executor refuses`).Hint =
+			"a sum through the switch must be stored through the switch at once, as glres"
+	case string(name) == "start":
+		s.say(diag.Unsupported, at, `operation "start" is of MSCCL++'s language alone: its executor refuses it`)
+	default:
+		names := make([]string, len(channelRows))
+		for i := range channelRows {
+			names[i] = channelRows[i].name
+		}
+		s.say(diag.Unsupported, at, "unknown operation %q", clip(name)).Hint = "the operations are " + strings.Join(names, ", ")
+	}
+	return ""
+}
+
+func (s *planScan) buffs() []PlanBuff {
+	list := []PlanBuff{}
+	s.list(func(int) { list = append(list, s.buff()) })
+	return list
+}
+
+// buff reads an operand: of the rank itself, of a remote buffer or of a switch channel.
+func (s *planScan) buff() PlanBuff {
+	x := PlanBuff{Rank: -1}
+	seen, start := s.object(planBuffKeys, func(key, _ int) {
+		switch planBuffKeys[key] {
+		case "type":
+			if name := s.oneOf("i", "o", "s"); name != "" {
+				x.Buffer = name[0]
+			}
+		case "buffer_id":
+			x.Kind, x.ID = PlanRemoteBuff, s.int32()
+		case "switch_channel_id":
+			x.Kind, x.ID = PlanSwitchBuff, s.int32()
+		case "index":
+			x.Index = s.int32()
+		case "size":
+			x.Size = s.int32()
+		case "rank":
+			x.Rank = s.int32()
+		}
+	})
+	s.missing(planBuffKeys, 0b011000, seen, start)
+	if whose := seen & 0b111; (whose == 0 || whose&(whose-1) != 0) && len(s.found) < maxReports {
+		s.say(diag.Malformed, start, "an operand has one of type, buffer_id and switch_channel_id")
+	}
+	return x
+}
