@@ -15,7 +15,7 @@ func randomOneSided(rnd *rand.Rand) *ir.Program {
 	p := empty("random", &ir.Collective{Kind: ir.AllToAll, Ranks: ranks, Chunks: 1 + rnd.Intn(4), Inplace: rnd.Intn(2) == 0})
 	p.Protocol = protocol
 	p.Spans = []diag.Span{{Pos: diag.Pos{Filename: "a.mscl", Line: 2, Column: 3, Offset: 9}, Len: 7}}
-	p.OneSided = &ir.OneSided{Depth: int32(1 + rnd.Intn(3)), Packets: make([]int32, ranks), Flags: make([]int32, ranks)}
+	p.OneSided = &ir.OneSided{Depth: int32(1 + rnd.Intn(3)), OnePass: rnd.Intn(2) == 0, Packets: make([]int32, ranks), Flags: make([]int32, ranks)}
 	for r := range ranks {
 		p.Scratch[r], p.OneSided.Packets[r], p.OneSided.Flags[r] = int32(rnd.Intn(4)), int32(rnd.Intn(4)), int32(rnd.Intn(4))
 	}
@@ -47,7 +47,7 @@ type oneSidedGenerator struct {
 func (g *oneSidedGenerator) step(rank int) {
 	rnd, o := g.rnd, g.p.OneSided
 	s := ir.Step{Op: ir.Move + ir.Op(rnd.Intn(3)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: int32(rnd.Intn(2) - 1)}
-	s.Flags = ir.StepFlags(rnd.Intn(32)) &^ ir.HasDep
+	s.Flags = ir.StepFlags(rnd.Intn(64)) &^ ir.HasDep
 	var srcs, dsts []ir.Operand
 	switch s.Op {
 	case ir.Move:

@@ -18,7 +18,8 @@ import (
 //	    0  8  magic "MSCCLPLN"
 //	    8  4  version of the format that wrote the file (1)
 //	   12  4  least version that a reader must know (1)
-//	   16  8  features that a reader must know, as bits: 1 two-sided steps, or 2 one-sided
+//	   16  8  features that a reader must know, as bits: 1 two-sided steps, or 2 one-sided, or 6 one-sided with
+//	           signals and awaits that are joint or relaxed, or with launches of one pass
 //	   24  8  ABI: FNV-1a of the operations' table, shared with the kernel's images
 //	   32  8  size of the file
 //	   40  4  CRC-32C of the header with this field 0
@@ -29,7 +30,8 @@ import (
 //	   68  4  its output chunks
 //	   72  4  protocol                    76  4  flags: 1 judged and run in place, 2 for calls in place,
 //	                                             4 for calls out of place, 8 chunks must be of one length,
-//	                                             16 buffers differ from rank to rank
+//	                                             16 buffers differ from rank to rank, 32 launches
+//	                                             have one pass
 //	   80  8  least size in bytes         88  8  end of the sizes, 0 for none
 //	   96  4  ranks of a node            100  4  one-sided: copies of scratch and packets, else 0
 //	  104 24  section table: for each of the sections below, 8 offset, 8 length, 4 CRC-32C, 4 zero
@@ -57,7 +59,8 @@ const (
 	planVersion     = 1
 	planTwoSided    = 1 // features
 	planOneSided    = 2
-	planKnown       = planTwoSided | planOneSided
+	planOrder       = 4
+	planKnown       = planTwoSided | planOneSided | planOrder
 	headerSize      = 256
 	sectionTable    = 104
 	sectionSize     = 24
@@ -87,6 +90,7 @@ const (
 	planForOutOfPlace
 	planEven
 	planPerRank
+	planOnePass
 	planFlags = 1<<iota - 1
 )
 

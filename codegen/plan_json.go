@@ -28,6 +28,7 @@ type jsonPlan struct {
 	InPlace    bool           `json:"in_place"`
 	OutOfPlace bool           `json:"out_of_place"`
 	Depth      int32          `json:"depth,omitempty"` // of a one-sided program, and of no other
+	OnePass    bool           `json:"one_pass,omitempty"`
 	Files      []string       `json:"files"`
 	Spans      [][5]int       `json:"spans"` // file, line, column, length, offset
 	Ranks      []jsonRank     `json:"ranks"`
@@ -81,6 +82,7 @@ type jsonStep struct {
 	Joint  bool      `json:"joint,omitempty"`
 	Enter  bool      `json:"enter,omitempty"`
 	Leave  bool      `json:"leave,omitempty"`
+	Relax  bool      `json:"relaxed,omitempty"`
 	Pos    *int32    `json:"pos,omitempty"` // index in spans
 }
 
@@ -116,7 +118,7 @@ func jsonHead(p *ir.Program) *jsonPlan {
 	c := p.Coll
 	j := &jsonPlan{Format: jsonFormat, Version: jsonVersion, Name: p.Name, Protocol: p.Protocol.String(), Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max},
 		RanksANode: p.RanksPerNode, Channels: p.Channels, Even: p.Even, InPlace: p.InPlace, OutOfPlace: p.OutOfPlace,
-		Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p),
+		Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p), OnePass: p.OneSided != nil && p.OneSided.OnePass,
 		Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks, Chunks: c.Chunks, Root: c.Root, Inplace: c.Inplace, Peer: c.Peer,
 			In: c.In, Out: c.Out, PerRank: c.PerRank}}
 	for _, out := range sortedWants(c) {
@@ -158,7 +160,7 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 		for _, s := range p.StepsOf(&b) {
 			step := jsonStep{Op: s.Op.String(), Src: ref(s.SrcBuf, s.Src), Dst: ref(s.DstBuf, s.Dst), Count: s.Count, Class: s.Class,
 				HasDep: s.Flags&ir.HasDep != 0, Final: s.Flags&ir.Final != 0, Joint: s.Flags&ir.Joint != 0,
-				Enter: s.Flags&ir.Enter != 0, Leave: s.Flags&ir.Leave != 0}
+				Enter: s.Flags&ir.Enter != 0, Leave: s.Flags&ir.Leave != 0, Relax: s.Flags&ir.Relaxed != 0}
 			if o := p.OneSided; o != nil {
 				step.From, step.To = jsonOperands(o.Sources(&s)), jsonOperands(o.Dests(&s))
 			}

@@ -57,8 +57,11 @@ func (j *jsonPlan) program() (*ir.Program, error) {
 	}
 	p := &ir.Program{Channels: j.Channels, Even: j.Even, InPlace: j.InPlace, OutOfPlace: j.OutOfPlace, Header: ir.Header{Name: j.Name, Coll: c,
 		Protocol: proto, Sizes: ir.SizeRange{Min: j.Sizes[0], Max: j.Sizes[1]}, RanksPerNode: j.RanksANode}}
+	if j.Depth == 0 && j.OnePass {
+		return nil, fmt.Errorf("launches have one pass in a program that is not one-sided")
+	}
 	if j.Depth != 0 {
-		p.OneSided = &ir.OneSided{Depth: j.Depth, Packets: make([]int32, len(j.Ranks)), Flags: make([]int32, len(j.Ranks))}
+		p.OneSided = &ir.OneSided{Depth: j.Depth, OnePass: j.OnePass, Packets: make([]int32, len(j.Ranks)), Flags: make([]int32, len(j.Ranks))}
 	}
 	if len(j.Spans) > 0 {
 		p.Spans = make([]diag.Span, 0, len(j.Spans))
@@ -151,7 +154,7 @@ func (j *jsonStep) step(o *ir.OneSided) (ir.Step, error) {
 	if j.Wait != nil {
 		s.DepBlock, s.DepStep = j.Wait[0], j.Wait[1]
 	}
-	for i, on := range []bool{j.HasDep, j.Final, j.Joint, j.Enter, j.Leave} {
+	for i, on := range []bool{j.HasDep, j.Final, j.Joint, j.Enter, j.Leave, j.Relax} {
 		if on {
 			s.Flags |= 1 << i
 		}

@@ -1,6 +1,10 @@
 package codegen
 
-import "mscclc/ir"
+import (
+	"slices"
+
+	"mscclc/ir"
+)
 
 // This file has what a plan of a one-sided program has beside that of a
 // two-sided one.
@@ -11,6 +15,18 @@ func rankSize(oneSided bool) int {
 		return planOneRankSize
 	}
 	return planRankSize
+}
+
+// featuresOf is what a reader of p as a plan must know.
+func featuresOf(p *ir.Program) uint64 {
+	o := p.OneSided
+	switch {
+	case o == nil:
+		return planTwoSided
+	case o.OnePass || slices.ContainsFunc(p.Steps, func(s ir.Step) bool { return s.Op != ir.Move && s.Flags&(ir.Joint|ir.Relaxed) != 0 }):
+		return planOneSided | planOrder
+	}
+	return planOneSided
 }
 
 // operandsOf is the number of operands of rank's steps.

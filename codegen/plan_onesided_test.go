@@ -109,8 +109,8 @@ func TestOneSidedRankAlone(t *testing.T) {
 			if diff := cmp.Diff(stepsOf(p, r), stepsOf(got, r), cmp.AllowUnexported(step{})); diff != "" {
 				t.Fatal(diff)
 			}
-			if diff := cmp.Diff([]any{p.OneSided.Packets, p.OneSided.Flags, p.OneSided.Depth, p.Scratch},
-				[]any{got.OneSided.Packets, got.OneSided.Flags, got.OneSided.Depth, got.Scratch}); diff != "" {
+			if diff := cmp.Diff([]any{p.OneSided.Packets, p.OneSided.Flags, p.OneSided.Depth, p.OneSided.OnePass, p.Scratch},
+				[]any{got.OneSided.Packets, got.OneSided.Flags, got.OneSided.Depth, got.OneSided.OnePass, got.Scratch}); diff != "" {
 				t.Fatal(diff)
 			}
 		}
@@ -137,7 +137,14 @@ func TestOneSidedPlanRejects(t *testing.T) {
 	}{
 		{"both features", put(16, 3), diag.Malformed, "features 0x3"},
 		{"no feature", put(16, 0), diag.Malformed, "features 0x0"},
-		{"a feature of later", put(16, 6), diag.Unsupported, "needs features 0x4"},
+		{"a feature of later", put(16, 10), diag.Unsupported, "needs features 0x8"},
+		{"an order of no feature", set(signal+3, byte(ir.Relaxed)), diag.Malformed, "has features 0x2, and needs 0x6"},
+		{"one pass of no feature", put(76, planInplace|planForInPlace|planEven|planOnePass), diag.Malformed, "has features 0x2, and needs 0x6"},
+		{"one pass of two-sided steps", func(b []byte) {
+			le.PutUint32(b[16:], planTwoSided)
+			le.PutUint32(b[100:], 0)
+			le.PutUint32(b[76:], planOnePass)
+		}, diag.Malformed, "launches of one pass"},
 		{"the other feature", put(16, 1), diag.Malformed, "has 2 copies of packets"},
 		{"no depth", put(100, 0), diag.Malformed, "has 0 copies"},
 		{"depth", put(100, 1<<20), diag.Malformed, "has 1048576 copies"},
@@ -195,6 +202,7 @@ func TestOneSidedJSONRejects(t *testing.T) {
 	for _, c := range []struct{ old, new, text string }{
 		{`"depth":2,`, "", "has packets or flags"},
 		{`"depth":2,`, `"depth":-2,`, "has -2 copies"},
+		{`"depth":2,`, `"one_pass":true,`, "not one-sided"},
 		{`"op":"mv"`, `"op":"cpy"`, `operation "cpy" is none`},
 		{`"via":"port"`, `"via":"air"`, `way "air" is none`},
 		{`"buf":"p"`, `"buf":"q"`, `buffer "q" is none`},

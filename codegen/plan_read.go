@@ -46,11 +46,12 @@ type planReader struct {
 	size int64
 	read func(at, n int64) ([]byte, error) // within size
 
-	p       *ir.Program
-	at, len [numSections]int64
-	sums    [numSections]uint32
-	rowSize int // of the table of ranks
-	names   []string
+	p        *ir.Program
+	at, len  [numSections]int64
+	sums     [numSections]uint32
+	rowSize  int // of the table of ranks
+	features uint64
+	names    []string
 }
 
 func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
@@ -97,6 +98,9 @@ func (d *planReader) program(rank int, opt ReadOptions) (*ir.Program, error) {
 		}
 		return nil, found
 	}
+	if need := featuresOf(d.p); need&^d.features != 0 {
+		return nil, d.fail("plan has features %#x, and needs %#x", d.features, need)
+	}
 	if err := d.checkRanks(); err != nil {
 		return nil, err
 	}
@@ -129,10 +133,11 @@ func (d *planReader) header() error {
 		return d.fail("plan is damaged: the sum of its header differs")
 	}
 	features := le.Uint64(h[16:])
+	d.features = features
 	if f := features &^ planKnown; f != 0 {
 		return diag.List{diag.New(diag.Unsupported, fileSpan(d.name), "plan needs features %#x that this reader lacks", f)}
 	}
-	if features != planTwoSided && features != planOneSided {
+	if features != planTwoSided && features&^planOrder != planOneSided {
 		return d.fail("plan has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {
@@ -167,10 +172,10 @@ func (d *planReader) fields(h []byte) error {
 	u := func(at int) int { return int(le.Uint32(h[at:])) }
 	p := d.p
 	ranks := int64(u(44))
-	if oneSided := le.Uint64(h[16:]) == planOneSided; oneSided {
+	if oneSided := le.Uint64(h[16:]) != planTwoSided; oneSided {
 		p.OneSided = &ir.OneSided{Depth: int32(u(100))}
-	} else if u(100) != 0 {
-		return d.fail("plan of two-sided steps has %d copies of packets", u(100))
+	} else if u(100) != 0 || u(76)&planOnePass != 0 {
+		return d.fail("plan of two-sided steps has %d copies of packets, or launches of one pass", u(100))
 	}
 	d.rowSize = rankSize(p.OneSided != nil)
 	if ranks < 1 || ranks*int64(d.rowSize) != d.len[secRanks] {
@@ -189,6 +194,7 @@ func (d *planReader) fields(h []byte) error {
 	p.InPlace, p.OutOfPlace, p.Even = flag(planForInPlace), flag(planForOutOfPlace), flag(planEven)
 	p.Rank, p.Scratch = make([]ir.Range, ranks), make([]int32, ranks)
 	if o := p.OneSided; o != nil {
+		o.OnePass = flag(planOnePass)
 		o.Packets, o.Flags = make([]int32, ranks), make([]int32, ranks)
 	}
 	return d.contract()

@@ -208,15 +208,14 @@ func (e *planLayout) header() {
 	copy(h, planMagic)
 	le.PutUint32(h[8:], planVersion)
 	le.PutUint32(h[12:], planVersion)
-	le.PutUint64(h[16:], planTwoSided)
+	le.PutUint64(h[16:], featuresOf(p))
 	if p.OneSided != nil {
-		le.PutUint64(h[16:], planOneSided)
 		le.PutUint32(h[100:], uint32(p.OneSided.Depth))
 	}
 	le.PutUint64(h[24:], ABI())
 	le.PutUint64(h[32:], uint64(e.end))
 	flags := 0
-	for i, on := range []bool{c.Inplace, p.InPlace, p.OutOfPlace, p.Even, c.PerRank != nil} {
+	for i, on := range []bool{c.Inplace, p.InPlace, p.OutOfPlace, p.Even, c.PerRank != nil, p.OneSided != nil && p.OneSided.OnePass} {
 		if on {
 			flags |= 1 << i
 		}

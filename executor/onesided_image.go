@@ -16,6 +16,7 @@ type OneImage struct {
 	Operands []OneOperand
 	Blocks   []OneBlock
 	Depth    int
+	OnePass  bool // each launch has one pass: Tile must hold a column's share of a chunk
 
 	// Scratch and Packets are the most chunks that a rank has of them, and Flags the
 	// most flags that the program asks for; all ranks have as many. The runtime
@@ -67,7 +68,7 @@ type flagUse struct {
 // its own, even if it is no good otherwise.
 func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
-	one := &OneImage{Depth: int(o.Depth), Copies: true, Lines: p.Protocol == ir.LL128}
+	one := &OneImage{Depth: int(o.Depth), OnePass: o.OnePass, Copies: true, Lines: p.Protocol == ir.LL128}
 	c := &oneBuilder{imageBuilder: b, one: one, flags: map[oneFlag]*flagUse{}}
 	if badTable(o.Packets, p.Coll.Ranks) || badTable(o.Flags, p.Coll.Ranks) || o.Depth < 1 || o.Depth > maxOneDepth {
 		return b.malformed("program has packets %v and flags %v of %d ranks, and %d copies of them", o.Packets, o.Flags, p.Coll.Ranks, o.Depth)

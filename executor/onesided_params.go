@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"time"
+
+	"mscclc/ir/diag"
 )
 
 // A OneLayout says where the parts of a rank's scratch, packets and flags lie, the same
@@ -52,12 +54,22 @@ func (o *OneImage) room(columns int, tile int64) error {
 }
 
 // usualTile is what a pass has of a chunk if nothing is asked: all of it where a port copies, which is to make
-// few and long copies, if that takes no memory.
+// few and long copies, or where there is but one pass, if that takes no memory.
 func (o *OneImage) usualTile(other int64) int64 {
-	if o.Port && o.Scratch == 0 && o.Packets == 0 {
+	if (o.Port || o.OnePass) && o.Scratch == 0 && o.Packets == 0 {
 		return maxOneTile
 	}
 	return other
+}
+
+// enough is how many columns a launch of chunks of so many bytes has at least where it is of one pass, of those that
+// there is memory for.
+func (o *OneImage) enough(columns int, chunk int64) int {
+	if !o.OnePass || o.Tile < oneAlign {
+		return columns
+	}
+	tile := o.Tile &^ (oneAlign - 1) // shares are multiples of that
+	return int(max(int64(columns), min(int64(o.Columns), (chunk+tile-1)/tile)))
 }
 
 // Params are the numbers of a call with so many columns, whose passes move `tile` bytes of each
@@ -86,6 +98,12 @@ func (o *OneImage) Params(geo Geometry, t DType, op RedOp, columns int, tile int
 	}
 	p.Share = (p.Share + align - 1) &^ (align - 1)
 	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
+	if o.OnePass && p.Share > uint64(o.Tile) {
+		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{}, "chunks of %d bytes are more than the program, whose launches have one pass, is loaded for: %d columns of %d bytes",
+			chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
+	} else if o.OnePass {
+		p.Tile = p.Share
+	}
 	p.Passes = (min(p.Share, chunk) + p.Tile - 1) / p.Tile
 	return p, nil
 }
@@ -96,7 +114,7 @@ func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
 	if args.Protocol != nil && *args.Protocol != proto {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
 	}
-	setDefault(&columns, min(DefaultColumns, l.img.One.Columns))
+	setDefault(&columns, l.img.One.enough(min(DefaultColumns, l.img.One.Columns), geo.Chunk*int64(args.DType.Size())))
 	setDefault(&tile, l.img.One.usualTile(DefaultTileBytes))
 	setDefault(&wait, DefaultWait)
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {

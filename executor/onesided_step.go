@@ -107,7 +107,11 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 	if len(c.one.Operands)+len(src)+len(dst) >= maxTables {
 		return c.malformed("program has too many operands")
 	}
-	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(s.Flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
+	flags := s.Flags
+	if s.Op != ir.Move { // the kernel meets before Signals and orders all it can, which is more than is asked
+		flags &^= ir.Joint | ir.Relaxed
+	}
+	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
 		Count: uint16(s.Count), Class: uint16(s.Class), First: uint32(len(c.one.Operands)) - block.FirstOperand})
 	c.img.Final = c.img.Final || s.Flags&ir.Final != 0
 	if ported(s, src, dst) {
@@ -146,7 +150,7 @@ func ported(s *ir.Step, src, dst []ir.Operand) bool {
 // form checks what a step says beside its operands.
 func (c *oneBuilder) form(i int32, s *ir.Step) error {
 	const once = ir.Enter | ir.Leave
-	allowed := once
+	allowed := once | ir.Joint | ir.Relaxed
 	switch s.Op {
 	case ir.Move:
 		allowed = ir.Final | ir.Joint

@@ -117,7 +117,7 @@ func (p *onePlan) model(args *CallArgs, geo Geometry) (columns int, tile int64) 
 	if p.one.Port {
 		worth = portBytes
 	}
-	setDefault(&columns, int(min(max(bytes/worth, 1), int64(p.columns))))
+	setDefault(&columns, p.one.enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes))
 	setDefault(&tile, p.tile)
 	return columns, tile
 }

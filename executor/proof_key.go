@@ -114,6 +114,7 @@ func (w *keyWriter) oneSided(p *ir.Program) {
 	if o == nil {
 		return
 	}
+	w.flags(o.OnePass)
 	w.numbers(int64(o.Depth))
 	w.int32s(o.Packets...)
 	w.int32s(o.Flags...)

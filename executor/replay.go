@@ -34,7 +34,9 @@ func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (R
 		p = p.Called(!p.Coll.Inplace)
 	}
 	opt := Options{Device: dev, Unproven: true}
+	onePass := p.OneSided != nil && p.OneSided.OnePass
 	if p.OneSided != nil {
+		p = asPasses(p)
 		opt.Columns, opt.TileBytes = 1, chunkBytes
 	}
 	l, err := Load(p, opt)
@@ -43,7 +45,7 @@ func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (R
 	}
 	defer l.Close()
 	if p.OneSided != nil {
-		return newOneReplay(ctx, p, &w, l).show()
+		return newOneReplay(ctx, p, &w, l, onePass).show()
 	}
 	r := newReplay(ctx, p, &w, l)
 	switch w.Problem.Code {

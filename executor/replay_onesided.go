@@ -11,12 +11,21 @@ import (
 // A oneReplay is the runs of one witness of a one-sided program. An action is a step, in one pass.
 type oneReplay struct {
 	*replay
-	links  *ir.Links
-	passes int
+	links   *ir.Links
+	passes  int
+	onePass bool // launches have one pass each, and are shown as passes of one
 }
 
-func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded) *oneReplay {
-	r := &oneReplay{links: ir.Link(p)}
+// asPasses returns p with its launches of one pass as passes of one launch.
+func asPasses(p *ir.Program) *ir.Program {
+	q, o := *p, *p.OneSided
+	o.OnePass = false
+	q.OneSided = &o
+	return &q
+}
+
+func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded, onePass bool) *oneReplay {
+	r := &oneReplay{links: ir.Link(p), onePass: onePass}
 	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)
 	return r

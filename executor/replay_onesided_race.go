@@ -1,6 +1,10 @@
 package executor
 
-import "mscclc/ir"
+import (
+	"slices"
+
+	"mscclc/ir"
+)
 
 // A moment is which passes two accesses are of: the earlier, how many passes on the later, and of how many passes of the launch.
 // Steps that are only in a launch's first pass or last order more there than in others; these passes are without some.
@@ -27,6 +31,9 @@ func (r *oneReplay) race() (Replayed, error) {
 	for _, m := range r.moments() {
 		out = Replayed{}
 		r.inPasses(m.of)
+		if r.onePass && m.of > 1 {
+			out.say("launches are shown as passes of one, pass 1 being the first:")
+		}
 		r.pass = m.pass
 		earlier, later := r.actionOf(r.w.With, m.pass), r.actionOf(r.w.Step, m.pass+m.apart)
 		out.say("one run:")
@@ -52,7 +59,7 @@ func (r *oneReplay) race() (Replayed, error) {
 			return out, nil
 		case a && !r.reaches(r.starts(r.w.With), r.w.Step, m):
 			out.Shown = true
-			out.say("packets keep this order here, in every run; but they order nothing, and make nothing visible, but what they carry, so that on a GPU it may be the other way")
+			out.say("%s, so that on a GPU it may be the other way", r.keeps())
 			return out, nil
 		}
 	}
@@ -70,9 +77,35 @@ func (r *oneReplay) together() bool {
 	return same
 }
 
-// starts says that all that is behind step in its block is behind it.
+// keeps says what keeps an order on this device that the program does not ask for.
+func (r *oneReplay) keeps() string {
+	flag := func(f ir.StepFlags) bool {
+		return slices.ContainsFunc(r.p.Steps, func(s ir.Step) bool { return s.Op != ir.Move && s.Flags&f != 0 })
+	}
+	switch {
+	case flag(ir.Joint):
+		return "the threads of a block meet here, in every run, where the program need not have them meet"
+	case flag(ir.Relaxed):
+		return "relaxed signals keep this order here, in every run; but they make nothing visible"
+	}
+	return "packets keep this order here, in every run; but they order nothing, and make nothing visible, but what they carry"
+}
+
+// group is where the steps that run together with a step begin and end.
+func (r *oneReplay) group(step int32) (first, end int32) {
+	joint := func(i int32) bool { return r.p.Steps[i].Flags&ir.Joint != 0 }
+	for first = step; joint(first); first-- {
+	}
+	last := r.p.Blocks[r.links.Block[step]].Steps.End
+	for end = step + 1; end < last && joint(end); end++ {
+	}
+	return first, end
+}
+
+// starts says that all that is behind step's group in its block is behind it.
 func (r *oneReplay) starts(step int32) map[int32]int {
-	return map[int32]int{r.links.Block[step]: int(step-r.p.Blocks[r.links.Block[step]].Steps.First) + 1}
+	_, end := r.group(step)
+	return map[int32]int{r.links.Block[step]: int(end - r.p.Blocks[r.links.Block[step]].Steps.First)}
 }
 
 // reaches says whether flags and the order of steps put a step, of the later pass of m, behind what is known of some
@@ -86,18 +119,23 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, m moment) bool {
 		grown = false
 		for i := range int32(len(r.p.Steps)) {
 			s := &r.p.Steps[i]
-			if s.Op != ir.Await || s.Flags&m.without != 0 {
+			if s.Op != ir.Await || s.Flags&(m.without|ir.Relaxed) != 0 {
 				continue
 			}
 			for _, x := range r.p.OneSided.Sources(s) {
 				by, ago := r.links.Awaited(r.links.Flag(x.Rank, x.Index), x.Nth)
+				if by >= 0 && r.p.Steps[by].Flags&ir.Relaxed != 0 {
+					continue
+				}
 				for pass := int(ago); by >= 0 && pass <= m.apart; pass++ {
 					known, has := from[r.links.Block[by]]
-					if !has || number(by, pass-int(ago)) < known {
+					released, _ := r.group(by)
+					if !has || number(released, pass-int(ago)) < known {
 						continue
 					}
-					if at, has := from[r.links.Block[i]]; !has || number(i, pass)+1 < at {
-						from[r.links.Block[i]], grown = number(i, pass)+1, true
+					_, end := r.group(i)
+					if at, has := from[r.links.Block[i]]; !has || number(end-1, pass)+1 < at {
+						from[r.links.Block[i]], grown = number(end-1, pass)+1, true
 					}
 				}
 			}
@@ -116,7 +154,7 @@ func (r *oneReplay) outside() (out Replayed, err error) {
 		out.say("rank %d has no block, so that it ends at once; %s is not awaited by it", r.w.Rank, r.name(r.w.Step))
 		return out, nil
 	}
-	for passes := 1; passes <= 2; passes++ {
+	for passes := 1; passes <= 2 && !(r.onePass && passes > 1); passes++ {
 		r.inPasses(passes)
 		if err = r.early(&out); err == nil && !out.Shown {
 			err = r.late(&out)
@@ -130,7 +168,7 @@ func (r *oneReplay) outside() (out Replayed, err error) {
 		begins[b] = 0
 	}
 	if out.Shown = !r.reaches(begins, r.w.Step, moment{without: ir.Leave}) || !r.tells(); out.Shown {
-		out.say("%s falls into the launch of rank %d by packets alone, in every run here; but they make nothing visible but what they carry", r.name(r.w.Step), r.w.Rank)
+		out.say("%s falls into the launch of rank %d by packets or relaxed signals alone, in every run here; but they make nothing visible but what they carry", r.name(r.w.Step), r.w.Rank)
 		return out, nil
 	}
 	out.say("%s was seen neither before rank %d began nor after it ended", r.name(r.w.Step), r.w.Rank)

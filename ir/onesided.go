@@ -16,7 +16,7 @@ import "math"
 // Enter in a launch's first pass only, those marked Leave in its last only. A chunk of input and output is
 // then the tile's part of it. Scratch and Packets hold one tile of each chunk, and
 // rotate: pass e uses copy e mod Depth of them, and must not read what passes
-// before it left there.
+// before it left there. Where OnePass, each launch has one pass, which is its first and its last.
 //
 // The same program runs in several columns at once, each of which moves an equal
 // share of every chunk's bytes, and has scratch, packets, flags and passes of its own.
@@ -43,13 +43,16 @@ import "math"
 // # Order
 //
 // The threads of a block meet between steps, but not before one that is Joint: a
-// Move that is Joint and the steps before it, back to the first that is not, are
-// one group of Moves, which begin in their order, whose accesses do not conflict unless
-// packets order them, and which tell others nothing of each other.
-// What is before a group in its block is over for it, and seen by it.
+// step that is Joint and the steps before it, back to the first that is not, are
+// one group, which begin in their order, whose accesses do not conflict unless
+// packets order them, and which tell others nothing of each other: a step of a group need not
+// have ended when a Signal of it tells, nor an Await of it when a Move of it begins.
+// What is before a group in its block is over for it, and seen by it. A group's steps run in the same passes.
 //
 //   - An Await acquires what the Signals it waits for released: all that their
-//     blocks had seen or written before them, at the scope of the system.
+//     blocks had seen or written before their groups, at the scope of the system. The next group sees it.
+//   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: who awaits knows what is over, and sees
+//     no more than before.
 //   - Who has read a chunk of packets knows that what came before the sending
 //     step's group is over, and the sending step's own reads of the chunks that it made
 //     that one of, but sees nothing of what the sender wrote or saw: packets order no
@@ -57,7 +60,9 @@ import "math"
 //   - A rank's launches come one after the other, and its kernel's end and next
 //     begin order all that its own blocks do. When a launch of a rank begins, others may
 //     access its input and output; when it ends, all accesses of others to them must be
-//     over, and their writes seen.
+//     over, and their writes seen. What the caller wrote before its launch is seen by whoever knows by
+//     Signals, Relaxed ones too, that the launch has begun: it was written when that began, and is in no cache of a
+//     kernel that has not read it.
 //
 // # Form
 //
@@ -69,6 +74,7 @@ type OneSided struct {
 	Packets  []int32 // chunks of packets, for each rank
 	Flags    []int32 // flags of each rank
 	Depth    int32   // copies of scratch and packets, at least 1
+	OnePass  bool    // each launch has one pass
 }
 
 // An Operand is a run of chunks that a Move reads or writes, as many as the step

@@ -65,6 +65,8 @@ const (
 	Enter
 	// Leave, one-sided: the step runs in the last pass of a launch only.
 	Leave
+	// Relaxed, one-sided: a Signal or an Await that makes nothing visible.
+	Relaxed
 )
 
 // Memory lays out the cells of p, one copy of what rotates.

@@ -11,7 +11,7 @@ import (
 // The text form of a one-sided Program says so before its blocks, and its steps
 // have lists of operands:
 //
-//	onesided depth 2           copies of scratch and packets
+//	onesided depth 2           copies of scratch and packets; behind it onepass where launches have one pass
 //	packets 8                  chunks of packets of each rank, as scratch
 //	flags 4                    flags of each rank, as scratch
 //	block 0.0
@@ -24,8 +24,8 @@ import (
 // An operand is of the block's own rank where none is written; all is the
 // switch's. The count of a move stands at each destination. How to get there follows @:
 // memory, port or switch. A wait's flag has been signalled x times (Operand.Nth).
-// Fields follow the operands, as of a two-sided step; joint, enter and leave
-// are StepFlags.
+// Fields follow the operands, as of a two-sided step; joint, enter, leave and
+// relaxed are StepFlags.
 
 // viaNames are the ways as the language and the text forms name them.
 var viaNames = [...]string{ViaMemory: "memory", ViaPort: "port", ViaSwitch: "switch"}
@@ -45,7 +45,11 @@ func ViaByName(s string) (Via, bool) {
 }
 
 func writeOneSided(b *bufio.Writer, o *OneSided) {
-	fmt.Fprintf(b, "onesided depth %d\n", o.Depth)
+	fmt.Fprintf(b, "onesided depth %d", o.Depth)
+	if o.OnePass {
+		b.WriteString(" onepass")
+	}
+	b.WriteByte('\n')
 	writePerRank(b, "packets", o.Packets)
 	writePerRank(b, "flags", o.Flags)
 }
@@ -110,6 +114,7 @@ func (p *textParser) oneSided(g *Program) {
 		return
 	}
 	g.OneSided = &OneSided{Depth: p.int(1)}
+	g.OneSided.OnePass = p.take("onepass")
 }
 
 // oneSidedSizes reads what follows the first word of "packets 8" and "flags 4".

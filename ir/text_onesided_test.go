@@ -13,7 +13,7 @@ func TestOneSidedText(t *testing.T) {
 collective allreduce ranks=2 chunks=4 inplace
 protocol LL
 scratch 2
-onesided depth 2
+onesided depth 2 onepass
 packets 4
 flags 3,1
 block 0.0
@@ -22,7 +22,7 @@ block 0.0
   2 mv input[0] + packets[1] + 1:scratch[0] -> output[0] 1:output[0] final
   3 mv all:input[3]@switch -> all:output[3]@switch final
   4 signal 1:flags[0] flags[1] leave
-  5 wait flags[0] x1 flags[2] x-1 enter
+  5 wait flags[0] x1 flags[2] x-1 joint leave relaxed
 block 1.0
   0 wait flags[0] x2
   1 mv input[1] -> output[1] class 3

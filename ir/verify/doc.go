@@ -55,7 +55,7 @@
 //
 // Form. Steps are Move, Signal and Await; their operands follow each other in
 // Operands. A Move has sources and destinations, a Signal flags to raise, an Await flags of
-// its own rank. Enter and Leave mark flags' steps only, Joint a Move behind a Move. A
+// its own rank. Enter and Leave mark flags' steps only, Relaxed too, Joint a step behind one of the same passes. A
 // destination is a source exactly or overlaps none, and no other destination.
 // The switch reads and writes plain memory. A chunk of packets is written by
 // one step, and read by one block of its rank, in each pass. A flag is signalled
@@ -72,7 +72,7 @@
 // Races. Two accesses to one chunk, one of them a write, need visible, or done
 // where the earlier one reads. Both hold from a group of a block to the next, and
 // from what is before a Signal to what is behind the Await that it ends, however
-// many passes later. Packets bring done: of all before the sender's group, and of the sending
+// many passes later; where either is Relaxed, done alone. Packets bring done: of all before the sender's group, and of the sending
 // step's reads of the chunks that it made them of; the step that reads them has
 // that for what it writes in their place, the group behind it for all. So a read is
 // over, too, when what was made of it has come round.
@@ -87,11 +87,14 @@
 //     decide; and of packets, the reads against the write.
 //   - Input and output of pass e and of other passes of a launch are different
 //     bytes. What a launch does to another rank's comes behind the begin of that rank's
-//     launch, which must be visible, and before its end: done where it reads, visible where it
+//     launch, of which signals must tell, Relaxed ones too, and before its end: done where it reads, visible where it
 //     writes. Where that holds of a step in the first pass of a launch, which has no Leave
 //     steps, and in the last, which has no Enter steps, it holds in all. A rank's
 //     launches follow each other: so do then all accesses to its memory,
 //     whichever bytes a launch is given.
+//
+// Where launches have one pass (OnePass), all steps are in every pass, and the end of each orders all that a rank's own
+// blocks do behind all that they did and knew.
 //
 // A pair of accesses is missed by none of these, and each can happen: what
 // they reject goes wrong in some launches, save that beginnings must be visible

@@ -39,6 +39,7 @@ type signalled struct{ done, visible []clock }
 type clocks struct {
 	o       *oneSided
 	skip    ir.StepFlags // steps that these passes are without
+	begins  bool         // visible is what is known by Signals to have begun, by Relaxed ones too
 	begun   int32        // what a block knows of itself before its first group
 	blocks  []knower
 	sent    []clock     // of an event that sends packets: what they tell
@@ -108,7 +109,10 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Signal:
 			if of := &c.signals[ev.step]; of.done != nil {
 				at := pass % len(of.done)
-				of.done[at], of.visible[at] = k.done, k.visible
+				of.done[at], of.visible[at] = k.done, clock{}
+				if c.shows(s) {
+					of.visible[at] = k.visible
+				}
 			}
 		case ir.Await:
 			c.await(k, s, pass)
@@ -117,8 +121,31 @@ func (c *clocks) pass(pass int) bool {
 			return false
 		}
 	}
+	if c.o.p.OneSided.OnePass {
+		c.boundary()
+	}
 	return true
 }
+
+// boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew.
+func (c *clocks) boundary() {
+	for _, own := range c.o.p.Rank {
+		var done, visible []clock
+		for b := own.First; b < own.End; b++ {
+			k := &c.blocks[b]
+			c.learn(k, b, c.o.groupsOf[b])
+			done, visible = append(done, k.done), append(visible, k.visible)
+		}
+		all, seen := c.join(clock{}, done), c.join(clock{}, visible)
+		for b := own.First; b < own.End; b++ {
+			k := &c.blocks[b]
+			k.done.row, k.visible.row = all.row, seen.row
+		}
+	}
+}
+
+// shows says whether a Signal or an Await makes visible what it tells.
+func (c *clocks) shows(s *ir.Step) bool { return c.begins || s.Flags&ir.Relaxed == 0 }
 
 // enter lets block b begin a group, unless it is in it.
 func (c *clocks) enter(k *knower, b, pass, group int32) {
@@ -168,7 +195,10 @@ func (c *clocks) await(k *knower, s *ir.Step, pass int) {
 		}
 		of := &c.signals[step]
 		at := (pass - int(ago)) % len(of.done)
-		k.learns, k.sees = append(k.learns, of.done[at]), append(k.sees, of.visible[at])
+		k.learns = append(k.learns, of.done[at])
+		if c.shows(s) {
+			k.sees = append(k.sees, of.visible[at])
+		}
 	}
 }
 

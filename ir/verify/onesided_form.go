@@ -122,8 +122,12 @@ func (o *oneSided) block(r, b int, t *ir.TB) {
 			bad(code, "%s", wrong)
 			continue
 		}
-		if s.Flags&ir.Joint != 0 && (i == 0 || steps[i-1].Op != ir.Move) {
-			bad(diag.Malformed, "is joint, and no move stands before it")
+		switch {
+		case s.Flags&ir.Joint == 0:
+		case i == 0:
+			bad(diag.Malformed, "is joint, and no step stands before it")
+		case (s.Flags^steps[i-1].Flags)&(ir.Enter|ir.Leave) != 0:
+			bad(diag.Malformed, "is joint with a step that runs in other passes")
 		}
 		good := true
 		for k, x := range o.both(s) {
@@ -143,14 +147,16 @@ func (o *oneSided) stepFault(s *ir.Step) (diag.Code, string) {
 	const each = ir.Enter | ir.Leave
 	move := s.Op == ir.Move
 	switch {
-	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|each) != 0:
+	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|each) != 0:
 		return diag.Malformed, fmt.Sprintf("is operation %d with flags %d", s.Op, s.Flags)
 	case s.SrcBuf != ir.NoBuf || s.DstBuf != ir.NoBuf || s.DepBlock != -1:
 		return diag.Malformed, "has the operands or the wait of a two-sided step"
 	case move && s.Flags&each != 0:
 		return diag.Malformed, "moves data, which is part of every pass, and is marked enter or leave"
-	case !move && s.Flags&(ir.Joint|ir.Final) != 0:
-		return diag.Malformed, "moves nothing, and is marked joint or final"
+	case !move && s.Flags&ir.Final != 0:
+		return diag.Malformed, "moves nothing, and is marked final"
+	case move && s.Flags&ir.Relaxed != 0:
+		return diag.Malformed, "moves data, and is marked relaxed"
 	case s.Flags&each == each:
 		return diag.Malformed, "is marked enter and leave"
 	case move && s.Count < 1:

@@ -43,7 +43,7 @@ type reuse struct {
 // its copy of scratch and packets again. Enter and Leave steps, and the ends of
 // launches, only order more, so that they are left out.
 func (r *oneRacer) passes() bool {
-	c := r.newClocks(ir.Enter | ir.Leave)
+	c := r.newClocks(r.absent(ir.Enter | ir.Leave))
 	r.clocks, r.conflicts.mem = c, r.cells
 	depth := r.p.OneSided.Depth
 	r.first = make([]int32, r.cells.Len())
@@ -60,6 +60,14 @@ func (r *oneRacer) passes() bool {
 		}
 	}
 	return true
+}
+
+// absent are the steps that some pass is without, of those with these marks.
+func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
+	if o.p.OneSided.OnePass {
+		return 0
+	}
+	return marks
 }
 
 // access looks at what event e of the first pass reads and writes.

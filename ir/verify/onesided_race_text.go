@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 
 	"mscclc/ir"
 )
@@ -42,7 +43,7 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 	own := &r.clocks.blocks[a]
 	who, whom := r.blockName(a), r.blockName(b)
 	if k != readWrite && own.done.knows(b) > r.group[j] {
-		return fmt.Sprintf("%s knows by packets that it is over, and packets make nothing visible but what they carry", who)
+		return fmt.Sprintf("%s knows by %s", who, r.byWhat("it is over"))
 	}
 	known := own.visible
 	if k == readWrite {
@@ -52,6 +53,14 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 		return fmt.Sprintf("%s then knows only that step %d of %s is over", who, r.lastOf(b, n-1), whom)
 	}
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
+}
+
+// byWhat is what tells what is over, and not what was written.
+func (o *oneSided) byWhat(what string) string {
+	if slices.ContainsFunc(o.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 }) {
+		return "packets or relaxed signals that " + what + ", and these make nothing visible but what they carry"
+	}
+	return "packets that " + what + ", and packets make nothing visible but what they carry"
 }
 
 // lastOf is the last step of a group of a block.

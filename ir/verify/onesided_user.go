@@ -15,14 +15,14 @@ func (r *oneRacer) launches() {
 	if !remote {
 		return
 	}
-	begin := r.newClocks(ir.Leave)
-	begin.begun = 1
+	begin := r.newClocks(r.absent(ir.Leave))
+	begin.begun, begin.begins = 1, true
 	r.clocks = begin
 	begin.each = func(e int32, _ int) { r.begun(e) }
 	if r.stopped = !begin.keep(0) || !begin.pass(0); r.stopped {
 		return
 	}
-	end := r.newClocks(ir.Enter)
+	end := r.newClocks(r.absent(ir.Enter))
 	end.each = func(int32, int) {}
 	r.clocks = end
 	if r.stopped = !end.keep(0) || !end.pass(0); r.stopped {
@@ -102,7 +102,7 @@ func (r *oneRacer) ended(c *clocks) {
 			if !v.over(v.visible, i) {
 				why := "no flag tells that rank, before its launch ends, that this is written"
 				if v.over(v.done, i) {
-					why = "that rank knows by packets that this is written, and packets make nothing visible but what they carry"
+					why = "that rank knows by " + r.byWhat("this is written")
 				}
 				r.unsafe(e, x, rank, does, "when that may be gone", why)
 			}

@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 
 	"mscclc/ir"
 )
@@ -70,7 +71,13 @@ func (v *OneSidedVerdict) wrong(rank, index int) {
 // Plans are the launches that OneSided runs a program of so many copies in, by
 // their passes: enough of one launch that a pass that is neither first nor last
 // meets the next of its copy, launches of one pass, and others.
-func plans(depth int) [][]int { return [][]int{{depth + 3}, {1, 1, 1}, {2, 1, 2}} }
+func plans(o *ir.OneSided) [][]int {
+	depth := int(o.Depth)
+	if o.OnePass {
+		return [][]int{slices.Repeat([]int{1}, depth+2)}
+	}
+	return [][]int{{depth + 3}, {1, 1, 1}, {2, 1, 2}}
+}
 
 // mostMicros bounds the accesses of one run.
 const mostMicros = 4000
@@ -82,7 +89,7 @@ const mostMicros = 4000
 // runs by chance must show nothing that these do not.
 func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, error) {
 	v := &OneSidedVerdict{pairs: map[[2]int32]bool{}, unwritten: map[int32]bool{}, outputs: map[[2]int]bool{}}
-	for _, plan := range plans(int(p.OneSided.Depth)) {
+	for _, plan := range plans(p.OneSided) {
 		x, err := expandOneSided(p, plan, mostMicros)
 		if err != nil {
 			return nil, err
@@ -97,7 +104,7 @@ func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, erro
 	if v.Has(Deadlock) {
 		return v, nil
 	}
-	for _, plan := range plans(int(p.OneSided.Depth)) {
+	for _, plan := range plans(p.OneSided) {
 		x, _ := expandOneSided(p, plan, mostMicros)
 		for held := range x.micros {
 			if !x.hold(&x.micros[held]) {

@@ -10,6 +10,7 @@ import (
 type oneDraft struct {
 	*ir.Program // but for its blocks, steps and operands
 	depth       int32
+	onePass     bool
 	packets     []int32
 	flags       []int32
 	blocks      []*oneBlock
@@ -28,7 +29,7 @@ type oneStep struct {
 // editOneSided makes a draft of p, which it does not change.
 func editOneSided(p *ir.Program) *oneDraft {
 	o := p.OneSided
-	d := &oneDraft{Program: p, depth: o.Depth, packets: slices.Clone(o.Packets), flags: slices.Clone(o.Flags)}
+	d := &oneDraft{Program: p, depth: o.Depth, onePass: o.OnePass, packets: slices.Clone(o.Packets), flags: slices.Clone(o.Flags)}
 	for _, t := range p.Blocks {
 		b := &oneBlock{rank: t.Rank}
 		for i := t.Steps.First; i < t.Steps.End; i++ {
@@ -44,7 +45,7 @@ func editOneSided(p *ir.Program) *oneDraft {
 // left out.
 func (d *oneDraft) build() *ir.Program {
 	p := *d.Program
-	o := &ir.OneSided{Depth: d.depth, Packets: d.packets, Flags: d.flags}
+	o := &ir.OneSided{Depth: d.depth, OnePass: d.onePass, Packets: d.packets, Flags: d.flags}
 	p.OneSided, p.Rank, p.Blocks, p.Steps = o, make([]ir.Range, p.Coll.Ranks), nil, nil
 	for r := range p.Rank {
 		p.Rank[r] = ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))}

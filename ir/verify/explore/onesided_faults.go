@@ -24,6 +24,8 @@ var OneSidedMutations = []OneSidedMutation{
 	{"offset", (*oneMutant).offset},
 	{"block", (*oneMutant).block},
 	{"split", (*oneMutant).split},
+	{"relaxed", (*oneMutant).relaxed},
+	{"passes", (*oneMutant).passes},
 }
 
 // A OneSidedMutation is one kind of change.
@@ -138,21 +140,37 @@ func (m *oneMutant) swap() bool {
 		return false
 	}
 	b.steps[i-1], b.steps[i] = b.steps[i], b.steps[i-1]
-	for k := range b.steps { // what stands behind no move is not joint
-		if k == 0 || b.steps[k-1].Op != ir.Move {
+	for k := range b.steps { // what is joint runs in the passes of what stands before it
+		if k == 0 || (b.steps[k-1].Flags^b.steps[k].Flags)&(ir.Enter|ir.Leave) != 0 {
 			b.steps[k].Flags &^= ir.Joint
 		}
 	}
 	return true
 }
 
-// joint joins a move with the one before it, or parts it from that.
+// joint joins a step with the one before it, or parts it from that.
 func (m *oneMutant) joint() bool {
-	b, i := m.pick(ir.Move)
-	if b == nil || i == 0 || b.steps[i-1].Op != ir.Move {
+	b, i := m.any()
+	if i == 0 || (b.steps[i-1].Flags^b.steps[i].Flags)&(ir.Enter|ir.Leave) != 0 {
 		return false
 	}
 	b.steps[i].Flags ^= ir.Joint
+	return true
+}
+
+// relaxed has a Signal or an Await make nothing visible, or what it tells.
+func (m *oneMutant) relaxed() bool {
+	b, i := m.pick(ir.Signal, ir.Await)
+	if b == nil {
+		return false
+	}
+	b.steps[i].Flags ^= ir.Relaxed
+	return true
+}
+
+// passes has launches be of one pass, or of any number.
+func (m *oneMutant) passes() bool {
+	m.onePass = !m.onePass
 	return true
 }
 

@@ -59,7 +59,7 @@ func newOneGenerator(rnd *rand.Rand) *oneGenerator {
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(rnd.Intn(3))
 	}
-	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd,
+	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0, packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd,
 		mem: p.Memory(), sent: map[[3]int32]int32{}, flag: map[[3]int32]int32{}}
 	g.value = make([][]ir.Part, g.mem.Len())
 	for r := range ranks {

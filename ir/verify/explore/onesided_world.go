@@ -18,9 +18,16 @@ type oneWorld struct {
 	atoms  []atomState
 	cells  []cellState
 	slots  []slotState
-	raised [][]view // of a flag: what each signal released
+	raised [][]told // of a flag: what each signal released
 	at     []blockState
-	called []int // of a rank: the calls that are done
+	called []int    // of a rank: the calls that are done
+	filled [][]view // of a rank: its cells' writes when each launch began, counted from its first cell in each tile
+}
+
+// A told is what a signal tells: what is seen, and of which launch of each rank is known that it began, counted from 1.
+type told struct {
+	sees  view
+	begun []int32
 }
 
 // A view is, of each cell, how many of its writes are seen.
@@ -29,6 +36,18 @@ type view []int32
 func (v view) join(w view) {
 	for k, n := range w {
 		v[k] = max(v[k], n)
+	}
+}
+
+// user calls f for the cells of a rank's input and output, in each tile, and with their number among them.
+func (w *oneWorld) user(rank int, f func(cell, at int)) {
+	first, _ := w.mem.Rank(rank)
+	end, at := w.mem.Cell(rank, ir.Scratch, 0), 0
+	for tile := range w.tiles {
+		for cell := tile*w.mem.Len() + first; cell < tile*w.mem.Len()+end; cell++ {
+			f(cell, at)
+			at++
+		}
 	}
 }
 
@@ -49,9 +68,9 @@ type slotState struct {
 type blockState struct {
 	at     int       // its group
 	left   int       // micros of that
-	sees   view      // at the group's beginning; shared, and never changed
+	told             // at the group's beginning; shared, and never changed
 	wrote  []written // since
-	learns []view    // since
+	learns []told    // since
 }
 
 // A written says which of a cell's writes a block has made.
@@ -60,9 +79,9 @@ type written struct{ cell, writes int32 }
 func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
 	w := &oneWorld{oneSided: x, v: v, held: -1, done: make([]bool, len(x.micros)), atoms: make([]atomState, len(x.reads)),
 		cells: make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()), slots: make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
-		raised: make([][]view, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank))}
+		raised: make([][]told, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)), filled: make([][]view, len(x.p.Rank))}
 	for f := range w.raised {
-		w.raised[f] = make([]view, 0, x.raises[f])
+		w.raised[f] = make([]told, 0, x.raises[f])
 	}
 	for a, n := range x.reads {
 		w.atoms[a] = atomState{reads: n, sum: cellValue{known: true}}
@@ -75,7 +94,7 @@ func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
 	}
 	none := make(view, len(w.cells))
 	for b := range w.at {
-		w.at[b] = blockState{sees: none}
+		w.at[b] = blockState{told: told{none, make([]int32, len(x.p.Rank))}}
 		w.begin(int32(b))
 	}
 	return w
@@ -168,11 +187,18 @@ func (w *oneWorld) do(i int32) {
 		}
 		*s = slotState{w.atoms[m.atom].sum, m.pass, w.readers[int(m.place)%len(w.readers)]}
 	case raise:
-		w.raised[m.place] = append(w.raised[m.place], w.at[m.block].sees)
+		t := w.at[m.block].told
+		if w.p.Steps[m.step].Flags&ir.Relaxed != 0 {
+			t.sees = nil
+		}
+		w.raised[m.place] = append(w.raised[m.place], t)
 	case await:
 		if m.needs > 0 {
-			s := &w.at[m.block]
-			s.learns = append(s.learns, w.raised[m.place][m.needs-1])
+			s, t := &w.at[m.block], w.raised[m.place][m.needs-1]
+			if w.p.Steps[m.step].Flags&ir.Relaxed != 0 {
+				t.sees = nil
+			}
+			s.learns = append(s.learns, t)
 		}
 	}
 	w.end(m.block)
@@ -182,20 +208,29 @@ func (w *oneWorld) do(i int32) {
 func (w *oneWorld) end(b int32) {
 	s := &w.at[b]
 	if s.left--; s.left == 0 {
-		s.learn()
+		w.learn(s)
 		s.at++
 		w.begin(b)
 	}
 }
 
-// learn ends a group: what it wrote and learned is seen from now on.
-func (s *blockState) learn() {
+// learn ends a group: what it wrote and learned is seen from now on, and what the caller wrote of a rank whose launch
+// is known to have begun.
+func (w *oneWorld) learn(s *blockState) {
 	if len(s.wrote)+len(s.learns) == 0 {
 		return
 	}
-	s.sees = slices.Clone(s.sees)
-	for _, v := range s.learns {
-		s.sees.join(v)
+	s.sees, s.begun = slices.Clone(s.sees), slices.Clone(s.begun)
+	for _, t := range s.learns {
+		for k, n := range t.sees {
+			s.sees[k] = max(s.sees[k], n)
+		}
+		for rank, launch := range t.begun {
+			if launch > s.begun[rank] {
+				s.begun[rank] = launch
+				w.user(rank, func(cell, at int) { s.sees[cell] = max(s.sees[cell], w.filled[rank][launch-1][at]) })
+			}
+		}
 	}
 	for _, x := range s.wrote {
 		s.sees[x.cell] = max(s.sees[x.cell], x.writes)
@@ -209,12 +244,12 @@ func (w *oneWorld) gather(m *micro, x cellValue) {
 	a.sum = cellValue{a.sum.sum + x.sum, a.sum.known && x.known}
 }
 
-// user says whether a cell is of input or output.
-func (x *oneSided) user(cell int32) bool { return int(cell) < x.tiles*x.mem.Len() }
+// isUser says whether a cell is of input or output.
+func (x *oneSided) isUser(cell int32) bool { return int(cell) < x.tiles*x.mem.Len() }
 
 // stamp is what a cell that m may read must have been written in.
 func (x *oneSided) stamp(m *micro) int32 {
-	if x.user(m.place) {
+	if x.isUser(m.place) {
 		return m.launch
 	}
 	return m.pass
@@ -224,7 +259,7 @@ func (w *oneWorld) read(m *micro) {
 	c := &w.cells[m.place]
 	switch {
 	case !w.seen(m, c, "reads"):
-	case w.user(m.place) && c.pass != m.launch:
+	case w.isUser(m.place) && c.pass != m.launch:
 		w.v.race(m.step, -1, "step %d reads user memory in another launch", m.step)
 	case c.pass != w.stamp(m) || c.fresh:
 		w.v.nothing(m.step)
@@ -246,7 +281,7 @@ func (w *oneWorld) seen(m *micro, c *cellState, does string) bool {
 func (w *oneWorld) write(m *micro) {
 	c := &w.cells[m.place]
 	s := &w.at[m.block]
-	if w.seen(m, c, "writes") && w.user(m.place) && c.pass != m.launch {
+	if w.seen(m, c, "writes") && w.isUser(m.place) && c.pass != m.launch {
 		w.v.race(m.step, -1, "step %d writes user memory in another launch", m.step)
 	}
 	*c = cellState{value: w.atoms[m.atom].sum, writes: c.writes + 1, steps: append(c.steps, m.step), pass: w.stamp(m)}
@@ -271,29 +306,39 @@ func (w *oneWorld) call(rank, launch int) {
 	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
 		sees.join(w.at[b].sees)
 	}
-	first, _ := w.mem.Rank(rank)
-	end := w.mem.Cell(rank, ir.Scratch, 0)
-	for tile := range w.tiles {
-		for at := tile*w.mem.Len() + first; at < tile*w.mem.Len()+end; at++ {
-			for _, step := range w.cells[at].steps[sees[at]:] {
-				w.v.race(step, -1, "step %d writes user memory, and the end of the launch need not see it", step)
-			}
+	w.user(rank, func(cell, _ int) {
+		for _, step := range w.cells[cell].steps[sees[cell]:] {
+			w.v.race(step, -1, "step %d writes user memory, and the end of the launch need not see it", step)
 		}
+	})
+	for tile := range w.tiles {
 		if launch > 0 && tile < w.plan[launch-1] {
 			w.judge(rank, launch-1, tile)
 		}
-		for at := tile*w.mem.Len() + first; at < tile*w.mem.Len()+end; at++ {
-			c := &w.cells[at]
-			*c = cellState{writes: c.writes + 1, steps: append(c.steps, -1), pass: int32(launch), fresh: true}
-			sees[at] = c.writes
-		}
+	}
+	var filled view
+	w.user(rank, func(cell, _ int) {
+		c := &w.cells[cell]
+		*c = cellState{writes: c.writes + 1, steps: append(c.steps, -1), pass: int32(launch), fresh: true}
+		sees[cell] = c.writes
+		filled = append(filled, c.writes)
+	})
+	w.filled[rank] = append(w.filled[rank], filled)
+	for tile := range w.tiles {
 		for k := range w.p.Coll.InChunks(rank) {
 			c := &w.cells[tile*w.mem.Len()+w.mem.Cell(rank, ir.Input, k)]
 			c.value, c.fresh = cellValue{leaf(launch, tile, rank, k), true}, false
 		}
 	}
+	begun := make([]int32, len(w.p.Rank))
 	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
-		w.at[b].sees = sees
+		for r, n := range w.at[b].begun {
+			begun[r] = max(begun[r], n)
+		}
+	}
+	begun[rank] = int32(launch + 1)
+	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
+		w.at[b].told = told{sees, begun}
 	}
 }
 
