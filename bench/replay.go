@@ -44,26 +44,40 @@ type replays struct {
 	graphs  map[*lane][]executor.Graph // by operation; nil is launched one by one
 }
 
-// estimate finds how many launches of each operation a replay has.
+// estimate finds how many launches of each operation a replay has. A few launches take far longer than they will among many, above all where
+// ranks are processes, which begin one after the other; so it goes on with more until what it finds is about what it ran.
 func (r *replays) estimate(ctx context.Context, m *Measuring) error {
-	const some = 3
 	for i, o := range r.ops {
-		if err := r.site.started(ctx, func(l *lane) error {
-			l.at("a first launch of " + o.Name())
-			return errors.Join(o.start(l, 1), l.record(0), o.start(l, some), l.record(1))
-		}); err != nil {
-			return err
+		for some := 3; ; some = min(r.samples[i].Launches, mostQueued) {
+			took, err := r.trial(ctx, o, some)
+			if err != nil {
+				return err
+			}
+			r.samples[i].Launches = m.launches(took / time.Duration(some))
+			if some == mostQueued || r.samples[i].Launches <= some+some/4 {
+				break
+			}
 		}
-		if err := r.site.end(ctx, []gpuOp{o}); err != nil {
-			return err
-		}
-		times, err := r.slowest(ctx, 1, func(l *lane, _ int) (time.Duration, error) { return l.since(0, 1) })
-		if err != nil {
-			return err
-		}
-		r.samples[i].Launches = m.launches(times[0] / some)
 	}
 	return nil
+}
+
+// trial is how long so many launches of an operation take, of all ranks the slowest.
+func (r *replays) trial(ctx context.Context, o gpuOp, launches int) (time.Duration, error) {
+	if err := r.site.started(ctx, func(l *lane) error {
+		l.at("a first launch of " + o.Name())
+		return errors.Join(o.start(l, 1), l.record(0), o.start(l, launches), l.record(1))
+	}); err != nil {
+		return 0, err
+	}
+	if err := r.site.end(ctx, []gpuOp{o}); err != nil {
+		return 0, err
+	}
+	times, err := r.slowest(ctx, 1, func(l *lane, _ int) (time.Duration, error) { return l.since(0, 1) })
+	if err != nil {
+		return 0, err
+	}
+	return times[0], nil
 }
 
 // mostQueued bounds the launches that stand in a stream's queue. A driver's queue holds about a

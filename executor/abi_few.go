@@ -14,7 +14,7 @@ const (
 const (
 	fewMeet, fewTake, fewFold = 1, 2, 4
 
-	fewPackets = 1
+	fewMark = 15 // which an address of packets, a multiple of 16, is less
 )
 
 // A FewStep is one Move of a launch of few packets.

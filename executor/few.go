@@ -85,10 +85,10 @@ func (p *OneParams) where(o *OneOperand) uint64 {
 	case ir.Output:
 		base = m.Output
 	case ir.Packets:
-		base, at, mark = m.Packets, uint64(o.Index)*p.PacketStride, fewPackets
+		base, at, mark = m.Packets, uint64(o.Index)*p.PacketStride, fewMark
 	}
 	if base == 0 || (base+at)%16 != 0 {
 		return 0
 	}
-	return base + at + mark
+	return base + at - mark
 }

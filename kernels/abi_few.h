@@ -6,7 +6,8 @@
 enum {
   FEW_STEPS = 16,
   FEW_OPERANDS = 56,
-  FEW_PACKETS = 1  // of an operand's address, whose low bits are free: it is of packets
+  FEW_PACKETS = 1,  // the bit that an operand's address has if it is of packets:
+  FEW_MARK = 15     // it is then so much less than it is
 };
 
 // What a step's flags say.

@@ -15,14 +15,13 @@ struct FewPart {
     line = (u32)least(line, last);
     const u32 first = line * LINE_HALVES + part * 2;
     halves = (u32)least(part == LINE_PARTS - 1 ? 1 : 2, t.units - least(t.units, first));
-    plain = t.dense + first * 8, wire = t.packets + line * LINE_WIRE + part * 16;
+    plain = t.dense + first * 8, wire = line * LINE_WIRE + part * 16;
   }
 };
 
 // part_spot is where a part lies, of chunk i of an operand.
-KD u64 part_spot(const abi_few_launch &l, u64 where, u32 i, const FewPart &x) {
-  const u32 kind = where & FEW_PACKETS, stride = ((const u32 *)l.few.stride)[kind];
-  return where - kind + i * stride + (kind ? x.wire : x.plain);
+KD u64 part_spot(const abi_few_launch &l, const Few &t, u64 where, u32 i, const FewPart &x) {
+  return where + (where & FEW_PACKETS ? t.packets + i * l.few.stride[1] + x.wire + FEW_MARK : i * l.few.stride[0] + x.plain);
 }
 
 KD pair64 load_part(u64 at, u32 halves) {
@@ -38,10 +37,6 @@ KD void store_part(u64 at, u32 halves, pair64 v) {
 
 template <class R, int OP> struct FewLines {
   enum { FOLDS = OP != COPIES, RENEWS = false, U = 4 };
-  struct Ahead {
-    pair64 v[U];
-  };
-
   // Lines are dealt by bundles: the first of each has one if any has.
   KD u32 dealt_to() { return tid() / LINE_PARTS; }
   KD u32 dealt_at_once() { return ntid() / LINE_PARTS; }
@@ -51,7 +46,7 @@ template <class R, int OP> struct FewLines {
     const u32 end = s.first + s.srcs + s.dsts;
 #pragma nounroll
     for (u32 o = s.first + s.srcs; o < end; o++) {
-      const u64 where = few_where(l, o), to = part_spot(l, where, i, x);
+      const u64 where = few_where(l, o), to = part_spot(l, t, where, i, x);
       if (where & FEW_PACKETS) put_part(at_address<u8>(to), v, line_flag(t), x.has);
       else if (x.has) store_part(to, x.halves, v);
     }
@@ -83,12 +78,12 @@ template <class R, int OP> struct FewLines {
   };
 
   // bring loads a part of up to U runs.
-  KD void bring(const abi_few_launch &l, u32 step, const abi_few_step &first, u32 run, const FewPart &x, pair64 (&v)[U]) {
+  KD void bring(const abi_few_launch &l, const Few &t, u32 step, const abi_few_step &first, u32 run, const FewPart &x, pair64 (&v)[U]) {
 #pragma unroll
     for (int k = 0; k < U; k++) {
       if (run + k >= few_runs(first)) continue;
       const FewRun r(l, step, first, run + k);
-      v[k] = load_part(part_spot(l, few_where(l, r.s.first), r.chunk, x), x.has ? x.halves : 0);
+      v[k] = load_part(part_spot(l, t, few_where(l, r.s.first), r.chunk, x), x.has ? x.halves : 0);
     }
   }
 
@@ -98,24 +93,25 @@ template <class R, int OP> struct FewLines {
 #pragma unroll
     for (int k = 0; k < U; k++) {
       const FewRun r(l, step, first, run + k < few_runs(first) ? run + k : run);
-      from[k] = part_spot(l, few_where(l, r.s.first) | FEW_PACKETS, r.chunk, x);
+      from[k] = part_spot(l, t, few_where(l, r.s.first) | FEW_PACKETS, r.chunk, x);
     }
     return take_parts(t, from, v, [&](int k) { t.step = first.group > 1 && run + k < few_runs(first) ? step + run + k : step; });
   }
 
   // at_once does a step whose lines, of all runs, are no more than lanes have: each has one.
-  KD bool at_once(const abi_few_launch &l, Few &t, const abi_few_step &first, const Ahead &ahead) {
+  KD bool at_once(const abi_few_launch &l, Few &t, const abi_few_step &first) {
     const u32 step = t.step, all = few_runs(first) * l.few.lines;
     if (!more(dealt_to(), all)) return true;
     const FewAlone a(l, t, step, first, dealt_to(), all);
-    pair64 v[1] = {ahead.v[0]};
-    const u64 from[1] = {part_spot(l, few_where(l, a.run.s.first), a.run.chunk, a.part)};
+    const u64 where = few_where(l, a.run.s.first);
+    pair64 v[1] = {};
+    if (!(first.flags & FEW_TAKE)) v[0] = load_part(part_spot(l, t, where, a.run.chunk, a.part), a.part.has ? a.part.halves : 0);
+    if (!few_begin<RENEWS>(l, t)) return false;
     if (first.flags & FEW_TAKE) {
+      const u64 from[1] = {part_spot(l, t, where | FEW_PACKETS, a.run.chunk, a.part)};
       t.step = first.group > 1 ? step + a.number : step;
       if (!take_parts(t, from, v, [](int) {})) return false;
       t.step = step;
-    } else if (step > 0) {
-      v[0] = load_part(from[0], a.part.has ? a.part.halves : 0);
     }
     store(l, t, a.run.s, a.run.chunk, a.part, v[0]);
     return true;
@@ -123,8 +119,8 @@ template <class R, int OP> struct FewLines {
   KD bool fits(const abi_few_launch &l, const abi_few_step &first) { return few_runs(first) * l.few.lines <= dealt_at_once(); }
 
   // copy does a step that copies, and those of its group, U runs at a time.
-  KD bool copy(const abi_few_launch &l, Few &t, const abi_few_step &first, const Ahead &ahead) {
-    if (fits(l, first)) return at_once(l, t, first, ahead);
+  KD bool copy(const abi_few_launch &l, Few &t, const abi_few_step &first) {
+    if (fits(l, first)) return at_once(l, t, first);
     const u32 step = t.step, runs = few_runs(first);
 #pragma nounroll
     for (u32 line = dealt_to(); more(line, l.few.lines); line += dealt_at_once()) {
@@ -132,14 +128,9 @@ template <class R, int OP> struct FewLines {
 #pragma nounroll
       for (u32 run = 0; run < runs; run += U) {
         pair64 v[U] = {};
-        if (first.flags & FEW_TAKE) {
-          if (!await(l, t, step, first, run, x, v)) return false;
-        } else if (step == 0 && run == 0 && line == dealt_to()) {
-#pragma unroll
-          for (int k = 0; k < U; k++) v[k] = ahead.v[k];
-        } else {
-          bring(l, step, first, run, x, v);
-        }
+        if (!(first.flags & FEW_TAKE)) bring(l, t, step, first, run, x, v);
+        if (!few_begin<RENEWS>(l, t)) return false;
+        if (first.flags & FEW_TAKE && !await(l, t, step, first, run, x, v)) return false;
 #pragma unroll
         for (int k = 0; k < U; k++) {
           if (run + k >= runs) continue;
@@ -166,7 +157,7 @@ template <class R, int OP> struct FewLines {
       for (int k = 0; k < U; k++) {
         if (o + k >= s.srcs) continue;
         const u64 where = few_where(l, s.first + o + k);
-        from[k] = part_spot(l, where, i, x);
+        from[k] = part_spot(l, t, where, i, x);
         if (where & FEW_PACKETS) packets |= 1u << k, some = from[k];
         else v[k] = load_part(from[k], x.halves);
       }
@@ -199,18 +190,5 @@ template <class R, int OP> struct FewLines {
       }
     }
     return true;
-  }
-
-  KD Ahead ahead(const abi_few_launch &l, const Few &t) {
-    const abi_few_step first = few_step(l, 0);
-    Ahead a = {};
-    if (first.flags & (FEW_TAKE | FEW_FOLD)) return a;
-    if (!fits(l, first)) {
-      bring(l, 0, first, 0, FewPart(t, dealt_to()), a.v);
-    } else if (const u32 all = few_runs(first) * l.few.lines; dealt_to() < all) {
-      const FewAlone x(l, t, 0, first, dealt_to(), all);
-      a.v[0] = load_part(part_spot(l, few_where(l, x.run.s.first), x.run.chunk, x.part), x.part.has ? x.part.halves : 0);
-    }
-    return a;
   }
 };

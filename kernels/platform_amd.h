@@ -68,6 +68,9 @@ KD u64 whole_words(u64 v) {
   return v;
 }
 
+// not_before has all that is made of v computed behind this place.
+KD void not_before(u64 *v) { asm volatile("" : "+v"(*v)); }
+
 // Two 8-byte words, each of which arrives whole.
 struct pair64 {
   u64 low, high;

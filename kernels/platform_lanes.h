@@ -34,6 +34,7 @@ template <class T> KD void store_global(void *p, T v) {
 KD v16 load_stream(const void *p) { return load_global<v16>(p); }
 KD v16 whole_words(v16 v) { return v; }
 KD u64 whole_words(u64 v) { return v; }
+KD void not_before(u64 *) {}
 
 // Two 8-byte words, each of which arrives whole.
 struct pair64 {

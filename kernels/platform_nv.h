@@ -56,6 +56,9 @@ KD bool claim32(u32 *p, u32 v) {
 KD v16 whole_words(v16 v) { return v; }
 KD u64 whole_words(u64 v) { return v; }
 
+// not_before has all that is made of v computed behind this place.
+KD void not_before(u64 *v) { asm volatile("" : "+l"(*v)); }
+
 // Two 8-byte words at once, each of which arrives whole.
 struct pair64 {
   u64 low, high;
@@ -69,6 +72,28 @@ KD void st_pair(u8 *p, pair64 v) { asm volatile("st.volatile.global.v2.u64 [%0],
 
 // A line of 128 bytes that eight lanes store at once arrives at once.
 #define KERNEL_WHOLE_LINES 1
+
+// Conversions by the hardware, which rounds to nearest even as types.h does. Two at once are done by what adds, one by what
+// divides, which is slower.
+#if __CUDA_ARCH__ >= 800
+#define HARD_F16 1
+KD float f16_up(u16 v) {
+  float f;
+  asm("cvt.f32.f16 %0,%1;" : "=f"(f) : "h"(v));
+  return f;
+}
+KD u16 f16_down(float f) {
+  u32 v;
+  asm("cvt.rn.f16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(0.0f), "f"(f));
+  return f == f ? (u16)v : 0x7e00;
+}
+#define HARD_BF16 1
+KD u16 bf16_down(float f) {  // a NaN becomes 0x7fff
+  u32 v;
+  asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(0.0f), "f"(f));
+  return (u16)v;
+}
+#endif
 
 // inverse_of is 1 / n, to the last place but one.
 KD double inverse_of(u32 n) {

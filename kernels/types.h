@@ -49,9 +49,13 @@ template <int E, int M> struct Small {
 };
 
 KD float up(f16 x) {
+#ifdef HARD_F16
+  return f16_up(x.v);
+#else
   u32 m = x.v & 0x7fffu;
   u32 r = pick(m >= 0x7c00u, 0x7f800000u | m << 13, Small<5, 10>::magnitude(m));
   return bits<float>(r | (u32)(x.v & 0x8000u) << 16);
+#endif
 }
 KD float up(bf16 x) { return bits<float>((u32)x.v << 16); }
 KD float up(e4m3 x) {
@@ -73,14 +77,22 @@ KD i64 up(i64 x) { return x; }
 KD u64 up(u64 x) { return x; }
 
 KD void down(f16 *to, float f) {
+#ifdef HARD_F16
+  to->v = f16_down(f);
+#else
   u32 x = bits<u32>(f), m = x & 0x7fffffffu;
   u32 r = pick(m >= 0x477ff000u, 0x7c00u, Small<5, 10>::round(m));  // from half of the last place above 65504
   to->v = (u16)pick(m > 0x7f800000u, 0x7e00u, r | (x >> 16 & 0x8000u));
+#endif
 }
 KD void down(bf16 *to, float f) {
+#ifdef HARD_BF16
+  to->v = bf16_down(f);
+#else
   u32 x = bits<u32>(f);
   u32 r = (x + 0x7fffu + ((x >> 16) & 1)) >> 16;
   to->v = (u16)pick((x & 0x7fffffffu) > 0x7f800000u, 0x7fffu, r);
+#endif
 }
 KD void down(e4m3 *to, float f) {
   u32 x = bits<u32>(f), m = x & 0x7fffffffu;

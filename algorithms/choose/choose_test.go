@@ -80,7 +80,7 @@ func TestModelMeasured(t *testing.T) {
 		// leaves the links to these: the model has neither.
 		least, most, worse := 0.7, 1.25, 1.5
 		if kind == ir.Broadcast || kind == ir.ReduceTo || kind == ir.SendRecv {
-			least, most, worse = 0.45, 1.8, 2.5
+			least, most, worse = 0.45, 1.9, 2.5
 		}
 		for _, r := range e.Rules {
 			if r.Micros == 0 {
