@@ -20,7 +20,7 @@ func (x *planResolver) blocks(g *PlanGPU, r *ir.ChannelRank) {
 			r.Blocks[i] = x.ops(b.Ops, r)
 		}
 		x.block = -1
-		if len(x.found) >= maxReports {
+		if x.full() {
 			return
 		}
 	}
@@ -41,6 +41,7 @@ func (x *planResolver) lists(g *PlanGPU, b *PlanBlock, r *ir.ChannelRank) bool {
 		}
 		if n := len(c.IDs); n > PlanMaxChannels {
 			x.say(diag.Limit, c.At, path+".channel_ids", "the block has %d %s channels, where %d are the most", n, c.Type, PlanMaxChannels)
+			return false
 		}
 		for k, id := range c.IDs {
 			if int(id) >= len(r.Channels[t]) {
@@ -57,6 +58,7 @@ func (x *planResolver) lists(g *PlanGPU, b *PlanBlock, r *ir.ChannelRank) bool {
 		}
 		if n := len(c.IDs); n > PlanMaxRemote {
 			x.say(diag.Limit, c.At, path+".remote_buffer_ids", "the block has %d remote buffers through %s channels, where %d are the most", n, c.Type, PlanMaxRemote)
+			return false
 		}
 		for k, id := range c.IDs {
 			if int(id) >= len(g.Remote) {
@@ -82,7 +84,7 @@ func (x *planResolver) ops(list []PlanOp, r *ir.ChannelRank) []ir.ChannelOp {
 		*at = i
 		out[i] = x.resolve(&list[i], r)
 		total += len(out[i].Body)
-		if len(x.found) >= maxReports {
+		if x.full() {
 			break
 		}
 	}
@@ -195,6 +197,9 @@ func (x *planResolver) barriers(g *PlanGPU) {
 		x.op = -1
 	}
 	x.block = -1
+	if len(x.found) > 0 {
+		return // who comes to which barrier is not known
+	}
 	for id := range uses {
 		u := &uses[id]
 		switch n := len(u.by); {

@@ -58,7 +58,7 @@ type planResolver struct {
 
 // say notes an error at at; suffix goes on from where x is.
 func (x *planResolver) say(code diag.Code, at PlanPos, suffix, format string, args ...any) *diag.Diagnostic {
-	if len(x.found) >= maxReports {
+	if x.full() {
 		return &diag.Diagnostic{}
 	}
 	d := diag.New(code, x.f.span(at), "%s", pathed(x.path(suffix), format, args...))
@@ -66,6 +66,8 @@ func (x *planResolver) say(code diag.Code, at PlanPos, suffix, format string, ar
 	x.found = append(x.found, d)
 	return &x.found[len(x.found)-1]
 }
+
+func (x *planResolver) full() bool { return len(x.found) >= maxReports }
 
 func (x *planResolver) path(suffix string) string {
 	var b strings.Builder
@@ -172,6 +174,8 @@ func (x *planResolver) rank(g *PlanGPU, r *ir.ChannelRank) {
 	for i := range g.Remote {
 		b := &g.Remote[i]
 		switch {
+		case x.full():
+			return
 		case int(b.Rank) >= len(x.f.GPUs):
 			x.say(diag.OutOfBounds, b.At, indexed("remote_buffers", i), "rank %d is beyond the last of %d ranks", b.Rank, len(x.f.GPUs))
 		case int(b.Rank) == x.gpu:
@@ -190,8 +194,14 @@ func (x *planResolver) rank(g *PlanGPU, r *ir.ChannelRank) {
 
 func (x *planResolver) rankChannels(c *PlanChannels, path string, r *ir.ChannelRank) {
 	t := channelTypeByName(c.Type)
+	if n := len(r.Channels[t]) + len(c.Peers) + len(c.Groups); n > maxChannels {
+		x.say(diag.Limit, c.At, path, "the rank has %d %s channels, at most %d are read", n, c.Type, maxChannels)
+		return
+	}
 	for i, peer := range c.Peers {
 		switch {
+		case x.full():
+			return
 		case int(peer) >= len(x.f.GPUs):
 			x.say(diag.OutOfBounds, c.At, path+"."+indexed("connected_to", i), "rank %d is beyond the last of %d ranks", peer, len(x.f.GPUs))
 		case int(peer) == x.gpu:
@@ -204,6 +214,8 @@ func (x *planResolver) rankChannels(c *PlanChannels, path string, r *ir.ChannelR
 		at := path + "." + indexed("rank_groups", i)
 		sorted := slices.Sorted(slices.Values(g.Ranks))
 		switch {
+		case x.full():
+			return
 		case int(g.Size) != len(g.Ranks):
 			x.say(diag.Malformed, c.At, at+".size", "is %d, and there are %d ranks", g.Size, len(g.Ranks))
 		case len(g.Ranks) < 2:

@@ -53,7 +53,10 @@ func shapeText(shape string) string {
 	if shape[n-1] == '+' {
 		n, more = n-1, " or more"
 	}
-	return sprint("%d operands%s", n, more)
+	if n == 1 && more == "" {
+		return "one operand"
+	}
+	return sprint("%d%s operands", n, more)
 }
 
 var letterText = map[byte]string{'l': "of the rank itself", 'p': "packets of the rank itself, in scratch", 'r': "of another rank",

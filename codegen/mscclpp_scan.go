@@ -239,10 +239,18 @@ func (s *planScan) object(keys []string, read func(key, at int)) (seen uint32, s
 
 // missing notes the keys of an object at start that must be there and are not.
 func (s *planScan) missing(keys []string, need, seen uint32, start int) {
+	var lack []string
 	for i, k := range keys {
-		if need&^seen&(1<<i) != 0 && len(s.found) < maxReports {
-			s.say(diag.Malformed, start, "key %q is missing", k)
+		if need&^seen&(1<<i) != 0 {
+			lack = append(lack, strconv.Quote(k))
 		}
+	}
+	switch {
+	case len(lack) == 0 || len(s.found) >= maxReports:
+	case len(lack) == 1:
+		s.say(diag.Malformed, start, "key %s is missing", lack[0])
+	default:
+		s.say(diag.Malformed, start, "keys %s are missing", strings.Join(lack, ", "))
 	}
 }
 

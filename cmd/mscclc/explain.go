@@ -47,7 +47,7 @@ alone, to be tried:
 				}{schema, codes})
 			case len(args) == 0 && !example:
 				for _, c := range codes {
-					fmt.Fprintf(a.stdout, "%-14s %s\n", c.Code, firstLine(c.Text))
+					fmt.Fprintf(a.stdout, "%-17s %s\n", c.Code, firstLine(c.Text))
 				}
 			case len(args) == 0:
 				return usagef("--example needs a code; mscclc explain lists them")

@@ -58,7 +58,14 @@ func sarifRule(code diag.Code) *sarif.ReportingDescriptor {
 	rule := sarif.NewRule(string(code)).WithName(string(code)).WithDescription(strings.TrimSuffix(strings.TrimSpace(first), ".") + ".")
 	rule.WithFullDescription(sarif.NewMultiformatMessageString().WithText(e.Text))
 	rule.WithHelp(sarif.NewMultiformatMessageString().WithText(text).WithMarkdown(markdown))
-	return rule.WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(sarif.LevelError))
+	return rule.WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(sarifLevel(code)))
+}
+
+func sarifLevel(code diag.Code) string {
+	if code.Warning() {
+		return sarif.LevelWarning
+	}
+	return sarif.LevelError
 }
 
 type sarifWriter struct{ columns columns }
@@ -67,7 +74,7 @@ type sarifWriter struct{ columns columns }
 // message too, for readers that show nothing else.
 func (s *sarifWriter) result(file string, p *diag.Problem) *sarif.Result {
 	message := p.Message
-	result := sarif.NewRuleResult(string(p.Code)).WithLevel(sarif.LevelError)
+	result := sarif.NewRuleResult(string(p.Code)).WithLevel(sarifLevel(p.Code))
 	result.AddLocation(s.location(file, p.Pos, true).WithLogicalLocations(logical(p)))
 	for i, n := range p.Notes {
 		message += "\n" + n.Message

@@ -1,5 +1,7 @@
 package diag
 
+import "strings"
+
 // A Code names one kind of error, for ever. Each has an entry in explanations.
 type Code string
 
@@ -17,6 +19,28 @@ const (
 	NotFinal      Code = "final"         // a step marked as making a complete sum that does not, or the reverse
 	Undecided     Code = "undecided"     // not decided within the stated budget
 )
+
+// The codes of what MSCCL++'s executor does wrong with a plan that is right; see Code.Warning.
+const (
+	MSCCLPPFlush     Code = "mscclpp-flush"     // a flush, which waits for nothing
+	MSCCLPPGet       Code = "mscclpp-get"       // a get between different chunks, which it swaps
+	MSCCLPPPut       Code = "mscclpp-put"       // a put from several buffers, all of which it takes for the first
+	MSCCLPPReduce    Code = "mscclpp-reduce"    // min and max, which it sums
+	MSCCLPPSize      Code = "mscclpp-size"      // sizes from 4 GiB on, which wrap
+	MSCCLPPGraph     Code = "mscclpp-graph"     // packets, whose flag a captured graph repeats
+	MSCCLPPDouble    Code = "mscclpp-double"    // plain data in scratch of two halves
+	MSCCLPPScratch   Code = "mscclpp-scratch"   // packets in scratch that is sized for plain data
+	MSCCLPPZero      Code = "mscclpp-zero"      // a division by zero
+	MSCCLPPAlign     Code = "mscclpp-align"     // an alignment of less than 16 bytes
+	MSCCLPPPort      Code = "mscclpp-port"      // a put through a port from memory that it takes for other memory
+	MSCCLPPLoop      Code = "mscclpp-loop"      // an operation that does not go through a loop as the loop does
+	MSCCLPPReuse     Code = "mscclpp-reuse"     // a sum with a put, where scratch is reused
+	MSCCLPPSemaphore Code = "mscclpp-semaphore" // a semaphore that two blocks acquire
+)
+
+// Warning says whether the code is of a warning: what has it is right as it stands, and goes wrong in a runtime that is not
+// ours. A List with nothing else rejects nothing.
+func (c Code) Warning() bool { return strings.HasPrefix(string(c), "mscclpp-") }
 
 // The codes of the language.
 const (

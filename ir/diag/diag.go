@@ -70,13 +70,21 @@ func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
 	return d
 }
 
+// severity is the word for d before its text.
+func (d *Diagnostic) severity() string {
+	if d.Code.Warning() {
+		return "warning"
+	}
+	return "error"
+}
+
 // Error gives the first line of the diagnostic as the command prints it.
 func (d Diagnostic) Error() string {
 	where := d.Span.Pos.String()
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Sprintf("%serror: %s [%s]", where, d.Text, d.Code)
+	return fmt.Sprintf("%s%s: %s [%s]", where, d.severity(), d.Text, d.Code)
 }
 
 // A List is the error type of every stage that can find several errors.
@@ -92,12 +100,17 @@ func (l List) Error() string {
 	return fmt.Sprintf("%s (and %d more)", l[0].Error(), len(l)-1)
 }
 
-// Err returns l as an error, or nil where l is empty.
+// Err returns l as an error, or nil where nothing in it is one.
 func (l List) Err() error {
-	if len(l) == 0 {
+	if !l.Rejects() {
 		return nil
 	}
 	return l
+}
+
+// Rejects says whether something in l is no warning.
+func (l List) Rejects() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return !d.Code.Warning() })
 }
 
 // Sort orders l by file and position, stably, and drops repeats of one code

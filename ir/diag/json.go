@@ -17,6 +17,7 @@ type FileReport struct {
 // problem concerns none; Pos is file:line:col, or the file alone.
 type Problem struct {
 	Code    Code          `json:"code"`
+	Warning bool          `json:"warning,omitempty"`
 	Message string        `json:"message"`
 	Rank    *int          `json:"rank,omitempty"`
 	Block   *int          `json:"block,omitempty"`
@@ -35,9 +36,9 @@ type ProblemNote struct {
 
 // Report makes the JSON form of what was found in file, sorted by position.
 func Report(file string, l List) FileReport {
-	r := FileReport{File: file, OK: len(l) == 0, Problems: []Problem{}}
+	r := FileReport{File: file, OK: !l.Rejects(), Problems: []Problem{}}
 	for _, d := range append(List(nil), l...).Sort() {
-		p := Problem{Code: d.Code, Message: d.Text, Rank: known(d.Rank), Block: known(d.Block), Step: known(d.Step), Pos: d.Span.Pos.String(), Hint: d.Hint}
+		p := Problem{Code: d.Code, Warning: d.Code.Warning(), Message: d.Text, Rank: known(d.Rank), Block: known(d.Block), Step: known(d.Step), Pos: d.Span.Pos.String(), Hint: d.Hint}
 		for _, n := range d.Notes {
 			p.Notes = append(p.Notes, ProblemNote{Message: n.Text, Pos: n.Span.Pos.String()})
 		}

@@ -47,15 +47,35 @@ func Fprint(w io.Writer, l List, sources func(file string) []byte, colour bool) 
 		shown++
 	}
 	if n := len(sorted); n > shown {
-		fmt.Fprintf(b, "%d errors, %d more not shown\n", n, n-shown)
+		fmt.Fprintf(b, "%s, %d more not shown\n", counted(sorted), n-shown)
 	} else if n == Shown {
-		fmt.Fprintf(b, "%d errors, and perhaps more\n", n)
-	} else if n == 1 {
-		fmt.Fprintf(b, "1 error\n")
-	} else if n > 1 {
-		fmt.Fprintf(b, "%d errors\n", n)
+		fmt.Fprintf(b, "%s, and perhaps more\n", counted(sorted))
+	} else if n > 0 {
+		fmt.Fprintf(b, "%s\n", counted(sorted))
 	}
 	return b.Flush()
+}
+
+// counted says how many errors and warnings there are.
+func counted(l List) string {
+	var n [2]int
+	for i := range l {
+		if l[i].Code.Warning() {
+			n[1]++
+		} else {
+			n[0]++
+		}
+	}
+	var parts []string
+	for i, what := range []string{"error", "warning"} {
+		switch {
+		case n[i] == 1:
+			parts = append(parts, "1 "+what)
+		case n[i] > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n[i], what))
+		}
+	}
+	return strings.Join(parts, " and ")
 }
 
 type printer struct {
@@ -67,7 +87,7 @@ type printer struct {
 }
 
 func (p *printer) diagnostic(d *Diagnostic) {
-	fmt.Fprintf(p, "%s%serror:%s %s%s%s [%s]\n", p.where(d.Span), p.red, p.plain, p.bold, Printable(d.Text), p.plain, d.Code)
+	fmt.Fprintf(p, "%s%s%s:%s %s%s%s [%s]\n", p.where(d.Span), p.red, d.severity(), p.plain, p.bold, Printable(d.Text), p.plain, d.Code)
 	p.excerpt(d.Span)
 	for _, n := range d.Notes {
 		fmt.Fprintf(p, "%s%snote:%s %s\n", p.where(n.Span), p.cyan, p.plain, Printable(n.Text))

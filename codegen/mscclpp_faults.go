@@ -1,0 +1,210 @@
+package codegen
+
+import (
+	"math"
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// FaultsMSCCLPP finds what MSCCL++'s own executor would do wrong with p, which may be right as it stands: warnings with codes
+// of their own (diag.Code.Warning), each once, at the first operation that has it. What depends on the caller (its data types,
+// its other plans, how many blocks its GPU runs at once) a plan does not show.
+func FaultsMSCCLPP(p *ir.ChannelProgram) diag.List {
+	x := faultFinder{p: p, acquired: map[int32]int{}}
+	for r := range p.Ranks {
+		x.rank = r
+		clear(x.acquired)
+		for b, ops := range p.Ranks[r].Blocks {
+			x.block = b
+			for i := range ops {
+				x.op = i
+				x.operation(&ops[i], nil)
+				for k := range ops[i].Body {
+					x.operation(&ops[i].Body[k], &ops[i])
+				}
+			}
+		}
+		x.block, x.op = -1, -1
+		if c := &p.Ranks[r]; c.In == 0 || c.Out == 0 {
+			x.at(diag.MSCCLPPZero, -1, "rank %d has %d input chunks and %d output chunks: the executor divides by both", r, c.In, c.Out)
+		}
+	}
+	x.rank = -1
+	x.whole()
+	return x.list()
+}
+
+// A faultFinder keeps the first of each kind and counts the others.
+type faultFinder struct {
+	p               *ir.ChannelProgram
+	rank, block, op int
+	packets         bool
+	acquired        map[int32]int // of a semaphore of the rank: the block that acquires it
+	found           []planFault
+}
+
+type planFault struct {
+	diag.Diagnostic
+	format string // what tells two kinds of one code apart
+	more   int
+}
+
+func (x *faultFinder) at(code diag.Code, pos int32, format string, args ...any) {
+	i := slices.IndexFunc(x.found, func(f planFault) bool { return f.Code == code && f.format == format })
+	if i >= 0 {
+		x.found[i].more++
+		return
+	}
+	span := x.p.Span(pos)
+	if pos < 0 && len(x.p.Spans) > 0 {
+		span.Filename = x.p.Spans[0].Filename
+	}
+	d := diag.New(code, span, format, args...)
+	d.Rank, d.Block, d.Step = x.rank, x.block, x.op
+	x.found = append(x.found, planFault{d, format, 0})
+}
+
+func (x *faultFinder) list() diag.List {
+	var l diag.List
+	for i := range x.found {
+		d := x.found[i].Diagnostic
+		if n := x.found[i].more; n > 0 {
+			d.Text += sprint(" (and %d more like it)", n)
+		}
+		l = append(l, d)
+	}
+	return l
+}
+
+// whole looks at what is of the plan and of no operation.
+func (x *faultFinder) whole() {
+	p := x.p
+	if p.Align == 0 {
+		x.at(diag.MSCCLPPZero, -1, "the alignment is 0: the executor divides by it")
+	} else if p.Align%16 != 0 {
+		x.at(diag.MSCCLPPAlign, -1, "the alignment is %d bytes, no multiple of the 16 that the executor moves at once", p.Align)
+	}
+	if x.packets {
+		x.at(diag.MSCCLPPGraph, -1, "the plan has packets, whose flag is fixed when a graph is captured: a replay can take those of the replay before")
+		if p.Protocol == ir.Simple && !p.Reuse {
+			x.at(diag.MSCCLPPScratch, -1, "the plan has packets and protocol Simple, for which the executor makes scratch of half their size")
+		}
+	}
+	most := p.MaxBytes
+	if most >= 1<<32 {
+		x.at(diag.MSCCLPPSize, -1, "messages may have %d bytes; from 4294967296 on the executor's 32 bits wrap", most)
+		return
+	}
+	for r := range p.Ranks {
+		if scratch := x.chunkBytes(r) * x.scratchChunks(r); scratch >= 1<<32 && !p.Reuse {
+			x.rank = r
+			x.at(diag.MSCCLPPSize, -1, "a message of %d bytes needs %.0f bytes of scratch; from 4294967296 on the executor's 32 bits wrap", most, scratch)
+		}
+	}
+	x.rank = -1
+}
+
+// chunkBytes is the length of rank r's chunks in the largest message that the executor can count.
+func (x *faultFinder) chunkBytes(r int) float64 {
+	n := x.p.Ranks[r].In
+	if x.p.Coll.Kind == ir.AllGather {
+		n = x.p.Ranks[r].Out
+	}
+	return float64(min(x.p.MaxBytes, math.MaxUint32)) / float64(max(n, 1))
+}
+
+// scratchChunks is how much scratch the executor makes for rank r, in chunks of data.
+func (x *faultFinder) scratchChunks(r int) float64 {
+	n := float64(x.p.Ranks[r].Scratch)
+	if x.p.Protocol != ir.Simple {
+		n *= 2
+	}
+	if x.p.DoubleScratch {
+		n *= 2
+	}
+	return n
+}
+
+func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
+	switch o.Kind {
+	case ir.ChFlush:
+		x.at(diag.MSCCLPPFlush, o.Pos, "the executor's flush waits for nothing")
+	case ir.ChAcquire:
+		for _, s := range o.Semaphores {
+			if b, ok := x.acquired[s]; ok && b != x.block {
+				x.at(diag.MSCCLPPSemaphore, o.Pos, "block %d of rank %d acquires semaphore %d, and so does block %d: a release may wake neither", x.block, x.rank, s, b)
+			}
+			x.acquired[s] = x.block
+		}
+	case ir.ChLoop:
+		if turns := x.chunkBytes(x.rank) * float64(o.Chunks) / float64(o.Unit); turns > math.MaxUint16 {
+			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f turns, which the executor counts in 16 bits", math.Ceil(turns))
+		}
+	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush:
+		x.move(o, loop)
+	}
+}
+
+func (x *faultFinder) move(o, loop *ir.ChannelOp) {
+	text := x.p.OpText(x.rank, o)
+	own := func(r *ir.ChannelRef) bool { return r.Rank == int32(x.rank) }
+	packets, plainFar, portSource := false, false, false
+	for i, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
+		for k := range list {
+			r := &list[k]
+			packets = packets || r.Packets
+			plain := r.Buf == ir.Scratch && !r.Packets
+			portSource = portSource || o.Type == ir.PortChannel && i == 0 && own(r) && r.Buf != ir.Scratch
+			plainFar = plainFar || plain && (!own(r) || o.Type == ir.PortChannel && i == 0)
+		}
+	}
+	x.packets = x.packets || packets
+	if plainFar && x.p.DoubleScratch {
+		x.at(diag.MSCCLPPDouble, o.Pos, "%s uses the first half of scratch in every launch", text)
+	}
+	switch {
+	case portSource:
+		x.at(diag.MSCCLPPPort, o.Pos, "%s is right only in a buffer that begins where its allocation does", text)
+	case o.Type == ir.PortChannel && o.Kind == ir.ChEach && packets:
+		x.at(diag.MSCCLPPPort, o.Pos, "%s names its source as the first context does, whoever calls", text)
+	}
+	if o.Reduce != ir.ReduceSum {
+		x.at(diag.MSCCLPPReduce, o.Pos, "%s is a sum to the executor", text)
+	}
+	if o.Kind == ir.ChEach && o.Type == ir.MemoryChannel {
+		x.pairs(o, text)
+	}
+	if o.Kind == ir.ChMove && x.p.Reuse && len(o.Srcs) > 1 && own(&o.Srcs[1]) && !packets && !own(&o.Dsts[len(o.Dsts)-1]) {
+		x.at(diag.MSCCLPPReuse, o.Pos, "%s finds its input by the buffers of its output, where scratch is reused", text)
+	}
+	if loop != nil {
+		x.inLoop(o, loop, packets, text)
+	}
+}
+
+// pairs looks at a get, and at a put through memory.
+func (x *faultFinder) pairs(o *ir.ChannelOp, text string) {
+	for i := range o.Srcs {
+		switch {
+		case o.Srcs[i].Rank != int32(x.rank) && o.Srcs[i].Index != o.Dsts[i].Index:
+			x.at(diag.MSCCLPPGet, o.Pos, "%s has other chunks at its two ends, which the executor swaps", text)
+			return
+		case o.Srcs[i].Rank == int32(x.rank) && o.Srcs[i].Buf != o.Srcs[0].Buf:
+			x.at(diag.MSCCLPPPut, o.Pos, "%s has sources in several buffers, which the executor takes for the first's", text)
+			return
+		}
+	}
+}
+
+func (x *faultFinder) inLoop(o, loop *ir.ChannelOp, packets bool, text string) {
+	switch {
+	case packets:
+		x.at(diag.MSCCLPPLoop, o.Pos, "%s moves all its packets in every turn of the loop", text)
+	case o.Dsts[0].Count != loop.Chunks:
+		x.at(diag.MSCCLPPLoop, o.Pos, "%s has %d chunks in a loop of %d", text, o.Dsts[0].Count, loop.Chunks)
+	case o.Parts > 1:
+		x.at(diag.MSCCLPPLoop, o.Pos, "%s is a part of a group in a loop, and takes other bytes than it should", text)
+	}
+}

@@ -1,0 +1,153 @@
+package codegen
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	planHead  = `{"name":"h","collective":"custom","protocol":"Simple","inplace":false,"gpus":[`
+	planGPU   = `{"id":0,"input_chunks":1,"output_chunks":1,"scratch_chunks":1,"channels":[],"remote_buffers":[],"threadblocks":[`
+	planBlock = `{"id":0,"channels":[],"ops":[`
+	planTail  = `{"name":"nop"}]}]}]}`
+)
+
+func TestHostileMSCCLPP(t *testing.T) {
+	const inBlock, inRank = planHead + planGPU + planBlock, planHead + planGPU
+	const tables = `{"id":0,"input_chunks":1,"output_chunks":1,"scratch_chunks":0,"threadblocks":[],`
+	const other = `"input_chunks":1,"output_chunks":1,"scratch_chunks":0,"threadblocks":[],"channels":[],"remote_buffers":[]}]}`
+	sixtyFour := `"channels":[],"ops":[` + strings.Repeat(`{"name":"nop"},`, 63) + `{"name":"nop"}]}`
+	judgeTricks(t, 64, []trick{
+		{"deep lists", repeated(`{"x":`, "[", ""), "plan is no JSON"},
+		{"deep objects", repeated("", `{"gpus":`, ""), "plan is no JSON"},
+		{"deep unknown keys", func(n int) []byte {
+			return []byte(`{"x":` + strings.Repeat("[", 9000) + strings.Repeat(" ", n) + strings.Repeat("]", 9000) + "}")
+		}, `unknown key "x"`},
+		{"endless string", repeated(`{"name":"`, "x", ""), "plan is no JSON"},
+		{"endless name", repeated(`{"name":"`, "x", `"}`), "is a string of more than"},
+		{"endless number", repeated(`{"min_message_size":`, "9", `}`), "more than"},
+		{"endless space", repeated("", " \n", "{}"), "are missing"},
+		{"one key over and over", repeated("{", `"name":"a",`, `"name":"b"}`), "stands twice"},
+		{"unknown keys", numbered("{", `"k%[1]d":0,`, `"z":0}`), "unknown key"},
+		{"unknown values", repeated(`{"x":[`, `{"name":"nop"},`, `0]}`), "unknown key"},
+		{"nothing in gpus", repeated(planHead, `{},`, "{}]}"), "are missing"},
+		{"operations", repeated(inBlock, `{"name":"nop"},`, planTail), "operation 65"},
+		{"operations of nothing", repeated(inBlock, `{},`, planTail), "is missing"},
+		{"loops in loops", repeated(inBlock, `{"name":"pipeline","iter_context":{"unit_size":1,"num_chunks":1},"ops":[`, ""), "plan is no JSON"},
+		{"operands", repeated(inBlock+`{"name":"put","channel_type":"memory","dst_buff":[],"src_buff":[`, `{"type":"i","index":0,"size":1},`,
+			`{"type":"i","index":0,"size":1}]},`+planTail), "operands, where 10 are the most"},
+		{"ids", repeated(inRank+`{"id":0,"ops":[],"channels":[{"channel_type":"memory","channel_ids":[`, "0,", "0]}]}]}]}"), "where 16 are the most"},
+		{"lists of ids", repeated(inRank+`{"id":0,"ops":[],"channels":[`, `{"channel_type":"memory","channel_ids":[]},`, `{"channel_type":"port","channel_ids":[]}]}]}]}`), "stand twice"},
+		{"blocks", numbered(inRank, `{"id":%[1]d,"channels":[],"ops":[]},`, `{"id":0,"ops":[],"channels":[]}]}]}`), "the executor takes the place"},
+		{"full blocks", numbered(inRank, `{"id":%[1]d,`+sixtyFour+`,`, `{"id":0,"ops":[],"channels":[]}]}]}`), "the executor takes the place"},
+		{"ranks", numbered(planHead, `{"id":%[1]d,"input_chunks":1,"output_chunks":1,"scratch_chunks":0,"threadblocks":[],"channels":[],"remote_buffers":[]},`,
+			planGPU+"]}]}"), "ranks, at most 1024 are read"},
+		{"channels to itself", repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"port","connected_to":[`, "0,", "0]}]}]}"), "port channels, at most 65536 are read"},
+		{"connections", repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"memory","connected_to":[`, "1,", `1]}]},{"id":1,`+other),
+			"memory channels, at most 65536 are read"},
+		{"remote buffers", repeated(planHead+tables+`"channels":[],"remote_buffers":[`, `{"rank":0,"type":"i","access_channel_types":["port"]},`, `{"rank":0,"type":"i","access_channel_types":["port"]}]}]}`), "itself for another"},
+		{"semaphores", repeated(planHead+tables+`"remote_buffers":[],"channels":[],"semaphores":[`, `{"init_value":1},`, `{"init_value":1}]}]}`), ""},
+		{"switches", repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"switch","buffer_type":"i","rank_groups":[`,
+			`{"size":2,"ranks":[0,1]},                    `, `{"size":2,"ranks":[0,1]}]}]},{"id":1,`+other), "the same switch channels"},
+	}, func(b []byte) error {
+		_, _, err := ReadMSCCLPP("h.json", bytes.NewReader(b), ReadOptions{})
+		return err
+	})
+}
+
+// TestHostileMSCCLPPNumbers: a short file whose numbers ask for much is refused before anything of their size is made, or read
+// within bounds.
+func TestHostileMSCCLPPNumbers(t *testing.T) {
+	every, err := os.ReadFile(filepath.Join("testdata", "mscclpp", "swap.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tries := 0
+	const op = "gpus/0/threadblocks/0/ops/3/"
+	for _, path := range []string{"gpus/0/id", "gpus/0/input_chunks", "gpus/0/output_chunks", "gpus/0/scratch_chunks", "gpus/0/channels/0/connected_to/0",
+		"gpus/0/remote_buffers/0/rank", "gpus/0/threadblocks/0/id", "gpus/0/threadblocks/0/channels/0/channel_ids/0", op + "src_buff/0/index", op + "src_buff/0/size",
+		op + "dst_buff/0/buffer_id", "num_threads_per_block"} {
+		for _, value := range []string{"2147483647", "2147483648", "4294967295", "4294967296", "9223372036854775808", "18446744073709551616", "-1", "-2147483648",
+			"1e9", "1E400", "0.5", "-0", "null", `"0"`, "[]", "{}", "true", "9999999999999999999999999999999999999999"} {
+			if _, _, err := ReadMSCCLPP("h.json", bytes.NewReader(changed(t, every, path, value)), ReadOptions{}); err == nil {
+				t.Errorf("%s = %s was read", path, value)
+			}
+			tries++
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / uint64(tries); each > 1<<20 {
+		t.Errorf("a file of %d bytes makes the reader allocate %d", len(every), each)
+	}
+}
+
+// TestHostileMSCCLPPCuts: no plan that ends early is read.
+func TestHostileMSCCLPPCuts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "mscclpp", "swap.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.TrimSpace(text)
+	for n := range text {
+		if _, _, err := ReadMSCCLPP("h.json", bytes.NewReader(text[:n]), ReadOptions{}); err == nil {
+			t.Errorf("the first %d bytes were read", n)
+		}
+	}
+	if _, _, err := ReadMSCCLPP("h.json", bytes.NewReader(append(text, "{}"...)), ReadOptions{}); err == nil {
+		t.Error("what follows the end was read")
+	}
+}
+
+// FuzzReadMSCCLPP: whatever is read is written and read again as the same plan, and so is what it means; and it can be shown
+// and searched for faults.
+func FuzzReadMSCCLPP(f *testing.F) {
+	for _, file := range planFiles(f) {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(src) < 1<<15 {
+			f.Add(src)
+		}
+	}
+	opt := ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		file, p, err := ReadMSCCLPP("x.json", bytes.NewReader(src), opt)
+		if err != nil {
+			return
+		}
+		FaultsMSCCLPP(p)
+		var b bytes.Buffer
+		if err := WriteMSCCLPP(&b, file); err != nil {
+			t.Fatal(err)
+		}
+		again, q, err := ReadMSCCLPP("x.json", &b, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(file, again, samePlans); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff(p, q, samePrograms); diff != "" {
+			t.Fatal(diff)
+		}
+		made, err := PlanFileOf(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q, err = made.Channels(opt); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, q, samePrograms); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}

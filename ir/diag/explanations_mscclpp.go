@@ -1,0 +1,95 @@
+package diag
+
+// ofMSCCLPP are what MSCCL++'s executor does wrong; the language and the verifier know these plans as right.
+var ofMSCCLPP = []Explanation{
+	{MSCCLPPFlush, `
+MSCCL++'s executor runs flush as nothing: it goes through as many channels as
+the operation has destinations, and a flush has none. What was put through the
+port may still be read when the next operation writes it. A put with signal and
+flush (pwsf) does wait.`, `
+$ mscclc verify plan.json   # {"name":"flush","channel_ids":[0],"channel_type":"port"}
+`, ""},
+	{MSCCLPPGet, `
+MSCCL++'s executor swaps the two chunks of a get: it reads the other rank's
+buffer where its own is written, and writes where the other's is read. The
+result is wrong unless both have one index. A put by the other rank does the
+same and is right.`, `
+$ mscclc verify plan.json   # {"name":"get","src_buff":[{"buffer_id":0,"index":1,"size":1}],"dst_buff":[{"type":"s","index":0,"size":1}],...}
+`, ""},
+	{MSCCLPPPut, `
+A put of several pairs through memory channels takes the buffer of its first
+source for all of them, so that a second source in another buffer sends other
+data. As two operations they are right.`, `
+$ mscclc verify plan.json   # {"name":"put","src_buff":[{"type":"i",...},{"type":"s",...}],...}
+`, ""},
+	{MSCCLPPReduce, `
+MSCCL++'s executor never reads reduce_op: every reduction is a sum, also where
+the plan says min or max.`, `
+$ mscclc verify plan.json   # "reduce_op": "max"
+`, ""},
+	{MSCCLPPSize, `
+MSCCL++'s executor keeps offsets and sizes in 32 bits. From 4 GiB on they wrap
+without a word, in the buffers or in scratch, which packets and its two halves
+make larger than the data. max_message_size should be less; its default is no
+bound at all.`, `
+$ mscclc verify plan.json   # "max_message_size": 18446744073709551615
+`, ""},
+	{MSCCLPPGraph, `
+The flag of packets is a number that MSCCL++'s host code counts up at each
+launch. A captured graph repeats the launch with the number that it had, so
+that a replay may take packets of the replay before for its own. No plan with
+packets can avoid that: it is for launches that are not captured, or for graphs
+whose every slot is written twice a replay.`, `
+$ mscclc verify plan.json   # any operation on packets: ppkt, upkt, repkt, ...
+`, ""},
+	{MSCCLPPDouble, `
+With use_double_scratch_buffer launches use the halves of scratch in turn. In
+MSCCL++'s executor packets and a rank's own plain accesses do; plain reads and
+writes of another rank's scratch, through a port or through a switch always use
+the first half. So they miss each other in every second launch.`, `
+$ mscclc verify plan.json   # "use_double_scratch_buffer": true, and a put into scratch
+`, ""},
+	{MSCCLPPScratch, `
+Packets need twice the bytes of their data. MSCCL++'s executor makes scratch of
+that size where the protocol is LL only, and then they lie beyond its end.`, `
+$ mscclc verify plan.json   # "protocol": "Simple", and operations on packets
+`, ""},
+	{MSCCLPPZero, `
+MSCCL++'s executor divides by input_chunks, by output_chunks and by
+buffer_alignment. Where one is 0 the process dies.`, `
+$ mscclc verify plan.json   # "output_chunks": 0
+`, ""},
+	{MSCCLPPAlign, `
+MSCCL++'s kernels move 16 bytes at once, from addresses that buffer_alignment
+alone keeps aligned; what is left of a read and reduce at its end is then taken
+from the wrong buffers. buffer_alignment should be a multiple of 16.`, `
+$ mscclc verify plan.json   # "buffer_alignment": 4
+`, ""},
+	{MSCCLPPPort, `
+Through a port MSCCL++'s executor names memory by a number and an offset. For
+input and output the offset is from the beginning of the allocation, so that a
+tensor which does not begin there sends what is before it; for packets the
+number is the first context's, so that another call's buffers are read.`, `
+$ mscclc verify plan.json   # {"name":"put","src_buff":[{"type":"i",...}],"channel_type":"port",...}
+`, ""},
+	{MSCCLPPLoop, `
+A pipeline does its operations in turns of unit_size bytes for num_chunks
+chunks. In MSCCL++'s executor an operation of fewer chunks underflows and
+writes far beyond them, one of more leaves its end out; packets are all moved
+in every turn; parts of a group take the wrong bytes; and turns are counted in
+16 bits.`, `
+$ mscclc verify plan.json   # "num_chunks": 4 around an operation of size 1
+`, ""},
+	{MSCCLPPReuse, `
+With reuse_resources a reduce and send (res) takes the offset of its input from
+the buffers of its output in MSCCL++'s executor, which have other chunk sizes
+there when one of them is scratch.`, `
+$ mscclc verify plan.json   # "reuse_resources": true, and {"name":"res",...}
+`, ""},
+	{MSCCLPPSemaphore, `
+Two blocks acquire one semaphore. In MSCCL++'s executor each takes its one off
+before it waits, and a release can then satisfy neither, so that both wait for
+ever. Each block needs a semaphore of its own.`, `
+$ mscclc verify plan.json   # two blocks with {"name":"sem_acquire","semaphore_ids":[0]}
+`, ""},
+}
