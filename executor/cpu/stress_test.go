@@ -60,7 +60,11 @@ func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (data []*execu
 func (s *stressed) run(t *testing.T, p *ir.Program, rnd *rand.Rand, n int) error {
 	t.Helper()
 	rec := &recorder{}
-	l, err := executor.Load(p, executor.Options{Device: rec, Columns: 3, TileBytes: 256})
+	tile := int64(256)
+	if p.OneSided.OnePass {
+		tile = 16 << 10
+	}
+	l, err := executor.Load(p, executor.Options{Device: rec, Columns: 3, TileBytes: tile})
 	if err != nil {
 		return err
 	}

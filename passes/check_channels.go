@@ -1,0 +1,146 @@
+package passes
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// turnsChecked are the numbers of turns of loops that CheckChannels judges.
+const turnsChecked = 3
+
+// CheckChannels judges p as the one-sided program that it means: where it has loops, with 1, 2 and 3 turns. That finds what goes
+// wrong in the first turn, from one turn to the next, and over a turn; it proves no other number of turns, so that whoever runs
+// another proves that first (CheckTurns). An empty list means that p is proven for these.
+//
+// The program is the one that was judged last: the report's witnesses are of its steps, and problems name operations of p.
+func CheckChannels(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
+	last := 1
+	if hasLoop(p) {
+		last = turnsChecked
+	}
+	for turns := 1; ; turns++ {
+		g, report, found := CheckTurns(p, turns, opt)
+		if len(found) > 0 || turns == last {
+			return g, report, found
+		}
+	}
+}
+
+// CheckTurns judges p where each of its loops does so many turns.
+func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
+	u, err := unroll(p, turns)
+	if err != nil {
+		return nil, verify.Report{}, inTurns(p, turns, err.(diag.List))
+	}
+	report, found := verify.Check(u.program, opt)
+	for i := range found {
+		u.rename(&found[i])
+	}
+	for i := range report.Witnesses {
+		u.rename(&report.Witnesses[i].Problem)
+	}
+	return u.program, report, inTurns(p, turns, found)
+}
+
+func hasLoop(p *ir.ChannelProgram) bool {
+	for r := range p.Ranks {
+		for _, ops := range p.Ranks[r].Blocks {
+			for i := range ops {
+				if ops[i].Kind == ir.ChLoop {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// inTurns says of problems in how many turns they are.
+func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
+	if !hasLoop(p) {
+		return list
+	}
+	for i := range list {
+		list[i].Text += fmt.Sprintf(", where loops have %d turn%s", turns, map[bool]string{true: "s"}[turns > 1])
+	}
+	return list
+}
+
+// What verify's problems name.
+var (
+	namedStep  = regexp.MustCompile(`rank (\d+) block (\d+) step (\d+)( \(\w+\))?`)
+	namedStill = regexp.MustCompile(`(rank (\d+) block (\d+) step \d+ \(\w+\)[^;]*; that block is still at )step (\d+) \(\w+\)`)
+	namedOther = regexp.MustCompile(`step (\d+) of rank (\d+) block (\d+)`)
+	namedChunk = regexp.MustCompile(`\b(in|input|output|scratch|packets)(\[\w+\])?\[(\d+)\]`)
+	namedBlock = regexp.MustCompile(`rank (\d+) block (\d+)\b`)
+)
+
+// rename has a problem, and its notes, name operations and chunks of the channel program.
+func (u *unroller) rename(d *diag.Diagnostic) {
+	d.Text = u.renamed(d.Text)
+	for i := range d.Notes {
+		d.Notes[i].Text = u.renamed(d.Notes[i].Text)
+	}
+	if s := u.source(d.Rank, d.Block, d.Step); s != nil {
+		d.Block, d.Step = int(s.block), int(s.op)
+	}
+}
+
+// source is the operation of a step of the program, or nil.
+func (u *unroller) source(rank, block, step int) *source {
+	g := u.program
+	if rank < 0 || block < 0 || step < 0 || rank >= len(g.Rank) || block >= len(g.TBsOf(rank)) {
+		return nil
+	}
+	at := int(g.TBsOf(rank)[block].Steps.First) + step
+	if at >= len(u.sources) {
+		return nil
+	}
+	return &u.sources[at]
+}
+
+func (u *unroller) renamed(text string) string {
+	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
+	text = namedStill.ReplaceAllStringFunc(text, func(s string) string {
+		m := namedStill.FindStringSubmatch(s)
+		if at := u.source(number(m[2]), number(m[3]), number(m[4])); at != nil {
+			return m[1] + at.short()
+		}
+		return s
+	})
+	text = namedStep.ReplaceAllStringFunc(text, func(s string) string {
+		m := namedStep.FindStringSubmatch(s)
+		if at := u.source(number(m[1]), number(m[2]), number(m[3])); at != nil {
+			return at.name(int32(number(m[1])))
+		}
+		return s
+	})
+	text = namedOther.ReplaceAllStringFunc(text, func(s string) string {
+		m := namedOther.FindStringSubmatch(s)
+		if at := u.source(number(m[2]), number(m[3]), number(m[1])); at != nil {
+			return at.short() + " of rank " + m[2] + " block " + strconv.Itoa(int(at.block))
+		}
+		return s
+	})
+	text = namedBlock.ReplaceAllStringFunc(text, func(s string) string {
+		m := namedBlock.FindStringSubmatch(s)
+		if r, b := number(m[1]), number(m[2]); r < len(u.blocks) && b < len(u.blocks[r]) && b >= len(u.p.Ranks[r].Blocks) {
+			return fmt.Sprintf("a port of rank %d block %d", r, u.blocks[r][b].owner)
+		}
+		return s
+	})
+	if u.parts > 1 {
+		text = namedChunk.ReplaceAllStringFunc(text, func(s string) string {
+			m := namedChunk.FindStringSubmatch(s)
+			n := number(m[3])
+			return m[1] + m[2] + fmt.Sprintf("[%d, part %d of %d]", n/int(u.parts), n%int(u.parts)+1, u.parts)
+		})
+	}
+	return strings.ReplaceAll(text, "packets[", "packets of scratch[")
+}

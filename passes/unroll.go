@@ -1,0 +1,199 @@
+package passes
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// Bounds of what is unrolled.
+const (
+	maxParts   = 1 << 10 // of a chunk
+	maxUnroll  = 1 << 22 // steps
+	maxChunks  = 1 << 26 // of all ranks' buffers, as parts
+	maxReports = 20
+)
+
+// Unroll makes the one-sided program that p means where each of its loops does so many turns. Chunks are cut into as many
+// equal parts as turns and thread block groups need, and the program's collective and buffers have so many times their
+// chunks. A step's Pos is that of the operation that it is of. Its error is a diag.List.
+//
+// What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that awaits it; an await takes
+// the signal of its place among the awaits there (Operand.Nth), and so with semaphores, whose first value shifts that. A barrier is signals
+// to one of its blocks and back. Who signals an end and awaits it must be one block each, equally often in a launch. Where the threads of a block do not
+// meet, steps are Joint, signals and awaits too. A launch has one pass (OneSided.OnePass): the end of a kernel orders what its rank does.
+//
+// Packets become chunks of ir.Packets, one for each block that reads them; those that nobody reads are left out.
+//
+// A port copies by itself: what a block puts through a port channel is the steps of another
+// block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal behind it has come or a
+// flush is over. That a launch may end before its ports do, which only plans see whose ranks are not told, is not modelled.
+func Unroll(p *ir.ChannelProgram, turns int) (*ir.Program, error) {
+	u, err := unroll(p, turns)
+	if err != nil {
+		return nil, err
+	}
+	return u.program, nil
+}
+
+// An unroller makes one program.
+type unroller struct {
+	p     *ir.ChannelProgram
+	turns int
+	parts int32 // that a chunk is cut into
+	found diag.List
+
+	blocks  [][]*unrolled // of each rank: its own, and behind them its ports'
+	steps   int
+	ends    map[endKey]*ends
+	order   []*ends              // in the order in which they came up
+	meets   map[[2]int32][]int32 // of a rank's barrier: the blocks that come to it
+	flags   []int32              // of a rank: how many
+	program *ir.Program
+	sources []source // of a step of the program
+}
+
+// An unrolled is a block in the making.
+type unrolled struct {
+	rank   int32
+	owner  int32 // the block that it is, or that puts through it
+	steps  []unrolledStep
+	open   bool // the threads have done something since they met
+	ports  map[int32]*unrolled
+	at     source // of the operation that is looked at
+	pos    int32
+	inLoop bool
+}
+
+// A source is the operation of a block that a step is of.
+type source struct {
+	block, op, inner int32 // inner: in a loop's body, else -1
+	turn             int32 // of the loop, from 0
+	kind             ir.ChannelOpKind
+}
+
+// An unrolledStep is a step in the making. Packets lie where they lie in scratch.
+type unrolledStep struct {
+	op         ir.Op
+	flags      ir.StepFlags
+	count      int32
+	srcs, dsts []ir.Operand
+	pos        int32
+	of         source
+}
+
+func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
+	u := &unroller{p: p, turns: turns, ends: map[endKey]*ends{}, meets: map[[2]int32][]int32{}}
+	u.check()
+	if len(u.found) == 0 {
+		u.divide()
+	}
+	if len(u.found) == 0 {
+		u.blocks, u.flags = make([][]*unrolled, len(p.Ranks)), make([]int32, len(p.Ranks))
+		for r := range p.Ranks {
+			u.rank(int32(r))
+		}
+		u.matched()
+		u.apart()
+	}
+	if len(u.found) == 0 {
+		u.packets()
+	}
+	if len(u.found) > 0 {
+		return nil, u.found.Sort()
+	}
+	u.build()
+	return u, nil
+}
+
+// rank unrolls the blocks of a rank.
+func (u *unroller) rank(r int32) {
+	for b := range u.p.Ranks[r].Blocks {
+		u.blocks[r] = append(u.blocks[r], &unrolled{rank: r, owner: int32(b), ports: map[int32]*unrolled{}})
+	}
+	u.meeting(r)
+	u.ports(r)
+	for b, ops := range u.p.Ranks[r].Blocks {
+		k := u.blocks[r][b]
+		for i := range ops {
+			k.at = source{block: int32(b), op: int32(i), inner: -1, kind: ops[i].Kind}
+			if ops[i].Kind == ir.ChLoop {
+				u.loop(k, &ops[i])
+			} else {
+				u.do(k, &ops[i], count(&ops[i]), 0, 1)
+			}
+			if u.steps > maxUnroll {
+				u.say(k, diag.Limit, "the program has more than %d steps when its loops are unrolled", maxUnroll)
+				return
+			}
+		}
+	}
+}
+
+// loop unrolls a loop, of which turn i does part i of the bytes.
+func (u *unroller) loop(k *unrolled, o *ir.ChannelOp) {
+	k.inLoop = true
+	for turn := range u.turns {
+		for i := range o.Body {
+			k.at.inner, k.at.turn, k.at.kind = int32(i), int32(turn), o.Body[i].Kind
+			u.do(k, &o.Body[i], o.Chunks, int32(turn), int32(u.turns))
+			if u.steps > maxUnroll {
+				return
+			}
+		}
+	}
+	k.inLoop = false
+}
+
+// do appends the steps of an operation in turn i of so many.
+func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
+	k.pos = o.Pos
+	switch o.Kind {
+	case ir.ChMeet:
+		k.open = false
+	case ir.ChBarrier:
+		u.barrier(k, o)
+	case ir.ChSignal, ir.ChRelaxedSignal:
+		u.signal(k, o)
+	case ir.ChAwait, ir.ChRelaxedAwait:
+		u.await(k, o)
+	case ir.ChFlush:
+		for _, c := range o.Channels {
+			u.flush(k, c)
+		}
+	case ir.ChAcquire:
+		u.acquire(k, o)
+	case ir.ChRelease:
+		u.release(k, o)
+	default:
+		at, n := u.span(o, chunks, turn, turns)
+		u.move(k, o, at, n)
+	}
+}
+
+// add appends a step to the group of the block that is open.
+func (u *unroller) add(k *unrolled, s unrolledStep) {
+	if k.open {
+		s.flags |= ir.Joint
+	}
+	k.open = true
+	s.pos, s.of = k.pos, k.at
+	k.steps = append(k.steps, s)
+	u.steps++
+}
+
+// say notes a problem of the operation that block k is at.
+func (u *unroller) say(k *unrolled, code diag.Code, format string, args ...any) *diag.Diagnostic {
+	return u.sayAt(k.rank, k.at, k.pos, code, format, args...)
+}
+
+func (u *unroller) sayAt(rank int32, at source, pos int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
+	if len(u.found) >= maxReports {
+		return &diag.Diagnostic{}
+	}
+	d := diag.New(code, u.p.Span(pos), "%s %s", at.name(rank), fmt.Sprintf(format, args...))
+	d.Rank, d.Block, d.Step = int(rank), int(at.block), int(at.op)
+	u.found = append(u.found, d)
+	return &u.found[len(u.found)-1]
+}

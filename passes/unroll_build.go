@@ -1,0 +1,88 @@
+package passes
+
+import (
+	"mscclc/ir"
+)
+
+// build makes the program of all blocks.
+func (u *unroller) build() {
+	p, n := u.p, len(u.p.Ranks)
+	g := &ir.Program{Header: p.Header, Channels: 1, Even: true, Scratch: make([]int32, n), Rank: make([]ir.Range, n),
+		InPlace: p.Coll.Inplace, OutOfPlace: !p.Coll.Inplace,
+		OneSided: &ir.OneSided{Packets: make([]int32, n), Flags: u.flags, Depth: 1, OnePass: true}}
+	g.Coll = cut(p.Coll, int(u.parts))
+	if p.DoubleScratch {
+		g.OneSided.Depth = 2
+	}
+	for r := range n {
+		g.Scratch[r] = u.uses(ir.Scratch, r)
+		g.Rank[r].First = int32(len(g.Blocks))
+		for _, k := range u.blocks[r] {
+			first := int32(len(g.Steps))
+			for i := range k.steps {
+				u.step(g, &k.steps[i])
+			}
+			g.Blocks = append(g.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: first, End: int32(len(g.Steps))}})
+		}
+		g.Rank[r].End = int32(len(g.Blocks))
+	}
+	for r := range n {
+		g.OneSided.Packets[r] = u.uses(ir.Packets, r)
+	}
+	u.program = g
+}
+
+// uses is how many chunks of a buffer of a rank the steps use.
+func (u *unroller) uses(b ir.Buf, rank int) (most int32) {
+	u.eachStep(func(_ *unrolled, s *unrolledStep) {
+		for _, list := range [][]ir.Operand{s.srcs, s.dsts} {
+			for i := range list {
+				if x := &list[i]; x.Buf == b && (int(x.Rank) == rank || x.Rank == ir.AllRanks) {
+					most = max(most, x.Index+s.count)
+				}
+			}
+		}
+	})
+	return most
+}
+
+// step appends a step to the program's.
+func (u *unroller) step(g *ir.Program, s *unrolledStep) {
+	o := g.OneSided
+	t := ir.Step{Op: s.op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: s.flags, Count: s.count, DepBlock: -1, DepStep: -1, Pos: s.pos,
+		Src: int32(len(o.Operands)), NSrc: int16(len(s.srcs)), Dst: int32(len(o.Operands) + len(s.srcs)), NDst: int16(len(s.dsts))}
+	o.Operands = append(append(o.Operands, s.srcs...), s.dsts...)
+	for _, list := range [][]ir.Operand{s.dsts, s.srcs} {
+		for i := range list {
+			if list[i].Buf <= ir.Output {
+				t.Class = int32(g.Coll.Class(int(list[i].Index)))
+			}
+		}
+	}
+	g.Steps = append(g.Steps, t)
+	u.sources = append(u.sources, s.of)
+}
+
+// cut is a collective of which each chunk is n.
+func cut(c *ir.Collective, n int) *ir.Collective {
+	d := *c
+	d.Chunks, d.In, d.Out = c.Chunks*n, c.In*n, c.Out*n
+	d.PerRank = nil
+	for _, x := range c.PerRank {
+		d.PerRank = append(d.PerRank, [2]int32{x[0] * int32(n), x[1] * int32(n)})
+	}
+	if c.Require == nil {
+		return &d
+	}
+	d.Require = make(map[ir.Part][]ir.Part, len(c.Require)*n)
+	for at, list := range c.Require {
+		for k := range int32(n) {
+			var parts []ir.Part
+			for _, x := range list {
+				parts = append(parts, ir.Part{Rank: x.Rank, Index: x.Index*int32(n) + k})
+			}
+			d.Require[ir.Part{Rank: at.Rank, Index: at.Index*int32(n) + k}] = parts
+		}
+	}
+	return &d
+}

@@ -1,0 +1,140 @@
+package passes
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// ports makes the blocks of a rank's ports: one for each channel that a block puts through, which does in its order what the
+// block asks of it, and what it signals there.
+func (u *unroller) ports(r int32) {
+	for b, ops := range u.p.Ranks[r].Blocks {
+		k := u.blocks[r][b]
+		for i := range ops {
+			for _, o := range append([]ir.ChannelOp{ops[i]}, ops[i].Body...) {
+				if o.Type != ir.PortChannel || o.Kind < ir.ChMove || o.Kind == ir.ChLoop {
+					continue
+				}
+				for _, c := range o.Channels {
+					if k.ports[c] == nil {
+						k.ports[c] = &unrolled{rank: r, owner: int32(b)}
+						u.blocks[r] = append(u.blocks[r], k.ports[c])
+					}
+				}
+			}
+		}
+	}
+}
+
+// tell asks a port for something, which is what is appended to it next.
+func (u *unroller) tell(k, port *unrolled, c int32) {
+	key := endKey{putEnd, k.rank, k.owner, c}
+	port.at, port.pos = k.at, k.pos
+	u.add(k, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(k, key)}})
+	u.alone(port, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(port, key, 0)}})
+}
+
+// flush has a block wait until what it put through a channel has left.
+func (u *unroller) flush(k *unrolled, c int32) {
+	port := k.ports[c]
+	if port == nil {
+		return
+	}
+	key := endKey{doneEnd, k.rank, k.owner, c}
+	u.tell(k, port, c)
+	u.alone(port, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, key)}})
+	u.add(k, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(k, key, 0)}})
+}
+
+// move appends what an operation moves: n parts of its operands, from one on.
+func (u *unroller) move(k *unrolled, o *ir.ChannelOp, at, n int32) {
+	operands := func(list []ir.ChannelRef) (out []ir.Operand) {
+		for i := range list {
+			out = append(out, u.operands(k, o, &list[i], at)...)
+		}
+		return out
+	}
+	switch {
+	case o.Type == ir.PortChannel:
+		u.put(k, o, at, n)
+	case o.Kind == ir.ChMove:
+		u.add(k, unrolledStep{op: ir.Move, count: n, srcs: operands(o.Srcs), dsts: operands(o.Dsts)})
+	case o.Kind == ir.ChEach:
+		for i := range o.Srcs {
+			pair := u.pairSpan(o, i, at, n)
+			u.add(k, unrolledStep{op: ir.Move, count: pair, srcs: u.operands(k, o, &o.Srcs[i], at), dsts: u.operands(k, o, &o.Dsts[i], at)})
+		}
+	default:
+		u.say(k, diag.Unsupported, "signals behind its data, which only ports do")
+	}
+}
+
+// pairSpan is how many parts of pair i are moved: those of ChEach may have several sizes, where they are not cut.
+func (u *unroller) pairSpan(o *ir.ChannelOp, i int, at, n int32) int32 {
+	if o.Srcs[i].Count == o.Srcs[0].Count {
+		return n
+	}
+	return o.Srcs[i].Count * u.parts
+}
+
+// put has ports copy.
+func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
+	if len(o.Channels) != len(o.Dsts) {
+		u.say(k, diag.Malformed, "has %d destinations through %d port channels", len(o.Dsts), len(o.Channels))
+		return
+	}
+	for i, c := range o.Channels {
+		src, dst := &o.Srcs[min(i, len(o.Srcs)-1)], &o.Dsts[i]
+		switch {
+		case o.Kind == ir.ChMove && len(o.Srcs) > 1:
+			u.say(k, diag.Unsupported, "combines what it moves through ports, which only copy")
+			return
+		case src.Packets && o.Kind != ir.ChMove:
+			u.say(k, diag.Unsupported, "copies packets as they lie, whether they have come or not").Hint = "have it wait for them: move them from packets to packets"
+			return
+		case dst.Rank != u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer || src.Rank != k.rank:
+			u.say(k, diag.Malformed, "moves data of rank %d to rank %d through a port of rank %d to rank %d", src.Rank, dst.Rank, k.rank, u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer)
+			return
+		}
+		port := k.ports[c]
+		u.tell(k, port, c)
+		u.alone(port, unrolledStep{op: ir.Move, count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n), srcs: u.operands(k, o, src, at), dsts: u.operands(k, o, dst, at)})
+		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
+			u.alone(port, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
+		}
+	}
+	if o.Kind == ir.ChEachSignalFlush {
+		for _, c := range o.Channels {
+			u.flush(k, c)
+		}
+	}
+}
+
+// operands are those of a Move that a reference is: one, but of packets through the switch, and of a group that is not of all ranks, which
+// the switch of a one-sided program does not have, one of each rank.
+func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at int32) []ir.Operand {
+	buf, via := x.Buf, ir.ViaAny
+	if x.Packets {
+		buf = ir.Packets
+	}
+	index := x.Index*u.parts + at
+	if x.Rank == ir.AllRanks {
+		group := slices.Sorted(slices.Values(u.ranksOf(k.rank, x)))
+		if !x.Packets && len(slices.Compact(group)) == len(u.p.Ranks) {
+			return []ir.Operand{{Rank: ir.AllRanks, Index: index, Buf: buf, Via: ir.ViaSwitch}}
+		}
+		var list []ir.Operand
+		for _, r := range slices.Compact(group) {
+			list = append(list, ir.Operand{Rank: r, Index: index, Buf: buf})
+		}
+		return list
+	}
+	if o.Type == ir.PortChannel && x.Rank != k.rank {
+		via = ir.ViaPort
+	} else if x.Rank != k.rank {
+		via = ir.ViaMemory
+	}
+	return []ir.Operand{{Rank: x.Rank, Index: index, Buf: buf, Via: via}}
+}

@@ -1,0 +1,31 @@
+package passes
+
+import (
+	"fmt"
+
+	"mscclc/ir"
+)
+
+// opNames are what operations are called in messages.
+var opNames = [ir.NumChannelOps]string{
+	ir.ChMeet: "meet", ir.ChBarrier: "barrier", ir.ChSignal: "signal", ir.ChAwait: "wait", ir.ChRelaxedSignal: "relaxed signal",
+	ir.ChRelaxedAwait: "relaxed wait", ir.ChFlush: "flush", ir.ChAcquire: "acquire", ir.ChRelease: "release", ir.ChMove: "move",
+	ir.ChEach: "moves", ir.ChEachSignal: "moves and signal", ir.ChEachSignalFlush: "moves, signal and flush", ir.ChLoop: "loop",
+}
+
+// name names an operation for a message.
+func (s source) name(rank int32) string {
+	return fmt.Sprintf("rank %d block %d %s", rank, s.block, s.short())
+}
+
+// short names an operation of a block.
+func (s source) short() string {
+	kind := "unknown"
+	if int(s.kind) < len(opNames) {
+		kind = opNames[s.kind]
+	}
+	if s.inner < 0 {
+		return fmt.Sprintf("op %d (%s)", s.op, kind)
+	}
+	return fmt.Sprintf("op %d.%d (%s) in turn %d", s.op, s.inner, kind, s.turn+1)
+}
