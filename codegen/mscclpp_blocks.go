@@ -46,6 +46,8 @@ func (x *planResolver) lists(g *PlanGPU, b *PlanBlock, r *ir.ChannelRank) bool {
 		for k, id := range c.IDs {
 			if int(id) >= len(r.Channels[t]) {
 				x.say(diag.OutOfBounds, c.At, path+"."+indexed("channel_ids", k), "%s channel %d is none of the rank's %d", c.Type, id, len(r.Channels[t]))
+			} else if slices.Contains(c.IDs[:k], id) {
+				x.say(diag.Malformed, c.At, path+"."+indexed("channel_ids", k), "%d stands twice", id)
 			}
 		}
 		x.channels[t] = c.IDs

@@ -65,7 +65,7 @@ func (x *planMaker) rank(r int, g *PlanGPU) {
 	x.rankID, x.g = r, g
 	for i := range c.Blocks {
 		x.blockID, x.b = i, &g.Blocks[i]
-		x.b.ID = int32(i)
+		x.b.ID, x.b.Ops = int32(i), make([]PlanOp, 0, len(c.Blocks[i]))
 		total := 0
 		for k := range c.Blocks[i] {
 			x.opID = k

@@ -130,6 +130,7 @@ func TestRefusesPlans(t *testing.T) {
 		{tb1 + "id", `0`, diag.Malformed, "gpus[1].threadblocks[1].id: is 0, and stands at 1"},
 		{tb0 + "channels/0/channel_ids/1", `2`, diag.OutOfBounds, "gpus[1].threadblocks[0].channels[0].channel_ids[1]: memory channel 2 is none of the rank's 2"},
 		{tb0 + "channels/0/channel_ids", many(17, "0"), diag.Limit, "gpus[1].threadblocks[0].channels[0].channel_ids: the block has 17"},
+		{tb0 + "channels/0/channel_ids/1", `0`, diag.Malformed, "gpus[1].threadblocks[0].channels[0].channel_ids[1]: 0 stands twice"},
 		{tb0 + "channels/+", `{"channel_type":"memory","channel_ids":[0]}`, diag.Malformed, "gpus[1].threadblocks[0].channels[1]: channels of type memory stand twice"},
 		{tb0 + "remote_buffer_refs/0/remote_buffer_ids/0", `3`, diag.OutOfBounds, "gpus[1].threadblocks[0].remote_buffer_refs[0].remote_buffer_ids[0]: remote buffer 3 is none of the rank's 3"},
 		{tb0 + "remote_buffer_refs/0/remote_buffer_ids", many(17, "0"), diag.Limit, "gpus[1].threadblocks[0].remote_buffer_refs[0].remote_buffer_ids: the block has 17"},
