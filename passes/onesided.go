@@ -22,11 +22,14 @@ import (
 //   - sync (onesided_sync.go, onesided_rotate.go): signals and waits, by clocks of
 //     all ranks; and where threads need not meet (onesided_joint.go).
 //
+// Where opt.OnePass, no wait is for a signal of another launch. Scratch that others write is ready when its rank's launch is known to have
+// begun, as input and output are, and so are packets of which two copies do not tell that they have been read.
+//
 // Everything up to order rewrites a list of Moves whose order is its meaning,
 // and in which each stands behind all that it must follow: so that a wait for
 // what is earlier in the list, on any rank, can close no cycle.
 func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
-	l := &oneSided{c: c, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), even: opt.Dense}
+	l := &oneSided{c: c, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), even: opt.Dense || opt.OnePass, onePass: opt.OnePass}
 	l.input = int32(l.mem.Len())
 	l.most = opt.MaxInsts
 	if l.most == 0 {
@@ -44,17 +47,42 @@ func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	return l.emit(l.sync(groups))
 }
 
-// depth is the number of copies of scratch and packets.
+// depth is the number of copies of scratch and packets, unless launches have one pass.
 const depth = 2
+
+// copies is that number: where launches have one pass, packets alone have two, and only if no other
+// rank accesses plain scratch, which MSCCL++ would not double.
+func (l *oneSided) copies() int32 {
+	if !l.onePass {
+		return depth
+	}
+	packets := false
+	for i := range l.moves {
+		m := &l.moves[i]
+		for _, list := range [2][]spot{m.srcs, m.dsts} {
+			for _, x := range list {
+				if x.buf == ir.Scratch && x.rank != m.rank {
+					return 1
+				}
+				packets = packets || x.buf == ir.Packets
+			}
+		}
+	}
+	if packets {
+		return depth
+	}
+	return 1
+}
 
 // A oneSided is the state of one LowerOneSided.
 type oneSided struct {
-	c     *ir.ChunkDAG
-	n     int32      // ranks
-	mem   *ir.Memory // cells of input and output
-	input int32      // how many these are
-	even  bool
-	most  int // Moves
+	c       *ir.ChunkDAG
+	n       int32      // ranks
+	mem     *ir.Memory // cells of input and output
+	input   int32      // how many these are
+	even    bool
+	onePass bool
+	most    int // Moves
 
 	slots int32   // places of scratch and packets so far; see spot
 	class []int32 // of what a cell of input, output or scratch holds
@@ -115,6 +143,9 @@ func (l *oneSided) cells() int32 { return l.input + 2*l.slots }
 
 // user says whether x is of input or output.
 func (x spot) user() bool { return x.buf <= ir.Output }
+
+// lasts says whether what x holds is of launches, not of passes: its rank's launch must have begun when others access it.
+func (l *oneSided) lasts(x spot) bool { return x.user() || l.onePass && x.buf == ir.Scratch }
 
 // each calls f with every cell of count chunks from x on.
 func (l *oneSided) each(x spot, count int32, f func(cell int32)) {

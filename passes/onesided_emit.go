@@ -31,7 +31,7 @@ type flagKey struct {
 func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
 	inplace := l.c.Coll.Inplace
 	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace, OutOfPlace: !inplace,
-		OneSided: &ir.OneSided{Depth: depth}}
+		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
 		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.n)}
 	p.Scratch = e.place(0, ir.Scratch)
@@ -84,6 +84,7 @@ func (e *oneEmitter) place(which int, buf ir.Buf) []int32 {
 
 // count counts the signals of each flag, in the order of their block.
 func (e *oneEmitter) count() {
+	e.countBegun()
 	order := make([]int32, len(e.signals))
 	for k := range order {
 		order[k] = int32(k)
@@ -103,6 +104,13 @@ func (e *oneEmitter) count() {
 			*behind = (*behind)[:len(*behind)+1]
 		}
 	}
+	for _, pair := range e.leaves {
+		e.left[pair[1]] = append(e.left[pair[1]], pair[0])
+	}
+}
+
+// countBegun lists who waits for a rank's launch to begin. The signals are the first of their flags.
+func (e *oneEmitter) countBegun() {
 	for g, list := range e.begins {
 		for _, owner := range list {
 			e.begun[owner] = append(e.begun[owner], e.groups[g].rank)
@@ -113,10 +121,15 @@ func (e *oneEmitter) count() {
 			return cmp.Compare(e.oneSided.behind(a, int32(r)), e.oneSided.behind(b, int32(r)))
 		})
 	}
-	for _, pair := range e.leaves {
-		e.left[pair[1]] = append(e.left[pair[1]], pair[0])
+	for r, list := range e.begun {
+		for _, to := range list {
+			e.raised[e.launch(int32(r), to)]++
+		}
 	}
 }
+
+// launch is the flag of signals that are raised once in a launch: one with all others where that is once in a pass.
+func (e *oneEmitter) launch(from, to int32) flagKey { return flagKey{from, to, !e.onePass} }
 
 // room makes room for all steps and operands.
 func (e *oneEmitter) room() {
@@ -143,12 +156,11 @@ func (e *oneEmitter) room() {
 }
 
 // flag is the number of a flag among its rank's.
-func (e *oneEmitter) flag(from, to int32, launch bool) int32 {
-	key := flagKey{from, to, launch}
+func (e *oneEmitter) flag(key flagKey) int32 {
 	f, ok := e.flags[key]
 	if !ok {
-		f = e.p.OneSided.Flags[to]
-		e.p.OneSided.Flags[to]++
+		f = e.p.OneSided.Flags[key.to]
+		e.p.OneSided.Flags[key.to]++
 		e.flags[key] = f
 	}
 	return f
@@ -158,39 +170,44 @@ func (e *oneEmitter) flag(from, to int32, launch bool) int32 {
 func (e *oneEmitter) block(rank int32, groups []int32) {
 	var list []ir.Operand
 	for _, to := range e.begun[rank] {
-		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(rank, to, true)})
+		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(e.launch(rank, to))})
 	}
-	e.step(ir.Step{Op: ir.Signal, Flags: ir.Enter, Pos: -1}, nil, list)
+	enter, leave := ir.Enter, ir.Leave
+	if e.onePass {
+		enter, leave = ir.Relaxed, 0
+	}
+	e.step(ir.Step{Op: ir.Signal, Flags: enter, Pos: -1}, nil, list)
 	for _, g := range groups {
 		e.group(rank, g)
 	}
 	list = nil
 	for _, pair := range e.leaves {
 		if pair[0] == rank {
-			list = append(list, ir.Operand{Rank: pair[1], Buf: ir.Flags, Index: e.flag(rank, pair[1], true)})
+			list = append(list, ir.Operand{Rank: pair[1], Buf: ir.Flags, Index: e.flag(e.launch(rank, pair[1]))})
 		}
 	}
-	e.step(ir.Step{Op: ir.Signal, Flags: ir.Leave, Pos: -1}, nil, list)
+	e.step(ir.Step{Op: ir.Signal, Flags: leave, Pos: -1}, nil, list)
 	list = nil
 	for _, from := range e.left[rank] {
-		nth := int32(1)
-		if slices.Contains(e.begun[from], rank) {
-			nth = 2
-		}
-		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(from, rank, true), Nth: nth})
+		key := e.launch(from, rank)
+		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(key), Nth: e.raised[key] + 1})
 	}
-	e.step(ir.Step{Op: ir.Await, Flags: ir.Leave, Pos: -1}, list, nil)
+	e.step(ir.Step{Op: ir.Await, Flags: leave, Pos: -1}, list, nil)
 }
 
 // group writes the steps of a group, what it waits for and what it signals.
 func (e *oneEmitter) group(rank, g int32) {
 	moves := e.groups[g].moves
 	pos := e.moves[moves[0]].pos
+	enter := ir.Enter
+	if e.onePass {
+		enter = ir.Relaxed
+	}
 	list := e.list[:0]
 	for _, owner := range e.begins[g] {
-		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(owner, rank, true), Nth: 1})
+		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(e.launch(owner, rank)), Nth: 1})
 	}
-	e.step(ir.Step{Op: ir.Await, Flags: ir.Enter, Pos: pos}, list, nil)
+	e.step(ir.Step{Op: ir.Await, Flags: enter, Pos: pos}, list, nil)
 	list = e.awaited(rank, g, list[:0])
 	e.step(ir.Step{Op: ir.Await, Pos: pos}, list, nil)
 	for k, i := range moves {
@@ -205,7 +222,7 @@ func (e *oneEmitter) group(rank, g int32) {
 	list = list[:0]
 	for _, k := range e.behind[g] {
 		to := e.signals[k].to
-		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(rank, to, false)})
+		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(flagKey{rank, to, false})})
 	}
 	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, list)
 	e.list = list
@@ -215,7 +232,7 @@ func (e *oneEmitter) group(rank, g int32) {
 func (e *oneEmitter) awaited(rank, g int32, list []ir.Operand) []ir.Operand {
 	for _, w := range e.awaits[g] {
 		sig := &e.signals[w.signal]
-		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(sig.from, rank, false), Nth: e.ordinal[w.signal]}
+		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(flagKey{sig.from, rank, false}), Nth: e.ordinal[w.signal]}
 		if w.ago > 0 {
 			x.Nth -= w.ago * e.raised[flagKey{sig.from, rank, false}]
 		}

@@ -37,7 +37,7 @@ func known(t *testing.T, name string, ranks int, protocol ir.Protocol) *ir.Chunk
 // stepsOf are the steps of a rank as the text form has them, without positions.
 func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 	t.Helper()
-	p, err := lowered(c)
+	p, err := lowered(c, Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text(p))
 	}
@@ -189,7 +189,7 @@ func TestOneSidedMinimal(t *testing.T) {
 		{"reducescatter/allpairs", ir.LL, 8, 0, 8 * 7, 8 * 8},
 		{"reduce/binomial", ir.LL, 8, 7, 7, 2*8 - 1 + 4},
 	} {
-		p, err := lowered(known(t, k.name, k.ranks, k.protocol))
+		p, err := lowered(known(t, k.name, k.ranks, k.protocol), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,7 +239,7 @@ chunk(0, output, 2, 1).copy(1, output, 2)`
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p, err := lowered(c); err != nil {
+			if p, err := lowered(c, Options{}); err != nil {
 				t.Errorf("%v\n%s", err, text(p))
 			}
 		}

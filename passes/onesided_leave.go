@@ -21,13 +21,13 @@ func (s *oneSync) owners(g int32) []int32 {
 	return slices.Compact(list)
 }
 
-// accesses calls f with the other ranks whose input or output Move i reads or writes.
+// accesses calls f with the other ranks whose input or output, or scratch where launches have one pass, Move i reads or writes.
 func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 	m := &s.moves[i]
 	for k, list := range [2][]spot{m.srcs, m.dsts} {
 		for _, x := range list {
 			switch {
-			case !x.user() || x.rank == m.rank:
+			case !s.lasts(x) || x.rank == m.rank:
 			case x.rank >= 0:
 				f(x.rank, k == 1)
 			default:

@@ -18,19 +18,68 @@ func (s *oneSync) rotate() {
 	var list []reuse
 	latest := make(map[[2]int32]int32) // by reader's and writer's rank: the reader's last group
 	s.eachDep(func(i int32, d oneDep) {
-		if d.slot {
+		if d.slot && (d.kind == depPacket || !s.onePass) {
 			list = append(list, reuse{d.on, i})
 			key := [2]int32{s.moves[i].rank, s.moves[d.on].rank}
 			latest[key] = max(latest[key], s.of[i])
 		}
 	})
-	for pass := int32(1); pass < depth && len(list) > 0; pass++ {
+	slots := len(list)
+	for pass := int32(1); pass < s.copies && len(list) > 0; pass++ {
 		s.next(pass, func(int32) {}, func(int32) {})
 		list = slices.DeleteFunc(list, func(u reuse) bool { return s.known(u) })
 	}
-	if len(list) > 0 {
+	switch {
+	case len(list) == 0:
+	case s.onePass:
+		s.shake(list)
+		if len(list) == slots {
+			s.copies = 1
+		}
+	default:
 		s.credit(list, latest)
 	}
+}
+
+// shake has writers of packets wait until the launch of who reads them is known to have begun: what it read in the one before it has read.
+func (s *oneSync) shake(list []reuse) {
+	byRank := make([][]int32, s.n)
+	for g := range s.groups {
+		byRank[s.groups[g].rank] = append(byRank[s.groups[g].rank], int32(g))
+	}
+	told := make(map[[2]int32]bool) // a writer's rank and a reader's
+	slices.SortStableFunc(list, func(u, v reuse) int { return cmp.Compare(s.of[u.writer], s.of[v.writer]) })
+	for _, u := range list {
+		b, owner := s.moves[u.writer].rank, s.moves[u.read].rank
+		if !told[[2]int32{b, owner}] {
+			told[[2]int32{b, owner}] = true
+			s.beginBefore(byRank[b], s.of[u.writer], owner)
+		}
+	}
+}
+
+// beginBefore has the groups of a rank know by group g that owner's launch has begun.
+func (s *oneSync) beginBefore(groups []int32, g, owner int32) {
+	last := groups[0] // the last that is not a part of another
+	for _, h := range groups {
+		if h > g {
+			break
+		}
+		from := func(w oneAwait) bool { return s.signals[w.signal].from == owner }
+		if slices.Contains(s.begins[h], owner) || slices.ContainsFunc(s.awaits[h], from) {
+			return
+		}
+		if !s.groups[h].joint {
+			last = h
+		}
+	}
+	for _, h := range groups {
+		s.begins[h] = slices.DeleteFunc(s.begins[h], func(r int32) bool { return r == owner })
+	}
+	s.begins[last] = append(s.begins[last], owner)
+	slices.SortFunc(s.begins[last], func(x, y int32) int {
+		return cmp.Compare(s.behind(x, s.groups[last].rank), s.behind(y, s.groups[last].rank))
+	})
 }
 
 // credit goes through depth passes once more, keeps what signals behind readers

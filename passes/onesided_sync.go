@@ -33,6 +33,7 @@ type oneSync struct {
 	awaits  [][]oneAwait         // of a group
 	begins  [][]int32            // of a group: the ranks whose launches must have begun
 	leaves  [][2]int32           // who tells whom at the end of a launch
+	copies  int32                // of packets, and of scratch
 	failed  bool                 // a part of a group would have to wait or to signal
 }
 
@@ -66,7 +67,7 @@ func (l *oneSided) sync(groups []oneGroup) *oneSync {
 func (l *oneSided) newSync(groups []oneGroup) *oneSync {
 	s := &oneSync{oneSided: l, groups: groups, of: make([]int32, len(l.moves)), size: make([]int32, l.n),
 		before: make([]oneSnap, len(groups)), relayed: make([]oneSnap, len(l.moves)), after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
-		awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
+		copies: l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
 		s.size[groups[g].rank] = groups[g].at + 1
 		for _, i := range groups[g].moves {

@@ -2,6 +2,8 @@ package passes
 
 import (
 	"bytes"
+	"fmt"
+	"maps"
 	"math/rand"
 	"testing"
 
@@ -11,16 +13,48 @@ import (
 )
 
 // lowered lowers c and checks what comes out.
-func lowered(c *ir.ChunkDAG) (*ir.Program, error) {
-	p, err := LowerOneSided(c, Options{})
+func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+	p, err := LowerOneSided(c, opt)
 	if err != nil {
 		return nil, err
+	}
+	if p.OneSided.OnePass {
+		if err := allAwaited(p); err != nil {
+			return p, err
+		}
 	}
 	if err := ir.EvalOneSided(p).Err(); err != nil {
 		return p, err
 	}
 	_, list := verify.Check(p, verify.Options{})
 	return p, list.Err()
+}
+
+// allAwaited says whether each flag of p, of launches of one pass, is awaited signal by signal, as channels count them.
+func allAwaited(p *ir.Program) error {
+	type flag struct{ rank, index int32 }
+	raised, awaited := map[flag]int32{}, map[flag]int32{}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Op == ir.Signal {
+			for _, x := range p.OneSided.Dests(s) {
+				raised[flag{x.Rank, x.Index}]++
+			}
+		}
+		if s.Op != ir.Await {
+			continue
+		}
+		for _, x := range p.OneSided.Sources(s) {
+			at := flag{x.Rank, x.Index}
+			if awaited[at]++; x.Nth != awaited[at] {
+				return fmt.Errorf("%s awaits signal %d of flag %d as number %d", p.StepName(int32(i)), x.Nth, x.Index, awaited[at])
+			}
+		}
+	}
+	if !maps.Equal(raised, awaited) {
+		return fmt.Errorf("raised %v, awaited %v", raised, awaited)
+	}
+	return nil
 }
 
 func text(p *ir.Program) string {
@@ -43,11 +77,13 @@ func TestOneSidedCatalog(t *testing.T) {
 					}
 					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 						c.Protocol = protocol
-						p, err := lowered(c)
-						if err != nil {
-							t.Fatalf("%s, in place %v, %v: %v\n%.5000s", shape, inplace, protocol, err, text(p))
+						for _, opt := range []Options{{}, {OnePass: true}} {
+							p, err := lowered(c, opt)
+							if err != nil {
+								t.Fatalf("%s, in place %v, %v, %+v: %v\n%.5000s", shape, inplace, protocol, opt, err, text(p))
+							}
+							n++
 						}
-						n++
 					}
 				}
 			}
@@ -62,7 +98,7 @@ func TestOneSidedRandom(t *testing.T) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		if p, err := lowered(c); err != nil {
+		if p, err := lowered(c, Options{OnePass: seed%2 == 1}); err != nil {
 			var b bytes.Buffer
 			ir.WriteChunks(&b, c)
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), text(p))
