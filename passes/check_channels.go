@@ -21,7 +21,7 @@ const turnsChecked = 3
 // The program is the one that was judged last: the report's witnesses are of its steps, and problems name operations of p.
 func CheckChannels(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
 	last := 1
-	if hasLoop(p) {
+	if leastLoop(p) != nil {
 		last = turnsChecked
 	}
 	for turns := 1; ; turns++ {
@@ -32,7 +32,7 @@ func CheckChannels(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verif
 	}
 }
 
-// CheckTurns judges p where each of its loops does so many turns.
+// CheckTurns judges p in so many turns, as Unroll counts them.
 func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
 	u, err := unroll(p, turns)
 	if err != nil {
@@ -48,22 +48,9 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 	return u.program, report, inTurns(p, turns, found)
 }
 
-func hasLoop(p *ir.ChannelProgram) bool {
-	for r := range p.Ranks {
-		for _, ops := range p.Ranks[r].Blocks {
-			for i := range ops {
-				if ops[i].Kind == ir.ChLoop {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
 // inTurns says of problems in how many turns they are.
 func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
-	if !hasLoop(p) {
+	if leastLoop(p) == nil {
 		return list
 	}
 	for i := range list {

@@ -11,12 +11,12 @@ import (
 const (
 	maxParts   = 1 << 10 // of a chunk
 	maxUnroll  = 1 << 22 // steps
-	maxChunks  = 1 << 26 // of all ranks' buffers, as parts
+	maxChunks  = 1 << 22 // of all ranks' buffers, as parts
 	maxReports = 20
 )
 
-// Unroll makes the one-sided program that p means where each of its loops does so many turns. Chunks are cut into as many
-// equal parts as turns and thread block groups need, and the program's collective and buffers have so many times their
+// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does so many turns, and the others as many as
+// they then do. Chunks are cut into as many equal parts as turns and thread block groups need, and the program's collective and buffers have so many times their
 // chunks. A step's Pos is that of the operation that it is of. Its error is a diag.List.
 //
 // What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that awaits it; an await takes
@@ -41,7 +41,8 @@ func Unroll(p *ir.ChannelProgram, turns int) (*ir.Program, error) {
 type unroller struct {
 	p     *ir.ChannelProgram
 	turns int
-	parts int32 // that a chunk is cut into
+	least *ir.ChannelOp // the loop of the fewest bytes a turn, or nil
+	parts int32         // that a chunk is cut into
 	found diag.List
 
 	blocks  [][]*unrolled // of each rank: its own, and behind them its ports'
@@ -56,14 +57,13 @@ type unroller struct {
 
 // An unrolled is a block in the making.
 type unrolled struct {
-	rank   int32
-	owner  int32 // the block that it is, or that puts through it
-	steps  []unrolledStep
-	open   bool // the threads have done something since they met
-	ports  map[int32]*unrolled
-	at     source // of the operation that is looked at
-	pos    int32
-	inLoop bool
+	rank  int32
+	owner int32 // the block that it is, or that puts through it
+	steps []unrolledStep
+	open  bool // the threads have done something since they met
+	ports map[int32]*unrolled
+	at    source // of the operation that is looked at
+	pos   int32
 }
 
 // A source is the operation of a block that a step is of.
@@ -84,7 +84,7 @@ type unrolledStep struct {
 }
 
 func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
-	u := &unroller{p: p, turns: turns, ends: map[endKey]*ends{}, meets: map[[2]int32][]int32{}}
+	u := &unroller{p: p, turns: turns, least: leastLoop(p), ends: map[endKey]*ends{}, meets: map[[2]int32][]int32{}}
 	u.check()
 	if len(u.found) == 0 {
 		u.divide()
@@ -133,17 +133,16 @@ func (u *unroller) rank(r int32) {
 
 // loop unrolls a loop, of which turn i does part i of the bytes.
 func (u *unroller) loop(k *unrolled, o *ir.ChannelOp) {
-	k.inLoop = true
-	for turn := range u.turns {
+	turns := u.turnsOf(o)
+	for turn := range turns {
 		for i := range o.Body {
-			k.at.inner, k.at.turn, k.at.kind = int32(i), int32(turn), o.Body[i].Kind
-			u.do(k, &o.Body[i], o.Chunks, int32(turn), int32(u.turns))
+			k.at.inner, k.at.turn, k.at.kind = int32(i), turn, o.Body[i].Kind
+			u.do(k, &o.Body[i], o.Chunks, turn, turns)
 			if u.steps > maxUnroll {
 				return
 			}
 		}
 	}
-	k.inLoop = false
 }
 
 // do appends the steps of an operation in turn i of so many.

@@ -10,7 +10,7 @@ import (
 var opNames = [ir.NumChannelOps]string{
 	ir.ChMeet: "meet", ir.ChBarrier: "barrier", ir.ChSignal: "signal", ir.ChAwait: "wait", ir.ChRelaxedSignal: "relaxed signal",
 	ir.ChRelaxedAwait: "relaxed wait", ir.ChFlush: "flush", ir.ChAcquire: "acquire", ir.ChRelease: "release", ir.ChMove: "move",
-	ir.ChEach: "moves", ir.ChEachSignal: "moves and signal", ir.ChEachSignalFlush: "moves, signal and flush", ir.ChLoop: "loop",
+	ir.ChEach: "move", ir.ChEachSignal: "move and signal", ir.ChEachSignalFlush: "move, signal and flush", ir.ChLoop: "loop",
 }
 
 // name names an operation for a message.

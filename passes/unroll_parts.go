@@ -9,7 +9,7 @@ import (
 func (u *unroller) check() {
 	p := u.p
 	switch {
-	case p.Coll == nil || len(p.Ranks) != p.Coll.Ranks || u.turns < 1:
+	case p.Coll == nil || len(p.Ranks) != p.Coll.Ranks || u.turns < 1 || u.turns > maxParts:
 		u.found = append(u.found, diag.New(diag.Malformed, diag.Span{}, "the program has %d ranks, %d turns and no collective of them", len(p.Ranks), u.turns))
 		return
 	}
@@ -176,7 +176,7 @@ func (u *unroller) divide() {
 				}
 				for j := range o.Body {
 					if o.Body[j].Kind >= ir.ChMove {
-						need(k, &o.Body[j], o.Chunks, int32(u.turns))
+						need(k, &o.Body[j], o.Chunks, u.turnsOf(o))
 					}
 				}
 			}

@@ -30,6 +30,7 @@ var wrongChannels = []struct {
 		gatherBy(false, begun, always(signalOn(0), meet, awaitOn(0), meet)), gatherBy(false, begun, always(meet, signalOn(0), awaitOn(0)))},
 	{"a turn's signals and one wait", diag.Unmatched, "where loops have 2 turns",
 		gatherBy(false, begun, always(looped(met(signalOn(0))...), awaitOn(0), meet)), gatherBy(false, begun, always(looped(met(signalOn(0), awaitOn(0))...)))},
+	{"loops of unequal turns", diag.Unmatched, "where loops have 2 turns", unequal(8192), unequal(4096)},
 	{"acquire without release", diag.Unmatched, "rank 0 block 0 op 1 (acquire) waits for signal 1 in a launch at semaphore 0 of rank 0, which is signalled never",
 		alone(nil, []ir.ChannelOp{}, sema(ir.ChAcquire, 0), meet), alone(nil, []ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), meet)},
 	{"a semaphore that two release", diag.Undecided, "is at semaphore 0 of rank 0, and so is rank 0 block 2 op 0 (release)",
@@ -80,6 +81,13 @@ func bySemaphore(initial int32) *channelBuilder {
 	b.Ranks[0].Semaphores = []int32{initial}
 	return b.block(0, looped(move(to(ref(0, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1)), meet, sema(ir.ChRelease, 0))).
 		block(0, looped(sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Scratch, 0, 1)), meet))
+}
+
+// unequal is the same with a loop of the other block that has so many bytes a turn.
+func unequal(unit int64) *channelBuilder {
+	b := bySemaphore(0)
+	b.Ranks[0].Blocks[1][0].Unit = unit
+	return b
 }
 
 // gathers is an allgather that puts output chunk rank*n.

@@ -22,6 +22,7 @@ type verdict struct {
 	code    int           // exit code
 	line    string        // of a file that is good
 	note    string        // of it, or ""
+	warned  diag.List     // what a runtime does wrong with it
 	judged  verify.Report // where there is a program
 	order   *verify.Order // of its sums, where that is asked
 	program *ir.Program   // where something is still to be said of it
@@ -51,6 +52,7 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 		d.found = placed(problems(err), t.name).Sort()
 		d.code = exitCode(d.found)
 	}
+	d.warned = placed(d.warned, t.name)
 	if p != nil {
 		a.describe(d, p, f)
 	} else if err == nil {
@@ -111,6 +113,13 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	}
 	if read.Target, err = f.judgedTarget(); err != nil {
 		return nil, err
+	}
+	if s.kind == codegen.KindMSCCLPP {
+		p, err := d.judgeChannels(s, read, check)
+		if p != nil && err == nil {
+			return f.called(s, p)
+		}
+		return p, err
 	}
 	p, err := readProgram(s, read)
 	if err != nil {

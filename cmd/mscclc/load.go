@@ -14,7 +14,7 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := executor.Load(p, executor.Options{Device: deviceTable[f.device](), Check: check, Unproven: f.unproven})
+	l, err := executor.Load(p, executor.Options{Device: deviceTable[f.device](), Check: check, Unproven: f.unproven, TileBytes: tileFor(p, f.size)})
 	if err != nil {
 		return nil, nil, impossible(err)
 	}
@@ -45,7 +45,12 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 	if flag := f.unfit("target", "fused-receives"); flag != "" {
 		return nil, check, usagef("%s is compiled already: %s cannot change it", arg, flag)
 	}
-	p, err := readProgram(s, read)
+	var p *ir.Program
+	if s.kind == codegen.KindMSCCLPP {
+		p, err = runChannels(s, read, check, f)
+	} else {
+		p, err = readProgram(s, read)
+	}
 	if err != nil {
 		return nil, check, err
 	}

@@ -32,7 +32,7 @@ type programInfo struct {
 
 func newReport(file string, found diag.List, p *ir.Program) report {
 	r := report{Schema: schema, FileReport: diag.Report(file, found)}
-	if p != nil && len(found) == 0 {
+	if p != nil && !found.Rejects() {
 		r.Program = &programInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
 			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), nil}
 		if p.OneSided != nil {

@@ -31,6 +31,7 @@ type runFlags struct {
 	seed    uint64
 	wait    time.Duration
 	trace   string
+	size    int64 // that what is loaded is to run, or 0
 }
 
 func (a *app) runCommand() *cobra.Command {

@@ -71,6 +71,7 @@ func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, er
 // of gives what runs calls of so many bytes.
 func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 	name, flags := c.arg, *c.flags
+	flags.size = bytes
 	if c.chooser != nil {
 		v, _, err := c.chooser.Choose(c.call, bytes, c.dtype.Size())
 		if err != nil {
@@ -87,14 +88,20 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 		}
 	}
 	key := fmt.Sprint(name, " ", flags.protocol, " ", flags.sided, " ", flags.via)
-	if l := c.loaded[key]; l != nil {
-		return l, nil
+	sized := fmt.Sprint(key, " ", bytes)
+	for _, k := range []string{key, sized} {
+		if l := c.loaded[k]; l != nil {
+			return l, nil
+		}
 	}
 	loaded, p, err := c.app.load(name, &flags)
 	if err != nil {
 		return nil, err
 	}
 	l := &loadedProgram{loaded, p}
+	if p.OneSided != nil && p.OneSided.OnePass { // which is for one size
+		key = sized
+	}
 	c.loaded[key] = l
 	return l, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE|FOLDER...",
 		Short: "Prove that programs are right, whoever made them",
 		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file is compiled
-first, with the defaults of its parameters unless -p sets them. Of a folder, all .mscl, .xml, .plan and .json files below
+first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder, all .mscl, .xml, .plan and .json files below
 it are judged, several at once. One line each, in order: ok or FAIL; the exit code is 1 if any is rejected.
 
 Proven is, for every timing, every size that the file is for, and any number of launches:
@@ -47,6 +48,8 @@ Not judged: whether a program is fast, whether the machine has its links, and wh
 
 A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
 the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows.
+
+Of plans of MSCCL++, loops are proven for 1, 2 and 3 turns, and what MSCCL++'s own executor is known to do wrong with a plan is a warning.
 
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
@@ -160,13 +163,14 @@ func (v *verifying) fault(err error, file string) error {
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
 		fmt.Fprintf(v.stdout, "FAIL  %s    %s\n", diag.Printable(d.file), problemCount(d.found))
-		v.show(d.found)
+		v.show(slices.Concat(d.found, d.warned))
 		if v.flags.replay && d.program != nil {
 			return v.replay(d.program, d.judged)
 		}
 		return nil
 	}
 	fmt.Fprintf(v.stdout, "ok    %s    %s\n", diag.Printable(d.file), d.line)
+	v.show(d.warned)
 	if d.note != "" {
 		v.say("%s: note: %s", diag.Printable(d.file), d.note)
 	}

@@ -4,6 +4,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
+	"slices"
 )
 
 // A verifyReport is what verify --json says of one file; jsonHelp describes it.
@@ -59,7 +60,7 @@ type waitInfo struct {
 // made here too, since there is no terminal to show them on.
 func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 	r := &d.report
-	r.report = newReport(d.file, d.found, p)
+	r.report = newReport(d.file, slices.Concat(d.found, d.warned), p)
 	if p == nil {
 		return
 	}
