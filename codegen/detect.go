@@ -38,8 +38,10 @@ func Detect(head []byte) FileKind {
 		if bytes.Contains(text, []byte(`"`+jsonFormat+`"`)) {
 			return KindPlanJSON
 		}
-		if bytes.HasPrefix(text, []byte("{")) && (bytes.Contains(text, []byte(`"gpus"`)) || bytes.Contains(text, []byte(`"collective"`))) {
-			return KindMSCCLPP
+		for _, key := range []string{`"gpus"`, `"reuse_resources"`, `"num_threads_per_block"`} {
+			if bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(key)) {
+				return KindMSCCLPP
+			}
 		}
 		return KindJSON
 	}

@@ -128,15 +128,15 @@ func (x *planResolver) collective() {
 		}
 		return
 	}
-	most := max(c.In, c.Out)
-	c.Kind, c.In, c.Out = kind, 0, 0
-	c.Chunks = most
-	if kind != ir.AllReduce {
-		if c.Chunks = most / n; most%n != 0 {
-			x.say(diag.Malformed, f.GPUs[0].At, "gpus[0]", "%s has %d chunks, no multiple of its %d ranks", f.Collective, most, n)
-			return
-		}
+	most, pieces := max(c.In, c.Out), n // chunks of the larger buffer, and its pieces
+	if kind == ir.AllReduce || kind == ir.AllGather && c.Out == 0 || kind == ir.ReduceScatter && c.In == 0 {
+		pieces = 1
 	}
+	if most%pieces != 0 {
+		x.say(diag.Malformed, f.GPUs[0].At, "gpus[0]", "%s has %d chunks, no multiple of its %d ranks", f.Collective, most, n)
+		return
+	}
+	c.Kind, c.In, c.Out, c.Chunks = kind, 0, 0, most/pieces
 	for i := range f.GPUs {
 		x.buffers(i, c)
 	}

@@ -46,7 +46,11 @@ func TestEveryNumberOfAPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	read, refused := 0, 0
+	second := bytes.Index(text.Bytes(), []byte(`{"id":1,"input_chunks"`)) // the ranks are mirrors
 	for _, at := range regexp.MustCompile(`[0-9]+`).FindAllIndex(text.Bytes(), -1) {
+		if at[0] < second {
+			continue
+		}
 		for _, value := range []string{"0", "1", "2", "3", "17"} {
 			b := append(append(append([]byte(nil), text.Bytes()[:at[0]]...), value...), text.Bytes()[at[1]:]...)
 			f, p, err := ReadMSCCLPP("x.json", bytes.NewReader(b), ReadOptions{})

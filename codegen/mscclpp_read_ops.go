@@ -41,9 +41,9 @@ func (r *channelRow) keys() (need, may uint32) {
 	case ir.ChLoop:
 		need = opName | opIter | opBody
 	default:
-		need, may = opName|opSrc|opDst, opChannelIDs|opType|opPart
+		need, may = opName|opSrc|opDst, opType|opPart
 		if r.types != 0 {
-			need |= opType
+			need, may = need|opType, may|opChannelIDs
 		}
 		if r.reduces() {
 			may |= opReduce

@@ -143,6 +143,8 @@ func TestRefusesPlans(t *testing.T) {
 		{tb0 + "ops/0/name", "-", diag.Malformed, `gpus[1].threadblocks[0].ops[0]: key "name" is missing`},
 		{tb0 + "ops/0/channel_ids", "[0]", diag.Malformed, `gpus[1].threadblocks[0].ops[0]: nop has no key "channel_ids"`},
 		{tb0 + "ops/0/rank", "0", diag.Malformed, `gpus[1].threadblocks[0].ops[0]: unknown key "rank"`},
+		{tb0 + "ops/5/channel_ids", "[0]", diag.Malformed, `gpus[1].threadblocks[0].ops[5]: copy has no key "channel_ids"`},
+		{"collective", `"reducescatter"`, diag.Malformed, "gpus[0].output_chunks: is 4 where reducescatter"},
 		{tb0 + "ops/2/channel_ids", "-", diag.Malformed, `gpus[1].threadblocks[0].ops[2]: key "channel_ids" is missing`},
 		{tb0 + "ops/2/channel_ids", "[]", diag.Malformed, "gpus[1].threadblocks[0].ops[2].channel_ids: is empty"},
 		{tb0 + "ops/2/channel_ids", "[0,2]", diag.OutOfBounds, "gpus[1].threadblocks[0].ops[2].channel_ids[1]: is 2, and the block has 2 memory channels"},
