@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -114,8 +115,12 @@ func FuzzReadMSCCLPP(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(src) < 1<<15 {
-			f.Add(src)
+		var short bytes.Buffer
+		if err := json.Compact(&short, src); err != nil {
+			f.Fatal(err)
+		}
+		if short.Len() < 1<<13 {
+			f.Add(short.Bytes())
 		}
 	}
 	opt := ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20}
