@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -132,7 +134,10 @@ func met(ops ...ir.ChannelOp) (list []ir.ChannelOp) {
 func always(ops ...ir.ChannelOp) func(int32) []ir.ChannelOp {
 	return func(int32) []ir.ChannelOp {
 		list := make([]ir.ChannelOp, len(ops))
-		copy(list, ops)
+		for i := range list {
+			list[i] = ops[i]
+			list[i].Channels = slices.Clone(ops[i].Channels)
+		}
 		return list
 	}
 }

@@ -17,7 +17,7 @@ const (
 	WrongResult   Code = "wrong-result"  // an output chunk does not hold what the collective says
 	Uneven        Code = "uneven"        // chunks of different lengths where sizes do not divide
 	NotFinal      Code = "final"         // a step marked as making a complete sum that does not, or the reverse
-	Undecided     Code = "undecided"     // not decided within the stated budget
+	Undecided     Code = "undecided"     // not decided within the stated budget, or by time alone
 )
 
 // The codes of what MSCCL++'s executor does wrong with a plan that is right; see Code.Warning.

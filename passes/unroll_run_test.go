@@ -1,0 +1,162 @@
+//go:build cgo
+
+package passes
+
+import (
+	"bytes"
+	"context"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/ir"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify"
+)
+
+// runTurns runs p on the CPU in so many turns, and says what is wrong.
+func runTurns(p *ir.ChannelProgram, turns int) error {
+	g, err := Unroll(p, turns)
+	if err != nil {
+		return err
+	}
+	l, err := executor.Load(g, executor.Options{Device: cpu.Device()})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	for _, each := range []int64{1, 4, 100, 5000} {
+		data := executor.NewData(executor.NewGeometry(g.Coll, each*int64(max(g.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, uint64(each))
+		for range 3 {
+			data.Reset()
+			args := data.Args()
+			args.Wait, args.Columns = 20*time.Second, int(each%3)
+			if _, err := l.Run(context.Background(), args); err != nil {
+				return err
+			}
+			found := data.Check()
+			found.Changed = nil // some write input
+			if err := found.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// What is right runs with nothing wrong, in several turns.
+func TestRightChannelsRun(t *testing.T) {
+	for name, b := range rightChannels() {
+		for turns := 1; turns <= 4 && (turns == 1 || leastLoop(b.ChannelProgram) != nil); turns++ {
+			if err := runTurns(b.ChannelProgram, turns); err != nil {
+				t.Errorf("%s in %d turns: %v", name, turns, err)
+			}
+		}
+	}
+}
+
+// The plans of MSCCL++'s own language are proven and run, but for one whose last signals are relaxed.
+func TestPlansOfMSCCLPP(t *testing.T) {
+	dir := filepath.Join("..", "..", "shared", "data", "mscclpp-plans")
+	if data := os.Getenv("MSCCLC_DATA"); data != "" {
+		dir = filepath.Join(data, "mscclpp-plans")
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	files = append(files, filepath.Join("..", "codegen", "testdata", "mscclpp", "swap.json"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, p, err := codegen.ReadMSCCLPP(filepath.Base(file), bytes.NewReader(text), codegen.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, list := CheckChannels(p, verify.Options{}); (len(list) > 0) != (filepath.Base(file) == "reduce_nvls.json") {
+			t.Errorf("%s:\n%s", file, told(list))
+		} else if len(list) > 0 {
+			continue
+		}
+		if err := runTurns(p, 1); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// Programs from which something was taken away, or in which something stands elsewhere, are rejected or run with nothing wrong.
+// MSCCLC_RANDOM=N asks for N of each.
+func TestBrokenChannels(t *testing.T) {
+	n := irtest.Count(t, 4)
+	accepted, rejected := 0, 0
+	for name, b := range rightChannels() {
+		for seed := range n {
+			p := broken(b.ChannelProgram, rand.New(rand.NewSource(int64(seed))))
+			_, _, list := CheckChannels(p, verify.Options{})
+			if rejected++; len(list) > 0 {
+				continue
+			}
+			rejected--
+			accepted++
+			if err := runTurns(p, 1+seed%3); err != nil {
+				t.Errorf("%s, seed %d: accepted, and %v", name, seed, err)
+			}
+		}
+	}
+	t.Logf("%d accepted and run, %d rejected", accepted, rejected)
+	if accepted < 5*n/2 || rejected < 10*n/2 {
+		t.Error("too few were judged to say anything")
+	}
+}
+
+// broken is a copy of p with one change.
+func broken(p *ir.ChannelProgram, rnd *rand.Rand) *ir.ChannelProgram {
+	q := *p
+	q.Ranks = slices.Clone(p.Ranks)
+	r := &q.Ranks[rnd.Intn(len(q.Ranks))]
+	r.Blocks = slices.Clone(r.Blocks)
+	if len(r.Blocks) == 0 {
+		return &q
+	}
+	ops := &r.Blocks[rnd.Intn(len(r.Blocks))]
+	*ops = slices.Clone(*ops)
+	if len(*ops) == 1 && len((*ops)[0].Body) > 0 {
+		(*ops)[0].Body = slices.Clone((*ops)[0].Body)
+		ops = &(*ops)[0].Body
+	}
+	if len(*ops) == 0 {
+		return &q
+	}
+	i := rnd.Intn(len(*ops))
+	o := &(*ops)[i]
+	o.Channels, o.Srcs, o.Dsts = slices.Clone(o.Channels), slices.Clone(o.Srcs), slices.Clone(o.Dsts)
+	switch rnd.Intn(5) {
+	case 0:
+		*ops = slices.Delete(*ops, i, i+1)
+	case 1:
+		*ops = slices.Insert(*ops, rnd.Intn(len(*ops)+1), meet)
+	case 2:
+		if i > 0 {
+			(*ops)[i-1], (*ops)[i] = (*ops)[i], (*ops)[i-1]
+		}
+	case 3:
+		if len(o.Channels) > 0 {
+			o.Channels[rnd.Intn(len(o.Channels))] ^= 1
+		}
+		if len(o.Srcs) > 0 {
+			o.Srcs[rnd.Intn(len(o.Srcs))].Index += int32(rnd.Intn(3) - 1)
+		}
+	case 4:
+		if o.Kind >= ir.ChSignal && o.Kind <= ir.ChAwait {
+			o.Kind += 2
+		} else if len(o.Dsts) > 0 {
+			o.Dsts[rnd.Intn(len(o.Dsts))].Index ^= 1
+		}
+	}
+	return &q
+}
