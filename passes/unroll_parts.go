@@ -43,6 +43,9 @@ func (u *unroller) checkChannels(r int32) {
 		u.found = append(u.found, d)
 	}
 	n := int32(len(u.p.Ranks))
+	if u.p.Ranks[r].Scratch < 0 {
+		bad("rank %d has %d chunks of scratch", r, u.p.Ranks[r].Scratch)
+	}
 	for t := range u.p.Ranks[r].Channels {
 		for i := range u.p.Ranks[r].Channels[t] {
 			c := &u.p.Ranks[r].Channels[t][i]
