@@ -7,15 +7,14 @@ import (
 // build makes the program of all blocks.
 func (u *unroller) build() {
 	p, n := u.p, len(u.p.Ranks)
-	g := &ir.Program{Header: p.Header, Channels: 1, Even: true, Scratch: make([]int32, n), Rank: make([]ir.Range, n),
+	g := &ir.Program{Header: p.Header, Channels: 1, Even: true, Scratch: u.used(ir.Scratch), Rank: make([]ir.Range, n),
 		InPlace: p.Coll.Inplace, OutOfPlace: !p.Coll.Inplace,
-		OneSided: &ir.OneSided{Packets: make([]int32, n), Flags: u.flags, Depth: 1, OnePass: true}}
+		OneSided: &ir.OneSided{Packets: u.used(ir.Packets), Flags: u.flags, Depth: 1, OnePass: true}}
 	g.Coll = cut(p.Coll, int(u.parts))
 	if p.DoubleScratch {
 		g.OneSided.Depth = 2
 	}
 	for r := range n {
-		g.Scratch[r] = u.uses(ir.Scratch, r)
 		g.Rank[r].First = int32(len(g.Blocks))
 		for _, k := range u.blocks[r] {
 			first := int32(len(g.Steps))
@@ -26,19 +25,22 @@ func (u *unroller) build() {
 		}
 		g.Rank[r].End = int32(len(g.Blocks))
 	}
-	for r := range n {
-		g.OneSided.Packets[r] = u.uses(ir.Packets, r)
-	}
 	u.program = g
 }
 
-// uses is how many chunks of a buffer of a rank the steps use.
-func (u *unroller) uses(b ir.Buf, rank int) (most int32) {
+// used is how many chunks of a buffer of each rank the steps use.
+func (u *unroller) used(b ir.Buf) []int32 {
+	most := make([]int32, len(u.p.Ranks))
 	u.eachStep(func(_ *unrolled, s *unrolledStep) {
 		for _, list := range [][]ir.Operand{s.srcs, s.dsts} {
 			for i := range list {
-				if x := &list[i]; x.Buf == b && (int(x.Rank) == rank || x.Rank == ir.AllRanks) {
-					most = max(most, x.Index+s.count)
+				x := &list[i]
+				first, end := x.Rank, x.Rank+1
+				if x.Rank == ir.AllRanks {
+					first, end = 0, int32(len(most))
+				}
+				for r := first; r < end && x.Buf == b; r++ {
+					most[r] = max(most[r], x.Index+s.count)
 				}
 			}
 		}

@@ -71,6 +71,8 @@ func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 		return
 	case o.Kind == ir.ChLoop && (loop != nil || o.Chunks < 1 || o.Unit < 1):
 		u.say(k, diag.Malformed, "is a loop in a loop, or one over %d chunks by %d bytes", o.Chunks, o.Unit)
+	case o.Kind != ir.ChLoop && len(o.Body) > 0:
+		u.say(k, diag.Malformed, "has a body, and is no loop")
 	case o.Kind == ir.ChBarrier && o.Blocks < 1:
 		u.say(k, diag.Malformed, "meets %d blocks", o.Blocks)
 	case o.Kind < ir.ChMove || o.Kind == ir.ChLoop:
@@ -112,6 +114,9 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 	case x.Rank != ir.AllRanks && (x.Rank < 0 || int(x.Rank) >= len(u.p.Ranks)):
 		u.say(k, diag.OutOfBounds, "has an operand of rank %d", x.Rank)
 		return
+	case x.Rank == ir.AllRanks && (x.Switch < 0 || int(x.Switch) >= len(u.p.Ranks[k.rank].Channels[ir.SwitchChannel])):
+		u.say(k, diag.OutOfBounds, "has an operand through switch channel %d", x.Switch)
+		return
 	case x.Buf > ir.Scratch || x.Packets && x.Buf != ir.Scratch || x.Count < 1:
 		u.say(k, diag.Malformed, "has an operand of %d chunks of buffer %d", x.Count, x.Buf)
 		return
@@ -123,9 +128,6 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 		u.say(k, diag.Counts, "moves %d chunks and %d", *count, x.Count)
 	case loop != nil && x.Count != loop.Chunks:
 		u.say(k, diag.Counts, "moves %d chunks, and its loop goes over %d: the executor of MSCCL++ would move what it should not, or too little", x.Count, loop.Chunks)
-	case x.Rank == ir.AllRanks && (x.Switch < 0 || int(x.Switch) >= len(u.p.Ranks[k.rank].Channels[ir.SwitchChannel])):
-		u.say(k, diag.OutOfBounds, "has an operand through switch channel %d", x.Switch)
-		return
 	}
 	for _, r := range u.ranksOf(k.rank, x) {
 		if size := u.size(r, x.Buf); x.Index < 0 || int64(x.Index)+int64(x.Count) > int64(size) {

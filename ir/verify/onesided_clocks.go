@@ -93,6 +93,9 @@ func (c *clocks) keep(depth int32) bool {
 
 // pass runs one pass, and says whether that was within the work allowed.
 func (c *clocks) pass(pass int) bool {
+	if pass > 0 && c.o.p.OneSided.OnePass {
+		c.boundary()
+	}
 	copy(c.left, c.uses)
 	for e := range c.o.events {
 		ev := &c.o.events[e]
@@ -120,9 +123,6 @@ func (c *clocks) pass(pass int) bool {
 		if c.work++; c.work > c.o.opt.Work || c.kept*int64(len(c.blocks)) > rowsKept {
 			return false
 		}
-	}
-	if c.o.p.OneSided.OnePass {
-		c.boundary()
 	}
 	return true
 }
