@@ -63,7 +63,8 @@ type Channel struct {
 // A ChannelOpKind is what an operation of a ChannelProgram does.
 type ChannelOpKind uint8
 
-// The operations. Relaxed signals and awaits order nothing.
+// The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it was given only when a
+// flush is over, or a signal behind it has come.
 const (
 	ChMeet            ChannelOpKind = iota // the threads of the block meet
 	ChBarrier                              // the threads of Blocks blocks meet, at barrier ID

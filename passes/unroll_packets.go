@@ -27,8 +27,8 @@ func (u *unroller) stepSay(k *unrolled, s *unrolledStep, code diag.Code, format 
 // reports plain data in double scratch that others access.
 func (u *unroller) apart() {
 	plain := make([][]*unrolledStep, len(u.p.Ranks)) // of a rank: of a part, who uses it
-	for r := range plain {
-		plain[r] = make([]*unrolledStep, u.p.Ranks[r].Scratch*u.parts)
+	for r, n := range u.used(ir.Scratch) {
+		plain[r] = make([]*unrolledStep, n)
 	}
 	each := func(k *unrolled, s *unrolledStep, buf ir.Buf, f func(rank, part int32)) {
 		for _, x := range slices.Concat(s.srcs, s.dsts) {
@@ -77,8 +77,8 @@ type packetUse struct {
 // nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those of the one before.
 func (u *unroller) packets() {
 	use := make([][]packetUse, len(u.p.Ranks))
-	for r := range use {
-		use[r] = make([]packetUse, u.p.Ranks[r].Scratch*u.parts)
+	for r, n := range u.used(ir.Packets) {
+		use[r] = make([]packetUse, n)
 	}
 	parts := func(s *unrolledStep, x *ir.Operand) []packetUse {
 		if x.Buf != ir.Packets {
