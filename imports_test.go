@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir":                   {"mscclc/ir/diag"},
 	"mscclc/ir/verify":            {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/verify/explore":    {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
+	"mscclc/ir/lint":              {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/internal/opsgen":   {"mscclc/ir"},
 	"mscclc/ir/irtest":            {"mscclc/ir", "mscclc/ir/diag"}, // programs for tests
 	"mscclc/lang":                 {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},

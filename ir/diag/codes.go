@@ -38,9 +38,22 @@ const (
 	MSCCLPPSemaphore Code = "mscclpp-semaphore" // a semaphore that two blocks acquire
 )
 
-// Warning says whether the code is of a warning: what has it is right as it stands, and goes wrong in a runtime that is not
-// ours. A List with nothing else rejects nothing.
-func (c Code) Warning() bool { return strings.HasPrefix(string(c), "mscclpp-") }
+// The codes of what is slow or fragile in a plan of MSCCL++, which mscclc lint finds; see Code.Warning.
+const (
+	LintMeet     Code = "lint-meet"     // threads that meet for nothing
+	LintFuse     Code = "lint-fuse"     // two operations that could be one
+	LintFence    Code = "lint-fence"    // a signal that releases nothing
+	LintIdle     Code = "lint-idle"     // blocks that wait for others
+	LintUnused   Code = "lint-unused"   // channels, semaphores and scratch that nothing uses
+	LintResident Code = "lint-resident" // more blocks than a GPU may run at once
+	LintThreads  Code = "lint-threads"  // threads that idle
+)
+
+// Warning says whether the code is of a warning: what has it is right as it stands, and slow, fragile or wrong in a runtime
+// that is not ours. A List with nothing else rejects nothing.
+func (c Code) Warning() bool {
+	return strings.HasPrefix(string(c), "mscclpp-") || strings.HasPrefix(string(c), "lint-")
+}
 
 // The codes of the language.
 const (

@@ -5,7 +5,7 @@ import "slices"
 // explanations has an entry for every code. An example is a .mscl file, which
 // begins with its algorithm; an XML file; a plan's JSON; or a command line after
 // $, where the fault is not in a file. Tests run the examples that are files.
-var explanations = slices.Concat(ofPrograms, ofMSCCLPP, ofTheRest)
+var explanations = slices.Concat(ofPrograms, ofMSCCLPP, ofLint, ofTheRest)
 
 // ofPrograms are the codes of programs, as ir/verify rejects them.
 var ofPrograms = []Explanation{

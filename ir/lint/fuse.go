@@ -1,0 +1,119 @@
+package lint
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// fuse looks at whether b, which follows a, could be one operation with it: each operation is a turn of the interpreter, and
+// puts of one operation are all under way at once.
+func (l *linter) fuse(a, b *ir.ChannelOp) {
+	switch {
+	case a.Parts != b.Parts || a.Part != b.Part || a.Type != b.Type && b.Kind != ir.ChEach:
+		return
+	case a.Kind == b.Kind && signals(a) && len(a.Channels)+len(b.Channels) <= mostChannels && !shares(a.Channels, b.Channels):
+		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d channels", len(a.Channels)+len(b.Channels))
+	case a.Kind == ir.ChEach && b.Kind == ir.ChEach && a.Type == b.Type && l.oneEach(a, b):
+		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d pairs", len(a.Dsts)+len(b.Dsts))
+	case a.Kind == ir.ChMove && len(a.Srcs) > 1 && b.Kind == ir.ChEach && sendsOn(a, b):
+		l.at(diag.LintFuse, b.Pos, "the sum before this can be sent on as it is made")
+	}
+}
+
+func signals(o *ir.ChannelOp) bool {
+	switch o.Kind {
+	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait:
+		return true
+	}
+	return false
+}
+
+func shares(a, b []int32) bool {
+	return slices.ContainsFunc(a, func(c int32) bool { return slices.Contains(b, c) })
+}
+
+// oneEach says whether lists of pairs can be one: of one length, from one buffer, which the executor takes for all.
+func (l *linter) oneEach(a, b *ir.ChannelOp) bool {
+	if len(a.Dsts)+len(b.Dsts) > mostChannels || l.conflict(a, b) {
+		return false
+	}
+	first := a.Srcs[0]
+	alike := func(r ir.ChannelRef) bool {
+		return r.Buf == first.Buf && r.Packets == first.Packets && r.Count == first.Count && (r.Rank == first.Rank) == (int(first.Rank) == l.rank)
+	}
+	for _, o := range []*ir.ChannelOp{a, b} {
+		for i := range o.Srcs {
+			if !alike(o.Srcs[i]) || o.Dsts[i].Packets != a.Dsts[0].Packets {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sendsOn says whether b puts nothing but what a sums into its own memory, through memory.
+func sendsOn(a, b *ir.ChannelOp) bool {
+	if b.Type != ir.MemoryChannel || len(a.Dsts) != 1 {
+		return false
+	}
+	return !slices.ContainsFunc(b.Srcs, func(r ir.ChannelRef) bool { return r != a.Dsts[0] })
+}
+
+// busy counts what the operations of a block use.
+func (l *linter) busy(ops []ir.ChannelOp) {
+	u := &l.uses
+	var moved int64
+	var count func(ops []ir.ChannelOp)
+	count = func(ops []ir.ChannelOp) {
+		for i := range ops {
+			o := &ops[i]
+			if o.Type < ir.NumChannelTypes {
+				for _, c := range o.Channels {
+					use(&u.channels[o.Type], c)
+				}
+			}
+			for _, s := range o.Semaphores {
+				use(&u.semaphores, s)
+			}
+			u.together = u.together || o.Kind == ir.ChBarrier || len(o.Semaphores) > 0
+			for _, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
+				for _, r := range list {
+					u.scratch = u.scratch || int(r.Rank) == l.rank && r.Buf == ir.Scratch
+					if r.Rank == ir.AllRanks {
+						use(&u.channels[ir.SwitchChannel], r.Switch)
+					}
+					moved += int64(r.Count) * partsOfChunk / int64(max(o.Parts, 1))
+				}
+			}
+			l.reached(o)
+			count(o.Body)
+		}
+	}
+	count(ops)
+	u.moved = append(u.moved, moved)
+}
+
+// partsOfChunk is what a chunk counts as, so that parts of it are whole numbers.
+const partsOfChunk = 1 << 16
+
+// reached marks the channels that o's remote operands are reached through: all to that rank, since a put names none.
+func (l *linter) reached(o *ir.ChannelOp) {
+	if o.Type != ir.MemoryChannel && o.Type != ir.PortChannel {
+		return
+	}
+	for i, c := range l.p.Ranks[l.rank].Channels[o.Type] {
+		to := func(r ir.ChannelRef) bool { return r.Rank == c.Peer }
+		if slices.ContainsFunc(o.Srcs, to) || slices.ContainsFunc(o.Dsts, to) {
+			use(&l.uses.channels[o.Type], int32(i))
+		}
+	}
+}
+
+func use(list *[]bool, i int32) {
+	for len(*list) <= int(i) {
+		*list = append(*list, false)
+	}
+	(*list)[i] = true
+}
