@@ -21,10 +21,16 @@ func TestHelpExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plan, err := os.ReadFile("../../codegen/testdata/mscclpp/every.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Chdir(folder)
 	t.Setenv("MSCCLC_CACHE", "off")
-	if err := os.WriteFile("ring.mscl", ring, 0o666); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string][]byte{"ring.mscl": ring, "plan.json": plan} {
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	root, ran := new(app).command(), 0
 	for _, cmd := range append(root.Commands(), root) { // compile, which makes what others read, comes early
@@ -39,7 +45,8 @@ func TestHelpExamples(t *testing.T) {
 				t.Fatalf("%q is no example", line)
 			}
 			var stdout, stderr bytes.Buffer
-			if code := main1(args[1:], bytes.NewReader(ring), &stdout, &stderr); code != exitGood {
+			found := cmd.Name() == "lint" && !strings.Contains(stderr.String(), "error:") // which is what it is for
+			if code := main1(args[1:], bytes.NewReader(ring), &stdout, &stderr); code != exitGood && !(found && code == exitInput) {
 				t.Errorf("%s exits with %d:\n%s%s", line, code, stdout.String(), stderr.String())
 			}
 			ran++

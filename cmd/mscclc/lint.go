@@ -21,7 +21,7 @@ and what MSCCL++'s own executor does wrong. mscclc explain CODE says more of eac
 
 The exit code is 1 where anything was found. --json prints a list, with the problems of each file.`,
 		Example: `  mscclc lint plan.json
-  mscclc lint plans/*.json --json`,
+  mscclc lint plan.json --json`,
 		Args: atLeast(1, "a plan of MSCCL++"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.lintFiles(args) },
 	}
