@@ -27,7 +27,7 @@ type Options struct {
 	Unproven bool
 
 	// Stage, where not nil, sees each value on its way: *lang.File, *ir.ChunkDAG,
-	// *ir.InstDAG as lowered, unless OneSided, and *ir.Program before it is proven.
+	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program before it is proven.
 	Stage func(value any) error
 }
 
@@ -51,10 +51,14 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	if err := stage(tree); err != nil {
 		return nil, err
 	}
-	chunks, err := lang.Expand(tree, opt.Lang)
+	expanded, err := lang.ExpandLevel(tree, opt.Lang)
 	if err != nil {
 		return nil, err
 	}
+	if expanded.Channels != nil {
+		return unrolled(expanded.Channels, &opt, stage)
+	}
+	chunks := expanded.Chunks
 	if err := stage(chunks); err != nil {
 		return nil, err
 	}
@@ -73,6 +77,28 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 		return program, nil
 	}
 	_, problems := verify.Check(program, opt.Check)
+	return program, problems.Err()
+}
+
+// turns of loops of a program of channels, where it is unrolled: each does that part of the bytes.
+const turns = 3
+
+// unrolled is what a program of channels means, with a few turns of its loops; Check proves fewer too.
+func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) error) (*ir.Program, error) {
+	if err := stage(channels); err != nil {
+		return nil, err
+	}
+	program, err := passes.Unroll(channels, turns)
+	if err != nil {
+		return nil, err
+	}
+	if err := stage(program); err != nil {
+		return nil, err
+	}
+	if opt.Unproven {
+		return program, nil
+	}
+	_, _, problems := passes.CheckChannels(channels, opt.Check)
 	return program, problems.Err()
 }
 

@@ -11,7 +11,7 @@ import (
 
 // universe is the scope around every file.
 func universe() *scope {
-	s := newScope(nil)
+	s := newScope(channelWords())
 	for text, call := range map[string]builtin{
 		"chunk": (*compiler).chunkCall, "reduce": (*compiler).reduceCall, "assert": (*compiler).assertCall,
 		"min": leastCall("min", func(a, b int64) bool { return a < b }), "max": leastCall("max", func(a, b int64) bool { return a > b }),

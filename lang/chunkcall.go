@@ -52,6 +52,8 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 		c.notInRequire(span)
 	}
 	switch {
+	case isChannelOp(x, f):
+		return c.channelMethod(x, f, args, of, span)
 	case x.kind == kBad:
 		for _, a := range args.List {
 			if a.Name == nil || indexOf(hintNames, a.Name.Text) < 0 {
@@ -59,6 +61,10 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 			}
 		}
 		return x
+	case f.Text == "copy" && namesBlock(args):
+		return c.blockCopy(c.asRef(x, "what is copied", of), f, args, of, span)
+	case f.Text == "reduce" && namesBlock(args):
+		return c.blockReduceOnto(c.asRef(x, "what is reduced", of), f, args, of, span)
 	case f.Text == "copy":
 		return c.copyCall(c.asRef(x, "what is copied", of), args, of, span)
 	case f.Text == "reduce":
@@ -233,6 +239,9 @@ func (c *compiler) reduceOnto(on func() ref, args *Args, of, span diag.Span) cod
 // reduceCall compiles reduce(list, rank, buffer, index).
 func (c *compiler) reduceCall(args *Args, span diag.Span) code {
 	c.notInRequire(span)
+	if namesBlock(args) {
+		return c.blockReduceCall(args, span)
+	}
 	list, hint := c.hints(args.List)
 	bound := c.bind("reduce", list, []string{"list", "rank", "buffer", "index"}, all, span, nil)
 	if bound == nil {

@@ -129,8 +129,11 @@ func (c *compiler) stmt(s Stmt) exec {
 	case *Require:
 		return c.require(s)
 	case *Simple:
-		if s.Value != nil {
+		switch {
+		case s.Value != nil:
 			return c.assign(s)
+		case s.Body != nil:
+			return c.pipeline(s)
 		}
 		return c.bare(s)
 	}

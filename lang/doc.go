@@ -4,13 +4,15 @@
 // only what is written, and leave what the collective says; or a diag.List.
 //
 //	text --Parse--> *File --Expand--> *ir.ChunkDAG        text --Format--> text
+//	                     --ExpandLevel--> that, or *ir.ChannelProgram
 //
 // scan.go cuts tokens, newline.go decides which newlines end a statement,
 // grammar.go is the grammar (printed as GRAMMAR.ebnf), parse.go parses a line at
 // a time. header.go evaluates the declarations; compile.go, loop.go, expr.go,
 // call.go, chunkcall.go turn statements into closures over one slot for each
 // variable; expansion.go holds the chunks while they run; result.go judges the
-// outputs; inplace.go moves a program between in place and out of place.
+// outputs; inplace.go moves a program between in place and out of place. channel.go
+// begins what is at the level of channels.
 //
 // # The language in brief
 //
@@ -66,6 +68,49 @@
 // input or output of all ranks, or copies a chunk to one place of all ranks. A
 // reference is to what its chunks held when it was made: after any write to
 // them it is stale, and using it is an error.
+//
+// # Channels
+//
+// For experts, an algorithm can say itself which thread block does what, over
+// which channel: the level of channels, where tb = N stands at every operation.
+// ExpandLevel makes an ir.ChannelProgram of it, which MSCCL++ has plans for. An
+// algorithm is of one level. None of these words is reserved:
+//
+//	channel(rank, peer, via = memory)        rank's end of a channel to peer, memory or port; the
+//	                                         k-th there pairs with the k-th back
+//	channel(rank, ranks, via = switch)       rank's end of one among ranks
+//	semaphore(rank, initial = 0)             counts among the blocks of rank
+//	c.signal(tb), c.wait(tb)                 with relaxed = true they order no memory
+//	c.flush(tb)                              port: all that was put has left
+//	c.put(src, buffer, index, tb)            src of the rank, to the peer, or to all ranks of a switch
+//	c.get(src, buffer, index, tb)            src of the peer, to the rank; switch: the sum of all at src
+//	c.allreduce(src, buffer, index, tb)      switch: the sum of all at src, to all
+//	s.acquire(tb), s.release(tb)             a semaphore
+//	barrier(rank, [tb, ...])                 the threads of these blocks meet
+//	x.copy(rank, buffer, index, tb)          within a rank
+//	x.reduce(other, ..., tb, to)             others through the rank's memory channels
+//	reduce(list, rank, buffer, index, tb, to)
+//	pipeline(unit = BYTES, chunks = N) { }   each operation on N chunks, unit bytes of them a turn
+//	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)
+//
+// Buffer and index default to src's. A list of channels or semaphores stands for
+// each of them in turn. tb = [0, 1] shares an operation on chunks out among these
+// blocks. to is a reference, or a list, that gets the reduction too, on any rank.
+//
+// The threads of a block meet where they must, which nobody writes: before what
+// signals if they have worked or waited, behind what waits, and between
+// operations on memory that one of them writes, also from one turn of a pipeline
+// to the next. sync = false says that an operation needs none of that, and
+// barrier(rank, [tb]) that they meet. Neighbouring signals, waits and puts become
+// one operation where that means the same.
+//
+// With protocol LL what lies in scratch is packets: a put or a copy there makes
+// them, reading them waits for them, and packets = false at an operation says
+// that it finds or leaves plain data. double_scratch has launches use two halves
+// of scratch in turn.
+//
+// What of this deadlocks, races or leaves something wrong is for the proof to
+// say, not for the language.
 //
 // # In place
 //

@@ -141,7 +141,10 @@ func (c *errorCase) run(t testing.TB) diag.List {
 	file := c.name[:strings.LastIndexByte(c.name, ':')]
 	f, err := ParseLimited(file, []byte(c.src), c.opt.Limits)
 	if err == nil {
-		_, err = Expand(f, c.opt)
+		var x *Expansion
+		if x, err = ExpandLevel(f, c.opt); err == nil && x.Channels != nil {
+			_, err = Expand(f, c.opt)
+		}
 	}
 	var list diag.List
 	if err != nil && !errors.As(err, &list) {

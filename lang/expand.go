@@ -21,15 +21,49 @@ type Options struct {
 	Limits Limits
 }
 
-// Expand runs a file for concrete ranks and returns its operations, for the
-// placement that is wanted. It has judged everything that the language judges:
-// the operations touch only what exists, read only what is written, and leave
-// what the collective says. Its errors are a diag.List.
+// An Expansion is a file's operations for concrete ranks, of the level that the
+// file is of: the other is nil.
+type Expansion struct {
+	Chunks   *ir.ChunkDAG
+	Channels *ir.ChannelProgram // not judged: passes.CheckChannels does that
+
+	first diag.Span // the first statement at the level of channels
+}
+
+// Expand runs a file for concrete ranks and returns its operations on chunks,
+// for the placement that is wanted. It has judged everything that the language
+// judges: the operations touch only what exists, read only what is written, and
+// leave what the collective says. A file at the level of channels has none. Its
+// errors are a diag.List.
 func Expand(f *File, opt Options) (*ir.ChunkDAG, error) {
+	x, err := ExpandLevel(f, opt)
+	if err == nil && x.Chunks == nil {
+		err = diag.List{diag.New(diag.Unsupported, x.first, "an algorithm at the level of channels, where one of chunks is needed")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.Chunks, nil
+}
+
+// ExpandLevel is Expand for files of either level.
+func ExpandLevel(f *File, opt Options) (*Expansion, error) {
 	own, m, err := expandAs(f, opt, nil)
 	if err != nil {
 		return nil, err
 	}
+	if m.prog.channels != nil {
+		return expandChannels(f, opt, own, m)
+	}
+	d, err := placed(f, opt, own, m)
+	if err != nil {
+		return nil, err
+	}
+	return &Expansion{Chunks: d}, nil
+}
+
+// placed returns what a file was expanded to, for the placement that is wanted.
+func placed(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*ir.ChunkDAG, error) {
 	inplace := own.Coll.Inplace
 	if opt.Inplace != nil {
 		inplace = *opt.Inplace
@@ -81,12 +115,13 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 	if inplace != nil {
 		h.dag.Coll.Inplace = *inplace
 	}
+	m.prog.packets = h.dag.Protocol != ir.Simple
 	body := c.body(h)
 	if h.ready && !m.dead {
 		m.prog.begin(h.dag.Coll, h.dag.Scratch)
 		c.runCustom(h)
 		body()
-		if len(m.errs) == 0 {
+		if len(m.errs) == 0 && m.prog.channels == nil {
 			m.checkResult()
 		}
 	}
@@ -101,6 +136,27 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 		}
 	}
 	return d, m, nil
+}
+
+// expandChannels makes a program of channels. What its blocks do is for the
+// placement that the file is written for; one for buffers apart may also do with
+// one memory, which whoever judges it finds out.
+func expandChannels(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*Expansion, error) {
+	at := m.prog.declaration
+	if want := opt.Inplace; want != nil && *want != own.Coll.Inplace {
+		if own.Coll.Inplace || !hasInplace[own.Coll.Kind] {
+			return nil, diag.List{diag.New(diag.NotInPlace, at, "thread blocks do what the file says of them, with inplace = %v", own.Coll.Inplace)}
+		}
+		var err error
+		if own, m, err = expandAs(f, opt, want); err != nil {
+			return nil, err
+		}
+	}
+	p := m.prog.channels.program(m, &own.Header)
+	if p == nil {
+		return nil, report(m.errs)
+	}
+	return &Expansion{Channels: p, first: m.prog.channels.first}, nil
 }
 
 // runCustom runs the block of a custom collective.

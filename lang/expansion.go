@@ -38,6 +38,10 @@ type expansion struct {
 	hints       []ir.Hint
 	hintAt      map[ir.Hint]int32
 	strays      bool // something wrote to input that is not also output
+
+	firstOp  diag.Span     // the first operation on chunks
+	channels *channelLevel // what the file says of channels, or nil
+	packets  bool          // what lies in scratch is packets where channels are used
 }
 
 // A place is where a buffer of a rank lies among the cells.

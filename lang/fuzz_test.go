@@ -25,6 +25,13 @@ func seed(f *testing.F) {
 		}
 		f.Add(string(src))
 	}
+	for _, name := range channelFiles(f) {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(src))
+	}
 	for _, c := range errorCases(f) {
 		f.Add(c.src)
 	}
@@ -76,12 +83,16 @@ func FuzzExpand(f *testing.F) {
 			return
 		}
 		for _, inplace := range []*bool{nil, new(false), new(true)} {
-			d, err := Expand(file, Options{Open: none, Limits: small, Inplace: inplace})
+			d, err := ExpandLevel(file, Options{Open: none, Limits: small, Inplace: inplace})
 			if err != nil {
 				checkErrors(t, err)
 				continue
 			}
-			if errs := ir.EvalChunks(d); len(errs) > 0 {
+			if d.Channels != nil {
+				checkChannels(t, d.Channels)
+				continue
+			}
+			if errs := ir.EvalChunks(d.Chunks); len(errs) > 0 {
 				t.Fatalf("%v", errs)
 			}
 		}
@@ -103,7 +114,7 @@ func TestMutations(t *testing.T) {
 		files = append(files, tokens[:len(tokens)-1])
 		pool = append(pool, tokens[:len(tokens)-1]...)
 	}
-	for _, name := range programs(t) {
+	for _, name := range append(programs(t), channelFiles(t)...) {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -130,12 +141,17 @@ func TestMutations(t *testing.T) {
 			checkFormat(t, "x.mscl", []byte(src))
 		}
 		for _, inplace := range []*bool{nil, new(rnd.Intn(2) == 0)} {
-			d, err := Expand(file, Options{Open: open, Limits: small, Inplace: inplace})
+			x, err := ExpandLevel(file, Options{Open: open, Limits: small, Inplace: inplace})
 			if err != nil {
 				checkErrors(t, err)
 				continue
 			}
 			expanded++
+			if x.Channels != nil {
+				checkChannels(t, x.Channels)
+				continue
+			}
+			d := x.Chunks
 			if errs := append(ir.CheckChunks(d), ir.EvalChunks(d)...); len(errs) > 0 {
 				t.Fatalf("%v\n%s", errs, src)
 			}

@@ -154,11 +154,13 @@ type Return struct {
 	Value *Expr `parser:"'return' @@?"`
 }
 
-// A Simple is an assignment where it has a Value, else a bare expression.
+// A Simple is an assignment where it has a Value, else a bare expression: with
+// a Body, a call of pipeline, which is no word of the grammar.
 type Simple struct {
 	Node
-	X     *Expr `parser:"@@"`
-	Value *Expr `parser:"('=' @@)?"`
+	X     *Expr  `parser:"@@"`
+	Value *Expr  `parser:"(  '=' @@"`
+	Body  *Block `parser:"| @@ )?"`
 }
 
 // A Block is statements in braces.

@@ -49,18 +49,7 @@ func (c *compiler) hint(a *Arg) func(*ir.Hint) {
 	m, text, span := c.m, a.Name.Text, a.span()
 	switch text {
 	case "via":
-		n := plainName(a.Value)
-		var via ir.Via
-		if n != nil {
-			via, _ = ir.ViaByName(n.Text)
-		}
-		if via == ir.ViaAny {
-			d := m.report(diag.Hint, a.Value.span(), "via must be memory, port or switch")
-			if n != nil {
-				suggest(d, n.Text, []string{"memory", "port", "switch"})
-			}
-			return func(*ir.Hint) {}
-		}
+		via := c.via(a.Value)
 		return func(h *ir.Hint) { h.Via = via }
 	case "pull":
 		b := c.number(a.Value, kBool, "pull")
@@ -82,6 +71,21 @@ func (c *compiler) hint(a *Arg) func(*ir.Hint) {
 			h.RecvTB = int32(v)
 		}
 	}
+}
+
+// via reads the name of a way from rank to rank: ViaAny after an error.
+func (c *compiler) via(e *Expr) (via ir.Via) {
+	n := plainName(e)
+	if n != nil {
+		via, _ = ir.ViaByName(n.Text)
+	}
+	if via == ir.ViaAny {
+		d := c.m.report(diag.Hint, e.span(), "via must be memory, port or switch")
+		if n != nil {
+			suggest(d, n.Text, []string{"memory", "port", "switch"})
+		}
+	}
+	return via
 }
 
 // hint returns the number of h.

@@ -195,6 +195,13 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 		m.fault(diag.Declaration, s.span, "a custom collective says what must hold: it copies and reduces nothing")
 		return false
 	}
+	if m.prog.channels != nil {
+		m.mixedChunks(s.span)
+		return false
+	}
+	if m.prog.spent == 0 {
+		m.prog.firstOp = s.span
+	}
 	if m.prog.spent += ops; m.prog.spent > m.lim.Ops {
 		m.exhausted("ops", m.lim.Ops, &s.span, "the file makes more than %d operations")
 		return false

@@ -15,16 +15,20 @@ const (
 	kBuffer
 	kRef
 	kSum // sum(...) of a require
+	kChannel
+	kSemaphore
 	kAny // known only when it runs
 	kBad // a value that could not be computed; what uses it is silent
 )
 
-var kindNames = [...]string{"nothing", "an integer", "a boolean", "a string", "a list", "a buffer", "a reference", "a sum", "a value", "a value"}
+var kindNames = [...]string{"nothing", "an integer", "a boolean", "a string", "a list", "a buffer", "a reference", "a sum", "a channel", "a semaphore", "a value", "a value"}
 
 func (k kind) String() string { return kindNames[k] }
 
 // numeric says whether values of kind k are numbers.
-func (k kind) numeric() bool { return k == kInt || k == kBool || k == kBuffer }
+func (k kind) numeric() bool {
+	return k == kInt || k == kBool || k == kBuffer || k == kChannel || k == kSemaphore
+}
 
 // A ref is a reference: count chunks from index of a buffer of a rank, as they
 // were when so many operations had been done. Count is 0 where the reference
@@ -50,7 +54,7 @@ func (r ref) value() value {
 type value struct {
 	ref  // of kRef
 	kind kind
-	n    int64    // of kInt; kBool: 0 or 1; kBuffer: an ir.Buf; kString: its number among strings
+	n    int64    // of kInt; kBool: 0 or 1; kBuffer: an ir.Buf; kString, kChannel, kSemaphore: its number among them
 	list *[]value // of kList and kSum
 }
 

@@ -23,7 +23,8 @@ func (a *app) showCommand() *cobra.Command {
 		Long: `Show an algorithm as text: chunks is which chunk goes where, insts the instructions as they were lowered, program the
 steps of each thread block (and what is shown where nothing is said), json the same for scripts, dot the program as a graph for
 Graphviz. Of a .xml or .plan file there are program, json and dot only, of a plan of MSCCL++ channels, its operations with what
-their ids stand for, and json. compile --dump shows what each pass leaves.`,
+their ids stand for, and json. Of an algorithm that says itself which thread block does what there are channels, and the one-sided
+program that they mean. compile --dump shows what each pass leaves.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show ring.xml dot | dot -Tsvg -o ring.svg`,
 		Args: between(1, 2, "a file, and perhaps a stage"),
@@ -87,8 +88,8 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 	case s.kind == codegen.KindMSCCLPP:
 		err := c.showChannels(&text, s, stage)
 		return text.Bytes(), nil, err
-	case stage == "channels":
-		return nil, nil, usagef("%s has no channels: only plans of MSCCL++ have", arg)
+	case stage == "channels" && s.kind != codegen.KindSource:
+		return nil, nil, usagef("%s has no channels: plans of MSCCL++ have, and algorithms that say which thread block does what", arg)
 	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "chunks" || stage == "insts":
@@ -139,12 +140,19 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 	opt.Stage = func(value any) error {
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
+			if stage == "channels" {
+				return usagef("%s has no channels: plans of MSCCL++ have, and algorithms that say which thread block does what", s.name)
+			}
 			if stage == "chunks" {
 				return ir.WriteChunks(w, v)
 			}
 		case *ir.InstDAG:
 			if stage == "insts" {
 				return ir.WriteInsts(w, v)
+			}
+		case *ir.ChannelProgram:
+			if stage == "channels" {
+				return ir.WriteChannels(w, v)
 			}
 		}
 		return nil

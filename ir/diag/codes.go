@@ -76,6 +76,8 @@ const (
 	Parameter     Code = "parameter"    // a -p that does not fit the file
 	Hint          Code = "hint"         // a hint that cannot be followed
 	Unused        Code = "unused"       // a value that nothing uses where that is an error
+	Mixed         Code = "mixed"        // statements of two levels in one algorithm
+	Channel       Code = "channel"      // what a channel, or the thread block that uses it, cannot do
 	NotInPlace    Code = "not-in-place" // a collective or file that has no in-place form
 	Unsupported   Code = "unsupported"  // what a target, a format or a program cannot do
 	Unavailable   Code = "unavailable"  // what this machine or this build of mscclc cannot do

@@ -148,6 +148,29 @@ algorithm a()
 collective allreduce(2)
 1 + 1
 `, ""},
+	{Mixed, `
+An algorithm is of one level. At the level of chunks, a copy or a reduce says
+what goes where, and the compiler finds thread blocks and synchronises them. At
+the level of channels, every operation says which thread block does it (tb = 0),
+and signals, waits and packets order them as they are written. One with tb
+beside one without has no meaning: what the compiler would place would not know
+of the author's signals.`, `
+algorithm a()
+collective allgather(2)
+chunk(0, input, 0).copy(1, output, 0)
+chunk(0, input, 0).copy(0, output, 0, tb = 0)
+`, ""},
+	{Channel, `
+What a channel, or the thread block that uses it, cannot do: a put of what is
+not on the channel's own rank, or a get of what is not on the other; a signal
+through a switch; a flush of a channel that is no port; an operand of another
+rank to which the rank has no memory channel; packets where the protocol is
+Simple.`, `
+algorithm a()
+collective allgather(2)
+let c = channel(0, 1)
+c.put(chunk(1, input, 0), output, 1, tb = 0)
+`, ""},
 	{NotInPlace, `
 The collective has no in-place form (alltoall, sendrecv and custom), or the
 file, expanded with input and output as one memory, no longer meets the

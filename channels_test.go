@@ -1,0 +1,132 @@
+package mscclc_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/lang"
+	"mscclc/passes"
+)
+
+// channelPrograms are the programs of examples/channels with the ranks that they are tried with.
+func channelPrograms(t *testing.T) map[string][]map[string]string {
+	files, err := filepath.Glob("examples/channels/*.mscl")
+	if err != nil || len(files) < 8 {
+		t.Fatal("no programs of channels", err)
+	}
+	all := map[string][]map[string]string{}
+	for _, f := range files {
+		var ranks []map[string]string
+		for _, n := range []string{"2", "3", "4", "8"} {
+			ranks = append(ranks, map[string]string{"ranks": n})
+		}
+		if strings.Contains(f, "hierarchical") {
+			ranks = nil
+			for _, n := range []string{"2 2", "2 3", "3 2", "2 4", "4 2"} {
+				ranks = append(ranks, map[string]string{"nodes": n[:1], "gpus": n[2:]})
+			}
+		}
+		all[f] = ranks
+	}
+	return all
+}
+
+func expandChannels(t *testing.T, name string, text []byte, params map[string]string) *ir.ChannelProgram {
+	t.Helper()
+	f, err := lang.Parse(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := lang.ExpandLevel(f, lang.Options{Params: params})
+	if err != nil || x.Channels == nil {
+		t.Fatalf("%s %v: %v", name, params, err)
+	}
+	return x.Channels
+}
+
+// TestChannelPrograms proves every program, and the plan of MSCCL++ that it makes.
+func TestChannelPrograms(t *testing.T) {
+	for name, list := range channelPrograms(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, params := range list {
+			p := expandChannels(t, name, text, params)
+			if _, _, found := passes.CheckChannels(p, verify.Options{}); len(found) > 0 {
+				t.Fatalf("%s %v: %v", name, params, found)
+			}
+			f, err := codegen.PlanFileOf(p)
+			if err != nil {
+				t.Fatalf("%s %v: %v", name, params, err)
+			}
+			var plan bytes.Buffer
+			if err := codegen.WriteMSCCLPP(&plan, f); err != nil {
+				t.Fatal(err)
+			}
+			_, q, err := codegen.ReadMSCCLPP("plan.json", bytes.NewReader(plan.Bytes()), codegen.ReadOptions{})
+			if err != nil {
+				t.Fatalf("%s %v: %v", name, params, err)
+			}
+			q.RanksPerNode = p.RanksPerNode // which plans do not say
+			if a, b := channelText(t, p), channelText(t, q); a != b {
+				t.Fatalf("%s %v: the plan means something else:\n%s\nand not\n%s", name, params, b, a)
+			}
+		}
+	}
+}
+
+func channelText(t *testing.T, p *ir.ChannelProgram) string {
+	var b bytes.Buffer
+	if err := ir.WriteChannels(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestWrongChannelPrograms takes out what a program needs, and sees that it is rejected for that.
+func TestWrongChannelPrograms(t *testing.T) {
+	tests := []struct {
+		file, old, new string
+		code           diag.Code
+	}{
+		{"onephase", "launch(double_scratch = true)", "", diag.Race},
+		{"twophase", "    peers.wait(tb = 0, relaxed = true)\n", "", diag.Unmatched},
+		{"twophase", "    peers.signal(tb = 0, relaxed = true)\n    peers.wait(tb = 0, relaxed = true)\n", "", diag.Race},
+		{"twophase", "theirs, tb = 0)", "theirs, tb = 0, sync = false)", diag.Race},
+		{"twophase", "    peers.signal(tb = 0)\n    peers.wait(tb = 0)\n", "    peers.wait(tb = 0)\n    peers.signal(tb = 0)\n", diag.Deadlock},
+		{"twophase", ", to = theirs", "", diag.WrongResult},
+		{"twophase_ll", "    for q in peers { channel(r, q).put(chunk(r, input, q), parts, r, tb = q) }\n", "    for q in peers { channel(r, q) }\n", diag.Unmatched},
+		{"twophase_port", "    ports.wait(tb = 0)\n    chunk", "    chunk", diag.Unmatched},
+		{"twophase_switch", "    peers.signal(tb = 0)\n    peers.wait(tb = 0)\n", "", diag.Race},
+		{"hierarchical", "        reduced.acquire(tb = 1)\n", "", diag.Unmatched},
+	}
+	for _, tt := range tests {
+		name := "examples/channels/" + tt.file + ".mscl"
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := strings.Replace(string(text), tt.old, tt.new, 1)
+		if wrong == string(text) {
+			t.Fatalf("%s has no %q", name, tt.old)
+		}
+		var params map[string]string
+		if tt.file != "hierarchical" {
+			params = map[string]string{"ranks": "3"}
+		}
+		_, _, found := passes.CheckChannels(expandChannels(t, name, []byte(wrong), params), verify.Options{})
+		if len(found) == 0 || found[0].Code != tt.code {
+			t.Errorf("%s without %q: %v, not %s", tt.file, tt.old, found, tt.code)
+		} else if tt.code != diag.WrongResult && found[0].Span.Line == 0 || found[0].Span.Line > 0 && found[0].Span.Filename != name {
+			t.Errorf("%s without %q: at %v", tt.file, tt.old, found[0].Span)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package lang
+
+import (
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file compiles pipeline(unit = BYTES, chunks = N) { }: in every block that
+// does something in it, one loop over what it does there.
+
+// A pipe is a pipeline that is open.
+type pipe struct {
+	number int32
+	unit   int64 // bytes of a turn
+	chunks int32 // of all turns
+	pos    int32
+	span   diag.Span
+}
+
+// pipelineCall is pipeline(...) without its block, or where none can be.
+func pipelineCall(c *compiler, args *Args, span diag.Span) code {
+	for _, a := range args.List {
+		c.expr(a.Value)
+	}
+	c.m.report(diag.Arguments, span, "pipeline lacks its block").Hint = "pipeline(unit = 64K, chunks = 1) { ... } is a statement"
+	return c.badCode()
+}
+
+// pipeline compiles a call that has a block.
+func (c *compiler) pipeline(s *Simple) exec {
+	f, args := pipelineHead(s.X)
+	if f == nil {
+		c.m.report(diag.Syntax, s.Body.span(), "no block belongs here").Hint = "if, for, parallelize, def and pipeline(...) have blocks"
+		c.expr(s.X)
+		c.block(s.Body)
+		return nil
+	}
+	if n := c.resolve(f); n == nil || n.sort != aBuiltin {
+		if n != nil {
+			d := c.m.report(diag.Kind, f.span(), "this pipeline has no block")
+			*d = d.WithNote(n.span, "it is declared here")
+		}
+		c.block(s.Body)
+		return nil
+	}
+	span := s.X.span()
+	bound := c.bind("pipeline", args.List, []string{"unit", "chunks"}, all, span, nil)
+	body := c.block(s.Body)
+	if bound == nil {
+		return nil
+	}
+	m, site := c.m, c.newSite(span, span, span)
+	unit, chunks := c.number(bound[0], kInt, "the unit"), c.number(bound[1], kInt, "the chunks")
+	return func() flow {
+		p := &pipe{unit: unit.get(), pos: site.pos, span: span}
+		n := chunks.get()
+		var ch *channelLevel
+		if !m.bad {
+			ch = m.level(span)
+		}
+		switch {
+		case m.bad:
+			m.lost = true
+			return goOn
+		case ch.pipe != nil:
+			d := m.fault(diag.Channel, span, "a pipeline in a pipeline")
+			*d = d.WithNote(ch.pipe.span, "the outer one is here")
+			return goOn
+		case p.unit < 1 || p.unit > math.MaxInt32:
+			m.fault(diag.OutOfBounds, bound[0].span(), "a turn does 1 to %d bytes, not %d", math.MaxInt32, p.unit)
+			return goOn
+		case n < 1 || n > math.MaxInt32:
+			m.fault(diag.OutOfBounds, bound[1].span(), "a pipeline goes over 1 chunk or more, not %d", n)
+			return goOn
+		}
+		ch.pipes++
+		p.chunks, p.number = int32(n), ch.pipes
+		ch.pipe = p
+		f := body()
+		ch.pipe = nil
+		return f
+	}
+}
+
+// pipelineHead returns the parts of a plain call of pipeline, or nil.
+func pipelineHead(e *Expr) (*Name, *Args) {
+	u := e.Left
+	if len(e.Rest) > 0 || len(u.Ops) > 0 || len(u.Suffixes) != 1 || u.Suffixes[0].Args == nil {
+		return nil, nil
+	}
+	f, ok := u.X.(*Name)
+	if !ok || f.Text != "pipeline" {
+		return nil, nil
+	}
+	return f, u.Suffixes[0].Args
+}
+
+// takes checks that an operation goes through the chunks of the pipeline.
+func (p *pipe) takes(m *machine, s *site, d *draft) bool {
+	if len(d.Dsts) == 0 || d.Dsts[0].Count == p.chunks {
+		return true
+	}
+	e := m.fault(diag.Counts, s.span, "this is of %s, in a pipeline over %s", chunks(int64(d.Dsts[0].Count)), chunks(int64(p.chunks)))
+	*e = e.WithNote(p.span, "the pipeline is here")
+	return false
+}
+
+// body returns the list that operations of a block belong to: that of the
+// block's loop, which is its last operation.
+func (p *pipe) body(block *[]draft) *[]draft {
+	if n := len(*block); n == 0 || (*block)[n-1].pipe != p.number {
+		*block = append(*block, draft{ChannelOp: ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: p.unit, Chunks: p.chunks, Pos: p.pos}, pipe: p.number})
+	}
+	return &(*block)[len(*block)-1].body
+}
