@@ -117,7 +117,7 @@ func gatherBy(inplace bool, before, behind func(rank int32) []ir.ChannelOp) *cha
 	b := channelProgram(ir.AllGather, 2, 1, inplace).connect(ir.MemoryChannel, 2)
 	for r := range int32(2) {
 		ops := before(r)
-		ops = append(ops, move(to(ref(r, ir.Output, r, 1), ref(1-r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))
+		ops = append(ops, move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))
 		b.block(int(r), append(ops, behind(r)...)...)
 	}
 	return b

@@ -84,6 +84,11 @@ func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 		u.say(k, diag.Unsupported, "reduces by minimum or maximum, and the executor of MSCCL++ sums whatever a plan says").
 			Hint = "the call says how to reduce: leave it out"
 	}
+	for i := range min(len(o.Srcs), len(o.Dsts)) {
+		if n := o.Srcs[i].Count; o.Kind > ir.ChMove && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
+			u.say(k, diag.Counts, "moves %d chunks to %d, or parts of unequal numbers", n, o.Dsts[i].Count)
+		}
+	}
 	for _, c := range o.Channels {
 		if o.Type >= ir.NumChannelTypes || c < 0 || int(c) >= len(rank.Channels[o.Type]) {
 			u.say(k, diag.OutOfBounds, "goes through channel %d of type %d, which the rank has not", c, o.Type)

@@ -16,6 +16,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -159,4 +160,32 @@ func broken(p *ir.ChannelProgram, rnd *rand.Rand) *ir.ChannelProgram {
 		}
 	}
 	return &q
+}
+
+// The wrong programs are rejected as plans too, with the same codes, and the mended ones are proven.
+func TestWrongPlans(t *testing.T) {
+	judge := func(p *ir.ChannelProgram) diag.List {
+		f, err := codegen.PlanFileOf(p)
+		if err != nil {
+			return err.(diag.List)
+		}
+		var text bytes.Buffer
+		if err := codegen.WriteMSCCLPP(&text, f); err != nil {
+			t.Fatal(err)
+		}
+		_, q, err := codegen.ReadMSCCLPP("plan.json", &text, codegen.ReadOptions{})
+		if err != nil {
+			return err.(diag.List)
+		}
+		_, _, list := CheckChannels(q, verify.Options{})
+		return list
+	}
+	for _, c := range wrongChannels {
+		if list := judge(c.wrong.ChannelProgram); !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == c.code }) {
+			t.Errorf("%s: not [%s], but\n%s", c.name, c.code, told(list))
+		}
+		if list := judge(c.right.ChannelProgram); len(list) > 0 {
+			t.Errorf("%s, mended:\n%s", c.name, told(list))
+		}
+	}
 }

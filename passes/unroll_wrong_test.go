@@ -18,15 +18,15 @@ var wrongChannels = []struct {
 	wrong *channelBuilder
 	right *channelBuilder
 }{
-	{"wait before signal", diag.Deadlock, "which rank 1 block 0 op 9 (signal) would raise; that block is still at op 7 (wait)",
+	{"wait before signal", diag.Deadlock, "which rank 1 block 0 op 10 (signal) would raise; that block is still at op 8 (wait)",
 		gatherBy(false, begun, always(met(awaitOn(0), signalOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
-	{"signal on one channel and wait on another", diag.Unmatched, "rank 0 block 0 op 7 (signal) is signal 1 in a launch at memory channel 1 of rank 1, to rank 0, which is awaited never",
+	{"signal on one channel and wait on another", diag.Unmatched, "rank 0 block 0 op 8 (signal) is signal 1 in a launch at memory channel 1 of rank 1, to rank 0, which is awaited never",
 		gatherBy(false, begun, always(met(signalOn(1), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(1), awaitOn(1))...))},
 	{"no wait for the end", diag.Race, "writes output[0] of rank 1 when that may be gone",
 		gatherBy(false, begun, always(met(on(ir.ChRelaxedSignal, 0), on(ir.ChRelaxedAwait, 0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
 	{"no wait for the beginning", diag.Race, "writes output[0] of rank 1 before that may be touched",
 		gatherBy(false, always(), always(met(signalOn(0), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
-	{"signal before the threads meet", diag.Race, "rank 0 block 0 op 5 (move) writes output[0] of rank 1 when that may be gone",
+	{"signal before the threads meet", diag.Race, "rank 0 block 0 op 6 (move) writes output[0] of rank 1 when that may be gone",
 		gatherBy(false, begun, always(signalOn(0), meet, awaitOn(0), meet)), gatherBy(false, begun, always(meet, signalOn(0), awaitOn(0)))},
 	{"a turn's signals and one wait", diag.Unmatched, "where loops have 2 turns",
 		gatherBy(false, begun, always(looped(met(signalOn(0))...), awaitOn(0), meet)), gatherBy(false, begun, always(looped(met(signalOn(0), awaitOn(0))...)))},
@@ -43,7 +43,7 @@ var wrongChannels = []struct {
 	{"a race of blocks", diag.Race, "rank 0 block 1 op 0 (move) reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which writes it", byScratch(), byScratch(barrier(0, 2))},
 	{"a race of blocks with a semaphore that does not wait", diag.Race, "nothing orders it behind", bySemaphore(1), bySemaphore(0)},
 	{"an allgather that gathers nothing", diag.WrongResult, "rank 0 output[1]", gathers(0), gathers(1)},
-	{"copy and put without a meeting", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 4 (move), which writes it; rank 0 block 0 op 4 (move) writes it; the two are joint",
+	{"copy and put without a meeting", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 6 (move), which writes it; rank 0 block 0 op 6 (move) writes it; the two are joint",
 		staged(nil), staged([]ir.ChannelOp{meet})},
 	{"copy and reduce in place without a meeting", diag.Race, "writes input[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which reads it",
 		summed(nil), summed([]ir.ChannelOp{meet})},
@@ -52,7 +52,7 @@ var wrongChannels = []struct {
 	{"a write that got lost", diag.Uninitialized, "reads scratch[0] of rank 0 before anything writes it", lost(true), lost(false)},
 	{"packets in scratch that is not double", diag.Race, "1 pass before, in the same copy", packetsOf(1, false), packetsOf(1, true)},
 	{"packets and data in one place", diag.Overlap, "take the place of two chunks: scratch[1], which has data too", beside(1), beside(2)},
-	{"source of a port overwritten", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 11 (move), which writes it; rank 0 block 0 op 11 (move) writes it; a port of rank 0 block 0", ported(ir.ChMeet), ported(ir.ChFlush)},
+	{"source of a port overwritten", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 12 (move), which writes it; rank 0 block 0 op 12 (move) writes it; a port of rank 0 block 0", ported(meet), ported(ir.ChannelOp{Kind: ir.ChFlush, Type: ir.PortChannel, Channels: []int32{0}})},
 }
 
 // alone is one rank of up to three blocks, which does what ops say behind a copy.
@@ -107,11 +107,8 @@ func gathers(n int32) *channelBuilder {
 func staged(between []ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).scratch(1)
 	for r := range int32(2) {
-		ops := append(begun(r)[:4], move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))
+		ops := append(begun(r), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)))
 		ops = append(append(ops, between...), move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Scratch, 0, 1)))
-		ops[1], ops[3] = on(ir.ChSignal, 0), on(ir.ChAwait, 0)
-		ops = slices.Insert(ops, 4, meet)
-		ops = slices.Delete(ops, 0, 1)
 		b.block(int(r), append(ops, met(signalOn(0), awaitOn(0))...)...)
 	}
 	return b
@@ -132,17 +129,17 @@ func aliased(inplace bool) *channelBuilder {
 		move(to(ref(0, ir.Output, 1, 1)), ref(0, ir.Input, 1, 1)))
 }
 
-// lost reduces through the switch to all outputs, and keeps a copy in scratch, or forgets to.
+// lost has each rank sum a chunk in scratch and give it to both, or write the sum to both and forget scratch, as fusion does.
 func lost(forgets bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, 2, false).connect(ir.MemoryChannel, 1).scratch(1)
-	for r := range b.Ranks {
-		b.Ranks[r].Channels[ir.SwitchChannel] = []ir.Channel{{Group: []int32{0, 1}, Buf: ir.Output}}
-		dsts := to(ref(int32(r), ir.Scratch, 0, 1))
+	for r := range int32(2) {
+		own, other := ref(r, ir.Output, r, 1), ref(1-r, ir.Output, r, 1)
+		dsts := to(ref(r, ir.Scratch, 0, 1))
 		if forgets {
-			dsts = to(through(ir.Output, int32(r), 1))
+			dsts = to(own, other)
 		}
-		ops := append(begun(0), move(dsts, through(ir.Input, int32(r), 1)), meet, move(to(through(ir.Output, int32(r), 1)), ref(int32(r), ir.Scratch, 0, 1)))
-		b.block(r, append(ops, met(signalOn(0), awaitOn(0))...)...)
+		ops := append(begun(r), move(dsts, ref(r, ir.Input, r, 1), ref(1-r, ir.Input, r, 1)), meet, move(to(own), ref(r, ir.Scratch, 0, 1)), move(to(other), ref(r, ir.Scratch, 0, 1)))
+		b.block(int(r), append(ops, met(signalOn(0), awaitOn(0))...)...)
 	}
 	return b
 }
@@ -160,16 +157,16 @@ func packetsOf(chunks int, double bool) *channelBuilder {
 // beside has packets in chunk 0 of scratch, and data in another.
 func beside(at int32) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 1, false).packets(3, false)
-	return b.block(0, move(to(packet(0, 0, 1), ref(0, ir.Scratch, at, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)))
+	return b.block(0, move(to(packet(0, 0, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Scratch, at, 1)), ref(0, ir.Input, 0, 1)),
+		move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)))
 }
 
 // ported puts scratch through a port, and writes it anew behind a meeting or a flush.
-func ported(between ir.ChannelOpKind) *channelBuilder {
+func ported(between ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(1)
 	for r := range int32(2) {
-		copied := move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1))
-		ops := append(begun(r), copied, meet, putPort(ir.ChEach, 0, ref(1-r, ir.Output, r, 1), ref(r, ir.Scratch, 0, 1)), meet,
-			ir.ChannelOp{Kind: between, Type: ir.PortChannel, Channels: []int32{0}}, meet, move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)),
+		ops := append(begun(r), move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet, putPort(ir.ChEach, 0, ref(1-r, ir.Output, r, 1), ref(r, ir.Scratch, 0, 1)), meet,
+			between, meet, move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)),
 			ir.ChannelOp{Kind: ir.ChSignal, Type: ir.PortChannel, Channels: []int32{0}}, ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0}}, meet)
 		b.block(int(r), ops...)
 	}
