@@ -2,11 +2,15 @@ package mscclc_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -127,6 +131,28 @@ func TestWrongChannelPrograms(t *testing.T) {
 			t.Errorf("%s without %q: %v, not %s", tt.file, tt.old, found, tt.code)
 		} else if tt.code != diag.WrongResult && found[0].Span.Line == 0 || found[0].Span.Line > 0 && found[0].Span.Filename != name {
 			t.Errorf("%s without %q: at %v", tt.file, tt.old, found[0].Span)
+		}
+	}
+}
+
+// TestWrongChannels has the programs that MSCCL++'s language takes, and some that are right.
+func TestWrongChannels(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/channels.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		first, _, _ := strings.Cut(string(f.Data), "\n")
+		want := strings.TrimPrefix(first, "# ")
+		_, err := mscclc.Compile(f.Name, f.Data, mscclc.Options{})
+		var found diag.List
+		switch {
+		case err == nil:
+			if want != "ok" {
+				t.Errorf("%s: proven", f.Name)
+			}
+		case !errors.As(err, &found) || string(found[0].Code) != want:
+			t.Errorf("%s: %v", f.Name, err)
 		}
 	}
 }

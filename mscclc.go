@@ -6,6 +6,7 @@ package mscclc
 import (
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/passes"
@@ -22,6 +23,10 @@ type Options struct {
 	// OneSided asks for Moves of any rank's memory, signals and waits, in place of
 	// sends and receives; see ir.OneSided.
 	OneSided bool
+
+	// Bytes is the size of the calls that a program of channels is made for, whose loops depend on it; 0 is any, with one
+	// turn of each.
+	Bytes int64
 
 	// Unproven leaves the proof of the program to the caller.
 	Unproven bool
@@ -42,6 +47,8 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	}
 	if t := opt.Target; t != nil {
 		opt.Passes.Limits, opt.Passes.Dense = t.Limits, t.Format == codegen.FormatXML
+		opt.Passes.OnePass = t.Format == codegen.FormatMSCCLPP
+		opt.OneSided = opt.OneSided || opt.Passes.OnePass
 	}
 
 	tree, err := lang.ParseLimited(file, text, opt.Lang.Limits)
@@ -80,14 +87,27 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	return program, problems.Err()
 }
 
-// turns of loops of a program of channels, where it is unrolled: each does that part of the bytes.
-const turns = 3
+// mostTurns is how many turns of loops are run at most: of a larger size each turn has more bytes.
+const mostTurns = 8
 
-// unrolled is what a program of channels means, with a few turns of its loops; Check proves fewer too.
+// Turns is how many turns loops of p do where calls of so many bytes run it; 0 is any.
+func Turns(p *ir.ChannelProgram, bytes int64) int {
+	if bytes <= 0 {
+		return 1
+	}
+	return min(mostTurns, passes.Turns(p, bytes/int64(max(p.Coll.Divisor(), 1))))
+}
+
+// unrolled is what a program of channels means.
 func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) error) (*ir.Program, error) {
 	if err := stage(channels); err != nil {
 		return nil, err
 	}
+	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
+		d := diag.New(diag.Unsupported, channels.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
+		return nil, diag.List{d.WithHint("an algorithm that says which thread block does what is for --target plan, and for MSCCL++")}
+	}
+	turns := Turns(channels, opt.Bytes)
 	program, err := passes.Unroll(channels, turns)
 	if err != nil {
 		return nil, err
@@ -99,6 +119,9 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 		return program, nil
 	}
 	_, _, problems := passes.CheckChannels(channels, opt.Check)
+	if len(problems) == 0 && opt.Bytes > 0 {
+		_, _, problems = passes.CheckTurns(channels, turns, opt.Check)
+	}
 	return program, problems.Err()
 }
 

@@ -161,12 +161,15 @@ func (c *combination) options(p *program) mscclc.Options {
 	return opt
 }
 
+// twoSided are the targets of two-sided programs; TestMSCCLPP is of the other.
+var twoSided = slices.DeleteFunc(slices.Clone(codegen.Targets), func(t *codegen.Target) bool { return t.Format == codegen.FormatMSCCLPP })
+
 // matrix returns the combinations of p: all of them, or a set in which any two
 // values of any two factors meet. Shapes that the file asserts against and
 // placements that the collective does not have are no values.
 func (p *program) matrix(t *testing.T, full bool) []combination {
 	shapes, places := p.legal(t)
-	sizes := []int{len(shapes), len(codegen.Targets) * int(ir.NumProtocols), 4, len(places), 2}
+	sizes := []int{len(shapes), len(twoSided) * int(ir.NumProtocols), 4, len(places), 2}
 	var rows [][]int
 	if full {
 		rows = product(sizes)
@@ -176,7 +179,7 @@ func (p *program) matrix(t *testing.T, full bool) []combination {
 	all := make([]combination, len(rows))
 	for i, r := range rows {
 		all[i] = combination{
-			params: shapes[r[0]], target: codegen.Targets[r[1]%len(codegen.Targets)], protocol: ir.Protocol(r[1] / len(codegen.Targets)),
+			params: shapes[r[0]], target: twoSided[r[1]%len(twoSided)], protocol: ir.Protocol(r[1] / len(twoSided)),
 			instances: 1 + r[2], inplace: places[r[3]], fuse: r[4] == 0, turn: i,
 		}
 	}

@@ -145,8 +145,8 @@ func (p *program) prove(t *testing.T, full bool) proof {
 func combinations(params map[string]string, full bool, turn int, many bool) (all []combination) {
 	for row := range 8 {
 		protocol, instances, inplace := row&1, row>>1&1, row>>2&1
-		for k, target := range codegen.Targets {
-			mine := k == (turn+row)%len(codegen.Targets)
+		for k, target := range twoSided {
+			mine := k == (turn+row)%len(twoSided)
 			if many {
 				mine = target.Format == codegen.FormatPlan
 			}

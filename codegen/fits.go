@@ -13,6 +13,14 @@ func Fits(p *ir.Program, t *Target) diag.List {
 		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target plan", "%s is MSCCL-IR, which has no one-sided operations", t.Name)
 		return f.found
 	}
+	if t.Format == FormatMSCCLPP {
+		c, err := ChannelsOf(p, ChannelOptions{})
+		if err == nil {
+			_, err = PlanFileOf(c)
+		}
+		found, _ := err.(diag.List)
+		return found
+	}
 	if t.Format == FormatXML {
 		f.dialect(t)
 		f.worst("ranks", p.Coll.Ranks, maxRanks, place{rank: -1, block: -1})

@@ -45,6 +45,7 @@ type planMaker struct {
 	rankID, blockID, opID int
 	g                     *PlanGPU
 	b                     *PlanBlock
+	named                 [ir.NumChannelTypes][]int32 // channels that operations of the block name
 }
 
 func (x *planMaker) rank(r int, g *PlanGPU) {
@@ -66,6 +67,7 @@ func (x *planMaker) rank(r int, g *PlanGPU) {
 	for i := range c.Blocks {
 		x.blockID, x.b = i, &g.Blocks[i]
 		x.b.ID, x.b.Ops = int32(i), make([]PlanOp, 0, len(c.Blocks[i]))
+		x.name(c.Blocks[i])
 		total := 0
 		for k := range c.Blocks[i] {
 			x.opID = k
@@ -81,6 +83,25 @@ func (x *planMaker) rank(r int, g *PlanGPU) {
 			x.room(len(l.IDs), PlanMaxRemote, "remote buffers through "+l.Type+" channels")
 		}
 	}
+}
+
+// name lists the channels that operations of a block name.
+func (x *planMaker) name(ops []ir.ChannelOp) {
+	x.named = [ir.NumChannelTypes][]int32{}
+	var visit func(ops []ir.ChannelOp)
+	visit = func(ops []ir.ChannelOp) {
+		for i := range ops {
+			if o := &ops[i]; o.Type < ir.NumChannelTypes {
+				for _, c := range o.Channels {
+					if !slices.Contains(x.named[o.Type], c) {
+						x.named[o.Type] = append(x.named[o.Type], c)
+					}
+				}
+			}
+			visit(ops[i].Body)
+		}
+	}
+	visit(ops)
 }
 
 func (x *planMaker) say(code diag.Code, pos int32, format string, args ...any) {
@@ -198,16 +219,25 @@ func (x *planMaker) remote(t ir.ChannelType, ref *ir.ChannelRef) int32 {
 	return idsOf(&x.b.Remote, t).place(int32(i))
 }
 
-// implied puts a channel to peer into the block's list where it has none and there is room: the executor needs none to
-// reach memory.
+// implied puts a channel to peer into the block's list where it has none and there is room, one that another operation of the
+// block names if there is one: the executor needs none to reach memory.
 func (x *planMaker) implied(t ir.ChannelType, peer int32) {
 	all := x.p.Ranks[x.rankID].Channels[t]
 	first := slices.IndexFunc(all, func(c ir.Channel) bool { return c.Peer == peer })
+	if used := slices.IndexFunc(x.named[t], func(c int32) bool { return all[c].Peer == peer }); used >= 0 {
+		first = int(x.named[t][used])
+	}
 	if first < 0 {
 		return
 	}
 	list := idsOf(&x.b.Channels, t)
-	if len(list.IDs) < PlanMaxChannels && !slices.ContainsFunc(list.IDs, func(id int32) bool { return all[id].Peer == peer }) {
+	total := len(x.named[t])
+	for _, id := range list.IDs {
+		if !slices.Contains(x.named[t], id) {
+			total++
+		}
+	}
+	if total < PlanMaxChannels && !slices.ContainsFunc(list.IDs, func(id int32) bool { return all[id].Peer == peer }) {
 		list.place(int32(first))
 	}
 }

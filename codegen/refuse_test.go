@@ -142,10 +142,12 @@ func TestRefusalsComeTogether(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	for _, name := range []string{"mscclpp", "nccl"} {
-		if _, err := TargetByName(name); err == nil || !strings.Contains(err.Error(), "mscclpp cannot be written yet") == (name == "mscclpp") {
-			t.Errorf("%s: %v", name, err)
-		}
+	_, err := TargetByName("nccl")
+	if list, _ := err.(diag.List); len(list) != 1 || list[0].Hint != "the targets are msccl, rccl, mscclpp, plan" {
+		t.Errorf("nccl: %v", err)
+	}
+	if found := Fits(ring(4), target(t, "mscclpp")); len(found) != 1 || found[0].Code != diag.Unsupported {
+		t.Errorf("a two-sided program for mscclpp: %v", found)
 	}
 	if found := Fits(ring(300), target(t, "plan")); found != nil {
 		t.Errorf("plan refuses %v", found)

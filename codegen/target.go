@@ -12,8 +12,9 @@ type Format uint8
 
 // The formats of targets.
 const (
-	FormatXML  Format = iota // MSCCL-IR XML
-	FormatPlan               // mscclc's own
+	FormatXML     Format = iota // MSCCL-IR XML
+	FormatPlan                  // mscclc's own
+	FormatMSCCLPP               // an execution plan of MSCCL++
 )
 
 // A Target is a runtime that mscclc writes programs for: its limits, and what
@@ -45,6 +46,8 @@ type Target struct {
 // more pass, too), loops over the sources of a chain, has no default size, and
 // rejects receives that reduce or forward.
 //
+// mscclpp has no steps of this kind: what its executor has room for is in mscclpp.go, and ChannelsOf keeps to it.
+//
 // plan is mscclc's own executor, whose bounds are those of its 32-bit fields. It
 // promises nothing of how many chunks a message holds: one, at least.
 var Targets = []*Target{
@@ -66,6 +69,10 @@ var Targets = []*Target{
 		Inclusive: true,
 	},
 	{
+		Name: "mscclpp", Doc: "a plan of microsoft/mscclpp", Format: FormatMSCCLPP,
+		Limits: ir.Limits{Target: "mscclpp"},
+	},
+	{
 		Name: "plan", Doc: "mscclc's own executor", Format: FormatPlan,
 		Limits: ir.Limits{Target: "plan", ReceiveFused: true},
 	},
@@ -84,9 +91,5 @@ func TargetByName(name string) (*Target, error) {
 		names[i] = t.Name
 	}
 	d := diag.New(diag.Unsupported, diag.Span{}, "%q is no target", name).WithHint("the targets are %s", strings.Join(names, ", "))
-	if name == "mscclpp" {
-		d = diag.New(diag.Unsupported, diag.Span{}, "mscclpp cannot be written yet").
-			WithHint("the targets are %s", strings.Join(names, ", "))
-	}
 	return nil, diag.List{d}
 }

@@ -159,11 +159,17 @@ func (m *machine) addEnd(e channelEnd) int64 {
 	return int64(len(ch.ends)) - 1
 }
 
+// draftCost is the elements of a list that an operation takes the memory of.
+const draftCost = 16
+
 // emit adds an operation to a block.
 func (m *machine) emit(s *site, rank, tb int32, d draft) {
 	ch := m.prog.channels
 	if m.prog.spent += int64(1 + len(d.Srcs) + len(d.Dsts)); m.prog.spent > m.lim.Ops {
 		m.exhausted("ops", m.lim.Ops, &s.span, "the file makes more than %d operations")
+		return
+	}
+	if !m.elements(0, draftCost, s.span) {
 		return
 	}
 	d.Pos = s.pos

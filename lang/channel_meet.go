@@ -105,10 +105,12 @@ type wary struct {
 	memory []access // what was touched
 }
 
-// An access is cells from..to that are read or written.
+// An access is cells from..to that are read or written: of a turn before, other
+// bytes of each than this turn's.
 type access struct {
 	from, to int32
 	write    bool
+	turn     bool // of a turn before
 }
 
 // mostMemory bounds what a wary remembers: threads that meet once too often are
@@ -120,29 +122,47 @@ func (w *wary) meets(list []draft) []ir.ChannelOp {
 	out := make([]ir.ChannelOp, 0, len(list)+4)
 	for i := range list {
 		d := &list[i]
+		meet := false
 		if d.Kind == ir.ChLoop {
-			d.Body = w.loop(d.body)
-		} else if w.needs(d) {
-			w.met()
-			out = append(out, ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel, Pos: d.Pos})
-		}
-		if d.Kind != ir.ChLoop {
+			d.Body, meet = w.loop(d.body)
+		} else {
+			if meet = w.needs(d); meet {
+				w.met()
+			}
 			w.did(d)
+		}
+		if meet {
+			out = append(out, ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel, Pos: d.Pos})
 		}
 		out = append(out, d.ChannelOp)
 	}
 	return out
 }
 
-// loop does the same for the body of a loop, whose turns follow what is before
-// it and each other.
-func (w *wary) loop(body []draft) []ir.ChannelOp {
-	once := *w
-	once.memory = slices.Clone(w.memory)
-	once.meets(body)
-	w.worked, w.waited = w.worked || once.worked, w.waited || once.waited
-	w.memory = append(w.memory, once.memory...)
-	return w.meets(body)
+// loop does the same for the body of a loop, of which each turn follows another
+// or what is before the loop: where that makes for more meets, there is one
+// before the loop instead.
+func (w *wary) loop(body []draft) (ops []ir.ChannelOp, before bool) {
+	turn := wary{p: w.p, rank: w.rank}
+	turn.meets(body)
+	turn.turned(true)
+	first := wary{w.p, w.rank, w.worked || turn.worked, w.waited || turn.waited, slices.Concat(w.memory, turn.memory)}
+	alone, all := turn.meets(body), first.meets(body)
+	turn.turned(false)
+	first.turned(false)
+	if len(alone) < len(all) {
+		*w = turn
+		return alone, true
+	}
+	*w = first
+	return all, false
+}
+
+// turned says of all that is remembered whether it was in a turn before.
+func (w *wary) turned(yes bool) {
+	for i := range w.memory {
+		w.memory[i].turn = yes
+	}
 }
 
 // needs says whether the threads must meet before d.
@@ -197,7 +217,7 @@ func (w *wary) touches(o *ir.ChannelOp) {
 func (w *wary) conflicts(o *ir.ChannelOp) bool {
 	return w.operands(o, func(a access) bool {
 		return slices.ContainsFunc(w.memory, func(b access) bool {
-			return (a.write || b.write) && a.from < b.to && b.from < a.to
+			return (a.write || b.write) && a.from < b.to && b.from < a.to && !(b.turn && a.from == b.from && a.to == b.to)
 		})
 	})
 }
@@ -217,7 +237,7 @@ func (w *wary) operands(o *ir.ChannelOp, f func(access) bool) bool {
 			}
 			for _, rank := range ranks {
 				from := w.p.at(rank, x.Buf).cell + x.Index
-				if f(access{from, from + x.Count, k == 1}) {
+				if f(access{from: from, to: from + x.Count, write: k == 1}) {
 					return true
 				}
 			}

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/passes"
 )
-
-// mostTurns is how many turns of a plan's loops are run at most: of a larger size each turn has more bytes.
-const mostTurns = 8
 
 // judgeChannels proves a plan of MSCCL++, and notes what its executor would do wrong with it.
 func (d *verdict) judgeChannels(s *source, read codegen.ReadOptions, check verify.Options) (*ir.Program, error) {
@@ -17,8 +16,28 @@ func (d *verdict) judgeChannels(s *source, read codegen.ReadOptions, check verif
 	if err != nil {
 		return nil, err
 	}
+	d.warned = codegen.FaultsMSCCLPP(p)
+	return d.proveChannels(p, check)
+}
+
+// judgeLevel judges an algorithm that says itself which thread block does what, for MSCCL++ if that is the target.
+func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
+	g, err := d.proveChannels(p, check)
+	if err != nil || !f.explicit || f.target != "mscclpp" {
+		return g, err
+	}
+	if d := codegen.FitSizes(p); d != nil {
+		return g, diag.List{*d}
+	}
+	d.warned = codegen.FaultsMSCCLPP(p)
+	_, err = codegen.PlanFileOf(p)
+	return g, err
+}
+
+// proveChannels judges a program of channels.
+func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir.Program, error) {
 	g, report, found := passes.CheckChannels(p, check)
-	d.judged, d.warned = report, codegen.FaultsMSCCLPP(p)
+	d.judged = report
 	if passes.Turns(p, 1<<62) > 1 {
 		d.note = "loops are proven for 1, 2 and 3 turns; mscclc run proves as many as it has"
 	}
@@ -31,10 +50,7 @@ func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *r
 	if err != nil {
 		return nil, err
 	}
-	turns := 1
-	if f.size > 0 {
-		turns = min(mostTurns, passes.Turns(p, f.size/int64(max(p.Coll.Divisor(), 1))))
-	}
+	turns := mscclc.Turns(p, f.size)
 	if f.unproven {
 		return passes.Unroll(p, turns)
 	}

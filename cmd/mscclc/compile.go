@@ -28,13 +28,14 @@ func (a *app) compileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compile FILE.mscl",
 		Short: "Compile an algorithm to a program",
-		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, mscclc's own binary plan
-for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
+		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++ in JSON for
+--target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
 
 The target is msccl, or what the name after -o ends in. --dump writes the text forms of what happens in between
 next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
+  mscclc compile allreduce/allpairs -p ranks=8 --protocol LL --target mscclpp -o allpairs.json
   mscclc compile ring.mscl --dump all -o ring.plan`,
 		Args: exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,16 +81,32 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if err != nil {
 		return err
 	}
+	f.unproven = target.Format == codegen.FormatMSCCLPP // what is written is proven, once
 	p, err := a.compileSource(s, &f.compiling, d)
 	if err != nil {
 		return err
 	}
+	var warned diag.List
+	product := func(w io.Writer) error { return write(w, p, target) }
+	if target.Format == codegen.FormatMSCCLPP {
+		var plan *codegen.PlanFile
+		opt := mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: f.instances}, Params: f.params}
+		if f.channels != nil {
+			plan, warned, err = mscclc.PlanOfChannels(f.channels, opt)
+		} else {
+			plan, warned, err = mscclc.PlanMSCCLPP(p, opt)
+		}
+		if err != nil {
+			return err
+		}
+		product = func(w io.Writer) error { return codegen.WriteMSCCLPP(w, plan) }
+	}
 	if f.out != "" || !a.json {
-		if err := a.writeTo(f.out, func(w io.Writer) error { return write(w, p, target) }); err != nil {
+		if err := a.writeTo(f.out, product); err != nil {
 			return err
 		}
 	}
-	return a.compiled(s.name, f.out, target, p)
+	return a.compiled(s.name, f.out, target, p, warned)
 }
 
 func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
@@ -100,8 +117,9 @@ func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 }
 
 // compiled reports what was compiled.
-func (a *app) compiled(name, out string, t *codegen.Target, p *ir.Program) error {
+func (a *app) compiled(name, out string, t *codegen.Target, p *ir.Program, warned diag.List) error {
 	if !a.json {
+		a.show(warned)
 		if out != "" && out != "-" {
 			name = out
 		}
@@ -112,7 +130,7 @@ func (a *app) compiled(name, out string, t *codegen.Target, p *ir.Program) error
 		report
 		Output string `json:"output,omitempty"`
 		Target string `json:"target"`
-	}{newReport(name, nil, p), out, t.Name})
+	}{newReport(name, warned, p), out, t.Name})
 }
 
 // compileSource compiles s, whose products d sees; d may be nil.
@@ -128,7 +146,13 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 	if d != nil {
 		opt.Passes.Dump = d.pass
 	}
+	opt.Bytes = c.bytes
 	opt.Stage = func(value any) error {
+		if p, ok := value.(*ir.ChannelProgram); ok {
+			if c.channels = p; c.instances > 1 {
+				return usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.name)
+			}
+		}
 		if d, ok := value.(*ir.ChunkDAG); ok {
 			a.noteHints(d, c)
 		}
@@ -147,7 +171,7 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 // noteHints says where a file hints at the lowering that is not asked for, which is ignored.
 func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 	what, other := "via and pull", "one-sided"
-	if asked.sided == "one" {
+	if asked.oneSided() {
 		what, other = "ch, sendtb and recvtb", "two-sided"
 	}
 	told := map[int32]bool{}
@@ -155,7 +179,7 @@ func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 		op := &c.Ops[i]
 		h := c.Hints[op.Hint]
 		foreign := h.Via != ir.ViaAny || h.Pull
-		if asked.sided == "one" {
+		if asked.oneSided() {
 			foreign = h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0
 		}
 		if foreign && !told[op.Pos] && len(told) < 10 && !a.json {
@@ -185,7 +209,7 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	if f.dump != "all" && !slices.Contains(dumpNames(), f.dump) {
 		return nil, usagef("--dump takes all, %s, not %q", strings.Join(dumpNames(), ", "), f.dump)
 	}
-	if f.sided == "one" && !slices.Contains([]string{"all", "chunks", "program"}, f.dump) {
+	if f.oneSided() && !slices.Contains([]string{"all", "chunks", "program"}, f.dump) {
 		return nil, usagef("the passes do not make one-sided programs: of these --dump takes all, chunks or program, not %s", f.dump)
 	}
 	opt, err := f.passOptions()

@@ -13,6 +13,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/passes"
 )
 
 // A verdict is what verify says of one file.
@@ -168,9 +169,24 @@ func (a *app) judgeSource(s *source, f *verifyFlags, d *verdict) (*ir.Program, e
 		return nil, checkLibrary(tree, text, opt)
 	}
 	opt.Unproven = true // here
+	var channels *ir.ChannelProgram
+	opt.Stage = func(value any) error {
+		if c, ok := value.(*ir.ChannelProgram); ok {
+			channels = c
+		}
+		return nil
+	}
 	p, err := mscclc.Compile(s.name, text, opt)
+	if channels != nil {
+		return d.judgeLevel(channels, opt.Check, f)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if channels != nil {
+		var found diag.List
+		p, d.judged, found = passes.CheckChannels(channels, opt.Check)
+		return p, found.Err()
 	}
 	if err := d.prove(p, opt.Check, f); err != nil {
 		return p, err

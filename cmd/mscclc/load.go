@@ -88,7 +88,7 @@ func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
 
 func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {
 	c := f.compiling
-	c.unproven = true // executor.Load proves it
+	c.unproven, c.bytes = true, f.size // executor.Load proves it
 	p, err := a.compileSource(s, &c, nil)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/passes"
 )
 
@@ -29,7 +28,9 @@ type compiling struct {
 	fuse      bool
 	receives  optionalBool
 	limits    limits
-	unproven  bool // leave the proof to the caller
+	unproven  bool               // leave the proof to the caller
+	channels  *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
+	bytes     int64              // of the calls that loops of channels are unrolled for, or 0
 	given     *pflag.FlagSet
 }
 
@@ -37,7 +38,7 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	f.StringVar(&c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says")
-	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two)")
+	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
 	f.StringVar(&c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "))
@@ -104,19 +105,39 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if c.sided != "one" && c.sided != "two" {
 		return opt, usagef("--sided takes one or two, not %q", c.sided)
 	}
-	opt.OneSided, opt.Lang.Via = c.sided == "one", c.via
-	if flag := c.oneGiven(twoSidedOnly...); flag != "" && opt.OneSided {
-		return opt, usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out", flag)
-	}
 	target, err := c.findTarget()
 	if err != nil {
 		return opt, err
 	}
-	opt.Target = target
+	opt.Target, opt.Lang.Via = target, c.via
+	opt.OneSided = c.oneSided()
+	if err := c.fitSides(); err != nil {
+		return opt, err
+	}
 	if opt.Passes, err = c.passOptions(); err != nil {
 		return opt, err
 	}
 	return opt, c.limits.apply(&opt)
+}
+
+// oneSided says whether the one-sided lowering is asked for: by itself, or by a target that has no other.
+func (c *compiling) oneSided() bool { return c.sided == "one" || c.target == "mscclpp" }
+
+// fitSides refuses flags that the lowering which is asked for has no use for.
+func (c *compiling) fitSides() error {
+	plus := c.target == "mscclpp"
+	if plus && c.sided == "two" && c.oneGiven("sided") != "" {
+		return usagef("plans of MSCCL++ are one-sided: give --sided one, or leave it out")
+	}
+	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
+	flag := c.oneGiven(only...)
+	switch {
+	case flag == "" || !c.oneSided():
+		return nil
+	case plus:
+		return usagef("%s is for the two-sided lowering, which makes sends and receives: plans of MSCCL++ have none", flag)
+	}
+	return usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out", flag)
 }
 
 // twoSidedOnly are the flags that mean something of two-sided programs only: their passes, and their connections.
@@ -164,9 +185,6 @@ func (c *compiling) chosenOnly(takes string, allowed ...string) error {
 func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
 	switch {
-	case err != nil && c.target == "mscclpp":
-		return nil, diag.List{diag.New(diag.Unavailable, diag.Span{}, "this mscclc cannot write plans of MSCCL++ yet; one-sided programs (--sided one) run by its own plan").
-			WithHint("the targets are %s", list(targetNames()))}
 	case err != nil:
 		return nil, usagef("%q is no target; there are %s", c.target, strings.Join(targetNames(), ", "))
 	}

@@ -1,0 +1,167 @@
+package codegen
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind what they put.
+func (x *channelMaker) flags() {
+	x.flag, x.ports = map[ir.Operand]*channelFlag{}, map[[2]int32]*channelFlag{}
+	o, ported := x.p.OneSided, map[[2]int32]bool{}
+	for i := range x.p.Blocks {
+		b := &x.p.Blocks[i]
+		for _, s := range x.p.StepsOf(b) {
+			for _, d := range o.Dests(&s) {
+				switch {
+				case d.Buf == ir.Flags && x.flag[flagOf(d)] == nil:
+					f := &channelFlag{from: b.Rank, to: d.Rank}
+					x.flag[flagOf(d)] = f
+					x.all = append(x.all, f)
+				case d.Via == ir.ViaPort && d.Rank != b.Rank:
+					ported[[2]int32{b.Rank, d.Rank}] = true
+				}
+			}
+		}
+	}
+	for _, f := range x.all {
+		if pair := [2]int32{f.from, f.to}; ported[pair] {
+			f.port = true
+			if x.ports[pair] == nil {
+				x.ports[pair] = f
+			}
+		}
+	}
+}
+
+// flagOf is the key of an operand that is a flag.
+func flagOf(d ir.Operand) ir.Operand { return ir.Operand{Rank: d.Rank, Index: d.Index, Buf: ir.Flags} }
+
+// rank makes the items of a rank.
+func (x *channelMaker) rank(r int32) {
+	x.own, x.dirty, x.meet = r, false, false
+	for _, s := range x.p.StepsOf(&x.p.TBsOf(int(r))[0]) {
+		x.pos = s.Pos
+		switch s.Op {
+		case ir.Signal:
+			// What signals tell is over when the threads have met, unless there is nothing.
+			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
+			x.sync(&s, x.p.OneSided.Dests(&s))
+		case ir.Await:
+			// What comes before an await need not be over: the next meeting is behind both.
+			x.sync(&s, x.p.OneSided.Sources(&s))
+			x.dirty = true
+		case ir.Move:
+			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
+			x.pieces(&s)
+		}
+	}
+}
+
+// meets has the threads meet before the next item, if so.
+func (x *channelMaker) meets(so bool) { x.meet = x.meet || so }
+
+// add appends an item.
+func (x *channelMaker) add(it channelItem) {
+	it.meet = x.meet
+	if x.meet {
+		x.meet, x.dirty = false, false
+	}
+	it.op.Pos = x.pos
+	x.items[x.own] = append(x.items[x.own], it)
+}
+
+// sync makes signals, or awaits, of a step's flags: those through memory and those through ports, so many at once as an
+// operation has threads for.
+func (x *channelMaker) sync(s *ir.Step, flags []ir.Operand) {
+	for _, port := range []bool{false, true} {
+		it := channelItem{op: ir.ChannelOp{Type: ir.MemoryChannel, Kind: ir.ChSignal}}
+		if port {
+			it.op.Type = ir.PortChannel
+		}
+		if s.Op == ir.Await {
+			it.op.Kind = ir.ChAwait
+		}
+		if s.Flags&ir.Relaxed != 0 {
+			it.op.Kind += ir.ChRelaxedSignal - ir.ChSignal
+		}
+		for _, d := range flags {
+			f := x.flag[flagOf(d)]
+			switch {
+			case f == nil:
+				x.say(diag.Unmatched, "flag %d of rank %d is awaited and never signalled", d.Index, d.Rank)
+				return
+			case f.port != port:
+				continue
+			case s.Op == ir.Signal:
+				it.ends = append(it.ends, flagUse{f, f.raised})
+				f.raised++
+			case int(d.Nth) != len(f.awaits)+1:
+				x.say(diag.Unsupported, "signal %d of a flag is awaited as number %d: a channel counts each", d.Nth, len(f.awaits)+1)
+				return
+			default:
+				it.ends = append(it.ends, flagUse{f, int32(len(f.awaits))})
+				f.awaits = append(f.awaits, 0)
+			}
+		}
+		for part := range slices.Chunk(it.ends, PlanMaxChannelIDs) {
+			one := it
+			one.ends = part
+			x.add(one)
+		}
+	}
+}
+
+// move appends an operation that moves data. Pairs that one operation can move join those before it.
+func (x *channelMaker) move(op ir.ChannelOp, ends ...flagUse) {
+	list := x.items[x.own]
+	if last := len(list) - 1; !x.meet && last >= 0 && op.Kind == ir.ChEach && op.Type == ir.MemoryChannel {
+		if before := &list[last].op; joinsPairs(before, &op) {
+			before.Srcs, before.Dsts = append(before.Srcs, op.Srcs...), append(before.Dsts, op.Dsts...)
+			x.dirty = true
+			return
+		}
+	}
+	x.add(channelItem{op: op, ends: ends})
+	x.dirty = true
+}
+
+// joinsPairs says whether the pairs of b can be those of a too: the executor takes all sources to be of one buffer.
+func joinsPairs(a, b *ir.ChannelOp) bool {
+	return a.Kind == ir.ChEach && a.Type == b.Type && len(a.Srcs)+len(b.Srcs) <= PlanMaxBuffers && a.Srcs[0].Buf == b.Srcs[0].Buf &&
+		a.Srcs[0].Rank == b.Srcs[0].Rank && a.Srcs[0].Packets == b.Srcs[0].Packets && a.Dsts[0].Packets == b.Dsts[0].Packets && a.Srcs[0].Count == b.Srcs[0].Count
+}
+
+// ref is an operand of the program of channels, n chunks from chunk at of d on. In place, a buffer of another rank that does not begin where its
+// memory does is that memory: the executor takes its place there to be that of the rank's own buffer.
+func (x *channelMaker) ref(d ir.Operand, at, n int32) ir.ChannelRef {
+	r := ir.ChannelRef{Rank: d.Rank, Buf: d.Buf, Index: d.Index + at, Count: n}
+	if d.Buf == ir.Packets {
+		r.Buf, r.Packets = ir.Scratch, true
+	}
+	if d.Rank >= 0 && d.Rank != x.own && x.p.Coll.Inplace {
+		inOut, outIn := x.p.Coll.Shift(int(d.Rank))
+		switch {
+		case d.Buf == ir.Input && inOut > 0:
+			r.Buf, r.Index = ir.Output, r.Index+int32(inOut)
+		case d.Buf == ir.Output && outIn > 0:
+			r.Buf, r.Index = ir.Input, r.Index+int32(outIn)
+		}
+	}
+	return r
+}
+
+// temp is new plain scratch of the rank's own, tempPackets new packets there.
+func (x *channelMaker) temp(n int32) ir.ChannelRef {
+	at := x.plain[x.own]
+	x.plain[x.own] += n
+	return ir.ChannelRef{Rank: x.own, Buf: ir.Scratch, Index: at, Count: n}
+}
+
+func (x *channelMaker) tempPackets(n int32) ir.ChannelRef {
+	at := x.packed[x.own]
+	x.packed[x.own] += n
+	return ir.ChannelRef{Rank: x.own, Buf: ir.Scratch, Packets: true, Index: at, Count: n}
+}

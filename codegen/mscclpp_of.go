@@ -1,0 +1,212 @@
+package codegen
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// ChannelOptions say how ChannelsOf writes a program at the level of channels.
+type ChannelOptions struct {
+	Instances int // so many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
+	Threads   int // of a block; 0 is 1024
+
+	// Meeting has threads meet before all Moves, and between unpacking packets and sending them on. It is slower, and proven where what is
+	// written relies on packets that one Move sends on and that several operations read: those sent tell of one of them.
+	Meeting bool
+}
+
+// ChannelsOf writes p, a one-sided program of one block a rank and one pass a launch, as operations that MSCCL++ has, within
+// the limits of its executor and so that its faults do no harm. The error is a diag.List; what p leaves no way round is Unsupported or a Limit.
+//
+// It goes in four stages, each a file:
+//
+//   - cuts (mscclpp_cuts.go): where several blocks share an operation's bytes, all operations at one chunk have the same chunks;
+//   - items (mscclpp_items.go, mscclpp_fold.go): each step as operations, and where the threads must meet before one;
+//   - segments (mscclpp_segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
+//   - channels (mscclpp_ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
+func ChannelsOf(p *ir.Program, opt ChannelOptions) (*ir.ChannelProgram, error) {
+	x := &channelMaker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting}
+	if err := x.check(); err != nil {
+		return nil, err
+	}
+	x.out = &ir.ChannelProgram{Header: p.Header, Ranks: make([]ir.ChannelRank, p.Coll.Ranks), Threads: opt.Threads, Align: 16,
+		DoubleScratch: p.OneSided.Depth > 1}
+	if x.out.Threads == 0 {
+		x.out.Threads = PlanMaxThreads
+	}
+	x.items, x.plain, x.packed = make([][]channelItem, p.Coll.Ranks), slices.Clone(p.Scratch), slices.Clone(p.OneSided.Packets)
+	x.cells = p.Memory()
+	x.flags()
+	if x.ways > 1 {
+		x.cut()
+	}
+	for r := range p.Rank {
+		x.rank(int32(r))
+	}
+	if len(x.found) == 0 {
+		x.scratch()
+		x.spread()
+		x.sizes()
+	}
+	return x.out, x.found.Err()
+}
+
+// A channelMaker makes one program of channels.
+type channelMaker struct {
+	p     *ir.Program
+	out   *ir.ChannelProgram
+	ways  int32 // blocks that share an operation
+	found diag.List
+
+	meeting bool // ChannelOptions.Meeting
+
+	flag   map[ir.Operand]*channelFlag // by rank and index
+	all    []*channelFlag              // in the order of who signals them
+	ports  map[[2]int32]*channelFlag   // from one rank to another, where something is put through a port: the flag that tells of it
+	cells  *ir.Memory
+	cuts   []bool          // of a cell: operations end before it; nil where none need be cut
+	items  [][]channelItem // of a rank
+	plain  []int32         // of a rank: chunks of plain scratch so far
+	packed []int32         // and of packets
+
+	base     map[channelPair]int32 // of a rank: its first channel to another
+	switches []ir.Channel
+
+	own   int32 // the rank whose items are made
+	pos   int32
+	dirty bool // the threads have done something since they met
+	meet  bool // they must meet before the next item
+}
+
+// A channelItem is an operation of a rank, whose channels are not numbered yet.
+type channelItem struct {
+	op   ir.ChannelOp
+	meet bool      // the threads meet before it
+	ends []flagUse // whose channels it is on; of a signal, an await and a put through ports
+}
+
+// A flagUse is one signal of a flag.
+type flagUse struct {
+	flag *channelFlag
+	n    int32 // from 0
+}
+
+// A channelFlag is a flag of p.
+type channelFlag struct {
+	from, to int32
+	port     bool
+	raised   int32   // so far
+	signals  []int32 // of its signals: the segment of from that it is in
+	awaits   []int32 // and that of to
+	channels []int32 // of its signals: which it is of those from one rank to the other
+}
+
+// check says why p is no program that can be written.
+func (x *channelMaker) check() error {
+	p := x.p
+	bad := func(code diag.Code, hint, format string, args ...any) error {
+		return diag.List{diag.New(code, diag.Span{}, format, args...).WithHint("%s", hint)}
+	}
+	switch {
+	case p.OneSided == nil || !p.OneSided.OnePass || len(p.Blocks) != len(p.Rank):
+		return bad(diag.Unsupported, "compile it from its .mscl file", "plans of MSCCL++ are made of one-sided programs of one pass a launch and one block a rank")
+	case p.Protocol == ir.LL128:
+		return bad(diag.Unsupported, "give --protocol LL; the call says which of the two it is", "MSCCL++ has packets of 8 and of 16 bytes (LL, LL16), and none of LL128")
+	case p.Coll.Ranks > maxRanks:
+		return bad(diag.Limit, "compile for fewer ranks", "plans have at most %d ranks, not %d", maxRanks, p.Coll.Ranks)
+	}
+	return nil
+}
+
+// say notes a problem of the step that is looked at.
+func (x *channelMaker) say(code diag.Code, format string, args ...any) *diag.Diagnostic {
+	if len(x.found) >= maxReports {
+		return &diag.Diagnostic{}
+	}
+	d := diag.New(code, x.p.Span(x.pos), format, args...)
+	d.Rank = int(x.own)
+	x.found = append(x.found, d)
+	return &x.found[len(x.found)-1]
+}
+
+// scratch lays packets behind plain data, of which a chunk of packets takes the place of two.
+func (x *channelMaker) scratch() {
+	base := make([]int32, len(x.items))
+	in, out := int32(0), int32(0)
+	for r := range x.out.Ranks {
+		base[r] = (x.plain[r] + 1) / 2
+		in, out = max(in, int32(x.p.Coll.InChunks(r))), max(out, int32(x.p.Coll.OutChunks(r)))
+	}
+	for r := range x.out.Ranks {
+		c := &x.out.Ranks[r]
+		c.In, c.Out, c.Scratch = int32(x.p.Coll.InChunks(r)), int32(x.p.Coll.OutChunks(r)), x.plain[r]
+		if c.In == 0 { // the executor divides by both
+			c.In = in
+		}
+		if c.Out == 0 {
+			c.Out = out
+		}
+		if x.packed[r] > 0 {
+			c.Scratch = max(c.Scratch, base[r]+x.packed[r])
+		}
+		for i := range x.items[r] {
+			op := &x.items[r][i].op
+			for _, list := range [2][]ir.ChannelRef{op.Srcs, op.Dsts} {
+				for k := range list {
+					if list[k].Packets && list[k].Rank >= 0 {
+						list[k].Index += base[list[k].Rank]
+					}
+				}
+			}
+		}
+	}
+}
+
+// sizes are those for which no offset or size has more than 32 bits. A message is what the executor counts: the input, or of allgather the output.
+func (x *channelMaker) sizes() {
+	if d := FitSizes(x.out); d != nil {
+		x.say(d.Code, "%s", d.Text)
+	}
+}
+
+// FitSizes has a program's message sizes be those for which MSCCL++'s executor finds everything in 32 bits, as far as the
+// program's Sizes have them. It returns what is wrong where there are none, or nil.
+func FitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
+	unit := int64(c.Coll.Divisor()) // chunks of a call's bytes
+	message := int64(cmp.Or(c.Ranks[0].In, c.Ranks[0].Out))
+	if c.Coll.Kind == ir.AllGather {
+		message = int64(c.Ranks[0].Out)
+	}
+	most := int64(math.MaxInt64)
+	for r := range c.Ranks {
+		k := &c.Ranks[r]
+		scratch := int64(k.Scratch)
+		if c.Protocol != ir.Simple {
+			scratch *= 2
+		}
+		if c.DoubleScratch {
+			scratch *= 2
+		}
+		// It makes scratch for as many chunks of input as the largest message has bytes.
+		most = min(most, math.MaxUint32/max(int64(k.In), int64(k.Out), scratch, 1)*message, math.MaxUint32/max(scratch, 1)*int64(cmp.Or(k.In, k.Out)))
+	}
+	if c.Sizes.Max > 0 {
+		most = min(most, (c.Sizes.Max-1)/unit*message)
+	}
+	least := (c.Sizes.Min + unit - 1) / unit * message
+	c.MinBytes, c.MaxBytes = uint64(max(least, 0)), uint64(max(most, 0))
+	var d diag.Diagnostic
+	switch {
+	case least > math.MaxInt32:
+		d = diag.New(diag.Limit, diag.Span{}, "sizes begin at %d bytes: MSCCL++ reads that with 31 bits", least)
+	case least > most:
+		d = diag.New(diag.Limit, diag.Span{}, "the file's sizes begin at %d bytes, and from %d on MSCCL++'s 32 bits wrap", least, most+1)
+	default:
+		return nil
+	}
+	return &d
+}

@@ -1,0 +1,74 @@
+package mscclc
+
+import (
+	"cmp"
+	"fmt"
+	"hash/crc64"
+	"slices"
+	"strings"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/passes"
+)
+
+// PlanOptions say how PlanMSCCLPP writes a plan.
+type PlanOptions struct {
+	codegen.ChannelOptions
+	Params   []string // name=value: what the algorithm was compiled with, for the plan's name
+	Check    verify.Options
+	Unproven bool // leave the proof of the plan to the caller
+}
+
+// PlanMSCCLPP makes a plan of MSCCL++ of p, which Compile made for target mscclpp, and proves what it means. Warnings are of what
+// MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor tells plans apart, is the
+// algorithm's, its parameters and a hash of all that the plan holds.
+func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
+	c, err := codegen.ChannelsOf(p, opt.ChannelOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	if plan, warnings, err = PlanOfChannels(c, opt); err == nil || opt.Meeting {
+		return plan, warnings, err
+	}
+	opt.Meeting = true
+	if c, err := codegen.ChannelsOf(p, opt.ChannelOptions); err == nil {
+		if plan, warnings, err := PlanOfChannels(c, opt); err == nil {
+			return plan, warnings, nil
+		}
+	}
+	return nil, nil, err
+}
+
+// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself. Its sizes become those that the
+// executor can have.
+func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
+	if d := codegen.FitSizes(c); d != nil {
+		return nil, nil, diag.List{*d}
+	}
+	if !opt.Unproven {
+		if _, _, found := passes.CheckChannels(c, opt.Check); len(found) > 0 {
+			return nil, nil, found
+		}
+	}
+	if plan, err = codegen.PlanFileOf(c); err != nil {
+		return nil, nil, err
+	}
+	hash := crc64.New(crc64.MakeTable(crc64.ECMA))
+	plan.Name = ""
+	if err := codegen.WriteMSCCLPP(hash, plan); err != nil {
+		return nil, nil, err
+	}
+	words := append([]string{cmp.Or(c.Name, c.Coll.Kind.String())}, opt.Params...)
+	if !slices.ContainsFunc(opt.Params, func(p string) bool { return strings.HasPrefix(p, "ranks=") }) {
+		words = append(words, fmt.Sprintf("ranks=%d", c.Coll.Ranks))
+	}
+	plan.Name = fmt.Sprintf("%.200s %v %016x", strings.Join(words, " "), c.Protocol, hash.Sum64())
+	warnings = codegen.FaultsMSCCLPP(c)
+	if c.Coll.Reduces() {
+		warnings = append(warnings, diag.New(diag.MSCCLPPReduce, diag.Span{}, "the plan sums, whatever the call says: the executor has no other reduction"))
+	}
+	return plan, warnings, nil
+}

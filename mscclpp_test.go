@@ -1,0 +1,150 @@
+package mscclc_test
+
+import (
+	"bytes"
+	"io"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/lang"
+	"mscclc/passes"
+)
+
+// plusOf compiles an algorithm of the catalog to a program for MSCCL++.
+func plusOf(t testing.TB, name, ranks string, protocol ir.Protocol) *ir.Program {
+	t.Helper()
+	text, err := algorithms.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := codegen.TargetByName("mscclpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{Target: target, Unproven: true,
+		Lang: lang.Options{Params: map[string]string{"ranks": ranks}, Protocol: &protocol, Open: algorithms.Open}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestGoldenMSCCLPP: the plan of allreduce/allpairs of two ranks with packets is the one in testdata; MSCCLC_UPDATE=1 writes it.
+func TestGoldenMSCCLPP(t *testing.T) {
+	f, _, err := mscclc.PlanMSCCLPP(plusOf(t, "allreduce/allpairs", "2", ir.LL), mscclc.PlanOptions{Params: []string{"ranks=2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := codegen.WriteMSCCLPP(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", "mscclpp", "allpairs.2.json")
+	if os.Getenv("MSCCLC_UPDATE") != "" {
+		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("%s is not what is written:\n%s", file, b.Bytes())
+	}
+}
+
+// TestPlansOfChannels: examples at the level of channels are written as plans that are proven, as they stand.
+func TestPlansOfChannels(t *testing.T) {
+	files, err := filepath.Glob("examples/channels/*.mscl")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var channels *ir.ChannelProgram
+		if _, err := mscclc.Compile(file, text, mscclc.Options{Unproven: true, Stage: func(v any) error {
+			if c, ok := v.(*ir.ChannelProgram); ok {
+				channels = c
+			}
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := mscclc.PlanOfChannels(channels, mscclc.PlanOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		var b bytes.Buffer
+		if err := codegen.WriteMSCCLPP(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := codegen.ReadMSCCLPP(file, &b, codegen.ReadOptions{}); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestRandomPlansMSCCLPP: plans of random legal programs, by several blocks an operation, are proven and read back, or refused with the reason.
+func TestRandomPlansMSCCLPP(t *testing.T) {
+	written := 0
+	n := irtest.Count(t, 150)
+	for seed := range n {
+		rnd := rand.New(rand.NewSource(int64(seed)))
+		c := irtest.Random(rnd, irtest.Config{})
+		c.Protocol = ir.Protocol(rnd.Intn(2))
+		p, err := passes.LowerOneSided(c, passes.Options{OnePass: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: 1 + rnd.Intn(3)}})
+		if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
+			t.Logf("seed %d: %v", seed, err)
+			continue
+		} else if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		var b bytes.Buffer
+		if err := codegen.WriteMSCCLPP(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := codegen.ReadMSCCLPP("random", &b, codegen.ReadOptions{}); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		written++
+	}
+	if t.Logf("%d of %d are written", written, n); written < n/4 {
+		t.Error("these are too few")
+	}
+}
+
+// BenchmarkMSCCLPP writes plans of 128 ranks, from the text on and without a proof.
+func BenchmarkMSCCLPP(b *testing.B) {
+	for _, name := range []string{"allreduce/ring", "allreduce/allpairs", "allgather/ring", "allgather/allpairs"} {
+		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
+			b.Run(name+"/"+protocol.String(), func(b *testing.B) {
+				for b.Loop() {
+					f, _, err := mscclc.PlanMSCCLPP(plusOf(b, name, "128", protocol), mscclc.PlanOptions{Unproven: true})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := codegen.WriteMSCCLPP(io.Discard, f); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
