@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"math"
-	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -33,7 +32,7 @@ func FaultsMSCCLPP(p *ir.ChannelProgram) diag.List {
 	}
 	x.rank = -1
 	x.whole()
-	return x.list()
+	return x.found.List()
 }
 
 // A faultFinder keeps the first of each kind and counts the others.
@@ -42,40 +41,13 @@ type faultFinder struct {
 	rank, block, op int
 	packets         bool
 	acquired        map[int32]int // of a semaphore of the rank: the block that acquires it
-	found           []planFault
-}
-
-type planFault struct {
-	diag.Diagnostic
-	format string // what tells two kinds of one code apart
-	more   int
+	found           diag.Kinds
 }
 
 func (x *faultFinder) at(code diag.Code, pos int32, format string, args ...any) {
-	i := slices.IndexFunc(x.found, func(f planFault) bool { return f.Code == code && f.format == format })
-	if i >= 0 {
-		x.found[i].more++
-		return
-	}
-	span := x.p.Span(pos)
-	if pos < 0 && len(x.p.Spans) > 0 {
-		span.Filename = x.p.Spans[0].Filename
-	}
-	d := diag.New(code, span, format, args...)
+	d := diag.New(code, x.p.Place(pos), format, args...)
 	d.Rank, d.Block, d.Step = x.rank, x.block, x.op
-	x.found = append(x.found, planFault{d, format, 0})
-}
-
-func (x *faultFinder) list() diag.List {
-	var l diag.List
-	for i := range x.found {
-		d := x.found[i].Diagnostic
-		if n := x.found[i].more; n > 0 {
-			d.Text += sprint(" (and %d more like it)", n)
-		}
-		l = append(l, d)
-	}
-	return l
+	x.found.Add(d, format)
 }
 
 // whole looks at what is of the plan and of no operation.

@@ -1,9 +1,11 @@
 package ir
 
+import "mscclc/ir/diag"
+
 // A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block does
 // what, over which channel, and when the threads of a block meet. It has one list of operations for each block of each rank;
-// passes.Unroll says
-// what these mean, by making a one-sided Program of them.
+// passes.Unroll says what
+// these mean, by making a one-sided Program of them.
 //
 // # What it means
 //
@@ -118,4 +120,13 @@ type ChannelRef struct {
 	Index   int32
 	Count   int32
 	Switch  int32 // through the switch: index in ChannelRank.Channels[SwitchChannel]
+}
+
+// Place is Span, but that what has no position is of the program's file.
+func (p *ChannelProgram) Place(pos int32) diag.Span {
+	span := p.Span(pos)
+	if pos < 0 && len(p.Spans) > 0 {
+		span.Filename = p.Spans[0].Filename
+	}
+	return span
 }

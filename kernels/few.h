@@ -3,10 +3,9 @@
 // onesided.h finds out on a GPU step by step, the host has found out before (executor/few.go), and put into the
 // launch; what the launch leaves in memory is the same, so that launches of either kind may follow each other.
 //
-// What counts is how many instructions are on that way, from when the state is known on most of all (NOTES.md): all that can be is done
-// before. FewPairs is how a thread moves half
-// units (8 bytes, a store of 16 as packets), one at a time: who has several has them one after the other. few_lines.h is
-// how lines are moved.
+// What counts is how many instructions are on that way, from when the state is known on most of all (NOTES.md): all that can
+// be is done before. FewPairs is how a thread moves half units (8 bytes, a store of 16 as packets), one at a time: who has
+// several has them one after the other. few_lines.h is how lines are moved.
 #pragma once
 #include "abi_few.h"
 #include "onesided.h"

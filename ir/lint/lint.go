@@ -3,9 +3,6 @@
 package lint
 
 import (
-	"fmt"
-	"slices"
-
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -36,7 +33,7 @@ func Channels(p *ir.ChannelProgram) diag.List {
 	if p.Threads%bundle != 0 {
 		l.at(diag.LintThreads, -1, "blocks have %d threads, no multiple of the %d that run together: some of the last ones idle", p.Threads, bundle)
 	}
-	return l.list()
+	return l.found.List()
 }
 
 func scratchOf(p *ir.ChannelProgram) []int32 {
@@ -53,7 +50,7 @@ type linter struct {
 	memory          *ir.Memory
 	rank, block, op int
 	uses            uses
-	found           []finding
+	found           diag.Kinds
 }
 
 // uses is what the operations of a rank use.
@@ -65,36 +62,10 @@ type uses struct {
 	moved      []int64 // by block, in parts of a chunk
 }
 
-type finding struct {
-	diag.Diagnostic
-	format string // what tells two findings of one code apart
-	more   int
-}
-
 func (l *linter) at(code diag.Code, pos int32, format string, args ...any) {
-	if i := slices.IndexFunc(l.found, func(f finding) bool { return f.Code == code && f.format == format }); i >= 0 {
-		l.found[i].more++
-		return
-	}
-	span := l.p.Span(pos)
-	if pos < 0 && len(l.p.Spans) > 0 {
-		span.Filename = l.p.Spans[0].Filename
-	}
-	d := diag.New(code, span, format, args...)
+	d := diag.New(code, l.p.Place(pos), format, args...)
 	d.Rank, d.Block, d.Step = l.rank, l.block, l.op
-	l.found = append(l.found, finding{d, format, 0})
-}
-
-func (l *linter) list() diag.List {
-	var list diag.List
-	for i := range l.found {
-		d := l.found[i].Diagnostic
-		if n := l.found[i].more; n > 0 {
-			d.Text += fmt.Sprintf(" (and %d more like it)", n)
-		}
-		list = append(list, d)
-	}
-	return list
+	l.found.Add(d, format)
 }
 
 // run looks at operations that follow each other: a block's, or a loop's, which go round.
