@@ -38,6 +38,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/gpu/gputest": {"*"}, // the tests of both
 	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/ir"},
+	"mscclc/topology":             {"mscclc/ir/diag"},
 	"mscclc":                      {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
 	"mscclc/algorithms":           {"*"},
 	"mscclc/algorithms/choose":    {"*"},

@@ -53,6 +53,9 @@ type GPU interface {
 	// segments that were mapped side by side.
 	Owns(address uint64, bytes int64) error
 
+	// Reaches says why kernels of this GPU cannot access memory of another at all.
+	Reaches(to GPU) error
+
 	// Connect lets the kernels of this GPU access memory of another, in this process.
 	Connect(to GPU, address uint64, bytes int64) error
 	// Share makes a handle of bytes at an address, with which Reach in another

@@ -59,17 +59,25 @@ func (g *card) Owns(address uint64, bytes int64) error {
 	return err
 }
 
-// Connect sees to peer access.
-func (g *card) Connect(to executor.GPU, address uint64, bytes int64) error {
+// Reaches says why kernels of g cannot access memory of another GPU at all.
+func (g *card) Reaches(to executor.GPU) error {
 	other, ok := to.(*card)
 	if !ok || other.driver.vendor != g.driver.vendor {
 		return fmt.Errorf("%v cannot reach %v, which is another vendor's: %w", g, to, executor.ErrNoDevice)
 	}
 	g.machine.mu.Lock()
 	defer g.machine.mu.Unlock()
-	if err := g.reach(other); err != nil || g == other || bytes == 0 {
+	return g.reach(other)
+}
+
+// Connect sees to peer access.
+func (g *card) Connect(to executor.GPU, address uint64, bytes int64) error {
+	if err := g.Reaches(to); err != nil || g == to || bytes == 0 {
 		return err
 	}
+	other := to.(*card)
+	g.machine.mu.Lock()
+	defer g.machine.mu.Unlock()
 	list, err := other.segments(address, uint64(bytes))
 	if err != nil {
 		return err

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/executor"
+	"mscclc/ir/diag"
+	"mscclc/topology"
+)
+
+func (a *app) topoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "topo [MACHINE|FILE.topo|FILE.xml][:NAME=NUMBER,...]",
+		Short: "Print what this machine is, or what a topology says",
+		Long: `Print what this machine is: its GPUs, whether they reach each other's memory, its network cards, and the known machine that is
+most like it. Or what a topology says: classes of links with their latency and bandwidth, and ways between ranks.
+
+A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `), a text file of the same form, or the XML that NCCL
+writes where NCCL_TOPO_DUMP_FILE asks for it. Behind a colon are its parameters: ndv4:nodes=4. FILE.topo is, line by line,
+
+    topology name(nodes = 1, k = 4)            parameters are numbers, which a user may give
+    device h100                                what the GPUs are
+    class nvlink 0.3us 365GB/s                 a kind of link: latency, and bandwidth of one direction
+    class ib 1.2us 400Gb/s network             that joins nodes
+    node {                                     what each node has
+        gpu 8                                  so many GPUs, which are the ranks, node by node
+        nic k
+        switch nvswitch
+        link gpu[i] nvswitch nvlink            each GPU with the switch
+        link gpu[i] nic[i / 2] pcie            two GPUs with a NIC
+    }
+    switch leaf nodes / 4                      what nodes share
+    link nic[i] leaf[node / 4] ib
+    link leaf[i] leaf[*] ib x 8                with all others, eight links side by side`,
+		Example: `  mscclc topo
+  mscclc topo ndv4:nodes=2
+  NCCL_TOPO_DUMP_FILE=mine.xml all_reduce_perf && mscclc topo mine.xml`,
+		Args: atMost(1, "a machine or a file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.topoHere()
+			}
+			t, err := topology.Open(args[0])
+			if err != nil {
+				return err
+			}
+			return a.topo(t)
+		},
+	}
+}
+
+// A machineReport is what this machine is.
+type machineReport struct {
+	Schema     int               `json:"schema"`
+	Processors int               `json:"processors"`
+	Devices    []deviceReport    `json:"devices"`
+	Cards      []cardReport      `json:"network_cards"`
+	Like       string            `json:"like,omitempty"` // the topology that is most like it
+	Missing    map[string]string `json:"missing"`        // why a device has no GPUs
+}
+
+type deviceReport struct {
+	Device  string   `json:"device"`
+	Driver  string   `json:"driver"`
+	GPUs    []string `json:"gpus"`
+	Reached string   `json:"reached"` // "all", or what is not
+}
+
+type cardReport struct {
+	Name string `json:"name"`
+	Rate string `json:"rate"`
+}
+
+func (a *app) topoHere() error {
+	r := machineReport{Schema: schema, Processors: runtime.NumCPU(), Devices: []deviceReport{}, Cards: networkCards("/sys/class/infiniband"), Missing: map[string]string{}}
+	for _, name := range slices.Sorted(maps.Keys(gpuTable)) {
+		d, err := lookAt(name, gpuTable[name]())
+		if err != nil {
+			r.Missing[name] = diag.Printable(err.Error())
+			continue
+		}
+		r.Devices = append(r.Devices, d)
+		if t := likest(d.GPUs); t != "" {
+			r.Like = t
+		}
+	}
+	if a.json {
+		return a.writeJSON(r)
+	}
+	fmt.Fprintf(a.stdout, "%s\n", count(r.Processors, "processor"))
+	for _, d := range r.Devices {
+		fmt.Fprintf(a.stdout, "%s: %s, %s; memory that GPUs reach: %s\n", d.Device, strings.Join(counted(d.GPUs), ", "), d.Driver, d.Reached)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Missing)) {
+		fmt.Fprintf(a.stdout, "%s: none: %s\n", name, r.Missing[name])
+	}
+	for _, c := range r.Cards {
+		fmt.Fprintf(a.stdout, "network card %s: %s\n", c.Name, c.Rate)
+	}
+	if r.Like != "" {
+		fmt.Fprintf(a.stdout, "most like the topology %s\n", r.Like)
+	}
+	return nil
+}
+
+// lookAt asks a device's driver for its GPUs.
+func lookAt(name string, gpus executor.GPUs) (d deviceReport, err error) {
+	list, err := gpus.GPUs()
+	if err == nil && len(list) == 0 {
+		err = errors.New("the driver shows no GPU")
+	}
+	if err != nil {
+		return d, err
+	}
+	if d.Driver, err = gpus.Driver(); err != nil {
+		return d, err
+	}
+	d.Device, d.Reached = name, "all"
+	for _, g := range list {
+		d.GPUs = append(d.GPUs, diag.Printable(g.Name()))
+		for _, to := range list {
+			if err := g.Reaches(to); err != nil && d.Reached == "all" {
+				d.Reached = "not all: " + diag.Printable(err.Error())
+			}
+		}
+	}
+	return d, nil
+}
+
+// counted says of names how often each is there: 8 x NVIDIA H200.
+func counted(names []string) (list []string) {
+	for i, n := range names {
+		if slices.Index(names, n) == i {
+			k := 0
+			for _, o := range names {
+				if o == n {
+					k++
+				}
+			}
+			list = append(list, fmt.Sprintf("%d x %s", k, n))
+		}
+	}
+	return list
+}
+
+// likest is the topology whose device the GPUs are, "" where none is.
+func likest(gpus []string) string {
+	for _, name := range topology.Names() {
+		t, err := topology.Open(name)
+		if err != nil {
+			panic(err) // a test opens them all
+		}
+		if t.Device == "" || !strings.Contains(strings.ToLower(gpus[0]), t.Device) {
+			continue
+		}
+		if t.GPUs == len(gpus) {
+			return name
+		}
+		spec := fmt.Sprintf("%s:gpus=%d", name, len(gpus))
+		if _, err := topology.Open(spec); err == nil {
+			return spec
+		}
+	}
+	return ""
+}
+
+// networkCards are the cards of a machine that RDMA goes by, as Linux lists them.
+func networkCards(dir string) []cardReport {
+	list := []cardReport{}
+	rates, _ := filepath.Glob(filepath.Join(dir, "*", "ports", "*", "rate"))
+	for _, f := range rates {
+		rate, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		port := filepath.Dir(f)
+		name := filepath.Base(filepath.Dir(filepath.Dir(port))) + ":" + filepath.Base(port)
+		list = append(list, cardReport{diag.Printable(name), diag.Printable(strings.TrimSpace(string(rate)))})
+	}
+	return list
+}
+
+// A topologyReport is what a topology says.
+type topologyReport struct {
+	Schema  int           `json:"schema"`
+	Name    string        `json:"name"`
+	Doc     string        `json:"doc"`
+	Nodes   int           `json:"nodes"`
+	GPUs    int           `json:"gpus_per_node"`
+	Device  string        `json:"device"`
+	Places  int           `json:"places"`
+	Classes []classReport `json:"classes"`
+	Ways    []wayReport   `json:"ways"`
+}
+
+type classReport struct {
+	Name      string  `json:"name"`
+	Latency   float64 `json:"latency_us"`
+	Bandwidth float64 `json:"bandwidth_gbs"`
+	Links     int     `json:"links"`
+	Network   bool    `json:"network"`
+}
+
+// A wayReport is the way from a rank to another.
+type wayReport struct {
+	From      int      `json:"from"`
+	To        int      `json:"to"`
+	Latency   float64  `json:"latency_us"`
+	Bandwidth float64  `json:"bandwidth_gbs"`
+	Links     []string `json:"links"`
+}
+
+func (a *app) topo(t *topology.Topology) error {
+	r := topologyReport{schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{}, []wayReport{}}
+	for i, c := range t.Classes {
+		links := 0
+		for _, l := range t.Links {
+			if int(l.Class) == i {
+				links++
+			}
+		}
+		r.Classes = append(r.Classes, classReport{c.Name, c.Latency, c.Bandwidth / 1e3, links / 2, c.Network})
+	}
+	router := topology.NewRouter(t)
+	for _, to := range []int{1, t.GPUs - 1, t.GPUs, t.GPUs + 1, t.Ranks() - 1} {
+		seen := slices.ContainsFunc(r.Ways, func(w wayReport) bool { return w.To == to })
+		if to > 0 && to < t.Ranks() && !seen {
+			r.Ways = append(r.Ways, way(t, router, 0, to))
+		}
+	}
+	if a.json {
+		return a.writeJSON(r)
+	}
+	fmt.Fprintf(a.stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, count(r.Nodes, "node"), count(r.GPUs, "GPU"), count(t.Ranks(), "rank"))
+	if r.Device != "" {
+		fmt.Fprintf(a.stdout, ", device %s", r.Device)
+	}
+	fmt.Fprint(a.stdout, "\n\n")
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLASS\tLATENCY\tBANDWIDTH\tLINKS")
+	for _, c := range r.Classes {
+		fmt.Fprintf(w, "%s\t%.4g us\t%.4g GB/s\t%d\n", c.Name, c.Latency, c.Bandwidth, c.Links)
+	}
+	w.Flush()
+	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(w, "FROM\tTO\tLATENCY\tBANDWIDTH\tBY")
+	for _, y := range r.Ways {
+		fmt.Fprintf(w, "%d\t%d\t%.4g us\t%.4g GB/s\t%s\n", y.From, y.To, y.Latency, y.Bandwidth, strings.Join(y.Links, " "))
+	}
+	return w.Flush()
+}
+
+func way(t *topology.Topology, r *topology.Router, from, to int) wayReport {
+	y := wayReport{From: from, To: to, Links: []string{}, Bandwidth: math.Inf(1)}
+	for _, l := range r.Route(nil, from, to) {
+		y.Latency += t.Latency(l)
+		y.Bandwidth = min(y.Bandwidth, t.Bandwidth(l)/1e3)
+		y.Links = append(y.Links, t.Classes[t.Links[l].Class].Name)
+	}
+	if len(y.Links) == 0 {
+		y.Bandwidth, y.Links = 0, []string{"no way"}
+	}
+	return y
+}

@@ -1,0 +1,116 @@
+package topology
+
+import (
+	"slices"
+
+	"mscclc/ir/diag"
+)
+
+// link makes the links that l says, in each node, or once for each member of a shared group.
+func (b *builder) link(l *linkDef, inNode bool) {
+	from, to := b.groups[l.From.Group], b.groups[l.To.Group]
+	class := slices.IndexFunc(b.t.Classes, func(c Class) bool { return c.Name == l.Class })
+	switch {
+	case from == nil:
+		b.fault(diag.Undefined, l.From.Pos, "%s is no group", l.From.Group)
+	case to == nil:
+		b.fault(diag.Undefined, l.To.Pos, "%s is no group", l.To.Group)
+	case class < 0:
+		b.fault(diag.Undefined, l.Pos, "%s is no class", l.Class)
+	case from.shared && !to.shared:
+		b.fault(diag.Declaration, l.Pos, "a link begins in a node where one of its ends is a node's: write %s last", l.From.Group)
+	case inNode && (from.shared || to.shared):
+		b.fault(diag.Declaration, l.Pos, "a link with what nodes share stands outside node's braces")
+	case l.From.All:
+		b.fault(diag.Declaration, l.From.Pos, "all members of %s begin a link where its brackets have a name", l.From.Group)
+	}
+	if len(b.errs) > 0 {
+		return
+	}
+	nodes := 1
+	if !from.shared {
+		nodes = b.t.Nodes
+	}
+	name := b.binds(l.From)
+	for n := range nodes {
+		b.vars["node"] = n
+		for i := range from.count {
+			if name != "" {
+				b.vars[name] = i
+			}
+			if len(b.errs) == 0 && (name != "" || b.begins(l.From, i)) {
+				b.join(l, from, to, n, i, int32(class))
+			}
+		}
+	}
+	delete(b.vars, "node")
+	delete(b.vars, name)
+}
+
+// binds is the name in e's brackets that stands for each member, "" where there is none.
+func (b *builder) binds(e *end) string {
+	if e.Index == nil || len(e.Index.Rest) > 0 || len(e.Index.First.Rest) > 0 {
+		return ""
+	}
+	name := e.Index.First.First.Name
+	if _, taken := b.vars[name]; taken || name == "node" {
+		return ""
+	}
+	return name
+}
+
+// begins says whether a link begins at member i by e, which names one; without brackets its group has but one.
+func (b *builder) begins(e *end, i int) bool {
+	if e.Index != nil {
+		return b.value(e.Index) == i
+	}
+	if i > 0 {
+		b.fault(diag.Declaration, e.Pos, "%s has more than one member: %s[i] is each", e.Group, e.Group)
+	}
+	return i == 0
+}
+
+// join makes the links of member i of from in node n.
+func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
+	width := 1
+	if l.Width != nil {
+		width = b.value(l.Width)
+	}
+	first, end := 0, to.count
+	switch {
+	case l.To.Index != nil:
+		first = b.value(l.To.Index)
+		end = first + 1
+	case !l.To.All && to.count > 1:
+		b.fault(diag.Declaration, l.To.Pos, "%s has %d members: %s[i] is one, %s[*] is all", l.To.Group, to.count, l.To.Group, l.To.Group)
+		return
+	}
+	switch {
+	case first < 0 || end > to.count:
+		b.fault(diag.OutOfBounds, l.To.Pos, "%s[%d] is none of %d, for %s[%d] of node %d", l.To.Group, first, to.count, l.From.Group, i, n)
+	case width < 1 || width > 1<<20:
+		b.fault(diag.Arithmetic, l.Pos, "a link of width %d", width)
+	case len(b.t.Links)+2*(end-first) > maxLinks:
+		b.fault(diag.Limit, l.Pos, "the topology has more than %d links", maxLinks)
+	}
+	if len(b.errs) > 0 {
+		return
+	}
+	a := from.first[0] + int32(i)
+	if !from.shared {
+		a = from.first[n] + int32(i)
+	}
+	for k := first; k < end; k++ {
+		z := to.first[0] + int32(k)
+		if !to.shared {
+			z = to.first[n] + int32(k)
+		}
+		switch {
+		case a == z && l.To.All, from == to && l.To.All && z < a: // the other end has made it
+		case a == z:
+			b.fault(diag.OutOfBounds, l.Pos, "%v is linked with itself", b.t.Places[a])
+		default:
+			b.t.Links = append(b.t.Links, Link{a, z, class, int32(width)}, Link{z, a, class, int32(width)})
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package topology
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+//go:embed machines/*.topo
+var machines embed.FS
+
+// Names lists the machines that mscclc knows, sorted.
+func Names() []string {
+	files, err := fs.Glob(machines, "machines/*.topo")
+	if err != nil {
+		panic(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), ".topo"))
+	}
+	return names
+}
+
+// Open makes the topology that spec says: the name of a machine, or of a file, .topo or NCCL's .xml, and behind a colon the
+// values of its parameters: ndv4:nodes=4.
+func Open(spec string) (*Topology, error) {
+	name, values, _ := strings.Cut(spec, ":")
+	params, err := parseParams(values)
+	if err != nil {
+		return nil, fmt.Errorf("topology %s: %w", spec, err)
+	}
+	if slices.Contains(Names(), name) {
+		f, err := machines.Open("machines/" + name + ".topo")
+		if err != nil {
+			panic(err)
+		}
+		defer f.Close()
+		return Read(name+".topo", f, params)
+	}
+	if !strings.ContainsAny(name, "./\\") {
+		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is no machine that mscclc knows, and no file", name).
+			WithHint("machines are %s; a file ends in .topo, or .xml where NCCL wrote it", strings.Join(Names(), ", "))}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: name}}, "%v", err)}
+	}
+	defer f.Close()
+	if strings.HasSuffix(name, ".topo") {
+		return Read(name, f, params)
+	}
+	return ReadNCCL(name, f, params)
+}
+
+// parseParams reads name=number, name=number.
+func parseParams(s string) (map[string]int, error) {
+	params := map[string]int{}
+	for part := range strings.SplitSeq(s, ",") {
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || name == "" {
+			return nil, fmt.Errorf("%q is not name=number", part)
+		}
+		if _, twice := params[name]; twice {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		params[name] = n
+	}
+	return params, nil
+}
+
+// paramNames are the names of params, sorted.
+func paramNames(params map[string]int) []string { return slices.Sorted(maps.Keys(params)) }

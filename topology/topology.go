@@ -1,0 +1,79 @@
+// Package topology says what programs run on: GPUs, NICs and switches, and the links between these, each of a class with a
+// latency (α) and a bandwidth (β). Machines are small text files (machines/*.topo, whose grammar is in grammar.go), NCCL's dumps
+// are read too (nccl.go), and a Router finds the links from GPU to GPU.
+package topology
+
+import "fmt"
+
+// A Topology is a machine, or several with a network between. Ranks are its GPUs, node by node.
+type Topology struct {
+	Name    string
+	Doc     string // the first sentence of its comment
+	Nodes   int
+	GPUs    int    // of a node
+	Device  string // what the GPUs are, as the costs of kernels on them are known by; "" where nothing says
+	Classes []Class
+	Places  []Place // the GPUs first, by rank
+	Links   []Link
+}
+
+// Ranks is how many GPUs there are.
+func (t *Topology) Ranks() int { return t.Nodes * t.GPUs }
+
+// A Class is what links have in common.
+type Class struct {
+	Name      string
+	Latency   float64 // of a message through it, in microseconds
+	Bandwidth float64 // of one direction, in bytes a microsecond
+	Network   bool    // between nodes
+}
+
+// A Kind is what a Place is.
+type Kind uint8
+
+// The kinds of places. Only GPUs begin and end messages.
+const (
+	GPU Kind = iota
+	NIC
+	Switch
+)
+
+var kindNames = [...]string{"gpu", "nic", "switch"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// A Place is an end of links.
+type Place struct {
+	Kind  Kind
+	Group string // its name in the file: gpu, nic, or what a switch is called
+	Node  int    // -1 where it is no node's
+	Index int    // in its group, of its node
+}
+
+func (p Place) String() string {
+	if p.Node < 0 {
+		return fmt.Sprintf("%s[%d]", p.Group, p.Index)
+	}
+	return fmt.Sprintf("node %d %s[%d]", p.Node, p.Group, p.Index)
+}
+
+// A Link is one direction of a link: From and To are Places, and Width is how many of its Class lie side by side.
+type Link struct {
+	From, To int32
+	Class    int32
+	Width    int32
+}
+
+// Bandwidth is that of link l, in bytes a microsecond.
+func (t *Topology) Bandwidth(l int32) float64 {
+	return t.Classes[t.Links[l].Class].Bandwidth * float64(t.Links[l].Width)
+}
+
+// Latency is that of link l, in microseconds.
+func (t *Topology) Latency(l int32) float64 { return t.Classes[t.Links[l].Class].Latency }
+
+// LinkName names link l for a report.
+func (t *Topology) LinkName(l int32) string {
+	k := t.Links[l]
+	return fmt.Sprintf("%v to %v (%s)", t.Places[k.From], t.Places[k.To], t.Classes[k.Class].Name)
+}

@@ -1,0 +1,215 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"mscclc/ir/diag"
+)
+
+func open(t *testing.T, spec string) *Topology {
+	t.Helper()
+	topo, err := Open(spec)
+	if err != nil {
+		t.Fatalf("%s: %v", spec, err)
+	}
+	return topo
+}
+
+// route tells the way between two ranks by the classes of its links.
+func route(topo *Topology, r *Router, from, to int) string {
+	var words []string
+	for _, l := range r.Route(nil, from, to) {
+		words = append(words, topo.Classes[topo.Links[l].Class].Name)
+	}
+	return strings.Join(words, " ")
+}
+
+func TestMachines(t *testing.T) {
+	if len(Names()) < 6 {
+		t.Fatalf("%d machines", len(Names()))
+	}
+	for _, name := range Names() {
+		topo := open(t, name+":nodes=2")
+		if topo.Name != name || topo.Doc == "" || topo.Device == "" || topo.Ranks() != 2*topo.GPUs {
+			t.Errorf("%s: name %q, doc %q, device %q, %d ranks of %d GPUs", name, topo.Name, topo.Doc, topo.Device, topo.Ranks(), topo.GPUs)
+		}
+		r := NewRouter(topo)
+		for from := range topo.Ranks() {
+			for to := range topo.Ranks() {
+				path := r.Route(nil, from, to)
+				network := false
+				at := int32(from)
+				for _, l := range path {
+					if topo.Links[l].From != at {
+						t.Fatalf("%s: the way from %d to %d is broken", name, from, to)
+					}
+					at = topo.Links[l].To
+					network = network || topo.Classes[topo.Links[l].Class].Network
+				}
+				if at != int32(to) || network != (from/topo.GPUs != to/topo.GPUs) {
+					t.Fatalf("%s: the way from %d to %d ends at %v, through the network %v", name, from, to, topo.Places[at], network)
+				}
+			}
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	for _, c := range []struct {
+		spec     string
+		from, to int
+		want     string
+	}{
+		{"h200", 0, 7, "nvlink nvlink"},
+		{"h200:nodes=2", 0, 8, "pcie ib ib pcie"},
+		{"dgx_h100:nodes=2", 0, 9, "pcie ib ib ib ib pcie"},
+		{"ndv4:nodes=2", 1, 15, "pcie pcie ib ib pcie pcie"},
+		{"ndv4", 0, 1, "nvlink nvlink"}, // though they share a PCIe switch
+		{"mi300x", 3, 5, "xgmi"},
+		{"fat_tree:nodes=32", 0, 9, "pcie ib ib pcie"},
+		{"fat_tree:nodes=32", 0, 255, "pcie ib ib ib ib pcie"},
+	} {
+		topo := open(t, c.spec)
+		if got := route(topo, NewRouter(topo), c.from, c.to); got != c.want {
+			t.Errorf("%s: %d to %d by %q, not %q", c.spec, c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// TestSpines holds that a fat tree's traffic to different ranks goes by different spines.
+func TestSpines(t *testing.T) {
+	topo := open(t, "fat_tree:nodes=32,spines=4")
+	r := NewRouter(topo)
+	spines := map[int32]int{}
+	for to := 128; to < 256; to++ {
+		for _, l := range r.Route(nil, 0, to) {
+			if p := topo.Places[topo.Links[l].To]; p.Group == "spine" {
+				spines[topo.Links[l].To]++
+			}
+		}
+	}
+	for s, n := range spines {
+		if n != 32 {
+			t.Errorf("%v has %d of 128 ways", topo.Places[s], n)
+		}
+	}
+	if len(spines) != 4 {
+		t.Errorf("%d spines are used", len(spines))
+	}
+}
+
+func TestNCCL(t *testing.T) {
+	topo := open(t, "testdata/hgx4.xml:nodes=2")
+	if topo.Ranks() != 8 || topo.Nodes != 2 {
+		t.Fatalf("%d ranks, %d nodes", topo.Ranks(), topo.Nodes)
+	}
+	r := NewRouter(topo)
+	if got := route(topo, r, 0, 3); got != "nvlink_21 nvlink_21" {
+		t.Errorf("within a node by %q", got)
+	}
+	if got := route(topo, r, 0, 4); got != "pcie_51 pcie_51 net_50 net_50 pcie_51 pcie_51" {
+		t.Errorf("between nodes by %q", got)
+	}
+	total := 0.
+	for i, l := range topo.Links {
+		if l.From == 0 && topo.Places[l.To].Group == "nvswitch" {
+			total += topo.Bandwidth(int32(i))
+		}
+	}
+	if total != 18*20.6e3 {
+		t.Errorf("GPU 0 has %v bytes/us of NVLink", total)
+	}
+	// Rank 0 is the GPU that NCCL calls so, which is the last of the file.
+	for i, l := range topo.Links {
+		if p := topo.Places[l.To]; l.From == 0 && p.Group == "pci" && p.Index != 3 {
+			t.Errorf("link %d leads from rank 0 to %v", i, p)
+		}
+	}
+}
+
+const good = "topology t(nodes = 1, k = 4)\nclass a 1us 1GB/s\nnode {\n gpu k\n switch s\n link gpu[i] s a\n}\n"
+
+func TestErrors(t *testing.T) {
+	if _, err := Read("t.topo", strings.NewReader(good), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "[syntax]"},
+		{"topology t\n", "t has no GPUs"},
+		{strings.Replace(good, "1us", "1GB/s", 1), "2:7: error: 1GB/s is no latency"},
+		{strings.Replace(good, "1GB/s", "2us", 1), "2us is no bandwidth"},
+		{strings.Replace(good, "gpu k", "gpu 0", 1), "gpu has 0 members"},
+		{strings.Replace(good, "gpu k", "gpu k / 0", 1), "a division by 0"},
+		{strings.Replace(good, "gpu k", "gpu k * 1000000000", 1), "too large"},
+		{strings.Replace(good, "gpu k", "gpu 99999999999999999999", 1), "4:"},
+		{strings.Replace(good, "gpu[i] s a", "gpu s a", 1), "gpu has more than one member: gpu[i] is each"},
+		{strings.Replace(good, "gpu[i] s a", "gpu[i] s[i] a", 1), "s[1] is none of 1, for gpu[1] of node 0"},
+		{strings.Replace(good, "gpu[i] s a", "gpu[i] s[j] a", 1), "j is no parameter"},
+		{strings.Replace(good, "gpu[i] s a", "gpu[i] t a", 1), "t is no group"},
+		{strings.Replace(good, "gpu[i] s a", "gpu[i] s b", 1), "b is no class"},
+		{strings.Replace(good, "gpu[i] s a", "gpu[i] gpu[i] a", 1), "node 0 gpu[0] is linked with itself"},
+		{strings.Replace(good, "gpu[i] s a", "gpu[i] s a x 0", 1), "a link of width 0"},
+		{good + "link gpu[i] s a x 2\nswitch s\n", "s is there already"},
+		{good + "switch r 2\nlink r[i] gpu[i] a\n", "write r last"},
+		{good + "gpu 8\n", "GPUs lie in node's braces"},
+		{strings.Repeat("(", 200), "nested more than 100 deep"},
+		{strings.Repeat("#", maxFile+1), "more than 65536 bytes"},
+	} {
+		_, err := Read("t.topo", strings.NewReader(c.text), nil)
+		var list diag.List
+		if !errors.As(err, &list) || !strings.Contains(fmt.Sprint([]diag.Diagnostic(list)), c.want) {
+			t.Errorf("%.60q: %v, not %q", c.text, err, c.want)
+		}
+	}
+	for spec, want := range map[string]string{
+		"h2000":                 "no machine that mscclc knows",
+		"h200:gpu=4":            "h200 has no parameter gpu",
+		"h200:nodes":            "not name=number",
+		"h200:nodes=0":          "may have 1 to",
+		"none.topo":             "no such file",
+		"fat_tree:nodes=100000": "members in each of 100000",
+	} {
+		if _, err := Open(spec); err == nil || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v, not %q", spec, err, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range Names() {
+		text, err := machines.ReadFile("machines/" + name + ".topo")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	dump, err := os.ReadFile("testdata/hgx4.xml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(dump))
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, read := range []func() (*Topology, error){
+			func() (*Topology, error) { return Read("x.topo", strings.NewReader(text), nil) },
+			func() (*Topology, error) { return ReadNCCL("x.xml", strings.NewReader(text), nil) },
+		} {
+			topo, err := read()
+			if err != nil {
+				continue
+			}
+			if topo.Ranks() < 1 || topo.Ranks() > len(topo.Places) {
+				t.Fatalf("%d ranks of %d places", topo.Ranks(), len(topo.Places))
+			}
+			for i, p := range topo.Places {
+				if (p.Kind == GPU) != (i < topo.Ranks()) {
+					t.Fatalf("place %d is %v", i, p)
+				}
+			}
+			NewRouter(topo).Route(nil, 0, topo.Ranks()-1)
+		}
+	})
+}
