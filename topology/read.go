@@ -89,7 +89,6 @@ func span(p lexer.Position, n int) diag.Span { return diag.Span{Pos: diag.Pos(p)
 type builder struct {
 	t      *Topology
 	vars   map[string]int // parameters; of a link also node, and the name in its first brackets
-	bound  string         // that name
 	groups map[string]*group
 	errs   diag.List
 }
