@@ -3,7 +3,6 @@ package mscclc
 import (
 	"cmp"
 	"fmt"
-	"hash/crc64"
 	"slices"
 	"strings"
 
@@ -56,16 +55,16 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 	if plan, err = codegen.PlanFileOf(c); err != nil {
 		return nil, nil, err
 	}
-	hash := crc64.New(crc64.MakeTable(crc64.ECMA))
 	plan.Name = ""
-	if err := codegen.WriteMSCCLPP(hash, plan); err != nil {
+	hash, err := codegen.HashMSCCLPP(plan)
+	if err != nil {
 		return nil, nil, err
 	}
 	words := append([]string{cmp.Or(c.Name, c.Coll.Kind.String())}, opt.Params...)
 	if !slices.ContainsFunc(opt.Params, func(p string) bool { return strings.HasPrefix(p, "ranks=") }) {
 		words = append(words, fmt.Sprintf("ranks=%d", c.Coll.Ranks))
 	}
-	plan.Name = fmt.Sprintf("%.200s %v %016x", strings.Join(words, " "), c.Protocol, hash.Sum64())
+	plan.Name = fmt.Sprintf("%.200s %v %016x", strings.Join(words, " "), c.Protocol, hash)
 	warnings = codegen.FaultsMSCCLPP(c)
 	if c.Coll.Reduces() {
 		warnings = append(warnings, diag.New(diag.MSCCLPPReduce, diag.Span{}, "the plan sums, whatever the call says: the executor has no other reduction"))

@@ -7,60 +7,68 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A channelPair is two ranks, and what is between them.
-type channelPair struct {
-	from, to int32
-	t        ir.ChannelType
-}
+// peerTypes is how many types of channels are between two ranks: memory and port.
+const peerTypes = int(ir.SwitchChannel)
 
 // connect numbers the channels between any two ranks, and says whether every block has room for its own. Signals of one direction and flag are on one
 // channel where one block raises and one awaits them; the k-th channel of a direction is the k-th of the other.
 func (x *channelMaker) connect(segments [][]segment) bool {
-	type class struct {
-		flag *channelFlag
-		a, b int32
-	}
-	of := map[class]int32{}
-	count := map[channelPair]int32{} // of a direction
+	ranks := len(x.out.Ranks)
+	count := make([][peerTypes]int32, ranks*ranks) // of a direction
 	for _, f := range x.all {
 		if f.raised != int32(len(f.awaits)) {
 			x.say(diag.Unsupported, "a flag of rank %d is signalled %d times in a launch, and awaited %d times", f.to, f.raised, len(f.awaits))
 			return true
 		}
-		p := channelPair{f.from, f.to, ir.MemoryChannel}
-		if f.port {
-			p.t = ir.PortChannel
-		}
-		for n := range f.signals {
-			k := class{f, f.signals[n], f.awaits[n]}
-			if _, ok := of[k]; !ok {
-				of[k] = count[p]
-				count[p]++
-			}
-			f.channels[n] = of[k]
-		}
+		f.divide(&count[int(f.from)*ranks+int(f.to)][f.channelType()])
 	}
-	x.base = map[channelPair]int32{}
+	x.base = make([][peerTypes]int32, ranks*ranks)
 	x.reached(count)
-	for r := range x.out.Ranks {
+	for r := range ranks {
 		c := &x.out.Ranks[r]
 		c.Channels = [ir.NumChannelTypes][]ir.Channel{}
-		for _, t := range []ir.ChannelType{ir.MemoryChannel, ir.PortChannel} {
-			for peer := range int32(len(x.out.Ranks)) {
-				n := max(count[channelPair{int32(r), peer, t}], count[channelPair{peer, int32(r), t}])
-				x.base[channelPair{int32(r), peer, t}] = int32(len(c.Channels[t]))
-				for range n * x.ways {
-					c.Channels[t] = append(c.Channels[t], ir.Channel{Peer: peer})
+		for t := range peerTypes {
+			total := int32(0)
+			for peer := range ranks {
+				x.base[r*ranks+peer][t] = total
+				total += max(count[r*ranks+peer][t], count[peer*ranks+r][t]) * x.ways
+			}
+			list := make([]ir.Channel, 0, total)
+			for peer := range ranks {
+				for range max(count[r*ranks+peer][t], count[peer*ranks+r][t]) * x.ways {
+					list = append(list, ir.Channel{Peer: int32(peer)})
 				}
 			}
+			c.Channels[t] = list
 		}
 		c.Channels[ir.SwitchChannel] = x.switches
 	}
 	return x.roomy(segments)
 }
 
+// channelType is the type of the channels that f is on.
+func (f *channelFlag) channelType() ir.ChannelType {
+	if f.port {
+		return ir.PortChannel
+	}
+	return ir.MemoryChannel
+}
+
+// divide numbers the channels of f, of whose direction there are so many yet: one for each two segments that signal and await it. Signals
+// of the same two follow each other.
+func (f *channelFlag) divide(count *int32) {
+	for n := range f.signals {
+		if n > 0 && f.signals[n] == f.signals[n-1] && f.awaits[n] == f.awaits[n-1] {
+			f.channels[n] = f.channels[n-1]
+			continue
+		}
+		f.channels[n] = *count
+		*count++
+	}
+}
+
 // reached sees to it that ranks are connected that reach each other's memory, and finds the switch channels: one for each buffer.
-func (x *channelMaker) reached(count map[channelPair]int32) {
+func (x *channelMaker) reached(count [][peerTypes]int32) {
 	x.switches = nil
 	for r, items := range x.items {
 		for i := range items {
@@ -71,8 +79,8 @@ func (x *channelMaker) reached(count map[channelPair]int32) {
 					case ref.Rank == ir.AllRanks:
 						ref.Switch = x.switchOf(ref.Buf)
 					case ref.Rank != int32(r):
-						p := channelPair{int32(r), ref.Rank, op.Type}
-						count[p] = max(count[p], 1)
+						n := &count[r*len(x.items)+int(ref.Rank)][op.Type]
+						*n = max(*n, 1)
 					}
 				}
 			}
@@ -96,30 +104,37 @@ func (x *channelMaker) switchOf(b ir.Buf) int32 {
 
 // channel is the number of rank r's channel that e is on, for block w of those that share an operation.
 func (x *channelMaker) channel(r int32, e flagUse, w int32) int32 {
-	p := channelPair{r, e.flag.to, ir.MemoryChannel}
-	if r == e.flag.to {
-		p.to = e.flag.from
+	peer := e.flag.to
+	if r == peer {
+		peer = e.flag.from
 	}
-	if e.flag.port {
-		p.t = ir.PortChannel
-	}
-	return x.base[p] + e.flag.channels[e.n]*x.ways + w
+	return x.base[int(r)*len(x.items)+int(peer)][e.flag.channelType()] + e.flag.channels[e.n]*x.ways + w
 }
 
 // roomy says whether no segment has more channels than a block has room for.
 func (x *channelMaker) roomy(segments [][]segment) bool {
+	var seen [peerTypes][]int32 // of a rank's channel: 1 + the last segment that has it
 	for r, list := range segments {
-		for _, seg := range list {
-			seen := [ir.NumChannelTypes]map[int32]bool{{}, {}, {}}
+		for t := range seen {
+			n := len(x.out.Ranks[r].Channels[t])
+			seen[t] = slices.Grow(seen[t][:0], n)[:n]
+			clear(seen[t])
+		}
+		for k, seg := range list {
+			var count [peerTypes]int
 			for i := seg.first; i < seg.end; i++ {
 				it := &x.items[r][i]
 				for _, e := range it.ends {
-					if int(e.n) < len(e.flag.channels) {
-						seen[it.op.Type][x.channel(int32(r), e, 0)] = true
+					if int(e.n) >= len(e.flag.channels) {
+						continue
+					}
+					if at := &seen[it.op.Type][x.channel(int32(r), e, 0)]; *at != int32(k)+1 {
+						*at = int32(k) + 1
+						count[it.op.Type]++
 					}
 				}
 			}
-			if len(seen[ir.MemoryChannel]) > PlanMaxChannels || len(seen[ir.PortChannel]) > PlanMaxChannels {
+			if max(count[ir.MemoryChannel], count[ir.PortChannel]) > PlanMaxChannels {
 				return false
 			}
 		}
@@ -144,7 +159,15 @@ func (x *channelMaker) build(segments [][]segment) {
 
 // block makes block w of those of segment k.
 func (x *channelMaker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
-	var ops []ir.ChannelOp
+	count, ends := handover, 0
+	for i := list[k].first; i < list[k].end; i++ {
+		it := &x.items[r][i]
+		if count++; it.meet {
+			count++
+		}
+		ends += len(it.ends)
+	}
+	ops, ids := make([]ir.ChannelOp, 0, count), make([]int32, 0, ends)
 	sync := func(kind ir.ChannelOpKind, semaphore int32) {
 		o := ir.ChannelOp{Kind: kind, Type: ir.NoChannel, Pos: -1}
 		if kind != ir.ChMeet {
@@ -162,14 +185,16 @@ func (x *channelMaker) block(r int32, list []segment, k, w int32) []ir.ChannelOp
 			sync(ir.ChMeet, 0)
 		}
 		op := it.op
-		op.Channels = nil
 		for _, e := range it.ends {
 			if int(e.n) >= len(e.flag.channels) {
 				x.pos = op.Pos
 				x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", e.flag.to)
 				return nil
 			}
-			op.Channels = append(op.Channels, x.channel(r, e, w))
+			ids = append(ids, x.channel(r, e, w))
+		}
+		if n := len(it.ends); n > 0 {
+			op.Channels = ids[len(ids)-n : len(ids) : len(ids)]
 		}
 		if op.Kind >= ir.ChMove && x.ways > 1 {
 			op.Part, op.Parts = w, x.ways

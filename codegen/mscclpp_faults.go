@@ -45,6 +45,9 @@ type faultFinder struct {
 }
 
 func (x *faultFinder) at(code diag.Code, pos int32, format string, args ...any) {
+	if x.found.More(code, format) {
+		return
+	}
 	d := diag.New(code, x.p.Place(pos), format, args...)
 	d.Rank, d.Block, d.Step = x.rank, x.block, x.op
 	x.found.Add(d, format)
@@ -119,8 +122,17 @@ func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 	}
 }
 
+// An opText is the text of an operation, made only where something is said of it.
+type opText struct {
+	p    *ir.ChannelProgram
+	o    *ir.ChannelOp
+	rank int
+}
+
+func (t opText) String() string { return t.p.OpText(t.rank, t.o) }
+
 func (x *faultFinder) move(o, loop *ir.ChannelOp) {
-	text := x.p.OpText(x.rank, o)
+	text := opText{x.p, o, x.rank}
 	own := func(r *ir.ChannelRef) bool { return r.Rank == int32(x.rank) }
 	packets, plainFar, portSource := false, false, false
 	for i, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
@@ -157,7 +169,7 @@ func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 }
 
 // pairs looks at a get, and at a put through memory.
-func (x *faultFinder) pairs(o *ir.ChannelOp, text string) {
+func (x *faultFinder) pairs(o *ir.ChannelOp, text opText) {
 	for i := range o.Srcs {
 		switch {
 		case o.Srcs[i].Rank != int32(x.rank) && o.Srcs[i].Index != o.Dsts[i].Index:
@@ -170,7 +182,7 @@ func (x *faultFinder) pairs(o *ir.ChannelOp, text string) {
 	}
 }
 
-func (x *faultFinder) inLoop(o, loop *ir.ChannelOp, packets bool, text string) {
+func (x *faultFinder) inLoop(o, loop *ir.ChannelOp, packets bool, text opText) {
 	switch {
 	case packets:
 		x.at(diag.MSCCLPPLoop, o.Pos, "%s moves all its packets in every turn of the loop", text)

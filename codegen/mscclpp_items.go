@@ -9,24 +9,36 @@ import (
 
 // flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind what they put.
 func (x *channelMaker) flags() {
-	x.flag, x.ports = map[ir.Operand]*channelFlag{}, map[[2]int32]*channelFlag{}
 	o, ported := x.p.OneSided, map[[2]int32]bool{}
+	x.flagged, x.ports = make([][]channelFlag, len(o.Flags)), map[[2]int32]*channelFlag{}
+	for r, n := range o.Flags {
+		x.flagged[r] = make([]channelFlag, n)
+	}
+	signals := 0
 	for i := range x.p.Blocks {
 		b := &x.p.Blocks[i]
-		for _, s := range x.p.StepsOf(b) {
-			for _, d := range o.Dests(&s) {
+		steps := x.p.StepsOf(b)
+		for k := range steps {
+			for _, d := range o.Dests(&steps[k]) {
 				switch {
-				case d.Buf == ir.Flags && x.flag[flagOf(d)] == nil:
-					f := &channelFlag{from: b.Rank, to: d.Rank}
-					x.flag[flagOf(d)] = f
-					x.all = append(x.all, f)
+				case d.Buf == ir.Flags:
+					f := x.flag(d)
+					if f.signalled == 0 {
+						f.from, f.to = b.Rank, d.Rank
+						x.all = append(x.all, f)
+					}
+					f.signalled++
+					signals++
 				case d.Via == ir.ViaPort && d.Rank != b.Rank:
 					ported[[2]int32{b.Rank, d.Rank}] = true
 				}
 			}
 		}
 	}
+	room := make([]int32, 3*signals)
 	for _, f := range x.all {
+		n := int(f.signalled)
+		f.signals, f.channels, f.awaits, room = room[:n:n], room[n:2*n:2*n], room[2*n:2*n:3*n], room[3*n:]
 		if pair := [2]int32{f.from, f.to}; ported[pair] {
 			f.port = true
 			if x.ports[pair] == nil {
@@ -36,26 +48,29 @@ func (x *channelMaker) flags() {
 	}
 }
 
-// flagOf is the key of an operand that is a flag.
-func flagOf(d ir.Operand) ir.Operand { return ir.Operand{Rank: d.Rank, Index: d.Index, Buf: ir.Flags} }
+// flag is the flag that an operand is.
+func (x *channelMaker) flag(d ir.Operand) *channelFlag { return &x.flagged[d.Rank][d.Index] }
 
 // rank makes the items of a rank.
 func (x *channelMaker) rank(r int32) {
 	x.own, x.dirty, x.meet = r, false, false
-	for _, s := range x.p.StepsOf(&x.p.TBsOf(int(r))[0]) {
+	steps := x.p.StepsOf(&x.p.TBsOf(int(r))[0])
+	x.items[r] = make([]channelItem, 0, len(steps)+len(steps)/4)
+	for i := range steps {
+		s := &steps[i]
 		x.pos = s.Pos
 		switch s.Op {
 		case ir.Signal:
 			// What signals tell is over when the threads have met, unless there is nothing.
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
-			x.sync(&s, x.p.OneSided.Dests(&s))
+			x.sync(s, x.p.OneSided.Dests(s))
 		case ir.Await:
 			// What comes before an await need not be over: the next meeting is behind both.
-			x.sync(&s, x.p.OneSided.Sources(&s))
+			x.sync(s, x.p.OneSided.Sources(s))
 			x.dirty = true
 		case ir.Move:
 			x.meets((x.meeting || s.Flags&ir.Joint == 0) && x.dirty)
-			x.pieces(&s)
+			x.pieces(s)
 		}
 	}
 }
@@ -88,9 +103,9 @@ func (x *channelMaker) sync(s *ir.Step, flags []ir.Operand) {
 			it.op.Kind += ir.ChRelaxedSignal - ir.ChSignal
 		}
 		for _, d := range flags {
-			f := x.flag[flagOf(d)]
+			f := x.flag(d)
 			switch {
-			case f == nil:
+			case f.signalled == 0:
 				x.say(diag.Unmatched, "flag %d of rank %d is awaited and never signalled", d.Index, d.Rank)
 				return
 			case f.port != port:

@@ -64,16 +64,18 @@ type channelMaker struct {
 
 	meeting bool // ChannelOptions.Meeting
 
-	flag   map[ir.Operand]*channelFlag // by rank and index
-	all    []*channelFlag              // in the order of who signals them
-	ports  map[[2]int32]*channelFlag   // from one rank to another, where something is put through a port: the flag that tells of it
-	cells  *ir.Memory
-	cuts   []bool          // of a cell: operations end before it; nil where none need be cut
-	items  [][]channelItem // of a rank
-	plain  []int32         // of a rank: chunks of plain scratch so far
-	packed []int32         // and of packets
+	flagged [][]channelFlag           // of a rank: its flags
+	all     []*channelFlag            // those that are signalled, in the order of who does
+	ports   map[[2]int32]*channelFlag // from one rank to another, where something is put through a port: the flag that tells of it
+	cells   *ir.Memory
+	cuts    []bool          // of a cell: operations end before it; nil where none need be cut
+	items   [][]channelItem // of a rank
+	plain   []int32         // of a rank: chunks of plain scratch so far
+	packed  []int32         // and of packets
 
-	base     map[channelPair]int32 // of a rank: its first channel to another
+	loads    int32              // segments that were tried so far
+	remote   []int32            // of another rank's buffer, by type of channel: the last segment that counted it
+	base     [][peerTypes]int32 // from one rank to another, by type: the first's first channel to the other
 	switches []ir.Channel
 
 	own   int32 // the rank whose items are made
@@ -97,12 +99,16 @@ type flagUse struct {
 
 // A channelFlag is a flag of p.
 type channelFlag struct {
-	from, to int32
-	port     bool
-	raised   int32   // so far
-	signals  []int32 // of its signals: the segment of from that it is in
-	awaits   []int32 // and that of to
-	channels []int32 // of its signals: which it is of those from one rank to the other
+	from, to  int32
+	port      bool
+	signalled int32   // signals of it in a launch
+	raised    int32   // so far
+	signals   []int32 // of its signals: the segment of from that it is in
+	awaits    []int32 // and that of to
+	channels  []int32 // of its signals: which it is of those from one rank to the other
+
+	counted, pending int32 // the last segment that it was counted in, and that it has puts in which no signal tells of yet
+	teller           int32 // the signal that will
 }
 
 // check says why p is no program that can be written.

@@ -16,6 +16,7 @@ const handover = 4
 // spread cuts ranks' items into segments, and gives all their channels. Where one flag's signals come to lie in several
 // segments here or there it needs several channels, of which a block may then have too many: with smaller segments they are fewer.
 func (x *channelMaker) spread() {
+	x.remote = make([]int32, len(x.items)*remoteKinds)
 	for most := PlanMaxChannels; ; most /= 2 {
 		segments := make([][]segment, len(x.items))
 		for r := range x.items {
@@ -38,24 +39,28 @@ func (x *channelMaker) spread() {
 
 // A load is what a segment has so far.
 type load struct {
+	id      int32 // of the segment, from 1: what bears it was counted
 	ops     int
-	flags   map[*channelFlag]bool
-	remote  map[ir.ChannelRef]bool // by type, in Switch; rank and buffer
-	pending map[*channelFlag]int32 // ports with puts that no signal tells of yet: the signal that will
+	flags   int
+	remote  int // buffers of others, by type of channel
+	pending int // ports with puts that no signal tells of yet
 }
+
+// remoteKinds is how many remote buffers a rank may have, reached through memory or ports.
+const remoteKinds = 3 * 2
 
 // segments cuts the own rank's items into segments, each of at most so many flags.
 func (x *channelMaker) segments(flags int) []segment {
 	items := x.items[x.own]
 	var list []segment
-	l := newLoad()
+	l := x.newLoad()
 	first, safe := 0, 0 // safe: no put is in a segment that its signal is not in
 	for i := 0; i < len(items); i++ {
-		if len(l.pending) == 0 {
+		if l.pending == 0 {
 			safe = i
 		}
-		l.take(&items[i], x.own, i > first)
-		if l.ops+handover <= PlanMaxOps && len(l.flags) <= flags && len(l.remote) <= PlanMaxRemote {
+		x.take(&l, &items[i], i > first)
+		if l.ops+handover <= PlanMaxOps && l.flags <= flags && l.remote <= PlanMaxRemote {
 			continue
 		}
 		if safe == first {
@@ -64,35 +69,46 @@ func (x *channelMaker) segments(flags int) []segment {
 			return nil
 		}
 		list = append(list, segment{int32(first), int32(safe)})
-		first, l = safe, newLoad()
+		first, l = safe, x.newLoad()
 		i = safe - 1
 	}
 	return append(list, segment{int32(first), int32(len(items))})
 }
 
-func newLoad() *load {
-	return &load{flags: map[*channelFlag]bool{}, remote: map[ir.ChannelRef]bool{}, pending: map[*channelFlag]int32{}}
+func (x *channelMaker) newLoad() load {
+	x.loads++
+	return load{id: x.loads}
 }
 
-// take adds an item. The first of a segment needs no meeting.
-func (l *load) take(it *channelItem, own int32, meets bool) {
+// take adds an item of the own rank. The first of a segment needs no meeting.
+func (x *channelMaker) take(l *load, it *channelItem, meets bool) {
 	l.ops++
 	if it.meet && meets {
 		l.ops++
 	}
 	for _, e := range it.ends {
-		l.flags[e.flag] = true
+		f := e.flag
+		if f.counted != l.id {
+			f.counted = l.id
+			l.flags++
+		}
 		switch {
-		case it.op.Kind >= ir.ChMove:
-			l.pending[e.flag] = e.n
-		case it.op.Kind == ir.ChSignal && e.flag.port && l.pending[e.flag] == e.n:
-			delete(l.pending, e.flag)
+		case it.op.Kind >= ir.ChMove && f.pending != l.id:
+			f.pending, f.teller = l.id, e.n
+			l.pending++
+		case it.op.Kind == ir.ChSignal && f.pending == l.id && f.teller == e.n:
+			f.pending = 0
+			l.pending--
 		}
 	}
 	for _, list := range [2][]ir.ChannelRef{it.op.Srcs, it.op.Dsts} {
 		for _, r := range list {
-			if r.Rank != own && r.Rank != ir.AllRanks {
-				l.remote[ir.ChannelRef{Rank: r.Rank, Buf: r.Buf, Switch: int32(it.op.Type)}] = true
+			if r.Rank == x.own || r.Rank == ir.AllRanks {
+				continue
+			}
+			if at := &x.remote[int(r.Rank)*remoteKinds+int(r.Buf)*2+int(it.op.Type)]; *at != l.id {
+				*at = l.id
+				l.remote++
 			}
 		}
 	}
@@ -100,9 +116,6 @@ func (l *load) take(it *channelItem, own int32, meets bool) {
 
 // number notes in which segments flags are signalled and awaited.
 func (x *channelMaker) number(segments [][]segment) {
-	for _, f := range x.all {
-		f.signals, f.channels = make([]int32, f.raised), make([]int32, f.raised)
-	}
 	for r, list := range segments {
 		for k, seg := range list {
 			for i := seg.first; i < seg.end; i++ {

@@ -1,16 +1,24 @@
 package codegen
 
 import (
-	"bytes"
-	"encoding/json"
+	"hash/crc64"
 	"io"
-	"strconv"
 )
 
 // WriteMSCCLPP writes f as MSCCL++'s own language does: every key, in its order, indented by two, and ends the line. What
 // ReadMSCCLPP read is then read as an equal plan.
 func WriteMSCCLPP(w io.Writer, f *PlanFile) error {
-	o := &jsonOut{w: w, first: true}
+	return (&jsonOut{w: w, first: true}).plan(f)
+}
+
+// HashMSCCLPP is a hash of all that f holds: equal for equal plans, in any run.
+func HashMSCCLPP(f *PlanFile) (uint64, error) {
+	h := crc64.New(crc64.MakeTable(crc64.ECMA))
+	err := (&jsonOut{w: h, first: true, dense: true}).plan(f)
+	return h.Sum64(), err
+}
+
+func (o *jsonOut) plan(f *PlanFile) error {
 	o.open('{')
 	o.key("name").text(f.Name)
 	o.key("collective").word(f.Collective)
@@ -31,107 +39,6 @@ func WriteMSCCLPP(w io.Writer, f *PlanFile) error {
 	o.b = append(o.b, '\n')
 	o.flush(0)
 	return writeError(o.err)
-}
-
-// A jsonOut writes JSON piece by piece: a key or an element on a line, indented.
-type jsonOut struct {
-	w     io.Writer
-	b     []byte
-	depth int
-	first bool // nothing is in the object or list yet
-	keyed bool // a key stands before what comes
-	err   error
-}
-
-// flush writes what there is where it is more than n bytes.
-func (o *jsonOut) flush(n int) {
-	if len(o.b) > n {
-		if o.err == nil {
-			_, o.err = o.w.Write(o.b)
-		}
-		o.b = o.b[:0]
-	}
-}
-
-func (o *jsonOut) line() {
-	const blanks = "\n                                "
-	o.b = append(o.b, blanks[:1+2*o.depth]...)
-}
-
-// element begins an element, unless it is a key's value.
-func (o *jsonOut) element() {
-	if o.keyed || o.depth == 0 {
-		o.keyed = false
-		return
-	}
-	if !o.first {
-		o.b = append(o.b, ',')
-	}
-	o.first = false
-	o.line()
-}
-
-func (o *jsonOut) key(k string) *jsonOut {
-	o.element()
-	o.b = append(append(append(o.b, '"'), k...), `": `...)
-	o.keyed = true
-	return o
-}
-
-func (o *jsonOut) open(c byte) {
-	o.element()
-	o.b = append(o.b, c)
-	o.depth, o.first = o.depth+1, true
-}
-
-func (o *jsonOut) close(c byte) {
-	o.depth--
-	if !o.first {
-		o.line()
-	}
-	o.b = append(o.b, c)
-	o.first = false
-	o.flush(1 << 16)
-}
-
-func (o *jsonOut) int(n int64) {
-	o.element()
-	o.b = strconv.AppendInt(o.b, n, 10)
-}
-
-func (o *jsonOut) uint(n uint64) {
-	o.element()
-	o.b = strconv.AppendUint(o.b, n, 10)
-}
-
-func (o *jsonOut) bool(v bool) {
-	o.element()
-	o.b = strconv.AppendBool(o.b, v)
-}
-
-// word writes a string that needs no escapes, text any.
-func (o *jsonOut) word(s string) {
-	o.element()
-	o.b = append(append(append(o.b, '"'), s...), '"')
-}
-
-func (o *jsonOut) text(s string) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil && o.err == nil {
-		o.err = err
-	}
-	o.element()
-	o.b = append(o.b, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
-}
-
-func (o *jsonOut) ints(list []int32) {
-	o.open('[')
-	for _, n := range list {
-		o.int(int64(n))
-	}
-	o.close(']')
 }
 
 func (o *jsonOut) gpu(g *PlanGPU) {

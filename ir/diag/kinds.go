@@ -17,11 +17,18 @@ type kind struct {
 
 // Add adds d, whose text was made by format.
 func (k *Kinds) Add(d Diagnostic, format string) {
-	if i := slices.IndexFunc(k.found, func(f kind) bool { return f.Code == d.Code && f.format == format }); i >= 0 {
-		k.found[i].more++
-		return
+	if !k.More(d.Code, format) {
+		k.found = append(k.found, kind{d, format, 0})
 	}
-	k.found = append(k.found, kind{d, format, 0})
+}
+
+// More says whether there is one of a kind, and if so that there is one more.
+func (k *Kinds) More(code Code, format string) bool {
+	i := slices.IndexFunc(k.found, func(f kind) bool { return f.Code == code && f.format == format })
+	if i >= 0 {
+		k.found[i].more++
+	}
+	return i >= 0
 }
 
 // List gives the first of each kind, in the order in which they came.
