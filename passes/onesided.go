@@ -149,6 +149,10 @@ func (l *oneSided) lasts(x spot) bool { return x.user() || l.onePass && x.buf ==
 
 // each calls f with every cell of count chunks from x on.
 func (l *oneSided) each(x spot, count int32, f func(cell int32)) {
+	if count == 1 && x.rank != ir.AllRanks {
+		f(l.cell(x, x.rank))
+		return
+	}
 	first, end := x.rank, x.rank+1
 	if x.rank == ir.AllRanks {
 		first, end = 0, l.n
@@ -167,6 +171,9 @@ func (l *oneSided) each(x spot, count int32, f func(cell int32)) {
 
 // all says whether f holds of every cell of count chunks from x on.
 func (l *oneSided) all(x spot, count int32, f func(cell int32) bool) bool {
+	if count == 1 && x.rank != ir.AllRanks {
+		return f(l.cell(x, x.rank))
+	}
 	ok := true
 	l.each(x, count, func(c int32) { ok = ok && f(c) })
 	return ok

@@ -13,8 +13,10 @@ type oneSided struct {
 	sender  []part    // of each chunk of packets
 	readers parts     // of each chunk of packets
 
-	group    []int32 // of a step: the group of its block that it is in
-	groupsOf []int32 // of a block: how many it has
+	group    []int32 // of a step: the group of its block's chain that it is in
+	groupsOf []int32 // of a block: how many its chain has up to its end
+	chain    []int32 // of a block; see groups
+	chains   int32
 	events   []event
 	eventsOf []ir.Range // of a step
 	takes    []int32    // the events whose packets events read

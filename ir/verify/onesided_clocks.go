@@ -5,21 +5,22 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A clock is how many groups of each block of the first pass are known to be
+// A clock is how many groups of each chain of blocks of the first pass are known to be
 // over. Rows are shared and never changed.
 type clock struct {
 	row        []int32 // nil knows nothing
-	block, own int32   // of the block that knows it, its own
+	chain, own int32   // of the block that knows it, its own
 }
 
-func (c *clock) knows(block int32) int32 {
-	switch {
-	case block == c.block:
-		return c.own
-	case c.row == nil:
-		return 0
+func (c *clock) knows(chain int32) int32 {
+	n := int32(0)
+	if c.row != nil {
+		n = c.row[chain]
 	}
-	return c.row[block]
+	if chain == c.chain { // blocks behind it in its chain may have told more
+		n = max(n, c.own)
+	}
+	return n
 }
 
 // A knower is what a block knows at the beginning of the group that it is in,
@@ -34,7 +35,7 @@ type knower struct {
 type signalled struct{ done, visible []clock }
 
 // clocks follow happens-before through passes over the events, by vector
-// clocks of all blocks over all blocks: what the groups of the first pass are
+// clocks of all blocks over all chains: what the groups of the first pass are
 // known by. Later passes only carry on what is known.
 type clocks struct {
 	o       *oneSided
@@ -83,7 +84,7 @@ func (c *clocks) keep(depth int32) bool {
 				room += int64(ago) + 1 - int64(len(k.done))
 				k.done, k.visible = make([]clock, ago+1), make([]clock, ago+1)
 			}
-			if room*int64(len(c.blocks)) > rowsKept {
+			if room*int64(c.o.chains) > rowsKept {
 				return false
 			}
 		}
@@ -120,7 +121,7 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Await:
 			c.await(k, s, pass)
 		}
-		if c.work++; c.work > c.o.opt.Work || c.kept*int64(len(c.blocks)) > rowsKept {
+		if c.work++; c.work > c.o.opt.Work || c.kept*int64(c.o.chains) > rowsKept {
 			return false
 		}
 	}
@@ -164,8 +165,8 @@ func (c *clocks) enter(k *knower, b, pass, group int32) {
 func (c *clocks) learn(k *knower, b, own int32) {
 	k.done = c.join(k.done, k.learns)
 	k.visible = c.join(k.visible, k.sees)
-	k.done.block, k.done.own = b, own+c.begun
-	k.visible.block, k.visible.own = b, own+c.begun
+	k.done.chain, k.done.own = c.o.chain[b], own+c.begun
+	k.visible.chain, k.visible.own = k.done.chain, k.done.own
 	k.learns, k.sees = k.learns[:0], k.sees[:0]
 }
 
@@ -174,16 +175,16 @@ func (c *clocks) join(a clock, list []clock) clock {
 	if len(list) == 0 {
 		return a
 	}
-	c.work += int64(len(list)) * int64(len(c.blocks)/rowWork+1)
-	row := make([]int32, len(c.blocks))
+	c.work += int64(len(list)) * int64(c.o.chains/rowWork+1)
+	row := make([]int32, c.o.chains)
 	copy(row, a.row)
 	for _, x := range list {
-		for b, n := range x.row {
-			row[b] = max(row[b], n)
+		for k, n := range x.row {
+			row[k] = max(row[k], n)
 		}
-		row[x.block] = max(row[x.block], x.own)
+		row[x.chain] = max(row[x.chain], x.own)
 	}
-	return clock{row: row, block: a.block, own: a.own}
+	return clock{row: row, chain: a.chain, own: a.own}
 }
 
 // await learns what the signals released that s waits for.
@@ -248,9 +249,9 @@ func (c *clocks) viewOf(e int32, at part, pass int) *view {
 
 // over says whether step i is known to be over.
 func (v *view) over(clocks []clock, i int32) bool {
-	b := v.c.o.links.Block[i]
+	chain := v.c.o.chain[v.c.o.links.Block[i]]
 	for k := range clocks {
-		if clocks[k].knows(b) > v.c.o.group[i]+v.c.begun {
+		if clocks[k].knows(chain) > v.c.o.group[i]+v.c.begun {
 			return true
 		}
 	}

@@ -78,18 +78,3 @@ func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
 		o.events = append(o.events, ev)
 	}
 }
-
-// groups numbers the groups of each block: the steps that run together.
-func (o *oneSided) groups() {
-	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
-	for b := range o.p.Blocks {
-		g, steps := int32(-1), o.p.Blocks[b].Steps
-		for i := steps.First; i < steps.End; i++ {
-			if o.p.Steps[i].Flags&ir.Joint == 0 {
-				g++
-			}
-			o.group[i] = g
-		}
-		o.groupsOf[b] = g + 1
-	}
-}

@@ -118,10 +118,11 @@ func (r *oneRacer) judge(pass, cell int, later, earlier int32, k kind) {
 func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
 	own := &r.clocks.blocks[r.links.Block[i]]
+	chain := r.chain[r.links.Block[j]]
 	if k != readWrite {
-		return own.visible.knows(r.links.Block[j]) > r.group[j]
+		return own.visible.knows(chain) > r.group[j]
 	}
-	if own.done.knows(r.links.Block[j]) > r.group[j] {
+	if own.done.knows(chain) > r.group[j] {
 		return true
 	}
 	r.clocks.work += int64(r.p.Steps[i].NSrc) + int64(r.p.Steps[j].NSrc)

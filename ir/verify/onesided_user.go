@@ -66,13 +66,13 @@ func (r *oneRacer) begun(e int32) {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does kind) {
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
-			if own.visible.knows(b) > 0 {
+			if own.visible.knows(r.chain[b]) > 0 {
 				return
 			}
 		}
 		why := "no flag tells its block that the launch of that rank has begun"
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
-			if own.done.knows(b) > 0 {
+			if own.done.knows(r.chain[b]) > 0 {
 				why = "its block knows by packets that the launch of that rank has begun, and packets make nothing visible but what they carry"
 			}
 		}
