@@ -87,15 +87,18 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	return program, problems.Err()
 }
 
-// mostTurns is how many turns of loops are run at most: of a larger size each turn has more bytes.
-const mostTurns = 8
+// leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.
+const leastTurnBytes = 16
 
-// Turns is how many turns loops of p do where calls of so many bytes run it; 0 is any.
-func Turns(p *ir.ChannelProgram, bytes int64) int {
+// Turns is how many turns loops of p do where calls of so many bytes run it, 0 being any: as many as its loops ask for, which have some
+// bytes a turn, or, where that makes too large a program or too short a turn, fewer of more bytes each.
+func Turns(p *ir.ChannelProgram, bytes int64) (turns, asked int) {
 	if bytes <= 0 {
-		return 1
+		return 1, 1
 	}
-	return min(mostTurns, passes.Turns(p, bytes/int64(max(p.Coll.Divisor(), 1))))
+	chunk := bytes / int64(max(p.Coll.Divisor(), 1))
+	asked = passes.Turns(p, chunk)
+	return passes.Bounded(p, int(max(1, min(int64(asked), chunk/leastTurnBytes)))), asked
 }
 
 // unrolled is what a program of channels means.
@@ -107,7 +110,7 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 		d := diag.New(diag.Unsupported, channels.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
 		return nil, diag.List{d.WithHint("an algorithm that says which thread block does what is for --target plan, and for MSCCL++")}
 	}
-	turns := Turns(channels, opt.Bytes)
+	turns, _ := Turns(channels, opt.Bytes)
 	program, err := passes.Unroll(channels, turns)
 	if err != nil {
 		return nil, err
@@ -118,10 +121,13 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 	if opt.Unproven {
 		return program, nil
 	}
-	_, _, problems := passes.CheckChannels(channels, opt.Check)
-	if len(problems) == 0 && opt.Bytes > 0 {
-		_, _, problems = passes.CheckTurns(channels, turns, opt.Check)
+	check := passes.CheckChannels
+	if opt.Bytes > 0 {
+		check = func(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
+			return passes.CheckTurns(p, turns, opt)
+		}
 	}
+	_, _, problems := check(channels, opt.Check)
 	return program, problems.Err()
 }
 

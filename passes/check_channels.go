@@ -11,22 +11,27 @@ import (
 	"mscclc/ir/verify"
 )
 
-// turnsChecked are the numbers of turns of loops that CheckChannels judges.
+// turnsChecked are the numbers of turns of loops that CheckChannels looks at, to show what is wrong where it is easily seen.
 const turnsChecked = 3
 
-// CheckChannels judges p as the one-sided program that it means: where it has loops, with 1, 2 and 3 turns. That finds what goes
-// wrong in the first turn, from one turn to the next, and over a turn; it proves no other number of turns, so that whoever runs
-// another proves that first (CheckTurns). An empty list means that p is proven for these.
+// CheckChannels judges p as the one-sided program that it means: where it has loops, in 1, 2 and 3 turns, and then by what one turn shows
+// of any number (unroll_any.go). What that does not decide is rejected as undecided, though CheckTurns proves single numbers of turns. An
+// empty list means that p is proven, in any number of turns.
 //
 // The program is the one that was judged last: the report's witnesses are of its steps, and problems name operations of p.
 func CheckChannels(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
-	last := 1
-	if leastLoop(p) != nil {
-		last = turnsChecked
+	if leastLoop(p) == nil {
+		return CheckTurns(p, 1, opt)
 	}
 	for turns := 1; ; turns++ {
 		g, report, found := CheckTurns(p, turns, opt)
-		if len(found) > 0 || turns == last {
+		if len(found) > 0 {
+			return g, report, found
+		}
+		if turns == turnsChecked {
+			if u, err := unroll(p, 1); err == nil { // as above
+				found = u.anyTurns()
+			}
 			return g, report, found
 		}
 	}

@@ -69,7 +69,7 @@ type unrolled struct {
 // A source is the operation of a block that a step is of.
 type source struct {
 	block, op, inner int32 // inner: in a loop's body, else -1
-	turn             int32 // of the loop, from 0
+	turn             int32 // of the loop, from 0; -1 is any
 	kind             ir.ChannelOpKind
 }
 

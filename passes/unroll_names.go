@@ -27,5 +27,8 @@ func (s source) short() string {
 	if s.inner < 0 {
 		return fmt.Sprintf("op %d (%s)", s.op, kind)
 	}
+	if s.turn < 0 {
+		return fmt.Sprintf("op %d.%d (%s)", s.op, s.inner, kind)
+	}
 	return fmt.Sprintf("op %d.%d (%s) in turn %d", s.op, s.inner, kind, s.turn+1)
 }

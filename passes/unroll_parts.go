@@ -161,8 +161,9 @@ func (u *unroller) size(rank int32, b ir.Buf) int32 {
 	return u.p.Ranks[rank].Scratch
 }
 
-// divide finds into how many parts chunks are cut: turns and parts of operations begin and end where some part does.
-func (u *unroller) divide() {
+// divide finds into how many parts chunks are cut: turns and parts of operations begin and end where some part does. It returns how many
+// parts all buffers have.
+func (u *unroller) divide() int64 {
 	u.parts = 1
 	need := func(k *unrolled, o *ir.ChannelOp, chunks, turns int32) {
 		pieces := int(turns) * int(max(o.Parts, 1))
@@ -195,6 +196,7 @@ func (u *unroller) divide() {
 	if cells*int64(u.parts) > maxChunks {
 		u.found = append(u.found, diag.New(diag.Limit, diag.Span{}, "all buffers have %d chunks of %d parts, and no more than %d are followed", cells, u.parts, maxChunks))
 	}
+	return cells * int64(u.parts)
 }
 
 // count is the chunks that an operation moves.

@@ -48,3 +48,41 @@ func ceil(x *big.Rat) int {
 	}
 	return int(max(1, min(n.Int64(), math.MaxInt32)))
 }
+
+// Bounds of what is unrolled to be run.
+const (
+	runSteps = 1 << 17
+	runCells = 1 << 20 // of all ranks' buffers, as parts
+)
+
+// Bounded is so many turns, or as many fewer, by halves, as the program that they make is not too large to be run.
+func Bounded(p *ir.ChannelProgram, turns int) int {
+	for ; turns > 1; turns /= 2 {
+		if turns > maxParts {
+			continue
+		}
+		u := &unroller{p: p, turns: turns, least: leastLoop(p)}
+		u.check()
+		if len(u.found) > 0 { // in any number of turns
+			return 1
+		}
+		if cells := u.divide(); len(u.found) == 0 && cells <= runCells && u.operations() <= runSteps {
+			return turns
+		}
+	}
+	return 1
+}
+
+// operations counts those of all blocks, in all turns.
+func (u *unroller) operations() (n int64) {
+	for r := range u.p.Ranks {
+		for _, ops := range u.p.Ranks[r].Blocks {
+			for i := range ops {
+				if n++; ops[i].Kind == ir.ChLoop {
+					n += int64(u.turnsOf(&ops[i])) * int64(len(ops[i].Body))
+				}
+			}
+		}
+	}
+	return n
+}

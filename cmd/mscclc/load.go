@@ -93,6 +93,9 @@ func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.channels != nil {
+		f.turns.of(c.channels, f.size)
+	}
 	target, err := f.findTarget()
 	if err != nil {
 		return nil, err

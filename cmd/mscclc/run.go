@@ -31,7 +31,8 @@ type runFlags struct {
 	seed    uint64
 	wait    time.Duration
 	trace   string
-	size    int64 // that what is loaded is to run, or 0
+	size    int64  // that what is loaded is to run, or 0
+	turns   turned // of loops of what was loaded
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -48,6 +49,8 @@ collective computed directly: integers exactly, floats within the bound of the s
 
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
 several with commas. A program that needs sizes that divide runs the next smaller one that does, and none if that were nothing.
+Loops of plans of MSCCL++ and of algorithms at the level of channels do as many turns as their bytes a turn ask for, of equal bytes; fewer
+where the program would get too large, and the line says of how many.
 
 A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which the
 tables of mscclc bench --tune choose that are built in, or a model.
@@ -115,12 +118,14 @@ type runResult struct {
 	Inplace  bool    `json:"inplace"`
 	Protocol string  `json:"protocol"`
 	Iters    int     `json:"iters"`
+	Turns    int     `json:"turns,omitempty"` // of loops of a program of channels, where it has some
 	Seconds  float64 `json:"seconds"`
 	Checked  int64   `json:"checked"`
 	Wrong    int64   `json:"wrong"`
 
 	Problems []diag.Problem `json:"problems,omitempty"` // why it did not run, or not to its end
 
+	turns turned    // Turns, with those that were asked for
 	fault error     // what is wrong besides elements
 	found diag.List // Problems
 }

@@ -27,6 +27,7 @@ type chosen struct {
 type loadedProgram struct {
 	loaded  *executor.Loaded
 	program *ir.Program
+	turns   turned
 }
 
 func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, error) {
@@ -98,7 +99,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loadedProgram{loaded, p}
+	l := &loadedProgram{loaded, p, flags.turns}
 	if p.OneSided != nil && p.OneSided.OnePass { // which is for one size
 		key = sized
 	}

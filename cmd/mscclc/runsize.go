@@ -50,6 +50,9 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		} else if r.Wrong > 0 || r.fault != nil {
 			worst = max(worst, exitInput)
 		}
+		if r.turns = l.turns; r.turns.asked > 1 {
+			r.Turns = r.turns.did
+		}
 		runs = append(runs, r)
 		if !a.json {
 			bar.over(func() { a.printRun(p, r) })
@@ -175,7 +178,7 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if len(r.found) > 0 {
 		wrong = string(r.found[0].Code)
 	}
-	fmt.Fprintf(a.stdout, "%s  %s    %s   %s   %s   %s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device, sizeText(r.Bytes), op, wrong)
+	fmt.Fprintf(a.stdout, "%s  %s    %s   %s   %s   %s%s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device, sizeText(r.Bytes), op, r.turns.text(), wrong)
 	if len(r.found) > 0 {
 		a.show(r.found)
 	}

@@ -49,7 +49,7 @@ Not judged: whether a program is fast, whether the machine has its links, and wh
 A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
 the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows.
 
-Of plans of MSCCL++, loops are proven for 1, 2 and 3 turns, and what MSCCL++'s own executor is known to do wrong with a plan is a warning.
+Of plans of MSCCL++, loops are proven for any number of turns, and what MSCCL++'s own executor is known to do wrong with a plan is a warning.
 
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
