@@ -108,7 +108,7 @@ func TestWrongChannelPrograms(t *testing.T) {
 		{"twophase", "    peers.signal(tb = 0)\n    peers.wait(tb = 0)\n", "    peers.wait(tb = 0)\n    peers.signal(tb = 0)\n", diag.Deadlock},
 		{"twophase", ", to = theirs", "", diag.WrongResult},
 		{"twophase_ll", "    for q in peers { channel(r, q).put(chunk(r, input, q), parts, r, tb = q) }\n", "    for q in peers { channel(r, q) }\n", diag.Unmatched},
-		{"twophase_port", "    ports.wait(tb = 0)\n    chunk", "    chunk", diag.Unmatched},
+		{"twophase_port", "        ports[k].wait(tb = k)\n    }\n    barrier", "    }\n    barrier", diag.Unmatched},
 		{"twophase_switch", "    peers.signal(tb = 0)\n    peers.wait(tb = 0)\n", "", diag.Race},
 		{"hierarchical", "        reduced.acquire(tb = 1)\n", "", diag.Unmatched},
 	}

@@ -44,6 +44,7 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *codegen.PlanFile, warnin
 // PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself. Its sizes become those that the
 // executor can have.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
+	c = codegen.FitOperands(c)
 	if d := codegen.FitSizes(c); d != nil {
 		return nil, nil, diag.List{*d}
 	}

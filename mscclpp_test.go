@@ -61,41 +61,6 @@ func TestGoldenMSCCLPP(t *testing.T) {
 	}
 }
 
-// TestPlansOfChannels: examples at the level of channels are written as plans that are proven, as they stand.
-func TestPlansOfChannels(t *testing.T) {
-	files, err := filepath.Glob("examples/channels/*.mscl")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no examples", err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var channels *ir.ChannelProgram
-		if _, err := mscclc.Compile(file, text, mscclc.Options{Unproven: true, Stage: func(v any) error {
-			if c, ok := v.(*ir.ChannelProgram); ok {
-				channels = c
-			}
-			return nil
-		}}); err != nil {
-			t.Fatal(err)
-		}
-		f, _, err := mscclc.PlanOfChannels(channels, mscclc.PlanOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		var b bytes.Buffer
-		if err := codegen.WriteMSCCLPP(&b, f); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := codegen.ReadMSCCLPP(file, &b, codegen.ReadOptions{}); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-	}
-}
-
 // TestRandomPlansMSCCLPP: plans of random legal programs, by several blocks an operation, are proven and read back, or refused with the reason.
 func TestRandomPlansMSCCLPP(t *testing.T) {
 	written := 0

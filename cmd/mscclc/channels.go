@@ -7,7 +7,6 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/passes"
 )
@@ -28,11 +27,7 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 	if err != nil || !f.explicit || f.target != "mscclpp" {
 		return g, err
 	}
-	if d := codegen.FitSizes(p); d != nil {
-		return g, diag.List{*d}
-	}
-	d.warned = codegen.FaultsMSCCLPP(p)
-	_, err = codegen.PlanFileOf(p)
+	_, d.warned, err = mscclc.PlanOfChannels(p, mscclc.PlanOptions{Check: check})
 	return g, err
 }
 

@@ -1,0 +1,105 @@
+package algorithms_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mscclc"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/lang"
+)
+
+// channelPlanRefused are the shapes of examples/channels of 2 to 16 ranks whose plans are refused, with the reason: all others are
+// written.
+var channelPlanRefused = map[string]string{
+	"hierarchical nodes=10 gpus=1": "remote buffers", // all of a rank's peers in one block, and two buffers of each
+	"hierarchical nodes=11 gpus=1": "remote buffers",
+	"hierarchical nodes=12 gpus=1": "remote buffers",
+	"hierarchical nodes=13 gpus=1": "remote buffers",
+	"hierarchical nodes=14 gpus=1": "remote buffers",
+	"hierarchical nodes=15 gpus=1": "remote buffers",
+	"hierarchical nodes=16 gpus=1": "remote buffers",
+}
+
+// channelShapes are the parameters of an example with 2 to 16 ranks.
+func channelShapes(name string) (list []map[string]string) {
+	for n := 1; n <= 16; n++ {
+		if !strings.HasPrefix(name, "hierarchical") {
+			list = append(list, map[string]string{"ranks": fmt.Sprint(n)})
+			continue
+		}
+		for g := 1; n*g <= 16; g++ {
+			list = append(list, map[string]string{"nodes": fmt.Sprint(n), "gpus": fmt.Sprint(g)})
+		}
+	}
+	return list[1:] // but 1 rank
+}
+
+// TestChannelPlans: every program of examples/channels, of 2 to 16 ranks, is written as a plan that is proven, read back, and of the schema, and a
+// quarter of them runs on the CPU; what is refused stands in a list.
+func TestChannelPlans(t *testing.T) {
+	files, err := filepath.Glob("../examples/channels/*.mscl")
+	if err != nil || len(files) < 8 {
+		t.Fatal("no examples", err)
+	}
+	schema := planSchema(t)
+	n, refused, ran := 0, 0, 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".mscl")
+		for turn, params := range channelShapes(name) {
+			at := fmt.Sprintf("%s ranks=%s", name, params["ranks"])
+			if params["nodes"] != "" {
+				at = fmt.Sprintf("%s nodes=%s gpus=%s", name, params["nodes"], params["gpus"])
+			}
+			f, err := channelPlan(file, text, params)
+			if why, ok := channelPlanRefused[at]; ok {
+				if refused++; err == nil || !strings.Contains(err.Error(), why) {
+					t.Errorf("%s: not refused for its %s: %v", at, why, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", at, err)
+				continue
+			}
+			c, err := written(f, schema)
+			if err != nil {
+				t.Errorf("%s: %v", at, err)
+				continue
+			}
+			if n++; turn%4 == 1 {
+				if err := runPlan(c, turn); err != nil {
+					t.Errorf("%s: %v", at, err)
+				}
+				ran++
+			}
+		}
+	}
+	t.Logf("%d plans, of which %d ran, %d refused", n, ran, refused)
+	if refused != len(channelPlanRefused) || n < 150 {
+		t.Errorf("only %d plans, and %d refused", n, refused)
+	}
+}
+
+// channelPlan writes a program of channels as a plan.
+func channelPlan(file string, text []byte, params map[string]string) (*codegen.PlanFile, error) {
+	var channels *ir.ChannelProgram
+	if _, err := mscclc.Compile(file, text, mscclc.Options{Unproven: true, Lang: lang.Options{Params: params}, Stage: func(v any) error {
+		if c, ok := v.(*ir.ChannelProgram); ok {
+			channels = c
+		}
+		return nil
+	}}); err != nil {
+		return nil, err
+	}
+	f, _, err := mscclc.PlanOfChannels(channels, mscclc.PlanOptions{})
+	return f, err
+}
