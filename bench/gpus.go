@@ -182,8 +182,10 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if f.Tile > 0 { // else it is the usual
 		wider.tile = max(f.Tile, executor.PlanTile)
 	}
-	if f.Program.OneSided == nil {
+	if one := f.Program.OneSided; one == nil {
 		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
+	} else if one.OnePass { // as many columns as there is room for
+		wider.columns = f.Columns
 	}
 	if p != nil {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
@@ -200,7 +202,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil {
 		return nil, err
 	}
-	wider.tile = wider.plan.MaxTile()
+	wider.columns, wider.tile = max(wider.columns, wider.plan.MaxColumns()), wider.plan.MaxTile()
 	g.plans[f.Program] = wider
 	return wider, wider.plan.SetWait(g.options.Wait)
 }

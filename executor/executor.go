@@ -39,6 +39,7 @@ type Options struct {
 type Loaded struct {
 	mu       sync.Mutex
 	img      *Image
+	device   Device
 	instance Instance
 	prover   prover
 }
@@ -67,7 +68,7 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
 	}
-	return &Loaded{img: img, instance: instance, prover: proof}, nil
+	return &Loaded{img: img, device: opt.Device, instance: instance, prover: proof}, nil
 }
 
 // Close frees what the program has on the device.
@@ -139,7 +140,7 @@ func (l *Loaded) Run(ctx context.Context, args Args) (Result, error) {
 		return Result{Chunk: int64(launch.One.Chunk)}, nil
 	}
 	begin := time.Now()
-	stop, err := l.instance.Launch(ctx, launch)
+	stop, err := l.start(ctx, launch, &args)
 	if err != nil {
 		return Result{}, err
 	}

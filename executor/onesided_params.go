@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"time"
@@ -132,6 +134,31 @@ func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
 	}
 	launch.Watch = args.Watch
 	return args.Watch.layOne(l.img, &p)
+}
+
+// start has the device launch. Where it has no room for all blocks at once, launches have one pass and the caller leaves columns open, memory is
+// made anew for half the columns, of passes twice as long.
+func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, error) {
+	for {
+		stop, err := l.instance.Launch(ctx, launch)
+		one := l.img.One
+		if !errors.Is(err, ErrNoDevice) || one == nil || !one.OnePass || args.Columns > 0 || one.Columns == 1 {
+			return stop, err
+		}
+		instance := l.instance
+		l.instance = nil // until there is another
+		if err := errors.Join(instance.Close(), one.room(one.Columns/2, min(2*one.Tile, maxOneTile))); err != nil {
+			return stop, err
+		}
+		if l.instance, err = l.device.Open(l.img); err != nil {
+			l.instance = nil
+			return stop, fmt.Errorf("%s: %w", l.device.Name(), err)
+		}
+		geo := Geometry{Coll: l.img.Program.Coll, Elems: int64(launch.One.Elems), Chunk: int64(launch.One.Chunk)}
+		if err := l.one(launch, geo, args); err != nil {
+			return stop, err
+		}
+	}
 }
 
 // Usual columns: what memory is made for, and what a launch has.

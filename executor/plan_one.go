@@ -2,6 +2,7 @@ package executor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"unsafe"
@@ -20,6 +21,11 @@ type onePlan struct {
 
 func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	one := p.loaded.img.One
+	if one.OnePass {
+		if err := p.onePass(opt); err != nil {
+			return nil, err
+		}
+	}
 	setDefault(&opt.Columns, PlanColumns)
 	setDefault(&opt.TileBytes, one.usualTile(PlanTile))
 	if err := one.room(opt.Columns, opt.TileBytes); err != nil {
@@ -30,8 +36,37 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	return &onePlan{p, one, layout, os.Getenv(FewVariable) != "0"}, err
 }
 
+// mostBlocks is how many blocks of few threads any GPU holds at once.
+const mostBlocks = 512
+
+// onePass chooses what memory is made for where launches have one pass and the caller does not say: no more columns than have room on a GPU, since
+// a call of long chunks needs all, and of the longest chunk that is known of what a column has.
+func (p *Plan) onePass(opt *PlanOptions) error {
+	gpus, err := opt.GPUs.GPUs()
+	if err != nil {
+		return err
+	}
+	program, ranks := p.program(), len(opt.Ranks)
+	if opt.Exchange != nil && opt.Exchange.Size() > 1 {
+		setDefault(&ranks, 1)
+	}
+	setDefault(&ranks, len(program.Rank))
+	blocks := 1
+	for _, span := range program.Rank {
+		blocks = max(blocks, int(span.End-span.First))
+	}
+	blocks *= (ranks + len(gpus) - 1) / len(gpus)
+	setDefault(&opt.Columns, min(PlanColumns, max(1, mostBlocks/blocks)))
+	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
+		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*oneAlign
+		opt.TileBytes = min(max(share, p.loaded.img.One.usualTile(PlanTile)), maxOneTile)
+	}
+	return nil
+}
+
 func (p *onePlan) hash(w *keyWriter) {
 	one := p.one
+	w.flags(one.OnePass)
 	w.numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags))
 	w.table(raw(one.Blocks))
 	w.table(raw(one.Steps))
@@ -131,8 +166,10 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo Geometry) error {
 		return err
 	}
 	c.one.All, c.asked = everywhere, tile
-	for {
-		if err := p.narrow(c, geo, columns); err != nil {
+	for wider := 0; ; wider = columns {
+		if err := p.narrow(c, geo, columns); err != nil && wider > 0 {
+			return fmt.Errorf("the GPUs have no room for %d columns of all blocks, and there is memory for fewer bytes in %d: %w: %w", wider, columns, ErrNoDevice, err)
+		} else if err != nil {
 			return err
 		}
 		if args.Columns > 0 || columns == 1 || c.passes == 0 || p.room(&c.one, args.Threads) {
@@ -155,6 +192,9 @@ func (p *onePlan) narrow(c *Call, geo Geometry, columns int) (err error) {
 // room says whether all seats have room for a launch.
 func (p *onePlan) room(params *OneParams, threads int) bool {
 	for _, s := range p.seats {
+		if len(s.one.Blocks) == 0 {
+			continue
+		}
 		try := *params
 		s.one.Count(&try)
 		s.offer(&try)
@@ -168,6 +208,9 @@ func (p *onePlan) room(params *OneParams, threads int) bool {
 }
 
 func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error) {
+	if len(s.one.Blocks) == 0 {
+		return nil, nil
+	}
 	params := c.one
 	// A GPU has its tables sooner from memory than from a launch's parameters, of which it fetches
 	// piece after piece.

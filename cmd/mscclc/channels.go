@@ -57,11 +57,10 @@ func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *r
 
 // tileFor is how long the tile of a program is to be whose launches have one pass, for calls of so many bytes; 0 is the usual.
 func tileFor(p *ir.Program, bytes int64) int64 {
-	if p.OneSided == nil || !p.OneSided.OnePass {
+	if p.OneSided == nil || !p.OneSided.OnePass || bytes == 0 {
 		return 0
 	}
-	chunk := bytes/int64(max(p.Coll.Divisor(), 1)) + 1
-	return max(executor.DefaultTileBytes, chunk/executor.DefaultMaxColumns+256)
+	return bytes/int64(max(p.Coll.Divisor(), 1))/executor.DefaultMaxColumns + 256
 }
 
 // A turned is how many turns loops do in a run, and how many they ask for.

@@ -72,17 +72,21 @@ func (s shape) twoSided() (*ir.Program, error) { return s.compile(nil) }
 
 var errSeen = errors.New("the chunk DAG was seen")
 
-// oneSided lowers a shape to a one-sided program, which is proven.
-func (s shape) oneSided() (*ir.Program, error) {
-	var chunks *ir.ChunkDAG
-	_, err := s.compile(func(v any) error {
+// seeing is a stage at which compiling ends with errSeen, and gives the chunk DAG.
+func seeing(chunks **ir.ChunkDAG) func(any) error {
+	return func(v any) error {
 		if c, ok := v.(*ir.ChunkDAG); ok {
-			chunks = c
+			*chunks = c
 			return errSeen
 		}
 		return nil
-	})
-	if !errors.Is(err, errSeen) {
+	}
+}
+
+// oneSided lowers a shape to a one-sided program, which is proven.
+func (s shape) oneSided() (*ir.Program, error) {
+	var chunks *ir.ChunkDAG
+	if _, err := s.compile(seeing(&chunks)); !errors.Is(err, errSeen) {
 		return nil, err
 	}
 	p, err := passes.LowerOneSided(chunks, passes.Options{})

@@ -23,6 +23,7 @@ func Run(t *testing.T, d Device) {
 		{"Mapped", testMapped}, {"ProcessesMapped", testProcessesMapped}, {"EachCallFails", testEachCallFails}, {"Fault", testFault},
 		{"Timeout", testTimeout}, {"Cancel", testCancel}, {"TooLarge", testTooLarge}, {"Trace", testTrace}, {"TraceTwo", testTraceTwo}, {"Switch", testSwitch},
 		{"Port", testPort}, {"PortGraphs", testPortGraphs}, {"PortLate", testPortLate}, {"PortTrace", testPortTrace}, {"PortPlans", testPortPlans}, {"PortProcesses", testPortProcesses}, {"PortFails", testPortFails}, {"PortStuck", testPortStuck},
+		{"OnePass", testOnePass}, {"Written", testWritten}, {"Launches", testLaunches}, {"OnePassLate", testOnePassLate}, {"IdleRank", testIdleRank}, {"Room", testRoom},
 		{"Catalog", testCatalog}, {"TwoSidedTypes", testTwoSidedTypes}, {"Sizes", testSizes}, {"Repeated", testRepeated},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, d) })

@@ -1,0 +1,209 @@
+package gputest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/lang"
+	"mscclc/passes"
+)
+
+// This file has the programs of several blocks a rank and one pass a launch that run on GPUs: plans of MSCCL++ as they are given and as they
+// are written here, and algorithms at the level of channels.
+
+// A channelled is what makes one of them. A nil one is a plan that the format, or the writer, refuses.
+type channelled struct {
+	name  string
+	make  func() (*ir.ChannelProgram, error)
+	turns []int // of its loops, where it has some
+}
+
+// A launchable is what a channelled means in so many turns.
+type launchable struct {
+	name    string
+	program *ir.Program
+}
+
+// launchables makes programs on all processors, and gives them in their order.
+func launchables(t testing.TB, of []channelled) (list []launchable) {
+	t.Helper()
+	made := make([][]launchable, len(of))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range of {
+		g.Go(func() (err error) {
+			if made[i], err = c.launchables(); err != nil {
+				err = fmt.Errorf("%s: %w", c.name, err)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(made...)
+}
+
+func (c *channelled) launchables() (list []launchable, err error) {
+	p, err := c.make()
+	if p == nil || err != nil {
+		return nil, err
+	}
+	if passes.Turns(p, 1<<62) == 1 {
+		g, err := passes.Unroll(p, 1)
+		return []launchable{{c.name, g}}, err
+	}
+	for _, turns := range c.turns {
+		g, err := passes.Unroll(p, turns)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, launchable{fmt.Sprintf("%s in %d turns", c.name, turns), g})
+	}
+	return list, nil
+}
+
+// root is the repository that the tests run in: of go test in a package's folder, of the binary alone in the repository's.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for ; err == nil; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		} else if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	t.Fatal("these tests run in the repository, and here is none: ", err)
+	return ""
+}
+
+// given are the plans of the repository, and those of MSCCL++ that lie beside it or where MSCCLC_DATA says, if they do. All are proven by
+// other tests, but for reduce_nvls: its last signals are relaxed, which here signal as all do.
+func given(t testing.TB, turns ...int) (list []channelled) {
+	t.Helper()
+	at := root(t)
+	data := os.Getenv("MSCCLC_DATA")
+	if data == "" {
+		data = filepath.Join(at, "..", "shared", "data")
+	}
+	files, err := filepath.Glob(filepath.Join(data, "mscclpp-plans", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, filepath.Join(at, "codegen", "testdata", "mscclpp", "swap.json"), filepath.Join(at, "testdata", "mscclpp", "allpairs.2.json"))
+	for _, file := range files {
+		list = append(list, channelled{filepath.Base(file), func() (*ir.ChannelProgram, error) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			return readPlan(text)
+		}, turns})
+	}
+	return list
+}
+
+func readPlan(text []byte) (*ir.ChannelProgram, error) {
+	_, p, err := codegen.ReadMSCCLPP("plan.json", bytes.NewReader(text), codegen.ReadOptions{})
+	return p, err
+}
+
+// atLevel are the algorithms of examples/channels, of so many ranks, or nodes by GPUs.
+func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []channelled) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root(t), "examples", "channels", "*.mscl"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no algorithms at the level of channels", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shapes []map[string]string
+		for _, n := range ranks {
+			shapes = append(shapes, map[string]string{"ranks": fmt.Sprint(n)})
+		}
+		if strings.Contains(string(text), "nodes") {
+			shapes = nil
+			for _, n := range nodes {
+				shapes = append(shapes, map[string]string{"nodes": fmt.Sprint(n[0]), "gpus": fmt.Sprint(n[1])})
+			}
+		}
+		for _, params := range shapes {
+			list = append(list, channelled{fmt.Sprint(filepath.Base(file), " ", params), func() (*ir.ChannelProgram, error) { return expand(file, text, params) }, turns})
+		}
+	}
+	return list
+}
+
+func expand(name string, text []byte, params map[string]string) (*ir.ChannelProgram, error) {
+	f, err := lang.Parse(name, text)
+	if err != nil {
+		return nil, err
+	}
+	x, err := lang.ExpandLevel(f, lang.Options{Params: params, Open: algorithms.Open})
+	if err != nil {
+		return nil, err
+	}
+	return x.Channels, nil
+}
+
+// writtenOf is the plan of a shape of the catalog, in which so many blocks share out each operation.
+func writtenOf(s shape, instances int) channelled {
+	make := func() (*ir.ChannelProgram, error) {
+		var chunks *ir.ChunkDAG
+		if _, err := s.compile(seeing(&chunks)); !errors.Is(err, errSeen) {
+			return nil, err
+		}
+		return writePlan(chunks, instances)
+	}
+	return channelled{fmt.Sprintf("%v by %d", s, instances), make, []int{1}}
+}
+
+// writtenRandom is the plan of a random algorithm.
+func writtenRandom(seed int64) channelled {
+	make := func() (*ir.ChannelProgram, error) {
+		rnd := rand.New(rand.NewSource(seed))
+		c := irtest.Random(rnd, irtest.Config{})
+		c.Protocol = ir.Protocol(rnd.Intn(2))
+		return writePlan(c, 1+rnd.Intn(3))
+	}
+	return channelled{fmt.Sprintf("random %d", seed), make, []int{1}}
+}
+
+// writePlan writes an algorithm as a plan, which is proven, and reads it; nil is one that no plan can have.
+func writePlan(c *ir.ChunkDAG, instances int) (*ir.ChannelProgram, error) {
+	p, err := passes.LowerOneSided(c, passes.Options{OnePass: true})
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: instances}})
+	if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := codegen.WriteMSCCLPP(&text, f); err != nil {
+		return nil, err
+	}
+	return readPlan(text.Bytes())
+}
