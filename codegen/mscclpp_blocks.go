@@ -33,45 +33,42 @@ func (x *planResolver) blocks(g *PlanGPU, r *ir.ChannelRank) {
 func (x *planResolver) lists(g *PlanGPU, b *PlanBlock, r *ir.ChannelRank) bool {
 	before := len(x.found)
 	x.channels, x.remote = [ir.NumChannelTypes][]int32{}, [2][]int32{}
-	for i := range b.Channels {
-		c, path := &b.Channels[i], indexed("channels", i)
-		t := channelTypeByName(c.Type)
-		if x.channels[t] != nil {
-			x.say(diag.Malformed, c.At, path, "channels of type %s stand twice", c.Type)
-		}
-		if n := len(c.IDs); n > PlanMaxChannels {
-			x.say(diag.Limit, c.At, path+".channel_ids", "the block has %d %s channels, where %d are the most", n, c.Type, PlanMaxChannels)
-			return false
-		}
-		for k, id := range c.IDs {
-			if int(id) >= len(r.Channels[t]) {
-				x.say(diag.OutOfBounds, c.At, path+"."+indexed("channel_ids", k), "%s channel %d is none of the rank's %d", c.Type, id, len(r.Channels[t]))
+	return x.ids(b.Channels, "channels", "channel_ids", PlanMaxChannels, x.channels[:], "channels of type %s", "%d %s channels",
+		func(c *PlanIDs, k int, t ir.ChannelType, path string) {
+			if id := c.IDs[k]; int(id) >= len(r.Channels[t]) {
+				x.say(diag.OutOfBounds, c.At, path, "%s channel %d is none of the rank's %d", c.Type, id, len(r.Channels[t]))
 			} else if slices.Contains(c.IDs[:k], id) {
-				x.say(diag.Malformed, c.At, path+"."+indexed("channel_ids", k), "%d stands twice", id)
+				x.say(diag.Malformed, c.At, path, "%d stands twice", id)
 			}
-		}
-		x.channels[t] = c.IDs
-	}
-	for i := range b.Remote {
-		c, path := &b.Remote[i], indexed("remote_buffer_refs", i)
+		}) && x.ids(b.Remote, "remote_buffer_refs", "remote_buffer_ids", PlanMaxRemote, x.remote[:], "remote buffers of type %s", "%d remote buffers through %s channels",
+		func(c *PlanIDs, k int, t ir.ChannelType, path string) {
+			if id := c.IDs[k]; int(id) >= len(g.Remote) {
+				x.say(diag.OutOfBounds, c.At, path, "remote buffer %d is none of the rank's %d", id, len(g.Remote))
+			} else if !slices.Contains(g.Remote[id].Access, c.Type) {
+				x.say(diag.Malformed, c.At, path, "remote buffer %d is not reached through %s channels", id, c.Type)
+			}
+		}) && len(x.found) == before
+}
+
+// ids resolves one of these lists, which stands at key, into a list for each type: of each type one of at most so many ids. It returns false where there
+// are more.
+func (x *planResolver) ids(list []PlanIDs, key, idKey string, most int, byType [][]int32, what, many string, check func(c *PlanIDs, k int, t ir.ChannelType, path string)) bool {
+	for i := range list {
+		c, path := &list[i], indexed(key, i)
 		t := channelTypeByName(c.Type)
-		if x.remote[t] != nil {
-			x.say(diag.Malformed, c.At, path, "remote buffers of type %s stand twice", c.Type)
+		if byType[t] != nil {
+			x.say(diag.Malformed, c.At, path, what+" stand twice", c.Type)
 		}
-		if n := len(c.IDs); n > PlanMaxRemote {
-			x.say(diag.Limit, c.At, path+".remote_buffer_ids", "the block has %d remote buffers through %s channels, where %d are the most", n, c.Type, PlanMaxRemote)
+		if n := len(c.IDs); n > most {
+			x.say(diag.Limit, c.At, path+"."+idKey, "the block has "+many+", where %d are the most", n, c.Type, most)
 			return false
 		}
-		for k, id := range c.IDs {
-			if int(id) >= len(g.Remote) {
-				x.say(diag.OutOfBounds, c.At, path+"."+indexed("remote_buffer_ids", k), "remote buffer %d is none of the rank's %d", id, len(g.Remote))
-			} else if !slices.Contains(g.Remote[id].Access, c.Type) {
-				x.say(diag.Malformed, c.At, path+"."+indexed("remote_buffer_ids", k), "remote buffer %d is not reached through %s channels", id, c.Type)
-			}
+		for k := range c.IDs {
+			check(c, k, t, path+"."+indexed(idKey, k))
 		}
-		x.remote[t] = c.IDs
+		byType[t] = c.IDs
 	}
-	return len(x.found) == before
+	return true
 }
 
 // ops resolves the operations of a block, or of a loop.

@@ -46,14 +46,19 @@ func (x *channelMaker) eachRun(f func(first, n int32)) {
 func (x *channelMaker) eachOperand(s *ir.Step, f func(first int32)) {
 	for _, list := range [2][]ir.Operand{x.p.OneSided.Sources(s), x.p.OneSided.Dests(s)} {
 		for _, d := range list {
-			first, end := int(d.Rank), int(d.Rank)+1
-			if d.Rank == ir.AllRanks {
-				first, end = 0, len(x.p.Rank)
-			}
-			for r := first; r < end; r++ {
-				f(int32(x.cells.Cell(r, d.Buf, int(d.Index))))
-			}
+			x.eachRank(d, f)
 		}
+	}
+}
+
+// eachRank calls f with the first cell of an operand, on each of its ranks.
+func (x *channelMaker) eachRank(d ir.Operand, f func(first int32)) {
+	first, end := int(d.Rank), int(d.Rank)+1
+	if d.Rank == ir.AllRanks {
+		first, end = 0, len(x.p.Rank)
+	}
+	for r := first; r < end; r++ {
+		f(int32(x.cells.Cell(r, d.Buf, int(d.Index))))
 	}
 }
 
@@ -61,7 +66,7 @@ func (x *channelMaker) eachOperand(s *ir.Step, f func(first int32)) {
 func (x *channelMaker) pieces(s *ir.Step) {
 	for at := int32(0); at < s.Count; {
 		end := at + 1
-		for end < s.Count && (x.cuts == nil || !x.isCut(s, end, false)) {
+		for end < s.Count && (x.chunks == 0 || end < at+x.chunks) && (x.cuts == nil || !x.isCut(s, end, false)) {
 			end++
 		}
 		x.piece(s, at, end-at)

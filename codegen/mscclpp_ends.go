@@ -205,5 +205,8 @@ func (x *channelMaker) block(r int32, list []segment, k, w int32) []ir.ChannelOp
 		sync(ir.ChMeet, 0)
 		sync(ir.ChRelease, k)
 	}
+	if x.pipeline > 0 {
+		ops = x.loop(ops)
+	}
 	return ops
 }

@@ -103,8 +103,11 @@ func (x *channelMaker) send(m *channelMove, src ir.ChannelRef) {
 			}
 		}
 	}
-	for _, d := range m.put {
-		x.move(ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Srcs: one, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank))
+	if len(m.put) > 0 {
+		from := []ir.ChannelRef{x.staged(src)}
+		for _, d := range m.put {
+			x.move(ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Srcs: from, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank, m.count))
+		}
 	}
 	pairs(ir.MemoryChannel, m.sent)
 	pairs(ir.MemoryChannel, m.there)
@@ -121,18 +124,8 @@ func (x *channelMaker) send(m *channelMove, src ir.ChannelRef) {
 // relay puts packets of the rank through ports.
 func (x *channelMaker) relay(m *channelMove, src ir.ChannelRef) {
 	for _, d := range m.putPackets {
-		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank))
+		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank, m.count))
 	}
-}
-
-// behind is the signal to a rank that comes next, behind which is what is put through the same port.
-func (x *channelMaker) behind(to int32) flagUse {
-	f := x.ports[[2]int32{x.own, to}]
-	if f == nil {
-		x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", to)
-		return flagUse{&channelFlag{}, 0}
-	}
-	return flagUse{f, f.raised}
 }
 
 // forward passes packets on: to others first.

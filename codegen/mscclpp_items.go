@@ -9,7 +9,7 @@ import (
 
 // flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind what they put.
 func (x *channelMaker) flags() {
-	o, ported := x.p.OneSided, map[[2]int32]bool{}
+	o, ported := x.p.OneSided, map[[2]int32]int32{}
 	x.flagged, x.ports = make([][]channelFlag, len(o.Flags)), map[[2]int32]*channelFlag{}
 	for r, n := range o.Flags {
 		x.flagged[r] = make([]channelFlag, n)
@@ -30,7 +30,7 @@ func (x *channelMaker) flags() {
 					f.signalled++
 					signals++
 				case d.Via == ir.ViaPort && d.Rank != b.Rank:
-					ported[[2]int32{b.Rank, d.Rank}] = true
+					ported[[2]int32{b.Rank, d.Rank}] += steps[k].Count
 				}
 			}
 		}
@@ -39,13 +39,15 @@ func (x *channelMaker) flags() {
 	for _, f := range x.all {
 		n := int(f.signalled)
 		f.signals, f.channels, f.awaits, room = room[:n:n], room[n:2*n:2*n], room[2*n:2*n:3*n], room[3*n:]
-		if pair := [2]int32{f.from, f.to}; ported[pair] {
+		if pair := [2]int32{f.from, f.to}; ported[pair] > 0 {
 			f.port = true
 			if x.ports[pair] == nil {
 				x.ports[pair] = f
+				f.puts = ported[pair]
 			}
 		}
 	}
+	x.countPorts(ported)
 }
 
 // flag is the flag that an operand is.
@@ -120,6 +122,9 @@ func (x *channelMaker) sync(s *ir.Step, flags []ir.Operand) {
 				it.ends = append(it.ends, flagUse{f, int32(len(f.awaits))})
 				f.awaits = append(f.awaits, 0)
 			}
+		}
+		if port && it.op.Kind == ir.ChSignal {
+			it.ends = x.puts(it.ends)
 		}
 		for part := range slices.Chunk(it.ends, PlanMaxChannelIDs) {
 			one := it

@@ -14,6 +14,9 @@ type ChannelOptions struct {
 	Instances int // so many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
 	Threads   int // of a block; 0 is 1024
 
+	// Pipeline, where not 0, has thread blocks go through the chunks in turns of so many bytes, by MSCCL++'s pipelines. Protocol Simple, and one instance.
+	Pipeline int64
+
 	// Meeting has threads meet before all Moves, and between unpacking packets and sending them on. It is slower, and proven where what is
 	// written relies on packets that one Move sends on and that several operations read: those sent tell of one of them.
 	Meeting bool
@@ -29,7 +32,7 @@ type ChannelOptions struct {
 //   - segments (mscclpp_segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
 //   - channels (mscclpp_ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
 func ChannelsOf(p *ir.Program, opt ChannelOptions) (*ir.ChannelProgram, error) {
-	x := &channelMaker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting}
+	x := &channelMaker{p: p, ways: int32(max(opt.Instances, 1)), meeting: opt.Meeting, pipeline: opt.Pipeline}
 	if err := x.check(); err != nil {
 		return nil, err
 	}
@@ -62,16 +65,20 @@ type channelMaker struct {
 	ways  int32 // blocks that share an operation
 	found diag.List
 
-	meeting bool // ChannelOptions.Meeting
+	meeting  bool  // ChannelOptions.Meeting
+	pipeline int64 // ChannelOptions.Pipeline
+	chunks   int32 // in a pipeline: of each operation
 
 	flagged [][]channelFlag           // of a rank: its flags
 	all     []*channelFlag            // those that are signalled, in the order of who does
 	ports   map[[2]int32]*channelFlag // from one rank to another, where something is put through a port: the flag that tells of it
 	cells   *ir.Memory
-	cuts    []bool          // of a cell: operations end before it; nil where none need be cut
-	items   [][]channelItem // of a rank
-	plain   []int32         // of a rank: chunks of plain scratch so far
-	packed  []int32         // and of packets
+	cuts    []bool                          // of a cell: operations end before it; nil where none need be cut
+	items   [][]channelItem                 // of a rank
+	written []bool                          // of a cell: a Move writes it; nil where nothing is put through ports
+	stages  map[ir.ChannelRef]ir.ChannelRef // where in scratch ports find what nobody writes
+	plain   []int32                         // of a rank: chunks of plain scratch so far
+	packed  []int32                         // and of packets
 
 	loads    int32              // segments that were tried so far
 	remote   []int32            // of another rank's buffer, by type of channel: the last segment that counted it
@@ -109,6 +116,7 @@ type channelFlag struct {
 
 	counted, pending int32 // the last segment that it was counted in, and that it has puts in which no signal tells of yet
 	teller           int32 // the signal that will
+	puts             int32 // chunks that are yet to be put through ports before its signals
 }
 
 // check says why p is no program that can be written.
@@ -124,6 +132,9 @@ func (x *channelMaker) check() error {
 		return bad(diag.Unsupported, "give --protocol LL; the call says which of the two it is", "MSCCL++ has packets of 8 and of 16 bytes (LL, LL16), and none of LL128")
 	case p.Coll.Ranks > maxRanks:
 		return bad(diag.Limit, "compile for fewer ranks", "plans have at most %d ranks, not %d", maxRanks, p.Coll.Ranks)
+	}
+	if d := x.checkPipeline(int(x.ways)); d != nil {
+		return diag.List{*d}
 	}
 	return nil
 }
@@ -200,6 +211,7 @@ func FitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 		// It makes scratch for as many chunks of input as the largest message has bytes.
 		most = min(most, math.MaxUint32/max(int64(k.In), int64(k.Out), scratch, 1)*message, math.MaxUint32/max(scratch, 1)*int64(cmp.Or(k.In, k.Out)))
 	}
+	most = min(most, turnsRoom(c, message))
 	if c.Sizes.Max > 0 {
 		most = min(most, (c.Sizes.Max-1)/unit*message)
 	}

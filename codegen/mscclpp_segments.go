@@ -13,6 +13,9 @@ type segment struct{ first, end int32 }
 // each with a meeting of threads.
 const handover = 4
 
+// looping is those of a pipeline: the loop, and a meeting before it.
+const looping = 2
+
 // spread cuts ranks' items into segments, and gives all their channels. Where one flag's signals come to lie in several
 // segments here or there it needs several channels, of which a block may then have too many: with smaller segments they are fewer.
 func (x *channelMaker) spread() {
@@ -52,6 +55,10 @@ const remoteKinds = 3 * 2
 // segments cuts the own rank's items into segments, each of at most so many flags.
 func (x *channelMaker) segments(flags int) []segment {
 	items := x.items[x.own]
+	most := PlanMaxOps - handover
+	if x.pipeline > 0 {
+		most -= looping
+	}
 	var list []segment
 	l := x.newLoad()
 	first, safe := 0, 0 // safe: no put is in a segment that its signal is not in
@@ -59,8 +66,12 @@ func (x *channelMaker) segments(flags int) []segment {
 		if l.pending == 0 {
 			safe = i
 		}
+		if safe == i && x.stage(items, first, i) {
+			list = append(list, segment{int32(first), int32(i)})
+			first, l = i, x.newLoad()
+		}
 		x.take(&l, &items[i], i > first)
-		if l.ops+handover <= PlanMaxOps && l.flags <= flags && l.remote <= PlanMaxRemote {
+		if l.ops <= most && l.flags <= flags && l.remote <= PlanMaxRemote {
 			continue
 		}
 		if safe == first {
@@ -93,10 +104,10 @@ func (x *channelMaker) take(l *load, it *channelItem, meets bool) {
 			l.flags++
 		}
 		switch {
-		case it.op.Kind >= ir.ChMove && f.pending != l.id:
+		case !it.op.Kind.Signals() && it.op.Kind >= ir.ChMove && f.pending != l.id:
 			f.pending, f.teller = l.id, e.n
 			l.pending++
-		case it.op.Kind == ir.ChSignal && f.pending == l.id && f.teller == e.n:
+		case it.op.Kind.Signals() && f.pending == l.id && f.teller == e.n:
 			f.pending = 0
 			l.pending--
 		}
@@ -121,10 +132,10 @@ func (x *channelMaker) number(segments [][]segment) {
 			for i := seg.first; i < seg.end; i++ {
 				it := &x.items[r][i]
 				for _, e := range it.ends {
-					switch it.op.Kind {
-					case ir.ChSignal, ir.ChRelaxedSignal:
+					switch {
+					case it.op.Kind.Signals():
 						e.flag.signals[e.n] = int32(k)
-					case ir.ChAwait, ir.ChRelaxedAwait:
+					case it.op.Kind == ir.ChAwait || it.op.Kind == ir.ChRelaxedAwait:
 						e.flag.awaits[e.n] = int32(k)
 					}
 				}

@@ -85,6 +85,11 @@ const (
 	NumChannelOps
 )
 
+// Signals says whether the operation signals on its channels.
+func (k ChannelOpKind) Signals() bool {
+	return k == ChSignal || k == ChRelaxedSignal || k == ChEachSignal || k == ChEachSignalFlush
+}
+
 // A ChannelReduce is how a ChMove combines its sources: files say so op by op, where our own programs leave it to the call.
 type ChannelReduce uint8
 

@@ -19,18 +19,24 @@ const (
 )
 
 // join joins neighbours: signals, waits and the like at different channels, and
-// copies that do not touch each other.
+// copies that do not touch each other; and then, through ports, the signals and the
+// flushes of channels with what was put through them.
 func (p *expansion) join(rank int32, list []draft) []draft {
-	out := list[:0]
 	for i := range list {
-		d := list[i]
-		d.body = p.join(rank, d.body)
-		if n := len(out); n > 0 && p.joins(rank, &out[n-1], &d) {
-			continue
-		}
-		out = append(out, d)
+		list[i].body = p.join(rank, list[i].body)
 	}
-	return out
+	for {
+		out := list[:0]
+		for i := range list {
+			if n := len(out); n == 0 || !p.joins(rank, &out[n-1], &list[i]) {
+				out = append(out, list[i])
+			}
+		}
+		if len(out) == len(list) {
+			return out
+		}
+		list = out
+	}
 }
 
 // joins adds b to a if one operation can do both, and says whether it does.

@@ -144,8 +144,12 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 func expandChannels(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*Expansion, error) {
 	at := m.prog.declaration
 	if want := opt.Inplace; want != nil && *want != own.Coll.Inplace {
-		if own.Coll.Inplace || !hasInplace[own.Coll.Kind] {
-			return nil, diag.List{diag.New(diag.NotInPlace, at, "thread blocks do what the file says of them, with inplace = %v", own.Coll.Inplace)}
+		switch {
+		case !hasInplace[own.Coll.Kind]:
+			return nil, diag.List{diag.New(diag.NotInPlace, at, "%s has no in-place form", own.Coll.Kind)}
+		case own.Coll.Inplace:
+			return nil, diag.List{diag.New(diag.NotInPlace, at, "thread blocks do what the file says of them, and it has them work in place").
+				WithHint("without inplace = true, and with results written to output, one file serves both ways: --inplace=true then has it work in place")}
 		}
 		var err error
 		if own, m, err = expandAs(f, opt, want); err != nil {

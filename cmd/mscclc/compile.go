@@ -19,8 +19,9 @@ import (
 
 type compileFlags struct {
 	compiling
-	out  string
-	dump string
+	out      string
+	dump     string
+	pipeline string
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -48,6 +49,7 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 	f.flags(cmd.Flags(), "msccl")
 	f.complete(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
+	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
 	cmd.Flags().StringVar(&f.dump, "dump", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "))
 	return cmd
 }
@@ -58,6 +60,10 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		return usagef("with --json stdout is the document: the program needs a file after -o")
 	}
 	target, err := f.findTarget()
+	if err != nil {
+		return err
+	}
+	unit, err := f.pipelineUnit(target)
 	if err != nil {
 		return err
 	}
@@ -90,7 +96,10 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	product := func(w io.Writer) error { return write(w, p, target) }
 	if target.Format == codegen.FormatMSCCLPP {
 		var plan *codegen.PlanFile
-		opt := mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: f.instances}, Params: f.params}
+		opt := mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: f.instances, Pipeline: unit}, Params: f.params}
+		if f.channels != nil && unit > 0 {
+			return usagef("%s says itself which thread block does what: its pipelines are its own", arg)
+		}
 		if f.channels != nil {
 			plan, warned, err = mscclc.PlanOfChannels(f.channels, opt)
 		} else {
@@ -107,6 +116,17 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		}
 	}
 	return a.compiled(s.name, f.out, target, p, warned)
+}
+
+// pipelineUnit is how many bytes a turn of a pipeline moves, or 0.
+func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
+	switch {
+	case f.pipeline == "":
+		return 0, nil
+	case target.Format != codegen.FormatMSCCLPP:
+		return 0, usagef("--pipeline is for --target mscclpp")
+	}
+	return parseBytes(f.pipeline)
 }
 
 func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
