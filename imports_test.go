@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/ir"},
 	"mscclc/topology":             {"mscclc/ir/diag"},
+	"mscclc/simulate":             {"mscclc/executor", "mscclc/ir", "mscclc/topology"},
 	"mscclc":                      {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
 	"mscclc/algorithms":           {"*"},
 	"mscclc/algorithms/choose":    {"*"},

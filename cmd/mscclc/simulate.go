@@ -1,0 +1,231 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+type simulateFlags struct {
+	compiling
+	topology   string
+	costs      string
+	begin, end string
+	factor     int64
+	dtype      string
+	columns    int
+	threads    int
+	tile       string
+	trace, svg string
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate FILE",
+		Short: "Say how long an algorithm or a program would take on a topology",
+		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation of its steps as they
+are scheduled, on links with a latency and a bandwidth each, where messages that share a link or a NIC wait for each other.
+mscclc help topo says what a topology is. What launches, steps and signals take, the topology's device says; --costs FILE has other
+numbers, in the form of simulate/devices/*.json.
+
+Columns are nccl-tests': the time of a call, its algorithmic and its bus bandwidth; and the link that was occupied longest, with the part of the
+time that it was. Little says that latencies are what the call waits for.
+
+--trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. Of a long call it is
+the first passes.`,
+		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
+  mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
+  mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
+		Args: exactly(1, "a file to simulate"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.simulate(args[0], &f) },
+	}
+	flags := cmd.Flags()
+	f.compiling.flags(flags, "plan")
+	f.complete(cmd)
+	f.sided, flags.Lookup("sided").DefValue = "one", "one"
+	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
+	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
+	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
+	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
+	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
+	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
+	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
+	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
+	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
+	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`")
+	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`")
+	return cmd
+}
+
+// A simulatedSize is one row.
+type simulatedSize struct {
+	Bytes    int64   `json:"bytes"`
+	Micros   float64 `json:"us"`
+	AlgBW    float64 `json:"algbw"`
+	BusBW    float64 `json:"busbw"`
+	Passes   int64   `json:"passes"`
+	Link     string  `json:"link,omitempty"` // that was occupied longest
+	Occupied float64 `json:"occupied"`
+}
+
+// sizes are what the flags say, and the call that is the same for all.
+func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
+	first, err := parseBytes(f.begin)
+	if err != nil {
+		return nil, call, err
+	}
+	last, err := parseBytes(f.end)
+	if err != nil {
+		return nil, call, err
+	}
+	if !f.given.Changed("end") {
+		last = max(first, last)
+	}
+	if f.tile != "" {
+		if call.Tile, err = parseBytes(f.tile); err != nil {
+			return nil, call, err
+		}
+	}
+	dtype, ok := executor.DTypeByName(f.dtype)
+	switch {
+	case !ok:
+		return nil, call, usagef("%q is no type; there are %s", f.dtype, list(dtypeNames()))
+	case first < 1 || last < first || f.factor < 2 || f.columns < 0 || f.threads < 0:
+		return nil, call, usagef("simulate takes -b from 1, -e from -b, -f from 2, and columns and threads from 0")
+	}
+	for n := first; n <= last; n *= f.factor {
+		sizes = append(sizes, n)
+	}
+	call.Element, call.Columns, call.Threads = dtype.Size(), f.columns, f.threads
+	return sizes, call, nil
+}
+
+// costsOf are those that the flags name, or of the topology's device.
+func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
+	if f.costs != "" {
+		text, err := os.ReadFile(f.costs)
+		if err != nil {
+			return nil, diag.List{diag.New(diag.Io, fileSpan(f.costs), "%v", err)}
+		}
+		c, err := simulate.ReadCosts(text)
+		if err != nil {
+			return nil, diag.List{diag.New(diag.Malformed, fileSpan(f.costs), "%v", err)}
+		}
+		return c, nil
+	}
+	c, err := simulate.CostsOf(t.Device)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "topology %s: %v", t.Name, err).WithHint("--costs FILE has others")}
+	}
+	return c, nil
+}
+
+func (a *app) simulate(arg string, f *simulateFlags) error {
+	a.file = arg
+	sizes, call, err := f.sizes()
+	if err != nil {
+		return err
+	}
+	t, err := topology.Open(f.topology)
+	if err != nil {
+		return err
+	}
+	costs, err := f.costsOf(t)
+	if err != nil {
+		return err
+	}
+	p, _, err := a.runnable(arg, &runFlags{compiling: f.compiling, size: sizes[len(sizes)-1]})
+	if err != nil {
+		return err
+	}
+	rows := []simulatedSize{}
+	bar := a.progress(len(sizes), "simulate")
+	stop := bar.watch()
+	defer stop()
+	for i, bytes := range sizes {
+		call.Bytes, call.Trace = bytes, i == len(sizes)-1 && f.trace+f.svg != ""
+		r, err := simulate.Run(p, t, costs, call)
+		if err != nil {
+			return a.notSimulated(arg, t, p, err)
+		}
+		rows = append(rows, rowOf(t, p, bytes, r))
+		bar.step()
+		if !call.Trace {
+			continue
+		}
+		if err := a.saveSimulated(f, p, r); err != nil {
+			return err
+		}
+	}
+	stop()
+	return a.printSimulated(arg, t, costs, p, rows)
+}
+
+// notSimulated says why not, and what would help.
+func (a *app) notSimulated(arg string, t *topology.Topology, p *ir.Program, err error) error {
+	if !errors.Is(err, simulate.ErrNoWay) {
+		return diag.List{diag.New(diag.Unsupported, fileSpan(arg), "%v", err)}
+	}
+	d := diag.New(diag.Unsupported, fileSpan(arg), "%v", err)
+	per := max(t.GPUs, 1)
+	if p.RanksPerNode > 0 {
+		per = min(per, p.RanksPerNode)
+	}
+	return diag.List{d.WithHint("--topology %s:nodes=%d has room, if ways join its nodes", t.Name, (p.Coll.Ranks+per-1)/per)}
+}
+
+func rowOf(t *topology.Topology, p *ir.Program, bytes int64, r *simulate.Result) simulatedSize {
+	row := simulatedSize{Bytes: bytes, Micros: r.Micros, Passes: r.Passes, Occupied: r.Occupied}
+	row.AlgBW = float64(bytes) / r.Micros / 1e3
+	row.BusBW = row.AlgBW * bench.BusFactor(p.Coll)
+	if r.Link >= 0 {
+		row.Link = t.LinkName(r.Link)
+	}
+	return row
+}
+
+// saveSimulated writes the pictures of a call that the flags ask for.
+func (a *app) saveSimulated(f *simulateFlags, p *ir.Program, r *simulate.Result) error {
+	if f.trace != "" {
+		if err := a.saveTrace(f.trace, p, r.Trace); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	return a.writeTo(f.svg, func(w io.Writer) error { return drawTrace(w, p, r.Trace) })
+}
+
+func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, rows []simulatedSize) error {
+	if a.json {
+		return a.writeJSON(struct {
+			Schema   int             `json:"schema"`
+			File     string          `json:"file"`
+			Topology string          `json:"topology"`
+			Device   string          `json:"device"`
+			Ranks    int             `json:"ranks"`
+			Sizes    []simulatedSize `json:"sizes"`
+		}{schema, arg, t.Name, costs.Device, p.Coll.Ranks, rows})
+	}
+	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tpasses\t\tthe link that is busiest")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%d\t%.0f %%\t%s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,101 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// calibrated are the collectives that costs are fitted to; the others judge them.
+var calibrated = []string{"broadcast", "reduce", "sendrecv"}
+
+// TestCalibrate fits the costs of H200s to what was measured of calibrated, where MSCCLC_CALIBRATE says in how many rounds, and writes devices/h200.json.
+func TestCalibrate(t *testing.T) {
+	rounds, _ := strconv.Atoi(os.Getenv("MSCCLC_CALIBRATE"))
+	costs, err := simulate.CostsOf("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	topo, err := topology.Open("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := measured(t, "h200")
+	set := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return !slices.Contains(calibrated, p.entry.Collective) })
+	if len(set) < 50 {
+		t.Fatalf("%d points to fit to", len(set))
+	}
+	loss := func() (sum float64) {
+		for _, p := range set {
+			sum += math.Abs(math.Log(p.simulate(t, topo, costs) / p.rule.Micros))
+		}
+		return sum / float64(len(set))
+	}
+	one := &costs.OneSided
+	knobs := []*float64{&one.Launch, &one.Few, &one.Signal, &one.Await, &one.Joint, &one.Port, &costs.Memory}
+	for p := range ir.NumProtocols {
+		if m := &one.Protocol[p]; p != ir.LL16 {
+			knobs = append(knobs, &m.Step, &m.Block, &m.Wire)
+		}
+	}
+	best, step := loss(), 1.5
+	for round := range rounds {
+		before := best
+		for _, k := range knobs {
+			for _, f := range []float64{step, 1 / step} {
+				old := *k
+				*k *= f
+				physical(costs)
+				if l := loss(); l < best {
+					best = l
+				} else {
+					*k = old
+					physical(costs)
+				}
+			}
+		}
+		t.Logf("round %d: %.4f", round, best)
+		if before-best < 0.002 {
+			step = math.Sqrt(step)
+		}
+	}
+	if rounds == 0 {
+		return
+	}
+	one.Named = map[string]simulate.MoveCosts{}
+	for p := range ir.NumProtocols {
+		m := one.Protocol[p]
+		one.Named[p.String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block), Wire: round3(m.Wire)}
+	}
+	for _, k := range knobs[:7] {
+		*k = round3(*k)
+	}
+	text, err := json.MarshalIndent(costs, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("devices/h200.json", append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// physical keeps costs to what can be: flags are half of a packet and an eighth of 128 bytes of a line, and a block moves so much at most. LL and LL16
+// are the same packets.
+func physical(costs *simulate.Costs) {
+	c := &costs.OneSided
+	costs.Memory = min(costs.Memory, 4.3e6)
+	for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
+		m := &c.Protocol[p]
+		m.Wire, m.Block = max(m.Wire, least), min(m.Block, 100e3)
+	}
+	c.Protocol[ir.LL16] = c.Protocol[ir.LL]
+}
+
+func round3(x float64) float64 { return math.Round(x*1000) / 1000 }

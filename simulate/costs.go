@@ -1,0 +1,103 @@
+package simulate
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"mscclc/ir"
+)
+
+// Costs are what a device adds to the links' α and β. Times are in microseconds, rates in bytes a microsecond (1 GB/s is 1,000).
+type Costs struct {
+	Device string `json:"device"`
+	Source string `json:"source"` // where the numbers are from
+
+	Memory float64 `json:"memory_bytes_us"` // what a GPU reads and writes of its own memory, both counted
+
+	OneSided OneSidedCosts `json:"one_sided"`
+	TwoSided TwoSidedCosts `json:"two_sided"`
+}
+
+// OneSidedCosts are those of one-sided programs.
+type OneSidedCosts struct {
+	Launch   float64                    `json:"launch_us"`     // from a launch's begin to the first step, and from the last to its end
+	Few      float64                    `json:"launch_few_us"` // the same of a launch of few packets, which needs no general interpreter
+	Signal   float64                    `json:"signal_us"`     // a signal, behind the block's stores: what orders them
+	Await    float64                    `json:"await_us"`      // from a flag's arrival to the next step
+	Joint    float64                    `json:"joint_us"`      // from a step to one that is joint with it
+	Port     float64                    `json:"port_us"`       // until a port begins a copy
+	Threads  int                        `json:"threads"`       // of a block that moves Block bytes a microsecond
+	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
+	Named    map[string]MoveCosts       `json:"protocols"`
+}
+
+// MoveCosts are those of a Move, or of a message, of a protocol.
+type MoveCosts struct {
+	Step  float64 `json:"step_us"`        // beside its data
+	Block float64 `json:"block_bytes_us"` // what a block moves
+	Wire  float64 `json:"wire"`           // bytes that a link is occupied for, for each byte of data: flags, and what their form wastes
+}
+
+// TwoSidedCosts are those of two-sided programs.
+type TwoSidedCosts struct {
+	Launch   float64                    `json:"launch_us"`
+	Flag     float64                    `json:"flag_us"`    // from a step's end to one of its rank that waits for it
+	Network  float64                    `json:"network_us"` // more for a message between nodes: the host's proxies
+	Credit   float64                    `json:"credit_us"`  // until the sender knows of a slot that was freed, beside the links' α
+	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
+	Named    map[string]MoveCosts       `json:"protocols"`
+}
+
+//go:embed devices/*.json
+var devices embed.FS
+
+// Devices lists the devices whose costs are known.
+func Devices() (names []string) {
+	files, err := devices.ReadDir("devices")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(path.Base(f.Name()), ".json"))
+	}
+	return names
+}
+
+// CostsOf are the costs of a device, by the name that topologies have for it.
+func CostsOf(device string) (*Costs, error) {
+	text, err := devices.ReadFile("devices/" + device + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("the costs of device %q are not known; those of %s are", device, strings.Join(Devices(), ", "))
+	}
+	return ReadCosts(text)
+}
+
+// ReadCosts reads costs as devices/*.json have them.
+func ReadCosts(text []byte) (*Costs, error) {
+	c := &Costs{}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(c); err != nil {
+		return nil, fmt.Errorf("costs: %w", err)
+	}
+	for _, part := range []struct {
+		named map[string]MoveCosts
+		to    *[ir.NumProtocols]MoveCosts
+	}{{c.OneSided.Named, &c.OneSided.Protocol}, {c.TwoSided.Named, &c.TwoSided.Protocol}} {
+		for p := range ir.NumProtocols {
+			m, ok := part.named[p.String()]
+			if !ok || m.Block <= 0 || m.Wire < 1 || m.Step < 0 {
+				return nil, fmt.Errorf("costs of device %s: protocol %v is missing or without a rate", c.Device, p)
+			}
+			part.to[p] = m
+		}
+	}
+	if c.Memory <= 0 || c.OneSided.Threads <= 0 {
+		return nil, fmt.Errorf("costs of device %s: a rate is missing", c.Device)
+	}
+	return c, nil
+}

@@ -1,0 +1,402 @@
+package simulate
+
+import (
+	"math"
+
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// A oneSided is the blocks of a one-sided program. Its columns are in a few bands: those of one are alike, and are one block of their
+// common rate, while bands take turns at links and memory, as columns do on a GPU. What blocks wait for is, in each band, chunks of packets
+// of all ranks, and behind these the flags of all ranks.
+type oneSided struct {
+	*simulation
+	e       *engine
+	links   *ir.Links
+	cost    MoveCosts // of Moves that packets are in
+	plain   MoveCosts // of others
+	rate    float64   // of a block of so many threads, against one of the costs'
+	columns float64
+	bands   int32
+	few     bool
+	blocks  []oneBlock
+	ways    []span32 // of an operand, between its rank's GPU and the block's
+	packets int32    // of a band
+	flagged int32    // flags of a band
+	depth   int64
+	written []int64   // of a chunk of packets: passes in which it was
+	arrived []float64 // by chunk and copy
+	flags   []flag
+}
+
+type oneBlock struct {
+	rank, step, first, end int32
+	band                   int32
+	pass                   int64
+	waiting                bool    // for what its step needs
+	came                   float64 // to its step, where it waits
+	issued                 float64 // when its last step began
+	over                   float64 // when all its steps so far have ended
+	stored                 float64 // when all that they stored has arrived
+}
+
+// A flag has when the last of its signals arrived, by their number modulo how many are kept.
+type flag struct {
+	count   int64
+	arrived [8]float64
+}
+
+func newOneSided(s *simulation) (runner, error) {
+	p, c := s.program, &s.costs.OneSided
+	o := &oneSided{simulation: s, links: ir.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol], depth: int64(max(p.OneSided.Depth, 1))}
+	o.width()
+	for band := range o.bands {
+		for b := range p.Blocks {
+			tb := &p.Blocks[b]
+			o.blocks = append(o.blocks, oneBlock{rank: tb.Rank, band: band, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End})
+		}
+	}
+	if err := o.reach(); err != nil {
+		return nil, err
+	}
+	for r := range p.Rank {
+		o.packets += p.OneSided.Packets[r]
+		o.flagged += p.OneSided.Flags[r]
+	}
+	packets := int64(o.packets) * int64(o.bands)
+	o.written, o.arrived, o.flags = make([]int64, packets), make([]float64, packets*o.depth), make([]flag, int64(o.flagged)*int64(o.bands))
+	o.few = s.passes <= 1 && o.onlyPackets()
+	return o, nil
+}
+
+// Columns and tile as the executor chooses them where nothing says.
+const (
+	columnBytes = 8 << 10
+	portBytes   = 8 << 20
+)
+
+// width settles columns, threads and passes.
+func (o *oneSided) width() {
+	columns, worth := o.call.Columns, float64(columnBytes)
+	for i := range o.program.OneSided.Operands {
+		if o.program.OneSided.Operands[i].Via == ir.ViaPort {
+			worth = portBytes
+		}
+	}
+	if columns <= 0 {
+		columns = int(min(max(o.chunk/worth, 1), executor.PlanColumns))
+	}
+	tile := float64(o.call.Tile)
+	if tile <= 0 {
+		tile = executor.PlanTile
+		if worth == portBytes && o.packets == 0 {
+			tile = math.Inf(1)
+		}
+	}
+	if o.program.OneSided.OnePass {
+		tile = math.Inf(1)
+	}
+	threads := o.call.Threads
+	if threads <= 0 {
+		threads = o.costs.OneSided.Threads
+	}
+	o.columns, o.rate = float64(columns), float64(threads)/float64(o.costs.OneSided.Threads)
+	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
+	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
+	o.bands = int32(max(1, min(columns, mostBands, bandSteps/max(len(o.program.Steps), 1))))
+}
+
+// Bands at most, and steps of all bands where there is more than one.
+const (
+	mostBands = 8
+	bandSteps = 1 << 18
+)
+
+// reach finds the ways of all operands.
+func (o *oneSided) reach() (err error) {
+	one := o.program.OneSided
+	o.ways = make([]span32, len(one.Operands))
+	for b := range o.program.Blocks {
+		tb := &o.program.Blocks[b]
+		for i := range o.program.StepsOf(tb) {
+			s := &o.program.StepsOf(tb)[i]
+			for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank && err == nil {
+					o.ways[k], err = o.way(r, tb.Rank)
+				}
+			}
+			for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank && err == nil {
+					o.ways[k], err = o.way(tb.Rank, r)
+				}
+			}
+		}
+	}
+	return err
+}
+
+// onlyPackets says whether the program is one of few packets, for which a kernel is made that does less: one block a rank, whose steps move packets and its own memory.
+func (o *oneSided) onlyPackets() bool {
+	if len(o.program.Blocks) != len(o.program.Rank) {
+		return false
+	}
+	for b := range o.program.Blocks {
+		tb := &o.program.Blocks[b]
+		for i := range o.program.StepsOf(tb) {
+			s := &o.program.StepsOf(tb)[i]
+			if s.Op != ir.Move {
+				return false
+			}
+			for _, list := range [2][]ir.Operand{o.program.OneSided.Sources(s), o.program.OneSided.Dests(s)} {
+				for k := range list {
+					if list[k].Buf != ir.Packets && list[k].Rank != tb.Rank {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (o *oneSided) start(e *engine) { o.e = e }
+func (o *oneSided) count() int      { return len(o.blocks) }
+func (o *oneSided) things() int     { return len(o.written) + len(o.flags) }
+
+// packet is the number of a chunk of packets of b's band, and flag that of a flag; a flag's thing is behind all packets.
+func (o *oneSided) packet(b *oneBlock, x *ir.Operand) int32 {
+	return b.band*o.packets + o.links.Packet(x.Rank, x.Index)
+}
+
+func (o *oneSided) flag(b *oneBlock, x *ir.Operand) int32 {
+	return b.band*o.flagged + o.links.Flag(x.Rank, x.Index)
+}
+
+func (o *oneSided) flagThing(f int32) int32 { return int32(len(o.written)) + f }
+func (o *oneSided) launch() float64 {
+	if o.few {
+		return o.costs.OneSided.Few
+	}
+	return o.costs.OneSided.Launch
+}
+
+func (o *oneSided) act(block int32, now float64) verdict {
+	b := &o.blocks[block]
+	for b.step < b.end && o.skips(b, &o.program.Steps[b.step]) {
+		b.step++
+	}
+	if b.step == b.end {
+		o.e.passed(b.pass, b.over)
+		if b.pass++; b.pass == o.simulated || b.first == b.end {
+			return verdict{kind: ended, at: max(b.over, b.stored)}
+		}
+		b.step = b.first
+		return verdict{kind: goesOn, at: b.over}
+	}
+	s := &o.program.Steps[b.step]
+	var v verdict
+	var ok bool
+	if !b.waiting {
+		b.waiting, b.came = true, now
+	}
+	switch s.Op {
+	case ir.Move:
+		v, ok = o.move(b, s, now)
+	case ir.Signal:
+		v, ok = o.signal(b, s, now)
+	default:
+		v, ok = o.await(b, s, now)
+	}
+	if !ok {
+		return v
+	}
+	o.took(b.step, b.band, b.pass, 0, b.came, v.at)
+	b.waiting = false
+	b.issued, b.over = now, max(b.over, v.at)
+	b.step++
+	if b.step < b.end && o.program.Steps[b.step].Flags&ir.Joint != 0 {
+		return verdict{kind: goesOn, at: b.issued + o.costs.OneSided.Joint}
+	}
+	return verdict{kind: goesOn, at: b.over}
+}
+
+// skips says whether s is not of b's pass.
+func (o *oneSided) skips(b *oneBlock, s *ir.Step) bool {
+	return s.Flags&ir.Enter != 0 && b.pass != 0 || s.Flags&ir.Leave != 0 && b.pass != o.simulated-1
+}
+
+// move begins when all packets have come that it reads.
+func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
+	at, handled, packets := now, 0., false // handled: operands whose bytes go through the block
+	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+		x := &o.program.OneSided.Operands[k]
+		handled++
+		if x.Buf != ir.Packets {
+			continue
+		}
+		packets = true
+		first := o.packet(b, x)
+		for i := first; i < first+s.Count; i++ {
+			if o.written[i] <= b.pass {
+				return verdict{kind: waits, on: i}, false
+			}
+			at = max(at, o.arrived[int64(i)*o.depth+b.pass%o.depth])
+		}
+	}
+	if at > now {
+		return verdict{kind: goesOn, at: at}, false
+	}
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		x := &o.program.OneSided.Operands[k]
+		packets = packets || x.Buf == ir.Packets
+		handled++
+		if x.Via == ir.ViaPort && x.Rank != b.rank {
+			handled -= 2 // the port reads and writes
+		}
+	}
+	cost := o.plain
+	if packets {
+		cost = o.cost
+	}
+	bytes := float64(s.Count) * o.bytes(b.pass) / float64(o.bands)
+	rate := cost.Block * o.rate * o.columns / float64(o.bands)
+	begin := now + cost.Step
+	end := begin + bytes*max(handled, 0)/2/rate
+	end = max(end, o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, cost.Wire))
+	return verdict{kind: goesOn, at: end}, true
+}
+
+// load has what is read come, and returns when it is there.
+func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (end float64) {
+	local := 0.
+	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+		x := &o.program.OneSided.Operands[k]
+		switch {
+		case x.Rank == ir.AllRanks:
+			end = max(end, o.gather(b, begin, bytes, rate))
+		case x.Rank == b.rank:
+			local += bytes
+		default:
+			_, arrived := o.net.carry(o.ways[k], begin+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
+			end = max(end, arrived)
+		}
+	}
+	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
+}
+
+// store sends what is written, and returns when the block has sent it.
+func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float64) (end float64) {
+	local := 0.
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		x := &o.program.OneSided.Operands[k]
+		arrived := begin
+		switch {
+		case x.Rank == ir.AllRanks:
+			arrived = o.scatter(b, begin, bytes, rate)
+			end = max(end, arrived)
+		case x.Rank == b.rank:
+			local += bytes
+		case x.Via == ir.ViaPort:
+			_, arrived = o.net.carry(o.ways[k], begin+o.costs.OneSided.Port, bytes, math.Inf(1))
+			end = max(end, arrived) // the block waits for its port before its threads meet
+		default:
+			var taken float64
+			taken, arrived = o.net.carry(o.ways[k], begin, bytes*wire, rate*wire)
+			end = max(end, taken)
+		}
+		b.stored = max(b.stored, arrived)
+		if x.Buf == ir.Packets {
+			o.send(b, o.packet(b, x), s.Count, max(arrived, end))
+		}
+	}
+	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
+}
+
+// send says that packets arrive at a time.
+func (o *oneSided) send(b *oneBlock, first, count int32, at float64) {
+	for i := first; i < first+count; i++ {
+		o.arrived[int64(i)*o.depth+b.pass%o.depth] = at
+		o.written[i] = b.pass + 1
+		o.e.wake(i, at)
+	}
+}
+
+// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the block's.
+func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64) {
+	for r := range o.program.Rank {
+		way, err := o.way(int32(r), b.rank)
+		if err == nil && way.end > way.first {
+			up := span32{way.first, way.first + 1}
+			_, arrived := o.net.carry(up, begin, bytes, rate)
+			end = max(end, arrived)
+			if r == int(b.rank+1)%len(o.program.Rank) {
+				_, arrived = o.net.carry(span32{way.end - 1, way.end}, arrived, bytes, rate)
+				end = max(end, arrived)
+			}
+		}
+	}
+	return end
+}
+
+// scatter is a store through the switch: it goes up the block's link once, and down those of all.
+func (o *oneSided) scatter(b *oneBlock, begin, bytes, rate float64) (end float64) {
+	up := true
+	for r := range o.program.Rank {
+		way, err := o.way(b.rank, int32(r))
+		if err == nil && way.end > way.first {
+			at := begin
+			if up {
+				_, at = o.net.carry(span32{way.first, way.first + 1}, begin, bytes, rate)
+				up = false
+			}
+			_, arrived := o.net.carry(span32{way.end - 1, way.end}, at, bytes, rate)
+			end = max(end, arrived)
+		}
+	}
+	return end
+}
+
+// signal raises flags behind all that the block stored, or at once where it is relaxed.
+func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
+	at := now
+	if s.Flags&ir.Relaxed == 0 {
+		at = max(at, b.stored) + o.costs.OneSided.Signal
+	}
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		x := &o.program.OneSided.Operands[k]
+		f := o.flag(b, x)
+		arrived := at + o.net.latency(o.ways[k])
+		o.flags[f].count++
+		o.flags[f].arrived[o.flags[f].count%int64(len(o.flags[f].arrived))] = arrived
+		o.e.wake(o.flagThing(f), arrived)
+	}
+	return verdict{kind: goesOn, at: at}, true
+}
+
+func (o *oneSided) await(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
+	at := now
+	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+		x := &o.program.OneSided.Operands[k]
+		f := o.flag(b, x)
+		n := int64(len(o.links.Signals.Of(int(f - b.band*o.flagged))))
+		of := int64(x.Nth)
+		if s.Flags&(ir.Enter|ir.Leave) == 0 {
+			of += b.pass * n
+		}
+		if of <= 0 {
+			continue
+		}
+		g := &o.flags[f]
+		if g.count < of {
+			return verdict{kind: waits, on: o.flagThing(f)}, false
+		}
+		if g.count-of < int64(len(g.arrived)) {
+			at = max(at, g.arrived[of%int64(len(g.arrived))])
+		}
+	}
+	if at > now {
+		return verdict{kind: goesOn, at: at}, false
+	}
+	return verdict{kind: goesOn, at: now + o.costs.OneSided.Await}, true
+}

@@ -1,0 +1,169 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/topology"
+)
+
+// A Call is a call of a program.
+type Call struct {
+	Bytes   int64 // as nccl-tests counts them
+	Element int   // bytes of one, 4 where it is 0
+
+	// Columns, threads and tile of a one-sided program; slots and bytes of a slot and a tile of a two-sided one. What is 0 is the
+	// executor's own choice.
+	Columns, Threads int
+	Tile             int64
+	Slots            int
+	SlotBytes        int64
+
+	Trace bool // have spans
+}
+
+// A Result is what a simulation says.
+type Result struct {
+	Micros    float64
+	Passes    int64           // of the launch
+	Simulated int64           // of these, the first
+	Events    int64           // actions that were simulated
+	Link      int32           // the link that was occupied longest, or -1
+	Occupied  float64         // the part of the time that it was, from 0 to 1
+	Trace     *executor.Trace // where the call asks
+}
+
+// ErrNoWay is part of the error where a topology has no way between ranks that a program needs, or not the ranks.
+var ErrNoWay = errors.New("the topology has no such way")
+
+// Passes and actions that are simulated at most; and passes at least.
+const (
+	mostPasses  = 48
+	leastPasses = 4
+	mostEvents  = 8 << 20
+)
+
+// Run says how long a call of p takes on t, whose device has costs c. Ranks are GPUs in their order; where p says how many ranks a
+// node has, its nodes are t's.
+func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
+	if call.Element == 0 {
+		call.Element = 4
+	}
+	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
+	if err := s.seat(t); err != nil {
+		return nil, err
+	}
+	elems := call.Bytes / int64(call.Element) / int64(max(p.Coll.Divisor()/max(p.Coll.Chunks, 1), 1))
+	geo := executor.NewGeometry(p.Coll, elems, call.Element)
+	s.chunk = float64(geo.Chunk * int64(call.Element))
+	if p.OneSided != nil {
+		return s.run(newOneSided)
+	}
+	return s.run(newTwoSided)
+}
+
+// A simulation is one call on one topology.
+type simulation struct {
+	program *ir.Program
+	net     *network
+	costs   *Costs
+	call    Call
+	gpu     []int32 // of a rank
+	chunk   float64 // bytes
+
+	share, tile float64 // bytes of a chunk in all passes and in one, of all columns
+	passes      int64   // of the launch
+	simulated   int64
+	trace       *executor.Trace
+}
+
+// seat places the ranks.
+func (s *simulation) seat(t *topology.Topology) error {
+	ranks, per := s.program.Coll.Ranks, s.program.RanksPerNode
+	if per <= 0 || per > t.GPUs || per >= ranks {
+		per = t.GPUs
+	}
+	if most := t.Nodes * per; ranks > most {
+		return fmt.Errorf("%s has %d GPUs in %d nodes, of which %d ranks have no room with %d in a node: %w", t.Name, t.Ranks(), t.Nodes, ranks, per, ErrNoWay)
+	}
+	for r := range ranks {
+		s.gpu = append(s.gpu, int32(r/per*t.GPUs+r%per))
+	}
+	return nil
+}
+
+// way is that from a rank's GPU to another's.
+func (s *simulation) way(from, to int32) (span32, error) {
+	r, ok := s.net.route(s.gpu[from], s.gpu[to])
+	if !ok {
+		return r, fmt.Errorf("from rank %d to rank %d: %w", from, to, ErrNoWay)
+	}
+	return r, nil
+}
+
+// bytes is how much of a chunk a pass moves, in all columns.
+func (s *simulation) bytes(pass int64) float64 {
+	return max(0, min(s.tile, s.share-float64(pass)*s.tile))
+}
+
+// actorOf makes the blocks of a simulation's program, with what they cost before and after, and how many things they wait for.
+type actorOf func(*simulation) (a runner, err error)
+
+type runner interface {
+	actor
+	start(e *engine)
+	count() int  // of blocks
+	things() int // that they wait for
+	launch() float64
+}
+
+func (s *simulation) run(make actorOf) (*Result, error) {
+	a, err := make(s)
+	if err != nil {
+		return nil, err
+	}
+	steps := int64(max(len(s.program.Steps), 1))
+	s.simulated = min(s.passes, max(leastPasses, min(mostPasses, mostEvents/steps)))
+	if s.call.Trace {
+		s.trace = &executor.Trace{Passes: s.simulated, Of: s.passes}
+	}
+	e := newEngine(a, a.count(), a.things(), int(s.simulated))
+	a.start(e)
+	r := &Result{Passes: s.passes, Simulated: s.simulated, Link: -1, Trace: s.trace}
+	end := e.run()
+	if math.IsNaN(end) {
+		return nil, errors.New("the program does not end: it waits for what never comes")
+	}
+	r.Events = e.events
+	for l, busy := range s.net.busy {
+		if end > 0 && busy/end > r.Occupied {
+			r.Link, r.Occupied = int32(l), min(busy/end, 1)
+		}
+	}
+	r.Micros = a.launch() + end + s.rest(e)
+	return r, nil
+}
+
+// rest is what the passes take that were not simulated: each as long as the last half of those that were.
+func (s *simulation) rest(e *engine) float64 {
+	n := int64(len(e.passes))
+	if s.passes == n {
+		return 0
+	}
+	half := n / 2
+	each := (e.passes[n-1] - e.passes[half-1]) / float64(n-half)
+	return each * (s.share/s.tile - float64(n))
+}
+
+// took records that a step took its time.
+func (s *simulation) took(step, column int32, pass int64, message int32, begin, end float64) {
+	if s.trace != nil && len(s.trace.Spans) < 1<<20 {
+		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message, Begin: nanos(begin), Length: nanos(end) - nanos(begin)})
+	}
+}
+
+func nanos(us float64) time.Duration { return time.Duration(math.Round(us * 1000)) }

@@ -1,0 +1,192 @@
+package simulate_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// plain has links of 1 us and 1,000 bytes a microsecond, two GPUs of a node on a NIC.
+const plain = `# Plain.
+topology plain(nodes = 1, gpus = 4, nics = 2)
+class wire 1us 1GB/s
+class net 2us 1GB/s network
+class slot 0us 10GB/s
+node {
+    gpu gpus
+    nic nics
+    link gpu[i] gpu[*] wire
+    link gpu[i] nic[i * nics / gpus] slot
+}
+switch fabric
+link nic[i] fabric net
+`
+
+func machine(t *testing.T, params map[string]int) *topology.Topology {
+	t.Helper()
+	topo, err := topology.Read("plain.topo", strings.NewReader(plain), params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo
+}
+
+// free are costs of a device that takes nothing: what is left is α and β.
+func free() *simulate.Costs {
+	c := &simulate.Costs{Device: "free", Memory: 1e12}
+	c.OneSided.Threads = 512
+	for p := range ir.NumProtocols {
+		m := simulate.MoveCosts{Block: 1e12, Wire: 1}
+		c.OneSided.Protocol[p], c.TwoSided.Protocol[p] = m, m
+	}
+	return c
+}
+
+func run(t *testing.T, p *ir.Program, topo *topology.Topology, c *simulate.Costs, call simulate.Call) *simulate.Result {
+	t.Helper()
+	r, err := simulate.Run(p, topo, c, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func near(t *testing.T, what string, got, want, part float64) {
+	t.Helper()
+	if math.Abs(got-want) > part*want {
+		t.Errorf("%s: %.2f us, not %.2f", what, got, want)
+	}
+}
+
+func ranks(n string) map[string]string { return map[string]string{"ranks": n} }
+
+// TestFloors holds simulations against what arithmetic says where nothing but α and β costs.
+func TestFloors(t *testing.T) {
+	topo := machine(t, nil)
+	for _, c := range []struct {
+		name     string
+		onesided bool
+		bytes    int64
+		call     simulate.Call
+		want     float64
+	}{
+		// 6 hops of a link and a quarter of the buffer each.
+		{"allreduce/ring", false, 4000, simulate.Call{}, 6 * (1 + 1)},
+		// Everyone sends a quarter to everyone at once; links are apart.
+		{"allgather/allpairs", false, 4000, simulate.Call{}, 1 + 1},
+		{"allgather/allpairs", true, 4000, simulate.Call{}, 1 + 1 + 1 + 1}, // they meet, and tell it
+		{"sendrecv/direct", true, 100_000, simulate.Call{Columns: 1, Tile: 100_000}, 1 + 100 + 1 + 1},
+	} {
+		p := compile(t, c.name, c.onesided, ir.Simple, ranks("4"))
+		c.call.Bytes, c.call.Element = c.bytes, 4
+		near(t, c.name, run(t, p, topo, free(), c.call).Micros, c.want, 0.25)
+	}
+}
+
+// TestNICs holds that GPUs that share a NIC share its bandwidth.
+func TestNICs(t *testing.T) {
+	p := compile(t, "alltoall/one_step", false, ir.Simple, ranks("8"))
+	shared := run(t, p, machine(t, map[string]int{"nodes": 2, "nics": 1}), free(), simulate.Call{Bytes: 8 << 20})
+	own := run(t, p, machine(t, map[string]int{"nodes": 2, "nics": 4}), free(), simulate.Call{Bytes: 8 << 20})
+	near(t, "shared by four against own", shared.Micros, 4*own.Micros, 0.1)
+	if shared.Occupied < 0.9 {
+		t.Errorf("the NIC's link is occupied %.2f of the time", shared.Occupied)
+	}
+}
+
+// TestOrder holds that a block's steps stay in order: tiles of a ring follow each other no faster than links allow, and no slower than one
+// after the other.
+func TestOrder(t *testing.T) {
+	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("4"))
+	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000, Tile: 1000}).Micros; got < 100*6 || got > 100*12 {
+		t.Errorf("100 tiles of 1,000 bytes take %.0f us", got)
+	}
+}
+
+// TestSlots holds that a connection of one slot waits for each credit: a message, its latency, and that of the credit.
+func TestSlots(t *testing.T) {
+	topo := machine(t, nil)
+	p := compile(t, "sendrecv/direct", false, ir.Simple, ranks("4"))
+	call := simulate.Call{Bytes: 100_000, Tile: 1000, SlotBytes: 1000}
+	many := run(t, p, topo, free(), call)
+	call.Slots = 1
+	if one := run(t, p, topo, free(), call); many.Micros < 100 || many.Micros > 200 || one.Micros < 280 || one.Micros > 320 {
+		t.Errorf("100 messages take %.0f us with many slots, %.0f with one", many.Micros, one.Micros)
+	}
+}
+
+// TestPasses holds that passes that are not simulated cost what those cost that are.
+func TestPasses(t *testing.T) {
+	topo := machine(t, nil)
+	for _, onesided := range []bool{false, true} {
+		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
+		call := simulate.Call{Bytes: 40 << 20, Tile: 256 << 10, Columns: 1}
+		once := run(t, p, topo, free(), call)
+		call.Bytes *= 8
+		long := run(t, p, topo, free(), call)
+		if long.Simulated == long.Passes || once.Simulated != once.Passes {
+			t.Fatalf("%d of %d, and %d of %d passes", once.Simulated, once.Passes, long.Simulated, long.Passes)
+		}
+		near(t, "eight times as much", long.Micros, 8*once.Micros, 0.05)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	topo := machine(t, nil)
+	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("5"))
+	if _, err := simulate.Run(p, topo, free(), simulate.Call{Bytes: 1000}); !errors.Is(err, simulate.ErrNoWay) {
+		t.Errorf("five ranks on four GPUs: %v", err)
+	}
+	p = compile(t, "allreduce/ring", false, ir.Simple, ranks("4"))
+	for i := range p.Steps { // a message that nobody sends
+		if p.Steps[i].Op == ir.Send {
+			p.Steps[i].Op = ir.Nop
+		}
+	}
+	if _, err := simulate.Run(p, topo, free(), simulate.Call{Bytes: 1000}); err == nil || !strings.Contains(err.Error(), "does not end") {
+		t.Errorf("without sends: %v", err)
+	}
+}
+
+// TestTrace holds that a trace has each step of each pass once, in its block's order.
+func TestTrace(t *testing.T) {
+	p := compile(t, "allreduce/allpairs", true, ir.Simple, ranks("4"))
+	r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 20, Columns: 1, Tile: 64 << 10, Trace: true})
+	if want := len(p.Steps) * int(r.Simulated); len(r.Trace.Spans) < want*8/10 || len(r.Trace.Spans) > want {
+		t.Errorf("%d spans of %d steps in %d passes", len(r.Trace.Spans), len(p.Steps), r.Simulated)
+	}
+	for i := range r.Trace.Spans {
+		if s := &r.Trace.Spans[i]; s.Length < 0 || s.Begin < 0 {
+			t.Fatalf("span %d begins at %v and takes %v", i, s.Begin, s.Length)
+		}
+	}
+}
+
+func TestCosts(t *testing.T) {
+	if len(simulate.Devices()) < 5 {
+		t.Errorf("costs of %v", simulate.Devices())
+	}
+	for _, name := range topology.Names() {
+		topo, err := topology.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := simulate.CostsOf(topo.Device); err != nil || c.Device != topo.Device || c.Source == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"{":                           "costs:",
+		`{"device": "x", "speed": 1}`: "unknown field",
+		`{"device": "x"}`:             "protocol Simple is missing",
+	} {
+		if _, err := simulate.ReadCosts([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
