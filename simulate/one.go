@@ -109,7 +109,7 @@ func (o *oneSided) width() {
 
 // Bands at most, and steps of all bands where there is more than one.
 const (
-	mostBands = 8
+	mostBands = 16
 	bandSteps = 1 << 18
 )
 

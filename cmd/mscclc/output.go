@@ -54,6 +54,7 @@ list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective
 show      a report, and "stage", "text"
 explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
+simulate  {"schema": 1, "file", "topology", "device", "ranks", "sizes": [{"bytes", "us", "algbw", "busbw", "passes", "link", "occupied"}]}
 topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":
           [{"name", "rate"}], "like"}; of a topology {"schema": 1, "name", "doc", "nodes", "gpus_per_node", "device", "places",
           "classes": [{"name", "latency_us", "bandwidth_gbs", "links", "network"}], "ways": [{"from", "to", "latency_us",

@@ -223,9 +223,9 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tpasses\t\tthe link that is busiest")
+	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tpasses\t\t  the link that is busiest")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%d\t%.0f %%\t%s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
 	}
 	return w.Flush()
 }
