@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -85,6 +86,7 @@ type replay struct {
 	elems int        // of a chunk
 	pass  int        // whose part of the witness's chunk is looked at
 	group int32      // chunks a message
+	also  []Hold     // that stand in all runs, where no other holds the same action
 	first []int32    // of a step: its first action; of one in a chain, the chain's
 	one   *oneReplay // what there is beside, of a one-sided program
 
@@ -126,9 +128,11 @@ func (r *replay) messages(step int32) int32 {
 }
 
 // run runs the program from the start, with some actions held.
-func (r *replay) run(hold ...Hold) error {
+func (r *replay) run(hold ...Hold) error { return r.runStale(nil, hold...) }
+
+func (r *replay) runStale(stale *Stale, hold ...Hold) error {
 	r.data.Reset()
-	r.watch.Hold, r.watch.Poison = hold, replayPoison
+	r.watch.Hold, r.watch.Poison, r.watch.Stale = append(slices.Clone(r.also), hold...), replayPoison, stale
 	if r.watch.Probe = nil; r.w.Problem.Code != diag.Deadlock && r.w.Buf <= ir.Scratch {
 		r.watch.Probe = &Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index, Pass: r.pass}
 	}

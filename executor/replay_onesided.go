@@ -13,7 +13,8 @@ type oneReplay struct {
 	*replay
 	links   *ir.Links
 	passes  int
-	onePass bool // launches have one pass each, and are shown as passes of one
+	actions []int32 // of a step and a pass
+	onePass bool    // launches have one pass each, and are shown as passes of one
 }
 
 // asPasses returns p with its launches of one pass as passes of one launch.
@@ -37,6 +38,7 @@ func (r *oneReplay) inPasses(n int) {
 	r.data = NewData(NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), I64.Size()), I64, Sum, 1)
 	r.args = r.data.Args()
 	r.args.Columns, r.args.TileBytes = 1, chunkBytes
+	r.number()
 	for i := range r.first {
 		r.first[i] = int32(r.actionOf(int32(i), 0))
 	}
@@ -44,14 +46,21 @@ func (r *oneReplay) inPasses(n int) {
 
 // actionOf is the action of a step in a pass, or -1.
 func (r *oneReplay) actionOf(step int32, pass int) int {
+	return int(r.actions[int(step)*r.passes+pass])
+}
+
+// number makes the table of actions.
+func (r *oneReplay) number() {
+	r.actions = make([]int32, len(r.p.Steps)*r.passes)
+	for i := range r.actions {
+		r.actions[i] = -1
+	}
 	list, first := r.l.img.One.actions(uint64(r.passes))
-	b := r.links.Block[step]
-	for n := first[b]; n < first[b+1]; n++ {
-		if r.step(int(b), &list[n]) == step && list[n].Tile == uint32(pass) {
-			return int(n)
+	for b := range r.p.Blocks {
+		for n := first[b]; n < first[b+1]; n++ {
+			r.actions[int(r.step(b, &list[n]))*r.passes+int(list[n].Tile)] = int32(n)
 		}
 	}
-	return -1
 }
 
 func (r *oneReplay) show() (Replayed, error) {

@@ -31,6 +31,7 @@ func (r *oneReplay) race() (Replayed, error) {
 	for _, m := range r.moments() {
 		out = Replayed{}
 		r.inPasses(m.of)
+		r.also = r.packetsLast(m)
 		if r.onePass && m.of > 1 {
 			out.say("launches are shown as passes of one, pass 1 being the first:")
 		}
@@ -56,15 +57,35 @@ func (r *oneReplay) race() (Replayed, error) {
 		case a && m.apart == 0 && r.together():
 			out.Shown = true
 			out.say("the two are joint, and this device has one thread for them; on one with more, threads go ahead of each other")
-			return out, nil
+			return out, r.stale(&out, m)
 		case a && !r.reaches(r.starts(r.w.With), r.w.Step, m):
 			out.Shown = true
 			out.say("%s, so that on a GPU it may be the other way", r.keeps())
-			return out, nil
+			return out, r.stale(&out, m)
 		}
 	}
 	out.say("the two accesses were not seen in both orders: here a step is done at once, and the race may be within it")
 	return out, nil
+}
+
+// packetsLast holds, where two passes race, who sends packets until those that lay there are read, but for the two accesses: else passes before
+// might hang of the same race.
+func (r *oneReplay) packetsLast(m moment) (list []Hold) {
+	depth := int(r.p.OneSided.Depth)
+	for i := range int32(len(r.p.Steps)) {
+		s := &r.p.Steps[i]
+		for _, x := range r.p.OneSided.Sources(s) {
+			for k := int32(0); m.apart > 0 && x.Buf == ir.Packets && k < s.Count; k++ {
+				w := r.links.Writer[r.links.Packet(x.Rank, x.Index)+k]
+				for pass := 0; w >= 0 && pass+depth < m.of; pass++ {
+					if w != r.w.Step || i != r.w.With || pass != m.pass {
+						list = append(list, Hold{Action: r.actionOf(w, pass+depth), Until: r.actionOf(i, pass)})
+					}
+				}
+			}
+		}
+	}
+	return list
 }
 
 // together says whether the two accesses are of one group of Moves.
@@ -167,9 +188,10 @@ func (r *oneReplay) outside() (out Replayed, err error) {
 	for b := own.First; b < own.End; b++ {
 		begins[b] = 0
 	}
-	if out.Shown = !r.reaches(begins, r.w.Step, moment{without: ir.Leave}) || !r.tells(); out.Shown {
+	ends := !r.tells()
+	if out.Shown = ends || !r.reaches(begins, r.w.Step, moment{without: ir.Leave}); out.Shown {
 		out.say("%s falls into the launch of rank %d by packets or relaxed signals alone, in every run here; but they make nothing visible but what they carry", r.name(r.w.Step), r.w.Rank)
-		return out, nil
+		return out, r.gone(&out, !ends)
 	}
 	out.say("%s was seen neither before rank %d began nor after it ended", r.name(r.w.Step), r.w.Rank)
 	return out, nil

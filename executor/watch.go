@@ -16,6 +16,7 @@ type Watch struct {
 	Hold   []Hold
 	Probe  *Chunk // what Seen of the actions shows, or nil
 	Poison uint64 // what fills the scratch at first
+	Stale  *Stale // what one action sees of Probe, or nil
 
 	Actions   []Action // of all blocks, block by block in order
 	First     []uint64 // of a block: where its actions begin; and the end of all
@@ -26,6 +27,18 @@ type Watch struct {
 // A Hold is an action that is not to begin before another has ended. Both are
 // numbers in Actions.
 type Hold struct{ Action, Until int }
+
+// A Stale is what a machine may do on which nothing makes a store visible: while an action runs, the first 8 bytes of the probed chunk
+// hold a value in place of what is there. Where it is Last, the value comes behind the action's own store, and stays. StaleCaller is no action, but
+// who looks at the memory when the launch is over.
+type Stale struct {
+	Action int
+	Value  uint64
+	Last   bool
+}
+
+// StaleCaller is the Action of a Stale that the caller sees.
+const StaleCaller = -1
 
 // A Chunk is one chunk of one rank's memory.
 type Chunk struct {

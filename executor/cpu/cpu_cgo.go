@@ -192,8 +192,18 @@ func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trac
 
 // hostWatch is w as the host takes it, but for the probe.
 func hostWatch(pin *runtime.Pinner, w *executor.Watch, status uint64, scratch *region) *C.struct_host_watch {
-	return &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)), first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)),
+	h := &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)), first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)),
 		scratch: C.u64(scratch.address), scratch_words: C.u64(scratch.bytes / 8), poison: C.u64(w.Poison)}
+	if s := w.Stale; s != nil {
+		h.stale, h.stale_value = C.u64(s.Action+1), C.u64(s.Value)
+		if s.Action == executor.StaleCaller {
+			h.stale = C.STALE_CALLER
+		}
+		if s.Last {
+			h.stale_last = 1
+		}
+	}
+	return h
 }
 
 // address pins a table and gives its address.

@@ -101,7 +101,11 @@ void host_pause() {
     return;
   }
   Fiber *f = (Fiber *)host_self;
+  host_watch *w = f->thread.watch;
+  const bool stale = w && w->stale_shown && is_stale(&f->thread);
+  if (stale) hide_stale(w);
   fiber_switch(&f->stack, f->worker_stack);
+  if (stale) show_stale(w);
 }
 
 void host_barrier() {
@@ -218,6 +222,7 @@ static void run_fibers(const Job &job, u32 threads, u64 stacks, host_watch *watc
     }
   }
   for (u32 i = 0; i < started; i++) pthread_join(worker[i].id, nullptr);
+  if (watch) end_watch(watch);
   mscclc_cpu_unmap(memory, bytes);
 }
 

@@ -16,7 +16,9 @@ void mscclc_cpu_unmap(u64 address, u64 bytes);
 // A watch records a launch, and steers it. after has for each action the one
 // that must have ended before it begins, or -1; who waits for that is let go when
 // nobody else can go on. probe is where the chunk lies that the record is to show,
-// or 0.
+// or 0. The action numbered stale - 1 sees there what stale_value is, or, where that is
+// last, its own store is lost behind stale_value; STALE_CALLER is who looks at the memory
+// when the launch is over.
 struct host_watch {
   u64 status;         // the launch's
   u64 actions;        // struct abi_action of all blocks
@@ -25,7 +27,10 @@ struct host_watch {
   u64 probe, first_seen;
   u64 scratch, scratch_words, poison;
   u64 clock;
+  u64 stale, stale_value, stale_last;
+  u64 stale_there, stale_shown;  // what is there while stale_value is shown
 };
+#define STALE_CALLER (~(u64)0)
 
 // mscclc_cpu_fibers runs a launch with each block a fiber, spread over so many
 // threads. stacks has MSCCLC_STACK bytes for each block. watch is 0, or there is

@@ -15,6 +15,29 @@ static bool holds(const host_watch *w, u64 n) {
 
 static u64 probed(const host_watch *w) { return w->probe ? load_bytes<u64>(at_address<const u8>(w->probe), 8) : 0; }
 
+// A stale action runs with another value at the probe, as if a store had not come yet. Others, which run while it
+// waits, see what is there.
+static bool is_stale(const host_thread *t) { return t->watch->stale == t->action + 1 && t->watch->probe; }
+
+static void put_probed(const host_watch *w, u64 value) { __builtin_memcpy(at_address<u8>(w->probe), &value, 8); }
+
+static void show_stale(host_watch *w) {
+  w->stale_there = probed(w);
+  w->stale_shown = 1;
+  put_probed(w, w->stale_value);
+}
+
+// hide_stale puts back what was there, unless the action has written since.
+static void hide_stale(host_watch *w) {
+  if (w->stale_shown && probed(w) == w->stale_value) put_probed(w, w->stale_there);
+  w->stale_shown = 0;
+}
+
+// end_watch lets the caller see what it is to see.
+static void end_watch(host_watch *w) {
+  if (w->stale == STALE_CALLER && w->probe) put_probed(w, w->stale_value);
+}
+
 // begin_watch fills the scratch with poison, and looks at the probe.
 static void begin_watch(host_watch *w) {
   u64 *scratch = at_address<u64>(w->scratch);
@@ -42,12 +65,17 @@ void host_begins() {
   t->held = false;
   if (over(w)) return;
   action_at(w, t->action)->begin = ++w->clock;
+  if (is_stale(t) && !w->stale_last) show_stale(w);
   moved();
 }
 
 void host_ended() {
   host_watch *w = host_self->watch;
   if (over(w)) return;
+  if (is_stale(host_self)) {
+    if (w->stale_last) put_probed(w, w->stale_value);
+    else hide_stale(w);
+  }
   abi_action *a = action_at(w, host_self->action++);
   a->end = ++w->clock;
   a->seen = probed(w);
