@@ -20,7 +20,7 @@ import "mscclc/ir/diag"
 // A semaphore counts in the same way among the blocks of its rank, from Initial on in the first launch.
 //
 // Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in places of
-// their own. ChEach through ports copies packets as they lie, and waits for none. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
+// their own. ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands' bytes.
 // An operation with Parts > 1 does part Part of so many equal parts of its bytes.
@@ -90,7 +90,8 @@ func (k ChannelOpKind) Signals() bool {
 	return k == ChSignal || k == ChRelaxedSignal || k == ChEachSignal || k == ChEachSignalFlush
 }
 
-// A ChannelReduce is how a ChMove combines its sources: files say so op by op, where our own programs leave it to the call.
+// A ChannelReduce is how a ChMove combines its sources, as files say op by op. It means nothing: the call says how to reduce, and MSCCL++'s
+// executor, which never reads it, sums.
 type ChannelReduce uint8
 
 // The reductions that MSCCL++ names.

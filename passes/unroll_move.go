@@ -91,8 +91,8 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		case o.Kind == ir.ChMove && len(o.Srcs) > 1:
 			u.say(k, diag.Unsupported, "combines what it moves through ports, which only copy")
 			return
-		case src.Packets && o.Kind != ir.ChMove:
-			u.say(k, diag.Unsupported, "copies packets as they lie, whether they have come or not").Hint = "have it wait for them: move them from packets to packets"
+		case src.Packets && o.Kind != ir.ChMove && !u.packed(k, src, at, n):
+			u.say(k, diag.Unsupported, "copies packets as they lie, and its block has not packed them before, with its threads meeting behind that: whether they have come depends on time").Hint = "have it wait for them: move them from packets to packets"
 			return
 		case dst.Rank != u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer || src.Rank != k.rank:
 			u.say(k, diag.Malformed, "moves data of rank %d to rank %d through a port of rank %d to rank %d", src.Rank, dst.Rank, k.rank, u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer)
@@ -110,6 +110,29 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 			u.flush(k, c)
 		}
 	}
+}
+
+// packed says whether a block has made all packets of its rank's scratch that a reference is, before its threads last met.
+func (u *unroller) packed(k *unrolled, x *ir.ChannelRef, at, n int32) bool {
+	first := x.Index*u.parts + at
+	there := make([]bool, n)
+	end := len(k.steps)
+	for k.open && end > 0 {
+		if end--; k.steps[end].flags&ir.Joint == 0 {
+			break
+		}
+	}
+	for i := range k.steps[:end] {
+		s := &k.steps[i]
+		for _, d := range s.dsts {
+			for part := d.Index; d.Buf == ir.Packets && d.Rank == k.rank && part < d.Index+s.count; part++ {
+				if part >= first && part < first+n {
+					there[part-first] = true
+				}
+			}
+		}
+	}
+	return !slices.Contains(there, false)
 }
 
 // operands are those of a Move that a reference is: one, but of packets through the switch, and of a group that is not of all ranks, which

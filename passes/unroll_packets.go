@@ -47,7 +47,8 @@ func (u *unroller) apart() {
 		each(k, s, ir.Scratch, func(rank, part int32) {
 			plain[rank][part] = s
 			if u.p.DoubleScratch && rank != k.rank && len(u.found) == 0 {
-				u.stepSay(k, s, diag.Unsupported, "accesses scratch[%d] of rank %d, which is double: the executor of MSCCL++ doubles packets, and what the rank itself accesses", part/u.parts, rank)
+				u.stepSay(k, s, diag.Unsupported, "accesses scratch[%d] of rank %d, which is double: MSCCL++ has others access the first half in all launches, and the rank itself one and the other in turn", part/u.parts, rank).
+					Hint = "have others send packets there, or the scratch not be double"
 			}
 		})
 	})

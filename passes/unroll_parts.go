@@ -80,9 +80,6 @@ func (u *unroller) checkOp(k *unrolled, o, loop *ir.ChannelOp) {
 		u.say(k, diag.Malformed, "is part %d of %d", o.Part, o.Parts)
 	case len(o.Srcs) == 0 || len(o.Dsts) == 0 || o.Kind != ir.ChMove && len(o.Srcs) != len(o.Dsts):
 		u.say(k, diag.Malformed, "has %d sources and %d destinations", len(o.Srcs), len(o.Dsts))
-	case o.Reduce != ir.ReduceSum && len(o.Srcs) > 1 && o.Kind == ir.ChMove:
-		u.say(k, diag.Unsupported, "reduces by minimum or maximum, and the executor of MSCCL++ sums whatever a plan says").
-			Hint = "the call says how to reduce: leave it out"
 	}
 	for i := range min(len(o.Srcs), len(o.Dsts)) {
 		if n := o.Srcs[i].Count; o.Kind > ir.ChMove && (o.Dsts[i].Count != n || o.Parts > 1 && n != o.Srcs[0].Count) {
@@ -128,7 +125,8 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 	case x.Packets && u.p.Protocol == ir.Simple:
 		u.say(k, diag.Malformed, "moves packets, and the protocol is %v: there is scratch for data alone", u.p.Protocol)
 	case x.Packets && loop != nil:
-		u.say(k, diag.Unsupported, "moves packets in a loop: the executor of MSCCL++ moves all of them in each turn")
+		u.say(k, diag.Unsupported, "moves packets in a loop: MSCCL++ moves all of them in each turn, under one flag, so that who reads them takes those of any turn").
+			Hint = "move packets outside of loops, or data in them"
 	case x.Count != *count && o.Kind == ir.ChMove:
 		u.say(k, diag.Counts, "moves %d chunks and %d", *count, x.Count)
 	case loop != nil && x.Count != loop.Chunks:

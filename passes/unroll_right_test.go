@@ -26,6 +26,8 @@ func rightChannels() map[string]*channelBuilder {
 		"puts and a flush":        throughPorts(ir.ChEachSignalFlush),
 		"switch of some ranks":    someRanks(),
 		"packets through ports":   portPackets(),
+		"packets as they lie":     rawPackets(),
+		"a reduction by minimum":  minimum(),
 	}
 	for _, c := range wrongChannels {
 		list["mended: "+c.name] = c.right
@@ -198,6 +200,22 @@ func portPackets() *channelBuilder {
 	return b.block(1, move(to(ref(1, ir.Output, 0, 1)), packet(1, 0, 1)), meet, signalOn(0), awaitOn(0), meet)
 }
 
+// rawPackets has a port copy packets that its block has made.
+func rawPackets() *channelBuilder {
+	b := portPackets()
+	ops := slices.Insert(b.Ranks[0].Blocks[0], 1, meet)
+	ops[2].Kind = ir.ChEach
+	b.Ranks[0].Blocks[0] = ops
+	return b
+}
+
+// minimum says of a reduction that it is one by minimum, which means nothing.
+func minimum() *channelBuilder {
+	b := twoPhasesOf(2)
+	b.Ranks[0].Blocks[0][1].Reduce = ir.ReduceMin
+	return b
+}
+
 // What is right is proven, and has one block for each and one for each port.
 func TestRightChannels(t *testing.T) {
 	for name, b := range rightChannels() {
@@ -223,7 +241,11 @@ var refusedChannels = []struct {
 	{"packets that nothing sends", twoPhasesOf(2), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0] = p.Ranks[0].Blocks[0][1:] }, diag.Unmatched, "waits for packets of scratch[0], which nothing sends in a launch"},
 	{"packets that two send", twoPhasesOf(2), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = append(*b, (*b)[0]) }, diag.Race, "where another operation of the launch sends some"},
 	{"packets that nobody reads", twoPhasesOf(2), func(p *ir.ChannelProgram) { o := &p.Ranks[0].Blocks[0][1]; o.Srcs = o.Srcs[:1] }, diag.Unmatched, "sends packets that nothing reads"},
-	{"minimum", twoPhasesOf(2), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0][1].Reduce = ir.ReduceMin }, diag.Unsupported, "reduces by minimum"},
+	{"packets through a port that others send", portPackets(), func(p *ir.ChannelProgram) {
+		p.Ranks[0].Blocks[0][1].Kind = ir.ChEach
+		p.Ranks[0].Blocks[0][0].Part, p.Ranks[0].Blocks[0][0].Parts = 0, 2
+	}, diag.Unsupported, "its block has not packed them before"},
+	{"packets through a port at once", rawPackets(), func(p *ir.ChannelProgram) { b := &p.Ranks[0].Blocks[0]; *b = slices.Delete(*b, 1, 2) }, diag.Unsupported, "with its threads meeting behind that"},
 	{"scratch of others that is double", pipeline(), func(p *ir.ChannelProgram) {
 		p.DoubleScratch = true
 		p.Ranks[0].Blocks[1][5].Body[2].Dsts[0] = ref(1, ir.Scratch, 0, 1)
