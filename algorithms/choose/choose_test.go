@@ -21,12 +21,12 @@ func TestShape(t *testing.T) {
 		ranks   int
 		want    Shape
 	}{
-		{"allreduce/ring", ir.AllReduce, 4, Shape{6, 1.5, 1, 0}},
-		{"allreduce/allpairs", ir.AllReduce, 8, Shape{2, 1.75, 7, 0}},
-		{"allreduce/allpairs_onestep", ir.AllReduce, 4, Shape{1, 3, 3, 0}},
-		{"allgather/ring", ir.AllGather, 4, Shape{3, 0.75, 1, 0}},
-		{"reducescatter/allpairs", ir.ReduceScatter, 4, Shape{1, 0.75, 3, 0}},
-		{"broadcast/binomial", ir.Broadcast, 8, Shape{3, 3, 3, 0}},
+		{"allreduce/ring", ir.AllReduce, 4, Shape{6, 1.5, 1, 0, 0}},
+		{"allreduce/allpairs", ir.AllReduce, 8, Shape{2, 1.75, 7, 0, 1}},
+		{"allreduce/allpairs_onestep", ir.AllReduce, 4, Shape{1, 3, 3, 0, 4}},
+		{"allgather/ring", ir.AllGather, 4, Shape{3, 0.75, 1, 0, 0}},
+		{"reducescatter/allpairs", ir.ReduceScatter, 4, Shape{1, 0.75, 3, 0, 1}},
+		{"broadcast/binomial", ir.Broadcast, 8, Shape{3, 3, 3, 0, 0}},
 	} {
 		got, err := new(Chooser).Shape(c.program, call(c.kind, c.ranks))
 		if err != nil {

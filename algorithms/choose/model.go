@@ -123,7 +123,7 @@ func (c *Chooser) Shape(program string, call Call) (Shape, error) {
 		s = &shaped{}
 		var chunks *ir.ChunkDAG
 		if chunks, s.err = expand(program, call); s.err == nil {
-			s.Shape = shape(chunks)
+			s.Shape = ShapeOf(chunks)
 		}
 		if c.shaped == nil {
 			c.shaped = map[builtKey]*shaped{}

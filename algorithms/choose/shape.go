@@ -8,16 +8,18 @@ import (
 
 // A Shape is what a program costs, whatever it runs on: how many transfers follow
 // each other at most, which part of a call's bytes the rank that sends or
-// receives most does, how many others a rank sends to, and how many chunks all move.
+// receives most does, how many others a rank sends to, how many chunks all move, and
+// how much scratch a rank has, as a part of a call's bytes.
 type Shape struct {
-	Rounds int
-	Volume float64
-	Peers  int
-	Moved  int
+	Rounds  int
+	Volume  float64
+	Peers   int
+	Moved   int
+	Scratch float64
 }
 
-// shape measures the operations of d.
-func shape(d *ir.ChunkDAG) Shape {
+// ShapeOf measures the operations of d.
+func ShapeOf(d *ir.ChunkDAG) Shape {
 	var s Shape
 	ranks, scratch := d.Coll.Ranks, int32(0)
 	base := d.ScratchBase()
@@ -65,5 +67,6 @@ func shape(d *ir.ChunkDAG) Shape {
 		s.Peers = max(s.Peers, peers[r])
 	}
 	s.Volume = float64(most) / float64(max(d.Coll.Divisor(), 1))
+	s.Scratch = float64(scratch) / float64(max(d.Coll.Divisor(), 1))
 	return s
 }

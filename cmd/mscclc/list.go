@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -19,6 +20,10 @@ func (a *app) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
+		Long: `List the algorithms of the catalog, or of files and folders, with what they cost where their parameters have the values that
+they have by default: transfers that follow each other at most (rounds); what the rank that sends or receives most does, and what scratch a
+rank has, both in buffers, as nccl-tests counts a call's bytes. There is - where a file does not say which chunk goes where, but which
+thread block does what.`,
 		Example: `  mscclc list
   mscclc list examples/`,
 		Args: atLeast(0, ""),
@@ -40,6 +45,15 @@ type listing struct {
 	Params     []listingParam `json:"params"`
 	Protocol   string         `json:"protocol"`
 	Doc        string         `json:"doc"` // the first sentence of its comment
+	Shape      *listingShape  `json:"shape,omitempty"`
+}
+
+// A listingShape is what an algorithm costs by its default parameters; see choose.Shape.
+type listingShape struct {
+	Ranks   int     `json:"ranks"`
+	Rounds  int     `json:"rounds"`
+	Sent    float64 `json:"sent"`    // of a call's bytes, by the rank that sends or receives most
+	Scratch float64 `json:"scratch"` // of a rank, of a call's bytes
 }
 
 type listingParam struct {
@@ -103,13 +117,17 @@ func (a *app) listing(t task) (l listing, ok bool, err error) {
 
 func (a *app) printList(found []listing) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tCOLLECTIVE\tPARAMETERS\tPROTOCOL\tWHAT IT IS")
+	fmt.Fprintln(w, "NAME\tCOLLECTIVE\tPARAMETERS\tPROTOCOL\tROUNDS\tSENT\tSCRATCH\tWHAT IT IS")
 	for _, l := range found {
 		params := make([]string, len(l.Params))
 		for i, p := range l.Params {
 			params[i] = p.Name + "=" + p.Default
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.Name, l.Collective, strings.Join(params, " "), l.Protocol, l.Doc)
+		shape := "-\t-\t-"
+		if l.Shape != nil {
+			shape = fmt.Sprintf("%d\t%.4gx\t%.4gx", l.Shape.Rounds, l.Shape.Sent, l.Shape.Scratch)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, l.Collective, strings.Join(params, " "), l.Protocol, shape, l.Doc)
 	}
 	return w.Flush()
 }
@@ -141,7 +159,20 @@ func describe(s *source) (l listing, ok bool, err error) {
 			l.Protocol = d.Name.Text
 		}
 	}
+	if ok {
+		l.Shape = shapeOf(s, f)
+	}
 	return l, ok, nil
+}
+
+// shapeOf is what f costs, nil where it says no chunks, or nothing by its default parameters.
+func shapeOf(s *source, f *lang.File) *listingShape {
+	x, err := lang.ExpandLevel(f, lang.Options{Open: s.open})
+	if err != nil || x.Chunks == nil {
+		return nil
+	}
+	shape := choose.ShapeOf(x.Chunks)
+	return &listingShape{x.Chunks.Coll.Ranks, shape.Rounds, shape.Volume, shape.Scratch}
 }
 
 // sourceOf is the text of e, or nothing.

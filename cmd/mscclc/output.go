@@ -50,7 +50,7 @@ bench --tune  the table, which --table reads: "version", "entries": [{"device", 
           "rules": [{"up_to", "program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}]}]; and "output", "problems"
 fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
-          "protocol", "doc"}], "problems": [P...]}
+          "protocol", "doc", "shape": {"ranks", "rounds", "sent", "scratch"}}], "problems": [P...]}
 show      a report, and "stage", "text"
 explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
