@@ -96,7 +96,7 @@ func testOnePass(t *testing.T, d Device) {
 		ranks, nodes = append(ranks, 16), append(nodes, [2]int{4, 2}, [2]int{2, 8})
 	}
 	// A driver may want multiprocessors to copy from rank to rank of one GPU, and the many blocks of 16 ranks leave none.
-	level := slices.DeleteFunc(atLevel(t, ranks, nodes, 1, 2, 8), func(c channelled) bool { return strings.HasPrefix(c.name, "twophase_port.mscl map[ranks:16]") })
+	level := slices.DeleteFunc(atLevel(t, ranks, nodes, 1, 2, d.times(8, 40)), func(c channelled) bool { return strings.HasPrefix(c.name, "twophase_port.mscl map[ranks:16]") })
 	o.all(t, launchables(t, given(t, 1, 2, 3, 8)), true)
 	o.all(t, launchables(t, level), !d.StandIn())
 	t.Logf("%d programs, %d calls, %d elements compared", o.programs, o.calls, o.elems)
