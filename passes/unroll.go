@@ -21,7 +21,7 @@ const (
 //
 // What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that awaits it; an await takes
 // the signal of its place among the awaits there (Operand.Nth), and so with semaphores, whose first value shifts that. A barrier is signals
-// to one of its blocks and back. Who signals an end and awaits it must be one block each, equally often in a launch. Where the threads of a block do not
+// to one of its blocks and back. An end is signalled and awaited equally often in a launch; several blocks may, in an order that is fixed (unroll_share.go). Where the threads of a block do not
 // meet, steps are Joint, signals and awaits too. A launch has one pass (OneSided.OnePass): the end of a kernel orders what its rank does.
 //
 // Packets become chunks of ir.Packets, one for each block that reads them; those that nobody reads are left out.
@@ -90,11 +90,9 @@ func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
 		u.divide()
 	}
 	if len(u.found) == 0 {
-		u.blocks, u.flags = make([][]*unrolled, len(p.Ranks)), make([]int32, len(p.Ranks))
-		for r := range p.Ranks {
-			u.rank(int32(r))
-		}
+		u.ranks()
 		u.matched()
+		u.share()
 		u.apart()
 	}
 	if len(u.found) == 0 {
@@ -105,6 +103,14 @@ func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
 	}
 	u.build()
 	return u, nil
+}
+
+// ranks unrolls the blocks of all ranks.
+func (u *unroller) ranks() {
+	u.blocks, u.flags = make([][]*unrolled, len(u.p.Ranks)), make([]int32, len(u.p.Ranks))
+	for r := range u.p.Ranks {
+		u.rank(int32(r))
+	}
 }
 
 // rank unrolls the blocks of a rank.

@@ -227,6 +227,12 @@ func credited() *channelBuilder {
 	return b
 }
 
+// takenTurns has two blocks release a semaphore in turn.
+func takenTurns() *channelBuilder {
+	return alongside(1, 1, []ir.ChannelOp{looped(sema(ir.ChRelease, 0), barrier(0, 2), barrier(1, 2))}, []ir.ChannelOp{looped(barrier(0, 2), sema(ir.ChRelease, 0), barrier(1, 2))}).
+		block(0, looped(sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0), meet))
+}
+
 // undecidedTurns are programs that are right in 1, 2 and 3 turns, and one of which is wrong in 8.
 func undecidedTurns() []struct {
 	name  string
@@ -250,6 +256,7 @@ func undecidedTurns() []struct {
 		{"bytes of a turn", alongside(0, 1, []ir.ChannelOp{looped(move(to(ref(0, ir.Scratch, 0, 1)), in), meet)}, []ir.ChannelOp{{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 8192, Chunks: 1, Body: []ir.ChannelOp{meet}}}), "has more bytes of a chunk a turn", false},
 		{"a group of two chunks", alongside(0, 4, append(filled(0, 2), loopOver(2, part(0, move(to(ref(0, ir.Scratch, 2, 2)), ref(0, ir.Scratch, 0, 2))), part(1, move(to(ref(0, ir.Scratch, 2, 2)), ref(0, ir.Scratch, 0, 2))))), nil), "goes over 2 chunks", false},
 		{"groups in loops and elsewhere", alongside(0, 2, []ir.ChannelOp{part(0, move(to(out), in)), part(1, move(to(out), in)), meet, looped(part(0, move(to(ref(0, ir.Scratch, 0, 1)), in)))}, nil), "as operations in loops are", false},
+		{"a semaphore that two release in loops", takenTurns(), "and so is another block: in which order", false},
 		{"two loops of a block that one is in step with", credited(), "is in step with another, with which a loop before it is too", true},
 	}
 }

@@ -136,6 +136,9 @@ func (c *turnChecker) balanced() *diag.Diagnostic {
 	for _, e := range c.u.order {
 		f := c.flag(ir.Operand{Rank: e.key.rank, Index: e.flag})
 		signals, awaits := c.uses(f.signals), c.uses(f.awaits)
+		if both := append(signals, awaits...); e.shared && len(both) > 0 {
+			return c.stepUndecided(both[0].at, "is at %s in a loop, and so is another block: in which order depends on how many turns there are", c.u.endName(e.key))
+		}
 		credit := int32(0)
 		if e.key.kind == semaphoreEnd {
 			credit = c.u.p.Ranks[e.key.rank].Semaphores[e.key.a]

@@ -29,6 +29,9 @@ func rightChannels() map[string]*channelBuilder {
 		"packets as they lie":     rawPackets(),
 		"a reduction by minimum":  minimum(),
 	}
+	for name, b := range sharedChannels() {
+		list[name] = b
+	}
 	for _, c := range wrongChannels {
 		list["mended: "+c.name] = c.right
 	}

@@ -31,6 +31,7 @@ type ends struct {
 	key              endKey
 	flag             int32
 	signals, awaited endUse
+	shared           bool // one pair's of several blocks'
 }
 
 // An endUse is who does something to a flag, and how often.
@@ -210,19 +211,11 @@ func (u *unroller) alone(k *unrolled, s unrolledStep) {
 	k.open = false
 }
 
-// matched reports flags that are raised and awaited unequally often in a launch, and those of several blocks.
+// matched reports flags that are raised and awaited unequally often in a launch.
 func (u *unroller) matched() {
 	for _, e := range u.order {
 		s, a := &e.signals, &e.awaited
-		for _, x := range []*endUse{s, a} {
-			if x.other == nil {
-				continue
-			}
-			d := u.sayAt(x.first.rank, x.first.at, x.first.pos, diag.Undecided, "is at %s, and so is %s: which of the two comes first depends on time", u.endName(e.key), x.other.at.name(x.other.rank))
-			*d = d.WithNote(u.p.Span(x.other.pos), "the other")
-		}
 		switch {
-		case s.other != nil || a.other != nil:
 		case s.n > a.n:
 			d := u.sayAt(s.last.rank, s.last.at, s.last.pos, diag.Unmatched, "is signal %d in a launch at %s, which is awaited %s", s.n, u.endName(e.key), times(a.n))
 			if a.n > 0 {
