@@ -62,8 +62,13 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if expanded.Channels != nil {
-		return unrolled(expanded.Channels, &opt, stage)
+	if channels := expanded.Channels; channels != nil {
+		if want := opt.Lang.Inplace; want != nil && !*want && channels.Coll.Inplace {
+			if channels, err = passes.OutOfPlace(channels); err != nil {
+				return nil, err
+			}
+		}
+		return unrolled(channels, &opt, stage)
 	}
 	chunks := expanded.Chunks
 	if err := stage(chunks); err != nil {

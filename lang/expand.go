@@ -140,20 +140,19 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 
 // expandChannels makes a program of channels. What its blocks do is for the
 // placement that the file is written for; one for buffers apart may also do with
-// one memory, which whoever judges it finds out.
+// one memory, which whoever judges it finds out. One for one memory stays so: what it says
+// shows how to have it with buffers apart only in a run (passes.OutOfPlace).
 func expandChannels(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*Expansion, error) {
 	at := m.prog.declaration
 	if want := opt.Inplace; want != nil && *want != own.Coll.Inplace {
 		switch {
 		case !hasInplace[own.Coll.Kind]:
 			return nil, diag.List{diag.New(diag.NotInPlace, at, "%s has no in-place form", own.Coll.Kind)}
-		case own.Coll.Inplace:
-			return nil, diag.List{diag.New(diag.NotInPlace, at, "thread blocks do what the file says of them, and it has them work in place").
-				WithHint("without inplace = true, and with results written to output, one file serves both ways: --inplace=true then has it work in place")}
-		}
-		var err error
-		if own, m, err = expandAs(f, opt, want); err != nil {
-			return nil, err
+		case *want:
+			var err error
+			if own, m, err = expandAs(f, opt, want); err != nil {
+				return nil, err
+			}
 		}
 	}
 	p := m.prog.channels.program(m, &own.Header)
