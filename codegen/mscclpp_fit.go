@@ -143,7 +143,7 @@ func (f *sumFitter) fold() bool {
 	srcs := f.o.Srcs
 	so := srcs[0]
 	srcs = srcs[1:]
-	if f.maker.letter(&so) == 'p' { // nothing is added to packets
+	if f.maker.letter(&so) == 'p' || len(srcs) == 0 && so != f.sum { // nothing is added to packets, or at all
 		f.add(ir.ChMove, ir.NoChannel, []ir.ChannelRef{so}, []ir.ChannelRef{f.sum})
 		so = f.sum
 	}

@@ -43,6 +43,8 @@ func TestFitOperands(t *testing.T) {
 		{"a sum kept and sent as packets", move(ir.MemoryChannel, append(one(in), of(12, arrived)...), slices.Concat(one(out), one(packets(0, 15)), of(12, farPackets))),
 			"mv 10 1, meet, mv 4 10, meet, each 4 4"},
 		{"two kept", move(ir.NoChannel, append(one(in), of(2, arrived)...), []ir.ChannelRef{out, own(ir.Output, 1)}), "mv 3 1, meet, mv 1 1"},
+		{"a copy to two places", move(ir.NoChannel, one(in), []ir.ChannelRef{out, packets(0, 15)}), "mv 1 1, meet, mv 1 1"},
+		{"a chunk kept and packed", move(ir.NoChannel, one(in), []ir.ChannelRef{in, packets(0, 15)}), "mv 1 1"},
 		{"packets handed on", move(ir.MemoryChannel, one(arrived(0)), of(12, farPackets)), "mv 1 8, mv 1 4"},
 		{"a sum in what is added later", move(ir.NoChannel, of(12, func(i int32) ir.ChannelRef { return own(ir.Input, i) }), one(own(ir.Input, 11))), "mv 12 1"},
 		{"a sum in packets", move(ir.NoChannel, append(one(in), of(12, arrived)...), one(packets(0, 15))), "mv 13 1"},
