@@ -19,7 +19,9 @@ func FitOperands(p *ir.ChannelProgram) *ir.ChannelProgram {
 		x.maker = planMaker{p: p, rankID: r}
 		blocks := slices.Clone(out.Ranks[r].Blocks)
 		for b := range blocks {
-			blocks[b] = x.list(blocks[b])
+			if ops := x.list(blocks[b]); ops != nil {
+				blocks[b] = ops
+			}
 		}
 		out.Ranks[r].Blocks = blocks
 	}
@@ -42,7 +44,7 @@ type operandFitter struct {
 	cells *ir.Memory
 }
 
-// list is the operations of a block or a loop, themselves if there is nothing to do.
+// list is what stands for the operations of a block or a loop, or nil where they can stay.
 func (x *operandFitter) list(ops []ir.ChannelOp) []ir.ChannelOp {
 	var out []ir.ChannelOp
 	for i := range ops {
@@ -52,7 +54,7 @@ func (x *operandFitter) list(ops []ir.ChannelOp) []ir.ChannelOp {
 		case ir.ChMove:
 			instead = x.move(o)
 		case ir.ChLoop:
-			if body := x.list(o.Body); len(body) != len(o.Body) {
+			if body := x.list(o.Body); body != nil {
 				loop := *o
 				loop.Body = body
 				instead = []ir.ChannelOp{loop}
@@ -67,9 +69,6 @@ func (x *operandFitter) list(ops []ir.ChannelOp) []ir.ChannelOp {
 		case out != nil:
 			out = append(out, *o)
 		}
-	}
-	if out == nil {
-		return ops
 	}
 	return out
 }

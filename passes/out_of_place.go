@@ -37,7 +37,7 @@ type freshness uint8
 
 const (
 	asItCame freshness = 1 << iota // nobody has written it
-	written                    // somebody has
+	written                        // somebody has
 )
 
 // A refKey is an operand that is read: of the op of a block, in a loop where inner is not -1.
