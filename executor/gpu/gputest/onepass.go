@@ -2,6 +2,7 @@ package gputest
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -102,18 +103,26 @@ func testOnePass(t *testing.T, d Device) {
 	t.Logf("%d programs, %d calls, %d elements compared", o.programs, o.calls, o.elems)
 }
 
-// testWritten runs plans that are written here, of the catalog's programs and of random ones.
+// testWritten runs plans that are written here, of the catalog's programs and of random ones: each shape in one of eight ways, with
+// MSCCLC_MATRIX=full in all.
 func testWritten(t *testing.T, d Device) {
 	var list []channelled
-	way := 0 // of eight: a protocol, blocks and a placement
+	full, turn := os.Getenv("MSCCLC_MATRIX") == "full", 0
 	for _, name := range algorithms.Names() {
 		for _, params := range shapes(name, d.StandIn()) {
-			s := shape{name: name, params: params, inplace: way&4 != 0, proto: ir.Protocol(way & 1)}
-			if _, err := s.twoSided(); err != nil { // the program has no such shape
+			if _, err := (shape{name: name, params: params}).twoSided(); err != nil { // the program has no such shape
 				continue
 			}
-			list = append(list, writtenOf(s, 1+way&2))
-			way += 3
+			for way := range 8 {
+				if !full && way != turn*3%8 {
+					continue
+				}
+				s := shape{name: name, params: params, inplace: way&4 != 0, proto: ir.Protocol(way & 1)}
+				if _, err := s.twoSided(); err == nil { // else it has no such placement
+					list = append(list, writtenOf(s, 1+way&2))
+				}
+			}
+			turn++
 		}
 	}
 	for seed := range d.times(30, 80) {
