@@ -192,7 +192,9 @@ messages and not flags order the accesses of many ranks; that in one-sided
 programs where blocks of many ranks know much of each other, or where packets of
 very many senders are read together. In a plan of MSCCL++ it is also what
 depends on time alone: two blocks that signal one channel, or acquire one
-semaphore. This program is proven as soon as it may take 2.`, `
+semaphore, where nothing fixes which comes first; and loops of which it depends
+on their number of turns which turns meet: mscclc run proves the number that it
+runs. This program is proven as soon as it may take 2.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="2">
     <tb id="0" send="-1" recv="-1" chan="0">
