@@ -50,7 +50,7 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 		}
 		for _, elems := range []int64{0, 1, 7, 1001, 1 << 30} {
 			call := &bench.Call{Coll: bench.Whole(coll, inplace), DType: executor.I32, RedOp: executor.Sum, Elems: elems}
-			v, _, err := chooser.Choose(Call{kind, ranks, coll.Root, inplace}, call.Bytes(), call.DType.Size())
+			v, _, err := chooser.Choose(Call{Kind: kind, Ranks: ranks, Root: coll.Root, Inplace: inplace}, call.Bytes(), call.DType.Size())
 			if err != nil || v.Sided != "" {
 				t.Fatalf("%d ranks, in place %v, %d elements: %v, %v", ranks, inplace, elems, v, err)
 			}
@@ -65,7 +65,7 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 // right runs v, and says what of its result is wrong.
 func right(c *Chooser, host *bench.Host, v Variant, call *bench.Call) error {
 	ctx := context.Background()
-	p, err := c.Program(v, Call{call.Coll.Kind, call.Coll.Ranks, call.Coll.Root, call.Coll.Inplace})
+	p, err := c.Program(v, Call{Kind: call.Coll.Kind, Ranks: call.Coll.Ranks, Root: call.Coll.Root, Inplace: call.Coll.Inplace})
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,7 @@ type Call struct {
 	Ranks   int
 	Root    int
 	Inplace bool
+	Nodes   int // that the ranks are in, as many in each; 0 is 1
 }
 
 // Compile compiles v for calls like c.
@@ -132,6 +133,10 @@ func expand(program string, c Call) (*ir.ChunkDAG, error) {
 // options are how the algorithm in text is expanded for calls like c.
 func (c Call) options(text []byte) lang.Options {
 	params := map[string]string{"ranks": strconv.Itoa(c.Ranks)}
+	if !flat.Match(text) {
+		nodes := max(c.Nodes, 1)
+		params = map[string]string{"nodes": strconv.Itoa(nodes), "gpus": strconv.Itoa(c.Ranks / nodes)}
+	}
 	if rooted.Match(text) {
 		params["root"] = strconv.Itoa(c.Root)
 	}
@@ -148,15 +153,20 @@ func (c Call) meets(program string, is *ir.Collective) error {
 
 var (
 	flat   = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\branks\b`)
+	nodal  = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\bnodes\b[^)]*\bgpus\b`)
 	rooted = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\broot\b`)
 )
 
 // Candidates are all forms of the catalog's programs for a collective that take
 // nothing but a number of ranks, the one-sided first. Not each need compile for each call.
-func Candidates(kind ir.Kind) []Variant {
+func Candidates(kind ir.Kind) []Variant { return candidates(kind, flat) }
+
+// candidates are the forms of the programs whose text matches one of some expressions.
+func candidates(kind ir.Kind, taken ...*regexp.Regexp) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
-		if text, err := algorithms.Open(name); path.Dir(name) != kind.String() || err != nil || !flat.Match(text) {
+		text, err := algorithms.Open(name)
+		if path.Dir(name) != kind.String() || err != nil || !slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
 			continue
 		}
 		for _, sided := range [2]string{"", "two"} {

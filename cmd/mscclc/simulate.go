@@ -91,7 +91,7 @@ func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
 	if err != nil {
 		return nil, call, err
 	}
-	if !f.given.Changed("end") {
+	if f.given != nil && !f.given.Changed("end") {
 		last = max(first, last)
 	}
 	if f.tile != "" {
