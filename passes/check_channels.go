@@ -41,7 +41,8 @@ func CheckChannels(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verif
 func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
 	u, err := unroll(p, turns)
 	if err != nil {
-		return nil, verify.Report{}, inTurns(p, turns, err.(diag.List))
+		g, report := u.shown(opt)
+		return g, report, inTurns(p, turns, err.(diag.List))
 	}
 	report, found := verify.Check(u.program, opt)
 	for i := range found {

@@ -53,6 +53,7 @@ type unroller struct {
 	flags   []int32              // of a rank: how many
 	program *ir.Program
 	sources []source // of a step of the program
+	twice   []sentTwice
 }
 
 // An unrolled is a block in the making.
@@ -83,6 +84,7 @@ type unrolledStep struct {
 	of         source
 }
 
+// unroll is Unroll. Where it fails, the unroller has what was found.
 func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
 	u := &unroller{p: p, turns: turns, least: leastLoop(p), ends: map[endKey]*ends{}, meets: map[[2]int32][]int32{}}
 	u.check()
@@ -99,7 +101,7 @@ func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
 		u.packets()
 	}
 	if len(u.found) > 0 {
-		return nil, u.found.Sort()
+		return u, u.found.Sort()
 	}
 	u.build()
 	return u, nil

@@ -72,6 +72,7 @@ type packetUse struct {
 	readers []*unrolled
 	reader  *unrolledStep
 	writer  *unrolledStep
+	by      *unrolled // whose step that is
 }
 
 // packets gives each block that reads packets chunks of its own: a chunk of ir.Packets is read by one block. Packets that
@@ -107,10 +108,11 @@ func (u *unroller) packets() {
 			for j := range list {
 				if w := list[j].writer; w != nil && len(list[j].readers) > 0 {
 					d := u.stepSay(k, s, diag.Race, "sends packets to scratch[%d] of rank %d, where another operation of the launch sends some: who reads them takes either", (s.dsts[i].Index+int32(j))/u.parts, s.dsts[i].Rank)
-					*d = d.WithNote(u.p.Span(w.pos), "the other is %s", w.of.name(s.dsts[i].Rank))
+					*d = d.WithNote(u.p.Span(w.pos), "the other is %s", w.of.name(list[j].by.rank))
+					u.twice = append(u.twice, sentTwice{d: *d, later: s, earlier: w})
 					break
 				}
-				list[j].writer = s
+				list[j].writer, list[j].by = s, k
 			}
 		}
 	})

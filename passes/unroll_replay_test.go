@@ -60,6 +60,15 @@ func TestRacesOfChannelsShow(t *testing.T) {
 	for _, c := range wrongChannels {
 		replayed(t, c.name, c.wrong.ChannelProgram, counts)
 	}
+	twice := twoPhasesOf(2)
+	list := &twice.Ranks[0].Blocks[0]
+	*list = append(*list, (*list)[0])
+	twice.block(1, twice.Ranks[0].Blocks[0][0]) // a rank that sends to itself what another sends it
+	twice.Ranks[1].Blocks[1][0].Srcs[0].Rank = 1
+	sent := map[string]int{}
+	if replayed(t, "packets that two send", twice.ChannelProgram, sent); len(sent) == 0 {
+		t.Error("packets that two send are shown by nothing")
+	}
 	n := irtest.Count(t, 10)
 	for name, b := range rightChannels() {
 		for seed := range n {
