@@ -111,3 +111,46 @@ func TestEveryOperation(t *testing.T) {
 		t.Errorf("written are\n%v\nand not\n%v", got, want)
 	}
 }
+
+// TestPortsPutFromScratch: what ports put is copied to scratch once, since MSCCL++'s executor does not find all of input and output; and the
+// last puts are one operation with their signals and a flush, which alone waits for nothing there.
+func TestPortsPutFromScratch(t *testing.T) {
+	text, err := os.ReadFile("examples/port.mscl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := codegen.TargetByName("mscclpp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mscclc.Compile("port.mscl", text, mscclc.Options{Target: target, Unproven: true, Lang: lang.Options{Params: map[string]string{"ranks": "17"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, warnings, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{})
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	for _, g := range f.GPUs {
+		puts, copies := 0, 0
+		for _, op := range g.Blocks[0].Ops {
+			switch op.Name {
+			case "put", "pws", "signal", "flush":
+				t.Errorf("rank %d has %s", g.ID, op.Name)
+			case "copy":
+				if op.Dst[0].Buffer == 's' {
+					copies++
+				}
+			case "pwsf":
+				for _, src := range op.Src {
+					if puts++; src.Buffer != 's' {
+						t.Errorf("rank %d puts from %c", g.ID, src.Buffer)
+					}
+				}
+			}
+		}
+		if puts != 16 || copies != 1 || g.Scratch != 1 {
+			t.Errorf("rank %d has %d puts, %d copies to scratch, and %d chunks of that", g.ID, puts, copies, g.Scratch)
+		}
+	}
+}

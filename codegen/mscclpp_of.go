@@ -82,6 +82,7 @@ type channelMaker struct {
 
 	loads    int32              // segments that were tried so far
 	remote   []int32            // of another rank's buffer, by type of channel: the last segment that counted it
+	peers    [][peerTypes]int32 // of another rank, by type of channel: the last segment that has a channel to it
 	base     [][peerTypes]int32 // from one rank to another, by type: the first's first channel to the other
 	switches []ir.Channel
 
@@ -114,9 +115,9 @@ type channelFlag struct {
 	awaits    []int32 // and that of to
 	channels  []int32 // of its signals: which it is of those from one rank to the other
 
-	counted, pending int32 // the last segment that it was counted in, and that it has puts in which no signal tells of yet
-	teller           int32 // the signal that will
-	puts             int32 // chunks that are yet to be put through ports before its signals
+	pending int32 // the last segment that has puts which no signal tells of yet
+	teller  int32 // the signal that will
+	puts    int32 // chunks that are yet to be put through ports before its signals
 }
 
 // check says why p is no program that can be written.

@@ -19,7 +19,7 @@ const looping = 2
 // spread cuts ranks' items into segments, and gives all their channels. Where one flag's signals come to lie in several
 // segments here or there it needs several channels, of which a block may then have too many: with smaller segments they are fewer.
 func (x *channelMaker) spread() {
-	x.remote = make([]int32, len(x.items)*remoteKinds)
+	x.remote, x.peers = make([]int32, len(x.items)*remoteKinds), make([][peerTypes]int32, len(x.items))
 	for most := PlanMaxChannels; ; most /= 2 {
 		segments := make([][]segment, len(x.items))
 		for r := range x.items {
@@ -44,16 +44,16 @@ func (x *channelMaker) spread() {
 type load struct {
 	id      int32 // of the segment, from 1: what bears it was counted
 	ops     int
-	flags   int
-	remote  int // buffers of others, by type of channel
-	pending int // ports with puts that no signal tells of yet
+	peers   [peerTypes]int // by type of channel: what is signalled to one and awaited of it is on one channel, unless other segments have a part
+	remote  int            // buffers of others, by type of channel
+	pending int            // ports with puts that no signal tells of yet
 }
 
 // remoteKinds is how many remote buffers a rank may have, reached through memory or ports.
 const remoteKinds = 3 * 2
 
-// segments cuts the own rank's items into segments, each of at most so many flags.
-func (x *channelMaker) segments(flags int) []segment {
+// segments cuts the own rank's items into segments, each with channels of a type to at most so many peers.
+func (x *channelMaker) segments(peers int) []segment {
 	items := x.items[x.own]
 	most := PlanMaxOps - handover
 	if x.pipeline > 0 {
@@ -71,7 +71,7 @@ func (x *channelMaker) segments(flags int) []segment {
 			first, l = i, x.newLoad()
 		}
 		x.take(&l, &items[i], i > first)
-		if l.ops <= most && l.flags <= flags && l.remote <= PlanMaxRemote {
+		if l.ops <= most && max(l.peers[ir.MemoryChannel], l.peers[ir.PortChannel]) <= peers && l.remote <= PlanMaxRemote {
 			continue
 		}
 		if safe == first {
@@ -99,9 +99,13 @@ func (x *channelMaker) take(l *load, it *channelItem, meets bool) {
 	}
 	for _, e := range it.ends {
 		f := e.flag
-		if f.counted != l.id {
-			f.counted = l.id
-			l.flags++
+		peer := f.to
+		if peer == x.own {
+			peer = f.from
+		}
+		if at := &x.peers[peer][it.op.Type]; *at != l.id {
+			*at = l.id
+			l.peers[it.op.Type]++
 		}
 		switch {
 		case !it.op.Kind.Signals() && it.op.Kind >= ir.ChMove && f.pending != l.id:

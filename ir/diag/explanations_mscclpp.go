@@ -69,7 +69,9 @@ $ mscclc verify plan.json   # "buffer_alignment": 4
 Through a port MSCCL++'s executor names memory by a number and an offset. For
 input and output the offset is from the beginning of the allocation, so that a
 tensor which does not begin there sends what is before it; for packets the
-number is the first context's, so that another call's buffers are read.`, `
+number is the first context's, so that another call's buffers are read. What
+lies in scratch is found: mscclc copies there what ports are to put, but leaves
+it to files that say themselves which thread block does what.`, `
 $ mscclc verify plan.json   # {"name":"put","src_buff":[{"type":"i",...}],"channel_type":"port",...}
 `, ""},
 	{MSCCLPPLoop, `
