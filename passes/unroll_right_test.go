@@ -21,6 +21,7 @@ func rightChannels() map[string]*channelBuilder {
 		"groups in a loop":        groupedLoop(2),
 		"pipeline of two blocks":  pipeline(),
 		"credit of two":           credit(),
+		"a chain of blocks":       chainOfBlocks(),
 		"barrier of three blocks": threeBlocks(),
 		"puts through ports":      throughPorts(ir.ChEachSignal),
 		"puts and a flush":        throughPorts(ir.ChEachSignalFlush),
@@ -132,6 +133,20 @@ func pipeline() *channelBuilder {
 		b.block(int(r), looped(move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet, sema(ir.ChRelease, 0)))
 		ops := append(begun(r), looped(sema(ir.ChAcquire, 0), meet, move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Scratch, 0, 1)), meet, signalOn(0), awaitOn(0), meet))
 		b.block(int(r), ops...)
+	}
+	return b
+}
+
+// chainOfBlocks has a rank's work handed over twice: one block fills scratch, the next sends that, and the last reads what has come.
+func chainOfBlocks() *channelBuilder {
+	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 2).scratch(2)
+	for r := range int32(2) {
+		b.Ranks[r].Semaphores = []int32{0, 0}
+		b.block(int(r), move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet, sema(ir.ChRelease, 0))
+		sends := []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, on(ir.ChRelaxedSignal, 0), on(ir.ChRelaxedAwait, 0), meet,
+			move(to(ref(1-r, ir.Scratch, 1, 1)), ref(r, ir.Scratch, 0, 1)), meet, signalOn(1), meet, sema(ir.ChRelease, 1)}
+		b.block(int(r), sends...)
+		b.block(int(r), sema(ir.ChAcquire, 1), meet, awaitOn(1), meet, move(to(ref(r, ir.Output, 1-r, 1)), ref(r, ir.Scratch, 1, 1)))
 	}
 	return b
 }
