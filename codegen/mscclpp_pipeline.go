@@ -57,17 +57,35 @@ func turnsRoom(c *ir.ChannelProgram, message int64) int64 {
 	return most
 }
 
-// stage says whether item i of a rank begins a part of the work of its own, behind items from first on.
-func (x *channelMaker) stage(items []channelItem, first, i int) bool {
-	if x.pipeline == 0 || items[i].op.Kind != ir.ChAwait {
-		return false
+// mostStages is how many blocks a rank's work is divided among in a pipeline, unless one has no room: a GPU runs about a hundred at once.
+const mostStages = 32
+
+// stagesOf finds where parts of the work of their own begin among a rank's items: where it waits for others, of which some are left out if
+// they are many.
+func (x *channelMaker) stagesOf(items []channelItem) []bool {
+	begins := make([]bool, len(items))
+	if x.pipeline == 0 {
+		return begins
 	}
-	for k := first; k < i; k++ {
-		if items[k].op.Kind >= ir.ChMove {
-			return true
+	waits, moves := 0, false
+	visit := func(f func(i int)) {
+		moves = false
+		for i := range items {
+			if items[i].op.Kind == ir.ChAwait && moves {
+				moves = false
+				f(i)
+			}
+			moves = moves || items[i].op.Kind >= ir.ChMove
 		}
 	}
-	return false
+	visit(func(int) { waits++ })
+	every := (waits + mostStages) / mostStages
+	n := 0
+	visit(func(i int) {
+		n++
+		begins[i] = n%every == 0
+	})
+	return begins
 }
 
 // loop has a block do what it does once for each turn, but relaxed signals and awaits, which tell of a launch.

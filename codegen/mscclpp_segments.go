@@ -59,6 +59,7 @@ func (x *channelMaker) segments(peers int) []segment {
 	if x.pipeline > 0 {
 		most -= looping
 	}
+	begins := x.stagesOf(items)
 	var list []segment
 	l := x.newLoad()
 	first, safe := 0, 0 // safe: no put is in a segment that its signal is not in
@@ -66,7 +67,7 @@ func (x *channelMaker) segments(peers int) []segment {
 		if l.pending == 0 {
 			safe = i
 		}
-		if safe == i && x.stage(items, first, i) {
+		if begins[i] && safe == i && i > first {
 			list = append(list, segment{int32(first), int32(i)})
 			first, l = i, x.newLoad()
 		}
