@@ -109,6 +109,8 @@ func TestWrongChannelPrograms(t *testing.T) {
 		{"twophase", ", to = theirs", "", diag.WrongResult},
 		{"twophase_ll", "    for q in peers { channel(r, q).put(chunk(r, input, q), parts, r, tb = q) }\n", "    for q in peers { channel(r, q) }\n", diag.Unmatched},
 		{"twophase_port", "        ports[k].wait(tb = k)\n    }\n    barrier", "    }\n    barrier", diag.Unmatched},
+		{"twophase_port", "        ports[k].flush(tb = k)\n", "", diag.Race},
+		{"hierarchical", "        ports.flush(tb = 1)\n", "", diag.Race},
 		{"twophase_switch", "    peers.signal(tb = 0)\n    peers.wait(tb = 0)\n", "", diag.Race},
 		{"hierarchical", "        reduced.acquire(tb = 1)\n", "", diag.Unmatched},
 	}

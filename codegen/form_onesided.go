@@ -52,7 +52,7 @@ func oneSidedCells(p *ir.Program, r int) int64 {
 // oneSidedStepFault says what is wrong with a step of rank r, or nothing.
 func (f *former) oneSidedStepFault(r int, s *ir.Step) (string, diag.Code) {
 	p := f.p
-	if s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Enter|ir.Leave|ir.Relaxed) != 0 {
+	if s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Enter|ir.Leave|ir.Relaxed|ir.Loose) != 0 {
 		return sprint("operation %d with flags %d is none of a one-sided program", s.Op, s.Flags), diag.Malformed
 	}
 	moves := s.Op == ir.Move

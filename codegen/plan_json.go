@@ -83,6 +83,7 @@ type jsonStep struct {
 	Enter  bool      `json:"enter,omitempty"`
 	Leave  bool      `json:"leave,omitempty"`
 	Relax  bool      `json:"relaxed,omitempty"`
+	Loose  bool      `json:"loose,omitempty"`
 	Pos    *int32    `json:"pos,omitempty"` // index in spans
 }
 
@@ -160,7 +161,7 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 		for _, s := range p.StepsOf(&b) {
 			step := jsonStep{Op: s.Op.String(), Src: ref(s.SrcBuf, s.Src), Dst: ref(s.DstBuf, s.Dst), Count: s.Count, Class: s.Class,
 				HasDep: s.Flags&ir.HasDep != 0, Final: s.Flags&ir.Final != 0, Joint: s.Flags&ir.Joint != 0,
-				Enter: s.Flags&ir.Enter != 0, Leave: s.Flags&ir.Leave != 0, Relax: s.Flags&ir.Relaxed != 0}
+				Enter: s.Flags&ir.Enter != 0, Leave: s.Flags&ir.Leave != 0, Relax: s.Flags&ir.Relaxed != 0, Loose: s.Flags&ir.Loose != 0}
 			if o := p.OneSided; o != nil {
 				step.From, step.To = jsonOperands(o.Sources(&s)), jsonOperands(o.Dests(&s))
 			}

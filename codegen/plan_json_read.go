@@ -154,7 +154,7 @@ func (j *jsonStep) step(o *ir.OneSided) (ir.Step, error) {
 	if j.Wait != nil {
 		s.DepBlock, s.DepStep = j.Wait[0], j.Wait[1]
 	}
-	for i, on := range []bool{j.HasDep, j.Final, j.Joint, j.Enter, j.Leave, j.Relax} {
+	for i, on := range []bool{j.HasDep, j.Final, j.Joint, j.Enter, j.Leave, j.Relax, j.Loose} {
 		if on {
 			s.Flags |= 1 << i
 		}

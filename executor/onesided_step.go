@@ -107,8 +107,8 @@ func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneF
 	if len(c.one.Operands)+len(src)+len(dst) >= maxTables {
 		return c.malformed("program has too many operands")
 	}
-	flags := s.Flags
-	if s.Op != ir.Move { // the kernel meets before Signals and orders all it can, which is more than is asked
+	flags := s.Flags &^ ir.Loose // a launch waits for all its blocks, which is one of the things that may happen
+	if s.Op != ir.Move {         // the kernel meets before Signals and orders all it can, which is more than is asked
 		flags &^= ir.Joint | ir.Relaxed
 	}
 	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
@@ -171,7 +171,7 @@ func (c *oneBuilder) form(i int32, s *ir.Step) error {
 	default:
 		return c.faultAt(diag.Malformed, i, "has operation %d", s.Op)
 	}
-	if s.Flags&^allowed != 0 || s.Flags&once == once {
+	if s.Flags&^(allowed|ir.Loose) != 0 || s.Flags&once == once {
 		return c.faultAt(diag.Malformed, i, "has flags %#x", s.Flags)
 	}
 	return nil

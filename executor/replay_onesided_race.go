@@ -222,7 +222,7 @@ func (r *oneReplay) late(out *Replayed) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, r.passes-1)
 	_, first := r.l.img.One.actions(uint64(r.passes))
 	for b := own.First; b < own.End && !out.Shown; b++ {
-		if first[b] == first[b+1] {
+		if first[b] == first[b+1] || r.p.Loose(b) {
 			continue
 		}
 		if err := r.run(Hold{Action: access, Until: int(first[b+1]) - 1}); err != nil {
@@ -239,7 +239,7 @@ func (r *oneReplay) late(out *Replayed) error {
 // tells says whether some block of the witness's rank is told by flags that the witness's step is over.
 func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
-		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && r.reaches(r.starts(r.w.Step), steps.End-1, moment{without: ir.Enter}) {
+		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) && r.reaches(r.starts(r.w.Step), steps.End-1, moment{without: ir.Enter}) {
 			return true
 		}
 	}
@@ -248,12 +248,14 @@ func (r *oneReplay) tells() bool {
 
 func (r *oneReplay) end(action int) uint64 { return r.watch.Actions[action].End }
 
-// all says whether something holds for when each action of the witness's rank began and ended, 0 for never.
+// all says whether something holds for when each action of the witness's rank began and ended, 0 for never, but for loose ones.
 func (r *oneReplay) all(holds func(begin, end uint64) bool) bool {
 	own := r.p.Rank[r.w.Rank]
-	for n := r.watch.First[own.First]; n < r.watch.First[own.End]; n++ {
-		if a := &r.watch.Actions[n]; !holds(a.Begin, a.End) {
-			return false
+	for b := own.First; b < own.End; b++ {
+		for n := r.watch.First[b]; n < r.watch.First[b+1] && !r.p.Loose(b); n++ {
+			if a := &r.watch.Actions[n]; !holds(a.Begin, a.End) {
+				return false
+			}
 		}
 	}
 	return true

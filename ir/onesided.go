@@ -63,6 +63,8 @@ import "math"
 //     over, and their writes seen. What the caller wrote before its launch is seen by whoever knows by
 //     Signals, Relaxed ones too, that the launch has begun: it was written when that began, and is in no cache of a
 //     kernel that has not read it.
+//   - A block of Loose steps, as of a port, may be at them when its rank's launch has ended, and the next has begun: launches neither
+//     wait for it nor tell it anything. To the input and output of its rank it is one of the others; its launches follow each other.
 //
 // # Form
 //
@@ -93,6 +95,12 @@ const AllRanks = -1
 
 // MaxOperands bounds the sources of a step, and its destinations.
 const MaxOperands = math.MaxInt16
+
+// Loose says whether block b of p.Blocks is of Loose steps.
+func (p *Program) Loose(b int32) bool {
+	t := &p.Blocks[b]
+	return t.Steps.First < t.Steps.End && p.Steps[t.Steps.First].Flags&Loose != 0
+}
 
 // Sources returns the sources of s.
 func (o *OneSided) Sources(s *Step) []Operand { return o.Operands[s.Src : s.Src+int32(s.NSrc)] }

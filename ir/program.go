@@ -67,6 +67,8 @@ const (
 	Leave
 	// Relaxed, one-sided: a Signal or an Await that makes nothing visible.
 	Relaxed
+	// Loose, one-sided: the end of its rank's launch does not wait for the step. All steps of a block are, or none.
+	Loose
 )
 
 // Memory lays out the cells of p, one copy of what rotates.

@@ -24,8 +24,8 @@ import (
 // An operand is of the block's own rank where none is written; all is the
 // switch's. The count of a move stands at each destination. How to get there follows @:
 // memory, port or switch. A wait's flag has been signalled x times (Operand.Nth).
-// Fields follow the operands, as of a two-sided step; joint, enter, leave and
-// relaxed are StepFlags.
+// Fields follow the operands, as of a two-sided step; joint, enter, leave,
+// relaxed and loose are StepFlags.
 
 // viaNames are the ways as the language and the text forms name them.
 var viaNames = [...]string{ViaMemory: "memory", ViaPort: "port", ViaSwitch: "switch"}

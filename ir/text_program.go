@@ -94,7 +94,7 @@ func (p *Program) appendStep(b []byte, rank int32, i int, s *Step) []byte {
 }
 
 // stepFlagNames are the words of StepFlags, by bit.
-var stepFlagNames = [...]string{"hasdep", "final", "joint", "enter", "leave", "relaxed"}
+var stepFlagNames = [...]string{"hasdep", "final", "joint", "enter", "leave", "relaxed", "loose"}
 
 // usualStepClass is the class that a step has where its line says nothing.
 func (p *Program) usualStepClass(s *Step) int32 {

@@ -3,6 +3,7 @@ package passes
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,9 +81,24 @@ func (u *unroller) rename(d *diag.Diagnostic) {
 	for i := range d.Notes {
 		d.Notes[i].Text = u.renamed(d.Notes[i].Text)
 	}
+	if u.ofPort(d) {
+		d.Hint = "a port is done with what was put when a flush behind it is over (in plans pwsf), or when what comes back for a signal behind it says so: flush it"
+	}
 	if s := u.source(d.Rank, d.Block, d.Step); s != nil {
 		d.Block, d.Step = int(s.block), int(s.op)
 	}
+}
+
+// ofPort says whether a problem, which names the program's steps, is that a port may still read what it was to put.
+func (u *unroller) ofPort(d *diag.Diagnostic) bool {
+	switch {
+	case d.Code != diag.Race || d.Rank < 0 || d.Block < 0:
+		return false
+	case d.Block >= len(u.p.Ranks[d.Rank].Blocks):
+		return strings.Contains(d.Text, " reads ")
+	}
+	return slices.ContainsFunc(d.Notes, func(n diag.Note) bool { return strings.Contains(n.Text, "a port of rank") }) &&
+		slices.ContainsFunc(d.Notes, func(n diag.Note) bool { return strings.HasSuffix(n.Text, " reads it") })
 }
 
 // source is the operation of a step of the program, or nil.

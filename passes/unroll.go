@@ -28,7 +28,7 @@ const (
 //
 // A port copies by itself: what a block puts through a port channel is the steps of another
 // block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal behind it has come or a
-// flush is over. That a launch may end before its ports do, which only plans see whose ranks are not told, is not modelled.
+// flush is over. A launch may end before its ports do: these steps are Loose. Packets that a port is to pass on the block itself awaits first.
 func Unroll(p *ir.ChannelProgram, turns int) (*ir.Program, error) {
 	u, err := unroll(p, turns)
 	if err != nil {
@@ -62,9 +62,20 @@ type unrolled struct {
 	owner int32 // the block that it is, or that puts through it
 	steps []unrolledStep
 	open  bool // the threads have done something since they met
+	group int  // the step with which that began
 	ports map[int32]*unrolled
+	asked asked  // of a port
+	room  int32  // of a rank's scratch: where the block puts what packets hold that it waits for
 	at    source // of the operation that is looked at
 	pos   int32
+}
+
+// An asked is what a port was last asked for between two meetings of the threads that ask it.
+type asked struct {
+	group  int   // of the steps of the block that asks
+	thread int32 // that asked first
+	first  int   // the port's first step that does it
+	mixed  bool  // several threads asked
 }
 
 // A source is the operation of a block that a step is of.
@@ -80,6 +91,7 @@ type unrolledStep struct {
 	flags      ir.StepFlags
 	count      int32
 	srcs, dsts []ir.Operand
+	waits      bool // for packets, and moves them nowhere
 	pos        int32
 	of         source
 }
@@ -166,8 +178,8 @@ func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
 	case ir.ChAwait, ir.ChRelaxedAwait:
 		u.await(k, o)
 	case ir.ChFlush:
-		for _, c := range o.Channels {
-			u.flush(k, c)
+		for i, c := range o.Channels {
+			u.flush(k, c, int32(i))
 		}
 	case ir.ChAcquire:
 		u.acquire(k, o)
@@ -183,6 +195,8 @@ func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
 func (u *unroller) add(k *unrolled, s unrolledStep) {
 	if k.open {
 		s.flags |= ir.Joint
+	} else {
+		k.group = len(k.steps)
 	}
 	k.open = true
 	s.pos, s.of = k.pos, k.at

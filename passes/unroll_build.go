@@ -16,9 +16,12 @@ func (u *unroller) build() {
 	}
 	for r := range n {
 		g.Rank[r].First = int32(len(g.Blocks))
-		for _, k := range u.blocks[r] {
+		for b, k := range u.blocks[r] {
 			first := int32(len(g.Steps))
 			for i := range k.steps {
+				if b >= len(p.Ranks[r].Blocks) {
+					k.steps[i].flags |= ir.Loose
+				}
 				u.step(g, &k.steps[i])
 			}
 			g.Blocks = append(g.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: first, End: int32(len(g.Steps))}})

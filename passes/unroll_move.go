@@ -28,23 +28,41 @@ func (u *unroller) ports(r int32) {
 	}
 }
 
-// tell asks a port for something, which is what is appended to it next.
-func (u *unroller) tell(k, port *unrolled, c int32) {
-	key := endKey{putEnd, k.rank, k.owner, c}
+// push has a thread ask the port of a channel for steps. What one thread asks for is done in that order, as is what comes behind a
+// meeting of the threads; what several ask for between two meetings is in no order, so that the port's steps of then are joint.
+func (u *unroller) push(k *unrolled, c, thread int32, steps ...unrolledStep) {
+	port, key := k.ports[c], endKey{putEnd, k.rank, k.owner, c}
 	port.at, port.pos = k.at, k.pos
 	u.add(k, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(k, key)}})
-	u.alone(port, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(port, key, 0)}})
+	switch {
+	case len(port.steps) == 0 || port.asked.group != k.group:
+		port.asked = asked{group: k.group, thread: thread, first: len(port.steps) + 1}
+	case port.asked.thread != thread && !port.asked.mixed:
+		port.asked.mixed = true
+		for i := port.asked.first + 1; i < len(port.steps); i++ {
+			port.steps[i].flags |= ir.Joint
+		}
+	}
+	steps = append([]unrolledStep{{op: ir.Await, srcs: []ir.Operand{u.take(port, key, 0)}}}, steps...)
+	for _, s := range steps {
+		if !port.asked.mixed {
+			u.alone(port, s)
+			continue
+		}
+		port.open = true
+		u.add(port, s)
+	}
 }
 
-// flush has a block wait until what it put through a channel has left.
-func (u *unroller) flush(k *unrolled, c int32) {
+// flush has a thread of a block wait until what was put through a channel has left.
+func (u *unroller) flush(k *unrolled, c, thread int32) {
 	port := k.ports[c]
 	if port == nil {
 		return
 	}
 	key := endKey{doneEnd, k.rank, k.owner, c}
-	u.tell(k, port, c)
-	u.alone(port, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, key)}})
+	port.at, port.pos = k.at, k.pos
+	u.push(k, c, thread, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, key)}})
 	u.add(k, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(k, key, 0)}})
 }
 
@@ -79,11 +97,15 @@ func (u *unroller) pairSpan(o *ir.ChannelOp, i int, at, n int32) int32 {
 	return o.Srcs[i].Count * u.parts
 }
 
-// put has ports copy.
+// put has ports copy. Packets that must have come first the block itself awaits, all its threads, which then meet.
 func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	if len(o.Channels) != len(o.Dsts) {
 		u.say(k, diag.Malformed, "has %d destinations through %d port channels", len(o.Dsts), len(o.Channels))
 		return
+	}
+	if src := &o.Srcs[0]; o.Kind == ir.ChMove && src.Packets {
+		u.add(k, unrolledStep{op: ir.Move, count: n, srcs: u.operands(k, o, src, at), waits: true})
+		k.open = false
 	}
 	for i, c := range o.Channels {
 		src, dst := &o.Srcs[min(i, len(o.Srcs)-1)], &o.Dsts[i]
@@ -99,15 +121,16 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 			return
 		}
 		port := k.ports[c]
-		u.tell(k, port, c)
-		u.alone(port, unrolledStep{op: ir.Move, count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n), srcs: u.operands(k, o, src, at), dsts: u.operands(k, o, dst, at)})
+		port.at, port.pos = k.at, k.pos
+		steps := []unrolledStep{{op: ir.Move, count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n), srcs: u.operands(k, o, src, at), dsts: u.operands(k, o, dst, at)}}
 		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
-			u.alone(port, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
+			steps = append(steps, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
 		}
+		u.push(k, c, int32(i), steps...)
 	}
 	if o.Kind == ir.ChEachSignalFlush {
-		for _, c := range o.Channels {
-			u.flush(k, c)
+		for i, c := range o.Channels {
+			u.flush(k, c, int32(i))
 		}
 	}
 }

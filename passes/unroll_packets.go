@@ -120,8 +120,15 @@ func (u *unroller) packets() {
 	if len(u.found) > 0 {
 		return
 	}
-	for _, list := range u.blocks {
+	room := u.used(ir.Scratch)
+	for r, list := range u.blocks {
 		for _, k := range list {
+			k.room = room[r]
+			for i := range k.steps {
+				if s := &k.steps[i]; s.waits {
+					room[r] = max(room[r], k.room+s.count)
+				}
+			}
 			var steps []unrolledStep
 			for i := range k.steps {
 				steps = u.split(steps, k, &k.steps[i], parts)
@@ -179,6 +186,9 @@ func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep, parts 
 			for layer := range int32(n) {
 				piece.dsts = append(piece.dsts, u.layered(x, at, layer))
 			}
+		}
+		if s.waits {
+			piece.dsts = []ir.Operand{{Rank: k.rank, Index: k.room + at, Buf: ir.Scratch}}
 		}
 		if len(piece.dsts) > 0 {
 			to = append(to, piece)

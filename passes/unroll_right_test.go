@@ -23,7 +23,6 @@ func rightChannels() map[string]*channelBuilder {
 		"credit of two":           credit(),
 		"a chain of blocks":       chainOfBlocks(),
 		"barrier of three blocks": threeBlocks(),
-		"puts through ports":      throughPorts(ir.ChEachSignal),
 		"puts and a flush":        throughPorts(ir.ChEachSignalFlush),
 		"switch of some ranks":    someRanks(),
 		"packets through ports":   portPackets(),
@@ -272,7 +271,7 @@ var refusedChannels = []struct {
 	{"a channel beyond", pipeline(), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[1][1].Channels[0] = 7 }, diag.OutOfBounds, "channel 7 of type 0"},
 	{"a semaphore beyond", pipeline(), func(p *ir.ChannelProgram) { p.Ranks[0].Semaphores = nil }, diag.OutOfBounds, "semaphore 0 of 0"},
 	{"a switch beyond", someRanks(), func(p *ir.ChannelProgram) { p.Ranks[0].Channels[ir.SwitchChannel] = nil }, diag.OutOfBounds, "switch channel 0"},
-	{"a port to another", throughPorts(ir.ChEachSignal), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0][5].Dsts[0].Rank = 2 }, diag.Malformed, "through a port of rank 0 to rank 1"},
+	{"a port to another", throughPorts(ir.ChEachSignalFlush), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0][5].Dsts[0].Rank = 2 }, diag.Malformed, "through a port of rank 0 to rank 1"},
 	{"a channel that does not come back", gatherBy(false, begun, begun), func(p *ir.ChannelProgram) { p.Ranks[1].Channels[ir.MemoryChannel] = nil; p.Ranks[1].Blocks = nil }, diag.Unmatched, "an end of a memory channel that rank 1 does not have"},
 }
 

@@ -118,10 +118,10 @@ func relaxed(o *ir.ChannelOp) ir.StepFlags {
 
 func (u *unroller) signal(k *unrolled, o *ir.ChannelOp) {
 	s := unrolledStep{op: ir.Signal, flags: relaxed(o)}
-	for _, c := range o.Channels {
+	for i, c := range o.Channels {
 		if port := k.ports[c]; port != nil && o.Type == ir.PortChannel {
-			u.tell(k, port, c)
-			u.alone(port, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, o.Type, c))}})
+			port.at, port.pos = k.at, k.pos
+			u.push(k, c, int32(i), unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, o.Type, c))}})
 		} else {
 			s.dsts = append(s.dsts, u.raise(k, u.there(k.rank, o.Type, c)))
 		}

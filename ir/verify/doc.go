@@ -94,7 +94,8 @@
 //     whichever bytes a launch is given.
 //
 // Where launches have one pass (OnePass), all steps are in every pass, and the end of each orders all that a rank's own
-// blocks do behind all that they did and knew.
+// blocks do behind all that they did and knew. What loose blocks do is left out of that, and is to the input and output of their own
+// rank as to those of others.
 //
 // A pair of accesses is missed by none of these, and each can happen: what
 // they reject goes wrong in some launches, save that beginnings must be visible

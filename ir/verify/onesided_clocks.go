@@ -128,19 +128,21 @@ func (c *clocks) pass(pass int) bool {
 	return true
 }
 
-// boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew.
+// boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew, but for those that are loose.
 func (c *clocks) boundary() {
 	for _, own := range c.o.p.Rank {
 		var done, visible []clock
 		for b := own.First; b < own.End; b++ {
-			k := &c.blocks[b]
-			c.learn(k, b, c.o.groupsOf[b])
-			done, visible = append(done, k.done), append(visible, k.visible)
+			if k := &c.blocks[b]; !c.o.p.Loose(b) {
+				c.learn(k, b, c.o.groupsOf[b])
+				done, visible = append(done, k.done), append(visible, k.visible)
+			}
 		}
 		all, seen := c.join(clock{}, done), c.join(clock{}, visible)
 		for b := own.First; b < own.End; b++ {
-			k := &c.blocks[b]
-			k.done.row, k.visible.row = all.row, seen.row
+			if k := &c.blocks[b]; !c.o.p.Loose(b) {
+				k.done.row, k.visible.row = all.row, seen.row
+			}
 		}
 	}
 }

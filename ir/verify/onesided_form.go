@@ -122,6 +122,9 @@ func (o *oneSided) block(r, b int, t *ir.TB) {
 			bad(code, "%s", wrong)
 			continue
 		}
+		if i > 0 && (s.Flags^steps[0].Flags)&ir.Loose != 0 {
+			bad(diag.Malformed, "is loose, and the first of its block is not, or the other way round")
+		}
 		switch {
 		case s.Flags&ir.Joint == 0:
 		case i == 0:
@@ -147,7 +150,7 @@ func (o *oneSided) stepFault(s *ir.Step) (diag.Code, string) {
 	const each = ir.Enter | ir.Leave
 	move := s.Op == ir.Move
 	switch {
-	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|each) != 0:
+	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|ir.Loose|each) != 0:
 		return diag.Malformed, fmt.Sprintf("is operation %d with flags %d", s.Op, s.Flags)
 	case s.SrcBuf != ir.NoBuf || s.DstBuf != ir.NoBuf || s.DepBlock != -1:
 		return diag.Malformed, "has the operands or the wait of a two-sided step"
@@ -155,6 +158,8 @@ func (o *oneSided) stepFault(s *ir.Step) (diag.Code, string) {
 		return diag.Malformed, "moves data, which is part of every pass, and is marked enter or leave"
 	case !move && s.Flags&ir.Final != 0:
 		return diag.Malformed, "moves nothing, and is marked final"
+	case s.Flags&ir.Loose != 0 && !o.p.OneSided.OnePass:
+		return diag.Malformed, "is loose, and launches have many passes"
 	case move && s.Flags&ir.Relaxed != 0:
 		return diag.Malformed, "moves data, and is marked relaxed"
 	case s.Flags&each == each:

@@ -5,7 +5,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// launches asks of each access to input and output of another rank, whether
+// launches asks of each access to input and output of another rank, or by a loose block, whether
 // that rank's launch has begun before it, and ends behind it. It looks at the first
 // pass of a launch of many, which is without Leave steps, and at the last, which is
 // without Enter steps: every pass comes behind the first, and before the last.
@@ -33,7 +33,7 @@ func (r *oneRacer) launches() {
 }
 
 // remotes calls f for each operand of an event that is user memory of another
-// rank: with that rank, and what the event does there.
+// rank, or, in a loose block, of its own: with that rank, and what the event does there.
 func (r *oneRacer) remotes(f func(e int32, x *ir.Operand, rank int, does kind)) {
 	for e := range r.events {
 		r.remotesOf(int32(e), f)
@@ -43,6 +43,9 @@ func (r *oneRacer) remotes(f func(e int32, x *ir.Operand, rank int, does kind)) 
 func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, does kind)) {
 	s := &r.p.Steps[r.events[e].step]
 	own := int(r.p.Blocks[r.links.Block[r.events[e].step]].Rank)
+	if s.Flags&ir.Loose != 0 {
+		own = -1
+	}
 	for k, x := range r.both(s) {
 		if x.Buf > ir.Output {
 			continue
@@ -66,7 +69,7 @@ func (r *oneRacer) begun(e int32) {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does kind) {
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
-			if own.visible.knows(r.chain[b]) > 0 {
+			if !r.p.Loose(b) && own.visible.knows(r.chain[b]) > 0 {
 				return
 			}
 		}
@@ -85,6 +88,9 @@ func (r *oneRacer) begun(e int32) {
 func (r *oneRacer) ended(c *clocks) {
 	views := make([]*view, len(r.p.Rank))
 	for b := range c.blocks {
+		if r.p.Loose(int32(b)) {
+			continue
+		}
 		k := &c.blocks[b]
 		c.learn(k, int32(b), r.groupsOf[b])
 		v := &views[r.p.Blocks[b].Rank]

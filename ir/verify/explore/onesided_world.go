@@ -148,7 +148,7 @@ func (w *oneWorld) mayCall(rank, launch int) bool {
 		return false
 	}
 	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
-		if s := &w.at[b]; s.at < len(w.blocks[b]) && w.blocks[b][s.at].launch < launch {
+		if s := &w.at[b]; !w.p.Loose(b) && s.at < len(w.blocks[b]) && w.blocks[b][s.at].launch < launch {
 			return false
 		}
 	}
@@ -303,9 +303,14 @@ func (w *oneWorld) reader(slot int32) int32 {
 func (w *oneWorld) call(rank, launch int) {
 	w.called[rank]++
 	sees := make(view, len(w.cells))
-	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
-		sees.join(w.at[b].sees)
+	own := func(f func(b *blockState)) {
+		for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
+			if !w.p.Loose(b) {
+				f(&w.at[b])
+			}
+		}
 	}
+	own(func(b *blockState) { sees.join(b.sees) })
 	w.user(rank, func(cell, _ int) {
 		for _, step := range w.cells[cell].steps[sees[cell]:] {
 			w.v.race(step, -1, "step %d writes user memory, and the end of the launch need not see it", step)
@@ -331,15 +336,13 @@ func (w *oneWorld) call(rank, launch int) {
 		}
 	}
 	begun := make([]int32, len(w.p.Rank))
-	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
-		for r, n := range w.at[b].begun {
+	own(func(b *blockState) {
+		for r, n := range b.begun {
 			begun[r] = max(begun[r], n)
 		}
-	}
+	})
 	begun[rank] = int32(launch + 1)
-	for b := w.p.Rank[rank].First; b < w.p.Rank[rank].End; b++ {
-		w.at[b].told = told{sees, begun}
-	}
+	own(func(b *blockState) { b.told = told{sees, begun} })
 }
 
 // leaf is the hash of a chunk of input of a tile of a launch.
