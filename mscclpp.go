@@ -41,8 +41,8 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *codegen.PlanFile, warnin
 	return nil, nil, err
 }
 
-// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself. Its sizes become those that the
-// executor can have.
+// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations that the executor has
+// room for (codegen.FitOperands), and for message sizes that it can have. c is not changed.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
 	c = codegen.FitOperands(c)
 	if d := codegen.FitSizes(c); d != nil {
