@@ -38,7 +38,19 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *codegen.PlanFile, warnin
 			return plan, warnings, nil
 		}
 	}
-	return nil, nil, err
+	return nil, nil, portsLate(p, err)
+}
+
+// portsLate says of a plan that races, and has ports, that these are late: in p what goes through them is done when the rank goes on, in
+// the plan only when who gets it has been told, so that others may not rely on it.
+func portsLate(p *ir.Program, err error) error {
+	port := func(x ir.Operand) bool { return x.Via == ir.ViaPort }
+	if list, _ := err.(diag.List); len(list) > 0 && list[0].Code == diag.Race && slices.ContainsFunc(p.OneSided.Operands, port) {
+		d := list[0]
+		d.Code, d.Text = diag.Unsupported, "ports of MSCCL++ may not be done when other ranks than those that they put to go on, and here "+d.Text
+		return diag.List{d.WithHint("leave out via = port, or have nobody else write what was put, or overwrite what is")}
+	}
+	return err
 }
 
 // PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations that the executor has

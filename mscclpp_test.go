@@ -61,7 +61,19 @@ func TestGoldenMSCCLPP(t *testing.T) {
 	}
 }
 
-// TestRandomPlansMSCCLPP: plans of random legal programs, by several blocks an operation, are proven and read back, or refused with the reason.
+// throughPorts has some copies between ranks go through ports.
+func throughPorts(rnd *rand.Rand, c *ir.ChunkDAG) {
+	port := ir.NoHint
+	port.Via = ir.ViaPort
+	c.Hints = append(c.Hints, port)
+	for i := range c.Ops {
+		if o := &c.Ops[i]; o.NSrc == 1 && c.Srcs[o.Src].Rank != o.Dst.Rank && rnd.Intn(2) == 0 {
+			o.Hint = int32(len(c.Hints) - 1)
+		}
+	}
+}
+
+// TestRandomPlansMSCCLPP: plans of random legal programs, by several blocks an operation or in pipelines, are proven and read back, or refused with the reason.
 func TestRandomPlansMSCCLPP(t *testing.T) {
 	written := 0
 	n := irtest.Count(t, 150)
@@ -69,11 +81,18 @@ func TestRandomPlansMSCCLPP(t *testing.T) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(2))
+		if rnd.Intn(2) == 0 {
+			throughPorts(rnd, c)
+		}
 		p, err := passes.LowerOneSided(c, passes.Options{OnePass: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: 1 + rnd.Intn(3)}})
+		opt := codegen.ChannelOptions{Instances: 1 + rnd.Intn(3)}
+		if opt.Instances == 1 && c.Protocol == ir.Simple && rnd.Intn(2) == 0 {
+			opt.Pipeline = 4096
+		}
+		f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{ChannelOptions: opt})
 		if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
 			t.Logf("seed %d: %v", seed, err)
 			continue

@@ -32,7 +32,7 @@ func (x *channelMaker) countPorts(ported map[[2]int32]int32) {
 func (x *channelMaker) behind(to, count int32) flagUse {
 	f := x.ports[[2]int32{x.own, to}]
 	if f == nil {
-		x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", to)
+		x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", to).Hint = "leave out via = port"
 		return flagUse{&channelFlag{}, 0}
 	}
 	f.puts -= count

@@ -51,7 +51,7 @@ func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 const depth = 2
 
 // copies is that number: where launches have one pass, packets alone have two, and only if no other
-// rank accesses plain scratch, which MSCCL++ would not double.
+// rank, and no port, accesses plain scratch, which MSCCL++ would not double: what ports put is copied there.
 func (l *oneSided) copies() int32 {
 	if !l.onePass {
 		return depth
@@ -61,7 +61,7 @@ func (l *oneSided) copies() int32 {
 		m := &l.moves[i]
 		for _, list := range [2][]spot{m.srcs, m.dsts} {
 			for _, x := range list {
-				if x.buf == ir.Scratch && x.rank != m.rank {
+				if x.buf == ir.Scratch && x.rank != m.rank || x.via == ir.ViaPort {
 					return 1
 				}
 				packets = packets || x.buf == ir.Packets
