@@ -113,7 +113,7 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 	}
 	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
 		d := diag.New(diag.Unsupported, channels.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
-		return nil, diag.List{d.WithHint("an algorithm that says which thread block does what is for --target plan, and for MSCCL++")}
+		return nil, diag.List{d.WithHint("an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or plan")}
 	}
 	turns, _ := Turns(channels, opt.Bytes)
 	program, err := passes.Unroll(channels, turns)

@@ -102,7 +102,7 @@ func (x *planResolver) resolve(op *PlanOp, r *ir.ChannelRank) ir.ChannelOp {
 		return ir.ChannelOp{}
 	}
 	x.p.Spans = append(x.p.Spans, x.f.span(op.At))
-	o := ir.ChannelOp{Kind: row.kind, Type: ir.NoChannel, Pos: int32(len(x.p.Spans) - 1)}
+	o := ir.ChannelOp{Name: row.name, Kind: row.kind, Type: ir.NoChannel, Pos: int32(len(x.p.Spans) - 1)}
 	if t := channelTypeByName(op.Type); row.types != 0 {
 		if t == ir.NoChannel || row.types&(1<<t) == 0 {
 			x.say(diag.Malformed, op.At, "channel_type", "%s does not go through channels of type %q", op.Name, op.Type)

@@ -98,6 +98,10 @@ func (x *planResolver) header() {
 		x.say(diag.Malformed, PlanPos{}, "max_message_size", "is less than min_message_size: no size is between them")
 		return
 	}
+	if f.MaxBytes == 0 {
+		x.say(diag.Malformed, PlanPos{}, "max_message_size", "is 0: the plan is for no message")
+		return
+	}
 	p.Sizes.Min = int64(min(f.MinBytes, math.MaxInt64))
 	if f.MaxBytes < math.MaxInt64 {
 		p.Sizes.Max = int64(f.MaxBytes) + 1

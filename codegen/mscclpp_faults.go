@@ -114,6 +114,9 @@ func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 			x.acquired[s] = x.block
 		}
 	case ir.ChLoop:
+		if o.Unit%16 != 0 {
+			x.at(diag.MSCCLPPAlign, o.Pos, "a turn of the loop is %d bytes, no multiple of the 16 that the executor moves at once", o.Unit)
+		}
 		if turns := x.chunkBytes(x.rank) * float64(o.Chunks) / float64(o.Unit); turns > math.MaxUint16 {
 			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f turns, which the executor counts in 16 bits", math.Ceil(turns))
 		}

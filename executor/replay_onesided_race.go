@@ -48,7 +48,11 @@ func (r *oneReplay) race() (Replayed, error) {
 			return out, err
 		}
 		if end := r.end(earlier); m.apart > 0 && r.end(later) > 0 && (end == 0 || end > r.end(later)) {
-			a, b = true, true // what the earlier one should have seen is gone, so that it may wait for ever
+			if a, b = true, true; end == 0 {
+				out.say("  what it was to see is gone: it waits for ever")
+			} else {
+				out.say("  what it was to see is gone")
+			}
 		}
 		switch {
 		case a && b:
@@ -58,7 +62,7 @@ func (r *oneReplay) race() (Replayed, error) {
 			out.Shown = true
 			out.say("the two are joint, and this device has one thread for them; on one with more, threads go ahead of each other")
 			return out, r.stale(&out, m)
-		case a && !r.reaches(r.starts(r.w.With), r.w.Step, m):
+		case a && !r.reaches(r.starts(r.w.With), r.w.Step, false, m):
 			out.Shown = true
 			out.say("%s, so that on a GPU it may be the other way", r.keeps())
 			return out, r.stale(&out, m)
@@ -104,7 +108,7 @@ func (r *oneReplay) keeps() string {
 		return slices.ContainsFunc(r.p.Steps, func(s ir.Step) bool { return s.Op != ir.Move && s.Flags&f != 0 })
 	}
 	switch {
-	case flag(ir.Joint):
+	case r.w.Unmet || flag(ir.Joint) && !flag(ir.Relaxed):
 		return "the threads of a block meet here, in every run, where the program need not have them meet"
 	case flag(ir.Relaxed):
 		return "relaxed signals keep this order here, in every run; but they make nothing visible"
@@ -129,9 +133,9 @@ func (r *oneReplay) starts(step int32) map[int32]int {
 	return map[int32]int{r.links.Block[step]: int(end - r.p.Blocks[r.links.Block[step]].Steps.First)}
 }
 
-// reaches says whether flags and the order of steps put a step, of the later pass of m, behind what is known of some
+// reaches says whether flags and the order of steps put a step, or where over its end, of the later pass of m, behind what is known of some
 // blocks: of each, how many steps it has done since the earlier pass began.
-func (r *oneReplay) reaches(from map[int32]int, step int32, m moment) bool {
+func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment) bool {
 	number := func(i int32, pass int) int {
 		steps := r.p.Blocks[r.links.Block[i]].Steps
 		return int(i-steps.First) + pass*int(steps.End-steps.First)
@@ -163,7 +167,11 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, m moment) bool {
 		}
 	}
 	at, has := from[r.links.Block[step]]
-	return has && number(step, m.apart) >= at
+	reached := number(step, m.apart)
+	if over {
+		reached++
+	}
+	return has && reached >= at
 }
 
 // outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of them
@@ -189,8 +197,8 @@ func (r *oneReplay) outside() (out Replayed, err error) {
 		begins[b] = 0
 	}
 	ends := !r.tells()
-	if out.Shown = ends || !r.reaches(begins, r.w.Step, moment{without: ir.Leave}); out.Shown {
-		out.say("%s falls into the launch of rank %d by packets or relaxed signals alone, in every run here; but they make nothing visible but what they carry", r.name(r.w.Step), r.w.Rank)
+	if out.Shown = ends || !r.reaches(begins, r.w.Step, false, moment{without: ir.Leave}); out.Shown {
+		out.say("%s falls into the launch of rank %d: %s", r.name(r.w.Step), r.w.Rank, r.keeps())
 		return out, r.gone(&out, !ends)
 	}
 	out.say("%s was seen neither before rank %d began nor after it ended", r.name(r.w.Step), r.w.Rank)
@@ -239,7 +247,7 @@ func (r *oneReplay) late(out *Replayed) error {
 // tells says whether some block of the witness's rank is told by flags that the witness's step is over.
 func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
-		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) && r.reaches(r.starts(r.w.Step), steps.End-1, moment{without: ir.Enter}) {
+		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) && r.reaches(r.starts(r.w.Step), steps.End-1, true, moment{without: ir.Enter}) {
 			return true
 		}
 	}

@@ -103,6 +103,7 @@ const (
 
 // A ChannelOp is one operation of a block.
 type ChannelOp struct {
+	Name       string // what its file calls it, for messages; or ""
 	Kind       ChannelOpKind
 	Type       ChannelType // of Channels, and of what remote operands are reached through; NoChannel where there are neither
 	Srcs, Dsts []ChannelRef

@@ -73,7 +73,7 @@ func (m *machine) put(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	}
 	if e.via == ir.SwitchChannel {
 		if to, ok := m.everywhere(s, e, b, index, r.count); ok {
-			m.do(s, e.rank, d, ir.ChannelOp{Kind: ir.ChMove, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.multi(e, to, d)}})
+			m.do(s, e.rank, d, ir.ChannelOp{Name: "put", Kind: ir.ChMove, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.multi(e, to, d)}})
 		}
 		return
 	}
@@ -81,7 +81,7 @@ func (m *machine) put(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	if !ok {
 		return
 	}
-	op := ir.ChannelOp{Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.operand(to, d)}}
+	op := ir.ChannelOp{Name: "put", Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.operand(to, d)}}
 	if op.Srcs[0].Packets { // which may be on their way here
 		op.Kind = ir.ChMove
 	}
@@ -129,7 +129,7 @@ func (m *machine) get(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	if !ok {
 		return
 	}
-	op := ir.ChannelOp{Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.operand(to, d)}}
+	op := ir.ChannelOp{Name: "get", Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.operand(to, d)}}
 	switch {
 	case e.via == ir.PortChannel:
 		d := m.fault(diag.Channel, s.span, "a port channel only puts: nothing fetches through it")

@@ -124,7 +124,10 @@ func (m *machine) blockReduce(s *site, refs []ref, rank int32, b ir.Buf, index i
 			}
 		}
 	}
-	op := ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel}
+	op := ir.ChannelOp{Name: "reduce", Kind: ir.ChMove, Type: ir.NoChannel}
+	if len(refs) == 1 {
+		op.Name = "copy"
+	}
 	if op.Srcs = m.operandsOf(s, rank, refs, dsts, &op, d); op.Srcs == nil {
 		return ref{}
 	}

@@ -52,6 +52,7 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 	for i := range report.Witnesses {
 		u.rename(&report.Witnesses[i].Problem)
 	}
+	report.Names = u.renamed
 	return u.program, report, inTurns(p, turns, found)
 }
 
@@ -70,6 +71,7 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 var (
 	namedStep  = regexp.MustCompile(`rank (\d+) block (\d+) step (\d+)( \(\w+\))?`)
 	namedStill = regexp.MustCompile(`(rank (\d+) block (\d+) step \d+ \(\w+\)[^;]*; that block is still at )step (\d+) \(\w+\)`)
+	namedApart = regexp.MustCompile(`rank (\d+) block (\d+) do not meet between step (\d+) \(\w+\) and step (\d+) \(\w+\)`)
 	namedOther = regexp.MustCompile(`step (\d+) of rank (\d+) block (\d+)`)
 	namedChunk = regexp.MustCompile(`\b(in|input|output|scratch|packets)(\[\w+\])?\[(\d+)\]`)
 	namedBlock = regexp.MustCompile(`rank (\d+) block (\d+)\b`)
@@ -120,6 +122,14 @@ func (u *unroller) renamed(text string) string {
 		m := namedStill.FindStringSubmatch(s)
 		if at := u.source(number(m[2]), number(m[3]), number(m[4])); at != nil {
 			return m[1] + at.short()
+		}
+		return s
+	})
+	text = namedApart.ReplaceAllStringFunc(text, func(s string) string {
+		m := namedApart.FindStringSubmatch(s)
+		before, behind := u.source(number(m[1]), number(m[2]), number(m[3])), u.source(number(m[1]), number(m[2]), number(m[4]))
+		if before != nil && behind != nil {
+			return fmt.Sprintf("rank %s block %d do not meet between %s and %s", m[1], before.block, before.short(), behind.short())
 		}
 		return s
 	})

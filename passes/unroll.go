@@ -82,7 +82,7 @@ type asked struct {
 type source struct {
 	block, op, inner int32 // inner: in a loop's body, else -1
 	turn             int32 // of the loop, from 0; -1 is any
-	kind             ir.ChannelOpKind
+	what             *ir.ChannelOp
 }
 
 // An unrolledStep is a step in the making. Packets lie where they lie in scratch.
@@ -137,7 +137,7 @@ func (u *unroller) rank(r int32) {
 	for b, ops := range u.p.Ranks[r].Blocks {
 		k := u.blocks[r][b]
 		for i := range ops {
-			k.at = source{block: int32(b), op: int32(i), inner: -1, kind: ops[i].Kind}
+			k.at = source{block: int32(b), op: int32(i), inner: -1, what: &ops[i]}
 			if ops[i].Kind == ir.ChLoop {
 				u.loop(k, &ops[i])
 			} else {
@@ -156,7 +156,7 @@ func (u *unroller) loop(k *unrolled, o *ir.ChannelOp) {
 	turns := u.turnsOf(o)
 	for turn := range turns {
 		for i := range o.Body {
-			k.at.inner, k.at.turn, k.at.kind = int32(i), turn, o.Body[i].Kind
+			k.at.inner, k.at.turn, k.at.what = int32(i), turn, &o.Body[i]
 			u.do(k, &o.Body[i], o.Chunks, turn, turns)
 			if u.steps > maxUnroll {
 				return

@@ -83,12 +83,12 @@ func (c *turnChecker) eachOp(f func(rank int32, at source, o, loop *ir.ChannelOp
 		for b, ops := range c.u.p.Ranks[r].Blocks {
 			for i := range ops {
 				o := &ops[i]
-				at := source{block: int32(b), op: int32(i), inner: -1, kind: o.Kind}
+				at := source{block: int32(b), op: int32(i), inner: -1, what: o}
 				if d := f(int32(r), at, o, nil); d != nil {
 					return d
 				}
 				for j := range o.Body {
-					at.inner, at.kind = int32(j), o.Body[j].Kind
+					at.inner, at.what = int32(j), &o.Body[j]
 					if d := f(int32(r), at, &o.Body[j], o); d != nil {
 						return d
 					}

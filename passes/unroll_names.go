@@ -6,7 +6,7 @@ import (
 	"mscclc/ir"
 )
 
-// opNames are what operations are called in messages.
+// opNames are what operations are called in messages that have no name of their file.
 var opNames = [ir.NumChannelOps]string{
 	ir.ChMeet: "meet", ir.ChBarrier: "barrier", ir.ChSignal: "signal", ir.ChAwait: "wait", ir.ChRelaxedSignal: "relaxed signal",
 	ir.ChRelaxedAwait: "relaxed wait", ir.ChFlush: "flush", ir.ChAcquire: "acquire", ir.ChRelease: "release", ir.ChMove: "move",
@@ -20,9 +20,9 @@ func (s source) name(rank int32) string {
 
 // short names an operation of a block.
 func (s source) short() string {
-	kind := "unknown"
-	if int(s.kind) < len(opNames) {
-		kind = opNames[s.kind]
+	kind := s.what.Name
+	if kind == "" && int(s.what.Kind) < len(opNames) {
+		kind = opNames[s.what.Kind]
 	}
 	if s.inner < 0 {
 		return fmt.Sprintf("op %d (%s)", s.op, kind)

@@ -24,10 +24,10 @@ func (u *unroller) check() {
 			k := &unrolled{rank: int32(r)}
 			for i := range ops {
 				o := &ops[i]
-				k.at = source{block: int32(b), op: int32(i), inner: -1, kind: o.Kind}
+				k.at = source{block: int32(b), op: int32(i), inner: -1, what: o}
 				u.checkOp(k, o, nil)
 				for j := range o.Body {
-					k.at.inner, k.at.kind = int32(j), o.Body[j].Kind
+					k.at.inner, k.at.what = int32(j), &o.Body[j]
 					u.checkOp(k, &o.Body[j], o)
 				}
 			}
@@ -179,7 +179,7 @@ func (u *unroller) divide() int64 {
 			k := &unrolled{rank: int32(r)}
 			for i := range ops {
 				o := &ops[i]
-				k.at, k.pos = source{block: int32(b), op: int32(i), inner: -1, kind: o.Kind}, o.Pos
+				k.at, k.pos = source{block: int32(b), op: int32(i), inner: -1, what: o}, o.Pos
 				if o.Kind >= ir.ChMove && o.Kind != ir.ChLoop {
 					need(k, o, count(o), 1)
 				}

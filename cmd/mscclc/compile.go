@@ -32,7 +32,7 @@ func (a *app) compileCommand() *cobra.Command {
 		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++ in JSON for
 --target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
 
-The target is msccl, or what the name after -o ends in. --dump writes the text forms of what happens in between
+The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan. --dump writes the text forms of what happens in between
 next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
@@ -40,8 +40,8 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
   mscclc compile ring.mscl --dump all -o ring.plan`,
 		Args: exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("target") && strings.HasSuffix(f.out, ".plan") {
-				f.target = "plan"
+			if target := targetOf[filepath.Ext(f.out)]; target != "" && !cmd.Flags().Changed("target") {
+				f.target = target
 			}
 			return a.compile(args[0], &f)
 		},
@@ -53,6 +53,9 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 	cmd.Flags().StringVar(&f.dump, "dump", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "))
 	return cmd
 }
+
+// targetOf is the target that the ending of a file asks for.
+var targetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".plan": "plan"}
 
 func (a *app) compile(arg string, f *compileFlags) error {
 	a.file = arg

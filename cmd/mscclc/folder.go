@@ -1,20 +1,52 @@
 package main
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"mscclc/codegen"
 	"mscclc/ir/diag"
 )
 
 // A task is a file that a command is to look at, or what is wrong with the
 // argument that should have named some.
 type task struct {
-	name string
-	err  error
+	name  string
+	err   error
+	found bool // in a folder, and not named itself
+}
+
+// plansOnly leaves out .json files of folders that are no plans, and says so.
+func (a *app) plansOnly(tasks []task) []task {
+	var plans []task
+	var others []string
+	for _, t := range tasks {
+		if t.found && filepath.Ext(t.name) == ".json" && !holdsPlan(t.name) {
+			others = append(others, t.name)
+		} else {
+			plans = append(plans, t)
+		}
+	}
+	if len(others) > 0 && !a.json {
+		a.say("note: %s that is no plan is left out: %s", count(len(others), ".json file"), diag.Printable(list(others[:min(len(others), 3)])))
+	}
+	return plans
+}
+
+// holdsPlan says whether a file begins as a plan does, or cannot be read, which is told elsewhere.
+func holdsPlan(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 512))
+	kind := codegen.Detect(head)
+	return err != nil || kind == codegen.KindMSCCLPP || kind == codegen.KindPlanJSON
 }
 
 // expand finds the files that args name: of folders, those with one of the
@@ -26,7 +58,7 @@ func expand(args []string, endings ...string) []task {
 		info, err := os.Stat(arg)
 		switch {
 		case arg == "-" && stdin:
-			tasks = append(tasks, task{arg, diag.List{diag.New(diag.Io, fileSpan(stdinName), "- stands twice, and stdin can be read once")}})
+			tasks = append(tasks, task{name: arg, err: diag.List{diag.New(diag.Io, fileSpan(stdinName), "- stands twice, and stdin can be read once")}})
 		case err == nil && info.IsDir():
 			tasks = append(tasks, folder(arg, endings)...)
 		default:
@@ -44,15 +76,15 @@ func folder(dir string, endings []string) []task {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			tasks = append(tasks, task{path, err})
+			tasks = append(tasks, task{name: path, err: err})
 			return fs.SkipDir
 		case (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0) && slices.Contains(endings, filepath.Ext(path)):
-			tasks = append(tasks, task{name: path})
+			tasks = append(tasks, task{name: path, found: true})
 		}
 		return nil
 	})
 	if len(tasks) == 0 {
-		tasks = append(tasks, task{dir, diag.List{diag.New(diag.Io, fileSpan(dir), "folder %s has no file that ends in %s", dir, strings.Join(endings, ", "))}})
+		tasks = append(tasks, task{name: dir, err: diag.List{diag.New(diag.Io, fileSpan(dir), "folder %s has no file that ends in %s", dir, strings.Join(endings, ", "))}})
 	}
 	return tasks
 }

@@ -63,7 +63,7 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 		d.reportOn(p, f)
 	}
 	if !d.wants(f) {
-		d.program, d.judged.Witnesses = nil, nil
+		d.program, d.judged.Witnesses, d.judged.Names = nil, nil, nil
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -12,26 +13,42 @@ import (
 )
 
 func (a *app) lintCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "lint FILE...",
+	var ignore []string
+	cmd := &cobra.Command{
+		Use:   "lint FILE|FOLDER...",
 		Short: "Report what is slow or fragile in plans of MSCCL++",
 		Long: `Report what is legal in a plan of MSCCL++, and slow or fragile: threads that meet for nothing, operations that could be one,
 signals that release nothing, blocks that wait for others, channels and scratch that nothing uses, more blocks than a GPU may run at once;
 and what MSCCL++'s own executor does wrong. mscclc explain CODE says more of each; mscclc verify proves the plan.
 
-The exit code is 1 where anything was found. --json prints a list, with the problems of each file.`,
+The exit code is 1 where anything was found, but for what --ignore names: mscclpp-graph is so of every plan with packets. Of a folder, all
+.json files below it that are plans are looked at. --json prints a list, with the problems of each file.`,
 		Example: `  mscclc lint plan.json
+  mscclc lint plans/ --ignore mscclpp-graph,mscclpp-size
   mscclc lint plan.json --json`,
 		Args: atLeast(1, "a plan of MSCCL++"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.lintFiles(args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			for _, code := range ignore {
+				if _, known := diag.Explain(diag.Code(code)); !known || !diag.Code(code).Warning() {
+					return usagef("--ignore takes codes of warnings, not %q; mscclc explain lists them: those that begin with lint- or mscclpp-", code)
+				}
+			}
+			return a.lintFiles(args, ignore)
+		},
 	}
+	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "leave out what has one of these `CODES`, separated by commas")
+	return cmd
 }
 
 // lintFiles looks at all files, also where one cannot be read.
-func (a *app) lintFiles(names []string) error {
+func (a *app) lintFiles(args, ignore []string) error {
 	reports, worst := []report{}, exitGood
-	for _, name := range names {
-		found, err := a.lint(name)
+	for _, t := range a.plansOnly(expand(args, ".json")) {
+		name, found, err := t.name, diag.List(nil), t.err
+		if err == nil {
+			found, err = a.lint(name)
+		}
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return slices.Contains(ignore, string(d.Code)) })
 		var usage usageError
 		if errors.As(err, &usage) {
 			return err

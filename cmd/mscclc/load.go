@@ -62,6 +62,7 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 			return nil, check, found
 		}
 		observe(p)
+		f.observed = true
 	}
 	return p, check, nil
 }

@@ -30,6 +30,11 @@ func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
 		if err != nil {
 			return nil, impossible(err)
 		}
+		for i := range seen.Lines {
+			if r.Names != nil {
+				seen.Lines[i] = r.Names(seen.Lines[i])
+			}
+		}
 		list = append(list, replayReport{w.Problem.Code, w.Problem.Text, seen})
 	}
 	return list, nil
@@ -41,9 +46,6 @@ func (a *app) replay(p *ir.Program, r verify.Report) error {
 	list, err := replays(p, r)
 	if err != nil {
 		return err
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(a.stdout, "nothing to replay: what is wrong is no deadlock, race or result")
 	}
 	for _, one := range list {
 		fmt.Fprintf(a.stdout, "replay of %s: %s\n", one.Code, diag.Printable(one.Text))

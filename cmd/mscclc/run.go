@@ -33,6 +33,8 @@ type runFlags struct {
 	trace   string
 	size    int64  // that what is loaded is to run, or 0
 	turns   turned // of loops of what was loaded
+
+	observed bool // what must hold is what the proof saw, as the file states nothing
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -125,9 +127,11 @@ type runResult struct {
 
 	Problems []diag.Problem `json:"problems,omitempty"` // why it did not run, or not to its end
 
-	turns turned    // Turns, with those that were asked for
-	fault error     // what is wrong besides elements
-	found diag.List // Problems
+	turns turned // Turns, with those that were asked for
+
+	observed bool      // see runFlags
+	fault    error     // what is wrong besides elements
+	found    diag.List // Problems
 }
 
 // A runPlan is what the flags of run say.

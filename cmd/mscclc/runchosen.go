@@ -28,6 +28,8 @@ type loadedProgram struct {
 	loaded  *executor.Loaded
 	program *ir.Program
 	turns   turned
+
+	observed bool // see runFlags
 }
 
 func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, error) {
@@ -99,7 +101,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loadedProgram{loaded, p, flags.turns}
+	l := &loadedProgram{loaded, p, flags.turns, flags.observed}
 	if p.OneSided != nil && p.OneSided.OnePass { // which is for one size
 		key = sized
 	}

@@ -50,6 +50,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		} else if r.Wrong > 0 || r.fault != nil {
 			worst = max(worst, exitInput)
 		}
+		r.observed = l.observed
 		if r.turns = l.turns; r.turns.asked > 1 {
 			r.Turns = r.turns.did
 		}
@@ -170,6 +171,8 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	}
 	wrong := fmt.Sprintf("%d wrong", r.Wrong)
 	switch {
+	case r.observed && r.Wrong == 0 && r.Checked > 0:
+		wrong = "as proven; nothing compared with a collective, since the file states none"
 	case r.Checked == 0 && r.Bytes > 0:
 		wrong = "nothing to compare: the file does not say what must hold"
 	case r.Checked == 0:

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,15 +104,38 @@ func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*
 		io.Reader
 		io.Closer
 	}{b, r}}
-	if s.kind == codegen.KindJSON {
-		r.Close()
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++", diag.Printable(name))}
+	if s.kind == codegen.KindJSON || s.kind == codegen.KindSource && filepath.Ext(name) == ".json" {
+		defer r.Close()
+		return nil, noPlan(name, s)
 	}
 	if s.kind == codegen.KindUnknown {
 		r.Close()
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program", diag.Printable(name))}
 	}
 	return s, nil
+}
+
+// noPlan says why what a .json file, or what else begins as JSON does, holds is no plan.
+func noPlan(name string, r io.Reader) error {
+	text, err := readAll(r)
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is empty", diag.Printable(name))}
+	}
+	var bad *json.SyntaxError
+	if err := json.Unmarshal(text, new(json.RawMessage)); errors.As(err, &bad) {
+		at := min(max(0, int(bad.Offset)-1), len(text))
+		if strings.HasPrefix(bad.Error(), "unexpected end") {
+			at = len(text)
+		}
+		before := text[:at]
+		pos := diag.Pos{Filename: name, Offset: at, Line: 1 + bytes.Count(before, []byte("\n")), Column: at - bytes.LastIndexByte(before, '\n')}
+		return diag.List{diag.New(diag.Malformed, diag.Span{Pos: pos, Len: 1}, "no JSON, and so no plan: %v", bad)}
+	}
+	d := diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++", diag.Printable(name))
+	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
 }
 
 // text is what a file that messages name holds, or nil.

@@ -35,7 +35,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Prove that programs are right, whoever made them",
 		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file is compiled
 first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder, all .mscl, .xml, .plan and .json files below
-it are judged, several at once. One line each, in order: ok or FAIL; the exit code is 1 if any is rejected.
+it are judged, several at once; .json files that are no plans are left out there. One line each, in order: ok or FAIL; the exit code is 1 if any is rejected.
 
 Proven is, for every timing, every size that the file is for, and any number of launches:
   form      every rank, channel, buffer, offset, count and wait is in range and coherent
@@ -47,7 +47,8 @@ Proven is, for every timing, every size that the file is for, and any number of 
 Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
 A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
-the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs each on the CPU, so that it shows.
+the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs these on the CPU, so
+that it shows; a problem without a run, such as unmatched or undecided, says why it has none.
 
 Of plans of MSCCL++, loops are proven for any number of turns, and what MSCCL++'s own executor is known to do wrong with a plan is a warning.
 
@@ -102,7 +103,7 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 		talk.stdout = &product{Writer: a.stderr}
 		v.app = &talk
 	}
-	tasks := expand(args, ".mscl", ".xml", ".plan", ".json")
+	tasks := a.plansOnly(expand(args, ".mscl", ".xml", ".plan", ".json"))
 	v.bar = a.progress(len(tasks), "verify")
 	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].name) },
 		func(i int) *verdict { return v.judge(tasks[i], f) }, func(_ int, d *verdict) error { return v.take(d) }, v.bar.draw)
@@ -164,7 +165,10 @@ func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
 		fmt.Fprintf(v.stdout, "FAIL  %s    %s\n", diag.Printable(d.file), problemCount(d.found))
 		v.show(slices.Concat(d.found, d.warned))
-		if v.flags.replay && d.program != nil {
+		if v.flags.replay {
+			v.noReplay(d)
+		}
+		if v.flags.replay && d.program != nil && len(d.judged.Witnesses) > 0 {
 			return v.replay(d.program, d.judged)
 		}
 		return nil
@@ -178,6 +182,31 @@ func (v *verifying) print(d *verdict) error {
 		v.app.bitwise(d.program, *d.order)
 	}
 	return nil
+}
+
+// whyNoReplay says of codes why nothing of them runs.
+var whyNoReplay = map[diag.Code]string{
+	diag.Unmatched: "the counts differ before anything runs: what is left over of a launch would be there in the next, so that no one run is of this program",
+	diag.Undecided: "it is not known to go wrong, so that there is no run that shows it",
+}
+
+// noReplay says, once for each code, why a problem has no replay.
+func (v *verifying) noReplay(d *verdict) {
+	said := map[diag.Code]bool{}
+	for _, w := range d.judged.Witnesses {
+		said[w.Problem.Code] = true
+	}
+	for _, p := range d.found {
+		if said[p.Code] || p.Code.Warning() {
+			continue
+		}
+		said[p.Code] = true
+		why, known := whyNoReplay[p.Code]
+		if !known {
+			why = "what is wrong is no deadlock, race or result"
+		}
+		fmt.Fprintf(v.stdout, "no replay of %s: %s\n", p.Code, why)
+	}
 }
 
 // end prints what the verdicts come to.

@@ -114,7 +114,15 @@ only that the sender's earlier steps are over, and show nothing of what it wrote
 elsewhere. Scratch and packets are used again every few passes, and must have
 been read by then. A rank's input and output are there for others only during
 its launch: it says that it has begun by a signal marked enter, and waits for
-their last accesses by a wait marked leave.`, `
+their last accesses by a wait marked leave.
+
+Most races in plans of MSCCL++ are a missing nop. The threads of a block go on
+by themselves; a wait is done by one of them, so that the others may do what is
+behind it before it is over, and a signal may tell of a put that other threads
+have not done. So there is a nop behind a wait and before a signal, and between
+operations of which one writes what the other reads or writes; in .mscl it is
+there unless sync = false. Relaxed signals make nothing visible: who writes
+another rank's output tells it by a plain one.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
     <tb id="0" send="-1" recv="-1" chan="0">
@@ -185,16 +193,19 @@ out where it is read.`, `
 ]}
 `, ""},
 	{Undecided, `
-Whether the program is good was not decided within the stated budget of work.
-Nothing undecided is accepted: raise the budget (--limit work=N). The search for
-races needs much where thousands of thread blocks wait for each other, or where
-messages and not flags order the accesses of many ranks; that in one-sided
-programs where blocks of many ranks know much of each other, or where packets of
-very many senders are read together. In a plan of MSCCL++ it is also what
-depends on time alone: two blocks that signal one channel, or acquire one
-semaphore, where nothing fixes which comes first; and loops of which it depends
-on their number of turns which turns meet: mscclc run proves the number that it
-runs. This program is proven as soon as it may take 2.`, `
+Whether the program is good was not decided, and nothing undecided is accepted.
+In a plan of MSCCL++, and an algorithm at the level of channels, that is first
+what depends on time: two blocks that signal one channel, or acquire one
+semaphore, where nothing fixes which comes first, or more blocks at a barrier
+than it is for. It may go well, and nothing says that it does: give each block a
+channel, a semaphore or a barrier of its own. Then loops of which it depends on
+their number of turns which turns meet: mscclc run proves the number that it
+runs. Last, the stated budget of work, which the message then names: raise it
+(--limit work=N). The search for races needs much where thousands of thread
+blocks wait for each other, or where messages and not flags order the accesses
+of many ranks; that in one-sided programs where blocks of many ranks know much
+of each other, or where packets of very many senders are read together. This
+program is proven as soon as it may take 2.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="2">
     <tb id="0" send="-1" recv="-1" chan="0">

@@ -62,7 +62,8 @@ $ mscclc verify plan.json   # "output_chunks": 0
 	{MSCCLPPAlign, `
 MSCCL++'s kernels move 16 bytes at once, from addresses that buffer_alignment
 alone keeps aligned; what is left of a read and reduce at its end is then taken
-from the wrong buffers. buffer_alignment should be a multiple of 16.`, `
+from the wrong buffers. buffer_alignment should be a multiple of 16, and so
+should a pipeline's unit_size.`, `
 $ mscclc verify plan.json   # "buffer_alignment": 4
 `, ""},
 	{MSCCLPPPort, `

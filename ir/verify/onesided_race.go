@@ -109,7 +109,7 @@ func (o *oneSided) eachRank(rank int32, f func(rank int)) {
 // judge reports a conflict of one pass that is not ordered.
 func (r *oneRacer) judge(pass, cell int, later, earlier int32, k kind) {
 	if later != earlier && !r.ordered(pass, cell, later, earlier, k) {
-		r.race(cell, later, earlier, k, "")
+		r.race(pass, cell, later, earlier, k, "")
 	}
 }
 
@@ -223,7 +223,7 @@ func (r *oneRacer) again(e int32, pass int) {
 		case bad < 0:
 			r.open--
 		case pass == int(r.p.OneSided.Depth):
-			r.race(int(bad), x.later, x.earlier, x.kind, r.later())
+			r.race(pass, int(bad), x.later, x.earlier, x.kind, r.later())
 		default:
 			x.n -= bad - x.cell
 			x.cell = bad
@@ -243,7 +243,7 @@ func (r *oneRacer) later() string {
 
 // race reports that nothing orders an access behind an earlier one. A pair of
 // steps is reported once.
-func (r *oneRacer) race(cell int, later, earlier int32, k kind, when string) {
+func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when string) {
 	i, j := r.events[later].step, r.events[earlier].step
 	if r.seen[[2]int32{i, j}] || len(r.seen) >= racesListed {
 		return
@@ -257,6 +257,9 @@ func (r *oneRacer) race(cell int, later, earlier int32, k kind, when string) {
 	}
 	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does, buf, index, rank, r.name(j), did, when)
 	r.note(d, j, "%s %s %s", r.name(j), did, it)
-	*d = d.WithNote(diag.Span{}, "%s", r.why(i, j, k))
-	r.witness(d, Witness{Step: i, With: j, Rank: rank, Buf: buf, Index: index})
+	unmet := r.because(d, r.gaps(i, j, k != readWrite, pass), r.why(i, j, k))
+	if d.Hint == "" && r.byRelaxed(i, j, k) {
+		d.Hint = relaxedHint
+	}
+	r.witness(d, Witness{Step: i, With: j, Unmet: unmet, Rank: rank, Buf: buf, Index: index})
 }

@@ -38,7 +38,7 @@ func (r *oneRacer) accessed(e int32, writes bool) []ir.Operand {
 func (r *oneRacer) why(i, j int32, k kind) string {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b {
-		return "the two are joint, and nothing orders what is"
+		return "the two are of one group, whose steps run at once"
 	}
 	own := &r.clocks.blocks[a]
 	who, whom := r.blockName(a), r.blockName(b)
@@ -55,9 +55,23 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
 }
 
+// byRelaxed says whether what is known of step j where step i is, it is known by relaxed signals alone.
+func (r *oneRacer) byRelaxed(i, j int32, k kind) bool {
+	own, b := &r.clocks.blocks[r.links.Block[i]], r.links.Block[j]
+	return k != readWrite && own.done.knows(r.chain[b]) > r.group[j] && r.relaxes() && len(r.takes) == 0
+}
+
+// relaxes says whether some signal is relaxed.
+func (o *oneSided) relaxes() bool {
+	return slices.ContainsFunc(o.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 })
+}
+
 // byWhat is what tells what is over, and not what was written.
 func (o *oneSided) byWhat(what string) string {
-	if slices.ContainsFunc(o.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Relaxed != 0 }) {
+	switch {
+	case o.relaxes() && len(o.takes) == 0:
+		return "relaxed signals that " + what + ", and these make nothing visible"
+	case o.relaxes():
 		return "packets or relaxed signals that " + what + ", and these make nothing visible but what they carry"
 	}
 	return "packets that " + what + ", and packets make nothing visible but what they carry"

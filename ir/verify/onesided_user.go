@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"fmt"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -18,7 +20,7 @@ func (r *oneRacer) launches() {
 	begin := r.newClocks(r.absent(ir.Leave))
 	begin.begun, begin.begins = 1, true
 	r.clocks = begin
-	begin.each = func(e int32, _ int) { r.begun(e) }
+	begin.each = r.begun
 	if r.stopped = !begin.keep(0) || !begin.pass(0); r.stopped {
 		return
 	}
@@ -64,7 +66,7 @@ func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, d
 
 // begun reports what event e does with memory of ranks whose launch it does not
 // know to have begun.
-func (r *oneRacer) begun(e int32) {
+func (r *oneRacer) begun(e int32, pass int) {
 	i := r.events[e].step
 	own := &r.clocks.blocks[r.links.Block[i]]
 	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does kind) {
@@ -73,14 +75,44 @@ func (r *oneRacer) begun(e int32) {
 				return
 			}
 		}
-		why := "no flag tells its block that the launch of that rank has begun"
+		why := fmt.Sprintf("no flag tells its block that the launch of rank %d has begun", rank)
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
 			if own.done.knows(r.chain[b]) > 0 {
-				why = "its block knows by packets that the launch of that rank has begun, and packets make nothing visible but what they carry"
+				why = fmt.Sprintf("its block knows by packets that the launch of rank %d has begun, and packets make nothing visible but what they carry", rank)
 			}
 		}
-		r.unsafe(e, x, rank, does, "before that may be touched", why)
+		var list []gap
+		if await, n := r.learned(i, true, pass, func(c clock) int32 { return r.knowsRank(c, rank) }); n > 0 {
+			list = []gap{{await, i}}
+		}
+		r.unsafe(e, x, rank, does, whenBegins, list, why)
 	})
+}
+
+// knowsRank is how much a clock knows of a rank at most.
+func (r *oneRacer) knowsRank(c clock, rank int) (most int32) {
+	for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
+		most = max(most, c.knows(r.chain[b]))
+	}
+	return most
+}
+
+// What is said of memory that is touched when its rank's launch may not be there.
+const (
+	whenBegins = "when that rank's launch may not have begun"
+	whenEnds   = "when that rank's launch may have ended"
+)
+
+// endGap is where the threads would have to meet for an event's step to be known to be over, among what a rank knows by some clocks.
+func (r *oneRacer) endGap(clocks []clock, i int32, rank int) []gap {
+	most, chain := int32(0), r.chain[r.links.Block[i]]
+	for k := range clocks {
+		most = max(most, clocks[k].knows(chain))
+	}
+	if signal := r.releasing(i, int32(rank)); signal >= 0 && most == r.group[i] {
+		return []gap{{i, signal}}
+	}
+	return nil
 }
 
 // ended reports what events do with memory of ranks whose launches may end
@@ -103,19 +135,23 @@ func (r *oneRacer) ended(c *clocks) {
 		i, v := r.events[e].step, views[rank]
 		switch {
 		case v == nil:
-			r.unsafe(e, x, rank, does, "when that may be gone", "that rank has no block to wait for it")
+			r.unsafe(e, x, rank, does, whenEnds, nil, fmt.Sprintf("rank %d has no block to wait for it", rank))
 		case does == writeWrite:
 			if !v.over(v.visible, i) {
-				why := "no flag tells that rank, before its launch ends, that this is written"
+				why := fmt.Sprintf("no flag tells rank %d, before its launch ends, that this is written", rank)
 				if v.over(v.done, i) {
-					why = "that rank knows by " + r.byWhat("this is written")
+					why = fmt.Sprintf("rank %d knows by ", rank) + r.byWhat("this is written")
 				}
-				r.unsafe(e, x, rank, does, "when that may be gone", why)
+				d := r.unsafe(e, x, rank, does, whenEnds, r.endGap(v.visible, i, rank), why)
+				if d != nil && d.Hint == "" && v.over(v.done, i) && r.relaxes() && len(r.takes) == 0 {
+					d.Hint = relaxedHint
+				}
 			}
 		case !v.over(v.done, i):
 			for k := r.events[e].k; k < r.events[e].k+r.events[e].n; k++ {
 				if !v.read(part{i, k}) {
-					r.unsafe(e, x, rank, does, "when that may be gone", "no flag and no packet tells that rank, before its launch ends, that this is read")
+					why := fmt.Sprintf("no flag and no packet tells rank %d, before its launch ends, that this is read", rank)
+					r.unsafe(e, x, rank, does, whenEnds, r.endGap(v.done, i, rank), why)
 					return
 				}
 			}
@@ -125,11 +161,11 @@ func (r *oneRacer) ended(c *clocks) {
 
 // unsafe reports an access to user memory of another rank that is not inside
 // that rank's launch. A step and a rank are reported once.
-func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when, why string) {
+func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when string, list []gap, why string) *diag.Diagnostic {
 	i := r.events[e].step
 	key := [2]int32{i, -1 - int32(rank)}
 	if r.seen[key] || len(r.seen) >= racesListed {
-		return
+		return nil
 	}
 	r.seen[key] = true
 	verb := "writes"
@@ -138,6 +174,7 @@ func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when, why
 	}
 	index := int(x.Index + r.events[e].k)
 	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d %s", r.name(i), verb, x.Buf, index, rank, when)
-	*d = d.WithNote(diag.Span{}, "%s", why)
-	r.witness(d, Witness{Step: i, With: -1, Rank: rank, Buf: x.Buf, Index: index})
+	unmet := r.because(d, list, why)
+	r.witness(d, Witness{Step: i, With: -1, Unmet: unmet, Rank: rank, Buf: x.Buf, Index: index})
+	return d
 }

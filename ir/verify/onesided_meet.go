@@ -1,0 +1,131 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// What is wrong with most races that joint steps have is that the threads of a block do not meet somewhere: behind an Await, whose
+// knowledge begins after its group, or before a Signal, which releases only what was before its group. This file finds where.
+
+// meetHint says what mends it.
+const meetHint = "have the threads meet between the two: a nop in a plan, no sync = false in .mscl"
+
+// relaxedHint says what mends what relaxed signals do not make visible.
+const relaxedHint = "make the signal that says so, and the wait for it, plain ones, in place of relaxed"
+
+// A gap is two steps of one group, of one block, of which the second would have to begin when the first is over.
+type gap struct{ before, behind int32 }
+
+// gaps finds where threads would have to meet for step j to be over, and seen if that is asked, where step i begins. It finds none where
+// that would not be enough.
+func (r *oneRacer) gaps(i, j int32, seen bool, pass int) []gap {
+	a, b := r.links.Block[i], r.links.Block[j]
+	if a == b && r.group[i] == r.group[j] {
+		return []gap{{min(i, j), max(i, j)}}
+	}
+	chain, k := r.chain[b], &r.clocks.blocks[a]
+	knows := k.done.knows(chain)
+	if seen {
+		knows = k.visible.knows(chain)
+	}
+	await, n := r.learned(i, seen, pass, func(c clock) int32 { return c.knows(chain) })
+	list := []gap{}
+	if n > knows {
+		list, knows = append(list, gap{await, i}), n
+	}
+	if knows == r.group[j] {
+		signal := r.releasing(j, r.p.Blocks[a].Rank)
+		if signal < 0 {
+			return nil
+		}
+		list, knows = append(list, gap{j, signal}), knows+1
+	}
+	if knows <= r.group[j] {
+		return nil
+	}
+	return list
+}
+
+// learned is the step before i in its group that tells most, by a measure of what a clock knows; and how much that is.
+func (r *oneRacer) learned(i int32, seen bool, pass int, measure func(c clock) int32) (step, most int32) {
+	step = -1
+	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
+		s := &r.p.Steps[j]
+		if s.Op != ir.Await || s.Flags&r.clocks.skip != 0 {
+			continue
+		}
+		var k knower
+		r.clocks.await(&k, s, pass)
+		told := k.learns
+		if seen {
+			told = k.sees
+		}
+		for _, c := range told {
+			if n := measure(c); n > most {
+				step, most = j, n
+			}
+		}
+	}
+	if packets := r.unpacks(i); !seen && packets >= 0 {
+		for _, c := range r.clocks.blocks[r.links.Block[i]].learns {
+			if n := measure(c); n > most {
+				step, most = packets, n
+			}
+		}
+	}
+	return step, most
+}
+
+// unpacks is the last Move before step i in its group that reads packets, or -1.
+func (r *oneRacer) unpacks(i int32) int32 {
+	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
+		if s := &r.p.Steps[j]; s.Op == ir.Move && slices.ContainsFunc(r.p.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+			return j
+		}
+	}
+	return -1
+}
+
+// releasing is the first Signal to a rank behind step j in its group, or -1.
+func (r *oneRacer) releasing(j, rank int32) int32 {
+	for i := j + 1; int(i) < len(r.p.Steps) && r.links.Block[i] == r.links.Block[j] && r.group[i] == r.group[j]; i++ {
+		s := &r.p.Steps[i]
+		if s.Op != ir.Signal || s.Flags&r.clocks.skip != 0 {
+			continue
+		}
+		for _, x := range r.p.OneSided.Dests(s) {
+			if x.Rank == rank {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// apart says of some gaps that threads do not meet there; it is "" for none.
+func (r *oneRacer) apart(list []gap) string {
+	text := ""
+	for _, g := range list {
+		rank, block, first := r.p.Place(g.before)
+		_, _, second := r.p.Place(g.behind)
+		if text != "" {
+			text += ", and "
+		}
+		text += fmt.Sprintf("the threads of rank %d block %d do not meet between step %d (%v) and step %d (%v)", rank, block,
+			first, r.p.Steps[g.before].Op, second, r.p.Steps[g.behind].Op)
+	}
+	return text
+}
+
+// because adds to d why it is: that threads do not meet, and says whether it is that, or else what why says.
+func (r *oneRacer) because(d *diag.Diagnostic, list []gap, why string) (unmet bool) {
+	if text := r.apart(list); text != "" {
+		why, d.Hint, unmet = text, meetHint, true
+	}
+	*d = d.WithNote(diag.Span{}, "%s", why)
+	return unmet
+}
