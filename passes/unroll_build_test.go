@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"math"
+
 	"slices"
 
 	"mscclc/ir"
@@ -14,7 +16,7 @@ type channelBuilder struct{ *ir.ChannelProgram }
 const oneChunk = 1
 
 func channelProgram(kind ir.Kind, ranks, chunks int, inplace bool) *channelBuilder {
-	p := &ir.ChannelProgram{Ranks: make([]ir.ChannelRank, ranks), Threads: 1024, Align: 16}
+	p := &ir.ChannelProgram{Ranks: make([]ir.ChannelRank, ranks), Threads: 1024, Align: 16, MaxBytes: math.MaxUint64}
 	p.Coll = &ir.Collective{Kind: kind, Ranks: ranks, Chunks: chunks, Inplace: inplace}
 	p.Name, p.RanksPerNode = "test", ranks
 	for r := range p.Ranks {

@@ -172,7 +172,7 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	wrong := fmt.Sprintf("%d wrong", r.Wrong)
 	switch {
 	case r.observed && r.Wrong == 0 && r.Checked > 0:
-		wrong = "as proven; nothing compared with a collective, since the file states none"
+		wrong = "0 wrong, by its own evaluation: the file states no result to compare with"
 	case r.Checked == 0 && r.Bytes > 0:
 		wrong = "nothing to compare: the file does not say what must hold"
 	case r.Checked == 0:
