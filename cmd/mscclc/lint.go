@@ -24,7 +24,7 @@ and what MSCCL++'s own executor does wrong. mscclc explain CODE says more of eac
 The exit code is 1 where anything was found, but for what --ignore names: mscclpp-graph is so of every plan with packets. Of a folder, all
 .json files below it that are plans are looked at. --json prints a list, with the problems of each file.`,
 		Example: `  mscclc lint plan.json
-  mscclc lint plans/ --ignore mscclpp-graph,mscclpp-size
+  mscclc lint plan.json --ignore mscclpp-graph,mscclpp-size
   mscclc lint plan.json --json`,
 		Args: atLeast(1, "a plan of MSCCL++"),
 		RunE: func(_ *cobra.Command, args []string) error {
