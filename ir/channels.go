@@ -20,7 +20,7 @@ import "mscclc/ir/diag"
 // A semaphore counts in the same way among the blocks of its rank, from Initial on in the first launch.
 //
 // Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in places of
-// their own. ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
+// their own. ChMove of packets through ports has the block await them, its threads meet, and its ports copy. ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands' bytes.
 // An operation with Parts > 1 does part Part of so many equal parts of its bytes.
@@ -66,7 +66,7 @@ type Channel struct {
 type ChannelOpKind uint8
 
 // The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it was given only when a
-// flush is over, or a signal behind it has come.
+// flush is over, or a signal behind it has come: the launch may have ended. What threads give it without meeting between is in no order.
 const (
 	ChMeet            ChannelOpKind = iota // the threads of the block meet
 	ChBarrier                              // the threads of Blocks blocks meet, at barrier ID

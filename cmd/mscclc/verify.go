@@ -51,6 +51,8 @@ the first wrong chunk with what it holds, what it should hold and who wrote it. 
 that it shows; a problem without a run, such as unmatched or undecided, says why it has none.
 
 Of plans of MSCCL++, loops are proven for any number of turns, and what MSCCL++'s own executor is known to do wrong with a plan is a warning.
+A port copies when it suits it, also when the launch has ended: a put is over when a flush behind it is (pwsf; a flush alone is taken at its word,
+and warned of), or when what comes back for a signal behind it says so. What threads push to one port without meeting between is in no order.
 
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml

@@ -5,8 +5,8 @@ var ofMSCCLPP = []Explanation{
 	{MSCCLPPFlush, `
 MSCCL++'s executor runs flush as nothing: it goes through as many channels as
 the operation has destinations, and a flush has none. What was put through the
-port may still be read when the next operation writes it. A put with signal and
-flush (pwsf) does wait.`, `
+port may still be read when the next operation writes it, though the proof takes
+the flush at its word. A put with signal and flush (pwsf) does wait.`, `
 $ mscclc verify plan.json   # {"name":"flush","channel_ids":[0],"channel_type":"port"}
 `, ""},
 	{MSCCLPPGet, `
