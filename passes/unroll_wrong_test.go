@@ -57,12 +57,12 @@ var wrongChannels = []struct {
 	{"source of a port overwritten", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 12 (move), which writes it; rank 0 block 0 op 12 (move) writes it; a port of rank 0 block 0", ported(meet), ported(ir.ChannelOp{Kind: ir.ChFlush, Type: ir.PortChannel, Channels: []int32{0}})},
 	{"packets passed on before its own are sent", diag.Deadlock, "rank 2 block 0 op 0 (move) waits for packets, which rank 1 block 0 op 1 (move) would send", ringed(true), ringed(false)},
 	{"packets passed on before they are made", diag.Deadlock, "waits for packets, which rank 0 block 0 op 1 (move) would send; that block is still at op 0", packedHere(true), packedHere(false)},
-	{"a launch that ends before its port", diag.Race, "reads output[2] of rank 2 when that may be gone", throughPorts(ir.ChEachSignal), throughPorts(ir.ChEachSignalFlush)},
-	{"a launch that ends before its port, and nothing comes back", diag.Race, "reads input[0] of rank 0 when that may be gone", handedBack(false), handedBack(true)},
+	{"a launch that ends before its port", diag.Race, "reads output[2] of rank 2 when that rank's launch may have ended", throughPorts(ir.ChEachSignal), throughPorts(ir.ChEachSignalFlush)},
+	{"a launch that ends before its port, and nothing comes back", diag.Race, "reads input[0] of rank 0 when that rank's launch may have ended", handedBack(false), handedBack(true)},
 	{"the next launch overwrites a port's source", diag.Race, "reads it 1 pass before, in the same copy", keptBack(ir.ChEachSignal), keptBack(ir.ChEachSignalFlush)},
-	{"put and signal by two threads", diag.Race, "rank 0 block 0 op 6 (move) writes output[0] of rank 2 when that may be gone", pushed(true, []int32{0, 1}), pushed(true, []int32{0, 1}, meet)},
-	{"puts and signals by threads in another order", diag.Race, "writes output[0] of rank 1 when that may be gone", pushed(false, []int32{1, 0}), pushed(false, []int32{0, 1})},
-	{"a signal that threads in another order put behind", diag.Race, "when that may be gone", pushed(false, []int32{1, 0}), pushed(false, []int32{1, 0}, meet)},
+	{"put and signal by two threads", diag.Race, "rank 0 block 0 op 6 (move) writes output[0] of rank 2 when that rank's launch may have ended", pushed(true, []int32{0, 1}), pushed(true, []int32{0, 1}, meet)},
+	{"puts and signals by threads in another order", diag.Race, "writes output[0] of rank 1 when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{0, 1})},
+	{"a signal that threads in another order put behind", diag.Race, "when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{1, 0}, meet)},
 }
 
 // alone is one rank of up to three blocks, which does what ops say behind a copy.

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/lang"
 	"mscclc/passes"
 )
 
@@ -17,6 +18,8 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "passes", Short: "What the compiler does, pass by pass", Long: passesHelp()},
 		{Use: "ops", Short: "The operations of a program's steps", Long: opsHelp()},
+		{Use: "language", Short: "The .mscl language in brief", Long: lang.Brief("The language in brief")},
+		{Use: "channels", Short: "The level of channels: its words, and what show FILE channels has", Long: channelsHelp()},
 		{Use: "targets", Short: "What programs are compiled for, and the limits of each", Long: targetsHelp()},
 	}
 }
@@ -56,6 +59,26 @@ chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
 ` + table(rows...)
 }
 
+func channelsHelp() string {
+	return lang.Brief("Channels") + `
+
+What MSCCL++ calls these in its plans, and mscclc show FILE channels in its lines:
+
+` + table("HERE\tIN A PLAN\tSHOWN AS\tWHAT IT DOES",
+		"(by itself)\tnop\tmeet\tthe threads of a block meet",
+		"barrier\tbarrier\tbarrier ID of N\tthe threads of N blocks meet",
+		"signal, wait\tsignal, wait\tsignal, wait PEER@TYPE[CHANNEL]\tone signal on each channel",
+		"relaxed = true\trlxsignal, rlxwait\trelaxed signal, relaxed wait\ttells what is over, and makes nothing visible",
+		"flush\tflush\tflush\twhat was put through the port has left",
+		"acquire, release\tsem_acquire, sem_release\tacquire, release\ta semaphore of the rank",
+		"put, get\tput, ppkt, get\teach SRC -> DST, ...\tpairs: each destination gets its source",
+		"put and signal\tpws, pwsf\teach ... signal [flush]\tthe port signals, and is flushed, behind it",
+		"copy, reduce\tcopy, cpkt, upkt, re, res, rre, rres, repkt, ...\tmv SRC + ... -> DST ...\teach destination gets the sum of all sources",
+		"put, get, allreduce (switch)\tgstore, gstorepkt, glres\tmv ... all:...@switch[N]\tthrough the switch, of all ranks",
+		"pipeline\tpipeline\tloop UNIT of CHUNKS\tits body, UNIT bytes a turn",
+		"tb = [0, 1]\ttbg_info\tpart K/N\tpart K of N equal parts")
+}
+
 func targetsHelp() string {
 	rows := []string{"TARGET\tSTEPS A BLOCK\tBLOCKS A RANK\tCHANNELS\tCHUNKS A STEP\tFUSED RECEIVES\tWHAT IT IS"}
 	limit := func(n int) string {
@@ -68,5 +91,13 @@ func targetsHelp() string {
 		l := &t.Limits
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%v\t%s", t.Name, limit(l.Steps), limit(l.Blocks), limit(l.Channels), limit(l.Count), l.ReceiveFused, t.Doc))
 	}
-	return "A program that is larger than its target allows is refused, with the limit and a way out.\n\n" + table(rows...)
+	return "A program that is larger than its target allows is refused, with the limit and a way out.\n\n" + table(rows...) + fmt.Sprintf(`
+
+Plans of MSCCL++ (mscclpp) have operations in place of steps. Its executor has room for
+  %d operations of a block, with the bodies of pipelines, and %d threads
+  %d channels and %d remote buffers of a block and type, %d port channels of a rank
+  %d channels, %d semaphores and %d sources or destinations of an operation
+  %d barriers of a rank, and sizes and offsets of 32 bits`,
+		codegen.PlanMaxOps, codegen.PlanMaxThreads, codegen.PlanMaxChannels, codegen.PlanMaxRemote, codegen.PlanMaxPorts,
+		codegen.PlanMaxChannelIDs, codegen.PlanMaxSemaphores, codegen.PlanMaxBuffers, codegen.PlanMaxBarriers)
 }
