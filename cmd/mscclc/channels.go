@@ -7,6 +7,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/passes"
 )
@@ -24,6 +25,11 @@ func (d *verdict) judgeChannels(s *source, read codegen.ReadOptions, check verif
 // judgeLevel judges an algorithm that says itself which thread block does what, for MSCCL++ if that is the target.
 func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
 	g, err := d.proveChannels(p, check)
+	if found, rejected := err.(diag.List); rejected && f.protocol != "" && !f.replay {
+		one := diag.New(diag.Parameter, p.Place(-1), "the algorithm says itself what waits for what, and is not right with --protocol %s, in place of the file's own: %s", f.protocol, problemCount(found))
+		one = one.WithNote(found[0].Span, "the first is: %s", found[0].Text)
+		return g, diag.List{one.WithHint("leave --protocol out; --replay lists all, and shows them")}
+	}
 	if err != nil || !f.explicit || f.target != "mscclpp" {
 		return g, err
 	}

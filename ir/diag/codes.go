@@ -42,6 +42,7 @@ const (
 const (
 	LintMeet     Code = "lint-meet"     // threads that meet for nothing
 	LintFuse     Code = "lint-fuse"     // two operations that could be one
+	LintCopy     Code = "lint-copy"     // a copy of a chunk onto itself
 	LintFence    Code = "lint-fence"    // a signal that releases nothing
 	LintIdle     Code = "lint-idle"     // blocks that wait for others
 	LintUnused   Code = "lint-unused"   // channels, semaphores and scratch that nothing uses

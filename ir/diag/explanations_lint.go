@@ -15,6 +15,10 @@ length out of one buffer, which are then under way at once; and a sum that is
 put elsewhere right behind is sent as it is made (res, rres).`, `
 $ mscclc lint plan.json   # {"name":"signal","channel_ids":[0],...},{"name":"signal","channel_ids":[1],...}
 `, ""},
+	{LintCopy, `
+A copy of a chunk to where it lies changes nothing, and takes the time of one.`, `
+$ mscclc lint plan.json   # {"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"i","index":0,"size":1}]}
+`, ""},
 	{LintFence, `
 A signal is a release: it waits until what the block wrote can be seen by all.
 One at the begin of a launch, which says that a buffer may be written, has

@@ -63,7 +63,7 @@ func sendsOn(a, b *ir.ChannelOp) bool {
 
 // busy counts what the operations of a block use.
 func (l *linter) busy(ops []ir.ChannelOp) {
-	u := &l.uses
+	u := l.uses
 	var moved int64
 	var count func(ops []ir.ChannelOp)
 	count = func(ops []ir.ChannelOp) {
@@ -98,7 +98,7 @@ func (l *linter) busy(ops []ir.ChannelOp) {
 // partsOfChunk is what a chunk counts as, so that parts of it are whole numbers.
 const partsOfChunk = 1 << 16
 
-// reached marks the channels that o's remote operands are reached through: all to that rank, since a put names none.
+// reached marks the first channel to each rank that o's remote operands are of: a put names none, and needs one.
 func (l *linter) reached(o *ir.ChannelOp) {
 	if o.Type != ir.MemoryChannel && o.Type != ir.PortChannel {
 		return
@@ -106,8 +106,50 @@ func (l *linter) reached(o *ir.ChannelOp) {
 	for i, c := range l.p.Ranks[l.rank].Channels[o.Type] {
 		to := func(r ir.ChannelRef) bool { return r.Rank == c.Peer }
 		if slices.ContainsFunc(o.Srcs, to) || slices.ContainsFunc(o.Dsts, to) {
-			use(&l.uses.channels[o.Type], int32(i))
+			if first := slices.IndexFunc(l.p.Ranks[l.rank].Channels[o.Type], func(x ir.Channel) bool { return x.Peer == c.Peer }); first == i {
+				use(&l.uses.channels[o.Type], int32(i))
+			}
 		}
+	}
+}
+
+// pair marks the ends whose other end is used: the k-th channel to a rank pairs with the k-th back.
+func (l *linter) pair() {
+	type key struct{ from, to, nth int32 }
+	for t := range ir.SwitchChannel {
+		ends, order := map[key]int32{}, []key{}
+		for r := range l.p.Ranks {
+			nth := map[int32]int32{}
+			for i, c := range l.p.Ranks[r].Channels[t] {
+				k := key{int32(r), c.Peer, nth[c.Peer]}
+				nth[c.Peer]++
+				ends[k] = int32(i)
+				if list := l.all[r].channels[t]; i < len(list) && list[i] {
+					order = append(order, k)
+				}
+			}
+		}
+		for _, k := range order {
+			if i, paired := ends[key{k.to, k.from, k.nth}]; paired {
+				use(&l.all[k.to].channels[t], i)
+			}
+		}
+	}
+}
+
+// self looks at whether o copies a chunk to where it lies.
+func (l *linter) self(o *ir.ChannelOp) {
+	if o.Kind == ir.ChMove && len(o.Srcs) == 1 && len(o.Dsts) == 1 && o.Srcs[0] == o.Dsts[0] {
+		l.at(diag.LintCopy, o.Pos, "this copies a chunk to where it lies")
+	}
+}
+
+// onward looks at whether b, which follows a but for threads that meet, adds to what a has summed, so that one sum would do.
+func (l *linter) onward(a, b *ir.ChannelOp) {
+	if a.Kind == ir.ChMove && b.Kind == ir.ChMove && a.Type == b.Type && a.Parts == b.Parts && a.Part == b.Part && a.Reduce == b.Reduce &&
+		len(a.Srcs) > 1 && len(b.Srcs) > 1 && len(a.Dsts) == 1 && len(b.Dsts) == 1 &&
+		a.Dsts[0] == b.Srcs[0] && b.Dsts[0] == a.Dsts[0] && len(a.Srcs)+len(b.Srcs)-1 <= mostSources {
+		l.at(diag.LintFuse, b.Pos, "this adds to what the sum before made: one sum of %d would do", len(a.Srcs)+len(b.Srcs)-1)
 	}
 }
 

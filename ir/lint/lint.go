@@ -11,6 +11,7 @@ import (
 // that is common (A100), all of whose blocks run at once.
 const (
 	mostChannels = 8
+	mostSources  = 10
 	bundle       = 32
 	resident     = 108
 )
@@ -19,14 +20,18 @@ const (
 // program. p must be well formed, as a reader leaves it.
 func Channels(p *ir.ChannelProgram) diag.List {
 	l := linter{p: p, memory: ir.NewMemory(p.Coll, scratchOf(p))}
+	l.all = make([]uses, len(p.Ranks))
 	for r := range p.Ranks {
-		l.rank = r
-		l.uses = uses{}
+		l.rank, l.uses = r, &l.all[r]
 		for b, ops := range p.Ranks[r].Blocks {
 			l.block = b
 			l.run(ops, false)
 			l.busy(ops)
 		}
+	}
+	l.pair()
+	for r := range p.Ranks {
+		l.rank, l.uses = r, &l.all[r]
 		l.wholeRank()
 	}
 	l.rank, l.block, l.op = -1, -1, -1
@@ -49,7 +54,8 @@ type linter struct {
 	p               *ir.ChannelProgram
 	memory          *ir.Memory
 	rank, block, op int
-	uses            uses
+	all             []uses // of each rank
+	uses            *uses  // of rank
 	found           diag.Kinds
 }
 
@@ -75,6 +81,14 @@ func (l *linter) run(ops []ir.ChannelOp, loop bool) {
 		l.meet(ops, i, loop)
 		if i > 0 {
 			l.fuse(&ops[i-1], &ops[i])
+		}
+		l.self(&ops[i])
+		before := i - 1
+		for before >= 0 && ops[before].Kind == ir.ChMeet {
+			before--
+		}
+		if before >= 0 {
+			l.onward(&ops[before], &ops[i])
 		}
 		if ops[i].Kind == ir.ChLoop {
 			l.run(ops[i].Body, true)

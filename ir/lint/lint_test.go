@@ -29,6 +29,11 @@ func sums() ir.ChannelOp {
 	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0), local(ir.Input, 1)}, Dsts: []ir.ChannelRef{local(ir.Output, 0)}}
 }
 
+// adds adds a chunk of input to output 3.
+func adds(from int32) ir.ChannelOp {
+	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Output, 3), local(ir.Input, from)}, Dsts: []ir.ChannelRef{local(ir.Output, 3)}}
+}
+
 func on(kind ir.ChannelOpKind, channels ...int32) ir.ChannelOp {
 	return ir.ChannelOp{Kind: kind, Type: ir.MemoryChannel, Channels: channels}
 }
@@ -80,6 +85,9 @@ func TestChannels(t *testing.T) {
 		"a channel twice":          {program(ops{puts(ir.Input, 0), meet, on(ir.ChSignal, 0), on(ir.ChSignal, 0)}), ""},
 		"two puts":                 {program(ops{puts(ir.Input, 0), puts(ir.Input, 1)}), "lint-fuse"},
 		"two puts of two buffers":  {program(ops{puts(ir.Input, 0), puts(ir.Output, 1)}), ""},
+		"a copy to itself":         {program(ops{{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Output, 0)}, Dsts: []ir.ChannelRef{local(ir.Output, 0)}}}), "lint-copy"},
+		"a sum in two":             {program(ops{adds(0), meet, adds(1)}), "lint-fuse"},
+		"two sums":                 {program(ops{adds(0), meet, sums()}), ""},
 		"a sum, put":               {program(ops{sums(), puts(ir.Output, 0)}), "lint-fuse"},
 		"a sum, and another put":   {program(ops{sums(), puts(ir.Output, 1)}), ""},
 		"a signal of nothing":      {program(ops{on(ir.ChSignal, 0)}), "lint-fence"},
@@ -124,5 +132,16 @@ func TestUnused(t *testing.T) {
 	}
 	if len(found) != 4 || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code != diag.LintUnused && d.Code != diag.LintThreads }) {
 		t.Errorf("found\n%s", all)
+	}
+}
+
+// TestUnusedChannels lints channels to a rank that is reached: one of them is needed, and the other end of one that is used.
+func TestUnusedChannels(t *testing.T) {
+	p := program([]ir.ChannelOp{puts(ir.Input, 0), meet, on(ir.ChSignal, 0)})
+	p.Ranks[0].Blocks[0] = p.Ranks[0].Blocks[0][:3] // without the await on both
+	p.Ranks[1].Channels[ir.MemoryChannel] = []ir.Channel{{Peer: 0}, {Peer: 0}}
+	found := Channels(p)
+	if len(found) != 1 || !strings.Contains(found[0].Text, "rank 0 has channel 1 of a type, which no operation uses: it is connected all the same (and 1 more like it)") {
+		t.Errorf("found %v", found)
 	}
 }
