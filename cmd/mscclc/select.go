@@ -44,7 +44,7 @@ or rccl XML in several instances.
 4 algorithms at most, sizes from minbytes to below maxbytes, and needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
 MSCCL_ALGO_DIR=FOLDER. Sizes that a program's chunks do not divide run in none of these: they are said, as gaps.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
-  mscclc select allreduce --topology ndv4:nodes=2 --target msccl --emit algos
+  mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
   mscclc select allgather --topology mine.topo -b 1M -e 64M`,
 		Args: exactly(1, "a collective"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(args[0], &f) },

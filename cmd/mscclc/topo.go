@@ -45,7 +45,7 @@ writes where NCCL_TOPO_DUMP_FILE asks for it. Behind a colon are its parameters:
     link leaf[i] leaf[*] ib x 8                with all others, eight links side by side`,
 		Example: `  mscclc topo
   mscclc topo ndv4:nodes=2
-  NCCL_TOPO_DUMP_FILE=mine.xml all_reduce_perf && mscclc topo mine.xml`,
+  mscclc topo mine.xml`,
 		Args: atMost(1, "a machine or a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
