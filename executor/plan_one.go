@@ -141,16 +141,16 @@ func (p *onePlan) shares() (list []ir.Buf) {
 	return list
 }
 
-// columnBytes is how much of a chunk makes another column worth it, and portBytes where a port copies: its
+// ColumnBytes is how much of a chunk makes another column worth it, and PortBytes where a port copies: its
 // copies should be few and long.
-const columnBytes, portBytes = 8 << 10, 8 << 20
+const ColumnBytes, PortBytes = 8 << 10, 8 << 20
 
 // model chooses what a caller leaves open.
 func (p *onePlan) model(args *CallArgs, geo Geometry) (columns int, tile int64) {
 	columns, tile = args.Columns, args.TileBytes
-	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(columnBytes)
+	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ColumnBytes)
 	if p.one.Port {
-		worth = portBytes
+		worth = PortBytes
 	}
 	setDefault(&columns, p.one.enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes))
 	setDefault(&tile, p.tile)

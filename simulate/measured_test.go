@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mscclc/algorithms/choose"
+	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -52,7 +53,7 @@ func measured(t *testing.T, device string) (list []point) {
 
 func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.Costs) float64 {
 	t.Helper()
-	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.bytes, Element: 2, Columns: p.rule.Columns, Threads: p.rule.Threads, Tile: p.rule.Tile})
+	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.bytes, DType: executor.BF16, Columns: p.rule.Columns, Threads: p.rule.Threads, Tile: p.rule.Tile})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,18 +70,12 @@ func newOneSided(s *simulation) (runner, error) {
 	return o, nil
 }
 
-// Columns and tile as the executor chooses them where nothing says.
-const (
-	columnBytes = 8 << 10
-	portBytes   = 8 << 20
-)
-
-// width settles columns, threads and passes.
+// width settles columns, threads and passes: as the executor chooses them where nothing says.
 func (o *oneSided) width() {
-	columns, worth := o.call.Columns, float64(columnBytes)
+	columns, worth := o.call.Columns, float64(executor.ColumnBytes)
 	for i := range o.program.OneSided.Operands {
 		if o.program.OneSided.Operands[i].Via == ir.ViaPort {
-			worth = portBytes
+			worth = executor.PortBytes
 		}
 	}
 	if columns <= 0 {
@@ -90,7 +84,7 @@ func (o *oneSided) width() {
 	tile := float64(o.call.Tile)
 	if tile <= 0 {
 		tile = executor.PlanTile
-		if worth == portBytes && o.packets == 0 {
+		if worth == executor.PortBytes && o.packets == 0 {
 			tile = math.Inf(1)
 		}
 	}

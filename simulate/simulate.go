@@ -13,8 +13,8 @@ import (
 
 // A Call is a call of a program.
 type Call struct {
-	Bytes   int64 // as nccl-tests counts them
-	Element int   // bytes of one, 4 where it is 0
+	Bytes int64 // as nccl-tests counts them
+	DType executor.DType
 
 	// Columns, threads and tile of a one-sided program; slots and bytes of a slot and a tile of a two-sided one. What is 0 is the
 	// executor's own choice.
@@ -50,16 +50,12 @@ const (
 // Run says how long a call of p takes on t, whose device has costs c. Ranks are GPUs in their order; where p says how many ranks a
 // node has, its nodes are t's.
 func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
-	if call.Element == 0 {
-		call.Element = 4
-	}
 	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
 	if err := s.seat(t); err != nil {
 		return nil, err
 	}
-	elems := call.Bytes / int64(call.Element) / int64(max(p.Coll.Divisor()/max(p.Coll.Chunks, 1), 1))
-	geo := executor.NewGeometry(p.Coll, elems, call.Element)
-	s.chunk = float64(geo.Chunk * int64(call.Element))
+	geo := executor.NewGeometry(p.Coll, executor.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
+	s.chunk = float64(geo.Chunk * int64(call.DType.Size()))
 	if p.OneSided != nil {
 		return s.run(newOneSided)
 	}
@@ -121,8 +117,8 @@ type runner interface {
 	launch() float64
 }
 
-func (s *simulation) run(make actorOf) (*Result, error) {
-	a, err := make(s)
+func (s *simulation) run(blocks actorOf) (*Result, error) {
+	a, err := blocks(s)
 	if err != nil {
 		return nil, err
 	}

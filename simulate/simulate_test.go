@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -83,7 +84,7 @@ func TestFloors(t *testing.T) {
 		{"sendrecv/direct", true, 100_000, simulate.Call{Columns: 1, Tile: 100_000}, 1 + 100 + 1 + 1},
 	} {
 		p := compile(t, c.name, c.onesided, ir.Simple, ranks("4"))
-		c.call.Bytes, c.call.Element = c.bytes, 4
+		c.call.Bytes, c.call.DType = c.bytes, executor.F32
 		near(t, c.name, run(t, p, topo, free(), c.call).Micros, c.want, 0.25)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
+	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -26,7 +27,7 @@ type Selector struct {
 	Call     Call
 	Topology *topology.Topology
 	Costs    *simulate.Costs
-	Element  int             // bytes of one
+	DType    executor.DType
 	Target   *codegen.Target // whose limits and collectives programs must fit
 
 	// Stepped, where not nil, hears that one more size of Sizes is done.
@@ -236,7 +237,7 @@ func (s *Selector) time(f Form, bytes int64) (float64, error) {
 	if at.err != nil {
 		return 0, at.err
 	}
-	r, err := simulate.Run(at.prog, s.Topology, s.Costs, simulate.Call{Bytes: bytes, Element: s.Element, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile})
+	r, err := simulate.Run(at.prog, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile})
 	if err != nil {
 		return 0, err
 	}

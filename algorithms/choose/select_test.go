@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mscclc/codegen"
+	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -23,7 +24,7 @@ func selector(t *testing.T, spec, target string) *Selector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs, Element: 2, Target: to}
+	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs, DType: executor.BF16, Target: to}
 }
 
 // TestSelect holds that stretches lie side by side, each with the fastest program of its size, and that a boundary is where two

@@ -190,12 +190,15 @@ func parseBytes(s string) (int64, error) {
 	return n << shift, nil
 }
 
+// sizeUnits are those that sizes are read in, the largest first.
+var sizeUnits = []struct {
+	shift int
+	name  string
+}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}}
+
 // sizeText is n as a person reads it.
 func sizeText(n int64) string {
-	for _, u := range []struct {
-		shift int
-		name  string
-	}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
+	for _, u := range sizeUnits {
 		if n >= 1<<u.shift && n%(1<<u.shift) == 0 {
 			return fmt.Sprintf("%d %s", n>>u.shift, u.name)
 		}

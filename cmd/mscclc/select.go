@@ -84,7 +84,7 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if err != nil || target.Format == codegen.FormatMSCCLPP {
 		return nil, nil, usagef("select takes --target plan, msccl or rccl, not %q", f.target)
 	}
-	s := &choose.Selector{Topology: t, Costs: costs, Element: call.Element, Target: target}
+	s := &choose.Selector{Topology: t, Costs: costs, DType: call.DType, Target: target}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {
@@ -191,10 +191,7 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps []st
 
 // roughSize is n in three digits.
 func roughSize(n int64) string {
-	for _, u := range []struct {
-		shift int
-		name  string
-	}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
+	for _, u := range sizeUnits {
 		if n >= 1<<u.shift {
 			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.shift), u.name)
 		}

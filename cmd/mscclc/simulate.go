@@ -109,7 +109,7 @@ func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
 	for n := first; n <= last; n *= f.factor {
 		sizes = append(sizes, n)
 	}
-	call.Element, call.Columns, call.Threads = dtype.Size(), f.columns, f.threads
+	call.DType, call.Columns, call.Threads = dtype, f.columns, f.threads
 	return sizes, call, nil
 }
 

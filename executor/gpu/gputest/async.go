@@ -29,24 +29,7 @@ func (r *rig) mustBind(t testing.TB, elems int64, set func(*executor.CallArgs)) 
 // captured are graphs of so many launches, one on each of a rig's streams.
 func (j *job) captured(t testing.TB, launches int) []executor.Graph {
 	t.Helper()
-	var graphs []executor.Graph
-	for _, s := range j.rig.streams {
-		if err := s.Capture(); err != nil {
-			t.Fatal(err)
-		}
-		for range launches {
-			if err := j.call.Launch(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		g, err := s.EndCapture()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { g.Close() })
-		graphs = append(graphs, g)
-	}
-	return graphs
+	return j.rig.interleaved(t, []*job{j}, launches)
 }
 
 func (j *job) replay(graphs []executor.Graph) error {

@@ -30,10 +30,16 @@ func timedOut(t testing.TB, err error, want ...string) {
 // GPU all ranks are launched together.
 func oneLate(t testing.TB, d Device, s shape) *rig {
 	r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	r.needsTwo(t)
+	return r
+}
+
+// needsTwo skips a test in which ranks are late where all are launched together.
+func (r *rig) needsTwo(t testing.TB) {
+	t.Helper()
 	if len(r.streams) < 2 {
 		t.Skip("on one GPU no rank is late")
 	}
-	return r
 }
 
 // pairs is a program of two ranks, whose waits last until both are there.

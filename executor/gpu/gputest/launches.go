@@ -120,9 +120,7 @@ func (r *rig) interleaved(t testing.TB, jobs []*job, launches int) (graphs []exe
 func testOnePassLate(t *testing.T, d Device) {
 	for _, l := range launchables(t, atLevel(t, []int{4}, [][2]int{{2, 2}}, 1)) {
 		r := mustRig(t, l.program, executor.PlanOptions{GPUs: d.Open(numbers()...)})
-		if len(r.streams) < 2 {
-			t.Skip("on one GPU no rank is late")
-		}
+		r.needsTwo(t)
 		j := r.mustBind(t, 100*int64(l.program.Coll.Chunks), nil)
 		if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(), j.call.Launch(r.streams[0])); err != nil {
 			t.Fatal(l.name, err)
