@@ -35,7 +35,7 @@ var rivals = []rival{
 	{"a2a_threestep_3x2_i1_ib1", 36, 90, "alltoall/three_step", "nodes=3 gpus=2", ir.Simple, 1, false, ""},
 	{"a2a_twostep_2x4_LL", 64, 152, "alltoall/two_step", "nodes=2 gpus=4", ir.LL, 1, false, ""},
 	{"a2a_twostep_2x8_Simple", 256, 624, "alltoall/two_step", "nodes=2 gpus=8", ir.Simple, 1, false, ""},
-	{"a2next_bwd_2n_i1", 66, 66, "testdata/msccl-xml/alltonext_backwards.mscl", "nodes=2 gpus=8", ir.Simple, 1, false, ""},
+	{"a2next_bwd_2n_i1", 66, 66, "alltonext/backward", "nodes=2 gpus=8", ir.Simple, 1, false, ""},
 	{"ag_allpairs_8g_i1_LL", 56, 112, "allgather/allpairs", "ranks=8", ir.LL, 1, true, ""},
 	{"ag_pcie_4g_i1_LL128", 12, 20, "testdata/msccl-xml/gather_pairs.mscl", "", ir.LL128, 1, true, ""},
 	{"ag_ring_8g_ch4_i2_Simple", 64, 128, "testdata/msccl-xml/gather_ring_channels.mscl", "ranks=8 channels=4", ir.Simple, 2, true, ""},
