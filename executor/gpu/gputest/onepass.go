@@ -40,6 +40,9 @@ type onePassRun struct {
 func (o *onePassRun) all(t *testing.T, list []launchable, every bool) {
 	seatings := o.d.seatings(t)
 	for i, l := range list {
+		if !o.d.takes(i) {
+			continue
+		}
 		for k, gpus := range seatings {
 			if every || i%len(seatings) == k {
 				t.Run(l.name+seatingNames[k], func(t *testing.T) { o.one(t, l.program, gpus, i) })
