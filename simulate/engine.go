@@ -9,6 +9,8 @@ type engine struct {
 	queue  queue
 	heads  []int32   // of what can be waited for: the first block that does, or -1
 	next   []int32   // of a block that waits: the next one for the same
+	from   []float64 // of a block that waits: when it goes on at the soonest
+	woken  []event   // by the action that is being done
 	passes []float64 // when all blocks had ended each pass
 	end    float64
 	events int64
@@ -20,7 +22,7 @@ type actor interface {
 	act(block int32, now float64) verdict
 }
 
-// A verdict is what a block does after an action: it goes on at a time, or waits for something, or has ended.
+// A verdict is what a block does after an action: it goes on at a time, or waits for something, from a time on, or has ended.
 type verdict struct {
 	kind verdictKind
 	at   float64
@@ -36,7 +38,7 @@ const (
 )
 
 func newEngine(a actor, blocks, things, passes int) *engine {
-	e := &engine{actor: a, heads: make([]int32, things), next: make([]int32, blocks), passes: make([]float64, passes)}
+	e := &engine{actor: a, heads: make([]int32, things), next: make([]int32, blocks), from: make([]float64, blocks), passes: make([]float64, passes)}
 	for i := range e.heads {
 		e.heads[i] = -1
 	}
@@ -50,18 +52,24 @@ func (e *engine) run() float64 {
 	}
 	left := len(e.next)
 	for len(e.queue) > 0 {
-		at := e.queue.pop()
+		at := e.queue[0]
 		e.events++
 		switch v := e.actor.act(at.block, at.time); v.kind {
 		case goesOn:
-			e.queue.push(event{v.at, at.block})
+			e.queue.replace(event{v.at, at.block})
 		case waits:
-			e.next[at.block] = e.heads[v.on]
+			e.queue.pop()
+			e.next[at.block], e.from[at.block] = e.heads[v.on], v.at
 			e.heads[v.on] = at.block
 		case ended:
+			e.queue.pop()
 			left--
 			e.end = max(e.end, v.at)
 		}
+		for _, w := range e.woken {
+			e.queue.push(w)
+		}
+		e.woken = e.woken[:0]
 	}
 	if left > 0 {
 		return math.NaN()
@@ -72,7 +80,7 @@ func (e *engine) run() float64 {
 // wake has the blocks that wait for a thing look again at a time.
 func (e *engine) wake(thing int32, at float64) {
 	for b := e.heads[thing]; b >= 0; b = e.next[b] {
-		e.queue.push(event{at, b})
+		e.woken = append(e.woken, event{max(at, e.from[b]), b})
 	}
 	e.heads[thing] = -1
 }
@@ -107,14 +115,23 @@ func (q *queue) push(e event) {
 	*q = h
 }
 
-func (q *queue) pop() event {
+// pop takes the first event away.
+func (q *queue) pop() {
 	h := *q
-	top, last := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	for i := 0; len(h) > 0; {
+	last := h[len(h)-1]
+	*q = h[:len(h)-1]
+	if len(*q) > 0 {
+		q.replace(last)
+	}
+}
+
+// replace puts an event in the place of the first, from where it sinks to its own.
+func (q *queue) replace(e event) {
+	h := *q
+	i := 0
+	for {
 		least := i*4 + 1
 		if least >= len(h) {
-			h[i] = last
 			break
 		}
 		for k := least + 1; k < min(i*4+5, len(h)); k++ {
@@ -122,13 +139,11 @@ func (q *queue) pop() event {
 				least = k
 			}
 		}
-		if !h[least].before(last) {
-			h[i] = last
+		if !h[least].before(e) {
 			break
 		}
 		h[i] = h[least]
 		i = least
 	}
-	*q = h
-	return top
+	h[i] = e
 }

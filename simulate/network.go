@@ -1,15 +1,15 @@
 package simulate
 
 import (
+	"slices"
+
 	"mscclc/topology"
 )
 
 // A network has the links of a topology, and what they are occupied until.
 type network struct {
 	t      *topology.Topology
-	router *topology.Router
-	routes map[int64]span32
-	links  []int32   // of all routes, one behind the other
+	ways   [][]int32 // the links of each way
 	free   []float64 // of a link: when it is
 	busy   []float64 // of a link: how long it was occupied
 	memory []float64 // of a rank: when its memory is free
@@ -18,10 +18,8 @@ type network struct {
 	far    []bool // of a link: joins nodes
 }
 
-type span32 struct{ first, end int32 }
-
 func newNetwork(t *topology.Topology) *network {
-	n := &network{t: t, router: topology.NewRouter(t), routes: map[int64]span32{}, free: make([]float64, len(t.Links)), busy: make([]float64, len(t.Links)),
+	n := &network{t: t, free: make([]float64, len(t.Links)), busy: make([]float64, len(t.Links)),
 		memory: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)), far: make([]bool, len(t.Links))}
 	for l := range t.Links {
 		n.alpha[l], n.beta[l] = t.Latency(int32(l)), t.Bandwidth(int32(l))
@@ -30,46 +28,25 @@ func newNetwork(t *topology.Topology) *network {
 	return n
 }
 
-// route finds the way from a rank to another; ok is false where there is none.
-func (n *network) route(from, to int32) (r span32, ok bool) {
-	key := int64(from)<<32 | int64(to)
-	if r, ok := n.routes[key]; ok {
-		return r, r.end > r.first || from == to
-	}
-	r.first = int32(len(n.links))
-	n.links = n.router.Route(n.links, int(from), int(to))
-	if n.links == nil {
-		n.links = []int32{}
-	}
-	r.end = int32(len(n.links))
-	n.routes[key] = r
-	return r, r.end > r.first || from == to
-}
-
 // latency is the α of a way.
-func (n *network) latency(r span32) (sum float64) {
-	for _, l := range n.links[r.first:r.end] {
+func (n *network) latency(way int32) (sum float64) {
+	for _, l := range n.ways[way] {
 		sum += n.alpha[l]
 	}
 	return sum
 }
 
-// network says whether a way leaves its node.
-func (n *network) leaves(r span32) bool {
-	for _, l := range n.links[r.first:r.end] {
-		if n.far[l] {
-			return true
-		}
-	}
-	return false
+// leaves says whether a way leaves its node.
+func (n *network) leaves(way int32) bool {
+	return slices.ContainsFunc(n.ways[way], func(l int32) bool { return n.far[l] })
 }
 
 // carry sends bytes on their way at a time, at no more than a rate. It returns when the first link has taken the last byte, and when
 // that has arrived.
-func (n *network) carry(r span32, at, bytes, rate float64) (taken, arrived float64) {
+func (n *network) carry(links []int32, at, bytes, rate float64) (taken, arrived float64) {
 	head, tail := at, at+bytes/rate
 	taken = tail
-	for i, l := range n.links[r.first:r.end] {
+	for i, l := range links {
 		head = max(head, n.free[l])
 		occupied := bytes / n.beta[l]
 		n.free[l] = head + occupied

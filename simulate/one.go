@@ -21,9 +21,11 @@ type oneSided struct {
 	bands   int32
 	few     bool
 	blocks  []oneBlock
-	ways    []span32 // of an operand, between its rank's GPU and the block's
-	packets int32    // of a band
-	flagged int32    // flags of a band
+	ways    []int32 // of an operand, between its rank's GPU and the block's
+	up      []int32 // of a rank: its link to a switch that adds or spreads, where operands are of all ranks
+	down    []int32 // and that from it
+	packets int32   // of a band
+	flagged int32   // flags of a band
 	depth   int64
 	written []int64   // of a chunk of packets: passes in which it was
 	arrived []float64 // by chunk and copy
@@ -110,24 +112,49 @@ const (
 // reach finds the ways of all operands.
 func (o *oneSided) reach() (err error) {
 	one := o.program.OneSided
-	o.ways = make([]span32, len(one.Operands))
+	pairs := make([][2]int32, len(one.Operands)) // of an operand of its own rank, 0 to 0, which no link is on
+	all := false
 	for b := range o.program.Blocks {
 		tb := &o.program.Blocks[b]
 		for i := range o.program.StepsOf(tb) {
 			s := &o.program.StepsOf(tb)[i]
 			for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
-				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank && err == nil {
-					o.ways[k], err = o.way(r, tb.Rank)
+				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank {
+					pairs[k] = [2]int32{r, tb.Rank}
 				}
+				all = all || one.Operands[k].Rank == ir.AllRanks
 			}
 			for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank && err == nil {
-					o.ways[k], err = o.way(tb.Rank, r)
+				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank {
+					pairs[k] = [2]int32{tb.Rank, r}
 				}
+				all = all || one.Operands[k].Rank == ir.AllRanks
 			}
 		}
 	}
+	if o.ways, err = o.find(pairs); err == nil && all && len(o.program.Rank) > 1 {
+		err = o.reachSwitch()
+	}
 	return err
+}
+
+// reachSwitch finds each rank's link to what is behind its way to the next rank, and back.
+func (o *oneSided) reachSwitch() error {
+	n := int32(len(o.program.Rank))
+	var pairs [][2]int32
+	for r := range n {
+		pairs = append(pairs, [2]int32{r, (r + 1) % n})
+	}
+	ways, err := o.find(pairs)
+	if err != nil {
+		return err
+	}
+	o.up, o.down = make([]int32, n), make([]int32, n)
+	for r := range n {
+		links := o.net.ways[ways[r]]
+		o.up[r], o.down[(r+1)%n] = links[0], links[len(links)-1]
+	}
+	return nil
 }
 
 // onlyPackets says whether the program is one of few packets, for which a kernel is made that does less: one block a rank, whose steps move packets and its own memory.
@@ -233,7 +260,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 		first := o.packet(b, x)
 		for i := first; i < first+s.Count; i++ {
 			if o.written[i] <= b.pass {
-				return verdict{kind: waits, on: i}, false
+				return verdict{kind: waits, on: i, at: now}, false
 			}
 			at = max(at, o.arrived[int64(i)*o.depth+b.pass%o.depth])
 		}
@@ -272,7 +299,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 		case x.Rank == b.rank:
 			local += bytes
 		default:
-			_, arrived := o.net.carry(o.ways[k], begin+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
+			_, arrived := o.net.carry(o.net.ways[o.ways[k]], begin+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
 			end = max(end, arrived)
 		}
 	}
@@ -292,11 +319,11 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 		case x.Rank == b.rank:
 			local += bytes
 		case x.Via == ir.ViaPort:
-			_, arrived = o.net.carry(o.ways[k], begin+o.costs.OneSided.Port, bytes, math.Inf(1))
+			_, arrived = o.net.carry(o.net.ways[o.ways[k]], begin+o.costs.OneSided.Port, bytes, math.Inf(1))
 			end = max(end, arrived) // the block waits for its port before its threads meet
 		default:
 			var taken float64
-			taken, arrived = o.net.carry(o.ways[k], begin, bytes*wire, rate*wire)
+			taken, arrived = o.net.carry(o.net.ways[o.ways[k]], begin, bytes*wire, rate*wire)
 			end = max(end, taken)
 		}
 		b.stored = max(b.stored, arrived)
@@ -316,37 +343,32 @@ func (o *oneSided) send(b *oneBlock, first, count int32, at float64) {
 	}
 }
 
-// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the block's.
+// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the block's, as
+// soon as the first of it is there.
 func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64) {
-	for r := range o.program.Rank {
-		way, err := o.way(int32(r), b.rank)
-		if err == nil && way.end > way.first {
-			up := span32{way.first, way.first + 1}
-			_, arrived := o.net.carry(up, begin, bytes, rate)
-			end = max(end, arrived)
-			if r == int(b.rank+1)%len(o.program.Rank) {
-				_, arrived = o.net.carry(span32{way.end - 1, way.end}, arrived, bytes, rate)
-				end = max(end, arrived)
-			}
-		}
+	if o.up == nil {
+		return begin
 	}
+	head := begin
+	for r := range o.up {
+		_, arrived := o.net.carry(o.up[r:r+1], begin, bytes, rate)
+		head = max(head, arrived-bytes/min(rate, o.net.beta[o.up[r]]))
+	}
+	_, end = o.net.carry(o.down[b.rank:b.rank+1], head, bytes, rate)
 	return end
 }
 
 // scatter is a store through the switch: it goes up the block's link once, and down those of all.
 func (o *oneSided) scatter(b *oneBlock, begin, bytes, rate float64) (end float64) {
-	up := true
-	for r := range o.program.Rank {
-		way, err := o.way(b.rank, int32(r))
-		if err == nil && way.end > way.first {
-			at := begin
-			if up {
-				_, at = o.net.carry(span32{way.first, way.first + 1}, begin, bytes, rate)
-				up = false
-			}
-			_, arrived := o.net.carry(span32{way.end - 1, way.end}, at, bytes, rate)
-			end = max(end, arrived)
-		}
+	if o.up == nil {
+		return begin
+	}
+	up := o.up[b.rank]
+	_, arrived := o.net.carry(o.up[b.rank:b.rank+1], begin, bytes, rate)
+	head := arrived - bytes/min(rate, o.net.beta[up])
+	for r := range o.down {
+		_, arrived = o.net.carry(o.down[r:r+1], head, bytes, rate)
+		end = max(end, arrived)
 	}
 	return end
 }
@@ -383,7 +405,7 @@ func (o *oneSided) await(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 		}
 		g := &o.flags[f]
 		if g.count < of {
-			return verdict{kind: waits, on: o.flagThing(f)}, false
+			return verdict{kind: waits, on: o.flagThing(f), at: now}, false
 		}
 		if g.count-of < int64(len(g.arrived)) {
 			at = max(at, g.arrived[of%int64(len(g.arrived))])

@@ -92,13 +92,19 @@ func (s *simulation) seat(t *topology.Topology) error {
 	return nil
 }
 
-// way is that from a rank's GPU to another's.
-func (s *simulation) way(from, to int32) (span32, error) {
-	r, ok := s.net.route(s.gpu[from], s.gpu[to])
-	if !ok {
-		return r, fmt.Errorf("from rank %d to rank %d: %w", from, to, ErrNoWay)
+// find finds the ways between the GPUs of pairs of ranks; those of a rank to itself are empty.
+func (s *simulation) find(pairs [][2]int32) (ways []int32, err error) {
+	gpus := make([][2]int32, len(pairs))
+	for i, p := range pairs {
+		gpus[i] = [2]int32{s.gpu[p[0]], s.gpu[p[1]]}
 	}
-	return r, nil
+	ways, s.net.ways = s.net.t.Ways(gpus)
+	for i, p := range pairs {
+		if p[0] != p[1] && len(s.net.ways[ways[i]]) == 0 {
+			return nil, fmt.Errorf("from rank %d to rank %d: %w", p[0], p[1], ErrNoWay)
+		}
+	}
+	return ways, nil
 }
 
 // bytes is how much of a chunk a pass moves, in all columns.

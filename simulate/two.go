@@ -11,30 +11,38 @@ import (
 // each connection, and a free slot of each.
 type twoSided struct {
 	*simulation
-	e       *engine
-	cost    MoveCosts
-	blocks  []twoBlock
-	conns   []connection
-	slots   int32
-	holds   int32 // chunks of a message
-	done    []int64
-	doneAt  []float64
-	waitsOn []int32 // of a step: that which it waits for, or -1
+	e      *engine
+	cost   MoveCosts
+	blocks []twoBlock
+	conns  []connection
+	slots  int32
+	holds  int32 // chunks of a message
+	steps  []twoStep
+	done   []int64 // of a step whose end others wait for: passes in which it ended, and when it last did
+	doneAt []float64
+}
+
+// A twoStep is what a simulation needs of a step, and no more: programs of millions are to lie close.
+type twoStep struct {
+	on                     int32 // the step that it waits for, or -1
+	count                  int32 // chunks
+	sends, receives, moves bool
+	told                   bool // others wait for its end
 }
 
 type twoBlock struct {
 	rank             int32
 	step, first, end int32
-	message          int32 // chunks of the step that went before
-	waiting          bool
-	came             float64 // to its message, where it waits
+	message          int32   // chunks of the step that went before
+	ready            bool    // its message has all that it waits for
+	came             float64 // to its message
 	pass             int64
 	send, recv       int32 // connections, or -1
 }
 
 // A connection has the last messages, by their number modulo the slots.
 type connection struct {
-	way            span32
+	way            int32
 	far            bool
 	sent, received int64
 	arrived, freed []float64
@@ -42,8 +50,8 @@ type connection struct {
 
 func newTwoSided(s *simulation) (runner, error) {
 	p := s.program
-	t := &twoSided{simulation: s, cost: s.costs.TwoSided.Protocol[p.Protocol], done: make([]int64, len(p.Steps)), doneAt: make([]float64, len(p.Steps)),
-		waitsOn: make([]int32, len(p.Steps)), slots: int32(s.call.Slots)}
+	t := &twoSided{simulation: s, cost: s.costs.TwoSided.Protocol[p.Protocol], steps: make([]twoStep, len(p.Steps)),
+		done: make([]int64, len(p.Steps)), doneAt: make([]float64, len(p.Steps)), slots: int32(s.call.Slots)}
 	if t.slots <= 0 {
 		t.slots = int32(p.Protocol.Slots())
 	}
@@ -61,41 +69,53 @@ func newTwoSided(s *simulation) (runner, error) {
 }
 
 // connect joins the ends of connections.
-func (t *twoSided) connect() error {
+func (t *twoSided) connect() (err error) {
 	type end struct{ channel, src, dst int32 }
 	known := map[end]int32{}
-	find := func(channel, src, dst int32) (int32, error) {
+	var pairs [][2]int32
+	find := func(channel, src, dst int32) int32 {
 		if src < 0 || dst < 0 {
-			return -1, nil
+			return -1
 		}
 		at := end{channel, src, dst}
-		if c, ok := known[at]; ok {
-			return c, nil
+		c, ok := known[at]
+		if !ok {
+			c = int32(len(pairs))
+			known[at], pairs = c, append(pairs, [2]int32{src, dst})
 		}
-		way, err := t.way(src, dst)
-		known[at] = int32(len(t.conns))
-		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), arrived: make([]float64, t.slots), freed: make([]float64, t.slots)})
-		return known[at], err
+		return c
 	}
 	for b := range t.program.Blocks {
 		tb := &t.program.Blocks[b]
-		send, err := find(tb.Channel, tb.Rank, tb.SendPeer)
-		if err != nil {
-			return err
-		}
-		recv, err := find(tb.Channel, tb.RecvPeer, tb.Rank)
-		if err != nil {
-			return err
-		}
-		t.blocks = append(t.blocks, twoBlock{rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End, send: send, recv: recv})
+		t.blocks = append(t.blocks, twoBlock{rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End,
+			send: find(tb.Channel, tb.Rank, tb.SendPeer), recv: find(tb.Channel, tb.RecvPeer, tb.Rank)})
 		for i := tb.Steps.First; i < tb.Steps.End; i++ {
-			t.waitsOn[i] = -1
-			if s := &t.program.Steps[i]; s.DepBlock >= 0 {
-				t.waitsOn[i] = t.program.TBsOf(int(tb.Rank))[s.DepBlock].Steps.First + s.DepStep
+			s := &t.program.Steps[i]
+			op := s.Op.Info()
+			t.steps[i] = twoStep{on: -1, count: s.Count, sends: op.Sends, receives: op.Receives, told: s.Flags&ir.HasDep != 0,
+				moves: op.Sends || op.Receives || op.ReadsSrc || op.Writes}
+			if s.DepBlock >= 0 {
+				t.steps[i].on = t.publisher(t.program.TBsOf(int(tb.Rank))[s.DepBlock].Steps, s.DepStep)
 			}
 		}
 	}
-	return nil
+	ways, err := t.find(pairs)
+	times := make([]float64, 2*int(t.slots)*len(ways))
+	for _, way := range ways {
+		n := t.slots
+		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), arrived: times[:n:n], freed: times[n : 2*n : 2*n]})
+		times = times[2*n:]
+	}
+	return err
+}
+
+// publisher is the step whose flag tells that a step of a block is over: itself, or the first behind it that has one.
+func (t *twoSided) publisher(steps ir.Range, step int32) int32 {
+	at := steps.First + step
+	for at+1 < steps.End && t.program.Steps[at].Flags&ir.HasDep == 0 {
+		at++
+	}
+	return at
 }
 
 func (t *twoSided) start(e *engine) { t.e = e }
@@ -106,67 +126,67 @@ func (t *twoSided) things() int     { return len(t.program.Steps) + 2*len(t.conn
 func (t *twoSided) dataOf(conn int32) int32 { return int32(len(t.program.Steps)) + conn }
 func (t *twoSided) slotOf(conn int32) int32 { return t.dataOf(conn) + int32(len(t.conns)) }
 
-// act does a message of a step, or a step without any.
+// act does a message of a step, or a step without any, and says when the next one begins, so that each is one event where what it
+// needs is there in time.
 func (t *twoSided) act(block int32, now float64) verdict {
 	b := &t.blocks[block]
-	if b.step == b.end || b.pass == t.simulated {
-		if b.step == b.end && b.pass < t.simulated {
-			t.e.passed(b.pass, now)
-			b.pass, b.step = b.pass+1, b.first
-			if b.pass < t.simulated && b.first < b.end {
-				return verdict{kind: goesOn, at: now}
-			}
-		}
+	if b.first == b.end {
 		return verdict{kind: ended, at: now}
 	}
-	step := &t.program.Steps[b.step]
-	op := step.Op.Info()
-	if !b.waiting {
-		b.waiting, b.came = true, now
+	if !b.ready {
+		if v, ok := t.ready(b, now); !ok {
+			return v
+		}
 	}
-	if v, ok := t.ready(b, op, now); !ok {
-		return v
-	}
+	step := &t.steps[b.step]
 	end := now
-	count := min(step.Count-b.message, t.holds)
-	if op.Sends || op.Receives || op.ReadsSrc || op.Writes {
-		end = t.move(b, op, now, float64(count)*t.bytes(b.pass))
+	count := min(step.count-b.message, t.holds)
+	if step.moves {
+		end = t.move(b, step, now, float64(count)*t.bytes(b.pass))
 	}
 	t.took(b.step, 0, b.pass, b.message/t.holds, b.came, end)
-	b.waiting = false
-	if b.message += count; b.message < step.Count {
-		return verdict{kind: goesOn, at: end}
+	b.came = end
+	if b.message += count; b.message >= step.count {
+		if step.told {
+			t.done[b.step], t.doneAt[b.step] = b.pass+1, end
+			t.e.wake(b.step, end+t.costs.TwoSided.Flag)
+		}
+		b.step, b.message = b.step+1, 0
 	}
-	t.done[b.step], t.doneAt[b.step] = b.pass+1, end
-	if step.Flags&ir.HasDep != 0 {
-		t.e.wake(b.step, end+t.costs.TwoSided.Flag)
+	if b.step == b.end {
+		t.e.passed(b.pass, end)
+		if b.pass, b.step = b.pass+1, b.first; b.pass == t.simulated {
+			return verdict{kind: ended, at: end}
+		}
 	}
-	b.step, b.message = b.step+1, 0
-	return verdict{kind: goesOn, at: end}
+	v, ok := t.ready(b, end)
+	b.ready = ok || v.kind == goesOn
+	return v
 }
 
-// ready says whether b's step has all that it waits for, and if not, what then.
-func (t *twoSided) ready(b *twoBlock, op *ir.OpInfo, now float64) (v verdict, ok bool) {
+// ready says whether b's message has all that it waits for, and if not, what then.
+func (t *twoSided) ready(b *twoBlock, now float64) (v verdict, ok bool) {
 	at := now
-	if on := t.waitsOn[b.step]; on >= 0 && b.message == 0 {
+	step := &t.steps[b.step]
+	if on := step.on; on >= 0 && b.message == 0 {
 		if t.done[on] <= b.pass {
-			return verdict{kind: waits, on: on}, false
+			return verdict{kind: waits, on: on, at: now}, false
 		}
 		if t.done[on] == b.pass+1 {
 			at = max(at, t.doneAt[on]+t.costs.TwoSided.Flag)
 		}
 	}
-	if op.Receives {
+	if step.receives {
 		c := &t.conns[b.recv]
 		if c.sent == c.received {
-			return verdict{kind: waits, on: t.dataOf(b.recv)}, false
+			return verdict{kind: waits, on: t.dataOf(b.recv), at: now}, false
 		}
 		at = max(at, c.arrived[c.received%int64(t.slots)])
 	}
-	if op.Sends {
+	if step.sends {
 		c := &t.conns[b.send]
 		if c.sent-c.received == int64(t.slots) {
-			return verdict{kind: waits, on: t.slotOf(b.send)}, false
+			return verdict{kind: waits, on: t.slotOf(b.send), at: now}, false
 		}
 		at = max(at, c.freed[c.sent%int64(t.slots)])
 	}
@@ -174,23 +194,23 @@ func (t *twoSided) ready(b *twoBlock, op *ir.OpInfo, now float64) (v verdict, ok
 }
 
 // move does what a step does with so many bytes, and returns when the block has done it.
-func (t *twoSided) move(b *twoBlock, op *ir.OpInfo, now, bytes float64) float64 {
+func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 {
 	begin := now + t.cost.Step
 	end := begin + bytes/t.cost.Block
 	end = max(end, t.net.local(t.gpu[b.rank], begin, 2*bytes, t.costs.Memory))
-	if op.Sends {
+	if step.sends {
 		c := &t.conns[b.send]
 		extra := 0.
 		if c.far {
 			extra = t.costs.TwoSided.Network
 		}
-		taken, arrived := t.net.carry(c.way, begin+extra, bytes*t.cost.Wire, t.cost.Block*t.cost.Wire)
+		taken, arrived := t.net.carry(t.net.ways[c.way], begin+extra, bytes*t.cost.Wire, t.cost.Block*t.cost.Wire)
 		end = max(end, taken-extra)
 		c.arrived[c.sent%int64(t.slots)] = arrived
 		c.sent++
 		t.e.wake(t.dataOf(b.send), arrived)
 	}
-	if op.Receives {
+	if step.receives {
 		c := &t.conns[b.recv]
 		free := end + t.costs.TwoSided.Credit + t.net.latency(c.way)
 		c.freed[c.received%int64(t.slots)] = free

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 )
 
@@ -15,7 +14,15 @@ type Router struct {
 	cost  []float64
 	hops  []int32
 	into  [][]int32 // links by which a place is reached as well as by any
-	queue frontier
+	near  []level   // that are reached but not gone on from, the farthest first
+	spare [][]int32
+}
+
+// A level is the places that are reached at one cost. There are few, as there are few classes of links.
+type level struct {
+	cost   float64
+	hops   int32
+	places []int32
 }
 
 // NewRouter makes a Router of t.
@@ -63,60 +70,58 @@ func (r *Router) Route(path []int32, from, to int) []int32 {
 	return path
 }
 
-// reach finds how all places are reached from a rank's GPU.
+// reach finds how all places are reached from a rank's GPU, level by level.
 func (r *Router) reach(from int) {
 	for i := range r.cost {
 		r.cost[i], r.hops[i], r.into[i] = -1, 0, r.into[i][:0]
 	}
 	r.from = from
 	r.cost[from] = 0
-	r.queue = append(r.queue[:0], reached{place: int32(from)})
-	for len(r.queue) > 0 {
-		p := heap.Pop(&r.queue).(reached)
-		if p.cost != r.cost[p.place] || p.hops != r.hops[p.place] || r.t.Places[p.place].Kind == GPU && int(p.place) != from {
-			continue
+	r.leave(int32(from), 0, 0)
+	for len(r.near) > 0 {
+		last := r.near[len(r.near)-1]
+		r.near = r.near[:len(r.near)-1]
+		for _, p := range last.places {
+			if r.cost[p] == last.cost && r.hops[p] == last.hops {
+				r.leave(p, last.cost, last.hops)
+			}
 		}
-		for _, l := range r.next[r.first[p.place]:r.first[p.place+1]] {
-			r.relax(p, l)
+		r.spare = append(r.spare, last.places[:0])
+	}
+}
+
+// leave follows the links from a place that is reached at a cost.
+func (r *Router) leave(p int32, cost float64, hops int32) {
+	for _, l := range r.next[r.first[p]:r.first[p+1]] {
+		to, cost, hops := r.t.Links[l].To, cost+r.t.Latency(l)+passed/r.t.Bandwidth(l), hops+1
+		better := -1
+		if r.cost[to] >= 0 {
+			better = cmp.Or(cmp.Compare(cost, r.cost[to]), cmp.Compare(hops, r.hops[to]))
+		}
+		switch {
+		case int(to) == r.from || better > 0:
+		case better == 0:
+			r.into[to] = append(r.into[to], l)
+		default:
+			r.cost[to], r.hops[to], r.into[to] = cost, hops, append(r.into[to][:0], l)
+			if r.t.Places[to].Kind != GPU {
+				r.note(to, cost, hops)
+			}
 		}
 	}
 }
 
-// relax follows l from p.
-func (r *Router) relax(p reached, l int32) {
-	to := r.t.Links[l].To
-	cost, hops := p.cost+r.t.Latency(l)+passed/r.t.Bandwidth(l), p.hops+1
-	better := -1
-	if r.cost[to] >= 0 {
-		better = cmp.Or(cmp.Compare(cost, r.cost[to]), cmp.Compare(hops, r.hops[to]))
+// note has a place wait in its level.
+func (r *Router) note(p int32, cost float64, hops int32) {
+	at, ok := slices.BinarySearchFunc(r.near, level{cost: cost, hops: hops}, func(a, b level) int {
+		return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(b.hops, a.hops))
+	})
+	if !ok {
+		l := level{cost: cost, hops: hops}
+		if n := len(r.spare); n > 0 {
+			l.places, r.spare = r.spare[n-1], r.spare[:n-1]
+		}
+		r.near = slices.Insert(r.near, at, l)
 	}
-	switch {
-	case int(to) == r.from || better > 0:
-	case better == 0:
-		r.into[to] = append(r.into[to], l)
-	default:
-		r.cost[to], r.hops[to], r.into[to] = cost, hops, append(r.into[to][:0], l)
-		heap.Push(&r.queue, reached{cost, hops, to})
-	}
-}
-
-type reached struct {
-	cost  float64
-	hops  int32
-	place int32
-}
-
-type frontier []reached
-
-func (f frontier) Len() int      { return len(f) }
-func (f frontier) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *frontier) Push(x any)   { *f = append(*f, x.(reached)) }
-func (f frontier) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(f[i].cost, f[j].cost), cmp.Compare(f[i].hops, f[j].hops), cmp.Compare(f[i].place, f[j].place)) < 0
-}
-func (f *frontier) Pop() any {
-	old := *f
-	last := old[len(old)-1]
-	*f = old[:len(old)-1]
-	return last
+	r.near[at].places = append(r.near[at].places, p)
 }

@@ -5,7 +5,8 @@ package topology
 
 import "fmt"
 
-// A Topology is a machine, or several with a network between. Ranks are its GPUs, node by node.
+// A Topology is a machine, or several with a network between. Ranks are its GPUs, node by node. It is not to be changed once its ways
+// were asked for.
 type Topology struct {
 	Name    string
 	Doc     string // the first sentence of its comment
@@ -15,6 +16,8 @@ type Topology struct {
 	Classes []Class
 	Places  []Place // the GPUs first, by rank
 	Links   []Link
+
+	ways ways
 }
 
 // Ranks is how many GPUs there are.
