@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"mscclc/executor"
@@ -33,6 +34,7 @@ type GPUs struct {
 	memory  [][2]gpuBuffer
 	pattern patterns
 	plans   map[*ir.Program]*gpuPlan
+	made    []*ir.Program // whose plans there are, in an order that all processes have
 	nccl    *rivals
 	devices []Device
 }
@@ -145,9 +147,7 @@ func (g *GPUs) Close() error {
 		return nil
 	}
 	var errs []error
-	for _, p := range g.plans {
-		errs = append(errs, p.plan.Close())
-	}
+	errs = append(errs, g.drop())
 	if g.nccl != nil {
 		errs = append(errs, g.nccl.close())
 	}
@@ -190,6 +190,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if p != nil {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
 		delete(g.plans, f.Program)
+		g.made = slices.DeleteFunc(g.made, func(o *ir.Program) bool { return o == f.Program })
 		if err := p.plan.Close(); err != nil {
 			return nil, err
 		}
@@ -199,12 +200,31 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	options.Columns, options.TileBytes = wider.columns, wider.tile
 	options.Types, options.PieceBytes = g.types(), g.longest()
 	var err error
-	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil {
+	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil && strings.Contains(err.Error(), noMemory) && len(g.plans) > 0 {
+		if err = g.drop(); err == nil {
+			wider.plan, err = executor.Prepare(ctx, f.Program, options)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	wider.columns, wider.tile = max(wider.columns, wider.plan.MaxColumns()), wider.plan.MaxTile()
-	g.plans[f.Program] = wider
+	g.plans[f.Program], g.made = wider, append(g.made, f.Program)
 	return wider, wider.plan.SetWait(g.options.Wait)
+}
+
+// noMemory is what both drivers call it, in this process or in another.
+const noMemory = "out of memory"
+
+// drop closes the plans of all programs, of which a search leaves many. Nobody has a call of one while a plan is made.
+func (g *GPUs) drop() error {
+	var errs []error
+	for _, p := range g.made {
+		errs = append(errs, g.plans[p].plan.Close())
+	}
+	clear(g.plans)
+	g.made = nil
+	return errors.Join(errs...)
 }
 
 // longest is the bytes of the calls' longest piece.

@@ -14,7 +14,11 @@ import (
 type Search struct {
 	Site      Site
 	Measuring Measuring
-	Most      int // measurements of one call
+	Most      int           // measurements of one call
+	Within    time.Duration // that Judge looks for widths of one call; 0 is for ever
+
+	// Seen, where not nil, hears of each measurement, and whether it was one of Judge's finals.
+	Seen func(t Tried, final bool)
 }
 
 // The widths that are tried, of columns, threads of a block, and bytes of a tile.
@@ -73,7 +77,8 @@ func faster(a, b Tried) int { return cmp.Compare(a.Micros, b.Micros) }
 type search struct {
 	*Search
 	call  *Call
-	left  int // measurements
+	left  int       // measurements
+	until time.Time // that there are more of
 	seen  map[Form]bool
 	tried []Tried
 	why   error
@@ -84,12 +89,12 @@ type search struct {
 // slower for it.
 func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err error) {
 	for _, f := range forms {
-		if t.seen[*f] || t.left == 0 {
+		if t.seen[*f] || t.left == 0 || !t.until.IsZero() && time.Now().After(t.until) {
 			continue
 		}
 		t.seen[*f] = true
 		t.left--
-		wide, time, err := t.one(ctx, f)
+		wide, took, err := t.one(ctx, f)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -98,7 +103,8 @@ func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err
 			continue
 		}
 		t.seen[*wide] = true
-		found = append(found, Tried{*wide, us(time)})
+		found = append(found, Tried{*wide, us(took)})
+		t.tell(found[len(found)-1], false)
 	}
 	t.tried = append(t.tried, found...)
 	return found, nil

@@ -38,6 +38,8 @@ type benchFlags struct {
 	vs, ncclFlag string
 	plot         string
 	tune         bool
+	judge        bool
+	judgeTime    time.Duration
 	table, out   string
 	columns      int
 	threads      int
@@ -69,11 +71,16 @@ Nothing of NCCL's environment is changed.
 ranks, collectives and placements that are in the file stay. --table FILE then chooses by it; one that was written by hand is
 refused, with the field, where it says what cannot be or a rule is not for the call.
 
+--judge measures what is chosen for each size beside all that the catalog has, each variant in the width that suits it as far as --judge-time allows, then
+the chosen one and the fastest in turns, and prints both and their ratio. It fails where one takes 5 % longer than the best. -o FILE has every
+time that was measured, a JSON object a line.
+
 One process drives all GPUs, with a thread each. --procs N starts N processes, with a rank each, instead; so do mpirun and
 torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood: then MASTER_ADDR, and the port above
 MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not set.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
+  mscclc bench allreduce --device cuda --judge -o times.jsonl
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
 		Args: exactly(1, "a file or a collective to measure"),
@@ -106,7 +113,9 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.StringVar(&f.ncclFlag, "nccl", "", "NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
 	flags.BoolVar(&f.tune, "tune", false, "measure a collective's variants, and write a table")
-	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune to `FILE` (default: stdout)")
+	flags.BoolVar(&f.judge, "judge", false, "measure what is chosen beside all of the catalog, and fail where it takes 5 % longer than the best")
+	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond, "look so long for faster widths of a size, behind one width of each variant")
+	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune (default: stdout), or all times of --judge as JSON lines, to `FILE`")
 	flags.StringVar(&f.table, "table", "", "choose variants by the table in `FILE`, where it has some, before the one that is built in")
 	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
@@ -190,8 +199,12 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("NCCL runs on --device cuda only")
 	case f.tune && !p.named:
 		return usagef("--tune takes a collective: there are %s", list(collectiveNames()))
-	case f.out != "" && !f.tune:
-		return usagef("-o is where --tune writes its table")
+	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 || f.tile != ""):
+		return usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
+	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
+		return usagef("--judge-time is of --judge, and above 0")
+	case f.out != "" && !f.tune && !f.judge:
+		return usagef("-o is where --tune writes its table, and --judge its times")
 	case !p.named && (f.ranks > 0 || f.root > 0):
 		return usagef("--ranks and --root are of a collective; an algorithm takes -p ranks=N")
 	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
@@ -264,8 +277,8 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 		return diag.List{diag.New(diag.Io, fileSpan(file), "there is no folder %s to write it to", filepath.Dir(file))}
 	case f.procs > 0 && os.Getenv(envIndex) == "":
 		return a.startAll(ctx, f.procs)
-	case f.tune && job != nil:
-		return usagef("--tune measures with one process")
+	case (f.tune || f.judge) && job != nil:
+		return usagef("--tune and --judge measure with one process")
 	}
 	world, err := plan.open(ctx, arg, job, a)
 	if err != nil {
@@ -274,6 +287,9 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 	defer world.close()
 	if f.tune {
 		return a.tuneAll(ctx, world)
+	}
+	if f.judge {
+		return a.judgeAll(ctx, world)
 	}
 	return a.measureAll(ctx, world)
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"time"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -32,17 +31,7 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	} else if w.out != "" && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	m := w.measuring
-	if w.oneGiven("replays") == "" { // there is much to measure
-		m.Replays = 3
-	}
-	if w.oneGiven("warmup") == "" {
-		m.Warmup = 1
-	}
-	if w.oneGiven("replay-time") == "" {
-		m.Target = 600 * time.Microsecond
-	}
-	search := &bench.Search{Site: w.site, Measuring: m, Most: mostMeasured}
+	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured}
 	w.bar = a.progress(2*len(w.sizes), "tune")
 	stop := w.bar.watch()
 	defer stop()

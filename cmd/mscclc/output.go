@@ -48,6 +48,9 @@ bench     nccl-tests' document ("version", "config", "results", "average_bus_ban
           "time_of_other_launch", "nwrong"}; "speedups": [{"place", "geometric_mean", "least", "least_size", "sizes"}]
 bench --tune  the table, which --table reads: "version", "entries": [{"device", "ranks", "collective", "inplace", "element_bytes",
           "rules": [{"up_to", "program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}]}]; and "output", "problems"
+bench --judge  {"schema": 1, "collective", "ranks", "device", "rows": [{"bytes", "inplace", "chosen": V, "best": V, "ratio", "tried"}], "within",
+          "geometric_mean", "problems"}; V is {"program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}. A line of its -o is a V
+          and "collective", "ranks", "root", "inplace", "bytes", "dtype", "device", "chosen", "final" (measured in turns with the chosen one)
 fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
           "protocol", "doc", "shape": {"ranks", "rounds", "sent", "scratch"}}], "problems": [P...]}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/ir/diag"
+)
+
+// behind is how much longer than the best a chosen variant may take.
+const behind = 1.05
+
+// A judging is one bench --judge.
+type judging struct {
+	*benchWorld
+	app      *app
+	search   *bench.Search
+	rows     []judgedRow
+	times    []judgedTime
+	variants map[string]choose.Variant // by the names of forms
+	failed   error
+}
+
+// A judgedRow is one size in one placement.
+type judgedRow struct {
+	Bytes   int64      `json:"bytes"`
+	Inplace bool       `json:"inplace"`
+	Chosen  judgedForm `json:"chosen"`
+	Best    judgedForm `json:"best"`
+	Ratio   float64    `json:"ratio"`
+	Tried   int        `json:"tried"` // forms of whatever width
+}
+
+type judgedForm struct {
+	choose.Variant
+	Micros float64 `json:"us"`
+}
+
+// A judgedTime is a line of -o: one measurement.
+type judgedTime struct {
+	Collective string `json:"collective"`
+	choose.Variant
+	Ranks   int     `json:"ranks"`
+	Root    int     `json:"root,omitempty"`
+	Inplace bool    `json:"inplace"`
+	Bytes   int64   `json:"bytes"`
+	DType   string  `json:"dtype"`
+	Device  string  `json:"device"`
+	Micros  float64 `json:"us"`
+	Chosen  bool    `json:"chosen,omitempty"` // by table or simulation
+	Final   bool    `json:"final,omitempty"`  // measured in turns with the chosen one, for longer
+}
+
+// judgeAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the best.
+func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
+	j := &judging{benchWorld: w, app: a, variants: map[string]choose.Variant{}}
+	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.judgeTime}
+	w.bar = a.progress(2*len(w.sizes), "judge")
+	stop := w.bar.watch()
+	defer stop()
+	if !a.json {
+		fmt.Fprintf(a.stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n", w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name())
+		fmt.Fprintf(a.stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us", "chosen", "best us", "best", "ratio", "measured")
+	}
+	var ended error
+	for _, bytes := range w.sizes {
+		for _, inplace := range [2]bool{false, true} {
+			if w.place == "in" && !inplace || w.place == "out" && inplace || ended != nil {
+				continue
+			}
+			ended = j.size(ctx, bytes, inplace)
+			w.bar.step()
+		}
+	}
+	stop()
+	if w.out != "" { // what was measured counts, whatever came then
+		ended = errors.Join(ended, a.writeTo(w.out, j.writeTimes))
+	}
+	if ended != nil {
+		return ended
+	}
+	return j.verdict()
+}
+
+// size judges one call. Only what ends all is an error.
+func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
+	call := j.call(inplace)
+	c := &bench.Call{Coll: bench.Whole(j.coll, inplace), DType: j.dtype, RedOp: j.redop}
+	c.Elems = executor.PieceElems(c.Coll, bytes, j.dtype)
+	v, _, err := j.chooser.Choose(call, c.Bytes(), j.dtype.Size())
+	if errors.Is(err, choose.ErrNotInPlace) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	chosen, err := j.variant(v, call)
+	if err != nil {
+		return err
+	}
+	forms := j.catalog(call, c.Bytes())
+	j.variants[chosen.Name] = v
+	var wide *bench.Form // chosen, as the executor makes it: it is measured first
+	j.search.Seen = func(t bench.Tried, final bool) {
+		if wide == nil && t.Name == chosen.Name {
+			wide = &t.Form
+		}
+		row := judgedTime{Collective: call.Kind.String(), Variant: j.widened(t), Ranks: call.Ranks, Root: call.Root, Inplace: inplace, Bytes: c.Bytes(),
+			DType: j.dtype.String(), Device: j.site.Name(), Micros: hundredths(t.Micros), Chosen: wide != nil && t.Form == *wide, Final: final}
+		j.times = append(j.times, row)
+	}
+	found, err := j.search.Judge(ctx, c, chosen, forms)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		j.failed = errors.Join(j.failed, fmt.Errorf("%s %s: %w", sizeText(c.Bytes()), placeName(inplace), err))
+		return nil
+	}
+	row := judgedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
+		Chosen: judgedForm{j.widened(found.Chosen), hundredths(found.Chosen.Micros)}, Best: judgedForm{j.widened(found.Best), hundredths(found.Best.Micros)}}
+	j.rows = append(j.rows, row)
+	if !j.app.json {
+		j.bar.over(func() {
+			fmt.Fprintf(j.app.stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, placeName(inplace), row.Chosen.Micros, row.Chosen.Variant,
+				row.Best.Micros, row.Best.Variant, row.Ratio, row.Tried)
+		})
+	}
+	return nil
+}
+
+func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
+
+// catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
+func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
+	for _, v := range choose.Candidates(call.Kind) {
+		if v.Sided == "two" {
+			continue
+		}
+		list := []choose.Variant{v}
+		if p, ok := v.Ported(); ok && bytes >= portWorth && gpuTable[j.device] != nil {
+			list = append(list, p)
+		}
+		for _, v := range list {
+			f, err := j.variant(v, call)
+			if err != nil {
+				continue
+			}
+			j.variants[f.Name] = v
+			if f.Columns, f.Threads = guessed(bytes); gpuTable[j.device] == nil {
+				f.Columns, f.Threads = 0, 0
+			}
+			forms = append(forms, f)
+		}
+	}
+	return forms
+}
+
+// widened is the variant that a form was measured as.
+func (j *judging) widened(t bench.Tried) choose.Variant {
+	v := j.variants[t.Name]
+	v.Columns, v.Threads, v.Tile = t.Columns, t.Threads, t.Tile
+	if gpuTable[j.device] == nil {
+		v.Threads = 0 // which only a GPU's blocks have
+	}
+	return v
+}
+
+// writeTimes writes what was measured, a JSON object a line.
+func (j *judging) writeTimes(out io.Writer) error {
+	e := json.NewEncoder(out)
+	for i := range j.times {
+		if err := e.Encode(&j.times[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdict says how many sizes are within 5 %, and what is worst; others make the command fail.
+func (j *judging) verdict() error {
+	if len(j.rows) == 0 && j.failed == nil {
+		return usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
+	}
+	within, sum := 0, 0.0
+	for _, r := range j.rows {
+		if r.Ratio <= behind {
+			within++
+		}
+		sum += math.Log(r.Ratio)
+	}
+	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
+	if j.app.json {
+		doc := struct {
+			Schema     int            `json:"schema"`
+			Collective string         `json:"collective"`
+			Ranks      int            `json:"ranks"`
+			Device     string         `json:"device"`
+			Rows       []judgedRow    `json:"rows"`
+			Within     int            `json:"within"` // 5 % of the best
+			Mean       float64        `json:"geometric_mean"`
+			Problems   []diag.Problem `json:"problems"`
+		}{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean, []diag.Problem{}}
+		if j.failed != nil {
+			doc.Problems = diag.Report(j.app.file, placed(problems(impossible(j.failed)), j.app.file)).Problems
+		}
+		if err := j.app.writeJSON(doc); err != nil {
+			return err
+		}
+	} else if len(j.rows) > 0 {
+		worst := slices.MaxFunc(j.rows, func(a, b judgedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
+		fmt.Fprintf(j.app.stdout, "# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows), mean, worst.Ratio,
+			sizeText(worst.Bytes), placeName(worst.Inplace), worst.Chosen.Variant, worst.Best.Variant)
+	}
+	switch {
+	case j.failed != nil && j.app.json:
+		return reportedError{exitMachine}
+	case j.failed != nil:
+		return impossible(j.failed)
+	case within < len(j.rows):
+		return reportedError{exitInput}
+	}
+	return nil
+}
+
+// searching are the measurements of a search, of which there are many.
+func (w *benchWorld) searching() bench.Measuring {
+	m := w.measuring
+	if w.oneGiven("replays") == "" {
+		m.Replays = 3
+	}
+	if w.oneGiven("warmup") == "" {
+		m.Warmup = 1
+	}
+	if w.oneGiven("replay-time") == "" {
+		m.Target = 600 * time.Microsecond
+	}
+	return m
+}
