@@ -2,6 +2,7 @@ package mscclc_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,5 +54,40 @@ func BenchmarkCompile(b *testing.B) {
 			b.ReportMetric(float64(len(p.Steps)), "steps")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(p.Steps)), "ns/step")
 		})
+	}
+}
+
+// BenchmarkPlan128 writes plans of MSCCL++ for 128 ranks, from the text of an algorithm to JSON, without and with the proof.
+func BenchmarkPlan128(b *testing.B) {
+	target, err := codegen.TargetByName("mscclpp")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, file := range []string{"allreduce/ring", "allreduce/allpairs"} {
+		path := filepath.Join("algorithms", file+".mscl")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
+			for _, unproven := range []bool{true, false} {
+				b.Run(fmt.Sprintf("%s/%v/proven=%v", file, protocol, !unproven), func(b *testing.B) {
+					opt := mscclc.Options{Lang: lang.Options{Params: map[string]string{"ranks": "128"}, Protocol: &protocol, Open: os.ReadFile}, Target: target, Unproven: true}
+					for b.Loop() {
+						p, err := mscclc.Compile(path, text, opt)
+						if err != nil {
+							b.Fatal(err)
+						}
+						plan, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{Unproven: unproven})
+						if err != nil {
+							b.Fatal(err)
+						}
+						if err := codegen.WriteMSCCLPP(io.Discard, plan); err != nil {
+							b.Fatal(err)
+						}
+					}
+				})
+			}
+		}
 	}
 }

@@ -60,16 +60,22 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 	if d := codegen.FitSizes(c); d != nil {
 		return nil, nil, diag.List{*d}
 	}
+	proof := func() diag.List { return nil }
 	if !opt.Unproven {
-		if _, _, found := passes.CheckChannels(c, opt.Check); len(found) > 0 {
-			return nil, nil, found
-		}
+		proof = inBackground(func() diag.List {
+			_, _, found := passes.CheckChannels(c, opt.Check)
+			return found
+		})
 	}
-	if plan, err = codegen.PlanFileOf(c); err != nil {
-		return nil, nil, err
+	plan, err = codegen.PlanFileOf(c)
+	var hash uint64
+	if err == nil {
+		plan.Name = ""
+		hash, err = codegen.HashMSCCLPP(plan)
 	}
-	plan.Name = ""
-	hash, err := codegen.HashMSCCLPP(plan)
+	if found := proof(); len(found) > 0 {
+		return nil, nil, found
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,4 +89,22 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 		warnings = append(warnings, diag.New(diag.MSCCLPPReduce, diag.Span{}, "the plan sums, whatever the call says: the executor has no other reduction"))
 	}
 	return plan, warnings, nil
+}
+
+// inBackground begins f, and returns what waits for its result. Where f panics, that does.
+func inBackground[T any](f func() T) (wait func() T) {
+	var result T
+	var failed any
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { failed = recover() }()
+		result = f()
+	}()
+	return func() T {
+		if <-done; failed != nil {
+			panic(failed)
+		}
+		return result
+	}
 }

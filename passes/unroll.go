@@ -130,7 +130,8 @@ func (u *unroller) ranks() {
 // rank unrolls the blocks of a rank.
 func (u *unroller) rank(r int32) {
 	for b := range u.p.Ranks[r].Blocks {
-		u.blocks[r] = append(u.blocks[r], &unrolled{rank: r, owner: int32(b), ports: map[int32]*unrolled{}})
+		k := &unrolled{rank: r, owner: int32(b), ports: map[int32]*unrolled{}, steps: make([]unrolledStep, 0, len(u.p.Ranks[r].Blocks[b]))}
+		u.blocks[r] = append(u.blocks[r], k)
 	}
 	u.meeting(r)
 	u.ports(r)

@@ -14,6 +14,9 @@ func (u *unroller) build() {
 	if p.DoubleScratch {
 		g.OneSided.Depth = 2
 	}
+	operands := 0
+	u.eachStep(func(_ *unrolled, s *unrolledStep) { operands += len(s.srcs) + len(s.dsts) })
+	g.Steps, u.sources, g.OneSided.Operands = make([]ir.Step, 0, u.steps), make([]source, 0, u.steps), make([]ir.Operand, 0, operands)
 	for r := range n {
 		g.Rank[r].First = int32(len(g.Blocks))
 		for b, k := range u.blocks[r] {

@@ -78,8 +78,12 @@ type packetUse struct {
 // packets gives each block that reads packets chunks of its own: a chunk of ir.Packets is read by one block. Packets that
 // nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those of the one before.
 func (u *unroller) packets() {
+	room := u.used(ir.Packets)
+	if slices.Max(room) == 0 {
+		return
+	}
 	use := make([][]packetUse, len(u.p.Ranks))
-	for r, n := range u.used(ir.Packets) {
+	for r, n := range room {
 		use[r] = make([]packetUse, n)
 	}
 	parts := func(s *unrolledStep, x *ir.Operand) []packetUse {
@@ -120,7 +124,7 @@ func (u *unroller) packets() {
 	if len(u.found) > 0 {
 		return
 	}
-	room := u.used(ir.Scratch)
+	room = u.used(ir.Scratch)
 	for r, list := range u.blocks {
 		for _, k := range list {
 			k.room = room[r]
@@ -129,7 +133,7 @@ func (u *unroller) packets() {
 					room[r] = max(room[r], k.room+s.count)
 				}
 			}
-			var steps []unrolledStep
+			steps := make([]unrolledStep, 0, len(k.steps))
 			for i := range k.steps {
 				steps = u.split(steps, k, &k.steps[i], parts)
 			}

@@ -73,7 +73,8 @@ What MSCCL++ calls these in its plans, and mscclc show FILE channels in its line
 		"acquire, release\tsem_acquire, sem_release\tacquire, release\ta semaphore of the rank",
 		"put, get\tput, ppkt, get\teach SRC -> DST, ...\tpairs: each destination gets its source",
 		"put and signal\tpws, pwsf\teach ... signal [flush]\tthe port signals, and is flushed, behind it",
-		"copy, reduce\tcopy, cpkt, upkt, re, res, rre, rres, repkt, ...\tmv SRC + ... -> DST ...\teach destination gets the sum of all sources",
+		"copy\tcopy, cpkt, upkt, rppkt\tmv SRC -> DST ...\teach destination gets the source",
+		"reduce\tre, res, rre, rres, repkt, respkt, recpkt, recspkt\tmv SRC + ... -> DST ...\teach destination gets the sum of all sources",
 		"put, get, allreduce (switch)\tgstore, gstorepkt, glres\tmv ... all:...@switch[N]\tthrough the switch, of all ranks",
 		"pipeline\tpipeline\tloop UNIT of CHUNKS\tits body, UNIT bytes a turn",
 		"tb = [0, 1]\ttbg_info\tpart K/N\tpart K of N equal parts")

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -128,6 +130,17 @@ func (c *clocks) pass(pass int) bool {
 	return true
 }
 
+// snapshot is what blocks know now, whatever passes follow.
+func (c *clocks) snapshot() *clocks {
+	now := *c
+	now.blocks = slices.Clone(c.blocks)
+	for i := range now.blocks {
+		k := &now.blocks[i]
+		k.learns, k.sees = slices.Clone(k.learns), slices.Clone(k.sees)
+	}
+	return &now
+}
+
 // boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew, but for those that are loose.
 func (c *clocks) boundary() {
 	for _, own := range c.o.p.Rank {
@@ -178,11 +191,15 @@ func (c *clocks) join(a clock, list []clock) clock {
 		return a
 	}
 	c.work += int64(len(list)) * int64(c.o.chains/rowWork+1)
-	row := make([]int32, c.o.chains)
-	copy(row, a.row)
+	row := slices.Clone(a.row)
+	if row == nil {
+		row = make([]int32, c.o.chains)
+	}
 	for _, x := range list {
-		for k, n := range x.row {
-			row[k] = max(row[k], n)
+		if len(x.row) == len(row) { // for the compiler: no check in the loop
+			for k, n := range x.row {
+				row[k] = max(row[k], n)
+			}
 		}
 		row[x.chain] = max(row[x.chain], x.own)
 	}

@@ -25,6 +25,7 @@ type oneRacer struct {
 	*oneSided
 	conflicts
 	clocks  *clocks
+	ends    *clocks           // where launches have one pass: what is known at its end, which launches need not find again
 	first   []int32           // of a cell: 1 + the event that writes it first in a pass
 	reused  map[int32][]reuse // by the later event: what is yet to be seen ordered
 	open    int               // how many these are
@@ -51,6 +52,9 @@ func (r *oneRacer) passes() bool {
 	c.each = r.access
 	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
 		return false
+	}
+	if r.p.OneSided.OnePass {
+		r.ends = c.snapshot()
 	}
 	r.reuses()
 	c.each = r.again

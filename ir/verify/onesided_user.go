@@ -24,12 +24,15 @@ func (r *oneRacer) launches() {
 	if r.stopped = !begin.keep(0) || !begin.pass(0); r.stopped {
 		return
 	}
-	end := r.newClocks(r.absent(ir.Enter))
-	end.each = func(int32, int) {}
-	r.clocks = end
-	if r.stopped = !end.keep(0) || !end.pass(0); r.stopped {
-		return
+	end := r.ends
+	if end == nil {
+		end = r.newClocks(r.absent(ir.Enter))
+		end.each = func(int32, int) {}
+		if r.stopped = !end.keep(0) || !end.pass(0); r.stopped {
+			return
+		}
 	}
+	r.clocks = end
 	r.ended(end)
 	r.stopped = end.work > r.opt.Work
 }
