@@ -7,7 +7,9 @@
 // message, a free slot, a packet, a flag. It costs its block a time of its own, and the time that its data takes at the
 // block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come, first served, so that what
 // shares a link or a NIC waits. A message goes through its links cut-through: the last byte arrives one longest occupancy
-// behind the first. Columns of a one-sided program are alike, and are simulated as one block of their common rate.
+// behind the first. Packets tell of themselves, so that a two-sided block sends them on one by one as they come; a slot is received when all
+// of it is there. What a GPU loads and stores of its own memory alone waits for what it stored to others before. Columns of a one-sided
+// program are alike, and are simulated as one block of their common rate.
 //
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a GPU
 // move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.

@@ -13,6 +13,7 @@ type network struct {
 	free   []float64 // of a link: when it is
 	busy   []float64 // of a link: how long it was occupied
 	memory []float64 // of a rank: when its memory is free
+	stores []float64 // of a rank: when its links have taken all that it stored so far
 	alpha  []float64 // of a link
 	beta   []float64
 	far    []bool // of a link: joins nodes
@@ -20,7 +21,7 @@ type network struct {
 
 func newNetwork(t *topology.Topology) *network {
 	n := &network{t: t, free: make([]float64, len(t.Links)), busy: make([]float64, len(t.Links)),
-		memory: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)), far: make([]bool, len(t.Links))}
+		memory: make([]float64, t.Ranks()), stores: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)), far: make([]bool, len(t.Links))}
 	for l := range t.Links {
 		n.alpha[l], n.beta[l] = t.Latency(int32(l)), t.Bandwidth(int32(l))
 		n.far[l] = t.Classes[t.Links[l].Class].Network
@@ -41,24 +42,26 @@ func (n *network) leaves(way int32) bool {
 	return slices.ContainsFunc(n.ways[way], func(l int32) bool { return n.far[l] })
 }
 
-// carry sends bytes on their way at a time, at no more than a rate. It returns when the first link has taken the last byte, and when
-// that has arrived.
-func (n *network) carry(links []int32, at, bytes, rate float64) (taken, arrived float64) {
-	head, tail := at, at+bytes/rate
-	taken = tail
+// A passage is when the first link of a way has taken the last byte of a message, and when its first byte and its last have arrived.
+type passage struct{ taken, head, tail float64 }
+
+// carry sends bytes on their way at a time, at no more than a rate.
+func (n *network) carry(links []int32, at, bytes, rate float64) (p passage) {
+	p.head, p.tail = at, at+bytes/rate
+	p.taken = p.tail
 	for i, l := range links {
-		head = max(head, n.free[l])
+		p.head = max(p.head, n.free[l])
 		occupied := bytes / n.beta[l]
-		n.free[l] = head + occupied
+		n.free[l] = p.head + occupied
 		n.busy[l] += occupied
-		tail = max(tail, head+occupied)
+		p.tail = max(p.tail, p.head+occupied)
 		if i == 0 {
-			taken = tail
+			p.taken = p.tail
 		}
-		head += n.alpha[l]
-		tail += n.alpha[l]
+		p.head += n.alpha[l]
+		p.tail += n.alpha[l]
 	}
-	return taken, tail
+	return p
 }
 
 // local has a rank's memory read and write so many bytes, and returns when that is over.

@@ -247,7 +247,9 @@ func (o *oneSided) skips(b *oneBlock, s *ir.Step) bool {
 	return s.Flags&ir.Enter != 0 && b.pass != 0 || s.Flags&ir.Leave != 0 && b.pass != o.simulated-1
 }
 
-// move begins when all packets have come that it reads.
+// move begins when all packets have come that it reads, and one that stays on its GPU when the GPU's links have taken what went before: loads and
+// stores of a GPU's own memory stand in one queue with those to others, and wait where these are held up. So the sums of a ReduceScatter
+// do not overlap with its messages, though different columns do them, and those of a Reduce, whose root sends nothing, do.
 func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at, handled, packets := now, 0., false // handled: operands whose bytes go through the block
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
@@ -268,13 +270,18 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	if at > now {
 		return verdict{kind: goesOn, at: at}, false
 	}
+	local := true
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
 		packets = packets || x.Buf == ir.Packets
+		local = local && x.Rank == b.rank
 		handled++
 		if x.Via == ir.ViaPort && x.Rank != b.rank {
 			handled -= 2 // the port reads and writes
 		}
+	}
+	if queued := o.net.stores[o.gpu[b.rank]]; local && queued > now {
+		return verdict{kind: goesOn, at: queued}, false
 	}
 	cost := o.plain
 	if packets {
@@ -299,8 +306,8 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 		case x.Rank == b.rank:
 			local += bytes
 		default:
-			_, arrived := o.net.carry(o.net.ways[o.ways[k]], begin+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
-			end = max(end, arrived)
+			p := o.net.carry(o.net.ways[o.ways[k]], begin+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
+			end = max(end, p.tail)
 		}
 	}
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
@@ -319,12 +326,12 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 		case x.Rank == b.rank:
 			local += bytes
 		case x.Via == ir.ViaPort:
-			_, arrived = o.net.carry(o.net.ways[o.ways[k]], begin+o.costs.OneSided.Port, bytes, math.Inf(1))
+			arrived = o.net.carry(o.net.ways[o.ways[k]], begin+o.costs.OneSided.Port, bytes, math.Inf(1)).tail
 			end = max(end, arrived) // the block waits for its port before its threads meet
 		default:
-			var taken float64
-			taken, arrived = o.net.carry(o.net.ways[o.ways[k]], begin, bytes*wire, rate*wire)
-			end = max(end, taken)
+			p := o.net.carry(o.net.ways[o.ways[k]], begin, bytes*wire, rate*wire)
+			arrived, end = p.tail, max(end, p.taken)
+			o.net.stores[o.gpu[b.rank]] = max(o.net.stores[o.gpu[b.rank]], p.taken)
 		}
 		b.stored = max(b.stored, arrived)
 		if x.Buf == ir.Packets {
@@ -351,11 +358,9 @@ func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64)
 	}
 	head := begin
 	for r := range o.up {
-		_, arrived := o.net.carry(o.up[r:r+1], begin, bytes, rate)
-		head = max(head, arrived-bytes/min(rate, o.net.beta[o.up[r]]))
+		head = max(head, o.net.carry(o.up[r:r+1], begin, bytes, rate).head)
 	}
-	_, end = o.net.carry(o.down[b.rank:b.rank+1], head, bytes, rate)
-	return end
+	return o.net.carry(o.down[b.rank:b.rank+1], head, bytes, rate).tail
 }
 
 // scatter is a store through the switch: it goes up the block's link once, and down those of all.
@@ -363,12 +368,9 @@ func (o *oneSided) scatter(b *oneBlock, begin, bytes, rate float64) (end float64
 	if o.up == nil {
 		return begin
 	}
-	up := o.up[b.rank]
-	_, arrived := o.net.carry(o.up[b.rank:b.rank+1], begin, bytes, rate)
-	head := arrived - bytes/min(rate, o.net.beta[up])
+	head := o.net.carry(o.up[b.rank:b.rank+1], begin, bytes, rate).head
 	for r := range o.down {
-		_, arrived = o.net.carry(o.down[r:r+1], head, bytes, rate)
-		end = max(end, arrived)
+		end = max(end, o.net.carry(o.down[r:r+1], head, bytes, rate).tail)
 	}
 	return end
 }

@@ -45,7 +45,8 @@ type connection struct {
 	way            int32
 	far            bool
 	sent, received int64
-	arrived, freed []float64
+	head, tail     []float64 // when its first byte arrived, and its last
+	freed          []float64
 }
 
 func newTwoSided(s *simulation) (runner, error) {
@@ -100,11 +101,11 @@ func (t *twoSided) connect() (err error) {
 		}
 	}
 	ways, err := t.find(pairs)
-	times := make([]float64, 2*int(t.slots)*len(ways))
+	times := make([]float64, 3*int(t.slots)*len(ways))
 	for _, way := range ways {
 		n := t.slots
-		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), arrived: times[:n:n], freed: times[n : 2*n : 2*n]})
-		times = times[2*n:]
+		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), head: times[:n:n], tail: times[n : 2*n : 2*n], freed: times[2*n : 3*n : 3*n]})
+		times = times[3*n:]
 	}
 	return err
 }
@@ -181,7 +182,7 @@ func (t *twoSided) ready(b *twoBlock, now float64) (v verdict, ok bool) {
 		if c.sent == c.received {
 			return verdict{kind: waits, on: t.dataOf(b.recv), at: now}, false
 		}
-		at = max(at, c.arrived[c.received%int64(t.slots)])
+		at = max(at, t.begins(c, c.received))
 	}
 	if step.sends {
 		c := &t.conns[b.send]
@@ -193,10 +194,23 @@ func (t *twoSided) ready(b *twoBlock, now float64) (v verdict, ok bool) {
 	return verdict{kind: goesOn, at: at}, at <= now
 }
 
+// begins is when a message that was sent can be received: a packet tells of itself, so that its block takes one by one as they come, and a
+// slot's flag is behind all of it.
+func (t *twoSided) begins(c *connection, message int64) float64 {
+	if t.program.Protocol == ir.Simple {
+		return c.tail[message%int64(t.slots)]
+	}
+	return c.head[message%int64(t.slots)]
+}
+
 // move does what a step does with so many bytes, and returns when the block has done it.
 func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 {
 	begin := now + t.cost.Step
 	end := begin + bytes/t.cost.Block
+	if step.receives {
+		c := &t.conns[b.recv]
+		end = max(end, c.tail[c.received%int64(t.slots)]+t.cost.Step)
+	}
 	end = max(end, t.net.local(t.gpu[b.rank], begin, 2*bytes, t.costs.Memory))
 	if step.sends {
 		c := &t.conns[b.send]
@@ -204,11 +218,15 @@ func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 
 		if c.far {
 			extra = t.costs.TwoSided.Network
 		}
-		taken, arrived := t.net.carry(t.net.ways[c.way], begin+extra, bytes*t.cost.Wire, t.cost.Block*t.cost.Wire)
-		end = max(end, taken-extra)
-		c.arrived[c.sent%int64(t.slots)] = arrived
+		rate := t.cost.Block
+		if end > begin {
+			rate = bytes / (end - begin) // no faster than what it forwards comes
+		}
+		p := t.net.carry(t.net.ways[c.way], begin+extra, bytes*t.cost.Wire, rate*t.cost.Wire)
+		end = max(end, p.taken-extra)
+		c.head[c.sent%int64(t.slots)], c.tail[c.sent%int64(t.slots)] = p.head, p.tail
+		t.e.wake(t.dataOf(b.send), t.begins(c, c.sent))
 		c.sent++
-		t.e.wake(t.dataOf(b.send), arrived)
 	}
 	if step.receives {
 		c := &t.conns[b.recv]
