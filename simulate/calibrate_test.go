@@ -28,13 +28,13 @@ func TestCalibrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := measured(t, "h200")
-	set := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return !slices.Contains(calibrated, p.entry.Collective) })
+	set := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return !slices.Contains(calibrated, p.Collective) })
 	if len(set) < 50 {
 		t.Fatalf("%d points to fit to", len(set))
 	}
 	loss := func() (sum float64) {
 		for _, p := range set {
-			sum += math.Abs(math.Log(p.simulate(t, topo, costs) / p.rule.Micros))
+			sum += math.Abs(math.Log(p.simulate(t, topo, costs) / p.Micros))
 		}
 		return sum / float64(len(set))
 	}

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -17,35 +18,49 @@ import (
 	"mscclc/topology"
 )
 
-// A point is a measured time.
+// A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the fastest), or a rule of the built-in table.
 type point struct {
-	entry *choose.Entry
-	rule  choose.Rule
-	bytes int64
-	prog  *ir.Program
+	Collective string `json:"collective"`
+	choose.Variant
+	Ranks   int     `json:"ranks"`
+	Inplace bool    `json:"inplace"`
+	Bytes   int64   `json:"bytes"`
+	Micros  float64 `json:"us"`
+
+	prog *ir.Program
 }
 
-// measured are the times that tables have of a device.
+// measured are the times that are known of a device. The variants of a table are the fastest of their sizes; testdata has all.
 func measured(t *testing.T, device string) (list []point) {
 	t.Helper()
-	chooser := &choose.Chooser{}
+	text, err := os.ReadFile("testdata/" + device + ".jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var p point
+		if err := json.Unmarshal([]byte(line), &p); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
 	table := choose.DefaultTable()
-	for i := range table.Entries {
-		e := &table.Entries[i]
-		kind, _ := ir.KindByName(e.Collective)
+	for _, e := range table.Entries {
 		if !strings.Contains(strings.ToLower(e.Device), device) {
 			continue
 		}
 		for _, r := range e.Rules {
-			if r.Micros == 0 {
-				continue
+			if r.Micros > 0 { // at the largest of 1K, 4K, ..., 1G that the rule is for; rules meet half way between two
+				list = append(list, point{e.Collective, r.Variant, e.Ranks, e.Inplace, cmp.Or(r.UpTo/2, 1<<30), r.Micros, nil})
 			}
-			prog, err := chooser.Program(r.Variant, choose.Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace})
-			if err != nil {
-				t.Fatal(err)
-			}
-			// It was measured at the largest of 1K, 4K, ..., 1G that the rule is for; rules meet half way between two.
-			list = append(list, point{e, r, cmp.Or(r.UpTo/2, 1<<30), prog})
+		}
+	}
+	chooser := &choose.Chooser{}
+	for i := range list {
+		p := &list[i]
+		kind, _ := ir.KindByName(p.Collective)
+		if p.prog, err = chooser.Program(p.Variant, choose.Call{Kind: kind, Ranks: p.Ranks, Inplace: p.Inplace}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return list
@@ -53,7 +68,7 @@ func measured(t *testing.T, device string) (list []point) {
 
 func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.Costs) float64 {
 	t.Helper()
-	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.bytes, DType: executor.BF16, Columns: p.rule.Columns, Threads: p.rule.Threads, Tile: p.rule.Tile})
+	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.Bytes, DType: executor.BF16, Columns: p.Columns, Threads: p.Threads, Tile: p.Tile})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +89,12 @@ func TestMeasured(t *testing.T) {
 	errs := map[string][]float64{}
 	for _, p := range measured(t, "h200") {
 		micros := p.simulate(t, topo, costs)
-		off := micros/p.rule.Micros - 1
-		if p.bytes >= 16<<10 {
-			errs[p.entry.Collective] = append(errs[p.entry.Collective], math.Abs(off))
+		off := micros/p.Micros - 1
+		if p.Bytes >= 16<<10 {
+			errs[p.Collective] = append(errs[p.Collective], math.Abs(off))
 		}
 		if os.Getenv("MSCCLC_POINTS") != "" {
-			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.entry.Collective, p.entry.Ranks, p.rule.Variant, p.bytes, p.rule.Micros, micros, 100*off)
+			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.Collective, p.Ranks, p.Variant, p.Bytes, p.Micros, micros, 100*off)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(errs)) {
