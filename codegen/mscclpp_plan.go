@@ -43,9 +43,11 @@ type planMaker struct {
 	found diag.List
 
 	rankID, blockID, opID int
+	barred                bool // the rank's barriers were reported
 	g                     *PlanGPU
 	b                     *PlanBlock
 	named                 [ir.NumChannelTypes][]int32 // channels that operations of the block name
+	remotes               []int32                     // of a rank's buffer: 1 + its number among those of the own rank, or 0
 }
 
 func (x *planMaker) rank(r int, g *PlanGPU) {
@@ -60,10 +62,14 @@ func (x *planMaker) rank(r int, g *PlanGPU) {
 			g.Channels = append(g.Channels, PlanChannels{Type: channelTypeNames[t], Peers: peers})
 		}
 	}
+	x.rankID, x.blockID, x.opID, x.barred = r, -1, -1, false
+	if n := len(c.Channels[ir.PortChannel]); n > PlanMaxPorts {
+		x.say(diag.Limit, -1, "rank %d has %d port channels, where MSCCL++ has room for %d", r, n, PlanMaxPorts)
+	}
 	for _, s := range c.Channels[ir.SwitchChannel] {
 		g.Channels = append(g.Channels, PlanChannels{Type: "switch", Buffer: bufNames[s.Buf], Groups: []PlanGroup{{int32(len(s.Group)), s.Group}}})
 	}
-	x.rankID, x.g = r, g
+	x.g, x.remotes = g, make([]int32, len(x.p.Ranks)*len(bufNames))
 	for i := range c.Blocks {
 		x.blockID, x.b = i, &g.Blocks[i]
 		x.b.ID, x.b.Ops = int32(i), make([]PlanOp, 0, len(c.Blocks[i]))
@@ -137,8 +143,15 @@ func (x *planMaker) op(o *ir.ChannelOp) PlanOp {
 	switch row.kind {
 	case ir.ChBarrier:
 		op.Barrier, op.Blocks = n.ID, n.Blocks
+		if n.ID >= PlanMaxBarriers && !x.barred {
+			x.barred = true
+			x.say(diag.Limit, o.Pos, "barrier %d of rank %d: MSCCL++ has room for %d of a rank", n.ID+1, x.rankID, PlanMaxBarriers)
+		}
 	case ir.ChAcquire, ir.ChRelease:
 		op.Semaphores = n.Semaphores
+		if len(n.Semaphores) > PlanMaxSemaphores {
+			x.say(diag.Limit, o.Pos, "%d semaphores in one operation, where MSCCL++ has room for %d", len(n.Semaphores), PlanMaxSemaphores)
+		}
 	case ir.ChLoop:
 		op.Loop = &PlanLoop{Unit: n.Unit, Chunks: n.Chunks}
 		for i := range n.Body {
@@ -208,15 +221,16 @@ func (x *planMaker) channel(t ir.ChannelType, c int32) int32 { return idsOf(&x.b
 // remote is the block's number of the remote buffer that ref is of.
 func (x *planMaker) remote(t ir.ChannelType, ref *ir.ChannelRef) int32 {
 	buf, access := bufNames[ref.Buf], channelTypeNames[t]
-	i := slices.IndexFunc(x.g.Remote, func(r PlanRemote) bool { return r.Rank == ref.Rank && r.Buffer == buf })
-	if i < 0 {
-		i = len(x.g.Remote)
+	at := &x.remotes[int(ref.Rank)*len(bufNames)+int(ref.Buf)]
+	if *at == 0 {
 		x.g.Remote = append(x.g.Remote, PlanRemote{Rank: ref.Rank, Buffer: buf})
+		*at = int32(len(x.g.Remote))
 	}
+	i := *at - 1
 	if r := &x.g.Remote[i]; !slices.Contains(r.Access, access) {
 		r.Access = append(r.Access, access)
 	}
-	return idsOf(&x.b.Remote, t).place(int32(i))
+	return idsOf(&x.b.Remote, t).place(i)
 }
 
 // implied puts a channel to peer into the block's list where it has none and there is room, one that another operation of the

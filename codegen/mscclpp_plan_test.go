@@ -82,6 +82,8 @@ func TestWrittenOperations(t *testing.T) {
 		{memory(ir.ChMove, refs(in), make([]ir.ChannelRef, 11)), "MSCCL++ has no operation for this"},
 		{memory(ir.ChEachSignal, refs(in), refs(far)), "MSCCL++ has no operation for this: each input[0] -> 1:output[0]@memory signal"},
 		{ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 1, Chunks: 1, Body: body, Pos: -1}, "block 0 of rank 0 has 65 operations, with the bodies of loops, where MSCCL++ has room for 64"},
+		{ir.ChannelOp{Kind: ir.ChBarrier, Type: ir.NoChannel, ID: 16, Blocks: 1, Pos: -1}, "barrier 17 of rank 0: MSCCL++ has room for 16 of a rank"},
+		{ir.ChannelOp{Kind: ir.ChAcquire, Type: ir.NoChannel, Semaphores: make([]int32, 17), Pos: -1}, "17 semaphores in one operation, where MSCCL++ has room for 16"},
 	} {
 		p := allToAll(2)
 		p.Ranks[0].Scratch, p.Ranks[1].Scratch = 1, 1
@@ -104,5 +106,18 @@ func TestWrittenOperations(t *testing.T) {
 		if _, _, err := ReadMSCCLPP("x.json", &b, ReadOptions{}); err != nil {
 			t.Errorf("%s: %v", c.want, err)
 		}
+	}
+}
+
+// A rank has as many port channels as a proxy's requests can name.
+func TestPortsOfARank(t *testing.T) {
+	p := allToAll(2)
+	p.Ranks[1].Channels[ir.PortChannel] = make([]ir.Channel, PlanMaxPorts)
+	if _, err := PlanFileOf(p); err != nil {
+		t.Error(err)
+	}
+	p.Ranks[1].Channels[ir.PortChannel] = make([]ir.Channel, PlanMaxPorts+1)
+	if _, err := PlanFileOf(p); err == nil || !strings.Contains(err.Error(), "rank 1 has 1025 port channels, where MSCCL++ has room for 1024") {
+		t.Error(err)
 	}
 }

@@ -102,8 +102,7 @@ func (f *oneFuser) first(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs
 
 // ported says whether a port moves m: then it has one source and one destination.
 func (f *oneFuser) ported(m *oneMove) bool {
-	port := func(x spot) bool { return x.via == ir.ViaPort }
-	return slices.ContainsFunc(m.srcs, port) || slices.ContainsFunc(m.dsts, port)
+	return len(m.srcs) == 1 && len(m.dsts) == 1 && (m.srcs[0].via == ir.ViaPort || m.dsts[0].via == ir.ViaPort)
 }
 
 // hoist lets an earlier Move of the same rank write what i does, if one has the
@@ -221,7 +220,7 @@ func (f *oneFuser) take(i int32, k int) int {
 		return 0
 	}
 	for j, s := range m.srcs {
-		if j != k && !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) {
+		if j != k && !s.beside(src, m.count) && !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) {
 			return 0
 		}
 	}
@@ -269,10 +268,19 @@ func (f *oneFuser) forward(i int32, k int) bool {
 	return true
 }
 
+// beside says whether x and y, count chunks each, lie in one buffer and do not overlap.
+func (x spot) beside(y spot, count int32) bool {
+	gap := x.index - y.index
+	return x.rank == y.rank && x.rank != ir.AllRanks && x.buf == y.buf && max(gap, -gap) >= count
+}
+
 // crosses says whether count chunks from a and from b on overlap in part.
 func (l *oneSided) crosses(a, b spot, count int32) bool {
 	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
 		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() && !l.clear(b, a, count)
+	}
+	if a.rank != b.rank {
+		return false
 	}
 	gap := l.cell(a, a.rank) - l.cell(b, b.rank)
 	step := int32(1)

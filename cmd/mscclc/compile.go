@@ -129,7 +129,11 @@ func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 	case target.Format != codegen.FormatMSCCLPP:
 		return 0, usagef("--pipeline is for --target mscclpp")
 	}
-	return parseBytes(f.pipeline)
+	unit, err := parseBytes(f.pipeline)
+	if err == nil && unit == 0 {
+		err = usagef("--pipeline takes the bytes of a turn, from 16 on, not 0")
+	}
+	return unit, err
 }
 
 func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
