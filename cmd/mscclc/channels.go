@@ -84,3 +84,22 @@ func (t turned) text() string {
 	}
 	return fmt.Sprintf("   %d turns of loops", t.did)
 }
+
+// planSummary is summary of the plan that p became, which has blocks and operations of its own.
+func planSummary(p *ir.Program, plan *codegen.PlanFile) string {
+	name, blocks, ops := kindName(p), 0, 0
+	if p.Name != "" {
+		name += " " + diag.Printable(p.Name)
+	}
+	for r := range plan.GPUs {
+		for _, b := range plan.GPUs[r].Blocks {
+			blocks, ops = blocks+1, ops+len(b.Ops)
+			for i := range b.Ops {
+				if l := b.Ops[i].Loop; l != nil {
+					ops += len(l.Ops)
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(blocks, "block"), count(ops, "operation"))
+}

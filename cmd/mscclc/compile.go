@@ -96,6 +96,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		return err
 	}
 	var warned diag.List
+	what := summary(p)
 	product := func(w io.Writer) error { return write(w, p, target) }
 	if target.Format == codegen.FormatMSCCLPP {
 		var plan *codegen.PlanFile
@@ -111,6 +112,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		if err != nil {
 			return err
 		}
+		what = planSummary(p, plan)
 		product = func(w io.Writer) error { return codegen.WriteMSCCLPP(w, plan) }
 	}
 	if f.out != "" || !a.json {
@@ -118,7 +120,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 			return err
 		}
 	}
-	return a.compiled(s.name, f.out, target, p, warned)
+	return a.compiled(s.name, f.out, what, target, p, warned)
 }
 
 // pipelineUnit is how many bytes a turn of a pipeline moves, or 0.
@@ -144,13 +146,13 @@ func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 }
 
 // compiled reports what was compiled.
-func (a *app) compiled(name, out string, t *codegen.Target, p *ir.Program, warned diag.List) error {
+func (a *app) compiled(name, out, what string, t *codegen.Target, p *ir.Program, warned diag.List) error {
 	if !a.json {
 		a.show(warned)
 		if out != "" && out != "-" {
 			name = out
 		}
-		a.say("%s: %s; proven", name, summary(p))
+		a.say("%s: %s; proven", name, what)
 		return nil
 	}
 	return a.writeJSON(struct {

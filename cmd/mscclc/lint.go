@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func (a *app) lintCommand() *cobra.Command {
 		Short: "Report what is slow or fragile in plans of MSCCL++",
 		Long: `Report what is legal in a plan of MSCCL++, and slow or fragile: threads that meet for nothing, operations that could be one,
 signals that release nothing, blocks that wait for others, channels and scratch that nothing uses, more blocks than a GPU may run at once;
-and what MSCCL++'s own executor does wrong. mscclc explain CODE says more of each; mscclc verify proves the plan.
+and what MSCCL++'s own executor does wrong, also with plans that share a name and are not equal. mscclc explain CODE says more of each; mscclc verify proves the plan.
 
 The exit code is 1 where anything was found, but for what --ignore names: mscclpp-graph is so of every plan with packets. Of a folder, all
 .json files below it that are plans are looked at. --json prints a list, with the problems of each file.`,
@@ -42,11 +43,11 @@ The exit code is 1 where anything was found, but for what --ignore names: mscclp
 
 // lintFiles looks at all files, also where one cannot be read.
 func (a *app) lintFiles(args, ignore []string) error {
-	reports, worst := []report{}, exitGood
+	reports, worst, named := []report{}, exitGood, map[string]namedPlan{}
 	for _, t := range a.plansOnly(expand(args, ".json")) {
 		name, found, err := t.name, diag.List(nil), t.err
 		if err == nil {
-			found, err = a.lint(name)
+			found, err = a.lint(name, named)
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return slices.Contains(ignore, string(d.Code)) })
 		var usage usageError
@@ -82,8 +83,14 @@ func (a *app) lintFiles(args, ignore []string) error {
 	return nil
 }
 
-// lint looks at one plan.
-func (a *app) lint(name string) (diag.List, error) {
+// A namedPlan is the first plan that was looked at of a name, by which MSCCL++'s executor tells plans apart.
+type namedPlan struct {
+	file string
+	hash uint64
+}
+
+// lint looks at one plan, and notes its name.
+func (a *app) lint(name string, named map[string]namedPlan) (diag.List, error) {
 	a.file = name
 	s, err := a.open(name)
 	if err != nil {
@@ -93,9 +100,19 @@ func (a *app) lint(name string) (diag.List, error) {
 	if s.kind != codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is no plan of MSCCL++", s.name)}
 	}
-	_, p, err := codegen.ReadMSCCLPP(s.name, s, codegen.ReadOptions{})
+	f, p, err := codegen.ReadMSCCLPP(s.name, s, codegen.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return append(lint.Channels(p), codegen.FaultsMSCCLPP(p)...), nil
+	found := append(lint.Channels(p), codegen.FaultsMSCCLPP(p)...)
+	hash, err := codegen.HashMSCCLPP(f)
+	if err != nil {
+		return nil, err
+	}
+	if first, known := named[f.Name]; !known {
+		named[f.Name] = namedPlan{s.name, hash}
+	} else if first.hash != hash {
+		found = append(found, diag.New(diag.MSCCLPPName, fileSpan(s.name), "the plan's name, %s, is that of %s too, which is another plan: the executor takes one for the other", diag.Printable(strconv.Quote(f.Name)), first.file))
+	}
+	return found, nil
 }

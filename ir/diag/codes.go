@@ -36,6 +36,7 @@ const (
 	MSCCLPPLoop      Code = "mscclpp-loop"      // an operation that does not go through a loop as the loop does
 	MSCCLPPReuse     Code = "mscclpp-reuse"     // a sum with a put, where scratch is reused
 	MSCCLPPSemaphore Code = "mscclpp-semaphore" // a semaphore that two blocks acquire
+	MSCCLPPName      Code = "mscclpp-name"      // plans of one name that are not equal
 )
 
 // The codes of what is slow or fragile in a plan of MSCCL++, which mscclc lint finds; see Code.Warning.

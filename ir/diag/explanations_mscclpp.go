@@ -66,6 +66,13 @@ from the wrong buffers. buffer_alignment should be a multiple of 16, and so
 should a pipeline's unit_size.`, `
 $ mscclc verify plan.json   # "buffer_alignment": 4
 `, ""},
+	{MSCCLPPName, `
+MSCCL++'s executor finds what it has set up for a plan by the plan's name: of
+two plans that have one name and are not equal, the second runs with channels
+and scratch of the first. mscclc lint compares the plans that it is given; those
+that mscclc writes have a hash of all that they hold in their names.`, `
+$ mscclc lint small.json large.json   # both {"name":"allreduce",...}
+`, ""},
 	{MSCCLPPPort, `
 Through a port MSCCL++'s executor names memory by a number and an offset. For
 input and output the offset is from the beginning of the allocation, so that a
