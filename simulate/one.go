@@ -100,13 +100,18 @@ func (o *oneSided) width() {
 	o.columns, o.rate = float64(columns), float64(threads)/float64(o.costs.OneSided.Threads)
 	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
 	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
-	o.bands = int32(max(1, min(columns, mostBands, bandSteps/max(len(o.program.Steps), 1))))
+	most := mostBands
+	if o.call.Rough {
+		most = roughBands
+	}
+	o.bands = int32(max(1, min(columns, most, bandSteps/max(len(o.program.Steps), 1))))
 }
 
 // Bands at most, and steps of all bands where there is more than one.
 const (
-	mostBands = 16
-	bandSteps = 1 << 18
+	mostBands  = 16
+	roughBands = 3
+	bandSteps  = 1 << 18
 )
 
 // reach finds the ways of all operands.

@@ -23,6 +23,7 @@ type Call struct {
 	Slots            int
 	SlotBytes        int64
 
+	Rough bool // fewer passes and bands of columns: for what is only compared
 	Trace bool // have spans
 }
 
@@ -43,6 +44,7 @@ var ErrNoWay = errors.New("the topology has no such way")
 // Passes and actions that are simulated at most; and passes at least.
 const (
 	mostPasses  = 48
+	roughPasses = 8
 	leastPasses = 4
 	mostEvents  = 8 << 20
 )
@@ -129,9 +131,16 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 		return nil, err
 	}
 	steps := int64(max(len(s.program.Steps), 1))
-	s.simulated = min(s.passes, max(leastPasses, min(mostPasses, mostEvents/steps)))
+	most := int64(mostPasses)
+	if s.call.Rough {
+		most = roughPasses
+	}
+	s.simulated = min(s.passes, max(leastPasses, min(most, mostEvents/steps)))
 	if s.call.Trace {
 		s.trace = &executor.Trace{Passes: s.simulated, Of: s.passes}
+	}
+	if s.passes == 0 { // there is nothing to move
+		return &Result{Micros: a.launch(), Link: -1, Trace: s.trace}, nil
 	}
 	e := newEngine(a, a.count(), a.things(), int(s.simulated))
 	a.start(e)

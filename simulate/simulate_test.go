@@ -168,6 +168,22 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// TestNothing holds that a call of less than an element is a launch and no more, and that a rough simulation is not far from a good one.
+func TestNothing(t *testing.T) {
+	for _, sided := range []bool{false, true} {
+		p := compile(t, "allreduce/allpairs", sided, ir.Simple, ranks("4"))
+		for _, bytes := range []int64{0, 1} {
+			if r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: bytes, Trace: true}); r.Passes != 0 || r.Micros > 10 || len(r.Trace.Spans) > 0 {
+				t.Errorf("%d bytes: %+v", bytes, r)
+			}
+		}
+		good := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 28})
+		if rough := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 28, Rough: true}); rough.Events >= good.Events || math.Abs(rough.Micros/good.Micros-1) > 0.1 {
+			t.Errorf("roughly %.2f us in %d events, well %.2f in %d", rough.Micros, rough.Events, good.Micros, good.Events)
+		}
+	}
+}
+
 func TestCosts(t *testing.T) {
 	if len(simulate.Devices()) < 5 {
 		t.Errorf("costs of %v", simulate.Devices())
