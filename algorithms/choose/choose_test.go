@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -41,10 +42,9 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// The model takes one round of packets for small calls, and what sends least,
-// without packets, for large ones.
-func TestModel(t *testing.T) {
-	c := &Chooser{}
+// Where nothing was measured, small calls go by one round of packets, and large ones by what sends least, without packets.
+func TestSimulated(t *testing.T) {
+	c := &Chooser{Device: "Some GPU"}
 	for _, ranks := range []int{2, 4, 8} {
 		small, measured, err := c.Choose(call(ir.AllReduce, ranks), 1<<10, 2)
 		if err != nil || measured {
@@ -54,10 +54,10 @@ func TestModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, _ := c.Shape(small.Program, call(ir.AllReduce, ranks)); small.Protocol != "LL16" || s.Rounds != 1 {
+		if s, _ := c.Shape(small.Program, call(ir.AllReduce, ranks)); small.Protocol != "LL" || s.Rounds != 1 {
 			t.Errorf("%d ranks, small: %v", ranks, small)
 		}
-		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || s.Volume > 2 {
+		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || s.Volume > 2 || large.Columns < small.Columns {
 			t.Errorf("%d ranks, large: %v, %+v", ranks, large, s)
 		}
 	}
@@ -67,40 +67,85 @@ func TestModel(t *testing.T) {
 	if _, _, err := c.Choose(call(ir.AllToAll, 4), 1, 2); !errors.Is(err, ErrNotInPlace) {
 		t.Errorf("an alltoall in place: %v", err)
 	}
+	for _, own := range []*Chooser{{Device: "cpu"}, {Device: "Some GPU", Shared: true}} {
+		if v, _, err := own.Choose(call(ir.AllGather, 4), 1<<20, 4); err != nil || v.Width() != "" {
+			t.Errorf("%v, %v: the width is the executor's", v, err)
+		}
+	}
 }
 
-// The model is about right of what was measured, and chooses what was fastest or what
-// it thinks to be as fast, always one-sided.
-func TestModelMeasured(t *testing.T) {
-	c := &Chooser{}
+// What was measured to be the fastest is not far from it in the simulation, but for one in twenty.
+func TestSimulatedMeasured(t *testing.T) {
+	c, rules, far := &Chooser{Device: "NVIDIA H200"}, 0, 0
 	for _, e := range DefaultTable().Entries {
 		kind, _ := ir.KindByName(e.Collective)
 		call := Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}
-		// Where data goes one way, ranks also wait for room in others' packets, and that few of them are busy at a time
-		// leaves the links to these: the model has neither.
-		least, most, worse := 0.7, 1.25, 1.5
-		if kind == ir.Broadcast || kind == ir.ReduceTo || kind == ir.SendRecv {
-			least, most, worse = 0.45, 1.9, 2.5
-		}
 		for _, r := range e.Rules {
-			if r.Micros == 0 {
-				continue
-			}
 			bytes := r.UpTo / 2
 			if bytes == 0 {
 				bytes = 1 << 30
 			}
-			chosen, measured, err := c.Choose(call, bytes, 2)
-			if err != nil || measured || chosen.Sided != "" {
-				t.Fatal(chosen, measured, err)
+			if r.Via != "" { // nothing but a table chooses it
+				continue
 			}
-			s, err := c.Shape(r.Program, call)
+			ranked, micros, err := c.Ranked(call, bytes, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			best, _ := c.Shape(chosen.Program, call)
-			if us := s.Micros(r.Variant, bytes); us < least*r.Micros || us > most*r.Micros || us > worse*best.Micros(chosen, bytes) {
-				t.Errorf("%v, in place %v, %d bytes: %v took %.2f us, and the model says %.2f, and of %v %.2f", kind, e.Inplace, bytes, r.Variant, r.Micros, us, chosen, best.Micros(chosen, bytes))
+			rules++
+			for i, v := range ranked {
+				if v.Program == r.Program && v.Protocol == r.Protocol && micros[i] > 1.35*micros[0] {
+					far++
+					t.Logf("%v of %d, in place %v, %d bytes: %v was the fastest, and is simulated at %.2f us, %v at %.2f", kind, e.Ranks, e.Inplace, bytes, r.Variant, micros[i], ranked[0], micros[0])
+				}
+			}
+		}
+	}
+	if rules < 100 || 20*far > rules {
+		t.Errorf("%d of %d", far, rules)
+	}
+}
+
+// Machines are those of the devices; what nobody knows is taken for H200s.
+func TestMachine(t *testing.T) {
+	for _, c := range []struct {
+		device string
+		ranks  int
+		want   string
+	}{
+		{"NVIDIA H200", 4, "h200"}, {"NVIDIA H100 80GB HBM3", 8, "dgx_h100"}, {"NVIDIA A100-SXM4-80GB", 8, "ndv4"}, {"Tesla V100-SXM3-32GB", 16, "dgx2"},
+		{"AMD Instinct MI300X", 8, "mi300x"}, {"cpu", 17, "h200"}, {"stand-in 0", 3, "h200"}, {"NVIDIA A100-SXM4-80GB", 9, "h200"},
+	} {
+		topo, costs, err := Machine(c.device, c.ranks)
+		if err != nil || topo.Name != c.want || topo.Ranks() < c.ranks || costs.Device != topo.Device {
+			t.Errorf("%s: %+v, %v", c.device, topo, err)
+		}
+	}
+}
+
+// The simulation has programs of all packets in common.
+func TestPacketsLowerAlike(t *testing.T) {
+	for _, kind := range Collectives() {
+		call := Call{Kind: kind, Ranks: 4}
+		for _, v := range Candidates(kind) {
+			if v.Sided != "" || v.Protocol != ir.LL.String() {
+				continue
+			}
+			first, err := v.Compile(call)
+			if err != nil {
+				continue
+			}
+			for _, name := range []ir.Protocol{ir.LL16, ir.LL128} {
+				v.Protocol = name.String()
+				other, err := v.Compile(call)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p := *other
+				p.Protocol = first.Protocol
+				if !reflect.DeepEqual(p, *first) {
+					t.Errorf("%v is another program than in LL", v)
+				}
 			}
 		}
 	}
@@ -273,7 +318,7 @@ func TestPorted(t *testing.T) {
 		t.Error("a port takes packets")
 	}
 	if v, _, err := new(Chooser).Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<30, 2); err != nil || v.Via != "" {
-		t.Errorf("the model chose %v: %v", v, err)
+		t.Errorf("the simulation chose %v: %v", v, err)
 	}
 	const text = `{"version": 1, "entries": [
   {"device":"Some GPU","ranks":4,"collective":"allgather","inplace":false,"rules":[

@@ -17,14 +17,14 @@ import (
 // what the collectives are called with.
 var everyKind = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.SendRecv, ir.Gather, ir.Scatter}
 
-// TestEveryCall runs what is chosen for each collective with 1 to 17 ranks, in and
+// TestEveryCall runs what is chosen for each collective with some of 1 to 17 ranks, in and
 // out of place where there is such a form, with no element, one, odd numbers of
 // them, and so many that another variant is chosen; the elements of the result are
 // compared, and what is chosen must be one-sided.
 func TestEveryCall(t *testing.T) {
 	for _, kind := range everyKind {
 		t.Run(kind.String(), func(t *testing.T) {
-			for ranks := 1; ranks <= 17; ranks++ {
+			for _, ranks := range []int{1, 2, 3, 4, 5, 8, 12, 16, 17} {
 				everySize(t, kind, ranks)
 			}
 		})

@@ -56,7 +56,7 @@ func TestSelect(t *testing.T) {
 			t.Errorf("at %d %v takes %.2f us, and %v %.2f: %v %v", r.From, before.Form, below, r.Form, above, err1, err2)
 		}
 	}
-	shape := func(r Stretch) Shape { return s.form(r.Form).shape }
+	shape := func(r Stretch) Shape { return s.shapes[r.Program] }
 	if first, last := list[0], list[len(list)-1]; shape(first).Rounds != 1 || shape(last).Volume > 1.51 || last.Protocol != ir.Simple.String() {
 		t.Errorf("small: %v, large: %v", first.Form, last.Form)
 	}

@@ -1,8 +1,7 @@
 // Package choose picks the program for a call of a collective: a Table that
 // mscclc bench --tune has measured says which Variant is fastest on a device, with
-// so many ranks, at a size; where there is none, a model of latency and bandwidth
-// does, which looks at how many transfers of a program follow each other and how
-// much a rank sends.
+// so many ranks, at a size; where there is none, an event simulation of all that there are does (a
+// Selector), on the topology that such devices are in.
 package choose
 
 import (
@@ -74,7 +73,7 @@ func (v Variant) Ways() ir.Via {
 	return ir.ViaAny
 }
 
-// viaPort is the Via of a variant whose copies a port makes. Only a table says so, as the model knows nothing of it.
+// viaPort is the Via of a variant whose copies a port makes. Only a table says so.
 const viaPort = "port"
 
 // Ported is v with all its copies made by a port, which what reduces cannot be; ok is false where v's protocol has

@@ -55,7 +55,8 @@ func (a *app) benchCommand() *cobra.Command {
 		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
 		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
 broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
-has of such devices, else by a model.
+has of such devices, else by simulation (mscclc simulate) on the machine that has such devices, or of others as if they were H200s behind one
+switch.
 
 Rows and columns are nccl-tests': sizes of the larger of a rank's buffers, from -b to -e, each -f times the one before; out of
 place and in place; N/A where there is no program for it. Each operation is first run once on random data with all else

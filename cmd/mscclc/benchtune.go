@@ -124,20 +124,20 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 	return entry, nil
 }
 
-// candidates are the forms whose time the model has within a factor of its best,
+// candidates are the forms whose simulated time is within a factor of the best,
 // the most likely first; each as wide as it was best before, as the executor makes it, and
 // as a guess has it. Variants are by the names of the forms.
 func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant) {
 	const within, most = 2.5, 8
 	variants = map[string]choose.Variant{}
-	ranked, micros := w.chooser.Ranked(call, bytes)
+	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
+	if err != nil {
+		return nil, variants
+	}
 	var port []*bench.Form
 	for i, v := range ranked {
 		if len(variants)-len(port) == most || micros[i] > within*micros[0] {
 			break
-		}
-		if v.Sided == "two" { // which on GPUs runs from buffers of the host
-			continue
 		}
 		f, err := w.variant(v, call)
 		if err != nil {

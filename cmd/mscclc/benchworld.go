@@ -66,11 +66,28 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	if err := w.openSite(ctx, job, check); err != nil {
 		return nil, err
 	}
-	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name()}
+	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), Shared: shared(w.site.Devices())}
 	if err := w.checkTable(a); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
+}
+
+// shared says whether ranks have a device in common.
+func shared(devices []bench.Device) bool {
+	type place struct {
+		host   string
+		number int
+	}
+	seen := map[place]bool{}
+	for _, d := range devices {
+		at := place{d.Host, d.Number}
+		if seen[at] {
+			return true
+		}
+		seen[at] = true
+	}
+	return false
 }
 
 // collective is what the name and the flags of a collective say.

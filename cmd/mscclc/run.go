@@ -55,7 +55,7 @@ Loops of plans of MSCCL++ and of algorithms at the level of channels do as many 
 where the program would get too large, and the line says of how many.
 
 A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which the
-tables of mscclc bench --tune choose that are built in, or a model.
+tables of mscclc bench --tune choose that are built in, or a simulation.
 
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
 about:tracing: a rank is a process there, a column of a block a thread, and a step's name has its line in the algorithm. Of a

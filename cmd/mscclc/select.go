@@ -84,7 +84,7 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if err != nil || target.Format == codegen.FormatMSCCLPP {
 		return nil, nil, usagef("select takes --target plan, msccl or rccl, not %q", f.target)
 	}
-	s := &choose.Selector{Topology: t, Costs: costs, DType: call.DType, Target: target}
+	s := &choose.Selector{Topology: t, Costs: costs, DType: call.DType, Target: target, OwnWidth: f.device == "cpu"}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {
@@ -258,12 +258,15 @@ func (a *app) emitTable(s *choose.Selector, f *selectFlags, list []choose.Stretc
 	}
 	e := choose.Entry{Device: device, Ranks: s.Call.Ranks, Collective: s.Call.Kind.String(), Inplace: s.Call.Inplace}
 	for _, r := range list {
-		rule := choose.Rule{Variant: r.Variant, Micros: r.Micros}
-		if r.To > 0 {
-			rule.UpTo = r.To - 1
+		for k, wide := range r.Widths {
+			rule := choose.Rule{Variant: r.Variant, Micros: hundredths(wide.Micros)}
+			if rule.Columns = wide.Columns; k+1 < len(r.Widths) {
+				rule.UpTo = r.Widths[k+1].From - 1
+			} else if r.To > 0 {
+				rule.UpTo = r.To - 1
+			}
+			e.Rules = append(e.Rules, rule)
 		}
-		rule.Columns, rule.Tile = 0, 0 // one range has several widths: the executor's own choice
-		e.Rules = append(e.Rules, rule)
 	}
 	table := &choose.Table{}
 	table.Put(e)

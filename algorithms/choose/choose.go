@@ -1,0 +1,183 @@
+package choose
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A Chooser finds the variant for a call: by a table where that has an entry, else by simulation on the Machine of the
+// device. What was simulated once is kept, and only what is chosen is proven. Its methods may be called at once.
+type Chooser struct {
+	Table  *Table
+	Device string // as its driver names it, or cpu
+
+	// Shared says that several ranks are on one GPU, which has room for fewer columns: these are then left to the executor, as they are
+	// on the CPU.
+	Shared bool
+
+	mu        sync.Mutex
+	built     map[builtKey]*built
+	shaped    map[shapedKey]*shaped
+	selectors map[selectorKey]*Selector
+}
+
+// A builtKey is a variant, whatever its width, for calls.
+type builtKey struct {
+	program, sided, protocol, via string
+	call                          Call
+}
+
+type built struct {
+	program *ir.Program
+	err     error
+}
+
+type shapedKey struct {
+	program string
+	call    Call
+}
+
+type shaped struct {
+	Shape
+	err error
+}
+
+type selectorKey struct {
+	call    Call
+	element int
+}
+
+// Program compiles v for calls like call, and proves it.
+func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, call}
+	b := c.built[key]
+	if b == nil {
+		b = &built{}
+		b.program, b.err = v.Compile(call)
+		if c.built == nil {
+			c.built = map[builtKey]*built{}
+		}
+		c.built[key] = b
+	}
+	return b.program, b.err
+}
+
+// Shape is the shape of a program of the catalog for calls like call.
+func (c *Chooser) Shape(program string, call Call) (Shape, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := shapedKey{program, call}
+	s := c.shaped[key]
+	if s == nil {
+		s = &shaped{}
+		s.Shape, s.err = shapeOf(program, call)
+		if c.shaped == nil {
+			c.shaped = map[shapedKey]*shaped{}
+		}
+		c.shaped[key] = s
+	}
+	return s.Shape, s.err
+}
+
+// ErrNotInPlace is part of the error where no program of the catalog runs in place.
+var ErrNotInPlace = errors.New("it is not to be had in place")
+
+// Choose returns the variant for a call of so many bytes, and whether a table said so.
+func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measured bool, err error) {
+	if e := c.Table.Entry(c.Device, call, element); e != nil {
+		v := e.Rule(bytes).Variant
+		if _, err := c.Program(v, call); err == nil {
+			return v, true, nil
+		}
+	}
+	ranked, _, err := c.Ranked(call, bytes, element)
+	if err != nil {
+		return v, false, err
+	}
+	for _, v := range ranked {
+		if _, failed := c.Program(v, call); failed == nil {
+			return v, false, nil
+		} else {
+			err = errors.Join(err, fmt.Errorf("%v: %w", v, failed))
+		}
+	}
+	return v, false, err
+}
+
+// Ranked are the forms that there are for a call, with what the simulation says of each in the width that suits it, the fastest first.
+func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []Variant, micros []float64, err error) {
+	s, err := c.selector(call, element)
+	if err != nil {
+		return nil, nil, err
+	}
+	ranked, err := s.rank(bytes, nil)
+	if err != nil {
+		return nil, nil, fmt.Errorf("no %v of %d ranks: %w", call.Kind, call.Ranks, unplaced(err))
+	}
+	for _, t := range ranked {
+		list, micros = append(list, t.Variant), append(micros, t.micros)
+	}
+	return list, micros, nil
+}
+
+// unplaced adds ErrNotInPlace where that is what is wrong with every program.
+func unplaced(err error) error {
+	var list *noForms
+	if !errors.As(err, &list) || len(list.why) == 0 {
+		return err
+	}
+	for _, why := range list.why {
+		var found diag.List
+		if !errors.As(why, &found) || found[0].Code != diag.NotInPlace {
+			return err
+		}
+	}
+	return errors.Join(ErrNotInPlace, err)
+}
+
+// soonRanks are those that a choice among is soon made: of more, programs are so large that only a rough simulation is soon over.
+const soonRanks = 16
+
+// selector simulates calls like call of elements of so many bytes.
+func (c *Chooser) selector(call Call, element int) (*Selector, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := selectorKey{call, element}
+	if s := c.selectors[key]; s != nil {
+		return s, nil
+	}
+	t, costs, err := Machine(c.Device, call.Ranks)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := codegen.TargetByName("plan")
+	if err != nil {
+		return nil, err
+	}
+	s := &Selector{Call: call, Topology: t, Costs: costs, DType: typeOf(element), Target: plan}
+	s.Rough = call.Ranks > soonRanks
+	s.OwnWidth = c.Shared || c.Device == "cpu" || s.Rough
+	if c.selectors == nil {
+		c.selectors = map[selectorKey]*Selector{}
+	}
+	c.selectors[key] = s
+	return s, nil
+}
+
+// typeOf is a type of elements of so many bytes.
+func typeOf(element int) executor.DType {
+	for _, t := range []executor.DType{executor.BF16, executor.F32, executor.F64, executor.I8} {
+		if t.Size() == element {
+			return t
+		}
+	}
+	return executor.BF16
+}

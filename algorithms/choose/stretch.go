@@ -1,0 +1,144 @@
+package choose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"mscclc/ir"
+)
+
+// A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for.
+type Stretch struct {
+	From, To int64
+	Form             // with the columns at From
+	Micros   float64 // at From, or at the first size that was asked for
+	Next     Form    // the fastest other program there
+	Behind   float64 // how many times as long that takes
+	Reason   string  // why it begins where it does; "" of the first
+	Widths   []Width // the columns that suit its sizes, ascending
+}
+
+// A Width is how many columns suit sizes from From on, and what such a call takes.
+type Width struct {
+	From    int64
+	Columns int
+	Micros  float64
+}
+
+// same is how many times as long as the fastest a program may take that was the fastest for smaller calls, and stays.
+const same = 1.02
+
+// Sizes says what is fastest at some sizes, which ascend, and where one gives way to the next.
+func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
+	var list []Stretch
+	forms, _ := s.list()
+	seen := make([]past, len(forms))
+	for i, bytes := range sizes {
+		ranked, err := s.rank(bytes, seen)
+		if err != nil {
+			return nil, err
+		}
+		if s.Stepped != nil {
+			s.Stepped()
+		}
+		best := ranked[0]
+		if n := len(list); n > 0 {
+			before := &list[n-1]
+			if k := slices.IndexFunc(ranked, func(t timed) bool { return t.program() == before.program() && t.micros <= same*best.micros }); k >= 0 {
+				before.widen(bytes, ranked[k])
+				continue
+			}
+		}
+		at := Stretch{From: bytes, Form: best.Form, Micros: best.micros}
+		at.Next, at.Behind = s.runnerUp(ranked)
+		if n := len(list); n > 0 {
+			before := &list[n-1]
+			at.From = s.boundary(before.Form, best.Form, sizes[i-1], bytes)
+			at.Reason = s.reason(before.Form, best.Form)
+			before.To = at.From
+		}
+		at.widen(at.From, best)
+		list = append(list, at)
+	}
+	return list, nil
+}
+
+// widen has sizes from bytes on run as wide as t.
+func (r *Stretch) widen(bytes int64, t timed) {
+	if n := len(r.Widths); n == 0 || r.Widths[n-1].Columns != t.Columns {
+		r.Widths = append(r.Widths, Width{bytes, t.Columns, t.micros})
+	}
+}
+
+// runnerUp is the fastest program that is not the first one in other packets of equal cost.
+func (s *Selector) runnerUp(list []timed) (Form, float64) {
+	for _, t := range list[1:] {
+		if t.Program != list[0].Program || t.Instances != list[0].Instances || t.micros != list[0].micros {
+			return t.Form, t.micros / list[0].micros
+		}
+	}
+	return Form{}, 0
+}
+
+// boundary is the size from which b is faster than a, which is between two sizes, to 6 %.
+func (s *Selector) boundary(a, b Form, below, above int64) int64 {
+	for range 4 {
+		middle := int64(math.Sqrt(float64(below) * float64(above)))
+		middle -= middle % 16
+		if middle <= below || middle >= above {
+			break
+		}
+		ta, err1 := s.fastest(a, middle)
+		tb, err2 := s.fastest(b, middle)
+		if err1 != nil || err2 != nil {
+			break
+		}
+		if tb < ta {
+			above = middle
+		} else {
+			below = middle
+		}
+	}
+	return above
+}
+
+// reason says why b follows a as calls grow.
+func (s *Selector) reason(a, b Form) string {
+	sa, sb := s.shapes[a.Program], s.shapes[b.Program]
+	var words []string
+	if sb.Volume < sa.Volume*0.99 {
+		words = append(words, fmt.Sprintf("sends %.3gx of the buffer instead of %.3gx", sb.Volume, sa.Volume))
+	}
+	if a.Protocol != b.Protocol {
+		words = append(words, fmt.Sprintf("%s instead of %s: %s", b.Protocol, a.Protocol, protocolReason(b.Protocol)))
+	}
+	if sb.Peers < sa.Peers && sb.Volume <= sa.Volume*1.01 {
+		words = append(words, fmt.Sprintf("to %d at a time instead of %d", sb.Peers, sa.Peers))
+	}
+	if b.Instances > a.Instances {
+		words = append(words, fmt.Sprintf("%d instances keep more blocks busy than %d", b.Instances, a.Instances))
+	}
+	if sb.Rounds > sa.Rounds && len(words) > 0 {
+		words = append(words, fmt.Sprintf("for %d rounds instead of %d", sb.Rounds, sa.Rounds))
+	}
+	if len(words) == 0 && sb.Rounds < sa.Rounds {
+		words = append(words, fmt.Sprintf("%d rounds instead of %d", sb.Rounds, sa.Rounds))
+	}
+	if len(words) == 0 {
+		return "the links that it uses are less shared"
+	}
+	return strings.Join(words, ", ")
+}
+
+// protocolReason is what a protocol is good at.
+func protocolReason(name string) string {
+	switch name {
+	case ir.Simple.String():
+		return "no flags among the data, and signals cost less than those by now"
+	case ir.LL128.String():
+		return "120 of 128 bytes are data"
+	}
+	return "data that brings its own flag waits for nothing"
+}
