@@ -3,6 +3,8 @@ package passes
 import (
 	"cmp"
 	"slices"
+
+	"mscclc/ir"
 )
 
 // This file is who must know of whom that a launch has begun, or that its accesses
@@ -57,7 +59,7 @@ func (s *oneSync) leave() {
 		for _, i := range moves {
 			ends := s.ends(s.of[i], 0)
 			s.accesses(i, func(owner int32, writes bool) {
-				if s.seen[owner].of(int32(b)) >= ends || !writes && s.done[owner].of(int32(b)) >= ends {
+				if s.seen[owner].of(int32(b)) >= ends || !writes && (s.done[owner].of(int32(b)) >= ends || s.sends(i, owner)) {
 					return
 				}
 				list := of[owner]
@@ -82,6 +84,11 @@ func (s *oneSync) leave() {
 	slices.SortFunc(s.leaves, func(x, y [2]int32) int {
 		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(s.behind(x[1], x[0]), s.behind(y[1], y[0])))
 	})
+}
+
+// sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that i has read.
+func (s *oneSync) sends(i, rank int32) bool {
+	return slices.ContainsFunc(s.moves[i].dsts, func(d spot) bool { return d.buf == ir.Packets && d.rank == rank })
 }
 
 // mostTold bounds who is asked whether another need not tell.
