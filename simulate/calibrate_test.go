@@ -42,7 +42,7 @@ func TestCalibrate(t *testing.T) {
 	knobs := []*float64{&one.Launch, &one.Few, &one.Signal, &one.Await, &one.Joint, &one.Port, &costs.Memory}
 	for p := range ir.NumProtocols {
 		if m := &one.Protocol[p]; p != ir.LL16 {
-			knobs = append(knobs, &m.Step, &m.Block, &m.Wire)
+			knobs = append(knobs, &m.Step, &m.FewStep, &m.Block, &m.FewBlock, &m.Wire)
 		}
 	}
 	best, step := loss(), 1.5
@@ -72,7 +72,7 @@ func TestCalibrate(t *testing.T) {
 	one.Named = map[string]simulate.MoveCosts{}
 	for p := range ir.NumProtocols {
 		m := one.Protocol[p]
-		one.Named[p.String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block), Wire: round3(m.Wire)}
+		one.Named[p.String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block), Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
 	}
 	for _, k := range knobs[:7] {
 		*k = round3(*k)
@@ -93,7 +93,7 @@ func physical(costs *simulate.Costs) {
 	costs.Memory = min(costs.Memory, 4.3e6)
 	for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
 		m := &c.Protocol[p]
-		m.Wire, m.Block = max(m.Wire, least), min(m.Block, 100e3)
+		m.Wire, m.Block, m.FewBlock = max(m.Wire, least), min(m.Block, 100e3), min(m.FewBlock, 100e3)
 	}
 	c.Protocol[ir.LL16] = c.Protocol[ir.LL]
 }

@@ -29,7 +29,7 @@ type OneSidedCosts struct {
 	Signal   float64                    `json:"signal_us"`     // a signal, behind the block's stores: what orders them
 	Await    float64                    `json:"await_us"`      // from a flag's arrival to the next step
 	Joint    float64                    `json:"joint_us"`      // from a step to one that is joint with it
-	Port     float64                    `json:"port_us"`       // until a port begins a copy
+	Port     float64                    `json:"port_us"`       // that a port's proxy is busy with a copy, before that begins
 	Threads  int                        `json:"threads"`       // of a block that moves Block bytes a microsecond
 	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
 	Named    map[string]MoveCosts       `json:"protocols"`
@@ -38,8 +38,12 @@ type OneSidedCosts struct {
 // MoveCosts are those of a Move, or of a message, of a protocol.
 type MoveCosts struct {
 	Step  float64 `json:"step_us"`        // beside its data
-	Block float64 `json:"block_bytes_us"` // what a block moves
+	Block float64 `json:"block_bytes_us"` // what a block moves; 1e5 where nothing shows that it bounds anything
 	Wire  float64 `json:"wire"`           // bytes that a link is occupied for, for each byte of data: flags, and what their form wastes
+
+	// The same in a one-sided launch of few packets, whose kernel does less.
+	FewStep  float64 `json:"few_step_us,omitempty"`
+	FewBlock float64 `json:"few_block_bytes_us,omitempty"`
 }
 
 // TwoSidedCosts are those of two-sided programs.

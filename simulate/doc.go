@@ -8,11 +8,13 @@
 // block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come, first served, so that what
 // shares a link or a NIC waits. A message goes through its links cut-through: the last byte arrives one longest occupancy
 // behind the first. Packets tell of themselves, so that a two-sided block sends them on one by one as they come; a slot is received when all
-// of it is there. What a GPU loads and stores of its own memory alone waits for what it stored to others before. Columns of a one-sided
-// program are alike, and are simulated as one block of their common rate.
+// of it is there. Columns of a one-sided program are alike and share what there is evenly, and are simulated as one block of their common
+// rate.
 //
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a GPU
 // move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.
 //
-// Of a launch of many passes the first ones are simulated, and the rest as long as the later of these took.
+// Of a launch of many passes the first ones are simulated, and the rest as long as the later of these took. Launches of few passes follow
+// each other, as bench measures them, and the time is that from the end of one to the end of the next: the root of a Broadcast is in the next
+// launch while others are at this one.
 package simulate

@@ -13,15 +13,19 @@ type network struct {
 	free   []float64 // of a link: when it is
 	busy   []float64 // of a link: how long it was occupied
 	memory []float64 // of a rank: when its memory is free
-	stores []float64 // of a rank: when its links have taken all that it stored so far
 	alpha  []float64 // of a link
 	beta   []float64
 	far    []bool // of a link: joins nodes
+
+	links  []int32   // that messages sent together go through
+	shared []float64 // of a link: how long they occupy it, all
+	begun  []float64 // and since when
 }
 
 func newNetwork(t *topology.Topology) *network {
 	n := &network{t: t, free: make([]float64, len(t.Links)), busy: make([]float64, len(t.Links)),
-		memory: make([]float64, t.Ranks()), stores: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)), far: make([]bool, len(t.Links))}
+		memory: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)), far: make([]bool, len(t.Links)),
+		shared: make([]float64, len(t.Links)), begun: make([]float64, len(t.Links))}
 	for l := range t.Links {
 		n.alpha[l], n.beta[l] = t.Latency(int32(l)), t.Bandwidth(int32(l))
 		n.far[l] = t.Classes[t.Links[l].Class].Network
@@ -62,6 +66,45 @@ func (n *network) carry(links []int32, at, bytes, rate float64) (p passage) {
 		p.tail += n.alpha[l]
 	}
 	return p
+}
+
+// together begins messages of equal length that are sent at once: they take turns on the links that several of them go through, packet by
+// packet, so that they end there together. Each is then spread, and apart ends them.
+func (n *network) together(ways []int32, bytes float64) {
+	for _, way := range ways {
+		for _, l := range n.ways[way] {
+			if n.shared[l] == 0 {
+				n.links = append(n.links, l)
+			}
+			n.shared[l] += bytes / n.beta[l]
+		}
+	}
+}
+
+// spread carries one of the messages that are sent together.
+func (n *network) spread(links []int32, at, bytes, rate float64) (p passage) {
+	p.head, p.tail = at, at+bytes/rate
+	p.taken = p.tail
+	for i, l := range links {
+		p.head = max(p.head, n.free[l])
+		n.begun[l] = max(n.begun[l], p.head)
+		n.busy[l] += bytes / n.beta[l]
+		p.tail = max(p.tail, p.head+n.shared[l])
+		if i == 0 {
+			p.taken = p.tail
+		}
+		p.head += n.alpha[l]
+		p.tail += n.alpha[l]
+	}
+	return p
+}
+
+func (n *network) apart() {
+	for _, l := range n.links {
+		n.free[l] = n.begun[l] + n.shared[l]
+		n.begun[l], n.shared[l] = 0, 0
+	}
+	n.links = n.links[:0]
 }
 
 // local has a rank's memory read and write so many bytes, and returns when that is over.

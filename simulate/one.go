@@ -2,45 +2,54 @@ package simulate
 
 import (
 	"math"
+	"slices"
 
 	"mscclc/executor"
 	"mscclc/ir"
 )
 
-// A oneSided is the blocks of a one-sided program. Its columns are in a few bands: those of one are alike, and are one block of their
-// common rate, while bands take turns at links and memory, as columns do on a GPU. What blocks wait for is, in each band, chunks of packets
-// of all ranks, and behind these the flags of all ranks.
+// A oneSided is the blocks of a one-sided program. Its columns are alike, and share links and memory evenly: what one of them does in a
+// pass all end together, so that they are one block of their common rate. What blocks wait for is chunks of packets of all ranks, behind these
+// the flags of all ranks, and behind these the launches of each.
 type oneSided struct {
 	*simulation
 	e       *engine
 	links   *ir.Links
 	cost    MoveCosts // of Moves that packets are in
 	plain   MoveCosts // of others
-	rate    float64   // of a block of so many threads, against one of the costs'
+	rate    float64   // of a block of so many threads, against one of the costs': twice as many move 1.6 times as much
 	columns float64
-	bands   int32
 	few     bool
 	blocks  []oneBlock
 	ways    []int32 // of an operand, between its rank's GPU and the block's
 	up      []int32 // of a rank: its link to a switch that adds or spreads, where operands are of all ranks
 	down    []int32 // and that from it
-	packets int32   // of a band
-	flagged int32   // flags of a band
 	depth   int64
 	written []int64   // of a chunk of packets: passes in which it was
-	arrived []float64 // by chunk and copy
+	heads   []float64 // by chunk and copy: when its first packet arrived
+	tails   []float64 // and its last
+	proxy   []float64 // of a rank: when its port's proxy has given the driver all copies so far
+	ranks   []oneRank
+	sent    []int32 // ways of the step that is being done
 	flags   []flag
 }
 
 type oneBlock struct {
 	rank, step, first, end int32
-	band                   int32
 	pass                   int64
 	waiting                bool    // for what its step needs
 	came                   float64 // to its step, where it waits
 	issued                 float64 // when its last step began
 	over                   float64 // when all its steps so far have ended
 	stored                 float64 // when all that they stored has arrived
+}
+
+// A oneRank is where a rank is with its launches: each begins when all blocks of the one before have ended, but those of ports.
+type oneRank struct {
+	blocks, left int32   // that a launch waits for, and of these, those that it still does
+	launch       int64   // that it is at
+	begun        float64 // when that began
+	end          float64 // of the blocks that have ended it
 }
 
 // A flag has when the last of its signals arrived, by their number modulo how many are kept.
@@ -53,21 +62,26 @@ func newOneSided(s *simulation) (runner, error) {
 	p, c := s.program, &s.costs.OneSided
 	o := &oneSided{simulation: s, links: ir.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol], depth: int64(max(p.OneSided.Depth, 1))}
 	o.width()
-	for band := range o.bands {
-		for b := range p.Blocks {
-			tb := &p.Blocks[b]
-			o.blocks = append(o.blocks, oneBlock{rank: tb.Rank, band: band, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End})
-		}
+	for b := range p.Blocks {
+		tb := &p.Blocks[b]
+		o.blocks = append(o.blocks, oneBlock{rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End})
 	}
 	if err := o.reach(); err != nil {
 		return nil, err
 	}
+	packets, flags := int64(0), 0
 	for r := range p.Rank {
-		o.packets += p.OneSided.Packets[r]
-		o.flagged += p.OneSided.Flags[r]
+		packets += int64(p.OneSided.Packets[r])
+		flags += int(p.OneSided.Flags[r])
 	}
-	packets := int64(o.packets) * int64(o.bands)
-	o.written, o.arrived, o.flags = make([]int64, packets), make([]float64, packets*o.depth), make([]flag, int64(o.flagged)*int64(o.bands))
+	o.proxy, o.ranks = make([]float64, len(p.Rank)), make([]oneRank, len(p.Rank))
+	for b := range o.blocks {
+		if !o.loose(&o.blocks[b]) {
+			r := &o.ranks[o.blocks[b].rank]
+			r.blocks, r.left = r.blocks+1, r.left+1
+		}
+	}
+	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth), make([]float64, packets*o.depth), make([]flag, flags)
 	o.few = s.passes <= 1 && o.onlyPackets()
 	return o, nil
 }
@@ -86,7 +100,7 @@ func (o *oneSided) width() {
 	tile := float64(o.call.Tile)
 	if tile <= 0 {
 		tile = executor.PlanTile
-		if worth == executor.PortBytes && o.packets == 0 {
+		if worth == executor.PortBytes && !slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
 			tile = math.Inf(1)
 		}
 	}
@@ -97,21 +111,16 @@ func (o *oneSided) width() {
 	if threads <= 0 {
 		threads = o.costs.OneSided.Threads
 	}
-	o.columns, o.rate = float64(columns), float64(threads)/float64(o.costs.OneSided.Threads)
+	o.columns, o.rate = float64(columns), math.Pow(float64(threads)/float64(o.costs.OneSided.Threads), 0.7)
 	o.share, o.simulation.tile = o.chunk, min(max(o.chunk, 1), tile*o.columns)
 	o.passes = int64(math.Ceil(o.share / o.simulation.tile))
-	most := mostBands
-	if o.call.Rough {
-		most = roughBands
-	}
-	o.bands = int32(max(1, min(columns, most, bandSteps/max(len(o.program.Steps), 1))))
 }
 
-// Bands at most, and steps of all bands where there is more than one.
+// Launches at most, and passes of all of them.
 const (
-	mostBands  = 16
-	roughBands = 3
-	bandSteps  = 1 << 18
+	mostLaunches  = 8
+	roughLaunches = 4
+	launchPasses  = 32 // of all launches
 )
 
 // reach finds the ways of all operands.
@@ -188,18 +197,48 @@ func (o *oneSided) onlyPackets() bool {
 
 func (o *oneSided) start(e *engine) { o.e = e }
 func (o *oneSided) count() int      { return len(o.blocks) }
-func (o *oneSided) things() int     { return len(o.written) + len(o.flags) }
+func (o *oneSided) things() int     { return len(o.written) + len(o.flags) + len(o.ranks) }
 
-// packet is the number of a chunk of packets of b's band, and flag that of a flag; a flag's thing is behind all packets.
-func (o *oneSided) packet(b *oneBlock, x *ir.Operand) int32 {
-	return b.band*o.packets + o.links.Packet(x.Rank, x.Index)
+// packet is the number of a chunk of packets, and flag that of a flag.
+func (o *oneSided) packet(x *ir.Operand) int32 { return o.links.Packet(x.Rank, x.Index) }
+func (o *oneSided) flag(x *ir.Operand) int32   { return o.links.Flag(x.Rank, x.Index) }
+
+func (o *oneSided) flagThing(f int32) int32    { return int32(len(o.written)) + f }
+func (o *oneSided) rankThing(rank int32) int32 { return int32(len(o.written)+len(o.flags)) + rank }
+
+// launches is how many launches are simulated, one after the other: where a launch has few passes, what one rank does in the next while others
+// are at this one counts.
+func (o *oneSided) launches() int64 {
+	if o.call.Trace || o.passes > o.simulated {
+		return 1
+	}
+	most := int64(mostLaunches)
+	if o.call.Rough {
+		most = roughLaunches
+	}
+	return max(1, min(most, launchPasses/o.passes, mostEvents/int64(max(len(o.program.Steps), 1))/o.passes))
 }
 
-func (o *oneSided) flag(b *oneBlock, x *ir.Operand) int32 {
-	return b.band*o.flagged + o.links.Flag(x.Rank, x.Index)
+// loose says whether b is a port's, which no launch waits for.
+func (o *oneSided) loose(b *oneBlock) bool {
+	return b.first < b.end && o.program.Steps[b.first].Flags&ir.Loose != 0
 }
 
-func (o *oneSided) flagThing(f int32) int32 { return int32(len(o.written)) + f }
+// ends has a block end its part of a launch, and says when it begins the next.
+func (o *oneSided) ends(b *oneBlock) verdict {
+	r := &o.ranks[b.rank]
+	if o.loose(b) {
+		return verdict{kind: goesOn, at: b.over}
+	}
+	r.end = max(r.end, b.over, b.stored)
+	if r.left--; r.left > 0 {
+		return verdict{kind: waits, on: o.rankThing(b.rank), at: b.over}
+	}
+	r.launch, r.left, r.begun = r.launch+1, r.blocks, r.end+o.launch()
+	o.e.wake(o.rankThing(b.rank), r.begun)
+	return verdict{kind: goesOn, at: r.begun}
+}
+
 func (o *oneSided) launch() float64 {
 	if o.few {
 		return o.costs.OneSided.Few
@@ -214,10 +253,13 @@ func (o *oneSided) act(block int32, now float64) verdict {
 	}
 	if b.step == b.end {
 		o.e.passed(b.pass, b.over)
-		if b.pass++; b.pass == o.simulated || b.first == b.end {
+		if b.pass++; b.pass == o.simulated*o.repeated || b.first == b.end {
 			return verdict{kind: ended, at: max(b.over, b.stored)}
 		}
 		b.step = b.first
+		if b.pass%o.simulated == 0 {
+			return o.ends(b)
+		}
 		return verdict{kind: goesOn, at: b.over}
 	}
 	s := &o.program.Steps[b.step]
@@ -237,7 +279,7 @@ func (o *oneSided) act(block int32, now float64) verdict {
 	if !ok {
 		return v
 	}
-	o.took(b.step, b.band, b.pass, 0, b.came, v.at)
+	o.took(b.step, 0, b.pass, 0, b.came, v.at)
 	b.waiting = false
 	b.issued, b.over = now, max(b.over, v.at)
 	b.step++
@@ -249,14 +291,12 @@ func (o *oneSided) act(block int32, now float64) verdict {
 
 // skips says whether s is not of b's pass.
 func (o *oneSided) skips(b *oneBlock, s *ir.Step) bool {
-	return s.Flags&ir.Enter != 0 && b.pass != 0 || s.Flags&ir.Leave != 0 && b.pass != o.simulated-1
+	return s.Flags&ir.Enter != 0 && b.pass%o.simulated != 0 || s.Flags&ir.Leave != 0 && (b.pass+1)%o.simulated != 0
 }
 
-// move begins when all packets have come that it reads, and one that stays on its GPU when the GPU's links have taken what went before: loads and
-// stores of a GPU's own memory stand in one queue with those to others, and wait where these are held up. So the sums of a ReduceScatter
-// do not overlap with its messages, though different columns do them, and those of a Reduce, whose root sends nothing, do.
+// move begins when the first of all packets have come that it reads, and ends when the last have: packets go through a block as they come.
 func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
-	at, handled, packets := now, 0., false // handled: operands whose bytes go through the block
+	at, last, handled, packets := now, now, 0., false // handled: operands whose bytes go through the block
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		x := &o.program.OneSided.Operands[k]
 		handled++
@@ -264,38 +304,40 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 			continue
 		}
 		packets = true
-		first := o.packet(b, x)
+		first := o.packet(x)
 		for i := first; i < first+s.Count; i++ {
 			if o.written[i] <= b.pass {
 				return verdict{kind: waits, on: i, at: now}, false
 			}
-			at = max(at, o.arrived[int64(i)*o.depth+b.pass%o.depth])
+			k := int64(i)*o.depth + b.pass%o.depth
+			at, last = max(at, o.heads[k]), max(last, o.tails[k])
 		}
 	}
 	if at > now {
 		return verdict{kind: goesOn, at: at}, false
 	}
-	local := true
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
 		packets = packets || x.Buf == ir.Packets
-		local = local && x.Rank == b.rank
 		handled++
 		if x.Via == ir.ViaPort && x.Rank != b.rank {
 			handled -= 2 // the port reads and writes
 		}
 	}
-	if queued := o.net.stores[o.gpu[b.rank]]; local && queued > now {
-		return verdict{kind: goesOn, at: queued}, false
-	}
 	cost := o.plain
 	if packets {
 		cost = o.cost
 	}
-	bytes := float64(s.Count) * o.bytes(b.pass) / float64(o.bands)
-	rate := cost.Block * o.rate * o.columns / float64(o.bands)
+	if o.few {
+		cost.Step, cost.Block = cost.FewStep, cost.FewBlock
+	}
+	bytes := float64(s.Count) * o.bytes(b.pass%o.simulated)
+	rate := cost.Block * o.rate * o.columns
 	begin := now + cost.Step
-	end := begin + bytes*max(handled, 0)/2/rate
+	end := max(begin+bytes*max(handled, 0)/2/rate, last+cost.Step)
+	if last > now { // as fast as packets come
+		rate = min(rate, bytes/(last-now))
+	}
 	end = max(end, o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, cost.Wire))
 	return verdict{kind: goesOn, at: end}, true
 }
@@ -321,9 +363,16 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 // store sends what is written, and returns when the block has sent it.
 func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float64) (end float64) {
 	local := 0.
+	o.sent = o.sent[:0]
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		if x := &o.program.OneSided.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort {
+			o.sent = append(o.sent, o.ways[k])
+		}
+	}
+	o.net.together(o.sent, bytes*wire)
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
-		arrived := begin
+		head, arrived := begin, begin
 		switch {
 		case x.Rank == ir.AllRanks:
 			arrived = o.scatter(b, begin, bytes, rate)
@@ -331,27 +380,30 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 		case x.Rank == b.rank:
 			local += bytes
 		case x.Via == ir.ViaPort:
-			arrived = o.net.carry(o.net.ways[o.ways[k]], begin+o.costs.OneSided.Port, bytes, math.Inf(1)).tail
+			// The proxy of the block's GPU gives the driver a copy of each column, one after the other.
+			o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
+			arrived = o.net.carry(o.net.ways[o.ways[k]], o.proxy[b.rank], bytes, math.Inf(1)).tail
 			end = max(end, arrived) // the block waits for its port before its threads meet
 		default:
-			p := o.net.carry(o.net.ways[o.ways[k]], begin, bytes*wire, rate*wire)
-			arrived, end = p.tail, max(end, p.taken)
-			o.net.stores[o.gpu[b.rank]] = max(o.net.stores[o.gpu[b.rank]], p.taken)
+			p := o.net.spread(o.net.ways[o.ways[k]], begin, bytes*wire, rate*wire)
+			head, arrived, end = p.head, p.tail, max(end, p.taken)
 		}
 		b.stored = max(b.stored, arrived)
 		if x.Buf == ir.Packets {
-			o.send(b, o.packet(b, x), s.Count, max(arrived, end))
+			o.send(b, o.packet(x), s.Count, head, max(arrived, end))
 		}
 	}
+	o.net.apart()
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
 }
 
-// send says that packets arrive at a time.
-func (o *oneSided) send(b *oneBlock, first, count int32, at float64) {
+// send says when the first and the last of packets arrive.
+func (o *oneSided) send(b *oneBlock, first, count int32, head, tail float64) {
 	for i := first; i < first+count; i++ {
-		o.arrived[int64(i)*o.depth+b.pass%o.depth] = at
+		k := int64(i)*o.depth + b.pass%o.depth
+		o.heads[k], o.tails[k] = head, tail
 		o.written[i] = b.pass + 1
-		o.e.wake(i, at)
+		o.e.wake(i, head)
 	}
 }
 
@@ -388,7 +440,7 @@ func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) 
 	}
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
-		f := o.flag(b, x)
+		f := o.flag(x)
 		arrived := at + o.net.latency(o.ways[k])
 		o.flags[f].count++
 		o.flags[f].arrived[o.flags[f].count%int64(len(o.flags[f].arrived))] = arrived
@@ -401,11 +453,13 @@ func (o *oneSided) await(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at := now
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		x := &o.program.OneSided.Operands[k]
-		f := o.flag(b, x)
-		n := int64(len(o.links.Signals.Of(int(f - b.band*o.flagged))))
+		f := o.flag(x)
+		n := int64(len(o.links.Signals.Of(int(f))))
 		of := int64(x.Nth)
 		if s.Flags&(ir.Enter|ir.Leave) == 0 {
 			of += b.pass * n
+		} else {
+			of += b.pass / o.simulated * n
 		}
 		if of <= 0 {
 			continue

@@ -23,7 +23,7 @@ type Call struct {
 	Slots            int
 	SlotBytes        int64
 
-	Rough bool // fewer passes and bands of columns: for what is only compared
+	Rough bool // fewer passes and launches: for what is only compared
 	Trace bool // have spans
 }
 
@@ -32,6 +32,7 @@ type Result struct {
 	Micros    float64
 	Passes    int64           // of the launch
 	Simulated int64           // of these, the first
+	Launches  int64           // that were simulated back to back; Micros is how long the later half took, each
 	Events    int64           // actions that were simulated
 	Link      int32           // the link that was occupied longest, or -1
 	Occupied  float64         // the part of the time that it was, from 0 to 1
@@ -75,7 +76,8 @@ type simulation struct {
 
 	share, tile float64 // bytes of a chunk in all passes and in one, of all columns
 	passes      int64   // of the launch
-	simulated   int64
+	simulated   int64   // of these, the first
+	repeated    int64   // launches
 	trace       *executor.Trace
 }
 
@@ -123,6 +125,7 @@ type runner interface {
 	count() int  // of blocks
 	things() int // that they wait for
 	launch() float64
+	launches() int64
 }
 
 func (s *simulation) run(blocks actorOf) (*Result, error) {
@@ -142,9 +145,10 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	if s.passes == 0 { // there is nothing to move
 		return &Result{Micros: a.launch(), Link: -1, Trace: s.trace}, nil
 	}
-	e := newEngine(a, a.count(), a.things(), int(s.simulated))
+	s.repeated = a.launches()
+	e := newEngine(a, a.count(), a.things(), int(s.simulated*s.repeated))
 	a.start(e)
-	r := &Result{Passes: s.passes, Simulated: s.simulated, Link: -1, Trace: s.trace}
+	r := &Result{Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1, Trace: s.trace}
 	end := e.run()
 	if math.IsNaN(end) {
 		return nil, errors.New("the program does not end: it waits for what never comes")
@@ -156,12 +160,15 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 		}
 	}
 	r.Micros = a.launch() + end + s.rest(e)
+	if half := s.repeated / 2; half > 0 {
+		r.Micros = (e.passes[s.repeated*s.simulated-1] - e.passes[half*s.simulated-1]) / float64(s.repeated-half)
+	}
 	return r, nil
 }
 
 // rest is what the passes take that were not simulated: each as long as the last half of those that were.
 func (s *simulation) rest(e *engine) float64 {
-	n := int64(len(e.passes))
+	n := s.simulated
 	if s.passes == n {
 		return 0
 	}

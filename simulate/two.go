@@ -120,6 +120,7 @@ func (t *twoSided) publisher(steps ir.Range, step int32) int32 {
 }
 
 func (t *twoSided) start(e *engine) { t.e = e }
+func (t *twoSided) launches() int64 { return 1 }
 func (t *twoSided) launch() float64 { return t.costs.TwoSided.Launch }
 func (t *twoSided) count() int      { return len(t.blocks) }
 func (t *twoSided) things() int     { return len(t.program.Steps) + 2*len(t.conns) }
