@@ -38,6 +38,7 @@ type benchFlags struct {
 	vs, ncclFlag string
 	plot         string
 	tune         bool
+	online       int
 	judge        bool
 	judgeTime    time.Duration
 	table, out   string
@@ -72,6 +73,9 @@ Nothing of NCCL's environment is changed.
 ranks, collectives and placements that are in the file stay. --table FILE then chooses by it; one that was written by hand is
 refused, with the field, where it says what cannot be or a rule is not for the call.
 
+--online N has the first calls of each size go round the four variants that rank highest, and the fastest of these runs all others, as a program can ask of the
+executor (package algorithms/choose, Online); ranks that are processes keep the same one.
+
 --judge measures what is chosen for each size beside all that the catalog has, each variant in the width that suits it as far as --judge-time allows, then
 the chosen one and the fastest in turns, and prints both and their ratio. It fails where one takes 5 % longer than the best. -o FILE has every
 time that was measured, a JSON object a line.
@@ -81,6 +85,7 @@ torchrun, whose variables (OMPI_COMM_WORLD_RANK, RANK and so on) are understood:
 MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not set.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
+  mscclc bench allreduce --device cuda --procs 4 --online 3
   mscclc bench allreduce --device cuda --judge -o times.jsonl
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
@@ -114,6 +119,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.StringVar(&f.ncclFlag, "nccl", "", "NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
 	flags.BoolVar(&f.tune, "tune", false, "measure a collective's variants, and write a table")
+	flags.IntVar(&f.online, "online", 0, "try the few variants that rank highest `N` times each, of each size, and keep the fastest, the same one on all ranks")
 	flags.BoolVar(&f.judge, "judge", false, "measure what is chosen beside all of the catalog, and fail where it takes 5 % longer than the best")
 	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond, "look so long for faster widths of a size, behind one width of each variant")
 	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune (default: stdout), or all times of --judge as JSON lines, to `FILE`")
@@ -202,6 +208,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--tune takes a collective: there are %s", list(collectiveNames()))
 	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 || f.tile != ""):
 		return usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
+	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
+		return usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
 	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
 		return usagef("--judge-time is of --judge, and above 0")
 	case f.out != "" && !f.tune && !f.judge:
@@ -235,6 +243,9 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	}
 	return nil
 }
+
+// mostTries is how often a user may have a candidate tried.
+const mostTries = 1000
 
 func collectiveNames() []string {
 	var names []string

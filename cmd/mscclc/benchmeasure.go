@@ -32,10 +32,12 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	}
 	r.Header(lines)
 	bar := a.progress(len(w.sizes), "bench")
+	w.bar = bar
 	stop := bar.watch()
 	worst, failed := exitGood, error(nil)
 	measured := false
-	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Form: w.form, Rivals: w.rivals, Measuring: w.measuring,
+	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Rivals: w.rivals, Measuring: w.measuring,
+		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, bytes, inplace) },
 		Row: func(row *bench.Row) {
 			bar.over(func() { r.WriteRow(lines, row) })
 			bar.step()

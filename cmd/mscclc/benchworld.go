@@ -26,6 +26,7 @@ type benchWorld struct {
 	exchange *executor.Exchange
 
 	chooser  *choose.Chooser
+	trying   *choose.Online // of --online, or nil
 	given    [2]*ir.Program // the file's, out of place and in place
 	coll     *ir.Collective
 	multiple int64
@@ -67,6 +68,7 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 		return nil, err
 	}
 	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), Shared: shared(w.site.Devices())}
+	w.chooseOnline(a)
 	if err := w.checkTable(a); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -154,7 +156,7 @@ func (w *benchWorld) read(arg string, a *app) (verify.Options, error) {
 }
 
 // form is what measures a size.
-func (w *benchWorld) form(bytes int64, inplace bool) (*bench.Form, error) {
+func (w *benchWorld) form(ctx context.Context, bytes int64, inplace bool) (*bench.Form, error) {
 	if w.place == "in" && !inplace || w.place == "out" && inplace {
 		return nil, nil
 	}
@@ -172,6 +174,9 @@ func (w *benchWorld) form(bytes int64, inplace bool) (*bench.Form, error) {
 		v, _, err := w.chooser.Choose(call, bytes, w.dtype.Size())
 		if errors.Is(err, choose.ErrNotInPlace) {
 			return nil, nil
+		}
+		if err == nil && w.trying != nil {
+			v, err = w.settle(ctx, call, bytes)
 		}
 		if err != nil {
 			return nil, err
