@@ -28,23 +28,50 @@ func TestCalibrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := measured(t, "h200")
-	set := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return !slices.Contains(calibrated, p.Collective) })
-	if len(set) < 50 {
-		t.Fatalf("%d points to fit to", len(set))
+	one, two := &costs.OneSided, &costs.TwoSided
+	knobs := map[string][]*float64{
+		"":    {&one.Launch, &one.Few, &one.Signal, &one.Await, &one.Joint, &one.Port, &costs.Memory},
+		"two": {&two.Launch, &two.Flag, &two.Credit},
 	}
-	loss := func() (sum float64) {
-		for _, p := range set {
-			sum += math.Abs(math.Log(p.simulate(t, topo, costs) / p.Micros))
-		}
-		return sum / float64(len(set))
-	}
-	one := &costs.OneSided
-	knobs := []*float64{&one.Launch, &one.Few, &one.Signal, &one.Await, &one.Joint, &one.Port, &costs.Memory}
 	for p := range ir.NumProtocols {
-		if m := &one.Protocol[p]; p != ir.LL16 {
-			knobs = append(knobs, &m.Step, &m.FewStep, &m.Block, &m.FewBlock, &m.Wire)
+		if p == ir.LL16 {
+			continue
 		}
+		m, n := &one.Protocol[p], &two.Protocol[p]
+		knobs[""] = append(knobs[""], &m.Step, &m.FewStep, &m.Block, &m.FewBlock, &m.Wire)
+		knobs["two"] = append(knobs["two"], &n.Step, &n.Block, &n.Wire)
 	}
+	for _, sided := range []string{"", "two"} {
+		set := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return p.Sided != sided || !slices.Contains(calibrated, p.Collective) })
+		if len(set) < 50 {
+			t.Fatalf("%d points to fit to", len(set))
+		}
+		fit(t, rounds, costs, knobs[sided], func() (sum float64) {
+			for _, p := range set {
+				sum += math.Abs(math.Log(p.simulate(t, topo, costs) / p.Micros))
+			}
+			return sum / float64(len(set))
+		})
+	}
+	if rounds == 0 {
+		return
+	}
+	name(&one.Named, &one.Protocol)
+	name(&two.Named, &two.Protocol)
+	for _, k := range slices.Concat(knobs[""], knobs["two"]) {
+		*k = round3(*k)
+	}
+	text, err := json.MarshalIndent(costs, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("devices/h200.json", append(text, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fit turns one knob at a time, up and down, and keeps what makes the loss less.
+func fit(t *testing.T, rounds int, costs *simulate.Costs, knobs []*float64, loss func() float64) {
 	best, step := loss(), 1.5
 	for round := range rounds {
 		before := best
@@ -66,36 +93,28 @@ func TestCalibrate(t *testing.T) {
 			step = math.Sqrt(step)
 		}
 	}
-	if rounds == 0 {
-		return
-	}
-	one.Named = map[string]simulate.MoveCosts{}
-	for p := range ir.NumProtocols {
-		m := one.Protocol[p]
-		one.Named[p.String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block), Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
-	}
-	for _, k := range knobs[:7] {
-		*k = round3(*k)
-	}
-	text, err := json.MarshalIndent(costs, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("devices/h200.json", append(text, '\n'), 0o644); err != nil {
-		t.Fatal(err)
+}
+
+// name puts costs by protocol where files have them.
+func name(named *map[string]simulate.MoveCosts, costs *[ir.NumProtocols]simulate.MoveCosts) {
+	*named = map[string]simulate.MoveCosts{}
+	for p, m := range costs {
+		(*named)[ir.Protocol(p).String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block), Wire: round3(m.Wire),
+			FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
 	}
 }
 
 // physical keeps costs to what can be: flags are half of a packet and an eighth of 128 bytes of a line, and a block moves so much at most. LL and LL16
 // are the same packets.
 func physical(costs *simulate.Costs) {
-	c := &costs.OneSided
 	costs.Memory = min(costs.Memory, 4.3e6)
-	for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
-		m := &c.Protocol[p]
-		m.Wire, m.Block, m.FewBlock = max(m.Wire, least), min(m.Block, 100e3), min(m.FewBlock, 100e3)
+	for _, list := range []*[ir.NumProtocols]simulate.MoveCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {
+		for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
+			m := &list[p]
+			m.Wire, m.Block, m.FewBlock = max(m.Wire, least), min(m.Block, 100e3), min(m.FewBlock, 100e3)
+		}
+		list[ir.LL16] = list[ir.LL]
 	}
-	c.Protocol[ir.LL16] = c.Protocol[ir.LL]
 }
 
 func round3(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -11,21 +11,27 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc"
+	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/lang"
+	"mscclc/passes"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
 
-// A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the fastest), or a rule of the built-in table.
+// A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the fastest), one of a two-sided program of
+// testdata/DEVICE_two.jsonl (bench FILE --sided two), or a rule of the built-in table.
 type point struct {
 	Collective string `json:"collective"`
 	choose.Variant
-	Ranks   int     `json:"ranks"`
-	Inplace bool    `json:"inplace"`
-	Bytes   int64   `json:"bytes"`
-	Micros  float64 `json:"us"`
+	Instances int     `json:"instances"`
+	Ranks     int     `json:"ranks"`
+	Inplace   bool    `json:"inplace"`
+	Bytes     int64   `json:"bytes"`
+	Micros    float64 `json:"us"`
 
 	prog *ir.Program
 }
@@ -33,16 +39,18 @@ type point struct {
 // measured are the times that are known of a device. The variants of a table are the fastest of their sizes; testdata has all.
 func measured(t *testing.T, device string) (list []point) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + device + ".jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var p point
-		if err := json.Unmarshal([]byte(line), &p); err != nil {
+	for _, name := range []string{device, device + "_two"} {
+		text, err := os.ReadFile("testdata/" + name + ".jsonl")
+		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, p)
+		for line := range strings.Lines(string(text)) {
+			var p point
+			if err := json.Unmarshal([]byte(line), &p); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, p)
+		}
 	}
 	table := choose.DefaultTable()
 	for _, e := range table.Entries {
@@ -51,19 +59,43 @@ func measured(t *testing.T, device string) (list []point) {
 		}
 		for _, r := range e.Rules {
 			if r.Micros > 0 { // at the largest of 1K, 4K, ..., 1G that the rule is for; rules meet half way between two
-				list = append(list, point{e.Collective, r.Variant, e.Ranks, e.Inplace, cmp.Or(r.UpTo/2, 1<<30), r.Micros, nil})
+				list = append(list, point{e.Collective, r.Variant, 1, e.Ranks, e.Inplace, cmp.Or(r.UpTo/2, 1<<30), r.Micros, nil})
 			}
 		}
 	}
-	chooser := &choose.Chooser{}
+	made := map[string]*ir.Program{}
 	for i := range list {
 		p := &list[i]
-		kind, _ := ir.KindByName(p.Collective)
-		if p.prog, err = chooser.Program(p.Variant, choose.Call{Kind: kind, Ranks: p.Ranks, Inplace: p.Inplace}); err != nil {
-			t.Fatal(err)
+		key := fmt.Sprint(p.Program, p.Sided, p.Protocol, p.Via, p.Instances, p.Ranks, p.Inplace)
+		if made[key] == nil {
+			made[key] = p.compile(t)
 		}
+		p.prog = made[key]
 	}
 	return list
+}
+
+func (p *point) compile(t *testing.T) *ir.Program {
+	t.Helper()
+	kind, _ := ir.KindByName(p.Collective)
+	if p.Sided == "" {
+		prog, err := (&choose.Chooser{}).Program(p.Variant, choose.Call{Kind: kind, Ranks: p.Ranks, Inplace: p.Inplace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return prog
+	}
+	text, err := algorithms.Open(p.Program)
+	proto, ok := ir.ProtocolByName(p.Protocol)
+	if err != nil || !ok {
+		t.Fatal(p.Program, p.Protocol, err)
+	}
+	prog, err := mscclc.Compile(p.Program, text, mscclc.Options{Passes: passes.Options{Instances: p.Instances},
+		Lang: lang.Options{Params: map[string]string{"ranks": fmt.Sprint(p.Ranks)}, Inplace: &p.Inplace, Protocol: &proto, Open: algorithms.Open}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return prog
 }
 
 func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.Costs) float64 {
@@ -91,7 +123,8 @@ func TestMeasured(t *testing.T) {
 		micros := p.simulate(t, topo, costs)
 		off := micros/p.Micros - 1
 		if p.Bytes >= 16<<10 {
-			errs[p.Collective] = append(errs[p.Collective], math.Abs(off))
+			name := p.Collective + map[string]string{"two": ", two-sided"}[p.Sided]
+			errs[name] = append(errs[name], math.Abs(off))
 		}
 		if os.Getenv("MSCCLC_POINTS") != "" {
 			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.Collective, p.Ranks, p.Variant, p.Bytes, p.Micros, micros, 100*off)
@@ -102,7 +135,7 @@ func TestMeasured(t *testing.T) {
 		slices.Sort(list)
 		median := list[len(list)/2]
 		t.Logf("%s: median error %.1f %%, of %d", name, 100*median, len(list))
-		if !slices.Contains(calibrated, name) && (median > 0.15 || len(list) < 10) {
+		if !slices.Contains(calibrated, strings.TrimSuffix(name, ", two-sided")) && (median > 0.15 || len(list) < 10) {
 			t.Errorf("%s: the median error of %d is %.1f %%", name, len(list), 100*median)
 		}
 	}

@@ -28,6 +28,7 @@ type twoStep struct {
 	count                  int32 // chunks
 	sends, receives, moves bool
 	told                   bool // others wait for its end
+	handled                int8 // messages and operands that its bytes go through its block for
 }
 
 type twoBlock struct {
@@ -95,6 +96,11 @@ func (t *twoSided) connect() (err error) {
 			op := s.Op.Info()
 			t.steps[i] = twoStep{on: -1, count: s.Count, sends: op.Sends, receives: op.Receives, told: s.Flags&ir.HasDep != 0,
 				moves: op.Sends || op.Receives || op.ReadsSrc || op.Writes}
+			for _, is := range [...]bool{op.Sends, op.Receives, op.ReadsSrc, op.Writes} {
+				if is {
+					t.steps[i].handled++
+				}
+			}
 			if s.DepBlock >= 0 {
 				t.steps[i].on = t.publisher(t.program.TBsOf(int(tb.Rank))[s.DepBlock].Steps, s.DepStep)
 			}
@@ -207,7 +213,7 @@ func (t *twoSided) begins(c *connection, message int64) float64 {
 // move does what a step does with so many bytes, and returns when the block has done it.
 func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 {
 	begin := now + t.cost.Step
-	end := begin + bytes/t.cost.Block
+	end := begin + bytes*float64(step.handled)/2/t.cost.Block
 	if step.receives {
 		c := &t.conns[b.recv]
 		end = max(end, c.tail[c.received%int64(t.slots)]+t.cost.Step)
