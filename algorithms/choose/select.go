@@ -26,6 +26,8 @@ type Selector struct {
 	OwnWidth bool            // columns are the executor's choice; else those that are the fastest
 	Rough    bool            // simulations are only rough: to some 20 %
 
+	Most int // stretches of Sizes; 0 is any number
+
 	// Stepped, where not nil, hears that one more size of Sizes is done.
 	Stepped func()
 

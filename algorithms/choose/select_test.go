@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"slices"
 	"testing"
 
 	"mscclc/codegen"
@@ -79,5 +80,42 @@ func TestSelectTargets(t *testing.T) {
 		if last := list[len(list)-1]; last.Instances < 2 {
 			t.Errorf("%s: %v has but one instance for 16 MiB", target, last.Form)
 		}
+	}
+}
+
+// TestFewest holds that with room for few stretches all sizes still have a program, and together lose the least.
+func TestFewest(t *testing.T) {
+	form := func(name string, micros float64) timed {
+		return timed{Form{Variant: Variant{Program: name}}, micros}
+	}
+	rank := func(list ...timed) []timed {
+		slices.SortStableFunc(list, faster)
+		return list
+	}
+	ranked := [][]timed{
+		rank(form("a", 1), form("b", 2), form("c", 9), form("d", 8)),
+		rank(form("a", 3), form("b", 2), form("c", 9), form("d", 8)),
+		rank(form("a", 9), form("b", 4.5), form("c", 4), form("d", 8)),
+		rank(form("a", 99), form("b", 50), form("d", 8)), // c does not serve it
+	}
+	names := func(list []timed) (text string) {
+		for _, t := range list {
+			text += t.Program
+		}
+		return text
+	}
+	if got := names(picks(ranked)); got != "abcd" || changes(picks(ranked)) != 4 {
+		t.Errorf("picks %s", got)
+	}
+	for most, want := range map[int]string{1: "bbbb", 2: "bbbd", 3: "abbd", 4: "abcd", 9: "abcd"} {
+		if got := names(fewest(ranked, most)); got != want {
+			t.Errorf("%d stretches: %s, not %s", most, got, want)
+		}
+	}
+	s := selector(t, "h200:gpus=4", "plan")
+	s.Most = 2
+	list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20, 64 << 20})
+	if err != nil || len(list) != 2 || list[0].From != 1<<10 || list[0].To != list[1].From || list[1].To != 0 {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

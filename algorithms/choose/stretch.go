@@ -3,7 +3,6 @@ package choose
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"mscclc/ir"
@@ -32,34 +31,38 @@ const same = 1.02
 
 // Sizes says what is fastest at some sizes, which ascend, and where one gives way to the next.
 func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
-	var list []Stretch
 	forms, _ := s.list()
 	seen := make([]past, len(forms))
+	ranked := make([][]timed, len(sizes))
 	for i, bytes := range sizes {
-		ranked, err := s.rank(bytes, seen)
-		if err != nil {
+		var err error
+		if ranked[i], err = s.rank(bytes, seen); err != nil {
 			return nil, err
 		}
 		if s.Stepped != nil {
 			s.Stepped()
 		}
-		best := ranked[0]
-		if n := len(list); n > 0 {
-			before := &list[n-1]
-			if k := slices.IndexFunc(ranked, func(t timed) bool { return t.program() == before.program() && t.micros <= same*best.micros }); k >= 0 {
-				before.widen(bytes, ranked[k])
-				continue
-			}
+	}
+	picked := picks(ranked)
+	if s.Most > 0 && changes(picked) > s.Most {
+		picked = fewest(ranked, s.Most)
+	}
+	var list []Stretch
+	for i, t := range picked {
+		n := len(list)
+		if n > 0 && list[n-1].program() == t.program() {
+			list[n-1].widen(sizes[i], t)
+			continue
 		}
-		at := Stretch{From: bytes, Form: best.Form, Micros: best.micros}
-		at.Next, at.Behind = s.runnerUp(ranked)
-		if n := len(list); n > 0 {
+		at := Stretch{From: sizes[i], Form: t.Form, Micros: t.micros}
+		at.Next, at.Behind = runnerUp(ranked[i], t)
+		if n > 0 {
 			before := &list[n-1]
-			at.From = s.boundary(before.Form, best.Form, sizes[i-1], bytes)
-			at.Reason = s.reason(before.Form, best.Form)
+			at.From = s.boundary(before.Form, t.Form, sizes[i-1], sizes[i])
+			at.Reason = s.reason(before.Form, t.Form)
 			before.To = at.From
 		}
-		at.widen(at.From, best)
+		at.widen(at.From, t)
 		list = append(list, at)
 	}
 	return list, nil
@@ -72,11 +75,11 @@ func (r *Stretch) widen(bytes int64, t timed) {
 	}
 }
 
-// runnerUp is the fastest program that is not the first one in other packets of equal cost.
-func (s *Selector) runnerUp(list []timed) (Form, float64) {
-	for _, t := range list[1:] {
-		if t.Program != list[0].Program || t.Instances != list[0].Instances || t.micros != list[0].micros {
-			return t.Form, t.micros / list[0].micros
+// runnerUp is the fastest program but t's own, and but the same in other packets of equal cost.
+func runnerUp(list []timed, t timed) (Form, float64) {
+	for _, o := range list {
+		if o.program() != t.program() && (o.Program != t.Program || o.Instances != t.Instances || o.micros != t.micros) {
+			return o.Form, o.micros / t.micros
 		}
 	}
 	return Form{}, 0

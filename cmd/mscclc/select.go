@@ -3,13 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/beevik/etree"
 	"github.com/spf13/cobra"
 
 	"mscclc/algorithms/choose"
@@ -39,10 +35,14 @@ func (a *app) selectCommand() *cobra.Command {
 begins where it does. All GPUs of the topology take part. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
 or rccl XML in several instances.
 
---emit FOLDER writes what a runtime reads. Of mscclc that is FOLDER/COLLECTIVE.table, which bench and run take by --table; its device is
---device NAME as the driver names it. Of msccl it is an XML file a range, and msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads
-4 algorithms at most, sizes from minbytes to below maxbytes, and needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
-MSCCL_ALGO_DIR=FOLDER. Sizes that a program's chunks do not divide run in none of these: they are said, as gaps.`,
+--emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements. Of mscclc that is
+FOLDER/COLLECTIVE.table, which bench and run take by --table; its device is --device NAME as the driver names it. Of msccl it is an XML file a range, and
+msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads 4 algorithms at most, of all collectives, so that ranges are joined where that costs
+least; their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
+MSCCL_ALGO_DIR=FOLDER, of which that runtime takes the first that fits, in whatever order the folder lists them.
+
+Gaps are sizes that run none of the programs but the library's own algorithms: of msccl and rccl those that a program's chunks do not divide, and of msccl those
+above -e, as it makes memory for the largest call. Overlaps are sizes that several files in FOLDER are for.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
   mscclc select allgather --topology mine.topo -b 1M -e 64M`,
@@ -98,6 +98,10 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
+	out := &emission{app: a, flags: f, selector: s, end: sizes[len(sizes)-1] + 1}
+	if err := out.prepare(); err != nil {
+		return err
+	}
 	bar := a.progress(len(sizes), "simulate")
 	stop := bar.watch()
 	defer stop()
@@ -110,66 +114,27 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 		return err
 	}
 	stop()
-	gaps, err := gapsOf(s, list)
+	if skipped := s.Skipped(); len(skipped) > 0 && !a.json {
+		a.say("note: not looked at, as they move so many chunks that they take long to compile, and others fewer: %s", strings.Join(skipped, ", "))
+	}
+	gaps, err := out.gaps(list)
 	if err != nil {
 		return err
 	}
-	if f.emit != "" {
-		if err := a.emit(s, f, list, sizes[len(sizes)-1]+1); err != nil {
-			return err
-		}
+	overlaps, err := out.write(list)
+	if err != nil {
+		return err
 	}
-	return a.printSelected(s, list, gaps)
+	return a.printSelected(s, list, gaps, overlaps)
 }
 
-// gapsOf are the sizes that a runtime runs none of the programs for, within their ranges.
-func gapsOf(s *choose.Selector, list []choose.Stretch) (gaps []string, err error) {
-	if s.Target.Format != codegen.FormatXML {
-		return []string{}, nil // mscclc's executor takes any size
-	}
-	gaps = []string{}
-	for _, r := range list {
-		p, err := s.Program(r.Form)
-		if err != nil {
-			return nil, err
-		}
-		gaps = append(gaps, fmt.Sprintf("from %s: calls whose %d chunks are not of one length run nothing", roughSize(r.From), p.Coll.Divisor()))
-	}
-	return gaps, nil
-}
-
-func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps []string) error {
+func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, overlaps []string) error {
 	if a.json {
-		type row struct {
-			From int64 `json:"from"`
-			To   int64 `json:"to,omitempty"` // 0 is all above
-			choose.Form
-			Micros float64 `json:"us"`
-			Next   string  `json:"next,omitempty"`
-			Behind float64 `json:"behind,omitempty"`
-			Reason string  `json:"reason,omitempty"`
-		}
-		rows := []row{}
-		for _, r := range list {
-			next := ""
-			if r.Behind > 0 {
-				next = r.Next.String()
-			}
-			rows = append(rows, row{r.From, r.To, r.Form, r.Micros, next, r.Behind, r.Reason})
-		}
-		return a.writeJSON(struct {
-			Schema     int      `json:"schema"`
-			Collective string   `json:"collective"`
-			Topology   string   `json:"topology"`
-			Target     string   `json:"target"`
-			Ranks      int      `json:"ranks"`
-			Ranges     []row    `json:"ranges"`
-			Gaps       []string `json:"gaps"`
-		}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, rows, gaps})
+		return a.selectedJSON(s, list, gaps, overlaps)
 	}
-	fmt.Fprintf(a.stdout, "%v of %s on %s, simulated\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), s.Topology.Name)
+	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tTIME\tSECOND\tWHY FROM HERE")
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tTIME\tSECOND\tWHY FROM HERE")
 	for _, r := range list {
 		to, next := "and above", ""
 		if r.To > 0 {
@@ -178,7 +143,8 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps []st
 		if r.Behind > 0 {
 			next = fmt.Sprintf("%v %s %.2fx", r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:], r.Next.Protocol, r.Behind)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%v\t%.2f us\t%s\t%s\n", roughSize(r.From), to, r.Form, r.Micros, next, r.Reason)
+		r.Form.Columns = 0
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%.2f us\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), r.Micros, next, r.Reason)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -186,7 +152,59 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps []st
 	for _, g := range gaps {
 		fmt.Fprintf(a.stdout, "gap: %s\n", g)
 	}
+	for _, o := range overlaps {
+		fmt.Fprintf(a.stdout, "overlap: %s\n", o)
+	}
+	if len(gaps)+len(overlaps) == 0 {
+		fmt.Fprintln(a.stdout, "no gap, no overlap")
+	}
 	return nil
+}
+
+// columnsText is how many columns a range has, from the fewest to the most.
+func columnsText(widths []choose.Width) string {
+	least, most := widths[0].Columns, widths[0].Columns
+	for _, w := range widths {
+		least, most = min(least, w.Columns), max(most, w.Columns)
+	}
+	switch {
+	case most == 0:
+		return "-"
+	case least == most:
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, overlaps []string) error {
+	type row struct {
+		From int64 `json:"from"`
+		To   int64 `json:"to,omitempty"` // 0 is all above
+		choose.Form
+		Micros float64 `json:"us"`
+		Next   string  `json:"next,omitempty"`
+		Behind float64 `json:"behind,omitempty"`
+		Reason string  `json:"reason,omitempty"`
+	}
+	rows := []row{}
+	for _, r := range list {
+		next := ""
+		if r.Behind > 0 {
+			next = r.Next.String()
+		}
+		rows = append(rows, row{r.From, r.To, r.Form, r.Micros, next, r.Behind, r.Reason})
+	}
+	return a.writeJSON(struct {
+		Schema     int      `json:"schema"`
+		Collective string   `json:"collective"`
+		Topology   string   `json:"topology"`
+		Target     string   `json:"target"`
+		Ranks      int      `json:"ranks"`
+		Inplace    bool     `json:"inplace"`
+		Ranges     []row    `json:"ranges"`
+		Gaps       []string `json:"gaps"`
+		Overlaps   []string `json:"overlaps"`
+	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, rows, gaps, overlaps})
 }
 
 // roughSize is n in three digits.
@@ -197,78 +215,4 @@ func roughSize(n int64) string {
 		}
 	}
 	return fmt.Sprintf("%d B", n)
-}
-
-// mostMSCCL is how many algorithms msccl's configuration has room for.
-const mostMSCCL = 4
-
-// emit writes what the target's runtime reads. The last range ends for msccl, which has memory for the largest call of a program, where
-// the sizes do that were asked for.
-func (a *app) emit(s *choose.Selector, f *selectFlags, list []choose.Stretch, end int64) error {
-	if err := os.MkdirAll(f.emit, 0o777); err != nil {
-		return diag.List{diag.New(diag.Io, fileSpan(f.emit), "%v", err)}
-	}
-	if s.Target.Format == codegen.FormatPlan {
-		return a.emitTable(s, f, list)
-	}
-	if s.Target.Name == "msccl" && len(list) > mostMSCCL {
-		a.say("note: msccl reads %d algorithms, of %d ranges the first ones", mostMSCCL, len(list))
-		list = list[:mostMSCCL]
-	}
-	config := etree.NewElement("msccl_algos")
-	for i, r := range list {
-		p, err := s.Program(r.Form)
-		if err != nil {
-			return err
-		}
-		ranged := *p
-		ranged.Sizes = ir.SizeRange{Min: r.From, Max: r.To}
-		if i == 0 {
-			ranged.Sizes.Min = 0
-		}
-		if r.To == 0 && s.Target.Name == "msccl" {
-			ranged.Sizes.Max = end
-		}
-		name := fmt.Sprintf("%v_%d_%s_%s.xml", s.Call.Kind, i, strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol))
-		if err := a.writeTo(filepath.Join(f.emit, name), func(w io.Writer) error { return codegen.WriteMSCCL(w, &ranged, s.Target) }); err != nil {
-			return err
-		}
-		load := config.CreateElement("load")
-		load.CreateAttr("path", filepath.Join(f.emit, name))
-		load.CreateAttr("minbytes", fmt.Sprint(ranged.Sizes.Min))
-		load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
-		load.CreateAttr("proto", r.Protocol)
-	}
-	if s.Target.Name != "msccl" {
-		return nil
-	}
-	doc := etree.NewDocument()
-	doc.SetRoot(config)
-	doc.Indent(2)
-	return a.writeTo(filepath.Join(f.emit, "msccl.xml"), func(w io.Writer) error {
-		_, err := doc.WriteTo(w)
-		return err
-	})
-}
-
-func (a *app) emitTable(s *choose.Selector, f *selectFlags, list []choose.Stretch) error {
-	device := f.device
-	if device == "" {
-		device = s.Topology.Device
-	}
-	e := choose.Entry{Device: device, Ranks: s.Call.Ranks, Collective: s.Call.Kind.String(), Inplace: s.Call.Inplace}
-	for _, r := range list {
-		for k, wide := range r.Widths {
-			rule := choose.Rule{Variant: r.Variant, Micros: hundredths(wide.Micros)}
-			if rule.Columns = wide.Columns; k+1 < len(r.Widths) {
-				rule.UpTo = r.Widths[k+1].From - 1
-			} else if r.To > 0 {
-				rule.UpTo = r.To - 1
-			}
-			e.Rules = append(e.Rules, rule)
-		}
-	}
-	table := &choose.Table{}
-	table.Put(e)
-	return a.writeTo(filepath.Join(f.emit, s.Call.Kind.String()+".table"), func(w io.Writer) error { return table.Write(w) })
 }

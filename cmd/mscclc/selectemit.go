@@ -1,0 +1,293 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/beevik/etree"
+
+	"mscclc/algorithms/choose"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// mostMSCCL is how many algorithms msccl's configuration has room for, of all collectives.
+const mostMSCCL = 4
+
+// An emission writes what a target's runtime reads into a folder.
+type emission struct {
+	app      *app
+	flags    *selectFlags
+	selector *choose.Selector
+	end      int64            // msccl's last range ends below it
+	kept     []*etree.Element // of msccl's configuration, of other calls
+}
+
+// prepare makes the folder, and finds how many ranges there is room for.
+func (e *emission) prepare() error {
+	s := e.selector
+	if e.flags.emit != "" {
+		if err := os.MkdirAll(e.flags.emit, 0o777); err != nil {
+			return diag.List{diag.New(diag.Io, fileSpan(e.flags.emit), "%v", err)}
+		}
+	}
+	if s.Target.Name != "msccl" {
+		return nil
+	}
+	if e.flags.emit != "" {
+		if err := e.keep(); err != nil {
+			return err
+		}
+	}
+	if s.Most = mostMSCCL - len(e.kept); s.Most < 1 {
+		return diag.List{diag.New(diag.Limit, fileSpan(e.config()), "msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
+			WithHint("emit to another folder, or take some out of this file")}
+	}
+	return nil
+}
+
+// config is msccl's configuration.
+func (e *emission) config() string { return filepath.Join(e.flags.emit, "msccl.xml") }
+
+// keep finds what the configuration has of other calls than the selector's.
+func (e *emission) keep() error {
+	doc := etree.NewDocument()
+	if err := doc.ReadFromFile(e.config()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil || doc.Root() == nil {
+		return diag.List{diag.New(diag.Malformed, fileSpan(e.config()), "no configuration of msccl: %v", err)}
+	}
+	for _, load := range doc.Root().SelectElements("load") {
+		path := load.SelectAttrValue("path", "")
+		if !strings.HasPrefix(filepath.Base(path), e.prefix()) {
+			e.kept = append(e.kept, load)
+		}
+	}
+	return nil
+}
+
+// prefix begins the names of the files of the selector's call.
+func (e *emission) prefix() string {
+	if e.selector.Call.Inplace {
+		return e.selector.Call.Kind.String() + "_inplace_"
+	}
+	return e.selector.Call.Kind.String() + "_outofplace_"
+}
+
+// gaps are the sizes that a runtime runs none of the programs for.
+func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
+	gaps := []string{}
+	s := e.selector
+	if s.Target.Format != codegen.FormatXML {
+		return gaps, nil // mscclc's executor takes any size
+	}
+	for i := 0; i < len(list); {
+		first, chunks := list[i], 0
+		for ; i < len(list); i++ { // ranges of as many chunks are one gap
+			p, err := s.Program(list[i].Form)
+			if err != nil {
+				return nil, err
+			}
+			if n := p.Coll.Divisor(); chunks != 0 && n != chunks {
+				break
+			} else {
+				chunks = n
+			}
+		}
+		if chunks < 2 {
+			continue
+		}
+		from, end := roughSize(first.From), list[i-1].To
+		where := "from " + from + " to " + roughSize(end)
+		switch {
+		case first.From == list[0].From && end == 0:
+			where = "at all sizes"
+		case first.From == list[0].From:
+			where = "below " + roughSize(end)
+		case end == 0:
+			where = "from " + from + " on"
+		}
+		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %v)", where, chunks*s.DType.Size(), chunks, s.DType))
+	}
+	if s.Target.Name == "msccl" {
+		gaps = append(gaps, fmt.Sprintf("above %s, the last size that was asked for: msccl has memory for calls up to there", roughSize(e.end-1)))
+	}
+	return gaps, nil
+}
+
+// write writes the files, where that is asked for, and says which sizes several files are for.
+func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
+	overlaps = []string{}
+	switch {
+	case e.flags.emit == "":
+		return overlaps, nil
+	case e.selector.Target.Format == codegen.FormatPlan:
+		return overlaps, e.table(list)
+	}
+	config := etree.NewElement("msccl_algos")
+	for i, r := range list {
+		load, err := e.program(i, r)
+		if err != nil {
+			return nil, err
+		}
+		config.AddChild(load)
+	}
+	if e.selector.Target.Name != "msccl" {
+		return e.overlaps()
+	}
+	for _, load := range e.kept {
+		config.AddChild(load)
+	}
+	doc := etree.NewDocument()
+	doc.SetRoot(config)
+	doc.Indent(2)
+	return overlaps, e.app.writeTo(e.config(), func(w io.Writer) error {
+		_, err := doc.WriteTo(w)
+		return err
+	})
+}
+
+// program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration. The first range begins at nothing, and the last one ends for
+// msccl, which has memory for the largest call of a program, where the sizes do that were asked for.
+func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
+	s := e.selector
+	p, err := s.Program(r.Form)
+	if err != nil {
+		return nil, err
+	}
+	ranged := *p
+	ranged.Sizes = ir.SizeRange{Min: r.From, Max: r.To}
+	if i == 0 {
+		ranged.Sizes.Min = 0
+	}
+	if r.To == 0 && s.Target.Name == "msccl" {
+		ranged.Sizes.Max = e.end
+	}
+	if _, found := verify.Check(&ranged, verify.Options{}); found.Err() != nil {
+		return nil, found
+	}
+	name := fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i, strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol))
+	path, err := filepath.Abs(filepath.Join(e.flags.emit, name)) // the runtime's folder is another one
+	if err != nil {
+		return nil, err
+	}
+	load := etree.NewElement("load")
+	load.CreateAttr("path", path)
+	load.CreateAttr("minbytes", fmt.Sprint(ranged.Sizes.Min))
+	load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
+	load.CreateAttr("proto", r.Protocol)
+	return load, e.app.writeTo(path, func(w io.Writer) error { return codegen.WriteMSCCL(w, &ranged, s.Target) })
+}
+
+// table writes the ranges into mscclc's own table, among what that has of other calls.
+func (e *emission) table(list []choose.Stretch) error {
+	s, device := e.selector, e.flags.device
+	if device == "" {
+		device = s.Topology.Device
+	}
+	entry := choose.Entry{Device: device, Ranks: s.Call.Ranks, Collective: s.Call.Kind.String(), Inplace: s.Call.Inplace}
+	for _, r := range list {
+		for k, wide := range r.Widths {
+			rule := choose.Rule{Variant: r.Variant, Micros: hundredths(wide.Micros)}
+			if rule.Columns = wide.Columns; k+1 < len(r.Widths) {
+				rule.UpTo = r.Widths[k+1].From - 1
+			} else if r.To > 0 {
+				rule.UpTo = r.To - 1
+			}
+			entry.Rules = append(entry.Rules, rule)
+		}
+	}
+	file := filepath.Join(e.flags.emit, s.Call.Kind.String()+".table")
+	table := &choose.Table{}
+	if old, err := os.Open(file); err == nil {
+		table, err = choose.ReadTable(file, old)
+		old.Close()
+		if err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	table.Put(entry)
+	return e.app.writeTo(file, func(w io.Writer) error { return table.Write(w) })
+}
+
+// overlaps looks at all files in the folder, as rccl does: those for the same calls of the same sizes, of which it takes the one that it
+// happens to find first, and those that are no programs, with which it does not start.
+func (e *emission) overlaps() ([]string, error) {
+	entries, err := os.ReadDir(e.flags.emit)
+	if err != nil {
+		return nil, err
+	}
+	found := []string{}
+	type file struct {
+		name string
+		prog *ir.Program
+	}
+	var files []file
+	for _, at := range entries {
+		if !at.Type().IsRegular() {
+			continue
+		}
+		p, err := e.read(filepath.Join(e.flags.emit, at.Name()))
+		if err != nil {
+			found = append(found, fmt.Sprintf("%s is no program, and rccl does not start with it", at.Name()))
+			continue
+		}
+		for _, o := range files {
+			if from, to, both := common(p, o.prog); both {
+				found = append(found, fmt.Sprintf("from %s to %s: %s and %s, of which rccl takes the one that it finds first", roughSize(from), to, o.name, at.Name()))
+			}
+		}
+		files = append(files, file{at.Name(), p})
+	}
+	return found, nil
+}
+
+func (e *emission) read(path string) (*ir.Program, error) {
+	text, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	return codegen.ReadMSCCL(path, text, codegen.ReadOptions{Target: e.selector.Target})
+}
+
+// common are the sizes that two programs are for, if they are for the same calls.
+func common(a, b *ir.Program) (from int64, to string, both bool) {
+	placed := func(p *ir.Program) []bool {
+		if !p.InPlace && !p.OutOfPlace {
+			return []bool{p.Coll.Inplace}
+		}
+		var list []bool
+		if p.InPlace {
+			list = append(list, true)
+		}
+		if p.OutOfPlace {
+			list = append(list, false)
+		}
+		return list
+	}
+	if a.Coll.Kind != b.Coll.Kind || a.Coll.Ranks != b.Coll.Ranks || !slices.ContainsFunc(placed(a), func(in bool) bool { return slices.Contains(placed(b), in) }) {
+		return 0, "", false
+	}
+	end := func(p *ir.Program) int64 {
+		if p.Sizes.Max == 0 {
+			return 1<<63 - 1
+		}
+		return p.Sizes.Max
+	}
+	from, last := max(a.Sizes.Min, b.Sizes.Min), min(end(a), end(b))
+	if to = "any size"; last < 1<<63-1 {
+		to = roughSize(last)
+	}
+	return from, to, from < last
+}
