@@ -23,7 +23,8 @@ import (
 )
 
 // A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the fastest), one of a two-sided program of
-// testdata/DEVICE_two.jsonl (bench FILE --sided two), or a rule of the built-in table.
+// testdata/DEVICE_two.jsonl (bench FILE --sided two), or a rule of the built-in table. DEVICE_narrow.jsonl has widths of calibrated collectives that are too
+// narrow, which show what a block moves.
 type point struct {
 	Collective string `json:"collective"`
 	choose.Variant
@@ -39,7 +40,7 @@ type point struct {
 // measured are the times that are known of a device. The variants of a table are the fastest of their sizes; testdata has all.
 func measured(t *testing.T, device string) (list []point) {
 	t.Helper()
-	for _, name := range []string{device, device + "_two"} {
+	for _, name := range []string{device, device + "_narrow", device + "_two"} {
 		text, err := os.ReadFile("testdata/" + name + ".jsonl")
 		if err != nil {
 			t.Fatal(err)
