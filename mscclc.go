@@ -39,6 +39,15 @@ type Options struct {
 // Compile compiles the text of file. An error is a diag.List where the text or
 // the options are at fault, and anything else a fault of mscclc.
 func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
+	tree, err := lang.ParseLimited(file, text, opt.Lang.Limits)
+	if err != nil {
+		return nil, err
+	}
+	return CompileFile(tree, opt)
+}
+
+// CompileFile is Compile of a file that is parsed already, which it does not change.
+func CompileFile(tree *lang.File, opt Options) (*ir.Program, error) {
 	stage := func(value any) error {
 		if opt.Stage == nil {
 			return nil
@@ -51,10 +60,6 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 		opt.OneSided = opt.OneSided || opt.Passes.OnePass
 	}
 
-	tree, err := lang.ParseLimited(file, text, opt.Lang.Limits)
-	if err != nil {
-		return nil, err
-	}
 	if err := stage(tree); err != nil {
 		return nil, err
 	}

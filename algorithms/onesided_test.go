@@ -28,16 +28,34 @@ const onesidedRuns = 5
 // placements, and with MSCCLC_MATRIX=full over all, which writes its part of MATRIX.md.
 func TestOneSided(t *testing.T) {
 	full := os.Getenv("MSCCLC_MATRIX") == "full"
-	all, total := programs(t), 0
-	var table strings.Builder
-	for _, p := range all {
+	all := programs(t)
+	combinations := make([]int, len(all)) // of each program
+	t.Cleanup(func() {                    // when all are through
+		if !full || t.Failed() {
+			return
+		}
+		var table strings.Builder
+		total := 0
+		for i, n := range combinations {
+			fmt.Fprintf(&table, "| %s | %d | %d |\n", all[i].name, n, onesidedRuns*n)
+			total += n
+		}
+		keepMatrix(t, "", fmt.Sprintf("Made by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestOneSided$' ./algorithms`: each program with 2 to 17 ranks, each protocol,\n"+
+			"in place and out of place; compiled one-sided, written as a plan, read back, proven, and run on the CPU as it is loaded, %d times, with\n"+
+			"1 to 4 columns, passes of 16 bytes to 4 KiB, and other types, reductions and sizes each time, with every element compared.\n\n"+
+			"| program | combinations | runs, 0 wrong |\n|---|---|---|\n%s\n%d programs, %d combinations, nothing wrong.\n", onesidedRuns, table.String(), len(all), total))
+	})
+	for k := range all {
+		p := &all[k]
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			shapes, places := p.legal(t)
 			sizes := []int{len(shapes), int(ir.NumProtocols), len(places)}
 			rows := pairwise(sizes)
 			if full {
 				rows = product(sizes)
 			}
+			combinations[k] = len(rows)
 			var g errgroup.Group
 			g.SetLimit(runtime.GOMAXPROCS(0))
 			for i, r := range rows {
@@ -51,21 +69,13 @@ func TestOneSided(t *testing.T) {
 				})
 			}
 			g.Wait()
-			total += len(rows)
-			fmt.Fprintf(&table, "| %s | %d | %d |\n", p.name, len(rows), onesidedRuns*len(rows))
 		})
-	}
-	if full && !t.Failed() {
-		keepMatrix(t, "", fmt.Sprintf("Made by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestOneSided$' ./algorithms`: each program with 2 to 16 ranks, each protocol,\n"+
-			"in place and out of place; compiled one-sided, written as a plan, read back, proven, and run on the CPU as it is loaded, %d times, with\n"+
-			"1 to 4 columns, passes of 16 bytes to 4 KiB, and other types, reductions and sizes each time, with every element compared.\n\n"+
-			"| program | combinations | runs, 0 wrong |\n|---|---|---|\n%s\n%d programs, %d combinations, nothing wrong.\n", onesidedRuns, table.String(), len(all), total))
 	}
 }
 
 // oneSided tries p; turn picks what it is run with.
 func (p *program) oneSided(opt lang.Options, turn int) error {
-	compiled, err := mscclc.Compile(p.file, p.text, mscclc.Options{Lang: opt, OneSided: true, Unproven: true})
+	compiled, err := mscclc.CompileFile(p.tree, mscclc.Options{Lang: opt, OneSided: true, Unproven: true})
 	if err != nil {
 		return err
 	}

@@ -153,6 +153,7 @@ func (c Call) meets(program string, is *ir.Collective) error {
 var (
 	flat   = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\branks\b`)
 	nodal  = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\bnodes\b[^)]*\bgpus\b`)
+	hinted = regexp.MustCompile(`\b(pull = true|via = (switch|port))\b`) // by what only the one-sided lowering follows
 	rooted = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\broot\b`)
 )
 
@@ -169,6 +170,9 @@ func candidates(kind ir.Kind, taken ...*regexp.Regexp) []Variant {
 			continue
 		}
 		for _, sided := range [2]string{"", "two"} {
+			if sided == "two" && hinted.Match(text) {
+				continue // without its hints it is another file's program
+			}
 			for p := range ir.NumProtocols {
 				list = append(list, Variant{Program: name, Sided: sided, Protocol: p.String()})
 			}

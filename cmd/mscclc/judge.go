@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"mscclc"
 	"mscclc/codegen"
@@ -20,7 +21,8 @@ import (
 type verdict struct {
 	file    string
 	found   diag.List
-	code    int           // exit code
+	code    int // exit code
+	took    time.Duration
 	line    string        // of a file that is good
 	note    string        // of it, or ""
 	warned  diag.List     // what a runtime does wrong with it
@@ -36,6 +38,7 @@ func (d *verdict) rejected() bool { return len(d.found) > 0 }
 // once. A fault of mscclc is a verdict too.
 func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 	d = &verdict{file: t.name}
+	start := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
@@ -44,6 +47,7 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 			d = &verdict{file: t.name, code: exitInternal, found: diag.List{panicked(r)}}
 			d.report.report = newReport(t.name, d.found, nil)
 		}
+		d.took = time.Since(start)
 	}()
 	p, err := (*ir.Program)(nil), t.err
 	if err == nil {
@@ -56,7 +60,7 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 	d.warned = placed(d.warned, t.name)
 	if p != nil {
 		a.describe(d, p, f)
-	} else if err == nil {
+	} else if err == nil && d.line == "" {
 		d.line = "library"
 	}
 	if a.json || f.sarif != "" {
@@ -100,9 +104,15 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	}
 	defer s.Close()
 	if s.kind == codegen.KindSource {
-		return a.judgeSource(s, f, d)
+		text, err := s.readSource()
+		if err == nil && f.counts != nil {
+			return nil, a.judgeRanks(s, text, f, d)
+		} else if err != nil {
+			return nil, err
+		}
+		return a.judgeSource(s, text, f, d)
 	}
-	if flag := f.unfit(); flag != "" {
+	if flag := f.unfit("ranks"); flag != "" {
 		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: %s cannot change it", arg, flag)}
 	}
 	if f.receives.value != nil && !f.explicit {
@@ -152,11 +162,7 @@ func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) err
 	return found.Err()
 }
 
-func (a *app) judgeSource(s *source, f *verifyFlags, d *verdict) (*ir.Program, error) {
-	text, err := s.readSource()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
 	opt, err := f.options(s)
 	if err != nil {
 		return nil, err

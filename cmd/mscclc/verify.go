@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,8 @@ type verifyFlags struct {
 	compiling
 	explicit bool // a target is named
 	slots    int
+	ranks    string // as it is given
+	counts   []int  // that it names, or nil
 	sarif    string
 	bitwise  bool
 	replay   bool
@@ -35,7 +38,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Prove that programs are right, whoever made them",
 		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file is compiled
 first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder, all .mscl, .xml, .plan and .json files below
-it are judged, several at once; .json files that are no plans are left out there. One line each, in order: ok or FAIL; the exit code is 1 if any is rejected.
+it are judged, several at once; .json files that are no plans are left out there. One line each, in order: ok or FAIL, and the time where there are several; the exit code is
+1 if any is rejected.
 
 Proven is, for every timing, every size that the file is for, and any number of launches:
   form      every rank, channel, buffer, offset, count and wait is in range and coherent
@@ -57,6 +61,7 @@ and warned of), or when what comes back for a signal behind it says so. What thr
 --target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
+  mscclc verify algorithms/ --ranks 2-17,64
   mscclc verify ring.xml --slots 4
   mscclc verify allreduce/ring -p ranks=8 --target rccl
   mscclc verify allreduce/ring -p ranks=5 --bitwise`,
@@ -75,6 +80,7 @@ and warned of), or when what comes back for a signal behind it says so. What thr
 	f.flags(flags, "plan")
 	f.complete(cmd)
 	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
+	flags.StringVar(&f.ranks, "ranks", "", "prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
 	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE` besides, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
@@ -89,6 +95,8 @@ func (f *verifyFlags) check(a *app) error {
 	switch {
 	case a.json && f.sarif == "-":
 		return usagef("--json and --sarif - both want stdout: give --sarif a file")
+	case f.checkRanks() != nil:
+		return f.checkRanks()
 	case f.replay && !hasCPU:
 		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "--replay needs the CPU device, which a build without cgo does not have")}
 	}
@@ -99,7 +107,7 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 	if err := f.check(a); err != nil {
 		return err
 	}
-	v := &verifying{app: a, out: a, flags: f, reports: []verifyReport{}}
+	v := &verifying{app: a, out: a, flags: f, reports: []verifyReport{}, start: time.Now()}
 	if f.sarif == "-" { // stdout is the document, and the lines are talk
 		talk := *a
 		talk.stdout = &product{Writer: a.stderr}
@@ -125,6 +133,15 @@ type verifying struct {
 	reports  []verifyReport
 	rejected int
 	worst    int // exit code
+	start    time.Time
+}
+
+// time is how long something took, where there are several files, so that it matters which.
+func (v *verifying) time(d time.Duration) string {
+	if v.bar.total < 2 {
+		return ""
+	}
+	return fmt.Sprintf("    %.2fs", d.Seconds())
 }
 
 // take reports one verdict.
@@ -165,7 +182,7 @@ func (v *verifying) fault(err error, file string) error {
 // print prints one verdict: its line on stdout, what is wrong on stderr.
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
-		fmt.Fprintf(v.stdout, "FAIL  %s    %s\n", diag.Printable(d.file), problemCount(d.found))
+		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(d.file), problemCount(d.found), v.time(d.took))
 		v.show(slices.Concat(d.found, d.warned))
 		if v.flags.replay {
 			v.noReplay(d)
@@ -175,7 +192,7 @@ func (v *verifying) print(d *verdict) error {
 		}
 		return nil
 	}
-	fmt.Fprintf(v.stdout, "ok    %s    %s\n", diag.Printable(d.file), d.line)
+	fmt.Fprintf(v.stdout, "ok    %s    %s%s\n", diag.Printable(d.file), d.line, v.time(d.took))
 	v.show(d.warned)
 	if d.note != "" {
 		v.say("%s: note: %s", diag.Printable(d.file), d.note)
@@ -218,7 +235,7 @@ func (v *verifying) end() error {
 			return err
 		}
 	} else if n := v.bar.total; n > 1 {
-		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected\n", count(n, "file"), n-v.rejected, v.rejected)
+		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected, v.time(time.Since(v.start)))
 	}
 	if v.flags.sarif != "" {
 		err := v.out.writeTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.text) })

@@ -60,7 +60,7 @@ func allReduces() []shape {
 	for _, name := range algorithms.Names() {
 		base, ok := strings.CutPrefix(name, "allreduce/")
 		switch {
-		case !ok || base == "rings": // a library
+		case !ok || base == "rings" || base == "trees": // libraries
 		case strings.Contains(base, "hierarchical") || base == "multinode_allpairs":
 			for _, s := range [][2]int{{2, 2}, {2, 3}, {3, 2}, {4, 2}, {2, 4}, {3, 3}, {3, 4}, {4, 4}} {
 				add(name, fmt.Sprintf("%dx%d", s[0], s[1]), "nodes", fmt.Sprint(s[0]), "gpus", fmt.Sprint(s[1]))

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/lang"
+)
+
+// mostRanks and mostCounts bound what --ranks may ask for.
+const (
+	mostRanks  = 4096
+	mostCounts = 1024
+)
+
+// ranksPerNode is how many GPUs a node has at most where verify shares ranks out.
+const ranksPerNode = 16
+
+// parseCounts reads numbers and ranges of them: 2-17,64.
+func parseCounts(text string) (counts []int, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		low, high, ok := strings.Cut(part, "-")
+		if !ok {
+			high = low
+		}
+		first, err1 := strconv.Atoi(low)
+		last, err2 := strconv.Atoi(high)
+		if err1 != nil || err2 != nil || first < 1 || last < first || last > mostRanks || len(counts)+last-first >= mostCounts {
+			return nil, usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q", mostRanks, mostCounts, text)
+		}
+		for n := first; n <= last; n++ {
+			counts = append(counts, n)
+		}
+	}
+	slices.Sort(counts)
+	return slices.Compact(counts), nil
+}
+
+// printCounts writes sorted numbers as 2-17,64.
+func printCounts(counts []int) string {
+	var parts []string
+	for i := 0; i < len(counts); i++ {
+		first := i
+		for i+1 < len(counts) && counts[i+1] == counts[i]+1 {
+			i++
+		}
+		if part := strconv.Itoa(counts[first]); first == i {
+			parts = append(parts, part)
+		} else {
+			parts = append(parts, fmt.Sprintf("%s-%d", part, counts[i]))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// sharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out; none where it
+// has no such parameters.
+func sharesOf(f *lang.File, n int) (shares [][]string) {
+	has := map[string]bool{}
+	for _, s := range f.Stmts {
+		if a, ok := s.(*lang.Algorithm); ok {
+			for _, p := range a.Params {
+				has[p.Name] = true
+			}
+		}
+	}
+	switch {
+	case has["ranks"]:
+		shares = append(shares, []string{fmt.Sprintf("ranks=%d", n)})
+	case has["nodes"] && has["gpus"]:
+		for gpus := 1; gpus <= min(n, ranksPerNode); gpus++ {
+			if n%gpus == 0 {
+				shares = append(shares, []string{fmt.Sprintf("nodes=%d", n/gpus), fmt.Sprintf("gpus=%d", gpus)})
+			}
+		}
+	}
+	return shares
+}
+
+// judgeRanks judges the algorithm in text at each number of ranks that is asked for. One that the file refuses by an assert is no
+// fault of it; any other error is, and ends it.
+func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) error {
+	opt, err := f.options(s)
+	if err != nil {
+		return err
+	}
+	tree, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	if err != nil {
+		return err
+	}
+	if isLibrary(tree) || len(sharesOf(tree, 1)) == 0 {
+		p, err := a.judgeSource(s, text, f, d)
+		if err == nil && p != nil {
+			d.line = proofLine(p) + "; it has no parameter of ranks"
+		}
+		return err
+	}
+	var proven, refused []int
+	var last *ir.Program
+	programs, steps, why := 0, 0, ""
+	for _, n := range f.counts {
+		took := false
+		for _, share := range sharesOf(tree, n) {
+			one := *f
+			one.params = slices.Concat(f.params, share)
+			p, err := a.judgeSource(s, text, &one, d)
+			if text, ok := assertOf(err); ok {
+				why = text
+				continue
+			} else if err != nil {
+				return during(err, strings.Join(share, " "))
+			}
+			took, last = true, p
+			programs, steps = programs+1, steps+len(p.Steps)
+		}
+		if took {
+			proven = append(proven, n)
+		} else {
+			refused = append(refused, n)
+		}
+	}
+	if last == nil {
+		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s ranks: %s", printCounts(refused), why)}
+	}
+	d.line = fmt.Sprintf("proven: %s ranks, %s, %d steps; %s", printCounts(proven), count(programs, "program"), steps, kindName(last)+" "+diag.Printable(last.Name))
+	if len(refused) > 0 {
+		d.line += fmt.Sprintf("; refused: %s ranks, %s", printCounts(refused), diag.Printable(why))
+	}
+	return nil
+}
+
+// assertOf is the text of an assert that failed, where err is nothing else.
+func assertOf(err error) (string, bool) {
+	var list diag.List
+	if !errors.As(err, &list) || len(list) == 0 || slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code != diag.AssertFailed }) {
+		return "", false
+	}
+	return list[0].Text, true
+}
+
+// during is err with a note of the parameters that it comes with.
+func during(err error, params string) error {
+	var list diag.List
+	if !errors.As(err, &list) {
+		return fmt.Errorf("%s: %w", params, err)
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = list[i].WithNote(list[i].Span, "that is with %s", params)
+	}
+	return list
+}
+
+// checkRanks refuses flags that --ranks does not go with, and reads it.
+func (f *verifyFlags) checkRanks() (err error) {
+	if f.ranks == "" {
+		return nil
+	}
+	for _, p := range f.params {
+		if name, _, _ := strings.Cut(p, "="); name == "ranks" || name == "nodes" || name == "gpus" {
+			return usagef("--ranks and -p %s both say how many ranks there are", p)
+		}
+	}
+	if f.bitwise || f.replay || f.target == "mscclpp" {
+		return usagef("--ranks goes with neither --bitwise, --replay nor --target mscclpp: name one number of ranks by -p")
+	}
+	f.counts, err = parseCounts(f.ranks)
+	return err
+}
