@@ -114,7 +114,7 @@ func TestMachine(t *testing.T) {
 		want   string
 	}{
 		{"NVIDIA H200", 4, "h200"}, {"NVIDIA H100 80GB HBM3", 8, "dgx_h100"}, {"NVIDIA A100-SXM4-80GB", 8, "ndv4"}, {"Tesla V100-SXM3-32GB", 16, "dgx2"},
-		{"AMD Instinct MI300X", 8, "mi300x"}, {"cpu", 17, "h200"}, {"stand-in 0", 3, "h200"}, {"NVIDIA A100-SXM4-80GB", 9, "h200"},
+		{"AMD Instinct MI300X", 8, "mi300x"}, {"cpu", 17, "cpu"}, {"stand-in 0", 3, "h200"}, {"NVIDIA A100-SXM4-80GB", 9, "h200"},
 	} {
 		topo, costs, err := Machine(c.device, c.ranks)
 		if err != nil || topo.Name != c.want || topo.Ranks() < c.ranks || costs.Device != topo.Device {
