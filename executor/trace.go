@@ -23,6 +23,7 @@ type Span struct {
 	Pass          int64
 	Message       int32
 	Begin, Length time.Duration
+	Waited        time.Duration // of Length, before it had all that it waits for; only simulations know
 }
 
 // traceSpans is how many spans a trace has, about; maxTraceSpans what one pass

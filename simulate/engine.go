@@ -35,6 +35,7 @@ const (
 	goesOn verdictKind = iota
 	waits
 	ended
+	gone // what is no block has done all that it had to
 )
 
 func newEngine(a actor, blocks, things, passes int) *engine {
@@ -61,6 +62,8 @@ func (e *engine) run() float64 {
 			e.queue.pop()
 			e.next[at.block], e.from[at.block] = e.heads[v.on], v.at
 			e.heads[v.on] = at.block
+		case gone:
+			e.queue.pop()
 		case ended:
 			e.queue.pop()
 			left--
@@ -83,6 +86,11 @@ func (e *engine) wake(thing int32, at float64) {
 		e.woken = append(e.woken, event{max(at, e.from[b]), b})
 	}
 	e.heads[thing] = -1
+}
+
+// at has an actor act as a block that is none, with a number behind all blocks, at a time.
+func (e *engine) at(number int, time float64) {
+	e.woken = append(e.woken, event{time, int32(len(e.next) + number)})
 }
 
 // passed notes that a block has ended a pass.

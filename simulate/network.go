@@ -107,6 +107,37 @@ func (n *network) apart() {
 	n.links = n.links[:0]
 }
 
+// A flight is a message on its way, which queues at each link when it is there, and not before.
+type flight struct {
+	passage
+	way        []int32
+	next       int // of its links
+	bytes      float64
+	connection int32
+	slot       int64
+}
+
+// fly takes a flight on from link to link, up to one where it queues: it returns when it is through that, or done where it has arrived.
+func (n *network) fly(f *flight) (at float64, done bool) {
+	for f.next < len(f.way) {
+		l := f.way[f.next]
+		start := max(f.head, n.free[l])
+		queued := start > f.head
+		occupied := f.bytes / n.beta[l]
+		n.free[l] = start + occupied
+		n.busy[l] += occupied
+		f.tail = max(f.tail, start+occupied)
+		if f.next == 0 {
+			f.taken = f.tail
+		}
+		f.head, f.tail = start+n.alpha[l], f.tail+n.alpha[l]
+		if f.next++; queued && f.next < len(f.way) {
+			return start, false
+		}
+	}
+	return 0, true
+}
+
 // local has a rank's memory read and write so many bytes, and returns when that is over.
 func (n *network) local(rank int32, at, bytes, rate float64) float64 {
 	begin := max(at, n.memory[rank])

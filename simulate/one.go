@@ -279,7 +279,7 @@ func (o *oneSided) act(block int32, now float64) verdict {
 	if !ok {
 		return v
 	}
-	o.took(b.step, 0, b.pass, 0, b.came, v.at)
+	o.took(b.step, 0, b.pass, 0, b.came, now, v.at)
 	b.waiting = false
 	b.issued, b.over = now, max(b.over, v.at)
 	b.step++
@@ -342,6 +342,15 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	return verdict{kind: goesOn, at: end}, true
 }
 
+// port is what a store, a load or a signal takes more that leaves its node: no kernel reaches another's memory, so that a port does it, whatever the
+// program says.
+func (o *oneSided) port(way int32) float64 {
+	if o.net.leaves(way) {
+		return o.costs.OneSided.Port
+	}
+	return 0
+}
+
 // load has what is read come, and returns when it is there.
 func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (end float64) {
 	local := 0.
@@ -353,7 +362,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 		case x.Rank == b.rank:
 			local += bytes
 		default:
-			p := o.net.carry(o.net.ways[o.ways[k]], begin+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
+			p := o.net.carry(o.net.ways[o.ways[k]], begin+o.port(o.ways[k])+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
 			end = max(end, p.tail)
 		}
 	}
@@ -385,8 +394,9 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 			arrived = o.net.carry(o.net.ways[o.ways[k]], o.proxy[b.rank], bytes, math.Inf(1)).tail
 			end = max(end, arrived) // the block waits for its port before its threads meet
 		default:
-			p := o.net.spread(o.net.ways[o.ways[k]], begin, bytes*wire, rate*wire)
-			head, arrived, end = p.head, p.tail, max(end, p.taken)
+			port := o.port(o.ways[k])
+			p := o.net.spread(o.net.ways[o.ways[k]], begin+port, bytes*wire, rate*wire)
+			head, arrived, end = p.head, p.tail, max(end, p.taken-port)
 		}
 		b.stored = max(b.stored, arrived)
 		if x.Buf == ir.Packets {
@@ -441,7 +451,7 @@ func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) 
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
 		f := o.flag(x)
-		arrived := at + o.net.latency(o.ways[k])
+		arrived := at + o.port(o.ways[k]) + o.net.latency(o.ways[k])
 		o.flags[f].count++
 		o.flags[f].arrived[o.flags[f].count%int64(len(o.flags[f].arrived))] = arrived
 		o.e.wake(o.flagThing(f), arrived)

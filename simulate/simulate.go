@@ -47,7 +47,7 @@ const (
 	mostPasses  = 48
 	roughPasses = 8
 	leastPasses = 4
-	mostEvents  = 8 << 20
+	mostEvents  = 2 << 20
 )
 
 // Run says how long a call of p takes on t, whose device has costs c. Ranks are GPUs in their order; where p says how many ranks a
@@ -177,10 +177,10 @@ func (s *simulation) rest(e *engine) float64 {
 	return each * (s.share/s.tile - float64(n))
 }
 
-// took records that a step took its time.
-func (s *simulation) took(step, column int32, pass int64, message int32, begin, end float64) {
+// took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
+func (s *simulation) took(step, column int32, pass int64, message int32, came, began, end float64) {
 	if s.trace != nil && len(s.trace.Spans) < 1<<20 {
-		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message, Begin: nanos(begin), Length: nanos(end) - nanos(begin)})
+		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message, Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
 	}
 }
 

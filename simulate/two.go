@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"mscclc/executor"
 	"mscclc/ir"
@@ -11,15 +13,17 @@ import (
 // each connection, and a free slot of each.
 type twoSided struct {
 	*simulation
-	e      *engine
-	cost   MoveCosts
-	blocks []twoBlock
-	conns  []connection
-	slots  int32
-	holds  int32 // chunks of a message
-	steps  []twoStep
-	done   []int64 // of a step whose end others wait for: passes in which it ended, and when it last did
-	doneAt []float64
+	e       *engine
+	cost    MoveCosts
+	blocks  []twoBlock
+	conns   []connection
+	slots   int32
+	holds   int32 // chunks of a message
+	steps   []twoStep
+	done    []int64 // of a step whose end others wait for: passes in which it ended, and when it last did
+	doneAt  []float64
+	flights []flight
+	landed  []int32 // of flights, those whose place is free
 }
 
 // A twoStep is what a simulation needs of a step, and no more: programs of millions are to lie close.
@@ -28,6 +32,7 @@ type twoStep struct {
 	count                  int32 // chunks
 	sends, receives, moves bool
 	told                   bool // others wait for its end
+	chained                bool // the step before has begun the sum that it goes on with, in one loop
 	handled                int8 // messages and operands that its bytes go through its block for
 }
 
@@ -39,6 +44,7 @@ type twoBlock struct {
 	came             float64 // to its message
 	pass             int64
 	send, recv       int32 // connections, or -1
+	sends            int32 // the rank that it sends to, or -1
 }
 
 // A connection has the last messages, by their number modulo the slots.
@@ -46,6 +52,7 @@ type connection struct {
 	way            int32
 	far            bool
 	sent, received int64
+	come           int64     // messages whose arrival is known
 	head, tail     []float64 // when its first byte arrived, and its last
 	freed          []float64
 }
@@ -90,7 +97,7 @@ func (t *twoSided) connect() (err error) {
 	for b := range t.program.Blocks {
 		tb := &t.program.Blocks[b]
 		t.blocks = append(t.blocks, twoBlock{rank: tb.Rank, step: tb.Steps.First, first: tb.Steps.First, end: tb.Steps.End,
-			send: find(tb.Channel, tb.Rank, tb.SendPeer), recv: find(tb.Channel, tb.RecvPeer, tb.Rank)})
+			send: find(tb.Channel, tb.Rank, tb.SendPeer), recv: find(tb.Channel, tb.RecvPeer, tb.Rank), sends: tb.SendPeer})
 		for i := tb.Steps.First; i < tb.Steps.End; i++ {
 			s := &t.program.Steps[i]
 			op := s.Op.Info()
@@ -101,11 +108,21 @@ func (t *twoSided) connect() (err error) {
 					t.steps[i].handled++
 				}
 			}
+			if s.Op == ir.Reduce && i > tb.Steps.First && chained(&t.program.Steps[i-1], s) {
+				t.steps[i].handled, t.steps[i].chained = 1, true
+			}
 			if s.DepBlock >= 0 {
 				t.steps[i].on = t.publisher(t.program.TBsOf(int(tb.Rank))[s.DepBlock].Steps, s.DepStep)
 			}
 		}
 	}
+	// What begins at once is served in the order of blocks. Were that the order of peers, all ranks would send to rank 0 first; beginning behind
+	// themselves they are as far as if links were shared.
+	n := int32(len(t.program.Rank))
+	turn := func(b *twoBlock, peer int32) int32 { return (peer - b.rank + n) % n }
+	slices.SortStableFunc(t.blocks, func(a, b twoBlock) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(turn(&a, a.sends), turn(&b, b.sends)))
+	})
 	ways, err := t.find(pairs)
 	times := make([]float64, 3*int(t.slots)*len(ways))
 	for _, way := range ways {
@@ -137,6 +154,9 @@ func (t *twoSided) slotOf(conn int32) int32 { return t.dataOf(conn) + int32(len(
 // act does a message of a step, or a step without any, and says when the next one begins, so that each is one event where what it
 // needs is there in time.
 func (t *twoSided) act(block int32, now float64) verdict {
+	if n := int32(len(t.blocks)); block >= n {
+		return t.fly(block - n)
+	}
 	b := &t.blocks[block]
 	if b.first == b.end {
 		return verdict{kind: ended, at: now}
@@ -152,7 +172,7 @@ func (t *twoSided) act(block int32, now float64) verdict {
 	if step.moves {
 		end = t.move(b, step, now, float64(count)*t.bytes(b.pass))
 	}
-	t.took(b.step, 0, b.pass, b.message/t.holds, b.came, end)
+	t.took(b.step, 0, b.pass, b.message/t.holds, b.came, now, end)
 	b.came = end
 	if b.message += count; b.message >= step.count {
 		if step.told {
@@ -186,7 +206,7 @@ func (t *twoSided) ready(b *twoBlock, now float64) (v verdict, ok bool) {
 	}
 	if step.receives {
 		c := &t.conns[b.recv]
-		if c.sent == c.received {
+		if c.come == c.received {
 			return verdict{kind: waits, on: t.dataOf(b.recv), at: now}, false
 		}
 		at = max(at, t.begins(c, c.received))
@@ -201,6 +221,43 @@ func (t *twoSided) ready(b *twoBlock, now float64) (v verdict, ok bool) {
 	return verdict{kind: goesOn, at: at}, at <= now
 }
 
+// depart sends a message off, and returns when its first link will have taken it.
+func (t *twoSided) depart(f flight) (taken float64) {
+	at, done := t.net.fly(&f)
+	if done {
+		t.arrive(&f)
+		return f.taken
+	}
+	i := len(t.flights)
+	if n := len(t.landed); n > 0 {
+		i, t.landed = int(t.landed[n-1]), t.landed[:n-1]
+		t.flights[i] = f
+	} else {
+		t.flights = append(t.flights, f)
+	}
+	t.e.at(i, at)
+	return f.taken
+}
+
+// fly takes flight i on.
+func (t *twoSided) fly(i int32) verdict {
+	at, done := t.net.fly(&t.flights[i])
+	if !done {
+		return verdict{kind: goesOn, at: at}
+	}
+	t.arrive(&t.flights[i])
+	t.landed = append(t.landed, i)
+	return verdict{kind: gone}
+}
+
+// arrive tells the receiver of a message.
+func (t *twoSided) arrive(f *flight) {
+	c := &t.conns[f.connection]
+	c.head[f.slot], c.tail[f.slot] = f.head, f.tail
+	t.e.wake(t.dataOf(f.connection), t.begins(c, c.come))
+	c.come++
+}
+
 // begins is when a message that was sent can be received: a packet tells of itself, so that its block takes one by one as they come, and a
 // slot's flag is behind all of it.
 func (t *twoSided) begins(c *connection, message int64) float64 {
@@ -210,9 +267,17 @@ func (t *twoSided) begins(c *connection, message int64) float64 {
 	return c.head[message%int64(t.slots)]
 }
 
+// chained says whether kernels take next, which follows s, as one more source of the same sum, as codegen.Chained does.
+func chained(s, next *ir.Step) bool {
+	return s.Op == ir.Reduce && next.DepBlock < 0 && s.Flags&ir.HasDep == 0 && s.SrcBuf == next.SrcBuf && s.DstBuf == next.DstBuf && s.Dst == next.Dst
+}
+
 // move does what a step does with so many bytes, and returns when the block has done it.
 func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 {
 	begin := now + t.cost.Step
+	if step.chained {
+		begin = now
+	}
 	end := begin + bytes*float64(step.handled)/2/t.cost.Block
 	if step.receives {
 		c := &t.conns[b.recv]
@@ -229,11 +294,12 @@ func (t *twoSided) move(b *twoBlock, step *twoStep, now, bytes float64) float64 
 		if end > begin {
 			rate = bytes / (end - begin) // no faster than what it forwards comes
 		}
-		p := t.net.carry(t.net.ways[c.way], begin+extra, bytes*t.cost.Wire, rate*t.cost.Wire)
-		end = max(end, p.taken-extra)
-		c.head[c.sent%int64(t.slots)], c.tail[c.sent%int64(t.slots)] = p.head, p.tail
-		t.e.wake(t.dataOf(b.send), t.begins(c, c.sent))
+		f := flight{way: t.net.ways[c.way], bytes: bytes * t.cost.Wire, connection: b.send, slot: c.sent % int64(t.slots)}
+		f.head = begin + extra
+		f.tail = f.head + bytes/rate
+		f.taken = f.tail
 		c.sent++
+		end = max(end, t.depart(f)-extra)
 	}
 	if step.receives {
 		c := &t.conns[b.recv]

@@ -166,7 +166,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		if !call.Trace {
 			continue
 		}
-		if err := a.saveSimulated(f, p, r); err != nil {
+		if err := a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s: %.4g us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), bytes, t.Name, r.Micros), p, r); err != nil {
 			return err
 		}
 	}
@@ -198,7 +198,7 @@ func rowOf(t *topology.Topology, p *ir.Program, bytes int64, r *simulate.Result)
 }
 
 // saveSimulated writes the pictures of a call that the flags ask for.
-func (a *app) saveSimulated(f *simulateFlags, p *ir.Program, r *simulate.Result) error {
+func (a *app) saveSimulated(f *simulateFlags, title string, p *ir.Program, r *simulate.Result) error {
 	if f.trace != "" {
 		if err := a.saveTrace(f.trace, p, r.Trace); err != nil {
 			return err
@@ -207,7 +207,7 @@ func (a *app) saveSimulated(f *simulateFlags, p *ir.Program, r *simulate.Result)
 	if f.svg == "" {
 		return nil
 	}
-	return a.writeTo(f.svg, func(w io.Writer) error { return drawTrace(w, p, r.Trace) })
+	return a.writeTo(f.svg, func(w io.Writer) error { return drawTrace(w, title, p, r.Trace) })
 }
 
 func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, rows []simulatedSize) error {

@@ -20,7 +20,7 @@ const (
 	rankGap    = 10
 	nameWidth  = 150
 	drawWidth  = 1200
-	axisHeight = 56
+	axisHeight = 76
 	mostDrawn  = 20_000
 	mostLanes  = 256
 )
@@ -37,8 +37,11 @@ type lane struct {
 	column      int32
 }
 
-// drawTrace draws t as SVG: a lane for each column of a block, a box for each step.
-func drawTrace(w io.Writer, p *ir.Program, t *executor.Trace) error {
+// waitColour is that of what a step waits.
+const waitColour = "#eeeeee"
+
+// drawTrace draws t as SVG: a lane for each column of a block, a box for each step, pale as long as it waits.
+func drawTrace(w io.Writer, title string, p *ir.Program, t *executor.Trace) error {
 	lanes, end := lanesOf(p, t)
 	drawn := lanes[:min(len(lanes), mostLanes)]
 	at := map[lane]int{}
@@ -54,8 +57,8 @@ func drawTrace(w io.Writer, p *ir.Program, t *executor.Trace) error {
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", nameWidth+drawWidth+60, y+2*rankGap)
 	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
 	x := func(d time.Duration) float64 { return nameWidth + float64(d)/float64(max(end, 1))*drawWidth }
-	for i := range 11 {
-		d := end * time.Duration(i) / 10
+	fmt.Fprintf(out, `<text x="%d" y="17" font-size="13">%s</text>`+"\n", nameWidth, html.EscapeString(title))
+	for d := time.Duration(0); d <= end; d += tick(end) {
 		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#eee"/><text x="%.1f" y="%d" text-anchor="middle">%.4g us</text>`+"\n", x(d), axisHeight-6, x(d), y, x(d), axisHeight-12, micros(d))
 	}
 	legend(out, p)
@@ -80,8 +83,12 @@ func drawTrace(w io.Writer, p *ir.Program, t *executor.Trace) error {
 		if colour == "" {
 			colour = "#bbb"
 		}
+		began := s.Begin + s.Waited
+		if s.Waited > 0 {
+			fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>`+"\n", x(s.Begin), top, x(began)-x(s.Begin), laneHeight, waitColour)
+		}
 		fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3"><title>%s, pass %d: %.4g to %.4g us</title></rect>`+"\n",
-			x(s.Begin), top, max(x(s.Begin+s.Length)-x(s.Begin), 0.4), laneHeight, colour, html.EscapeString(p.StepText(int32(rank), step)), s.Pass, micros(s.Begin), micros(s.Begin+s.Length))
+			x(began), top, max(x(s.Begin+s.Length)-x(began), 0.4), laneHeight, colour, html.EscapeString(p.StepText(int32(rank), step)), s.Pass, micros(began), micros(s.Begin+s.Length))
 	}
 	if n := len(lanes) - len(drawn); n > 0 || left == 0 {
 		fmt.Fprintf(out, `<text x="%d" y="%d">the first %d lanes of %d, and %d steps of %d</text>`+"\n", nameWidth, y+rankGap-4, len(drawn), len(lanes), mostDrawn-left, len(t.Spans))
@@ -97,10 +104,25 @@ func legend(out io.Writer, p *ir.Program) {
 		has[p.Steps[i].Op] = true
 	}
 	x := nameWidth
+	box := func(colour, name string) {
+		fmt.Fprintf(out, `<rect x="%d" y="28" width="10" height="10" fill="%s"/><text x="%d" y="37">%s</text>`+"\n", x, colour, x+14, name)
+		x += 60
+	}
 	for op := range ir.NumOps {
 		if colour := stepColours[op]; has[op] && colour != "" {
-			fmt.Fprintf(out, `<rect x="%d" y="8" width="10" height="10" fill="%s"/><text x="%d" y="17">%v</text>`+"\n", x, colour, x+14, op)
-			x += 60
+			box(colour, op.String())
+		}
+	}
+	box(waitColour, "waiting")
+}
+
+// tick is the time between two marks of an axis: 1, 2 or 5 of a power of ten, and at most twelve of them.
+func tick(end time.Duration) time.Duration {
+	for unit := time.Duration(1); ; unit *= 10 {
+		for _, n := range []time.Duration{1, 2, 5} {
+			if unit*n*12 >= end {
+				return unit * n
+			}
 		}
 	}
 }

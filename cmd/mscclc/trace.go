@@ -100,6 +100,9 @@ func spanEvent(p *ir.Program, s *executor.Span) traceEvent {
 	if p.OneSided == nil {
 		e.Args["message"] = s.Message
 	}
+	if s.Waited > 0 {
+		e.Args["waited_us"] = micros(s.Waited)
+	}
 	if at := p.Span(what.Pos).Pos; at.Line > 0 {
 		e.Args["source"] = at.String()
 		e.Name += fmt.Sprintf("  :%d", at.Line)

@@ -1,0 +1,295 @@
+package simulate_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/lang"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// A form is a program of a comparison: an algorithm of the catalog, or a file of testdata, lowered in one of the two ways.
+type form struct {
+	file      string // allreduce/ring, or testdata/ and a file
+	params    string // nodes=2,gpus=8
+	onesided  bool
+	protocols []ir.Protocol
+	instances []int
+	p2p       int   // messages as NCCL sends them, in place of MSCCL's, and so many in flight
+	nccl      int   // channels that NCCL has at most, in place of instances
+	or        *form // where that is faster
+}
+
+// A comparison is a figure of a paper: ours against base, of which each is a sequence of launches one after the other, each launch in
+// the fastest of its protocols and instances for the size.
+type comparison struct {
+	title, source string
+	topology      string
+	ranks         int
+	ours, base    []form
+	baseline      string // what base is
+	from, to      int64
+	published     string
+	why           string // of what differs
+	vary          []variation
+	long          bool // not in CI
+}
+
+// A variation is another baseline, to see whether it explains a difference.
+type variation struct {
+	what string
+	base []form
+}
+
+var all = []ir.Protocol{ir.LL, ir.LL128, ir.Simple}
+
+// perChannel is the least of a call that NCCL 2.8 gives to each channel of a ring, its threads by its threshold a thread (getAlgoInfo in its
+// enqueue.cc): 512 by 8 bytes a rank, 640 by 8, and 512 by 64.
+func perChannel(p ir.Protocol, ranks int) int64 {
+	switch p {
+	case ir.LL:
+		return 512 * 8 * int64(ranks)
+	case ir.LL128:
+		return 640 * 8
+	}
+	return 512 * 64
+}
+
+// A papers has what comparisons share: programs that are compiled, and topologies.
+type papers struct {
+	programs map[string]*ir.Program
+	machines map[string]*topology.Topology
+}
+
+func (x *papers) machine(t *testing.T, spec string) *topology.Topology {
+	if x.machines[spec] == nil {
+		topo, err := topology.Open(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.machines == nil {
+			x.machines = map[string]*topology.Topology{}
+		}
+		x.machines[spec] = topo
+	}
+	return x.machines[spec]
+}
+
+func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int) *ir.Program {
+	key := fmt.Sprint(f.file, f.params, f.onesided, proto, instances)
+	if p := x.programs[key]; p != nil {
+		return p
+	}
+	text, err := algorithms.Open(f.file)
+	if strings.HasPrefix(f.file, "testdata/") {
+		text, err = os.ReadFile(f.file + ".mscl")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: map[string]string{}, Protocol: &proto, Open: algorithms.Open}}
+	opt.Passes.Instances = instances
+	for _, p := range strings.Split(f.params, ",") {
+		name, value, _ := strings.Cut(p, "=")
+		opt.Lang.Params[name] = value
+	}
+	p, err := mscclc.Compile(f.file+".mscl", text, opt)
+	if err != nil {
+		t.Fatalf("%s: %v", key, err)
+	}
+	if x.programs == nil {
+		x.programs = map[string]*ir.Program{}
+	}
+	x.programs[key] = p
+	return p
+}
+
+// calls are calls of f as runtimes have them. In Simple MSCCL posts a slice of 1 MiB at a time, of which a connection's 4 MiB have four (2 of 8 steps
+// each), and mscclc 128 KiB of two; NCCL's sends and receives post 128 KiB over a network, 8 times (NCCL_P2P_NET_CHUNKSIZE).
+func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
+	call := simulate.Call{Bytes: bytes, DType: executor.F32}
+	posts := func(tile int64, slots int) simulate.Call {
+		call.Tile, call.SlotBytes, call.Slots = tile, tile, slots
+		return call
+	}
+	switch {
+	case f.onesided || proto != ir.Simple:
+		return []simulate.Call{call}
+	case f.p2p > 0:
+		return []simulate.Call{posts(128<<10, f.p2p)}
+	}
+	return []simulate.Call{call, posts(1<<20, 4)}
+}
+
+// micros is the time of a form for a size, in the fastest of its protocols and instances.
+func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64) float64 {
+	best := math.Inf(1)
+	if f.or != nil {
+		best = x.micros(t, *f.or, topo, costs, bytes)
+	}
+	for _, proto := range f.protocols {
+		instances := f.instances
+		if f.nccl > 0 {
+			instances = []int{int(min(max(bytes/perChannel(proto, topo.Ranks()), 1), int64(f.nccl)))}
+		}
+		for _, n := range instances {
+			for _, call := range f.calls(proto, bytes) {
+				r, err := simulate.Run(x.program(t, f, proto, n), topo, costs, call)
+				if err != nil {
+					t.Fatal(err)
+				}
+				best = min(best, r.Micros)
+			}
+		}
+	}
+	return best
+}
+
+// A row is one size of a comparison.
+type row struct {
+	bytes      int64
+	ours, base float64
+}
+
+func (r row) ratio() float64 { return r.base / r.ours }
+
+// rows simulates a comparison at sizes that are four times each other.
+func (x *papers) rows(t *testing.T, c *comparison, base []form) (list []row) {
+	topo := x.machine(t, c.topology)
+	costs, err := simulate.CostsOf(topo.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := func(forms []form, bytes int64) (us float64) {
+		for _, f := range forms {
+			us += x.micros(t, f, topo, costs, bytes)
+		}
+		return us
+	}
+	for n := c.from; n <= c.to; n *= 4 {
+		list = append(list, row{n, sum(c.ours, n), sum(base, n)})
+	}
+	return list
+}
+
+// TestPapers simulates the papers' comparisons and holds PAPERS.md: of the long ones only with MSCCLC_PAPERS=full or MSCCLC_UPDATE=1,
+// which writes it, of those that -run names.
+func TestPapers(t *testing.T) {
+	const file = "PAPERS.md"
+	page, err := os.ReadFile(file)
+	update := os.Getenv("MSCCLC_UPDATE") != ""
+	if err != nil && !update {
+		t.Fatal(err)
+	}
+	x := papers{}
+	rows, parts := make([]string, len(comparisons)), make([]string, len(comparisons))
+	for i := range comparisons {
+		c := &comparisons[i]
+		if c.long && !update && os.Getenv("MSCCLC_PAPERS") != "full" {
+			continue
+		}
+		t.Run(c.title, func(t *testing.T) {
+			row, part := x.report(t, c)
+			for _, now := range []string{row, part} {
+				if !update && !strings.Contains(string(page), now) {
+					t.Errorf("%s is not what the simulator says now; MSCCLC_UPDATE=1 writes it:\n%s", file, now)
+				}
+			}
+			rows[i], parts[i] = row, part
+		})
+		if parts[i] == "" { // by -run
+			rows[i], parts[i] = between(string(page), "| "+c.title, "\n")+"\n", between(string(page)+"\n## ", "\n## "+c.title, "\n## ")
+		}
+	}
+	if update && !t.Failed() {
+		if err := os.WriteFile(file, []byte(papersHead+strings.Join(rows, "")+strings.Join(parts, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// between is what page has from first on, up to end behind it.
+func between(page, first, end string) string {
+	if i := strings.Index(page, first); i >= 0 {
+		if n := strings.Index(page[i+len(first):], end); n >= 0 {
+			return page[i : i+len(first)+n]
+		}
+	}
+	return ""
+}
+
+const papersHead = `# The papers' comparisons, simulated
+
+What MSCCLang (Cowan and others, ASPLOS 2023) and MSCCL++ (Shah and others, 2025) publish of their algorithms, beside what the simulator says of
+the catalog's on the same machines. A ratio is the time of the baseline by that of the algorithm, each in its fastest protocol and number of
+instances for the size. Links are those of topology/machines, costs those of simulate/devices; neither was fitted to anything here. TestPapers writes this page.
+
+| | source | machine | ranks | sizes | published | simulated | is faster |
+|---|---|---|---|---|---|---|---|
+`
+
+// report is a comparison's row of the page's table, and its part.
+func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
+	rows := x.rows(t, c, c.base)
+	best := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.ratio(), b.ratio()) })
+	faster := fasterAt(rows)
+	line = fmt.Sprintf("| %s | %s | %s | %d | %s to %s | %s | up to %.1f | %s |\n", c.title, c.source, c.topology, c.ranks, size(c.from), size(rows[len(rows)-1].bytes), c.published, best.ratio(), faster)
+	w := &strings.Builder{}
+	fmt.Fprintf(w, "\n## %s\n\n", c.title)
+	fmt.Fprintf(w, "%s, %d ranks of %s. Baseline: %s.\n\n", c.source, c.ranks, c.topology, c.baseline)
+	fmt.Fprintf(w, "| | ratio |\n|---|---|\n| published | %s |\n| simulated | up to %.1f, at %s; faster %s |\n", c.published, best.ratio(), size(best.bytes), faster)
+	for _, v := range c.vary {
+		most := 0.
+		for _, r := range x.rows(t, c, v.base) {
+			most = max(most, r.ratio())
+		}
+		fmt.Fprintf(w, "| simulated %s | up to %.1f |\n", v.what, most)
+	}
+	if c.why != "" {
+		fmt.Fprintf(w, "\n%s\n", c.why)
+	}
+	fmt.Fprintf(w, "\n| bytes | baseline, us | %s, us | ratio |\n|---|---|---|---|\n", strings.ToLower(strings.SplitN(c.title, " against", 2)[0]))
+	for _, r := range rows {
+		fmt.Fprintf(w, "| %s | %.1f | %.1f | %.2f |\n", size(r.bytes), r.base, r.ours, r.ratio())
+	}
+	return line, w.String()
+}
+
+// fasterAt says at which sizes ours is faster by more than a fiftieth.
+func fasterAt(rows []row) string {
+	var runs []string
+	for i := 0; i < len(rows); i++ {
+		first := i
+		for i < len(rows) && rows[i].ratio() > 1.02 {
+			i++
+		}
+		switch i - first {
+		case 0:
+		case 1:
+			runs = append(runs, "at "+size(rows[first].bytes))
+		default:
+			runs = append(runs, fmt.Sprintf("from %s to %s", size(rows[first].bytes), size(rows[i-1].bytes)))
+		}
+	}
+	return cmp.Or(strings.Join(runs, ", "), "never")
+}
+
+// size is a power of two in words.
+func size(bytes int64) string {
+	for i, unit := range []string{"GB", "MB", "KB"} {
+		if shift := 30 - 10*i; bytes >= 1<<shift {
+			return fmt.Sprintf("%d %s", bytes>>shift, unit)
+		}
+	}
+	return fmt.Sprintf("%d B", bytes)
+}
