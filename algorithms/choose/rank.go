@@ -116,7 +116,7 @@ func (s *Selector) widest(f Form, bytes int64, likely int) (timed, error) {
 	if err != nil || f.Columns == 0 {
 		return best, err
 	}
-	for i := likely + 1; i < len(triedColumns); i++ {
+	for i := likely + 1; i < len(triedColumns) && worth(triedColumns[i], bytes); i++ {
 		f.Columns = triedColumns[i]
 		if t, err = s.time(f, bytes, true); err != nil || t*gain > best.micros {
 			break
@@ -133,6 +133,9 @@ func (s *Selector) widest(f Form, bytes int64, likely int) (timed, error) {
 	}
 	return best, err
 }
+
+// worth says whether calls of so many bytes are worth so many columns: each has some work for its threads, which is what the simulation does not count.
+func worth(columns int, bytes int64) bool { return columns <= 4 || int64(columns)*512 <= bytes }
 
 // likely is which of triedColumns the executor would take.
 func (s *Selector) likely(bytes int64) int {

@@ -120,7 +120,7 @@ func (t *tableReader) judge(e *Entry, where string, at diag.Span) {
 		case path.Dir(r.Program) != e.Collective:
 			t.fail(r.at, "%s is %q, and \"collective\" %q", what, r.Program, e.Collective)
 		case !slices.Contains(chosen()[e.Collective], r.Program):
-			t.fail(r.at, "%s is %q, which takes more than a number of ranks", what, r.Program)
+			t.fail(r.at, "%s is %q, which takes more than a number of ranks, or the switch's memory", what, r.Program)
 		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
 			t.fail(r.at, "%s is %q with \"via\": %q, and a port cannot reduce", what, r.Program, r.Via)
 		}

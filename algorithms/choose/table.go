@@ -17,7 +17,18 @@ import (
 const TableVersion = 1
 
 // A Table says which variant is fastest for calls of which sizes. It is what
-// mscclc bench --tune measures, and knows each device by its name.
+// mscclc bench --tune measures and mscclc select --emit simulates, and knows each device by its name. Its file is JSON, which ReadTable
+// judges field by field:
+//
+//	{"version": 1, "entries": [
+//	  {"device":"NVIDIA H200","ranks":2,"collective":"allreduce","inplace":false,"rules":[
+//	    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL","columns":4,"threads":128,"us":2.68},
+//	    {"program":"allreduce/ring","protocol":"Simple","columns":128,"threads":512,"tile":65536}]}
+//	]}
+//
+// Of an entry "element_bytes" may restrict it to elements of a size. Of a rule "up_to" is the largest call in bytes, without which it is for all
+// above; "sided" may be "two" and "via" "port"; "columns", "threads" and "tile" are the executor's choice where they are not said; and "us" is
+// for the reader alone.
 type Table struct {
 	Version int     `json:"version"`
 	Entries []Entry `json:"entries"`

@@ -155,10 +155,13 @@ var (
 	nodal  = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\bnodes\b[^)]*\bgpus\b`)
 	hinted = regexp.MustCompile(`\b(pull = true|via = (switch|port))\b`) // by what only the one-sided lowering follows
 	rooted = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\broot\b`)
+
+	// What goes through the switch needs multicast addresses of its caller, and is not chosen for who gives none.
+	switched = regexp.MustCompile(`\bvia\s*=\s*switch\b`)
 )
 
 // Candidates are all forms of the catalog's programs for a collective that take
-// nothing but a number of ranks, the one-sided first. Not each need compile for each call.
+// nothing but a number of ranks, and no switch's memory, the one-sided first. Not each need compile for each call.
 func Candidates(kind ir.Kind) []Variant { return candidates(kind, flat) }
 
 // candidates are the forms of the programs whose text matches one of some expressions.
@@ -166,7 +169,7 @@ func candidates(kind ir.Kind, taken ...*regexp.Regexp) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
 		text, err := algorithms.Open(name)
-		if path.Dir(name) != kind.String() || err != nil || !slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
+		if path.Dir(name) != kind.String() || err != nil || switched.Match(text) || !slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
 			continue
 		}
 		for _, sided := range [2]string{"", "two"} {

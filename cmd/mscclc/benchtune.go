@@ -96,9 +96,12 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 	for i, bytes := range w.sizes {
 		c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
 		c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
-		forms, variants := w.candidates(call, c.Bytes(), widths)
-		if len(forms) == 0 {
+		forms, variants, err := w.candidates(call, c.Bytes(), widths)
+		if errors.Is(err, choose.ErrNotInPlace) || err == nil && len(forms) == 0 {
 			return entry, nil // the collective has no program in this placement
+		}
+		if err != nil {
+			return entry, impossible(err)
 		}
 		tried, err := search.Tune(ctx, c, forms)
 		if err != nil {
@@ -127,12 +130,12 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 // candidates are the forms whose simulated time is within a factor of the best,
 // the most likely first; each as wide as it was best before, as the executor makes it, and
 // as a guess has it. Variants are by the names of the forms.
-func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant) {
+func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
 	const within, most = 2.5, 8
 	variants = map[string]choose.Variant{}
 	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())
 	if err != nil {
-		return nil, variants
+		return nil, variants, err
 	}
 	var port []*bench.Form
 	for i, v := range ranked {
@@ -159,7 +162,7 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string
 			}
 		}
 	}
-	return append(forms, port...), variants
+	return append(forms, port...), variants, nil
 }
 
 // portWorth are the bytes of a call from which on it is tried whether copies by a port are sooner.
