@@ -3,12 +3,14 @@ package choose
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
@@ -46,6 +48,9 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 		if seen != nil && seen[i].behind {
 			return
 		}
+		if errs[i] = s.divides(forms[i], bytes); errs[i] != nil {
+			return
+		}
 		if seen != nil && seen[i].micros > 0 {
 			likely = slices.Index(triedColumns, max(seen[i].columns, 1))
 		}
@@ -74,6 +79,21 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	})
 	slices.SortStableFunc(list, faster)
 	return list, errors.Join(failed...)
+}
+
+// divides says why a runtime of XML would not run a call of a size by a form: its chunks must be of one length.
+func (s *Selector) divides(f Form, bytes int64) error {
+	if s.Target.Format != codegen.FormatXML {
+		return nil
+	}
+	p, err := s.form(f)
+	if err != nil {
+		return err
+	}
+	if chunks := int64(p.Coll.Divisor()); bytes/int64(s.DType.Size())%chunks != 0 {
+		return fmt.Errorf("%d chunks do not divide %d bytes of %v", chunks, bytes, s.DType)
+	}
+	return nil
 }
 
 // A past is what a size has shown of a form: what it took, how many times the best, and in how many columns.

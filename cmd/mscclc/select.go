@@ -24,6 +24,7 @@ type selectFlags struct {
 	inplace         bool
 	emit            string
 	device          string
+	ranges          int
 }
 
 func (a *app) selectCommand() *cobra.Command {
@@ -38,7 +39,7 @@ or rccl XML in several instances.
 --emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements. Of mscclc that is
 FOLDER/COLLECTIVE.table, which bench and run take by --table; its device is --device NAME as the driver names it. Of msccl it is an XML file a range, and
 msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads 4 algorithms at most, of all collectives, so that ranges are joined where that costs
-least; their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
+least (--ranges 2 leaves room for another); their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
 MSCCL_ALGO_DIR=FOLDER, of which that runtime takes the first that fits, in whatever order the folder lists them.
 
 Gaps are sizes that run none of the programs but the library's own algorithms: of msccl and rccl those that a program's chunks do not divide, and of msccl those
@@ -58,6 +59,7 @@ above -e, as it makes memory for the largest call. Overlaps are sizes that sever
 	flags.StringVar(&f.target, "target", "plan", "programs are for `T`: plan, msccl or rccl")
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
+	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges (default: as many as there are, of msccl those that it has room for)")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
 	return cmd
 }
@@ -84,7 +86,10 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if err != nil || target.Format == codegen.FormatMSCCLPP {
 		return nil, nil, usagef("select takes --target plan, msccl or rccl, not %q", f.target)
 	}
-	s := &choose.Selector{Topology: t, Costs: costs, DType: call.DType, Target: target, OwnWidth: f.device == "cpu"}
+	if f.ranges < 0 {
+		return nil, nil, usagef("--ranges is from 1, or 0 for any number")
+	}
+	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, OwnWidth: f.device == "cpu"}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {

@@ -49,9 +49,13 @@ func (e *emission) prepare() error {
 			return err
 		}
 	}
-	if s.Most = mostMSCCL - len(e.kept); s.Most < 1 {
+	room := mostMSCCL - len(e.kept)
+	if s.Most = min(s.Most, room); s.Most == 0 {
+		s.Most = room
+	}
+	if room < 1 {
 		return diag.List{diag.New(diag.Limit, fileSpan(e.config()), "msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
-			WithHint("emit to another folder, or take some out of this file")}
+			WithHint("select these with --ranges N, which leaves room, or emit to another folder")}
 	}
 	return nil
 }
