@@ -24,6 +24,7 @@ type oneSided struct {
 	ways    []int32 // of an operand, between its rank's GPU and the block's
 	up      []int32 // of a rank: its link to a switch that adds or spreads, where operands are of all ranks
 	down    []int32 // and that from it
+	each    []int32 // from rank to rank: the way, where operands of all ranks are reached one by one
 	depth   int64
 	written []int64   // of a chunk of packets: passes in which it was
 	heads   []float64 // by chunk and copy: when its first packet arrived
@@ -146,10 +147,28 @@ func (o *oneSided) reach() (err error) {
 			}
 		}
 	}
-	if o.ways, err = o.find(pairs); err == nil && all && len(o.program.Rank) > 1 {
-		err = o.reachSwitch()
+	if o.ways, err = o.find(pairs); err != nil || !all || len(o.program.Rank) == 1 {
+		return err
 	}
+	if o.call.Multicast {
+		return o.reachSwitch()
+	}
+	pairs = pairs[:0]
+	for from := range o.program.Rank {
+		for to := range o.program.Rank {
+			pairs = append(pairs, [2]int32{int32(from), int32(to)})
+		}
+	}
+	o.each, err = o.find(pairs)
 	return err
+}
+
+// others are how many more operands one of all ranks is, where it is reached rank by rank.
+func (o *oneSided) others(x *ir.Operand) float64 {
+	if x.Rank == ir.AllRanks && o.each != nil {
+		return float64(len(o.program.Rank) - 1)
+	}
+	return 0
 }
 
 // reachSwitch finds each rank's link to what is behind its way to the next rank, and back.
@@ -299,7 +318,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at, last, handled, packets := now, now, 0., false // handled: operands whose bytes go through the block
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		x := &o.program.OneSided.Operands[k]
-		handled++
+		handled += 1 + o.others(x)
 		if x.Buf != ir.Packets {
 			continue
 		}
@@ -319,7 +338,7 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
 		packets = packets || x.Buf == ir.Packets
-		handled++
+		handled += 1 + o.others(x)
 		if x.Via == ir.ViaPort && x.Rank != b.rank {
 			handled -= 2 // the port reads and writes
 		}
@@ -354,18 +373,28 @@ func (o *oneSided) port(way int32) float64 {
 // load has what is read come, and returns when it is there.
 func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (end float64) {
 	local := 0.
+	o.sent = o.sent[:0]
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
 		x := &o.program.OneSided.Operands[k]
 		switch {
+		case x.Rank == ir.AllRanks && o.each != nil:
+			for r := range o.program.Rank {
+				o.sent = append(o.sent, o.each[r*len(o.program.Rank)+int(b.rank)]) // no link is on the way from b's own
+			}
+			local += bytes
 		case x.Rank == ir.AllRanks:
 			end = max(end, o.gather(b, begin, bytes, rate))
 		case x.Rank == b.rank:
 			local += bytes
 		default:
-			p := o.net.carry(o.net.ways[o.ways[k]], begin+o.port(o.ways[k])+o.net.latency(o.ways[k]), bytes*o.plain.Wire, rate*o.plain.Wire)
-			end = max(end, p.tail)
+			o.sent = append(o.sent, o.ways[k])
 		}
 	}
+	o.net.together(o.sent, bytes*o.plain.Wire)
+	for _, way := range o.sent {
+		end = max(end, o.net.spread(o.net.ways[way], begin+o.port(way)+o.net.latency(way), bytes*o.plain.Wire, rate*o.plain.Wire).tail)
+	}
+	o.net.apart()
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
 }
 
@@ -376,6 +405,8 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		if x := &o.program.OneSided.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort {
 			o.sent = append(o.sent, o.ways[k])
+		} else if x.Rank == ir.AllRanks && o.each != nil {
+			o.sent = append(o.sent, o.each[int(b.rank)*len(o.program.Rank):][:len(o.program.Rank)]...)
 		}
 	}
 	o.net.together(o.sent, bytes*wire)
@@ -383,6 +414,14 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 		x := &o.program.OneSided.Operands[k]
 		head, arrived := begin, begin
 		switch {
+		case x.Rank == ir.AllRanks && o.each != nil:
+			for r := range o.program.Rank {
+				if r != int(b.rank) {
+					p := o.net.spread(o.net.ways[o.each[int(b.rank)*len(o.program.Rank)+r]], begin, bytes*wire, rate*wire)
+					arrived, end = max(arrived, p.tail), max(end, p.taken)
+				}
+			}
+			local += bytes
 		case x.Rank == ir.AllRanks:
 			arrived = o.scatter(b, begin, bytes, rate)
 			end = max(end, arrived)

@@ -161,6 +161,20 @@ func TestEven(t *testing.T) {
 	}
 }
 
+// TestSwitch: by multicast a sum of four ranks' 100,000 bytes goes up each rank's link and comes down one, and is written up one and down each: 400 us and
+// 100 of each direction, of which some overlap. Rank by rank three are read and three written, one after the other: 600 us of each direction.
+func TestSwitch(t *testing.T) {
+	p := compile(t, "allreduce/switch", true, ir.Simple, ranks("4"))
+	call := simulate.Call{Bytes: 400_000, DType: executor.F32, Columns: 1, Tile: 100_000, Trace: true} // one launch
+	if got := run(t, p, star(t), free(), call).Micros; got < 600 || got > 600*4/3.+20 {
+		t.Errorf("rank by rank: %.0f us", got)
+	}
+	call.Multicast = true
+	if got := run(t, p, star(t), free(), call).Micros; got < 500 || got > 800 {
+		t.Errorf("by multicast: %.0f us", got)
+	}
+}
+
 // mesh has a link for each pair of GPUs, and star a switch in their middle.
 func mesh(t *testing.T) *topology.Topology { return small(t, "link gpu[i] gpu[*] wire") }
 func star(t *testing.T) *topology.Topology { return small(t, "switch s\n link gpu[i] s wire") }

@@ -23,6 +23,10 @@ type Call struct {
 	Slots            int
 	SlotBytes        int64
 
+	// Multicast has operands of all ranks (via = switch) added up and spread by switches, as the executor does where a call brings addresses for it.
+	// Without it they are reached rank by rank.
+	Multicast bool
+
 	Rough bool // fewer passes and launches: for what is only compared
 	Trace bool // have spans
 }
@@ -41,6 +45,22 @@ type Result struct {
 
 // ErrNoWay is part of the error where a topology has no way between ranks that a program needs, or not the ranks.
 var ErrNoWay = errors.New("the topology has no such way")
+
+// A noRoom says that a topology has too few GPUs. It is an ErrNoWay.
+type noRoom struct {
+	t          *topology.Topology
+	ranks, per int
+}
+
+func (e *noRoom) Error() string {
+	text := fmt.Sprintf("%d ranks have no room on %s: it has %d GPUs", e.ranks, e.t.Name, e.t.Ranks())
+	if e.t.Nodes > 1 || e.per < e.t.GPUs {
+		text = fmt.Sprintf("%s, %d nodes of %d, and the program takes %d of a node", text, e.t.Nodes, e.t.GPUs, e.per)
+	}
+	return text
+}
+
+func (e *noRoom) Is(target error) bool { return target == ErrNoWay }
 
 // Passes and actions that are simulated at most; and passes at least.
 const (
@@ -88,7 +108,7 @@ func (s *simulation) seat(t *topology.Topology) error {
 		per = t.GPUs
 	}
 	if most := t.Nodes * per; ranks > most {
-		return fmt.Errorf("%s has %d GPUs in %d nodes, of which %d ranks have no room with %d in a node: %w", t.Name, t.Ranks(), t.Nodes, ranks, per, ErrNoWay)
+		return &noRoom{t, ranks, per}
 	}
 	for r := range ranks {
 		s.gpu = append(s.gpu, int32(r/per*t.GPUs+r%per))

@@ -36,7 +36,7 @@ func Open(spec string) (*Topology, error) {
 	name, values, _ := strings.Cut(spec, ":")
 	params, err := parseParams(values)
 	if err != nil {
-		return nil, fmt.Errorf("topology %s: %w", spec, err)
+		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "topology %s: %v", spec, err).WithHint("parameters stand behind a colon: ndv4:nodes=4")}
 	}
 	if slices.Contains(Names(), name) {
 		f, err := machines.Open("machines/" + name + ".topo")

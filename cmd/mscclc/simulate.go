@@ -28,6 +28,7 @@ type simulateFlags struct {
 	columns    int
 	threads    int
 	tile       string
+	multicast  bool
 	trace, svg string
 }
 
@@ -65,6 +66,7 @@ the first passes.`,
 	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
+	flags.BoolVar(&f.multicast, "multicast", false, "have switches add up and spread what is via = switch, instead of ranks one by one")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`")
 	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`")
 	return cmd
@@ -103,13 +105,17 @@ func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
 	switch {
 	case !ok:
 		return nil, call, usagef("%q is no type; there are %s", f.dtype, list(dtypeNames()))
-	case first < 1 || last < first || f.factor < 2 || f.columns < 0 || f.threads < 0:
-		return nil, call, usagef("simulate takes -b from 1, -e from -b, -f from 2, and columns and threads from 0")
+	case first < 1 || last < first || f.factor < 2:
+		return nil, call, usagef("simulate takes -b from 1, -e from -b, and -f from 2")
+	case f.columns < 0 || f.columns > 1<<12 || f.threads < 0 || f.threads > 1<<10: // as many columns as a trace tells apart, and threads as a GPU has
+		return nil, call, usagef("simulate takes up to 4096 columns, and up to 1024 threads of a block")
 	}
-	for n := first; n <= last; n *= f.factor {
-		sizes = append(sizes, n)
+	for n := first; ; n *= f.factor {
+		if sizes = append(sizes, n); n > last/f.factor {
+			break
+		}
 	}
-	call.DType, call.Columns, call.Threads = dtype, f.columns, f.threads
+	call.DType, call.Columns, call.Threads, call.Multicast = dtype, f.columns, f.threads, f.multicast
 	return sizes, call, nil
 }
 
