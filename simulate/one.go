@@ -386,6 +386,8 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 			end = max(end, o.gather(b, begin, bytes, rate))
 		case x.Rank == b.rank:
 			local += bytes
+		case x.Via == ir.ViaPort:
+			end = max(end, o.copied(b, o.ways[k], begin, bytes))
 		default:
 			o.sent = append(o.sent, o.ways[k])
 		}
@@ -396,6 +398,12 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	}
 	o.net.apart()
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
+}
+
+// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each column, one after the other.
+func (o *oneSided) copied(b *oneBlock, way int32, begin, bytes float64) float64 {
+	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
+	return o.net.carry(o.net.ways[way], o.proxy[b.rank], bytes, math.Inf(1)).tail
 }
 
 // store sends what is written, and returns when the block has sent it.
@@ -428,9 +436,7 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 		case x.Rank == b.rank:
 			local += bytes
 		case x.Via == ir.ViaPort:
-			// The proxy of the block's GPU gives the driver a copy of each column, one after the other.
-			o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
-			arrived = o.net.carry(o.net.ways[o.ways[k]], o.proxy[b.rank], bytes, math.Inf(1)).tail
+			arrived = o.copied(b, o.ways[k], begin, bytes)
 			end = max(end, arrived) // the block waits for its port before its threads meet
 		default:
 			port := o.port(o.ways[k])
