@@ -101,6 +101,7 @@ type dump struct {
 	members    map[string]int // of a group, so far
 	pending    []nvlink
 	byBus      map[string]int32
+	device     string // that costs are known of, or ""
 	err        error
 }
 
@@ -165,6 +166,9 @@ func (d *dump) pci(e *etree.Element, above int32, deep int) {
 		d.link(above, at, "pcie", pcieMicros, width, 1)
 		d.bus(bus, at)
 		d.gpu(gpu, at)
+		if d.device == "" {
+			d.device = deviceOf(strings.ToLower(e.SelectAttrValue("device", "")), d.number(gpu, "sm", 1, 1<<16), gpu.SelectAttrValue("gcn", ""))
+		}
 	case e.SelectElement("nic") != nil:
 		before := len(d.nics)
 		d.nic(e.SelectElement("nic"), -1)
@@ -177,6 +181,17 @@ func (d *dump) pci(e *etree.Element, above int32, deep int) {
 		d.bus(bus, at)
 		d.under(e, at, deep+1)
 	}
+}
+
+// deviceOf is the device that costs are known of by: PCI's number tells an H200 from an H100, whose architectures are the same.
+func deviceOf(pci string, sm int, gcn string) string {
+	switch {
+	case pci == "0x2335":
+		return "h200"
+	case strings.HasPrefix(gcn, "gfx942"):
+		return "mi300x"
+	}
+	return map[int]string{70: "v100", 80: "a100", 90: "h100"}[sm]
 }
 
 func (d *dump) bus(id string, at int32) {
@@ -275,7 +290,7 @@ func nvlinkOf(sm int) float64 {
 
 // topology is so many of d, the GPUs of all of them first.
 func (d *dump) topology(name string, nodes int) *Topology {
-	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Nodes: nodes, GPUs: len(d.gpus), Classes: d.list}
+	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Nodes: nodes, GPUs: len(d.gpus), Classes: d.list}
 	at := make([][]int32, nodes) // where a node's places are now
 	order := slices.Clone(d.gpus)
 	slices.SortStableFunc(order, func(a, b int32) int { return d.ranks[d.places[a].Index] - d.ranks[d.places[b].Index] })

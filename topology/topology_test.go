@@ -104,6 +104,9 @@ func TestSpines(t *testing.T) {
 
 func TestNCCL(t *testing.T) {
 	topo := open(t, "testdata/hgx4.xml:nodes=2")
+	if topo.Device != "h100" {
+		t.Errorf("its device is %q", topo.Device)
+	}
 	if topo.Ranks() != 8 || topo.Nodes != 2 {
 		t.Fatalf("%d ranks, %d nodes", topo.Ranks(), topo.Nodes)
 	}

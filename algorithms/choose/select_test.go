@@ -28,6 +28,20 @@ func selector(t *testing.T, spec, target string) *Selector {
 	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs, DType: executor.BF16, Target: to}
 }
 
+// TestAlike holds that of AllReduces that are as fast one comes first whose ranks end with the same bits, and that a faster one stays where it is.
+func TestAlike(t *testing.T) {
+	of := func(name string, micros float64) timed { return timed{Form{Variant: Variant{Program: name}}, micros} }
+	list := []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/ring", 2.005), of("allreduce/onephase", 2.01)}
+	alike(list)
+	if list[0].Program != "allreduce/ring" || list[1].Program != "allreduce/allpairs_onestep" || list[2].Program != "allreduce/onephase" {
+		t.Errorf("in the order %v", list)
+	}
+	list = []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/onephase", 2.1)}
+	if alike(list); list[0].Program != "allreduce/allpairs_onestep" {
+		t.Errorf("in the order %v", list)
+	}
+}
+
 // TestSelect holds that stretches lie side by side, each with the fastest program of its size, and that a boundary is where two
 // programs are as fast.
 func TestSelect(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"io/fs"
 	"os"
@@ -20,31 +21,38 @@ type task struct {
 	found bool // in a folder, and not named itself
 }
 
-// plansOnly leaves out .json files of folders that are no plans, and says so.
+// plansOnly leaves out files of folders that hold no program, as other .json files and msccl's list of its programs, and says so.
 func (a *app) plansOnly(tasks []task) []task {
 	var plans []task
 	var others []string
 	for _, t := range tasks {
-		if t.found && filepath.Ext(t.name) == ".json" && !holdsPlan(t.name) {
+		if t.found && !mayHoldProgram(t.name) {
 			others = append(others, t.name)
 		} else {
 			plans = append(plans, t)
 		}
 	}
 	if len(others) > 0 && !a.json {
-		a.say("note: %s that is no plan is left out: %s", count(len(others), ".json file"), diag.Printable(list(others[:min(len(others), 3)])))
+		a.say("note: %s that holds no program is left out: %s", count(len(others), "file"), diag.Printable(list(others[:min(len(others), 3)])))
 	}
 	return plans
 }
 
-// holdsPlan says whether a file begins as a plan does, or cannot be read, which is told elsewhere.
-func holdsPlan(name string) bool {
+// mayHoldProgram says whether a file begins as programs of its kind do, or cannot be read, which is told elsewhere.
+func mayHoldProgram(name string) bool {
+	ending := filepath.Ext(name)
+	if ending != ".json" && ending != ".xml" {
+		return true
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return true
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 512))
+	if ending == ".xml" {
+		return err != nil || !bytes.Contains(head, []byte("<msccl_algos"))
+	}
 	kind := codegen.Detect(head)
 	return err != nil || kind == codegen.KindMSCCLPP || kind == codegen.KindPlanJSON
 }

@@ -33,7 +33,8 @@ func (a *app) selectCommand() *cobra.Command {
 		Use:   "select COLLECTIVE",
 		Short: "Say which algorithm of the catalog is the fastest for which sizes on a topology",
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
-begins where it does. All GPUs of the topology take part. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
+begins where it does. All GPUs of the topology take part. Of programs as
+fast as each other one whose ranks end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
 or rccl XML in several instances.
 
 --emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements. Of mscclc that is

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -63,7 +65,7 @@ the first passes.`,
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
-	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
+	flags.IntVar(&f.columns, "columns", 0, "run `N` columns (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false, "have switches add up and spread what is via = switch, instead of ranks one by one")
@@ -78,6 +80,7 @@ type simulatedSize struct {
 	Micros   float64 `json:"us"`
 	AlgBW    float64 `json:"algbw"`
 	BusBW    float64 `json:"busbw"`
+	Columns  int     `json:"columns,omitempty"` // of a one-sided program, where not the executor chooses
 	Passes   int64   `json:"passes"`
 	Link     string  `json:"link,omitempty"` // that was occupied longest
 	Occupied float64 `json:"occupied"`
@@ -106,7 +109,7 @@ func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
 	case !ok:
 		return nil, call, usagef("%q is no type; there are %s", f.dtype, list(dtypeNames()))
 	case first < 1 || last < first || f.factor < 2:
-		return nil, call, usagef("simulate takes -b from 1, -e from -b, and -f from 2")
+		return nil, call, usagef("-b is from 1, -e from -b, and -f from 2")
 	case f.columns < 0 || f.columns > 1<<12 || f.threads < 0 || f.threads > 1<<10: // as many columns as a trace tells apart, and threads as a GPU has
 		return nil, call, usagef("simulate takes up to 4096 columns, and up to 1024 threads of a block")
 	}
@@ -162,12 +165,17 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	stop := bar.watch()
 	defer stop()
 	for i, bytes := range sizes {
-		call.Bytes, call.Trace = bytes, i == len(sizes)-1 && f.trace+f.svg != ""
+		call.Bytes, call.Columns, call.Trace = bytes, f.columns, i == len(sizes)-1 && f.trace+f.svg != ""
+		if f.columns == 0 && p.OneSided != nil {
+			call.Columns = widest(p, t, costs, call)
+		}
 		r, err := simulate.Run(p, t, costs, call)
 		if err != nil {
 			return a.notSimulated(arg, t, p, err)
 		}
-		rows = append(rows, rowOf(t, p, bytes, r))
+		row := rowOf(t, p, bytes, r)
+		row.Columns = call.Columns
+		rows = append(rows, row)
 		bar.step()
 		if !call.Trace {
 			continue
@@ -178,6 +186,26 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	}
 	stop()
 	return a.printSimulated(arg, t, costs, p, rows)
+}
+
+// manySteps are those of a program above which a size is not simulated in several widths.
+const manySteps = 1 << 16
+
+// widest is how many columns are fastest, or 0, the executor's own choice, of large programs.
+func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) (columns int) {
+	if len(p.Steps) > manySteps {
+		return 0
+	}
+	call.Trace, call.Rough = false, true
+	const worth = 0.99 // of the time, to be worth having twice as many
+	least := math.Inf(1)
+	for n := 1; n <= executor.PlanColumns; n *= 2 {
+		call.Columns = n
+		if r, err := simulate.Run(p, t, costs, call); err == nil && r.Micros < worth*least {
+			least, columns = r.Micros, n
+		}
+	}
+	return columns
 }
 
 // notSimulated says why not, and what would help.
@@ -216,6 +244,13 @@ func (a *app) saveSimulated(f *simulateFlags, title string, p *ir.Program, r *si
 	return a.writeTo(f.svg, func(w io.Writer) error { return drawTrace(w, title, p, r.Trace) })
 }
 
+func columnText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
 func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, rows []simulatedSize) error {
 	if a.json {
 		return a.writeJSON(struct {
@@ -229,9 +264,9 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tpasses\t\t  the link that is busiest")
+	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t  the link that is busiest")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
 	}
 	return w.Flush()
 }
