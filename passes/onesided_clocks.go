@@ -53,6 +53,7 @@ func (s *oneSync) fresh() *oneRow {
 		r.users = 1
 		return r
 	}
+	s.rows++
 	return &oneRow{make([]int32, s.n), 1}
 }
 
@@ -105,6 +106,20 @@ type oneSnap struct {
 	asks       int32
 }
 
+// mostEntries is how many entries snapshots may have together, roughly: 256 MiB. It is no constant for tests, which keep fewer.
+var mostEntries = 1 << 26
+
+// store keeps snap until nobody may ask any more. Where all have too many entries, the oldest lose theirs: who asks them then learns only
+// that their group is over, and may wait for more than it must.
+func (s *oneSync) store(snap *oneSnap) {
+	s.kept = append(s.kept, snap)
+	for (s.rows-len(s.free))*int(s.n) > mostEntries && len(s.kept) > 0 {
+		s.forget(&s.kept[0].done)
+		s.forget(&s.kept[0].seen)
+		s.kept = s.kept[1:]
+	}
+}
+
 // drop takes note that one fewer may ask.
 func (s *oneSync) drop(snap *oneSnap) {
 	if snap.asks--; snap.asks <= 0 {
@@ -149,6 +164,7 @@ func (s *oneSync) send(g int32) {
 	}
 	if asks > 0 {
 		s.before[g] = oneSnap{done: s.done[s.groups[g].rank].share(), asks: asks}
+		s.store(&s.before[g])
 	}
 }
 
@@ -164,6 +180,9 @@ func (s *oneSync) relay(i, asks int32) bool {
 			}
 			s.learn(&snap.done, &s.tells(d.on).done)
 		}
+	}
+	if snap.asks > 0 {
+		s.store(snap)
 	}
 	return snap.asks > 0
 }
@@ -205,7 +224,7 @@ func (s *oneSync) end(g, pass int32) {
 func (s *oneSync) lesson(b, i int32) {
 	learned, relayed := &s.learned[b], &s.relayed[i]
 	if relayed.asks > 0 { // all that it reads, and what b knew when it began
-		if learned.oneClock.row == nil {
+		if learned.oneClock.row == nil && relayed.done.row != nil {
 			learned.includes, learned.row = true, s.done[b].row
 		}
 		s.learn(&learned.oneClock, &relayed.done)

@@ -148,6 +148,7 @@ func (s *oneSync) next(pass int32, check, over func(g int32)) {
 	for g := range s.after {
 		s.after[g] = oneSnap{}
 	}
+	s.kept = nil
 	for _, list := range s.awaits {
 		for _, w := range list {
 			if w.ago == 0 {

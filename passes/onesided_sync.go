@@ -24,6 +24,8 @@ type oneSync struct {
 	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
 	after      []oneSnap // of a group that others are signalled behind, or may be
 	free       []*oneRow
+	rows       int        // that there are, those that are free too
+	kept       []*oneSnap // the oldest first; see store
 	readers    depList    // of a Move: those that read its packets
 	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
 	accessed   []int32
@@ -171,6 +173,7 @@ func (s *oneSync) keep(g int32) {
 		if a.done = s.done[b].share(); s.packets {
 			a.seen = s.seen[b].share()
 		}
+		s.store(a)
 	}
 }
 

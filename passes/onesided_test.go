@@ -92,6 +92,33 @@ func TestOneSidedCatalog(t *testing.T) {
 	t.Logf("%d programs", n)
 }
 
+// TestOneSidedForgets lowers with room for the newest snapshots only: more may be waited for, and all is proven.
+func TestOneSidedForgets(t *testing.T) {
+	defer func(most int) { mostEntries = most }(mostEntries)
+	more := 0
+	for seed := range irtest.Count(t, 500) {
+		rnd := rand.New(rand.NewSource(int64(seed)))
+		c := irtest.Random(rnd, irtest.Config{})
+		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
+		steps := [2]int{}
+		for i, most := range []int{1 << 26, rnd.Intn(4) * c.Coll.Ranks} {
+			mostEntries = most
+			p, err := lowered(c, Options{OnePass: seed%2 == 1})
+			if err != nil {
+				t.Fatalf("seed %d, %d entries: %v\n%s", seed, most, err, text(p))
+			}
+			steps[i] = len(p.Steps) + len(p.OneSided.Operands)
+		}
+		if steps[1] > steps[0] {
+			more++
+		}
+	}
+	if more == 0 {
+		t.Error("nothing was forgotten that anybody asked for")
+	}
+	t.Logf("%d of them wait for more", more)
+}
+
 // TestOneSidedRandom lowers random legal programs, and asks for their proofs.
 func TestOneSidedRandom(t *testing.T) {
 	for seed := range irtest.Count(t, 2000) {
