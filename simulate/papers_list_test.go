@@ -73,7 +73,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 		{file: "testdata/network_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}}},
 	baseline: "its two steps as two launches, as it was written by hand in CUDA",
 	from:     8 * m, to: 2 * g, published: "up to 1.2 above 512 MB", long: true,
-	why: `As published at 512 MB; smaller calls gain more here, since two launches leave the network idle during the first.`,
+	why: `As published from 512 MB on; smaller calls gain more here, since two launches leave the network idle during the first.`,
 }}
 
 const hierarchicalWhy = `Small calls gain by fewer rounds, large ones by less traffic through NICs, of which a flat ring has almost twice as much on two nodes and a third more on four. In the middle a

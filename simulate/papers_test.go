@@ -117,18 +117,14 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 // calls are calls of f as runtimes have them. In Simple MSCCL posts a slice of 1 MiB at a time, of which a connection's 4 MiB have four (2 of 8 steps
 // each), and mscclc 128 KiB of two; NCCL's sends and receives post 128 KiB over a network, 8 times (NCCL_P2P_NET_CHUNKSIZE).
 func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
-	call := simulate.Call{Bytes: bytes, DType: executor.F32}
-	posts := func(tile int64, slots int) simulate.Call {
-		call.Tile, call.SlotBytes, call.Slots = tile, tile, slots
-		return call
-	}
+	ours := simulate.Call{Bytes: bytes, DType: executor.F32}
 	switch {
 	case f.onesided || proto != ir.Simple:
-		return []simulate.Call{call}
+		return []simulate.Call{ours}
 	case f.p2p > 0:
-		return []simulate.Call{posts(128<<10, f.p2p)}
+		return []simulate.Call{calls(bytes, 128<<10, f.p2p)}
 	}
-	return []simulate.Call{call, posts(1<<20, 4)}
+	return []simulate.Call{ours, calls(bytes, 1<<20, 4)}
 }
 
 // micros is the time of a form for a size, in the fastest of its protocols and instances.

@@ -174,26 +174,31 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 		return nil, errors.New("the program does not end: it waits for what never comes")
 	}
 	r.Events = e.events
+	busiest := 0.
 	for l, busy := range s.net.busy {
-		if end > 0 && busy/end > r.Occupied {
-			r.Link, r.Occupied = int32(l), min(busy/end, 1)
+		if busy > busiest {
+			r.Link, busiest = int32(l), busy
 		}
 	}
-	r.Micros = a.launch() + end + s.rest(e)
+	if end > 0 {
+		r.Occupied = min(busiest/end, 1)
+	}
+	r.Micros = a.launch() + end + s.rest(e, busiest)
 	if half := s.repeated / 2; half > 0 {
 		r.Micros = (e.passes[s.repeated*s.simulated-1] - e.passes[half*s.simulated-1]) / float64(s.repeated-half)
 	}
 	return r, nil
 }
 
-// rest is what the passes take that were not simulated: each as long as the last half of those that were.
-func (s *simulation) rest(e *engine) float64 {
+// rest is what the passes take that were not simulated: each as long as the last half of those that were, or where blocks drift apart, so that the
+// last of these end close together, as long as each occupied the busiest link.
+func (s *simulation) rest(e *engine, busiest float64) float64 {
 	n := s.simulated
 	if s.passes == n {
 		return 0
 	}
 	half := n / 2
-	each := (e.passes[n-1] - e.passes[half-1]) / float64(n-half)
+	each := max((e.passes[n-1]-e.passes[half-1])/float64(n-half), busiest/float64(n))
 	return each * (s.share/s.tile - float64(n))
 }
 

@@ -137,6 +137,25 @@ func TestPasses(t *testing.T) {
 	}
 }
 
+// TestBusiest holds that passes that are not simulated cost no less than what their busiest link takes for its bytes, also where blocks drift apart,
+// so that the last passes that are simulated end close together: those of four nodes with a NIC for each GPU of 23,500 bytes a microsecond.
+func TestBusiest(t *testing.T) {
+	const bytes = 4 << 30
+	topo, err := topology.Open("ndv4:nodes=4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, err := simulate.CostsOf(topo.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := (&papers{}).program(t, form{file: "testdata/one_step", params: "ranks=32"}, ir.Simple, 1)
+	r := run(t, p, topo, costs, simulate.Call{Bytes: bytes, DType: executor.F32})
+	if least := bytes * 24. / 32 / 23_500; r.Micros < least || r.Micros > 1.02*least {
+		t.Errorf("%.0f us, where a NIC takes %.0f for its bytes", r.Micros, least)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	topo := machine(t, nil)
 	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("5"))
