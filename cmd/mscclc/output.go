@@ -58,7 +58,7 @@ show      a report, and "stage", "text"
 explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
 select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "ranges": [{"from", "to", "program", "sided", "protocol",
-          "columns", "threads", "tile", "instances", "us", "next", "behind", "reason"}], "gaps": [...], "overlaps": [...]}
+          "columns", "threads", "tile", "instances", "us", "next", "behind", "reason"}], "gaps": [...], "overlaps": [...], "notes": [...]}
 simulate  {"schema": 1, "file", "topology", "device", "ranks", "sizes": [{"bytes", "us", "algbw", "busbw", "passes", "link", "occupied"}]}
 topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":
           [{"name", "rate"}], "like"}; of a topology {"schema": 1, "name", "doc", "nodes", "gpus_per_node", "device", "places",

@@ -37,7 +37,8 @@ begins where it does. All GPUs of the topology take part. Of programs as
 fast as each other one whose ranks end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
 or rccl XML in several instances.
 
---emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements. Of mscclc that is
+--emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements; what select wrote there before for the same ones, and
+nobody has changed since, makes way. Of mscclc that is
 FOLDER/COLLECTIVE.table, which bench and run take by --table; its device is --device NAME as the driver names it. Of msccl it is an XML file a range, and
 msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads 4 algorithms at most, of all collectives, so that ranges are joined where that costs
 least (--ranges 2 leaves room for another); their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
@@ -104,7 +105,7 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
-	out := &emission{app: a, flags: f, selector: s, end: sizes[len(sizes)-1] + 1}
+	out := &emission{app: a, flags: f, selector: s, end: sizes[len(sizes)-1] + 1, notes: []string{}}
 	if err := out.prepare(); err != nil {
 		return err
 	}
@@ -131,12 +132,12 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printSelected(s, list, gaps, overlaps)
+	return a.printSelected(s, list, gaps, overlaps, out.notes)
 }
 
-func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, overlaps []string) error {
+func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, overlaps, notes []string) error {
 	if a.json {
-		return a.selectedJSON(s, list, gaps, overlaps)
+		return a.selectedJSON(s, list, gaps, overlaps, notes)
 	}
 	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -164,6 +165,9 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, ove
 	if len(gaps)+len(overlaps) == 0 {
 		fmt.Fprintln(a.stdout, "no gap, no overlap")
 	}
+	for _, n := range notes {
+		fmt.Fprintf(a.stdout, "note: %s\n", n)
+	}
 	return nil
 }
 
@@ -182,7 +186,7 @@ func columnsText(widths []choose.Width) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
-func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, overlaps []string) error {
+func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, overlaps, notes []string) error {
 	type row struct {
 		From int64 `json:"from"`
 		To   int64 `json:"to,omitempty"` // 0 is all above
@@ -210,7 +214,8 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 		Ranges     []row    `json:"ranges"`
 		Gaps       []string `json:"gaps"`
 		Overlaps   []string `json:"overlaps"`
-	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, rows, gaps, overlaps})
+		Notes      []string `json:"notes"`
+	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, rows, gaps, overlaps, notes})
 }
 
 // roughSize is n in three digits.

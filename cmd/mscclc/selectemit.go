@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,8 @@ type emission struct {
 	selector *choose.Selector
 	end      int64            // msccl's last range ends below it
 	kept     []*etree.Element // of msccl's configuration, of other calls
+	written  []string         // names of programs
+	notes    []string         // to be told below the table
 }
 
 // prepare makes the folder, and finds how many ranges there is room for.
@@ -94,6 +97,11 @@ func (e *emission) prefix() string {
 	return e.selector.Call.Kind.String() + "_outofplace_"
 }
 
+// path is where the program of range i goes.
+func (e *emission) path(i int, r choose.Stretch) string {
+	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i, strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))
+}
+
 // gaps are the sizes that a runtime runs none of the programs for.
 func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	gaps := []string{}
@@ -144,6 +152,9 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	case e.selector.Target.Format == codegen.FormatPlan:
 		return overlaps, e.table(list)
 	}
+	if found := e.taken(list); len(found) > 0 {
+		return nil, found
+	}
 	config := etree.NewElement("msccl_algos")
 	for i, r := range list {
 		load, err := e.program(i, r)
@@ -153,6 +164,9 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 		config.AddChild(load)
 	}
 	if e.selector.Target.Name != "msccl" {
+		if err := e.tidy(); err != nil {
+			return nil, err
+		}
 		return e.overlaps()
 	}
 	for _, load := range e.kept {
@@ -161,10 +175,14 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	doc := etree.NewDocument()
 	doc.SetRoot(config)
 	doc.Indent(2)
-	return overlaps, e.app.writeTo(e.config(), func(w io.Writer) error {
+	err = e.app.writeTo(e.config(), func(w io.Writer) error {
 		_, err := doc.WriteTo(w)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return overlaps, e.tidy() // what the configuration names no more
 }
 
 // program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration. The first range begins at nothing, and the last one ends for
@@ -186,8 +204,7 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	if _, found := verify.Check(&ranged, verify.Options{}); found.Err() != nil {
 		return nil, found
 	}
-	name := fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i, strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol))
-	path, err := filepath.Abs(filepath.Join(e.flags.emit, name)) // the runtime's folder is another one
+	path, err := filepath.Abs(e.path(i, r)) // the runtime's folder is another one
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +213,15 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	load.CreateAttr("minbytes", fmt.Sprint(ranged.Sizes.Min))
 	load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
 	load.CreateAttr("proto", r.Protocol)
-	return load, e.app.writeTo(path, func(w io.Writer) error { return codegen.WriteMSCCL(w, &ranged, s.Target) })
+	var text bytes.Buffer
+	if err := codegen.WriteMSCCL(&text, &ranged, s.Target); err != nil {
+		return nil, err
+	}
+	e.written = append(e.written, filepath.Base(path))
+	return load, e.app.writeTo(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, mark(s.Target.Name, text.Bytes())+text.String())
+		return err
+	})
 }
 
 // table writes the ranges into mscclc's own table, among what that has of other calls.

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"encoding/xml"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +16,7 @@ import (
 )
 
 // overlaps looks at all files in the folder, as rccl does: those for the same calls of the same sizes, of which it takes the one that it
-// happens to find first, and those that are no programs, with which it does not start.
+// happens to find first, and those that it cannot read, which are noted.
 func (e *emission) overlaps() ([]string, error) {
 	entries, err := os.ReadDir(e.flags.emit)
 	if err != nil {
@@ -25,15 +29,16 @@ func (e *emission) overlaps() ([]string, error) {
 	}
 	var files []file
 	for _, at := range entries {
-		if !at.Type().IsRegular() {
+		if !at.Type().IsRegular() && at.Type() != fs.ModeSymlink {
 			continue
 		}
-		if len(found) >= diag.Shown {
+		if len(found)+len(e.notes) >= diag.Shown {
 			break
 		}
-		p, err := e.read(filepath.Join(e.flags.emit, at.Name()))
+		path := filepath.Join(e.flags.emit, at.Name())
+		p, err := e.read(path)
 		if err != nil {
-			found = append(found, fmt.Sprintf("%s is no program, and rccl does not start with it", at.Name()))
+			e.note("%s: %s: %s", at.Name(), consequence(path), firstText(err))
 			continue
 		}
 		for _, o := range files {
@@ -44,6 +49,47 @@ func (e *emission) overlaps() ([]string, error) {
 		files = append(files, file{at.Name(), p})
 	}
 	return found, nil
+}
+
+// headOfRCCL are the attributes that rccl reads of each file when it starts.
+var headOfRCCL = []string{"nchunksperloop", "ngpus", "coll", "minBytes", "maxBytes", "inplace", "outofplace"}
+
+// consequence is what rccl does with a file that is not as it should be. When it starts it reads the first element of each; and all of
+// the one that a call is for.
+func consequence(path string) string {
+	const starts, calls = "rccl does not start while it is in the folder", "calls that rccl takes it for fail"
+	file, err := os.Open(path)
+	if err != nil {
+		return starts
+	}
+	defer file.Close()
+	text := xml.NewDecoder(io.LimitReader(file, 1<<16))
+	for {
+		token, err := text.Token()
+		if err != nil {
+			return starts
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			for _, name := range headOfRCCL {
+				if !slices.ContainsFunc(t.Attr, func(a xml.Attr) bool { return a.Name.Local == name }) {
+					return starts
+				}
+			}
+			return calls
+		case xml.ProcInst, xml.Directive: // which rccl takes for elements
+			return starts
+		}
+	}
+}
+
+// firstText is what is wrong first.
+func firstText(err error) string {
+	var found diag.List
+	if errors.As(err, &found) && len(found) > 0 {
+		return found[0].Text
+	}
+	return err.Error()
 }
 
 func (e *emission) read(path string) (*ir.Program, error) {
