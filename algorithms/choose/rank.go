@@ -87,17 +87,19 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 // notAlike is what the header of an AllReduce says whose ranks may end with different bits.
 var notAlike = regexp.MustCompile(`(?m)^# Bits: not the same`)
 
+// differs says whether ranks may end with different bits by a program.
+func differs(program string) bool {
+	text, _ := algorithms.Open(program)
+	return notAlike.Match(text)
+}
+
 // alike puts a form whose ranks end with the same bits before one that may not have them so, where it is as fast.
 func alike(list []timed) {
-	differs := func(t timed) bool {
-		text, _ := algorithms.Open(t.Program)
-		return notAlike.Match(text)
-	}
-	if !differs(list[0]) {
+	if !differs(list[0].Program) {
 		return
 	}
 	for i := 1; i < len(list) && list[i].micros <= gain*list[0].micros; i++ {
-		if !differs(list[i]) {
+		if !differs(list[i].Program) {
 			same := list[i]
 			copy(list[1:i+1], list[:i])
 			list[0] = same

@@ -42,6 +42,30 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestDespite holds that a program which is not the fastest is never taken without a reason.
+func TestDespite(t *testing.T) {
+	of := func(name string, micros float64) timed { return timed{Form{Variant: Variant{Program: name}}, micros} }
+	for _, c := range []struct {
+		taken  string
+		joined bool
+		list   []timed
+		want   string
+	}{
+		{"allreduce/ring", false, []timed{of("allreduce/ring", 2), of("allreduce/allpairs", 3)}, ""},
+		{"allreduce/ring", false, []timed{of("allreduce/ring", 2.01), of("allreduce/allpairs_onestep", 2)}, "all ranks end with the same bits, and those of the second may not"},
+		{"allreduce/ring", true, []timed{of("allreduce/allpairs", 2), of("allreduce/ring", 3)}, "ranges were joined, to be 1 at most: for some of these sizes another program is 1.50x as fast"},
+		{"allreduce/ring", true, []timed{of("allreduce/allpairs", 2), of("allreduce/ring", 2.02)}, "the second is faster, but within 2 %"},
+	} {
+		s := &Selector{Most: 1}
+		r := &Stretch{Form: Form{Variant: Variant{Program: c.taken}}}
+		at := slices.IndexFunc(c.list, func(t timed) bool { return t.Program == c.taken })
+		r.Next, r.Behind = runnerUp(c.list, c.list[at])
+		if got := s.despite(r, [][]timed{c.list}, c.joined); got != c.want {
+			t.Errorf("%v: %q, not %q", c.list, got, c.want)
+		}
+	}
+}
+
 // TestSelect holds that stretches lie side by side, each with the fastest program of its size, and that a boundary is where two
 // programs are as fast.
 func TestSelect(t *testing.T) {
@@ -51,11 +75,11 @@ func TestSelect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) < 3 || list[0].From != sizes[0] || list[len(list)-1].To != 0 {
+	if len(list) < 3 || list[0].From != 0 || list[0].At != sizes[0] || list[len(list)-1].To != 0 {
 		t.Fatalf("stretches %+v", list)
 	}
 	for i, r := range list {
-		if (i > 0) != (r.Reason != "") || r.Behind < 1 {
+		if (i > 0 || r.Behind < 1) != (r.Reason != "") {
 			t.Errorf("stretch %d: reason %q, the second is %.2fx", i, r.Reason, r.Behind)
 		}
 		if i == 0 {
@@ -129,7 +153,7 @@ func TestFewest(t *testing.T) {
 	s := selector(t, "h200:gpus=4", "plan")
 	s.Most = 2
 	list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20, 64 << 20})
-	if err != nil || len(list) != 2 || list[0].From != 1<<10 || list[0].To != list[1].From || list[1].To != 0 {
+	if err != nil || len(list) != 2 || list[0].From != 0 || list[0].To != list[1].From || list[1].To != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -3,19 +3,22 @@ package choose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"mscclc/ir"
 )
 
-// A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for.
+// A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for. The first begins at 0: what is
+// fastest at the first size that was asked for is taken below it too.
 type Stretch struct {
 	From, To int64
-	Form             // with the columns at From
-	Micros   float64 // at From, or at the first size that was asked for
+	At       int64   // the first of its sizes that was asked for
+	Form             // with the columns there
+	Micros   float64 // at At
 	Next     Form    // the fastest other program there
-	Behind   float64 // how many times as long that takes
-	Reason   string  // why it begins where it does; "" of the first
+	Behind   float64 // how many times as long that takes; Reason says why where it is less
+	Reason   string  // why it begins where it does, and why others that are faster do not
 	Widths   []Width // the columns that suit its sizes, ascending
 }
 
@@ -44,28 +47,51 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		}
 	}
 	picked := picks(ranked)
-	if s.Most > 0 && changes(picked) > s.Most {
+	joined := s.Most > 0 && changes(picked) > s.Most
+	if joined {
 		picked = fewest(ranked, s.Most)
 	}
 	var list []Stretch
-	for i, t := range picked {
-		n := len(list)
-		if n > 0 && list[n-1].program() == t.program() {
-			list[n-1].widen(sizes[i], t)
-			continue
-		}
-		at := Stretch{From: sizes[i], Form: t.Form, Micros: t.micros}
+	for i := 0; i < len(picked); {
+		t, first := picked[i], i
+		at := Stretch{At: sizes[i], Form: t.Form, Micros: t.micros}
 		at.Next, at.Behind = runnerUp(ranked[i], t)
-		if n > 0 {
+		var reasons []string
+		if n := len(list); n > 0 {
 			before := &list[n-1]
 			at.From = s.boundary(before.Form, t.Form, sizes[i-1], sizes[i])
-			at.Reason = s.reason(before.Form, t.Form)
+			reasons = append(reasons, s.reason(before.Form, t.Form))
 			before.To = at.From
 		}
 		at.widen(at.From, t)
+		for i++; i < len(picked) && picked[i].program() == t.program(); i++ {
+			at.widen(sizes[i], picked[i])
+		}
+		if despite := s.despite(&at, ranked[first:i], joined); despite != "" {
+			reasons = append(reasons, despite)
+		}
+		at.Reason = strings.Join(reasons, "; ")
 		list = append(list, at)
 	}
 	return list, nil
+}
+
+// despite says why r's program is taken although another one is faster, if one is.
+func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
+	most := 1.
+	for _, of := range ranked {
+		at := slices.IndexFunc(of, func(t timed) bool { return t.program() == r.program() })
+		most = max(most, of[at].micros/slices.MinFunc(of, faster).micros)
+	}
+	switch {
+	case joined && most > same:
+		return fmt.Sprintf("ranges were joined, to be %d at most: for some of these sizes another program is %.2fx as fast", s.Most, most)
+	case r.Behind >= 1 || r.Behind == 0:
+		return ""
+	case differs(r.Next.Program) && !differs(r.Program):
+		return "all ranks end with the same bits, and those of the second may not"
+	}
+	return fmt.Sprintf("the second is faster, but within %.0f %%", 100*same-100)
 }
 
 // widen has sizes from bytes on run as wide as t.

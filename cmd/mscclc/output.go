@@ -57,7 +57,7 @@ list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective
 show      a report, and "stage", "text"
 explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
-select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "ranges": [{"from", "to", "program", "sided", "protocol",
+select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "ranges": [{"from", "to", "at", "program", "sided", "protocol",
           "columns", "threads", "tile", "instances", "us", "next", "behind", "reason"}], "gaps": [...], "overlaps": [...], "notes": [...]}
 simulate  {"schema": 1, "file", "topology", "device", "ranks", "sizes": [{"bytes", "us", "algbw", "busbw", "passes", "link", "occupied"}]}
 topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":

@@ -35,7 +35,8 @@ func (a *app) selectCommand() *cobra.Command {
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
 begins where it does. All GPUs of the topology take part. Of programs as
 fast as each other one whose ranks end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
-or rccl XML in several instances.
+or rccl XML in several instances. From -b to -e sizes are simulated; what is fastest at -b is taken for all below, and what is at -e for all above, but
+by msccl, which makes memory for the largest call.
 
 --emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements; what select wrote there before for the same ones, and
 nobody has changed since, makes way. Of mscclc that is
@@ -45,7 +46,7 @@ least (--ranges 2 leaves room for another); their sizes go from minbytes to belo
 MSCCL_ALGO_DIR=FOLDER, of which that runtime takes the first that fits, in whatever order the folder lists them.
 
 Gaps are sizes that run none of the programs but the library's own algorithms: of msccl and rccl those that a program's chunks do not divide, and of msccl those
-above -e, as it makes memory for the largest call. Overlaps are sizes that several files in FOLDER are for.`,
+above -e. Overlaps are sizes that several files in FOLDER are for.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
   mscclc select allgather --topology mine.topo -b 1M -e 64M`,
@@ -121,6 +122,7 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 		return err
 	}
 	stop()
+	out.bound(list)
 	if skipped := s.Skipped(); len(skipped) > 0 && !a.json {
 		a.say("note: not looked at, as they move so many chunks that they take long to compile, and others fewer: %s", strings.Join(skipped, ", "))
 	}
@@ -151,7 +153,7 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, ove
 			next = fmt.Sprintf("%v %s %.2fx", r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:], r.Next.Protocol, r.Behind)
 		}
 		r.Form.Columns = 0
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%.2f us\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), r.Micros, next, r.Reason)
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%.2f us at %s\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), r.Micros, roughSize(r.At), next, r.Reason)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -190,6 +192,7 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 	type row struct {
 		From int64 `json:"from"`
 		To   int64 `json:"to,omitempty"` // 0 is all above
+		At   int64 `json:"at"`           // the size that the times are of
 		choose.Form
 		Micros float64 `json:"us"`
 		Next   string  `json:"next,omitempty"`
@@ -202,7 +205,7 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 		if r.Behind > 0 {
 			next = r.Next.String()
 		}
-		rows = append(rows, row{r.From, r.To, r.Form, r.Micros, next, r.Behind, r.Reason})
+		rows = append(rows, row{r.From, r.To, r.At, r.Form, r.Micros, next, r.Behind, r.Reason})
 	}
 	return a.writeJSON(struct {
 		Schema     int      `json:"schema"`

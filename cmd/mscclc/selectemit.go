@@ -102,6 +102,13 @@ func (e *emission) path(i int, r choose.Stretch) string {
 	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i, strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))
 }
 
+// bound ends the last range where msccl has memory no more.
+func (e *emission) bound(list []choose.Stretch) {
+	if e.selector.Target.Name == "msccl" {
+		list[len(list)-1].To = e.end
+	}
+}
+
 // gaps are the sizes that a runtime runs none of the programs for.
 func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	gaps := []string{}
@@ -125,14 +132,14 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 		if chunks < 2 {
 			continue
 		}
-		from, end := roughSize(first.From), list[i-1].To
+		from, end, last := roughSize(first.From), list[i-1].To, i == len(list)
 		where := "from " + from + " to " + roughSize(end)
 		switch {
-		case first.From == list[0].From && end == 0:
+		case first.From == 0 && last:
 			where = "at all sizes"
-		case first.From == list[0].From:
+		case first.From == 0:
 			where = "below " + roughSize(end)
-		case end == 0:
+		case last:
 			where = "from " + from + " on"
 		}
 		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %v)", where, chunks*s.DType.Size(), chunks, s.DType))
@@ -185,8 +192,7 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	return overlaps, e.tidy() // what the configuration names no more
 }
 
-// program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration. The first range begins at nothing, and the last one ends for
-// msccl, which has memory for the largest call of a program, where the sizes do that were asked for.
+// program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration.
 func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	s := e.selector
 	p, err := s.Program(r.Form)
@@ -195,12 +201,6 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	}
 	ranged := *p
 	ranged.Sizes = ir.SizeRange{Min: r.From, Max: r.To}
-	if i == 0 {
-		ranged.Sizes.Min = 0
-	}
-	if r.To == 0 && s.Target.Name == "msccl" {
-		ranged.Sizes.Max = e.end
-	}
 	if _, found := verify.Check(&ranged, verify.Options{}); found.Err() != nil {
 		return nil, found
 	}
