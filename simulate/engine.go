@@ -55,21 +55,26 @@ func (e *engine) run() float64 {
 	for len(e.queue) > 0 {
 		at := e.queue[0]
 		e.events++
-		switch v := e.actor.act(at.block, at.time); v.kind {
-		case goesOn:
-			e.queue.replace(event{v.at, at.block})
+		v := e.actor.act(at.block, at.time)
+		switch v.kind {
 		case waits:
-			e.queue.pop()
 			e.next[at.block], e.from[at.block] = e.heads[v.on], v.at
 			e.heads[v.on] = at.block
-		case gone:
-			e.queue.pop()
 		case ended:
-			e.queue.pop()
 			left--
 			e.end = max(e.end, v.at)
 		}
-		for _, w := range e.woken {
+		woken := e.woken
+		switch {
+		case v.kind == goesOn:
+			e.queue.replace(event{v.at, at.block})
+		case len(woken) > 0: // as to pop and to push, but cheaper
+			e.queue.replace(woken[0])
+			woken = woken[1:]
+		default:
+			e.queue.pop()
+		}
+		for _, w := range woken {
 			e.queue.push(w)
 		}
 		e.woken = e.woken[:0]

@@ -227,12 +227,12 @@ func (o *oneSided) rankThing(rank int32) int32 { return int32(len(o.written)+len
 
 // launches is how many launches are simulated, one after the other: where a launch has few passes, what one rank does in the next while others
 // are at this one counts.
-func (o *oneSided) launches() int64 {
+func (o *oneSided) launches(rough bool) int64 {
 	if o.call.Trace || o.passes > o.simulated {
 		return 1
 	}
 	most := int64(mostLaunches)
-	if o.call.Rough {
+	if rough {
 		most = roughLaunches
 	}
 	return max(1, min(most, launchPasses/o.passes, mostEvents/int64(max(len(o.program.Steps), 1))/o.passes))

@@ -38,6 +38,7 @@ type Result struct {
 	Simulated int64           // of these, the first
 	Launches  int64           // that were simulated back to back; Micros is how long the later half took, each
 	Events    int64           // actions that were simulated
+	Rough     bool            // fewer passes or launches were simulated than without the call's Rough
 	Link      int32           // the link that was occupied longest, or -1
 	Occupied  float64         // the part of the time that it was, from 0 to 1
 	Trace     *executor.Trace // where the call asks
@@ -145,7 +146,16 @@ type runner interface {
 	count() int  // of blocks
 	things() int // that they wait for
 	launch() float64
-	launches() int64
+	launches(rough bool) int64
+}
+
+// first is how many passes are simulated.
+func (s *simulation) first(rough bool) int64 {
+	most := int64(mostPasses)
+	if rough {
+		most = roughPasses
+	}
+	return min(s.passes, max(leastPasses, min(most, mostEvents/int64(max(len(s.program.Steps), 1)))))
 }
 
 func (s *simulation) run(blocks actorOf) (*Result, error) {
@@ -153,22 +163,18 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := int64(max(len(s.program.Steps), 1))
-	most := int64(mostPasses)
-	if s.call.Rough {
-		most = roughPasses
-	}
-	s.simulated = min(s.passes, max(leastPasses, min(most, mostEvents/steps)))
+	s.simulated = s.first(s.call.Rough)
 	if s.call.Trace {
 		s.trace = &executor.Trace{Passes: s.simulated, Of: s.passes}
 	}
 	if s.passes == 0 { // there is nothing to move
 		return &Result{Micros: a.launch(), Link: -1, Trace: s.trace}, nil
 	}
-	s.repeated = a.launches()
+	s.repeated = a.launches(s.call.Rough)
 	e := newEngine(a, a.count(), a.things(), int(s.simulated*s.repeated))
 	a.start(e)
 	r := &Result{Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1, Trace: s.trace}
+	r.Rough = s.simulated != s.first(false) || s.repeated != a.launches(false)
 	end := e.run()
 	if math.IsNaN(end) {
 		return nil, errors.New("the program does not end: it waits for what never comes")

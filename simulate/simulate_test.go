@@ -226,3 +226,26 @@ func TestCosts(t *testing.T) {
 		}
 	}
 }
+
+// A rough result that is not marked as one is what a simulation of all passes says.
+func TestRough(t *testing.T) {
+	topo, c := machine(t, nil), free()
+	rough := 0
+	for _, onesided := range []bool{false, true} {
+		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
+		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 8 {
+			call := simulate.Call{Bytes: bytes, DType: executor.F32, Rough: true}
+			few := run(t, p, topo, c, call)
+			call.Rough = false
+			all := run(t, p, topo, c, call)
+			if few.Rough {
+				rough++
+			} else if few.Micros != all.Micros || all.Rough {
+				t.Errorf("%d bytes: %g us of %d passes, and %g of %d", bytes, few.Micros, few.Simulated, all.Micros, all.Simulated)
+			}
+		}
+	}
+	if rough == 0 {
+		t.Error("nothing is rough")
+	}
+}

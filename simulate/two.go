@@ -80,8 +80,9 @@ func newTwoSided(s *simulation) (runner, error) {
 // connect joins the ends of connections.
 func (t *twoSided) connect() (err error) {
 	type end struct{ channel, src, dst int32 }
-	known := map[end]int32{}
-	var pairs [][2]int32
+	known := make(map[end]int32, len(t.program.Blocks))
+	pairs := make([][2]int32, 0, len(t.program.Blocks))
+	t.blocks = make([]twoBlock, 0, len(t.program.Blocks))
 	find := func(channel, src, dst int32) int32 {
 		if src < 0 || dst < 0 {
 			return -1
@@ -125,6 +126,7 @@ func (t *twoSided) connect() (err error) {
 	})
 	ways, err := t.find(pairs)
 	times := make([]float64, 3*int(t.slots)*len(ways))
+	t.conns = make([]connection, 0, len(ways))
 	for _, way := range ways {
 		n := t.slots
 		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), head: times[:n:n], tail: times[n : 2*n : 2*n], freed: times[2*n : 3*n : 3*n]})
@@ -142,11 +144,11 @@ func (t *twoSided) publisher(steps ir.Range, step int32) int32 {
 	return at
 }
 
-func (t *twoSided) start(e *engine) { t.e = e }
-func (t *twoSided) launches() int64 { return 1 }
-func (t *twoSided) launch() float64 { return t.costs.TwoSided.Launch }
-func (t *twoSided) count() int      { return len(t.blocks) }
-func (t *twoSided) things() int     { return len(t.program.Steps) + 2*len(t.conns) }
+func (t *twoSided) start(e *engine)     { t.e = e }
+func (t *twoSided) launches(bool) int64 { return 1 }
+func (t *twoSided) launch() float64     { return t.costs.TwoSided.Launch }
+func (t *twoSided) count() int          { return len(t.blocks) }
+func (t *twoSided) things() int         { return len(t.program.Steps) + 2*len(t.conns) }
 
 func (t *twoSided) dataOf(conn int32) int32 { return int32(len(t.program.Steps)) + conn }
 func (t *twoSided) slotOf(conn int32) int32 { return t.dataOf(conn) + int32(len(t.conns)) }

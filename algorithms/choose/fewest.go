@@ -32,6 +32,39 @@ func changes(list []timed) int {
 	return n
 }
 
+// fill simulates, roughly, what was left out of the forms that are picked for some size, up to the last size where they count, as few stretches are
+// made of these; and of one that serves the smallest size all, as it serves them too.
+func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
+	of := func(i int, f Form) bool {
+		return slices.ContainsFunc(ranked[i], func(t timed) bool { return t.program() == f.program() })
+	}
+	last := len(sizes) - 1
+	left := make([][]Form, len(sizes))
+	for k, t := range picked {
+		if slices.ContainsFunc(picked[:k], func(before timed) bool { return before.program() == t.program() }) {
+			continue
+		}
+		for k > 0 && !of(last, t.Form) {
+			last--
+		}
+		for i := range last + 1 {
+			if !of(i, t.Form) && s.divides(t.Form, sizes[i]) == nil {
+				left[i] = append(left[i], t.Form)
+			}
+		}
+		last = len(sizes) - 1
+	}
+	s.each(len(sizes), func(i int) {
+		for _, f := range left[i] {
+			if t, err := s.widest(f, sizes[i], s.likely(sizes[i])); err == nil {
+				ranked[i] = append(ranked[i], t)
+			}
+		}
+		slices.SortStableFunc(ranked[i], faster)
+		alike(ranked[i])
+	})
+}
+
 // fewest says which program runs each size where there is room for most stretches: those with which all sizes together, each by its ratio to the best, lose
 // least.
 func fewest(ranked [][]timed, most int) []timed {

@@ -36,34 +36,25 @@ type timed struct {
 	micros float64
 }
 
-// rank simulates all forms for a size, each in the width that suits it, the fastest first: roughly, and those that are near the best then well.
-// seen, if any, is what a smaller size has shown of each form, and is brought to this one.
+// rank simulates the forms for a size, each in the width that suits it, the fastest first: roughly, and those that are near the best then well.
+// seen, if any, is what smaller sizes have shown of each form, and is brought to this one; what they say is far from the best is left out.
 func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	forms, why := s.list()
 	why = slices.Clone(why)
-	all, errs := make([]timed, len(forms)), make([]error, len(forms))
-	for i := range all {
-		all[i].micros = math.Inf(1)
+	if seen == nil {
+		seen = make([]past, len(forms))
 	}
-	s.each(len(forms), func(i int) {
-		likely := s.likely(bytes)
-		if seen != nil && seen[i].behind {
-			return
-		}
-		if errs[i] = s.divides(forms[i], bytes); errs[i] != nil {
-			return
-		}
-		if seen != nil && seen[i].micros > 0 {
-			likely = slices.Index(triedColumns, max(seen[i].columns, 1))
-		}
-		all[i], errs[i] = s.widest(forms[i], bytes, likely)
-	})
+	r := &ranking{Selector: s, bytes: bytes, seen: seen, all: make([]timed, len(forms)), errs: make([]error, len(forms))}
+	for i := range r.all {
+		r.all[i].micros = math.Inf(1)
+	}
+	r.simulate()
 	var list []timed
-	for i := range all {
-		if errs[i] != nil {
-			why = append(why, &unexpanded{forms[i].String(), errs[i]})
-		} else if !math.IsInf(all[i].micros, 1) {
-			list = append(list, all[i])
+	for i, t := range r.all {
+		if r.errs[i] != nil {
+			why = append(why, &unexpanded{forms[i].String(), r.errs[i]})
+		} else if !math.IsInf(t.micros, 1) {
+			list = append(list, t)
 		}
 	}
 	if len(list) == 0 {
@@ -71,7 +62,7 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	}
 	best := slices.MinFunc(list, faster).micros
 	for i := range seen {
-		seen[i].goOn(all[i], best)
+		seen[i].goOn(r.all[i], bytes, best)
 	}
 	failed := make([]error, len(list))
 	s.each(len(list), func(i int) {
@@ -82,6 +73,56 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	slices.SortStableFunc(list, faster)
 	alike(list)
 	return list, errors.Join(failed...)
+}
+
+// A ranking is what one size shows of all forms, roughly.
+type ranking struct {
+	*Selector
+	bytes int64
+	seen  []past
+	all   []timed // infinitely long where a form was left out
+	errs  []error
+}
+
+// simulate simulates what was near the best at the size before, and then what else may be, judged by the best of those. Which it leaves out
+// does not depend on what ends first.
+func (r *ranking) simulate() {
+	var near []int
+	for i := range r.seen {
+		if r.seen[i].near() {
+			near = append(near, i)
+		}
+	}
+	r.each(len(near), func(k int) { r.try(near[k]) })
+	best := math.Inf(1)
+	for _, i := range near {
+		best = min(best, r.all[i].micros)
+	}
+	var others []int
+	for i, p := range r.seen {
+		if !p.near() && !p.behind && !(p.micros > hopeless*best && r.bytes < seldom*p.bytes) {
+			others = append(others, i)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) }) // none waits for another to be compiled
+	r.each(len(others), func(k int) { r.try(others[k]) })
+}
+
+// try simulates a form in the width that suits it.
+func (r *ranking) try(i int) {
+	form := r.forms[i]
+	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
+		return
+	}
+	likely := r.likely(r.bytes)
+	if r.seen[i].micros > 0 {
+		likely = slices.Index(triedColumns, max(r.seen[i].columns, 1))
+	}
+	if t, err := r.widest(form, r.bytes, likely); err == nil {
+		r.all[i] = t
+	} else {
+		r.errs[i] = err
+	}
 }
 
 // notAlike is what the header of an AllReduce says whose ranks may end with different bits.
@@ -113,32 +154,44 @@ func (s *Selector) divides(f Form, bytes int64) error {
 	if s.Target.Format != codegen.FormatXML {
 		return nil
 	}
-	p, err := s.form(f)
+	chunks, err := s.Chunks(f)
 	if err != nil {
 		return err
 	}
-	if chunks := int64(p.Coll.Divisor()); bytes/int64(s.DType.Size())%chunks != 0 {
+	if bytes/int64(s.DType.Size())%int64(chunks) != 0 {
 		return fmt.Errorf("%d chunks do not divide %d bytes of %v", chunks, bytes, s.DType)
 	}
 	return nil
 }
 
-// A past is what a size has shown of a form: what it took, how many times the best, and in how many columns.
+// A form that at a smaller size took more than hopeless times what is about the best of a size takes no less there, as calls grow: it is looked at again when they
+// are seldom times as large.
+const (
+	hopeless = 2
+	seldom   = 8
+)
+
+// A past is what smaller sizes have shown of a form: what it took at the last one for which it was simulated, how many times the best, and in how many columns.
 type past struct {
+	bytes         int64
 	micros, ratio float64
 	columns       int
 	behind        bool // for good: see goOn
 }
 
-// goOn goes to a size twice as large or so. A form that takes more than twice the best's time there, about in proportion to the bytes, and is no nearer to
+// near says whether a form was near the best when it was simulated last.
+func (p *past) near() bool { return p.micros > 0 && p.ratio <= near }
+
+// goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the bytes, and is no nearer to
 // it than before, does not come back as calls grow.
-func (p *past) goOn(t timed, best float64) {
-	if p.behind || math.IsInf(t.micros, 1) {
+func (p *past) goOn(t timed, bytes int64, best float64) {
+	if math.IsInf(t.micros, 1) {
 		return
 	}
+	const proportion = 0.68 // of all passes' part in a time that grows 1.6 times as calls do twice
 	ratio := t.micros / best
-	p.behind = p.micros > 0 && ratio > 2 && t.micros > 1.6*p.micros && ratio >= 0.98*p.ratio
-	p.micros, p.ratio, p.columns = t.micros, ratio, t.Columns
+	p.behind = p.micros > 0 && ratio > hopeless && t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
+	p.bytes, p.micros, p.ratio, p.columns = bytes, t.micros, ratio, t.Columns
 }
 
 func faster(a, b timed) int { return cmp.Compare(a.micros, b.micros) }
@@ -230,6 +283,9 @@ func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
 		s.times = map[timeKey]float64{}
 	}
 	s.times[key] = r.Micros
+	if key.rough = false; !r.Rough {
+		s.times[key] = r.Micros
+	}
 	return r.Micros, nil
 }
 

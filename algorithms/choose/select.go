@@ -169,7 +169,16 @@ func (s *Selector) Skipped() []string {
 // Program compiles that of a form, and proves it.
 func (s *Selector) Program(f Form) (*ir.Program, error) { return s.compile(f, false) }
 
-// form compiles f's program for the simulation, once, and unproven.
+// Chunks are those that a call's buffer is cut into by a form's program.
+func (s *Selector) Chunks(f Form) (int, error) {
+	p, err := s.form(f)
+	if err != nil {
+		return 0, err
+	}
+	return p.Coll.Divisor(), nil
+}
+
+// form compiles f's program for the simulation, once, and unproven. What does not fit in some instances does not in more.
 func (s *Selector) form(f Form) (*ir.Program, error) {
 	f.Protocol = s.alike(f)
 	key := f.program()
@@ -183,13 +192,22 @@ func (s *Selector) form(f Form) (*ir.Program, error) {
 		s.programs[key] = at
 	}
 	s.mu.Unlock()
-	at.once.Do(func() { at.prog, at.err = s.compile(f, true) })
+	at.once.Do(func() {
+		if fewer := f; f.Instances > 1 {
+			fewer.Instances /= 2
+			if _, at.err = s.form(fewer); at.err != nil {
+				return
+			}
+		}
+		at.prog, at.err = s.compile(f, true)
+	})
 	return at.prog, at.err
 }
 
-// alike is the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered alike.
+// alike is the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered alike, and two-sided ones of
+// as many slots.
 func (s *Selector) alike(f Form) string {
-	if f.Sided == "" && f.Protocol != ir.Simple.String() {
+	if f.Protocol == ir.LL128.String() || f.Sided == "" && f.Protocol != ir.Simple.String() {
 		return ir.LL.String()
 	}
 	return f.Protocol

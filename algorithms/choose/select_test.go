@@ -101,6 +101,30 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestLeftOut holds that what smaller sizes say is far from the best is not, where it is left out: what is picked is as fast as the fastest of all.
+func TestLeftOut(t *testing.T) {
+	for _, c := range []struct{ spec, target string }{{"h200:gpus=4", "plan"}, {"ndv4", "msccl"}, {"h200:gpus=3", "rccl"}} {
+		s := selector(t, c.spec, c.target)
+		forms, _ := s.list()
+		seen := make([]past, len(forms))
+		left := 0
+		for bytes := int64(3 << 10); bytes <= 3<<28; bytes *= 2 {
+			few, err1 := s.rank(bytes, seen)
+			all, err2 := s.rank(bytes, nil)
+			if err1 != nil || err2 != nil {
+				t.Fatal(err1, err2)
+			}
+			left += len(all) - len(few)
+			if few[0].micros > same*all[0].micros {
+				t.Errorf("%s %s, %d bytes: %v takes %.2f us, and %v %.2f", c.spec, c.target, bytes, few[0].Form, few[0].micros, all[0].Form, all[0].micros)
+			}
+		}
+		if left == 0 {
+			t.Errorf("%s %s: nothing is left out", c.spec, c.target)
+		}
+	}
+}
+
 // TestSelectTargets holds that other runtimes get two-sided programs that fit them.
 func TestSelectTargets(t *testing.T) {
 	for _, target := range []string{"msccl", "rccl"} {

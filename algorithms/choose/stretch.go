@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -49,6 +50,7 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 	picked := picks(ranked)
 	joined := s.Most > 0 && changes(picked) > s.Most
 	if joined {
+		s.fill(ranked, sizes, picked)
 		picked = fewest(ranked, s.Most)
 	}
 	var list []Stretch
@@ -119,12 +121,13 @@ func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 		if middle <= below || middle >= above {
 			break
 		}
-		ta, err1 := s.fastest(a, middle)
-		tb, err2 := s.fastest(b, middle)
-		if err1 != nil || err2 != nil {
+		var took [2]float64
+		var errs [2]error
+		s.each(2, func(i int) { took[i], errs[i] = s.fastest([2]Form{a, b}[i], middle) })
+		if errors.Join(errs[:]...) != nil {
 			break
 		}
-		if tb < ta {
+		if took[1] < took[0] {
 			above = middle
 		} else {
 			below = middle

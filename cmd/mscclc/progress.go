@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -10,13 +11,17 @@ import (
 	"golang.org/x/term"
 )
 
-// patience is how long work may take before its progress is shown.
-const patience = time.Second
+// patience is how long work may take before its progress is shown, and logPatience how long before a line tells of it where there is no terminal.
+const (
+	patience    = time.Second
+	logPatience = 15 * time.Second
+)
 
-// A progress shows on a terminal how far long work is. Elsewhere, and where
-// work is short, it shows nothing.
+// A progress shows how far long work is: on a terminal by a bar, elsewhere by a line now and then. Where
+// work is short, and with --json, it shows nothing.
 type progress struct {
 	w     io.Writer // nil where nothing is shown
+	lines bool
 	what  string
 	total int
 	done  int
@@ -28,8 +33,8 @@ type progress struct {
 
 func (a *app) progress(total int, what string) *progress {
 	p := &progress{what: what, total: total, start: time.Now()}
-	if isTerminal(a.stderr) && !a.json {
-		p.w = a.stderr
+	if !a.json {
+		p.w, p.lines = a.stderr, !isTerminal(a.stderr)
 	}
 	return p
 }
@@ -42,10 +47,14 @@ func (p *progress) watch() (stop func()) {
 	end := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		for tick := time.NewTicker(patience / 4); ; {
+		period, show := patience/4, p.draw
+		if p.lines {
+			period, show = logPatience, p.log
+		}
+		for tick := time.NewTicker(period); ; {
 			select {
 			case <-tick.C:
-				p.draw()
+				show()
 			case <-end:
 				tick.Stop()
 				return
@@ -71,7 +80,7 @@ func (p *progress) step() {
 func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.w == nil || time.Since(p.start) < patience {
+	if p.w == nil || p.lines || time.Since(p.start) < patience {
 		return
 	}
 	if p.bar == nil {
@@ -79,6 +88,13 @@ func (p *progress) draw() {
 			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
 	p.bar.Set(p.done)
+}
+
+// log says in a line how far work is.
+func (p *progress) log() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintf(p.w, "%s: %d of %d after %.0f s\n", p.what, p.done, p.total, time.Since(p.start).Seconds())
 }
 
 // clear takes the bar off the screen, so that something can be printed.

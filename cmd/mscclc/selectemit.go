@@ -119,11 +119,11 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	for i := 0; i < len(list); {
 		first, chunks := list[i], 0
 		for ; i < len(list); i++ { // ranges of as many chunks are one gap
-			p, err := s.Program(list[i].Form)
+			n, err := s.Chunks(list[i].Form)
 			if err != nil {
 				return nil, err
 			}
-			if n := p.Coll.Divisor(); chunks != 0 && n != chunks {
+			if chunks != 0 && n != chunks {
 				break
 			} else {
 				chunks = n
