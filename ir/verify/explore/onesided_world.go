@@ -311,7 +311,10 @@ func (w *oneWorld) call(rank, launch int) {
 		}
 	}
 	own(func(b *blockState) { sees.join(b.sees) })
-	w.user(rank, func(cell, _ int) {
+	w.user(rank, func(cell, at int) {
+		if n := len(w.filled[rank]); n > 0 { // what the caller itself left there, if no block was told of it
+			sees[cell] = max(sees[cell], w.filled[rank][n-1][at])
+		}
 		for _, step := range w.cells[cell].steps[sees[cell]:] {
 			w.v.race(step, -1, "step %d writes user memory, and the end of the launch need not see it", step)
 		}
