@@ -288,6 +288,24 @@ func TestTune(t *testing.T) {
 	}
 }
 
+// Of forms that are as fast as each other, that of the smallest tiles is the best.
+func TestTuneTiles(t *testing.T) {
+	site := &fakeSite{time: func(f *Form) float64 { // larger tiles are faster by what measurements wander, and by more only up to 128 KiB
+		if f.Columns == 0 {
+			f.Columns, f.Threads, f.Tile = 16, 512, 64<<10
+		}
+		return hill(&Form{Name: "good", Columns: f.Columns, Threads: f.Threads, Tile: 64 << 10}) * (1 + 1e-4*float64(1<<20)/float64(f.Tile) + max(0, 128<<10-float64(f.Tile))/(1<<20))
+	}}
+	search := &Search{Site: site, Most: 200}
+	tried, err := search.Tune(context.Background(), &Call{}, []*Form{{Name: "good", Program: &ir.Program{OneSided: &ir.OneSided{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := tried[0]; b.Columns != 16 || b.Threads != 512 || b.Tile != 128<<10 {
+		t.Errorf("%+v", b)
+	}
+}
+
 // A size that fails has its error in its row, and the next is measured.
 func TestRunGoesOn(t *testing.T) {
 	site := &fakeSite{time: func(f *Form) float64 { return float64(f.Columns) }}

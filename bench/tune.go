@@ -41,7 +41,7 @@ type Tried struct {
 	Micros float64
 }
 
-// Tune returns the forms that were measured for a call, the fastest first, whose
+// Tune returns the forms that were measured for a call, the fastest first (see ranked), whose
 // results were checked. Forms begin with the most likely, as wide as they say. A
 // form that fails is left out, and why is what failed where all do.
 func (s *Search) Tune(ctx context.Context, c *Call, forms []*Form) ([]Tried, error) {
@@ -73,6 +73,20 @@ func leaders(tried []Tried) []Tried {
 }
 
 func faster(a, b Tried) int { return cmp.Compare(a.Micros, b.Micros) }
+
+// wander is how much measurements of one form differ: what is better by less is not faster.
+const wander = 0.01
+
+// ranked sorts what was tried, the fastest first; of those as fast as it, that of the smallest tiles: launches that follow each other hide what a
+// call between others pays, that its first tile comes before anything is reduced, and its last before the end.
+func ranked(tried []Tried) {
+	slices.SortStableFunc(tried, faster)
+	n := 0
+	for n < len(tried) && tried[n].Micros <= (1+wander)*tried[0].Micros {
+		n++
+	}
+	slices.SortStableFunc(tried[:n], func(a, b Tried) int { return cmp.Compare(a.Tile, b.Tile) })
+}
 
 type search struct {
 	*Search
@@ -158,7 +172,6 @@ func (t *search) spread(ctx context.Context, first []Tried) (list []Tried, err e
 // climb goes from a form's width to the best of its neighbours, until none is
 // better by what measurements wander.
 func (t *search) climb(ctx context.Context, at Tried) error {
-	const better = 0.99
 	if at.Program.OneSided == nil {
 		return nil
 	}
@@ -168,7 +181,7 @@ func (t *search) climb(ctx context.Context, at Tried) error {
 			return err
 		}
 		best := slices.MinFunc(found, faster)
-		if best.Micros > better*at.Micros {
+		if best.Micros > (1-wander)*at.Micros {
 			return nil
 		}
 		at = best
@@ -205,7 +218,7 @@ func neighbours(f *Form) []*Form {
 // finish measures the fastest once more, together, and checks what they do.
 func (t *search) finish(ctx context.Context) ([]Tried, error) {
 	const finalists = 4
-	slices.SortStableFunc(t.tried, faster)
+	ranked(t.tried)
 	var last []*Form
 	for i := range t.tried[:min(len(t.tried), finalists)] {
 		last = append(last, &t.tried[i].Form)
@@ -218,7 +231,7 @@ func (t *search) finish(ctx context.Context) ([]Tried, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(tried, faster)
+	ranked(tried)
 	for i, f := range tried {
 		if err := t.right(ctx, &f.Form); err == nil {
 			return append([]Tried{f}, slices.Delete(tried, i, i+1)...), nil
