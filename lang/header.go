@@ -3,6 +3,7 @@ package lang
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mscclc/ir"
@@ -181,11 +182,21 @@ func (c *compiler) params(a *Algorithm, given map[string]string) (list []*name, 
 		ok = false
 		d := diag.New(diag.Parameter, a.span(), "%s has no parameter %s", a.Name, text)
 		if !suggest(&d, text, names) && len(names) > 0 {
-			d.Hint = "its parameters are " + strings.Join(names, ", ")
+			d.Hint = "its parameters are " + strings.Join(names, ", ") + ", as in " + strings.Join(settings(list), " ")
 		}
 		m.errs = append(m.errs, d)
 	}
 	return list, ok
+}
+
+// settings are parameters that are integers with their values, as -p takes them.
+func settings(params []*name) (list []string) {
+	for _, p := range params {
+		if p.kind == kInt {
+			list = append(list, "-p "+p.text+"="+strconv.FormatInt(p.slot.n, 10))
+		}
+	}
+	return list
 }
 
 // param evaluates one parameter, or returns nil after an error.

@@ -113,12 +113,14 @@ type atom struct {
 	Expr *expr  `parser:"| '(' @@ ')'"`
 }
 
+const keywords = `(topology|device|class|node|gpu|nic|switch|link|network|x)`
+
 var parser = participle.MustBuild[file](
 	participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
 		{Name: "Comment", Pattern: `#[^\n]*`},
 		{Name: "Quantity", Pattern: `\d+(\.\d+)?(ns|us|ms|[KMGT]?B/s|[KMGT]b/s)\b`},
 		{Name: "Int", Pattern: `\d+`},
-		{Name: "Keyword", Pattern: `\b(topology|device|class|node|gpu|nic|switch|link|network|x)\b`},
+		{Name: "Keyword", Pattern: `\b` + keywords + `\b`},
 		{Name: "Ident", Pattern: `[A-Za-z_][A-Za-z0-9_]*`},
 		{Name: "Punct", Pattern: `[-+*/%()\[\]{},=]`},
 		{Name: "EOL", Pattern: `\n`},

@@ -59,10 +59,14 @@ func ReadNCCL(name string, r io.Reader, params map[string]int) (*Topology, error
 	if limited.N == 0 {
 		return fault(diag.Limit, "the file has more than %d bytes", maxDump)
 	}
-	system := doc.SelectElement("system")
-	if system == nil {
-		return fault(diag.Malformed, "the file has no <system>, as NCCL's topologies do")
+	root := doc.Root()
+	switch {
+	case root == nil:
+		return fault(diag.Malformed, "the file is no XML: it has no element, where NCCL's topologies have <system>")
+	case root.Tag != "system":
+		return fault(diag.Malformed, "the file is of a <%s>, where NCCL's topologies are of a <system>", root.Tag)
 	}
+	system := root
 	d := dump{classes: map[string]int32{}, members: map[string]int{}, byBus: map[string]int32{}}
 	cpus := system.SelectElements("cpu")
 	if len(cpus) > maxCPUs {

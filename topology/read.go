@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 	if err != nil {
 		var at participle.Error
 		if errors.As(err, &at) {
-			return nil, diag.List{diag.New(diag.Syntax, span(at.Position(), 1), "%s", at.Message())}
+			return nil, diag.List{misplaced(src, at)}
 		}
 		return nil, diag.List{diag.New(diag.Syntax, whole, "%v", err)}
 	}
@@ -55,6 +56,39 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 	}
 	return b.t, nil
 }
+
+// forms are those of a line, by its first word.
+var forms = map[string]string{
+	"topology": "topology NAME(PARAMETER = NUMBER, ...)", "device": "device NAME", "class": "class NAME 0.3us 365GB/s [network]", "node": "node {",
+	"gpu": "gpu [NUMBER]", "nic": "nic [NUMBER]", "switch": "switch NAME [NUMBER]", "link": "link END END CLASS [x NUMBER], where an END is NAME, NAME[i] or NAME[*]",
+}
+
+// misplaced says what stands in a line that its form has no place for.
+func misplaced(src string, err participle.Error) diag.Diagnostic {
+	at := err.Position()
+	before := src[:min(at.Offset, len(src))]
+	rest, _, _ := strings.Cut(src[len(before):], "\n")
+	word := lineWord.FindString(rest)
+	line := strings.Fields(before[strings.LastIndexByte(before, '\n')+1:] + rest + " ")
+	text, hint := "unexpected "+diag.Printable(word), "a line begins with topology, which is the first, device, class, node, gpu, nic, switch or link"
+	switch {
+	case len(rest) == 0:
+		text = "unexpected end of the line"
+	case keyword.MatchString(word):
+		text += ", which is a word of this form and no name"
+	}
+	if len(line) > 0 {
+		if form := forms[lineWord.FindString(line[0])]; form != "" {
+			hint = "such a line is " + form
+		}
+	}
+	return diag.New(diag.Syntax, span(at, max(len(word), 1)), "%s", text).WithHint("%s", hint)
+}
+
+var (
+	lineWord = regexp.MustCompile(`^(\w+|[^\w\s])`)
+	keyword  = regexp.MustCompile(`^` + keywords + `$`)
+)
 
 func deepest(text []byte) int {
 	deep, most := 0, 0

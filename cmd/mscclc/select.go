@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -62,15 +65,29 @@ above -e. Overlaps are sizes that several files in FOLDER are for.`,
 	flags.StringVar(&f.target, "target", "plan", "programs are for `T`: plan, msccl or rccl")
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
-	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges (default: as many as there are, of msccl those that it has room for)")
+	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
 	return cmd
+}
+
+// noCollective says why nothing is selected for a name, and what there is.
+func noCollective(name string) error {
+	var kinds []string
+	for _, k := range choose.Collectives() {
+		kinds = append(kinds, k.String())
+	}
+	for _, algorithm := range algorithms.Names() {
+		if path.Dir(algorithm) == strings.ToLower(name) {
+			return usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, algorithm, list(kinds))
+		}
+	}
+	return usagef("%q is no collective of the catalog, which has %s", name, list(kinds))
 }
 
 // selector makes what the flags ask for.
 func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if !choose.IsCollective(arg) {
-		return nil, nil, usagef("%q is no collective of the catalog", arg)
+		return nil, nil, noCollective(arg)
 	}
 	sim := simulateFlags{begin: f.begin, end: f.end, factor: 2, dtype: f.dtype, costs: f.costs}
 	sizes, call, err := sim.sizes()
@@ -116,7 +133,7 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 	s.Stepped = bar.step
 	list, err := s.Sizes(sizes)
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
-		return diag.List{diag.New(diag.Unsupported, diag.Span{}, "%v", err)}
+		return nothing(s, err)
 	}
 	if err != nil {
 		return err
@@ -135,6 +152,19 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 		return err
 	}
 	return a.printSelected(s, list, gaps, overlaps, out.notes)
+}
+
+// nothing says why no program serves, one reason a note.
+func nothing(s *choose.Selector, err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	d := diag.New(diag.Unsupported, diag.Span{}, "%s", lines[0])
+	for _, why := range lines[1:min(len(lines), 1+diag.Shown)] {
+		d = d.WithNote(diag.Span{}, "%s", why)
+	}
+	if slices.ContainsFunc(lines, func(why string) bool { return strings.Contains(why, "chunks do not divide") }) {
+		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide", s.Call.Ranks*s.DType.Size()*64)
+	}
+	return diag.List{d}
 }
 
 func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, overlaps, notes []string) error {

@@ -48,7 +48,7 @@ Columns are nccl-tests': the time of a call, its algorithmic and its bus bandwid
 time that it was. Little says that latencies are what the call waits for.
 
 --trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. Of a long call it is
-the first passes.`,
+the first passes, and of these so many are drawn as can be told apart.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
@@ -65,8 +65,8 @@ the first passes.`,
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
-	flags.IntVar(&f.columns, "columns", 0, "run `N` columns (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
-	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
+	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
+	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false, "have switches add up and spread what is via = switch, instead of ranks one by one")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`")
@@ -84,6 +84,20 @@ type simulatedSize struct {
 	Passes   int64   `json:"passes"`
 	Link     string  `json:"link,omitempty"` // that was occupied longest
 	Occupied float64 `json:"occupied"`
+}
+
+// How many columns and threads of a block a GPU may have: blocks of all columns run at once.
+const (
+	mostColumns = 256
+	mostThreads = 1024
+)
+
+// least is the least number that a flag takes: 0 is what it has where it is not given.
+func (f *simulateFlags) least(flag string) int {
+	if f.given != nil && f.given.Changed(flag) {
+		return 1
+	}
+	return 0
 }
 
 // sizes are what the flags say, and the call that is the same for all.
@@ -110,8 +124,8 @@ func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
 		return nil, call, usagef("%q is no type; there are %s", f.dtype, list(dtypeNames()))
 	case first < 1 || last < first || f.factor < 2:
 		return nil, call, usagef("-b is from 1, -e from -b, and -f from 2")
-	case f.columns < 0 || f.columns > 1<<12 || f.threads < 0 || f.threads > 1<<10: // as many columns as a trace tells apart, and threads as a GPU has
-		return nil, call, usagef("simulate takes up to 4096 columns, and up to 1024 threads of a block")
+	case f.columns < f.least("columns") || f.columns > mostColumns || f.threads < f.least("threads") || f.threads > mostThreads:
+		return nil, call, usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns, mostThreads)
 	}
 	for n := first; ; n *= f.factor {
 		if sizes = append(sizes, n); n > last/f.factor {
@@ -180,12 +194,39 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		if !call.Trace {
 			continue
 		}
-		if err := a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s: %.4g us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), bytes, t.Name, r.Micros), p, r); err != nil {
+		if err := a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s: %.2f us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), bytes, t.Name, r.Micros), p, r); err != nil {
 			return err
 		}
 	}
 	stop()
+	a.noteSizes(arg, p, call.DType, rows)
 	return a.printSimulated(arg, t, costs, p, rows)
+}
+
+// noteSizes says which of the sizes that were simulated the program is not for, and which are too small for it to do anything.
+func (a *app) noteSizes(arg string, p *ir.Program, dtype executor.DType, rows []simulatedSize) {
+	if a.json {
+		return
+	}
+	var out, empty []string
+	for _, r := range rows {
+		if r.Bytes < p.Sizes.Min || p.Sizes.Max > 0 && r.Bytes >= p.Sizes.Max {
+			out = append(out, sizeText(r.Bytes))
+		}
+		if r.Passes == 0 {
+			empty = append(empty, sizeText(r.Bytes))
+		}
+	}
+	if len(out) > 0 {
+		is := sizesText(p.Sizes.Max)
+		if p.Sizes.Min > 0 {
+			is += ", from " + sizeText(p.Sizes.Min) + " on"
+		}
+		a.say("%s: note: the program is for %s: a runtime would take another one for %s", diag.Printable(arg), is, list(out))
+	}
+	if len(empty) > 0 {
+		a.say("%s: note: calls of %s have no whole element of %v for it to move: their time is a launch's", diag.Printable(arg), list(empty), dtype)
+	}
 }
 
 // manySteps are those of a program above which a size is not simulated in several widths.
@@ -241,7 +282,16 @@ func (a *app) saveSimulated(f *simulateFlags, title string, p *ir.Program, r *si
 	if f.svg == "" {
 		return nil
 	}
-	return a.writeTo(f.svg, func(w io.Writer) error { return drawTrace(w, title, p, r.Trace) })
+	first, side := legible(p, r.Trace)
+	steps := 0
+	err := a.writeTo(f.svg, func(w io.Writer) (err error) {
+		steps, err = drawTrace(w, title, p, first, side)
+		return err
+	})
+	if err == nil && !a.json {
+		a.say("%s: a drawing of %s, in %d of %s", f.svg, count(steps, "step"), first.Passes, count(int(first.Of), "pass"))
+	}
+	return err
 }
 
 func columnText(n int) string {

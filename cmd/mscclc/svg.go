@@ -13,16 +13,19 @@ import (
 	"mscclc/ir"
 )
 
-// A drawing's measures, in pixels; and how many spans and lanes are drawn at most.
+// A drawing's measures, in pixels; and how many spans and lanes are drawn at most, and steps side by side.
 const (
 	laneHeight = 14
 	laneGap    = 3
 	rankGap    = 10
 	nameWidth  = 150
-	drawWidth  = 1200
+	leastWidth = 1200
+	mostWidth  = 12_000
+	stepWidth  = 14
 	axisHeight = 76
 	mostDrawn  = 20_000
 	mostLanes  = 256
+	mostInLane = 80
 )
 
 // stepColours are those of operations; others are grey.
@@ -40,8 +43,33 @@ type lane struct {
 // waitColour is that of what a step waits.
 const waitColour = "#eeeeee"
 
-// drawTrace draws t as SVG: a lane for each column of a block, a box for each step, pale as long as it waits.
-func drawTrace(w io.Writer, title string, p *ir.Program, t *executor.Trace) error {
+// legible is the first passes of t, as many as can be told apart side by side, and how many steps a lane has in these.
+func legible(p *ir.Program, t *executor.Trace) (first *executor.Trace, side int) {
+	steps := map[lane]int{}
+	for i := range t.Spans {
+		if s := &t.Spans[i]; s.Pass == 0 {
+			rank, block, _ := p.Place(s.Step)
+			l := lane{rank, block, s.Column}
+			steps[l]++
+			side = max(side, steps[l])
+		}
+	}
+	first = &executor.Trace{Of: t.Of, Passes: min(t.Passes, int64(max(1, mostInLane/max(side, 1))))}
+	for _, s := range t.Spans {
+		if s.Pass < first.Passes {
+			first.Spans = append(first.Spans, s)
+		}
+	}
+	return first, side * int(first.Passes)
+}
+
+// drawTrace draws t as SVG, of whose steps so many lie side by side, and returns how many are drawn: a lane for each column of a block, a box for each
+// step, pale as long as it waits.
+func drawTrace(w io.Writer, title string, p *ir.Program, t *executor.Trace, side int) (steps int, err error) {
+	if t.Passes < t.Of {
+		title += fmt.Sprintf("; the first %s of %d", count(int(t.Passes), "pass"), t.Of)
+	}
+	drawWidth := min(max(side*stepWidth, leastWidth), mostWidth)
 	lanes, end := lanesOf(p, t)
 	drawn := lanes[:min(len(lanes), mostLanes)]
 	at := map[lane]int{}
@@ -56,9 +84,9 @@ func drawTrace(w io.Writer, title string, p *ir.Program, t *executor.Trace) erro
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", nameWidth+drawWidth+60, y+2*rankGap)
 	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
-	x := func(d time.Duration) float64 { return nameWidth + float64(d)/float64(max(end, 1))*drawWidth }
+	x := func(d time.Duration) float64 { return nameWidth + float64(d)/float64(max(end, 1))*float64(drawWidth) }
 	fmt.Fprintf(out, `<text x="%d" y="17" font-size="13">%s</text>`+"\n", nameWidth, html.EscapeString(title))
-	for d := time.Duration(0); d <= end; d += tick(end) {
+	for d := time.Duration(0); d <= end; d += tick(end * leastWidth / time.Duration(drawWidth)) {
 		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#eee"/><text x="%.1f" y="%d" text-anchor="middle">%.4g us</text>`+"\n", x(d), axisHeight-6, x(d), y, x(d), axisHeight-12, micros(d))
 	}
 	legend(out, p)
@@ -94,7 +122,7 @@ func drawTrace(w io.Writer, title string, p *ir.Program, t *executor.Trace) erro
 		fmt.Fprintf(out, `<text x="%d" y="%d">the first %d lanes of %d, and %d steps of %d</text>`+"\n", nameWidth, y+rankGap-4, len(drawn), len(lanes), mostDrawn-left, len(t.Spans))
 	}
 	fmt.Fprintln(out, "</svg>")
-	return out.Flush()
+	return mostDrawn - left, out.Flush()
 }
 
 // legend says which colour is which operation, of those that p has.
