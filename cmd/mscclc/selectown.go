@@ -42,7 +42,7 @@ func (e *emission) taken(list []choose.Stretch) (found diag.List) {
 	for i, r := range list {
 		path := e.path(i, r)
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !e.own(path) {
-			found = append(found, diag.New(diag.Io, fileSpan(path), "a program would go here, but select did not write this file, or it was changed since").
+			found = append(found, diag.New(diag.Io, fileSpan(path), "a program would go here, but select did not write this file for %s, or it was changed since", e.selector.Target.Name).
 				WithHint("move it away, or emit to another folder"))
 		}
 	}
@@ -62,7 +62,7 @@ func (e *emission) tidy() error {
 		switch {
 		case !strings.HasPrefix(name, e.prefix()) || filepath.Ext(name) != ".xml" || slices.Contains(e.written, name):
 		case !e.own(path):
-			e.note("%s is kept: select did not write it, or it was changed since", name)
+			e.note("%s is kept: select did not write it for %s, or it was changed since", name, e.selector.Target.Name)
 		default:
 			if err := os.Remove(path); err != nil {
 				return diag.List{diag.New(diag.Io, fileSpan(path), "%v", err)}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestProgressInLogs holds that without a terminal long work is told of in lines, and steps print nothing.
+func TestProgressInLogs(t *testing.T) {
+	var b bytes.Buffer
+	p := (&app{stderr: &b}).progress(21, "simulate")
+	p.step()
+	if b.Len() > 0 {
+		t.Errorf("a step prints %q", b.String())
+	}
+	p.log()
+	if !strings.HasPrefix(b.String(), "simulate: 1 of 21 after ") {
+		t.Errorf("%q", b.String())
+	}
+	if quiet := (&app{stderr: &b, json: true}).progress(1, "simulate"); quiet.w != nil {
+		t.Error("--json has lines of progress")
+	}
+}
