@@ -1,0 +1,133 @@
+package choose
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+)
+
+const someTable = `{"version": 1, "entries": [
+  {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":false,"rules":[
+    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL16","columns":2,"threads":512,"us":4.25},
+    {"program":"allreduce/ring","protocol":"Simple","columns":32,"threads":512,"tile":65536}]},
+  {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":true,"element_bytes":4,"rules":[
+    {"program":"allreduce/ring","protocol":"LL"}]}
+]}
+`
+
+func TestTable(t *testing.T) {
+	table, err := ReadTable("t", strings.NewReader(someTable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil || b.String() != someTable {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	c := &Chooser{Table: table, Device: "Some GPU"}
+	out := Call{Kind: ir.AllReduce, Ranks: 4}
+	for bytes, want := range map[int64]string{0: "allpairs_onestep LL16 2x512", 2048: "allpairs_onestep LL16 2x512", 2049: "ring Simple 32x512/64K", 1 << 40: "ring Simple 32x512/64K"} {
+		v, measured, err := c.Choose(out, bytes, 2)
+		if err != nil || !measured || v.String() != want {
+			t.Errorf("%d: %v %v %v", bytes, v, measured, err)
+		}
+	}
+	// The entry for such elements counts, else that of the other placement.
+	for element, want := range map[int]string{4: "ring LL", 2: "allpairs_onestep LL16 2x512"} {
+		if v, _, _ := c.Choose(call(ir.AllReduce, 4), 1024, element); v.String() != want {
+			t.Errorf("elements of %d bytes: %v", element, v)
+		}
+	}
+	c.Device = "Another GPU"
+	if v, measured, err := c.Choose(out, 1024, 2); err != nil || measured {
+		t.Errorf("%v by a table for another device, %v", v, err)
+	}
+}
+
+func TestTablePut(t *testing.T) {
+	table, _ := ReadTable("t", strings.NewReader(someTable))
+	e := table.Entries[0]
+	e.Rules = e.Rules[1:]
+	table.Put(e)
+	e.Ranks = 2
+	table.Put(e)
+	var got []string
+	for _, e := range table.Entries {
+		got = append(got, fmt.Sprint(e.Ranks, e.Inplace, len(e.Rules)))
+	}
+	if want := []string{"2 false 1", "4 false 1", "4 true 1"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	both := DefaultTable().With(table)
+	if len(both.Entries) != len(DefaultTable().Entries)+3 {
+		t.Errorf("%d entries", len(both.Entries))
+	}
+}
+
+// What a table may say wrong is refused.
+func TestTableRejects(t *testing.T) {
+	for old, wrong := range map[string]string{
+		`"version": 1`:             `"version": 2`,
+		`"ranks":4`:                `"ranks":0`,
+		`"collective":"allreduce"`: `"collective":"allgather"`,
+		`"up_to":2048`:             `"up_to":0`,
+		`"protocol":"LL16"`:        `"protocol":"LL17"`,
+		`allreduce/ring`:           `allreduce/rung`,
+		`"columns":2`:              `"columns":-2`,
+		`"tile":65536`:             `"tile":65536,"sided":"three"`,
+		`{"program"`:               `{"up_to":1,"program"`,
+		"\n]}\n":                   "\n",
+	} {
+		if strings.Count(someTable, old) == 0 {
+			t.Fatalf("%s is not there", old)
+		}
+		text := strings.Replace(someTable, old, wrong, 1)
+		if table, err := ReadTable("t", strings.NewReader(text)); err == nil {
+			t.Errorf("%s: %+v", wrong, table)
+		}
+	}
+}
+
+// The tables that are built in are of programs that compile, in the order that
+// bench --tune writes.
+func TestDefaultTable(t *testing.T) {
+	table := DefaultTable()
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	again, err := ReadTable("t", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Write(&b); err != nil || b.String() != text || len(again.Entries) == 0 {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	c := &Chooser{Table: table}
+	for _, e := range table.Entries {
+		kind, _ := ir.KindByName(e.Collective)
+		for _, r := range e.Rules {
+			if _, err := c.Program(r.Variant, Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}); err != nil {
+				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Variant, err)
+			}
+		}
+	}
+}
+
+func FuzzReadTable(f *testing.F) {
+	f.Add(someTable)
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := ReadTable("t", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, e := range table.Entries {
+			e.Rule(1 << 20)
+		}
+	})
+}

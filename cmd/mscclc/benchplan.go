@@ -1,0 +1,156 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/executor/nccl"
+	"mscclc/ir"
+)
+
+// A benchPlan is what the flags of bench say.
+type benchPlan struct {
+	*benchFlags
+	kind      ir.Kind // of a collective that is named
+	named     bool
+	dtype     executor.DType
+	redop     executor.RedOp
+	sizes     []int64
+	tileBytes int64
+	measuring bench.Measuring
+	table     *choose.Table
+	chosenBy  *choose.Table // --table's, or nil
+}
+
+func (f *benchFlags) plan(arg string) (*benchPlan, error) {
+	p := &benchPlan{benchFlags: f}
+	var ok bool
+	if p.dtype, ok = executor.DTypeByName(f.dtype); !ok {
+		return nil, usagef("%q is no type of elements; there are %s", f.dtype, list(dtypeNames()))
+	}
+	if p.redop, ok = executor.RedOpByName(f.redop); !ok {
+		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
+	}
+	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
+		p.kind, _ = ir.KindByName(arg)
+		p.named = true
+	}
+	if f.end == "" {
+		if f.end = "1G"; f.device == "cpu" {
+			f.end = "1M"
+		}
+	}
+	first, err := parseBytes(f.begin)
+	if err != nil {
+		return nil, err
+	}
+	last, err := parseBytes(f.end)
+	if err != nil {
+		return nil, err
+	}
+	if f.tile != "" {
+		if p.tileBytes, err = parseBytes(f.tile); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.check(p, first, last); err != nil {
+		return nil, err
+	}
+	p.sizes = bench.Sizes(first, last, f.factor)
+	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
+	return p, p.readTable()
+}
+
+// check says what of the flags makes no sense.
+func (f *benchFlags) check(p *benchPlan, first, last int64) error {
+	switch {
+	case deviceTable[f.device] == nil:
+		return usagef("%q is no device; there are %s", f.device, list(deviceNames()))
+	case first < 1 || first > last || f.factor < 2:
+		return usagef("bench takes -b from 1 up to -e, and -f from 2")
+	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
+		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
+	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
+		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
+	case f.place != "both" && f.place != "in" && f.place != "out":
+		return usagef("--place takes out, in or both, not %q", f.place)
+	case f.vs != "" && f.vs != "nccl":
+		return usagef("--vs takes nccl, not %q", f.vs)
+	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:
+		return usagef("NCCL is not measured with %v", p.kind)
+	case f.vs != "" && f.device != "cuda":
+		return usagef("NCCL runs on --device cuda only")
+	case f.tune && !p.named:
+		return usagef("--tune takes a collective: there are %s", list(collectiveNames()))
+	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 || f.tile != ""):
+		return usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
+	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
+		return usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
+	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
+		return usagef("--judge-time is of --judge, and above 0")
+	case f.out != "" && !f.tune && !f.judge:
+		return usagef("-o is where --tune writes its table, and --judge its times")
+	case !p.named && (f.ranks > 0 || f.root > 0):
+		return usagef("--ranks and --root are of a collective; an algorithm takes -p ranks=N")
+	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
+		return usagef("--tune finds --columns, --threads and --tile, and takes none")
+	case f.plot != "" && !slices.Contains([]string{".svg", ".png"}, strings.ToLower(filepath.Ext(f.plot))):
+		return usagef("--plot draws a .svg or a .png, not %s", f.plot)
+	case f.tune && f.table != "":
+		return usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
+	case f.tune && (f.vs != "" || f.procs > 0):
+		return usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
+	case f.procs > 0 && gpuTable[f.device] == nil:
+		return usagef("--procs are processes with a GPU each, and --device is %s", f.device)
+	case f.columns > executor.DefaultMaxColumns && gpuTable[f.device] == nil:
+		return usagef("--columns goes up to %d on %s", executor.DefaultMaxColumns, f.device)
+	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
+		return usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
+	case f.threads > 0 && gpuTable[f.device] == nil:
+		return usagef("--threads are a GPU's, and --device is %s", f.device)
+	case f.tune && f.plot != "":
+		return usagef("--plot draws what is measured without --tune")
+	case !p.named && f.table != "":
+		return usagef("--table chooses variants of a collective, not of a file")
+	case f.ncclFlag != "" && f.vs == "":
+		return usagef("--nccl is where --vs nccl finds it")
+	case p.named:
+		return f.chosenOnly("--ranks, --root, --place and the like")
+	}
+	return nil
+}
+
+// mostTries is how often a user may have a candidate tried.
+const mostTries = 1000
+
+func collectiveNames() []string {
+	var names []string
+	for _, k := range choose.Collectives() {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+func (p *benchPlan) readTable() error {
+	f := p.benchFlags
+	if f.table == "" {
+		p.table = choose.DefaultTable()
+		return nil
+	}
+	file, err := os.Open(f.table)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if p.chosenBy, err = choose.ReadTable(f.table, file); err != nil {
+		return err
+	}
+	p.table = choose.DefaultTable().With(p.chosenBy)
+	return nil
+}

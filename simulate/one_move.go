@@ -1,0 +1,181 @@
+package simulate
+
+import (
+	"math"
+
+	"mscclc/ir"
+)
+
+// move begins when the first of all packets have come that it reads, and ends when the last have: packets go through a block as they come.
+func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
+	at, last, handled, packets := now, now, 0., false // handled: operands whose bytes go through the block
+	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+		x := &o.program.OneSided.Operands[k]
+		handled += 1 + o.others(x)
+		if x.Buf != ir.Packets {
+			continue
+		}
+		packets = true
+		first := o.packet(x)
+		for i := first; i < first+s.Count; i++ {
+			if o.written[i] <= b.pass {
+				return verdict{kind: waits, on: i, at: now}, false
+			}
+			k := int64(i)*o.depth + b.pass%o.depth
+			at, last = max(at, o.heads[k]), max(last, o.tails[k])
+		}
+	}
+	if at > now {
+		return verdict{kind: goesOn, at: at}, false
+	}
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		x := &o.program.OneSided.Operands[k]
+		packets = packets || x.Buf == ir.Packets
+		handled += 1 + o.others(x)
+		if x.Via == ir.ViaPort && x.Rank != b.rank {
+			handled -= 2 // the port reads and writes
+		}
+	}
+	cost := o.plain
+	if packets {
+		cost = o.cost
+	}
+	if o.few {
+		cost.Step, cost.Block = cost.FewStep, cost.FewBlock
+	}
+	bytes := float64(s.Count) * o.bytes(b.pass%o.simulated)
+	rate := cost.Block * o.rate * o.columns
+	begin := now + cost.Step
+	end := max(begin+bytes*max(handled, 0)/2/rate, last+cost.Step)
+	if last > now { // as fast as packets come
+		rate = min(rate, bytes/(last-now))
+	}
+	end = max(end, o.load(b, s, begin, bytes, rate), o.store(b, s, begin, bytes, rate, cost.Wire))
+	return verdict{kind: goesOn, at: end}, true
+}
+
+// port is what a store, a load or a signal takes more that leaves its node: no kernel reaches another's memory, so that a port does it, whatever the
+// program says.
+func (o *oneSided) port(way int32) float64 {
+	if o.net.leaves(way) {
+		return o.costs.OneSided.Port
+	}
+	return 0
+}
+
+// load has what is read come, and returns when it is there.
+func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (end float64) {
+	local := 0.
+	o.sent = o.sent[:0]
+	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+		x := &o.program.OneSided.Operands[k]
+		switch {
+		case x.Rank == ir.AllRanks && o.each != nil:
+			for r := range o.program.Rank {
+				o.sent = append(o.sent, o.each[r*len(o.program.Rank)+int(b.rank)]) // no link is on the way from b's own
+			}
+			local += bytes
+		case x.Rank == ir.AllRanks:
+			end = max(end, o.gather(b, begin, bytes, rate))
+		case x.Rank == b.rank:
+			local += bytes
+		case x.Via == ir.ViaPort:
+			end = max(end, o.copied(b, o.ways[k], begin, bytes))
+		default:
+			o.sent = append(o.sent, o.ways[k])
+		}
+	}
+	o.net.together(o.sent, bytes*o.plain.Wire)
+	for _, way := range o.sent {
+		end = max(end, o.net.spread(o.net.ways[way], begin+o.port(way)+o.net.latency(way), bytes*o.plain.Wire, rate*o.plain.Wire).tail)
+	}
+	o.net.apart()
+	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
+}
+
+// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each column, one after the other.
+func (o *oneSided) copied(b *oneBlock, way int32, begin, bytes float64) float64 {
+	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
+	return o.net.carry(o.net.ways[way], o.proxy[b.rank], bytes, math.Inf(1)).tail
+}
+
+// store sends what is written, and returns when the block has sent it.
+func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float64) (end float64) {
+	local := 0.
+	o.sent = o.sent[:0]
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		if x := &o.program.OneSided.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort {
+			o.sent = append(o.sent, o.ways[k])
+		} else if x.Rank == ir.AllRanks && o.each != nil {
+			o.sent = append(o.sent, o.each[int(b.rank)*len(o.program.Rank):][:len(o.program.Rank)]...)
+		}
+	}
+	o.net.together(o.sent, bytes*wire)
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		x := &o.program.OneSided.Operands[k]
+		head, arrived := begin, begin
+		switch {
+		case x.Rank == ir.AllRanks && o.each != nil:
+			for r := range o.program.Rank {
+				if r != int(b.rank) {
+					p := o.net.spread(o.net.ways[o.each[int(b.rank)*len(o.program.Rank)+r]], begin, bytes*wire, rate*wire)
+					arrived, end = max(arrived, p.tail), max(end, p.taken)
+				}
+			}
+			local += bytes
+		case x.Rank == ir.AllRanks:
+			arrived = o.scatter(b, begin, bytes, rate)
+			end = max(end, arrived)
+		case x.Rank == b.rank:
+			local += bytes
+		case x.Via == ir.ViaPort:
+			arrived = o.copied(b, o.ways[k], begin, bytes)
+			end = max(end, arrived) // the block waits for its port before its threads meet
+		default:
+			port := o.port(o.ways[k])
+			p := o.net.spread(o.net.ways[o.ways[k]], begin+port, bytes*wire, rate*wire)
+			head, arrived, end = p.head, p.tail, max(end, p.taken-port)
+		}
+		b.stored = max(b.stored, arrived)
+		if x.Buf == ir.Packets {
+			o.send(b, o.packet(x), s.Count, head, max(arrived, end))
+		}
+	}
+	o.net.apart()
+	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
+}
+
+// send says when the first and the last of packets arrive.
+func (o *oneSided) send(b *oneBlock, first, count int32, head, tail float64) {
+	for i := first; i < first+count; i++ {
+		k := int64(i)*o.depth + b.pass%o.depth
+		o.heads[k], o.tails[k] = head, tail
+		o.written[i] = b.pass + 1
+		o.e.wake(i, head)
+	}
+}
+
+// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the block's, as
+// soon as the first of it is there.
+func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64) {
+	if o.up == nil {
+		return begin
+	}
+	head := begin
+	for r := range o.up {
+		head = max(head, o.net.carry(o.up[r:r+1], begin, bytes, rate).head)
+	}
+	return o.net.carry(o.down[b.rank:b.rank+1], head, bytes, rate).tail
+}
+
+// scatter is a store through the switch: it goes up the block's link once, and down those of all.
+func (o *oneSided) scatter(b *oneBlock, begin, bytes, rate float64) (end float64) {
+	if o.up == nil {
+		return begin
+	}
+	head := o.net.carry(o.up[b.rank:b.rank+1], begin, bytes, rate).head
+	for r := range o.down {
+		end = max(end, o.net.carry(o.down[r:r+1], head, bytes, rate).tail)
+	}
+	return end
+}

@@ -1,0 +1,69 @@
+package simulate
+
+import "mscclc/ir"
+
+// reach finds the ways of all operands.
+func (o *oneSided) reach() (err error) {
+	one := o.program.OneSided
+	pairs := make([][2]int32, len(one.Operands)) // of an operand of its own rank, 0 to 0, which no link is on
+	all := false
+	for b := range o.program.Blocks {
+		tb := &o.program.Blocks[b]
+		for i := range o.program.StepsOf(tb) {
+			s := &o.program.StepsOf(tb)[i]
+			for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank {
+					pairs[k] = [2]int32{r, tb.Rank}
+				}
+				all = all || one.Operands[k].Rank == ir.AllRanks
+			}
+			for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+				if r := one.Operands[k].Rank; r >= 0 && r != tb.Rank {
+					pairs[k] = [2]int32{tb.Rank, r}
+				}
+				all = all || one.Operands[k].Rank == ir.AllRanks
+			}
+		}
+	}
+	if o.ways, err = o.find(pairs); err != nil || !all || len(o.program.Rank) == 1 {
+		return err
+	}
+	if o.call.Multicast {
+		return o.reachSwitch()
+	}
+	pairs = pairs[:0]
+	for from := range o.program.Rank {
+		for to := range o.program.Rank {
+			pairs = append(pairs, [2]int32{int32(from), int32(to)})
+		}
+	}
+	o.each, err = o.find(pairs)
+	return err
+}
+
+// others are how many more operands one of all ranks is, where it is reached rank by rank.
+func (o *oneSided) others(x *ir.Operand) float64 {
+	if x.Rank == ir.AllRanks && o.each != nil {
+		return float64(len(o.program.Rank) - 1)
+	}
+	return 0
+}
+
+// reachSwitch finds each rank's link to what is behind its way to the next rank, and back.
+func (o *oneSided) reachSwitch() error {
+	n := int32(len(o.program.Rank))
+	var pairs [][2]int32
+	for r := range n {
+		pairs = append(pairs, [2]int32{r, (r + 1) % n})
+	}
+	ways, err := o.find(pairs)
+	if err != nil {
+		return err
+	}
+	o.up, o.down = make([]int32, n), make([]int32, n)
+	for r := range n {
+		links := o.net.ways[ways[r]]
+		o.up[r], o.down[(r+1)%n] = links[0], links[len(links)-1]
+	}
+	return nil
+}

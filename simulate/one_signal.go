@@ -1,0 +1,49 @@
+package simulate
+
+import "mscclc/ir"
+
+// signal raises flags behind all that the block stored, or at once where it is relaxed.
+func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
+	at := now
+	if s.Flags&ir.Relaxed == 0 {
+		at = max(at, b.stored) + o.costs.OneSided.Signal
+	}
+	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+		x := &o.program.OneSided.Operands[k]
+		f := o.flag(x)
+		arrived := at + o.port(o.ways[k]) + o.net.latency(o.ways[k])
+		o.flags[f].count++
+		o.flags[f].arrived[o.flags[f].count%int64(len(o.flags[f].arrived))] = arrived
+		o.e.wake(o.flagThing(f), arrived)
+	}
+	return verdict{kind: goesOn, at: at}, true
+}
+
+func (o *oneSided) await(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
+	at := now
+	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
+		x := &o.program.OneSided.Operands[k]
+		f := o.flag(x)
+		n := int64(len(o.links.Signals.Of(int(f))))
+		of := int64(x.Nth)
+		if s.Flags&(ir.Enter|ir.Leave) == 0 {
+			of += b.pass * n
+		} else {
+			of += b.pass / o.simulated * n
+		}
+		if of <= 0 {
+			continue
+		}
+		g := &o.flags[f]
+		if g.count < of {
+			return verdict{kind: waits, on: o.flagThing(f), at: now}, false
+		}
+		if g.count-of < int64(len(g.arrived)) {
+			at = max(at, g.arrived[of%int64(len(g.arrived))])
+		}
+	}
+	if at > now {
+		return verdict{kind: goesOn, at: at}, false
+	}
+	return verdict{kind: goesOn, at: now + o.costs.OneSided.Await}, true
+}
