@@ -61,10 +61,6 @@ func spare(p *ir.Program) (list []string, awaits int) {
 	return list, awaits
 }
 
-// spareByPackets are programs that read others' memory and then hand them packets: there the end of a launch waits for a signal that
-// its input was read, which the packets, sent after that, say already. The lowering does not see that.
-var spareByPackets = []string{"allreduce/allpairs_pull", "allreduce/twophase_hierarchical"}
-
 // TestOneSidedLean asks of every wait in programs of the catalog whether the
 // proof needs it, and of those in random programs, of which a few may be spare.
 func TestOneSidedLean(t *testing.T) {
@@ -83,7 +79,7 @@ func TestOneSidedLean(t *testing.T) {
 						t.Fatal(err)
 					}
 					list, awaits := spare(p)
-					if all += awaits; len(list) > 0 && !(protocol == ir.LL && slices.Contains(spareByPackets, file.name)) {
+					if all += awaits; len(list) > 0 {
 						t.Errorf("%s, %s, in place %v, %v: %d waits are not needed: %v\n%.5000s", file.name, shape, inplace, protocol, len(list), list, text(p))
 					}
 				}
