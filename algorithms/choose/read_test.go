@@ -39,7 +39,7 @@ func TestTableSays(t *testing.T) {
     {"program":"alltoall/one_step"`, `entries[1]: alltoall has no in-place form`},
 		{`allreduce/ring`, `allreduce/rung`, `4:16: error: entries[0].rules[1]: "program" is "allreduce/rung", which the catalog does not have`},
 		{`allreduce/ring`, `../ring`, `which the catalog does not have`},
-		{`allreduce/ring`, `allreduce/hierarchical`, `"program" is "allreduce/hierarchical", which takes more than a number of ranks`},
+		{`allreduce/ring`, `allreduce/hierarchical`, `"program" is "allreduce/hierarchical", which takes nodes and their GPUs`},
 		{`"protocol":"LL16"`, `"protocol":"LL17"`, `3:69: error: ` + rule + `: "protocol" is "LL17"`},
 		{`,"protocol":"LL16"`, ``, rule + ` has no "protocol"`},
 		{`"up_to":2048`, `"up_to":0`, rule + `: "up_to" is 0, and no whole number from 1`},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -37,9 +38,9 @@ type tableReader struct {
 
 // An entryKey is what no two entries of a table have in common.
 type entryKey struct {
-	device, collective string
-	ranks, element     int
-	inplace            bool
+	device, collective    string
+	ranks, nodes, element int
+	inplace               bool
 }
 
 func (t *tableReader) read() {
@@ -79,6 +80,11 @@ func (t *tableReader) entry(i int) {
 			}
 		}},
 		field{"ranks", true, func(what string) { e.Ranks = int(t.whole(what, 1, MostRanks)) }},
+		field{"nodes", false, func(what string) {
+			if e.Nodes = int(t.whole(what, 1, MostRanks)); e.Nodes == 1 {
+				e.Nodes = 0
+			}
+		}},
 		field{"collective", true, func(what string) { e.Collective = t.oneOf(what, kinds()) }},
 		field{"inplace", false, func(what string) { e.Inplace, _ = value[bool](t.scan, what, "true or false") }},
 		field{"element_bytes", false, func(what string) {
@@ -107,9 +113,12 @@ func (t *tableReader) judge(e *Entry, where string, at diag.Span) {
 	if e.Inplace && (kind == ir.AllToAll || kind == ir.SendRecv) {
 		t.fail(at, "%s: %v has no in-place form, and \"inplace\" is true", where, kind)
 	}
-	key := entryKey{e.Device, e.Collective, e.Ranks, e.Element, e.Inplace}
+	if nodes := max(e.Nodes, 1); e.Ranks%nodes != 0 {
+		t.fail(at, "%s: \"ranks\" is %d, and \"nodes\" %d, which would not have as many each", where, e.Ranks, nodes)
+	}
+	key := entryKey{e.Device, e.Collective, e.Ranks, e.Nodes, e.Element, e.Inplace}
 	if first, twice := t.known[key]; twice {
-		d := t.fail(at, "%s is for the same calls as another entry: %q, %d ranks of %q, and the same \"inplace\" and \"element_bytes\"", where, e.Collective, e.Ranks, short(e.Device))
+		d := t.fail(at, "%s is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"inplace\" and \"element_bytes\"", where, e.Collective, e.Ranks, short(e.Device))
 		*d = d.WithNote(first, "which is here")
 	}
 	t.known[key] = at
@@ -119,8 +128,10 @@ func (t *tableReader) judge(e *Entry, where string, at diag.Span) {
 		case r.Program == "": // it is no name
 		case path.Dir(r.Program) != e.Collective:
 			t.fail(r.at, "%s is %q, and \"collective\" %q", what, r.Program, e.Collective)
-		case !slices.Contains(chosen()[e.Collective], r.Program):
+		case !slices.Contains(chosenOfNodes()[e.Collective], r.Program):
 			t.fail(r.at, "%s is %q, which takes more than a number of ranks, or the switch's memory", what, r.Program)
+		case e.Nodes < 2 && !slices.Contains(chosen()[e.Collective], r.Program):
+			t.fail(r.at, "%s is %q, which takes nodes and their GPUs, and the entry has no \"nodes\" from 2", what, r.Program)
 		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
 			t.fail(r.at, "%s is %q with \"via\": %q, and a port cannot reduce", what, r.Program, r.Via)
 		}
@@ -206,13 +217,18 @@ func protocolNames() []string {
 	return list
 }
 
-// chosen are the programs that are chosen among, by the name of their collective.
-var chosen = sync.OnceValue(func() map[string][]string {
+// chosen are the programs that are chosen among where the ranks are in one node, by the name of their collective.
+var chosen = sync.OnceValue(func() map[string][]string { return programsOf(flat) })
+
+// chosenOfNodes are those where they are in several.
+var chosenOfNodes = sync.OnceValue(func() map[string][]string { return programsOf(flat, nodal) })
+
+func programsOf(taken ...*regexp.Regexp) map[string][]string {
 	programs := map[string][]string{}
 	for _, k := range Collectives() {
-		for _, v := range Candidates(k) {
+		for _, v := range candidates(k, taken...) {
 			programs[k.String()] = append(programs[k.String()], v.Program)
 		}
 	}
 	return programs
-})
+}

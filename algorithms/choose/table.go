@@ -26,7 +26,8 @@ const TableVersion = 1
 //	    {"program":"allreduce/ring","protocol":"Simple","columns":128,"threads":512,"tile":65536}]}
 //	]}
 //
-// Of an entry "element_bytes" may restrict it to elements of a size. Of a rule "up_to" is the largest call in bytes, without which it is for all
+// Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and "element_bytes" may restrict it to elements
+// of a size. Of a rule "up_to" is the largest call in bytes, without which it is for all
 // above; "sided" may be "two" and "via" "port"; "columns", "threads" and "tile" are the executor's choice where they are not said; and "us" is
 // for the reader alone.
 type Table struct {
@@ -34,11 +35,12 @@ type Table struct {
 	Entries []Entry `json:"entries"`
 }
 
-// An Entry is a table for one collective on so many of one device. Rules go by
+// An Entry is a table for one collective on so many of one device, in so many nodes. Rules go by
 // size, each for calls that no rule before it is for.
 type Entry struct {
 	Device     string `json:"device"`
 	Ranks      int    `json:"ranks"`
+	Nodes      int    `json:"nodes,omitempty"` // that the ranks are in, as many in each; 0 is 1, as of a Call
 	Collective string `json:"collective"`
 	Inplace    bool   `json:"inplace"`
 	Element    int    `json:"element_bytes,omitempty"` // of an element; 0 is any
@@ -122,7 +124,7 @@ func compareEntries(a, b Entry) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective),
+	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(max(a.Nodes, 1), max(b.Nodes, 1)), cmp.Compare(a.Collective, b.Collective),
 		cmp.Compare(place(a), place(b)), cmp.Compare(a.Element, b.Element))
 }
 
@@ -140,7 +142,7 @@ func (t *Table) Entry(device string, c Call, element int) *Entry {
 	rank := 0
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		if e.Device != device || e.Ranks != c.Ranks || e.Collective != c.Kind.String() || e.Element != 0 && e.Element != element {
+		if e.Device != device || e.Ranks != c.Ranks || max(e.Nodes, 1) != max(c.Nodes, 1) || e.Collective != c.Kind.String() || e.Element != 0 && e.Element != element {
 			continue
 		}
 		score := 1

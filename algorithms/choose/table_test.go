@@ -80,6 +80,7 @@ func TestTableRejects(t *testing.T) {
 		`"columns":2`:              `"columns":-2`,
 		`"tile":65536`:             `"tile":65536,"sided":"three"`,
 		`{"program"`:               `{"up_to":1,"program"`,
+		`4,"collective"`:           `4,"nodes":3,"collective"`,
 		"\n]}\n":                   "\n",
 	} {
 		if strings.Count(someTable, old) == 0 {
@@ -116,6 +117,37 @@ func TestDefaultTable(t *testing.T) {
 				t.Errorf("%s, %d ranks, in place %v: %v: %v", e.Collective, e.Ranks, e.Inplace, r.Variant, err)
 			}
 		}
+	}
+}
+
+// Where ranks are in several nodes, programs that go by nodes are among those that are chosen, for calls of as many nodes alone.
+func TestTableOfNodes(t *testing.T) {
+	text := `{"version": 1, "entries": [
+  {"device":"Some GPU","ranks":16,"nodes":2,"collective":"allreduce","inplace":false,"rules":[
+    {"program":"allreduce/twophase_hierarchical_ll","protocol":"LL","columns":2}]}
+]}
+`
+	table, err := ReadTable("t", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil || b.String() != text {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	c := &Chooser{Table: table, Device: "Some GPU"}
+	v, measured, err := c.Choose(Call{Kind: ir.AllReduce, Ranks: 16, Nodes: 2}, 1<<10, 2)
+	if err != nil || !measured || v.String() != "twophase_hierarchical_ll LL 2" {
+		t.Errorf("%v, by the table %v, %v", v, measured, err)
+	}
+	for _, nodes := range []int{0, 1, 4} {
+		if table.Entry("Some GPU", Call{Kind: ir.AllReduce, Ranks: 16, Nodes: nodes}, 2) != nil {
+			t.Errorf("an entry of 2 nodes is for calls of %d", nodes)
+		}
+	}
+	alone := strings.Replace(text, `"nodes":2,`, "", 1)
+	if _, err := ReadTable("t", strings.NewReader(alone)); err == nil || !strings.Contains(err.Error(), "takes nodes and their GPUs") {
+		t.Errorf("a program of nodes for one: %v", err)
 	}
 }
 

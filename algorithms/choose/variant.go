@@ -93,6 +93,14 @@ type Call struct {
 	Nodes   int // that the ranks are in, as many in each; 0 is 1
 }
 
+// nodesText says, behind a call's ranks, how many nodes these are in, of more than one.
+func (c Call) nodesText() string {
+	if c.Nodes < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" in %d nodes", c.Nodes)
+}
+
 // Compile compiles v for calls like c.
 func (v Variant) Compile(c Call) (*ir.Program, error) {
 	proto, ok := ir.ProtocolByName(v.Protocol)

@@ -23,6 +23,7 @@ type benchFlags struct {
 	factor       int64
 	dtype, redop string
 	ranks, root  int
+	nodes        int
 	place        string
 	iters        int
 	warmup       int
@@ -65,7 +66,8 @@ Nothing of NCCL's environment is changed.
 
 --tune measures the catalog's variants, and how wide they run best, and writes a table to -o; entries of other devices,
 ranks, collectives and placements that are in the file stay. --table FILE then chooses by it; one that was written by hand is
-refused, with the field, where it says what cannot be or a rule is not for the call.
+refused, with the field, where it says what cannot be or a rule is not for the call. Entries with "nodes": N, as mscclc select --emit
+writes them for a topology of N nodes, are for calls with --nodes N, wherever the ranks are.
 
 --online N has the first calls of each size go round the four variants that rank highest, and the fastest of these runs all others, as a program can ask of the
 executor (package algorithms/choose, Online); ranks that are processes keep the same one.
@@ -102,6 +104,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
 	flags.StringVar(&f.redop, "op", "sum", "reduce by `OP`: "+list(executor.RedOps[:]))
 	flags.IntVar(&f.ranks, "ranks", 0, "a collective's `N` ranks (default: the GPUs that there are; on the CPU 4)")
+	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
 	flags.StringVar(&f.place, "place", "both", "measure calls of `PLACE`: out (of place), in (place) or both")
 	flags.IntVar(&f.iters, "iters", 0, "launches of a replay (default: as many as take --replay-time)")

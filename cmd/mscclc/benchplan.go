@@ -80,6 +80,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
 	case f.place != "both" && f.place != "in" && f.place != "out":
 		return usagef("--place takes out, in or both, not %q", f.place)
+	case f.nodes < 1 || f.nodes > 1 && f.table == "":
+		return usagef("--nodes is from 1, and says which entries of --table count")
 	case f.vs != "" && f.vs != "nccl":
 		return usagef("--vs takes nccl, not %q", f.vs)
 	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 
 	"mscclc/algorithms/choose"
@@ -39,11 +40,21 @@ func (w *benchWorld) checkTable(a *app) error {
 		return found.Sort()
 	case a.json || !w.first:
 	case !used:
-		a.say("%s: note: no entry is for %v of %d ranks on %q: the program is chosen without it", diag.Printable(w.benchFlags.table), w.coll.Kind, w.coll.Ranks, w.site.Name())
+		a.say("%s: note: no entry is for %v of %s on %q: the program is chosen without it%s", diag.Printable(w.benchFlags.table), w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name(), w.otherNodes())
 	case threads && gpuTable[w.device] == nil:
 		a.say("%s: note: \"threads\" are ignored: only a GPU's blocks have some", diag.Printable(w.benchFlags.table))
 	}
 	return nil
+}
+
+// otherNodes says which --nodes the table would have entries for.
+func (w *benchWorld) otherNodes() string {
+	for _, e := range w.chosenBy.Entries {
+		if e.Device == w.site.Name() && e.Ranks == w.coll.Ranks && e.Collective == w.coll.Kind.String() && max(e.Nodes, 1) != w.nodes {
+			return fmt.Sprintf(" (there is one with --nodes %d)", max(e.Nodes, 1))
+		}
+	}
+	return ""
 }
 
 // tooWide is what is wrong with a rule that has more columns than the device.

@@ -98,6 +98,9 @@ func (w *benchWorld) collective(job *processJob) error {
 	if err != nil {
 		return err
 	}
+	if ranks%w.nodes != 0 {
+		return usagef("%s are not as many in each of --nodes %d", count(ranks, "rank"), w.nodes)
+	}
 	w.coll = &ir.Collective{Kind: w.kind, Ranks: ranks, Chunks: 1, Root: w.root}
 	w.algo = "the catalog's variants"
 	if w.kind == ir.SendRecv {
@@ -193,7 +196,7 @@ func (w *benchWorld) form(ctx context.Context, bytes int64, inplace bool) (*benc
 }
 
 func (w *benchWorld) call(inplace bool) choose.Call {
-	return choose.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace}
+	return choose.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace, Nodes: w.nodes}
 }
 
 // variant makes a form of a variant. Its name is without the width.

@@ -46,7 +46,7 @@ run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "
 bench     nccl-tests' document ("version", "config", "results", "average_bus_bandwidth" and so on), and in each placement of a
           result "checked", "launch", "launches", "program", "error" (why it did not run), "nccl": {"time", "launch", "ratio",
           "time_of_other_launch", "nwrong"}; "speedups": [{"place", "geometric_mean", "least", "least_size", "sizes"}]
-bench --tune  the table, which --table reads: "version", "entries": [{"device", "ranks", "collective", "inplace", "element_bytes",
+bench --tune  the table, which --table reads: "version", "entries": [{"device", "ranks", "nodes" (1 where absent), "collective", "inplace", "element_bytes",
           "rules": [{"up_to", "program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}]}]; and "output", "problems"
 bench --judge  {"schema": 1, "collective", "ranks", "device", "rows": [{"bytes", "inplace", "chosen": V, "best": V, "ratio", "tried"}], "within",
           "geometric_mean", "problems"}; V is {"program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}. A line of its -o is a V

@@ -231,6 +231,9 @@ func (e *emission) table(list []choose.Stretch) error {
 		device = s.Topology.Device
 	}
 	entry := choose.Entry{Device: device, Ranks: s.Call.Ranks, Collective: s.Call.Kind.String(), Inplace: s.Call.Inplace}
+	if s.Call.Nodes > 1 {
+		entry.Nodes = s.Call.Nodes
+	}
 	for _, r := range list {
 		for k, wide := range r.Widths {
 			rule := choose.Rule{Variant: r.Variant, Micros: hundredths(wide.Micros)}
