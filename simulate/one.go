@@ -126,7 +126,7 @@ func (o *oneSided) act(block int32, now float64) verdict {
 		b.step++
 	}
 	if b.step == b.end {
-		o.e.passed(b.pass, b.over)
+		o.e.passed(b.pass, max(b.over, b.stored))
 		if b.pass++; b.pass == o.simulated*o.repeated || b.first == b.end {
 			return verdict{kind: ended, at: max(b.over, b.stored)}
 		}

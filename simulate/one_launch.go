@@ -41,17 +41,17 @@ func (o *oneSided) onlyPackets() bool {
 	return true
 }
 
-// launches is how many launches are simulated, one after the other: where a launch has few passes, what one rank does in the next while others
-// are at this one counts.
+// launches is how many launches are simulated, one after the other, since what one rank does in the next while others are at this one counts: two where
+// there is time, and more where a launch has few passes.
 func (o *oneSided) launches(rough bool) int64 {
-	if o.call.Trace || o.passes > o.simulated {
+	if o.call.Trace {
 		return 1
 	}
 	most := int64(mostLaunches)
 	if rough {
 		most = roughLaunches
 	}
-	return max(1, min(most, launchPasses/o.passes, mostEvents/int64(max(len(o.program.Steps), 1))/o.passes))
+	return max(1, min(most, max(2, launchPasses/o.simulated), mostEvents/int64(max(len(o.program.Steps), 1))/o.simulated))
 }
 
 // loose says whether b is a port's, which no launch waits for.

@@ -189,10 +189,11 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	if end > 0 {
 		r.Occupied = min(busiest/end, 1)
 	}
-	r.Micros = a.launch() + end + s.rest(e, busiest)
+	r.Micros = a.launch() + end
 	if half := s.repeated / 2; half > 0 {
 		r.Micros = (e.passes[s.repeated*s.simulated-1] - e.passes[half*s.simulated-1]) / float64(s.repeated-half)
 	}
+	r.Micros += s.rest(e, busiest)
 	return r, nil
 }
 
@@ -203,8 +204,8 @@ func (s *simulation) rest(e *engine, busiest float64) float64 {
 	if s.passes == n {
 		return 0
 	}
-	half := n / 2
-	each := max((e.passes[n-1]-e.passes[half-1])/float64(n-half), busiest/float64(n))
+	half, all := n/2, n*s.repeated
+	each := max((e.passes[all-1]-e.passes[all-n+half-1])/float64(n-half), busiest/float64(all))
 	return each * (s.share/s.tile - float64(n))
 }
 

@@ -156,6 +156,33 @@ func TestBusiest(t *testing.T) {
 	}
 }
 
+// TestContinuous: what so many passes take grows as they do, where more of a launch or fewer launches are simulated too.
+func TestContinuous(t *testing.T) {
+	topo, err := topology.Open("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs, err := simulate.CostsOf(topo.Device)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"reduce/chain", "broadcast/chain", "gather/direct", "allreduce/ring"} {
+		p := compile(t, name, true, ir.Simple, ranks("8"))
+		before := 0.
+		for passes := int64(12); passes <= 96; passes++ {
+			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: executor.F32, Columns: 32})
+			if r.Passes != passes {
+				t.Fatalf("%s: %d passes, not %d", name, r.Passes, passes)
+			}
+			if each := r.Micros / float64(passes); before > 0 && math.Abs(each/before-1) > 0.02 {
+				t.Errorf("%s: a pass of %d takes %.2f us, and of one fewer %.2f", name, passes, each, before)
+			} else {
+				before = each
+			}
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	topo := machine(t, nil)
 	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("5"))

@@ -45,10 +45,11 @@ mscclc help topo says what a topology is. What launches, steps and signals take,
 numbers, in the form of simulate/devices/*.json.
 
 Columns are nccl-tests': the time of a call, its algorithmic and its bus bandwidth; and the link that was occupied longest, with the part of the
-time that it was. Little says that latencies are what the call waits for.
+time that it was. Little says that latencies are what the call waits for. Of a one-sided program the time is of a call among others, one right after the other, as
+benchmarks have them: a rank that is done begins the next while others are at this one. Of a two-sided program it is of a call alone.
 
---trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. Of a long call it is
-the first passes, and of these so many are drawn as can be told apart.`,
+--trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. They are of a call alone, and say how
+long that takes, and of a long call the first passes, of which so many are drawn as can be told apart.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
@@ -179,7 +180,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	stop := bar.watch()
 	defer stop()
 	for i, bytes := range sizes {
-		call.Bytes, call.Columns, call.Trace = bytes, f.columns, i == len(sizes)-1 && f.trace+f.svg != ""
+		call.Bytes, call.Columns = bytes, f.columns
 		if f.columns == 0 && p.OneSided != nil {
 			call.Columns = widest(p, t, costs, call)
 		}
@@ -191,16 +192,26 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		row.Columns = call.Columns
 		rows = append(rows, row)
 		bar.step()
-		if !call.Trace {
+		if i < len(sizes)-1 || f.trace+f.svg == "" {
 			continue
 		}
-		if err := a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s: %.2f us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), bytes, t.Name, r.Micros), p, r); err != nil {
+		if err := a.drawSimulated(arg, f, p, t, costs, call); err != nil {
 			return err
 		}
 	}
 	stop()
 	a.noteSizes(arg, p, call.DType, rows)
 	return a.printSimulated(arg, t, costs, p, rows)
+}
+
+// drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
+func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) error {
+	call.Trace = true
+	r, err := simulate.Run(p, t, costs, call)
+	if err != nil {
+		return a.notSimulated(arg, t, p, err)
+	}
+	return a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s, a call alone: %.2f us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), call.Bytes, t.Name, r.Micros), p, r)
 }
 
 // noteSizes says which of the sizes that were simulated the program is not for, and which are too small for it to do anything.
