@@ -11,7 +11,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A Chooser finds the variant for a call: by a table where that has an entry, else by simulation on the Machine of the
+// A Chooser finds the variant for a call: by a table where that has a rule, else by simulation on the Machine of the
 // device. What was simulated once is kept, and only what is chosen is proven. Its methods may be called at once.
 type Chooser struct {
 	Table  *Table
@@ -93,9 +93,10 @@ var ErrNotInPlace = errors.New("it is not to be had in place")
 // Choose returns the variant for a call of so many bytes, and whether a table said so.
 func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measured bool, err error) {
 	if e := c.Table.Entry(c.Device, call, element); e != nil {
-		v := e.Rule(bytes).Variant
-		if _, err := c.Program(v, call); err == nil {
-			return v, true, nil
+		if r, ok := e.Rule(bytes); ok {
+			if _, err := c.Program(r.Variant, call); err == nil {
+				return r.Variant, true, nil
+			}
 		}
 	}
 	ranked, _, err := c.Ranked(call, bytes, element)

@@ -28,7 +28,8 @@ const TableVersion = 1
 //
 // Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and "element_bytes" may restrict it to elements
 // of a size. Of a rule "up_to" is the largest call in bytes, without which it is for all
-// above; "sided" may be "two" and "via" "port"; "columns", "threads" and "tile" are the executor's choice where they are not said; and "us" is
+// above, and where the last one has it, the table has nothing for larger calls; "sided" may be "two" and "via" "port"; "columns", "threads" and "tile"
+// are the executor's choice where they are not said; and "us" is
 // for the reader alone.
 type Table struct {
 	Version int     `json:"version"`
@@ -101,17 +102,19 @@ func (t *Table) Put(e Entry) {
 	slices.SortStableFunc(t.Entries, compareEntries)
 }
 
-// With returns t with the entries of other, which come first.
+// With returns t with the entries of other, which come first: of t's for the same calls the rules for larger ones than those have stay.
 func (t *Table) With(other *Table) *Table {
 	all := &Table{Version: TableVersion, Entries: slices.Clone(t.Entries)}
 	all.Entries = append(all.Entries, other.Entries...)
 	slices.SortStableFunc(all.Entries, compareEntries)
 	n := 0
-	for i, e := range all.Entries { // of each calls, the last
-		if i+1 == len(all.Entries) || compareEntries(e, all.Entries[i+1]) != 0 {
-			all.Entries[n] = e
-			n++
+	for _, e := range all.Entries { // of the same calls, the last
+		if n > 0 && e.Same(&all.Entries[n-1]) {
+			all.Entries[n-1] = e.over(all.Entries[n-1])
+			continue
 		}
+		all.Entries[n] = e
+		n++
 	}
 	all.Entries = all.Entries[:n]
 	return all
@@ -131,44 +134,59 @@ func compareEntries(a, b Entry) int {
 // Same says whether e and o are for the same calls.
 func (e *Entry) Same(o *Entry) bool { return compareEntries(*e, *o) == 0 }
 
-// Entry finds the entry for calls on a device: of the same placement and element
-// where there is one, else of any element, else of the other placement. It may be
-// nil.
+// Entry finds the entry for calls on a device, of their placement: of the same element
+// where there is one, else of any. It may be nil.
 func (t *Table) Entry(device string, c Call, element int) *Entry {
 	if t == nil {
 		return nil
 	}
 	var best *Entry
-	rank := 0
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		if e.Device != device || e.Ranks != c.Ranks || max(e.Nodes, 1) != max(c.Nodes, 1) || e.Collective != c.Kind.String() || e.Element != 0 && e.Element != element {
+		if e.Device != device || e.Ranks != c.Ranks || max(e.Nodes, 1) != max(c.Nodes, 1) || e.Collective != c.Kind.String() || e.Inplace != c.Inplace {
 			continue
 		}
-		score := 1
-		if e.Inplace == c.Inplace {
-			score += 2
-		}
-		if e.Element != 0 {
-			score++
-		}
-		if score > rank {
-			best, rank = e, score
+		if e.Element == element || e.Element == 0 && best == nil {
+			best = e
 		}
 	}
 	return best
 }
 
-// Rule is the rule for a call of so many bytes. Beyond all, the last.
-func (e *Entry) Rule(bytes int64) Rule { return e.Rules[e.rule(bytes)] }
+// Rule is the rule for a call of so many bytes; ok is false where the last one ends below.
+func (e *Entry) Rule(bytes int64) (r Rule, ok bool) {
+	i := e.rule(bytes)
+	if i < 0 {
+		return Rule{}, false
+	}
+	return e.Rules[i], true
+}
 
 func (e *Entry) rule(bytes int64) int {
-	for i, r := range e.Rules {
-		if r.UpTo == 0 || bytes <= r.UpTo {
-			return i
+	return slices.IndexFunc(e.Rules, func(r Rule) bool { return r.UpTo == 0 || bytes <= r.UpTo })
+}
+
+// End is the largest call that e has a rule for, or 0 where it has one for all.
+func (e *Entry) End() int64 {
+	if n := len(e.Rules); n > 0 {
+		return e.Rules[n-1].UpTo
+	}
+	return 0
+}
+
+// over is e, and for larger calls than it has rules for those of other.
+func (e Entry) over(other Entry) Entry {
+	end := e.End()
+	if end == 0 {
+		return e
+	}
+	e.Rules = slices.Clone(e.Rules)
+	for _, r := range other.Rules {
+		if r.UpTo == 0 || r.UpTo > end {
+			e.Rules = append(e.Rules, r)
 		}
 	}
-	return len(e.Rules) - 1
+	return e
 }
 
 //go:embed tables/*.table

@@ -36,15 +36,44 @@ func TestTable(t *testing.T) {
 			t.Errorf("%d: %v %v %v", bytes, v, measured, err)
 		}
 	}
-	// The entry for such elements counts, else that of the other placement.
-	for element, want := range map[int]string{4: "ring LL", 2: "allpairs_onestep LL16 2x512"} {
-		if v, _, _ := c.Choose(call(ir.AllReduce, 4), 1024, element); v.String() != want {
-			t.Errorf("elements of %d bytes: %v", element, v)
+	// Only an entry for the placement and for such elements counts.
+	for element, want := range map[int]bool{4: true, 2: false} {
+		if v, measured, err := c.Choose(call(ir.AllReduce, 4), 1024, element); err != nil || measured != want || measured && v.String() != "ring LL" {
+			t.Errorf("in place, elements of %d bytes: %v, measured %v, %v", element, v, measured, err)
 		}
 	}
 	c.Device = "Another GPU"
 	if v, measured, err := c.Choose(out, 1024, 2); err != nil || measured {
 		t.Errorf("%v by a table for another device, %v", v, err)
+	}
+}
+
+// TestTableEnds holds that nothing is measured beyond a last rule that has an end, but where the table that this one is put over has more.
+func TestTableEnds(t *testing.T) {
+	some, _ := ReadTable("t", strings.NewReader(someTable))
+	ending := &Table{Version: TableVersion}
+	e := some.Entries[0]
+	e.Rules = e.Rules[:1]
+	e.Rules[0].Program = "allreduce/allpairs"
+	ending.Put(e)
+	both, _ := ReadTable("t", strings.NewReader(someTable))
+	both = both.With(ending)
+	for _, c := range []struct {
+		table    *Table
+		bytes    int64
+		measured bool
+		program  string
+	}{
+		{ending, 2048, true, "allreduce/allpairs"}, {ending, 2049, false, ""},
+		{both, 2048, true, "allreduce/allpairs"}, {both, 2049, true, "allreduce/ring"},
+	} {
+		v, measured, err := (&Chooser{Table: c.table, Device: "Some GPU"}).Choose(Call{Kind: ir.AllReduce, Ranks: 4}, c.bytes, 2)
+		if err != nil || measured != c.measured || c.measured && v.Program != c.program {
+			t.Errorf("%d bytes: %v, measured %v, %v", c.bytes, v, measured, err)
+		}
+	}
+	if ending.Entries[0].End() != 2048 || both.Entries[0].End() != 0 {
+		t.Errorf("they end at %d and %d", ending.Entries[0].End(), both.Entries[0].End())
 	}
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
@@ -17,6 +19,7 @@ func (w *benchWorld) checkTable(a *app) error {
 	}
 	var found diag.List
 	used, threads := false, false
+	var without []string // calls that the table has nothing for, where it has something for others
 	for _, inplace := range [2]bool{false, true} {
 		if w.place == "in" && !inplace || w.place == "out" && inplace {
 			continue
@@ -24,25 +27,37 @@ func (w *benchWorld) checkTable(a *app) error {
 		call := w.call(inplace)
 		e := w.chosenBy.Entry(w.site.Name(), call, w.dtype.Size())
 		if e == nil || !e.Same(w.table.Entry(w.site.Name(), call, w.dtype.Size())) {
+			if _, _, err := w.chooser.Choose(call, w.sizes[0], w.dtype.Size()); !errors.Is(err, choose.ErrNotInPlace) {
+				without = append(without, "calls "+placeName(inplace))
+			}
 			continue
 		}
 		used = true
-		if e.Inplace == inplace { // else it is for want of a better one, and the model is asked after it
-			found = append(found, w.chooser.Unfit(e, call, w.sizes)...)
+		found = append(found, w.chooser.Unfit(e, call, w.sizes)...)
+		if end := e.End(); end > 0 && end < w.sizes[len(w.sizes)-1] {
+			without = append(without, fmt.Sprintf("calls of more than %d bytes %s", end, placeName(inplace)))
 		}
 		for i := range e.Rules {
 			found = append(found, w.tooWide(&e.Rules[i])...)
 		}
 		threads = threads || slices.ContainsFunc(e.Rules, func(r choose.Rule) bool { return r.Threads > 0 })
 	}
-	switch {
-	case len(found) > 0:
+	if len(found) > 0 {
 		return found.Sort()
-	case a.json || !w.first:
-	case !used:
-		a.say("%s: note: no entry is for %v of %s on %q: the program is chosen without it%s", diag.Printable(w.benchFlags.table), w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name(), w.otherNodes())
-	case threads && gpuTable[w.device] == nil:
-		a.say("%s: note: \"threads\" are ignored: only a GPU's blocks have some", diag.Printable(w.benchFlags.table))
+	}
+	if a.json || !w.first {
+		return nil
+	}
+	note := func(format string, args ...any) {
+		a.say("%s: note: "+format, append([]any{diag.Printable(w.benchFlags.table)}, args...)...)
+	}
+	if !used {
+		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name(), w.otherNodes())
+	} else if len(without) > 0 {
+		note("it has nothing for %s: their program is chosen without it", strings.Join(without, ", and for "))
+	}
+	if threads && gpuTable[w.device] == nil {
+		note("\"threads\" are ignored: only a GPU's blocks have some")
 	}
 	return nil
 }

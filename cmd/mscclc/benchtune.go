@@ -122,7 +122,7 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 				a.say("%v %s %s: %.2f us, %v", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v)
 			})
 		}
-		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i)
+		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i, w.factor)
 	}
 	return entry, nil
 }
@@ -181,11 +181,18 @@ func guessed(bytes int64) (columns, threads int) {
 	return 64, 512
 }
 
+// large are the bytes of a call from which on nothing changes any more.
+const large = 1 << 30
+
 // ruled adds the rule of size i. Between two sizes that were measured, each rules
-// its half, as the logarithm goes; equal neighbours are one rule.
-func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int) []choose.Rule {
-	if i+1 < len(sizes) {
+// its half, as the logarithm goes, and the last one as far as if another by factor came, if it is not
+// large; equal neighbours are one rule.
+func ruled(rules []choose.Rule, r choose.Rule, sizes []int64, i int, factor int64) []choose.Rule {
+	switch {
+	case i+1 < len(sizes):
 		r.UpTo = int64(math.Sqrt(float64(sizes[i]) * float64(sizes[i+1])))
+	case sizes[i] < large:
+		r.UpTo = int64(float64(sizes[i]) * math.Sqrt(float64(factor)))
 	}
 	if n := len(rules); n > 0 && rules[n-1].Variant == r.Variant {
 		rules[n-1] = r
