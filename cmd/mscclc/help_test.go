@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mscclc/topology"
 )
 
 // The examples of every command's help run, in a folder with what they name, but those that need a GPU; sizes are
@@ -63,5 +65,23 @@ func TestHelpExamples(t *testing.T) {
 	}
 	if ran < 15 {
 		t.Errorf("only %d examples ran", ran)
+	}
+}
+
+// The topology that the help of topo prints loads as it is printed, of one node and of several, whose GPUs all reach each other.
+func TestHelpTopology(t *testing.T) {
+	_, text, found := strings.Cut(new(app).topoCommand().Long, "line by line,\n")
+	if !found {
+		t.Fatal("the help has no topology")
+	}
+	for _, nodes := range []int{1, 4, 9} {
+		m, err := topology.Read("help.topo", strings.NewReader(text), map[string]int{"nodes": nodes})
+		if err != nil {
+			t.Fatalf("%d nodes: %v", nodes, err)
+		}
+		way := topology.NewRouter(m).Route(nil, 0, m.Ranks()-1)
+		if len(way) == 0 || m.Ranks() != 8*nodes {
+			t.Errorf("%d nodes: %d ranks, and from the first to the last by %d links", nodes, m.Ranks(), len(way))
+		}
 	}
 }

@@ -38,8 +38,8 @@ func (a *app) selectCommand() *cobra.Command {
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
 begins where it does. All GPUs of the topology take part. Of programs as
 fast as each other one whose ranks end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
-or rccl XML in several instances. From -b to -e sizes are simulated; what is fastest at -b is taken for all below, and what is at -e for all above, but
-by msccl, which makes memory for the largest call.
+or rccl XML in several instances. Sizes from -b on, each twice the one before, are simulated up to -e; what is fastest at -b is taken for all below, and what is at the last for all above, but
+by msccl, which makes memory for calls up to -e.
 
 --emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements; what select wrote there before for the same ones, and
 nobody has changed since, makes way. Of mscclc that is
@@ -124,7 +124,11 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
-	out := &emission{app: a, flags: f, selector: s, end: sizes[len(sizes)-1] + 1, notes: []string{}}
+	last, err := parseBytes(f.end)
+	if err != nil {
+		return err
+	}
+	out := &emission{app: a, flags: f, selector: s, end: last + 1, notes: []string{}}
 	if err := out.prepare(); err != nil {
 		return err
 	}

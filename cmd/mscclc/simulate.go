@@ -1,18 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -47,8 +41,9 @@ numbers, in the form of simulate/devices/*.json.
 Columns are nccl-tests': the time of a call, its algorithmic and its bus bandwidth; and the link that was occupied longest, with the part of the
 time that it was. Little says that latencies are what the call waits for. Of a one-sided program the time is of a call among others, one right after the other, as
 benchmarks have them: a rank that is done begins the next while others are at this one. Of a two-sided program it is of a call alone.
+A rank that is alone moves nothing: its time and its bandwidths are 0.
 
---trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. They are of a call alone, and say how
+--trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. - is stdout, and the rows go to stderr. They are of a call alone, and say how
 long that takes, and of a long call the first passes, of which so many are drawn as can be told apart.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
@@ -159,6 +154,15 @@ func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 
 func (a *app) simulate(arg string, f *simulateFlags) error {
 	a.file = arg
+	drawn, traced := f.svg == "-", f.trace == "-"
+	switch {
+	case a.json && drawn:
+		return usagef("--json and --svg - both want stdout: give --svg a file")
+	case a.json && traced:
+		return usagef("--json and --trace - both want stdout: give --trace a file")
+	case drawn && traced:
+		return usagef("--svg - and --trace - both want stdout: give one a file")
+	}
 	sizes, call, err := f.sizes()
 	if err != nil {
 		return err
@@ -186,7 +190,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		}
 		r, err := simulate.Run(p, t, costs, call)
 		if err != nil {
-			return a.notSimulated(arg, t, p, err)
+			return f.notSimulated(arg, t, costs, p, call, err)
 		}
 		row := rowOf(t, p, bytes, r)
 		row.Columns = call.Columns
@@ -201,43 +205,12 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	}
 	stop()
 	a.noteSizes(arg, p, call.DType, rows)
+	if drawn || traced { // stdout is that, and the rows are talk
+		talk := *a
+		talk.stdout = &product{Writer: a.stderr}
+		a = &talk
+	}
 	return a.printSimulated(arg, t, costs, p, rows)
-}
-
-// drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
-func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) error {
-	call.Trace = true
-	r, err := simulate.Run(p, t, costs, call)
-	if err != nil {
-		return a.notSimulated(arg, t, p, err)
-	}
-	return a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s, a call alone: %.2f us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), call.Bytes, t.Name, r.Micros), p, r)
-}
-
-// noteSizes says which of the sizes that were simulated the program is not for, and which are too small for it to do anything.
-func (a *app) noteSizes(arg string, p *ir.Program, dtype executor.DType, rows []simulatedSize) {
-	if a.json {
-		return
-	}
-	var out, empty []string
-	for _, r := range rows {
-		if r.Bytes < p.Sizes.Min || p.Sizes.Max > 0 && r.Bytes >= p.Sizes.Max {
-			out = append(out, sizeText(r.Bytes))
-		}
-		if r.Passes == 0 {
-			empty = append(empty, sizeText(r.Bytes))
-		}
-	}
-	if len(out) > 0 {
-		is := sizesText(p.Sizes.Max)
-		if p.Sizes.Min > 0 {
-			is += ", from " + sizeText(p.Sizes.Min) + " on"
-		}
-		a.say("%s: note: the program is for %s: a runtime would take another one for %s", diag.Printable(arg), is, list(out))
-	}
-	if len(empty) > 0 {
-		a.say("%s: note: calls of %s have no whole element of %v for it to move: their time is a launch's", diag.Printable(arg), list(empty), dtype)
-	}
 }
 
 // manySteps are those of a program above which a size is not simulated in several widths.
@@ -258,76 +231,4 @@ func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call sim
 		}
 	}
 	return columns
-}
-
-// notSimulated says why not, and what would help.
-func (a *app) notSimulated(arg string, t *topology.Topology, p *ir.Program, err error) error {
-	if !errors.Is(err, simulate.ErrNoWay) {
-		return diag.List{diag.New(diag.Unsupported, fileSpan(arg), "%v", err)}
-	}
-	d := diag.New(diag.Unsupported, fileSpan(arg), "%v", err)
-	per := max(t.GPUs, 1)
-	if p.RanksPerNode > 0 {
-		per = min(per, p.RanksPerNode)
-	}
-	return diag.List{d.WithHint("--topology %s:nodes=%d has room, if ways join its nodes", t.Name, (p.Coll.Ranks+per-1)/per)}
-}
-
-func rowOf(t *topology.Topology, p *ir.Program, bytes int64, r *simulate.Result) simulatedSize {
-	row := simulatedSize{Bytes: bytes, Micros: r.Micros, Passes: r.Passes, Occupied: r.Occupied}
-	row.AlgBW = float64(bytes) / r.Micros / 1e3
-	row.BusBW = row.AlgBW * bench.BusFactor(p.Coll)
-	if r.Link >= 0 {
-		row.Link = t.LinkName(r.Link)
-	}
-	return row
-}
-
-// saveSimulated writes the pictures of a call that the flags ask for.
-func (a *app) saveSimulated(f *simulateFlags, title string, p *ir.Program, r *simulate.Result) error {
-	if f.trace != "" {
-		if err := a.saveTrace(f.trace, p, r.Trace); err != nil {
-			return err
-		}
-	}
-	if f.svg == "" {
-		return nil
-	}
-	first, side := legible(p, r.Trace)
-	steps := 0
-	err := a.writeTo(f.svg, func(w io.Writer) (err error) {
-		steps, err = drawTrace(w, title, p, first, side)
-		return err
-	})
-	if err == nil && !a.json {
-		a.say("%s: a drawing of %s, in %d of %s", f.svg, count(steps, "step"), first.Passes, count(int(first.Of), "pass"))
-	}
-	return err
-}
-
-func columnText(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return strconv.Itoa(n)
-}
-
-func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, rows []simulatedSize) error {
-	if a.json {
-		return a.writeJSON(struct {
-			Schema   int             `json:"schema"`
-			File     string          `json:"file"`
-			Topology string          `json:"topology"`
-			Device   string          `json:"device"`
-			Ranks    int             `json:"ranks"`
-			Sizes    []simulatedSize `json:"sizes"`
-		}{schema, arg, t.Name, costs.Device, p.Coll.Ranks, rows})
-	}
-	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t  the link that is busiest")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
-	}
-	return w.Flush()
 }

@@ -29,20 +29,21 @@ most like it. Or what a topology says: classes of links with their latency and b
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `), a text file of the same form, or the XML that NCCL
 writes where NCCL_TOPO_DUMP_FILE asks for it. Behind a colon are its parameters: ndv4:nodes=4. FILE.topo is, line by line,
 
-    topology name(nodes = 1, k = 4)            parameters are numbers, which a user may give
-    device h100                                what the GPUs are
-    class nvlink 0.3us 365GB/s                 a kind of link: latency, and bandwidth of one direction
-    class ib 1.2us 400Gb/s network             that joins nodes
-    node {                                     what each node has
-        gpu 8                                  so many GPUs, which are the ranks, node by node
+    topology name(nodes = 1, k = 4)          # parameters are numbers, which a user may give
+    device h100                              # what the GPUs are
+    class nvlink 0.3us 365GB/s               # a kind of link: latency, and bandwidth of one direction
+    class pcie 0.5us 50GB/s
+    class ib 1.2us 400Gb/s network           # that joins nodes
+    node {                                   # what each node has
+        gpu 8                                # so many GPUs, which are the ranks, node by node
         nic k
         switch nvswitch
-        link gpu[i] nvswitch nvlink            each GPU with the switch
-        link gpu[i] nic[i / 2] pcie            two GPUs with a NIC
+        link gpu[i] nvswitch nvlink          # each GPU with the switch
+        link gpu[i] nic[i / 2] pcie          # two GPUs with a NIC
     }
-    switch leaf nodes / 4                      what nodes share
+    switch leaf (nodes + 3) / 4              # what nodes share, a switch four nodes
     link nic[i] leaf[node / 4] ib
-    link leaf[i] leaf[*] ib x 8                with all others, eight links side by side`,
+    link leaf[i] leaf[*] ib x 8              # with all others, eight links side by side`,
 		Example: `  mscclc topo
   mscclc topo ndv4:nodes=2
   mscclc topo mine.xml`,

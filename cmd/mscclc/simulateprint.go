@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
+func (f *simulateFlags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, call simulate.Call, err error) error {
+	d := diag.New(diag.Unsupported, fileSpan(arg), "%v", err)
+	if !errors.Is(err, simulate.ErrNoWay) {
+		return diag.List{d}
+	}
+	per := max(t.GPUs, 1)
+	if p.RanksPerNode > 0 {
+		per = min(per, p.RanksPerNode)
+	}
+	larger := withNodes(f.topology, (p.Coll.Ranks+per-1)/per)
+	if t, err := topology.Open(larger); err == nil {
+		if _, err := simulate.Run(p, t, costs, call); err == nil {
+			return diag.List{d.WithHint("--topology %s has room", larger)}
+		}
+	}
+	return diag.List{d.WithHint("mscclc topo %s shows its GPUs and the ways between them", f.topology)}
+}
+
+// withNodes is a topology as --topology has it, of so many nodes.
+func withNodes(spec string, nodes int) string {
+	name, values, _ := strings.Cut(spec, ":")
+	params := slices.DeleteFunc(strings.Split(values, ","), func(p string) bool { return p == "" || strings.HasPrefix(p, "nodes=") })
+	return name + ":" + strings.Join(append(params, fmt.Sprintf("nodes=%d", nodes)), ",")
+}
+
+func rowOf(t *topology.Topology, p *ir.Program, bytes int64, r *simulate.Result) simulatedSize {
+	row := simulatedSize{Bytes: bytes, Micros: r.Micros, Passes: r.Passes, Occupied: r.Occupied}
+	if r.Micros > 0 { // a rank that is alone moves nothing, in no time
+		row.AlgBW = float64(bytes) / r.Micros / 1e3
+	}
+	row.BusBW = row.AlgBW * bench.BusFactor(p.Coll)
+	if r.Link >= 0 {
+		row.Link = t.LinkName(r.Link)
+	}
+	return row
+}
+
+// drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
+func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) error {
+	call.Trace = true
+	r, err := simulate.Run(p, t, costs, call)
+	if err != nil {
+		return f.notSimulated(arg, t, costs, p, call, err)
+	}
+	return a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s, a call alone: %.2f us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), call.Bytes, t.Name, r.Micros), p, r)
+}
+
+// saveSimulated writes the pictures of a call that the flags ask for.
+func (a *app) saveSimulated(f *simulateFlags, title string, p *ir.Program, r *simulate.Result) error {
+	if f.trace != "" {
+		if err := a.saveTrace(f.trace, p, r.Trace); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	first, side := legible(p, r.Trace)
+	steps := 0
+	err := a.writeTo(f.svg, func(w io.Writer) (err error) {
+		steps, err = drawTrace(w, title, p, first, side)
+		return err
+	})
+	if err == nil && !a.json {
+		a.say("%s: a drawing of %s, in %d of %s", f.svg, count(steps, "step"), first.Passes, count(int(first.Of), "pass"))
+	}
+	return err
+}
+
+func columnText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, rows []simulatedSize) error {
+	if a.json {
+		return a.writeJSON(struct {
+			Schema   int             `json:"schema"`
+			File     string          `json:"file"`
+			Topology string          `json:"topology"`
+			Device   string          `json:"device"`
+			Ranks    int             `json:"ranks"`
+			Sizes    []simulatedSize `json:"sizes"`
+		}{schema, arg, t.Name, costs.Device, p.Coll.Ranks, rows})
+	}
+	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t  the link that is busiest")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+	}
+	return w.Flush()
+}
+
+// noteSizes says which of the sizes that were simulated the program is not for, and which are too small for it to do anything.
+func (a *app) noteSizes(arg string, p *ir.Program, dtype executor.DType, rows []simulatedSize) {
+	if a.json {
+		return
+	}
+	var out, empty []string
+	for _, r := range rows {
+		if r.Bytes < p.Sizes.Min || p.Sizes.Max > 0 && r.Bytes >= p.Sizes.Max {
+			out = append(out, sizeText(r.Bytes))
+		}
+		if r.Passes == 0 {
+			empty = append(empty, sizeText(r.Bytes))
+		}
+	}
+	if len(out) > 0 {
+		is := sizesText(p.Sizes.Max)
+		if p.Sizes.Min > 0 {
+			is += ", from " + sizeText(p.Sizes.Min) + " on"
+		}
+		a.say("%s: note: the program is for %s: a runtime would take another one for %s", diag.Printable(arg), is, list(out))
+	}
+	if len(empty) > 0 {
+		a.say("%s: note: calls of %s have no whole element of %v for it to move: their time is a launch's", diag.Printable(arg), list(empty), dtype)
+	}
+}
