@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +30,8 @@ type verdict struct {
 	judged  verify.Report // where there is a program
 	order   *verify.Order // of its sums, where that is asked
 	program *ir.Program   // where something is still to be said of it
+	last    *ir.Program   // of --ranks, that was judged
+	counts  *countsReport // of --ranks
 	report  verifyReport  // where it is asked
 }
 
@@ -64,8 +67,9 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 		d.line = "library"
 	}
 	if a.json || f.sarif != "" {
-		d.reportOn(p, f)
+		d.reportOn(cmp.Or(p, d.last), f)
 	}
+	d.last = nil
 	if !d.wants(f) {
 		d.program, d.judged.Witnesses, d.judged.Names = nil, nil, nil
 	}

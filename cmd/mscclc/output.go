@@ -39,7 +39,8 @@ A step (S below): {"rank", "block", "step", "op", "pos"}
 
 compile   a report, and where it is ok: "output" (the file, or absent), "target", "program" (below)
 verify    an array of reports, each with "program" and "proof" where it is ok and no library; with --bitwise "bitwise",
-          with --replay "replays" where it is not ok
+          with --ranks "counts": {"proven": [N...], "refused": [N...], "why" (it was), "programs", "steps"}, and "program" and "proof"
+          are of the last that was proven; with --replay "replays" where it is not ok
 run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "inplace", "protocol", "iters",
           "seconds" (of the fastest iteration), "checked", "wrong", "problems" (why it did not run to its end)}];
           not ok where anything is wrong

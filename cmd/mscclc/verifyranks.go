@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
 )
@@ -58,6 +57,23 @@ func printCounts(counts []int) string {
 	return strings.Join(parts, ",")
 }
 
+// ranksText writes sorted numbers of ranks as 2-17,64 ranks.
+func ranksText(counts []int) string {
+	if len(counts) == 1 {
+		return count(counts[0], "rank")
+	}
+	return printCounts(counts) + " ranks"
+}
+
+// A countsReport is what --json says of --ranks.
+type countsReport struct {
+	Proven   []int  `json:"proven"`
+	Refused  []int  `json:"refused"`       // by an assert of the file
+	Why      string `json:"why,omitempty"` // the last was
+	Programs int    `json:"programs"`      // that were proven
+	Steps    int    `json:"steps"`         // of all of them
+}
+
 // sharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out; none where it
 // has no such parameters.
 func sharesOf(f *lang.File, n int) (shares [][]string) {
@@ -95,41 +111,44 @@ func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) err
 	}
 	if isLibrary(tree) || len(sharesOf(tree, 1)) == 0 {
 		p, err := a.judgeSource(s, text, f, d)
-		if err == nil && p != nil {
+		if d.last = p; err == nil && p != nil {
 			d.line = proofLine(p) + "; it has no parameter of ranks"
 		}
 		return err
 	}
-	var proven, refused []int
-	var last *ir.Program
-	programs, steps, why := 0, 0, ""
+	c := countsReport{Proven: []int{}, Refused: []int{}}
+	why := ""
 	for _, n := range f.counts {
 		took := false
 		for _, share := range sharesOf(tree, n) {
 			one := *f
 			one.params = slices.Concat(f.params, share)
 			p, err := a.judgeSource(s, text, &one, d)
+			if p != nil {
+				d.last = p
+			}
 			if text, ok := assertOf(err); ok {
 				why = text
 				continue
 			} else if err != nil {
 				return during(err, strings.Join(share, " "))
 			}
-			took, last = true, p
-			programs, steps = programs+1, steps+len(p.Steps)
+			took = true
+			c.Programs, c.Steps = c.Programs+1, c.Steps+len(p.Steps)
 		}
 		if took {
-			proven = append(proven, n)
+			c.Proven = append(c.Proven, n)
 		} else {
-			refused = append(refused, n)
+			c.Refused, c.Why = append(c.Refused, n), why
 		}
 	}
-	if last == nil {
-		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s ranks: %s", printCounts(refused), why)}
+	if d.last == nil {
+		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s: %s", ranksText(c.Refused), why)}
 	}
-	d.line = fmt.Sprintf("proven: %s ranks, %s, %d steps; %s", printCounts(proven), count(programs, "program"), steps, kindName(last)+" "+diag.Printable(last.Name))
-	if len(refused) > 0 {
-		d.line += fmt.Sprintf("; refused: %s ranks, %s", printCounts(refused), diag.Printable(why))
+	d.counts = &c
+	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"), count(c.Steps, "step"), kindName(d.last)+" "+diag.Printable(d.last.Name))
+	if len(c.Refused) > 0 {
+		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 type verifyReport struct {
 	report
 	Proof   *proofInfo     `json:"proof,omitempty"`
+	Counts  *countsReport  `json:"counts,omitempty"`
 	Bitwise *bitwiseReport `json:"bitwise,omitempty"`
 	Replays []replayReport `json:"replays,omitempty"`
 }
@@ -65,6 +66,7 @@ func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 		return
 	}
 	if !d.rejected() {
+		r.Counts = d.counts
 		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max, p.Coll.Kind != ir.Opaque}
 	}
 	if d.order != nil {
