@@ -253,8 +253,17 @@ type timeKey struct {
 	rough bool
 }
 
-// time is what a simulation says of a form for a size.
+// An outcome is what a simulation says: the time, and how long of it the link is occupied that is occupied longest.
+type outcome struct{ micros, link float64 }
+
+// time is what a simulation says a form takes for a size.
 func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
+	o, err := s.outcome(f, bytes, rough)
+	return o.micros, err
+}
+
+// outcome is what a simulation says of a form for a size.
+func (s *Selector) outcome(f Form, bytes int64, rough bool) (outcome, error) {
 	proto, _ := ir.ProtocolByName(f.Protocol)
 	if one := &s.Costs.OneSided; f.Sided == "" && one.Protocol[proto] == one.Protocol[ir.LL] {
 		f.Protocol = ir.LL.String() // the same packets, as the costs have it
@@ -269,32 +278,33 @@ func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
 	}
 	prog, err := s.form(f)
 	if err != nil {
-		return 0, err
+		return outcome{}, err
 	}
 	p := *prog
 	p.Protocol = proto
 	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile, Rough: rough})
 	if err != nil {
-		return 0, err
+		return outcome{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.times == nil {
-		s.times = map[timeKey]float64{}
+		s.times = map[timeKey]outcome{}
 	}
-	s.times[key] = r.Micros
+	o := outcome{r.Micros, r.Micros * r.Occupied}
+	s.times[key] = o
 	if key.rough = false; !r.Rough {
-		s.times[key] = r.Micros
+		s.times[key] = o
 	}
-	return r.Micros, nil
+	return o, nil
 }
 
-// fastest is a form's time in the width that suits it.
-func (s *Selector) fastest(f Form, bytes int64) (float64, error) {
+// fastest is what is simulated of a form in the width that suits it.
+func (s *Selector) fastest(f Form, bytes int64) (outcome, error) {
 	f.Columns = 0
 	t, err := s.widest(f, bytes, s.likely(bytes))
 	if err != nil {
-		return math.Inf(1), err
+		return outcome{micros: math.Inf(1)}, err
 	}
-	return s.time(t.Form, bytes, false)
+	return s.outcome(t.Form, bytes, false)
 }

@@ -38,7 +38,7 @@ type Selector struct {
 	mu       sync.Mutex
 	programs map[formKey]*formed
 	shapes   map[string]Shape
-	times    map[timeKey]float64
+	times    map[timeKey]outcome
 }
 
 // A Form is a variant, and of a two-sided program in how many instances.

@@ -91,8 +91,8 @@ func TestSelect(t *testing.T) {
 		}
 		below, err1 := s.fastest(before.Form, r.From)
 		above, err2 := s.fastest(r.Form, r.From)
-		if err1 != nil || err2 != nil || above > below*1.001 {
-			t.Errorf("at %d %v takes %.2f us, and %v %.2f: %v %v", r.From, before.Form, below, r.Form, above, err1, err2)
+		if err1 != nil || err2 != nil || above.micros > below.micros*1.001 {
+			t.Errorf("at %d %v takes %.2f us, and %v %.2f: %v %v", r.From, before.Form, below.micros, r.Form, above.micros, err1, err2)
 		}
 	}
 	shape := func(r Stretch) Shape { return s.shapes[r.Program] }

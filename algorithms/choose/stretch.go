@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"mscclc/ir"
 )
 
 // A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for. The first begins at 0: what is
@@ -62,7 +60,9 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 		if n := len(list); n > 0 {
 			before := &list[n-1]
 			at.From = s.boundary(before.Form, t.Form, sizes[i-1], sizes[i])
-			reasons = append(reasons, s.reason(before.Form, t.Form))
+			if why := s.reason(before.Form, t.Form, sizes[i]); why != "" {
+				reasons = append(reasons, why)
+			}
 			before.To = at.From
 		}
 		at.widen(at.From, t)
@@ -121,56 +121,17 @@ func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 		if middle <= below || middle >= above {
 			break
 		}
-		var took [2]float64
+		var took [2]outcome
 		var errs [2]error
 		s.each(2, func(i int) { took[i], errs[i] = s.fastest([2]Form{a, b}[i], middle) })
 		if errors.Join(errs[:]...) != nil {
 			break
 		}
-		if took[1] < took[0] {
+		if took[1].micros < took[0].micros {
 			above = middle
 		} else {
 			below = middle
 		}
 	}
 	return above
-}
-
-// reason says why b follows a as calls grow.
-func (s *Selector) reason(a, b Form) string {
-	sa, sb := s.shapes[a.Program], s.shapes[b.Program]
-	var words []string
-	if sb.Volume < sa.Volume*0.99 {
-		words = append(words, fmt.Sprintf("sends %.3gx of the buffer instead of %.3gx", sb.Volume, sa.Volume))
-	}
-	if a.Protocol != b.Protocol {
-		words = append(words, fmt.Sprintf("%s instead of %s: %s", b.Protocol, a.Protocol, protocolReason(b.Protocol)))
-	}
-	if sb.Peers < sa.Peers && sb.Volume <= sa.Volume*1.01 {
-		words = append(words, fmt.Sprintf("to %d at a time instead of %d", sb.Peers, sa.Peers))
-	}
-	if b.Instances > a.Instances {
-		words = append(words, fmt.Sprintf("%d instances keep more blocks busy than %d", b.Instances, a.Instances))
-	}
-	if sb.Rounds > sa.Rounds && len(words) > 0 {
-		words = append(words, fmt.Sprintf("for %d rounds instead of %d", sb.Rounds, sa.Rounds))
-	}
-	if len(words) == 0 && sb.Rounds < sa.Rounds {
-		words = append(words, fmt.Sprintf("%d rounds instead of %d", sb.Rounds, sa.Rounds))
-	}
-	if len(words) == 0 {
-		return "the links that it uses are less shared"
-	}
-	return strings.Join(words, ", ")
-}
-
-// protocolReason is what a protocol is good at.
-func protocolReason(name string) string {
-	switch name {
-	case ir.Simple.String():
-		return "no flags among the data, and signals cost less than those by now"
-	case ir.LL128.String():
-		return "120 of 128 bytes are data"
-	}
-	return "data that brings its own flag waits for nothing"
 }
