@@ -5,7 +5,9 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"mscclc/ir"
@@ -94,7 +96,7 @@ func ReadCosts(text []byte) (*Costs, error) {
 	}{{c.OneSided.Named, &c.OneSided.Protocol}, {c.TwoSided.Named, &c.TwoSided.Protocol}} {
 		for p := range ir.NumProtocols {
 			m, ok := part.named[p.String()]
-			if !ok || m.Block <= 0 || m.Wire < 1 || m.Step < 0 {
+			if !ok || m.Block <= 0 || m.Wire < 1 {
 				return nil, fmt.Errorf("costs of device %s: protocol %v is missing or without a rate", c.Device, p)
 			}
 			part.to[p] = m
@@ -103,5 +105,34 @@ func ReadCosts(text []byte) (*Costs, error) {
 	if c.Memory <= 0 || c.OneSided.Threads <= 0 {
 		return nil, fmt.Errorf("costs of device %s: a rate is missing", c.Device)
 	}
+	if err := c.negative(); err != nil {
+		return nil, err
+	}
 	return c, nil
+}
+
+// negative says which of the numbers is below 0, which neither a time nor a rate is.
+func (c *Costs) negative() error {
+	o, t := &c.OneSided, &c.TwoSided
+	numbers := map[string]float64{
+		"one_sided: launch_us": o.Launch, "one_sided: launch_few_us": o.Few, "one_sided: signal_us": o.Signal, "one_sided: await_us": o.Await,
+		"one_sided: joint_us": o.Joint, "one_sided: port_us": o.Port,
+		"two_sided: launch_us": t.Launch, "two_sided: flag_us": t.Flag, "two_sided: network_us": t.Network, "two_sided: credit_us": t.Credit,
+	}
+	for p := range ir.NumProtocols {
+		numbers["one_sided: "+p.String()+": step_us"] = o.Protocol[p].Step
+		numbers["two_sided: "+p.String()+": step_us"] = t.Protocol[p].Step
+		numbers["one_sided: "+p.String()+": few_step_us"] = o.Protocol[p].FewStep
+		numbers["one_sided: "+p.String()+": few_block_bytes_us"] = o.Protocol[p].FewBlock
+	}
+	var wrong []string
+	for _, field := range slices.Sorted(maps.Keys(numbers)) {
+		if numbers[field] < 0 {
+			wrong = append(wrong, fmt.Sprintf("%s is %g", field, numbers[field]))
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("costs of device %s: below 0: %s", c.Device, strings.Join(wrong, ", "))
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package simulate_test
 import (
 	"errors"
 	"math"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -243,10 +245,16 @@ func TestCosts(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	h200, err := os.ReadFile("devices/h200.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below := regexp.MustCompile(`"(launch|signal|await|joint|port|flag|network|credit|step|few_step)(_us)": `).ReplaceAllString(string(h200), "$0-")
 	for text, want := range map[string]string{
 		"{":                           "costs:",
 		`{"device": "x", "speed": 1}`: "unknown field",
 		`{"device": "x"}`:             "protocol Simple is missing",
+		below:                         "below 0: one_sided: LL128: few_step_us is -0.633, one_sided: LL128: step_us is -1.512",
 	} {
 		if _, err := simulate.ReadCosts([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

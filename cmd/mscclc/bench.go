@@ -1,19 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mscclc/executor"
-	"mscclc/ir/diag"
 )
 
 type benchFlags struct {
@@ -136,13 +133,15 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
+	for _, file := range []string{f.plot, f.out} { // hours of measuring are not to be for nothing
+		if err := writable(file); err != nil {
+			return err
+		}
+	}
 	job, err := jobOf(os.Getenv)
 	switch {
 	case err != nil:
 		return err
-	case !placeFor(f.out) || !placeFor(f.plot): // hours of measuring are not to be for nothing
-		file := cmp.Or(f.plot, f.out)
-		return diag.List{diag.New(diag.Io, fileSpan(file), "there is no folder %s to write it to", filepath.Dir(file))}
 	case f.procs > 0 && os.Getenv(envIndex) == "":
 		return a.startAll(ctx, f.procs)
 	case (f.tune || f.judge) && job != nil:
@@ -160,12 +159,6 @@ func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 		return a.judgeAll(ctx, world)
 	}
 	return a.measureAll(ctx, world)
-}
-
-// placeFor says whether a file, if it is one, has a folder to be in.
-func placeFor(file string) bool {
-	info, err := os.Stat(filepath.Dir(file))
-	return file == "" || err == nil && info.IsDir()
 }
 
 // abandon ends the process where an interrupted measurement does not come to an end by itself: a

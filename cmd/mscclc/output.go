@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"mscclc/ir/diag"
 )
 
 // schema is the version of every JSON document that the command prints. It
@@ -114,14 +117,11 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		}
 		return writeAndClose(f, write)
 	}
-	temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32()))
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := beside(path)
 	if err != nil {
-		if p, ok := err.(*os.PathError); ok {
-			p.Path = path // the name that the user knows
-		}
 		return err
 	}
+	temp := f.Name()
 	if err := writeAndClose(f, write); err != nil {
 		os.Remove(temp)
 		return err
@@ -131,6 +131,39 @@ func (a *app) writeTo(path string, write func(io.Writer) error) error {
 		return &os.PathError{Op: "rename", Path: path, Err: err}
 	}
 	return nil
+}
+
+// beside makes the file that path is written to before it has its name.
+func beside(path string) (*os.File, error) {
+	temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32()))
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if p, ok := err.(*os.PathError); ok {
+		p.Path = path // the name that the user knows
+	}
+	return f, err
+}
+
+// writable says why writeTo could not write a file, as far as can be known before.
+func writable(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return diag.List{diag.New(diag.Io, fileSpan(path), "this is a folder")}
+	} else if err == nil && !info.Mode().IsRegular() {
+		return nil // a device or a pipe, which may be opened but once
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return diag.List{diag.New(diag.Io, fileSpan(path), "there is no folder %s to write it to", filepath.Dir(path))}
+	}
+	f, err := beside(path)
+	if err != nil {
+		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: %v", errors.Unwrap(err))}
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 func writeAndClose(f *os.File, write func(io.Writer) error) error {
