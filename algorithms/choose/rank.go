@@ -71,7 +71,7 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 		}
 	})
 	slices.SortStableFunc(list, faster)
-	alike(list)
+	alike(list, s.Call.Ranks)
 	return list, errors.Join(failed...)
 }
 
@@ -128,19 +128,19 @@ func (r *ranking) try(i int) {
 // notAlike is what the header of an AllReduce says whose ranks may end with different bits.
 var notAlike = regexp.MustCompile(`(?m)^# Bits: not the same`)
 
-// differs says whether ranks may end with different bits by a program.
-func differs(program string) bool {
+// Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of two, both add the same two numbers.
+func Differs(program string, ranks int) bool {
 	text, _ := algorithms.Open(program)
-	return notAlike.Match(text)
+	return ranks > 2 && notAlike.Match(text)
 }
 
 // alike puts a form whose ranks end with the same bits before one that may not have them so, where it is as fast.
-func alike(list []timed) {
-	if !differs(list[0].Program) {
+func alike(list []timed, ranks int) {
+	if !Differs(list[0].Program, ranks) {
 		return
 	}
 	for i := 1; i < len(list) && list[i].micros <= gain*list[0].micros; i++ {
-		if !differs(list[i].Program) {
+		if !Differs(list[i].Program, ranks) {
 			same := list[i]
 			copy(list[1:i+1], list[:i])
 			list[0] = same

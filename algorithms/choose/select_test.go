@@ -7,6 +7,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/verify"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -32,13 +33,34 @@ func selector(t *testing.T, spec, target string) *Selector {
 func TestAlike(t *testing.T) {
 	of := func(name string, micros float64) timed { return timed{Form{Variant: Variant{Program: name}}, micros} }
 	list := []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/ring", 2.005), of("allreduce/onephase", 2.01)}
-	alike(list)
+	alike(list, 3)
 	if list[0].Program != "allreduce/ring" || list[1].Program != "allreduce/allpairs_onestep" || list[2].Program != "allreduce/onephase" {
 		t.Errorf("in the order %v", list)
 	}
 	list = []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/onephase", 2.1)}
-	if alike(list); list[0].Program != "allreduce/allpairs_onestep" {
+	if alike(list, 3); list[0].Program != "allreduce/allpairs_onestep" {
 		t.Errorf("in the order %v", list)
+	}
+	list = []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/ring", 2.005)}
+	if alike(list, 2); list[0].Program != "allreduce/allpairs_onestep" { // two add the same two numbers
+		t.Errorf("of two ranks in the order %v", list)
+	}
+}
+
+// TestDiffers holds what the catalog's headers say of bits against the order of the sums.
+func TestDiffers(t *testing.T) {
+	for _, v := range Candidates(ir.AllReduce) {
+		if v.Protocol != ir.LL.String() || v.Sided != "" {
+			continue
+		}
+		for _, ranks := range []int{2, 4} {
+			p, err := v.Compile(Call{Kind: ir.AllReduce, Ranks: ranks})
+			if err != nil {
+				t.Errorf("%v of %d: %v", v, ranks, err)
+			} else if o := verify.OrderOf(p); o.Same() == Differs(v.Program, ranks) {
+				t.Errorf("%v of %d: sums are the same: %v", v, ranks, o.Same())
+			}
+		}
 	}
 }
 
@@ -56,7 +78,7 @@ func TestDespite(t *testing.T) {
 		{"allreduce/ring", true, []timed{of("allreduce/allpairs", 2), of("allreduce/ring", 3)}, "ranges were joined, to be 1 at most: for some of these sizes another program is 1.50x as fast"},
 		{"allreduce/ring", true, []timed{of("allreduce/allpairs", 2), of("allreduce/ring", 2.02)}, "the second is faster, but within 2 %"},
 	} {
-		s := &Selector{Most: 1}
+		s := &Selector{Most: 1, Call: Call{Ranks: 3}}
 		r := &Stretch{Form: Form{Variant: Variant{Program: c.taken}}}
 		at := slices.IndexFunc(c.list, func(t timed) bool { return t.Program == c.taken })
 		r.Next, r.Behind = runnerUp(c.list, c.list[at])

@@ -90,7 +90,7 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 		return fmt.Sprintf("ranges were joined, to be %d at most: for some of these sizes another program is %.2fx as fast", s.Most, most)
 	case r.Behind >= 1 || r.Behind == 0:
 		return ""
-	case differs(r.Next.Program) && !differs(r.Program):
+	case Differs(r.Next.Program, s.Call.Ranks) && !Differs(r.Program, s.Call.Ranks):
 		return "all ranks end with the same bits, and those of the second may not"
 	}
 	return fmt.Sprintf("the second is faster, but within %.0f %%", 100*same-100)

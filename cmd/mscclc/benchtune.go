@@ -119,7 +119,11 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		w.bar.step()
 		if !a.json {
 			w.bar.over(func() {
-				a.say("%v %s %s: %.2f us, %v", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v)
+				note := differNote(v.Program, call.Ranks)
+				if note != "" {
+					note = " (" + note + ")"
+				}
+				a.say("%v %s %s: %.2f us, %v%s", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v, note)
 			})
 		}
 		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i, w.factor)

@@ -156,7 +156,20 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range list {
+		if n := differNote(r.Program, s.Call.Ranks); n != "" && !slices.Contains(out.notes, n) {
+			out.notes = append(out.notes, n)
+		}
+	}
 	return a.printSelected(s, list, gaps, overlaps, out.notes)
+}
+
+// differNote says that not all ranks end with the same bits, if so.
+func differNote(program string, ranks int) string {
+	if !choose.Differs(program, ranks) {
+		return ""
+	}
+	return fmt.Sprintf("sums of %s differ in the last bits between ranks", path.Base(program))
 }
 
 // nothing says why no program serves, one reason a note.
