@@ -121,7 +121,7 @@ func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []Variant, m
 	}
 	ranked, err := s.rank(bytes, nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("no %v of %d ranks: %w", call.Kind, call.Ranks, unplaced(err))
+		return nil, nil, fmt.Errorf("no %v of %s: %w", call.Kind, call.ranksText(), unplaced(err))
 	}
 	for _, t := range ranked {
 		list, micros = append(list, t.Variant), append(micros, t.micros)

@@ -44,7 +44,7 @@ func unfit(r Rule, call Call, why error) diag.Diagnostic {
 	if call.Inplace {
 		where = "in place"
 	}
-	d := diag.New(code, r.at, "%v is not to be had for %d ranks%s %s: %s", r.Variant, call.Ranks, call.nodesText(), where, text)
+	d := diag.New(code, r.at, "%v is not to be had for %s %s: %s", r.Variant, call.ranksText(), where, text)
 	if known && list[0].Span.Line > 0 {
 		d = d.WithNote(list[0].Span, "that is said here")
 	}

@@ -80,7 +80,7 @@ type noForms struct {
 }
 
 func (e *noForms) Error() string {
-	return errors.Join(append([]error{fmt.Errorf("%v of %d ranks: %w", e.call.Kind, e.call.Ranks, ErrNothing)}, e.why...)...).Error()
+	return errors.Join(append([]error{fmt.Errorf("%v of %s: %w", e.call.Kind, e.call.ranksText(), ErrNothing)}, e.why...)...).Error()
 }
 
 func (e *noForms) Unwrap() []error { return append([]error{ErrNothing}, e.why...) }

@@ -93,12 +93,16 @@ type Call struct {
 	Nodes   int // that the ranks are in, as many in each; 0 is 1
 }
 
-// nodesText says, behind a call's ranks, how many nodes these are in, of more than one.
-func (c Call) nodesText() string {
-	if c.Nodes < 2 {
-		return ""
+// ranksText is a call's ranks for a message, and how many nodes these are in, of more than one.
+func (c Call) ranksText() string {
+	text := fmt.Sprintf("%d ranks", c.Ranks)
+	if c.Ranks == 1 {
+		text = "1 rank"
 	}
-	return fmt.Sprintf(" in %d nodes", c.Nodes)
+	if c.Nodes > 1 {
+		text += fmt.Sprintf(" in %d nodes", c.Nodes)
+	}
+	return text
 }
 
 // Compile compiles v for calls like c.

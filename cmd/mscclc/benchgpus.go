@@ -68,7 +68,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check}, Calls: w.calls()}
 	if job != nil {
 		if job.size != w.coll.Ranks {
-			return usagef("there are %d processes, and %d ranks", job.size, w.coll.Ranks)
+			return usagef("there are %s for %s", count(job.size, "process"), count(w.coll.Ranks, "rank"))
 		}
 		if _, err := gpus.GPUs(); err != nil {
 			return err // before the others are waited for

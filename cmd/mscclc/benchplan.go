@@ -40,6 +40,8 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
 		p.kind, _ = ir.KindByName(arg)
 		p.named = true
+	} else if of := algorithmsOf(arg); err != nil && len(of) > 0 {
+		return nil, usagef("%q is a custom collective, which has no size that bench could go by: mscclc run %s runs one. bench has %s", arg, of[0], list(collectiveNames()))
 	}
 	if f.end == "" {
 		if f.end = "1G"; f.device == "cpu" {

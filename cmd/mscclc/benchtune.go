@@ -54,7 +54,7 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 		if w.place != "both" {
 			where = " " + placeName(w.place == "in")
 		}
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs%s with %d ranks on %s", w.coll.Kind, where, w.coll.Ranks, w.site.Name())}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs%s with %s on %s", w.coll.Kind, where, count(w.coll.Ranks, "rank"), w.site.Name())}
 	}
 	stop()
 	return a.writeTable(w.out, table, failed)

@@ -3,14 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -77,10 +75,8 @@ func noCollective(name string) error {
 	for _, k := range choose.Collectives() {
 		kinds = append(kinds, k.String())
 	}
-	for _, algorithm := range algorithms.Names() {
-		if path.Dir(algorithm) == strings.ToLower(name) {
-			return usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, algorithm, list(kinds))
-		}
+	if of := algorithmsOf(name); len(of) > 0 {
+		return usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], list(kinds))
 	}
 	return usagef("%q is no collective of the catalog, which has %s", name, list(kinds))
 }

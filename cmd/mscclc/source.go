@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mscclc/algorithms"
@@ -82,8 +83,16 @@ func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, 
 
 func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
 
+// algorithmsOf are the catalog's algorithms of a collective.
+func algorithmsOf(collective string) []string {
+	return slices.DeleteFunc(algorithms.Names(), func(name string) bool { return path.Dir(name) != strings.ToLower(collective) })
+}
+
 func noSuchFile(arg string) error {
 	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
+	if of := algorithmsOf(arg); len(of) > 0 {
+		return diag.List{d.WithHint("name an algorithm of this collective: %s", list(of))}
+	}
 	for _, name := range algorithms.Names() {
 		if path.Base(name) == strings.TrimSuffix(filepath.Base(arg), ".mscl") {
 			return diag.List{d.WithHint("did you mean %s?", name)}
