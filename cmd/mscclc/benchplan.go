@@ -66,7 +66,8 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 	}
 	p.sizes = bench.Sizes(first, last, f.factor)
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
-	return p, p.readTable()
+	p.table, p.chosenBy, err = readTables(f.table)
+	return p, err
 }
 
 // check says what of the flags makes no sense.
@@ -139,22 +140,4 @@ func collectiveNames() []string {
 		names = append(names, k.String())
 	}
 	return names
-}
-
-func (p *benchPlan) readTable() error {
-	f := p.benchFlags
-	if f.table == "" {
-		p.table = choose.DefaultTable()
-		return nil
-	}
-	file, err := os.Open(f.table)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if p.chosenBy, err = choose.ReadTable(f.table, file); err != nil {
-		return err
-	}
-	p.table = choose.DefaultTable().With(p.chosenBy)
-	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -10,6 +11,22 @@ import (
 	"mscclc/executor"
 	"mscclc/ir/diag"
 )
+
+// readTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no --table.
+func readTables(table string) (all, own *choose.Table, err error) {
+	if table == "" {
+		return choose.DefaultTable(), nil, nil
+	}
+	file, err := os.Open(table)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	if own, err = choose.ReadTable(table, file); err != nil {
+		return nil, nil, err
+	}
+	return choose.DefaultTable().With(own), own, nil
+}
 
 // checkTable refuses rules of --table that the calls which are to be measured cannot follow, and
 // says where the table has nothing for them.

@@ -31,6 +31,7 @@ type runFlags struct {
 	seed    uint64
 	wait    time.Duration
 	trace   string
+	table   string
 	size    int64  // that what is loaded is to run, or 0
 	turns   turned // of loops of what was loaded
 
@@ -54,8 +55,8 @@ several with commas. A program that needs sizes that divide runs the next smalle
 Loops of plans of MSCCL++ and of algorithms at the level of channels do as many turns as their bytes a turn ask for, of equal bytes; fewer
 where the program would get too large, and the line says of how many.
 
-A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which the
-tables of mscclc bench --tune choose that are built in, or a simulation.
+A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which --table
+FILE chooses (mscclc bench --tune and select --emit write such), the tables that are built in, or a simulation; it runs as wide as the executor has it.
 
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
 about:tracing: a rank is a process there, a column of a block a thread, and a step's name has its line in the algorithm. Of a
@@ -81,6 +82,7 @@ long run it is the first passes. GPUs' times count from each GPU's first step: t
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`")
+	flags.StringVar(&f.table, "table", "", "choose a collective's variants by the table in `FILE`, where it has some, before the one that is built in")
 	flags.BoolVar(&f.unproven, "unproven", false, "run a program that is not proven: it may hang until --timeout, and compute anything")
 	flags.DurationVar(&f.wait, "timeout", time.Minute, "give up when a step waits longer")
 	return cmd

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 // A chosen is what run runs at each size: the one program of a file, or of a
@@ -32,9 +34,12 @@ type loadedProgram struct {
 	observed bool // see runFlags
 }
 
-func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, error) {
-	c := &chosen{app: a, arg: arg, flags: f, dtype: dtype, loaded: map[string]*loadedProgram{}}
+func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
+	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
 	if _, err := os.Stat(arg); err == nil || !choose.IsCollective(arg) {
+		if f.table != "" {
+			return nil, usagef("--table chooses variants of a collective, not of a file")
+		}
 		return c, nil
 	}
 	if err := f.chosenOnly("-p ranks=N, -p root=N and --inplace", "param", "inplace", "limit"); err != nil {
@@ -62,13 +67,46 @@ func (a *app) choose(arg string, f *runFlags, dtype executor.DType) (*chosen, er
 	if want := f.inplace.value; want != nil {
 		c.call.Inplace = *want
 	}
-	c.chooser = &choose.Chooser{Table: choose.DefaultTable(), Device: f.device}
+	table, own, err := readTables(f.table)
+	if err != nil {
+		return nil, err
+	}
+	c.chooser = &choose.Chooser{Table: table, Device: f.device}
 	if open := gpuTable[f.device]; open != nil {
 		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
 			c.chooser.Device = gpus[0].Name()
 		}
 	}
-	return c, nil
+	if own == nil {
+		return c, nil
+	}
+	return c, c.checkTable(own, plan.sizes)
+}
+
+// checkTable refuses rules of --table that the call cannot follow, and says which sizes the table has nothing for.
+func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
+	e := own.Entry(c.chooser.Device, c.call, c.dtype.Size())
+	if e != nil {
+		if found := c.chooser.Unfit(e, c.call, sizes); len(found) > 0 {
+			return found.Sort()
+		}
+	}
+	without := slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool {
+		if e == nil {
+			return false
+		}
+		_, ok := e.Rule(n)
+		return ok
+	})
+	if len(without) > 0 && !c.app.json {
+		texts := make([]string, len(without))
+		for i, n := range without {
+			texts[i] = sizeText(n)
+		}
+		c.app.say("%s: note: it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
+			diag.Printable(c.flags.table), c.call.Kind, count(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, list(texts))
+	}
+	return nil
 }
 
 // of gives what runs calls of so many bytes.

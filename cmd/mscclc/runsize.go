@@ -18,7 +18,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := a.choose(arg, f, plan.dtype)
+	chosen, err := a.choose(arg, f, plan)
 	if err != nil {
 		return err
 	}

@@ -42,8 +42,8 @@ by msccl, which makes memory for calls up to -e.
 
 --emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements; what select wrote there before for the same ones, and
 nobody has changed since, makes way. Of mscclc that is
-FOLDER/COLLECTIVE.table, which bench takes by --table; its device is --device NAME as the driver names it, and of a topology of several
-nodes its entry has "nodes": N, which bench takes with --nodes N, and a program of its own (package algorithms/choose) for a Call of so many Nodes. Of msccl it is an XML file a range, and
+FOLDER/COLLECTIVE.table, which bench and run take by --table; its device is --device NAME as the driver names it, and of a topology of several
+nodes its entry has "nodes": N, which bench alone takes, with --nodes N, and a program of its own (package algorithms/choose) for a Call of so many Nodes. Of msccl it is an XML file a range, and
 msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads 4 algorithms at most, of all collectives, so that ranges are joined where that costs
 least (--ranges 2 leaves room for another); their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
 MSCCL_ALGO_DIR=FOLDER, of which that runtime takes the first that fits, in whatever order the folder lists them.
