@@ -56,7 +56,7 @@ func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
 	}
 	s.each(len(sizes), func(i int) {
 		for _, f := range left[i] {
-			if t, err := s.widest(f, sizes[i], s.likely(sizes[i])); err == nil {
+			if t, err := s.widest(f, sizes[i], likely(s.tried(), sizes[i], s.Call.Ranks)); err == nil {
 				ranked[i] = append(ranked[i], t)
 			}
 		}

@@ -13,23 +13,16 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/codegen"
-	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
 )
 
-// What is tried: columns of one-sided programs, as many as any GPU has room for, and instances of two-sided ones.
-var (
-	triedColumns   = []int{1, 2, 4, 8, 16, 32, 64}
-	triedInstances = []int{1, 2, 4, 8, 16}
-)
+// triedInstances are those of two-sided programs that are tried.
+var triedInstances = []int{1, 2, 4, 8, 16}
 
 // near is how many times as long as the best a form may take in a rough simulation to be simulated well. Rough ones are right to some 20 %, and up to
 // 50 % where much contends.
 const near = 1.5
-
-// gain is how much faster columns must be to be worth having twice as many.
-const gain = 1.01
 
 type timed struct {
 	Form
@@ -67,7 +60,9 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	failed := make([]error, len(list))
 	s.each(len(list), func(i int) {
 		if t := &list[i]; t.micros <= near*best && !s.Rough {
-			t.micros, failed[i] = s.time(t.Form, bytes, false)
+			var o outcome
+			t.Form, o, failed[i] = s.fastest(t.Form, bytes)
+			t.micros = o.micros
 		}
 	})
 	slices.SortStableFunc(list, faster)
@@ -114,11 +109,11 @@ func (r *ranking) try(i int) {
 	if r.errs[i] = r.divides(form, r.bytes); r.errs[i] != nil {
 		return
 	}
-	likely := r.likely(r.bytes)
+	first := likely(r.tried(), r.bytes, r.Call.Ranks)
 	if r.seen[i].micros > 0 {
-		likely = slices.Index(triedColumns, max(r.seen[i].columns, 1))
+		first = slices.Index(r.tried(), max(r.seen[i].columns, 1))
 	}
-	if t, err := r.widest(form, r.bytes, likely); err == nil {
+	if t, err := r.widest(form, r.bytes, first); err == nil {
 		r.all[i] = t
 	} else {
 		r.errs[i] = err
@@ -206,47 +201,6 @@ func (s *Selector) each(n int, do func(i int)) {
 	group.Wait()
 }
 
-// widest simulates a form roughly, in as many columns as are worth it; likely is which of triedColumns these probably are.
-func (s *Selector) widest(f Form, bytes int64, likely int) (timed, error) {
-	if !s.OwnWidth && f.Sided == "" {
-		f.Columns = triedColumns[likely]
-	}
-	t, err := s.time(f, bytes, true)
-	best := timed{f, t}
-	if err != nil || f.Columns == 0 {
-		return best, err
-	}
-	for i := likely + 1; i < len(triedColumns) && worth(triedColumns[i], bytes); i++ {
-		f.Columns = triedColumns[i]
-		if t, err = s.time(f, bytes, true); err != nil || t*gain > best.micros {
-			break
-		}
-		best = timed{f, t}
-	}
-	least := best.micros
-	for i := likely - 1; i >= 0 && best.Columns == triedColumns[i+1] && err == nil; i-- {
-		f.Columns = triedColumns[i]
-		if t, err = s.time(f, bytes, true); err != nil || t > least*gain {
-			break
-		}
-		best, least = timed{f, t}, min(least, t)
-	}
-	return best, err
-}
-
-// worth says whether calls of so many bytes are worth so many columns: each has some work for its threads, which is what the simulation does not count.
-func worth(columns int, bytes int64) bool { return columns <= 4 || int64(columns)*512 <= bytes }
-
-// likely is which of triedColumns the executor would take.
-func (s *Selector) likely(bytes int64) int {
-	chunk := bytes / int64(max(s.Call.Ranks, 1))
-	i := 0
-	for i+1 < len(triedColumns) && chunk >= int64(triedColumns[i+1])*executor.ColumnBytes {
-		i++
-	}
-	return i
-}
-
 type timeKey struct {
 	form  Form
 	bytes int64
@@ -297,14 +251,4 @@ func (s *Selector) outcome(f Form, bytes int64, rough bool) (outcome, error) {
 		s.times[key] = o
 	}
 	return o, nil
-}
-
-// fastest is what is simulated of a form in the width that suits it.
-func (s *Selector) fastest(f Form, bytes int64) (outcome, error) {
-	f.Columns = 0
-	t, err := s.widest(f, bytes, s.likely(bytes))
-	if err != nil {
-		return outcome{micros: math.Inf(1)}, err
-	}
-	return s.outcome(t.Form, bytes, false)
 }

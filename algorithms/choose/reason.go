@@ -28,7 +28,7 @@ func (s *Selector) figures(f Form, bytes int64) (figures, error) {
 	if err != nil {
 		return is, err
 	}
-	if is.outcome, err = s.fastest(f, bytes); err != nil {
+	if is.Form, is.outcome, err = s.fastest(f, bytes); err != nil {
 		return is, err
 	}
 	proto, _ := ir.ProtocolByName(f.Protocol)

@@ -18,17 +18,13 @@ func shown(t *testing.T, s *Selector, f Form, bytes int64) (figures, simulate.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide, err := s.widest(f, bytes, s.likely(bytes))
-	if err != nil {
-		t.Fatal(err)
-	}
 	p, err := s.form(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	q := *p
 	q.Protocol, _ = ir.ProtocolByName(f.Protocol)
-	r, err := simulate.Run(&q, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: wide.Columns})
+	r, err := simulate.Run(&q, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: is.Columns})
 	if err != nil {
 		t.Fatal(err)
 	}

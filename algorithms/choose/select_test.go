@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -111,8 +112,8 @@ func TestSelect(t *testing.T) {
 		if before.To != r.From {
 			t.Errorf("stretch %d ends at %d, and the next begins at %d", i-1, before.To, r.From)
 		}
-		below, err1 := s.fastest(before.Form, r.From)
-		above, err2 := s.fastest(r.Form, r.From)
+		_, below, err1 := s.fastest(before.Form, r.From)
+		_, above, err2 := s.fastest(r.Form, r.From)
 		if err1 != nil || err2 != nil || above.micros > below.micros*1.001 {
 			t.Errorf("at %d %v takes %.2f us, and %v %.2f: %v %v", r.From, before.Form, below.micros, r.Form, above.micros, err1, err2)
 		}
@@ -143,6 +144,41 @@ func TestLeftOut(t *testing.T) {
 		}
 		if left == 0 {
 			t.Errorf("%s %s: nothing is left out", c.spec, c.target)
+		}
+	}
+}
+
+// TestWidest holds that a range's program, and the second, are in the columns that Widest has for them, as simulate takes them, and the CPU's in no more than
+// it has.
+func TestWidest(t *testing.T) {
+	for _, spec := range []string{"h200:gpus=4", "cpu"} {
+		s := selector(t, spec, "plan")
+		list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20, 16 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0
+		for _, r := range list {
+			took := map[int]float64{}
+			best := Widest(s.Topology.Device, r.At, s.Call.Ranks, func(n int) (float64, error) {
+				wide := r.Form
+				wide.Columns = n
+				us, err := s.time(wide, r.At, true)
+				took[n] = us
+				return us, err
+			})
+			if r.Columns != best {
+				t.Errorf("%s: %v at %d, and %d columns are fastest: %v", spec, r.Form, r.At, best, took)
+			}
+			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Behind <= near && math.Abs(o.micros/r.Micros-r.Behind) > 1e-9 {
+				t.Errorf("%s: the second %v takes %v us at %d, and is said to be %vx: %v", spec, r.Next, o.micros, r.At, r.Behind, err)
+			}
+			for n := range took {
+				most = max(most, n)
+			}
+		}
+		if want := map[string]int{"h200": 128, "cpu": executor.DefaultMaxColumns}[s.Topology.Device]; most > want || want == 128 && most < want {
+			t.Errorf("%s: up to %d columns, not %d", spec, most, want)
 		}
 	}
 }

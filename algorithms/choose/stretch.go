@@ -123,7 +123,7 @@ func (s *Selector) boundary(a, b Form, below, above int64) int64 {
 		}
 		var took [2]outcome
 		var errs [2]error
-		s.each(2, func(i int) { took[i], errs[i] = s.fastest([2]Form{a, b}[i], middle) })
+		s.each(2, func(i int) { _, took[i], errs[i] = s.fastest([2]Form{a, b}[i], middle) })
 		if errors.Join(errs[:]...) != nil {
 			break
 		}

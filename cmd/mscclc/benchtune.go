@@ -119,7 +119,7 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		w.bar.step()
 		if !a.json {
 			w.bar.over(func() {
-				note := differNote(v.Program, call.Ranks)
+				note := differNote(v.Program, call.Ranks, w.dtype)
 				if note != "" {
 					note = " (" + note + ")"
 				}

@@ -12,6 +12,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
+	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -154,7 +155,7 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 		return err
 	}
 	for _, r := range list {
-		if n := differNote(r.Program, s.Call.Ranks); n != "" && !slices.Contains(out.notes, n) {
+		if n := differNote(r.Program, s.Call.Ranks, s.DType); n != "" && !slices.Contains(out.notes, n) {
 			out.notes = append(out.notes, n)
 		}
 	}
@@ -162,8 +163,8 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 }
 
 // differNote says that not all ranks end with the same bits, if so.
-func differNote(program string, ranks int) string {
-	if !choose.Differs(program, ranks) {
+func differNote(program string, ranks int, dtype executor.DType) string {
+	if !dtype.Info().Float || !choose.Differs(program, ranks) {
 		return ""
 	}
 	return fmt.Sprintf("sums of %s differ in the last bits between ranks", path.Base(program))

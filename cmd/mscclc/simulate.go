@@ -1,11 +1,11 @@
 package main
 
 import (
-	"math"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"mscclc/algorithms/choose"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -216,18 +216,17 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 const manySteps = 1 << 16
 
 // widest is how many columns are fastest, or 0, the executor's own choice, of large programs.
-func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) (columns int) {
+func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
 	if len(p.Steps) > manySteps {
 		return 0
 	}
 	call.Trace, call.Rough = false, true
-	const worth = 0.99 // of the time, to be worth having twice as many
-	least := math.Inf(1)
-	for n := 1; n <= executor.PlanColumns; n *= 2 {
+	return choose.Widest(t.Device, call.Bytes, p.Coll.Ranks, func(n int) (float64, error) {
 		call.Columns = n
-		if r, err := simulate.Run(p, t, costs, call); err == nil && r.Micros < worth*least {
-			least, columns = r.Micros, n
+		r, err := simulate.Run(p, t, costs, call)
+		if err != nil {
+			return 0, err
 		}
-	}
-	return columns
+		return r.Micros, nil
+	})
 }
