@@ -54,7 +54,11 @@ type noRoom struct {
 }
 
 func (e *noRoom) Error() string {
-	text := fmt.Sprintf("%d ranks have no room on %s: it has %d GPUs", e.ranks, e.t.Name, e.t.Ranks())
+	gpus := "GPUs"
+	if e.t.Ranks() == 1 {
+		gpus = "GPU"
+	}
+	text := fmt.Sprintf("%d ranks have no room on %s: it has %d %s", e.ranks, e.t.Name, e.t.Ranks(), gpus)
 	if e.t.Nodes > 1 || e.per < e.t.GPUs {
 		text = fmt.Sprintf("%s, %d nodes of %d, and the program takes %d of a node", text, e.t.Nodes, e.t.GPUs, e.per)
 	}

@@ -36,7 +36,7 @@ func (a *app) selectCommand() *cobra.Command {
 		Use:   "select COLLECTIVE",
 		Short: "Say which algorithm of the catalog is the fastest for which sizes on a topology",
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
-begins where it does. All GPUs of the topology take part. Of programs as
+begins where it does. All GPUs of the topology take part. Times are of calls that follow each other, as benchmarks have them. Of programs as
 fast as each other one whose ranks end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
 or rccl XML in several instances. Sizes from -b on, each twice the one before, are simulated up to -e; what is fastest at -b is taken for all below, and what is at the last for all above, but
 by msccl, which makes memory for calls up to -e.
