@@ -40,7 +40,10 @@ int do_init(unsigned) { return OK; }
 int do_version(int *v) { return *v = 13000, OK; }
 int do_count(int *n) { return *n = (int)devices().size(), OK; }
 int do_device(int *d, int n) { return *d = n, device(n) ? OK : INVALID_VALUE; }
-int do_name(char *name, int bytes, int n) { return snprintf(name, (size_t)bytes, "stand-in %d", n), OK; }
+int do_name(char *name, int bytes, int n) {
+  const char *given = getenv("MSCCLC_STANDIN_NAME");  // of all GPUs
+  return given && *given ? snprintf(name, (size_t)bytes, "%s", given) : snprintf(name, (size_t)bytes, "stand-in %d", n), OK;
+}
 int do_attribute(int *value, int which, int n) {
   NEED(device(n));
   switch (which) {
