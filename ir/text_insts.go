@@ -156,16 +156,25 @@ func appendNames(b []byte, key string, list []int32) []byte {
 // usualClass is the class that instruction i has where its line says nothing.
 func (d *InstDAG) usualClass(i int32) int32 {
 	in := &d.Insts[i]
-	hasSrc, hasDst := operands(in.Op)
-	switch {
-	case hasSrc && in.SrcBuf <= Output && in.Src >= 0:
-		return int32(d.Coll.Class(int(in.Src)))
-	case hasDst && in.DstBuf <= Output && in.Dst >= 0:
-		return int32(d.Coll.Class(int(in.Dst)))
-	case d.classOfMate(in):
+	if index, own := in.ownIndex(); own {
+		return int32(d.Coll.Class(int(index)))
+	}
+	if d.classOfMate(in) {
 		return d.Insts[in.RecvMate].Class
 	}
 	return 0
+}
+
+// ownIndex is that of in's operand in input or output, if one of those has the class that is usual.
+func (in *Inst) ownIndex() (index int32, own bool) {
+	hasSrc, hasDst := operands(in.Op)
+	switch {
+	case hasSrc && in.SrcBuf <= Output && in.Src >= 0:
+		return in.Src, true
+	case hasDst && in.DstBuf <= Output && in.Dst >= 0:
+		return in.Dst, true
+	}
+	return 0, false
 }
 
 // classOfMate says whether in receives from an instruction before it, whose

@@ -223,9 +223,7 @@ func resolveClasses(d *InstDAG, lines []instLine, at []int32) {
 			known[k] = true
 			path = append(path, k)
 			in := &d.Insts[k]
-			hasSrc, hasDst := operands(in.Op)
-			own := hasSrc && in.SrcBuf <= Output || hasDst && in.DstBuf <= Output
-			if own || !d.classOfMate(in) {
+			if _, own := in.ownIndex(); own || !d.classOfMate(in) {
 				break
 			}
 			k = in.RecvMate

@@ -152,6 +152,26 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
+// The class that is left out is that of what is received where the operand's index is none, also if what is received stands behind.
+func TestTextClassOfMate(t *testing.T) {
+	const text = `insts ""
+collective allreduce ranks=1 chunks=3
+deps none
+i0 rank 0 rrc scratch[0] => input[-1]*0 <- i1 -> i0 seq 1/0 ch 0 block 0 step 0 pos 0
+i1 rank 0 s input[2]*0 <- i0 -> i0 seq 0 ch 0 block 0 step 0 pos 0
+`
+	d, err := ParseInsts("x", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Insts[0].Class; got != 2 {
+		t.Errorf("class %d", got)
+	}
+	if got := written(t, func(w io.Writer) error { return WriteInsts(w, d) }); got != text {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // Text written of anything reads back as the same.
 func TestTextRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
