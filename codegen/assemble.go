@@ -178,14 +178,6 @@ func canonical(s *ir.Step) {
 	}
 }
 
-// Chained says whether a runtime of MSCCL-IR takes next, which follows s in a
-// block, as one more source of the same reduction: both are reductions from
-// one buffer to one place, next waits for nothing, and s publishes nothing.
-func Chained(s, next *ir.Step) bool {
-	return s.Op == ir.Reduce && next.Op == ir.Reduce && next.DepBlock < 0 && s.Flags&ir.HasDep == 0 &&
-		s.SrcBuf == next.SrcBuf && s.DstBuf == next.DstBuf && s.Dst == next.Dst
-}
-
 // closeChains publishes a step that nobody awaits where a chain would change
 // the result: a chain reads its destination once, moves the count of its last
 // step for all, and writes once, so the steps must agree in count and none but
@@ -195,7 +187,7 @@ func (a *assembler) closeChains() {
 		steps := a.steps[a.tbs[b].Steps.First:a.tbs[b].Steps.End]
 		for i := 1; i < len(steps); i++ {
 			s, next := &steps[i-1], &steps[i]
-			if Chained(s, next) && (s.Count != next.Count || a.readsOwn(b, s) || a.readsOwn(b, next)) {
+			if ir.Chained(s, next) && (s.Count != next.Count || a.readsOwn(b, s) || a.readsOwn(b, next)) {
 				s.Flags |= ir.HasDep
 			}
 		}

@@ -179,7 +179,7 @@ func (g *generator) settle() {
 			}
 			steps := g.steps[r][b]
 			for i := 1; i < len(steps); i++ {
-				if Chained(&steps[i-1], &steps[i]) && g.rnd.Intn(2) == 0 || steps[i-1].Op == ir.Reduce && steps[i-1].SrcBuf != ir.Scratch {
+				if ir.Chained(&steps[i-1], &steps[i]) && g.rnd.Intn(2) == 0 || steps[i-1].Op == ir.Reduce && steps[i-1].SrcBuf != ir.Scratch {
 					steps[i-1].Flags |= ir.HasDep
 				}
 			}
@@ -188,7 +188,7 @@ func (g *generator) settle() {
 	for r := range g.steps {
 		for _, steps := range g.steps[r] {
 			for i := 1; i < len(steps); i++ {
-				if s, next := &steps[i-1], &steps[i]; Chained(s, next) && (s.DstBuf == s.SrcBuf || s.Count != next.Count) {
+				if s, next := &steps[i-1], &steps[i]; ir.Chained(s, next) && (s.DstBuf == s.SrcBuf || s.Count != next.Count) {
 					s.Flags |= ir.HasDep
 				}
 			}

@@ -299,7 +299,7 @@ func (x *xmlReader) chains() {
 	for b := range x.p.Blocks {
 		steps := x.p.StepsOf(&x.p.Blocks[b])
 		for i, chain := 1, 1; i < len(steps); i++ {
-			if chain++; !Chained(&steps[i-1], &steps[i]) {
+			if chain++; !ir.Chained(&steps[i-1], &steps[i]) {
 				chain = 1
 			}
 			if chain == most+1 && !x.full() {

@@ -208,7 +208,7 @@ func (x *xmlWriter) block(rank, id int, b *ir.TB) {
 		s := &steps[i]
 		hasdep := s.Flags&ir.HasDep != 0
 		switch most := x.t.Limits.ReduceChain; {
-		case i+1 == len(steps) || !Chained(s, &steps[i+1]):
+		case i+1 == len(steps) || !ir.Chained(s, &steps[i+1]):
 			chain = 1
 		case most > 0 && chain == most:
 			chain, hasdep = 1, true

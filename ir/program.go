@@ -155,3 +155,11 @@ func (p *Program) beyondOutput(rank int, index, n int32) bool {
 	end := min(p.Coll.InChunks(rank), first+p.Coll.OutChunks(rank)-max(inOut, 0))
 	return int(index) < first || int(index+n) > end
 }
+
+// Chained says whether a runtime of MSCCL-IR takes next, which follows s in a
+// block, as one more source of the same reduction: both are reductions from
+// one buffer to one place, next waits for nothing, and s publishes nothing.
+func Chained(s, next *Step) bool {
+	return s.Op == Reduce && next.Op == Reduce && next.DepBlock < 0 && s.Flags&HasDep == 0 &&
+		s.SrcBuf == next.SrcBuf && s.DstBuf == next.DstBuf && s.Dst == next.Dst
+}

@@ -109,7 +109,7 @@ func (t *twoSided) connect() (err error) {
 					t.steps[i].handled++
 				}
 			}
-			if s.Op == ir.Reduce && i > tb.Steps.First && chained(&t.program.Steps[i-1], s) {
+			if i > tb.Steps.First && ir.Chained(&t.program.Steps[i-1], s) {
 				t.steps[i].handled, t.steps[i].chained = 1, true
 			}
 			if s.DepBlock >= 0 {
@@ -267,11 +267,6 @@ func (t *twoSided) begins(c *connection, message int64) float64 {
 		return c.tail[message%int64(t.slots)]
 	}
 	return c.head[message%int64(t.slots)]
-}
-
-// chained says whether kernels take next, which follows s, as one more source of the same sum, as codegen.Chained does.
-func chained(s, next *ir.Step) bool {
-	return s.Op == ir.Reduce && next.DepBlock < 0 && s.Flags&ir.HasDep == 0 && s.SrcBuf == next.SrcBuf && s.DstBuf == next.DstBuf && s.Dst == next.Dst
 }
 
 // move does what a step does with so many bytes, and returns when the block has done it.
