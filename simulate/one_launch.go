@@ -5,8 +5,6 @@ import "mscclc/ir"
 // A oneRank is where a rank is with its launches: each begins when all blocks of the one before have ended, but those of ports.
 type oneRank struct {
 	blocks, left int32   // that a launch waits for, and of these, those that it still does
-	launch       int64   // that it is at
-	begun        float64 // when that began
 	end          float64 // of the blocks that have ended it
 }
 
@@ -69,9 +67,10 @@ func (o *oneSided) ends(b *oneBlock) verdict {
 	if r.left--; r.left > 0 {
 		return verdict{kind: waits, on: o.rankThing(b.rank), at: b.over}
 	}
-	r.launch, r.left, r.begun = r.launch+1, r.blocks, r.end+o.launch()
-	o.e.wake(o.rankThing(b.rank), r.begun)
-	return verdict{kind: goesOn, at: r.begun}
+	r.left = r.blocks
+	begins := r.end + o.launch()
+	o.e.wake(o.rankThing(b.rank), begins)
+	return verdict{kind: goesOn, at: begins}
 }
 
 func (o *oneSided) launch() float64 {

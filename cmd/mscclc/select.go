@@ -73,10 +73,7 @@ above -e. Overlaps are sizes that several files in FOLDER are for.`,
 
 // noCollective says why nothing is selected for a name, and what there is.
 func noCollective(name string) error {
-	var kinds []string
-	for _, k := range choose.Collectives() {
-		kinds = append(kinds, k.String())
-	}
+	kinds := collectiveNames()
 	if of := algorithmsOf(name); len(of) > 0 {
 		return usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], list(kinds))
 	}

@@ -125,9 +125,8 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 			}
 			if chunks != 0 && n != chunks {
 				break
-			} else {
-				chunks = n
 			}
+			chunks = n
 		}
 		if chunks < 2 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mscclc/algorithms/choose"
+	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -96,7 +97,7 @@ func (f *simulateFlags) least(flag string) int {
 }
 
 // sizes are what the flags say, and the call that is the same for all.
-func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
+func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 	first, err := parseBytes(f.begin)
 	if err != nil {
 		return nil, call, err
@@ -122,13 +123,8 @@ func (f *simulateFlags) sizes() (sizes []int64, call simulate.Call, err error) {
 	case f.columns < f.least("columns") || f.columns > mostColumns || f.threads < f.least("threads") || f.threads > mostThreads:
 		return nil, call, usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns, mostThreads)
 	}
-	for n := first; ; n *= f.factor {
-		if sizes = append(sizes, n); n > last/f.factor {
-			break
-		}
-	}
 	call.DType, call.Columns, call.Threads, call.Multicast = dtype, f.columns, f.threads, f.multicast
-	return sizes, call, nil
+	return bench.Sizes(first, last, f.factor), call, nil
 }
 
 // costsOf are those that the flags name, or of the topology's device.
@@ -151,16 +147,24 @@ func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 	return c, nil
 }
 
-func (a *app) simulate(arg string, f *simulateFlags) error {
-	a.file = arg
+// oneStdout refuses flags that want stdout together.
+func (f *simulateFlags) oneStdout(json bool) error {
 	drawn, traced := f.svg == "-", f.trace == "-"
 	switch {
-	case a.json && drawn:
+	case json && drawn:
 		return usagef("--json and --svg - both want stdout: give --svg a file")
-	case a.json && traced:
+	case json && traced:
 		return usagef("--json and --trace - both want stdout: give --trace a file")
 	case drawn && traced:
 		return usagef("--svg - and --trace - both want stdout: give one a file")
+	}
+	return nil
+}
+
+func (a *app) simulate(arg string, f *simulateFlags) error {
+	a.file = arg
+	if err := f.oneStdout(a.json); err != nil {
+		return err
 	}
 	sizes, call, err := f.sizes()
 	if err != nil {
@@ -182,7 +186,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	bar := a.progress(len(sizes), "simulate")
 	stop := bar.watch()
 	defer stop()
-	for i, bytes := range sizes {
+	for _, bytes := range sizes {
 		call.Bytes, call.Columns = bytes, f.columns
 		if f.columns == 0 && p.OneSided != nil {
 			call.Columns = widest(p, t, costs, call)
@@ -195,16 +199,15 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		row.Columns = call.Columns
 		rows = append(rows, row)
 		bar.step()
-		if i < len(sizes)-1 || f.trace+f.svg == "" {
-			continue
-		}
+	}
+	if f.trace+f.svg != "" { // of the last size
 		if err := a.drawSimulated(arg, f, p, t, costs, call); err != nil {
 			return err
 		}
 	}
 	stop()
 	a.noteSizes(arg, p, call.DType, rows)
-	if drawn || traced { // stdout is that, and the rows are talk
+	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		talk := *a
 		talk.stdout = &product{Writer: a.stderr}
 		a = &talk
