@@ -17,7 +17,8 @@ const (
 )
 
 func (k FileKind) String() string {
-	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "plan", "plan JSON", "MSCCL++ plan", "JSON"}[k]
+	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "a plan of mscclc", "the JSON of a plan of mscclc",
+		"a plan of MSCCL++", "JSON"}[k]
 }
 
 // Detect tells from the first bytes of a file, 512 of them or all, what it

@@ -78,6 +78,18 @@ var Targets = []*Target{
 	},
 }
 
+// Takes reports whether files of a kind can be programs for t. Our own executor runs all programs. A plan of ours can
+// become XML where t's limits allow it. Text is compiled for t. An unknown kind may be anything: its reader refuses it.
+func (t *Target) Takes(kind FileKind) bool {
+	switch {
+	case kind == KindSource || kind == KindUnknown || t.Format == FormatPlan:
+		return true
+	case t.Format == FormatMSCCLPP:
+		return kind == KindMSCCLPP
+	}
+	return kind != KindMSCCLPP
+}
+
 // maxRanks is the number of ranks that the readers of XML have room for.
 const maxRanks = 1024
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -21,40 +22,72 @@ type task struct {
 	found bool // in a folder, and not named itself
 }
 
-// plansOnly leaves out files of folders that hold no program, as other .json files and msccl's list of its programs, and says so.
-func (a *app) plansOnly(tasks []task) []task {
-	var plans []task
-	var others []string
+// programsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, and those that
+// are not for target, which may be nil. A note counts each. A folder of nothing else is an error.
+func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
+	var programs []task
+	var others, foreign []string
 	for _, t := range tasks {
-		if t.found && !mayHoldProgram(t.name) {
+		kind, program := contentOf(t)
+		switch {
+		case !program:
 			others = append(others, t.name)
-		} else {
-			plans = append(plans, t)
+		case t.found && target != nil && !target.Takes(kind):
+			foreign = append(foreign, t.name)
+		default:
+			programs = append(programs, t)
 		}
 	}
-	if len(others) > 0 && !a.json {
-		a.say("note: %s that holds no program is left out: %s", count(len(others), "file"), diag.Printable(list(others[:min(len(others), 3)])))
+	a.noteSkipped(others, "no program")
+	if len(foreign) > 0 {
+		a.noteSkipped(foreign, "no program for --target "+target.Name)
 	}
-	return plans
+	if len(programs) == 0 && len(tasks) > 0 {
+		name := filepath.Dir(tasks[0].name)
+		err := diag.List{diag.New(diag.Io, fileSpan(name), "all files found here were skipped")}
+		programs = append(programs, task{name: name, err: err})
+	}
+	return programs
 }
 
-// mayHoldProgram says whether a file begins as programs of its kind do, or cannot be read, which is told elsewhere.
-func mayHoldProgram(name string) bool {
-	ending := filepath.Ext(name)
-	if ending != ".json" && ending != ".xml" {
-		return true
+// noteSkipped counts files that were skipped, and names the first of them.
+func (a *app) noteSkipped(files []string, hold string) {
+	if len(files) == 0 || a.json {
+		return
 	}
-	f, err := os.Open(name)
+	first, verb, more := files[:min(len(files), 3)], "hold", ""
+	if len(files) == 1 {
+		verb = "holds"
+	}
+	if n := len(files) - len(first); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	a.say("note: skipped %s that %s %s: %s%s", count(len(files), "file"), verb, hold, diag.Printable(list(first)), more)
+}
+
+// contentOf says what a file of a folder holds, by how it begins, and whether that may be a program. A file that is
+// named or that cannot be read may be: what is wrong with it is told where it is read.
+func contentOf(t task) (kind codegen.FileKind, program bool) {
+	if !t.found || t.err != nil {
+		return codegen.KindUnknown, true
+	}
+	f, err := os.Open(t.name)
 	if err != nil {
-		return true
+		return codegen.KindSource, true
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 512))
-	if ending == ".xml" {
-		return err != nil || !bytes.Contains(head, []byte("<msccl_algos"))
+	if err != nil {
+		return codegen.KindSource, true
 	}
-	kind := codegen.Detect(head)
-	return err != nil || kind == codegen.KindMSCCLPP || kind == codegen.KindPlanJSON
+	kind = codegen.Detect(head)
+	switch filepath.Ext(t.name) {
+	case ".xml":
+		return kind, !bytes.Contains(head, []byte("<msccl_algos"))
+	case ".json":
+		return kind, kind == codegen.KindMSCCLPP || kind == codegen.KindPlanJSON
+	}
+	return kind, true
 }
 
 // expand finds the files that args name: of folders, those with one of the

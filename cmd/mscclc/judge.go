@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,14 +16,14 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
-	"mscclc/passes"
 )
 
 // A verdict is what verify says of one file.
 type verdict struct {
 	file    string
 	found   diag.List
-	code    int // exit code
+	misused error // of usage: the file is none for the flags
+	code    int   // exit code
 	took    time.Duration
 	line    string        // of a file that is good
 	note    string        // of it, or ""
@@ -55,6 +56,10 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 	p, err := (*ir.Program)(nil), t.err
 	if err == nil {
 		p, err = a.program(t.name, f, d)
+	}
+	if errors.As(err, new(usageError)) {
+		d.misused = err
+		return d
 	}
 	if err != nil {
 		d.found = placed(problems(err), t.name).Sort()
@@ -126,7 +131,7 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	if err != nil {
 		return nil, err
 	}
-	if read.Target, err = f.judgedTarget(); err != nil {
+	if read.Target, err = f.judgedTarget(s); err != nil {
 		return nil, err
 	}
 	if s.kind == codegen.KindMSCCLPP {
@@ -149,13 +154,31 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	return p, d.prove(p, check, f)
 }
 
-// judgedTarget is the runtime that a program must fit, or nil for none.
-func (f *verifyFlags) judgedTarget() (*codegen.Target, error) {
+// judgedTarget is the runtime of XML that the program in s must fit, or nil for none. A program that is none for the
+// target is an error of usage.
+func (f *verifyFlags) judgedTarget(s *source) (*codegen.Target, error) {
 	t, err := f.findTarget()
-	if !f.explicit || err != nil || t.Format != codegen.FormatXML {
+	switch {
+	case !f.explicit || err != nil:
 		return nil, err
+	case !t.Takes(s.kind):
+		return nil, usagef("%s holds %s, which --target %s does not run; leave --target out, or name %s",
+			diag.Printable(s.name), s.kind, t.Name, list(targetsOf(s.kind)))
+	case t.Format != codegen.FormatXML:
+		return nil, nil
 	}
 	return t, nil
+}
+
+// targetsOf names the targets that run programs of a kind.
+func targetsOf(kind codegen.FileKind) []string {
+	var names []string
+	for _, t := range codegen.Targets {
+		if t.Takes(kind) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // prove judges p.
@@ -187,16 +210,11 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 		return nil
 	}
 	p, err := mscclc.Compile(s.name, text, opt)
-	if channels != nil {
+	if channels != nil && opt.Target.Format != codegen.FormatXML { // which has no words for them
 		return d.judgeLevel(channels, opt.Check, f)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if channels != nil {
-		var found diag.List
-		p, d.judged, found = passes.CheckChannels(channels, opt.Check)
-		return p, found.Err()
 	}
 	if err := d.prove(p, opt.Check, f); err != nil {
 		return p, err

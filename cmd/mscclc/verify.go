@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -38,7 +39,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Prove that programs are right, whoever made them",
 		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file is compiled
 first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder, all .mscl, .xml, .plan and .json files below
-it are judged, several at once; .json files that are no plans are left out there. One line each, in order: ok or FAIL, and the time where there are several; the exit code is
+it are judged, several at once; files that hold no program are skipped there. One line each, in order: ok or FAIL, and the time where there are several; the exit code is
 1 if any is rejected.
 
 Proven is, for every timing, every size that the file is for, and any number of launches:
@@ -58,7 +59,9 @@ Of plans of MSCCL++, loops are proven for any number of turns, and what MSCCL++'
 A port copies when it suits it, also when the launch has ended: a put is over when a flush behind it is (pwsf; a flush alone is taken at its word,
 and warned of), or when what comes back for a signal behind it says so. What threads push to one port without meeting between is in no order.
 
---target judges for one runtime also what its reader and its limits allow, and its range of sizes where a file has none.`,
+--target also judges what one runtime's reader and limits allow, and takes its range of sizes where a file has none.
+msccl and rccl run XML, mscclpp runs plans of MSCCL++, and plan runs all programs. A .plan file may become XML. Any
+other file that is named is an error of usage, and is skipped in a folder.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
   mscclc verify algorithms/ --ranks 2-17,64
@@ -113,7 +116,11 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 		talk.stdout = &product{Writer: a.stderr}
 		v.app = &talk
 	}
-	tasks := a.plansOnly(expand(args, ".mscl", ".xml", ".plan", ".json"))
+	var target *codegen.Target
+	if f.explicit {
+		target, _ = f.findTarget() // check has found it
+	}
+	tasks := a.programsOnly(expand(args, ".mscl", ".xml", ".plan", ".json"), target)
 	v.bar = a.progress(len(tasks), "verify")
 	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].name) },
 		func(i int) *verdict { return v.judge(tasks[i], f) }, func(_ int, d *verdict) error { return v.take(d) }, v.bar.draw)
@@ -147,6 +154,9 @@ func (v *verifying) time(d time.Duration) string {
 // take reports one verdict.
 func (v *verifying) take(d *verdict) error {
 	v.bar.clear()
+	if d.misused != nil {
+		return d.misused
+	}
 	if d.rejected() {
 		v.rejected++
 	}
