@@ -273,6 +273,10 @@ func (d *dumper) stage(value any) error {
 		return d.file("chunks", func(w io.Writer) error { return ir.WriteChunks(w, v) })
 	case *ir.InstDAG:
 		return d.file("lower", func(w io.Writer) error { return ir.WriteInsts(w, v) })
+	case *ir.ChannelProgram:
+		if d.what != "all" && d.what != "program" {
+			return usagef("the passes do not make programs of channels: of these --dump takes all or program, not %s", d.what)
+		}
 	case *ir.Program:
 		return d.file("program", func(w io.Writer) error { return ir.WriteProgram(w, v) })
 	}

@@ -51,7 +51,8 @@ Inputs are random, outputs poisoned, and guards stand round every buffer; afterw
 collective computed directly: integers exactly, floats within the bound of the summation's own error.
 
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
-several with commas. A program that needs sizes that divide runs the next smaller one that does, and none if that were nothing.
+several with commas. A program that needs sizes that divide runs the next smaller one that does. A run that has no
+element to compare is not ok.
 Loops of plans of MSCCL++ and of algorithms at the level of channels do as many turns as their bytes a turn ask for, of equal bytes; fewer
 where the program would get too large, and the line says of how many.
 
@@ -130,6 +131,7 @@ type runResult struct {
 	Problems []diag.Problem `json:"problems,omitempty"` // why it did not run, or not to its end
 
 	turns turned // Turns, with those that were asked for
+	ran   bool   // it was not refused
 
 	observed bool      // see runFlags
 	fault    error     // what is wrong besides elements

@@ -59,7 +59,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 			bar.over(func() { a.printRun(p, r) })
 		}
 	}
-	if f.trace != "" && len(runs) > 0 && (len(runs[0].found) == 0 || len(plan.trace.Spans) > 0) { // one that was refused has none
+	if f.trace != "" && len(runs) > 0 && runs[0].ran {
 		if err := a.saveTrace(f.trace, p, &plan.trace); err != nil {
 			return err
 		}
@@ -104,17 +104,19 @@ func impossible(err error) error {
 
 // run runs one size, as often as --iters says; step is called after each.
 func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64, step func()) (runResult, error) {
-	elems := executor.PieceElems(p.Coll, bytes, r.dtype)
+	elems, unit := executor.PieceElems(p.Coll, bytes, r.dtype), int64(1)
 	if l.Even() {
-		if n := int64(max(p.Coll.Chunks, 1)); elems >= n {
-			elems -= elems % n
-		}
+		unit = int64(max(p.Coll.Chunks, 1))
+		elems -= elems % unit
 	}
 	geo := executor.NewGeometry(p.Coll, elems, r.dtype.Size())
 	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(), Inplace: p.Coll.Inplace,
 		Protocol: p.Protocol.String(), Iters: r.flags.iters}
 	if p.Coll.Reduces() {
 		result.Op = r.redop.String()
+	}
+	if elems == 0 && bytes > 0 {
+		return result, tooSmall(bytes, callBytes(p.Coll, unit, r.dtype))
 	}
 	if err := checkMemory(p, geo, int64(r.dtype.Size())); err != nil {
 		return result, err
@@ -124,6 +126,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 	}
 	data := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
 	modifies := p.ModifiesInput()
+	result.ran = true
 	for i := range r.flags.iters {
 		if i > 0 {
 			data.Reset()
@@ -151,7 +154,24 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 		}
 		step()
 	}
-	return result, nil
+	switch {
+	case result.Checked > 0 || result.fault != nil:
+		return result, nil
+	case elems == 0:
+		return result, tooSmall(bytes, callBytes(p.Coll, unit, r.dtype))
+	}
+	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing was compared: the program does not say what must hold")
+	if p.Coll.Kind == ir.Opaque {
+		d = d.WithHint("without --unproven, outputs are compared with what the proof finds")
+	}
+	return result, diag.List{d}
+}
+
+// tooSmall says that a call of bytes has no element to compare, and that calls have some from least bytes on.
+func tooSmall(bytes, least int64) error {
+	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing is compared: %s are no element of each chunk",
+		sizeText(bytes))
+	return diag.List{d.WithHint("the smallest call with data is --bytes %d", least)}
 }
 
 // callBytes is what a call of elems elements a piece counts, in bytes.
@@ -170,13 +190,8 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 		op += " " + r.Op
 	}
 	wrong := fmt.Sprintf("%d wrong", r.Wrong)
-	switch {
-	case r.observed && r.Wrong == 0 && r.Checked > 0:
+	if r.observed && r.Wrong == 0 {
 		wrong = "0 wrong, by its own evaluation: the file states no result to compare with"
-	case r.Checked == 0 && r.Bytes > 0:
-		wrong = "nothing to compare: the file does not say what must hold"
-	case r.Checked == 0:
-		wrong = "nothing to compare: no element of a piece"
 	}
 	if len(r.found) > 0 {
 		wrong = string(r.found[0].Code)

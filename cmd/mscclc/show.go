@@ -89,7 +89,7 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 		err := c.showChannels(&text, s, stage)
 		return text.Bytes(), nil, err
 	case stage == "channels" && s.kind != codegen.KindSource:
-		return nil, nil, usagef("%s has no channels: plans of MSCCL++ have, and algorithms that say which thread block does what", arg)
+		return nil, nil, noChannels(arg, "program, json or dot")
 	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "chunks" || stage == "insts":
@@ -111,6 +111,12 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 		err = writeDot(&text, p)
 	}
 	return text.Bytes(), p, err
+}
+
+// noChannels says that name has no channels to show, and what it has.
+func noChannels(name, has string) error {
+	return usagef("%s has no channels, which plans of MSCCL++ have and algorithms that say which thread block does what; "+
+		"show %s", name, has)
 }
 
 // compiledShow are the flags that show ignores of what is compiled, beside compileOnly.
@@ -141,7 +147,7 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
 			if stage == "channels" {
-				return usagef("%s has no channels: plans of MSCCL++ have, and algorithms that say which thread block does what", s.name)
+				return noChannels(s.name, "chunks, insts, program, json or dot")
 			}
 			if stage == "chunks" {
 				return ir.WriteChunks(w, v)
@@ -151,8 +157,12 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 				return ir.WriteInsts(w, v)
 			}
 		case *ir.ChannelProgram:
-			if stage == "channels" {
+			switch stage {
+			case "channels":
 				return ir.WriteChannels(w, v)
+			case "chunks", "insts":
+				return usagef("%s says itself which thread block does what: it has no %s; "+
+					"show channels, program, json or dot", s.name, stage)
 			}
 		}
 		return nil

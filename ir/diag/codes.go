@@ -86,4 +86,6 @@ const (
 	Io            Code = "io"           // a file that cannot be read or written
 	Internal      Code = "internal"     // a fault of mscclc itself
 	Timeout       Code = "timeout"      // a wait that outlasted its deadline
+
+	NothingCompared Code = "nothing-compared" // a run whose data nobody could compare
 )

@@ -210,4 +210,10 @@ verified does not hang by itself: look for a rank that died or was never
 started, which may be one that the step named waits for in turn.`, `
 $ mscclc run ring.mscl --timeout 1ms --bytes 1G
 `, ""},
+	{NothingCompared, `
+A run that compares no element shows nothing. The call may be too small to hold
+an element of each chunk. Or the program does not say what must hold, and runs
+with --unproven, so that no proof says it either.`, `
+$ mscclc run allreduce/ring --bytes 3
+`, ""},
 }
