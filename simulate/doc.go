@@ -14,7 +14,9 @@
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a GPU
 // move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.
 //
-// Of a launch of many passes the first ones are simulated, and the rest as long as the later of these took, or as the busiest link needs. Launches of one-sided programs follow
-// each other, as bench measures them, and the time is that from the end of one to the end of the next: the root of a Broadcast is in the next
-// launch while others are at this one.
+// Of a launch of many passes the first ones are simulated, and the rest take as long as the later of these, or as the busiest link needs.
+//
+// A call has two times, for one-sided and two-sided programs alike. Its latency is what one launch takes, alone on the machine. Its interval is the time from the end
+// of a launch to the end of the next, where several follow each other: the root of a Broadcast is in the next launch while others are at this one. Benchmarks
+// measure intervals, and costs are fitted to these.
 package simulate

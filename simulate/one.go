@@ -30,7 +30,7 @@ type oneSided struct {
 	heads   []float64 // by chunk and copy: when its first packet arrived
 	tails   []float64 // and its last
 	proxy   []float64 // of a rank: when its port's proxy has given the driver all copies so far
-	ranks   []oneRank
+	calls   sequence
 	sent    []int32 // ways of the step that is being done
 	flags   []flag
 }
@@ -67,11 +67,11 @@ func newOneSided(s *simulation) (runner, error) {
 		packets += int64(p.OneSided.Packets[r])
 		flags += int(p.OneSided.Flags[r])
 	}
-	o.proxy, o.ranks = make([]float64, len(p.Rank)), make([]oneRank, len(p.Rank))
+	o.proxy = make([]float64, len(p.Rank))
+	o.calls = sequence{make([]rankLaunch, len(p.Rank)), int32(packets) + int32(flags)}
 	for b := range o.blocks {
 		if !o.loose(&o.blocks[b]) {
-			r := &o.ranks[o.blocks[b].rank]
-			r.blocks, r.left = r.blocks+1, r.left+1
+			o.calls.add(o.blocks[b].rank)
 		}
 	}
 	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth), make([]float64, packets*o.depth), make([]flag, flags)
@@ -111,14 +111,13 @@ func (o *oneSided) width() {
 
 func (o *oneSided) start(e *engine) { o.e = e }
 func (o *oneSided) count() int      { return len(o.blocks) }
-func (o *oneSided) things() int     { return len(o.written) + len(o.flags) + len(o.ranks) }
+func (o *oneSided) things() int     { return len(o.written) + len(o.flags) + len(o.calls.ranks) }
 
 // packet is the number of a chunk of packets, and flag that of a flag.
 func (o *oneSided) packet(x *ir.Operand) int32 { return o.links.Packet(x.Rank, x.Index) }
 func (o *oneSided) flag(x *ir.Operand) int32   { return o.links.Flag(x.Rank, x.Index) }
 
-func (o *oneSided) flagThing(f int32) int32    { return int32(len(o.written)) + f }
-func (o *oneSided) rankThing(rank int32) int32 { return int32(len(o.written)+len(o.flags)) + rank }
+func (o *oneSided) flagThing(f int32) int32 { return int32(len(o.written)) + f }
 
 func (o *oneSided) act(block int32, now float64) verdict {
 	b := &o.blocks[block]
@@ -131,8 +130,8 @@ func (o *oneSided) act(block int32, now float64) verdict {
 			return verdict{kind: ended, at: max(b.over, b.stored)}
 		}
 		b.step = b.first
-		if b.pass%o.simulated == 0 {
-			return o.ends(b)
+		if b.pass%o.simulated == 0 && !o.loose(b) {
+			return o.calls.ends(o.e, b.rank, max(b.over, b.stored), o.launch())
 		}
 		return verdict{kind: goesOn, at: b.over}
 	}
@@ -166,4 +165,16 @@ func (o *oneSided) act(block int32, now float64) verdict {
 // skips says whether s is not of b's pass.
 func (o *oneSided) skips(b *oneBlock, s *ir.Step) bool {
 	return s.Flags&ir.Enter != 0 && b.pass%o.simulated != 0 || s.Flags&ir.Leave != 0 && (b.pass+1)%o.simulated != 0
+}
+
+// loose says whether b is a port's, which no launch waits for.
+func (o *oneSided) loose(b *oneBlock) bool {
+	return b.first < b.end && o.program.Steps[b.first].Flags&ir.Loose != 0
+}
+
+func (o *oneSided) launch() float64 {
+	if o.few {
+		return o.costs.OneSided.Few
+	}
+	return o.costs.OneSided.Launch
 }

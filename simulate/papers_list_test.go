@@ -1,6 +1,9 @@
 package simulate_test
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/simulate"
+)
 
 const k, m, g = 1 << 10, 1 << 20, 1 << 30
 
@@ -10,6 +13,7 @@ var comparisons = []comparison{{
 	ours:     []form{{file: "allreduce/allpairs", params: "ranks=8", protocols: all, instances: []int{1, 2, 4, 8}}},
 	base:     []form{{file: "allreduce/ring", params: "ranks=8", protocols: all, nccl: 24}},
 	baseline: "a ring with as many channels as NCCL 2.8 takes for the size",
+	figure:   simulate.Interval,
 	from:     k, to: 16 * m, published: "up to 1.9, 32 KB to 3 MB",
 	why: `Small calls gain more here than is published: a call of NCCL's is measured with what its library does before the launch, which is no part of either side here. Above 1 MB
 all pairs lose here, and in the paper not before 3 MB: the baseline here is the best of three protocols for each size, which NCCL 2.8 chooses by a model of them.`,
@@ -18,6 +22,7 @@ all pairs lose here, and in the paper not before 3 MB: the baseline here is the 
 	ours:     []form{{file: "allreduce/allpairs", params: "ranks=16", protocols: all, instances: []int{1, 2, 4}}},
 	base:     []form{{file: "allreduce/ring", params: "ranks=16", protocols: all, nccl: 12}},
 	baseline: "a ring with as many channels as NCCL 2.8 takes for the size",
+	figure:   simulate.Interval,
 	from:     k, to: 16 * m, published: "up to 3.0",
 	why: `As on 8 A100s: small calls gain more here than is published. What a step costs, of which the ring has 30 one after the other, is an estimate for V100s.`,
 }, {
@@ -25,6 +30,7 @@ all pairs lose here, and in the paper not before 3 MB: the baseline here is the 
 	ours:     []form{{file: "alltonext/forward", params: "nodes=3,gpus=8", protocols: all, instances: []int{1, 4, 16}}},
 	base:     []form{sendNext(8)},
 	baseline: "a send and a receive, of one block each",
+	figure:   simulate.Interval,
 	from:     16 * k, to: 256 * m, published: "up to 14.5",
 	vary: []variation{{"against three messages of 128 KB in flight in place of eight", []form{sendNext(3)}}, {"against two", []form{sendNext(2)}}},
 	why: `Eight NICs against one are worth 8 and the block's own rate a little more: the simulated send keeps its NIC busy two thirds of the time. What is published says that the
@@ -34,6 +40,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	ours:     []form{hierarchical("nodes=2,gpus=8")},
 	base:     []form{{file: "testdata/rings", params: "nodes=2,gpus=8", protocols: all, instances: []int{1, 2}}},
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
+	figure:   simulate.Interval,
 	from:     64 * k, to: 1 * g, published: "faster, without a figure",
 	why: hierarchicalWhy,
 }, {
@@ -41,6 +48,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	ours:     []form{hierarchical("nodes=4,gpus=8")},
 	base:     []form{{file: "testdata/rings", params: "nodes=4,gpus=8", protocols: all, instances: []int{1, 2}}},
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
+	figure:   simulate.Interval,
 	from:     64 * k, to: 1 * g, published: "faster, without a figure", long: true,
 	why: hierarchicalWhy,
 }, {
@@ -48,6 +56,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	ours:     twoPH("nodes=2,gpus=8"),
 	base:     []form{{file: "testdata/rings", params: "nodes=2,gpus=8", protocols: all, instances: []int{1, 2}}},
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
+	figure:   simulate.Interval,
 	from:     k, to: 1 * g, published: "up to 5.4 over all collectives and machines",
 	vary: []variation{{"against the faster of these and a double binary tree", []form{ringsOrTree("nodes=2,gpus=8", "ranks=16")}}},
 	why:  twoPHWhy,
@@ -56,6 +65,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	ours:     twoPH("nodes=4,gpus=8"),
 	base:     []form{{file: "testdata/rings", params: "nodes=4,gpus=8", protocols: all, instances: []int{1, 2}}},
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
+	figure:   simulate.Interval,
 	from:     k, to: 1 * g, published: "up to 5.4 over all collectives and machines", long: true,
 	vary: []variation{{"against the faster of these and a double binary tree", []form{ringsOrTree("nodes=4,gpus=8", "ranks=32")}}},
 	why:  twoPHWhy,
@@ -64,6 +74,7 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	ours:     []form{{file: "alltoall/two_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}}},
 	base:     []form{{file: "testdata/one_step", params: "ranks=256", protocols: []ir.Protocol{ir.Simple}, instances: []int{1}, p2p: 8}},
 	baseline: "a send to each rank and a receive from each, as NCCL does it",
+	figure:   simulate.Interval,
 	from:     8 * m, to: 2 * g, published: "up to 1.3 above 512 MB", long: true,
 	why: oneStepWhy,
 }, {

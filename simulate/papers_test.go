@@ -39,6 +39,7 @@ type comparison struct {
 	ours, base    []form
 	baseline      string // what base is
 	from, to      int64
+	figure        simulate.Figure // that times are
 	published     string
 	why           string // of what differs
 	vary          []variation
@@ -128,10 +129,10 @@ func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
 }
 
 // micros is the time of a form for a size, in the fastest of its protocols and instances.
-func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64) float64 {
+func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64, figure simulate.Figure) float64 {
 	best := math.Inf(1)
 	if f.or != nil {
-		best = x.micros(t, *f.or, topo, costs, bytes)
+		best = x.micros(t, *f.or, topo, costs, bytes, figure)
 	}
 	for _, proto := range f.protocols {
 		instances := f.instances
@@ -140,6 +141,7 @@ func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *si
 		}
 		for _, n := range instances {
 			for _, call := range f.calls(proto, bytes) {
+				call.Figure = figure
 				r, err := simulate.Run(x.program(t, f, proto, n), topo, costs, call)
 				if err != nil {
 					t.Fatal(err)
@@ -168,7 +170,7 @@ func (x *papers) rows(t *testing.T, c *comparison, base []form) (list []row) {
 	}
 	sum := func(forms []form, bytes int64) (us float64) {
 		for _, f := range forms {
-			us += x.micros(t, f, topo, costs, bytes)
+			us += x.micros(t, f, topo, costs, bytes, c.figure)
 		}
 		return us
 	}
@@ -230,6 +232,9 @@ What MSCCLang (Cowan and others, ASPLOS 2023) and MSCCL++ (Shah and others, 2025
 the catalog's on the same machines. A ratio is the time of the baseline by that of the algorithm, each in its fastest protocol and number of
 instances for the size. Links are those of topology/machines, costs those of simulate/devices; neither was fitted to anything here. TestPapers writes this page.
 
+Benchmarks launch calls one after the other and divide, so both sides' times are intervals of such calls. A call of two kernels has no interval of its own: there, both
+sides' times are latencies, and the baseline's is the sum of its kernels'.
+
 | | source | machine | ranks | sizes | published | simulated | is faster |
 |---|---|---|---|---|---|---|---|
 `
@@ -242,7 +247,8 @@ func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
 	line = fmt.Sprintf("| %s | %s | %s | %d | %s to %s | %s | up to %.1f | %s |\n", c.title, c.source, c.topology, c.ranks, size(c.from), size(rows[len(rows)-1].bytes), c.published, best.ratio(), faster)
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "\n## %s\n\n", c.title)
-	fmt.Fprintf(w, "%s, %d ranks of %s. Baseline: %s.\n\n", c.source, c.ranks, c.topology, c.baseline)
+	fmt.Fprintf(w, "%s, %d ranks of %s. Baseline: %s. Times are %s.\n\n", c.source, c.ranks, c.topology, c.baseline, map[simulate.Figure]string{
+		simulate.Latency: "latencies", simulate.Interval: "intervals"}[c.figure])
 	fmt.Fprintf(w, "| | ratio |\n|---|---|\n| published | %s |\n| simulated | up to %.1f, at %s; faster %s |\n", c.published, best.ratio(), size(best.bytes), faster)
 	for _, v := range c.vary {
 		most := 0.

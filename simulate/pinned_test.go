@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -146,18 +147,54 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestEven: columns share links and memory evenly. 100,000 bytes take 100 us to store, and a sum of them 100 us of memory: in a ReduceScatter of two
-// ranks sums begin when both ranks have stored all, in a Reduce the root sums while the other stores what the next launch reduces. Both wait a link's latency or two.
+// TestEven: columns share links and memory evenly. 100,000 bytes take 100 us to store, and a sum of them 100 us of memory. In a ReduceScatter of two
+// ranks sums begin when both ranks have stored all, so that its latency is its interval. In a Reduce the root sums what the other has stored, which takes both
+// times; of calls that follow each other, the other stores what the next one reduces meanwhile. All wait a link's latency or two.
 func TestEven(t *testing.T) {
 	costs := free()
 	costs.Memory = 3000
 	for _, c := range []struct {
-		name  string
-		bytes int64
-		want  float64
-	}{{"reducescatter/allpairs", 200_000, 201.5}, {"reduce/direct", 100_000, 101.5}} {
+		name   string
+		bytes  int64
+		figure simulate.Figure
+		want   float64
+	}{
+		{"reducescatter/allpairs", 200_000, simulate.Latency, 201.5}, {"reducescatter/allpairs", 200_000, simulate.Interval, 201.5},
+		{"reduce/direct", 100_000, simulate.Latency, 202}, {"reduce/direct", 100_000, simulate.Interval, 101.5},
+	} {
 		p := compile(t, c.name, true, ir.Simple, ranks("2"))
-		near(t, c.name, run(t, p, mesh(t), costs, simulate.Call{Bytes: c.bytes, DType: executor.F32, Columns: 2, Tile: 50_000}).Micros, c.want, 0.01)
+		call := simulate.Call{Bytes: c.bytes, DType: executor.F32, Columns: 2, Tile: 50_000, Figure: c.figure}
+		near(t, fmt.Sprintf("%s, %v", c.name, c.figure), run(t, p, mesh(t), costs, call).Micros, c.want, 0.01)
+	}
+}
+
+// TestFigures: a chain of n hops passes one message on in n times, one-sided or two-sided, and its latency is that. Its ranks are in other calls at once, so that
+// of calls which follow each other one ends each time that a rank takes for its own part: a step and its data, which grow with no hop.
+func TestFigures(t *testing.T) {
+	costs := free()
+	for p := range ir.NumProtocols {
+		costs.OneSided.Protocol[p].Step, costs.TwoSided.Protocol[p].Step = 1, 1
+	}
+	text := "topology line()\nclass wire 1us 1GB/s\nnode {\n gpu 16\n link gpu[i] gpu[*] wire\n}\n"
+	topo, err := topology.Read("line.topo", strings.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := func(p *ir.Program, figure simulate.Figure) float64 {
+		return run(t, p, topo, costs, simulate.Call{Bytes: 2000, DType: executor.F32, Columns: 1, Figure: figure}).Micros
+	}
+	for _, onesided := range []bool{false, true} {
+		var latency, interval [2]float64
+		for i, n := range []string{"8", "16"} {
+			p := compile(t, "broadcast/chain", onesided, ir.LL, ranks(n))
+			latency[i], interval[i] = took(p, simulate.Latency), took(p, simulate.Interval)
+		}
+		if more := latency[1] - latency[0]; math.Abs(more-8*(1+1)) > 0.01 { // eight hops of a step and a link
+			t.Errorf("one-sided %v: eight hops more add %.2f us to a latency of %.2f", onesided, more, latency[0])
+		}
+		if interval[0] < 2 || interval[0] > 6 || math.Abs(interval[1]-interval[0]) > 0.01 {
+			t.Errorf("one-sided %v: intervals of 8 and of 16 ranks are %.2f us and %.2f", onesided, interval[0], interval[1])
+		}
 	}
 }
 

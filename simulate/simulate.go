@@ -27,16 +27,17 @@ type Call struct {
 	// Without it they are reached rank by rank.
 	Multicast bool
 
-	Rough bool // fewer passes and launches: for what is only compared
-	Trace bool // have spans
+	Figure Figure // that the result's time is
+	Rough  bool   // fewer passes and launches: for what is only compared
+	Trace  bool   // have spans, of the first launch
 }
 
 // A Result is what a simulation says.
 type Result struct {
-	Micros    float64
+	Micros    float64         // the call's Figure
 	Passes    int64           // of the launch
 	Simulated int64           // of these, the first
-	Launches  int64           // that were simulated back to back; Micros is how long the later half took, each
+	Launches  int64           // that were simulated back to back; an interval is how long the later half took, each. Of one launch only the latency is known
 	Events    int64           // actions that were simulated
 	Rough     bool            // fewer passes or launches were simulated than without the call's Rough
 	Link      int32           // the link that was occupied longest, or -1
@@ -150,7 +151,6 @@ type runner interface {
 	count() int  // of blocks
 	things() int // that they wait for
 	launch() float64
-	launches(rough bool) int64
 }
 
 // first is how many passes are simulated.
@@ -174,11 +174,14 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	if s.passes == 0 { // there is nothing to move
 		return &Result{Micros: a.launch(), Link: -1, Trace: s.trace}, nil
 	}
-	s.repeated = a.launches(s.call.Rough)
+	if len(s.program.Steps) == 0 { // a rank that is alone has nothing to launch
+		return &Result{Passes: s.passes, Simulated: s.simulated, Link: -1, Trace: s.trace}, nil
+	}
+	s.repeated = s.launches(s.call.Rough)
 	e := newEngine(a, a.count(), a.things(), int(s.simulated*s.repeated))
 	a.start(e)
 	r := &Result{Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1, Trace: s.trace}
-	r.Rough = s.simulated != s.first(false) || s.repeated != a.launches(false)
+	r.Rough = s.simulated != s.first(false) || s.repeated != s.launches(false)
 	end := e.run()
 	if math.IsNaN(end) {
 		return nil, errors.New("the program does not end: it waits for what never comes")
@@ -215,7 +218,7 @@ func (s *simulation) rest(e *engine, busiest float64) float64 {
 
 // took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
 func (s *simulation) took(step, column int32, pass int64, message int32, came, began, end float64) {
-	if s.trace != nil && len(s.trace.Spans) < 1<<20 {
+	if s.trace != nil && pass < s.simulated && len(s.trace.Spans) < 1<<20 {
 		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message, Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
 	}
 }

@@ -158,7 +158,8 @@ func TestBusiest(t *testing.T) {
 	}
 }
 
-// TestContinuous: what so many passes take grows as they do, where more of a launch or fewer launches are simulated too.
+// TestContinuous: one pass more adds as much to a call's latency as any other, and to an interval as much as each of its passes takes: also where more of a
+// launch, or fewer launches, are simulated.
 func TestContinuous(t *testing.T) {
 	topo, err := topology.Open("h200")
 	if err != nil {
@@ -170,17 +171,25 @@ func TestContinuous(t *testing.T) {
 	}
 	for _, name := range []string{"reduce/chain", "broadcast/chain", "gather/direct", "allreduce/ring"} {
 		p := compile(t, name, true, ir.Simple, ranks("8"))
-		before := 0.
-		for passes := int64(12); passes <= 96; passes++ {
-			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: executor.F32, Columns: 32})
+		took := func(passes int64, figure simulate.Figure) float64 {
+			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: executor.F32, Columns: 32, Figure: figure})
 			if r.Passes != passes {
 				t.Fatalf("%s: %d passes, not %d", name, r.Passes, passes)
 			}
-			if each := r.Micros / float64(passes); before > 0 && math.Abs(each/before-1) > 0.02 {
-				t.Errorf("%s: a pass of %d takes %.2f us, and of one fewer %.2f", name, passes, each, before)
-			} else {
-				before = each
+			return r.Micros
+		}
+		alone := [2]float64{took(12, simulate.Latency), took(13, simulate.Latency)}
+		first := took(14, simulate.Latency) - alone[0] // two passes, each of which has its own copy of scratch
+		each := took(13, simulate.Interval) / 13
+		for passes := int64(14); passes <= 96; passes++ {
+			now, next := took(passes, simulate.Latency), took(passes, simulate.Interval)/float64(passes)
+			if more := now - alone[0]; math.Abs(more/first-1) > 0.05 {
+				t.Errorf("%s: the last two of %d passes add %.2f us to the latency, and the first ones %.2f", name, passes, more, first)
 			}
+			if math.Abs(next/each-1) > 0.02 {
+				t.Errorf("%s: a pass of %d takes %.2f us of the interval, and of one fewer %.2f", name, passes, next, each)
+			}
+			alone, each = [2]float64{alone[1], now}, next
 		}
 	}
 }

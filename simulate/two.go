@@ -10,7 +10,7 @@ import (
 )
 
 // A twoSided is the blocks of a two-sided program. What they wait for is, in this order: the end of each step, the next message of
-// each connection, and a free slot of each.
+// each connection, a free slot of each, and each rank's next launch.
 type twoSided struct {
 	*simulation
 	e       *engine
@@ -22,6 +22,7 @@ type twoSided struct {
 	steps   []twoStep
 	done    []int64 // of a step whose end others wait for: passes in which it ended, and when it last did
 	doneAt  []float64
+	calls   sequence
 	flights []flight
 	landed  []int32 // of flights, those whose place is free
 }
@@ -74,7 +75,16 @@ func newTwoSided(s *simulation) (runner, error) {
 	s.share, s.tile = s.chunk, max(1, math.Min(s.chunk, float64(min(tile, slot))))
 	s.passes = int64(math.Ceil(s.share / s.tile))
 	t.holds = int32(max(1, min(float64(slot)/s.tile, ir.MaxMessageChunks)))
-	return t, t.connect()
+	if err := t.connect(); err != nil {
+		return nil, err
+	}
+	t.calls = sequence{make([]rankLaunch, len(p.Rank)), t.slotOf(int32(len(t.conns)))}
+	for b := range t.blocks {
+		if t.blocks[b].first < t.blocks[b].end {
+			t.calls.add(t.blocks[b].rank)
+		}
+	}
+	return t, nil
 }
 
 // connect joins the ends of connections.
@@ -144,11 +154,10 @@ func (t *twoSided) publisher(steps ir.Range, step int32) int32 {
 	return at
 }
 
-func (t *twoSided) start(e *engine)     { t.e = e }
-func (t *twoSided) launches(bool) int64 { return 1 }
-func (t *twoSided) launch() float64     { return t.costs.TwoSided.Launch }
-func (t *twoSided) count() int          { return len(t.blocks) }
-func (t *twoSided) things() int         { return len(t.program.Steps) + 2*len(t.conns) }
+func (t *twoSided) start(e *engine) { t.e = e }
+func (t *twoSided) launch() float64 { return t.costs.TwoSided.Launch }
+func (t *twoSided) count() int      { return len(t.blocks) }
+func (t *twoSided) things() int     { return len(t.program.Steps) + 2*len(t.conns) + len(t.calls.ranks) }
 
 func (t *twoSided) dataOf(conn int32) int32 { return int32(len(t.program.Steps)) + conn }
 func (t *twoSided) slotOf(conn int32) int32 { return t.dataOf(conn) + int32(len(t.conns)) }
@@ -172,7 +181,7 @@ func (t *twoSided) act(block int32, now float64) verdict {
 	end := now
 	count := min(step.count-b.message, t.holds)
 	if step.moves {
-		end = t.move(b, step, now, float64(count)*t.bytes(b.pass))
+		end = t.move(b, step, now, float64(count)*t.bytes(b.pass%t.simulated))
 	}
 	t.took(b.step, 0, b.pass, b.message/t.holds, b.came, now, end)
 	b.came = end
@@ -185,8 +194,12 @@ func (t *twoSided) act(block int32, now float64) verdict {
 	}
 	if b.step == b.end {
 		t.e.passed(b.pass, end)
-		if b.pass, b.step = b.pass+1, b.first; b.pass == t.simulated {
+		if b.pass, b.step = b.pass+1, b.first; b.pass == t.simulated*t.repeated {
 			return verdict{kind: ended, at: end}
+		}
+		if b.pass%t.simulated == 0 {
+			b.ready = false
+			return t.calls.ends(t.e, b.rank, end, t.launch())
 		}
 	}
 	v, ok := t.ready(b, end)

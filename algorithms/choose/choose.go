@@ -9,6 +9,7 @@ import (
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/simulate"
 )
 
 // A Chooser finds the variant for a call: by a table where that has a rule, else by simulation on the Machine of the
@@ -16,6 +17,9 @@ import (
 type Chooser struct {
 	Table  *Table
 	Device string // as its driver names it, or cpu
+
+	// By is the figure by which simulation chooses where no table does. The times of tables are intervals.
+	By simulate.Figure
 
 	// Shared says that several ranks are on one GPU, which has room for fewer columns: these are then left to the executor, as they are
 	// on the CPU.
@@ -163,7 +167,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Selector{Call: call, Topology: t, Costs: costs, DType: typeOf(element), Target: plan}
+	s := &Selector{Call: call, Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By}
 	s.Rough = call.Ranks > soonRanks
 	s.OwnWidth = c.Shared || c.Device == "cpu" || s.Rough
 	if c.selectors == nil {

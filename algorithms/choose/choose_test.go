@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/simulate"
 )
 
 func call(kind ir.Kind, ranks int) Call { return Call{Kind: kind, Ranks: ranks, Inplace: true} }
@@ -44,7 +45,7 @@ func TestSimulated(t *testing.T) {
 
 // What was measured to be the fastest is not far from it in the simulation, but for one in twenty.
 func TestSimulatedMeasured(t *testing.T) {
-	c, rules, far := &Chooser{Device: "NVIDIA H200"}, 0, 0
+	c, rules, far := &Chooser{Device: "NVIDIA H200", By: simulate.Interval}, 0, 0
 	for _, e := range DefaultTable().Entries {
 		kind, _ := ir.KindByName(e.Collective)
 		call := Call{Kind: kind, Ranks: e.Ranks, Inplace: e.Inplace}

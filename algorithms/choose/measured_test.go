@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/simulate"
 )
 
 // A measurement is one of simulate/testdata: what a variant took on two H200s.
@@ -40,8 +41,15 @@ func measurements(t *testing.T, path string) (list []measurement) {
 }
 
 // TestSimulatedChoice holds what choosing by simulation costs where all of the catalog was measured: how many times as long as the best of the
-// same call the chosen program takes, in the width in which it was measured.
+// same call the chosen program takes, in the width in which it was measured. What was measured are intervals, and by these it is held; what is chosen by
+// latency is fast by these too.
 func TestSimulatedChoice(t *testing.T) {
+	for _, figure := range []simulate.Figure{simulate.Latency, simulate.Interval} {
+		t.Run(figure.String(), func(t *testing.T) { simulatedChoice(t, figure) })
+	}
+}
+
+func simulatedChoice(t *testing.T, figure simulate.Figure) {
 	type key struct {
 		collective string
 		ranks      int
@@ -62,7 +70,7 @@ func TestSimulatedChoice(t *testing.T) {
 			calls[k][f] = m.Us
 		}
 	}
-	c := &Chooser{Device: "NVIDIA H200"}
+	c := &Chooser{Device: "NVIDIA H200", By: figure}
 	var ratios []float64
 	for k, times := range calls {
 		kind, _ := ir.KindByName(k.collective)

@@ -202,28 +202,33 @@ func (s *Selector) each(n int, do func(i int)) {
 }
 
 type timeKey struct {
-	form  Form
-	bytes int64
-	rough bool
+	form   Form
+	bytes  int64
+	figure simulate.Figure
+	rough  bool
 }
 
-// An outcome is what a simulation says: the time, and how long of it the link is occupied that is occupied longest.
-type outcome struct{ micros, link float64 }
+// An outcome is what a simulation says: the time, how long of it the link is occupied that is occupied longest, and whether the time is an interval: of
+// a program that is too large to be simulated twice, only the latency is known.
+type outcome struct {
+	micros, link float64
+	interval     bool
+}
 
-// time is what a simulation says a form takes for a size.
+// time is what a simulation says a form takes for a size, by the selector's figure.
 func (s *Selector) time(f Form, bytes int64, rough bool) (float64, error) {
-	o, err := s.outcome(f, bytes, rough)
+	o, err := s.outcome(f, bytes, s.By, rough)
 	return o.micros, err
 }
 
-// outcome is what a simulation says of a form for a size.
-func (s *Selector) outcome(f Form, bytes int64, rough bool) (outcome, error) {
+// outcome is what a simulation says of a form for a size, by a figure.
+func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bool) (outcome, error) {
 	proto, _ := ir.ProtocolByName(f.Protocol)
 	if one := &s.Costs.OneSided; f.Sided == "" && one.Protocol[proto] == one.Protocol[ir.LL] {
 		f.Protocol = ir.LL.String() // the same packets, as the costs have it
 		proto = ir.LL
 	}
-	key := timeKey{f, bytes, rough}
+	key := timeKey{f, bytes, figure, rough}
 	s.mu.Lock()
 	t, ok := s.times[key]
 	s.mu.Unlock()
@@ -236,7 +241,7 @@ func (s *Selector) outcome(f Form, bytes int64, rough bool) (outcome, error) {
 	}
 	p := *prog
 	p.Protocol = proto
-	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile, Rough: rough})
+	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -245,7 +250,7 @@ func (s *Selector) outcome(f Form, bytes int64, rough bool) (outcome, error) {
 	if s.times == nil {
 		s.times = map[timeKey]outcome{}
 	}
-	o := outcome{r.Micros, r.Micros * r.Occupied}
+	o := outcome{r.Micros, r.Micros * r.Occupied, r.Launches > 1}
 	s.times[key] = o
 	if key.rough = false; !r.Rough {
 		s.times[key] = o

@@ -23,6 +23,7 @@ type Selector struct {
 	Costs    *simulate.Costs
 	DType    executor.DType
 	Target   *codegen.Target // whose limits and collectives programs must fit
+	By       simulate.Figure // what is fastest is so by this figure
 	OwnWidth bool            // columns are the executor's choice; else those that are the fastest
 	Rough    bool            // simulations are only rough: to some 20 %
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"mscclc/simulate"
 )
 
 // A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for. The first begins at 0: what is
@@ -14,18 +16,20 @@ type Stretch struct {
 	From, To int64
 	At       int64   // the first of its sizes that was asked for
 	Form             // with the columns there
-	Micros   float64 // at At
+	Micros   float64 // at At, by the selector's figure
+	Latency  float64 // there, of a call alone
+	Interval float64 // there, of calls that follow each other; 0 is not known, of a program too large to be simulated twice
 	Next     Form    // the fastest other program there
 	Behind   float64 // how many times as long that takes; Reason says why where it is less
 	Reason   string  // why it begins where it does, and why others that are faster do not
 	Widths   []Width // the columns that suit its sizes, ascending
 }
 
-// A Width is how many columns suit sizes from From on, and what such a call takes.
+// A Width is how many columns suit sizes from From on, and the interval of such calls, as Stretch has it.
 type Width struct {
-	From    int64
-	Columns int
-	Micros  float64
+	From     int64
+	Columns  int
+	Interval float64
 }
 
 // same is how many times as long as the fastest a program may take that was the fastest for smaller calls, and stays.
@@ -65,9 +69,15 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 			}
 			before.To = at.From
 		}
-		at.widen(at.From, t)
+		var err error
+		if at.Latency, at.Interval, err = s.both(t.Form, at.At); err != nil {
+			return nil, err
+		}
+		at.Widths = []Width{{at.From, t.Columns, at.Interval}}
 		for i++; i < len(picked) && picked[i].program() == t.program(); i++ {
-			at.widen(sizes[i], picked[i])
+			if err := s.widen(&at, sizes[i], picked[i]); err != nil {
+				return nil, err
+			}
 		}
 		if despite := s.despite(&at, ranked[first:i], joined); despite != "" {
 			reasons = append(reasons, despite)
@@ -96,11 +106,24 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 	return fmt.Sprintf("the second is faster, but within %.0f %%", 100*same-100)
 }
 
-// widen has sizes from bytes on run as wide as t.
-func (r *Stretch) widen(bytes int64, t timed) {
-	if n := len(r.Widths); n == 0 || r.Widths[n-1].Columns != t.Columns {
-		r.Widths = append(r.Widths, Width{bytes, t.Columns, t.micros})
+// widen has sizes of r from bytes on run as wide as t.
+func (s *Selector) widen(r *Stretch, bytes int64, t timed) error {
+	if r.Widths[len(r.Widths)-1].Columns == t.Columns {
+		return nil
 	}
+	_, interval, err := s.both(t.Form, bytes)
+	r.Widths = append(r.Widths, Width{bytes, t.Columns, interval})
+	return err
+}
+
+// both are the two figures of a form for a size: its latency, and its interval, or 0 where that is not known.
+func (s *Selector) both(f Form, bytes int64) (latency, interval float64, err error) {
+	alone, err1 := s.outcome(f, bytes, simulate.Latency, s.Rough)
+	following, err2 := s.outcome(f, bytes, simulate.Interval, s.Rough)
+	if following.interval {
+		interval = following.micros
+	}
+	return alone.micros, interval, errors.Join(err1, err2)
 }
 
 // runnerUp is the fastest program but t's own, and but the same in other packets of equal cost.

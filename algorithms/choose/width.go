@@ -71,7 +71,7 @@ func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 			return s.time(wide, bytes, true)
 		})
 	}
-	o, err := s.outcome(f, bytes, false)
+	o, err := s.outcome(f, bytes, s.By, false)
 	return f, o, err
 }
 

@@ -19,6 +19,7 @@ type benchFlags struct {
 	begin, end   string
 	factor       int64
 	dtype, redop string
+	by           string
 	ranks, root  int
 	nodes        int
 	place        string
@@ -49,7 +50,7 @@ func (a *app) benchCommand() *cobra.Command {
 		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
 broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
 has of such devices, else by simulation (mscclc simulate) on the machine that has such devices, or of others as if they were H200s behind one
-switch.
+switch. The simulation chooses what has the least latency, or with --by interval what has the least of the time that is printed here, of calls one after the other.
 
 Rows and columns are nccl-tests': sizes of the larger of a rank's buffers, from -b to -e, each -f times the one before; out of
 place and in place; N/A where there is no program for it. Each operation is first run once on random data with all else
@@ -103,6 +104,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.IntVar(&f.ranks, "ranks", 0, "a collective's `N` ranks (default: the GPUs that there are; on the CPU 4)")
 	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
+	byFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
 	flags.StringVar(&f.place, "place", "both", "measure calls of `PLACE`: out (of place), in (place) or both")
 	flags.IntVar(&f.iters, "iters", 0, "launches of a replay (default: as many as take --replay-time)")
 	flags.IntVar(&f.warmup, "warmup", 2, "replays that do not count")

@@ -12,6 +12,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
+	"mscclc/simulate"
 )
 
 // A benchPlan is what the flags of bench say.
@@ -22,6 +23,7 @@ type benchPlan struct {
 	dtype     executor.DType
 	redop     executor.RedOp
 	sizes     []int64
+	figure    simulate.Figure // --by's
 	tileBytes int64
 	measuring bench.Measuring
 	table     *choose.Table
@@ -36,6 +38,13 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 	}
 	if p.redop, ok = executor.RedOpByName(f.redop); !ok {
 		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
+	}
+	var err error
+	if p.figure, err = figureOf(f.by); err != nil {
+		return nil, err
+	}
+	if f.tune { // which measures intervals
+		p.figure = simulate.Interval
 	}
 	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
 		p.kind, _ = ir.KindByName(arg)
@@ -121,6 +130,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--threads are a GPU's, and --device is %s", f.device)
 	case f.tune && f.plot != "":
 		return usagef("--plot draws what is measured without --tune")
+	case f.oneGiven("by") != "" && (!p.named || f.tune):
+		return usagef("--by says how a collective's variants are chosen, and --tune measures them")
 	case !p.named && f.table != "":
 		return usagef("--table chooses variants of a collective, not of a file")
 	case f.ncclFlag != "" && f.vs == "":

@@ -61,9 +61,11 @@ list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective
 show      a report, and "stage", "text"
 explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
-select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "ranges": [{"from", "to", "at", "program", "sided", "protocol",
-          "columns", "threads", "tile", "instances", "us", "next", "behind", "reason"}], "gaps": [...], "overlaps": [...], "notes": [...]}
-simulate  {"schema": 1, "file", "topology", "device", "ranks", "sizes": [{"bytes", "us", "algbw", "busbw", "passes", "link", "occupied"}]}
+select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "by", "ranges": [{"from", "to", "at", "program", "sided", "protocol",
+          "columns", "threads", "tile", "instances", "us", "latency_us", "interval_us", "next", "behind", "reason"}], "gaps": [...], "overlaps": [...],
+          "notes": [...]}; "us" and "behind" are of the time that "by" names, latency or interval; "interval_us" is absent where it is not known
+simulate  {"schema": 1, "file", "topology", "device", "ranks", "by", "sizes": [{"bytes", "us", "latency_us", "interval_us", "algbw", "busbw", "columns",
+          "passes", "link", "occupied"}]}; "us", the bandwidths and "occupied" are of the time that "by" names, as in select
 topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":
           [{"name", "rate"}], "like"}; of a topology {"schema": 1, "name", "doc", "nodes", "gpus_per_node", "device", "places",
           "classes": [{"name", "latency_us", "bandwidth_gbs", "links", "network"}], "ways": [{"from", "to", "latency_us",

@@ -22,7 +22,7 @@ import (
 type selectFlags struct {
 	topology, costs string
 	begin, end      string
-	dtype           string
+	dtype, by       string
 	target          string
 	inplace         bool
 	emit            string
@@ -36,14 +36,16 @@ func (a *app) selectCommand() *cobra.Command {
 		Use:   "select COLLECTIVE",
 		Short: "Say which algorithm of the catalog is the fastest for which sizes on a topology",
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
-begins where it does. All GPUs of the topology take part. Times are of calls that follow each other, as benchmarks have them. Of programs as
-fast as each other one whose ranks end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
+begins where it does. All GPUs of the topology take part. Both times of a call are printed: latency is that of one call alone, interval that from the end of a call
+to the end of the next, where calls follow each other. The fastest is the one with the least latency. With --by interval it is the one with the least interval, which
+nccl-tests and mscclc bench measure; many calls of a long chain overlap there, though each of them takes long. Of programs as fast as each other one whose ranks
+end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
 or rccl XML in several instances. Sizes from -b on, each twice the one before, are simulated up to -e; what is fastest at -b is taken for all below, and what is at the last for all above, but
 by msccl, which makes memory for calls up to -e.
 
 --emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements; what select wrote there before for the same ones, and
 nobody has changed since, makes way. Of mscclc that is
-FOLDER/COLLECTIVE.table, which bench and run take by --table; its device is --device NAME as the driver names it, and of a topology of several
+FOLDER/COLLECTIVE.table, which bench and run take by --table; its times are intervals, as those that bench --tune measures, and its device is --device NAME as the driver names it, and of a topology of several
 nodes its entry has "nodes": N, which bench alone takes, with --nodes N, and a program of its own (package algorithms/choose) for a Call of so many Nodes. Of msccl it is an XML file a range, and
 msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads 4 algorithms at most, of all collectives, so that ranges are joined where that costs
 least (--ranges 2 leaves room for another); their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
@@ -63,6 +65,7 @@ above -e. Overlaps are sizes that several files in FOLDER are for.`,
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
+	byFlag(flags, &f.by, "what is fastest is so")
 	flags.StringVar(&f.target, "target", "plan", "programs are for `T`: plan, msccl or rccl")
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
@@ -85,7 +88,7 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if !choose.IsCollective(arg) {
 		return nil, nil, noCollective(arg)
 	}
-	sim := simulateFlags{begin: f.begin, end: f.end, factor: 2, dtype: f.dtype, costs: f.costs}
+	sim := simulateFlags{begin: f.begin, end: f.end, factor: 2, dtype: f.dtype, costs: f.costs, by: f.by}
 	sizes, call, err := sim.sizes()
 	if err != nil {
 		return nil, nil, err
@@ -105,7 +108,7 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if f.ranges < 0 {
 		return nil, nil, usagef("--ranges is from 1, or 0 for any number")
 	}
-	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, OwnWidth: f.device == "cpu"}
+	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure, OwnWidth: f.device == "cpu"}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {
@@ -184,9 +187,9 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, ove
 	if a.json {
 		return a.selectedJSON(s, list, gaps, overlaps, notes)
 	}
-	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name)
+	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tTIME\tSECOND\tWHY FROM HERE")
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
 	for _, r := range list {
 		to, next := "and above", ""
 		if r.To > 0 {
@@ -196,7 +199,7 @@ func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, ove
 			next = fmt.Sprintf("%v %s %.2fx", r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:], r.Next.Protocol, r.Behind)
 		}
 		r.Form.Columns = 0
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%.2f us at %s\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), r.Micros, roughSize(r.At), next, r.Reason)
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), roughSize(r.At), r.Latency, microsText(r.Interval, r.Latency), next, r.Reason)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -237,10 +240,12 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 		To   int64 `json:"to,omitempty"` // 0 is all above
 		At   int64 `json:"at"`           // the size that the times are of
 		choose.Form
-		Micros float64 `json:"us"`
-		Next   string  `json:"next,omitempty"`
-		Behind float64 `json:"behind,omitempty"`
-		Reason string  `json:"reason,omitempty"`
+		Micros   float64 `json:"us"` // the figure that the document's "by" names
+		Latency  float64 `json:"latency_us"`
+		Interval float64 `json:"interval_us,omitempty"` // absent where it is not known
+		Next     string  `json:"next,omitempty"`
+		Behind   float64 `json:"behind,omitempty"` // by the same figure
+		Reason   string  `json:"reason,omitempty"`
 	}
 	rows := []row{}
 	for _, r := range list {
@@ -248,7 +253,7 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 		if r.Behind > 0 {
 			next = r.Next.String()
 		}
-		rows = append(rows, row{r.From, r.To, r.At, r.Form, r.Micros, next, r.Behind, r.Reason})
+		rows = append(rows, row{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
 	}
 	return a.writeJSON(struct {
 		Schema     int      `json:"schema"`
@@ -257,11 +262,12 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 		Target     string   `json:"target"`
 		Ranks      int      `json:"ranks"`
 		Inplace    bool     `json:"inplace"`
+		By         string   `json:"by"`
 		Ranges     []row    `json:"ranges"`
 		Gaps       []string `json:"gaps"`
 		Overlaps   []string `json:"overlaps"`
 		Notes      []string `json:"notes"`
-	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, rows, gaps, overlaps, notes})
+	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(), rows, gaps, overlaps, notes})
 }
 
 // roughSize is n in three digits.

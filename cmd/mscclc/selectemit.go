@@ -235,7 +235,7 @@ func (e *emission) table(list []choose.Stretch) error {
 	}
 	for _, r := range list {
 		for k, wide := range r.Widths {
-			rule := choose.Rule{Variant: r.Variant, Micros: hundredths(wide.Micros)}
+			rule := choose.Rule{Variant: r.Variant, Micros: hundredths(wide.Interval)}
 			if rule.Columns = wide.Columns; k+1 < len(r.Widths) {
 				rule.UpTo = r.Widths[k+1].From - 1
 			} else if r.To > 0 {

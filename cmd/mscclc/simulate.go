@@ -2,8 +2,10 @@ package main
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -21,6 +23,7 @@ type simulateFlags struct {
 	begin, end string
 	factor     int64
 	dtype      string
+	by         string
 	columns    int
 	threads    int
 	tile       string
@@ -38,15 +41,19 @@ are scheduled, on links with a latency and a bandwidth each, where messages that
 mscclc help topo says what a topology is. What launches, steps and signals take, the topology's device says; --costs FILE has other
 numbers, in the form of simulate/devices/*.json.
 
-Columns are nccl-tests': the time of a call, its algorithmic and its bus bandwidth; and the link that was occupied longest, with the part of the
-time that it was. Little says that latencies are what the call waits for. Of a one-sided program the time is of a call among others, one right after the other, as
-benchmarks have them: a rank that is done begins the next while others are at this one. Of a two-sided program it is of a call alone.
-A rank that is alone moves nothing: its time and its bandwidths are 0.
+A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval is the time from the end of a call
+to the end of the next, where calls follow each other. A rank begins the next call when it has ended this one, so the interval of a chain is a small part
+of its latency. nccl-tests and mscclc bench measure the interval. It is - where the program is too large for several calls to be simulated.
 
---trace writes when each step began and ended, of the last size, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. - is stdout, and the rows go to stderr. They are of a call alone, and say how
-long that takes, and of a long call the first passes, of which so many are drawn as can be told apart.`,
+Bandwidths are nccl-tests'. --by says which of the two times they are of, and the columns and the link too; it is the latency unless --by interval is given. The link is
+the one that was occupied longest, with the part of the time that it was. A low value means that latency limits the call.
+A rank that is alone moves nothing: its times and its bandwidths are 0.
+
+--trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. - is stdout, and the rows go to stderr.
+Both show one call alone, which takes its latency. Of a long call they show the first passes, and the drawing as many of these as can be told apart.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
+  mscclc simulate broadcast/chain -t h200 --by interval
   mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
 		Args: exactly(1, "a file to simulate"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.simulate(args[0], &f) },
@@ -61,6 +68,7 @@ long that takes, and of a long call the first passes, of which so many are drawn
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
+	byFlag(flags, &f.by, "columns and bandwidths are")
 	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
@@ -73,7 +81,9 @@ long that takes, and of a long call the first passes, of which so many are drawn
 // A simulatedSize is one row.
 type simulatedSize struct {
 	Bytes    int64   `json:"bytes"`
-	Micros   float64 `json:"us"`
+	Micros   float64 `json:"us"` // the figure that the document's "by" names
+	Latency  float64 `json:"latency_us"`
+	Interval float64 `json:"interval_us,omitempty"` // absent where it is not known
 	AlgBW    float64 `json:"algbw"`
 	BusBW    float64 `json:"busbw"`
 	Columns  int     `json:"columns,omitempty"` // of a one-sided program, where not the executor chooses
@@ -113,6 +123,9 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 		if call.Tile, err = parseBytes(f.tile); err != nil {
 			return nil, call, err
 		}
+	}
+	if call.Figure, err = figureOf(f.by); err != nil {
+		return nil, call, err
 	}
 	dtype, ok := executor.DTypeByName(f.dtype)
 	switch {
@@ -191,12 +204,11 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		if f.columns == 0 && p.OneSided != nil {
 			call.Columns = widest(p, t, costs, call)
 		}
-		r, err := simulate.Run(p, t, costs, call)
+		latency, interval, err := simulate.Both(p, t, costs, call)
 		if err != nil {
 			return f.notSimulated(arg, t, costs, p, call, err)
 		}
-		row := rowOf(t, p, bytes, r)
-		row.Columns = call.Columns
+		row := rowOf(t, p, call, latency, interval)
 		rows = append(rows, row)
 		bar.step()
 	}
@@ -212,7 +224,21 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		talk.stdout = &product{Writer: a.stderr}
 		a = &talk
 	}
-	return a.printSimulated(arg, t, costs, p, rows)
+	return a.printSimulated(arg, t, costs, p, call.Figure, rows)
+}
+
+// byFlag adds --by, which says by which figure something is.
+func byFlag(flags *pflag.FlagSet, by *string, what string) {
+	flags.StringVar(by, "by", simulate.Latency.String(), what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures")
+}
+
+// figureOf is the figure that --by names.
+func figureOf(by string) (simulate.Figure, error) {
+	f, ok := simulate.FigureByName(by)
+	if !ok {
+		return f, usagef("--by takes %s, not %q", strings.Join(simulate.FigureNames(), " or "), by)
+	}
+	return f, nil
 }
 
 // manySteps are those of a program above which a size is not simulated in several widths.

@@ -43,10 +43,18 @@ func withNodes(spec string, nodes int) string {
 	return name + ":" + strings.Join(append(params, fmt.Sprintf("nodes=%d", nodes)), ",")
 }
 
-func rowOf(t *topology.Topology, p *ir.Program, bytes int64, r *simulate.Result) simulatedSize {
-	row := simulatedSize{Bytes: bytes, Micros: r.Micros, Passes: r.Passes, Occupied: r.Occupied}
+// rowOf is the row of a call by its figure, or by the latency where the interval is not known.
+func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, interval *simulate.Result) simulatedSize {
+	r := latency
+	if call.Figure == simulate.Interval && interval != nil {
+		r = interval
+	}
+	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Columns: call.Columns, Passes: r.Passes, Occupied: r.Occupied}
+	if interval != nil {
+		row.Interval = interval.Micros
+	}
 	if r.Micros > 0 { // a rank that is alone moves nothing, in no time
-		row.AlgBW = float64(bytes) / r.Micros / 1e3
+		row.AlgBW = float64(call.Bytes) / r.Micros / 1e3
 	}
 	row.BusBW = row.AlgBW * bench.BusFactor(p.Coll)
 	if r.Link >= 0 {
@@ -57,7 +65,7 @@ func rowOf(t *topology.Topology, p *ir.Program, bytes int64, r *simulate.Result)
 
 // drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
 func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) error {
-	call.Trace = true
+	call.Trace, call.Figure = true, simulate.Latency
 	r, err := simulate.Run(p, t, costs, call)
 	if err != nil {
 		return f.notSimulated(arg, t, costs, p, call, err)
@@ -94,7 +102,15 @@ func columnText(n int) string {
 	return strconv.Itoa(n)
 }
 
-func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, rows []simulatedSize) error {
+// microsText is a time in microseconds, of which 0 is not known where a latency is.
+func microsText(micros, latency float64) string {
+	if micros == 0 && latency > 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", micros)
+}
+
+func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, by simulate.Figure, rows []simulatedSize) error {
 	if a.json {
 		return a.writeJSON(struct {
 			Schema   int             `json:"schema"`
@@ -102,14 +118,15 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 			Topology string          `json:"topology"`
 			Device   string          `json:"device"`
 			Ranks    int             `json:"ranks"`
+			By       string          `json:"by"` // the figure that "us", the bandwidths and the link are of
 			Sizes    []simulatedSize `json:"sizes"`
-		}{schema, arg, t.Name, costs.Device, p.Coll.Ranks, rows})
+		}{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows})
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\ttime (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t  the link that is busiest")
+	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t  the link that is busiest")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Micros, r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Latency, microsText(r.Interval, r.Latency), r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
 	}
 	return w.Flush()
 }

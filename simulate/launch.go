@@ -1,0 +1,103 @@
+package simulate
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/topology"
+)
+
+// A Figure is one of the two times of a call.
+type Figure uint8
+
+const (
+	// Latency is the time of a call alone: from its begin on all ranks to its end on the last.
+	Latency Figure = iota
+
+	// Interval is the time from the end of a call to the end of the next, where calls follow each other: a rank begins the next call when it has ended
+	// this one, while other ranks are still at it. Benchmarks that launch many calls and divide measure it.
+	Interval
+)
+
+var figureNames = [...]string{Latency: "latency", Interval: "interval"}
+
+// FigureNames are the names of the figures, in their order.
+func FigureNames() []string { return figureNames[:] }
+
+func (f Figure) String() string { return figureNames[f] }
+
+// FigureByName finds a figure.
+func FigureByName(name string) (f Figure, ok bool) {
+	i := slices.Index(figureNames[:], name)
+	return Figure(max(i, 0)), i >= 0
+}
+
+// A sequence has each rank's launches follow each other: a launch begins when all blocks of the one before have ended, but those that no launch waits for.
+type sequence struct {
+	ranks []rankLaunch
+	first int32 // of the things that blocks wait for, rank 0's next launch
+}
+
+// A rankLaunch is how far a rank is with its launch.
+type rankLaunch struct {
+	blocks, left int32   // that the launch waits for, and of these, those that have not ended
+	end          float64 // of the blocks that have
+}
+
+// add has the launches of a rank wait for one more block.
+func (q *sequence) add(rank int32) {
+	r := &q.ranks[rank]
+	r.blocks, r.left = r.blocks+1, r.left+1
+}
+
+// ends has a block of a rank end its part of a launch at a time, and says when it begins the next, which costs launch.
+func (q *sequence) ends(e *engine, rank int32, at, launch float64) verdict {
+	r := &q.ranks[rank]
+	r.end = max(r.end, at)
+	if r.left--; r.left > 0 {
+		return verdict{kind: waits, on: q.first + rank, at: at}
+	}
+	r.left = r.blocks
+	begins := r.end + launch
+	e.wake(q.first+rank, begins)
+	return verdict{kind: goesOn, at: begins}
+}
+
+// Launches that are simulated at most, and passes of all of them.
+const (
+	mostLaunches  = 8
+	roughLaunches = 4
+	launchPasses  = 32
+)
+
+// launches is how many launches are simulated, one after the other: one for the latency, and for the interval as repeats has it.
+func (s *simulation) launches(rough bool) int64 {
+	if s.call.Figure == Latency {
+		return 1
+	}
+	return repeats(s.program, s.simulated, rough)
+}
+
+// repeats is how many launches of so many passes an interval is found from: two where there is time, and more where a launch has few passes; of a program so
+// large that there is time for one only, one, which tells no interval.
+func repeats(p *ir.Program, passes int64, rough bool) int64 {
+	most := int64(mostLaunches)
+	if rough {
+		most = roughLaunches
+	}
+	return max(1, min(most, max(2, launchPasses/passes), mostEvents/int64(max(len(p.Steps), 1))/passes))
+}
+
+// Both are the results of Run for a call's two figures. interval is nil where it is not known: of a program that is too large to be simulated twice.
+func Both(p *ir.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
+	call.Figure = Latency
+	if latency, err = Run(p, t, c, call); err != nil {
+		return nil, nil, err
+	}
+	if latency.Passes > 0 && repeats(p, latency.Simulated, call.Rough) < 2 {
+		return latency, nil, nil
+	}
+	call.Figure, call.Trace = Interval, false
+	interval, err = Run(p, t, c, call)
+	return latency, interval, err
+}
