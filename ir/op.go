@@ -154,13 +154,18 @@ func (p Protocol) SlotBytes() int64 {
 // however small they are.
 const MaxMessageChunks = 71
 
+// ChunkBytes is the length of a chunk, rounded up, where a call has so many
+// bytes, as the collective counts them.
+func (c *Collective) ChunkBytes(bytes int64) int64 {
+	divisor := int64(max(1, c.Divisor()))
+	return max(1, (bytes+divisor-1)/divisor)
+}
+
 // MessageChunks is the number of chunks that one message holds where a call
 // has so many bytes, as the collective counts them, and a slot slotBytes. A
 // transfer of more chunks takes several messages.
 func (c *Collective) MessageChunks(bytes, slotBytes int64) int {
-	divisor := int64(max(1, c.Divisor()))
-	chunk := max(1, (bytes+divisor-1)/divisor)
-	return int(min(max(slotBytes/chunk, 1), MaxMessageChunks))
+	return int(min(max(slotBytes/c.ChunkBytes(bytes), 1), MaxMessageChunks))
 }
 
 // ProtocolByName finds a protocol by its exact name.

@@ -8,214 +8,116 @@ import (
 )
 
 // aggregate merges transfers of neighbouring chunks between the same two ranks
-// into one. It merges only what is alike in everything that decides when a
-// transfer can start and what waits for it: depth and height among all
-// transfers, where the data come from and where they go next. So no chunk on
-// the critical path waits for one that is ready later or wanted later, and
-// what could be fused before still can.
+// into one. It does so only where no program takes longer for it: in a program
+// whose transfers wait for nothing and have nothing wait for them, and only
+// while a merged transfer is brief. Where transfers follow each other from rank
+// to rank, a long message moves on when all of it is there, and short ones move
+// on one by one; merging only some of them takes links from the others.
 //
-// Equal depth also makes it sound: a path from one instruction to another
-// increases the depth, so that merged ones neither depend on each other nor
-// close a cycle, and depth is a legal source order for what comes out.
+// It is sound since there is no path between the merged transfers.
 func aggregate(s *state) (int, error) {
-	u := transfers(s.InstDAG)
-	after, follows := u.neighbours()
+	most := s.briefChunks()
+	if most < 2 {
+		return 0, nil
+	}
+	list, all := s.apart()
+	if !all {
+		return 0, nil
+	}
+	slices.SortFunc(list, func(a, b transfer) int {
+		return cmp.Or(slices.Compare(a.kind[:], b.kind[:]), cmp.Compare(a.at, b.at))
+	})
 	dead := make([]bool, len(s.Insts))
-	merged := 0
-	for k := range u.list {
-		if follows[k] {
+	merged, head := 0, 0
+	for k := 1; k < len(list); k++ {
+		if !s.goesOn(list[head], list[k]) || int64(s.Insts[list[head].send].Count+s.Insts[list[k].send].Count) > most {
+			head = k
 			continue
 		}
-		head := int32(k)
-		for b := after[head]; b >= 0; b = after[b] {
-			if most := s.opt.Limits.Count; most > 0 && int(s.Insts[u.list[head].send].Count+s.Insts[u.list[b].send].Count) > most {
-				head = b
-				continue
-			}
-			u.absorb(u.list[head], u.list[b])
-			dead[u.list[b].send], dead[u.list[b].recv] = true, true
-			merged++
-		}
+		s.absorb(list[head], list[k])
+		dead[list[k].send], dead[list[k].recv] = true, true
+		merged++
 	}
 	if merged > 0 {
-		u.resequence()
 		remove(s.InstDAG, dead)
 	}
 	return merged, nil
 }
 
-// neighbours finds, for each transfer, the one that goes on where it ends (-1
-// for none), and whether it is one that goes on. It looks up where a transfer
-// ends in a table of where transfers begin, so that it is linear.
-func (u *transferUnits) neighbours() (after []int32, follows []bool) {
-	after, follows = make([]int32, len(u.list)), make([]bool, len(u.list))
-	mask := uint64(1)
-	for mask < uint64(2*len(u.list)) {
-		mask *= 2
+// brief is the number of bytes, by protocol, that a thread block copies in the
+// time that a step takes to begin, on the device of simulate/devices and the
+// network where that is least.
+//
+// Let k messages of s bytes go from rank to rank. A step takes a to begin and
+// s/b to copy, and the receiver's first step follows the sender's first, so
+// that the messages take (k+1)(a + s/b) one after the other, and 2(a + k*s/b) as
+// one. The second is not longer where s is at most a*b.
+var brief = [ir.NumProtocols]int64{ir.Simple: 8 << 10, ir.LL: 1 << 10, ir.LL16: 1 << 10, ir.LL128: 2 << 10}
+
+// briefChunks is the number of chunks that are brief together at every size
+// that the program is for, and that the target allows a step.
+func (s *state) briefChunks() int64 {
+	if s.Sizes.Max == 0 {
+		return 0 // a chunk is long at some size
 	}
-	mask--
-	table := make([]struct {
-		tag uint32
-		of  int32 // 1 + transfer
-	}, mask+1)
-	for k := range u.list {
-		full := u.hash(u.list[k], 0)
-		h := full & mask
-		for table[h].of != 0 {
-			h = (h + 1) & mask
-		}
-		table[h].tag, table[h].of = uint32(full>>32), int32(k)+1
+	n := brief[s.Protocol] / s.Coll.ChunkBytes(s.Sizes.Max-1)
+	if most := s.opt.Limits.Count; most > 0 {
+		n = min(n, int64(most))
 	}
-	for k := range u.list {
-		after[k] = -1
-		full := u.hash(u.list[k], u.d.Insts[u.list[k].send].Count)
-		for h := full & mask; table[h].of != 0; h = (h + 1) & mask {
-			if b := table[h].of - 1; table[h].tag == uint32(full>>32) && !follows[b] && u.mergeable(u.list[k], u.list[b]) {
-				after[k], follows[b] = b, true
-				break
-			}
-		}
-	}
-	return after, follows
+	return n
 }
 
-// hash mixes all that mergeable compares, moved on by n chunks.
-func (u *transferUnits) hash(a transfer, n int32) uint64 {
-	s, r := &u.d.Insts[a.send], &u.d.Insts[a.recv]
-	h := uint64(14695981039346656037)
-	for _, x := range [...]int32{a.depth, a.height, int32(a.next), s.Rank, r.Rank, s.Part, s.Src + n, r.Dst + n, int32(r.Op)<<16 | int32(s.SrcBuf)<<8 | int32(r.DstBuf)} {
-		h = (h ^ uint64(uint32(x))) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	return h
-}
-
-// A transfer is a send with its receive, and what they must agree in to merge.
+// A transfer is a send with its receive. Transfers that are neighbours have one
+// kind: who sends to whom, between which buffers, and so on.
 type transfer struct {
-	send, recv    int32
-	depth, height int32
-	from, next    uint32 // signatures of where the data come from and go next
+	send, recv int32
+	kind       [10]int32
+	at         int32 // where it begins
 }
 
-type transferUnits struct {
-	d             *ir.InstDAG
-	depth, height []int32 // by instruction; both ends of a transfer have one depth and height
-	list          []transfer
-}
-
-func transfers(d *ir.InstDAG) *transferUnits {
-	u := &transferUnits{d: d}
-	u.measure()
-	from, next := signatures(d)
-	for i := range d.Insts {
-		if in := &d.Insts[i]; in.Op == ir.Send {
-			r := in.SendMate
-			u.list = append(u.list, transfer{int32(i), r, u.depth[i], u.height[i], from[i], next[r]})
+// apart lists the transfers that depend on nothing and that nothing depends on,
+// and says whether all are.
+func (s *state) apart() (list []transfer, all bool) {
+	bound := make([]bool, len(s.Insts))
+	for i := range s.Insts {
+		for _, j := range s.Deps.Of(i) {
+			bound[i], bound[j] = true, true
 		}
 	}
-	return u
-}
-
-// measure finds depth and height of transfers and local operations, each a
-// node of one: a transfer has the dependences of both its ends.
-func (u *transferUnits) measure() {
-	d := u.d
-	u.depth, u.height = make([]int32, len(d.Insts)), make([]int32, len(d.Insts))
-	bySeq := d.BySeq()
-	for _, i := range bySeq {
-		for _, j := range d.Deps.Of(int(i)) {
-			u.depth[i] = max(u.depth[i], u.depth[j]+1)
-		}
-		if r := d.Insts[i].RecvMate; r >= 0 { // stands right after its send
-			u.depth[i] = max(u.depth[i], u.depth[r])
-			u.depth[r] = u.depth[i]
+	all = true
+	for i := range s.Insts {
+		switch in := &s.Insts[i]; {
+		case in.Op != ir.Send:
+		case bound[i] || bound[in.SendMate]:
+			all = false
+		default:
+			list = append(list, s.transfer(int32(i)))
 		}
 	}
-	for k := len(bySeq) - 1; k >= 0; k-- {
-		i := bySeq[k]
-		if r := d.Insts[i].SendMate; r >= 0 {
-			u.height[i] = max(u.height[i], u.height[r])
-			u.height[r] = u.height[i]
-			u.raise(r)
-		}
-		u.raise(i)
-	}
+	return list, all
 }
 
-func (u *transferUnits) raise(i int32) {
-	for _, j := range u.d.Deps.Of(int(i)) {
-		u.height[j] = max(u.height[j], u.height[i]+1)
+func (s *state) transfer(send int32) transfer {
+	t := &s.Insts[send]
+	r := &s.Insts[t.SendMate]
+	own := int32(0) // from the receive's own operand to the send's
+	if r.SrcBuf != ir.NoBuf {
+		own = r.Src - t.Src
 	}
+	return transfer{send: send, recv: t.SendMate, at: t.Src, kind: [...]int32{t.Rank, r.Rank, t.Part, t.Hint,
+		int32(r.Op), int32(t.SrcBuf), int32(r.DstBuf), int32(r.SrcBuf), r.Dst - t.Src, own}}
 }
 
-// signatures says, for each send, from which rank the very chunks that it sends
-// were received (0: from none), and for each receive to which ranks the very
-// chunks go on (the order does not matter).
-func signatures(d *ir.InstDAG) (from, next []uint32) {
-	from, next = make([]uint32, len(d.Insts)), make([]uint32, len(d.Insts))
-	for i := range d.Insts {
-		if r := forwarded(d, int32(i)); r >= 0 {
-			from[i] = uint32(d.Insts[r].RecvPeer) + 1
-			next[r] += (uint32(d.Insts[i].SendPeer) + 1) * 0x9e3779b1
-		}
-	}
-	return from, next
+// goesOn says whether b begins where a ends, and is alike in all else. What
+// depends on nothing comes from a caller's buffer, where classes follow each
+// other.
+func (s *state) goesOn(a, b transfer) bool {
+	return a.kind == b.kind && a.at+s.Insts[a.send].Count == b.at
 }
 
-// forwarded returns the receive whose result, whole and unchanged, instruction
-// i sends on, or -1.
-func forwarded(d *ir.InstDAG, i int32) int32 {
-	in := &d.Insts[i]
-	deps := d.Deps.Of(int(i))
-	if in.Op != ir.Send || len(deps) != 1 {
-		return -1
-	}
-	r := &d.Insts[deps[0]]
-	if !r.Op.Info().Receives || r.DstBuf != in.SrcBuf || r.Dst != in.Src || r.Count != in.Count || r.Class != in.Class || r.Part != in.Part {
-		return -1
-	}
-	return deps[0]
-}
-
-// mergeable says whether b goes on where a ends, and is alike in all else.
-func (u *transferUnits) mergeable(a, b transfer) bool {
-	s, t := &u.d.Insts[a.send], &u.d.Insts[b.send]
-	r, q := &u.d.Insts[a.recv], &u.d.Insts[b.recv]
-	n := s.Count
-	return a.depth == b.depth && a.height == b.height && a.from == b.from && a.next == b.next &&
-		s.Rank == t.Rank && r.Rank == q.Rank && s.Part == t.Part && s.Hint == t.Hint && r.Op == q.Op &&
-		s.SrcBuf == t.SrcBuf && s.Src+n == t.Src && r.DstBuf == q.DstBuf && r.Dst+n == q.Dst &&
-		r.SrcBuf == q.SrcBuf && (r.SrcBuf == ir.NoBuf || r.Src+n == q.Src) &&
-		(u.d.Even || (s.Class+n)%int32(max(u.d.Coll.Chunks, 1)) == t.Class)
-}
-
-func (u *transferUnits) absorb(a, b transfer) {
-	s, r, t := &u.d.Insts[a.send], &u.d.Insts[a.recv], &u.d.Insts[b.send]
-	s.Count += t.Count
-	r.Count += t.Count
-	if t.Seq < s.Seq {
-		s.Seq, s.SendSeq = t.Seq, t.SendSeq
-	}
-}
-
-// resequence numbers the source order anew: by depth, and within one depth as
-// before, each receive after its send.
-func (u *transferUnits) resequence() {
-	d := u.d
-	var heads []int32
-	for i := range d.Insts {
-		if d.Insts[i].RecvMate < 0 {
-			heads = append(heads, int32(i))
-		}
-	}
-	slices.SortFunc(heads, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(u.depth[a], u.depth[b]), cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq), cmp.Compare(d.Insts[a].Src, d.Insts[b].Src))
-	})
-	for k, i := range heads {
-		in := &d.Insts[i]
-		in.Seq, in.SendSeq = int32(2*k), int32(2*k)
-		if r := in.SendMate; r >= 0 {
-			d.Insts[r].Seq, d.Insts[r].SendSeq = int32(2*k+1), int32(2*k+1)
-		}
-	}
+// absorb makes b, which goes on where a ends, part of a.
+func (s *state) absorb(a, b transfer) {
+	n := s.Insts[b.send].Count
+	s.Insts[a.send].Count += n
+	s.Insts[a.recv].Count += n
 }

@@ -11,7 +11,7 @@ import (
 
 var brokenAggregate = []fault{
 	{pass: "aggregate", what: "it does not matter where the chunks arrive", by: "meaning", code: diag.WrongResult,
-		run: mergeWhere(true, joint.ready, joint.sent), source: `
+		run: mergeWhere(joint.apart, joint.sent, joint.alike), source: `
 algorithm places(ranks = 2)
 collective custom(ranks, input = 2, output = 4) {
     require chunk(1, output, 2) == chunk(0, input, 0)
@@ -21,9 +21,9 @@ chunk(0, input, 0).copy(1, output, 2)
 chunk(0, input, 1).copy(1, output, 0)
 `},
 	{pass: "aggregate", what: "what is ready early waits for what is ready late", by: "meaning", code: diag.WrongResult,
-		run: mergeWhere(true, joint.sent, joint.arrives, joint.alike)},
+		run: mergeWhere(joint.sent, joint.arrives, joint.alike)},
 	{pass: "aggregate", what: "a receive that reduces merges with one that does not", by: "meaning", code: diag.WrongResult,
-		run: mergeWhere(true, joint.ready, joint.sent, joint.arrives), source: `
+		run: mergeWhere(joint.apart, joint.sent, joint.arrives), source: `
 algorithm kinds(ranks = 2)
 collective custom(ranks, input = 4, output = 2) {
     require chunk(1, output, 0) == chunk(0, input, 0)
@@ -32,22 +32,16 @@ collective custom(ranks, input = 4, output = 2) {
 chunk(0, input, 0).copy(1, output, 0)
 reduce([chunk(1, input, 2), chunk(0, input, 1)], 1, output, 1)
 `},
-	{pass: "aggregate", what: "the source order stays as it was", by: "meaning", code: diag.WrongResult,
-		run: mergeWhere(false, joint.ready, joint.sent, joint.arrives, joint.alike), source: `
-algorithm late(ranks = 2)
-collective custom(ranks, input = 2, output = 2) { for i in 0..2 { require chunk(1, output, i) == chunk(0, input, 1 - i) } }
-scratch s[2]
-for i in 0..2 { chunk(0, input, 1 - i).copy(0, s, i).copy(1, output, i) }
-`},
 }
 
 // A joint is two transfers that might be merged: b after a.
 type joint struct {
 	a, b       transfer
 	s, t, q, r *ir.Inst // the sends and the receives
+	free       bool     // neither depends on anything, and nothing on them
 }
 
-func (j joint) ready() bool { return j.a.depth == j.b.depth && j.a.height == j.b.height }
+func (j joint) apart() bool { return j.free }
 
 func (j joint) sent() bool {
 	return j.s.Rank == j.t.Rank && j.s.SendPeer == j.t.SendPeer && j.s.Part == j.t.Part && j.s.SrcBuf == j.t.SrcBuf && j.s.Src+j.s.Count == j.t.Src
@@ -60,25 +54,32 @@ func (j joint) alike() bool {
 }
 
 // mergeWhere is aggregate with these conditions only.
-func mergeWhere(resequence bool, conditions ...func(joint) bool) func(s *state) (int, error) {
+func mergeWhere(conditions ...func(joint) bool) func(s *state) (int, error) {
 	return func(s *state) (int, error) {
 		s.Even = true // classes shall not hide the fault
-		u := transfers(s.InstDAG)
-		slices.SortFunc(u.list, func(a, b transfer) int { return int(s.Insts[a.send].Seq - s.Insts[b.send].Seq) })
+		free := map[int32]bool{}
+		apart, _ := s.apart()
+		for _, t := range apart {
+			free[t.send] = true
+		}
+		var list []transfer
+		for i := range s.Insts {
+			if s.Insts[i].Op == ir.Send {
+				list = append(list, s.transfer(int32(i)))
+			}
+		}
+		slices.SortFunc(list, func(a, b transfer) int { return int(s.Insts[a.send].Seq - s.Insts[b.send].Seq) })
 		dead, merged := make([]bool, len(s.Insts)), 0
-		for _, a := range u.list {
-			for _, b := range u.list {
-				j := joint{a, b, &s.Insts[a.send], &s.Insts[b.send], &s.Insts[a.recv], &s.Insts[b.recv]}
+		for _, a := range list {
+			for _, b := range list {
+				j := joint{a, b, &s.Insts[a.send], &s.Insts[b.send], &s.Insts[a.recv], &s.Insts[b.recv], free[a.send] && free[b.send]}
 				if a.send == b.send || dead[a.send] || dead[b.send] || slices.ContainsFunc(conditions, func(holds func(joint) bool) bool { return !holds(j) }) {
 					continue
 				}
-				u.absorb(a, b)
+				s.absorb(a, b)
 				dead[b.send], dead[b.recv] = true, true
 				merged++
 			}
-		}
-		if merged > 0 && resequence {
-			u.resequence()
 		}
 		remove(s.InstDAG, dead)
 		return merged, nil

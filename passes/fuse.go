@@ -46,6 +46,21 @@ func fuse(s *state) (int, error) {
 	return remove(d, dead), nil
 }
 
+// forwarded returns the receive whose result, whole and unchanged, instruction
+// i sends on, or -1.
+func forwarded(d *ir.InstDAG, i int32) int32 {
+	in := &d.Insts[i]
+	deps := d.Deps.Of(int(i))
+	if in.Op != ir.Send || len(deps) != 1 {
+		return -1
+	}
+	r := &d.Insts[deps[0]]
+	if !r.Op.Info().Receives || r.DstBuf != in.SrcBuf || r.Dst != in.Src || r.Count != in.Count || r.Class != in.Class || r.Part != in.Part {
+		return -1
+	}
+	return deps[0]
+}
+
 // merge fuses send t into receive r; forget says that nothing else needs what
 // r wrote.
 func (s *state) merge(r, t int32, forget bool) {

@@ -27,8 +27,8 @@ var Table = []Pass{
 	{Name: "drop", Needs: ir.Matched, Run: drop,
 		Doc: "remove what nobody needs, and copies of a chunk onto itself"},
 	{Name: "aggregate", Needs: ir.Matched | ir.Acyclic, Run: aggregate,
-		Doc: "merge transfers of neighbouring chunks that are ready at once"},
-	{Name: "fuse", Needs: ir.Matched | ir.Acyclic, Run: fuse, // after aggregate, whose merged transfers fuse as one
+		Doc: "merge short transfers of neighbouring chunks where no transfer waits for another"},
+	{Name: "fuse", Needs: ir.Matched | ir.Acyclic, Run: fuse,
 		Doc: "fuse a receive with the send of what it received: rcs, rrcs, rrs"},
 	{Name: "place", Required: true, Needs: ir.Matched | ir.Acyclic, Gives: ir.Placed, Run: place,
 		Doc: "choose channels and thread blocks, and cut fusions that do not fit"},

@@ -31,6 +31,8 @@ func randomOptions(rnd *rand.Rand) Options {
 	}
 	if rnd.Intn(4) == 0 {
 		opt.Dense, opt.Limits.MaxBytes = true, 1<<(10+rnd.Intn(20))
+	} else if rnd.Intn(2) == 0 {
+		opt.Limits.MaxBytes = 1 << 10 // for which aggregate merges
 	}
 	return opt
 }

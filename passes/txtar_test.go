@@ -223,7 +223,7 @@ func bodyOf(t *testing.T, d *ir.InstDAG) string {
 	var body strings.Builder
 	for line := range strings.Lines(b.String()) {
 		switch word, _, _ := strings.Cut(line, " "); word {
-		case "insts", "collective", "require", "protocol", "hint", "span":
+		case "insts", "collective", "require", "sizes", "protocol", "hint", "span":
 		default:
 			body.WriteString(line)
 		}
