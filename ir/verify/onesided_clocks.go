@@ -7,17 +7,23 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A clock is how many groups of each chain of blocks of the first pass are known to be
-// over. Rows are shared and never changed.
+// A known is a row: how many groups of each chain of blocks of the first pass are known to be over. Clocks share rows, and change one only
+// where they alone have it.
+type known struct {
+	at    []int32
+	users int32 // clocks that are kept somewhere
+}
+
+// A clock is what is known by a row, and of the chain whose it is.
 type clock struct {
-	row        []int32 // nil knows nothing
-	chain, own int32   // of the block that knows it, its own
+	row        *known // nil knows nothing
+	chain, own int32  // of the block that knows it, its own
 }
 
 func (c *clock) knows(chain int32) int32 {
 	n := int32(0)
 	if c.row != nil {
-		n = c.row[chain]
+		n = c.row.at[chain]
 	}
 	if chain == c.chain { // blocks behind it in its chain may have told more
 		n = max(n, c.own)
@@ -25,46 +31,63 @@ func (c *clock) knows(chain int32) int32 {
 	return n
 }
 
+// A lesson is a clock that a block learns by a step.
+type lesson struct {
+	clock
+	step int32
+}
+
 // A knower is what a block knows at the beginning of the group that it is in,
 // and what its steps there learn, which it knows from the next on.
 type knower struct {
 	done, visible clock
-	learns, sees  []clock
+	learns, sees  []lesson
 	pass, group   int32
 }
 
-// A signalled is what the last few passes' signals of a step released.
-type signalled struct{ done, visible []clock }
+// A told is what a signal of a pass released, for so many awaits that are yet to learn it.
+type told struct {
+	done, visible clock
+	left          int32
+}
 
 // clocks follow happens-before through passes over the events, by vector
 // clocks of all blocks over all chains: what the groups of the first pass are
 // known by. Later passes only carry on what is known.
 type clocks struct {
-	o       *oneSided
-	skip    ir.StepFlags // steps that these passes are without
-	begins  bool         // visible is what is known by Signals to have begun, by Relaxed ones too
-	begun   int32        // what a block knows of itself before its first group
-	blocks  []knower
-	sent    []clock     // of an event that sends packets: what they tell
-	left    []int32     // of such an event: how often they are yet read in this pass
-	uses    []int32     // and in each
-	signals []signalled // of a step
-	kept    int64       // clocks of sent
-	work    int64
+	o      *oneSided
+	skip   ir.StepFlags // steps that these passes are without
+	begins bool         // visible is what is known by Signals to have begun, by Relaxed ones too
+	begun  int32        // what a block knows of itself before its first group
+	blocks []knower
+	sent   []clock // of an event that sends packets: what they tell
+	left   []int32 // of such an event: how often they are yet read in this pass
+	uses   []int32 // and in each
+	told   []told  // of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1]
+	slot   []int32
+	asks   []int32 // of a step: how many awaits learn of its signal
+	free   []*known
+	rows   int64 // that are in use
+	work   int64
 
 	// each is called for each event of a Move, when all that it knows is known.
 	each func(e int32, pass int)
 }
 
 // rowWork is how many entries of a row are one unit of work.
-const rowWork = 16
+const rowWork = 64
 
-// rowsKept bounds the entries of rows that are kept.
-const rowsKept = 1 << 28
+// rowsKept bounds the entries of rows that are in use, and toldKept the signals that are kept.
+const (
+	rowsKept = 1 << 28
+	toldKept = 1 << 24
+)
 
 func (o *oneSided) newClocks(skip ir.StepFlags) *clocks {
-	c := &clocks{o: o, skip: skip, blocks: make([]knower, len(o.p.Blocks)), sent: make([]clock, len(o.events)),
-		left: make([]int32, len(o.events)), uses: make([]int32, len(o.events)), signals: make([]signalled, len(o.p.Steps))}
+	c := &clocks{o: o, skip: skip, blocks: make([]knower, len(o.p.Blocks))}
+	if len(o.takes) > 0 {
+		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
+	}
 	for _, e := range o.takes {
 		c.uses[e]++
 	}
@@ -74,7 +97,7 @@ func (o *oneSided) newClocks(skip ir.StepFlags) *clocks {
 // keep makes room for what signals release as long as awaits of later passes,
 // up to pass depth, ask for it. It says whether that is not too much.
 func (c *clocks) keep(depth int32) bool {
-	room := int64(0)
+	c.slot, c.asks = make([]int32, len(c.o.p.Steps)+1), make([]int32, len(c.o.p.Steps))
 	for i := range c.o.p.Steps {
 		s := &c.o.p.Steps[i]
 		if s.Op != ir.Await || s.Flags&c.skip != 0 {
@@ -82,16 +105,93 @@ func (c *clocks) keep(depth int32) bool {
 		}
 		for _, x := range c.o.p.OneSided.Sources(s) {
 			step, ago := c.o.links.Awaited(c.o.links.Flag(x.Rank, x.Index), x.Nth)
-			if k := &c.signals[step]; ago <= depth && int(ago) >= len(k.done) {
-				room += int64(ago) + 1 - int64(len(k.done))
-				k.done, k.visible = make([]clock, ago+1), make([]clock, ago+1)
-			}
-			if room*int64(c.o.chains) > rowsKept {
-				return false
+			if ago <= depth {
+				c.asks[step]++
+				c.slot[step+1] = max(c.slot[step+1], ago+1)
 			}
 		}
 	}
+	room := int64(0)
+	for i := range c.slot {
+		if room += int64(c.slot[i]); room > toldKept {
+			return false
+		}
+		c.slot[i] = int32(room)
+	}
+	c.told = make([]told, room)
 	return true
+}
+
+// fresh is a row that holds anything, for one user.
+func (c *clocks) fresh() *known {
+	c.rows++
+	if n := len(c.free); n > 0 {
+		r := c.free[n-1]
+		c.free = c.free[:n-1]
+		r.users = 1
+		return r
+	}
+	return &known{make([]int32, c.o.chains), 1}
+}
+
+// share is x for one more user.
+func (x clock) share() clock {
+	if x.row != nil {
+		x.row.users++
+	}
+	return x
+}
+
+// drop says that a user of r needs it no more.
+func (c *clocks) drop(r *known) {
+	if r == nil {
+		return
+	}
+	if r.users--; r.users == 0 {
+		c.rows--
+		c.free = append(c.free, r)
+	}
+}
+
+// forget drops what x knows.
+func (c *clocks) forget(x *clock) {
+	c.drop(x.row)
+	*x = clock{}
+}
+
+// add lets a know what x does.
+func (c *clocks) add(a *clock, x clock) {
+	if (x.row == nil || x.row == a.row) && a.row != nil && a.row.at[x.chain] >= x.own {
+		return
+	}
+	c.work += int64(c.o.chains/rowWork + 1)
+	to := a.row
+	if to == nil || to.users > 1 {
+		to = c.fresh()
+	}
+	switch {
+	case a.row == nil && x.row == nil:
+		clear(to.at)
+	case a.row == nil:
+		copy(to.at, x.row.at)
+	case x.row != nil && x.row != a.row:
+		later(to.at, a.row.at, x.row.at)
+	case to != a.row:
+		copy(to.at, a.row.at)
+	}
+	to.at[x.chain] = max(to.at[x.chain], x.own)
+	if to != a.row {
+		c.drop(a.row)
+		a.row = to
+	}
+}
+
+// later makes to the later of a and b, entry by entry.
+func later(to, a, b []int32) {
+	a, b = a[:len(to)], b[:len(to)] // for the compiler: no check in the loop
+	for i := range to {
+		to[i] = max(a[i], b[i])
+	}
 }
 
 // pass runs one pass, and says whether that was within the work allowed.
@@ -113,17 +213,11 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Move:
 			c.move(k, ev, int32(e), pass)
 		case ir.Signal:
-			if of := &c.signals[ev.step]; of.done != nil {
-				at := pass % len(of.done)
-				of.done[at], of.visible[at] = k.done, clock{}
-				if c.shows(s) {
-					of.visible[at] = k.visible
-				}
-			}
+			c.signal(k, ev.step, s, pass)
 		case ir.Await:
-			c.await(k, s, pass)
+			c.await(k, ev.step, s, pass)
 		}
-		if c.work++; c.work > c.o.opt.Work || c.kept*int64(c.o.chains) > rowsKept {
+		if c.work++; c.work > c.o.opt.Work || c.rows*int64(c.o.chains) > rowsKept {
 			return false
 		}
 	}
@@ -134,29 +228,51 @@ func (c *clocks) pass(pass int) bool {
 func (c *clocks) snapshot() *clocks {
 	now := *c
 	now.blocks = slices.Clone(c.blocks)
+	now.free = nil
 	for i := range now.blocks {
 		k := &now.blocks[i]
-		k.learns, k.sees = slices.Clone(k.learns), slices.Clone(k.sees)
+		k.done, k.visible = k.done.share(), k.visible.share()
+		k.learns, k.sees = shared(k.learns), shared(k.sees)
 	}
 	return &now
+}
+
+func shared(list []lesson) []lesson {
+	for _, x := range list {
+		x.share()
+	}
+	return slices.Clone(list)
 }
 
 // boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew, but for those that are loose.
 func (c *clocks) boundary() {
 	for _, own := range c.o.p.Rank {
-		var done, visible []clock
+		var done, visible clock
+		one := true // what is done is visible
 		for b := own.First; b < own.End; b++ {
 			if k := &c.blocks[b]; !c.o.p.Loose(b) {
 				c.learn(k, b, c.o.groupsOf[b])
-				done, visible = append(done, k.done), append(visible, k.visible)
+				one = one && k.done.row == k.visible.row
+				c.add(&done, k.done)
 			}
 		}
-		all, seen := c.join(clock{}, done), c.join(clock{}, visible)
+		for b := own.First; b < own.End && !one; b++ {
+			if k := &c.blocks[b]; !c.o.p.Loose(b) {
+				c.add(&visible, k.visible)
+			}
+		}
+		if one {
+			visible = done.share()
+		}
 		for b := own.First; b < own.End; b++ {
 			if k := &c.blocks[b]; !c.o.p.Loose(b) {
-				k.done.row, k.visible.row = all.row, seen.row
+				c.drop(k.done.row)
+				c.drop(k.visible.row)
+				k.done.row, k.visible.row = done.share().row, visible.share().row
 			}
 		}
+		c.drop(done.row)
+		c.drop(visible.row)
 	}
 }
 
@@ -178,46 +294,61 @@ func (c *clocks) enter(k *knower, b, pass, group int32) {
 
 // learn ends a group of block b, of whose groups own are then over.
 func (c *clocks) learn(k *knower, b, own int32) {
-	k.done = c.join(k.done, k.learns)
-	k.visible = c.join(k.visible, k.sees)
+	if k.done.row == k.visible.row && slices.Equal(k.learns, k.sees) {
+		c.forget(&k.visible)
+		c.addAll(&k.done, k.learns)
+		k.visible = k.done.share()
+	} else {
+		c.addAll(&k.done, k.learns)
+		c.addAll(&k.visible, k.sees)
+	}
+	for _, list := range [2][]lesson{k.learns, k.sees} {
+		for i := range list {
+			c.drop(list[i].row)
+		}
+	}
 	k.done.chain, k.done.own = c.o.chain[b], own+c.begun
 	k.visible.chain, k.visible.own = k.done.chain, k.done.own
 	k.learns, k.sees = k.learns[:0], k.sees[:0]
 }
 
-// join returns what is known by a and all of list.
-func (c *clocks) join(a clock, list []clock) clock {
-	if len(list) == 0 {
-		return a
+func (c *clocks) addAll(a *clock, list []lesson) {
+	for i := range list {
+		c.add(a, list[i].clock)
 	}
-	c.work += int64(len(list)) * int64(c.o.chains/rowWork+1)
-	row := slices.Clone(a.row)
-	if row == nil {
-		row = make([]int32, c.o.chains)
-	}
-	for _, x := range list {
-		if len(x.row) == len(row) { // for the compiler: no check in the loop
-			for k, n := range x.row {
-				row[k] = max(row[k], n)
-			}
-		}
-		row[x.chain] = max(row[x.chain], x.own)
-	}
-	return clock{row: row, chain: a.chain, own: a.own}
 }
 
-// await learns what the signals released that s waits for.
-func (c *clocks) await(k *knower, s *ir.Step, pass int) {
+// signal keeps what Signal i, which is s, releases, while awaits are to learn it.
+func (c *clocks) signal(k *knower, i int32, s *ir.Step, pass int) {
+	slots := c.told[c.slot[i]:c.slot[i+1]]
+	if len(slots) == 0 {
+		return
+	}
+	of := &slots[pass%len(slots)]
+	c.forget(&of.done)
+	c.forget(&of.visible)
+	of.done, of.left = k.done.share(), c.asks[i]
+	if c.shows(s) {
+		of.visible = k.visible.share()
+	}
+}
+
+// await learns what the signals released that step i, which is s, waits for.
+func (c *clocks) await(k *knower, i int32, s *ir.Step, pass int) {
 	for _, x := range c.o.p.OneSided.Sources(s) {
 		step, ago := c.o.links.Awaited(c.o.links.Flag(x.Rank, x.Index), x.Nth)
 		if int(ago) > pass || c.o.p.Steps[step].Flags&c.skip != 0 {
 			continue
 		}
-		of := &c.signals[step]
-		at := (pass - int(ago)) % len(of.done)
-		k.learns = append(k.learns, of.done[at])
+		slots := c.told[c.slot[step]:c.slot[step+1]]
+		of := &slots[(pass-int(ago))%len(slots)]
+		k.learns = append(k.learns, lesson{of.done.share(), i})
 		if c.shows(s) {
-			k.sees = append(k.sees, of.visible[at])
+			k.sees = append(k.sees, lesson{of.visible.share(), i})
+		}
+		if of.left--; of.left == 0 {
+			c.forget(&of.done)
+			c.forget(&of.visible)
 		}
 	}
 }
@@ -228,18 +359,16 @@ func (c *clocks) move(k *knower, ev *event, e int32, pass int) {
 	c.each(e, pass)
 	takes := c.o.takes[ev.from.First:ev.from.End]
 	if ev.sends {
-		list := make([]clock, len(takes))
-		for i, t := range takes {
-			list[i] = c.sent[t]
+		sent := k.done.share()
+		for _, t := range takes {
+			c.add(&sent, c.sent[t])
 		}
-		c.sent[e] = c.join(k.done, list)
-		c.kept++
+		c.sent[e] = sent
 	}
 	for _, t := range takes {
-		k.learns = append(k.learns, c.sent[t])
+		k.learns = append(k.learns, lesson{c.sent[t].share(), ev.step})
 		if c.left[t]--; c.left[t] == 0 {
-			c.sent[t] = clock{}
-			c.kept--
+			c.forget(&c.sent[t])
 		}
 	}
 }

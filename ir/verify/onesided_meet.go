@@ -22,7 +22,7 @@ type gap struct{ before, behind int32 }
 
 // gaps finds where threads would have to meet for step j to be over, and seen if that is asked, where step i begins. It finds none where
 // that would not be enough.
-func (r *oneRacer) gaps(i, j int32, seen bool, pass int) []gap {
+func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b && r.group[i] == r.group[j] {
 		return []gap{{min(i, j), max(i, j)}}
@@ -32,7 +32,7 @@ func (r *oneRacer) gaps(i, j int32, seen bool, pass int) []gap {
 	if seen {
 		knows = k.visible.knows(chain)
 	}
-	await, n := r.learned(i, seen, pass, func(c clock) int32 { return c.knows(chain) })
+	await, n := r.learned(i, seen, func(c clock) int32 { return c.knows(chain) })
 	list := []gap{}
 	if n > knows {
 		list, knows = append(list, gap{await, i}), n
@@ -50,29 +50,25 @@ func (r *oneRacer) gaps(i, j int32, seen bool, pass int) []gap {
 	return list
 }
 
-// learned is the step before i in its group that tells most, by a measure of what a clock knows; and how much that is.
-func (r *oneRacer) learned(i int32, seen bool, pass int, measure func(c clock) int32) (step, most int32) {
+// learned is the step before i in its group that tells most, by a measure of what a clock knows; and how much that is. Of those that
+// tell as much it is the last await.
+func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
 	step = -1
-	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
-		s := &r.p.Steps[j]
-		if s.Op != ir.Await || s.Flags&r.clocks.skip != 0 {
-			continue
-		}
-		var k knower
-		r.clocks.await(&k, s, pass)
-		told := k.learns
-		if seen {
-			told = k.sees
-		}
-		for _, c := range told {
-			if n := measure(c); n > most {
-				step, most = j, n
+	k := &r.clocks.blocks[r.links.Block[i]]
+	told := k.learns
+	if seen {
+		told = k.sees
+	}
+	for at := len(told) - 1; at >= 0; at-- {
+		if x := &told[at]; r.p.Steps[x.step].Op == ir.Await {
+			if n := measure(x.clock); n > most {
+				step, most = x.step, n
 			}
 		}
 	}
 	if packets := r.unpacks(i); !seen && packets >= 0 {
-		for _, c := range r.clocks.blocks[r.links.Block[i]].learns {
-			if n := measure(c); n > most {
+		for at := range told {
+			if n := measure(told[at].clock); n > most {
 				step, most = packets, n
 			}
 		}

@@ -261,7 +261,7 @@ func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when strin
 	}
 	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does, buf, index, rank, r.name(j), did, when)
 	r.note(d, j, "%s %s %s", r.name(j), did, it)
-	unmet := r.because(d, r.gaps(i, j, k != readWrite, pass), r.why(i, j, k))
+	unmet := r.because(d, r.gaps(i, j, k != readWrite), r.why(i, j, k))
 	if d.Hint == "" && r.byRelaxed(i, j, k) {
 		d.Hint = relaxedHint
 	}

@@ -85,7 +85,7 @@ func (r *oneRacer) begun(e int32, pass int) {
 			}
 		}
 		var list []gap
-		if await, n := r.learned(i, true, pass, func(c clock) int32 { return r.knowsRank(c, rank) }); n > 0 {
+		if await, n := r.learned(i, true, func(c clock) int32 { return r.knowsRank(c, rank) }); n > 0 {
 			list = []gap{{await, i}}
 		}
 		r.unsafe(e, x, rank, does, whenBegins, list, why)
