@@ -19,15 +19,16 @@ import (
 // it may import; "*" is any.
 var mayImport = map[string][]string{
 	"mscclc/ir/diag":              {},
+	"mscclc/files":                {"mscclc/ir/diag"},
 	"mscclc/ir":                   {"mscclc/ir/diag"},
 	"mscclc/ir/verify":            {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/verify/explore":    {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
 	"mscclc/ir/lint":              {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/internal/opsgen":   {"mscclc/ir"},
 	"mscclc/ir/irtest":            {"mscclc/ir", "mscclc/ir/diag"}, // programs for tests
-	"mscclc/lang":                 {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/lang":                 {"mscclc/files", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
 	"mscclc/passes":               {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/codegen":              {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/codegen":              {"mscclc/files", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
 	"mscclc/codegen/xmljudge":     {}, // judges what codegen writes, and shares nothing with it
 	"mscclc/kernels":              {},
 	"mscclc/executor":             {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
@@ -38,7 +39,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/gpu/gputest": {"*"}, // the tests of both
 	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/ir"},
-	"mscclc/topology":             {"mscclc/ir/diag"},
+	"mscclc/topology":             {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/simulate":             {"mscclc/executor", "mscclc/ir", "mscclc/topology"},
 	"mscclc":                      {"mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen"},
 	"mscclc/algorithms":           {"*"},

@@ -2,6 +2,9 @@ package codegen
 
 import "bytes"
 
+// MaxFile is how many bytes the largest program has that is read, of any kind.
+const MaxFile = 1 << 30
+
 // A FileKind is what a file holds.
 type FileKind uint8
 

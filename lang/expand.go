@@ -14,9 +14,12 @@ type Options struct {
 	Protocol *ir.Protocol      // overrides the file's own
 	Via      ir.Via            // how data goes from rank to rank where the file does not say
 
-	// Open reads imported files; nil reads them from disk. Paths are relative
-	// to the file that imports.
+	// Open reads imported files; nil reads them by files.ReadLibrary. Paths are
+	// relative to the file that imports.
 	Open func(path string) ([]byte, error)
+	// ImportPath names folders. Imports are searched there too, behind the folder
+	// of the importing file, and where Open is nil all must lie there.
+	ImportPath []string
 
 	Limits Limits
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -37,9 +38,10 @@ func (c *compiler) header(f *File, opt Options) *header {
 	}
 	open := opt.Open
 	if open == nil {
-		open = openFile(m.lim.File)
+		open = func(path string) ([]byte, error) { return files.ReadLibrary(path, opt.ImportPath, int64(m.lim.File)+1) }
 	}
-	im := &importer{c: c, open: open, loaded: map[string]*source{}, inside: map[string]bool{filepath.Clean(f.Name): true}}
+	im := &importer{c: c, open: open, path: opt.ImportPath, loaded: map[string]*source{}, failed: map[string]bool{},
+		inside: map[string]bool{filepath.Clean(f.Name): true}}
 	h := &header{dag: &ir.ChunkDAG{}, stmts: lines.stmts}
 	h.main = im.source(f, true)
 	h.sources = append(im.order, h.main)

@@ -3,11 +3,12 @@ package lang
 import (
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -17,27 +18,13 @@ import (
 type importer struct {
 	c      *compiler
 	open   func(path string) ([]byte, error)
+	path   []string           // folders that are searched too
+	failed map[string]bool    // files that no place has
 	loaded map[string]*source // nil where that failed
 	inside map[string]bool    // the files that are being loaded
 	order  []*source
 	depth  int
 	bytes  int // of all files so far
-}
-
-// openFile is how files are read where Options does not say otherwise.
-func openFile(limit int) func(path string) ([]byte, error) {
-	return func(path string) ([]byte, error) {
-		// Before it is opened: opening a pipe waits for its writer.
-		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-			return nil, errors.New("not a regular file")
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	}
 }
 
 // resolvePath is where a file named in another is.
@@ -66,7 +53,7 @@ func (im *importer) source(f *File, main bool) *source {
 				continue
 			}
 			seen[path] = s
-			if lib := im.load(path, s); lib != nil {
+			if lib := im.find(f, path, s); lib != nil {
 				im.take(lib, s)
 			}
 		case *Def:
@@ -94,44 +81,82 @@ func (im *importer) take(lib *source, s *Import) {
 	}
 }
 
-// load reads a library, once, or returns nil after an error.
-func (im *importer) load(path string, s *Import) *source {
+// find loads the library that s names from the first place that has it: beside f, where it has the name beside, or in a folder
+// of the import path. It returns nil after an error, which is of the first place.
+func (im *importer) find(f *File, beside string, s *Import) *source {
+	if !strings.HasSuffix(beside, files.LibrarySuffix) {
+		im.c.m.report(diag.ImportFailed, s.span(), "%s is not named *%s, and no other file is imported", s.Path, files.LibrarySuffix)
+		return nil
+	}
+	places := []string{beside}
+	if name := strings.Trim(s.Path, `"`); !filepath.IsAbs(name) {
+		for _, folder := range im.path {
+			places = append(places, filepath.Join(folder, name))
+		}
+	}
+	if im.failed[beside] {
+		return nil
+	}
+	var first error
+	for _, path := range places {
+		lib, err := im.load(path, s)
+		if err == nil {
+			return lib
+		}
+		if first == nil {
+			first = err
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrOutside) {
+			break
+		}
+	}
+	im.failed[beside] = true
+	var perr *os.PathError
+	if errors.As(first, &perr) {
+		first = perr.Err
+	}
+	im.c.m.report(diag.ImportFailed, s.span(), "%s cannot be read: %v", beside, first)
+	return nil
+}
+
+// load reads a library, once. An error says why the file cannot be read; it returns nil, nil where it reported another fault.
+func (im *importer) load(path string, s *Import) (*source, error) {
 	m := im.c.m
 	if im.inside[path] {
 		m.report(diag.ImportFailed, s.span(), "%s leads back to this file: imports must not form a cycle", s.Path)
-		return nil
+		return nil, nil
 	}
 	if lib, known := im.loaded[path]; known {
-		return lib
+		return lib, nil
 	}
-	if len(im.loaded) >= m.lim.Files {
+	if len(im.loaded)+len(im.failed) >= m.lim.Files {
 		d := m.report(diag.Limit, s.span(), "more than %d files are imported, the limit files", m.lim.Files)
 		d.Hint = raise("files")
-		return nil
+		return nil, nil
 	}
 	if im.depth >= m.lim.Nesting {
 		d := m.report(diag.Limit, s.span(), "imports are nested more than %d deep, the limit nesting", m.lim.Nesting)
 		d.Hint = raise("nesting")
-		return nil
+		return nil, nil
 	}
-	im.loaded[path] = nil
 	text, err := im.open(path)
 	if err != nil {
-		var perr *os.PathError
-		if errors.As(err, &perr) {
-			err = perr.Err
-		}
-		m.report(diag.ImportFailed, s.span(), "%s cannot be read: %v", path, err)
-		return nil
+		return nil, err
 	}
+	im.loaded[path] = nil
 	if im.bytes += len(text); im.bytes > m.lim.File {
 		d := m.report(diag.Limit, s.span(), "imported files have more than %d bytes together, the limit file", m.lim.File)
 		d.Hint = raise("file")
-		return nil
+		return nil, nil
 	}
-	f, err := ParseLimited(path, text, m.lim)
+	return im.parsed(path, text, s), nil
+}
+
+// parsed makes a library of a file's text, or returns nil after an error.
+func (im *importer) parsed(path string, text []byte, s *Import) *source {
+	f, err := ParseLimited(path, text, im.c.m.lim)
 	if err != nil {
-		m.adopt(err)
+		im.c.m.adopt(err)
 		return nil
 	}
 	if !im.isLibrary(f, s) {

@@ -33,7 +33,7 @@ func Parse(filename string, src []byte) (*File, error) {
 func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 	lim = lim.withDefaults()
 	if len(src) > lim.File {
-		d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has %d bytes; the limit file is %d", len(src), lim.File)
+		d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has more than %d bytes, the limit file", lim.File)
 		return nil, diag.List{d.WithHint("%s", raise("file"))}
 	}
 	tokens, errs := scan(filename, string(src), lim)

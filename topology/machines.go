@@ -2,15 +2,16 @@ package topology
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -30,6 +31,14 @@ func Names() []string {
 	return names
 }
 
+// File returns the file that spec names, or "" where it names a machine.
+func File(spec string) string {
+	if name, _, _ := strings.Cut(spec, ":"); strings.ContainsAny(name, "./\\") {
+		return name
+	}
+	return ""
+}
+
 // Open makes the topology that spec says: the name of a machine, or of a file, .topo or NCCL's .xml, and behind a colon the
 // values of its parameters: ndv4:nodes=4.
 func Open(spec string) (*Topology, error) {
@@ -46,12 +55,14 @@ func Open(spec string) (*Topology, error) {
 		defer f.Close()
 		return Read(name+".topo", f, params)
 	}
-	if !strings.ContainsAny(name, "./\\") {
+	if File(spec) == "" {
 		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is no machine that mscclc knows, and no file", name).
 			WithHint("machines are %s; a file ends in .topo, or .xml where NCCL wrote it", strings.Join(Names(), ", "))}
 	}
-	f, err := os.Open(name)
-	if err != nil {
+	f, err := files.Open(name)
+	if list := (diag.List)(nil); errors.As(err, &list) {
+		return nil, list
+	} else if err != nil {
 		return nil, diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: name}}, "%v", err)}
 	}
 	defer f.Close()

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/beevik/etree"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -52,12 +54,11 @@ func ReadNCCL(name string, r io.Reader, params map[string]int) (*Topology, error
 	}
 	doc := etree.NewDocument()
 	doc.ReadSettings.Permissive = false
-	limited := &io.LimitedReader{R: r, N: maxDump + 1}
-	if _, err := doc.ReadFrom(limited); err != nil {
+	if _, err := doc.ReadFrom(files.Limit(name, r, "a topology that NCCL wrote", maxDump)); err != nil {
+		if list := (diag.List)(nil); errors.As(err, &list) {
+			return nil, list
+		}
 		return fault(diag.Malformed, "not XML: %v", err)
-	}
-	if limited.N == 0 {
-		return fault(diag.Limit, "the file has more than %d bytes", maxDump)
 	}
 	root := doc.Root()
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -26,14 +27,11 @@ const (
 
 // Read reads a topology, with the values that params give its parameters. Its errors are a diag.List.
 func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	text, err := files.ReadAll(name, r, "a topology", maxFile)
 	if err != nil {
 		return nil, err
 	}
 	whole := diag.Span{Pos: diag.Pos{Filename: name, Line: 1, Column: 1}}
-	if len(text) > maxFile {
-		return nil, diag.List{diag.New(diag.Limit, whole, "the file has more than %d bytes, which is all that a topology may have", maxFile)}
-	}
 	if deepest(text) > maxNesting {
 		return nil, diag.List{diag.New(diag.Limit, whole, "brackets are nested more than %d deep", maxNesting)}
 	}

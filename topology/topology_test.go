@@ -160,7 +160,7 @@ func TestErrors(t *testing.T) {
 		{good + "switch r 2\nlink r[i] gpu[i] a\n", "write r last"},
 		{good + "gpu 8\n", "GPUs lie in node's braces"},
 		{strings.Repeat("(", 200), "nested more than 100 deep"},
-		{strings.Repeat("#", maxFile+1), "more than 65536 bytes"},
+		{strings.Repeat("#", maxFile+1), "more than 64 KiB, the most that is read of a topology"},
 	} {
 		_, err := Read("t.topo", strings.NewReader(c.text), nil)
 		var list diag.List

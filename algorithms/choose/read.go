@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -18,15 +19,9 @@ const maxTable = 16 << 20
 // ReadTable reads a table, whose file messages call name, and refuses one of which it would
 // misread or pass over a part. The error is a diag.List that names fields as the JSON does.
 func ReadTable(name string, r io.Reader) (*Table, error) {
-	fail := func(code diag.Code, format string, args ...any) error {
-		return diag.List{diag.New(code, diag.Span{Pos: diag.Pos{Filename: name}}, format, args...)}
-	}
-	text, err := io.ReadAll(io.LimitReader(r, maxTable+1))
-	switch {
-	case err != nil:
-		return nil, fail(diag.Io, "cannot read: %v", err)
-	case len(text) > maxTable:
-		return nil, fail(diag.Limit, "the file is larger than %d MiB, which no table is", maxTable>>20)
+	text, err := files.ReadAll(name, r, "a table", maxTable)
+	if err != nil {
+		return nil, err
 	}
 	t := &tableReader{scan: newScan(name, text), table: &Table{}, known: map[entryKey]diag.Span{}}
 	t.read()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -85,7 +84,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
 		Args: exactly(1, "a file or a collective to measure"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := endsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			defer context.AfterFunc(ctx, a.abandon)()
 			return a.bench(ctx, args[0], &f)
@@ -131,14 +130,12 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 // bench measures what arg names.
 func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
 	a.file = arg
+	if err := a.claims(named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
+		return err
+	}
 	plan, err := f.plan(arg)
 	if err != nil {
 		return err
-	}
-	for _, file := range []string{f.plot, f.out} { // hours of measuring are not to be for nothing
-		if err := writable(file); err != nil {
-			return err
-		}
 	}
 	job, err := jobOf(os.Getenv)
 	switch {

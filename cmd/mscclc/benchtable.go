@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -17,7 +17,7 @@ func readTables(table string) (all, own *choose.Table, err error) {
 	if table == "" {
 		return choose.DefaultTable(), nil, nil
 	}
-	file, err := os.Open(table)
+	file, err := files.Open(table)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,12 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -22,7 +22,7 @@ const mostMeasured = 400
 // fastest to the table, among what the table has of other calls.
 func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	table := &choose.Table{Version: choose.TableVersion}
-	if old, err := os.Open(w.out); err == nil {
+	if old, err := files.Open(w.out); err == nil {
 		table, err = choose.ReadTable(w.out, old)
 		old.Close()
 		if err != nil {

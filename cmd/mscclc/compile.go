@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,6 +72,9 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if f.out == "" && !a.json && target.Format == codegen.FormatPlan && isTerminal(a.stdout) {
 		return usagef("a plan is binary, and stdout is a terminal: give -o FILE")
 	}
+	if err := a.guard.output("-o", f.out); err != nil {
+		return err
+	}
 	s, err := a.open(arg)
 	if err != nil {
 		return err
@@ -80,11 +82,6 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	defer s.Close()
 	if s.kind != codegen.KindSource {
 		return usagef("%s is compiled already; see mscclc verify, run and show", arg)
-	}
-	if in, err := os.Stat(arg); err == nil {
-		if out, err := os.Stat(f.out); err == nil && os.SameFile(in, out) {
-			return usagef("-o %s is the algorithm itself", f.out)
-		}
 	}
 	d, err := newDumper(a, f)
 	if err != nil {
@@ -164,7 +161,7 @@ func (a *app) compiled(name, out, what string, t *codegen.Target, p *ir.Program,
 
 // compileSource compiles s, whose products d sees; d may be nil.
 func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, error) {
-	text, err := s.readSource()
+	text, err := s.readSource(c.limits.file())
 	if err != nil {
 		return nil, err
 	}
@@ -252,14 +249,28 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	if prefix == "" || prefix == "-" {
 		prefix = strings.TrimSuffix(filepath.Base(a.file), ".mscl")
 	}
-	return &dumper{app: a, prefix: prefix, what: f.dump}, nil
+	d := &dumper{app: a, prefix: prefix, what: f.dump}
+	for _, name := range dumpNames() {
+		if d.wants(name) {
+			if err := a.guard.output("--dump", d.path(name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
+}
+
+func (d *dumper) wants(name string) bool { return d.what == "all" || d.what == name }
+
+func (d *dumper) path(name string) string {
+	return fmt.Sprintf("%s.%02d-%s", d.prefix, slices.Index(dumpNames(), name), name)
 }
 
 func (d *dumper) file(name string, write func(io.Writer) error) error {
-	if d.what != "all" && d.what != name {
+	if !d.wants(name) {
 		return nil
 	}
-	path := fmt.Sprintf("%s.%02d-%s", d.prefix, slices.Index(dumpNames(), name), name)
+	path := d.path(name)
 	err := d.app.writeTo(path, write)
 	if err == nil && !d.app.json {
 		d.app.say("%s: written", path)
@@ -286,7 +297,7 @@ func (d *dumper) stage(value any) error {
 // pass gives passes.Run a writer whose text becomes the pass's file when it is
 // closed.
 func (d *dumper) pass(name string) io.WriteCloser {
-	if d.what != "all" && d.what != name {
+	if !d.wants(name) {
 		return nil
 	}
 	return &passDump{d: d, name: name}

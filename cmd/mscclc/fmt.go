@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -83,7 +84,7 @@ func (a *app) formatFile(file string, write, list bool, lim lang.Limits) (change
 	if s.kind != codegen.KindSource {
 		return false, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is a program, not an algorithm", s.name)}
 	}
-	text, err := s.readSource()
+	text, err := s.readSource(int64(cmp.Or(lim.File, lang.DefaultLimits.File)))
 	if err != nil {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mscclc/codegen"
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -51,18 +52,18 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 }
 
 // noteSkipped counts files that were skipped, and names the first of them.
-func (a *app) noteSkipped(files []string, hold string) {
-	if len(files) == 0 || a.json {
+func (a *app) noteSkipped(names []string, hold string) {
+	if len(names) == 0 || a.json {
 		return
 	}
-	first, verb, more := files[:min(len(files), 3)], "hold", ""
-	if len(files) == 1 {
+	first, verb, more := names[:min(len(names), 3)], "hold", ""
+	if len(names) == 1 {
 		verb = "holds"
 	}
-	if n := len(files) - len(first); n > 0 {
+	if n := len(names) - len(first); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	a.say("note: skipped %s that %s %s: %s%s", count(len(files), "file"), verb, hold, diag.Printable(list(first)), more)
+	a.say("note: skipped %s that %s %s: %s%s", count(len(names), "file"), verb, hold, diag.Printable(list(first)), more)
 }
 
 // contentOf says what a file of a folder holds, by how it begins, and whether that may be a program. A file that is
@@ -71,7 +72,7 @@ func contentOf(t task) (kind codegen.FileKind, program bool) {
 	if !t.found || t.err != nil {
 		return codegen.KindUnknown, true
 	}
-	f, err := os.Open(t.name)
+	f, err := files.Open(t.name)
 	if err != nil {
 		return codegen.KindSource, true
 	}
@@ -98,14 +99,14 @@ func expand(args []string, endings ...string) []task {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		switch {
-		case arg == "-" && stdin:
-			tasks = append(tasks, task{name: arg, err: diag.List{diag.New(diag.Io, fileSpan(stdinName), "- stands twice, and stdin can be read once")}})
+		case isStdin(arg) && stdin:
+			tasks = append(tasks, task{name: arg, err: diag.List{diag.New(diag.Io, fileSpan(stdinName), "%s stands twice, and stdin can be read once", arg)}})
 		case err == nil && info.IsDir():
 			tasks = append(tasks, folder(arg, endings)...)
 		default:
 			tasks = append(tasks, task{name: arg}) // a file, or a name of the catalog
 		}
-		stdin = stdin || arg == "-"
+		stdin = stdin || isStdin(arg)
 	}
 	return tasks
 }

@@ -113,7 +113,7 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	}
 	defer s.Close()
 	if s.kind == codegen.KindSource {
-		text, err := s.readSource()
+		text, err := s.readSource(f.limits.file())
 		if err == nil && f.counts != nil {
 			return nil, a.judgeRanks(s, text, f, d)
 		} else if err != nil {

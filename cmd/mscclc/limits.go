@@ -20,6 +20,7 @@ const (
 	moveLimit = "moves" // chunks that all steps of a program move
 	cellLimit = "cells" // chunks of all buffers: the language's, and a program's
 	workLimit = "work"  // the search for races
+	fileLimit = "file"  // the language's: bytes of a source file
 )
 
 func limitNames() []string { return append(lang.LimitNames(), instLimit, moveLimit, workLimit) }
@@ -66,6 +67,18 @@ func (c *compiling) read(s *source) (*ir.Program, error) {
 		return nil, err
 	}
 	return readProgram(s, opt)
+}
+
+// file returns how many bytes a source file may have.
+func (l *limits) file() int64 {
+	limit := int64(lang.DefaultLimits.File)
+	l.each(func(name string, n int64) error {
+		if name == fileLimit {
+			limit = n
+		}
+		return nil
+	})
+	return limit
 }
 
 // reading gives the limits of reading and of checking a program.

@@ -17,7 +17,8 @@ import (
 )
 
 func (a *app) listCommand() *cobra.Command {
-	return &cobra.Command{
+	var within []string
+	cmd := &cobra.Command{
 		Use:   "list [FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
 		Long: `List the algorithms of the catalog, or of files and folders, with what they cost where their parameters have the values that
@@ -29,11 +30,13 @@ thread block does what.`,
 		Args: atLeast(0, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.list(catalog())
+				return a.list(catalog(), nil)
 			}
-			return a.list(expand(args, ".mscl"))
+			return a.list(expand(args, ".mscl"), within)
 		},
 	}
+	importPathFlag(cmd.Flags(), &within)
+	return cmd
 }
 
 // A listing is what a file says of itself.
@@ -71,10 +74,10 @@ func catalog() []task {
 
 // list lists the algorithms among the files of tasks. What cannot be read is
 // reported, and the others are listed.
-func (a *app) list(tasks []task) error {
+func (a *app) list(tasks []task, within []string) error {
 	found, wrong := []listing{}, diag.List{}
 	for _, t := range tasks {
-		l, ok, err := a.listing(t)
+		l, ok, err := a.listing(t, within)
 		if err != nil {
 			wrong = append(wrong, placed(problems(err), t.name)...)
 		} else if ok {
@@ -101,7 +104,7 @@ func (a *app) list(tasks []task) error {
 }
 
 // listing is the line of t's file; a library has none.
-func (a *app) listing(t task) (l listing, ok bool, err error) {
+func (a *app) listing(t task, within []string) (l listing, ok bool, err error) {
 	if t.err != nil {
 		return l, false, t.err
 	}
@@ -110,7 +113,7 @@ func (a *app) listing(t task) (l listing, ok bool, err error) {
 		return l, false, err
 	}
 	defer s.Close()
-	l, ok, err = describe(s)
+	l, ok, err = describe(s, within)
 	l.Name = t.name
 	return l, ok, err
 }
@@ -133,11 +136,11 @@ func (a *app) printList(found []listing) error {
 }
 
 // describe reads what s says of itself; a library says nothing.
-func describe(s *source) (l listing, ok bool, err error) {
+func describe(s *source, within []string) (l listing, ok bool, err error) {
 	if s.kind != codegen.KindSource {
 		return l, false, nil
 	}
-	text, err := s.readSource()
+	text, err := s.readSource(int64(lang.DefaultLimits.File))
 	if err != nil {
 		return l, false, err
 	}
@@ -160,14 +163,15 @@ func describe(s *source) (l listing, ok bool, err error) {
 		}
 	}
 	if ok {
-		l.Shape = shapeOf(s, f)
+		l.Shape = shapeOf(s, f, within)
 	}
 	return l, ok, nil
 }
 
 // shapeOf is what f costs, nil where it says no chunks, or nothing by its default parameters.
-func shapeOf(s *source, f *lang.File) *listingShape {
-	x, err := lang.ExpandLevel(f, lang.Options{Open: s.open})
+func shapeOf(s *source, f *lang.File, within []string) *listingShape {
+	x, err := lang.ExpandLevel(f, lang.Options{ImportPath: within,
+		Open: func(name string) ([]byte, error) { return s.open(name, within, int64(lang.DefaultLimits.File)+1) }})
 	if err != nil || x.Chunks == nil {
 		return nil
 	}

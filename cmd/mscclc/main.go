@@ -12,8 +12,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,12 +46,50 @@ func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(4 << 30)
 	}
+	removeOnSignal()
 	os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// graceful holds the signals at which the command ends by itself: the first of each leaves the process to it.
+var graceful sync.Map
+
+// endsBy returns a context that the signals end. The command must watch it, and then come to its end.
+func endsBy(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
+	for _, s := range signals {
+		graceful.Store(s, true)
+	}
+	return signal.NotifyContext(ctx, signals...)
+}
+
+// removeOnSignal has signals that end the process remove its temporary files first.
+func removeOnSignal() {
+	ending := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as nohup has it
+			signal.Notify(ending, s)
+		}
+	}
+	go func() {
+		for s := range ending {
+			if _, waits := graceful.LoadAndDelete(s); waits {
+				continue
+			}
+			temps.Lock()
+			for name := range temps.names {
+				os.Remove(name)
+			}
+			signal.Reset(s)
+			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
+				time.Sleep(time.Second) // until the signal ends the process, whose status then names it
+			}
+			os.Exit(exitInterrupted)
+		}
+	}()
 }
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr}
+	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr, guard: &guard{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
@@ -85,6 +127,7 @@ type app struct {
 	json      bool
 	file      string // what the run is about, for reports
 	stdinText excerpts
+	guard     *guard
 }
 
 func (a *app) command() *cobra.Command {
@@ -202,6 +245,9 @@ func (reportedError) Error() string { return "reported" }
 func (a *app) fail(err error) int {
 	var usage usageError
 	var reported reportedError
+	if refused := a.guard.refusal(); refused != nil {
+		err = refused
+	}
 	switch {
 	case errors.As(err, &reported):
 		return reported.code

@@ -28,6 +28,7 @@ type compiling struct {
 	fuse      bool
 	receives  optionalBool
 	limits    limits
+	libraries []string           // folders
 	unproven  bool               // leave the proof to the caller
 	channels  *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
 	bytes     int64              // of the calls that loops of channels are unrolled for, or 0
@@ -48,7 +49,12 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off (--sided two)")
 	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
+	importPathFlag(f, &c.libraries)
 	f.StringArrayVar(&c.limits.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(limitNames(), ", "))
+}
+
+func importPathFlag(f *pflag.FlagSet, folders *[]string) {
+	f.StringArrayVar(folders, "import-path", nil, "search `FOLDER` too for libraries that a file imports, and import only from such folders (repeatable)")
 }
 
 func targetNames() []string {
@@ -79,7 +85,8 @@ func protocolNames() []string {
 // options makes the options of a compilation of what s imports.
 func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt := mscclc.Options{Unproven: c.unproven}
-	opt.Lang.Open = s.open
+	opt.Lang.ImportPath = c.libraries
+	opt.Lang.Open = func(name string) ([]byte, error) { return s.open(name, c.libraries, c.limits.file()+1) }
 	opt.Lang.Inplace = c.inplace.value
 	opt.Lang.Params = map[string]string{}
 	for _, p := range c.params {

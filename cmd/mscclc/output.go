@@ -2,13 +2,17 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +94,7 @@ An error of usage (exit code 2) is text on stderr only.`,
 	}
 }
 
-// A product is stdout, which remembers that a write failed.
+// A product is a writer, such as stdout, that remembers that a write failed.
 type product struct {
 	io.Writer
 	err error
@@ -104,68 +108,158 @@ func (p *product) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writeTo writes a file by write: whole, or not at all. "" and "-" are stdout.
+func isStdout(path string) bool { return path == "" || path == "-" }
+
+// writeTo writes a file by write: whole, or not at all. "" and "-" are stdout. A file that is there keeps its mode, and a link
+// leads to the new file as it led to the old one. Errors name path.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
-	if path == "" || path == "-" {
+	if isStdout(path) {
 		return buffered(a.stdout, write)
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if err := a.guard.refusal(); err != nil {
+		return err
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0) // a device or a pipe
+	real := resolved(path)
+	info, err := os.Stat(real)
+	if err == nil && !info.Mode().IsRegular() {
+		f, err := openDevice(real, info)
 		if err != nil {
-			return err
+			return outputError(path, err)
 		}
-		return writeAndClose(f, write)
+		return outputError(path, writeAndClose(f, write))
 	}
-	f, err := beside(path)
+	mode := fs.FileMode(0o666) // less what the user's umask takes
+	if err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := temps.create(real, mode, err == nil)
 	if err != nil {
-		return err
+		return outputError(path, err)
 	}
-	temp := f.Name()
 	if err := writeAndClose(f, write); err != nil {
-		os.Remove(temp)
-		return err
+		temps.remove(f.Name())
+		return outputError(path, err)
 	}
-	if err := os.Rename(temp, path); err != nil {
-		os.Remove(temp)
-		return &os.PathError{Op: "rename", Path: path, Err: err}
-	}
-	return nil
+	return outputError(path, temps.rename(f.Name(), real))
 }
 
-// beside makes the file that path is written to before it has its name.
-func beside(path string) (*os.File, error) {
-	temp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x", filepath.Base(path), rand.Uint32()))
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if p, ok := err.(*os.PathError); ok {
-		p.Path = path // the name that the user knows
+// outputError is err, of the file system, with the name that the user gave the file.
+func outputError(path string, err error) error {
+	var at *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &at):
+		return &fs.PathError{Op: at.Op, Path: path, Err: at.Err}
+	case errors.As(err, &link):
+		return &fs.PathError{Op: link.Op, Path: path, Err: link.Err}
+	}
+	return err
+}
+
+// resolved is where path leads, through links to files that need not exist.
+func resolved(path string) string {
+	for range 40 { // as many links as the system follows
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(path), to)
+		}
+		path = to
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}
+
+// openDevice opens what is no regular file for writing. A pipe that nobody reads is an error: opening it would wait for a reader.
+func openDevice(path string, info fs.FileInfo) (*os.File, error) {
+	flags := os.O_WRONLY
+	if info.Mode()&fs.ModeNamedPipe != 0 {
+		flags |= syscall.O_NONBLOCK
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("no program reads this pipe")}
 	}
 	return f, err
 }
 
+// temporary are the files that are being written under another name. A signal that ends the process removes them first, after
+// which no more are made: the lock stays closed.
+type temporary struct {
+	sync.Mutex
+	names map[string]bool
+}
+
+var temps = temporary{names: map[string]bool{}}
+
+// create makes the file that path is written to before it has its name; exact says that the mode is for whatever umask.
+func (t *temporary) create(path string, mode fs.FileMode, exact bool) (*os.File, error) {
+	t.Lock()
+	defer t.Unlock()
+	base := filepath.Base(path)
+	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x", base[:min(len(base), 200)], rand.Uint32()))
+	first := mode
+	if exact {
+		first = 0o600
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, first)
+	if err != nil {
+		return nil, err
+	}
+	t.names[name] = true
+	if exact && mode != first {
+		if err := f.Chmod(mode); err != nil {
+			f.Close()
+			os.Remove(name)
+			delete(t.names, name)
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (t *temporary) remove(name string) error {
+	t.Lock()
+	defer t.Unlock()
+	delete(t.names, name)
+	return os.Remove(name)
+}
+
+func (t *temporary) rename(name, path string) error {
+	t.Lock()
+	defer t.Unlock()
+	delete(t.names, name)
+	err := os.Rename(name, path)
+	if err != nil {
+		os.Remove(name)
+	}
+	return err
+}
+
 // writable says why writeTo could not write a file, as far as can be known before.
 func writable(path string) error {
-	if path == "" || path == "-" {
-		return nil
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return diag.List{diag.New(diag.Io, fileSpan(path), "this is a folder")}
-	} else if err == nil && !info.Mode().IsRegular() {
+	real := resolved(path)
+	info, err := os.Stat(real)
+	switch {
+	case err == nil && info.IsDir():
+		return diag.List{diag.New(diag.Io, fileSpan(path), "this is a folder, and not a file to write")}
+	case err == nil && !info.Mode().IsRegular():
 		return nil // a device or a pipe, which may be opened but once
-	}
-	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return diag.List{diag.New(diag.Io, fileSpan(path), "there is no folder %s to write it to", filepath.Dir(path))}
-	}
-	f, err := beside(path)
-	if err != nil {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: %v", errors.Unwrap(err))}
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	if info, err := os.Stat(filepath.Dir(real)); err != nil || !info.IsDir() {
+		return diag.List{diag.New(diag.Io, fileSpan(path), "there is no folder %s to write it to", filepath.Dir(real))}
+	}
+	f, err := temps.create(real, 0o600, false)
+	if err != nil {
+		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: no file can be made in its folder: %v", errors.Unwrap(err))}
+	}
+	return outputError(path, errors.Join(f.Close(), temps.remove(f.Name())))
 }
 
 func writeAndClose(f *os.File, write func(io.Writer) error) error {
@@ -176,10 +270,13 @@ func writeAndClose(f *os.File, write func(io.Writer) error) error {
 	return f.Close()
 }
 
+// buffered writes to w by write. An error of w itself is returned as w gave it, whatever write makes of it.
 func buffered(w io.Writer, write func(io.Writer) error) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	if err := write(b); err != nil {
-		return err
+	out := &product{Writer: w}
+	b := bufio.NewWriterSize(out, 1<<16)
+	err := write(b)
+	if err == nil {
+		err = b.Flush()
 	}
-	return b.Flush()
+	return cmp.Or(out.err, err)
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/cuda"
 	"mscclc/executor/hip"
+	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -67,7 +66,7 @@ long run it is the first passes. GPUs' times count from each GPU's first step: t
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,
 		Args: exactly(1, "a file or a collective to run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			ctx, stop := endsBy(cmd.Context(), os.Interrupt)
 			defer stop()
 			return a.run(ctx, args[0], &f)
 		},
@@ -194,18 +193,5 @@ func parseBytes(s string) (int64, error) {
 	return n << shift, nil
 }
 
-// sizeUnits are those that sizes are read in, the largest first.
-var sizeUnits = []struct {
-	shift int
-	name  string
-}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}}
-
 // sizeText is n as a person reads it.
-func sizeText(n int64) string {
-	for _, u := range sizeUnits {
-		if n >= 1<<u.shift && n%(1<<u.shift) == 0 {
-			return fmt.Sprintf("%d %s", n>>u.shift, u.name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
-}
+func sizeText(n int64) string { return files.SizeText(n) }

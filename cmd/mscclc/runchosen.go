@@ -35,6 +35,9 @@ type loadedProgram struct {
 }
 
 func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
+	if err := a.claims(named{"--trace": f.trace}, arg, f.table); err != nil {
+		return nil, err
+	}
 	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
 	if _, err := os.Stat(arg); err == nil || !choose.IsCollective(arg) {
 		if f.table != "" {

@@ -13,6 +13,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/executor"
+	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -272,9 +273,9 @@ func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, over
 
 // roughSize is n in three digits.
 func roughSize(n int64) string {
-	for _, u := range sizeUnits {
-		if n >= 1<<u.shift {
-			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.shift), u.name)
+	for _, u := range files.Units {
+		if n >= 1<<u.Shift {
+			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.Shift), u.Name)
 		}
 	}
 	return fmt.Sprintf("%d B", n)

@@ -14,9 +14,11 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
+	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
+	"mscclc/topology"
 )
 
 // mostMSCCL is how many algorithms msccl's configuration has room for, of all collectives.
@@ -44,6 +46,9 @@ func (e *emission) prepare() error {
 			return diag.List{diag.New(diag.Io, fileSpan(e.flags.emit), "%v", err)}
 		}
 	}
+	if err := e.claims(); err != nil {
+		return err
+	}
 	if s.Target.Name != "msccl" {
 		return nil
 	}
@@ -63,12 +68,30 @@ func (e *emission) prepare() error {
 	return nil
 }
 
+// claims notes what select is to read, and the files that it is to write whatever it finds.
+func (e *emission) claims() error {
+	out := ""
+	switch f := e.flags; {
+	case f.emit == "":
+	case e.selector.Target.Format == codegen.FormatPlan:
+		out = e.tableFile()
+	case e.selector.Target.Name == "msccl":
+		out = e.config()
+	}
+	return e.app.claims(named{"--emit": out}, topology.File(e.flags.topology), e.flags.costs)
+}
+
+// tableFile is mscclc's own table.
+func (e *emission) tableFile() string {
+	return filepath.Join(e.flags.emit, e.selector.Call.Kind.String()+".table")
+}
+
 // config is msccl's configuration.
 func (e *emission) config() string { return filepath.Join(e.flags.emit, "msccl.xml") }
 
 // keep finds what the configuration has of other calls than the selector's.
 func (e *emission) keep() error {
-	file, err := os.Open(e.config())
+	file, err := files.Open(e.config())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -77,7 +100,7 @@ func (e *emission) keep() error {
 	}
 	defer file.Close()
 	doc := etree.NewDocument()
-	if _, err := doc.ReadFrom(io.LimitReader(file, mostConfig)); err != nil || doc.Root() == nil || doc.Root().Tag != "msccl_algos" {
+	if _, err := doc.ReadFrom(files.Limit(e.config(), file, "a configuration of msccl", mostConfig)); err != nil || doc.Root() == nil || doc.Root().Tag != "msccl_algos" {
 		return diag.List{diag.New(diag.Malformed, fileSpan(e.config()), "no configuration of msccl: it has no element msccl_algos")}
 	}
 	for _, load := range doc.Root().SelectElements("load") {
@@ -160,6 +183,11 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	}
 	if found := e.taken(list); len(found) > 0 {
 		return nil, found
+	}
+	for i, r := range list {
+		if err := e.app.guard.output("--emit", e.path(i, r)); err != nil {
+			return nil, err
+		}
 	}
 	config := etree.NewElement("msccl_algos")
 	for i, r := range list {
@@ -244,9 +272,9 @@ func (e *emission) table(list []choose.Stretch) error {
 			entry.Rules = append(entry.Rules, rule)
 		}
 	}
-	file := filepath.Join(e.flags.emit, s.Call.Kind.String()+".table")
+	file := e.tableFile()
 	table := &choose.Table{}
-	if old, err := os.Open(file); err == nil {
+	if old, err := files.Open(file); err == nil {
 		table, err = choose.ReadTable(file, old)
 		old.Close()
 		if err != nil {

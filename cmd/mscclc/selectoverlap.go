@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"mscclc/codegen"
+	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -27,7 +28,7 @@ func (e *emission) overlaps() ([]string, error) {
 		name string
 		prog *ir.Program
 	}
-	var files []file
+	var read []file
 	for _, at := range entries {
 		if !at.Type().IsRegular() && at.Type() != fs.ModeSymlink {
 			continue
@@ -41,12 +42,12 @@ func (e *emission) overlaps() ([]string, error) {
 			e.note("%s: %s: %s", at.Name(), consequence(path), firstText(err))
 			continue
 		}
-		for _, o := range files {
+		for _, o := range read {
 			if from, to, both := common(p, o.prog); both {
 				found = append(found, fmt.Sprintf("from %s to %s: %s and %s, of which rccl takes the one that it finds first", roughSize(from), to, o.name, at.Name()))
 			}
 		}
-		files = append(files, file{at.Name(), p})
+		read = append(read, file{at.Name(), p})
 	}
 	return found, nil
 }
@@ -58,7 +59,7 @@ var headOfRCCL = []string{"nchunksperloop", "ngpus", "coll", "minBytes", "maxByt
 // the one that a call is for.
 func consequence(path string) string {
 	const starts, calls = "rccl does not start while it is in the folder", "calls that rccl takes it for fail"
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return starts
 	}
@@ -93,12 +94,12 @@ func firstText(err error) string {
 }
 
 func (e *emission) read(path string) (*ir.Program, error) {
-	text, err := os.Open(path)
+	text, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer text.Close()
-	return codegen.ReadMSCCL(path, text, codegen.ReadOptions{Target: e.selector.Target})
+	return codegen.ReadMSCCL(path, files.Limit(path, text, "a program", codegen.MaxFile), codegen.ReadOptions{Target: e.selector.Target})
 }
 
 // common are the sizes that two programs are for, if they are for the same calls.

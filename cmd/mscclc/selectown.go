@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -29,7 +30,7 @@ func (e *emission) own(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostOwn {
 		return false
 	}
-	text, err := os.ReadFile(path)
+	text, err := files.Read(path, "a program", mostOwn)
 	if err != nil {
 		return false
 	}

@@ -50,6 +50,9 @@ program that they mean. compile --dump shows what each pass leaves.`,
 
 func (a *app) showStage(arg, stage, out string, c *compiling) error {
 	a.file = arg
+	if err := a.guard.output("-o", out); err != nil {
+		return err
+	}
 	s, err := a.open(arg)
 	if err != nil {
 		return err
@@ -129,7 +132,7 @@ var tooLate = map[string][]string{
 }
 
 func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*ir.Program, error) {
-	src, err := s.readSource()
+	src, err := s.readSource(c.limits.file())
 	if err != nil {
 		return nil, err
 	}

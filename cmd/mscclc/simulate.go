@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -140,12 +140,15 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 	return bench.Sizes(first, last, f.factor), call, nil
 }
 
+// mostCosts is how many bytes a file of costs may have.
+const mostCosts = 1 << 20
+
 // costsOf are those that the flags name, or of the topology's device.
 func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 	if f.costs != "" {
-		text, err := os.ReadFile(f.costs)
+		text, err := files.Read(f.costs, "a device's costs", mostCosts)
 		if err != nil {
-			return nil, diag.List{diag.New(diag.Io, fileSpan(f.costs), "%v", err)}
+			return nil, err
 		}
 		c, err := simulate.ReadCosts(text)
 		if err != nil {
@@ -181,6 +184,9 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	}
 	sizes, call, err := f.sizes()
 	if err != nil {
+		return err
+	}
+	if err := a.claims(named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.costs); err != nil {
 		return err
 	}
 	t, err := topology.Open(f.topology)

@@ -8,15 +8,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"mscclc/algorithms"
 	"mscclc/codegen"
+	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/lang"
 )
 
 // maxExcerpt bounds the files that are read again to show a line of them.
@@ -38,21 +40,23 @@ type source struct {
 	name string // as messages name it
 	kind codegen.FileKind
 	io.ReadCloser
-	open func(name string) ([]byte, error) // what it imports
+	open func(name string, within []string, limit int64) ([]byte, error) // what it imports; see files.ReadLibrary
 }
+
+// isStdin reports whether arg names standard input.
+func isStdin(arg string) bool { return arg == "-" || arg == "/dev/stdin" }
 
 // open finds what FILE names: stdin, a file, or an algorithm of the catalog.
 func (a *app) open(arg string) (*source, error) {
-	if arg == "-" {
-		return sniffed(stdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), readFile)
-	}
-	f, err := os.Open(arg)
-	if err == nil {
-		if info, err := f.Stat(); err == nil && info.IsDir() {
-			f.Close()
-			return nil, diag.List{diag.New(diag.Io, fileSpan(arg), "%s is a folder", arg)}
+	if isStdin(arg) {
+		if err := a.guard.reads(a, arg); err != nil {
+			return nil, err
 		}
-		return sniffed(arg, f, readFile)
+		return sniffed(stdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), a.library)
+	}
+	f, err := a.openInput(arg)
+	if err == nil {
+		return sniffed(arg, f, a.library)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -62,24 +66,9 @@ func (a *app) open(arg string) (*source, error) {
 	if err != nil {
 		return nil, noSuchFile(arg)
 	}
-	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), algorithms.Open}, nil
+	fromCatalog := func(name string, _ []string, _ int64) ([]byte, error) { return algorithms.Open(name) }
+	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), fromCatalog}, nil
 }
-
-// readFile reads a file that is no pipe: opening one would wait for its writer.
-func readFile(name string) ([]byte, error) {
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAll(f)
-}
-
-// readAll reads r, but no more than shows that it is too long to be source.
-func readAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxExcerpt)) }
 
 func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
 
@@ -102,8 +91,8 @@ func noSuchFile(arg string) error {
 }
 
 // sniffed tells what a file holds by how it begins, so that names do not matter.
-func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*source, error) {
-	b := bufio.NewReaderSize(r, 1<<16)
+func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([]byte, error)) (*source, error) {
+	b := bufio.NewReaderSize(files.Limit(name, r, "a program", codegen.MaxFile), 1<<16)
 	head, err := b.Peek(512)
 	if err != nil && err != io.EOF {
 		r.Close()
@@ -126,7 +115,7 @@ func sniffed(name string, r io.ReadCloser, open func(string) ([]byte, error)) (*
 
 // noPlan says why what a .json file, or what else begins as JSON does, holds is no plan.
 func noPlan(name string, r io.Reader) error {
-	text, err := readAll(r)
+	text, err := io.ReadAll(io.LimitReader(r, maxExcerpt))
 	if err != nil {
 		return err
 	}
@@ -147,26 +136,60 @@ func noPlan(name string, r io.Reader) error {
 	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
 }
 
-// text is what a file that messages name holds, or nil.
+// endings are those of the files that messages quote lines of.
+var endings = []string{".mscl", ".xml", ".plan", ".json", ".table", ".topo"}
+
+// text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name any file of
+// the machine, so that lines are quoted only of files that the user named and that are called as such files are, and of valid
+// algorithms and libraries.
 func (a *app) text(name string) []byte {
 	if name == stdinName {
 		return a.stdinText.Bytes()
 	}
-	text, err := readFile(name)
+	if a.guard.named(name) && slices.Contains(endings, filepath.Ext(name)) {
+		f, err := files.Open(name)
+		if err != nil {
+			return nil
+		}
+		defer f.Close()
+		text, err := io.ReadAll(io.LimitReader(f, maxExcerpt))
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	text, err := []byte(nil), fs.ErrNotExist
+	if filepath.Ext(name) == files.LibrarySuffix {
+		text, err = files.ReadLibrary(name, nil, maxExcerpt)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = algorithms.Open(name)
 	}
 	if err != nil {
 		return nil
 	}
+	if _, err := lang.Parse(name, text); err != nil {
+		return nil
+	}
 	return text
 }
 
-// readSource reads the text of a .mscl file.
-func (s *source) readSource() ([]byte, error) {
-	text, err := readAll(s)
+// beginning is how an algorithm or a library begins, behind comments.
+var beginning = regexp.MustCompile(`\A(\s+|#.*\n)*(algorithm|import|def)\b`)
+
+// readSource reads the text of a .mscl file, and at most one byte more than the limit of its length, which the parser refuses.
+func (s *source) readSource(limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(s, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	if s.name == stdinName || filepath.Ext(s.name) == files.LibrarySuffix || beginning.Match(text) {
+		return text, nil
+	}
+	var found diag.List
+	if _, err := lang.ParseLimited(s.name, text, lang.Limits{File: int(limit)}); errors.As(err, &found) {
+		d := diag.New(diag.Malformed, fileSpan(s.name), "%s holds neither an algorithm nor a program", diag.Printable(s.name))
+		return nil, diag.List{d.WithNote(found[0].Span, "as an algorithm: %s", found[0].Text).WithHint("name an algorithm's file *%s, and its errors are shown", files.LibrarySuffix)}
 	}
 	return text, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ other file that is named is an error of usage, and is skipped in a folder.`,
 			if cmd.Flags().Changed("slots") && (f.slots < 1 || f.slots > mostSlots) {
 				return usagef("--slots takes a number from 1 to %d", mostSlots)
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+			ctx, stop := endsBy(cmd.Context(), os.Interrupt)
 			defer stop()
 			return a.verify(ctx, args, &f)
 		},
@@ -120,7 +119,15 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 	if f.explicit {
 		target, _ = f.findTarget() // check has found it
 	}
+	if err := a.guard.output("--sarif", f.sarif); err != nil {
+		return err
+	}
 	tasks := a.programsOnly(expand(args, ".mscl", ".xml", ".plan", ".json"), target)
+	for _, t := range tasks {
+		if err := a.guard.reads(a, t.name); err != nil {
+			return err
+		}
+	}
 	v.bar = a.progress(len(tasks), "verify")
 	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].name) },
 		func(i int) *verdict { return v.judge(tasks[i], f) }, func(_ int, d *verdict) error { return v.take(d) }, v.bar.draw)

@@ -1,0 +1,177 @@
+// Package files reads the files that a command is given: regular files and standard input, each up to a limit. It opens
+// nothing else: a named pipe may wait forever for a writer, and a device may have no end.
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// LibrarySuffix ends the name of every file that may be imported.
+const LibrarySuffix = ".mscl"
+
+// ErrOutside is the error of a library outside the folders that imports are confined to.
+var ErrOutside = errors.New("it lies outside the folders of --import-path")
+
+// Inherited reports whether name is standard input, or another descriptor that this process was started with.
+func Inherited(name string) bool {
+	return name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/")
+}
+
+// Open opens a regular file, or an inherited descriptor of any kind but a folder. The caller closes it. The error is a
+// diag.List for a file of another kind, and otherwise the system's.
+func Open(name string) (*os.File, error) {
+	info, err := os.Stat(name) // before it is opened: opening a pipe waits for its writer
+	if err != nil {
+		return nil, err
+	}
+	if what := refused(info.Mode()); what != "" && (info.IsDir() || !Inherited(name)) {
+		d := diag.New(diag.Io, span(name), "this is %s, and not a file to read", what)
+		return nil, diag.List{d.WithHint("give a regular file, or - for standard input")}
+	}
+	return os.Open(name)
+}
+
+// refused says what a file is that is not regular, or "".
+func refused(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return ""
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
+}
+
+// Read reads a file that Open opens; see ReadAll.
+func Read(name, what string, limit int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadAll(name, f, what, limit)
+}
+
+// ReadAll reads r, which messages call name, to its end. A file of more than limit bytes is an error, a diag.List that says that
+// what, such as "a topology", has no more. It never holds more than three times the limit.
+func ReadAll(name string, r io.Reader, what string, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			b.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
+		}
+	}
+	_, err := b.ReadFrom(Limit(name, r, what, limit))
+	var long diag.List
+	switch {
+	case errors.As(err, &long):
+		return nil, long
+	case err != nil:
+		return nil, diag.List{diag.New(diag.Io, span(name), "cannot read: %v", err)}
+	}
+	return b.Bytes(), nil
+}
+
+// Limit gives the bytes of r, and behind the first limit bytes the error of ReadAll if there are more.
+func Limit(name string, r io.Reader, what string, limit int64) io.Reader {
+	return &limited{io.LimitedReader{R: r, N: limit + 1}, func() error {
+		d := diag.New(diag.Limit, span(name), "the file has more than %s, the most that is read of %s", SizeText(limit), what)
+		return diag.List{d.WithHint("check that this is the file that you mean, and make it smaller")}
+	}}
+}
+
+type limited struct {
+	io.LimitedReader
+	long func() error
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	n, err := l.LimitedReader.Read(b)
+	if l.N == 0 && n > 0 {
+		return n - 1, l.long()
+	}
+	return n, err
+}
+
+// ReadLibrary reads up to limit bytes of a library: a regular file whose name, and the name of the file that a link leads to, ends
+// in LibrarySuffix. If within names folders, the file must lie in one of them when all links are resolved, or the error is ErrOutside.
+func ReadLibrary(name string, within []string, limit int64) ([]byte, error) {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		real = name
+	}
+	if len(within) > 0 && !inside(real, within) {
+		return nil, ErrOutside // whether or not it exists
+	}
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Ext(real) != LibrarySuffix {
+		return nil, fmt.Errorf("it leads to a file that is not named *%s", LibrarySuffix)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return nil, err
+	}
+	if what := refused(info.Mode()); what != "" {
+		return nil, fmt.Errorf("it is %s", what)
+	}
+	f, err := Open(real)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// inside reports whether a file lies below one of some folders.
+func inside(file string, folders []string) bool {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return false
+	}
+	for _, folder := range folders {
+		if real, err := filepath.EvalSymlinks(folder); err == nil {
+			folder = real
+		}
+		folder, err := filepath.Abs(folder)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(folder, file); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func span(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
+
+// Units are those that sizes are read in, the largest first: each is 1<<Shift bytes.
+var Units = [...]struct {
+	Shift int
+	Name  string
+}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}}
+
+// SizeText returns a number of bytes as a person reads it: exact, in the largest unit that divides it.
+func SizeText(n int64) string {
+	for _, u := range Units {
+		if n >= 1<<u.Shift && n%(1<<u.Shift) == 0 {
+			return fmt.Sprintf("%d %s", n>>u.Shift, u.Name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
