@@ -229,19 +229,19 @@ func (s *fakeSite) Ready(_ context.Context, f *Form, _ *Call) (Op, error) {
 	s.time(&g) // which fills in the width
 	return fakeOp{&g}, nil
 }
-func (*fakeSite) Place(context.Context, *Call) error { return nil }
+func (*fakeSite) Place(context.Context, *Call, Round) error { return nil }
 func (s *fakeSite) Once(_ context.Context, op Op) error {
 	s.current = op.(fakeOp).f
 	return nil
 }
-func (s *fakeSite) Check(context.Context, *Call) (Found, error) {
+func (s *fakeSite) Check(context.Context, *Call, Round) (Found, error) {
 	found := Found{Checked: 10}
 	if s.wrong != nil && s.wrong(s.current) {
 		found.Wrong = 1
 	}
 	return found, nil
 }
-func (s *fakeSite) Measure(_ context.Context, ops []Op, _ Measuring) ([]Sample, error) {
+func (s *fakeSite) Measure(_ context.Context, ops []Op, _ Measuring, _ *Call) ([]Sample, error) {
 	var list []Sample
 	for _, op := range ops {
 		s.measured++

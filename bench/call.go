@@ -33,6 +33,15 @@ func Whole(coll *ir.Collective, inplace bool) *ir.Collective {
 	return &c
 }
 
+// Repeats reports whether a launch behind another one has the same result. A call in place does not, where its outputs take the place of its inputs.
+func (c *Call) Repeats() bool {
+	switch c.Coll.Kind {
+	case ir.AllGather, ir.Broadcast, ir.Gather, ir.Scatter:
+		return true
+	}
+	return !c.Coll.Inplace
+}
+
 // BusFactor is what an algorithm's bandwidth is multiplied by for the bandwidth
 // that links have at least, as nccl-tests has it.
 func BusFactor(c *ir.Collective) float64 {
@@ -79,6 +88,23 @@ type Found struct {
 	Outside int64 // buffers beside which something was written
 }
 
+// worse is what the two checks of a call found: of each figure the larger.
+func (f Found) worse(g Found) Found {
+	return Found{max(f.Checked, g.Checked), max(f.Wrong, g.Wrong), max(f.Outside, g.Outside)}
+}
+
+// A Round is one of the two sets of data that a call is checked with.
+type Round int
+
+const (
+	// First is the data of the first launch.
+	First Round = iota
+
+	// Last is the data of the launches behind the last replay that counts. They differ from those of First, so that what an earlier launch has left
+	// behind is not taken for a result.
+	Last
+)
+
 // A Measuring says how often operations run. Each replay is so many launches of
 // each operation; those of the warm-up do not count.
 type Measuring struct {
@@ -95,6 +121,7 @@ type Sample struct {
 	Time     time.Duration
 	Launches int // of a replay
 	How      string
+	Found    Found // behind the last replay, if that was checked
 }
 
 // A Site is what ranks run on. Every method is called by all processes, in the
@@ -106,13 +133,14 @@ type Site interface {
 
 	// Ready makes a call ready by a form.
 	Ready(ctx context.Context, f *Form, c *Call) (Op, error)
-	// Place makes inputs random and all else poison, and Check looks at what came
-	// of that.
-	Place(ctx context.Context, c *Call) error
-	Check(ctx context.Context, c *Call) (Found, error)
+	// Place makes inputs random and all else poison, and Check compares every element of what came
+	// of that. In round Last, Place leaves what lies beside the buffers as it is, so that Check finds what any launch since First wrote there.
+	Place(ctx context.Context, c *Call, round Round) error
+	Check(ctx context.Context, c *Call, round Round) (Found, error)
 	// Once runs an operation once.
 	Once(ctx context.Context, op Op) error
-	// Measure runs operations in turn.
-	Measure(ctx context.Context, ops []Op, m Measuring) ([]Sample, error)
+	// Measure runs operations in turn. Where check is not nil, it is their call: behind the last replay that counts, each operation's
+	// replay runs once more on the data of round Last, and is checked. Where the call does not repeat, that replay has one launch.
+	Measure(ctx context.Context, ops []Op, m Measuring, check *Call) ([]Sample, error)
 	Close() error
 }

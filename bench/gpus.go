@@ -347,11 +347,11 @@ func used(c *Call, rank int) []int64 {
 }
 
 // Place makes inputs random and all else poison.
-func (g *GPUs) Place(ctx context.Context, c *Call) error {
-	p := g.pattern.of(c)
+func (g *GPUs) Place(ctx context.Context, c *Call, round Round) error {
+	p := g.pattern.of(c, round)
 	err := g.lanes.all(ctx, func(l *lane) error {
 		for _, i := range l.local {
-			if err := g.place(l, p, c, i); err != nil {
+			if err := g.place(l, p, c, i, round); err != nil {
 				return err
 			}
 		}
@@ -365,9 +365,16 @@ func (g *GPUs) Place(ctx context.Context, c *Call) error {
 
 // place fills the buffers of one rank: a period from the host, which the GPU then
 // doubles.
-func (g *GPUs) place(l *lane, p *executor.Pattern, c *Call, i int) error {
+func (g *GPUs) place(l *lane, p *executor.Pattern, c *Call, i int, round Round) error {
 	for k, n := range used(c, g.ranks[i]) {
-		if err := l.stream.Fill(g.memory[i][k].address, poison, n+2*guard); err != nil {
+		from, bytes := g.memory[i][k].at(), n
+		if round == First {
+			from, bytes = g.memory[i][k].address, n+2*guard
+		}
+		if bytes == 0 {
+			continue
+		}
+		if err := l.stream.Fill(from, poison, bytes); err != nil {
 			return err
 		}
 	}
@@ -395,8 +402,8 @@ func (g *GPUs) place(l *lane, p *executor.Pattern, c *Call, i int) error {
 const staged = 32 << 20
 
 // Check compares outputs with the collective computed directly.
-func (g *GPUs) Check(ctx context.Context, c *Call) (Found, error) {
-	p := g.pattern.of(c)
+func (g *GPUs) Check(ctx context.Context, c *Call, round Round) (Found, error) {
+	p := g.pattern.of(c, round)
 	per := make([]Found, len(g.ranks))
 	err := g.lanes.all(ctx, func(l *lane) error {
 		stage := make([]byte, staged)
@@ -462,7 +469,12 @@ func (g *GPUs) check(l *lane, p *executor.Pattern, c *Call, i int, stage []byte,
 // Once runs an operation once.
 func (g *GPUs) Once(ctx context.Context, op Op) error {
 	o := op.(gpuOp)
-	if err := g.lanes.all(ctx, func(l *lane) error { return o.start(l, 1) }); err != nil {
+	return g.whole(ctx, o, func(l *lane) error { return o.start(l, 1) })
+}
+
+// whole has all lanes start something of an operation, and waits until it has ended in all processes.
+func (g *GPUs) whole(ctx context.Context, o gpuOp, start func(l *lane) error) error {
+	if err := g.started(ctx, start); err != nil {
 		return err
 	}
 	if err := g.end(ctx, []gpuOp{o}); err != nil {

@@ -82,14 +82,17 @@ func (h *Host) buffers(c *Call, rank int) (memory, input, output []byte) {
 }
 
 // Place makes inputs random and all else poison.
-func (h *Host) Place(_ context.Context, c *Call) error {
-	p := h.pattern.of(c)
+func (h *Host) Place(_ context.Context, c *Call, round Round) error {
+	p := h.pattern.of(c, round)
 	for r := range h.buffer {
-		_, input, _ := h.buffers(c, r)
-		for i := range h.buffer[r] {
-			all := h.buffer[r][i]
-			for j := range all {
-				all[j] = poison
+		memory, input, output := h.buffers(c, r)
+		parts := [][]byte{memory, input, output}
+		if round == First {
+			parts = [][]byte{h.buffer[r][0], h.buffer[r][1]}
+		}
+		for _, part := range parts {
+			for j := range part {
+				part[j] = poison
 			}
 		}
 		p.Fill(input, r, 0)
@@ -98,9 +101,9 @@ func (h *Host) Place(_ context.Context, c *Call) error {
 }
 
 // Check compares outputs with the collective computed directly.
-func (h *Host) Check(_ context.Context, c *Call) (Found, error) {
+func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 	var found Found
-	p, size := h.pattern.of(c), int64(c.DType.Size())
+	p, size := h.pattern.of(c, round), int64(c.DType.Size())
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
 		shares, err := c.Geometry().Shares(r)
@@ -150,16 +153,16 @@ func poisoned(parts ...[]byte) bool {
 // patterns keeps the data that calls are filled with.
 type patterns struct {
 	ranks int
-	made  map[[2]int]*executor.Pattern
+	made  map[[3]int]*executor.Pattern
 }
 
-func (p *patterns) of(c *Call) *executor.Pattern {
-	key := [2]int{int(c.DType), int(c.RedOp)}
+func (p *patterns) of(c *Call, round Round) *executor.Pattern {
+	key := [3]int{int(c.DType), int(c.RedOp), int(round)}
 	if p.made[key] == nil {
 		if p.made == nil {
-			p.made = map[[2]int]*executor.Pattern{}
+			p.made = map[[3]int]*executor.Pattern{}
 		}
-		p.made[key] = executor.NewPattern(p.ranks, c.DType, c.RedOp, 1)
+		p.made[key] = executor.NewPattern(p.ranks, c.DType, c.RedOp, 1+uint64(round))
 	}
 	return p.made[key]
 }
@@ -220,7 +223,7 @@ func (h *Host) run(ctx context.Context, op Op) (time.Duration, error) {
 }
 
 // Measure runs operations in turn.
-func (h *Host) Measure(ctx context.Context, ops []Op, m Measuring) ([]Sample, error) {
+func (h *Host) Measure(ctx context.Context, ops []Op, m Measuring, check *Call) ([]Sample, error) {
 	samples := make([]Sample, len(ops))
 	times := make([][]time.Duration, len(ops))
 	for replay := range m.Warmup + m.Replays {
@@ -240,8 +243,15 @@ func (h *Host) Measure(ctx context.Context, ops []Op, m Measuring) ([]Sample, er
 			}
 		}
 	}
-	for i := range samples {
+	for i, op := range ops {
 		samples[i].Time, samples[i].How = median(times[i]), "host"
+		if check == nil {
+			continue
+		}
+		var err error
+		if samples[i].Found, err = placed(ctx, h, check, Last, func() error { return h.Once(ctx, op) }); err != nil {
+			return nil, err
+		}
 	}
 	return samples, nil
 }

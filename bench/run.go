@@ -98,20 +98,20 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 			return nil, err
 		}
 	}
-	samples, err := j.Site.Measure(ctx, ops, j.Measuring)
+	samples, err := j.Site.Measure(ctx, ops, j.Measuring, c)
 	if err != nil {
 		return nil, err
 	}
-	result = &Result{Time: us(samples[0].Time), Launches: samples[0].Launches, How: samples[0].How, Form: form.Name, Found: found[0]}
+	result = &Result{Time: us(samples[0].Time), Launches: samples[0].Launches, How: samples[0].How, Form: form.Name, Found: found[0].worse(samples[0].Found)}
 	for _, s := range samples[1:] {
 		t := us(s.Time)
 		switch v := result.Rival; {
 		case v == nil:
-			result.Rival = &Rival{Time: t, How: s.How, Found: found[1]}
+			result.Rival = &Rival{Time: t, How: s.How, Found: found[1].worse(s.Found)}
 		case t < v.Time:
-			result.Rival = &Rival{Time: t, How: s.How, Other: v.Time, Found: v.Found}
+			result.Rival = &Rival{Time: t, How: s.How, Other: v.Time, Found: v.Found.worse(s.Found)}
 		default:
-			v.Other = t
+			v.Other, v.Found = t, v.Found.worse(s.Found)
 		}
 	}
 	return result, nil
@@ -119,13 +119,18 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 
 // checked runs an operation once on random data, and looks at what it did.
 func checked(ctx context.Context, s Site, op Op, c *Call) (Found, error) {
-	if err := s.Place(ctx, c); err != nil {
+	return placed(ctx, s, c, First, func() error { return s.Once(ctx, op) })
+}
+
+// placed does something with the data of a round in place, and looks at what came of it.
+func placed(ctx context.Context, s Site, c *Call, round Round, do func() error) (Found, error) {
+	if err := s.Place(ctx, c, round); err != nil {
 		return Found{}, err
 	}
-	if err := s.Once(ctx, op); err != nil {
+	if err := do(); err != nil {
 		return Found{}, err
 	}
-	return s.Check(ctx, c)
+	return s.Check(ctx, c, round)
 }
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -131,7 +131,7 @@ func (t *search) one(ctx context.Context, f *Form) (wide *Form, took time.Durati
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, op.Close()) }()
-	samples, err := t.Site.Measure(ctx, []Op{op}, t.Measuring)
+	samples, err := t.Site.Measure(ctx, []Op{op}, t.Measuring, nil)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -74,13 +74,13 @@ func right(c *Chooser, host *bench.Host, v Variant, call *bench.Call) error {
 		return err
 	}
 	defer op.Close()
-	if err := host.Place(ctx, call); err != nil {
+	if err := host.Place(ctx, call, bench.First); err != nil {
 		return err
 	}
 	if err := host.Once(ctx, op); err != nil {
 		return err
 	}
-	found, err := host.Check(ctx, call)
+	found, err := host.Check(ctx, call, bench.First)
 	if err == nil && (found.Wrong > 0 || found.Outside > 0 || found.Checked == 0 && call.Elems > 0) {
 		err = fmt.Errorf("%+v", found)
 	}

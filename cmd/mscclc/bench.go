@@ -55,7 +55,9 @@ Rows and columns are nccl-tests': sizes of the larger of a rank's buffers, from 
 place and in place; N/A where there is no program for it. Each operation is first run once on random data with all else
 poisoned, and every element of every output compared: integers exactly, floats within the bound of the reduction's own error.
 Then it is timed: a replay is many launches in one CUDA graph, the time that of one launch, the median of --replays, of each
-the slowest rank. The last column says how it was launched and what ran.
+the slowest rank. After the last of these the replay runs once more on other data, and every element is compared again. A call in
+place that changes its own input has one launch in that replay. #wrong is the larger number of wrong elements of the two
+checks. The last column says how the operation was launched and what ran.
 
 --vs nccl measures NCCL (libnccl.so.2 of the library path, or --nccl PATH) on the same buffers and in the same queues, its
 replays between ours, launched from graphs and one by one; the faster counts, and ratio is how many times as fast ours is.

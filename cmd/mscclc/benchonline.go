@@ -52,7 +52,7 @@ func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) 
 			if err != nil {
 				return 0, err
 			}
-			samples, err := w.site.Measure(ctx, []bench.Op{op}, m)
+			samples, err := w.site.Measure(ctx, []bench.Op{op}, m, nil)
 			if closed := op.Close(); err == nil {
 				err = closed
 			}
