@@ -78,5 +78,14 @@ func (t *Topology) Latency(l int32) float64 { return t.Classes[t.Links[l].Class]
 // LinkName names link l for a report.
 func (t *Topology) LinkName(l int32) string {
 	k := t.Links[l]
-	return fmt.Sprintf("%v to %v (%s)", t.Places[k.From], t.Places[k.To], t.Classes[k.Class].Name)
+	return fmt.Sprintf("%v to %v (%s)", t.Places[k.From], t.Places[k.To], t.Wide(l))
+}
+
+// Wide names the class of link l, and how many of it lie side by side, as files of this form say it: ib x 8.
+func (t *Topology) Wide(l int32) string {
+	k := t.Links[l]
+	if k.Width == 1 {
+		return t.Classes[k.Class].Name
+	}
+	return fmt.Sprintf("%s x %d", t.Classes[k.Class].Name, k.Width)
 }

@@ -72,8 +72,8 @@ simulate  {"schema": 1, "file", "topology", "device", "ranks", "by", "sizes": [{
           "passes", "link", "occupied"}]}; "us", the bandwidths and "occupied" are of the time that "by" names, as in select
 topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":
           [{"name", "rate"}], "like"}; of a topology {"schema": 1, "name", "doc", "nodes", "gpus_per_node", "device", "places",
-          "classes": [{"name", "latency_us", "bandwidth_gbs", "links", "network"}], "ways": [{"from", "to", "latency_us",
-          "bandwidth_gbs", "links"}]}
+          "classes": [{"name", "latency_us", "bandwidth_gbs" (of one), "links", "network", "widths": [{"width" (of links side by side), "links"}]}],
+          "ways": [{"from", "to", "latency_us", "bandwidth_gbs", "links", "widths"}]}
 version   {"schema": 1, "version", "go", "platform", "devices": [...], "targets": [...]}
 
 A witness, of a deadlock, race, wrong-result or uninitialized: {"step": S, "with": S, "chunk": {"rank", "buffer", "index"},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -24,7 +25,8 @@ func (a *app) topoCommand() *cobra.Command {
 		Use:   "topo [MACHINE|FILE.topo|FILE.xml][:NAME=NUMBER,...]",
 		Short: "Print what this machine is, or what a topology says",
 		Long: `Print what this machine is: its GPUs, whether they reach each other's memory, its network cards, and the known machine that is
-most like it. Or what a topology says: classes of links with their latency and bandwidth, and ways between ranks.
+most like it. Or what a topology says: classes of links with their latency and bandwidth, and ways between ranks. A class's bandwidth is that of one link of one
+direction; 8 x 2 are eight places where two such links lie side by side, whose bandwidths add up. Of NCCL's XML the width is the count of NVLinks.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `), a text file of the same form, or the XML that NCCL
 writes where NCCL_TOPO_DUMP_FILE asks for it. Behind a colon are its parameters: ndv4:nodes=4. FILE.topo is, line by line,
@@ -211,6 +213,14 @@ type classReport struct {
 	Bandwidth float64 `json:"bandwidth_gbs"`
 	Links     int     `json:"links"`
 	Network   bool    `json:"network"`
+
+	Widths []widthReport `json:"widths"` // ascending; their links are all of Links
+}
+
+// A widthReport is how many links have so many of a class side by side.
+type widthReport struct {
+	Width int `json:"width"`
+	Links int `json:"links"`
 }
 
 // A wayReport is the way from a rank to another.
@@ -219,19 +229,27 @@ type wayReport struct {
 	To        int      `json:"to"`
 	Latency   float64  `json:"latency_us"`
 	Bandwidth float64  `json:"bandwidth_gbs"`
-	Links     []string `json:"links"`
+	Links     []string `json:"links"`  // the class of each
+	Widths    []int    `json:"widths"` // of each: how many lie side by side
+
+	wide []string // the classes with their widths
 }
 
 func (a *app) topo(t *topology.Topology) error {
 	r := topologyReport{schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{}, []wayReport{}}
 	for i, c := range t.Classes {
-		links := 0
+		widths, links := map[int]int{}, 0
 		for _, l := range t.Links {
 			if int(l.Class) == i {
+				widths[int(l.Width)]++
 				links++
 			}
 		}
-		r.Classes = append(r.Classes, classReport{c.Name, c.Latency, c.Bandwidth / 1e3, links / 2, c.Network})
+		row := classReport{c.Name, c.Latency, c.Bandwidth / 1e3, links / 2, c.Network, []widthReport{}}
+		for _, w := range slices.Sorted(maps.Keys(widths)) {
+			row.Widths = append(row.Widths, widthReport{w, widths[w] / 2}) // a link has two directions
+		}
+		r.Classes = append(r.Classes, row)
 	}
 	router := topology.NewRouter(t)
 	for _, to := range []int{1, t.GPUs - 1, t.GPUs, t.GPUs + 1, t.Ranks() - 1} {
@@ -251,26 +269,44 @@ func (a *app) topo(t *topology.Topology) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLASS\tLATENCY\tBANDWIDTH\tLINKS")
 	for _, c := range r.Classes {
-		fmt.Fprintf(w, "%s\t%.4g us\t%.4g GB/s\t%d\n", c.Name, c.Latency, c.Bandwidth, c.Links)
+		fmt.Fprintf(w, "%s\t%.4g us\t%.4g GB/s\t%s\n", c.Name, c.Latency, c.Bandwidth, c.linksText())
 	}
 	w.Flush()
 	fmt.Fprintln(a.stdout)
 	fmt.Fprintln(w, "FROM\tTO\tLATENCY\tBANDWIDTH\tBY")
 	for _, y := range r.Ways {
-		fmt.Fprintf(w, "%d\t%d\t%.4g us\t%.4g GB/s\t%s\n", y.From, y.To, y.Latency, y.Bandwidth, strings.Join(y.Links, " "))
+		fmt.Fprintf(w, "%d\t%d\t%.4g us\t%.4g GB/s\t%s\n", y.From, y.To, y.Latency, y.Bandwidth, strings.Join(y.wide, ", "))
 	}
 	return w.Flush()
 }
 
 func way(t *topology.Topology, r *topology.Router, from, to int) wayReport {
-	y := wayReport{From: from, To: to, Links: []string{}, Bandwidth: math.Inf(1)}
+	y := wayReport{From: from, To: to, Links: []string{}, Widths: []int{}, Bandwidth: math.Inf(1)}
 	for _, l := range r.Route(nil, from, to) {
 		y.Latency += t.Latency(l)
 		y.Bandwidth = min(y.Bandwidth, t.Bandwidth(l)/1e3)
 		y.Links = append(y.Links, t.Classes[t.Links[l].Class].Name)
+		y.Widths = append(y.Widths, int(t.Links[l].Width))
+		y.wide = append(y.wide, t.Wide(l))
 	}
 	if len(y.Links) == 0 {
-		y.Bandwidth, y.Links = 0, []string{"no way"}
+		y.Bandwidth, y.Links, y.wide = 0, []string{"no way"}, []string{"no way"}
 	}
 	return y
+}
+
+// linksText is how many links there are, by how many lie side by side: 16, or 8, 8 x 2.
+func (c *classReport) linksText() string {
+	if len(c.Widths) == 0 {
+		return "0"
+	}
+	var list []string
+	for _, w := range c.Widths {
+		text := strconv.Itoa(w.Links)
+		if w.Width > 1 {
+			text += fmt.Sprintf(" x %d", w.Width)
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
 }
