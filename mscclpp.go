@@ -53,11 +53,12 @@ func portsLate(p *ir.Program, err error) error {
 	return err
 }
 
-// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations that the executor has
-// room for (codegen.FitOperands), and for message sizes that it can have. c is not changed.
+// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations, scratch, threads, message sizes and
+// names that the executor is right with (codegen.FitOperands, FitLaunch, NameLarger). What it would do wrong all the same, whoever calls, is an error.
+// c is not changed.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
 	c = codegen.FitOperands(c)
-	if d := codegen.FitSizes(c); d != nil {
+	if d := codegen.FitLaunch(c); d != nil {
 		return nil, nil, diag.List{*d}
 	}
 	proof := func() diag.List { return nil }
@@ -67,7 +68,8 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 			return found
 		})
 	}
-	plan, err = codegen.PlanFileOf(c)
+	named := codegen.NameLarger(c)
+	plan, err = codegen.PlanFileOf(named)
 	var hash uint64
 	if err == nil {
 		plan.Name = ""
@@ -84,11 +86,37 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 		words = append(words, fmt.Sprintf("ranks=%d", c.Coll.Ranks))
 	}
 	plan.Name = fmt.Sprintf("%.200s %v %016x", strings.Join(words, " "), c.Protocol, hash)
-	warnings = codegen.FaultsMSCCLPP(c)
+	warnings = codegen.FaultsMSCCLPP(named)
+	if wrong := certain(warnings); len(wrong) > 0 {
+		return nil, nil, wrong
+	}
 	if c.Coll.Reduces() {
 		warnings = append(warnings, diag.New(diag.MSCCLPPReduce, diag.Span{}, "the plan sums, whatever the call says: the executor has no other reduction"))
 	}
 	return plan, warnings, nil
+}
+
+// certainFaults are those that no call of a plan avoids, with what its author can do.
+var certainFaults = map[diag.Code]string{
+	diag.MSCCLPPGet:     "have the owner put it, or name one index at both ends",
+	diag.MSCCLPPPut:     "make it an operation for each buffer",
+	diag.MSCCLPPDouble:  "move packets there (protocol LL), or leave out double_scratch",
+	diag.MSCCLPPLoop:    "have all operations of the loop move its chunks, whole",
+	diag.MSCCLPPHalves:  "leave out double_scratch",
+	diag.MSCCLPPPart:    "write it for buffers apart, without inplace = true",
+	diag.MSCCLPPRoom:    "leave out reuse_scratch",
+	diag.MSCCLPPThreads: "launch more threads",
+}
+
+// certain are those of a plan's faults as errors.
+func certain(faults diag.List) (wrong diag.List) {
+	for _, d := range faults {
+		if hint, is := certainFaults[d.Code]; is {
+			d.Code, d.Text = diag.Unsupported, "MSCCL++'s executor would run this wrong: "+d.Text
+			wrong = append(wrong, d.WithHint("%s", hint))
+		}
+	}
+	return wrong
 }
 
 // inBackground begins f, and returns what waits for its result. Where f panics, that does.

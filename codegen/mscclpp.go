@@ -185,7 +185,7 @@ var channelRows = []channelRow{
 	{name: "recspkt", kind: ir.ChMove, src: "lp+", dst: "lpq+", types: viaMemory},
 	{name: "glres", kind: ir.ChMove, src: "m", dst: "m", types: viaSwitch},
 	{name: "gstore", kind: ir.ChMove, src: "l", dst: "m", types: viaSwitch},
-	{name: "gstorepkt", kind: ir.ChMove, src: "l", dst: "n", types: viaSwitch},
+	{name: "gstorepkt", kind: ir.ChMove, src: "p", dst: "n", types: viaSwitch},
 }
 
 // moves says whether the operation has operands, reduces whether it combines several.

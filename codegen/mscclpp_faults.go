@@ -12,6 +12,7 @@ import (
 // its other plans, how many blocks its GPU runs at once) a plan does not show.
 func FaultsMSCCLPP(p *ir.ChannelProgram) diag.List {
 	x := faultFinder{p: p, acquired: map[int32]int{}}
+	x.threads = fewestThreads(p)
 	for r := range p.Ranks {
 		x.rank = r
 		clear(x.acquired)
@@ -29,6 +30,7 @@ func FaultsMSCCLPP(p *ir.ChannelProgram) diag.List {
 		if c := &p.Ranks[r]; c.In == 0 || c.Out == 0 {
 			x.at(diag.MSCCLPPZero, -1, "rank %d has %d input chunks and %d output chunks: the executor divides by both", r, c.In, c.Out)
 		}
+		x.half()
 	}
 	x.rank = -1
 	x.whole()
@@ -40,6 +42,7 @@ type faultFinder struct {
 	p               *ir.ChannelProgram
 	rank, block, op int
 	packets         bool
+	threads         int           // that a block needs
 	acquired        map[int32]int // of a semaphore of the rank: the block that acquires it
 	found           diag.Kinds
 }
@@ -66,6 +69,9 @@ func (x *faultFinder) whole() {
 		if p.Protocol == ir.Simple && !p.Reuse {
 			x.at(diag.MSCCLPPScratch, -1, "the plan has packets and protocol Simple, for which the executor makes scratch of half their size")
 		}
+	}
+	if chunk := reusedChunk(p); p.Reuse && float64(p.MaxBytes)/float64(messageChunks(p)) > float64(chunk) {
+		x.at(diag.MSCCLPPRoom, -1, "messages may have %d bytes; above %d chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", p.MaxBytes, chunk*messageChunks(p))
 	}
 	most := p.MaxBytes
 	if most >= 1<<32 {
@@ -102,7 +108,30 @@ func (x *faultFinder) scratchChunks(r int) float64 {
 	return n
 }
 
+// half looks at where the upper half of the rank's scratch begins: half of the executor's scratch, whose chunk is the caller's allocation or the largest
+// message, whichever is less, divided by the chunks of input.
+func (x *faultFinder) half() {
+	p, c := x.p, &x.p.Ranks[x.rank]
+	if !p.DoubleScratch || p.Reuse || c.Scratch == 0 || c.In == 0 || p.Align == 0 {
+		return
+	}
+	unit, align := halfUnit(p, x.rank), int64(p.Align)
+	if c.Scratch%unit != 0 {
+		x.at(diag.MSCCLPPHalves, -1, "rank %d has %d chunks of scratch and %d of input: the upper half of its scratch may begin at no multiple of 16 bytes; with %d chunks it does", x.rank, c.Scratch, c.In, (c.Scratch+unit-1)/unit*unit)
+		return
+	}
+	if most := p.MaxBytes; most < 1<<32 {
+		chunk := (int64(most) + int64(c.In) - 1) / int64(c.In)
+		if whole := 2 * scratchBytes(p, chunk*int64(c.Scratch)); (whole+align-1)/align*align/2%16 != 0 {
+			x.at(diag.MSCCLPPHalves, -1, "messages have up to %d bytes, no multiple of %d: in a longer allocation the upper half of rank %d's scratch begins at no multiple of 16 bytes", most, 16*int64(c.In), x.rank)
+		}
+	}
+}
+
 func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
+	if n := threadsOf(o); n > x.p.Threads {
+		x.at(diag.MSCCLPPThreads, o.Pos, "%s takes %d threads, one for each channel or semaphore, and a block has %d: the executor leaves out the others; %d are needed", opText{x.p, o, x.rank}, n, x.p.Threads, x.threads)
+	}
 	switch o.Kind {
 	case ir.ChFlush:
 		x.at(diag.MSCCLPPFlush, o.Pos, "the executor's flush waits for nothing")
@@ -137,6 +166,7 @@ func (t opText) String() string { return t.p.OpText(t.rank, t.o) }
 func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 	text := opText{x.p, o, x.rank}
 	own := func(r *ir.ChannelRef) bool { return r.Rank == int32(x.rank) }
+	x.far(o, text)
 	packets, plainFar, portSource := false, false, false
 	for i, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
 		for k := range list {
@@ -168,6 +198,37 @@ func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 	}
 	if loop != nil {
 		x.inLoop(o, loop, packets, text)
+	}
+}
+
+// far looks at how an operation names the memory of other ranks.
+func (x *faultFinder) far(o *ir.ChannelOp, text opText) {
+	for _, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
+		for i := range list {
+			if r := &list[i]; r.Rank == ir.AllRanks {
+				for _, rank := range x.p.Ranks[x.rank].Channels[ir.SwitchChannel][r.Switch].Group {
+					x.farOf(o, r, int(rank), text)
+				}
+			} else if int(r.Rank) != x.rank {
+				x.farOf(o, r, int(r.Rank), text)
+			}
+		}
+	}
+}
+
+// farOf looks at how an operation names memory of a rank.
+func (x *faultFinder) farOf(o *ir.ChannelOp, r *ir.ChannelRef, rank int, text opText) {
+	p, own, c := x.p, &x.p.Ranks[x.rank], &x.p.Ranks[rank]
+	switch {
+	case r.Packets && p.DoubleScratch && !p.Reuse && c.Scratch != own.Scratch:
+		x.at(diag.MSCCLPPHalves, o.Pos, "%s finds the upper half of rank %d's scratch of %d chunks as that of its own %d", text, rank, c.Scratch, own.Scratch)
+	case r.Buf == ir.Scratch && p.Reuse && c.Scratch != own.Scratch:
+		x.at(diag.MSCCLPPRoom, o.Pos, "%s finds chunks in rank %d's scratch of %d chunks as in its own of %d", text, rank, c.Scratch, own.Scratch)
+	case r.Buf == ir.Scratch:
+	case p.Coll.Inplace && (c.In < c.Out && r.Buf == ir.Input || c.Out < c.In && r.Buf == ir.Output):
+		x.at(diag.MSCCLPPPart, o.Pos, "%s names a part of rank %d's memory, whose place there the executor takes to be that of rank %d's own part", text, rank, x.rank)
+	case p.Reuse:
+		x.at(diag.MSCCLPPFirst, o.Pos, "%s is of rank %d's buffer in the first call, also in later calls: resources are reused", text, rank)
 	}
 }
 

@@ -36,6 +36,12 @@ func TestFaults(t *testing.T) {
 		return `{"name":"pipeline","iter_context":{"unit_size":65536,"num_chunks":1},"ops":[` + body + `]}`
 	}
 	acquire := `{"name":"sem_acquire","semaphore_ids":[0]}`
+	double := "use_double_scratch_buffer true\n" + `protocol "LL"` + "\n"
+	sixths := "gpus/0/input_chunks 3\ngpus/0/output_chunks 6\ngpus/1/input_chunks 3\ngpus/1/output_chunks 6\n"
+	farIn := `gpus/0/remote_buffers/+ {"rank":1,"type":"i","access_channel_types":["memory"]}` + "\ngpus/0/threadblocks/0/remote_buffer_refs/0/remote_buffer_ids [0,1,2]\n"
+	halves := strings.Replace(loop(moves("copy", strings.Replace(o, "1", "2", 1), strings.Replace(s, "1", "2", 1), memory)), `"num_chunks":1`, `"num_chunks":2`, 1)
+	puts := moves("put", s+","+s, far+","+far, `"channel_type":"port","channel_ids":[0,0]`)
+	two := `gpus/0/semaphores/+ {"init_value":0}` + "\n"
 	for _, c := range []struct {
 		changes string // path value, a line each
 		want    []diag.Code
@@ -71,7 +77,26 @@ func TestFaults(t *testing.T) {
 		{op + " " + strings.Replace(loop(""), "65536", "1", 1), []diag.Code{diag.MSCCLPPAlign, diag.MSCCLPPLoop}},
 		{op + " " + strings.Replace(loop(""), "65536", "100008", 1), []diag.Code{diag.MSCCLPPAlign}},
 		{op + " " + moves("res", o+","+s, o+","+far, memory), nil},
-		{"reuse_resources true\n" + op + " " + moves("res", o+","+s, o+","+far, memory), []diag.Code{diag.MSCCLPPReuse}},
+		{"reuse_resources true\n" + op + " " + moves("res", o+","+s, o+","+farS, memory), []diag.Code{diag.MSCCLPPFirst, diag.MSCCLPPReuse}},
+		{double + op + " " + moves("ppkt", o, farS, memory), []diag.Code{diag.MSCCLPPGraph}},
+		{double + "gpus/1/scratch_chunks 5\n" + op + " " + moves("ppkt", o, farS, memory), []diag.Code{diag.MSCCLPPHalves, diag.MSCCLPPGraph}},
+		{"use_double_scratch_buffer false\ngpus/1/scratch_chunks 5\n" + `protocol "LL"` + "\n" + op + " " + moves("ppkt", o, farS, memory), []diag.Code{diag.MSCCLPPGraph}},
+		{double + "max_message_size 1048575", []diag.Code{diag.MSCCLPPHalves}},
+		{double + sixths + "gpus/0/scratch_chunks 8\ngpus/1/scratch_chunks 8", nil},
+		{double + sixths, []diag.Code{diag.MSCCLPPHalves}},
+		{farIn + op + " " + moves("put", o, strings.Replace(far, "0", "2", 1), memory), []diag.Code{diag.MSCCLPPPart}},
+		{farIn + "inplace false\n" + op + " " + moves("put", o, strings.Replace(far, "0", "2", 1), memory), nil},
+		{"reuse_resources true", []diag.Code{diag.MSCCLPPFirst}},
+		{"reuse_resources true\nmax_message_size 33554432\n" + op + " " + moves("copy", o, s, memory), []diag.Code{diag.MSCCLPPFirst}},
+		{"reuse_resources true\nmax_message_size 33554433\n" + op + " " + moves("copy", o, s, memory), []diag.Code{diag.MSCCLPPFirst, diag.MSCCLPPRoom}},
+		{"reuse_resources true\nmax_message_size 16777216\n" + op + " " + halves, []diag.Code{diag.MSCCLPPFirst}},
+		{"reuse_resources true\nmax_message_size 16777217\n" + op + " " + halves, []diag.Code{diag.MSCCLPPFirst, diag.MSCCLPPRoom}},
+		{"reuse_resources true\ngpus/1/scratch_chunks 5\n" + op + " " + moves("put", o, farS, memory), []diag.Code{diag.MSCCLPPFirst, diag.MSCCLPPRoom}},
+		{"num_threads_per_block 1", nil},
+		{"num_threads_per_block 1\n" + op + " " + puts, []diag.Code{diag.MSCCLPPThreads}},
+		{"num_threads_per_block 2\n" + op + " " + puts, nil},
+		{"num_threads_per_block 1\n" + two + op + ` {"name":"sem_release","semaphore_ids":[0,1]}`, []diag.Code{diag.MSCCLPPThreads}},
+		{"num_threads_per_block 2\n" + two + op + ` {"name":"sem_release","semaphore_ids":[0,1]}`, nil},
 		{op + " " + acquire + "\n" + op + " " + acquire, nil},
 		{op + " " + acquire + "\n" + `gpus/0/threadblocks/+ {"id":1,"ops":[` + acquire + `],"channels":[]}`, []diag.Code{diag.MSCCLPPSemaphore}},
 	} {

@@ -111,18 +111,25 @@ func (x *channelMaker) send(m *channelMove, src ir.ChannelRef) {
 	}
 	pairs(ir.MemoryChannel, m.sent)
 	pairs(ir.MemoryChannel, m.there)
-	own(ir.SwitchChannel, m.to)
+	packets := func(d ir.ChannelRef) bool { return d.Packets }
+	own(ir.SwitchChannel, slices.DeleteFunc(slices.Clone(m.to), packets))
 	own(ir.NoChannel, m.here)
 	own(ir.NoChannel, m.kept)
-	if len(m.putPackets) > 0 {
+	if len(m.putPackets) > 0 || slices.ContainsFunc(m.to, packets) {
 		packed := x.tempPackets(m.count)
 		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: one, Dsts: []ir.ChannelRef{packed}})
 		x.relay(m, packed)
 	}
 }
 
-// relay puts packets of the rank through ports.
+// relay puts packets of the rank through ports and through the switch.
 func (x *channelMaker) relay(m *channelMove, src ir.ChannelRef) {
+	m.to = slices.DeleteFunc(m.to, func(d ir.ChannelRef) bool {
+		if d.Packets {
+			x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}})
+		}
+		return d.Packets
+	})
 	for _, d := range m.putPackets {
 		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank, m.count))
 	}
@@ -172,9 +179,10 @@ func (x *channelMaker) unpack(m *channelMove, src ir.ChannelRef) {
 
 // fetch reads a chunk of another rank. The executor's get exchanges the places at both ends, and is right where these are equal.
 func (x *channelMaker) fetch(m *channelMove) {
-	i := slices.IndexFunc(m.here, func(d ir.ChannelRef) bool { return d.Index == m.far[0].Index })
+	far := largerName(x.p.Coll, m.far[0]).Index
+	i := slices.IndexFunc(m.here, func(d ir.ChannelRef) bool { return d.Index == far })
 	if i < 0 {
-		x.say(diag.Unsupported, "MSCCL++'s get goes wrong between chunk %d there and another chunk here", m.far[0].Index).Hint = "have the owner write it: leave out pull"
+		x.say(diag.Unsupported, "MSCCL++'s get goes wrong between chunk %d there and another chunk here", far).Hint = "have the owner write it: leave out pull"
 		return
 	}
 	to := m.here[i]

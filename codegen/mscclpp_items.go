@@ -154,21 +154,23 @@ func joinsPairs(a, b *ir.ChannelOp) bool {
 		a.Srcs[0].Rank == b.Srcs[0].Rank && a.Srcs[0].Packets == b.Srcs[0].Packets && a.Dsts[0].Packets == b.Dsts[0].Packets && a.Srcs[0].Count == b.Srcs[0].Count
 }
 
-// ref is an operand of the program of channels, n chunks from chunk at of d on. In place, a buffer of another rank that does not begin where its
-// memory does is that memory: the executor takes its place there to be that of the rank's own buffer.
+// ref is an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name that the plan
+// gives it (NameLarger), as far as the collective has that chunk.
 func (x *channelMaker) ref(d ir.Operand, at, n int32) ir.ChannelRef {
 	r := ir.ChannelRef{Rank: d.Rank, Buf: d.Buf, Index: d.Index + at, Count: n}
 	if d.Buf == ir.Packets {
 		r.Buf, r.Packets = ir.Scratch, true
 	}
-	if d.Rank >= 0 && d.Rank != x.own && x.p.Coll.Inplace {
-		inOut, outIn := x.p.Coll.Shift(int(d.Rank))
-		switch {
-		case d.Buf == ir.Input && inOut > 0:
-			r.Buf, r.Index = ir.Output, r.Index+int32(inOut)
-		case d.Buf == ir.Output && outIn > 0:
-			r.Buf, r.Index = ir.Input, r.Index+int32(outIn)
-		}
+	if d.Rank < 0 || d.Rank == x.own {
+		return r
+	}
+	named := largerName(x.p.Coll, r)
+	has := x.p.Coll.InChunks(int(d.Rank))
+	if named.Buf == ir.Output {
+		has = x.p.Coll.OutChunks(int(d.Rank))
+	}
+	if int(named.Index+n) <= has {
+		return named
 	}
 	return r
 }

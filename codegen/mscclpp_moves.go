@@ -75,7 +75,7 @@ func (x *planResolver) ref(op *PlanOp, path string, b *PlanBuff, letter byte, t 
 		x.say(diag.Malformed, op.At, path, "this operand of %s is %s", op.Name, letterText[letter])
 		return ref
 	}
-	if b.Rank >= 0 && !(op.Name[0] == 'g' && letter == 'l') {
+	if b.Rank >= 0 && !(op.Name[0] == 'g' && b.Kind == PlanLocal) {
 		x.say(diag.Malformed, op.At, path, "unknown key %q", "rank")
 	}
 	ranks := []int32{ref.Rank}

@@ -1,8 +1,6 @@
 package codegen
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"mscclc/ir"
@@ -53,7 +51,7 @@ func ChannelsOf(p *ir.Program, opt ChannelOptions) (*ir.ChannelProgram, error) {
 	if len(x.found) == 0 {
 		x.scratch()
 		x.spread()
-		x.sizes()
+		x.launch()
 	}
 	return x.out, x.found.Err()
 }
@@ -184,48 +182,9 @@ func (x *channelMaker) scratch() {
 	}
 }
 
-// sizes are those for which no offset or size has more than 32 bits. A message is what the executor counts: the input, or of allgather the output.
-func (x *channelMaker) sizes() {
-	if d := FitSizes(x.out); d != nil {
+// launch fits what a launch needs.
+func (x *channelMaker) launch() {
+	if d := FitLaunch(x.out); d != nil {
 		x.say(d.Code, "%s", d.Text)
 	}
-}
-
-// FitSizes has a program's message sizes be those for which MSCCL++'s executor finds everything in 32 bits, as far as the
-// program's Sizes have them. It returns what is wrong where there are none, or nil.
-func FitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
-	unit := int64(c.Coll.Divisor()) // chunks of a call's bytes
-	message := int64(cmp.Or(c.Ranks[0].In, c.Ranks[0].Out))
-	if c.Coll.Kind == ir.AllGather {
-		message = int64(c.Ranks[0].Out)
-	}
-	most := int64(math.MaxInt64)
-	for r := range c.Ranks {
-		k := &c.Ranks[r]
-		scratch := int64(k.Scratch)
-		if c.Protocol != ir.Simple {
-			scratch *= 2
-		}
-		if c.DoubleScratch {
-			scratch *= 2
-		}
-		// It makes scratch for as many chunks of input as the largest message has bytes.
-		most = min(most, math.MaxUint32/max(int64(k.In), int64(k.Out), scratch, 1)*message, math.MaxUint32/max(scratch, 1)*int64(cmp.Or(k.In, k.Out)))
-	}
-	most = min(most, turnsRoom(c, message))
-	if c.Sizes.Max > 0 {
-		most = min(most, (c.Sizes.Max-1)/unit*message)
-	}
-	least := (c.Sizes.Min + unit - 1) / unit * message
-	c.MinBytes, c.MaxBytes = uint64(max(least, 0)), uint64(max(most, 0))
-	var d diag.Diagnostic
-	switch {
-	case least > math.MaxInt32:
-		d = diag.New(diag.Limit, diag.Span{}, "sizes begin at %d bytes: MSCCL++ reads that with 31 bits", least)
-	case least > most:
-		d = diag.New(diag.Limit, diag.Span{}, "the file's sizes begin at %d bytes, and from %d on MSCCL++'s 32 bits wrap", least, most+1)
-	default:
-		return nil
-	}
-	return &d
 }

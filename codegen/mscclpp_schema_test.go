@@ -34,8 +34,8 @@ func planSchema() object {
 	buff := func(key string, of any) object {
 		return closed(object{key: of, "index": ref("count"), "size": number(1, math.MaxInt32)}, key, "index", "size")
 	}
-	ranked := buff("type", words("i", "o", "s"))
-	ranked["properties"].(object)["rank"] = ref("count")
+	ranked, rankedPackets := buff("type", words("i", "o", "s")), buff("type", words("s"))
+	ranked["properties"].(object)["rank"], rankedPackets["properties"].(object)["rank"] = ref("count"), ref("count")
 	channels := array(object{"oneOf": []any{
 		closed(object{"channel_type": words("memory", "port"), "connected_to": array(ref("count"))}, "channel_type", "connected_to"),
 		closed(object{"channel_type": words("switch"), "buffer_type": words("i", "o", "s"),
@@ -60,7 +60,7 @@ func planSchema() object {
 	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", "An execution plan of MSCCL++"
 	s["description"] = "As MSCCL++'s executor can run it. Indices and sizes are in chunks. An operation's channel_ids, switch_channel_id and buffer_id are indices in the lists of its block, and these in the lists of its rank; gpus and threadblocks stand at the place that is their id; the k-th channel from one rank to another of a type is the k-th back."
 	defs := object{"count": number(0, math.MaxInt32), "gpu": gpu, "block": block, "local": buff("type", words("i", "o", "s")),
-		"packets": buff("type", words("s")), "remote": buff("buffer_id", ref("count")), "switch": buff("switch_channel_id", ref("count")), "ranked": ranked,
+		"packets": buff("type", words("s")), "remote": buff("buffer_id", ref("count")), "switch": buff("switch_channel_id", ref("count")), "ranked-local": ranked, "ranked-packets": rankedPackets,
 		"channels": channels, "ids": ids(0, PlanMaxChannelIDs), "threads": ids(1, PlanMaxChannelIDs), "semaphores": ids(1, PlanMaxSemaphores), "reduce": words(reduceNames[:]...),
 		"part": closed(object{"tb_id": ref("count"), "tbg_size": number(1, math.MaxInt32)}, planPartKeys...),
 		"loop": closed(object{"unit_size": number(1, math.MaxUint32), "num_chunks": number(1, math.MaxInt32)}, planLoopKeys...)}
@@ -150,8 +150,8 @@ func operandsSchema(row *channelRow, shape string, ref func(string) object) obje
 	var first []any
 	for i := range len(shape) {
 		def := letterDefs[shapeAt(shape, i)]
-		if def == "local" && row.types == viaSwitch {
-			def = "ranked"
+		if (def == "local" || def == "packets") && row.types == viaSwitch {
+			def = "ranked-" + def
 		}
 		if shape[i] != '+' {
 			first = append(first, ref(def))

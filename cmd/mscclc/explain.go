@@ -88,7 +88,11 @@ func (e *explained) print(w io.Writer) {
 		fmt.Fprintf(w, "\nAn example:\n\n%s\n", indent(e.Example))
 		return
 	}
-	fmt.Fprintf(w, "\nAn example, which %q rejects:\n\n%s\n", e.Command, indent(e.Example))
+	how := "An example, which %q rejects"
+	if e.Code.Warning() {
+		how = "An example, of which %q warns"
+	}
+	fmt.Fprintf(w, "\n"+how+":\n\n%s\n", e.Command, indent(e.Example))
 	if e.Replay {
 		fmt.Fprintf(w, "\nTo see it happen:\n\n    mscclc explain %s --example | mscclc verify - --replay\n", e.Code)
 	}

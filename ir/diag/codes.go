@@ -37,6 +37,11 @@ const (
 	MSCCLPPReuse     Code = "mscclpp-reuse"     // a sum with a put, where scratch is reused
 	MSCCLPPSemaphore Code = "mscclpp-semaphore" // a semaphore that two blocks acquire
 	MSCCLPPName      Code = "mscclpp-name"      // plans of one name that are not equal
+	MSCCLPPHalves    Code = "mscclpp-halves"    // halves of scratch that ranks find in different places
+	MSCCLPPPart      Code = "mscclpp-part"      // in place, memory of another rank that is named through a part of it
+	MSCCLPPRoom      Code = "mscclpp-room"      // messages for which scratch that is reused has no room
+	MSCCLPPThreads   Code = "mscclpp-threads"   // fewer threads than an operation has channels
+	MSCCLPPFirst     Code = "mscclpp-first"     // other ranks' buffers, where resources are reused
 )
 
 // The codes of what is slow or fragile in a plan of MSCCL++, which mscclc lint finds; see Code.Warning.

@@ -1,6 +1,7 @@
 package diag_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
+	"mscclc/passes"
 )
 
 // Each example that is a file is rejected with the code that it explains; those
@@ -19,6 +21,9 @@ func TestExamplesFail(t *testing.T) {
 	files := 0
 	for _, code := range diag.Codes() {
 		e, _ := diag.Explain(code)
+		if code.Warning() {
+			continue
+		}
 		opt := verify.Options{}
 		if _, n, ok := strings.Cut(e.Command, " --limit work="); ok {
 			opt.Work, _ = strconv.ParseInt(n, 10, 64)
@@ -55,7 +60,40 @@ func TestExamplesFail(t *testing.T) {
 	}
 }
 
-// So is each one-sided example.
+// Each example of a warning that is a file is a plan of MSCCL++ that is proven, and warned of with that code alone; all plans with packets
+// have another.
+func TestExamplesWarn(t *testing.T) {
+	files := 0
+	for _, code := range diag.Codes() {
+		e, _ := diag.Explain(code)
+		if !code.Warning() || e.File() == "" {
+			continue
+		}
+		files++
+		_, p, err := codegen.ReadMSCCLPP(e.File(), strings.NewReader(e.Example), codegen.ReadOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", code, err)
+			continue
+		}
+		if _, _, found := passes.CheckChannels(p, verify.Options{}); len(found) > 0 {
+			t.Errorf("%s: %v", code, found)
+		}
+		var codes []diag.Code
+		for _, d := range codegen.FaultsMSCCLPP(p) {
+			if d.Code != diag.MSCCLPPGraph {
+				codes = append(codes, d.Code)
+			}
+		}
+		if !slices.Equal(codes, []diag.Code{code}) {
+			t.Errorf("%s: %v", code, codes)
+		}
+	}
+	if files < 5 {
+		t.Errorf("only %d examples are files", files)
+	}
+}
+
+// Each one-sided example is rejected with its code.
 func TestOneSidedExamplesFail(t *testing.T) {
 	files := 0
 	for _, code := range diag.Codes() {

@@ -6,12 +6,13 @@ import (
 )
 
 // An Explanation is what `explain` says of a code: a paragraph, and a small
-// example that is rejected with it, where an input file can bring it about.
+// example that is rejected with it or warned of, where an input file can bring
+// it about.
 type Explanation struct {
 	Code    Code
 	Text    string
 	Example string
-	Command string // that rejects the example; "" is verify's
+	Command string // that rejects the example, or warns of it; "" is verify's, or lint's
 }
 
 // File is the name that the example has as a file, or "" where it is none.
@@ -30,7 +31,7 @@ func (c Code) Replayable() bool {
 	return c == Deadlock || c == Race || c == Uninitialized || c == WrongResult
 }
 
-// Explain finds the explanation of a code.
+// Explain finds the explanation of a code. Programs with a warning are right, so that it is lint that shows one.
 func Explain(code Code) (Explanation, bool) {
 	i := slices.IndexFunc(explanations, func(e Explanation) bool { return e.Code == code })
 	if i < 0 {
@@ -40,6 +41,9 @@ func Explain(code Code) (Explanation, bool) {
 	e.Text, e.Example = strings.TrimSpace(e.Text), strings.TrimLeft(e.Example, "\n")
 	if file := e.File(); file != "" && e.Command == "" {
 		e.Command = "mscclc verify " + file
+		if code.Warning() {
+			e.Command = "mscclc lint " + file
+		}
 	}
 	return e, true
 }

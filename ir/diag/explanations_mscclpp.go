@@ -102,4 +102,170 @@ before it waits, and a release can then satisfy neither, so that both wait for
 ever. Each block needs a semaphore of its own.`, `
 $ mscclc verify plan.json   # two blocks with {"name":"sem_acquire","semaphore_ids":[0]}
 `, ""},
+	{MSCCLPPHalves, `
+With use_double_scratch_buffer launches use the halves of scratch in turn.
+MSCCL++'s executor finds the upper half of another rank's scratch by the size of
+its own: where two ranks have unequal scratch_chunks, packets of every second
+launch lie where nobody reads them, and the plan hangs. The upper half must also
+begin at a multiple of 16 bytes. It does where scratch_chunks is a multiple of 8
+(protocol LL; else of 16), or input_chunks is a power of two and
+max_message_size is a multiple of 16 bytes a chunk.
+
+All plans of a process take their turns together: a plan that runs in every
+second launch only uses one half for ever, as if it had no double scratch.`, `
+{"name":"halves","collective":"allgather","protocol":"LL","inplace":false,"use_double_scratch_buffer":true,"max_message_size":1048576,"gpus":[
+  {"id":0,"input_chunks":1,"output_chunks":2,"scratch_chunks":1,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"ppkt","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}],"channel_type":"memory"},
+     {"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1}]},
+     {"name":"upkt","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"type":"o","index":1,"size":1}]}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[1]}],
+   "remote_buffers":[{"rank":1,"type":"s","access_channel_types":["memory"]}]},
+  {"id":1,"input_chunks":1,"output_chunks":2,"scratch_chunks":2,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"ppkt","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}],"channel_type":"memory"},
+     {"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"o","index":1,"size":1}]},
+     {"name":"upkt","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1}]}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[0]}],
+   "remote_buffers":[{"rank":0,"type":"s","access_channel_types":["memory"]}]}]}
+`, ""},
+	{MSCCLPPPart, `
+In place, the smaller of a rank's buffers is a part of the larger one, and
+begins elsewhere in the memory of each rank. MSCCL++'s executor takes the place
+of another rank's part to be that of the rank's own. So it reads and writes
+other chunks than the plan says. A plan in place names the memory of other ranks
+through the larger buffer: output of allgather, input of reducescatter.`, `
+{"name":"part","collective":"allgather","protocol":"Simple","inplace":true,"max_message_size":1048576,"gpus":[
+  {"id":0,"input_chunks":1,"output_chunks":2,"scratch_chunks":0,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[]}],
+   "channels":[{"channel_type":"memory","connected_to":[1]}],
+   "remote_buffers":[]},
+  {"id":1,"input_chunks":1,"output_chunks":2,"scratch_chunks":0,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxwait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"get","src_buff":[{"buffer_id":0,"index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1}],"channel_type":"memory"},
+     {"name":"put","src_buff":[{"type":"o","index":1,"size":1}],"dst_buff":[{"buffer_id":1,"index":1,"size":1}],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0,1]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[0]}],
+   "remote_buffers":[{"rank":0,"type":"i","access_channel_types":["memory"]},{"rank":0,"type":"o","access_channel_types":["memory"]}]}]}
+`, ""},
+	{MSCCLPPRoom, `
+With reuse_resources MSCCL++'s executor has 64 MiB of scratch for all plans, or
+half of that with double scratch. A chunk has the room of that divided by
+scratch_chunks. Where chunks are longer, operations write over the next chunk;
+in a pipeline the executor wraps, and iterations use scratch again that nobody
+has said is free. max_message_size must be a size for which all chunks of a
+pipeline have room, and all ranks must have equal scratch_chunks.`, `
+{"name":"room","collective":"allgather","protocol":"Simple","inplace":false,"reuse_resources":true,"max_message_size":1073741824,"gpus":[
+  {"id":0,"input_chunks":1,"output_chunks":2,"scratch_chunks":1,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"rlxwait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"put","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}],"channel_type":"memory"},
+     {"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1}]},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"copy","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"type":"o","index":1,"size":1}]}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[1]}],
+   "remote_buffers":[{"rank":1,"type":"s","access_channel_types":["memory"]}]},
+  {"id":1,"input_chunks":1,"output_chunks":2,"scratch_chunks":1,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"rlxwait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"put","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}],"channel_type":"memory"},
+     {"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"o","index":1,"size":1}]},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"copy","src_buff":[{"type":"s","index":0,"size":1}],"dst_buff":[{"type":"o","index":0,"size":1}]}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[0]}],
+   "remote_buffers":[{"rank":0,"type":"s","access_channel_types":["memory"]}]}]}
+`, ""},
+	{MSCCLPPThreads, `
+MSCCL++ gives each channel of a signal or a wait, each semaphore, and each put
+through a port a thread of its own. Where a block has fewer threads, the others
+are never signalled or awaited. num_threads_per_block must be at least the
+number of channels or semaphores of any operation; 1024 is usual.`, `
+{"name":"threads","collective":"allgather","protocol":"Simple","inplace":true,"num_threads_per_block":1,"max_message_size":1048576,"gpus":[
+  {"id":0,"input_chunks":1,"output_chunks":2,"scratch_chunks":0,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0,1],"channel_type":"memory"},
+     {"name":"rlxwait","channel_ids":[0,1],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"put","src_buff":[{"type":"o","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"}],
+    "channels":[{"channel_type":"memory","channel_ids":[0,1]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[1,1]}],
+   "remote_buffers":[{"rank":1,"type":"o","access_channel_types":["memory"]}]},
+  {"id":1,"input_chunks":1,"output_chunks":2,"scratch_chunks":0,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0,1],"channel_type":"memory"},
+     {"name":"rlxwait","channel_ids":[0,1],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"put","src_buff":[{"type":"o","index":1,"size":1}],"dst_buff":[{"buffer_id":0,"index":1,"size":1}],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"}],
+    "channels":[{"channel_type":"memory","channel_ids":[0,1]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[0,0]}],
+   "remote_buffers":[{"rank":0,"type":"o","access_channel_types":["memory"]}]}]}
+`, ""},
+	{MSCCLPPFirst, `
+With reuse_resources MSCCL++'s executor exchanges the addresses of buffers once
+for a plan, in its first call. Input and output of other ranks are those of that
+call in all later calls. Only scratch of other ranks can be named, unless all
+calls have the same buffers.`, `
+{"name":"first","collective":"allgather","protocol":"Simple","inplace":true,"reuse_resources":true,"max_message_size":1048576,"gpus":[
+  {"id":0,"input_chunks":1,"output_chunks":2,"scratch_chunks":0,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"rlxwait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"put","src_buff":[{"type":"o","index":0,"size":1}],"dst_buff":[{"buffer_id":0,"index":0,"size":1}],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[1]}],
+   "remote_buffers":[{"rank":1,"type":"o","access_channel_types":["memory"]}]},
+  {"id":1,"input_chunks":1,"output_chunks":2,"scratch_chunks":0,
+   "threadblocks":[{"id":0,"ops":[
+     {"name":"rlxsignal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"rlxwait","channel_ids":[0],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"put","src_buff":[{"type":"o","index":1,"size":1}],"dst_buff":[{"buffer_id":0,"index":1,"size":1}],"channel_type":"memory"},
+     {"name":"nop"},
+     {"name":"signal","channel_ids":[0],"channel_type":"memory"},
+     {"name":"wait","channel_ids":[0],"channel_type":"memory"}],
+    "channels":[{"channel_type":"memory","channel_ids":[0]}],
+    "remote_buffer_refs":[{"access_channel_type":"memory","remote_buffer_ids":[0]}]}],
+   "channels":[{"channel_type":"memory","connected_to":[0]}],
+   "remote_buffers":[{"rank":0,"type":"o","access_channel_types":["memory"]}]}]}
+`, ""},
 }
