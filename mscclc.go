@@ -4,6 +4,8 @@
 package mscclc
 
 import (
+	"errors"
+
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -48,6 +50,16 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 
 // CompileFile is Compile of a file that is parsed already, which it does not change.
 func CompileFile(tree *lang.File, opt Options) (*ir.Program, error) {
+	p, expanded, err := compileFile(tree, opt)
+	var list diag.List
+	if expanded && errors.As(err, &list) {
+		lang.Whence(tree, opt.Lang, list)
+	}
+	return p, err
+}
+
+// compileFile is CompileFile, whose errors say nothing of calls and loops where the file was expanded.
+func compileFile(tree *lang.File, opt Options) (p *ir.Program, wasExpanded bool, err error) {
 	stage := func(value any) error {
 		if opt.Stage == nil {
 			return nil
@@ -61,23 +73,24 @@ func CompileFile(tree *lang.File, opt Options) (*ir.Program, error) {
 	}
 
 	if err := stage(tree); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	expanded, err := lang.ExpandLevel(tree, opt.Lang)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if channels := expanded.Channels; channels != nil {
 		if want := opt.Lang.Inplace; want != nil && !*want && channels.Coll.Inplace {
 			if channels, err = passes.OutOfPlace(channels); err != nil {
-				return nil, err
+				return nil, true, err
 			}
 		}
-		return unrolled(channels, &opt, stage)
+		p, err = unrolled(channels, &opt, stage)
+		return p, true, err
 	}
 	chunks := expanded.Chunks
 	if err := stage(chunks); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	lower := twoSided
 	if opt.OneSided {
@@ -85,16 +98,16 @@ func CompileFile(tree *lang.File, opt Options) (*ir.Program, error) {
 	}
 	program, err := lower(chunks, opt.Passes, stage)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	if err := stage(program); err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	if opt.Unproven {
-		return program, nil
+		return program, true, nil
 	}
 	_, problems := verify.Check(program, opt.Check)
-	return program, problems.Err()
+	return program, true, problems.Err()
 }
 
 // leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.

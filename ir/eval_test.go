@@ -114,7 +114,7 @@ func TestEvalChunksReports(t *testing.T) {
 	expect(d, "wrong-result: rank 1 output[3] holds the sum of in[r][3] of ranks 0-1, 3, lacks in[2][3]; this wrote it last; it should hold the sum of in[r][3] of ranks 0-3")
 	d = ringChunks(4)
 	d.Ops = d.Ops[3:]
-	expect(d, "3 other output chunks are wrong too, on 4 ranks in all")
+	expect(d, "all that is wrong: output[0] of ranks 0 to 3")
 	d = ringChunks(2)
 	d.Scratch = []ScratchDecl{{Name: "a", Chunks: 1}, {Name: "b", Chunks: 2}}
 	d.Srcs[d.Ops[0].Src+1] = Ref{1, 1, Scratch + 1}
@@ -145,5 +145,44 @@ func BenchmarkEvalInsts(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(d.Insts)), "ns/inst")
 		})
+	}
+}
+
+// A list of wrong chunks names all where there are few, ranks that have the same ones together, and is short where there
+// are many.
+func TestWrongList(t *testing.T) {
+	var l WrongList
+	for _, r := range []int{1, 2, 3, 5} {
+		for _, i := range []int{0, 1, 2, 6} {
+			l.Add(r, i)
+		}
+		if r == 3 {
+			l.Add(3, 9)
+		}
+	}
+	want := "output[0..3] and output[6] of ranks 1 to 2 and 5; output[0..3], output[6] and output[9] of rank 3"
+	if got := l.String(); got != want || l.N != 17 {
+		t.Errorf("%d: %s", l.N, got)
+	}
+
+	var many WrongList
+	for r := range 1000 {
+		for i := range 1000 {
+			if i%(2+r%7) == 0 {
+				many.Add(r, i)
+			}
+		}
+	}
+	if got := many.String(); len(got) > 1000 {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+
+	var each WrongList
+	for r := range 8 {
+		each.Add(r, r)
+	}
+	want = "output[0] of rank 0; output[1] of rank 1; output[2] of rank 2; output[3] of rank 3; others of 4 more ranks"
+	if got := each.String(); got != want {
+		t.Error(got)
 	}
 }

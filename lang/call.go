@@ -217,7 +217,7 @@ func (c *caller) enter() bool {
 			*c.f.slots[i], m.bad = badValue, false
 		}
 	}
-	m.calls = append(m.calls, c.span)
+	m.running = append(m.running, running{call: c})
 	return m.step(c.cost, &c.span)
 }
 
@@ -226,7 +226,7 @@ func (c *caller) leave() {
 	last := len(c.before) - 1
 	c.m.bad = c.m.bad || c.before[last]
 	c.before = c.before[:last]
-	c.m.calls = c.m.calls[:len(c.m.calls)-1]
+	c.m.running = c.m.running[:len(c.m.running)-1]
 }
 
 // run runs a function that is a block, and returns what it returns.

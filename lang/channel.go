@@ -172,6 +172,9 @@ func (m *machine) emit(s *site, rank, tb int32, d draft) {
 	if !m.elements(0, draftCost, s.span) {
 		return
 	}
+	if m.watch != nil {
+		m.watch(s.span.Pos, rank)
+	}
 	d.Pos = s.pos
 	r := &ch.ranks[rank]
 	if more := int(tb) + 1 - len(r.blocks); more > 0 {

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"errors"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -110,25 +111,17 @@ func expandInplace(f *File, opt Options, own *machine) (*ir.ChunkDAG, error) {
 // expandAs expands f in its own way, or in the way that inplace says.
 func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
 	m := &machine{lim: opt.Limits.withDefaults()}
-	c := &compiler{m: m, universe: universe(), topNames: map[string]diag.Span{}}
-	h := c.header(f, opt)
-	if h == nil || m.dead {
-		return nil, nil, report(m.errs)
-	}
-	if inplace != nil {
-		h.dag.Coll.Inplace = *inplace
-	}
-	m.prog.packets = h.dag.Protocol != ir.Simple
-	body := c.body(h)
-	if h.ready && !m.dead {
-		m.prog.begin(h.dag.Coll, h.dag.Scratch)
-		c.runCustom(h)
-		body()
-		if len(m.errs) == 0 && m.prog.channels == nil {
-			m.checkResult()
-		}
+	h := m.run(f, opt, inplace)
+	if len(m.errs) == 0 && m.prog.channels == nil {
+		m.checkResult()
 	}
 	if len(m.errs) > 0 {
+		if w := m.writer; w.op > 0 {
+			again := &machine{lim: m.lim, trap: w.op}
+			again.run(f, opt, inplace)
+			e := &m.errs[w.err]
+			e.Notes = slices.Insert(slices.Clip(e.Notes), w.note+1, again.trapped...)
+		}
 		return nil, nil, report(m.errs)
 	}
 	d := h.dag
@@ -139,6 +132,26 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 		}
 	}
 	return d, m, nil
+}
+
+// run runs f, and returns its header, which is nil where that is wrong.
+func (m *machine) run(f *File, opt Options, inplace *bool) *header {
+	c := &compiler{m: m, universe: universe(), topNames: map[string]diag.Span{}}
+	h := c.header(f, opt)
+	if h == nil || m.dead {
+		return nil
+	}
+	if inplace != nil {
+		h.dag.Coll.Inplace = *inplace
+	}
+	m.prog.packets = h.dag.Protocol != ir.Simple
+	body := c.body(h)
+	if h.ready && !m.dead {
+		m.prog.begin(h.dag.Coll, h.dag.Scratch)
+		c.runCustom(h)
+		body()
+	}
+	return h
 }
 
 // expandChannels makes a program of channels. What its blocks do is for the

@@ -9,6 +9,13 @@ import (
 
 // This file words the errors of operations on chunks.
 
+// A wroteIt is an operation, and a note that points at it. The note is to be followed by the operation's calls and
+// loops, which are not kept while operations are made: a second run of the file looks at them.
+type wroteIt struct {
+	err, note int // places in lists
+	op        int32
+}
+
 // inRange checks that a rank has count chunks from index of b.
 func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int64) bool {
 	p := &m.prog
@@ -68,12 +75,20 @@ func (m *machine) stale(s *site, r ref, k, writer int32) {
 	d := m.fault(diag.Stale, s.src, "the reference to %s[%d] of rank %d is stale: the chunk was written after it was made", p.bufName(r.buf), r.index+k, r.rank)
 	op := &p.ops[writer-1]
 	name := p.bufName(op.Dst.Buf)
+	m.wrote(d, writer)
 	*d = d.WithNote(p.spans[op.Pos], "this wrote %s of rank %d", name, op.Dst.Rank)
 	switch {
 	case op.NSrc > 1:
 		d.Hint = "an operation returns a reference to what it wrote: c = c.reduce(x)"
 	case op.Dst.Buf != r.buf && (op.Dst.Buf == ir.Output || r.buf == ir.Output):
 		d.Hint = "in place, input and output are one memory"
+	}
+}
+
+// wrote notes that the next note of d, which is the last error if it is one, will point at operation op.
+func (m *machine) wrote(d *diag.Diagnostic, op int32) {
+	if m.writer.op == 0 && d.Code != "" {
+		m.writer = wroteIt{len(m.errs) - 1, len(d.Notes), op}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 // An iteration is one compiled iterator.
 type iteration struct {
 	from, to, by number
+	name         string
 	list         func() value // instead of the three
 	cond         *number      // or nil
 	slot         *value
@@ -29,7 +30,7 @@ func (c *compiler) loop(s *For) exec {
 func (c *compiler) iterators(iters []*Iter, tokens int) []*iteration {
 	list := make([]*iteration, len(iters))
 	for i, it := range iters {
-		l := &iteration{slot: new(value), span: it.span(), cost: 1 + int64(tokens)/16}
+		l := &iteration{name: it.Name.Text, slot: new(value), span: it.span(), cost: 1 + int64(tokens)/16}
 		k := kInt
 		if it.To == nil {
 			l.list = c.of(it.From, kList, "what a for without .. runs over")
@@ -101,15 +102,20 @@ func (m *machine) overRange(l *iteration, body exec) exec {
 			m.lost = true
 			return goOn
 		}
+		n := rounds(from, to, by)
+		if n == 0 {
+			return goOn
+		}
 		l.slot.kind = kInt
-		for n := rounds(from, to, by); n > 0; n-- {
+		m.running = append(m.running, running{loop: l})
+		f := goOn
+		for ; n > 0 && f == goOn; n-- {
 			l.slot.n = from
-			if f := m.round(l, body); f != goOn {
-				return f
-			}
+			f = m.round(l, body)
 			from += by // wraps round after the last round only
 		}
-		return goOn
+		m.running = m.running[:len(m.running)-1]
+		return f
 	}
 }
 
@@ -132,12 +138,13 @@ func (m *machine) overList(l *iteration, body exec) exec {
 			m.lost = true
 			return goOn
 		}
-		for i := range *v.list {
+		m.running = append(m.running, running{loop: l})
+		f := goOn
+		for i := 0; i < len(*v.list) && f == goOn; i++ {
 			*l.slot = (*v.list)[i]
-			if f := m.round(l, body); f != goOn {
-				return f
-			}
+			f = m.round(l, body)
 		}
-		return goOn
+		m.running = m.running[:len(m.running)-1]
+		return f
 	}
 }

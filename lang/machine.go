@@ -26,7 +26,11 @@ type machine struct {
 	lostIn  [256]bool // the same for one buffer
 	dead    bool      // run no further
 	quiet   bool      // faults are not reported: expressions are tried while compiling
-	calls   []diag.Span
+	writer  wroteIt   // whose calls and loops a second run finds
+	trap    int32     // in that run: the number of that operation, from 1, or 0
+	trapped []diag.Note
+	watch   func(pos diag.Pos, rank int32) // sees each operation that is made, with the rank that does it or -1; or nil
+	running []running                      // the loops and calls that are under way, the innermost last
 
 	custom   bool                  // the block of a custom collective runs
 	required map[ir.Part]diag.Span // where each part was named
@@ -73,9 +77,7 @@ func (m *machine) report(code diag.Code, span diag.Span, format string, args ...
 	m.seen[key] = true
 	m.errs = append(m.errs, diag.New(code, span, format, args...))
 	d := &m.errs[len(m.errs)-1]
-	for i := len(m.calls) - 1; i >= max(0, len(m.calls)-3); i-- {
-		*d = d.WithNote(m.calls[i], "in this call")
-	}
+	d.Notes = notes(m.frames())
 	m.dead = len(m.errs) >= maxErrors
 	return d
 }

@@ -202,6 +202,12 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 	if m.prog.spent == 0 {
 		m.prog.firstOp = s.span
 	}
+	if m.prog.now()+1 == m.trap { // of operations that make none the last counts
+		m.trapped = notes(m.frames())
+	}
+	if m.watch != nil {
+		m.watch(s.span.Pos, -1)
+	}
 	if m.prog.spent += ops; m.prog.spent > m.lim.Ops {
 		m.exhausted("ops", m.lim.Ops, &s.span, "the file makes more than %d operations")
 		return false

@@ -30,7 +30,8 @@ const freeVisits = 8
 func (m *machine) checkResult() {
 	p := &m.prog
 	j := &judge{p: p, summed: make([]int32, len(p.nodes)), seen: make([]int32, p.coll.Ranks)}
-	wrong, first, firstIndex := 0, 0, 0
+	var wrong ir.WrongList
+	first, firstIndex := 0, 0
 	piece := p.coll.Chunks // in a piece, what is wanted follows from what is wanted first
 	if p.coll.Kind == ir.Custom {
 		piece = 1
@@ -47,18 +48,18 @@ func (m *machine) checkResult() {
 				next += piece
 			}
 			if !j.holds(c.value, &w) {
-				if wrong == 0 {
+				if wrong.N == 0 {
 					first, firstIndex = r, i
 				}
-				wrong++
+				wrong.Add(r, i)
 			}
 		}
 	}
-	if wrong == 0 && j.visits>>4 > m.lim.Steps {
+	if wrong.N == 0 && j.visits>>4 > m.lim.Steps {
 		m.exhausted("steps", m.lim.Steps, &p.declaration, "judging the result takes more than %d evaluation steps")
 	}
-	if wrong > 0 {
-		m.wrong(first, firstIndex, wrong)
+	if wrong.N > 0 {
+		m.wrong(first, firstIndex, &wrong)
 	}
 }
 
@@ -191,25 +192,30 @@ func (j *judge) values(v int32, list []ir.Part) remains {
 	return r
 }
 
-// wrong reports the first wrong chunk and how many there are.
-func (m *machine) wrong(rank, index, wrong int) {
+// wrong reports the first wrong chunk, and all that there are.
+func (m *machine) wrong(rank, index int, wrong *ir.WrongList) {
 	p := &m.prog
 	out := p.at(int32(rank), ir.Output)
 	c := p.cells[int(out.cell)+index]
 	w := p.coll.Want(rank, index)
 	values, x := p.asValues(c.value)
 	d := diag.New(diag.WrongResult, p.declaration, "output[%d] of rank %d must hold %s, but %s", index, rank, values.DescribeWant(w), values.Differs(x, w))
-	if wrong > 1 {
-		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", wrong)
-	}
-	if c.writer > 0 {
-		op := &p.ops[c.writer-1]
-		d = d.WithNote(p.spans[op.Pos], "it was last written here")
-	} else {
-		d = d.WithNote(diag.Span{}, "nothing writes it")
+	if wrong.N > 1 {
+		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", wrong.N)
 	}
 	d.Rank = rank
 	m.errs = append(m.errs, d)
+	e := &m.errs[len(m.errs)-1]
+	if c.writer > 0 {
+		op := &p.ops[c.writer-1]
+		m.wrote(e, c.writer)
+		*e = e.WithNote(p.spans[op.Pos], "it was last written here")
+	} else {
+		*e = e.WithNote(diag.Span{}, "nothing writes it")
+	}
+	if wrong.N > 1 {
+		*e = e.WithNote(diag.Span{}, "all that is wrong: %s", wrong.String())
+	}
 }
 
 // asValues makes v, and what it consists of, a value of package ir, which can

@@ -53,6 +53,10 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 		u.rename(&report.Witnesses[i].Problem)
 	}
 	report.Names = u.renamed
+	found = found.FoldRanks()
+	report.Witnesses = slices.DeleteFunc(report.Witnesses, func(w verify.Witness) bool {
+		return !slices.ContainsFunc(found, w.Problem.Same)
+	})
 	return u.program, report, inTurns(p, turns, found)
 }
 
@@ -74,6 +78,7 @@ var (
 	namedApart = regexp.MustCompile(`rank (\d+) block (\d+) do not meet between step (\d+) \(\w+\) and step (\d+) \(\w+\)`)
 	namedOther = regexp.MustCompile(`step (\d+) of rank (\d+) block (\d+)`)
 	namedChunk = regexp.MustCompile(`\b(in|input|output|scratch|packets)(\[\w+\])?\[(\d+)\]`)
+	namedRange = regexp.MustCompile(`\boutput\[(\d+)\.\.(\d+)\]`) // of a WrongList
 	namedBlock = regexp.MustCompile(`rank (\d+) block (\d+)\b`)
 )
 
@@ -116,6 +121,12 @@ func (u *unroller) source(rank, block, step int) *source {
 	return &u.sources[at]
 }
 
+// chunkPart names the n-th part of a buffer whose chunks are divided.
+func (u *unroller) chunkPart(n int) string {
+	return fmt.Sprintf("%d, part %d of %d", n/int(u.parts), n%int(u.parts)+1, u.parts)
+}
+
+// renamed is a text of verify's, with the operations and chunks of the channel program for those of the program.
 func (u *unroller) renamed(text string) string {
 	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
 	text = namedStill.ReplaceAllStringFunc(text, func(s string) string {
@@ -158,7 +169,18 @@ func (u *unroller) renamed(text string) string {
 		text = namedChunk.ReplaceAllStringFunc(text, func(s string) string {
 			m := namedChunk.FindStringSubmatch(s)
 			n := number(m[3])
-			return m[1] + m[2] + fmt.Sprintf("[%d, part %d of %d]", n/int(u.parts), n%int(u.parts)+1, u.parts)
+			return m[1] + m[2] + "[" + u.chunkPart(n) + "]"
+		})
+		text = namedRange.ReplaceAllStringFunc(text, func(s string) string {
+			m := namedRange.FindStringSubmatch(s)
+			from, to, parts := number(m[1]), number(m[2]), int(u.parts)
+			switch {
+			case from%parts != 0 || to%parts != 0:
+				return "output[" + u.chunkPart(from) + ", to " + u.chunkPart(to-1) + "]"
+			case to-from == parts:
+				return fmt.Sprintf("output[%d]", from/parts)
+			}
+			return fmt.Sprintf("output[%d..%d]", from/parts, to/parts)
 		})
 	}
 	return strings.ReplaceAll(text, "packets[", "packets of scratch[")

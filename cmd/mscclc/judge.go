@@ -209,17 +209,22 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 		}
 		return nil
 	}
-	p, err := mscclc.Compile(s.name, text, opt)
-	if channels != nil && opt.Target.Format != codegen.FormatXML { // which has no words for them
-		return d.judgeLevel(channels, opt.Check, f)
-	}
-	if err != nil {
+	p, err := mscclc.CompileFile(tree, opt)
+	switch {
+	case channels != nil && opt.Target.Format != codegen.FormatXML: // which has no words for them
+		p, err = d.judgeLevel(channels, opt.Check, f)
+	case err != nil:
 		return nil, err
+	default:
+		if err = d.prove(p, opt.Check, f); err == nil {
+			err = codegen.Fits(p, opt.Target).Err()
+		}
 	}
-	if err := d.prove(p, opt.Check, f); err != nil {
-		return p, err
+	var found diag.List
+	if errors.As(err, &found) {
+		lang.Whence(tree, opt.Lang, found)
 	}
-	return p, codegen.Fits(p, opt.Target).Err()
+	return p, err
 }
 
 // checkLibrary judges a library as an algorithm that imports it would find it.

@@ -70,6 +70,11 @@ func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
 	return d
 }
 
+// Same reports whether d and x say the same of one step.
+func (d Diagnostic) Same(x Diagnostic) bool {
+	return d.Code == x.Code && d.Text == x.Text && d.Rank == x.Rank && d.Block == x.Block && d.Step == x.Step
+}
+
 // severity is the word for d before its text.
 func (d *Diagnostic) severity() string {
 	if d.Code.Warning() {

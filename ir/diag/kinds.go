@@ -2,7 +2,10 @@ package diag
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Kinds gathers diagnostics of which each kind is to stand once, as its first, which says how many more there were. A kind is a
@@ -41,4 +44,87 @@ func (k *Kinds) List() List {
 		list = append(list, f.Diagnostic)
 	}
 	return list
+}
+
+// FoldRanks makes one of problems that say the same of a line on several ranks, or several times on one: the first, with
+// a note that names the ranks. Texts say the same if they differ in numbers only.
+func (l List) FoldRanks() List {
+	type key struct {
+		code Code
+		pos  Pos
+		text string
+	}
+	first := map[key]int{}
+	ranks := map[int][]int{} // of an entry of folded that stands for several
+	var folded List
+	for _, d := range l {
+		k := key{d.Code, d.Span.Pos, digits.ReplaceAllString(d.Text, "")}
+		i, again := first[k]
+		if d.Span.Line == 0 || d.Rank < 0 || !again {
+			first[k] = len(folded)
+			folded = append(folded, d)
+			continue
+		}
+		if ranks[i] == nil {
+			ranks[i] = []int{folded[i].Rank}
+		}
+		ranks[i] = append(ranks[i], d.Rank)
+	}
+	for i, of := range ranks {
+		slices.Sort(of)
+		var runs [][2]int
+		for _, r := range slices.Compact(of) {
+			runs = Extended(runs, r)
+		}
+		folded[i] = folded[i].WithNote(Span{}, "this line has errors like this one on %s", RanksText(runs))
+	}
+	return folded
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// Extended adds n to runs of numbers, each from its first to behind its last. N is larger than all in runs.
+func Extended(runs [][2]int, n int) [][2]int {
+	if last := len(runs) - 1; last >= 0 && runs[last][1] == n {
+		runs[last][1]++
+		return runs
+	}
+	return append(runs, [2]int{n, n + 1})
+}
+
+// RanksText names ranks, given as runs from the first to behind the last: "rank 3", "ranks 0, 2 and 5 to 7".
+func RanksText(runs [][2]int) string {
+	text := RunsText(runs, func(run [2]int) string {
+		if run[1]-run[0] == 1 {
+			return strconv.Itoa(run[0])
+		}
+		return fmt.Sprintf("%d to %d", run[0], run[1]-1)
+	})
+	if len(runs) == 1 && runs[0][1]-runs[0][0] == 1 {
+		return "rank " + text
+	}
+	return "ranks " + text
+}
+
+// runsShown bounds the runs that RunsText names.
+const runsShown = 6
+
+// RunsText joins the texts of the first runs, with "and" before the last, and counts the numbers in the others.
+func RunsText(runs [][2]int, text func([2]int) string) string {
+	var items []string
+	for _, run := range runs[:min(len(runs), runsShown)] {
+		items = append(items, text(run))
+	}
+	more := 0
+	for _, run := range runs[len(items):] {
+		more += run[1] - run[0]
+	}
+	if more > 0 {
+		items = append(items, fmt.Sprintf("%d more", more))
+	}
+	last := len(items) - 1
+	if last <= 0 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:last], ", ") + " and " + items[last]
 }

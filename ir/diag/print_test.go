@@ -140,3 +140,32 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got %s", b.String())
 	}
 }
+
+// Problems of one line that differ in numbers are one, with the ranks; what is of no rank, another line or another text
+// stays.
+func TestFoldRanks(t *testing.T) {
+	var l List
+	for _, r := range []int{3, 0, 1, 2, 6} {
+		for _, line := range []int{7, 9} {
+			d := New(Race, at("f", line, 1, 1), "rank %d block 0 writes", r)
+			d.Rank, d.Block, d.Step = r, 0, 0
+			if l = append(l, d); r == 2 {
+				d.Text = "rank 2 block 0 reads"
+				l = append(l, d)
+			}
+		}
+	}
+	l = append(l, New(Limit, at("f", 7, 1, 1), "1"), New(Limit, at("f", 7, 1, 1), "2"))
+	var got []string
+	for _, d := range l.FoldRanks() {
+		text := d.Text
+		for _, n := range d.Notes {
+			text += "; " + n.Text
+		}
+		got = append(got, text)
+	}
+	same := "rank 3 block 0 writes; this line has errors like this one on ranks 0 to 3 and 6"
+	if want := []string{same, same, "rank 2 block 0 reads", "rank 2 block 0 reads", "1", "2"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
