@@ -19,6 +19,17 @@ func Excess(d *InstDAG, l *Limits) diag.List {
 	return b.p.Done()
 }
 
+// BlockSteps returns the number of steps, nops included, of each block.
+func (d *InstDAG) BlockSteps() []int {
+	steps := make([]int, len(d.Blocks))
+	for i := range d.Insts {
+		if block := d.Insts[i].Block; block >= 0 && int(block) < len(steps) {
+			steps[block] += max(1, len(d.Waits.Of(i))) // a nop carries each further wait
+		}
+	}
+	return steps
+}
+
 type bounded struct {
 	d      *InstDAG
 	limits *Limits
@@ -38,14 +49,20 @@ func (b *bounded) over(what string, got, most int, at diag.Diagnostic, hint stri
 	b.p.Add(at.WithHint("%s, or --target plan", hint))
 }
 
-func (b *bounded) blocks() {
-	d := b.d
-	steps := make([]int, len(d.Blocks))
-	for i := range d.Insts {
-		if block := d.Insts[i].Block; block >= 0 && int(block) < len(steps) {
-			steps[block] += max(1, len(d.Waits.Of(i))) // a nop carries each further wait
+// narrower says what makes thread blocks shorter and channels emptier. Pass
+// place spreads all over channels that no hint places.
+func (b *bounded) narrower() string {
+	for _, h := range b.d.Hints {
+		if h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0 {
+			return "leave out ch, sendtb and recvtb, so that the compiler spreads the work over channels"
 		}
 	}
+	return "compile for fewer ranks, or with fewer chunks or --instances"
+}
+
+func (b *bounded) blocks() {
+	d := b.d
+	steps := d.BlockSteps()
 	type way struct {
 		channel int32
 		sends   bool
@@ -62,7 +79,7 @@ func (b *bounded) blocks() {
 		b.within = append(b.within, i-first)
 		at := diag.New("", diag.Span{}, "")
 		at.Rank, at.Block = int(block.Rank), i
-		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at, "spread the work over more thread blocks with parallelize or ch")
+		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at, b.narrower())
 		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at, "fewer --instances, a smaller parallelize or fewer channels")
 		b.over("channels", int(block.Channel)+1, b.limits.Channels, at, "fewer --instances, a smaller parallelize or lower ch")
 		// A reader keeps the elements of its own rank, of all ranks, and of the whole.
@@ -73,7 +90,7 @@ func (b *bounded) blocks() {
 		}{{block.SendPeer, way{block.Channel, true}}, {block.RecvPeer, way{block.Channel, false}}} {
 			if e.peer >= 0 {
 				peers[e.way]++
-				b.over("peers of a rank on a channel, one way", peers[e.way], b.limits.Peers, at, "spread the peers over channels with ch")
+				b.over("peers of a rank on a channel, one way", peers[e.way], b.limits.Peers, at, b.narrower())
 			}
 		}
 	}

@@ -212,12 +212,12 @@ func twoChannels(s *state) {
 
 // uncut is place without the cuts of what does not fit.
 func uncut(s *state) (int, error) {
-	c := colour(s.InstDAG, 1)
+	c := colour(s.InstDAG, room{channels: 1})
 	for i := range s.Insts {
 		s.Insts[i].Channel = c.channel[i]
 	}
 	b := newBlocks(s.InstDAG, c)
-	b.locals(c.tbs)
+	b.locals(c.tbs, 0)
 	b.number(c.used)
 	return 0, c.errs.Err()
 }

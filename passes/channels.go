@@ -20,8 +20,12 @@ import (
 // the program's channel p*perPart + c.
 type colouring struct {
 	d       *ir.InstDAG
-	most    int32 // channels that a part may use
-	used    int32 // channels that some part uses
+	room    room
+	used    int32           // channels that some part uses
+	peers   map[end]int32   // of a side: its ends
+	load    map[end]int32   // of an end: its transfers
+	adds    map[end]int32   // what the flow at hand would add to either
+	near    map[int32]int32 // of a distance: the channel that it goes to first; nil where all peers fit one channel
 	channel []int32
 	onward  map[int32]int32 // channel of the send that is cut off a fused instruction because of a hint
 	ends    map[end]claim   // what each end of a connection is bound to
@@ -52,8 +56,10 @@ type hinted struct{ channel, send, recv int32 }
 
 // colour gives every transfer a channel and lists the fused instructions to
 // cut. Longest flows first, then by source order.
-func colour(d *ir.InstDAG, most int32) *colouring {
-	c := &colouring{d: d, most: most, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: make(map[end]claim), tbs: make(map[hintTB]*hinted)}
+func colour(d *ir.InstDAG, room room) *colouring {
+	c := &colouring{d: d, room: room, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: make(map[end]claim),
+		tbs: make(map[hintTB]*hinted), peers: make(map[end]int32), load: make(map[end]int32), adds: make(map[end]int32)}
+	c.crowded()
 	if c.nameBlocks(); c.errs != nil {
 		return c
 	}
@@ -123,18 +129,23 @@ func (c *colouring) hintedFlow(insts []int32) {
 }
 
 // flow colours the instructions of one flow: a send, fused ones, a receive. It
-// takes channel want, or where that is -1 the first that it has least conflicts
-// on.
+// takes channel want, or where that is -1 the first that has room for it and
+// that it has least conflicts on.
 func (c *colouring) flow(insts []int32, want int32) {
-	lo, hi := int32(0), min(c.used+1, c.most)
 	if want >= 0 {
-		lo, hi = want, want+1
+		c.take(insts, want)
+		return
 	}
-	best, fewest := lo, len(insts)
-	for ch := lo; ch < hi && fewest > 0; ch++ {
-		if n := c.conflicts(insts, ch); n < fewest {
+	first := min(c.near[c.distance(&c.d.Insts[insts[0]])], c.room.channels-1)
+	best, fewest := first, len(insts)
+	try := func(ch int32) {
+		if n := c.conflicts(insts, ch); n < fewest && c.holds(insts, ch) {
 			best, fewest = ch, n
 		}
+	}
+	try(first)
+	for ch := int32(0); ch < min(c.used+1, c.room.channels) && fewest > 0; ch++ {
+		try(ch)
 	}
 	c.take(insts, best)
 }
@@ -244,6 +255,7 @@ func (c *colouring) take(insts []int32, ch int32) {
 		}
 		for _, want := range ask {
 			c.bind(&want)
+			c.load[want.end]++
 		}
 	}
 }
@@ -253,6 +265,7 @@ func (c *colouring) bind(want *demand) {
 	have, taken := c.ends[want.end]
 	if !taken {
 		have = claim{-1, -1, want.pos}
+		c.peers[want.side()]++
 	}
 	have.pair = max(have.pair, want.pair)
 	if want.tb >= 0 && have.tb != want.tb {

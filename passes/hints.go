@@ -113,7 +113,7 @@ func (n *naming) join(a, b int32) {
 func (n *naming) settle(g *nameGroup) {
 	ch := g.channel
 	if ch < 0 {
-		for ch = 0; ch < n.most-1 && !n.fits(g, ch); ch++ {
+		for ch = 0; ch < n.room.channels-1 && !n.fits(g, ch); ch++ {
 		}
 	}
 	n.used = max(n.used, ch+1)

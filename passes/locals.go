@@ -14,6 +14,8 @@ type localPlacer struct {
 	votes map[int32]int32 // dependences that the operation at hand shares with a block
 	voted []int32         // blocks with votes
 	idle  map[port]*minHeap[int64]
+	most  int   // steps that a block may have; 0 is no limit
+	steps []int // of a block, with the nops that are likely
 }
 
 // A port is the blocks of one rank that may serve a part; on one channel, or
@@ -24,15 +26,50 @@ type port struct{ rank, part, channel int32 }
 // author said, else with the operation that accumulated into the same chunks
 // just before, else into the block with which it shares most dependences; the
 // least loaded where several do.
-func (b *blocks) locals(tbs map[hintTB]*hinted) {
-	p := &localPlacer{blocks: b, tbs: tbs, users: b.d.Deps.Reverse(), votes: make(map[int32]int32), idle: make(map[port]*minHeap[int64])}
+//
+// A block that has most steps takes no more, where most is not 0.
+func (b *blocks) locals(tbs map[hintTB]*hinted, most int) {
+	p := &localPlacer{blocks: b, tbs: tbs, most: most, steps: make([]int, len(b.list)), users: b.d.Deps.Reverse(), votes: make(map[int32]int32), idle: make(map[port]*minHeap[int64])}
 	for _, i := range b.d.BySeq() {
-		if in := &b.d.Insts[i]; in.Block < 0 {
+		in := &b.d.Insts[i]
+		if in.Block < 0 {
 			in.Block = p.choose(i, in)
 			in.Channel = b.list[in.Block].Channel
 			b.load[in.Block]++
 		}
+		p.count(i, in.Block)
 	}
+}
+
+// cost is how many steps instruction i is likely to be in block k: a nop
+// carries each wait but one, and all waits of a reduction, which go to the
+// first of its chain.
+func (p *localPlacer) cost(i, k int32) int {
+	waits := 0
+	for _, j := range p.d.Deps.Of(int(i)) {
+		if p.d.Insts[j].Block != k {
+			waits++
+		}
+	}
+	if p.d.Insts[i].Op == ir.Reduce {
+		return 1 + waits
+	}
+	return max(1, waits)
+}
+
+func (p *localPlacer) count(i, k int32) {
+	if p.most == 0 {
+		return
+	}
+	for int(k) >= len(p.steps) { // a block that an author's number, or nothing else, made
+		p.steps = append(p.steps, 0)
+	}
+	p.steps[k] += p.cost(i, k)
+}
+
+// full says whether block k has no room for instruction i.
+func (p *localPlacer) full(i, k int32) bool {
+	return p.most > 0 && int(k) < len(p.steps) && p.steps[k]+p.cost(i, k) > p.most
 }
 
 // localTB is the block that a hint names for a local operation: the one that
@@ -51,7 +88,7 @@ func (p *localPlacer) choose(i int32, in *ir.Inst) int32 {
 		return p.numbered(end{rank: in.Rank, part: in.Part, channel: p.tbs[key].channel}, key)
 	}
 	serves := func(k int32) bool {
-		return p.list[k].part == in.Part && (h.Channel < 0 || p.list[k].Channel == h.Channel)
+		return p.list[k].part == in.Part && (h.Channel < 0 || p.list[k].Channel == h.Channel) && !p.full(i, k)
 	}
 	clear(p.votes)
 	p.voted = p.voted[:0]

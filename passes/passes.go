@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand"
+	"slices"
 	"time"
 
 	"mscclc/ir"
@@ -80,6 +81,7 @@ type state struct {
 	*ir.InstDAG
 	opt   Options
 	slots int
+	spread
 	group int32 // chunks that one message of a connection holds at least
 }
 
@@ -102,10 +104,14 @@ func Run(d *ir.InstDAG, opt Options) error {
 	s := newState(d, opt)
 	rnd := rand.New(rand.NewSource(opt.Seed))
 	have := ir.Meaning
-	for i := range Table {
+	first := slices.IndexFunc(Table, func(p Pass) bool { return p.Name == "place" })
+	for i := 0; i < len(Table); i++ {
 		p := &Table[i]
 		if !opt.Runs(p) {
 			continue
+		}
+		if i == first {
+			s.keep(have)
 		}
 		if opt.Check != nil && have&ir.Ordered == 0 {
 			d.Shuffle(rnd) // no pass may depend on the order of the slice
@@ -126,6 +132,9 @@ func Run(d *ir.InstDAG, opt Options) error {
 			if err := opt.Check(p.Name, d, have); err != nil {
 				return fmt.Errorf("after pass %s: %w", p.Name, err)
 			}
+		}
+		if p.Gives&ir.Synced != 0 && s.again() {
+			i, have = first-1, s.spread.have
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"mscclc/ir"
@@ -25,16 +26,19 @@ func place(s *state) (int, error) {
 	if s.opt.Limits.Channels > 0 {
 		most = int32(s.opt.Limits.Channels)
 	}
-	most = max(most/parts, 1)
+	room := room{max(most/parts, 1), int32(s.opt.Limits.Peers), s.spread.load}
 	var c *colouring
-	for ; ; most /= 2 {
-		c = colour(s.InstDAG, most)
+	for ; ; room.channels /= 2 {
+		c = colour(s.InstDAG, room)
 		if c.errs != nil {
 			return 0, c.errs.Sort()
 		}
-		if most == 1 || s.opt.Limits.Blocks == 0 || c.mostBlocks() <= s.opt.Limits.Blocks {
+		if room.channels == 1 || s.opt.Limits.Blocks == 0 || c.mostBlocks() <= s.opt.Limits.Blocks {
 			break
 		}
+	}
+	if s.spread.channels == 0 {
+		s.spread.heaviest = slices.Max(append(slices.Collect(maps.Values(c.load)), 0))
 	}
 	for i := range s.Insts {
 		s.Insts[i].Channel = c.channel[i]
@@ -50,7 +54,7 @@ func place(s *state) (int, error) {
 		depend(s.InstDAG)
 	}
 	b := newBlocks(s.InstDAG, c)
-	b.locals(c.tbs)
+	b.locals(c.tbs, s.spread.most)
 	b.number(c.used)
 	return len(c.cuts), nil
 }

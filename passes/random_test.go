@@ -28,6 +28,9 @@ func randomOptions(rnd *rand.Rand) Options {
 		if rnd.Intn(4) == 0 {
 			opt.Limits.Blocks = 2 + rnd.Intn(6)
 		}
+		if rnd.Intn(2) == 0 {
+			opt.Limits.Channels, opt.Limits.Peers, opt.Limits.Steps = 1+rnd.Intn(8), rnd.Intn(3), 4+rnd.Intn(8)
+		}
 	}
 	if rnd.Intn(4) == 0 {
 		opt.Dense, opt.Limits.MaxBytes = true, 1<<(10+rnd.Intn(20))
