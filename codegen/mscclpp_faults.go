@@ -174,6 +174,9 @@ func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 			packets = packets || r.Packets
 			plain := r.Buf == ir.Scratch && !r.Packets
 			portSource = portSource || o.Type == ir.PortChannel && i == 0 && own(r) && r.Buf != ir.Scratch
+			if portSource && x.p.Coll.Inplace && x.smaller(x.rank, r.Buf) {
+				x.at(diag.MSCCLPPPart, o.Pos, "%s has a port read a part of memory, for which the executor takes the memory's beginning", text)
+			}
 			plainFar = plainFar || plain && (!own(r) || o.Type == ir.PortChannel && i == 0)
 		}
 	}
@@ -225,11 +228,17 @@ func (x *faultFinder) farOf(o *ir.ChannelOp, r *ir.ChannelRef, rank int, text op
 	case r.Buf == ir.Scratch && p.Reuse && c.Scratch != own.Scratch:
 		x.at(diag.MSCCLPPRoom, o.Pos, "%s finds chunks in rank %d's scratch of %d chunks as in its own of %d", text, rank, c.Scratch, own.Scratch)
 	case r.Buf == ir.Scratch:
-	case p.Coll.Inplace && (c.In < c.Out && r.Buf == ir.Input || c.Out < c.In && r.Buf == ir.Output):
+	case p.Coll.Inplace && x.smaller(rank, r.Buf):
 		x.at(diag.MSCCLPPPart, o.Pos, "%s names a part of rank %d's memory, whose place there the executor takes to be that of rank %d's own part", text, rank, x.rank)
 	case p.Reuse:
 		x.at(diag.MSCCLPPFirst, o.Pos, "%s is of rank %d's buffer in the first call, also in later calls: resources are reused", text, rank)
 	}
+}
+
+// smaller says whether a buffer of a rank is the smaller of its two.
+func (x *faultFinder) smaller(rank int, b ir.Buf) bool {
+	c := &x.p.Ranks[rank]
+	return c.In < c.Out && b == ir.Input || c.Out < c.In && b == ir.Output
 }
 
 // pairs looks at a get, and at a put through memory.

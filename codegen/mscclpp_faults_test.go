@@ -86,6 +86,7 @@ func TestFaults(t *testing.T) {
 		{double + sixths, []diag.Code{diag.MSCCLPPHalves}},
 		{farIn + op + " " + moves("put", o, strings.Replace(far, "0", "2", 1), memory), []diag.Code{diag.MSCCLPPPart}},
 		{farIn + "inplace false\n" + op + " " + moves("put", o, strings.Replace(far, "0", "2", 1), memory), nil},
+		{op + " " + moves("pws", strings.Replace(o, "o", "i", 1), far, port), []diag.Code{diag.MSCCLPPPart, diag.MSCCLPPPort}},
 		{"reuse_resources true", []diag.Code{diag.MSCCLPPFirst}},
 		{"reuse_resources true\nmax_message_size 33554432\n" + op + " " + moves("copy", o, s, memory), []diag.Code{diag.MSCCLPPFirst}},
 		{"reuse_resources true\nmax_message_size 33554433\n" + op + " " + moves("copy", o, s, memory), []diag.Code{diag.MSCCLPPFirst, diag.MSCCLPPRoom}},

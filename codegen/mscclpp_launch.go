@@ -163,7 +163,8 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 
 // NameLarger returns p with the memory of other ranks named through the larger of their two buffers, where the collective is in place: the
 // smaller begins elsewhere in the memory of each rank, and the executor takes its place there to be that of the rank's own. In place each rank has
-// the larger buffer, of which rank q's smaller one is piece q. What passes.Unroll follows has the names of the collective. p is not changed.
+// the larger buffer, of which rank q's smaller one is piece q. So it is with what a port reads of its own rank, whose memory it knows from its
+// beginning on. What passes.Unroll follows has the names of the collective. p is not changed.
 func NameLarger(p *ir.ChannelProgram) *ir.ChannelProgram {
 	if !p.Coll.Inplace {
 		return p
@@ -182,10 +183,10 @@ func NameLarger(p *ir.ChannelProgram) *ir.ChannelProgram {
 
 // largerNames does so for the operations of a block or of a loop of rank own.
 func largerNames(c *ir.Collective, own int32, ops []ir.ChannelOp) []ir.ChannelOp {
-	named := func(list []ir.ChannelRef) []ir.ChannelRef {
+	named := func(list []ir.ChannelRef, all bool) []ir.ChannelRef {
 		list = slices.Clone(list)
 		for i := range list {
-			if list[i].Rank != own {
+			if all || list[i].Rank != own {
 				list[i] = largerName(c, list[i])
 			}
 		}
@@ -193,12 +194,13 @@ func largerNames(c *ir.Collective, own int32, ops []ir.ChannelOp) []ir.ChannelOp
 	}
 	ops = slices.Clone(ops)
 	for i := range ops {
-		ops[i].Srcs, ops[i].Dsts, ops[i].Body = named(ops[i].Srcs), named(ops[i].Dsts), largerNames(c, own, ops[i].Body)
+		o := &ops[i]
+		o.Srcs, o.Dsts, o.Body = named(o.Srcs, o.Type == ir.PortChannel), named(o.Dsts, false), largerNames(c, own, o.Body)
 	}
 	return ops
 }
 
-// largerName is chunks of another rank by the name of its larger buffer. Those of a switch, which are of several ranks, have none.
+// largerName is chunks of a rank by the name of its larger buffer. Those of a switch, which are of several ranks, have none.
 func largerName(c *ir.Collective, r ir.ChannelRef) ir.ChannelRef {
 	if !c.Inplace || r.Rank < 0 || r.Buf > ir.Output {
 		return r

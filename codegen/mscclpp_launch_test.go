@@ -90,6 +90,15 @@ func TestNameLarger(t *testing.T) {
 				t.Errorf("%v %v: %+v", c.kind, c.buf, o)
 			}
 		}
+		put.Type = ir.PortChannel // which reads memory of the rank's own from its beginning on
+		p.Ranks[0].Blocks[0][0] = put
+		want := near
+		if c.want != c.buf {
+			want.Buf = c.want
+		}
+		if got := NameLarger(p).Ranks[0].Blocks[0][0].Srcs[0]; got != want {
+			t.Errorf("%v %v through a port: %+v", c.kind, c.buf, got)
+		}
 		if p.Ranks[0].Blocks[0][0].Dsts[0] != far {
 			t.Errorf("%v: the program is changed", c.kind)
 		}

@@ -134,6 +134,9 @@ func (x *planMaker) op(o *ir.ChannelOp) PlanOp {
 	if row.types != 0 {
 		op.Type = channelTypeNames[n.Type]
 	}
+	if len(n.Channels) > PlanMaxChannelIDs {
+		x.say(diag.Limit, o.Pos, "%d channels in one operation, where MSCCL++ has room for %d", len(n.Channels), PlanMaxChannelIDs)
+	}
 	if len(n.Channels) > 0 {
 		op.ChannelIDs = make([]int32, len(n.Channels))
 		for i, c := range n.Channels {

@@ -84,6 +84,7 @@ func TestWrittenOperations(t *testing.T) {
 		{ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 1, Chunks: 1, Body: body, Pos: -1}, "block 0 of rank 0 has 65 operations, with the bodies of loops, where MSCCL++ has room for 64"},
 		{ir.ChannelOp{Kind: ir.ChBarrier, Type: ir.NoChannel, ID: 16, Blocks: 1, Pos: -1}, "barrier 17 of rank 0: MSCCL++ has room for 16 of a rank"},
 		{ir.ChannelOp{Kind: ir.ChAcquire, Type: ir.NoChannel, Semaphores: make([]int32, 17), Pos: -1}, "17 semaphores in one operation, where MSCCL++ has room for 16"},
+		{ir.ChannelOp{Kind: ir.ChSignal, Type: ir.MemoryChannel, Channels: make([]int32, 9), Pos: -1}, "9 channels in one operation, where MSCCL++ has room for 8"},
 	} {
 		p := allToAll(2)
 		p.Ranks[0].Scratch, p.Ranks[1].Scratch = 1, 1
