@@ -53,9 +53,9 @@ func portsLate(p *ir.Program, err error) error {
 	return err
 }
 
-// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations, scratch, threads, message sizes and
-// names that the executor is right with (codegen.FitOperands, FitLaunch, NameLarger). What it would do wrong all the same, whoever calls, is an error.
-// c is not changed.
+// PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations, scratch,
+// threads, message sizes and names that the executor is right with (codegen.FitOperands, FitLaunch, NameLarger). What it
+// would do wrong all the same, whoever calls, is an error. c is not changed.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
 	c = codegen.FitOperands(c)
 	if d := codegen.FitLaunch(c); d != nil {

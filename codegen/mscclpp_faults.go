@@ -71,7 +71,8 @@ func (x *faultFinder) whole() {
 		}
 	}
 	if chunk := reusedChunk(p); p.Reuse && float64(p.MaxBytes)/float64(messageChunks(p)) > float64(chunk) {
-		x.at(diag.MSCCLPPRoom, -1, "messages may have %d bytes; above %d chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", p.MaxBytes, chunk*messageChunks(p))
+		x.at(diag.MSCCLPPRoom, -1, "messages may have %d bytes; above %d bytes "+
+			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", p.MaxBytes, chunk*messageChunks(p))
 	}
 	most := p.MaxBytes
 	if most >= 1<<32 {
@@ -108,8 +109,8 @@ func (x *faultFinder) scratchChunks(r int) float64 {
 	return n
 }
 
-// half looks at where the upper half of the rank's scratch begins: half of the executor's scratch, whose chunk is the caller's allocation or the largest
-// message, whichever is less, divided by the chunks of input.
+// half looks at where the upper half of the rank's scratch begins. The executor's chunk of scratch is the caller's
+// allocation or the largest message, whichever is less, divided by the chunks of input.
 func (x *faultFinder) half() {
 	p, c := x.p, &x.p.Ranks[x.rank]
 	if !p.DoubleScratch || p.Reuse || c.Scratch == 0 || c.In == 0 || p.Align == 0 {
@@ -117,20 +118,23 @@ func (x *faultFinder) half() {
 	}
 	unit, align := halfUnit(p, x.rank), int64(p.Align)
 	if c.Scratch%unit != 0 {
-		x.at(diag.MSCCLPPHalves, -1, "rank %d has %d chunks of scratch and %d of input: the upper half of its scratch may begin at no multiple of 16 bytes; with %d chunks it does", x.rank, c.Scratch, c.In, (c.Scratch+unit-1)/unit*unit)
+		x.at(diag.MSCCLPPHalves, -1, "rank %d has %d chunks of scratch and %d of input: the upper half of its scratch "+
+			"may begin at no multiple of 16 bytes; with %d chunks it does", x.rank, c.Scratch, c.In, (c.Scratch+unit-1)/unit*unit)
 		return
 	}
 	if most := p.MaxBytes; most < 1<<32 {
 		chunk := (int64(most) + int64(c.In) - 1) / int64(c.In)
 		if whole := 2 * scratchBytes(p, chunk*int64(c.Scratch)); (whole+align-1)/align*align/2%16 != 0 {
-			x.at(diag.MSCCLPPHalves, -1, "messages have up to %d bytes, no multiple of %d: in a longer allocation the upper half of rank %d's scratch begins at no multiple of 16 bytes", most, 16*int64(c.In), x.rank)
+			x.at(diag.MSCCLPPHalves, -1, "messages have up to %d bytes, no multiple of %d: in a longer allocation "+
+				"the upper half of rank %d's scratch begins at no multiple of 16 bytes", most, 16*int64(c.In), x.rank)
 		}
 	}
 }
 
 func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 	if n := threadsOf(o); n > x.p.Threads {
-		x.at(diag.MSCCLPPThreads, o.Pos, "%s takes %d threads, one for each channel or semaphore, and a block has %d: the executor leaves out the others; %d are needed", opText{x.p, o, x.rank}, n, x.p.Threads, x.threads)
+		x.at(diag.MSCCLPPThreads, o.Pos, "%s takes %d threads, one for each channel or semaphore, and a block has %d: "+
+			"the executor leaves out the others; %d are needed", opText{x.p, o, x.rank}, n, x.p.Threads, x.threads)
 	}
 	switch o.Kind {
 	case ir.ChFlush:
@@ -175,7 +179,8 @@ func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 			plain := r.Buf == ir.Scratch && !r.Packets
 			portSource = portSource || o.Type == ir.PortChannel && i == 0 && own(r) && r.Buf != ir.Scratch
 			if portSource && x.p.Coll.Inplace && x.smaller(x.rank, r.Buf) {
-				x.at(diag.MSCCLPPPart, o.Pos, "%s has a port read a part of memory, for which the executor takes the memory's beginning", text)
+				x.at(diag.MSCCLPPPart, o.Pos, "%s has a port read a part of memory, for which the executor takes "+
+					"the memory's beginning", text)
 			}
 			plainFar = plainFar || plain && (!own(r) || o.Type == ir.PortChannel && i == 0)
 		}
@@ -224,14 +229,18 @@ func (x *faultFinder) farOf(o *ir.ChannelOp, r *ir.ChannelRef, rank int, text op
 	p, own, c := x.p, &x.p.Ranks[x.rank], &x.p.Ranks[rank]
 	switch {
 	case r.Packets && p.DoubleScratch && !p.Reuse && c.Scratch != own.Scratch:
-		x.at(diag.MSCCLPPHalves, o.Pos, "%s finds the upper half of rank %d's scratch of %d chunks as that of its own %d", text, rank, c.Scratch, own.Scratch)
+		x.at(diag.MSCCLPPHalves, o.Pos, "%s finds the upper half of rank %d's scratch of %d chunks as that of its own %d",
+			text, rank, c.Scratch, own.Scratch)
 	case r.Buf == ir.Scratch && p.Reuse && c.Scratch != own.Scratch:
-		x.at(diag.MSCCLPPRoom, o.Pos, "%s finds chunks in rank %d's scratch of %d chunks as in its own of %d", text, rank, c.Scratch, own.Scratch)
+		x.at(diag.MSCCLPPRoom, o.Pos, "%s finds chunks in rank %d's scratch of %d chunks as in its own of %d",
+			text, rank, c.Scratch, own.Scratch)
 	case r.Buf == ir.Scratch:
 	case p.Coll.Inplace && x.smaller(rank, r.Buf):
-		x.at(diag.MSCCLPPPart, o.Pos, "%s names a part of rank %d's memory, whose place there the executor takes to be that of rank %d's own part", text, rank, x.rank)
+		x.at(diag.MSCCLPPPart, o.Pos, "%s names a part of rank %d's memory, whose place there the executor takes "+
+			"to be that of rank %d's own part", text, rank, x.rank)
 	case p.Reuse:
-		x.at(diag.MSCCLPPFirst, o.Pos, "%s is of rank %d's buffer in the first call, also in later calls: resources are reused", text, rank)
+		x.at(diag.MSCCLPPFirst, o.Pos, "%s is of rank %d's buffer in the first call, also in later calls: "+
+			"resources are reused", text, rank)
 	}
 }
 

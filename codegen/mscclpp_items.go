@@ -154,8 +154,8 @@ func joinsPairs(a, b *ir.ChannelOp) bool {
 		a.Srcs[0].Rank == b.Srcs[0].Rank && a.Srcs[0].Packets == b.Srcs[0].Packets && a.Dsts[0].Packets == b.Dsts[0].Packets && a.Srcs[0].Count == b.Srcs[0].Count
 }
 
-// ref is an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name that the plan
-// gives it (NameLarger), as far as the collective has that chunk.
+// ref is an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name that
+// the plan gives it (NameLarger), as far as the collective has that chunk.
 func (x *channelMaker) ref(d ir.Operand, at, n int32) ir.ChannelRef {
 	r := ir.ChannelRef{Rank: d.Rank, Buf: d.Buf, Index: d.Index + at, Count: n}
 	if d.Buf == ir.Packets {

@@ -9,22 +9,22 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file fits what MSCCL++'s executor takes from the whole plan: the size of scratch, the threads of a block, the message sizes,
-// and by which buffer it finds the memory of other ranks.
+// This file fits what MSCCL++'s executor takes from the whole plan: the size of scratch, the threads of a block, the
+// message sizes, and by which buffer it finds the memory of other ranks.
 
 // planReused is the scratch of all plans that reuse resources, in bytes of data.
 const planReused = 1 << 26
 
-// FitLaunch gives c the scratch, the threads and the message sizes with which MSCCL++'s executor runs it right, as far as its Sizes
-// allow. It changes c. It returns what is wrong where no message size is left, or nil.
+// FitLaunch gives c the scratch, the threads and the message sizes with which MSCCL++'s executor runs it right, as far
+// as its Sizes allow. It changes c. It returns what is wrong where no message size is left, or nil.
 func FitLaunch(c *ir.ChannelProgram) *diag.Diagnostic {
 	fitScratch(c)
 	c.Threads = max(c.Threads, fewestThreads(c))
 	return fitSizes(c)
 }
 
-// fitScratch gives each rank as many chunks of scratch as the largest has, where a rank finds places in the scratch of others by the size of its own: so
-// the executor finds the upper of two halves, and a chunk of scratch that is reused.
+// fitScratch gives each rank as many chunks of scratch as the largest has, where a rank finds places in the scratch of
+// others by the size of its own. So the executor finds the upper of two halves, and a chunk of scratch that is reused.
 func fitScratch(c *ir.ChannelProgram) {
 	if !c.DoubleScratch && !c.Reuse {
 		return
@@ -38,8 +38,8 @@ func fitScratch(c *ir.ChannelProgram) {
 	}
 }
 
-// halfUnit is how many chunks of rank r's scratch the upper half must be a multiple of, so that it begins at a multiple of 16 bytes.
-// The executor's chunk of scratch is the caller's allocation, which is a multiple of 512 bytes, divided by the chunks of input.
+// halfUnit returns a number of chunks. Where rank r's scratch is a multiple of it, its upper half begins at a multiple
+// of 16 bytes. The executor's chunk is the caller's allocation, a multiple of 512 bytes, divided by the chunks of input.
 func halfUnit(c *ir.ChannelProgram, r int) int32 {
 	if n := c.Ranks[r].In; !c.DoubleScratch || c.Reuse || n&(n-1) == 0 {
 		return 1
@@ -81,7 +81,8 @@ func threadsOf(o *ir.ChannelOp) int {
 	return max(1, len(o.Channels))
 }
 
-// reusedChunk is how many bytes a chunk may have so that each has a place of its own in the scratch of all plans that reuse resources.
+// reusedChunk is how many bytes a chunk may have so that each has a place of its own in the scratch of all plans that
+// reuse resources.
 func reusedChunk(c *ir.ChannelProgram) int64 {
 	room, all := int64(math.MaxInt64), int64(planReused)
 	if c.DoubleScratch {
@@ -98,7 +99,8 @@ func reusedChunk(c *ir.ChannelProgram) int64 {
 				if inScratch(&ops[i]) {
 					room = min(room, chunk)
 				}
-				if slices.ContainsFunc(ops[i].Body, func(o ir.ChannelOp) bool { return inScratch(&o) }) { // the executor wraps where a turn begins
+				// Where an iteration begins the executor wraps.
+				if slices.ContainsFunc(ops[i].Body, func(o ir.ChannelOp) bool { return inScratch(&o) }) {
 					room = min(room, chunk/int64(max(ops[i].Chunks, 1)))
 				}
 			}
@@ -113,7 +115,8 @@ func inScratch(o *ir.ChannelOp) bool {
 	return slices.ContainsFunc(o.Srcs, is) || slices.ContainsFunc(o.Dsts, is)
 }
 
-// messageChunks is how many chunks the bytes of a message are, as the executor counts it: the input, or of allgather the output.
+// messageChunks is how many chunks the bytes of a message are, as the executor counts it: the input, or of allgather
+// the output.
 func messageChunks(c *ir.ChannelProgram) int64 {
 	if c.Coll.Kind == ir.AllGather {
 		return int64(c.Ranks[0].Out)
@@ -121,8 +124,8 @@ func messageChunks(c *ir.ChannelProgram) int64 {
 	return int64(cmp.Or(c.Ranks[0].In, c.Ranks[0].Out))
 }
 
-// fitSizes has message sizes be those for which the executor finds everything in 32 bits, counts all turns of loops and has room in scratch. The largest
-// is one that it takes, whose chunks are multiples of the alignment.
+// fitSizes has message sizes be those for which the executor finds everything in 32 bits, counts all iterations of
+// loops and has room in scratch. The largest is one that it takes, whose chunks are multiples of the alignment.
 func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 	unit, message := int64(c.Coll.Divisor()), messageChunks(c) // unit: chunks of a call's bytes
 	most, why := int64(math.MaxInt64), "MSCCL++'s 32 bits wrap"
@@ -133,7 +136,8 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 			scratch *= 2
 		}
 		// It makes scratch for as many chunks of input as the largest message has bytes.
-		most = min(most, math.MaxUint32/max(int64(k.In), int64(k.Out), scratch, 1)*message, math.MaxUint32/max(scratch, 1)*int64(cmp.Or(k.In, k.Out)))
+		most = min(most, math.MaxUint32/max(int64(k.In), int64(k.Out), scratch, 1)*message,
+			math.MaxUint32/max(scratch, 1)*int64(cmp.Or(k.In, k.Out)))
 	}
 	most = min(most, turnsRoom(c, message))
 	if c.Reuse {
@@ -152,19 +156,22 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 	case least > math.MaxInt32:
 		d = diag.New(diag.Limit, diag.Span{}, "sizes begin at %d bytes: MSCCL++ reads that with 31 bits", least)
 	case least > most:
-		d = diag.New(diag.Limit, diag.Span{}, "the file's sizes begin at %d bytes, and from %d on %s", least, most+1, why)
+		d = diag.New(diag.Limit, diag.Span{}, "the file's sizes begin at %d bytes, and from %d on %s",
+			least, most+1, why)
 	case c.MaxBytes < max(c.MinBytes, 1):
-		d = diag.New(diag.Limit, diag.Span{}, "MSCCL++ takes multiples of %d bytes, and none of them is in the file's sizes", step)
+		d = diag.New(diag.Limit, diag.Span{}, "MSCCL++ takes multiples of %d bytes, and none of them is in the file's sizes",
+			step)
 	default:
 		return nil
 	}
 	return &d
 }
 
-// NameLarger returns p with the memory of other ranks named through the larger of their two buffers, where the collective is in place: the
-// smaller begins elsewhere in the memory of each rank, and the executor takes its place there to be that of the rank's own. In place each rank has
-// the larger buffer, of which rank q's smaller one is piece q. So it is with what a port reads of its own rank, whose memory it knows from its
-// beginning on. What passes.Unroll follows has the names of the collective. p is not changed.
+// NameLarger returns p with the memory of other ranks named through the larger of their two buffers, where the
+// collective is in place: the smaller begins elsewhere in the memory of each rank, and the executor takes its place
+// there to be that of the rank's own. In place each rank has the larger buffer, of which rank q's smaller one is piece q.
+// So it is with what a port reads of its own rank, whose memory it knows from its beginning on. The proof
+// (passes.CheckChannels) takes the names of the collective, without NameLarger. p is not changed.
 func NameLarger(p *ir.ChannelProgram) *ir.ChannelProgram {
 	if !p.Coll.Inplace {
 		return p
@@ -195,12 +202,14 @@ func largerNames(c *ir.Collective, own int32, ops []ir.ChannelOp) []ir.ChannelOp
 	ops = slices.Clone(ops)
 	for i := range ops {
 		o := &ops[i]
-		o.Srcs, o.Dsts, o.Body = named(o.Srcs, o.Type == ir.PortChannel), named(o.Dsts, false), largerNames(c, own, o.Body)
+		o.Srcs, o.Dsts = named(o.Srcs, o.Type == ir.PortChannel), named(o.Dsts, false)
+		o.Body = largerNames(c, own, o.Body)
 	}
 	return ops
 }
 
-// largerName is chunks of a rank by the name of its larger buffer. Those of a switch, which are of several ranks, have none.
+// largerName is chunks of a rank by the name of its larger buffer. Those of a switch, which are of several ranks, have
+// none.
 func largerName(c *ir.Collective, r ir.ChannelRef) ir.ChannelRef {
 	if !c.Inplace || r.Rank < 0 || r.Buf > ir.Output {
 		return r

@@ -22,10 +22,15 @@ func launched(kind ir.Kind, n int, scratch []int32, ops ...ir.ChannelOp) *ir.Cha
 	return p
 }
 
-// TestFitLaunch: scratch, threads and sizes become such as MSCCL++'s executor is right with, and FaultsMSCCLPP has nothing to say of them.
+// TestFitLaunch: scratch, threads and sizes become such as MSCCL++'s executor is right with, and FaultsMSCCLPP has
+// nothing to say of them.
 func TestFitLaunch(t *testing.T) {
-	pack := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{{Buf: ir.Input, Count: 1}}, Dsts: []ir.ChannelRef{{Rank: 1, Buf: ir.Scratch, Packets: true, Count: 1}}}
+	pack := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{{Buf: ir.Input, Count: 1}},
+		Dsts: []ir.ChannelRef{{Rank: 1, Buf: ir.Scratch, Packets: true, Count: 1}}}
 	store := ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: pack.Srcs, Dsts: []ir.ChannelRef{{Buf: ir.Scratch, Count: 1}}}
+	signal := ir.ChannelOp{Kind: ir.ChSignal, Type: ir.MemoryChannel, Channels: []int32{0, 1, 2}}
+	put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Channels: []int32{0, 0}}
+	acquire := []ir.ChannelOp{{Kind: ir.ChAcquire, Semaphores: []int32{0, 1}}}
 	loop := ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 1 << 20, Chunks: 2, Body: []ir.ChannelOp{store}}
 	for _, c := range []struct {
 		what     string
@@ -36,18 +41,30 @@ func TestFitLaunch(t *testing.T) {
 		maxBytes uint64
 		wrong    string
 	}{
-		{"halves", launched(ir.AllReduce, 4, []int32{2, 1, 3, 0}, pack), func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 3, 1024, math.MaxUint32 / 12 / 16 * 16, ""},
-		{"halves of three chunks", launched(ir.AllToAll, 3, []int32{2, 1, 5}, pack), func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 8, 1024, math.MaxUint32 / 32 * 3 / 48 * 48, ""},
-		{"plain halves", launched(ir.AllToAll, 3, []int32{2, 1, 5}, store), func(p *ir.ChannelProgram) { p.DoubleScratch = true }, 16, 1024, math.MaxUint32 / 32 * 3 / 48 * 48, ""},
-		{"sizes", launched(ir.AllReduce, 4, []int32{3}, pack), func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch, p.Sizes.Max = ir.LL, true, 1<<20 }, 3, 1024, 1<<20 - 16, ""},
-		{"reuse", launched(ir.AllGather, 2, []int32{1}, store), func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Max = true, 1<<30 }, 1, 1024, 1 << 27, ""},
-		{"reused halves", launched(ir.AllGather, 2, []int32{3, 1}, store), func(p *ir.ChannelProgram) { p.Reuse, p.DoubleScratch = true, true }, 3, 1024, (1 << 25) / 3 / 16 * 16 * 2, ""},
-		{"reuse in a loop", launched(ir.AllGather, 2, []int32{1}, loop), func(p *ir.ChannelProgram) { p.Reuse = true }, 1, 1024, 1 << 26, ""},
-		{"reuse, too large", launched(ir.AllGather, 2, []int32{1}, store), func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Min = true, 1<<30 }, 1, 1024, 1 << 27, "64 MiB of scratch"},
-		{"no size", launched(ir.AllReduce, 4, []int32{0}), func(p *ir.ChannelProgram) { p.Sizes.Max = 8 }, 0, 1024, 0, "multiples of 16 bytes"},
-		{"threads", launched(ir.AllReduce, 4, []int32{0}, ir.ChannelOp{Kind: ir.ChSignal, Type: ir.MemoryChannel, Channels: []int32{0, 1, 2}}), func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 3, math.MaxUint32 / 16 * 16, ""},
-		{"threads for ports", launched(ir.AllReduce, 4, []int32{0}, ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Channels: []int32{0, 0}}), func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 2, math.MaxUint32 / 16 * 16, ""},
-		{"threads in a loop", launched(ir.AllReduce, 4, []int32{0}, ir.ChannelOp{Kind: ir.ChLoop, Unit: 1 << 20, Chunks: 1, Body: []ir.ChannelOp{{Kind: ir.ChAcquire, Semaphores: []int32{0, 1}}}}), func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 2, math.MaxUint32 / 16 * 16, ""},
+		{"halves", launched(ir.AllReduce, 4, []int32{2, 1, 3, 0}, pack),
+			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 3, 1024, math.MaxUint32 / 12 / 16 * 16, ""},
+		{"halves of three chunks", launched(ir.AllToAll, 3, []int32{2, 1, 5}, pack),
+			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 8, 1024, math.MaxUint32 / 32 * 3 / 48 * 48, ""},
+		{"plain halves", launched(ir.AllToAll, 3, []int32{2, 1, 5}, store),
+			func(p *ir.ChannelProgram) { p.DoubleScratch = true }, 16, 1024, math.MaxUint32 / 32 * 3 / 48 * 48, ""},
+		{"sizes", launched(ir.AllReduce, 4, []int32{3}, pack),
+			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch, p.Sizes.Max = ir.LL, true, 1<<20 }, 3, 1024, 1<<20 - 16, ""},
+		{"reuse", launched(ir.AllGather, 2, []int32{1}, store),
+			func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Max = true, 1<<30 }, 1, 1024, 1 << 27, ""},
+		{"reused halves", launched(ir.AllGather, 2, []int32{3, 1}, store),
+			func(p *ir.ChannelProgram) { p.Reuse, p.DoubleScratch = true, true }, 3, 1024, (1 << 25) / 3 / 16 * 16 * 2, ""},
+		{"reuse in a loop", launched(ir.AllGather, 2, []int32{1}, loop),
+			func(p *ir.ChannelProgram) { p.Reuse = true }, 1, 1024, 1 << 26, ""},
+		{"reuse, too large", launched(ir.AllGather, 2, []int32{1}, store),
+			func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Min = true, 1<<30 }, 1, 1024, 1 << 27, "64 MiB of scratch"},
+		{"no size", launched(ir.AllReduce, 4, []int32{0}),
+			func(p *ir.ChannelProgram) { p.Sizes.Max = 8 }, 0, 1024, 0, "multiples of 16 bytes"},
+		{"threads", launched(ir.AllReduce, 4, []int32{0}, signal),
+			func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 3, math.MaxUint32 / 16 * 16, ""},
+		{"threads for ports", launched(ir.AllReduce, 4, []int32{0}, put),
+			func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 2, math.MaxUint32 / 16 * 16, ""},
+		{"threads in a loop", launched(ir.AllReduce, 4, []int32{0}, ir.ChannelOp{Kind: ir.ChLoop, Unit: 1 << 20, Chunks: 1, Body: acquire}),
+			func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 2, math.MaxUint32 / 16 * 16, ""},
 	} {
 		c.change(c.p)
 		d := FitLaunch(c.p)
@@ -70,16 +87,18 @@ func TestFitLaunch(t *testing.T) {
 	}
 }
 
-// TestNameLarger: in place other ranks' memory is named through the larger buffer, also in loops; what is the rank's own, scratch and the larger
-// buffer keep their names.
+// TestNameLarger: in place other ranks' memory is named through the larger buffer, also in loops; what is the rank's
+// own, scratch and the larger buffer keep their names.
 func TestNameLarger(t *testing.T) {
 	for _, c := range []struct {
 		kind      ir.Kind
 		buf, want ir.Buf
 		index     int32
 	}{
-		{ir.AllGather, ir.Input, ir.Output, 1}, {ir.AllGather, ir.Output, ir.Output, 0}, {ir.ReduceScatter, ir.Output, ir.Input, 1},
-		{ir.Gather, ir.Input, ir.Output, 1}, {ir.Scatter, ir.Output, ir.Input, 1}, {ir.AllReduce, ir.Input, ir.Input, 0}, {ir.AllGather, ir.Scratch, ir.Scratch, 0},
+		{ir.AllGather, ir.Input, ir.Output, 1}, {ir.AllGather, ir.Output, ir.Output, 0},
+		{ir.ReduceScatter, ir.Output, ir.Input, 1},
+		{ir.Gather, ir.Input, ir.Output, 1}, {ir.Scatter, ir.Output, ir.Input, 1}, {ir.AllReduce, ir.Input, ir.Input, 0},
+		{ir.AllGather, ir.Scratch, ir.Scratch, 0},
 	} {
 		far, near := ir.ChannelRef{Rank: 1, Buf: c.buf, Count: 1}, ir.ChannelRef{Buf: c.buf, Count: 1}
 		put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{near}, Dsts: []ir.ChannelRef{far}}
