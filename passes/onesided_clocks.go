@@ -1,103 +1,46 @@
 package passes
 
+import "mscclc/ir/rows"
+
 // This file is what ranks know of each other while oneSync runs their groups.
 
 // A oneClock is what a rank knows of itself and, by a row, of all others. An entry
 // is 0 where nothing is known, 1 where the rank's launch is known to have begun, and
 // 1 + k where k of its groups are, passes one after the other.
 type oneClock struct {
-	row       *oneRow // nil knows nothing
+	row       *rows.Row
 	rank, own int32
 }
 
-// A oneRow is shared by clocks, and changed only where one alone has it.
-type oneRow struct {
-	at    []int32
-	users int32
-}
-
 func (c *oneClock) of(rank int32) int32 {
-	switch {
-	case rank == c.rank:
+	if rank == c.rank {
 		return c.own
-	case c.row == nil:
-		return 0
 	}
-	return c.row.at[rank]
+	return c.row.At(rank)
 }
 
 // share is another clock that knows what c does.
 func (c *oneClock) share() oneClock {
-	if c.row != nil {
-		c.row.users++
-	}
+	c.row.Share()
 	return *c
 }
 
 // forget lets go of c's row.
 func (s *oneSync) forget(c *oneClock) {
-	if c.row == nil {
-		return
-	}
-	if c.row.users--; c.row.users == 0 {
-		s.free = append(s.free, c.row)
-	}
+	s.rows.Drop(c.row)
 	c.row = nil
-}
-
-// fresh is a row that holds anything.
-func (s *oneSync) fresh() *oneRow {
-	if n := len(s.free); n > 0 {
-		r := s.free[n-1]
-		s.free = s.free[:n-1]
-		r.users = 1
-		return r
-	}
-	s.rows++
-	return &oneRow{make([]int32, s.n), 1}
 }
 
 // note lets c know an entry of another rank.
 func (s *oneSync) note(c *oneClock, rank, entry int32) {
-	if rank == c.rank || c.of(rank) >= entry {
-		return
+	if rank != c.rank {
+		c.row = s.rows.Largest(c.row, nil, rank, entry)
 	}
-	if c.row == nil || c.row.users > 1 {
-		row := s.fresh()
-		if c.row == nil {
-			clear(row.at)
-		} else {
-			copy(row.at, c.row.at)
-		}
-		s.forget(c)
-		c.row = row
-	}
-	c.row.at[rank] = entry
 }
 
 // learn lets c know what from does.
 func (s *oneSync) learn(c, from *oneClock) {
-	switch {
-	case from.row == nil || from.row == c.row:
-	case c.row == nil:
-		c.row = from.share().row
-	case c.row.users == 1:
-		join(c.row.at, c.row.at, from.row.at)
-	default:
-		row := s.fresh()
-		join(row.at, c.row.at, from.row.at)
-		s.forget(c)
-		c.row = row
-	}
-	s.note(c, from.rank, from.own)
-}
-
-// join makes to the later of a and b, entry by entry.
-func join(to, a, b []int32) {
-	a, b = a[:len(to)], b[:len(to)]
-	for i := range to {
-		to[i] = max(a[i], b[i])
-	}
+	c.row = s.rows.Largest(c.row, from.row, from.rank, from.own)
 }
 
 // A oneSnap is a clock as it was, for so many that may yet ask.
@@ -106,14 +49,14 @@ type oneSnap struct {
 	asks       int32
 }
 
-// mostEntries is how many entries snapshots may have together, roughly: 256 MiB. It is no constant for tests, which keep fewer.
-var mostEntries = 1 << 26
+// mostEntries bounds the memory of rows, in words: 256 MiB. Tests set it to less.
+var mostEntries int64 = 1 << 26
 
 // store keeps snap until nobody may ask any more. Where all have too many entries, the oldest lose theirs: who asks them then learns only
 // that their group is over, and may wait for more than it must.
 func (s *oneSync) store(snap *oneSnap) {
 	s.kept = append(s.kept, snap)
-	for (s.rows-len(s.free))*int(s.n) > mostEntries && len(s.kept) > 0 {
+	for s.rows.Entries > mostEntries && len(s.kept) > 0 {
 		s.forget(&s.kept[0].done)
 		s.forget(&s.kept[0].seen)
 		s.kept = s.kept[1:]
@@ -134,7 +77,7 @@ func (s *oneSync) drop(snap *oneSnap) {
 type oneLesson struct {
 	oneClock
 	includes bool
-	row      *oneRow
+	row      *rows.Row
 }
 
 // entry is what the clock of a rank says when k of its groups are over in a pass.

@@ -94,14 +94,14 @@ func TestOneSidedCatalog(t *testing.T) {
 
 // TestOneSidedForgets lowers with room for the newest snapshots only: more may be waited for, and all is proven.
 func TestOneSidedForgets(t *testing.T) {
-	defer func(most int) { mostEntries = most }(mostEntries)
+	defer func(most int64) { mostEntries = most }(mostEntries)
 	more := 0
 	for seed := range irtest.Count(t, 500) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
 		steps := [2]int{}
-		for i, most := range []int{1 << 26, rnd.Intn(4) * c.Coll.Ranks} {
+		for i, most := range []int64{1 << 26, int64(rnd.Intn(4) * c.Coll.Ranks)} {
 			mostEntries = most
 			p, err := lowered(c, Options{OnePass: seed%2 == 1})
 			if err != nil {

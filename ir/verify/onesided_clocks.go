@@ -5,26 +5,17 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/rows"
 )
 
-// A known is a row: how many groups of each chain of blocks of the first pass are known to be over. Clocks share rows, and change one only
-// where they alone have it.
-type known struct {
-	at    []int32
-	users int32 // clocks that are kept somewhere
-}
-
-// A clock is what is known by a row, and of the chain whose it is.
+// A clock is how many groups of each chain of blocks of the first pass are known to be over.
 type clock struct {
-	row        *known // nil knows nothing
-	chain, own int32  // of the block that knows it, its own
+	row        *rows.Row // indexed by chain
+	chain, own int32     // of the block that knows it, its own
 }
 
 func (c *clock) knows(chain int32) int32 {
-	n := int32(0)
-	if c.row != nil {
-		n = c.row.at[chain]
-	}
+	n := c.row.At(chain)
 	if chain == c.chain { // blocks behind it in its chain may have told more
 		n = max(n, c.own)
 	}
@@ -66,25 +57,21 @@ type clocks struct {
 	told   []told  // of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1]
 	slot   []int32
 	asks   []int32 // of a step: how many awaits learn of its signal
-	free   []*known
-	rows   int64 // that are in use
+	rows   *rows.Pool
 	work   int64
 
 	// each is called for each event of a Move, when all that it knows is known.
 	each func(e int32, pass int)
 }
 
-// rowWork is how many entries of a row are one unit of work.
-const rowWork = 64
-
-// rowsKept bounds the entries of rows that are in use, and toldKept the signals that are kept.
+// rowsKept bounds the memory of rows, in words, and toldKept the signals that are kept.
 const (
 	rowsKept = 1 << 28
 	toldKept = 1 << 24
 )
 
 func (o *oneSided) newClocks(skip ir.StepFlags) *clocks {
-	c := &clocks{o: o, skip: skip, blocks: make([]knower, len(o.p.Blocks))}
+	c := &clocks{o: o, skip: skip, blocks: make([]knower, len(o.p.Blocks)), rows: rows.NewPool(o.chains)}
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
 	}
@@ -122,76 +109,23 @@ func (c *clocks) keep(depth int32) bool {
 	return true
 }
 
-// fresh is a row that holds anything, for one user.
-func (c *clocks) fresh() *known {
-	c.rows++
-	if n := len(c.free); n > 0 {
-		r := c.free[n-1]
-		c.free = c.free[:n-1]
-		r.users = 1
-		return r
-	}
-	return &known{make([]int32, c.o.chains), 1}
-}
-
 // share is x for one more user.
 func (x clock) share() clock {
-	if x.row != nil {
-		x.row.users++
-	}
+	x.row.Share()
 	return x
-}
-
-// drop says that a user of r needs it no more.
-func (c *clocks) drop(r *known) {
-	if r == nil {
-		return
-	}
-	if r.users--; r.users == 0 {
-		c.rows--
-		c.free = append(c.free, r)
-	}
 }
 
 // forget drops what x knows.
 func (c *clocks) forget(x *clock) {
-	c.drop(x.row)
+	c.rows.Drop(x.row)
 	*x = clock{}
 }
 
 // add lets a know what x does.
 func (c *clocks) add(a *clock, x clock) {
-	if (x.row == nil || x.row == a.row) && a.row != nil && a.row.at[x.chain] >= x.own {
-		return
-	}
-	c.work += int64(c.o.chains/rowWork + 1)
-	to := a.row
-	if to == nil || to.users > 1 {
-		to = c.fresh()
-	}
-	switch {
-	case a.row == nil && x.row == nil:
-		clear(to.at)
-	case a.row == nil:
-		copy(to.at, x.row.at)
-	case x.row != nil && x.row != a.row:
-		later(to.at, a.row.at, x.row.at)
-	case to != a.row:
-		copy(to.at, a.row.at)
-	}
-	to.at[x.chain] = max(to.at[x.chain], x.own)
-	if to != a.row {
-		c.drop(a.row)
-		a.row = to
-	}
-}
-
-// later makes to the later of a and b, entry by entry.
-func later(to, a, b []int32) {
-	a, b = a[:len(to)], b[:len(to)] // for the compiler: no check in the loop
-	for i := range to {
-		to[i] = max(a[i], b[i])
-	}
+	c.work -= c.rows.Work
+	a.row = c.rows.Largest(a.row, x.row, x.chain, x.own)
+	c.work += c.rows.Work
 }
 
 // pass runs one pass, and says whether that was within the work allowed.
@@ -217,7 +151,7 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Await:
 			c.await(k, ev.step, s, pass)
 		}
-		if c.work++; c.work > c.o.opt.Work || c.rows*int64(c.o.chains) > rowsKept {
+		if c.work++; c.work > c.o.opt.Work || c.rows.Entries > rowsKept {
 			return false
 		}
 	}
@@ -228,7 +162,6 @@ func (c *clocks) pass(pass int) bool {
 func (c *clocks) snapshot() *clocks {
 	now := *c
 	now.blocks = slices.Clone(c.blocks)
-	now.free = nil
 	for i := range now.blocks {
 		k := &now.blocks[i]
 		k.done, k.visible = k.done.share(), k.visible.share()
@@ -266,13 +199,13 @@ func (c *clocks) boundary() {
 		}
 		for b := own.First; b < own.End; b++ {
 			if k := &c.blocks[b]; !c.o.p.Loose(b) {
-				c.drop(k.done.row)
-				c.drop(k.visible.row)
-				k.done.row, k.visible.row = done.share().row, visible.share().row
+				c.rows.Drop(k.done.row)
+				c.rows.Drop(k.visible.row)
+				k.done.row, k.visible.row = done.row.Share(), visible.row.Share()
 			}
 		}
-		c.drop(done.row)
-		c.drop(visible.row)
+		c.rows.Drop(done.row)
+		c.rows.Drop(visible.row)
 	}
 }
 
@@ -304,7 +237,7 @@ func (c *clocks) learn(k *knower, b, own int32) {
 	}
 	for _, list := range [2][]lesson{k.learns, k.sees} {
 		for i := range list {
-			c.drop(list[i].row)
+			c.rows.Drop(list[i].row)
 		}
 	}
 	k.done.chain, k.done.own = c.o.chain[b], own+c.begun
