@@ -17,6 +17,7 @@ import (
 type Chooser struct {
 	Table  *Table
 	Device string // as its driver names it, or cpu
+	Own    Shelf  // the user's programs, beside the catalog
 
 	// By is the figure by which simulation chooses where no table does. The times of tables are intervals.
 	By simulate.Figure
@@ -65,7 +66,7 @@ func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	b := c.built[key]
 	if b == nil {
 		b = &built{}
-		b.program, b.err = v.Compile(call)
+		b.program, b.err = c.Own.compile(v, call)
 		if c.built == nil {
 			c.built = map[builtKey]*built{}
 		}
@@ -74,7 +75,7 @@ func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	return b.program, b.err
 }
 
-// Shape is the shape of a program of the catalog for calls like call.
+// Shape is the shape of a program for calls like call; that of a user's compiled one is empty.
 func (c *Chooser) Shape(program string, call Call) (Shape, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,13 +83,19 @@ func (c *Chooser) Shape(program string, call Call) (Shape, error) {
 	s := c.shaped[key]
 	if s == nil {
 		s = &shaped{}
-		s.Shape, s.err = shapeOf(program, call)
+		s.Shape, s.err = c.Own.shape(program, call)
 		if c.shaped == nil {
 			c.shaped = map[shapedKey]*shaped{}
 		}
 		c.shaped[key] = s
 	}
 	return s.Shape, s.err
+}
+
+// Differs says whether some ranks end with sums of other bits than others by v; see Selector.Differs.
+func (c *Chooser) Differs(v Variant, call Call) bool {
+	s, err := c.selector(call, 2)
+	return err == nil && s.Differs(Form{Variant: v})
 }
 
 // ErrNotInPlace is part of the error where no program of the catalog runs in place.
@@ -167,7 +174,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Selector{Call: call, Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By}
+	s := &Selector{Call: call, Topology: t, Costs: costs, DType: typeOf(element), Target: plan, By: c.By, Own: c.Own}
 	s.Rough = call.Ranks > soonRanks
 	s.OwnWidth = c.Shared || c.Device == "cpu" || s.Rough
 	if c.selectors == nil {

@@ -61,7 +61,7 @@ func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
 			}
 		}
 		slices.SortStableFunc(ranked[i], faster)
-		alike(ranked[i], s.Call.Ranks)
+		alike(ranked[i], s.Differs)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/verify"
 	"mscclc/simulate"
 )
 
@@ -66,7 +67,7 @@ func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 		}
 	})
 	slices.SortStableFunc(list, faster)
-	alike(list, s.Call.Ranks)
+	alike(list, s.Differs)
 	return list, errors.Join(failed...)
 }
 
@@ -129,13 +130,38 @@ func Differs(program string, ranks int) bool {
 	return ranks > 2 && notAlike.Match(text)
 }
 
+// Differs says whether some ranks end with sums of other bits than others by a form: of the catalog's as the header says, of a user's program as its sums are made.
+func (s *Selector) Differs(f Form) bool {
+	if s.Own.own(f.Program) == nil {
+		return Differs(f.Program, s.Call.Ranks)
+	}
+	s.mu.Lock()
+	is, known := s.differ[f.program()]
+	s.mu.Unlock()
+	if known {
+		return is
+	}
+	p, err := s.form(f)
+	if err == nil && s.Call.Ranks > 2 {
+		order := verify.OrderOf(p)
+		is = !order.Same()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.differ == nil {
+		s.differ = map[formKey]bool{}
+	}
+	s.differ[f.program()] = is
+	return is
+}
+
 // alike puts a form whose ranks end with the same bits before one that may not have them so, where it is as fast.
-func alike(list []timed, ranks int) {
-	if !Differs(list[0].Program, ranks) {
+func alike(list []timed, differs func(Form) bool) {
+	if !differs(list[0].Form) {
 		return
 	}
 	for i := 1; i < len(list) && list[i].micros <= gain*list[0].micros; i++ {
-		if !Differs(list[i].Program, ranks) {
+		if !differs(list[i].Form) {
 			same := list[i]
 			copy(list[1:i+1], list[:i])
 			list[0] = same
@@ -144,9 +170,20 @@ func alike(list []timed, ranks int) {
 	}
 }
 
-// divides says why a runtime of XML would not run a call of a size by a form: its chunks must be of one length.
+// divides says why a call of a size is not run by a form: a runtime of XML wants chunks of one length, as some of the user's compiled programs do, and
+// these may be for other sizes.
 func (s *Selector) divides(f Form, bytes int64) error {
-	if s.Target.Format != codegen.FormatXML {
+	given, _, err := s.Own.compiled(f.Program, s.Call)
+	if err != nil {
+		return err
+	}
+	if given != nil && bytes < given.Sizes.Min {
+		return fmt.Errorf("%s is for calls from %d bytes on", f.Program, given.Sizes.Min)
+	}
+	if given != nil && given.Sizes.Max > 0 && bytes >= given.Sizes.Max {
+		return fmt.Errorf("%s is for calls below %d bytes", f.Program, given.Sizes.Max)
+	}
+	if s.Target.Format != codegen.FormatXML && (given == nil || !given.Even) {
 		return nil
 	}
 	chunks, err := s.Chunks(f)

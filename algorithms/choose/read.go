@@ -18,12 +18,15 @@ const maxTable = 16 << 20
 
 // ReadTable reads a table, whose file messages call name, and refuses one of which it would
 // misread or pass over a part. The error is a diag.List that names fields as the JSON does.
-func ReadTable(name string, r io.Reader) (*Table, error) {
+func ReadTable(name string, r io.Reader) (*Table, error) { return Shelf(nil).ReadTable(name, r) }
+
+// ReadTable reads a table whose rules may also name the user's programs.
+func (s Shelf) ReadTable(name string, r io.Reader) (*Table, error) {
 	text, err := files.ReadAll(name, r, "a table", maxTable)
 	if err != nil {
 		return nil, err
 	}
-	t := &tableReader{scan: newScan(name, text), table: &Table{}, known: map[entryKey]diag.Span{}}
+	t := &tableReader{scan: newScan(name, text), table: &Table{}, own: s, known: map[entryKey]diag.Span{}}
 	t.read()
 	if len(t.found) > 0 {
 		return nil, t.found

@@ -33,6 +33,7 @@ const (
 type tableReader struct {
 	*scan
 	table *Table
+	own   Shelf
 	known map[entryKey]diag.Span // entries, by the calls that they are for
 }
 
@@ -126,6 +127,7 @@ func (t *tableReader) judge(e *Entry, where string, at diag.Span) {
 		what := fmt.Sprintf("%s.rules[%d]: \"program\"", where, k)
 		switch {
 		case r.Program == "": // it is no name
+		case t.own.own(r.Program) != nil:
 		case path.Dir(r.Program) != e.Collective:
 			t.fail(r.at, "%s is %q, and \"collective\" %q", what, r.Program, e.Collective)
 		case !slices.Contains(chosenOfNodes()[e.Collective], r.Program):
@@ -186,12 +188,16 @@ func (t *tableReader) rule(e *Entry, where string) {
 	e.Rules = append(e.Rules, r)
 }
 
-// program reads the name of a program of the catalog.
+// program reads the name of a program of the catalog, or of a user's.
 func (t *tableReader) program(what string) string {
 	at := t.here()
 	name, ok := value[string](t.scan, what, "a string")
-	if _, there := slices.BinarySearch(catalog(), name); ok && !there {
-		t.fail(at, "%s is %q, which the catalog does not have", what, short(name)).Hint = "mscclc list shows the catalog; names are like allreduce/ring"
+	if _, there := slices.BinarySearch(catalog(), name); ok && !there && t.own.own(name) == nil {
+		hint := "mscclc list shows the catalog; names are like allreduce/ring"
+		if path.Dir(name) == "." && path.Ext(name) != "" {
+			hint = "a program of your own is given beside the collective: mscclc bench COLLECTIVE " + short(name) + " --table TABLE"
+		}
+		t.fail(at, "%s is %q, which the catalog does not have", what, short(name)).Hint = hint
 		return ""
 	}
 	return name

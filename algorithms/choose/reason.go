@@ -78,6 +78,7 @@ func (s *Selector) reason(from, to Form, bytes int64) string {
 	if err1 != nil || err2 != nil || b.micros >= a.micros {
 		return ""
 	}
+	level(&a, &b)
 	if b.link < less*a.link {
 		words := lighter(&a, &b)
 		if b.Rounds > a.Rounds {
@@ -94,6 +95,18 @@ func (s *Selector) reason(from, to Form, bytes int64) string {
 		return faster + ": " + strings.Join(words, ", ")
 	}
 	return faster + " with no link less busy: " + strings.Join(words, ", ")
+}
+
+// level leaves of two forms' figures what is known of both: of a compiled program the shape is not, and only a one-sided one has moves.
+func level(a, b *figures) {
+	if a.Moved == 0 || b.Moved == 0 {
+		a.Shape, b.Shape = Shape{}, Shape{}
+	}
+	if a.Sided != b.Sided {
+		for _, f := range []*figures{a, b} {
+			f.moves, f.signals, f.reads, f.early = 0, 0, false, false
+		}
+	}
 }
 
 // lighter says what has the busiest link occupied for less time by b.
@@ -121,6 +134,9 @@ func differing(a, b *figures) (words []string) {
 		if b < less*a {
 			words = append(words, fmt.Sprintf(what, b, a))
 		}
+	}
+	if b.Sided != a.Sided {
+		words = append(words, map[bool]string{true: "one-sided instead of two-sided", false: "two-sided instead of one-sided"}[b.Sided == ""])
 	}
 	if b.Protocol != a.Protocol {
 		words = append(words, fmt.Sprintf("%s instead of %s", b.Protocol, a.Protocol))

@@ -19,6 +19,7 @@ import (
 // those of mscclc's own executor are one-sided, of other runtimes two-sided, in some numbers of instances.
 type Selector struct {
 	Call     Call
+	Own      Shelf // the user's programs, beside the catalog
 	Topology *topology.Topology
 	Costs    *simulate.Costs
 	DType    executor.DType
@@ -40,6 +41,7 @@ type Selector struct {
 	programs map[formKey]*formed
 	shapes   map[string]Shape
 	times    map[timeKey]outcome
+	differ   map[formKey]bool // of the user's programs
 }
 
 // A Form is a variant, and of a two-sided program in how many instances.
@@ -98,11 +100,12 @@ func (s *Selector) list() ([]Form, []error) {
 	s.listing.Do(func() {
 		s.shapes = map[string]Shape{}
 		own := s.Target.Format == codegen.FormatPlan
-		for _, v := range candidates(s.Call.Kind, flat, nodal) {
-			if own != (v.Sided == "") || !s.expands(v.Program) {
+		for _, v := range append(candidates(s.Call.Kind, flat, nodal), s.Own.Own()...) {
+			_, given, _ := s.Own.compiled(v.Program, s.Call)
+			if own != (v.Sided == "") && !(own && given) || !s.expands(v.Program) {
 				continue
 			}
-			if own {
+			if own || given {
 				s.forms = append(s.forms, Form{Variant: v})
 			} else if proto, _ := ir.ProtocolByName(v.Protocol); proto != ir.LL16 { // which is the executor's own
 				for _, n := range triedInstances {
@@ -123,11 +126,10 @@ func (s *Selector) expands(program string) bool {
 	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
 		return false
 	}
-	text, _ := algorithms.Open(program)
-	if !flat.Match(text) && s.Call.Nodes < 2 {
+	if text, _ := algorithms.Open(program); s.Own.own(program) == nil && !flat.Match(text) && s.Call.Nodes < 2 {
 		return false
 	}
-	shape, err := shapeOf(program, s.Call)
+	shape, err := s.Own.shape(program, s.Call)
 	if err != nil {
 		s.why = append(s.why, &unexpanded{program, err})
 		return false
@@ -145,10 +147,16 @@ type unexpanded struct {
 func (e *unexpanded) Error() string { return e.program + ": " + e.err.Error() }
 func (e *unexpanded) Unwrap() error { return e.err }
 
-// skips says whether a program is too large to be looked at.
+// skips says whether a program of the catalog is too large to be looked at.
 func (s *Selector) skips(program string) bool {
+	if s.Own.own(program) != nil {
+		return false
+	}
 	a := s.shapes[program]
 	for other, b := range s.shapes {
+		if b.Moved == 0 && a.Moved > 0 { // what a compiled program moves is not known
+			continue
+		}
 		smaller := a.Moved > huge && b.Moved < a.Moved && b.Moved <= huge
 		less := a.Moved > big && s.Call.Nodes < 2 && 2*b.Rounds <= a.Rounds && b.Volume <= a.Volume && b.Moved <= huge
 		if other != program && (smaller || less) {
@@ -215,14 +223,20 @@ func (s *Selector) alike(f Form) string {
 }
 
 func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
-	text, err := algorithms.Open(f.Program)
+	if p, given, err := s.Own.compiled(f.Program, s.Call); given {
+		if err != nil {
+			return nil, err
+		}
+		return p, codegen.Fits(p, s.Target).Err()
+	}
+	text, lang, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err
 	}
 	proto, _ := ir.ProtocolByName(f.Protocol)
-	opt := mscclc.Options{Lang: s.Call.options(text), OneSided: f.Sided == "", Target: s.Target, Unproven: unproven}
+	opt := mscclc.Options{Lang: lang, OneSided: f.Sided == "", Target: s.Target, Unproven: unproven}
 	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
-	p, err := mscclc.Compile(f.Program+".mscl", text, opt)
+	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
 	if err != nil {
 		return nil, err
 	}

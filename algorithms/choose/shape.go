@@ -70,12 +70,3 @@ func ShapeOf(d *ir.ChunkDAG) Shape {
 	s.Scratch = float64(scratch) / float64(max(d.Coll.Divisor(), 1))
 	return s
 }
-
-// shapeOf is the shape of a program of the catalog in calls like c.
-func shapeOf(program string, c Call) (Shape, error) {
-	chunks, err := expand(program, c)
-	if err != nil {
-		return Shape{}, err
-	}
-	return ShapeOf(chunks), nil
-}

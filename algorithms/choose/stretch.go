@@ -88,6 +88,49 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 	return list, nil
 }
 
+// A Standing is how a user's program stands at the first size of a stretch that was asked for.
+type Standing struct {
+	At                int64
+	Form                      // its fastest, with the columns that suit it
+	Latency, Interval float64 // as Stretch has them
+	Behind            float64 // how many times as long as the stretch's program it takes; 1 is that program
+	Err               error   // why it does not run there
+}
+
+// Standings are those of all of the user's programs at a stretch, in their order.
+func (s *Selector) Standings(r *Stretch) (list []Standing, err error) {
+	for _, o := range s.Own {
+		at := Standing{At: r.At, Form: Form{Variant: Variant{Program: o.Name}}, Err: fmt.Errorf("%s has no form that %s runs", o.Name, s.Target.Name)}
+		best := math.Inf(1)
+		for _, f := range s.forms {
+			if f.Program != o.Name {
+				continue
+			}
+			if at.Protocol == "" {
+				at.Form = f
+			}
+			err := s.divides(f, r.At)
+			var t outcome
+			if err == nil {
+				f, t, err = s.fastest(f, r.At)
+			}
+			if err != nil && math.IsInf(best, 1) {
+				at.Err = err
+			} else if err == nil && t.micros < best {
+				best, at.Form, at.Err = t.micros, f, nil
+			}
+		}
+		if at.Err == nil {
+			at.Behind = best / r.Micros
+			if at.Latency, at.Interval, err = s.both(at.Form, r.At); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, at)
+	}
+	return list, nil
+}
+
 // despite says why r's program is taken although another one is faster, if one is.
 func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 	most := 1.
@@ -100,7 +143,7 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 		return fmt.Sprintf("ranges were joined, to be %d at most: for some of these sizes another program is %.2fx as fast", s.Most, most)
 	case r.Behind >= 1 || r.Behind == 0:
 		return ""
-	case Differs(r.Next.Program, s.Call.Ranks) && !Differs(r.Program, s.Call.Ranks):
+	case s.Differs(r.Next) && !s.Differs(r.Form):
 		return "all ranks end with the same bits, and those of the second may not"
 	}
 	return fmt.Sprintf("the second is faster, but within %.0f %%", 100*same-100)

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/lang"
@@ -22,7 +21,7 @@ import (
 // A Variant is a program of the catalog in one form, and how wide it runs. Zero
 // numbers leave the choice to the executor.
 type Variant struct {
-	Program  string `json:"program"`         // as algorithms.Names has it
+	Program  string `json:"program"`         // as algorithms.Names has it, or a Shelf's Own
 	Sided    string `json:"sided,omitempty"` // "two" for MSCCL-IR's connections; else one-sided
 	Protocol string `json:"protocol"`        // ir.Protocol's name
 	Via      string `json:"via,omitempty"`   // "port" for copies by the host's proxy; else the kernel makes them
@@ -105,48 +104,17 @@ func (c Call) ranksText() string {
 	return text
 }
 
-// Compile compiles v for calls like c.
-func (v Variant) Compile(c Call) (*ir.Program, error) {
-	proto, ok := ir.ProtocolByName(v.Protocol)
-	if !ok {
-		return nil, fmt.Errorf("%q is no protocol", v.Protocol)
-	}
-	text, err := algorithms.Open(v.Program)
-	if err != nil {
-		return nil, err
-	}
-	opt := mscclc.Options{Lang: c.options(text), OneSided: v.Sided != "two"}
-	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
-	p, err := mscclc.Compile(v.Program+".mscl", text, opt)
-	if err != nil {
-		return nil, err
-	}
-	return p, c.meets(v.Program, p.Coll)
-}
-
-// expand says which chunk goes where by a program of the catalog in calls like c.
-func expand(program string, c Call) (*ir.ChunkDAG, error) {
-	text, err := algorithms.Open(program)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := lang.Parse(program+".mscl", text)
-	if err != nil {
-		return nil, err
-	}
-	chunks, err := lang.Expand(tree, c.options(text))
-	if err != nil {
-		return nil, err
-	}
-	return chunks, c.meets(program, chunks.Coll)
-}
+// Compile compiles v, of the catalog, for calls like c.
+func (v Variant) Compile(c Call) (*ir.Program, error) { return Shelf(nil).compile(v, c) }
 
 // options are how the algorithm in text is expanded for calls like c.
 func (c Call) options(text []byte) lang.Options {
-	params := map[string]string{"ranks": strconv.Itoa(c.Ranks)}
-	if !flat.Match(text) {
-		nodes := max(c.Nodes, 1)
-		params = map[string]string{"nodes": strconv.Itoa(nodes), "gpus": strconv.Itoa(c.Ranks / nodes)}
+	params := map[string]string{}
+	switch nodes := max(c.Nodes, 1); {
+	case flat.Match(text):
+		params["ranks"] = strconv.Itoa(c.Ranks)
+	case nodal.Match(text):
+		params["nodes"], params["gpus"] = strconv.Itoa(nodes), strconv.Itoa(c.Ranks/nodes)
 	}
 	if rooted.Match(text) {
 		params["root"] = strconv.Itoa(c.Root)
@@ -157,7 +125,7 @@ func (c Call) options(text []byte) lang.Options {
 // meets says whether what program became is what c asks for.
 func (c Call) meets(program string, is *ir.Collective) error {
 	if is.Kind != c.Kind || is.Ranks != c.Ranks || is.Root != c.Root {
-		return fmt.Errorf("%s is a %v of %d ranks from %d, not a %v of %d from %d", program, is.Kind, is.Ranks, is.Root, c.Kind, c.Ranks, c.Root)
+		return fmt.Errorf("%s is for %v of %d ranks with root %d, not for %v of %d with root %d", program, is.Kind, is.Ranks, is.Root, c.Kind, c.Ranks, c.Root)
 	}
 	return nil
 }
@@ -184,14 +152,7 @@ func candidates(kind ir.Kind, taken ...*regexp.Regexp) []Variant {
 		if path.Dir(name) != kind.String() || err != nil || switched.Match(text) || !slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
 			continue
 		}
-		for _, sided := range [2]string{"", "two"} {
-			if sided == "two" && hinted.Match(text) {
-				continue // without its hints it is another file's program
-			}
-			for p := range ir.NumProtocols {
-				list = append(list, Variant{Program: name, Sided: sided, Protocol: p.String()})
-			}
-		}
+		list = append(list, forms(name, text)...)
 	}
 	slices.SortStableFunc(list, func(a, b Variant) int { return strings.Compare(a.Sided, b.Sided) })
 	return list

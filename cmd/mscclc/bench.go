@@ -44,7 +44,7 @@ type benchFlags struct {
 func (a *app) benchCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "bench FILE|COLLECTIVE",
+		Use:   "bench FILE|COLLECTIVE [FILE...]",
 		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
 		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
 broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
@@ -68,6 +68,10 @@ ranks, collectives and placements that are in the file stay. --table FILE then c
 refused, with the field, where it says what cannot be or a rule is not for the call. Entries with "nodes": N, as mscclc select --emit
 writes them for a topology of N nodes, are for calls with --nodes N, wherever the ranks are.
 
+Beside a COLLECTIVE, ` + ownUsage + ` --tune and
+--judge measure all of them, and a table may name them. Where no --table has a variant, the simulation chooses among them and the catalog, since the tables
+that mscclc has were measured without them.
+
 --online N has the first calls of each size go round the four variants that rank highest, and the fastest of these runs all others, as a program can ask of the
 executor (package algorithms/choose, Online); ranks that are processes keep the same one.
 
@@ -82,14 +86,15 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
   mscclc bench allgather --device cuda --tune -o h200.table
   mscclc bench allreduce --device cuda --procs 4 --online 3
   mscclc bench allreduce --device cuda --judge -o times.jsonl
+  mscclc bench allreduce ring.mscl --device cuda --tune -o mine.table
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
-		Args: exactly(1, "a file or a collective to measure"),
+		Args: atLeast(1, "a file or a collective to measure"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := endsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			defer context.AfterFunc(ctx, a.abandon)()
-			return a.bench(ctx, args[0], &f)
+			return a.bench(ctx, args[0], args[1:], &f)
 		},
 	}
 	flags := cmd.Flags()
@@ -130,12 +135,12 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 }
 
 // bench measures what arg names.
-func (a *app) bench(ctx context.Context, arg string, f *benchFlags) error {
+func (a *app) bench(ctx context.Context, arg string, files []string, f *benchFlags) error {
 	a.file = arg
 	if err := a.claims(named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
 		return err
 	}
-	plan, err := f.plan(arg)
+	plan, err := f.plan(a, arg, files)
 	if err != nil {
 		return err
 	}

@@ -143,8 +143,8 @@ func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
 
 // catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
 func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
-	for _, v := range choose.Candidates(call.Kind) {
-		if v.Sided == "two" {
+	for _, v := range append(choose.Candidates(call.Kind), j.own.Own()...) {
+		if v.Sided == "two" && !j.own.Compiled(v.Program) {
 			continue
 		}
 		list := []choose.Variant{v}
@@ -157,7 +157,7 @@ func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 				continue
 			}
 			j.variants[f.Name] = v
-			if f.Columns, f.Threads = guessed(bytes); gpuTable[j.device] == nil {
+			if f.Columns, f.Threads = guessed(bytes); gpuTable[j.device] == nil || v.Sided == "two" {
 				f.Columns, f.Threads = 0, 0
 			}
 			forms = append(forms, f)

@@ -28,9 +28,10 @@ type benchPlan struct {
 	measuring bench.Measuring
 	table     *choose.Table
 	chosenBy  *choose.Table // --table's, or nil
+	own       choose.Shelf  // the files beside a collective
 }
 
-func (f *benchFlags) plan(arg string) (*benchPlan, error) {
+func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error) {
 	p := &benchPlan{benchFlags: f}
 	var ok bool
 	if p.dtype, ok = executor.DTypeByName(f.dtype); !ok {
@@ -70,12 +71,21 @@ func (f *benchFlags) plan(arg string) (*benchPlan, error) {
 			return nil, err
 		}
 	}
+	if !p.named && len(files) > 0 {
+		return nil, usagef("bench takes files beside a collective, and one file alone; %q is no collective: there are %s", arg, list(collectiveNames()))
+	}
 	if err := f.check(p, first, last); err != nil {
 		return nil, err
 	}
 	p.sizes = bench.Sizes(first, last, f.factor)
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
-	p.table, p.chosenBy, err = readTables(f.table)
+	if p.own, err = a.shelf(files, f.libraries); err != nil {
+		return nil, err
+	}
+	p.table, p.chosenBy, err = readTables(f.table, p.own)
+	if len(p.own) > 0 { // the tables that are built in were measured without them
+		p.table = p.chosenBy
+	}
 	return p, err
 }
 
@@ -137,7 +147,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.ncclFlag != "" && f.vs == "":
 		return usagef("--nccl is where --vs nccl finds it")
 	case p.named:
-		return f.chosenOnly("--ranks, --root, --place and the like")
+		return f.chosenOnly("--ranks, --root, --place and the like", "import-path")
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // readTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no --table.
-func readTables(table string) (all, own *choose.Table, err error) {
+// The table may name programs of the shelf.
+func readTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {
 	if table == "" {
 		return choose.DefaultTable(), nil, nil
 	}
@@ -22,7 +23,7 @@ func readTables(table string) (all, own *choose.Table, err error) {
 		return nil, nil, err
 	}
 	defer file.Close()
-	if own, err = choose.ReadTable(table, file); err != nil {
+	if own, err = shelf.ReadTable(table, file); err != nil {
 		return nil, nil, err
 	}
 	return choose.DefaultTable().With(own), own, nil

@@ -23,7 +23,7 @@ const mostMeasured = 400
 func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	table := &choose.Table{Version: choose.TableVersion}
 	if old, err := files.Open(w.out); err == nil {
-		table, err = choose.ReadTable(w.out, old)
+		table, err = w.own.ReadTable(w.out, old)
 		old.Close()
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		w.bar.step()
 		if !a.json {
 			w.bar.over(func() {
-				note := differNote(v.Program, call.Ranks, w.dtype)
+				note := differNote(v.Program, w.chooser.Differs(v, call), w.dtype)
 				if note != "" {
 					note = " (" + note + ")"
 				}
@@ -143,8 +143,8 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string
 	}
 	var port []*bench.Form
 	for i, v := range ranked {
-		if len(variants)-len(port) == most || micros[i] > within*micros[0] {
-			break
+		if (len(variants)-len(port) >= most || micros[i] > within*micros[0]) && !w.own.Has(v.Program) { // the user's own are measured in any case
+			continue
 		}
 		f, err := w.variant(v, call)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -67,15 +68,37 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	if err := w.openSite(ctx, job, check); err != nil {
 		return nil, err
 	}
-	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Shared: shared(w.site.Devices())}
+	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own, Shared: shared(w.site.Devices())}
 	if w.chooser.Shared { // the tables that are built in were measured with a GPU for each rank, and their columns have no room here
 		w.chooser.Table = p.chosenBy
 	}
 	w.chooseOnline(a)
-	if err := w.checkTable(a); err != nil {
+	if err := errors.Join(w.checkOwn(), w.checkTable(a)); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
+}
+
+// checkOwn refuses files beside the collective that are for none of the calls that are to be measured.
+func (w *benchWorld) checkOwn() error {
+	for i := range w.own {
+		var why error
+		fits := false
+		for _, inplace := range [2]bool{false, true} {
+			if w.place == "in" && !inplace || w.place == "out" && inplace {
+				continue
+			}
+			if err := w.own[i].Unfit(w.call(inplace)); err == nil {
+				fits = true
+			} else if why == nil {
+				why = err
+			}
+		}
+		if !fits {
+			return unfit(&w.own[i], why)
+		}
+	}
+	return nil
 }
 
 // shared says whether ranks have a device in common.
@@ -106,6 +129,9 @@ func (w *benchWorld) collective(job *processJob) error {
 	}
 	w.coll = &ir.Collective{Kind: w.kind, Ranks: ranks, Chunks: 1, Root: w.root}
 	w.algo = "the catalog's variants"
+	for i := range w.own {
+		w.algo += ", " + diag.Printable(w.own[i].Name)
+	}
 	if w.kind == ir.SendRecv {
 		w.coll.Peer = nextPeers(ranks)
 	}

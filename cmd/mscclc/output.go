@@ -66,8 +66,9 @@ show      a report, and "stage", "text"
 explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
 select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "by", "ranges": [{"from", "to", "at", "program", "sided", "protocol",
-          "columns", "threads", "tile", "instances", "us", "latency_us", "interval_us", "next", "behind", "reason"}], "gaps": [...], "overlaps": [...],
-          "notes": [...]}; "us" and "behind" are of the time that "by" names, latency or interval; "interval_us" is absent where it is not known
+          "columns", "threads", "tile", "instances", "us", "latency_us", "interval_us", "next", "behind", "reason"}], "own" (files beside the collective): [{"at", "program",
+          "sided", "protocol", "columns", "instances", "latency_us", "interval_us", "behind", "why" (it does not run there)}], "gaps": [...],
+          "overlaps": [...], "notes": [...]}; "us" and "behind" are of the time that "by" names, latency or interval; "interval_us" is absent where it is not known
 simulate  {"schema": 1, "file", "topology", "device", "ranks", "by", "sizes": [{"bytes", "us", "latency_us", "interval_us", "algbw", "busbw", "columns",
           "passes", "link", "occupied"}]}; "us", the bandwidths and "occupied" are of the time that "by" names, as in select
 topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":

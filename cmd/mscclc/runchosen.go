@@ -70,7 +70,7 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 	if want := f.inplace.value; want != nil {
 		c.call.Inplace = *want
 	}
-	table, own, err := readTables(f.table)
+	table, own, err := readTables(f.table, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/executor"
-	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -29,15 +27,19 @@ type selectFlags struct {
 	emit            string
 	device          string
 	ranges          int
+	libraries       []string
 }
 
 func (a *app) selectCommand() *cobra.Command {
 	var f selectFlags
 	cmd := &cobra.Command{
-		Use:   "select COLLECTIVE",
-		Short: "Say which algorithm of the catalog is the fastest for which sizes on a topology",
+		Use:   "select COLLECTIVE [FILE...]",
+		Short: "Say which algorithm, of the catalog or your own, is the fastest for which sizes on a topology",
 		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
-begins where it does. All GPUs of the topology take part. Both times of a call are printed: latency is that of one call alone, interval that from the end of a call
+begins where it does. All GPUs of the topology take part. ` + ownUsage + `
+A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc bench takes the same files with it.
+
+Both times of a call are printed: latency is that of one call alone, interval that from the end of a call
 to the end of the next, where calls follow each other. The fastest is the one with the least latency. With --by interval it is the one with the least interval, which
 nccl-tests and mscclc bench measure; many calls of a long chain overlap there, though each of them takes long. Of programs as fast as each other one whose ranks
 end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
@@ -56,9 +58,10 @@ Gaps are sizes that run none of the programs but the library's own algorithms: o
 above -e. Overlaps are sizes that several files in FOLDER are for.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
-  mscclc select allgather --topology mine.topo -b 1M -e 64M`,
-		Args: exactly(1, "a collective"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(args[0], &f) },
+  mscclc select allgather --topology mine.topo -b 1M -e 64M
+  mscclc select allreduce ring.mscl --topology ndv4:nodes=2`,
+		Args: atLeast(1, "a collective"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(args[0], args[1:], &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
@@ -70,6 +73,7 @@ above -e. Overlaps are sizes that several files in FOLDER are for.`,
 	flags.StringVar(&f.target, "target", "plan", "programs are for `T`: plan, msccl or rccl")
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
+	importPathFlag(flags, &f.libraries)
 	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
 	return cmd
@@ -118,10 +122,18 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	return s, sizes, nil
 }
 
-func (a *app) selectFor(arg string, f *selectFlags) error {
+func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	s, sizes, err := f.selector(arg)
 	if err != nil {
 		return err
+	}
+	if s.Own, err = a.shelf(files, f.libraries); err != nil {
+		return err
+	}
+	for i := range s.Own { // a file that was named is to be looked at
+		if err := s.Own[i].Unfit(s.Call); err != nil {
+			return unfit(&s.Own[i], err)
+		}
 	}
 	last, err := parseBytes(f.end)
 	if err != nil {
@@ -156,16 +168,31 @@ func (a *app) selectFor(arg string, f *selectFlags) error {
 		return err
 	}
 	for _, r := range list {
-		if n := differNote(r.Program, s.Call.Ranks, s.DType); n != "" && !slices.Contains(out.notes, n) {
+		if n := differNote(r.Program, s.Differs(r.Form), s.DType); n != "" && !slices.Contains(out.notes, n) {
 			out.notes = append(out.notes, n)
 		}
 	}
-	return a.printSelected(s, list, gaps, overlaps, out.notes)
+	var own []choose.Standing
+	for i := range list {
+		at, err := s.Standings(&list[i])
+		if err != nil {
+			return err
+		}
+		own = append(own, at...)
+	}
+	return a.printSelected(s, &selected{list, own, gaps, overlaps, out.notes})
+}
+
+// A selected is what select has found.
+type selected struct {
+	list                  []choose.Stretch
+	own                   []choose.Standing // of the user's files
+	gaps, overlaps, notes []string
 }
 
 // differNote says that not all ranks end with the same bits, if so.
-func differNote(program string, ranks int, dtype executor.DType) string {
-	if !dtype.Info().Float || !choose.Differs(program, ranks) {
+func differNote(program string, differs bool, dtype executor.DType) string {
+	if !dtype.Info().Float || !differs {
 		return ""
 	}
 	return fmt.Sprintf("sums of %s differ in the last bits between ranks", path.Base(program))
@@ -182,101 +209,4 @@ func nothing(s *choose.Selector, err error) error {
 		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide", s.Call.Ranks*s.DType.Size()*64)
 	}
 	return diag.List{d}
-}
-
-func (a *app) printSelected(s *choose.Selector, list []choose.Stretch, gaps, overlaps, notes []string) error {
-	if a.json {
-		return a.selectedJSON(s, list, gaps, overlaps, notes)
-	}
-	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
-	for _, r := range list {
-		to, next := "and above", ""
-		if r.To > 0 {
-			to = roughSize(r.To)
-		}
-		if r.Behind > 0 {
-			next = fmt.Sprintf("%v %s %.2fx", r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:], r.Next.Protocol, r.Behind)
-		}
-		r.Form.Columns = 0
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), roughSize(r.At), r.Latency, microsText(r.Interval, r.Latency), next, r.Reason)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, g := range gaps {
-		fmt.Fprintf(a.stdout, "gap: %s\n", g)
-	}
-	for _, o := range overlaps {
-		fmt.Fprintf(a.stdout, "overlap: %s\n", o)
-	}
-	if len(gaps)+len(overlaps) == 0 {
-		fmt.Fprintln(a.stdout, "no gap, no overlap")
-	}
-	for _, n := range notes {
-		fmt.Fprintf(a.stdout, "note: %s\n", n)
-	}
-	return nil
-}
-
-// columnsText is how many columns a range has, from the fewest to the most.
-func columnsText(widths []choose.Width) string {
-	least, most := widths[0].Columns, widths[0].Columns
-	for _, w := range widths {
-		least, most = min(least, w.Columns), max(most, w.Columns)
-	}
-	switch {
-	case most == 0:
-		return "-"
-	case least == most:
-		return fmt.Sprint(most)
-	}
-	return fmt.Sprintf("%d to %d", least, most)
-}
-
-func (a *app) selectedJSON(s *choose.Selector, list []choose.Stretch, gaps, overlaps, notes []string) error {
-	type row struct {
-		From int64 `json:"from"`
-		To   int64 `json:"to,omitempty"` // 0 is all above
-		At   int64 `json:"at"`           // the size that the times are of
-		choose.Form
-		Micros   float64 `json:"us"` // the figure that the document's "by" names
-		Latency  float64 `json:"latency_us"`
-		Interval float64 `json:"interval_us,omitempty"` // absent where it is not known
-		Next     string  `json:"next,omitempty"`
-		Behind   float64 `json:"behind,omitempty"` // by the same figure
-		Reason   string  `json:"reason,omitempty"`
-	}
-	rows := []row{}
-	for _, r := range list {
-		next := ""
-		if r.Behind > 0 {
-			next = r.Next.String()
-		}
-		rows = append(rows, row{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
-	}
-	return a.writeJSON(struct {
-		Schema     int      `json:"schema"`
-		Collective string   `json:"collective"`
-		Topology   string   `json:"topology"`
-		Target     string   `json:"target"`
-		Ranks      int      `json:"ranks"`
-		Inplace    bool     `json:"inplace"`
-		By         string   `json:"by"`
-		Ranges     []row    `json:"ranges"`
-		Gaps       []string `json:"gaps"`
-		Overlaps   []string `json:"overlaps"`
-		Notes      []string `json:"notes"`
-	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(), rows, gaps, overlaps, notes})
-}
-
-// roughSize is n in three digits.
-func roughSize(n int64) string {
-	for _, u := range files.Units {
-		if n >= 1<<u.Shift {
-			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.Shift), u.Name)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/beevik/etree"
@@ -275,7 +276,7 @@ func (e *emission) table(list []choose.Stretch) error {
 	file := e.tableFile()
 	table := &choose.Table{}
 	if old, err := files.Open(file); err == nil {
-		table, err = choose.ReadTable(file, old)
+		table, err = e.selector.Own.ReadTable(file, old)
 		old.Close()
 		if err != nil {
 			return err
@@ -284,5 +285,10 @@ func (e *emission) table(list []choose.Stretch) error {
 		return err
 	}
 	table.Put(entry)
+	for i := range s.Own {
+		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
+			e.note("the table names %s: mscclc bench %v %s --table %s takes both", name, s.Call.Kind, s.Own[i].File, file)
+		}
+	}
 	return e.app.writeTo(file, func(w io.Writer) error { return table.Write(w) })
 }

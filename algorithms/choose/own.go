@@ -1,0 +1,182 @@
+package choose
+
+import (
+	"fmt"
+	"slices"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/ir"
+	"mscclc/lang"
+)
+
+// An Own is a program file of a user's, to be chosen among beside the catalog.
+type Own struct {
+	// Name is what variants and tables call the program. It is that of a file, without its folder, so that no program of the catalog has it.
+	Name string
+
+	File string // what messages call it
+
+	// Text is an algorithm in chunks, or nil, and Lang has what it imports by: Open and ImportPath; the rest is not used.
+	Text []byte
+	Lang lang.Options
+
+	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil is not for such calls.
+	Compiled [2]*ir.Program
+}
+
+// A Shelf has the programs that a choice is among: the catalog's, and these. Their names differ. A nil Shelf is the catalog.
+type Shelf []Own
+
+// own is the user's program of a name, or nil.
+func (s Shelf) own(program string) *Own {
+	i := slices.IndexFunc(s, func(o Own) bool { return o.Name == program })
+	if i < 0 {
+		return nil
+	}
+	return &s[i]
+}
+
+// Has reports whether a program is one of the user's.
+func (s Shelf) Has(program string) bool { return s.own(program) != nil }
+
+// Compiled reports whether a program is one of the user's that is taken as it is.
+func (s Shelf) Compiled(program string) bool {
+	o := s.own(program)
+	return o != nil && o.Text == nil
+}
+
+// compiled is a user's program that is taken as it is, for calls like c; given says whether the name is of one.
+func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err error) {
+	if !s.Compiled(program) {
+		return nil, false, nil
+	}
+	o, place := s.own(program), 0
+	if c.Inplace {
+		place = 1
+	}
+	for _, either := range o.Compiled {
+		if either != nil {
+			if err := c.meets(program, either.Coll); err != nil {
+				return nil, true, err
+			}
+		}
+	}
+	if p = o.Compiled[place]; p == nil {
+		return nil, true, fmt.Errorf("%s is not made for calls %s", program, [2]string{"out of place", "in place"}[place])
+	}
+	return p, true, nil
+}
+
+// algorithm is the text of a program, and how it is expanded for calls like c.
+func (s Shelf) algorithm(program string, c Call) (text []byte, opt lang.Options, err error) {
+	if o := s.own(program); o != nil {
+		opt = c.options(o.Text)
+		opt.Open, opt.ImportPath = o.Lang.Open, o.Lang.ImportPath
+		return o.Text, opt, nil
+	}
+	if text, err = algorithms.Open(program); err != nil {
+		return nil, opt, err
+	}
+	return text, c.options(text), nil
+}
+
+// file is what messages call a program's file.
+func (s Shelf) file(program string) string {
+	if o := s.own(program); o != nil {
+		return o.File
+	}
+	return program + ".mscl"
+}
+
+// expand says which chunk goes where by a program in calls like c.
+func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
+	text, opt, err := s.algorithm(program, c)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := lang.Parse(s.file(program), text)
+	if err != nil {
+		return nil, err
+	}
+	chunks, err := lang.Expand(tree, opt)
+	if err != nil {
+		return nil, err
+	}
+	return chunks, c.meets(program, chunks.Coll)
+}
+
+// shape is the shape of a program in calls like c; that of one which is taken as it is is empty.
+func (s Shelf) shape(program string, c Call) (Shape, error) {
+	if _, given, err := s.compiled(program, c); given {
+		return Shape{}, err
+	}
+	chunks, err := s.expand(program, c)
+	if err != nil {
+		return Shape{}, err
+	}
+	return ShapeOf(chunks), nil
+}
+
+// compile compiles v for calls like c, and proves it.
+func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
+	if p, given, err := s.compiled(v.Program, c); given {
+		return p, err
+	}
+	proto, ok := ir.ProtocolByName(v.Protocol)
+	if !ok {
+		return nil, fmt.Errorf("%q is no protocol", v.Protocol)
+	}
+	text, lang, err := s.algorithm(v.Program, c)
+	if err != nil {
+		return nil, err
+	}
+	opt := mscclc.Options{Lang: lang, OneSided: v.Sided != "two"}
+	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
+	p, err := mscclc.Compile(s.file(v.Program), text, opt)
+	if err != nil {
+		return nil, err
+	}
+	return p, c.meets(v.Program, p.Coll)
+}
+
+// Own are the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled program the one that it is.
+func (s Shelf) Own() (list []Variant) {
+	for i := range s {
+		o := &s[i]
+		if o.Text != nil {
+			list = append(list, forms(o.Name, o.Text)...)
+			continue
+		}
+		for _, p := range o.Compiled {
+			if p != nil {
+				v := Variant{Program: o.Name, Protocol: p.Protocol.String()}
+				if p.OneSided == nil {
+					v.Sided = "two"
+				}
+				list = append(list, v)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// forms are those of the algorithm in a text, two-sided ones only where it has no hints that these cannot follow.
+func forms(program string, text []byte) (list []Variant) {
+	for _, sided := range [2]string{"", "two"} {
+		if sided == "two" && hinted.Match(text) {
+			continue // without its hints it is another file's program
+		}
+		for p := range ir.NumProtocols {
+			list = append(list, Variant{Program: program, Sided: sided, Protocol: p.String()})
+		}
+	}
+	return list
+}
+
+// Unfit says why a user's program is for no call like c, or nil.
+func (o *Own) Unfit(c Call) error {
+	_, err := Shelf{*o}.shape(o.Name, c)
+	return err
+}

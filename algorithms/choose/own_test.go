@@ -1,0 +1,96 @@
+package choose
+
+import (
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+)
+
+// A round AllGather of the user's: by packets it takes three hops, where the catalog has algorithms of one.
+const round = `algorithm round(ranks = 4)
+collective allgather(ranks)
+for i in 0..ranks {
+    let c = chunk(i, input, 0).copy(i, output, i)
+    for step in 1..ranks { c = c.copy((i + step) % ranks, output, i) }
+}
+`
+
+// TestOwn holds that the user's programs are chosen among beside the catalog, in each of their forms, by the same times, and stand where the simulation of
+// the same algorithm of the catalog stands.
+func TestOwn(t *testing.T) {
+	s := selector(t, "h200:gpus=4", "plan")
+	s.Call.Kind = ir.AllGather
+	s.Own = Shelf{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
+	list, err := s.Sizes([]int64{1 << 10, 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		own, err := s.Standings(&list[i])
+		if err != nil || len(own) != 1 || own[0].Err != nil {
+			t.Fatalf("%+v, %v", own, err)
+		}
+		_, like, err := s.fastest(Form{Variant: Variant{Program: "allgather/ring", Protocol: own[0].Protocol}}, list[i].At)
+		if err != nil || own[0].Latency != like.micros || own[0].Behind < 1 || own[0].Behind != like.micros/list[i].Micros {
+			t.Errorf("at %d: %+v, where the catalog's ring takes %.2f us: %v", list[i].At, own[0], like.micros, err)
+		}
+	}
+	if forms := s.Own.Own(); len(forms) != 2*int(ir.NumProtocols) {
+		t.Errorf("forms %v", forms)
+	}
+}
+
+// TestOwnCompiled holds that a compiled program is the one form that it is, beside one-sided ones too, for calls of its placement, ranks and collective.
+func TestOwnCompiled(t *testing.T) {
+	two := Variant{Program: "allgather/ring", Sided: "two", Protocol: "LL128"}
+	call := Call{Kind: ir.AllGather, Ranks: 4}
+	p, err := two.Compile(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelf := Shelf{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*ir.Program{p, nil}}}
+	if forms := shelf.Own(); len(forms) != 1 || forms[0] != (Variant{Program: "ring.xml", Sided: "two", Protocol: "LL128"}) {
+		t.Errorf("forms %v", forms)
+	}
+	s := selector(t, "h200:gpus=4", "plan")
+	s.Call, s.Own = call, shelf
+	list, err := s.Sizes([]int64{1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := s.Standings(&list[0])
+	if err != nil || own[0].Err != nil || own[0].Protocol != "LL128" || own[0].Behind < 1 || own[0].Latency <= list[0].Latency {
+		t.Errorf("%+v beside %+v: %v", own, list[0], err)
+	}
+	if made, err := (&Chooser{Device: "cpu", Own: shelf}).Program(shelf.Own()[0], call); err != nil || made != p {
+		t.Errorf("%v", err)
+	}
+	for want, c := range map[string]Call{
+		"not made for calls in place":         {Kind: ir.AllGather, Ranks: 4, Inplace: true},
+		"not for allgather of 3 with root 0":  {Kind: ir.AllGather, Ranks: 3},
+		"not for alltoall of 4 with root 0":   {Kind: ir.AllToAll, Ranks: 4},
+		"is for allgather of 4 ranks with ro": {Kind: ir.AllReduce, Ranks: 4},
+	} {
+		if err := shelf[0].Unfit(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// TestOwnTable holds that a table's rule may name a program of the shelf, and of no other.
+func TestOwnTable(t *testing.T) {
+	text := `{"version":1,"entries":[{"device":"cpu","ranks":4,"collective":"allgather","rules":[{"program":"round.mscl","protocol":"LL"}]}]}`
+	shelf := Shelf{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
+	table, err := shelf.ReadTable("t", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Chooser{Table: table, Device: "cpu", Own: shelf}
+	if v, measured, err := c.Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<10, 4); err != nil || !measured || v.Program != "round.mscl" {
+		t.Errorf("%v, %v, %v", v, measured, err)
+	}
+	if _, err := ReadTable("t", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "which the catalog does not have") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"mscclc/algorithms/choose"
+	"mscclc/files"
+	"mscclc/ir/diag"
+)
+
+func (a *app) printSelected(s *choose.Selector, is *selected) error {
+	if a.json {
+		return a.selectedJSON(s, is)
+	}
+	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
+	for _, r := range is.list {
+		to, next := "and above", ""
+		if r.To > 0 {
+			to = roughSize(r.To)
+		}
+		if r.Behind > 0 {
+			next = fmt.Sprintf("%v %s %.2fx", r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:], r.Next.Protocol, r.Behind)
+		}
+		r.Form.Columns = 0
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), roughSize(r.At), r.Latency, microsText(r.Interval, r.Latency), next, r.Reason)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := a.printOwn(is.own); err != nil {
+		return err
+	}
+	for _, g := range is.gaps {
+		fmt.Fprintf(a.stdout, "gap: %s\n", g)
+	}
+	for _, o := range is.overlaps {
+		fmt.Fprintf(a.stdout, "overlap: %s\n", o)
+	}
+	if len(is.gaps)+len(is.overlaps) == 0 {
+		fmt.Fprintln(a.stdout, "no gap, no overlap")
+	}
+	for _, n := range is.notes {
+		fmt.Fprintf(a.stdout, "note: %s\n", n)
+	}
+	return nil
+}
+
+// printOwn says how the user's files stand beside what is the fastest.
+func (a *app) printOwn(own []choose.Standing) error {
+	if len(own) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tYOUR FILE\tCOLUMNS\tLATENCY (us)\tINTERVAL (us)\tBESIDE THE FASTEST")
+	for _, o := range own {
+		if o.Err != nil {
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", roughSize(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))
+			continue
+		}
+		columns := o.Columns
+		o.Form.Columns = 0
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n", roughSize(o.At), diag.Printable(o.Form.String()), columnText(columns), o.Latency, microsText(o.Interval, o.Latency), o.Behind)
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// columnsText is how many columns a range has, from the fewest to the most.
+func columnsText(widths []choose.Width) string {
+	least, most := widths[0].Columns, widths[0].Columns
+	for _, w := range widths {
+		least, most = min(least, w.Columns), max(most, w.Columns)
+	}
+	switch {
+	case most == 0:
+		return "-"
+	case least == most:
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+func (a *app) selectedJSON(s *choose.Selector, is *selected) error {
+	type row struct {
+		From int64 `json:"from"`
+		To   int64 `json:"to,omitempty"` // 0 is all above
+		At   int64 `json:"at"`           // the size that the times are of
+		choose.Form
+		Micros   float64 `json:"us"` // the figure that the document's "by" names
+		Latency  float64 `json:"latency_us"`
+		Interval float64 `json:"interval_us,omitempty"` // absent where it is not known
+		Next     string  `json:"next,omitempty"`
+		Behind   float64 `json:"behind,omitempty"` // by the same figure
+		Reason   string  `json:"reason,omitempty"`
+	}
+	type ownRow struct {
+		At int64 `json:"at"`
+		choose.Form
+		Latency  float64 `json:"latency_us,omitempty"`
+		Interval float64 `json:"interval_us,omitempty"`
+		Behind   float64 `json:"behind,omitempty"` // how many times as long as the fastest it takes
+		Why      string  `json:"why,omitempty"`    // it does not run there
+	}
+	var own []ownRow
+	for _, o := range is.own {
+		at := ownRow{At: o.At, Form: o.Form, Latency: o.Latency, Interval: o.Interval, Behind: o.Behind}
+		if o.Err != nil {
+			at.Why = firstText(o.Err)
+		}
+		own = append(own, at)
+	}
+	rows := []row{}
+	for _, r := range is.list {
+		next := ""
+		if r.Behind > 0 {
+			next = r.Next.String()
+		}
+		rows = append(rows, row{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
+	}
+	return a.writeJSON(struct {
+		Schema     int      `json:"schema"`
+		Collective string   `json:"collective"`
+		Topology   string   `json:"topology"`
+		Target     string   `json:"target"`
+		Ranks      int      `json:"ranks"`
+		Inplace    bool     `json:"inplace"`
+		By         string   `json:"by"`
+		Ranges     []row    `json:"ranges"`
+		Own        []ownRow `json:"own,omitempty"` // the user's files
+		Gaps       []string `json:"gaps"`
+		Overlaps   []string `json:"overlaps"`
+		Notes      []string `json:"notes"`
+	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, is.notes})
+}
+
+// roughSize is n in three digits.
+func roughSize(n int64) string {
+	for _, u := range files.Units {
+		if n >= 1<<u.Shift {
+			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.Shift), u.Name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+
+	"mscclc/algorithms/choose"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/lang"
+)
+
+// ownUsage is how help describes a command's files beside a collective.
+const ownUsage = `FILEs are programs of your own, to be compared with the catalog's:
+algorithms in chunks, whose parameters ranks (or nodes and gpus) and root are set as the catalog's are, and
+programs (XML, .plan), which run as they are.`
+
+// shelf reads the user's programs that are to be chosen among beside the catalog.
+func (a *app) shelf(args, libraries []string) (choose.Shelf, error) {
+	var shelf choose.Shelf
+	for _, arg := range args {
+		own, err := a.own(arg, libraries)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(shelf, func(o choose.Own) bool { return o.Name == own.Name }) {
+			return nil, usagef("two files are called %s, by which a table could not tell them apart", own.Name)
+		}
+		shelf = append(shelf, own)
+	}
+	return shelf, nil
+}
+
+// own reads one.
+func (a *app) own(arg string, libraries []string) (own choose.Own, err error) {
+	s, err := a.open(arg)
+	if err != nil {
+		return own, err
+	}
+	defer s.Close()
+	own = choose.Own{Name: filepath.Base(s.name), File: s.name}
+	if slices.Contains(algorithmNames(), own.File) {
+		return own, usagef("%s is of the catalog, which is chosen among anyway", arg)
+	}
+	switch s.kind {
+	case codegen.KindSource:
+		if own.Text, err = s.readSource(int64(lang.DefaultLimits.File)); err != nil {
+			return own, err
+		}
+		own.Lang.ImportPath = libraries
+		own.Lang.Open = func(name string) ([]byte, error) {
+			return s.open(name, libraries, int64(lang.DefaultLimits.File)+1)
+		}
+		_, err = lang.Parse(s.name, own.Text)
+		return own, err
+	case codegen.KindMSCCLPP:
+		d := diag.New(diag.Unsupported, fileSpan(s.name), "an execution plan of MSCCL++ is not compared with the catalog")
+		return own, diag.List{d.WithHint("mscclc bench takes it alone")}
+	}
+	p, err := readProgram(s, codegen.ReadOptions{})
+	if err != nil {
+		return own, err
+	}
+	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
+		return own, found
+	}
+	if p.Coll.Kind == ir.Opaque {
+		return own, diag.List{diag.New(diag.Unsupported, fileSpan(s.name),
+			"the file does not say what its collective is, so it is not compared with others")}
+	}
+	for i, inplace := range []bool{false, true} {
+		if inplace == p.Coll.Inplace || inplace && p.InPlace || !inplace && p.OutOfPlace {
+			q := p.Called(inplace)
+			q.InPlace, q.OutOfPlace = inplace, !inplace
+			own.Compiled[i] = q
+		}
+	}
+	return own, nil
+}
+
+// unfit says why a user's program is not for the calls that it is to be chosen for, as its own error where it has some.
+func unfit(own *choose.Own, why error) error {
+	var found diag.List
+	if errors.As(why, &found) {
+		return found
+	}
+	return diag.List{diag.New(diag.Unsupported, fileSpan(own.File), "%v", why)}
+}
+
+// algorithmNames are the files of the catalog, as messages name them.
+func algorithmNames() (names []string) {
+	for _, kind := range choose.Collectives() {
+		for _, name := range algorithmsOf(kind.String()) {
+			names = append(names, name+".mscl")
+		}
+	}
+	return names
+}
