@@ -13,7 +13,8 @@ import "mscclc/ir/diag"
 // out its bytes; but a Signal, an Await, an Acquire and a Release by one thread for each channel or semaphore. The
 // threads of a block go on by themselves: only Meet has them meet, and Barrier those of several blocks. So what is before a
 // Signal in its block is released by it only as far as it is before the last Meet or Barrier, and what an Await acquired is
-// seen only by what comes after the next.
+// seen only by what comes after the next. But one thread does what operations do at their k-th channel or semaphore: it tells
+// what it has awaited by its Signals, Releases and requests to ports, though the threads do not meet.
 //
 // A channel has two ends, of which each has a count of the signals that came and of those that were awaited; the k-th channel
 // from one rank to another of a type pairs with the k-th back. An Await takes one signal. Counts last from launch to launch.

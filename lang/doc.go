@@ -80,7 +80,8 @@
 //	                                         k-th there pairs with the k-th back
 //	channel(rank, ranks, via = switch)       rank's end of one among ranks
 //	semaphore(rank, initial = 0)             counts among the blocks of rank
-//	c.signal(tb), c.wait(tb)                 with relaxed = true they order no memory
+//	c.signal(tb), c.wait(tb)                 relaxed = true: a memory channel's order no memory; a
+//	                                         port's order it all the same
 //	c.flush(tb)                              port: all that was put has left
 //	c.put(src, buffer, index, tb)            src of the rank, to the peer, or to all ranks of a switch
 //	c.get(src, buffer, index, tb)            src of the peer, to the rank; switch: the sum of all at src

@@ -181,9 +181,7 @@ func (u *unroller) do(k *unrolled, o *ir.ChannelOp, chunks, turn, turns int32) {
 	case ir.ChAwait, ir.ChRelaxedAwait:
 		u.await(k, o)
 	case ir.ChFlush:
-		for i, c := range o.Channels {
-			u.flush(k, c, int32(i))
-		}
+		u.flush(k, o.Channels)
 	case ir.ChAcquire:
 		u.acquire(k, o)
 	case ir.ChRelease:

@@ -18,6 +18,8 @@ import (
 // partners do it equally often a turn, and at least what is awaited before the one is signalled before the other. Then loops are in phases, at
 // most one of a block in each: no loop is of a phase before its signals' loops', or that of the loop before it in its block. In p(1), what is before the
 // loops of a phase in their blocks, and all that the phase waits for in others, waits for nothing in these loops, and these for nothing behind them.
+// Where threads tell on what they were told without meeting, and a loop signals or awaits one of the flags, one thread always does that: a
+// group of p(T) may be of two turns, and has the flag at one place all the same.
 //
 // p(T) ends. Let its steps follow each other so: for each phase what it waits for outside of its loops, then its first turn in all blocks, its
 // second, and so on. No step waits for one behind it: an await in turn t takes a signal of turn t or of one before, since no more is
@@ -60,7 +62,7 @@ type turnFlag struct{ signals, awaits [][2]int32 }
 // anyTurns says why what holds of p in one turn, which u is, is not known to hold in any number; nil where it does.
 func (u *unroller) anyTurns() diag.List {
 	c := &turnChecker{u: u, flags: map[ir.Operand]*turnFlag{}}
-	for _, ask := range []func() *diag.Diagnostic{c.oneRate, c.sameRuns, c.sameParts, c.phases} {
+	for _, ask := range []func() *diag.Diagnostic{c.oneRate, c.sameRuns, c.sameParts, c.sameThreads, c.phases} {
 		if d := ask(); d != nil {
 			d.Hint = "mscclc run proves the number of turns that it runs"
 			return diag.List{*d}
@@ -191,4 +193,34 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 		}
 		return c.undecided(rank, at, o.Pos, "is one of a thread block group, as operations in loops are: whose parts meet there depends on the turns")
 	})
+}
+
+// sameThreads asks that one thread signals, and one awaits, each flag of a loop that has a part in what threads tell on without meeting.
+func (c *turnChecker) sameThreads() *diag.Diagnostic {
+	p := c.u.program
+	toldOn := p.ToldOn()
+	if toldOn == nil {
+		return nil
+	}
+	type use struct {
+		rank, flag int32
+		op         ir.Op
+	}
+	place, looped, on, several := map[use]int{}, map[use]bool{}, map[use]bool{}, map[use]int32{}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		for k := int(s.Src); s.Op != ir.Move && k < int(s.Dst)+int(s.NDst); k++ {
+			x, at := p.OneSided.Operands[k], k-int(s.Src)
+			key := use{x.Rank, x.Index, s.Op}
+			if before, known := place[key]; known && before != at {
+				several[key] = int32(i)
+			}
+			place[key], looped[key], on[key] = at, looped[key] || c.u.sources[i].inner >= 0, on[key] || toldOn[k]
+			if i, bad := several[key]; bad && looped[key] && on[key] {
+				rank, _, _ := p.Place(i)
+				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos, "is at a signal or a wait of a loop by another thread than before, and threads tell on what they were told without meeting: which turns they tell of depends on how many there are")
+			}
+		}
+	}
+	return nil
 }

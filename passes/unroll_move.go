@@ -7,14 +7,14 @@ import (
 	"mscclc/ir/diag"
 )
 
-// ports makes the blocks of a rank's ports: one for each channel that a block puts through, which does in its order what the
+// ports makes the blocks of a rank's ports: one for each channel that a block puts through, or flushes, which does in its order what the
 // block asks of it, and what it signals there.
 func (u *unroller) ports(r int32) {
 	for b, ops := range u.p.Ranks[r].Blocks {
 		k := u.blocks[r][b]
 		for i := range ops {
 			for _, o := range append([]ir.ChannelOp{ops[i]}, ops[i].Body...) {
-				if o.Type != ir.PortChannel || o.Kind < ir.ChMove || o.Kind == ir.ChLoop {
+				if o.Type != ir.PortChannel || o.Kind < ir.ChMove && o.Kind != ir.ChFlush || o.Kind == ir.ChLoop {
 					continue
 				}
 				for _, c := range o.Channels {
@@ -28,22 +28,52 @@ func (u *unroller) ports(r int32) {
 	}
 }
 
-// push has a thread ask the port of a channel for steps. What one thread asks for is done in that order, as is what comes behind a
-// meeting of the threads; what several ask for between two meetings is in no order, so that the port's steps of then are joint.
-func (u *unroller) push(k *unrolled, c, thread int32, steps ...unrolledStep) {
-	port, key := k.ports[c], endKey{putEnd, k.rank, k.owner, c}
+// A request is what a thread of a block asks the port of a channel to do.
+type request struct {
+	channel, thread int32
+	steps           []unrolledStep
+}
+
+// putKey is the flag by which a thread of a block tells the port of a channel that it asks for something.
+func putKey(k *unrolled, c, thread int32) endKey {
+	return endKey{kind: putEnd, rank: k.rank, a: k.owner, b: c, thread: thread}
+}
+
+// ask has threads of a block ask its ports.
+func (u *unroller) ask(k *unrolled, list []request) {
+	s := unrolledStep{op: ir.Signal}
+	for _, x := range list {
+		s.dsts = append(s.dsts, u.raise(k, putKey(k, x.channel, x.thread)))
+	}
+	u.push(k, s, list)
+}
+
+// push appends the Signal of a block by which its threads ask ports, thread i by destination i, and the ports' steps. What one thread asks for
+// is done in that order, as is what comes behind a meeting of the threads; what several ask for between two meetings is in no order, so that
+// the port's steps of then are joint.
+func (u *unroller) push(k *unrolled, s unrolledStep, list []request) {
+	if len(s.dsts) == 0 {
+		return
+	}
+	u.add(k, s)
+	for _, x := range list {
+		u.queue(k, k.ports[x.channel], x)
+	}
+}
+
+// queue appends to a port's steps what a thread asks for.
+func (u *unroller) queue(k, port *unrolled, x request) {
 	port.at, port.pos = k.at, k.pos
-	u.add(k, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(k, key)}})
 	switch {
 	case len(port.steps) == 0 || port.asked.group != k.group:
-		port.asked = asked{group: k.group, thread: thread, first: len(port.steps) + 1}
-	case port.asked.thread != thread && !port.asked.mixed:
+		port.asked = asked{group: k.group, thread: x.thread, first: len(port.steps) + 1}
+	case port.asked.thread != x.thread && !port.asked.mixed:
 		port.asked.mixed = true
 		for i := port.asked.first + 1; i < len(port.steps); i++ {
 			port.steps[i].flags |= ir.Joint
 		}
 	}
-	steps = append([]unrolledStep{{op: ir.Await, srcs: []ir.Operand{u.take(port, key, 0)}}}, steps...)
+	steps := append([]unrolledStep{{op: ir.Await, srcs: []ir.Operand{u.take(port, putKey(k, x.channel, x.thread), 0)}}}, x.steps...)
 	for _, s := range steps {
 		if !port.asked.mixed {
 			u.alone(port, s)
@@ -54,16 +84,20 @@ func (u *unroller) push(k *unrolled, c, thread int32, steps ...unrolledStep) {
 	}
 }
 
-// flush has a thread of a block wait until what was put through a channel has left.
-func (u *unroller) flush(k *unrolled, c, thread int32) {
-	port := k.ports[c]
-	if port == nil {
-		return
+// flush has a thread of a block for each channel wait until what was put through it has left.
+func (u *unroller) flush(k *unrolled, channels []int32) {
+	s := unrolledStep{op: ir.Await}
+	var list []request
+	for i, c := range channels {
+		port, key := k.ports[c], endKey{kind: doneEnd, rank: k.rank, a: k.owner, b: c, thread: int32(i)}
+		port.at, port.pos = k.at, k.pos
+		list = append(list, request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []ir.Operand{u.raise(port, key)}}}})
+		s.srcs = append(s.srcs, u.take(k, key, 0))
 	}
-	key := endKey{doneEnd, k.rank, k.owner, c}
-	port.at, port.pos = k.at, k.pos
-	u.push(k, c, thread, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, key)}})
-	u.add(k, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(k, key, 0)}})
+	u.ask(k, list)
+	if len(s.srcs) > 0 {
+		u.add(k, s)
+	}
 }
 
 // move appends what an operation moves: n parts of its operands, from one on.
@@ -107,6 +141,7 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		u.add(k, unrolledStep{op: ir.Move, count: n, srcs: u.operands(k, o, src, at), waits: true})
 		k.open = false
 	}
+	var list []request
 	for i, c := range o.Channels {
 		src, dst := &o.Srcs[min(i, len(o.Srcs)-1)], &o.Dsts[i]
 		switch {
@@ -126,12 +161,11 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
 			steps = append(steps, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
 		}
-		u.push(k, c, int32(i), steps...)
+		list = append(list, request{c, int32(i), steps})
 	}
+	u.ask(k, list)
 	if o.Kind == ir.ChEachSignalFlush {
-		for i, c := range o.Channels {
-			u.flush(k, c, int32(i))
-		}
+		u.flush(k, o.Channels)
 	}
 }
 

@@ -13,6 +13,7 @@ type endKey struct {
 	kind    endKind
 	rank, a int32 // whose flag; its channel, semaphore, barrier or block
 	b       int32 // of a barrier: the block that signals, or, negative, that awaits; of a port: the channel
+	thread  int32 // of a port: that of the block, so that each flag is one thread's
 }
 
 type endKind uint8
@@ -116,19 +117,21 @@ func relaxed(o *ir.ChannelOp) ir.StepFlags {
 	return 0
 }
 
+// signal has thread i of the block signal on channel i, or ask its port to.
 func (u *unroller) signal(k *unrolled, o *ir.ChannelOp) {
 	s := unrolledStep{op: ir.Signal, flags: relaxed(o)}
+	var asked []request
 	for i, c := range o.Channels {
+		there := u.there(k.rank, o.Type, c)
 		if port := k.ports[c]; port != nil && o.Type == ir.PortChannel {
 			port.at, port.pos = k.at, k.pos
-			u.push(k, c, int32(i), unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, o.Type, c))}})
+			asked = append(asked, request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []ir.Operand{u.raise(port, there)}}}})
+			s.dsts = append(s.dsts, u.raise(k, putKey(k, c, int32(i))))
 		} else {
-			s.dsts = append(s.dsts, u.raise(k, u.there(k.rank, o.Type, c)))
+			s.dsts = append(s.dsts, u.raise(k, there))
 		}
 	}
-	if len(s.dsts) > 0 {
-		u.add(k, s)
-	}
+	u.push(k, s, asked)
 }
 
 func (u *unroller) await(k *unrolled, o *ir.ChannelOp) {
@@ -187,8 +190,8 @@ func (u *unroller) barrier(k *unrolled, o *ir.ChannelOp) {
 		u.say(k, diag.Undecided, "waits for %d blocks at barrier %d, and %d come to it: which of them meet depends on time", o.Blocks, o.ID, n)
 		return
 	}
-	up := func(b int32) endKey { return endKey{barrierEnd, k.rank, o.ID, b} }
-	down := func(b int32) endKey { return endKey{barrierEnd, k.rank, o.ID, -1 - b} }
+	up := func(b int32) endKey { return endKey{kind: barrierEnd, rank: k.rank, a: o.ID, b: b} }
+	down := func(b int32) endKey { return endKey{kind: barrierEnd, rank: k.rank, a: o.ID, b: -1 - b} }
 	if k.owner != all[0] {
 		u.alone(k, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(k, up(k.owner))}})
 		u.alone(k, unrolledStep{op: ir.Await, srcs: []ir.Operand{u.take(k, down(k.owner), 0)}})

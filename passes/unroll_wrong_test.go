@@ -61,7 +61,7 @@ var wrongChannels = []struct {
 	{"a launch that ends before its port, and nothing comes back", diag.Race, "reads input[0] of rank 0 when that rank's launch may have ended", handedBack(false), handedBack(true)},
 	{"the next launch overwrites a port's source", diag.Race, "reads it 1 pass before, in the same copy", keptBack(ir.ChEachSignal), keptBack(ir.ChEachSignalFlush)},
 	{"put and signal by two threads", diag.Race, "rank 0 block 0 op 6 (move) writes output[0] of rank 2 when that rank's launch may have ended", pushed(true, []int32{0, 1}), pushed(true, []int32{0, 1}, meet)},
-	{"puts and signals by threads in another order", diag.Race, "writes output[0] of rank 1 when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{0, 1})},
+	{"puts and signals by threads in another order", diag.Race, "writes output[0] of rank 2 when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{0, 1})},
 	{"a signal that threads in another order put behind", diag.Race, "when that rank's launch may have ended", pushed(false, []int32{1, 0}), pushed(false, []int32{1, 0}, meet)},
 }
 

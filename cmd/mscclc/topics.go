@@ -68,7 +68,7 @@ What MSCCL++ calls these in its plans, and mscclc show FILE channels in its line
 		"(by itself)\tnop\tmeet\tthe threads of a block meet",
 		"barrier\tbarrier\tbarrier ID of N\tthe threads of N blocks meet",
 		"signal, wait\tsignal, wait\tsignal, wait PEER@TYPE[CHANNEL]\tone signal on each channel",
-		"relaxed = true\trlxsignal, rlxwait\trelaxed signal, relaxed wait\ttells what is over, and makes nothing visible",
+		"relaxed = true\trlxsignal, rlxwait\trelaxed signal, relaxed wait\ttells what is over, and makes nothing visible; of a port: as signal, wait",
 		"flush\tflush\tflush\twhat was put through the port has left",
 		"acquire, release\tsem_acquire, sem_release\tacquire, release\ta semaphore of the rank",
 		"put, get\tput, ppkt, get\teach SRC -> DST, ...\tpairs: each destination gets its source",

@@ -121,7 +121,8 @@ by themselves; a wait is done by one of them, so that the others may do what is
 behind it before it is over, and a signal may tell of a put that other threads
 have not done. So there is a nop behind a wait and before a signal, and between
 operations of which one writes what the other reads or writes; in .mscl it is
-there unless sync = false. Relaxed signals make nothing visible: who writes
+there unless sync = false. A signal at the same place of its list as a wait before
+it is by the same thread, and tells without a nop what that thread waited for. Relaxed signals make nothing visible: who writes
 another rank's output tells it by a plain one.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">

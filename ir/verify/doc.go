@@ -72,7 +72,8 @@
 // Races. Two accesses to one chunk, one of them a write, need visible, or done
 // where the earlier one reads. Both hold from a group of a block to the next, and
 // from what is before a Signal to what is behind the Await that it ends, however
-// many passes later; where either is Relaxed, done alone. Packets bring done: of all before the sender's group, and of the sending
+// many passes later; where either is Relaxed, done alone. What a thread was told by an Await it tells by its Signals behind that, without the
+// threads of its block meeting (ir.Program.ToldOn). Packets bring done: of all before the sender's group, and of the sending
 // step's reads of the chunks that it made them of; the step that reads them has
 // that for what it writes in their place, the group behind it for all. So a read is
 // over, too, when what was made of it has come round.
@@ -87,8 +88,8 @@
 //     decide; and of packets, the reads against the write.
 //   - Input and output of pass e and of other passes of a launch are different
 //     bytes. What a launch does to another rank's comes behind the begin of that rank's
-//     launch, of which signals must tell, Relaxed ones too, and before its end: done where it reads, visible where it
-//     writes. Where that holds of a step in the first pass of a launch, which has no Leave
+//     launch, of which signals must tell, Relaxed ones too, or, where it writes, signals or packets; and before its end: done where it
+//     reads, visible where it writes. Where that holds of a step in the first pass of a launch, which has no Leave
 //     steps, and in the last, which has no Enter steps, it holds in all. A rank's
 //     launches follow each other: so do then all accesses to its memory,
 //     whichever bytes a launch is given.
@@ -98,8 +99,7 @@
 // rank as to those of others.
 //
 // A pair of accesses is missed by none of these, and each can happen: what
-// they reject goes wrong in some launches, save that beginnings must be visible
-// to who writes, which may overwrite what the caller wrote.
+// they reject goes wrong in some launches.
 //
 // Result. As of two-sided programs, for one pass that reads of scratch only what it
 // wrote.

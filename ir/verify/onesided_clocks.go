@@ -34,9 +34,10 @@ type knower struct {
 	done, visible clock
 	learns, sees  []lesson
 	pass, group   int32
+	heard         map[int]heard // by the place of an operand: what its thread was told in the group, and tells on
 }
 
-// A told is what a signal of a pass released, for so many awaits that are yet to learn it.
+// A told is what a signal of a pass released, for so many awaits that are yet to learn it; less than 0 is any number.
 type told struct {
 	done, visible clock
 	left          int32
@@ -54,9 +55,11 @@ type clocks struct {
 	sent   []clock // of an event that sends packets: what they tell
 	left   []int32 // of such an event: how often they are yet read in this pass
 	uses   []int32 // and in each
-	told   []told  // of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1]
+	toldOn []bool  // of an operand; see ir.Program.ToldOn
+	told   []told  // of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
 	slot   []int32
 	asks   []int32 // of a step: how many awaits learn of its signal
+	apart  []int32 // of a step: its destinations, where threads tell on what they were told, else 1
 	rows   *rows.Pool
 	work   int64
 
@@ -72,6 +75,7 @@ const (
 
 func (o *oneSided) newClocks(skip ir.StepFlags) *clocks {
 	c := &clocks{o: o, skip: skip, blocks: make([]knower, len(o.p.Blocks)), rows: rows.NewPool(o.chains)}
+	c.tellApart()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
 	}
@@ -94,7 +98,7 @@ func (c *clocks) keep(depth int32) bool {
 			step, ago := c.o.links.Awaited(c.o.links.Flag(x.Rank, x.Index), x.Nth)
 			if ago <= depth {
 				c.asks[step]++
-				c.slot[step+1] = max(c.slot[step+1], ago+1)
+				c.slot[step+1] = max(c.slot[step+1], (ago+1)*c.apart[step])
 			}
 		}
 	}
@@ -165,7 +169,7 @@ func (c *clocks) snapshot() *clocks {
 	for i := range now.blocks {
 		k := &now.blocks[i]
 		k.done, k.visible = k.done.share(), k.visible.share()
-		k.learns, k.sees = shared(k.learns), shared(k.sees)
+		k.learns, k.sees, k.heard = shared(k.learns), shared(k.sees), nil
 	}
 	return &now
 }
@@ -242,6 +246,7 @@ func (c *clocks) learn(k *knower, b, own int32) {
 	}
 	k.done.chain, k.done.own = c.o.chain[b], own+c.begun
 	k.visible.chain, k.visible.own = k.done.chain, k.done.own
+	c.unhear(k)
 	k.learns, k.sees = k.learns[:0], k.sees[:0]
 }
 
@@ -257,28 +262,33 @@ func (c *clocks) signal(k *knower, i int32, s *ir.Step, pass int) {
 	if len(slots) == 0 {
 		return
 	}
-	of := &slots[pass%len(slots)]
-	c.forget(&of.done)
-	c.forget(&of.visible)
-	of.done, of.left = k.done.share(), c.asks[i]
-	if c.shows(s) {
-		of.visible = k.visible.share()
+	for n := range c.apart[i] {
+		of := &slots[c.slotOf(i, n, pass, len(slots))]
+		c.forget(&of.done)
+		c.forget(&of.visible)
+		of.done, of.left = k.done.share(), c.asks[i]
+		if c.shows(s) {
+			of.visible = k.visible.share()
+		}
+		c.tellOn(k, s, n, of)
 	}
 }
 
 // await learns what the signals released that step i, which is s, waits for.
 func (c *clocks) await(k *knower, i int32, s *ir.Step, pass int) {
-	for _, x := range c.o.p.OneSided.Sources(s) {
-		step, ago := c.o.links.Awaited(c.o.links.Flag(x.Rank, x.Index), x.Nth)
+	for n, x := range c.o.p.OneSided.Sources(s) {
+		flag := c.o.links.Flag(x.Rank, x.Index)
+		step, ago := c.o.links.Awaited(flag, x.Nth)
 		if int(ago) > pass || c.o.p.Steps[step].Flags&c.skip != 0 {
 			continue
 		}
 		slots := c.told[c.slot[step]:c.slot[step+1]]
-		of := &slots[(pass-int(ago))%len(slots)]
+		of := &slots[c.slotOf(step, c.raises(step, flag), pass-int(ago), len(slots))]
 		k.learns = append(k.learns, lesson{of.done.share(), i})
 		if c.shows(s) {
 			k.sees = append(k.sees, lesson{of.visible.share(), i})
 		}
+		c.hear(k, s, n, of)
 		if of.left--; of.left == 0 {
 			c.forget(&of.done)
 			c.forget(&of.visible)

@@ -73,9 +73,15 @@ func (r *oneRacer) begun(e int32, pass int) {
 	i := r.events[e].step
 	own := &r.clocks.blocks[r.links.Block[i]]
 	r.remotesOf(e, func(_ int32, x *ir.Operand, rank int, does kind) {
+		known := []clock{own.visible}
+		if does == writeWrite { // what it overwrites is over, whether it sees that or not
+			known = r.clocks.viewOf(e, part{-1, -1}, pass).done
+		}
 		for b := r.p.Rank[rank].First; b < r.p.Rank[rank].End; b++ {
-			if !r.p.Loose(b) && own.visible.knows(r.chain[b]) > 0 {
-				return
+			for k := range known {
+				if !r.p.Loose(b) && known[k].knows(r.chain[b]) > 0 {
+					return
+				}
 			}
 		}
 		why := fmt.Sprintf("no flag tells its block that the launch of rank %d has begun", rank)

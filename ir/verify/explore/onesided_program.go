@@ -24,6 +24,8 @@ type micro struct {
 	kind   microKind
 	step   int32 // in p.Steps, or -1
 	block  int32 // of call, the rank
+	thread int32 // of raise and await: that of its block that does it
+	alone  bool  // of raise and await: no other thread does the same to the flag in the group
 	group  int32 // of its block
 	member int32 // of its group: the step, from 0
 	atom   int32 // the chunk of the step that it is of
@@ -35,8 +37,9 @@ type micro struct {
 
 // A atomState gathers what one chunk of a Move reads, before it is written.
 type atomState struct {
-	reads int // yet to come
-	sum   cellValue
+	reads   int // yet to come
+	sum     cellValue
+	started [][]int32 // of the packets among them: what their senders knew
 }
 
 // A cellValue is a sum of hashes of chunks of input. It is not known where
@@ -159,6 +162,12 @@ func (x *oneSided) expandPass(b int32, launch int, pass int32, first, last bool,
 // add adds m to its group.
 func (x *oneSided) add(m micro) {
 	g := &x.blocks[m.block][m.group]
+	m.alone = true
+	for _, j := range g.micros {
+		if n := &x.micros[j]; m.kind >= raise && n.kind == m.kind && n.place == m.place && n.thread != m.thread {
+			m.alone, n.alone = false, false
+		}
+	}
 	g.micros = append(g.micros, int32(len(x.micros)))
 	x.micros = append(x.micros, m)
 }
@@ -211,13 +220,13 @@ func (x *oneSided) place(rank int32, o *ir.Operand, k, pass, tile int32, plain m
 
 func (x *oneSided) expandFlags(m micro, s *ir.Step) {
 	o := x.p.OneSided
-	for _, dst := range o.Dests(s) {
-		m.kind, m.place = raise, x.flags[dst.Rank]+dst.Index
+	for k, dst := range o.Dests(s) {
+		m.kind, m.place, m.thread = raise, x.flags[dst.Rank]+dst.Index, int32(k)
 		x.raises[m.place]++
 		x.add(m)
 	}
-	for _, src := range o.Sources(s) {
-		m.kind, m.place = await, x.flags[src.Rank]+src.Index
+	for k, src := range o.Sources(s) {
+		m.kind, m.place, m.thread = await, x.flags[src.Rank]+src.Index, int32(k)
 		passes := m.pass
 		if x.marked[m.place] {
 			passes = m.launch

@@ -24,10 +24,12 @@ type oneWorld struct {
 	filled [][]view // of a rank: its cells' writes when each launch began, counted from its first cell in each tile
 }
 
-// A told is what a signal tells: what is seen, and of which launch of each rank is known that it began, counted from 1.
+// A told is what a signal tells: what is seen, and of which launch of each rank signals say that it began, counted from 1; and signals or
+// packets, which allows to write what the caller did, but does not show it.
 type told struct {
-	sees  view
-	begun []int32
+	sees    view
+	begun   []int32
+	started []int32
 }
 
 // A view is, of each cell, how many of its writes are seen.
@@ -60,9 +62,10 @@ type cellState struct {
 }
 
 type slotState struct {
-	value cellValue
-	pass  int32 // that was written last, or -1
-	left  int32 // reads of it that are yet to come
+	value   cellValue
+	started []int32 // what its sender knew
+	pass    int32   // that was written last, or -1
+	left    int32   // reads of it that are yet to come
 }
 
 type blockState struct {
@@ -71,6 +74,13 @@ type blockState struct {
 	told             // at the group's beginning; shared, and never changed
 	wrote  []written // since
 	learns []told    // since
+	heard  []threadTold
+}
+
+// A threadTold is what a thread was told in a group.
+type threadTold struct {
+	thread int32
+	told
 }
 
 // A written says which of a cell's writes a block has made.
@@ -94,7 +104,7 @@ func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
 	}
 	none := make(view, len(w.cells))
 	for b := range w.at {
-		w.at[b] = blockState{told: told{none, make([]int32, len(x.p.Rank))}}
+		w.at[b] = blockState{told: told{none, make([]int32, len(x.p.Rank)), make([]int32, len(x.p.Rank))}}
 		w.begin(int32(b))
 	}
 	return w
@@ -117,7 +127,7 @@ func (w *oneWorld) ready(i int32) bool {
 	if m.kind == call {
 		return w.mayCall(int(m.block), int(m.launch))
 	}
-	if w.slow && w.behind(m) {
+	if w.slow && w.behind(m) || m.kind >= raise && w.busy(m) {
 		return false
 	}
 	switch m.kind {
@@ -136,6 +146,16 @@ func (w *oneWorld) behind(m *micro) bool {
 	for _, j := range w.blocks[m.block][m.group].micros {
 		n := &w.micros[j]
 		if !w.done[j] && (n.member < m.member || n.member == m.member && m.kind >= writePlain && n.kind < writePlain) {
+			return true
+		}
+	}
+	return false
+}
+
+// busy says whether the thread that does m, at a flag, is yet to do what is before it in the group.
+func (w *oneWorld) busy(m *micro) bool {
+	for _, j := range w.blocks[m.block][m.group].micros {
+		if n := &w.micros[j]; !w.done[j] && n.kind >= raise && n.member < m.member && n.thread == m.thread {
 			return true
 		}
 	}
@@ -178,6 +198,9 @@ func (w *oneWorld) do(i int32) {
 		s := &w.slots[m.place]
 		s.left--
 		w.gather(m, s.value)
+		a, b := &w.atoms[m.atom], &w.at[m.block]
+		a.started = append(a.started, s.started)
+		b.learns = append(b.learns, told{started: s.started})
 	case writePlain:
 		w.write(m)
 	case writePacket:
@@ -185,9 +208,16 @@ func (w *oneWorld) do(i int32) {
 		if s.left > 0 {
 			w.v.race(m.step, w.reader(m.place), "step %d writes packets that are yet to be read", m.step)
 		}
-		*s = slotState{w.atoms[m.atom].sum, m.pass, w.readers[int(m.place)%len(w.readers)]}
+		*s = slotState{w.atoms[m.atom].sum, w.started(m), m.pass, w.readers[int(m.place)%len(w.readers)]}
 	case raise:
 		t := w.at[m.block].told
+		if m.alone {
+			for _, h := range w.at[m.block].heard {
+				if h.thread == m.thread {
+					t = w.join(t, []told{h.told})
+				}
+			}
+		}
 		if w.p.Steps[m.step].Flags&ir.Relaxed != 0 {
 			t.sees = nil
 		}
@@ -199,6 +229,9 @@ func (w *oneWorld) do(i int32) {
 				t.sees = nil
 			}
 			s.learns = append(s.learns, t)
+			if m.alone {
+				s.heard = append(s.heard, threadTold{m.thread, t})
+			}
 		}
 	}
 	w.end(m.block)
@@ -220,22 +253,44 @@ func (w *oneWorld) learn(s *blockState) {
 	if len(s.wrote)+len(s.learns) == 0 {
 		return
 	}
-	s.sees, s.begun = slices.Clone(s.sees), slices.Clone(s.begun)
-	for _, t := range s.learns {
-		for k, n := range t.sees {
-			s.sees[k] = max(s.sees[k], n)
-		}
-		for rank, launch := range t.begun {
-			if launch > s.begun[rank] {
-				s.begun[rank] = launch
-				w.user(rank, func(cell, at int) { s.sees[cell] = max(s.sees[cell], w.filled[rank][launch-1][at]) })
-			}
-		}
-	}
+	s.heard = s.heard[:0]
+	s.told = w.join(s.told, s.learns)
 	for _, x := range s.wrote {
 		s.sees[x.cell] = max(s.sees[x.cell], x.writes)
 	}
 	s.wrote, s.learns = s.wrote[:0], s.learns[:0]
+}
+
+// join is what is known by t and by others.
+func (w *oneWorld) join(t told, others []told) told {
+	t = told{slices.Clone(t.sees), slices.Clone(t.begun), slices.Clone(t.started)}
+	for _, o := range others {
+		for k, n := range o.sees {
+			t.sees[k] = max(t.sees[k], n)
+		}
+		for rank, launch := range o.begun {
+			if launch > t.begun[rank] {
+				t.begun[rank] = launch
+				w.user(rank, func(cell, at int) { t.sees[cell] = max(t.sees[cell], w.filled[rank][launch-1][at]) })
+			}
+		}
+		for rank, launch := range o.started {
+			t.started[rank] = max(t.started[rank], launch)
+		}
+	}
+	return t
+}
+
+// started is of which launches it is known that they began, where the chunk that m is of has been read: who reads packets knows what
+// their senders knew.
+func (w *oneWorld) started(m *micro) []int32 {
+	all := slices.Clone(w.at[m.block].started)
+	for _, list := range w.atoms[m.atom].started {
+		for rank, launch := range list {
+			all[rank] = max(all[rank], launch)
+		}
+	}
+	return all
 }
 
 func (w *oneWorld) gather(m *micro, x cellValue) {
@@ -281,11 +336,31 @@ func (w *oneWorld) seen(m *micro, c *cellState, does string) bool {
 func (w *oneWorld) write(m *micro) {
 	c := &w.cells[m.place]
 	s := &w.at[m.block]
-	if w.seen(m, c, "writes") && w.isUser(m.place) && c.pass != m.launch {
+	if !w.overwrites(m, c) && w.seen(m, c, "writes") && w.isUser(m.place) && c.pass != m.launch {
 		w.v.race(m.step, -1, "step %d writes user memory in another launch", m.step)
 	}
 	*c = cellState{value: w.atoms[m.atom].sum, writes: c.writes + 1, steps: append(c.steps, m.step), pass: w.stamp(m)}
 	s.wrote = append(s.wrote, written{m.place, c.writes})
+}
+
+// overwrites says whether m writes what the caller of a launch left, which is known to have begun, though that need not be seen: all that was
+// written there before is over then.
+func (w *oneWorld) overwrites(m *micro, c *cellState) bool {
+	last := len(c.steps) - 1
+	if int(w.at[m.block].sees[m.place]) > last || c.steps[last] != -1 || c.pass != m.launch {
+		return false
+	}
+	return w.started(m)[w.rankOf(m.place)] > c.pass
+}
+
+// rankOf is the rank whose cell it is.
+func (w *oneWorld) rankOf(cell int32) int {
+	for rank := range w.p.Rank {
+		if _, end := w.mem.Rank(rank); int(cell)%w.mem.Len() < end {
+			return rank
+		}
+	}
+	panic("no rank has the cell")
 }
 
 // reader is a step that reads a slot.
@@ -338,14 +413,14 @@ func (w *oneWorld) call(rank, launch int) {
 			c.value, c.fresh = cellValue{leaf(launch, tile, rank, k), true}, false
 		}
 	}
-	begun := make([]int32, len(w.p.Rank))
+	begun, started := make([]int32, len(w.p.Rank)), make([]int32, len(w.p.Rank))
 	own(func(b *blockState) {
-		for r, n := range b.begun {
-			begun[r] = max(begun[r], n)
+		for r := range begun {
+			begun[r], started[r] = max(begun[r], b.begun[r]), max(started[r], b.started[r])
 		}
 	})
-	begun[rank] = int32(launch + 1)
-	own(func(b *blockState) { b.told = told{sees, begun} })
+	begun[rank], started[rank] = int32(launch+1), int32(launch+1)
+	own(func(b *blockState) { b.told = told{sees, begun, started} })
 }
 
 // leaf is the hash of a chunk of input of a tile of a launch.

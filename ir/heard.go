@@ -1,0 +1,78 @@
+package ir
+
+import "slices"
+
+// ToldOn says, indexed by operand, what threads of a block tell on though they do not meet in between (see OneSided): true are the
+// sources of Awaits that a Signal behind them in their group tells on, and the destinations of Signals that do so. The k-th source is told on
+// by the k-th destinations. It is nil where there are none. It takes time linear in the program.
+func (p *Program) ToldOn() []bool {
+	var on []bool
+	for b := range p.Blocks {
+		steps := p.Blocks[b].Steps
+		for first := steps.First; first < steps.End; {
+			end, awaits, both := first, false, false
+			for ; end < steps.End && (end == first || p.Steps[end].Flags&Joint != 0); end++ {
+				both = both || awaits && p.Steps[end].Op == Signal
+				awaits = awaits || p.Steps[end].Op == Await
+			}
+			if both {
+				if on == nil {
+					on = make([]bool, len(p.OneSided.Operands))
+				}
+				p.toldOn(on, first, end)
+			}
+			first = end
+		}
+	}
+	return on
+}
+
+// toldOn is ToldOn of one group, which is steps first to end.
+func (p *Program) toldOn(on []bool, first, end int32) {
+	awaits, signals := p.flagPlaces(first, end, Await), p.flagPlaces(first, end, Signal)
+	waiting := map[int][]int32{} // of a place: the sources that no Signal has told on yet
+	waited := map[int]bool{}     // of a place: an Await was there
+	for i := first; i < end; i++ {
+		s := &p.Steps[i]
+		switch s.Op {
+		case Await:
+			for k, x := range p.OneSided.Sources(s) {
+				if awaits[flagKey{x.Rank, x.Index}] == k {
+					waiting[k], waited[k] = append(waiting[k], s.Src+int32(k)), true
+				}
+			}
+		case Signal:
+			for k, x := range p.OneSided.Dests(s) {
+				if !waited[k] || signals[flagKey{x.Rank, x.Index}] != k {
+					continue
+				}
+				on[s.Dst+int32(k)] = true
+				for _, at := range waiting[k] {
+					on[at] = true
+				}
+				waiting[k] = nil
+			}
+		}
+	}
+}
+
+type flagKey struct{ rank, index int32 }
+
+// flagPlaces says, of the flags of an operation's operands in steps first to end, at which place of their steps they stand; -1 is several.
+func (p *Program) flagPlaces(first, end int32, op Op) map[flagKey]int {
+	at := map[flagKey]int{}
+	for i := first; i < end; i++ {
+		s := &p.Steps[i]
+		if s.Op != op {
+			continue
+		}
+		for k, x := range slices.Concat(p.OneSided.Sources(s), p.OneSided.Dests(s)) {
+			key := flagKey{x.Rank, x.Index}
+			if before, known := at[key]; known && before != k {
+				k = -1
+			}
+			at[key] = k
+		}
+	}
+	return at
+}
