@@ -216,7 +216,7 @@ func uncut(s *state) (int, error) {
 	for i := range s.Insts {
 		s.Insts[i].Channel = c.channel[i]
 	}
-	b := newBlocks(s.InstDAG, c)
+	b := newBlocks(s.InstDAG, c, nil)
 	b.locals(c.tbs, 0)
 	b.number(c.used)
 	return 0, c.errs.Err()

@@ -53,7 +53,10 @@ func place(s *state) (int, error) {
 	if len(c.cuts) > 0 {
 		depend(s.InstDAG)
 	}
-	b := newBlocks(s.InstDAG, c)
+	b := newBlocks(s.InstDAG, c, s.exchanges())
+	if most := s.opt.Limits.Blocks; most > 0 && b.most() > most {
+		b = newBlocks(s.InstDAG, c, nil)
+	}
 	b.locals(c.tbs, s.spread.most)
 	b.number(c.used)
 	return len(c.cuts), nil
@@ -84,8 +87,9 @@ type blocks struct {
 	list   []protoBlock
 	ofEnd  map[end]int32
 	ofTB   map[hintTB]int32
-	load   []int32   // instructions of each block
-	byRank [][]int32 // blocks of each rank
+	apart  map[end]bool // ends that share no block with the other end of the same peer
+	load   []int32      // instructions of each block
+	byRank [][]int32    // blocks of each rank
 }
 
 type protoBlock struct {
@@ -93,8 +97,16 @@ type protoBlock struct {
 	part int32
 }
 
-func newBlocks(d *ir.InstDAG, c *colouring) *blocks {
-	b := &blocks{d: d, ofEnd: make(map[end]int32, len(c.ends)), ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
+// most is the number of blocks of the rank that has most.
+func (b *blocks) most() (n int) {
+	for _, list := range b.byRank {
+		n = max(n, len(list))
+	}
+	return n
+}
+
+func newBlocks(d *ir.InstDAG, c *colouring, apart map[end]bool) *blocks {
+	b := &blocks{d: d, apart: apart, ofEnd: make(map[end]int32, len(c.ends)), ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
 	ends := make([]end, 0, len(c.ends))
 	for e := range c.ends {
 		ends = append(ends, e)
@@ -137,13 +149,14 @@ func compareBool(a, b bool) int {
 }
 
 // leftovers gives blocks to the ends that nothing has paired: send and receive
-// of one peer share one, then any send with any receive of the same channel.
+// of one peer share one, but for those that are to be apart, then any send with
+// any receive of the same channel.
 func (b *blocks) leftovers(ends []end) {
 	var free []end // ends of one (rank, part, channel)
 	same := func(x, y end) bool { return x.rank == y.rank && x.part == y.part && x.channel == y.channel }
 	flush := func() {
 		for i, e := range free { // the two ends of one peer stand side by side
-			if i+1 < len(free) && free[i+1].peer == e.peer {
+			if i+1 < len(free) && free[i+1].peer == e.peer && !b.apart[e] {
 				k := b.add(e)
 				b.give(e, k)
 				b.give(free[i+1], k)
@@ -158,9 +171,11 @@ func (b *blocks) leftovers(ends []end) {
 			if !e.send {
 				mine, theirs = 1, 0
 			}
-			if n := len(open[theirs]); n > 0 {
-				b.give(e, open[theirs][0])
-				open[theirs] = open[theirs][1:]
+			other, placed := b.ofEnd[e.other()]
+			fits := func(k int32) bool { return !b.apart[e] || !placed || other != k }
+			if n := slices.IndexFunc(open[theirs], fits); n >= 0 {
+				b.give(e, open[theirs][n])
+				open[theirs] = slices.Delete(open[theirs], n, n+1)
 				continue
 			}
 			k := b.add(e)

@@ -107,6 +107,8 @@ func caseOptions(t *testing.T, text string) Options {
 		switch {
 		case words[0] == "fused":
 			o.Limits.Target, o.Limits.ReceiveFused = "test", n != 0
+		case words[0] == "dense":
+			o.Dense = n != 0
 		case field == nil:
 			t.Fatalf("%s is no option", words[0])
 		default:

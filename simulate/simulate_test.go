@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/simulate"
@@ -292,4 +293,24 @@ func TestRough(t *testing.T) {
 	if rough == 0 {
 		t.Error("nothing is rough")
 	}
+}
+
+// TestExchange holds that two ranks send each other at once, in the time of one way, though a connection does not hold all.
+func TestExchange(t *testing.T) {
+	const text = `algorithm exchange()
+collective custom(2, input = 8, output = 8) { WAYS }
+WAYS
+`
+	micros := func(require, copies string) float64 {
+		source := strings.Replace(strings.Replace(text, "WAYS", require, 1), "WAYS", copies, 1)
+		p, err := mscclc.Compile("exchange.mscl", []byte(source), mscclc.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 8 << 20, SlotBytes: 1 << 20}).Micros
+	}
+	one := micros("for i in 0..8 { require chunk(1, output, i) == chunk(0, input, i) }", "chunk(0, input, 0, 8).copy(1, output, 0)")
+	both := micros("for i in 0..8, r in 0..2 { require chunk(1 - r, output, i) == chunk(r, input, i) }",
+		"for r in 0..2 { chunk(r, input, 0, 8).copy(1 - r, output, 0) }")
+	near(t, "both ways", both, one, 0.05)
 }
