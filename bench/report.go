@@ -85,8 +85,7 @@ func (r *Report) redop() string {
 }
 
 func (r *Report) root() int {
-	switch r.Coll.Kind {
-	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
+	if r.Coll.Kind.Rooted() {
 		return r.Coll.Root
 	}
 	return -1

@@ -26,6 +26,9 @@ var kindNames = [NumKinds]string{"allreduce", "allgather", "reducescatter", "all
 
 func (k Kind) String() string { return kindNames[k] }
 
+// Rooted reports whether collectives of kind k have a root.
+func (k Kind) Rooted() bool { return k == Broadcast || k == ReduceTo || k == Gather || k == Scatter }
+
 // KindByName finds a collective by its name in the language.
 func KindByName(s string) (Kind, bool) {
 	for k, name := range kindNames {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
@@ -135,7 +134,7 @@ func (w *benchWorld) collective(job *processJob) error {
 	if w.kind == ir.SendRecv {
 		w.coll.Peer = nextPeers(ranks)
 	}
-	if w.root != 0 && !slices.Contains([]ir.Kind{ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter}, w.kind) {
+	if w.root != 0 && !w.kind.Rooted() {
 		return usagef("%v has no root", w.kind)
 	}
 	if w.root < 0 || w.root >= ranks {

@@ -87,10 +87,7 @@ func (t turned) text() string {
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.
 func planSummary(p *ir.Program, plan *codegen.PlanFile) string {
-	name, blocks, ops := kindName(p), 0, 0
-	if p.Name != "" {
-		name += " " + diag.Printable(p.Name)
-	}
+	name, blocks, ops := title(p), 0, 0
 	for r := range plan.GPUs {
 		for _, b := range plan.GPUs[r].Blocks {
 			blocks, ops = blocks+1, ops+len(b.Ops)

@@ -320,11 +320,7 @@ func (p *passDump) Close() error {
 
 // summary says in one line what p is.
 func summary(p *ir.Program) string {
-	name := kindName(p)
-	if p.Name != "" {
-		name += " " + diag.Printable(p.Name)
-	}
-	return name + ", " + size(p)
+	return title(p) + ", " + size(p)
 }
 
 // size says how much of what p has.

@@ -88,7 +88,7 @@ A bitwise: {"identical", "sums", "types": [{"types": [...], "identical", "differ
   "expression", "part", "step", "pos"}, ...]}]}
 A replay: {"code", "text", "shown", "lines": [...]}
 
-A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps",
+A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps", "root" (if any),
   "one_sided": {"signals", "packets", "remote"} (chunks and flags a pass; of one-sided programs)}
 
 An error of usage (exit code 2) is text on stderr only.`,

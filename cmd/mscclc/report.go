@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ type programInfo struct {
 	Blocks     int    `json:"blocks"`
 	Steps      int    `json:"steps"`
 
+	Root     *int        `json:"root,omitempty"`      // of collectives that have one
 	OneSided *ir.Traffic `json:"one_sided,omitempty"` // of one-sided programs
 }
 
@@ -34,12 +36,30 @@ func newReport(file string, found diag.List, p *ir.Program) report {
 	r := report{Schema: schema, FileReport: diag.Report(file, found)}
 	if p != nil && !found.Rejects() {
 		r.Program = &programInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
-			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), nil}
+			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), nil, nil}
+		if p.Coll.Kind.Rooted() {
+			r.Program.Root = new(p.Coll.Root)
+		}
 		if p.OneSided != nil {
 			r.Program.OneSided = new(p.Traffic())
 		}
 	}
 	return r
+}
+
+// title is the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
+func title(p *ir.Program) string {
+	name := kindName(p)
+	if p.Name != "" {
+		name += " " + diag.Printable(p.Name)
+	}
+	switch p.Coll.Kind {
+	case ir.Broadcast, ir.Scatter:
+		return fmt.Sprintf("%s from rank %d", name, p.Coll.Root)
+	case ir.ReduceTo, ir.Gather:
+		return fmt.Sprintf("%s to rank %d", name, p.Coll.Root)
+	}
+	return name
 }
 
 // kindName is the collective of p as the language calls it.

@@ -184,7 +184,7 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
 		verdict = "FAIL"
 	}
-	name := kindName(p) + " " + diag.Printable(p.Name)
+	name := title(p)
 	op := r.DType
 	if r.Op != "" {
 		op += " " + r.Op

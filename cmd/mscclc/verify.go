@@ -285,10 +285,7 @@ func problemCount(found diag.List) string {
 
 // proofLine says in a line what is proven of p.
 func proofLine(p *ir.Program) string {
-	name := kindName(p)
-	if p.Name != "" {
-		name += " " + diag.Printable(p.Name)
-	}
+	name := title(p)
 	if p.Coll.Kind == ir.Opaque {
 		name += ", whose file states no result"
 	}

@@ -146,7 +146,7 @@ func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) err
 		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s: %s", ranksText(c.Refused), why)}
 	}
 	d.counts = &c
-	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"), count(c.Steps, "step"), kindName(d.last)+" "+diag.Printable(d.last.Name))
+	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"), count(c.Steps, "step"), title(d.last))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}
