@@ -15,12 +15,25 @@ import (
 // planReused is the scratch of all plans that reuse resources, in bytes of data.
 const planReused = 1 << 26
 
-// FitLaunch gives c the scratch, the threads and the message sizes with which MSCCL++'s executor runs it right, as far
-// as its Sizes allow. It changes c. It returns what is wrong where no message size is left, or nil.
+// FitLaunch gives c the buffers, the scratch, the threads and the message sizes with which MSCCL++'s executor runs it
+// right, as far as its Sizes allow. It changes c. It returns what is wrong where no message size is left, or nil.
 func FitLaunch(c *ir.ChannelProgram) *diag.Diagnostic {
+	fitBuffers(c)
 	fitScratch(c)
 	c.Threads = max(c.Threads, fewestThreads(c))
 	return fitSizes(c)
+}
+
+// fitBuffers gives ranks that have no input, or no output, as many chunks of it as others have: the executor divides by both.
+func fitBuffers(c *ir.ChannelProgram) {
+	in, out := int32(0), int32(0)
+	for r := range c.Ranks {
+		in, out = max(in, c.Ranks[r].In), max(out, c.Ranks[r].Out)
+	}
+	for r := range c.Ranks {
+		k := &c.Ranks[r]
+		k.In, k.Out = cmp.Or(k.In, in, out), cmp.Or(k.Out, out, in)
+	}
 }
 
 // fitScratch gives each rank as many chunks of scratch as the largest has, where a rank finds places in the scratch of
@@ -118,10 +131,11 @@ func inScratch(o *ir.ChannelOp) bool {
 // messageChunks is how many chunks the bytes of a message are, as the executor counts it: the input, or of allgather
 // the output.
 func messageChunks(c *ir.ChannelProgram) int64 {
+	k := &c.Ranks[0]
 	if c.Coll.Kind == ir.AllGather {
-		return int64(c.Ranks[0].Out)
+		return int64(max(k.Out, 1))
 	}
-	return int64(cmp.Or(c.Ranks[0].In, c.Ranks[0].Out))
+	return int64(max(cmp.Or(k.In, k.Out), 1))
 }
 
 // fitSizes has message sizes be those for which the executor finds everything in 32 bits, counts all iterations of

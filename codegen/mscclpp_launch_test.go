@@ -16,7 +16,7 @@ func launched(kind ir.Kind, n int, scratch []int32, ops ...ir.ChannelOp) *ir.Cha
 	for r := range p.Ranks {
 		c := &p.Ranks[r]
 		in, out := p.Coll.Pieces(r)
-		c.In, c.Out, c.Scratch, c.Blocks = int32(max(in, 1)), int32(max(out, 1)), scratch[r%len(scratch)], nil
+		c.In, c.Out, c.Scratch, c.Blocks = int32(in), int32(out), scratch[r%len(scratch)], nil
 	}
 	p.Ranks[0].Blocks = [][]ir.ChannelOp{ops}
 	return p
@@ -57,6 +57,8 @@ func TestFitLaunch(t *testing.T) {
 			func(p *ir.ChannelProgram) { p.Reuse = true }, 1, 1024, 1 << 26, ""},
 		{"reuse, too large", launched(ir.AllGather, 2, []int32{1}, store),
 			func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Min = true, 1<<30 }, 1, 1024, 1 << 27, "64 MiB of scratch"},
+		{"no input", launched(ir.Broadcast, 4, []int32{0}),
+			func(p *ir.ChannelProgram) {}, 0, 1024, math.MaxUint32 / 16 * 16, ""},
 		{"no size", launched(ir.AllReduce, 4, []int32{0}),
 			func(p *ir.ChannelProgram) { p.Sizes.Max = 8 }, 0, 1024, 0, "multiples of 16 bytes"},
 		{"threads", launched(ir.AllReduce, 4, []int32{0}, signal),

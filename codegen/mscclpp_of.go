@@ -152,20 +152,12 @@ func (x *channelMaker) say(code diag.Code, format string, args ...any) *diag.Dia
 // scratch lays packets behind plain data, of which a chunk of packets takes the place of two.
 func (x *channelMaker) scratch() {
 	base := make([]int32, len(x.items))
-	in, out := int32(0), int32(0)
 	for r := range x.out.Ranks {
 		base[r] = (x.plain[r] + 1) / 2
-		in, out = max(in, int32(x.p.Coll.InChunks(r))), max(out, int32(x.p.Coll.OutChunks(r)))
 	}
 	for r := range x.out.Ranks {
 		c := &x.out.Ranks[r]
 		c.In, c.Out, c.Scratch = int32(x.p.Coll.InChunks(r)), int32(x.p.Coll.OutChunks(r)), x.plain[r]
-		if c.In == 0 { // the executor divides by both
-			c.In = in
-		}
-		if c.Out == 0 {
-			c.Out = out
-		}
 		if x.packed[r] > 0 {
 			c.Scratch = max(c.Scratch, base[r]+x.packed[r])
 		}
