@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,9 +133,9 @@ func TestHostileJSON(t *testing.T) {
 	}
 	const step = `{"op":"cpy","src":{"buf":"i","index":0},"dst":{"buf":"o","index":0},"count":1}`
 	judgeTricks(t, 80, []trick{
-		{"deep lists", repeated("", "[", ""), "nested"},
-		{"deep objects", repeated("", `{"ranks":`, ""), "nested"},
-		{"deep lists in a field", in(`"files":[]`, `"files":`, "["), "nested"},
+		{"deep lists", repeated("", "[", ""), "no JSON"},
+		{"deep objects", repeated("", `{"ranks":`, ""), "no JSON"},
+		{"deep lists in a field", in(`"files":[]`, `"files":`, "["), "no JSON"},
 		{"endless string", repeated(`{"name":"`, "x", ""), "unexpected end"},
 		{"endless space", repeated("{", " \n", ""), "unexpected end"},
 		{"endless number", repeated(`{"version":`, "1", ""), "unexpected end"},
@@ -150,17 +151,20 @@ func TestHostileJSON(t *testing.T) {
 		{"steps of little", func(n int) []byte {
 			head, tail := jsonText(t, step, "")
 			return repeated(head, `{"op":""},`, `{"op":""}`+tail)(n)
-		}, `operation "" is none`},
+		}, `ranks[0].blocks[0].steps[0].op: is "", which is none of nop`},
 		{"ranks of nothing", in(`"ranks":[`, `"ranks":[`, "{},"), "holds nothing"},
-		{"positions of nothing", in(`"spans":[]`, `"spans":[[]`, ",[]"), "holds nothing"},
+		{"positions of nothing", func(n int) []byte {
+			head, tail := jsonText(t, `"spans":[]`, `"spans":[[]`)
+			return repeated(head, ",[]", "]"+tail)(n)
+		}, "spans[0]: has 0 numbers, and 5 are due"},
 		{"positions of little", func(n int) []byte {
 			head, tail := jsonText(t, `"files":[],"spans":[]`, `"files":[""],"spans":[[0]`)
 			return repeated(head, ",[0]", "]"+tail)(n)
-		}, ""},
+		}, "spans[0]: has 1 numbers, and 5 are due"},
 		{"one field over and over", in(`"even":true`, `"even":true`, `,"even":true`), "twice"},
 		{"ranks over and over", in(`"files":[]`, `"files":[]`, `,"ranks":[]`), "twice"},
-		{"a field in capitals", in(`"even":true`, `"even":true,"Even":true`, " "), "unknown field"},
-		{"a field in escapes", in(`"even":true`, `"even":true,"\u0065ven":true`, " "), "unknown field"},
+		{"a field in capitals", in(`"even":true`, `"even":true,"Even":true`, " "), "unknown key"},
+		{"a field in escapes", in(`"even":true`, `"even":true,"\u0065ven":true`, " "), "unknown key"},
 	}, func(b []byte) error {
 		_, err := ReadPlanJSON("h.json", bytes.NewReader(b), ReadOptions{})
 		return err
@@ -194,11 +198,13 @@ func TestHostileJSONCuts(t *testing.T) {
 		}
 		key := src[at:][:strings.IndexByte(src[at+1:], '"')+2]
 		seen[key] = true
-		if err := read(src[:at] + key + ":0," + src[at:]); err == nil || !strings.Contains(err.Error(), "twice") {
+		var found diag.List
+		err := read(src[:at] + key + ":0," + src[at:])
+		if !errors.As(err, &found) || !slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return strings.Contains(d.Text, "twice") }) {
 			t.Errorf("%s stands twice: %v", key, err)
 		}
 	}
-	if len(seen) < 20 || len(jsonFields) > 64 {
-		t.Errorf("only the fields %v, of %d", seen, len(jsonFields))
+	if len(seen) < 20 {
+		t.Errorf("only the fields %v", seen)
 	}
 }

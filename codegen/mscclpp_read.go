@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"unsafe"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -14,17 +15,11 @@ import (
 // and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor hold. Up to 20
 // errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in ReadMSCCL.
 func ReadMSCCLPP(name string, r io.Reader, opt ReadOptions) (*PlanFile, *ir.ChannelProgram, error) {
-	s, err := newPlanScan(name, r)
-	if err != nil {
-		return nil, nil, err
-	}
+	s := newPlanScan(name, r)
 	f := &PlanFile{Filename: name}
 	s.plan(f)
-	if s.peek() != 0 && len(s.found) == 0 {
-		s.say(diag.Malformed, s.at, "more follows the end of the plan")
-	}
-	if found := s.found.Sort(); len(found) > 0 {
-		return nil, nil, found[:min(len(found), maxReports)]
+	if err := s.finish(); err != nil {
+		return nil, nil, err
 	}
 	p, err := f.Channels(opt)
 	if err != nil {
@@ -52,7 +47,7 @@ var (
 
 func (s *planScan) plan(f *PlanFile) {
 	f.Threads, f.Alignment, f.MaxBytes = PlanMaxThreads, 16, math.MaxUint64
-	seen, start := s.object(planKeys, func(key, at int) {
+	seen, start := s.object(planKeys, func(key int, at jsonPos) {
 		switch planKeys[key] {
 		case "name":
 			f.Name = s.text(1024)
@@ -83,7 +78,8 @@ func (s *planScan) plan(f *PlanFile) {
 
 func (s *planScan) gpu(f *PlanFile) {
 	g := PlanGPU{}
-	seen, start := s.object(planGPUKeys, func(key, at int) {
+	s.holds(unsafe.Sizeof(g))
+	seen, start := s.object(planGPUKeys, func(key int, at jsonPos) {
 		switch planGPUKeys[key] {
 		case "id":
 			g.ID = s.int32()
@@ -102,7 +98,7 @@ func (s *planScan) gpu(f *PlanFile) {
 			s.list(func(int) { s.remote(&g) })
 		case "semaphores":
 			s.list(func(int) {
-				seen, start := s.object(planSemaKeys, func(_, _ int) { g.Semaphores = append(g.Semaphores, s.int32()) })
+				seen, start := s.object(planSemaKeys, func(int, jsonPos) { g.Semaphores = append(g.Semaphores, s.int32()) })
 				s.missing(planSemaKeys, 1, seen, start)
 			})
 		}
@@ -113,7 +109,8 @@ func (s *planScan) gpu(f *PlanFile) {
 
 func (s *planScan) channels(g *PlanGPU) {
 	c := PlanChannels{}
-	seen, start := s.object(planChannelKeys, func(key, at int) {
+	s.holds(unsafe.Sizeof(c))
+	seen, start := s.object(planChannelKeys, func(key int, at jsonPos) {
 		switch planChannelKeys[key] {
 		case "channel_type":
 			c.Type = s.oneOf(channelTypeNames[:]...)
@@ -125,7 +122,8 @@ func (s *planScan) channels(g *PlanGPU) {
 		case "rank_groups":
 			s.list(func(int) {
 				group := PlanGroup{}
-				seen, start := s.object(planGroupKeys, func(key, _ int) {
+				s.holds(unsafe.Sizeof(group))
+				seen, start := s.object(planGroupKeys, func(key int, _ jsonPos) {
 					if key == 0 {
 						group.Size = s.int32()
 					} else {
@@ -142,7 +140,7 @@ func (s *planScan) channels(g *PlanGPU) {
 		need = 0b1101
 	}
 	s.missing(planChannelKeys, need, seen, start)
-	if extra := seen &^ need; extra != 0 && len(s.found) < maxReports {
+	if extra := seen &^ need; extra != 0 && !s.full() {
 		s.say(diag.Malformed, start, "channels of type %s have keys of another type", c.Type)
 	}
 	g.Channels = append(g.Channels, c)
@@ -150,7 +148,8 @@ func (s *planScan) channels(g *PlanGPU) {
 
 func (s *planScan) remote(g *PlanGPU) {
 	r := PlanRemote{}
-	seen, start := s.object(planRemoteKeys, func(key, at int) {
+	s.holds(unsafe.Sizeof(r))
+	seen, start := s.object(planRemoteKeys, func(key int, at jsonPos) {
 		switch planRemoteKeys[key] {
 		case "rank":
 			r.Rank = s.int32()
@@ -159,7 +158,7 @@ func (s *planScan) remote(g *PlanGPU) {
 			r.Buffer = s.oneOf("i", "o", "s")
 		case "access_channel_types":
 			s.list(func(int) {
-				at := s.at
+				at := s.here()
 				t := s.oneOf("memory", "port")
 				if slices.Contains(r.Access, t) {
 					s.say(diag.Malformed, at, "%q stands twice", t)
@@ -174,8 +173,9 @@ func (s *planScan) remote(g *PlanGPU) {
 
 func (s *planScan) block(g *PlanGPU) {
 	b := PlanBlock{}
+	s.holds(unsafe.Sizeof(b))
 	total := 0
-	seen, start := s.object(planBlockKeys, func(key, at int) {
+	seen, start := s.object(planBlockKeys, func(key int, at jsonPos) {
 		switch planBlockKeys[key] {
 		case "id":
 			b.ID = s.int32()
@@ -195,7 +195,8 @@ func (s *planScan) block(g *PlanGPU) {
 // ids reads the channels or remote buffers of one type of a block.
 func (s *planScan) ids(list *[]PlanIDs, keys, types []string) {
 	x := PlanIDs{}
-	seen, start := s.object(keys, func(key, at int) {
+	s.holds(unsafe.Sizeof(x))
+	seen, start := s.object(keys, func(key int, at jsonPos) {
 		if key == 0 {
 			x.Type = s.oneOf(types...)
 			x.At = s.mark(at)

@@ -3,6 +3,7 @@ package codegen
 import (
 	"math"
 	"strings"
+	"unsafe"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -57,19 +58,19 @@ func (r *channelRow) keys() (need, may uint32) {
 func (s *planScan) op(list *[]PlanOp, total *int, inner bool) {
 	op := PlanOp{}
 	if *total++; *total == PlanMaxOps+1 {
-		s.peek()
-		s.say(diag.Limit, s.at, "is operation %d of its block, where %d are the most, with the bodies of loops", *total, PlanMaxOps)
+		s.say(diag.Limit, s.here(), "is operation %d of its block, where %d are the most, with the bodies of loops", *total, PlanMaxOps)
 	}
 	if *total > PlanMaxOps {
 		s.skip()
 		return
 	}
-	var where [12]int
-	seen, start := s.object(planOpKeys, func(key, at int) {
+	s.holds(unsafe.Sizeof(op))
+	var where [12]jsonPos
+	seen, start := s.object(planOpKeys, func(key int, at jsonPos) {
 		where[key] = at
 		s.opKey(&op, 1<<key, at, total, inner)
 	})
-	if len(s.found) >= maxReports {
+	if s.full() {
 		return
 	}
 	row := channelRowByName(op.Name)
@@ -80,14 +81,14 @@ func (s *planScan) op(list *[]PlanOp, total *int, inner bool) {
 	need, may := row.keys()
 	s.missing(planOpKeys, need, seen, start)
 	for i, at := range where {
-		if seen&^may&(1<<i) != 0 && len(s.found) < maxReports {
+		if seen&^may&(1<<i) != 0 && !s.full() {
 			s.say(diag.Malformed, at, "%s has no key %q", op.Name, planOpKeys[i])
 		}
 	}
 	*list = append(*list, op)
 }
 
-func (s *planScan) opKey(op *PlanOp, key uint32, at int, total *int, inner bool) {
+func (s *planScan) opKey(op *PlanOp, key uint32, at jsonPos, total *int, inner bool) {
 	switch key {
 	case opName:
 		op.Name = s.opName(inner)
@@ -102,7 +103,7 @@ func (s *planScan) opKey(op *PlanOp, key uint32, at int, total *int, inner bool)
 		op.Type = s.oneOf(channelTypeNames[:]...)
 	case opPart:
 		op.Part = &PlanPart{}
-		seen, start := s.object(planPartKeys, func(key, _ int) {
+		seen, start := s.object(planPartKeys, func(key int, _ jsonPos) {
 			if key == 0 {
 				op.Part.ID = s.int32()
 			} else {
@@ -124,7 +125,7 @@ func (s *planScan) opKey(op *PlanOp, key uint32, at int, total *int, inner bool)
 }
 
 // loop reads the keys that only a loop has.
-func (s *planScan) loop(op *PlanOp, key uint32, at int, total *int, inner bool) {
+func (s *planScan) loop(op *PlanOp, key uint32, at jsonPos, total *int, inner bool) {
 	if inner {
 		s.skip()
 		s.say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
@@ -137,7 +138,7 @@ func (s *planScan) loop(op *PlanOp, key uint32, at int, total *int, inner bool) 
 		s.list(func(int) { s.op(&op.Loop.Ops, total, true) })
 		return
 	}
-	seen, start := s.object(planLoopKeys, func(key, _ int) {
+	seen, start := s.object(planLoopKeys, func(key int, _ jsonPos) {
 		if key == 0 {
 			op.Loop.Unit = int64(s.uint(1, math.MaxUint32))
 		} else {
@@ -156,8 +157,8 @@ func (s *planScan) opName(inner bool) string {
 		s.wrong("the name of an operation")
 		return ""
 	}
-	at := s.at
-	name := s.string()
+	at := s.here()
+	name := s.take()
 	row := channelRowByName(string(name))
 	switch {
 	case row != nil && !(inner && row.kind == ir.ChLoop):
@@ -188,7 +189,8 @@ func (s *planScan) buffs() []PlanBuff {
 // buff reads an operand: of the rank itself, of a remote buffer or of a switch channel.
 func (s *planScan) buff() PlanBuff {
 	x := PlanBuff{Rank: -1}
-	seen, start := s.object(planBuffKeys, func(key, _ int) {
+	s.holds(unsafe.Sizeof(x))
+	seen, start := s.object(planBuffKeys, func(key int, _ jsonPos) {
 		switch planBuffKeys[key] {
 		case "type":
 			if name := s.oneOf("i", "o", "s"); name != "" {
@@ -207,7 +209,7 @@ func (s *planScan) buff() PlanBuff {
 		}
 	})
 	s.missing(planBuffKeys, 0b011000, seen, start)
-	if whose := seen & 0b111; (whose == 0 || whose&(whose-1) != 0) && len(s.found) < maxReports {
+	if whose := seen & 0b111; (whose == 0 || whose&(whose-1) != 0) && !s.full() {
 		s.say(diag.Malformed, start, "an operand has one of type, buffer_id and switch_channel_id")
 	}
 	return x

@@ -1,33 +1,30 @@
 package codegen
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
-// maxPlanFile is the size of the largest plan that is read: of 128 ranks that all talk to all, they have 25 MB.
-const maxPlanFile = 256 << 20
-
-// A planScan goes through JSON that is known to be valid, value by value, with the path and the position of each. What it
-// finds it notes and goes on behind the value, so that a reader need not look at errors; at maxReports it stands at the end.
+// A planScan goes through JSON value by value, with the path and the position of each. What it finds it notes and goes on
+// behind the value, so that a reader need not look at errors; at maxReports it stands at the end. What is kept of a plan is
+// counted by holds, and bounded.
 type planScan struct {
-	name  string
-	b     []byte
-	at    int
+	*jsonTokens
 	path  []planStep
 	found diag.List
-
-	line, newline, counted int // line of b[counted], and where that begins
+	held  int64
+	over  *diag.Diagnostic // that held is too much
 }
+
+// maxHeld is how many bytes a plan may take in memory when it is read; one of 512 ranks that all talk to all has 250 MB of text, and takes
+// less. Only tests change it.
+var maxHeld int64 = 256 << 20
 
 // A planStep is a step of a path: a key, or an index of the list that the key names.
 type planStep struct {
@@ -35,65 +32,58 @@ type planStep struct {
 	index int // -1 for none
 }
 
-// newPlanScan reads all of r, which must be JSON.
-func newPlanScan(name string, r io.Reader) (*planScan, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxPlanFile+1))
-	s := &planScan{name: name, b: text, line: 1}
-	switch {
-	case err != nil:
-		return nil, diag.List{diag.New(diag.Io, fileSpan(name), "cannot read: %v", err)}
-	case len(text) > maxPlanFile:
-		return nil, diag.List{diag.New(diag.Limit, fileSpan(name), "plan is longer than %d bytes", maxPlanFile)}
-	case bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
-		s.at = 3
-	}
-	if !json.Valid(text[s.at:]) {
-		var bad *json.SyntaxError
-		err := json.Unmarshal(text[s.at:], new(any))
-		at := len(text)
-		if errors.As(err, &bad) {
-			at = s.at + max(0, int(bad.Offset)-1)
-		}
-		return nil, diag.List{diag.New(diag.Malformed, s.span(at, 1), "plan is no JSON: %v", err)}
-	}
-	if !utf8.Valid(text) {
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "plan is not in UTF-8")}
-	}
-	return s, nil
+// newPlanScan begins to read JSON.
+func newPlanScan(name string, r io.Reader) *planScan {
+	return &planScan{jsonTokens: newJSONTokens(name, r)}
 }
 
-// span is the position of n bytes at at. Positions are asked for in ascending order but for errors.
-func (s *planScan) span(at, n int) diag.Span {
-	at = min(at, len(s.b))
-	if at < s.counted {
-		s.line, s.newline, s.counted = 1, 0, 0
+// finish reads what is left, and returns what was found: an error of JSON alone, and otherwise all that was noted.
+func (s *planScan) finish() error {
+	if err := s.jsonTokens.err(); err != nil {
+		return err
 	}
-	run := s.b[s.counted:at]
-	if lines := bytes.Count(run, []byte{'\n'}); lines > 0 {
-		s.line += lines
-		s.newline = s.counted + bytes.LastIndexByte(run, '\n') + 1
+	if s.over != nil {
+		return diag.List{*s.over}
 	}
-	s.counted = at
-	return diag.Span{Pos: diag.Pos{Filename: s.name, Offset: at, Line: s.line, Column: at - s.newline + 1}, Len: n}
+	if found := s.found.Sort(); len(found) > 0 {
+		return found[:min(len(found), maxReports)]
+	}
+	return nil
+}
+
+// full reports whether enough is noted.
+func (s *planScan) full() bool { return len(s.found) >= maxReports || s.over != nil }
+
+// peek is the first byte of the next token, 0 at the end.
+func (s *planScan) peek() byte {
+	if s.full() {
+		return 0
+	}
+	return s.jsonTokens.peek()
+}
+
+// holds counts n bytes that are kept of the plan. Beyond maxHeld the scan stands at the end, and that is all that is told.
+func (s *planScan) holds(n uintptr) {
+	if s.held += int64(n); s.held > maxHeld && s.over == nil {
+		d := diag.New(diag.Limit, s.spanAt(s.here(), 1), "the plan takes more than %s of memory up to here, the most that is read", files.SizeText(maxHeld))
+		d = d.WithHint("make a plan of fewer ranks or operations")
+		s.over = &d
+	}
 }
 
 // mark is the position from at to the end of the value that was read last, or of the line.
-func (s *planScan) mark(at int) PlanPos {
-	n := s.at - at
-	if i := bytes.IndexByte(s.b[at:s.at], '\n'); i >= 0 {
-		n = i
+func (s *planScan) mark(at jsonPos) PlanPos {
+	n := s.last - at.offset
+	if s.broke >= 0 && s.broke < s.last {
+		n = s.broke - at.offset
 	}
-	x := s.span(at, n)
-	return PlanPos{Offset: int32(x.Offset), Line: int32(x.Line), Column: int32(x.Column), Len: int32(n)}
+	return PlanPos{Offset: int32(at.offset), Line: int32(at.line), Column: int32(at.column), Len: int32(n)}
 }
 
 // say notes an error at at, with the path to it.
-func (s *planScan) say(code diag.Code, at int, format string, args ...any) *diag.Diagnostic {
-	d := diag.New(code, s.span(at, 1), "%s", pathed(s.pathText(), format, args...))
+func (s *planScan) say(code diag.Code, at jsonPos, format string, args ...any) *diag.Diagnostic {
+	d := diag.New(code, s.spanAt(at, 1), "%s", pathed(s.pathText(), format, args...))
 	s.found = append(s.found, d)
-	if len(s.found) >= maxReports {
-		s.at = len(s.b)
-	}
 	return &s.found[len(s.found)-1]
 }
 
@@ -120,124 +110,97 @@ func (s *planScan) pathText() string {
 	return b.String()
 }
 
-func (s *planScan) blanks() {
-	for s.at < len(s.b) && blank(s.b[s.at]) {
-		s.at++
-	}
-}
-
-// peek is the first byte of the next value, 0 at the end.
-func (s *planScan) peek() byte {
-	s.blanks()
-	if s.at >= len(s.b) {
-		return 0
-	}
-	return s.b[s.at]
-}
-
 // took goes over c where it is next.
 func (s *planScan) took(c byte) bool {
 	if s.peek() != c {
 		return false
 	}
-	s.at++
+	s.take()
 	return true
 }
 
 // skip goes over a value of any kind, and is deep in it without a stack.
 func (s *planScan) skip() {
 	for depth := 0; ; {
-		switch c := s.peek(); c {
+		switch s.peek() {
 		case 0:
 			return
 		case '{', '[':
 			depth++
-			s.at++
 		case '}', ']':
 			depth--
-			s.at++
-		case ',', ':':
-			s.at++
-			continue
-		case '"':
-			s.string()
-		default:
-			s.word()
 		}
+		s.take()
 		if depth <= 0 {
 			return
 		}
 	}
 }
 
-// string goes over a string and returns what stands between its quotes.
-func (s *planScan) string() []byte {
-	start := s.at + 1
-	for s.at++; s.at < len(s.b) && s.b[s.at] != '"'; s.at++ {
-		if s.b[s.at] == '\\' {
-			s.at++
+// excerpt is how the next value begins, as it is written.
+func (s *planScan) excerpt() (head []byte, start int) {
+	start = s.here().offset
+	switch c := s.peek(); c {
+	case '{', '[':
+		for s.end-s.at < maxQuoted && s.fill(s.at) {
 		}
+		head = append([]byte{c}, s.buf[s.at:min(s.end, s.at+maxQuoted)]...)
+	case '"':
+		head = append(append([]byte{c}, clip(s.raw)...), c)
+	default:
+		head = append(head, clip(s.raw)...)
 	}
-	end := min(s.at, len(s.b))
-	s.at = min(s.at+1, len(s.b))
-	return s.b[start:end]
-}
-
-// word goes over a number, true, false or null.
-func (s *planScan) word() []byte {
-	start := s.at
-	for s.at < len(s.b) && !blank(s.b[s.at]) && strings.IndexByte(",]}", s.b[s.at]) < 0 {
-		s.at++
-	}
-	return s.b[start:s.at]
+	return head, start
 }
 
 // wrong notes that the next value is not what it should be, and goes over it.
 func (s *planScan) wrong(want string) {
-	at, end := s.at, 0
-	s.skip()
-	if end = s.at; len(s.found) >= maxReports {
+	if s.peek() == 0 {
 		return
 	}
-	s.say(diag.Malformed, at, "is %s, not %s", clip(s.b[at:end]), want)
+	at := s.here()
+	head, start := s.excerpt()
+	s.skip()
+	if s.full() {
+		return
+	}
+	s.say(diag.Malformed, at, "is %s, not %s", clip(head[:min(len(head), s.last-start)]), want)
 }
 
 // object hands the keys of an object to read, as indices in keys and where they stand; read goes over the value. It returns
 // which keys there were, as bits, and where the object begins.
-func (s *planScan) object(keys []string, read func(key, at int)) (seen uint32, start int) {
+func (s *planScan) object(keys []string, read func(key int, at jsonPos)) (seen uint32, start jsonPos) {
+	start = s.here()
 	if s.peek() != '{' {
 		s.wrong("an object")
-		return 0, s.at
+		return 0, start
 	}
-	start = s.at
-	s.at++
+	s.take()
 	for s.peek() == '"' {
-		at := s.at
-		name := s.string()
-		s.took(':')
-		s.blanks()
+		at := s.here()
+		name := s.take()
 		i := slices.IndexFunc(keys, func(k string) bool { return k == string(name) })
 		switch {
 		case i < 0:
+			text := fmt.Sprintf("unknown key %q", clip(name))
 			s.skip()
-			s.say(diag.Malformed, at, "unknown key %q", clip(name)).Hint = "the keys here are " + strings.Join(keys, ", ")
+			s.say(diag.Malformed, at, "%s", text).Hint = "the keys here are " + strings.Join(keys, ", ")
 		case seen&(1<<i) != 0:
 			s.skip()
-			s.say(diag.Malformed, at, "key %q stands twice", name)
+			s.say(diag.Malformed, at, "key %q stands twice", keys[i])
 		default:
 			seen |= 1 << i
 			s.path = append(s.path, planStep{keys[i], -1})
 			read(i, at)
 			s.path = s.path[:len(s.path)-1]
 		}
-		s.took(',')
 	}
 	s.took('}')
 	return seen, start
 }
 
 // missing notes the keys of an object at start that must be there and are not.
-func (s *planScan) missing(keys []string, need, seen uint32, start int) {
+func (s *planScan) missing(keys []string, need, seen uint32, start jsonPos) {
 	var lack []string
 	for i, k := range keys {
 		if need&^seen&(1<<i) != 0 {
@@ -245,7 +208,7 @@ func (s *planScan) missing(keys []string, need, seen uint32, start int) {
 		}
 	}
 	switch {
-	case len(lack) == 0 || len(s.found) >= maxReports:
+	case len(lack) == 0 || s.full():
 	case len(lack) == 1:
 		s.say(diag.Malformed, start, "key %s is missing", lack[0])
 	default:
@@ -261,10 +224,9 @@ func (s *planScan) list(read func(i int)) {
 	}
 	top := &s.path[len(s.path)-1]
 	key := *top
-	for i := 0; s.peek() != ']' && s.at < len(s.b); i++ {
+	for i := 0; s.peek() != ']' && s.peek() != 0; i++ {
 		s.path[len(s.path)-1] = planStep{key.key, i}
 		read(i)
-		s.took(',')
 	}
 	s.path[len(s.path)-1] = key
 	s.took(']')

@@ -5,20 +5,22 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"mscclc/ir/diag"
 )
 
 // uint reads a whole number from least to most. One that is greater is beyond a limit.
 func (s *planScan) uint(least, most uint64) uint64 {
-	c, at := s.peek(), s.at
+	c, at := s.peek(), s.here()
 	if c != '-' && (c < '0' || c > '9') {
 		s.wrong("a number")
 		return least
 	}
-	text := s.word()
+	text := s.take()
 	n, err := strconv.ParseUint(string(text), 10, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
@@ -38,7 +40,10 @@ func (s *planScan) int32() int32 { return int32(s.uint(0, math.MaxInt32)) }
 // int32s reads a list of numbers, which is not nil.
 func (s *planScan) int32s() []int32 {
 	list := []int32{}
-	s.list(func(int) { list = append(list, s.int32()) })
+	s.list(func(int) {
+		list = append(list, s.int32())
+		s.holds(unsafe.Sizeof(list[0]))
+	})
 	return list
 }
 
@@ -47,7 +52,7 @@ func (s *planScan) bool() bool {
 		s.wrong("true or false")
 		return false
 	}
-	return string(s.word()) == "true"
+	return string(s.take()) == "true"
 }
 
 // text reads a string of up to most bytes.
@@ -56,13 +61,13 @@ func (s *planScan) text(most int) string {
 		s.wrong("a string")
 		return ""
 	}
-	at := s.at
-	raw := s.string()
-	if bytes.IndexByte(raw, '\\') < 0 && len(raw) <= most {
+	at := s.here()
+	raw := s.take()
+	if bytes.IndexByte(raw, '\\') < 0 && len(raw) <= most { // and so not cut
 		return string(raw)
 	}
 	var text string
-	if err := json.Unmarshal(s.b[at:s.at], &text); err != nil || len(text) > most {
+	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text); err != nil || len(text) > most || s.isCut() {
 		s.say(diag.Limit, at, "is a string of more than %d bytes", most)
 		return ""
 	}
@@ -75,8 +80,8 @@ func (s *planScan) oneOf(words ...string) string {
 		s.wrong("a string")
 		return ""
 	}
-	at := s.at
-	raw := s.string()
+	at := s.here()
+	raw := s.take()
 	for _, w := range words {
 		if w == string(raw) {
 			return w

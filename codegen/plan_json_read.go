@@ -1,166 +1,258 @@
 package codegen
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
-	"slices"
+	"math"
+	"reflect"
+	"strings"
+	"unsafe"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
-// ReadPlanJSON reads what WritePlanJSON writes and checks its form.
+// ReadPlanJSON reads what WritePlanJSON writes, as a stream, and checks its form. The keys of an object may stand in any order,
+// but that depth stands before ranks and files before spans. Up to 20 errors are reported, each with its path and position.
 func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
+	s := &jsonReader{planScan: newPlanScan(name, r), p: &ir.Program{}}
+	s.plan()
+	if err := s.finish(); err != nil {
+		return nil, err
+	}
 	bad := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), format, args...)}
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, diag.List{diag.New(diag.Io, fileSpan(name), "cannot read: %v", err)}
+	if s.format != jsonFormat || s.version != jsonVersion {
+		return nil, bad("format %q of version %d is not %q of version %d", clip([]byte(s.format)), s.version, jsonFormat, jsonVersion)
 	}
-	if err := (&jsonScan{name: name, b: text}).run(); err != nil {
-		return nil, err
+	if !s.protocol {
+		return nil, bad("the plan has no protocol")
 	}
-	var j jsonPlan
-	if err := json.Unmarshal(text, &j); err != nil {
-		return nil, bad("plan: %v", err)
-	}
-	if j.Format != jsonFormat || j.Version != jsonVersion {
-		return nil, bad("format %q of version %d is not %q of version %d", j.Format, j.Version, jsonFormat, jsonVersion)
-	}
-	p, err := j.program()
+	c, err := s.coll.collective()
 	if err != nil {
 		return nil, bad("%v", err)
 	}
-	found := checkForm(p, opt.forSteps(len(p.Steps)))
+	if c.Ranks != len(s.p.Rank) {
+		return nil, bad("collective of %d ranks has %d", c.Ranks, len(s.p.Rank))
+	}
+	if s.p.Coll = c; s.onePass && s.p.OneSided == nil {
+		return nil, bad("launches have one pass in a program that is not one-sided")
+	} else if s.onePass {
+		s.p.OneSided.OnePass = true
+	}
+	found := checkForm(s.p, opt.forSteps(len(s.p.Steps)))
 	if len(found) == 0 && opt.Target != nil {
-		found = Fits(p, opt.Target)
+		found = Fits(s.p, opt.Target)
 	}
 	if len(found) > 0 {
 		return nil, found
 	}
-	return p, nil
+	return s.p, nil
 }
 
-func (j *jsonPlan) program() (*ir.Program, error) {
-	c, err := j.Collective.collective()
-	if err != nil {
-		return nil, err
+// A jsonReader makes a program of a plan's JSON.
+type jsonReader struct {
+	*planScan
+	p       *ir.Program
+	format  string
+	version int32
+	coll    jsonCollective
+	onePass bool
+	files   []string
+	ranked  bool // the ranks were read
+
+	protocol bool // there is one
+}
+
+// keysOf are the names of the fields of a type of a plan's JSON.
+func keysOf[T any]() []string {
+	t := reflect.TypeFor[T]()
+	keys := make([]string, t.NumField())
+	for i := range keys {
+		keys[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
 	}
-	if c.Ranks != len(j.Ranks) {
-		return nil, fmt.Errorf("collective of %d ranks has %d", c.Ranks, len(j.Ranks))
+	return keys
+}
+
+var (
+	jsonPlanKeys       = keysOf[jsonPlan]()
+	jsonCollectiveKeys = keysOf[jsonCollective]()
+	jsonWantKeys       = keysOf[jsonWant]()
+	jsonRankKeys       = keysOf[jsonRank]()
+	jsonBlockKeys      = keysOf[jsonBlock]()
+	jsonStepKeys       = keysOf[jsonStep]()
+	jsonRefKeys        = keysOf[jsonRef]()
+	jsonAtKeys         = keysOf[jsonAt]()
+)
+
+// maxNameText is how many bytes names may have.
+const maxNameText = 16 << 10
+
+// fields hands the keys of an object to read, as object does. One without any is an error: a short text can hold many such.
+func (s *jsonReader) fields(keys []string, read func(key string, at jsonPos)) {
+	before := len(s.found)
+	seen, start := s.object(keys, func(key int, at jsonPos) { read(keys[key], at) })
+	if seen == 0 && len(s.found) == before && !s.full() {
+		s.say(diag.Malformed, start, "an element of the plan holds nothing")
 	}
-	proto, ok := ir.ProtocolByName(j.Protocol)
-	if !ok {
-		return nil, fmt.Errorf("protocol %q is none", j.Protocol)
-	}
-	p := &ir.Program{Channels: j.Channels, Even: j.Even, InPlace: j.InPlace, OutOfPlace: j.OutOfPlace, Header: ir.Header{Name: j.Name, Coll: c,
-		Protocol: proto, Sizes: ir.SizeRange{Min: j.Sizes[0], Max: j.Sizes[1]}, RanksPerNode: j.RanksANode}}
-	if j.Depth == 0 && j.OnePass {
-		return nil, fmt.Errorf("launches have one pass in a program that is not one-sided")
-	}
-	if j.Depth != 0 {
-		p.OneSided = &ir.OneSided{Depth: j.Depth, OnePass: j.OnePass, Packets: make([]int32, len(j.Ranks)), Flags: make([]int32, len(j.Ranks))}
-	}
-	if len(j.Spans) > 0 {
-		p.Spans = make([]diag.Span, 0, len(j.Spans))
-	}
-	for _, s := range j.Spans {
-		if s[0] < 0 || s[0] >= len(j.Files) || slices.Min(s[1:]) < 0 {
-			return nil, fmt.Errorf("source position %v is none", s)
-		}
-		p.Spans = append(p.Spans, diag.Span{Len: s[3], Pos: diag.Pos{Filename: j.Files[s[0]], Line: s[1], Column: s[2], Offset: s[4]}})
-	}
-	for r, rank := range j.Ranks {
-		if rank.Rank != r {
-			return nil, fmt.Errorf("rank %d stands where %d is due", rank.Rank, r)
-		}
-		p.Scratch = append(p.Scratch, rank.Scratch)
-		if err := rank.oneSided(p.OneSided); err != nil {
-			return nil, err
-		}
-		first := int32(len(p.Blocks))
-		for _, b := range rank.Blocks {
-			begin := int32(len(p.Steps))
-			p.Steps = slices.Grow(p.Steps, len(b.Steps))
-			for _, s := range b.Steps {
-				step, err := s.step(p.OneSided)
-				if err != nil {
-					return nil, err
-				}
-				p.Steps = append(p.Steps, step)
+}
+
+func (s *jsonReader) plan() {
+	p := s.p
+	s.fields(jsonPlanKeys, func(key string, at jsonPos) {
+		switch key {
+		case "format":
+			s.format = s.text(maxNameText)
+		case "version":
+			s.version = int32(s.int(0, math.MaxInt32))
+		case "name":
+			p.Name = s.text(maxNameText)
+		case "collective":
+			s.collective()
+		case "protocol":
+			p.Protocol, s.protocol = ir.ProtocolByName(s.oneOf(jsonProtocols...))
+		case "sizes":
+			s.numbers(2, func(i int) { *[]*int64{&p.Sizes.Min, &p.Sizes.Max}[i] = s.int(math.MinInt64, math.MaxInt64) })
+		case "ranks_per_node":
+			p.RanksPerNode = int(s.int32())
+		case "channels":
+			p.Channels = int(s.int32())
+		case "even":
+			p.Even = s.bool()
+		case "in_place":
+			p.InPlace = s.bool()
+		case "out_of_place":
+			p.OutOfPlace = s.bool()
+		case "depth":
+			if depth := s.signed(); s.ranked {
+				s.say(diag.Malformed, at, "stands behind ranks, of which it says what their steps are")
+			} else if depth != 0 {
+				p.OneSided = &ir.OneSided{Depth: depth}
 			}
-			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: b.Send, RecvPeer: b.Recv, Channel: b.Channel},
-				Steps: ir.Range{First: begin, End: int32(len(p.Steps))}})
+		case "one_pass":
+			s.onePass = s.bool()
+		case "files":
+			if len(p.Spans) > 0 {
+				s.say(diag.Malformed, at, "stands behind spans, which are in these files")
+			}
+			s.list(func(int) {
+				s.files = append(s.files, s.text(maxNameText))
+				s.holds(unsafe.Sizeof("") + uintptr(len(s.files[len(s.files)-1])))
+			})
+		case "spans":
+			s.list(func(int) { s.source() })
+		case "ranks":
+			s.ranked = true
+			s.list(func(int) { s.rank() })
 		}
-		p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
-	}
-	return p, nil
+	})
 }
 
-func (j *jsonCollective) collective() (*ir.Collective, error) {
-	kind := ir.NumKinds
-	for k := range ir.NumKinds {
-		if k.String() == j.Kind {
-			kind = k
-		}
+// jsonProtocols are the names of protocols.
+var jsonProtocols = func() (names []string) {
+	for p := range ir.NumProtocols {
+		names = append(names, p.String())
 	}
-	if kind == ir.NumKinds {
-		return nil, fmt.Errorf("%q is no collective", j.Kind)
+	return names
+}()
+
+// int reads a whole number from least to most.
+func (s *jsonReader) int(least, most int64) int64 {
+	if s.peek() != '-' {
+		return int64(s.uint(uint64(max(least, 0)), uint64(most)))
 	}
-	c := &ir.Collective{Kind: kind, Ranks: j.Ranks, Chunks: j.Chunks, Root: j.Root, Inplace: j.Inplace, Peer: j.Peer, In: j.In, Out: j.Out, PerRank: j.PerRank}
-	if kind == ir.Custom {
-		c.Require = map[ir.Part][]ir.Part{}
-	}
-	for _, w := range j.Require {
-		out := ir.Part{Rank: w.Rank, Index: w.Index}
-		if _, twice := c.Require[out]; twice || kind != ir.Custom {
-			return nil, fmt.Errorf("output chunk %d of rank %d is stated twice, or by no custom collective", w.Index, w.Rank)
-		}
-		var list []ir.Part
-		for _, p := range w.Parts {
-			list = append(list, ir.Part{Rank: p[0], Index: p[1]})
-		}
-		c.Require[out] = list
-	}
-	return c, nil
+	return s.negative(least)
 }
 
-func (j *jsonStep) step(o *ir.OneSided) (ir.Step, error) {
-	s := ir.Step{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Count: j.Count, Class: j.Class, DepBlock: -1, DepStep: -1, Pos: -1}
-	op, ok := ir.OpByMnemonic(j.Op)
-	if !ok || op.Info().OneSided != (o != nil) {
-		return s, fmt.Errorf("operation %q is none", j.Op)
+// signed reads a number of 32 bits.
+func (s *jsonReader) signed() int32 { return int32(s.int(math.MinInt32, math.MaxInt32)) }
+
+// numbers reads a list of n numbers by read.
+func (s *jsonReader) numbers(n int, read func(i int)) {
+	if s.peek() != '[' {
+		s.wrong("a list")
+		return
 	}
-	s.Op = op
-	if err := j.operands(&s, o); err != nil {
-		return s, err
-	}
-	for _, o := range []struct {
-		from  *jsonRef
-		buf   *ir.Buf
-		index *int32
-	}{{j.Src, &s.SrcBuf, &s.Src}, {j.Dst, &s.DstBuf, &s.Dst}} {
-		if o.from == nil {
-			continue
+	at, count := s.here(), 0
+	s.list(func(i int) {
+		if count = i + 1; i < n {
+			read(i)
+		} else {
+			s.skip()
 		}
-		b, err := bufByName(o.from.Buf)
-		if err != nil {
-			return s, err
+	})
+	if count != n && !s.full() {
+		s.say(diag.Malformed, at, "has %d numbers, and %d are due", count, n)
+	}
+}
+
+// source reads a source position: file, line, column, length, offset.
+func (s *jsonReader) source() {
+	at := s.here()
+	var x [5]int
+	s.numbers(len(x), func(i int) { x[i] = int(s.int32()) })
+	if x[0] >= len(s.files) {
+		if !s.full() {
+			s.say(diag.Malformed, at, "source position %v is none: there are %d files", x, len(s.files))
 		}
-		*o.buf, *o.index = b, o.from.Index
+		return
 	}
-	if j.Wait != nil {
-		s.DepBlock, s.DepStep = j.Wait[0], j.Wait[1]
-	}
-	for i, on := range []bool{j.HasDep, j.Final, j.Joint, j.Enter, j.Leave, j.Relax, j.Loose} {
-		if on {
-			s.Flags |= 1 << i
+	span := diag.Span{Len: x[3], Pos: diag.Pos{Filename: s.files[x[0]], Line: x[1], Column: x[2], Offset: x[4]}}
+	s.p.Spans = append(s.p.Spans, span)
+	s.holds(unsafe.Sizeof(span))
+}
+
+func (s *jsonReader) rank() {
+	p, r := s.p, len(s.p.Rank)
+	rank := jsonRank{}
+	first := int32(len(p.Blocks))
+	at := s.here()
+	s.fields(jsonRankKeys, func(key string, at jsonPos) {
+		switch key {
+		case "rank":
+			rank.Rank = int(s.signed())
+		case "scratch":
+			rank.Scratch = s.signed()
+		case "packets":
+			rank.Packets = s.signed()
+		case "flags":
+			rank.Flags = s.signed()
+		case "blocks":
+			s.list(func(int) { s.block(int32(r)) })
 		}
+	})
+	if s.full() {
+		return
 	}
-	if j.Pos != nil {
-		s.Pos = *j.Pos
+	if rank.Rank != r {
+		s.say(diag.Malformed, at, "rank %d stands where %d is due", rank.Rank, r)
 	}
-	return s, nil
+	if o := p.OneSided; o != nil {
+		o.Packets, o.Flags = append(o.Packets, rank.Packets), append(o.Flags, rank.Flags)
+	} else if rank.Packets != 0 || rank.Flags != 0 {
+		s.say(diag.Malformed, at, "rank %d has packets or flags in a program that is not one-sided", r)
+	}
+	p.Scratch = append(p.Scratch, rank.Scratch)
+	p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
+	s.holds(unsafe.Sizeof(p.Scratch[0]) + unsafe.Sizeof(p.Rank[0]))
+}
+
+func (s *jsonReader) block(rank int32) {
+	p := s.p
+	b := ir.TB{Block: ir.Block{Rank: rank}, Steps: ir.Range{First: int32(len(p.Steps))}}
+	s.fields(jsonBlockKeys, func(key string, at jsonPos) {
+		switch key {
+		case "send":
+			b.SendPeer = s.signed()
+		case "recv":
+			b.RecvPeer = s.signed()
+		case "channel":
+			b.Channel = s.signed()
+		case "steps":
+			s.list(func(int) { s.step() })
+		}
+	})
+	b.Steps.End = int32(len(p.Steps))
+	p.Blocks = append(p.Blocks, b)
+	s.holds(unsafe.Sizeof(b))
 }

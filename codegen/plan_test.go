@@ -212,9 +212,9 @@ func TestPlanJSONRejects(t *testing.T) {
 	for _, c := range []struct{ old, new, text string }{
 		{`"version":1`, `"version":2`, "version 2"}, {`"mscclc-plan"`, `"other"`, `format "other"`},
 		{`"allreduce"`, `"opaquer"`, "no collective"}, {`"Simple"`, `"simple"`, "protocol"},
-		{`"op":"s"`, `"op":"x"`, `operation "x"`}, {`"buf":"i"`, `"buf":"q"`, `buffer "q"`},
+		{`"op":"s"`, `"op":"x"`, `op: is "x", which is none of`}, {`"buf":"i"`, `"buf":"q"`, `buf: is "q", which is none of`},
 		{`"rank":1`, `"rank":0`, "rank 0 stands where 1"}, {`"count":1`, `"count":99`, "outside"},
-		{`"even"`, `"odd"`, "unknown field"}, {"\n]}", "\n]}{}", "holds nothing"}, {"\n]}", "\n]}{\"name\":0}", "after top-level value"}, {"\n]}", "", "plan: unexpected end"},
+		{`"even"`, `"odd"`, "unknown key"}, {"\n]}", "\n]}{}", "after top-level value"}, {"\n]}", "\n]}{\"name\":0}", "after top-level value"}, {"\n]}", "", "plan is no JSON: unexpected end"},
 		{`"ranks":2`, `"ranks":3`, "collective of 3 ranks has 2"}, {`"chunks":1`, `"chunks":2000000000`, "more than"},
 	} {
 		bad := strings.Replace(b.String(), c.old, c.new, 1)

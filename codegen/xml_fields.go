@@ -203,5 +203,8 @@ func printable(b []byte) bool {
 	return true
 }
 
+// maxQuoted is how many bytes of a value a message quotes.
+const maxQuoted = 40
+
 // clip shortens what a message quotes.
-func clip(b []byte) []byte { return b[:min(len(b), 40)] }
+func clip(b []byte) []byte { return b[:min(len(b), maxQuoted)] }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/url"
@@ -29,7 +28,7 @@ func writeSARIF(w io.Writer, reports []verifyReport, text func(string) []byte) e
 		driver.AddRule(sarifRule(code))
 	}
 	run.WithTool(sarif.NewTool().WithDriver(driver))
-	s := &sarifWriter{columns: columns{text: text, lines: map[string][][]byte{}}}
+	s := &sarifWriter{columns: columns{text: text, lines: map[string]*diag.Lines{}}}
 	good, listed := true, map[string]bool{}
 	for i := range reports {
 		r := &reports[i]
@@ -165,17 +164,18 @@ func artifact(name string) *sarif.ArtifactLocation {
 // columns turns columns in bytes, as diagnostics count, into characters.
 type columns struct {
 	text  func(string) []byte
-	lines map[string][][]byte
+	lines map[string]*diag.Lines
 }
 
 func (c *columns) of(file string, line, column int) int {
 	lines, ok := c.lines[file]
 	if !ok {
-		lines = bytes.Split(c.text(file), []byte("\n"))
+		lines = diag.NewLines(c.text(file))
 		c.lines[file] = lines
 	}
-	if line > len(lines) || column-1 > len(lines[line-1]) {
+	text, ok := lines.Line(line)
+	if !ok || column-1 > len(text) {
 		return column
 	}
-	return utf8.RuneCount(lines[line-1][:column-1]) + 1
+	return utf8.RuneCount(text[:max(column-1, 0)]) + 1
 }

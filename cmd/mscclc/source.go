@@ -3,14 +3,15 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/lang"
 )
+
+// largeJSON is how many bytes of JSON make a plan large.
+const largeJSON = 8 << 20
 
 // maxExcerpt bounds the files that are read again to show a line of them.
 const maxExcerpt = 64 << 20
@@ -102,6 +106,12 @@ func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([
 		io.Reader
 		io.Closer
 	}{b, r}}
+	if s.kind == codegen.KindMSCCLPP || s.kind == codegen.KindPlanJSON {
+		s.ReadCloser = struct {
+			io.Reader
+			io.Closer
+		}{&frugal{b, largeJSON}, r}
+	}
 	if s.kind == codegen.KindJSON || s.kind == codegen.KindSource && filepath.Ext(name) == ".json" {
 		defer r.Close()
 		return nil, noPlan(name, s)
@@ -115,25 +125,30 @@ func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([
 
 // noPlan says why what a .json file, or what else begins as JSON does, holds is no plan.
 func noPlan(name string, r io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(r, maxExcerpt))
-	if err != nil {
-		return err
-	}
-	if len(bytes.TrimSpace(text)) == 0 {
+	empty, err := codegen.CheckJSON(name, r)
+	switch {
+	case empty:
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is empty", diag.Printable(name))}
-	}
-	var bad *json.SyntaxError
-	if err := json.Unmarshal(text, new(json.RawMessage)); errors.As(err, &bad) {
-		at := min(max(0, int(bad.Offset)-1), len(text))
-		if strings.HasPrefix(bad.Error(), "unexpected end") {
-			at = len(text)
-		}
-		before := text[:at]
-		pos := diag.Pos{Filename: name, Offset: at, Line: 1 + bytes.Count(before, []byte("\n")), Column: at - bytes.LastIndexByte(before, '\n')}
-		return diag.List{diag.New(diag.Malformed, diag.Span{Pos: pos, Len: 1}, "no JSON, and so no plan: %v", bad)}
+	case err != nil:
+		return err
 	}
 	d := diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++", diag.Printable(name))
 	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
+}
+
+// A frugal reader has the collector run more often once it has read so much that what is made of it would double its memory.
+type frugal struct {
+	io.Reader
+	left int64
+}
+
+func (f *frugal) Read(b []byte) (int, error) {
+	n, err := f.Reader.Read(b)
+	if f.left > 0 && f.left <= int64(n) && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(40)
+	}
+	f.left -= int64(n)
+	return n, err
 }
 
 // endings are those of the files that messages quote lines of.
@@ -152,11 +167,13 @@ func (a *app) text(name string) []byte {
 			return nil
 		}
 		defer f.Close()
-		text, err := io.ReadAll(io.LimitReader(f, maxExcerpt))
+		info, err := f.Stat()
 		if err != nil {
 			return nil
 		}
-		return text
+		text := make([]byte, min(info.Size(), maxExcerpt))
+		n, _ := io.ReadFull(f, text)
+		return text[:n]
 	}
 	text, err := []byte(nil), fs.ErrNotExist
 	if filepath.Ext(name) == files.LibrarySuffix {

@@ -32,7 +32,7 @@ const underlined = 80
 // may be nil itself.
 func Fprint(w io.Writer, l List, sources func(file string) []byte, colour bool) error {
 	b := bufio.NewWriter(w)
-	p := printer{Writer: b, sources: sources, lines: map[string]sourceLines{}}
+	p := printer{Writer: b, sources: sources, lines: map[string]*Lines{}}
 	if colour {
 		p.bold, p.red, p.cyan, p.green, p.plain = "\x1b[1m", "\x1b[1;31m", "\x1b[36m", "\x1b[32m", "\x1b[0m"
 	}
@@ -81,7 +81,7 @@ func counted(l List) string {
 type printer struct {
 	*bufio.Writer
 	sources func(file string) []byte
-	lines   map[string]sourceLines
+	lines   map[string]*Lines
 
 	bold, red, cyan, green, plain string
 }
@@ -134,11 +134,29 @@ func (p *printer) excerpt(s Span) {
 	fmt.Fprintf(p, "    %s%s^%s%s\n", pad, p.green, strings.Repeat("~", max(0, length-1)), p.plain)
 }
 
-// sourceLines is a text and where its lines begin, so that many excerpts of a
-// large file cost one pass over it.
-type sourceLines struct {
-	text  []byte
-	start []int
+// Lines finds lines of a text. Finding them in their order is one pass over it.
+type Lines struct {
+	text     []byte
+	line, at int // the line that was found last, from 1, and where it begins
+}
+
+// NewLines returns the lines of a text, which it keeps.
+func NewLines(text []byte) *Lines { return &Lines{text: text, line: 1} }
+
+// Line returns line n, from 1, without its end. It reports false where the text has no such line.
+func (l *Lines) Line(n int) ([]byte, bool) {
+	if n < l.line {
+		l.line, l.at = 1, 0
+	}
+	for ; l.line < n; l.line++ {
+		end := bytes.IndexByte(l.text[l.at:], '\n')
+		if end < 0 {
+			return nil, false
+		}
+		l.at += end + 1
+	}
+	line, _, _ := bytes.Cut(l.text[l.at:], []byte{'\n'})
+	return bytes.TrimSuffix(line, []byte{'\r'}), n > 0 && l.text != nil
 }
 
 func (p *printer) line(file string, n int) (string, bool) {
@@ -147,25 +165,11 @@ func (p *printer) line(file string, n int) (string, bool) {
 	}
 	src, ok := p.lines[file]
 	if !ok {
-		src.text = p.sources(file)
-		if src.text != nil {
-			src.start = append(src.start, 0)
-			for i, c := range src.text {
-				if c == '\n' {
-					src.start = append(src.start, i+1)
-				}
-			}
-		}
+		src = NewLines(p.sources(file))
 		p.lines[file] = src
 	}
-	if n > len(src.start) {
-		return "", false
-	}
-	line := src.text[src.start[n-1]:]
-	if end := bytes.IndexByte(line, '\n'); end >= 0 {
-		line = line[:end]
-	}
-	return strings.TrimSuffix(string(line), "\r"), true
+	line, ok := src.Line(n)
+	return string(line), ok
 }
 
 func clampLen(s string, n int) int { return min(max(n, 0), len(s)) }

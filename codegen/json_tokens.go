@@ -1,0 +1,337 @@
+package codegen
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"mscclc/files"
+	"mscclc/ir/diag"
+)
+
+// jsonTokens cuts JSON into tokens as it is read, so that a text of any length takes no memory. It accepts what encoding/json
+// accepts, and words its errors in the same way. Of a string or a number of more than maxToken bytes it keeps the first ones.
+type jsonTokens struct {
+	name    string
+	what    string // that messages call the text
+	r       io.Reader
+	buf     []byte
+	at, end int // buf[at:end] is not looked at yet
+	base    int // offset of buf[0]
+	failed  error
+	eof     bool
+
+	line, newline, before int // the line of buf[at], where it begins, and where the line before begins
+	broke                 int // where the first line behind the last key ended, or -1
+
+	stack []byte // the brackets that are open
+	state jsonState
+	long  []byte // the first bytes of a token that is too long to be kept
+
+	kind   byte // of the token that comes next, by its first byte; see peek
+	loaded bool
+	raw    []byte  // of the token: what stands between the quotes, or a word
+	start  jsonPos // of the token
+	last   int     // the offset behind the token that was taken last
+
+	bad     *diag.Diagnostic // the first error of syntax
+	notUTF8 bool
+}
+
+// maxToken is how many bytes of a token are kept, and maxJSONDepth how many brackets may be open, as in encoding/json.
+const (
+	maxToken     = 32 << 10
+	maxJSONDepth = 10000
+)
+
+// A jsonPos is where a token begins.
+type jsonPos struct{ offset, line, column int }
+
+// A jsonState says what may come next.
+type jsonState uint8
+
+const (
+	wantValue   jsonState = iota
+	wantElement           // or the end of the list
+	wantField             // a key, or the end of the object
+	wantKey
+	wantColon
+	wantNext // a comma, or the end of what is open
+)
+
+func newJSONTokens(name string, r io.Reader) *jsonTokens {
+	s := &jsonTokens{name: name, what: "plan", r: files.Limit(name, r, "a plan", MaxFile), buf: make([]byte, 2*maxToken), line: 1, broke: -1}
+	for s.end < 3 && s.fill(s.at) {
+	}
+	if bytes.HasPrefix(s.buf[:s.end], []byte("\xef\xbb\xbf")) {
+		s.at = 3
+	}
+	return s
+}
+
+// CheckJSON reads text of any length and says what is wrong with it as JSON, and whether it holds nothing but blanks.
+func CheckJSON(name string, r io.Reader) (empty bool, err error) {
+	s := newJSONTokens(name, r)
+	s.what = "the file"
+	_, more := s.nonblank()
+	err = s.err()
+	return !more && s.failed == nil, err
+}
+
+// fill reads more behind buf[keep:end], which stays, and reports whether it got any.
+func (s *jsonTokens) fill(keep int) bool {
+	if s.eof {
+		return false
+	}
+	if s.end == len(s.buf) {
+		copy(s.buf, s.buf[keep:s.end])
+		s.base, s.at, s.end = s.base+keep, s.at-keep, s.end-keep
+	}
+	for idle := 0; ; idle++ {
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		if err == nil && n == 0 && idle == 100 {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			s.eof = true
+			if !errors.Is(err, io.EOF) {
+				s.failed = err
+			}
+		}
+		if n > 0 || s.eof {
+			return n > 0
+		}
+	}
+}
+
+// pos is where buf[at] stands.
+func (s *jsonTokens) pos() jsonPos {
+	offset := s.base + s.at
+	return jsonPos{offset, s.line, offset - s.newline + 1}
+}
+
+func (s *jsonTokens) spanAt(at jsonPos, n int) diag.Span {
+	return diag.Span{Pos: diag.Pos{Filename: s.name, Offset: at.offset, Line: at.line, Column: at.column}, Len: n}
+}
+
+// peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word; 0 at the end, and
+// at the first error.
+func (s *jsonTokens) peek() byte {
+	if !s.loaded {
+		s.kind, s.loaded = s.next(), true
+	}
+	return s.kind
+}
+
+// here is where the next token begins.
+func (s *jsonTokens) here() jsonPos {
+	s.peek()
+	return s.start
+}
+
+// take goes over the next token and returns its text, which holds until the next peek.
+func (s *jsonTokens) take() []byte {
+	s.peek()
+	s.loaded, s.last = s.kind == 0, s.base+s.at
+	return s.raw
+}
+
+// next reads a token.
+func (s *jsonTokens) next() byte {
+	s.raw = nil
+	for {
+		c, more := s.nonblank()
+		s.start = s.pos()
+		if !more {
+			if s.state != wantNext || len(s.stack) > 0 {
+				s.ended()
+			}
+			return 0
+		}
+		switch {
+		case s.state == wantNext && len(s.stack) == 0:
+			return s.refuse(c, "after top-level value")
+		case s.state == wantNext && c == ',':
+			if s.state = wantValue; s.top() == '{' {
+				s.state = wantKey
+			}
+		case s.state == wantColon && c == ':':
+			s.state = wantValue
+		default:
+			return s.token(c)
+		}
+		s.at++
+	}
+}
+
+func (s *jsonTokens) top() byte { return s.stack[len(s.stack)-1] }
+
+// token reads the token that begins with c.
+func (s *jsonTokens) token(c byte) byte {
+	switch s.state {
+	case wantColon:
+		return s.refuse(c, "after object key")
+	case wantField, wantKey:
+		if c == '"' {
+			s.broke = -1
+			return s.text(wantColon)
+		}
+		if c == '}' && s.state == wantField {
+			return s.close(c)
+		}
+		return s.refuse(c, "looking for beginning of object key string")
+	case wantNext:
+		if open := s.top(); c == open+2 { // ] and } are two behind [ and {
+			return s.close(c)
+		} else if open == '{' {
+			return s.refuse(c, "after object key:value pair")
+		}
+		return s.refuse(c, "after array element")
+	}
+	switch {
+	case c == ']' && s.state == wantElement:
+		return s.close(c)
+	case c == '{' || c == '[':
+		return s.open(c)
+	case c == '"':
+		return s.text(wantNext)
+	}
+	return s.word(c)
+}
+
+func (s *jsonTokens) open(c byte) byte {
+	if len(s.stack) == maxJSONDepth {
+		return s.refuse(c, "exceeded max depth")
+	}
+	s.stack = append(s.stack, c)
+	if s.state = wantElement; c == '{' {
+		s.state = wantField
+	}
+	s.at++
+	return c
+}
+
+func (s *jsonTokens) close(c byte) byte {
+	s.stack = s.stack[:len(s.stack)-1]
+	s.state = wantNext
+	s.at++
+	return c
+}
+
+// nonblank goes to the next byte that is no blank.
+func (s *jsonTokens) nonblank() (byte, bool) {
+	for {
+		for ; s.at < s.end; s.at++ {
+			c := s.buf[s.at]
+			if c == '\n' {
+				at := s.base + s.at
+				if s.broke < 0 {
+					s.broke = at
+				}
+				s.line, s.before, s.newline = s.line+1, s.newline, at+1
+			} else if c != ' ' && c != '\t' && c != '\r' {
+				return c, true
+			}
+		}
+		if !s.fill(s.at) {
+			return 0, false
+		}
+	}
+}
+
+// refuse notes that c has no place here.
+func (s *jsonTokens) refuse(c byte, context string) byte {
+	quoted := `'` + strconv.Quote(string(rune(c)))[1:]
+	quoted = quoted[:len(quoted)-1] + `'`
+	switch c {
+	case '\'':
+		quoted = `'\''`
+	case '"':
+		quoted = `'"'`
+	}
+	return s.fault(s.pos(), "invalid character "+quoted+" "+context)
+}
+
+// ended notes that the text ends too early: at its last byte.
+func (s *jsonTokens) ended() byte {
+	at := s.pos()
+	if at.offset > 0 {
+		if at.offset--; at.column > 1 {
+			at.column--
+		} else {
+			at.line, at.column = at.line-1, at.offset-s.before+1
+		}
+	}
+	return s.fault(at, "unexpected end of JSON input")
+}
+
+func (s *jsonTokens) fault(at jsonPos, text string) byte {
+	d := diag.New(diag.Malformed, s.spanAt(at, 1), "%s is no JSON: %s", s.what, text)
+	s.bad, s.eof, s.at, s.end = &d, true, 0, 0
+	s.kind, s.loaded = 0, true
+	return 0
+}
+
+// err reads what is left and returns what is wrong with the text as JSON, if anything is.
+func (s *jsonTokens) err() error {
+	for s.peek() != 0 {
+		s.take()
+	}
+	var list diag.List
+	switch {
+	case errors.As(s.failed, &list):
+		return list
+	case s.failed != nil:
+		return diag.List{diag.New(diag.Io, fileSpan(s.name), "cannot read: %v", s.failed)}
+	case s.bad != nil:
+		return diag.List{*s.bad}
+	case s.notUTF8:
+		return diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is not in UTF-8", s.what)}
+	}
+	return nil
+}
+
+// room makes sure that buf[at] is there. From buf[start] on the token is kept, as far as maxToken; it returns where that is now.
+func (s *jsonTokens) room(start int) (int, bool) {
+	if s.at < s.end {
+		return start, true
+	}
+	if s.at-start >= maxToken {
+		if len(s.long) == 0 {
+			s.long = append(s.long, s.buf[start:s.at]...)
+		}
+		whole := s.at - partial(s.buf[start:s.at])
+		s.notUTF8 = s.notUTF8 || !utf8.Valid(s.buf[start:whole])
+		start = whole
+	}
+	before := s.base
+	more := s.fill(start)
+	return start - (s.base - before), more
+}
+
+// partial is how many bytes at the end of b begin a character that b does not hold whole.
+func partial(b []byte) int {
+	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if utf8.FullRune(b[len(b)-n:]) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// isCut reports whether the token that was taken last is longer than its text.
+func (s *jsonTokens) isCut() bool { return len(s.long) > 0 }
+
+// kept is a token from buf[start] to buf[at].
+func (s *jsonTokens) kept(start int) []byte {
+	if len(s.long) > 0 {
+		return s.long
+	}
+	return s.buf[start:s.at]
+}
