@@ -42,6 +42,9 @@ func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	if err := l.makeMoves(l.merge(runs)); err != nil {
 		return nil, err
 	}
+	header := *c
+	header.Ops, header.Srcs = nil, nil // the caller may have no more need of them
+	l.c = &header
 	l.fuse()
 	groups := l.order()
 	return l.emit(l.sync(groups))

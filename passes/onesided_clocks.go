@@ -165,6 +165,9 @@ func (s *oneSync) end(g, pass int32) {
 
 // lesson is what rank b learns by Move i, who then has asked.
 func (s *oneSync) lesson(b, i int32) {
+	if !s.packets {
+		return
+	}
 	learned, relayed := &s.learned[b], &s.relayed[i]
 	if relayed.asks > 0 { // all that it reads, and what b knew when it began
 		if learned.oneClock.row == nil && relayed.done.row != nil {

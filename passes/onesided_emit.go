@@ -29,6 +29,7 @@ type flagKey struct {
 
 // emit freezes what sync has decided.
 func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
+	s.settled()
 	inplace := l.c.Coll.Inplace
 	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace, OutOfPlace: !inplace,
 		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}

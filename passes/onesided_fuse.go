@@ -12,8 +12,11 @@ const mostSources = 256
 // fuse makes one Move of several that pass on the same data, and removes what
 // nobody reads, until nothing changes. The order of the list stays legal.
 func (l *oneSided) fuse() {
+	n := l.cells()
+	f := &oneFuser{oneSided: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
+		uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
 	for range 8 {
-		f := newOneFuser(l)
+		f.begin()
 		for i := range l.moves {
 			f.visit(int32(i))
 		}
@@ -37,22 +40,24 @@ type oneFuser struct {
 	changed bool
 }
 
-func newOneFuser(l *oneSided) *oneFuser {
-	n := l.cells()
-	f := &oneFuser{oneSided: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
-		uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
-	for i := range l.moves {
+// begin counts who reads what each Move writes, before f goes through the Moves once more.
+func (f *oneFuser) begin() {
+	for _, list := range [][]int32{f.writer, f.reader, f.same, f.uses, f.last} {
+		clear(list)
+	}
+	clear(f.kept)
+	f.changed = false
+	for i := range f.moves {
 		f.countUses(int32(i))
 	}
-	for r := range int(l.n) {
-		for k := range l.c.Coll.OutChunks(r) {
-			if w := f.writer[l.mem.Cell(r, ir.Output, k)]; w > 0 {
+	for r := range int(f.n) {
+		for k := range f.c.Coll.OutChunks(r) {
+			if w := f.writer[f.mem.Cell(r, ir.Output, k)]; w > 0 {
 				f.kept[w-1] = true
 			}
 		}
 	}
 	clear(f.writer)
-	return f
 }
 
 func (f *oneFuser) countUses(i int32) {

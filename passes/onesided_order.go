@@ -39,7 +39,8 @@ func (l *oneSided) depend() {
 	writer, readers := make([]int32, n), make([]int32, n) // 1 + a Move, 1 + an entry of pool
 	type reader struct{ move, next int32 }
 	var pool []reader
-	l.deps = depList{start: make([]int32, 1, len(l.moves)+1)}
+	free := int32(0) // 1 + the first unused entry of pool
+	l.deps = depList{start: make([]int32, 1, len(l.moves)+1), to: make([]oneDep, 0, 2*len(l.moves))}
 	seen := make([][2][3]int32, len(l.moves)) // of a Move, by slot and kind: 1 + who was last seen to depend on it
 	for i := range l.moves {
 		m, at := &l.moves[i], int32(i)+1
@@ -67,15 +68,22 @@ func (l *oneSided) depend() {
 		for _, d := range m.dsts {
 			l.each(d, m.count, func(c int32) {
 				add(writer[c], depSees, false)
-				for r := readers[c]; r > 0; r = pool[r-1].next {
+				for r := readers[c]; r > 0; {
 					add(pool[r-1].move, depOver, false)
+					r, free, pool[r-1].next = pool[r-1].next, r, free
 				}
 				writer[c], readers[c] = at, 0
 			})
 		}
 		for _, s := range m.srcs {
 			l.each(s, m.count, func(c int32) {
-				if writer[c] != at {
+				switch {
+				case writer[c] == at:
+				case free > 0:
+					r := free
+					free = pool[r-1].next
+					pool[r-1], readers[c] = reader{at, readers[c]}, r
+				default:
 					pool = append(pool, reader{at, readers[c]})
 					readers[c] = int32(len(pool))
 				}

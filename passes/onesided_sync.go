@@ -70,7 +70,7 @@ func (l *oneSided) sync(groups []oneGroup) *oneSync {
 func (l *oneSided) newSync(groups []oneGroup) *oneSync {
 	s := &oneSync{oneSided: l, groups: groups, rows: rows.NewPool(l.n),
 		of: make([]int32, len(l.moves)), size: make([]int32, l.n),
-		before: make([]oneSnap, len(groups)), relayed: make([]oneSnap, len(l.moves)), after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
+		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		copies: l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
 		s.size[groups[g].rank] = groups[g].at + 1
@@ -83,6 +83,7 @@ func (l *oneSided) newSync(groups []oneGroup) *oneSync {
 	s.done, s.learned = make([]oneClock, l.n), make([]oneLesson, l.n)
 	if s.seen = s.done; s.packets {
 		s.seen = make([]oneClock, l.n)
+		s.before, s.relayed = make([]oneSnap, len(groups)), make([]oneSnap, len(l.moves))
 	}
 	for r := range l.n {
 		s.done[r].rank, s.seen[r].rank, s.learned[r].rank = r, r, r
@@ -100,6 +101,13 @@ func (s *oneSync) run() bool {
 	s.leave()
 	s.rotate()
 	return !s.failed
+}
+
+// settled drops what is needed only to decide who signals whom.
+func (s *oneSync) settled() {
+	s.deps, s.readers = depList{}, depList{}
+	s.rows, s.kept, s.between = nil, nil, nil
+	s.done, s.seen, s.learned, s.before, s.relayed, s.after = nil, nil, nil, nil, nil, nil
 }
 
 // countAsks counts who may ask for clocks in the first pass, and lists the

@@ -20,6 +20,9 @@ type oneSided struct {
 	events   []event
 	eventsOf []ir.Range // of a step
 	takes    []int32    // the events whose packets events read
+
+	spans         []span  // scratch of overlaps
+	packets, cuts []int32 // scratch of cutStep
 }
 
 // judgeOneSided is judge of a one-sided program.

@@ -19,6 +19,7 @@ type event struct {
 // cut makes the events, in an order in which they may happen.
 func (o *oneSided) cut(order []int32) bool {
 	o.eventsOf = make([]ir.Range, len(o.p.Steps))
+	o.events = make([]event, 0, len(o.p.Steps))
 	o.groups()
 	by := make([]int32, len(o.sender)) // of a chunk of packets: the event that sends it
 	for _, i := range order {
@@ -53,13 +54,12 @@ func (o *oneSided) send(e int32, s *ir.Step, by []int32) {
 
 // cutStep appends the events of step i, which is s.
 func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
-	var packets []int32 // the first chunks of its sources that are packets
+	packets, cuts := o.packets[:0], append(o.cuts[:0], 0) // the first chunks of its sources that are packets
 	for _, x := range o.p.OneSided.Sources(s) {
 		if x.Buf == ir.Packets {
 			packets = append(packets, o.links.Packet(x.Rank, x.Index))
 		}
 	}
-	cuts := []int32{0}
 	for _, at := range packets {
 		for k := int32(1); k < s.Count; k++ {
 			if by[at+k] != by[at+k-1] {
@@ -77,4 +77,5 @@ func (o *oneSided) cutStep(i int32, s *ir.Step, by []int32) {
 		ev.from.End = int32(len(o.takes))
 		o.events = append(o.events, ev)
 	}
+	o.packets, o.cuts = packets, cuts
 }

@@ -245,7 +245,7 @@ type span struct {
 // overlaps reports operands of s that overlap and may not: destinations with
 // each other, or with a source in part; and flags that come twice.
 func (o *oneSided) overlaps(s *ir.Step, bad func(diag.Code, string, ...any)) {
-	var spans []span
+	spans := o.spans[:0]
 	mem := o.memory()
 	for k, x := range o.both(s) {
 		if s.Op != ir.Move {
@@ -260,6 +260,7 @@ func (o *oneSided) overlaps(s *ir.Step, bad func(diag.Code, string, ...any)) {
 			spans = append(spans, span{r, mem.Cell(r, x.Buf, int(x.Index)), k >= int(s.NSrc)})
 		}
 	}
+	o.spans = spans
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(a.rank-b.rank, a.at-b.at) })
 	var last [2]*span // the last source and the last destination that begin before this span
 	for at := 0; at < len(spans); {

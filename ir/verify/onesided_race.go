@@ -24,16 +24,17 @@ func (o *oneSided) races() {
 type oneRacer struct {
 	*oneSided
 	conflicts
-	clocks  *clocks
-	ends    *clocks           // where launches have one pass: what is known at its end, which launches need not find again
-	first   []int32           // of a cell: 1 + the event that writes it first in a pass
-	reused  map[int32][]reuse // by the later event: what is yet to be seen ordered
-	open    int               // how many these are
-	seen    map[[2]int32]bool // pairs of steps of which a race is known
-	stopped bool              // the work allowed was not enough
+	clocks   *clocks
+	ends     *clocks // where launches have one pass: what is known at its end, which launches need not find again
+	first    []int32 // of a cell: 1 + the event that writes it first in a pass
+	reused   []reuse // what is to be seen ordered: of event e as the later from reusedAt[e] to reusedAt[e+1]
+	reusedAt []int32
+	open     int               // how many of these are not yet seen so
+	seen     map[[2]int32]bool // pairs of steps of which a race is known
+	stopped  bool              // the work allowed was not enough
 }
 
-// A reuse is a conflict with a later pass in n cells, or chunks of packets.
+// A reuse is a conflict with a later pass in n cells, or chunks of packets; in none when it is seen ordered.
 type reuse struct {
 	earlier, later int32 // events
 	cell, n        int32
@@ -50,6 +51,7 @@ func (r *oneRacer) passes() bool {
 	r.first = make([]int32, r.cells.Len())
 	r.conflicts.begin(0, len(r.p.Rank)-1)
 	c.each = r.access
+	r.need = func(cell int, later, earlier int32, k kind) { r.judge(0, cell, later, earlier, k) }
 	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
 		return false
 	}
@@ -75,8 +77,7 @@ func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
 }
 
 // access looks at what event e of the first pass reads and writes.
-func (r *oneRacer) access(e int32, pass int) {
-	r.need = func(cell int, later, earlier int32, k kind) { r.judge(pass, cell, later, earlier, k) }
+func (r *oneRacer) access(e int32, _ int) {
 	ev := &r.events[e]
 	s := &r.p.Steps[ev.step]
 	for k, x := range r.both(s) {
@@ -156,7 +157,7 @@ func (r *oneRacer) parts(e int32, cell int, writes bool) (list []int32) {
 // of a chunk of scratch, the last write and the reads behind it with the first write;
 // of a chunk of packets, the reads with the write. Others follow from these.
 func (r *oneRacer) reuses() {
-	r.reused = map[int32][]reuse{}
+	list := reuseList{last: make([]int32, len(r.events))}
 	for rank := range r.p.Rank {
 		at := r.cells.Cell(rank, ir.Scratch, 0)
 		for cell := at; cell < at+r.size(rank, ir.Scratch); cell++ {
@@ -164,9 +165,9 @@ func (r *oneRacer) reuses() {
 				continue
 			}
 			later := r.first[cell] - 1
-			r.reuse(reuse{r.conflicts.writer[cell] - 1, later, int32(cell), 1, writeWrite})
+			r.reuse(&list, reuse{r.conflicts.writer[cell] - 1, later, int32(cell), 1, writeWrite})
 			for node := r.conflicts.reader[cell]; node != 0; node = r.conflicts.nodes[node-1].next {
-				r.reuse(reuse{r.conflicts.nodes[node-1].step, later, int32(cell), 1, readWrite})
+				r.reuse(&list, reuse{r.conflicts.nodes[node-1].step, later, int32(cell), 1, readWrite})
 			}
 		}
 		at = r.cells.Cell(rank, ir.Packets, 0)
@@ -178,10 +179,12 @@ func (r *oneRacer) reuses() {
 			}
 			later := r.eventAt(x)
 			for _, y := range r.readers.of(chunk) {
-				r.reuse(reuse{r.eventAt(y), later, int32(at + index), 1, readWrite})
+				r.reuse(&list, reuse{r.eventAt(y), later, int32(at + index), 1, readWrite})
 			}
 		}
 	}
+	r.open = len(list.all)
+	r.reused, r.reusedAt = list.byLater()
 }
 
 // eventAt is the event of a part.
@@ -193,48 +196,67 @@ func (o *oneSided) eventAt(x part) int32 {
 	}))
 }
 
-// reuse adds a conflict with a later pass, or makes the last of the same two
+// A reuseList is reuses in the order in which they are found.
+type reuseList struct {
+	all  []reuse
+	last []int32 // of an event: 1 + the last in all of which it is the later
+}
+
+// byLater sorts the list by the later event, and says where those of each begin.
+func (l *reuseList) byLater() (sorted []reuse, start []int32) {
+	start = make([]int32, len(l.last)+1)
+	for k := range l.all {
+		start[l.all[k].later+1]++
+	}
+	for e := range l.last {
+		start[e+1] += start[e]
+		l.last[e] = start[e]
+	}
+	sorted = make([]reuse, len(l.all))
+	for _, x := range l.all {
+		sorted[l.last[x.later]] = x
+		l.last[x.later]++
+	}
+	return sorted, start
+}
+
+// reuse adds a conflict with a later pass to list, or makes the last of the same two
 // events longer. Of the steps of one block nothing is to be asked.
-func (r *oneRacer) reuse(x reuse) {
+func (r *oneRacer) reuse(list *reuseList, x reuse) {
 	if r.links.Block[r.events[x.earlier].step] == r.links.Block[r.events[x.later].step] {
 		return
 	}
-	list := r.reused[x.later]
-	if n := len(list); n > 0 {
-		if y := &list[n-1]; y.earlier == x.earlier && y.kind == x.kind && y.cell+y.n == x.cell {
+	if n := list.last[x.later]; n > 0 {
+		if y := &list.all[n-1]; y.earlier == x.earlier && y.kind == x.kind && y.cell+y.n == x.cell {
 			y.n++
 			return
 		}
 	}
-	r.reused[x.later] = append(list, x)
-	r.open++
+	list.all = append(list.all, x)
+	list.last[x.later] = int32(len(list.all))
 }
 
 // again asks for the conflicts of event e, of a later pass, with the first.
 // What is not ordered may be in a pass behind it, but where that uses the
 // same copy.
 func (r *oneRacer) again(e int32, pass int) {
-	list := r.reused[e]
-	left := list[:0]
-	for _, x := range list {
-		bad := int32(-1)
-		for cell := x.cell; cell < x.cell+x.n && bad < 0; cell++ {
-			if !r.ordered(pass, int(cell), x.later, x.earlier, x.kind) {
-				bad = cell
-			}
+	list := r.reused[r.reusedAt[e]:r.reusedAt[e+1]]
+	for k := range list {
+		x := &list[k]
+		if x.n == 0 {
+			continue
+		}
+		for x.n > 0 && r.ordered(pass, int(x.cell), x.later, x.earlier, x.kind) {
+			x.cell++
+			x.n--
 		}
 		switch {
-		case bad < 0:
+		case x.n == 0:
 			r.open--
 		case pass == int(r.p.OneSided.Depth):
-			r.race(pass, int(bad), x.later, x.earlier, x.kind, r.later())
-		default:
-			x.n -= bad - x.cell
-			x.cell = bad
-			left = append(left, x)
+			r.race(pass, int(x.cell), x.later, x.earlier, x.kind, r.later())
 		}
 	}
-	r.reused[e] = left
 }
 
 // later says how far the passes of a race are apart.

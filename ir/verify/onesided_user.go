@@ -51,7 +51,9 @@ func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, d
 	if s.Flags&ir.Loose != 0 {
 		own = -1
 	}
-	for k, x := range r.both(s) {
+	both := r.both(s)
+	for k := range both {
+		x := &both[k]
 		if x.Buf > ir.Output {
 			continue
 		}
@@ -61,7 +63,7 @@ func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, d
 		}
 		r.eachRank(x.Rank, func(rank int) {
 			if rank != own {
-				f(e, &x, rank, does)
+				f(e, x, rank, does)
 			}
 		})
 	}
