@@ -68,7 +68,8 @@ var faults = map[string]fault{
 	},
 }
 
-// measured is what a job measures of a collective of three ranks, out of place and in place, on a device that does five launches right; nil is not to be had.
+// measured is what a job measures of a collective of three ranks, out of place and in place, on a device that does five
+// launches right; nil is not to be had.
 func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 	t.Helper()
 	const ranks = 3
@@ -100,8 +101,8 @@ func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 	return [2]*bench.Result{report.Rows[0].OutOfPlace, report.Rows[0].InPlace}
 }
 
-// TestLate holds that a fault that shows only behind the first launches is found, in reductions, whose own results are in place what they would reduce
-// next, and in copies; and that a device without one is right.
+// TestLate holds that a fault that shows only behind the first launches is found, in reductions, whose own results are
+// in place what they would reduce next, and in copies; and that a device without one is right.
 func TestLate(t *testing.T) {
 	for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.Broadcast, ir.AllToAll} {
 		for name, fault := range faults {

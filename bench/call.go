@@ -33,7 +33,8 @@ func Whole(coll *ir.Collective, inplace bool) *ir.Collective {
 	return &c
 }
 
-// Repeats reports whether a launch behind another one has the same result. A call in place does not, where its outputs take the place of its inputs.
+// Repeats reports whether a launch behind another one has the same result. A call in place does not, where its outputs
+// take the place of its inputs.
 func (c *Call) Repeats() bool {
 	switch c.Coll.Kind {
 	case ir.AllGather, ir.Broadcast, ir.Gather, ir.Scatter:
@@ -100,8 +101,8 @@ const (
 	// First is the data of the first launch.
 	First Round = iota
 
-	// Last is the data of the launches behind the last replay that counts. They differ from those of First, so that what an earlier launch has left
-	// behind is not taken for a result.
+	// Last is the data of the launches behind the last replay that counts. They differ from those of First, so that
+	// what an earlier launch has left behind is not taken for a result.
 	Last
 )
 
@@ -133,14 +134,16 @@ type Site interface {
 
 	// Ready makes a call ready by a form.
 	Ready(ctx context.Context, f *Form, c *Call) (Op, error)
-	// Place makes inputs random and all else poison, and Check compares every element of what came
-	// of that. In round Last, Place leaves what lies beside the buffers as it is, so that Check finds what any launch since First wrote there.
+	// Place makes inputs random and all else poison, and Check compares every element of what came of that. In round
+	// Last, Place leaves what lies beside the buffers as it is, so that Check finds what any launch since First wrote
+	// there.
 	Place(ctx context.Context, c *Call, round Round) error
 	Check(ctx context.Context, c *Call, round Round) (Found, error)
 	// Once runs an operation once.
 	Once(ctx context.Context, op Op) error
-	// Measure runs operations in turn. Where check is not nil, it is their call: behind the last replay that counts, each operation's
-	// replay runs once more on the data of round Last, and is checked. Where the call does not repeat, that replay has one launch.
+	// Measure runs operations in turn. Where check is not nil, it is their call: behind the last replay that counts,
+	// each operation's replay runs once more on the data of round Last, and is checked. Where the call does not repeat,
+	// that replay has one launch.
 	Measure(ctx context.Context, ops []Op, m Measuring, check *Call) ([]Sample, error)
 	Close() error
 }

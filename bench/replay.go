@@ -139,7 +139,8 @@ func (r *replays) replay(l *lane, i, launches int) error {
 	return r.ops[i].start(l, launches)
 }
 
-// again runs each operation's replay once more, on other data, and checks what it did. A call that does not repeat has a replay of one launch.
+// again runs each operation's replay once more, on other data, and checks what it did. A call that does not repeat has
+// a replay of one launch.
 func (r *replays) again(ctx context.Context, c *Call) (err error) {
 	for i, o := range r.ops {
 		launches := r.samples[i].Launches

@@ -102,7 +102,8 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	result = &Result{Time: us(samples[0].Time), Launches: samples[0].Launches, How: samples[0].How, Form: form.Name, Found: found[0].worse(samples[0].Found)}
+	ours := &samples[0]
+	result = &Result{Time: us(ours.Time), Launches: ours.Launches, How: ours.How, Form: form.Name, Found: found[0].worse(ours.Found)}
 	for _, s := range samples[1:] {
 		t := us(s.Time)
 		switch v := result.Rival; {

@@ -1,22 +1,24 @@
-// Package simulate says how long a program takes on a topology, before anything runs: an event simulation of its steps as they are
-// scheduled, not a formula for an algorithm.
+// Package simulate says how long a program takes on a topology, before anything runs: an event simulation of its steps
+// as they are scheduled, not a formula for an algorithm.
 //
 // # The model
 //
-// Every block does its steps in order, as a device's kernel does, pass after pass. A step begins when what it waits for is there: a
-// message, a free slot, a packet, a flag. It costs its block a time of its own, and the time that its data takes at the
-// block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come, first served, so that what
-// shares a link or a NIC waits. A message goes through its links cut-through: the last byte arrives one longest occupancy
-// behind the first. Packets tell of themselves, so that a two-sided block sends them on one by one as they come; a slot is received when all
-// of it is there. Columns of a one-sided program are alike and share what there is evenly, and are simulated as one block of their common
-// rate.
+// Every block does its steps in order, as a device's kernel does, pass after pass. A step begins when what it waits for
+// is there: a message, a free slot, a packet, a flag. It costs its block a time of its own, and the time that its data
+// takes at the block's rate. Data on its way takes each link's α and occupies each for its bytes over β: first come,
+// first served, so that what shares a link or a NIC waits. A message goes through its links cut-through: the last byte
+// arrives one longest occupancy behind the first. Packets tell of themselves, so that a two-sided block sends them on
+// one by one as they come; a slot is received when all of it is there. Columns of a one-sided program are alike and
+// share what there is evenly, and are simulated as one block of their common rate.
 //
-// What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a GPU
-// move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.
+// What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a
+// GPU move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.
 //
-// Of a launch of many passes the first ones are simulated, and the rest take as long as the later of these, or as the busiest link needs.
+// Of a launch of many passes the first ones are simulated, and the rest take as long as the later of these, or as the
+// busiest link needs.
 //
-// A call has two times, for one-sided and two-sided programs alike. Its latency is what one launch takes, alone on the machine. Its interval is the time from the end
-// of a launch to the end of the next, where several follow each other: the root of a Broadcast is in the next launch while others are at this one. Benchmarks
-// measure intervals, and costs are fitted to these.
+// A call has two times, for one-sided and two-sided programs alike. Its latency is what one launch takes, alone on the
+// machine. Its interval is the time from the end of a launch to the end of the next, where several follow each other:
+// the root of a Broadcast is in the next launch while others are at this one. Benchmarks measure intervals, and costs
+// are fitted to these.
 package simulate

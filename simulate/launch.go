@@ -14,8 +14,9 @@ const (
 	// Latency is the time of a call alone: from its begin on all ranks to its end on the last.
 	Latency Figure = iota
 
-	// Interval is the time from the end of a call to the end of the next, where calls follow each other: a rank begins the next call when it has ended
-	// this one, while other ranks are still at it. Benchmarks that launch many calls and divide measure it.
+	// Interval is the time from the end of a call to the end of the next, where calls follow each other: a rank begins
+	// the next call when it has ended this one, while other ranks are still at it. Benchmarks that launch many calls
+	// and divide measure it.
 	Interval
 )
 
@@ -32,7 +33,8 @@ func FigureByName(name string) (f Figure, ok bool) {
 	return Figure(max(i, 0)), i >= 0
 }
 
-// A sequence has each rank's launches follow each other: a launch begins when all blocks of the one before have ended, but those that no launch waits for.
+// A sequence has each rank's launches follow each other: a launch begins when all blocks of the one before have ended,
+// but those that no launch waits for.
 type sequence struct {
 	ranks []rankLaunch
 	first int32 // of the things that blocks wait for, rank 0's next launch
@@ -70,7 +72,8 @@ const (
 	launchPasses  = 32
 )
 
-// launches is how many launches are simulated, one after the other: one for the latency, and for the interval as repeats has it.
+// launches is how many launches are simulated, one after the other: one for the latency, and for the interval as
+// repeats has it.
 func (s *simulation) launches(rough bool) int64 {
 	if s.call.Figure == Latency {
 		return 1
@@ -78,8 +81,8 @@ func (s *simulation) launches(rough bool) int64 {
 	return repeats(s.program, s.simulated, rough)
 }
 
-// repeats is how many launches of so many passes an interval is found from: two where there is time, and more where a launch has few passes; of a program so
-// large that there is time for one only, one, which tells no interval.
+// repeats is how many launches of so many passes an interval is found from: two where there is time, and more where a
+// launch has few passes; of a program so large that there is time for one only, one, which tells no interval.
 func repeats(p *ir.Program, passes int64, rough bool) int64 {
 	most := int64(mostLaunches)
 	if rough {
@@ -88,7 +91,8 @@ func repeats(p *ir.Program, passes int64, rough bool) int64 {
 	return max(1, min(most, max(2, launchPasses/passes), mostEvents/int64(max(len(p.Steps), 1))/passes))
 }
 
-// Both are the results of Run for a call's two figures. interval is nil where it is not known: of a program that is too large to be simulated twice.
+// Both are the results of Run for a call's two figures. interval is nil where it is not known: of a program that is too
+// large to be simulated twice.
 func Both(p *ir.Program, t *topology.Topology, c *Costs, call Call) (latency, interval *Result, err error) {
 	call.Figure = Latency
 	if latency, err = Run(p, t, c, call); err != nil {

@@ -68,7 +68,8 @@ func (o *oneSided) reachSwitch() error {
 	return nil
 }
 
-// onlyPackets says whether the program is one of few packets, for which a kernel is made that does less: one block a rank, whose steps move packets and its own memory.
+// onlyPackets says whether the program is one of few packets, for which a kernel is made that does less: one block a
+// rank, whose steps move packets and its own memory.
 func (o *oneSided) onlyPackets() bool {
 	if len(o.program.Blocks) != len(o.program.Rank) {
 		return false

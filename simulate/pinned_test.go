@@ -147,9 +147,10 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestEven: columns share links and memory evenly. 100,000 bytes take 100 us to store, and a sum of them 100 us of memory. In a ReduceScatter of two
-// ranks sums begin when both ranks have stored all, so that its latency is its interval. In a Reduce the root sums what the other has stored, which takes both
-// times; of calls that follow each other, the other stores what the next one reduces meanwhile. All wait a link's latency or two.
+// TestEven: columns share links and memory evenly. 100,000 bytes take 100 us to store, and a sum of them 100 us of
+// memory. In a ReduceScatter of two ranks sums begin when both ranks have stored all, so that its latency is its
+// interval. In a Reduce the root sums what the other has stored, which takes both times; of calls that follow each
+// other, the other stores what the next one reduces meanwhile. All wait a link's latency or two.
 func TestEven(t *testing.T) {
 	costs := free()
 	costs.Memory = 3000
@@ -168,8 +169,9 @@ func TestEven(t *testing.T) {
 	}
 }
 
-// TestFigures: a chain of n hops passes one message on in n times, one-sided or two-sided, and its latency is that. Its ranks are in other calls at once, so that
-// of calls which follow each other one ends each time that a rank takes for its own part: a step and its data, which grow with no hop.
+// TestFigures: a chain of n hops passes one message on in n times, one-sided or two-sided, and its latency is that. Its
+// ranks are in other calls at once, so that of calls which follow each other one ends each time that a rank takes for
+// its own part: a step and its data, which grow with no hop.
 func TestFigures(t *testing.T) {
 	costs := free()
 	for p := range ir.NumProtocols {

@@ -37,7 +37,7 @@ type Result struct {
 	Micros    float64         // the call's Figure
 	Passes    int64           // of the launch
 	Simulated int64           // of these, the first
-	Launches  int64           // that were simulated back to back; an interval is how long the later half took, each. Of one launch only the latency is known
+	Launches  int64           // simulated one after the other; an interval is how long each of the later half took. One tells no interval
 	Events    int64           // actions that were simulated
 	Rough     bool            // fewer passes or launches were simulated than without the call's Rough
 	Link      int32           // the link that was occupied longest, or -1

@@ -159,8 +159,8 @@ func TestBusiest(t *testing.T) {
 	}
 }
 
-// TestContinuous: one pass more adds as much to a call's latency as any other, and to an interval as much as each of its passes takes: also where more of a
-// launch, or fewer launches, are simulated.
+// TestContinuous: one pass more adds as much to a call's latency as any other, and to an interval as much as each of
+// its passes takes: also where more of a launch, or fewer launches, are simulated.
 func TestContinuous(t *testing.T) {
 	topo, err := topology.Open("h200")
 	if err != nil {

@@ -40,9 +40,9 @@ func measurements(t *testing.T, path string) (list []measurement) {
 	return list
 }
 
-// TestSimulatedChoice holds what choosing by simulation costs where all of the catalog was measured: how many times as long as the best of the
-// same call the chosen program takes, in the width in which it was measured. What was measured are intervals, and by these it is held; what is chosen by
-// latency is fast by these too.
+// TestSimulatedChoice holds what choosing by simulation costs where all of the catalog was measured: how many times as
+// long as the best of the same call the chosen program takes, in the width in which it was measured. What was measured
+// are intervals, and by these it is held; what is chosen by latency is fast by these too.
 func TestSimulatedChoice(t *testing.T) {
 	for _, figure := range []simulate.Figure{simulate.Latency, simulate.Interval} {
 		t.Run(figure.String(), func(t *testing.T) { simulatedChoice(t, figure) })

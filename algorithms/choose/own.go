@@ -12,20 +12,24 @@ import (
 
 // An Own is a program file of a user's, to be chosen among beside the catalog.
 type Own struct {
-	// Name is what variants and tables call the program. It is that of a file, without its folder, so that no program of the catalog has it.
+	// Name is what variants and tables call the program. It is that of a file, without its folder, so that no program
+	// of the catalog has it.
 	Name string
 
 	File string // what messages call it
 
-	// Text is an algorithm in chunks, or nil, and Lang has what it imports by: Open and ImportPath; the rest is not used.
+	// Text is an algorithm in chunks, or nil, and Lang has what it imports by: Open and ImportPath; the rest is not
+	// used.
 	Text []byte
 	Lang lang.Options
 
-	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil is not for such calls.
+	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil
+	// is not for such calls.
 	Compiled [2]*ir.Program
 }
 
-// A Shelf has the programs that a choice is among: the catalog's, and these. Their names differ. A nil Shelf is the catalog.
+// A Shelf has the programs that a choice is among: the catalog's, and these. Their names differ. A nil Shelf is the
+// catalog.
 type Shelf []Own
 
 // own is the user's program of a name, or nil.
@@ -140,7 +144,8 @@ func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
 	return p, c.meets(v.Program, p.Coll)
 }
 
-// Own are the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled program the one that it is.
+// Own are the forms of the user's programs: of an algorithm those that the catalog's have, and of a compiled program
+// the one that it is.
 func (s Shelf) Own() (list []Variant) {
 	for i := range s {
 		o := &s[i]

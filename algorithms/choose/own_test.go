@@ -16,8 +16,8 @@ for i in 0..ranks {
 }
 `
 
-// TestOwn holds that the user's programs are chosen among beside the catalog, in each of their forms, by the same times, and stand where the simulation of
-// the same algorithm of the catalog stands.
+// TestOwn holds that the user's programs are chosen among beside the catalog, in each of their forms, by the same
+// times, and stand where the simulation of the same algorithm of the catalog stands.
 func TestOwn(t *testing.T) {
 	s := selector(t, "h200:gpus=4", "plan")
 	s.Call.Kind = ir.AllGather
@@ -41,7 +41,8 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestOwnCompiled holds that a compiled program is the one form that it is, beside one-sided ones too, for calls of its placement, ranks and collective.
+// TestOwnCompiled holds that a compiled program is the one form that it is, beside one-sided ones too, for calls of its
+// placement, ranks and collective.
 func TestOwnCompiled(t *testing.T) {
 	two := Variant{Program: "allgather/ring", Sided: "two", Protocol: "LL128"}
 	call := Call{Kind: ir.AllGather, Ranks: 4}

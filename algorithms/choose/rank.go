@@ -130,7 +130,8 @@ func Differs(program string, ranks int) bool {
 	return ranks > 2 && notAlike.Match(text)
 }
 
-// Differs says whether some ranks end with sums of other bits than others by a form: of the catalog's as the header says, of a user's program as its sums are made.
+// Differs says whether some ranks end with sums of other bits than others by a form: of the catalog's as the header
+// says, of a user's program as its sums are made.
 func (s *Selector) Differs(f Form) bool {
 	if s.Own.own(f.Program) == nil {
 		return Differs(f.Program, s.Call.Ranks)
@@ -170,8 +171,8 @@ func alike(list []timed, differs func(Form) bool) {
 	}
 }
 
-// divides says why a call of a size is not run by a form: a runtime of XML wants chunks of one length, as some of the user's compiled programs do, and
-// these may be for other sizes.
+// divides says why a call of a size is not run by a form: a runtime of XML wants chunks of one length, as some of the
+// user's compiled programs do, and these may be for other sizes.
 func (s *Selector) divides(f Form, bytes int64) error {
 	given, _, err := s.Own.compiled(f.Program, s.Call)
 	if err != nil {
@@ -245,8 +246,8 @@ type timeKey struct {
 	rough  bool
 }
 
-// An outcome is what a simulation says: the time, how long of it the link is occupied that is occupied longest, and whether the time is an interval: of
-// a program that is too large to be simulated twice, only the latency is known.
+// An outcome is what a simulation says: the time, how long of it the link is occupied that is occupied longest, and
+// whether the time is an interval: of a program that is too large to be simulated twice, only the latency is known.
 type outcome struct {
 	micros, link float64
 	interval     bool
@@ -278,7 +279,8 @@ func (s *Selector) outcome(f Form, bytes int64, figure simulate.Figure, rough bo
 	}
 	p := *prog
 	p.Protocol = proto
-	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType, Columns: f.Columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
+	r, err := simulate.Run(&p, s.Topology, s.Costs, simulate.Call{Bytes: bytes, DType: s.DType,
+		Columns: f.Columns, Threads: f.Threads, Tile: f.Tile, Figure: figure, Rough: rough})
 	if err != nil {
 		return outcome{}, err
 	}

@@ -97,7 +97,8 @@ func (s *Selector) reason(from, to Form, bytes int64) string {
 	return faster + " with no link less busy: " + strings.Join(words, ", ")
 }
 
-// level leaves of two forms' figures what is known of both: of a compiled program the shape is not, and only a one-sided one has moves.
+// level leaves of two forms' figures what is known of both: of a compiled program the shape is not, and only a
+// one-sided one has moves.
 func level(a, b *figures) {
 	if a.Moved == 0 || b.Moved == 0 {
 		a.Shape, b.Shape = Shape{}, Shape{}
@@ -136,7 +137,11 @@ func differing(a, b *figures) (words []string) {
 		}
 	}
 	if b.Sided != a.Sided {
-		words = append(words, map[bool]string{true: "one-sided instead of two-sided", false: "two-sided instead of one-sided"}[b.Sided == ""])
+		word := "one-sided instead of two-sided"
+		if b.Sided != "" {
+			word = "two-sided instead of one-sided"
+		}
+		words = append(words, word)
 	}
 	if b.Protocol != a.Protocol {
 		words = append(words, fmt.Sprintf("%s instead of %s", b.Protocol, a.Protocol))

@@ -18,7 +18,7 @@ type Stretch struct {
 	Form             // with the columns there
 	Micros   float64 // at At, by the selector's figure
 	Latency  float64 // there, of a call alone
-	Interval float64 // there, of calls that follow each other; 0 is not known, of a program too large to be simulated twice
+	Interval float64 // there, of calls that follow each other; 0 where the program is too large to be simulated twice
 	Next     Form    // the fastest other program there
 	Behind   float64 // how many times as long that takes; Reason says why where it is less
 	Reason   string  // why it begins where it does, and why others that are faster do not
@@ -100,7 +100,8 @@ type Standing struct {
 // Standings are those of all of the user's programs at a stretch, in their order.
 func (s *Selector) Standings(r *Stretch) (list []Standing, err error) {
 	for _, o := range s.Own {
-		at := Standing{At: r.At, Form: Form{Variant: Variant{Program: o.Name}}, Err: fmt.Errorf("%s has no form that %s runs", o.Name, s.Target.Name)}
+		at := Standing{At: r.At, Form: Form{Variant: Variant{Program: o.Name}}}
+		at.Err = fmt.Errorf("%s has no form that %s runs", o.Name, s.Target.Name)
 		best := math.Inf(1)
 		for _, f := range s.forms {
 			if f.Program != o.Name {

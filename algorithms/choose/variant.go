@@ -125,7 +125,8 @@ func (c Call) options(text []byte) lang.Options {
 // meets says whether what program became is what c asks for.
 func (c Call) meets(program string, is *ir.Collective) error {
 	if is.Kind != c.Kind || is.Ranks != c.Ranks || is.Root != c.Root {
-		return fmt.Errorf("%s is for %v of %d ranks with root %d, not for %v of %d with root %d", program, is.Kind, is.Ranks, is.Root, c.Kind, c.Ranks, c.Root)
+		return fmt.Errorf("%s is for %v of %d ranks with root %d, not for %v of %d with root %d",
+			program, is.Kind, is.Ranks, is.Root, c.Kind, c.Ranks, c.Root)
 	}
 	return nil
 }

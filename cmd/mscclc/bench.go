@@ -49,7 +49,8 @@ func (a *app) benchCommand() *cobra.Command {
 		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
 broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
 has of such devices, else by simulation (mscclc simulate) on the machine that has such devices, or of others as if they were H200s behind one
-switch. The simulation chooses what has the least latency, or with --by interval what has the least of the time that is printed here, of calls one after the other.
+switch. The simulation chooses the program of least latency, the time of one call alone. With --by interval it chooses
+by the time that is printed here, of calls one after the other.
 
 Rows and columns are nccl-tests': sizes of the larger of a rank's buffers, from -b to -e, each -f times the one before; out of
 place and in place; N/A where there is no program for it. Each operation is first run once on random data with all else
@@ -68,9 +69,9 @@ ranks, collectives and placements that are in the file stay. --table FILE then c
 refused, with the field, where it says what cannot be or a rule is not for the call. Entries with "nodes": N, as mscclc select --emit
 writes them for a topology of N nodes, are for calls with --nodes N, wherever the ranks are.
 
-Beside a COLLECTIVE, ` + ownUsage + ` --tune and
---judge measure all of them, and a table may name them. Where no --table has a variant, the simulation chooses among them and the catalog, since the tables
-that mscclc has were measured without them.
+Beside a COLLECTIVE, ` + ownUsage + `
+--tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
+chooses among them and the catalog, since the tables that mscclc has were measured without them.
 
 --online N has the first calls of each size go round the four variants that rank highest, and the fastest of these runs all others, as a program can ask of the
 executor (package algorithms/choose, Online); ranks that are processes keep the same one.

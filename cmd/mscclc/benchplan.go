@@ -72,7 +72,8 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 		}
 	}
 	if !p.named && len(files) > 0 {
-		return nil, usagef("bench takes files beside a collective, and one file alone; %q is no collective: there are %s", arg, list(collectiveNames()))
+		return nil, usagef("bench takes files beside a collective, and one file alone; %q is no collective: there are %s",
+			arg, list(collectiveNames()))
 	}
 	if err := f.check(p, first, last); err != nil {
 		return nil, err

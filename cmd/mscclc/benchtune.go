@@ -143,7 +143,8 @@ func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string
 	}
 	var port []*bench.Form
 	for i, v := range ranked {
-		if (len(variants)-len(port) >= most || micros[i] > within*micros[0]) && !w.own.Has(v.Program) { // the user's own are measured in any case
+		far := len(variants)-len(port) >= most || micros[i] > within*micros[0]
+		if far && !w.own.Has(v.Program) { // the user's own are measured in any case
 			continue
 		}
 		f, err := w.variant(v, call)

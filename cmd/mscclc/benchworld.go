@@ -67,7 +67,8 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	if err := w.openSite(ctx, job, check); err != nil {
 		return nil, err
 	}
-	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own, Shared: shared(w.site.Devices())}
+	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own,
+		Shared: shared(w.site.Devices())}
 	if w.chooser.Shared { // the tables that are built in were measured with a GPU for each rank, and their columns have no room here
 		w.chooser.Table = p.chosenBy
 	}

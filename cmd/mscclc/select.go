@@ -35,27 +35,35 @@ func (a *app) selectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "select COLLECTIVE [FILE...]",
 		Short: "Say which algorithm, of the catalog or your own, is the fastest for which sizes on a topology",
-		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, by simulation (mscclc simulate), and why each range
-begins where it does. All GPUs of the topology take part. ` + ownUsage + `
-A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc bench takes the same files with it.
+		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, and why each range begins where it does.
+The times are simulated (mscclc simulate), and all GPUs of the topology take part.
 
-Both times of a call are printed: latency is that of one call alone, interval that from the end of a call
-to the end of the next, where calls follow each other. The fastest is the one with the least latency. With --by interval it is the one with the least interval, which
-nccl-tests and mscclc bench measure; many calls of a long chain overlap there, though each of them takes long. Of programs as fast as each other one whose ranks
-end with the same bits comes first. Programs are what mscclc's own executor runs, in several widths, or with --target msccl
-or rccl XML in several instances. Sizes from -b on, each twice the one before, are simulated up to -e; what is fastest at -b is taken for all below, and what is at the last for all above, but
-by msccl, which makes memory for calls up to -e.
+` + ownUsage + `
+A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc bench takes the
+same files with it.
 
---emit FOLDER writes what a runtime reads, and keeps what it has there of other collectives and placements; what select wrote there before for the same ones, and
-nobody has changed since, makes way. Of mscclc that is
-FOLDER/COLLECTIVE.table, which bench and run take by --table; its times are intervals, as those that bench --tune measures, and its device is --device NAME as the driver names it, and of a topology of several
-nodes its entry has "nodes": N, which bench alone takes, with --nodes N, and a program of its own (package algorithms/choose) for a Call of so many Nodes. Of msccl it is an XML file a range, and
-msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names: that runtime reads 4 algorithms at most, of all collectives, so that ranges are joined where that costs
-least (--ranges 2 leaves room for another); their sizes go from minbytes to below maxbytes, and it needs NCCL_ALGO=MSCCL,RING,TREE. Of rccl it is an XML file a range, for
-MSCCL_ALGO_DIR=FOLDER, of which that runtime takes the first that fits, in whatever order the folder lists them.
+Both times of a call are printed. Latency is the time of one call alone. Interval is the time from the end of a call to
+the end of the next, where calls follow each other. The fastest program has the least latency, or with --by interval the
+least interval, which nccl-tests and mscclc bench measure. Calls of a long chain overlap, so that its interval is short
+and its latency long. Of two programs as fast as each other, the one whose ranks end with the same bits comes first.
 
-Gaps are sizes that run none of the programs but the library's own algorithms: of msccl and rccl those that a program's chunks do not divide, and of msccl those
-above -e. Overlaps are sizes that several files in FOLDER are for.`,
+Programs are one-sided, for mscclc's own executor, in several widths. With --target msccl or rccl they are XML, in
+several instances. The sizes are -b and twice as much again and again, up to -e. What is fastest at -b is taken for all
+smaller sizes too, and what is fastest at the last size for all larger ones. For msccl the last range ends at -e, since
+that runtime makes memory for calls up to there.
+
+--emit FOLDER writes what a runtime reads. It keeps what the folder has for other collectives and placements, and
+replaces what select wrote there before for the same ones, if nobody has changed it since.
+  mscclc  FOLDER/COLLECTIVE.table, which bench and run take by --table. Its times are intervals. Its device is --device
+          NAME, as the driver names it. Of a topology of several nodes its entry has "nodes": N, for bench --nodes N.
+  msccl   an XML file a range, and msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names. The runtime reads at most 4
+          algorithms, of all collectives, so ranges are joined where that costs least; --ranges 2 leaves room for
+          others. Sizes go from minbytes to below maxbytes. It needs NCCL_ALGO=MSCCL,RING,TREE.
+  rccl    an XML file a range, for MSCCL_ALGO_DIR=FOLDER. The runtime takes the first that fits, in the order in which
+          the folder lists them.
+
+A gap is a range of sizes that run the library's own algorithms: for msccl and rccl the sizes that a program's chunks do
+not divide, and for msccl those above -e. An overlap is a range of sizes that several files in FOLDER are for.`,
 		Example: `  mscclc select allreduce --topology h200:gpus=4
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
   mscclc select allgather --topology mine.topo -b 1M -e 64M
@@ -113,7 +121,8 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if f.ranges < 0 {
 		return nil, nil, usagef("--ranges is from 1, or 0 for any number")
 	}
-	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure, OwnWidth: f.device == "cpu"}
+	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure,
+		OwnWidth: f.device == "cpu"}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {

@@ -14,7 +14,8 @@ func (a *app) printSelected(s *choose.Selector, is *selected) error {
 	if a.json {
 		return a.selectedJSON(s, is)
 	}
-	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n", s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
+	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n",
+		s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
 	for _, r := range is.list {
@@ -23,10 +24,13 @@ func (a *app) printSelected(s *choose.Selector, is *selected) error {
 			to = roughSize(r.To)
 		}
 		if r.Behind > 0 {
-			next = fmt.Sprintf("%v %s %.2fx", r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:], r.Next.Protocol, r.Behind)
+			name := r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:]
+			next = fmt.Sprintf("%v %s %.2fx", name, r.Next.Protocol, r.Behind)
 		}
 		r.Form.Columns = 0
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n", roughSize(r.From), to, r.Form, columnsText(r.Widths), roughSize(r.At), r.Latency, microsText(r.Interval, r.Latency), next, r.Reason)
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n",
+			roughSize(r.From), to, r.Form, columnsText(r.Widths), roughSize(r.At),
+			r.Latency, microsText(r.Interval, r.Latency), next, r.Reason)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -64,7 +68,9 @@ func (a *app) printOwn(own []choose.Standing) error {
 		}
 		columns := o.Columns
 		o.Form.Columns = 0
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n", roughSize(o.At), diag.Printable(o.Form.String()), columnText(columns), o.Latency, microsText(o.Interval, o.Latency), o.Behind)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
+			roughSize(o.At), diag.Printable(o.Form.String()), columnText(columns),
+			o.Latency, microsText(o.Interval, o.Latency), o.Behind)
 	}
 	fmt.Fprintln(w)
 	return w.Flush()
@@ -135,7 +141,8 @@ func (a *app) selectedJSON(s *choose.Selector, is *selected) error {
 		Gaps       []string `json:"gaps"`
 		Overlaps   []string `json:"overlaps"`
 		Notes      []string `json:"notes"`
-	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, is.notes})
+	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(),
+		rows, own, is.gaps, is.overlaps, is.notes})
 }
 
 // roughSize is n in three digits.

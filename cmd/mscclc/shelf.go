@@ -14,9 +14,8 @@ import (
 )
 
 // ownUsage is how help describes a command's files beside a collective.
-const ownUsage = `FILEs are programs of your own, to be compared with the catalog's:
-algorithms in chunks, whose parameters ranks (or nodes and gpus) and root are set as the catalog's are, and
-programs (XML, .plan), which run as they are.`
+const ownUsage = `FILEs are programs of your own, to be compared with the catalog's. A FILE is an algorithm in chunks, whose parameters ranks
+(or nodes and gpus) and root are set as the catalog's are, or a program (XML, .plan), which runs as it is.`
 
 // shelf reads the user's programs that are to be chosen among beside the catalog.
 func (a *app) shelf(args, libraries []string) (choose.Shelf, error) {

@@ -41,16 +41,19 @@ are scheduled, on links with a latency and a bandwidth each, where messages that
 mscclc help topo says what a topology is. What launches, steps and signals take, the topology's device says; --costs FILE has other
 numbers, in the form of simulate/devices/*.json.
 
-A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval is the time from the end of a call
-to the end of the next, where calls follow each other. A rank begins the next call when it has ended this one, so the interval of a chain is a small part
-of its latency. nccl-tests and mscclc bench measure the interval. It is - where the program is too large for several calls to be simulated.
+A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
+is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call
+when it has ended this one, so the interval of a chain is a small part of its latency. nccl-tests and mscclc bench
+measure the interval. It is - where the program is too large for several calls to be simulated.
 
-Bandwidths are nccl-tests'. --by says which of the two times they are of, and the columns and the link too; it is the latency unless --by interval is given. The link is
-the one that was occupied longest, with the part of the time that it was. A low value means that latency limits the call.
-A rank that is alone moves nothing: its times and its bandwidths are 0.
+Bandwidths are nccl-tests'. --by says which of the two times they are of, and the columns and the link too; it is the
+latency unless --by interval is given. The link is the one that was occupied longest, with the part of the time that it
+was. A low value means that latency limits the call. A rank that is alone moves nothing: its times and its bandwidths
+are 0.
 
---trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it. - is stdout, and the rows go to stderr.
-Both show one call alone, which takes its latency. Of a long call they show the first passes, and the drawing as many of these as can be told apart.`,
+--trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it.
+- is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Of a long call they show the
+first passes, and the drawing as many of these as can be told apart.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate broadcast/chain -t h200 --by interval
@@ -235,7 +238,8 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 
 // byFlag adds --by, which says by which figure something is.
 func byFlag(flags *pflag.FlagSet, by *string, what string) {
-	flags.StringVar(by, "by", simulate.Latency.String(), what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures")
+	flags.StringVar(by, "by", simulate.Latency.String(),
+		what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures")
 }
 
 // figureOf is the figure that --by names.

@@ -49,7 +49,8 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 	if call.Figure == simulate.Interval && interval != nil {
 		r = interval
 	}
-	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Columns: call.Columns, Passes: r.Passes, Occupied: r.Occupied}
+	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Columns: call.Columns,
+		Passes: r.Passes, Occupied: r.Occupied}
 	if interval != nil {
 		row.Interval = interval.Micros
 	}
@@ -110,7 +111,8 @@ func microsText(micros, latency float64) string {
 	return fmt.Sprintf("%.2f", micros)
 }
 
-func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, by simulate.Figure, rows []simulatedSize) error {
+func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
+	by simulate.Figure, rows []simulatedSize) error {
 	if a.json {
 		return a.writeJSON(struct {
 			Schema   int             `json:"schema"`
@@ -124,9 +126,11 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t  the link that is busiest")
+	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t"+
+		"  the link that is busiest")
 	for _, r := range rows {
-		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n", r.Bytes, r.Latency, microsText(r.Interval, r.Latency), r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n",
+			r.Bytes, r.Latency, microsText(r.Interval, r.Latency), r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
 	}
 	return w.Flush()
 }

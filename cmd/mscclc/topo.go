@@ -25,8 +25,9 @@ func (a *app) topoCommand() *cobra.Command {
 		Use:   "topo [MACHINE|FILE.topo|FILE.xml][:NAME=NUMBER,...]",
 		Short: "Print what this machine is, or what a topology says",
 		Long: `Print what this machine is: its GPUs, whether they reach each other's memory, its network cards, and the known machine that is
-most like it. Or what a topology says: classes of links with their latency and bandwidth, and ways between ranks. A class's bandwidth is that of one link of one
-direction; 8 x 2 are eight places where two such links lie side by side, whose bandwidths add up. Of NCCL's XML the width is the count of NVLinks.
+most like it. Or print what a topology says: classes of links with their latency and bandwidth, and paths between ranks.
+The bandwidth of a class is that of one link in one direction. Under LINKS, 8 x 2 are eight pairs of places that two
+links join, whose bandwidths add up. In NCCL's XML that width is the count of NVLinks.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `), a text file of the same form, or the XML that NCCL
 writes where NCCL_TOPO_DUMP_FILE asks for it. Behind a colon are its parameters: ndv4:nodes=4. FILE.topo is, line by line,

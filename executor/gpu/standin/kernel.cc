@@ -100,14 +100,16 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params, const abi_t
   return true;
 }
 
-// late says whether so many kernels have run in this process that results are wrong: MSCCLC_STANDIN_WRONG=N has those of all but the first N so.
+// late says whether so many kernels have run in this process that results are wrong: MSCCLC_STANDIN_WRONG=N has those
+// of all but the first N so.
 bool late() {
   static const char *text = getenv("MSCCLC_STANDIN_WRONG");
   static std::atomic<u64> ran{0};
   return text && *text && ++ran > strtoull(text, nullptr, 10);
 }
 
-// spoil changes the first byte of rank 0's result. Several kernels may do it behind the launch that wrote it, and it is still wrong.
+// spoil changes the first byte of rank 0's result. Several kernels may do it behind the launch that wrote it, and it is
+// still wrong.
 void spoil(const Function *f, const char *params) {
   u64 input, output;
   if (is_two(f)) {
