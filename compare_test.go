@@ -13,6 +13,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
 // A rival is a file of another compiler, and the program of ours that does the
@@ -113,7 +114,7 @@ func compileRival(r *rival, sizes string, target string) (*ir.Program, error) {
 // other compilers, for the files' sizes and for every size, and keeps the table
 // in testdata/COMPARE.md.
 func TestCompare(t *testing.T) {
-	checkRivals(t)
+	t.Run("others", checkRivals)
 	var b strings.Builder
 	b.WriteString("# Our programs beside other compilers' files\n\n" +
 		"Thread blocks and steps of all ranks, nops included, of the files with verdict ok that MSCCLang and RCCL's authors made, and\n" +
@@ -153,52 +154,26 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// dataFolder is the folder of programs that other compilers wrote, which lies
-// beside the clone or where MSCCLC_DATA says; "" where there is none.
-func dataFolder(t testing.TB) string {
-	dir, stated := os.Getenv("MSCCLC_DATA"), true
-	if dir == "" {
-		dir, stated = filepath.Join("..", "shared", "data"), false
-	}
-	dir = filepath.Join(dir, "msccl-xml")
-	if _, err := os.Stat(dir); err != nil {
-		if stated {
-			t.Fatal(err)
-		}
-		t.Logf("no folder %s: only what the repository holds is tested", dir)
-		return ""
-	}
-	return dir
-}
-
-// checkRivals compares rivals with the data folder: every file with verdict ok
+// checkRivals compares rivals with the programs of other compilers: every file with verdict ok
 // must be there, with its numbers.
 func checkRivals(t *testing.T) {
-	dir := dataFolder(t)
-	if dir == "" {
-		return
-	}
-	table, err := os.ReadFile(filepath.Join(dir, "expected.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := irtest.Others(t, irtest.XML)
 	known := map[string]*rival{}
 	for i := range rivals {
 		known[rivals[i].file+".xml"] = &rivals[i]
 	}
-	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
-		f := strings.Split(line, "\t")
-		if f[2] != "ok" {
+	for _, f := range irtest.Table(t, dir) {
+		if f.Verdict != "ok" {
 			continue
 		}
-		r := known[f[0]]
+		r := known[f.File]
 		if r == nil {
-			t.Errorf("%s has verdict ok, and no program of ours is compared with it", f[0])
+			t.Errorf("%s has verdict ok, and no program of ours is compared with it", f.File)
 			continue
 		}
-		blocks, steps := countXML(t, filepath.Join(dir, f[0]))
+		blocks, steps := countXML(t, filepath.Join(dir, f.File))
 		if blocks != r.blocks || steps != r.steps {
-			t.Errorf("%s has %d blocks and %d steps, and this test says %d and %d", f[0], blocks, steps, r.blocks, r.steps)
+			t.Errorf("%s has %d blocks and %d steps, and this test says %d and %d", f.File, blocks, steps, r.blocks, r.steps)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -40,18 +41,13 @@ type judgedFile struct {
 // othersPrograms reads and judges the programs of the data folder, in the order
 // of its table.
 func othersPrograms(t *testing.T, dir string) (files []judgedFile) {
-	table, err := os.ReadFile(filepath.Join(dir, "expected.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
-		f := strings.Split(line, "\t")
-		p, err := readMSCCL(filepath.Join(dir, f[0]))
+	for _, f := range irtest.Table(t, dir) {
+		p, err := readMSCCL(filepath.Join(dir, f.File))
 		if err != nil {
-			t.Fatalf("%s: %v", f[0], err)
+			t.Fatalf("%s: %v", f.File, err)
 		}
 		report, found := verify.Check(p, verify.Options{})
-		j := judgedFile{name: strings.TrimSuffix(f[0], ".xml"), verdict: f[2], program: p, steps: report.Steps, slots: report.Slots, chunks: report.MessageChunks}
+		j := judgedFile{name: strings.TrimSuffix(f.File, ".xml"), verdict: f.Verdict, program: p, steps: report.Steps, slots: report.Slots, chunks: report.MessageChunks}
 		for _, d := range found {
 			j.codes = append(j.codes, string(d.Code))
 		}
@@ -72,12 +68,18 @@ func readMSCCL(file string) (*ir.Program, error) {
 
 // TestVerdicts compares verify's codes for the programs of the data folder with
 // the folder's table, line by line, and keeps them in testdata/JUDGED.md, with a
-// note on each that is wrong. None is undecided.
+// note on each that is wrong. None is undecided. The repository's own programs are judged in the same way.
 func TestVerdicts(t *testing.T) {
-	dir := dataFolder(t)
-	if dir == "" {
-		return
+	for _, f := range othersPrograms(t, irtest.Own(t, irtest.XML)) {
+		if !f.agrees() {
+			t.Errorf("%s: %v, want %s", f.name, f.codes, f.verdict)
+		}
 	}
+	t.Run("others", testJudged)
+}
+
+func testJudged(t *testing.T) {
+	dir := irtest.Others(t, irtest.XML)
 	var b, wrong strings.Builder
 	b.WriteString("# Programs by other compilers, judged\n\nMade by TestVerdicts (`MSCCLC_UPDATE=1` writes it): what verify says of the files of the data folder, 37 of MSCCLang's and 6 of\n" +
 		"RCCL's, at the slots of their protocol and the fewest chunks that a message holds at a size that the file is for.\n\n" +
@@ -128,12 +130,7 @@ func (f *judgedFile) agrees() bool {
 // BenchmarkVerdicts reads and proves each file of the data folder; ms/file is
 // what one takes.
 func BenchmarkVerdicts(b *testing.B) {
-	dir := dataFolder(b)
-	if dir == "" {
-		return
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.xml"))
-	for _, file := range files {
+	for _, file := range irtest.Files(b, irtest.XML) {
 		b.Run(strings.TrimSuffix(filepath.Base(file), ".xml"), func(b *testing.B) {
 			for b.Loop() {
 				p, err := readMSCCL(file)
@@ -148,8 +145,8 @@ func BenchmarkVerdicts(b *testing.B) {
 }
 
 // TestOthersPrograms runs programs that other compilers wrote: those of the
-// repository's fixtures, and those of the data folder beside the clone
-// (dataFolder) that are good. They run on the CPU, with 0 wrong, in every way
+// repository's fixtures, and of its own programs and those of other compilers
+// the good ones. They run on the CPU, with 0 wrong, in every way
 // that the file says it is for.
 func TestOthersPrograms(t *testing.T) {
 	ran := 0
@@ -176,20 +173,20 @@ func TestOthersPrograms(t *testing.T) {
 		}
 		try(file, p, false)
 	}
-	others := 0
-	if dir := dataFolder(t); dir != "" {
+	irtest.Each(t, irtest.XML, func(t *testing.T, dir string) {
+		good := 0
 		for _, f := range othersPrograms(t, dir) {
 			if f.verdict == "ok" {
 				try(f.name, f.program, true)
-				others++
+				good++
 			}
 		}
-		if others < 37 {
-			t.Errorf("%d good programs are too few", others)
+		if good < 10 || good < 37 && dir != irtest.Own(t, irtest.XML) {
+			t.Errorf("%d good programs are too few", good)
 		}
-	}
-	t.Logf("%d fixtures, %d programs by others, %d runs", len(fixtures), others, ran)
-	if ran < 7 {
+	})
+	t.Logf("%d fixtures, %d runs", len(fixtures), ran)
+	if ran < 17 {
 		t.Errorf("%d runs are too few", ran)
 	}
 }

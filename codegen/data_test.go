@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -12,78 +11,52 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
-// dataFolder is the folder of programs by other compilers, which lies beside
-// the clone, or where MSCCLC_DATA says. It is not part of the repository.
-func dataFolder(t *testing.T) string {
-	if dir := os.Getenv("MSCCLC_DATA"); dir != "" {
-		dir = filepath.Join(dir, "msccl-xml")
-		if _, err := os.Stat(dir); err != nil {
-			t.Fatalf("MSCCLC_DATA is set, and there is no %s", dir)
-		}
-		return dir
-	}
-	dir := filepath.Join("..", "..", "shared", "data", "msccl-xml")
-	if _, err := os.Stat(dir); err != nil {
-		t.Logf("no folder %s: only the fixtures of the repository are read", dir)
-		return ""
-	}
-	return dir
-}
-
-// TestReadsOthersPrograms reads every program of the data folder and of
-// testdata/xml, counts its steps, and takes it through XML and through a plan.
+// TestReadsOthersPrograms reads every program of testdata/xml, of the repository's own and of other compilers, counts its
+// steps, and takes it through XML and through a plan.
 func TestReadsOthersPrograms(t *testing.T) {
-	steps := map[string]int{}
-	dirs := []string{filepath.Join("testdata", "xml")}
-	if data := dataFolder(t); data != "" {
-		dirs = append(dirs, data)
-		table, err := os.ReadFile(filepath.Join(data, "expected.tsv"))
+	read := func(t *testing.T, file string) int {
+		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
-			f := strings.Split(line, "\t")
-			steps[f[0]], _ = strconv.Atoi(f[1])
+		name := filepath.Base(file)
+		p, err := ReadMSCCL(name, bytes.NewReader(src), ReadOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return 0
 		}
+		roundTrips(t, name, p)
+		return len(p.Steps)
 	}
-	read := 0
-	for _, dir := range dirs {
+	fixtures, _ := filepath.Glob(filepath.Join("testdata", "xml", "*.xml"))
+	if len(fixtures) < 5 {
+		t.Errorf("only %d fixtures", len(fixtures))
+	}
+	for _, file := range fixtures {
+		read(t, file)
+	}
+	irtest.Each(t, irtest.XML, func(t *testing.T, dir string) {
+		table := irtest.Table(t, dir)
+		for _, f := range table {
+			if steps := read(t, filepath.Join(dir, f.File)); steps != f.Steps {
+				t.Errorf("%s: %d steps, want %d", f.File, steps, f.Steps)
+			}
+		}
 		files, _ := filepath.Glob(filepath.Join(dir, "*.xml"))
-		for _, file := range files {
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			name := filepath.Base(file)
-			p, err := ReadMSCCL(name, bytes.NewReader(src), ReadOptions{})
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			read++
-			if want, ok := steps[name]; ok && want != len(p.Steps) {
-				t.Errorf("%s: %d steps, want %d", name, len(p.Steps), want)
-			}
-			delete(steps, name)
-			roundTrips(t, name, p)
+		if len(files) != len(table) {
+			t.Errorf("%d files, and %d in the table", len(files), len(table))
 		}
-	}
-	t.Logf("%d programs", read)
-	if read < 5 {
-		t.Errorf("only %d programs were read", read)
-	}
-	for name := range steps {
-		t.Errorf("%s was not read", name)
-	}
+	})
 }
 
 // roundTrips takes p through XML, where its dialect allows, and a plan.
 func roundTrips(t *testing.T, name string, p *ir.Program) {
 	t.Helper()
 	dialect := "msccl"
-	if p.Coll.Kind == ir.Gather || p.Coll.Kind == ir.Scatter {
+	if p.Coll.Kind == ir.Gather || p.Coll.Kind == ir.Scatter || p.Sizes.Max == 0 { // which MSCCL's has no words for
 		dialect = "rccl"
 	}
 	target := target(t, dialect)

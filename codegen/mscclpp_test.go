@@ -13,20 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
-// planFiles are the plans of this repository, and those of MSCCL++'s own language where the data folder is.
+// planFiles are the plans of this repository, and those of MSCCL++'s own language that are there.
 func planFiles(t testing.TB) []string {
 	files, _ := filepath.Glob(filepath.Join("testdata", "mscclpp", "*.json"))
-	dir := filepath.Join("..", "..", "shared", "data", "mscclpp-plans")
-	if data := os.Getenv("MSCCLC_DATA"); data != "" {
-		dir = filepath.Join(data, "mscclpp-plans")
-	}
-	theirs, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	if len(theirs) == 0 {
-		t.Logf("no plans in %s: only those of the repository are read", dir)
-	}
-	return append(files, theirs...)
+	return append(files, irtest.Files(t, irtest.Plans)...)
 }
 
 func readPlanFile(t testing.TB, file string) ([]byte, *PlanFile, *ir.ChannelProgram) {

@@ -11,55 +11,35 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
-// dataFolder is the folder of programs by other compilers, which lies beside
-// the clone, or where MSCCLC_DATA says. It is not part of the repository.
-func dataFolder(t *testing.T) string {
-	dir := filepath.Join("..", "..", "..", "shared", "data", "msccl-xml")
-	set := os.Getenv("MSCCLC_DATA")
-	if set != "" {
-		dir = filepath.Join(set, "msccl-xml")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		if set != "" {
-			t.Fatalf("MSCCLC_DATA is set, and there is no %s", dir)
+// Programs are judged as expected.tsv says: ok, or codes that must be among ours. For those of other compilers these are
+// what their authors' runtimes would find out.
+func TestVerdictsOfOthersPrograms(t *testing.T) {
+	judge(t, program(t, twoRanks), "ok")
+	irtest.Each(t, irtest.XML, func(t *testing.T, dir string) {
+		table := irtest.Table(t, dir)
+		for _, f := range table {
+			p, err := readXML(filepath.Join(dir, f.File))
+			if err != nil {
+				t.Errorf("%s: %v", f.File, err)
+				continue
+			}
+			judge(t, p, f.Verdict)
 		}
-		t.Logf("no folder %s: only a program of the repository is judged", dir)
-		return ""
-	}
-	return dir
+		t.Logf("%d programs", len(table))
+	})
 }
 
-// Programs of other compilers are judged as their authors' runtimes would find
-// out: expected.tsv has, for each file, ok or codes that must be among ours.
-func TestVerdictsOfOthersPrograms(t *testing.T) {
-	verdicts := map[string]string{}
-	if dir := dataFolder(t); dir != "" {
-		table, err := os.ReadFile(filepath.Join(dir, "expected.tsv"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
-			f := strings.Split(line, "\t")
-			verdicts[filepath.Join(dir, f[0])] = f[2]
-		}
+func readXML(file string) (*ir.Program, error) {
+	src, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
 	}
-	judge(t, program(t, twoRanks), "ok")
-	for file, want := range verdicts {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := codegen.ReadMSCCL(filepath.Base(file), bytes.NewReader(src), codegen.ReadOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", file, err)
-			continue
-		}
-		judge(t, p, want)
-	}
-	t.Logf("%d programs and one of the repository", len(verdicts))
+	name := strings.TrimSuffix(filepath.Base(file), ".xml")
+	return codegen.ReadMSCCL(name, bytes.NewReader(src), codegen.ReadOptions{})
 }
 
 func judge(t *testing.T, p *ir.Program, want string) {

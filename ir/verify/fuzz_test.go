@@ -16,6 +16,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -87,19 +88,14 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 	return true, true
 }
 
-// fuzzSeeds are the small files of the repository and the data folder.
+// fuzzSeeds are the small files of the repository and of other compilers.
 func fuzzSeeds(f testing.TB) [][]byte {
 	names, err := filepath.Glob("../../codegen/testdata/xml/*.xml")
 	if err != nil || len(names) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}
-	dir := os.Getenv("MSCCLC_DATA")
-	if dir == "" {
-		dir = "../../../shared/data"
-	}
-	more, _ := filepath.Glob(filepath.Join(dir, "msccl-xml", "*.xml"))
 	var seeds [][]byte
-	for _, name := range append(names, more...) {
+	for _, name := range append(names, irtest.Files(f, irtest.XML)...) {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"math/rand"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,9 +17,9 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
-	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 	"mscclc/lang"
@@ -96,25 +95,16 @@ func shapes(params []string) []map[string]string {
 	return nil
 }
 
-// others reads the programs of the data folder that are good.
+// others reads the programs that are good: the repository's own, and those of other compilers that are there.
 func others(t *testing.T) []original {
 	var all []original
-	files, err := filepath.Glob(filepath.Join(dataFolder(t), "*.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := strings.TrimSuffix(filepath.Base(file), ".xml")
-		p, err := codegen.ReadMSCCL(name, bytes.NewReader(src), codegen.ReadOptions{})
+	for _, file := range irtest.Files(t, irtest.XML) {
+		p, err := readXML(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, list := verify.Check(neutral(p), verify.Options{}); len(list) == 0 {
-			all = append(all, original{name, p})
+			all = append(all, original{p.Name, p})
 		}
 	}
 	return all

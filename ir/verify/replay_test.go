@@ -3,16 +3,13 @@
 package verify_test
 
 import (
-	"bytes"
 	"context"
 	"math/rand"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/ir"
@@ -51,31 +48,24 @@ func TestReplayFaults(t *testing.T) {
 	t.Log(counts)
 }
 
-// Programs of other compilers that are rejected show why.
+// Programs that are rejected show why: the repository's own, and those of other compilers.
 func TestReplayOthersPrograms(t *testing.T) {
-	counts := map[string]int{}
-	dir := dataFolder(t)
-	if dir == "" {
-		return
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.xml"))
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	irtest.Each(t, irtest.XML, func(t *testing.T, dir string) {
+		counts := map[string]int{}
+		for _, f := range irtest.Table(t, dir) {
+			p, err := readXML(filepath.Join(dir, f.File))
+			if err != nil {
+				t.Fatal(err)
+			}
+			replayAll(t, p, verify.Options{}, counts)
 		}
-		p, err := codegen.ReadMSCCL(filepath.Base(file), bytes.NewReader(src), codegen.ReadOptions{})
-		if err != nil {
-			t.Fatal(err)
+		t.Log(counts)
+		for _, code := range []diag.Code{diag.Deadlock, diag.Race, diag.WrongResult, diag.Uninitialized} {
+			if counts[string(code)] == 0 {
+				t.Errorf("no %s was replayed", code)
+			}
 		}
-		replayAll(t, p, verify.Options{}, counts)
-	}
-	t.Log(counts)
-	for _, code := range []diag.Code{diag.Deadlock, diag.Race, diag.WrongResult, diag.Uninitialized} {
-		if counts[string(code)] == 0 {
-			t.Errorf("no %s was replayed", code)
-		}
-	}
+	})
 }
 
 // Messages of packets that go round by another rank keep two accesses in order

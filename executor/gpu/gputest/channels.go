@@ -94,20 +94,13 @@ func root(t testing.TB) string {
 	return ""
 }
 
-// given are the plans of the repository, and those of MSCCL++ that lie beside it or where MSCCLC_DATA says, if they do. All are proven by
-// other tests, but for reduce_nvls: its last signals are relaxed, which here signal as all do.
+// given are the plans of the repository, and those of other compilers that are there. All are proven by other tests, but
+// for reduce_nvls and switch_relaxed: their last signals are relaxed, which here signal as all do.
 func given(t testing.TB, turns ...int) (list []channelled) {
 	t.Helper()
 	at := root(t)
-	data := os.Getenv("MSCCLC_DATA")
-	if data == "" {
-		data = filepath.Join(at, "..", "shared", "data")
-	}
-	files, err := filepath.Glob(filepath.Join(data, "mscclpp-plans", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files = append(files, filepath.Join(at, "codegen", "testdata", "mscclpp", "swap.json"), filepath.Join(at, "testdata", "mscclpp", "allpairs.2.json"))
+	files := append(irtest.Files(t, irtest.Plans), filepath.Join(at, "codegen", "testdata", "mscclpp", "swap.json"),
+		filepath.Join(at, "testdata", "mscclpp", "allpairs.2.json"))
 	for _, file := range files {
 		list = append(list, channelled{filepath.Base(file), func() (*ir.ChannelProgram, error) {
 			text, err := os.ReadFile(file)
