@@ -37,7 +37,7 @@ func EvalChunks(d *ChunkDAG) diag.List {
 			m.cell[dst+k], m.writer[dst+k] = x, int32(i)
 		}
 	}
-	m.Report(&p, func(op int32) diag.Diagnostic {
+	m.judge(&p, func(op int32) diag.Diagnostic {
 		g := diag.New(diag.WrongResult, d.Span(d.Ops[op].Pos), "this")
 		g.Rank = int(d.Ops[op].Dst.Rank)
 		return g
@@ -78,7 +78,7 @@ func EvalInsts(d *InstDAG) diag.List {
 		}
 	}
 	d.run(m, &p)
-	m.Report(&p, func(i int32) diag.Diagnostic { return d.problem(i, diag.WrongResult, "%s", d.Label(i)) })
+	m.judge(&p, func(i int32) diag.Diagnostic { return d.problem(i, diag.WrongResult, "%s", d.Label(i)) })
 	return p.Done()
 }
 

@@ -79,6 +79,9 @@ func (f *Finals) whole(x Value) bool { return f.m.Values.Size(x) == f.m.Coll.Ran
 // or the error of MarkFinal.
 func (f *Finals) Steps(p *Program) ([]int32, error) {
 	complete := f.m.completeSums()
+	if f.m.Values.Over {
+		return nil, diag.List{diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided which are complete, so that avg cannot divide")}
+	}
 	for s := range complete {
 		if p.Coll.Kind == Custom && f.m.Values.contains(s, complete) {
 			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "one sum of the result is part of another, so that avg cannot divide")}

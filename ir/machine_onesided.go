@@ -101,6 +101,6 @@ func EvalOneSided(p *Program) diag.List {
 		}
 	}
 	m.Moves(p, l, order)
-	m.Report(&problems, func(i int32) diag.Diagnostic { return at(i, diag.WrongResult, "%s", p.StepName(i)) })
+	m.judge(&problems, func(i int32) diag.Diagnostic { return at(i, diag.WrongResult, "%s", p.StepName(i)) })
 	return problems.Done()
 }

@@ -124,18 +124,19 @@ func (l *WrongList) String() string {
 	return strings.Join(parts, "; ")
 }
 
+// judge is Report of a run that nobody else judges: it also reports that the result is undecided.
+func (m *Machine) judge(p *Problems, name func(action int32) diag.Diagnostic) {
+	if first, _, _ := m.Report(p, name); first == nil && m.Values.Over {
+		p.Add(diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided whether all are complete"))
+	}
+}
+
 // Report reports the chunks of the outputs that m says are wrong: the first in
 // full, and a list of all. Name makes a diagnostic at an action, with
 // its name as the text. It returns the diagnostic, the chunk, and the action
-// that wrote it or -1; the diagnostic is nil where nothing is wrong.
+// that wrote it or -1; the diagnostic is nil where nothing is wrong, or where Values.Over says that it is not known what is.
 func (m *Machine) Report(p *Problems, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at Part, writer int32) {
 	var wrong WrongList
-	defer func() {
-		if m.Values.Over && first == nil {
-			d := diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided within the work allowed whether all are complete")
-			p.Add(d.WithHint("--limit work=N allows more"))
-		}
-	}()
 	m.Wrong(func(rank, index int, got Value, want Want, by int32) {
 		if m.Values.Over && want.Sum {
 			return

@@ -27,6 +27,9 @@ type Values struct {
 	Over  bool
 
 	proved []int32 // of sum i, where known: 2 + its sumIndex
+	class  []int32 // of sum i, where classes are known: the first sum that is the same but for the order of operands
+	alike  map[[2]Value]int32
+	taken  int64   // leaves that sums were taken apart into
 	seen   []Value // of a rank: the sum that sumIndex met its chunk in last
 	leaves []Value // scratch of flatten
 	stack  []Value
@@ -163,6 +166,11 @@ func (v *Values) completeSum(x Value, index int32) bool {
 // reduces, or -1. Each distinct value is taken apart once in the life of v.
 func (v *Values) sumIndex(x Value) int32 {
 	at := int(x - v.first())
+	if v.taken > freeLeaves*int64(len(v.left)) {
+		v.classify()
+		at = int(v.class[at])
+		x = v.first() + Value(at)
+	}
 	if at >= len(v.proved) {
 		v.proved = append(v.proved, make([]int32, len(v.left)-len(v.proved))...)
 	}
@@ -170,6 +178,32 @@ func (v *Values) sumIndex(x Value) int32 {
 		v.proved[at] = v.takeApart(x) + 2
 	}
 	return v.proved[at] - 2
+}
+
+// freeLeaves is how many leaves for each sum are cheaper to take apart than classes are to make.
+const freeLeaves = 8
+
+// classify finds the class of each sum. Where ranks make the same sum each for itself, as in recursive doubling, all of them are one class.
+func (v *Values) classify() {
+	if v.alike == nil {
+		v.alike = map[[2]Value]int32{}
+	}
+	of := func(x Value) Value {
+		if v.IsSum(x) {
+			x = v.first() + Value(v.class[x-v.first()])
+		}
+		return x
+	}
+	for i := len(v.class); i < len(v.left); i++ {
+		a, b := of(v.left[i]), of(v.right[i])
+		key := [2]Value{min(a, b), max(a, b)}
+		first, known := v.alike[key]
+		if !known {
+			first = int32(i)
+			v.alike[key] = first
+		}
+		v.class = append(v.class, first)
+	}
 }
 
 // takeApart is sumIndex where all ranks have as many chunks of input, as those
@@ -180,6 +214,7 @@ func (v *Values) takeApart(x Value) int32 {
 		v.Over = true
 		return -1
 	}
+	v.taken += int64(v.coll.Ranks)
 	if v.seen == nil {
 		v.seen = make([]Value, v.coll.Ranks)
 	}

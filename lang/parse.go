@@ -43,7 +43,7 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 	p.errs = append(p.errs, t.errs...)
 	if t.deep > lim.Nesting {
 		d := diag.New(diag.Limit, tokenSpan(&tokens[t.deepAt]), "brackets are nested %d deep; the limit nesting is %d", t.deep, lim.Nesting)
-		p.errs = append(p.errs, d.WithHint("%s", raise("nesting")))
+		p.errs = append(p.errs, d.WithHint("%s", diag.LimitHint("nesting", int64(t.deep))))
 		return nil, report(p.errs)
 	}
 	f := &File{Name: filename, Tokens: p.tokens, Stmts: p.file()}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 
 	"mscclc"
@@ -29,9 +29,12 @@ func limitNames() []string { return append(lang.LimitNames(), instLimit, moveLim
 func (l *limits) each(use func(name string, n int64) error) error {
 	for _, s := range l.set {
 		name, value, _ := strings.Cut(s, "=")
-		n, err := strconv.ParseInt(value, 10, 64)
+		n, err := parseBytes(value)
 		if err != nil || n < 1 {
-			return usagef("--limit takes NAME=N with N from 1, not %q; there are %s", s, strings.Join(limitNames(), ", "))
+			return usagef("--limit takes NAME=N with N from 1, as in work=100M, not %q; there are %s", s, strings.Join(limitNames(), ", "))
+		}
+		if !slices.Contains(limitNames(), name) {
+			return usagef("no limit is called %q; there are %s", name, strings.Join(limitNames(), ", "))
 		}
 		if err := use(name, n); err != nil {
 			return usagef("%v", err)

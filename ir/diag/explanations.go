@@ -121,9 +121,10 @@ by themselves; a wait is done by one of them, so that the others may do what is
 behind it before it is over, and a signal may tell of a put that other threads
 have not done. So there is a nop behind a wait and before a signal, and between
 operations of which one writes what the other reads or writes; in .mscl it is
-there unless sync = false. A signal at the same place of its list as a wait before
-it is by the same thread, and tells without a nop what that thread waited for. Relaxed signals make nothing visible: who writes
-another rank's output tells it by a plain one.`, `
+there unless sync = false. A signal at the same place of its list as a wait
+before it is by the same thread, and tells without a nop what that thread
+waited for. Relaxed signals make nothing visible: who writes another rank's
+output tells it by a plain one.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
     <tb id="0" send="-1" recv="-1" chan="0">
@@ -202,11 +203,12 @@ than it is for. It may go well, and nothing says that it does: give each block a
 channel, a semaphore or a barrier of its own. Then loops of which it depends on
 their number of turns which turns meet: mscclc run proves the number that it
 runs. Last, the stated budget of work, which the message then names: raise it
-(--limit work=N). The search for races needs much where thousands of thread
-blocks wait for each other, or where messages and not flags order the accesses
-of many ranks; that in one-sided programs where blocks of many ranks know much
-of each other, or where packets of very many senders are read together. This
-program is proven as soon as it may take 2.`, `
+(--limit work=N). The hint names a value that is enough. The search for races
+needs much where thousands of thread blocks wait for each other, or where
+messages and not flags order the accesses of many ranks; that in one-sided
+programs where blocks of many ranks know much of each other, or where packets
+of very many senders are read together. This program is proven as soon as it
+may take 2.`, `
 <algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
   <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="2">
     <tb id="0" send="-1" recv="-1" chan="0">

@@ -30,7 +30,7 @@ func (c *checker) exact(r *run, ranks []int) *run {
 		case len(e.seen) > 0: // the verdict stands
 			return r
 		default:
-			c.undecided("messages between ranks, and not flags, order the accesses of so many blocks (%d of %d ranks)", len(ranks), len(c.p.Rank))
+			c.undecided(ofRaces, "messages between ranks, and not flags, order the accesses of so many blocks (%d of %d ranks)", len(ranks), len(c.p.Rank))
 			return nil
 		}
 		n := min(width, len(blocks))

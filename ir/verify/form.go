@@ -19,7 +19,7 @@ func (c *checker) form() bool {
 		moves += int(max(c.p.Steps[i].Count, 0))
 	}
 	if moves > c.opt.Moves {
-		c.at(place{-1, -1, -1}, diag.Limit, -1, "the steps move %d chunks in all, and no more than %d are followed", moves, c.opt.Moves).Hint = "--limit moves=N raises this limit"
+		c.at(place{-1, -1, -1}, diag.Limit, -1, "the steps move %d chunks in all, and no more than %d are followed", moves, c.opt.Moves).Hint = diag.LimitHint("moves", int64(moves))
 		return false
 	}
 	for r := range c.p.Rank {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/ir/rows"
 )
 
@@ -67,7 +66,7 @@ type clocks struct {
 	each func(e int32, pass int)
 }
 
-// rowsKept bounds the memory of rows, in words, and toldKept the signals that are kept.
+// rowsKept bounds the memory of rows, in words, and toldKept the signals that are kept, unless more work is allowed.
 const (
 	rowsKept = 1 << 28
 	toldKept = 1 << 24
@@ -104,7 +103,7 @@ func (c *clocks) keep(depth int32) bool {
 	}
 	room := int64(0)
 	for i := range c.slot {
-		if room += int64(c.slot[i]); room > toldKept {
+		if room += int64(c.slot[i]); room > max(toldKept, c.o.opt.Work/16) {
 			return false
 		}
 		c.slot[i] = int32(room)
@@ -155,7 +154,7 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Await:
 			c.await(k, ev.step, s, pass)
 		}
-		if c.work++; c.work > c.o.opt.Work || c.rows.Entries > rowsKept {
+		if c.work++; c.work > c.o.opt.Work || c.rows.Entries > max(rowsKept, c.o.opt.Work) {
 			return false
 		}
 	}
@@ -382,6 +381,5 @@ func (v *view) read(x part) bool {
 
 // tooMuch reports that the work allowed was not enough.
 func (o *oneSided) tooMuch() {
-	d := o.at(place{-1, -1, -1}, diag.Undecided, -1, "%s tell each other so much that it is not decided within the work allowed (%d) whether accesses race", count(len(o.p.Blocks), "block"), o.opt.Work)
-	d.Hint = "--limit work=N allows more"
+	o.undecided(ofRaces, "%s tell each other so much", count(len(o.p.Blocks), "block"))
 }

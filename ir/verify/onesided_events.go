@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // An event is some chunks of a Move, from k on, that take their packets from
@@ -28,7 +27,7 @@ func (o *oneSided) cut(order []int32) bool {
 		o.cutStep(i, s, by)
 		o.eventsOf[i] = ir.Range{First: first, End: int32(len(o.events))}
 		if int64(len(o.events))*visitWork > o.opt.Work {
-			o.at(place{-1, -1, -1}, diag.Undecided, -1, "packets of so many senders are moved together that it is not decided within the work allowed (%d) whether accesses race", o.opt.Work).Hint = "--limit work=N allows more"
+			o.undecided(ofRaces, "packets of so many senders are moved together")
 			return false
 		}
 		for e := first; e < int32(len(o.events)); e++ {

@@ -23,7 +23,7 @@ func (o *oneSided) form() bool {
 		moves += o.moved(&o.p.Steps[i])
 	}
 	if moves > int64(o.opt.Moves) {
-		o.at(place{-1, -1, -1}, diag.Limit, -1, "the steps move %d chunks in all, and no more than %d are followed", moves, o.opt.Moves).Hint = "--limit moves=N raises this limit"
+		o.at(place{-1, -1, -1}, diag.Limit, -1, "the steps move %d chunks in all, and no more than %d are followed", moves, o.opt.Moves).Hint = diag.LimitHint("moves", moves)
 		return false
 	}
 	for r := range o.p.Rank {

@@ -1,11 +1,9 @@
 package verify
 
 import (
-	"fmt"
 	"slices"
 
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // races looks at the conflicts of each rank that has several blocks, and
@@ -29,7 +27,7 @@ func (c *checker) races(order []int32) *run {
 		}
 		ordered := local.byFlags(rank, ranks.Of(rank))
 		if local.clocks.Work > c.opt.Work {
-			c.undecided("the %s of rank %d wait for each other so often", count(int(own.End-own.First), "block"), rank)
+			c.undecided(ofRaces, "the %s of rank %d wait for each other so often", count(int(own.End-own.First), "block"), rank)
 			return nil
 		}
 		if !ordered {
@@ -42,11 +40,8 @@ func (c *checker) races(order []int32) *run {
 	return c.exact(r, open)
 }
 
-// undecided reports that the work allowed is not enough, and why.
-func (c *checker) undecided(format string, args ...any) {
-	d := c.at(place{-1, -1, -1}, diag.Undecided, -1, "%s that it is not decided within the work allowed (%d) whether accesses race", fmt.Sprintf(format, args...), c.opt.Work)
-	d.Hint = "--limit work=N allows more"
-}
+// ofRaces is what undecided says of races.
+const ofRaces = "accesses race"
 
 // stepsByRank returns the steps of each rank in order.
 func (c *checker) stepsByRank(order []int32) *ir.Edges {

@@ -55,6 +55,12 @@ func (c *checker) result(r *run) {
 		d.Rank, d.Block, d.Step = at.rank, at.block, at.step
 		return d
 	})
+	if m.Values.Over {
+		if d == nil {
+			c.undecided("all are complete", "the ranks group their sums in so many ways")
+		}
+		return
+	}
 	if d == nil {
 		if finals != nil {
 			c.finals(r, finals)

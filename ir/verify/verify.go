@@ -63,7 +63,7 @@ func count(n int, what string) string {
 func Check(p *ir.Program, opt Options) (Report, diag.List) {
 	c := &checker{p: p, opt: opt}
 	c.judge()
-	report, list := c.report(), c.Done()
+	report, list := c.report(), decided(c.Done())
 	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
 		return report, list
 	}

@@ -1,0 +1,106 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file says how much work is enough for a program, where the work allowed was not: bounds from the program's size, which
+// hold for all parts of its proof, so that the value that a message names decides.
+
+// undecided reports that the work allowed is not enough to decide something, and how much is.
+func (c *checker) undecided(whether, format string, args ...any) {
+	d := c.at(place{-1, -1, -1}, diag.Undecided, -1, "%s that it is not decided within the work allowed (%d) whether %s", fmt.Sprintf(format, args...), c.opt.Work, whether)
+	need := c.resultWork()
+	if c.p.OneSided != nil {
+		need = max(need, c.oneSidedWork())
+	} else {
+		need = max(need, c.flagWork(), c.messageWork())
+	}
+	d.Hint = diag.LimitHint("work", need)
+}
+
+// decided leaves out, of what was found, that something is undecided, where something else is certain.
+func decided(list diag.List) diag.List {
+	certain := diag.List{}
+	for _, d := range list {
+		if d.Code != diag.Undecided {
+			certain = append(certain, d)
+		}
+	}
+	if len(certain) == 0 {
+		return list
+	}
+	return certain
+}
+
+// resultWork bounds what result costs: each output is a sum of its own at most.
+func (c *checker) resultWork() (work int64) {
+	if !c.p.Coll.Reduces() || c.p.Coll.Kind == ir.Opaque || c.p.Coll.Kind == ir.Custom {
+		return 1
+	}
+	for r := range c.p.Coll.Ranks {
+		work += int64(c.p.Coll.OutChunks(r))
+	}
+	return diag.AtMost(work, int64(c.p.Coll.Ranks)*leafWork)
+}
+
+// flagWork bounds what byFlags costs: a wait joins two trees of a rank's blocks.
+func (c *checker) flagWork() (work int64) {
+	for rank, own := range c.p.Rank {
+		nodes := int64(1)
+		for n := int64(own.End-own.First) / 8; n > 0; n /= 8 {
+			nodes += n + 2
+		}
+		for b := own.First; b < own.End; b++ {
+			for i := c.p.Blocks[b].Steps.First; i < c.p.Blocks[b].Steps.End; i++ {
+				if c.w.Awaited(c.p, int32(rank), i) >= 0 {
+					work += 2 * nodes
+				}
+			}
+		}
+	}
+	return work
+}
+
+// messageWork bounds what exact costs: a look at each action in each pass, and, where messages do not release, the hops of the message
+// that each access is looked for in.
+func (c *checker) messageWork() int64 {
+	m, actions, chunks := int32(c.racing()), int64(0), int64(0)
+	for i := range c.p.Steps {
+		actions += int64(messages(&c.p.Steps[i], m))
+		chunks += int64(c.p.Steps[i].Count)
+	}
+	passes := int64(len(c.p.Blocks)/width + 1)
+	work := diag.AtMost(actions*visitWork, passes)
+	if c.p.Protocol.Releases() {
+		return work
+	}
+	return work + min(diag.AtMost(3*chunks, actions), math.MaxInt64-work)
+}
+
+// oneSidedWork bounds what the passes of a one-sided program cost: of each event, which is of a chunk at least, what it learns, and what is
+// looked at where it conflicts with others.
+func (c *checker) oneSidedWork() int64 {
+	events, lessons, accesses, packets := int64(0), int64(0), int64(0), int64(0)
+	for i := range c.p.Steps {
+		s := &c.p.Steps[i]
+		n := int64(max(s.Count, 1))
+		events += n
+		for _, x := range c.p.OneSided.Sources(s) {
+			lessons += n
+			if x.Buf == ir.Packets {
+				packets += n
+			}
+		}
+		accesses += n * int64(s.NSrc+s.NDst) * int64(s.NSrc+1)
+	}
+	row := int64(len(c.p.Blocks)/8 + 2)
+	passes := int64(c.p.OneSided.Depth) + 3
+	learned := diag.AtMost(diag.AtMost(4*(lessons+2*int64(len(c.p.Blocks))), row), passes)
+	looked := diag.AtMost(diag.AtMost(2*accesses, min(packets, 64)+2), passes)
+	return events*visitWork + min(learned, math.MaxInt64/4) + min(looked, math.MaxInt64/4)
+}
