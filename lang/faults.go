@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -33,8 +34,10 @@ func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int
 	}
 	name := p.bufName(b)
 	what := fmt.Sprintf("%s[%d]", name, index)
-	if count > 1 {
+	if count > 1 && index <= math.MaxInt64-count {
 		what = fmt.Sprintf("%s[%d..%d]", name, index, index+count)
+	} else if count > 1 {
+		what = fmt.Sprintf("%s[%d], with %d chunks,", name, index, count)
 	}
 	d := m.fault(diag.OutOfBounds, span, "%s of rank %d does not exist: %s has %s there", what, rank, name, chunks(have))
 	*d = m.declared(*d, b)

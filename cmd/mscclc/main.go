@@ -231,7 +231,9 @@ type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text }
 
-func usagef(format string, args ...any) error { return usageError{fmt.Sprintf(format, args...)} }
+func usagef(format string, args ...any) error {
+	return usageError{diag.Shorten(fmt.Sprintf(format, args...))}
+}
 
 // A reportedError says that a command has reported its failure itself, and with
 // which code it exits.
@@ -321,4 +323,6 @@ func (a *app) show(list diag.List) {
 }
 
 // say prints one line of talk.
-func (a *app) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintln(a.stderr, diag.Shorten(fmt.Sprintf(format, args...)))
+}

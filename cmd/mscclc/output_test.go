@@ -114,3 +114,24 @@ func TestNoFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestLongFiles: a message of a file is as true of a long one, and one that is too long is refused by the limit.
+func TestLongFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	blank := bytes.Repeat([]byte(" "), 65<<20)
+	for name, c := range map[string]struct{ head, tail, want string }{
+		"list.json":  {"[", "]", "list.json is JSON, and neither a plan of mscclc nor one of MSCCL++"},
+		"empty.json": {"", "", "empty.json is empty"},
+		"after.json": {"[", "] 1", "the file is no JSON: invalid character '1' after top-level value"},
+		"plan.json":  {`{"gpus":[`, "]}", `keys "name", "collective", "protocol", "inplace" are missing`},
+		"long.mscl":  {"", "", "the file has more than 1048576 bytes, the limit file"},
+	} {
+		if err := os.WriteFile(name, append(append([]byte(c.head), blank...), c.tail...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		if code := main1([]string{"verify", name}, strings.NewReader(""), &stdout, &stderr); code != exitInput || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%s: exit code %d, and\n%.400s", name, code, stderr.String())
+		}
+	}
+}

@@ -199,7 +199,7 @@ func (v *verifying) fault(err error, file string) error {
 // print prints one verdict: its line on stdout, what is wrong on stderr.
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
-		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(d.file), problemCount(d.found), v.time(d.took))
+		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found), v.time(d.took))
 		v.show(slices.Concat(d.found, d.warned))
 		if v.flags.replay {
 			v.noReplay(d)

@@ -55,18 +55,18 @@ type Diagnostic struct {
 
 // New returns a diagnostic that concerns no rank, block or step.
 func New(code Code, span Span, format string, args ...any) Diagnostic {
-	return Diagnostic{Span: span, Code: code, Text: fmt.Sprintf(format, args...), Rank: -1, Block: -1, Step: -1}
+	return Diagnostic{Span: span, Code: code, Text: Shorten(fmt.Sprintf(format, args...)), Rank: -1, Block: -1, Step: -1}
 }
 
 // WithNote returns d with a note added at span.
 func (d Diagnostic) WithNote(span Span, format string, args ...any) Diagnostic {
-	d.Notes = append(slices.Clip(d.Notes), Note{Span: span, Text: fmt.Sprintf(format, args...)})
+	d.Notes = append(slices.Clip(d.Notes), Note{Span: span, Text: Shorten(fmt.Sprintf(format, args...))})
 	return d
 }
 
 // WithHint returns d with a hint.
 func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
-	d.Hint = fmt.Sprintf(format, args...)
+	d.Hint = Shorten(fmt.Sprintf(format, args...))
 	return d
 }
 

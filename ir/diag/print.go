@@ -100,7 +100,7 @@ func (p *printer) diagnostic(d *Diagnostic) {
 
 func (p *printer) where(s Span) string {
 	if at := s.Pos.String(); at != "" {
-		return p.bold + Printable(at) + ":" + p.plain + " "
+		return p.bold + Printable(Shorten(at)) + ":" + p.plain + " "
 	}
 	return ""
 }
@@ -191,6 +191,32 @@ func lastRunes(s string, n int) (string, bool) {
 		at -= size
 	}
 	return s[at:], at > 0
+}
+
+// A word of a message of more than longestWord bytes is cut behind shownOfWord: no name that a person gives is as long.
+const (
+	longestWord = 400
+	shownOfWord = 80
+)
+
+// Shorten returns the text of a message with its longest words cut: each is a value of a file or of the command line, which may have
+// any length. The cut word says how long it was.
+func Shorten(text string) string {
+	if len(text) <= longestWord {
+		return text
+	}
+	words := strings.SplitAfter(text, " ")
+	for i, word := range words {
+		if len(word) <= longestWord {
+			continue
+		}
+		cut := shownOfWord
+		for cut > 0 && !utf8.RuneStart(word[cut]) {
+			cut--
+		}
+		words[i] = fmt.Sprintf("%s... (%d bytes) ", word[:cut], len(strings.TrimSuffix(word, " ")))
+	}
+	return strings.TrimSuffix(strings.Join(words, ""), " ")
 }
 
 // Printable returns s with each character that could move the cursor or hide

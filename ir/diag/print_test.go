@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func at(file string, line, col, n int) Span {
@@ -167,5 +168,26 @@ func TestFoldRanks(t *testing.T) {
 	same := "rank 3 block 0 writes; this line has errors like this one on ranks 0 to 3 and 6"
 	if want := []string{same, same, "rank 2 block 0 reads", "rank 2 block 0 reads", "1", "2"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestShorten: no value of a file or of the command line makes a message long.
+func TestShorten(t *testing.T) {
+	long := strings.Repeat("\u00e9", 50_000)
+	d := New(Undefined, Span{Pos: Pos{Filename: long, Line: 1, Column: 1}}, "%s is not defined, nor is %q", long, long).WithNote(Span{}, "%s", long).WithHint("name %s", long)
+	var b strings.Builder
+	if err := Fprint(&b, List{d}, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > 600 || !utf8.ValidString(line) {
+			t.Errorf("a line of %d bytes: %.200s", len(line), line)
+		}
+	}
+	for text, want := range map[string]string{"": "", "a b ": "a b ", strings.Repeat("word ", 200): strings.Repeat("word ", 200),
+		"a " + strings.Repeat("x", 401) + " b": "a " + strings.Repeat("x", 80) + "... (401 bytes) b"} {
+		if got := Shorten(text); got != want && got != strings.TrimSuffix(want, " ") {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
