@@ -53,7 +53,7 @@ func place(s *state) (int, error) {
 	if len(c.cuts) > 0 {
 		depend(s.InstDAG)
 	}
-	b := newBlocks(s.InstDAG, c, s.exchanges())
+	b := newBlocks(s.InstDAG, c, s.part())
 	if most := s.opt.Limits.Blocks; most > 0 && b.most() > most {
 		b = newBlocks(s.InstDAG, c, nil)
 	}
@@ -83,13 +83,13 @@ func (c *colouring) mostBlocks() int {
 
 // blocks is the making of thread blocks.
 type blocks struct {
-	d      *ir.InstDAG
-	list   []protoBlock
-	ofEnd  map[end]int32
-	ofTB   map[hintTB]int32
-	apart  map[end]bool // ends that share no block with the other end of the same peer
-	load   []int32      // instructions of each block
-	byRank [][]int32    // blocks of each rank
+	d     *ir.InstDAG
+	list  []protoBlock
+	ofEnd map[end]int32
+	ofTB  map[hintTB]int32
+	*parting
+	load   []int32   // instructions of each block
+	byRank [][]int32 // blocks of each rank
 }
 
 type protoBlock struct {
@@ -105,8 +105,8 @@ func (b *blocks) most() (n int) {
 	return n
 }
 
-func newBlocks(d *ir.InstDAG, c *colouring, apart map[end]bool) *blocks {
-	b := &blocks{d: d, apart: apart, ofEnd: make(map[end]int32, len(c.ends)), ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
+func newBlocks(d *ir.InstDAG, c *colouring, p *parting) *blocks {
+	b := &blocks{d: d, parting: p, ofEnd: make(map[end]int32, len(c.ends)), ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
 	ends := make([]end, 0, len(c.ends))
 	for e := range c.ends {
 		ends = append(ends, e)
@@ -149,38 +149,24 @@ func compareBool(a, b bool) int {
 }
 
 // leftovers gives blocks to the ends that nothing has paired: send and receive
-// of one peer share one, but for those that are to be apart, then any send with
-// any receive of the same channel.
+// of one peer share one, then any send with any receive of the same channel,
+// but for those that are to be apart.
 func (b *blocks) leftovers(ends []end) {
 	var free []end // ends of one (rank, part, channel)
 	same := func(x, y end) bool { return x.rank == y.rank && x.part == y.part && x.channel == y.channel }
 	flush := func() {
 		for i, e := range free { // the two ends of one peer stand side by side
-			if i+1 < len(free) && free[i+1].peer == e.peer && !b.apart[e] {
+			if i+1 < len(free) && free[i+1].peer == e.peer && b.near(e, free[i+1]) {
 				k := b.add(e)
 				b.give(e, k)
 				b.give(free[i+1], k)
 			}
 		}
-		var open [2][]int32 // blocks that lack a receive, a send
+		b.join(free)
 		for _, e := range free {
-			if _, ok := b.ofEnd[e]; ok {
-				continue
+			if _, ok := b.ofEnd[e]; !ok {
+				b.give(e, b.add(e))
 			}
-			mine, theirs := 0, 1
-			if !e.send {
-				mine, theirs = 1, 0
-			}
-			other, placed := b.ofEnd[e.other()]
-			fits := func(k int32) bool { return !b.apart[e] || !placed || other != k }
-			if n := slices.IndexFunc(open[theirs], fits); n >= 0 {
-				b.give(e, open[theirs][n])
-				open[theirs] = slices.Delete(open[theirs], n, n+1)
-				continue
-			}
-			k := b.add(e)
-			b.give(e, k)
-			open[mine] = append(open[mine], k)
 		}
 		free = free[:0]
 	}
@@ -193,6 +179,31 @@ func (b *blocks) leftovers(ends []end) {
 		}
 	}
 	flush()
+}
+
+// join gives each send a block with the first receive that is near.
+func (b *blocks) join(free []end) {
+	var receives []end
+	placed := func(e end) bool {
+		_, ok := b.ofEnd[e]
+		return ok
+	}
+	for _, e := range free {
+		if !e.send && !placed(e) {
+			receives = append(receives, e)
+		}
+	}
+	for _, e := range free {
+		if !e.send || placed(e) {
+			continue
+		}
+		if n := slices.IndexFunc(receives, func(r end) bool { return b.near(e, r) }); n >= 0 {
+			k := b.add(e)
+			b.give(e, k)
+			b.give(receives[n], k)
+			receives = slices.Delete(receives, n, n+1)
+		}
+	}
 }
 
 func (b *blocks) add(e end) int32 {

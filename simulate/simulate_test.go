@@ -314,3 +314,24 @@ WAYS
 		"for r in 0..2 { chunk(r, input, 0, 8).copy(1 - r, output, 0) }")
 	near(t, "both ways", both, one, 0.05)
 }
+
+// TestThereAndBack holds that tiles follow each other along a chain that ends where it began: a block that sent them off and received them
+// again would begin each when the one before is back.
+func TestThereAndBack(t *testing.T) {
+	const text = `algorithm back()
+collective custom(4, input = 1, output = 2) { require chunk(0, output, 1) == chunk(0, input, 0) }
+let c = chunk(0, input, 0)
+for r in 1..4 { c = c.copy(r, output, 0) }
+for r in 2..-1 by -1 { c = c.copy(r, output, 1) }
+`
+	p, err := mscclc.Compile("back.mscl", []byte(text), mscclc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	micros := func(tiles int64) float64 {
+		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 4000 * tiles, Tile: 2000, SlotBytes: 2000}).Micros
+	}
+	if one, many := micros(1), micros(40); many > 20*one {
+		t.Errorf("40 tiles take %.0f us, and one %.0f", many, one)
+	}
+}
