@@ -33,6 +33,8 @@ func BenchmarkCompile(b *testing.B) {
 		{"allreduce/hierarchical", map[string]string{"nodes": "32", "gpus": "8"}},
 		{"alltoall/two_step", map[string]string{"nodes": "4", "gpus": "8"}},
 		{"alltoall/two_step", map[string]string{"nodes": "16", "gpus": "8"}},
+		{"allreduce/recursive_halving_doubling", map[string]string{"ranks": "512"}},
+		{"allreduce/recursive_halving_doubling", map[string]string{"ranks": "4096"}}, // 33 million chunks move in 225,000 steps
 	} {
 		b.Run(fmt.Sprint(c.file, c.params), func(b *testing.B) {
 			plan, err := codegen.TargetByName("plan")

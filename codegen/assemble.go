@@ -24,9 +24,8 @@ func Assemble(d *ir.InstDAG) (*ir.Program, error) {
 	}
 	a.emit()
 	a.closeChains()
-	p := a.program()
-	_ = ir.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
-	return p, nil
+	a.markFinal()
+	return a.program(), nil
 }
 
 type assembler struct {
@@ -161,6 +160,17 @@ func (a *assembler) emit() {
 			}
 			a.steps = append(a.steps, s)
 		}
+	}
+}
+
+// markFinal flags the steps that make complete sums, where one step makes each.
+func (a *assembler) markFinal() {
+	final, err := ir.FinalInsts(a.d)
+	if err != nil {
+		return // avg is not to be had
+	}
+	for _, i := range final {
+		a.steps[a.tbs[a.d.Insts[i].Block].Steps.First+a.step[i]].Flags |= ir.Final
 	}
 }
 

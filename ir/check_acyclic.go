@@ -38,11 +38,7 @@ type conflicts struct {
 	d *InstDAG
 	p *Problems
 
-	writer []int32 // of a cell: the last instruction that wrote it, or -1
-	reader []int32 // of a cell: 1 + the first node of the list of its readers
-	inst   []int32 // of a node
-	next   []int32 // of a node: 1 + the next one
-	free   int32   // 1 + the first unused node
+	cells *Accesses
 
 	mark   []int32 // 1 + the last instruction that has this one as a dependence
 	visit  []int32 // the same for paths
@@ -51,13 +47,8 @@ type conflicts struct {
 }
 
 func newConflicts(d *InstDAG, p *Problems) *conflicts {
-	cells := d.Memory().Len()
-	c := &conflicts{d: d, p: p, writer: make([]int32, cells), reader: make([]int32, cells),
-		mark: make([]int32, len(d.Insts)), visit: make([]int32, len(d.Insts)), budget: 64*len(d.Insts) + 1<<20}
-	for i := range c.writer {
-		c.writer[i] = -1
-	}
-	return c
+	return &conflicts{d: d, p: p, cells: NewAccesses(d.Memory().Len()), mark: make([]int32, len(d.Insts)), visit: make([]int32, len(d.Insts)),
+		budget: 64*len(d.Insts) + 1<<20}
 }
 
 func (c *conflicts) check() {
@@ -88,41 +79,30 @@ func (c *conflicts) check() {
 }
 
 func (c *conflicts) read(i int32, cell int) {
-	for k := cell; k < cell+int(c.d.Insts[i].Count); k++ {
-		c.need(i, c.writer[k], "reads what", "wrote")
-		if at := c.reader[k]; at == 0 || c.inst[at-1] != i {
-			c.reader[k] = c.node(i, at)
-		}
+	end := cell + int(c.d.Insts[i].Count)
+	c.cells.Cut(cell, end-cell)
+	for k := cell; k < end; k = c.cells.End(k) {
+		c.need(i, c.cells.Writer(k), "reads what", "wrote")
+		c.cells.Read(i, k)
 	}
 }
 
 func (c *conflicts) write(i int32, cell int) {
-	for k := cell; k < cell+int(c.d.Insts[i].Count); k++ {
+	end := cell + int(c.d.Insts[i].Count)
+	c.cells.Cut(cell, end-cell)
+	for k := cell; k < end; k = c.cells.End(k) {
 		others := false
-		for at := c.reader[k]; at != 0; {
-			if c.inst[at-1] != i {
+		c.cells.Readers(k, func(j int32) {
+			if j != i {
 				others = true
-				c.need(i, c.inst[at-1], "overwrites what", "reads")
+				c.need(i, j, "overwrites what", "reads")
 			}
-			after := c.next[at-1]
-			c.next[at-1], c.free = c.free, at
-			at = after
-		}
+		})
 		if !others {
-			c.need(i, c.writer[k], "overwrites what", "wrote")
+			c.need(i, c.cells.Writer(k), "overwrites what", "wrote")
 		}
-		c.reader[k], c.writer[k] = 0, i
 	}
-}
-
-func (c *conflicts) node(i, next int32) int32 {
-	if at := c.free; at != 0 {
-		c.free = c.next[at-1]
-		c.inst[at-1], c.next[at-1] = i, next
-		return at
-	}
-	c.inst, c.next = append(c.inst, i), append(c.next, next)
-	return int32(len(c.inst))
+	c.cells.Write(i, cell, end-cell)
 }
 
 // need reports that i does not depend on j though it must.

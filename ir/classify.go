@@ -14,7 +14,7 @@ func Classify(p *Program) error {
 		return err
 	}
 	c := classifier{p: p, w: w, mem: p.Memory()}
-	c.class = make([]int32, c.mem.Len())
+	c.scratch = NewClasses(p.Coll, c.mem.Len())
 	even := false
 	for _, i := range order {
 		even = c.step(i) || even
@@ -37,10 +37,10 @@ func runAll(p *Program) (*Wiring, []int32, error) {
 }
 
 type classifier struct {
-	p     *Program
-	w     *Wiring
-	mem   *Memory
-	class []int32 // of what a scratch cell holds
+	p       *Program
+	w       *Wiring
+	mem     *Memory
+	scratch *Classes
 }
 
 // step gives step i its class and says whether chunks of other classes meet
@@ -57,26 +57,30 @@ func (c *classifier) step(i int32) (uneven bool) {
 	default:
 		s.Class = c.at(rank, s.SrcBuf, s.Src)
 	}
-	for k := range s.Count {
-		want := int32(c.p.Coll.Class(int(s.Class + k)))
-		if info.ReadsSrc && c.at(rank, s.SrcBuf, s.Src+k) != want || info.ReadsDst && c.at(rank, s.DstBuf, s.Dst+k) != want {
-			return true
-		}
-		if info.Writes && s.DstBuf != Scratch && c.at(rank, s.DstBuf, s.Dst+k) != want {
-			return true
-		}
+	if info.ReadsSrc && !c.alike(rank, s.SrcBuf, s.Src, s) || info.ReadsDst && !c.alike(rank, s.DstBuf, s.Dst, s) {
+		return true
 	}
-	if info.Writes && s.DstBuf == Scratch {
-		for k := range s.Count {
-			c.class[c.mem.Cell(rank, Scratch, int(s.Dst+k))] = int32(c.p.Coll.Class(int(s.Class + k)))
-		}
+	if info.Writes && s.DstBuf != Scratch {
+		return !c.alike(rank, s.DstBuf, s.Dst, s)
+	}
+	if info.Writes {
+		c.scratch.Set(c.mem.Cell(rank, Scratch, int(s.Dst)), int(s.Count), int(s.Class))
 	}
 	return false
 }
 
+// at is the class of chunk index of a buffer.
 func (c *classifier) at(rank int, b Buf, index int32) int32 {
 	if b != Scratch {
 		return int32(c.p.Coll.Class(int(index)))
 	}
-	return c.class[c.mem.Cell(rank, Scratch, int(index))]
+	return int32(c.scratch.Of(c.mem.Cell(rank, Scratch, int(index))))
+}
+
+// alike says whether the operand of s at index of b holds chunks of s's classes.
+func (c *classifier) alike(rank int, b Buf, index int32, s *Step) bool {
+	if b != Scratch {
+		return s.Count == 0 || c.at(rank, b, index) == int32(c.p.Coll.Class(int(s.Class)))
+	}
+	return c.scratch.Alike(c.mem.Cell(rank, b, int(index)), int(s.Count), int(s.Class)) == int(s.Count)
 }

@@ -210,6 +210,19 @@ func (c *Collective) Want(rank, index int) Want {
 	return Want{Any: true}
 }
 
+// Wants returns what chunk index of rank's output must hold, and of how many chunks from there on it tells what they must
+// hold: chunk Part.Index + k of the same inputs, or, where that counts beyond the end of a rank's input, of the next one's.
+func (c *Collective) Wants(rank, index int) (w Want, n int) {
+	w, n = c.Want(rank, index), c.OutChunks(rank)-index
+	switch c.Kind {
+	case Custom:
+		n = 1
+	case AllToAll:
+		n = c.Chunks - index%c.Chunks
+	}
+	return w, n
+}
+
 // Reduces says whether the collective sums at all.
 func (c *Collective) Reduces() bool {
 	switch c.Kind {

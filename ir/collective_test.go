@@ -117,8 +117,8 @@ func TestRefine(t *testing.T) {
 						t.Fatalf("%v: %v becomes %v", c, coarse, sub)
 					}
 					for n, x := range v.wanted(coarse) {
-						p := v.Part(x)
-						if got := w.Part(w.wanted(sub)[n]); got != (Part{p.Rank, int32(s.Index(int(p.Index), k, c.Chunks))}) {
+						p := v.partAt(x)
+						if got := w.partAt(w.wanted(sub)[n]); got != (Part{p.Rank, int32(s.Index(int(p.Index), k, c.Chunks))}) {
 							t.Fatalf("%v, %v: part %d of %d[%d] is %v, of the chunk %v", c, s, k, r, i, got, p)
 						}
 					}

@@ -23,7 +23,7 @@ func (v *Values) Describe(x Value) string {
 	case len(leaves) == 0:
 		return "nothing"
 	case len(leaves) == 1:
-		return v.Part(leaves[0]).String()
+		return v.partAt(leaves[0]).String()
 	}
 	text := "the sum of " + v.list(leaves)
 	if !whole {
@@ -42,7 +42,7 @@ func (v *Values) DescribeWant(w Want) string {
 	case len(want) == 0:
 		return "nothing"
 	case len(want) == 1:
-		return v.Part(want[0]).String()
+		return v.partAt(want[0]).String()
 	default:
 		return "the sum of " + v.list(want)
 	}
@@ -66,7 +66,7 @@ func (v *Values) Differs(x Value, w Want) string {
 		says = append(says, "holds "+v.Describe(x))
 	} else {
 		for i, e := range extra[:min(len(extra), describedParts)] {
-			says = append(says, fmt.Sprintf("holds %v%s", v.Part(e), timesText(times[i])))
+			says = append(says, fmt.Sprintf("holds %v%s", v.partAt(e), timesText(times[i])))
 		}
 		if n := len(extra) - describedParts; n > 0 {
 			says = append(says, fmt.Sprintf("holds %d others that it should not", n))
@@ -81,9 +81,9 @@ func (v *Values) Differs(x Value, w Want) string {
 	return strings.Join(says, ", ")
 }
 
-// difference compares two ascending lists: what want has and got lacks, and
+// difference compares two ascending lists of leaves' places: what want has and got lacks, and
 // what got has that want lacks or has less often, with how often got has it.
-func difference(got, want []Value) (missing, extra []Value, times []int) {
+func difference(got, want []int32) (missing, extra []int32, times []int) {
 	for len(got) > 0 || len(want) > 0 {
 		switch {
 		case len(got) == 0 || len(want) > 0 && want[0] < got[0]:
@@ -108,7 +108,7 @@ func difference(got, want []Value) (missing, extra []Value, times []int) {
 }
 
 // run is how often the first of an ascending list is repeated.
-func run(list []Value) int {
+func run(list []int32) int {
 	n := 1
 	for n < len(list) && list[n] == list[0] {
 		n++
@@ -126,13 +126,13 @@ func timesText(n int) string {
 	return fmt.Sprintf(" %d times", n)
 }
 
-// list names leaves, in ascending order: chunks of one index by their ranks,
+// list names the leaves at some places, in ascending order: chunks of one index by their ranks,
 // otherwise one by one.
-func (v *Values) list(leaves []Value) string {
-	index, same := v.Part(leaves[0]).Index, true
+func (v *Values) list(leaves []int32) string {
+	index, same := v.partAt(leaves[0]).Index, true
 	var ranks []int
 	for i, x := range leaves {
-		p := v.Part(x)
+		p := v.partAt(x)
 		same = same && p.Index == index && (i == 0 || leaves[i-1] != x)
 		ranks = append(ranks, int(p.Rank))
 	}
@@ -142,7 +142,7 @@ func (v *Values) list(leaves []Value) string {
 	var names []string
 	for at := 0; at < len(leaves); {
 		n := run(leaves[at:])
-		name := v.Part(leaves[at]).String()
+		name := v.partAt(leaves[at]).String()
 		if n > 1 {
 			name += timesText(n)
 		}

@@ -17,25 +17,25 @@ func EvalChunks(d *ChunkDAG) diag.List {
 	}
 	for i := range d.Ops {
 		op := &d.Ops[i]
-		srcs, dst := d.Sources(op), cell(&op.Dst)
 		reported := false
-		for k := range int(op.Count) {
-			x := None
-			for s := range srcs {
-				at := cell(&srcs[s]) + k
-				y := m.cell[at]
-				if y == None && m.writer[at] < 0 && !reported {
+		made := m.first[:0]
+		for k, src := range d.Sources(op) {
+			at := cell(&src)
+			if m.second = m.cells.Read(m.second[:0], at, int(op.Count)); !reported && Nothing(m.second) {
+				if n := m.cells.Find(at, int(op.Count), unwritten); n >= 0 {
 					reported = true
-					p.Add(d.unwritten(op, &srcs[s], k))
-				}
-				if s == 0 {
-					x = y
-				} else {
-					x = m.Values.Sum(x, y)
+					p.Add(d.unwritten(op, &src, n))
 				}
 			}
-			m.cell[dst+k], m.writer[dst+k] = x, int32(i)
+			if k == 0 {
+				made = append(made, m.second...)
+			} else {
+				m.sums = m.Values.SumRuns(m.sums[:0], made, m.second)
+				made, m.sums = m.sums, made
+			}
 		}
+		m.cells.Write(cell(&op.Dst), int(op.Count), int32(i), made)
+		m.first = made
 	}
 	m.judge(&p, func(op int32) diag.Diagnostic {
 		g := diag.New(diag.WrongResult, d.Span(d.Ops[op].Pos), "this")
@@ -84,34 +84,24 @@ func EvalInsts(d *InstDAG) diag.List {
 
 // run executes d's instructions on m in source order.
 func (d *InstDAG) run(m *Machine, p *Problems) {
-	message := make([]int32, len(d.Insts)) // of a send that has run: 1 + where its message lies
+	sent := make([]message, len(d.Insts))
 	for _, i := range d.BySeq() {
 		in := &d.Insts[i]
 		info := in.Op.Info()
 		a := Action{Op: in.Op, SrcBuf: in.SrcBuf, DstBuf: in.DstBuf, Rank: in.Rank, Src: in.Src, Dst: in.Dst, Count: in.Count, Class: in.Class}
-		var to int32
-		if info.Sends {
-			to = m.pool.get(in.Count)
-			message[i] = to + 1
-		}
-		var got, out []Value
+		var got []Run
 		if info.Receives {
-			from := message[in.RecvMate]
-			if from == 0 {
+			from := &sent[in.RecvMate]
+			if from.count == 0 {
 				p.Add(d.problem(i, diag.Unmatched, "%s receives from %s, which comes after it", d.Label(i), d.Label(in.RecvMate)))
-				from = 1 + m.pool.get(in.Count)
-				for k := range m.pool.values(from-1, in.Count) {
-					m.pool.slab[from-1+int32(k)] = None
-				}
+				got = []Run{{None, in.Count}}
+			} else {
+				got = m.pool.take(*from)
+				from.count = 0
 			}
-			got = m.pool.values(from-1, in.Count)
 		}
-		if info.Sends {
-			out = m.pool.values(to, in.Count)
-		}
-		m.Exec(i, &a, got, out)
-		if info.Receives && message[in.RecvMate] != 0 {
-			m.pool.put(message[in.RecvMate]-1, in.Count)
+		if out := m.Exec(i, &a, got); info.Sends {
+			sent[i] = m.pool.put(out)
 		}
 	}
 }

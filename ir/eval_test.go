@@ -11,14 +11,20 @@ import (
 func TestSumsAreConsed(t *testing.T) {
 	v := NewValues(&Collective{Kind: AllReduce, Ranks: 3, Chunks: 2})
 	a, b, c := v.Leaf(0, 1), v.Leaf(1, 1), v.Leaf(2, 1)
-	if ab := v.Sum(a, b); ab != v.Sum(a, b) || ab == v.Sum(b, a) {
-		t.Error("a sum is not one value, or does not keep its order")
+	if ab := v.Sum(a, b); ab != v.Sum(a, b) || ab != v.Sum(b, a) || ab == v.Sum(a, c) || ab == v.Sum(b, c) {
+		t.Error("a sum is not one value, whatever its order, or is that of others")
+	}
+	if v.Sum(v.Sum(a, b), c) == v.Sum(a, v.Sum(b, c)) {
+		t.Error("two groupings are one value")
+	}
+	if v.Sum(v.Leaf(0, 0), v.Leaf(1, 0)).Plus(1) != v.Sum(a, b) {
+		t.Error("neighbouring sums are no run")
 	}
 	if v.Sum(None, a) != None || v.Sum(a, None) != None {
 		t.Error("a sum with nothing is something")
 	}
 	if x, y := v.Operands(v.Sum(b, c)); x != b || y != c {
-		t.Errorf("operands %d %d", x, y)
+		t.Errorf("operands %v %v", x, y)
 	}
 	seen := map[[2]Value]Value{}
 	rnd, all := rand.New(rand.NewSource(1)), []Value{a, b, c}
@@ -26,9 +32,9 @@ func TestSumsAreConsed(t *testing.T) {
 		x, y := all[rnd.Intn(len(all))], all[rnd.Intn(len(all))]
 		s := v.Sum(x, y)
 		if old, ok := seen[[2]Value{x, y}]; ok && old != s {
-			t.Fatalf("sum of %d and %d is %d and %d", x, y, old, s)
+			t.Fatalf("sum of %v and %v is %v and %v", x, y, old, s)
 		}
-		seen[[2]Value{x, y}] = s
+		seen[[2]Value{x, y}], seen[[2]Value{y, x}] = s, s
 		all = append(all, s)
 	}
 }

@@ -56,8 +56,7 @@ func uniq(list []int32) int {
 // in range; CheckChunks tells.
 func (d *ChunkDAG) Graph() *Graph {
 	mem, base := NewMemory(d.Coll, d.ScratchChunks()), d.ScratchBase()
-	writer := make([]int32, mem.Len()) // 1 + the operation that wrote a cell last
-	readers := make([][]int32, mem.Len())
+	cells := NewAccesses(mem.Len())
 	cell := func(r Ref) int {
 		if r.Buf >= Scratch {
 			return mem.Cell(int(r.Rank), Scratch, base[r.Buf-Scratch]+int(r.Index))
@@ -72,21 +71,22 @@ func (d *ChunkDAG) Graph() *Graph {
 				prior.To = append(prior.To, j)
 			}
 		}
+		n := int(op.Count)
 		for _, src := range d.Sources(op) {
-			for k := range int(op.Count) {
-				at := cell(src) + k
-				after(writer[at] - 1)
-				readers[at] = append(readers[at], int32(i))
+			at := cell(src)
+			cells.Cut(at, n)
+			for k := at; k < at+n; k = cells.End(k) {
+				after(cells.Writer(k))
+				cells.Read(int32(i), k)
 			}
 		}
-		for k := range int(op.Count) {
-			at := cell(op.Dst) + k
-			after(writer[at] - 1)
-			for _, j := range readers[at] {
-				after(j)
-			}
-			writer[at], readers[at] = int32(i)+1, nil
+		at := cell(op.Dst)
+		cells.Cut(at, n)
+		for k := at; k < at+n; k = cells.End(k) {
+			after(cells.Writer(k))
+			cells.Readers(k, after)
 		}
+		cells.Write(int32(i), at, n)
 		prior.To = prior.To[:row+uniq(prior.To[row:])]
 		prior.Start = append(prior.Start, int32(len(prior.To)))
 	}

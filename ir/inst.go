@@ -97,23 +97,18 @@ func (d *InstDAG) Memory() *Memory { return NewMemory(d.Coll, d.Scratch) }
 
 // BySeq returns the instructions' indices in source order.
 func (d *InstDAG) BySeq() []int32 {
-	order := make([]int32, 0, len(d.Insts))
+	order := make([]int32, len(d.Insts))
 	top, sorted := int32(-1), true
 	for i := range d.Insts {
 		seq := d.Insts[i].Seq
 		sorted = sorted && seq > top
 		top = max(top, seq)
+		order[i] = int32(i)
 	}
 	if sorted { // as it mostly is
-		for i := range d.Insts {
-			order = append(order, int32(i))
-		}
 		return order
 	}
 	if int(top) > 16*len(d.Insts)+1024 { // sparse: no array of places
-		for i := range d.Insts {
-			order = append(order, int32(i))
-		}
 		slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq) })
 		return order
 	}
@@ -126,6 +121,7 @@ func (d *InstDAG) BySeq() []int32 {
 			at[seq] = int32(i)
 		}
 	}
+	order = order[:0]
 	for _, i := range at {
 		if i >= 0 {
 			order = append(order, i)

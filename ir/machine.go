@@ -1,7 +1,6 @@
 package ir
 
-// A Machine is the memory of all ranks in a symbolic run, and runs one action
-// after the other on it.
+// A Machine is the memory of all ranks in a symbolic run, and runs one action after the other on it, by runs of chunks.
 type Machine struct {
 	Values *Values
 	Coll   *Collective
@@ -13,13 +12,15 @@ type Machine struct {
 	Read  func(id int32, rank int, b Buf, index int)
 	Class func(id int32, rank int, b Buf, index int)
 
-	// Made, where not nil, is called with what an action that reduces has made.
-	Made func(id int32, results []Value)
+	// Made, where not nil, is called with what an action that reduces has made. The runs are valid during the call.
+	Made func(id int32, results []Run)
 
-	cell   []Value
-	writer []int32 // the action that wrote a cell last, or -1
-	class  []int32 // of what a scratch cell holds
-	pool   messagePool
+	cells   *Cells
+	classes *Classes // of what scratch holds, nil before anything needs it
+	first   []Run    // scratch of Exec
+	second  []Run
+	sums    []Run
+	pool    messagePool
 }
 
 // An Action is what one instruction or step does to its rank's memory.
@@ -34,135 +35,139 @@ type Action struct {
 // NewMachine returns the memory of c before anything has run: every rank's
 // input holds its leaves, and all else nothing.
 func NewMachine(c *Collective, mem *Memory) *Machine {
-	m := &Machine{Values: NewValues(c), Coll: c, Mem: mem, cell: make([]Value, mem.Len()), writer: make([]int32, mem.Len())}
-	for i := range m.cell {
-		m.cell[i], m.writer[i] = None, -1
-	}
-	for r := range c.Ranks {
-		at := mem.Cell(r, Input, 0)
-		for i := range c.InChunks(r) {
-			m.cell[at+i] = m.Values.Leaf(r, i)
-		}
-	}
+	m := &Machine{Values: NewValues(c), Coll: c, Mem: mem, cells: NewCells(mem.Len())}
+	m.cells.Fill(m.Values, func(rank int) int { return mem.Cell(rank, Input, 0) })
 	return m
 }
 
-// Exec runs a. It takes the message in where a receives, and fills the
-// message out where a sends; both are Count long. Buffers and indices must be
-// in range.
-func (m *Machine) Exec(id int32, a *Action, in, out []Value) {
+// Exec runs a. It takes the message in where a receives, and returns what a sends, where it does, which is valid until
+// the next call. Buffers and indices must be in range.
+func (m *Machine) Exec(id int32, a *Action, in []Run) (out []Run) {
 	info := a.Op.Info()
-	src, dst := 0, 0
+	src, dst, n := 0, 0, int(a.Count)
+	if n <= 0 {
+		return nil
+	}
 	if info.ReadsSrc {
 		src = m.Mem.Cell(int(a.Rank), a.SrcBuf, int(a.Src))
-		m.check(id, a, a.SrcBuf, a.Src, src)
+		m.first = m.operand(m.first[:0], id, a, a.SrcBuf, a.Src, src)
+		out = m.first
 	}
 	if info.Writes || info.ReadsDst {
 		dst = m.Mem.Cell(int(a.Rank), a.DstBuf, int(a.Dst))
 	}
 	if info.ReadsDst {
-		m.check(id, a, a.DstBuf, a.Dst, dst)
+		m.second = m.operand(m.second[:0], id, a, a.DstBuf, a.Dst, dst)
+		in = m.second
 	}
-	for i := range int(a.Count) {
-		var x Value
-		switch {
-		case info.Receives && info.ReadsSrc:
-			x = m.Values.Sum(m.cell[src+i], in[i])
-		case info.Receives:
-			x = in[i]
-		case info.ReadsDst:
-			x = m.Values.Sum(m.cell[dst+i], m.cell[src+i])
-		case info.ReadsSrc:
-			x = m.cell[src+i]
-		}
-		if info.Writes {
-			m.cell[dst+i], m.writer[dst+i] = x, id
-		}
-		if info.Sends {
-			out[i] = x
-		}
+	switch {
+	case info.Receives && info.ReadsSrc || info.ReadsDst:
+		m.sums = m.Values.SumRuns(m.sums[:0], out, in)
+		out = m.sums
+	case info.Receives:
+		out = in
 	}
-	if info.Writes && m.Class != nil {
+	if info.Writes {
+		m.cells.Write(dst, n, id, out)
 		m.setClass(id, a, dst)
 	}
 	if info.Reduces && m.Made != nil {
-		if info.Writes {
-			out = m.cell[dst : dst+int(a.Count)]
-		}
 		m.Made(id, out)
+	}
+	return out
+}
+
+// SumRuns appends the sums of a and b, which are equally long, to to.
+func (v *Values) SumRuns(to, a, b []Run) []Run {
+	x, y := a[0], b[0]
+	for {
+		n := min(x.Count, y.Count)
+		to = joined(to, Run{v.Sum(x.Value, y.Value), n})
+		if x = x.from(n); x.Count == 0 {
+			if a = a[1:]; len(a) == 0 {
+				return to
+			}
+			x = a[0]
+		}
+		if y = y.from(n); y.Count == 0 {
+			b = b[1:]
+			y = b[0]
+		}
 	}
 }
 
-// check reports the first of a's operands in a buffer that is unwritten, and
-// the first that is of another class than a says. What was written by an
-// action that read something unwritten has been reported already.
-func (m *Machine) check(id int32, a *Action, b Buf, index int32, cell int) {
-	for i := range int(a.Count) {
-		if m.cell[cell+i] == None && m.writer[cell+i] < 0 {
-			if m.Read != nil {
-				m.Read(id, int(a.Rank), b, int(index)+i)
-			}
-			break
+// from returns what r has behind its first n chunks.
+func (r Run) from(n int32) Run { return Run{r.Value.Plus(int(n)), r.Count - n} }
+
+// joined appends r to list, as part of the last run where it goes on with that.
+func joined(list []Run, r Run) []Run {
+	if last := len(list) - 1; last >= 0 && list[last].Value.Plus(int(list[last].Count)) == r.Value {
+		list[last].Count += r.Count
+		return list
+	}
+	return append(list, r)
+}
+
+// unwritten says whether a cell holds nothing because nothing has written it.
+func unwritten(x Value, writer int32) bool { return x.shape < 0 && writer < 0 }
+
+// operand appends what an operand of a holds, which begins at index of b, in cell, and reports what is wrong with it.
+func (m *Machine) operand(to []Run, id int32, a *Action, b Buf, index int32, cell int) []Run {
+	to = m.cells.Read(to, cell, int(a.Count))
+	if m.Read != nil && Nothing(to) {
+		if k := m.cells.Find(cell, int(a.Count), unwritten); k >= 0 { // else it was reported of what wrote it
+			m.Read(id, int(a.Rank), b, int(index)+k)
 		}
 	}
 	if m.Class == nil {
-		return
+		return to
 	}
-	for i := range int(a.Count) {
-		if m.classOf(b, int(index)+i, cell+i) != m.wantClass(a, i) {
-			m.Class(id, int(a.Rank), b, int(index)+i)
-			break
-		}
+	if k := m.unlike(a, b, index); k < int(a.Count) {
+		m.Class(id, int(a.Rank), b, int(index)+k)
 	}
-}
-
-func (m *Machine) wantClass(a *Action, i int) int { return m.Coll.Class(int(a.Class) + i) }
-
-// classOf is the class of what chunk index of b, which is cell, holds.
-func (m *Machine) classOf(b Buf, index, cell int) int {
-	if b < Scratch {
-		return m.Coll.Class(index)
-	}
-	if m.class == nil {
-		return 0
-	}
-	return int(m.class[cell])
-}
-
-func (m *Machine) setClass(id int32, a *Action, cell int) {
-	if a.DstBuf >= Scratch {
-		if m.class == nil {
-			m.class = make([]int32, len(m.cell))
-		}
-		for i := range int(a.Count) {
-			m.class[cell+i] = int32(m.wantClass(a, i))
-		}
-		return
-	}
-	for i := range int(a.Count) {
-		if m.Coll.Class(int(a.Dst)+i) != m.wantClass(a, i) {
-			m.Class(id, int(a.Rank), a.DstBuf, int(a.Dst)+i)
-			return
-		}
-	}
+	return to
 }
 
 // At returns what chunk index of a buffer holds and which action wrote it
 // last, or -1.
 func (m *Machine) At(rank int, b Buf, index int) (Value, int32) {
-	cell := m.Mem.Cell(rank, b, index)
-	return m.cell[cell], m.writer[cell]
+	return m.cells.At(m.Mem.Cell(rank, b, index))
 }
+
+// unlike returns the first chunk of an operand of a, which begins at index of b, whose class is not the action's, or
+// the number of its chunks.
+func (m *Machine) unlike(a *Action, b Buf, index int32) int {
+	switch {
+	case b < Scratch:
+		if m.Coll.Class(int(index)) != m.Coll.Class(int(a.Class)) {
+			return 0
+		}
+		return int(a.Count)
+	case m.classes == nil:
+		m.classes = NewClasses(m.Coll, m.Mem.Len())
+	}
+	return m.classes.Alike(m.Mem.Cell(int(a.Rank), b, int(index)), int(a.Count), int(a.Class))
+}
+
+// setClass notes the classes of what a wrote, which begins in cell.
+func (m *Machine) setClass(id int32, a *Action, cell int) {
+	switch {
+	case m.Class == nil:
+	case a.DstBuf >= Scratch:
+		if m.classes == nil {
+			m.classes = NewClasses(m.Coll, m.Mem.Len())
+		}
+		m.classes.Set(cell, int(a.Count), int(a.Class))
+	case m.unlike(a, a.DstBuf, a.Dst) == 0:
+		m.Class(id, int(a.Rank), a.DstBuf, int(a.Dst))
+	}
+}
+
+// output gives the cell of rank's first chunk of output.
+func (m *Machine) output(rank int) int { return m.Mem.Cell(rank, Output, 0) }
 
 // Wrong calls report for every chunk of every output that does not hold what
 // the collective wants.
 func (m *Machine) Wrong(report func(rank, index int, got Value, want Want, writer int32)) {
-	for r := range m.Coll.Ranks {
-		for i := range m.Coll.OutChunks(r) {
-			want := m.Coll.Want(r, i)
-			if got, writer := m.At(r, Output, i); !m.Values.Matches(got, want) {
-				report(r, i, got, want, writer)
-			}
-		}
-	}
+	m.cells.Wrong(m.Values, m.output, report)
 }

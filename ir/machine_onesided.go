@@ -13,46 +13,38 @@ func (m *Machine) Moves(p *Program, l *Links, order []int32) {
 }
 
 // move runs step i of a block of rank. A destination is a source exactly or
-// not at all, so that one chunk may come after the other.
+// not at all, so that all sources can be read before the first destination is written.
 func (m *Machine) move(i int32, rank int, s *Step, o *OneSided) {
 	sources, dests := o.Sources(s), o.Dests(s)
 	a := Action{Rank: int32(rank), Count: s.Count, Class: s.Class}
+	if s.Count <= 0 {
+		return
+	}
+	results := m.first[:0]
 	for _, x := range sources {
 		m.eachRank(x.Rank, func(r int) {
 			a.Rank = int32(r)
-			m.check(i, &a, x.Buf, x.Index, m.Mem.Cell(r, x.Buf, int(x.Index)))
+			m.second = m.operand(m.second[:0], i, &a, x.Buf, x.Index, m.Mem.Cell(r, x.Buf, int(x.Index)))
+			if len(results) == 0 {
+				results = append(results, m.second...)
+				return
+			}
+			m.sums = m.Values.SumRuns(m.sums[:0], results, m.second)
+			results, m.sums = m.sums, results
 		})
-	}
-	results := make([]Value, s.Count)
-	for k := range int(s.Count) {
-		x, first := None, true
-		for _, src := range sources {
-			m.eachRank(src.Rank, func(r int) {
-				y := m.cell[m.Mem.Cell(r, src.Buf, int(src.Index)+k)]
-				if first {
-					x, first = y, false
-				} else {
-					x = m.Values.Sum(x, y)
-				}
-			})
-		}
-		results[k] = x
 	}
 	for _, x := range dests {
 		m.eachRank(x.Rank, func(r int) {
 			at := m.Mem.Cell(r, x.Buf, int(x.Index))
-			for k, v := range results {
-				m.cell[at+k], m.writer[at+k] = v, i
-			}
-			if m.Class != nil {
-				a.Rank, a.DstBuf, a.Dst = int32(r), x.Buf, x.Index
-				m.setClass(i, &a, at)
-			}
+			m.cells.Write(at, int(s.Count), i, results)
+			a.Rank, a.DstBuf, a.Dst = int32(r), x.Buf, x.Index
+			m.setClass(i, &a, at)
 		})
 	}
 	if m.Made != nil && (len(sources) > 1 || sources[0].Rank == AllRanks) {
 		m.Made(i, results)
 	}
+	m.first = results
 }
 
 // eachRank calls f for the ranks of an operand.

@@ -5,28 +5,32 @@ import "math/bits"
 // A messagePool lends the memory of messages between their send and their
 // receive, so that a run holds what is on its way and not all it ever sent.
 type messagePool struct {
-	slab []Value
-	free [32][]int32 // where unused pieces of 1 << i values begin
+	slab []Run
+	free [32][]int32 // where unused pieces of 1 << i runs begin
 }
 
-// get returns where in the slab a message of n values may lie.
-func (p *messagePool) get(n int32) int32 {
-	class := sizeClass(n)
+// A message says where its runs lie in the slab; count is 0 where it is not on its way.
+type message struct{ at, count int32 }
+
+// put keeps what is sent.
+func (p *messagePool) put(runs []Run) message {
+	m := message{count: int32(len(runs))}
+	class := sizeClass(m.count)
 	if list := p.free[class]; len(list) > 0 {
-		p.free[class] = list[:len(list)-1]
-		return list[len(list)-1]
+		p.free[class], m.at = list[:len(list)-1], list[len(list)-1]
+	} else {
+		m.at = int32(len(p.slab))
+		p.slab = append(p.slab, make([]Run, 1<<class)...)
 	}
-	at := len(p.slab)
-	p.slab = append(p.slab, make([]Value, 1<<class)...)
-	return int32(at)
+	copy(p.slab[m.at:], runs)
+	return m
 }
 
-// put gives back the message of n values at.
-func (p *messagePool) put(at, n int32) {
-	class := sizeClass(n)
-	p.free[class] = append(p.free[class], at)
+// take gives up the room of a message and returns what was sent, which is valid until the next put.
+func (p *messagePool) take(m message) []Run {
+	class := sizeClass(m.count)
+	p.free[class] = append(p.free[class], m.at)
+	return p.slab[m.at : m.at+m.count]
 }
-
-func (p *messagePool) values(at, n int32) []Value { return p.slab[at : at+n] }
 
 func sizeClass(n int32) int { return bits.Len32(uint32(max(n, 1) - 1)) }

@@ -156,7 +156,9 @@ func (r *scheduleRun) transfer(b, i int32) bool {
 		n = min(n, r.sent[in]-r.recvd[in])
 	}
 	if out >= 0 {
-		n = min(n, int64(r.Slots)-(r.sent[out]-r.recvd[out]))
+		if free := int64(r.Slots) - (r.sent[out] - r.recvd[out]); n > free {
+			n = r.through(out, n, free)
+		}
 	}
 	if n > 0 {
 		if in >= 0 {
@@ -170,6 +172,23 @@ func (r *scheduleRun) transfer(b, i int32) bool {
 		r.progress[b] += int32(n)
 	}
 	return r.progress[b] == r.Messages[i]
+}
+
+// through returns how many of n messages connection c takes that has fewer free slots: those, and as many as its receiver,
+// where it stands at a step that only receives, takes meanwhile. These it has received then.
+func (r *scheduleRun) through(c int32, n, free int64) int64 {
+	b := r.recver[c]
+	if b < 0 || r.pos[b] == r.Start[b+1] {
+		return free
+	}
+	j := r.pos[b]
+	if r.Recv[j] != c || r.Send[j] >= 0 || r.progress[b] == 0 && r.pending(j) >= 0 {
+		return free
+	}
+	taken := min(n-free, int64(r.Messages[j]-r.progress[b]))
+	r.recvd[c] += taken
+	r.progress[b] += int32(taken)
+	return free + taken
 }
 
 // waits says what stops block b, which has not ended.

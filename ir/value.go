@@ -2,23 +2,43 @@ package ir
 
 import "slices"
 
-// A Value is what a chunk holds in a symbolic run: None, a chunk of some
-// rank's initial input, or the reduction of two values in their order. Equal
-// ids of one Values are equal values, grouping and order included.
-type Value int32
+// A Value is what a chunk holds in a symbolic run: nothing, a chunk of some rank's initial input, or the reduction of
+// two values. The chunks of all ranks' inputs lie on one line, and a value is a shape at a place of it: a leaf is the
+// shape 0 at the place of its chunk, a sum is a shape that says how far apart its operands are, at the first of its
+// leaves. So the sums of neighbouring chunks that were made in one way are one shape at neighbouring places.
+//
+// Equal Values of one Values are sums of the same leaves in the same grouping; a ⊕ b and b ⊕ a are one.
+type Value struct{ shape, at int32 }
 
 // None is what a chunk holds before anything is written to it.
-const None Value = -1
+var None = Value{shape: -1}
 
-// Values makes values and tells what they are. Sums are hash-consed: no value
-// carries a list of what it contains, so that a step costs one probe.
+// Plus returns what the n-th chunk behind x holds in a run that begins with x.
+func (x Value) Plus(n int) Value {
+	if x.shape < 0 {
+		return None
+	}
+	return Value{x.shape, x.at + int32(n)}
+}
+
+// IsSum says whether x is a reduction, and not a leaf or None.
+func (x Value) IsSum() bool { return x.shape > 0 }
+
+// A Run is what Count neighbouring chunks hold: Value.Plus(0), Value.Plus(1) and so on.
+type Run struct {
+	Value Value
+	Count int32
+}
+
+// Values makes values and tells what they are. Shapes are hash-consed: no value carries a list of what it contains,
+// so that a sum of two runs costs one probe.
 type Values struct {
 	coll *Collective
-	base []Value // of each rank, its first leaf; one more for the end
+	base []int32 // of each rank, the place of its first leaf; one more for the end
 
-	left, right []Value // the operands of sum i, which is value leaves+i
-	size        []int32 // how many leaves it has, saturating
-	table       []int32 // open addressing, a power of two long: index of a sum + 1
+	shapes []shape // of sums, from shape 1 on; shapes[0] is that of leaves
+	table  []int32 // of those in no chain: open addressing, a power of two long, a shape or 0
+	tabled int     // how many these are
 
 	// Limit bounds the leaves that sums are taken apart into, together: that many
 	// ranks all group a sum in another way costs the square of their number. Over says
@@ -26,115 +46,147 @@ type Values struct {
 	Limit int64
 	Over  bool
 
-	proved []int32 // of sum i, where known: 2 + its sumIndex
-	class  []int32 // of sum i, where classes are known: the first sum that is the same but for the order of operands
-	alike  map[[2]Value]int32
-	taken  int64   // leaves that sums were taken apart into
-	seen   []Value // of a rank: the sum that sumIndex met its chunk in last
-	leaves []Value // scratch of flatten
+	proved []int8  // of a shape: whether it is complete, where known
+	seen   []int32 // of a rank: the shape that complete met its chunk in last
+	leaves []int32 // scratch of flatten
 	stack  []Value
 }
+
+// A shape is a sum of the value a at 0 and of b at apart, which is not negative. It is found by way of its younger operand: a
+// chain of the first sums that this is in begins at sum, and goes on at next. The table has the others.
+type shape struct {
+	a, b, apart int32
+	size        int32 // how many leaves it has, saturating
+	sum, next   int32
+}
+
+// chained is how many sums of a shape are in its chain.
+const chained = 3
 
 // defaultTakenApart is Limit where nobody says more: a few seconds.
 const defaultTakenApart = 1 << 26
 
 // NewValues returns the values of a run of c.
 func NewValues(c *Collective) *Values {
-	v := &Values{coll: c, base: make([]Value, c.Ranks+1), table: make([]int32, 1024), Limit: defaultTakenApart}
+	v := &Values{coll: c, base: make([]int32, c.Ranks+1), shapes: []shape{{size: 1}}, table: make([]int32, 1024), Limit: defaultTakenApart}
 	for r := range c.Ranks {
-		v.base[r+1] = v.base[r] + Value(c.InChunks(r))
+		v.base[r+1] = v.base[r] + int32(c.InChunks(r))
 	}
 	return v
 }
 
 // Leaf is chunk index of rank's initial input.
-func (v *Values) Leaf(rank, index int) Value { return v.base[rank] + Value(index) }
+func (v *Values) Leaf(rank, index int) Value { return Value{0, v.base[rank] + int32(index)} }
 
-// first is the id of the first sum.
-func (v *Values) first() Value { return v.base[len(v.base)-1] }
-
-// IsSum says whether x is a reduction, and not a leaf or None.
-func (v *Values) IsSum(x Value) bool { return x >= v.first() }
-
-// Operands returns what the sum x was made of.
+// Operands returns what the sum x was made of, in either order.
 func (v *Values) Operands(x Value) (a, b Value) {
-	i := x - v.first()
-	return v.left[i], v.right[i]
+	s := &v.shapes[x.shape]
+	return Value{s.a, x.at}, Value{s.b, x.at + s.apart}
 }
 
 // Size is the number of leaves in x, counted as often as they occur; it
 // saturates at the largest int32.
 func (v *Values) Size(x Value) int {
-	switch {
-	case x == None:
+	if x.shape < 0 {
 		return 0
-	case x < v.first():
-		return 1
 	}
-	return int(v.size[x-v.first()])
+	return int(v.shapes[x.shape].size)
 }
 
 // Part says which chunk of which rank's input the leaf x is.
-func (v *Values) Part(x Value) Part {
-	rank, found := slices.BinarySearch(v.base, x)
+func (v *Values) Part(x Value) Part { return v.partAt(x.at) }
+
+func (v *Values) partAt(at int32) Part {
+	rank, found := slices.BinarySearch(v.base, at)
 	if !found {
 		rank--
 	}
 	for v.base[rank+1] == v.base[rank] { // ranks without input
 		rank++
 	}
-	return Part{int32(rank), int32(x - v.base[rank])}
+	return Part{int32(rank), at - v.base[rank]}
 }
 
-func hashPair(a, b Value) uint64 {
-	h := uint64(uint32(a))*0x9E3779B97F4A7C15 ^ uint64(uint32(b))*0xC2B2AE3D27D4EB4F
+func hashShape(s *shape) uint64 {
+	h := uint64(uint32(s.a))*0x9E3779B97F4A7C15 ^ uint64(uint32(s.b))*0xC2B2AE3D27D4EB4F ^ uint64(uint32(s.apart))*0x165667B19E3779F9
 	return h ^ h>>29
 }
 
-// Sum is the reduction of a and b in that order, and None where one is None.
+// Sum is the reduction of a and b, and None where one is None. Of two runs that begin with a and with b, it begins the run
+// of the sums.
 func (v *Values) Sum(a, b Value) Value {
-	if a == None || b == None {
+	if a.shape < 0 || b.shape < 0 {
 		return None
 	}
+	if b.at < a.at || b.at == a.at && b.shape < a.shape {
+		a, b = b, a
+	}
+	s := shape{a: a.shape, b: b.shape, apart: b.at - a.at}
+	end := &v.shapes[max(s.a, s.b)].sum
+	for n := 0; *end != 0; n++ {
+		x := &v.shapes[*end]
+		if x.a == s.a && x.b == s.b && x.apart == s.apart {
+			return Value{*end, a.at}
+		}
+		if n == chained-1 {
+			return Value{v.inTable(&s), a.at}
+		}
+		end = &x.next
+	}
+	*end = int32(len(v.shapes))
+	v.add(&s)
+	return Value{int32(len(v.shapes) - 1), a.at}
+}
+
+func (v *Values) add(s *shape) {
+	s.size = int32(min(int64(v.shapes[s.a].size)+int64(v.shapes[s.b].size), 1<<31-1))
+	v.shapes = append(v.shapes, *s)
+}
+
+// inTable returns a shape that is in no chain.
+func (v *Values) inTable(s *shape) int32 {
 	mask := uint64(len(v.table) - 1)
-	at := hashPair(a, b) & mask
+	at := hashShape(s) & mask
 	for ; v.table[at] != 0; at = (at + 1) & mask {
-		if i := v.table[at] - 1; v.left[i] == a && v.right[i] == b {
-			return v.first() + Value(i)
+		if x := &v.shapes[v.table[at]]; x.a == s.a && x.b == s.b && x.apart == s.apart {
+			return v.table[at]
 		}
 	}
-	i := len(v.left)
-	v.left, v.right = append(v.left, a), append(v.right, b)
-	v.size = append(v.size, int32(min(v.Size(a)+v.Size(b), 1<<31-1)))
-	v.table[at] = int32(i + 1)
-	if 2*(i+1) > len(v.table) {
+	i := int32(len(v.shapes))
+	v.add(s)
+	v.table[at] = i
+	if v.tabled++; 2*v.tabled > len(v.table) {
 		v.grow()
 	}
-	return v.first() + Value(i)
+	return i
 }
 
 func (v *Values) grow() {
-	v.table = make([]int32, 2*len(v.table))
+	old := v.table
+	v.table = make([]int32, 2*len(old))
 	mask := uint64(len(v.table) - 1)
-	for i := range v.left {
-		at := hashPair(v.left[i], v.right[i]) & mask
+	for _, i := range old {
+		if i == 0 {
+			continue
+		}
+		at := hashShape(&v.shapes[i]) & mask
 		for v.table[at] != 0 {
 			at = (at + 1) & mask
 		}
-		v.table[at] = int32(i + 1)
+		v.table[at] = i
 	}
 }
 
-// Matches says whether x is what w asks for, as a multiset of leaves: no leaf
-// missing, none twice, none foreign.
+// Matches says whether x is what w asks for, as a multiset of leaves: no leaf missing, none twice, none foreign. Where
+// x begins a run, and w one of wants (see Collective.Wants), it says so of all of them.
 func (v *Values) Matches(x Value, w Want) bool {
 	switch {
 	case w.Any:
 		return true
-	case x == None:
+	case x.shape < 0:
 		return false
 	case w.Sum:
-		return v.completeSum(x, w.Part.Index)
+		return x.at == w.Part.Index && v.complete(x.shape)
 	case w.List == nil:
 		return x == v.Leaf(int(w.Part.Rank), int(w.Part.Index))
 	}
@@ -142,129 +194,85 @@ func (v *Values) Matches(x Value, w Want) bool {
 		return false
 	}
 	got, _ := v.flatten(x, len(w.List))
-	for i, p := range v.wanted(w) {
-		if got[i] != p {
+	return slices.Equal(got, v.wanted(w))
+}
+
+// complete says whether the shape s, at the place of a chunk of the first rank's input, is the reduction of that chunk
+// of all ranks' inputs. Each shape is taken apart once in the life of v.
+func (v *Values) complete(s int32) bool {
+	if int(v.shapes[s].size) != v.coll.Ranks || s == 0 {
+		return v.coll.Ranks == 1
+	}
+	if int(s) >= len(v.proved) {
+		v.proved = append(v.proved, make([]int8, len(v.shapes)-len(v.proved))...)
+	}
+	if v.proved[s] == 0 {
+		v.proved[s] = -1
+		if v.takeApart(s) {
+			v.proved[s] = 1
+		}
+	}
+	return v.proved[s] > 0
+}
+
+// takeApart is complete of a shape of as many leaves as there are ranks, each of which has as many chunks of input, as
+// those of a collective that sums have: so many leaves that are whole ranks apart, each of another rank, are all.
+func (v *Values) takeApart(s int32) bool {
+	if v.Limit -= int64(v.coll.Ranks); v.Limit < 0 {
+		v.Over = true
+		return false
+	}
+	if v.seen == nil {
+		v.seen = make([]int32, v.coll.Ranks)
+		for r := range v.seen {
+			v.seen[r] = -1
+		}
+	}
+	chunks := v.base[1]
+	v.stack = append(v.stack[:0], Value{s, 0})
+	for len(v.stack) > 0 {
+		top := v.stack[len(v.stack)-1]
+		v.stack = v.stack[:len(v.stack)-1]
+		for top.shape > 0 {
+			a, b := v.Operands(top)
+			v.stack = append(v.stack, b)
+			top = a
+		}
+		rank := top.at / chunks
+		if top.at%chunks != 0 || int(rank) >= len(v.seen) || v.seen[rank] == s {
 			return false
 		}
+		v.seen[rank] = s
 	}
 	return true
 }
 
-// completeSum says whether x is the reduction of chunk index of all ranks'
-// inputs.
-func (v *Values) completeSum(x Value, index int32) bool {
-	if v.Size(x) != v.coll.Ranks {
-		return false
-	}
-	if !v.IsSum(x) {
-		return x == v.Leaf(0, int(index))
-	}
-	return v.sumIndex(x) == index
-}
-
-// sumIndex is the index whose chunks of all ranks the sum x of so many leaves
-// reduces, or -1. Each distinct value is taken apart once in the life of v.
-func (v *Values) sumIndex(x Value) int32 {
-	at := int(x - v.first())
-	if v.taken > freeLeaves*int64(len(v.left)) {
-		v.classify()
-		at = int(v.class[at])
-		x = v.first() + Value(at)
-	}
-	if at >= len(v.proved) {
-		v.proved = append(v.proved, make([]int32, len(v.left)-len(v.proved))...)
-	}
-	if v.proved[at] == 0 {
-		v.proved[at] = v.takeApart(x) + 2
-	}
-	return v.proved[at] - 2
-}
-
-// freeLeaves is how many leaves for each sum are cheaper to take apart than classes are to make.
-const freeLeaves = 8
-
-// classify finds the class of each sum. Where ranks make the same sum each for itself, as in recursive doubling, all of them are one class.
-func (v *Values) classify() {
-	if v.alike == nil {
-		v.alike = map[[2]Value]int32{}
-	}
-	of := func(x Value) Value {
-		if v.IsSum(x) {
-			x = v.first() + Value(v.class[x-v.first()])
-		}
-		return x
-	}
-	for i := len(v.class); i < len(v.left); i++ {
-		a, b := of(v.left[i]), of(v.right[i])
-		key := [2]Value{min(a, b), max(a, b)}
-		first, known := v.alike[key]
-		if !known {
-			first = int32(i)
-			v.alike[key] = first
-		}
-		v.class = append(v.class, first)
-	}
-}
-
-// takeApart is sumIndex where all ranks have as many chunks of input, as those
-// of a collective that sums have: so many leaves, of one index and each of
-// another rank, are all.
-func (v *Values) takeApart(x Value) int32 {
-	if v.Limit -= int64(v.coll.Ranks); v.Limit < 0 {
-		v.Over = true
-		return -1
-	}
-	v.taken += int64(v.coll.Ranks)
-	if v.seen == nil {
-		v.seen = make([]Value, v.coll.Ranks)
-	}
-	chunks, index := v.base[1], Value(-1)
-	v.stack = append(v.stack[:0], x)
-	for len(v.stack) > 0 {
-		top := v.stack[len(v.stack)-1]
-		v.stack = v.stack[:len(v.stack)-1]
-		if top >= v.first() {
-			a, b := v.Operands(top)
-			v.stack = append(v.stack, b, a)
-			continue
-		}
-		if index < 0 {
-			index = top % chunks
-		}
-		if top%chunks != index || v.seen[top/chunks] == x {
-			return -1
-		}
-		v.seen[top/chunks] = x
-	}
-	return int32(index)
-}
-
-// wanted returns the leaves that w asks for, in ascending order.
-func (v *Values) wanted(w Want) []Value {
+// wanted returns the places of the leaves that w asks for, in ascending order.
+func (v *Values) wanted(w Want) []int32 {
 	switch {
 	case w.Any:
 		return nil
 	case w.Sum:
-		want := make([]Value, v.coll.Ranks)
+		want := make([]int32, v.coll.Ranks)
 		for r := range want {
-			want[r] = v.Leaf(r, int(w.Part.Index))
+			want[r] = v.base[r] + w.Part.Index
 		}
 		return want
 	case w.List == nil:
-		return []Value{v.Leaf(int(w.Part.Rank), int(w.Part.Index))}
+		return []int32{v.base[w.Part.Rank] + w.Part.Index}
 	}
-	want := make([]Value, len(w.List))
+	want := make([]int32, len(w.List))
 	for i, p := range w.List {
-		want[i] = v.Leaf(int(p.Rank), int(p.Index))
+		want[i] = v.base[p.Rank] + p.Index
 	}
 	slices.Sort(want)
 	return want
 }
 
-// flatten returns the leaves of x in ascending order, or the first ones of
+// flatten returns the places of the leaves of x in ascending order, or some of
 // more than limit and false: shared operands can stand for more leaves than
 // any memory holds. The result is valid until the next call.
-func (v *Values) flatten(x Value, limit int) (leaves []Value, whole bool) {
+func (v *Values) flatten(x Value, limit int) (leaves []int32, whole bool) {
 	v.leaves, v.stack = v.leaves[:0], v.stack[:0]
 	if x != None {
 		v.stack = append(v.stack, x)
@@ -273,15 +281,14 @@ func (v *Values) flatten(x Value, limit int) (leaves []Value, whole bool) {
 		top := v.stack[len(v.stack)-1]
 		v.stack = v.stack[:len(v.stack)-1]
 		switch {
-		case top < v.first():
-			if len(v.leaves) == limit {
-				slices.Sort(v.leaves)
-				return v.leaves, false
-			}
-			v.leaves = append(v.leaves, top)
-		default:
+		case top.IsSum():
 			a, b := v.Operands(top)
 			v.stack = append(v.stack, b, a)
+		case len(v.leaves) == limit:
+			slices.Sort(v.leaves)
+			return v.leaves, false
+		default:
+			v.leaves = append(v.leaves, top.at)
 		}
 	}
 	slices.Sort(v.leaves)

@@ -154,7 +154,7 @@ func (w *Wiring) Schedule(p *Program, slots, chunks int) *Schedule {
 // Exec runs the steps of p on m in an order in which they may end. The action
 // that m knows a step by is its number.
 func (w *Wiring) Exec(p *Program, m *Machine, order []int32) {
-	message := make([]int32, len(p.Steps)) // where the message of a send lies
+	sent := make([]message, len(p.Steps))
 	for _, i := range order {
 		s := &p.Steps[i]
 		if s.Op == Nop {
@@ -162,19 +162,12 @@ func (w *Wiring) Exec(p *Program, m *Machine, order []int32) {
 		}
 		info := s.Op.Info()
 		a := Action{Op: s.Op, SrcBuf: s.SrcBuf, DstBuf: s.DstBuf, Rank: p.Blocks[w.Block[i]].Rank, Src: s.Src, Dst: s.Dst, Count: s.Count, Class: s.Class}
-		var in, out []Value
-		if info.Sends {
-			message[i] = m.pool.get(s.Count)
-		}
+		var in []Run
 		if info.Receives {
-			in = m.pool.values(message[w.Mate[i]], s.Count)
+			in = m.pool.take(sent[w.Mate[i]])
 		}
-		if info.Sends {
-			out = m.pool.values(message[i], s.Count)
-		}
-		m.Exec(i, &a, in, out)
-		if info.Receives {
-			m.pool.put(message[w.Mate[i]], s.Count)
+		if out := m.Exec(i, &a, in); info.Sends {
+			sent[i] = m.pool.put(out)
 		}
 	}
 }

@@ -10,21 +10,17 @@ import (
 // This file holds the chunks while the program runs and makes operations.
 
 // An expansion is the memory of all ranks on symbolic chunks, and the
-// operations made so far. A chunk's value is a number: 0 where nothing was
-// written, poison where something failed, 1 + k for the k-th chunk of all
-// inputs, and from then on the reductions in the order in which they were
-// made. Nothing carries a list of contributions: result.go flattens the final
-// values once.
+// operations made so far. A cell's writer is the number of an operation, from 1.
 type expansion struct {
 	coll    *ir.Collective
 	scratch []ir.ScratchDecl
 	bufs    int     // input, output and the scratch buffers
 	place   []place // of each rank, bufs of them
 	write   []span32
-	cells   []cell
-	leaf    []int32 // the value of each rank's first input chunk
-	nodes   []node  // of value firstNode + i
-	first   int32
+	cells   *ir.Cells
+	values  *ir.Values
+
+	read, made, sums []ir.Run // room for what an operation reads and makes
 
 	ops    []ir.ChunkOp
 	srcs   []ir.Ref
@@ -50,14 +46,8 @@ type place struct{ cell, chunks int32 }
 // span32 is the part of a rank's input that is also output.
 type span32 struct{ from, to int32 }
 
-// A cell is one chunk-sized place of memory: what it holds, and the number of
-// the operation that wrote it.
-type cell struct{ value, writer int32 }
-
-const poison = -1
-
-// A node is a reduction of two values.
-type node struct{ a, b int32 }
+// poisoned is the writer of cells that hold nothing because something failed.
+const poisoned = -2
 
 // begin lays out memory for coll, and fills the inputs.
 func (p *expansion) begin(coll *ir.Collective, scratch []ir.ScratchDecl) {
@@ -66,20 +56,13 @@ func (p *expansion) begin(coll *ir.Collective, scratch []ir.ScratchDecl) {
 	p.spans = append(p.spans, p.declaration)
 	p.declared = int32(len(p.spans) - 1)
 	p.layOut()
-	p.first = 1
-	outs := 0
-	p.leaf = make([]int32, 0, coll.Ranks+1)
-	for r := range int32(coll.Ranks) {
-		in := p.at(r, ir.Input)
-		p.leaf = append(p.leaf, p.first)
-		for i := range in.chunks {
-			p.cells[in.cell+i].value = p.first + i
-		}
-		p.first += in.chunks
-		outs += int(p.at(r, ir.Output).chunks)
+	p.values = ir.NewValues(coll)
+	p.cells.Fill(p.values, func(rank int) int { return int(p.at(int32(rank), ir.Input).cell) })
+	ins, outs := 0, 0
+	for r := range coll.Ranks {
+		ins, outs = ins+coll.InChunks(r), outs+coll.OutChunks(r)
 	}
-	p.leaf = append(p.leaf, p.first)
-	p.estimate(int(p.first)-1, outs)
+	p.estimate(ins, outs)
 }
 
 // layOut gives every buffer of every rank its cells.
@@ -110,7 +93,7 @@ func (p *expansion) layOut() {
 			end += cacheLine
 		}
 	}
-	p.cells = make([]cell, end)
+	p.cells = ir.NewCells(int(end))
 }
 
 // Where the ranks' cells lie a multiple of aliased apart, those of one index
@@ -122,17 +105,18 @@ const (
 
 // An estimate is how many elements each list may get: as many as rings make,
 // and most programs no more.
-type estimate struct{ ops, srcs, nodes int }
+type estimate struct{ ops, srcs int }
 
 func (p *expansion) estimate(ins, outs int) {
 	p.likely.ops = max(ins, outs)
+	sums := 0
 	if p.coll.Reduces() {
-		p.likely.nodes = p.likely.ops
+		sums = p.likely.ops
 	}
 	if p.coll.Kind == ir.AllReduce {
 		p.likely.ops *= 2
 	}
-	p.likely.srcs = p.likely.ops + p.likely.nodes
+	p.likely.srcs = p.likely.ops + sums
 }
 
 // room returns list with room for another element.

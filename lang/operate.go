@@ -18,27 +18,29 @@ type site struct {
 	operands []ref // of the reduction being made
 }
 
-// usable judges a chunk at a time whether r still says what it refers to. It
-// returns false after a fault, and where a chunk holds poison.
+// usable judges whether r still says what it refers to, and reads it into prog.read. It returns false after a fault,
+// and where a chunk is poisoned.
 func (m *machine) usable(s *site, r ref) bool {
-	cells := m.prog.cells[r.cell : r.cell+r.count]
-	for k := range cells {
-		if c := cells[k]; c.value <= 0 || c.writer > r.time {
-			m.unusable(s, r, int32(k), c)
-			return false
-		}
+	p := &m.prog
+	cell, n := int(r.cell), int(r.count)
+	p.read = p.cells.Read(p.read[:0], cell, n)
+	if !ir.Nothing(p.read) && !p.cells.Later(cell, n, r.time) {
+		return true
 	}
-	return true
+	k := p.cells.Find(cell, n, func(x ir.Value, writer int32) bool { return x == ir.None || writer > r.time })
+	m.unusable(s, r, int32(k))
+	return false
 }
 
 // unusable says why chunk k of r cannot be used.
-func (m *machine) unusable(s *site, r ref, k int32, c cell) {
+func (m *machine) unusable(s *site, r ref, k int32) {
+	x, writer := m.prog.cells.At(int(r.cell + k))
 	switch {
-	case c.value == poison || m.lost || m.lostIn[r.buf]:
-	case c.value == 0:
+	case x == ir.None && writer == poisoned || m.lost || m.lostIn[r.buf]:
+	case x == ir.None:
 		m.unwritten(s, r, k)
 	default:
-		m.stale(s, r, k, c.writer)
+		m.stale(s, r, k, writer)
 	}
 	m.bad = true
 }
@@ -78,8 +80,8 @@ func (m *machine) fail(b ir.Buf, at, count int32) ref {
 		m.lose(b)
 		return ref{}
 	}
-	for k := range count {
-		m.prog.cells[at+k].value = poison
+	if count > 0 {
+		m.prog.cells.Write(int(at), int(count), poisoned, []ir.Run{{Value: ir.None, Count: count}})
 	}
 	return ref{}
 }
@@ -107,10 +109,7 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 		}
 		p.source(r)
 		now := p.emit(s, dst, 1)
-		src, out := p.cells[r.cell:r.cell+r.count], p.cells[to:to+r.count]
-		for k := range out {
-			out[k] = cell{src[k].value, now}
-		}
+		p.cells.Write(int(to), int(r.count), now, p.read)
 	}
 	dst.time = p.now()
 	return dst
@@ -156,21 +155,13 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 			p.source(refs[i])
 		}
 		now := p.emit(s, dst, int32(len(refs)))
-		for k := range count {
-			v := p.cells[refs[0].cell+k].value
-			for i := 1; i < len(refs); i++ {
-				p.nodes = append(room(p.nodes, p.likely.nodes), node{v, p.cells[refs[i].cell+k].value})
-				v = p.first + int32(len(p.nodes)) - 1
-			}
-			// Sources overlap the destination entirely or not at all, so that none is read after this.
-			p.cells[to+k] = cell{v, now}
-		}
+		p.cells.Write(int(to), int(count), now, p.made)
 	}
 	dst.time = p.now()
 	return dst
 }
 
-// operands checks the sources of a reduction into the cells from to on.
+// operands checks the sources of a reduction into the cells from to on, and makes prog.made their sum, from left to right.
 func (m *machine) operands(s *site, refs []ref, to int32) bool {
 	for i := range refs {
 		r := refs[i]
@@ -184,6 +175,12 @@ func (m *machine) operands(s *site, refs []ref, to int32) bool {
 		if r.cell != to && r.overlaps(ref{spot: spot{cell: to}, count: r.count}) {
 			m.overlap(s, r, ref{spot: spot{rank: r.rank, index: r.index + to - r.cell}, buf: r.buf, count: r.count})
 			return false
+		}
+		if p := &m.prog; i == 0 {
+			p.made = append(p.made[:0], p.read...)
+		} else {
+			p.sums = p.values.SumRuns(p.sums[:0], p.made, p.read)
+			p.made, p.sums = p.sums, p.made
 		}
 	}
 	return true

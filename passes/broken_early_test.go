@@ -173,7 +173,7 @@ type brokenLiveness struct{ blind, first, forgets, sends bool }
 
 func (b brokenLiveness) drop(s *state) (int, error) {
 	f := newFlow(s.InstDAG)
-	live := liveAtEnd(s.InstDAG, f.mem)
+	live := liveSet(s.InstDAG, f.mem)
 	dead := make([]bool, len(s.Insts))
 	bySeq := s.BySeq()
 	for k := len(bySeq) - 1; k >= 0; k-- {
@@ -184,18 +184,18 @@ func (b brokenLiveness) drop(s *state) (int, error) {
 		case in.Op == ir.Send:
 			dead[i] = dead[in.SendMate] && !b.sends
 		case b.first:
-			dead[i] = !live[dst]
+			dead[i] = !live.any(dst, 1)
 		default:
-			dead[i] = !anyLive(live[dst : dst+n])
+			dead[i] = !live.any(dst, n)
 		}
 		if dead[i] {
 			continue
 		}
 		if dst >= 0 {
-			fill(live[dst:dst+n], in.Op.Info().ReadsDst && !b.forgets)
+			live.fill(dst, n, in.Op.Info().ReadsDst && !b.forgets)
 		}
 		if src >= 0 && !(b.blind && in.Op != ir.Send) {
-			fill(live[src:src+n], true)
+			live.fill(src, n, true)
 		}
 	}
 	return remove(s.InstDAG, dead), nil

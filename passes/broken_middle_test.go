@@ -137,23 +137,23 @@ func fuseWhere(fits func(r, t *ir.Inst) bool) func(s *state) (int, error) {
 // where nobody needs them.
 func forget(s *state, ask func(unneeded []bool, want bool) bool) {
 	f := newFlow(s.InstDAG)
-	live := liveAtEnd(s.InstDAG, f.mem)
+	live := liveSet(s.InstDAG, f.mem)
 	order := s.BySeq()
 	for k := len(order) - 1; k >= 0; k-- {
 		in := &s.Insts[order[k]]
 		src, dst, n := f.reads(in), f.writes(in), int(in.Count)
 		if dst >= 0 {
 			var unneeded []bool
-			for _, l := range live[dst : dst+n] {
-				unneeded = append(unneeded, !l)
+			for c := dst; c < dst+n; c++ {
+				unneeded = append(unneeded, !live.any(c, 1))
 			}
-			fill(live[dst:dst+n], in.Op.Info().ReadsDst)
+			live.fill(dst, n, in.Op.Info().ReadsDst)
 			if in.Op == ir.RecvReduceCopySend && ask(unneeded, true) {
 				in.Op, in.DstBuf, in.Dst = ir.RecvReduceSend, ir.NoBuf, 0
 			}
 		}
 		if src >= 0 {
-			fill(live[src:src+n], true)
+			live.fill(src, n, true)
 		}
 	}
 	depend(s.InstDAG)

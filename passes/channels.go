@@ -23,12 +23,11 @@ type colouring struct {
 	room    room
 	used    int32           // channels that some part uses
 	peers   map[end]int32   // of a side: its ends
-	load    map[end]int32   // of an end: its transfers
 	adds    map[end]int32   // what the flow at hand would add to either
 	near    map[int32]int32 // of a distance: the channel that it goes to first; nil where all peers fit one channel
 	channel []int32
 	onward  map[int32]int32 // channel of the send that is cut off a fused instruction because of a hint
-	ends    map[end]claim   // what each end of a connection is bound to
+	ends    *endTable       // what each end of a connection is bound to
 	tbs     map[hintTB]*hinted
 	cuts    []int32
 	both    [2]demand // what demands returns
@@ -47,6 +46,54 @@ type claim struct {
 	pair int32
 	tb   int32
 	pos  int32
+
+	load  int32 // transfers that the end has
+	block int32 // of the end, -1 before it has one
+}
+
+var noClaim = claim{pair: -1, tb: -1, pos: -1, block: -1}
+
+// An endTable keeps what the ends of connections are bound to. Most ends that are asked for are that of the same rank, in the
+// same direction, that was asked for last: no map is asked for these.
+type endTable struct {
+	of   map[end]*claim
+	last [][2]lastEnd // of a rank, by direction
+}
+
+type lastEnd struct {
+	end
+	claim *claim
+}
+
+func newEndTable(ranks int) *endTable {
+	return &endTable{make(map[end]*claim), make([][2]lastEnd, ranks)}
+}
+
+// at returns what an end is bound to, or nil.
+func (t *endTable) at(e end) *claim {
+	last := &t.last[e.rank][0]
+	if e.send {
+		last = &t.last[e.rank][1]
+	}
+	if last.claim == nil || last.end != e {
+		c := t.of[e]
+		if c == nil {
+			return nil
+		}
+		*last = lastEnd{e, c}
+	}
+	return last.claim
+}
+
+// made returns what an end is bound to, which is nothing where it is new.
+func (t *endTable) made(e end) (c *claim, isNew bool) {
+	if c = t.at(e); c != nil {
+		return c, false
+	}
+	c = new(claim)
+	*c = noClaim
+	t.of[e] = c
+	return c, true
 }
 
 type hintTB struct{ rank, part, tb int32 }
@@ -57,13 +104,13 @@ type hinted struct{ channel, send, recv int32 }
 // colour gives every transfer a channel and lists the fused instructions to
 // cut. Longest flows first, then by source order.
 func colour(d *ir.InstDAG, room room) *colouring {
-	c := &colouring{d: d, room: room, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: make(map[end]claim),
-		tbs: make(map[hintTB]*hinted), peers: make(map[end]int32), load: make(map[end]int32), adds: make(map[end]int32)}
+	c := &colouring{d: d, room: room, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: newEndTable(d.Coll.Ranks),
+		tbs: make(map[hintTB]*hinted), peers: make(map[end]int32), adds: make(map[end]int32)}
 	c.crowded()
 	if c.nameBlocks(); c.errs != nil {
 		return c
 	}
-	_, height := levels(d)
+	height := heights(d, d.BySeq())
 	var starts []int32
 	bound := make([]int8, len(d.Insts))
 	for i := range d.Insts {
@@ -164,8 +211,8 @@ type demand struct {
 // (not of the first), then its send's (not of the last).
 func (c *colouring) demands(insts []int32, k int, ch int32) []demand {
 	in := &c.d.Insts[insts[k]]
-	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false}, claim{-1, c.d.Hints[in.Hint].RecvTB, in.Pos}}
-	send := demand{end{in.Rank, in.Part, ch, in.SendPeer, true}, claim{-1, -1, in.Pos}}
+	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false}, claim{pair: -1, tb: c.d.Hints[in.Hint].RecvTB, pos: in.Pos}}
+	send := demand{end{in.Rank, in.Part, ch, in.SendPeer, true}, claim{pair: -1, tb: -1, pos: in.Pos}}
 	if k < len(insts)-1 { // the hint of a transfer stands at its receive
 		to := &c.d.Insts[insts[k+1]]
 		send.tb, send.pos = c.d.Hints[to.Hint].SendTB, to.Pos
@@ -199,9 +246,9 @@ func (c *colouring) conflicts(insts []int32, ch int32) (n int) {
 func (c *colouring) pairFits(ask []demand) bool {
 	tb := int32(-1)
 	for _, want := range ask {
-		have, taken := c.ends[want.end]
-		if !taken {
-			have = claim{-1, -1, -1}
+		have := c.ends.at(want.end)
+		if have == nil {
+			have = &noClaim
 		}
 		if have.pair >= 0 && have.pair != want.pair {
 			return false
@@ -225,7 +272,7 @@ func (c *colouring) pairFits(ask []demand) bool {
 // hintFits says whether the block that the author numbered want.tb may have
 // the end: no other block has it, and the block has no other.
 func (c *colouring) hintFits(want *demand) bool {
-	if have, taken := c.ends[want.end]; taken && have.tb >= 0 && have.tb != want.tb {
+	if have := c.ends.at(want.end); have != nil && have.tb >= 0 && have.tb != want.tb {
 		return false
 	}
 	b := c.tbs[hintTB{want.rank, want.part, want.tb}]
@@ -254,17 +301,16 @@ func (c *colouring) take(insts []int32, ch int32) {
 			ask[0].pair, ask[1].pair = -1, -1
 		}
 		for _, want := range ask {
-			c.bind(&want)
-			c.load[want.end]++
+			c.bind(&want).load++
 		}
 	}
 }
 
-// bind gives an end what want asks for.
-func (c *colouring) bind(want *demand) {
-	have, taken := c.ends[want.end]
-	if !taken {
-		have = claim{-1, -1, want.pos}
+// bind gives an end what want asks for, and returns what it is bound to then.
+func (c *colouring) bind(want *demand) *claim {
+	have, isNew := c.ends.made(want.end)
+	if isNew {
+		have.pos = want.pos
 		c.peers[want.side()]++
 	}
 	have.pair = max(have.pair, want.pair)
@@ -277,5 +323,5 @@ func (c *colouring) bind(want *demand) {
 			b.recv = want.peer
 		}
 	}
-	c.ends[want.end] = have
+	return have
 }

@@ -35,23 +35,14 @@ func depend(d *ir.InstDAG) {
 // A flow follows what each cell holds while instructions are visited in source
 // order: who wrote it last, and who has read it since.
 type flow struct {
-	d       *ir.InstDAG
-	mem     *ir.Memory
-	writer  []int32 // of each cell, or -1
-	readers []int32 // of each cell: first entry of a list in pool, or -1
-	pool    []reader
-	free    int32
+	d     *ir.InstDAG
+	mem   *ir.Memory
+	cells *ir.Accesses
 }
-
-type reader struct{ inst, next int32 }
 
 func newFlow(d *ir.InstDAG) *flow {
 	m := d.Memory()
-	f := &flow{d: d, mem: m, writer: make([]int32, m.Len()), readers: make([]int32, m.Len()), free: -1}
-	for i := range f.writer {
-		f.writer[i], f.readers[i] = -1, -1
-	}
-	return f
+	return &flow{d: d, mem: m, cells: ir.NewAccesses(m.Len())}
 }
 
 // reads and writes give the first cell of what an instruction reads through
@@ -70,59 +61,40 @@ func (f *flow) writes(in *ir.Inst) int {
 	return f.mem.Cell(int(in.Rank), in.DstBuf, int(in.Dst))
 }
 
-// step visits instruction i. It calls read with the last writer of each cell
-// that i reads, and write with each instruction that i's writes must follow.
+// step visits instruction i. It calls read with the last writer of each run of
+// cells that i reads, and write with each instruction that i's writes must follow.
 func (f *flow) step(i int32, read, write func(j int32)) {
-	in := &f.d.Insts[i]
+	in, c := &f.d.Insts[i], f.cells
 	src, dst, n := f.reads(in), f.writes(in), int(in.Count)
 	if src >= 0 {
-		for c := src; c < src+n; c++ {
-			read(f.writer[c])
+		c.Cut(src, n)
+		for k := src; k < src+n; k = c.End(k) {
+			read(c.Writer(k))
 		}
 	}
 	if dst >= 0 {
 		readsDst := in.Op.Info().ReadsDst
-		for c := dst; c < dst+n; c++ {
+		c.Cut(dst, n)
+		for k := dst; k < dst+n; k = c.End(k) {
 			if readsDst {
-				read(f.writer[c])
+				read(c.Writer(k))
 			}
-			if f.readers[c] < 0 {
-				write(f.writer[c])
+			if c.HasReader(k) {
+				c.Readers(k, write)
+			} else {
+				write(c.Writer(k))
 			}
-			f.release(c, write)
-			f.writer[c] = i
 		}
+		c.Write(i, dst, n)
 	}
 	if src >= 0 {
-		for c := src; c < src+n; c++ {
-			if f.writer[c] != i {
-				f.note(c, i)
+		c.Cut(src, n)
+		for k := src; k < src+n; k = c.End(k) {
+			if c.Writer(k) != i {
+				c.Read(i, k)
 			}
 		}
 	}
-}
-
-// release empties the list of readers of cell c, calling write with each.
-func (f *flow) release(c int, write func(j int32)) {
-	for r := f.readers[c]; r >= 0; {
-		write(f.pool[r].inst)
-		next := f.pool[r].next
-		f.pool[r].next, f.free = f.free, r
-		r = next
-	}
-	f.readers[c] = -1
-}
-
-func (f *flow) note(c int, i int32) {
-	r := f.free
-	if r >= 0 {
-		f.free = f.pool[r].next
-	} else {
-		r = int32(len(f.pool))
-		f.pool = append(f.pool, reader{})
-	}
-	f.pool[r] = reader{i, f.readers[c]}
-	f.readers[c] = r
 }
 
 // remove deletes the instructions that dead marks, and derives dependences.
@@ -183,25 +155,36 @@ func unfuse(d *ir.InstDAG, i int32) {
 	d.Insts = append(d.Insts, send)
 }
 
-// levels gives each instruction its depth, the longest chain of instructions
-// that must come before it, and its height, the longest that must follow.
-func levels(d *ir.InstDAG) (depth, height []int32) {
-	depth, height = make([]int32, len(d.Insts)), make([]int32, len(d.Insts))
-	bySeq := d.BySeq()
-	before := func(i int32, visit func(j int32)) {
+// depths gives each instruction the longest chain of instructions that must
+// come before it; bySeq is d.BySeq().
+func depths(d *ir.InstDAG, bySeq []int32) []int32 {
+	depth := make([]int32, len(d.Insts))
+	for _, i := range bySeq {
+		least := int32(0)
 		for _, j := range d.Deps.Of(int(i)) {
-			visit(j)
+			least = max(least, depth[j]+1)
 		}
 		if j := d.Insts[i].RecvMate; j >= 0 {
-			visit(j)
+			least = max(least, depth[j]+1)
 		}
+		depth[i] = least
 	}
-	for _, i := range bySeq {
-		before(i, func(j int32) { depth[i] = max(depth[i], depth[j]+1) })
-	}
+	return depth
+}
+
+// heights gives each instruction the longest chain of instructions that must
+// follow it; bySeq is d.BySeq().
+func heights(d *ir.InstDAG, bySeq []int32) []int32 {
+	height := make([]int32, len(d.Insts))
 	for k := len(bySeq) - 1; k >= 0; k-- {
 		i := bySeq[k]
-		before(i, func(j int32) { height[j] = max(height[j], height[i]+1) })
+		least := height[i] + 1
+		for _, j := range d.Deps.Of(int(i)) {
+			height[j] = max(height[j], least)
+		}
+		if j := d.Insts[i].RecvMate; j >= 0 {
+			height[j] = max(height[j], least)
+		}
 	}
-	return depth, height
+	return height
 }

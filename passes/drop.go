@@ -7,7 +7,7 @@ import "mscclc/ir"
 // that stays; with a receive goes its send. What is needed in part stays whole.
 func drop(s *state) (int, error) {
 	f := newFlow(s.InstDAG)
-	live := liveAtEnd(s.InstDAG, f.mem)
+	live := liveSet(s.InstDAG, f.mem)
 	dead := make([]bool, len(s.Insts))
 	bySeq := s.BySeq()
 	for k := len(bySeq) - 1; k >= 0; k-- {
@@ -20,46 +20,39 @@ func drop(s *state) (int, error) {
 		case in.Op == ir.Copy && src == dst:
 			dead[i] = true
 		case dst >= 0:
-			dead[i] = !anyLive(live[dst : dst+n])
+			dead[i] = !live.any(dst, n)
 		}
 		if dead[i] {
 			continue
 		}
 		if dst >= 0 {
-			fill(live[dst:dst+n], in.Op.Info().ReadsDst)
+			live.fill(dst, n, in.Op.Info().ReadsDst)
 		}
 		if src >= 0 {
-			fill(live[src:src+n], true)
+			live.fill(src, n, true)
 		}
 	}
 	return remove(s.InstDAG, dead), nil
 }
 
-func fill(cells []bool, live bool) {
-	for i := range cells {
-		cells[i] = live
-	}
+// liveSet is the set of cells whose contents the collective asks for.
+func liveSet(d *ir.InstDAG, mem *ir.Memory) bitSet {
+	live := make(bitSet, mem.Len()/64+1)
+	liveAtEnd(d, mem, func(cell, n int) { live.fill(cell, n, true) })
+	return live
 }
 
-func anyLive(cells []bool) bool {
-	for _, l := range cells {
-		if l {
-			return true
-		}
-	}
-	return false
-}
-
-// liveAtEnd marks the cells whose contents the collective asks for.
-func liveAtEnd(d *ir.InstDAG, mem *ir.Memory) []bool {
-	live := make([]bool, mem.Len())
+// liveAtEnd calls mark with the cells whose contents the collective asks for.
+func liveAtEnd(d *ir.InstDAG, mem *ir.Memory, mark func(cell, n int)) {
 	for r := range d.Coll.Ranks {
+		if d.Coll.Kind != ir.Custom { // of these every output is wanted
+			mark(mem.Cell(r, ir.Output, 0), d.Coll.OutChunks(r))
+			continue
+		}
 		for i := range d.Coll.OutChunks(r) {
-			// Of the other collectives every output is wanted.
-			if d.Coll.Kind != ir.Custom || !d.Coll.Want(r, i).Any {
-				live[mem.Cell(r, ir.Output, i)] = true
+			if !d.Coll.Want(r, i).Any {
+				mark(mem.Cell(r, ir.Output, i), 1)
 			}
 		}
 	}
-	return live
 }

@@ -18,7 +18,7 @@ type parting struct {
 
 func (s *state) part() *parting {
 	d := s.InstDAG
-	depth, _ := levels(d)
+	depth := depths(d, d.BySeq())
 	p := &parting{span: make(map[end][2]int32)}
 	note := func(e end, depth int32) {
 		have, ok := p.span[e]

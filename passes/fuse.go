@@ -21,7 +21,8 @@ func fuse(s *state) (int, error) {
 	if !s.opt.receivesFuse() {
 		return 0, nil
 	}
-	_, height := levels(d)
+	bySeq := d.BySeq()
+	var height []int32                  // where it matters
 	best := make([]int32, len(d.Insts)) // of a receive: the send to fuse with it
 	for i := range best {
 		best[i] = -1
@@ -31,15 +32,21 @@ func fuse(s *state) (int, error) {
 		if r < 0 || !s.hintsAgree(r, int32(i)) {
 			continue
 		}
-		if b := best[r]; b < 0 || height[i] > height[b] || height[i] == height[b] && d.Insts[i].Seq < d.Insts[b].Seq {
-			best[r] = int32(i)
+		if b := best[r]; b >= 0 {
+			if height == nil {
+				height = heights(d, bySeq)
+			}
+			if height[i] < height[b] || height[i] == height[b] && d.Insts[i].Seq > d.Insts[b].Seq {
+				continue
+			}
 		}
+		best[r] = int32(i)
 	}
-	only := soleReaders(d)
+	users, lasts := needed(d, bySeq)
 	dead := make([]bool, len(d.Insts))
 	for r, t := range best {
 		if t >= 0 {
-			s.merge(int32(r), t, only[r] == t)
+			s.merge(int32(r), t, users[r] == 1 && !lasts[r])
 			dead[t] = true
 		}
 	}
@@ -78,35 +85,25 @@ func (s *state) merge(r, t int32, forget bool) {
 	s.Insts[send.SendMate].RecvMate = r
 }
 
-// soleReaders gives, for each instruction, the only one that reads what it
-// writes; -1 where there are others, or none, or the result needs it.
-func soleReaders(d *ir.InstDAG) []int32 {
-	const none, many = -1, -2
-	f := newFlow(d)
-	only := make([]int32, len(d.Insts))
-	for i := range only {
-		only[i] = none
+// needed says of each instruction how many others depend on it, and whether some of what it writes lasts to the end and
+// is part of the result. Where one of those others reads all that a receive wrote before any of it is overwritten,
+// as the send that forwards it does, they are exactly its readers.
+func needed(d *ir.InstDAG, bySeq []int32) (users []int32, lasts []bool) {
+	users, lasts = make([]int32, len(d.Insts)), make([]bool, len(d.Insts))
+	for _, j := range d.Deps.To {
+		users[j]++
 	}
-	for _, i := range d.BySeq() {
-		f.step(i, func(w int32) {
-			switch {
-			case w < 0 || only[w] == i:
-			case only[w] == none:
-				only[w] = i
-			default:
-				only[w] = many
-			}
-		}, func(int32) {})
-	}
-	for c, live := range liveAtEnd(d, f.mem) {
-		if w := f.writer[c]; live && w >= 0 {
-			only[w] = many
+	mem := d.Memory()
+	live := liveSet(d, mem)
+	for k := len(bySeq) - 1; k >= 0; k-- {
+		i := bySeq[k]
+		if in := &d.Insts[i]; in.Op.Info().Writes {
+			dst := mem.Cell(int(in.Rank), in.DstBuf, int(in.Dst))
+			lasts[i] = live.any(dst, int(in.Count))
+			live.fill(dst, int(in.Count), false)
 		}
 	}
-	for i := range only {
-		only[i] = max(only[i], -1)
-	}
-	return only
+	return users, lasts
 }
 
 // hintsAgree says whether the hints of receive r and send t can both be kept

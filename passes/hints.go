@@ -28,6 +28,9 @@ type nameGroup struct {
 
 // nameBlocks binds all numbered blocks to channels and ends, or fills errs.
 func (c *colouring) nameBlocks() {
+	if len(c.d.Hints) <= 1 {
+		return // nobody asks for anything
+	}
 	n := &naming{colouring: c, of: make(map[hintTB]int32)}
 	for _, i := range c.d.BySeq() {
 		in := &c.d.Insts[i]
@@ -42,8 +45,8 @@ func (c *colouring) nameBlocks() {
 			}
 			continue
 		}
-		n.ask(demand{end{in.RecvPeer, in.Part, h.Channel, in.Rank, true}, claim{-1, h.SendTB, in.Pos}})
-		n.ask(demand{end{in.Rank, in.Part, h.Channel, in.RecvPeer, false}, claim{-1, h.RecvTB, in.Pos}})
+		n.ask(demand{end{in.RecvPeer, in.Part, h.Channel, in.Rank, true}, claim{pair: -1, tb: h.SendTB, pos: in.Pos}})
+		n.ask(demand{end{in.Rank, in.Part, h.Channel, in.RecvPeer, false}, claim{pair: -1, tb: h.RecvTB, pos: in.Pos}})
 		if h.SendTB >= 0 && h.RecvTB >= 0 {
 			n.join(n.group(hintTB{in.RecvPeer, in.Part, h.SendTB}), n.group(hintTB{in.Rank, in.Part, h.RecvTB}))
 		}
@@ -142,7 +145,7 @@ func (n *naming) fits(g *nameGroup, ch int32) bool {
 
 // clash reports what want does not go with.
 func (n *naming) clash(want *demand) {
-	if other, taken := n.ends[want.end]; taken && other.tb >= 0 && other.tb != want.tb {
+	if other := n.ends.at(want.end); other != nil && other.tb >= 0 && other.tb != want.tb {
 		n.errs = append(n.errs, conflict(n.d, want.pos, other.pos, "rank %d's end of channel %d with rank %d is in thread block %d already, and cannot be in %d too",
 			want.rank, want.channel, want.peer, other.tb, want.tb))
 		return
@@ -152,7 +155,7 @@ func (n *naming) clash(want *demand) {
 	if want.send {
 		peer, verb = b.send, "sends to"
 	}
-	at := n.ends[end{want.rank, want.part, want.channel, peer, want.send}].pos
+	at := n.ends.at(end{want.rank, want.part, want.channel, peer, want.send}).pos
 	n.errs = append(n.errs, conflict(n.d, want.pos, at, "thread block %d of rank %d %s rank %d already, and a block has one such peer: not rank %d too",
 		want.tb, want.rank, verb, peer, want.peer))
 }

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"cmp"
+	"slices"
 
 	"mscclc/ir"
 )
@@ -29,6 +30,9 @@ type port struct{ rank, part, channel int32 }
 //
 // A block that has most steps takes no more, where most is not 0.
 func (b *blocks) locals(tbs map[hintTB]*hinted, most int) {
+	if !slices.ContainsFunc(b.d.Insts, func(in ir.Inst) bool { return in.Block < 0 }) {
+		return
+	}
 	p := &localPlacer{blocks: b, tbs: tbs, most: most, steps: make([]int, len(b.list)), users: b.d.Deps.Reverse(), votes: make(map[int32]int32), idle: make(map[port]*minHeap[int64])}
 	for _, i := range b.d.BySeq() {
 		in := &b.d.Insts[i]

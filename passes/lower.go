@@ -122,16 +122,17 @@ type lowering struct {
 	d      *ir.InstDAG
 	opt    Options
 	split  ir.Split
-	mem    *ir.Memory // without temporaries
-	class  []int32    // of what each cell holds now
-	chunks int32      // number of classes
-	base   []int32    // where each of c's scratch buffers begins, in sub-chunks
+	mem    *ir.Memory  // without temporaries
+	class  *ir.Classes // of what each cell holds now
+	chunks int32       // number of classes
+	base   []int32     // where each of c's scratch buffers begins, in sub-chunks
 	uneven bool
 	seq    int32
 
 	// The run being gathered: sub-chunks that are neighbours in every operand.
 	run  run
 	srcs []place1
+	at   []place1 // room for sources
 }
 
 // A place1 is a sub-chunk of a rank's buffer in the InstDAG's numbering.
@@ -154,11 +155,9 @@ func (l *lowering) begin() {
 		l.base = append(l.base, at)
 		at += int32(s.Chunks * l.split.Ways)
 	}
-	l.class = make([]int32, l.mem.Len())
+	l.class = ir.NewClasses(l.d.Coll, l.mem.Len())
 	for r := range l.d.Coll.Ranks {
-		for i := range l.d.Coll.InChunks(r) {
-			l.class[l.mem.Cell(r, ir.Input, i)] = int32(l.d.Coll.Class(i))
-		}
+		l.class.Set(l.mem.Cell(r, ir.Input, 0), l.d.Coll.InChunks(r), 0)
 	}
 	for out, parts := range l.d.Coll.Require {
 		for _, p := range parts {
@@ -182,50 +181,107 @@ func (l *lowering) op(op *ir.ChunkOp) {
 	ways := int(op.Ways) * max(l.opt.Instances, 1)
 	each := l.split.Ways / ways
 	for part := range ways {
-		if l.split.Blocked {
+		switch {
+		case l.split.Blocked:
 			for w := part * each; w < (part+1)*each; w++ {
-				for i := range int(op.Count) {
-					l.sub(op, part, i, w)
+				for i, n := 0, 0; i < int(op.Count); i += n {
+					n = l.within(op, i)
+					l.stretch(op, part, i, w, n)
 				}
 			}
-		} else {
+		case ways == 1:
+			l.stretch(op, part, 0, 0, int(op.Count)*each)
+		default:
 			for i := range int(op.Count) {
-				for w := part * each; w < (part+1)*each; w++ {
-					l.sub(op, part, i, w)
-				}
+				l.stretch(op, part, i, part*each, each)
 			}
 		}
 		l.flush()
 	}
 }
 
-// sub adds sub-chunk w of the operation's chunk i to the run.
-func (l *lowering) sub(op *ir.ChunkOp, part, i, w int) {
-	dst := l.place(op.Dst, i, w)
-	sources := l.c.Sources(op)
-	r := &l.run
-	class := l.class[l.cell(l.place(sources[0], i, w))]
-	fits := r.count > 0 && dst.index == r.dst.index+r.count && (l.opt.Limits.Count == 0 || int(r.count) < l.opt.Limits.Count) &&
-		(l.d.Even || (r.class+r.count)%l.chunks == class)
+// within returns how many chunks from chunk i of op on are in one piece in every operand, so that where they are cut
+// blocked, their first sub-chunks are neighbours, and so are their second.
+func (l *lowering) within(op *ir.ChunkOp, i int) int {
+	n := int(op.Count) - i
+	if l.split.Ways == 1 {
+		return n
+	}
+	piece := func(ref ir.Ref) {
+		size := l.c.Coll.Chunks
+		if ref.Buf >= ir.Scratch {
+			size = l.c.Scratch[ref.Buf-ir.Scratch].Chunks
+		}
+		n = min(n, size-(int(ref.Index)+i)%size)
+	}
+	piece(op.Dst)
+	for _, src := range l.c.Sources(op) {
+		piece(src)
+	}
+	return n
+}
+
+// stretch adds n sub-chunks that are neighbours in every operand to runs, from sub-chunk w of the operation's chunk i on.
+func (l *lowering) stretch(op *ir.ChunkOp, part, i, w, n int) {
+	dst, sources := l.place(op.Dst, i, w), l.sources(op, i, w)
+	for n > 0 {
+		first := l.cell(sources[0])
+		class := l.class.Of(first)
+		m := l.class.Alike(first, n, class)
+		if room := l.follows(dst, sources, class); room > 0 {
+			m = min(m, room)
+		} else {
+			l.flush()
+			l.run = run{op: op, dst: dst, class: int32(class), part: int32(part)}
+			l.srcs = append(l.srcs[:0], sources...)
+			if most := l.opt.Limits.Count; most > 0 {
+				m = min(m, most)
+			}
+		}
+		l.run.count += int32(m)
+		l.moved(dst, sources, m, class)
+		dst.index += int32(m)
+		for k := range sources {
+			sources[k].index += int32(m)
+		}
+		n -= m
+	}
+}
+
+// follows returns how many sub-chunks, the first of which has a class, can go on with the run.
+func (l *lowering) follows(dst place1, sources []place1, class int) int {
+	r, room := &l.run, math.MaxInt
+	if l.opt.Limits.Count > 0 {
+		room = l.opt.Limits.Count - int(r.count)
+	}
+	fits := r.count > 0 && dst.index == r.dst.index+r.count && (l.d.Even || int(r.class+r.count)%int(l.chunks) == class)
 	for k := 0; fits && k < len(sources); k++ {
-		fits = l.place(sources[k], i, w).index == l.srcs[k].index+r.count
+		fits = sources[k].index == l.srcs[k].index+r.count
 	}
 	if !fits {
-		l.flush()
-		*r = run{op: op, dst: dst, class: class, part: int32(part)}
-		l.srcs = l.srcs[:0]
-		for k := range sources {
-			l.srcs = append(l.srcs, l.place(sources[k], i, w))
-		}
+		return 0
 	}
-	r.count++
+	return room
+}
+
+// moved notes the classes of n sub-chunks, and whether any meet that are of different ones.
+func (l *lowering) moved(dst place1, sources []place1, n, class int) {
 	for k := range sources {
-		l.uneven = l.uneven || l.class[l.cell(l.place(sources[k], i, w))] != class
+		l.uneven = l.uneven || l.class.Alike(l.cell(sources[k]), n, class) < n
 	}
-	if dst.buf != ir.Scratch && l.d.Coll.Class(int(dst.index)) != int(class) {
+	if dst.buf != ir.Scratch && l.d.Coll.Class(int(dst.index)) != class {
 		l.uneven = true // chunks of input and output have the length of their place
 	}
-	l.class[l.cell(dst)] = class
+	l.class.Set(l.cell(dst), n, class)
+}
+
+// sources are where sub-chunk w of chunk i of the operands of op lies, until the next call.
+func (l *lowering) sources(op *ir.ChunkOp, i, w int) []place1 {
+	l.at = l.at[:0]
+	for _, src := range l.c.Sources(op) {
+		l.at = append(l.at, l.place(src, i, w))
+	}
+	return l.at
 }
 
 // place is where sub-chunk w of chunk i of the run that begins at ref lies.
@@ -296,20 +352,20 @@ func (l *lowering) fold(dst place1, srcs []place1) {
 func (l *lowering) accumulate(dst, src place1) {
 	switch {
 	case src.rank == dst.rank:
-		l.emit(l.local(ir.Reduce, dst, src))
+		l.local(ir.Reduce, dst, src)
 	case l.opt.receivesFuse():
 		l.transfer(ir.RecvReduceCopy, dst, dst, src)
 	default:
 		temp := l.temp(dst.rank)
 		l.move(temp, src)
-		l.emit(l.local(ir.Reduce, dst, temp))
+		l.local(ir.Reduce, dst, temp)
 	}
 }
 
 // move emits dst = src.
 func (l *lowering) move(dst, src place1) {
 	if src.rank == dst.rank {
-		l.emit(l.local(ir.Copy, dst, src))
+		l.local(ir.Copy, dst, src)
 		return
 	}
 	l.transfer(ir.Recv, dst, place1{buf: ir.NoBuf}, src)
@@ -325,35 +381,29 @@ func (l *lowering) temp(rank int32) place1 {
 // transfer emits the send of src and, right after it, the receive by op into
 // dst, with own as op's local operand.
 func (l *lowering) transfer(op ir.Op, dst, own, src place1) {
-	send := l.blank(src.rank)
+	send := l.emit(src.rank)
 	send.Op, send.SrcBuf, send.Src, send.SendPeer = ir.Send, src.buf, src.index, dst.rank
-	recv := l.blank(dst.rank)
+	recv := l.emit(dst.rank)
 	recv.Op, recv.SrcBuf, recv.Src, recv.DstBuf, recv.Dst, recv.RecvPeer = op, own.buf, own.index, dst.buf, dst.index, src.rank
-	l.emit(send)
+	l.seq -= 2
 	recv.Seq, recv.SendSeq = l.seq-1, l.seq-1
-	l.d.Insts = append(l.d.Insts, recv)
 }
 
-func (l *lowering) local(op ir.Op, dst, src place1) ir.Inst {
-	in := l.blank(dst.rank)
+// local emits an operation of one rank.
+func (l *lowering) local(op ir.Op, dst, src place1) {
+	in := l.emit(dst.rank)
 	in.Op, in.SrcBuf, in.Src, in.DstBuf, in.Dst = op, src.buf, src.index, dst.buf, dst.index
-	return in
 }
 
-// emit appends in at the next even place of the source order, and leaves the
-// odd one after it free for a receive.
-func (l *lowering) emit(in ir.Inst) {
-	in.Seq, in.SendSeq = l.seq, l.seq
-	l.d.Insts = append(l.d.Insts, in)
-	l.seq += 2
-}
-
-// blank is an instruction of the run that does nothing yet.
-func (l *lowering) blank(rank int32) ir.Inst {
+// emit appends an instruction of the run that does nothing yet at the next even place of the source order, and leaves the
+// odd one after it free for a receive. What it returns is valid until the next call.
+func (l *lowering) emit(rank int32) *ir.Inst {
 	r := &l.run
-	return ir.Inst{
+	l.d.Insts = append(l.d.Insts, ir.Inst{
 		SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Rank: rank, Count: r.count, Class: r.class,
-		SendPeer: -1, RecvPeer: -1, SendMate: -1, RecvMate: -1,
+		SendPeer: -1, RecvPeer: -1, SendMate: -1, RecvMate: -1, Seq: l.seq, SendSeq: l.seq,
 		Part: r.part, Hint: r.op.Hint, Pos: r.op.Pos, Channel: -1, Block: -1, Step: -1,
-	}
+	})
+	l.seq += 2
+	return &l.d.Insts[len(l.d.Insts)-1]
 }

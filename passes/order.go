@@ -106,9 +106,11 @@ func newScheduler(s *state) *scheduler {
 
 // prioritise puts instructions in order of depth, then of the longest way to go.
 func prioritise(d *ir.InstDAG) {
-	depth, height := levels(d)
+	bySeq := d.BySeq()
+	var depth, height []int32
+	atOnce(func() { depth = depths(d, bySeq) }, func() { height = heights(d, bySeq) })
 	most := slices.Max(append(height, 0))
-	order := sortBy(d.BySeq(), func(i int32) int32 { return most - height[i] })
+	order := sortBy(bySeq, func(i int32) int32 { return most - height[i] })
 	d.Permute(inverse(sortBy(order, func(i int32) int32 { return depth[i] })))
 }
 

@@ -15,6 +15,9 @@ import (
 func pack(s *state) (int, error) {
 	d := s.InstDAG
 	saved := 0
+	if !slices.ContainsFunc(d.Scratch, func(n int32) bool { return n > 0 }) {
+		return 0, nil
+	}
 	packed := make([]int32, len(d.Scratch))
 	clocks := newClocks(d, &d.Waits)
 	for _, insts := range byRank(d) {

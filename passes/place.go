@@ -38,7 +38,10 @@ func place(s *state) (int, error) {
 		}
 	}
 	if s.spread.channels == 0 {
-		s.spread.heaviest = slices.Max(append(slices.Collect(maps.Values(c.load)), 0))
+		s.spread.heaviest = 0
+		for e := range maps.Values(c.ends.of) {
+			s.spread.heaviest = max(s.spread.heaviest, e.load)
+		}
 	}
 	for i := range s.Insts {
 		s.Insts[i].Channel = c.channel[i]
@@ -65,7 +68,7 @@ func place(s *state) (int, error) {
 // mostBlocks is the number of blocks that the rank with most would have.
 func (c *colouring) mostBlocks() int {
 	n := make(map[port][2]int)
-	for e := range c.ends {
+	for e := range c.ends.of {
 		p := n[port{e.rank, e.part, e.channel}]
 		if e.send {
 			p[0]++
@@ -83,10 +86,10 @@ func (c *colouring) mostBlocks() int {
 
 // blocks is the making of thread blocks.
 type blocks struct {
-	d     *ir.InstDAG
-	list  []protoBlock
-	ofEnd map[end]int32
-	ofTB  map[hintTB]int32
+	d    *ir.InstDAG
+	list []protoBlock
+	ends *endTable
+	ofTB map[hintTB]int32
 	*parting
 	load   []int32   // instructions of each block
 	byRank [][]int32 // blocks of each rank
@@ -106,9 +109,10 @@ func (b *blocks) most() (n int) {
 }
 
 func newBlocks(d *ir.InstDAG, c *colouring, p *parting) *blocks {
-	b := &blocks{d: d, parting: p, ofEnd: make(map[end]int32, len(c.ends)), ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
-	ends := make([]end, 0, len(c.ends))
-	for e := range c.ends {
+	b := &blocks{d: d, parting: p, ends: c.ends, ofTB: make(map[hintTB]int32), byRank: make([][]int32, d.Coll.Ranks)}
+	ends := make([]end, 0, len(c.ends.of))
+	for e, has := range c.ends.of {
+		has.block = -1 // of an earlier try
 		ends = append(ends, e)
 	}
 	slices.SortFunc(ends, func(x, y end) int {
@@ -116,20 +120,20 @@ func newBlocks(d *ir.InstDAG, c *colouring, p *parting) *blocks {
 			cmp.Compare(x.peer, y.peer), compareBool(x.send, y.send))
 	})
 	for _, e := range ends { // what an author numbered
-		if tb := c.ends[e].tb; tb >= 0 {
+		if tb := c.ends.at(e).tb; tb >= 0 {
 			b.give(e, b.numbered(e, hintTB{e.rank, e.part, tb}))
 		}
 	}
 	for _, e := range ends { // pairs that fused instructions need
-		pair := c.ends[e].pair
+		pair := c.ends.at(e).pair
 		if pair < 0 {
 			continue
 		}
 		other := end{e.rank, e.part, e.channel, pair, !e.send}
-		if _, ok := b.ofEnd[e]; !ok { // an author's number is both ends'
+		if b.ends.at(e).block < 0 { // an author's number is both ends'
 			b.give(e, b.add(e))
 		}
-		b.give(other, b.ofEnd[e])
+		b.give(other, b.ends.at(e).block)
 	}
 	b.leftovers(ends)
 	for i := range d.Insts {
@@ -164,7 +168,7 @@ func (b *blocks) leftovers(ends []end) {
 		}
 		b.join(free)
 		for _, e := range free {
-			if _, ok := b.ofEnd[e]; !ok {
+			if b.ends.at(e).block < 0 {
 				b.give(e, b.add(e))
 			}
 		}
@@ -174,7 +178,7 @@ func (b *blocks) leftovers(ends []end) {
 		if len(free) > 0 && !same(free[0], e) {
 			flush()
 		}
-		if _, ok := b.ofEnd[e]; !ok {
+		if b.ends.at(e).block < 0 {
 			free = append(free, e)
 		}
 	}
@@ -184,10 +188,7 @@ func (b *blocks) leftovers(ends []end) {
 // join gives each send a block with the first receive that is near.
 func (b *blocks) join(free []end) {
 	var receives []end
-	placed := func(e end) bool {
-		_, ok := b.ofEnd[e]
-		return ok
-	}
+	placed := func(e end) bool { return b.ends.at(e).block >= 0 }
 	for _, e := range free {
 		if !e.send && !placed(e) {
 			receives = append(receives, e)
@@ -224,7 +225,8 @@ func (b *blocks) numbered(e end, key hintTB) int32 {
 }
 
 func (b *blocks) give(e end, k int32) {
-	b.ofEnd[e] = k
+	has, _ := b.ends.made(e)
+	has.block = k
 	if e.send {
 		b.list[k].SendPeer = e.peer
 	} else {
@@ -236,9 +238,9 @@ func (b *blocks) give(e end, k int32) {
 func (b *blocks) assign(in *ir.Inst) {
 	switch {
 	case in.SendPeer >= 0:
-		in.Block = b.ofEnd[end{in.Rank, in.Part, in.Channel, in.SendPeer, true}]
+		in.Block = b.ends.at(end{in.Rank, in.Part, in.Channel, in.SendPeer, true}).block
 	case in.RecvPeer >= 0:
-		in.Block = b.ofEnd[end{in.Rank, in.Part, in.Channel, in.RecvPeer, false}]
+		in.Block = b.ends.at(end{in.Rank, in.Part, in.Channel, in.RecvPeer, false}).block
 	default:
 		in.Block = -1
 		return

@@ -52,6 +52,41 @@ func (q *bitQueue) pop() int32 {
 	return x
 }
 
+// A bitSet is a set of numbers.
+type bitSet []uint64
+
+// words calls f with each word that has some of the n numbers from first on, and with their bits in it, until f returns false.
+func (s bitSet) words(first, n int, f func(w *uint64, bits uint64) bool) {
+	for at, end := first, first+n; at < end; at = at&^63 + 64 {
+		bits := ^uint64(0) << (at & 63)
+		if last := at&^63 + 64; end < last {
+			bits &= 1<<(end&63) - 1
+		}
+		if !f(&s[at/64], bits) {
+			return
+		}
+	}
+}
+
+// fill puts the n numbers from first on into the set, or takes them out.
+func (s bitSet) fill(first, n int, in bool) {
+	s.words(first, n, func(w *uint64, bits uint64) bool {
+		if *w |= bits; !in {
+			*w &^= bits
+		}
+		return true
+	})
+}
+
+// any reports whether some of the n numbers from first on are in the set.
+func (s bitSet) any(first, n int) (found bool) {
+	s.words(first, n, func(w *uint64, bits uint64) bool {
+		found = *w&bits != 0
+		return !found
+	})
+	return found
+}
+
 // A minHeap is a heap of priorities, the lowest first.
 type minHeap[T cmp.Ordered] []T
 

@@ -34,13 +34,17 @@ func (c *colouring) holds(insts []int32, ch int32) bool {
 	for k := range insts {
 		for _, want := range c.demands(insts, k, ch) {
 			e := want.end
-			if _, taken := c.ends[e]; c.near != nil && !taken && c.adds[e] == 0 {
+			has := c.ends.at(e)
+			if c.near != nil && has == nil && c.adds[e] == 0 {
 				side := e.side()
 				if c.adds[side]++; c.peers[side]+c.adds[side] > c.room.peers {
 					return false
 				}
 			}
-			if c.adds[e]++; c.room.load > 0 && c.load[e]+c.adds[e] > c.room.load {
+			if has == nil {
+				has = &noClaim
+			}
+			if c.adds[e]++; c.room.load > 0 && has.load+c.adds[e] > c.room.load {
 				return false
 			}
 		}

@@ -52,8 +52,9 @@ func byRank(d *ir.InstDAG) [][]int32 {
 	}
 	var bySeq []int32
 	if sorted {
-		for i := range d.Insts {
-			bySeq = append(bySeq, int32(i))
+		bySeq = make([]int32, len(d.Insts))
+		for i := range bySeq {
+			bySeq[i] = int32(i)
 		}
 	} else {
 		bySeq = sortBy(d.BySeq(), func(i int32) int32 { return d.Insts[i].Rank })

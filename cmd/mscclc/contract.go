@@ -43,7 +43,7 @@ func parts(v *ir.Values, x ir.Value) []ir.Part {
 	for stack := []ir.Value{x}; len(stack) > 0; {
 		x := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		if v.IsSum(x) {
+		if x.IsSum() {
 			a, b := v.Operands(x)
 			stack = append(stack, a, b)
 		} else {

@@ -8,15 +8,10 @@ import (
 // pairs that must be ordered: a read and the last write before it, a write and
 // the last write, and a write and the reads since. If these are, all are.
 type conflicts struct {
-	mem    *ir.Memory
-	need   func(cell int, later, earlier int32, kind kind) // is told of each pair
-	writer []int32                                         // of a cell: 1 + the step that wrote it last
-	reader []int32                                         // of a cell: 1 + the first node of the list of its readers since
-	nodes  []readNode
-	free   int32 // 1 + the first unused node
+	mem      *ir.Memory
+	need     func(cell, n int, later, earlier int32, kind kind) // is told of each pair, for a run of cells
+	accesses *ir.Accesses
 }
-
-type readNode struct{ step, next int32 }
 
 // A kind is what two accesses are, the earlier first.
 type kind uint8
@@ -34,14 +29,12 @@ func (k kind) verbs() (later, earlier string) {
 // begin turns to the memory of the ranks from first to last. Cells of others
 // are not to be accessed.
 func (c *conflicts) begin(first, last int) {
-	if c.writer == nil {
-		c.writer, c.reader = make([]int32, c.mem.Len()), make([]int32, c.mem.Len())
+	if c.accesses == nil {
+		c.accesses = ir.NewAccesses(c.mem.Len())
 	}
 	from, _ := c.mem.Rank(first)
 	_, to := c.mem.Rank(last)
-	clear(c.writer[from:to])
-	clear(c.reader[from:to])
-	c.nodes, c.free = c.nodes[:0], 0
+	c.accesses.Clear(from, to)
 }
 
 // access takes the accesses of step i, which is s of rank.
@@ -63,35 +56,28 @@ func (c *conflicts) access(rank int, i int32, s *ir.Step) {
 }
 
 func (c *conflicts) read(i int32, cell, n int) {
-	for k := cell; k < cell+n; k++ {
-		if c.writer[k] != 0 {
-			c.need(k, i, c.writer[k]-1, writeRead)
+	a := c.accesses
+	a.Cut(cell, n)
+	for k, end := cell, cell; k < cell+n; k = end {
+		end = a.End(k)
+		if writer := a.Writer(k); writer >= 0 {
+			c.need(k, end-k, i, writer, writeRead)
 		}
-		if at := c.reader[k]; at != 0 && c.nodes[at-1].step == i {
-			continue
-		}
-		if at := c.free; at != 0 {
-			c.free = c.nodes[at-1].next
-			c.nodes[at-1] = readNode{i, c.reader[k]}
-			c.reader[k] = at
-		} else {
-			c.nodes = append(c.nodes, readNode{i, c.reader[k]})
-			c.reader[k] = int32(len(c.nodes))
-		}
+		a.Read(i, k)
 	}
 }
 
 func (c *conflicts) write(i int32, cell, n int) {
-	for k := cell; k < cell+n; k++ {
-		if c.writer[k] != 0 {
-			c.need(k, i, c.writer[k]-1, writeWrite)
+	a := c.accesses
+	a.Cut(cell, n)
+	for k, end := cell, cell; k < cell+n; k = end {
+		end = a.End(k)
+		if writer := a.Writer(k); writer >= 0 {
+			c.need(k, end-k, i, writer, writeWrite)
 		}
-		for at := c.reader[k]; at != 0; {
-			node := c.nodes[at-1]
-			c.need(k, i, node.step, readWrite)
-			c.nodes[at-1].next, c.free = c.free, at
-			at = node.next
+		if a.HasReader(k) {
+			a.Readers(k, func(step int32) { c.need(k, end-k, i, step, readWrite) })
 		}
-		c.reader[k], c.writer[k] = 0, i+1
 	}
+	a.Write(i, cell, n)
 }

@@ -121,7 +121,7 @@ func (e *exactRacer) pass(blocks []int32) {
 }
 
 // judge reports a conflict that is not ordered.
-func (e *exactRacer) judge(cell int, later, earlier int32, k kind) {
+func (e *exactRacer) judge(cell, _ int, later, earlier int32, k kind) {
 	clocks := e.visible
 	if k == readWrite {
 		clocks = e.done

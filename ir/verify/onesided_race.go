@@ -51,7 +51,11 @@ func (r *oneRacer) passes() bool {
 	r.first = make([]int32, r.cells.Len())
 	r.conflicts.begin(0, len(r.p.Rank)-1)
 	c.each = r.access
-	r.need = func(cell int, later, earlier int32, k kind) { r.judge(0, cell, later, earlier, k) }
+	r.need = func(cell, n int, later, earlier int32, k kind) {
+		for at := cell; at < cell+n; at++ { // packets may arrive one by one
+			r.judge(0, at, later, earlier, k)
+		}
+	}
 	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
 		return false
 	}
@@ -165,10 +169,9 @@ func (r *oneRacer) reuses() {
 				continue
 			}
 			later := r.first[cell] - 1
-			r.reuse(&list, reuse{r.conflicts.writer[cell] - 1, later, int32(cell), 1, writeWrite})
-			for node := r.conflicts.reader[cell]; node != 0; node = r.conflicts.nodes[node-1].next {
-				r.reuse(&list, reuse{r.conflicts.nodes[node-1].step, later, int32(cell), 1, readWrite})
-			}
+			run := r.accesses.First(cell)
+			r.reuse(&list, reuse{r.accesses.Writer(run), later, int32(cell), 1, writeWrite})
+			r.accesses.Readers(run, func(e int32) { r.reuse(&list, reuse{e, later, int32(cell), 1, readWrite}) })
 		}
 		at = r.cells.Cell(rank, ir.Packets, 0)
 		for index := range r.size(rank, ir.Packets) {

@@ -76,7 +76,7 @@ func (r *racer) byFlags(rank int, steps []int32) bool {
 	w, own := r.run.w, r.p.Rank[rank]
 	ordered := true
 	r.conflicts.begin(rank, rank)
-	r.need = func(_ int, later, earlier int32, _ kind) {
+	r.need = func(_, _ int, later, earlier int32, _ kind) {
 		a, b := w.Block[later], w.Block[earlier]
 		ordered = ordered && (a == b || r.clocks.Covers(a-own.First, b-own.First, earlier-r.p.Blocks[b].Steps.First))
 	}
