@@ -35,6 +35,7 @@ type Call struct {
 // A Result is what a simulation says.
 type Result struct {
 	Micros    float64         // the call's Figure
+	Launch    float64         // of a call: the time from its begin to that of its blocks, in microseconds
 	Passes    int64           // of the launch
 	Simulated int64           // of these, the first
 	Launches  int64           // simulated one after the other; an interval is how long each of the later half took. One tells no interval
@@ -80,7 +81,8 @@ const (
 // node has, its nodes are t's.
 func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
 	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
-	if err := s.seat(t); err != nil {
+	var err error
+	if s.gpu, err = Seats(p, t); err != nil {
 		return nil, err
 	}
 	geo := executor.NewGeometry(p.Coll, executor.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
@@ -107,19 +109,19 @@ type simulation struct {
 	trace       *executor.Trace
 }
 
-// seat places the ranks.
-func (s *simulation) seat(t *topology.Topology) error {
-	ranks, per := s.program.Coll.Ranks, s.program.RanksPerNode
+// Seats returns the GPU of t that each rank of p runs on, indexed by rank. It fails where t has too few GPUs.
+func Seats(p *ir.Program, t *topology.Topology) (gpus []int32, err error) {
+	ranks, per := p.Coll.Ranks, p.RanksPerNode
 	if per <= 0 || per > t.GPUs || per >= ranks {
 		per = t.GPUs
 	}
 	if most := t.Nodes * per; ranks > most {
-		return &noRoom{t, ranks, per}
+		return nil, &noRoom{t, ranks, per}
 	}
 	for r := range ranks {
-		s.gpu = append(s.gpu, int32(r/per*t.GPUs+r%per))
+		gpus = append(gpus, int32(r/per*t.GPUs+r%per))
 	}
-	return nil
+	return gpus, nil
 }
 
 // find finds the ways between the GPUs of pairs of ranks; those of a rank to itself are empty.
@@ -172,7 +174,7 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 		s.trace = &executor.Trace{Passes: s.simulated, Of: s.passes}
 	}
 	if s.passes == 0 { // there is nothing to move
-		return &Result{Micros: a.launch(), Link: -1, Trace: s.trace}, nil
+		return &Result{Micros: a.launch(), Launch: a.launch(), Link: -1, Trace: s.trace}, nil
 	}
 	if len(s.program.Steps) == 0 { // a rank that is alone has nothing to launch
 		return &Result{Passes: s.passes, Simulated: s.simulated, Link: -1, Trace: s.trace}, nil
@@ -180,7 +182,7 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	s.repeated = s.launches(s.call.Rough)
 	e := newEngine(a, a.count(), a.things(), int(s.simulated*s.repeated))
 	a.start(e)
-	r := &Result{Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1, Trace: s.trace}
+	r := &Result{Launch: a.launch(), Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1, Trace: s.trace}
 	r.Rough = s.simulated != s.first(false) || s.repeated != s.launches(false)
 	end := e.run()
 	if math.IsNaN(end) {

@@ -59,8 +59,9 @@ A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs 
 FILE chooses (mscclc bench --tune and select --emit write such), the tables that are built in, or a simulation; it runs as wide as the executor has it.
 
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
-about:tracing: a rank is a process there, a column of a block a thread, and a step's name has its line in the algorithm. Of a
-long run it is the first passes. GPUs' times count from each GPU's first step: their clocks differ.`,
+about:tracing. A rank is a process there, and a column of a block is a thread. A step is named by whether it copies or reduces,
+and by what its data goes over; so the colours show these. Its arguments have its operands and its line in the algorithm.
+A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first step: their clocks differ.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,

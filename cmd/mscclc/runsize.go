@@ -60,7 +60,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		}
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
-		if err := a.saveTrace(f.trace, p, &plan.trace); err != nil {
+		if err := a.saveTrace(f.trace, p, &plan.trace, looksOf(p)); err != nil {
 			return err
 		}
 	}

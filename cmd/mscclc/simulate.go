@@ -52,8 +52,9 @@ was. A low value means that latency limits the call. A rank that is alone moves 
 are 0.
 
 --trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it.
-- is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Of a long call they show the
-first passes, and the drawing as many of these as can be told apart.`,
+- is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Their colours tell copies from
+reductions, and a GPU's memory, the links of a node and the network from each other; signals are thin, and waiting is pale.
+Of a long call they show the first tile iterations. The drawing says at its top what is left out.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate broadcast/chain -t h200 --by interval

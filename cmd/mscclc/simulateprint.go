@@ -71,29 +71,26 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 	if err != nil {
 		return f.notSimulated(arg, t, costs, p, call, err)
 	}
-	return a.saveSimulated(f, fmt.Sprintf("%s: %v of %s, %d bytes on %s, a call alone: %.2f us", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), call.Bytes, t.Name, r.Micros), p, r)
-}
-
-// saveSimulated writes the pictures of a call that the flags ask for.
-func (a *app) saveSimulated(f *simulateFlags, title string, p *ir.Program, r *simulate.Result) error {
+	looks, err := looksOn(p, t)
+	if err != nil {
+		return err
+	}
 	if f.trace != "" {
-		if err := a.saveTrace(f.trace, p, r.Trace); err != nil {
+		if err := a.saveTrace(f.trace, p, r.Trace, looks); err != nil {
 			return err
 		}
 	}
 	if f.svg == "" {
 		return nil
 	}
-	first, side := legible(p, r.Trace)
-	steps := 0
-	err := a.writeTo(f.svg, func(w io.Writer) (err error) {
-		steps, err = drawTrace(w, title, p, first, side)
+	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
+		count(p.Coll.Ranks, "rank"), sizeText(call.Bytes), t.Name, r.Micros)
+	d := newTimeline(p, r, looks, call.Columns)
+	if err := a.writeTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil || a.json {
 		return err
-	})
-	if err == nil && !a.json {
-		a.say("%s: a drawing of %s, in %d of %s", f.svg, count(steps, "step"), first.Passes, count(int(first.Of), "pass"))
 	}
-	return err
+	a.say("%s: a drawing of %s, in %d of %s", f.svg, count(len(d.spans), "step"), d.passes, count(int(r.Passes), "tile iteration"))
+	return nil
 }
 
 func columnText(n int) string {

@@ -7,32 +7,29 @@ import (
 	"html"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/simulate"
 )
 
-// A drawing's measures, in pixels; and how many spans and lanes are drawn at most, and steps side by side.
+// A timeline's measures, in pixels; and how many spans and lanes are drawn at most, and steps side by side.
 const (
-	laneHeight = 14
-	laneGap    = 3
-	rankGap    = 10
-	nameWidth  = 150
-	leastWidth = 1200
-	mostWidth  = 12_000
-	stepWidth  = 14
-	axisHeight = 76
-	mostDrawn  = 20_000
-	mostLanes  = 256
-	mostInLane = 80
+	laneHeight   = 14
+	laneGap      = 3
+	rankGap      = 10
+	nameWidth    = 150
+	leastWidth   = 1200
+	mostWidth    = 12_000
+	stepWidth    = 14
+	lineHeight   = 16
+	signalHeight = 6
+	mostDrawn    = 20_000
+	mostLanes    = 256
+	mostInLane   = 80
 )
-
-// stepColours are those of operations; others are grey.
-var stepColours = map[ir.Op]string{
-	ir.Send: "#4c78a8", ir.Recv: "#72b7b2", ir.RecvCopySend: "#54a24b", ir.RecvReduceCopy: "#e45756", ir.RecvReduceCopySend: "#f58518",
-	ir.RecvReduceSend: "#eeca3b", ir.Copy: "#b279a2", ir.Reduce: "#ff9da6", ir.Move: "#4c78a8", ir.Signal: "#f58518", ir.Await: "#d8d8d8",
-}
 
 // A lane is a column of a block.
 type lane struct {
@@ -40,108 +37,186 @@ type lane struct {
 	column      int32
 }
 
-// waitColour is that of what a step waits.
-const waitColour = "#eeeeee"
+// A timeline is what is drawn of a simulated call: a lane for each column of a block, a box for each step.
+type timeline struct {
+	p       *ir.Program
+	looks   *stepLooks
+	spans   []executor.Span // that are drawn
+	passes  int64           // tile iterations that are drawn, from the first
+	lanes   []lane          // that are drawn
+	top     map[lane]int    // where each lies, in pixels from the first
+	height  int             // of all lanes
+	width   int             // of the lanes, in pixels
+	end     time.Duration   // of the last span that is drawn
+	remarks []string        // what the reader must know, a line each
+}
 
-// legible is the first passes of t, as many as can be told apart side by side, and how many steps a lane has in these.
-func legible(p *ir.Program, t *executor.Trace) (first *executor.Trace, side int) {
-	steps := map[lane]int{}
-	for i := range t.Spans {
-		if s := &t.Spans[i]; s.Pass == 0 {
-			rank, block, _ := p.Place(s.Step)
-			l := lane{rank, block, s.Column}
-			steps[l]++
+// newTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
+// these the first lanes and steps. It says at the top what is left out. Columns is how many a lane stands for, or 0.
+func newTimeline(p *ir.Program, r *simulate.Result, looks *stepLooks, columns int) *timeline {
+	d := &timeline{p: p, looks: looks, top: map[lane]int{}}
+	steps, side := map[lane]int{}, 0
+	for i := range r.Trace.Spans {
+		if s := &r.Trace.Spans[i]; s.Pass == 0 {
+			l := d.lane(s)
+			if steps[l]++; steps[l] == 1 {
+				d.lanes = append(d.lanes, l)
+			}
 			side = max(side, steps[l])
 		}
 	}
-	first = &executor.Trace{Of: t.Of, Passes: min(t.Passes, int64(max(1, mostInLane/max(side, 1))))}
-	for _, s := range t.Spans {
-		if s.Pass < first.Passes {
-			first.Spans = append(first.Spans, s)
-		}
-	}
-	return first, side * int(first.Passes)
+	d.passes = min(r.Trace.Passes, int64(max(1, mostInLane/max(side, 1))))
+	d.width = min(max(side*int(d.passes)*stepWidth, leastWidth), mostWidth)
+	slices.SortFunc(d.lanes, func(a, b lane) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.block, b.block), cmp.Compare(a.column, b.column))
+	})
+	all := len(d.lanes)
+	d.lanes = d.lanes[:min(all, mostLanes)]
+	d.stack()
+	beyond := d.choose(r.Trace.Spans)
+	d.remark(r, columns, all, beyond)
+	return d
 }
 
-// drawTrace draws t as SVG, of whose steps so many lie side by side, and returns how many are drawn: a lane for each column of a block, a box for each
-// step, pale as long as it waits.
-func drawTrace(w io.Writer, title string, p *ir.Program, t *executor.Trace, side int) (steps int, err error) {
-	if t.Passes < t.Of {
-		title += fmt.Sprintf("; the first %s of %d", count(int(t.Passes), "pass"), t.Of)
-	}
-	drawWidth := min(max(side*stepWidth, leastWidth), mostWidth)
-	lanes, end := lanesOf(p, t)
-	drawn := lanes[:min(len(lanes), mostLanes)]
-	at := map[lane]int{}
-	y := axisHeight
-	for i, l := range drawn {
-		if i > 0 && drawn[i-1].rank != l.rank {
-			y += rankGap
+func (d *timeline) lane(s *executor.Span) lane {
+	rank, block, _ := d.p.Place(s.Step)
+	return lane{rank, block, s.Column}
+}
+
+// stack puts the lanes one below the other.
+func (d *timeline) stack() {
+	for i, l := range d.lanes {
+		if i > 0 && d.lanes[i-1].rank != l.rank {
+			d.height += rankGap
 		}
-		at[l] = y
-		y += laneHeight + laneGap
+		d.top[l] = d.height
+		d.height += laneHeight + laneGap
 	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", nameWidth+drawWidth+60, y+2*rankGap)
-	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
-	x := func(d time.Duration) float64 { return nameWidth + float64(d)/float64(max(end, 1))*float64(drawWidth) }
-	fmt.Fprintf(out, `<text x="%d" y="17" font-size="13">%s</text>`+"\n", nameWidth, html.EscapeString(title))
-	for d := time.Duration(0); d <= end; d += tick(end * leastWidth / time.Duration(drawWidth)) {
-		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#eee"/><text x="%.1f" y="%d" text-anchor="middle">%.4g us</text>`+"\n", x(d), axisHeight-6, x(d), y, x(d), axisHeight-12, micros(d))
-	}
-	legend(out, p)
-	for _, l := range drawn {
-		name := fmt.Sprintf("rank %d block %d", l.rank, l.block)
-		if p.OneSided != nil {
-			name += fmt.Sprintf(" / %d", l.column)
-		}
-		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", nameWidth-6, at[l]+laneHeight-3, name)
-	}
-	left := mostDrawn
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		rank, block, _ := p.Place(s.Step)
-		top, ok := at[lane{rank, block, s.Column}]
-		if !ok || left == 0 {
+}
+
+// choose takes the spans that are drawn, and returns how many of the drawn lanes and tile iterations are too many.
+func (d *timeline) choose(spans []executor.Span) (beyond int) {
+	for i := range spans {
+		s := &spans[i]
+		if _, ok := d.top[d.lane(s)]; !ok || s.Pass >= d.passes {
 			continue
 		}
-		left--
-		step := &p.Steps[s.Step]
-		colour := stepColours[step.Op]
-		if colour == "" {
-			colour = "#bbb"
+		if len(d.spans) == mostDrawn {
+			beyond++
+			continue
 		}
-		began := s.Begin + s.Waited
-		if s.Waited > 0 {
-			fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>`+"\n", x(s.Begin), top, x(began)-x(s.Begin), laneHeight, waitColour)
-		}
-		fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3"><title>%s, pass %d: %.4g to %.4g us</title></rect>`+"\n",
-			x(began), top, max(x(s.Begin+s.Length)-x(began), 0.4), laneHeight, colour, html.EscapeString(p.StepText(int32(rank), step)), s.Pass, micros(began), micros(s.Begin+s.Length))
+		d.spans = append(d.spans, *s)
+		d.end = max(d.end, s.Begin+s.Length)
 	}
-	if n := len(lanes) - len(drawn); n > 0 || left == 0 {
-		fmt.Fprintf(out, `<text x="%d" y="%d">the first %d lanes of %d, and %d steps of %d</text>`+"\n", nameWidth, y+rankGap-4, len(drawn), len(lanes), mostDrawn-left, len(t.Spans))
-	}
-	fmt.Fprintln(out, "</svg>")
-	return mostDrawn - left, out.Flush()
+	return beyond
 }
 
-// legend says which colour is which operation, of those that p has.
-func legend(out io.Writer, p *ir.Program) {
-	var has [ir.NumOps]bool
-	for i := range p.Steps {
-		has[p.Steps[i].Op] = true
+// remark says what span of the call is shown, what a lane is, and what is left out.
+func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
+	note := fmt.Sprintf("Time 0 is when the thread blocks begin, %.2f us after the call begins. The last step shown ends at %.2f us.",
+		r.Launch, micros(d.end))
+	if columns > 1 {
+		note += fmt.Sprintf(" A lane stands for %d columns, which do the same at the same time.", columns)
+	}
+	d.remarks = append(d.remarks, note)
+	var out []string
+	if d.passes < r.Passes {
+		out = append(out, fmt.Sprintf("tile iterations %d to %d of %d", d.passes+1, r.Passes, r.Passes))
+	}
+	if n := len(d.lanes); n < lanes {
+		out = append(out, fmt.Sprintf("lanes %d to %d of %d", n+1, lanes, lanes))
+	}
+	if beyond > 0 {
+		out = append(out, fmt.Sprintf("the last %d of %d steps of what is drawn", beyond, beyond+len(d.spans)))
+	}
+	if len(out) > 0 {
+		d.remarks = append(d.remarks, "Left out: "+strings.Join(out, "; ")+".")
+	}
+}
+
+// x is where a time is drawn, in pixels.
+func (d *timeline) x(t time.Duration) float64 {
+	return nameWidth + float64(t)/float64(max(d.end, 1))*float64(d.width)
+}
+
+// write draws d as SVG: the title, the remarks, the legend and the axis, and below these the lanes.
+func (d *timeline) write(w io.Writer, title string) error {
+	out := bufio.NewWriter(w)
+	axis := (3+len(d.remarks))*lineHeight + 10
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n",
+		nameWidth+d.width+60, axis+10+d.height+rankGap)
+	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
+	y := lineHeight + 2
+	fmt.Fprintf(out, `<text x="%d" y="%d" font-size="13">%s</text>`+"\n", nameWidth, y, html.EscapeString(title))
+	for _, s := range d.remarks {
+		y += lineHeight
+		fmt.Fprintf(out, `<text x="%d" y="%d">%s</text>`+"\n", nameWidth, y, html.EscapeString(s))
+	}
+	d.legend(out, y+lineHeight)
+	d.axis(out, axis)
+	for _, l := range d.lanes {
+		name := fmt.Sprintf("rank %d block %d", l.rank, l.block)
+		if l.column > 0 {
+			name += fmt.Sprintf(" column %d", l.column)
+		}
+		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", nameWidth-6, axis+10+d.top[l]+laneHeight-3, name)
+	}
+	for i := range d.spans {
+		d.box(out, &d.spans[i], axis+10+d.top[d.lane(&d.spans[i])])
+	}
+	fmt.Fprintln(out, "</svg>")
+	return out.Flush()
+}
+
+// legend says which colour is which look, of those that are drawn.
+func (d *timeline) legend(out io.Writer, y int) {
+	var has [numLooks]bool
+	for i := range d.spans {
+		has[d.looks.of[d.spans[i].Step]] = true
+		has[waits] = has[waits] || d.spans[i].Waited > 0
 	}
 	x := nameWidth
-	box := func(colour, name string) {
-		fmt.Fprintf(out, `<rect x="%d" y="28" width="10" height="10" fill="%s"/><text x="%d" y="37">%s</text>`+"\n", x, colour, x+14, name)
-		x += 60
-	}
-	for op := range ir.NumOps {
-		if colour := stepColours[op]; has[op] && colour != "" {
-			box(colour, op.String())
+	for look, drawn := range has {
+		if !drawn {
+			continue
 		}
+		top, height := lookHeight(stepLook(look), y-9, 10)
+		name := html.EscapeString(d.looks.names[look])
+		fmt.Fprintf(out, `<rect x="%d" y="%d" width="10" height="%d" fill="%s"/><text x="%d" y="%d">%s</text>`+"\n",
+			x, top, height, lookColours[look], x+14, y, name)
+		x += 34 + 13*len(d.looks.names[look])/2
 	}
-	box(waitColour, "waiting")
+}
+
+// lookHeight is where a box of a look lies in a lane: signals are thin, since they move no data.
+func lookHeight(look stepLook, top, height int) (int, int) {
+	if look == signals {
+		return top + (height-signalHeight)/2, signalHeight
+	}
+	return top, height
+}
+
+// axis draws the axis of time, and a line down from each mark.
+func (d *timeline) axis(out io.Writer, y int) {
+	for t := time.Duration(0); t <= d.end; t += tick(d.end * leastWidth / time.Duration(d.width)) {
+		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%.4g us</text>`+"\n",
+			d.x(t), y+4, d.x(t), y+10+d.height, d.x(t), y, micros(t))
+	}
+}
+
+// box draws a step, pale as long as it waits.
+func (d *timeline) box(out io.Writer, s *executor.Span, top int) {
+	rank, _, _ := d.p.Place(s.Step)
+	look, began := d.looks.of[s.Step], s.Begin+s.Waited
+	if s.Waited > 0 {
+		fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"/>`+"\n",
+			d.x(s.Begin), top, d.x(began)-d.x(s.Begin), laneHeight, lookColours[waits])
+	}
+	top, height := lookHeight(look, top, laneHeight)
+	fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3">`,
+		d.x(began), top, max(d.x(s.Begin+s.Length)-d.x(began), 0.4), height, lookColours[look])
+	fmt.Fprintf(out, "<title>%s: %s, tile iteration %d, %.4g to %.4g us</title></rect>\n", html.EscapeString(d.looks.names[look]),
+		html.EscapeString(d.p.StepText(int32(rank), &d.p.Steps[s.Step])), s.Pass, micros(began), micros(s.Begin+s.Length))
 }
 
 // tick is the time between two marks of an axis: 1, 2 or 5 of a power of ten, and at most twelve of them.
@@ -153,22 +228,4 @@ func tick(end time.Duration) time.Duration {
 			}
 		}
 	}
-}
-
-// lanesOf are the lanes of a trace, in order, and its end.
-func lanesOf(p *ir.Program, t *executor.Trace) (lanes []lane, end time.Duration) {
-	seen := map[lane]bool{}
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		rank, block, _ := p.Place(s.Step)
-		if l := (lane{rank, block, s.Column}); !seen[l] {
-			seen[l] = true
-			lanes = append(lanes, l)
-		}
-		end = max(end, s.Begin+s.Length)
-	}
-	slices.SortFunc(lanes, func(a, b lane) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.block, b.block), cmp.Compare(a.column, b.column))
-	})
-	return lanes, end
 }

@@ -21,20 +21,21 @@ type traceEvent struct {
 	Thread   int            `json:"tid"`
 	Begin    float64        `json:"ts"`
 	Length   float64        `json:"dur"`
+	Colour   string         `json:"cname,omitempty"` // of about:tracing; Perfetto colours events by their names
 	Args     map[string]any `json:"args,omitempty"`
 }
 
 // saveTrace writes t, a run of p, to a file, and says what is in it.
-func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace) error {
-	err := a.writeTo(file, func(w io.Writer) error { return writeTrace(w, p, t) })
+func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
+	err := a.writeTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
 	if err == nil && !a.json {
-		a.say("%s: a trace of %s, in %d of %s", file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "pass"))
+		a.say("%s: a trace of %s, in %d of %s", file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "tile iteration"))
 	}
 	return err
 }
 
 // writeTrace writes t, a run of p, an event a line.
-func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace) error {
+func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`, quoted(p.Name), t.Passes, t.Of)
 	sign := "\n"
@@ -50,7 +51,7 @@ func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace) error {
 		add(e)
 	}
 	for i := range t.Spans {
-		add(spanEvent(p, &t.Spans[i]))
+		add(spanEvent(p, &t.Spans[i], looks))
 	}
 	out.WriteString("\n]}\n")
 	return out.Flush()
@@ -91,12 +92,13 @@ func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
 	return events
 }
 
-// spanEvent is one step, named by its operands and its line.
-func spanEvent(p *ir.Program, s *executor.Span) traceEvent {
+// spanEvent is one step. Its name is its look, so that Perfetto, which colours by names, gives each look one colour.
+func spanEvent(p *ir.Program, s *executor.Span, looks *stepLooks) traceEvent {
 	rank, block, step := p.Place(s.Step)
-	what := &p.Steps[s.Step]
-	e := traceEvent{Name: p.StepText(int32(rank), what), Category: what.Op.String(), Phase: "X", Process: rank, Thread: laneOf(block, s.Column),
-		Begin: micros(s.Begin), Length: micros(s.Length), Args: map[string]any{"step": step, "pass": s.Pass}}
+	what, look := &p.Steps[s.Step], looks.of[s.Step]
+	e := traceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X", Process: rank, Thread: laneOf(block, s.Column),
+		Begin: micros(s.Begin), Length: micros(s.Length), Colour: chromeColours[look],
+		Args: map[string]any{"does": p.StepText(int32(rank), what), "step": step, "pass": s.Pass}}
 	if p.OneSided == nil {
 		e.Args["message"] = s.Message
 	}
@@ -105,7 +107,6 @@ func spanEvent(p *ir.Program, s *executor.Span) traceEvent {
 	}
 	if at := p.Span(what.Pos).Pos; at.Line > 0 {
 		e.Args["source"] = at.String()
-		e.Name += fmt.Sprintf("  :%d", at.Line)
 	}
 	return e
 }

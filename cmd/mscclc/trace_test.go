@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +20,12 @@ func TestTraceFile(t *testing.T) {
 		args  []string
 		lanes int
 		spans map[string]int
+		looks map[string]int
 	}{
-		"two-sided": {[]string{"allreduce/ring", "-p", "ranks=3"}, 3, map[string]int{"s": 3, "rrs": 3, "rrcs": 3, "rcs": 3, "r": 3}},
-		"one-sided": {[]string{exchangePlan(t)}, 4, map[string]int{"mv": 8, "signal": 4, "wait": 4}},
+		"two-sided": {[]string{"allreduce/ring", "-p", "ranks=3"}, 3, map[string]int{"s": 3, "rrs": 3, "rrcs": 3, "rcs": 3, "r": 3},
+			map[string]int{"copy over the node's links": 9, "reduce over the node's links": 6}},
+		"one-sided": {[]string{exchangePlan(t)}, 4, map[string]int{"mv": 8, "signal": 4, "wait": 4},
+			map[string]int{"copy over the node's links": 4, "reduce in the GPU": 4, "signal": 4, "wait": 4}},
 	} {
 		file := filepath.Join(t.TempDir(), "trace.json")
 		var stdout, stderr bytes.Buffer
@@ -36,7 +40,8 @@ func TestTraceFile(t *testing.T) {
 		if err := json.Unmarshal(text, &trace); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		ranks, lanes, ends, spans := map[int]bool{}, map[[2]int]bool{}, map[[2]int]float64{}, map[string]int{}
+		ranks, lanes, ends := map[int]bool{}, map[[2]int]bool{}, map[[2]int]float64{}
+		spans, looks := map[string]int{}, map[string]int{}
 		for _, e := range trace.TraceEvents {
 			lane := [2]int{e.Process, e.Thread}
 			switch {
@@ -44,15 +49,20 @@ func TestTraceFile(t *testing.T) {
 				ranks[e.Process] = true
 			case e.Name == "thread_name":
 				lanes[lane] = true
-			case e.Phase != "X" || !ranks[e.Process] || !lanes[lane] || e.Begin < ends[lane]-1e-6 || e.Length < 0 || !strings.HasPrefix(e.Name, e.Category+" "):
+			case e.Phase != "X" || !ranks[e.Process] || !lanes[lane] || e.Begin < ends[lane]-1e-6 || e.Length < 0 ||
+				!strings.HasPrefix(e.Args["does"].(string), e.Category+" ") || e.Colour == "":
 				t.Errorf("%s: the event %+v, where lane ends at %v", name, e, ends[lane])
 			default:
 				ends[lane] = e.Begin + e.Length
 				spans[e.Category]++
+				looks[e.Name]++
 			}
 		}
 		if len(lanes) != c.lanes {
 			t.Errorf("%s: lanes %v, want %d", name, lanes, c.lanes)
+		}
+		if !maps.Equal(looks, c.looks) {
+			t.Errorf("%s: names %v, want %v", name, looks, c.looks)
 		}
 		for op, n := range c.spans {
 			if spans[op] != n {

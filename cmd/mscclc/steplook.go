@@ -1,0 +1,161 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// A stepLook is how timelines show a step: by whether it copies or reduces, and by where its data goes.
+type stepLook uint8
+
+// The looks. The copy and the reduction of one medium stand side by side, so that a look is 2 x medium + 1 where it reduces.
+const (
+	copyInside stepLook = iota
+	reduceInside
+	copyNear
+	reduceNear
+	copyFar
+	reduceFar
+	signals
+	waits
+	numLooks
+)
+
+// lookColours are the colours of looks. A medium is a hue, and a reduction is darker than a copy, so that readers who
+// see few hues, and paper without colours, tell them apart. chromeColours are the nearest that about:tracing has.
+var (
+	lookColours = [numLooks]string{copyInside: "#c4c4c4", reduceInside: "#505050", copyNear: "#7cc4f0", reduceNear: "#005a9c",
+		copyFar: "#f5b731", reduceFar: "#b34700", signals: "#a0529e", waits: "#ececec"}
+	chromeColours = [numLooks]string{copyInside: "grey", reduceInside: "generic_work", copyNear: "rail_response", reduceNear: "light_memory_dump",
+		copyFar: "rail_idle", reduceFar: "terrible", signals: "detailed_memory_dump", waits: "white"}
+)
+
+// A medium is what data goes over: the later the slower.
+type medium uint8
+
+const (
+	inside medium = iota // a GPU's own memory
+	near                 // the links of a node
+	far                  // the network between nodes
+)
+
+// A stepLooks knows the look of each step of a program.
+type stepLooks struct {
+	of    []stepLook // indexed by step, as Program.Steps is
+	names [numLooks]string
+}
+
+// looksOn returns the looks of p on t, whose paths say what leaves a node. It fails where p has no room on t.
+func looksOn(p *ir.Program, t *topology.Topology) (*stepLooks, error) {
+	seats, err := simulate.Seats(p, t)
+	if err != nil {
+		return nil, err
+	}
+	var used [far + 1][]string // the classes of links that each medium has
+	l := newLooks(p, func(a, b int32) medium {
+		ids, all := t.Ways([][2]int32{{seats[a], seats[b]}})
+		var over medium
+		var names []string
+		for _, link := range all[ids[0]] {
+			class := &t.Classes[t.Links[link].Class]
+			switch m := mediumOf(class.Network); {
+			case m > over:
+				over, names = m, []string{class.Name}
+			case m == over:
+				names = append(names, class.Name)
+			}
+		}
+		for _, n := range names {
+			if !slices.Contains(used[over], n) {
+				used[over] = append(used[over], n)
+			}
+		}
+		return over
+	})
+	l.name(strings.Join(used[near], ", "), used[far])
+	return l, nil
+}
+
+func mediumOf(network bool) medium {
+	if network {
+		return far
+	}
+	return near
+}
+
+// looksOf returns the looks of p where no topology is known: its nodes are those that it states, else there is one.
+func looksOf(p *ir.Program) *stepLooks {
+	per := int32(p.RanksPerNode)
+	l := newLooks(p, func(a, b int32) medium { return mediumOf(per > 0 && a/per != b/per) })
+	l.name("the node's links", nil)
+	return l
+}
+
+// name names the looks by the links of a node and those of the network.
+func (l *stepLooks) name(node string, network []string) {
+	over := [far + 1]string{"in the GPU", "over " + node, "over the network"}
+	if len(network) > 0 {
+		over[far] += " (" + strings.Join(network, ", ") + ")"
+	}
+	for m, where := range over {
+		l.names[2*m], l.names[2*m+1] = "copy "+where, "reduce "+where
+	}
+	l.names[signals], l.names[waits] = "signal", "wait"
+}
+
+func newLooks(p *ir.Program, between func(a, b int32) medium) *stepLooks {
+	l := &stepLooks{of: make([]stepLook, len(p.Steps))}
+	for b := range p.Blocks {
+		tb := &p.Blocks[b]
+		for i := tb.Steps.First; i < tb.Steps.End; i++ {
+			l.of[i] = lookOf(p, tb, &p.Steps[i], between)
+		}
+	}
+	return l
+}
+
+// lookOf is the look of a step of tb. Of several media that a step uses, the slowest counts.
+func lookOf(p *ir.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) medium) stepLook {
+	info := s.Op.Info()
+	switch {
+	case s.Op == ir.Signal:
+		return signals
+	case s.Op == ir.Await || s.Op == ir.Nop:
+		return waits
+	}
+	over, reduces := inside, info.Reduces
+	reach := func(rank int32) {
+		if rank != tb.Rank {
+			over = max(over, between(tb.Rank, rank))
+		}
+	}
+	if info.Sends {
+		reach(tb.SendPeer)
+	}
+	if info.Receives {
+		reach(tb.RecvPeer)
+	}
+	if info.OneSided {
+		sources := p.OneSided.Sources(s)
+		reduces = len(sources) > 1
+		for _, x := range slices.Concat(sources, p.OneSided.Dests(s)) {
+			if x.Rank != ir.AllRanks {
+				reach(x.Rank)
+				continue
+			}
+			for r := range p.Rank {
+				reach(int32(r))
+			}
+		}
+		reduces = reduces || slices.ContainsFunc(sources, func(x ir.Operand) bool { return x.Rank == ir.AllRanks })
+	}
+	look := stepLook(2 * over)
+	if reduces {
+		look++
+	}
+	return look
+}
