@@ -18,23 +18,23 @@ import (
 func BenchmarkCompile(b *testing.B) {
 	for _, c := range []struct {
 		file   string
-		params map[string]string
+		params lang.Params
 	}{
-		{"allreduce/ring", map[string]string{"ranks": "32"}},
-		{"allreduce/ring", map[string]string{"ranks": "64"}},
-		{"allreduce/ring", map[string]string{"ranks": "128"}},
-		{"allreduce/ring", map[string]string{"ranks": "256"}},
-		{"allreduce/ring", map[string]string{"ranks": "512"}},
-		{"allreduce/ring", map[string]string{"ranks": "1024"}},
-		{"allreduce/allpairs", map[string]string{"ranks": "16"}},
-		{"allreduce/allpairs", map[string]string{"ranks": "32"}},
-		{"allreduce/allpairs", map[string]string{"ranks": "64"}},
-		{"allreduce/hierarchical", map[string]string{"nodes": "8", "gpus": "8"}},
-		{"allreduce/hierarchical", map[string]string{"nodes": "32", "gpus": "8"}},
-		{"alltoall/two_step", map[string]string{"nodes": "4", "gpus": "8"}},
-		{"alltoall/two_step", map[string]string{"nodes": "16", "gpus": "8"}},
-		{"allreduce/recursive_halving_doubling", map[string]string{"ranks": "512"}},
-		{"allreduce/recursive_halving_doubling", map[string]string{"ranks": "4096"}}, // 33 million chunks move in 225,000 steps
+		{"allreduce/ring", lang.Params{"ranks": 32}},
+		{"allreduce/ring", lang.Params{"ranks": 64}},
+		{"allreduce/ring", lang.Params{"ranks": 128}},
+		{"allreduce/ring", lang.Params{"ranks": 256}},
+		{"allreduce/ring", lang.Params{"ranks": 512}},
+		{"allreduce/ring", lang.Params{"ranks": 1024}},
+		{"allreduce/allpairs", lang.Params{"ranks": 16}},
+		{"allreduce/allpairs", lang.Params{"ranks": 32}},
+		{"allreduce/allpairs", lang.Params{"ranks": 64}},
+		{"allreduce/hierarchical", lang.Params{"nodes": 8, "gpus": 8}},
+		{"allreduce/hierarchical", lang.Params{"nodes": 32, "gpus": 8}},
+		{"alltoall/two_step", lang.Params{"nodes": 4, "gpus": 8}},
+		{"alltoall/two_step", lang.Params{"nodes": 16, "gpus": 8}},
+		{"allreduce/recursive_halving_doubling", lang.Params{"ranks": 512}},
+		{"allreduce/recursive_halving_doubling", lang.Params{"ranks": 4096}}, // 33 million chunks move in 225,000 steps
 	} {
 		b.Run(fmt.Sprint(c.file, c.params), func(b *testing.B) {
 			plan, err := codegen.TargetByName("plan")
@@ -74,7 +74,7 @@ func BenchmarkPlan128(b *testing.B) {
 		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 			for _, unproven := range []bool{true, false} {
 				b.Run(fmt.Sprintf("%s/%v/proven=%v", file, protocol, !unproven), func(b *testing.B) {
-					opt := mscclc.Options{Lang: lang.Options{Params: map[string]string{"ranks": "128"}, Protocol: &protocol, Open: os.ReadFile}, Target: target, Unproven: true}
+					opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": 128}, Protocol: &protocol, Open: os.ReadFile}, Target: target, Unproven: true}
 					for b.Loop() {
 						p, err := mscclc.Compile(path, text, opt)
 						if err != nil {

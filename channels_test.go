@@ -20,21 +20,21 @@ import (
 )
 
 // channelPrograms are the programs of examples/channels with the ranks that they are tried with.
-func channelPrograms(t *testing.T) map[string][]map[string]string {
+func channelPrograms(t *testing.T) map[string][]lang.Params {
 	files, err := filepath.Glob("examples/channels/*.mscl")
 	if err != nil || len(files) < 8 {
 		t.Fatal("no programs of channels", err)
 	}
-	all := map[string][]map[string]string{}
+	all := map[string][]lang.Params{}
 	for _, f := range files {
-		var ranks []map[string]string
+		var ranks []lang.Params
 		for _, n := range []string{"2", "3", "4", "8"} {
-			ranks = append(ranks, map[string]string{"ranks": n})
+			ranks = append(ranks, lang.Params{"ranks": n})
 		}
 		if strings.Contains(f, "hierarchical") {
 			ranks = nil
 			for _, n := range []string{"2 2", "2 3", "3 2", "2 4", "4 2"} {
-				ranks = append(ranks, map[string]string{"nodes": n[:1], "gpus": n[2:]})
+				ranks = append(ranks, lang.Params{"nodes": n[:1], "gpus": n[2:]})
 			}
 		}
 		all[f] = ranks
@@ -42,7 +42,7 @@ func channelPrograms(t *testing.T) map[string][]map[string]string {
 	return all
 }
 
-func expandChannels(t *testing.T, name string, text []byte, params map[string]string) *ir.ChannelProgram {
+func expandChannels(t *testing.T, name string, text []byte, params lang.Params) *ir.ChannelProgram {
 	t.Helper()
 	f, err := lang.Parse(name, text)
 	if err != nil {
@@ -124,9 +124,9 @@ func TestWrongChannelPrograms(t *testing.T) {
 		if wrong == string(text) {
 			t.Fatalf("%s has no %q", name, tt.old)
 		}
-		var params map[string]string
+		var params lang.Params
 		if tt.file != "hierarchical" {
-			params = map[string]string{"ranks": "3"}
+			params = lang.Params{"ranks": 3}
 		}
 		_, _, found := passes.CheckChannels(expandChannels(t, name, []byte(wrong), params), verify.Options{})
 		if len(found) == 0 || found[0].Code != tt.code {

@@ -13,6 +13,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/lang"
 )
 
 // A rival is a file of another compiler, and the program of ours that does the
@@ -100,7 +101,7 @@ func compileRival(r *rival, sizes string, target string) (*ir.Program, error) {
 	}
 	opt := mscclc.Options{Target: t}
 	opt.Lang.Open, opt.Lang.Inplace, opt.Lang.Protocol = open, &r.inplace, &r.protocol
-	opt.Lang.Params = map[string]string{}
+	opt.Lang.Params = lang.Params{}
 	for _, p := range strings.Fields(r.params) {
 		name, value, _ := strings.Cut(p, "=")
 		opt.Lang.Params[name] = value

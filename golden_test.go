@@ -17,6 +17,7 @@ import (
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/lang"
 )
 
 var update = os.Getenv("MSCCLC_UPDATE") != ""
@@ -113,7 +114,7 @@ func walk(archive *txtar.Archive) (map[string]string, error) {
 func goldenOptions(comment string) (opt mscclc.Options, err error) {
 	lines := strings.Split(strings.TrimSpace(comment), "\n")
 	words := strings.Fields(lines[len(lines)-1])
-	opt.Lang.Params = map[string]string{}
+	opt.Lang.Params = lang.Params{}
 	for len(words) >= 2 {
 		switch words[0] {
 		case "target":

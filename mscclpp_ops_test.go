@@ -123,7 +123,7 @@ func TestPortsPutFromScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := mscclc.Compile("port.mscl", text, mscclc.Options{Target: target, Unproven: true, Lang: lang.Options{Params: map[string]string{"ranks": "17"}}})
+	p, err := mscclc.Compile("port.mscl", text, mscclc.Options{Target: target, Unproven: true, Lang: lang.Options{Params: lang.Params{"ranks": 17}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // plusOf compiles an algorithm of the catalog to a program for MSCCL++.
-func plusOf(t testing.TB, name string, params map[string]string, protocol ir.Protocol) *ir.Program {
+func plusOf(t testing.TB, name string, params lang.Params, protocol ir.Protocol) *ir.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -38,7 +38,7 @@ func plusOf(t testing.TB, name string, params map[string]string, protocol ir.Pro
 
 // TestGoldenMSCCLPP: the plan of allreduce/allpairs of two ranks with packets is the one in testdata; MSCCLC_UPDATE=1 writes it.
 func TestGoldenMSCCLPP(t *testing.T) {
-	f, _, err := mscclc.PlanMSCCLPP(plusOf(t, "allreduce/allpairs", map[string]string{"ranks": "2"}, ir.LL), mscclc.PlanOptions{Params: []string{"ranks=2"}})
+	f, _, err := mscclc.PlanMSCCLPP(plusOf(t, "allreduce/allpairs", lang.Params{"ranks": 2}, ir.LL), mscclc.PlanOptions{Params: []string{"ranks=2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,10 +123,10 @@ func (w *countWriter) Write(b []byte) (int, error) {
 
 // BenchmarkMSCCLPP writes plans of 128 ranks, from the text on and without a proof, which is asked in less than 0.5 s. MB is the plan's size.
 func BenchmarkMSCCLPP(b *testing.B) {
-	ranks, nodes := map[string]string{"ranks": "128"}, map[string]string{"nodes": "16", "gpus": "8"}
+	ranks, nodes := lang.Params{"ranks": 128}, lang.Params{"nodes": 16, "gpus": 8}
 	for _, of := range []struct {
 		name   string
-		params map[string]string
+		params lang.Params
 	}{
 		{"allreduce/ring", ranks}, {"allreduce/allpairs", ranks}, {"allreduce/hierarchical", nodes}, {"allgather/ring", ranks}, {"allgather/allpairs", ranks},
 		{"reducescatter/ring", ranks}, {"reducescatter/allpairs", ranks}, {"alltoall/one_step", ranks}, {"alltoall/two_step", nodes},

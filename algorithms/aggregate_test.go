@@ -95,7 +95,7 @@ func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol
 		text = regexp.MustCompile(`(?m)^sizes .*$`).ReplaceAll(text, nil)
 		text = regexp.MustCompile(`(?m)^algorithm .*$`).ReplaceAll(text, fmt.Appendf(nil, "$0\nsizes 0..%d", most+1))
 	}
-	params := map[string]string{"ranks": fmt.Sprint(nodes * gpus), "nodes": fmt.Sprint(nodes), "gpus": fmt.Sprint(gpus)}
+	params := lang.Params{"ranks": nodes * gpus, "nodes": nodes, "gpus": gpus}
 	for name := range params {
 		if !slices.Contains(p.params, name) {
 			delete(params, name)

@@ -19,22 +19,22 @@ func TestTheWorkThatAHintNamesIsEnough(t *testing.T) {
 	undecided := 0
 	for _, c := range []struct {
 		name     string
-		params   map[string]string
+		params   lang.Params
 		oneSided bool
 		protocol ir.Protocol
 	}{
-		{"allreduce/ring", map[string]string{"ranks": "8", "channels": "2"}, false, ir.Simple},
-		{"allreduce/ring", map[string]string{"ranks": "8"}, false, ir.LL},
-		{"allreduce/ring", map[string]string{"ranks": "8"}, true, ir.Simple},
-		{"allreduce/ring", map[string]string{"ranks": "8"}, true, ir.LL},
-		{"allreduce/allpairs", map[string]string{"ranks": "8"}, false, ir.LL},
-		{"allreduce/allpairs", map[string]string{"ranks": "8"}, true, ir.LL},
-		{"allreduce/recursive_doubling", map[string]string{"ranks": "16"}, true, ir.Simple},
-		{"alltoall/bruck", map[string]string{"ranks": "8"}, false, ir.LL},
-		{"allgather/bruck", map[string]string{"ranks": "13"}, true, ir.LL128},
-		{"alltoall/two_step", map[string]string{"nodes": "3", "gpus": "3"}, false, ir.LL},
-		{"allreduce/hierarchical", map[string]string{"nodes": "3", "gpus": "4"}, false, ir.Simple},
-		{"allreduce/double_binary_tree", map[string]string{"ranks": "12"}, true, ir.LL},
+		{"allreduce/ring", lang.Params{"ranks": 8, "channels": 2}, false, ir.Simple},
+		{"allreduce/ring", lang.Params{"ranks": 8}, false, ir.LL},
+		{"allreduce/ring", lang.Params{"ranks": 8}, true, ir.Simple},
+		{"allreduce/ring", lang.Params{"ranks": 8}, true, ir.LL},
+		{"allreduce/allpairs", lang.Params{"ranks": 8}, false, ir.LL},
+		{"allreduce/allpairs", lang.Params{"ranks": 8}, true, ir.LL},
+		{"allreduce/recursive_doubling", lang.Params{"ranks": 16}, true, ir.Simple},
+		{"alltoall/bruck", lang.Params{"ranks": 8}, false, ir.LL},
+		{"allgather/bruck", lang.Params{"ranks": 13}, true, ir.LL128},
+		{"alltoall/two_step", lang.Params{"nodes": 3, "gpus": 3}, false, ir.LL},
+		{"allreduce/hierarchical", lang.Params{"nodes": 3, "gpus": 4}, false, ir.Simple},
+		{"allreduce/double_binary_tree", lang.Params{"ranks": 12}, true, ir.LL},
 	} {
 		src, err := algorithms.Open(c.name)
 		if err != nil {

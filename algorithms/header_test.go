@@ -151,7 +151,7 @@ func TestHeaders(t *testing.T) {
 }
 
 // headerShapes are the parameters for 2 to 17 ranks that are judged.
-func (p *program) headerShapes() (all []map[string]string) {
+func (p *program) headerShapes() (all []lang.Params) {
 	for n := 2; n <= 17; n++ {
 		all = append(all, p.counts(n, false)...)
 	}
@@ -159,7 +159,7 @@ func (p *program) headerShapes() (all []map[string]string) {
 }
 
 // judgeHeader says what is wrong with p's header.
-func judgeHeader(p *program, shapes []map[string]string) (wrong []error) {
+func judgeHeader(p *program, shapes []lang.Params) (wrong []error) {
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	what, fields, order := header(string(p.text))
 	if !strings.HasSuffix(what, ".") {
@@ -185,7 +185,7 @@ func judgeHeader(p *program, shapes []map[string]string) (wrong []error) {
 }
 
 // judgeFormulas compares the rounds and volumes of a header with those of the operations.
-func judgeFormulas(p *program, fields map[string]string, shapes []map[string]string) (wrong []error) {
+func judgeFormulas(p *program, fields map[string]string, shapes []lang.Params) (wrong []error) {
 	names := slices.DeleteFunc([]string{"Rounds", "Volume", "Between nodes"}, func(n string) bool { return fields[n] == "" })
 	bounds, reached := make([]*bound, len(names)), make([]bool, len(names))
 	for i, name := range names {
@@ -197,7 +197,7 @@ func judgeFormulas(p *program, fields map[string]string, shapes []map[string]str
 	powers := strings.HasPrefix(fields["Ranks"], "powers of two")
 	for _, params := range shapes {
 		d, err := p.expand(params)
-		if n, _ := strconv.Atoi(params["ranks"]); powers && n&(n-1) != 0 {
+		if n, _ := params["ranks"].(int); powers && n&(n-1) != 0 {
 			if codeOf(err) != diag.AssertFailed {
 				wrong = append(wrong, fmt.Errorf("%v: it is for powers of two, and is not refused by an assert: %v", params, err))
 			}
@@ -226,17 +226,17 @@ func judgeFormulas(p *program, fields map[string]string, shapes []map[string]str
 }
 
 // numbers are the parameters that are numbers.
-func numbers(params map[string]string) map[string]float64 {
+func numbers(params lang.Params) map[string]float64 {
 	n := map[string]float64{}
-	for name, text := range params {
-		if v, err := strconv.ParseFloat(text, 64); err == nil {
+	for name, value := range params {
+		if v, err := strconv.ParseFloat(fmt.Sprint(value), 64); err == nil {
 			n[name] = v
 		}
 	}
 	return n
 }
 
-func (p *program) expand(params map[string]string) (*ir.ChunkDAG, error) {
+func (p *program) expand(params lang.Params) (*ir.ChunkDAG, error) {
 	return lang.Expand(p.tree, lang.Options{Params: params, Open: p.open})
 }
 
@@ -302,9 +302,9 @@ func TestBits(t *testing.T) {
 		if !alike && !differ {
 			t.Errorf("%s: its header says of bits %q", p.name, fields["Bits"])
 		}
-		shapes := []map[string]string{{"ranks": "3"}, {"ranks": "4"}, {"ranks": "7"}, {"ranks": "8"}}
+		shapes := []lang.Params{{"ranks": "3"}, {"ranks": "4"}, {"ranks": "7"}, {"ranks": "8"}}
 		if slices.Contains(p.params, "nodes") {
-			shapes = []map[string]string{{"nodes": "2", "gpus": "2"}, {"nodes": "3", "gpus": "2"}, {"nodes": "2", "gpus": "3"}, {"nodes": "3", "gpus": "3"}}
+			shapes = []lang.Params{{"nodes": "2", "gpus": "2"}, {"nodes": "3", "gpus": "2"}, {"nodes": "2", "gpus": "3"}, {"nodes": "3", "gpus": "3"}}
 		}
 		for _, params := range shapes {
 			for _, oneSided := range []bool{false, true} {
@@ -320,7 +320,7 @@ func TestBits(t *testing.T) {
 }
 
 // sameBits tests whether p gives all ranks the same bits.
-func (p *program) sameBits(t *testing.T, params map[string]string, oneSided, want bool) {
+func (p *program) sameBits(t *testing.T, params lang.Params, oneSided, want bool) {
 	t.Helper()
 	made, err := mscclc.CompileFile(p.tree, mscclc.Options{OneSided: oneSided, Lang: lang.Options{Params: params, Open: p.open}})
 	if codeOf(err) == diag.AssertFailed {

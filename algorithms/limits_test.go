@@ -18,7 +18,7 @@ func compileFor(target, name, ranks string, edit func(text string) string) (*ir.
 	if err != nil {
 		return nil, err
 	}
-	opt := mscclc.Options{Lang: lang.Options{Params: map[string]string{"ranks": ranks}, Open: algorithms.Open}}
+	opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Open: algorithms.Open}}
 	if opt.Target, err = codegen.TargetByName(target); err != nil {
 		return nil, err
 	}

@@ -106,22 +106,21 @@ func TestProgramsAreMany(t *testing.T) {
 }
 
 // shapes are the parameters that p is tried with: 2 to 17 ranks.
-func (p *program) shapes() []map[string]string {
-	var shapes []map[string]string
-	number := func(n int) string { return fmt.Sprint(n) }
+func (p *program) shapes() []lang.Params {
+	var shapes []lang.Params
 	switch {
 	case slices.Contains(p.params, "nodes"):
 		for nodes := 2; nodes <= 8; nodes++ {
 			for gpus := 2; nodes*gpus <= 16; gpus++ {
-				shapes = append(shapes, map[string]string{"nodes": number(nodes), "gpus": number(gpus)})
+				shapes = append(shapes, lang.Params{"nodes": nodes, "gpus": gpus})
 			}
 		}
 		for _, s := range [][2]int{{2, 1}, {1, 3}, {5, 1}, {1, 7}, {11, 1}, {1, 13}, {17, 1}, {1, 17}} {
-			shapes = append(shapes, map[string]string{"nodes": number(s[0]), "gpus": number(s[1])})
+			shapes = append(shapes, lang.Params{"nodes": s[0], "gpus": s[1]})
 		}
 	case slices.Contains(p.params, "ranks"):
 		for ranks := 2; ranks <= 17; ranks++ {
-			shapes = append(shapes, map[string]string{"ranks": number(ranks)})
+			shapes = append(shapes, lang.Params{"ranks": ranks})
 		}
 	}
 	for i, s := range shapes {
@@ -129,13 +128,13 @@ func (p *program) shapes() []map[string]string {
 			switch name {
 			case "ranks", "nodes", "gpus":
 			case "root":
-				s[name] = number(i % 2 * (i + 1)) // there are i + 2 ranks
+				s[name] = i % 2 * (i + 1) // there are i + 2 ranks
 			case "channels":
-				s[name] = number(1 + i%3)
+				s[name] = 1 + i%3
 			case "distance":
-				s[name] = number(i%5 - 2)
+				s[name] = i%5 - 2
 			case "ordered":
-				s[name] = fmt.Sprint(i%2 == 1)
+				s[name] = i%2 == 1
 			}
 		}
 	}
@@ -144,7 +143,7 @@ func (p *program) shapes() []map[string]string {
 
 // A combination is one cell of the matrix.
 type combination struct {
-	params    map[string]string
+	params    lang.Params
 	target    *codegen.Target
 	protocol  ir.Protocol
 	instances int
@@ -157,7 +156,7 @@ type combination struct {
 func (c *combination) String() string {
 	var params []string
 	for _, name := range slices.Sorted(maps.Keys(c.params)) {
-		params = append(params, name+"="+c.params[name])
+		params = append(params, fmt.Sprintf("%s=%v", name, c.params[name]))
 	}
 	return fmt.Sprintf("%s --target %s --protocol %v --instances %d --inplace=%v --fuse=%v (turn %d)",
 		strings.Join(params, " "), c.target.Name, c.protocol, c.instances, c.inplace, c.fuse, c.turn)
@@ -216,7 +215,7 @@ func product(sizes []int) [][]int {
 }
 
 // legal returns the shapes and the placements that p has.
-func (p *program) legal(t *testing.T) (shapes []map[string]string, places []bool) {
+func (p *program) legal(t *testing.T) (shapes []lang.Params, places []bool) {
 	for _, s := range p.shapes() {
 		_, err := lang.Expand(p.tree, lang.Options{Params: s, Open: p.open})
 		if err == nil {

@@ -27,14 +27,14 @@ var channelPlanRefused = map[string]string{
 }
 
 // channelShapes are the parameters of an example with 2 to 16 ranks.
-func channelShapes(name string) (list []map[string]string) {
+func channelShapes(name string) (list []lang.Params) {
 	for n := 1; n <= 16; n++ {
 		if !strings.HasPrefix(name, "hierarchical") {
-			list = append(list, map[string]string{"ranks": fmt.Sprint(n)})
+			list = append(list, lang.Params{"ranks": n})
 			continue
 		}
 		for g := 1; n*g <= 16; g++ {
-			list = append(list, map[string]string{"nodes": fmt.Sprint(n), "gpus": fmt.Sprint(g)})
+			list = append(list, lang.Params{"nodes": n, "gpus": g})
 		}
 	}
 	return list[1:] // but 1 rank
@@ -64,11 +64,11 @@ func TestChannelPlans(t *testing.T) {
 			}
 			name := strings.TrimSuffix(filepath.Base(file), ".mscl")
 			for turn, params := range channelShapes(name) {
-				at := fmt.Sprintf("%s ranks=%s", name, params["ranks"])
-				if params["nodes"] != "" {
-					at = fmt.Sprintf("%s nodes=%s gpus=%s", name, params["nodes"], params["gpus"])
+				at := fmt.Sprintf("%s ranks=%v", name, params["ranks"])
+				if params["nodes"] != nil {
+					at = fmt.Sprintf("%s nodes=%v gpus=%v", name, params["nodes"], params["gpus"])
 				}
-				place := turn%3 != 0 || params["ranks"] != "" && turn > 7 // out of place a block reaches two buffers of each peer
+				place := turn%3 != 0 || params["ranks"] != nil && turn > 7 // out of place a block reaches two buffers of each peer
 				f, err := channelPlan(file, text, params, place)
 				if why, ok := channelPlanRefused[at]; ok {
 					if refused.Add(1); err == nil || !strings.Contains(err.Error(), why) {
@@ -97,7 +97,7 @@ func TestChannelPlans(t *testing.T) {
 }
 
 // channelPlan writes a program of channels as a plan.
-func channelPlan(file string, text []byte, params map[string]string, inplace bool) (*codegen.PlanFile, error) {
+func channelPlan(file string, text []byte, params lang.Params, inplace bool) (*codegen.PlanFile, error) {
 	var channels *ir.ChannelProgram
 	if _, err := mscclc.Compile(file, text, mscclc.Options{Unproven: true, Lang: lang.Options{Params: params, Inplace: &inplace}, Stage: func(v any) error {
 		if c, ok := v.(*ir.ChannelProgram); ok {

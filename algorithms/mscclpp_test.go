@@ -40,7 +40,7 @@ func planWays(places []bool) (ways []planWay) {
 }
 
 // planOf compiles p for MSCCL++ and makes its plan, which is proven.
-func planOf(p *program, params map[string]string, w planWay) (*codegen.PlanFile, error) {
+func planOf(p *program, params lang.Params, w planWay) (*codegen.PlanFile, error) {
 	target, err := codegen.TargetByName("mscclpp")
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func TestMSCCLPP(t *testing.T) {
 
 // planWritten is what the plan of a program means that has been written, read back, and looked at for what MSCCL++'s executor would do
 // wrong with it.
-func planWritten(p *program, params map[string]string, way planWay, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
+func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	f, err := planOf(p, params, way)
 	if err != nil {
 		return nil, err

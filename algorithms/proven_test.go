@@ -16,6 +16,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang"
 )
 
 // largeCounts are the rank counts beyond those that programs run with, at which each is proven: a program has up to 1.5 million steps
@@ -40,21 +41,21 @@ func everyCount(full bool) []int {
 
 // counts are the parameters of p for n ranks: for programs of nodes all ways to
 // write n as nodes times gpus, of which few where n is large.
-func (p *program) counts(n int, full bool) []map[string]string {
-	var all []map[string]string
+func (p *program) counts(n int, full bool) []lang.Params {
+	var all []lang.Params
 	if !slices.Contains(p.params, "nodes") {
-		all = append(all, map[string]string{"ranks": fmt.Sprint(n)})
+		all = append(all, lang.Params{"ranks": n})
 	} else {
 		for gpus := 1; gpus <= n; gpus++ {
 			if n%gpus == 0 && (n < 32 || gpus == 8 || !many(n, full) && (gpus == 4 || gpus == 16)) {
-				all = append(all, map[string]string{"nodes": fmt.Sprint(n / gpus), "gpus": fmt.Sprint(gpus)})
+				all = append(all, lang.Params{"nodes": n / gpus, "gpus": gpus})
 			}
 		}
 	}
 	for i, s := range all {
 		for name, value := range map[string]int{"root": (n - 1) * (i % 2), "channels": 1 + (n+i)%3, "distance": (n+i)%5 - 2} {
 			if slices.Contains(p.params, name) {
-				s[name] = fmt.Sprint(value)
+				s[name] = value
 			}
 		}
 		if slices.Contains(p.params, "ordered") {
@@ -155,7 +156,7 @@ func (p *program) prove(t *testing.T, full bool) proof {
 
 // combinations are those of one shape of n ranks: all, or, for target plan, which takes all, four in which any two values of
 // any two of protocol, instances and placement meet; with many ranks one, in the placement that the file has.
-func combinations(params map[string]string, full bool, turn, n int) (all []combination) {
+func combinations(params lang.Params, full bool, turn, n int) (all []combination) {
 	for row := range 8 {
 		protocol, instances, inplace := row&1, row>>1&1, row>>2&1
 		for _, target := range twoSided {

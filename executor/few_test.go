@@ -44,7 +44,7 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 		t.Fatal(err)
 	}
 	inplace := false
-	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{OneSided: true, Lang: lang.Options{Params: map[string]string{"ranks": ranks}, Protocol: &proto, Inplace: &inplace, Open: algorithms.Open}})
+	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{OneSided: true, Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &proto, Inplace: &inplace, Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
 	}

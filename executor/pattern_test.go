@@ -21,7 +21,7 @@ func catalog(t *testing.T, name string, ranks int) *ir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := mscclc.Compile(name, text, mscclc.Options{Lang: lang.Options{Params: map[string]string{"ranks": fmt.Sprint(ranks)}, Open: algorithms.Open}})
+	p, err := mscclc.Compile(name, text, mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,9 +73,9 @@ func TestChannels(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkFormat(t, name, src)
-		params := map[string]string{"ranks": "3"}
+		params := Params{"ranks": 3}
 		if strings.Contains(string(src), "(nodes") {
-			params = map[string]string{"nodes": "2", "gpus": "2"}
+			params = Params{"nodes": 2, "gpus": 2}
 		}
 		p := mustExpandChannels(t, name, string(src), params)
 		if q := mustExpandChannels(t, name, string(src), params); !reflect.DeepEqual(p, q) {
@@ -101,7 +101,7 @@ func TestChannels(t *testing.T) {
 	}
 }
 
-func mustExpandChannels(t *testing.T, name, src string, params map[string]string) *ir.ChannelProgram {
+func mustExpandChannels(t *testing.T, name, src string, params Params) *ir.ChannelProgram {
 	t.Helper()
 	f, err := Parse(name, []byte(src))
 	if err != nil {

@@ -123,7 +123,7 @@ func (c *errorCase) set(t testing.TB, text string) {
 			}
 		default:
 			if c.opt.Params == nil {
-				c.opt.Params = map[string]string{}
+				c.opt.Params = Params{}
 			}
 			c.opt.Params[k] = v
 		}

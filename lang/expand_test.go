@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -29,16 +28,16 @@ func mustExpand(t testing.TB, name string, opt Options) *ir.ChunkDAG {
 }
 
 // sweep gives the parameters that a program is tried with.
-func sweep(t testing.TB, name string) []map[string]string {
+func sweep(t testing.TB, name string) []Params {
 	src, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []map[string]string
+	var list []Params
 	if strings.Contains(string(src), "(nodes") {
 		for _, n := range []int{1, 2, 3, 4} {
 			for _, g := range []int{1, 2, 3, 4} {
-				list = append(list, map[string]string{"nodes": fmt.Sprint(n), "gpus": fmt.Sprint(g)})
+				list = append(list, Params{"nodes": n, "gpus": g})
 			}
 		}
 		return list
@@ -47,9 +46,9 @@ func sweep(t testing.TB, name string) []map[string]string {
 		if strings.Contains(string(src), "power of two") && r&(r-1) != 0 {
 			continue
 		}
-		list = append(list, map[string]string{"ranks": fmt.Sprint(r)})
+		list = append(list, Params{"ranks": r})
 		if strings.Contains(string(src), "root = 0)") {
-			list = append(list, map[string]string{"ranks": fmt.Sprint(r), "root": fmt.Sprint(r / 2)})
+			list = append(list, Params{"ranks": r, "root": r / 2})
 		}
 	}
 	return list
@@ -131,7 +130,7 @@ func TestSame(t *testing.T) {
 // TestHeader sees that what a file says arrives in the chunk DAG.
 func TestHeader(t *testing.T) {
 	ll := ir.LL
-	d := mustExpand(t, "testdata/programs/language.mscl", Options{Params: map[string]string{"ranks": "3", "parts": "1K"}, Limits: Limits{Parts: 2048}})
+	d := mustExpand(t, "testdata/programs/language.mscl", Options{Params: Params{"ranks": 3, "parts": "1K"}, Limits: Limits{Parts: 2048}})
 	if d.Name != "language" || d.Protocol != ir.LL128 || d.RanksPerNode != 3 || d.Coll.Chunks != 2048 || d.Sizes != (ir.SizeRange{Min: 0, Max: 2 << 20}) {
 		t.Errorf("%+v", d.Header)
 	}
@@ -161,7 +160,7 @@ func TestHeader(t *testing.T) {
 // BenchmarkJudge has ranks that each make every sum.
 func BenchmarkJudge(b *testing.B) {
 	for b.Loop() {
-		mustExpand(b, "testdata/programs/recursive_doubling.mscl", Options{Params: map[string]string{"ranks": "512"}})
+		mustExpand(b, "testdata/programs/recursive_doubling.mscl", Options{Params: Params{"ranks": 512}})
 	}
 }
 
@@ -170,7 +169,7 @@ func BenchmarkExpandRing(b *testing.B) {
 		b.Run(ranks, func(b *testing.B) {
 			ops := 0
 			for b.Loop() {
-				ops = len(mustExpand(b, "../algorithms/allreduce/ring.mscl", Options{Params: map[string]string{"ranks": ranks}}).Ops)
+				ops = len(mustExpand(b, "../algorithms/allreduce/ring.mscl", Options{Params: Params{"ranks": ranks}}).Ops)
 			}
 			b.ReportMetric(float64(ops)*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 			b.ReportMetric(float64(ops), "ops")

@@ -2,9 +2,6 @@ package lang
 
 import (
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
 	"mscclc/files"
 	"mscclc/ir"
@@ -154,97 +151,6 @@ func (l *fileLines) take(m *machine, s Stmt) bool {
 	d := m.report(diag.Declaration, s.node().span(), "%s is declared twice", what)
 	*d = d.WithNote(old.node().span(), "it was declared here first")
 	return true
-}
-
-// params evaluates the parameters of the algorithm. One that failed is of kind
-// kBad, so that what depends on it is silent.
-func (c *compiler) params(a *Algorithm, given map[string]string) (list []*name, ok bool) {
-	m := c.m
-	ok = true
-	c.scope = newScope(c.universe)
-	var names []string
-	for _, p := range a.Params {
-		names = append(names, p.Name)
-		n := c.param(p, given)
-		if n == nil {
-			ok = false
-			n = &name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aConstant, kind: kBad, slot: &value{kind: kBad}}
-		}
-		c.declare(n)
-		list = append(list, n)
-	}
-	var unknown []string
-	for text := range given {
-		if !slices.Contains(names, text) {
-			unknown = append(unknown, text)
-		}
-	}
-	slices.Sort(unknown)
-	for _, text := range unknown {
-		ok = false
-		d := diag.New(diag.Parameter, a.span(), "%s has no parameter %s", a.Name, text)
-		if !suggest(&d, text, names) && len(names) > 0 {
-			d.Hint = "its parameters are " + strings.Join(names, ", ") + ", as in " + strings.Join(settings(list), " ")
-		}
-		m.errs = append(m.errs, d)
-	}
-	return list, ok
-}
-
-// settings are parameters that are integers with their values, as -p takes them.
-func settings(params []*name) (list []string) {
-	for _, p := range params {
-		if p.kind == kInt {
-			list = append(list, "-p "+p.text+"="+strconv.FormatInt(p.slot.n, 10))
-		}
-	}
-	return list
-}
-
-// param evaluates one parameter, or returns nil after an error.
-func (c *compiler) param(p *Param, given map[string]string) *name {
-	m := c.m
-	span := diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}
-	n := &name{text: p.Name, span: span, sort: aConstant}
-	if p.Default == nil {
-		d := m.report(diag.Declaration, span, "parameter %s of the algorithm has no default", p.Name)
-		d.Hint = p.Name + " = 8"
-		return nil
-	}
-	v := c.valueOf(p.Default).value()()
-	if m.recover() || v.kind == kBad {
-		return nil
-	}
-	if v.kind != kInt && v.kind != kBool && v.kind != kString {
-		m.report(diag.Kind, p.Default.span(), "a parameter must be an integer, a boolean or a string, not %s", v.kind)
-		return nil
-	}
-	if text, ok := given[p.Name]; ok {
-		set, ok := m.parseParam(text, v.kind)
-		if !ok {
-			m.report(diag.Parameter, p.span(), "-p %s=%s: %s must be %s", p.Name, text, p.Name, v.kind)
-			return nil
-		}
-		v = set
-	}
-	n.kind, n.slot = v.kind, &v
-	return n
-}
-
-// parseParam reads the value of a parameter from the command line.
-func (m *machine) parseParam(text string, k kind) (value, bool) {
-	switch k {
-	case kBool:
-		return boolValue(text == "true"), text == "true" || text == "false"
-	case kString:
-		return value{kind: kString, n: m.intern(text)}, len(text) <= m.lim.String
-	}
-	digits, negative := strings.CutPrefix(text, "-")
-	n, ok := parseInt(digits)
-	if negative {
-		n = -n
-	}
-	return intValue(n), ok
 }
 
 // declarations evaluates the lines below the algorithm and says whether the

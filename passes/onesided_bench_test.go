@@ -36,7 +36,7 @@ func expandCatalog(b *testing.B, name string, ranks int, protocol ir.Protocol) *
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := lang.Expand(f, lang.Options{Params: map[string]string{"ranks": fmt.Sprint(ranks)}, Protocol: &protocol, Open: algorithms.Open})
+	c, err := lang.Expand(f, lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &protocol, Open: algorithms.Open})
 	if err != nil {
 		b.Fatal(err)
 	}

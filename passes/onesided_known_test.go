@@ -17,7 +17,7 @@ func expandFor(t *testing.T, text string, ranks int, protocol ir.Protocol) *ir.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := lang.Expand(f, lang.Options{Params: map[string]string{"ranks": fmt.Sprint(ranks)}, Protocol: &protocol, Open: algorithms.Open})
+	c, err := lang.Expand(f, lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &protocol, Open: algorithms.Open})
 	if err != nil {
 		t.Fatal(err)
 	}

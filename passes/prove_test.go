@@ -124,7 +124,7 @@ func (f *catalogFile) expand(t *testing.T, shape string, inplace bool) *ir.Chunk
 	if _, err := fmt.Sscan(shape, &ranks, &nodes, &gpus); err != nil {
 		t.Fatal(err)
 	}
-	params := map[string]string{}
+	params := lang.Params{}
 	for _, p := range f.algo.Params {
 		if n := slices.Index([]string{"ranks", "nodes", "gpus"}, p.Name); n >= 0 {
 			params[p.Name] = fmt.Sprint([]int{ranks, nodes, gpus}[n])

@@ -93,7 +93,7 @@ func (p *point) compile(t *testing.T) *ir.Program {
 		t.Fatal(p.Program, p.Protocol, err)
 	}
 	prog, err := mscclc.Compile(p.Program, text, mscclc.Options{Passes: passes.Options{Instances: p.Instances},
-		Lang: lang.Options{Params: map[string]string{"ranks": fmt.Sprint(p.Ranks)}, Inplace: &p.Inplace, Protocol: &proto, Open: algorithms.Open}})
+		Lang: lang.Options{Params: lang.Params{"ranks": p.Ranks}, Inplace: &p.Inplace, Protocol: &proto, Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: map[string]string{}, Protocol: &proto, Open: algorithms.Open}}
+	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: lang.Params{}, Protocol: &proto, Open: algorithms.Open}}
 	opt.Passes.Instances = instances
 	for _, p := range strings.Split(f.params, ",") {
 		name, value, _ := strings.Cut(p, "=")

@@ -11,7 +11,7 @@ import (
 	"mscclc/topology"
 )
 
-func compile(tb testing.TB, name string, onesided bool, proto ir.Protocol, params map[string]string) *ir.Program {
+func compile(tb testing.TB, name string, onesided bool, proto ir.Protocol, params lang.Params) *ir.Program {
 	tb.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -26,7 +26,7 @@ func compile(tb testing.TB, name string, onesided bool, proto ir.Protocol, param
 
 // BenchmarkRing is a program of two million steps: the ring of 1,024 ranks, a launch of many passes.
 func BenchmarkRing(b *testing.B) {
-	p := compile(b, "allreduce/ring", false, ir.Simple, map[string]string{"ranks": "1024"})
+	p := compile(b, "allreduce/ring", false, ir.Simple, lang.Params{"ranks": 1024})
 	topo, err := topology.Open("fat_tree:nodes=128")
 	if err != nil {
 		b.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/lang"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -67,7 +68,7 @@ func near(t *testing.T, what string, got, want, part float64) {
 	}
 }
 
-func ranks(n string) map[string]string { return map[string]string{"ranks": n} }
+func ranks(n string) lang.Params { return lang.Params{"ranks": n} }
 
 // TestFloors holds simulations against what arithmetic says where nothing but α and β costs.
 func TestFloors(t *testing.T) {

@@ -109,15 +109,15 @@ func (v Variant) Compile(c Call) (*ir.Program, error) { return Shelf(nil).compil
 
 // options are how the algorithm in text is expanded for calls like c.
 func (c Call) options(text []byte) lang.Options {
-	params := map[string]string{}
+	params := lang.Params{}
 	switch nodes := max(c.Nodes, 1); {
 	case flat.Match(text):
-		params["ranks"] = strconv.Itoa(c.Ranks)
+		params["ranks"] = c.Ranks
 	case nodal.Match(text):
-		params["nodes"], params["gpus"] = strconv.Itoa(nodes), strconv.Itoa(c.Ranks/nodes)
+		params["nodes"], params["gpus"] = nodes, c.Ranks/nodes
 	}
 	if rooted.Match(text) {
-		params["root"] = strconv.Itoa(c.Root)
+		params["root"] = c.Root
 	}
 	return lang.Options{Params: params, Inplace: &c.Inplace, Open: algorithms.Open}
 }

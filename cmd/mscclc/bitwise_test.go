@@ -13,7 +13,7 @@ import (
 	"mscclc/lang"
 )
 
-func compiled(t *testing.T, name string, params map[string]string) *ir.Program {
+func compiled(t *testing.T, name string, params lang.Params) *ir.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestBitwiseText(t *testing.T) {
 		{"allreduce/allpairs_onestep", "false", []string{"bitwise: sums of floats differ, 1 of 1; integers, min and max do not\n",
 			"rank 0 chunk 0 has in[0][0] + in[1][0] + in[2][0], made by rank 0 block", "(re) at allreduce/allpairs_onestep.mscl:"}},
 	} {
-		params := map[string]string{"ranks": "3"}
+		params := lang.Params{"ranks": 3}
 		if x.ordered != "" {
 			params["ordered"] = x.ordered
 		}

@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/lang"
 	"mscclc/passes"
 )
 
@@ -88,7 +89,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt.Lang.ImportPath = c.libraries
 	opt.Lang.Open = func(name string) ([]byte, error) { return s.open(name, c.libraries, c.limits.file()+1) }
 	opt.Lang.Inplace = c.inplace.value
-	opt.Lang.Params = map[string]string{}
+	opt.Lang.Params = lang.Params{}
 	for _, p := range c.params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {

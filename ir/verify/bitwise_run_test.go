@@ -24,7 +24,7 @@ import (
 )
 
 // compileAllReduce compiles a program of the catalog for our own executor.
-func compileAllReduce(t *testing.T, name string, params map[string]string, oneSided bool) *ir.Program {
+func compileAllReduce(t *testing.T, name string, params lang.Params, oneSided bool) *ir.Program {
 	t.Helper()
 	text, err := algorithms.Open(name)
 	if err != nil {
@@ -44,14 +44,14 @@ func compileAllReduce(t *testing.T, name string, params map[string]string, oneSi
 // A shape is a program of the catalog with parameters.
 type shape struct {
 	name, label string
-	params      map[string]string
+	params      lang.Params
 }
 
 // allReduces are the AllReduce of the catalog at several numbers of ranks.
 func allReduces() []shape {
 	var list []shape
 	add := func(name, label string, params ...string) {
-		m := map[string]string{}
+		m := lang.Params{}
 		for i := 0; i < len(params); i += 2 {
 			m[params[i]] = params[i+1]
 		}

@@ -83,13 +83,13 @@ func catalog(t *testing.T) []original {
 }
 
 // shapes are the values of parameters for 2 to 4 ranks.
-func shapes(params []string) []map[string]string {
+func shapes(params []string) []lang.Params {
 	for _, p := range params {
 		switch p {
 		case "ranks":
-			return []map[string]string{{"ranks": "2"}, {"ranks": "3"}, {"ranks": "4"}}
+			return []lang.Params{{"ranks": "2"}, {"ranks": "3"}, {"ranks": "4"}}
 		case "nodes":
-			return []map[string]string{{"nodes": "1", "gpus": "2"}, {"nodes": "2", "gpus": "1"}, {"nodes": "3", "gpus": "1"}, {"nodes": "2", "gpus": "2"}}
+			return []lang.Params{{"nodes": "1", "gpus": "2"}, {"nodes": "2", "gpus": "1"}, {"nodes": "3", "gpus": "1"}, {"nodes": "2", "gpus": "2"}}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/lang"
 )
 
 // mustBind binds a call of integers.
@@ -45,7 +46,7 @@ func (j *job) replay(graphs []executor.Graph) error {
 // gather is the same however often it is done.
 func testGraphs(t *testing.T, d Device) {
 	for _, s := range append(both(ranked("allgather/allpairs", 4, ir.LL, false), ranked("allgather/allpairs", 4, ir.Simple, false)),
-		shape{"allreduce/ring", map[string]string{"ranks": "3"}, false, ir.LL128, true, 0}, shape{"allreduce/allpairs", map[string]string{"ranks": "4"}, false, ir.LL, true, 2}) {
+		shape{"allreduce/ring", lang.Params{"ranks": 3}, false, ir.LL128, true, 0}, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 2}) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		j, other := r.mustBind(t, 1003*int64(r.plan.Program().Coll.Chunks), nil), r.mustBind(t, 76, s.columns(3))
 		graphs := j.captured(t, 20)
@@ -75,7 +76,7 @@ func testGraphs(t *testing.T, d Device) {
 // go round and round.
 func testManyReplays(t *testing.T, d Device) {
 	for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
-		r := mustRig(t, mustProgram(t, shape{"allreduce/ring", map[string]string{"ranks": "2"}, false, proto, true, 0}), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, mustProgram(t, shape{"allreduce/ring", lang.Params{"ranks": 2}, false, proto, true, 0}), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		j := r.mustBind(t, 50, nil)
 		graphs := j.captured(t, 100)
 		if err := j.fill(); err != nil {
@@ -98,7 +99,7 @@ func testManyReplays(t *testing.T, d Device) {
 // testScratch binds calls of a two-sided program whose scratch grows, and runs them in turns.
 func testScratch(t *testing.T, d Device) {
 	for _, piece := range []int64{0, 12000} {
-		r := mustRig(t, mustProgram(t, shape{"allreduce/allpairs", map[string]string{"ranks": "4"}, false, ir.LL, true, 0}),
+		r := mustRig(t, mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 0}),
 			executor.PlanOptions{GPUs: d.Open(numbers()...), PieceBytes: piece})
 		var jobs []*job
 		for _, elems := range []int64{100, 3000, 7, 40000, 1001} {

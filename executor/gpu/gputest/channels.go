@@ -130,14 +130,14 @@ func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []ch
 		if err != nil {
 			t.Fatal(err)
 		}
-		var shapes []map[string]string
+		var shapes []lang.Params
 		for _, n := range ranks {
-			shapes = append(shapes, map[string]string{"ranks": fmt.Sprint(n)})
+			shapes = append(shapes, lang.Params{"ranks": n})
 		}
 		if strings.Contains(string(text), "nodes") {
 			shapes = nil
 			for _, n := range nodes {
-				shapes = append(shapes, map[string]string{"nodes": fmt.Sprint(n[0]), "gpus": fmt.Sprint(n[1])})
+				shapes = append(shapes, lang.Params{"nodes": n[0], "gpus": n[1]})
 			}
 		}
 		for _, params := range shapes {
@@ -147,7 +147,7 @@ func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []ch
 	return list
 }
 
-func expand(name string, text []byte, params map[string]string) (*ir.ChannelProgram, error) {
+func expand(name string, text []byte, params lang.Params) (*ir.ChannelProgram, error) {
 	f, err := lang.Parse(name, text)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/lang"
 )
 
 // testHurdles binds what cannot be bound, and prepares what cannot be prepared.
@@ -27,7 +28,7 @@ func testHurdles(t *testing.T, d Device) {
 		"or passes of -5 bytes": func(a *executor.CallArgs) { a.TileBytes = -5 },
 	})
 	testHurdlesOfTwo(t, d)
-	ctx, two := t.Context(), mustProgram(t, shape{"allreduce/allpairs", map[string]string{"ranks": "2"}, false, ir.LL, true, 0})
+	ctx, two := t.Context(), mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 2}, false, ir.LL, true, 0})
 	for want, opt := range map[string]executor.PlanOptions{
 		"no GPUs":               {},
 		"there is no GPU 9":     {GPUs: d.Open(999)},
@@ -44,7 +45,7 @@ func testHurdles(t *testing.T, d Device) {
 
 // testHurdlesOfTwo does so with a two-sided program.
 func testHurdlesOfTwo(t *testing.T, d Device) {
-	r := mustRig(t, mustProgram(t, shape{"allreduce/allpairs", map[string]string{"ranks": "2"}, false, ir.LL, true, 40}),
+	r := mustRig(t, mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 2}, false, ir.LL, true, 40}),
 		executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	refuses(t, r, map[string]func(*executor.CallArgs){
 		"buffers are of":       func(a *executor.CallArgs) { a.Input = a.Input[:1] },

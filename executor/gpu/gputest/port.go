@@ -46,7 +46,7 @@ func portProgram(name string, ranks int, proto ir.Protocol) (*ir.Program, error)
 		text = alone
 	}
 	return mscclc.Compile(name+".mscl", []byte("algorithm a(ranks = 2)\ncollective "+text), mscclc.Options{OneSided: true,
-		Lang: lang.Options{Params: map[string]string{"ranks": fmt.Sprint(ranks)}, Protocol: &proto}})
+		Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &proto}})
 }
 
 func mustPort(t testing.TB, d Device, name string, ranks int, proto ir.Protocol, opt executor.PlanOptions) *rig {

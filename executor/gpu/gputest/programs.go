@@ -20,7 +20,7 @@ import (
 // A shape is a program of the catalog with its parameters.
 type shape struct {
 	name    string
-	params  map[string]string
+	params  lang.Params
 	inplace bool
 	proto   ir.Protocol
 	two     bool // sided
@@ -37,7 +37,7 @@ func (s shape) String() string {
 
 // ranked is a shape of so many ranks.
 func ranked(name string, ranks int, proto ir.Protocol, inplace bool) shape {
-	return shape{name, map[string]string{"ranks": fmt.Sprint(ranks)}, inplace, proto, false, 0}
+	return shape{name, lang.Params{"ranks": ranks}, inplace, proto, false, 0}
 }
 
 // both are shapes as they are, and two-sided.

@@ -73,25 +73,25 @@ func check(l *executor.Loaded, c *ir.Collective, dt executor.DType, op executor.
 }
 
 // shapes are the parameters that a program of the catalog is tried with.
-func shapes(name string, quick bool) []map[string]string {
+func shapes(name string, quick bool) []lang.Params {
 	text, err := algorithms.Open(name)
 	if err != nil {
 		panic(err)
 	}
-	var list []map[string]string
+	var list []lang.Params
 	if quick {
 		if strings.Contains(string(text), "nodes") {
-			list = append(list, map[string]string{"nodes": "2", "gpus": "2"})
+			list = append(list, lang.Params{"nodes": 2, "gpus": 2})
 		}
-		return append(list, map[string]string{"ranks": "2"}, map[string]string{"ranks": "4"})
+		return append(list, lang.Params{"ranks": 2}, lang.Params{"ranks": 4})
 	}
 	if strings.Contains(string(text), "nodes") {
 		for _, s := range [][2]int{{1, 2}, {2, 2}, {2, 4}, {4, 4}, {2, 8}} {
-			list = append(list, map[string]string{"nodes": fmt.Sprint(s[0]), "gpus": fmt.Sprint(s[1])})
+			list = append(list, lang.Params{"nodes": s[0], "gpus": s[1]})
 		}
 	}
 	for _, n := range []int{2, 3, 4, 8, 16} {
-		list = append(list, map[string]string{"ranks": fmt.Sprint(n)})
+		list = append(list, lang.Params{"ranks": n})
 	}
 	return list
 }
@@ -339,7 +339,7 @@ func benchLaunch(b *testing.B, d Device, s shape) {
 // nccl-tests counts them (algbw).
 func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int64, instances int) {
 	inplace := true
-	opt := mscclc.Options{Lang: lang.Options{Params: map[string]string{"ranks": "2"}, Inplace: &inplace, Protocol: &proto, Open: algorithms.Open}}
+	opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": 2}, Inplace: &inplace, Protocol: &proto, Open: algorithms.Open}}
 	opt.Passes.Instances = instances
 	p, err := mscclc.Compile(name, source(b, name), opt)
 	if err != nil {
