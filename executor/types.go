@@ -1,6 +1,9 @@
 package executor
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ErrNotSupported says that this build or machine cannot do what was asked; it
 // always comes wrapped in the reason.
@@ -65,14 +68,25 @@ func (t DType) Size() int { return DTypes[t].Size }
 
 func (t DType) String() string { return DTypes[t].Name }
 
-// DTypeByName finds an element type by its name.
+// otherDTypes are the names that NCCL, nccl-tests and PyTorch have for element types.
+var otherDTypes = map[string]DType{
+	"half": F16, "float16": F16, "fp16": F16, "bfloat16": BF16, "float": F32, "float32": F32, "fp32": F32,
+	"double": F64, "float64": F64, "fp64": F64, "int8": I8, "char": I8, "uint8": U8, "int32": I32, "int": I32,
+	"uint32": U32, "int64": I64, "uint64": U64, "fp8_e4m3": E4M3, "f8e4m3": E4M3, "float8e4m3": E4M3,
+	"fp8_e5m2": E5M2, "f8e5m2": E5M2, "float8e5m2": E5M2,
+}
+
+// DTypeByName finds an element type by its name, or by the name that NCCL, nccl-tests or PyTorch has for it, in
+// capitals or not.
 func DTypeByName(s string) (DType, bool) {
 	for t := range DTypes {
-		if DTypes[t].Name == s {
+		if strings.EqualFold(DTypes[t].Name, s) {
 			return DType(t), true
 		}
 	}
-	return 0, false
+	name := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(s), "torch."), "nccl")
+	t, ok := otherDTypes[name]
+	return t, ok
 }
 
 // A RedOp is the reduction of a call.
@@ -97,7 +111,7 @@ func (o RedOp) String() string { return RedOps[o] }
 // RedOpByName finds a reduction by its name.
 func RedOpByName(s string) (RedOp, bool) {
 	for o, name := range RedOps {
-		if name == s {
+		if strings.EqualFold(name, s) || strings.EqualFold("nccl"+name, s) {
 			return RedOp(o), true
 		}
 	}

@@ -121,7 +121,7 @@ func (c *compiler) bind(what string, list []*Arg, params []string, required func
 		}
 	}
 	if ok && len(missing) > 0 {
-		fail(span, "%s lacks %s", what, strings.Join(missing, ", "))
+		fail(span, "%s lacks %s", what, strings.Join(missing, ", ")).Hint = "its arguments are " + strings.Join(params, ", ")
 	}
 	if !ok {
 		for _, a := range list {

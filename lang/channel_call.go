@@ -236,7 +236,7 @@ func (c *compiler) doing(f *Name, list []*Arg, span diag.Span, named []string) (
 		d := c.m.report(diag.Arguments, span, "%s lacks tb", f.Text)
 		d.Hint = "tb = 0 says which thread block of the rank does it"
 		for _, a := range rest {
-			if a.Name != nil && nearest(a.Name.Text, named) == "tb" {
+			if a.Name != nil && diag.Nearest(a.Name.Text, named) == "tb" {
 				*d = d.WithNote(a.Name.span(), "%s has no argument called %s", f.Text, a.Name.Text)
 				d.Hint = "did you mean tb?"
 			}

@@ -2,6 +2,8 @@ package lang
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -42,7 +44,10 @@ func (c *compiler) collective(s *Collective) *ir.Collective {
 		for k := range collectiveArgs {
 			names = append(names, k.String())
 		}
-		suggest(d, s.Kind.Text, names)
+		if !suggest(d, s.Kind.Text, names) {
+			slices.Sort(names)
+			d.Hint = "the collectives are " + strings.Join(names, ", ")
+		}
 		return nil
 	}
 	if kind == ir.Custom && s.Body == nil {

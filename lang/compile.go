@@ -53,6 +53,7 @@ const (
 // A compiler turns the tree into closures over a machine.
 type compiler struct {
 	m        *machine
+	main     *File // the file that has the algorithm
 	universe *scope
 	scope    *scope
 	fn       *function            // being compiled

@@ -136,7 +136,7 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 
 // run runs f, and returns its header, which is nil where that is wrong.
 func (m *machine) run(f *File, opt Options, inplace *bool) *header {
-	c := &compiler{m: m, universe: universe(), topNames: map[string]diag.Span{}}
+	c := &compiler{m: m, main: f, universe: universe(), topNames: map[string]diag.Span{}}
 	h := c.header(f, opt)
 	if h == nil || m.dead {
 		return nil

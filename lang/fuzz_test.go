@@ -110,7 +110,7 @@ func TestMutations(t *testing.T) {
 	var files [][]lexer.Token
 	var pool []lexer.Token
 	add := func(src string) {
-		tokens, _ := scan("x.mscl", src, small.withDefaults())
+		tokens, _, _ := scan("x.mscl", src, small.withDefaults())
 		files = append(files, tokens[:len(tokens)-1])
 		pool = append(pool, tokens[:len(tokens)-1]...)
 	}

@@ -85,7 +85,7 @@ func (c *compiler) sorted(f *File) *fileLines {
 		l.algorithm, _ = f.Stmts[0].(*Algorithm)
 	}
 	if l.algorithm == nil {
-		d := m.report(diag.Declaration, first, "the file does not begin with an algorithm line: it is a library")
+		d := m.report(diag.Declaration, first, "the file has no algorithm line, so it is a library")
 		d.Hint = "algorithm NAME(ranks = 8) makes it an algorithm"
 		return nil
 	}

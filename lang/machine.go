@@ -88,7 +88,7 @@ func suggest(d *diag.Diagnostic, name string, candidates []string) bool {
 	if d.Code == "" { // it is not reported
 		return true
 	}
-	near := nearest(name, candidates)
+	near := diag.Nearest(name, candidates)
 	if near != "" {
 		d.Hint = "did you mean " + near + "?"
 	}

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"errors"
-	"fmt"
 	"sort"
 	"strings"
 
@@ -36,11 +35,15 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 		d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has more than %d bytes, the limit file", lim.File)
 		return nil, diag.List{d.WithHint("%s", raise("file"))}
 	}
-	tokens, errs := scan(filename, string(src), lim)
+	tokens, errs, openString := scan(filename, string(src), lim)
 	p := &lineReader{errs: errs, retries: freeRetries}
 	t := newTerminator(tokens)
 	p.tokens = t.retype()
-	p.errs = append(p.errs, t.errs...)
+	for _, e := range t.errs {
+		if !openString[e.Span.Line] { // a string that is not closed swallows the brackets behind it
+			p.errs = append(p.errs, e)
+		}
+	}
 	if t.deep > lim.Nesting {
 		d := diag.New(diag.Limit, tokenSpan(&tokens[t.deepAt]), "brackets are nested %d deep; the limit nesting is %d", t.deep, lim.Nesting)
 		p.errs = append(p.errs, d.WithHint("%s", diag.LimitHint("nesting", int64(t.deep))))
@@ -181,13 +184,18 @@ func (p *lineReader) syntaxError(err error, tokens []lexer.Token, eof lexer.Toke
 	if at < len(tokens) {
 		tok = &tokens[at]
 	}
+	from, _ := statementAt(tokens, at)
+	if d, ok := misspelt(tokens[from:at], tok); ok {
+		p.errs = append(p.errs, d)
+		return at
+	}
 	span := tokenSpan(tok)
 	span.Len = max(span.Len, 1)
 	d := diag.New(diag.Syntax, span, "unexpected %s", tokenText(tok))
 	if want := expected(perr.Message()); want != "" {
 		d.Text += ", expected " + want
 	}
-	d.Hint = syntaxHint(tokens, at, tok)
+	d.Hint = syntaxHint(tokens[from:at], tok)
 	p.errs = append(p.errs, d)
 	return at
 }
@@ -224,40 +232,6 @@ func expected(message string) string {
 	}
 	if lit := strings.Trim(first, `"`); len(lit) < len(first) {
 		return lit
-	}
-	return ""
-}
-
-// syntaxHint knows the habits of other languages.
-func syntaxHint(tokens []lexer.Token, at int, tok *lexer.Token) string {
-	before := func(n int) string {
-		for i := at - 1; i >= 0; i-- {
-			if typ := tokens[i].Type; typ == tComment || typ == tBlank {
-				continue
-			}
-			if n--; n == 0 {
-				return tokens[i].Value
-			}
-		}
-		return ""
-	}
-	switch prev := before(1); {
-	case tok.Type == tKeyword && (prev == "let" || prev == "def" || prev == "for" || prev == "scratch" || prev == "algorithm"):
-		return fmt.Sprintf("%s is a word of the language and cannot be a name", tok.Value)
-	case tok.Value == "=" && strings.Contains("+-*/%&|^", prev) && prev != "":
-		return fmt.Sprintf("there is no %s=: write x = x %s ...", prev, prev)
-	case tok.Type == tEnd || tok.Type == lexer.EOF:
-		return "a line goes on after an operator, a comma or = and inside brackets"
-	case prev == "and" || tok.Value == "and":
-		return "and is written &&"
-	case prev == "or" || tok.Value == "or":
-		return "or is written ||"
-	case prev == "not" || before(2) == "not":
-		return "not is written !"
-	case tok.Value == ":" || tok.Value == "elif" || prev == "elif":
-		return "blocks are in { }, and elif is written else if"
-	case before(2) == "while" || prev == "while":
-		return "there is no while: every loop is a for over a range or a list"
 	}
 	return ""
 }

@@ -57,18 +57,20 @@ type scanner struct {
 	pos    lexer.Position
 	tokens []lexer.Token
 	errs   diag.List
-	limit  int // bytes of a string
+	limit  int          // bytes of a string
+	open   map[int]bool // lines on which a string is not closed
 }
 
 // scan cuts src into tokens, the last of which is EOF.
-func scan(filename, src string, lim Limits) ([]lexer.Token, diag.List) {
-	s := &scanner{src: src, pos: lexer.Position{Filename: filename, Line: 1, Column: 1}, limit: lim.String}
+// The last result has the lines on which a string is not closed.
+func scan(filename, src string, lim Limits) ([]lexer.Token, diag.List, map[int]bool) {
+	s := &scanner{src: src, pos: lexer.Position{Filename: filename, Line: 1, Column: 1}, limit: lim.String, open: map[int]bool{}}
 	s.tokens = make([]lexer.Token, 0, len(src)/3+8)
 	for s.pos.Offset < len(src) && len(s.errs) < maxErrors {
 		s.next()
 	}
 	s.tokens = append(s.tokens, lexer.EOFToken(s.pos))
-	return s.tokens, s.errs
+	return s.tokens, s.errs, s.open
 }
 
 func (s *scanner) next() {
@@ -124,10 +126,11 @@ func (s *scanner) operator(rest string) {
 		s.fault(1, "; is not needed").Hint = "a newline ends a statement"
 	case rest[0] == '\'':
 		s.fault(1, "' starts nothing").Hint = "strings are in double quotes"
-	case r == '\uFEFF' && s.pos.Offset == 0:
-		s.fault(n, "the file begins with a byte order mark").Hint = "save it as UTF-8 without a BOM"
+	case r == '\uFEFF' && s.pos.Offset == 0: // a byte order mark
 	default:
-		s.fault(n, "the character %q has no meaning here", r)
+		line := s.src[:s.pos.Offset]
+		line = line[strings.LastIndexByte(line, '\n')+1:]
+		s.fault(n, "the character %q has no meaning here", r).Hint = strayHint(r, line)
 	}
 	s.skip(n)
 }
@@ -150,7 +153,8 @@ func (s *scanner) str(rest string) {
 		if n < 0 {
 			n = len(rest) - 1
 		}
-		s.fault(len(strings.TrimRight(rest[:1+n], "\r")), "the string is not closed on its line")
+		s.fault(len(strings.TrimRight(rest[:1+n], "\r")), "the string is not closed on its line").Hint = `close it by "`
+		s.open[s.pos.Line] = true
 		s.skip(1 + n)
 		return
 	}
@@ -174,6 +178,12 @@ func (s *scanner) checkText(text string) {
 // number reads an integer: digits with single _ between them, and a suffix.
 func (s *scanner) number(rest string) {
 	n := wordLen(rest)
+	if n+1 < len(rest) && rest[n] == '.' && isDigit(rest[n+1]) {
+		n += 1 + wordLen(rest[n+1:])
+		s.fault(n, "%s is not an integer", rest[:min(n, 40)]).Hint = "all numbers are integers; a / b rounds down"
+		s.emit(tInt, n)
+		return
+	}
 	if _, ok := parseInt(rest[:n]); ok {
 		s.emit(tInt, n)
 		return
@@ -256,7 +266,7 @@ func (definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
 	if _, err := src.ReadFrom(r); err != nil {
 		return nil, err
 	}
-	tokens, errs := scan(filename, src.String(), Limits{}.withDefaults())
+	tokens, errs, _ := scan(filename, src.String(), Limits{}.withDefaults())
 	t := newTerminator(tokens)
 	return &tokenList{tokens: t.retype()}, append(errs, t.errs...).Err()
 }

@@ -88,8 +88,13 @@ func (c *compiler) resolve(x *Name) *name {
 		d.Hint = "a function sees its parameters, the algorithm's parameters, scratch buffers and functions"
 		return nil
 	}
-	if d.Code != "" {
-		suggest(d, x.Text, c.scope.all())
+	if d.Code == "" || suggest(d, x.Text, c.scope.all()) {
+		return nil
+	}
+	d.Hint = foreignNames[x.Text]
+	if include := c.main.includeOf(); d.Hint == "" && include != nil {
+		*d = d.WithNote(tokenSpan(include), "this line is a comment")
+		d.Hint = `a library's functions are imported by import "FILE.mscl"`
 	}
 	return nil
 }

@@ -47,6 +47,9 @@ func Open(spec string) (*Topology, error) {
 	if err != nil {
 		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "topology %s: %v", spec, err).WithHint("parameters stand behind a colon: ndv4:nodes=4")}
 	}
+	if known := strings.ToLower(name); slices.Contains(Names(), known) {
+		name = known
+	}
 	if slices.Contains(Names(), name) {
 		f, err := machines.Open("machines/" + name + ".topo")
 		if err != nil {
@@ -56,7 +59,7 @@ func Open(spec string) (*Topology, error) {
 		return Read(name+".topo", f, params)
 	}
 	if File(spec) == "" {
-		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is no machine that mscclc knows, and no file", name).
+		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is neither a machine that mscclc knows nor a file", name).
 			WithHint("machines are %s; a file ends in .topo, or .xml where NCCL wrote it", strings.Join(Names(), ", "))}
 	}
 	f, err := files.Open(name)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,10 +36,10 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 	p := &benchPlan{benchFlags: f}
 	var ok bool
 	if p.dtype, ok = executor.DTypeByName(f.dtype); !ok {
-		return nil, usagef("%q is no type of elements; there are %s", f.dtype, list(dtypeNames()))
+		return nil, unknown("type", f.dtype, dtypeNames())
 	}
 	if p.redop, ok = executor.RedOpByName(f.redop); !ok {
-		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
+		return nil, unknown("reduction", f.redop, executor.RedOps[:])
 	}
 	var err error
 	if p.figure, err = figureOf(f.by); err != nil {
@@ -52,6 +53,9 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 		p.named = true
 	} else if of := algorithmsOf(arg); err != nil && len(of) > 0 {
 		return nil, usagef("%q is a custom collective, which has no size that bench could go by: mscclc run %s runs one. bench has %s", arg, of[0], list(collectiveNames()))
+	}
+	if !p.named && f.ranks > 0 {
+		f.ranksSetting = "ranks=" + strconv.Itoa(f.ranks)
 	}
 	if f.end == "" {
 		if f.end = "1G"; f.device == "cpu" {
@@ -94,11 +98,13 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	switch {
 	case deviceTable[f.device] == nil:
-		return usagef("%q is no device; there are %s", f.device, list(deviceNames()))
+		return unknown("device", f.device, deviceNames())
 	case first < 1 || first > last || f.factor < 2:
 		return usagef("bench takes -b from 1 up to -e, and -f from 2")
 	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
 		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
+	case f.ranks == 0 && f.oneGiven("ranks") != "":
+		return usagef("--ranks takes a number from 1")
 	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
 		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
 	case f.place != "both" && f.place != "in" && f.place != "out":
@@ -120,9 +126,12 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
 		return usagef("--judge-time is of --judge, and above 0")
 	case f.out != "" && !f.tune && !f.judge:
+		if _, ok := executor.RedOpByName(f.out); ok {
+			return usagef("-o names the output file; --op %s is the reduction", f.out)
+		}
 		return usagef("-o is where --tune writes its table, and --judge its times")
-	case !p.named && (f.ranks > 0 || f.root > 0):
-		return usagef("--ranks and --root are of a collective; an algorithm takes -p ranks=N")
+	case !p.named && f.root > 0:
+		return usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
 	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
 		return usagef("--tune finds --columns, --threads and --tile, and takes none")
 	case f.plot != "" && !slices.Contains([]string{".svg", ".png"}, strings.ToLower(filepath.Ext(f.plot))):

@@ -39,13 +39,17 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
   mscclc compile ring.mscl --dump all -o ring.plan`,
 		Args: exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if target := targetOf[filepath.Ext(f.out)]; target != "" && !cmd.Flags().Changed("target") {
+			ending := filepath.Ext(f.out)
+			if target := targetOf[ending]; target != "" && !cmd.Flags().Changed("target") {
 				f.target = target
+			} else if target == "" && ending != "" && !cmd.Flags().Changed("target") {
+				return usagef("no target's files end in %s: name the file .xml, .json or .plan, or give --target", ending)
 			}
 			return a.compile(args[0], &f)
 		},
 	}
 	f.flags(cmd.Flags(), "msccl")
+	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
 	f.complete(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
@@ -97,7 +101,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	product := func(w io.Writer) error { return write(w, p, target) }
 	if target.Format == codegen.FormatMSCCLPP {
 		var plan *codegen.PlanFile
-		opt := mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: f.instances, Pipeline: unit}, Params: f.params}
+		opt := mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: f.instances, Pipeline: unit}, Params: f.settings()}
 		if f.channels != nil && unit > 0 {
 			return usagef("%s says itself which thread block does what: its pipelines are its own", arg)
 		}

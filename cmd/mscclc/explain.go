@@ -39,7 +39,7 @@ alone, to be tried:
 			case sided == "one" && !example:
 				return usagef("--sided one is which --example to print")
 			case len(codes) == 0:
-				return usagef("%q is no code of an error; mscclc explain lists them", args[0])
+				return usagef("%q is not the code of an error%s", args[0], didYouMean(args[0], codeNames(), "; mscclc explain lists them"))
 			case a.json:
 				return a.writeJSON(struct {
 					Schema int         `json:"schema"`
@@ -66,6 +66,14 @@ alone, to be tried:
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
 	cmd.Flags().StringVar(&sided, "sided", "two", "one: of --example, the one that is a one-sided program")
 	return cmd
+}
+
+// codeNames are all codes.
+func codeNames() (names []string) {
+	for _, c := range diag.Codes() {
+		names = append(names, string(c))
+	}
+	return names
 }
 
 // explained is what --json says of a code.

@@ -19,20 +19,31 @@ import (
 func (a *app) listCommand() *cobra.Command {
 	var within []string
 	cmd := &cobra.Command{
-		Use:   "list [FOLDER|FILE...]",
+		Use:   "list [COLLECTIVE|FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
 		Long: `List the algorithms of the catalog, or of files and folders, with what they cost where their parameters have the values that
 they have by default: transfers that follow each other at most (rounds); what the rank that sends or receives most does, and what scratch a
 rank has, both in buffers, as nccl-tests counts a call's bytes. There is - where a file does not say which chunk goes where, but which
 thread block does what.`,
 		Example: `  mscclc list
+  mscclc list allreduce
   mscclc list examples/`,
 		Args: atLeast(0, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.list(catalog(), nil)
 			}
-			return a.list(expand(args, ".mscl"), within)
+			var tasks []task
+			for _, arg := range args {
+				if of := algorithmsOf(collective(arg)); len(of) > 0 && !exists(arg) {
+					for _, name := range of {
+						tasks = append(tasks, task{name: name})
+					}
+					continue
+				}
+				tasks = append(tasks, expand([]string{arg}, ".mscl")...)
+			}
+			return a.list(tasks, within)
 		},
 	}
 	importPathFlag(cmd.Flags(), &within)
@@ -91,7 +102,7 @@ func (a *app) list(tasks []task, within []string) error {
 			Algorithms []listing      `json:"algorithms"`
 			Problems   []diag.Problem `json:"problems,omitempty"`
 		}{schema, found, diag.Report("", wrong).Problems})
-	} else {
+	} else if len(found) > 0 || len(wrong) == 0 {
 		err = a.printList(found)
 	}
 	if err != nil || len(wrong) == 0 {

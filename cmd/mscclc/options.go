@@ -17,33 +17,34 @@ import (
 
 // A compiling holds the flags of every command that compiles.
 type compiling struct {
-	params    []string
-	protocol  string
-	instances int
-	inplace   optionalBool
-	target    string
-	sided     string // one or two
-	via       ir.Via // what a table asks for
-	optimise  int
-	passes    []string
-	fuse      bool
-	receives  optionalBool
-	limits    limits
-	libraries []string           // folders
-	unproven  bool               // leave the proof to the caller
-	channels  *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
-	bytes     int64              // of the calls that loops of channels are unrolled for, or 0
-	given     *pflag.FlagSet
+	params       []string
+	ranksSetting string // of --ranks: ranks=N, or nothing
+	protocol     string
+	instances    int
+	inplace      optionalBool
+	target       string
+	sided        string // one or two
+	via          ir.Via // what a table asks for
+	optimise     int
+	passes       []string
+	fuse         bool
+	receives     optionalBool
+	limits       limits
+	libraries    []string           // folders
+	unproven     bool               // leave the proof to the caller
+	channels     *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
+	bytes        int64              // of the calls that loops of channels are unrolled for, or 0
+	given        *pflag.FlagSet
 }
 
 func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
-	f.StringVar(&c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says")
+	wordFlag(f, &c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", protocolNames())
 	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
-	f.StringVar(&c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "))
+	wordFlag(f, &c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "), targetNames())
 	f.StringVar(&c.sided, "sided", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be (--sided two)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (--sided two)")
@@ -83,6 +84,14 @@ func protocolNames() []string {
 	return names
 }
 
+// settings are the parameters that are set, by -p and by --ranks.
+func (c *compiling) settings() []string {
+	if c.ranksSetting == "" {
+		return c.params
+	}
+	return append([]string{c.ranksSetting}, c.params...)
+}
+
 // options makes the options of a compilation of what s imports.
 func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt := mscclc.Options{Unproven: c.unproven}
@@ -90,20 +99,20 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt.Lang.Open = func(name string) ([]byte, error) { return s.open(name, c.libraries, c.limits.file()+1) }
 	opt.Lang.Inplace = c.inplace.value
 	opt.Lang.Params = lang.Params{}
-	for _, p := range c.params {
+	for _, p := range c.settings() {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
 			return opt, usagef("-p takes NAME=VALUE, not %q", p)
 		}
 		if _, twice := opt.Lang.Params[name]; twice {
-			return opt, usagef("-p sets %s twice", name)
+			return opt, usagef("%s is set twice", name)
 		}
 		opt.Lang.Params[name] = value
 	}
 	if c.protocol != "" {
 		p, ok := ir.ProtocolByName(c.protocol)
 		if !ok {
-			return opt, usagef("%q is no protocol; there are %s", c.protocol, strings.Join(protocolNames(), ", "))
+			return opt, unknown("protocol", c.protocol, protocolNames())
 		}
 		opt.Lang.Protocol = &p
 	}
@@ -157,6 +166,9 @@ var compileOnly = []string{"param", "instances", "sided", "optimise", "opt", "fu
 // unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.
 func (c *compiling) unfit(others ...string) string {
+	if c.ranksSetting != "" {
+		return "--ranks"
+	}
 	return c.oneGiven(slices.Concat(compileOnly, others)...)
 }
 
@@ -194,7 +206,7 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
 	switch {
 	case err != nil:
-		return nil, usagef("%q is no target; there are %s", c.target, strings.Join(targetNames(), ", "))
+		return nil, unknown("target", c.target, targetNames())
 	}
 	if want := c.receives.value; want != nil && *want != t.Limits.ReceiveFused {
 		other := *t
@@ -221,7 +233,7 @@ func (c *compiling) passOptions() (passes.Options, error) {
 		i := slices.IndexFunc(passes.Table, func(p passes.Pass) bool { return p.Name == name })
 		switch {
 		case i < 0:
-			return opt, usagef("%q is no pass; there are %s", name, strings.Join(passNames(), ", "))
+			return opt, unknown("pass", name, passNames())
 		case value != "off" && value != "on":
 			return opt, usagef("--opt takes PASS=off or PASS=on, not %q", o)
 		case value == "off" && passes.Table[i].Required:

@@ -69,13 +69,14 @@ A trace of a long run has its first tile iterations. GPUs' times count from each
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := endsBy(cmd.Context(), os.Interrupt)
 			defer stop()
-			return a.run(ctx, args[0], &f)
+			return a.run(ctx, collective(args[0]), &f)
 		},
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
+	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
 	f.complete(cmd)
-	flags.StringVar(&f.device, "device", "cpu", "run on `D`: "+list(deviceNames()))
+	wordFlag(flags, &f.device, "device", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
 	flags.StringVar(&f.dtype, "dtype", "f32", "elements are of type `T`: "+list(dtypeNames()))
 	flags.StringVar(&f.redop, "op", "sum", "reduce by `OP`: "+list(executor.RedOps[:]))
@@ -151,13 +152,13 @@ func (f *runFlags) plan() (*runPlan, error) {
 	r := &runPlan{flags: f}
 	var ok bool
 	if r.dtype, ok = executor.DTypeByName(f.dtype); !ok {
-		return nil, usagef("%q is no type of elements; there are %s", f.dtype, list(dtypeNames()))
+		return nil, unknown("type", f.dtype, dtypeNames())
 	}
 	if r.redop, ok = executor.RedOpByName(f.redop); !ok {
-		return nil, usagef("%q is no reduction; there are %s", f.redop, list(executor.RedOps[:]))
+		return nil, unknown("reduction", f.redop, executor.RedOps[:])
 	}
 	if _, ok := ir.ProtocolByName(f.protocol); !ok && f.protocol != "" {
-		return nil, usagef("%q is no protocol; there are %s", f.protocol, list(protocolNames()))
+		return nil, unknown("protocol", f.protocol, protocolNames())
 	}
 	if f.trace == "-" || f.trace != "" && len(f.bytes) > 1 {
 		return nil, usagef("--trace is of one run, into a file: it takes one --bytes and FILE")
@@ -171,7 +172,7 @@ func (f *runFlags) plan() (*runPlan, error) {
 	}
 	switch {
 	case deviceTable[f.device] == nil:
-		return nil, usagef("%q is no device; there are %s", f.device, list(deviceNames()))
+		return nil, unknown("device", f.device, deviceNames())
 	case f.threads > 0 && gpuTable[f.device] != nil:
 		return nil, usagef("--threads are the host's, and --device is %s", f.device)
 	case f.iters < 1 || f.threads < 0 || f.wait < time.Millisecond || len(r.sizes) == 0:
@@ -180,16 +181,18 @@ func (f *runFlags) plan() (*runPlan, error) {
 	return r, nil
 }
 
+// parseBytes reads a number of bytes: digits, and K, M or G for powers of 1024, also as k, KB or KiB.
 func parseBytes(s string) (int64, error) {
-	digits, shift := s, 0
-	if n := len(s) - 1; n >= 0 {
-		if i := strings.IndexByte("KMG", s[n]); i >= 0 {
-			digits, shift = s[:n], 10*(i+1)
+	digits, shift := strings.ToUpper(s), 0
+	digits = strings.TrimSuffix(strings.TrimSuffix(digits, "B"), "I")
+	if n := len(digits) - 1; n >= 0 {
+		if i := strings.IndexByte("KMG", digits[n]); i >= 0 {
+			digits, shift = digits[:n], 10*(i+1)
 		}
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > 1<<50>>shift {
-		return 0, usagef("%q is no number of bytes: digits, and perhaps K, M or G", s)
+		return 0, usagef("%q is not a number of bytes: write 1048576, 1024K, 1M or 1MiB", s)
 	}
 	return n << shift, nil
 }

@@ -50,7 +50,7 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 	}
 	c.call.Kind, _ = ir.KindByName(arg)
 	c.call.Ranks = 4
-	for _, p := range f.params {
+	for _, p := range f.settings() {
 		var err error
 		switch name, value, _ := strings.Cut(p, "="); name {
 		case "ranks":
@@ -58,10 +58,10 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 		case "root":
 			c.call.Root, err = strconv.Atoi(value)
 		default:
-			err = strconv.ErrSyntax
+			return nil, usagef("a collective has the parameters ranks and root, and not %s", name)
 		}
 		if err != nil || c.call.Ranks < 1 || c.call.Root < 0 {
-			return nil, usagef("a collective takes -p ranks=N and -p root=N, not %s", p)
+			return nil, usagef("-p %s: ranks is a number from 1, and root from 0", p)
 		}
 	}
 	if c.call.Ranks > choose.MostRanks {
@@ -126,7 +126,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 			flags.sided = v.Sided
 		}
 		flags.inplace.value = &c.call.Inplace
-		flags.params = []string{"ranks=" + strconv.Itoa(c.call.Ranks)}
+		flags.params, flags.ranksSetting = []string{"ranks=" + strconv.Itoa(c.call.Ranks)}, ""
 		if c.call.Root > 0 {
 			flags.params = append(flags.params, "root="+strconv.Itoa(c.call.Root))
 		}

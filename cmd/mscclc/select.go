@@ -69,7 +69,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
   mscclc select allgather --topology mine.topo -b 1M -e 64M
   mscclc select allreduce ring.mscl --topology ndv4:nodes=2`,
 		Args: atLeast(1, "a collective"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(args[0], args[1:], &f) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(collective(args[0]), args[1:], &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")

@@ -43,6 +43,7 @@ program that they mean. compile --dump shows what each pass leaves.`,
 		},
 	}
 	c.flags(cmd.Flags(), "plan")
+	cmd.Flags().Var(ranksFlag{&c.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
 	c.complete(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE`; - is stdout")
 	return cmd
@@ -87,7 +88,7 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 	var err error
 	switch {
 	case !slices.Contains(showStages, stage):
-		return nil, nil, usagef("%q is no stage; there are %s", stage, list(showStages))
+		return nil, nil, unknown("stage", stage, showStages)
 	case s.kind == codegen.KindMSCCLPP:
 		err := c.showChannels(&text, s, stage)
 		return text.Bytes(), nil, err

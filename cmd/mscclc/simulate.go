@@ -64,6 +64,7 @@ Of a long call they show the first tile iterations. The drawing says at its top 
 	}
 	flags := cmd.Flags()
 	f.compiling.flags(flags, "plan")
+	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
 	f.complete(cmd)
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
@@ -134,7 +135,7 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 	dtype, ok := executor.DTypeByName(f.dtype)
 	switch {
 	case !ok:
-		return nil, call, usagef("%q is no type; there are %s", f.dtype, list(dtypeNames()))
+		return nil, call, unknown("type", f.dtype, dtypeNames())
 	case first < 1 || last < first || f.factor < 2:
 		return nil, call, usagef("-b is from 1, -e from -b, and -f from 2")
 	case f.columns < f.least("columns") || f.columns > mostColumns || f.threads < f.least("threads") || f.threads > mostThreads:

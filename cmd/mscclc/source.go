@@ -81,19 +81,6 @@ func algorithmsOf(collective string) []string {
 	return slices.DeleteFunc(algorithms.Names(), func(name string) bool { return path.Dir(name) != strings.ToLower(collective) })
 }
 
-func noSuchFile(arg string) error {
-	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
-	if of := algorithmsOf(arg); len(of) > 0 {
-		return diag.List{d.WithHint("name an algorithm of this collective: %s", list(of))}
-	}
-	for _, name := range algorithms.Names() {
-		if path.Base(name) == strings.TrimSuffix(filepath.Base(arg), ".mscl") {
-			return diag.List{d.WithHint("did you mean %s?", name)}
-		}
-	}
-	return diag.List{d.WithHint("mscclc list shows the catalog")}
-}
-
 // sniffed tells what a file holds by how it begins, so that names do not matter.
 func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([]byte, error)) (*source, error) {
 	b := bufio.NewReaderSize(files.Limit(name, r, "a program", codegen.MaxFile), 1<<16)

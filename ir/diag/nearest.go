@@ -1,9 +1,10 @@
-package lang
+package diag
 
 import "slices"
 
-// nearest returns the candidate that name is most probably a slip of, or "".
-func nearest(name string, candidates []string) string {
+// Nearest returns the candidate that name is most probably a slip of, or "". Names of more than
+// 64 bytes are nobody's slip.
+func Nearest(name string, candidates []string) string {
 	best, at := "", max(1, min(3, len(name)/3))+1
 	candidates = slices.Sorted(slices.Values(candidates))
 	for _, c := range candidates {

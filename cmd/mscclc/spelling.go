@@ -1,0 +1,139 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
+	"mscclc/ir/diag"
+)
+
+// This file knows what people write for what the command calls otherwise.
+
+// A word is the value of a flag that is one of a few names, in capitals or not.
+type word struct {
+	value *string
+	names []string
+}
+
+// wordFlag defines a flag of one of a few names. Another value is left as it is for the command to refuse.
+func wordFlag(f *pflag.FlagSet, value *string, name, preset, usage string, names []string) {
+	*value = preset
+	f.Var(word{value, names}, name, usage)
+}
+
+func (w word) String() string { return *w.value }
+
+func (w word) Type() string { return "string" }
+
+func (w word) Set(s string) error {
+	*w.value = s
+	for _, name := range w.names {
+		if strings.EqualFold(name, s) {
+			*w.value = name
+		}
+	}
+	return nil
+}
+
+// A ranksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N does.
+type ranksFlag struct{ setting *string }
+
+func (ranksFlag) String() string { return "" }
+
+func (ranksFlag) Type() string { return "int" }
+
+func (f ranksFlag) Set(s string) error {
+	if n, err := strconv.Atoi(s); err != nil || n < 1 {
+		return fmt.Errorf("%q is not a number of ranks", s)
+	}
+	*f.setting = "ranks=" + s
+	return nil
+}
+
+// collective returns the collective that arg stands for, which is arg itself where it is none: all_reduce and
+// AllReduce are allreduce, unless there is a file of that name.
+func collective(arg string) string {
+	if exists(arg) {
+		return arg
+	}
+	if name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(arg)); choose.IsCollective(name) {
+		return name
+	}
+	return arg
+}
+
+// exists reports whether there is a file or a folder of a name.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// didYouMean is the end of a usage error about a word that is none of names: a near one, or otherwise.
+func didYouMean(arg string, names []string, otherwise string) string {
+	if near := diag.Nearest(strings.ToLower(arg), names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return otherwise
+}
+
+// unknown is the usage error about a word that is none of the names of what it should be, such as a type.
+func unknown(what, word string, names []string) error {
+	return usagef("%q is not a %s%s; there are %s", word, what, didYouMean(word, names, ""), list(names))
+}
+
+// commandNames are the commands that a person may mean.
+func commandNames(root *cobra.Command) (names []string) {
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// catalogPrograms are the algorithms of the catalog, without its libraries.
+func catalogPrograms() (names []string) {
+	for _, name := range algorithms.Names() {
+		if text, err := algorithms.Open(name); err == nil && strings.Contains(string(text), "\nalgorithm ") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// noSuchFile says that arg is neither a file nor an algorithm of the catalog, and what may be meant.
+func noSuchFile(arg string) error {
+	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
+	if of := algorithmsOf(collective(arg)); len(of) > 0 {
+		return diag.List{d.WithHint("name an algorithm of this collective: %s", list(of))}
+	}
+	name := strings.TrimSuffix(filepath.ToSlash(arg), ".mscl")
+	programs := catalogPrograms()
+	canonical := path.Join(collective(path.Dir(name)), strings.ToLower(path.Base(name)))
+	for _, p := range programs {
+		if p == canonical {
+			return diag.List{d.WithHint("did you mean %s?", p)}
+		}
+	}
+	if near := diag.Nearest(canonical, programs); near != "" {
+		return diag.List{d.WithHint("did you mean %s?", near)}
+	}
+	for _, p := range programs {
+		if path.Base(p) == path.Base(canonical) {
+			return diag.List{d.WithHint("did you mean %s?", p)}
+		}
+	}
+	if near := diag.Nearest(strings.ToLower(name), collectiveNames()); near != "" {
+		return diag.List{d.WithHint("did you mean %s?", near)}
+	}
+	return diag.List{d.WithHint("mscclc list shows the catalog")}
+}

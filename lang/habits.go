@@ -1,0 +1,168 @@
+package lang
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"mscclc/ir/diag"
+)
+
+// This file knows the slips that people make and the habits that they bring
+// from other languages, and says what to write instead.
+
+// foreignStatements are the words by which statements begin elsewhere.
+var foreignStatements = map[string]string{
+	"while":   "there is no while: every loop is a for over a range or a list",
+	"foreach": "a loop is written for x in list { }",
+	"from":    `a library's functions are imported by import "FILE.mscl"`,
+	"include": `a library's functions are imported by import "FILE.mscl"`,
+	"using":   `a library's functions are imported by import "FILE.mscl"`,
+	"elif":    "elif is written else if",
+	"elsif":   "elsif is written else if",
+	"fn":      "a function is written def f(a, b) { }",
+	"func":    "a function is written def f(a, b) { }",
+	"fun":     "a function is written def f(a, b) { }",
+	"var":     "a variable is declared by let x = 1",
+	"const":   "a variable is declared by let x = 1",
+	"int":     "a variable is declared by let x = 1",
+	"auto":    "a variable is declared by let x = 1",
+}
+
+// foreignNames are the names that other languages and other tools have for
+// what is called otherwise here.
+var foreignNames = map[string]string{
+	"range":  "a range is a..b: for i in 0..4 { }",
+	"i":      "a rank's input is called input",
+	"o":      "a rank's output is called output",
+	"s":      "a buffer of one's own is declared by scratch NAME[chunks]",
+	"print":  "there is no print: mscclc show FILE chunks shows what an algorithm does",
+	"size":   "the number of ranks is a parameter of the algorithm, often called ranks",
+	"nranks": "the number of ranks is a parameter of the algorithm, often called ranks",
+	"rank":   "a file describes all ranks at once: a loop over ranks names each",
+	"None":   "there is no null value",
+	"null":   "there is no null value",
+	"True":   "true and false are lower case",
+	"False":  "true and false are lower case",
+	"pow":    "a power of two is written 1 << n",
+	"floor":  "division floors: a / b",
+	"send":   "chunk(...).copy(rank, buffer, index) moves a chunk",
+	"recv":   "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
+}
+
+// misspelt says that a statement begins with a word that is no keyword, where
+// the second word, tok, shows that a keyword was meant. before are the tokens of
+// the statement before tok.
+func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
+	var first *lexer.Token
+	for i := range before {
+		if before[i].Type == tComment || before[i].Type == tBlank {
+			continue
+		}
+		if first != nil {
+			return diag.Diagnostic{}, false
+		}
+		first = &before[i]
+	}
+	if first == nil && tok.Type == tIdent {
+		first = tok // } esle {
+	} else if first == nil || first.Type != tIdent || !slices.Contains([]lexer.TokenType{tIdent, tKeyword, tInt, tString}, tok.Type) {
+		return diag.Diagnostic{}, false
+	}
+	d := diag.New(diag.Syntax, tokenSpan(first), "%s is not a keyword", tokenText(first))
+	if hint := foreignStatements[first.Value]; hint != "" {
+		return d.WithHint("%s", hint), true
+	}
+	if near := diag.Nearest(strings.ToLower(first.Value), statementKeywords); near != "" {
+		return d.WithHint("did you mean %s?", near), true
+	}
+	if keywords[strings.ToLower(first.Value)] {
+		return d.WithHint("keywords are lower case: %s", strings.ToLower(first.Value)), true
+	}
+	return d.WithHint("a statement begins with a keyword (%s), or is a call or an assignment", strings.Join(statementKeywords, ", ")), first != tok
+}
+
+// statementKeywords are the keywords that a statement or a declaration begins with.
+var statementKeywords = []string{"algorithm", "collective", "protocol", "sizes", "ranks_per_node", "scratch", "import",
+	"def", "return", "let", "if", "else", "for", "parallelize", "require"}
+
+// syntaxHint says what to write instead where a statement, of which before are the tokens
+// before tok, goes wrong at tok.
+func syntaxHint(before []lexer.Token, tok *lexer.Token) string {
+	var words []string // the values of the tokens before tok, without comments
+	for i := range before {
+		if typ := before[i].Type; typ != tComment && typ != tBlank {
+			words = append(words, before[i].Value)
+		}
+	}
+	back := func(n int) string {
+		if n > len(words) {
+			return ""
+		}
+		return words[len(words)-n]
+	}
+	prev := back(1)
+	atEnd := tok.Type == tEnd || tok.Type == lexer.EOF
+	switch {
+	case tok.Type == tKeyword && slices.Contains([]string{"let", "def", "for", "scratch", "algorithm"}, prev):
+		return fmt.Sprintf("%s is a word of the language and cannot be a name", tok.Value)
+	case tok.Value == "scratch" && tok.Type == tKeyword:
+		return "scratch NAME[chunks] on a line of its own declares a buffer; name that buffer here"
+	case tok.Value == "=" && prev != "" && strings.Contains("+-*/%&|^", prev):
+		return fmt.Sprintf("there is no %s=: write x = x %s ...", prev, prev)
+	case len(words) == 0 && tok.Type == tOp:
+		return fmt.Sprintf("the line before is a statement of its own: put %s at its end, or the expression in ( )", tok.Value)
+	case atEnd && back(2) == "let":
+		return fmt.Sprintf("let needs a value: let %s = 0", prev)
+	case atEnd && prev == "let":
+		return "let needs a name and a value: let x = 0"
+	case atEnd:
+		return "a line goes on after an operator, a comma or = and inside brackets"
+	case prev == "and" || tok.Value == "and":
+		return "and is written &&"
+	case prev == "or" || tok.Value == "or":
+		return "or is written ||"
+	case prev == "not" || back(2) == "not":
+		return "not is written !"
+	case tok.Value == "elif" || prev == "elif":
+		return foreignStatements["elif"]
+	case prev == "import":
+		return `a library is named by its file, in quotes: import "FILE.mscl"`
+	case tok.Value == "?":
+		return "there is no ?: — use if c { } else { }"
+	}
+	return ""
+}
+
+// strayHint says what to write instead of a character that means nothing, where
+// line is the text before it on its line.
+func strayHint(r rune, line string) string {
+	switch {
+	case r == ':' && strings.Contains(line, "range("):
+		return "a range is a..b, and a block is in { }: for i in 0..4 { ... }"
+	case r == ':':
+		return "a block is in { }: for i in 0..4 { ... }"
+	case r == '?':
+		return "there is no ? operator: if c { } else { } chooses"
+	case r == '@' || r == '$' || r == '`':
+		return ""
+	case r > 0x7f:
+		return "names and operators are of ASCII letters, digits, _ and signs"
+	}
+	return ""
+}
+
+var includeComment = regexp.MustCompile(`^#\s*include\s*["<]`)
+
+// includeOf returns the comment of a file that was meant to import something, or nil.
+func (f *File) includeOf() *lexer.Token {
+	for i := range f.Tokens {
+		if t := &f.Tokens[i]; t.Type == tComment && includeComment.MatchString(t.Value) {
+			return t
+		}
+	}
+	return nil
+}
