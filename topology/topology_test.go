@@ -169,7 +169,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		"h2000":                 "no machine that mscclc knows",
+		"h2000":                 "neither a machine that mscclc knows",
 		"h200:gpu=4":            "h200 has no parameter gpu",
 		"h200:nodes":            "not name=number",
 		"h200:nodes=0":          "may have 1 to",

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,8 +80,12 @@ func exists(name string) bool {
 
 // didYouMean is the end of a usage error about a word that is none of names: a near one, or otherwise.
 func didYouMean(arg string, names []string, otherwise string) string {
-	if near := diag.Nearest(strings.ToLower(arg), names); near != "" {
-		return "; did you mean " + near + "?"
+	lower := make([]string, len(names))
+	for i, name := range names {
+		lower[i] = strings.ToLower(name)
+	}
+	if near := diag.Nearest(strings.ToLower(arg), lower); near != "" {
+		return "; did you mean " + names[slices.Index(lower, near)] + "?"
 	}
 	return otherwise
 }
