@@ -130,19 +130,16 @@ type oneMove struct {
 }
 
 // cell numbers the chunk of all memory that x begins at on rank, which is x's
-// own or any of a switch's. Places of scratch and of packets alternate.
+// own or any of a switch's. Each place is of scratch or of packets, never of both, so that it is one cell.
 func (l *oneSided) cell(x spot, rank int32) int32 {
-	switch x.buf {
-	case ir.Scratch:
-		return l.input + 2*x.index
-	case ir.Packets:
-		return l.input + 2*x.index + 1
+	if !x.user() {
+		return l.input + x.index
 	}
 	return int32(l.mem.Cell(int(rank), x.buf, int(x.index)))
 }
 
 // cells is the number of cells.
-func (l *oneSided) cells() int32 { return l.input + 2*l.slots }
+func (l *oneSided) cells() int32 { return l.input + l.slots }
 
 // user says whether x is of input or output.
 func (x spot) user() bool { return x.buf <= ir.Output }
@@ -150,36 +147,37 @@ func (x spot) user() bool { return x.buf <= ir.Output }
 // lasts says whether what x holds is of launches, not of passes: its rank's launch must have begun when others access it.
 func (l *oneSided) lasts(x spot) bool { return x.user() || l.onePass && x.buf == ir.Scratch }
 
-// each calls f with every cell of count chunks from x on.
-func (l *oneSided) each(x spot, count int32, f func(cell int32)) {
-	if count == 1 && x.rank != ir.AllRanks {
-		f(l.cell(x, x.rank))
+// each calls f with the cells of count chunks from x on, of one rank after the other: those from first to end.
+func (l *oneSided) each(x spot, count int32, f func(first, end int32)) {
+	if x.rank != ir.AllRanks {
+		at := l.cell(x, x.rank)
+		f(at, at+count)
 		return
 	}
-	first, end := x.rank, x.rank+1
-	if x.rank == ir.AllRanks {
-		first, end = 0, l.n
-	}
-	step := int32(1)
-	if !x.user() {
-		step = 2
-	}
-	for r := first; r < end; r++ {
+	for r := range l.n {
 		at := l.cell(x, r)
-		for k := range count {
-			f(at + k*step)
-		}
+		f(at, at+count)
 	}
 }
 
 // all says whether f holds of every cell of count chunks from x on.
 func (l *oneSided) all(x spot, count int32, f func(cell int32) bool) bool {
-	if count == 1 && x.rank != ir.AllRanks {
-		return f(l.cell(x, x.rank))
-	}
 	ok := true
-	l.each(x, count, func(c int32) { ok = ok && f(c) })
+	l.each(x, count, func(first, end int32) {
+		for c := first; ok && c < end; c++ {
+			ok = f(c)
+		}
+	})
 	return ok
+}
+
+// fill sets the cells of count chunks from x on in list.
+func (l *oneSided) fill(list []int32, x spot, count, value int32) {
+	l.each(x, count, func(first, end int32) {
+		for c := first; c < end; c++ {
+			list[c] = value
+		}
+	})
 }
 
 // slot makes count new places of scratch and packets.
@@ -197,5 +195,5 @@ func (l *oneSided) tooLarge(pos int32) error {
 
 // full says whether l has more than it may have.
 func (l *oneSided) full() bool {
-	return len(l.moves) > l.most || int64(l.input)+2*int64(l.slots) > math.MaxInt32/4
+	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > math.MaxInt32/4
 }

@@ -11,7 +11,7 @@ import (
 type oneEmitter struct {
 	*oneSync
 	p       *ir.Program
-	places  [2][]int32 // of scratch and of packets: the chunk that is a place's
+	places  []int32 // of a place: which of its rank's chunks of scratch, or of packets, it is
 	flags   map[flagKey]int32
 	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or a launch
 	ordinal []int32           // of a signal: which of its flag's it is, from 1
@@ -35,8 +35,7 @@ func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
 		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
 		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.n)}
-	p.Scratch = e.place(0, ir.Scratch)
-	p.OneSided.Packets = e.place(1, ir.Packets)
+	p.Scratch, p.OneSided.Packets = e.place()
 	p.OneSided.Flags = make([]int32, l.n)
 	e.count()
 	e.room()
@@ -55,32 +54,40 @@ func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
 	return p, nil
 }
 
-// place numbers the places of a buffer that Moves use, each rank's from 0, and
-// returns how many each has.
-func (e *oneEmitter) place(which int, buf ir.Buf) []int32 {
-	owner := make([]int32, e.slots) // 1 + rank
+// place numbers the places that Moves use, those of scratch and those of packets of each rank from 0, and returns how
+// many each rank has.
+func (e *oneEmitter) place() (scratch, packets []int32) {
+	owner := make([]int32, e.slots) // 1 + rank, or less than 0 where it is of packets
 	for i := range e.moves {
 		m := &e.moves[i]
 		for _, list := range [2][]spot{m.srcs, m.dsts} {
 			for _, x := range list {
+				if x.user() {
+					continue
+				}
+				by := x.rank + 1
+				if x.buf == ir.Packets {
+					by = -by
+				}
 				for k := range m.count {
-					if x.buf == buf {
-						owner[x.index+k] = x.rank + 1
-					}
+					owner[x.index+k] = by
 				}
 			}
 		}
 	}
-	n := make([]int32, e.n)
-	at := make([]int32, e.slots)
-	for k, r := range owner {
-		if r > 0 {
-			at[k] = n[r-1]
-			n[r-1]++
+	scratch, packets = make([]int32, e.n), make([]int32, e.n)
+	e.places = owner
+	for k, by := range owner {
+		switch {
+		case by > 0:
+			owner[k] = scratch[by-1]
+			scratch[by-1]++
+		case by < 0:
+			owner[k] = packets[-by-1]
+			packets[-by-1]++
 		}
 	}
-	e.places[which] = at
-	return n
+	return scratch, packets
 }
 
 // count counts the signals of each flag, in the order of their block.
@@ -250,11 +257,8 @@ func (e *oneEmitter) awaited(rank, g int32, list []ir.Operand) []ir.Operand {
 func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
 	for _, x := range list {
 		o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
-		switch x.buf {
-		case ir.Scratch:
-			o.Index = e.places[0][x.index]
-		case ir.Packets:
-			o.Index = e.places[1][x.index]
+		if !x.user() {
+			o.Index = e.places[x.index]
 		}
 		to = append(to, o)
 	}

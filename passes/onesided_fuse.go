@@ -63,10 +63,12 @@ func (f *oneFuser) begin() {
 func (f *oneFuser) countUses(i int32) {
 	m := &f.moves[i]
 	for _, s := range m.srcs {
-		f.each(s, m.count, func(c int32) {
-			if w := f.writer[c]; w > 0 && f.last[w-1] != i+1 {
-				f.last[w-1] = i + 1
-				f.uses[w-1]++
+		f.each(s, m.count, func(first, end int32) {
+			for _, w := range f.writer[first:end] {
+				if w > 0 && f.last[w-1] != i+1 {
+					f.last[w-1] = i + 1
+					f.uses[w-1]++
+				}
 			}
 		})
 	}
@@ -76,7 +78,7 @@ func (f *oneFuser) countUses(i int32) {
 func (f *oneFuser) write(i int32) {
 	m := &f.moves[i]
 	for _, d := range m.dsts {
-		f.each(d, m.count, func(c int32) { f.writer[c] = i + 1 })
+		f.fill(f.writer, d, m.count, i+1)
 	}
 }
 
@@ -94,7 +96,7 @@ func (f *oneFuser) visit(i int32) {
 		}
 	}
 	for _, s := range m.srcs {
-		f.each(s, m.count, func(c int32) { f.reader[c] = i + 1 })
+		f.fill(f.reader, s, m.count, i+1)
 	}
 	f.write(i)
 	if !f.ported(m) {
@@ -200,7 +202,7 @@ func (f *oneFuser) join(x, i int32) {
 			o.dsts = slices.DeleteFunc(o.dsts, func(e spot) bool { return e.rank != ir.AllRanks && e.user() && f.cell(e, e.rank) == f.cell(d, e.rank) })
 		}
 		o.dsts = append(o.dsts, d)
-		f.each(d, m.count, func(c int32) { f.writer[c] = x + 1 })
+		f.fill(f.writer, d, m.count, x+1)
 	}
 	o.pos = min(o.pos, m.pos)
 	f.uses[x] += f.uses[i]
@@ -288,11 +290,7 @@ func (l *oneSided) crosses(a, b spot, count int32) bool {
 		return false
 	}
 	gap := l.cell(a, a.rank) - l.cell(b, b.rank)
-	step := int32(1)
-	if !a.user() {
-		step = 2
-	}
-	return gap != 0 && max(gap, -gap) < count*step
+	return gap != 0 && max(gap, -gap) < count
 }
 
 // clear says whether a, of all ranks, and b lie at one place or do not overlap.
@@ -334,10 +332,14 @@ func (l *oneSided) dropDead() bool {
 			continue
 		}
 		for _, d := range m.dsts {
-			l.each(d, m.count, func(c int32) { live[c] = false })
+			l.each(d, m.count, func(first, end int32) { clear(live[first:end]) })
 		}
 		for _, s := range m.srcs {
-			l.each(s, m.count, func(c int32) { live[c] = true })
+			l.each(s, m.count, func(first, end int32) {
+				for c := first; c < end; c++ {
+					live[c] = true
+				}
+			})
 		}
 	}
 	return dropped

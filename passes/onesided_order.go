@@ -35,62 +35,58 @@ func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
 // the last write of each cell, a write all reads since the last write, and that
 // write too: packets of its reader tell that it is over, but not that it is seen.
 func (l *oneSided) depend() {
-	n := l.cells()
-	writer, readers := make([]int32, n), make([]int32, n) // 1 + a Move, 1 + an entry of pool
-	type reader struct{ move, next int32 }
-	var pool []reader
-	free := int32(0) // 1 + the first unused entry of pool
+	known := ir.NewAccesses(int(l.cells()))
 	l.deps = depList{start: make([]int32, 1, len(l.moves)+1), to: make([]oneDep, 0, 2*len(l.moves))}
 	seen := make([][2][3]int32, len(l.moves)) // of a Move, by slot and kind: 1 + who was last seen to depend on it
 	for i := range l.moves {
-		m, at := &l.moves[i], int32(i)+1
+		m, at := &l.moves[i], int32(i)
 		add := func(on int32, kind depKind, slot bool) {
-			if on == 0 || on == at {
+			if on < 0 || on == at {
 				return
 			}
-			last := &seen[on-1][0][kind]
+			last := &seen[on][0][kind]
 			if slot {
-				last = &seen[on-1][1][kind]
+				last = &seen[on][1][kind]
 			}
-			if *last == at {
+			if *last == at+1 {
 				return
 			}
-			*last = at
-			l.deps.to = append(l.deps.to, oneDep{on - 1, kind, slot})
+			*last = at + 1
+			l.deps.to = append(l.deps.to, oneDep{on, kind, slot})
 		}
 		for _, s := range m.srcs {
 			kind := depSees
 			if s.buf == ir.Packets {
 				kind = depPacket
 			}
-			l.each(s, m.count, func(c int32) { add(writer[c], kind, !s.user()) })
+			l.eachRun(known, s, m.count, func(first int) { add(known.Writer(first), kind, !s.user()) })
 		}
 		for _, d := range m.dsts {
-			l.each(d, m.count, func(c int32) {
-				add(writer[c], depSees, false)
-				for r := readers[c]; r > 0; {
-					add(pool[r-1].move, depOver, false)
-					r, free, pool[r-1].next = pool[r-1].next, r, free
-				}
-				writer[c], readers[c] = at, 0
+			l.eachRun(known, d, m.count, func(first int) {
+				add(known.Writer(first), depSees, false)
+				known.Readers(first, func(by int32) { add(by, depOver, false) })
 			})
+			l.each(d, m.count, func(first, end int32) { known.Write(at, int(first), int(end-first)) })
 		}
 		for _, s := range m.srcs {
-			l.each(s, m.count, func(c int32) {
-				switch {
-				case writer[c] == at:
-				case free > 0:
-					r := free
-					free = pool[r-1].next
-					pool[r-1], readers[c] = reader{at, readers[c]}, r
-				default:
-					pool = append(pool, reader{at, readers[c]})
-					readers[c] = int32(len(pool))
+			l.eachRun(known, s, m.count, func(first int) {
+				if known.Writer(first) != at {
+					known.Read(at, first)
 				}
 			})
 		}
 		l.deps.start = append(l.deps.start, int32(len(l.deps.to)))
 	}
+}
+
+// eachRun calls f with the first cell of each run of those of count chunks from x on that the same Moves have accessed.
+func (l *oneSided) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
+	l.each(x, count, func(first, end int32) {
+		known.Cut(int(first), int(end-first))
+		for at := int(first); at < int(end); at = known.End(at) {
+			f(at)
+		}
+	})
 }
 
 // A oneGroup is Moves of a rank that run together: none needs another, unless

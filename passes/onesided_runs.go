@@ -127,8 +127,8 @@ func (s *oneScratch) target(x ir.Ref, count int32) spot {
 // op appends the runs of an operation.
 func (s *oneScratch) op(op *ir.ChunkOp, srcs []ir.Ref, dst ir.Ref, runs []oneRun) []oneRun {
 	to := s.target(dst, op.Count)
-	for int32(len(s.class)) < s.cells() {
-		s.class = append(s.class, 0)
+	if more := int(s.cells()) - len(s.class); more > 0 {
+		s.class = append(s.class, make([]int32, more)...)
 	}
 	chunks := int32(max(s.c.Coll.Chunks, 1))
 	for i := range op.Count {
@@ -173,7 +173,7 @@ func (s *oneScratch) setClass(srcs []ir.Ref, to spot, i, class int32) {
 	if to.user() && int32(s.c.Coll.Class(int(to.index))) != class {
 		s.mixed = true // chunks of input and output have the length of their place
 	}
-	s.oneSided.each(to, 1, func(c int32) { s.class[c] = class })
+	s.fill(s.class, to, 1, class)
 }
 
 // merge sorts runs by depth, and makes one of those of a depth that are
@@ -184,14 +184,20 @@ func (l *oneSided) merge(runs []oneRun) []oneRun {
 	for i := range runs {
 		r, d := &runs[i], int32(0)
 		for _, s := range r.srcs {
-			l.each(s, r.count, func(c int32) { d = max(d, wrote[c]) })
+			l.each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[first:end])) })
 		}
-		l.each(r.dst, r.count, func(c int32) { d = max(d, wrote[c], read[c]) })
+		l.each(r.dst, r.count, func(first, end int32) {
+			d = max(d, slices.Max(wrote[first:end]), slices.Max(read[first:end]))
+		})
 		at[i] = d
 		for _, s := range r.srcs {
-			l.each(s, r.count, func(c int32) { read[c] = max(read[c], d+1) })
+			l.each(s, r.count, func(first, end int32) {
+				for c := first; c < end; c++ {
+					read[c] = max(read[c], d+1)
+				}
+			})
 		}
-		l.each(r.dst, r.count, func(c int32) { wrote[c] = d + 1 })
+		l.fill(wrote, r.dst, r.count, d+1)
 	}
 	order := make([]int32, len(runs))
 	for i := range order {
