@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,21 +14,26 @@ import (
 	"mscclc/ir"
 )
 
-var showStages = []string{"chunks", "insts", "program", "json", "dot", "channels"}
+var showStages = []string{"chunks", "insts", "program", "json", "dot", "svg", "channels"}
 
 func (a *app) showCommand() *cobra.Command {
 	var c compiling
-	var out string
+	var out, svg string
 	cmd := &cobra.Command{
-		Use:   "show FILE [chunks|insts|program|json|dot|channels]",
-		Short: "Show an algorithm as text at a stage of compilation",
+		Use:   "show FILE [chunks|insts|program|json|dot|svg|channels]",
+		Short: "Show an algorithm at a stage of compilation, as text or as a picture",
 		Long: `Show an algorithm as text: chunks is which chunk goes where, insts the instructions as they were lowered, program the
 steps of each thread block (and what is shown where nothing is said), json the same for scripts, dot the program as a graph for
 Graphviz. Of a .xml or .plan file there are program, json and dot only, of a plan of MSCCL++ channels, its operations with what
 their ids stand for, and json. Of an algorithm that says itself which thread block does what there are channels, and the one-sided
-program that they mean. compile --dump shows what each pass leaves.`,
+program that they mean. compile --dump shows what each pass leaves.
+
+svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
+chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
+-o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
-  mscclc show ring.xml dot | dot -Tsvg -o ring.svg`,
+  mscclc show allreduce/ring -p ranks=4 --svg ring.svg
+  mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
 		Args: between(1, 2, "a file, and perhaps a stage"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
@@ -39,6 +46,10 @@ program that they mean. compile --dump shows what each pass leaves.`,
 			if len(args) > 1 {
 				stage = args[1]
 			}
+			stage, out, err := pictured(stage, out, svg)
+			if err != nil {
+				return err
+			}
 			return a.showStage(args[0], stage, out, &c)
 		},
 	}
@@ -46,7 +57,29 @@ program that they mean. compile --dump shows what each pass leaves.`,
 	cmd.Flags().Var(ranksFlag{&c.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
 	c.complete(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE`; - is stdout")
+	cmd.Flags().StringVar(&svg, "svg", "", "draw the algorithm's table to `FILE`; - is stdout")
 	return cmd
+}
+
+// pictured returns the stage and the output that are meant: --svg FILE, and -o FILE.svg, are the stage svg.
+func pictured(stage, out, svg string) (string, string, error) {
+	named := strings.EqualFold(filepath.Ext(out), ".svg")
+	switch {
+	case svg != "" && out != "":
+		return "", "", usagef("--svg and -o are both where the picture goes: give one")
+	case svg != "" && stage != "" && stage != "svg":
+		return "", "", usagef("--svg draws the stage svg, and not %s", stage)
+	case named && stage == "dot":
+		return "", "", usagef("dot is text for Graphviz, and no SVG: name it .dot, or write "+
+			"mscclc show FILE dot | dot -Tsvg -o %s", out)
+	case named && stage != "" && stage != "svg":
+		return "", "", usagef("%s is text, and -o %s is the name of a picture", stage, out)
+	case svg != "":
+		return "svg", svg, nil
+	case named:
+		return "svg", out, nil
+	}
+	return stage, out, nil
 }
 
 func (a *app) showStage(arg, stage, out string, c *compiling) error {
@@ -69,7 +102,7 @@ func (a *app) showStage(arg, stage, out string, c *compiling) error {
 	if err != nil {
 		return err
 	}
-	if a.json && out == "" {
+	if a.json && isStdout(out) {
 		return a.writeJSON(struct {
 			report
 			Stage string `json:"stage"`
@@ -96,6 +129,8 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 		return nil, nil, noChannels(arg, "program, json or dot")
 	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&text, s, stage, c)
+	case stage == "svg":
+		return nil, nil, usagef("%s is a program, and svg draws algorithms: give the .mscl file; dot draws programs", arg)
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	case c.unfit(compiledShow...) != "":
@@ -130,6 +165,7 @@ var compiledShow = []string{"target", "fused-receives", "protocol", "inplace"}
 var tooLate = map[string][]string{
 	"chunks": {"instances", "target", "optimise", "opt", "fuse", "fused-receives"},
 	"insts":  {"optimise", "opt", "fuse"},
+	"svg":    {"instances", "target", "optimise", "opt", "fuse", "fused-receives"},
 }
 
 func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*ir.Program, error) {
@@ -153,8 +189,11 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 			if stage == "channels" {
 				return noChannels(s.name, "chunks, insts, program, json or dot")
 			}
-			if stage == "chunks" {
+			switch stage {
+			case "chunks":
 				return ir.WriteChunks(w, v)
+			case "svg":
+				return drawTable(w, s.name, v)
 			}
 		case *ir.InstDAG:
 			if stage == "insts" {
@@ -164,7 +203,7 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 			switch stage {
 			case "channels":
 				return ir.WriteChannels(w, v)
-			case "chunks", "insts":
+			case "chunks", "insts", "svg":
 				return usagef("%s says itself which thread block does what: it has no %s; "+
 					"show channels, program, json or dot", s.name, stage)
 			}

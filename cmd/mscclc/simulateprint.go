@@ -89,7 +89,8 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 	if err := a.writeTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil || a.json {
 		return err
 	}
-	a.say("%s: a drawing of %s, in %d of %s", f.svg, count(len(d.spans), "step"), d.passes, count(int(r.Passes), "tile iteration"))
+	a.say("%s: a drawing of %s, in %d of %s",
+		f.svg, count(len(d.spans), "step"), d.passes, count(int(r.Passes), "tile iteration"))
 	return nil
 }
 

@@ -12,7 +12,8 @@ import (
 // A stepLook is how timelines show a step: by whether it copies or reduces, and by where its data goes.
 type stepLook uint8
 
-// The looks. The copy and the reduction of one medium stand side by side, so that a look is 2 x medium + 1 where it reduces.
+// The looks. The copy and the reduction of one medium stand side by side: a look is 2 x medium, and 1 more where it
+// reduces.
 const (
 	copyInside stepLook = iota
 	reduceInside
@@ -28,10 +29,14 @@ const (
 // lookColours are the colours of looks. A medium is a hue, and a reduction is darker than a copy, so that readers who
 // see few hues, and paper without colours, tell them apart. chromeColours are the nearest that about:tracing has.
 var (
-	lookColours = [numLooks]string{copyInside: "#c4c4c4", reduceInside: "#505050", copyNear: "#7cc4f0", reduceNear: "#005a9c",
-		copyFar: "#f5b731", reduceFar: "#b34700", signals: "#a0529e", waits: "#ececec"}
-	chromeColours = [numLooks]string{copyInside: "grey", reduceInside: "generic_work", copyNear: "rail_response", reduceNear: "light_memory_dump",
-		copyFar: "rail_idle", reduceFar: "terrible", signals: "detailed_memory_dump", waits: "white"}
+	lookColours = [numLooks]string{
+		copyInside: "#c4c4c4", reduceInside: "#505050", copyNear: "#7cc4f0", reduceNear: "#005a9c",
+		copyFar: "#f5b731", reduceFar: "#b34700", signals: "#a0529e", waits: "#ececec",
+	}
+	chromeColours = [numLooks]string{
+		copyInside: "grey", reduceInside: "generic_work", copyNear: "rail_response", reduceNear: "light_memory_dump",
+		copyFar: "rail_idle", reduceFar: "terrible", signals: "detailed_memory_dump", waits: "white",
+	}
 )
 
 // A medium is what data goes over: the later the slower.

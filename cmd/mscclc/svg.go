@@ -113,8 +113,8 @@ func (d *timeline) choose(spans []executor.Span) (beyond int) {
 
 // remark says what span of the call is shown, what a lane is, and what is left out.
 func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
-	note := fmt.Sprintf("Time 0 is when the thread blocks begin, %.2f us after the call begins. The last step shown ends at %.2f us.",
-		r.Launch, micros(d.end))
+	note := fmt.Sprintf("Time 0 is when the thread blocks begin, %.2f us after the call begins. "+
+		"The last step shown ends at %.2f us.", r.Launch, micros(d.end))
 	if columns > 1 {
 		note += fmt.Sprintf(" A lane stands for %d columns, which do the same at the same time.", columns)
 	}
@@ -134,6 +134,25 @@ func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
 	}
 }
 
+// How a text lies at its x, and how a drawing begins.
+const (
+	rightOf   = ` text-anchor="end"`
+	middleOf  = ` text-anchor="middle"`
+	svgOpens  = `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`
+	svgPaints = `<rect width="100%" height="100%" fill="white"/>`
+)
+
+// svgHead begins a drawing of so many pixels. Its ground is white, so that dark pages show it too.
+func svgHead(out io.Writer, width, height int) {
+	fmt.Fprintf(out, svgOpens+"\n", width, height)
+	fmt.Fprintln(out, svgPaints)
+}
+
+// svgText writes a text, with attributes that begin with a space each.
+func svgText(out io.Writer, x, y int, attributes, text string) {
+	fmt.Fprintf(out, `<text x="%d" y="%d"%s>%s</text>`+"\n", x, y, attributes, html.EscapeString(text))
+}
+
 // x is where a time is drawn, in pixels.
 func (d *timeline) x(t time.Duration) float64 {
 	return nameWidth + float64(t)/float64(max(d.end, 1))*float64(d.width)
@@ -143,14 +162,12 @@ func (d *timeline) x(t time.Duration) float64 {
 func (d *timeline) write(w io.Writer, title string) error {
 	out := bufio.NewWriter(w)
 	axis := (3+len(d.remarks))*lineHeight + 10
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n",
-		nameWidth+d.width+60, axis+10+d.height+rankGap)
-	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
+	svgHead(out, nameWidth+d.width+60, axis+10+d.height+rankGap)
 	y := lineHeight + 2
-	fmt.Fprintf(out, `<text x="%d" y="%d" font-size="13">%s</text>`+"\n", nameWidth, y, html.EscapeString(title))
+	svgText(out, nameWidth, y, ` font-size="13"`, title)
 	for _, s := range d.remarks {
 		y += lineHeight
-		fmt.Fprintf(out, `<text x="%d" y="%d">%s</text>`+"\n", nameWidth, y, html.EscapeString(s))
+		svgText(out, nameWidth, y, "", s)
 	}
 	d.legend(out, y+lineHeight)
 	d.axis(out, axis)
@@ -159,7 +176,7 @@ func (d *timeline) write(w io.Writer, title string) error {
 		if l.column > 0 {
 			name += fmt.Sprintf(" column %d", l.column)
 		}
-		fmt.Fprintf(out, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", nameWidth-6, axis+10+d.top[l]+laneHeight-3, name)
+		svgText(out, nameWidth-6, axis+10+d.top[l]+laneHeight-3, rightOf, name)
 	}
 	for i := range d.spans {
 		d.box(out, &d.spans[i], axis+10+d.top[d.lane(&d.spans[i])])
@@ -181,9 +198,8 @@ func (d *timeline) legend(out io.Writer, y int) {
 			continue
 		}
 		top, height := lookHeight(stepLook(look), y-9, 10)
-		name := html.EscapeString(d.looks.names[look])
-		fmt.Fprintf(out, `<rect x="%d" y="%d" width="10" height="%d" fill="%s"/><text x="%d" y="%d">%s</text>`+"\n",
-			x, top, height, lookColours[look], x+14, y, name)
+		fmt.Fprintf(out, `<rect x="%d" y="%d" width="10" height="%d" fill="%s"/>`+"\n", x, top, height, lookColours[look])
+		svgText(out, x+14, y, "", d.looks.names[look])
 		x += 34 + 13*len(d.looks.names[look])/2
 	}
 }
@@ -199,8 +215,9 @@ func lookHeight(look stepLook, top, height int) (int, int) {
 // axis draws the axis of time, and a line down from each mark.
 func (d *timeline) axis(out io.Writer, y int) {
 	for t := time.Duration(0); t <= d.end; t += tick(d.end * leastWidth / time.Duration(d.width)) {
-		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#ddd"/><text x="%.1f" y="%d" text-anchor="middle">%.4g us</text>`+"\n",
-			d.x(t), y+4, d.x(t), y+10+d.height, d.x(t), y, micros(t))
+		x := d.x(t)
+		fmt.Fprintf(out, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#ddd"/>`+"\n", x, y+4, x, y+10+d.height)
+		svgText(out, int(x), y, middleOf, fmt.Sprintf("%.4g us", micros(t)))
 	}
 }
 
@@ -215,8 +232,9 @@ func (d *timeline) box(out io.Writer, s *executor.Span, top int) {
 	top, height := lookHeight(look, top, laneHeight)
 	fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3">`,
 		d.x(began), top, max(d.x(s.Begin+s.Length)-d.x(began), 0.4), height, lookColours[look])
-	fmt.Fprintf(out, "<title>%s: %s, tile iteration %d, %.4g to %.4g us</title></rect>\n", html.EscapeString(d.looks.names[look]),
-		html.EscapeString(d.p.StepText(int32(rank), &d.p.Steps[s.Step])), s.Pass, micros(began), micros(s.Begin+s.Length))
+	text := d.looks.names[look] + ": " + d.p.StepText(int32(rank), &d.p.Steps[s.Step])
+	fmt.Fprintf(out, "<title>%s, tile iteration %d, %.4g to %.4g us</title></rect>\n",
+		html.EscapeString(text), s.Pass, micros(began), micros(s.Begin+s.Length))
 }
 
 // tick is the time between two marks of an axis: 1, 2 or 5 of a power of ten, and at most twelve of them.

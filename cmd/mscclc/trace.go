@@ -29,7 +29,8 @@ type traceEvent struct {
 func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
 	err := a.writeTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
 	if err == nil && !a.json {
-		a.say("%s: a trace of %s, in %d of %s", file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "tile iteration"))
+		a.say("%s: a trace of %s, in %d of %s",
+			file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "tile iteration"))
 	}
 	return err
 }
@@ -96,8 +97,8 @@ func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
 func spanEvent(p *ir.Program, s *executor.Span, looks *stepLooks) traceEvent {
 	rank, block, step := p.Place(s.Step)
 	what, look := &p.Steps[s.Step], looks.of[s.Step]
-	e := traceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X", Process: rank, Thread: laneOf(block, s.Column),
-		Begin: micros(s.Begin), Length: micros(s.Length), Colour: chromeColours[look],
+	e := traceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
+		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length), Colour: chromeColours[look],
 		Args: map[string]any{"does": p.StepText(int32(rank), what), "step": step, "pass": s.Pass}}
 	if p.OneSided == nil {
 		e.Args["message"] = s.Message
