@@ -10,7 +10,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +195,12 @@ func TestPlot(t *testing.T) {
 			t.Errorf("the picture does not say %q", s)
 		}
 	}
+	below := textHeight(t, svg, "bytes")
+	for _, name := range []string{"mscclc, out of place", "mscclc, in place", "NCCL 2.28.9, out of place", "NCCL 2.28.9, in place"} {
+		if y := textHeight(t, svg, name); y >= below-5 || y < 2 {
+			t.Errorf("the legend %q is %v above the bottom, and the axes end at %v", name, y, below)
+		}
+	}
 	if img, err := png.Decode(bytes.NewReader(draw("a.png"))); err != nil || img.Bounds().Dx() < 500 {
 		t.Error(err)
 	}
@@ -200,6 +208,21 @@ func TestPlot(t *testing.T) {
 		r.Rows = rows
 		draw("b.svg")
 	}
+}
+
+// textHeight is how far above the bottom of a drawing its first text that reads so lies.
+func textHeight(t *testing.T, svg []byte, text string) (y float64) {
+	t.Helper()
+	at := regexp.MustCompile(`<text x="[-0-9.]+" y="-([0-9.]+)" transform="scale\(1, -1\)"\s+style="[^"]*">` + regexp.QuoteMeta(text) + "<")
+	found := at.FindSubmatch(svg)
+	if found == nil {
+		t.Fatalf("the picture does not say %q", text)
+	}
+	y, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
 }
 
 // A fakeSite measures forms by a formula.

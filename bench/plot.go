@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -17,11 +18,12 @@ import (
 )
 
 // The picture: time of small calls on the left, where a logarithm shows latency,
-// bus bandwidth on the right, where it is what counts; sizes are on both.
+// bus bandwidth on the right, where it is what counts; sizes are on both. The legend is below both, where no curve is.
 const (
-	plotWidth  = 26 * vg.Centimeter
-	plotHeight = 11 * vg.Centimeter
-	smallSize  = 4 << 20 // the last size on the left
+	plotWidth    = 26 * vg.Centimeter
+	plotHeight   = 12.2 * vg.Centimeter
+	legendHeight = 12 * vg.Millimeter
+	smallSize    = 4 << 20 // the last size on the left
 )
 
 // A curve is one implementation in one placement.
@@ -59,46 +61,68 @@ func (r *Report) curves() (list []curve) {
 // Plot draws the rows. File tells by its ending whether as SVG or as PNG.
 func (r *Report) Plot(w io.Writer, file string) error {
 	left, right := plot.New(), plot.New()
+	plots := [2]*plot.Plot{left, right}
 	left.Title.Text = fmt.Sprintf("%v, %d x %s, %v: time", r.Coll.Kind, r.Coll.Ranks, r.Device, r.DType)
 	right.Title.Text = "bus bandwidth"
 	left.Y.Label.Text, right.Y.Label.Text = "us", "GB/s"
+	var legends [2]plot.Legend // of calls out of place, and in place
+	for i := range legends {
+		legends[i] = plot.NewLegend()
+		legends[i].Top, legends[i].Left = true, true
+		legends[i].ThumbnailWidth, legends[i].Padding = vg.Centimeter, vg.Millimeter
+	}
 	for _, c := range r.curves() {
-		for _, p := range [2]*plot.Plot{left, right} {
-			if err := r.draw(p, c, p == left); err != nil {
+		var drawn *plotter.Line
+		for _, p := range plots {
+			line, err := r.draw(p, c, p == left)
+			if err != nil {
 				return err
 			}
+			drawn = cmp.Or(line, drawn)
+		}
+		switch {
+		case drawn == nil:
+		case c.dashed:
+			legends[1].Add(c.name, drawn)
+		default:
+			legends[0].Add(c.name, drawn)
 		}
 	}
-	for _, p := range [2]*plot.Plot{left, right} {
+	for _, p := range plots {
 		r.axes(p)
 	}
 	left.Y.Scale, left.Y.Tick.Marker = plot.LogScale{}, microTicks{}
 	left.Y.Min, left.Y.Max = step125(left.Y.Min, -1), step125(left.Y.Max*1.2, 1)
 	right.Y.Min = 0
-	left.Legend.Top, left.Legend.Left = true, true
 
 	if strings.EqualFold(filepath.Ext(file), ".png") {
 		canvas := vgimg.New(plotWidth, plotHeight)
-		both(draw.New(canvas), left, right)
+		compose(draw.New(canvas), plots, legends)
 		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
 		return err
 	}
 	canvas := vgsvg.New(plotWidth, plotHeight)
-	both(draw.New(canvas), left, right)
+	compose(draw.New(canvas), plots, legends)
 	_, err := canvas.WriteTo(w)
 	return err
 }
 
-// both draws two pictures side by side.
-func both(c draw.Canvas, left, right *plot.Plot) {
-	c.FillPolygon(color.White, []vg.Point{{X: c.Min.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Min.Y}, {X: c.Max.X, Y: c.Max.Y}, {X: c.Min.X, Y: c.Max.Y}})
+// compose draws two pictures side by side, with a legend below each.
+func compose(c draw.Canvas, plots [2]*plot.Plot, legends [2]plot.Legend) {
+	low, high := c.Min, c.Max
+	c.FillPolygon(color.White, []vg.Point{low, {X: high.X, Y: low.Y}, high, {X: low.X, Y: high.Y}})
 	half, gap := plotWidth/2, vg.Millimeter*3
-	left.Draw(draw.Crop(c, gap, -half-gap, gap, -gap))
-	right.Draw(draw.Crop(c, half+gap, -gap, gap, -gap))
+	for i := range plots {
+		begin := gap + half*vg.Length(i)
+		end := begin + half - 2*gap - plotWidth
+		plots[i].Draw(draw.Crop(c, begin, end, gap+legendHeight, -gap))
+		legends[i].Draw(draw.Crop(c, begin+vg.Centimeter, end, gap, legendHeight-plotHeight))
+	}
 }
 
-// draw adds a curve: on the left times of small calls, on the right bandwidths.
-func (r *Report) draw(p *plot.Plot, c curve, left bool) error {
+// draw adds a curve: on the left times of small calls, on the right bandwidths. It returns its line, or nil where the curve
+// has no point.
+func (r *Report) draw(p *plot.Plot, c curve, left bool) (*plotter.Line, error) {
 	var points plotter.XYs
 	for _, row := range r.Rows {
 		t := c.time(row)
@@ -112,11 +136,11 @@ func (r *Report) draw(p *plot.Plot, c curve, left bool) error {
 		points = append(points, plotter.XY{X: float64(row.Bytes), Y: y})
 	}
 	if len(points) == 0 {
-		return nil
+		return nil, nil
 	}
 	line, marks, err := plotter.NewLinePoints(points)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	line.Color, line.Width = c.colour, vg.Points(1.5)
 	marks.Color, marks.Shape, marks.Radius = c.colour, draw.CircleGlyph{}, vg.Points(2)
@@ -124,10 +148,7 @@ func (r *Report) draw(p *plot.Plot, c curve, left bool) error {
 		line.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
 	}
 	p.Add(line, marks)
-	if left {
-		p.Legend.Add(c.name, line)
-	}
-	return nil
+	return line, nil
 }
 
 // axes gives a picture the axis of sizes, and a grid.
