@@ -9,8 +9,8 @@ import (
 	"mscclc/ir"
 )
 
-// writeDot writes p for Graphviz: a box for each block, with its steps from
-// top to bottom; arrows are messages, dashed ones flags.
+// writeDot writes p for Graphviz: a box for each block, with its steps and
+// their chunks from top to bottom; arrows are messages, dashed ones flags.
 func writeDot(w io.Writer, p *ir.Program) error {
 	b := bufio.NewWriter(w)
 	if p.OneSided != nil {
@@ -22,11 +22,11 @@ func writeDot(w io.Writer, p *ir.Program) error {
 	sends, receives := map[connection][]string{}, map[connection][]string{}
 	var order []connection
 	for r := range p.Rank {
-		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"rank %d\"\n", r, r)
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"rank %d\" labeljust=l\n", r, r)
 		for i, tb := range p.TBsOf(r) {
 			fmt.Fprintf(b, "    b%d_%d [label=\"<h> block %d, channel %d", r, i, i, tb.Channel)
 			for k, s := range p.StepsOf(&tb) {
-				fmt.Fprintf(b, " | <s%d> %d %s", k, k, s.Op)
+				dotStep(b, p, r, k, &s)
 				port := fmt.Sprintf("b%d_%d:s%d", r, i, k)
 				if s.Op.Info().Sends {
 					c := connection{tb.Channel, tb.Rank, tb.SendPeer}
@@ -60,6 +60,11 @@ func writeDot(w io.Writer, p *ir.Program) error {
 
 // dotEscapes are of the labels of records.
 var dotEscapes = strings.NewReplacer(`<`, `\<`, `>`, `\>`, `{`, `\{`, `}`, `\}`, `|`, `\|`, `"`, `\"`, `\`, `\\`)
+
+// dotStep writes step k of a block of rank, with its chunks.
+func dotStep(b *bufio.Writer, p *ir.Program, rank, k int, s *ir.Step) {
+	fmt.Fprintf(b, " | <s%d> %d %s", k, k, dotEscapes.Replace(p.StepText(int32(rank), s)))
+}
 
 // A dotSlot is a chunk of packets or a flag; its ends are the ports of the steps
 // that write or signal it, and of those that read or await it.
@@ -100,11 +105,11 @@ func writeOneSidedDot(b *bufio.Writer, p *ir.Program) {
 	fmt.Fprintf(b, "digraph %q {\n  rankdir=LR\n  node [shape=record fontname=monospace]\n", p.Name)
 	slots := dotSlots{ends: map[dotSlot]*dotEnds{}}
 	for r := range p.Rank {
-		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"rank %d\"\n", r, r)
+		fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=\"rank %d\" labeljust=l\n", r, r)
 		for i, tb := range p.TBsOf(r) {
 			fmt.Fprintf(b, "    b%d_%d [label=\"<h> block %d", r, i, i)
 			for k, s := range p.StepsOf(&tb) {
-				fmt.Fprintf(b, " | <s%d> %d %s", k, k, dotEscapes.Replace(p.StepText(int32(r), &s)))
+				dotStep(b, p, r, k, &s)
 				port := fmt.Sprintf("b%d_%d:s%d", r, i, k)
 				eachSlot(p.OneSided.Dests(&s), s.Count, func(at dotSlot, _ int32) {
 					slots.at(at).from = append(slots.at(at).from, port)
