@@ -1,6 +1,3 @@
-// Package mscclc compiles collective communication algorithms: from the text
-// of a .mscl file to a proven program for thread blocks, which codegen writes
-// for other runtimes and executor runs.
 package mscclc
 
 import (

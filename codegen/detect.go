@@ -1,6 +1,15 @@
 package codegen
 
-import "bytes"
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+
+	"mscclc/files"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
 
 // MaxFile is how many bytes the largest program has that is read, of any kind.
 const MaxFile = 1 << 30
@@ -50,4 +59,43 @@ func Detect(head []byte) FileKind {
 		return KindJSON
 	}
 	return KindSource
+}
+
+// ReadFile reads the program in a file: MSCCL-IR XML, or a program file of mscclc in either form. It looks at the
+// content, not at the name. It fails as ReadProgram does, and for a file that cannot be read.
+func ReadFile(name string, opt ReadOptions) (*ir.Program, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		var list diag.List
+		if !errors.As(err, &list) {
+			err = diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: name}}, "%v", err)}
+		}
+		return nil, err
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(files.Limit(name, f, "a program", MaxFile), 1<<16)
+	head, err := r.Peek(512)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return ReadProgram(Detect(head), name, r, opt)
+}
+
+// ReadProgram reads a program of a kind that Detect told. Messages call r name. The error is a diag.List, also for a
+// kind that is no compiled program: mscclc.Compile makes programs of source, and ReadMSCCLPP reads plans of MSCCL++.
+func ReadProgram(kind FileKind, name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
+	switch kind {
+	case KindXML:
+		return ReadMSCCL(name, r, opt)
+	case KindPlan:
+		return ReadPlan(name, r, opt)
+	case KindPlanJSON:
+		return ReadPlanJSON(name, r, opt)
+	}
+	what := kind.String()
+	if kind == KindUnknown {
+		what = "binary data"
+	}
+	d := diag.New(diag.Malformed, diag.Span{Pos: diag.Pos{Filename: name}}, "this is %s, and not a compiled program", what)
+	return nil, diag.List{d.WithHint("give MSCCL-IR XML, or a program file of mscclc")}
 }

@@ -3,6 +3,8 @@ package codegen
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -162,6 +164,45 @@ func TestDetect(t *testing.T) {
 		if got := Detect([]byte(text)); got != want {
 			t.Errorf("%q is %v, want %v", text, got, want)
 		}
+	}
+}
+
+// TestReadFile reads a program in each form, whatever its file is called, and refuses what is no compiled program.
+func TestReadFile(t *testing.T) {
+	folder, p := t.TempDir(), ring(3)
+	read := func(text []byte) (*ir.Program, error) {
+		name := filepath.Join(folder, "program")
+		if err := os.WriteFile(name, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return ReadFile(name, ReadOptions{})
+	}
+	var xml, plan, text bytes.Buffer
+	for _, err := range []error{WriteMSCCL(&xml, p, target(t, "msccl")), WritePlan(&plan, p), WritePlanJSON(&text, p)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, form := range [][]byte{xml.Bytes(), plan.Bytes(), text.Bytes()} {
+		if got, err := read(form); err != nil || got.Name != p.Name || len(got.Steps) != len(p.Steps) {
+			t.Errorf("%.20q: %v %v", form, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"algorithm ring()": "this is mscl source, and not a compiled program", "\x7fELF\x00": "this is binary data, and not a compiled program",
+		`{"gpus": []}`: "this is a plan of MSCCL++, and not a compiled program", "<algo": "",
+	} {
+		_, err := read([]byte(text))
+		if list, is := err.(diag.List); !is || want != "" && list[0].Text != want {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := ReadFile(folder, ReadOptions{}); err == nil {
+		t.Error("a folder is read")
+	}
+	_, err := ReadFile(filepath.Join(folder, "none"), ReadOptions{})
+	if list, is := err.(diag.List); !is || list[0].Code != diag.Io {
+		t.Errorf("no file: %v", err)
 	}
 }
 

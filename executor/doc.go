@@ -1,20 +1,24 @@
 // Package executor runs programs on a device.
 //
-// What goes in is a Program that ir/verify accepts. Load makes an Image of it,
-// the flat tables that the interpreter kernel reads (package kernels), and hands
-// it to a Device; Run fills in one call's sizes, types and buffers, launches,
-// and waits. A run ends with the collective done, or with an error that says
-// which step of which rank waited for what, and leaves the Loaded usable.
+// # Where to begin
 //
-// Prepare makes a Plan instead, whose launches a caller puts onto streams of GPUs, or into
-// graphs, with buffers of its own; an Exchange ties the processes that share it
-// (PLANS.md).
+//   - [Load] takes a program that ir/verify proves, and returns a [Loaded] on a [Device]: cpu.Device of executor/cpu, or
+//     a GPU of executor/cuda or executor/hip. [Options] names the device.
+//   - [Loaded.Run] does one call, given its [Args], and waits for its end. [ArgsOf] makes the Args of slices of Go
+//     numbers. A run ends with the collective done, or with an error that names the step that waited; the Loaded stays
+//     usable.
+//   - [NewData] makes random data for a call, whose layout is a [Geometry], and [Data.Check] compares the result with
+//     the collective computed directly. [PieceElems] converts the bytes that nccl-tests counts.
+//   - [Prepare] makes a [Plan] for GPUs instead. The caller binds buffers of its own and puts the launches onto streams
+//     or into graphs. An [Exchange] connects the processes that share a Plan (PLANS.md).
 //
-// A Watch in a call's Args records what each block did when, and holds blocks
-// back. Replay uses it to show, in runs, what verify has rejected a program for.
+// # Less often
 //
-// The devices are packages of their own, which this one does not know:
-// executor/cpu is the first. The rest of this package is what a caller needs to
-// judge a run: element types, the layout of buffers (Geometry), data to run on,
-// and the collective computed directly (Data).
+// A [Trace] in Args records when steps began and ended. A [Watch] records what each block did when, and holds blocks
+// back; [Replay] uses it to show, in runs, why verify rejects a program.
+//
+// # For devices
+//
+// Load makes an [Image] of a program: the flat tables that the interpreter kernel reads (package kernels). All other
+// types are these tables, launches and what a device implements. Packages of devices use them, and nobody else.
 package executor

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,5 +233,40 @@ func TestChains(t *testing.T) {
 		if img.Steps[i].Chain != want[i] {
 			t.Errorf("step %d begins a chain of %d, not %d", i, img.Steps[i].Chain, want[i])
 		}
+	}
+}
+
+// ArgsOf finds the length of a piece from the lengths of the slices, whichever ranks have some.
+func TestArgsOfNumbers(t *testing.T) {
+	var seen []*ir.Collective
+	for kind := range ir.Custom {
+		for _, inplace := range []bool{false, true} {
+			seen = append(seen, &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: 2, Peer: []int32{1, 2, 0}, Inplace: inplace})
+		}
+	}
+	seen = append(seen, &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 3, In: 3, Out: 2},
+		&ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 3, PerRank: [][2]int32{{3, 0}, {0, 2}}})
+	for _, c := range seen {
+		for _, elems := range []int64{0, 1, 4, 1023} {
+			geo := NewGeometry(c, elems, 4)
+			var input, output [][]int32
+			for r := range c.Ranks {
+				in, out, _, _, mem := geo.Buffers(r)
+				if input = append(input, make([]int32, max(in, mem))); !c.Inplace {
+					output = append(output, make([]int32, out))
+				}
+			}
+			args := ArgsOf(c, input, output)
+			if args.Elems != elems || args.DType != I32 || args.RedOp != Sum {
+				t.Errorf("%v of %d: %d elements of %v, %v", c, elems, args.Elems, args.DType, args.RedOp)
+			}
+			if _, err := memory(geo, &args); err != nil {
+				t.Errorf("%v of %d: %v", c, elems, err)
+			}
+		}
+	}
+	got := []DType{DTypeOf[float32](), DTypeOf[float64](), DTypeOf[int8](), DTypeOf[uint8](), DTypeOf[int32](), DTypeOf[uint32](), DTypeOf[int64](), DTypeOf[uint64]()}
+	if want := []DType{F32, F64, I8, U8, I32, U32, I64, U64}; !slices.Equal(got, want) {
+		t.Errorf("Go's types are %v, want %v", got, want)
 	}
 }

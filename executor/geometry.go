@@ -64,3 +64,56 @@ func (g Geometry) Buffers(rank int) (in, out, inAt, outAt, mem int64) {
 func PieceElems(c *ir.Collective, bytes int64, t DType) int64 {
 	return bytes / int64(t.Size()) / int64(max(c.Divisor()/max(c.Chunks, 1), 1))
 }
+
+// A Number is a Go type that elements of a call may have. The other element types have no Go type of their own.
+type Number interface {
+	float32 | float64 | int8 | uint8 | int32 | uint32 | int64 | uint64
+}
+
+// DTypeOf returns the element type whose values are Ts.
+func DTypeOf[T Number]() DType {
+	switch any(*new(T)).(type) {
+	case float32:
+		return F32
+	case float64:
+		return F64
+	case int8:
+		return I8
+	case uint8:
+		return U8
+	case int32:
+		return I32
+	case uint32:
+		return U32
+	case int64:
+		return I64
+	}
+	return U64
+}
+
+// ArgsOf returns the Args of a call of c that sums numbers. Input and output are indexed by rank; in place, input has
+// each rank's one memory and output is nil. Run reads and writes these slices, which stay the caller's, and checks
+// their number and lengths.
+func ArgsOf[T Number](c *ir.Collective, input, output [][]T) Args {
+	a := Args{DType: DTypeOf[T](), RedOp: Sum, Input: rawOf(input), Output: rawOf(output)}
+	unit, most := NewGeometry(c, int64(max(c.Chunks, 1)), 1), int64(0) // chunks of one element
+	piece := func(chunks int64, ranks [][]T, rank int) {
+		if chunks > most && rank < len(ranks) {
+			most, a.Elems = chunks, int64(len(ranks[rank]))*unit.Elems/chunks
+		}
+	}
+	for rank := range c.Ranks {
+		in, out, _, _, mem := unit.Buffers(rank)
+		piece(max(in, mem), input, rank)
+		piece(out, output, rank)
+	}
+	return a
+}
+
+// rawOf is raw for the numbers of each rank; nil stays nil.
+func rawOf[T Number](ranks [][]T) (list [][]byte) {
+	for _, numbers := range ranks {
+		list = append(list, raw(numbers))
+	}
+	return list
+}

@@ -1,6 +1,12 @@
 // Package simulate says how long a program takes on a topology, before anything runs: an event simulation of its steps
 // as they are scheduled, not a formula for an algorithm.
 //
+// # Where to begin
+//
+//   - [Run] returns how long a [Call] of a program takes on a machine: a [Result]. topology.Open finds the machine by
+//     name, and the device's [Costs] are those of [CostsOf] if the caller gives none.
+//   - [Both] returns the two times of a call: its latency and its interval, explained below.
+//
 // # The model
 //
 // Every block does its steps in order, as a device's kernel does, pass after pass. A step begins when what it waits for

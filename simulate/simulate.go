@@ -77,11 +77,17 @@ const (
 	mostEvents  = 2 << 20
 )
 
-// Run says how long a call of p takes on t, whose device has costs c. Ranks are GPUs in their order; where p says how many ranks a
-// node has, its nodes are t's.
+// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that CostsOf has for t.Device.
+// Ranks are GPUs in their order; where p says how many ranks a node has, its nodes are t's. It fails with ErrNoWay
+// where t has too few GPUs, or no path between two ranks that p connects.
 func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
-	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
 	var err error
+	if c == nil {
+		if c, err = CostsOf(t.Device); err != nil {
+			return nil, err
+		}
+	}
+	s := &simulation{program: p, net: newNetwork(t), costs: c, call: call}
 	if s.gpu, err = Seats(p, t); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,18 @@
-// Package choose picks the program for a call of a collective: a Table that
-// mscclc bench --tune has measured says which Variant is fastest on a device, with
-// so many ranks, at a size; where there is none, an event simulation of all that there are does (a
-// Selector), on the topology that such devices are in.
+// Package choose finds the fastest program for a call of a collective.
+//
+// # Where to begin
+//
+//   - A [Chooser] chooses for a device. [Chooser.Choose] returns the [Variant] for a [Call] of some size, and
+//     [Chooser.Program] compiles and proves it. Its [Table] has what was measured; [DefaultTable] is the one that is
+//     built in. Where the table has no rule, the Chooser simulates the programs on the device's [Machine].
+//   - A [Selector] compares all programs on any topology by simulation, for any target.
+//   - A [Launcher] runs calls on GPUs by the variants of a Chooser, and with an [Online] measures the likeliest ones
+//     during the first calls.
+//   - A [Shelf] adds the user's own programs to the catalog.
+//
+// # Less often
+//
+// [ReadTable] reads a table that mscclc bench --tune wrote. [Candidates] and [Collectives] list the catalog.
 package choose
 
 import (

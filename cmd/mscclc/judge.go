@@ -261,13 +261,8 @@ func isLibrary(f *lang.File) bool {
 
 // readProgram reads the program in s.
 func readProgram(s *source, opt codegen.ReadOptions) (*ir.Program, error) {
-	switch s.kind {
-	case codegen.KindPlan:
-		return codegen.ReadPlan(s.name, s, opt)
-	case codegen.KindPlanJSON:
-		return codegen.ReadPlanJSON(s.name, s, opt)
-	case codegen.KindMSCCLPP:
+	if s.kind == codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Unsupported, fileSpan(s.name), "%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.name))}
 	}
-	return codegen.ReadMSCCL(s.name, s, opt)
+	return codegen.ReadProgram(s.kind, s.name, s, opt)
 }
