@@ -42,7 +42,7 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 			ending := filepath.Ext(f.out)
 			if target := targetOf[ending]; target != "" && !cmd.Flags().Changed("target") {
 				f.target = target
-			} else if target == "" && ending != "" && !cmd.Flags().Changed("target") {
+			} else if target == "" && ending != "" && ending != ".mscl" && !cmd.Flags().Changed("target") {
 				return usagef("no target's files end in %s: name the file .xml, .json or .plan, or give --target", ending)
 			}
 			return a.compile(args[0], &f)
