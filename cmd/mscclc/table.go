@@ -12,19 +12,22 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A table's measures, in pixels; and how many ranks, chunks of a rank and steps are drawn at most.
+// A table's measures, in pixels; and how many ranks, chunks of a rank, steps and cells are drawn at most.
 const (
 	cellHeight  = 30
-	letterWidth = 7.0
+	letterWidth = 7.0 // of what a chunk holds
 	leastCell   = 34
-	mostCell    = 150
+	mostCell    = 160
+	smallLetter = 6.3 // of what is below
 	tableWidth  = 1300
+	mostWide    = 2400 // the cells of a rank
 	panelGap    = 26
 	headHeight  = 50 // of a panel: its name, the buffers and the chunks
 	rankWidth   = 46
 	tableRanks  = 16
 	tableChunks = 32
 	tableSteps  = 64
+	tableCells  = 8192 // in all panels
 )
 
 // The colours of cells: of those that a step wrote, by whether it copies or reduces, and of the others.
@@ -69,15 +72,15 @@ func drawTable(w io.Writer, name string, d *ir.ChunkDAG) error {
 // choose takes what is drawn, and notes what is left out.
 func (t *drawnTable) choose() {
 	ranks := t.d.Coll.Ranks
-	t.ranks, t.shown = min(ranks, tableRanks), min(len(t.steps), tableSteps)
+	all := t.chunks()
+	t.ranks, t.columns = min(ranks, tableRanks), all[:min(len(all), tableChunks)]
+	t.shown = min(len(t.steps), tableSteps, tableCells/max(1, t.ranks*len(t.columns))-1)
 	t.notes = append(t.notes, "Rows are ranks, columns are chunks. A cell says what its chunk holds: "+
 		"0+1:2 is the sum of chunk 2 of the inputs of ranks 0 and 1, all:2 of all ranks.",
 		"Below it is where a step took the data: ← 3 is the same chunk of rank 3.")
 	if t.d.Coll.Inplace {
 		t.notes = append(t.notes, "The call is in place: input and output are one memory, and are drawn once.")
 	}
-	all := t.chunks()
-	t.columns = all[:min(len(all), tableChunks)]
 	var out []string
 	for _, x := range []struct {
 		what       string
@@ -95,12 +98,13 @@ func (t *drawnTable) choose() {
 // chunks lists what ranks have. In place it has the larger of input and output, and of the other what lies beyond that.
 func (t *drawnTable) chunks() (list []tableColumn) {
 	c := t.d.Coll
-	var most [2]int
+	var most, sum [2]int
 	for r := range c.Ranks {
 		most[ir.Input], most[ir.Output] = max(most[ir.Input], c.InChunks(r)), max(most[ir.Output], c.OutChunks(r))
+		sum[ir.Input], sum[ir.Output] = sum[ir.Input]+c.InChunks(r), sum[ir.Output]+c.OutChunks(r)
 	}
 	order := [2]ir.Buf{ir.Input, ir.Output}
-	if c.Inplace && most[ir.Output] > most[ir.Input] {
+	if c.Inplace && sum[ir.Output] > sum[ir.Input] {
 		order = [2]ir.Buf{ir.Output, ir.Input}
 	}
 	for k, buf := range order {
@@ -154,30 +158,37 @@ func (t *drawnTable) at(rank int, c tableColumn) int {
 // measure makes cells as wide as what is drawn in them needs.
 func (t *drawnTable) measure() {
 	drawn := map[int]bool{}
-	most := 0
-	fit := func(s string) { most = max(most, utf8.RuneCountInString(s)) }
+	most := 0.
+	fit := func(s string, letter float64) { most = max(most, float64(utf8.RuneCountInString(s))*letter+8) }
 	for r := range t.ranks {
 		for _, c := range t.columns {
 			if at := t.at(r, c); at >= 0 {
 				drawn[at] = true
-				fit(t.text(t.start[at]))
+				fit(t.text(t.start[at]), letterWidth)
 			}
 		}
 	}
 	for _, step := range t.steps[:t.shown] {
 		for i := range step {
 			if drawn[step[i].cell] {
-				fit(t.text(step[i].holds))
-				fit(t.from(&step[i]))
+				fit(t.text(step[i].holds), letterWidth)
+				fit(t.from(&step[i]), smallLetter)
 			}
 		}
 	}
-	t.width = min(max(leastCell, int(float64(most)*letterWidth)+8), mostCell)
+	of := map[ir.Buf]int{} // the columns of a buffer, which have room for its name together
+	for _, c := range t.columns {
+		of[c.buf]++
+	}
+	for _, c := range t.columns {
+		fit(t.bufferName(c.buf), letterWidth/float64(of[c.buf]))
+	}
+	t.width = min(max(leastCell, int(most)), mostCell, mostWide/max(1, len(t.columns)))
 }
 
 // cut shortens s to what a cell has room for.
-func (t *drawnTable) cut(s string) string {
-	room := int(float64(t.width-6) / letterWidth)
+func (t *drawnTable) cut(s string, letter float64) string {
+	room := int(float64(t.width-6) / letter)
 	if r := []rune(s); len(r) > room {
 		return string(r[:room-1]) + "…"
 	}
@@ -283,9 +294,9 @@ func (t *drawnTable) box(x, y int, holds ir.Value, w *tableWrite) {
 	line := y + 19
 	if from != "" {
 		line = y + 13
-		svgText(t.out, x+t.width/2, y+25, middleOf+` font-size="10" fill="#333"`, t.cut(from))
+		svgText(t.out, x+t.width/2, y+25, middleOf+` font-size="10" fill="#333"`, t.cut(from, smallLetter))
 	}
 	if text != "" {
-		svgText(t.out, x+t.width/2, line, middleOf, t.cut(text))
+		svgText(t.out, x+t.width/2, line, middleOf, t.cut(text, letterWidth))
 	}
 }

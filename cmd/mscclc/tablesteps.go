@@ -185,7 +185,7 @@ func (t *tableRun) from(w *tableWrite) string {
 		same := s.Buf == op.Dst.Buf && s.Index == op.Dst.Index
 		chunk := fmt.Sprintf("%s[%d]", t.bufName(s.Buf), s.Index+w.chunk)
 		switch {
-		case same && s.Rank == op.Dst.Rank:
+		case t.cell(&s, 0) == t.cell(&op.Dst, 0): // in place, input may be output
 		case same:
 			names = append(names, fmt.Sprint(s.Rank))
 		case s.Rank == op.Dst.Rank:
