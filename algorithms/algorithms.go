@@ -1,6 +1,12 @@
 // Package algorithms is the catalog: the programs that come with mscclc, by
 // collective. COLLECTIVE/NAME.mscl holds algorithm NAME; what declares no
 // algorithm is a library that its neighbours import.
+//
+// # Where to begin
+//
+//   - [Names] lists the files, and [Open] reads one. mscclc.Compile compiles the text, with Open: algorithms.Open in its
+//     lang.Options, and with the file called as it is here: imports are relative to it.
+//   - choose.Chooser, in algorithms/choose, finds the fastest program for a call.
 package algorithms
 
 import (

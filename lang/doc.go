@@ -6,13 +6,11 @@
 //	text --Parse--> *File --Expand--> *ir.ChunkDAG        text --Format--> text
 //	                     --ExpandLevel--> that, or *ir.ChannelProgram
 //
-// scan.go cuts tokens, newline.go decides which newlines end a statement,
-// grammar.go is the grammar (printed as GRAMMAR.ebnf), parse.go parses a line at
-// a time. header.go evaluates the declarations; compile.go, loop.go, expr.go,
-// call.go, chunkcall.go turn statements into closures over one slot for each
-// variable; expansion.go holds the chunks while they run; result.go judges the
-// outputs; inplace.go moves a program between in place and out of place. channel.go
-// begins what is at the level of channels.
+// # Where to begin
+//
+//   - mscclc.Compile reads, expands and compiles a file. [Options] and [Params] say for what.
+//   - [Parse] reads a file, and [Expand] evaluates it for concrete ranks.
+//   - [Format] writes a file as mscclc fmt does.
 //
 // # The language in brief
 //
@@ -129,4 +127,14 @@
 // lists and nesting, and a message names the limit that it met. An iteration
 // costs a step, a call 4, each 16 tokens of what is repeated or called one
 // more, a chunk moved one for each operand, an element of a list 8.
+//
+// # Files
+//
+// scan.go cuts tokens, newline.go decides which newlines end a statement,
+// grammar.go is the grammar (printed as GRAMMAR.ebnf), parse.go parses a line at
+// a time. header.go evaluates the declarations and params.go the parameters;
+// compile.go, loop.go, expr.go, call.go, chunkcall.go turn statements into
+// closures over one slot for each variable; expansion.go holds the chunks while they run; result.go judges the
+// outputs; inplace.go moves a program between in place and out of place. channel.go
+// begins what is at the level of channels.
 package lang
