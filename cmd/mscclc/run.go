@@ -132,7 +132,7 @@ type runResult struct {
 	Problems []diag.Problem `json:"problems,omitempty"` // why it did not run, or not to its end
 
 	turns turned // Turns, with those that were asked for
-	ran   bool   // it was not refused
+	ran   bool   // it came to its end, or to some steps that its trace has
 
 	observed bool      // see runFlags
 	fault    error     // what is wrong besides elements

@@ -126,7 +126,6 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 	}
 	data := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
 	modifies := p.ModifiesInput()
-	result.ran = true
 	for i := range r.flags.iters {
 		if i > 0 {
 			data.Reset()
@@ -137,6 +136,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 			args.Trace = &r.trace
 		}
 		done, err := l.Run(ctx, args)
+		result.ran = err == nil || len(r.trace.Spans) > 0
 		if err != nil {
 			return result, err
 		}
