@@ -52,7 +52,7 @@ for r in 0..ranks {
     chunk(r, input, 0).copy(r, s, 0, tb = 0)
     reduce([chunk(r, input, 0), chunk(r, s, 1)], r, output, 0, tb = 0, to = chunk(r, s, 2))
     reduce([chunk(r, input, 0), chunk(r, s, 1)], r, output, 1, tb = 0, to = [chunk(r, s, 3), chunk(q, s, 4)])
-    all.put(chunk(r, input, 0), s, 5, tb = 0)
+    all.put(chunk(r, s, 2), s, 5, tb = 0)
 }
 `
 
