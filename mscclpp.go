@@ -63,7 +63,7 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 	}
 	proof := func() diag.List { return nil }
 	if !opt.Unproven {
-		proof = inBackground(func() diag.List {
+		proof = ir.InBackground(func() diag.List {
 			_, _, found := passes.CheckChannels(c, opt.Check)
 			return found
 		})
@@ -117,22 +117,4 @@ func certain(faults diag.List) (wrong diag.List) {
 		}
 	}
 	return wrong
-}
-
-// inBackground begins f, and returns what waits for its result. Where f panics, that does.
-func inBackground[T any](f func() T) (wait func() T) {
-	var result T
-	var failed any
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() { failed = recover() }()
-		result = f()
-	}()
-	return func() T {
-		if <-done; failed != nil {
-			panic(failed)
-		}
-		return result
-	}
 }

@@ -42,7 +42,43 @@ func (c *checker) judgeOneSided() {
 	if !o.cut(order) {
 		return
 	}
-	o.races()
-	c.result(&run{p: c.p, order: order, links: o.links})
-	c.ran = true
+	o.behaviour(&run{p: c.p, order: order, links: o.links})
+}
+
+// judgedAgain has what was judged beside the passes judged again behind them. Tests set it.
+var judgedAgain bool
+
+// behaviour judges what the passes of a launch do to each other, then launches, then what the outputs hold at the end.
+// The last two are judged while the first is, as if it found nothing. Where both find something, they are judged again, so
+// that the same is found in the same order however fast each is.
+func (o *oneSided) behaviour(pass *run) {
+	onePass := o.p.OneSided.OnePass // launches then begin with what the passes know at their end
+	apart := *o
+	apart.checker = &checker{p: o.p, opt: o.opt}
+	beside := apart.newRacer()
+	beside.share = memoryBeside
+	decided := ir.InBackground(func() bool {
+		if !onePass {
+			beside.launches()
+		}
+		apart.result(pass)
+		return !beside.stopped
+	})
+	r := o.newRacer()
+	passed := r.passes()
+	kept := decided() && passed && !judgedAgain
+	alone := func() bool { return len(o.List) == 0 || len(apart.List) == 0 }
+	if passed && (onePass || !kept || !alone()) {
+		r.launches()
+	}
+	if r.stopped {
+		o.tooMuch()
+	}
+	switch {
+	case !kept || !alone():
+		o.result(pass)
+	case len(apart.List) > 0:
+		o.Problems, o.witnesses = apart.Problems, apart.witnesses
+	}
+	o.ran = true
 }

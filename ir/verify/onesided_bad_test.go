@@ -2,10 +2,12 @@ package verify_test
 
 import (
 	"bytes"
+	"reflect"
 	"strings"
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -115,6 +117,27 @@ var oneSidedFaults = []struct {
 	{"a source twice", allPairsPackets(2, 2), []string{"mv input[0] + packets[1] -> output[0]", "mv input[0] + input[0] + packets[1] -> output[0]"}, "wrong-result: rank 0 output[0] holds in[0][0] twice"},
 	{"a source that lacks", ringPackets(3, 2), []string{"mv input[2] + packets[0] -> ", "mv packets[0] -> "}, "wrong-result: rank 0 output[2] holds the sum of in[r][2] of ranks 1-2, lacks in[0][2]"},
 	{"scratch of passes before", ringPlain(3, 2), []string{"mv input[0] -> 1:scratch[0]", "mv input[0] -> 1:scratch[5]"}, "uninitialized: rank 1 block 0 step 3 (mv) reads scratch[0] of rank 1 before anything writes it"},
+}
+
+// What is judged beside the passes is found as if it were judged behind them.
+func TestOneSidedBeside(t *testing.T) {
+	both := 0
+	for _, f := range oneSidedFaults {
+		p := edited(t, f.of, f.edit)
+		report, list := verify.Check(p, verify.Options{})
+		verify.OneAfterTheOther(func() {
+			wantReport, want := verify.Check(p, verify.Options{})
+			if !reflect.DeepEqual(list, want) || !reflect.DeepEqual(report, wantReport) {
+				t.Errorf("%s: beside each other\n%s\nand one after the other\n%s", f.name, full(list), full(want))
+			}
+		})
+		if len(list) > 1 && list[0].Code == diag.Race && list[len(list)-1].Code != diag.Race {
+			both++
+		}
+	}
+	if both == 0 {
+		t.Error("no fault is a race and a wrong result")
+	}
 }
 
 func TestOneSidedBad(t *testing.T) {

@@ -61,6 +61,7 @@ type clocks struct {
 	apart  []int32 // of a step: its destinations, where threads tell on what they were told, else 1
 	rows   *rows.Pool
 	work   int64
+	share  int64 // see oneRacer
 
 	// each is called for each event of a Move, when all that it knows is known.
 	each func(e int32, pass int)
@@ -72,8 +73,11 @@ const (
 	toldKept = 1 << 24
 )
 
-func (o *oneSided) newClocks(skip ir.StepFlags) *clocks {
-	c := &clocks{o: o, skip: skip, blocks: make([]knower, len(o.p.Blocks)), rows: rows.NewPool(o.chains)}
+// memoryBeside is the share of the memory that clocks beside others may have: a quarter.
+const memoryBeside = 4
+
+func (o *oneSided) newClocks(skip ir.StepFlags, share int64) *clocks {
+	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), rows: rows.NewPool(o.chains)}
 	c.tellApart()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
@@ -103,7 +107,7 @@ func (c *clocks) keep(depth int32) bool {
 	}
 	room := int64(0)
 	for i := range c.slot {
-		if room += int64(c.slot[i]); room > max(toldKept, c.o.opt.Work/16) {
+		if room += int64(c.slot[i]); room > max(toldKept, c.o.opt.Work/16)/c.share {
 			return false
 		}
 		c.slot[i] = int32(room)
@@ -154,7 +158,7 @@ func (c *clocks) pass(pass int) bool {
 		case ir.Await:
 			c.await(k, ev.step, s, pass)
 		}
-		if c.work++; c.work > c.o.opt.Work || c.rows.Entries > max(rowsKept, c.o.opt.Work) {
+		if c.work++; c.work > c.o.opt.Work || c.rows.Entries > max(rowsKept, c.o.opt.Work)/c.share {
 			return false
 		}
 	}

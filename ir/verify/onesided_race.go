@@ -8,22 +8,12 @@ import (
 	"mscclc/ir/diag"
 )
 
-// races looks at all conflicts: of one pass, of passes that use one copy of
-// scratch and packets, and of launches with what others do with user memory.
-func (o *oneSided) races() {
-	r := &oneRacer{oneSided: o, seen: map[[2]int32]bool{}}
-	if r.passes() {
-		r.launches()
-	}
-	if r.stopped {
-		o.tooMuch()
-	}
-}
-
-// A oneRacer asks of each conflict whether happens-before orders it.
+// A oneRacer looks at all conflicts, and asks of each whether happens-before orders it: those of one pass, those of
+// passes that use one copy of scratch and packets, and those of launches with what others do with user memory.
 type oneRacer struct {
 	*oneSided
 	conflicts
+	share    int64 // it may use one of so many parts of the memory that clocks may have
 	clocks   *clocks
 	ends     *clocks // where launches have one pass: what is known at its end, which launches need not find again
 	first    []int32 // of a cell: 1 + the event that writes it first in a pass
@@ -32,6 +22,10 @@ type oneRacer struct {
 	open     int               // how many of these are not yet seen so
 	seen     map[[2]int32]bool // pairs of steps of which a race is known
 	stopped  bool              // the work allowed was not enough
+}
+
+func (o *oneSided) newRacer() *oneRacer {
+	return &oneRacer{oneSided: o, share: 1, seen: map[[2]int32]bool{}}
 }
 
 // A reuse is a conflict with a later pass in n cells, or chunks of packets; in none when it is seen ordered.
@@ -45,15 +39,20 @@ type reuse struct {
 // its copy of scratch and packets again. Enter and Leave steps, and the ends of
 // launches, only order more, so that they are left out.
 func (r *oneRacer) passes() bool {
-	c := r.newClocks(r.absent(ir.Enter | ir.Leave))
+	c := r.newClocks(r.absent(ir.Enter|ir.Leave), r.share)
 	r.clocks, r.conflicts.mem = c, r.cells
 	depth := r.p.OneSided.Depth
 	r.first = make([]int32, r.cells.Len())
 	r.conflicts.begin(0, len(r.p.Rank)-1)
 	c.each = r.access
 	r.need = func(cell, n int, later, earlier int32, k kind) {
+		if later == earlier || r.told(later, earlier, k) {
+			return
+		}
 		for at := cell; at < cell+n; at++ { // packets may arrive one by one
-			r.judge(0, at, later, earlier, k)
+			if !r.ordered(0, at, later, earlier, k) {
+				r.race(0, at, later, earlier, k, "")
+			}
 		}
 	}
 	if r.stopped = !c.keep(depth) || !c.pass(0); r.stopped {
@@ -115,25 +114,25 @@ func (o *oneSided) eachRank(rank int32, f func(rank int)) {
 	}
 }
 
-// judge reports a conflict of one pass that is not ordered.
-func (r *oneRacer) judge(pass, cell int, later, earlier int32, k kind) {
-	if later != earlier && !r.ordered(pass, cell, later, earlier, k) {
-		r.race(pass, cell, later, earlier, k, "")
+// told says whether the block of event later, of a pass, knows when its group begins that event earlier of the first is
+// over, and sees what that wrote.
+func (r *oneRacer) told(later, earlier int32, k kind) bool {
+	i, j := r.events[later].step, r.events[earlier].step
+	own := &r.clocks.blocks[r.links.Block[i]]
+	known := &own.visible
+	if k == readWrite {
+		known = &own.done
 	}
+	return known.knows(r.chain[r.links.Block[j]]) > r.group[j]
 }
 
 // ordered says whether event later, of a pass, is ordered behind event earlier
 // of the first where both access a cell.
 func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
+	if told := r.told(later, earlier, k); told || k != readWrite {
+		return told
+	}
 	i, j := r.events[later].step, r.events[earlier].step
-	own := &r.clocks.blocks[r.links.Block[i]]
-	chain := r.chain[r.links.Block[j]]
-	if k != readWrite {
-		return own.visible.knows(chain) > r.group[j]
-	}
-	if own.done.knows(chain) > r.group[j] {
-		return true
-	}
 	r.clocks.work += int64(r.p.Steps[i].NSrc) + int64(r.p.Steps[j].NSrc)
 	ok := true
 	v := r.clocks.viewOf(later, part{i, r.parts(later, cell, true)[0]}, pass)

@@ -17,7 +17,7 @@ func (r *oneRacer) launches() {
 	if !remote {
 		return
 	}
-	begin := r.newClocks(r.absent(ir.Leave))
+	begin := r.newClocks(r.absent(ir.Leave), r.share)
 	begin.begun, begin.begins = 1, true
 	r.clocks = begin
 	begin.each = r.begun
@@ -26,7 +26,7 @@ func (r *oneRacer) launches() {
 	}
 	end := r.ends
 	if end == nil {
-		end = r.newClocks(r.absent(ir.Enter))
+		end = r.newClocks(r.absent(ir.Enter), r.share)
 		end.each = func(int32, int) {}
 		if r.stopped = !end.keep(0) || !end.pass(0); r.stopped {
 			return
