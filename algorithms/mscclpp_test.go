@@ -162,7 +162,7 @@ func TestMSCCLPP(t *testing.T) {
 }
 
 // planWritten is what the plan of a program means that has been written, read back, and looked at for what MSCCL++'s executor would do
-// wrong with it.
+// wrong with it, and for waits that could be one.
 func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	f, err := planOf(p, params, way)
 	if err != nil {
@@ -177,7 +177,26 @@ func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema
 			return nil, diag.List{d}
 		}
 	}
+	for r := range c.Ranks {
+		for b, ops := range c.Ranks[r].Blocks {
+			if k := twoWaits(ops); k >= 0 && way.pipeline == 0 { // a pipeline waits for launches once, before its loop
+				return nil, fmt.Errorf("rank %d block %d waits in operations %d and %d, which could be one", r, b, k, k+1)
+			}
+		}
+	}
 	return c, nil
+}
+
+// twoWaits returns the first of two waits that follow each other and have room in one operation, or -1.
+func twoWaits(ops []ir.ChannelOp) int {
+	waits := func(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
+	for k := 1; k < len(ops); k++ {
+		a, b := &ops[k-1], &ops[k]
+		if waits(a) && waits(b) && a.Type == b.Type && len(a.Channels)+len(b.Channels) <= codegen.PlanMaxChannelIDs {
+			return k - 1
+		}
+	}
+	return -1
 }
 
 // runPlan runs c on the CPU.

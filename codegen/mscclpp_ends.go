@@ -206,7 +206,28 @@ func (x *channelMaker) block(r int32, list []segment, k, w int32) []ir.ChannelOp
 		sync(ir.ChRelease, k)
 	}
 	if x.pipeline > 0 {
-		ops = x.loop(ops)
+		return x.loop(ops)
 	}
-	return ops
+	return joinAwaits(ops)
+}
+
+// joinAwaits makes one operation of a relaxed await and an await behind it, if only awaits are between them and one
+// operation has room for both. The relaxed await is for launches that nothing told of before. A rank whose signal is
+// awaited has begun its launch, so no channel stands twice.
+func joinAwaits(ops []ir.ChannelOp) []ir.ChannelOp {
+	awaits := func(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
+	kept := ops[:0]
+next:
+	for i := range ops {
+		o := &ops[i]
+		for k := len(kept) - 1; k >= 0 && awaits(o) && awaits(&kept[k]); k-- {
+			before := &kept[k]
+			if before.Kind == ir.ChRelaxedAwait && before.Type == o.Type && len(before.Channels)+len(o.Channels) <= PlanMaxChannelIDs {
+				before.Kind, before.Channels = o.Kind, slices.Concat(before.Channels, o.Channels)
+				continue next
+			}
+		}
+		kept = append(kept, *o)
+	}
+	return kept
 }
