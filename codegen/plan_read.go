@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -12,8 +13,20 @@ import (
 // ReadPlan reads a plan whole and checks its form. It allocates in proportion
 // to the bytes of the file, whatever its numbers say.
 func ReadPlan(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	b, err := io.ReadAll(r)
-	if err != nil {
+	b := make([]byte, headerSize)
+	n, err := io.ReadFull(r, b)
+	if b = b[:n]; err == nil {
+		// A file that is longer than its header says is read up to one byte more, which shows it.
+		rest := max(0, int64(min(le.Uint64(b[32:]), 1<<62))-headerSize) + 1
+		var more []byte
+		more, err = io.ReadAll(io.LimitReader(r, rest))
+		b = append(b, more...)
+	}
+	var list diag.List
+	switch {
+	case errors.As(err, &list):
+		return nil, list
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
 		return nil, diag.List{diag.New(diag.Io, fileSpan(name), "cannot read: %v", err)}
 	}
 	return DecodePlan(name, b, opt)
@@ -145,7 +158,11 @@ func (d *planReader) header() error {
 			WithHint("compile it again")}
 	}
 	if le.Uint64(h[32:]) != uint64(d.size) {
-		return d.fail("plan says that it has %d bytes, and has %d", le.Uint64(h[32:]), d.size)
+		has := fmt.Sprint(d.size)
+		if uint64(d.size) == le.Uint64(h[32:])+1 {
+			has = "more"
+		}
+		return d.fail("plan says that it has %d bytes, and has %s", le.Uint64(h[32:]), has)
 	}
 	if err := d.sections(h); err != nil {
 		return err

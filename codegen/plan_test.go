@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"hash/crc32"
+	"io"
 	"math/rand"
 	"runtime"
 	"strings"
@@ -245,5 +246,25 @@ func TestPlanIsFast(t *testing.T) {
 	t.Logf("%d steps: written in %v, read in %v, %d MB", len(p.Steps), wrote, time.Since(start), b.Len()>>20)
 	if wrote > 30*time.Second {
 		t.Errorf("writing took %v", wrote)
+	}
+}
+
+// endless is a reader of zeros that counts what was read.
+type endless struct{ read int64 }
+
+func (e *endless) Read(b []byte) (int, error) {
+	clear(b)
+	e.read += int64(len(b))
+	return len(b), nil
+}
+
+// TestReadPlanStopsEarly: of a file that is longer than its header says no more is read than shows it.
+func TestReadPlanStopsEarly(t *testing.T) {
+	for _, p := range []*ir.Program{pairs(), ring(3), swap()} {
+		tail := &endless{}
+		_, err := ReadPlan("x.plan", io.MultiReader(bytes.NewReader(EncodePlan(p)), tail), ReadOptions{})
+		if err == nil || !strings.Contains(err.Error(), "and has more") || tail.read > 1<<16 {
+			t.Errorf("%v after %d bytes behind the plan", err, tail.read)
+		}
 	}
 }

@@ -101,7 +101,11 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	product := func(w io.Writer) error { return write(w, p, target) }
 	if target.Format == codegen.FormatMSCCLPP {
 		var plan *codegen.PlanFile
-		opt := mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: f.instances, Pipeline: unit}, Params: f.settings()}
+		var proof mscclc.Options
+		if err := f.limits.apply(&proof); err != nil {
+			return err
+		}
+		opt := mscclc.PlanOptions{Check: proof.Check, ChannelOptions: codegen.ChannelOptions{Instances: f.instances, Pipeline: unit}, Params: f.settings()}
 		if f.channels != nil && unit > 0 {
 			return usagef("%s says itself which thread block does what: its pipelines are its own", arg)
 		}

@@ -88,7 +88,7 @@ func TestHelpTopology(t *testing.T) {
 	}
 }
 
-// TestReadme runs what README.md shows, in a folder with the examples alone. Output stands in a fence behind a comment with
+// TestReadme runs what README.md shows, in a folder with examples and testdata alone. Output stands in a fence behind a comment with
 // the command, or in a session behind "$ mscclc". A line of it that ends in ... is the beginning of a longer one. Of the
 // section on programs that the reader has, all commands run.
 func TestReadme(t *testing.T) {
@@ -97,8 +97,10 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	if err := os.CopyFS(filepath.Join(folder, "examples"), os.DirFS("../../examples")); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"examples", "testdata"} {
+		if err := os.CopyFS(filepath.Join(folder, dir), os.DirFS("../../"+dir)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Chdir(folder)
 	t.Setenv("MSCCLC_CACHE", "off")

@@ -157,8 +157,12 @@ func outputError(path string, err error) error {
 	return err
 }
 
-// resolved is where path leads, through links to files that need not exist.
+// resolved is where path leads, through links to files that need not exist. What is neither a file nor a folder, such as
+// /dev/stdout in a pipeline, keeps its name: the pipe behind it has none.
 func resolved(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return path
+	}
 	for range 40 { // as many links as the system follows
 		to, err := os.Readlink(path)
 		if err != nil {
