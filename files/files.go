@@ -35,7 +35,7 @@ func Open(name string) (*os.File, error) {
 	}
 	if what := refused(info.Mode()); what != "" && (info.IsDir() || !Inherited(name)) {
 		d := diag.New(diag.Io, span(name), "this is %s, and not a file to read", what)
-		return nil, diag.List{d.WithHint("give a regular file, or - for standard input")}
+		return nil, diag.List{d.WithHint("give a regular file")}
 	}
 	return os.Open(name)
 }
