@@ -14,7 +14,7 @@ const (
 	Plans = "mscclpp-plans"
 )
 
-// Root returns the folder of the repository.
+// Root returns the folder of the repository, which holds the working folder of a test.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -79,26 +79,11 @@ func (c *channelled) launchables() (list []launchable, err error) {
 	return list, nil
 }
 
-// root is the repository that the tests run in: of go test in a package's folder, of the binary alone in the repository's.
-func root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	for ; err == nil; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		} else if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	t.Fatal("these tests run in the repository, and here is none: ", err)
-	return ""
-}
-
 // given are the plans of the repository, and those of other compilers that are there. All are proven by other tests, but
 // for reduce_nvls and switch_relaxed: their last signals are relaxed, which here signal as all do.
 func given(t testing.TB, turns ...int) (list []channelled) {
 	t.Helper()
-	at := root(t)
+	at := irtest.Root(t)
 	files := append(irtest.Files(t, irtest.Plans), filepath.Join(at, "codegen", "testdata", "mscclpp", "swap.json"),
 		filepath.Join(at, "testdata", "mscclpp", "allpairs.2.json"))
 	for _, file := range files {
@@ -121,7 +106,7 @@ func readPlan(text []byte) (*ir.ChannelProgram, error) {
 // atLevel are the algorithms of examples/channels, of so many ranks, or nodes by GPUs.
 func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []channelled) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root(t), "examples", "channels", "*.mscl"))
+	files, err := filepath.Glob(filepath.Join(irtest.Root(t), "examples", "channels", "*.mscl"))
 	if err != nil || len(files) == 0 {
 		t.Fatal("there are no algorithms at the level of channels", err)
 	}
