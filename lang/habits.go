@@ -131,8 +131,6 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token) string {
 		return foreignStatements["elif"]
 	case prev == "import":
 		return `a library is named by its file, in quotes: import "FILE.mscl"`
-	case tok.Value == "?":
-		return "there is no ?: — use if c { } else { }"
 	}
 	return ""
 }
@@ -147,8 +145,6 @@ func strayHint(r rune, line string) string {
 		return "a block is in { }: for i in 0..4 { ... }"
 	case r == '?':
 		return "there is no ? operator: if c { } else { } chooses"
-	case r == '@' || r == '$' || r == '`':
-		return ""
 	case r > 0x7f:
 		return "names and operators are of ASCII letters, digits, _ and signs"
 	}

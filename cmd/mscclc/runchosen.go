@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 		return nil, err
 	}
 	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
-	if _, err := os.Stat(arg); err == nil || !choose.IsCollective(arg) {
+	if exists(arg) || !choose.IsCollective(arg) {
 		if f.table != "" {
 			return nil, usagef("--table chooses variants of a collective, not of a file")
 		}
