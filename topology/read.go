@@ -141,14 +141,14 @@ func (b *builder) fault(code diag.Code, p lexer.Position, format string, args ..
 
 // params gives the parameters their values.
 func (b *builder) params(h *head, given map[string]int) {
-	known := []string{}
 	for _, p := range h.Params {
 		b.vars[p.Name] = b.value(p.Value)
 		if v, ok := given[p.Name]; ok {
 			b.vars[p.Name] = v
 		}
-		known = append(known, p.Name)
+		b.t.Params = append(b.t.Params, p.Name)
 	}
+	known := b.t.Params
 	for name := range given {
 		if !slices.Contains(known, name) {
 			b.fault(diag.Parameter, h.Pos, "%s has no parameter %s; it has %s", h.Name, name, strings.Join(append(known[:len(known):len(known)], "no other"), ", "))

@@ -16,7 +16,8 @@ import "fmt"
 // were asked for.
 type Topology struct {
 	Name    string
-	Doc     string // the first sentence of its comment
+	Doc     string   // the first sentence of its comment
+	Params  []string // the names of its parameters
 	Nodes   int
 	GPUs    int    // of a node
 	Device  string // what the GPUs are, as the costs of kernels on them are known by; "" where nothing says

@@ -16,6 +16,13 @@ import (
 	"mscclc/simulate"
 )
 
+// The words that flags of bench take, and the endings of the pictures that it draws.
+var (
+	placeNames     = []string{"out", "in", "both"}
+	rivalNames     = []string{"nccl"}
+	pictureEndings = []string{".svg", ".png"}
+)
+
 // A benchPlan is what the flags of bench say.
 type benchPlan struct {
 	*benchFlags
@@ -107,11 +114,11 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--ranks takes a number from 1")
 	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
 		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
-	case f.place != "both" && f.place != "in" && f.place != "out":
+	case !slices.Contains(placeNames, f.place):
 		return usagef("--place takes out, in or both, not %q", f.place)
 	case f.nodes < 1 || f.nodes > 1 && f.table == "":
 		return usagef("--nodes is from 1, and says which entries of --table count")
-	case f.vs != "" && f.vs != "nccl":
+	case f.vs != "" && !slices.Contains(rivalNames, f.vs):
 		return usagef("--vs takes nccl, not %q", f.vs)
 	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:
 		return usagef("NCCL is not measured with %v", p.kind)
@@ -134,7 +141,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
 	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
 		return usagef("--tune finds --columns, --threads and --tile, and takes none")
-	case f.plot != "" && !slices.Contains([]string{".svg", ".png"}, strings.ToLower(filepath.Ext(f.plot))):
+	case f.plot != "" && !slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(f.plot))):
 		return usagef("--plot draws a .svg or a .png, not %s", f.plot)
 	case f.tune && f.table != "":
 		return usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")

@@ -50,10 +50,10 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 	}
 	f.flags(cmd.Flags(), "msccl")
 	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
-	f.complete(cmd)
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
-	cmd.Flags().StringVar(&f.dump, "dump", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "))
+	wordFlag(cmd.Flags(), &f.dump, "dump", "", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "),
+		append(dumpNames(), "all"))
 	return cmd
 }
 

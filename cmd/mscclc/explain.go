@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,7 @@ alone, to be tried:
 				}
 			}
 			switch {
-			case sided != "one" && sided != "two":
+			case !slices.Contains(sideNames, sided):
 				return usagef("--sided takes one or two, not %q", sided)
 			case sided == "one" && !example:
 				return usagef("--sided one is which --example to print")
@@ -64,7 +65,7 @@ alone, to be tried:
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
-	cmd.Flags().StringVar(&sided, "sided", "two", "one: of --example, the one that is a one-sided program")
+	wordFlag(cmd.Flags(), &sided, "sided", "", "two", "one: of --example, the one that is a one-sided program", sideNames)
 	return cmd
 }
 

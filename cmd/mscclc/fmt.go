@@ -45,7 +45,7 @@ func (a *app) format(args []string, write, list bool, lim *limits) error {
 	}
 	reports := []formatted{}
 	worst, differ := exitGood, false
-	for _, t := range expand(args, ".mscl") {
+	for _, t := range expand(args, sourceEndings...) {
 		changed, err := false, t.err
 		if err == nil {
 			changed, err = a.formatFile(t.name, write, list, limits)

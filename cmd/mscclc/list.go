@@ -41,7 +41,7 @@ thread block does what.`,
 					}
 					continue
 				}
-				tasks = append(tasks, expand([]string{arg}, ".mscl")...)
+				tasks = append(tasks, expand([]string{arg}, sourceEndings...)...)
 			}
 			return a.list(tasks, within)
 		},

@@ -160,6 +160,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
 	root.AddCommand(topics()...)
 	strict(root)
+	completeAll(root)
 	return root
 }
 

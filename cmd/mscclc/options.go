@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"mscclc"
@@ -40,12 +39,12 @@ type compiling struct {
 func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
-	wordFlag(f, &c.protocol, "protocol", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", protocolNames())
+	wordFlag(f, &c.protocol, "protocol", "", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", protocolNames())
 	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
-	wordFlag(f, &c.target, "target", target, "compile for `T`: "+strings.Join(targetNames(), ", "), targetNames())
-	f.StringVar(&c.sided, "sided", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory")
+	wordFlag(f, &c.target, "target", "", target, "compile for `T`: "+strings.Join(targetNames(), ", "), targetNames())
+	wordFlag(f, &c.sided, "sided", "", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory", sideNames)
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be (--sided two)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (--sided two)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off (--sided two)")
@@ -54,6 +53,9 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	importPathFlag(f, &c.libraries)
 	f.StringArrayVar(&c.limits.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(limitNames(), ", "))
 }
+
+// sideNames are the lowerings that --sided names.
+var sideNames = []string{"one", "two"}
 
 func importPathFlag(f *pflag.FlagSet, folders *[]string) {
 	f.StringArrayVar(folders, "import-path", nil, "search `FOLDER` too for libraries that a file imports, and import only from such folders (repeatable)")
@@ -65,15 +67,6 @@ func targetNames() []string {
 		names[i] = t.Name
 	}
 	return names
-}
-
-func (c *compiling) complete(cmd *cobra.Command) {
-	fixed := func(values ...string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-	}
-	cmd.RegisterFlagCompletionFunc("target", fixed(targetNames()...))
-	cmd.RegisterFlagCompletionFunc("protocol", fixed(protocolNames()...))
-	cmd.RegisterFlagCompletionFunc("sided", fixed("one", "two"))
 }
 
 func protocolNames() []string {
@@ -119,7 +112,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if c.instances < 1 || c.instances > 1024 {
 		return opt, usagef("--instances takes a number from 1 to 1024")
 	}
-	if c.sided != "one" && c.sided != "two" {
+	if !slices.Contains(sideNames, c.sided) {
 		return opt, usagef("--sided takes one or two, not %q", c.sided)
 	}
 	target, err := c.findTarget()

@@ -11,6 +11,7 @@ import (
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang"
 )
 
 // A chosen is what run runs at each size: the one program of a file, or of a
@@ -33,6 +34,18 @@ type loadedProgram struct {
 	observed bool // see runFlags
 }
 
+// collectiveParams are what -p sets of a collective, with the values that it has otherwise.
+func collectiveParams(kind ir.Kind) []lang.ParamInfo {
+	params := []lang.ParamInfo{{Name: "ranks", Default: strconv.Itoa(chosenRanks)}}
+	if kind.Rooted() {
+		params = append(params, lang.ParamInfo{Name: "root", Default: "0"})
+	}
+	return params
+}
+
+// chosenRanks is the number of ranks of a collective where none is given.
+const chosenRanks = 4
+
 func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 	if err := a.claims(named{"--trace": f.trace}, arg, f.table); err != nil {
 		return nil, err
@@ -48,7 +61,7 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 		return nil, err
 	}
 	c.call.Kind, _ = ir.KindByName(arg)
-	c.call.Ranks = 4
+	c.call.Ranks = chosenRanks
 	for _, p := range f.settings() {
 		var err error
 		switch name, value, _ := strings.Cut(p, "="); name {

@@ -76,15 +76,23 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
-	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
+	wordFlag(flags, &f.dtype, "dtype", "", "bf16", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
 	byFlag(flags, &f.by, "what is fastest is so")
-	flags.StringVar(&f.target, "target", "plan", "programs are for `T`: plan, msccl or rccl")
+	wordFlag(flags, &f.target, "target", "", "plan", "programs are for `T`: "+list(selectTargets()), selectTargets())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
 	importPathFlag(flags, &f.libraries)
 	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
 	return cmd
+}
+
+// selectTargets names the targets whose programs are selected.
+func selectTargets() []string {
+	return slices.DeleteFunc(targetNames(), func(name string) bool {
+		t, err := codegen.TargetByName(name)
+		return err != nil || t.Format == codegen.FormatMSCCLPP
+	})
 }
 
 // noCollective says why nothing is selected for a name, and what there is.
@@ -115,8 +123,8 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 		return nil, nil, err
 	}
 	target, err := codegen.TargetByName(f.target)
-	if err != nil || target.Format == codegen.FormatMSCCLPP {
-		return nil, nil, usagef("select takes --target plan, msccl or rccl, not %q", f.target)
+	if err != nil || !slices.Contains(selectTargets(), target.Name) {
+		return nil, nil, usagef("select takes --target %s, not %q", list(selectTargets()), f.target)
 	}
 	if f.ranges < 0 {
 		return nil, nil, usagef("--ranges is from 1, or 0 for any number")

@@ -14,19 +14,43 @@ import (
 	"mscclc/ir"
 )
 
-var showStages = []string{"chunks", "insts", "program", "json", "dot", "svg", "channels"}
+// stages are what show shows.
+var stages = []struct{ name, doc string }{
+	{"chunks", "which chunk goes where"},
+	{"insts", "the instructions as they were lowered, before the passes"},
+	{"program", "the steps of each thread block; shown where no stage is named"},
+	{"json", "the same for scripts"},
+	{"dot", "the program as a graph, for Graphviz"},
+	{"svg", "the table of the algorithm, as papers draw it"},
+	{"channels", "the operations of a plan of MSCCL++, with what their ids stand for"},
+}
+
+func stageRows() (rows []string) {
+	for _, s := range stages {
+		rows = append(rows, "  "+s.name+"\t"+s.doc)
+	}
+	return rows
+}
+
+func stageNames() (names []string) {
+	for _, s := range stages {
+		names = append(names, s.name)
+	}
+	return names
+}
 
 func (a *app) showCommand() *cobra.Command {
 	var c compiling
 	var out, svg string
 	cmd := &cobra.Command{
-		Use:   "show FILE [chunks|insts|program|json|dot|svg|channels]",
+		Use:   "show FILE [" + strings.Join(stageNames(), "|") + "]",
 		Short: "Show an algorithm at a stage of compilation, as text or as a picture",
-		Long: `Show an algorithm as text: chunks is which chunk goes where, insts the instructions as they were lowered, program the
-steps of each thread block (and what is shown where nothing is said), json the same for scripts, dot the program as a graph for
-Graphviz. Of a .xml or .plan file there are program, json and dot only, of a plan of MSCCL++ channels, its operations with what
-their ids stand for, and json. Of an algorithm that says itself which thread block does what there are channels, and the one-sided
-program that they mean. compile --dump shows what each pass leaves.
+		Long: `Show an algorithm, or a program, at a stage of compilation:
+
+` + table(stageRows()...) + `
+
+A .xml or .plan file has program, json and dot. A plan of MSCCL++ has channels and json. An algorithm that says itself which
+thread block does what has channels, and the one-sided program that they mean. compile --dump shows what each pass leaves.
 
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
@@ -35,12 +59,6 @@ chunks. A cell says whose inputs its chunk holds, and its colour whether the ste
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
   mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
 		Args: between(1, 2, "a file, and perhaps a stage"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 1 {
-				return showStages, cobra.ShellCompDirectiveNoFileComp
-			}
-			return nil, cobra.ShellCompDirectiveDefault
-		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			stage := "" // the kind's usual one
 			if len(args) > 1 {
@@ -55,7 +73,6 @@ chunks. A cell says whose inputs its chunk holds, and its colour whether the ste
 	}
 	c.flags(cmd.Flags(), "plan")
 	cmd.Flags().Var(ranksFlag{&c.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
-	c.complete(cmd)
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the algorithm's table to `FILE`; - is stdout")
 	return cmd
@@ -120,8 +137,8 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 	var p *ir.Program
 	var err error
 	switch {
-	case !slices.Contains(showStages, stage):
-		return nil, nil, unknown("stage", stage, showStages)
+	case !slices.Contains(stageNames(), stage):
+		return nil, nil, unknown("stage", stage, stageNames())
 	case s.kind == codegen.KindMSCCLPP:
 		err := c.showChannels(&text, s, stage)
 		return text.Bytes(), nil, err

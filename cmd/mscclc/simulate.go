@@ -65,14 +65,13 @@ Of a long call they show the first tile iterations. The drawing says at its top 
 	flags := cmd.Flags()
 	f.compiling.flags(flags, "plan")
 	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
-	f.complete(cmd)
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
-	flags.StringVar(&f.dtype, "dtype", "bf16", "elements are of type `T`: "+list(dtypeNames()))
+	wordFlag(flags, &f.dtype, "dtype", "", "bf16", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
 	byFlag(flags, &f.by, "columns and bandwidths are")
 	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
@@ -240,8 +239,8 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 
 // byFlag adds --by, which says by which figure something is.
 func byFlag(flags *pflag.FlagSet, by *string, what string) {
-	flags.StringVar(by, "by", simulate.Latency.String(),
-		what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures")
+	wordFlag(flags, by, "by", "", simulate.Latency.String(),
+		what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures", simulate.FigureNames())
 }
 
 // figureOf is the figure that --by names.

@@ -25,10 +25,11 @@ type word struct {
 	names []string
 }
 
-// wordFlag defines a flag of one of a few names. Another value is left as it is for the command to refuse.
-func wordFlag(f *pflag.FlagSet, value *string, name, preset, usage string, names []string) {
+// wordFlag defines a flag of one of a few names, with a letter for short or "". Another value is left as it is for the command
+// to refuse.
+func wordFlag(f *pflag.FlagSet, value *string, name, short, preset, usage string, names []string) {
 	*value = preset
-	f.Var(word{value, names}, name, usage)
+	f.VarP(word{value, names}, name, short, usage)
 }
 
 func (w word) String() string { return *w.value }

@@ -80,7 +80,6 @@ other file that is named is an error of usage, and is skipped in a folder.`,
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
-	f.complete(cmd)
 	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.ranks, "ranks", "", "prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
 	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE` besides, for continuous integration; - is stdout, and the lines go to stderr")
@@ -122,7 +121,7 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 	if err := a.guard.output("--sarif", f.sarif); err != nil {
 		return err
 	}
-	tasks := a.programsOnly(expand(args, ".mscl", ".xml", ".plan", ".json"), target)
+	tasks := a.programsOnly(expand(args, programEndings...), target)
 	for _, t := range tasks {
 		if err := a.guard.reads(a, t.name); err != nil {
 			return err

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Endings of the files that commands take.
+var (
+	sourceEndings   = []string{".mscl"}
+	planEndings     = []string{".json"}
+	programEndings  = []string{".mscl", ".xml", ".plan", ".json"}
+	topologyEndings = []string{".topo", ".xml"}
+	foldersOnly     = []string{}
+)
+
+// A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil where
+// there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a number.
+type place struct {
+	words   func(cursor) []string // WORD, or WORD, a tab and its description
+	endings []string
+	anyFile bool
+}
+
+// A cursor is where completion is asked for: behind the arguments args of a command, and in the word that begins as typed.
+type cursor struct {
+	cmd   *cobra.Command
+	args  []string
+	typed string
+}
+
+// arguments are the places of each command's arguments, by the command's name. The last place is that of all further arguments.
+var arguments = map[string][]place{
+	"bench":    {{words: programWords, endings: programEndings}, {endings: programEndings}},
+	"compile":  {{words: algorithmWords, endings: sourceEndings}, {}},
+	"explain":  {{words: codeWords}, {}},
+	"fmt":      {{words: algorithmWords, endings: sourceEndings}},
+	"help":     {{words: topicWords}, {}},
+	"lint":     {{endings: planEndings}},
+	"list":     {{words: programWords, endings: sourceEndings}},
+	"run":      {{words: programWords, endings: programEndings}, {}},
+	"select":   {{words: collectiveWords}, {endings: programEndings}},
+	"show":     {{words: algorithmWords, endings: programEndings}, {words: stageWords}, {}},
+	"simulate": {{words: algorithmWords, endings: programEndings}, {}},
+	"topo":     {{words: machineWords, endings: topologyEndings}, {}},
+	"verify":   {{words: algorithmWords, endings: programEndings}},
+	"version":  {{}},
+}
+
+// values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take one of a few words
+// (see wordFlag), switches and numbers are not listed.
+var values = map[string]place{
+	"begin":         {},
+	"bytes":         {},
+	"costs":         {endings: []string{".json"}},
+	"emit":          {endings: foldersOnly},
+	"end":           {},
+	"fmt limit":     {words: sourceLimitWords},
+	"ignore":        {words: warningWords},
+	"import-path":   {endings: foldersOnly},
+	"limit":         {words: limitWords},
+	"nccl":          {anyFile: true},
+	"opt":           {words: passWords},
+	"optimise":      {words: levelWords},
+	"output":        {anyFile: true},
+	"param":         {words: parameterWords},
+	"pipeline":      {},
+	"plot":          {endings: pictureEndings},
+	"sarif":         {anyFile: true},
+	"select device": {words: deviceWords},
+	"svg":           {endings: []string{".svg"}},
+	"table":         {anyFile: true},
+	"tile":          {},
+	"topology":      {words: machineWords, endings: topologyEndings},
+	"trace":         {endings: []string{".json"}},
+	"verify ranks":  {},
+}
+
+// completeAll tells the commands of root what completion offers for their arguments and the values of their flags.
+func completeAll(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if places, ok := arguments[cmd.Name()]; ok {
+			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+				return places[min(len(args), len(places)-1)].complete(cmd, args, typed)
+			}
+		}
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if at, ok := valueOf(cmd, flag); ok {
+				cmd.RegisterFlagCompletionFunc(flag.Name, at.complete)
+			}
+		})
+	}
+}
+
+// valueOf returns the place of the value of a flag of cmd. It is not ok where values lacks the flag.
+func valueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
+	if at, ok = values[cmd.Name()+" "+flag.Name]; ok {
+		return at, true
+	}
+	if at, ok = values[flag.Name]; ok {
+		return at, true
+	}
+	if w, ok := flag.Value.(word); ok {
+		return place{words: func(cursor) []string { return withDocs(w.names, wordDocs[flag.Name]) }}, true
+	}
+	switch flag.Value.Type() {
+	case "int", "int64", "uint64", "uint", "duration":
+		return place{}, true
+	case "bool", new(optionalBool).Type():
+		return place{words: truthWords}, true
+	}
+	return place{}, false
+}
+
+// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than those offered,
+// and nothing else fits, the shell offers files as it does for other programs.
+func (at place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if at.anyFile {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var found []string
+	if at.words != nil {
+		found = at.words(cursor{cmd, args, typed})
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if at.endings != nil {
+		found = append(found, filesAt(typed, at.endings)...)
+		directive = cobra.ShellCompDirectiveDefault
+	}
+	found = slices.DeleteFunc(found, func(w string) bool { return !strings.HasPrefix(w, typed) })
+	goesOn := func(w string) bool { // no space belongs behind it
+		w, _, _ = strings.Cut(w, "\t")
+		return strings.ContainsAny(w[len(w)-1:], "/=:")
+	}
+	if len(found) > 0 && !slices.ContainsFunc(found, func(w string) bool { return !goesOn(w) }) {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return found, directive
+}
+
+// filesAt lists the folders, with a slash behind, and the files with one of the endings, whose paths begin as typed does. A hidden file
+// is listed where its dot is typed.
+func filesAt(typed string, endings []string) (found []string) {
+	dir, base := path.Split(typed)
+	entries, _ := os.ReadDir(filepath.FromSlash(cmp.Or(dir, ".")))
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(base, ".") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, name)) // follows links
+		switch {
+		case err != nil:
+		case info.IsDir():
+			found = append(found, dir+name+"/")
+		case slices.Contains(endings, filepath.Ext(name)):
+			found = append(found, dir+name)
+		}
+	}
+	return found
+}

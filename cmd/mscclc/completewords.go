@@ -1,0 +1,245 @@
+package main
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
+	"mscclc/codegen"
+	"mscclc/files"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/lang"
+	"mscclc/passes"
+	"mscclc/topology"
+)
+
+// The functions of this file list what a place offers, from the tables that the commands work by.
+
+// wordDocs describe the words of some flags (see wordFlag), by the flag's name.
+var wordDocs = map[string]func(word string) string{
+	"dump":   passDoc,
+	"target": targetDoc,
+}
+
+func targetDoc(name string) string {
+	t, err := codegen.TargetByName(name)
+	if err != nil {
+		return ""
+	}
+	return t.Doc
+}
+
+func passDoc(name string) string {
+	for _, p := range passes.Table {
+		if p.Name == name {
+			return p.Doc
+		}
+	}
+	return ""
+}
+
+// withDocs lists names, each with its description; doc may be nil.
+func withDocs(names []string, doc func(name string) string) []string {
+	if doc == nil {
+		return names
+	}
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = cobra.CompletionWithDesc(name, firstLine(doc(name)))
+	}
+	return list
+}
+
+func truthWords(cursor) []string { return []string{"true", "false"} }
+
+// collectiveWords lists the collectives of which the catalog's fastest variant can be chosen.
+func collectiveWords(cursor) []string {
+	return withDocs(collectiveNames(), func(string) string { return "a collective" })
+}
+
+// algorithmWords lists the algorithms of the catalog: until a slash is typed, the collectives with a slash behind.
+func algorithmWords(at cursor) (list []string) {
+	of := map[string]int{}
+	for _, name := range catalogPrograms() {
+		if strings.Contains(at.typed, "/") {
+			list = append(list, withDocs([]string{name}, algorithmDoc)...)
+			continue
+		}
+		if folder := path.Dir(name) + "/"; of[folder] == 0 {
+			list = append(list, folder)
+		}
+		of[path.Dir(name)+"/"]++
+	}
+	if len(of) > 0 {
+		list = withDocs(list, func(folder string) string { return count(of[folder], "algorithm") })
+	}
+	return list
+}
+
+// algorithmDoc is the first sentence of an algorithm of the catalog.
+func algorithmDoc(name string) string {
+	text, err := algorithms.Open(name)
+	if err != nil {
+		return ""
+	}
+	return firstSentence(string(text))
+}
+
+// programWords lists collectives and algorithms.
+func programWords(at cursor) []string {
+	return append(collectiveWords(at), algorithmWords(at)...)
+}
+
+// stageWords lists the stages of show.
+func stageWords(cursor) (list []string) {
+	for _, s := range stages {
+		list = append(list, cobra.CompletionWithDesc(s.name, s.doc))
+	}
+	return list
+}
+
+// topicWords lists what help has pages of: commands and topics.
+func topicWords(at cursor) (list []string) {
+	for _, c := range at.cmd.Root().Commands() {
+		if !c.Hidden {
+			list = append(list, cobra.CompletionWithDesc(c.Name(), c.Short))
+		}
+	}
+	return list
+}
+
+// codeDoc is the first sentence about a code.
+func codeDoc(code string) string {
+	e, _ := diag.Explain(diag.Code(code))
+	sentence, _, _ := strings.Cut(strings.Join(strings.Fields(e.Text), " "), ". ")
+	return sentence
+}
+
+func codeWords(cursor) []string { return withDocs(codeNames(), codeDoc) }
+
+// warningWords lists the codes of warnings that --ignore takes, behind those that are typed already.
+func warningWords(at cursor) (list []string) {
+	before := at.typed[:strings.LastIndexByte(at.typed, ',')+1]
+	for _, code := range codeNames() {
+		if diag.Code(code).Warning() && !strings.Contains(","+before, ","+code+",") {
+			list = append(list, cobra.CompletionWithDesc(before+code, codeDoc(code)))
+		}
+	}
+	return list
+}
+
+// machineWords lists the machines that mscclc knows; behind a colon, the parameters of the machine that is typed.
+func machineWords(at cursor) (list []string) {
+	open := func(spec string) *topology.Topology {
+		t, err := topology.Open(spec)
+		if err != nil {
+			return &topology.Topology{}
+		}
+		return t
+	}
+	name, _, ok := strings.Cut(at.typed, ":")
+	if !ok {
+		return withDocs(topology.Names(), func(name string) string { return open(name).Doc })
+	}
+	before := at.typed[:strings.LastIndexAny(at.typed, ":,")+1]
+	for _, p := range open(name).Params {
+		if !strings.Contains(before, p+"=") {
+			list = append(list, before+p+"=")
+		}
+	}
+	return list
+}
+
+// deviceWords lists the devices that the tables which are built in name.
+func deviceWords(cursor) (list []string) {
+	for _, e := range choose.DefaultTable().Entries {
+		if !slices.Contains(list, e.Device) {
+			list = append(list, e.Device)
+		}
+	}
+	return list
+}
+
+// parameterWords lists the parameters of the algorithm, or the collective, that args begin with, which -p has not set yet: NAME=, or
+// the values that NAME may have where it is typed, as far as they are known.
+func parameterWords(at cursor) (list []string) {
+	if len(at.args) == 0 {
+		return nil
+	}
+	set := func(name string) bool {
+		given, _ := at.cmd.Flags().Lookup("param").Value.(pflag.SliceValue)
+		for _, p := range given.GetSlice() {
+			if strings.HasPrefix(p, name+"=") {
+				return true
+			}
+		}
+		return false
+	}
+	for _, p := range parametersOf(at.args[0]) {
+		typed := strings.HasPrefix(at.typed, p.Name+"=")
+		switch {
+		case !typed && set(p.Name):
+		case !typed:
+			list = append(list, cobra.CompletionWithDesc(p.Name+"=", strings.TrimSpace(p.Default+" by default")))
+		case p.Default == "true" || p.Default == "false":
+			list = append(list, p.Name+"=true", p.Name+"=false")
+		case p.Default != "":
+			list = append(list, cobra.CompletionWithDesc(p.Name+"="+p.Default, "by default"))
+		}
+	}
+	return list
+}
+
+// parametersOf are the parameters of the algorithm or the collective that arg names, or none.
+func parametersOf(arg string) []lang.ParamInfo {
+	if kind, ok := ir.KindByName(collective(arg)); ok && choose.IsCollective(kind.String()) && !exists(arg) {
+		return collectiveParams(kind)
+	}
+	text, err := files.Read(arg, "an algorithm", int64(lang.DefaultLimits.File))
+	if err != nil {
+		text, err = algorithms.Open(arg)
+	}
+	if err != nil {
+		return nil
+	}
+	f, err := lang.Parse(arg, text)
+	if err != nil {
+		return nil
+	}
+	return f.Info().Params
+}
+
+// limitWords lists the limits that --limit raises.
+func limitWords(cursor) []string { return settings(limitNames()) }
+
+// sourceLimitWords lists those of the language.
+func sourceLimitWords(cursor) []string { return settings(lang.LimitNames()) }
+
+// settings are names with an equals sign behind each.
+func settings(names []string) []string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = name + "="
+	}
+	return list
+}
+
+// passWords lists the passes that --opt can turn off.
+func passWords(cursor) (list []string) {
+	for _, p := range passes.Table {
+		if !p.Required {
+			list = append(list, cobra.CompletionWithDesc(p.Name+"=off", "do not "+p.Doc))
+		}
+	}
+	return list
+}
+
+func levelWords(cursor) []string {
+	return []string{"0\tonly the required passes", "1\tall passes"}
+}
