@@ -68,7 +68,7 @@ func ReadFile(name string, opt ReadOptions) (*ir.Program, error) {
 	if err != nil {
 		var list diag.List
 		if !errors.As(err, &list) {
-			err = diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: name}}, "%v", err)}
+			err = diag.List{diag.New(diag.Io, diag.FileSpan(name), "%v", err)}
 		}
 		return nil, err
 	}
@@ -96,6 +96,6 @@ func ReadProgram(kind FileKind, name string, r io.Reader, opt ReadOptions) (*ir.
 	if kind == KindUnknown {
 		what = "binary data"
 	}
-	d := diag.New(diag.Malformed, diag.Span{Pos: diag.Pos{Filename: name}}, "this is %s, and not a compiled program", what)
+	d := diag.New(diag.Malformed, diag.FileSpan(name), "this is %s, and not a compiled program", what)
 	return nil, diag.List{d.WithHint("give MSCCL-IR XML, or a program file of mscclc")}
 }

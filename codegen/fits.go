@@ -145,16 +145,9 @@ func (f *fitter) rank(r int) {
 		f.worst("nodes", nodes, l.Nodes-1, whole)
 	}
 	if l.Index > 0 {
-		f.worst("scratch", scratchOf(p, r), l.Index+1, whole)
+		f.worst("scratch", p.ScratchOf(r), l.Index+1, whole)
 	}
 	f.peers(r, tbs)
-}
-
-func scratchOf(p *ir.Program, rank int) int {
-	if rank < len(p.Scratch) {
-		return int(p.Scratch[rank])
-	}
-	return 0
 }
 
 func (f *fitter) step(s *ir.Step, at place) {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mscclc/ir"
+	"mscclc/ir/form"
 )
 
 // FuzzReadXML: whatever is read is well formed, and is the same after it is
@@ -31,7 +32,7 @@ func FuzzReadXML(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if found := checkForm(p, ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20}); len(found) > 0 {
+		if found := form.Check(p, form.Bounds{Cells: 1 << 20, Moved: 1 << 20}); len(found) > 0 {
 			t.Fatalf("was read, and is no program: %v", found)
 		}
 		again, err := DecodePlan("x.plan", EncodePlan(p), ReadOptions{})

@@ -69,19 +69,33 @@ func (g *oneSidedGenerator) step(rank int) {
 
 // chunks are some operands of a move of count chunks.
 func (g *oneSidedGenerator) chunks(count int32) []ir.Operand {
-	f := former{p: g.p}
 	var list []ir.Operand
 	for range 1 + g.rnd.Intn(4) {
 		x := ir.Operand{Rank: int32(g.rnd.Intn(g.p.Coll.Ranks)), Buf: ir.Buf(g.rnd.Intn(4)), Via: ir.Via(g.rnd.Intn(3))}
 		if g.rnd.Intn(6) == 0 {
 			x.Rank, x.Via = ir.AllRanks, ir.ViaSwitch
 		}
-		if room := f.lengthOf(&x) - int64(count); room >= 0 {
+		if room := g.room(&x) - int64(count); room >= 0 {
 			x.Index = int32(g.rnd.Intn(int(room) + 1))
 			list = append(list, x)
 		}
 	}
 	return list
+}
+
+// room is the length of the buffer of x, the shortest of all ranks' where it is all ranks'.
+func (g *oneSidedGenerator) room(x *ir.Operand) int64 {
+	length := func(r int) int {
+		return [...]int{g.p.Coll.InChunks(r), g.p.Coll.OutChunks(r), int(g.p.Scratch[r]), int(g.p.OneSided.Packets[r])}[x.Buf]
+	}
+	if x.Rank != ir.AllRanks {
+		return int64(length(int(x.Rank)))
+	}
+	n := length(0)
+	for r := range g.p.Coll.Ranks {
+		n = min(n, length(r))
+	}
+	return int64(n)
 }
 
 // flags are some flags of rank, or of any where rank is -1.

@@ -64,7 +64,7 @@ func (x *trick) judge(t *testing.T, err error) {
 		t.Errorf("%s: %v", x.name, err)
 	case err != nil && !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return strings.Contains(d.Text, x.want) }):
 		t.Errorf("%s: %v, want %q", x.name, err, x.want)
-	case len(list) > maxReports:
+	case len(list) > diag.Shown:
 		t.Errorf("%s: %d errors", x.name, len(list))
 	}
 }

@@ -285,11 +285,11 @@ func (s *jsonTokens) err() error {
 	case errors.As(s.failed, &list):
 		return list
 	case s.failed != nil:
-		return diag.List{diag.New(diag.Io, fileSpan(s.name), "cannot read: %v", s.failed)}
+		return diag.List{diag.New(diag.Io, diag.FileSpan(s.name), "cannot read: %v", s.failed)}
 	case s.bad != nil:
 		return diag.List{*s.bad}
 	case s.notUTF8:
-		return diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is not in UTF-8", s.what)}
+		return diag.List{diag.New(diag.Malformed, diag.FileSpan(s.name), "%s is not in UTF-8", s.what)}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/form"
 )
 
 // planCollectives are the collectives that MSCCL++ names. What the last three must hold at the end their files do not say.
@@ -45,6 +46,7 @@ type planResolver struct {
 	f     *PlanFile
 	p     *ir.ChannelProgram
 	opt   ReadOptions
+	most  form.Bounds // of a file with so many operations
 	found diag.List
 	moved int64 // chunks
 
@@ -67,7 +69,7 @@ func (x *planResolver) say(code diag.Code, at PlanPos, suffix, format string, ar
 	return &x.found[len(x.found)-1]
 }
 
-func (x *planResolver) full() bool { return len(x.found) >= maxReports }
+func (x *planResolver) full() bool { return len(x.found) >= diag.Shown }
 
 func (x *planResolver) path(suffix string) string {
 	var b strings.Builder
@@ -198,8 +200,8 @@ func (x *planResolver) rank(g *PlanGPU, r *ir.ChannelRank) {
 
 func (x *planResolver) rankChannels(c *PlanChannels, path string, r *ir.ChannelRank) {
 	t := channelTypeByName(c.Type)
-	if n := len(r.Channels[t]) + len(c.Peers) + len(c.Groups); n > maxChannels {
-		x.say(diag.Limit, c.At, path, "the rank has %d %s channels, at most %d are read", n, c.Type, maxChannels)
+	if n := len(r.Channels[t]) + len(c.Peers) + len(c.Groups); n > form.MaxChannels {
+		x.say(diag.Limit, c.At, path, "the rank has %d %s channels, at most %d are read", n, c.Type, form.MaxChannels)
 		return
 	}
 	for i, peer := range c.Peers {
@@ -246,8 +248,8 @@ func (x *planResolver) bounds() {
 			ops += len(g.Blocks[b].Ops)
 		}
 	}
-	x.opt = x.opt.forSteps(ops)
-	if cells > x.opt.MaxCells {
-		x.say(diag.Limit, PlanPos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells, x.opt.MaxCells).Hint = "--limit cells=N raises this limit"
+	x.most = x.opt.Bounds(ops)
+	if cells > x.most.Cells {
+		x.say(diag.Limit, PlanPos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells, x.most.Cells).Hint = "--limit cells=N raises this limit"
 	}
 }

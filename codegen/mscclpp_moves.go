@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"slices"
 
 	"mscclc/ir"
@@ -56,7 +57,7 @@ func shapeText(shape string) string {
 	if n == 1 && more == "" {
 		return "one operand"
 	}
-	return sprint("%d%s operands", n, more)
+	return fmt.Sprintf("%d%s operands", n, more)
 }
 
 var letterText = map[byte]string{'l': "of the rank itself", 'p': "packets of the rank itself, in scratch", 'r': "of another rank",
@@ -161,7 +162,7 @@ func (x *planResolver) sizes(op *PlanOp, row *channelRow, o *ir.ChannelOp) {
 func (x *planResolver) move1(op *PlanOp, n int32) {
 	before := x.moved
 	x.moved += int64(n)
-	if most := x.opt.MaxMoved; before <= most && x.moved > most {
+	if most := x.most.Moved; before <= most && x.moved > most {
 		x.say(diag.Limit, op.At, "", "the operations up to here move more than %d chunks, at most so many are read", most).Hint = "--limit moves=N raises this limit"
 	}
 }

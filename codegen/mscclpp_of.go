@@ -140,7 +140,7 @@ func (x *channelMaker) check() error {
 
 // say notes a problem of the step that is looked at.
 func (x *channelMaker) say(code diag.Code, format string, args ...any) *diag.Diagnostic {
-	if len(x.found) >= maxReports {
+	if len(x.found) >= diag.Shown {
 		return &diag.Diagnostic{}
 	}
 	d := diag.New(code, x.p.Span(x.pos), format, args...)

@@ -111,7 +111,7 @@ func (x *planMaker) name(ops []ir.ChannelOp) {
 }
 
 func (x *planMaker) say(code diag.Code, pos int32, format string, args ...any) {
-	if len(x.found) < maxReports {
+	if len(x.found) < diag.Shown {
 		d := diag.New(code, x.p.Span(pos), format, args...)
 		d.Rank, d.Block, d.Step = x.rankID, x.blockID, x.opID
 		x.found = append(x.found, d)

@@ -56,7 +56,7 @@ func TestEveryNumberOfAPlan(t *testing.T) {
 			f, p, err := ReadMSCCLPP("x.json", bytes.NewReader(b), ReadOptions{})
 			var list diag.List
 			if err != nil {
-				if refused++; !errors.As(err, &list) || len(list) > maxReports {
+				if refused++; !errors.As(err, &list) || len(list) > diag.Shown {
 					t.Fatalf("%s: %v", b[max(0, at[0]-40):at[0]+8], err)
 				}
 				continue

@@ -12,7 +12,7 @@ import (
 )
 
 // A planScan goes through JSON value by value, with the path and the position of each. What it finds it notes and goes on
-// behind the value, so that a reader need not look at errors; at maxReports it stands at the end. What is kept of a plan is
+// behind the value, so that a reader need not look at errors; at diag.Shown it stands at the end. What is kept of a plan is
 // counted by holds, and bounded.
 type planScan struct {
 	*jsonTokens
@@ -46,13 +46,13 @@ func (s *planScan) finish() error {
 		return diag.List{*s.over}
 	}
 	if found := s.found.Sort(); len(found) > 0 {
-		return found[:min(len(found), maxReports)]
+		return found[:min(len(found), diag.Shown)]
 	}
 	return nil
 }
 
 // full reports whether enough is noted.
-func (s *planScan) full() bool { return len(s.found) >= maxReports || s.over != nil }
+func (s *planScan) full() bool { return len(s.found) >= diag.Shown || s.over != nil }
 
 // peek is the first byte of the next token, 0 at the end.
 func (s *planScan) peek() byte {

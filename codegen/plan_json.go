@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"mscclc/ir"
+	"mscclc/ir/form"
 )
 
 // The JSON of a plan says what its binary form says, for people and scripts.
@@ -94,7 +95,7 @@ type jsonRef struct {
 
 // WritePlanJSON writes p as the JSON of a plan, one rank at a time.
 func WritePlanJSON(w io.Writer, p *ir.Program) error {
-	if found := checkForm(p, trusted); len(found) > 0 {
+	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return found
 	}
 	j, err := json.Marshal(jsonHead(p))
@@ -146,7 +147,7 @@ func jsonHead(p *ir.Program) *jsonPlan {
 var bufNames = [...]string{ir.Input: "i", ir.Output: "o", ir.Scratch: "s", ir.Packets: "p", ir.Flags: "f"}
 
 func jsonOfRank(p *ir.Program, r int) jsonRank {
-	rank := jsonRank{Rank: r, Scratch: int32(scratchOf(p, r)), Blocks: []jsonBlock{}}
+	rank := jsonRank{Rank: r, Scratch: int32(p.ScratchOf(r)), Blocks: []jsonBlock{}}
 	ref := func(b ir.Buf, index int32) *jsonRef {
 		if b == ir.NoBuf {
 			return nil
@@ -154,7 +155,7 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 		return &jsonRef{bufNames[b], index}
 	}
 	if o := p.OneSided; o != nil {
-		rank.Packets, rank.Flags = sizeAt(o.Packets, r), sizeAt(o.Flags, r)
+		rank.Packets, rank.Flags = int32(o.PacketsOf(r)), int32(o.FlagsOf(r))
 	}
 	for _, b := range p.TBsOf(r) {
 		block := jsonBlock{Send: b.SendPeer, Recv: b.RecvPeer, Channel: b.Channel, Steps: []jsonStep{}}

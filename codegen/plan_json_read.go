@@ -9,6 +9,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/form"
 )
 
 // ReadPlanJSON reads what WritePlanJSON writes, as a stream, and checks its form. The keys of an object may stand in any order,
@@ -20,7 +21,7 @@ func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error
 		return nil, err
 	}
 	bad := func(format string, args ...any) error {
-		return diag.List{diag.New(diag.Malformed, fileSpan(name), format, args...)}
+		return diag.List{diag.New(diag.Malformed, diag.FileSpan(name), format, args...)}
 	}
 	if s.format != jsonFormat || s.version != jsonVersion {
 		return nil, bad("format %q of version %d is not %q of version %d", clip([]byte(s.format)), s.version, jsonFormat, jsonVersion)
@@ -40,7 +41,7 @@ func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error
 	} else if s.onePass {
 		s.p.OneSided.OnePass = true
 	}
-	found := checkForm(s.p, opt.forSteps(len(s.p.Steps)))
+	found := form.Check(s.p, opt.Bounds(len(s.p.Steps)))
 	if len(found) == 0 && opt.Target != nil {
 		found = Fits(s.p, opt.Target)
 	}

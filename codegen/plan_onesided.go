@@ -42,19 +42,10 @@ func operandsOf(p *ir.Program, rank int) int {
 	return n
 }
 
-// sizeAt is the length of a buffer of rank, of a list that may be shorter than
-// the ranks.
-func sizeAt(list []int32, rank int) int32 {
-	if rank < len(list) {
-		return list[rank]
-	}
-	return 0
-}
-
 // putOneSidedRow writes what a row of the table of ranks ends with.
 func putOneSidedRow(o []byte, p *ir.Program, rank int) {
-	le.PutUint32(o, uint32(sizeAt(p.OneSided.Packets, rank)))
-	le.PutUint32(o[4:], uint32(sizeAt(p.OneSided.Flags, rank)))
+	le.PutUint32(o, uint32(p.OneSided.PacketsOf(rank)))
+	le.PutUint32(o[4:], uint32(p.OneSided.FlagsOf(rank)))
 	le.PutUint32(o[8:], uint32(operandsOf(p, rank)))
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/form"
 )
 
 // ReadPlan reads a plan whole and checks its form. It allocates in proportion
@@ -27,7 +28,7 @@ func ReadPlan(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
 	case errors.As(err, &list):
 		return nil, list
 	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
-		return nil, diag.List{diag.New(diag.Io, fileSpan(name), "cannot read: %v", err)}
+		return nil, diag.List{diag.New(diag.Io, diag.FileSpan(name), "cannot read: %v", err)}
 	}
 	return DecodePlan(name, b, opt)
 }
@@ -67,10 +68,8 @@ type planReader struct {
 	names    []string
 }
 
-func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
-
 func (d *planReader) fail(format string, args ...any) error {
-	return diag.List{diag.New(diag.Malformed, fileSpan(d.name), format, args...)}
+	return diag.List{diag.New(diag.Malformed, diag.FileSpan(d.name), format, args...)}
 }
 
 // bytes reads n bytes that some number of the file says are at offset at.
@@ -80,7 +79,7 @@ func (d *planReader) bytes(at, n int64) ([]byte, error) {
 	}
 	b, err := d.read(at, n)
 	if err != nil {
-		return nil, diag.List{diag.New(diag.Io, fileSpan(d.name), "cannot read: %v", err)}
+		return nil, diag.List{diag.New(diag.Io, diag.FileSpan(d.name), "cannot read: %v", err)}
 	}
 	return b, nil
 }
@@ -103,10 +102,10 @@ func (d *planReader) program(rank int, opt ReadOptions) (*ir.Program, error) {
 			return nil, err
 		}
 	}
-	if found := checkForm(d.p, opt.forSteps(int(d.len[secParts]/planStepSize))); len(found) > 0 {
+	if found := form.Check(d.p, opt.Bounds(int(d.len[secParts]/planStepSize))); len(found) > 0 {
 		for i := range found {
 			if found[i].Span.Filename == "" {
-				found[i].Span = fileSpan(d.name)
+				found[i].Span = diag.FileSpan(d.name)
 			}
 		}
 		return nil, found
@@ -138,7 +137,7 @@ func (d *planReader) header() error {
 		return d.fail("file is no plan")
 	}
 	if least := le.Uint32(h[12:]); least > planVersion {
-		return diag.List{diag.New(diag.Unsupported, fileSpan(d.name), "plan needs a reader of version %d, this one is %d", least, planVersion)}
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan needs a reader of version %d, this one is %d", least, planVersion)}
 	}
 	sum := le.Uint32(h[40:])
 	le.PutUint32(h[40:], 0)
@@ -148,13 +147,13 @@ func (d *planReader) header() error {
 	features := le.Uint64(h[16:])
 	d.features = features
 	if f := features &^ planKnown; f != 0 {
-		return diag.List{diag.New(diag.Unsupported, fileSpan(d.name), "plan needs features %#x that this reader lacks", f)}
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan needs features %#x that this reader lacks", f)}
 	}
 	if features != planTwoSided && features&^planOrder != planOneSided {
 		return d.fail("plan has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {
-		return diag.List{diag.New(diag.Unsupported, fileSpan(d.name), "plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
 			WithHint("compile it again")}
 	}
 	if le.Uint64(h[32:]) != uint64(d.size) {

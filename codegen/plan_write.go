@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/form"
 )
 
 // WritePlan writes p as a plan. Equal programs give equal bytes.
 func WritePlan(w io.Writer, p *ir.Program) error {
-	if found := checkForm(p, trusted); len(found) > 0 {
+	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return found
 	}
 	_, err := w.Write(EncodePlan(p))
@@ -145,7 +146,7 @@ func (e *planLayout) ranks() {
 		row := e.out[e.at[secRanks]+r*rankSize(e.p.OneSided != nil):]
 		le.PutUint64(row, uint64(at))
 		inOut, outIn := shifts(e.p.Coll, r)
-		for i, n := range []int{len(e.p.TBsOf(r)), steps, scratchOf(e.p, r), e.p.Coll.InChunks(r), e.p.Coll.OutChunks(r), inOut, outIn} {
+		for i, n := range []int{len(e.p.TBsOf(r)), steps, e.p.ScratchOf(r), e.p.Coll.InChunks(r), e.p.Coll.OutChunks(r), inOut, outIn} {
 			le.PutUint32(row[8+4*i:], uint32(n))
 		}
 		le.PutUint32(row[36:], crc32.Checksum(part, castagnoli))

@@ -1,14 +1,12 @@
 package codegen
 
 import (
-	"fmt"
 	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/form"
 )
-
-func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
 // algoHead is what the <algo> tag says.
 type algoHead struct {
@@ -34,8 +32,8 @@ func (x *xmlReader) algo(t *tag) {
 		h.inclusive = x.opt.Target.Inclusive
 	}
 	p.Name, p.Channels, p.RanksPerNode = v.text(algoName), h.channels, h.ranks
-	if h.channels > maxChannels {
-		x.report(diag.Limit, t.span(v.attr[algoChannels]), "program uses %d channels, at most %d are read", h.channels, maxChannels)
+	if h.channels > form.MaxChannels {
+		x.report(diag.Limit, t.span(v.attr[algoChannels]), "program uses %d channels, at most %d are read", h.channels, form.MaxChannels)
 	}
 	proto, ok := ir.ProtocolByName(v.text(algoProto))
 	if !ok || proto == ir.LL16 {
@@ -227,15 +225,15 @@ func (x *xmlReader) buffers() bool {
 			return false
 		}
 	}
-	opt, moved := x.opt.forSteps(len(p.Steps)), int64(0)
+	most, moved := x.opt.Bounds(len(p.Steps)), int64(0)
 	for i := range p.Steps {
 		moved += int64(p.Steps[i].Count)
 	}
-	if moved > opt.MaxMoved {
-		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, opt.MaxMoved).Hint = "--limit moves=N raises this limit"
+	if moved > most.Moved {
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, most.Moved).Hint = "--limit moves=N raises this limit"
 	}
-	if cells > opt.MaxCells {
-		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, opt.MaxCells).Hint = "--limit cells=N raises this limit"
+	if cells > most.Cells {
+		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, most.Cells).Hint = "--limit cells=N raises this limit"
 	}
 	return len(x.found) == 0
 }

@@ -8,39 +8,6 @@ import (
 	"mscclc/ir/diag"
 )
 
-// ReadOptions says what ReadMSCCL accepts.
-type ReadOptions struct {
-	// Target, where not nil, is the runtime whose spelling, limits and reader's
-	// habits the file must keep. Nil takes both dialects, within bounds of our own.
-	Target *Target
-	// MaxCells bounds the chunks of all buffers of all ranks, and MaxMoved those
-	// that all steps move: a file can ask for far more work than it has bytes. 0
-	// is 4 million and 1,024 a step, up to 64 and 128 million.
-	MaxCells, MaxMoved int64
-}
-
-// forSteps fills in the bounds of a file of n steps.
-func (o ReadOptions) forSteps(n int) ReadOptions {
-	usual := leastBound + boundPerStep*int64(n)
-	if o.MaxCells == 0 {
-		o.MaxCells = min(usual, mostCells)
-	}
-	if o.MaxMoved == 0 {
-		o.MaxMoved = min(usual, mostMoved)
-	}
-	return o
-}
-
-// What a file may ask for without stating a target.
-const (
-	leastBound   = 4 << 20
-	boundPerStep = 1 << 10
-	mostCells    = 64 << 20
-	mostMoved    = 128 << 20
-	maxChannels  = 1 << 16
-	maxReports   = 20
-)
-
 // ReadMSCCL reads MSCCL-IR XML of either dialect as a stream. Memory grows with
 // the bytes read, never with a number in them. Every step keeps its line and
 // column. It checks form, bounds and limits and reports up to 20 errors; what
@@ -58,7 +25,7 @@ func ReadMSCCL(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
 		x.finish()
 	}
 	if found := x.found.Sort(); len(found) > 0 {
-		return nil, found[:min(len(found), maxReports)]
+		return nil, found[:min(len(found), diag.Shown)]
 	}
 	return x.p, nil
 }
@@ -94,7 +61,7 @@ func (x *xmlReader) report(code diag.Code, span diag.Span, format string, args .
 	return &x.found[len(x.found)-1]
 }
 
-func (x *xmlReader) full() bool { return len(x.found) >= maxReports }
+func (x *xmlReader) full() bool { return len(x.found) >= diag.Shown }
 
 // file reads the whole file. An error is one after which nothing can be made
 // of the rest; others are in found.

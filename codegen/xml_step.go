@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"mscclc/ir"
@@ -108,20 +109,10 @@ func (x *xmlReader) bounds(t *tag, a *attr, b ir.Buf, index, count int32) {
 	}
 	switch end := int64(index) + int64(count); {
 	case index < 0 || end > int64(size) && count == 1:
-		x.report(diag.OutOfBounds, t.span(a), "%s chunk %d is outside rank %d's %d", bufferName(b), index, g.id, size)
+		x.report(diag.OutOfBounds, t.span(a), "%s chunk %d is outside rank %d's %d", b, index, g.id, size)
 	case end > int64(size):
-		x.report(diag.OutOfBounds, t.span(a), "%s chunks %d to %d are outside rank %d's %d", bufferName(b), index, end-1, g.id, size)
+		x.report(diag.OutOfBounds, t.span(a), "%s chunks %d to %d are outside rank %d's %d", b, index, end-1, g.id, size)
 	}
-}
-
-func bufferName(b ir.Buf) string {
-	switch b {
-	case ir.Input:
-		return "input"
-	case ir.Output:
-		return "output"
-	}
-	return "scratch"
 }
 
 // closeGPU checks what concerns the blocks of a rank together, and sorts them
@@ -151,9 +142,9 @@ func (x *xmlReader) closeGPU(g *gpuRecord) {
 				return d
 			}
 			if int(s.DepBlock) >= len(tbs) {
-				at().Text = sprint("step waits for thread block %d, and rank %d has %d", s.DepBlock, g.id, len(tbs))
+				at().Text = fmt.Sprintf("step waits for thread block %d, and rank %d has %d", s.DepBlock, g.id, len(tbs))
 			} else if n := tbs[s.DepBlock].Steps; s.DepStep >= n.End-n.First {
-				at().Text = sprint("step waits for step %d of thread block %d, which has %d", s.DepStep, s.DepBlock, n.End-n.First)
+				at().Text = fmt.Sprintf("step waits for step %d of thread block %d, which has %d", s.DepStep, s.DepBlock, n.End-n.First)
 			}
 		}
 	}

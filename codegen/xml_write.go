@@ -185,7 +185,7 @@ func (x *xmlWriter) rank(rank int) {
 	set(x.gpu, gpuID, rank)
 	set(x.gpu, gpuInput, in)
 	set(x.gpu, gpuOutput, out)
-	set(x.gpu, gpuScratch, scratchOf(x.p, rank))
+	set(x.gpu, gpuScratch, x.p.ScratchOf(rank))
 	tbs := x.p.TBsOf(rank)
 	x.write("  ", x.gpu, len(tbs) == 0)
 	for b := range tbs {

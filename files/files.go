@@ -34,7 +34,7 @@ func Open(name string) (*os.File, error) {
 		return nil, err
 	}
 	if what := refused(info.Mode()); what != "" && (info.IsDir() || !Inherited(name)) {
-		d := diag.New(diag.Io, span(name), "this is %s, and not a file to read", what)
+		d := diag.New(diag.Io, diag.FileSpan(name), "this is %s, and not a file to read", what)
 		return nil, diag.List{d.WithHint("give a regular file")}
 	}
 	return os.Open(name)
@@ -80,7 +80,7 @@ func ReadAll(name string, r io.Reader, what string, limit int64) ([]byte, error)
 	case errors.As(err, &long):
 		return nil, long
 	case err != nil:
-		return nil, diag.List{diag.New(diag.Io, span(name), "cannot read: %v", err)}
+		return nil, diag.List{diag.New(diag.Io, diag.FileSpan(name), "cannot read: %v", err)}
 	}
 	return b.Bytes(), nil
 }
@@ -88,7 +88,7 @@ func ReadAll(name string, r io.Reader, what string, limit int64) ([]byte, error)
 // Limit gives the bytes of r, and behind the first limit bytes the error of ReadAll if there are more.
 func Limit(name string, r io.Reader, what string, limit int64) io.Reader {
 	return &limited{io.LimitedReader{R: r, N: limit + 1}, func() error {
-		d := diag.New(diag.Limit, span(name), "the file has more than %s, the most that is read of %s", SizeText(limit), what)
+		d := diag.New(diag.Limit, diag.FileSpan(name), "the file has more than %s, the most that is read of %s", SizeText(limit), what)
 		return diag.List{d.WithHint("check that this is the file that you mean, and make it smaller")}
 	}}
 }
@@ -157,8 +157,6 @@ func inside(file string, folders []string) bool {
 	}
 	return false
 }
-
-func span(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
 
 // Units are those that sizes are read in, the largest first: each is 1<<Shift bytes.
 var Units = [...]struct {

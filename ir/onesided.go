@@ -105,6 +105,12 @@ func (p *Program) Loose(b int32) bool {
 	return t.Steps.First < t.Steps.End && p.Steps[t.Steps.First].Flags&Loose != 0
 }
 
+// PacketsOf returns how many chunks of packets rank has: 0 for ranks that Packets does not list.
+func (o *OneSided) PacketsOf(rank int) int { return int(entry(o.Packets, rank)) }
+
+// FlagsOf returns how many flags rank has: 0 for ranks that Flags does not list.
+func (o *OneSided) FlagsOf(rank int) int { return int(entry(o.Flags, rank)) }
+
 // Sources returns the sources of s.
 func (o *OneSided) Sources(s *Step) []Operand { return o.Operands[s.Src : s.Src+int32(s.NSrc)] }
 

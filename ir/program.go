@@ -85,6 +85,17 @@ func (p *Program) TBsOf(rank int) []TB { return p.Blocks[p.Rank[rank].First:p.Ra
 // StepsOf returns the steps of b.
 func (p *Program) StepsOf(b *TB) []Step { return p.Steps[b.Steps.First:b.Steps.End] }
 
+// ScratchOf returns how many chunks of scratch rank has: 0 for ranks that Scratch does not list.
+func (p *Program) ScratchOf(rank int) int { return int(entry(p.Scratch, rank)) }
+
+// entry is list[rank], and 0 behind the end of list.
+func entry(list []int32, rank int) int32 {
+	if rank < len(list) {
+		return list[rank]
+	}
+	return 0
+}
+
 // Place says which step of which block of which rank step i of p.Steps is, the
 // latter two counted within what they are of.
 func (p *Program) Place(i int32) (rank, block, step int) {

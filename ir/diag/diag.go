@@ -33,6 +33,9 @@ type Span struct {
 	Len int
 }
 
+// FileSpan is the span of a file as a whole.
+func FileSpan(name string) Span { return Span{Pos: Pos{Filename: name}} }
+
 // A Note is a second place that explains the first. Its Span may be zero.
 type Note struct {
 	Span Span

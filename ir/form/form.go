@@ -1,55 +1,67 @@
-package codegen
+// Package form checks that a Program is well formed: that its tables cover each other and every number in them is in range.
+// [Check] says what is not. Readers call it before anything follows a number of a file, and writers before they write.
+// It may import ir and ir/diag.
+package form
 
 import (
+	"fmt"
 	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
-// checkForm says what of p is not a program at all: a table that does not
-// cover another, an id, an operation, a buffer or a chunk out of range. What a
-// well-formed program does wrong is for ir/verify.
-func checkForm(p *ir.Program, opt ReadOptions) diag.List {
-	f := former{p: p}
-	if p.OneSided != nil && !f.oneSided() || !f.collective(opt.MaxCells) || !f.tables() {
+// Bounds are how much a program may ask for, whatever the file says that it was read from.
+type Bounds struct {
+	Cells int64 // chunks of all buffers of all ranks
+	Moved int64 // chunks that all steps move together
+}
+
+// Unbounded are the bounds of a program that this process made.
+var Unbounded = Bounds{Cells: math.MaxInt64, Moved: math.MaxInt64}
+
+// MaxChannels is the most channels that a program may have.
+const MaxChannels = 1 << 16
+
+// Check returns what makes p no program at all: a table that does not cover another, or a number, an operation, a buffer
+// or a chunk out of range. It lists at most diag.Shown problems. What a well-formed program does wrong is for ir/verify.
+func Check(p *ir.Program, most Bounds) diag.List {
+	f := checker{p: p}
+	if p.OneSided != nil && !f.oneSided() || !f.collective(most.Cells) || !f.tables() {
 		return f.found
 	}
 	for r := range p.Rank {
 		f.rank(r)
 	}
 	if len(f.found) == 0 {
-		f.work(opt.MaxMoved)
+		f.work(most.Moved)
 	}
 	return f.found
 }
 
-// trusted are the bounds of what this process made.
-var trusted = ReadOptions{MaxCells: math.MaxInt64, MaxMoved: math.MaxInt64}
-
-type former struct {
+type checker struct {
 	p     *ir.Program
 	found diag.List
 
 	shortest *[ir.Flags + 1]int64 // of each buffer the shortest rank's length, where asked
 }
 
-func (f *former) say(code diag.Code, rank, block, step int, pos int32, format string, args ...any) {
-	if len(f.found) < maxReports {
+func (f *checker) say(code diag.Code, rank, block, step int, pos int32, format string, args ...any) {
+	if len(f.found) < diag.Shown {
 		d := diag.New(code, f.p.Span(pos), format, args...)
 		d.Rank, d.Block, d.Step = rank, block, step
 		f.found = append(f.found, d)
 	}
 }
 
-func (f *former) bad(format string, args ...any) bool {
+func (f *checker) bad(format string, args ...any) bool {
 	f.say(diag.Malformed, -1, -1, -1, -1, format, args...)
 	return false
 }
 
 // collective checks the header and bounds the cells before anything of their
 // number is allocated.
-func (f *former) collective(maxCells int64) bool {
+func (f *checker) collective(maxCells int64) bool {
 	p := f.p
 	c := p.Coll
 	n := c.Ranks
@@ -66,7 +78,7 @@ func (f *former) collective(maxCells int64) bool {
 		return f.bad("collective does not say every rank's part")
 	case c.Kind == ir.SendRecv && n > ir.MaxSendRecv:
 		return f.bad("sendrecv of %d ranks has more than %d", n, ir.MaxSendRecv)
-	case p.Channels < 0 || p.Channels > maxChannels || p.RanksPerNode < 0:
+	case p.Channels < 0 || p.Channels > MaxChannels || p.RanksPerNode < 0:
 		return f.bad("program has %d channels and %d ranks a node", p.Channels, p.RanksPerNode)
 	case p.Sizes.Min < 0 || p.Sizes.Max < 0 || p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min:
 		return f.bad("sizes from %d to %d are none", p.Sizes.Min, p.Sizes.Max)
@@ -80,7 +92,7 @@ func (f *former) collective(maxCells int64) bool {
 		if max(in, out) > math.MaxInt32 {
 			return f.bad("a buffer of rank %d has %d chunks", r, max(in, out))
 		}
-		if cells += int64(in) + int64(out) + int64(scratchOf(p, r)) + oneSidedCells(p, r); cells > maxCells {
+		if cells += int64(in) + int64(out) + int64(p.ScratchOf(r)) + oneSidedCells(p, r); cells > maxCells {
 			f.say(diag.Limit, -1, -1, -1, -1, "the ranks' buffers have more than %d chunks", maxCells)
 			f.found[len(f.found)-1].Hint = "--limit cells=N raises this limit"
 			return false
@@ -90,7 +102,7 @@ func (f *former) collective(maxCells int64) bool {
 }
 
 // work bounds the chunks that all steps move.
-func (f *former) work(most int64) {
+func (f *checker) work(most int64) {
 	moved := int64(0)
 	for i := range f.p.Steps {
 		s := &f.p.Steps[i]
@@ -103,7 +115,7 @@ func (f *former) work(most int64) {
 }
 
 // contract checks the parts that a collective of its own names.
-func (f *former) contract() bool {
+func (f *checker) contract() bool {
 	c := f.p.Coll
 	for _, p := range c.Peer {
 		if p < 0 || int(p) >= c.Ranks {
@@ -124,7 +136,7 @@ func (f *former) contract() bool {
 }
 
 // tables checks that ranks cover the blocks in order, and blocks the steps.
-func (f *former) tables() bool {
+func (f *checker) tables() bool {
 	p := f.p
 	block, step := int32(0), int32(0)
 	for r, part := range p.Rank {
@@ -145,10 +157,10 @@ func (f *former) tables() bool {
 	return true
 }
 
-func (f *former) rank(r int) {
+func (f *checker) rank(r int) {
 	p := f.p
 	tbs := p.TBsOf(r)
-	sizes := [3]int32{int32(p.Coll.InChunks(r)), int32(p.Coll.OutChunks(r)), int32(scratchOf(p, r))}
+	sizes := [3]int32{int32(p.Coll.InChunks(r)), int32(p.Coll.OutChunks(r)), int32(p.ScratchOf(r))}
 	peer := func(n int32) bool {
 		return n >= -1 && int(n) < p.Coll.Ranks && int(n) != r && (n == -1 || p.OneSided == nil)
 	}
@@ -166,7 +178,7 @@ func (f *former) rank(r int) {
 			}
 			if text != "" {
 				f.say(code, r, b, i, min(steps[i].Pos, int32(len(p.Spans)-1)), "%s", text)
-				if len(f.found) == maxReports {
+				if len(f.found) == diag.Shown {
 					return
 				}
 			}
@@ -178,22 +190,22 @@ func (f *former) rank(r int) {
 // have sizes, or nothing.
 func stepFault(p *ir.Program, tbs []ir.TB, b int, s *ir.Step, sizes *[3]int32) (string, diag.Code) {
 	if s.Op >= ir.NumOps || s.Op.Info().OneSided || s.Flags&^(ir.HasDep|ir.Final) != 0 || s.NSrc != 0 || s.NDst != 0 {
-		return sprint("operation %d with flags %d is none", s.Op, s.Flags), diag.Malformed
+		return fmt.Sprintf("operation %d with flags %d is none", s.Op, s.Flags), diag.Malformed
 	}
 	info := s.Op.Info()
 	switch {
 	case s.Pos < -1 || int(s.Pos) >= len(p.Spans):
-		return sprint("source position %d is none", s.Pos), diag.Malformed
+		return fmt.Sprintf("source position %d is none", s.Pos), diag.Malformed
 	case s.Class < 0 || s.Class > 0 && int(s.Class) >= p.Coll.Chunks:
-		return sprint("class %d is none of %d", s.Class, p.Coll.Chunks), diag.Malformed
+		return fmt.Sprintf("class %d is none of %d", s.Class, p.Coll.Chunks), diag.Malformed
 	case (s.Count < 1) != (s.Op == ir.Nop) || s.Count < 0:
-		return sprint("%s moves %d chunks", s.Op, s.Count), diag.Malformed
+		return fmt.Sprintf("%s moves %d chunks", s.Op, s.Count), diag.Malformed
 	case info.Sends && tbs[b].SendPeer < 0, info.Receives && tbs[b].RecvPeer < 0:
-		return sprint("%s in a thread block without that peer", s.Op), diag.Malformed
+		return fmt.Sprintf("%s in a thread block without that peer", s.Op), diag.Malformed
 	case s.DepBlock < 0 && (s.DepBlock != -1 || s.DepStep != -1 || s.Op == ir.Nop):
-		return sprint("%s waits for step %d of thread block %d", s.Op, s.DepStep, s.DepBlock), diag.Malformed
+		return fmt.Sprintf("%s waits for step %d of thread block %d", s.Op, s.DepStep, s.DepBlock), diag.Malformed
 	case s.DepBlock >= 0 && (int(s.DepBlock) >= len(tbs) || s.DepStep < 0 || s.DepStep >= tbs[s.DepBlock].Steps.End-tbs[s.DepBlock].Steps.First):
-		return sprint("step waits for step %d of thread block %d, which is none", s.DepStep, s.DepBlock), diag.OutOfBounds
+		return fmt.Sprintf("step waits for step %d of thread block %d, which is none", s.DepStep, s.DepBlock), diag.OutOfBounds
 	}
 	if text, code := operandFault(info.ReadsSrc, s.SrcBuf, s.Src, s.Count, sizes); text != "" {
 		return text, code
@@ -206,9 +218,9 @@ func operandFault(used bool, b ir.Buf, index, count int32, sizes *[3]int32) (str
 	case !used && (b != ir.NoBuf || index != 0):
 		return "step has an operand that its operation has not", diag.Malformed
 	case used && b > ir.Scratch:
-		return sprint("buffer %d is none", b), diag.Malformed
+		return fmt.Sprintf("buffer %d is none", b), diag.Malformed
 	case used && (index < 0 || int64(index)+int64(count) > int64(sizes[b])):
-		return sprint("%s chunks %d to %d are outside the rank's %d", bufferName(b), index, int64(index)+int64(count)-1, sizes[b]), diag.OutOfBounds
+		return fmt.Sprintf("%s chunks %d to %d are outside the rank's %d", b, index, int64(index)+int64(count)-1, sizes[b]), diag.OutOfBounds
 	}
 	return "", ""
 }

@@ -1,6 +1,7 @@
-package codegen
+package form
 
 import (
+	"fmt"
 	"math"
 
 	"mscclc/ir"
@@ -12,14 +13,14 @@ const maxDepth = 1 << 16
 
 // oneSided checks the tables that only a one-sided program has: the lengths of
 // its buffers and, as ir.OneSided says of their form, the rows of its operands.
-func (f *former) oneSided() bool {
+func (f *checker) oneSided() bool {
 	p, o := f.p, f.p.OneSided
 	n := p.Coll.Ranks
 	if o.Depth < 1 || o.Depth > maxDepth || len(o.Packets) > n || len(o.Flags) > n {
 		return f.bad("one-sided program of %d ranks has %d copies of packets of %d and flags of %d", n, o.Depth, len(o.Packets), len(o.Flags))
 	}
 	for r := range n {
-		if sizeAt(o.Packets, r) < 0 || sizeAt(o.Flags, r) < 0 {
+		if o.PacketsOf(r) < 0 || o.FlagsOf(r) < 0 {
 			return f.bad("rank %d has packets or flags of a negative number", r)
 		}
 	}
@@ -46,27 +47,27 @@ func oneSidedCells(p *ir.Program, r int) int64 {
 	if o == nil {
 		return 0
 	}
-	return (int64(sizeAt(o.Packets, r))+int64(scratchOf(p, r)))*int64(o.Depth) + int64(sizeAt(o.Flags, r)) - int64(scratchOf(p, r))
+	return (int64(o.PacketsOf(r))+int64(p.ScratchOf(r)))*int64(o.Depth) + int64(o.FlagsOf(r)) - int64(p.ScratchOf(r))
 }
 
 // oneSidedStepFault says what is wrong with a step of rank r, or nothing.
-func (f *former) oneSidedStepFault(r int, s *ir.Step) (string, diag.Code) {
+func (f *checker) oneSidedStepFault(r int, s *ir.Step) (string, diag.Code) {
 	p := f.p
 	if s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Enter|ir.Leave|ir.Relaxed|ir.Loose) != 0 {
-		return sprint("operation %d with flags %d is none of a one-sided program", s.Op, s.Flags), diag.Malformed
+		return fmt.Sprintf("operation %d with flags %d is none of a one-sided program", s.Op, s.Flags), diag.Malformed
 	}
 	moves := s.Op == ir.Move
 	switch {
 	case s.SrcBuf != ir.NoBuf || s.DstBuf != ir.NoBuf || s.DepBlock != -1 || s.DepStep != -1:
-		return sprint("%s has a buffer or a wait of two-sided steps", s.Op), diag.Malformed
+		return fmt.Sprintf("%s has a buffer or a wait of two-sided steps", s.Op), diag.Malformed
 	case s.Pos < -1 || int(s.Pos) >= len(p.Spans):
-		return sprint("source position %d is none", s.Pos), diag.Malformed
+		return fmt.Sprintf("source position %d is none", s.Pos), diag.Malformed
 	case s.Class < 0 || s.Class > 0 && (!moves || int(s.Class) >= p.Coll.Chunks):
-		return sprint("%s of class %d is none of %d", s.Op, s.Class, p.Coll.Chunks), diag.Malformed
+		return fmt.Sprintf("%s of class %d is none of %d", s.Op, s.Class, p.Coll.Chunks), diag.Malformed
 	case (s.Count < 1) == moves || s.Count < 0:
-		return sprint("%s moves %d chunks", s.Op, s.Count), diag.Malformed
+		return fmt.Sprintf("%s moves %d chunks", s.Op, s.Count), diag.Malformed
 	case (s.NSrc > 0) != (s.Op != ir.Signal) || (s.NDst > 0) != (s.Op != ir.Await):
-		return sprint("%s has %d sources and %d destinations", s.Op, s.NSrc, s.NDst), diag.Malformed
+		return fmt.Sprintf("%s has %d sources and %d destinations", s.Op, s.NSrc, s.NDst), diag.Malformed
 	}
 	for _, list := range [][]ir.Operand{p.OneSided.Sources(s), p.OneSided.Dests(s)} {
 		for i := range list {
@@ -79,7 +80,7 @@ func (f *former) oneSidedStepFault(r int, s *ir.Step) (string, diag.Code) {
 }
 
 // oneSidedOperandFault says what is wrong with an operand of s, or nothing.
-func (f *former) oneSidedOperandFault(r int, s *ir.Step, x *ir.Operand) (string, diag.Code) {
+func (f *checker) oneSidedOperandFault(r int, s *ir.Step, x *ir.Operand) (string, diag.Code) {
 	p := f.p
 	count := s.Count
 	if s.Op != ir.Move {
@@ -87,26 +88,26 @@ func (f *former) oneSidedOperandFault(r int, s *ir.Step, x *ir.Operand) (string,
 	}
 	switch {
 	case x.Buf > ir.Flags || (x.Buf == ir.Flags) == (s.Op == ir.Move):
-		return sprint("%s has an operand in buffer %d", s.Op, x.Buf), diag.Malformed
+		return fmt.Sprintf("%s has an operand in buffer %d", s.Op, x.Buf), diag.Malformed
 	case x.Via > ir.ViaSwitch || x.Via != ir.ViaAny && s.Op != ir.Move || x.Nth != 0 && s.Op != ir.Await:
-		return sprint("%s has an operand by way %d and %d times", s.Op, x.Via, x.Nth), diag.Malformed
+		return fmt.Sprintf("%s has an operand by way %d and %d times", s.Op, x.Via, x.Nth), diag.Malformed
 	case (x.Rank == ir.AllRanks) != (x.Via == ir.ViaSwitch):
-		return sprint("an operand of rank %d goes by way %d: all ranks are the switch's", x.Rank, x.Via), diag.Malformed
+		return fmt.Sprintf("an operand of rank %d goes by way %d: all ranks are the switch's", x.Rank, x.Via), diag.Malformed
 	case x.Rank != ir.AllRanks && (x.Rank < 0 || int(x.Rank) >= p.Coll.Ranks):
-		return sprint("rank %d is beyond the last of %d ranks", x.Rank, p.Coll.Ranks), diag.OutOfBounds
+		return fmt.Sprintf("rank %d is beyond the last of %d ranks", x.Rank, p.Coll.Ranks), diag.OutOfBounds
 	case s.Op == ir.Await && int(x.Rank) != r:
-		return sprint("a flag of rank %d is awaited by rank %d", x.Rank, r), diag.Malformed
+		return fmt.Sprintf("a flag of rank %d is awaited by rank %d", x.Rank, r), diag.Malformed
 	}
 	size := f.lengthOf(x)
 	if x.Index < 0 || int64(x.Index)+int64(count) > size {
-		return sprint("%s %d to %d are outside the %d of rank %d", x.Buf, x.Index, int64(x.Index)+int64(count)-1, size, x.Rank), diag.OutOfBounds
+		return fmt.Sprintf("%s %d to %d are outside the %d of rank %d", x.Buf, x.Index, int64(x.Index)+int64(count)-1, size, x.Rank), diag.OutOfBounds
 	}
 	return "", ""
 }
 
 // lengthOf is the length of the buffer of x, the shortest of all ranks' where it
 // is all ranks'.
-func (f *former) lengthOf(x *ir.Operand) int64 {
+func (f *checker) lengthOf(x *ir.Operand) int64 {
 	if x.Rank != ir.AllRanks {
 		return lengthAt(f.p, int(x.Rank), x.Buf)
 	}
@@ -129,9 +130,9 @@ func lengthAt(p *ir.Program, rank int, b ir.Buf) int64 {
 	case ir.Output:
 		return int64(p.Coll.OutChunks(rank))
 	case ir.Scratch:
-		return int64(scratchOf(p, rank))
+		return int64(p.ScratchOf(rank))
 	case ir.Packets:
-		return int64(sizeAt(p.OneSided.Packets, rank))
+		return int64(p.OneSided.PacketsOf(rank))
 	}
-	return int64(sizeAt(p.OneSided.Flags, rank))
+	return int64(p.OneSided.FlagsOf(rank))
 }

@@ -1,0 +1,35 @@
+package codegen
+
+import "mscclc/ir/form"
+
+// ReadOptions say what the readers of all formats accept.
+type ReadOptions struct {
+	// Target, where not nil, is the runtime whose spelling, limits and reader's
+	// habits the file must keep. Nil takes both dialects of XML, within bounds of our own.
+	Target *Target
+	// MaxCells bounds the chunks of all buffers of all ranks, and MaxMoved those
+	// that all steps move: a file can ask for far more work than it has bytes. 0
+	// is 4 million and 1,024 a step, up to 64 and 128 million.
+	MaxCells, MaxMoved int64
+}
+
+// Bounds returns what a file of so many steps may ask for.
+func (o ReadOptions) Bounds(steps int) form.Bounds {
+	usual := leastBound + boundPerStep*int64(steps)
+	b := form.Bounds{Cells: o.MaxCells, Moved: o.MaxMoved}
+	if b.Cells == 0 {
+		b.Cells = min(usual, mostCells)
+	}
+	if b.Moved == 0 {
+		b.Moved = min(usual, mostMoved)
+	}
+	return b
+}
+
+// What a file may ask for if the options do not say.
+const (
+	leastBound   = 4 << 20
+	boundPerStep = 1 << 10
+	mostCells    = 64 << 20
+	mostMoved    = 128 << 20
+)
