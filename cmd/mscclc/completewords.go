@@ -117,8 +117,7 @@ func topicWords(at cursor) (list []string) {
 // codeDoc is the first sentence about a code.
 func codeDoc(code string) string {
 	e, _ := diag.Explain(diag.Code(code))
-	sentence, _, _ := strings.Cut(strings.Join(strings.Fields(e.Text), " "), ". ")
-	return sentence
+	return e.First()
 }
 
 func codeWords(cursor) []string { return withDocs(codeNames(), codeDoc) }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -19,54 +17,78 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain the code of an error, or list all codes",
-		Long: `Explain the code of an error, with a small example that is rejected with it, or list all codes. --example prints the example
-alone, to be tried:
+		Long: `Explain the code of an error: what it means, why it is an error and what to do. An example follows, with the
+command line that shows the error. Without a code, list all codes. --example prints the example alone, for a command
+that reads it:
 
   mscclc explain deadlock --example | mscclc verify - --replay
+  mscclc explain undecided --example | mscclc verify - --limit work=1
   mscclc explain race --example --sided one | mscclc verify - --replay`,
 		Example: "  mscclc explain stale",
 		Args:    atMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			var codes []explained
-			for _, c := range diag.Codes() {
-				if len(args) == 0 || string(c) == args[0] {
-					e, _ := diag.Explain(c)
-					codes = append(codes, explained{c, e.Text, e.Example, e.Command, c.Replayable() && e.File() != "", diag.OneSidedExample(c)})
-				}
-			}
 			switch {
 			case !slices.Contains(sideNames, sided):
 				return usagef("--sided takes one or two, not %q", sided)
 			case sided == "one" && !example:
-				return usagef("--sided one is which --example to print")
-			case len(codes) == 0:
-				return usagef("%q is not the code of an error%s", args[0], didYouMean(args[0], codeNames(), "; mscclc explain lists them"))
-			case a.json:
-				return a.writeJSON(struct {
-					Schema int         `json:"schema"`
-					Codes  []explained `json:"codes"`
-				}{schema, codes})
-			case len(args) == 0 && !example:
-				for _, c := range codes {
-					fmt.Fprintf(a.stdout, "%-17s %s\n", c.Code, firstLine(c.Text))
-				}
-			case len(args) == 0:
-				return usagef("--example needs a code; mscclc explain lists them")
-			case example && sided == "one" && codes[0].OneSided == "":
-				return usagef("%s has no example that is a one-sided program", codes[0].Code)
-			case example && sided == "one":
-				fmt.Fprint(a.stdout, codes[0].OneSided)
+				return usagef("--sided one chooses which --example to print: give --example too")
+			case len(args) == 1:
+				return a.explain(args[0], example, sided == "one")
 			case example:
-				fmt.Fprint(a.stdout, codes[0].Example)
-			default:
-				codes[0].print(a.stdout)
+				return usagef("--example needs a code; mscclc explain lists them")
 			}
-			return nil
+			return a.explainAll()
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
-	wordFlag(cmd.Flags(), &sided, "sided", "", "two", "one: of --example, the one that is a one-sided program", sideNames)
+	wordFlag(cmd.Flags(), &sided, "sided", "", "two", "one: with --example, print the example that is a one-sided program", sideNames)
 	return cmd
+}
+
+// explainAll lists all codes with their first sentences.
+func (a *app) explainAll() error {
+	if a.json {
+		return a.explainJSON(diag.Codes())
+	}
+	for i, g := range diag.Groups {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintln(a.stdout, g.Title+":")
+		for _, code := range g.Codes() {
+			e, _ := diag.Explain(code)
+			fmt.Fprintf(a.stdout, "  %-17s %s\n", code, e.First())
+		}
+	}
+	fmt.Fprintln(a.stdout, "\nmscclc explain CODE says more of each.")
+	return nil
+}
+
+// explain explains a code, or prints its example alone.
+func (a *app) explain(code string, example, oneSided bool) error {
+	e, ok := diag.Explain(diag.Code(code))
+	text := e.Example
+	if oneSided {
+		text = e.OneSided
+	}
+	switch {
+	case !ok:
+		return usagef("%q is not the code of an error%s", code,
+			didYouMean(code, codeNames(), "; mscclc explain lists them"))
+	case a.json:
+		return a.explainJSON([]diag.Code{e.Code})
+	case !example:
+		writeExplanation(a.stdout, &e)
+	case text != "":
+		fmt.Fprint(a.stdout, text)
+	case oneSided:
+		return usagef("%s has no example that is a one-sided program", code)
+	case e.NoCommand != "":
+		return usagef("%s has no example: %s", code, e.NoCommand)
+	default:
+		return usagef("%s needs no input file: %q shows it", code, e.Command)
+	}
+	return nil
 }
 
 // codeNames are all codes.
@@ -77,83 +99,70 @@ func codeNames() (names []string) {
 	return names
 }
 
-// explained is what --json says of a code.
+// An explained is what --json says of a code.
 type explained struct {
 	Code    diag.Code `json:"code"`
 	Text    string    `json:"text"`
 	Example string    `json:"example,omitempty"`
-	Command string    `json:"command,omitempty"` // rejects the example, where that is a file
+	Command string    `json:"command,omitempty"` // shows the error: lines for a shell
 	Replay  bool      `json:"replay,omitempty"`  // verify --replay shows the example's problem in a run
 
 	OneSided string `json:"one_sided_example,omitempty"` // a plan in JSON
 }
 
-func (e *explained) print(w io.Writer) {
-	fmt.Fprintln(w, e.Text)
-	if e.Example == "" {
-		return
+func (a *app) explainJSON(codes []diag.Code) error {
+	doc := struct {
+		Schema int         `json:"schema"`
+		Codes  []explained `json:"codes"`
+	}{Schema: schema}
+	for _, code := range codes {
+		e, _ := diag.Explain(code)
+		lines := strings.Join(e.Lines(), "\n")
+		doc.Codes = append(doc.Codes, explained{code, e.Text(), e.Example, lines, code.Replayable(), e.OneSided})
 	}
-	if e.Command == "" {
-		fmt.Fprintf(w, "\nAn example:\n\n%s\n", indent(e.Example))
-		return
+	return a.writeJSON(doc)
+}
+
+// writeExplanation prints what e says, its example and the commands that show it.
+func writeExplanation(w io.Writer, e *diag.Explanation) {
+	for paragraph := range strings.SplitSeq(e.Text(), "\n\n") {
+		fmt.Fprintf(w, "%s\n\n", filled(paragraph, textWidth))
 	}
-	how := "An example, which %q rejects"
+	kind := "error"
 	if e.Code.Warning() {
-		how = "An example, of which %q warns"
+		kind = "warning"
 	}
-	fmt.Fprintf(w, "\n"+how+":\n\n%s\n", e.Command, indent(e.Example))
-	if e.Replay {
-		fmt.Fprintf(w, "\nTo see it happen:\n\n    mscclc explain %s --example | mscclc verify - --replay\n", e.Code)
-	}
-	if e.OneSided == "" {
+	if e.NoCommand != "" {
+		fmt.Fprintf(w, "There is no example. %s\n", e.NoCommand)
 		return
 	}
-	fmt.Fprintf(w, "\nA one-sided program with this problem is shown, and judged, by\n\n    mscclc explain %[1]s --example --sided one | mscclc show -\n    mscclc explain %[1]s --example --sided one | mscclc verify -", e.Code)
-	if e.Replay {
-		fmt.Fprint(w, " --replay")
+	fmt.Fprintf(w, "To see the %s:\n\n%s\n", kind, indent(strings.Join(e.Lines(), "\n")))
+	if e.Code.Replayable() {
+		fmt.Fprintf(w, "\nTo see it happen in a run:\n\n%s\n", indent(e.Lines()[0]+" --replay"))
 	}
-	fmt.Fprintln(w)
-}
-
-func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, the devices and the targets of this build",
-		Args:  atMost(0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			v := struct {
-				Schema   int      `json:"schema"`
-				Version  string   `json:"version"`
-				Go       string   `json:"go"`
-				Platform string   `json:"platform"`
-				Devices  []string `json:"devices"`
-				Targets  []string `json:"targets"`
-			}{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(), targetNames()}
-			if a.json {
-				return a.writeJSON(v)
-			}
-			fmt.Fprintf(a.stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, list(v.Devices), list(v.Targets))
-			return nil
-		},
+	if e.OneSided != "" {
+		fmt.Fprintf(w, "\nTo see the %s in a one-sided program:\n\n%s\n", kind, indent(e.OneSidedLine()))
+	}
+	if e.Example != "" {
+		fmt.Fprintf(w, "\nThe example:\n\n%s\n", indent(e.Example))
 	}
 }
 
-// version is the module's version, or the commit that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			v = s.Value
+// textWidth is the width of explanations in columns.
+const textWidth = 80
+
+// filled breaks a paragraph into lines of up to width columns.
+func filled(paragraph string, width int) string {
+	var lines []string
+	for _, word := range strings.Fields(paragraph) {
+		last := len(lines) - 1
+		if last >= 0 && len(lines[last])+1+len(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
 		}
 	}
-	if v == "" {
-		return "(devel)"
-	}
-	return v
+	return strings.Join(lines, "\n")
 }
 
 // indent moves the lines of s four to the right.

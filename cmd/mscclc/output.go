@@ -63,7 +63,7 @@ fmt       an array of reports, each with "changed"
 list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
           "protocol", "doc", "shape": {"ranks", "rounds", "sent", "scratch"}}], "problems": [P...]}
 show      a report, and "stage", "text"
-explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (rejects the example), "replay" (it can be),
+explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (shows the error; lines for a shell), "replay" (it can be),
           "one_sided_example" (a plan, which verify rejects)}]}
 select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "by", "ranges": [{"from", "to", "at", "program", "sided", "protocol",
           "columns", "threads", "tile", "instances", "us", "latency_us", "interval_us", "next", "behind", "reason"}], "own" (files beside the collective): [{"at", "program",

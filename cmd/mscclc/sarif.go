@@ -48,14 +48,14 @@ func writeSARIF(w io.Writer, reports []verifyReport, text func(string) []byte) e
 
 func sarifRule(code diag.Code) *sarif.ReportingDescriptor {
 	e, _ := diag.Explain(code)
-	text, markdown := e.Text, e.Text
+	whole := e.Text()
+	text, markdown := whole, whole
 	if e.Example != "" {
 		text += "\n\nAn example:\n\n" + indent(e.Example)
 		markdown += "\n\nAn example:\n\n```\n" + strings.TrimRight(e.Example, "\n") + "\n```"
 	}
-	first, _, _ := strings.Cut(strings.ReplaceAll(e.Text, "\n", " ")+" ", ". ")
-	rule := sarif.NewRule(string(code)).WithName(string(code)).WithDescription(strings.TrimSuffix(strings.TrimSpace(first), ".") + ".")
-	rule.WithFullDescription(sarif.NewMultiformatMessageString().WithText(e.Text))
+	rule := sarif.NewRule(string(code)).WithName(string(code)).WithDescription(e.First())
+	rule.WithFullDescription(sarif.NewMultiformatMessageString().WithText(whole))
 	rule.WithHelp(sarif.NewMultiformatMessageString().WithText(text).WithMarkdown(markdown))
 	return rule.WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(sarifLevel(code)))
 }

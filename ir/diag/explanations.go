@@ -1,226 +1,136 @@
 package diag
 
-import "slices"
-
-// explanations has an entry for every code. An example is a .mscl file, which
-// begins with its algorithm; an XML file; a plan's JSON; or a command line after
-// $, where the fault is not in a file. Tests run the examples that are files.
-var explanations = slices.Concat(ofPrograms, ofMSCCLPP, ofLint, ofTheRest)
-
 // ofPrograms are the codes of programs, as ir/verify rejects them.
 var ofPrograms = []Explanation{
-	{Malformed, `
-The file is not what its format says. For XML that is a missing or unreadable
-attribute, steps or thread blocks that are not numbered 0, 1, 2, ..., a nop with
-nothing behind it that waits, two thread blocks at one end of a connection
-(channel, source, destination), or consecutive reductions into one chunk, which
-the runtimes fuse, with different counts. The runtimes check little of this:
-such a file would hang or corrupt memory there. Of a one-sided program (a plan):
-a step with an operand or a mark that it cannot have, such as a wait at a flag
-of another rank, packets where the protocol is Simple, or a joint step that no
-move is before; and a flag or a chunk of packets that two blocks signal, send or
-take. Of a table (bench --table): a field that is unknown, missing, there twice
-or out of range, and a rule or an entry that another hides.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="1">
-  <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="1">
-    <tb id="0" send="-1" recv="-1" chan="0">
-      <step s="1" type="cpy" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, ""},
-	{Limit, `
-Something is larger than a target or a stated budget allows: the steps of a
-thread block, the blocks or channels of a program, or the work that one file
-may cause. The message names the limit, and where it is one of mscclc's own
-budgets, the flag that raises it. For a target's limit the ways out are fewer
-ranks, chunks or instances, more channels, or --target plan, which has none.`, `
-algorithm huge()
-collective allreduce(2)
-scratch s[50_000_000]
-chunk(0, input, 0).copy(1, output, 0)
-`, ""},
-	{OutOfBounds, `
-A rank beyond the last, or a chunk beyond its buffer. Buffers have the lengths
-that the collective gives them, which may differ from rank to rank: only the
-root of a broadcast has input. A count reaches as far as index + count - 1. A
-step of a one-sided program names memory of any rank, so that its operands are
-measured with the buffers, packets and flags of the rank that they name.`, `
-algorithm beyond()
-collective allreduce(2, chunks = 2)
-chunk(0, input, 2).copy(1, output, 0)
-`, ""},
-	{Unmatched, `
-A send without its receive, a receive without its send, or the two ends of a
-transfer that disagree. The n-th send of a connection (channel, source,
-destination) meets its n-th receive, and both must move the same number of
-chunks. Compiled programs match by construction; files by other tools may not.
-In a one-sided program: a chunk of packets that is read and never sent, or sent
-and never read, or a flag that is awaited and never signalled.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="broadcast" inplace="0">
-  <gpu id="0" i_chunks="2" o_chunks="2" s_chunks="0">
-    <tb id="0" send="1" recv="-1" chan="0">
-      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-  <gpu id="1" i_chunks="0" o_chunks="2" s_chunks="0">
-    <tb id="0" send="-1" recv="0" chan="0">
-      <step s="0" type="r" srcbuf="o" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, ""},
-	{Deadlock, `
-Steps that wait for each other. A step waits for the one before it in its thread
-block, a receive for its message, a send for a free slot of its connection (2
-messages are in flight for Simple, 8 for LL, LL16 and LL128), and a step with
-depid for that block's step. The notes are a shortest cycle of such waits. A
-transfer of many large chunks is cut into several messages, so that a program
-may run for small sizes and hang above some size, which the message then names.
-Here both ranks receive before they send.
-
-In a one-sided program nothing but a wait and a step that reads packets waits: a
-wait for so many signals of its flag, of this pass or of those before it, the
-other for the step that sends the packets. Stores, signals and packets wait for
-nobody, so that slots and sizes are all the same; a signal that no step gives is
-never there.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="2" coll="allreduce" inplace="1">
-  <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="1">
-    <tb id="0" send="1" recv="1" chan="0">
-      <step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-      <step s="1" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-  <gpu id="1" i_chunks="1" o_chunks="0" s_chunks="1">
-    <tb id="0" send="0" recv="0" chan="0">
-      <step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-      <step s="1" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, ""},
-	{Race, `
-Two thread blocks of a rank use one chunk, at least one of them writes it, and
-nothing says which comes first: neither the order of a block's steps, nor a wait
-(depid, deps, hasdep), nor messages, perhaps by way of other ranks. A message of
-Simple makes all visible that its sender did before; one of LL and LL128 only
-what it carries, so that a write behind it may still be overtaken by a read. The
-result then depends on timing. In place, chunks of input and of output are one
-memory, and race too. Compiled programs have a wait for every such pair.
-
-In a one-sided program blocks of any rank may race, in one pass or across
-passes: a wait sees all that was written before the signals, while packets tell
-only that the sender's earlier steps are over, and show nothing of what it wrote
-elsewhere. Scratch and packets are used again every few passes, and must have
-been read by then. A rank's input and output are there for others only during
-its launch: it says that it has begun by a signal marked enter, and waits for
-their last accesses by a wait marked leave.
-
-Most races in plans of MSCCL++ are a missing nop. The threads of a block go on
-by themselves; a wait is done by one of them, so that the others may do what is
-behind it before it is over, and a signal may tell of a put that other threads
-have not done. So there is a nop behind a wait and before a signal, and between
-operations of which one writes what the other reads or writes; in .mscl it is
-there unless sync = false. A signal at the same place of its list as a wait
-before it is by the same thread, and tells without a nop what that thread
-waited for. Relaxed signals make nothing visible: who writes another rank's
-output tells it by a plain one.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
-  <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
-    <tb id="0" send="-1" recv="-1" chan="0">
-      <step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-    <tb id="1" send="-1" recv="-1" chan="0">
-      <step s="0" type="cpy" srcbuf="s" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, ""},
-	{Uninitialized, `
-A chunk is read before anything writes it. Output and scratch hold nothing at
-the start: only input does. In a one-sided program scratch holds nothing at the
-start of each pass, whatever the pass before left there.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
-  <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">
-    <tb id="0" send="-1" recv="-1" chan="0">
-      <step s="0" type="cpy" srcbuf="s" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, ""},
-	{WrongResult, `
-At the end an output chunk does not hold what the collective says: a part is
-missing, is there twice, or is foreign. The message says which of the first such
-chunk, where in[r][i] is chunk i of rank r's input; the notes say what it should
-hold, which step wrote it last, and how many others are wrong. Here rank 0 never
-gets the sum back. Of a one-sided program that is so of each pass, for its part
-of every chunk.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="2" coll="allreduce" inplace="1">
-  <gpu id="0" i_chunks="1" o_chunks="0" s_chunks="0">
-    <tb id="0" send="1" recv="-1" chan="0">
-      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-  <gpu id="1" i_chunks="1" o_chunks="0" s_chunks="0">
-    <tb id="0" send="-1" recv="0" chan="0">
-      <step s="0" type="rrc" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, ""},
-	{Uneven, `
-Chunks of different lengths meet. Where a call's bytes do not divide by the
-number of chunks, the last chunks of each piece are shorter, and a step whose
-operands have different places in their pieces (classes) would mix lengths. A
-program that says "even": true instead promises to be run only with sizes that
-divide, as MSCCL-IR's runtimes demand anyhow; a run with others has this code.`, `
-{"format":"mscclc-plan","version":1,"name":"a","collective":{"kind":"allreduce","ranks":1,"chunks":2,"inplace":false},
-"protocol":"Simple","sizes":[0,0],"ranks_per_node":1,"channels":1,"even":false,"in_place":false,"out_of_place":true,
-"files":[],"spans":[],"ranks":[
-{"rank":0,"scratch":0,"blocks":[{"send":-1,"recv":-1,"channel":0,"steps":[
-{"op":"cpy","src":{"buf":"i","index":0},"dst":{"buf":"o","index":0},"count":1,"class":1,"pos":-1},
-{"op":"cpy","src":{"buf":"i","index":1},"dst":{"buf":"o","index":1},"count":1,"class":1,"pos":-1}]}]}
-]}
-`, ""},
-	{NotFinal, `
-A step that is marked as making a complete sum ("final" in a plan) and does not,
-or the reverse. An average divides at these steps, so that a mark too many or
-too few would divide twice or not at all. XML has no such marks: they are worked
-out where it is read.`, `
-{"format":"mscclc-plan","version":1,"name":"a","collective":{"kind":"allgather","ranks":1,"chunks":1,"inplace":false},
-"protocol":"Simple","sizes":[0,0],"ranks_per_node":1,"channels":1,"even":false,"in_place":false,"out_of_place":true,
-"files":[],"spans":[],"ranks":[
-{"rank":0,"scratch":0,"blocks":[{"send":-1,"recv":-1,"channel":0,"steps":[
-{"op":"cpy","src":{"buf":"i","index":0},"dst":{"buf":"o","index":0},"count":1,"final":true,"pos":-1}]}]}
-]}
-`, ""},
-	{Undecided, `
-Whether the program is good was not decided, and nothing undecided is accepted.
-In a plan of MSCCL++, and an algorithm at the level of channels, that is first
-what depends on time: two blocks that signal one channel, or acquire one
-semaphore, where nothing fixes which comes first, or more blocks at a barrier
-than it is for. It may go well, and nothing says that it does: give each block a
-channel, a semaphore or a barrier of its own. Then loops of which it depends on
-their number of turns which turns meet: mscclc run proves the number that it
-runs. Last, the stated budget of work, which the message then names: raise it
-(--limit work=N). The hint names a value that is enough. The search for races
-needs much where thousands of thread blocks wait for each other, or where
-messages and not flags order the accesses of many ranks; that in one-sided
-programs where blocks of many ranks know much of each other, or where packets
-of very many senders are read together. This program is proven as soon as it
-may take 2.`, `
-<algo name="a" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">
-  <gpu id="0" i_chunks="1" o_chunks="1" s_chunks="2">
-    <tb id="0" send="-1" recv="-1" chan="0">
-      <step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="1"/>
-    </tb>
-    <tb id="1" send="-1" recv="-1" chan="0">
-      <step s="0" type="cpy" srcbuf="s" srcoff="0" dstbuf="s" dstoff="1" cnt="1" depid="0" deps="0" hasdep="1"/>
-    </tb>
-    <tb id="2" send="-1" recv="-1" chan="0">
-      <step s="0" type="cpy" srcbuf="s" srcoff="1" dstbuf="o" dstoff="0" cnt="1" depid="1" deps="0" hasdep="0"/>
-    </tb>
-  </gpu>
-</algo>
-`, "mscclc verify example.xml --limit work=1"},
+	{
+		Code: Malformed,
+		Means: `
+The file does not follow its format. In XML an attribute is missing or unreadable, thread blocks or steps are not
+numbered 0, 1, 2 and so on, or two blocks share one end of a connection. In a program file, a one-sided step has an
+operand or a mark that it cannot have. In a table (bench --table), a field is unknown, missing, repeated or out of
+range.`,
+		Why: `
+The runtimes check little of this, so such a file would hang or corrupt memory there. For example, MSCCL-IR's runtimes
+fuse consecutive reductions into one chunk, and need equal counts in all of them.`,
+		Fix: `
+Correct the line that the message names, or regenerate the file with the tool that wrote it.`,
+	},
+	{
+		Code: Limit,
+		Means: `
+Something is larger than a limit allows. The limit belongs to a target, such as the steps of a thread block, or it is
+one of mscclc's own budgets for the work that one file may cause.`,
+		Why: `
+A runtime cannot load what is beyond its limits. Without budgets, a small file could use all memory or never end.`,
+		Fix: `
+Read the name of the limit in the message. Raise a budget of mscclc with --limit NAME=N. For a limit of a target, use
+fewer ranks, chunks or instances, more channels, or --target plan, which has no limits.`,
+	},
+	{
+		Code: OutOfBounds,
+		Means: `
+The program names a rank beyond the last, or a chunk beyond its buffer. The collective gives each buffer its length,
+which can differ from rank to rank: only the root of a broadcast has input. A count reaches up to index + count - 1.`,
+		Why: `
+The access would read or write memory that belongs to something else.`,
+		Fix: `
+Compare the index and the count with the length that the message names. Indices count from 0. A step of a one-sided
+program is measured with the buffers of the rank that it names.`,
+	},
+	{
+		Code: Unmatched,
+		Means: `
+A send has no receive, a receive has no send, or their counts differ. The n-th send of a connection (channel, source,
+destination) meets the n-th receive. In a one-sided program, packets are sent and never read, or read and never sent,
+or a block waits for a signal that no block gives.`,
+		Why: `
+The run would hang, or the data that is left over would be taken by the next launch.`,
+		Fix: `
+Give every send one receive with the same count on the same channel, in the same order. Programs that mscclc compiles
+match by construction.`,
+	},
+	{
+		Code: Deadlock,
+		Means: `
+Steps wait for each other in a cycle. A step waits for the step before it in its thread block, a receive waits for its
+message, and a step with depid waits for that block's step. A send waits for a free slot of its connection: 2 messages
+are in flight for Simple, and 8 for LL, LL16 and LL128. In a one-sided program only waits and reads of packets wait.`,
+		Why: `
+The program hangs, perhaps only above some size. Large chunks are split into several messages, so a program that works
+for small calls can fill all slots in large ones. The message then names that size.`,
+		Fix: `
+Follow the notes, which list a shortest cycle of waits, and break one of them: change the order of two steps, or put
+them in different thread blocks. In this example both ranks receive before they send, so one of them must send first.`,
+	},
+	{
+		Code: Race,
+		Means: `
+Nothing orders two accesses to one chunk, of which at least one is a write. They come from two thread blocks. The
+order of a block's steps, waits (depid, deps, hasdep) and messages give an order. A Simple message makes visible
+everything that its sender wrote before; an LL or LL128 message makes visible only the data that it carries.`,
+		Why: `
+The result depends on timing, so it can be wrong on one run and right on the next. In one-sided programs blocks of
+different ranks can race. Scratch and packets are reused every few tile iterations, and must have been read by then.
+Other ranks may access a rank's input and output only during its launch.`,
+		Fix: `
+Add a wait from the later step to the earlier one. In an execution plan of MSCCL++ the usual cause is a missing nop.
+Put one behind a wait, before a signal, and between two operations where one writes what the other accesses. A relaxed
+signal makes no write visible, so use a plain signal after writes.`,
+	},
+	{
+		Code: Uninitialized,
+		Means: `
+A chunk is read before anything writes it. Only input holds data at the start. In a one-sided program scratch holds
+nothing at the start of each tile iteration.`,
+		Why: `
+The read returns whatever the memory held before, so the result is random.`,
+		Fix: `
+Write the chunk first, or read the chunk that you meant. The message names the step and the chunk.`,
+	},
+	{
+		Code: WrongResult,
+		Means: `
+At the end, an output chunk does not hold what the collective demands. A part is missing, is added twice, or does not
+belong there. The message describes the first such chunk; in[r][i] is chunk i of the input of rank r.`,
+		Why: `
+The collective would return wrong numbers, on every run.`,
+		Fix: `
+Read the notes: they say what the chunk should hold, which step wrote it last, and how many other chunks are wrong. In
+this example rank 0 never receives the sum, so rank 1 must send it back.`,
+	},
+	{
+		Code: Uneven,
+		Means: `
+Chunks of different lengths meet in one step. If a call's bytes do not divide by the number of chunks, the last chunks
+of a buffer are shorter. Only chunks with the same place in their buffers (the same class) have the same length.`,
+		Why: `
+The step would copy or add too many elements, or too few.`,
+		Fix: `
+Use operands of one class, or set "even": true in the program file. The program then promises to run only with sizes
+that divide by its chunks, as MSCCL-IR's runtimes demand.`,
+	},
+	{
+		Code: NotFinal,
+		Means: `
+A step's mark for a complete sum is wrong. The mark is "final" in a program file. It is missing on a step that makes a
+complete sum, or it is on another step.`,
+		Why: `
+An average divides at the marked steps. With a wrong mark it would divide twice or not at all.`,
+		Fix: `
+Mark exactly the steps that complete a sum. XML has no such marks; mscclc derives them when it reads XML.`,
+	},
+	{
+		Code: Undecided,
+		Means: `
+mscclc could not decide whether the program is right. The proof may need more than its budget of work, which the
+message then names. Or the answer depends on timing, or on the number of loop iterations of a pipeline. In an
+execution plan, timing decides when two blocks signal one channel or acquire one semaphore and nothing orders them.`,
+		Why: `
+The program may be right, but mscclc accepts only what it has proven.`,
+		Fix: `
+Raise the budget with --limit work=N; the hint names a value that is enough. Where timing decides, give each block its
+own channel, semaphore or barrier. For pipelines, mscclc run proves the number of loop iterations that it runs. This
+example is proven as soon as the budget is 2.`,
+		Command: "verify - --limit work=1",
+	},
 }

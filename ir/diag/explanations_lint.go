@@ -1,52 +1,85 @@
 package diag
 
-// ofLint are what is slow or fragile in a plan of MSCCL++ that is right.
+// ofLint are what is slow or fragile in an execution plan of MSCCL++ that is right.
 var ofLint = []Explanation{
-	{LintMeet, `
-A nop has all threads of a block wait for each other. It is needed between an
-operation and one that depends on it, and round signals and waits; where
-nothing depends on anything, or the threads have just met, it only takes time.`, `
-$ mscclc lint plan.json   # {"name":"nop"},{"name":"nop"}
-`, ""},
-	{LintFuse, `
-Each operation is a turn of the executor's interpreter. Signals, and waits, on
-several channels can be one operation of up to eight; so can puts of equal
-length out of one buffer, which are then under way at once; and a sum that is
-put elsewhere right behind is sent as it is made (res, rres).`, `
-$ mscclc lint plan.json   # {"name":"signal","channel_ids":[0],...},{"name":"signal","channel_ids":[1],...}
-`, ""},
-	{LintCopy, `
-A copy of a chunk to where it lies changes nothing, and takes the time of one.`, `
-$ mscclc lint plan.json   # {"name":"copy","src_buff":[{"type":"i","index":0,"size":1}],"dst_buff":[{"type":"i","index":0,"size":1}]}
-`, ""},
-	{LintFence, `
-A signal is a release: it waits until what the block wrote can be seen by all.
-One at the begin of a launch, which says that a buffer may be written, has
-nothing to release, and a relaxed one (rlxsignal) does.`, `
-$ mscclc lint plan.json   # "ops":[{"name":"signal",...}]
-`, ""},
-	{LintIdle, `
-All blocks of a rank hold a multiprocessor until the last is done. Blocks
-without operations, or one that moves far more than the others, leave most of
-the GPU idle; a thread block group shares the work out evenly.`, `
-$ mscclc lint plan.json   # {"id":1,"ops":[],...}
-`, ""},
-	{LintUnused, `
-Channels are connected, semaphores and scratch allocated, for every context
-that a plan is run in. Some that no operation uses cost memory and time, and
-are often left from a change.`, `
-$ mscclc lint plan.json   # "scratch_chunks": 8, and no operand of type "s"
-`, ""},
-	{LintResident, `
-Barriers and semaphores have blocks of a rank wait for each other. MSCCL++
-starts them as any kernel, and does not ask whether the GPU runs all at once:
-on one that does not, those that run wait for those that cannot begin, without
-end. 108 multiprocessors are an A100's.`, `
-$ mscclc lint plan.json   # 120 thread blocks with a barrier
-`, ""},
-	{LintThreads, `
-Threads run in bundles of 32, or 64 on AMD's GPUs. Blocks of any other number
-have a last bundle some of whose threads do nothing.`, `
-$ mscclc lint plan.json   # "num_threads_per_block": 1000
-`, ""},
+	{
+		Code: LintMeet,
+		Means: `
+A nop is not needed. A nop is a block barrier: all threads of a block wait for each other. It is needed around signals
+and waits, and between an operation and another one that depends on it.`,
+		Why: `
+An unneeded block barrier takes time and orders nothing.`,
+		Fix: `
+Remove the nop. In this example the second of two nops in a row does nothing.`,
+	},
+	{
+		Code: LintFuse,
+		Means: `
+Two operations could be one. Signals, or waits, on several channels can be one operation with up to eight channels.
+Puts of equal length from one buffer can be one put. A sum that is sent on directly after can be one operation (res,
+rres).`,
+		Why: `
+The executor interprets one operation after the other. One put with several pairs has all of them in flight at once.`,
+		Fix: `
+Merge the two operations that the message names.`,
+	},
+	{
+		Code: LintCopy,
+		Means: `
+A copy has the same chunk as source and destination.`,
+		Why: `
+It changes nothing, and takes as much time as any other copy.`,
+		Fix: `
+Remove the copy.`,
+	},
+	{
+		Code: LintFence,
+		Means: `
+A signal could be a relaxed one. A plain signal is a release: it waits until other GPUs can see what the block wrote.
+At the start of a launch the block has written nothing yet.`,
+		Why: `
+The release takes time, and has nothing to release here.`,
+		Fix: `
+Replace this signal by rlxsignal.`,
+	},
+	{
+		Code: LintIdle,
+		Means: `
+Thread blocks are idle while others work. A block has no operations, or one block moves far more data than the others.`,
+		Why: `
+Every block of a rank occupies a multiprocessor until the last one ends, so most of the GPU waits.`,
+		Fix: `
+Remove blocks without operations. Split the work evenly, for example with a thread block group (tbg_info).`,
+	},
+	{
+		Code: LintUnused,
+		Means: `
+No operation uses a channel, a semaphore or scratch that the plan declares.`,
+		Why: `
+MSCCL++ connects and allocates all of it for every context in which the plan runs, which costs memory and start-up
+time.`,
+		Fix: `
+Remove the declaration. It is often left over from an earlier version of the plan.`,
+	},
+	{
+		Code: LintResident,
+		Means: `
+More thread blocks wait for each other than a common GPU runs at once. They wait at barriers or semaphores. An A100
+has 108 multiprocessors.`,
+		Why: `
+MSCCL++ does not check that the GPU runs all blocks at once. If it does not, the running blocks wait forever for
+blocks that cannot start.`,
+		Fix: `
+Use fewer thread blocks, or run the plan only on GPUs with enough multiprocessors.`,
+		Command: "compile - --target mscclpp | mscclc lint -",
+	},
+	{
+		Code: LintThreads,
+		Means: `
+The number of threads of a block is not a multiple of 32. Threads run in warps of 32, or 64 on AMD GPUs.`,
+		Why: `
+Some threads of the last warp do nothing.`,
+		Fix: `
+Set num_threads_per_block to a multiple of 32, or of 64 for AMD GPUs.`,
+	},
 }
