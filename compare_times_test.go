@@ -156,7 +156,7 @@ func timesOf(t *testing.T, ours, theirs *ir.Program) (least, most float64, at in
 		return r.Micros
 	}
 	for _, bytes := range compareSizes {
-		if bytes < theirs.Sizes.Min || theirs.Sizes.Max > 0 && bytes >= theirs.Sizes.Max {
+		if !theirs.Sizes.Holds(bytes) {
 			continue
 		}
 		r := micros(ours, bytes) / micros(theirs, bytes)

@@ -43,8 +43,18 @@ func (c *Call) Repeats() bool {
 	return !c.Coll.Inplace
 }
 
-// BusFactor is what an algorithm's bandwidth is multiplied by for the bandwidth
-// that links have at least, as nccl-tests has it.
+// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of so many bytes that takes us microseconds.
+// Nccl-tests calls them algbw and busbw. Both are 0 where us is 0.
+func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
+	if us == 0 {
+		return 0, 0
+	}
+	alg = float64(bytes) / us / 1e3
+	return alg, alg * BusFactor(c)
+}
+
+// BusFactor is the ratio of the bus bandwidth to the algorithm bandwidth, as nccl-tests defines it. It is 1 for
+// collectives that nccl-tests does not know.
 func BusFactor(c *ir.Collective) float64 {
 	n := float64(c.Ranks)
 	switch c.Kind {

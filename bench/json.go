@@ -117,8 +117,8 @@ func (r *Report) place(row *Row, p *Result) *documentPlace {
 	if p.Err != nil {
 		return &documentPlace{Err: p.Err.Error()}
 	}
-	bw := AlgBW(row.Bytes, p.Time)
-	j := &documentPlace{Time: p.Time, AlgBW: bw, BusBW: bw * BusFactor(r.Coll), Wrong: p.Wrong, Checked: p.Checked, Launch: p.How, Launches: p.Launches, Program: p.Form}
+	alg, bus := Bandwidths(r.Coll, row.Bytes, p.Time)
+	j := &documentPlace{Time: p.Time, AlgBW: alg, BusBW: bus, Wrong: p.Wrong, Checked: p.Checked, Launch: p.How, Launches: p.Launches, Program: p.Form}
 	if v := p.Rival; v != nil {
 		j.NCCL = &documentRival{Time: v.Time, Launch: v.How, Other: v.Other, Wrong: v.Wrong, Ratio: p.Ratio()}
 	}

@@ -131,7 +131,7 @@ func (r *Report) draw(p *plot.Plot, c curve, left bool) (*plotter.Line, error) {
 		}
 		y := t
 		if !left {
-			y = AlgBW(row.Bytes, t) * BusFactor(r.Coll)
+			_, y = Bandwidths(r.Coll, row.Bytes, t)
 		}
 		points = append(points, plotter.XY{X: float64(row.Bytes), Y: y})
 	}

@@ -65,14 +65,6 @@ type Report struct {
 	Processes          int
 }
 
-// AlgBW is the bandwidth of an algorithm in GB/s.
-func AlgBW(bytes int64, us float64) float64 {
-	if us == 0 {
-		return 0
-	}
-	return float64(bytes) / us / 1e3
-}
-
 // typeNames and kindNames are nccl-tests'.
 var typeNames = [executor.NumDTypes]string{"half", "bfloat16", "float", "double", "int8", "uint8", "int32", "uint32", "int64", "uint64", "f8e4m3", "f8e5m2"}
 
@@ -167,12 +159,12 @@ func (r *Report) WriteRow(w io.Writer, row *Row) {
 			fmt.Fprintf(&b, "  %7s  %6s  %6s  %6s", "N/A", "N/A", "N/A", "N/A")
 			continue
 		}
-		bw := AlgBW(row.Bytes, p.Time)
+		alg, bus := Bandwidths(r.Coll, row.Bytes, p.Time)
 		wrong := "N/A"
 		if p.Checked > 0 || row.Bytes == 0 {
 			wrong = fmt.Sprint(p.Wrong)
 		}
-		fmt.Fprintf(&b, "  %s  %s  %s  %6s", number(p.Time, 7), number(bw, 6), number(bw*BusFactor(r.Coll), 6), wrong)
+		fmt.Fprintf(&b, "  %s  %s  %s  %6s", number(p.Time, 7), number(alg, 6), number(bus, 6), wrong)
 	}
 	if r.NCCL > 0 {
 		for _, p := range row.places() {
@@ -254,7 +246,8 @@ func (r *Report) AvgBusBW() float64 {
 	for _, row := range r.Rows {
 		for _, p := range row.places() {
 			if p != nil && p.Err == nil {
-				sum += AlgBW(row.Bytes, p.Time) * BusFactor(r.Coll)
+				_, bus := Bandwidths(r.Coll, row.Bytes, p.Time)
+				sum += bus
 				n++
 			}
 		}

@@ -89,6 +89,15 @@ func (x *planResolver) path(suffix string) string {
 
 func indexed(key string, i int) string { return key + "[" + strconv.Itoa(i) + "]" }
 
+// Sizes returns the message sizes that f is for.
+func (f *PlanFile) Sizes() ir.SizeRange {
+	r := ir.SizeRange{Min: int64(min(f.MinBytes, math.MaxInt64))}
+	if f.MaxBytes < math.MaxInt64 {
+		r.Max = int64(f.MaxBytes) + 1
+	}
+	return r
+}
+
 func (x *planResolver) header() {
 	f, p := x.f, x.p
 	p.Threads, p.Align, p.DoubleScratch, p.Reuse, p.MinBytes, p.MaxBytes = int(f.Threads), int(f.Alignment), f.Double, f.Reuse, f.MinBytes, f.MaxBytes
@@ -104,10 +113,7 @@ func (x *planResolver) header() {
 		x.say(diag.Malformed, PlanPos{}, "max_message_size", "is 0: the plan is for no message")
 		return
 	}
-	p.Sizes.Min = int64(min(f.MinBytes, math.MaxInt64))
-	if f.MaxBytes < math.MaxInt64 {
-		p.Sizes.Max = int64(f.MaxBytes) + 1
-	}
+	p.Sizes = f.Sizes()
 	switch n := len(f.GPUs); {
 	case n == 0:
 		x.say(diag.Malformed, PlanPos{}, "gpus", "the plan has no ranks")

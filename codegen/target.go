@@ -1,6 +1,9 @@
 package codegen
 
 import (
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"mscclc/ir"
@@ -24,6 +27,7 @@ type Target struct {
 	Doc    string // one line
 	Format Format
 	Limits ir.Limits
+	Use    string // the line that has the runtime use a file: shell, or Python; see UseLine
 
 	// Of XML:
 	Kinds     map[ir.Kind]string // its names of the collectives; an absent one it does not have
@@ -53,6 +57,7 @@ type Target struct {
 var Targets = []*Target{
 	{
 		Name: "msccl", Doc: "MSCCL-IR XML for microsoft/msccl", Format: FormatXML,
+		Use: "export MSCCL_XML_FILES={path} NCCL_ALGO=MSCCL,RING,TREE",
 		Limits: ir.Limits{Target: "msccl", Steps: 256, Blocks: 216, Channels: 32, Count: 71, Index: 32767, Peers: 32,
 			DepBlock: 127, Nodes: 4096, ReduceChain: 15, ReceiveFused: true, MaxBytes: 1 << 27},
 		Kinds: map[ir.Kind]string{ir.AllReduce: "allreduce", ir.AllGather: "allgather", ir.ReduceTo: "reduce",
@@ -61,6 +66,7 @@ var Targets = []*Target{
 	},
 	{
 		Name: "rccl", Doc: "MSCCL-IR XML for ROCm/rccl", Format: FormatXML,
+		Use: "export MSCCL_ALGO_DIR={folder} RCCL_MSCCL_FORCE_ENABLE=1",
 		Limits: ir.Limits{Target: "rccl", Steps: 64, Blocks: 64, Channels: 128, Count: 71, Index: 32767, Peers: 32,
 			Nodes: 4096},
 		Kinds: map[ir.Kind]string{ir.AllReduce: "allreduce", ir.AllGather: "allgather", ir.ReduceTo: "reduce",
@@ -70,12 +76,43 @@ var Targets = []*Target{
 	},
 	{
 		Name: "mscclpp", Doc: "a plan of microsoft/mscclpp", Format: FormatMSCCLPP,
+		Use:    "plan = mscclpp.ExecutionPlan({quoted}, rank)",
 		Limits: ir.Limits{Target: "mscclpp"},
 	},
 	{
 		Name: "plan", Doc: "mscclc's own executor", Format: FormatPlan,
+		Use:    "mscclc run {file}",
 		Limits: ir.Limits{Target: "plan", ReceiveFused: true},
 	},
+}
+
+// UseLine returns the line that has t's runtime use the file that was written to path. The variables of msccl and RCCL
+// hold a path from the root, which begins with $PWD where path is relative.
+func (t *Target) UseLine(path string) string {
+	return strings.NewReplacer("{path}", shellPath(path), "{folder}", shellPath(filepath.Dir(path)),
+		"{quoted}", strconv.Quote(path), "{file}", shellWord(path, "")).Replace(t.Use)
+}
+
+// shellPath writes a path from the root for a shell.
+func shellPath(path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return shellWord(path, "")
+	case path == ".":
+		return shellWord("", "$PWD")
+	}
+	return shellWord("/"+filepath.Clean(path), "$PWD")
+}
+
+// plainWord is a word that a shell takes as it stands.
+var plainWord = regexp.MustCompile(`^[\w/.,:@%+=-]*$`)
+
+// shellWord writes text, behind a variable or nothing, as one word of a shell.
+func shellWord(text, variable string) string {
+	if plainWord.MatchString(text) {
+		return variable + text
+	}
+	return `"` + variable + strings.NewReplacer("\\", "\\\\", `"`, `\"`, "$", `\$`, "`", "\\`").Replace(text) + `"`
 }
 
 // Takes reports whether files of a kind can be programs for t. Our own executor runs all programs. A plan of ours can

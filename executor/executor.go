@@ -111,7 +111,7 @@ type Args struct {
 
 // A Result is what Run tells of a call that succeeded.
 type Result struct {
-	Elapsed time.Duration // of the launch: of the kernel alone where the device copies buffers to and fro
+	Elapsed time.Duration // of the kernel alone where the device measures that (Stop.Kernel), else of the launch
 	Chunk   int64         // elements of the longest chunk
 	Tiles   int64         // passes over the steps
 }

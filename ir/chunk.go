@@ -24,6 +24,11 @@ func (h *Header) Span(pos int32) diag.Span {
 // as nccl-tests counts them; Max 0 means no bound.
 type SizeRange struct{ Min, Max int64 }
 
+// Holds reports whether a call of so many bytes is in the range.
+func (r SizeRange) Holds(bytes int64) bool {
+	return bytes >= r.Min && (r.Max == 0 || bytes < r.Max)
+}
+
 // A ChunkDAG says which chunk goes where: the operations of a file, in the
 // file's order, for concrete ranks. The order defines the result; the
 // dependences follow from what each operation reads and writes.

@@ -10,10 +10,11 @@ import (
 
 // Options say what a file is expanded for.
 type Options struct {
-	Params   Params       // of the algorithm, by name
-	Inplace  *bool        // overrides the file's own way
-	Protocol *ir.Protocol // overrides the file's own
-	Via      ir.Via       // how data goes from rank to rank where the file does not say
+	Params   Params        // of the algorithm, by name
+	Inplace  *bool         // overrides the file's own way
+	Protocol *ir.Protocol  // overrides the file's own
+	Sizes    *ir.SizeRange // overrides the file's own
+	Via      ir.Via        // how data goes from rank to rank where the file does not say
 
 	// Open reads imported files; nil reads them by files.ReadLibrary. Paths are
 	// relative to the file that imports.

@@ -172,7 +172,7 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 		ok = !m.recover() && ok
 	}
 	ok = c.protocol(h, l.protocol, opt) && ok
-	ok = c.sizes(h, l.sizes) && ok
+	ok = c.sizes(h, l.sizes, opt) && ok
 	if coll == nil {
 		return false
 	}
@@ -207,17 +207,19 @@ func (c *compiler) protocol(h *header, s *Protocol, opt Options) bool {
 	return ok
 }
 
-func (c *compiler) sizes(h *header, s *Sizes) bool {
-	m := c.m
-	if s == nil {
-		return true
+func (c *compiler) sizes(h *header, s *Sizes, opt Options) bool {
+	m, ok := c.m, true
+	if s != nil {
+		low, high := c.number(s.Min, kInt, "the smallest size").get(), c.number(s.Max, kInt, "the end of the sizes").get()
+		if !m.bad && (low < 0 || low >= high) {
+			m.fault(diag.OutOfBounds, s.span(), "sizes %d..%d hold no size", low, high)
+		}
+		h.dag.Sizes, ok = ir.SizeRange{Min: low, Max: high}, !m.recover()
 	}
-	low, high := c.number(s.Min, kInt, "the smallest size").get(), c.number(s.Max, kInt, "the end of the sizes").get()
-	if !m.bad && (low < 0 || low >= high) {
-		m.fault(diag.OutOfBounds, s.span(), "sizes %d..%d hold no size", low, high)
+	if opt.Sizes != nil {
+		h.dag.Sizes = *opt.Sizes
 	}
-	h.dag.Sizes = ir.SizeRange{Min: low, Max: high}
-	return !m.recover()
+	return ok
 }
 
 func (c *compiler) ranksPerNode(h *header, s *RanksPerNode, coll *ir.Collective) bool {

@@ -30,6 +30,9 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	if !w.coll.Reduces() && w.oneGiven("op") != "" && !a.json && w.first {
 		a.sayNoOp(w.coll)
 	}
+	if w.first && !w.named {
+		a.noteOutside(a.file, w.anyGiven(), w.sizes)
+	}
 	r.Header(lines)
 	bar := a.progress(len(w.sizes), "bench")
 	w.bar = bar

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,6 +187,9 @@ func (w *benchWorld) read(arg string, a *app) (verify.Options, error) {
 	}
 	return check, nil
 }
+
+// anyGiven is the file's program, for calls out of place where it has one for them, else in place.
+func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[1]) }
 
 // form is what measures a size.
 func (w *benchWorld) form(ctx context.Context, bytes int64, inplace bool) (*bench.Form, error) {

@@ -98,5 +98,6 @@ func planSummary(p *ir.Program, plan *codegen.PlanFile) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(blocks, "block"), count(ops, "operation"))
+	return fmt.Sprintf("%s, %s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(blocks, "block"), count(ops, "operation"),
+		sizesText(plan.Sizes()))
 }

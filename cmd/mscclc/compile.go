@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,7 +32,13 @@ func (a *app) compileCommand() *cobra.Command {
 		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++ in JSON for
 --target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
 
-The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan. --dump writes the text forms of what happens in between
+The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan.
+
+The line on stderr names the sizes of calls that the program is for: those of the file's line "sizes", or of --sizes. Without
+either, a program for msccl is for calls below 128 MiB, msccl's default. The line after it loads the file in the target's
+runtime. The folder docs has a page for each runtime.
+
+--dump writes the text forms of what happens in between
 next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
@@ -50,6 +57,7 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 	}
 	f.flags(cmd.Flags(), "msccl")
 	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
+	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
 	wordFlag(cmd.Flags(), &f.dump, "dump", "", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "),
@@ -125,7 +133,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 			return err
 		}
 	}
-	return a.compiled(s.name, f.out, what, target, p, warned)
+	return a.compiled(s.name, f, what, target, p, warned)
 }
 
 // pipelineUnit is how many bytes a turn of a pipeline moves, or 0.
@@ -150,21 +158,28 @@ func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 	return codegen.WriteMSCCL(w, p, t)
 }
 
-// compiled reports what was compiled.
-func (a *app) compiled(name, out, what string, t *codegen.Target, p *ir.Program, warned diag.List) error {
-	if !a.json {
-		a.show(warned)
-		if out != "" && out != "-" {
-			name = out
-		}
-		a.say("%s: %s; proven", name, what)
-		return nil
+// compiled reports what was compiled, and how to use it.
+func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Target, p *ir.Program, warned diag.List) error {
+	use := ""
+	if info, err := os.Stat(f.out); !isStdout(f.out) && err == nil && info.Mode().IsRegular() {
+		use = t.UseLine(f.out)
 	}
-	return a.writeJSON(struct {
-		report
-		Output string `json:"output,omitempty"`
-		Target string `json:"target"`
-	}{newReport(name, warned, p), out, t.Name})
+	if a.json {
+		return a.writeJSON(struct {
+			report
+			Output string `json:"output,omitempty"`
+			Target string `json:"target"`
+			Use    string `json:"use,omitempty"`
+		}{newReport(name, warned, p), f.out, t.Name, use})
+	}
+	a.show(warned)
+	a.noteDefault(name, f.declared, t)
+	if use == "" {
+		a.say("%s: %s; proven", name, what)
+	} else {
+		a.say("%s: %s; proven\nuse it: %s", f.out, what, use)
+	}
+	return nil
 }
 
 // compileSource compiles s, whose products d sees; d may be nil.
@@ -188,6 +203,7 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 			}
 		}
 		if d, ok := value.(*ir.ChunkDAG); ok {
+			c.declared = d.Sizes
 			a.noteHints(d, c)
 		}
 		if d != nil {
@@ -326,9 +342,9 @@ func (p *passDump) Close() error {
 	})
 }
 
-// summary says in one line what p is.
+// summary says in one line what p is, and for which sizes.
 func summary(p *ir.Program) string {
-	return title(p) + ", " + size(p)
+	return title(p) + ", " + size(p) + ", " + sizesText(p.Sizes)
 }
 
 // size says how much of what p has.

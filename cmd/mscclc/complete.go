@@ -75,6 +75,7 @@ var values = map[string]place{
 	"plot":          {endings: pictureEndings},
 	"sarif":         {anyFile: true},
 	"select device": {words: deviceWords},
+	"sizes":         {},
 	"svg":           {endings: []string{".svg"}},
 	"table":         {anyFile: true},
 	"tile":          {},

@@ -78,7 +78,7 @@ func TestShowOneSided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary(p), "allreduce exchange, 2 ranks, one-sided, 2 blocks, 8 steps, 2 signals, 2 packets"; got != want {
+	if got, want := summary(p), "allreduce exchange, 2 ranks, one-sided, 2 blocks, 8 steps, 2 signals, 2 packets, every size"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
 }

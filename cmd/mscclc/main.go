@@ -139,7 +139,7 @@ FILE is a .mscl, .xml or .plan file, - for stdin, or the name of an algorithm of
 allreduce/ring; "mscclc list" shows them.
 
 Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this machine or build, 4 a fault of mscclc.`,
-		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
+		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 512K
   mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc verify ring.xml`,
 		SilenceErrors: true,

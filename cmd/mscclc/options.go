@@ -19,6 +19,8 @@ type compiling struct {
 	params       []string
 	ranksSetting string // of --ranks: ranks=N, or nothing
 	protocol     string
+	sizes        *ir.SizeRange // of --sizes, or nil
+	declared     ir.SizeRange  // by the file that was compiled, or by --sizes
 	instances    int
 	inplace      optionalBool
 	target       string
@@ -90,7 +92,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt := mscclc.Options{Unproven: c.unproven}
 	opt.Lang.ImportPath = c.libraries
 	opt.Lang.Open = func(name string) ([]byte, error) { return s.open(name, c.libraries, c.limits.file()+1) }
-	opt.Lang.Inplace = c.inplace.value
+	opt.Lang.Inplace, opt.Lang.Sizes = c.inplace.value, c.sizes
 	opt.Lang.Params = lang.Params{}
 	for _, p := range c.settings() {
 		name, value, ok := strings.Cut(p, "=")

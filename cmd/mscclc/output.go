@@ -44,12 +44,13 @@ A problem, with fields that mean nothing left out (explain CODE describes a code
    "notes": [{"message": M, "pos": "file:line:col"}], "hint": H, "witness": W}
 A step (S below): {"rank", "block", "step", "op", "pos"}
 
-compile   a report, and where it is ok: "output" (the file, or absent), "target", "program" (below)
+compile   a report, and where it is ok: "output" (the file, or absent), "target", "use" (the line that loads the file in the
+          target's runtime), "program" (below)
 verify    an array of reports, each with "program" and "proof" where it is ok and no library; with --bitwise "bitwise",
           with --ranks "counts": {"proven": [N...], "refused": [N...], "why" (it was), "programs", "steps"}, and "program" and "proof"
           are of the last that was proven; with --replay "replays" where it is not ok
 run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "inplace", "protocol", "iters",
-          "seconds" (of the fastest iteration), "checked", "wrong", "problems" (why it did not run to its end)}];
+          "seconds" (of the fastest iteration), "algbw", "busbw" (of it, GB/s), "checked", "wrong", "problems" (why it did not run to its end)}];
           not ok where anything is wrong
 bench     nccl-tests' document ("version", "config", "results", "average_bus_bandwidth" and so on), and in each placement of a
           result "checked", "launch", "launches", "program", "error" (why it did not run), "nccl": {"time", "launch", "ratio",
@@ -88,7 +89,8 @@ A bitwise: {"identical", "sums", "types": [{"types": [...], "identical", "differ
   "expression", "part", "step", "pos"}, ...]}]}
 A replay: {"code", "text", "shown", "lines": [...]}
 
-A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps", "root" (if any),
+A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps", "sizes": {"from", "below" (absent: no
+  end)} (bytes that it is for), "root" (if any),
   "one_sided": {"signals", "packets", "remote"} (chunks and flags a pass; of one-sided programs)}
 
 An error of usage (exit code 2) is text on stderr only.`,

@@ -28,15 +28,23 @@ type programInfo struct {
 	Blocks     int    `json:"blocks"`
 	Steps      int    `json:"steps"`
 
+	Sizes sizesInfo `json:"sizes"`
+
 	Root     *int        `json:"root,omitempty"`      // of collectives that have one
 	OneSided *ir.Traffic `json:"one_sided,omitempty"` // of one-sided programs
+}
+
+// A sizesInfo is the range of bytes that a program is for.
+type sizesInfo struct {
+	From  int64 `json:"from"`
+	Below int64 `json:"below,omitempty"` // absent: no end
 }
 
 func newReport(file string, found diag.List, p *ir.Program) report {
 	r := report{Schema: schema, FileReport: diag.Report(file, found)}
 	if p != nil && !found.Rejects() {
 		r.Program = &programInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
-			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), nil, nil}
+			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), sizesInfo{p.Sizes.Min, p.Sizes.Max}, nil, nil}
 		if p.Coll.Kind.Rooted() {
 			r.Program.Root = new(p.Coll.Root)
 		}

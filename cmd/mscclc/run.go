@@ -52,6 +52,10 @@ collective computed directly: integers exactly, floats within the bound of the s
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
 several with commas. A program that needs sizes that divide runs the next smaller one that does. A run that has no
 element to compare is not ok.
+
+The time is that of the fastest of --iters launches, without the making and the comparing of data. algbw is the bytes divided by
+this time, and busbw the bandwidth of the bus as nccl-tests defines it; mscclc bench measures more carefully.
+
 Loops of plans of MSCCL++ and of algorithms at the level of channels do as many turns as their bytes a turn ask for, of equal bytes; fewer
 where the program would get too large, and the line says of how many.
 
@@ -62,7 +66,7 @@ FILE chooses (mscclc bench --tune and select --emit write such), the tables that
 about:tracing. A rank is a process there, and a column of a block is a thread. A step is named by whether it copies or reduces,
 and by what its data goes over; so the colours show these. Its arguments have its operands and its line in the algorithm.
 A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first step: their clocks differ.`,
-		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 1M
+		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 512K
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,
 		Args: exactly(1, "a file or a collective to run"),
@@ -124,7 +128,9 @@ type runResult struct {
 	Protocol string  `json:"protocol"`
 	Iters    int     `json:"iters"`
 	Turns    int     `json:"turns,omitempty"` // of loops of a program of channels, where it has some
-	Seconds  float64 `json:"seconds"`
+	Seconds  float64 `json:"seconds"`         // of the fastest iteration: of the launch alone
+	AlgBW    float64 `json:"algbw"`           // GB/s, of that iteration
+	BusBW    float64 `json:"busbw"`
 	Checked  int64   `json:"checked"`
 	Wrong    int64   `json:"wrong"`
 

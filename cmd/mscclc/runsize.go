@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -29,12 +31,15 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	bar := a.progress(len(plan.sizes)*f.iters, "run")
 	stop := bar.watch()
 	defer stop()
-	for _, bytes := range plan.sizes {
+	for i, bytes := range plan.sizes {
 		l, err := chosen.of(bytes)
 		if err != nil {
 			return impossible(err)
 		}
 		p = l.program
+		if i == 0 && chosen.chooser == nil {
+			a.noteOutside(arg, p, plan.sizes)
+		}
 		if !told && !p.Coll.Reduces() {
 			a.sayNoOp(p.Coll)
 			told = true
@@ -140,9 +145,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 		if err != nil {
 			return result, err
 		}
-		if s := done.Elapsed.Seconds(); i == 0 || s < result.Seconds {
-			result.Seconds = s
-		}
+		result.timed(p.Coll, done.Elapsed)
 		found := data.Check()
 		if modifies { // a program from elsewhere; load has told
 			found.Changed = nil
@@ -179,6 +182,23 @@ func callBytes(c *ir.Collective, elems int64, t executor.DType) int64 {
 	return elems * int64(c.Divisor()/max(c.Chunks, 1)) * int64(t.Size())
 }
 
+// timed notes the time of an iteration, if it is the fastest.
+func (r *runResult) timed(c *ir.Collective, elapsed time.Duration) {
+	if s := elapsed.Seconds(); s < r.Seconds || r.Seconds == 0 {
+		r.Seconds = s
+		r.AlgBW, r.BusBW = bench.Bandwidths(c, r.Bytes, s*1e6)
+	}
+}
+
+// timeText is the time and the bandwidths of the fastest iteration, in the words and units of bench. It is empty where an
+// iteration did not end, or nothing was compared.
+func (r *runResult) timeText() string {
+	if r.Seconds == 0 || len(r.found) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("   time %.2f us   algbw %.2f GB/s   busbw %.2f GB/s", r.Seconds*1e6, r.AlgBW, r.BusBW)
+}
+
 func (a *app) printRun(p *ir.Program, r runResult) {
 	verdict := "ok  "
 	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
@@ -196,7 +216,8 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if len(r.found) > 0 {
 		wrong = string(r.found[0].Code)
 	}
-	fmt.Fprintf(a.stdout, "%s  %s    %s   %s   %s   %s%s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device, sizeText(r.Bytes), op, r.turns.text(), wrong)
+	fmt.Fprintf(a.stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device,
+		sizeText(r.Bytes), op, r.turns.text(), r.timeText(), wrong)
 	if len(r.found) > 0 {
 		a.show(r.found)
 	}

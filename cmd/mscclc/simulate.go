@@ -228,7 +228,8 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		}
 	}
 	stop()
-	a.noteSizes(arg, p, call.DType, rows)
+	a.noteOutside(arg, p, sizes)
+	a.noteEmpty(arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
 		talk := *a
 		talk.stdout = &product{Writer: a.stderr}

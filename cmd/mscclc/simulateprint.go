@@ -54,10 +54,7 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 	if interval != nil {
 		row.Interval = interval.Micros
 	}
-	if r.Micros > 0 { // a rank that is alone moves nothing, in no time
-		row.AlgBW = float64(call.Bytes) / r.Micros / 1e3
-	}
-	row.BusBW = row.AlgBW * bench.BusFactor(p.Coll)
+	row.AlgBW, row.BusBW = bench.Bandwidths(p.Coll, call.Bytes, r.Micros)
 	if r.Link >= 0 {
 		row.Link = t.LinkName(r.Link)
 	}
@@ -133,28 +130,15 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 	return w.Flush()
 }
 
-// noteSizes says which of the sizes that were simulated the program is not for, and which are too small for it to do anything.
-func (a *app) noteSizes(arg string, p *ir.Program, dtype executor.DType, rows []simulatedSize) {
-	if a.json {
-		return
-	}
-	var out, empty []string
+// noteEmpty says which of the sizes that were simulated are too small for the program to do anything.
+func (a *app) noteEmpty(arg string, dtype executor.DType, rows []simulatedSize) {
+	var empty []string
 	for _, r := range rows {
-		if r.Bytes < p.Sizes.Min || p.Sizes.Max > 0 && r.Bytes >= p.Sizes.Max {
-			out = append(out, sizeText(r.Bytes))
-		}
 		if r.Passes == 0 {
 			empty = append(empty, sizeText(r.Bytes))
 		}
 	}
-	if len(out) > 0 {
-		is := sizesText(p.Sizes.Max)
-		if p.Sizes.Min > 0 {
-			is += ", from " + sizeText(p.Sizes.Min) + " on"
-		}
-		a.say("%s: note: the program is for %s: a runtime would take another one for %s", diag.Printable(arg), is, list(out))
-	}
-	if len(empty) > 0 {
+	if len(empty) > 0 && !a.json {
 		a.say("%s: note: calls of %s have no whole element of %v for it to move: their time is a launch's", diag.Printable(arg), list(empty), dtype)
 	}
 }

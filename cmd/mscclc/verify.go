@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -291,17 +290,5 @@ func proofLine(p *ir.Program) string {
 	if p.InPlace && p.OutOfPlace {
 		name += ", in place and out of place"
 	}
-	return fmt.Sprintf("proven: %s, %s; %s", size(p), sizesText(p.Sizes.Max), name)
-}
-
-// sizesText names the sizes below most, or all for 0.
-func sizesText(most int64) string {
-	up := sizeText(most - 1) // a file may name the last that is good
-	switch {
-	case most == 0:
-		return "every size"
-	case strings.HasSuffix(up, "iB"):
-		return "sizes up to " + up
-	}
-	return "sizes below " + sizeText(most)
+	return fmt.Sprintf("proven: %s, %s; %s", size(p), sizesText(p.Sizes), name)
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 	"unsafe"
 
 	"mscclc/executor"
@@ -83,12 +84,12 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 			return executor.Stop{}, err
 		}
 	}
-	status := in.run(ctx, l, records)
+	status, took := in.run(ctx, l, records)
 	if l.Trace != nil {
 		l.Trace.TakeRecords(in.img, records)
 	}
 	in.messages += l.Messages
-	stop := executor.Stop{Status: *status}
+	stop := executor.Stop{Status: *status, Kernel: took}
 	if status.Code != executor.StatusOK {
 		stop.Before = in.states[status.Block]
 		in.reset()
@@ -133,9 +134,9 @@ func (in *instance) prepare(l *executor.Launch) error {
 // pad keeps the ranks' scratch apart, on cache lines of their own.
 func pad(n int64) int64 { return (n + 127) &^ 127 }
 
-// run hands the launch to the host. Everything that Go allocated is pinned, as
-// the tables hold its addresses as numbers.
-func (in *instance) run(ctx context.Context, l *executor.Launch, records *executor.Records) *executor.Status {
+// run hands the launch to the host, and returns how it ended and how long it took. Everything that Go allocated is
+// pinned, as the tables hold its addresses as numbers.
+func (in *instance) run(ctx context.Context, l *executor.Launch, records *executor.Records) (*executor.Status, time.Duration) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	status := &executor.Status{LimitNS: uint64(l.Wait)}
@@ -162,7 +163,7 @@ func (in *instance) run(ctx context.Context, l *executor.Launch, records *execut
 		trace = &C.struct_abi_trace{rows: C.u64(address(&pin, r.Rows)), first: C.u64(address(&pin, r.First))}
 	}
 
-	return cancellable(ctx, status, func() {
+	took := cancellable(ctx, status, func() {
 		launch := (*C.struct_abi_launch)(unsafe.Pointer(p))
 		if l.PerBlock > 0 {
 			C.mscclc_cpu_threads(launch, trace, C.u32(l.PerBlock))
@@ -170,6 +171,7 @@ func (in *instance) run(ctx context.Context, l *executor.Launch, records *execut
 			in.fibers(launch, trace, l, ranks)
 		}
 	})
+	return status, took
 }
 
 // fibers runs the launch with each block a fiber. One that is watched has one

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"mscclc/executor"
@@ -67,11 +68,11 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 		in.flags.grow("flags", ranks*in.layout.FlagMem), in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)); err != nil {
 		return executor.Stop{}, err
 	}
-	status, err := in.run(ctx, l, blocks)
+	status, took, err := in.run(ctx, l, blocks)
 	if err != nil {
 		return executor.Stop{}, err
 	}
-	stop := executor.Stop{Status: *status}
+	stop := executor.Stop{Status: *status, Kernel: took}
 	if status.Code != executor.StatusOK {
 		stop.One = in.states[int(status.Block)*in.img.Columns+int(status.Column)]
 		in.reset()
@@ -79,9 +80,9 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 	return stop, nil
 }
 
-// run hands the launch to the host. Everything that Go allocated is pinned, as
-// the launch holds its addresses as numbers.
-func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) (*executor.Status, error) {
+// run hands the launch to the host, and returns how it ended and how long it took. Everything that Go allocated is
+// pinned, as the launch holds its addresses as numbers.
+func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) (*executor.Status, time.Duration, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	p, status := l.One, &executor.Status{LimitNS: uint64(l.Wait)}
@@ -104,12 +105,12 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	if l.Trace != nil {
 		n, err := l.Trace.Room(p, in.part)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		rows = make([]executor.OneRecord, n)
 		p.Trace = address(&pin, rows)
 	}
-	cancellable(ctx, status, func() {
+	took := cancellable(ctx, status, func() {
 		launch := (*C.struct_abi_one_launch)(unsafe.Pointer(p))
 		switch w := l.Watch; {
 		case w != nil:
@@ -128,21 +129,23 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	if l.Trace != nil {
 		l.Trace.Take(in.img, in.part, p, rows)
 	}
-	return status, nil
+	return status, took, nil
 }
 
-// cancellable runs a launch, which ctx ends early.
-func cancellable(ctx context.Context, status *executor.Status, run func()) *executor.Status {
+// cancellable runs a launch, which ctx ends early, and returns how long it took.
+func cancellable(ctx context.Context, status *executor.Status, run func()) time.Duration {
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		atomic.CompareAndSwapUint32(&status.Code, executor.StatusOK, executor.StatusCancelled)
 		close(cancelled)
 	})
+	begin := time.Now()
 	run()
+	took := time.Since(begin)
 	if !stop() {
 		<-cancelled
 	}
-	return status
+	return took
 }
 
 // workers is how many OS threads run so many blocks.

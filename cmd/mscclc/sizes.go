@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// sizesText names the sizes that a program is for: every size, sizes below 128 MiB, sizes from 1 KiB up to 1 MiB.
+func sizesText(r ir.SizeRange) string {
+	if r == (ir.SizeRange{}) {
+		return "every size"
+	}
+	text, last, end := "sizes", sizeText(r.Max-1), sizeText(r.Max)
+	if r.Min > 0 {
+		text += " from " + sizeText(r.Min)
+	}
+	round := func(size string) bool { return strings.HasSuffix(size, "iB") }
+	switch {
+	case r.Max == 0:
+		return text + " on"
+	case round(last) || !round(end): // a file may name the last that is good
+		return text + " up to " + last
+	case r.Min > 0:
+		return text + " to below " + end
+	}
+	return text + " below " + end
+}
+
+// noteOutside says which of some sizes p is not for. What mscclc chose itself by size needs no such note.
+func (a *app) noteOutside(arg string, p *ir.Program, sizes []int64) {
+	var out []string
+	for _, n := range sizes {
+		if !p.Sizes.Holds(n) {
+			out = append(out, sizeText(n))
+		}
+	}
+	if len(out) > 0 && !a.json {
+		a.say("%s: note: the program is for %s: a runtime takes another one for %s", diag.Printable(arg), sizesText(p.Sizes),
+			list(out))
+	}
+}
+
+// sizesFlag is --sizes, in bytes: 0..1G holds 1G-1, and not 1G, as the line of a file.
+type sizesFlag struct{ sizes **ir.SizeRange }
+
+// addSizes adds --sizes to the flags of a command.
+func (c *compiling) addSizes(f *pflag.FlagSet) {
+	f.Var(sizesFlag{&c.sizes}, "sizes", "compile for calls of `FROM..TO` bytes, TO excluded, instead of what the file says")
+}
+
+func (sizesFlag) String() string { return "" }
+
+func (sizesFlag) Type() string { return "range" }
+
+// Set reads a range.
+func (f sizesFlag) Set(s string) error {
+	low, high, ok := strings.Cut(s, "..")
+	first, err1 := parseBytes(low)
+	end, err2 := parseBytes(high)
+	if !ok || err1 != nil || err2 != nil || first >= end {
+		return usagef("write a range as 0..1G or 1K..64K, not %q", s)
+	}
+	*f.sizes = &ir.SizeRange{Min: first, Max: end}
+	return nil
+}
+
+// noteDefault says that neither the file nor a flag ends the sizes, so that they end where t ends them.
+func (a *app) noteDefault(name string, declared ir.SizeRange, t *codegen.Target) {
+	if most := t.Limits.MaxBytes; declared.Max == 0 && most > 0 && !a.json {
+		a.say("%s: note: it declares no sizes, and the default of %s ends below %s; for more give --sizes 0..1G, or write the line "+
+			"sizes 0..1G", diag.Printable(name), t.Name, sizeText(most))
+	}
+}
