@@ -114,10 +114,10 @@ func topicWords(at cursor) (list []string) {
 	return list
 }
 
-// codeDoc is the first sentence about a code.
+// codeDoc is the first sentence about a code, without its full stop.
 func codeDoc(code string) string {
 	e, _ := diag.Explain(diag.Code(code))
-	return e.First()
+	return strings.TrimSuffix(e.First(), ".")
 }
 
 func codeWords(cursor) []string { return withDocs(codeNames(), codeDoc) }
