@@ -33,13 +33,14 @@ var mayImport = map[string][]string{
 	"mscclc/codegen":              {"mscclc/files", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
 	"mscclc/codegen/xmljudge":     {}, // judges what codegen writes, and shares nothing with it
 	"mscclc/kernels":              {},
-	"mscclc/executor":             {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/exchange":    {},
+	"mscclc/executor":             {"mscclc/executor/exchange", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cuda":        {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/hip":         {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest": {"*"}, // the tests of both
-	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/nccl", "mscclc/ir"},
+	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/exchange", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/ir"},
 	"mscclc/topology":             {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/simulate":             {"mscclc/executor", "mscclc/ir", "mscclc/topology"},

@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"mscclc/executor"
+	"mscclc/executor/exchange"
 )
 
 // everyones puts the lists of all processes together, in their order. It also is a
 // barrier. Without an exchange there is this process alone.
-func everyones[T any](ctx context.Context, x *executor.Exchange, own []T) ([]T, error) {
+func everyones[T any](ctx context.Context, x *exchange.Member, own []T) ([]T, error) {
 	if x == nil {
 		return own, nil
 	}

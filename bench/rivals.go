@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mscclc/executor"
+	"mscclc/executor/exchange"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
 )
@@ -58,7 +59,7 @@ func (v *rivals) initAll(ctx context.Context) error {
 }
 
 // initRank makes the communicator of the one rank of this process.
-func (v *rivals) initRank(ctx context.Context, x *executor.Exchange) error {
+func (v *rivals) initRank(ctx context.Context, x *exchange.Member) error {
 	var id []byte
 	var err error
 	if x.Index() == 0 {

@@ -10,7 +10,7 @@
 //   - [NewData] makes random data for a call, whose layout is a [Geometry], and [Data.Check] compares the result with
 //     the collective computed directly. [PieceElems] converts the bytes that nccl-tests counts.
 //   - [Prepare] makes a [Plan] for GPUs instead. The caller binds buffers of its own and puts the launches onto streams
-//     or into graphs. An [Exchange] connects the processes that share a Plan (PLANS.md).
+//     or into graphs. An [exchange.Member] connects the processes that share a Plan (PLANS.md).
 //
 // # Less often
 //

@@ -23,8 +23,8 @@ func (d *nullDevice) Launch(_ context.Context, l *Launch) (Stop, error) {
 	return Stop{}, nil
 }
 
-// exchange is a sendrecv of two ranks, of three chunks each.
-func exchange() *ir.Program {
+// sendrecv is one of two ranks, of three chunks each.
+func sendrecv() *ir.Program {
 	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3, Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}
 	for r := range int32(2) {
 		at := int32(len(p.Steps))
@@ -38,7 +38,7 @@ func exchange() *ir.Program {
 }
 
 func TestLoadRejects(t *testing.T) {
-	if _, err := Load(exchange(), Options{Device: &nullDevice{}}); err != nil {
+	if _, err := Load(sendrecv(), Options{Device: &nullDevice{}}); err != nil {
 		t.Fatal(err)
 	}
 	cases := []struct {
@@ -75,7 +75,7 @@ func TestLoadRejects(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p := exchange()
+			p := sendrecv()
 			c.spoil(p)
 			_, err := Load(p, Options{Device: &nullDevice{}, Unproven: true})
 			var list diag.List
@@ -87,7 +87,7 @@ func TestLoadRejects(t *testing.T) {
 			}
 		})
 	}
-	p := exchange()
+	p := sendrecv()
 	p.Blocks[1] = p.Blocks[0]
 	p.Rank = []ir.Range{{First: 0, End: 2}, {First: 2, End: 2}}
 	p.Blocks[1].Steps = ir.Range{First: 2, End: 4}
@@ -105,7 +105,7 @@ func TestLoadOfNonsense(t *testing.T) {
 	}
 	taken := 0
 	for range 20000 {
-		p := exchange()
+		p := sendrecv()
 		for range 1 + rnd.Intn(3) {
 			s := &p.Steps[rnd.Intn(len(p.Steps))]
 			b := &p.Blocks[rnd.Intn(2)]
@@ -124,7 +124,7 @@ func TestLoadOfNonsense(t *testing.T) {
 }
 
 func TestRunRejects(t *testing.T) {
-	p := exchange()
+	p := sendrecv()
 	l, err := Load(p, Options{Device: &nullDevice{}})
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestRunRejects(t *testing.T) {
 
 // TestEven holds a program whose operands differ in class to sizes that divide.
 func TestEven(t *testing.T) {
-	p := exchange()
+	p := sendrecv()
 	for i := range p.Steps {
 		p.Steps[i].Class = 1
 	}
@@ -185,7 +185,7 @@ func TestEven(t *testing.T) {
 
 // TestAvgNeedsFinal refuses to average where nothing would divide.
 func TestAvgNeedsFinal(t *testing.T) {
-	p := exchange()
+	p := sendrecv()
 	p.Coll = &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 3}
 	for final, flag := range map[bool]ir.StepFlags{false: 0, true: ir.Final} {
 		for i := range p.Steps {

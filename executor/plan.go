@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 )
@@ -22,7 +23,7 @@ type PlanOptions struct {
 	// Exchange reaches the processes that drive the other ranks; Ranks are those
 	// that this one drives. Without an exchange it drives all; with one, and no
 	// Ranks, process i of as many as there are ranks drives rank i.
-	Exchange *Exchange
+	Exchange *exchange.Member
 	Ranks    []int
 
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
@@ -62,7 +63,7 @@ type Plan struct {
 	seats   []*seat
 	of      map[int]*seat // by rank
 	flight  Flight
-	x       *Exchange
+	x       *exchange.Member
 	topic   uint64
 	deaf    func() // ends what is heard of other processes
 

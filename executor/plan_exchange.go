@@ -94,7 +94,7 @@ func (w *keyWriter) table(rows []byte) {
 func (p *Plan) greet(ctx context.Context, err error) error {
 	topic := uint64(0)
 	if p.x != nil && p.x.Index() == 0 {
-		topic = p.x.nextTopic()
+		topic = p.x.NextTopic()
 	}
 	g := greeting{Kernel: kernelHash(), Ranks: p.ranks, Topic: topic}
 	if err == nil {
@@ -132,7 +132,7 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 	}
 	if p.x != nil {
 		p.topic = first.Topic
-		p.deaf = p.x.hear(p.topic, p.heard)
+		p.deaf = p.x.Hear(p.topic, p.heard)
 	}
 	return nil
 }

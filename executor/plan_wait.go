@@ -109,7 +109,7 @@ func (p *Plan) fail(f failure, n note) {
 	}
 	if p.x != nil && !f.lost {
 		text, _ := json.Marshal(&n) // of texts and numbers
-		p.x.post(p.topic, string(text))
+		p.x.Post(p.topic, string(text))
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // before they receive any: it lives with three slots, and with two where a
 // message holds two chunks.
 func crowd() *ir.Program {
-	p := exchange()
+	p := sendrecv()
 	p.Sizes.Max = 0
 	p.Protocol = ir.LL
 	return p
@@ -120,7 +120,7 @@ func TestCovers(t *testing.T) {
 // Every field of a program but names and positions changes its key.
 func TestKeyHashesEveryField(t *testing.T) {
 	make := func() *ir.Program {
-		p := exchange()
+		p := sendrecv()
 		p.Coll.PerRank = [][2]int32{{3, 3}, {3, 3}}
 		p.Coll.Require = map[ir.Part][]ir.Part{{Rank: 1}: {{Rank: 1, Index: 2}}, {Rank: 0, Index: 1}: {{}, {}}}
 		p.Spans = []diag.Span{{}}

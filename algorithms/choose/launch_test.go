@@ -13,6 +13,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/cuda"
+	"mscclc/executor/exchange"
 	"mscclc/executor/gpu/gputest"
 	"mscclc/ir"
 )
@@ -27,7 +28,7 @@ type member struct {
 
 const memberElems = 1000
 
-func newMember(gpus executor.GPUs, ranks []int, x *executor.Exchange, told func(Settlement)) (*member, error) {
+func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Settlement)) (*member, error) {
 	list, err := gpus.GPUs()
 	if err != nil {
 		return nil, err
@@ -87,9 +88,9 @@ func TestLauncher(t *testing.T) {
 	}
 	t.Setenv("MSCCLC_LIBCUDA", library)
 	for _, job := range [][][]int{{{0, 1}}, {{0}, {1}}} {
-		exchanges := []*executor.Exchange{nil}
+		exchanges := []*exchange.Member{nil}
 		if len(job) > 1 {
-			exchanges = executor.Group(len(job))
+			exchanges = exchange.Group(len(job))
 		}
 		ran, errs := make([][]Variant, len(job)), make([]error, len(job))
 		settled := make([]Settlement, len(job))
@@ -123,7 +124,7 @@ func TestLauncher(t *testing.T) {
 
 const launches = 12
 
-func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *executor.Exchange, told func(Settlement)) (ran []Variant, err error) {
+func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Settlement)) (ran []Variant, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	m, err := newMember(gpus, ranks, x, told)

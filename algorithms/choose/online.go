@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"mscclc/executor"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 )
 
@@ -24,9 +24,9 @@ import (
 // settled, and no exchange is made after that. All processes make the same calls in the same order, one at a time.
 type Online struct {
 	Chooser  *Chooser
-	Tries    int                // of each candidate; 0 is DefaultTries
-	Most     int                // candidates; 0 is DefaultCandidates
-	Exchange *executor.Exchange // with the processes of other ranks, or nil
+	Tries    int              // of each candidate; 0 is DefaultTries
+	Most     int              // candidates; 0 is DefaultCandidates
+	Exchange *exchange.Member // with the processes of other ranks, or nil
 
 	// Seen, where not nil, hears of each class when it is settled.
 	Seen func(Settlement)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/executor"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 )
 
@@ -133,7 +133,7 @@ func TestOnlineProcesses(t *testing.T) {
 		var wg sync.WaitGroup
 		winners, runs := make([]Variant, size), make([]*fake, size)
 		errs := make([]error, size)
-		for i, x := range executor.Group(size) {
+		for i, x := range exchange.Group(size) {
 			runs[i] = &fake{times: clocks[i]}
 			if i == 1 && failing >= 0 {
 				runs[i].fail = map[int]error{failing: errors.New("no room here")}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"mscclc/executor"
+	"mscclc/executor/exchange"
 )
 
 // A processJob is this process's place among those that run a rank each.
@@ -81,10 +81,10 @@ func hubOf(getenv func(string) string) (string, error) {
 }
 
 // join meets the other processes, who must come within a time.
-func (j *processJob) join(ctx context.Context, within time.Duration) (*executor.Exchange, error) {
+func (j *processJob) join(ctx context.Context, within time.Duration) (*exchange.Member, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v is over", within))
 	defer cancel()
-	return executor.Join(ctx, j.hub, j.index, j.size)
+	return exchange.Join(ctx, j.hub, j.index, j.size)
 }
 
 // startAll starts the command once a rank, as its user called it, and waits for

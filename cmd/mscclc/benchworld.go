@@ -11,6 +11,7 @@ import (
 	"mscclc/bench"
 	"mscclc/codegen"
 	"mscclc/executor"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -24,7 +25,7 @@ type benchWorld struct {
 
 	nccl     int // version
 	ncclPath string
-	exchange *executor.Exchange
+	exchange *exchange.Member
 
 	chooser  *choose.Chooser
 	trying   *choose.Online // of --online, or nil

@@ -11,8 +11,8 @@ import (
 	"mscclc/ir"
 )
 
-// exchange is two ranks that exchange a chunk by packets, and say so by flags.
-const exchange = `program exchange
+// exchangeProgram is two ranks that exchange a chunk by packets, and say so by flags.
+const exchangeProgram = `program exchange
 collective allreduce ranks=2 chunks=1 inplace
 protocol LL
 scratch 0
@@ -33,8 +33,8 @@ block 1.0
   3 wait flags[0] x1 leave
 `
 
-// exchangePlan is a file that holds exchange.
-func exchangePlan(t *testing.T) string { return planFile(t, exchange) }
+// exchangePlan is a file that holds exchangeProgram.
+func exchangePlan(t *testing.T) string { return planFile(t, exchangeProgram) }
 
 // planFile is a file that holds the program of a text.
 func planFile(t *testing.T, text string) string {
@@ -59,7 +59,7 @@ func planFile(t *testing.T, text string) string {
 func TestShowOneSided(t *testing.T) {
 	file := exchangePlan(t)
 	for stage, want := range map[string][]string{
-		"program": {exchange},
+		"program": {exchangeProgram},
 		"json":    {`"depth":2`, `"op":"mv"`, `"packets":1,"flags":1`},
 		"dot": {"  b0_0:s0 -> b1_0:s1\n", "  b1_0:s0 -> b0_0:s1\n", "  b0_0:s2 -> b1_0:s3 [style=dashed]\n", "  b1_0:s2 -> b0_0:s3 [style=dashed]\n",
 			`| <s0> 0 mv input[0] -\> 1:packets[0] |`},
@@ -74,7 +74,7 @@ func TestShowOneSided(t *testing.T) {
 			}
 		}
 	}
-	p, err := ir.ParseProgram("exchange", []byte(exchange))
+	p, err := ir.ParseProgram("exchange", []byte(exchangeProgram))
 	if err != nil {
 		t.Fatal(err)
 	}

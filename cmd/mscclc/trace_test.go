@@ -80,7 +80,7 @@ func TestTraceFile(t *testing.T) {
 // A one-sided program that does not say what must hold at the end is run against
 // what evaluation says of it.
 func TestRunOpaqueOneSided(t *testing.T) {
-	text := strings.ReplaceAll(strings.Replace(exchange, "allreduce ranks=2 chunks=1 inplace", "opaque ranks=2 chunks=1 inplace in=1 out=1", 1), " final", "")
+	text := strings.ReplaceAll(strings.Replace(exchangeProgram, "allreduce ranks=2 chunks=1 inplace", "opaque ranks=2 chunks=1 inplace in=1 out=1", 1), " final", "")
 	var stdout, stderr bytes.Buffer
 	if code := main1([]string{"run", planFile(t, text), "-b", "4K"}, strings.NewReader(""), &stdout, &stderr); code != exitGood || !strings.Contains(stdout.String(), "0 wrong") {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 )
 
@@ -214,8 +215,8 @@ func childFault(ctx context.Context, d Device, r role) error {
 }
 
 // joined is a child that drives one rank of a job, of the GPUs in turn.
-func joined(ctx context.Context, d Device, r role) (*executor.Exchange, *rig, *job, error) {
-	x, err := executor.Join(ctx, r.Address, r.Index, r.Size)
+func joined(ctx context.Context, d Device, r role) (*exchange.Member, *rig, *job, error) {
+	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mscclc"
 	"mscclc/executor"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -171,7 +172,7 @@ func testPortProcesses(t *testing.T, _ Device) {
 }
 
 func childPortRank(ctx context.Context, d Device, r role) error {
-	x, err := executor.Join(ctx, r.Address, r.Index, r.Size)
+	x, err := exchange.Join(ctx, r.Address, r.Index, r.Size)
 	if err != nil {
 		return err
 	}

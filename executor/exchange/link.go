@@ -1,4 +1,4 @@
-package executor
+package exchange
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 // many bytes as the length says. A note begins with its topic, 64 bits, and the
 // process that it comes from, 32.
 const (
-	frameHello byte = iota // index and size, behind exchangeMagic
+	frameHello byte = iota // index and size, behind helloMagic
 	frameGather
 	frameNote
 	frameLost // a process, and why
@@ -25,8 +25,8 @@ const (
 	frameKinds
 )
 
-// exchangeMagic begins a hello; its end is the version of the frames.
-const exchangeMagic = "mscclc exchange 1\n"
+// helloMagic begins a hello; its end is the version of the frames.
+const helloMagic = "mscclc exchange 1\n"
 
 const (
 	maxFrame   = 64 << 20
@@ -76,7 +76,7 @@ func readFrame(r io.Reader, most uint32) (kind byte, body []byte, err error) {
 }
 
 // read takes what comes by a link, to its end.
-func (x *Exchange) read(l *link) {
+func (x *Member) read(l *link) {
 	r := bufio.NewReader(l.conn)
 	for {
 		kind, body, err := readFrame(r, maxFrame)
@@ -102,7 +102,7 @@ func (x *Exchange) read(l *link) {
 }
 
 // lost is the end of an exchange of which a link broke. The hub tells all others.
-func (x *Exchange) lost(to int, err error) {
+func (x *Member) lost(to int, err error) {
 	select {
 	case <-x.done:
 		return // it is over anyhow
@@ -115,7 +115,7 @@ func (x *Exchange) lost(to int, err error) {
 	x.gone(to, why)
 }
 
-func (x *Exchange) gone(to int, why string) {
+func (x *Member) gone(to int, why string) {
 	x.handing.Lock()
 	defer x.handing.Unlock()
 	cause := fmt.Errorf("process %d is gone: %s", to, why)
@@ -132,7 +132,7 @@ func (x *Exchange) gone(to int, why string) {
 }
 
 // tell calls all who listen.
-func (x *Exchange) tell(from int, text string) {
+func (x *Member) tell(from int, text string) {
 	x.mu.Lock()
 	heard := make([]func(int, string), 0, len(x.heard))
 	for _, f := range x.heard {
@@ -144,9 +144,9 @@ func (x *Exchange) tell(from int, text string) {
 	}
 }
 
-// hear has f called, from any goroutine, with the notes of a topic and when a
-// process is gone. The function that it gives ends that.
-func (x *Exchange) hear(topic uint64, f func(from int, note string)) (stop func()) {
+// Hear has f called with every note of a topic, and when a process is gone, from any goroutine. The function that it
+// returns ends that.
+func (x *Member) Hear(topic uint64, f func(from int, note string)) (stop func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.heard[topic] = f
@@ -157,15 +157,15 @@ func (x *Exchange) hear(topic uint64, f func(from int, note string)) (stop func(
 	}
 }
 
-// post sends a note to all other processes.
-func (x *Exchange) post(topic uint64, text string) {
+// Post sends a note of a topic to all other processes, except those that are gone.
+func (x *Member) Post(topic uint64, text string) {
 	body := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, topic), uint32(x.index))
 	x.pass(append(body, text...), x.index)
 }
 
 // pass sends a note on: the hub to all but who sent it, others to the hub. A link
 // that takes no note ends, which its reader sees.
-func (x *Exchange) pass(body []byte, from int) {
+func (x *Member) pass(body []byte, from int) {
 	for _, l := range x.links {
 		if l != nil && l.to != from {
 			l.send(frameNote, body)
@@ -174,7 +174,7 @@ func (x *Exchange) pass(body []byte, from int) {
 }
 
 // note is a note that came.
-func (x *Exchange) note(body []byte) {
+func (x *Member) note(body []byte) {
 	from := int(binary.LittleEndian.Uint32(body[8:]))
 	if x.index == 0 {
 		x.pass(body, from)
@@ -188,20 +188,20 @@ func (x *Exchange) note(body []byte) {
 }
 
 // hello is how a process introduces itself to the hub, and the hub answers.
-func (x *Exchange) hello() []byte {
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(exchangeMagic), uint32(x.index)), uint32(x.size))
+func (x *Member) hello() []byte {
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(helloMagic), uint32(x.index)), uint32(x.size))
 }
 
 // greeted takes a hello, and gives the other's number.
-func (x *Exchange) greeted(conn net.Conn) (index int, err error) {
+func (x *Member) greeted(conn net.Conn) (index int, err error) {
 	kind, body, err := readFrame(conn, 256)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errStranger, err)
 	}
-	if kind != frameHello || len(body) != len(exchangeMagic)+8 || string(body[:len(exchangeMagic)]) != exchangeMagic {
+	if kind != frameHello || len(body) != len(helloMagic)+8 || string(body[:len(helloMagic)]) != helloMagic {
 		return 0, errStranger
 	}
-	at := body[len(exchangeMagic):]
+	at := body[len(helloMagic):]
 	index = int(binary.LittleEndian.Uint32(at))
 	if size := binary.LittleEndian.Uint32(at[4:]); size != uint32(x.size) {
 		return 0, fmt.Errorf("process %d counts %d processes, and process %d counts %d", index, size, x.index, x.size)
@@ -213,7 +213,7 @@ func (x *Exchange) greeted(conn net.Conn) (index int, err error) {
 var errStranger = errors.New("it is no mscclc of this version")
 
 // dial connects to the hub, which may not be there yet.
-func (x *Exchange) dial(ctx context.Context, address string) error {
+func (x *Member) dial(ctx context.Context, address string) error {
 	var dialer net.Dialer
 	for {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -229,7 +229,7 @@ func (x *Exchange) dial(ctx context.Context, address string) error {
 	}
 }
 
-func (x *Exchange) introduce(ctx context.Context, l *link) error {
+func (x *Member) introduce(ctx context.Context, l *link) error {
 	defer context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })()
 	if err := l.send(frameHello, x.hello()); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (x *Exchange) introduce(ctx context.Context, l *link) error {
 }
 
 // missing says who has not come to the hub.
-func (x *Exchange) missing() string {
+func (x *Member) missing() string {
 	var list []string
 	for i, l := range x.links {
 		if i > 0 && l == nil {
@@ -260,7 +260,7 @@ func (x *Exchange) missing() string {
 }
 
 // listen waits for all others. Who is none of them is turned away.
-func (x *Exchange) listen(ctx context.Context, address string) error {
+func (x *Member) listen(ctx context.Context, address string) error {
 	var config net.ListenConfig
 	ear, err := config.Listen(ctx, "tcp", address)
 	if err != nil {

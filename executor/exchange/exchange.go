@@ -1,4 +1,10 @@
-package executor
+// Package exchange connects the processes that run one program together. They tell each other where their memory is,
+// and when something has gone wrong.
+//
+// [Join] connects the processes of a job over TCP: process 0 listens, and all others dial it. [Group] makes the members
+// of a job that is one process. [Member.AllGather] gives every process what all of them say; executor.PlanOptions takes
+// a [Member]. The package imports nothing of this module.
+package exchange
 
 import (
 	"context"
@@ -9,10 +15,9 @@ import (
 	"sync"
 )
 
-// An Exchange is how the processes that run a program together tell each other
-// where their memory is, and that something went wrong. Process 0 is the hub, to
-// which the others are connected. AllGather is collective; the rest is not.
-type Exchange struct {
+// A Member is one process's end of an exchange. Process 0 is the hub, to which the others are connected. All processes
+// must call AllGather in the same order; each may call the other methods at any time.
+type Member struct {
 	index, size int
 	gather      sync.Mutex
 	handing     sync.Mutex // held while all get what was gathered, though one may be gone by then
@@ -28,13 +33,13 @@ type Exchange struct {
 // maxProcesses bounds a job.
 const maxProcesses = 4096
 
-// Join makes this process number index of a job of size processes, of which number
-// 0 listens at an address of the network (host:port), and waits for all.
-func Join(ctx context.Context, address string, index, size int) (*Exchange, error) {
+// Join makes this process number index of a job of size processes, and waits until all have come. Process 0 listens at
+// the address (host:port), and the others dial it.
+func Join(ctx context.Context, address string, index, size int) (*Member, error) {
 	if size < 1 || size > maxProcesses || index < 0 || index >= size {
 		return nil, fmt.Errorf("process %d of a job of %d", index, size)
 	}
-	x := newExchange(index, size)
+	x := newMember(index, size)
 	join := x.dial
 	if index == 0 {
 		join = x.listen
@@ -46,11 +51,11 @@ func Join(ctx context.Context, address string, index, size int) (*Exchange, erro
 	return x, nil
 }
 
-// Group makes the exchanges of a job whose members are all in this process.
-func Group(size int) []*Exchange {
-	group := make([]*Exchange, size)
+// Group returns the members of a job of which all are in this process, indexed by number.
+func Group(size int) []*Member {
+	group := make([]*Member, size)
 	for i := range group {
-		group[i] = newExchange(i, size)
+		group[i] = newMember(i, size)
 	}
 	for i := 1; i < size; i++ {
 		a, b := net.Pipe()
@@ -61,8 +66,8 @@ func Group(size int) []*Exchange {
 	return group
 }
 
-func newExchange(index, size int) *Exchange {
-	x := &Exchange{index: index, size: size, done: make(chan struct{}), heard: map[uint64]func(int, string){}}
+func newMember(index, size int) *Member {
+	x := &Member{index: index, size: size, done: make(chan struct{}), heard: map[uint64]func(int, string){}}
 	if index == 0 {
 		x.links = make([]*link, size) // its own is nil
 	} else {
@@ -71,15 +76,15 @@ func newExchange(index, size int) *Exchange {
 	return x
 }
 
-// Index is this process's number, and Size how many there are.
-func (x *Exchange) Index() int { return x.index }
+// Index is this process's number, from 0.
+func (x *Member) Index() int { return x.index }
 
 // Size is the number of processes.
-func (x *Exchange) Size() int { return x.size }
+func (x *Member) Size() int { return x.size }
 
-// AllGather gives every process the blobs of all, by number. With nothing to say it
-// is a barrier. An error, that of a ctx that ended too, is the end of the exchange.
-func (x *Exchange) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
+// AllGather returns the blobs of all processes, indexed by number; with empty ones it is a barrier. After an error, also
+// that of a ctx that ended, the exchange serves no more.
+func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
 	x.gather.Lock()
 	defer x.gather.Unlock()
 	all, err := x.allGather(ctx, blob)
@@ -89,7 +94,7 @@ func (x *Exchange) AllGather(ctx context.Context, blob []byte) ([][]byte, error)
 	return all, err
 }
 
-func (x *Exchange) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
+func (x *Member) allGather(ctx context.Context, blob []byte) ([][]byte, error) {
 	if x.index != 0 {
 		if err := x.links[0].send(frameGather, blob); err != nil {
 			return nil, x.because(err)
@@ -120,7 +125,7 @@ func (x *Exchange) allGather(ctx context.Context, blob []byte) ([][]byte, error)
 }
 
 // next is the blob that comes next from a link.
-func (x *Exchange) next(ctx context.Context, l *link) ([]byte, error) {
+func (x *Member) next(ctx context.Context, l *link) ([]byte, error) {
 	var err error
 	select {
 	case blob := <-l.blobs:
@@ -140,30 +145,30 @@ func (x *Exchange) next(ctx context.Context, l *link) ([]byte, error) {
 	}
 }
 
-// Lost says why the exchange serves no more: a process that is gone, say.
-func (x *Exchange) Lost() error {
+// Lost returns why the exchange serves no more, for example that a process is gone, or nil.
+func (x *Member) Lost() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.cause
 }
 
 // because prefers what ended the exchange to an error that followed from it.
-func (x *Exchange) because(err error) error {
+func (x *Member) because(err error) error {
 	if lost := x.Lost(); lost != nil {
 		return lost
 	}
 	return err
 }
 
-// Close leaves the job in good order.
-func (x *Exchange) Close() error {
+// Close leaves the job, and tells the other processes so.
+func (x *Member) Close() error {
 	x.end(errors.New("this process has left the job"), true)
 	return nil
 }
 
 // end is the exchange's end, the first of which counts. Who leaves in good order
 // says so; else the others hear that this process is gone.
-func (x *Exchange) end(cause error, leaves bool) {
+func (x *Member) end(cause error, leaves bool) {
 	x.mu.Lock()
 	first := x.cause == nil
 	if first {
@@ -209,8 +214,8 @@ func unpack(packed []byte, count int) ([][]byte, error) {
 	return blobs, nil
 }
 
-// nextTopic is one that no other note has.
-func (x *Exchange) nextTopic() uint64 {
+// NextTopic returns a topic that this member has not returned before. Process 0 draws topics for all.
+func (x *Member) NextTopic() uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.topics++

@@ -1,4 +1,4 @@
-package executor
+package exchange
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func address(t *testing.T) string {
 }
 
 // job runs f as every process of a job over TCP, and gives their errors.
-func job(t *testing.T, size int, f func(ctx context.Context, x *Exchange) error) []error {
+func job(t *testing.T, size int, f func(ctx context.Context, x *Member) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -45,7 +45,7 @@ func job(t *testing.T, size int, f func(ctx context.Context, x *Exchange) error)
 }
 
 // gathers is what every process does to see that all get all.
-func gathers(ctx context.Context, x *Exchange) error {
+func gathers(ctx context.Context, x *Member) error {
 	for round := range 50 {
 		all, err := x.AllGather(ctx, bytes.Repeat([]byte{byte(x.Index() + round)}, x.Index()*round))
 		if err != nil {
@@ -86,11 +86,11 @@ func TestExchangeNotes(t *testing.T) {
 	}
 	heard := make(chan got, 10)
 	for i, x := range group {
-		x.hear(7, func(from int, note string) { heard <- got{i, from, note} })
+		x.Hear(7, func(from int, note string) { heard <- got{i, from, note} })
 	}
 	for _, x := range group {
-		x.post(8, "to nobody")
-		x.post(7, fmt.Sprint("hello from ", x.Index()))
+		x.Post(8, "to nobody")
+		x.Post(7, fmt.Sprint("hello from ", x.Index()))
 	}
 	seen := map[got]bool{}
 	for range 6 {
@@ -111,10 +111,10 @@ func TestExchangeNotes(t *testing.T) {
 func TestExchangeEnds(t *testing.T) {
 	for _, how := range []struct {
 		name string
-		stop func(ctx context.Context, x *Exchange) error
+		stop func(ctx context.Context, x *Member) error
 		want string
 	}{
-		{"killed", func(_ context.Context, x *Exchange) error {
+		{"killed", func(_ context.Context, x *Member) error {
 			for _, l := range x.links {
 				if l != nil {
 					l.conn.Close()
@@ -122,8 +122,8 @@ func TestExchangeEnds(t *testing.T) {
 			}
 			return nil
 		}, "is gone"},
-		{"leaves", func(_ context.Context, x *Exchange) error { return x.Close() }, "has left the job"},
-		{"raves", func(_ context.Context, x *Exchange) error {
+		{"leaves", func(_ context.Context, x *Member) error { return x.Close() }, "has left the job"},
+		{"raves", func(_ context.Context, x *Member) error {
 			for _, l := range x.links {
 				if l != nil {
 					l.conn.Write(bytes.Repeat([]byte{0xff}, 100))
@@ -134,7 +134,7 @@ func TestExchangeEnds(t *testing.T) {
 	} {
 		for who := range 3 {
 			begin := time.Now()
-			errs := job(t, 3, func(ctx context.Context, x *Exchange) error {
+			errs := job(t, 3, func(ctx context.Context, x *Member) error {
 				if _, err := x.AllGather(ctx, nil); err != nil {
 					return err
 				}
