@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"mscclc/files":                {"mscclc/ir/diag"},
 	"mscclc/ir":                   {"mscclc/ir/diag"},
 	"mscclc/ir/rows":              {},
+	"mscclc/internal/strictjson":  {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/ir/form":              {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/verify":            {"mscclc/ir", "mscclc/ir/rows", "mscclc/ir/diag"},
 	"mscclc/ir/verify/explore":    {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
@@ -30,7 +31,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/irtest":            {"mscclc/ir", "mscclc/ir/diag"}, // programs for tests
 	"mscclc/lang":                 {"mscclc/files", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
 	"mscclc/passes":               {"mscclc/ir", "mscclc/ir/rows", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/codegen":              {"mscclc/files", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
+	"mscclc/codegen":              {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
 	"mscclc/codegen/xmljudge":     {}, // judges what codegen writes, and shares nothing with it
 	"mscclc/kernels":              {},
 	"mscclc/executor/exchange":    {},

@@ -208,3 +208,22 @@ func TestHostileJSONCuts(t *testing.T) {
 		t.Errorf("only the fields %v", seen)
 	}
 }
+
+// TestJSONMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is no JSON.
+func TestJSONMemory(t *testing.T) {
+	for name, c := range map[string]struct{ head, over, tail string }{
+		"names":     {`{"files":[`, `"",`, `1]}`},
+		"positions": {`{"files":[""],"spans":[`, `[0,0,0,0,0],`, `1]}`},
+		"steps":     {`{"ranks":[{"blocks":[{"steps":[`, `{"op":"nop"},`, `1]}]}]}`},
+		"wants":     {`{"collective":{"require":[`, `{"rank":0,"index":0,"parts":[[0,0]]},`, `1]}}`},
+	} {
+		text := c.head + strings.Repeat(c.over, 1<<16) + c.tail
+		for end, want := range map[string]string{"": "the plan takes more than 64 KiB of memory up to here, the most that is read", "]": "plan is no JSON"} {
+			var found diag.List
+			_, err := readJSON("a.json", strings.NewReader(text+end), ReadOptions{}, 1<<16)
+			if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, want) {
+				t.Errorf("%s%s: %v, want %s", name, end, err, want)
+			}
+		}
+	}
+}

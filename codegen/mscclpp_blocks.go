@@ -98,7 +98,7 @@ func (x *planResolver) ops(list []PlanOp, r *ir.ChannelRank) []ir.ChannelOp {
 func (x *planResolver) resolve(op *PlanOp, r *ir.ChannelRank) ir.ChannelOp {
 	row := channelRowByName(op.Name)
 	if row == nil {
-		x.say(diag.Unsupported, op.At, "name", "unknown operation %q", clip([]byte(op.Name)))
+		x.say(diag.Unsupported, op.At, "name", "unknown operation %q", diag.Clip([]byte(op.Name)))
 		return ir.ChannelOp{}
 	}
 	x.p.Spans = append(x.p.Spans, x.f.span(op.At))

@@ -1,6 +1,8 @@
 package codegen
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -63,7 +65,7 @@ func (x *planResolver) say(code diag.Code, at PlanPos, suffix, format string, ar
 	if x.full() {
 		return &diag.Diagnostic{}
 	}
-	d := diag.New(code, x.f.span(at), "%s", pathed(x.path(suffix), format, args...))
+	d := diag.New(code, x.f.span(at), "%s: %s", cmp.Or(x.path(suffix), "plan"), fmt.Sprintf(format, args...))
 	d.Rank, d.Block, d.Step = x.gpu, x.block, x.op
 	x.found = append(x.found, d)
 	return &x.found[len(x.found)-1]
@@ -73,12 +75,15 @@ func (x *planResolver) full() bool { return len(x.found) >= diag.Shown }
 
 func (x *planResolver) path(suffix string) string {
 	var b strings.Builder
-	for _, p := range []planStep{{"gpus", x.gpu}, {"threadblocks", x.block}, {"ops", x.op}, {"ops", x.inner}} {
+	for _, p := range []struct {
+		key   string
+		index int
+	}{{"gpus", x.gpu}, {"threadblocks", x.block}, {"ops", x.op}, {"ops", x.inner}} {
 		if p.index >= 0 {
 			if b.Len() > 0 {
 				b.WriteByte('.')
 			}
-			b.WriteString(p.key + "[" + strconv.Itoa(p.index) + "]")
+			b.WriteString(indexed(p.key, p.index))
 		}
 	}
 	if suffix != "" && b.Len() > 0 {

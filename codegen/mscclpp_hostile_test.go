@@ -3,6 +3,7 @@ package codegen
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mscclc/ir/diag"
 )
 
 const (
@@ -104,6 +107,23 @@ func TestHostileMSCCLPPCuts(t *testing.T) {
 	}
 	if _, _, err := ReadMSCCLPP("h.json", bytes.NewReader(append(text, "{}"...)), ReadOptions{}); err == nil {
 		t.Error("what follows the end was read")
+	}
+}
+
+// TestMSCCLPPMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is no JSON.
+func TestMSCCLPPMemory(t *testing.T) {
+	for name, c := range map[string]struct{ head, over, tail string }{
+		"operations": {`{"gpus":[{"threadblocks":[`, `{"id":0,"channels":[],"remote_buffer_refs":[],"ops":[{"name":"nop"},{"name":"nop"}]},`, `1]}]}`},
+		"numbers":    {`{"gpus":[{"channels":[{"connected_to":[`, "1,", `1]}]}]}`},
+	} {
+		text := c.head + strings.Repeat(c.over, 1<<16) + c.tail
+		for end, want := range map[string]string{"": "the plan takes more than 64 KiB of memory up to here, the most that is read", "]": "plan is no JSON"} {
+			var found diag.List
+			_, err := readFile("a.json", strings.NewReader(text+end), 1<<16)
+			if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, want) {
+				t.Errorf("%s%s: %v, want %s", name, end, err, want)
+			}
+		}
 	}
 }
 

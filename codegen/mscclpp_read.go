@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -15,10 +16,8 @@ import (
 // and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor hold. Up to 20
 // errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in ReadMSCCL.
 func ReadMSCCLPP(name string, r io.Reader, opt ReadOptions) (*PlanFile, *ir.ChannelProgram, error) {
-	s := newPlanScan(name, r)
-	f := &PlanFile{Filename: name}
-	s.plan(f)
-	if err := s.finish(); err != nil {
+	f, err := readFile(name, r, maxMemory)
+	if err != nil {
 		return nil, nil, err
 	}
 	p, err := f.Channels(opt)
@@ -26,6 +25,30 @@ func ReadMSCCLPP(name string, r io.Reader, opt ReadOptions) (*PlanFile, *ir.Chan
 		return nil, nil, err
 	}
 	return f, p, nil
+}
+
+// maxMemory is how many bytes a plan may take in memory when it is read. A plan of 512 ranks that all talk to all has 250 MB of text,
+// and takes less.
+const maxMemory = 256 << 20
+
+// readFile reads what a plan's file says. It fails if that takes more than most bytes of memory.
+func readFile(name string, r io.Reader, most int64) (*PlanFile, error) {
+	s := &planScan{strictjson.NewReader(name, r, strictjson.Options{What: "plan", MaxBytes: MaxFile, MaxMemory: most,
+		Smaller: "make a plan of fewer ranks or operations"})}
+	f := &PlanFile{Filename: name}
+	s.plan(f)
+	if err := s.Finish(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// A planScan reads the JSON of a plan.
+type planScan struct{ *strictjson.Reader }
+
+// mark is the position from at to the end of the value that was read last, or of the line.
+func (s *planScan) mark(at strictjson.Pos) PlanPos {
+	return PlanPos{Offset: int32(at.Offset), Line: int32(at.Line), Column: int32(at.Column), Len: int32(s.Len(at))}
 }
 
 // The keys of each object, in the order in which MSCCL++ writes them.
@@ -47,90 +70,90 @@ var (
 
 func (s *planScan) plan(f *PlanFile) {
 	f.Threads, f.Alignment, f.MaxBytes = PlanMaxThreads, 16, math.MaxUint64
-	seen, start := s.object(planKeys, func(key int, at jsonPos) {
+	seen, start := s.Object(planKeys, func(key int, at strictjson.Pos) {
 		switch planKeys[key] {
 		case "name":
-			f.Name = s.text(1024)
+			f.Name = s.Text(1024)
 		case "collective":
-			f.Collective = s.oneOf(planCollectives...)
+			f.Collective = s.OneOf(planCollectives...)
 		case "protocol":
-			f.Protocol = s.oneOf("Simple", "LL")
+			f.Protocol = s.OneOf("Simple", "LL")
 		case "inplace":
-			f.InPlace = s.bool()
+			f.InPlace = s.Bool()
 		case "reuse_resources":
-			f.Reuse = s.bool()
+			f.Reuse = s.Bool()
 		case "gpus":
-			s.list(func(int) { s.gpu(f) })
+			s.List(func(int) { s.gpu(f) })
 		case "num_threads_per_block":
-			f.Threads = int32(s.uint(1, PlanMaxThreads))
+			f.Threads = int32(s.Uint(1, PlanMaxThreads))
 		case "use_double_scratch_buffer":
-			f.Double = s.bool()
+			f.Double = s.Bool()
 		case "buffer_alignment":
-			f.Alignment = s.int32()
+			f.Alignment = s.Int32()
 		case "min_message_size":
-			f.MinBytes = s.uint(0, math.MaxInt32) // the executor cuts it to 32 bits with a sign
+			f.MinBytes = s.Uint(0, math.MaxInt32) // the executor cuts it to 32 bits with a sign
 		case "max_message_size":
-			f.MaxBytes = s.uint(0, math.MaxUint64)
+			f.MaxBytes = s.Uint(0, math.MaxUint64)
 		}
 	})
-	s.missing(planKeys, 0b101111, seen, start)
+	s.Missing(planKeys, 0b101111, seen, start)
 }
 
 func (s *planScan) gpu(f *PlanFile) {
 	g := PlanGPU{}
-	s.holds(unsafe.Sizeof(g))
-	seen, start := s.object(planGPUKeys, func(key int, at jsonPos) {
+	s.Holds(unsafe.Sizeof(g))
+	seen, start := s.Object(planGPUKeys, func(key int, at strictjson.Pos) {
 		switch planGPUKeys[key] {
 		case "id":
-			g.ID = s.int32()
+			g.ID = s.Int32()
 			g.At = s.mark(at)
 		case "input_chunks":
-			g.Input = s.int32()
+			g.Input = s.Int32()
 		case "output_chunks":
-			g.Output = s.int32()
+			g.Output = s.Int32()
 		case "scratch_chunks":
-			g.Scratch = s.int32()
+			g.Scratch = s.Int32()
 		case "threadblocks":
-			s.list(func(int) { s.block(&g) })
+			s.List(func(int) { s.block(&g) })
 		case "channels":
-			s.list(func(int) { s.channels(&g) })
+			s.List(func(int) { s.channels(&g) })
 		case "remote_buffers":
-			s.list(func(int) { s.remote(&g) })
+			s.List(func(int) { s.remote(&g) })
 		case "semaphores":
-			s.list(func(int) {
-				seen, start := s.object(planSemaKeys, func(int, jsonPos) { g.Semaphores = append(g.Semaphores, s.int32()) })
-				s.missing(planSemaKeys, 1, seen, start)
+			s.List(func(int) {
+				seen, start := s.Object(planSemaKeys, func(int, strictjson.Pos) { g.Semaphores = append(g.Semaphores, s.Int32()) })
+				s.Missing(planSemaKeys, 1, seen, start)
 			})
 		}
 	})
-	s.missing(planGPUKeys, 0b1111111, seen, start)
+	s.Missing(planGPUKeys, 0b1111111, seen, start)
 	f.GPUs = append(f.GPUs, g)
 }
 
 func (s *planScan) channels(g *PlanGPU) {
 	c := PlanChannels{}
-	s.holds(unsafe.Sizeof(c))
-	seen, start := s.object(planChannelKeys, func(key int, at jsonPos) {
+	s.Holds(unsafe.Sizeof(c))
+	seen, start := s.Object(planChannelKeys, func(key int, at strictjson.Pos) {
 		switch planChannelKeys[key] {
 		case "channel_type":
-			c.Type = s.oneOf(channelTypeNames[:]...)
+			c.Type = s.OneOf(channelTypeNames[:]...)
 			c.At = s.mark(at)
 		case "connected_to":
-			c.Peers = s.int32s()
+			c.Peers = s.Int32s()
 		case "buffer_type":
-			c.Buffer = s.oneOf("i", "o", "s")
+			c.Buffer = s.OneOf("i", "o", "s")
 		case "rank_groups":
-			s.list(func(int) {
+			s.List(func(int) {
 				group := PlanGroup{}
-				s.holds(unsafe.Sizeof(group))
-				seen, start := s.object(planGroupKeys, func(key int, _ jsonPos) {
+				s.Holds(unsafe.Sizeof(group))
+				seen, start := s.Object(planGroupKeys, func(key int, _ strictjson.Pos) {
 					if key == 0 {
-						group.Size = s.int32()
+						group.Size = s.Int32()
 					} else {
-						group.Ranks = s.int32s()
+						group.Ranks = s.Int32s()
 					}
 				})
-				s.missing(planGroupKeys, 0b11, seen, start)
+				s.Missing(planGroupKeys, 0b11, seen, start)
 				c.Groups = append(c.Groups, group)
 			})
 		}
@@ -139,71 +162,71 @@ func (s *planScan) channels(g *PlanGPU) {
 	if c.Type == "switch" {
 		need = 0b1101
 	}
-	s.missing(planChannelKeys, need, seen, start)
-	if extra := seen &^ need; extra != 0 && !s.full() {
-		s.say(diag.Malformed, start, "channels of type %s have keys of another type", c.Type)
+	s.Missing(planChannelKeys, need, seen, start)
+	if extra := seen &^ need; extra != 0 && !s.Full() {
+		s.Say(diag.Malformed, start, "channels of type %s have keys of another type", c.Type)
 	}
 	g.Channels = append(g.Channels, c)
 }
 
 func (s *planScan) remote(g *PlanGPU) {
 	r := PlanRemote{}
-	s.holds(unsafe.Sizeof(r))
-	seen, start := s.object(planRemoteKeys, func(key int, at jsonPos) {
+	s.Holds(unsafe.Sizeof(r))
+	seen, start := s.Object(planRemoteKeys, func(key int, at strictjson.Pos) {
 		switch planRemoteKeys[key] {
 		case "rank":
-			r.Rank = s.int32()
+			r.Rank = s.Int32()
 			r.At = s.mark(at)
 		case "type":
-			r.Buffer = s.oneOf("i", "o", "s")
+			r.Buffer = s.OneOf("i", "o", "s")
 		case "access_channel_types":
-			s.list(func(int) {
-				at := s.here()
-				t := s.oneOf("memory", "port")
+			s.List(func(int) {
+				at := s.Here()
+				t := s.OneOf("memory", "port")
 				if slices.Contains(r.Access, t) {
-					s.say(diag.Malformed, at, "%q stands twice", t)
+					s.Say(diag.Malformed, at, "%q stands twice", t)
 				}
 				r.Access = append(r.Access, t)
 			})
 		}
 	})
-	s.missing(planRemoteKeys, 0b111, seen, start)
+	s.Missing(planRemoteKeys, 0b111, seen, start)
 	g.Remote = append(g.Remote, r)
 }
 
 func (s *planScan) block(g *PlanGPU) {
 	b := PlanBlock{}
-	s.holds(unsafe.Sizeof(b))
+	s.Holds(unsafe.Sizeof(b))
 	total := 0
-	seen, start := s.object(planBlockKeys, func(key int, at jsonPos) {
+	seen, start := s.Object(planBlockKeys, func(key int, at strictjson.Pos) {
 		switch planBlockKeys[key] {
 		case "id":
-			b.ID = s.int32()
+			b.ID = s.Int32()
 			b.At = s.mark(at)
 		case "ops":
-			s.list(func(int) { s.op(&b.Ops, &total, false) })
+			s.List(func(int) { s.op(&b.Ops, &total, false) })
 		case "channels":
-			s.list(func(int) { s.ids(&b.Channels, planIDKeys, channelTypeNames[:]) })
+			s.List(func(int) { s.ids(&b.Channels, planIDKeys, channelTypeNames[:]) })
 		case "remote_buffer_refs":
-			s.list(func(int) { s.ids(&b.Remote, planRemoteIDKeys, channelTypeNames[:2]) })
+			s.List(func(int) { s.ids(&b.Remote, planRemoteIDKeys, channelTypeNames[:2]) })
 		}
 	})
-	s.missing(planBlockKeys, 0b111, seen, start)
+	s.Missing(planBlockKeys, 0b111, seen, start)
 	g.Blocks = append(g.Blocks, b)
 }
 
 // ids reads the channels or remote buffers of one type of a block.
 func (s *planScan) ids(list *[]PlanIDs, keys, types []string) {
 	x := PlanIDs{}
-	s.holds(unsafe.Sizeof(x))
-	seen, start := s.object(keys, func(key int, at jsonPos) {
+	s.Holds(unsafe.Sizeof(x))
+	seen, start := s.Object(keys, func(key int, at strictjson.Pos) {
 		if key == 0 {
-			x.Type = s.oneOf(types...)
+			x.Type = s.OneOf(types...)
 			x.At = s.mark(at)
 		} else {
-			x.IDs = s.int32s()
+			x.IDs = s.Int32s()
 		}
 	})
-	s.missing(keys, 0b11, seen, start)
+	s.Missing(keys, 0b11, seen, start)
 	*list = append(*list, x)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -58,37 +59,37 @@ func (r *channelRow) keys() (need, may uint32) {
 func (s *planScan) op(list *[]PlanOp, total *int, inner bool) {
 	op := PlanOp{}
 	if *total++; *total == PlanMaxOps+1 {
-		s.say(diag.Limit, s.here(), "is operation %d of its block, where %d are the most, with the bodies of loops", *total, PlanMaxOps)
+		s.Say(diag.Limit, s.Here(), "is operation %d of its block, where %d are the most, with the bodies of loops", *total, PlanMaxOps)
 	}
 	if *total > PlanMaxOps {
-		s.skip()
+		s.Skip()
 		return
 	}
-	s.holds(unsafe.Sizeof(op))
-	var where [12]jsonPos
-	seen, start := s.object(planOpKeys, func(key int, at jsonPos) {
+	s.Holds(unsafe.Sizeof(op))
+	var where [12]strictjson.Pos
+	seen, start := s.Object(planOpKeys, func(key int, at strictjson.Pos) {
 		where[key] = at
 		s.opKey(&op, 1<<key, at, total, inner)
 	})
-	if s.full() {
+	if s.Full() {
 		return
 	}
 	row := channelRowByName(op.Name)
 	if row == nil {
-		s.missing(planOpKeys, opName, seen, start)
+		s.Missing(planOpKeys, opName, seen, start)
 		return
 	}
 	need, may := row.keys()
-	s.missing(planOpKeys, need, seen, start)
+	s.Missing(planOpKeys, need, seen, start)
 	for i, at := range where {
-		if seen&^may&(1<<i) != 0 && !s.full() {
-			s.say(diag.Malformed, at, "%s has no key %q", op.Name, planOpKeys[i])
+		if seen&^may&(1<<i) != 0 && !s.Full() {
+			s.Say(diag.Malformed, at, "%s has no key %q", op.Name, planOpKeys[i])
 		}
 	}
 	*list = append(*list, op)
 }
 
-func (s *planScan) opKey(op *PlanOp, key uint32, at jsonPos, total *int, inner bool) {
+func (s *planScan) opKey(op *PlanOp, key uint32, at strictjson.Pos, total *int, inner bool) {
 	switch key {
 	case opName:
 		op.Name = s.opName(inner)
@@ -98,54 +99,54 @@ func (s *planScan) opKey(op *PlanOp, key uint32, at jsonPos, total *int, inner b
 	case opDst:
 		op.Dst = s.buffs()
 	case opChannelIDs:
-		op.ChannelIDs = s.int32s()
+		op.ChannelIDs = s.Int32s()
 	case opType:
-		op.Type = s.oneOf(channelTypeNames[:]...)
+		op.Type = s.OneOf(channelTypeNames[:]...)
 	case opPart:
 		op.Part = &PlanPart{}
-		seen, start := s.object(planPartKeys, func(key int, _ jsonPos) {
+		seen, start := s.Object(planPartKeys, func(key int, _ strictjson.Pos) {
 			if key == 0 {
-				op.Part.ID = s.int32()
+				op.Part.ID = s.Int32()
 			} else {
-				op.Part.Size = int32(s.uint(1, math.MaxInt32))
+				op.Part.Size = int32(s.Uint(1, math.MaxInt32))
 			}
 		})
-		s.missing(planPartKeys, 0b11, seen, start)
+		s.Missing(planPartKeys, 0b11, seen, start)
 	case opReduce:
-		op.Reduce = s.oneOf(reduceNames[:]...)
+		op.Reduce = s.OneOf(reduceNames[:]...)
 	case opSemaphores:
-		op.Semaphores = s.int32s()
+		op.Semaphores = s.Int32s()
 	case opBarrier:
-		op.Barrier = int32(s.uint(0, PlanMaxBarriers-1))
+		op.Barrier = int32(s.Uint(0, PlanMaxBarriers-1))
 	case opBlocks:
-		op.Blocks = int32(s.uint(1, math.MaxInt32))
+		op.Blocks = int32(s.Uint(1, math.MaxInt32))
 	default:
 		s.loop(op, key, at, total, inner)
 	}
 }
 
 // loop reads the keys that only a loop has.
-func (s *planScan) loop(op *PlanOp, key uint32, at jsonPos, total *int, inner bool) {
+func (s *planScan) loop(op *PlanOp, key uint32, at strictjson.Pos, total *int, inner bool) {
 	if inner {
-		s.skip()
-		s.say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
+		s.Skip()
+		s.Say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
 		return
 	}
 	if op.Loop == nil {
 		op.Loop = &PlanLoop{}
 	}
 	if key == opBody {
-		s.list(func(int) { s.op(&op.Loop.Ops, total, true) })
+		s.List(func(int) { s.op(&op.Loop.Ops, total, true) })
 		return
 	}
-	seen, start := s.object(planLoopKeys, func(key int, _ jsonPos) {
+	seen, start := s.Object(planLoopKeys, func(key int, _ strictjson.Pos) {
 		if key == 0 {
-			op.Loop.Unit = int64(s.uint(1, math.MaxUint32))
+			op.Loop.Unit = int64(s.Uint(1, math.MaxUint32))
 		} else {
-			op.Loop.Chunks = int32(s.uint(1, math.MaxInt32))
+			op.Loop.Chunks = int32(s.Uint(1, math.MaxInt32))
 		}
 	})
-	s.missing(planLoopKeys, 0b11, seen, start)
+	s.Missing(planLoopKeys, 0b11, seen, start)
 }
 
 // reduceNames are the reductions by ir.ChannelReduce.
@@ -153,64 +154,64 @@ var reduceNames = [...]string{ir.ReduceSum: "sum", ir.ReduceMin: "min", ir.Reduc
 
 // opName reads the name of an operation. Two are of MSCCL++'s language and refused by its own reader.
 func (s *planScan) opName(inner bool) string {
-	if s.peek() != '"' {
-		s.wrong("the name of an operation")
+	if s.Peek() != '"' {
+		s.Wrong("the name of an operation")
 		return ""
 	}
-	at := s.here()
-	name := s.take()
+	at := s.Here()
+	name := s.Take()
 	row := channelRowByName(string(name))
 	switch {
 	case row != nil && !(inner && row.kind == ir.ChLoop):
 		return row.name
 	case row != nil:
-		s.say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
+		s.Say(diag.Malformed, at, "a loop stands in a loop, of which the executor knows none")
 	case string(name) == "glre":
-		s.say(diag.Unsupported, at, `operation "glre" is one that MSCCL++'s language writes and its executor refuses`).Hint =
+		s.Say(diag.Unsupported, at, `operation "glre" is one that MSCCL++'s language writes and its executor refuses`).Hint =
 			"a sum through the switch must be stored through the switch at once, as glres"
 	case string(name) == "start":
-		s.say(diag.Unsupported, at, `operation "start" is of MSCCL++'s language alone: its executor refuses it`)
+		s.Say(diag.Unsupported, at, `operation "start" is of MSCCL++'s language alone: its executor refuses it`)
 	default:
 		names := make([]string, len(channelRows))
 		for i := range channelRows {
 			names[i] = channelRows[i].name
 		}
-		s.say(diag.Unsupported, at, "unknown operation %q", clip(name)).Hint = "the operations are " + strings.Join(names, ", ")
+		s.Say(diag.Unsupported, at, "unknown operation %q", diag.Clip(name)).Hint = "the operations are " + strings.Join(names, ", ")
 	}
 	return ""
 }
 
 func (s *planScan) buffs() []PlanBuff {
 	list := []PlanBuff{}
-	s.list(func(int) { list = append(list, s.buff()) })
+	s.List(func(int) { list = append(list, s.buff()) })
 	return list
 }
 
 // buff reads an operand: of the rank itself, of a remote buffer or of a switch channel.
 func (s *planScan) buff() PlanBuff {
 	x := PlanBuff{Rank: -1}
-	s.holds(unsafe.Sizeof(x))
-	seen, start := s.object(planBuffKeys, func(key int, _ jsonPos) {
+	s.Holds(unsafe.Sizeof(x))
+	seen, start := s.Object(planBuffKeys, func(key int, _ strictjson.Pos) {
 		switch planBuffKeys[key] {
 		case "type":
-			if name := s.oneOf("i", "o", "s"); name != "" {
+			if name := s.OneOf("i", "o", "s"); name != "" {
 				x.Buffer = name[0]
 			}
 		case "buffer_id":
-			x.Kind, x.ID = PlanRemoteBuff, s.int32()
+			x.Kind, x.ID = PlanRemoteBuff, s.Int32()
 		case "switch_channel_id":
-			x.Kind, x.ID = PlanSwitchBuff, s.int32()
+			x.Kind, x.ID = PlanSwitchBuff, s.Int32()
 		case "index":
-			x.Index = s.int32()
+			x.Index = s.Int32()
 		case "size":
-			x.Size = s.int32()
+			x.Size = s.Int32()
 		case "rank":
-			x.Rank = s.int32()
+			x.Rank = s.Int32()
 		}
 	})
-	s.missing(planBuffKeys, 0b011000, seen, start)
-	if whose := seen & 0b111; (whose == 0 || whose&(whose-1) != 0) && !s.full() {
-		s.say(diag.Malformed, start, "an operand has one of type, buffer_id and switch_channel_id")
+	s.Missing(planBuffKeys, 0b011000, seen, start)
+	if whose := seen & 0b111; (whose == 0 || whose&(whose-1) != 0) && !s.Full() {
+		s.Say(diag.Malformed, start, "an operand has one of type, buffer_id and switch_channel_id")
 	}
 	return x
 }

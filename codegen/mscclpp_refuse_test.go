@@ -199,20 +199,20 @@ func TestRefusesPlans(t *testing.T) {
 		_, _, err := ReadMSCCLPP("x.json", bytes.NewReader(changed(t, every, c.path, c.value)), ReadOptions{})
 		var list diag.List
 		if !errors.As(err, &list) {
-			t.Errorf("%s = %s: %v, want %s", c.path, clip([]byte(c.value)), err, c.want)
+			t.Errorf("%s = %s: %v, want %s", c.path, diag.Clip([]byte(c.value)), err, c.want)
 			continue
 		}
 		found := false
 		for _, d := range list {
 			if found = found || strings.HasPrefix(d.Text, c.want); d.Code != c.code {
-				t.Errorf("%s = %s: %v, want only %s", c.path, clip([]byte(c.value)), d, c.code)
+				t.Errorf("%s = %s: %v, want only %s", c.path, diag.Clip([]byte(c.value)), d, c.code)
 			}
 		}
 		if !found {
-			t.Errorf("%s = %s: %v, want %s", c.path, clip([]byte(c.value)), err, c.want)
+			t.Errorf("%s = %s: %v, want %s", c.path, diag.Clip([]byte(c.value)), err, c.want)
 		}
 		if len(list) > diag.Shown {
-			t.Errorf("%s = %s: %d errors", c.path, clip([]byte(c.value)), len(list))
+			t.Errorf("%s = %s: %d errors", c.path, diag.Clip([]byte(c.value)), len(list))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 type object = map[string]any
@@ -235,7 +236,7 @@ func TestPlansAreOfSchema(t *testing.T) {
 		{tb0 + "ops/6/src_buff", many(11, `{"type":"i","index":0,"size":1}`)}, {tb0 + "ops/8/reduce_op", `"prod"`}, {tb2 + "ops/4/src_buff/0/type", `"i"`},
 	} {
 		if judge(changed(t, every, c[0], c[1])) == nil {
-			t.Errorf("%s = %s is of the schema", c[0], clip([]byte(c[1])))
+			t.Errorf("%s = %s is of the schema", c[0], diag.Clip([]byte(c[1])))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/form"
@@ -15,16 +16,22 @@ import (
 // ReadPlanJSON reads what WritePlanJSON writes, as a stream, and checks its form. The keys of an object may stand in any order,
 // but that depth stands before ranks and files before spans. Up to 20 errors are reported, each with its path and position.
 func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	s := &jsonReader{planScan: newPlanScan(name, r), p: &ir.Program{}}
+	return readJSON(name, r, opt, maxMemory)
+}
+
+// readJSON is ReadPlanJSON of a plan that takes at most so many bytes of memory.
+func readJSON(name string, r io.Reader, opt ReadOptions, most int64) (*ir.Program, error) {
+	s := &jsonReader{Reader: strictjson.NewReader(name, r, strictjson.Options{What: "plan", MaxBytes: MaxFile, MaxMemory: most,
+		Smaller: "make a plan of fewer ranks or operations"}), p: &ir.Program{}}
 	s.plan()
-	if err := s.finish(); err != nil {
+	if err := s.Finish(); err != nil {
 		return nil, err
 	}
 	bad := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Malformed, diag.FileSpan(name), format, args...)}
 	}
 	if s.format != jsonFormat || s.version != jsonVersion {
-		return nil, bad("format %q of version %d is not %q of version %d", clip([]byte(s.format)), s.version, jsonFormat, jsonVersion)
+		return nil, bad("format %q of version %d is not %q of version %d", diag.Clip([]byte(s.format)), s.version, jsonFormat, jsonVersion)
 	}
 	if !s.protocol {
 		return nil, bad("the plan has no protocol")
@@ -53,7 +60,7 @@ func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error
 
 // A jsonReader makes a program of a plan's JSON.
 type jsonReader struct {
-	*planScan
+	*strictjson.Reader
 	p       *ir.Program
 	format  string
 	version int32
@@ -90,61 +97,61 @@ var (
 const maxNameText = 16 << 10
 
 // fields hands the keys of an object to read, as object does. One without any is an error: a short text can hold many such.
-func (s *jsonReader) fields(keys []string, read func(key string, at jsonPos)) {
-	before := len(s.found)
-	seen, start := s.object(keys, func(key int, at jsonPos) { read(keys[key], at) })
-	if seen == 0 && len(s.found) == before && !s.full() {
-		s.say(diag.Malformed, start, "an element of the plan holds nothing")
+func (s *jsonReader) fields(keys []string, read func(key string, at strictjson.Pos)) {
+	before := s.Errors()
+	seen, start := s.Object(keys, func(key int, at strictjson.Pos) { read(keys[key], at) })
+	if seen == 0 && s.Errors() == before && !s.Full() {
+		s.Say(diag.Malformed, start, "an element of the plan holds nothing")
 	}
 }
 
 func (s *jsonReader) plan() {
 	p := s.p
-	s.fields(jsonPlanKeys, func(key string, at jsonPos) {
+	s.fields(jsonPlanKeys, func(key string, at strictjson.Pos) {
 		switch key {
 		case "format":
-			s.format = s.text(maxNameText)
+			s.format = s.Text(maxNameText)
 		case "version":
 			s.version = int32(s.int(0, math.MaxInt32))
 		case "name":
-			p.Name = s.text(maxNameText)
+			p.Name = s.Text(maxNameText)
 		case "collective":
 			s.collective()
 		case "protocol":
-			p.Protocol, s.protocol = ir.ProtocolByName(s.oneOf(jsonProtocols...))
+			p.Protocol, s.protocol = ir.ProtocolByName(s.OneOf(jsonProtocols...))
 		case "sizes":
 			s.numbers(2, func(i int) { *[]*int64{&p.Sizes.Min, &p.Sizes.Max}[i] = s.int(math.MinInt64, math.MaxInt64) })
 		case "ranks_per_node":
-			p.RanksPerNode = int(s.int32())
+			p.RanksPerNode = int(s.Int32())
 		case "channels":
-			p.Channels = int(s.int32())
+			p.Channels = int(s.Int32())
 		case "even":
-			p.Even = s.bool()
+			p.Even = s.Bool()
 		case "in_place":
-			p.InPlace = s.bool()
+			p.InPlace = s.Bool()
 		case "out_of_place":
-			p.OutOfPlace = s.bool()
+			p.OutOfPlace = s.Bool()
 		case "depth":
 			if depth := s.signed(); s.ranked {
-				s.say(diag.Malformed, at, "stands behind ranks, of which it says what their steps are")
+				s.Say(diag.Malformed, at, "stands behind ranks, of which it says what their steps are")
 			} else if depth != 0 {
 				p.OneSided = &ir.OneSided{Depth: depth}
 			}
 		case "one_pass":
-			s.onePass = s.bool()
+			s.onePass = s.Bool()
 		case "files":
 			if len(p.Spans) > 0 {
-				s.say(diag.Malformed, at, "stands behind spans, which are in these files")
+				s.Say(diag.Malformed, at, "stands behind spans, which are in these files")
 			}
-			s.list(func(int) {
-				s.files = append(s.files, s.text(maxNameText))
-				s.holds(unsafe.Sizeof("") + uintptr(len(s.files[len(s.files)-1])))
+			s.List(func(int) {
+				s.files = append(s.files, s.Text(maxNameText))
+				s.Holds(unsafe.Sizeof("") + uintptr(len(s.files[len(s.files)-1])))
 			})
 		case "spans":
-			s.list(func(int) { s.source() })
+			s.List(func(int) { s.source() })
 		case "ranks":
 			s.ranked = true
-			s.list(func(int) { s.rank() })
+			s.List(func(int) { s.rank() })
 		}
 	})
 }
@@ -159,8 +166,8 @@ var jsonProtocols = func() (names []string) {
 
 // int reads a whole number from least to most.
 func (s *jsonReader) int(least, most int64) int64 {
-	if s.peek() != '-' {
-		return int64(s.uint(uint64(max(least, 0)), uint64(most)))
+	if s.Peek() != '-' {
+		return int64(s.Uint(uint64(max(least, 0)), uint64(most)))
 	}
 	return s.negative(least)
 }
@@ -170,45 +177,45 @@ func (s *jsonReader) signed() int32 { return int32(s.int(math.MinInt32, math.Max
 
 // numbers reads a list of n numbers by read.
 func (s *jsonReader) numbers(n int, read func(i int)) {
-	if s.peek() != '[' {
-		s.wrong("a list")
+	if s.Peek() != '[' {
+		s.Wrong("a list")
 		return
 	}
-	at, count := s.here(), 0
-	s.list(func(i int) {
+	at, count := s.Here(), 0
+	s.List(func(i int) {
 		if count = i + 1; i < n {
 			read(i)
 		} else {
-			s.skip()
+			s.Skip()
 		}
 	})
-	if count != n && !s.full() {
-		s.say(diag.Malformed, at, "has %d numbers, and %d are due", count, n)
+	if count != n && !s.Full() {
+		s.Say(diag.Malformed, at, "has %d numbers, and %d are due", count, n)
 	}
 }
 
 // source reads a source position: file, line, column, length, offset.
 func (s *jsonReader) source() {
-	at := s.here()
+	at := s.Here()
 	var x [5]int
-	s.numbers(len(x), func(i int) { x[i] = int(s.int32()) })
+	s.numbers(len(x), func(i int) { x[i] = int(s.Int32()) })
 	if x[0] >= len(s.files) {
-		if !s.full() {
-			s.say(diag.Malformed, at, "source position %v is none: there are %d files", x, len(s.files))
+		if !s.Full() {
+			s.Say(diag.Malformed, at, "source position %v is none: there are %d files", x, len(s.files))
 		}
 		return
 	}
 	span := diag.Span{Len: x[3], Pos: diag.Pos{Filename: s.files[x[0]], Line: x[1], Column: x[2], Offset: x[4]}}
 	s.p.Spans = append(s.p.Spans, span)
-	s.holds(unsafe.Sizeof(span))
+	s.Holds(unsafe.Sizeof(span))
 }
 
 func (s *jsonReader) rank() {
 	p, r := s.p, len(s.p.Rank)
 	rank := jsonRank{}
 	first := int32(len(p.Blocks))
-	at := s.here()
-	s.fields(jsonRankKeys, func(key string, at jsonPos) {
+	at := s.Here()
+	s.fields(jsonRankKeys, func(key string, at strictjson.Pos) {
 		switch key {
 		case "rank":
 			rank.Rank = int(s.signed())
@@ -219,29 +226,29 @@ func (s *jsonReader) rank() {
 		case "flags":
 			rank.Flags = s.signed()
 		case "blocks":
-			s.list(func(int) { s.block(int32(r)) })
+			s.List(func(int) { s.block(int32(r)) })
 		}
 	})
-	if s.full() {
+	if s.Full() {
 		return
 	}
 	if rank.Rank != r {
-		s.say(diag.Malformed, at, "rank %d stands where %d is due", rank.Rank, r)
+		s.Say(diag.Malformed, at, "rank %d stands where %d is due", rank.Rank, r)
 	}
 	if o := p.OneSided; o != nil {
 		o.Packets, o.Flags = append(o.Packets, rank.Packets), append(o.Flags, rank.Flags)
 	} else if rank.Packets != 0 || rank.Flags != 0 {
-		s.say(diag.Malformed, at, "rank %d has packets or flags in a program that is not one-sided", r)
+		s.Say(diag.Malformed, at, "rank %d has packets or flags in a program that is not one-sided", r)
 	}
 	p.Scratch = append(p.Scratch, rank.Scratch)
 	p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
-	s.holds(unsafe.Sizeof(p.Scratch[0]) + unsafe.Sizeof(p.Rank[0]))
+	s.Holds(unsafe.Sizeof(p.Scratch[0]) + unsafe.Sizeof(p.Rank[0]))
 }
 
 func (s *jsonReader) block(rank int32) {
 	p := s.p
 	b := ir.TB{Block: ir.Block{Rank: rank}, Steps: ir.Range{First: int32(len(p.Steps))}}
-	s.fields(jsonBlockKeys, func(key string, at jsonPos) {
+	s.fields(jsonBlockKeys, func(key string, at strictjson.Pos) {
 		switch key {
 		case "send":
 			b.SendPeer = s.signed()
@@ -250,10 +257,10 @@ func (s *jsonReader) block(rank int32) {
 		case "channel":
 			b.Channel = s.signed()
 		case "steps":
-			s.list(func(int) { s.step() })
+			s.List(func(int) { s.step() })
 		}
 	})
 	b.Steps.End = int32(len(p.Steps))
 	p.Blocks = append(p.Blocks, b)
-	s.holds(unsafe.Sizeof(b))
+	s.Holds(unsafe.Sizeof(b))
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -28,17 +29,17 @@ func (s *jsonReader) step() {
 	}
 	step := ir.Step{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}
 	var from, to []ir.Operand
-	at := s.here()
+	at := s.Here()
 	flag := func(f ir.StepFlags) {
-		if s.bool() {
+		if s.Bool() {
 			step.Flags |= f
 		}
 	}
-	named, before := false, len(s.found)
-	s.fields(jsonStepKeys, func(key string, at jsonPos) {
+	named, before := false, s.Errors()
+	s.fields(jsonStepKeys, func(key string, at strictjson.Pos) {
 		switch key {
 		case "op":
-			step.Op, named = ir.OpByMnemonic(s.oneOf(ops...))
+			step.Op, named = ir.OpByMnemonic(s.OneOf(ops...))
 		case "src":
 			step.SrcBuf, step.Src = s.ref()
 		case "dst":
@@ -72,12 +73,12 @@ func (s *jsonReader) step() {
 		}
 	})
 	switch {
-	case len(s.found) > before || s.full():
+	case s.Errors() > before || s.Full():
 		return
 	case !named:
-		s.say(diag.Malformed, at, "the step has no operation")
+		s.Say(diag.Malformed, at, "the step has no operation")
 	case o == nil && len(from)+len(to) > 0:
-		s.say(diag.Malformed, at, "%v has operands of one-sided steps", step.Op)
+		s.Say(diag.Malformed, at, "%v has operands of one-sided steps", step.Op)
 	case o != nil:
 		if step.SrcBuf == ir.NoBuf {
 			step.Src = int32(len(o.Operands))
@@ -89,7 +90,7 @@ func (s *jsonReader) step() {
 		o.Operands = append(append(o.Operands, from...), to...)
 	}
 	s.p.Steps = append(s.p.Steps, step)
-	s.holds(unsafe.Sizeof(step) + uintptr(len(from)+len(to))*unsafe.Sizeof(ir.Operand{}))
+	s.Holds(unsafe.Sizeof(step) + uintptr(len(from)+len(to))*unsafe.Sizeof(ir.Operand{}))
 }
 
 // jsonVias are the names of the ways of an operand.
@@ -97,13 +98,13 @@ var jsonVias = []string{ir.ViaMemory.String(), ir.ViaPort.String(), ir.ViaSwitch
 
 // buf reads the name of a buffer.
 func (s *jsonReader) buf() ir.Buf {
-	b, _ := bufByName(s.oneOf(bufNames[:]...))
+	b, _ := bufByName(s.OneOf(bufNames[:]...))
 	return b
 }
 
 // ref reads an operand of a two-sided step.
 func (s *jsonReader) ref() (buf ir.Buf, index int32) {
-	s.fields(jsonRefKeys, func(key string, at jsonPos) {
+	s.fields(jsonRefKeys, func(key string, at strictjson.Pos) {
 		if key == "buf" {
 			buf = s.buf()
 		} else {
@@ -115,10 +116,10 @@ func (s *jsonReader) ref() (buf ir.Buf, index int32) {
 
 // operands reads the sources or destinations of a one-sided step.
 func (s *jsonReader) operands() (list []ir.Operand) {
-	at := s.here()
-	s.list(func(i int) {
+	at := s.Here()
+	s.List(func(i int) {
 		x := ir.Operand{Rank: ir.AllRanks}
-		s.fields(jsonAtKeys, func(key string, at jsonPos) {
+		s.fields(jsonAtKeys, func(key string, at strictjson.Pos) {
 			switch key {
 			case "rank":
 				x.Rank = s.signed()
@@ -127,7 +128,7 @@ func (s *jsonReader) operands() (list []ir.Operand) {
 			case "index":
 				x.Index = s.signed()
 			case "via":
-				x.Via, _ = ir.ViaByName(s.oneOf(jsonVias...))
+				x.Via, _ = ir.ViaByName(s.OneOf(jsonVias...))
 			case "nth":
 				x.Nth = s.signed()
 			}
@@ -135,7 +136,7 @@ func (s *jsonReader) operands() (list []ir.Operand) {
 		if i < ir.MaxOperands {
 			list = append(list, x)
 		} else if i == ir.MaxOperands {
-			s.say(diag.Malformed, at, "has more than %d sources or destinations", ir.MaxOperands)
+			s.Say(diag.Malformed, at, "has more than %d sources or destinations", ir.MaxOperands)
 		}
 	})
 	return list
@@ -144,10 +145,10 @@ func (s *jsonReader) operands() (list []ir.Operand) {
 // collective reads the collective. What a custom one asks for counts as what a table of it takes.
 func (s *jsonReader) collective() {
 	c := &s.coll
-	s.fields(jsonCollectiveKeys, func(key string, at jsonPos) {
+	s.fields(jsonCollectiveKeys, func(key string, at strictjson.Pos) {
 		switch key {
 		case "kind":
-			c.Kind = s.text(maxNameText)
+			c.Kind = s.Text(maxNameText)
 		case "ranks":
 			c.Ranks = int(s.signed())
 		case "chunks":
@@ -155,20 +156,20 @@ func (s *jsonReader) collective() {
 		case "root":
 			c.Root = int(s.signed())
 		case "inplace":
-			c.Inplace = s.bool()
+			c.Inplace = s.Bool()
 		case "peer":
-			s.list(func(int) {
+			s.List(func(int) {
 				c.Peer = append(c.Peer, s.signed())
-				s.holds(unsafe.Sizeof(c.Peer[0]))
+				s.Holds(unsafe.Sizeof(c.Peer[0]))
 			})
 		case "in":
 			c.In = int(s.signed())
 		case "out":
 			c.Out = int(s.signed())
 		case "per_rank":
-			s.list(func(int) { c.PerRank = append(c.PerRank, s.pair()) })
+			s.List(func(int) { c.PerRank = append(c.PerRank, s.pair()) })
 		case "require":
-			s.list(func(int) { c.Require = append(c.Require, s.want()) })
+			s.List(func(int) { c.Require = append(c.Require, s.want()) })
 		}
 	})
 }
@@ -176,12 +177,12 @@ func (s *jsonReader) collective() {
 // pair reads a list of two numbers.
 func (s *jsonReader) pair() (x [2]int32) {
 	s.numbers(len(x), func(i int) { x[i] = s.signed() })
-	s.holds(2 * unsafe.Sizeof(x)) // the program has it too
+	s.Holds(2 * unsafe.Sizeof(x)) // the program has it too
 	return x
 }
 
 func (s *jsonReader) want() (w jsonWant) {
-	s.fields(jsonWantKeys, func(key string, at jsonPos) {
+	s.fields(jsonWantKeys, func(key string, at strictjson.Pos) {
 		switch key {
 		case "rank":
 			w.Rank = s.signed()
@@ -189,20 +190,20 @@ func (s *jsonReader) want() (w jsonWant) {
 			w.Index = s.signed()
 		case "parts":
 			w.Parts = [][2]int32{}
-			s.list(func(int) { w.Parts = append(w.Parts, s.pair()) })
+			s.List(func(int) { w.Parts = append(w.Parts, s.pair()) })
 		}
 	})
-	s.holds(4 * unsafe.Sizeof(w))
+	s.Holds(4 * unsafe.Sizeof(w))
 	return w
 }
 
 // negative reads a whole number below zero, of at least least.
 func (s *jsonReader) negative(least int64) int64 {
-	at := s.here()
-	text := s.take()
+	at := s.Here()
+	text := s.Take()
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil || n < least {
-		s.say(diag.Malformed, at, "is %s, not a whole number from %d", clip(text), least)
+		s.Say(diag.Malformed, at, "is %s, not a whole number from %d", diag.Clip(text), least)
 		return max(least, 0)
 	}
 	return n
@@ -216,7 +217,7 @@ func (j *jsonCollective) collective() (*ir.Collective, error) {
 		}
 	}
 	if kind == ir.NumKinds {
-		return nil, fmt.Errorf("%q is no collective", clip([]byte(j.Kind)))
+		return nil, fmt.Errorf("%q is no collective", diag.Clip([]byte(j.Kind)))
 	}
 	c := &ir.Collective{Kind: kind, Ranks: j.Ranks, Chunks: j.Chunks, Root: j.Root, Inplace: j.Inplace, Peer: j.Peer, In: j.In, Out: j.Out, PerRank: j.PerRank}
 	if kind == ir.Custom {

@@ -141,7 +141,7 @@ func (x *xmlReader) fields(t *tag, want []field, v *values) bool {
 		}
 		n, ok := number(a.value)
 		if !ok || n < f.least || n > f.most {
-			x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, clip(a.value), f.least, f.most)
+			x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, diag.Clip(a.value), f.least, f.most)
 			good = false
 		}
 		v.num[i] = n
@@ -202,9 +202,3 @@ func printable(b []byte) bool {
 	}
 	return true
 }
-
-// maxQuoted is how many bytes of a value a message quotes.
-const maxQuoted = 40
-
-// clip shortens what a message quotes.
-func clip(b []byte) []byte { return b[:min(len(b), maxQuoted)] }

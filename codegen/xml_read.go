@@ -74,7 +74,7 @@ func (x *xmlReader) file() error {
 		return x.fail(x.pos(), "the file holds no <algo>")
 	}
 	if t.close || string(t.name) != "algo" {
-		return x.fail(t.pos, "the file begins with <%s>, not <algo>", clip(t.name))
+		return x.fail(t.pos, "the file begins with <%s>, not <algo>", diag.Clip(t.name))
 	}
 	empty := t.empty
 	x.algo(t)
@@ -85,7 +85,7 @@ func (x *xmlReader) file() error {
 		return err
 	}
 	if t, err = x.next(); err == nil && t != nil {
-		return x.fail(t.pos, "<%s> follows the end of <algo>", clip(t.name))
+		return x.fail(t.pos, "<%s> follows the end of <algo>", diag.Clip(t.name))
 	}
 	return err
 }
@@ -104,9 +104,9 @@ func (x *xmlReader) children(parent, name string, read func(*tag) error) error {
 		case t.close && string(t.name) == parent:
 			return nil
 		case t.close:
-			return x.fail(t.pos, "</%s> stands where </%s> is due", clip(t.name), parent)
+			return x.fail(t.pos, "</%s> stands where </%s> is due", diag.Clip(t.name), parent)
 		case string(t.name) != name:
-			return x.fail(t.pos, "<%s> has no place in <%s>", clip(t.name), parent)
+			return x.fail(t.pos, "<%s> has no place in <%s>", diag.Clip(t.name), parent)
 		}
 		if err := read(t); err != nil {
 			return err

@@ -17,7 +17,7 @@ func (x *xmlReader) fillStep(t *tag, s *ir.Step) {
 	}
 	op, known := opOf(v.attr[stepType].value)
 	if !known {
-		x.report(diag.Malformed, t.span(v.attr[stepType]), "type %q is none", clip(v.attr[stepType].value))
+		x.report(diag.Malformed, t.span(v.attr[stepType]), "type %q is none", diag.Clip(v.attr[stepType].value))
 		return
 	}
 	s.Op = op
@@ -93,7 +93,7 @@ func (x *xmlReader) buffer(t *tag, a *attr) (ir.Buf, bool) {
 			return ir.Scratch, true
 		}
 	}
-	x.report(diag.Malformed, t.span(a), "buffer %q is none of i, o and s", clip(a.value))
+	x.report(diag.Malformed, t.span(a), "buffer %q is none of i, o and s", diag.Clip(a.value))
 	return ir.NoBuf, false
 }
 

@@ -18,6 +18,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/files"
+	"mscclc/internal/strictjson"
 	"mscclc/ir/diag"
 	"mscclc/lang"
 )
@@ -112,7 +113,7 @@ func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([
 
 // noPlan says why what a .json file, or what else begins as JSON does, holds is no plan.
 func noPlan(name string, r io.Reader) error {
-	empty, err := codegen.CheckJSON(name, r)
+	empty, err := strictjson.Check(name, r, strictjson.Options{What: "plan", MaxBytes: codegen.MaxFile})
 	switch {
 	case empty:
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is empty", diag.Printable(name))}

@@ -199,6 +199,12 @@ const (
 	shownOfWord = 80
 )
 
+// MaxClip is how many bytes of a value of a file a message quotes.
+const MaxClip = 40
+
+// Clip returns the beginning of a value of a file: as much as a message quotes.
+func Clip(value []byte) []byte { return value[:min(len(value), MaxClip)] }
+
 // Shorten returns the text of a message with its longest words cut: each is a value of a file or of the command line, which may have
 // any length. The cut word says how long it was.
 func Shorten(text string) string {

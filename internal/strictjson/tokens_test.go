@@ -1,4 +1,4 @@
-package codegen
+package strictjson
 
 import (
 	"bytes"
@@ -14,7 +14,10 @@ import (
 	"mscclc/ir/diag"
 )
 
-// judgeTokens compares what jsonTokens says of a text with encoding/json: the same texts are good, and the same error stands at the
+// planText is how plans are read.
+var planText = Options{What: "plan", MaxBytes: 1 << 30, MaxMemory: 1 << 16, Smaller: "make it smaller"}
+
+// judgeTokens compares what tokens says of a text with encoding/json: the same texts are good, and the same error stands at the
 // same byte, in whatever pieces the text comes.
 func judgeTokens(t *testing.T, text []byte) {
 	t.Helper()
@@ -30,7 +33,7 @@ func judgeTokens(t *testing.T, text []byte) {
 	} else if !utf8.Valid(text) {
 		want = "0:0 0 plan is not in UTF-8"
 	}
-	for _, s := range []*jsonTokens{newJSONTokens("a", bytes.NewReader(text)), newJSONTokens("a", iotest.OneByteReader(bytes.NewReader(text)))} {
+	for _, s := range []*tokens{newTokens("a", bytes.NewReader(text), planText), newTokens("a", iotest.OneByteReader(bytes.NewReader(text)), planText)} {
 		got := ""
 		var found diag.List
 		if err := s.err(); errors.As(err, &found) {
@@ -43,19 +46,19 @@ func judgeTokens(t *testing.T, text []byte) {
 	}
 }
 
-// jsonTexts are texts at the edges of JSON.
-func jsonTexts() []string {
+// texts are texts at the edges of JSON.
+func texts() []string {
 	long := strings.Repeat("x", maxToken-7)
 	texts := []string{"", " ", "\n", "{", "{\n", "[\n\n", "null", "nul", "nule", "truE", "true ", "false\n1", "1", "-", "-0", "01", "1.", "1.5e", "1.5e+", "1e5x", "[1,]", "[,]", "{,}",
 		`{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b"}`, `[1 2]`, `{1:2}`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\u1234"`, "\"\x01\"", "\"a\nb\"", "'", "[']", `]`, `}`, `[}`, `{]`, "[1]]",
 		"\x80", "\"\x80\"", "\"\xc3\"", "\"\u00e9\u4e16\U0001F600\"", "{\"a\" : [ 1 , {} , [] , \"\" ] }\n", "{}\x00", "\v",
 		`"` + long + "\u4e16\u4e16\u4e16\u4e16" + long + `"`, `"` + long + "xxxxx\\u12345\\\\" + long + `"`, `"` + long + "\U0001F600\U0001F600\xff" + long + `"`, strings.Repeat("1", 3*maxToken) + "e" + strings.Repeat("2", maxToken) + " x",
-		strings.Repeat("[", maxJSONDepth), strings.Repeat("[", maxJSONDepth+1), strings.Repeat(" \n", maxToken) + "}"}
+		strings.Repeat("[", maxDepth), strings.Repeat("[", maxDepth+1), strings.Repeat(" \n", maxToken) + "}"}
 	return texts
 }
 
-func TestJSONTokens(t *testing.T) {
-	texts := jsonTexts()
+func TestTokens(t *testing.T) {
+	texts := texts()
 	for _, text := range texts {
 		judgeTokens(t, []byte(text))
 	}
@@ -83,8 +86,8 @@ func TestJSONTokens(t *testing.T) {
 	}
 }
 
-func FuzzJSONTokens(f *testing.F) {
-	for _, text := range jsonTexts() {
+func FuzzTokens(f *testing.F) {
+	for _, text := range texts() {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -92,39 +95,4 @@ func FuzzJSONTokens(f *testing.F) {
 			judgeTokens(t, text)
 		}
 	})
-}
-
-// TestPlanMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is no JSON.
-func TestPlanMemory(t *testing.T) {
-	defer func(n int64) { maxHeld = n }(maxHeld)
-	maxHeld = 1 << 16
-	for name, c := range map[string]struct {
-		head, over, tail string
-		read             func(string) error
-	}{
-		"operations": {`{"gpus":[{"threadblocks":[`, `{"id":0,"channels":[],"remote_buffer_refs":[],"ops":[{"name":"nop"},{"name":"nop"}]},`, `1]}]}`, readTextMSCCLPP},
-		"numbers":    {`{"gpus":[{"channels":[{"connected_to":[`, "1,", `1]}]}]}`, readTextMSCCLPP},
-		"names":      {`{"files":[`, `"",`, `1]}`, readTextJSON},
-		"positions":  {`{"files":[""],"spans":[`, `[0,0,0,0,0],`, `1]}`, readTextJSON},
-		"steps":      {`{"ranks":[{"blocks":[{"steps":[`, `{"op":"nop"},`, `1]}]}]}`, readTextJSON},
-		"wants":      {`{"collective":{"require":[`, `{"rank":0,"index":0,"parts":[[0,0]]},`, `1]}}`, readTextJSON},
-	} {
-		text := c.head + strings.Repeat(c.over, 1<<16) + c.tail
-		for end, want := range map[string]string{"": "the plan takes more than 64 KiB of memory up to here, the most that is read", "]": "plan is no JSON"} {
-			var found diag.List
-			if err := c.read(text + end); !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, want) {
-				t.Errorf("%s%s: %v, want %s", name, end, err, want)
-			}
-		}
-	}
-}
-
-func readTextMSCCLPP(text string) error {
-	_, _, err := ReadMSCCLPP("a.json", strings.NewReader(text), ReadOptions{})
-	return err
-}
-
-func readTextJSON(text string) error {
-	_, err := ReadPlanJSON("a.json", strings.NewReader(text), ReadOptions{})
-	return err
 }

@@ -1,9 +1,9 @@
-package codegen
+package strictjson
 
 import "unicode/utf8"
 
 // text reads a string, of which the quote comes next, and goes to a state.
-func (s *jsonTokens) text(then jsonState) byte {
+func (s *tokens) text(then expect) byte {
 	s.at++
 	s.long = s.long[:0]
 	start, more := s.at, true
@@ -33,7 +33,7 @@ func (s *jsonTokens) text(then jsonState) byte {
 }
 
 // escape goes over what follows a backslash.
-func (s *jsonTokens) escape(start int) (int, bool) {
+func (s *tokens) escape(start int) (int, bool) {
 	digits, more := 0, true
 	for {
 		if start, more = s.room(start); !more {
@@ -65,7 +65,7 @@ func hexDigit(c byte) bool {
 }
 
 // word reads a number, true, false or null.
-func (s *jsonTokens) word(c byte) byte {
+func (s *tokens) word(c byte) byte {
 	s.long = s.long[:0]
 	ok, start := true, 0
 	switch {
@@ -87,7 +87,7 @@ func (s *jsonTokens) word(c byte) byte {
 	return c
 }
 
-func (s *jsonTokens) literal(word string) (int, bool) {
+func (s *tokens) literal(word string) (int, bool) {
 	start, more := s.at, true
 	for i := range len(word) {
 		if start, more = s.room(start); !more {
@@ -104,7 +104,7 @@ func (s *jsonTokens) literal(word string) (int, bool) {
 }
 
 // number reads a number: a sign, digits without a leading zero, a fraction and an exponent.
-func (s *jsonTokens) number() (int, bool) {
+func (s *tokens) number() (int, bool) {
 	start := s.at
 	if s.buf[s.at] == '-' {
 		s.at++

@@ -1,4 +1,7 @@
-package codegen
+// Package strictjson reads JSON of any length as a stream, and says of each fault where it stands and by which keys one gets
+// there. It is stricter than encoding/json: a key that is unknown or stands twice is an error. A [Reader] goes through a text;
+// [Check] only asks whether a text is JSON. It may import files and ir/diag.
+package strictjson
 
 import (
 	"bytes"
@@ -11,9 +14,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// jsonTokens cuts JSON into tokens as it is read, so that a text of any length takes no memory. It accepts what encoding/json
+// tokens cuts JSON into tokens as it is read, so that a text of any length takes no memory. It accepts what encoding/json
 // accepts, and words its errors in the same way. Of a string or a number of more than maxToken bytes it keeps the first ones.
-type jsonTokens struct {
+type tokens struct {
 	name    string
 	what    string // that messages call the text
 	r       io.Reader
@@ -27,42 +30,42 @@ type jsonTokens struct {
 	broke                 int // where the first line behind the last key ended, or -1
 
 	stack []byte // the brackets that are open
-	state jsonState
+	state expect
 	long  []byte // the first bytes of a token that is too long to be kept
 
 	kind   byte // of the token that comes next, by its first byte; see peek
 	loaded bool
-	raw    []byte  // of the token: what stands between the quotes, or a word
-	start  jsonPos // of the token
-	last   int     // the offset behind the token that was taken last
+	raw    []byte // of the token: what stands between the quotes, or a word
+	start  Pos    // of the token
+	last   int    // the offset behind the token that was taken last
 
 	bad     *diag.Diagnostic // the first error of syntax
 	notUTF8 bool
 }
 
-// maxToken is how many bytes of a token are kept, and maxJSONDepth how many brackets may be open, as in encoding/json.
+// maxToken is how many bytes of a token are kept, and maxDepth how many brackets may be open, as in encoding/json.
 const (
-	maxToken     = 32 << 10
-	maxJSONDepth = 10000
+	maxToken = 32 << 10
+	maxDepth = 10000
 )
 
-// A jsonPos is where a token begins.
-type jsonPos struct{ offset, line, column int }
+// A Pos is where a token begins. Lines and columns count from 1, bytes from 0.
+type Pos struct{ Offset, Line, Column int }
 
-// A jsonState says what may come next.
-type jsonState uint8
+// An expect says what may come next.
+type expect uint8
 
 const (
-	wantValue   jsonState = iota
-	wantElement           // or the end of the list
-	wantField             // a key, or the end of the object
+	wantValue   expect = iota
+	wantElement        // or the end of the list
+	wantField          // a key, or the end of the object
 	wantKey
 	wantColon
 	wantNext // a comma, or the end of what is open
 )
 
-func newJSONTokens(name string, r io.Reader) *jsonTokens {
-	s := &jsonTokens{name: name, what: "plan", r: files.Limit(name, r, "a plan", MaxFile), buf: make([]byte, 2*maxToken), line: 1, broke: -1}
+func newTokens(name string, r io.Reader, opt Options) *tokens {
+	s := &tokens{name: name, what: opt.What, r: files.Limit(name, r, "a "+opt.What, opt.MaxBytes), buf: make([]byte, 2*maxToken), line: 1, broke: -1}
 	for s.end < 3 && s.fill(s.at) {
 	}
 	if bytes.HasPrefix(s.buf[:s.end], []byte("\xef\xbb\xbf")) {
@@ -71,9 +74,9 @@ func newJSONTokens(name string, r io.Reader) *jsonTokens {
 	return s
 }
 
-// CheckJSON reads text of any length and says what is wrong with it as JSON, and whether it holds nothing but blanks.
-func CheckJSON(name string, r io.Reader) (empty bool, err error) {
-	s := newJSONTokens(name, r)
+// Check reads text of any length and says what is wrong with it as JSON, and whether it holds nothing but blanks.
+func Check(name string, r io.Reader, opt Options) (empty bool, err error) {
+	s := newTokens(name, r, opt)
 	s.what = "the file"
 	_, more := s.nonblank()
 	err = s.err()
@@ -81,7 +84,7 @@ func CheckJSON(name string, r io.Reader) (empty bool, err error) {
 }
 
 // fill reads more behind buf[keep:end], which stays, and reports whether it got any.
-func (s *jsonTokens) fill(keep int) bool {
+func (s *tokens) fill(keep int) bool {
 	if s.eof {
 		return false
 	}
@@ -108,18 +111,18 @@ func (s *jsonTokens) fill(keep int) bool {
 }
 
 // pos is where buf[at] stands.
-func (s *jsonTokens) pos() jsonPos {
+func (s *tokens) pos() Pos {
 	offset := s.base + s.at
-	return jsonPos{offset, s.line, offset - s.newline + 1}
+	return Pos{offset, s.line, offset - s.newline + 1}
 }
 
-func (s *jsonTokens) spanAt(at jsonPos, n int) diag.Span {
-	return diag.Span{Pos: diag.Pos{Filename: s.name, Offset: at.offset, Line: at.line, Column: at.column}, Len: n}
+func (s *tokens) spanAt(at Pos, n int) diag.Span {
+	return diag.Span{Pos: diag.Pos{Filename: s.name, Offset: at.Offset, Line: at.Line, Column: at.Column}, Len: n}
 }
 
 // peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word; 0 at the end, and
 // at the first error.
-func (s *jsonTokens) peek() byte {
+func (s *tokens) peek() byte {
 	if !s.loaded {
 		s.kind, s.loaded = s.next(), true
 	}
@@ -127,20 +130,20 @@ func (s *jsonTokens) peek() byte {
 }
 
 // here is where the next token begins.
-func (s *jsonTokens) here() jsonPos {
+func (s *tokens) here() Pos {
 	s.peek()
 	return s.start
 }
 
 // take goes over the next token and returns its text, which holds until the next peek.
-func (s *jsonTokens) take() []byte {
+func (s *tokens) take() []byte {
 	s.peek()
 	s.loaded, s.last = s.kind == 0, s.base+s.at
 	return s.raw
 }
 
 // next reads a token.
-func (s *jsonTokens) next() byte {
+func (s *tokens) next() byte {
 	s.raw = nil
 	for {
 		c, more := s.nonblank()
@@ -167,10 +170,10 @@ func (s *jsonTokens) next() byte {
 	}
 }
 
-func (s *jsonTokens) top() byte { return s.stack[len(s.stack)-1] }
+func (s *tokens) top() byte { return s.stack[len(s.stack)-1] }
 
 // token reads the token that begins with c.
-func (s *jsonTokens) token(c byte) byte {
+func (s *tokens) token(c byte) byte {
 	switch s.state {
 	case wantColon:
 		return s.refuse(c, "after object key")
@@ -202,8 +205,8 @@ func (s *jsonTokens) token(c byte) byte {
 	return s.word(c)
 }
 
-func (s *jsonTokens) open(c byte) byte {
-	if len(s.stack) == maxJSONDepth {
+func (s *tokens) open(c byte) byte {
+	if len(s.stack) == maxDepth {
 		return s.refuse(c, "exceeded max depth")
 	}
 	s.stack = append(s.stack, c)
@@ -214,7 +217,7 @@ func (s *jsonTokens) open(c byte) byte {
 	return c
 }
 
-func (s *jsonTokens) close(c byte) byte {
+func (s *tokens) close(c byte) byte {
 	s.stack = s.stack[:len(s.stack)-1]
 	s.state = wantNext
 	s.at++
@@ -222,7 +225,7 @@ func (s *jsonTokens) close(c byte) byte {
 }
 
 // nonblank goes to the next byte that is no blank.
-func (s *jsonTokens) nonblank() (byte, bool) {
+func (s *tokens) nonblank() (byte, bool) {
 	for {
 		for ; s.at < s.end; s.at++ {
 			c := s.buf[s.at]
@@ -243,7 +246,7 @@ func (s *jsonTokens) nonblank() (byte, bool) {
 }
 
 // refuse notes that c has no place here.
-func (s *jsonTokens) refuse(c byte, context string) byte {
+func (s *tokens) refuse(c byte, context string) byte {
 	quoted := `'` + strconv.Quote(string(rune(c)))[1:]
 	quoted = quoted[:len(quoted)-1] + `'`
 	switch c {
@@ -256,19 +259,19 @@ func (s *jsonTokens) refuse(c byte, context string) byte {
 }
 
 // ended notes that the text ends too early: at its last byte.
-func (s *jsonTokens) ended() byte {
+func (s *tokens) ended() byte {
 	at := s.pos()
-	if at.offset > 0 {
-		if at.offset--; at.column > 1 {
-			at.column--
+	if at.Offset > 0 {
+		if at.Offset--; at.Column > 1 {
+			at.Column--
 		} else {
-			at.line, at.column = at.line-1, at.offset-s.before+1
+			at.Line, at.Column = at.Line-1, at.Offset-s.before+1
 		}
 	}
 	return s.fault(at, "unexpected end of JSON input")
 }
 
-func (s *jsonTokens) fault(at jsonPos, text string) byte {
+func (s *tokens) fault(at Pos, text string) byte {
 	d := diag.New(diag.Malformed, s.spanAt(at, 1), "%s is no JSON: %s", s.what, text)
 	s.bad, s.eof, s.at, s.end = &d, true, 0, 0
 	s.kind, s.loaded = 0, true
@@ -276,7 +279,7 @@ func (s *jsonTokens) fault(at jsonPos, text string) byte {
 }
 
 // err reads what is left and returns what is wrong with the text as JSON, if anything is.
-func (s *jsonTokens) err() error {
+func (s *tokens) err() error {
 	for s.peek() != 0 {
 		s.take()
 	}
@@ -295,7 +298,7 @@ func (s *jsonTokens) err() error {
 }
 
 // room makes sure that buf[at] is there. From buf[start] on the token is kept, as far as maxToken; it returns where that is now.
-func (s *jsonTokens) room(start int) (int, bool) {
+func (s *tokens) room(start int) (int, bool) {
 	if s.at < s.end {
 		return start, true
 	}
@@ -326,10 +329,10 @@ func partial(b []byte) int {
 }
 
 // isCut reports whether the token that was taken last is longer than its text.
-func (s *jsonTokens) isCut() bool { return len(s.long) > 0 }
+func (s *tokens) isCut() bool { return len(s.long) > 0 }
 
 // kept is a token from buf[start] to buf[at].
-func (s *jsonTokens) kept(start int) []byte {
+func (s *tokens) kept(start int) []byte {
 	if len(s.long) > 0 {
 		return s.long
 	}
