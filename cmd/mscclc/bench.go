@@ -137,7 +137,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 
 // bench measures what arg names.
 func (a *app) bench(ctx context.Context, arg string, files []string, f *benchFlags) error {
-	a.file = arg
+	arg = a.about(arg)
 	if err := a.claims(named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
 		return err
 	}

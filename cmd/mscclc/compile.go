@@ -69,7 +69,7 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 var targetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".plan": "plan"}
 
 func (a *app) compile(arg string, f *compileFlags) error {
-	a.file = arg
+	arg = a.about(arg)
 	if a.json && f.out == "-" {
 		return usagef("with --json stdout is the document: the program needs a file after -o")
 	}
@@ -108,24 +108,14 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	what := summary(p)
 	product := func(w io.Writer) error { return write(w, p, target) }
 	if target.Format == codegen.FormatMSCCLPP {
-		var plan *codegen.PlanFile
-		var proof mscclc.Options
-		if err := f.limits.apply(&proof); err != nil {
-			return err
-		}
-		opt := mscclc.PlanOptions{Check: proof.Check, ChannelOptions: codegen.ChannelOptions{Instances: f.instances, Pipeline: unit}, Params: f.settings()}
 		if f.channels != nil && unit > 0 {
 			return usagef("%s says itself which thread block does what: its pipelines are its own", arg)
 		}
-		if f.channels != nil {
-			plan, warned, err = mscclc.PlanOfChannels(f.channels, opt)
-		} else {
-			plan, warned, err = mscclc.PlanMSCCLPP(p, opt)
-		}
-		if err != nil {
+		var plan *codegen.PlanFile
+		if plan, warned, err = f.executionPlan(p, unit); err != nil {
 			return err
 		}
-		what = planSummary(p, plan)
+		what, p.Sizes = planSummary(p, plan), plan.Sizes()
 		product = func(w io.Writer) error { return codegen.WriteMSCCLPP(w, plan) }
 	}
 	if f.out != "" || !a.json {
@@ -271,7 +261,7 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	}
 	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
 	if prefix == "" || prefix == "-" {
-		prefix = strings.TrimSuffix(filepath.Base(a.file), ".mscl")
+		prefix = strings.Trim(strings.TrimSuffix(filepath.Base(a.file), ".mscl"), "<>")
 	}
 	d := &dumper{app: a, prefix: prefix, what: f.dump}
 	for _, name := range dumpNames() {

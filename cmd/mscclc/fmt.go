@@ -96,12 +96,12 @@ func (a *app) formatFile(file string, write, list bool, lim lang.Limits) (change
 	switch {
 	case list && changed && !a.json:
 		fmt.Fprintln(a.stdout, diag.Printable(file))
-	case write && changed && file != "-":
+	case write && changed && !isStdin(file):
 		return true, a.writeTo(file, func(w io.Writer) error {
 			_, err := w.Write(good)
 			return err
 		})
-	case !list && (!write || file == "-") && !a.json:
+	case !list && (!write || isStdin(file)) && !a.json:
 		_, err = a.stdout.Write(good)
 	}
 	return changed, err

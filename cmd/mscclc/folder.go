@@ -39,9 +39,9 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 			programs = append(programs, t)
 		}
 	}
-	a.noteSkipped(others, "no program")
+	a.noteSkipped(others, "program")
 	if len(foreign) > 0 {
-		a.noteSkipped(foreign, "no program for --target "+target.Name)
+		a.noteSkipped(foreign, "program for --target "+target.Name)
 	}
 	if len(programs) == 0 && len(tasks) > 0 {
 		name := filepath.Dir(tasks[0].name)
@@ -52,18 +52,19 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 }
 
 // noteSkipped counts files that were skipped, and names the first of them.
-func (a *app) noteSkipped(names []string, hold string) {
+func (a *app) noteSkipped(names []string, not string) {
 	if len(names) == 0 || a.json {
 		return
 	}
-	first, verb, more := names[:min(len(names), 3)], "hold", ""
-	if len(names) == 1 {
-		verb = "holds"
+	what, more := "1 file that is not a "+not, ""
+	if len(names) > 1 {
+		what = fmt.Sprintf("%d files that are not %s", len(names), strings.Replace(not, "program", "programs", 1))
 	}
+	first := names[:min(len(names), 3)]
 	if n := len(names) - len(first); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	a.say("note: skipped %s that %s %s: %s%s", count(len(names), "file"), verb, hold, diag.Printable(list(first)), more)
+	a.say("note: skipped %s: %s%s", what, diag.Printable(list(first)), more)
 }
 
 // contentOf says what a file of a folder holds, by how it begins, and whether that may be a program. A file that is
@@ -100,11 +101,11 @@ func expand(args []string, endings ...string) []task {
 		info, err := os.Stat(arg)
 		switch {
 		case isStdin(arg) && stdin:
-			tasks = append(tasks, task{name: arg, err: diag.List{diag.New(diag.Io, fileSpan(stdinName), "%s stands twice, and stdin can be read once", arg)}})
+			tasks = append(tasks, task{name: stdinName, err: diag.List{diag.New(diag.Io, fileSpan(stdinName), "stdin can be read once, and %s is the second argument for it", arg)}})
 		case err == nil && info.IsDir():
 			tasks = append(tasks, folder(arg, endings)...)
 		default:
-			tasks = append(tasks, task{name: arg}) // a file, or a name of the catalog
+			tasks = append(tasks, task{name: inputName(arg)}) // a file, or a name of the catalog
 		}
 		stdin = stdin || isStdin(arg)
 	}

@@ -304,9 +304,6 @@ func problems(err error) diag.List {
 
 // placed gives the diagnostics that name no place the file that they concern.
 func placed(list diag.List, file string) diag.List {
-	if file == "-" {
-		file = stdinName
-	}
 	for i := range list {
 		if list[i].Span.Filename == "" && list[i].Code != diag.Internal {
 			list[i].Span.Filename = file

@@ -15,7 +15,7 @@ import (
 
 // run runs all sizes. One that fails is reported, and the next is tried.
 func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
-	a.file = arg
+	arg = a.about(arg)
 	plan, err := f.plan()
 	if err != nil {
 		return err

@@ -14,6 +14,12 @@ import (
 	"mscclc/ir"
 )
 
+type showFlags struct {
+	compiling
+	out, svg  string
+	positions bool
+}
+
 // stages are what show shows.
 var stages = []struct{ name, doc string }{
 	{"chunks", "which chunk goes where"},
@@ -40,8 +46,7 @@ func stageNames() (names []string) {
 }
 
 func (a *app) showCommand() *cobra.Command {
-	var c compiling
-	var out, svg string
+	var f showFlags
 	cmd := &cobra.Command{
 		Use:   "show FILE [" + strings.Join(stageNames(), "|") + "]",
 		Short: "Show an algorithm at a stage of compilation, as text or as a picture",
@@ -50,7 +55,8 @@ func (a *app) showCommand() *cobra.Command {
 ` + table(stageRows()...) + `
 
 A .xml or .plan file has program, json and dot. A plan of MSCCL++ has channels and json. An algorithm that says itself which
-thread block does what has channels, and the one-sided program that they mean. compile --dump shows what each pass leaves.
+thread block does what has channels, and the one-sided program that they mean; with --target mscclpp any other algorithm has
+the channels of the plan that compile writes. compile --dump shows what each pass leaves.
 
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
@@ -64,17 +70,18 @@ chunks. A cell says whose inputs its chunk holds, and its colour whether the ste
 			if len(args) > 1 {
 				stage = args[1]
 			}
-			stage, out, err := pictured(stage, out, svg)
+			stage, out, err := pictured(stage, f.out, f.svg)
 			if err != nil {
 				return err
 			}
-			return a.showStage(args[0], stage, out, &c)
+			return a.showStage(args[0], stage, out, &f)
 		},
 	}
-	c.flags(cmd.Flags(), "plan")
-	cmd.Flags().Var(ranksFlag{&c.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
-	cmd.Flags().StringVarP(&out, "output", "o", "", "write to `FILE`; - is stdout")
-	cmd.Flags().StringVar(&svg, "svg", "", "draw the algorithm's table to `FILE`; - is stdout")
+	f.flags(cmd.Flags(), "plan")
+	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
+	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`; - is stdout")
+	cmd.Flags().BoolVar(&f.positions, "positions", false, "write source positions too: an operation with pos N is from the N-th span, from 0")
 	return cmd
 }
 
@@ -99,8 +106,8 @@ func pictured(stage, out, svg string) (string, string, error) {
 	return stage, out, nil
 }
 
-func (a *app) showStage(arg, stage, out string, c *compiling) error {
-	a.file = arg
+func (a *app) showStage(arg, stage, out string, f *showFlags) error {
+	arg = a.about(arg)
 	if err := a.guard.output("-o", out); err != nil {
 		return err
 	}
@@ -115,7 +122,7 @@ func (a *app) showStage(arg, stage, out string, c *compiling) error {
 	case stage == "":
 		stage = "program"
 	}
-	text, p, err := a.stageText(s, arg, stage, c)
+	text, p, err := a.stageText(s, arg, stage, f)
 	if err != nil {
 		return err
 	}
@@ -132,7 +139,7 @@ func (a *app) showStage(arg, stage, out string, c *compiling) error {
 	})
 }
 
-func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir.Program, error) {
+func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {
 	var text bytes.Buffer
 	var p *ir.Program
 	var err error
@@ -147,7 +154,7 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&text, s, stage, c)
 	case stage == "svg":
-		return nil, nil, usagef("%s is a program, and svg draws algorithms: give the .mscl file; dot draws programs", arg)
+		return nil, nil, usagef("%s is a program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program for Graphviz", arg, arg)
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	case c.unfit(compiledShow...) != "":
@@ -160,7 +167,11 @@ func (a *app) stageText(s *source, arg, stage string, c *compiling) ([]byte, *ir
 	}
 	switch stage {
 	case "program":
-		err = ir.WriteProgram(&text, p)
+		shown := p
+		if !c.positions {
+			shown = p.Bare()
+		}
+		err = ir.WriteProgram(&text, shown)
 	case "json":
 		err = codegen.WritePlanJSON(&text, p)
 	case "dot":
@@ -185,7 +196,7 @@ var tooLate = map[string][]string{
 	"svg":    {"instances", "target", "optimise", "opt", "fuse", "fused-receives"},
 }
 
-func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*ir.Program, error) {
+func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*ir.Program, error) {
 	src, err := s.readSource(c.limits.file())
 	if err != nil {
 		return nil, err
@@ -200,23 +211,32 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 	if opt.OneSided && stage == "insts" {
 		return nil, usagef("one-sided programs have no insts; show chunks, program, json or dot")
 	}
+	ofPlan := stage == "channels" && c.target == "mscclpp" // those of the plan that would be written
+	opt.Unproven = ofPlan
 	opt.Stage = func(value any) error {
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
-			if stage == "channels" {
-				return noChannels(s.name, "chunks, insts, program, json or dot")
+			if stage == "channels" && !ofPlan {
+				return noChannels(s.name, "chunks, insts, program, json or dot, or, with --target mscclpp, the plan's channels")
 			}
 			switch stage {
 			case "chunks":
+				if !c.positions {
+					v = v.Bare()
+				}
 				return ir.WriteChunks(w, v)
 			case "svg":
 				return drawTable(w, s.name, v)
 			}
 		case *ir.InstDAG:
 			if stage == "insts" {
+				if !c.positions {
+					v = v.Bare()
+				}
 				return ir.WriteInsts(w, v)
 			}
 		case *ir.ChannelProgram:
+			c.channels = v
 			switch stage {
 			case "channels":
 				return ir.WriteChannels(w, v)
@@ -227,5 +247,9 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *compiling) (*
 		}
 		return nil
 	}
-	return mscclc.Compile(s.name, src, opt)
+	p, err := mscclc.Compile(s.name, src, opt)
+	if err == nil && ofPlan && c.channels == nil {
+		err = c.writePlanChannels(w, p)
+	}
+	return p, err
 }

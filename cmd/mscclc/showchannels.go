@@ -10,6 +10,8 @@ import (
 // showChannels writes a plan of MSCCL++ at a stage.
 func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 	switch {
+	case stage == "svg":
+		return usagef("%s is a plan of MSCCL++, and svg draws algorithms: give the .mscl file; mscclc show %s channels shows this plan as text", s.name, s.name)
 	case stage != "channels" && stage != "json":
 		return usagef("%s is a plan of MSCCL++: it has no %s; show channels or json", s.name, stage)
 	case c.unfit(compiledShow...) != "":
@@ -27,4 +29,17 @@ func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 		return codegen.WriteMSCCLPP(w, f)
 	}
 	return ir.WriteChannels(w, p)
+}
+
+// writePlanChannels writes the channels of the plan of MSCCL++ that compile would write of p.
+func (c *compiling) writePlanChannels(w io.Writer, p *ir.Program) error {
+	plan, _, err := c.executionPlan(p, 0)
+	if err != nil {
+		return err
+	}
+	channels, err := plan.Channels(codegen.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	return ir.WriteChannels(w, channels)
 }

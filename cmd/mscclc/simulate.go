@@ -182,7 +182,7 @@ func (f *simulateFlags) oneStdout(json bool) error {
 }
 
 func (a *app) simulate(arg string, f *simulateFlags) error {
-	a.file = arg
+	arg = a.about(arg)
 	if err := f.oneStdout(a.json); err != nil {
 		return err
 	}

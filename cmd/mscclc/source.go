@@ -29,7 +29,7 @@ const largeJSON = 8 << 20
 // maxExcerpt bounds the files that are read again to show a line of them.
 const maxExcerpt = 64 << 20
 
-// stdinName is how messages name what comes from stdin.
+// stdinName is how all messages and documents name what comes from stdin.
 const stdinName = "<stdin>"
 
 // excerpts keeps the beginning of what is written to it, to show lines of it.
@@ -49,7 +49,21 @@ type source struct {
 }
 
 // isStdin reports whether arg names standard input.
-func isStdin(arg string) bool { return arg == "-" || arg == "/dev/stdin" }
+func isStdin(arg string) bool { return arg == "-" || arg == "/dev/stdin" || arg == stdinName }
+
+// inputName returns the name that messages and documents have for the input arg.
+func inputName(arg string) string {
+	if isStdin(arg) {
+		return stdinName
+	}
+	return arg
+}
+
+// about notes that the command is about the input arg, and returns inputName(arg).
+func (a *app) about(arg string) string {
+	a.file = inputName(arg)
+	return a.file
+}
 
 // open finds what FILE names: stdin, a file, or an algorithm of the catalog.
 func (a *app) open(arg string) (*source, error) {

@@ -175,8 +175,17 @@ func during(err error, params string) error {
 	return list
 }
 
-// checkRanks refuses flags that --ranks does not go with, and reads it.
+// checkRanks refuses flags that --ranks does not go with, and reads it. One number for a judgement of one program is a
+// parameter.
 func (f *verifyFlags) checkRanks() (err error) {
+	f.params = slices.DeleteFunc(f.params, func(p string) bool {
+		value, ok := strings.CutPrefix(p, "ranks=")
+		if _, err := parseCounts(value); !ok || f.ranks != "" || err != nil || !strings.ContainsAny(value, ",-") {
+			return false
+		}
+		f.ranks = value // -p ranks=2,4 is --ranks 2,4
+		return true
+	})
 	if f.ranks == "" {
 		return nil
 	}
@@ -185,9 +194,12 @@ func (f *verifyFlags) checkRanks() (err error) {
 			return usagef("--ranks and -p %s both say how many ranks there are", p)
 		}
 	}
-	if f.bitwise || f.replay || f.target == "mscclpp" {
-		return usagef("--ranks goes with neither --bitwise, --replay nor --target mscclpp: name one number of ranks by -p")
+	if f.counts, err = parseCounts(f.ranks); err != nil || !f.bitwise && !f.replay && f.target != "mscclpp" {
+		return err
 	}
-	f.counts, err = parseCounts(f.ranks)
-	return err
+	if len(f.counts) > 1 {
+		return usagef("--bitwise, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s", f.ranks)
+	}
+	f.ranksSetting, f.counts = fmt.Sprintf("ranks=%d", f.counts[0]), nil
+	return nil
 }
