@@ -56,10 +56,16 @@ type stmt struct {
 
 type classDef struct {
 	Pos       lexer.Position
-	Name      string `parser:"@Ident"`
-	Latency   string `parser:"@Quantity"`
-	Bandwidth string `parser:"@Quantity"`
-	Network   bool   `parser:"@'network'?"`
+	Name      string  `parser:"@Ident"`
+	Latency   measure `parser:"@@"`
+	Bandwidth measure `parser:"@@"`
+	Network   bool    `parser:"@'network'?"`
+}
+
+// A measure is a number with any unit or none, which the reader judges.
+type measure struct {
+	Pos  lexer.Position
+	Text string `parser:"@(Quantity | Int)"`
 }
 
 type groupDef struct {
@@ -118,7 +124,7 @@ const keywords = `(topology|device|class|node|gpu|nic|switch|link|network|x)`
 var parser = participle.MustBuild[file](
 	participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
 		{Name: "Comment", Pattern: `#[^\n]*`},
-		{Name: "Quantity", Pattern: `\d+(\.\d+)?(ns|us|ms|[KMGT]?B/s|[KMGT]b/s)\b`},
+		{Name: "Quantity", Pattern: `\d+(\.\d+[A-Za-z/]*|[A-Za-z][A-Za-z/]*)`},
 		{Name: "Int", Pattern: `\d+`},
 		{Name: "Keyword", Pattern: `\b` + keywords + `\b`},
 		{Name: "Ident", Pattern: `[A-Za-z_][A-Za-z0-9_]*`},

@@ -133,8 +133,11 @@ type group struct {
 	first  []int32
 }
 
+// mostErrors is how many errors of a topology are collected.
+const mostErrors = 20
+
 func (b *builder) fault(code diag.Code, p lexer.Position, format string, args ...any) {
-	if len(b.errs) < 20 {
+	if len(b.errs) < mostErrors {
 		b.errs = append(b.errs, diag.New(code, span(p, 1), format, args...))
 	}
 }
@@ -203,17 +206,25 @@ func (b *builder) build(stmts []*stmt) {
 }
 
 func (b *builder) class(c *classDef) {
-	latency, isTime := quantity(c.Latency, times)
-	bandwidth, isRate := quantity(c.Bandwidth, rates)
+	latency, isTime := quantity(c.Latency.Text, times)
+	bandwidth, isRate := quantity(c.Bandwidth.Text, rates)
 	switch {
 	case slices.ContainsFunc(b.t.Classes, func(o Class) bool { return o.Name == c.Name }):
 		b.fault(diag.Redefined, c.Pos, "class %s is there already", c.Name)
 	case !isTime:
-		b.fault(diag.Kind, c.Pos, "%s is no latency, such as 0.7us", c.Latency)
+		b.unit(&c.Latency, "latency", "write a number and ns, us or ms, without a space: 0.7us")
 	case !isRate || bandwidth <= 0:
-		b.fault(diag.Kind, c.Pos, "%s is no bandwidth, such as 50GB/s or 400Gb/s", c.Bandwidth)
+		b.unit(&c.Bandwidth, "bandwidth", "write a number and its unit, without a space: 50GB/s or 400Gb/s")
 	default:
 		b.t.Classes = append(b.t.Classes, Class{Name: c.Name, Latency: latency, Bandwidth: bandwidth, Network: c.Network})
+	}
+}
+
+// unit adds the error that a measure has the wrong unit, or none.
+func (b *builder) unit(m *measure, what, hint string) {
+	if len(b.errs) < mostErrors {
+		d := diag.New(diag.Kind, span(m.Pos, len(m.Text)), "%s is not a %s", m.Text, what)
+		b.errs = append(b.errs, d.WithHint("%s", hint))
 	}
 }
 

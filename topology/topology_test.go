@@ -143,8 +143,11 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "[syntax]"},
 		{"topology t\n", "t has no GPUs"},
-		{strings.Replace(good, "1us", "1GB/s", 1), "2:7: error: 1GB/s is no latency"},
-		{strings.Replace(good, "1GB/s", "2us", 1), "2us is no bandwidth"},
+		{strings.Replace(good, "1us", "1GB/s", 1), "2:9: error: 1GB/s is not a latency"},
+		{strings.Replace(good, "1us", "0.3zs", 1), "2:9: error: 0.3zs is not a latency"},
+		{strings.Replace(good, "1us", "0.3", 1), "2:9: error: 0.3 is not a latency"},
+		{strings.Replace(good, "1GB/s", "50GBps", 1), "2:13: error: 50GBps is not a bandwidth"},
+		{strings.Replace(good, "1GB/s", "2us", 1), "2us is not a bandwidth"},
 		{strings.Replace(good, "gpu k", "gpu 0", 1), "gpu has 0 members"},
 		{strings.Replace(good, "gpu k", "gpu k / 0", 1), "a division by 0"},
 		{strings.Replace(good, "gpu k", "gpu k * 1000000000", 1), "too large"},
