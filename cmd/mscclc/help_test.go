@@ -114,13 +114,27 @@ func TestReadme(t *testing.T) {
 		code := main1(strings.Fields(command), strings.NewReader(""), &out, &out)
 		return out.String(), code
 	}
+	for _, m := range regexp.MustCompile("(?s)<!-- ([a-z]+\\.mscl) -->\n```\n(.*?)```\n").FindAllStringSubmatch(string(readme), -1) {
+		if err := os.WriteFile(m[1], []byte(m[2]), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if m[1] == "mine.mscl" {
+			broken := strings.Replace(m[2], "ranks / 2 + 1", "ranks / 2", 1)
+			if err := os.WriteFile("broken.mscl", []byte(broken), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	fences := regexp.MustCompile("(?s)<!-- mscclc ([^\n]*) -->\n```\n(.*?)```\n").FindAllStringSubmatch(string(readme), -1)
 	sessions := regexp.MustCompile(`(?m)^    \$ mscclc (.*)\n((?:    [^$\n].*\n)*)`).FindAllStringSubmatch(string(readme), -1)
 	if len(fences) < 1 || len(sessions) < 2 {
 		t.Fatalf("%d fences and %d sessions", len(fences), len(sessions))
 	}
 	for _, m := range slices.Concat(fences, sessions) {
-		got, _ := run(m[1])
+		got, code := run(m[1])
+		if code > exitInput || strings.Contains(got, "[io]") {
+			t.Errorf("mscclc %s: exit %d\n%s", m[1], code, got)
+		}
 		lines := strings.Split(untimed(got), "\n")
 		for want := range strings.Lines(untimed(m[2])) {
 			want = strings.TrimPrefix(strings.TrimSuffix(want, "\n"), "    ")
