@@ -60,7 +60,7 @@ func Open(spec string) (*Topology, error) {
 	}
 	if File(spec) == "" {
 		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is neither a machine that mscclc knows nor a file", name).
-			WithHint("%smachines are %s; a file ends in .topo, or .xml where NCCL wrote it", meant(name), strings.Join(Names(), ", "))}
+			WithHint("machines are %s; a file ends in .topo, or .xml where NCCL wrote it", strings.Join(Names(), ", "))}
 	}
 	f, err := files.Open(name)
 	if list := (diag.List)(nil); errors.As(err, &list) {
@@ -73,14 +73,6 @@ func Open(spec string) (*Topology, error) {
 		return Read(name, f, params)
 	}
 	return ReadNCCL(name, f, params)
-}
-
-// meant begins a hint with the machine that name is probably a slip of, or is "".
-func meant(name string) string {
-	if near := diag.Nearest(strings.ToLower(name), Names()); near != "" {
-		return "did you mean " + near + "? "
-	}
-	return ""
 }
 
 // parseParams reads name=number, name=number.

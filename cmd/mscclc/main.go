@@ -146,7 +146,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%q is not a command%s", args[0], didYouMean(args[0], commandNames(cmd), "; see mscclc --help"))
+				return usagef("%q is not a command%s", args[0], didYouMean(args[0], commandNames(cmd), meantRun(args[0])))
 			}
 			return cmd.Help()
 		},
@@ -154,7 +154,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on stdout; mscclc help json describes it")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v; see %s --help", err, cmd.CommandPath())
+		return usagef("%s; see %s --help", flagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(), a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(),
 		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())

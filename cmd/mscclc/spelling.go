@@ -85,6 +85,9 @@ func didYouMean(arg string, names []string, otherwise string) string {
 	for i, name := range names {
 		lower[i] = strings.ToLower(name)
 	}
+	if i := slices.Index(lower, strings.ToLower(arg)); i >= 0 {
+		return "; did you mean " + names[i] + "?"
+	}
 	if near := diag.Nearest(strings.ToLower(arg), lower); near != "" {
 		return "; did you mean " + names[slices.Index(lower, near)] + "?"
 	}
@@ -94,6 +97,14 @@ func didYouMean(arg string, names []string, otherwise string) string {
 // unknown is the usage error about a word that is none of the names of what it should be, such as a type.
 func unknown(what, word string, names []string) error {
 	return usagef("%q is not a %s%s; there are %s", word, what, didYouMean(word, names, ""), list(names))
+}
+
+// meantRun is the end of a usage error about a word that is no command, and perhaps a program to be run.
+func meantRun(arg string) string {
+	if name := collective(arg); exists(arg) || len(algorithmsOf(name)) > 0 || slices.Contains(catalogPrograms(), name) {
+		return "; did you mean mscclc run " + arg + "?"
+	}
+	return "; see mscclc --help"
 }
 
 // commandNames are the commands that a person may mean.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mscclc/ir/diag"
+)
+
+// flagError says plainly what is wrong with a flag of cmd, and which flag may be meant.
+func flagError(cmd *cobra.Command, err error) string {
+	var missing *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &missing):
+		text := err.Error()
+		if near := meantFlag(cmd, missing.GetSpecifiedName()); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		return text
+	case errors.As(err, &invalid):
+		return "--" + invalid.GetFlag().Name + refusedValue(invalid)
+	}
+	return err.Error()
+}
+
+// refusedValue says, behind the name of a flag, which values it takes and which one was given.
+func refusedValue(err *pflag.InvalidValueError) string {
+	var number *strconv.NumError
+	isNumber, takes := errors.As(err, &number), "a number"
+	switch {
+	case err.GetFlag().Value.Type() == "duration":
+		takes = "a time with its unit, as in 10s"
+	case !isNumber:
+		return ": " + err.Unwrap().Error()
+	case errors.Is(err, strconv.ErrRange):
+		takes = "a smaller number"
+	case number.Func == "ParseBool":
+		takes = "true or false"
+	case number.Func == "ParseInt" || number.Func == "Atoi":
+		takes = "a whole number"
+	}
+	return fmt.Sprintf(" takes %s, not %q", takes, err.GetValue())
+}
+
+// alike has flags for one thing, under the names that they have in some commands or in other tools.
+var alike = [][]string{
+	{"bytes", "begin", "b", "size", "sizes", "minbytes"},
+	{"ranks", "nranks", "ngpus", "gpus", "np", "g", "n", "topology"},
+	{"topology", "machine", "t"},
+	{"dtype", "datatype", "type", "d"},
+	{"output", "out", "o"},
+}
+
+// meantFlag returns the flag of cmd that name is a slip of, or that another tool calls so, or "".
+func meantFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := diag.Nearest(name, names); len(name) > 1 && near != "" {
+		return "--" + near
+	}
+	for _, set := range alike {
+		if i := slices.IndexFunc(set, func(s string) bool { return slices.Contains(names, s) }); i >= 0 && slices.Contains(set, name) {
+			return "--" + set[i]
+		}
+	}
+	return ""
+}
