@@ -11,8 +11,13 @@ import (
 	"mscclc/ir/diag"
 )
 
-// MaxFile is how many bytes the largest program has that is read, of any kind.
-const MaxFile = 1 << 30
+// MaxFile is how many bytes the largest program has that is read, of any kind, where ReadOptions do not say.
+const MaxFile = 512 << 20
+
+// LimitFile gives the bytes of a program that messages call name, and behind the first opt.MaxFile bytes an error if there are more.
+func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
+	return files.LimitHint(name, r, "a program", opt.maxFile(), opt.moreFile())
+}
 
 // A FileKind is what a file holds.
 type FileKind uint8
@@ -33,15 +38,40 @@ func (k FileKind) String() string {
 		"a plan of MSCCL++", "JSON"}[k]
 }
 
-// Detect tells from the first bytes of a file, 512 of them or all, what it
+// headBytes is how many bytes of a file, behind its leading blanks, say what it holds, and MostBlanks how many blanks are looked behind.
+const (
+	headBytes  = 512
+	MostBlanks = 64 << 10
+)
+
+// NewHead returns a buffered reader of r for Head.
+func NewHead(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, MostBlanks) }
+
+// Head returns what Detect needs of a file, which r goes on to give from its beginning. r is of NewHead.
+func Head(r *bufio.Reader) ([]byte, error) {
+	for n := headBytes; ; n = min(2*n, MostBlanks) {
+		head, err := r.Peek(n)
+		if err == io.EOF {
+			return head, nil
+		}
+		if err != nil || n == MostBlanks || len(bytes.TrimLeft(head, blanks)) >= headBytes {
+			return head, err
+		}
+	}
+}
+
+const blanks = " \t\r\n"
+
+// Detect tells from the first bytes of a file, those of Head or all, what it
 // holds. Names say nothing: text that is nothing else is a source file, and
 // what is no text is unknown.
 func Detect(head []byte) FileKind {
-	head = head[:min(len(head), 512)]
+	start := len(head) - len(bytes.TrimLeft(head, blanks))
+	head = head[:min(len(head), start+headBytes)]
 	if bytes.HasPrefix(head, []byte(planMagic)) {
 		return KindPlan
 	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), blanks)
 	switch {
 	case bytes.IndexByte(head, 0) >= 0:
 		return KindUnknown
@@ -73,9 +103,9 @@ func ReadFile(name string, opt ReadOptions) (*ir.Program, error) {
 		return nil, err
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(files.Limit(name, f, "a program", MaxFile), 1<<16)
-	head, err := r.Peek(512)
-	if err != nil && err != io.EOF {
+	r := NewHead(LimitFile(name, f, opt))
+	head, err := Head(r)
+	if err != nil {
 		return nil, err
 	}
 	return ReadProgram(Detect(head), name, r, opt)

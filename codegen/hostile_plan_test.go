@@ -75,7 +75,7 @@ func TestHostilePlans(t *testing.T) {
 		}), ""},
 		{"ranks", ranksPlan(ir.AllReduce), ""},
 		{"ranks of a collective of its own", ranksPlan(ir.Custom), ""},
-		{"ranks whose buffers multiply", ranksPlan(ir.AllToAll), "more than"},
+		{"ranks whose buffers multiply", ranksPlan(ir.AllToAll), "chunks, at most"},
 		{"copies", copies, ""},
 		{"counts", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Count = 1<<31 - 1 })), "are outside"},
 		{"offsets", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Src, s.Count = 1<<31-1, 1<<31-1 })), "are outside"},
@@ -218,11 +218,13 @@ func TestJSONMemory(t *testing.T) {
 		"wants":     {`{"collective":{"require":[`, `{"rank":0,"index":0,"parts":[[0,0]]},`, `1]}}`},
 	} {
 		text := c.head + strings.Repeat(c.over, 1<<16) + c.tail
-		for end, want := range map[string]string{"": "the plan takes more than 64 KiB of memory up to here, the most that is read", "]": "plan is no JSON"} {
+		for end, want := range map[string]string{"": " of memory up to here, the most that is read", "]": "plan is no JSON"} {
 			var found diag.List
-			_, err := readJSON("a.json", strings.NewReader(text+end), ReadOptions{}, 1<<16)
+			_, err := ReadPlanJSON("a.json", strings.NewReader(text+end), ReadOptions{MaxFile: 1 + int64(len(text))})
 			if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, want) {
 				t.Errorf("%s%s: %v, want %s", name, end, err, want)
+			} else if end == "" && found[0].Hint != "--limit file=512M allows more" {
+				t.Errorf("%s: hint %q", name, found[0].Hint)
 			}
 		}
 	}

@@ -261,6 +261,6 @@ func (x *planResolver) bounds() {
 	}
 	x.most = x.opt.Bounds(ops)
 	if cells > x.most.Cells {
-		x.say(diag.Limit, PlanPos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells, x.most.Cells).Hint = "--limit cells=N raises this limit"
+		x.say(diag.Limit, PlanPos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells, x.most.Cells).Hint = diag.LimitHint("cells", cells)
 	}
 }

@@ -117,11 +117,13 @@ func TestMSCCLPPMemory(t *testing.T) {
 		"numbers":    {`{"gpus":[{"channels":[{"connected_to":[`, "1,", `1]}]}]}`},
 	} {
 		text := c.head + strings.Repeat(c.over, 1<<16) + c.tail
-		for end, want := range map[string]string{"": "the plan takes more than 64 KiB of memory up to here, the most that is read", "]": "plan is no JSON"} {
+		for end, want := range map[string]string{"": " of memory up to here, the most that is read", "]": "plan is no JSON"} {
 			var found diag.List
-			_, err := readFile("a.json", strings.NewReader(text+end), 1<<16)
+			_, _, err := ReadMSCCLPP("a.json", strings.NewReader(text+end), ReadOptions{MaxFile: 1 + int64(len(text))})
 			if !errors.As(err, &found) || len(found) != 1 || !strings.Contains(found[0].Text, want) {
 				t.Errorf("%s%s: %v, want %s", name, end, err, want)
+			} else if end == "" && found[0].Hint != "--limit file=512M allows more" {
+				t.Errorf("%s: hint %q", name, found[0].Hint)
 			}
 		}
 	}

@@ -163,7 +163,8 @@ func (x *planResolver) move1(op *PlanOp, n int32) {
 	before := x.moved
 	x.moved += int64(n)
 	if most := x.most.Moved; before <= most && x.moved > most {
-		x.say(diag.Limit, op.At, "", "the operations up to here move more than %d chunks, at most so many are read", most).Hint = "--limit moves=N raises this limit"
+		x.say(diag.Limit, op.At, "", "the operations up to here move more than %d chunks, at most so many are read", most).
+			Hint = diag.MoreHint("moves", x.moved, mostMoved)
 	}
 }
 

@@ -16,8 +16,10 @@ import (
 // and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor hold. Up to 20
 // errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in ReadMSCCL.
 func ReadMSCCLPP(name string, r io.Reader, opt ReadOptions) (*PlanFile, *ir.ChannelProgram, error) {
-	f, err := readFile(name, r, maxMemory)
-	if err != nil {
+	s := &planScan{strictjson.NewReader(name, r, opt.JSON())}
+	f := &PlanFile{Filename: name}
+	s.plan(f)
+	if err := s.Finish(); err != nil {
 		return nil, nil, err
 	}
 	p, err := f.Channels(opt)
@@ -25,22 +27,6 @@ func ReadMSCCLPP(name string, r io.Reader, opt ReadOptions) (*PlanFile, *ir.Chan
 		return nil, nil, err
 	}
 	return f, p, nil
-}
-
-// maxMemory is how many bytes a plan may take in memory when it is read. A plan of 512 ranks that all talk to all has 250 MB of text,
-// and takes less.
-const maxMemory = 256 << 20
-
-// readFile reads what a plan's file says. It fails if that takes more than most bytes of memory.
-func readFile(name string, r io.Reader, most int64) (*PlanFile, error) {
-	s := &planScan{strictjson.NewReader(name, r, strictjson.Options{What: "plan", MaxBytes: MaxFile, MaxMemory: most,
-		Smaller: "make a plan of fewer ranks or operations"})}
-	f := &PlanFile{Filename: name}
-	s.plan(f)
-	if err := s.Finish(); err != nil {
-		return nil, err
-	}
-	return f, nil
 }
 
 // A planScan reads the JSON of a plan.

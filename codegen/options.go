@@ -1,6 +1,12 @@
 package codegen
 
-import "mscclc/ir/form"
+import (
+	"cmp"
+
+	"mscclc/internal/strictjson"
+	"mscclc/ir/diag"
+	"mscclc/ir/form"
+)
 
 // ReadOptions say what the readers of all formats accept.
 type ReadOptions struct {
@@ -11,6 +17,18 @@ type ReadOptions struct {
 	// that all steps move: a file can ask for far more work than it has bytes. 0
 	// is 4 million and 1,024 a step, up to 64 and 128 million.
 	MaxCells, MaxMoved int64
+	// MaxFile bounds the bytes of the file; 0 is the constant of that name.
+	MaxFile int64
+}
+
+func (o ReadOptions) maxFile() int64 { return cmp.Or(o.MaxFile, MaxFile) }
+
+// moreFile is the hint of a message that a file is too large.
+func (o ReadOptions) moreFile() string { return diag.MoreHint("file", o.maxFile(), MaxFile) }
+
+// JSON returns how a plan's JSON is read.
+func (o ReadOptions) JSON() strictjson.Options {
+	return strictjson.Options{What: "plan", MaxBytes: o.maxFile(), MaxMemory: o.maxFile() / 2, Smaller: o.moreFile()}
 }
 
 // Bounds returns what a file of so many steps may ask for.

@@ -16,13 +16,7 @@ import (
 // ReadPlanJSON reads what WritePlanJSON writes, as a stream, and checks its form. The keys of an object may stand in any order,
 // but that depth stands before ranks and files before spans. Up to 20 errors are reported, each with its path and position.
 func ReadPlanJSON(name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	return readJSON(name, r, opt, maxMemory)
-}
-
-// readJSON is ReadPlanJSON of a plan that takes at most so many bytes of memory.
-func readJSON(name string, r io.Reader, opt ReadOptions, most int64) (*ir.Program, error) {
-	s := &jsonReader{Reader: strictjson.NewReader(name, r, strictjson.Options{What: "plan", MaxBytes: MaxFile, MaxMemory: most,
-		Smaller: "make a plan of fewer ranks or operations"}), p: &ir.Program{}}
+	s := &jsonReader{Reader: strictjson.NewReader(name, r, opt.JSON()), p: &ir.Program{}}
 	s.plan()
 	if err := s.Finish(); err != nil {
 		return nil, err

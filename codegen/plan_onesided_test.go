@@ -148,7 +148,7 @@ func TestOneSidedPlanRejects(t *testing.T) {
 		{"the other feature", put(16, 1), diag.Malformed, "has 2 copies of packets"},
 		{"no depth", put(100, 0), diag.Malformed, "has 0 copies"},
 		{"depth", put(100, 1<<20), diag.Malformed, "has 1048576 copies"},
-		{"cells", put(row+40, 1<<30), diag.Limit, "more than"},
+		{"cells", put(row+40, 1<<30), diag.Limit, "chunks, at most"},
 		{"packets", put(row+40, 1<<31), diag.Malformed, "negative number"},
 		{"flags", put(row+44, 1<<31), diag.Malformed, "negative number"},
 		{"operands", put(row+48, 1<<31), diag.Malformed, "part of rank 0 is out of place"},

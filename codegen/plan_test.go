@@ -139,7 +139,7 @@ func TestPlanRejects(t *testing.T) {
 		{"size", put(32, 1), diag.Malformed, "says that it has"},
 		{"ranks", put(44, 1<<31), diag.Malformed, "has rows for"},
 		{"kind", put(48, 99), diag.Malformed, "collective 99"},
-		{"chunks", put(52, 1<<30), diag.Limit, "more than 4208640 chunks"},
+		{"chunks", put(52, 1<<30), diag.Limit, "4294967298 chunks, at most 4208640"},
 		{"root", put(56, 2), diag.Malformed, "root 2 is none"},
 		{"channels", put(60, 1<<30), diag.Malformed, "channels"},
 		{"flags", put(76, 1<<9), diag.Malformed, "flags 0x200"},
@@ -216,7 +216,7 @@ func TestPlanJSONRejects(t *testing.T) {
 		{`"op":"s"`, `"op":"x"`, `op: is "x", which is none of`}, {`"buf":"i"`, `"buf":"q"`, `buf: is "q", which is none of`},
 		{`"rank":1`, `"rank":0`, "rank 0 stands where 1"}, {`"count":1`, `"count":99`, "outside"},
 		{`"even"`, `"odd"`, "unknown key"}, {"\n]}", "\n]}{}", "after top-level value"}, {"\n]}", "\n]}{\"name\":0}", "after top-level value"}, {"\n]}", "", "plan is no JSON: unexpected end"},
-		{`"ranks":2`, `"ranks":3`, "collective of 3 ranks has 2"}, {`"chunks":1`, `"chunks":2000000000`, "more than"},
+		{`"ranks":2`, `"ranks":3`, "collective of 3 ranks has 2"}, {`"chunks":1`, `"chunks":2000000000`, "chunks, at most"},
 	} {
 		bad := strings.Replace(b.String(), c.old, c.new, 1)
 		if bad == b.String() {

@@ -3,6 +3,7 @@ package codegen
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -232,6 +233,21 @@ func TestLongChains(t *testing.T) {
 		}
 		if p.Steps[i].Flags != 0 {
 			t.Error("the writer changed the program")
+		}
+	}
+}
+
+// TestBlanksBefore: what a file holds is told behind up to MostBlanks blanks.
+func TestBlanksBefore(t *testing.T) {
+	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP, MostBlanks: KindSource} {
+		text := strings.Repeat(" \n", blanks/2) + `{"gpus":[]}`
+		r := NewHead(strings.NewReader(text))
+		head, err := Head(r)
+		if got := Detect(head); err != nil || got != want {
+			t.Errorf("behind %d blanks: %v, %v, want %v", blanks, got, err, want)
+		}
+		if all, err := io.ReadAll(r); err != nil || string(all) != text {
+			t.Errorf("behind %d blanks: %d bytes are left, %v", blanks, len(all), err)
 		}
 	}
 }

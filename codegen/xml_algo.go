@@ -230,10 +230,10 @@ func (x *xmlReader) buffers() bool {
 		moved += int64(p.Steps[i].Count)
 	}
 	if moved > most.Moved {
-		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, most.Moved).Hint = "--limit moves=N raises this limit"
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, most.Moved).Hint = diag.LimitHint("moves", moved)
 	}
 	if cells > most.Cells {
-		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, most.Cells).Hint = "--limit cells=N raises this limit"
+		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, most.Cells).Hint = diag.LimitHint("cells", cells)
 	}
 	return len(x.found) == 0
 }

@@ -160,7 +160,7 @@ func (c *compiler) callFunction(f *function, args *Args, span diag.Span) code {
 	c.depth = max(c.depth, f.depth+1)
 	if c.depth > c.m.lim.Nesting {
 		d := c.m.report(diag.Limit, span, "calls are nested more than %d deep, the limit nesting", c.m.lim.Nesting)
-		d.Hint = raise("nesting")
+		d.Hint = diag.LimitHint("nesting", int64(c.depth))
 		return c.badCode()
 	}
 	params := make([]string, len(f.def.Params))

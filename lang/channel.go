@@ -166,7 +166,7 @@ const draftCost = 16
 func (m *machine) emit(s *site, rank, tb int32, d draft) {
 	ch := m.prog.channels
 	if m.prog.spent += int64(1 + len(d.Srcs) + len(d.Dsts)); m.prog.spent > m.lim.Ops {
-		m.exhausted("ops", m.lim.Ops, &s.span, "the file makes more than %d operations")
+		m.exhausted("ops", m.lim.Ops, moreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
 		return
 	}
 	if !m.elements(0, draftCost, s.span) {

@@ -324,7 +324,7 @@ func (m *machine) flatten(list []ref, v *value, span diag.Span, depth int) []ref
 				break
 			}
 			if depth > m.lim.Nesting {
-				m.exhausted("nesting", int64(m.lim.Nesting), &span, "lists are nested more than %d deep")
+				m.exhausted("nesting", int64(m.lim.Nesting), moreHint("nesting", int64(m.lim.Nesting)), &span, "lists are nested more than %d deep")
 				break
 			}
 			list = m.flatten(list, &(*v.list)[i], span, depth+1)

@@ -86,7 +86,7 @@ func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
 		if !m.bad && (n < low || n > high) {
 			d := m.fault(diag.OutOfBounds, e.span(), "%s = %d: it must be %d to %d", param, n, low, high)
 			if high == m.lim.Cells {
-				d.Hint = "the upper bound is the limit cells; " + raise("cells")
+				d.Hint = "the upper bound is the limit cells; " + diag.LimitHint("cells", n)
 			}
 		}
 		return int(n)

@@ -19,7 +19,7 @@ func (c *compiler) badCode() code {
 func (c *compiler) expr(e *Expr) code {
 	if n := len(e.Rest); n > c.m.lim.Nesting {
 		d := c.m.report(diag.Limit, e.span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
-		d.Hint = raise("nesting")
+		d.Hint = diag.LimitHint("nesting", int64(n))
 		return c.badCode()
 	}
 	rest := e.Rest
@@ -195,7 +195,7 @@ func (m *machine) join(span diag.Span, a, b *value) value {
 // cost memory too.
 func (m *machine) elements(length, more int, span diag.Span) bool {
 	if length > m.lim.List {
-		m.exhausted("list", int64(m.lim.List), &span, "a list has more than %d elements")
+		m.exhausted("list", int64(m.lim.List), moreHint("list", int64(length)), &span, "a list has more than %d elements")
 		return false
 	}
 	return m.step(elementCost*int64(more), &span)
@@ -269,7 +269,7 @@ func literal(k kind, n int64) code { return code{kind: k, lit: true, num: consta
 func (c *compiler) unary(u *Unary) code {
 	if n := len(u.Ops) + len(u.Suffixes); n > c.m.lim.Nesting {
 		d := c.m.report(diag.Limit, u.span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
-		d.Hint = raise("nesting")
+		d.Hint = diag.LimitHint("nesting", int64(n))
 		return c.badCode()
 	}
 	x := c.suffixed(u)

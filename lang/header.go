@@ -179,7 +179,7 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	ok = c.ranksPerNode(h, l.ranksPerNode, coll) && ok
 	if n := cells(coll, m.prog.scratch); ok && n > m.lim.Cells {
 		d := m.stop(diag.Limit, m.prog.declaration, "all buffers of all ranks have %d chunks; the limit cells is %d", n, m.lim.Cells)
-		d.Hint = diag.LimitHint("cells", n)
+		d.Hint = moreHint("cells", n)
 		return false
 	}
 	h.dag.Coll, h.dag.Scratch = coll, m.prog.scratch

@@ -131,12 +131,12 @@ func (im *importer) load(path string, s *Import) (*source, error) {
 	}
 	if len(im.loaded)+len(im.failed) >= m.lim.Files {
 		d := m.report(diag.Limit, s.span(), "more than %d files are imported, the limit files", m.lim.Files)
-		d.Hint = raise("files")
+		d.Hint = moreHint("files", int64(m.lim.Files))
 		return nil, nil
 	}
 	if im.depth >= m.lim.Nesting {
 		d := m.report(diag.Limit, s.span(), "imports are nested more than %d deep, the limit nesting", m.lim.Nesting)
-		d.Hint = raise("nesting")
+		d.Hint = moreHint("nesting", int64(m.lim.Nesting))
 		return nil, nil
 	}
 	text, err := im.open(path)
@@ -146,7 +146,7 @@ func (im *importer) load(path string, s *Import) (*source, error) {
 	im.loaded[path] = nil
 	if im.bytes += len(text); im.bytes > m.lim.File {
 		d := m.report(diag.Limit, s.span(), "imported files have more than %d bytes together, the limit file", m.lim.File)
-		d.Hint = raise("file")
+		d.Hint = moreHint("file", int64(im.bytes))
 		return nil, nil
 	}
 	return im.parsed(path, text, s), nil

@@ -3,7 +3,10 @@ package lang
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+
+	"mscclc/ir/diag"
 )
 
 // Limits bound what one file may cost, so that no file compiles for ever. A
@@ -26,20 +29,14 @@ var DefaultLimits = Limits{
 	String: 4096, Parts: 1024,
 }
 
-// MaxNesting is as far as the limit nesting can be raised: the parser and the
-// evaluation use the stack.
-const MaxNesting = 10_000
-
 func (l Limits) withDefaults() Limits {
 	v, d := reflect.ValueOf(&l).Elem(), reflect.ValueOf(DefaultLimits)
-	for i := range v.NumField() {
+	for i, name := range LimitNames() {
 		if v.Field(i).Int() <= 0 {
 			v.Field(i).Set(d.Field(i))
 		}
+		v.Field(i).SetInt(min(v.Field(i).Int(), diag.MostLimit(name)))
 	}
-	l.Nesting = min(l.Nesting, MaxNesting)
-	l.Ops = min(l.Ops, 1<<30) // operations are counted in 32 bits
-	l.Cells = min(l.Cells, 1<<30)
 	return l
 }
 
@@ -57,8 +54,8 @@ func LimitNames() []string {
 func (l *Limits) Set(name string, n int64) error {
 	for i, known := range LimitNames() {
 		if known == name {
-			if n < 1 {
-				return fmt.Errorf("limit %s must be at least 1, not %d", name, n)
+			if most := diag.MostLimit(name); n < 1 || n > most {
+				return fmt.Errorf("the limit %s is from 1 to %s, not %d", name, diag.LimitText(most), n)
 			}
 			reflect.ValueOf(l).Elem().Field(i).SetInt(n)
 			return nil
@@ -67,7 +64,8 @@ func (l *Limits) Set(name string, n int64) error {
 	return fmt.Errorf("no limit is called %q; there are %s", name, strings.Join(LimitNames(), ", "))
 }
 
-// raise is the hint of every message about a limit.
-func raise(name string) string {
-	return fmt.Sprintf("--limit %s=N raises this limit", name)
+// moreHint is the hint of a message about a limit where it is not known how much is enough: reached is how much there was of it.
+func moreHint(name string, reached int64) string {
+	usual := reflect.ValueOf(DefaultLimits).Field(slices.Index(LimitNames(), name)).Int()
+	return diag.MoreHint(name, reached, usual)
 }

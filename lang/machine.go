@@ -115,13 +115,14 @@ func (m *machine) step(n int64, span *diag.Span) bool {
 	if m.steps += n; m.steps <= m.lim.Steps {
 		return true
 	}
-	m.exhausted("steps", m.lim.Steps, span, "the file takes more than %d evaluation steps")
+	m.exhausted("steps", m.lim.Steps, moreHint("steps", m.steps), span, "the file takes more than %d evaluation steps")
 	return false
 }
 
-func (m *machine) exhausted(name string, limit int64, span *diag.Span, format string) {
+// exhausted ends the run at a limit, which hint says how to raise.
+func (m *machine) exhausted(name string, limit int64, hint string, span *diag.Span, format string) {
 	d := m.stop(diag.Limit, *span, format+", the limit "+name, limit)
-	d.Hint = raise(name)
+	d.Hint = hint
 }
 
 // recover ends a statement: it says whether the statement failed.

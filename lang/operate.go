@@ -206,7 +206,7 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 		m.watch(s.span.Pos, -1)
 	}
 	if m.prog.spent += ops; m.prog.spent > m.lim.Ops {
-		m.exhausted("ops", m.lim.Ops, &s.span, "the file makes more than %d operations")
+		m.exhausted("ops", m.lim.Ops, moreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
 		return false
 	}
 	return m.step(chunks, &s.span)

@@ -32,8 +32,7 @@ func Parse(filename string, src []byte) (*File, error) {
 func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 	lim = lim.withDefaults()
 	if len(src) > lim.File {
-		d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has more than %d bytes, the limit file", lim.File)
-		return nil, diag.List{d.WithHint("%s", raise("file"))}
+		return nil, TooLong(filename, int64(len(src)), int64(lim.File))
 	}
 	tokens, errs, openString := scan(filename, string(src), lim)
 	p := &lineReader{errs: errs, retries: freeRetries}
@@ -54,6 +53,12 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 		return nil, report(p.errs)
 	}
 	return f, nil
+}
+
+// TooLong is the error of a file of more bytes than limit.
+func TooLong(filename string, bytes, limit int64) error {
+	d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has %d bytes; the limit file is %d", bytes, limit)
+	return diag.List{d.WithHint("%s", diag.LimitHint("file", bytes))}
 }
 
 // report makes the errors of a file what the caller sees.

@@ -26,7 +26,7 @@ func (m *machine) checkResult() {
 		wrong.Add(rank, index)
 	})
 	if wrong.N == 0 && p.values.Over {
-		m.exhausted("steps", m.lim.Steps, &p.declaration, "judging the result takes more than %d evaluation steps")
+		m.exhausted("steps", m.lim.Steps, moreHint("steps", m.steps), &p.declaration, "judging the result takes more than %d evaluation steps")
 	}
 	if wrong.N > 0 {
 		m.wrong(first, firstIndex, &wrong)

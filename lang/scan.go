@@ -159,7 +159,8 @@ func (s *scanner) str(rest string) {
 		return
 	}
 	if n > s.limit {
-		s.fault(1, "the string has %d bytes; the limit string is %d", n, s.limit).Code = diag.Limit
+		d := s.fault(1, "the string has %d bytes; the limit string is %d", n, s.limit)
+		d.Code, d.Hint = diag.Limit, moreHint("string", int64(n))
 	}
 	s.checkText(rest[:n+2])
 	s.emit(tString, n+2)

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"cmp"
 	"math"
 
 	"mscclc/ir"
@@ -29,21 +30,24 @@ func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
 	}
 	l.d, l.mem = d, ir.NewMemory(coll, d.Scratch)
 	l.begin()
-	most := opt.MaxInsts
-	if most == 0 {
-		most = 64 << 20
-	}
+	most := cmp.Or(opt.MaxInsts, usualInsts)
 	d.Insts = make([]ir.Inst, 0, min(l.estimate(), most))
 	for i := range c.Ops {
 		l.op(&c.Ops[i])
 		if len(d.Insts) > most {
 			return nil, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos), "the program has more than %d instructions", most).
-				WithHint("fewer instances or a lower degree of parallelize make fewer; --limit insts=N raises this limit")}
+				WithHint("fewer instances or a lower degree of parallelize make fewer; %s", moreInsts(max(most, l.estimate())))}
 		}
 	}
 	d.Even = d.Even || l.uneven
 	return d, nil
 }
+
+// usualInsts is how many instructions a program may have where Options do not say.
+const usualInsts = 64 << 20
+
+// moreInsts is the hint of a message about that limit.
+func moreInsts(reached int) string { return diag.MoreHint("insts", int64(reached), usualInsts) }
 
 // All passes visit every sub-chunk of every operation, and remember something
 // of every sub-chunk of every buffer.

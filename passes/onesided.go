@@ -1,7 +1,7 @@
 package passes
 
 import (
-	"math"
+	"cmp"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -31,10 +31,7 @@ import (
 func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	l := &oneSided{c: c, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), even: opt.Dense || opt.OnePass, onePass: opt.OnePass}
 	l.input = int32(l.mem.Len())
-	l.most = opt.MaxInsts
-	if l.most == 0 {
-		l.most = 64 << 20
-	}
+	l.most = cmp.Or(opt.MaxInsts, usualInsts)
 	runs, err := l.runs()
 	if err != nil {
 		return nil, err
@@ -187,13 +184,15 @@ func (l *oneSided) slot(count int32) int32 {
 	return at
 }
 
-// tooLarge is the error of a program beyond a limit.
-func (l *oneSided) tooLarge(pos int32) error {
-	return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves, or more chunks of scratch than can be numbered", l.most).
-		WithHint("--limit insts=N allows more moves")}
+// tooLarge is the error of a program with so many moves, or chunks of memory.
+func (l *oneSided) tooLarge(pos int32, moves int) error {
+	if moves <= l.most {
+		return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d chunks of memory, the most that can be numbered", mostCells)}
+	}
+	return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves", l.most).WithHint("%s", moreInsts(moves))}
 }
 
 // full says whether l has more than it may have.
 func (l *oneSided) full() bool {
-	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > math.MaxInt32/4
+	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > mostCells
 }

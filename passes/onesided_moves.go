@@ -22,7 +22,7 @@ func (l *oneSided) makeMoves(runs []oneRun) error {
 			return err
 		}
 		if l.full() {
-			return l.tooLarge(r.pos)
+			return l.tooLarge(r.pos, len(l.moves))
 		}
 	}
 	return nil

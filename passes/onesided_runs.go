@@ -55,7 +55,7 @@ func (l *oneSided) runs() ([]oneRun, error) {
 		}
 		runs = s.op(op, srcs, dst, runs)
 		if len(runs) > l.most || l.full() {
-			return nil, l.tooLarge(op.Pos)
+			return nil, l.tooLarge(op.Pos, len(runs))
 		}
 		i += ops
 	}

@@ -18,10 +18,10 @@ type Own struct {
 
 	File string // what messages call it
 
-	// Text is an algorithm in chunks, or nil, and Lang has what it imports by: Open and ImportPath; the rest is not
-	// used.
-	Text []byte
-	Lang lang.Options
+	// Text is an algorithm in chunks, or nil. Options has what it imports by, Lang.Open and Lang.ImportPath, and the limits of its
+	// compilation: Lang.Limits, Passes.MaxInsts and Check. The rest is not used.
+	Text    []byte
+	Options mscclc.Options
 
 	// Compiled is a proven program that is taken as it is where Text is nil: for calls out of place, and in place; nil
 	// is not for such calls.
@@ -72,17 +72,19 @@ func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err 
 	return p, true, nil
 }
 
-// algorithm is the text of a program, and how it is expanded for calls like c.
-func (s Shelf) algorithm(program string, c Call) (text []byte, opt lang.Options, err error) {
+// algorithm is the text of a program, and how it is compiled for calls like c.
+func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
-		opt = c.options(o.Text)
-		opt.Open, opt.ImportPath = o.Lang.Open, o.Lang.ImportPath
+		opt.Lang, opt.Check = c.options(o.Text), o.Options.Check
+		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath, o.Options.Lang.Limits
+		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
 		return o.Text, opt, nil
 	}
 	if text, err = algorithms.Open(program); err != nil {
 		return nil, opt, err
 	}
-	return text, c.options(text), nil
+	opt.Lang = c.options(text)
+	return text, opt, nil
 }
 
 // file is what messages call a program's file.
@@ -99,11 +101,11 @@ func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := lang.Parse(s.file(program), text)
+	tree, err := lang.ParseLimited(s.file(program), text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := lang.Expand(tree, opt)
+	chunks, err := lang.Expand(tree, opt.Lang)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +133,11 @@ func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is no protocol", v.Protocol)
 	}
-	text, lang, err := s.algorithm(v.Program, c)
+	text, opt, err := s.algorithm(v.Program, c)
 	if err != nil {
 		return nil, err
 	}
-	opt := mscclc.Options{Lang: lang, OneSided: v.Sided != "two"}
+	opt.OneSided = v.Sided != "two"
 	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
 	p, err := mscclc.Compile(s.file(v.Program), text, opt)
 	if err != nil {

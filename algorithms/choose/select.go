@@ -229,12 +229,12 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 		}
 		return p, codegen.Fits(p, s.Target).Err()
 	}
-	text, lang, err := s.Own.algorithm(f.Program, s.Call)
+	text, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
 		return nil, err
 	}
 	proto, _ := ir.ProtocolByName(f.Protocol)
-	opt := mscclc.Options{Lang: lang, OneSided: f.Sided == "", Target: s.Target, Unproven: unproven}
+	opt.OneSided, opt.Target, opt.Unproven = f.Sided == "", s.Target, unproven
 	opt.Lang.Protocol, opt.Passes.Instances = &proto, f.Instances
 	p, err := mscclc.Compile(s.Own.file(f.Program), text, opt)
 	if err != nil {

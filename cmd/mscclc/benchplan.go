@@ -91,7 +91,7 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 	}
 	p.sizes = bench.Sizes(first, last, f.factor)
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
-	if p.own, err = a.shelf(files, f.libraries); err != nil {
+	if p.own, err = a.shelf(files, &f.reading); err != nil {
 		return nil, err
 	}
 	p.table, p.chosenBy, err = readTables(f.table, p.own)
@@ -164,7 +164,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.ncclFlag != "" && f.vs == "":
 		return usagef("--nccl is where --vs nccl finds it")
 	case p.named:
-		return f.chosenOnly("--ranks, --root, --place and the like", "import-path")
+		return f.chosenOnly("--ranks, --root, --place and the like", "import-path", "limit")
 	}
 	return nil
 }

@@ -88,11 +88,7 @@ func (t turned) text() string {
 // executionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop iteration of
 // its pipelines moves, 0 for none.
 func (c *compiling) executionPlan(p *ir.Program, unit int64) (*codegen.PlanFile, diag.List, error) {
-	var proof mscclc.Options
-	if err := c.limits.apply(&proof); err != nil {
-		return nil, nil, err
-	}
-	opt := mscclc.PlanOptions{Check: proof.Check, Params: c.settings(),
+	opt := mscclc.PlanOptions{Check: c.limits.check, Params: c.settings(),
 		ChannelOptions: codegen.ChannelOptions{Instances: c.instances, Pipeline: unit}}
 	if c.channels != nil {
 		return mscclc.PlanOfChannels(c.channels, opt)

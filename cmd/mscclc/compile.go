@@ -87,7 +87,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if err := a.guard.output("-o", f.out); err != nil {
 		return err
 	}
-	s, err := a.open(arg)
+	s, err := a.open(arg, &f.limits)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		product = func(w io.Writer) error { return codegen.WriteMSCCLPP(w, plan) }
 	}
 	if f.out != "" || !a.json {
-		if err := a.writeTo(f.out, product); err != nil {
+		if err := a.writeProgram(f.out, product); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Tar
 
 // compileSource compiles s, whose products d sees; d may be nil.
 func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, error) {
-	text, err := s.readSource(c.limits.file())
+	text, err := s.readSource(&c.limits)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,8 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +27,7 @@ names, and the exit code is 1 if there are any. Of a folder, all .mscl files bel
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
 	cmd.Flags().BoolVarP(&list, "list", "l", false, "print the names of files whose format differs, and exit with 1 if there are any")
-	cmd.Flags().StringArrayVar(&lim.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(lang.LimitNames(), ", "))
+	limitFlag(cmd.Flags(), &lim, lang.LimitNames())
 	return cmd
 }
 
@@ -39,16 +37,12 @@ type formatted struct {
 }
 
 func (a *app) format(args []string, write, list bool, lim *limits) error {
-	var limits lang.Limits
-	if err := lim.each(limits.Set); err != nil {
-		return err
-	}
 	reports := []formatted{}
 	worst, differ := exitGood, false
 	for _, t := range expand(args, sourceEndings...) {
 		changed, err := false, t.err
 		if err == nil {
-			changed, err = a.formatFile(t.name, write, list, limits)
+			changed, err = a.formatFile(t.name, write, list, lim)
 		}
 		differ = differ || changed
 		var found diag.List
@@ -75,8 +69,8 @@ func (a *app) format(args []string, write, list bool, lim *limits) error {
 	return nil
 }
 
-func (a *app) formatFile(file string, write, list bool, lim lang.Limits) (changed bool, err error) {
-	s, err := a.open(file)
+func (a *app) formatFile(file string, write, list bool, lim *limits) (changed bool, err error) {
+	s, err := a.open(file, lim)
 	if err != nil {
 		return false, err
 	}
@@ -84,11 +78,11 @@ func (a *app) formatFile(file string, write, list bool, lim lang.Limits) (change
 	if s.kind != codegen.KindSource {
 		return false, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is a program, not an algorithm", s.name)}
 	}
-	text, err := s.readSource(int64(cmp.Or(lim.File, lang.DefaultLimits.File)))
+	text, err := s.readSource(lim)
 	if err != nil {
 		return false, err
 	}
-	good, err := lang.FormatLimited(s.name, text, lim)
+	good, err := lang.FormatLimited(s.name, text, lim.lang)
 	if err != nil {
 		return false, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,7 +77,7 @@ func contentOf(t task) (kind codegen.FileKind, program bool) {
 		return codegen.KindSource, true
 	}
 	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, 512))
+	head, err := codegen.Head(codegen.NewHead(f))
 	if err != nil {
 		return codegen.KindSource, true
 	}

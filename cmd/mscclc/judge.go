@@ -107,13 +107,13 @@ func (d *verdict) wants(f *verifyFlags) bool {
 // program makes the program that arg names, and judges it. A library gives
 // none.
 func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, error) {
-	s, err := a.open(arg)
+	s, err := a.open(arg, &f.limits)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	if s.kind == codegen.KindSource {
-		text, err := s.readSource(f.limits.file())
+		text, err := s.readSource(&f.limits)
 		if err == nil && f.counts != nil {
 			return nil, a.judgeRanks(s, text, f, d)
 		} else if err != nil {
@@ -127,10 +127,7 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	if f.receives.value != nil && !f.explicit {
 		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: --fused-receives is about a --target, and none is given", arg)}
 	}
-	read, check, err := f.limits.reading()
-	if err != nil {
-		return nil, err
-	}
+	read, check := f.limits.read, f.limits.check
 	if read.Target, err = f.judgedTarget(s); err != nil {
 		return nil, err
 	}

@@ -1,106 +1,103 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"mscclc"
 	"mscclc/codegen"
-	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 )
 
-// limits are the bounds that --limit raises, by the names that messages use.
-type limits struct{ set []string }
+// limits are the bounds that --limit sets, where each of them holds. A field that is 0 is the usual bound.
+type limits struct {
+	lang  lang.Limits
+	read  codegen.ReadOptions
+	check verify.Options
+	insts int // that passes make
+	names []string
+}
 
-// The limits that are not the language's.
-const (
-	instLimit = "insts" // instructions that passes make
-	moveLimit = "moves" // chunks that all steps of a program move
-	cellLimit = "cells" // chunks of all buffers: the language's, and a program's
-	workLimit = "work"  // the search for races
-	fileLimit = "file"  // the language's: bytes of a source file
-)
+// limitFlag adds --limit for limits of some names.
+func limitFlag(f *pflag.FlagSet, l *limits, names []string) {
+	l.names = names
+	f.Var(l, "limit", "raise a limit that a message named: `NAME=N`, with K, M or G; there are "+strings.Join(names, ", "))
+}
 
-func limitNames() []string { return append(lang.LimitNames(), instLimit, moveLimit, workLimit) }
+// limitNames are the limits by the names that messages use: the language's, and those of programs.
+func limitNames() []string { return append(lang.LimitNames(), "insts", "moves", "work") }
 
-// each calls use for every limit that is set.
-func (l *limits) each(use func(name string, n int64) error) error {
-	for _, s := range l.set {
-		name, value, _ := strings.Cut(s, "=")
-		n, err := parseBytes(value)
-		if err != nil || n < 1 {
-			return usagef("--limit takes NAME=N with N from 1, as in work=100M, not %q; there are %s", s, strings.Join(limitNames(), ", "))
-		}
-		if !slices.Contains(limitNames(), name) {
-			return usagef("no limit is called %q; there are %s", name, strings.Join(limitNames(), ", "))
-		}
-		if err := use(name, n); err != nil {
-			return usagef("%v", err)
-		}
+func (l *limits) String() string { return "" }
+
+func (l *limits) Type() string { return "stringArray" }
+
+// Set sets one limit.
+func (l *limits) Set(s string) error {
+	name, value, _ := strings.Cut(s, "=")
+	if !slices.Contains(l.names, name) {
+		return fmt.Errorf("no limit here is called %q; there are %s", name, strings.Join(l.names, ", "))
+	}
+	n, err := parseBytes(value)
+	if most := diag.MostLimit(name); err != nil || n < 1 || n > most {
+		return fmt.Errorf("%s takes a number from 1 to %s, such as 1K", name, diag.LimitText(most))
+	}
+	switch name {
+	case "insts":
+		l.insts = int(n)
+	case "moves":
+		l.read.MaxMoved, l.check.Moves = n, int(n)
+	case "work":
+		l.check.Work = n
+	case "cells":
+		l.read.MaxCells, l.check.Cells = n, int(n)
+	case "file":
+		l.read.MaxFile = max(n, codegen.MaxFile) // the flag raises it, and is smaller where it is for a source file
+	}
+	if slices.Contains(lang.LimitNames(), name) {
+		return l.lang.Set(name, n)
 	}
 	return nil
 }
 
 // apply sets the limits of a compilation.
-func (l *limits) apply(opt *mscclc.Options) error {
-	return l.each(func(name string, n int64) error {
-		switch name {
-		case instLimit:
-			opt.Passes.MaxInsts = int(n)
-			return nil
-		case moveLimit:
-			opt.Check.Moves = int(n)
-			return nil
-		case workLimit:
-			opt.Check.Work = n
-			return nil
-		case cellLimit:
-			opt.Check.Cells = int(n)
-		}
-		return opt.Lang.Limits.Set(name, n)
-	})
+func (l *limits) apply(opt *mscclc.Options) {
+	opt.Lang.Limits, opt.Passes.MaxInsts, opt.Check = l.lang, l.insts, l.check
 }
 
-// read reads the program in s within the limits.
-func (c *compiling) read(s *source) (*ir.Program, error) {
-	opt, _, err := c.limits.reading()
-	if err != nil {
-		return nil, err
-	}
-	return readProgram(s, opt)
-}
-
-// file returns how many bytes a source file may have.
+// file returns how many bytes a source file may have, with all that it imports.
 func (l *limits) file() int64 {
-	limit := int64(lang.DefaultLimits.File)
-	l.each(func(name string, n int64) error {
-		if name == fileLimit {
-			limit = n
-		}
-		return nil
-	})
-	return limit
+	if l.lang.File > 0 {
+		return int64(l.lang.File)
+	}
+	return int64(lang.DefaultLimits.File)
 }
 
-// reading gives the limits of reading and of checking a program.
-func (l *limits) reading() (read codegen.ReadOptions, check verify.Options, err error) {
-	var other lang.Limits
-	err = l.each(func(name string, n int64) error {
-		switch name {
-		case instLimit:
-			return nil
-		case moveLimit:
-			read.MaxMoved, check.Moves = n, int(n)
-			return nil
-		case workLimit:
-			check.Work = n
-			return nil
-		case cellLimit:
-			read.MaxCells, check.Cells = n, int(n)
-		}
-		return other.Set(name, n)
-	})
-	return read, check, err
+// writeProgram writes a program, and notes what reading it takes where the usual limit does not do.
+func (a *app) writeProgram(path string, product func(io.Writer) error) error {
+	var written counter
+	if err := a.writeTo(path, func(w io.Writer) error { return product(io.MultiWriter(w, &written)) }); err != nil {
+		return err
+	}
+	switch n, most := int64(written), diag.MostLimit("file"); {
+	case n <= codegen.MaxFile || a.json:
+	case n > most:
+		a.say("note: the program has %d bytes, and mscclc reads files of up to %s", n, sizeText(most))
+	default:
+		a.say("note: the program has %d bytes: mscclc reads it with --limit file=%s", n, diag.LimitText(n))
+	}
+	return nil
+}
+
+// A counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
 }

@@ -15,6 +15,7 @@ import (
 
 func (a *app) lintCommand() *cobra.Command {
 	var ignore []string
+	var lim limits
 	cmd := &cobra.Command{
 		Use:   "lint FILE|FOLDER...",
 		Short: "Report what is slow or fragile in plans of MSCCL++",
@@ -34,20 +35,21 @@ The exit code is 1 where anything was found, but for what --ignore names: mscclp
 					return usagef("--ignore takes codes of warnings, not %q; mscclc explain lists them: those that begin with lint- or mscclpp-", code)
 				}
 			}
-			return a.lintFiles(args, ignore)
+			return a.lintFiles(args, ignore, &lim)
 		},
 	}
 	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "leave out what has one of these `CODES`, separated by commas")
+	limitFlag(cmd.Flags(), &lim, []string{"file", "cells", "moves"})
 	return cmd
 }
 
 // lintFiles looks at all files, also where one cannot be read.
-func (a *app) lintFiles(args, ignore []string) error {
+func (a *app) lintFiles(args, ignore []string, lim *limits) error {
 	reports, worst, named := []report{}, exitGood, map[string]namedPlan{}
 	for _, t := range a.programsOnly(expand(args, planEndings...), nil) {
 		name, found, err := t.name, diag.List(nil), t.err
 		if err == nil {
-			found, err = a.lint(name, named)
+			found, err = a.lint(name, named, lim)
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return slices.Contains(ignore, string(d.Code)) })
 		var usage usageError
@@ -90,9 +92,9 @@ type namedPlan struct {
 }
 
 // lint looks at one plan, and notes its name.
-func (a *app) lint(name string, named map[string]namedPlan) (diag.List, error) {
+func (a *app) lint(name string, named map[string]namedPlan, lim *limits) (diag.List, error) {
 	a.file = name
-	s, err := a.open(name)
+	s, err := a.open(name, lim)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,7 @@ func (a *app) lint(name string, named map[string]namedPlan) (diag.List, error) {
 	if s.kind != codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is no plan of MSCCL++", s.name)}
 	}
-	f, p, err := codegen.ReadMSCCLPP(s.name, s, codegen.ReadOptions{})
+	f, p, err := codegen.ReadMSCCLPP(s.name, s, lim.read)
 	if err != nil {
 		return nil, err
 	}

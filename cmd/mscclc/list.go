@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) listCommand() *cobra.Command {
-	var within []string
+	var from reading
 	cmd := &cobra.Command{
 		Use:   "list [COLLECTIVE|FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
@@ -31,7 +31,7 @@ thread block does what.`,
 		Args: atLeast(0, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.list(catalog(), nil)
+				return a.list(catalog(), &from)
 			}
 			var tasks []task
 			for _, arg := range args {
@@ -43,10 +43,10 @@ thread block does what.`,
 				}
 				tasks = append(tasks, expand([]string{arg}, sourceEndings...)...)
 			}
-			return a.list(tasks, within)
+			return a.list(tasks, &from)
 		},
 	}
-	importPathFlag(cmd.Flags(), &within)
+	from.flags(cmd.Flags(), lang.LimitNames())
 	return cmd
 }
 
@@ -85,10 +85,10 @@ func catalog() []task {
 
 // list lists the algorithms among the files of tasks. What cannot be read is
 // reported, and the others are listed.
-func (a *app) list(tasks []task, within []string) error {
+func (a *app) list(tasks []task, from *reading) error {
 	found, wrong := []listing{}, diag.List{}
 	for _, t := range tasks {
-		l, ok, err := a.listing(t, within)
+		l, ok, err := a.listing(t, from)
 		if err != nil {
 			wrong = append(wrong, placed(problems(err), t.name)...)
 		} else if ok {
@@ -115,16 +115,16 @@ func (a *app) list(tasks []task, within []string) error {
 }
 
 // listing is the line of t's file; a library has none.
-func (a *app) listing(t task, within []string) (l listing, ok bool, err error) {
+func (a *app) listing(t task, from *reading) (l listing, ok bool, err error) {
 	if t.err != nil {
 		return l, false, t.err
 	}
-	s, err := a.open(t.name)
+	s, err := a.open(t.name, &from.limits)
 	if err != nil {
 		return l, false, err
 	}
 	defer s.Close()
-	l, ok, err = describe(s, within)
+	l, ok, err = describe(s, from)
 	l.Name = t.name
 	return l, ok, err
 }
@@ -147,15 +147,15 @@ func (a *app) printList(found []listing) error {
 }
 
 // describe reads what s says of itself; a library says nothing.
-func describe(s *source, within []string) (l listing, ok bool, err error) {
+func describe(s *source, from *reading) (l listing, ok bool, err error) {
 	if s.kind != codegen.KindSource {
 		return l, false, nil
 	}
-	text, err := s.readSource(int64(lang.DefaultLimits.File))
+	text, err := s.readSource(&from.limits)
 	if err != nil {
 		return l, false, err
 	}
-	f, err := lang.Parse(s.name, text)
+	f, err := lang.ParseLimited(s.name, text, from.limits.lang)
 	if err != nil {
 		return l, false, err
 	}
@@ -174,15 +174,14 @@ func describe(s *source, within []string) (l listing, ok bool, err error) {
 		}
 	}
 	if ok {
-		l.Shape = shapeOf(s, f, within)
+		l.Shape = shapeOf(s, f, from)
 	}
 	return l, ok, nil
 }
 
 // shapeOf is what f costs, nil where it says no chunks, or nothing by its default parameters.
-func shapeOf(s *source, f *lang.File, within []string) *listingShape {
-	x, err := lang.ExpandLevel(f, lang.Options{ImportPath: within,
-		Open: func(name string) ([]byte, error) { return s.open(name, within, int64(lang.DefaultLimits.File)+1) }})
+func shapeOf(s *source, f *lang.File, from *reading) *listingShape {
+	x, err := lang.ExpandLevel(f, from.imports(s))
 	if err != nil || x.Chunks == nil {
 		return nil
 	}

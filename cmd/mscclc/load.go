@@ -29,11 +29,8 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 
 // runnable compiles or reads what arg names, and says how to prove it.
 func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, error) {
-	read, check, err := f.limits.reading()
-	if err != nil {
-		return nil, check, err
-	}
-	s, err := a.open(arg)
+	read, check := f.limits.read, f.limits.check
+	s, err := a.open(arg, &f.limits)
 	if err != nil {
 		return nil, check, err
 	}

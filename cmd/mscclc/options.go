@@ -30,12 +30,11 @@ type compiling struct {
 	passes       []string
 	fuse         bool
 	receives     optionalBool
-	limits       limits
-	libraries    []string           // folders
-	unproven     bool               // leave the proof to the caller
-	channels     *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
-	bytes        int64              // of the calls that loops of channels are unrolled for, or 0
-	given        *pflag.FlagSet
+	reading
+	unproven bool               // leave the proof to the caller
+	channels *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
+	bytes    int64              // of the calls that loops of channels are unrolled for, or 0
+	given    *pflag.FlagSet
 }
 
 func (c *compiling) flags(f *pflag.FlagSet, target string) {
@@ -52,16 +51,11 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off (--sided two)")
 	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
-	importPathFlag(f, &c.libraries)
-	f.StringArrayVar(&c.limits.set, "limit", nil, "raise a limit that a message named: `NAME=N`; there are "+strings.Join(limitNames(), ", "))
+	c.reading.flags(f, limitNames())
 }
 
 // sideNames are the lowerings that --sided names.
 var sideNames = []string{"one", "two"}
-
-func importPathFlag(f *pflag.FlagSet, folders *[]string) {
-	f.StringArrayVar(folders, "import-path", nil, "search `FOLDER` too for libraries that a file imports, and import only from such folders (repeatable)")
-}
 
 func targetNames() []string {
 	names := make([]string, len(codegen.Targets))
@@ -90,8 +84,7 @@ func (c *compiling) settings() []string {
 // options makes the options of a compilation of what s imports.
 func (c *compiling) options(s *source) (mscclc.Options, error) {
 	opt := mscclc.Options{Unproven: c.unproven}
-	opt.Lang.ImportPath = c.libraries
-	opt.Lang.Open = func(name string) ([]byte, error) { return s.open(name, c.libraries, c.limits.file()+1) }
+	opt.Lang = c.imports(s)
 	opt.Lang.Inplace, opt.Lang.Sizes = c.inplace.value, c.sizes
 	opt.Lang.Params = lang.Params{}
 	for _, p := range c.settings() {
@@ -129,7 +122,8 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if opt.Passes, err = c.passOptions(); err != nil {
 		return opt, err
 	}
-	return opt, c.limits.apply(&opt)
+	c.limits.apply(&opt)
+	return opt, nil
 }
 
 // oneSided says whether the one-sided lowering is asked for: by itself, or by a target that has no other.

@@ -127,9 +127,10 @@ func TestLongFiles(t *testing.T) {
 	for name, c := range map[string]struct{ head, tail, want string }{
 		"list.json":  {"[", "]", "list.json is JSON, and neither a plan of mscclc nor one of MSCCL++"},
 		"empty.json": {"", "", "empty.json is empty"},
+		"late.json":  {"", `{"gpus":[]}`, "late.json begins with more than 64 KiB of blanks"},
 		"after.json": {"[", "] 1", "the file is no JSON: invalid character '1' after top-level value"},
 		"plan.json":  {`{"gpus":[`, "]}", `keys "name", "collective", "protocol", "inplace" are missing`},
-		"long.mscl":  {"", "", "the file has more than 1048576 bytes, the limit file"},
+		"long.mscl":  {"", "", "the file has 68157440 bytes; the limit file is 1048576"},
 	} {
 		if err := os.WriteFile(name, append(append([]byte(c.head), blank...), c.tail...), 0o600); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ type selectFlags struct {
 	emit            string
 	device          string
 	ranges          int
-	libraries       []string
+	reading
 }
 
 func (a *app) selectCommand() *cobra.Command {
@@ -81,7 +81,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	wordFlag(flags, &f.target, "target", "", "plan", "programs are for `T`: "+list(selectTargets()), selectTargets())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
-	importPathFlag(flags, &f.libraries)
+	f.reading.flags(flags, limitNames())
 	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
 	return cmd
@@ -144,7 +144,7 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
-	if s.Own, err = a.shelf(files, f.libraries); err != nil {
+	if s.Own, err = a.shelf(files, &f.reading); err != nil {
 		return err
 	}
 	for i := range s.Own { // a file that was named is to be looked at

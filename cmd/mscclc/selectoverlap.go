@@ -99,7 +99,7 @@ func (e *emission) read(path string) (*ir.Program, error) {
 		return nil, err
 	}
 	defer text.Close()
-	return codegen.ReadMSCCL(path, files.Limit(path, text, "a program", codegen.MaxFile), codegen.ReadOptions{Target: e.selector.Target})
+	return codegen.ReadMSCCL(path, codegen.LimitFile(path, text, codegen.ReadOptions{}), codegen.ReadOptions{Target: e.selector.Target})
 }
 
 // common are the sizes that two programs are for, if they are for the same calls.

@@ -18,10 +18,10 @@ const ownUsage = `FILEs are programs of your own, to be compared with the catalo
 (or nodes and gpus) and root are set as the catalog's are, or a program (XML, .plan), which runs as it is.`
 
 // shelf reads the user's programs that are to be chosen among beside the catalog.
-func (a *app) shelf(args, libraries []string) (choose.Shelf, error) {
+func (a *app) shelf(args []string, from *reading) (choose.Shelf, error) {
 	var shelf choose.Shelf
 	for _, arg := range args {
-		own, err := a.own(arg, libraries)
+		own, err := a.own(arg, from)
 		if err != nil {
 			return nil, err
 		}
@@ -34,8 +34,8 @@ func (a *app) shelf(args, libraries []string) (choose.Shelf, error) {
 }
 
 // own reads one.
-func (a *app) own(arg string, libraries []string) (own choose.Own, err error) {
-	s, err := a.open(arg)
+func (a *app) own(arg string, from *reading) (own choose.Own, err error) {
+	s, err := a.open(arg, &from.limits)
 	if err != nil {
 		return own, err
 	}
@@ -46,24 +46,22 @@ func (a *app) own(arg string, libraries []string) (own choose.Own, err error) {
 	}
 	switch s.kind {
 	case codegen.KindSource:
-		if own.Text, err = s.readSource(int64(lang.DefaultLimits.File)); err != nil {
+		if own.Text, err = s.readSource(&from.limits); err != nil {
 			return own, err
 		}
-		own.Lang.ImportPath = libraries
-		own.Lang.Open = func(name string) ([]byte, error) {
-			return s.open(name, libraries, int64(lang.DefaultLimits.File)+1)
-		}
-		_, err = lang.Parse(s.name, own.Text)
+		own.Options.Lang = from.imports(s)
+		from.limits.apply(&own.Options)
+		_, err = lang.ParseLimited(s.name, own.Text, from.limits.lang)
 		return own, err
 	case codegen.KindMSCCLPP:
 		d := diag.New(diag.Unsupported, fileSpan(s.name), "an execution plan of MSCCL++ is not compared with the catalog")
 		return own, diag.List{d.WithHint("mscclc bench takes it alone")}
 	}
-	p, err := readProgram(s, codegen.ReadOptions{})
+	p, err := readProgram(s, from.limits.read)
 	if err != nil {
 		return own, err
 	}
-	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
+	if _, found := verify.Check(p, from.limits.check); found.Err() != nil {
 		return own, found
 	}
 	if p.Coll.Kind == ir.Opaque {

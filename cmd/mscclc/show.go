@@ -111,7 +111,7 @@ func (a *app) showStage(arg, stage, out string, f *showFlags) error {
 	if err := a.guard.output("-o", out); err != nil {
 		return err
 	}
-	s, err := a.open(arg)
+	s, err := a.open(arg, &f.limits)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 	case c.unfit(compiledShow...) != "":
 		return nil, nil, usagef("%s is compiled already: %s cannot change it", arg, c.unfit(compiledShow...))
 	default:
-		p, err = c.read(s)
+		p, err = readProgram(s, c.limits.read)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -197,7 +197,7 @@ var tooLate = map[string][]string{
 }
 
 func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*ir.Program, error) {
-	src, err := s.readSource(c.limits.file())
+	src, err := s.readSource(&c.limits)
 	if err != nil {
 		return nil, err
 	}

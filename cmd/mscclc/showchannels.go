@@ -17,11 +17,7 @@ func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 	case c.unfit(compiledShow...) != "":
 		return usagef("%s is compiled already: %s cannot change it", s.name, c.unfit(compiledShow...))
 	}
-	opt, _, err := c.limits.reading()
-	if err != nil {
-		return err
-	}
-	f, p, err := codegen.ReadMSCCLPP(s.name, s, opt)
+	f, p, err := codegen.ReadMSCCLPP(s.name, s, c.limits.read)
 	if err != nil {
 		return err
 	}

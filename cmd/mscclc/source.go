@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -66,16 +65,16 @@ func (a *app) about(arg string) string {
 }
 
 // open finds what FILE names: stdin, a file, or an algorithm of the catalog.
-func (a *app) open(arg string) (*source, error) {
+func (a *app) open(arg string, lim *limits) (*source, error) {
 	if isStdin(arg) {
 		if err := a.guard.reads(a, arg); err != nil {
 			return nil, err
 		}
-		return sniffed(stdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), a.library)
+		return sniffed(stdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), lim, a.library)
 	}
 	f, err := a.openInput(arg)
 	if err == nil {
-		return sniffed(arg, f, a.library)
+		return sniffed(arg, f, lim, a.library)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -97,10 +96,10 @@ func algorithmsOf(collective string) []string {
 }
 
 // sniffed tells what a file holds by how it begins, so that names do not matter.
-func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([]byte, error)) (*source, error) {
-	b := bufio.NewReaderSize(files.Limit(name, r, "a program", codegen.MaxFile), 1<<16)
-	head, err := b.Peek(512)
-	if err != nil && err != io.EOF {
+func sniffed(name string, r io.ReadCloser, lim *limits, open func(string, []string, int64) ([]byte, error)) (*source, error) {
+	b := codegen.NewHead(codegen.LimitFile(name, r, lim.read))
+	head, err := codegen.Head(b)
+	if err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -116,7 +115,7 @@ func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([
 	}
 	if s.kind == codegen.KindJSON || s.kind == codegen.KindSource && filepath.Ext(name) == ".json" {
 		defer r.Close()
-		return nil, noPlan(name, s)
+		return nil, noPlan(name, s, head, lim)
 	}
 	if s.kind == codegen.KindUnknown {
 		r.Close()
@@ -126,13 +125,17 @@ func sniffed(name string, r io.ReadCloser, open func(string, []string, int64) ([
 }
 
 // noPlan says why what a .json file, or what else begins as JSON does, holds is no plan.
-func noPlan(name string, r io.Reader) error {
-	empty, err := strictjson.Check(name, r, strictjson.Options{What: "plan", MaxBytes: codegen.MaxFile})
+func noPlan(name string, r io.Reader, head []byte, lim *limits) error {
+	empty, err := strictjson.Check(name, r, lim.read.JSON())
 	switch {
 	case empty:
 		return diag.List{diag.New(diag.Malformed, fileSpan(name), "%s is empty", diag.Printable(name))}
 	case err != nil:
 		return err
+	}
+	if len(bytes.TrimSpace(head)) == 0 {
+		d := diag.New(diag.Malformed, fileSpan(name), "%s begins with more than %s of blanks", diag.Printable(name), sizeText(codegen.MostBlanks))
+		return diag.List{d.WithHint("take them out: what a file holds is told by how it begins")}
 	}
 	d := diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++", diag.Printable(name))
 	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
@@ -196,19 +199,29 @@ func (a *app) text(name string) []byte {
 // beginning is how an algorithm or a library begins, behind comments.
 var beginning = regexp.MustCompile(`\A(\s+|#.*\n)*(algorithm|import|def)\b`)
 
-// readSource reads the text of a .mscl file, and at most one byte more than the limit of its length, which the parser refuses.
-func (s *source) readSource(limit int64) ([]byte, error) {
+// readSource reads the text of a .mscl file.
+func (s *source) readSource(lim *limits) ([]byte, error) {
+	limit := lim.file()
 	text, err := io.ReadAll(io.LimitReader(s, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", s.name, err)
-	}
-	if s.name == stdinName || filepath.Ext(s.name) == files.LibrarySuffix || beginning.Match(text) {
-		return text, nil
+	rest := int64(0)
+	if err == nil {
+		rest, err = io.Copy(io.Discard, s)
 	}
 	var found diag.List
-	if _, err := lang.ParseLimited(s.name, text, lang.Limits{File: int(limit)}); errors.As(err, &found) {
+	switch n := int64(len(text)) + rest; {
+	case errors.As(err, &found):
+		return nil, found
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	case n > limit:
+		return nil, lang.TooLong(s.name, n, limit)
+	case s.name == stdinName || filepath.Ext(s.name) == files.LibrarySuffix || beginning.Match(text):
+		return text, nil
+	}
+	if _, err := lang.ParseLimited(s.name, text, lim.lang); errors.As(err, &found) {
 		d := diag.New(diag.Malformed, fileSpan(s.name), "%s holds neither an algorithm nor a program", diag.Printable(s.name))
-		return nil, diag.List{d.WithNote(found[0].Span, "as an algorithm: %s", found[0].Text).WithHint("name an algorithm's file *%s, and its errors are shown", files.LibrarySuffix)}
+		d = d.WithNote(found[0].Span, "as an algorithm: %s", found[0].Text)
+		return nil, diag.List{d.WithHint("name an algorithm's file *%s, and its errors are shown", files.LibrarySuffix)}
 	}
 	return text, nil
 }

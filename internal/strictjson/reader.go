@@ -16,7 +16,7 @@ type Options struct {
 	What      string // what messages call the text, such as "plan"
 	MaxBytes  int64  // of the text
 	MaxMemory int64  // of what the caller keeps of it; see Reader.Holds
-	Smaller   string // a hint how to stay within MaxMemory
+	Smaller   string // a hint what to do where one of them is exceeded
 }
 
 // A Reader goes through JSON value by value, with the path and the position of each. What it finds wrong it notes, and goes on
@@ -77,12 +77,13 @@ func (s *Reader) Here() Pos { return s.tokens.here() }
 // Take goes over the next token and returns its text, a string without its quotes, which holds until the next Peek.
 func (s *Reader) Take() []byte { return s.tokens.take() }
 
-// Holds counts n bytes that the caller keeps of the text. Beyond MaxMemory the Reader stands at the end, and Finish says only
-// that.
+// Holds counts n bytes that the caller keeps of the text. The caller may keep MaxMemory, or a quarter more than the bytes that
+// were read, which is enough for what is written as plans. Beyond that the Reader stands at the end, and Finish says only that.
 func (s *Reader) Holds(n uintptr) {
-	if s.held += int64(n); s.held > s.opt.MaxMemory && s.over == nil {
+	most := max(s.opt.MaxMemory, int64(s.base+s.at)*5/4)
+	if s.held += int64(n); s.held > most && s.over == nil {
 		d := diag.New(diag.Limit, s.spanAt(s.Here(), 1), "the %s takes more than %s of memory up to here, the most that is read", s.what,
-			files.SizeText(s.opt.MaxMemory))
+			files.SizeText(most))
 		d = d.WithHint("%s", s.opt.Smaller)
 		s.over = &d
 	}

@@ -92,11 +92,12 @@ func (f *checker) collective(maxCells int64) bool {
 		if max(in, out) > math.MaxInt32 {
 			return f.bad("a buffer of rank %d has %d chunks", r, max(in, out))
 		}
-		if cells += int64(in) + int64(out) + int64(p.ScratchOf(r)) + oneSidedCells(p, r); cells > maxCells {
-			f.say(diag.Limit, -1, -1, -1, -1, "the ranks' buffers have more than %d chunks", maxCells)
-			f.found[len(f.found)-1].Hint = "--limit cells=N raises this limit"
-			return false
-		}
+		cells = min(cells+min(int64(in)+int64(out)+int64(p.ScratchOf(r))+oneSidedCells(p, r), 1<<50), 1<<50)
+	}
+	if cells > maxCells {
+		f.say(diag.Limit, -1, -1, -1, -1, "the ranks' buffers have %d chunks, at most %d are read", cells, maxCells)
+		f.found[len(f.found)-1].Hint = diag.LimitHint("cells", cells)
+		return false
 	}
 	return f.contract()
 }
@@ -110,7 +111,7 @@ func (f *checker) work(most int64) {
 	}
 	if moved > most {
 		f.say(diag.Limit, -1, -1, -1, -1, "the steps move %d chunks, at most %d are read", moved, most)
-		f.found[len(f.found)-1].Hint = "--limit moves=N raises this limit"
+		f.found[len(f.found)-1].Hint = diag.LimitHint("moves", moved)
 	}
 }
 

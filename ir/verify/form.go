@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -42,7 +43,7 @@ func (c *checker) header() bool {
 	if p.Coll == nil {
 		return c.malformed("the program is of no collective")
 	}
-	if wrong := p.Coll.Valid(c.opt.Cells); wrong != "" {
+	if wrong := p.Coll.Valid(math.MaxInt32); wrong != "" {
 		return c.malformed("%s", wrong)
 	}
 	if p.Protocol >= ir.NumProtocols {
@@ -60,10 +61,10 @@ func (c *checker) header() bool {
 			}
 			cells += int(p.Scratch[r])
 		}
-		if cells > c.opt.Cells {
-			c.at(place{-1, -1, -1}, diag.Limit, -1, "the buffers of all ranks have more than %d chunks", c.opt.Cells).Hint = "--limit cells=N raises this limit"
-			return false
-		}
+	}
+	if cells > c.opt.Cells {
+		c.at(place{-1, -1, -1}, diag.Limit, -1, "the buffers of all ranks have %d chunks, and no more than %d are followed", cells, c.opt.Cells).Hint = diag.LimitHint("cells", int64(cells))
+		return false
 	}
 	for out, list := range p.Coll.Require {
 		ok := 0 <= out.Rank && int(out.Rank) < p.Coll.Ranks && 0 <= out.Index && int(out.Index) < p.Coll.OutChunks(int(out.Rank))

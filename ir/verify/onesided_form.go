@@ -76,13 +76,14 @@ func (o *oneSided) regions() bool {
 			if n < 0 {
 				return o.malformed("rank %d has %d %s", r, n, table.name)
 			}
-			if total += int(n); total > min(o.opt.Cells, math.MaxInt32) {
-				o.at(place{-1, -1, -1}, diag.Limit, -1, "all ranks have more than %d %s", o.opt.Cells, table.name).Hint = "--limit cells=N raises this limit"
-				return false
-			}
+			total += int(n)
 			if n > 0 && table.name == "packets" && o.p.Protocol == ir.Simple {
 				return o.malformed("rank %d has %d chunks of packets, and %v has no packets", r, n, o.p.Protocol)
 			}
+		}
+		if most := min(o.opt.Cells, math.MaxInt32); total > most {
+			o.at(place{-1, -1, -1}, diag.Limit, -1, "all ranks have %d %s, and no more than %d are followed", total, table.name, most).Hint = diag.LimitHint("cells", int64(total))
+			return false
 		}
 	}
 	return true

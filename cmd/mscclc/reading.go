@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"mscclc/lang"
+)
+
+// A reading holds the flags of every command that reads algorithms.
+type reading struct {
+	limits    limits
+	libraries folders
+}
+
+// flags adds the flags, of which --limit takes some names.
+func (r *reading) flags(f *pflag.FlagSet, names []string) {
+	f.Var(&r.libraries, "import-path", "search `FOLDER` too for libraries that a file imports, "+
+		"and import only from such folders (repeatable)")
+	limitFlag(f, &r.limits, names)
+}
+
+// imports says how the algorithm in s is expanded: what it imports, and its limits.
+func (r *reading) imports(s *source) lang.Options {
+	return lang.Options{ImportPath: r.libraries, Limits: r.limits.lang,
+		Open: func(name string) ([]byte, error) { return s.open(name, r.libraries, r.limits.file()+1) }}
+}
+
+// folders is a flag that names folders, one each time that it is given.
+type folders []string
+
+func (f *folders) String() string { return "" }
+
+func (f *folders) Type() string { return "stringArray" }
+
+func (f *folders) Set(name string) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("there is no folder %s", name)
+	case !info.IsDir():
+		return fmt.Errorf("%s is no folder", name)
+	}
+	*f = append(*f, name)
+	return nil
+}
