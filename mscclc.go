@@ -31,7 +31,7 @@ type Options struct {
 	Unproven bool
 
 	// Stage, where not nil, sees each value on its way: *lang.File, *ir.ChunkDAG,
-	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program before it is proven.
+	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program, whether it could be proven or not.
 	Stage func(value any) error
 }
 
@@ -89,21 +89,21 @@ func compileFile(tree *lang.File, opt Options) (p *ir.Program, wasExpanded bool,
 	if err := stage(chunks); err != nil {
 		return nil, true, err
 	}
-	lower := twoSided
+	lower, check := twoSided, verify.CheckAndMark
 	if opt.OneSided {
-		lower = oneSided
+		lower, check = oneSided, verify.Check
 	}
-	program, err := lower(chunks, opt.Passes, stage)
+	program, err := lower(chunks, &opt, stage)
 	if err != nil {
 		return nil, true, err
+	}
+	var problems diag.List
+	if !opt.Unproven {
+		_, problems = check(program, opt.Check)
 	}
 	if err := stage(program); err != nil {
 		return nil, true, err
 	}
-	if opt.Unproven {
-		return program, true, nil
-	}
-	_, problems := verify.Check(program, opt.Check)
 	return program, true, problems.Err()
 }
 
@@ -151,20 +151,24 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 	return program, problems.Err()
 }
 
-func oneSided(chunks *ir.ChunkDAG, opt passes.Options, _ func(value any) error) (*ir.Program, error) {
-	return passes.LowerOneSided(chunks, opt)
+func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*ir.Program, error) {
+	return passes.LowerOneSided(chunks, opt.Passes)
 }
 
-func twoSided(chunks *ir.ChunkDAG, opt passes.Options, stage func(value any) error) (*ir.Program, error) {
-	insts, err := passes.Lower(chunks, opt)
+// twoSided leaves the Final flags to the proof, where there is one.
+func twoSided(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*ir.Program, error) {
+	insts, err := passes.Lower(chunks, opt.Passes)
 	if err != nil {
 		return nil, err
 	}
 	if err := stage(insts); err != nil {
 		return nil, err
 	}
-	if err := passes.Run(insts, opt); err != nil {
+	if err := passes.Run(insts, opt.Passes); err != nil {
 		return nil, err
 	}
-	return codegen.Assemble(insts)
+	if opt.Unproven {
+		return codegen.Assemble(insts)
+	}
+	return codegen.AssembleUnmarked(insts)
 }

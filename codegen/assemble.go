@@ -16,7 +16,25 @@ import (
 // slices. An error is a fault of the passes. Final flags are set where one step
 // makes each complete sum; a program without them cannot serve avg.
 func Assemble(d *ir.InstDAG) (*ir.Program, error) {
-	a := assembler{d: d}
+	a, err := assembled(d)
+	if err != nil {
+		return nil, err
+	}
+	a.markFinal()
+	return a.program(), nil
+}
+
+// AssembleUnmarked is Assemble, but sets no Final flags: verify.CheckAndMark does, at less cost.
+func AssembleUnmarked(d *ir.InstDAG) (*ir.Program, error) {
+	a, err := assembled(d)
+	if err != nil {
+		return nil, err
+	}
+	return a.program(), nil
+}
+
+func assembled(d *ir.InstDAG) (*assembler, error) {
+	a := &assembler{d: d}
 	for _, stage := range []func() error{a.layout, a.sequence, a.number} {
 		if err := stage(); err != nil {
 			return nil, err
@@ -24,8 +42,7 @@ func Assemble(d *ir.InstDAG) (*ir.Program, error) {
 	}
 	a.emit()
 	a.closeChains()
-	a.markFinal()
-	return a.program(), nil
+	return a, nil
 }
 
 type assembler struct {

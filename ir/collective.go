@@ -240,6 +240,9 @@ func (c *Collective) Reduces() bool {
 	return false
 }
 
+// SumsKnown says whether the collective sums, and says which sums are complete, so that avg can divide these.
+func (c *Collective) SumsKnown() bool { return c.Kind != Opaque && c.Reduces() }
+
 // A Split says how one chunk of an author becomes several: each piece is cut
 // into Ways runs of all its chunks (Blocked: sub-chunk w of chunk i is
 // w*Chunks + i), or each chunk into Ways (else: i*Ways + w).

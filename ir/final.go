@@ -17,7 +17,7 @@ func MarkFinal(p *Program) error {
 	for i := range p.Steps {
 		p.Steps[i].Flags &^= Final
 	}
-	if !p.Coll.Reduces() || p.Coll.Kind == Opaque {
+	if !p.Coll.SumsKnown() {
 		return nil
 	}
 	m := NewMachine(p.Coll, p.Memory())
@@ -25,19 +25,12 @@ func MarkFinal(p *Program) error {
 	if err := m.runProgram(p); err != nil {
 		return err
 	}
-	steps, err := f.Steps(p)
-	if err != nil {
-		return err
-	}
-	for _, i := range steps {
-		p.Steps[i].Flags |= Final
-	}
-	return nil
+	return f.Mark(p)
 }
 
 // FinalInsts returns the instructions of d whose result is a complete sum of the post-condition, or the error of MarkFinal.
 func FinalInsts(d *InstDAG) ([]int32, error) {
-	if !d.Coll.Reduces() || d.Coll.Kind == Opaque {
+	if !d.Coll.SumsKnown() {
 		return nil, nil
 	}
 	m := NewMachine(d.Coll, d.Memory())
@@ -95,6 +88,19 @@ func (f *Finals) whole(r Run) bool { return f.m.Values.Size(r.Value) == f.m.Coll
 // or the error of MarkFinal.
 func (f *Finals) Steps(p *Program) ([]int32, error) {
 	return f.completing(func(i int32) (int32, diag.Span) { return p.Steps[i].Count, p.Span(p.Steps[i].Pos) })
+}
+
+// Mark sets the flag Final on the steps of p that MarkFinal sets it on, or returns MarkFinal's error. All steps have run,
+// and none has the flag yet.
+func (f *Finals) Mark(p *Program) error {
+	steps, err := f.Steps(p)
+	if err != nil {
+		return err
+	}
+	for _, i := range steps {
+		p.Steps[i].Flags |= Final
+	}
+	return nil
 }
 
 // completeSums are the values of all outputs that are sums as they should be.

@@ -132,6 +132,7 @@ func (d *InstDAG) BySeq() []int32 {
 
 // Permute moves instruction i to place to[i] and renames it everywhere.
 func (d *InstDAG) Permute(to []int32) {
+	deps := InBackground(func() Edges { return d.Deps.permute(to) })
 	insts := make([]Inst, len(d.Insts))
 	name := func(i int32) int32 {
 		if i < 0 {
@@ -144,8 +145,8 @@ func (d *InstDAG) Permute(to []int32) {
 		in.SendMate, in.RecvMate = name(in.SendMate), name(in.RecvMate)
 		insts[to[i]] = in
 	}
-	d.Insts = insts
-	d.Deps, d.Waits = d.Deps.permute(to), d.Waits.permute(to)
+	d.Insts, d.Waits = insts, d.Waits.permute(to)
+	d.Deps = deps()
 }
 
 func (e *Edges) permute(to []int32) Edges {

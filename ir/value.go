@@ -140,6 +140,9 @@ func (v *Values) Sum(a, b Value) Value {
 
 func (v *Values) add(s *shape) {
 	s.size = int32(min(int64(v.shapes[s.a].size)+int64(v.shapes[s.b].size), 1<<31-1))
+	if len(v.shapes) == cap(v.shapes) {
+		v.shapes = slices.Grow(v.shapes, len(v.shapes)) // append adds a quarter, and copies more
+	}
 	v.shapes = append(v.shapes, *s)
 }
 

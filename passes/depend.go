@@ -6,30 +6,59 @@ import "mscclc/ir"
 // a read depends on the last write of each cell it reads, a write on all reads
 // since the last write, or where there were none on that write. What these
 // imply by a path is left out. Linear in the cells that instructions touch.
+//
+// A rank's instructions depend on that rank's alone, so two halves of the ranks
+// are done at once.
 func depend(d *ir.InstDAG) {
-	f := newFlow(d)
-	n := len(d.Insts)
-	rows := make([]int32, n) // length of each instruction's row
-	first := make([]int32, n)
-	to := make([]int32, 0, n+n/2)
-	seen := make([]int32, n) // seen[j] == i+1: i depends on j already
-	for _, i := range d.BySeq() {
-		first[i] = int32(len(to))
+	n, bySeq := len(d.Insts), d.BySeq()
+	r := derivation{d: d, bySeq: bySeq, first: make([]int32, n), seen: make([]int32, n)}
+	r.edges.Start = make([]int32, n+1)
+	mid := int32(d.Coll.Ranks / 2)
+	var low, high []int32
+	atOnce(func() { low = r.derive(0, mid) }, func() { high = r.derive(mid, int32(d.Coll.Ranks)) })
+	start := r.edges.Start
+	for i := range n {
+		start[i+1] += start[i]
+	}
+	r.edges.To = make([]int32, len(low)+len(high))
+	for i := range n {
+		to := low
+		if d.Insts[i].Rank >= mid {
+			to = high
+		}
+		copy(r.edges.To[start[i]:start[i+1]], to[r.first[i]:])
+	}
+	d.Deps = r.edges
+}
+
+// A derivation is the dependences of instructions while they are derived.
+type derivation struct {
+	d     *ir.InstDAG
+	bySeq []int32
+	edges ir.Edges // until both halves are done, Start[i+1] is how many dependences i has
+	first []int32  // of an instruction: where they begin in what derive of its rank returns
+	seen  []int32  // seen[j] == i+1: i depends on j already
+}
+
+// derive returns the dependences of the instructions of some ranks, one after the other.
+func (r *derivation) derive(firstRank, endRank int32) (to []int32) {
+	f := newFlow(r.d)
+	to = make([]int32, 0, len(r.bySeq)*3/4)
+	for _, i := range r.bySeq {
+		if rank := r.d.Insts[i].Rank; rank < firstRank || rank >= endRank {
+			continue
+		}
+		r.first[i] = int32(len(to))
 		add := func(j int32) {
-			if j >= 0 && j != i && seen[j] != i+1 {
-				seen[j] = i + 1
+			if j >= 0 && j != i && r.seen[j] != i+1 {
+				r.seen[j] = i + 1
 				to = append(to, j)
 			}
 		}
 		f.step(i, add, add)
-		rows[i] = int32(len(to)) - first[i]
+		r.edges.Start[i+1] = int32(len(to)) - r.first[i]
 	}
-	e := ir.Edges{Start: make([]int32, n+1), To: make([]int32, len(to))}
-	for i := range n {
-		e.Start[i+1] = e.Start[i] + rows[i]
-		copy(e.To[e.Start[i]:e.Start[i+1]], to[first[i]:first[i]+rows[i]])
-	}
-	d.Deps = e
+	return to
 }
 
 // A flow follows what each cell holds while instructions are visited in source

@@ -63,8 +63,11 @@ type scheduler struct {
 	insts []ir.Inst
 	users ir.Edges
 
-	local []int32 // dependences not listed yet
-	ready *bitQueue
+	byUrgency []int32 // the instructions, the most urgent first
+	urgency   []int32 // of an instruction: its place in byUrgency
+
+	local []int32   // dependences not listed yet
+	ready *bitQueue // places in byUrgency
 	done  []bool
 	list  []int32
 
@@ -81,21 +84,24 @@ type scheduler struct {
 type connection struct {
 	queue    []int32 // receives, oldest first
 	head     int
-	inFlight int32 // messages
-	waiting  minHeap[int32]
+	inFlight int32          // messages
+	waiting  minHeap[int32] // sends, by their places in byUrgency
 }
 
-// newScheduler renames the instructions, so that each one's index is its
-// priority: the lower the earlier.
 func newScheduler(s *state) *scheduler {
-	prioritise(s.InstDAG)
 	n := len(s.Insts)
-	q := &scheduler{s: s, insts: s.Insts, users: s.Deps.Reverse(), local: make([]int32, n), ready: newBitQueue(n), done: make([]bool, n),
-		list: make([]int32, 0, n), conns: make([]connection, len(s.Blocks)), heirs: make(map[int32][]int32),
-		woken: make(map[int32]*connection), visited: make([]int32, len(s.Blocks)), held: make(map[int32]bool)}
-	for i := range q.local {
-		q.local[i] = int32(len(s.Deps.Of(i)))
-	}
+	q := &scheduler{s: s, insts: s.Insts, local: make([]int32, n), ready: newBitQueue(n), done: make([]bool, n), list: make([]int32, 0, n),
+		conns: make([]connection, len(s.Blocks)), heirs: make(map[int32][]int32), woken: make(map[int32]*connection),
+		visited: make([]int32, len(s.Blocks)), held: make(map[int32]bool)}
+	atOnce(func() {
+		q.users = s.Deps.Reverse()
+		for i := range q.local {
+			q.local[i] = int32(len(s.Deps.Of(i)))
+		}
+	}, func() {
+		q.byUrgency = byUrgency(s.InstDAG)
+		q.urgency = inverse(q.byUrgency)
+	})
 	for i := range q.local {
 		if q.local[i] == 0 {
 			q.freed(int32(i))
@@ -104,14 +110,14 @@ func newScheduler(s *state) *scheduler {
 	return q
 }
 
-// prioritise puts instructions in order of depth, then of the longest way to go.
-func prioritise(d *ir.InstDAG) {
+// byUrgency returns the instructions in order of depth, then of the longest way to go.
+func byUrgency(d *ir.InstDAG) []int32 {
 	bySeq := d.BySeq()
 	var depth, height []int32
 	atOnce(func() { depth = depths(d, bySeq) }, func() { height = heights(d, bySeq) })
 	most := slices.Max(append(height, 0))
 	order := sortBy(bySeq, func(i int32) int32 { return most - height[i] })
-	d.Permute(inverse(sortBy(order, func(i int32) int32 { return depth[i] })))
+	return sortBy(order, func(i int32) int32 { return depth[i] })
 }
 
 // inverse gives the place of each number in order.
@@ -126,7 +132,8 @@ func inverse(order []int32) []int32 {
 // run lists what it can. Where that is not everything, it returns the fused
 // instructions to take apart.
 func (q *scheduler) run() (stuck []int32, ok bool) {
-	for i := q.ready.pop(); i >= 0; i = q.ready.pop() {
+	for at := q.ready.pop(); at >= 0; at = q.ready.pop() {
+		i := q.byUrgency[at]
 		if q.done[i] {
 			continue
 		}
@@ -167,7 +174,7 @@ func (q *scheduler) freed(i int32) {
 
 func (q *scheduler) consider(i int32) {
 	if !q.done[i] && q.local[i] == 0 {
-		q.ready.push(i)
+		q.ready.push(q.urgency[i])
 	}
 }
 
@@ -210,7 +217,7 @@ func (q *scheduler) maySend(first int32) (ok bool, waits *connection) {
 			return true, nil
 		}
 		if c.inFlight > 0 {
-			c.waiting.push(first)
+			c.waiting.push(q.urgency[first])
 			return false, c
 		}
 		q.visited[in.Block] = q.look
@@ -277,7 +284,7 @@ func (q *scheduler) received(in *ir.Inst) {
 // leaves room, its listing wakes the next.
 func (q *scheduler) wake(c *connection) {
 	for len(c.waiting) > 0 && c.inFlight < int32(q.s.slots) {
-		i := c.waiting.pop()
+		i := q.byUrgency[c.waiting.pop()]
 		if !q.done[i] {
 			q.woken[i] = c
 			q.consider(i)

@@ -73,22 +73,22 @@ func byRank(d *ir.InstDAG) [][]int32 {
 
 // sortBy sorts list by a key from 0 up, stably and in linear time.
 func sortBy(list []int32, key func(i int32) int32) []int32 {
-	top := int32(-1)
-	for _, i := range list {
-		top = max(top, key(i))
+	top, keys := int32(-1), make([]int32, len(list))
+	for k, i := range list {
+		keys[k] = key(i)
+		top = max(top, keys[k])
 	}
 	at := make([]int32, top+2)
-	for _, i := range list {
-		at[key(i)+1]++
+	for _, key := range keys {
+		at[key+1]++
 	}
 	for k := range top + 1 {
 		at[k+1] += at[k]
 	}
 	sorted := make([]int32, len(list))
-	for _, i := range list {
-		k := key(i)
-		sorted[at[k]] = i
-		at[k]++
+	for k, i := range list {
+		sorted[at[keys[k]]] = i
+		at[keys[k]]++
 	}
 	return sorted
 }

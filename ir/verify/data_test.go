@@ -63,7 +63,26 @@ func judge(t *testing.T, p *ir.Program, want string) {
 		t.Errorf("%s: %v", p.Name, err)
 	}
 	finals := slices.ContainsFunc(p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 })
-	if want == "ok" && finals != (p.Coll.Reduces() && p.Coll.Kind != ir.Opaque) {
+	if want == "ok" && finals != p.Coll.SumsKnown() {
 		t.Errorf("%s: steps that make complete sums: %v", p.Name, finals)
+	}
+	if want == "ok" {
+		marksAlike(t, p)
+	}
+}
+
+// marksAlike judges that the proof of p marks the steps that MarkFinal marked.
+func marksAlike(t *testing.T, p *ir.Program) {
+	t.Helper()
+	q := *p
+	q.Steps = slices.Clone(p.Steps)
+	for i := range q.Steps {
+		q.Steps[i].Flags &^= ir.Final
+	}
+	if _, list := verify.CheckAndMark(&q, verify.Options{}); len(list) > 0 {
+		t.Errorf("%s: %v", p.Name, list)
+	}
+	if !slices.Equal(q.Steps, p.Steps) {
+		t.Errorf("%s: the proof marks other steps than MarkFinal", p.Name)
 	}
 }

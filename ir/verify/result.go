@@ -37,7 +37,7 @@ func (c *checker) result(r *run) {
 		c.classes(r, m)
 	}
 	var finals *ir.Finals
-	if slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
+	if c.mark && c.p.Coll.SumsKnown() || slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
 		finals = ir.WatchFinals(m)
 	}
 	if r.links != nil {
@@ -62,7 +62,11 @@ func (c *checker) result(r *run) {
 		return
 	}
 	if d == nil {
-		if finals != nil {
+		switch {
+		case finals == nil:
+		case c.mark:
+			c.markFinals(r, finals)
+		default:
 			c.finals(r, finals)
 		}
 		return
@@ -90,6 +94,15 @@ func (c *checker) classes(r *run, m *ir.Machine) {
 				c.name(int32(i)), c.p.Steps[i].Class, c.name(mate), c.p.Steps[mate].Class)
 		}
 	}
+}
+
+// markFinals sets the flags Final. That there can be none is no problem: avg is not to be had then.
+func (c *checker) markFinals(r *run, f *ir.Finals) {
+	if r.from != nil { // of messages, of which some complete a sum while others of their step do not
+		_ = ir.MarkFinal(c.p)
+		return
+	}
+	_ = f.Mark(c.p)
 }
 
 // finals reports steps that are marked final and should not be, or are not and

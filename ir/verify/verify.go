@@ -60,8 +60,14 @@ func count(n int, what string) string {
 
 // Check judges p. An empty list means that p is proven. A program that is for
 // calls in place and for others is judged as both: first as Coll.Inplace says.
-func Check(p *ir.Program, opt Options) (Report, diag.List) {
-	c := &checker{p: p, opt: opt}
+func Check(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, false) }
+
+// CheckAndMark judges p as Check does, and sets the flags Final of p as ir.MarkFinal does: the run that proves the result
+// shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
+func CheckAndMark(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, true) }
+
+func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
+	c := &checker{p: p, opt: opt, mark: mark}
 	c.judge()
 	report, list := c.report(), decided(c.Done())
 	if len(list) > 0 || !p.InPlace || !p.OutOfPlace {
@@ -131,6 +137,7 @@ type checker struct {
 	p         *ir.Program
 	opt       Options
 	w         *ir.Wiring
+	mark      bool // sets Final flags
 	bySize    bool // MessageChunks follows from the program's sizes
 	ran       bool
 	witnesses []Witness
