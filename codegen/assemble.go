@@ -40,7 +40,8 @@ func assembled(d *ir.InstDAG) (*assembler, error) {
 			return nil, err
 		}
 	}
-	a.emit()
+	mid := len(d.Blocks) / 2
+	ir.AtOnce(func() { a.emit(0, mid) }, func() { a.emit(mid, len(d.Blocks)) })
 	a.closeChains()
 	return a, nil
 }
@@ -144,14 +145,16 @@ func (a *assembler) number() error {
 		}
 		a.tbs[b].Steps = ir.Range{First: begin, End: total}
 	}
-	a.steps = make([]ir.Step, 0, total)
+	a.steps = make([]ir.Step, total)
 	return nil
 }
 
-func (a *assembler) emit() {
+// emit writes the steps of the blocks from first to end.
+func (a *assembler) emit(first, end int) {
 	d := a.d
 	var waits []int32
-	for b := range d.Blocks {
+	for b := first; b < end; b++ {
+		steps := a.steps[a.tbs[b].Steps.First:a.tbs[b].Steps.First:a.tbs[b].Steps.End]
 		base := a.ranks[d.Blocks[b].Rank].First
 		for _, i := range a.order[a.first[b]:a.first[b+1]] {
 			in := &d.Insts[i]
@@ -169,13 +172,13 @@ func (a *assembler) emit() {
 			}
 			for k, w := range waits {
 				if k < len(waits)-1 {
-					a.steps = append(a.steps, ir.Step{Op: ir.Nop, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf,
+					steps = append(steps, ir.Step{Op: ir.Nop, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf,
 						DepBlock: d.Insts[w].Block - base, DepStep: a.step[w], Pos: in.Pos})
 				} else {
 					s.DepBlock, s.DepStep = d.Insts[w].Block-base, a.step[w]
 				}
 			}
-			a.steps = append(a.steps, s)
+			steps = append(steps, s)
 		}
 	}
 }

@@ -17,3 +17,11 @@ func InBackground[T any](f func() T) (wait func() T) {
 		return result
 	}
 }
+
+// AtOnce runs f and g on two threads, and returns when both have ended. Neither may write what the other reads. Where f
+// panics, AtOnce does.
+func AtOnce(f, g func()) {
+	wait := InBackground(func() struct{} { f(); return struct{}{} })
+	g()
+	wait()
+}

@@ -9,13 +9,16 @@ import "mscclc/ir"
 //
 // A rank's instructions depend on that rank's alone, so two halves of the ranks
 // are done at once.
-func depend(d *ir.InstDAG) {
-	n, bySeq := len(d.Insts), d.BySeq()
+func depend(d *ir.InstDAG) { dependBy(d, d.BySeq()) }
+
+// dependBy is depend of a d whose BySeq is known.
+func dependBy(d *ir.InstDAG, bySeq []int32) {
+	n := len(d.Insts)
 	r := derivation{d: d, bySeq: bySeq, first: make([]int32, n), seen: make([]int32, n)}
 	r.edges.Start = make([]int32, n+1)
 	mid := int32(d.Coll.Ranks / 2)
 	var low, high []int32
-	atOnce(func() { low = r.derive(0, mid) }, func() { high = r.derive(mid, int32(d.Coll.Ranks)) })
+	ir.AtOnce(func() { low = r.derive(0, mid) }, func() { high = r.derive(mid, int32(d.Coll.Ranks)) })
 	start := r.edges.Start
 	for i := range n {
 		start[i+1] += start[i]

@@ -22,8 +22,24 @@ func fuse(s *state) (int, error) {
 		return 0, nil
 	}
 	bySeq := d.BySeq()
-	var height []int32                  // where it matters
-	best := make([]int32, len(d.Insts)) // of a receive: the send to fuse with it
+	var best, users []int32
+	var lasts []bool
+	ir.AtOnce(func() { best = s.forwarding(bySeq) }, func() { users, lasts = needed(d, bySeq) })
+	dead := make([]bool, len(d.Insts))
+	for r, t := range best {
+		if t >= 0 {
+			s.merge(int32(r), t, users[r] == 1 && !lasts[r])
+			dead[t] = true
+		}
+	}
+	return remove(d, dead), nil
+}
+
+// forwarding returns, for each receive, the send to fuse with it, or -1.
+func (s *state) forwarding(bySeq []int32) []int32 {
+	d := s.InstDAG
+	var height []int32 // where it matters
+	best := make([]int32, len(d.Insts))
 	for i := range best {
 		best[i] = -1
 	}
@@ -42,15 +58,7 @@ func fuse(s *state) (int, error) {
 		}
 		best[r] = int32(i)
 	}
-	users, lasts := needed(d, bySeq)
-	dead := make([]bool, len(d.Insts))
-	for r, t := range best {
-		if t >= 0 {
-			s.merge(int32(r), t, users[r] == 1 && !lasts[r])
-			dead[t] = true
-		}
-	}
-	return remove(d, dead), nil
+	return best
 }
 
 // forwarded returns the receive whose result, whole and unchanged, instruction

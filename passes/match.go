@@ -34,6 +34,6 @@ func match(s *state) (int, error) {
 			return 0, fmt.Errorf("instruction at %d: the send of rank %d has no receive", in.Seq, in.Rank)
 		}
 	}
-	depend(s.InstDAG)
+	dependBy(s.InstDAG, dense)
 	return pairs, nil
 }

@@ -93,7 +93,7 @@ func newScheduler(s *state) *scheduler {
 	q := &scheduler{s: s, insts: s.Insts, local: make([]int32, n), ready: newBitQueue(n), done: make([]bool, n), list: make([]int32, 0, n),
 		conns: make([]connection, len(s.Blocks)), heirs: make(map[int32][]int32), woken: make(map[int32]*connection),
 		visited: make([]int32, len(s.Blocks)), held: make(map[int32]bool)}
-	atOnce(func() {
+	ir.AtOnce(func() {
 		q.users = s.Deps.Reverse()
 		for i := range q.local {
 			q.local[i] = int32(len(s.Deps.Of(i)))
@@ -114,7 +114,7 @@ func newScheduler(s *state) *scheduler {
 func byUrgency(d *ir.InstDAG) []int32 {
 	bySeq := d.BySeq()
 	var depth, height []int32
-	atOnce(func() { depth = depths(d, bySeq) }, func() { height = heights(d, bySeq) })
+	ir.AtOnce(func() { depth = depths(d, bySeq) }, func() { height = heights(d, bySeq) })
 	most := slices.Max(append(height, 0))
 	order := sortBy(bySeq, func(i int32) int32 { return most - height[i] })
 	return sortBy(order, func(i int32) int32 { return depth[i] })

@@ -177,14 +177,3 @@ func messageChunks(d *ir.InstDAG, opt Options) int32 {
 
 // messages is the number of messages that a transfer of count chunks makes.
 func (s *state) messages(count int32) int32 { return (count + s.group - 1) / s.group }
-
-// atOnce runs two functions that write nothing that the other reads, and returns when both have ended.
-func atOnce(f, g func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	g()
-	<-done
-}

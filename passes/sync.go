@@ -19,17 +19,13 @@ func syncBlocks(s *state) (int, error) {
 	d := s.InstDAG
 	ranks := byRank(d)
 	deps := chains(d, ranks)
+	mid := len(ranks) / 2
+	var low, high []wait
+	ir.AtOnce(func() { low = waitsOf(d, deps, ranks[:mid]) }, func() { high = waitsOf(d, deps, ranks[mid:]) })
+	waits := append(low, high...)
 	start := make([]int32, len(d.Insts)+1)
-	waits := make([][2]int32, 0, len(d.Insts)/4) // (instruction, what it waits for)
-	c := newClocks(d, deps)
-	for _, insts := range ranks {
-		c.begin(insts)
-		for _, i := range insts {
-			c.step(i, func(j int32) {
-				waits = append(waits, [2]int32{i, j})
-				start[i+1]++
-			})
-		}
+	for _, w := range waits {
+		start[w.inst+1]++
 	}
 	for i := range d.Insts {
 		start[i+1] += start[i]
@@ -37,10 +33,25 @@ func syncBlocks(s *state) (int, error) {
 	d.Waits = ir.Edges{Start: start, To: make([]int32, len(waits))}
 	next := slices.Clone(start)
 	for _, w := range waits {
-		d.Waits.To[next[w[0]]] = w[1]
-		next[w[0]]++
+		d.Waits.To[next[w.inst]] = w.on
+		next[w.inst]++
 	}
 	return len(waits), nil
+}
+
+// A wait says that an instruction waits for another one's flag.
+type wait struct{ inst, on int32 }
+
+// waitsOf returns the waits of the instructions of ranks, in their order.
+func waitsOf(d *ir.InstDAG, deps *ir.Edges, ranks [][]int32) (waits []wait) {
+	c := newClocks(d, deps)
+	for _, insts := range ranks {
+		c.begin(insts)
+		for _, i := range insts {
+			c.step(i, func(j int32) { waits = append(waits, wait{i, j}) })
+		}
+	}
+	return waits
 }
 
 // byRank returns the instructions of each rank that has any, in source order.
