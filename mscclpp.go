@@ -90,9 +90,6 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 	if wrong := certain(warnings); len(wrong) > 0 {
 		return nil, nil, wrong
 	}
-	if c.Coll.Reduces() {
-		warnings = append(warnings, diag.New(diag.MSCCLPPReduce, diag.Span{}, "the plan sums, whatever the call says: the executor has no other reduction"))
-	}
 	return plan, warnings, nil
 }
 

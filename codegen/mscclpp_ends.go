@@ -23,6 +23,11 @@ func (x *channelMaker) connect(segments [][]segment) bool {
 		f.divide(&count[int(f.from)*ranks+int(f.to)][f.channelType()])
 	}
 	x.base = make([][peerTypes]int32, ranks*ranks)
+	for i := range count { // the blocks that share an operation signal and await on channels of their own
+		for t := range count[i] {
+			count[i][t] *= x.ways
+		}
+	}
 	x.reached(count)
 	for r := range ranks {
 		c := &x.out.Ranks[r]
@@ -31,11 +36,11 @@ func (x *channelMaker) connect(segments [][]segment) bool {
 			total := int32(0)
 			for peer := range ranks {
 				x.base[r*ranks+peer][t] = total
-				total += max(count[r*ranks+peer][t], count[peer*ranks+r][t]) * x.ways
+				total += max(count[r*ranks+peer][t], count[peer*ranks+r][t])
 			}
 			list := make([]ir.Channel, 0, total)
 			for peer := range ranks {
-				for range max(count[r*ranks+peer][t], count[peer*ranks+r][t]) * x.ways {
+				for range max(count[r*ranks+peer][t], count[peer*ranks+r][t]) {
 					list = append(list, ir.Channel{Peer: int32(peer)})
 				}
 			}
@@ -206,23 +211,23 @@ func (x *channelMaker) block(r int32, list []segment, k, w int32) []ir.ChannelOp
 		sync(ir.ChRelease, k)
 	}
 	if x.pipeline > 0 {
-		return x.loop(ops)
+		ops = x.loop(ops)
 	}
-	return joinAwaits(ops)
+	return joinAlike(ops)
 }
 
-// joinAwaits makes one operation of a relaxed await and an await behind it, if only awaits are between them and one
-// operation has room for both. The relaxed await is for launches that nothing told of before. A rank whose signal is
-// awaited has begun its launch, so no channel stands twice.
-func joinAwaits(ops []ir.ChannelOp) []ir.ChannelOp {
-	awaits := func(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
+// joinAlike makes one operation of neighbours that signal, or that await, on different channels of a type, if it has room
+// for all, and one meeting of two in a row. A relaxed await joins the awaits behind it too: it is for launches that nothing told of before.
+func joinAlike(ops []ir.ChannelOp) []ir.ChannelOp {
 	kept := ops[:0]
 next:
 	for i := range ops {
 		o := &ops[i]
-		for k := len(kept) - 1; k >= 0 && awaits(o) && awaits(&kept[k]); k-- {
-			before := &kept[k]
-			if before.Kind == ir.ChRelaxedAwait && before.Type == o.Type && len(before.Channels)+len(o.Channels) <= PlanMaxChannelIDs {
+		if o.Kind == ir.ChLoop {
+			o.Body = joinAlike(o.Body)
+		}
+		for k := len(kept) - 1; k >= 0 && (k == len(kept)-1 || awaits(o) && awaits(&kept[k])); k-- {
+			if before := &kept[k]; alike(before, o) {
 				before.Kind, before.Channels = o.Kind, slices.Concat(before.Channels, o.Channels)
 				continue next
 			}
@@ -230,4 +235,17 @@ next:
 		kept = append(kept, *o)
 	}
 	return kept
+}
+
+func awaits(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
+
+// alike says whether o can be one operation with an earlier one, of o's kind.
+func alike(before, o *ir.ChannelOp) bool {
+	if before.Kind == ir.ChMeet && o.Kind == ir.ChMeet {
+		return true
+	}
+	same := before.Kind == o.Kind && (awaits(o) || o.Kind == ir.ChSignal || o.Kind == ir.ChRelaxedSignal)
+	return (same || before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait) && before.Type == o.Type &&
+		len(before.Channels)+len(o.Channels) <= PlanMaxChannelIDs &&
+		!slices.ContainsFunc(o.Channels, func(c int32) bool { return slices.Contains(before.Channels, c) })
 }

@@ -47,11 +47,17 @@ type faultFinder struct {
 	found           diag.Kinds
 }
 
+// graphHint says what to do about packets in graphs.
+const graphHint = "where calls are captured in CUDA graphs, compile with --protocol Simple"
+
 func (x *faultFinder) at(code diag.Code, pos int32, format string, args ...any) {
 	if x.found.More(code, format) {
 		return
 	}
 	d := diag.New(code, x.p.Place(pos), format, args...)
+	if code == diag.MSCCLPPGraph {
+		d = d.WithHint(graphHint)
+	}
 	d.Rank, d.Block, d.Step = x.rank, x.block, x.op
 	x.found.Add(d, format)
 }

@@ -210,11 +210,16 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 
 // noteHints says where a file hints at the lowering that is not asked for, which is ignored.
 func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
-	what, other := "via and pull", "one-sided"
-	if asked.oneSided() {
-		what, other = "ch, sendtb and recvtb", "two-sided"
+	what, follows := "via and pull", "--target mscclpp, or --target plan with --sided one,"
+	switch {
+	case asked.target == "mscclpp":
+		what, follows = "ch, sendtb and recvtb", "another --target"
+	case asked.oneSided():
+		what, follows = "ch, sendtb and recvtb", "--sided two"
+	case asked.target == "plan":
+		follows = "--sided one"
 	}
-	told := map[int32]bool{}
+	var lines []int32 // by their positions
 	for i := range c.Ops {
 		op := &c.Ops[i]
 		h := c.Hints[op.Hint]
@@ -222,10 +227,16 @@ func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 		if asked.oneSided() {
 			foreign = h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0
 		}
-		if foreign && !told[op.Pos] && len(told) < 10 && !a.json {
-			told[op.Pos] = true
-			a.say("%v: note: %s are for the %s lowering, and are ignored here", c.Span(op.Pos).Pos, what, other)
+		if foreign && !slices.Contains(lines, op.Pos) {
+			lines = append(lines, op.Pos)
 		}
+	}
+	if len(lines) > 0 && !a.json {
+		more := ""
+		if len(lines) > 1 {
+			more = fmt.Sprintf(" (and %d more like it)", len(lines)-1)
+		}
+		a.say("%v: note: %s are ignored here; %s follows them%s", c.Span(lines[0]).Pos, what, follows, more)
 	}
 }
 

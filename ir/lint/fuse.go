@@ -61,7 +61,8 @@ func sendsOn(a, b *ir.ChannelOp) bool {
 	return !slices.ContainsFunc(b.Srcs, func(r ir.ChannelRef) bool { return r != a.Dsts[0] })
 }
 
-// busy counts what the operations of a block use.
+// busy counts what the operations of a block use. With halves or with scratch that is reused the executor finds chunks in
+// another rank's scratch by the length of the own one, which is used then.
 func (l *linter) busy(ops []ir.ChannelOp) {
 	u := l.uses
 	var moved int64
@@ -80,7 +81,7 @@ func (l *linter) busy(ops []ir.ChannelOp) {
 			u.together = u.together || o.Kind == ir.ChBarrier || len(o.Semaphores) > 0
 			for _, list := range [][]ir.ChannelRef{o.Srcs, o.Dsts} {
 				for _, r := range list {
-					u.scratch = u.scratch || int(r.Rank) == l.rank && r.Buf == ir.Scratch
+					u.scratch = u.scratch || r.Buf == ir.Scratch && (int(r.Rank) == l.rank || l.p.DoubleScratch || l.p.Reuse)
 					if r.Rank == ir.AllRanks {
 						use(&u.channels[ir.SwitchChannel], r.Switch)
 					}
@@ -137,9 +138,25 @@ func (l *linter) pair() {
 	}
 }
 
-// self looks at whether o copies a chunk to where it lies.
+// switches marks the channels of all ranks of a group whose switch one of them uses: each must be a member.
+func (l *linter) switches() {
+	for r := range l.p.Ranks {
+		for i, used := range l.all[r].channels[ir.SwitchChannel] {
+			c := l.p.Ranks[r].Channels[ir.SwitchChannel][i]
+			for _, member := range c.Group {
+				for k, other := range l.p.Ranks[member].Channels[ir.SwitchChannel] {
+					if used && other.Buf == c.Buf && slices.Equal(other.Group, c.Group) {
+						use(&l.all[member].channels[ir.SwitchChannel], int32(k))
+					}
+				}
+			}
+		}
+	}
+}
+
+// self looks at whether o copies a chunk to where it lies. A sum that the switch makes and stores is none.
 func (l *linter) self(o *ir.ChannelOp) {
-	if o.Kind == ir.ChMove && len(o.Srcs) == 1 && len(o.Dsts) == 1 && o.Srcs[0] == o.Dsts[0] {
+	if o.Kind == ir.ChMove && len(o.Srcs) == 1 && len(o.Dsts) == 1 && o.Srcs[0] == o.Dsts[0] && o.Srcs[0].Rank != ir.AllRanks {
 		l.at(diag.LintCopy, o.Pos, "this copies a chunk to where it lies")
 	}
 }

@@ -30,6 +30,7 @@ func Channels(p *ir.ChannelProgram) diag.List {
 		}
 	}
 	l.pair()
+	l.switches()
 	for r := range p.Ranks {
 		l.rank, l.uses = r, &l.all[r]
 		l.wholeRank()

@@ -43,6 +43,8 @@ func group(o ir.ChannelOp, part int32) ir.ChannelOp {
 	return o
 }
 
+var everyRank = ir.ChannelRef{Rank: ir.AllRanks, Buf: ir.Output, Count: 1}
+
 var meet = ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel}
 
 // program has blocks on rank 0 of two, and two channels each way, all of which the first block uses at its end.
@@ -142,6 +144,28 @@ func TestUnusedChannels(t *testing.T) {
 	p.Ranks[1].Channels[ir.MemoryChannel] = []ir.Channel{{Peer: 0}, {Peer: 0}}
 	found := Channels(p)
 	if len(found) != 1 || !strings.Contains(found[0].Text, "rank 0 has channel 1 of a type, which no operation uses: it is connected all the same (and 1 more like it)") {
+		t.Errorf("found %v", found)
+	}
+}
+
+// TestNeeded lints what no operation of a rank uses, and what the other rank needs all the same: a switch, of which all are
+// members, and scratch as long as that in which the executor finds halves. A sum that the switch makes is no copy.
+func TestNeeded(t *testing.T) {
+	toPackets := puts(ir.Input, 0)
+	toPackets.Dsts = []ir.ChannelRef{{Rank: 1, Buf: ir.Scratch, Count: 1, Packets: true}}
+	store := ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0)}, Dsts: []ir.ChannelRef{everyRank}}
+	sum := ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{everyRank}, Dsts: []ir.ChannelRef{everyRank}}
+	p := program([]ir.ChannelOp{toPackets, store, sum})
+	p.Ranks[1].Channels[ir.MemoryChannel] = []ir.Channel{{Peer: 0}, {Peer: 0}}
+	for r := range p.Ranks {
+		p.Ranks[r].Channels[ir.SwitchChannel] = []ir.Channel{{Group: []int32{0, 1}, Buf: ir.Output}}
+	}
+	p.Ranks[0].Scratch, p.DoubleScratch = 1, true
+	if found := Channels(p); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+	p.DoubleScratch = false
+	if found := Channels(p); len(found) != 1 || !strings.Contains(found[0].Text, "1 chunks of scratch") {
 		t.Errorf("found %v", found)
 	}
 }
