@@ -17,6 +17,9 @@ func NewCells(n int) *Cells {
 	return c
 }
 
+// Len is the number of cells.
+func (c *Cells) Len() int { return len(c.value) }
+
 // Fill lets the cells of all ranks' inputs, each of which begins at input(rank), hold what they hold in the beginning.
 func (c *Cells) Fill(v *Values, input func(rank int) int) {
 	for r := range v.coll.Ranks {

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -79,6 +80,28 @@ func (v *Values) Differs(x Value, w Want) string {
 		says = append(says, "lacks "+v.list(missing))
 	}
 	return strings.Join(says, ", ")
+}
+
+// Unequal compares x with what w asks for: it returns a leaf that x lacks, one that x has twice or more often and should have once,
+// each nil where there is none, and whether a sum is asked for. Of sums that are too large to look at it returns nothing.
+func (v *Values) Unequal(x Value, w Want) (lacks, twice *Part, sum bool) {
+	want := v.wanted(w)
+	got, whole := v.flatten(x, len(want)+describedLeaves)
+	if !whole || len(got) == 0 {
+		return nil, nil, false
+	}
+	missing, extra, times := difference(got, want)
+	for i, e := range extra {
+		if _, wanted := slices.BinarySearch(want, e); wanted && times[i] > 1 && twice == nil {
+			p := v.partAt(e)
+			twice = &p
+		}
+	}
+	if len(missing) > 0 {
+		p := v.partAt(missing[0])
+		lacks = &p
+	}
+	return lacks, twice, len(want) > 1
 }
 
 // difference compares two ascending lists of leaves' places: what want has and got lacks, and

@@ -59,7 +59,7 @@ func (c *compiler) call(f *Name, args *Args, span diag.Span) code {
 	if f.Text == "sum" && c.custom {
 		return c.sum(args, span)
 	}
-	n := c.resolve(f)
+	n := c.resolve(f, toCall)
 	switch {
 	case n == nil:
 		for _, a := range args.List {

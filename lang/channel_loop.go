@@ -37,7 +37,7 @@ func (c *compiler) pipeline(s *Simple) exec {
 		c.block(s.Body)
 		return nil
 	}
-	if n := c.resolve(f); n == nil || n.sort != aBuiltin {
+	if n := c.resolve(f, toCall); n == nil || n.sort != aBuiltin {
 		if n != nil {
 			d := c.m.report(diag.Kind, f.span(), "this pipeline has no block")
 			*d = d.WithNote(n.span, "it is declared here")

@@ -148,9 +148,9 @@ func (m *machine) operandsOf(s *site, rank int32, refs, against []ref, op *ir.Ch
 		return nil
 	}
 	list := make([]ir.ChannelRef, 0, len(refs))
-	for _, r := range refs {
+	for i, r := range refs {
 		if r.count != refs[0].count {
-			m.counts(s, refs[0], r)
+			m.counts(s, refs, i)
 			return nil
 		}
 		for _, a := range against {

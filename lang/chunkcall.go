@@ -29,7 +29,11 @@ func (c *compiler) chunkCall(args *Args, span diag.Span) code {
 		}
 		if uint64(r) < uint64(p.coll.Ranks) {
 			if at := p.at(int32(r), b); i >= 0 && n >= 1 && n <= int64(at.chunks)-i {
-				return ref{spot{at.cell + int32(i), int32(r), int32(i)}, int32(n), p.now(), b}
+				made := ref{spot{at.cell + int32(i), int32(r), int32(i)}, int32(n), p.now(), b}
+				if m.looking {
+					m.sawChunk(span, made)
+				}
+				return made
 			}
 		}
 		m.inRange(span, r, b, i, n)
@@ -68,7 +72,7 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 	case f.Text == "copy":
 		return c.copyCall(c.asRef(x, "what is copied", of), args, of, span)
 	case f.Text == "reduce":
-		return c.reduceOnto(c.asRef(x, "what is reduced", of), args, of, span)
+		return c.reduceOnto(c.asRef(x, "what is reduced", of), x.word, args, of, span)
 	}
 	c.as(x, kRef, "what has ."+f.Text, of)
 	d := c.m.report(diag.Undefined, f.span(), "a reference has no operation %s", f.Text)
@@ -208,8 +212,8 @@ func (m *machine) copyToAny(s *site, v ref, to *value, b ir.Buf, index int64, sp
 	return value{kind: kList, list: &list}
 }
 
-// reduceOnto compiles c.reduce(other, ...).
-func (c *compiler) reduceOnto(on func() ref, args *Args, of, span diag.Span) code {
+// reduceOnto compiles c.reduce(other, ...), where word is c if that is a variable, and "" otherwise.
+func (c *compiler) reduceOnto(on func() ref, word string, args *Args, of, span diag.Span) code {
 	list, hint := c.hints(args.List)
 	if len(list) == 0 {
 		c.m.report(diag.Arguments, span, "reduce lacks what is reduced into the chunk")
@@ -220,6 +224,10 @@ func (c *compiler) reduceOnto(on func() ref, args *Args, of, span diag.Span) cod
 	others := c.operandList(list, "reduce")
 	if others == nil {
 		return c.badCode()
+	}
+	s.words = append(s.words, word)
+	for i := range others {
+		s.words = append(s.words, others[i].word)
 	}
 	return code{kind: kRef, ref: func() ref {
 		v := on()
@@ -276,6 +284,7 @@ func (c *compiler) reduceCall(args *Args, span diag.Span) code {
 type operand struct {
 	ref  func() ref // or nil
 	val  func() value
+	word string // the variable that it is in the source, or ""
 	span diag.Span
 }
 
@@ -308,7 +317,7 @@ func (c *compiler) operandList(args []*Arg, what string) []operand {
 			c.mismatch(k, kRef, "what is reduced", a.span())
 			x = c.badCode()
 		}
-		list[i] = operand{ref: x.ref, val: x.value(), span: a.span()}
+		list[i] = operand{ref: x.ref, val: x.value(), word: x.word, span: a.span()}
 	}
 	return list
 }

@@ -44,8 +44,9 @@ func (c *compiler) collective(s *Collective) *ir.Collective {
 		for k := range collectiveArgs {
 			names = append(names, k.String())
 		}
-		if !suggest(d, s.Kind.Text, names) {
-			slices.Sort(names)
+		if slices.Sort(names); foreignCollectives[s.Kind.Text] != "" {
+			d.Hint = foreignCollectives[s.Kind.Text] + "; the collectives are " + strings.Join(names, ", ")
+		} else if !suggest(d, s.Kind.Text, names) {
 			d.Hint = "the collectives are " + strings.Join(names, ", ")
 		}
 		return nil

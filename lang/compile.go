@@ -198,7 +198,7 @@ func (c *compiler) assign(s *Simple) exec {
 		c.m.report(diag.Assign, s.X.span(), "only a name can be assigned")
 		return nil
 	}
-	n := c.resolve(target)
+	n := c.resolve(target, toAssign)
 	switch {
 	case n == nil:
 		return nil

@@ -2,7 +2,6 @@ package lang
 
 import (
 	"errors"
-	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -117,12 +116,7 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 		m.checkResult()
 	}
 	if len(m.errs) > 0 {
-		if w := m.writer; w.op > 0 {
-			again := &machine{lim: m.lim, trap: w.op}
-			again.run(f, opt, inplace)
-			e := &m.errs[w.err]
-			e.Notes = slices.Insert(slices.Clip(e.Notes), w.note+1, again.trapped...)
-		}
+		m.lookAgain(func(again *machine) { again.run(f, opt, inplace) })
 		return nil, nil, report(m.errs)
 	}
 	d := h.dag

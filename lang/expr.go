@@ -314,12 +314,15 @@ func (c *compiler) primary(p Primary) code {
 	case *List:
 		return c.list(p)
 	}
-	return c.read(p.(*Name))
+	name := p.(*Name)
+	x := c.read(name)
+	x.word = name.Text
+	return x
 }
 
 // read compiles the use of a name.
 func (c *compiler) read(x *Name) code {
-	n := c.resolve(x)
+	n := c.resolve(x, toRead)
 	if n == nil || n.kind == kBad {
 		return c.badCode()
 	}

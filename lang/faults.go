@@ -3,19 +3,13 @@ package lang
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
 // This file words the errors of operations on chunks.
-
-// A wroteIt is an operation, and a note that points at it. The note is to be followed by the operation's calls and
-// loops, which are not kept while operations are made: a second run of the file looks at them.
-type wroteIt struct {
-	err, note int // places in lists
-	op        int32
-}
 
 // inRange checks that a rank has count chunks from index of b.
 func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int64) bool {
@@ -40,7 +34,17 @@ func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int
 		what = fmt.Sprintf("%s[%d], with %d chunks,", name, index, count)
 	}
 	d := m.fault(diag.OutOfBounds, span, "%s of rank %d does not exist: %s has %s there", what, rank, name, chunks(have))
-	*d = m.declared(*d, b)
+	switch {
+	case b == ir.Output && have > 0:
+		*d = d.WithNote(p.declaration, "in this %s, %s", p.coll.Kind, m.wants(int(rank)))
+	case have > 0 || b >= ir.Scratch:
+		*d = m.declared(*d, b)
+	default:
+		*d = d.WithNote(p.declaration, "in this %s, rank %d has no %s", p.coll.Kind, rank, name)
+	}
+	if count > 1 && index >= 0 && index < have {
+		d.Hint = fmt.Sprintf("from index %d on there is room for %s, not for %d", index, chunks(have-index), count)
+	}
 	return false
 }
 
@@ -54,11 +58,28 @@ func chunks(n int64) string {
 	return fmt.Sprintf("%d chunks", n)
 }
 
+// wantsShown bounds the chunks that wants names.
+const wantsShown = 4
+
+// wants says what the output of a rank must hold in the end.
+func (m *machine) wants(rank int) string {
+	p := &m.prog
+	n := p.coll.OutChunks(rank)
+	var says []string
+	for i := range min(n, wantsShown) {
+		says = append(says, fmt.Sprintf("output[%d] must hold %s", i, p.values.DescribeWant(p.coll.Want(rank, i))))
+	}
+	if n > wantsShown {
+		says = append(says, "and so on")
+	}
+	return fmt.Sprintf("rank %d has %s of output: %s", rank, chunks(int64(n)), strings.Join(says, ", "))
+}
+
 // declared adds a note to d that shows where b is declared.
 func (m *machine) declared(d diag.Diagnostic, b ir.Buf) diag.Diagnostic {
 	p := &m.prog
 	if b < ir.Scratch {
-		return d.WithNote(p.declaration, "%s says which chunks there are", p.coll.Kind)
+		return d.WithNote(p.declaration, "in this %s, a rank has so many chunks", p.coll.Kind)
 	}
 	decl := &p.scratch[b-ir.Scratch]
 	return d.WithNote(decl.Span, "%s is declared here, with %s", decl.Name, chunks(int64(decl.Chunks)))
@@ -67,32 +88,42 @@ func (m *machine) declared(d diag.Diagnostic, b ir.Buf) diag.Diagnostic {
 func (m *machine) unwritten(s *site, r ref, k int32) {
 	name := m.prog.bufName(r.buf)
 	d := m.fault(diag.Uninitialized, s.src, "rank %d reads %s[%d] before anything writes it", r.rank, name, r.index+k)
-	if r.buf == ir.Input { // in place: input that lies in output is written; any other has its value
-		return
+	switch {
+	case r.buf == ir.Input: // in place: input that lies in output is written; any other has its value
+	case r.buf == ir.Output:
+		d.Hint = fmt.Sprintf("at the beginning only input holds data: read input, or write %s[%d] of rank %d first", name, r.index+k, r.rank)
+	default:
+		*d = m.declared(*d, r.buf)
+		d.Hint = fmt.Sprintf("write %s[%d] of rank %d first", name, r.index+k, r.rank)
 	}
-	*d = m.declared(*d, r.buf)
 }
 
 func (m *machine) stale(s *site, r ref, k, writer int32) {
 	p := &m.prog
-	d := m.fault(diag.Stale, s.src, "the reference to %s[%d] of rank %d is stale: the chunk was written after it was made", p.bufName(r.buf), r.index+k, r.rank)
+	d := m.fault(diag.Stale, s.src, "the reference to %s[%d] of rank %d is stale: the chunk was overwritten after the reference was made", p.bufName(r.buf), r.index+k, r.rank)
 	op := &p.ops[writer-1]
-	name := p.bufName(op.Dst.Buf)
-	m.wrote(d, writer)
-	*d = d.WithNote(p.spans[op.Pos], "this wrote %s of rank %d", name, op.Dst.Rank)
+	m.noteMade(d, r)
+	at := p.spans[op.Pos]
+	m.noteOp(d, writer, "this overwrote %s of rank %d", p.bufName(op.Dst.Buf), op.Dst.Rank)
+	now := fmt.Sprintf("%s refers to what is there now", p.chunkCall(&r))
 	switch {
 	case op.NSrc > 1:
-		d.Hint = "an operation returns a reference to what it wrote: c = c.reduce(x)"
+		d.Hint = "an operation returns a reference to what it wrote: use that; or " + now
 	case op.Dst.Buf != r.buf && (op.Dst.Buf == ir.Output || r.buf == ir.Output):
-		d.Hint = "in place, input and output are one memory"
+		d.Hint = "in place, input and output are one memory; " + now
+	case at.Filename == s.src.Filename && at.Line < s.src.Line:
+		d.Hint = fmt.Sprintf("%s; to use what was there before, move this line above line %d", now, at.Line)
+	default:
+		d.Hint = now
 	}
 }
 
-// wrote notes that the next note of d, which is the last error if it is one, will point at operation op.
-func (m *machine) wrote(d *diag.Diagnostic, op int32) {
-	if m.writer.op == 0 && d.Code != "" {
-		m.writer = wroteIt{len(m.errs) - 1, len(d.Notes), op}
+// chunkCall is r as a call of chunk.
+func (p *expansion) chunkCall(r *ref) string {
+	if r.count == 1 {
+		return fmt.Sprintf("chunk(%d, %s, %d)", r.rank, p.bufName(r.buf), r.index)
 	}
+	return fmt.Sprintf("chunk(%d, %s, %d, %d)", r.rank, p.bufName(r.buf), r.index, r.count)
 }
 
 func (m *machine) readOnly(s *site, rank, index int64) {
@@ -112,7 +143,34 @@ func (m *machine) overlap(s *site, r, dst ref) {
 	}
 }
 
-func (m *machine) counts(s *site, first, r ref) {
-	d := m.fault(diag.Counts, s.span, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(&first), chunks(int64(first.count)), m.prog.refName(&r), chunks(int64(r.count)))
-	d.Hint = "c[i..j] is a part of a reference"
+// counts reports that operand n of a reduction has not as many chunks as the first.
+func (m *machine) counts(s *site, refs []ref, n int) {
+	first, r := &refs[0], &refs[n]
+	one, other := m.operandName(s, refs, 0), m.operandName(s, refs, n)
+	d := m.fault(diag.Counts, s.span, "operands have different counts: %s is %s, and %s is %s", one, chunks(int64(first.count)), other, chunks(int64(r.count)))
+	larger, fewer := n, min(first.count, r.count)
+	if first.count > r.count {
+		larger = 0
+	}
+	if name := s.word(refs, larger); name != "" {
+		d.Hint = fmt.Sprintf("%s[0..%d] is a part of %s with %s", name, fewer, name, chunks(int64(fewer)))
+	} else {
+		d.Hint = fmt.Sprintf("[0..%d] behind the operand with more chunks takes %s of it", fewer, chunks(int64(fewer)))
+	}
+}
+
+// operandName says which chunks an operand is, and what the source calls it if it has a name there.
+func (m *machine) operandName(s *site, refs []ref, n int) string {
+	if name := s.word(refs, n); name != "" {
+		return fmt.Sprintf("%s (%s)", name, m.prog.refName(&refs[n]))
+	}
+	return m.prog.refName(&refs[n])
+}
+
+// word is the variable that operand n of a reduction is in the source, or "".
+func (s *site) word(refs []ref, n int) string {
+	if len(s.words) != len(refs) { // some are lists
+		return ""
+	}
+	return s.words[n]
 }

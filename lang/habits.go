@@ -14,13 +14,16 @@ import (
 // This file knows the slips that people make and the habits that they bring
 // from other languages, and says what to write instead.
 
+// importHint says how a file is imported.
+const importHint = `a library's functions are imported by import "FILE.mscl"`
+
 // foreignStatements are the words by which statements begin elsewhere.
 var foreignStatements = map[string]string{
-	"while":   "there is no while: every loop is a for over a range or a list",
+	"while":   "there is no while: for d in [1, 2, 4] { } takes d from a list, and for k in 0..log2(ranks) { let d = 1 << k } doubles it",
 	"foreach": "a loop is written for x in list { }",
-	"from":    `a library's functions are imported by import "FILE.mscl"`,
-	"include": `a library's functions are imported by import "FILE.mscl"`,
-	"using":   `a library's functions are imported by import "FILE.mscl"`,
+	"from":    importHint,
+	"include": importHint,
+	"using":   importHint,
 	"elif":    "elif is written else if",
 	"elsif":   "elsif is written else if",
 	"fn":      "a function is written def f(a, b) { }",
@@ -35,22 +38,33 @@ var foreignStatements = map[string]string{
 // foreignNames are the names that other languages and other tools have for
 // what is called otherwise here.
 var foreignNames = map[string]string{
-	"range":  "a range is a..b: for i in 0..4 { }",
-	"i":      "a rank's input is called input",
-	"o":      "a rank's output is called output",
-	"s":      "a buffer of one's own is declared by scratch NAME[chunks]",
-	"print":  "there is no print: mscclc show FILE chunks shows what an algorithm does",
+	"range": "a range is a..b: for i in 0..4 { }",
+	"i":     "a rank's input is called input",
+	"o":     "a rank's output is called output",
+	"s":     "a buffer of one's own is declared by scratch NAME[chunks]",
+	"print": "there is no print: mscclc show FILE chunks shows what an algorithm does",
+	"None":  "there is no null value",
+	"null":  "there is no null value",
+	"True":  "true and false are lower case",
+	"False": "true and false are lower case",
+	"pow":   "a power of two is written 1 << n",
+	"floor": "division floors: a / b",
+	"send":  "chunk(...).copy(rank, buffer, index) moves a chunk",
+	"recv":  "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
+}
+
+// foreignVariables are the variables that other tools have.
+var foreignVariables = map[string]string{
 	"size":   "the number of ranks is a parameter of the algorithm, often called ranks",
 	"nranks": "the number of ranks is a parameter of the algorithm, often called ranks",
 	"rank":   "a file describes all ranks at once: a loop over ranks names each",
-	"None":   "there is no null value",
-	"null":   "there is no null value",
-	"True":   "true and false are lower case",
-	"False":  "true and false are lower case",
-	"pow":    "a power of two is written 1 << n",
-	"floor":  "division floors: a / b",
-	"send":   "chunk(...).copy(rank, buffer, index) moves a chunk",
-	"recv":   "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
+}
+
+// foreignCollectives are the operations of other tools that are no collectives here.
+var foreignCollectives = map[string]string{
+	"barrier": "a barrier moves no data, and has no collective here: an allreduce of a few bytes makes every rank wait for all others",
+	"send":    "sendrecv(ranks, peer = [1, 0]) has each rank send to its peer",
+	"recv":    "sendrecv(ranks, peer = [1, 0]) has each rank send to its peer",
 }
 
 // misspelt says that a statement begins with a word that is no keyword, where

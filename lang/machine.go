@@ -23,12 +23,11 @@ type machine struct {
 	repeats int // faults that were reported already
 	bad     bool
 	lost    bool
-	lostIn  [256]bool // the same for one buffer
-	dead    bool      // run no further
-	quiet   bool      // faults are not reported: expressions are tried while compiling
-	writer  wroteIt   // whose calls and loops a second run finds
-	trap    int32     // in that run: the number of that operation, from 1, or 0
-	trapped []diag.Note
+	lostIn  [256]bool                      // the same for one buffer
+	dead    bool                           // run no further
+	quiet   bool                           // faults are not reported: expressions are tried while compiling
+	looks   []*look                        // what a second run of the file finds
+	looking bool                           // it is that run
 	watch   func(pos diag.Pos, rank int32) // sees each operation that is made, with the rank that does it or -1; or nil
 	running []running                      // the loops and calls that are under way, the innermost last
 

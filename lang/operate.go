@@ -15,7 +15,8 @@ type site struct {
 	dst  diag.Span // where to
 	hint int32
 
-	operands []ref // of the reduction being made
+	operands []ref    // of the reduction being made
+	words    []string // the variables that they are in the source, "" for another expression
 }
 
 // usable judges whether r still says what it refers to, and reads it into prog.read. It returns false after a fault,
@@ -166,7 +167,7 @@ func (m *machine) operands(s *site, refs []ref, to int32) bool {
 	for i := range refs {
 		r := refs[i]
 		if r.count != refs[0].count {
-			m.counts(s, refs[0], r)
+			m.counts(s, refs, i)
 			return false
 		}
 		if !m.usable(s, r) {
@@ -199,8 +200,8 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 	if m.prog.spent == 0 {
 		m.prog.firstOp = s.span
 	}
-	if m.prog.now()+1 == m.trap { // of operations that make none the last counts
-		m.trapped = notes(m.frames())
+	if m.looking {
+		m.sawOp()
 	}
 	if m.watch != nil {
 		m.watch(s.span.Pos, -1)

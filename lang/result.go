@@ -46,12 +46,23 @@ func (m *machine) wrong(rank, index int, wrong *ir.WrongList) {
 	m.errs = append(m.errs, d)
 	e := &m.errs[len(m.errs)-1]
 	if writer > 0 {
-		m.wrote(e, writer)
-		*e = e.WithNote(p.spans[p.ops[writer-1].Pos], "it was last written here")
+		m.noteOp(e, writer, "%s was last written here", m.inPlaceName(rank, index))
+		m.noteSum(e, x, w, int32(p.at(int32(rank), ir.Output).cell)+int32(index))
 	} else {
-		*e = e.WithNote(diag.Span{}, "nothing writes it")
+		*e = e.WithNote(diag.Span{}, "nothing writes %s", m.inPlaceName(rank, index))
 	}
 	if wrong.N > 1 {
 		*e = e.WithNote(diag.Span{}, "all that is wrong: %s", wrong.String())
 	}
+}
+
+// inPlaceName names a chunk of output, and the chunk of input that is the same memory.
+func (m *machine) inPlaceName(rank, index int) string {
+	p := &m.prog
+	out, in := p.at(int32(rank), ir.Output), p.at(int32(rank), ir.Input)
+	name := fmt.Sprintf("output[%d] of rank %d", index, rank)
+	if i := out.cell + int32(index) - in.cell; p.coll.Inplace && i >= 0 && i < in.chunks {
+		return fmt.Sprintf("%s (in place, that is input[%d])", name, i)
+	}
+	return name
 }

@@ -75,7 +75,7 @@ func (c *compiler) declare(n *name) {
 }
 
 // resolve finds what a name stands for, or reports that it stands for nothing.
-func (c *compiler) resolve(x *Name) *name {
+func (c *compiler) resolve(x *Name, use nameUse) *name {
 	if n := c.scope.lookup(x.Text); n != nil {
 		return n
 	}
@@ -88,13 +88,8 @@ func (c *compiler) resolve(x *Name) *name {
 		d.Hint = "a function sees its parameters, the algorithm's parameters, scratch buffers and functions"
 		return nil
 	}
-	if d.Code == "" || suggest(d, x.Text, c.scope.all()) {
-		return nil
-	}
-	d.Hint = foreignNames[x.Text]
-	if include := c.main.includeOf(); d.Hint == "" && include != nil {
-		*d = d.WithNote(tokenSpan(include), "this line is a comment")
-		d.Hint = `a library's functions are imported by import "FILE.mscl"`
+	if d.Code != "" {
+		c.suggestName(d, x.Text, use)
 	}
 	return nil
 }

@@ -97,6 +97,7 @@ type code struct {
 	val  func() value
 	slot *value // of a variable of kAny
 	lit  bool   // always the same, and never fails
+	word string // the variable that it is in the source, or ""
 }
 
 // value gives the expression as a function of a value of any kind.
