@@ -16,7 +16,9 @@ import (
 // and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor hold. Up to 20
 // errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in ReadMSCCL.
 func ReadMSCCLPP(name string, r io.Reader, opt ReadOptions) (*PlanFile, *ir.ChannelProgram, error) {
-	s := &planScan{strictjson.NewReader(name, r, opt.JSON())}
+	json := opt.JSON()
+	json.Forms = planForms
+	s := &planScan{strictjson.NewReader(name, r, json)}
 	f := &PlanFile{Filename: name}
 	s.plan(f)
 	if err := s.Finish(); err != nil {
@@ -52,6 +54,24 @@ var (
 	planLoopKeys     = []string{"unit_size", "num_chunks"}
 	planBuffKeys     = []string{"type", "buffer_id", "switch_channel_id", "index", "size", "rank"}
 	planSemaKeys     = []string{"init_value"}
+)
+
+// planForms say of keys what their values are.
+var planForms = map[string]string{
+	"name": "a text", "collective": "the name of a collective", "protocol": "a text: Simple or LL", "inplace": "true or false",
+	"gpus": "the list of ranks", "id": "a number from 0", "threadblocks": anyList, "channels": anyList, "remote_buffers": anyList,
+	"semaphores": anyList, "ops": anyList, "remote_buffer_refs": anyList, "input_chunks": aNumber, "output_chunks": aNumber,
+	"scratch_chunks": aNumber, "index": aNumber, "size": aNumber, "init_value": aNumber, "rank": aNumber, "unit_size": aNumber, "num_chunks": aNumber,
+	"channel_type": aChannelType, "access_channel_type": aChannelType, "access_channel_types": "a list of memory, port and switch",
+	"connected_to": "a list of ranks", "ranks": "a list of ranks", "channel_ids": "a list of numbers", "remote_buffer_ids": "a list of numbers",
+	"src_buff": anyOperands, "dst_buff": anyOperands,
+}
+
+const (
+	anyList      = "a list, [] if there are none"
+	aNumber      = "a number"
+	aChannelType = "a text: memory, port or switch"
+	anyOperands  = "a list of operands"
 )
 
 func (s *planScan) plan(f *PlanFile) {

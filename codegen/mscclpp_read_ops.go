@@ -152,6 +152,15 @@ func (s *planScan) loop(op *PlanOp, key uint32, at strictjson.Pos, total *int, i
 // reduceNames are the reductions by ir.ChannelReduce.
 var reduceNames = [...]string{ir.ReduceSum: "sum", ir.ReduceMin: "min", ir.ReduceMax: "max"}
 
+// foreignOps say which operations do what other formats' operations do.
+var foreignOps = map[string]string{
+	"send": "put writes to a peer's buffer through a channel, and signal tells the peer", "s": "put writes to a peer's buffer through a channel, and signal tells the peer",
+	"recv": "wait waits for the peer's signal, and get reads a peer's buffer", "receive": "wait waits for the peer's signal, and get reads a peer's buffer",
+	"r": "wait waits for the peer's signal, and get reads a peer's buffer", "cpy": "copy copies within the rank",
+	"reduce": "re reduces within the rank, and rre reduces what a peer has", "rrc": "rre reduces what a peer has",
+	"sync": "nop has the threads of a block meet, and barrier has the blocks of a rank meet",
+}
+
 // opName reads the name of an operation. Two are of MSCCL++'s language and refused by its own reader.
 func (s *planScan) opName(inner bool) string {
 	if s.Peek() != '"' {
@@ -176,7 +185,13 @@ func (s *planScan) opName(inner bool) string {
 		for i := range channelRows {
 			names[i] = channelRows[i].name
 		}
-		s.Say(diag.Unsupported, at, "unknown operation %q", diag.Clip(name)).Hint = "the operations are " + strings.Join(names, ", ")
+		hint := "the operations are " + strings.Join(names, ", ")
+		if meant := foreignOps[string(name)]; meant != "" {
+			hint = meant + "; " + hint
+		} else if near := diag.Nearest(string(name), names); near != "" {
+			hint = "did you mean " + near + "? " + hint
+		}
+		s.Say(diag.Unsupported, at, "unknown operation %q", diag.Clip(name)).Hint = hint
 	}
 	return ""
 }

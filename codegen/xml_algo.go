@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"math"
 
 	"mscclc/ir"
@@ -172,26 +173,39 @@ func (x *xmlReader) finish() {
 // buffer that only roots have.
 func (x *xmlReader) root() bool {
 	c := x.p.Coll
+	var attribute string
 	var has func(*gpuRecord) bool
 	switch c.Kind {
 	case ir.Broadcast, ir.Scatter:
-		has = func(g *gpuRecord) bool { return g.input > 0 }
+		attribute, has = "i_chunks", func(g *gpuRecord) bool { return g.input > 0 }
 	case ir.ReduceTo, ir.Gather:
-		has = func(g *gpuRecord) bool { return g.output > 0 }
+		attribute, has = "o_chunks", func(g *gpuRecord) bool { return g.output > 0 }
 	default:
 		return true
 	}
-	n := 0
+	var roots []*gpuRecord
 	for i := range x.gpus {
 		if has(&x.gpus[i]) {
-			c.Root = int(x.gpus[i].id)
-			n++
+			roots = append(roots, &x.gpus[i])
 		}
 	}
-	if n == 1 {
+	switch len(roots) {
+	case 0:
+		x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: no rank has an %s above 0", c.Kind, attribute).Hint =
+			"only the root has chunks there: give its <gpu> an " + attribute + " above 0"
+		return false
+	case 1:
+		c.Root = int(roots[0].id)
 		return true
 	}
-	x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: %d ranks have what only a root has", c.Kind, n)
+	more := ""
+	if len(roots) > 2 {
+		more = ", ..."
+	}
+	d := x.report(diag.Unsupported, roots[1].span, "the root of this %s cannot be told: %d ranks (%d, %d%s) have an %s above 0, and only the root may",
+		c.Kind, len(roots), roots[0].id, roots[1].id, more, attribute)
+	*d = d.WithNote(roots[0].span, "rank %d is the first", roots[0].id)
+	d.Hint = fmt.Sprintf(`write %s="0" in the <gpu> of each rank that is not the root`, attribute)
 	return false
 }
 

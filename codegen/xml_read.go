@@ -90,6 +90,13 @@ func (x *xmlReader) file() error {
 	return err
 }
 
+// unended is the error of a file that ends inside an element.
+func (x *xmlReader) unended(start diag.Pos, name string) error {
+	ends := map[string]string{"tb": "</tb></gpu></algo>", "gpu": "</gpu></algo>", "algo": "</algo>"}
+	d := diag.New(diag.Malformed, diag.Span{Pos: start, Len: 1 + len(name)}, "<%s> has no end: the file ends before </%s>", name, name)
+	return diag.List{d.WithHint("the file may be cut off: produce it again, or add what is missing, at least %s", ends[name])}
+}
+
 // children hands each child of parent, all of which are called name, to read,
 // until the closing tag or until there are enough errors.
 func (x *xmlReader) children(parent, name string, read func(*tag) error) error {
@@ -100,7 +107,7 @@ func (x *xmlReader) children(parent, name string, read func(*tag) error) error {
 		case err != nil:
 			return err
 		case t == nil:
-			return x.fail(start, "<%s> has no end", parent)
+			return x.unended(start, parent)
 		case t.close && string(t.name) == parent:
 			return nil
 		case t.close:

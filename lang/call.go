@@ -97,7 +97,7 @@ func (c *compiler) bind(what string, list []*Arg, params []string, required func
 			if at = indexOf(params, a.Name.Text); at < 0 {
 				d := fail(a.Name.span(), "%s has no argument called %s", what, a.Name.Text)
 				if !suggest(d, a.Name.Text, params) && len(params) > 0 {
-					d.Hint = "its arguments are " + strings.Join(params, ", ")
+					d.Hint = argumentsHint(params, required)
 				}
 				continue
 			}
@@ -121,7 +121,7 @@ func (c *compiler) bind(what string, list []*Arg, params []string, required func
 		}
 	}
 	if ok && len(missing) > 0 {
-		fail(span, "%s lacks %s", what, strings.Join(missing, ", ")).Hint = "its arguments are " + strings.Join(params, ", ")
+		fail(span, "%s lacks %s", what, strings.Join(missing, ", ")).Hint = argumentsHint(params, required)
 	}
 	if !ok {
 		for _, a := range list {
@@ -130,6 +130,25 @@ func (c *compiler) bind(what string, list []*Arg, params []string, required func
 		return nil
 	}
 	return bound
+}
+
+// argumentsHint lists the arguments of a function.
+func argumentsHint(params []string, required func(i int) bool) string {
+	var must, may []string
+	for i, p := range params {
+		if required(i) {
+			must = append(must, p)
+		} else {
+			may = append(may, p)
+		}
+	}
+	switch {
+	case len(may) == 0:
+		return "its arguments are " + strings.Join(must, ", ")
+	case len(must) == 0:
+		return "its arguments are " + strings.Join(may, ", ") + ", all optional"
+	}
+	return "its arguments are " + strings.Join(must, ", ") + ", and optionally " + strings.Join(may, ", ")
 }
 
 func count(n int, what string) string {

@@ -72,7 +72,7 @@ func (m *machine) wants(rank int) string {
 	if n > wantsShown {
 		says = append(says, "and so on")
 	}
-	return fmt.Sprintf("rank %d has %s of output: %s", rank, chunks(int64(n)), strings.Join(says, ", "))
+	return fmt.Sprintf("rank %d has %s of output: %s (in[r][i] is input[i] of rank r)", rank, chunks(int64(n)), strings.Join(says, ", "))
 }
 
 // declared adds a note to d that shows where b is declared.
@@ -105,10 +105,10 @@ func (m *machine) stale(s *site, r ref, k, writer int32) {
 	m.noteMade(d, r)
 	at := p.spans[op.Pos]
 	m.noteOp(d, writer, "this overwrote %s of rank %d", p.bufName(op.Dst.Buf), op.Dst.Rank)
-	now := fmt.Sprintf("%s refers to what is there now", p.chunkCall(&r))
+	now := fmt.Sprintf("to use what is there now, make a new reference: %s", p.chunkCall(&r))
 	switch {
 	case op.NSrc > 1:
-		d.Hint = "an operation returns a reference to what it wrote: use that; or " + now
+		d.Hint = "an operation returns a reference to what it wrote: keep that; " + now
 	case op.Dst.Buf != r.buf && (op.Dst.Buf == ir.Output || r.buf == ir.Output):
 		d.Hint = "in place, input and output are one memory; " + now
 	case at.Filename == s.src.Filename && at.Line < s.src.Line:
@@ -153,7 +153,7 @@ func (m *machine) counts(s *site, refs []ref, n int) {
 		larger = 0
 	}
 	if name := s.word(refs, larger); name != "" {
-		d.Hint = fmt.Sprintf("%s[0..%d] is a part of %s with %s", name, fewer, name, chunks(int64(fewer)))
+		d.Hint = fmt.Sprintf("%s[0..%d] is a part of %s with %s; or give both as many chunks where they are made", name, fewer, name, chunks(int64(fewer)))
 	} else {
 		d.Hint = fmt.Sprintf("[0..%d] behind the operand with more chunks takes %s of it", fewer, chunks(int64(fewer)))
 	}

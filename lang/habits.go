@@ -57,7 +57,7 @@ var foreignNames = map[string]string{
 var foreignVariables = map[string]string{
 	"size":   "the number of ranks is a parameter of the algorithm, often called ranks",
 	"nranks": "the number of ranks is a parameter of the algorithm, often called ranks",
-	"rank":   "a file describes all ranks at once: a loop over ranks names each",
+	"rank":   "a file describes all ranks at once, so a loop gives each rank a name",
 }
 
 // foreignCollectives are the operations of other tools that are no collectives here.

@@ -50,13 +50,13 @@ func (m *machine) noteSum(d *diag.Diagnostic, x ir.Value, w ir.Want, cell int32)
 	switch {
 	case twice != nil:
 		if h := p.historyOf(*twice, cell); h.twice > 0 {
-			m.noteOp(d, h.twice, "%v came into this sum for the second time here", *twice)
+			m.noteOp(d, h.twice, "%v, chunk %d of rank %d's input, came into this sum for the second time here", *twice, twice.Index, twice.Rank)
 			d.Hint = "each chunk may enter a sum once: leave out this reduction, or reduce another chunk here"
 		}
 	case lacks != nil && sum:
 		h := p.historyOf(*lacks, cell)
 		if h.last > 0 {
-			m.noteOp(d, h.last, "this is the last reduction of the sum, which lacks %v", *lacks)
+			m.noteOp(d, h.last, "this is the last reduction of the sum, which lacks %v, chunk %d of rank %d's input", *lacks, lacks.Index, lacks.Rank)
 		}
 		d.Hint = m.remedy(*lacks, h)
 	}

@@ -43,7 +43,7 @@ func (t *terminator) retype() []lexer.Token {
 		}
 	}
 	for _, i := range t.open {
-		t.fault(i, "%s is never closed", t.tokens[i].Value).Hint = "put " + closers[t.tokens[i].Value] + " where what it opens ends"
+		t.fault(i, "%s is never closed", t.tokens[i].Value).Hint = "add " + closers[t.tokens[i].Value] + " where it ends"
 	}
 	return t.tokens
 }

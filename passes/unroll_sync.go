@@ -214,35 +214,6 @@ func (u *unroller) alone(k *unrolled, s unrolledStep) {
 	k.open = false
 }
 
-// matched reports flags that are raised and awaited unequally often in a launch.
-func (u *unroller) matched() {
-	for _, e := range u.order {
-		s, a := &e.signals, &e.awaited
-		switch {
-		case s.n > a.n:
-			d := u.sayAt(s.last.rank, s.last.at, s.last.pos, diag.Unmatched, "is signal %d in a launch at %s, which is awaited %s", s.n, u.endName(e.key), times(a.n))
-			if a.n > 0 {
-				*d = d.WithNote(u.p.Span(a.last.pos), "the last is awaited by %s", a.last.at.name(a.last.rank))
-			}
-		case s.n < a.n:
-			d := u.sayAt(a.last.rank, a.last.at, a.last.pos, diag.Unmatched, "waits for signal %d in a launch at %s, which is signalled %s", a.n, u.endName(e.key), times(s.n))
-			if s.n > 0 {
-				*d = d.WithNote(u.p.Span(s.last.pos), "the last is by %s", s.last.at.name(s.last.rank))
-			}
-		}
-	}
-}
-
-func times(n int32) string {
-	switch n {
-	case 0:
-		return "never"
-	case 1:
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // endName names a flag for a message.
 func (u *unroller) endName(k endKey) string {
 	channel := func(t ir.ChannelType, name string) string {

@@ -20,7 +20,7 @@ var wrongChannels = []struct {
 }{
 	{"wait before signal", diag.Deadlock, "which rank 1 block 0 op 10 (signal) would raise; that block is still at op 8 (wait)",
 		gatherBy(false, begun, always(met(awaitOn(0), signalOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
-	{"signal on one channel and wait on another", diag.Unmatched, "rank 0 block 0 op 8 (signal) is signal 1 in a launch at memory channel 1 of rank 1, to rank 0, which is awaited never",
+	{"signal on one channel and wait on another", diag.Unmatched, "rank 0 block 0 op 8 (signal) signals rank 1, which never waits for it",
 		gatherBy(false, begun, always(met(signalOn(1), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(1), awaitOn(1))...))},
 	{"no wait for the end", diag.Race, "writes output[0] of rank 1 when that rank's launch may have ended",
 		gatherBy(false, begun, always(met(on(ir.ChRelaxedSignal, 0), on(ir.ChRelaxedAwait, 0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
@@ -33,7 +33,7 @@ var wrongChannels = []struct {
 	{"a turn's signals and one wait", diag.Unmatched, "where loops have 2 turns",
 		gatherBy(false, begun, always(looped(met(signalOn(0))...), awaitOn(0), meet)), gatherBy(false, begun, always(looped(met(signalOn(0), awaitOn(0))...)))},
 	{"loops of unequal turns", diag.Unmatched, "where loops have 2 turns", unequal(8192), unequal(4096)},
-	{"acquire without release", diag.Unmatched, "rank 0 block 0 op 1 (acquire) waits for signal 1 in a launch at semaphore 0 of rank 0, which is signalled never",
+	{"acquire without release", diag.Unmatched, "rank 0 block 0 op 1 (acquire) waits at semaphore 0 of rank 0, and nothing signals it",
 		alone(nil, []ir.ChannelOp{}, sema(ir.ChAcquire, 0), meet), alone(nil, []ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), meet)},
 	{"a semaphore that two release", diag.Undecided, "is at semaphore 0 of rank 0, and so is rank 0 block 2 op 0 (release)",
 		alone([]ir.ChannelOp{sema(ir.ChRelease, 0)}, []ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0)),
@@ -216,4 +216,22 @@ func told(list diag.List) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// TestUnmatchedHints: both sides of a signal that meets no wait say which rank has to do what.
+func TestUnmatchedHints(t *testing.T) {
+	wrong := gatherBy(false, begun, always(met(signalOn(1), awaitOn(0))...))
+	_, _, found := CheckChannels(wrong.ChannelProgram, verify.Options{})
+	var all []string
+	for _, d := range found {
+		all = append(all, d.Text+"; "+d.Hint)
+	}
+	for _, want := range []string{
+		"signals rank 1, which never waits for it; rank 1 must wait once for each signal: in .mscl, call .wait(tb = 0) on what channel(1, 0) returned (memory channel 1 of rank 1, to rank 0); or leave out this signal",
+		"waits 2 times in a launch for signals of rank 1, which signals once; rank 1 must signal once for each wait at memory channel 0 of rank 0, to rank 1: in .mscl, call .signal(tb = 0) on what channel(1, 0) returned; or leave out this wait",
+	} {
+		if !strings.Contains(strings.Join(all, "\n"), want) {
+			t.Errorf("nothing says %q of\n%s", want, strings.Join(all, "\n"))
+		}
+	}
 }

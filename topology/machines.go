@@ -60,7 +60,7 @@ func Open(spec string) (*Topology, error) {
 	}
 	if File(spec) == "" {
 		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is neither a machine that mscclc knows nor a file", name).
-			WithHint("machines are %s; a file ends in .topo, or .xml where NCCL wrote it", strings.Join(Names(), ", "))}
+			WithHint("%smachines are %s; a file ends in .topo, or .xml where NCCL wrote it", meant(name), strings.Join(Names(), ", "))}
 	}
 	f, err := files.Open(name)
 	if list := (diag.List)(nil); errors.As(err, &list) {
@@ -73,6 +73,27 @@ func Open(spec string) (*Topology, error) {
 		return Read(name, f, params)
 	}
 	return ReadNCCL(name, f, params)
+}
+
+// meant begins a hint with the machines that name is probably a slip of, and what they are, or is "".
+func meant(name string) string {
+	lower := strings.ToLower(name)
+	near := diag.Nearest(lower, Names())
+	var machines []string
+	for _, n := range Names() {
+		if n == near || strings.Contains(lower, n) || len(lower) > 2 && strings.Contains(n, lower) {
+			t, err := Open(n)
+			if err != nil {
+				panic(err)
+			}
+			_, what, _ := strings.Cut(t.Doc, ": ")
+			machines = append(machines, n+" ("+what+")")
+		}
+	}
+	if len(machines) == 0 {
+		return ""
+	}
+	return "did you mean " + strings.Join(machines, ", or ") + "? "
 }
 
 // parseParams reads name=number, name=number.

@@ -111,7 +111,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
 		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
 	case f.ranks == 0 && f.oneGiven("ranks") != "":
-		return usagef("--ranks takes a number from 1")
+		return usagef("--ranks takes a number of 1 or more")
 	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
 		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
 	case !slices.Contains(placeNames, f.place):

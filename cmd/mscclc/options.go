@@ -193,9 +193,8 @@ func (c *compiling) chosenOnly(takes string, allowed ...string) error {
 
 func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
-	switch {
-	case err != nil:
-		return nil, unknown("target", c.target, targetNames())
+	if err != nil {
+		return nil, unknownTarget(c.target)
 	}
 	if want := c.receives.value; want != nil && *want != t.Limits.ReceiveFused {
 		other := *t

@@ -197,7 +197,7 @@ func parseBytes(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > 1<<50>>shift {
-		return 0, usagef("%q is not a number of bytes: write 1048576, 1024K, 1M or 1MiB", s)
+		return 0, usagef("%q is not a number of bytes: write 1048576, 1024K, 1M, 1MiB or 1G", s)
 	}
 	return n << shift, nil
 }

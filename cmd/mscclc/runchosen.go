@@ -73,7 +73,7 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 			return nil, usagef("a collective has the parameters ranks and root, and not %s", name)
 		}
 		if err != nil || c.call.Ranks < 1 || c.call.Root < 0 {
-			return nil, usagef("-p %s: ranks is a number from 1, and root from 0", p)
+			return nil, usagef("-p %s: ranks is a number of 1 or more, and root of 0 or more", p)
 		}
 	}
 	if c.call.Ranks > choose.MostRanks {

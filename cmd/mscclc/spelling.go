@@ -127,8 +127,39 @@ func catalogPrograms() (names []string) {
 	return names
 }
 
+// unknownTarget is the usage error about a word that is no target.
+func unknownTarget(word string) error {
+	near := didYouMean(word, targetNames(), "")
+	if strings.EqualFold(word, "nccl") {
+		near = ": NCCL itself loads no programs"
+	}
+	return usagef("%q is not a target%s; msccl is XML for msccl on NVIDIA GPUs, rccl is XML for RCCL on AMD GPUs, "+
+		"mscclpp is a plan for MSCCL++ on NVIDIA and AMD GPUs, and plan is for mscclc run and bench", word, near)
+}
+
+// noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
+func noFile(arg string) error {
+	d := diag.New(diag.Io, diag.Span{}, "there is no file %s", arg)
+	folder := filepath.Dir(arg)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return diag.List{d.WithHint("there is no folder %s to read either", folder)}
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if near := diag.Nearest(filepath.Base(arg), names); near != "" {
+		return diag.List{d.WithHint("did you mean %s?", filepath.Join(folder, near))}
+	}
+	return diag.List{d.WithHint("give its path, from the current folder")}
+}
+
 // noSuchFile says that arg is neither a file nor an algorithm of the catalog, and what may be meant.
 func noSuchFile(arg string) error {
+	if ending := filepath.Ext(arg); targetOf[ending] != "" {
+		return noFile(arg)
+	}
 	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
 	if of := algorithmsOf(collective(arg)); len(of) > 0 {
 		return diag.List{d.WithHint("name an algorithm of this collective: %s", list(of))}
@@ -150,7 +181,8 @@ func noSuchFile(arg string) error {
 		}
 	}
 	if near := diag.Nearest(strings.ToLower(name), collectiveNames()); near != "" {
-		return diag.List{d.WithHint("did you mean %s?", near)}
+		return diag.List{d.WithHint("did you mean the collective %s, of which run and bench choose an algorithm? one of them is %s; mscclc list %s shows all",
+			near, algorithmsOf(near)[0], near)}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
 }

@@ -13,10 +13,11 @@ import (
 
 // Options say what a text is and how much of it is read.
 type Options struct {
-	What      string // what messages call the text, such as "plan"
-	MaxBytes  int64  // of the text
-	MaxMemory int64  // of what the caller keeps of it; see Reader.Holds
-	Smaller   string // a hint what to do where one of them is exceeded
+	What      string            // what messages call the text, such as "plan"
+	MaxBytes  int64             // of the text
+	MaxMemory int64             // of what the caller keeps of it; see Reader.Holds
+	Smaller   string            // a hint what to do where one of them is exceeded
+	Forms     map[string]string // what the values of keys are, for hints: "a number"
 }
 
 // A Reader goes through JSON value by value, with the path and the position of each. What it finds wrong it notes, and goes on
@@ -211,21 +212,25 @@ func (s *Reader) Object(keys []string, read func(key int, at Pos)) (seen uint32,
 	return seen, start
 }
 
-// Missing notes the keys of an object at start that must be there and are not.
+// Missing notes the keys of an object at start that must be there and are not, with what their values are.
 func (s *Reader) Missing(keys []string, need, seen uint32, start Pos) {
-	var lack []string
+	var lack, forms []string
 	for i, k := range keys {
 		if need&^seen&(1<<i) != 0 {
 			lack = append(lack, strconv.Quote(k))
+			if form := s.opt.Forms[k]; form != "" {
+				forms = append(forms, strconv.Quote(k)+" is "+form)
+			}
 		}
 	}
-	switch {
-	case len(lack) == 0 || s.Full():
-	case len(lack) == 1:
-		s.Say(diag.Malformed, start, "key %s is missing", lack[0])
-	default:
-		s.Say(diag.Malformed, start, "keys %s are missing", strings.Join(lack, ", "))
+	if len(lack) == 0 || s.Full() {
+		return
 	}
+	what := "keys %s are missing"
+	if len(lack) == 1 {
+		what = "key %s is missing"
+	}
+	s.Say(diag.Malformed, start, what, strings.Join(lack, ", ")).Hint = strings.Join(forms, ", ")
 }
 
 // List hands the elements of a list to read, which goes over one.

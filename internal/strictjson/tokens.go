@@ -256,7 +256,12 @@ func (s *tokens) refuse(c byte, context string) byte {
 	case '"':
 		quoted = `'"'`
 	}
-	return s.fault(s.pos(), "invalid character "+quoted+" "+context)
+	comma := c == '}' && s.state == wantKey || c == ']' && s.state == wantValue && len(s.stack) > 0 && s.top() == '['
+	s.fault(s.pos(), "invalid character "+quoted+" "+context)
+	if comma {
+		s.bad.Hint = "remove the comma before this " + string(c)
+	}
+	return 0
 }
 
 // ended notes that the text ends too early: at its last byte.
@@ -269,7 +274,9 @@ func (s *tokens) ended() byte {
 			at.Line, at.Column = at.Line-1, at.Offset-s.before+1
 		}
 	}
-	return s.fault(at, "unexpected end of JSON input")
+	s.fault(at, "unexpected end of JSON input")
+	s.bad.Hint = "the file ends early: produce it again, or add what is missing"
+	return 0
 }
 
 func (s *tokens) fault(at Pos, text string) byte {
