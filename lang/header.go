@@ -86,7 +86,7 @@ func (c *compiler) sorted(f *File) *fileLines {
 	}
 	if l.algorithm == nil {
 		d := m.report(diag.Declaration, first, "the file has no algorithm line, so it is a library")
-		d.Hint = "algorithm NAME(ranks = 8) makes it an algorithm"
+		d.Hint = "a first line algorithm NAME(ranks = 8) makes it an algorithm"
 		return nil
 	}
 	var statement Stmt // the first one

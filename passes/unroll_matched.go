@@ -33,8 +33,8 @@ func (u *unroller) matched() {
 // unawaited says that a flag is signalled more often than it is awaited, and what to do.
 func (u *unroller) unawaited(k endKey, signals, waits int32) (text, hint string) {
 	if peer := u.peer(k); peer >= 0 {
-		hint = fmt.Sprintf("rank %d must wait once for each signal: in .mscl, call .wait(tb = 0) on what channel(%d, %d) returned (%s); "+
-			"or leave out this signal", k.rank, k.rank, peer, u.endName(k))
+		hint = fmt.Sprintf("add a wait at %s, or leave out this signal; in .mscl, that is .wait(tb = 0) of the channel that channel(%d, %d) returned",
+			u.endName(k), k.rank, peer)
 		if waits == 0 {
 			return fmt.Sprintf("signals rank %d, which never waits for it", k.rank), hint
 		}
@@ -52,8 +52,8 @@ func (u *unroller) unawaited(k endKey, signals, waits int32) (text, hint string)
 // unsignalled says that a flag is awaited more often than it is signalled, and what to do.
 func (u *unroller) unsignalled(k endKey, signals, waits int32) (text, hint string) {
 	if peer := u.peer(k); peer >= 0 {
-		hint = fmt.Sprintf("rank %d must signal once for each wait at %s: in .mscl, call .signal(tb = 0) on what channel(%d, %d) returned; "+
-			"or leave out this wait", peer, u.endName(k), peer, k.rank)
+		hint = fmt.Sprintf("add a signal of rank %d to %s, or leave out this wait; in .mscl, that is .signal(tb = 0) of the channel that channel(%d, %d) returned",
+			peer, u.endName(k), peer, k.rank)
 		if signals == 0 {
 			return fmt.Sprintf("waits for a signal of rank %d, which never signals", peer), hint
 		}

@@ -227,8 +227,8 @@ func TestUnmatchedHints(t *testing.T) {
 		all = append(all, d.Text+"; "+d.Hint)
 	}
 	for _, want := range []string{
-		"signals rank 1, which never waits for it; rank 1 must wait once for each signal: in .mscl, call .wait(tb = 0) on what channel(1, 0) returned (memory channel 1 of rank 1, to rank 0); or leave out this signal",
-		"waits 2 times in a launch for signals of rank 1, which signals once; rank 1 must signal once for each wait at memory channel 0 of rank 0, to rank 1: in .mscl, call .signal(tb = 0) on what channel(1, 0) returned; or leave out this wait",
+		"signals rank 1, which never waits for it; add a wait at memory channel 1 of rank 1, to rank 0, or leave out this signal; in .mscl, that is .wait(tb = 0) of the channel that channel(1, 0) returned",
+		"waits 2 times in a launch for signals of rank 1, which signals once; add a signal of rank 1 to memory channel 0 of rank 0, to rank 1, or leave out this wait; in .mscl, that is .signal(tb = 0) of the channel that channel(1, 0) returned",
 	} {
 		if !strings.Contains(strings.Join(all, "\n"), want) {
 			t.Errorf("nothing says %q of\n%s", want, strings.Join(all, "\n"))
