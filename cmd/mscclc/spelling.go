@@ -133,8 +133,8 @@ func unknownTarget(word string) error {
 	if strings.EqualFold(word, "nccl") {
 		near = ": NCCL itself loads no programs"
 	}
-	return usagef("%q is not a target%s; msccl is XML for msccl on NVIDIA GPUs, rccl is XML for RCCL on AMD GPUs, "+
-		"mscclpp is a plan for MSCCL++ on NVIDIA and AMD GPUs, and plan is for mscclc run and bench", word, near)
+	return usagef("%q is not a target%s; for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; "+
+		"for mscclc run and bench: plan; there are %s", word, near, list(targetNames()))
 }
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
