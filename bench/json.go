@@ -22,7 +22,7 @@ type Document struct {
 	Device      string         `json:"device"`
 	Driver      string         `json:"driver,omitempty"`
 	Config      documentConfig `json:"config"`
-	Results     []documentRow  `json:"results"`
+	Results     []documentRow  `json:"results" doc:"one a size"`
 	OutOfBounds struct {
 		Count int64  `json:"count"`
 		Okay  string `json:"okay"`
@@ -31,7 +31,7 @@ type Document struct {
 		Bandwidth float64 `json:"bandwidth"`
 		Okay      string  `json:"okay"`
 	} `json:"average_bus_bandwidth"`
-	Speedups []Speedup `json:"speedups,omitempty"`
+	Speedups []Speedup `json:"speedups,omitempty" doc:"over NCCL"`
 	Errors   []string  `json:"errors"`
 	EndTime  string    `json:"end_time"`
 }
@@ -45,7 +45,7 @@ type documentConfig struct {
 	Factor     int64    `json:"step_factor"`
 	Warmup     int      `json:"warmup_iters"`
 	Replays    int      `json:"replays"`
-	Iterations int      `json:"iterations"` // of a replay; 0 is as many as take target_us
+	Iterations int      `json:"iterations" doc:"of a replay; 0: as many as take target_us"`
 	Target     float64  `json:"target_us"`
 	Validation int      `json:"validation"`
 	Graph      int      `json:"graph"`
@@ -69,19 +69,19 @@ type documentPlace struct {
 	Wrong    int64   `json:"nwrong"`
 	Checked  int64   `json:"checked"`
 	Launch   string  `json:"launch"`
-	Launches int     `json:"launches"`
+	Launches int     `json:"launches" doc:"of a replay"`
 	Program  string  `json:"program"`
 
-	NCCL *documentRival `json:"nccl,omitempty"`
-	Err  string         `json:"error,omitempty"`
+	NCCL *documentRival `json:"nccl,omitempty" doc:"of --vs nccl"`
+	Err  string         `json:"error,omitempty" doc:"why it did not run"`
 }
 
 type documentRival struct {
 	Time   float64 `json:"time"`
 	Launch string  `json:"launch"`
-	Other  float64 `json:"time_of_other_launch,omitempty"`
+	Other  float64 `json:"time_of_other_launch,omitempty" doc:"of graphs, or one by one"`
 	Wrong  int64   `json:"nwrong"`
-	Ratio  float64 `json:"ratio"`
+	Ratio  float64 `json:"ratio" doc:"how many times as fast ours is"`
 }
 
 // Document makes JSON of a report; schema is that of the command's documents.

@@ -260,7 +260,7 @@ type Speedup struct {
 	Place     string  `json:"place"`
 	GeoMean   float64 `json:"geometric_mean"`
 	Least     float64 `json:"least"`
-	LeastSize int64   `json:"least_size"`
+	LeastSize int64   `json:"least_size" doc:"the size of least"`
 	Sizes     int     `json:"sizes"`
 }
 

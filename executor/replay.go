@@ -13,8 +13,8 @@ import (
 
 // A Replayed is what a replay saw.
 type Replayed struct {
-	Shown bool     `json:"shown"` // the device did what the witness says
-	Lines []string `json:"lines"` // what it did
+	Shown bool     `json:"shown" doc:"the device did what the witness says"`
+	Lines []string `json:"lines" doc:"what it did"`
 }
 
 func (r *Replayed) say(format string, args ...any) {

@@ -2,9 +2,9 @@ package ir
 
 // Traffic is how much a one-sided program signals and moves in one pass.
 type Traffic struct {
-	Signals int `json:"signals"` // flags that are raised
-	Packets int `json:"packets"` // chunks that are written as packets
-	Remote  int `json:"remote"`  // chunks that are read or written at other ranks, packets included
+	Signals int `json:"signals" doc:"flags that are raised in a pass"`
+	Packets int `json:"packets" doc:"chunks that are written as packets"`
+	Remote  int `json:"remote" doc:"chunks that are read or written at other ranks, packets included"`
 }
 
 // Traffic counts what p, which is one-sided, does. What goes through the switch

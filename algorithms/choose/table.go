@@ -41,19 +41,19 @@ type Table struct {
 type Entry struct {
 	Device     string `json:"device"`
 	Ranks      int    `json:"ranks"`
-	Nodes      int    `json:"nodes,omitempty"` // that the ranks are in, as many in each; 0 is 1, as of a Call
+	Nodes      int    `json:"nodes,omitempty" doc:"absent: 1"`
 	Collective string `json:"collective"`
 	Inplace    bool   `json:"inplace"`
-	Element    int    `json:"element_bytes,omitempty"` // of an element; 0 is any
+	Element    int    `json:"element_bytes,omitempty" doc:"absent: any"`
 	Rules      []Rule `json:"rules"`
 }
 
 // A Rule is for calls of up to so many bytes, as nccl-tests counts them; 0 is for
 // all.
 type Rule struct {
-	UpTo int64 `json:"up_to,omitempty"`
+	UpTo int64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
 	Variant
-	Micros float64 `json:"us,omitempty"` // what it took at the largest size that was measured for the rule
+	Micros float64 `json:"us,omitempty" doc:"what it took at the largest size that was measured"`
 
 	at diag.Span // of its program, where it was read
 }

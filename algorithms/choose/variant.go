@@ -32,13 +32,13 @@ import (
 // A Variant is a program of the catalog in one form, and how wide it runs. Zero
 // numbers leave the choice to the executor.
 type Variant struct {
-	Program  string `json:"program"`         // as algorithms.Names has it, or a Shelf's Own
-	Sided    string `json:"sided,omitempty"` // "two" for MSCCL-IR's connections; else one-sided
-	Protocol string `json:"protocol"`        // ir.Protocol's name
-	Via      string `json:"via,omitempty"`   // "port" for copies by the host's proxy; else the kernel makes them
+	Program  string `json:"program" doc:"an algorithm of the catalog, or a file"`
+	Sided    string `json:"sided,omitempty" doc:"two for sends and receives; absent: one-sided"`
+	Protocol string `json:"protocol"` // ir.Protocol's name
+	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
 	Columns  int    `json:"columns,omitempty"`
-	Threads  int    `json:"threads,omitempty"` // of a block
-	Tile     int64  `json:"tile,omitempty"`    // bytes of a chunk that a column moves in a pass
+	Threads  int    `json:"threads,omitempty" doc:"of a thread block"`
+	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a column moves in a pass"`
 }
 
 // String names v for a report: allpairs LL16 8x512.

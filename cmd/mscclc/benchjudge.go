@@ -31,14 +31,26 @@ type judging struct {
 	failed   error
 }
 
+// A judgedDocument is what bench --judge --json prints.
+type judgedDocument struct {
+	Schema     int            `json:"schema"`
+	Collective string         `json:"collective"`
+	Ranks      int            `json:"ranks"`
+	Device     string         `json:"device"`
+	Rows       []judgedRow    `json:"rows"`
+	Within     int            `json:"within" doc:"rows whose chosen variant is within 5 % of the best"`
+	Mean       float64        `json:"geometric_mean" doc:"of ratio"`
+	Problems   []diag.Problem `json:"problems"`
+}
+
 // A judgedRow is one size in one placement.
 type judgedRow struct {
 	Bytes   int64      `json:"bytes"`
 	Inplace bool       `json:"inplace"`
-	Chosen  judgedForm `json:"chosen"`
+	Chosen  judgedForm `json:"chosen" doc:"by the tables or the simulation"`
 	Best    judgedForm `json:"best"`
-	Ratio   float64    `json:"ratio"`
-	Tried   int        `json:"tried"` // forms of whatever width
+	Ratio   float64    `json:"ratio" doc:"how many times as long the chosen one takes"`
+	Tried   int        `json:"tried" doc:"variants, in any width"`
 }
 
 type judgedForm struct {
@@ -201,16 +213,7 @@ func (j *judging) verdict() error {
 	}
 	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
 	if j.app.json {
-		doc := struct {
-			Schema     int            `json:"schema"`
-			Collective string         `json:"collective"`
-			Ranks      int            `json:"ranks"`
-			Device     string         `json:"device"`
-			Rows       []judgedRow    `json:"rows"`
-			Within     int            `json:"within"` // 5 % of the best
-			Mean       float64        `json:"geometric_mean"`
-			Problems   []diag.Problem `json:"problems"`
-		}{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean, []diag.Problem{}}
+		doc := judgedDocument{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean, []diag.Problem{}}
 		if j.failed != nil {
 			doc.Problems = diag.Report(j.app.file, placed(problems(impossible(j.failed)), j.app.file)).Problems
 		}

@@ -27,7 +27,7 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	if a.json || !w.first {
 		lines = io.Discard
 	}
-	if !w.coll.Reduces() && w.oneGiven("op") != "" && !a.json && w.first {
+	if !w.coll.Reduces() && w.oneGiven("op") != "" && w.first {
 		a.sayNoOp(w.coll)
 	}
 	if w.first && !w.named {
@@ -61,13 +61,13 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 		return usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
 	}
 	r.Footer(lines)
-	if a.json && w.first {
-		if err := a.writeJSON(r.Document(schema, os.Args, start, time.Now())); err != nil {
+	if w.plot != "" && w.first {
+		if err := a.writeTo(w.plot, func(out io.Writer) error { return r.Plot(out, w.plot) }); err != nil {
 			return err
 		}
 	}
-	if w.plot != "" && w.first {
-		if err := a.writeTo(w.plot, func(out io.Writer) error { return r.Plot(out, w.plot) }); err != nil {
+	if a.json && w.first {
+		if err := a.writeJSON(r.Document(schema, os.Args, start, time.Now())); err != nil {
 			return err
 		}
 	}

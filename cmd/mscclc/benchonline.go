@@ -16,7 +16,7 @@ func (w *benchWorld) chooseOnline(a *app) {
 		return
 	}
 	w.trying = &choose.Online{Chooser: w.chooser, Tries: w.online, Exchange: w.exchange, Seen: func(s choose.Settlement) {
-		if a.json || !w.first {
+		if !w.first {
 			return
 		}
 		w.bar.over(func() {

@@ -63,7 +63,7 @@ func (w *benchWorld) checkTable(a *app) error {
 	if len(found) > 0 {
 		return found.Sort()
 	}
-	if a.json || !w.first {
+	if !w.first {
 		return nil
 	}
 	note := func(format string, args ...any) {

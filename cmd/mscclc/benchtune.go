@@ -60,18 +60,21 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 	return a.writeTable(w.out, table, failed)
 }
 
+// A tunedDocument is what bench --tune --json prints: the table, which --table reads.
+type tunedDocument struct {
+	Schema int    `json:"schema"`
+	Output string `json:"output,omitempty" doc:"the file that it was written to"`
+	*choose.Table
+	Problems []diag.Problem `json:"problems"`
+}
+
 // writeTable writes what was tuned until something failed, or nothing did.
 func (a *app) writeTable(file string, table *choose.Table, failed error) error {
 	write := func(out io.Writer) error { return table.Write(out) }
 	if !a.json {
 		return errors.Join(a.writeTo(file, write), failed)
 	}
-	doc := struct {
-		Schema int    `json:"schema"`
-		Output string `json:"output,omitempty"`
-		*choose.Table
-		Problems []diag.Problem `json:"problems"`
-	}{schema, file, table, []diag.Problem{}}
+	doc := tunedDocument{schema, file, table, []diag.Problem{}}
 	code := exitGood
 	if failed != nil {
 		found := placed(problems(failed), a.file)
@@ -117,15 +120,13 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 			v.Threads = 0 // which only a GPU's blocks have
 		}
 		w.bar.step()
-		if !a.json {
-			w.bar.over(func() {
-				note := differNote(v.Program, w.chooser.Differs(v, call), w.dtype)
-				if note != "" {
-					note = " (" + note + ")"
-				}
-				a.say("%v %s %s: %.2f us, %v%s", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v, note)
-			})
-		}
+		w.bar.over(func() {
+			note := differNote(v.Program, w.chooser.Differs(v, call), w.dtype)
+			if note != "" {
+				note = " (" + note + ")"
+			}
+			a.say("%v %s %s: %.2f us, %v%s", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v, note)
+		})
 		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i, w.factor)
 	}
 	return entry, nil

@@ -26,24 +26,24 @@ var roundings = [verify.NumRoundings]struct {
 
 // A bitwiseReport is what --json says of the order of a program's sums.
 type bitwiseReport struct {
-	Identical bool            `json:"identical"` // for every type
-	Sums      int             `json:"sums"`      // that several output chunks must hold
-	Types     []bitwiseOfType `json:"types"`     // of floats; integers, min and max are always identical
+	Identical bool            `json:"identical" doc:"for every type"`
+	Sums      int             `json:"sums" doc:"that several output chunks must hold"`
+	Types     []bitwiseOfType `json:"types" doc:"of floats; integers, min and max are always identical"`
 }
 
 type bitwiseOfType struct {
 	Types     []string         `json:"types"`
 	Identical bool             `json:"identical"`
-	Differ    int              `json:"differ"` // sums that do
-	Witness   []bitwiseWitness `json:"witness,omitempty"`
+	Differ    int              `json:"differ" doc:"sums that do"`
+	Witness   []bitwiseWitness `json:"witness,omitempty" doc:"two chunks whose sums differ"`
 }
 
 type bitwiseWitness struct {
 	Rank       int32  `json:"rank"`
-	Chunk      int32  `json:"chunk"` // of its output
+	Chunk      int32  `json:"chunk" doc:"of the output of the rank"`
 	Expression string `json:"expression"`
-	Part       bool   `json:"part,omitempty"` // the expression is the part that differs
-	Step       string `json:"step"`           // which completes the sum
+	Part       bool   `json:"part,omitempty" doc:"the expression is the part that differs"`
+	Step       string `json:"step" doc:"which completes the sum"`
 	Pos        string `json:"pos,omitempty"`
 }
 

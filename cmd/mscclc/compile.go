@@ -93,7 +93,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	}
 	defer s.Close()
 	if s.kind != codegen.KindSource {
-		return usagef("%s is compiled already; see mscclc verify, run and show", arg)
+		return usagef("%s is compiled already", arg).hint("see mscclc verify, run and show")
 	}
 	d, err := newDumper(a, f)
 	if err != nil {
@@ -155,12 +155,7 @@ func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Tar
 		use = t.UseLine(f.out)
 	}
 	if a.json {
-		return a.writeJSON(struct {
-			report
-			Output string `json:"output,omitempty"`
-			Target string `json:"target"`
-			Use    string `json:"use,omitempty"`
-		}{newReport(name, warned, p), f.out, t.Name, use})
+		return a.writeJSON(compiledDocument{newReport(name, warned, p), f.out, t.Name, use})
 	}
 	a.show(warned)
 	a.noteDefault(name, f.declared, t)
@@ -170,6 +165,14 @@ func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Tar
 		a.say("%s: %s; proven\nuse it: %s", f.out, what, use)
 	}
 	return nil
+}
+
+// A compiledDocument is what compile --json prints.
+type compiledDocument struct {
+	report
+	Output string `json:"output,omitempty" doc:"the file that it was written to"`
+	Target string `json:"target"`
+	Use    string `json:"use,omitempty" doc:"the line that loads the file in the target's runtime"`
 }
 
 // compileSource compiles s, whose products d sees; d may be nil.
@@ -231,7 +234,7 @@ func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 			lines = append(lines, op.Pos)
 		}
 	}
-	if len(lines) > 0 && !a.json {
+	if len(lines) > 0 {
 		more := ""
 		if len(lines) > 1 {
 			more = fmt.Sprintf(" (and %d more like it)", len(lines)-1)
@@ -297,7 +300,7 @@ func (d *dumper) file(name string, write func(io.Writer) error) error {
 	}
 	path := d.path(name)
 	err := d.app.writeTo(path, write)
-	if err == nil && !d.app.json {
+	if err == nil {
 		d.app.say("%s: written", path)
 	}
 	return err

@@ -21,22 +21,24 @@ var (
 	foldersOnly     = []string{}
 )
 
-// A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil where
-// there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a number.
+// A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil
+// where there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a number.
 type place struct {
 	words   func(cursor) []string // WORD, or WORD, a tab and its description
 	endings []string
 	anyFile bool
 }
 
-// A cursor is where completion is asked for: behind the arguments args of a command, and in the word that begins as typed.
+// A cursor is where completion is asked for: behind the arguments args of a command, and in the word that begins as
+// typed.
 type cursor struct {
 	cmd   *cobra.Command
 	args  []string
 	typed string
 }
 
-// arguments are the places of each command's arguments, by the command's name. The last place is that of all further arguments.
+// arguments are the places of each command's arguments, by the command's name. The last place is that of all further
+// arguments.
 var arguments = map[string][]place{
 	"bench":    {{words: programWords, endings: programEndings}, {endings: programEndings}},
 	"compile":  {{words: algorithmWords, endings: sourceEndings}, {}},
@@ -54,15 +56,14 @@ var arguments = map[string][]place{
 	"version":  {{}},
 }
 
-// values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take one of a few words
-// (see wordFlag), switches and numbers are not listed.
+// values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take one
+// of a few words (see wordFlag), switches and numbers are not listed.
 var values = map[string]place{
 	"begin":         {},
 	"bytes":         {},
 	"costs":         {endings: []string{".json"}},
 	"emit":          {endings: foldersOnly},
 	"end":           {},
-	"fmt limit":     {words: sourceLimitWords},
 	"ignore":        {words: warningWords},
 	"import-path":   {endings: foldersOnly},
 	"limit":         {words: limitWords},
@@ -120,8 +121,8 @@ func valueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
 	return place{}, false
 }
 
-// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than those offered,
-// and nothing else fits, the shell offers files as it does for other programs.
+// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than those
+// offered, and nothing else fits, the shell offers files as it does for other programs.
 func (at place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if at.anyFile {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -146,8 +147,8 @@ func (at place) complete(cmd *cobra.Command, args []string, typed string) ([]str
 	return found, directive
 }
 
-// filesAt lists the folders, with a slash behind, and the files with one of the endings, whose paths begin as typed does. A hidden file
-// is listed where its dot is typed.
+// filesAt lists the folders, with a slash behind, and the files with one of the endings, whose paths begin as typed
+// does. A hidden file is listed where its dot is typed.
 func filesAt(typed string, endings []string) (found []string) {
 	dir, base := path.Split(typed)
 	entries, _ := os.ReadDir(filepath.FromSlash(cmp.Or(dir, ".")))

@@ -22,8 +22,8 @@ func completed(t *testing.T, args ...string) (words []string) {
 	return lines[:len(lines)-1] // the last is the directive
 }
 
-// Every command says what its arguments are, and every flag what its values are: a string that is no word has a row in values, and no
-// row is left over.
+// Every command says what its arguments are, and every flag what its values are: a string that is no word has a row in
+// values, and no row is left over.
 func TestEveryPlaceCompletes(t *testing.T) {
 	root := new(app).command()
 	used := map[string]bool{}

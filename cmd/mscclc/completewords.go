@@ -165,8 +165,8 @@ func deviceWords(cursor) (list []string) {
 	return list
 }
 
-// parameterWords lists the parameters of the algorithm, or the collective, that args begin with, which -p has not set yet: NAME=, or
-// the values that NAME may have where it is typed, as far as they are known.
+// parameterWords lists the parameters of the algorithm, or the collective, that args begin with, which -p has not set
+// yet: NAME=, or the values that NAME may have where it is typed, as far as they are known.
 func parameterWords(at cursor) (list []string) {
 	if len(at.args) == 0 {
 		return nil
@@ -214,17 +214,12 @@ func parametersOf(arg string) []lang.ParamInfo {
 	return f.Info().Params
 }
 
-// limitWords lists the limits that --limit raises.
-func limitWords(cursor) []string { return settings(limitNames()) }
-
-// sourceLimitWords lists those of the language.
-func sourceLimitWords(cursor) []string { return settings(lang.LimitNames()) }
-
-// settings are names with an equals sign behind each.
-func settings(names []string) []string {
-	list := make([]string, len(names))
-	for i, name := range names {
-		list[i] = name + "="
+// limitWords lists the limits that --limit of the command raises, with an equals sign behind each.
+func limitWords(at cursor) (list []string) {
+	if l, ok := at.cmd.Flags().Lookup("limit").Value.(*limits); ok {
+		for _, name := range l.names {
+			list = append(list, name+"=")
+		}
 	}
 	return list
 }

@@ -73,8 +73,8 @@ func (a *app) explain(code string, example, oneSided bool) error {
 	}
 	switch {
 	case !ok:
-		return usagef("%q is not the code of an error%s", code,
-			didYouMean(code, codeNames(), "; mscclc explain lists them"))
+		return usagef("%q is not the code of an error", code).
+			hint("%s", didYouMean(code, codeNames(), "mscclc explain lists them"))
 	case a.json:
 		return a.explainJSON([]diag.Code{e.Code})
 	case !example:
@@ -99,22 +99,25 @@ func codeNames() (names []string) {
 	return names
 }
 
+// An explainedDocument is what explain --json prints.
+type explainedDocument struct {
+	Schema int         `json:"schema"`
+	Codes  []explained `json:"codes"`
+}
+
 // An explained is what --json says of a code.
 type explained struct {
 	Code    diag.Code `json:"code"`
 	Text    string    `json:"text"`
 	Example string    `json:"example,omitempty"`
-	Command string    `json:"command,omitempty"` // shows the error: lines for a shell
-	Replay  bool      `json:"replay,omitempty"`  // verify --replay shows the example's problem in a run
+	Command string    `json:"command,omitempty" doc:"shows the error: lines for a shell"`
+	Replay  bool      `json:"replay,omitempty" doc:"verify --replay shows it in a run"`
 
-	OneSided string `json:"one_sided_example,omitempty"` // a plan in JSON
+	OneSided string `json:"one_sided_example,omitempty" doc:"an execution plan in JSON, which verify rejects"`
 }
 
 func (a *app) explainJSON(codes []diag.Code) error {
-	doc := struct {
-		Schema int         `json:"schema"`
-		Codes  []explained `json:"codes"`
-	}{Schema: schema}
+	doc := explainedDocument{Schema: schema}
 	for _, code := range codes {
 		e, _ := diag.Explain(code)
 		lines := strings.Join(e.Lines(), "\n")

@@ -48,7 +48,7 @@ func TestExplainedCommands(t *testing.T) {
 		})
 		shown++
 	}
-	if want := len(diag.Codes()) - 2; hasCPU && shown < want {
+	if want := len(diag.Codes()) - 3; hasCPU && shown < want {
 		t.Errorf("%d codes are shown, want at least %d", shown, want)
 	}
 }

@@ -13,20 +13,19 @@ import (
 )
 
 // flagError says plainly what is wrong with a flag of cmd, and which flag may be meant.
-func flagError(cmd *cobra.Command, err error) string {
+func flagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
+	wrong, near := usagef("%v", err), ""
 	switch {
 	case errors.As(err, &missing):
-		text := err.Error()
-		if near := meantFlag(cmd, missing.GetSpecifiedName()); near != "" {
-			text += "; did you mean " + near + "?"
+		if near = meantFlag(cmd, missing.GetSpecifiedName()); near != "" {
+			near = "did you mean " + near + "?; "
 		}
-		return text
 	case errors.As(err, &invalid):
-		return "--" + invalid.GetFlag().Name + refusedValue(invalid)
+		wrong = usagef("--%s%s", invalid.GetFlag().Name, refusedValue(invalid))
 	}
-	return err.Error()
+	return wrong.hint("%ssee %s --help", near, cmd.CommandPath())
 }
 
 // refusedValue says, behind the name of a flag, which values it takes and which one was given.

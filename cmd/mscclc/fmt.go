@@ -33,7 +33,7 @@ names, and the exit code is 1 if there are any. Of a folder, all .mscl files bel
 
 type formatted struct {
 	report
-	Changed bool `json:"changed"`
+	Changed bool `json:"changed" doc:"its format differs, or did"`
 }
 
 func (a *app) format(args []string, write, list bool, lim *limits) error {
@@ -49,9 +49,7 @@ func (a *app) format(args []string, write, list bool, lim *limits) error {
 		if err != nil {
 			found = placed(problems(err), t.name)
 			worst = max(worst, exitCode(found))
-			if !a.json {
-				a.show(found)
-			}
+			a.show(found)
 		}
 		reports = append(reports, formatted{newReport(t.name, found, nil), changed})
 	}

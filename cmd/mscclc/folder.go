@@ -52,7 +52,7 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 
 // noteSkipped counts files that were skipped, and names the first of them.
 func (a *app) noteSkipped(names []string, not string) {
-	if len(names) == 0 || a.json {
+	if len(names) == 0 {
 		return
 	}
 	what, more := "1 file that is not a "+not, ""

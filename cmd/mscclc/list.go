@@ -50,24 +50,31 @@ thread block does what.`,
 	return cmd
 }
 
+// A listedDocument is what list --json prints.
+type listedDocument struct {
+	Schema     int            `json:"schema"`
+	Algorithms []listing      `json:"algorithms"`
+	Problems   []diag.Problem `json:"problems,omitempty" doc:"of files that could not be read"`
+}
+
 // A listing is what a file says of itself.
 type listing struct {
-	Name       string         `json:"name"` // what the command takes
+	Name       string         `json:"name" doc:"what FILE may be"`
 	File       string         `json:"file"`
 	Algorithm  string         `json:"algorithm"`
 	Collective string         `json:"collective"`
 	Params     []listingParam `json:"params"`
 	Protocol   string         `json:"protocol"`
-	Doc        string         `json:"doc"` // the first sentence of its comment
-	Shape      *listingShape  `json:"shape,omitempty"`
+	Doc        string         `json:"doc" doc:"the first sentence of its comment"`
+	Shape      *listingShape  `json:"shape,omitempty" doc:"by its default parameters; absent where the file names no chunks"`
 }
 
 // A listingShape is what an algorithm costs by its default parameters; see choose.Shape.
 type listingShape struct {
 	Ranks   int     `json:"ranks"`
-	Rounds  int     `json:"rounds"`
-	Sent    float64 `json:"sent"`    // of a call's bytes, by the rank that sends or receives most
-	Scratch float64 `json:"scratch"` // of a rank, of a call's bytes
+	Rounds  int     `json:"rounds" doc:"transfers that follow each other at most"`
+	Sent    float64 `json:"sent" doc:"times a call's bytes, by the rank that sends or receives most"`
+	Scratch float64 `json:"scratch" doc:"of a rank, times a call's bytes"`
 }
 
 type listingParam struct {
@@ -97,20 +104,14 @@ func (a *app) list(tasks []task, from *reading) error {
 	}
 	var err error
 	if a.json {
-		err = a.writeJSON(struct {
-			Schema     int            `json:"schema"`
-			Algorithms []listing      `json:"algorithms"`
-			Problems   []diag.Problem `json:"problems,omitempty"`
-		}{schema, found, diag.Report("", wrong).Problems})
+		err = a.writeJSON(listedDocument{schema, found, diag.Report("", wrong).Problems})
 	} else if len(found) > 0 || len(wrong) == 0 {
 		err = a.printList(found)
 	}
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	if !a.json {
-		a.show(wrong)
-	}
+	a.show(wrong)
 	return reportedError{exitCode(wrong)}
 }
 

@@ -18,10 +18,10 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 	if err != nil {
 		return nil, nil, impossible(err)
 	}
-	if f.unproven && !a.json {
+	if f.unproven {
 		a.say("%s: note: the program is not proven", diag.Printable(arg))
 	}
-	if p.ModifiesInput() && !a.json {
+	if p.ModifiesInput() {
 		a.say("%s: note: the program overwrites input that is not output", diag.Printable(arg))
 	}
 	return l, p, nil

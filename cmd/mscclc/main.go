@@ -7,8 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -96,11 +94,11 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 			code = a.fail(diag.List{panicked(r)})
 		}
 	}()
+	a.args = args
 	root := a.command()
 	spelled(root, args)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(a.stdout)
 	root.SetErr(stderr)
 	err := root.Execute()
 	if err == nil && a.stdout.err != nil {
@@ -119,6 +117,7 @@ func panicked(r any) diag.Diagnostic {
 
 // An app is one run of the command.
 type app struct {
+	args      []string
 	stdin     io.Reader
 	stdout    *product
 	stderr    io.Writer
@@ -146,7 +145,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%q is not a command%s", args[0], didYouMean(args[0], commandNames(cmd), meantRun(args[0])))
+				return usagef("%q is not a command", args[0]).hint("%s", didYouMean(args[0], commandNames(cmd), meantRun(args[0])))
 			}
 			return cmd.Help()
 		},
@@ -154,13 +153,16 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on stdout; mscclc help json describes it")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%s; see %s --help", flagError(cmd, err), cmd.CommandPath())
+		a.json = asksJSON(a.args) // which may stand behind the flag that is wrong
+		return flagError(cmd, err)
 	})
 	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(), a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(),
 		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
 	root.AddCommand(topics()...)
+	a.initCompletion(root)
 	strict(root)
 	completeAll(root)
+	a.documented(root)
 	return root
 }
 
@@ -168,7 +170,6 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 // see their help: a topic or a shell that there is not.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "help":
@@ -176,7 +177,7 @@ func strict(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				about, rest, err := root.Find(args)
 				if err != nil || len(rest) > 0 {
-					return usagef("%q is neither a command nor a topic; see mscclc --help", strings.Join(args, " "))
+					return usagef("%q is neither a command nor a topic", strings.Join(args, " ")).hint("see mscclc --help")
 				}
 				about.InitDefaultHelpFlag()
 				return about.Help()
@@ -219,108 +220,10 @@ func spelled(root *cobra.Command, given []string) {
 					continue
 				}
 				if _, err := os.Stat(next); err != nil {
-					return usagef("%q is taken for a file, as %s needs no value; did you mean --%s=%s?", next, value, flag.Name, next)
+					return usagef("%q is taken for a file, as %s needs no value", next, value).hint("did you mean --%s=%s?", flag.Name, next)
 				}
 			}
 			return judge(cmd, args)
 		}
 	}
-}
-
-// A usageError is an error in how the command was called.
-type usageError struct{ text string }
-
-func (e usageError) Error() string { return e.text }
-
-func usagef(format string, args ...any) error {
-	return usageError{diag.Shorten(fmt.Sprintf(format, args...))}
-}
-
-// A reportedError says that a command has reported its failure itself, and with
-// which code it exits.
-type reportedError struct{ code int }
-
-func (reportedError) Error() string { return "reported" }
-
-// fail reports err, and returns the exit code for it.
-func (a *app) fail(err error) int {
-	var usage usageError
-	var reported reportedError
-	if refused := a.guard.refusal(); refused != nil {
-		err = refused
-	}
-	switch {
-	case errors.As(err, &reported):
-		return reported.code
-	case errors.Is(err, context.Canceled):
-		a.say("mscclc: interrupted")
-		return exitInterrupted
-	case errors.As(err, &usage):
-		fmt.Fprintf(a.stderr, "mscclc: %s\n", usage.text)
-		return exitUsage
-	}
-	list := placed(problems(err), a.file)
-	if a.json {
-		a.writeJSON(struct {
-			Schema int `json:"schema"`
-			diag.FileReport
-		}{schema, diag.Report(a.file, list)})
-	} else {
-		a.show(list)
-	}
-	return exitCode(list)
-}
-
-// exitCode is the exit code for what was found: its worst.
-func exitCode(list diag.List) int {
-	code := exitInput
-	for _, d := range list {
-		switch d.Code {
-		case diag.Unavailable:
-			code = max(code, exitMachine)
-		case diag.Internal:
-			code = exitInternal
-		}
-	}
-	return code
-}
-
-// problems makes diagnostics of any error. One that is neither a diag.List nor
-// from the file system is a fault of mscclc.
-func problems(err error) diag.List {
-	var list diag.List
-	var one diag.Diagnostic
-	var path *fs.PathError
-	switch {
-	case errors.As(err, &list):
-		return list
-	case errors.As(err, &one):
-		return diag.List{one}
-	case errors.As(err, &path):
-		return diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: path.Path}}, "%s: %v", path.Op, path.Err)}
-	}
-	return diag.List{diag.New(diag.Internal, diag.Span{}, "%v", err)}
-}
-
-// placed gives the diagnostics that name no place the file that they concern.
-func placed(list diag.List, file string) diag.List {
-	for i := range list {
-		if list[i].Span.Filename == "" && list[i].Code != diag.Internal {
-			list[i].Span.Filename = file
-		}
-	}
-	return list
-}
-
-// show prints diagnostics on stderr.
-func (a *app) show(list diag.List) {
-	colour := isTerminal(a.stderr) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if err := diag.Fprint(a.stderr, list, a.text, colour); err != nil {
-		fmt.Fprintln(a.stderr, list.Error())
-	}
-}
-
-// say prints one line of talk.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintln(a.stderr, diag.Shorten(fmt.Sprintf(format, args...)))
 }

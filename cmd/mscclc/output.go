@@ -14,8 +14,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/ir/diag"
 )
 
@@ -30,80 +28,15 @@ func (a *app) writeJSON(doc any) error {
 	return e.Encode(doc)
 }
 
-func jsonHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:   "json",
-		Short: "What --json prints",
-		Long: `With --json a command prints one JSON document on stdout, and its talk on stderr is silent. Every object has
-"schema": 1, which rises when a field goes or changes its meaning; fields may be added at any time.
-
-A file's report, which all documents are made of:
-  {"schema": 1, "file": F, "ok": true|false, "problems": [P...]}
-A problem, with fields that mean nothing left out (explain CODE describes a code):
-  {"code": C, "message": M, "rank": N, "block": N, "step": N, "pos": "file:line:col",
-   "notes": [{"message": M, "pos": "file:line:col"}], "hint": H, "witness": W}
-A step (S below): {"rank", "block", "step", "op", "pos"}
-
-compile   a report, and where it is ok: "output" (the file, or absent), "target", "use" (the line that loads the file in the
-          target's runtime), "program" (below)
-verify    an array of reports, each with "program" and "proof" where it is ok and no library; with --bitwise "bitwise",
-          with --ranks "counts": {"proven": [N...], "refused": [N...], "why" (it was), "programs", "steps"}, and "program" and "proof"
-          are of the last that was proven; with --replay "replays" where it is not ok
-run       a report, and "program", "runs": [{"device", "bytes", "dtype", "op", "inplace", "protocol", "iters",
-          "seconds" (of the fastest iteration), "algbw", "busbw" (of it, GB/s), "checked", "wrong", "problems" (why it did not run to its end)}];
-          not ok where anything is wrong
-bench     nccl-tests' document ("version", "config", "results", "average_bus_bandwidth" and so on), and in each placement of a
-          result "checked", "launch", "launches", "program", "error" (why it did not run), "nccl": {"time", "launch", "ratio",
-          "time_of_other_launch", "nwrong"}; "speedups": [{"place", "geometric_mean", "least", "least_size", "sizes"}]
-bench --tune  the table, which --table reads: "version", "entries": [{"device", "ranks", "nodes" (1 where absent), "collective", "inplace", "element_bytes",
-          "rules": [{"up_to", "program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}]}]; and "output", "problems"
-bench --judge  {"schema": 1, "collective", "ranks", "device", "rows": [{"bytes", "inplace", "chosen": V, "best": V, "ratio", "tried"}], "within",
-          "geometric_mean", "problems"}; V is {"program", "sided", "via", "protocol", "columns", "threads", "tile", "us"}. A line of its -o is a V
-          and "collective", "ranks", "root", "inplace", "bytes", "dtype", "device", "chosen", "final" (measured in turns with the chosen one)
-fmt       an array of reports, each with "changed"
-list      {"schema": 1, "algorithms": [{"name", "file", "algorithm", "collective", "params": [{"name", "default"}],
-          "protocol", "doc", "shape": {"ranks", "rounds", "sent", "scratch"}}], "problems": [P...]}
-show      a report, and "stage", "text"
-explain   {"schema": 1, "codes": [{"code", "text", "example", "command" (shows the error; lines for a shell), "replay" (it can be),
-          "one_sided_example" (a plan, which verify rejects)}]}
-select    {"schema": 1, "collective", "topology", "target", "ranks", "inplace", "by", "ranges": [{"from", "to", "at", "program", "sided", "protocol",
-          "columns", "threads", "tile", "instances", "us", "latency_us", "interval_us", "next", "behind", "reason"}], "own" (files beside the collective): [{"at", "program",
-          "sided", "protocol", "columns", "instances", "latency_us", "interval_us", "behind", "why" (it does not run there)}], "gaps": [...],
-          "overlaps": [...], "notes": [...]}; "us" and "behind" are of the time that "by" names, latency or interval; "interval_us" is absent where it is not known
-simulate  {"schema": 1, "file", "topology", "device", "ranks", "by", "sizes": [{"bytes", "us", "latency_us", "interval_us", "algbw", "busbw", "columns",
-          "passes", "link", "occupied"}]}; "us", the bandwidths and "occupied" are of the time that "by" names, as in select
-topo      {"schema": 1, "processors", "devices": [{"device", "driver", "gpus": [names], "reached"}], "missing", "network_cards":
-          [{"name", "rate"}], "like"}; of a topology {"schema": 1, "name", "doc", "nodes", "gpus_per_node", "device", "places",
-          "classes": [{"name", "latency_us", "bandwidth_gbs" (of one), "links", "network", "widths": [{"width" (of links side by side), "links"}]}],
-          "ways": [{"from", "to", "latency_us", "bandwidth_gbs", "links", "widths"}]}
-version   {"schema": 1, "version", "go", "platform", "devices": [...], "targets": [...]}
-
-A witness, of a deadlock, race, wrong-result or uninitialized: {"step": S, "with": S, "chunk": {"rank", "buffer", "index"},
-  "message", "with_message", "waits": [{"step": S, "cause": "step|message|slot", "on": S, "at": S}],
-  "slots", "message_chunks"}. step is a waiting step, the later of two racing accesses, the one that wrote the wrong chunk, or
-  the reader; with is what it waits for, or the earlier access; message and with_message count from 0 which message of a
-  step's transfer the access lies in; waits is the cycle: step waits, for on to end, whose block stands at at.
-A proof: {"slots", "message_chunks", "max_bytes", "result"}: what it was judged with; sizes are below max_bytes, if that is
-  there; result is false of XML that does not say what must hold at the end (coll="custom").
-A bitwise: {"identical", "sums", "types": [{"types": [...], "identical", "differ", "witness": [{"rank", "chunk",
-  "expression", "part", "step", "pos"}, ...]}]}
-A replay: {"code", "text", "shown", "lines": [...]}
-
-A program: {"algorithm", "collective", "ranks", "chunks", "inplace", "protocol", "channels", "blocks", "steps", "sizes": {"from", "below" (absent: no
-  end)} (bytes that it is for), "root" (if any),
-  "one_sided": {"signals", "packets", "remote"} (chunks and flags a pass; of one-sided programs)}
-
-An error of usage (exit code 2) is text on stderr only.`,
-	}
-}
-
-// A product is a writer, such as stdout, that remembers that a write failed.
+// A product is a writer, such as stdout, that remembers that something was written, and that a write failed.
 type product struct {
 	io.Writer
-	err error
+	begun bool
+	err   error
 }
 
 func (p *product) Write(b []byte) (int, error) {
+	p.begun = true
 	n, err := p.Writer.Write(b)
 	if err != nil && p.err == nil {
 		p.err = err

@@ -14,7 +14,7 @@ import (
 type report struct {
 	Schema int `json:"schema"`
 	diag.FileReport
-	Program *programInfo `json:"program,omitempty"`
+	Program *programInfo `json:"program,omitempty" doc:"where it is ok"`
 }
 
 type programInfo struct {
@@ -28,16 +28,16 @@ type programInfo struct {
 	Blocks     int    `json:"blocks"`
 	Steps      int    `json:"steps"`
 
-	Sizes sizesInfo `json:"sizes"`
+	Sizes sizesInfo `json:"sizes" doc:"the bytes that it is for"`
 
-	Root     *int        `json:"root,omitempty"`      // of collectives that have one
-	OneSided *ir.Traffic `json:"one_sided,omitempty"` // of one-sided programs
+	Root     *int        `json:"root,omitempty" doc:"of collectives that have one"`
+	OneSided *ir.Traffic `json:"one_sided,omitempty" doc:"of one-sided programs"`
 }
 
 // A sizesInfo is the range of bytes that a program is for.
 type sizesInfo struct {
 	From  int64 `json:"from"`
-	Below int64 `json:"below,omitempty"` // absent: no end
+	Below int64 `json:"below,omitempty" doc:"absent: no end"`
 }
 
 func newReport(file string, found diag.List, p *ir.Program) report {
@@ -90,11 +90,11 @@ func between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("%s needs %s; see mscclc %s --help", cmd.Name(), what, cmd.Name())
+			return usagef("%s needs %s", cmd.Name(), what).hint("see mscclc %s --help", cmd.Name())
 		case len(args) > most && most == 0:
-			return usagef("%s takes no arguments; see mscclc %s --help", cmd.Name(), cmd.Name())
+			return usagef("%s takes no arguments", cmd.Name()).hint("see mscclc %s --help", cmd.Name())
 		case len(args) > most:
-			return usagef("%s takes %s, and nothing after it: %q; see mscclc %s --help", cmd.Name(), what, args[most], cmd.Name())
+			return usagef("%s takes %s, and nothing after it: %q", cmd.Name(), what, args[most]).hint("see mscclc %s --help", cmd.Name())
 		}
 		return nil
 	}

@@ -127,14 +127,14 @@ type runResult struct {
 	Inplace  bool    `json:"inplace"`
 	Protocol string  `json:"protocol"`
 	Iters    int     `json:"iters"`
-	Turns    int     `json:"turns,omitempty"` // of loops of a program of channels, where it has some
-	Seconds  float64 `json:"seconds"`         // of the fastest iteration: of the launch alone
-	AlgBW    float64 `json:"algbw"`           // GB/s, of that iteration
-	BusBW    float64 `json:"busbw"`
-	Checked  int64   `json:"checked"`
-	Wrong    int64   `json:"wrong"`
+	Turns    int     `json:"turns,omitempty" doc:"of loops of a program of channels, where it has some"`
+	Seconds  float64 `json:"seconds" doc:"of the fastest iteration: of the launch alone"`
+	AlgBW    float64 `json:"algbw" doc:"of that iteration, in GB/s"`
+	BusBW    float64 `json:"busbw" doc:"as nccl-tests has it, in GB/s"`
+	Checked  int64   `json:"checked" doc:"elements that were compared"`
+	Wrong    int64   `json:"wrong" doc:"elements that were wrong"`
 
-	Problems []diag.Problem `json:"problems,omitempty"` // why it did not run, or not to its end
+	Problems []diag.Problem `json:"problems,omitempty" doc:"why it did not run, or not to its end"`
 
 	turns turned // Turns, with those that were asked for
 	ran   bool   // it came to its end, or to some steps that its trace has

@@ -113,7 +113,7 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 		_, ok := e.Rule(n)
 		return ok
 	})
-	if len(without) > 0 && !c.app.json {
+	if len(without) > 0 {
 		texts := make([]string, len(without))
 		for i, n := range without {
 			texts[i] = sizeText(n)

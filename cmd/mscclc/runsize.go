@@ -27,7 +27,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 	defer chosen.close()
 	var p *ir.Program
 	runs, worst := []runResult{}, exitGood
-	told := a.json || f.oneGiven("op") == ""
+	told := f.oneGiven("op") == ""
 	bar := a.progress(len(plan.sizes)*f.iters, "run")
 	stop := bar.watch()
 	defer stop()
@@ -70,10 +70,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		}
 	}
 	if a.json {
-		doc := struct {
-			report
-			Runs []runResult `json:"runs"`
-		}{newReport(arg, nil, p), runs}
+		doc := runDocument{newReport(arg, nil, p), runs}
 		doc.OK = worst == exitGood && ctx.Err() == nil
 		if err := a.writeJSON(doc); err != nil {
 			return err
@@ -86,6 +83,12 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		return reportedError{worst}
 	}
 	return nil
+}
+
+// A runDocument is what run --json prints. It is ok where every run came to its end, and no element was wrong.
+type runDocument struct {
+	report
+	Runs []runResult `json:"runs" doc:"one a size"`
 }
 
 // sayNoOp says that nothing is reduced.

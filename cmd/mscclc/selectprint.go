@@ -91,57 +91,64 @@ func columnsText(widths []choose.Width) string {
 	return fmt.Sprintf("%d to %d", least, most)
 }
 
+// A selectedDocument is what select --json prints.
+type selectedDocument struct {
+	Schema     int           `json:"schema"`
+	Collective string        `json:"collective"`
+	Topology   string        `json:"topology"`
+	Target     string        `json:"target"`
+	Ranks      int           `json:"ranks"`
+	Inplace    bool          `json:"inplace"`
+	By         string        `json:"by" doc:"latency or interval: what us and behind are of"`
+	Ranges     []rangeRow    `json:"ranges"`
+	Own        []standingRow `json:"own,omitempty" doc:"the files beside the collective"`
+	Gaps       []string      `json:"gaps"`
+	Overlaps   []string      `json:"overlaps"`
+	Notes      []string      `json:"notes"`
+}
+
+// A rangeRow is a range of sizes.
+type rangeRow struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to,omitempty" doc:"absent: all above"`
+	At   int64 `json:"at" doc:"the size that the times are of"`
+	choose.Form
+	Micros   float64 `json:"us" doc:"the time that by names"`
+	Latency  float64 `json:"latency_us" doc:"of one call alone"`
+	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
+	Next     string  `json:"next,omitempty" doc:"the second fastest program"`
+	Behind   float64 `json:"behind,omitempty" doc:"how many times as long next takes"`
+	Reason   string  `json:"reason,omitempty" doc:"why the range begins here"`
+}
+
+// A standingRow is how a file of the user stands beside the fastest.
+type standingRow struct {
+	At int64 `json:"at"`
+	choose.Form
+	Latency  float64 `json:"latency_us,omitempty"`
+	Interval float64 `json:"interval_us,omitempty"`
+	Behind   float64 `json:"behind,omitempty" doc:"how many times as long as the fastest it takes"`
+	Why      string  `json:"why,omitempty" doc:"why it does not run there"`
+}
+
 func (a *app) selectedJSON(s *choose.Selector, is *selected) error {
-	type row struct {
-		From int64 `json:"from"`
-		To   int64 `json:"to,omitempty"` // 0 is all above
-		At   int64 `json:"at"`           // the size that the times are of
-		choose.Form
-		Micros   float64 `json:"us"` // the figure that the document's "by" names
-		Latency  float64 `json:"latency_us"`
-		Interval float64 `json:"interval_us,omitempty"` // absent where it is not known
-		Next     string  `json:"next,omitempty"`
-		Behind   float64 `json:"behind,omitempty"` // by the same figure
-		Reason   string  `json:"reason,omitempty"`
-	}
-	type ownRow struct {
-		At int64 `json:"at"`
-		choose.Form
-		Latency  float64 `json:"latency_us,omitempty"`
-		Interval float64 `json:"interval_us,omitempty"`
-		Behind   float64 `json:"behind,omitempty"` // how many times as long as the fastest it takes
-		Why      string  `json:"why,omitempty"`    // it does not run there
-	}
-	var own []ownRow
+	var own []standingRow
 	for _, o := range is.own {
-		at := ownRow{At: o.At, Form: o.Form, Latency: o.Latency, Interval: o.Interval, Behind: o.Behind}
+		at := standingRow{At: o.At, Form: o.Form, Latency: o.Latency, Interval: o.Interval, Behind: o.Behind}
 		if o.Err != nil {
 			at.Why = firstText(o.Err)
 		}
 		own = append(own, at)
 	}
-	rows := []row{}
+	rows := []rangeRow{}
 	for _, r := range is.list {
 		next := ""
 		if r.Behind > 0 {
 			next = r.Next.String()
 		}
-		rows = append(rows, row{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
+		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
 	}
-	return a.writeJSON(struct {
-		Schema     int      `json:"schema"`
-		Collective string   `json:"collective"`
-		Topology   string   `json:"topology"`
-		Target     string   `json:"target"`
-		Ranks      int      `json:"ranks"`
-		Inplace    bool     `json:"inplace"`
-		By         string   `json:"by"`
-		Ranges     []row    `json:"ranges"`
-		Own        []ownRow `json:"own,omitempty"` // the user's files
-		Gaps       []string `json:"gaps"`
-		Overlaps   []string `json:"overlaps"`
-		Notes      []string `json:"notes"`
-	}{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(),
+	return a.writeJSON(selectedDocument{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(),
 		rows, own, is.gaps, is.overlaps, is.notes})
 }
 

@@ -126,17 +126,28 @@ func (a *app) showStage(arg, stage, out string, f *showFlags) error {
 	if err != nil {
 		return err
 	}
+	doc := shownDocument{report: newReport(arg, nil, p), Stage: stage}
 	if a.json && isStdout(out) {
-		return a.writeJSON(struct {
-			report
-			Stage string `json:"stage"`
-			Text  string `json:"text"`
-		}{newReport(arg, nil, p), stage, string(text)})
+		doc.Text = string(text)
+		return a.writeJSON(doc)
 	}
-	return a.writeTo(out, func(w io.Writer) error {
+	err = a.writeTo(out, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
+	if err == nil && a.json {
+		doc.Output = out
+		err = a.writeJSON(doc)
+	}
+	return err
+}
+
+// A shownDocument is what show --json prints.
+type shownDocument struct {
+	report
+	Stage  string `json:"stage"`
+	Text   string `json:"text,omitempty" doc:"where it went to no file"`
+	Output string `json:"output,omitempty" doc:"the file that it was written to"`
 }
 
 func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {

@@ -82,18 +82,29 @@ Of a long call they show the first tile iterations. The drawing says at its top 
 	return cmd
 }
 
+// A simulatedDocument is what simulate --json prints.
+type simulatedDocument struct {
+	Schema   int             `json:"schema"`
+	File     string          `json:"file"`
+	Topology string          `json:"topology"`
+	Device   string          `json:"device"`
+	Ranks    int             `json:"ranks"`
+	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, columns, link and occupied are of"`
+	Sizes    []simulatedSize `json:"sizes"`
+}
+
 // A simulatedSize is one row.
 type simulatedSize struct {
 	Bytes    int64   `json:"bytes"`
-	Micros   float64 `json:"us"` // the figure that the document's "by" names
-	Latency  float64 `json:"latency_us"`
-	Interval float64 `json:"interval_us,omitempty"` // absent where it is not known
-	AlgBW    float64 `json:"algbw"`
-	BusBW    float64 `json:"busbw"`
-	Columns  int     `json:"columns,omitempty"` // of a one-sided program, where not the executor chooses
-	Passes   int64   `json:"passes"`
-	Link     string  `json:"link,omitempty"` // that was occupied longest
-	Occupied float64 `json:"occupied"`
+	Micros   float64 `json:"us" doc:"the time that by names"`
+	Latency  float64 `json:"latency_us" doc:"of one call alone"`
+	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
+	AlgBW    float64 `json:"algbw" doc:"GB/s, as nccl-tests has it"`
+	BusBW    float64 `json:"busbw" doc:"GB/s"`
+	Columns  int     `json:"columns,omitempty" doc:"of a one-sided program, unless the executor chooses them"`
+	Passes   int64   `json:"passes" doc:"tile iterations"`
+	Link     string  `json:"link,omitempty" doc:"the link that was occupied longest"`
+	Occupied float64 `json:"occupied" doc:"the part of the time that link was occupied"`
 }
 
 // How many columns and threads of a block a GPU may have: blocks of all columns run at once.

@@ -83,7 +83,7 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
 		count(p.Coll.Ranks, "rank"), sizeText(call.Bytes), t.Name, r.Micros)
 	d := newTimeline(p, r, looks, call.Columns)
-	if err := a.writeTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil || a.json {
+	if err := a.writeTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil {
 		return err
 	}
 	a.say("%s: a drawing of %s, in %d of %s",
@@ -109,15 +109,7 @@ func microsText(micros, latency float64) string {
 func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
 	by simulate.Figure, rows []simulatedSize) error {
 	if a.json {
-		return a.writeJSON(struct {
-			Schema   int             `json:"schema"`
-			File     string          `json:"file"`
-			Topology string          `json:"topology"`
-			Device   string          `json:"device"`
-			Ranks    int             `json:"ranks"`
-			By       string          `json:"by"` // the figure that "us", the bandwidths and the link are of
-			Sizes    []simulatedSize `json:"sizes"`
-		}{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows})
+		return a.writeJSON(simulatedDocument{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows})
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -138,7 +130,7 @@ func (a *app) noteEmpty(arg string, dtype executor.DType, rows []simulatedSize) 
 			empty = append(empty, sizeText(r.Bytes))
 		}
 	}
-	if len(empty) > 0 && !a.json {
+	if len(empty) > 0 {
 		a.say("%s: note: calls of %s have no whole element of %v for it to move: their time is a launch's", diag.Printable(arg), list(empty), dtype)
 	}
 }

@@ -39,7 +39,7 @@ func (a *app) noteOutside(arg string, p *ir.Program, sizes []int64) {
 			out = append(out, sizeText(n))
 		}
 	}
-	if len(out) > 0 && !a.json {
+	if len(out) > 0 {
 		a.say("%s: note: the program is for %s: a runtime takes another one for %s", diag.Printable(arg), sizesText(p.Sizes),
 			list(out))
 	}
@@ -71,7 +71,7 @@ func (f sizesFlag) Set(s string) error {
 
 // noteDefault says that neither the file nor a flag ends the sizes, so that they end where t ends them.
 func (a *app) noteDefault(name string, declared ir.SizeRange, t *codegen.Target) {
-	if most := t.Limits.MaxBytes; declared.Max == 0 && most > 0 && !a.json {
+	if most := t.Limits.MaxBytes; declared.Max == 0 && most > 0 {
 		a.say("%s: note: it declares no sizes, and the default of %s ends below %s; for more give --sizes 0..1G, or write the line "+
 			"sizes 0..1G", diag.Printable(name), t.Name, sizeText(most))
 	}

@@ -79,7 +79,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// didYouMean is the end of a usage error about a word that is none of names: a near one, or otherwise.
+// didYouMean is the hint of a usage error about a word that is none of names: a near one, or otherwise.
 func didYouMean(arg string, names []string, otherwise string) string {
 	lower := make([]string, len(names))
 	for i, name := range names {
@@ -89,22 +89,26 @@ func didYouMean(arg string, names []string, otherwise string) string {
 		return "; did you mean " + names[i] + "?"
 	}
 	if near := diag.Nearest(strings.ToLower(arg), lower); near != "" {
-		return "; did you mean " + names[slices.Index(lower, near)] + "?"
+		return "did you mean " + names[slices.Index(lower, near)] + "?"
 	}
 	return otherwise
 }
 
 // unknown is the usage error about a word that is none of the names of what it should be, such as a type.
 func unknown(what, word string, names []string) error {
-	return usagef("%q is not a %s%s; there are %s", word, what, didYouMean(word, names, ""), list(names))
+	near := didYouMean(word, names, "")
+	if near != "" {
+		near += "; "
+	}
+	return usagef("%q is not a %s", word, what).hint("%sthere are %s", near, list(names))
 }
 
-// meantRun is the end of a usage error about a word that is no command, and perhaps a program to be run.
+// meantRun is the hint of a usage error about a word that is no command, and perhaps a program to be run.
 func meantRun(arg string) string {
 	if name := collective(arg); exists(arg) || len(algorithmsOf(name)) > 0 || slices.Contains(catalogPrograms(), name) {
-		return "; did you mean mscclc run " + arg + "?"
+		return "did you mean mscclc run " + arg + "?"
 	}
-	return "; see mscclc --help"
+	return "see mscclc --help"
 }
 
 // commandNames are the commands that a person may mean.

@@ -70,15 +70,15 @@ type machineReport struct {
 	Processors int               `json:"processors"`
 	Devices    []deviceReport    `json:"devices"`
 	Cards      []cardReport      `json:"network_cards"`
-	Like       string            `json:"like,omitempty"` // the topology that is most like it
-	Missing    map[string]string `json:"missing"`        // why a device has no GPUs
+	Like       string            `json:"like,omitempty" doc:"the topology that is most like it"`
+	Missing    map[string]string `json:"missing" doc:"why a device has no GPUs, by its name"`
 }
 
 type deviceReport struct {
 	Device  string   `json:"device"`
 	Driver  string   `json:"driver"`
 	GPUs    []string `json:"gpus"`
-	Reached string   `json:"reached"` // "all", or what is not
+	Reached string   `json:"reached" doc:"all, or which GPU does not reach another's memory"`
 }
 
 type cardReport struct {
@@ -203,19 +203,19 @@ type topologyReport struct {
 	Nodes   int           `json:"nodes"`
 	GPUs    int           `json:"gpus_per_node"`
 	Device  string        `json:"device"`
-	Places  int           `json:"places"`
+	Places  int           `json:"places" doc:"GPUs, NICs and switches"`
 	Classes []classReport `json:"classes"`
-	Ways    []wayReport   `json:"ways"`
+	Ways    []wayReport   `json:"ways" doc:"paths from rank 0"`
 }
 
 type classReport struct {
 	Name      string  `json:"name"`
 	Latency   float64 `json:"latency_us"`
-	Bandwidth float64 `json:"bandwidth_gbs"`
+	Bandwidth float64 `json:"bandwidth_gbs" doc:"of one link, in one direction"`
 	Links     int     `json:"links"`
 	Network   bool    `json:"network"`
 
-	Widths []widthReport `json:"widths"` // ascending; their links are all of Links
+	Widths []widthReport `json:"widths" doc:"how many links lie side by side, and how often"`
 }
 
 // A widthReport is how many links have so many of a class side by side.
@@ -230,8 +230,8 @@ type wayReport struct {
 	To        int      `json:"to"`
 	Latency   float64  `json:"latency_us"`
 	Bandwidth float64  `json:"bandwidth_gbs"`
-	Links     []string `json:"links"`  // the class of each
-	Widths    []int    `json:"widths"` // of each: how many lie side by side
+	Links     []string `json:"links" doc:"the class of each link"`
+	Widths    []int    `json:"widths" doc:"of each link: how many lie side by side"`
 
 	wide []string // the classes with their widths
 }

@@ -188,9 +188,7 @@ func (v *verifying) fault(err error, file string) error {
 	}
 	found := placed(problems(err), file)
 	v.worst = max(v.worst, exitCode(found))
-	if !v.json {
-		v.show(found)
-	}
+	v.show(found)
 	return nil
 }
 
@@ -245,18 +243,18 @@ func (v *verifying) noReplay(d *verdict) {
 
 // end prints what the verdicts come to.
 func (v *verifying) end() error {
+	if v.flags.sarif != "" {
+		err := v.out.writeTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.text) })
+		if err != nil {
+			return err
+		}
+	}
 	if v.json {
 		if err := v.writeJSON(v.reports); err != nil {
 			return err
 		}
 	} else if n := v.bar.total; n > 1 {
 		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected, v.time(time.Since(v.start)))
-	}
-	if v.flags.sarif != "" {
-		err := v.out.writeTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.text) })
-		if err != nil {
-			return err
-		}
 	}
 	if v.worst > exitGood {
 		return reportedError{v.worst}

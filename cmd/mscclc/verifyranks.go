@@ -68,10 +68,10 @@ func ranksText(counts []int) string {
 // A countsReport is what --json says of --ranks.
 type countsReport struct {
 	Proven   []int  `json:"proven"`
-	Refused  []int  `json:"refused"`       // by an assert of the file
-	Why      string `json:"why,omitempty"` // the last was
-	Programs int    `json:"programs"`      // that were proven
-	Steps    int    `json:"steps"`         // of all of them
+	Refused  []int  `json:"refused" doc:"by an assert of the file"`
+	Why      string `json:"why,omitempty" doc:"the text of the last assert"`
+	Programs int    `json:"programs" doc:"that were proven"`
+	Steps    int    `json:"steps" doc:"of all of them"`
 }
 
 // sharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out; none where it

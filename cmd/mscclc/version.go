@@ -8,20 +8,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// A versionDocument is what version --json prints.
+type versionDocument struct {
+	Schema   int      `json:"schema"`
+	Version  string   `json:"version"`
+	Go       string   `json:"go" doc:"the version of Go that built it"`
+	Platform string   `json:"platform"`
+	Devices  []string `json:"devices"`
+	Targets  []string `json:"targets"`
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the devices and the targets of this build",
 		Args:  atMost(0, ""),
 		RunE: func(*cobra.Command, []string) error {
-			v := struct {
-				Schema   int      `json:"schema"`
-				Version  string   `json:"version"`
-				Go       string   `json:"go"`
-				Platform string   `json:"platform"`
-				Devices  []string `json:"devices"`
-				Targets  []string `json:"targets"`
-			}{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(), targetNames()}
+			v := versionDocument{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(), targetNames()}
 			if a.json {
 				return a.writeJSON(v)
 			}

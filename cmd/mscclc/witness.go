@@ -10,28 +10,28 @@ import (
 // A verifyReport is what verify --json says of one file; jsonHelp describes it.
 type verifyReport struct {
 	report
-	Proof   *proofInfo     `json:"proof,omitempty"`
-	Counts  *countsReport  `json:"counts,omitempty"`
-	Bitwise *bitwiseReport `json:"bitwise,omitempty"`
-	Replays []replayReport `json:"replays,omitempty"`
+	Proof   *proofInfo     `json:"proof,omitempty" doc:"what it was proven with, where it is ok"`
+	Counts  *countsReport  `json:"counts,omitempty" doc:"of --ranks; program and proof are of the last that was proven"`
+	Bitwise *bitwiseReport `json:"bitwise,omitempty" doc:"of --bitwise"`
+	Replays []replayReport `json:"replays,omitempty" doc:"of --replay"`
 }
 
 // A proofInfo is what a program was proven with.
 type proofInfo struct {
 	Slots         int   `json:"slots"`
 	MessageChunks int   `json:"message_chunks"`
-	MaxBytes      int64 `json:"max_bytes,omitempty"` // sizes are below it
-	Result        bool  `json:"result"`              // the file says what must hold at the end
+	MaxBytes      int64 `json:"max_bytes,omitempty" doc:"sizes are below it; absent: every size"`
+	Result        bool  `json:"result" doc:"false where the file does not say what must hold at the end"`
 }
 
 // A witnessInfo is a verify.Witness for a reader that does not have the program.
 type witnessInfo struct {
-	Step          *stepInfo  `json:"step,omitempty"`
-	With          *stepInfo  `json:"with,omitempty"`
-	Message       *int32     `json:"message,omitempty"`      // of step, from 0, in which a racing access lies
-	WithMessage   *int32     `json:"with_message,omitempty"` // of with
+	Step          *stepInfo  `json:"step,omitempty" doc:"the waiting step, the later access, the writer of the wrong chunk, or the reader"`
+	With          *stepInfo  `json:"with,omitempty" doc:"the step that is waited for, or the earlier access"`
+	Message       *int32     `json:"message,omitempty" doc:"of step, from 0: the message that the access lies in"`
+	WithMessage   *int32     `json:"with_message,omitempty" doc:"of with"`
 	Chunk         *chunkInfo `json:"chunk,omitempty"`
-	Waits         []waitInfo `json:"waits,omitempty"`
+	Waits         []waitInfo `json:"waits,omitempty" doc:"the cycle of a deadlock"`
 	Slots         int        `json:"slots"`
 	MessageChunks int        `json:"message_chunks"`
 }
@@ -52,9 +52,9 @@ type chunkInfo struct {
 
 type waitInfo struct {
 	Step  *stepInfo `json:"step"`
-	Cause string    `json:"cause"`        // step, message or slot
-	On    *stepInfo `json:"on,omitempty"` // what would end the wait
-	At    *stepInfo `json:"at,omitempty"` // where that step's block stands
+	Cause string    `json:"cause" doc:"step, message or slot"`
+	On    *stepInfo `json:"on,omitempty" doc:"what would end the wait"`
+	At    *stepInfo `json:"at,omitempty" doc:"where the block of that step stands"`
 }
 
 // reportOn makes the report of d, of p where there is a program. Replays are

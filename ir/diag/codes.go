@@ -89,6 +89,7 @@ const (
 	Unsupported   Code = "unsupported"  // what a target, a format or a program cannot do
 	Unavailable   Code = "unavailable"  // what this machine or this build of mscclc cannot do
 	Io            Code = "io"           // a file that cannot be read or written
+	Usage         Code = "usage"        // a command line that is none
 	Internal      Code = "internal"     // a fault of mscclc itself
 	Timeout       Code = "timeout"      // a wait that outlasted its deadline
 

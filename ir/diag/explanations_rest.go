@@ -37,6 +37,16 @@ Check the name, the folder and the permissions.`,
 		Command: "verify no-such-file.xml",
 	},
 	{
+		Code: Usage,
+		Means: `
+The command line is wrong. A command or a flag does not exist, a flag does not take the value, or flags contradict
+each other. The exit code is 2. Only --json shows this code.`,
+		Why: `
+The command cannot tell what to do.`,
+		Fix: `
+Follow the hint. The flag --help lists the flags of a command.`,
+	},
+	{
 		Code: Internal,
 		Means: `
 mscclc itself has a fault. The exit code is 4.`,
@@ -72,5 +82,6 @@ say what it computes is compared only after a proof, so leave out --unproven.`,
 // withoutCommand has the reason for each code that no command shows on every machine.
 var withoutCommand = map[Code]string{
 	Internal: "No known input causes this error.",
+	Usage:    "Any wrong flag shows this error, with --json.",
 	Timeout:  "It depends on the speed of the machine.",
 }

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mscclc/ir/diag"
+)
+
+// jsonCalls are calls that print each row of documents, one a line.
+var jsonCalls = map[string]string{
+	"bench": `
+bench allgather/allpairs -p ranks=2 -b 1K -e 4K --replays 1 --replay-time 10us
+bench allreduce --ranks 2 -b 1K -e 1K --replays 1 --plot curve.svg
+`,
+	"bench --judge": `
+bench alltoall --judge --ranks 2 -b 1K -e 1K --judge-time 5ms --replays 1 --replay-time 10us --place out
+`,
+	"bench --tune": `
+bench sendrecv --tune --ranks 2 -b 1K -e 1K --replays 1 --replay-time 10us --place out -o my.table
+`,
+	"compile": `
+compile allreduce/ring
+compile allreduce/ring --ranks 2 -o ring.xml --dump all
+compile broadcast/chain --ranks 2 --target mscclpp
+`,
+	"completion SHELL": `
+completion bash
+completion zsh
+completion fish --no-descriptions
+completion powershell
+`,
+	"explain": `
+explain
+explain deadlock
+explain race --example
+`,
+	"fmt": `
+fmt odd.mscl
+fmt -l odd.mscl allreduce/ring none.mscl
+`,
+	"help": `
+
+help
+help run
+help json
+run --help
+passes
+completion
+json
+`,
+	"lint": `
+lint plan.json
+lint plan.json none.json
+`,
+	"list": `
+list allreduce
+list odd.mscl none.mscl
+`,
+	"run": `
+run allreduce/ring --ranks 2 --bytes 1K,1
+run broadcast --bytes 1K --trace trace.json
+run hangs.xml --unproven --timeout 5ms --bytes 1K
+`,
+	"select": `
+select sendrecv -b 1K -e 2K -t cpu
+select allgather odd.mscl -b 1K -e 1K -t cpu --emit folder
+`,
+	"show": `
+show allreduce/ring --ranks 2
+show plan.json
+show allreduce/ring --ranks 2 --svg ring.svg
+`,
+	"simulate": `
+simulate allgather/allpairs --ranks 2 -b 1K -e 2K --svg drawn.svg --trace drawn.json
+`,
+	"topo": `
+topo
+`,
+	"topo MACHINE": `
+topo ndv4:nodes=2
+`,
+	"verify": `
+verify allreduce/ring plan.json none.xml odd.mscl
+verify hangs.xml wrong.xml races.xml --replay
+verify allreduce/ring --ranks 2,3
+verify allreduce/allpairs -p ranks=3 --bitwise
+verify allreduce/ring --sarif found.sarif
+`,
+	"version": `
+version
+`,
+	"any command that fails before its document": `
+--nosuch
+nosuch
+help nosuch
+completion nosuch
+version nosuch
+explain nosuch
+compile
+compile none.mscl
+compile odd.mscl -o -
+compile odd.mscl -o none/x.xml
+compile odd.mscl --nosuch
+compile odd.mscl -p many=x
+verify --ranks x odd.mscl
+verify odd.mscl --target nosuch
+run none.xml
+run odd.mscl --bytes many
+run odd.mscl --device cuda --ranks 2
+bench none.mscl
+bench nosuch
+bench allreduce -b 9 -e 1
+show odd.mscl nosuch
+show none.xml
+lint
+lint plan.json --ignore nosuch
+topo nosuch
+topo none.topo
+simulate none.xml
+simulate odd.mscl -t nosuch
+select nosuch
+select allreduce -t none.topo
+fmt
+fmt odd.mscl --limit nosuch=1
+list --nosuch
+`,
+}
+
+// jsonFolder makes a folder with what jsonCalls name, and goes there.
+func jsonFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("MSCCLC_CACHE", "off")
+	files := map[string]string{"odd.mscl": `algorithm odd(ranks = 2)
+collective allgather(ranks)
+
+
+for r in 0..ranks { chunk(r, input, 0).copy([q for q in 0..ranks], output, r) }
+`}
+	wrong := map[string]diag.Code{"hangs.xml": diag.Deadlock, "wrong.xml": diag.WrongResult, "races.xml": diag.Race}
+	for name, code := range wrong {
+		e, _ := diag.Explain(code)
+		files[name] = e.Example
+	}
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plan := strings.Fields("compile allgather/allpairs --ranks 2 -o plan.json")
+	if code := main1(plan, strings.NewReader(""), io.Discard, io.Discard); code != exitGood {
+		t.Fatalf("exit code %d", code)
+	}
+}
+
+// With --json, wherever it stands, stdout is one document of the type that help lists, with each of its fields and no
+// others, and stderr is empty.
+func TestJSONDocuments(t *testing.T) {
+	jsonFolder(t)
+	for _, d := range documents {
+		calls := strings.TrimPrefix(jsonCalls[d.command], "\n")
+		if calls == "" {
+			t.Errorf("no call prints the document of %s", d.command)
+		}
+		for call := range strings.Lines(calls) {
+			for _, args := range []string{"--json " + call, call + " --json"} {
+				args := strings.Fields(args)
+				var stdout, stderr bytes.Buffer
+				code := main1(args, strings.NewReader(""), &stdout, &stderr)
+				line := strings.Join(args, " ")
+				in := json.NewDecoder(&stdout)
+				var value, more any
+				if err := in.Decode(&value); err != nil {
+					t.Fatalf("%s: exit code %d, and no JSON: %v\n%s", line, code, err, stderr.String())
+				}
+				if err := in.Decode(&more); err != io.EOF {
+					t.Errorf("%s: something stands behind the document: %v, %v", line, more, err)
+				}
+				if stderr.Len() > 0 {
+					t.Errorf("%s: stderr is\n%s", line, stderr.String())
+				}
+				if err := conform(value, reflect.TypeOf(d.value)); err != nil {
+					t.Errorf("%s: %v", line, err)
+				}
+				judgeFailure(t, line, value, code)
+			}
+		}
+	}
+}
+
+// judgeFailure looks at a failure: its exit code is the command's, and a problem says what is wrong.
+func judgeFailure(t *testing.T, line string, value any, code int) {
+	t.Helper()
+	doc, _ := value.(map[string]any)
+	told, failed := doc["exit_code"]
+	if !failed {
+		return
+	}
+	found, _ := doc["problems"].([]any)
+	if told != float64(code) || code == exitGood || doc["ok"] != false || len(found) == 0 {
+		t.Errorf("%s: exit code %d, and %v", line, code, value)
+		return
+	}
+	if usage := found[0].(map[string]any)["code"] == string(diag.Usage); usage != (code == exitUsage) {
+		t.Errorf("%s: exit code %d, and problem %v", line, code, found[0])
+	}
+}
+
+// conform says where a value is no JSON of a type.
+func conform(value any, t reflect.Type) error {
+	kind, _ := kindOf(t)
+	switch v := value.(type) {
+	case []any:
+		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
+			return fmt.Errorf("a list, and not %s", kind)
+		}
+		for i, e := range v {
+			if err := conform(e, t.Elem()); err != nil {
+				return fmt.Errorf("[%d]: %w", i, err)
+			}
+		}
+		return nil
+	case map[string]any:
+		return conformObject(v, t)
+	case string:
+		if kind == "string" {
+			return nil
+		}
+	case float64:
+		if kind == "number" || kind == "integer" && v == float64(int64(v)) {
+			return nil
+		}
+	case bool:
+		if kind == "boolean" {
+			return nil
+		}
+	}
+	return fmt.Errorf("%v is not %s", value, kind)
+}
+
+func conformObject(v map[string]any, t reflect.Type) error {
+	if t.Kind() == reflect.Map {
+		for key, e := range v {
+			if err := conform(e, t.Elem()); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		return nil
+	}
+	if t.Kind() != reflect.Struct {
+		return fmt.Errorf("an object, and not %v", t)
+	}
+	known := map[string]bool{}
+	for _, f := range jsonFields(t) {
+		known[f.name] = true
+		e, there := v[f.name]
+		switch {
+		case !there && !f.absent:
+			return fmt.Errorf("%s is absent", f.name)
+		case !there || e == nil && f.null:
+			continue
+		}
+		if err := conform(e, f.of); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	for key := range v {
+		if !known[key] {
+			return fmt.Errorf("%s is no field that help json lists", key)
+		}
+	}
+	return nil
+}
+
+// Every command has a row in documents.
+func TestJSONOfEveryCommand(t *testing.T) {
+	topic := map[string]bool{}
+	for _, c := range append(topics(), jsonHelp()) {
+		topic[c.Name()] = true
+	}
+	has := map[string]bool{}
+	for _, d := range documents {
+		name, _, _ := strings.Cut(d.command, " ")
+		has[name] = true
+	}
+	for _, cmd := range new(app).command().Commands() {
+		if !has[cmd.Name()] && !topic[cmd.Name()] {
+			t.Errorf("help json does not say what %s prints", cmd.Name())
+		}
+	}
+}
+
+// help json is as it was: a field that goes, or changes its meaning, is a new schema.
+func TestHelpJSON(t *testing.T) {
+	golden := filepath.Join("testdata", "json.golden")
+	if os.Getenv("MSCCLC_UPDATE") != "" {
+		if err := os.WriteFile(golden, []byte(jsonText()+"\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	main1([]string{"help", "json"}, strings.NewReader(""), &stdout, io.Discard)
+	if got := stdout.String(); !strings.HasPrefix(got, string(want)) {
+		t.Errorf("help json differs from %s: MSCCLC_UPDATE=1 go test ./cmd/mscclc -run TestHelpJSON\n%s", golden, got)
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// This file has --json of the commands that cobra makes: help and completion.
+
+// A helpDocument is what help --json, and COMMAND --help --json, print.
+type helpDocument struct {
+	Schema   int           `json:"schema"`
+	Command  string        `json:"command"`
+	Usage    string        `json:"usage"`
+	Short    string        `json:"short"`
+	Long     string        `json:"long,omitempty"`
+	Examples string        `json:"examples,omitempty"`
+	Flags    []helpFlag    `json:"flags"`
+	Commands []helpCommand `json:"commands,omitempty" doc:"and topics"`
+}
+
+// A helpFlag is a flag of a command.
+type helpFlag struct {
+	Name    string   `json:"name"`
+	Short   string   `json:"short,omitempty"`
+	Value   string   `json:"value,omitempty" doc:"what stands for its value in usage; absent of a switch"`
+	Default string   `json:"default,omitempty"`
+	Usage   string   `json:"usage"`
+	Words   []string `json:"words,omitempty" doc:"the values that there are"`
+}
+
+// A helpCommand is a command, or a topic of help.
+type helpCommand struct {
+	Name  string `json:"name"`
+	Short string `json:"short"`
+}
+
+// documented has help print a document where --json is given.
+func (a *app) documented(root *cobra.Command) {
+	text := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !a.json {
+			text(cmd, args)
+			return
+		}
+		a.writeJSON(helpOf(cmd)) // the product knows of an error
+	})
+}
+
+func helpOf(cmd *cobra.Command) helpDocument {
+	d := helpDocument{Schema: schema, Command: cmd.CommandPath(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long,
+		Examples: cmd.Example, Flags: []helpFlag{}}
+	visit := func(flag *pflag.Flag) {
+		value, usage := pflag.UnquoteUsage(flag)
+		f := helpFlag{Name: flag.Name, Short: flag.Shorthand, Value: value, Usage: usage, Default: flag.DefValue}
+		if w, ok := flag.Value.(word); ok {
+			f.Words = w.names
+		}
+		d.Flags = append(d.Flags, f)
+	}
+	cmd.LocalFlags().VisitAll(visit)
+	cmd.InheritedFlags().VisitAll(visit)
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			d.Commands = append(d.Commands, helpCommand{c.Name(), c.Short})
+		}
+	}
+	return d
+}
+
+// A scriptDocument is what completion SHELL --json prints.
+type scriptDocument struct {
+	Schema int    `json:"schema"`
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
+// initCompletion makes the command completion. Its scripts come by way of the app, which may put them into a document.
+func (a *app) initCompletion(root *cobra.Command) {
+	var script bytes.Buffer
+	root.SetOut(&script) // where cobra's scripts go
+	root.InitDefaultCompletionCmd()
+	root.SetOut(a.stdout)
+	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "completion" })
+	for _, shell := range root.Commands()[i].Commands() {
+		generate := shell.RunE
+		shell.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := generate(cmd, args); err != nil {
+				return err
+			}
+			if a.json {
+				return a.writeJSON(scriptDocument{schema, cmd.Name(), script.String()})
+			}
+			_, err := script.WriteTo(a.stdout)
+			return err
+		}
+	}
+}
