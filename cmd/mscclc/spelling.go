@@ -133,12 +133,15 @@ func catalogPrograms() (names []string) {
 
 // unknownTarget is the usage error about a word that is no target.
 func unknownTarget(word string) error {
-	near := didYouMean(word, targetNames(), "")
+	wrong, near := fmt.Sprintf("%q is not a target", word), didYouMean(word, targetNames(), "")
 	if strings.EqualFold(word, "nccl") {
-		near = ": NCCL itself loads no programs"
+		wrong, near = wrong+": NCCL itself loads no programs", ""
 	}
-	return usagef("%q is not a target%s; for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; "+
-		"for mscclc run and bench: plan; there are %s", word, near, list(targetNames()))
+	if near != "" {
+		near += "; "
+	}
+	return usagef("%s", wrong).hint("%sfor NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; "+
+		"for mscclc run and bench: plan; there are %s", near, list(targetNames()))
 }
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
