@@ -228,7 +228,7 @@ func execute(p *ir.Program, elems int64, opt executor.Options, set func(*executo
 	}
 	defer l.Close()
 	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
-	args := data.Args()
+	args := executor.DataArgs(data)
 	args.Wait = time.Minute
 	set(&args)
 	if _, err := l.Run(context.Background(), args); err != nil {

@@ -372,7 +372,7 @@ func run(p *ir.Program, turn int) error {
 		elems += int64(turn) % (chunks + 3)
 	}
 	data := executor.NewData(executor.NewGeometry(p.Coll, elems, t.Size()), t, op, uint64(turn))
-	args := data.Args()
+	args := executor.DataArgs(data)
 	args.Threads, args.Wait = 1, time.Minute
 	if turn%3 == 0 {
 		args.TileBytes = 256

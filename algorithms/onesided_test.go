@@ -115,7 +115,7 @@ func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) e
 		elems += int64(turn) % (chunks + 3)
 	}
 	data := executor.NewData(executor.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
-	args := data.Args()
+	args := executor.DataArgs(data)
 	args.Threads, args.Wait, args.Columns = 1, time.Minute, 1+turn%columns
 	if turn%4 == 0 {
 		args.PerBlock = 2

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"mscclc/executor"
@@ -19,6 +20,15 @@ type Call struct {
 // Geometry lays out the call's buffers.
 func (c *Call) Geometry() executor.Geometry {
 	return executor.NewGeometry(c.Coll, c.Elems, c.DType.Size())
+}
+
+// shares is what a rank's output must hold at the end.
+func (c *Call) shares(rank int) ([]executor.Share, error) {
+	list, ok := c.Geometry().Shares(rank)
+	if !ok {
+		return nil, fmt.Errorf("the output of a custom collective: %w", executor.ErrNotSupported)
+	}
+	return list, nil
 }
 
 // Bytes is the size of the call as nccl-tests counts it.

@@ -427,7 +427,7 @@ func (g *GPUs) Check(ctx context.Context, c *Call, round Round) (Found, error) {
 
 // check compares one rank's output, and looks at what stands beside its buffers.
 func (g *GPUs) check(l *lane, p *executor.Pattern, c *Call, i int, stage []byte, found *Found) error {
-	shares, err := c.Geometry().Shares(g.ranks[i])
+	shares, err := c.shares(g.ranks[i])
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 	p, size := h.pattern.of(c, round), int64(c.DType.Size())
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
-		shares, err := c.Geometry().Shares(r)
+		shares, err := c.shares(r)
 		if err != nil {
 			return found, err
 		}

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 )
@@ -99,18 +100,34 @@ func (d *Data) spoil(buf []byte, at int64) {
 	}
 }
 
-// Args are the buffers as Run takes them.
-func (d *Data) Args() Args {
-	a := Args{DType: d.DType, RedOp: d.RedOp, Elems: d.Geo.Elems}
+// Memory returns the buffers as a call takes them, indexed by rank. In place, input has each rank's one memory and output
+// is nil.
+func (d *Data) Memory() (input, output [][]byte) {
 	for i := range d.rank {
 		r := &d.rank[i]
 		if d.Geo.Coll.Inplace {
-			a.Input = append(a.Input, r.guarded[0][guard:len(r.guarded[0])-guard])
+			input = append(input, r.guarded[0][guard:len(r.guarded[0])-guard])
 		} else {
-			a.Input, a.Output = append(a.Input, r.input), append(a.Output, r.output)
+			input, output = append(input, r.input), append(output, r.output)
 		}
 	}
-	return a
+	return input, output
+}
+
+// Initial returns a rank's input as it was before the first run. The caller must not change it.
+func (d *Data) Initial(rank int) []byte { return d.initial[rank] }
+
+// Output returns a rank's output, which is part of what Memory returns.
+func (d *Data) Output(rank int) []byte { return d.rank[rank].output }
+
+// IsPoison reports whether v is what 8 bytes hold that nobody has written.
+func (d *Data) IsPoison(v uint64) bool {
+	for at := 0; at < len(d.poison); at += 8 {
+		if v == binary.LittleEndian.Uint64(d.poison[at:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // A Report is what Check found.

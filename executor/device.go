@@ -2,10 +2,18 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"mscclc/ir"
 )
+
+// ErrNotSupported says that this build or machine cannot do what was asked. It always comes wrapped in the reason.
+var ErrNotSupported = errors.New("not supported")
+
+// ErrNoDevice says that this machine lacks a device, or a part of it that a program needs. It always comes wrapped in
+// the reason.
+var ErrNoDevice = errors.New("not possible on this machine")
 
 // A Device makes images runnable.
 type Device interface {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	"unsafe"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -88,26 +87,6 @@ func (l *Loaded) Even() bool { return l.img.Even }
 
 // DefaultWait is how long one wait may last.
 const DefaultWait = 10 * time.Minute
-
-// Args are one call. In place, Input holds each rank's one memory and Output is
-// nil. Zero fields below Elems mean the usual.
-type Args struct {
-	Input, Output [][]byte // by rank; lengths as Geometry.Buffers gives them, in bytes
-	DType         DType
-	RedOp         RedOp
-	Elems         int64 // of a piece
-
-	Protocol  *ir.Protocol  // the program's
-	Slots     int           // messages that a connection holds: Protocol.Slots
-	SlotBytes int64         // that a message holds: Protocol.SlotBytes
-	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
-	Wait      time.Duration // that one wait may last: DefaultWait
-	Columns   int           // of a one-sided program: DefaultColumns
-	Threads   int           // of the host, for all blocks: GOMAXPROCS
-	PerBlock  int           // threads of each block: on the CPU none of its own, on a GPU as many as fit
-	Watch     *Watch        // sees and steers the launch, which is then of one thread
-	Trace     *Trace        // records when steps began and ended
-}
 
 // A Result is what Run tells of a call that succeeded.
 type Result struct {
@@ -265,37 +244,4 @@ func (l *Loaded) checkAvg(op RedOp) error {
 		return fmt.Errorf("avg of a program in which no step is marked final: %w", ErrNotSupported)
 	}
 	return nil
-}
-
-// memory checks the buffers of a call.
-func memory(geo Geometry, args *Args) ([]Memory, error) {
-	c, size := geo.Coll, args.DType.Size()
-	if len(args.Input) != c.Ranks || len(args.Output) != c.Ranks && !(c.Inplace && args.Output == nil) {
-		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), c.Ranks)
-	}
-	check := func(what string, rank int, buf []byte, elems int64) error {
-		if int64(len(buf)) != elems*int64(size) {
-			return fmt.Errorf("%s of rank %d has %d bytes, of %d", what, rank, len(buf), elems*int64(size))
-		}
-		if uintptr(unsafe.Pointer(unsafe.SliceData(buf)))%uintptr(size) != 0 && len(buf) > 0 {
-			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
-		}
-		return nil
-	}
-	mem := make([]Memory, c.Ranks)
-	for r := range mem {
-		in, out, inAt, outAt, all := geo.Buffers(r)
-		mem[r] = Memory{Input: args.Input[r], InAt: inAt * int64(size), OutAt: outAt * int64(size)}
-		if c.Inplace {
-			if err := check("memory", r, args.Input[r], all); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		mem[r].Output = args.Output[r]
-		if err := errors.Join(check("input", r, args.Input[r], in), check("output", r, args.Output[r], out)); err != nil {
-			return nil, err
-		}
-	}
-	return mem, nil
 }

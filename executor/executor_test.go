@@ -129,7 +129,7 @@ func TestRunRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := func() Args { return NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1).Args() }
+	good := func() Args { return DataArgs(NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1)) }
 	if _, err := l.Run(context.Background(), good()); err != nil {
 		t.Fatal(err)
 	}
@@ -175,10 +175,10 @@ func TestEven(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list diag.List
-	if _, err := l.Run(context.Background(), NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1).Args()); !errors.As(err, &list) || list[0].Code != diag.Uneven {
+	if _, err := l.Run(context.Background(), DataArgs(NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1))); !errors.As(err, &list) || list[0].Code != diag.Uneven {
 		t.Errorf("10 elements in 3 chunks: %v", err)
 	}
-	if _, err := l.Run(context.Background(), NewData(NewGeometry(p.Coll, 12, 4), F32, Sum, 1).Args()); err != nil {
+	if _, err := l.Run(context.Background(), DataArgs(NewData(NewGeometry(p.Coll, 12, 4), F32, Sum, 1))); err != nil {
 		t.Error(err)
 	}
 }
@@ -195,7 +195,7 @@ func TestAvgNeedsFinal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = l.Run(context.Background(), NewData(NewGeometry(p.Coll, 12, 4), F32, Avg, 1).Args())
+		_, err = l.Run(context.Background(), DataArgs(NewData(NewGeometry(p.Coll, 12, 4), F32, Avg, 1)))
 		if final != (err == nil) || !final && !errors.Is(err, ErrNotSupported) {
 			t.Errorf("final %v: %v", final, err)
 		}

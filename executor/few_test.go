@@ -77,7 +77,7 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error {
 	t.Helper()
 	data := executor.NewData(executor.NewGeometry(r.Program().Coll, elems, 4), executor.I32, executor.Sum, seed)
-	host, args := data.Args(), executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: elems, Columns: columns}
+	host, args := executor.DataArgs(data), executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: elems, Columns: columns}
 	each := func(do func(s executor.Stream, address uint64, host []byte) error) error {
 		var errs []error
 		for rank := range host.Input {

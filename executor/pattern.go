@@ -2,7 +2,6 @@ package executor
 
 import (
 	"bytes"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -156,22 +155,21 @@ type Share struct {
 	At           int64
 }
 
-// Shares says what a rank's output must hold at the end of a call, piece by piece.
-// Of what may be anything there is none.
-func (g Geometry) Shares(rank int) ([]Share, error) {
+// Shares returns what a rank's output must hold at the end of a call, piece by piece. It leaves out pieces that may hold
+// anything. Of custom collectives, whose outputs are no such pieces, ok is false.
+func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 	c := *g.Coll
 	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
-		return nil, fmt.Errorf("the output of a custom collective: %w", ErrNotSupported)
+		return nil, false
 	}
 	c.Chunks = 1 // chunks of a piece lie one after the other
-	var list []Share
 	for i := range c.OutChunks(rank) {
 		w := c.Want(rank, i)
 		if !w.Any {
 			list = append(list, Share{First: int64(i) * g.Elems, Elems: g.Elems, Sum: w.Sum, From: int(w.Part.Rank), At: int64(w.Part.Index) * g.Elems})
 		}
 	}
-	return list, nil
+	return list, true
 }
 
 // Period is the bytes after which a rank's input repeats.

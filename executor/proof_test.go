@@ -43,7 +43,7 @@ func TestRunProvesWhatIsAsked(t *testing.T) {
 		t.Fatalf("Load proves %v, not %v", l.prover.proven, want)
 	}
 	run := func(elems int64, set func(*Args)) error {
-		args := NewData(NewGeometry(p.Coll, elems, 4), F32, Sum, 1).Args()
+		args := DataArgs(NewData(NewGeometry(p.Coll, elems, 4), F32, Sum, 1))
 		set(&args)
 		_, err := l.Run(context.Background(), args)
 		return err

@@ -59,6 +59,12 @@ func (d *Data) operands(parts []ir.Part, elems int64) [][]byte {
 	return operands
 }
 
+// FirstInt returns the first element of a chunk that holds what is wanted; the call's elements are integers.
+func (d *Data) FirstInt(want ir.Want) uint64 {
+	parts, _ := d.parts(want)
+	return d.expect(parts, 1).ints[0]
+}
+
 // A claim is what some chunks of outputs must all be: the reduction of some parts, or a copy of one.
 type claim struct {
 	parts  []ir.Part
@@ -74,19 +80,24 @@ func (x claimant) before(y claimant) bool {
 	return x.place < y.place || x.place == y.place && x.index < y.index
 }
 
-// claim is that of a chunk, which wants something.
-func (d *Data) claim(x claimant, want ir.Want) claim {
-	c := claim{elems: d.Geo.Length(d.Geo.Coll.Class(x.index)), of: []claimant{x}}
+// parts are those that make what is wanted; copied says that it is a copy of the only one.
+func (d *Data) parts(want ir.Want) (list []ir.Part, copied bool) {
 	switch {
 	case want.Sum:
 		for r := range d.Geo.Coll.Ranks {
-			c.parts = append(c.parts, ir.Part{Rank: int32(r), Index: want.Part.Index})
+			list = append(list, ir.Part{Rank: int32(r), Index: want.Part.Index})
 		}
+		return list, false
 	case want.List != nil:
-		c.parts = want.List
-	default:
-		c.parts, c.copied = []ir.Part{want.Part}, true
+		return want.List, false
 	}
+	return []ir.Part{want.Part}, true
+}
+
+// claim is that of a chunk, which wants something.
+func (d *Data) claim(x claimant, want ir.Want) claim {
+	c := claim{elems: d.Geo.Length(d.Geo.Coll.Class(x.index)), of: []claimant{x}}
+	c.parts, c.copied = d.parts(want)
 	return c
 }
 
@@ -148,6 +159,14 @@ func (d *Data) check(list []claim, rep *Report) {
 			d.checkFold(&list[i], operands[i], first, end, found)
 		}
 	})
+}
+
+// CheckChunk compares one chunk of a rank's output with what the collective wants there.
+func (d *Data) CheckChunk(rank, index int) (rep Report) {
+	if want := d.Geo.Coll.Want(rank, index); !want.Any {
+		d.check([]claim{d.claim(claimant{rank: rank, index: index}, want)}, &rep)
+	}
+	return rep
 }
 
 // output is elements [first, end) of an output chunk.

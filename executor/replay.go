@@ -99,7 +99,7 @@ func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded)
 	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
 	r.data = NewData(NewGeometry(p.Coll, elems, I64.Size()), I64, Sum, 1)
-	r.args = r.data.Args()
+	r.args = DataArgs(r.data)
 	r.args.SlotBytes = int64(r.group) * chunkElems * int64(I64.Size())
 	r.first = make([]int32, len(p.Steps))
 	slots, next := 1, int32(0)

@@ -84,14 +84,11 @@ func (r *replay) chunk() string {
 
 // value names what a chunk began with, where that is known.
 func (r *replay) value(v uint64) string {
-	poison := v == replayPoison
-	for at := 0; at < len(r.data.poison); at += 8 {
-		poison = poison || v == binary.LittleEndian.Uint64(r.data.poison[at:])
-	}
-	if poison {
+	if v == replayPoison || r.data.IsPoison(v) {
 		return fmt.Sprintf("%#x, the poison of what nothing wrote", v)
 	}
-	for rank, buf := range r.data.initial {
+	for rank := range r.p.Coll.Ranks {
+		buf := r.data.Initial(rank)
 		for i := range r.p.Coll.InChunks(rank) {
 			if binary.LittleEndian.Uint64(buf[(i*r.elems+r.pass*chunkElems)*8:]) == v {
 				return fmt.Sprintf("%#x, which is %v", v, ir.Part{Rank: int32(rank), Index: int32(i)})

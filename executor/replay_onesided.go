@@ -36,7 +36,7 @@ func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Load
 func (r *oneReplay) inPasses(n int) {
 	r.passes, r.elems = n, n*chunkElems
 	r.data = NewData(NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), I64.Size()), I64, Sum, 1)
-	r.args = r.data.Args()
+	r.args = DataArgs(r.data)
 	r.args.Columns, r.args.TileBytes = 1, chunkBytes
 	r.number()
 	for i := range r.first {

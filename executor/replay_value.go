@@ -111,18 +111,15 @@ func (r *replay) wrong(out *Replayed) {
 	c := r.p.Coll
 	want := c.Want(r.w.Rank, r.w.Index)
 	at := int64(r.w.Index) * chunkElems
-	got := r.data.rank[r.w.Rank].output[at*8 : (at+chunkElems)*8]
-	var rep Report
-	if !want.Any {
-		r.data.check([]claim{r.data.claim(claimant{rank: r.w.Rank, index: r.w.Index}, want)}, &rep)
-	}
+	got := r.data.Output(r.w.Rank)[at*8 : (at+chunkElems)*8]
+	rep := r.data.CheckChunk(r.w.Rank, r.w.Index)
 	switch {
 	case last != nil:
 		out.say("%s, and nobody did after it", r.tell(last))
 	default:
 		out.say("nothing wrote %s", r.ranked())
 	}
-	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)), ir.NewValues(c).DescribeWant(want), r.should(want))
+	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)), ir.NewValues(c).DescribeWant(want), r.data.FirstInt(want))
 	out.Shown = rep.Wrong > 0 && (last == nil && r.w.Step < 0 || last != nil && r.same(last, r.w.Step))
 }
 
@@ -132,18 +129,4 @@ func (r *replay) ranked() string {
 		return r.chunk()
 	}
 	return fmt.Sprintf("rank %d %s", r.w.Rank, r.chunk())
-}
-
-// should is what the first element of a chunk is to be.
-func (r *replay) should(want ir.Want) uint64 {
-	parts := want.List
-	switch {
-	case want.Sum:
-		for rank := range r.p.Coll.Ranks {
-			parts = append(parts, ir.Part{Rank: int32(rank), Index: want.Part.Index})
-		}
-	case parts == nil:
-		parts = []ir.Part{want.Part}
-	}
-	return r.data.expect(parts, 1).ints[0]
 }

@@ -1,17 +1,6 @@
 package executor
 
-import (
-	"errors"
-	"strings"
-)
-
-// ErrNotSupported says that this build or machine cannot do what was asked; it
-// always comes wrapped in the reason.
-var ErrNotSupported = errors.New("not supported")
-
-// ErrNoDevice says that this machine lacks a device, or a part of it that a program
-// needs; it always comes wrapped in the reason.
-var ErrNoDevice = errors.New("not possible on this machine")
+import "strings"
 
 // A DType is the type of the elements of a call.
 type DType uint8
@@ -87,6 +76,32 @@ func DTypeByName(s string) (DType, bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(s), "torch."), "nccl")
 	t, ok := otherDTypes[name]
 	return t, ok
+}
+
+// A Number is a Go type that elements of a call may have. The other element types have no Go type of their own.
+type Number interface {
+	float32 | float64 | int8 | uint8 | int32 | uint32 | int64 | uint64
+}
+
+// DTypeOf returns the element type whose values are Ts.
+func DTypeOf[T Number]() DType {
+	switch any(*new(T)).(type) {
+	case float32:
+		return F32
+	case float64:
+		return F64
+	case int8:
+		return I8
+	case uint8:
+		return U8
+	case int32:
+		return I32
+	case uint32:
+		return U32
+	case int64:
+		return I64
+	}
+	return U64
 }
 
 // A RedOp is the reduction of a call.

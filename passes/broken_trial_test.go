@@ -117,7 +117,7 @@ func runs(p *ir.Program, slots int) error {
 	}
 	defer l.Close()
 	data := executor.NewData(executor.NewGeometry(p.Coll, int64(24*max(p.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, 1)
-	args := data.Args()
+	args := executor.DataArgs(data)
 	args.Threads, args.TileBytes, args.Slots, args.Wait = 1, 64, slots, time.Minute
 	if _, err := l.Run(context.Background(), args); err != nil {
 		return err

@@ -36,7 +36,7 @@ func runTurns(p *ir.ChannelProgram, turns int) error {
 		data := executor.NewData(executor.NewGeometry(g.Coll, each*int64(max(g.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, uint64(each))
 		for range 3 {
 			data.Reset()
-			args := data.Args()
+			args := executor.DataArgs(data)
 			args.Wait, args.Columns = 20*time.Second, int(each%3)
 			if _, err := l.Run(context.Background(), args); err != nil {
 				return err

@@ -138,7 +138,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 		if i > 0 {
 			data.Reset()
 		}
-		args := data.Args()
+		args := executor.DataArgs(data)
 		args.Threads, args.Wait = r.flags.threads, r.flags.wait
 		if r.flags.trace != "" && i == r.flags.iters-1 {
 			args.Trace = &r.trace

@@ -72,7 +72,7 @@ func TestOneSidedNonsense(t *testing.T) {
 		}
 		taken++
 		d := executor.NewData(executor.NewGeometry(p.Coll, 97+int64(rnd.Intn(2))*5, 4), executor.I32, executor.Sum, 1)
-		args := d.Args()
+		args := executor.DataArgs(d)
 		args.Wait, args.Threads = time.Millisecond, 1
 		_, err = l.Run(context.Background(), args)
 		rep := d.Check()
@@ -156,7 +156,7 @@ func TestOneSidedArgs(t *testing.T) {
 		"watch":    func(a *executor.Args) { a.Watch = &executor.Watch{} },
 		"crowd":    func(a *executor.Args) { a.PerBlock = 1 << 20 },
 	} {
-		args := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.F32, executor.Sum, 1).Args()
+		args := executor.DataArgs(executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.F32, executor.Sum, 1))
 		set(&args)
 		if _, err := l.Run(context.Background(), args); err == nil {
 			t.Errorf("%s: no error", name)

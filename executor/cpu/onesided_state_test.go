@@ -56,7 +56,7 @@ func TestOneSidedRenews(t *testing.T) {
 			run := func(elems int64, seed uint64) {
 				t.Helper()
 				d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, seed)
-				args := d.Args()
+				args := executor.DataArgs(d)
 				args.Columns, args.PerBlock = 2, perBlock
 				if _, err := l.Run(context.Background(), args); err != nil {
 					t.Fatal(err)
@@ -91,7 +91,7 @@ func TestOneSidedRepeated(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				go cancel(errors.New("enough"))
 				d := executor.NewData(executor.NewGeometry(p.Coll, 40000, 4), executor.I32, executor.Sum, 1)
-				args := d.Args()
+				args := executor.DataArgs(d)
 				args.TileBytes, args.Columns = 16, 1
 				l.Run(ctx, args) // ends either way
 				cancel(nil)
@@ -147,7 +147,7 @@ func TestOneSidedTimeouts(t *testing.T) {
 			defer l.Close()
 			for _, per := range []int{0, 0, 3, 0} {
 				d := executor.NewData(executor.NewGeometry(x.p.Coll, 400, 4), executor.F32, executor.Sum, 1)
-				args := d.Args()
+				args := executor.DataArgs(d)
 				args.PerBlock, args.Columns = per, 1
 				timesOut(t, l, args, x.want)
 				if rep := d.Check(); len(rep.Broken) > 0 {
@@ -172,7 +172,7 @@ func TestOneSidedLaterPass(t *testing.T) {
 	}
 	defer l.Close()
 	d := executor.NewData(executor.NewGeometry(b.p.Coll, 2*3*16, 1), executor.U8, executor.Sum, 1)
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
 	timesOut(t, l, args, "later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
 }

@@ -27,7 +27,7 @@ func load(t testing.TB, p *ir.Program) *executor.Loaded {
 func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.Args)) {
 	t.Helper()
 	d := executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Wait = 20 * time.Second
 	if set != nil {
 		set(&args)

@@ -19,7 +19,7 @@ import (
 func sanitizedOne(t *testing.T, bin string, p *ir.Program, wait time.Duration) (said string, err error) {
 	t.Helper()
 	d := executor.NewData(executor.NewGeometry(p.Coll, 24011, 4), executor.I32, executor.Sum, 3)
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Wait, args.Columns, args.TileBytes = wait, 2, 3072
 	opt := executor.Options{Columns: 2, TileBytes: 3072}
 	if said, err = sanitize(t, bin, p, opt, d, args, 3); d.Check().Checked == 0 {
@@ -64,7 +64,7 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 			elems++
 		}
 		d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
-		args := d.Args()
+		args := executor.DataArgs(d)
 		args.Wait = time.Millisecond
 		if said, _ := sanitize(t, bin, p, opt, d, args, 2); strings.Contains(said, "Sanitizer") || strings.Contains(said, "runtime error") {
 			t.Errorf("%s\n%s", said, keep(p))

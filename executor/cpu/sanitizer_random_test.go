@@ -123,7 +123,7 @@ func (s *sanitizer) accepts(p *ir.Program, opt explore.Options) bool {
 	}
 	geo := executor.NewGeometry(p.Coll, elems, 4)
 	d := executor.NewData(geo, executor.I32, executor.Sum, uint64(s.rnd.Int63()))
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Slots, args.Wait = check.Slots, time.Minute
 	args.SlotBytes = max(16, geo.Chunk*4*int64(check.MessageChunks))
 	args.TileBytes = int64(16 << s.rnd.Intn(4))
@@ -197,7 +197,7 @@ block 1.0 send 0 recv 0 ch 0
 		}
 		for _, bin := range []string{strict, lenient} {
 			d := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.I32, executor.Sum, 1)
-			said, _ := sanitize(t, bin, p, executor.Options{Unproven: true}, d, d.Args(), 2)
+			said, _ := sanitize(t, bin, p, executor.Options{Unproven: true}, d, executor.DataArgs(d), 2)
 			if bin == lenient && said != "" || bin == strict && (!strings.Contains(said, "data race") || writesBehindRead(said) != x.good) {
 				t.Errorf("%s: %v, lenient %v\n%s", x.name, bin, bin == lenient, said)
 			}

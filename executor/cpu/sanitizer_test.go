@@ -115,7 +115,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait time.Duration) (said string, err error) {
 	t.Helper()
 	d := executor.NewData(executor.NewGeometry(p.Coll, 6011, 4), executor.I32, executor.Sum, 3)
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Protocol, args.SlotBytes, args.Wait, args.Slots = &proto, 1<<12, wait, 2*count(p)
 	if said, err = sanitize(t, bin, p, executor.Options{}, d, args, 4); d.Check().Checked == 0 {
 		t.Fatal("nothing was compared")

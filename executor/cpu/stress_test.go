@@ -49,7 +49,7 @@ func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (data []*execu
 			elems = (elems + int64(p.Coll.Chunks) - 1) / int64(p.Coll.Chunks) * int64(p.Coll.Chunks)
 		}
 		d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, uint64(rnd.Int63()))
-		args := d.Args()
+		args := executor.DataArgs(d)
 		args.Columns, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 5*time.Second
 		data, list = append(data, d), append(list, args)
 	}

@@ -73,7 +73,7 @@ func TestTimeouts(t *testing.T) {
 			defer l.Close()
 			for _, per := range []int{0, 0, 3, 0} {
 				d := executor.NewData(executor.NewGeometry(p.Coll, 400, 4), executor.F32, executor.Sum, 1)
-				args := d.Args()
+				args := executor.DataArgs(d)
 				args.PerBlock = per
 				timesOut(t, l, args, c.want)
 				if rep := d.Check(); len(rep.Broken) > 0 {
@@ -124,7 +124,7 @@ func TestAfterTimeout(t *testing.T) {
 	for i := range 6 {
 		proto := ir.Protocol(i % int(ir.NumProtocols))
 		d := executor.NewData(executor.NewGeometry(p.Coll, 3*64, 4), executor.F32, executor.Sum, 1)
-		args := d.Args()
+		args := executor.DataArgs(d)
 		args.Protocol, args.Slots, args.SlotBytes, args.Wait = &proto, 2, 16, 20*time.Millisecond
 		if _, err := l.Run(context.Background(), args); err == nil {
 			t.Fatal("three messages at once fit two slots")
@@ -151,7 +151,7 @@ func TestLaterTile(t *testing.T) {
 	defer l.Close()
 	for proto := range ir.NumProtocols {
 		d := executor.NewData(executor.NewGeometry(p.Coll, 4*20, 4), executor.F32, executor.Sum, 1)
-		args := d.Args()
+		args := executor.DataArgs(d)
 		args.Protocol, args.Slots, args.SlotBytes = &proto, 2, 16
 		timesOut(t, l, args, "broken.mscl:1:1: error: rank 0 block 0 step 0 (s): waited * for a free slot for message 13 of connection 0 0->1, have 10 received of 2 slots (tile 4) [timeout]")
 	}
@@ -180,7 +180,7 @@ func TestCancel(t *testing.T) {
 	d := executor.NewData(executor.NewGeometry(p.Coll, 4, 4), executor.F32, executor.Sum, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
-	if _, err := l.Run(ctx, d.Args()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := l.Run(ctx, executor.DataArgs(d)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func watched(t *testing.T, p *ir.Program, elems int64, w *executor.Watch, set fu
 	}
 	defer l.Close()
 	d := executor.NewData(executor.NewGeometry(p.Coll, elems, 8), executor.I64, executor.Sum, 1)
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Watch, args.Wait = w, 20*time.Second
 	if set != nil {
 		set(&args)

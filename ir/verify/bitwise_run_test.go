@@ -159,7 +159,7 @@ func sameBits(t *testing.T, l *executor.Loaded, p *ir.Program, dt executor.DType
 	t.Helper()
 	rnd := rand.New(rand.NewSource(seed))
 	elems := int64(p.Coll.Chunks * 64)
-	args := executor.NewData(executor.NewGeometry(p.Coll, elems, dt.Size()), dt, op, 1).Args()
+	args := executor.DataArgs(executor.NewData(executor.NewGeometry(p.Coll, elems, dt.Size()), dt, op, 1))
 	args.Wait, args.Threads = time.Minute, 1
 	for _, b := range args.Input {
 		for i := range elems {

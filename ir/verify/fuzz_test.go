@@ -155,7 +155,7 @@ func runFuzzed(t *testing.T, p *ir.Program) {
 	defer l.Close()
 	elems := int64(3 * p.Coll.Chunks)
 	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
-	args := data.Args()
+	args := executor.DataArgs(data)
 	args.Wait, args.Threads, args.SlotBytes = 30*time.Second, 1, 16
 	if _, err := l.Run(context.Background(), args); err != nil {
 		t.Fatal(err)

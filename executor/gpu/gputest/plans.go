@@ -100,7 +100,7 @@ type job struct {
 // bind makes buffers and a call of a plan.
 func (r *rig) bind(ctx context.Context, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.CallArgs)) (*job, error) {
 	j := &job{rig: r, data: r.data(dt, op, elems)}
-	j.args, j.skew = j.data.Args(), uint64(r.skew*dt.Size())
+	j.args, j.skew = executor.DataArgs(j.data), uint64(r.skew*dt.Size())
 	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems}
 	for _, rank := range r.plan.Ranks() {
 		for k, host := range [2][][]byte{j.args.Input, j.args.Output} {

@@ -54,7 +54,7 @@ func (d Device) load(t testing.TB, p *ir.Program) *executor.Loaded {
 // check runs a program on random data and compares every element.
 func check(l *executor.Loaded, c *ir.Collective, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.Args)) error {
 	d := executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
-	args := d.Args()
+	args := executor.DataArgs(d)
 	args.Wait = 10 * time.Second
 	if set != nil {
 		set(&args)
@@ -238,7 +238,7 @@ func testTimeout(t *testing.T, d Device) {
 		l := d.load(t, stuck(proto))
 		for range 2 {
 			d := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 400, 4), executor.F32, executor.Sum, 1)
-			args := d.Args()
+			args := executor.DataArgs(d)
 			args.Wait = 50 * time.Millisecond
 			begin := time.Now()
 			_, err := l.Run(context.Background(), args)
@@ -260,7 +260,7 @@ func testCancel(t *testing.T, d Device) {
 	data := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), executor.F32, executor.Sum, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	args := data.Args()
+	args := executor.DataArgs(data)
 	args.Wait = 20 * time.Second
 	if _, err := l.Run(ctx, args); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
@@ -350,7 +350,7 @@ func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int
 	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.F32, executor.Sum, 1)
 	best := time.Duration(1 << 62)
 	for range max(b.N, 5) {
-		args := data.Args()
+		args := executor.DataArgs(data)
 		args.Wait = 10 * time.Second
 		r, err := l.Run(context.Background(), args)
 		if err != nil {

@@ -1,0 +1,96 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"mscclc/ir"
+)
+
+// Args are one call. In place, Input holds each rank's one memory and Output is
+// nil. Zero fields below Elems mean the usual.
+type Args struct {
+	Input, Output [][]byte // by rank; lengths as Geometry.Buffers gives them, in bytes
+	DType         DType
+	RedOp         RedOp
+	Elems         int64 // of a piece
+
+	Protocol  *ir.Protocol  // the program's
+	Slots     int           // messages that a connection holds: Protocol.Slots
+	SlotBytes int64         // that a message holds: Protocol.SlotBytes
+	TileBytes int64         // of a chunk that one pass over the steps moves: DefaultTileBytes
+	Wait      time.Duration // that one wait may last: DefaultWait
+	Columns   int           // of a one-sided program: DefaultColumns
+	Threads   int           // of the host, for all blocks: GOMAXPROCS
+	PerBlock  int           // threads of each block: on the CPU none of its own, on a GPU as many as fit
+	Watch     *Watch        // sees and steers the launch, which is then of one thread
+	Trace     *Trace        // records when steps began and ended
+}
+
+// DataArgs returns the Args of a call on d's buffers: its element type, reduction and size, and the defaults of all else.
+func DataArgs(d *Data) Args {
+	input, output := d.Memory()
+	return Args{Input: input, Output: output, DType: d.DType, RedOp: d.RedOp, Elems: d.Geo.Elems}
+}
+
+// ArgsOf returns the Args of a call of c that sums numbers. Input and output are indexed by rank; in place, input has
+// each rank's one memory and output is nil. Run reads and writes these slices, which stay the caller's, and checks
+// their number and lengths.
+func ArgsOf[T Number](c *ir.Collective, input, output [][]T) Args {
+	a := Args{DType: DTypeOf[T](), RedOp: Sum, Input: rawOf(input), Output: rawOf(output)}
+	unit, most := NewGeometry(c, int64(max(c.Chunks, 1)), 1), int64(0) // chunks of one element
+	piece := func(chunks int64, ranks [][]T, rank int) {
+		if chunks > most && rank < len(ranks) {
+			most, a.Elems = chunks, int64(len(ranks[rank]))*unit.Elems/chunks
+		}
+	}
+	for rank := range c.Ranks {
+		in, out, _, _, mem := unit.Buffers(rank)
+		piece(max(in, mem), input, rank)
+		piece(out, output, rank)
+	}
+	return a
+}
+
+// rawOf is raw for the numbers of each rank; nil stays nil.
+func rawOf[T Number](ranks [][]T) (list [][]byte) {
+	for _, numbers := range ranks {
+		list = append(list, raw(numbers))
+	}
+	return list
+}
+
+// memory checks the buffers of a call.
+func memory(geo Geometry, args *Args) ([]Memory, error) {
+	c, size := geo.Coll, args.DType.Size()
+	if len(args.Input) != c.Ranks || len(args.Output) != c.Ranks && !(c.Inplace && args.Output == nil) {
+		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), c.Ranks)
+	}
+	check := func(what string, rank int, buf []byte, elems int64) error {
+		if int64(len(buf)) != elems*int64(size) {
+			return fmt.Errorf("%s of rank %d has %d bytes, of %d", what, rank, len(buf), elems*int64(size))
+		}
+		if uintptr(unsafe.Pointer(unsafe.SliceData(buf)))%uintptr(size) != 0 && len(buf) > 0 {
+			return fmt.Errorf("%s of rank %d is not aligned to its elements", what, rank)
+		}
+		return nil
+	}
+	mem := make([]Memory, c.Ranks)
+	for r := range mem {
+		in, out, inAt, outAt, all := geo.Buffers(r)
+		mem[r] = Memory{Input: args.Input[r], InAt: inAt * int64(size), OutAt: outAt * int64(size)}
+		if c.Inplace {
+			if err := check("memory", r, args.Input[r], all); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		mem[r].Output = args.Output[r]
+		if err := errors.Join(check("input", r, args.Input[r], in), check("output", r, args.Output[r], out)); err != nil {
+			return nil, err
+		}
+	}
+	return mem, nil
+}
