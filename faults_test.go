@@ -227,12 +227,12 @@ func execute(p *ir.Program, elems int64, opt executor.Options, set func(*executo
 		return executor.Report{}, err
 	}
 	defer l.Close()
-	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
-	args := executor.DataArgs(data)
+	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	args := executor.DataArgs(buffers)
 	args.Wait = time.Minute
 	set(&args)
 	if _, err := l.Run(context.Background(), args); err != nil {
 		return executor.Report{}, err
 	}
-	return data.Check(), nil
+	return buffers.Check(), nil
 }

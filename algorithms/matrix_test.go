@@ -371,8 +371,8 @@ func run(p *ir.Program, turn int) error {
 	if !loaded.Even() {
 		elems += int64(turn) % (chunks + 3)
 	}
-	data := executor.NewData(executor.NewGeometry(p.Coll, elems, t.Size()), t, op, uint64(turn))
-	args := executor.DataArgs(data)
+	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, t.Size()), t, op, uint64(turn))
+	args := executor.DataArgs(buffers)
 	args.Threads, args.Wait = 1, time.Minute
 	if turn%3 == 0 {
 		args.TileBytes = 256
@@ -385,7 +385,7 @@ func run(p *ir.Program, turn int) error {
 	if _, err := loaded.Run(context.Background(), args); err != nil {
 		return fmt.Errorf("run: %v", err)
 	}
-	found := data.Check()
+	found := buffers.Check()
 	if err := found.Err(); err != nil {
 		return fmt.Errorf("%v %v, %d elements: %v", t, op, elems, err)
 	}

@@ -114,8 +114,8 @@ func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) e
 	if !loaded.Even() {
 		elems += int64(turn) % (chunks + 3)
 	}
-	data := executor.NewData(executor.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
-	args := executor.DataArgs(data)
+	buffers := executor.NewData(executor.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
+	args := executor.DataArgs(buffers)
 	args.Threads, args.Wait, args.Columns = 1, time.Minute, 1+turn%columns
 	if turn%4 == 0 {
 		args.PerBlock = 2
@@ -123,7 +123,7 @@ func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) e
 	if _, err := loaded.Run(context.Background(), args); err != nil {
 		return err
 	}
-	found := data.Check()
+	found := buffers.Check()
 	if err := found.Err(); err != nil {
 		return fmt.Errorf("%v %v, %d elements: %v", t, op, elems, err)
 	}

@@ -76,8 +76,8 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 // run runs a call of new buffers once, out of place, and compares every element.
 func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error {
 	t.Helper()
-	data := executor.NewData(executor.NewGeometry(r.Program().Coll, elems, 4), executor.I32, executor.Sum, seed)
-	host, args := executor.DataArgs(data), executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: elems, Columns: columns}
+	buffers := executor.NewData(executor.NewGeometry(r.Program().Coll, elems, 4), executor.I32, executor.Sum, seed)
+	host, args := executor.DataArgs(buffers), executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: elems, Columns: columns}
 	each := func(do func(s executor.Stream, address uint64, host []byte) error) error {
 		var errs []error
 		for rank := range host.Input {
@@ -111,7 +111,7 @@ func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error
 	if err := each(func(s executor.Stream, address uint64, to []byte) error { return s.Get(to, address) }); err != nil {
 		return err
 	}
-	rep := data.Check()
+	rep := buffers.Check()
 	return rep.Err()
 }
 

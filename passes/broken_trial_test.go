@@ -116,12 +116,12 @@ func runs(p *ir.Program, slots int) error {
 		return err
 	}
 	defer l.Close()
-	data := executor.NewData(executor.NewGeometry(p.Coll, int64(24*max(p.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, 1)
-	args := executor.DataArgs(data)
+	buffers := executor.NewData(executor.NewGeometry(p.Coll, int64(24*max(p.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, 1)
+	args := executor.DataArgs(buffers)
 	args.Threads, args.TileBytes, args.Slots, args.Wait = 1, 64, slots, time.Minute
 	if _, err := l.Run(context.Background(), args); err != nil {
 		return err
 	}
-	found := data.Check()
+	found := buffers.Check()
 	return found.Err()
 }

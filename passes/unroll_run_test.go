@@ -33,15 +33,15 @@ func runTurns(p *ir.ChannelProgram, turns int) error {
 	}
 	defer l.Close()
 	for _, each := range []int64{1, 4, 100, 5000} {
-		data := executor.NewData(executor.NewGeometry(g.Coll, each*int64(max(g.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, uint64(each))
+		buffers := executor.NewData(executor.NewGeometry(g.Coll, each*int64(max(g.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, uint64(each))
 		for range 3 {
-			data.Reset()
-			args := executor.DataArgs(data)
+			buffers.Reset()
+			args := executor.DataArgs(buffers)
 			args.Wait, args.Columns = 20*time.Second, int(each%3)
 			if _, err := l.Run(context.Background(), args); err != nil {
 				return err
 			}
-			found := data.Check()
+			found := buffers.Check()
 			found.Changed = nil // some write input
 			if err := found.Err(); err != nil {
 				return err

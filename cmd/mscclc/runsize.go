@@ -132,13 +132,13 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {
 		return result, err
 	}
-	data := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
+	buffers := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
 	modifies := p.ModifiesInput()
 	for i := range r.flags.iters {
 		if i > 0 {
-			data.Reset()
+			buffers.Reset()
 		}
-		args := executor.DataArgs(data)
+		args := executor.DataArgs(buffers)
 		args.Threads, args.Wait = r.flags.threads, r.flags.wait
 		if r.flags.trace != "" && i == r.flags.iters-1 {
 			args.Trace = &r.trace
@@ -149,7 +149,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 			return result, err
 		}
 		result.timed(p.Coll, done.Elapsed)
-		found := data.Check()
+		found := buffers.Check()
 		if modifies { // a program from elsewhere; load has told
 			found.Changed = nil
 		}

@@ -68,9 +68,9 @@ func TestOnePass(t *testing.T) {
 	}
 	l := loadOne(t, p, executor.Options{Columns: 3, TileBytes: 4096})
 	geo := executor.NewGeometry(p.Coll, 8*3*1024, 4)
-	data := executor.NewData(geo, executor.I32, executor.Sum, 1)
+	buffers := executor.NewData(geo, executor.I32, executor.Sum, 1)
 	var list diag.List
-	if _, err := l.Run(t.Context(), executor.DataArgs(data)); !errors.As(err, &list) || list[0].Code != diag.Limit {
+	if _, err := l.Run(t.Context(), executor.DataArgs(buffers)); !errors.As(err, &list) || list[0].Code != diag.Limit {
 		t.Errorf("chunks that are too long give %v", err)
 	}
 }

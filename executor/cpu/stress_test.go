@@ -36,7 +36,7 @@ func stresser(t *testing.T, threads int, flags ...string) *stressed {
 }
 
 // stressCalls makes n calls of a program, of sizes, columns and tiles that differ.
-func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (data []*executor.Data, list []executor.Args) {
+func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*executor.Data, list []executor.Args) {
 	for range n {
 		elems := int64(1 + rnd.Intn(60*p.Coll.Chunks))
 		switch rnd.Intn(4) {
@@ -51,9 +51,9 @@ func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (data []*execu
 		d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, uint64(rnd.Int63()))
 		args := executor.DataArgs(d)
 		args.Columns, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 5*time.Second
-		data, list = append(data, d), append(list, args)
+		buffers, list = append(buffers, d), append(list, args)
 	}
-	return data, list
+	return buffers, list
 }
 
 // run runs calls of p one after the other, and compares what each leaves.
@@ -69,7 +69,7 @@ func (s *stressed) run(t *testing.T, p *ir.Program, rnd *rand.Rand, n int) error
 		return err
 	}
 	defer l.Close()
-	data, list := stressCalls(p, rnd, l.Even(), n)
+	buffers, list := stressCalls(p, rnd, l.Even(), n)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "dump"), rec.calls(t, l, list), 0o666); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func (s *stressed) run(t *testing.T, p *ir.Program, rnd *rand.Rand, n int) error
 				result = result[copy(args.Output[r], result):]
 			}
 		}
-		rep := data[i].Check()
+		rep := buffers[i].Check()
 		s.checked += rep.Checked
 		if p.ModifiesInput() {
 			rep.Changed = nil

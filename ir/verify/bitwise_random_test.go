@@ -103,8 +103,8 @@ func TestBitwiseOfRandomSums(t *testing.T) {
 		}
 		for by, dt := range [verify.NumRoundings]executor.DType{executor.F64, executor.F16} {
 			differ := false
-			for data := int64(0); data < 20 && !differ; data++ {
-				differ = !sameBits(t, l, p, dt, executor.Sum, seed*100+data)
+			for draw := int64(0); draw < 20 && !differ; draw++ {
+				differ = !sameBits(t, l, p, dt, executor.Sum, seed*100+draw)
 			}
 			if differ != (o.Differ[by] > 0) {
 				t.Errorf("seed %d: outputs of %v differ: %v; judged: %+v %+v", seed, dt, differ, o, o.Witness[by])

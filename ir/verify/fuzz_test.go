@@ -154,13 +154,13 @@ func runFuzzed(t *testing.T, p *ir.Program) {
 	}
 	defer l.Close()
 	elems := int64(3 * p.Coll.Chunks)
-	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
-	args := executor.DataArgs(data)
+	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	args := executor.DataArgs(buffers)
 	args.Wait, args.Threads, args.SlotBytes = 30*time.Second, 1, 16
 	if _, err := l.Run(context.Background(), args); err != nil {
 		t.Fatal(err)
 	}
-	if err := data.Check(); err.Err() != nil && !p.ModifiesInput() {
+	if err := buffers.Check(); err.Err() != nil && !p.ModifiesInput() {
 		t.Fatal(err.Err())
 	}
 }

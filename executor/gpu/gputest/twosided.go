@@ -257,10 +257,10 @@ func testTimeout(t *testing.T, d Device) {
 // testCancel ends a run that waits for ever by its context.
 func testCancel(t *testing.T, d Device) {
 	l := d.load(t, stuck(ir.Simple))
-	data := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), executor.F32, executor.Sum, 1)
+	buffers := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), executor.F32, executor.Sum, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	args := executor.DataArgs(data)
+	args := executor.DataArgs(buffers)
 	args.Wait = 20 * time.Second
 	if _, err := l.Run(ctx, args); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
@@ -347,10 +347,10 @@ func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int
 	}
 	l := d.load(b, p)
 	elems := executor.PieceElems(p.Coll, bytes, executor.F32)
-	data := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.F32, executor.Sum, 1)
+	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.F32, executor.Sum, 1)
 	best := time.Duration(1 << 62)
 	for range max(b.N, 5) {
-		args := executor.DataArgs(data)
+		args := executor.DataArgs(buffers)
 		args.Wait = 10 * time.Second
 		r, err := l.Run(context.Background(), args)
 		if err != nil {
