@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/simulate"
@@ -149,7 +149,7 @@ func timesOf(t *testing.T, ours, theirs *ir.Program) (least, most float64, at in
 		t.Fatal(err)
 	}
 	micros := func(p *ir.Program, bytes int64) float64 {
-		r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: executor.BF16})
+		r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: data.BF16})
 		if err != nil {
 			t.Fatal(err)
 		}

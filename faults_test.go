@@ -13,6 +13,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -220,19 +221,19 @@ func runFault(t *testing.T, p *ir.Program) {
 
 // execute runs p once on the CPU, on random integers in pieces of elems, and
 // compares every element. set may change the call.
-func execute(p *ir.Program, elems int64, opt executor.Options, set func(*executor.Args)) (executor.Report, error) {
+func execute(p *ir.Program, elems int64, opt executor.Options, set func(*executor.Args)) (data.Report, error) {
 	opt.Device = cpu.Device()
 	l, err := executor.Load(p, opt)
 	if err != nil {
-		return executor.Report{}, err
+		return data.Report{}, err
 	}
 	defer l.Close()
-	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	buffers := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, 1)
 	args := executor.DataArgs(buffers)
 	args.Wait = time.Minute
 	set(&args)
 	if _, err := l.Run(context.Background(), args); err != nil {
-		return executor.Report{}, err
+		return data.Report{}, err
 	}
 	return buffers.Check(), nil
 }

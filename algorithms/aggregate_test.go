@@ -10,7 +10,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -80,7 +80,7 @@ func machineOf(t *testing.T, spec string) (*topology.Topology, *simulate.Costs) 
 }
 
 func micros(t *testing.T, p *ir.Program, topo *topology.Topology, costs *simulate.Costs, bytes int64) float64 {
-	r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: executor.BF16})
+	r, err := simulate.Run(p, topo, costs, simulate.Call{Bytes: bytes, DType: data.BF16})
 	if err != nil {
 		t.Fatal(err)
 	}

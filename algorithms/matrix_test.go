@@ -24,6 +24,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -361,17 +362,17 @@ func run(p *ir.Program, turn int) error {
 		return fmt.Errorf("load: %v", err)
 	}
 	defer loaded.Close()
-	t := executor.DType(turn % int(executor.NumDTypes))
-	op := executor.RedOp(turn % int(executor.NumRedOps))
-	if op == executor.Avg && p.Coll.Kind == ir.Custom {
-		op = executor.Sum
+	t := data.DType(turn % int(data.NumDTypes))
+	op := data.RedOp(turn % int(data.NumRedOps))
+	if op == data.Avg && p.Coll.Kind == ir.Custom {
+		op = data.Sum
 	}
 	chunks := int64(max(p.Coll.Chunks, 1))
 	elems := chunks * []int64{1, 7, 40, 333}[turn%4]
 	if !loaded.Even() {
 		elems += int64(turn) % (chunks + 3)
 	}
-	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, t.Size()), t, op, uint64(turn))
+	buffers := data.New(data.NewGeometry(p.Coll, elems, t.Size()), t, op, uint64(turn))
 	args := executor.DataArgs(buffers)
 	args.Threads, args.Wait = 1, time.Minute
 	if turn%3 == 0 {

@@ -14,6 +14,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/lint"
@@ -191,7 +192,7 @@ func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema
 
 // runPlan runs c on the CPU.
 func runPlan(c *ir.ChannelProgram, turn int) error {
-	for executor.RedOp(turn/3%int(executor.NumRedOps)) == executor.Avg {
+	for data.RedOp(turn/3%int(data.NumRedOps)) == data.Avg {
 		turn++ // the plan sums
 	}
 	p, err := passes.Unroll(c, 1)

@@ -16,6 +16,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -104,17 +105,17 @@ func (p *program) oneSided(opt lang.Options, turn int) error {
 
 // runOneSided runs one call.
 func runOneSided(loaded *executor.Loaded, c *ir.Collective, columns, turn int) error {
-	t := executor.DType(turn % int(executor.NumDTypes))
-	op := executor.RedOp(turn / 3 % int(executor.NumRedOps))
-	if op == executor.Avg && c.Kind == ir.Custom {
-		op = executor.Sum
+	t := data.DType(turn % int(data.NumDTypes))
+	op := data.RedOp(turn / 3 % int(data.NumRedOps))
+	if op == data.Avg && c.Kind == ir.Custom {
+		op = data.Sum
 	}
 	chunks := int64(max(c.Chunks, 1))
 	elems := chunks * []int64{0, 1, 7, 40, 333, 2000}[turn%6]
 	if !loaded.Even() {
 		elems += int64(turn) % (chunks + 3)
 	}
-	buffers := executor.NewData(executor.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
+	buffers := data.New(data.NewGeometry(c, elems, t.Size()), t, op, uint64(turn))
 	args := executor.DataArgs(buffers)
 	args.Threads, args.Wait, args.Columns = 1, time.Minute, 1+turn%columns
 	if turn%4 == 0 {

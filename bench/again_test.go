@@ -13,6 +13,7 @@ import (
 	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -76,7 +77,7 @@ func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 	host := bench.NewHost("cpu", ranks, executor.Options{Device: &tired{cpu.Device(), 5, fault}}, time.Minute)
 	defer host.Close()
 	chooser := &choose.Chooser{Device: "cpu"}
-	job := &bench.Job{Site: host, Coll: &ir.Collective{Kind: kind, Ranks: ranks, Chunks: 1}, DType: executor.BF16, RedOp: executor.Sum, Sizes: []int64{3 << 10},
+	job := &bench.Job{Site: host, Coll: &ir.Collective{Kind: kind, Ranks: ranks, Chunks: 1}, DType: data.BF16, RedOp: data.Sum, Sizes: []int64{3 << 10},
 		Measuring: bench.Measuring{Launches: 4, Replays: 3, Warmup: 1},
 		Form: func(bytes int64, inplace bool) (*bench.Form, error) {
 			call := choose.Call{Kind: kind, Ranks: ranks, Inplace: inplace}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -62,7 +62,7 @@ func TestBusFactor(t *testing.T) {
 // sample is a report with everything in it.
 func sample() *Report {
 	coll := &ir.Collective{Kind: ir.AllReduce, Ranks: 8, Chunks: 1}
-	r := &Report{Coll: coll, DType: executor.BF16, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0", NCCL: 22809, NCCLPath: "libnccl.so.2",
+	r := &Report{Coll: coll, DType: data.BF16, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0", NCCL: 22809, NCCLPath: "libnccl.so.2",
 		MinBytes: 1 << 10, MaxBytes: 1 << 30, Factor: 4, Measuring: Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond}, Processes: 1,
 		Devices: []Device{{Rank: 0, PID: 71, Host: "node", Info: "GPU 0 (NVIDIA H200)"}, {Rank: 1, PID: 71, Host: "node", Number: 1, Info: "GPU 1 (NVIDIA H200)"}}}
 	ours := []float64{5.42, 6.1, 6.6, 8.31, 9.9, 14.25, 35.4, 108.7, 384.2, 1370, 5240.5}
@@ -335,7 +335,7 @@ func TestRunGoesOn(t *testing.T) {
 	report := sample()
 	report.Rows = nil
 	rows := 0
-	job := &Job{Site: site, Coll: report.Coll, DType: executor.BF16, Sizes: []int64{1 << 10, 1 << 12}, Row: func(*Row) { rows++ },
+	job := &Job{Site: site, Coll: report.Coll, DType: data.BF16, Sizes: []int64{1 << 10, 1 << 12}, Row: func(*Row) { rows++ },
 		Form: func(bytes int64, inplace bool) (*Form, error) {
 			if inplace {
 				return nil, nil

@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
 // A Call is what is measured: a collective of one size. Coll has one chunk a piece.
 type Call struct {
 	Coll  *ir.Collective
-	DType executor.DType
-	RedOp executor.RedOp
+	DType data.DType
+	RedOp data.RedOp
 	Elems int64 // of a piece
 }
 
 // Geometry lays out the call's buffers.
-func (c *Call) Geometry() executor.Geometry {
-	return executor.NewGeometry(c.Coll, c.Elems, c.DType.Size())
+func (c *Call) Geometry() data.Geometry {
+	return data.NewGeometry(c.Coll, c.Elems, c.DType.Size())
 }
 
 // shares is what a rank's output must hold at the end.
-func (c *Call) shares(rank int) ([]executor.Share, error) {
+func (c *Call) shares(rank int) ([]data.Share, error) {
 	list, ok := c.Geometry().Shares(rank)
 	if !ok {
 		return nil, fmt.Errorf("the output of a custom collective: %w", executor.ErrNotSupported)

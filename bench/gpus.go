@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -236,7 +237,7 @@ func (g *GPUs) longest() (bytes int64) {
 }
 
 // types are those of the calls.
-func (g *GPUs) types() (list []executor.DType) {
+func (g *GPUs) types() (list []data.DType) {
 	for _, c := range g.options.Calls {
 		if !slices.Contains(list, c.DType) {
 			list = append(list, c.DType)
@@ -365,7 +366,7 @@ func (g *GPUs) Place(ctx context.Context, c *Call, round Round) error {
 
 // place fills the buffers of one rank: a period from the host, which the GPU then
 // doubles.
-func (g *GPUs) place(l *lane, p *executor.Pattern, c *Call, i int, round Round) error {
+func (g *GPUs) place(l *lane, p *data.Pattern, c *Call, i int, round Round) error {
 	for k, n := range used(c, g.ranks[i]) {
 		from, bytes := g.memory[i][k].at(), n
 		if round == First {
@@ -426,7 +427,7 @@ func (g *GPUs) Check(ctx context.Context, c *Call, round Round) (Found, error) {
 }
 
 // check compares one rank's output, and looks at what stands beside its buffers.
-func (g *GPUs) check(l *lane, p *executor.Pattern, c *Call, i int, stage []byte, found *Found) error {
+func (g *GPUs) check(l *lane, p *data.Pattern, c *Call, i int, stage []byte, found *Found) error {
 	shares, err := c.shares(g.ranks[i])
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -130,7 +131,7 @@ func (h *Host) Check(_ context.Context, c *Call, round Round) (Found, error) {
 }
 
 // share compares a part of a share, which begins skip elements into it.
-func (f *Found) share(p *executor.Pattern, s executor.Share, skip int64, got []byte) {
+func (f *Found) share(p *data.Pattern, s data.Share, skip int64, got []byte) {
 	f.Checked += int64(len(got) / p.DType.Size())
 	if s.Sum {
 		f.Wrong += p.CheckSum(got, s.At+skip)
@@ -153,16 +154,16 @@ func poisoned(parts ...[]byte) bool {
 // patterns keeps the data that calls are filled with.
 type patterns struct {
 	ranks int
-	made  map[[3]int]*executor.Pattern
+	made  map[[3]int]*data.Pattern
 }
 
-func (p *patterns) of(c *Call, round Round) *executor.Pattern {
+func (p *patterns) of(c *Call, round Round) *data.Pattern {
 	key := [3]int{int(c.DType), int(c.RedOp), int(round)}
 	if p.made[key] == nil {
 		if p.made == nil {
-			p.made = map[[3]int]*executor.Pattern{}
+			p.made = map[[3]int]*data.Pattern{}
 		}
-		p.made[key] = executor.NewPattern(p.ranks, c.DType, c.RedOp, 1+uint64(round))
+		p.made[key] = data.NewPattern(p.ranks, c.DType, c.RedOp, 1+uint64(round))
 	}
 	return p.made[key]
 }

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -49,8 +49,8 @@ func (r *Row) places() [2]*Result { return [2]*Result{r.OutOfPlace, r.InPlace} }
 // A Report is a measurement of one collective.
 type Report struct {
 	Coll     *ir.Collective
-	DType    executor.DType
-	RedOp    executor.RedOp
+	DType    data.DType
+	RedOp    data.RedOp
 	Algo     string // what was measured
 	Device   string
 	Driver   string
@@ -66,7 +66,7 @@ type Report struct {
 }
 
 // typeNames and kindNames are nccl-tests'.
-var typeNames = [executor.NumDTypes]string{"half", "bfloat16", "float", "double", "int8", "uint8", "int32", "uint32", "int64", "uint64", "f8e4m3", "f8e5m2"}
+var typeNames = [data.NumDTypes]string{"half", "bfloat16", "float", "double", "int8", "uint8", "int32", "uint32", "int64", "uint64", "f8e4m3", "f8e5m2"}
 
 // redop and root are the columns of those names.
 func (r *Report) redop() string {

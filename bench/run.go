@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -14,8 +14,8 @@ import (
 type Job struct {
 	Site      Site
 	Coll      *ir.Collective // kind, ranks, root and peers
-	DType     executor.DType
-	RedOp     executor.RedOp
+	DType     data.DType
+	RedOp     data.RedOp
 	Sizes     []int64
 	Multiple  int64 // elements of a piece are a multiple of this; 0 is 1
 	Form      func(bytes int64, inplace bool) (*Form, error)
@@ -58,7 +58,7 @@ func (j *Job) Run(ctx context.Context, report *Report) error {
 // call is the call of a size.
 func (j *Job) call(bytes int64, inplace bool) *Call {
 	coll := Whole(j.Coll, inplace)
-	elems := executor.PieceElems(coll, bytes, j.DType)
+	elems := data.PieceElems(coll, bytes, j.DType)
 	if j.Multiple > 1 && elems >= j.Multiple {
 		elems -= elems % j.Multiple
 	}

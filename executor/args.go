@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -13,8 +14,8 @@ import (
 // nil. Zero fields below Elems mean the usual.
 type Args struct {
 	Input, Output [][]byte // by rank; lengths as Geometry.Buffers gives them, in bytes
-	DType         DType
-	RedOp         RedOp
+	DType         data.DType
+	RedOp         data.RedOp
 	Elems         int64 // of a piece
 
 	Protocol  *ir.Protocol  // the program's
@@ -29,18 +30,18 @@ type Args struct {
 	Trace     *Trace        // records when steps began and ended
 }
 
-// DataArgs returns the Args of a call on d's buffers: its element type, reduction and size, and the defaults of all else.
-func DataArgs(d *Data) Args {
-	input, output := d.Memory()
-	return Args{Input: input, Output: output, DType: d.DType, RedOp: d.RedOp, Elems: d.Geo.Elems}
+// DataArgs returns the Args of a call on b's buffers, with b's element type, reduction and size. All else is left open.
+func DataArgs(b *data.Buffers) Args {
+	input, output := b.Memory()
+	return Args{Input: input, Output: output, DType: b.DType, RedOp: b.RedOp, Elems: b.Geo.Elems}
 }
 
 // ArgsOf returns the Args of a call of c that sums numbers. Input and output are indexed by rank; in place, input has
 // each rank's one memory and output is nil. Run reads and writes these slices, which stay the caller's, and checks
 // their number and lengths.
-func ArgsOf[T Number](c *ir.Collective, input, output [][]T) Args {
-	a := Args{DType: DTypeOf[T](), RedOp: Sum, Input: rawOf(input), Output: rawOf(output)}
-	unit, most := NewGeometry(c, int64(max(c.Chunks, 1)), 1), int64(0) // chunks of one element
+func ArgsOf[T data.Number](c *ir.Collective, input, output [][]T) Args {
+	a := Args{DType: data.DTypeOf[T](), RedOp: data.Sum, Input: rawOf(input), Output: rawOf(output)}
+	unit, most := data.NewGeometry(c, int64(max(c.Chunks, 1)), 1), int64(0) // chunks of one element
 	piece := func(chunks int64, ranks [][]T, rank int) {
 		if chunks > most && rank < len(ranks) {
 			most, a.Elems = chunks, int64(len(ranks[rank]))*unit.Elems/chunks
@@ -55,7 +56,7 @@ func ArgsOf[T Number](c *ir.Collective, input, output [][]T) Args {
 }
 
 // rawOf is raw for the numbers of each rank; nil stays nil.
-func rawOf[T Number](ranks [][]T) (list [][]byte) {
+func rawOf[T data.Number](ranks [][]T) (list [][]byte) {
 	for _, numbers := range ranks {
 		list = append(list, raw(numbers))
 	}
@@ -63,7 +64,7 @@ func rawOf[T Number](ranks [][]T) (list [][]byte) {
 }
 
 // memory checks the buffers of a call.
-func memory(geo Geometry, args *Args) ([]Memory, error) {
+func memory(geo data.Geometry, args *Args) ([]Memory, error) {
 	c, size := geo.Coll, args.DType.Size()
 	if len(args.Input) != c.Ranks || len(args.Output) != c.Ranks && !(c.Inplace && args.Output == nil) {
 		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), c.Ranks)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -15,8 +16,8 @@ import (
 // In place, Input has each rank's one memory, laid out as Geometry.Buffers says,
 // and Output is nil.
 type CallArgs struct {
-	DType         DType
-	RedOp         RedOp
+	DType         data.DType
+	RedOp         data.RedOp
 	Elems         int64 // of a piece
 	Input, Output []uint64
 
@@ -31,8 +32,8 @@ type CallArgs struct {
 // A Call is a plan with its arguments.
 type Call struct {
 	plan    *Plan
-	dtype   DType
-	redop   RedOp
+	dtype   data.DType
+	redop   data.RedOp
 	columns int
 	tile    int64
 	asked   int64 // tile
@@ -87,7 +88,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 
 // buffers checks the addresses of a call, and says where each rank of this process
 // has its input and output.
-func (p *Plan) buffers(args *CallArgs, geo Geometry) ([]OneMemory, error) {
+func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]OneMemory, error) {
 	n, size := len(p.ranks), int64(args.DType.Size())
 	if len(args.Input) != n || len(args.Output) != n && !(geo.Coll.Inplace && args.Output == nil) {
 		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), n)
@@ -121,8 +122,8 @@ func (p *Plan) buffers(args *CallArgs, geo Geometry) ([]OneMemory, error) {
 
 // A wish is what all processes must ask of a call alike.
 type wish struct {
-	DType         DType
-	RedOp         RedOp
+	DType         data.DType
+	RedOp         data.RedOp
 	Elems, Tile   int64
 	Columns, Most int // asked for, and what has room
 	Switch        bool
@@ -147,13 +148,13 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 		}
 	}
 	if c.columns != mine.Most {
-		err = c.plan.kind.narrow(c, NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.columns)
+		err = c.plan.kind.narrow(c, data.NewGeometry(c.plan.program().Coll, args.Elems, args.DType.Size()), c.columns)
 	}
 	return err
 }
 
 // exchange gives the memory of all ranks as each seat has it.
-func (c *Call) exchange(ctx context.Context, geo Geometry, buffers []OneMemory) (map[*seat][]OneMemory, error) {
+func (c *Call) exchange(ctx context.Context, geo data.Geometry, buffers []OneMemory) (map[*seat][]OneMemory, error) {
 	p := c.plan
 	own := func(rank int) *OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
 	tables := map[*seat][]OneMemory{}

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"mscclc/executor/data"
 	"os"
 	"slices"
 )
@@ -14,7 +15,7 @@ import (
 type SwitchMemory struct{ Input, Output uint64 }
 
 // SwitchTypes are what a switch adds up.
-var SwitchTypes = []DType{F16, BF16, F32}
+var SwitchTypes = []data.DType{data.F16, data.BF16, data.F32}
 
 // MulticastVariable is the variable of the environment without whose 1 a call's
 // multicast addresses are not used, and the switch's kernel not loaded.
@@ -22,11 +23,11 @@ const MulticastVariable = "MSCCLC_MULTICAST"
 
 // everywhere gives the multicast addresses that a call goes by, if any. Without them the
 // operands of all ranks are reached rank by rank.
-func (p *Plan) everywhere(args *CallArgs, geo Geometry) (OneSwitch, error) {
+func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (OneSwitch, error) {
 	if args.Switch == nil || *args.Switch == (SwitchMemory{}) || os.Getenv(MulticastVariable) != "1" {
 		return OneSwitch{}, nil
 	}
-	if args.RedOp != Sum || !slices.Contains(SwitchTypes, args.DType) {
+	if args.RedOp != data.Sum || !slices.Contains(SwitchTypes, args.DType) {
 		return OneSwitch{}, fmt.Errorf("the switch adds up f16, bf16 and f32, and this is %v of %v: leave the multicast addresses out: %w", args.RedOp, args.DType, ErrNotSupported)
 	}
 	if args.Trace != nil {

@@ -7,8 +7,8 @@
 //   - [Loaded.Run] does one call, given its [Args], and waits for its end. [ArgsOf] makes the Args of slices of Go
 //     numbers. A run ends with the collective done, or with an error that names the step that waited; the Loaded stays
 //     usable.
-//   - [NewData] makes random data for a call, whose layout is a [Geometry], and [Data.Check] compares the result with
-//     the collective computed directly. [PieceElems] converts the bytes that nccl-tests counts.
+//   - [DataArgs] makes the Args of random buffers, which [data.New] fills and [data.Buffers.Check] compares with the
+//     collective computed directly.
 //   - [Prepare] makes a [Plan] for GPUs instead. The caller binds buffers of its own and puts the launches onto streams
 //     or into graphs. An [exchange.Member] connects the processes that share a Plan (PLANS.md).
 //

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -179,9 +180,9 @@ func (l *Loaded) Prove(args Args) error {
 }
 
 // geometry checks the type, the reduction and the size of a call.
-func (l *Loaded) geometry(args *Args) (geo Geometry, err error) {
+func (l *Loaded) geometry(args *Args) (geo data.Geometry, err error) {
 	c := l.img.Program.Coll
-	if args.DType >= NumDTypes || args.RedOp >= NumRedOps {
+	if args.DType >= data.NumDTypes || args.RedOp >= data.NumRedOps {
 		return geo, fmt.Errorf("no element type %d or reduction %d", args.DType, args.RedOp)
 	}
 	size := args.DType.Size()
@@ -192,7 +193,7 @@ func (l *Loaded) geometry(args *Args) (geo Geometry, err error) {
 		return geo, diag.List{diag.New(diag.Uneven, diag.Span{}, "a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
 			WithHint("give a multiple of %d elements", c.Chunks)}
 	}
-	return NewGeometry(c, args.Elems, size), l.checkAvg(args.RedOp)
+	return data.NewGeometry(c, args.Elems, size), l.checkAvg(args.RedOp)
 }
 
 // launch checks args, computes the numbers of the call, and sees to its proof.
@@ -232,9 +233,9 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 
 // checkAvg says whether op can be averaged: some step must know that it makes
 // the complete sum, and the sum must be over all ranks.
-func (l *Loaded) checkAvg(op RedOp) error {
+func (l *Loaded) checkAvg(op data.RedOp) error {
 	c := l.img.Program.Coll
-	if op != Avg || !c.Reduces() || c.Ranks == 1 && c.Kind != ir.Custom && c.Kind != ir.Opaque {
+	if op != data.Avg || !c.Reduces() || c.Ranks == 1 && c.Kind != ir.Custom && c.Kind != ir.Opaque {
 		return nil
 	}
 	if c.Kind == ir.Custom || c.Kind == ir.Opaque {

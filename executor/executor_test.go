@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -129,13 +130,13 @@ func TestRunRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := func() Args { return DataArgs(NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1)) }
+	good := func() Args { return DataArgs(data.New(data.NewGeometry(p.Coll, 10, 4), data.F32, data.Sum, 1)) }
 	if _, err := l.Run(context.Background(), good()); err != nil {
 		t.Fatal(err)
 	}
 	for name, spoil := range map[string]func(a *Args){
-		"type":       func(a *Args) { a.DType = NumDTypes },
-		"reduction":  func(a *Args) { a.RedOp = NumRedOps },
+		"type":       func(a *Args) { a.DType = data.NumDTypes },
+		"reduction":  func(a *Args) { a.RedOp = data.NumRedOps },
 		"elements":   func(a *Args) { a.Elems = -1 },
 		"too many":   func(a *Args) { a.Elems = 1 << 60 },
 		"ranks":      func(a *Args) { a.Input = a.Input[:1] },
@@ -175,10 +176,10 @@ func TestEven(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list diag.List
-	if _, err := l.Run(context.Background(), DataArgs(NewData(NewGeometry(p.Coll, 10, 4), F32, Sum, 1))); !errors.As(err, &list) || list[0].Code != diag.Uneven {
+	if _, err := l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 10, 4), data.F32, data.Sum, 1))); !errors.As(err, &list) || list[0].Code != diag.Uneven {
 		t.Errorf("10 elements in 3 chunks: %v", err)
 	}
-	if _, err := l.Run(context.Background(), DataArgs(NewData(NewGeometry(p.Coll, 12, 4), F32, Sum, 1))); err != nil {
+	if _, err := l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 12, 4), data.F32, data.Sum, 1))); err != nil {
 		t.Error(err)
 	}
 }
@@ -195,7 +196,7 @@ func TestAvgNeedsFinal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = l.Run(context.Background(), DataArgs(NewData(NewGeometry(p.Coll, 12, 4), F32, Avg, 1)))
+		_, err = l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 12, 4), data.F32, data.Avg, 1)))
 		if final != (err == nil) || !final && !errors.Is(err, ErrNotSupported) {
 			t.Errorf("final %v: %v", final, err)
 		}
@@ -248,7 +249,7 @@ func TestArgsOfNumbers(t *testing.T) {
 		&ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 3, PerRank: [][2]int32{{3, 0}, {0, 2}}})
 	for _, c := range seen {
 		for _, elems := range []int64{0, 1, 4, 1023} {
-			geo := NewGeometry(c, elems, 4)
+			geo := data.NewGeometry(c, elems, 4)
 			var input, output [][]int32
 			for r := range c.Ranks {
 				in, out, _, _, mem := geo.Buffers(r)
@@ -257,7 +258,7 @@ func TestArgsOfNumbers(t *testing.T) {
 				}
 			}
 			args := ArgsOf(c, input, output)
-			if args.Elems != elems || args.DType != I32 || args.RedOp != Sum {
+			if args.Elems != elems || args.DType != data.I32 || args.RedOp != data.Sum {
 				t.Errorf("%v of %d: %d elements of %v, %v", c, elems, args.Elems, args.DType, args.RedOp)
 			}
 			if _, err := memory(geo, &args); err != nil {
@@ -265,8 +266,8 @@ func TestArgsOfNumbers(t *testing.T) {
 			}
 		}
 	}
-	got := []DType{DTypeOf[float32](), DTypeOf[float64](), DTypeOf[int8](), DTypeOf[uint8](), DTypeOf[int32](), DTypeOf[uint32](), DTypeOf[int64](), DTypeOf[uint64]()}
-	if want := []DType{F32, F64, I8, U8, I32, U32, I64, U64}; !slices.Equal(got, want) {
+	got := []data.DType{data.DTypeOf[float32](), data.DTypeOf[float64](), data.DTypeOf[int8](), data.DTypeOf[uint8](), data.DTypeOf[int32](), data.DTypeOf[uint32](), data.DTypeOf[int64](), data.DTypeOf[uint64]()}
+	if want := []data.DType{data.F32, data.F64, data.I8, data.U8, data.I32, data.U32, data.I64, data.U64}; !slices.Equal(got, want) {
 		t.Errorf("Go's types are %v, want %v", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -29,7 +30,7 @@ func (t *OnePart) few(p *OneParams, lines bool) *FewParams {
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:
 		return nil
-	case p.Passes != 1 || p.Trace != 0 || p.All != (OneSwitch{}) || p.Port != 0 || RedOp(p.RedOp) != Sum:
+	case p.Passes != 1 || p.Trace != 0 || p.All != (OneSwitch{}) || p.Port != 0 || data.RedOp(p.RedOp) != data.Sum:
 		return nil
 	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Columns-1)*p.Share >= chunk:
 		return nil

@@ -12,6 +12,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor"
 	"mscclc/executor/cuda"
+	"mscclc/executor/data"
 	"mscclc/executor/gpu/gputest"
 	"mscclc/ir"
 	"mscclc/lang"
@@ -49,7 +50,7 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 		t.Fatal(err)
 	}
 	r := &planned{}
-	if r.Plan, err = executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: cuda.Device(), Columns: 3, TileBytes: 1024, Types: []executor.DType{executor.I32}, Unproven: true}); err != nil {
+	if r.Plan, err = executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: cuda.Device(), Columns: 3, TileBytes: 1024, Types: []data.DType{data.I32}, Unproven: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.SetWait(20 * time.Second); err != nil {
@@ -76,8 +77,8 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 // run runs a call of new buffers once, out of place, and compares every element.
 func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error {
 	t.Helper()
-	buffers := executor.NewData(executor.NewGeometry(r.Program().Coll, elems, 4), executor.I32, executor.Sum, seed)
-	host, args := executor.DataArgs(buffers), executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: elems, Columns: columns}
+	buffers := data.New(data.NewGeometry(r.Program().Coll, elems, 4), data.I32, data.Sum, seed)
+	host, args := executor.DataArgs(buffers), executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: elems, Columns: columns}
 	each := func(do func(s executor.Stream, address uint64, host []byte) error) error {
 		var errs []error
 		for rank := range host.Input {

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"mscclc/executor/data"
 	"runtime"
 	"time"
 )
@@ -79,7 +80,7 @@ type GPU interface {
 	NewPort(lanes, peers int, ends uint64) (Port, error)
 
 	// Load has the kernels for a type of elements ready.
-	Load(t DType, k KernelKind) error
+	Load(t data.DType, k KernelKind) error
 	// Ready makes a launch ready, of which it keeps a copy.
 	Ready(l *Ready) (Shot, error)
 }

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"time"
 
+	"mscclc/executor/data"
 	"mscclc/ir/diag"
 )
 
@@ -76,7 +77,7 @@ func (o *OneImage) enough(columns int, chunk int64) int {
 
 // Params are the numbers of a call with so many columns, whose passes move `tile` bytes of each
 // chunk or fewer. Passes is 0 where there is nothing to launch.
-func (o *OneImage) Params(geo Geometry, t DType, op RedOp, columns int, tile int64) (OneParams, error) {
+func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, columns int, tile int64) (OneParams, error) {
 	layout, err := o.Layout()
 	if err != nil {
 		return OneParams{}, err
@@ -111,7 +112,7 @@ func (o *OneImage) Params(geo Geometry, t DType, op RedOp, columns int, tile int
 }
 
 // one fills in a launch of a one-sided program.
-func (l *Loaded) one(launch *Launch, geo Geometry, args *Args) error {
+func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 	proto, columns, tile, wait := l.img.Program.Protocol, args.Columns, args.TileBytes, args.Wait
 	if args.Protocol != nil && *args.Protocol != proto {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
@@ -154,7 +155,7 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 			l.instance = nil
 			return stop, fmt.Errorf("%s: %w", l.device.Name(), err)
 		}
-		geo := Geometry{Coll: l.img.Program.Coll, Elems: int64(launch.One.Elems), Chunk: int64(launch.One.Chunk)}
+		geo := data.Geometry{Coll: l.img.Program.Coll, Elems: int64(launch.One.Elems), Chunk: int64(launch.One.Chunk)}
 		if err := l.one(launch, geo, args); err != nil {
 			return stop, err
 		}

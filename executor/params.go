@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -44,7 +45,7 @@ func (l *Loaded) cut(args *Args) (cut, error) {
 }
 
 // params computes tiles and slots, and fills in the launch's numbers.
-func (l *Loaded) params(launch *Launch, geo Geometry, args *Args) error {
+func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 	cut, err := l.cut(args)
 	if err != nil {
 		return err

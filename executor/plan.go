@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/ir/verify"
@@ -40,7 +41,7 @@ type PlanOptions struct {
 	SlotBytes  int64
 	PieceBytes int64
 
-	Types []DType // whose kernels are loaded now, and not by the first call: BF16 and F32
+	Types []data.DType // whose kernels are loaded now, and not by the first call: BF16 and F32
 }
 
 // What a plan's memory is made for, if nothing else is asked.
@@ -89,8 +90,8 @@ type planKind interface {
 
 	// choose settles a call's numbers, and narrow makes it of fewer columns. shares are the
 	// buffers of a call that steps access on other ranks.
-	choose(c *Call, args *CallArgs, geo Geometry) error
-	narrow(c *Call, geo Geometry, columns int) error
+	choose(c *Call, args *CallArgs, geo data.Geometry) error
+	narrow(c *Call, geo data.Geometry, columns int) error
 	shares() []ir.Buf
 	// ready is the launch of a seat, where it has one. Memory is that of all ranks.
 	ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error)
@@ -145,7 +146,7 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 		return nil, err
 	}
 	if opt.Types == nil {
-		opt.Types = []DType{BF16, F32}
+		opt.Types = []data.DType{data.BF16, data.F32}
 	}
 	plan, err := newPlan(ctx, img, proof, &opt)
 	if err != nil {

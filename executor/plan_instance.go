@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -100,13 +101,13 @@ func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
 	}
 	args := CallArgs{Threads: l.PerBlock, Trace: l.Trace}
 	if one := l.One; one != nil {
-		args.DType, args.RedOp, args.Elems, args.Columns, args.TileBytes = DType(one.DType), RedOp(one.RedOp), int64(one.Elems), int(one.Columns), int64(one.Tile)
+		args.DType, args.RedOp, args.Elems, args.Columns, args.TileBytes = data.DType(one.DType), data.RedOp(one.RedOp), int64(one.Elems), int(one.Columns), int64(one.Tile)
 	} else {
 		two := &l.Params
 		if err := in.fit(two); err != nil {
 			return Stop{}, err
 		}
-		args.DType, args.RedOp, args.Elems, args.TileBytes = DType(two.DType), RedOp(two.RedOp), int64(two.Elems), int64(two.Tile)*int64(two.ElemSize)
+		args.DType, args.RedOp, args.Elems, args.TileBytes = data.DType(two.DType), data.RedOp(two.RedOp), int64(two.Elems), int64(two.Tile)*int64(two.ElemSize)
 	}
 	if err := in.memory(l, &args); err != nil {
 		return Stop{}, err

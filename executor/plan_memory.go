@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mscclc/executor/data"
 	"slices"
 	"unsafe"
 )
@@ -21,7 +22,7 @@ func lay(parts ...uint64) (at []uint64, bytes uint64) {
 }
 
 // allocate makes the memory of this process's ranks.
-func (p *Plan) allocate(types []DType) error {
+func (p *Plan) allocate(types []data.DType) error {
 	for _, s := range p.seats {
 		for i, r := range s.ranks {
 			address, err := s.gpu.Alloc(int64(p.kind.arena(r) + 1)) // a rank may need none

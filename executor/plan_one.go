@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -146,7 +147,7 @@ func (p *onePlan) shares() (list []ir.Buf) {
 const ColumnBytes, PortBytes = 8 << 10, 8 << 20
 
 // model chooses what a caller leaves open.
-func (p *onePlan) model(args *CallArgs, geo Geometry) (columns int, tile int64) {
+func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile int64) {
 	columns, tile = args.Columns, args.TileBytes
 	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ColumnBytes)
 	if p.one.Port {
@@ -159,7 +160,7 @@ func (p *onePlan) model(args *CallArgs, geo Geometry) (columns int, tile int64) 
 
 // choose settles columns and tile: as many columns as have room, where the
 // caller does not say.
-func (p *onePlan) choose(c *Call, args *CallArgs, geo Geometry) error {
+func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	columns, tile := p.model(args, geo)
 	everywhere, err := p.everywhere(args, geo)
 	if err != nil {
@@ -179,7 +180,7 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo Geometry) error {
 	}
 }
 
-func (p *onePlan) narrow(c *Call, geo Geometry, columns int) (err error) {
+func (p *onePlan) narrow(c *Call, geo data.Geometry, columns int) (err error) {
 	everywhere := c.one.All
 	if c.one, err = p.one.Params(geo, c.dtype, c.redop, columns, c.asked); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -60,7 +61,7 @@ func (p *twoPlan) hash(w *keyWriter) {
 // shares is that no step accesses another rank's buffers.
 func (p *twoPlan) shares() []ir.Buf { return nil }
 
-func (p *twoPlan) choose(c *Call, args *CallArgs, geo Geometry) error {
+func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	if args.Columns < 0 || args.Columns > 1 {
 		return errColumns
 	}
@@ -84,7 +85,7 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo Geometry) error {
 	return p.loaded.prover.run(asked(&c.two))
 }
 
-func (p *twoPlan) narrow(*Call, Geometry, int) error { return nil } // there is one width
+func (p *twoPlan) narrow(*Call, data.Geometry, int) error { return nil } // there is one width
 
 // longest bounds a buffer: the kernel counts its 16-byte units in 32 bits.
 const longest = 1 << 35
@@ -98,7 +99,7 @@ func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	params.States, params.StatusAt = s.at.states, s.at.status
 	params.Steps, params.Blocks, params.Conns = s.at.tables[0], s.at.tables[1], s.at.tables[2]
 	params.BlockCount = uint32(len(t.blocks))
-	scratch, err := p.scratches(s, NewGeometry(p.program().Coll, args.Elems, args.DType.Size()), args.DType.Size())
+	scratch, err := p.scratches(s, data.NewGeometry(p.program().Coll, args.Elems, args.DType.Size()), args.DType.Size())
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 	"math/bits"
+	"mscclc/executor/data"
 	"slices"
 	"unsafe"
 )
@@ -69,7 +70,7 @@ func (p *twoPlan) sit(s *seat) (needs, error) {
 	s.two = t
 	if c := p.program().Coll; p.piece > 0 {
 		const rounding = 32 // bytes of a chunk, at most, for any type
-		if _, err := p.scratches(s, NewGeometry(c, p.piece+rounding*int64(c.Chunks), 1), 1); err != nil {
+		if _, err := p.scratches(s, data.NewGeometry(c, p.piece+rounding*int64(c.Chunks), 1), 1); err != nil {
 			return needs{}, err
 		}
 	}
@@ -94,7 +95,7 @@ func (p *twoPlan) reached(s *seat) error {
 type scratch struct{ address, bytes uint64 }
 
 // scratch is how many elements of it a rank has in a call.
-func (p *twoPlan) scratch(rank int, geo Geometry) int64 {
+func (p *twoPlan) scratch(rank int, geo data.Geometry) int64 {
 	if p.program().Scratch == nil || p.program().Scratch[rank] == 0 {
 		return 0
 	}
@@ -106,7 +107,7 @@ func (p *twoPlan) scratch(rank int, geo Geometry) int64 {
 }
 
 // scratches gives a call's scratch of each rank of a seat.
-func (p *twoPlan) scratches(s *seat, geo Geometry, size int) ([]uint64, error) {
+func (p *twoPlan) scratches(s *seat, geo data.Geometry, size int) ([]uint64, error) {
 	var parts []uint64
 	for _, r := range s.ranks {
 		parts = append(parts, uint64(p.scratch(r, geo))*uint64(size))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -43,7 +44,7 @@ func TestRunProvesWhatIsAsked(t *testing.T) {
 		t.Fatalf("Load proves %v, not %v", l.prover.proven, want)
 	}
 	run := func(elems int64, set func(*Args)) error {
-		args := DataArgs(NewData(NewGeometry(p.Coll, elems, 4), F32, Sum, 1))
+		args := DataArgs(data.New(data.NewGeometry(p.Coll, elems, 4), data.F32, data.Sum, 1))
 		set(&args)
 		_, err := l.Run(context.Background(), args)
 		return err
@@ -67,7 +68,7 @@ func TestRunProvesWhatIsAsked(t *testing.T) {
 		{"Simple with large slots", 3 << 10, func(a *Args) { a.Protocol = &simple }, "", 3},
 	}
 	for _, s := range steps {
-		args := Args{Elems: s.elems, DType: F32}
+		args := Args{Elems: s.elems, DType: data.F32}
 		s.set(&args)
 		err := l.Prove(args)
 		if again := run(s.elems, s.set); code(again) != code(err) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -81,7 +82,7 @@ type replay struct {
 	l     *Loaded
 	wires *ir.Wiring
 	mem   *ir.Memory
-	data  *Data
+	data  *data.Buffers
 	args  Args
 	elems int        // of a chunk
 	pass  int        // whose part of the witness's chunk is looked at
@@ -98,9 +99,9 @@ func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded)
 	r := &replay{ctx: ctx, p: p, w: w, l: l, wires: ir.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
 	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
-	r.data = NewData(NewGeometry(p.Coll, elems, I64.Size()), I64, Sum, 1)
+	r.data = data.New(data.NewGeometry(p.Coll, elems, data.I64.Size()), data.I64, data.Sum, 1)
 	r.args = DataArgs(r.data)
-	r.args.SlotBytes = int64(r.group) * chunkElems * int64(I64.Size())
+	r.args.SlotBytes = int64(r.group) * chunkElems * int64(data.I64.Size())
 	r.first = make([]int32, len(p.Steps))
 	slots, next := 1, int32(0)
 	for b := range l.img.Blocks {

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -35,7 +36,7 @@ func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Load
 // inPasses has the runs that follow go through so many passes, of which each moves chunkElems of a chunk.
 func (r *oneReplay) inPasses(n int) {
 	r.passes, r.elems = n, n*chunkElems
-	r.data = NewData(NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), I64.Size()), I64, Sum, 1)
+	r.data = data.New(data.NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), data.I64.Size()), data.I64, data.Sum, 1)
 	r.args = DataArgs(r.data)
 	r.args.Columns, r.args.TileBytes = 1, chunkBytes
 	r.number()

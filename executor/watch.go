@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -117,7 +118,7 @@ func (c *Chunk) in(img *Image, p *Params) bool {
 			n = int(img.Program.Scratch[c.Rank])
 		}
 	}
-	geo := Geometry{Coll: coll, Elems: int64(p.Elems), Chunk: int64(p.Chunk)}
+	geo := data.Geometry{Coll: coll, Elems: int64(p.Elems), Chunk: int64(p.Chunk)}
 	return c.Index < n && geo.Length(class)*int64(p.ElemSize) >= 8
 }
 

@@ -3,6 +3,7 @@ package executor
 import (
 	"fmt"
 
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -44,7 +45,7 @@ func (c *Chunk) inOne(img *Image, p *OneParams) bool {
 	if c.Buf == ir.Scratch {
 		class = 0
 	}
-	geo := Geometry{Coll: coll, Elems: int64(p.Elems), Chunk: int64(p.Chunk)}
+	geo := data.Geometry{Coll: coll, Elems: int64(p.Elems), Chunk: int64(p.Chunk)}
 	b := &imageBuilder{p: img.Program}
 	return c.Buf <= ir.Scratch && c.Pass >= 0 && uint64(c.Pass) < p.Passes && c.Index < (&oneBuilder{imageBuilder: b}).chunks(c.Rank, c.Buf) && geo.Length(class)*int64(p.ElemSize) >= 8
 }

@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -116,7 +117,7 @@ func runs(p *ir.Program, slots int) error {
 		return err
 	}
 	defer l.Close()
-	buffers := executor.NewData(executor.NewGeometry(p.Coll, int64(24*max(p.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, 1)
+	buffers := data.New(data.NewGeometry(p.Coll, int64(24*max(p.Coll.Chunks, 1)), 4), data.I32, data.Sum, 1)
 	args := executor.DataArgs(buffers)
 	args.Threads, args.TileBytes, args.Slots, args.Wait = 1, 64, slots, time.Minute
 	if _, err := l.Run(context.Background(), args); err != nil {

@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -33,7 +34,7 @@ func runTurns(p *ir.ChannelProgram, turns int) error {
 	}
 	defer l.Close()
 	for _, each := range []int64{1, 4, 100, 5000} {
-		buffers := executor.NewData(executor.NewGeometry(g.Coll, each*int64(max(g.Coll.Chunks, 1)), 4), executor.I32, executor.Sum, uint64(each))
+		buffers := data.New(data.NewGeometry(g.Coll, each*int64(max(g.Coll.Chunks, 1)), 4), data.I32, data.Sum, uint64(each))
 		for range 3 {
 			buffers.Reset()
 			args := executor.DataArgs(buffers)

@@ -14,7 +14,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes"
@@ -102,7 +102,7 @@ func (p *point) compile(t *testing.T) *ir.Program {
 
 func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.Costs) float64 {
 	t.Helper()
-	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.Bytes, DType: executor.BF16,
+	r, err := simulate.Run(p.prog, topo, costs, simulate.Call{Bytes: p.Bytes, DType: data.BF16,
 		Columns: p.Columns, Threads: p.Threads, Tile: p.Tile, Figure: simulate.Interval})
 	if err != nil {
 		t.Fatal(err)

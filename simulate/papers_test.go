@@ -11,7 +11,7 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/simulate"
@@ -118,7 +118,7 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 // calls are calls of f as runtimes have them. In Simple MSCCL posts a slice of 1 MiB at a time, of which a connection's 4 MiB have four (2 of 8 steps
 // each), and mscclc 128 KiB of two; NCCL's sends and receives post 128 KiB over a network, 8 times (NCCL_P2P_NET_CHUNKSIZE).
 func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
-	ours := simulate.Call{Bytes: bytes, DType: executor.F32}
+	ours := simulate.Call{Bytes: bytes, DType: data.F32}
 	switch {
 	case f.onesided || proto != ir.Simple:
 		return []simulate.Call{ours}

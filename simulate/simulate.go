@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/topology"
 )
@@ -14,7 +15,7 @@ import (
 // A Call is a call of a program.
 type Call struct {
 	Bytes int64 // as nccl-tests counts them
-	DType executor.DType
+	DType data.DType
 
 	// Columns, threads and tile of a one-sided program; slots and bytes of a slot and a tile of a two-sided one. What is 0 is the
 	// executor's own choice.
@@ -91,7 +92,7 @@ func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, err
 	if s.gpu, err = Seats(p, t); err != nil {
 		return nil, err
 	}
-	geo := executor.NewGeometry(p.Coll, executor.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
+	geo := data.NewGeometry(p.Coll, data.PieceElems(p.Coll, call.Bytes, call.DType), call.DType.Size())
 	s.chunk = float64(geo.Chunk * int64(call.DType.Size()))
 	if p.OneSided != nil {
 		return s.run(newOneSided)

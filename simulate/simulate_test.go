@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mscclc"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/simulate"
@@ -88,7 +88,7 @@ func TestFloors(t *testing.T) {
 		{"sendrecv/direct", true, 100_000, simulate.Call{Columns: 1, Tile: 100_000}, 1 + 100 + 1 + 1},
 	} {
 		p := compile(t, c.name, c.onesided, ir.Simple, ranks("4"))
-		c.call.Bytes, c.call.DType = c.bytes, executor.F32
+		c.call.Bytes, c.call.DType = c.bytes, data.F32
 		near(t, c.name, run(t, p, topo, free(), c.call).Micros, c.want, 0.25)
 	}
 }
@@ -154,7 +154,7 @@ func TestBusiest(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := (&papers{}).program(t, form{file: "testdata/one_step", params: "ranks=32"}, ir.Simple, 1)
-	r := run(t, p, topo, costs, simulate.Call{Bytes: bytes, DType: executor.F32})
+	r := run(t, p, topo, costs, simulate.Call{Bytes: bytes, DType: data.F32})
 	if least := bytes * 24. / 32 / 23_500; r.Micros < least || r.Micros > 1.02*least {
 		t.Errorf("%.0f us, where a NIC takes %.0f for its bytes", r.Micros, least)
 	}
@@ -174,7 +174,7 @@ func TestContinuous(t *testing.T) {
 	for _, name := range []string{"reduce/chain", "broadcast/chain", "gather/direct", "allreduce/ring"} {
 		p := compile(t, name, true, ir.Simple, ranks("8"))
 		took := func(passes int64, figure simulate.Figure) float64 {
-			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: executor.F32, Columns: 32, Figure: figure})
+			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: data.F32, Columns: 32, Figure: figure})
 			if r.Passes != passes {
 				t.Fatalf("%s: %d passes, not %d", name, r.Passes, passes)
 			}
@@ -280,7 +280,7 @@ func TestRough(t *testing.T) {
 	for _, onesided := range []bool{false, true} {
 		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
 		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 8 {
-			call := simulate.Call{Bytes: bytes, DType: executor.F32, Rough: true}
+			call := simulate.Call{Bytes: bytes, DType: data.F32, Rough: true}
 			few := run(t, p, topo, c, call)
 			call.Rough = false
 			all := run(t, p, topo, c, call)

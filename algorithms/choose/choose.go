@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"mscclc/codegen"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -185,11 +185,11 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 }
 
 // typeOf is a type of elements of so many bytes.
-func typeOf(element int) executor.DType {
-	for _, t := range []executor.DType{executor.BF16, executor.F32, executor.F64, executor.I8} {
+func typeOf(element int) data.DType {
+	for _, t := range []data.DType{data.BF16, data.F32, data.F64, data.I8} {
 		if t.Size() == element {
 			return t
 		}
 	}
-	return executor.BF16
+	return data.BF16
 }

@@ -5,7 +5,7 @@ import (
 	"log"
 
 	"mscclc/algorithms/choose"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -14,7 +14,7 @@ func Example() {
 	c := choose.Chooser{Device: "NVIDIA H200", Table: choose.DefaultTable()}
 	call := choose.Call{Kind: ir.AllReduce, Ranks: 4}
 	for _, bytes := range []int64{1 << 10, 1 << 30} {
-		v, measured, err := c.Choose(call, bytes, executor.F32.Size())
+		v, measured, err := c.Choose(call, bytes, data.F32.Size())
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/cuda"
+	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/gpu/gputest"
 	"mscclc/ir"
@@ -34,7 +35,7 @@ func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Se
 		return nil, err
 	}
 	chooser := &Chooser{Device: "Some GPU", Shared: true}
-	m := &member{ranks: ranks, launcher: &Launcher{Chooser: chooser, Options: executor.PlanOptions{GPUs: gpus, Exchange: x, Types: []executor.DType{executor.I32}}}}
+	m := &member{ranks: ranks, launcher: &Launcher{Chooser: chooser, Options: executor.PlanOptions{GPUs: gpus, Exchange: x, Types: []data.DType{data.I32}}}}
 	m.launcher.Online = &Online{Chooser: chooser, Tries: 2, Exchange: x, Seen: told}
 	for i := range ranks {
 		g := list[i]
@@ -131,7 +132,7 @@ func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange
 	if err != nil {
 		return nil, err
 	}
-	i := m.launcher.Bind(Call{Kind: ir.AllReduce, Ranks: 2}, executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: memberElems, Input: m.in, Output: m.out})
+	i := m.launcher.Bind(Call{Kind: ir.AllReduce, Ranks: 2}, executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: memberElems, Input: m.in, Output: m.out})
 	defer func() { err = errors.Join(err, i.Close(), m.launcher.Close()) }()
 	for number := range launches {
 		v, wrong, err := m.round(ctx, i, number, 2)

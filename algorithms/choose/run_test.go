@@ -11,6 +11,7 @@ import (
 	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -49,7 +50,7 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 			continue // have no such form
 		}
 		for _, elems := range []int64{0, 1, 7, 1001, 1 << 30} {
-			call := &bench.Call{Coll: bench.Whole(coll, inplace), DType: executor.I32, RedOp: executor.Sum, Elems: elems}
+			call := &bench.Call{Coll: bench.Whole(coll, inplace), DType: data.I32, RedOp: data.Sum, Elems: elems}
 			v, _, err := chooser.Choose(Call{Kind: kind, Ranks: ranks, Root: coll.Root, Inplace: inplace}, call.Bytes(), call.DType.Size())
 			if err != nil || v.Sided != "" {
 				t.Fatalf("%d ranks, in place %v, %d elements: %v, %v", ranks, inplace, elems, v, err)

@@ -9,7 +9,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -22,7 +22,7 @@ type Selector struct {
 	Own      Shelf // the user's programs, beside the catalog
 	Topology *topology.Topology
 	Costs    *simulate.Costs
-	DType    executor.DType
+	DType    data.DType
 	Target   *codegen.Target // whose limits and collectives programs must fit
 	By       simulate.Figure // what is fastest is so by this figure
 	OwnWidth bool            // columns are the executor's choice; else those that are the fastest

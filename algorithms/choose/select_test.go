@@ -7,6 +7,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/simulate"
@@ -27,7 +28,7 @@ func selector(t *testing.T, spec, target string) *Selector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs, DType: executor.BF16, Target: to}
+	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs, DType: data.BF16, Target: to}
 }
 
 // TestAlike holds that of AllReduces that are as fast one comes first whose ranks end with the same bits, and that a faster one stays where it is.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mscclc/executor"
+	"mscclc/executor/data"
 )
 
 type benchFlags struct {
@@ -106,7 +106,7 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	wordFlag(flags, &f.dtype, "dtype", "d", "bf16", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
-	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(executor.RedOps[:]), executor.RedOps[:])
+	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(data.RedOps[:]), data.RedOps[:])
 	flags.IntVarP(&f.ranks, "ranks", "g", 0, "run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
 	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")

@@ -8,6 +8,7 @@ import (
 	"mscclc/bench"
 	"mscclc/executor"
 	"mscclc/executor/cuda"
+	"mscclc/executor/data"
 	"mscclc/executor/hip"
 	"mscclc/ir/verify"
 )
@@ -52,7 +53,7 @@ func (w *benchWorld) calls() (list []*bench.Call) {
 	for _, bytes := range w.sizes {
 		for _, inplace := range [2]bool{false, true} {
 			c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
-			c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
+			c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
 			list = append(list, c)
 		}
 	}

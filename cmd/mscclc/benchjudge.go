@@ -13,7 +13,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir/diag"
 )
 
@@ -108,7 +108,7 @@ func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
 func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 	call := j.call(inplace)
 	c := &bench.Call{Coll: bench.Whole(j.coll, inplace), DType: j.dtype, RedOp: j.redop}
-	c.Elems = executor.PieceElems(c.Coll, bytes, j.dtype)
+	c.Elems = data.PieceElems(c.Coll, bytes, j.dtype)
 	v, _, err := j.chooser.Choose(call, c.Bytes(), j.dtype.Size())
 	if errors.Is(err, choose.ErrNotInPlace) {
 		return nil

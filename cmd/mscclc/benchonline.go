@@ -7,7 +7,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
-	"mscclc/executor"
+	"mscclc/executor/data"
 )
 
 // chooseOnline makes the chooser that tries variants, if it is asked for.
@@ -36,7 +36,7 @@ func (w *benchWorld) chooseOnline(a *app) {
 // settle runs calls of a size by the variants whose turn it is, until one is found to be the fastest, as a program's own calls would.
 func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) (choose.Variant, error) {
 	c := &bench.Call{Coll: bench.Whole(w.coll, call.Inplace), DType: w.dtype, RedOp: w.redop}
-	c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
+	c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
 	m := w.searching()
 	m.Replays, m.Warmup = 1, 0
 	for {

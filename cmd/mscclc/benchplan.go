@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
 	"mscclc/simulate"
@@ -28,8 +29,8 @@ type benchPlan struct {
 	*benchFlags
 	kind      ir.Kind // of a collective that is named
 	named     bool
-	dtype     executor.DType
-	redop     executor.RedOp
+	dtype     data.DType
+	redop     data.RedOp
 	sizes     []int64
 	figure    simulate.Figure // --by's
 	tileBytes int64
@@ -42,11 +43,11 @@ type benchPlan struct {
 func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error) {
 	p := &benchPlan{benchFlags: f}
 	var ok bool
-	if p.dtype, ok = executor.DTypeByName(f.dtype); !ok {
+	if p.dtype, ok = data.DTypeByName(f.dtype); !ok {
 		return nil, unknown("type", f.dtype, dtypeNames())
 	}
-	if p.redop, ok = executor.RedOpByName(f.redop); !ok {
-		return nil, unknown("reduction", f.redop, executor.RedOps[:])
+	if p.redop, ok = data.RedOpByName(f.redop); !ok {
+		return nil, unknown("reduction", f.redop, data.RedOps[:])
 	}
 	var err error
 	if p.figure, err = figureOf(f.by); err != nil {
@@ -133,7 +134,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
 		return usagef("--judge-time is of --judge, and above 0")
 	case f.out != "" && !f.tune && !f.judge:
-		if _, ok := executor.RedOpByName(f.out); ok {
+		if _, ok := data.RedOpByName(f.out); ok {
 			return usagef("-o names the output file; --op %s is the reduction", f.out)
 		}
 		return usagef("-o is where --tune writes its table, and --judge its times")

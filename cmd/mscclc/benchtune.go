@@ -10,7 +10,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir/diag"
 )
@@ -98,7 +98,7 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 	widths := map[string]bench.Form{} // that the size before ran best with, by name
 	for i, bytes := range w.sizes {
 		c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
-		c.Elems = executor.PieceElems(c.Coll, bytes, w.dtype)
+		c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
 		forms, variants, err := w.candidates(call, c.Bytes(), widths)
 		if errors.Is(err, choose.ErrNotInPlace) || err == nil && len(forms) == 0 {
 			return entry, nil // the collective has no program in this placement

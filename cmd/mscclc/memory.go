@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"os"
 
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
 // checkMemory refuses a run whose buffers, references and scratch this machine
 // has no memory for. Where it does not say how much it has, nothing is refused.
-func checkMemory(p *ir.Program, geo executor.Geometry, size int64) error {
+func checkMemory(p *ir.Program, geo data.Geometry, size int64) error {
 	need, longest := float64(0), int64(0)
 	for r := range p.Coll.Ranks {
 		in, out, _, _, mem := geo.Buffers(r)

@@ -13,6 +13,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/cuda"
+	"mscclc/executor/data"
 	"mscclc/executor/hip"
 	"mscclc/files"
 	"mscclc/ir"
@@ -82,7 +83,7 @@ A trace of a long run has its first tile iterations. GPUs' times count from each
 	wordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
 	wordFlag(flags, &f.dtype, "dtype", "", "f32", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
-	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(executor.RedOps[:]), executor.RedOps[:])
+	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(data.RedOps[:]), data.RedOps[:])
 	flags.IntVar(&f.iters, "iters", 1, "run each size `N` times, and compare after each")
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
@@ -111,9 +112,9 @@ func devices() []string {
 }
 
 func dtypeNames() []string {
-	names := make([]string, len(executor.DTypes))
-	for i := range executor.DTypes {
-		names[i] = executor.DTypes[i].Name
+	names := make([]string, len(data.DTypes))
+	for i := range data.DTypes {
+		names[i] = data.DTypes[i].Name
 	}
 	return names
 }
@@ -148,19 +149,19 @@ type runResult struct {
 type runPlan struct {
 	flags *runFlags
 	sizes []int64
-	dtype executor.DType
-	redop executor.RedOp
+	dtype data.DType
+	redop data.RedOp
 	trace executor.Trace
 }
 
 func (f *runFlags) plan() (*runPlan, error) {
 	r := &runPlan{flags: f}
 	var ok bool
-	if r.dtype, ok = executor.DTypeByName(f.dtype); !ok {
+	if r.dtype, ok = data.DTypeByName(f.dtype); !ok {
 		return nil, unknown("type", f.dtype, dtypeNames())
 	}
-	if r.redop, ok = executor.RedOpByName(f.redop); !ok {
-		return nil, unknown("reduction", f.redop, executor.RedOps[:])
+	if r.redop, ok = data.RedOpByName(f.redop); !ok {
+		return nil, unknown("reduction", f.redop, data.RedOps[:])
 	}
 	if _, ok := ir.ProtocolByName(f.protocol); !ok && f.protocol != "" {
 		return nil, unknown("protocol", f.protocol, protocolNames())

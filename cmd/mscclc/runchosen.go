@@ -9,6 +9,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -20,7 +21,7 @@ type chosen struct {
 	app     *app
 	arg     string
 	flags   *runFlags
-	dtype   executor.DType
+	dtype   data.DType
 	chooser *choose.Chooser // nil for a file
 	call    choose.Call
 	loaded  map[string]*loadedProgram // by what was loaded

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -112,12 +113,12 @@ func impossible(err error) error {
 
 // run runs one size, as often as --iters says; step is called after each.
 func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64, step func()) (runResult, error) {
-	elems, unit := executor.PieceElems(p.Coll, bytes, r.dtype), int64(1)
+	elems, unit := data.PieceElems(p.Coll, bytes, r.dtype), int64(1)
 	if l.Even() {
 		unit = int64(max(p.Coll.Chunks, 1))
 		elems -= elems % unit
 	}
-	geo := executor.NewGeometry(p.Coll, elems, r.dtype.Size())
+	geo := data.NewGeometry(p.Coll, elems, r.dtype.Size())
 	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(), Inplace: p.Coll.Inplace,
 		Protocol: p.Protocol.String(), Iters: r.flags.iters}
 	if p.Coll.Reduces() {
@@ -132,7 +133,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {
 		return result, err
 	}
-	buffers := executor.NewData(geo, r.dtype, r.redop, r.flags.seed)
+	buffers := data.New(geo, r.dtype, r.redop, r.flags.seed)
 	modifies := p.ModifiesInput()
 	for i := range r.flags.iters {
 		if i > 0 {
@@ -181,7 +182,7 @@ func tooSmall(bytes, least int64) error {
 }
 
 // callBytes is what a call of elems elements a piece counts, in bytes.
-func callBytes(c *ir.Collective, elems int64, t executor.DType) int64 {
+func callBytes(c *ir.Collective, elems int64, t data.DType) int64 {
 	return elems * int64(c.Divisor()/max(c.Chunks, 1)) * int64(t.Size())
 }
 

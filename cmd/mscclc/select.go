@@ -11,7 +11,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -208,7 +208,7 @@ type selected struct {
 }
 
 // differNote says that not all ranks end with the same bits, if so.
-func differNote(program string, differs bool, dtype executor.DType) string {
+func differNote(program string, differs bool, dtype data.DType) string {
 	if !dtype.Info().Float || !differs {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -142,7 +142,7 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 	if call.Figure, err = figureOf(f.by); err != nil {
 		return nil, call, err
 	}
-	dtype, ok := executor.DTypeByName(f.dtype)
+	dtype, ok := data.DTypeByName(f.dtype)
 	switch {
 	case !ok:
 		return nil, call, unknown("type", f.dtype, dtypeNames())

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"mscclc/bench"
-	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -123,7 +123,7 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 }
 
 // noteEmpty says which of the sizes that were simulated are too small for the program to do anything.
-func (a *app) noteEmpty(arg string, dtype executor.DType, rows []simulatedSize) {
+func (a *app) noteEmpty(arg string, dtype data.DType, rows []simulatedSize) {
 	var empty []string
 	for _, r := range rows {
 		if r.Passes == 0 {

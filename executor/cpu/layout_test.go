@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -52,7 +53,7 @@ func TestAddresses(t *testing.T) {
 	for range 10000 {
 		c := &ir.Collective{Kind: ir.AllToAll, Ranks: 1 + rnd.Intn(64), Chunks: 1 + rnd.Intn(40)}
 		size := 1 << rnd.Intn(4)
-		geo := executor.NewGeometry(c, rnd.Int63n(1<<rnd.Intn(42)+1), size)
+		geo := data.NewGeometry(c, rnd.Int63n(1<<rnd.Intn(42)+1), size)
 		index, at := rnd.Intn(c.Ranks*c.Chunks), int64(0)
 		if n := geo.Length(c.Class(index)); n > 0 {
 			at = rnd.Int63n(n)
@@ -83,7 +84,7 @@ func TestBeyond4GiB(t *testing.T) {
 	b.step(1, 0, ir.Recv, none, scratch(chunks-1), 1, chunks-1)
 	b.step(1, 0, ir.Copy, scratch(chunks-1), output(chunks-1), 1, 0)
 	l := load(t, b.program())
-	args := executor.Args{DType: executor.U8, Elems: total}
+	args := executor.Args{DType: data.U8, Elems: total}
 	for range 2 {
 		args.Input, args.Output = append(args.Input, sparse(t, total)), append(args.Output, sparse(t, total))
 	}
@@ -133,8 +134,8 @@ func TestStacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for dt := range executor.NumDTypes {
-			for op := range executor.NumRedOps {
+		for dt := range data.NumDTypes {
+			for op := range data.NumRedOps {
 				for proto := range ir.NumProtocols {
 					check(t, l, p.Coll, dt, op, 3*4000, func(a *executor.Args) { a.Protocol = &proto })
 				}

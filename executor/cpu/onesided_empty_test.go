@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -21,7 +22,7 @@ func TestOneSidedEmptyChunks(t *testing.T) {
 		last := int64(ranks - 2)
 		for i := range 40 {
 			elems := []int64{last * last, last, 1000, 1}[i%4] // the last chunk is empty, or has one element of 1000
-			check(t, l, p.Coll, executor.I64, executor.Sum, elems, func(a *executor.Args) {
+			check(t, l, p.Coll, data.I64, data.Sum, elems, func(a *executor.Args) {
 				a.Columns, a.TileBytes, a.PerBlock, a.Wait = 1+i/4%2, 16, i/8%3, 3*time.Second
 				if i%2 == 0 {
 					a.Threads = 1

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -71,7 +72,7 @@ func TestOneSidedNonsense(t *testing.T) {
 			continue
 		}
 		taken++
-		d := executor.NewData(executor.NewGeometry(p.Coll, 97+int64(rnd.Intn(2))*5, 4), executor.I32, executor.Sum, 1)
+		d := data.New(data.NewGeometry(p.Coll, 97+int64(rnd.Intn(2))*5, 4), data.I32, data.Sum, 1)
 		args := executor.DataArgs(d)
 		args.Wait, args.Threads = time.Millisecond, 1
 		_, err = l.Run(context.Background(), args)
@@ -156,11 +157,11 @@ func TestOneSidedArgs(t *testing.T) {
 		"watch":    func(a *executor.Args) { a.Watch = &executor.Watch{} },
 		"crowd":    func(a *executor.Args) { a.PerBlock = 1 << 20 },
 	} {
-		args := executor.DataArgs(executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.F32, executor.Sum, 1))
+		args := executor.DataArgs(data.New(data.NewGeometry(p.Coll, 100, 4), data.F32, data.Sum, 1))
 		set(&args)
 		if _, err := l.Run(context.Background(), args); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	check(t, l, p.Coll, executor.F32, executor.Sum, 100, nil)
+	check(t, l, p.Coll, data.F32, data.Sum, 100, nil)
 }

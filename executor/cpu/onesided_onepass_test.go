@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -62,13 +63,13 @@ func TestOnePass(t *testing.T) {
 				if columns > 0 && columns < 3 && elems > 1000 && room.TileBytes > 0 {
 					continue
 				}
-				check(t, l, p.Coll, executor.I32, executor.Sum, elems, func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = columns, 64, columns })
+				check(t, l, p.Coll, data.I32, data.Sum, elems, func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = columns, 64, columns })
 			}
 		}
 	}
 	l := loadOne(t, p, executor.Options{Columns: 3, TileBytes: 4096})
-	geo := executor.NewGeometry(p.Coll, 8*3*1024, 4)
-	buffers := executor.NewData(geo, executor.I32, executor.Sum, 1)
+	geo := data.NewGeometry(p.Coll, 8*3*1024, 4)
+	buffers := data.New(geo, data.I32, data.Sum, 1)
 	var list diag.List
 	if _, err := l.Run(t.Context(), executor.DataArgs(buffers)); !errors.As(err, &list) || list[0].Code != diag.Limit {
 		t.Errorf("chunks that are too long give %v", err)

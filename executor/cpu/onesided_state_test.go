@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -55,7 +56,7 @@ func TestOneSidedRenews(t *testing.T) {
 			long := int64(p.OneSided.Depth) * 2 * 4096 / 4 * int64(p.Coll.Chunks) // passes by columns by elements
 			run := func(elems int64, seed uint64) {
 				t.Helper()
-				d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, seed)
+				d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, seed)
 				args := executor.DataArgs(d)
 				args.Columns, args.PerBlock = 2, perBlock
 				if _, err := l.Run(context.Background(), args); err != nil {
@@ -90,13 +91,13 @@ func TestOneSidedRepeated(t *testing.T) {
 			if i%40 == 39 {
 				ctx, cancel := context.WithCancelCause(context.Background())
 				go cancel(errors.New("enough"))
-				d := executor.NewData(executor.NewGeometry(p.Coll, 40000, 4), executor.I32, executor.Sum, 1)
+				d := data.New(data.NewGeometry(p.Coll, 40000, 4), data.I32, data.Sum, 1)
 				args := executor.DataArgs(d)
 				args.TileBytes, args.Columns = 16, 1
 				l.Run(ctx, args) // ends either way
 				cancel(nil)
 			}
-			check(t, l, p.Coll, executor.I64, executor.Sum, int64(i*i%331), func(a *executor.Args) {
+			check(t, l, p.Coll, data.I64, data.Sum, int64(i*i%331), func(a *executor.Args) {
 				a.Columns, a.TileBytes, a.PerBlock = 1+i/3%5, int64(16<<(i/7%6)), i/50%2
 			})
 		}
@@ -146,7 +147,7 @@ func TestOneSidedTimeouts(t *testing.T) {
 			}
 			defer l.Close()
 			for _, per := range []int{0, 0, 3, 0} {
-				d := executor.NewData(executor.NewGeometry(x.p.Coll, 400, 4), executor.F32, executor.Sum, 1)
+				d := data.New(data.NewGeometry(x.p.Coll, 400, 4), data.F32, data.Sum, 1)
 				args := executor.DataArgs(d)
 				args.PerBlock, args.Columns = per, 1
 				timesOut(t, l, args, x.want)
@@ -171,7 +172,7 @@ func TestOneSidedLaterPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	d := executor.NewData(executor.NewGeometry(b.p.Coll, 2*3*16, 1), executor.U8, executor.Sum, 1)
+	d := data.New(data.NewGeometry(b.p.Coll, 2*3*16, 1), data.U8, data.Sum, 1)
 	args := executor.DataArgs(d)
 	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
 	timesOut(t, l, args, "later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
@@ -182,8 +183,8 @@ func TestOneSidedStacks(t *testing.T) {
 	for _, p := range []*ir.Program{twoPhases(3, 1, true), push(3, true)} {
 		h := &oneHolder{}
 		l := loadOne(t, p, executor.Options{Device: h})
-		for dt := range executor.NumDTypes {
-			for op := range executor.NumRedOps {
+		for dt := range data.NumDTypes {
+			for op := range data.NumRedOps {
 				check(t, l, p.Coll, dt, op, 3*4000, nil)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -47,13 +48,13 @@ func TestOneSided(t *testing.T) {
 						if room.TileBytes > 0 && elems > 1000 {
 							continue
 						}
-						check(t, l, p.Coll, executor.I32, executor.Sum, elems, func(a *executor.Args) {
+						check(t, l, p.Coll, data.I32, data.Sum, elems, func(a *executor.Args) {
 							a.Columns, a.TileBytes = columns, int64(16<<((i+k+columns)%5*2))
 						})
-						check(t, l, p.Coll, executor.U8, executor.Max, elems, func(a *executor.Args) { a.Columns, a.Threads = columns, 1 })
+						check(t, l, p.Coll, data.U8, data.Max, elems, func(a *executor.Args) { a.Columns, a.Threads = columns, 1 })
 					}
 				}
-				check(t, l, p.Coll, executor.F32, executor.Avg, 1003, func(a *executor.Args) { a.Columns, a.PerBlock, a.TileBytes = 2, 2, 160 })
+				check(t, l, p.Coll, data.F32, data.Avg, 1003, func(a *executor.Args) { a.Columns, a.PerBlock, a.TileBytes = 2, 2, 160 })
 			}
 		})
 	}
@@ -63,8 +64,8 @@ func TestOneSided(t *testing.T) {
 func TestOneSidedTypes(t *testing.T) {
 	for _, p := range []*ir.Program{onePhase(5, 1, ir.LL, 2, true), onePhase(4, 1, ir.Simple, 2, false), twoPhases(3, 1, false), throughSwitch(4, true)} {
 		l := loadOne(t, p, executor.Options{})
-		for dt := range executor.NumDTypes {
-			for op := range executor.NumRedOps {
+		for dt := range data.NumDTypes {
+			for op := range data.NumRedOps {
 				check(t, l, p.Coll, dt, op, 4003, nil)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -56,7 +57,7 @@ func TestSlotsRenew(t *testing.T) {
 			}
 			run := func(elems int64) {
 				t.Helper()
-				check(t, l, p.Coll, executor.I32, executor.Sum, elems, func(a *executor.Args) {
+				check(t, l, p.Coll, data.I32, data.Sum, elems, func(a *executor.Args) {
 					a.Protocol, a.SlotBytes, a.TileBytes, a.PerBlock = &proto, 2048, 2048, perBlock
 				})
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -24,9 +25,9 @@ func load(t testing.TB, p *ir.Program) *executor.Loaded {
 
 // check runs a program and compares every element; it fails if nothing was
 // compared where something should be.
-func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.Args)) {
+func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, elems int64, set func(*executor.Args)) {
 	t.Helper()
-	d := executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
+	d := data.New(data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
 	args := executor.DataArgs(d)
 	args.Wait = 20 * time.Second
 	if set != nil {
@@ -86,10 +87,10 @@ func TestSizes(t *testing.T) {
 						if slot == 16 && elems > 1000 {
 							continue
 						}
-						check(t, l, p.Coll, executor.I32, executor.Sum, elems, func(a *executor.Args) {
+						check(t, l, p.Coll, data.I32, data.Sum, elems, func(a *executor.Args) {
 							a.Protocol, a.SlotBytes, a.TileBytes, a.Slots = &proto, slot, slot/2, slots
 						})
-						check(t, l, p.Coll, executor.U8, executor.Max, elems, func(a *executor.Args) {
+						check(t, l, p.Coll, data.U8, data.Max, elems, func(a *executor.Args) {
 							a.Protocol, a.SlotBytes, a.Threads, a.Slots = &proto, slot, 1, slots
 						})
 					}
@@ -103,8 +104,8 @@ func TestSizes(t *testing.T) {
 func TestTypes(t *testing.T) {
 	for _, p := range []*ir.Program{ringAllReduce(5, true), allPairs(4, 1, false)} {
 		l := load(t, p)
-		for dt := range executor.NumDTypes {
-			for op := range executor.NumRedOps {
+		for dt := range data.NumDTypes {
+			for op := range data.NumRedOps {
 				t.Run(fmt.Sprintf("%s-%s-%s", p.Name, dt, op), func(t *testing.T) {
 					for proto := range ir.NumProtocols {
 						check(t, l, p.Coll, dt, op, 4003, func(a *executor.Args) { a.Protocol = &proto })
@@ -121,7 +122,7 @@ func TestLarge(t *testing.T) {
 		l := load(t, p)
 		for proto := range ir.NumProtocols {
 			if i == 0 || i == int(proto) {
-				check(t, l, p.Coll, executor.F32, executor.Sum, 1000003, func(a *executor.Args) { a.Protocol = &proto })
+				check(t, l, p.Coll, data.F32, data.Sum, 1000003, func(a *executor.Args) { a.Protocol = &proto })
 			}
 		}
 	}
@@ -133,7 +134,7 @@ func TestBlockThreads(t *testing.T) {
 		l := load(t, p)
 		for proto := range ir.NumProtocols {
 			for _, per := range []int{1, 4} {
-				check(t, l, p.Coll, executor.F32, executor.Sum, 20011, func(a *executor.Args) {
+				check(t, l, p.Coll, data.F32, data.Sum, 20011, func(a *executor.Args) {
 					a.Protocol, a.PerBlock, a.SlotBytes = &proto, per, 1<<14
 				})
 			}
@@ -148,7 +149,7 @@ func TestRepeated(t *testing.T) {
 	l := load(t, p)
 	for i := range 200 {
 		proto := ir.Protocol(i / 7 % int(ir.NumProtocols))
-		check(t, l, p.Coll, executor.I64, executor.Sum, int64(i*i%331), func(a *executor.Args) {
+		check(t, l, p.Coll, data.I64, data.Sum, int64(i*i%331), func(a *executor.Args) {
 			a.Protocol, a.Slots, a.SlotBytes = &proto, i/5%3, int64(16<<(i/11%5))
 			a.PerBlock = i / 50 % 2
 		})
@@ -160,7 +161,7 @@ func TestManyRanks(t *testing.T) {
 	for _, p := range []*ir.Program{ringAllReduce(64, true), allPairs(64, 1, true), ringAllGather(64, 1, false)} {
 		l := load(t, p)
 		for _, proto := range []ir.Protocol{ir.Simple, ir.LL} {
-			check(t, l, p.Coll, executor.F32, executor.Sum, 64*30+1, func(a *executor.Args) { a.Protocol, a.Threads = &proto, 2 })
+			check(t, l, p.Coll, data.F32, data.Sum, 64*30+1, func(a *executor.Args) { a.Protocol, a.Threads = &proto, 2 })
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 )
@@ -18,7 +19,7 @@ import (
 // two columns, with several passes.
 func sanitizedOne(t *testing.T, bin string, p *ir.Program, wait time.Duration) (said string, err error) {
 	t.Helper()
-	d := executor.NewData(executor.NewGeometry(p.Coll, 24011, 4), executor.I32, executor.Sum, 3)
+	d := data.New(data.NewGeometry(p.Coll, 24011, 4), data.I32, data.Sum, 3)
 	args := executor.DataArgs(d)
 	args.Wait, args.Columns, args.TileBytes = wait, 2, 3072
 	opt := executor.Options{Columns: 2, TileBytes: 3072}
@@ -63,7 +64,7 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 		if !l.Even() && rnd.Intn(2) == 0 {
 			elems++
 		}
-		d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+		d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, 1)
 		args := executor.DataArgs(d)
 		args.Wait = time.Millisecond
 		if said, _ := sanitize(t, bin, p, opt, d, args, 2); strings.Contains(said, "Sanitizer") || strings.Contains(said, "runtime error") {

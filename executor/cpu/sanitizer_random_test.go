@@ -14,6 +14,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -121,8 +122,8 @@ func (s *sanitizer) accepts(p *ir.Program, opt explore.Options) bool {
 	if p.Even {
 		elems -= elems % int64(p.Coll.Chunks)
 	}
-	geo := executor.NewGeometry(p.Coll, elems, 4)
-	d := executor.NewData(geo, executor.I32, executor.Sum, uint64(s.rnd.Int63()))
+	geo := data.NewGeometry(p.Coll, elems, 4)
+	d := data.New(geo, data.I32, data.Sum, uint64(s.rnd.Int63()))
 	args := executor.DataArgs(d)
 	args.Slots, args.Wait = check.Slots, time.Minute
 	args.SlotBytes = max(16, geo.Chunk*4*int64(check.MessageChunks))
@@ -196,7 +197,7 @@ block 1.0 send 0 recv 0 ch 0
 			t.Errorf("%s: verify says %v", x.name, found)
 		}
 		for _, bin := range []string{strict, lenient} {
-			d := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.I32, executor.Sum, 1)
+			d := data.New(data.NewGeometry(p.Coll, 100, 4), data.I32, data.Sum, 1)
 			said, _ := sanitize(t, bin, p, executor.Options{Unproven: true}, d, executor.DataArgs(d), 2)
 			if bin == lenient && said != "" || bin == strict && (!strings.Contains(said, "data race") || writesBehindRead(said) != x.good) {
 				t.Errorf("%s: %v, lenient %v\n%s", x.name, bin, bin == lenient, said)

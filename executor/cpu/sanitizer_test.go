@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -114,7 +115,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 // thread.
 func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait time.Duration) (said string, err error) {
 	t.Helper()
-	d := executor.NewData(executor.NewGeometry(p.Coll, 6011, 4), executor.I32, executor.Sum, 3)
+	d := data.New(data.NewGeometry(p.Coll, 6011, 4), data.I32, data.Sum, 3)
 	args := executor.DataArgs(d)
 	args.Protocol, args.SlotBytes, args.Wait, args.Slots = &proto, 1<<12, wait, 2*count(p)
 	if said, err = sanitize(t, bin, p, executor.Options{}, d, args, 4); d.Check().Checked == 0 {
@@ -125,7 +126,7 @@ func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait 
 
 // sanitize runs one call under the driver with so many threads a block, and
 // returns what it said and whether the buffers were right at the end.
-func sanitize(t *testing.T, bin string, p *ir.Program, opt executor.Options, d *executor.Data, args executor.Args, threads int) (said string, err error) {
+func sanitize(t *testing.T, bin string, p *ir.Program, opt executor.Options, d *data.Buffers, args executor.Args, threads int) (said string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	dump(t, filepath.Join(dir, "dump"), p, opt, args)

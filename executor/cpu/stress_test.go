@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -36,7 +37,7 @@ func stresser(t *testing.T, threads int, flags ...string) *stressed {
 }
 
 // stressCalls makes n calls of a program, of sizes, columns and tiles that differ.
-func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*executor.Data, list []executor.Args) {
+func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*data.Buffers, list []executor.Args) {
 	for range n {
 		elems := int64(1 + rnd.Intn(60*p.Coll.Chunks))
 		switch rnd.Intn(4) {
@@ -48,7 +49,7 @@ func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*ex
 		if even {
 			elems = (elems + int64(p.Coll.Chunks) - 1) / int64(p.Coll.Chunks) * int64(p.Coll.Chunks)
 		}
-		d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, uint64(rnd.Int63()))
+		d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, uint64(rnd.Int63()))
 		args := executor.DataArgs(d)
 		args.Columns, args.TileBytes, args.Wait = 1+rnd.Intn(3), int64(16<<rnd.Intn(5)), 5*time.Second
 		buffers, list = append(buffers, d), append(list, args)

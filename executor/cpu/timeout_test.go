@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -72,7 +73,7 @@ func TestTimeouts(t *testing.T) {
 			}
 			defer l.Close()
 			for _, per := range []int{0, 0, 3, 0} {
-				d := executor.NewData(executor.NewGeometry(p.Coll, 400, 4), executor.F32, executor.Sum, 1)
+				d := data.New(data.NewGeometry(p.Coll, 400, 4), data.F32, data.Sum, 1)
 				args := executor.DataArgs(d)
 				args.PerBlock = per
 				timesOut(t, l, args, c.want)
@@ -123,13 +124,13 @@ func TestAfterTimeout(t *testing.T) {
 	l := load(t, p)
 	for i := range 6 {
 		proto := ir.Protocol(i % int(ir.NumProtocols))
-		d := executor.NewData(executor.NewGeometry(p.Coll, 3*64, 4), executor.F32, executor.Sum, 1)
+		d := data.New(data.NewGeometry(p.Coll, 3*64, 4), data.F32, data.Sum, 1)
 		args := executor.DataArgs(d)
 		args.Protocol, args.Slots, args.SlotBytes, args.Wait = &proto, 2, 16, 20*time.Millisecond
 		if _, err := l.Run(context.Background(), args); err == nil {
 			t.Fatal("three messages at once fit two slots")
 		}
-		check(t, l, p.Coll, executor.F32, executor.Sum, 3*64+1, func(a *executor.Args) { a.Protocol = &proto })
+		check(t, l, p.Coll, data.F32, data.Sum, 3*64+1, func(a *executor.Args) { a.Protocol = &proto })
 	}
 }
 
@@ -150,7 +151,7 @@ func TestLaterTile(t *testing.T) {
 	}
 	defer l.Close()
 	for proto := range ir.NumProtocols {
-		d := executor.NewData(executor.NewGeometry(p.Coll, 4*20, 4), executor.F32, executor.Sum, 1)
+		d := data.New(data.NewGeometry(p.Coll, 4*20, 4), data.F32, data.Sum, 1)
 		args := executor.DataArgs(d)
 		args.Protocol, args.Slots, args.SlotBytes = &proto, 2, 16
 		timesOut(t, l, args, "broken.mscl:1:1: error: rank 0 block 0 step 0 (s): waited * for a free slot for message 13 of connection 0 0->1, have 10 received of 2 slots (tile 4) [timeout]")
@@ -166,7 +167,7 @@ func TestEnded(t *testing.T) {
 	if _, err := l.Run(ctx, executor.Args{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	check(t, l, p.Coll, executor.F32, executor.Sum, 64, nil)
+	check(t, l, p.Coll, data.F32, data.Sum, 64, nil)
 }
 
 // TestCancel ends a run that waits for ever by its context.
@@ -177,7 +178,7 @@ func TestCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	d := executor.NewData(executor.NewGeometry(p.Coll, 4, 4), executor.F32, executor.Sum, 1)
+	d := data.New(data.NewGeometry(p.Coll, 4, 4), data.F32, data.Sum, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
 	if _, err := l.Run(ctx, executor.DataArgs(d)); !errors.Is(err, context.DeadlineExceeded) {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
 // traced runs l once and returns the trace.
 func traced(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, set func(*executor.Args)) *executor.Trace {
 	t.Helper()
-	d := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, 1)
 	args := executor.DataArgs(d)
 	args.Trace, args.Wait = &executor.Trace{}, 20*time.Second
 	set(&args)
@@ -90,7 +91,7 @@ func TestTraceEnds(t *testing.T) {
 		t.Errorf("%d spans of %d passes of %d", len(tr.Spans), tr.Passes, tr.Of)
 	}
 	inOrder(t, p, tr)
-	d := executor.NewData(executor.NewGeometry(p.Coll, 100, 4), executor.I32, executor.Sum, 1)
+	d := data.New(data.NewGeometry(p.Coll, 100, 4), data.I32, data.Sum, 1)
 	before := len(tr.Spans)
 	if _, err := l.Run(context.Background(), executor.DataArgs(d)); err != nil || len(tr.Spans) != before {
 		t.Errorf("after a run without a trace it has %d spans: %v", len(tr.Spans), err)
@@ -138,7 +139,7 @@ func TestTraceTwoSidedEnds(t *testing.T) {
 	}
 	defer l.Close()
 	for proto := range ir.NumProtocols {
-		args := executor.DataArgs(executor.NewData(executor.NewGeometry(c, 40, 4), executor.I32, executor.Sum, 1))
+		args := executor.DataArgs(data.New(data.NewGeometry(c, 40, 4), data.I32, data.Sum, 1))
 		args.Trace, args.Wait, args.Protocol = tr, 100*time.Millisecond, &proto
 		if _, err := l.Run(context.Background(), args); err == nil || len(tr.Spans) != 2 || tr.Spans[0].Step != 0 || tr.Spans[1].Step != 1 {
 			t.Errorf("%v: the trace of a run that is stuck has %+v, %v", proto, tr.Spans, err)

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 )
 
 // operands fills one buffer a rank: with every pair of values in ranks 0 and 1
 // where elements have one byte, else with random bits, among which are those of
 // small and special numbers. The last ranks repeat the first, shifted.
-func operands(dt executor.DType, ranks int) [][]byte {
+func operands(dt data.DType, ranks int) [][]byte {
 	const n = 1 << 16
 	size := dt.Size()
 	rnd := rand.New(rand.NewSource(int64(dt)))
@@ -37,9 +38,9 @@ func operands(dt executor.DType, ranks int) [][]byte {
 
 // wantFloat is the reduction of x in order, by the book: f32 for the types
 // below it, one rounding at the end.
-func wantFloat(dt executor.DType, op executor.RedOp, x []float64) float64 {
+func wantFloat(dt data.DType, op data.RedOp, x []float64) float64 {
 	narrow := func(v float64) float64 {
-		if dt == executor.F64 {
+		if dt == data.F64 {
 			return v
 		}
 		return float64(float32(v))
@@ -47,21 +48,21 @@ func wantFloat(dt executor.DType, op executor.RedOp, x []float64) float64 {
 	acc := x[0]
 	for _, v := range x[1:] {
 		switch op {
-		case executor.Sum, executor.Avg:
+		case data.Sum, data.Avg:
 			acc = narrow(acc + v)
-		case executor.Prod:
+		case data.Prod:
 			acc = narrow(acc * v)
-		case executor.Min, executor.Max:
+		case data.Min, data.Max:
 			less := v < acc || v == acc && math.Signbit(v) && !math.Signbit(acc)
 			switch {
 			case v != v || acc != acc:
 				acc = math.NaN()
-			case less == (op == executor.Min):
+			case less == (op == data.Min):
 				acc = v
 			}
 		}
 	}
-	if op == executor.Avg {
+	if op == data.Avg {
 		acc = narrow(acc / float64(len(x)))
 	}
 	var buf [8]byte
@@ -74,11 +75,11 @@ func wantFloat(dt executor.DType, op executor.RedOp, x []float64) float64 {
 func TestFloats(t *testing.T) {
 	two, three := ringAllReduce(2, true), allPairs(3, 1, true)
 	l2, l3 := load(t, two), load(t, three)
-	for dt := range executor.NumDTypes {
+	for dt := range data.NumDTypes {
 		if !dt.Info().Float {
 			continue
 		}
-		for op := range executor.NumRedOps {
+		for op := range data.NumRedOps {
 			for ranks, l := range map[int]*executor.Loaded{2: l2, 3: l3} {
 				in, got := operands(dt, ranks), operands(dt, ranks)
 				n := len(in[0]) / dt.Size()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -21,7 +22,7 @@ func watched(t *testing.T, p *ir.Program, elems int64, w *executor.Watch, set fu
 		t.Fatal(err)
 	}
 	defer l.Close()
-	d := executor.NewData(executor.NewGeometry(p.Coll, elems, 8), executor.I64, executor.Sum, 1)
+	d := data.New(data.NewGeometry(p.Coll, elems, 8), data.I64, data.Sum, 1)
 	args := executor.DataArgs(d)
 	args.Watch, args.Wait = w, 20*time.Second
 	if set != nil {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -26,7 +27,7 @@ var entries = [ir.NumProtocols]string{ir.Simple: "simple", ir.LL: "ll", ir.LL16:
 // twoEntry is the image and the entry for a launch of a two-sided program. Those that trace there are for some types
 // and GPUs only.
 func twoEntry(p *executor.Params, traced bool) (image, entry string) {
-	image, entry = executor.DType(p.DType).String(), entries[p.Proto]
+	image, entry = data.DType(p.DType).String(), entries[p.Proto]
 	if traced {
 		return "trace_two_" + image, "mscclc_trace_" + entry
 	}
@@ -49,7 +50,7 @@ func oneEntry(r *executor.Ready, copies, port bool) string {
 		return "mscclc_onesided" + lines
 	case copies:
 		return "mscclc_onesided_copy"
-	case executor.RedOp(r.One.RedOp) == executor.Sum:
+	case data.RedOp(r.One.RedOp) == data.Sum:
 		return "mscclc_onesided_sum"
 	}
 	return "mscclc_onesided"
@@ -67,7 +68,7 @@ func oneImage(p *executor.OneParams) string {
 	case p.Port != 0:
 		kind = portImages
 	}
-	return kind + executor.DType(p.DType).String()
+	return kind + data.DType(p.DType).String()
 }
 
 // How the names of the images begin that go through NVLink's switch, and of those with a port.
@@ -85,7 +86,7 @@ func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 }
 
 // Load has the kernels for a type ready.
-func (g *card) Load(t executor.DType, kind executor.KernelKind) error {
+func (g *card) Load(t data.DType, kind executor.KernelKind) error {
 	image, entry := twoEntry(&executor.Params{DType: uint32(t), Proto: uint32(ir.Simple)}, false)
 	switch kind {
 	case executor.OneSidedKernel:

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -20,8 +21,8 @@ type Call struct {
 	Kind       ir.Kind
 	Send, Recv uint64
 	Count      int64
-	DType      executor.DType
-	RedOp      executor.RedOp
+	DType      data.DType
+	RedOp      data.RedOp
 	Root       int
 	To, From   int    // SendRecv: the peers; -1 for none
 	Stream     uint64 // the driver's handle
@@ -29,9 +30,9 @@ type Call struct {
 
 // types and redops are NCCL's numbers for ours.
 var (
-	types = [executor.NumDTypes]int{executor.I8: 0, executor.U8: 1, executor.I32: 2, executor.U32: 3, executor.I64: 4, executor.U64: 5,
-		executor.F16: 6, executor.F32: 7, executor.F64: 8, executor.BF16: 9, executor.E4M3: 10, executor.E5M2: 11}
-	redops = [executor.NumRedOps]int{executor.Sum: 0, executor.Prod: 1, executor.Max: 2, executor.Min: 3, executor.Avg: 4}
+	types = [data.NumDTypes]int{data.I8: 0, data.U8: 1, data.I32: 2, data.U32: 3, data.I64: 4, data.U64: 5,
+		data.F16: 6, data.F32: 7, data.F64: 8, data.BF16: 9, data.E4M3: 10, data.E5M2: 11}
+	redops = [data.NumRedOps]int{data.Sum: 0, data.Prod: 1, data.Max: 2, data.Min: 3, data.Avg: 4}
 )
 
 // Supports says why NCCL has no such collective, or nil.

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -121,7 +122,7 @@ func check(t *testing.T, kind ir.Kind, comms []*Comm) {
 	in.make(input)
 	out.make(func(int, int) uint32 { return 0xdeadbeef })
 	if err := everyRank(func(r int) error {
-		call := &Call{Kind: kind, Send: at(in[r], 0), Recv: at(out[r], 0), Count: count, DType: executor.U32, Root: 1, To: (r + 1) % ranks, From: (r + ranks - 1) % ranks}
+		call := &Call{Kind: kind, Send: at(in[r], 0), Recv: at(out[r], 0), Count: count, DType: data.U32, Root: 1, To: (r + 1) % ranks, From: (r + ranks - 1) % ranks}
 		return errors.Join(comms[r].Start(call, 3), comms[r].Err())
 	}); err != nil {
 		t.Fatalf("%v: %v", kind, err)
@@ -204,8 +205,8 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dt := range []executor.DType{executor.I8, executor.U8, executor.I32, executor.U32, executor.F32, executor.F64, executor.BF16} {
-		for op, want := range map[executor.RedOp]float64{executor.Sum: 14, executor.Prod: 120, executor.Min: 2, executor.Max: 5} {
+	for _, dt := range []data.DType{data.I8, data.U8, data.I32, data.U32, data.F32, data.F64, data.BF16} {
+		for op, want := range map[data.RedOp]float64{data.Sum: 14, data.Prod: 120, data.Min: 2, data.Max: 5} {
 			var bufs [ranks][]byte
 			for r := range bufs {
 				bufs[r] = make([]byte, 8)
@@ -267,7 +268,7 @@ func everyCall(path string) error {
 	}
 	for _, kind := range all {
 		buf := make([]uint32, 16)
-		if err := comms[0].Start(&Call{Kind: kind, Send: at(buf, 0), Recv: at(buf, 8), Count: 8, DType: executor.U32}, 1); err != nil {
+		if err := comms[0].Start(&Call{Kind: kind, Send: at(buf, 0), Recv: at(buf, 8), Count: 8, DType: data.U32}, 1); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir/verify"
 )
 
@@ -101,10 +102,10 @@ func TestBitwiseOfRandomSums(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for by, dt := range [verify.NumRoundings]executor.DType{executor.F64, executor.F16} {
+		for by, dt := range [verify.NumRoundings]data.DType{data.F64, data.F16} {
 			differ := false
 			for draw := int64(0); draw < 20 && !differ; draw++ {
-				differ = !sameBits(t, l, p, dt, executor.Sum, seed*100+draw)
+				differ = !sameBits(t, l, p, dt, data.Sum, seed*100+draw)
 			}
 			if differ != (o.Differ[by] > 0) {
 				t.Errorf("seed %d: outputs of %v differ: %v; judged: %+v %+v", seed, dt, differ, o, o.Witness[by])

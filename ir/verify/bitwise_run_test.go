@@ -18,6 +18,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -136,10 +137,10 @@ func checkBits(t *testing.T, what string, p *ir.Program, o *verify.Order) {
 	defer l.Close()
 	for _, x := range []struct {
 		by    verify.Rounding
-		dtype executor.DType
-		op    executor.RedOp
-	}{{verify.Each, executor.F32, executor.Sum}, {verify.Each, executor.F64, executor.Avg}, {verify.Chain, executor.F16, executor.Sum},
-		{verify.Chain, executor.BF16, executor.Avg}, {verify.Chain, executor.E5M2, executor.Sum}} {
+		dtype data.DType
+		op    data.RedOp
+	}{{verify.Each, data.F32, data.Sum}, {verify.Each, data.F64, data.Avg}, {verify.Chain, data.F16, data.Sum},
+		{verify.Chain, data.BF16, data.Avg}, {verify.Chain, data.E5M2, data.Sum}} {
 		differ := false
 		for seed := int64(1); seed <= 8 && !differ; seed++ {
 			differ = !sameBits(t, l, p, x.dtype, x.op, seed)
@@ -148,18 +149,18 @@ func checkBits(t *testing.T, what string, p *ir.Program, o *verify.Order) {
 			t.Errorf("%s, %v %v: outputs differ: %v; judged: %+v", what, x.dtype, x.op, differ, o)
 		}
 	}
-	if !sameBits(t, l, p, executor.I32, executor.Sum, 1) || !sameBits(t, l, p, executor.F16, executor.Max, 1) {
+	if !sameBits(t, l, p, data.I32, data.Sum, 1) || !sameBits(t, l, p, data.F16, data.Max, 1) {
 		t.Errorf("%s: integers or maxima differ", what)
 	}
 }
 
 // sameBits runs p on random data and says whether all ranks have the same
 // output.
-func sameBits(t *testing.T, l *executor.Loaded, p *ir.Program, dt executor.DType, op executor.RedOp, seed int64) bool {
+func sameBits(t *testing.T, l *executor.Loaded, p *ir.Program, dt data.DType, op data.RedOp, seed int64) bool {
 	t.Helper()
 	rnd := rand.New(rand.NewSource(seed))
 	elems := int64(p.Coll.Chunks * 64)
-	args := executor.DataArgs(executor.NewData(executor.NewGeometry(p.Coll, elems, dt.Size()), dt, op, 1))
+	args := executor.DataArgs(data.New(data.NewGeometry(p.Coll, elems, dt.Size()), dt, op, 1))
 	args.Wait, args.Threads = time.Minute, 1
 	for _, b := range args.Input {
 		for i := range elems {
@@ -189,9 +190,9 @@ func sameBits(t *testing.T, l *executor.Loaded, p *ir.Program, dt executor.DType
 // the sum of the two and f32 does not, or so small that f64 does. What is left
 // when the large ones cancel tells in which order they were added, and rounded.
 // e4m3 spans no such range: in one step, its sums are exact.
-func number(rnd *rand.Rand, dt executor.DType) float64 {
+func number(rnd *rand.Rand, dt data.DType) float64 {
 	large, small := 11, -15
-	if dt == executor.F32 || dt == executor.F64 {
+	if dt == data.F32 || dt == data.F64 {
 		large, small = 30, -30
 	}
 	x := 1 - 2*rnd.Float64()

@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -154,7 +155,7 @@ func runFuzzed(t *testing.T, p *ir.Program) {
 	}
 	defer l.Close()
 	elems := int64(3 * p.Coll.Chunks)
-	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.I32, executor.Sum, 1)
+	buffers := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, 1)
 	args := executor.DataArgs(buffers)
 	args.Wait, args.Threads, args.SlotBytes = 30*time.Second, 1, 16
 	if _, err := l.Run(context.Background(), args); err != nil {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -15,7 +16,7 @@ import (
 // mustBind binds a call of integers.
 func (r *rig) mustBind(t testing.TB, elems int64, set func(*executor.CallArgs)) *job {
 	t.Helper()
-	j, err := r.bind(t.Context(), executor.I32, executor.Sum, elems, set)
+	j, err := r.bind(t.Context(), data.I32, data.Sum, elems, set)
 	if err != nil {
 		t.Fatal(err)
 	}

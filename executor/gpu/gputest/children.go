@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
 )
@@ -124,7 +125,7 @@ func childAll(ctx context.Context, d Device, r role) error {
 }
 
 func childCalls(ctx context.Context, g *rig) error {
-	j, err := g.bind(ctx, executor.I32, executor.Sum, 3001, nil)
+	j, err := g.bind(ctx, data.I32, data.Sum, 3001, nil)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func childFault(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	j, err := g.bind(ctx, executor.I32, executor.Sum, 3001, nil)
+	j, err := g.bind(ctx, data.I32, data.Sum, 3001, nil)
 	if err != nil {
 		return err
 	}
@@ -238,7 +239,7 @@ func joined(ctx context.Context, d Device, r role) (*exchange.Member, *rig, *job
 	if r.Mapped != "" {
 		g.memory, elems = newMapper(d, r.Mapped == "shareable"), 7<<19
 	}
-	j, err := g.bind(ctx, executor.I32, executor.Sum, elems, nil)
+	j, err := g.bind(ctx, data.I32, data.Sum, elems, nil)
 	return x, g, j, err
 }
 
@@ -256,7 +257,7 @@ func childRank(ctx context.Context, d Device, r role) error {
 		if err := j.run(ctx); err != nil {
 			return err
 		}
-		if err := g.once(ctx, executor.BF16, executor.Max, int64(k*1001), nil); err != nil {
+		if err := g.once(ctx, data.BF16, data.Max, int64(k*1001), nil); err != nil {
 			return err
 		}
 		if _, err := x.AllGather(ctx, nil); err != nil { // nobody fills anew what another still reads

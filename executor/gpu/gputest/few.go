@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -34,19 +35,19 @@ func testFew(t *testing.T, d Device) {
 }
 
 // whole is how many elements are so many units of 16 bytes of every chunk.
-func whole(p *ir.Program, dt executor.DType, units int) int64 {
+func whole(p *ir.Program, dt data.DType, units int) int64 {
 	return int64(units * p.Coll.Chunks * 16 / dt.Size())
 }
 
 func fewAndMany(t *testing.T, d Device, p *ir.Program) {
 	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 5})
-	for dt := range executor.NumDTypes {
+	for dt := range data.NumDTypes {
 		for k, units := range []int{1, 2, 5, 31, 64, 130} {
 			columns := []int{0, 1, 3, 5}[(k+int(dt))%4]
 			set := func(a *executor.CallArgs) { a.Columns, a.Threads = columns, []int{0, 64}[k%2] }
-			err := r.once(soon(t), dt, executor.Sum, whole(p, dt, units), set)
+			err := r.once(soon(t), dt, data.Sum, whole(p, dt, units), set)
 			if err == nil && k%2 == 0 && !r.plan.Even() {
-				err = r.once(soon(t), dt, executor.Max, whole(p, dt, units)+1, set)
+				err = r.once(soon(t), dt, data.Max, whole(p, dt, units)+1, set)
 			}
 			if err != nil {
 				t.Fatalf("%v, %d units: %v", dt, units, err)
@@ -65,5 +66,5 @@ func childFew(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(g.once(ctx, executor.I32, executor.Sum, whole(p, executor.I32, 4), nil), g.Close())
+	return errors.Join(g.once(ctx, data.I32, data.Sum, whole(p, data.I32, 4), nil), g.Close())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 )
 
 // A feeder launches on one GPU, so often that the stream's queue is full, and counts.
@@ -183,7 +184,7 @@ func (f *full) runOther() error {
 
 func (f *full) bind(set func(*executor.CallArgs)) (err error) {
 	j := f.jobs[1]
-	args := executor.CallArgs{DType: executor.I32, RedOp: executor.Sum, Elems: 40, Input: j.input, Output: j.output}
+	args := executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: 40, Input: j.input, Output: j.output}
 	set(&args)
 	f.other, err = j.rig.plan.Bind(context.Background(), args)
 	return err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -61,7 +62,7 @@ func testHurdlesOfTwo(t *testing.T, d Device) {
 func refuses(t *testing.T, r *rig, calls map[string]func(*executor.CallArgs)) {
 	t.Helper()
 	for want, set := range calls {
-		j, err := r.bind(t.Context(), executor.I32, executor.Sum, 1000, set)
+		j, err := r.bind(t.Context(), data.I32, data.Sum, 1000, set)
 		if err == nil {
 			j.close()
 		}
@@ -69,7 +70,7 @@ func refuses(t *testing.T, r *rig, calls map[string]func(*executor.CallArgs)) {
 			t.Errorf("got %v, and not %q", err, want)
 		}
 	}
-	if err := r.once(soon(t), executor.I32, executor.Sum, 1000, nil); err != nil {
+	if err := r.once(soon(t), data.I32, data.Sum, 1000, nil); err != nil {
 		t.Errorf("after that: %v", err)
 	}
 }

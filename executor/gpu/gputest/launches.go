@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 )
@@ -42,7 +43,7 @@ func testLaunches(t *testing.T, d Device) {
 func (r *rig) launches(t *testing.T, times int) {
 	for i := range times {
 		each := int64(1 + i*i*7%1500)
-		if err := r.once(soon(t), executor.I32, executor.Sum, each*int64(r.plan.Program().Coll.Chunks), func(a *executor.CallArgs) { a.Columns = i % 5 }); err != nil {
+		if err := r.once(soon(t), data.I32, data.Sum, each*int64(r.plan.Program().Coll.Chunks), func(a *executor.CallArgs) { a.Columns = i % 5 }); err != nil {
 			t.Fatalf("launch %d: %v", i, err)
 		}
 	}
@@ -54,7 +55,7 @@ func (r *rig) replays(t *testing.T, times int) {
 	var jobs []*job
 	chunks := int64(r.plan.Program().Coll.Chunks)
 	for i, each := range []int64{260, 3, 1001} {
-		j, err := r.bind(t.Context(), executor.I32, executor.Max, each*chunks, func(a *executor.CallArgs) { a.Columns = 3 - i })
+		j, err := r.bind(t.Context(), data.I32, data.Max, each*chunks, func(a *executor.CallArgs) { a.Columns = 3 - i })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +169,7 @@ func testIdleRank(t *testing.T, d Device) {
 		r.replays(t, 3)
 	}
 	l := d.load(t, p)
-	if err := check(l, p.Coll, executor.I32, executor.Sum, 1000, nil); err != nil {
+	if err := check(l, p.Coll, data.I32, data.Sum, 1000, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -196,22 +197,22 @@ func testRoom(t *testing.T, d Device) {
 	}
 	defer l.Close()
 	for range 3 {
-		if err := check(l, program.Coll, executor.I32, executor.Sum, elems, nil); err != nil {
+		if err := check(l, program.Coll, data.I32, data.Sum, elems, nil); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := check(l, program.Coll, executor.I32, executor.Sum, elems, func(a *executor.Args) { a.Columns = 8 }); err == nil {
+	if err := check(l, program.Coll, data.I32, data.Sum, elems, func(a *executor.Args) { a.Columns = 8 }); err == nil {
 		t.Error("there was room for 8 columns")
 	}
 	t.Run("asked", func(t *testing.T) {
 		r := mustRig(t, program, executor.PlanOptions{GPUs: d.Open(gpus[0]...), Columns: 8, TileBytes: 600})
-		if err := r.once(soon(t), executor.I32, executor.Sum, elems, nil); !errors.Is(err, executor.ErrNoDevice) || !strings.Contains(err.Error(), "no room") {
+		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); !errors.Is(err, executor.ErrNoDevice) || !strings.Contains(err.Error(), "no room") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("usual", func(t *testing.T) {
 		r := mustRig(t, program, executor.PlanOptions{GPUs: d.Open(gpus[0]...), PieceBytes: 4 * elems})
-		if err := r.once(soon(t), executor.I32, executor.Sum, elems, nil); err != nil {
+		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); err != nil {
 			t.Error(err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -69,7 +70,7 @@ func testMapped(t *testing.T, d Device) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		r.memory = newMapper(d, false)
 		for _, elems := range []int64{1, 40000, 300000} {
-			if err := r.once(soon(t), executor.I32, executor.Sum, elems*int64(r.plan.Program().Coll.Chunks), nil); err != nil {
+			if err := r.once(soon(t), data.I32, data.Sum, elems*int64(r.plan.Program().Coll.Chunks), nil); err != nil {
 				t.Errorf("%v: %v", s, err)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -55,7 +56,7 @@ func (o *onePassRun) all(t *testing.T, list []launchable, every bool) {
 func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 	const columns = 3
 	large := o.large / 4 / int64(max(p.Coll.Divisor(), 1)) // elements of a chunk
-	opt := executor.PlanOptions{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256), Types: []executor.DType{executor.I32, executor.BF16}}
+	opt := executor.PlanOptions{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256), Types: []data.DType{data.I32, data.BF16}}
 	r := mustRig(t, p, opt)
 	if err := r.plan.SetWait(10 * time.Second); err != nil {
 		t.Fatal(err)
@@ -65,12 +66,12 @@ func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 		if k > 0 && each == 0 {
 			continue
 		}
-		dt, op := executor.I32, executor.Sum
+		dt, op := data.I32, data.Sum
 		switch (turn + k) % 5 {
 		case 1:
-			dt = executor.BF16
+			dt = data.BF16
 		case 3:
-			op = []executor.RedOp{executor.Max, executor.Min}[turn%2]
+			op = []data.RedOp{data.Max, data.Min}[turn%2]
 		}
 		threads, wide := 64*((turn+k)/2%2), (turn+k)%(columns+1)
 		r.skew = turn / 2 % 3 // buffers may lie at any element

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -17,14 +18,14 @@ type rig struct {
 	streams []executor.Stream
 	memory  allocator // of buffers
 	skew    int       // elements before the data in the buffers of its jobs
-	made    *executor.Data
+	made    *data.Buffers
 }
 
 // data is that of a call. Calls that are alike, one after the other, share theirs on the host, where it is only
 // from when it is made anew until it is put on the GPUs, and from when it is fetched until it is compared.
-func (r *rig) data(dt executor.DType, op executor.RedOp, elems int64) *executor.Data {
+func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 	if m := r.made; m == nil || m.DType != dt || m.RedOp != op || m.Geo.Elems != elems {
-		r.made = executor.NewData(executor.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
+		r.made = data.New(data.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
 	}
 	return r.made
 }
@@ -32,7 +33,7 @@ func (r *rig) data(dt executor.DType, op executor.RedOp, elems int64) *executor.
 // newRig prepares a program.
 func newRig(ctx context.Context, p *ir.Program, opt executor.PlanOptions) (*rig, error) {
 	if opt.Types == nil {
-		opt.Types = []executor.DType{executor.I32}
+		opt.Types = []data.DType{data.I32}
 	}
 	plan, err := executor.Prepare(ctx, p, opt)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r *rig) stream(rank int) executor.Stream {
 // on the GPUs too.
 type job struct {
 	rig           *rig
-	data          *executor.Data
+	data          *data.Buffers
 	args          executor.Args
 	input, output []uint64
 	skew          uint64 // bytes before them
@@ -98,7 +99,7 @@ type job struct {
 }
 
 // bind makes buffers and a call of a plan.
-func (r *rig) bind(ctx context.Context, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.CallArgs)) (*job, error) {
+func (r *rig) bind(ctx context.Context, dt data.DType, op data.RedOp, elems int64, set func(*executor.CallArgs)) (*job, error) {
 	j := &job{rig: r, data: r.data(dt, op, elems)}
 	j.args, j.skew = executor.DataArgs(j.data), uint64(r.skew*dt.Size())
 	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems}
@@ -207,7 +208,7 @@ func (j *job) compare() error {
 var errNothing = errors.New("nothing was compared")
 
 // once binds, runs and closes a call.
-func (r *rig) once(ctx context.Context, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.CallArgs)) error {
+func (r *rig) once(ctx context.Context, dt data.DType, op data.RedOp, elems int64, set func(*executor.CallArgs)) error {
 	j, err := r.bind(ctx, dt, op, elems, set)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"mscclc"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/lang"
@@ -73,16 +74,16 @@ func testPort(t *testing.T, d Device) {
 					if r.plan.Even() {
 						elems *= int64(r.plan.Program().Coll.Chunks)
 					}
-					dt, columns, tile := executor.DType(rnd.Intn(int(executor.NumDTypes))), rnd.Intn(5), int64(16*rnd.Intn(60))
+					dt, columns, tile := data.DType(rnd.Intn(int(data.NumDTypes))), rnd.Intn(5), int64(16*rnd.Intn(60))
 					set := func(a *executor.CallArgs) { a.Columns, a.TileBytes = columns, tile }
-					if err := r.once(soon(t), dt, executor.Max, elems, set); err != nil {
+					if err := r.once(soon(t), dt, data.Max, elems, set); err != nil {
 						t.Fatalf("%s of %d ranks, %v, passes of %d: %v", name, ranks, proto, tile, err)
 					}
 				}
 				if d.StandIn() || (proto == ir.LL) != (ranks == 3) {
 					continue
 				}
-				if err := r.once(soon(t), executor.BF16, executor.Max, 1<<17*int64(r.plan.Program().Coll.Chunks), nil); err != nil {
+				if err := r.once(soon(t), data.BF16, data.Max, 1<<17*int64(r.plan.Program().Coll.Chunks), nil); err != nil {
 					t.Fatalf("%s of %d ranks, %v, much: %v", name, ranks, proto, err)
 				}
 			}
@@ -138,7 +139,7 @@ func testPortTrace(t *testing.T, d Device) {
 		t.Fatal(err)
 	}
 	l, trace := d.load(t, p), &executor.Trace{}
-	err = check(l, p.Coll, executor.I32, executor.Sum, 4004, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+	err = check(l, p.Coll, data.I32, data.Sum, 4004, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
 	if d.Name == "hip" && errors.Is(err, executor.ErrNotSupported) {
 		return
 	}
@@ -190,7 +191,7 @@ func childPortRank(ctx context.Context, d Device, r role) error {
 			return err
 		}
 		for k := range 5 {
-			if err := g.once(ctx, executor.I32, executor.Sum, int64(k*1001)*int64(r.Size), nil); err != nil {
+			if err := g.once(ctx, data.I32, data.Sum, int64(k*1001)*int64(r.Size), nil); err != nil {
 				return err
 			}
 			if _, err := x.AllGather(ctx, nil); err != nil {
@@ -272,7 +273,7 @@ func childPort(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	j, err := g.bind(ctx, executor.I32, executor.Sum, 4004, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 2, 512 })
+	j, err := g.bind(ctx, data.I32, data.Sum, 4004, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 2, 512 })
 	if err != nil {
 		return err
 	}

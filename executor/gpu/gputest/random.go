@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -17,7 +18,7 @@ import (
 // testRandom runs random one-sided programs at sizes at random, down to none for some chunks, of any type, some in
 // memory that is aligned to its elements alone, in columns and passes that are few or many.
 func testRandom(t *testing.T, d Device) {
-	types := []executor.DType{executor.I32, executor.U8, executor.BF16, executor.F32, executor.F64, executor.E4M3, executor.I64}
+	types := []data.DType{data.I32, data.U8, data.BF16, data.F32, data.F64, data.E4M3, data.I64}
 	compared, n := 0, irtest.Count(t, d.times(60, 250))
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))
@@ -33,7 +34,7 @@ func testRandom(t *testing.T, d Device) {
 		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)), Types: types}
 		r := mustRig(t, p, opt)
 		for range 4 {
-			dt, op := types[rnd.Intn(len(types))], []executor.RedOp{executor.Sum, executor.Max, executor.Min}[rnd.Intn(3)]
+			dt, op := types[rnd.Intn(len(types))], []data.RedOp{data.Sum, data.Max, data.Min}[rnd.Intn(3)]
 			r.skew = rnd.Intn(2) * rnd.Intn(16/dt.Size())
 			elems := int64(rnd.Intn(1 + 64<<rnd.Intn(8)))
 			if r.plan.Even() {
@@ -100,7 +101,7 @@ block 1.0
 		}
 		r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		for _, elems := range []int64{8, 3000, 20000} {
-			if err := r.once(soon(t), executor.I32, executor.Sum, elems, nil); err != nil {
+			if err := r.once(soon(t), data.I32, data.Sum, elems, nil); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

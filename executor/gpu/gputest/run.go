@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
@@ -98,7 +99,7 @@ func (r *rig) mustRun(t *testing.T, s shape, elems int64, columns int, tile int6
 	if r.plan.Even() {
 		elems *= int64(r.plan.Program().Coll.Chunks)
 	}
-	if err := r.once(soon(t), executor.I32, executor.Sum, elems, func(a *executor.CallArgs) {
+	if err := r.once(soon(t), data.I32, data.Sum, elems, func(a *executor.CallArgs) {
 		s.columns(columns)(a)
 		a.TileBytes = tile
 	}); err != nil {
@@ -114,7 +115,7 @@ func testUnaligned(t *testing.T, d Device) {
 			p := mustProgram(t, s)
 			r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 			for _, elems := range []int64{2, 6, 250, 6250} { // of a chunk: 8 bytes more than a multiple of 16
-				if err := r.once(soon(t), executor.I32, executor.Sum, elems*int64(p.Coll.Chunks), nil); err != nil {
+				if err := r.once(soon(t), data.I32, data.Sum, elems*int64(p.Coll.Chunks), nil); err != nil {
 					t.Errorf("%v, %d elements: %v", s, elems, err)
 				}
 			}
@@ -126,8 +127,8 @@ func testUnaligned(t *testing.T, d Device) {
 func testTypes(t *testing.T, d Device) {
 	for _, s := range both(ranked("allreduce/allpairs", 4, ir.LL, false), ranked("allreduce/allpairs", 4, ir.Simple, false)) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
-		for dt := range executor.NumDTypes {
-			for op := range executor.NumRedOps {
+		for dt := range data.NumDTypes {
+			for op := range data.NumRedOps {
 				if !d.takes(4*int(dt) + int(op)) {
 					continue
 				}
@@ -149,7 +150,7 @@ func testManyRanks(t *testing.T, d Device) {
 		}
 		r := mustRig(t, mustProgram(t, s), opt)
 		for _, elems := range []int64{7, 3000} {
-			if err := r.once(soon(t), executor.BF16, executor.Max, elems, nil); err != nil {
+			if err := r.once(soon(t), data.BF16, data.Max, elems, nil); err != nil {
 				t.Error(err)
 			}
 		}
@@ -162,7 +163,7 @@ func testLoaded(t *testing.T, d Device) {
 		p := mustProgram(t, ranked("allreduce/allpairs", 3, proto, proto == ir.LL128))
 		l := d.load(t, p)
 		for _, elems := range []int64{0, 3, 5000} {
-			if err := check(l, p.Coll, executor.F32, executor.Avg, elems, nil); err != nil {
+			if err := check(l, p.Coll, data.F32, data.Avg, elems, nil); err != nil {
 				t.Error(err)
 			}
 		}

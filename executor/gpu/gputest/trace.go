@@ -8,6 +8,7 @@ import (
 
 	"mscclc"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -18,7 +19,7 @@ func testTrace(t *testing.T, d Device) {
 	p := mustProgram(t, ranked("allreduce/allpairs", 4, ir.LL, true))
 	l := d.load(t, p)
 	trace := &executor.Trace{}
-	err := check(l, p.Coll, executor.I32, executor.Sum, 4003, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+	err := check(l, p.Coll, data.I32, data.Sum, 4003, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
 	if d.Name == "hip" {
 		if !errors.Is(err, executor.ErrNotSupported) {
 			t.Errorf("a trace: %v", err)
@@ -43,7 +44,7 @@ func testTrace(t *testing.T, d Device) {
 			t.Errorf("%s ran %d times in %d passes of 3 columns", p.StepName(int32(i)), runs[int32(i)], trace.Passes)
 		}
 	}
-	if err := check(l, p.Coll, executor.U64, executor.Sum, 100, func(a *executor.Args) { a.Trace = trace }); !errors.Is(err, executor.ErrNotSupported) {
+	if err := check(l, p.Coll, data.U64, data.Sum, 100, func(a *executor.Args) { a.Trace = trace }); !errors.Is(err, executor.ErrNotSupported) {
 		t.Errorf("a trace of a type that there is no image for: %v", err)
 	}
 }
@@ -56,13 +57,13 @@ func testTraceTwo(t *testing.T, d Device) {
 		l, passes := d.load(t, p), int64(5)
 		for proto := range ir.NumProtocols {
 			trace := &executor.Trace{}
-			run := func(dt executor.DType) error {
+			run := func(dt data.DType) error {
 				elems := passes * 64 * int64(p.Coll.Chunks)
-				return check(l, p.Coll, dt, executor.Sum, elems, func(a *executor.Args) {
+				return check(l, p.Coll, dt, data.Sum, elems, func(a *executor.Args) {
 					a.Trace, a.Protocol, a.SlotBytes, a.TileBytes = trace, &proto, int64(64*dt.Size()), int64(64*dt.Size())
 				})
 			}
-			err := run(executor.I32)
+			err := run(data.I32)
 			if d.Name == "hip" {
 				if !errors.Is(err, executor.ErrNotSupported) {
 					t.Errorf("a trace: %v", err)
@@ -76,7 +77,7 @@ func testTraceTwo(t *testing.T, d Device) {
 				t.Errorf("%s %v: %d passes of %d, and not %d", name, proto, trace.Passes, trace.Of, passes)
 			}
 			eachOnce(t, p, trace)
-			if err := run(executor.U64); !errors.Is(err, executor.ErrNotSupported) {
+			if err := run(data.U64); !errors.Is(err, executor.ErrNotSupported) {
 				t.Errorf("a trace of a type that there is no image for: %v", err)
 			}
 		}
@@ -153,7 +154,7 @@ func traceTwoCalls(t *testing.T, d Device) {
 		eachOnce(t, p, trace)
 	}
 	s := stuck(ir.LL)
-	err := check(d.load(t, s), s.Coll, executor.I32, executor.Sum, 4, func(a *executor.Args) { a.Trace, a.Wait = trace, 50*time.Millisecond })
+	err := check(d.load(t, s), s.Coll, data.I32, data.Sum, 4, func(a *executor.Args) { a.Trace, a.Wait = trace, 50*time.Millisecond })
 	var list diag.List
 	if !errors.As(err, &list) || list[0].Code != diag.Timeout {
 		t.Errorf("a traced launch that is stuck: %v", err)
@@ -177,24 +178,24 @@ func testSwitch(t *testing.T, d Device) {
 	}
 	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	nowhere := func(a *executor.CallArgs) { a.Switch = &executor.SwitchMemory{Input: 16, Output: 16} }
-	if err := r.once(soon(t), executor.F32, executor.Sum, 3001, nowhere); err != nil {
+	if err := r.once(soon(t), data.F32, data.Sum, 3001, nowhere); err != nil {
 		t.Error(err)
 	}
 	if !d.StandIn() {
 		return
 	}
 	t.Setenv(executor.MulticastVariable, "1")
-	if err := r.once(soon(t), executor.F32, executor.Sum, 3001, nil); err != nil {
+	if err := r.once(soon(t), data.F32, data.Sum, 3001, nil); err != nil {
 		t.Error(err)
 	}
 	for _, x := range []struct {
-		dt   executor.DType
-		op   executor.RedOp
+		dt   data.DType
+		op   data.RedOp
 		want string
 	}{
-		{executor.F32, executor.Max, "adds up f16, bf16 and f32"},
-		{executor.I32, executor.Sum, "adds up f16, bf16 and f32"},
-		{executor.BF16, executor.Sum, "has no switch that adds up"},
+		{data.F32, data.Max, "adds up f16, bf16 and f32"},
+		{data.I32, data.Sum, "adds up f16, bf16 and f32"},
+		{data.BF16, data.Sum, "has no switch that adds up"},
 	} {
 		if err := r.once(soon(t), x.dt, x.op, 3001, nowhere); !errors.Is(err, executor.ErrNotSupported) || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v of %v through the switch: %v", x.op, x.dt, err)

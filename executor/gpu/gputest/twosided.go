@@ -14,6 +14,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -52,8 +53,8 @@ func (d Device) load(t testing.TB, p *ir.Program) *executor.Loaded {
 }
 
 // check runs a program on random data and compares every element.
-func check(l *executor.Loaded, c *ir.Collective, dt executor.DType, op executor.RedOp, elems int64, set func(*executor.Args)) error {
-	d := executor.NewData(executor.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
+func check(l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, elems int64, set func(*executor.Args)) error {
+	d := data.New(data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
 	args := executor.DataArgs(d)
 	args.Wait = 10 * time.Second
 	if set != nil {
@@ -148,11 +149,11 @@ func (d Device) several(p *ir.Program, turn int) error {
 		if elems *= 1 + int64(turn%2); l.Even() {
 			elems *= chunks
 		}
-		dt := executor.DType((turn + i) % int(executor.NumDTypes))
+		dt := data.DType((turn + i) % int(data.NumDTypes))
 		if i == 3 {
-			dt = executor.F32
+			dt = data.F32
 		}
-		op := executor.RedOp((turn + i) % int(executor.Avg))
+		op := data.RedOp((turn + i) % int(data.Avg))
 		if err := check(l, p.Coll, dt, op, elems, nil); err != nil {
 			return err
 		}
@@ -164,9 +165,9 @@ func (d Device) several(p *ir.Program, turn int) error {
 func testTwoSidedTypes(t *testing.T, d Device) {
 	for _, p := range []*ir.Program{must(t, "allreduce/ring", 5, true), must(t, "allreduce/allpairs", 4, false)} {
 		l := d.load(t, p)
-		for dt := range executor.NumDTypes {
+		for dt := range data.NumDTypes {
 			t.Run(p.Name+"-"+dt.String(), func(t *testing.T) {
-				for op := range executor.NumRedOps {
+				for op := range data.NumRedOps {
 					for proto := range ir.NumProtocols {
 						if !d.takes(4*int(op) + int(dt) + int(proto)) {
 							continue
@@ -192,8 +193,8 @@ func testSizes(t *testing.T, d Device) {
 					if slot == 16 && elems > 1000 {
 						continue
 					}
-					for _, dt := range []executor.DType{executor.I32, executor.U8} {
-						if err := check(l, p.Coll, dt, executor.Sum, elems, func(a *executor.Args) {
+					for _, dt := range []data.DType{data.I32, data.U8} {
+						if err := check(l, p.Coll, dt, data.Sum, elems, func(a *executor.Args) {
 							a.Protocol, a.SlotBytes, a.TileBytes, a.PerBlock = &proto, slot, slot/2, []int{64, 0, 256}[i]
 						}); err != nil {
 							t.Fatalf("%s %v slot %d: %v", p.Name, proto, slot, err)
@@ -212,7 +213,7 @@ func testRepeated(t *testing.T, d Device) {
 	l := d.load(t, p)
 	for i := range d.times(60, 300) {
 		proto := ir.Protocol(i / 7 % int(ir.NumProtocols))
-		if err := check(l, p.Coll, executor.I64, executor.Sum, int64(i*i%331), func(a *executor.Args) {
+		if err := check(l, p.Coll, data.I64, data.Sum, int64(i*i%331), func(a *executor.Args) {
 			a.Protocol, a.Slots, a.SlotBytes = &proto, 2+i/5%3, int64(16<<(i/11%5))
 		}); err != nil {
 			t.Fatalf("run %d, %v: %v", i, proto, err)
@@ -237,7 +238,7 @@ func testTimeout(t *testing.T, d Device) {
 	for proto := range ir.NumProtocols {
 		l := d.load(t, stuck(proto))
 		for range 2 {
-			d := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 400, 4), executor.F32, executor.Sum, 1)
+			d := data.New(data.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 400, 4), data.F32, data.Sum, 1)
 			args := executor.DataArgs(d)
 			args.Wait = 50 * time.Millisecond
 			begin := time.Now()
@@ -257,7 +258,7 @@ func testTimeout(t *testing.T, d Device) {
 // testCancel ends a run that waits for ever by its context.
 func testCancel(t *testing.T, d Device) {
 	l := d.load(t, stuck(ir.Simple))
-	buffers := executor.NewData(executor.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), executor.F32, executor.Sum, 1)
+	buffers := data.New(data.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), data.F32, data.Sum, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	args := executor.DataArgs(buffers)
@@ -270,7 +271,7 @@ func testCancel(t *testing.T, d Device) {
 // testTooLarge says how many blocks a GPU has room for.
 func testTooLarge(t *testing.T, d Device) {
 	p := must(t, "allreduce/allpairs", 64, true)
-	err := check(d.load(t, p), p.Coll, executor.F32, executor.Sum, 64, func(a *executor.Args) { a.PerBlock = 512 })
+	err := check(d.load(t, p), p.Coll, data.F32, data.Sum, 64, func(a *executor.Args) { a.PerBlock = 512 })
 	if !errors.Is(err, executor.ErrNoDevice) || !strings.Contains(err.Error(), "has room for") {
 		t.Errorf("got %v", err)
 	}
@@ -346,8 +347,8 @@ func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int
 		b.Fatal(err)
 	}
 	l := d.load(b, p)
-	elems := executor.PieceElems(p.Coll, bytes, executor.F32)
-	buffers := executor.NewData(executor.NewGeometry(p.Coll, elems, 4), executor.F32, executor.Sum, 1)
+	elems := data.PieceElems(p.Coll, bytes, data.F32)
+	buffers := data.New(data.NewGeometry(p.Coll, elems, 4), data.F32, data.Sum, 1)
 	best := time.Duration(1 << 62)
 	for range max(b.N, 5) {
 		args := executor.DataArgs(buffers)

@@ -1,4 +1,4 @@
-package executor
+package data
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// A Data is the buffers of one call: inputs of random data, outputs of poison,
-// guards before and behind every buffer, and what the inputs were.
-type Data struct {
+// Buffers are the memory of one call on all ranks: inputs of random elements, outputs filled with poison, and guard
+// bytes before and behind each buffer. It also keeps what the inputs were.
+type Buffers struct {
 	Geo   Geometry
 	DType DType
 	RedOp RedOp
@@ -31,10 +31,9 @@ type rankData struct {
 // guard is how many bytes stand before and behind a buffer.
 const guard = 256
 
-// NewData makes the buffers of a call and fills them; the same seed gives the
-// same data.
-func NewData(geo Geometry, t DType, op RedOp, seed uint64) *Data {
-	d := &Data{Geo: geo, DType: t, RedOp: op, seed: seed, rank: make([]rankData, geo.Coll.Ranks), initial: make([][]byte, geo.Coll.Ranks)}
+// New makes the buffers of a call and fills them. The same seed gives the same elements.
+func New(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
+	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, rank: make([]rankData, geo.Coll.Ranks), initial: make([][]byte, geo.Coll.Ranks)}
 	size := int64(t.Size())
 	d.poison = make([]byte, 4096)
 	for i := range d.poison {
@@ -65,7 +64,7 @@ func (r *rankData) buffer(n int64) []byte {
 }
 
 // Reset makes the buffers as they were before the first run.
-func (d *Data) Reset() {
+func (d *Buffers) Reset() {
 	type buffer struct {
 		all, input []byte
 		at         int64
@@ -94,7 +93,7 @@ func (d *Data) Reset() {
 }
 
 // spoil fills a buffer with poison from byte `at` on.
-func (d *Data) spoil(buf []byte, at int64) {
+func (d *Buffers) spoil(buf []byte, at int64) {
 	for period := int64(len(d.poison)); at < int64(len(buf)); {
 		at += int64(copy(buf[at:], d.poison[at%period:]))
 	}
@@ -102,7 +101,7 @@ func (d *Data) spoil(buf []byte, at int64) {
 
 // Memory returns the buffers as a call takes them, indexed by rank. In place, input has each rank's one memory and output
 // is nil.
-func (d *Data) Memory() (input, output [][]byte) {
+func (d *Buffers) Memory() (input, output [][]byte) {
 	for i := range d.rank {
 		r := &d.rank[i]
 		if d.Geo.Coll.Inplace {
@@ -115,13 +114,13 @@ func (d *Data) Memory() (input, output [][]byte) {
 }
 
 // Initial returns a rank's input as it was before the first run. The caller must not change it.
-func (d *Data) Initial(rank int) []byte { return d.initial[rank] }
+func (d *Buffers) Initial(rank int) []byte { return d.initial[rank] }
 
 // Output returns a rank's output, which is part of what Memory returns.
-func (d *Data) Output(rank int) []byte { return d.rank[rank].output }
+func (d *Buffers) Output(rank int) []byte { return d.rank[rank].output }
 
 // IsPoison reports whether v is what 8 bytes hold that nobody has written.
-func (d *Data) IsPoison(v uint64) bool {
+func (d *Buffers) IsPoison(v uint64) bool {
 	for at := 0; at < len(d.poison); at += 8 {
 		if v == binary.LittleEndian.Uint64(d.poison[at:]) {
 			return true
@@ -167,7 +166,7 @@ func (r *Report) Err() error {
 
 // Check compares every output with the collective computed directly, and looks
 // at the guards and at inputs that are not outputs.
-func (d *Data) Check() Report {
+func (d *Buffers) Check() Report {
 	ranks := make([]int, len(d.rank))
 	for i := range ranks {
 		ranks[i] = i
@@ -176,7 +175,7 @@ func (d *Data) Check() Report {
 }
 
 // CheckRanks looks at some ranks only.
-func (d *Data) CheckRanks(ranks []int) Report {
+func (d *Buffers) CheckRanks(ranks []int) Report {
 	var rep Report
 	for _, i := range ranks {
 		d.checkGuards(i, &rep)
@@ -186,7 +185,7 @@ func (d *Data) CheckRanks(ranks []int) Report {
 	return rep
 }
 
-func (d *Data) checkGuards(rank int, rep *Report) {
+func (d *Buffers) checkGuards(rank int, rep *Report) {
 	for b, all := range d.rank[rank].guarded {
 		for _, from := range [2]int{0, len(all) - guard} {
 			for j := from; j < from+guard; j++ {
@@ -200,7 +199,7 @@ func (d *Data) checkGuards(rank int, rep *Report) {
 }
 
 // checkInputs compares what is input and not output with what it was.
-func (d *Data) checkInputs(ranks []int, rep *Report) {
+func (d *Buffers) checkInputs(ranks []int, rep *Report) {
 	lengths, changed := make([]int64, len(ranks)), make([]atomic.Bool, len(ranks))
 	for i, rank := range ranks {
 		lengths[i] = int64(len(d.initial[rank]))
@@ -222,7 +221,7 @@ func (d *Data) checkInputs(ranks []int, rep *Report) {
 }
 
 // both is the part of a rank's input that is output too, in bytes.
-func (d *Data) both(rank int) (first, end int64) {
+func (d *Buffers) both(rank int) (first, end int64) {
 	if !d.Geo.Coll.Inplace {
 		return 0, 0
 	}

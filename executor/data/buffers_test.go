@@ -1,4 +1,4 @@
-package executor
+package data
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 )
 
 // direct does what a collective says, with the reduction in rank order.
-func direct(d *Data) {
+func direct(d *Buffers) {
 	c := d.Geo.Coll
 	size := d.DType.Size()
 	for r := range c.Ranks {
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 	for _, c := range collectives() {
 		for _, dt := range []DType{F32, BF16, I32, E4M3} {
 			for _, elems := range []int64{7, 300} {
-				d := NewData(NewGeometry(c, elems, dt.Size()), dt, Sum, 5)
+				d := New(NewGeometry(c, elems, dt.Size()), dt, Sum, 5)
 				if rep := d.Check(); rep.Wrong == 0 {
 					t.Errorf("%v %s: poison passes", c, dt)
 				}
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 func TestCheckInOrder(t *testing.T) {
 	for _, dt := range []DType{I32, F32, U8} {
 		for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather} {
-			d := NewData(NewGeometry(&ir.Collective{Kind: kind, Ranks: 4, Chunks: 3}, 200003, dt.Size()), dt, Sum, 2)
+			d := New(NewGeometry(&ir.Collective{Kind: kind, Ranks: 4, Chunks: 3}, 200003, dt.Size()), dt, Sum, 2)
 			direct(d)
 			chunk, size := d.Geo.Chunk, int64(dt.Size())
 			for _, at := range []struct{ rank, chunk, element int64 }{{2, 1, 7}, {2, 1, chunk - 5}, {2, 2, 0}, {1, 0, 50000}, {3, 2, 1}} {
@@ -128,10 +128,10 @@ func TestDataAlike(t *testing.T) {
 	for _, c := range collectives() {
 		for _, dt := range []DType{BF16, F64, I8, I64} {
 			geo, reports := NewGeometry(c, 30011, dt.Size()), [2]Report{}
-			var data [2]*Data
+			var data [2]*Buffers
 			for i, procs := range []int{1, 3} {
 				was := runtime.GOMAXPROCS(procs)
-				data[i] = NewData(geo, dt, Avg, 4)
+				data[i] = New(geo, dt, Avg, 4)
 				reports[i] = data[i].Check()
 				runtime.GOMAXPROCS(was)
 			}
@@ -155,7 +155,7 @@ func TestCheckSeesMissing(t *testing.T) {
 	c := &ir.Collective{Kind: ir.AllReduce, Ranks: 8, Chunks: 1}
 	for dt := range NumDTypes {
 		for _, op := range []RedOp{Sum, Avg, Prod} {
-			d := NewData(NewGeometry(c, 4000, dt.Size()), dt, op, 9)
+			d := New(NewGeometry(c, 4000, dt.Size()), dt, op, 9)
 			direct(d)
 			if rep := d.Check(); rep.Err() != nil {
 				t.Fatalf("%s %s: %v", dt, op, rep.Err())

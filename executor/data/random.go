@@ -1,4 +1,4 @@
-package executor
+package data
 
 import "math"
 
@@ -14,7 +14,7 @@ func mix(x uint64) uint64 {
 // at one index of all ranks are either real numbers, whose sum is rounded, or
 // small integers, whose sum must be exact; min and max also meet infinities,
 // zeros of both signs and NaN.
-func (d *Data) generate() {
+func (d *Buffers) generate() {
 	size, float := int64(d.DType.Size()), newRandomFloat(d)
 	lengths := make([]int64, len(d.initial))
 	for i, buf := range d.initial {
@@ -51,7 +51,7 @@ type randomFloat struct {
 	near  float64 // how far factors are from 1
 }
 
-func newRandomFloat(d *Data) *randomFloat {
+func newRandomFloat(d *Buffers) *randomFloat {
 	ranks, all := float64(d.Geo.Coll.Ranks), math.Ldexp(1, min(d.DType.Info().Mantissa, 24))
 	return &randomFloat{op: d.RedOp, ranks: uint64(d.Geo.Coll.Ranks), some: uint64(all), whole: math.Floor(all / ranks), real: min(1, 200/ranks), near: min(0.5, 2/ranks)}
 }

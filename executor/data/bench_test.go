@@ -1,4 +1,4 @@
-package executor
+package data
 
 import (
 	"testing"
@@ -20,10 +20,10 @@ func BenchmarkData(b *testing.B) {
 		b.Run("New/"+name, func(b *testing.B) {
 			b.SetBytes(bytes)
 			for b.Loop() {
-				NewData(geo, x.dt, x.op, 1)
+				New(geo, x.dt, x.op, 1)
 			}
 		})
-		d := NewData(geo, x.dt, x.op, 1)
+		d := New(geo, x.dt, x.op, 1)
 		direct(d)
 		b.Run("Check/"+name, func(b *testing.B) {
 			b.SetBytes(bytes)

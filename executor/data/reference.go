@@ -2,7 +2,7 @@
 // integers exactly, floats in double precision with a bound for what rounding
 // may have done to each element (fold.go).
 
-package executor
+package data
 
 import (
 	"bytes"
@@ -29,13 +29,13 @@ func (e *expected) part(first, end int64) expected {
 }
 
 // chunk is what a rank's input chunk held before the run.
-func (d *Data) chunk(p ir.Part, elems int64) []byte {
+func (d *Buffers) chunk(p ir.Part, elems int64) []byte {
 	at, size := d.Geo.Offset(int(p.Index)), int64(d.DType.Size())
 	return d.initial[p.Rank][at*size : (at+elems)*size]
 }
 
 // expect reduces parts, element by element.
-func (d *Data) expect(parts []ir.Part, elems int64) *expected {
+func (d *Buffers) expect(parts []ir.Part, elems int64) *expected {
 	exp := &expected{}
 	if d.DType.Info().Float {
 		exp.value, exp.bound = make([]float64, elems), make([]float64, elems)
@@ -51,7 +51,7 @@ func (d *Data) expect(parts []ir.Part, elems int64) *expected {
 	return exp
 }
 
-func (d *Data) operands(parts []ir.Part, elems int64) [][]byte {
+func (d *Buffers) operands(parts []ir.Part, elems int64) [][]byte {
 	operands := make([][]byte, len(parts))
 	for i, p := range parts {
 		operands[i] = d.chunk(p, elems)
@@ -60,7 +60,7 @@ func (d *Data) operands(parts []ir.Part, elems int64) [][]byte {
 }
 
 // FirstInt returns the first element of a chunk that holds what is wanted; the call's elements are integers.
-func (d *Data) FirstInt(want ir.Want) uint64 {
+func (d *Buffers) FirstInt(want ir.Want) uint64 {
 	parts, _ := d.parts(want)
 	return d.expect(parts, 1).ints[0]
 }
@@ -81,7 +81,7 @@ func (x claimant) before(y claimant) bool {
 }
 
 // parts are those that make what is wanted; copied says that it is a copy of the only one.
-func (d *Data) parts(want ir.Want) (list []ir.Part, copied bool) {
+func (d *Buffers) parts(want ir.Want) (list []ir.Part, copied bool) {
 	switch {
 	case want.Sum:
 		for r := range d.Geo.Coll.Ranks {
@@ -95,14 +95,14 @@ func (d *Data) parts(want ir.Want) (list []ir.Part, copied bool) {
 }
 
 // claim is that of a chunk, which wants something.
-func (d *Data) claim(x claimant, want ir.Want) claim {
+func (d *Buffers) claim(x claimant, want ir.Want) claim {
 	c := claim{elems: d.Geo.Length(d.Geo.Coll.Class(x.index)), of: []claimant{x}}
 	c.parts, c.copied = d.parts(want)
 	return c
 }
 
 // claims are those of some ranks' outputs. What many must have is computed once.
-func (d *Data) claims(ranks []int) (list []claim) {
+func (d *Buffers) claims(ranks []int) (list []claim) {
 	sums := map[int32]int{}
 	for place, rank := range ranks {
 		for index := range d.Geo.Coll.OutChunks(rank) {
@@ -145,7 +145,7 @@ func (f *findings) add(at claimant, wrong, element int64, say func() (got, want 
 }
 
 // check compares outputs with what is claimed of them.
-func (d *Data) check(list []claim, rep *Report) {
+func (d *Buffers) check(list []claim, rep *Report) {
 	found := &findings{rep: rep}
 	lengths, operands := make([]int64, len(list)), make([][][]byte, len(list))
 	for i := range list {
@@ -162,7 +162,7 @@ func (d *Data) check(list []claim, rep *Report) {
 }
 
 // CheckChunk compares one chunk of a rank's output with what the collective wants there.
-func (d *Data) CheckChunk(rank, index int) (rep Report) {
+func (d *Buffers) CheckChunk(rank, index int) (rep Report) {
 	if want := d.Geo.Coll.Want(rank, index); !want.Any {
 		d.check([]claim{d.claim(claimant{rank: rank, index: index}, want)}, &rep)
 	}
@@ -170,12 +170,12 @@ func (d *Data) CheckChunk(rank, index int) (rep Report) {
 }
 
 // output is elements [first, end) of an output chunk.
-func (d *Data) output(x claimant, first, end int64) []byte {
+func (d *Buffers) output(x claimant, first, end int64) []byte {
 	at, size := d.Geo.Offset(x.index), int64(d.DType.Size())
 	return d.rank[x.rank].output[(at+first)*size : (at+end)*size]
 }
 
-func (d *Data) checkCopy(x *claim, was []byte, first, end int64, found *findings) {
+func (d *Buffers) checkCopy(x *claim, was []byte, first, end int64, found *findings) {
 	size := d.DType.Size()
 	was = was[first*int64(size) : end*int64(size)]
 	for _, at := range x.of {
@@ -198,7 +198,7 @@ func (d *Data) checkCopy(x *claim, was []byte, first, end int64, found *findings
 }
 
 // checkFold compares run by run, every one with all the chunks that must be that.
-func (d *Data) checkFold(x *claim, operands [][]byte, first, end int64, found *findings) {
+func (d *Buffers) checkFold(x *claim, operands [][]byte, first, end int64, found *findings) {
 	f, exp := newFold(d.DType, d.RedOp, len(operands)), newRun(d.DType)
 	var room [8 * runElems]byte
 	for ; first < end; first += runElems {
@@ -228,7 +228,7 @@ func newRun(t DType) *expected {
 }
 
 // compare counts which elements of a run are wrong, and says which is the first.
-func (d *Data) compare(got []byte, exp *expected) (wrong int64, first int) {
+func (d *Buffers) compare(got []byte, exp *expected) (wrong int64, first int) {
 	differs := func(i int) {
 		if wrong++; wrong == 1 {
 			first = i
@@ -261,7 +261,7 @@ func near(got, want, bound float64) bool {
 }
 
 // differ shows an element of a run that is wrong.
-func (d *Data) differ(got []byte, exp *expected, i int) (is, want string) {
+func (d *Buffers) differ(got []byte, exp *expected, i int) (is, want string) {
 	if exp.ints != nil {
 		return fmt.Sprintf("%#x", d.DType.Int(got, i)), fmt.Sprintf("%#x", exp.ints[i])
 	}

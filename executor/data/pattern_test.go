@@ -1,6 +1,6 @@
 //go:build cgo
 
-package executor_test
+package data_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -28,25 +29,25 @@ func catalog(t *testing.T, name string, ranks int) *ir.Program {
 	return p
 }
 
-var patterns = map[string]*executor.Pattern{}
+var patterns = map[string]*data.Pattern{}
 
-func pattern(ranks int, dt executor.DType, op executor.RedOp) *executor.Pattern {
+func pattern(ranks int, dt data.DType, op data.RedOp) *data.Pattern {
 	key := fmt.Sprint(ranks, dt, op)
 	if patterns[key] == nil {
-		patterns[key] = executor.NewPattern(ranks, dt, op, 5)
+		patterns[key] = data.NewPattern(ranks, dt, op, 5)
 	}
 	return patterns[key]
 }
 
 // patternRun fills and runs a program on a pattern, and counts what is wrong.
-func patternRun(t *testing.T, p *ir.Program, dt executor.DType, op executor.RedOp, elems int64, spoil func(out [][]byte)) (wrong, checked int64) {
+func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems int64, spoil func(out [][]byte)) (wrong, checked int64) {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	geo := executor.NewGeometry(p.Coll, elems, dt.Size())
+	geo := data.NewGeometry(p.Coll, elems, dt.Size())
 	d := pattern(p.Coll.Ranks, dt, op)
 	size := int64(dt.Size())
 	args := executor.Args{DType: dt, RedOp: op, Elems: elems}
@@ -95,19 +96,19 @@ func patternRun(t *testing.T, p *ir.Program, dt executor.DType, op executor.RedO
 // Data that repeats is judged as right where it is, at sizes below and above a
 // period, and each spoilt element is counted.
 func TestPattern(t *testing.T) {
-	for _, dt := range []executor.DType{executor.U8, executor.I32, executor.BF16, executor.F64, executor.E4M3} {
+	for _, dt := range []data.DType{data.U8, data.I32, data.BF16, data.F64, data.E4M3} {
 		for _, name := range []string{"allreduce/ring", "allgather/ring", "reducescatter/ring", "alltoall/one_step", "broadcast/binomial", "reduce/binomial"} {
 			for _, elems := range []int64{1, 1000, 300_007} {
-				if elems > 1000 && dt != executor.BF16 && dt != executor.I32 {
+				if elems > 1000 && dt != data.BF16 && dt != data.I32 {
 					continue
 				}
 				p := catalog(t, name, 3)
-				wrong, checked := patternRun(t, p, dt, executor.Sum, elems, nil)
+				wrong, checked := patternRun(t, p, dt, data.Sum, elems, nil)
 				if wrong != 0 || checked < elems {
 					t.Errorf("%s %v %d: %d of %d wrong", name, dt, elems, wrong, checked)
 				}
 				root := p.Coll.Root
-				wrong, _ = patternRun(t, p, dt, executor.Sum, elems, func(out [][]byte) {
+				wrong, _ = patternRun(t, p, dt, data.Sum, elems, func(out [][]byte) {
 					size := dt.Size()
 					out[root][size-1] ^= 0x40
 					if len(out[root]) > size {
@@ -120,15 +121,15 @@ func TestPattern(t *testing.T) {
 			}
 		}
 	}
-	for _, op := range []executor.RedOp{executor.Prod, executor.Min, executor.Max, executor.Avg} {
-		if wrong, _ := patternRun(t, catalog(t, "allreduce/ring", 4), executor.F16, op, 5000, nil); wrong != 0 {
+	for _, op := range []data.RedOp{data.Prod, data.Min, data.Max, data.Avg} {
+		if wrong, _ := patternRun(t, catalog(t, "allreduce/ring", 4), data.F16, op, 5000, nil); wrong != 0 {
 			t.Errorf("%v: %d wrong", op, wrong)
 		}
 	}
 }
 
 func BenchmarkPattern(b *testing.B) {
-	d := executor.NewPattern(4, executor.BF16, executor.Sum, 1)
+	d := data.NewPattern(4, data.BF16, data.Sum, 1)
 	buf := make([]byte, 64<<20)
 	d.Fill(buf, 0, 0)
 	d.CheckSum(buf, 0)

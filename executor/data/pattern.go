@@ -1,4 +1,4 @@
-package executor
+package data
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 const patternElems = 262139
 
 // A Pattern is data for runs of any size that is made and judged fast: each rank's
-// input repeats patternElems random elements of its own, as NewData makes them. So
+// input repeats patternElems random elements of its own, as New makes them. So
 // the collective's results repeat too, and are computed once.
 type Pattern struct {
 	DType DType
@@ -29,7 +29,7 @@ type Pattern struct {
 
 // NewPattern makes the data of all ranks; the same seed gives the same data.
 func NewPattern(ranks int, t DType, op RedOp, seed uint64) *Pattern {
-	d := NewData(NewGeometry(&ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}, patternElems, t.Size()), t, op, seed)
+	d := New(NewGeometry(&ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}, patternElems, t.Size()), t, op, seed)
 	p := &Pattern{DType: t, RedOp: op, Ranks: ranks, poison: d.poison}
 	for _, in := range d.initial {
 		p.input = append(p.input, append(in, in...))
