@@ -86,7 +86,7 @@ func didYouMean(arg string, names []string, otherwise string) string {
 		lower[i] = strings.ToLower(name)
 	}
 	if i := slices.Index(lower, strings.ToLower(arg)); i >= 0 {
-		return "; did you mean " + names[i] + "?"
+		return "did you mean " + names[i] + "?"
 	}
 	if near := diag.Nearest(strings.ToLower(arg), lower); near != "" {
 		return "did you mean " + names[slices.Index(lower, near)] + "?"
