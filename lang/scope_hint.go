@@ -44,17 +44,19 @@ func (c *compiler) suggestName(d *diag.Diagnostic, text string, use nameUse) {
 	}
 }
 
-// otherNumber reports whether one word is the plural of the other: a rank and all ranks are two things, and neither is a slip
-// of the other.
+// otherNumber reports whether one word is the plural of the other. A rank and all ranks are two things, and neither is
+// a slip of the other.
 func otherNumber(a, b string) bool { return a+"s" == b || b+"s" == a }
 
-// namesHere lists the names that can be read, or called, where the compiler is: the innermost first. It also counts them.
+// namesHere lists the names that can be read, or called, where the compiler is: the innermost first. It also counts
+// them.
 func (c *compiler) namesHere(use nameUse) (text string, n int) {
 	var list []string
 	for s := c.scope; s != nil; s = s.outer {
 		var names []*name
 		for _, x := range s.names {
-			if function := x.sort == aFunction || x.sort == aBuiltin; function == (use == toCall) && (function || x.span.Line > 0) {
+			function := x.sort == aFunction || x.sort == aBuiltin
+			if function == (use == toCall) && (function || x.span.Line > 0) {
 				names = append(names, x)
 			}
 		}
