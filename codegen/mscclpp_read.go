@@ -59,11 +59,13 @@ var (
 // planForms say of keys what their values are.
 var planForms = map[string]string{
 	"name": "a text", "collective": "the name of a collective", "protocol": "a text: Simple or LL", "inplace": "true or false",
-	"gpus": "the list of ranks", "id": "a number from 0", "threadblocks": anyList, "channels": anyList, "remote_buffers": anyList,
-	"semaphores": anyList, "ops": anyList, "remote_buffer_refs": anyList, "input_chunks": aNumber, "output_chunks": aNumber,
-	"scratch_chunks": aNumber, "index": aNumber, "size": aNumber, "init_value": aNumber, "rank": aNumber, "unit_size": aNumber, "num_chunks": aNumber,
-	"channel_type": aChannelType, "access_channel_type": aChannelType, "access_channel_types": "a list of memory, port and switch",
-	"connected_to": "a list of ranks", "ranks": "a list of ranks", "channel_ids": "a list of numbers", "remote_buffer_ids": "a list of numbers",
+	"gpus": "the list of ranks", "threadblocks": anyList, "channels": anyList, "remote_buffers": anyList,
+	"semaphores": anyList, "ops": anyList, "remote_buffer_refs": anyList,
+	"id": aNumber, "input_chunks": aNumber, "output_chunks": aNumber, "scratch_chunks": aNumber, "index": aNumber,
+	"size": aNumber, "init_value": aNumber, "rank": aNumber, "unit_size": aNumber, "num_chunks": aNumber,
+	"channel_type": aChannelType, "access_channel_type": aChannelType,
+	"access_channel_types": "a list of memory, port and switch", "connected_to": "a list of ranks",
+	"ranks": "a list of ranks", "channel_ids": "a list of numbers", "remote_buffer_ids": "a list of numbers",
 	"src_buff": anyOperands, "dst_buff": anyOperands,
 }
 

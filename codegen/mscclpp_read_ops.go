@@ -154,12 +154,21 @@ var reduceNames = [...]string{ir.ReduceSum: "sum", ir.ReduceMin: "min", ir.Reduc
 
 // foreignOps say which operations do what other formats' operations do.
 var foreignOps = map[string]string{
-	"send": "put writes to a peer's buffer through a channel, and signal tells the peer", "s": "put writes to a peer's buffer through a channel, and signal tells the peer",
-	"recv": "wait waits for the peer's signal, and get reads a peer's buffer", "receive": "wait waits for the peer's signal, and get reads a peer's buffer",
-	"r": "wait waits for the peer's signal, and get reads a peer's buffer", "cpy": "copy copies within the rank",
-	"reduce": "re reduces within the rank, and rre reduces what a peer has", "rrc": "rre reduces what a peer has",
-	"sync": "nop has the threads of a block meet, and barrier has the blocks of a rank meet",
+	"send":    putAndSignal,
+	"s":       putAndSignal,
+	"recv":    waitOrGet,
+	"receive": waitOrGet,
+	"r":       waitOrGet,
+	"cpy":     "copy copies within the rank",
+	"reduce":  "re reduces within the rank, and rre reduces what a peer has",
+	"rrc":     "rre reduces what a peer has",
+	"sync":    "nop is a block barrier, and barrier synchronises blocks of a rank",
 }
+
+const (
+	putAndSignal = "put writes to a peer's buffer through a channel, and signal tells the peer"
+	waitOrGet    = "wait waits for the peer's signal, and get reads a peer's buffer"
+)
 
 // opName reads the name of an operation. Two are of MSCCL++'s language and refused by its own reader.
 func (s *planScan) opName(inner bool) string {

@@ -82,8 +82,8 @@ func (v *Values) Differs(x Value, w Want) string {
 	return strings.Join(says, ", ")
 }
 
-// Unequal compares x with what w asks for: it returns a leaf that x lacks, one that x has twice or more often and should have once,
-// each nil where there is none, and whether a sum is asked for. Of sums that are too large to look at it returns nothing.
+// Unequal compares x with what w asks for. It returns a leaf that x lacks, a wanted leaf that x has too often, and whether
+// w asks for a sum. A leaf is nil if there is none, and both are nil for sums with too many leaves to look at.
 func (v *Values) Unequal(x Value, w Want) (lacks, twice *Part, sum bool) {
 	want := v.wanted(w)
 	got, whole := v.flatten(x, len(want)+describedLeaves)

@@ -7,8 +7,8 @@ import (
 
 // This file finds the reduction by which a sum became wrong.
 
-// A history is what a cell's value went through: how often it holds a chunk of input (2 for more), the reduction in which
-// the chunk came in a second time, and the last reduction. Operations count from 1; 0 is none.
+// A history is what a cell's value went through: how often it holds a chunk of input (2 stands for more), the reduction
+// in which the chunk came in a second time, and the last reduction. Operations count from 1; 0 is none.
 type history struct {
 	times       uint8
 	twice, last int32
@@ -50,13 +50,15 @@ func (m *machine) noteSum(d *diag.Diagnostic, x ir.Value, w ir.Want, cell int32)
 	switch {
 	case twice != nil:
 		if h := p.historyOf(*twice, cell); h.twice > 0 {
-			m.noteOp(d, h.twice, "%v, chunk %d of rank %d's input, came into this sum for the second time here", *twice, twice.Index, twice.Rank)
+			m.noteOp(d, h.twice, "%v, chunk %d of rank %d's input, came into this sum for the second time here",
+				*twice, twice.Index, twice.Rank)
 			d.Hint = "each chunk may enter a sum once: leave out this reduction, or reduce another chunk here"
 		}
 	case lacks != nil && sum:
 		h := p.historyOf(*lacks, cell)
 		if h.last > 0 {
-			m.noteOp(d, h.last, "this is the last reduction of the sum, which lacks %v, chunk %d of rank %d's input", *lacks, lacks.Index, lacks.Rank)
+			m.noteOp(d, h.last, "this is the last reduction of the sum, which lacks %v, chunk %d of rank %d's input",
+				*lacks, lacks.Index, lacks.Rank)
 		}
 		d.Hint = m.remedy(*lacks, h)
 	}

@@ -6,11 +6,11 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file finds where operations and references were made that an error is about. Calls and loops are not kept while
-// operations are made, nor where references are: after an error a second run of the file looks for them.
+// This file finds where operations and references were made that an error is about. The calls and loops of an operation
+// are not kept, nor where a reference was made: after an error, a second run of the file looks for them.
 
-// A look is what a second run looks for: the last operation of a number, and, if made is set, the chunk() behind it that
-// made a reference. It becomes notes of an error.
+// A look is what a second run looks for: an operation by its number, or, if made is set, the chunk() that made a
+// reference behind that operation. What it finds becomes notes of an error.
 type look struct {
 	err, at int // the notes go into errs[err].Notes, before note at
 	op      int32
@@ -68,7 +68,8 @@ func (m *machine) sawOp() {
 func (m *machine) sawChunk(span diag.Span, r ref) {
 	for _, l := range m.looks {
 		x := &l.ref
-		if l.made && len(m.errs) <= l.err && r.time == x.time && r.buf == x.buf && r.cell <= x.cell && x.cell+x.count <= r.cell+r.count {
+		holds := r.buf == x.buf && r.cell <= x.cell && x.cell+x.count <= r.cell+r.count
+		if l.made && len(m.errs) <= l.err && r.time == x.time && holds {
 			l.found = append([]diag.Note{{Span: span, Text: madeHere}}, notes(m.frames())...)
 		}
 	}

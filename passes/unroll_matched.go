@@ -33,12 +33,13 @@ func (u *unroller) matched() {
 // unawaited says that a flag is signalled more often than it is awaited, and what to do.
 func (u *unroller) unawaited(k endKey, signals, waits int32) (text, hint string) {
 	if peer := u.peer(k); peer >= 0 {
-		hint = fmt.Sprintf("add a wait at %s, or leave out this signal; in .mscl, that is .wait(tb = 0) of the channel that channel(%d, %d) returned",
-			u.endName(k), k.rank, peer)
+		hint = fmt.Sprintf("add a wait at %s, or leave out this signal; "+
+			"in .mscl, that is .wait(tb = 0) of the channel that channel(%d, %d) returned", u.endName(k), k.rank, peer)
 		if waits == 0 {
 			return fmt.Sprintf("signals rank %d, which never waits for it", k.rank), hint
 		}
-		return fmt.Sprintf("signals rank %d %s in a launch, and rank %d waits %s", k.rank, times(signals), k.rank, times(waits)), hint
+		text = "signals rank %d %s in a launch, and rank %d waits %s"
+		return fmt.Sprintf(text, k.rank, times(signals), k.rank, times(waits)), hint
 	}
 	if k.kind == semaphoreEnd {
 		hint = "a semaphore must be acquired as often as it is released"
@@ -52,8 +53,8 @@ func (u *unroller) unawaited(k endKey, signals, waits int32) (text, hint string)
 // unsignalled says that a flag is awaited more often than it is signalled, and what to do.
 func (u *unroller) unsignalled(k endKey, signals, waits int32) (text, hint string) {
 	if peer := u.peer(k); peer >= 0 {
-		hint = fmt.Sprintf("add a signal of rank %d to %s, or leave out this wait; in .mscl, that is .signal(tb = 0) of the channel that channel(%d, %d) returned",
-			peer, u.endName(k), peer, k.rank)
+		hint = fmt.Sprintf("add a signal of rank %d to %s, or leave out this wait; "+
+			"in .mscl, that is .signal(tb = 0) of the channel that channel(%d, %d) returned", peer, u.endName(k), peer, k.rank)
 		if signals == 0 {
 			return fmt.Sprintf("waits for a signal of rank %d, which never signals", peer), hint
 		}
