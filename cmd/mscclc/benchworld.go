@@ -74,6 +74,14 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	if w.chooser.Shared { // the tables that are built in were measured with a GPU for each rank, and their columns have no room here
 		w.chooser.Table = p.chosenBy
 	}
+	kept, err := withData(w.sizes, measure{w.coll, w.dtype, w.multiple}, "-e")
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	if w.first {
+		a.noteEmptySizes(w.sizes, kept)
+	}
+	w.sizes = kept
 	w.chooseOnline(a)
 	if err := errors.Join(w.checkOwn(), w.checkTable(a)); err != nil {
 		return nil, errors.Join(err, w.close())

@@ -26,6 +26,9 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		return err
 	}
 	defer chosen.close()
+	if err := a.leaveOut(plan, chosen); err != nil {
+		return err
+	}
 	var p *ir.Program
 	runs, worst := []runResult{}, exitGood
 	told := f.oneGiven("op") == ""
@@ -92,6 +95,25 @@ type runDocument struct {
 	Runs []runResult `json:"runs" doc:"one a size"`
 }
 
+// leaveOut leaves out sizes of which calls have no data, if others have.
+func (a *app) leaveOut(plan *runPlan, chosen *chosen) error {
+	var kept []int64
+	for _, bytes := range plan.sizes {
+		l, err := chosen.of(bytes)
+		if err != nil {
+			return impossible(err)
+		}
+		if measureOf(l.program.Coll, plan.dtype, l.loaded.Even()).elems(bytes) > 0 {
+			kept = append(kept, bytes)
+		}
+	}
+	if len(kept) > 0 {
+		a.noteEmptySizes(plan.sizes, kept)
+		plan.sizes = kept
+	}
+	return nil
+}
+
 // sayNoOp says that nothing is reduced.
 func (a *app) sayNoOp(c *ir.Collective) { a.say("note: --op is ignored: %s reduces nothing", c.Kind) }
 
@@ -113,11 +135,8 @@ func impossible(err error) error {
 
 // run runs one size, as often as --iters says; step is called after each.
 func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64, step func()) (runResult, error) {
-	elems, unit := data.PieceElems(p.Coll, bytes, r.dtype), int64(1)
-	if l.Even() {
-		unit = int64(max(p.Coll.Chunks, 1))
-		elems -= elems % unit
-	}
+	m := measureOf(p.Coll, r.dtype, l.Even())
+	elems := m.elems(bytes)
 	geo := data.NewGeometry(p.Coll, elems, r.dtype.Size())
 	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(), Inplace: p.Coll.Inplace,
 		Protocol: p.Protocol.String(), Iters: r.flags.iters}
@@ -125,7 +144,7 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 		result.Op = r.redop.String()
 	}
 	if elems == 0 && bytes > 0 {
-		return result, tooSmall(bytes, callBytes(p.Coll, unit, r.dtype))
+		return result, tooSmall(bytes, m.least(), "--bytes")
 	}
 	if err := checkMemory(p, geo, int64(r.dtype.Size())); err != nil {
 		return result, err
@@ -165,20 +184,13 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 	case result.Checked > 0 || result.fault != nil:
 		return result, nil
 	case elems == 0:
-		return result, tooSmall(bytes, callBytes(p.Coll, unit, r.dtype))
+		return result, tooSmall(bytes, m.least(), "--bytes")
 	}
 	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing was compared: the program does not say what must hold")
 	if p.Coll.Kind == ir.Opaque {
 		d = d.WithHint("without --unproven, outputs are compared with what the proof finds")
 	}
 	return result, diag.List{d}
-}
-
-// tooSmall says that a call of bytes has no element to compare, and that calls have some from least bytes on.
-func tooSmall(bytes, least int64) error {
-	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing is compared: %s are no element of each chunk",
-		sizeText(bytes))
-	return diag.List{d.WithHint("the smallest call with data is --bytes %d", least)}
 }
 
 // callBytes is what a call of elems elements a piece counts, in bytes.

@@ -147,6 +147,13 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	if s.Own, err = a.shelf(files, &f.reading); err != nil {
 		return err
 	}
+	coll := &ir.Collective{Kind: s.Call.Kind, Ranks: s.Call.Ranks, Chunks: 1}
+	kept, err := withData(sizes, measureOf(coll, s.DType, false), "-e")
+	if err != nil {
+		return err
+	}
+	a.noteEmptySizes(sizes, kept)
+	sizes = kept
 	for i := range s.Own { // a file that was named is to be looked at
 		if err := s.Own[i].Unfit(s.Call); err != nil {
 			return unfit(&s.Own[i], err)
