@@ -58,8 +58,9 @@ func portsLate(p *ir.Program, err error) error {
 // would do wrong all the same, whoever calls, is an error. c is not changed.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
 	c = codegen.FitOperands(c)
-	if d := codegen.FitLaunch(c); d != nil {
-		return nil, nil, diag.List{*d}
+	fit := codegen.FitLaunch(c)
+	if fit != nil && !fit.Code.Warning() {
+		return nil, nil, diag.List{*fit}
 	}
 	proof := func() diag.List { return nil }
 	if !opt.Unproven {
@@ -89,6 +90,9 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 	warnings = codegen.FaultsMSCCLPP(named)
 	if wrong := certain(warnings); len(wrong) > 0 {
 		return nil, nil, wrong
+	}
+	if fit != nil {
+		warnings = append(warnings, *fit)
 	}
 	return plan, warnings, nil
 }

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"fmt"
 	"math"
 
 	"mscclc/ir"
@@ -77,12 +78,12 @@ func (x *faultFinder) whole() {
 		}
 	}
 	if chunk := reusedChunk(p); p.Reuse && float64(p.MaxBytes)/float64(messageChunks(p)) > float64(chunk) {
-		x.at(diag.MSCCLPPRoom, -1, "messages may have %d bytes; above %d bytes "+
-			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", p.MaxBytes, chunk*messageChunks(p))
+		x.at(diag.MSCCLPPRoom, -1, "messages may have %s; above %d bytes "+
+			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", bytesText(p.MaxBytes), chunk*messageChunks(p))
 	}
 	most := p.MaxBytes
 	if most >= 1<<32 {
-		x.at(diag.MSCCLPPSize, -1, "messages may have %d bytes; from 4294967296 on the executor's 32 bits wrap", most)
+		x.at(diag.MSCCLPPSize, -1, "messages may have %s; from 4294967296 on the executor's 32 bits wrap", bytesText(most))
 		return
 	}
 	for r := range p.Ranks {
@@ -135,6 +136,14 @@ func (x *faultFinder) half() {
 				"the upper half of rank %d's scratch begins at no multiple of 16 bytes", most, 16*int64(c.In), x.rank)
 		}
 	}
+}
+
+// bytesText is a number of bytes, of which the largest is what a plan has that names none.
+func bytesText(n uint64) string {
+	if n == math.MaxUint64 {
+		return "any number of bytes"
+	}
+	return fmt.Sprintf("%d bytes", n)
 }
 
 func (x *faultFinder) operation(o, loop *ir.ChannelOp) {

@@ -16,7 +16,8 @@ import (
 const planReused = 1 << 26
 
 // FitLaunch gives c the buffers, the scratch, the threads and the message sizes with which MSCCL++'s executor runs it
-// right, as far as its Sizes allow. It changes c. It returns what is wrong where no message size is left, or nil.
+// right, as far as its Sizes allow. It changes c. It returns what is wrong where no message size is left, a
+// warning where Sizes are cut, or nil.
 func FitLaunch(c *ir.ChannelProgram) *diag.Diagnostic {
 	fitBuffers(c)
 	fitScratch(c)
@@ -159,8 +160,9 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 			most, why = chunk*message, "there is no room in the 64 MiB of scratch that MSCCL++ reuses"
 		}
 	}
+	asked, room := (c.Sizes.Max-1)/unit*message, most
 	if c.Sizes.Max > 0 {
-		most = min(most, (c.Sizes.Max-1)/unit*message)
+		most = min(most, asked)
 	}
 	step := message * int64(max(c.Align, 1))
 	least := (c.Sizes.Min + unit - 1) / unit * message
@@ -175,6 +177,9 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 	case c.MaxBytes < max(c.MinBytes, 1):
 		d = diag.New(diag.Limit, diag.Span{}, "MSCCL++ takes multiples of %d bytes, and none of them is in the file's sizes",
 			step)
+	case asked > room:
+		d = diag.New(diag.MSCCLPPSize, diag.Span{}, "the file's sizes go up to %d bytes, and the plan's only up to %d: above, %s",
+			asked, c.MaxBytes, why)
 	default:
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestFitLaunch(t *testing.T) {
 		{"sizes", launched(ir.AllReduce, 4, []int32{3}, pack),
 			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch, p.Sizes.Max = ir.LL, true, 1<<20 }, 3, 1024, 1<<20 - 16, ""},
 		{"reuse", launched(ir.AllGather, 2, []int32{1}, store),
-			func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Max = true, 1<<30 }, 1, 1024, 1 << 27, ""},
+			func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Max = true, 1<<30 }, 1, 1024, 1 << 27, "only up to 134217728"},
 		{"reused halves", launched(ir.AllGather, 2, []int32{3, 1}, store),
 			func(p *ir.ChannelProgram) { p.Reuse, p.DoubleScratch = true, true }, 3, 1024, (1 << 25) / 3 / 16 * 16 * 2, ""},
 		{"reuse in a loop", launched(ir.AllGather, 2, []int32{1}, loop),

@@ -176,7 +176,7 @@ func (x *channelMaker) scratch() {
 
 // launch fits what a launch needs.
 func (x *channelMaker) launch() {
-	if d := FitLaunch(x.out); d != nil {
+	if d := FitLaunch(x.out); d != nil && !d.Code.Warning() {
 		x.say(d.Code, "%s", d.Text)
 	}
 }

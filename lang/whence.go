@@ -42,7 +42,9 @@ func (m *machine) frames() []frame {
 	for i := len(m.running) - 1; i >= 0; i-- {
 		if l := m.running[i].loop; l != nil {
 			last := &list[len(list)-1]
-			last.loops = append(last.loops, binding{l.name, m.text(l.slot)})
+			if text := m.text(l.slot); text != l.slot.kind.String() { // which would say nothing of the value
+				last.loops = append(last.loops, binding{l.name, text})
+			}
 			continue
 		}
 		c := m.running[i].call

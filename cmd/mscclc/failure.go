@@ -121,6 +121,9 @@ func problems(err error) diag.List {
 	case errors.As(err, &one):
 		return diag.List{one}
 	case errors.As(err, &path):
+		for inner := path; errors.As(inner.Err, &inner); { // the innermost says what the system said
+			path = &fs.PathError{Op: inner.Op, Path: path.Path, Err: inner.Err}
+		}
 		return diag.List{diag.New(diag.Io, diag.Span{Pos: diag.Pos{Filename: path.Path}}, "%s: %v", path.Op, path.Err)}
 	}
 	return diag.List{diag.New(diag.Internal, diag.Span{}, "%v", err)}

@@ -39,7 +39,7 @@ type formatted struct {
 func (a *app) format(args []string, write, list bool, lim *limits) error {
 	reports := []formatted{}
 	worst, differ := exitGood, false
-	for _, t := range expand(args, sourceEndings...) {
+	for _, t := range a.regular(expand(args, sourceEndings...)) {
 		changed, err := false, t.err
 		if err == nil {
 			changed, err = a.formatFile(t.name, write, list, lim)

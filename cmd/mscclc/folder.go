@@ -20,6 +20,7 @@ type task struct {
 	name  string
 	err   error
 	found bool // in a folder, and not named itself
+	odd   bool // neither a regular file nor a link, and found
 }
 
 // programsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, and those that
@@ -27,7 +28,7 @@ type task struct {
 func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 	var programs []task
 	var others, foreign []string
-	for _, t := range tasks {
+	for _, t := range a.regular(tasks) {
 		kind, program := contentOf(t)
 		switch {
 		case !program:
@@ -48,6 +49,19 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 		programs = append(programs, task{name: name, err: err})
 	}
 	return programs
+}
+
+// regular leaves out what was found in folders and is a pipe, a socket or a device, and notes it.
+func (a *app) regular(tasks []task) []task {
+	var odd []string
+	tasks = slices.DeleteFunc(tasks, func(t task) bool {
+		if t.odd {
+			odd = append(odd, t.name)
+		}
+		return t.odd
+	})
+	a.noteSkipped(odd, "regular file")
+	return tasks
 }
 
 // noteSkipped counts files that were skipped, and names the first of them.
@@ -120,8 +134,9 @@ func folder(dir string, endings []string) []task {
 		case err != nil:
 			tasks = append(tasks, task{name: path, err: err})
 			return fs.SkipDir
-		case (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0) && slices.Contains(endings, filepath.Ext(path)):
-			tasks = append(tasks, task{name: path, found: true})
+		case !d.IsDir() && slices.Contains(endings, filepath.Ext(path)):
+			odd := !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0
+			tasks = append(tasks, task{name: path, found: true, odd: odd})
 		}
 		return nil
 	})

@@ -41,7 +41,7 @@ thread block does what.`,
 					}
 					continue
 				}
-				tasks = append(tasks, expand([]string{arg}, sourceEndings...)...)
+				tasks = append(tasks, a.regular(expand([]string{arg}, sourceEndings...))...)
 			}
 			return a.list(tasks, &from)
 		},

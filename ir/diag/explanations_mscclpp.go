@@ -45,7 +45,8 @@ Use MSCCL++ only for sums.`,
 		Code: MSCCLPPSize,
 		Means: `
 The plan allows messages or scratch of 4 GiB or more. MSCCL++'s executor keeps offsets and sizes in 32 bits. Packets,
-and double scratch, make scratch larger than the data.`,
+and double scratch, make scratch larger than the data. Of mscclc compile, the warning says that the plan is for fewer
+sizes than the file, because the executor does not run the others right.`,
 		Why: `
 From 4 GiB on the offsets overflow silently, and operations access wrong memory.`,
 		Fix: `

@@ -37,7 +37,7 @@ func Channels(p *ir.ChannelProgram) diag.List {
 	}
 	l.rank, l.block, l.op = -1, -1, -1
 	if p.Threads%bundle != 0 {
-		l.at(diag.LintThreads, -1, "blocks have %d threads, no multiple of the %d that run together: some of the last ones idle", p.Threads, bundle)
+		l.at(diag.LintThreads, -1, "the number of threads of a block is %d, no multiple of the %d that run together: some of the last ones idle", p.Threads, bundle)
 	}
 	return l.found.List()
 }

@@ -127,7 +127,7 @@ func TestUnused(t *testing.T) {
 		texts = append(texts, d.Text)
 	}
 	all := strings.Join(texts, "\n")
-	for _, want := range []string{"has channel 0 of a type, which no operation uses: it is connected all the same (and 1 more like it)", "semaphore 0", "3 chunks of scratch", "100 threads"} {
+	for _, want := range []string{"has channel 0 of a type, which no operation uses: it is connected all the same (and 1 more like it)", "semaphore 0", "3 chunks of scratch", "threads of a block is 100"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
