@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/executor/data"
+	"mscclc/executor/proof"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -41,7 +42,7 @@ type Loaded struct {
 	img      *Image
 	device   Device
 	instance Instance
-	prover   prover
+	proof    *proof.Prover
 }
 
 // Load makes p runnable on a device. It takes only what ir/verify proves, or
@@ -51,8 +52,8 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if opt.Device == nil {
 		return nil, errors.New("executor: no device")
 	}
-	proof := prover{p: p, check: opt.Check, unproven: opt.Unproven}
-	if err := proof.load(); err != nil {
+	prover := proverOf(p, opt.Check, opt.Unproven)
+	if err := prover.Prove(); err != nil {
 		return nil, err
 	}
 	img, err := newImage(p)
@@ -68,7 +69,14 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
 	}
-	return &Loaded{img: img, device: opt.Device, instance: instance, prover: proof}, nil
+	return &Loaded{img: img, device: opt.Device, instance: instance, proof: prover}, nil
+}
+
+func proverOf(p *ir.Program, check verify.Options, unproven bool) *proof.Prover {
+	if unproven {
+		return proof.None(p)
+	}
+	return proof.New(p, check)
 }
 
 // Close frees what the program has on the device.
@@ -176,7 +184,7 @@ func (l *Loaded) Prove(args Args) error {
 	if err := l.params(launch, geo, &args); err != nil {
 		return err
 	}
-	return l.prover.run(asked(&launch.Params))
+	return l.proof.Cover(asked(&launch.Params))
 }
 
 // geometry checks the type, the reduction and the size of a call.
@@ -228,7 +236,7 @@ func (l *Loaded) launch(args *Args) (*Launch, error) {
 			return nil, err
 		}
 	}
-	return launch, l.prover.run(asked(&launch.Params))
+	return launch, l.proof.Cover(asked(&launch.Params))
 }
 
 // checkAvg says whether op can be averaged: some step must know that it makes

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mscclc/executor/data"
+	"mscclc/executor/proof"
 	"mscclc/ir"
 )
 
@@ -70,6 +71,16 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 		return fmt.Errorf("%d tiles are too many messages; give larger slots", tiles(&launch.Params))
 	}
 	return nil
+}
+
+// asked is what a launch asks of the proof of its program. The kernel counts
+// the chunks of a message tile by tile; a whole tile's have the most bytes.
+func asked(p *Params) proof.Demand {
+	d := proof.Demand{Protocol: ir.Protocol(p.Proto), Slots: int(p.Slots), Chunks: ir.MaxMessageChunks}
+	if bytes := min(p.Tile, p.Chunk) * uint64(p.ElemSize); bytes > 0 {
+		d.Chunks = int(min(max(p.SlotBytes/bytes, 1), ir.MaxMessageChunks))
+	}
+	return d
 }
 
 // stride is the bytes of a slot with its flags, for the largest message of a

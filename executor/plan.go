@@ -11,6 +11,7 @@ import (
 
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
+	"mscclc/executor/proof"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 )
@@ -78,7 +79,7 @@ type Plan struct {
 // own way.
 type planKind interface {
 	// hash is of all that processes must have alike.
-	hash(w *keyWriter)
+	hash(w *proof.Hash)
 	// arena is how many bytes a rank's arena has, and reaches says, by rank, of which
 	// other ranks a seat is to reach it.
 	arena(rank int) uint64
@@ -137,8 +138,8 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if opt.GPUs == nil {
 		return nil, errors.New("executor: no GPUs")
 	}
-	proof := prover{p: p, check: opt.Check, unproven: opt.Unproven}
-	if err := proof.load(); err != nil {
+	prover := proverOf(p, opt.Check, opt.Unproven)
+	if err := prover.Prove(); err != nil {
 		return nil, err
 	}
 	img, err := newImage(p)
@@ -148,15 +149,15 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if opt.Types == nil {
 		opt.Types = []data.DType{data.BF16, data.F32}
 	}
-	plan, err := newPlan(ctx, img, proof, &opt)
+	plan, err := newPlan(ctx, img, prover, &opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", opt.GPUs.Name(), err)
 	}
 	return plan, nil
 }
 
-func newPlan(ctx context.Context, img *Image, proof prover, opt *PlanOptions) (*Plan, error) {
-	plan := &Plan{loaded: Loaded{img: img, prover: proof}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
+func newPlan(ctx context.Context, img *Image, prover *proof.Prover, opt *PlanOptions) (*Plan, error) {
+	plan := &Plan{loaded: Loaded{img: img, proof: prover}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
 	if err := plan.prepare(ctx, opt); err != nil {
 		return nil, errors.Join(err, plan.free())
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"mscclc/executor/proof"
 	"mscclc/kernels"
 )
 
@@ -74,19 +75,12 @@ var kernelHash = sync.OnceValue(func() []byte {
 
 // programHash is of all that ranks must have alike.
 func (p *Plan) programHash() []byte {
-	w := &keyWriter{h: sha256.New()}
-	w.collective(p.program().Coll)
-	w.numbers(int64(p.columns), p.tile)
+	w := proof.NewHash()
+	w.Collective(p.program().Coll)
+	w.Numbers(int64(p.columns), p.tile)
 	p.kind.hash(w)
-	w.flush()
-	return w.h.Sum(nil)
-}
-
-// table is one whose length tells it from the next.
-func (w *keyWriter) table(rows []byte) {
-	w.numbers(int64(len(rows)))
-	w.flush()
-	w.h.Write(rows)
+	sum := w.Sum()
+	return sum[:]
 }
 
 // greet compares what is to be run, and by whom, and begins to listen. err is what

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mscclc/executor/data"
+	"mscclc/executor/proof"
 	"mscclc/ir"
 )
 
@@ -56,7 +57,7 @@ func OpenPlan(gpus GPUs, img *Image) (Instance, error) {
 // prepare makes the plan.
 func (in *planInstance) prepare(opt *PlanOptions) error {
 	opt.GPUs = in.gpus
-	plan, err := newPlan(context.Background(), in.img, prover{p: in.img.Program, unproven: true}, opt) // Run has proven it
+	plan, err := newPlan(context.Background(), in.img, proof.None(in.img.Program), opt) // Run has proven it
 	if err != nil {
 		return err
 	}

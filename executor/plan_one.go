@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor/data"
+	"mscclc/executor/proof"
 	"mscclc/ir"
 )
 
@@ -65,13 +66,13 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	return nil
 }
 
-func (p *onePlan) hash(w *keyWriter) {
+func (p *onePlan) hash(w *proof.Hash) {
 	one := p.one
-	w.flags(one.OnePass)
-	w.numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags))
-	w.table(raw(one.Blocks))
-	w.table(raw(one.Steps))
-	w.table(raw(one.Operands))
+	w.Flags(one.OnePass)
+	w.Numbers(int64(p.program().Protocol), int64(one.Depth), int64(one.Scratch), int64(one.Packets), int64(one.Flags))
+	w.Table(raw(one.Blocks))
+	w.Table(raw(one.Steps))
+	w.Table(raw(one.Operands))
 }
 
 // parts are the offsets in an arena, and its length.

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor/data"
+	"mscclc/executor/proof"
 	"mscclc/ir"
 )
 
@@ -49,13 +50,13 @@ func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
 
 var errColumns = fmt.Errorf("a two-sided program has no columns: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
 
-func (p *twoPlan) hash(w *keyWriter) {
+func (p *twoPlan) hash(w *proof.Hash) {
 	img := p.loaded.img
-	w.numbers(int64(p.cut.proto), int64(p.cut.slots), p.cut.slotBytes)
-	w.int32s(p.program().Scratch...)
-	w.table(raw(img.Blocks))
-	w.table(raw(img.Steps))
-	w.table(raw(img.Conns))
+	w.Numbers(int64(p.cut.proto), int64(p.cut.slots), p.cut.slotBytes)
+	w.Int32s(p.program().Scratch...)
+	w.Table(raw(img.Blocks))
+	w.Table(raw(img.Steps))
+	w.Table(raw(img.Conns))
 }
 
 // shares is that no step accesses another rank's buffers.
@@ -82,7 +83,7 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	c.two = launch.Params
 	c.two.SlotStride = p.stride
 	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), tiles(&c.two)
-	return p.loaded.prover.run(asked(&c.two))
+	return p.loaded.proof.Cover(asked(&c.two))
 }
 
 func (p *twoPlan) narrow(*Call, data.Geometry, int) error { return nil } // there is one width

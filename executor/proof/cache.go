@@ -1,4 +1,4 @@
-package executor
+package proof
 
 import (
 	"cmp"
@@ -28,31 +28,31 @@ const (
 	maxProofBytes = 256
 )
 
-// A proofCache is a folder with a file for each program that was proven. It
+// A cache is a folder with a file for each program that was proven. It
 // holds only what this very binary wrote: a key begins with the hash of the
 // binary, so that another prover's word counts for nothing. Whatever is odd
 // about an entry, it is as if there were none.
-type proofCache struct {
+type cache struct {
 	root   *os.Root
 	prover key
 }
 
 // proofs is the user's cache, or nil where there is none: where MSCCLC_CACHE is
 // off, and where the folder cannot be made or is open to others.
-var proofs = sync.OnceValue(func() *proofCache {
-	dir, err := proofFolder(os.Getenv("MSCCLC_CACHE"))
+var proofs = sync.OnceValue(func() *cache {
+	dir, err := cacheFolder(os.Getenv("MSCCLC_CACHE"))
 	if err != nil {
 		return nil
 	}
-	c, err := openProofs(dir)
+	c, err := openCache(dir)
 	if err != nil {
 		return nil
 	}
 	return c
 })
 
-// proofFolder says where the cache lies, by the value of MSCCLC_CACHE.
-func proofFolder(set string) (string, error) {
+// cacheFolder says where the cache lies, by the value of MSCCLC_CACHE.
+func cacheFolder(set string) (string, error) {
 	switch set {
 	case "off":
 		return "", fs.ErrNotExist
@@ -72,7 +72,7 @@ func proofFolder(set string) (string, error) {
 	return filepath.Join(set, "proofs"), nil
 }
 
-func openProofs(dir string) (*proofCache, error) {
+func openCache(dir string) (*cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func openProofs(dir string) (*proofCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &proofCache{root: root}
+	c := &cache{root: root}
 	info, err := root.Stat(".")
 	if err == nil && (!owned(info) || info.Mode().Perm()&0o077 != 0) {
 		err = fmt.Errorf("%s is another's, or open to others", dir)
@@ -117,12 +117,12 @@ func binaryHash() (k key, err error) {
 }
 
 // entry is the whole of the file named by k.
-func entry(k key, d demand) string {
-	return fmt.Sprintf("mscclc proof 1: %x slots %d chunks %d\n", k, d.slots, d.chunks)
+func entry(k key, d Demand) string {
+	return fmt.Sprintf("mscclc proof 1: %x slots %d chunks %d\n", k, d.Slots, d.Chunks)
 }
 
 // find looks for the proof k.
-func (c *proofCache) find(k key) (d demand, ok bool) {
+func (c *cache) find(k key) (d Demand, ok bool) {
 	name := hex.EncodeToString(k[:])
 	if info, err := c.root.Lstat(name); err != nil || !info.Mode().IsRegular() { // opening a pipe would wait
 		return d, false
@@ -141,8 +141,8 @@ func (c *proofCache) find(k key) (d demand, ok bool) {
 		return d, false
 	}
 	_, rest, _ := strings.Cut(string(text), " slots ")
-	if n, err := fmt.Sscanf(rest, "%d chunks %d\n", &d.slots, &d.chunks); n != 2 || err != nil || d.slots < 1 || d.chunks < 1 || string(text) != entry(k, d) {
-		return demand{}, false
+	if n, err := fmt.Sscanf(rest, "%d chunks %d\n", &d.Slots, &d.Chunks); n != 2 || err != nil || d.Slots < 1 || d.Chunks < 1 || string(text) != entry(k, d) {
+		return Demand{}, false
 	}
 	now := time.Now()
 	c.root.Chtimes(name, now, now) // prune takes the oldest
@@ -150,7 +150,7 @@ func (c *proofCache) find(k key) (d demand, ok bool) {
 }
 
 // add keeps the proof k. That it cannot is no error.
-func (c *proofCache) add(k key, d demand) {
+func (c *cache) add(k key, d Demand) {
 	c.prune()
 	temp := fmt.Sprintf("tmp-%016x", rand.Uint64())
 	f, err := c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -171,7 +171,7 @@ func (c *proofCache) add(k key, d demand) {
 
 // prune removes the oldest quarter where the cache is full, and what is left
 // of writers that were stopped. It touches no file that is not named as ours.
-func (c *proofCache) prune() {
+func (c *cache) prune() {
 	dir, err := c.root.Open(".")
 	if err != nil {
 		return

@@ -1,4 +1,4 @@
-package executor
+package proof
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 )
 
 // testCache is a cache in a folder of its own.
-func testCache(t *testing.T) (*proofCache, string) {
+func testCache(t *testing.T) (*cache, string) {
 	dir := filepath.Join(t.TempDir(), "cache", "proofs")
-	c, err := openProofs(dir)
+	c, err := openCache(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func testCache(t *testing.T) (*proofCache, string) {
 
 func TestProofCache(t *testing.T) {
 	c, dir := testCache(t)
-	k, d := key{1, 2, 3}, demand{slots: 8, chunks: 5}
+	k, d := key{1, 2, 3}, Demand{Slots: 8, Chunks: 5}
 	if _, ok := c.find(k); ok {
 		t.Fatal("an empty cache has a proof")
 	}
@@ -69,24 +69,24 @@ func TestProofCache(t *testing.T) {
 }
 
 func TestProofFolder(t *testing.T) {
-	if _, err := proofFolder("off"); err == nil {
+	if _, err := cacheFolder("off"); err == nil {
 		t.Error("off is a folder")
 	}
-	if _, err := proofFolder("relative"); err == nil {
+	if _, err := cacheFolder("relative"); err == nil {
 		t.Error("a relative path is taken")
 	}
 	base := t.TempDir()
-	dir, err := proofFolder(base)
+	dir, err := cacheFolder(base)
 	if err != nil || dir != filepath.Join(base, "proofs") {
 		t.Fatalf("%s, %v", dir, err)
 	}
 	os.Mkdir(dir, 0o755)
 	os.Chmod(dir, 0o755)
-	if c, err := openProofs(dir); err == nil {
+	if c, err := openCache(dir); err == nil {
 		c.root.Close()
 		t.Error("a folder that others read is taken")
 	}
-	if _, err := openProofs(filepath.Join(os.DevNull, "proofs")); err == nil {
+	if _, err := openCache(filepath.Join(os.DevNull, "proofs")); err == nil {
 		t.Error("a folder that cannot be made is taken")
 	}
 }
@@ -105,7 +105,7 @@ func TestPrune(t *testing.T) {
 		os.Chtimes(name, at, at)
 	}
 	newest := key{0xff}
-	c.add(newest, demand{slots: 1, chunks: 1})
+	c.add(newest, Demand{Slots: 1, Chunks: 1})
 	files, _ := os.ReadDir(dir)
 	if n := len(files); n != maxProofs*3/4+3 {
 		t.Errorf("%d files are left", n)
