@@ -9,6 +9,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -84,7 +85,7 @@ func BenchmarkPlan128(b *testing.B) {
 						if err != nil {
 							b.Fatal(err)
 						}
-						if err := codegen.WriteMSCCLPP(io.Discard, plan); err != nil {
+						if err := mscclpp.Write(io.Discard, plan); err != nil {
 							b.Fatal(err)
 						}
 					}

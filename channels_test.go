@@ -12,6 +12,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -67,15 +68,15 @@ func TestChannelPrograms(t *testing.T) {
 			if _, _, found := passes.CheckChannels(p, verify.Options{}); len(found) > 0 {
 				t.Fatalf("%s %v: %v", name, params, found)
 			}
-			f, err := codegen.PlanFileOf(p)
+			f, err := mscclpp.PlanOf(p)
 			if err != nil {
 				t.Fatalf("%s %v: %v", name, params, err)
 			}
 			var plan bytes.Buffer
-			if err := codegen.WriteMSCCLPP(&plan, f); err != nil {
+			if err := mscclpp.Write(&plan, f); err != nil {
 				t.Fatal(err)
 			}
-			_, q, err := codegen.ReadMSCCLPP("plan.json", bytes.NewReader(plan.Bytes()), codegen.ReadOptions{})
+			_, q, err := mscclpp.Read("plan.json", bytes.NewReader(plan.Bytes()), codegen.ReadOptions{})
 			if err != nil {
 				t.Fatalf("%s %v: %v", name, params, err)
 			}

@@ -7,8 +7,8 @@
 //
 //   - Compile an algorithm and prove it: [Compile], in this package. [Options] has the algorithm's parameters
 //     ([lang.Params] takes Go integers and bools), the target and the passes.
-//   - Write XML for msccl or RCCL: [codegen.WriteMSCCL]. [codegen.TargetByName] finds the target.
-//   - Load an XML file at run time and run it: [codegen.ReadFile], then executor.Load and its Run, with
+//   - Write XML for msccl or RCCL: [msccl.Write]. [codegen.TargetByName] finds the target.
+//   - Load an XML file at run time and run it: [ReadFile], then executor.Load and its Run, with
 //     executor.ArgsOf for slices of Go numbers. executor/cpu has the CPU device; executor/cuda and executor/hip have GPUs.
 //   - Choose the fastest program of the catalog for a call: choose.Chooser, in algorithms/choose. Package algorithms has
 //     the catalog's text.
@@ -22,6 +22,6 @@
 // # Less often
 //
 // [CompileFile] compiles a file that lang.Parse has read. [PlanMSCCLPP] and [PlanOfChannels] make execution plans for
-// MSCCL++, and [Turns] says how often a loop of such a plan iterates. [codegen.WritePlan] keeps a program in a file of
+// MSCCL++, and [Turns] says how often a loop of such a plan iterates. [program.Write] keeps a program in a file of
 // mscclc's own. [verify.Check] proves a program that somebody else made. ARCHITECTURE.md describes all packages.
 package mscclc

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
@@ -52,7 +53,7 @@ func TestFaultyPrograms(t *testing.T) {
 // judged is what reading and verifying an XML finds: the first message of each
 // code.
 func judged(src []byte) map[diag.Code]string {
-	p, err := codegen.ReadMSCCL("fault.xml", bytes.NewReader(src), codegen.ReadOptions{})
+	p, err := msccl.Read("fault.xml", bytes.NewReader(src), codegen.ReadOptions{})
 	var list diag.List
 	if err != nil && !errors.As(err, &list) {
 		list = diag.List{diag.New(diag.Internal, diag.Span{}, "%v", err)}

@@ -16,6 +16,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -106,7 +107,7 @@ func walk(archive *txtar.Archive) (map[string]string, error) {
 		return nil, err
 	}
 	if opt.Target.Format == codegen.FormatXML {
-		err = keep("xml", func(b *bytes.Buffer) error { return codegen.WriteMSCCL(b, p, opt.Target) })
+		err = keep("xml", func(b *bytes.Buffer) error { return msccl.Write(b, p, opt.Target) })
 	}
 	return got, err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // firstPackages are those that a user of the library calls first. Each has an example, of at most so many lines.
-var firstPackages = []string{".", "codegen", "executor", "algorithms", "algorithms/choose", "simulate"}
+var firstPackages = []string{".", "codegen/msccl", "executor", "algorithms", "algorithms/choose", "simulate"}
 
 const exampleLines = 15
 

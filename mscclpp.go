@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -15,7 +16,7 @@ import (
 
 // PlanOptions say how PlanMSCCLPP writes a plan.
 type PlanOptions struct {
-	codegen.ChannelOptions
+	lower.Options
 	Params   []string // name=value: what the algorithm was compiled with, for the plan's name
 	Check    verify.Options
 	Unproven bool // leave the proof of the plan to the caller
@@ -24,8 +25,8 @@ type PlanOptions struct {
 // PlanMSCCLPP makes a plan of MSCCL++ of p, which Compile made for target mscclpp, and proves what it means. Warnings are of what
 // MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor tells plans apart, is the
 // algorithm's, its parameters and a hash of all that the plan holds.
-func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
-	c, err := codegen.ChannelsOf(p, opt.ChannelOptions)
+func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
+	c, err := lower.Channels(p, opt.Options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +34,7 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *codegen.PlanFile, warnin
 		return plan, warnings, err
 	}
 	opt.Meeting = true
-	if c, err := codegen.ChannelsOf(p, opt.ChannelOptions); err == nil {
+	if c, err := lower.Channels(p, opt.Options); err == nil {
 		if plan, warnings, err := PlanOfChannels(c, opt); err == nil {
 			return plan, warnings, nil
 		}
@@ -54,11 +55,11 @@ func portsLate(p *ir.Program, err error) error {
 }
 
 // PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations, scratch,
-// threads, message sizes and names that the executor is right with (codegen.FitOperands, FitLaunch, NameLarger). What it
+// threads, message sizes and names that the executor is right with (mscclpp.FitOperands, FitLaunch, NameLarger). What it
 // would do wrong all the same, whoever calls, is an error. c is not changed.
-func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFile, warnings diag.List, err error) {
-	c = codegen.FitOperands(c)
-	fit := codegen.FitLaunch(c)
+func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
+	c = mscclpp.FitOperands(c)
+	fit := mscclpp.FitLaunch(c)
 	if fit != nil && !fit.Code.Warning() {
 		return nil, nil, diag.List{*fit}
 	}
@@ -69,12 +70,12 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 			return found
 		})
 	}
-	named := codegen.NameLarger(c)
-	plan, err = codegen.PlanFileOf(named)
+	named := mscclpp.NameLarger(c)
+	plan, err = mscclpp.PlanOf(named)
 	var hash uint64
 	if err == nil {
 		plan.Name = ""
-		hash, err = codegen.HashMSCCLPP(plan)
+		hash, err = mscclpp.Hash(plan)
 	}
 	if found := proof(); len(found) > 0 {
 		return nil, nil, found
@@ -87,7 +88,7 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *codegen.PlanFi
 		words = append(words, fmt.Sprintf("ranks=%d", c.Coll.Ranks))
 	}
 	plan.Name = fmt.Sprintf("%.200s %v %016x", strings.Join(words, " "), c.Protocol, hash)
-	warnings = codegen.FaultsMSCCLPP(named)
+	warnings = mscclpp.Faults(named)
 	if wrong := certain(warnings); len(wrong) > 0 {
 		return nil, nil, wrong
 	}

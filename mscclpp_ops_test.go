@@ -10,6 +10,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -73,8 +74,8 @@ func channelsOf(t *testing.T, name, text string) *ir.ChannelProgram {
 // TestEveryOperation: all operations that MSCCL++'s executor has are written from .mscl files.
 func TestEveryOperation(t *testing.T) {
 	seen := map[string]bool{}
-	var see func(ops []codegen.PlanOp)
-	see = func(ops []codegen.PlanOp) {
+	var see func(ops []mscclpp.Op)
+	see = func(ops []mscclpp.Op) {
 		for i := range ops {
 			seen[ops[i].Name] = true
 			if ops[i].Loop != nil {

@@ -10,6 +10,8 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -43,7 +45,7 @@ func TestGoldenMSCCLPP(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := codegen.WriteMSCCLPP(&b, f); err != nil {
+	if err := mscclpp.Write(&b, f); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join("testdata", "mscclpp", "allpairs.2.json")
@@ -88,11 +90,11 @@ func TestRandomPlansMSCCLPP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt := codegen.ChannelOptions{Instances: 1 + rnd.Intn(3)}
+		opt := lower.Options{Instances: 1 + rnd.Intn(3)}
 		if opt.Instances == 1 && c.Protocol == ir.Simple && rnd.Intn(2) == 0 {
 			opt.Pipeline = 4096
 		}
-		f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{ChannelOptions: opt})
+		f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{Options: opt})
 		if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
 			t.Logf("seed %d: %v", seed, err)
 			continue
@@ -100,10 +102,10 @@ func TestRandomPlansMSCCLPP(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		var b bytes.Buffer
-		if err := codegen.WriteMSCCLPP(&b, f); err != nil {
+		if err := mscclpp.Write(&b, f); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := codegen.ReadMSCCLPP("random", &b, codegen.ReadOptions{}); err != nil {
+		if _, _, err := mscclpp.Read("random", &b, codegen.ReadOptions{}); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		written++
@@ -139,7 +141,7 @@ func BenchmarkMSCCLPP(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					if err := codegen.WriteMSCCLPP(&w, f); err != nil {
+					if err := mscclpp.Write(&w, f); err != nil {
 						b.Fatal(err)
 					}
 				}

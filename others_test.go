@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -63,7 +64,7 @@ func readMSCCL(file string) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return codegen.ReadMSCCL(filepath.Base(file), bytes.NewReader(src), codegen.ReadOptions{})
+	return msccl.Read(filepath.Base(file), bytes.NewReader(src), codegen.ReadOptions{})
 }
 
 // TestVerdicts compares verify's codes for the programs of the data folder with
@@ -164,7 +165,7 @@ func TestOthersPrograms(t *testing.T) {
 			}
 		}
 	}
-	fixtures, _ := filepath.Glob(filepath.Join("codegen", "testdata", "xml", "*.xml"))
+	fixtures, _ := filepath.Glob(filepath.Join("codegen", "msccl", "testdata", "*.xml"))
 	for _, file := range fixtures {
 		p, err := readMSCCL(file)
 		if err != nil {

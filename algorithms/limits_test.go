@@ -51,7 +51,7 @@ func TestChannelsFit(t *testing.T) {
 			continue
 		}
 		target, _ := codegen.TargetByName(c.target)
-		if err := codegen.Fits(p, target).Err(); err != nil || p.Channels != c.channels {
+		if err := mscclc.Fits(p, target).Err(); err != nil || p.Channels != c.channels {
 			t.Errorf("%s of %s ranks for %s: %d channels, want %d; %v",
 				c.program, c.ranks, c.target, p.Channels, c.channels, err)
 		}

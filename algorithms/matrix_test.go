@@ -22,6 +22,8 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
+	programfile "mscclc/codegen/program"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
@@ -328,16 +330,16 @@ func (p *program) tryOne(c *combination) error {
 	}
 	var file bytes.Buffer
 	var read *ir.Program
-	if c.target.Format == codegen.FormatPlan {
-		if err := codegen.WritePlan(&file, compiled); err != nil {
+	if c.target.Format == codegen.FormatProgram {
+		if err := programfile.Write(&file, compiled); err != nil {
 			return err
 		}
-		read, err = codegen.ReadPlan(p.file, &file, codegen.ReadOptions{})
+		read, err = programfile.Read(p.file, &file, codegen.ReadOptions{})
 	} else {
-		if err := codegen.WriteMSCCL(&file, compiled, c.target); err != nil {
+		if err := msccl.Write(&file, compiled, c.target); err != nil {
 			return err
 		}
-		read, err = codegen.ReadMSCCL(p.file, &file, codegen.ReadOptions{Target: c.target})
+		read, err = msccl.Read(p.file, &file, codegen.ReadOptions{Target: c.target})
 	}
 	if err != nil {
 		return fmt.Errorf("what was written cannot be read: %v", err)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mscclc"
-	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
 )
@@ -97,7 +97,7 @@ func TestChannelPlans(t *testing.T) {
 }
 
 // channelPlan writes a program of channels as a plan.
-func channelPlan(file string, text []byte, params lang.Params, inplace bool) (*codegen.PlanFile, error) {
+func channelPlan(file string, text []byte, params lang.Params, inplace bool) (*mscclpp.Plan, error) {
 	var channels *ir.ChannelProgram
 	if _, err := mscclc.Compile(file, text, mscclc.Options{Unproven: true, Lang: lang.Options{Params: params, Inplace: &inplace}, Stage: func(v any) error {
 		if c, ok := v.(*ir.ChannelProgram); ok {

@@ -12,6 +12,8 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
@@ -42,7 +44,7 @@ func planWays(places []bool) (ways []planWay) {
 }
 
 // planOf compiles p for MSCCL++ and makes its plan, which is proven.
-func planOf(p *program, params lang.Params, w planWay) (*codegen.PlanFile, error) {
+func planOf(p *program, params lang.Params, w planWay) (*mscclpp.Plan, error) {
 	target, err := codegen.TargetByName("mscclpp")
 	if err != nil {
 		return nil, err
@@ -52,21 +54,21 @@ func planOf(p *program, params lang.Params, w planWay) (*codegen.PlanFile, error
 	if err != nil {
 		return nil, fmt.Errorf("compiling: %w", err)
 	}
-	f, _, err := mscclc.PlanMSCCLPP(compiled, mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: w.instances, Pipeline: w.pipeline}})
+	f, _, err := mscclc.PlanMSCCLPP(compiled, mscclc.PlanOptions{Options: lower.Options{Instances: w.instances, Pipeline: w.pipeline}})
 	return f, err
 }
 
 // written is f as a file, which is of the schema, where its ranks are few, and is read back and written again to be the same.
-func written(f *codegen.PlanFile, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
+func written(f *mscclpp.Plan, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	var first, second bytes.Buffer
-	if err := codegen.WriteMSCCLPP(&first, f); err != nil {
+	if err := mscclpp.Write(&first, f); err != nil {
 		return nil, err
 	}
-	g, c, err := codegen.ReadMSCCLPP("plan.json", bytes.NewReader(first.Bytes()), codegen.ReadOptions{})
+	g, c, err := mscclpp.Read("plan.json", bytes.NewReader(first.Bytes()), codegen.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if err := codegen.WriteMSCCLPP(&second, g); err != nil {
+	if err := mscclpp.Write(&second, g); err != nil {
 		return nil, err
 	}
 	if c.Coll.Ranks <= fewRanks {
@@ -86,15 +88,15 @@ func written(f *codegen.PlanFile, schema *jsonschema.Schema) (*ir.ChannelProgram
 
 func planSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(codegen.MSCCLPPSchema))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(mscclpp.Schema))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("mscclpp.schema.json", doc); err != nil {
+	if err := c.AddResource("plan.schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := c.Compile("mscclpp.schema.json")
+	schema, err := c.Compile("plan.schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,7 @@ func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range codegen.FaultsMSCCLPP(c) {
+	for _, d := range mscclpp.Faults(c) {
 		if d.Code != diag.MSCCLPPGraph {
 			return nil, diag.List{d}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	programfile "mscclc/codegen/program"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
@@ -81,10 +82,10 @@ func (p *program) oneSided(opt lang.Options, turn int) error {
 		return err
 	}
 	var file bytes.Buffer
-	if err := codegen.WritePlan(&file, compiled); err != nil {
+	if err := programfile.Write(&file, compiled); err != nil {
 		return err
 	}
-	read, err := codegen.ReadPlan(p.file, &file, codegen.ReadOptions{})
+	read, err := programfile.Read(p.file, &file, codegen.ReadOptions{})
 	if err != nil {
 		return err
 	}

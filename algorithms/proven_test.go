@@ -160,7 +160,7 @@ func combinations(params lang.Params, full bool, turn, n int) (all []combination
 	for row := range 8 {
 		protocol, instances, inplace := row&1, row>>1&1, row>>2&1
 		for _, target := range twoSided {
-			plan := target.Format == codegen.FormatPlan
+			plan := target.Format == codegen.FormatProgram
 			if many(n, full) {
 				if plan && row == turn&1 {
 					all = append(all, combination{params: params, target: target, protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol], instances: 1, own: true, fuse: true})

@@ -160,7 +160,7 @@ func (a *assembler) emit(first, end int) {
 			in := &d.Insts[i]
 			s := ir.Step{Op: in.Op, SrcBuf: in.SrcBuf, DstBuf: in.DstBuf, Src: in.Src, Dst: in.Dst,
 				Count: in.Count, Class: in.Class, DepBlock: -1, DepStep: -1, Pos: in.Pos}
-			canonical(&s)
+			s.ClearUnused()
 			if a.await[i] {
 				s.Flags = ir.HasDep
 			}
@@ -191,20 +191,6 @@ func (a *assembler) markFinal() {
 	}
 	for _, i := range final {
 		a.steps[a.tbs[a.d.Insts[i].Block].Steps.First+a.step[i]].Flags |= ir.Final
-	}
-}
-
-// canonical clears the operands that s's operation does not have.
-func canonical(s *ir.Step) {
-	info := s.Op.Info()
-	if !info.ReadsSrc {
-		s.SrcBuf, s.Src = ir.NoBuf, 0
-	}
-	if !info.ReadsDst && !info.Writes {
-		s.DstBuf, s.Dst = ir.NoBuf, 0
-	}
-	if s.Op == ir.Nop {
-		s.Count, s.Class = 0, 0
 	}
 }
 

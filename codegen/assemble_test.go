@@ -162,7 +162,7 @@ func TestAssembleRefusesUnfinished(t *testing.T) {
 }
 
 func TestAssembleIsFast(t *testing.T) {
-	d := large(256, 8192)
+	d := largeDAG(256, 8192)
 	start := time.Now()
 	p, err := Assemble(d)
 	if err != nil {
@@ -174,8 +174,8 @@ func TestAssembleIsFast(t *testing.T) {
 	}
 }
 
-// large is a DAG of one block a rank, each step of which is a copy.
-func large(ranks, steps int) *ir.InstDAG {
+// largeDAG is a DAG of one block a rank, each step of which is a copy.
+func largeDAG(ranks, steps int) *ir.InstDAG {
 	d := &ir.InstDAG{Header: ir.Header{Name: "large", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 8}},
 		Scratch: make([]int32, ranks)}
 	for r := range ranks {

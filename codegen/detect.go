@@ -3,12 +3,9 @@ package codegen
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 
 	"mscclc/files"
-	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // MaxFile is how many bytes the largest program has that is read, of any kind, where ReadOptions do not say.
@@ -19,18 +16,24 @@ func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
 	return files.LimitHint(name, r, "a program", opt.maxFile(), opt.moreFile())
 }
 
+// The marks of our own program files.
+const (
+	ProgramMagic  = "MSCCLPLN"    // the first bytes of the binary form
+	ProgramFormat = "mscclc-plan" // the value of the key "format" in the JSON form
+)
+
 // A FileKind is what a file holds.
 type FileKind uint8
 
 // The kinds of files.
 const (
-	KindUnknown  FileKind = iota
-	KindSource            // .mscl text
-	KindXML               // MSCCL-IR
-	KindPlan              // a binary plan
-	KindPlanJSON          // a plan's JSON
-	KindMSCCLPP           // an execution plan of MSCCL++
-	KindJSON              // other JSON
+	KindUnknown     FileKind = iota
+	KindSource               // .mscl text
+	KindXML                  // MSCCL-IR
+	KindProgram              // a binary plan
+	KindProgramJSON          // a plan's JSON
+	KindMSCCLPP              // an execution plan of MSCCL++
+	KindJSON                 // other JSON
 )
 
 func (k FileKind) String() string {
@@ -68,8 +71,8 @@ const blanks = " \t\r\n"
 func Detect(head []byte) FileKind {
 	start := len(head) - len(bytes.TrimLeft(head, blanks))
 	head = head[:min(len(head), start+headBytes)]
-	if bytes.HasPrefix(head, []byte(planMagic)) {
-		return KindPlan
+	if bytes.HasPrefix(head, []byte(ProgramMagic)) {
+		return KindProgram
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), blanks)
 	switch {
@@ -78,8 +81,8 @@ func Detect(head []byte) FileKind {
 	case bytes.HasPrefix(text, []byte("<")):
 		return KindXML
 	case bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")):
-		if bytes.Contains(text, []byte(`"`+jsonFormat+`"`)) {
-			return KindPlanJSON
+		if bytes.Contains(text, []byte(`"`+ProgramFormat+`"`)) {
+			return KindProgramJSON
 		}
 		for _, key := range []string{`"gpus"`, `"reuse_resources"`, `"num_threads_per_block"`} {
 			if bytes.HasPrefix(text, []byte("{")) && bytes.Contains(text, []byte(key)) {
@@ -89,43 +92,4 @@ func Detect(head []byte) FileKind {
 		return KindJSON
 	}
 	return KindSource
-}
-
-// ReadFile reads the program in a file: MSCCL-IR XML, or a program file of mscclc in either form. It looks at the
-// content, not at the name. It fails as ReadProgram does, and for a file that cannot be read.
-func ReadFile(name string, opt ReadOptions) (*ir.Program, error) {
-	f, err := files.Open(name)
-	if err != nil {
-		var list diag.List
-		if !errors.As(err, &list) {
-			err = diag.List{diag.New(diag.Io, diag.FileSpan(name), "%v", err)}
-		}
-		return nil, err
-	}
-	defer f.Close()
-	r := NewHead(LimitFile(name, f, opt))
-	head, err := Head(r)
-	if err != nil {
-		return nil, err
-	}
-	return ReadProgram(Detect(head), name, r, opt)
-}
-
-// ReadProgram reads a program of a kind that Detect told. Messages call r name. The error is a diag.List, also for a
-// kind that is no compiled program: mscclc.Compile makes programs of source, and ReadMSCCLPP reads plans of MSCCL++.
-func ReadProgram(kind FileKind, name string, r io.Reader, opt ReadOptions) (*ir.Program, error) {
-	switch kind {
-	case KindXML:
-		return ReadMSCCL(name, r, opt)
-	case KindPlan:
-		return ReadPlan(name, r, opt)
-	case KindPlanJSON:
-		return ReadPlanJSON(name, r, opt)
-	}
-	what := kind.String()
-	if kind == KindUnknown {
-		what = "binary data"
-	}
-	d := diag.New(diag.Malformed, diag.FileSpan(name), "this is %s, and not a compiled program", what)
-	return nil, diag.List{d.WithHint("give MSCCL-IR XML, or a program file of mscclc")}
 }

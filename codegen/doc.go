@@ -1,17 +1,18 @@
-// Package codegen writes programs in the formats of runtimes, and reads them back. It trusts nothing that a file says.
+// Package codegen has what all formats of programs share: the targets, the detection of what a file holds, and the limits
+// that programs keep to. It also assembles programs. A package of its own reads and writes each format:
+//
+//   - mscclc/codegen/msccl has MSCCL-IR XML, for msccl and RCCL.
+//   - mscclc/codegen/mscclpp has the execution plans of MSCCL++. Its package lower makes them of core programs.
+//   - mscclc/codegen/program has the program files of mscclc, binary and JSON.
 //
 // # Where to begin
 //
-//   - [WriteMSCCL] writes MSCCL-IR XML for a [Target], which [TargetByName] finds: msccl or rccl.
-//   - [ReadFile] reads a file of MSCCL-IR XML, or one that [WritePlan] or [WritePlanJSON] wrote. [ReadMSCCL] and
-//     [ReadPlan] read from an io.Reader, and [Detect] tells what a file holds.
-//   - [WriteMSCCLPP] writes an execution plan of MSCCL++, which mscclc.PlanMSCCLPP makes. [ReadMSCCLPP] reads one.
-//   - [Fits] returns what of a program a target cannot run.
+//   - [TargetByName] finds a [Target], and [Targets] lists all.
+//   - [Detect] tells what a file holds. mscclc.ReadFile reads a program of any format.
+//   - [ReadOptions] say what all readers accept.
 //
-// # For the compiler
+// [CheckLimits] is for writers and readers: mscclc.Fits returns what of a program any target cannot run. [Assemble] is for the
+// compiler: it makes a program of a placed, ordered and synchronised instruction DAG.
 //
-// [Assemble] makes a program of a placed, ordered and synchronised instruction DAG. [ChannelsOf], [FitOperands],
-// [FitLaunch], [NameLarger] and [PlanFileOf] are the stages from a one-sided program to a [PlanFile], and
-// [FaultsMSCCLPP] lists what MSCCL++'s executor does wrong with a plan that is right. Types named Plan... are the parts
-// of a PlanFile.
+// It imports ir and its packages, and no format.
 package codegen

@@ -39,15 +39,25 @@ func (o ReadOptions) Bounds(steps int) form.Bounds {
 		b.Cells = min(usual, mostCells)
 	}
 	if b.Moved == 0 {
-		b.Moved = min(usual, mostMoved)
+		b.Moved = min(usual, MostMoved)
 	}
 	return b
 }
 
-// What a file may ask for if the options do not say.
+// MostMoved is how many chunks all steps of a file may move together if ReadOptions do not say.
+const MostMoved = 128 << 20
+
+// What else a file may ask for if the options do not say.
 const (
 	leastBound   = 4 << 20
 	boundPerStep = 1 << 10
 	mostCells    = 64 << 20
-	mostMoved    = 128 << 20
 )
+
+// WriteError returns an error of a writer as a diag.List, nil if err is nil.
+func WriteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return diag.List{diag.New(diag.Io, diag.Span{}, "cannot write: %v", err)}
+}

@@ -16,7 +16,7 @@ type Format uint8
 // The formats of targets.
 const (
 	FormatXML     Format = iota // MSCCL-IR XML
-	FormatPlan                  // mscclc's own
+	FormatProgram               // mscclc's own
 	FormatMSCCLPP               // an execution plan of MSCCL++
 )
 
@@ -50,7 +50,8 @@ type Target struct {
 // more pass, too), loops over the sources of a chain, has no default size, and
 // rejects receives that reduce or forward.
 //
-// mscclpp has no steps of this kind: what its executor has room for is in mscclpp.go, and ChannelsOf keeps to it.
+// mscclpp has no steps of this kind: what its executor has room for is in codegen/mscclpp, and
+// codegen/mscclpp/lower keeps to it.
 //
 // plan is mscclc's own executor, whose bounds are those of its 32-bit fields. It
 // promises nothing of how many chunks a message holds: one, at least.
@@ -80,7 +81,7 @@ var Targets = []*Target{
 		Limits: ir.Limits{Target: "mscclpp"},
 	},
 	{
-		Name: "plan", Doc: "mscclc's own executor", Format: FormatPlan,
+		Name: "plan", Doc: "mscclc's own executor", Format: FormatProgram,
 		Use:    "mscclc run {file}",
 		Limits: ir.Limits{Target: "plan", ReceiveFused: true},
 	},
@@ -119,7 +120,7 @@ func shellWord(text, variable string) string {
 // become XML where t's limits allow it. Text is compiled for t. An unknown kind may be anything: its reader refuses it.
 func (t *Target) Takes(kind FileKind) bool {
 	switch {
-	case kind == KindSource || kind == KindUnknown || t.Format == FormatPlan:
+	case kind == KindSource || kind == KindUnknown || t.Format == FormatProgram:
 		return true
 	case t.Format == FormatMSCCLPP:
 		return kind == KindMSCCLPP
@@ -127,8 +128,8 @@ func (t *Target) Takes(kind FileKind) bool {
 	return kind != KindMSCCLPP
 }
 
-// maxRanks is the number of ranks that the readers of XML have room for.
-const maxRanks = 1024
+// MaxRanks is the number of ranks that the readers of XML and of execution plans have room for.
+const MaxRanks = 1024
 
 // TargetByName finds a target, or says why there is none of that name.
 func TargetByName(name string) (*Target, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log"
 
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
@@ -15,7 +16,7 @@ import (
 // Load an XML file at run time, and run it on the CPU. Load proves the program first. testdata/ring.xml is an AllReduce
 // of two ranks that works in place.
 func Example() {
-	p, err := codegen.ReadFile("testdata/ring.xml", codegen.ReadOptions{})
+	p, err := mscclc.ReadFile("testdata/ring.xml", codegen.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

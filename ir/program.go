@@ -51,6 +51,20 @@ type Step struct {
 	NSrc, NDst     int16 // one-sided: numbers of operands
 }
 
+// ClearUnused clears the operands that the step's operation does not have.
+func (s *Step) ClearUnused() {
+	info := s.Op.Info()
+	if !info.ReadsSrc {
+		s.SrcBuf, s.Src = NoBuf, 0
+	}
+	if !info.ReadsDst && !info.Writes {
+		s.DstBuf, s.Dst = NoBuf, 0
+	}
+	if s.Op == Nop {
+		s.Count, s.Class = 0, 0
+	}
+}
+
 // StepFlags are facts about a step.
 type StepFlags uint8
 

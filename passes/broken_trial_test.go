@@ -87,7 +87,7 @@ func (t *trial) finish(s *state) {
 	t.text = b.String()
 	_, t.found = verify.Check(t.program, verify.Options{Slots: s.slots, MessageChunks: int(s.group), MostChunks: int(s.group)})
 	if l := s.opt.Limits; l.Target != "" {
-		t.found = slices.Concat(t.found, codegen.Fits(t.program, &codegen.Target{Name: l.Target, Format: codegen.FormatPlan, Limits: l}))
+		t.found = slices.Concat(t.found, codegen.CheckLimits(t.program, &codegen.Target{Name: l.Target, Format: codegen.FormatProgram, Limits: l}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -18,12 +19,12 @@ import (
 
 // planText is a plan of MSCCL++ that says what p does, or nil where none does.
 func planText(t testing.TB, p *ir.ChannelProgram) []byte {
-	f, err := codegen.PlanFileOf(p)
+	f, err := mscclpp.PlanOf(p)
 	if err != nil {
 		return nil
 	}
 	var text, short bytes.Buffer
-	if err := codegen.WriteMSCCLPP(&text, f); err != nil {
+	if err := mscclpp.Write(&text, f); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Compact(&short, text.Bytes()); err != nil {
@@ -49,7 +50,7 @@ func FuzzCheckChannels(f *testing.F) {
 	for seed := range int64(20) {
 		add(planText(f, randomLoops(rand.New(rand.NewSource(seed)))))
 	}
-	files, _ := filepath.Glob(filepath.Join("..", "codegen", "testdata", "mscclpp", "*.json"))
+	files, _ := filepath.Glob(filepath.Join("..", "codegen", "mscclpp", "testdata", "*.json"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -61,7 +62,7 @@ func FuzzCheckChannels(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_, p, err := codegen.ReadMSCCLPP("x.json", bytes.NewReader(text), codegen.ReadOptions{MaxCells: 1 << 16, MaxMoved: 1 << 18})
+		_, p, err := mscclpp.Read("x.json", bytes.NewReader(text), codegen.ReadOptions{MaxCells: 1 << 16, MaxMoved: 1 << 18})
 		if err != nil {
 			return
 		}

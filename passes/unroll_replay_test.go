@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/ir"
@@ -91,7 +92,7 @@ func TestSwitchWithRelaxedEndIsWrong(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			_, p, err := codegen.ReadMSCCLPP(name, bytes.NewReader(text), codegen.ReadOptions{})
+			_, p, err := mscclpp.Read(name, bytes.NewReader(text), codegen.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
@@ -68,12 +69,12 @@ var relaxedEnds = []string{"switch_relaxed.json", "reduce_nvls.json"}
 
 // Plans of our own and of MSCCL++'s own language are proven and run, but for those of relaxedEnds.
 func TestPlansOfMSCCLPP(t *testing.T) {
-	for _, file := range append(irtest.Files(t, irtest.Plans), filepath.Join("..", "codegen", "testdata", "mscclpp", "swap.json")) {
+	for _, file := range append(irtest.Files(t, irtest.Plans), filepath.Join("..", "codegen", "mscclpp", "testdata", "swap.json")) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, p, err := codegen.ReadMSCCLPP(filepath.Base(file), bytes.NewReader(text), codegen.ReadOptions{})
+		_, p, err := mscclpp.Read(filepath.Base(file), bytes.NewReader(text), codegen.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,15 +117,15 @@ func TestBrokenChannels(t *testing.T) {
 // The wrong programs are rejected as plans too, with the same codes, and the mended ones are proven.
 func TestWrongPlans(t *testing.T) {
 	judge := func(p *ir.ChannelProgram) diag.List {
-		f, err := codegen.PlanFileOf(p)
+		f, err := mscclpp.PlanOf(p)
 		if err != nil {
 			return err.(diag.List)
 		}
 		var text bytes.Buffer
-		if err := codegen.WriteMSCCLPP(&text, f); err != nil {
+		if err := mscclpp.Write(&text, f); err != nil {
 			t.Fatal(err)
 		}
-		_, q, err := codegen.ReadMSCCLPP("plan.json", &text, codegen.ReadOptions{})
+		_, q, err := mscclpp.Read("plan.json", &text, codegen.ReadOptions{})
 		if err != nil {
 			return err.(diag.List)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log"
 
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -11,7 +12,7 @@ import (
 
 // Simulate how long an XML file takes on a machine with H200 GPUs.
 func Example() {
-	p, err := codegen.ReadFile("../executor/testdata/ring.xml", codegen.ReadOptions{})
+	p, err := mscclc.ReadFile("../executor/testdata/ring.xml", codegen.ReadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -99,7 +99,7 @@ const (
 func (s *Selector) list() ([]Form, []error) {
 	s.listing.Do(func() {
 		s.shapes = map[string]Shape{}
-		own := s.Target.Format == codegen.FormatPlan
+		own := s.Target.Format == codegen.FormatProgram
 		for _, v := range append(candidates(s.Call.Kind, flat, nodal), s.Own.Own()...) {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
 			if own != (v.Sided == "") && !(own && given) || !s.expands(v.Program) {
@@ -227,7 +227,7 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		return p, codegen.Fits(p, s.Target).Err()
+		return p, mscclc.Fits(p, s.Target).Err()
 	}
 	text, opt, err := s.Own.algorithm(f.Program, s.Call)
 	if err != nil {
@@ -240,5 +240,5 @@ func (s *Selector) compile(f Form, unproven bool) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, codegen.Fits(p, s.Target).Err()
+	return p, mscclc.Fits(p, s.Target).Err()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/data"
@@ -195,7 +196,7 @@ func TestSelectTargets(t *testing.T) {
 		}
 		for _, r := range list {
 			p, err := s.Program(r.Form)
-			if err != nil || p.OneSided != nil || codegen.Fits(p, s.Target).Err() != nil {
+			if err != nil || p.OneSided != nil || mscclc.Fits(p, s.Target).Err() != nil {
 				t.Errorf("%s: %v: %v", target, r.Form, err)
 			}
 		}

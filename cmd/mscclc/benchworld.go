@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 
+	"mscclc"
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/codegen"
@@ -248,7 +249,7 @@ func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, e
 		return nil, err
 	}
 	if target, err := codegen.TargetByName("plan"); err == nil {
-		if err := codegen.Fits(p, target).Err(); err != nil {
+		if err := mscclc.Fits(p, target).Err(); err != nil {
 			return nil, err
 		}
 	}

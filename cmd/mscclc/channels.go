@@ -5,6 +5,8 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -14,11 +16,11 @@ import (
 
 // judgeChannels proves a plan of MSCCL++, and notes what its executor would do wrong with it.
 func (d *verdict) judgeChannels(s *source, read codegen.ReadOptions, check verify.Options) (*ir.Program, error) {
-	_, p, err := codegen.ReadMSCCLPP(s.name, s, read)
+	_, p, err := mscclpp.Read(s.name, s, read)
 	if err != nil {
 		return nil, err
 	}
-	d.warned = codegen.FaultsMSCCLPP(p)
+	d.warned = mscclpp.Faults(p)
 	return d.proveChannels(p, check)
 }
 
@@ -49,7 +51,7 @@ func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir
 
 // runChannels reads a plan of MSCCL++, and proves it as calls of so many bytes run it; 0 is any.
 func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *runFlags) (*ir.Program, error) {
-	_, p, err := codegen.ReadMSCCLPP(s.name, s, read)
+	_, p, err := mscclpp.Read(s.name, s, read)
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +89,9 @@ func (t turned) text() string {
 
 // executionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop iteration of
 // its pipelines moves, 0 for none.
-func (c *compiling) executionPlan(p *ir.Program, unit int64) (*codegen.PlanFile, diag.List, error) {
+func (c *compiling) executionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, diag.List, error) {
 	opt := mscclc.PlanOptions{Check: c.limits.check, Params: c.settings(),
-		ChannelOptions: codegen.ChannelOptions{Instances: c.instances, Pipeline: unit}}
+		Options: lower.Options{Instances: c.instances, Pipeline: unit}}
 	if c.channels != nil {
 		return mscclc.PlanOfChannels(c.channels, opt)
 	}
@@ -97,7 +99,7 @@ func (c *compiling) executionPlan(p *ir.Program, unit int64) (*codegen.PlanFile,
 }
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.
-func planSummary(p *ir.Program, plan *codegen.PlanFile) string {
+func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
 	name, blocks, ops := title(p), 0, 0
 	for r := range plan.GPUs {
 		for _, b := range plan.GPUs[r].Blocks {

@@ -12,6 +12,9 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/program"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/passes"
@@ -81,7 +84,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.out == "" && !a.json && target.Format == codegen.FormatPlan && isTerminal(a.stdout) {
+	if f.out == "" && !a.json && target.Format == codegen.FormatProgram && isTerminal(a.stdout) {
 		return usagef("a plan is binary, and stdout is a terminal: give -o FILE")
 	}
 	if err := a.guard.output("-o", f.out); err != nil {
@@ -111,12 +114,12 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		if f.channels != nil && unit > 0 {
 			return usagef("%s says itself which thread block does what: its pipelines are its own", arg)
 		}
-		var plan *codegen.PlanFile
+		var plan *mscclpp.Plan
 		if plan, warned, err = f.executionPlan(p, unit); err != nil {
 			return err
 		}
 		what, p.Sizes = planSummary(p, plan), plan.Sizes()
-		product = func(w io.Writer) error { return codegen.WriteMSCCLPP(w, plan) }
+		product = func(w io.Writer) error { return mscclpp.Write(w, plan) }
 	}
 	if f.out != "" || !a.json {
 		if err := a.writeProgram(f.out, product); err != nil {
@@ -142,10 +145,10 @@ func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 }
 
 func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
-	if t.Format == codegen.FormatPlan {
-		return codegen.WritePlan(w, p)
+	if t.Format == codegen.FormatProgram {
+		return program.Write(w, p)
 	}
-	return codegen.WriteMSCCL(w, p, t)
+	return msccl.Write(w, p, t)
 }
 
 // compiled reports what was compiled, and how to use it.

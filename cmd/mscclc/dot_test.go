@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/codegen"
+	"mscclc/codegen/program"
 	"mscclc/ir"
 )
 
@@ -44,7 +44,7 @@ func planFile(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := codegen.WritePlan(&b, p); err != nil {
+	if err := program.Write(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "exchange.plan")

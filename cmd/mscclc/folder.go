@@ -100,7 +100,7 @@ func contentOf(t task) (kind codegen.FileKind, program bool) {
 	case ".xml":
 		return kind, !bytes.Contains(head, []byte("<msccl_algos"))
 	case ".json":
-		return kind, kind == codegen.KindMSCCLPP || kind == codegen.KindPlanJSON
+		return kind, kind == codegen.KindMSCCLPP || kind == codegen.KindProgramJSON
 	}
 	return kind, true
 }

@@ -25,7 +25,7 @@ func TestHelpExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := os.ReadFile("../../codegen/testdata/mscclpp/every.json")
+	plan, err := os.ReadFile("../../codegen/mscclpp/testdata/every.json")
 	if err != nil {
 		t.Fatal(err)
 	}

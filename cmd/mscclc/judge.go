@@ -214,7 +214,7 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 		return nil, err
 	default:
 		if err = d.prove(p, opt.Check, f); err == nil {
-			err = codegen.Fits(p, opt.Target).Err()
+			err = mscclc.Fits(p, opt.Target).Err()
 		}
 	}
 	var found diag.List
@@ -261,5 +261,5 @@ func readProgram(s *source, opt codegen.ReadOptions) (*ir.Program, error) {
 	if s.kind == codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Unsupported, fileSpan(s.name), "%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.name))}
 	}
-	return codegen.ReadProgram(s.kind, s.name, s, opt)
+	return mscclc.ReadProgram(s.kind, s.name, s, opt)
 }

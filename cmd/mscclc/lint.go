@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir/diag"
 	"mscclc/ir/lint"
 )
@@ -102,12 +103,12 @@ func (a *app) lint(name string, named map[string]namedPlan, lim *limits) (diag.L
 	if s.kind != codegen.KindMSCCLPP {
 		return nil, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is no plan of MSCCL++", s.name)}
 	}
-	f, p, err := codegen.ReadMSCCLPP(s.name, s, lim.read)
+	f, p, err := mscclpp.Read(s.name, s, lim.read)
 	if err != nil {
 		return nil, err
 	}
-	found := append(lint.Channels(p), codegen.FaultsMSCCLPP(p)...)
-	hash, err := codegen.HashMSCCLPP(f)
+	found := append(lint.Channels(p), mscclpp.Faults(p)...)
+	hash, err := mscclpp.Hash(f)
 	if err != nil {
 		return nil, err
 	}

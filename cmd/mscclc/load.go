@@ -1,6 +1,7 @@
 package main
 
 import (
+	"mscclc"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
@@ -98,5 +99,5 @@ func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p, codegen.Fits(p, target).Err()
+	return p, mscclc.Fits(p, target).Err()
 }

@@ -15,6 +15,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -74,7 +75,7 @@ func (e *emission) claims() error {
 	out := ""
 	switch f := e.flags; {
 	case f.emit == "":
-	case e.selector.Target.Format == codegen.FormatPlan:
+	case e.selector.Target.Format == codegen.FormatProgram:
 		out = e.tableFile()
 	case e.selector.Target.Name == "msccl":
 		out = e.config()
@@ -179,7 +180,7 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	switch {
 	case e.flags.emit == "":
 		return overlaps, nil
-	case e.selector.Target.Format == codegen.FormatPlan:
+	case e.selector.Target.Format == codegen.FormatProgram:
 		return overlaps, e.table(list)
 	}
 	if found := e.taken(list); len(found) > 0 {
@@ -242,7 +243,7 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
 	load.CreateAttr("proto", r.Protocol)
 	var text bytes.Buffer
-	if err := codegen.WriteMSCCL(&text, &ranged, s.Target); err != nil {
+	if err := msccl.Write(&text, &ranged, s.Target); err != nil {
 		return nil, err
 	}
 	e.written = append(e.written, filepath.Base(path))

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -99,7 +100,7 @@ func (e *emission) read(path string) (*ir.Program, error) {
 		return nil, err
 	}
 	defer text.Close()
-	return codegen.ReadMSCCL(path, codegen.LimitFile(path, text, codegen.ReadOptions{}), codegen.ReadOptions{Target: e.selector.Target})
+	return msccl.Read(path, codegen.LimitFile(path, text, codegen.ReadOptions{}), codegen.ReadOptions{Target: e.selector.Target})
 }
 
 // common are the sizes that two programs are for, if they are for the same calls.

@@ -11,6 +11,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/codegen/program"
 	"mscclc/ir"
 )
 
@@ -184,7 +185,7 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 		}
 		err = ir.WriteProgram(&text, shown)
 	case "json":
-		err = codegen.WritePlanJSON(&text, p)
+		err = program.WriteJSON(&text, p)
 	case "dot":
 		err = writeDot(&text, p)
 	}

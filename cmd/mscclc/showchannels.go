@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 )
 
@@ -17,12 +18,12 @@ func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 	case c.unfit(compiledShow...) != "":
 		return usagef("%s is compiled already: %s cannot change it", s.name, c.unfit(compiledShow...))
 	}
-	f, p, err := codegen.ReadMSCCLPP(s.name, s, c.limits.read)
+	f, p, err := mscclpp.Read(s.name, s, c.limits.read)
 	if err != nil {
 		return err
 	}
 	if stage == "json" {
-		return codegen.WriteMSCCLPP(w, f)
+		return mscclpp.Write(w, f)
 	}
 	return ir.WriteChannels(w, p)
 }

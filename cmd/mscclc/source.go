@@ -107,7 +107,7 @@ func sniffed(name string, r io.ReadCloser, lim *limits, open func(string, []stri
 		io.Reader
 		io.Closer
 	}{b, r}}
-	if s.kind == codegen.KindMSCCLPP || s.kind == codegen.KindPlanJSON {
+	if s.kind == codegen.KindMSCCLPP || s.kind == codegen.KindProgramJSON {
 		s.ReadCloser = struct {
 			io.Reader
 			io.Closer

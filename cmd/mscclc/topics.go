@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes"
@@ -99,6 +100,6 @@ Plans of MSCCL++ (mscclpp) have operations in place of steps. Its executor has r
   %d channels and %d remote buffers of a block and type, %d port channels of a rank
   %d channels, %d semaphores and %d sources or destinations of an operation
   %d barriers of a rank, and sizes and offsets of 32 bits`,
-		codegen.PlanMaxOps, codegen.PlanMaxThreads, codegen.PlanMaxChannels, codegen.PlanMaxRemote, codegen.PlanMaxPorts,
-		codegen.PlanMaxChannelIDs, codegen.PlanMaxSemaphores, codegen.PlanMaxBuffers, codegen.PlanMaxBarriers)
+		mscclpp.MaxOps, mscclpp.MaxThreads, mscclpp.MaxChannels, mscclpp.MaxRemote, mscclpp.MaxPorts,
+		mscclpp.MaxChannelIDs, mscclpp.MaxSemaphores, mscclpp.MaxOperands, mscclpp.MaxBarriers)
 }

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 )
 
 // The table of help channels names every operation of plans, once, and shows it as the text of channels does: every.json has them all.
 func TestHelpChannelsNamesEveryOperation(t *testing.T) {
-	f, err := os.Open("../../codegen/testdata/mscclpp/every.json")
+	f, err := os.Open("../../codegen/mscclpp/testdata/every.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	plan, p, err := codegen.ReadMSCCLPP("every.json", f, codegen.ReadOptions{})
+	plan, p, err := mscclpp.Read("every.json", f, codegen.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

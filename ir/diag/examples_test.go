@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/passes"
@@ -20,7 +21,7 @@ func TestExamplesWarn(t *testing.T) {
 			continue
 		}
 		files++
-		_, p, err := codegen.ReadMSCCLPP(e.File, strings.NewReader(e.Example), codegen.ReadOptions{})
+		_, p, err := mscclpp.Read(e.File, strings.NewReader(e.Example), codegen.ReadOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", code, err)
 			continue

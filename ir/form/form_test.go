@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 		{func(p *ir.Program) { p.Coll.Kind = ir.NumKinds }, diag.Malformed, "is none"},
 		{func(p *ir.Program) { p.Coll.Root = 1 }, diag.Malformed, "root 1"},
 		{func(p *ir.Program) { p.Channels = MaxChannels + 1 }, diag.Malformed, "65537 channels"},
-		{func(p *ir.Program) { p.Scratch = []int32{math.MaxInt32} }, diag.Limit, "more than 4 chunks"},
+		{func(p *ir.Program) { p.Scratch = []int32{math.MaxInt32} }, diag.Limit, "chunks, at most 4 are read"},
 		{func(p *ir.Program) { p.Rank[0].End = 2 }, diag.Malformed, "has blocks 0 to 2"},
 		{func(p *ir.Program) { p.Blocks[0].Steps.End = 0 }, diag.Malformed, "1 steps that belong to no rank"},
 		{func(p *ir.Program) { p.Blocks[0].Channel = 1 }, diag.OutOfBounds, "on channel 1"},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -39,7 +40,7 @@ func readXML(file string) (*ir.Program, error) {
 		return nil, err
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".xml")
-	return codegen.ReadMSCCL(name, bytes.NewReader(src), codegen.ReadOptions{})
+	return msccl.Read(name, bytes.NewReader(src), codegen.ReadOptions{})
 }
 
 func judge(t *testing.T, p *ir.Program, want string) {

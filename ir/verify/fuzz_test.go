@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
+	programfile "mscclc/codegen/program"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
@@ -62,7 +64,7 @@ func TestFuzzedFiles(t *testing.T) {
 
 // judgeFuzzed reads and judges a file, and puts what is accepted to the test.
 func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
-	p, err := codegen.ReadMSCCL("fuzz.xml", bytes.NewReader(text), codegen.ReadOptions{MaxCells: 1 << 12, MaxMoved: 1 << 12})
+	p, err := msccl.Read("fuzz.xml", bytes.NewReader(text), codegen.ReadOptions{MaxCells: 1 << 12, MaxMoved: 1 << 12})
 	if err != nil {
 		return false, false
 	}
@@ -70,7 +72,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 	if len(list) > 0 {
 		return true, false
 	}
-	again, err := codegen.DecodePlan("fuzz.plan", codegen.EncodePlan(p), codegen.ReadOptions{})
+	again, err := programfile.Decode("fuzz.plan", programfile.Encode(p), codegen.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +93,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 
 // fuzzSeeds are the small files of the repository and of other compilers.
 func fuzzSeeds(f testing.TB) [][]byte {
-	names, err := filepath.Glob("../../codegen/testdata/xml/*.xml")
+	names, err := filepath.Glob("../../codegen/msccl/testdata/*.xml")
 	if err != nil || len(names) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/codegen"
+	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 )
@@ -69,7 +70,7 @@ func BenchmarkXML(b *testing.B) {
 		b.Run(x.name, func(b *testing.B) {
 			p := x.make(1 << min(20, x.most))
 			var text bytes.Buffer
-			if err := codegen.WriteMSCCL(&text, p, &large); err != nil {
+			if err := msccl.Write(&text, p, &large); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
@@ -77,7 +78,7 @@ func BenchmarkXML(b *testing.B) {
 			reading, begin := time.Duration(0), cpuTime()
 			for b.Loop() {
 				start := cpuTime()
-				p, err := codegen.ReadMSCCL("scale.xml", bytes.NewReader(text.Bytes()), codegen.ReadOptions{})
+				p, err := msccl.Read("scale.xml", bytes.NewReader(text.Bytes()), codegen.ReadOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}

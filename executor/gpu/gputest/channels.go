@@ -17,6 +17,8 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -84,7 +86,7 @@ func (c *channelled) launchables() (list []launchable, err error) {
 func given(t testing.TB, turns ...int) (list []channelled) {
 	t.Helper()
 	at := irtest.Root(t)
-	files := append(irtest.Files(t, irtest.Plans), filepath.Join(at, "codegen", "testdata", "mscclpp", "swap.json"),
+	files := append(irtest.Files(t, irtest.Plans), filepath.Join(at, "codegen", "mscclpp", "testdata", "swap.json"),
 		filepath.Join(at, "testdata", "mscclpp", "allpairs.2.json"))
 	for _, file := range files {
 		list = append(list, channelled{filepath.Base(file), func() (*ir.ChannelProgram, error) {
@@ -99,7 +101,7 @@ func given(t testing.TB, turns ...int) (list []channelled) {
 }
 
 func readPlan(text []byte) (*ir.ChannelProgram, error) {
-	_, p, err := codegen.ReadMSCCLPP("plan.json", bytes.NewReader(text), codegen.ReadOptions{})
+	_, p, err := mscclpp.Read("plan.json", bytes.NewReader(text), codegen.ReadOptions{})
 	return p, err
 }
 
@@ -173,14 +175,14 @@ func writePlan(c *ir.ChunkDAG, instances int) (*ir.ChannelProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{ChannelOptions: codegen.ChannelOptions{Instances: instances}})
+	f, _, err := mscclc.PlanMSCCLPP(p, mscclc.PlanOptions{Options: lower.Options{Instances: instances}})
 	if list, _ := err.(diag.List); len(list) > 0 && (list[0].Code == diag.Unsupported || list[0].Code == diag.Limit) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	if err := codegen.WriteMSCCLPP(&text, f); err != nil {
+	if err := mscclpp.Write(&text, f); err != nil {
 		return nil, err
 	}
 	return readPlan(text.Bytes())

@@ -1,0 +1,39 @@
+package codegentest
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+)
+
+// Lenient is target without limits, as the executor reads it.
+func Lenient(target *codegen.Target) *codegen.Target {
+	t := *target
+	t.Limits = ir.Limits{Target: "test", ReceiveFused: true}
+	t.Inclusive = true
+	return &t
+}
+
+func Target(t testing.TB, name string) *codegen.Target {
+	t.Helper()
+	target, err := codegen.TargetByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
+var ProgramsOnly = []cmp.Option{cmpopts.IgnoreFields(ir.Header{}, "Spans"), cmpopts.IgnoreFields(ir.Step{}, "Pos"), cmpopts.EquateEmpty()}
+
+// Diff is cmp.Diff without its cost for equal programs.
+func Diff(want, got *ir.Program) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, cmpopts.EquateEmpty())
+}

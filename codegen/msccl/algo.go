@@ -1,0 +1,323 @@
+package msccl
+
+import (
+	"fmt"
+	"math"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/form"
+)
+
+// algoHead is what the <algo> tag says.
+type algoHead struct {
+	ranks, channels, divisor int
+	inclusive                bool // RCCL's dialect
+	coll                     string
+	span                     diag.Span
+}
+
+// algo reads the <algo> tag.
+func (x *reader) algo(t *tag) {
+	x.p = &ir.Program{Even: true}
+	x.head = algoHead{ranks: math.MaxInt32, channels: math.MaxInt32, divisor: math.MaxInt32, span: t.whole()}
+	v := &x.v
+	if !x.fields(t, algoFields, v) {
+		return
+	}
+	h, p := &x.head, x.p
+	h.ranks, h.channels, h.divisor = int(v.num[algoRanks]), int(v.num[algoChannels]), int(v.num[algoDivisor])
+	h.coll = v.text(algoColl)
+	h.inclusive = v.attr[algoOutofplace] != nil
+	if x.opt.Target != nil {
+		h.inclusive = x.opt.Target.Inclusive
+	}
+	p.Name, p.Channels, p.RanksPerNode = v.text(algoName), h.channels, h.ranks
+	if h.channels > form.MaxChannels {
+		x.report(diag.Limit, t.span(v.attr[algoChannels]), "program uses %d channels, at most %d are read", h.channels, form.MaxChannels)
+	}
+	proto, ok := ir.ProtocolByName(v.text(algoProto))
+	if !ok || proto == ir.LL16 {
+		x.report(diag.Malformed, t.span(v.attr[algoProto]), "protocol %q is none of Simple, LL and LL128", v.text(algoProto))
+		proto = ir.Simple
+	}
+	p.Protocol = proto
+	p.InPlace, p.OutOfPlace = v.num[algoInplace] == 1, v.num[algoInplace] == 0
+	if v.attr[algoOutofplace] != nil && h.inclusive {
+		p.OutOfPlace = v.num[algoOutofplace] == 1
+		if !p.InPlace && !p.OutOfPlace {
+			x.report(diag.Malformed, t.span(v.attr[algoOutofplace]), "program is neither for calls in place nor for others")
+		}
+	}
+	x.spelling(t)
+	x.collective(t)
+	if x.p.Coll != nil {
+		x.sizes(t)
+	}
+}
+
+// collectives are the names of both dialects.
+var collectives = map[string]ir.Kind{
+	"allreduce": ir.AllReduce, "allgather": ir.AllGather, "alltoall": ir.AllToAll, "broadcast": ir.Broadcast, "reduce": ir.ReduceTo,
+	"reduce_scatter": ir.ReduceScatter, "reducescatter": ir.ReduceScatter, "gather": ir.Gather, "scatter": ir.Scatter, "custom": ir.Opaque,
+}
+
+// spelling checks what a stated target wants of the <algo> tag.
+func (x *reader) spelling(t *tag) {
+	target, v := x.opt.Target, &x.v
+	if target == nil {
+		return
+	}
+	want := []int{algoName}
+	if target.Inclusive {
+		want = []int{algoOutofplace, algoMin, algoMax}
+	}
+	for _, i := range want {
+		if v.attr[i] == nil {
+			d := x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", algoFields[i].name, target.Name)
+			d.Hint = "a file that was written for another runtime may lack it; mscclc compile --target " + target.Name + " writes it"
+		}
+	}
+	kind := collectives[x.head.coll]
+	if name, ok := target.Kinds[kind]; !ok && !(target.Custom && kind == ir.Opaque) || ok && name != x.head.coll {
+		x.report(diag.Unsupported, t.span(v.attr[algoColl]), "%s has no collective %q", target.Name, x.head.coll)
+	}
+}
+
+// collective derives the collective from its name and nchunksperloop. Roots
+// and custom buffers follow when all ranks are read.
+func (x *reader) collective(t *tag) {
+	h, a := &x.head, x.v.attr[algoColl]
+	kind, ok := collectives[h.coll]
+	if !ok {
+		code, text := diag.Malformed, "%q is no collective"
+		if h.coll == "send" || h.coll == "recv" || h.coll == "alltoallv" {
+			code, text = diag.Unsupported, "programs for %s cannot be read"
+		}
+		x.report(code, t.span(a), text, h.coll)
+		return
+	}
+	c := &ir.Collective{Kind: kind, Ranks: h.ranks, Chunks: h.divisor, Inplace: x.p.InPlace}
+	switch kind {
+	case ir.AllGather, ir.ReduceScatter, ir.AllToAll:
+		if h.divisor%h.ranks != 0 {
+			x.report(diag.Malformed, t.span(x.v.attr[algoDivisor]), "nchunksperloop is %d, no multiple of the %d ranks", h.divisor, h.ranks)
+			return
+		}
+		c.Chunks = h.divisor / h.ranks
+	}
+	x.p.Coll = c
+}
+
+// sizes reads the range of sizes: [min, max) for msccl, which has a default,
+// and [min, max] for RCCL, where 0 is no end.
+func (x *reader) sizes(t *tag) {
+	v, p := &x.v, x.p
+	least, most := v.num[algoMin], v.num[algoMax]
+	switch {
+	case v.attr[algoMax] == nil && !x.head.inclusive:
+		most = mscclMaxBytes
+	case x.head.inclusive && most == math.MaxInt64:
+		most = 0
+	case x.head.inclusive && most > 0:
+		most++
+	}
+	if unit := rooted(p.Coll.Kind, false, x.head.ranks); most > math.MaxInt64/unit || least > math.MaxInt64/unit {
+		most, least = 0, 0
+	} else {
+		most, least = most*unit, least*unit
+	}
+	if most != 0 && most <= least || most == 0 && !x.head.inclusive {
+		at := t.whole()
+		if a := v.attr[algoMin]; a != nil {
+			at = t.span(a)
+		}
+		x.report(diag.Malformed, at, "the range of sizes from %d is empty", least)
+		return
+	}
+	p.Sizes = ir.SizeRange{Min: least, Max: most}
+}
+
+// mscclMaxBytes is the size below which a file without maxBytes is for.
+const mscclMaxBytes = 1 << 27
+
+// finish judges the ranks together, puts blocks and steps in order and applies
+// the target's limits.
+func (x *reader) finish() {
+	p := x.p
+	if len(x.gpus) != x.head.ranks { // none is twice or beyond the last, so some are missing
+		d := x.report(diag.Malformed, x.head.span, "program has %d ranks, and <gpu> for %d of them", x.head.ranks, len(x.gpus))
+		for r := range int32(len(x.gpus) + 1) {
+			if _, ok := x.ranks[r]; !ok {
+				*d = d.WithHint("rank %d has none", r)
+				return
+			}
+		}
+	}
+	if !x.root() || !x.buffers() {
+		return
+	}
+	x.sortBlocks()
+	x.guessClasses()
+	deduce(p)
+	if t := x.opt.Target; t != nil {
+		if x.quirk.text != "" {
+			x.report(diag.Malformed, diag.Span{Pos: x.quirk.pos, Len: 1}, "%s's reader does not take %s", t.Name, x.quirk.text)
+		}
+		x.found = append(x.found, codegen.CheckLimits(p, t)...)
+		x.chains()
+	}
+}
+
+// root finds the root of a rooted collective: the one rank that alone has the
+// buffer that only roots have.
+func (x *reader) root() bool {
+	c := x.p.Coll
+	var attribute string
+	var has func(*gpuRecord) bool
+	switch c.Kind {
+	case ir.Broadcast, ir.Scatter:
+		attribute, has = "i_chunks", func(g *gpuRecord) bool { return g.input > 0 }
+	case ir.ReduceTo, ir.Gather:
+		attribute, has = "o_chunks", func(g *gpuRecord) bool { return g.output > 0 }
+	default:
+		return true
+	}
+	var roots []*gpuRecord
+	for i := range x.gpus {
+		if has(&x.gpus[i]) {
+			roots = append(roots, &x.gpus[i])
+		}
+	}
+	switch len(roots) {
+	case 0:
+		x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: no rank has an %s above 0", c.Kind, attribute).Hint =
+			"only the root has chunks there: give its <gpu> an " + attribute + " above 0"
+		return false
+	case 1:
+		c.Root = int(roots[0].id)
+		return true
+	}
+	more := ""
+	if len(roots) > 2 {
+		more = ", ..."
+	}
+	d := x.report(diag.Unsupported, roots[1].span, "the root of this %s cannot be told: %d ranks (%d, %d%s) have an %s above 0, and only the root may",
+		c.Kind, len(roots), roots[0].id, roots[1].id, more, attribute)
+	*d = d.WithNote(roots[0].span, "rank %d is the first", roots[0].id)
+	d.Hint = fmt.Sprintf(`write %s="0" in the <gpu> of each rank that is not the root`, attribute)
+	return false
+}
+
+// buffers checks each rank's buffers against the collective. A buffer of no
+// chunks is one that the rank's steps do not name.
+func (x *reader) buffers() bool {
+	p, c := x.p, x.p.Coll
+	p.Scratch = make([]int32, len(x.gpus))
+	if c.Kind == ir.Opaque {
+		c.PerRank = make([][2]int32, len(x.gpus))
+		for i := range x.gpus {
+			g := &x.gpus[i]
+			c.PerRank[g.id] = [2]int32{g.input, g.output}
+			c.In, c.Out = max(c.In, int(g.input)), max(c.Out, int(g.output))
+		}
+		c.Chunks = max(c.Chunks, c.In, c.Out)
+	}
+	cells := int64(0)
+	for i := range x.gpus {
+		g := &x.gpus[i]
+		p.Scratch[g.id] = g.scratch
+		in, out := c.InChunks(int(g.id)), c.OutChunks(int(g.id))
+		cells += int64(in) + int64(out) + int64(g.scratch)
+		if g.input != 0 && int(g.input) != in {
+			x.report(diag.Malformed, g.span, "rank %d has %d input chunks where %s has %d", g.id, g.input, c, in)
+		}
+		if g.output != 0 && int(g.output) != out {
+			x.report(diag.Malformed, g.span, "rank %d has %d output chunks where %s has %d", g.id, g.output, c, out)
+		}
+		if x.full() {
+			return false
+		}
+	}
+	most, moved := x.opt.Bounds(len(p.Steps)), int64(0)
+	for i := range p.Steps {
+		moved += int64(p.Steps[i].Count)
+	}
+	if moved > most.Moved {
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, most.Moved).Hint = diag.LimitHint("moves", moved)
+	}
+	if cells > most.Cells {
+		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, most.Cells).Hint = diag.LimitHint("cells", cells)
+	}
+	return len(x.found) == 0
+}
+
+// sortBlocks makes the program's tables of what was read in the file's order.
+func (x *reader) sortBlocks() {
+	p := x.p
+	p.Rank, p.Blocks = make([]ir.Range, len(x.gpus)), make([]ir.TB, 0, len(x.tbs))
+	inOrder, at := true, int32(0)
+	for r := range p.Rank {
+		g := &x.gpus[x.ranks[int32(r)]]
+		p.Rank[r].First = int32(len(p.Blocks))
+		for _, b := range x.tbs[g.tbs.First:g.tbs.End] {
+			inOrder = inOrder && b.Steps.First == at
+			at = b.Steps.End
+			p.Blocks = append(p.Blocks, b.TB)
+		}
+		p.Rank[r].End = int32(len(p.Blocks))
+	}
+	if inOrder {
+		return
+	}
+	steps := make([]ir.Step, 0, len(p.Steps))
+	for i := range p.Blocks {
+		b := &p.Blocks[i]
+		first := int32(len(steps))
+		steps = append(steps, p.StepsOf(b)...)
+		b.Steps = ir.Range{First: first, End: int32(len(steps))}
+	}
+	p.Steps = steps
+}
+
+// deduce finds what the file does not say: classes, whether they ever differ,
+// and final steps. A program that does not run keeps what it has: ir/verify
+// says what is wrong with it.
+func deduce(p *ir.Program) {
+	if ir.Classify(p) == nil {
+		_ = ir.MarkFinal(p) // else avg is not to be had
+	}
+}
+
+// guessClasses gives each step the class of an input or output chunk that it
+// names. What only goes through scratch has class 0 until evaluation tells.
+func (x *reader) guessClasses() {
+	for i := range x.p.Steps {
+		switch s := &x.p.Steps[i]; {
+		case s.DstBuf == ir.Input || s.DstBuf == ir.Output:
+			s.Class = int32(x.p.Coll.Class(int(s.Dst)))
+		case s.SrcBuf == ir.Input || s.SrcBuf == ir.Output:
+			s.Class = int32(x.p.Coll.Class(int(s.Src)))
+		}
+	}
+}
+
+// chains reports reductions that the target's runtime would chain too long.
+func (x *reader) chains() {
+	most := x.opt.Target.Limits.ReduceChain
+	if most == 0 {
+		return
+	}
+	for b := range x.p.Blocks {
+		steps := x.p.StepsOf(&x.p.Blocks[b])
+		for i, chain := 1, 1; i < len(steps); i++ {
+			if chain++; !ir.Chained(&steps[i-1], &steps[i]) {
+				chain = 1
+			}
+			if chain == most+1 && !x.full() {
+				x.report(diag.Limit, x.p.Span(steps[i].Pos), "%s chains at most %d reductions, and this is one more", x.opt.Target.Name, most)
+			}
+		}
+	}
+}

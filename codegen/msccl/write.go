@@ -1,0 +1,270 @@
+package msccl
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/beevik/etree"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+)
+
+// Write writes p in t's dialect of MSCCL-IR XML, or refuses what does not
+// fit t before it writes a byte. It writes one element at a time, so that memory
+// stays bounded, and only what the runtimes' own readers understand: no
+// declaration, no tabs, no entities, attributes one space apart.
+//
+// The format has no place for source positions, final flags, classes, the
+// nodes of the ranks, or what a custom collective requires and how long its
+// buffers are; roots show only in which rank has the buffer that roots have. An
+// operand that an operation lacks is written as the one that it has. A target
+// whose chains of reductions are bounded gets hasdep="1" on the last step that
+// a chain may take. Sizes without end are left to msccl's default, 128 MiB.
+func Write(w io.Writer, p *ir.Program, t *codegen.Target) error {
+	if found := codegen.CheckLimits(p, t); len(found) > 0 {
+		return found
+	}
+	x := newWriter(bufio.NewWriterSize(w, 1<<16), p, t)
+	x.head()
+	for rank := range p.Rank {
+		x.rank(rank)
+	}
+	x.out.WriteString("</algo>\n")
+	return codegen.WriteError(x.out.Flush()) // which is the first error of all writes
+}
+
+type writer struct {
+	out     *bufio.Writer
+	p       *ir.Program
+	t       *codegen.Target
+	custom  bool // the collective goes by the name custom
+	divisor int  // nchunksperloop
+
+	// One element of each kind is written again and again with other values.
+	algo, gpu, tb, step *etree.Element
+	tag                 bytes.Buffer
+}
+
+func newWriter(out *bufio.Writer, p *ir.Program, t *codegen.Target) *writer {
+	_, known := t.Kinds[p.Coll.Kind]
+	x := &writer{out: out, p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
+	x.algo, x.gpu, x.tb, x.step = etree.NewElement("algo"), etree.NewElement("gpu"), etree.NewElement("tb"), etree.NewElement("step")
+	for i := range gpuFields {
+		x.gpu.CreateAttr(gpuFields[i].name, "")
+	}
+	for i := range tbFields {
+		x.tb.CreateAttr(tbFields[i].name, "")
+	}
+	for i := range stepFields {
+		x.step.CreateAttr(stepFields[i].name, "")
+	}
+	return x
+}
+
+// write writes e behind indent: as an empty element, or only its opening tag.
+func (x *writer) write(indent string, e *etree.Element, empty bool) {
+	x.tag.Reset()
+	e.WriteTo(&x.tag, &etree.WriteSettings{})
+	x.out.WriteString(indent)
+	if b := x.tag.Bytes(); empty {
+		x.out.Write(b)
+		x.out.WriteByte('\n')
+	} else {
+		x.out.Write(bytes.TrimSuffix(b, []byte("/>")))
+		x.out.WriteString(">\n")
+	}
+}
+
+func set(e *etree.Element, field, value int) { e.Attr[field].Value = strconv.Itoa(value) }
+
+// divisor is nchunksperloop: what the elements of a call, times the ranks for
+// the collectives that the runtimes multiply, are divided by. They do not
+// multiply rooted ones; of a custom collective the caller counts the longest buffer.
+func divisor(c *ir.Collective, custom bool) int {
+	if !custom && (c.Kind == ir.Gather || c.Kind == ir.Scatter) {
+		return c.Chunks
+	}
+	return c.Divisor()
+}
+
+// rooted is how many bytes, as nccl-tests counts them, stand for each that the
+// runtime counts.
+func rooted(kind ir.Kind, custom bool, ranks int) int64 {
+	if !custom && (kind == ir.Gather || kind == ir.Scatter) {
+		return int64(ranks)
+	}
+	return 1
+}
+
+// head writes the <algo> tag.
+func (x *writer) head() {
+	p, e := x.p, x.algo
+	coll := "custom"
+	if !x.custom {
+		coll = x.t.Kinds[p.Coll.Kind]
+	}
+	e.CreateAttr("name", safeName(p.Name))
+	e.CreateAttr("proto", p.Protocol.String())
+	e.CreateAttr("nchannels", strconv.Itoa(max(p.Channels, 1)))
+	e.CreateAttr("nchunksperloop", strconv.Itoa(x.divisor))
+	e.CreateAttr("ngpus", strconv.Itoa(p.Coll.Ranks))
+	e.CreateAttr("coll", coll)
+	x.variant(e)
+	x.write("", e, false)
+}
+
+// variant writes which calls the file is for.
+func (x *writer) variant(e *etree.Element) {
+	p := x.p
+	unit := rooted(p.Coll.Kind, x.custom, p.Coll.Ranks)
+	least, most := (p.Sizes.Min+unit-1)/unit, (p.Sizes.Max+unit-1)/unit
+	if !x.t.Inclusive {
+		e.CreateAttr("inplace", digit(p.Coll.Inplace))
+		if least > 0 || most > 0 {
+			e.CreateAttr("minBytes", strconv.FormatInt(least, 10))
+		}
+		if most > 0 {
+			e.CreateAttr("maxBytes", strconv.FormatInt(most, 10))
+		}
+		return
+	}
+	inplace, outofplace := p.InPlace, p.OutOfPlace
+	if !inplace && !outofplace {
+		inplace, outofplace = p.Coll.Inplace, !p.Coll.Inplace
+	}
+	e.CreateAttr("inplace", digit(inplace))
+	e.CreateAttr("outofplace", digit(outofplace))
+	e.CreateAttr("minBytes", strconv.FormatInt(least, 10))
+	e.CreateAttr("maxBytes", strconv.FormatInt(max(most-1, 0), 10)) // 0 has no end
+}
+
+func digit(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// safeName makes name one that the runtimes' readers take: they know no
+// entities, keep 63 characters, and msccl gives "2D" a meaning of its own.
+func safeName(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if c < ' ' || c > '~' || strings.IndexByte(`"&<>'`, c) >= 0 {
+			b[i] = '_'
+		}
+	}
+	switch s := string(b[:min(len(b), 63)]); s {
+	case "":
+		return "unnamed"
+	case "2D":
+		return "2D_"
+	default:
+		return s
+	}
+}
+
+// rank writes the <gpu> of rank.
+func (x *writer) rank(rank int) {
+	c := x.p.Coll
+	in, out := c.InChunks(rank), c.OutChunks(rank)
+	if x.custom { // the readers want all of nchunksperloop or nothing
+		in, out = min(in, 1)*x.divisor, min(out, 1)*x.divisor
+	}
+	set(x.gpu, gpuID, rank)
+	set(x.gpu, gpuInput, in)
+	set(x.gpu, gpuOutput, out)
+	set(x.gpu, gpuScratch, x.p.ScratchOf(rank))
+	tbs := x.p.TBsOf(rank)
+	x.write("  ", x.gpu, len(tbs) == 0)
+	for b := range tbs {
+		x.block(rank, b, &tbs[b])
+	}
+	if len(tbs) > 0 {
+		x.out.WriteString("  </gpu>\n")
+	}
+}
+
+func (x *writer) block(rank, id int, b *ir.TB) {
+	set(x.tb, tbID, id)
+	set(x.tb, tbSend, int(b.SendPeer))
+	set(x.tb, tbRecv, int(b.RecvPeer))
+	set(x.tb, tbChannel, int(b.Channel))
+	steps := x.p.StepsOf(b)
+	x.write("    ", x.tb, len(steps) == 0)
+	chain := 1
+	for i := range steps {
+		s := &steps[i]
+		hasdep := s.Flags&ir.HasDep != 0
+		switch most := x.t.Limits.ReduceChain; {
+		case i+1 == len(steps) || !ir.Chained(s, &steps[i+1]):
+			chain = 1
+		case most > 0 && chain == most:
+			chain, hasdep = 1, true
+		default:
+			chain++
+		}
+		x.line(rank, i, s, hasdep)
+	}
+	if len(steps) > 0 {
+		x.out.WriteString("    </tb>\n")
+	}
+}
+
+// line writes a <step>.
+func (x *writer) line(rank, i int, s *ir.Step, hasdep bool) {
+	src, dst := x.operand(rank, s.SrcBuf, s.Src), x.operand(rank, s.DstBuf, s.Dst)
+	switch { // the readers want both of every step, and look only at what the type has
+	case s.Op == ir.Nop:
+		src, dst = operand{"i", -1}, operand{"o", -1}
+	case s.SrcBuf == ir.NoBuf:
+		src = dst
+	case s.DstBuf == ir.NoBuf:
+		dst = src
+	}
+	e := x.step
+	set(e, stepS, i)
+	e.Attr[stepType].Value = s.Op.String()
+	e.Attr[stepSrcBuf].Value = src.buf
+	set(e, stepSrc, src.index)
+	e.Attr[stepDstBuf].Value = dst.buf
+	set(e, stepDst, dst.index)
+	set(e, stepCount, int(s.Count))
+	set(e, stepDepBlock, int(s.DepBlock))
+	set(e, stepDepStep, int(s.DepStep))
+	e.Attr[stepHasDep].Value = digit(hasdep)
+	x.write("      ", e, true)
+}
+
+type operand struct {
+	buf   string
+	index int
+}
+
+// operand names chunk index of a buffer as the file does. A custom collective
+// in place has its buffers at one address, where a rooted one has them shifted.
+func (x *writer) operand(rank int, b ir.Buf, index int32) operand {
+	o := operand{"s", int(index)}
+	switch b {
+	case ir.Input:
+		o.buf = "i"
+	case ir.Output:
+		o.buf = "o"
+	default:
+		return o
+	}
+	if x.custom && x.p.Coll.Inplace {
+		inOut, outIn := x.p.Coll.Shift(rank)
+		switch {
+		case inOut > 0 && b == ir.Input:
+			return operand{"o", int(index) + inOut}
+		case outIn > 0 && b == ir.Output:
+			return operand{"i", int(index) + outIn}
+		}
+	}
+	return o
+}

@@ -1,0 +1,252 @@
+package lower
+
+import (
+	"slices"
+
+	"mscclc/codegen/mscclpp"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// peerTypes is how many types of channels are between two ranks: memory and port.
+const peerTypes = int(ir.SwitchChannel)
+
+// connect numbers the channels between any two ranks, and says whether every block has room for its own. Signals of one direction and flag are on one
+// channel where one block raises and one awaits them; the k-th channel of a direction is the k-th of the other.
+func (x *maker) connect(segments [][]segment) bool {
+	ranks := len(x.out.Ranks)
+	count := make([][peerTypes]int32, ranks*ranks) // of a direction
+	for _, f := range x.all {
+		if f.raised != int32(len(f.awaits)) {
+			x.say(diag.Unsupported, "a flag of rank %d is signalled %d times in a launch, and awaited %d times", f.to, f.raised, len(f.awaits))
+			return true
+		}
+		f.divide(&count[int(f.from)*ranks+int(f.to)][f.channelType()])
+	}
+	x.base = make([][peerTypes]int32, ranks*ranks)
+	for i := range count { // the blocks that share an operation signal and await on channels of their own
+		for t := range count[i] {
+			count[i][t] *= x.ways
+		}
+	}
+	x.reached(count)
+	for r := range ranks {
+		c := &x.out.Ranks[r]
+		c.Channels = [ir.NumChannelTypes][]ir.Channel{}
+		for t := range peerTypes {
+			total := int32(0)
+			for peer := range ranks {
+				x.base[r*ranks+peer][t] = total
+				total += max(count[r*ranks+peer][t], count[peer*ranks+r][t])
+			}
+			list := make([]ir.Channel, 0, total)
+			for peer := range ranks {
+				for range max(count[r*ranks+peer][t], count[peer*ranks+r][t]) {
+					list = append(list, ir.Channel{Peer: int32(peer)})
+				}
+			}
+			c.Channels[t] = list
+		}
+		c.Channels[ir.SwitchChannel] = x.switches
+	}
+	return x.roomy(segments)
+}
+
+// channelType is the type of the channels that f is on.
+func (f *flag) channelType() ir.ChannelType {
+	if f.port {
+		return ir.PortChannel
+	}
+	return ir.MemoryChannel
+}
+
+// divide numbers the channels of f, of whose direction there are so many yet: one for each two segments that signal and await it. Signals
+// of the same two follow each other.
+func (f *flag) divide(count *int32) {
+	for n := range f.signals {
+		if n > 0 && f.signals[n] == f.signals[n-1] && f.awaits[n] == f.awaits[n-1] {
+			f.channels[n] = f.channels[n-1]
+			continue
+		}
+		f.channels[n] = *count
+		*count++
+	}
+}
+
+// reached sees to it that ranks are connected that reach each other's memory, and finds the switch channels: one for each buffer.
+func (x *maker) reached(count [][peerTypes]int32) {
+	x.switches = nil
+	for r, items := range x.items {
+		for i := range items {
+			op := &items[i].op
+			for _, list := range [2][]ir.ChannelRef{op.Srcs, op.Dsts} {
+				for k := range list {
+					switch ref := &list[k]; {
+					case ref.Rank == ir.AllRanks:
+						ref.Switch = x.switchOf(ref.Buf)
+					case ref.Rank != int32(r):
+						n := &count[r*len(x.items)+int(ref.Rank)][op.Type]
+						*n = max(*n, 1)
+					}
+				}
+			}
+		}
+	}
+}
+
+// switchOf is the channel of a buffer through the switch, of all ranks.
+func (x *maker) switchOf(b ir.Buf) int32 {
+	i := slices.IndexFunc(x.switches, func(c ir.Channel) bool { return c.Buf == b })
+	if i < 0 {
+		group := make([]int32, len(x.out.Ranks))
+		for r := range group {
+			group[r] = int32(r)
+		}
+		i = len(x.switches)
+		x.switches = append(x.switches, ir.Channel{Group: group, Buf: b})
+	}
+	return int32(i)
+}
+
+// channel is the number of rank r's channel that e is on, for block w of those that share an operation.
+func (x *maker) channel(r int32, e flagUse, w int32) int32 {
+	peer := e.flag.to
+	if r == peer {
+		peer = e.flag.from
+	}
+	return x.base[int(r)*len(x.items)+int(peer)][e.flag.channelType()] + e.flag.channels[e.n]*x.ways + w
+}
+
+// roomy says whether no segment has more channels than a block has room for.
+func (x *maker) roomy(segments [][]segment) bool {
+	var seen [peerTypes][]int32 // of a rank's channel: 1 + the last segment that has it
+	for r, list := range segments {
+		for t := range seen {
+			n := len(x.out.Ranks[r].Channels[t])
+			seen[t] = slices.Grow(seen[t][:0], n)[:n]
+			clear(seen[t])
+		}
+		for k, seg := range list {
+			var count [peerTypes]int
+			for i := seg.first; i < seg.end; i++ {
+				it := &x.items[r][i]
+				for _, e := range it.ends {
+					if int(e.n) >= len(e.flag.channels) {
+						continue
+					}
+					if at := &seen[it.op.Type][x.channel(int32(r), e, 0)]; *at != int32(k)+1 {
+						*at = int32(k) + 1
+						count[it.op.Type]++
+					}
+				}
+			}
+			if max(count[ir.MemoryChannel], count[ir.PortChannel]) > mscclpp.MaxChannels {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// build makes the blocks of all ranks: those that share a segment's operations one behind the other, segment by segment.
+func (x *maker) build(segments [][]segment) {
+	for r, list := range segments {
+		c := &x.out.Ranks[r]
+		for k := range list {
+			for w := range x.ways {
+				c.Blocks = append(c.Blocks, x.block(int32(r), list, int32(k), w))
+				if k > 0 {
+					c.Semaphores = append(c.Semaphores, 0)
+				}
+			}
+		}
+	}
+}
+
+// block makes block w of those of segment k.
+func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
+	count, ends := handover, 0
+	for i := list[k].first; i < list[k].end; i++ {
+		it := &x.items[r][i]
+		if count++; it.meet {
+			count++
+		}
+		ends += len(it.ends)
+	}
+	ops, ids := make([]ir.ChannelOp, 0, count), make([]int32, 0, ends)
+	sync := func(kind ir.ChannelOpKind, semaphore int32) {
+		o := ir.ChannelOp{Kind: kind, Type: ir.NoChannel, Pos: -1}
+		if kind != ir.ChMeet {
+			o.Semaphores = []int32{semaphore*x.ways + w}
+		}
+		ops = append(ops, o)
+	}
+	if k > 0 {
+		sync(ir.ChAcquire, k-1)
+		sync(ir.ChMeet, 0)
+	}
+	for i := list[k].first; i < list[k].end; i++ {
+		it := &x.items[r][i]
+		if it.meet && i > list[k].first {
+			sync(ir.ChMeet, 0)
+		}
+		op := it.op
+		for _, e := range it.ends {
+			if int(e.n) >= len(e.flag.channels) {
+				x.pos = op.Pos
+				x.say(diag.Unsupported, "nothing tells rank %d of what goes to it through a port", e.flag.to)
+				return nil
+			}
+			ids = append(ids, x.channel(r, e, w))
+		}
+		if n := len(it.ends); n > 0 {
+			op.Channels = ids[len(ids)-n : len(ids) : len(ids)]
+		}
+		if op.Kind >= ir.ChMove && x.ways > 1 {
+			op.Part, op.Parts = w, x.ways
+		}
+		ops = append(ops, op)
+	}
+	if int(k) < len(list)-1 {
+		sync(ir.ChMeet, 0)
+		sync(ir.ChRelease, k)
+	}
+	if x.pipeline > 0 {
+		ops = x.loop(ops)
+	}
+	return joinAlike(ops)
+}
+
+// joinAlike makes one operation of neighbours that signal, or that await, on different channels of a type, if it has room
+// for all, and one meeting of two in a row. A relaxed await joins the awaits behind it too: it is for launches that nothing told of before.
+func joinAlike(ops []ir.ChannelOp) []ir.ChannelOp {
+	kept := ops[:0]
+next:
+	for i := range ops {
+		o := &ops[i]
+		if o.Kind == ir.ChLoop {
+			o.Body = joinAlike(o.Body)
+		}
+		for k := len(kept) - 1; k >= 0 && (k == len(kept)-1 || awaits(o) && awaits(&kept[k])); k-- {
+			if before := &kept[k]; alike(before, o) {
+				before.Kind, before.Channels = o.Kind, slices.Concat(before.Channels, o.Channels)
+				continue next
+			}
+		}
+		kept = append(kept, *o)
+	}
+	return kept
+}
+
+func awaits(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
+
+// alike says whether o can be one operation with an earlier one, of o's kind.
+func alike(before, o *ir.ChannelOp) bool {
+	if before.Kind == ir.ChMeet && o.Kind == ir.ChMeet {
+		return true
+	}
+	same := before.Kind == o.Kind && (awaits(o) || o.Kind == ir.ChSignal || o.Kind == ir.ChRelaxedSignal)
+	return (same || before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait) && before.Type == o.Type &&
+		len(before.Channels)+len(o.Channels) <= mscclpp.MaxChannelIDs &&
+		!slices.ContainsFunc(o.Channels, func(c int32) bool { return slices.Contains(before.Channels, c) })
+}

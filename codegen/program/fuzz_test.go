@@ -1,0 +1,47 @@
+package program
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mscclc/codegen"
+	"mscclc/codegen/codegentest"
+	"mscclc/ir"
+)
+
+// FuzzRead mends the sums of what it is given, so that the numbers behind
+// them are reached.
+func FuzzRead(f *testing.F) {
+	for _, p := range []*ir.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Rooted(ir.Gather, true), codegentest.Chain(3), codegentest.Swap()} {
+		f.Add(Encode(p))
+	}
+	c := codegentest.Pairs()
+	c.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1, Require: map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: 1, Index: 0}}}}
+	f.Add(Encode(c))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = bytes.Clone(b)
+		reseal(b)
+		p, err := Decode("x.plan", b, codegen.ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20})
+		if err != nil {
+			return
+		}
+		again, err := Decode("x.plan", Encode(p), codegen.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Fatal(diff)
+		}
+		var j bytes.Buffer
+		if err := WriteJSON(&j, p); err != nil {
+			t.Fatal(err)
+		}
+		for r := range p.Rank {
+			if _, err := ReadRank("x.plan", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

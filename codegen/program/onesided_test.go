@@ -1,0 +1,247 @@
+package program
+
+import (
+	"bytes"
+	"errors"
+	"math/rand"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mscclc/codegen"
+	"mscclc/codegen/codegentest"
+	"mscclc/codegen/msccl"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// oneSidedPrograms are swap and random ones.
+func oneSidedPrograms(n int) []*ir.Program {
+	list := []*ir.Program{codegentest.Swap()}
+	for seed := range int64(n) {
+		list = append(list, codegentest.RandomOneSided(rand.New(rand.NewSource(seed))))
+	}
+	return list
+}
+
+// A one-sided program is the same after a plan, JSON and text, and MSCCL-IR
+// refuses it.
+func TestOneSidedRoundTrips(t *testing.T) {
+	steps := 0
+	for _, p := range oneSidedPrograms(300) {
+		steps += len(p.Steps)
+		throughPlans(t, p)
+		var text bytes.Buffer
+		if err := ir.WriteProgram(&text, p); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ir.ParseProgram("x", text.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := codegentest.Diff(p, got); diff != "" {
+			t.Fatalf("through text: %s", diff)
+		}
+		for _, to := range []string{"msccl", "rccl"} {
+			var list diag.List
+			if err := msccl.Write(&text, p, codegentest.Target(t, to)); !errors.As(err, &list) || len(list) != 1 || list[0].Code != diag.Unsupported || !strings.Contains(list[0].Hint, "--sided two") {
+				t.Fatalf("%s: %v", to, err)
+			}
+		}
+	}
+	if steps < 1000 {
+		t.Errorf("the programs had only %d steps", steps)
+	}
+}
+
+// A rank reads its part as it stands in the whole, and the lengths of all
+// ranks' buffers.
+func TestOneSidedRankAlone(t *testing.T) {
+	type step struct {
+		s          ir.Step
+		srcs, dsts []ir.Operand
+	}
+	stepsOf := func(p *ir.Program, r int) (list []step) {
+		for _, tb := range p.TBsOf(r) {
+			for _, s := range p.StepsOf(&tb) {
+				x := step{s, p.OneSided.Sources(&s), p.OneSided.Dests(&s)}
+				x.s.Src, x.s.Dst = 0, 0
+				list = append(list, x)
+			}
+		}
+		return list
+	}
+	for _, p := range oneSidedPrograms(40) {
+		b := Encode(p)
+		for r := range p.Rank {
+			got, err := ReadRank("x.plan", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(stepsOf(p, r), stepsOf(got, r), cmp.AllowUnexported(step{})); diff != "" {
+				t.Fatal(diff)
+			}
+			if diff := cmp.Diff([]any{p.OneSided.Packets, p.OneSided.Flags, p.OneSided.Depth, p.OneSided.OnePass, p.Scratch},
+				[]any{got.OneSided.Packets, got.OneSided.Flags, got.OneSided.Depth, got.OneSided.OnePass, got.Scratch}); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	}
+}
+
+// TestOneSidedPlanRejects names what is wrong with plans whose sums are right.
+func TestOneSidedPlanRejects(t *testing.T) {
+	b := Encode(codegentest.Swap())
+	layout := newLayout(codegentest.Swap())
+	row, part := layout.at[secRanks], layout.at[secParts]
+	step := part + planBlockSize
+	signal := step + 3*planStepSize
+	operand := step + 5*planStepSize // input[0], packets, 3 and 2, 2 switch's, a flag, a flag
+	flag := operand + 8*planOperandSize
+	await := flag + planOperandSize
+	put := func(at int, n uint32) func([]byte) { return func(b []byte) { le.PutUint32(b[at:], n) } }
+	set := func(at int, n byte) func([]byte) { return func(b []byte) { b[at] = n } }
+	for _, c := range []struct {
+		name string
+		edit func([]byte)
+		code diag.Code
+		text string
+	}{
+		{"both features", put(16, 3), diag.Malformed, "features 0x3"},
+		{"no feature", put(16, 0), diag.Malformed, "features 0x0"},
+		{"a feature of later", put(16, 10), diag.Unsupported, "needs features 0x8"},
+		{"an order of no feature", set(signal+3, byte(ir.Relaxed)), diag.Malformed, "has features 0x2, and needs 0x6"},
+		{"one pass of no feature", put(76, planInplace|planForInPlace|planEven|planOnePass), diag.Malformed, "has features 0x2, and needs 0x6"},
+		{"one pass of two-sided steps", func(b []byte) {
+			le.PutUint32(b[16:], planTwoSided)
+			le.PutUint32(b[100:], 0)
+			le.PutUint32(b[76:], planOnePass)
+		}, diag.Malformed, "launches of one pass"},
+		{"the other feature", put(16, 1), diag.Malformed, "has 2 copies of packets"},
+		{"no depth", put(100, 0), diag.Malformed, "has 0 copies"},
+		{"depth", put(100, 1<<20), diag.Malformed, "has 1048576 copies"},
+		{"cells", put(row+40, 1<<30), diag.Limit, "chunks, at most"},
+		{"packets", put(row+40, 1<<31), diag.Malformed, "negative number"},
+		{"flags", put(row+44, 1<<31), diag.Malformed, "negative number"},
+		{"operands", put(row+48, 1<<31), diag.Malformed, "part of rank 0 is out of place"},
+		{"row", put(row+52, 1), diag.Malformed, "row of rank 0 ends in no zero"},
+		{"peer", put(part, 1), diag.OutOfBounds, "sends to 1"},
+		{"two-sided operation", set(step, byte(ir.Copy)), diag.Malformed, "operation 7"},
+		{"operation", set(step, 99), diag.Malformed, "operation 99"},
+		{"buffer", set(step+1, 0), diag.Malformed, "buffer or a wait"},
+		{"step flags", set(step+3, byte(ir.HasDep)), diag.Malformed, "flags 1"},
+		{"sources", put(step+4, 1), diag.Malformed, "does not hold the operands from 0"},
+		{"destinations", put(step+8, 0), diag.Malformed, "does not hold the operands from 0"},
+		{"count of a move", put(step+12, 0), diag.Malformed, "mv moves 0 chunks"},
+		{"count of a signal", put(signal+12, 1), diag.Malformed, "signal moves 1 chunks"},
+		{"class of a signal", put(signal+16, 1), diag.Malformed, "signal of class 1"},
+		{"number of operands", put(step+20, 1), diag.Malformed, "does not hold the operands from 1"},
+		{"negative number of operands", put(step+20, 1<<31), diag.Malformed, "does not hold the operands from 0"},
+		{"wait", put(step+24, 1), diag.Malformed, "does not hold the operands from 0"},
+		{"position", put(step+28, 0), diag.Malformed, "source position 0 is none"},
+		{"rank", put(operand, 2), diag.OutOfBounds, "rank 2 is beyond"},
+		{"all ranks in memory", put(operand, 1<<32-1), diag.Malformed, "all ranks are the switch's"},
+		{"one rank through the switch", set(operand+13, byte(ir.ViaSwitch)), diag.Malformed, "all ranks are the switch's"},
+		{"index", put(operand+4, 2), diag.OutOfBounds, "input 2 to 2 are outside the 2"},
+		{"negative index", put(operand+4, 1<<31), diag.OutOfBounds, "outside the 2"},
+		{"packets of the other rank", put(operand+planOperandSize+4, 1), diag.OutOfBounds, "packets 1 to 1 are outside the 1 of rank 1"},
+		{"times", put(operand+8, 1), diag.Malformed, "1 times"},
+		{"buffer of flags", set(operand+12, byte(ir.Flags)), diag.Malformed, "operand in buffer 4"},
+		{"buffer beyond", set(operand+12, 5), diag.Malformed, "operand in buffer 5"},
+		{"way", set(operand+13, 4), diag.Malformed, "by way 4"},
+		{"zero", set(operand+14, 1), diag.Malformed, "ends in no zero"},
+		{"signal in input", set(flag+12, byte(ir.Input)), diag.Malformed, "signal has an operand in buffer 0"},
+		{"signal by a way", set(flag+13, byte(ir.ViaPort)), diag.Malformed, "by way 2"},
+		{"flag", put(flag+4, 2), diag.OutOfBounds, "flags 2 to 2 are outside the 2 of rank 1"},
+		{"flag of another awaited", put(await, 1), diag.Malformed, "a flag of rank 1 is awaited by rank 0"},
+	} {
+		bad := bytes.Clone(b)
+		c.edit(bad)
+		reseal(bad)
+		_, err := readPlan(bad)
+		var list diag.List
+		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) || list[0].Span.Filename != "x.plan" {
+			t.Errorf("%s: %v, want [%s] with %q", c.name, err, c.code, c.text)
+		}
+	}
+}
+
+func TestOneSidedJSONRejects(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteJSON(&b, codegentest.Swap()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, text string }{
+		{`"depth":2,`, "", "has packets or flags"},
+		{`"depth":2,`, `"depth":-2,`, "has -2 copies"},
+		{`"depth":2,`, `"one_pass":true,`, "not one-sided"},
+		{`"op":"mv"`, `"op":"cpy"`, `op: is "cpy", which is none of`},
+		{`"via":"port"`, `"via":"air"`, `via: is "air", which is none of`},
+		{`"buf":"p"`, `"buf":"q"`, `buf: is "q", which is none of`},
+		{`"to":[{"rank":1`, `"to":[{"rank":7`, "rank 7 is beyond"},
+		{`"buf":"i","index":1,"via":"switch"`, `"buf":"i","index":1`, "all ranks are the switch's"},
+		{`"count":1`, `"count":9`, "are outside"},
+		{`"joint":true`, `"hasdep":true`, "flags 3"},
+		{`"count":1`, `"wait":[0,0],"count":1`, "buffer or a wait"},
+	} {
+		bad := strings.Replace(b.String(), c.old, c.new, 1)
+		if bad == b.String() {
+			t.Errorf("no %q in the plan", c.old)
+		}
+		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %q", c.new, err, c.text)
+		}
+	}
+}
+
+// oneSidedPlan is a plan of one rank with n/each times what add adds.
+func oneSidedPlan(each int, add func(p *ir.Program)) func(n int) []byte {
+	return func(n int) []byte {
+		p := codegentest.Empty("h", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
+		p.OneSided = &ir.OneSided{Depth: 1, Packets: []int32{0}, Flags: []int32{1}}
+		for range n / each {
+			add(p)
+		}
+		p.Blocks = []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{End: int32(len(p.Steps))}}}
+		p.Rank, p.Channels = []ir.Range{{End: 1}}, 1
+		return Encode(p)
+	}
+}
+
+func TestHostileOneSidedPlans(t *testing.T) {
+	addMove := func(nsrc int, change func(s *ir.Step, x *ir.Operand)) func(p *ir.Program) {
+		return func(p *ir.Program) {
+			o := p.OneSided
+			s := ir.Step{Op: ir.Move, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1,
+				Src: int32(len(o.Operands)), NSrc: int16(nsrc), Dst: int32(len(o.Operands) + nsrc), NDst: 1}
+			x := ir.Operand{Buf: ir.Input}
+			change(&s, &x)
+			for range nsrc {
+				o.Operands = append(o.Operands, x)
+			}
+			o.Operands = append(o.Operands, ir.Operand{Buf: ir.Output})
+			p.Steps = append(p.Steps, s)
+		}
+	}
+	plain := func(*ir.Step, *ir.Operand) {}
+	each := planStepSize + 2*planOperandSize
+	codegentest.JudgeTricks(t, 20, codegentest.Tricks{
+		{"moves", oneSidedPlan(each, addMove(1, plain)), ""},
+		{"moves of many sources", oneSidedPlan(1<<14*planOperandSize, addMove(1<<14, plain)), ""},
+		{"counts", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { s.Count = 1<<31 - 1 })), "are outside"},
+		{"offsets", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { x.Index = 1<<31 - 1 })), "are outside"},
+		{"ranks beyond", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { x.Rank = 1<<31 - 1 })), "beyond the last"},
+		{"reads of the switch", oneSidedPlan(each, addMove(1, func(s *ir.Step, x *ir.Operand) { x.Rank, x.Via = ir.AllRanks, ir.ViaSwitch })), ""},
+		{"numbers of operands", func(n int) []byte {
+			b := oneSidedPlan(each, addMove(1, plain))(n)
+			part := int(le.Uint64(b[sectionTable+secParts*sectionSize:]))
+			le.PutUint32(b[part+planBlockSize+20:], 1<<31-1)
+			reseal(b)
+			return b
+		}, "does not hold the operands"},
+	}, func(b []byte) error {
+		_, err := Decode("h.plan", b, codegen.ReadOptions{})
+		return err
+	})
+}

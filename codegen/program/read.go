@@ -1,0 +1,308 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/form"
+)
+
+// Read reads a plan whole and checks its form. It allocates in proportion
+// to the bytes of the file, whatever its numbers say.
+func Read(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
+	b := make([]byte, headerSize)
+	n, err := io.ReadFull(r, b)
+	if b = b[:n]; err == nil {
+		// A file that is longer than its header says is read up to one byte more, which shows it.
+		rest := max(0, int64(min(le.Uint64(b[32:]), 1<<62))-headerSize) + 1
+		var more []byte
+		more, err = io.ReadAll(io.LimitReader(r, rest))
+		b = append(b, more...)
+	}
+	var list diag.List
+	switch {
+	case errors.As(err, &list):
+		return nil, list
+	case err != nil && err != io.EOF && err != io.ErrUnexpectedEOF:
+		return nil, diag.List{diag.New(diag.Io, diag.FileSpan(name), "cannot read: %v", err)}
+	}
+	return Decode(name, b, opt)
+}
+
+// Decode is Read of bytes in memory, which it does not keep.
+func Decode(name string, b []byte, opt codegen.ReadOptions) (*ir.Program, error) {
+	d := &reader{name: name, size: int64(len(b)), read: func(at, n int64) ([]byte, error) { return b[at : at+n], nil }}
+	return d.program(-1, opt)
+}
+
+// ReadRank reads one rank's part of a plan of size bytes, without reading
+// the parts of others, whose blocks the program then lacks.
+func ReadRank(name string, r io.ReaderAt, size int64, rank int, opt codegen.ReadOptions) (*ir.Program, error) {
+	d := &reader{name: name, size: size, read: func(at, n int64) ([]byte, error) {
+		b := make([]byte, n)
+		if k, err := r.ReadAt(b, at); int64(k) < n {
+			return nil, fmt.Errorf("read %d of %d bytes at %d: %w", k, n, at, err)
+		}
+		return b, nil
+	}}
+	if rank < 0 {
+		return nil, d.fail("rank %d is none", rank)
+	}
+	return d.program(rank, opt)
+}
+
+type reader struct {
+	name string
+	size int64
+	read func(at, n int64) ([]byte, error) // within size
+
+	p        *ir.Program
+	at, len  [numSections]int64
+	sums     [numSections]uint32
+	rowSize  int // of the table of ranks
+	features uint64
+	names    []string
+}
+
+func (d *reader) fail(format string, args ...any) error {
+	return diag.List{diag.New(diag.Malformed, diag.FileSpan(d.name), format, args...)}
+}
+
+// bytes reads n bytes that some number of the file says are at offset at.
+func (d *reader) bytes(at, n int64) ([]byte, error) {
+	if at < 0 || n < 0 || at > d.size || n > d.size-at {
+		return nil, d.fail("plan ends before its tables do")
+	}
+	b, err := d.read(at, n)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Io, diag.FileSpan(d.name), "cannot read: %v", err)}
+	}
+	return b, nil
+}
+
+// section reads section i and compares its sum.
+func (d *reader) section(i int) ([]byte, error) {
+	b, err := d.bytes(d.at[i], d.len[i])
+	if err == nil && crc32.Checksum(b, castagnoli) != d.sums[i] {
+		return nil, d.fail("plan is damaged: the sum of section %d differs", i)
+	}
+	return b, err
+}
+
+// program reads everything, or with rank >= 0 what that rank needs.
+func (d *reader) program(rank int, opt codegen.ReadOptions) (*ir.Program, error) {
+	d.p = &ir.Program{}
+	stages := []func() error{d.header, d.strings, d.sources, func() error { return d.ranks(rank) }}
+	for _, stage := range stages {
+		if err := stage(); err != nil {
+			return nil, err
+		}
+	}
+	if found := form.Check(d.p, opt.Bounds(int(d.len[secParts]/planStepSize))); len(found) > 0 {
+		for i := range found {
+			if found[i].Span.Filename == "" {
+				found[i].Span = diag.FileSpan(d.name)
+			}
+		}
+		return nil, found
+	}
+	if need := featuresOf(d.p); need&^d.features != 0 {
+		return nil, d.fail("plan has features %#x, and needs %#x", d.features, need)
+	}
+	if err := d.checkRanks(); err != nil {
+		return nil, err
+	}
+	if t := opt.Target; t != nil {
+		if found := codegen.CheckLimits(d.p, t); len(found) > 0 {
+			return nil, found
+		}
+	}
+	return d.p, nil
+}
+
+func (d *reader) header() error {
+	if d.size < headerSize {
+		return d.fail("plan is shorter than its header")
+	}
+	b, err := d.bytes(0, headerSize)
+	if err != nil {
+		return err
+	}
+	h := append([]byte(nil), b...)
+	if string(h[:8]) != codegen.ProgramMagic {
+		return d.fail("file is no plan")
+	}
+	if least := le.Uint32(h[12:]); least > planVersion {
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan needs a reader of version %d, this one is %d", least, planVersion)}
+	}
+	sum := le.Uint32(h[40:])
+	le.PutUint32(h[40:], 0)
+	if crc32.Checksum(h, castagnoli) != sum {
+		return d.fail("plan is damaged: the sum of its header differs")
+	}
+	features := le.Uint64(h[16:])
+	d.features = features
+	if f := features &^ planKnown; f != 0 {
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan needs features %#x that this reader lacks", f)}
+	}
+	if features != planTwoSided && features&^planOrder != planOneSided {
+		return d.fail("plan has features %#x, and steps are either one-sided or two-sided", features)
+	}
+	if abi := le.Uint64(h[24:]); abi != ABI() {
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
+			WithHint("compile it again")}
+	}
+	if le.Uint64(h[32:]) != uint64(d.size) {
+		has := fmt.Sprint(d.size)
+		if uint64(d.size) == le.Uint64(h[32:])+1 {
+			has = "more"
+		}
+		return d.fail("plan says that it has %d bytes, and has %s", le.Uint64(h[32:]), has)
+	}
+	if err := d.sections(h); err != nil {
+		return err
+	}
+	return d.fields(h)
+}
+
+// sections reads the section table: sections lie in their order, apart.
+func (d *reader) sections(h []byte) error {
+	end := uint64(headerSize)
+	for i := range numSections {
+		o := h[sectionTable+i*sectionSize:]
+		at, n := le.Uint64(o), le.Uint64(o[8:])
+		if at < end || at%8 != 0 || at > uint64(d.size) || n > uint64(d.size)-at {
+			return d.fail("section %d of the plan is out of place", i)
+		}
+		d.at[i], d.len[i], d.sums[i] = int64(at), int64(n), le.Uint32(o[16:])
+		end = at + n
+	}
+	return nil
+}
+
+func (d *reader) fields(h []byte) error {
+	u := func(at int) int { return int(le.Uint32(h[at:])) }
+	p := d.p
+	ranks := int64(u(44))
+	if oneSided := le.Uint64(h[16:]) != planTwoSided; oneSided {
+		p.OneSided = &ir.OneSided{Depth: int32(u(100))}
+	} else if u(100) != 0 || u(76)&planOnePass != 0 {
+		return d.fail("plan of two-sided steps has %d copies of packets, or launches of one pass", u(100))
+	}
+	d.rowSize = rankSize(p.OneSided != nil)
+	if ranks < 1 || ranks*int64(d.rowSize) != d.len[secRanks] {
+		return d.fail("plan of %d ranks has rows for %d bytes", ranks, d.len[secRanks])
+	}
+	if u(48) >= int(ir.NumKinds) || u(72) >= int(ir.NumProtocols) || u(76)&^planFlags != 0 {
+		return d.fail("collective %d, protocol %d or flags %#x are none", u(48), u(72), u(76))
+	}
+	flag := func(bit int) bool { return u(76)&bit != 0 }
+	p.Coll = &ir.Collective{Kind: ir.Kind(u(48)), Ranks: int(ranks), Chunks: u(52), Root: u(56), In: u(64), Out: u(68), Inplace: flag(planInplace)}
+	if flag(planPerRank) {
+		p.Coll.PerRank = make([][2]int32, ranks)
+	}
+	p.Channels, p.Protocol, p.RanksPerNode = u(60), ir.Protocol(u(72)), u(96)
+	p.Sizes = ir.SizeRange{Min: int64(le.Uint64(h[80:])), Max: int64(le.Uint64(h[88:]))}
+	p.InPlace, p.OutOfPlace, p.Even = flag(planForInPlace), flag(planForOutOfPlace), flag(planEven)
+	p.Rank, p.Scratch = make([]ir.Range, ranks), make([]int32, ranks)
+	if o := p.OneSided; o != nil {
+		o.OnePass = flag(planOnePass)
+		o.Packets, o.Flags = make([]int32, ranks), make([]int32, ranks)
+	}
+	return d.contract()
+}
+
+// cursor reads 32-bit fields; past the end it gives 0 and notes it.
+type cursor struct {
+	b    []byte
+	over bool
+}
+
+func (c *cursor) next() uint32 {
+	if len(c.b) < 4 {
+		c.over = true
+		return 0
+	}
+	n := le.Uint32(c.b)
+	c.b = c.b[4:]
+	return n
+}
+
+func (d *reader) strings() error {
+	b, err := d.section(secStrings)
+	if err != nil {
+		return err
+	}
+	c := cursor{b: b}
+	for n := c.next(); n > 0 && !c.over; n-- {
+		size := c.next()
+		if uint64(size) > uint64(len(c.b)) {
+			c.over = true
+			break
+		}
+		d.names = append(d.names, string(c.b[:size]))
+		c.b = c.b[size:]
+	}
+	if c.over || len(c.b) > 0 || len(d.names) == 0 {
+		return d.fail("the strings of the plan do not fill their section")
+	}
+	d.p.Name = d.names[0]
+	return nil
+}
+
+func (d *reader) contract() error {
+	b, err := d.section(secContract)
+	if err != nil {
+		return err
+	}
+	c, coll := cursor{b: b}, d.p.Coll
+	part := func() ir.Part { return ir.Part{Rank: int32(c.next()), Index: int32(c.next())} }
+	switch coll.Kind {
+	case ir.SendRecv:
+		for len(coll.Peer) < coll.Ranks && !c.over {
+			coll.Peer = append(coll.Peer, int32(c.next()))
+		}
+	case ir.Custom:
+		coll.Require = map[ir.Part][]ir.Part{}
+		for n := c.next(); n > 0 && !c.over; n-- {
+			out := part()
+			if _, twice := coll.Require[out]; twice {
+				return d.fail("plan states output chunk %d of rank %d twice", out.Index, out.Rank)
+			}
+			var list []ir.Part
+			for k := c.next(); k > 0 && !c.over; k-- {
+				list = append(list, part())
+			}
+			coll.Require[out] = list
+		}
+	}
+	if c.over || len(c.b) > 0 {
+		return d.fail("the contract of the plan does not fill its section")
+	}
+	return nil
+}
+
+func (d *reader) sources() error {
+	if d.len[secSources]%planSpanSize != 0 {
+		return d.fail("the source positions of the plan do not fill their section")
+	}
+	b, err := d.section(secSources)
+	if err != nil || len(b) == 0 {
+		return err
+	}
+	d.p.Spans = make([]diag.Span, len(b)/planSpanSize)
+	for i := range d.p.Spans {
+		o := b[i*planSpanSize:]
+		file, offset := le.Uint32(o), le.Uint64(o[16:])
+		if uint64(file) >= uint64(len(d.names)) || offset > 1<<40 || le.Uint32(o[4:])|le.Uint32(o[8:])|le.Uint32(o[12:]) > 1<<31-1 {
+			return d.fail("source position %d of the plan is none", i)
+		}
+		d.p.Spans[i] = diag.Span{Len: int(le.Uint32(o[12:])), Pos: diag.Pos{Filename: d.names[file], Line: int(le.Uint32(o[4:])), Column: int(le.Uint32(o[8:])), Offset: int(offset)}}
+	}
+	return nil
+}

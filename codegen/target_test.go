@@ -1,0 +1,51 @@
+package codegen
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+func TestTargets(t *testing.T) {
+	_, err := TargetByName("nccl")
+	if list, _ := err.(diag.List); len(list) != 1 || list[0].Hint != "the targets are msccl, rccl, mscclpp, plan" {
+		t.Errorf("nccl: %v", err)
+	}
+	plan, err := TargetByName("plan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 3000, Chunks: 1}}, Channels: 3000, Rank: make([]ir.Range, 3000)}
+	if found := CheckLimits(p, plan); found != nil {
+		t.Errorf("plan refuses %v", found)
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for text, want := range map[string]FileKind{
+		"": KindSource, "# a ring\nalgorithm ring()": KindSource, " \n<algo name=\"x\">": KindXML, "\xef\xbb\xbf<!-- -->": KindXML,
+		"{\"name\": 1}": KindJSON, "{\"name\": \"x\", \"gpus\": [": KindMSCCLPP, "[{\"gpus\": 1}]": KindJSON, "{\"format\":\"mscclc-plan\"": KindProgramJSON, ProgramMagic + "\x00\x00": KindProgram, "\x7fELF\x00": KindUnknown,
+	} {
+		if got := Detect([]byte(text)); got != want {
+			t.Errorf("%q is %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestBlanksBefore: what a file holds is told behind up to MostBlanks blanks.
+func TestBlanksBefore(t *testing.T) {
+	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP, MostBlanks: KindSource} {
+		text := strings.Repeat(" \n", blanks/2) + `{"gpus":[]}`
+		r := NewHead(strings.NewReader(text))
+		head, err := Head(r)
+		if got := Detect(head); err != nil || got != want {
+			t.Errorf("behind %d blanks: %v, %v, want %v", blanks, got, err, want)
+		}
+		if all, err := io.ReadAll(r); err != nil || string(all) != text {
+			t.Errorf("behind %d blanks: %d bytes are left, %v", blanks, len(all), err)
+		}
+	}
+}

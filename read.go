@@ -1,0 +1,80 @@
+package mscclc
+
+import (
+	"errors"
+	"io"
+
+	"mscclc/codegen"
+	"mscclc/codegen/msccl"
+	"mscclc/codegen/mscclpp"
+	"mscclc/codegen/mscclpp/lower"
+	"mscclc/codegen/program"
+	"mscclc/files"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// ReadFile reads the program in a file: MSCCL-IR XML, or a program file of mscclc in either form. It looks at the
+// content, not at the name. It fails as ReadProgram does, and for a file that cannot be read.
+func ReadFile(name string, opt codegen.ReadOptions) (*ir.Program, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		var list diag.List
+		if !errors.As(err, &list) {
+			err = diag.List{diag.New(diag.Io, diag.FileSpan(name), "%v", err)}
+		}
+		return nil, err
+	}
+	defer f.Close()
+	r := codegen.NewHead(codegen.LimitFile(name, f, opt))
+	head, err := codegen.Head(r)
+	if err != nil {
+		return nil, err
+	}
+	return ReadProgram(codegen.Detect(head), name, r, opt)
+}
+
+// ReadProgram reads a program of a kind that codegen.Detect told. Messages call r name. The error is a diag.List, also for a
+// kind that is no compiled program: Compile makes programs of source, and mscclpp.Read reads execution plans of MSCCL++.
+func ReadProgram(kind codegen.FileKind, name string, r io.Reader, opt codegen.ReadOptions) (p *ir.Program, err error) {
+	switch kind {
+	case codegen.KindXML:
+		p, err = msccl.Read(name, r, opt)
+	case codegen.KindProgram:
+		p, err = program.Read(name, r, opt)
+	case codegen.KindProgramJSON:
+		p, err = program.ReadJSON(name, r, opt)
+	default:
+		return nil, noProgram(kind, name)
+	}
+	if t := opt.Target; err == nil && t != nil && t.Format == codegen.FormatMSCCLPP {
+		err = Fits(p, t).Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// noProgram is the error for a file of a kind that is no compiled program.
+func noProgram(kind codegen.FileKind, name string) error {
+	what := kind.String()
+	if kind == codegen.KindUnknown {
+		what = "binary data"
+	}
+	d := diag.New(diag.Malformed, diag.FileSpan(name), "this is %s, and not a compiled program", what)
+	return diag.List{d.WithHint("give MSCCL-IR XML, or a program file of mscclc")}
+}
+
+// Fits returns what of p target t cannot run, each with a way out: the worst excess of every limit, or nothing.
+func Fits(p *ir.Program, t *codegen.Target) diag.List {
+	if t.Format != codegen.FormatMSCCLPP {
+		return codegen.CheckLimits(p, t)
+	}
+	c, err := lower.Channels(p, lower.Options{})
+	if err == nil {
+		_, err = mscclpp.PlanOf(c)
+	}
+	found, _ := err.(diag.List)
+	return found
+}
