@@ -9,12 +9,12 @@ import (
 func checkBounded(d *InstDAG, opt *CheckOptions) diag.List { return Excess(d, &opt.Limits) }
 
 // Excess says what of the program that d becomes is larger than l allows, with
-// a way out. Each limit is reported once, where it is first exceeded.
+// a way out. Each limit is reported once, where it is exceeded most.
 func Excess(d *InstDAG, l *Limits) diag.List {
 	if free := (Limits{Target: l.Target, ReceiveFused: true, ReduceChain: l.ReduceChain, MaxBytes: l.MaxBytes}); *l == free {
 		return nil
 	}
-	b := bounded{d: d, limits: l, seen: map[string]bool{}}
+	b := bounded{d: d, limits: l, largest: map[string]excess{}}
 	b.blocks()
 	for i := range d.Insts {
 		b.inst(int32(i))
@@ -34,23 +34,33 @@ func (d *InstDAG) BlockSteps() []int {
 }
 
 type bounded struct {
-	d      *InstDAG
-	limits *Limits
-	p      Problems
-	seen   map[string]bool
-	within []int // of a block: its number among those of its rank
+	d       *InstDAG
+	limits  *Limits
+	p       Problems
+	largest map[string]excess // by what exceeds
+	fused   bool              // a fused receive was refused; one message is enough
+	within  []int             // of a block: its number among those of its rank
 }
 
-// over reports that got things exceed most. Where most is 0 there is no limit.
+// over reports that got things exceed most, the largest number of them. Where most is 0 there is no limit.
 func (b *bounded) over(what string, got, most int, at diag.Diagnostic, hint string) {
-	if most == 0 || got <= most || b.seen[what] {
+	if most == 0 || got <= max(most, b.largest[what].got) {
 		return
 	}
-	b.seen[what] = true
 	at.Code = diag.Limit
 	at.Text = fmt.Sprintf("%s: %d, and %s allows %d", what, got, b.limits.Target, most)
-	b.p.Add(at.WithHint("%s, or --target plan", hint))
+	at = at.WithHint("%s, or --target plan", hint)
+	if old, known := b.largest[what]; known {
+		b.p.List[old.index] = at
+		b.largest[what] = excess{old.index, got}
+		return
+	}
+	b.p.Add(at)
+	b.largest[what] = excess{len(b.p.List) - 1, got}
 }
+
+// An excess is the problem that tells of a limit, and how many things it says.
+type excess struct{ index, got int }
 
 // narrower says what makes thread blocks shorter and channels emptier. Pass
 // place spreads all over channels that no hint places.
@@ -83,7 +93,7 @@ func (b *bounded) blocks() {
 		at := diag.New("", diag.Span{}, "")
 		at.Rank, at.Block = int(block.Rank), i
 		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at, b.narrower())
-		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at, "fewer --instances, a smaller parallelize or fewer channels")
+		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at, "compile for fewer ranks, or with fewer --instances, a smaller parallelize or fewer channels")
 		b.over("channels", int(block.Channel)+1, b.limits.Channels, at, "fewer --instances, a smaller parallelize or lower ch")
 		// A reader keeps the elements of its own rank, of all ranks, and of the whole.
 		b.over("XML elements that a rank's reader keeps", nodes+d.Coll.Ranks+1, max(b.limits.Nodes-1, 0), at, "fewer --instances or larger counts")
@@ -114,8 +124,8 @@ func (b *bounded) inst(i int32) {
 			b.over("block that a step waits for", b.within[block], b.limits.DepBlock, at, "fewer thread blocks: fewer --instances or channels")
 		}
 	}
-	if b.limits.Target != "" && !b.limits.ReceiveFused && info.Receives && (info.Sends || info.Reduces) && !b.seen["fused"] {
-		b.seen["fused"] = true
+	if b.limits.Target != "" && !b.limits.ReceiveFused && info.Receives && (info.Sends || info.Reduces) && !b.fused {
+		b.fused = true
 		b.p.Add(d.problem(i, diag.Unsupported, "%s is a fused receive, which %s does not have", d.Label(i), b.limits.Target))
 	}
 }
