@@ -27,7 +27,11 @@ func (o *oneSided) cut(order []int32) bool {
 		o.cutStep(i, s, by)
 		o.eventsOf[i] = ir.Range{First: first, End: int32(len(o.events))}
 		if int64(len(o.events))*visitWork > o.opt.Work {
-			o.undecided(ofRaces, "packets of so many senders are moved together")
+			why := "there are so many steps"
+			if o.p.Protocol != ir.Simple {
+				why += ", and packets of several senders moved together,"
+			}
+			o.undecided(ofRaces, "%s", why)
 			return false
 		}
 		for e := first; e < int32(len(o.events)); e++ {
