@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"mscclc/ir"
@@ -85,3 +86,6 @@ type Image struct {
 
 // A Conn is a connection.
 type Conn struct{ Channel, Src, Dst int32 }
+
+// String names a connection by its channel and ranks.
+func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst) }

@@ -79,6 +79,9 @@ func proverOf(p *ir.Program, check verify.Options, unproven bool) *proof.Prover 
 	return proof.New(p, check)
 }
 
+// Image returns the tables of the program, for replays. They must not be changed.
+func (l *Loaded) Image() *Image { return l.img }
+
 // Close frees what the program has on the device.
 func (l *Loaded) Close() error {
 	l.mu.Lock()

@@ -16,8 +16,8 @@ type wire struct{ packet, data int64 }
 
 var wires = [ir.NumProtocols]wire{ir.Simple: {16, 16}, ir.LL: {32, 16}, ir.LL16: {32, 16}, ir.LL128: {128, 120}}
 
-// maxSlots bounds the messages that a connection holds.
-const maxSlots = 1 << 16
+// MaxSlots is the most messages that a connection may hold: Args.Slots.
+const MaxSlots = 1 << 16
 
 // A cut is how transfers are cut into messages: the protocol, how many a connection holds, and
 // the bytes of one, and of a tile of a chunk.
@@ -39,7 +39,7 @@ func (l *Loaded) cut(args *Args) (cut, error) {
 	setDefault(&c.slots, c.proto.Slots())
 	setDefault(&c.slotBytes, c.proto.SlotBytes())
 	setDefault(&c.bytes, DefaultTileBytes)
-	if c.slots < 1 || c.slots > maxSlots || c.slotBytes < 16 || c.slotBytes > 1<<40 || c.bytes < 1 {
+	if c.slots < 1 || c.slots > MaxSlots || c.slotBytes < 16 || c.slotBytes > 1<<40 || c.bytes < 1 {
 		return c, fmt.Errorf("%d slots of %d bytes, or tiles of %d bytes, are out of range", c.slots, c.slotBytes, c.bytes)
 	}
 	return c, nil

@@ -80,6 +80,7 @@ type replay struct {
 	p     *ir.Program
 	w     *verify.Witness
 	l     *Loaded
+	img   *Image // of l
 	wires *ir.Wiring
 	mem   *ir.Memory
 	data  *data.Buffers
@@ -96,7 +97,7 @@ type replay struct {
 }
 
 func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded) *replay {
-	r := &replay{ctx: ctx, p: p, w: w, l: l, wires: ir.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
+	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: ir.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
 	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
 	r.data = data.New(data.NewGeometry(p.Coll, elems, data.I64.Size()), data.I64, data.Sum, 1)
@@ -104,18 +105,18 @@ func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded)
 	r.args.SlotBytes = int64(r.group) * chunkElems * int64(data.I64.Size())
 	r.first = make([]int32, len(p.Steps))
 	slots, next := 1, int32(0)
-	for b := range l.img.Blocks {
-		block := &l.img.Blocks[b]
+	for b := range r.img.Blocks {
+		block := &r.img.Blocks[b]
 		begin := next
-		for i := block.FirstStep; i < block.FirstStep+block.Steps; i += l.img.Steps[i].Chain {
-			for k := range l.img.Steps[i].Chain {
+		for i := block.FirstStep; i < block.FirstStep+block.Steps; i += r.img.Steps[i].Chain {
+			for k := range r.img.Steps[i].Chain {
 				r.first[i+k] = next
 			}
 			next += r.messages(int32(i))
 		}
 		slots = max(slots, int(next-begin))
 	}
-	r.args.Slots = min(slots, maxSlots) // as good as unbounded
+	r.args.Slots = min(slots, MaxSlots) // as good as unbounded
 	return r
 }
 
@@ -151,7 +152,7 @@ func (r *replay) name(step int32) string { return r.p.StepName(step) }
 // step is the step of an action of a block.
 func (r *replay) step(block int, a *Action) int32 {
 	if r.one != nil {
-		return int32(r.l.img.One.Blocks[block].FirstStep + a.Step)
+		return int32(r.img.One.Blocks[block].FirstStep + a.Step)
 	}
-	return int32(r.l.img.Blocks[block].FirstStep + a.Step)
+	return int32(r.img.Blocks[block].FirstStep + a.Step)
 }

@@ -55,7 +55,7 @@ func (r *replay) accesses() []access {
 func (r *replay) touches(step, message int32) (reads, writes bool) {
 	mem := r.mem
 	cell := mem.Cell(r.w.Rank, r.w.Buf, r.w.Index)
-	for i := step; i < step+int32(r.l.img.Steps[step].Chain); i++ {
+	for i := step; i < step+int32(r.img.Steps[step].Chain); i++ {
 		s := &r.p.Steps[i]
 		info := s.Op.Info()
 		first, n := int32(0), s.Count

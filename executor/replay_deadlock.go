@@ -70,10 +70,10 @@ type hang struct {
 }
 
 func newHang(r *replay) *hang {
-	h := &hang{replay: r, sent: make([]int, len(r.l.img.Conns)), received: make([]int, len(r.l.img.Conns)), at: make([]int32, len(r.p.Blocks))}
+	h := &hang{replay: r, sent: make([]int, len(r.img.Conns)), received: make([]int, len(r.img.Conns)), at: make([]int32, len(r.p.Blocks))}
 	for b := range r.p.Blocks {
 		h.at[b] = -1
-		block := &r.l.img.Blocks[b]
+		block := &r.img.Blocks[b]
 		for n := r.watch.First[b]; n < r.watch.First[b+1]; n++ {
 			a := &r.watch.Actions[n]
 			step := r.step(b, a)
@@ -99,7 +99,7 @@ func (h *hang) ended(step int32) bool { return h.watch.Actions[h.last(step)].End
 // lacks says whether what a wait is for is lacking.
 func (h *hang) lacks(step int32, cause ir.Cause) bool {
 	s := &h.p.Steps[step]
-	block := &h.l.img.Blocks[h.wires.Block[step]]
+	block := &h.img.Blocks[h.wires.Block[step]]
 	switch cause {
 	case ir.ForStep:
 		on := h.wires.Awaited(h.p, int32(block.Rank), step)
@@ -143,13 +143,13 @@ func (h *hang) tell(b int32) string {
 // waiting says what a step waits for.
 func (h *hang) waiting(step int32, cause ir.Cause) string {
 	s := &h.p.Steps[step]
-	block := &h.l.img.Blocks[h.wires.Block[step]]
+	block := &h.img.Blocks[h.wires.Block[step]]
 	text := h.name(step) + " waits for "
 	switch cause {
 	case ir.ForStep:
 		return text + fmt.Sprintf("step %d of block %d", s.DepStep, s.DepBlock)
 	case ir.ForMessage:
-		return text + fmt.Sprintf("message %d of connection %s", h.received[block.Recv]+1, h.l.connection(block.Recv))
+		return text + fmt.Sprintf("message %d of connection %s", h.received[block.Recv]+1, h.img.Conns[block.Recv])
 	}
-	return text + fmt.Sprintf("a free slot of connection %s, whose receiver has taken %d of %d messages", h.l.connection(block.Send), h.received[block.Send], h.sent[block.Send])
+	return text + fmt.Sprintf("a free slot of connection %s, whose receiver has taken %d of %d messages", h.img.Conns[block.Send], h.received[block.Send], h.sent[block.Send])
 }

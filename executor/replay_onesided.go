@@ -28,7 +28,7 @@ func asPasses(p *ir.Program) *ir.Program {
 
 func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded, onePass bool) *oneReplay {
 	r := &oneReplay{links: ir.Link(p), onePass: onePass}
-	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
+	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)
 	return r
 }
@@ -56,7 +56,7 @@ func (r *oneReplay) number() {
 	for i := range r.actions {
 		r.actions[i] = -1
 	}
-	list, first := r.l.img.One.actions(uint64(r.passes))
+	list, first := r.img.One.Actions(uint64(r.passes))
 	for b := range r.p.Blocks {
 		for n := first[b]; n < first[b+1]; n++ {
 			r.actions[int(r.step(b, &list[n]))*r.passes+int(list[n].Tile)] = int32(n)

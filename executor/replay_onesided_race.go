@@ -209,7 +209,7 @@ func (r *oneReplay) outside() (out Replayed, err error) {
 func (r *oneReplay) early(out *Replayed) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, 0)
 	var hold []Hold
-	_, first := r.l.img.One.actions(uint64(r.passes))
+	_, first := r.img.One.Actions(uint64(r.passes))
 	for b := own.First; b < own.End; b++ {
 		if first[b] < first[b+1] {
 			hold = append(hold, Hold{Action: int(first[b]), Until: access})
@@ -228,7 +228,7 @@ func (r *oneReplay) early(out *Replayed) error {
 // late holds the access until the witness's rank has ended.
 func (r *oneReplay) late(out *Replayed) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, r.passes-1)
-	_, first := r.l.img.One.actions(uint64(r.passes))
+	_, first := r.img.One.Actions(uint64(r.passes))
 	for b := own.First; b < own.End && !out.Shown; b++ {
 		if first[b] == first[b+1] || r.p.Loose(b) {
 			continue

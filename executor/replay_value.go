@@ -47,10 +47,10 @@ func (r *replay) judgedOrder() []Hold {
 // own.
 func (r *replay) schedule() *ir.Schedule {
 	n := len(r.watch.Actions)
-	s := &ir.Schedule{Start: []int32{0}, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Conns: len(r.l.img.Conns), Slots: ir.Unbounded}
+	s := &ir.Schedule{Start: []int32{0}, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Conns: len(r.img.Conns), Slots: ir.Unbounded}
 	s.Waits.Start = []int32{0}
 	for b := range r.p.Blocks {
-		block := &r.l.img.Blocks[b]
+		block := &r.img.Blocks[b]
 		for k := r.watch.First[b]; k < r.watch.First[b+1]; k++ {
 			a := &r.watch.Actions[k]
 			step := r.step(b, a)

@@ -46,9 +46,9 @@ func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
 	case waitSlot:
 		sent := s.Want + uint64(p.Slots) - stop.Before.Sent
 		return fmt.Sprintf("a free slot for message %d of connection %s, have %d received of %d slots",
-			sent, l.connection(b.Send), s.Have-stop.Before.Sent, p.Slots)
+			sent, l.img.Conns[b.Send], s.Have-stop.Before.Sent, p.Slots)
 	case waitMessage:
-		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.connection(b.Recv), s.Have-stop.Before.Received)
+		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.img.Conns[b.Recv], s.Have-stop.Before.Received)
 	case waitPacket:
 		have := "nothing"
 		since := func(n uint64) uint64 {
@@ -60,13 +60,7 @@ func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
 		if n := since(s.Have); n > 0 && n < since(s.Want) {
 			have = fmt.Sprintf("message %d", n)
 		}
-		return fmt.Sprintf("message %d of connection %s, its slot has %s", since(s.Want), l.connection(b.Recv), have)
+		return fmt.Sprintf("message %d of connection %s, its slot has %s", since(s.Want), l.img.Conns[b.Recv], have)
 	}
 	return "what it does not say"
-}
-
-// connection names a connection by channel and ranks.
-func (l *Loaded) connection(id int32) string {
-	c := l.img.Conns[id]
-	return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst)
 }

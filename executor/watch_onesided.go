@@ -12,13 +12,13 @@ func (w *Watch) layOne(img *Image, p *OneParams) error {
 	if w.Probe != nil && !w.Probe.inOne(img, p) {
 		return fmt.Errorf("rank %d has no %v[%d] of 8 bytes to look at", w.Probe.Rank, w.Probe.Buf, w.Probe.Index)
 	}
-	w.Actions, w.First = img.One.actions(p.Passes)
+	w.Actions, w.First = img.One.Actions(p.Passes)
 	return w.holds()
 }
 
-// actions are those of a launch: each step of each pass in which it runs, block by block. first is where those of a
-// block begin.
-func (o *OneImage) actions(passes uint64) (list []Action, first []uint64) {
+// Actions returns those of a launch of one column: each step of each pass in which it runs, block by block. first is
+// where those of a block begin.
+func (o *OneImage) Actions(passes uint64) (list []Action, first []uint64) {
 	for b := range o.Blocks {
 		first = append(first, uint64(len(list)))
 		steps := o.Steps[o.Blocks[b].FirstStep:][:o.Blocks[b].Steps]
