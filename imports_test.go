@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/exchange":    {},
 	"mscclc/executor/proof":       {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
 	"mscclc/executor":             {"mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/replay":      {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
 	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
 	"mscclc/executor/cuda":        {"mscclc/executor", "mscclc/executor/gpu"},

@@ -15,7 +15,7 @@
 // # Less often
 //
 // A [Trace] in Args records when steps began and ended. A [Watch] records what each block did when, and holds blocks
-// back; [Replay] uses it to show, in runs, why verify rejects a program.
+// back; package replay uses it to show, in runs, why verify rejects a program.
 //
 // # For devices
 //

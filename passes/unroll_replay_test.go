@@ -13,8 +13,8 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
-	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/replay"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -29,7 +29,7 @@ func replayed(t *testing.T, name string, p *ir.ChannelProgram, counts map[string
 		if w.Problem.Code != diag.Race {
 			continue
 		}
-		got, err := executor.Replay(context.Background(), g, w, cpu.Device())
+		got, err := replay.Run(context.Background(), g, w, cpu.Device())
 		if err != nil {
 			t.Errorf("%s: %v: %v", name, w.Problem.Text, err)
 			continue

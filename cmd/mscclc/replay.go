@@ -6,8 +6,8 @@ import (
 	"os"
 	"os/signal"
 
-	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/replay"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -17,7 +17,7 @@ import (
 type replayReport struct {
 	Code diag.Code `json:"code"`
 	Text string    `json:"text"`
-	executor.Replayed
+	replay.Result
 }
 
 // replays runs what the witnesses of a verdict on p say, on the CPU.
@@ -26,7 +26,7 @@ func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
 	defer stop()
 	list := []replayReport{}
 	for _, w := range r.Witnesses {
-		seen, err := executor.Replay(ctx, p, w, cpu.Device())
+		seen, err := replay.Run(ctx, p, w, cpu.Device())
 		if err != nil {
 			return nil, impossible(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/replay"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
@@ -38,7 +38,7 @@ func TestReplayOneSidedFaults(t *testing.T) {
 				continue // no device takes it
 			}
 			for _, w := range report.Witnesses {
-				got, err := executor.Replay(context.Background(), q, w, cpu.Device())
+				got, err := replay.Run(context.Background(), q, w, cpu.Device())
 				if w.Problem.Code == diag.Race && err == nil && !got.Shown {
 					counts["race, not seen"]++
 					continue

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/executor"
 	"mscclc/executor/cpu"
+	"mscclc/executor/replay"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -25,7 +25,7 @@ func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[strin
 	t.Helper()
 	report, list := verify.Check(p, opt)
 	for _, w := range report.Witnesses {
-		got, err := executor.Replay(context.Background(), p, w, cpu.Device())
+		got, err := replay.Run(context.Background(), p, w, cpu.Device())
 		if err != nil {
 			t.Errorf("%s: %v: %v", p.Name, w.Problem, err)
 		} else if !got.Shown || len(got.Lines) == 0 {
@@ -105,7 +105,7 @@ block 1.0 send 0 recv 0 ch 0
 		if len(report.Witnesses) != 1 {
 			t.Fatalf("%s: %d witnesses; %s", x.name, len(report.Witnesses), full(list))
 		}
-		got, err := executor.Replay(context.Background(), p, report.Witnesses[0], cpu.Device())
+		got, err := replay.Run(context.Background(), p, report.Witnesses[0], cpu.Device())
 		if text := strings.Join(got.Lines, "\n"); err != nil || !got.Shown || !strings.Contains(text, x.want) {
 			t.Errorf("%s: %v\n%s", x.name, err, text)
 		}
@@ -124,12 +124,12 @@ func TestReplayOfGoodProgram(t *testing.T) {
 	wrong.Buf = ir.Output
 	unwritten.Buf, unwritten.Step = ir.Output, -1
 	for _, w := range []verify.Witness{stuck, slot, wrong, unwritten, claim(diag.Race), claim(diag.Uninitialized)} {
-		got, err := executor.Replay(context.Background(), p, w, cpu.Device())
+		got, err := replay.Run(context.Background(), p, w, cpu.Device())
 		if err != nil || got.Shown || len(got.Lines) == 0 {
 			t.Errorf("%s is shown: %v\n%s", w.Problem.Code, err, strings.Join(got.Lines, "\n"))
 		}
 	}
-	if _, err := executor.Replay(context.Background(), p, claim(diag.Unmatched), cpu.Device()); err == nil {
+	if _, err := replay.Run(context.Background(), p, claim(diag.Unmatched), cpu.Device()); err == nil {
 		t.Error("what has no witness is replayed")
 	}
 }
@@ -149,7 +149,7 @@ func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 		}
 		for _, w := range conflicts(p, int32(m)) {
 			pairs++
-			got, err := executor.Replay(context.Background(), p, w, cpu.Device())
+			got, err := replay.Run(context.Background(), p, w, cpu.Device())
 			if err != nil || got.Shown {
 				t.Fatalf("%+v of %s: %v\n%s", w, explain(p, opt, err), err, strings.Join(got.Lines, "\n"))
 			}

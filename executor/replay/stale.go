@@ -1,6 +1,7 @@
-package executor
+package replay
 
 import (
+	"mscclc/executor"
 	"mscclc/ir"
 )
 
@@ -9,12 +10,12 @@ const callerPoison = 0xca11_e2ca_11e2_ca11
 
 // stale runs the program once more, in the order that this device keeps, and has one of two accesses see of the chunk what it may see where
 // nothing makes visible what the other stores; and says what comes of it.
-func (r *oneReplay) stale(out *Replayed, m moment) error {
+func (r *oneReplay) stale(out *Result, m moment) error {
 	if r.w.Buf > ir.Scratch {
 		return nil // packets carry what they are read for
 	}
 	earlier, later := r.actionOf(r.w.With, m.pass), r.actionOf(r.w.Step, m.pass+m.apart)
-	hold := Hold{Action: later, Until: earlier}
+	hold := executor.Hold{Action: later, Until: earlier}
 	if err := r.run(hold); err != nil {
 		return err
 	}
@@ -30,13 +31,13 @@ func (r *oneReplay) stale(out *Replayed, m moment) error {
 	if a == nil || b == nil || a.end == 0 || b.end == 0 {
 		return nil
 	}
-	sees := Stale{Action: earlier, Value: b.after}
+	sees := executor.Stale{Action: earlier, Value: b.after}
 	switch name, with := r.name(r.w.Step), r.name(r.w.With); {
 	case a.writes && b.reads:
-		sees = Stale{Action: later, Value: a.before}
+		sees = executor.Stale{Action: later, Value: a.before}
 		out.say("another, in which the store of %s has not come when %s reads:", with, name)
 	case a.writes:
-		sees = Stale{Action: later, Value: a.after, Last: true}
+		sees = executor.Stale{Action: later, Value: a.after, Last: true}
 		out.say("another, in which the store of %s comes behind that of %s:", with, name)
 	default:
 		out.say("another, in which %s sees what %s stores:", with, name)
@@ -45,7 +46,7 @@ func (r *oneReplay) stale(out *Replayed, m moment) error {
 }
 
 // told runs with what is stale, and says what the two accesses did and what ends wrong.
-func (r *oneReplay) told(out *Replayed, sees *Stale, hold ...Hold) error {
+func (r *oneReplay) told(out *Result, sees *executor.Stale, hold ...executor.Hold) error {
 	if err := r.runStale(sees, hold...); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (r *oneReplay) is(x *access, step int32) bool { return step >= 0 && x.step 
 
 // gone shows what comes of an access of memory of a rank whose launch has not begun for the accessing step, as far as
 // that sees, or has ended for that rank.
-func (r *oneReplay) gone(out *Replayed, begins bool) error {
+func (r *oneReplay) gone(out *Result, begins bool) error {
 	r.inPasses(1)
 	if err := r.run(); err != nil {
 		return err
@@ -86,13 +87,13 @@ func (r *oneReplay) gone(out *Replayed, begins bool) error {
 		switch {
 		case !x.writes:
 			out.say("a run in which %s sees what the caller of rank %d has in that memory outside of its launch:", name, r.w.Rank)
-			return r.told(out, &Stale{Action: x.action, Value: callerPoison})
+			return r.told(out, &executor.Stale{Action: x.action, Value: callerPoison})
 		case begins:
 			out.say("a run in which what the caller of rank %d stored before its launch comes behind the store of %s:", r.w.Rank, name)
-			return r.told(out, &Stale{Action: x.action, Value: x.before, Last: true})
+			return r.told(out, &executor.Stale{Action: x.action, Value: x.before, Last: true})
 		}
 		out.say("a run in which the store of %s has not come when the launch of rank %d is over, and its caller looks:", name, r.w.Rank)
-		return r.told(out, &Stale{Action: StaleCaller, Value: x.before})
+		return r.told(out, &executor.Stale{Action: executor.StaleCaller, Value: x.before})
 	}
 	return nil
 }

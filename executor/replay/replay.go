@@ -1,4 +1,7 @@
-package executor
+// Package replay shows a counterexample: it runs a rejected program until what the proof says happens. [Run] takes the
+// program and the verify.Witness, and returns what was seen as lines of text. It drives package executor, whose Watch
+// records what each block does and holds blocks back.
+package replay
 
 import (
 	"context"
@@ -6,44 +9,42 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
-// A Replayed is what a replay saw.
-type Replayed struct {
+// A Result is what a replay saw.
+type Result struct {
 	Shown bool     `json:"shown" doc:"the device did what the witness says"`
 	Lines []string `json:"lines" doc:"what it did"`
 }
 
-func (r *Replayed) say(format string, args ...any) {
+func (r *Result) say(format string, args ...any) {
 	r.Lines = append(r.Lines, fmt.Sprintf(format, args...))
 }
 
-// Replay runs p, which verify has rejected, on a device that watches, so that it
-// shows what the witness w says: that it hangs, two accesses in both orders, a
-// chunk that is wrong, or one that is read before anything writes it. Messages
-// hold what w says, and connections too where it is about a deadlock; of other
-// problems slots are no part.
+// Run runs p, which verify has rejected, on a device that watches, and shows what the witness w says: that p hangs, that
+// two accesses come in both orders, that a chunk ends wrong, or that one is read before anything writes it. Messages hold
+// as many chunks as w says. So do connections if w is about a deadlock; for other problems slots do not matter.
 //
-// Chunks are of two random numbers of 64 bits, and stand for themselves: what is
-// equal in them is equal in what it was made of. A one-sided program runs in one column, and
-// in one pass, or in as many as a race of two passes needs.
-func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (Replayed, error) {
+// Each chunk is two random numbers of 64 bits, which stand for it: chunks that hold equal numbers were made of the same
+// inputs. A one-sided program runs in one column, and in one pass, or in as many as a race of two passes needs.
+func Run(ctx context.Context, p *ir.Program, w verify.Witness, dev executor.Device) (Result, error) {
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)
 	}
-	opt := Options{Device: dev, Unproven: true}
+	opt := executor.Options{Device: dev, Unproven: true}
 	onePass := p.OneSided != nil && p.OneSided.OnePass
 	if p.OneSided != nil {
 		p = asPasses(p)
 		opt.Columns, opt.TileBytes = 1, chunkBytes
 	}
-	l, err := Load(p, opt)
+	l, err := executor.Load(p, opt)
 	if err != nil {
-		return Replayed{}, err
+		return Result{}, err
 	}
 	defer l.Close()
 	if p.OneSided != nil {
@@ -60,7 +61,7 @@ func Replay(ctx context.Context, p *ir.Program, w verify.Witness, dev Device) (R
 	case diag.WrongResult:
 		return r.judged(r.wrong)
 	}
-	return Replayed{}, nothing(&w)
+	return Result{}, nothing(&w)
 }
 
 func nothing(w *verify.Witness) error {
@@ -79,29 +80,29 @@ type replay struct {
 	ctx   context.Context
 	p     *ir.Program
 	w     *verify.Witness
-	l     *Loaded
-	img   *Image // of l
+	l     *executor.Loaded
+	img   *executor.Image // of l
 	wires *ir.Wiring
 	mem   *ir.Memory
 	data  *data.Buffers
-	args  Args
-	elems int        // of a chunk
-	pass  int        // whose part of the witness's chunk is looked at
-	group int32      // chunks a message
-	also  []Hold     // that stand in all runs, where no other holds the same action
-	first []int32    // of a step: its first action; of one in a chain, the chain's
-	one   *oneReplay // what there is beside, of a one-sided program
+	args  executor.Args
+	elems int             // of a chunk
+	pass  int             // whose part of the witness's chunk is looked at
+	group int32           // chunks a message
+	also  []executor.Hold // that stand in all runs, where no other holds the same action
+	first []int32         // of a step: its first action; of one in a chain, the chain's
+	one   *oneReplay      // what there is beside, of a one-sided program
 
-	watch Watch // of the last run
-	stuck bool  // it hung
+	watch executor.Watch // of the last run
+	stuck bool           // it hung
 }
 
-func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded) *replay {
+func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded) *replay {
 	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: ir.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
 	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
 	r.data = data.New(data.NewGeometry(p.Coll, elems, data.I64.Size()), data.I64, data.Sum, 1)
-	r.args = DataArgs(r.data)
+	r.args = executor.DataArgs(r.data)
 	r.args.SlotBytes = int64(r.group) * chunkElems * int64(data.I64.Size())
 	r.first = make([]int32, len(p.Steps))
 	slots, next := 1, int32(0)
@@ -116,7 +117,7 @@ func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded)
 		}
 		slots = max(slots, int(next-begin))
 	}
-	r.args.Slots = min(slots, MaxSlots) // as good as unbounded
+	r.args.Slots = min(slots, executor.MaxSlots) // as good as unbounded
 	return r
 }
 
@@ -130,17 +131,17 @@ func (r *replay) messages(step int32) int32 {
 }
 
 // run runs the program from the start, with some actions held.
-func (r *replay) run(hold ...Hold) error { return r.runStale(nil, hold...) }
+func (r *replay) run(hold ...executor.Hold) error { return r.runStale(nil, hold...) }
 
-func (r *replay) runStale(stale *Stale, hold ...Hold) error {
+func (r *replay) runStale(stale *executor.Stale, hold ...executor.Hold) error {
 	r.data.Reset()
 	r.watch.Hold, r.watch.Poison, r.watch.Stale = append(slices.Clone(r.also), hold...), replayPoison, stale
 	if r.watch.Probe = nil; r.w.Problem.Code != diag.Deadlock && r.w.Buf <= ir.Scratch {
-		r.watch.Probe = &Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index, Pass: r.pass}
+		r.watch.Probe = &executor.Chunk{Rank: r.w.Rank, Buf: r.w.Buf, Index: r.w.Index, Pass: r.pass}
 	}
 	r.args.Watch = &r.watch
 	_, err := r.l.Run(r.ctx, r.args)
-	if r.stuck = errors.Is(err, ErrStuck); r.stuck {
+	if r.stuck = errors.Is(err, executor.ErrStuck); r.stuck {
 		return nil
 	}
 	return err
@@ -150,7 +151,7 @@ func (r *replay) runStale(stale *Stale, hold ...Hold) error {
 func (r *replay) name(step int32) string { return r.p.StepName(step) }
 
 // step is the step of an action of a block.
-func (r *replay) step(block int, a *Action) int32 {
+func (r *replay) step(block int, a *executor.Action) int32 {
 	if r.one != nil {
 		return int32(r.img.One.Blocks[block].FirstStep + a.Step)
 	}

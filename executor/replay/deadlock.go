@@ -1,4 +1,4 @@
-package executor
+package replay
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 // witness says, for what it says. Connections have the witness's slots where a
 // wait is for one; else the blocks come to the same waits with any number, and
 // have so many that no other block needs to wait for one.
-func (r *replay) deadlock() (Replayed, error) {
-	var out Replayed
+func (r *replay) deadlock() (Result, error) {
+	var out Result
 	slots := "with any number of slots a connection"
 	if slices.ContainsFunc(r.w.Waits, func(w ir.Wait) bool { return w.Cause == ir.ForSlot }) {
 		r.args.Slots = min(r.w.Slots, r.args.Slots)

@@ -1,10 +1,12 @@
-package executor
+package replay
+
+import "mscclc/executor"
 
 // race runs the program twice: with the later access held until the earlier has
 // ended, and the other way round. What is held is let go when nothing else can go
 // on; where the second run does not have the other order, no run has.
-func (r *replay) race() (Replayed, error) {
-	var out Replayed
+func (r *replay) race() (Result, error) {
+	var out Result
 	earlier, later := r.action(r.w.With, r.w.WithGroup), r.action(r.w.Step, r.w.Group)
 	out.say("one run, in which no connection is ever full:")
 	a, err := r.order(&out, earlier, later)
@@ -37,8 +39,8 @@ func (r *replay) action(step, message int32) int { return int(r.first[step] + me
 
 // order runs with one access held until another has ended, tells what both did,
 // and says whether they came in this order.
-func (r *replay) order(out *Replayed, before, held int) (bool, error) {
-	if err := r.run(Hold{Action: held, Until: before}); err != nil {
+func (r *replay) order(out *Result, before, held int) (bool, error) {
+	if err := r.run(executor.Hold{Action: held, Until: before}); err != nil {
 		return false, err
 	}
 	for _, x := range r.accesses() {

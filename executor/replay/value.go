@@ -1,24 +1,25 @@
-package executor
+package replay
 
 import (
 	"encoding/binary"
 	"fmt"
 
+	"mscclc/executor"
 	"mscclc/ir"
 )
 
 // judged shows a problem of what a chunk holds: in any run, which does for a
 // program without races; and where that does not show it, in the order in which
 // the program was judged.
-func (r *replay) judged(show func(*Replayed)) (Replayed, error) {
-	var out Replayed
+func (r *replay) judged(show func(*Result)) (Result, error) {
+	var out Result
 	if err := r.run(); err != nil {
 		return out, err
 	}
 	if show(&out); out.Shown {
 		return out, nil
 	}
-	out = Replayed{}
+	out = Result{}
 	out.say("with each action held until the one before it in the judged order has ended:")
 	if err := r.run(r.judgedOrder()...); err != nil {
 		return out, err
@@ -29,16 +30,16 @@ func (r *replay) judged(show func(*Replayed)) (Replayed, error) {
 
 // judgedOrder holds each action until the one before it in the order in which
 // the program was judged has ended.
-func (r *replay) judgedOrder() []Hold {
+func (r *replay) judgedOrder() []executor.Hold {
 	var order []int32
 	if r.one != nil {
 		order, _ = r.one.links.Schedule(r.p).Run()
 	} else {
 		order, _ = r.schedule().Run()
 	}
-	var holds []Hold
+	var holds []executor.Hold
 	for i := 1; i < len(order); i++ {
-		holds = append(holds, Hold{Action: int(order[i]), Until: int(order[i-1])})
+		holds = append(holds, executor.Hold{Action: int(order[i]), Until: int(order[i-1])})
 	}
 	return holds
 }
@@ -82,7 +83,7 @@ func (r *replay) same(x *access, step int32) bool {
 
 // uninitialized shows that the witness's step read its chunk before anything
 // wrote it.
-func (r *replay) uninitialized(out *Replayed) {
+func (r *replay) uninitialized(out *Result) {
 	written := false
 	for _, x := range r.accesses() {
 		reader := r.same(&x, r.w.Step) && x.reads && x.end > 0
@@ -101,7 +102,7 @@ func (r *replay) uninitialized(out *Replayed) {
 
 // wrong shows that the witness's chunk ends with what it should not, and that
 // the witness's step wrote it last.
-func (r *replay) wrong(out *Replayed) {
+func (r *replay) wrong(out *Result) {
 	var last *access
 	for _, x := range r.accesses() {
 		if x.writes && x.end > 0 {

@@ -1,8 +1,9 @@
-package executor
+package replay
 
 import (
 	"slices"
 
+	"mscclc/executor"
 	"mscclc/ir"
 )
 
@@ -26,10 +27,10 @@ func (r *oneReplay) moments() []moment {
 }
 
 // race runs the program with the later access held until the earlier has ended, and the other way round.
-func (r *oneReplay) race() (Replayed, error) {
-	var out Replayed
+func (r *oneReplay) race() (Result, error) {
+	var out Result
 	for _, m := range r.moments() {
-		out = Replayed{}
+		out = Result{}
 		r.inPasses(m.of)
 		r.also = r.packetsLast(m)
 		if r.onePass && m.of > 1 {
@@ -74,7 +75,7 @@ func (r *oneReplay) race() (Replayed, error) {
 
 // packetsLast holds, where two passes race, who sends packets until those that lay there are read, but for the two accesses: else passes before
 // might hang of the same race.
-func (r *oneReplay) packetsLast(m moment) (list []Hold) {
+func (r *oneReplay) packetsLast(m moment) (list []executor.Hold) {
 	depth := int(r.p.OneSided.Depth)
 	for i := range int32(len(r.p.Steps)) {
 		s := &r.p.Steps[i]
@@ -83,7 +84,7 @@ func (r *oneReplay) packetsLast(m moment) (list []Hold) {
 				w := r.links.Writer[r.links.Packet(x.Rank, x.Index)+k]
 				for pass := 0; w >= 0 && pass+depth < m.of; pass++ {
 					if w != r.w.Step || i != r.w.With || pass != m.pass {
-						list = append(list, Hold{Action: r.actionOf(w, pass+depth), Until: r.actionOf(i, pass)})
+						list = append(list, executor.Hold{Action: r.actionOf(w, pass+depth), Until: r.actionOf(i, pass)})
 					}
 				}
 			}
@@ -176,7 +177,7 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment)
 
 // outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of them
 // have ended: in a launch of one pass, or in the first or the last of two.
-func (r *oneReplay) outside() (out Replayed, err error) {
+func (r *oneReplay) outside() (out Result, err error) {
 	own := r.p.Rank[r.w.Rank]
 	if own.First == own.End {
 		out.Shown = true
@@ -206,13 +207,13 @@ func (r *oneReplay) outside() (out Replayed, err error) {
 }
 
 // early holds the witness's rank until the access has ended.
-func (r *oneReplay) early(out *Replayed) error {
+func (r *oneReplay) early(out *Result) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, 0)
-	var hold []Hold
+	var hold []executor.Hold
 	_, first := r.img.One.Actions(uint64(r.passes))
 	for b := own.First; b < own.End; b++ {
 		if first[b] < first[b+1] {
-			hold = append(hold, Hold{Action: int(first[b]), Until: access})
+			hold = append(hold, executor.Hold{Action: int(first[b]), Until: access})
 		}
 	}
 	if err := r.run(hold...); err != nil {
@@ -226,14 +227,14 @@ func (r *oneReplay) early(out *Replayed) error {
 }
 
 // late holds the access until the witness's rank has ended.
-func (r *oneReplay) late(out *Replayed) error {
+func (r *oneReplay) late(out *Result) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, r.passes-1)
 	_, first := r.img.One.Actions(uint64(r.passes))
 	for b := own.First; b < own.End && !out.Shown; b++ {
 		if first[b] == first[b+1] || r.p.Loose(b) {
 			continue
 		}
-		if err := r.run(Hold{Action: access, Until: int(first[b+1]) - 1}); err != nil {
+		if err := r.run(executor.Hold{Action: access, Until: int(first[b+1]) - 1}); err != nil {
 			return err
 		}
 		begin := r.watch.Actions[access].Begin

@@ -1,8 +1,9 @@
-package executor
+package replay
 
 import (
 	"context"
 
+	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -26,7 +27,7 @@ func asPasses(p *ir.Program) *ir.Program {
 	return &q
 }
 
-func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Loaded, onePass bool) *oneReplay {
+func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded, onePass bool) *oneReplay {
 	r := &oneReplay{links: ir.Link(p), onePass: onePass}
 	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)
@@ -37,7 +38,7 @@ func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *Load
 func (r *oneReplay) inPasses(n int) {
 	r.passes, r.elems = n, n*chunkElems
 	r.data = data.New(data.NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), data.I64.Size()), data.I64, data.Sum, 1)
-	r.args = DataArgs(r.data)
+	r.args = executor.DataArgs(r.data)
 	r.args.Columns, r.args.TileBytes = 1, chunkBytes
 	r.number()
 	for i := range r.first {
@@ -64,7 +65,7 @@ func (r *oneReplay) number() {
 	}
 }
 
-func (r *oneReplay) show() (Replayed, error) {
+func (r *oneReplay) show() (Result, error) {
 	switch {
 	case r.w.Problem.Code == diag.Deadlock:
 		return r.deadlock()
@@ -77,7 +78,7 @@ func (r *oneReplay) show() (Replayed, error) {
 	case r.w.Problem.Code == diag.WrongResult:
 		return r.judged(r.wrong)
 	}
-	return Replayed{}, nothing(r.w)
+	return Result{}, nothing(r.w)
 }
 
 // touches says whether a step reads or writes the witness's chunk.
@@ -102,8 +103,8 @@ func (r *oneReplay) touches(step int32) (reads, writes bool) {
 }
 
 // deadlock runs the program, which must hang, with blocks standing where the witness says.
-func (r *oneReplay) deadlock() (Replayed, error) {
-	var out Replayed
+func (r *oneReplay) deadlock() (Result, error) {
+	var out Result
 	if err := r.run(); err != nil {
 		return out, err
 	}
