@@ -93,6 +93,7 @@ func Rooted(kind ir.Kind, inplace bool) *ir.Program {
 	return p
 }
 
+// Empty is a program of c without blocks. Its name is name.
 func Empty(name string, c *ir.Collective) *ir.Program {
 	return &ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks), Even: true,
 		InPlace: c.Inplace, OutOfPlace: !c.Inplace}

@@ -19,6 +19,7 @@ func Lenient(target *codegen.Target) *codegen.Target {
 	return &t
 }
 
+// Target is the target of that name. The test fails if there is none.
 func Target(t testing.TB, name string) *codegen.Target {
 	t.Helper()
 	target, err := codegen.TargetByName(name)
@@ -28,6 +29,7 @@ func Target(t testing.TB, name string) *codegen.Target {
 	return target
 }
 
+// ProgramsOnly has cmp.Diff look at programs without their source positions.
 var ProgramsOnly = []cmp.Option{cmpopts.IgnoreFields(ir.Header{}, "Spans"), cmpopts.IgnoreFields(ir.Step{}, "Pos"), cmpopts.EquateEmpty()}
 
 // Diff is cmp.Diff without its cost for equal programs.

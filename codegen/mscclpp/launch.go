@@ -242,8 +242,8 @@ func largerNames(c *ir.Collective, own int32, ops []ir.ChannelOp) []ir.ChannelOp
 	return ops
 }
 
-// LargerName is chunks of a rank by the name of its larger buffer. Those of a switch, which are of several ranks, have
-// none.
+// LargerName returns r by the name of the larger buffer of its rank, in which c has the smaller one begin. It returns r itself out
+// of place, and for a switch, which is of several ranks.
 func LargerName(c *ir.Collective, r ir.ChannelRef) ir.ChannelRef {
 	if !c.Inplace || r.Rank < 0 || r.Buf > ir.Output {
 		return r

@@ -68,8 +68,8 @@ type maker struct {
 	ways  int32 // blocks that share an operation
 	found diag.List
 
-	meeting  bool  // ChannelOptions.Meeting
-	pipeline int64 // ChannelOptions.Pipeline
+	meeting  bool  // Options.Meeting
+	pipeline int64 // Options.Pipeline
 	chunks   int32 // in a pipeline: of each operation
 
 	flagged [][]flag           // of a rank: its flags
