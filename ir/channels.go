@@ -1,6 +1,9 @@
 package ir
 
-import "mscclc/ir/diag"
+import (
+	"mscclc/ir/diag"
+	"strconv"
+)
 
 // A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block does
 // what, over which channel, and when the threads of a block meet. It has one list of operations for each block of each rank;
@@ -137,4 +140,24 @@ func (p *ChannelProgram) Place(pos int32) diag.Span {
 		span.Filename = p.Spans[0].Filename
 	}
 	return span
+}
+
+var channelTypeNames = [NumChannelTypes]string{"memory", "port", "switch"}
+
+func (t ChannelType) String() string {
+	if t < NumChannelTypes {
+		return channelTypeNames[t]
+	}
+	return "none"
+}
+
+var channelOpNames = [NumChannelOps]string{ChMeet: "meet", ChBarrier: "barrier", ChSignal: "signal", ChAwait: "wait",
+	ChRelaxedSignal: "relaxed signal", ChRelaxedAwait: "relaxed wait", ChFlush: "flush", ChAcquire: "acquire", ChRelease: "release",
+	ChMove: "mv", ChEach: "each", ChEachSignal: "each", ChEachSignalFlush: "each", ChLoop: "loop"}
+
+func (k ChannelOpKind) String() string {
+	if k < NumChannelOps {
+		return channelOpNames[k]
+	}
+	return strconv.Itoa(int(k))
 }

@@ -1,29 +1,11 @@
 package ir
 
 import (
-	"fmt"
-
 	"mscclc/ir/diag"
 )
 
 // This file checks what every other check and every pass relies on: numbers
 // in range. It is no property, since no pass may ever break it.
-
-// Label names instruction i for a message: "i5 (rank 2 rrcs)".
-func (d *InstDAG) Label(i int32) string {
-	if i < 0 || int(i) >= len(d.Insts) {
-		return fmt.Sprintf("i%d", i)
-	}
-	return fmt.Sprintf("i%d (rank %d %v)", i, d.Insts[i].Rank, d.Insts[i].Op)
-}
-
-// problem is a diagnostic at instruction i.
-func (d *InstDAG) problem(i int32, code diag.Code, format string, args ...any) diag.Diagnostic {
-	in := &d.Insts[i]
-	g := diag.New(code, d.Span(in.Pos), format, args...)
-	g.Rank, g.Block, g.Step = int(in.Rank), int(in.Block), int(in.Step)
-	return g
-}
 
 // checkForm reports what is out of range in d.
 func checkForm(d *InstDAG) diag.List {

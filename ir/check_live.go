@@ -115,13 +115,3 @@ func (d *InstDAG) deadlock(stuck []Wait, inst func(step int32) int32) diag.Diagn
 
 // witnessLength bounds the lines of a witness.
 const witnessLength = 16
-
-func (c Cause) String() string {
-	switch c {
-	case ForMessage:
-		return "the message of"
-	case ForSlot:
-		return "a free slot, from"
-	}
-	return "the end of"
-}

@@ -1,6 +1,10 @@
 package ir
 
-import "mscclc/ir/diag"
+import (
+	"mscclc/ir/diag"
+	"slices"
+	"strconv"
+)
 
 // A Header is what all forms of a program share.
 type Header struct {
@@ -114,4 +118,21 @@ func (d *ChunkDAG) ScratchBase() []int {
 		at += s.Chunks
 	}
 	return base
+}
+
+// viaNames are the ways as the language and the text forms name them.
+var viaNames = [...]string{ViaMemory: "memory", ViaPort: "port", ViaSwitch: "switch"}
+
+// String names v as the language does, or gives its number.
+func (v Via) String() string {
+	if v != ViaAny && int(v) < len(viaNames) {
+		return viaNames[v]
+	}
+	return strconv.Itoa(int(v))
+}
+
+// ViaByName finds a way by its name in the language.
+func ViaByName(s string) (Via, bool) {
+	i := slices.Index(viaNames[:], s)
+	return Via(max(i, 0)), i > 0
 }

@@ -297,3 +297,5 @@ func (c *Collective) String() string {
 	}
 	return fmt.Sprintf("%s ranks=%d chunks=%d%s", c.Kind, c.Ranks, c.Chunks, place)
 }
+
+func (p Part) String() string { return fmt.Sprintf("in[%d][%d]", p.Rank, p.Index) }

@@ -33,8 +33,6 @@ func (v *Values) Describe(x Value) string {
 	return text
 }
 
-func (p Part) String() string { return fmt.Sprintf("in[%d][%d]", p.Rank, p.Index) }
-
 // DescribeWant says what w asks for.
 func (v *Values) DescribeWant(w Want) string {
 	switch want := v.wanted(w); {
@@ -113,9 +111,9 @@ func difference(got, want []int32) (missing, extra []int32, times []int) {
 			missing = append(missing, want[0])
 			want = want[1:]
 		default:
-			x, has, may := got[0], run(got), 0
+			x, has, may := got[0], repeats(got), 0
 			if len(want) > 0 && want[0] == x {
-				may = run(want)
+				may = repeats(want)
 				want = want[may:]
 			}
 			got = got[has:]
@@ -130,8 +128,8 @@ func difference(got, want []int32) (missing, extra []int32, times []int) {
 	return missing, extra, times
 }
 
-// run is how often the first of an ascending list is repeated.
-func run(list []int32) int {
+// repeats returns how often the first of an ascending list is repeated.
+func repeats(list []int32) int {
 	n := 1
 	for n < len(list) && list[n] == list[0] {
 		n++
@@ -164,7 +162,7 @@ func (v *Values) list(leaves []int32) string {
 	}
 	var names []string
 	for at := 0; at < len(leaves); {
-		n := run(leaves[at:])
+		n := repeats(leaves[at:])
 		name := v.partAt(leaves[at]).String()
 		if n > 1 {
 			name += timesText(n)

@@ -24,7 +24,7 @@ func EvalChunks(d *ChunkDAG) diag.List {
 			if m.second = m.cells.Read(m.second[:0], at, int(op.Count)); !reported && Nothing(m.second) {
 				if n := m.cells.Find(at, int(op.Count), unwritten); n >= 0 {
 					reported = true
-					p.Add(d.unwritten(op, &src, n))
+					p.Add(d.neverWritten(op, &src, n))
 				}
 			}
 			if k == 0 {
@@ -45,7 +45,7 @@ func EvalChunks(d *ChunkDAG) diag.List {
 	return p.Done()
 }
 
-func (d *ChunkDAG) unwritten(op *ChunkOp, src *Ref, k int) diag.Diagnostic {
+func (d *ChunkDAG) neverWritten(op *ChunkOp, src *Ref, k int) diag.Diagnostic {
 	name := src.Buf.String()
 	g := diag.New(diag.Uninitialized, d.Span(op.Pos), "")
 	if src.Buf >= Scratch {

@@ -22,8 +22,8 @@ type Graph struct {
 	message     func(from, to int) bool // the edge is a transfer to another rank
 }
 
-// Graph returns d's instructions with their dependences and transfers.
-func (d *InstDAG) Graph() *Graph {
+// OfInsts returns d's instructions with their dependences and transfers.
+func (d *InstDAG) OfInsts() *Graph {
 	prior := Edges{Start: make([]int32, 1, len(d.Insts)+1)}
 	for i := range d.Insts {
 		row := len(prior.To)
@@ -51,10 +51,10 @@ func uniq(list []int32) int {
 	return len(slices.Compact(list))
 }
 
-// Graph returns d's operations. Each has an edge to those after it that read
+// OfChunks returns d's operations. Each has an edge to those after it that read
 // what it writes, overwrite it, or overwrite what it reads. References must be
 // in range; CheckChunks tells.
-func (d *ChunkDAG) Graph() *Graph {
+func (d *ChunkDAG) OfChunks() *Graph {
 	mem, base := NewMemory(d.Coll, d.ScratchChunks()), d.ScratchBase()
 	cells := NewAccesses(mem.Len())
 	cell := func(r Ref) int {

@@ -1,5 +1,7 @@
 package ir
 
+import "fmt"
+
 // An Op is what one instruction or one step does. Ops has a row for each.
 type Op uint8
 
@@ -176,4 +178,22 @@ func ProtocolByName(s string) (Protocol, bool) {
 		}
 	}
 	return 0, false
+}
+
+func (b Buf) String() string {
+	switch b {
+	case Input:
+		return "input"
+	case Output:
+		return "output"
+	case Scratch:
+		return "scratch"
+	case Packets:
+		return "packets"
+	case Flags:
+		return "flags"
+	case NoBuf:
+		return "-"
+	}
+	return fmt.Sprintf("scratch+%d", b-Scratch)
 }

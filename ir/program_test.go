@@ -1,6 +1,10 @@
 package ir
 
-import "testing"
+import (
+	"mscclc/ir/diag"
+	"strings"
+	"testing"
+)
 
 func TestModifiesInput(t *testing.T) {
 	for _, c := range []struct {
@@ -19,5 +23,19 @@ func TestModifiesInput(t *testing.T) {
 		if got := p.ModifiesInput(); got != c.wants {
 			t.Errorf("%v writes input[%d]: %v, want %v", &c.coll, c.dst, got, c.wants)
 		}
+	}
+}
+
+func TestProblemsAreBounded(t *testing.T) {
+	var p Problems
+	for i := range problemLimit + 50 {
+		p.Add(diag.New(diag.Race, diag.Span{}, "problem %d", i))
+	}
+	list := p.Done()
+	if len(list) != problemLimit+1 || !strings.Contains(list[problemLimit].Text, "50 more problems are not listed") {
+		t.Errorf("%d problems: %s", len(list), list[len(list)-1].Text)
+	}
+	if got := len(p.Done()); got != len(list) {
+		t.Errorf("counted twice: %d", got)
 	}
 }

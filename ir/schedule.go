@@ -271,3 +271,13 @@ func (r *scheduleRun) cycle() []Wait {
 	}
 	return r.name(best)
 }
+
+func (c Cause) String() string {
+	switch c {
+	case ForMessage:
+		return "the message of"
+	case ForSlot:
+		return "a free slot, from"
+	}
+	return "the end of"
+}

@@ -28,26 +28,6 @@ import (
 //
 // An operand is of the block's own rank where none is written, and packets are packets in scratch.
 
-var channelTypeNames = [NumChannelTypes]string{"memory", "port", "switch"}
-
-func (t ChannelType) String() string {
-	if t < NumChannelTypes {
-		return channelTypeNames[t]
-	}
-	return "none"
-}
-
-var channelOpNames = [NumChannelOps]string{ChMeet: "meet", ChBarrier: "barrier", ChSignal: "signal", ChAwait: "wait",
-	ChRelaxedSignal: "relaxed signal", ChRelaxedAwait: "relaxed wait", ChFlush: "flush", ChAcquire: "acquire", ChRelease: "release",
-	ChMove: "mv", ChEach: "each", ChEachSignal: "each", ChEachSignalFlush: "each", ChLoop: "loop"}
-
-func (k ChannelOpKind) String() string {
-	if k < NumChannelOps {
-		return channelOpNames[k]
-	}
-	return strconv.Itoa(int(k))
-}
-
 // WriteChannels writes the text form of p.
 func WriteChannels(w io.Writer, p *ChannelProgram) error {
 	return writeText(w, func(b *bufio.Writer) {
@@ -150,11 +130,11 @@ func (o *ChannelOp) appendMove(b []byte, rank int) []byte {
 		if i > 0 {
 			b = append(b, " +"...)
 		}
-		b = o.Srcs[i].append(append(b, ' '), rank, o.Type, 1)
+		b = o.Srcs[i].appendChannelRef(append(b, ' '), rank, o.Type, 1)
 	}
 	b = append(b, " ->"...)
 	for i := range o.Dsts {
-		b = o.Dsts[i].append(append(b, ' '), rank, o.Type, o.Dsts[i].Count)
+		b = o.Dsts[i].appendChannelRef(append(b, ' '), rank, o.Type, o.Dsts[i].Count)
 	}
 	return b
 }
@@ -165,8 +145,8 @@ func (o *ChannelOp) appendEach(b []byte, rank int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = o.Srcs[i].append(append(b, ' '), rank, o.Type, o.Srcs[i].Count)
-		b = o.Dsts[i].append(append(b, " -> "...), rank, o.Type, o.Dsts[i].Count)
+		b = o.Srcs[i].appendChannelRef(append(b, ' '), rank, o.Type, o.Srcs[i].Count)
+		b = o.Dsts[i].appendChannelRef(append(b, " -> "...), rank, o.Type, o.Dsts[i].Count)
 	}
 	if o.Kind != ChEach {
 		b = append(b, " signal"...)
@@ -177,7 +157,7 @@ func (o *ChannelOp) appendEach(b []byte, rank int) []byte {
 	return b
 }
 
-func (r *ChannelRef) append(b []byte, rank int, t ChannelType, count int32) []byte {
+func (r *ChannelRef) appendChannelRef(b []byte, rank int, t ChannelType, count int32) []byte {
 	name := r.Buf
 	if r.Packets {
 		name = Packets

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir/diag"
+
 	"pgregory.net/rapid"
 )
 
