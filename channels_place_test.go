@@ -85,8 +85,8 @@ func compileApart(name, text string) (*ir.ChannelProgram, error) {
 
 // TestOutOfPlace: programs of channels written in place are proven out of place, input being never written, and so are their plans.
 func TestOutOfPlace(t *testing.T) {
-	for name, text := range inPlace {
-		c, err := compileApart("place.mscl", text)
+	for name, source := range inPlace {
+		c, err := compileApart("place.mscl", source)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -9,7 +9,7 @@ import (
 )
 
 func TestOneSidedText(t *testing.T) {
-	text := `program pair
+	want := `program pair
 collective allreduce ranks=2 chunks=4 inplace
 protocol LL
 scratch 2
@@ -27,11 +27,11 @@ block 1.0
   0 wait flags[0] x2
   1 mv input[1] -> output[1] class 3
 `
-	p, err := ParseProgram("x", []byte(text))
+	p, err := ParseProgram("x", []byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := written(t, func(w io.Writer) error { return WriteProgram(w, p) }); got != text {
+	if got := written(t, func(w io.Writer) error { return WriteProgram(w, p) }); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	o := p.OneSided

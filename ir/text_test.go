@@ -68,7 +68,7 @@ i5 rank 1 r input[1] <- i4 seq 10/11 ch 0 block 1 step 2
 }
 
 func TestProgramText(t *testing.T) {
-	text := `program "two words"
+	want := `program "two words"
 collective custom ranks=3 chunks=2 in=2 out=1 each=2/1,2/0,0/1
 require 2 output[0] = 0 input[1] + 1 input[1]
 protocol LL16
@@ -87,11 +87,11 @@ block 0.1 ch 1
 block 2.0 recv 0 ch 0
   0 rrc scratch[0] => output[0]*2 final
 `
-	p, err := ParseProgram("x", []byte(text))
+	p, err := ParseProgram("x", []byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := written(t, func(w io.Writer) error { return WriteProgram(w, p) }); got != text {
+	if got := written(t, func(w io.Writer) error { return WriteProgram(w, p) }); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	if n := len(p.TBsOf(1)); n != 0 || len(p.TBsOf(0)) != 2 || len(p.TBsOf(2)) != 1 {
@@ -135,20 +135,20 @@ func TestTextErrors(t *testing.T) {
 
 // The class that is left out is that of what is received where the operand's index is none, also if what is received stands behind.
 func TestTextClassOfMate(t *testing.T) {
-	const text = `insts ""
+	const want = `insts ""
 collective allreduce ranks=1 chunks=3
 deps none
 i0 rank 0 rrc scratch[0] => input[-1]*0 <- i1 -> i0 seq 1/0 ch 0 block 0 step 0 pos 0
 i1 rank 0 s input[2]*0 <- i0 -> i0 seq 0 ch 0 block 0 step 0 pos 0
 `
-	d, err := ParseInsts("x", []byte(text))
+	d, err := ParseInsts("x", []byte(want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := d.Insts[0].Class; got != 2 {
 		t.Errorf("class %d", got)
 	}
-	if got := written(t, func(w io.Writer) error { return WriteInsts(w, d) }); got != text {
+	if got := written(t, func(w io.Writer) error { return WriteInsts(w, d) }); got != want {
 		t.Errorf("got\n%s", got)
 	}
 }

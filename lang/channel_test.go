@@ -81,13 +81,13 @@ func TestChannels(t *testing.T) {
 		if q := mustExpandChannels(t, name, string(src), params); !reflect.DeepEqual(p, q) {
 			t.Errorf("%s: two expansions differ", name)
 		}
-		var text bytes.Buffer
-		if err := ir.WriteChannels(&text, p); err != nil {
+		var got bytes.Buffer
+		if err := ir.WriteChannels(&got, p); err != nil {
 			t.Fatal(err)
 		}
 		golden := "testdata/channels/" + strings.TrimSuffix(filepath.Base(name), ".mscl") + ".txt"
 		if os.Getenv("MSCCLC_UPDATE") != "" {
-			if err := os.WriteFile(golden, text.Bytes(), 0o666); err != nil {
+			if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestChannels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(string(want), text.String()); d != "" {
+		if d := cmp.Diff(string(want), got.String()); d != "" {
 			t.Errorf("%s; MSCCLC_UPDATE=1 go test ./lang writes it:\n%s", golden, d)
 		}
 	}

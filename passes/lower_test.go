@@ -38,19 +38,19 @@ func TestLowerKeepsItsInput(t *testing.T) {
 	for seed := range int64(200) {
 		rnd := rand.New(rand.NewSource(seed))
 		c := irtest.Random(rnd, irtest.Config{})
-		text := func() string {
+		write := func() string {
 			var b bytes.Buffer
 			if err := ir.WriteChunks(&b, c); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()
 		}
-		before := text()
+		before := write()
 		opt := randomOptions(rnd)
 		if d, err := Lower(c, opt); err == nil {
 			_ = Run(d, opt) // may be refused for a limit
 		}
-		if text() != before {
+		if write() != before {
 			t.Fatalf("seed %d: compiling changed the chunk DAG", seed)
 		}
 	}

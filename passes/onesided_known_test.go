@@ -39,9 +39,9 @@ func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 	t.Helper()
 	p, err := lowered(c, Options{})
 	if err != nil {
-		t.Fatalf("%v\n%s", err, text(p))
+		t.Fatalf("%v\n%s", err, programText(p))
 	}
-	_, rest, _ := strings.Cut(text(p), fmt.Sprintf("block %d.0\n", rank))
+	_, rest, _ := strings.Cut(programText(p), fmt.Sprintf("block %d.0\n", rank))
 	steps, _, _ := strings.Cut(rest, "block")
 	var b strings.Builder
 	for line := range strings.Lines(steps) {
@@ -195,7 +195,7 @@ func TestOneSidedMinimal(t *testing.T) {
 		}
 		if n := p.Traffic(); n.Signals != k.signals || n.Packets != k.packets || len(p.Steps) != k.steps {
 			t.Errorf("%s, %v: %d signals, %d packets, %d steps, want %d, %d, %d\n%s", k.name, k.protocol,
-				n.Signals, n.Packets, len(p.Steps), k.signals, k.packets, k.steps, text(p))
+				n.Signals, n.Packets, len(p.Steps), k.signals, k.packets, k.steps, programText(p))
 		}
 	}
 }
@@ -240,7 +240,7 @@ chunk(0, output, 2, 1).copy(1, output, 2)`
 				t.Fatal(err)
 			}
 			if p, err := lowered(c, Options{}); err != nil {
-				t.Errorf("%v\n%s", err, text(p))
+				t.Errorf("%v\n%s", err, programText(p))
 			}
 		}
 	}

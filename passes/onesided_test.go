@@ -57,7 +57,7 @@ func allAwaited(p *ir.Program) error {
 	return nil
 }
 
-func text(p *ir.Program) string {
+func programText(p *ir.Program) string {
 	var b bytes.Buffer
 	ir.WriteProgram(&b, p)
 	return b.String()
@@ -80,7 +80,7 @@ func TestOneSidedCatalog(t *testing.T) {
 						for _, opt := range []Options{{}, {OnePass: true}} {
 							p, err := lowered(c, opt)
 							if err != nil {
-								t.Fatalf("%s, in place %v, %v, %+v: %v\n%.5000s", shape, inplace, protocol, opt, err, text(p))
+								t.Fatalf("%s, in place %v, %v, %+v: %v\n%.5000s", shape, inplace, protocol, opt, err, programText(p))
 							}
 							n++
 						}
@@ -105,7 +105,7 @@ func TestOneSidedForgets(t *testing.T) {
 			mostEntries = most
 			p, err := lowered(c, Options{OnePass: seed%2 == 1})
 			if err != nil {
-				t.Fatalf("seed %d, %d entries: %v\n%s", seed, most, err, text(p))
+				t.Fatalf("seed %d, %d entries: %v\n%s", seed, most, err, programText(p))
 			}
 			steps[i] = len(p.Steps) + len(p.OneSided.Operands)
 		}
@@ -128,7 +128,7 @@ func TestOneSidedRandom(t *testing.T) {
 		if p, err := lowered(c, Options{OnePass: seed%2 == 1}); err != nil {
 			var b bytes.Buffer
 			ir.WriteChunks(&b, c)
-			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), text(p))
+			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), programText(p))
 		}
 	}
 }

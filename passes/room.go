@@ -129,7 +129,7 @@ func (s *state) again() bool {
 	if p.before == nil {
 		return false
 	}
-	steps := slices.Max(append(s.BlockSteps(), 0))
+	steps := slices.Max(append(s.InstDAG.BlockSteps(), 0))
 	if steps <= limit || p.tries == 8 || p.tries > 0 && steps >= p.steps {
 		return false
 	}

@@ -123,17 +123,17 @@ func (a *app) showStage(arg, stage, out string, f *showFlags) error {
 	case stage == "":
 		stage = "program"
 	}
-	text, p, err := a.stageText(s, arg, stage, f)
+	b, p, err := a.stageText(s, arg, stage, f)
 	if err != nil {
 		return err
 	}
 	doc := shownDocument{report: newReport(arg, nil, p), Stage: stage}
 	if a.json && isStdout(out) {
-		doc.Text = string(text)
+		doc.Text = string(b)
 		return a.writeJSON(doc)
 	}
 	err = a.writeTo(out, func(w io.Writer) error {
-		_, err := w.Write(text)
+		_, err := w.Write(b)
 		return err
 	})
 	if err == nil && a.json {
@@ -152,19 +152,19 @@ type shownDocument struct {
 }
 
 func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {
-	var text bytes.Buffer
+	var b bytes.Buffer
 	var p *ir.Program
 	var err error
 	switch {
 	case !slices.Contains(stageNames(), stage):
 		return nil, nil, unknown("stage", stage, stageNames())
 	case s.kind == codegen.KindMSCCLPP:
-		err := c.showChannels(&text, s, stage)
-		return text.Bytes(), nil, err
+		err := c.showChannels(&b, s, stage)
+		return b.Bytes(), nil, err
 	case stage == "channels" && s.kind != codegen.KindSource:
 		return nil, nil, noChannels(arg, "program, json or dot")
 	case s.kind == codegen.KindSource:
-		p, err = a.sourceStage(&text, s, stage, c)
+		p, err = a.sourceStage(&b, s, stage, c)
 	case stage == "svg":
 		return nil, nil, usagef("%s is a program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program for Graphviz", arg, arg)
 	case stage == "chunks" || stage == "insts":
@@ -183,13 +183,13 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 		if !c.positions {
 			shown = p.Bare()
 		}
-		err = ir.WriteProgram(&text, shown)
+		err = ir.WriteProgram(&b, shown)
 	case "json":
-		err = program.WriteJSON(&text, p)
+		err = program.WriteJSON(&b, p)
 	case "dot":
-		err = writeDot(&text, p)
+		err = writeDot(&b, p)
 	}
-	return text.Bytes(), p, err
+	return b.Bytes(), p, err
 }
 
 // noChannels says that name has no channels to show, and what it has.

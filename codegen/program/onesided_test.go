@@ -32,11 +32,11 @@ func TestOneSidedRoundTrips(t *testing.T) {
 	for _, p := range oneSidedPrograms(300) {
 		steps += len(p.Steps)
 		throughPlans(t, p)
-		var text bytes.Buffer
-		if err := ir.WriteProgram(&text, p); err != nil {
+		var b bytes.Buffer
+		if err := ir.WriteProgram(&b, p); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ir.ParseProgram("x", text.Bytes())
+		got, err := ir.ParseProgram("x", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestOneSidedRoundTrips(t *testing.T) {
 		}
 		for _, to := range []string{"msccl", "rccl"} {
 			var list diag.List
-			if err := msccl.Write(&text, p, codegentest.Target(t, to)); !errors.As(err, &list) || len(list) != 1 || list[0].Code != diag.Unsupported || !strings.Contains(list[0].Hint, "--sided two") {
+			if err := msccl.Write(&b, p, codegentest.Target(t, to)); !errors.As(err, &list) || len(list) != 1 || list[0].Code != diag.Unsupported || !strings.Contains(list[0].Hint, "--sided two") {
 				t.Fatalf("%s: %v", to, err)
 			}
 		}

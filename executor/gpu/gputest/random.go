@@ -46,9 +46,9 @@ func testRandom(t *testing.T, d Device) {
 			case err == nil:
 				compared++
 			case !errors.Is(err, errNothing): // few elements may all be of chunks that nothing is required of
-				var text bytes.Buffer
-				ir.WriteProgram(&text, p)
-				t.Fatalf("seed %d, %+v, skew %d, %d threads: %v\n%s", seed, opt, r.skew, threads, err, text.String())
+				var b bytes.Buffer
+				ir.WriteProgram(&b, p)
+				t.Fatalf("seed %d, %+v, skew %d, %d threads: %v\n%s", seed, opt, r.skew, threads, err, b.String())
 			}
 		}
 	}

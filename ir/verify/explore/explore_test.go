@@ -13,8 +13,8 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// text is p in its text form.
-func text(p *ir.Program) string {
+// programText is p in its text form.
+func programText(p *ir.Program) string {
 	var b bytes.Buffer
 	if err := ir.WriteProgram(&b, p); err != nil {
 		return err.Error()
@@ -43,7 +43,7 @@ func TestRandomIsLegal(t *testing.T) {
 			v.Found[Deadlock] = nil
 		}
 		if !v.Good() || v.Schedules != 1 {
-			t.Fatalf("%v\n%s", v, text(p))
+			t.Fatalf("%v\n%s", v, programText(p))
 		}
 		events += v.Events
 	}
@@ -81,16 +81,16 @@ func TestReducedIsPlain(t *testing.T) {
 			continue
 		}
 		if p.Protocol == ir.Simple && !maps.Equal(a.raced, a.reversed) {
-			t.Fatalf("the monitor has %v, both orders %v\n%s", a.raced, a.reversed, text(p))
+			t.Fatalf("the monitor has %v, both orders %v\n%s", a.raced, a.reversed, programText(p))
 		}
 		if !maps.Equal(a.reversed, b.reversed) {
-			t.Fatalf("reduced has both orders of %v, plain %v\n%s", a.reversed, b.reversed, text(p))
+			t.Fatalf("reduced has both orders of %v, plain %v\n%s", a.reversed, b.reversed, programText(p))
 		}
 		if p.Protocol != ir.Simple && b.Found[Race] == nil {
 			a.Found[Race] = nil // memory that lags shows in no order of actions
 		}
 		if !slices.Equal(a.Kinds(), b.Kinds()) {
-			t.Fatalf("reduced: %v\nplain: %v\n%s", a, b, text(p))
+			t.Fatalf("reduced: %v\nplain: %v\n%s", a, b, programText(p))
 		}
 		kinds[fmt.Sprint(b.Kinds())]++
 		same++
@@ -120,7 +120,7 @@ func TestAdverse(t *testing.T) {
 			t.Fatal(err)
 		}
 		if some.Good() != all.Good() || (some.Found[Race] != nil) != (all.Found[Race] != nil) && some.Found[Deadlock] == nil && some.Found[Mismatch] == nil {
-			t.Fatalf("all schedules: %v\nadverse ones: %v\n%s", all, some, text(p))
+			t.Fatalf("all schedules: %v\nadverse ones: %v\n%s", all, some, programText(p))
 		}
 		if some.Good() {
 			good++

@@ -46,7 +46,7 @@ func TestMoreOnlyHelps(t *testing.T) {
 			o := opt
 			o.Slots, o.MessageChunks = more.slots, more.chunks
 			if v, err := Reduced(more.p, o); err != nil || !v.Good() {
-				t.Fatalf("%+v, and %s: %v %v\n%s", opt, name, v, err, text(p))
+				t.Fatalf("%+v, and %s: %v %v\n%s", opt, name, v, err, programText(p))
 			}
 		}
 	}
