@@ -8,6 +8,7 @@ import (
 	"mscclc"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 	"mscclc/lang"
 )
 
@@ -98,7 +99,7 @@ func TestOutOfPlace(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var b bytes.Buffer
-		if err := ir.WriteChannels(&b, c); err != nil {
+		if err := text.WriteChannels(&b, c); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/passes"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // channelPrograms are the programs of examples/channels with the ranks that they are tried with.
@@ -90,7 +91,7 @@ func TestChannelPrograms(t *testing.T) {
 
 func channelText(t *testing.T, p *ir.ChannelProgram) string {
 	var b bytes.Buffer
-	if err := ir.WriteChannels(&b, p); err != nil {
+	if err := text.WriteChannels(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

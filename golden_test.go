@@ -11,14 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
+	"mscclc/ir/text"
 	"mscclc/lang"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 var update = os.Getenv("MSCCLC_UPDATE") != ""
@@ -89,10 +90,10 @@ func walk(archive *txtar.Archive) (map[string]string, error) {
 	opt.Stage = func(value any) error {
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
-			return keep("chunks", func(b *bytes.Buffer) error { return ir.WriteChunks(b, v) })
+			return keep("chunks", func(b *bytes.Buffer) error { return text.WriteChunks(b, v) })
 		case *ir.InstDAG:
 			insts = v
-			return keep("insts", func(b *bytes.Buffer) error { return ir.WriteInsts(b, v) })
+			return keep("insts", func(b *bytes.Buffer) error { return text.WriteInsts(b, v) })
 		}
 		return nil
 	}
@@ -100,10 +101,10 @@ func walk(archive *txtar.Archive) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keep("insts.opt", func(b *bytes.Buffer) error { return ir.WriteInsts(b, insts) }); err != nil {
+	if err := keep("insts.opt", func(b *bytes.Buffer) error { return text.WriteInsts(b, insts) }); err != nil {
 		return nil, err
 	}
-	if err := keep("program", func(b *bytes.Buffer) error { return ir.WriteProgram(b, p) }); err != nil {
+	if err := keep("program", func(b *bytes.Buffer) error { return text.WriteProgram(b, p) }); err != nil {
 		return nil, err
 	}
 	if opt.Target.Format == codegen.FormatXML {

@@ -21,48 +21,52 @@ var mayImport = map[string][]string{
 	"mscclc/ir/diag":             {},
 	"mscclc/files":               {"mscclc/ir/diag"},
 	"mscclc/ir":                  {"mscclc/ir/diag"},
-	"mscclc/ir/rows":             {},
 	"mscclc/internal/strictjson": {"mscclc/files", "mscclc/ir/diag"},
-	"mscclc/ir/form":             {"mscclc/ir", "mscclc/ir/diag"},
-	"mscclc/ir/verify":           {"mscclc/ir", "mscclc/ir/rows", "mscclc/ir/diag"},
+	"mscclc/ir/form":             {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/text"},
+	"mscclc/ir/verify":           {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/vclock"},
 	"mscclc/ir/verify/explore":   {"mscclc/ir"}, // judges ir/verify in tests, and shares nothing with it
 	"mscclc/ir/lint":             {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/internal/opsgen":  {"mscclc/ir"},
-	"mscclc/ir/irtest":           {"mscclc/ir", "mscclc/ir/diag"}, // programs for tests
-	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/passes":              {"mscclc/ir", "mscclc/ir/rows", "mscclc/ir/verify", "mscclc/ir/diag"},
+	"mscclc/ir/irtest":           {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"}, // programs for tests
+	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval"},
+	"mscclc/passes":              {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock", "mscclc/ir/verify"},
 
-	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
-	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
-	"mscclc/codegen/mscclpp":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
+	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
+	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
+	"mscclc/codegen/mscclpp":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"},
 	"mscclc/codegen/mscclpp/lower": {"mscclc/codegen", "mscclc/codegen/mscclpp", "mscclc/ir", "mscclc/ir/diag"},
-	"mscclc/codegen/program":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/form", "mscclc/ir/diag"},
-	"mscclc/codegen/codegentest":   {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag"}, // programs for tests
-	"mscclc/codegen/xmljudge":      {},                                                // judges what codegen writes, and shares nothing with it
+	"mscclc/codegen/program":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
+	"mscclc/codegen/codegentest":   {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/irtest"}, // programs for tests
+	"mscclc/codegen/xmljudge":      {},                                                                    // judges what codegen writes, and shares nothing with it
 
 	"mscclc/kernels":              {},
 	"mscclc/executor/data":        {"mscclc/ir"},
 	"mscclc/executor/exchange":    {},
-	"mscclc/executor/proof":       {"mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/executor":             {"mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
-	"mscclc/executor/replay":      {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag"},
-	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
-	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/kernels"},
+	"mscclc/executor/proof":       {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
+	"mscclc/executor":             {"mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels"},
+	"mscclc/executor/replay":      {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
+	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/kernels"},
+	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/kernels"},
 	"mscclc/executor/cuda":        {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/hip":         {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest": {"*"}, // the tests of both
 	"mscclc/bench":                {"mscclc/executor", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/nccl", "mscclc/ir"},
 	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":             {"mscclc/files", "mscclc/ir/diag"},
-	"mscclc/simulate":             {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/topology"},
-	"mscclc":                      {"mscclc/files", "mscclc/lang", "mscclc/ir", "mscclc/ir/verify", "mscclc/ir/diag", "mscclc/passes", "mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program"},
+	"mscclc/simulate":             {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/eval", "mscclc/topology"},
+	"mscclc":                      {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/passes"},
 	"mscclc/algorithms":           {"*"},
 	"mscclc/algorithms/choose":    {"*"},
 	"mscclc/cmd/mscclc":           {"*"},
+	"mscclc/ir/eval":              {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
+	"mscclc/ir/graph":             {"mscclc/ir", "mscclc/ir/text"},
+	"mscclc/ir/property":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form", "mscclc/ir/vclock"},
+	"mscclc/ir/text":              {"mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/ir/vclock":            {},
 }
 
 // testOnly are the packages that only tests import, and each other.
-var testOnly = []string{"mscclc/codegen/codegentest", "mscclc/ir/irtest", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
+var testOnly = []string{"mscclc/codegen/codegentest", "mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
 
 // cgoPackages are the only ones with import "C"; gputest maps memory as other libraries do.
 var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest", "mscclc/executor/nccl"}

@@ -15,6 +15,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes"
 )
@@ -71,7 +72,7 @@ func randomProgram(seed int64, ran *atomic.Int64) error {
 	if !bytes.Equal(p, again) {
 		return errors.New("two compilations differ")
 	}
-	program, err := ir.ParseProgram("random", p)
+	program, err := irtest.ParseProgram("random", p)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func assembleTwice(c *ir.ChunkDAG, opt passes.Options) (first, second []byte, er
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := ir.WriteProgram(&texts[i], p); err != nil {
+		if err := text.WriteProgram(&texts[i], p); err != nil {
 			return nil, nil, err
 		}
 	}

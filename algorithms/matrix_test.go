@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
@@ -29,8 +27,11 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A program is one file of the catalog or the examples.
@@ -346,7 +347,7 @@ func (p *program) tryOne(c *combination) error {
 	}
 	if read.Coll.Kind == ir.Opaque { // XML does not say what a custom collective requires
 		read.Coll = compiled.Coll
-		if err := errors.Join(ir.Classify(read), ir.MarkFinal(read)); err != nil {
+		if err := errors.Join(eval.Classify(read), eval.MarkFinal(read)); err != nil {
 			return err
 		}
 	}

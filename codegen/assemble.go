@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // Assemble freezes d, which passes have placed, ordered and synchronised, into
@@ -185,7 +186,7 @@ func (a *assembler) emit(first, end int) {
 
 // markFinal flags the steps that make complete sums, where one step makes each.
 func (a *assembler) markFinal() {
-	final, err := ir.FinalInsts(a.d)
+	final, err := eval.FinalInsts(a.d)
 	if err != nil {
 		return // avg is not to be had
 	}

@@ -1,8 +1,9 @@
 package ir
 
 import (
-	"mscclc/ir/diag"
 	"strconv"
+
+	"mscclc/ir/diag"
 )
 
 // A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block does
@@ -142,11 +143,11 @@ func (p *ChannelProgram) Place(pos int32) diag.Span {
 	return span
 }
 
-var channelTypeNames = [NumChannelTypes]string{"memory", "port", "switch"}
+var ChannelTypeNames = [NumChannelTypes]string{"memory", "port", "switch"}
 
 func (t ChannelType) String() string {
 	if t < NumChannelTypes {
-		return channelTypeNames[t]
+		return ChannelTypeNames[t]
 	}
 	return "none"
 }

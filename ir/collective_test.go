@@ -1,7 +1,11 @@
-package ir
+package ir_test
 
 import (
 	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/eval"
+	"mscclc/ir/irtest"
 
 	"pgregory.net/rapid"
 )
@@ -10,23 +14,23 @@ import (
 // rank 2's input and output, and what the last chunk of its output must hold.
 func TestCollectives(t *testing.T) {
 	for _, x := range []struct {
-		kind         Kind
+		kind         ir.Kind
 		in, out      int
 		last         string
 		inOut, outIn int
 		divisor      int
 	}{
-		{AllReduce, 2, 2, "the sum of in[r][1] of ranks 0-2", 0, -1, 2},
-		{AllGather, 2, 6, "in[2][1]", 4, -1, 6},
-		{ReduceScatter, 6, 2, "the sum of in[r][5] of ranks 0-2", -1, 4, 6},
-		{AllToAll, 6, 6, "in[2][5]", 0, -1, 6},
-		{Broadcast, 0, 2, "in[1][1]", 0, -1, 2},
-		{ReduceTo, 2, 0, "", -1, 0, 2},
-		{Gather, 2, 0, "", 0, -1, 6},
-		{Scatter, 0, 2, "in[1][5]", -1, 0, 6},
-		{SendRecv, 2, 2, "in[1][1]", 0, -1, 2},
+		{ir.AllReduce, 2, 2, "the sum of in[r][1] of ranks 0-2", 0, -1, 2},
+		{ir.AllGather, 2, 6, "in[2][1]", 4, -1, 6},
+		{ir.ReduceScatter, 6, 2, "the sum of in[r][5] of ranks 0-2", -1, 4, 6},
+		{ir.AllToAll, 6, 6, "in[2][5]", 0, -1, 6},
+		{ir.Broadcast, 0, 2, "in[1][1]", 0, -1, 2},
+		{ir.ReduceTo, 2, 0, "", -1, 0, 2},
+		{ir.Gather, 2, 0, "", 0, -1, 6},
+		{ir.Scatter, 0, 2, "in[1][5]", -1, 0, 6},
+		{ir.SendRecv, 2, 2, "in[1][1]", 0, -1, 2},
 	} {
-		c := &Collective{Kind: x.kind, Ranks: 3, Chunks: 2, Root: 1, Peer: []int32{1, 2, 0}}
+		c := &ir.Collective{Kind: x.kind, Ranks: 3, Chunks: 2, Root: 1, Peer: []int32{1, 2, 0}}
 		if c.InChunks(2) != x.in || c.OutChunks(2) != x.out || c.Divisor() != x.divisor {
 			t.Errorf("%v: %d in, %d out, divisor %d", c, c.InChunks(2), c.OutChunks(2), c.Divisor())
 		}
@@ -34,7 +38,7 @@ func TestCollectives(t *testing.T) {
 			t.Errorf("%v: input lies at %d of the output, output at %d of the input", c, inOut, outIn)
 		}
 		if x.out > 0 {
-			if got := NewValues(c).DescribeWant(c.Want(2, x.out-1)); got != x.last {
+			if got := eval.NewValues(c).DescribeWant(c.Want(2, x.out-1)); got != x.last {
 				t.Errorf("%v: the last chunk must hold %s", c, got)
 			}
 		}
@@ -42,11 +46,11 @@ func TestCollectives(t *testing.T) {
 			t.Errorf("%v: %s", c, wrong)
 		}
 	}
-	root := &Collective{Kind: Gather, Ranks: 3, Chunks: 2, Root: 1}
+	root := &ir.Collective{Kind: ir.Gather, Ranks: 3, Chunks: 2, Root: 1}
 	if inOut, _ := root.Shift(1); inOut != 2 || root.OutChunks(1) != 6 {
 		t.Error("the root's part of a gather lies elsewhere")
 	}
-	root.Kind = Scatter
+	root.Kind = ir.Scatter
 	if _, outIn := root.Shift(1); outIn != 2 || root.InChunks(1) != 6 {
 		t.Error("the root's part of a scatter lies elsewhere")
 	}
@@ -56,9 +60,9 @@ func TestCollectives(t *testing.T) {
 // one memory: where NCCL has them.
 func TestMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := anyCollective(t)
-		scratch := anyScratch(t, c.Ranks)
-		m := NewMemory(c, scratch)
+		c := irtest.AnyCollective(t)
+		scratch := irtest.AnyScratch(t, c.Ranks)
+		m := ir.NewMemory(c, scratch)
 		owner := make([]int, m.Len())
 		for r := range c.Ranks {
 			first, end := m.Rank(r)
@@ -68,19 +72,19 @@ func TestMemory(t *testing.T) {
 			}
 			for b, n := range sizes {
 				for i := range n {
-					cell := m.Cell(r, Buf(b), i)
+					cell := m.Cell(r, ir.Buf(b), i)
 					if cell < first || cell >= end {
-						t.Fatalf("%v: rank %d %v[%d] is cell %d of %d to %d", c, r, Buf(b), i, cell, first, end)
+						t.Fatalf("%v: rank %d %v[%d] is cell %d of %d to %d", c, r, ir.Buf(b), i, cell, first, end)
 					}
 					owner[cell]++
 					buf, index := m.Chunk(r, cell)
-					if m.Cell(r, buf, index) != cell || !c.Inplace && (buf != Buf(b) || index != i) {
-						t.Fatalf("%v: cell %d is %v[%d], and %v[%d]", c, cell, Buf(b), i, buf, index)
+					if m.Cell(r, buf, index) != cell || !c.Inplace && (buf != ir.Buf(b) || index != i) {
+						t.Fatalf("%v: cell %d is %v[%d], and %v[%d]", c, cell, ir.Buf(b), i, buf, index)
 					}
 				}
 			}
 			if inOut, outIn := c.Shift(r); c.Inplace && sizes[0] > 0 && sizes[1] > 0 {
-				if inOut >= 0 && m.Cell(r, Input, 0) != m.Cell(r, Output, inOut) || outIn >= 0 && m.Cell(r, Output, 0) != m.Cell(r, Input, outIn) {
+				if inOut >= 0 && m.Cell(r, ir.Input, 0) != m.Cell(r, ir.Output, inOut) || outIn >= 0 && m.Cell(r, ir.Output, 0) != m.Cell(r, ir.Input, outIn) {
 					t.Fatalf("%v: rank %d's buffers do not lie as Shift says", c, r)
 				}
 			}
@@ -94,12 +98,12 @@ func TestMemory(t *testing.T) {
 }
 
 func TestMessageChunks(t *testing.T) {
-	c := &Collective{Kind: AllGather, Ranks: 4, Chunks: 2}
+	c := &ir.Collective{Kind: ir.AllGather, Ranks: 4, Chunks: 2}
 	for _, x := range []struct {
 		bytes int64
 		want  int
 	}{{0, 71}, {8 << 20, 2}, {8<<20 + 1, 1}, {16 << 20, 1}, {1 << 40, 1}, {1 << 20, 16}, {1000, 71}} {
-		if got := c.MessageChunks(x.bytes, Simple.SlotBytes()); got != x.want {
+		if got := c.MessageChunks(x.bytes, ir.Simple.SlotBytes()); got != x.want {
 			t.Errorf("%d bytes: %d chunks", x.bytes, got)
 		}
 	}

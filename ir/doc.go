@@ -1,6 +1,6 @@
 // Package ir holds what a collective algorithm is between its text and its
 // files: operations (Ops), collectives and their post-conditions, and three
-// forms of a program, each with a text form that parses back.
+// forms of a program. Package ir/text writes each of them as text.
 //
 // A ChunkDAG says which chunk goes where. Its operations stand in the file's
 // order, which is their meaning; dependences follow from it.
@@ -21,9 +21,8 @@
 // A Program is frozen: the blocks of all ranks, each with its steps, as all
 // targets run them.
 //
-// What all of them mean is told by running them on symbolic chunks: a Machine
-// holds the memory of all ranks, Values the sums in it. EvalChunks and
-// EvalInsts compare the outputs with the collective; Check tells which
-// Properties an InstDAG has; a Schedule tells whether blocks that wait for each
-// other come to an end. Package verify judges programs.
+// Package ir/eval says what all of them mean, by running them on symbolic
+// chunks, ir/property which properties an InstDAG has, and ir/form what is well
+// formed. A Schedule tells whether blocks that wait for each other come to an
+// end. Package ir/verify judges programs.
 package ir

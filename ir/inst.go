@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand"
-	"mscclc/ir/diag"
 	"slices"
+
+	"mscclc/ir/diag"
 )
 
 // An InstDAG is a program as instructions that are not placed yet, or placed
@@ -186,8 +187,8 @@ func (d *InstDAG) Label(i int32) string {
 	return fmt.Sprintf("i%d (rank %d %v)", i, d.Insts[i].Rank, d.Insts[i].Op)
 }
 
-// problem is a diagnostic at instruction i.
-func (d *InstDAG) problem(i int32, code diag.Code, format string, args ...any) diag.Diagnostic {
+// Problem is a diagnostic at instruction i.
+func (d *InstDAG) Problem(i int32, code diag.Code, format string, args ...any) diag.Diagnostic {
 	in := &d.Insts[i]
 	g := diag.New(code, d.Span(in.Pos), format, args...)
 	g.Rank, g.Block, g.Step = int(in.Rank), int(in.Block), int(in.Step)

@@ -1,21 +1,24 @@
-package ir
+package ir_test
 
 import (
 	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/irtest"
 
 	"pgregory.net/rapid"
 )
 
 // anySchedule is a few blocks, each with at most one connection each way, and
 // steps with transfers, counts and waits at random.
-func anySchedule(t *rapid.T) *Schedule {
-	blocks := int(small(t, 1, 5))
-	s := &Schedule{Start: []int32{0}, Waits: Edges{Start: []int32{0}}, Conns: blocks, Slots: int(small(t, 1, 3))}
+func anySchedule(t *rapid.T) *ir.Schedule {
+	blocks := int(irtest.Small(t, 1, 5))
+	s := &ir.Schedule{Start: []int32{0}, Waits: ir.Edges{Start: []int32{0}}, Conns: blocks, Slots: int(irtest.Small(t, 1, 3))}
 	receives := rapid.Permutation(seq(blocks)).Draw(t, "from") // whom a block receives from
 	steps := make([]int32, blocks)
 	total := int32(0)
 	for b := range steps {
-		steps[b] = small(t, 0, 5)
+		steps[b] = irtest.Small(t, 0, 5)
 		total += steps[b]
 	}
 	for b := range blocks {
@@ -27,9 +30,9 @@ func anySchedule(t *rapid.T) *Schedule {
 			if receives[b] != b && rapid.Bool().Draw(t, "receives") {
 				recv = int32(receives[b])
 			}
-			s.Send, s.Recv, s.Messages = append(s.Send, send), append(s.Recv, recv), append(s.Messages, small(t, 1, 4))
+			s.Send, s.Recv, s.Messages = append(s.Send, send), append(s.Recv, recv), append(s.Messages, irtest.Small(t, 1, 4))
 			if rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
-				s.Waits.To = append(s.Waits.To, small(t, 0, int(total)-1))
+				s.Waits.To = append(s.Waits.To, irtest.Small(t, 0, int(total)-1))
 			}
 			s.Waits.Start = append(s.Waits.Start, int32(len(s.Waits.To)))
 		}
@@ -48,7 +51,7 @@ func seq(n int) []int {
 
 // naive runs s one message at a time, trying all blocks until none moves, and
 // says which steps end.
-func naive(s *Schedule) []bool {
+func naive(s *ir.Schedule) []bool {
 	done := make([]bool, len(s.Send))
 	pos := append([]int32(nil), s.Start[:len(s.Start)-1]...)
 	moved := make([]int32, len(s.Send))
@@ -125,7 +128,7 @@ func TestScheduleAgainstNaive(t *testing.T) {
 }
 
 // checkWitness: each entry waits for a block that stands at the next entry.
-func checkWitness(t *rapid.T, s *Schedule, stuck []Wait, done []bool) {
+func checkWitness(t *rapid.T, s *ir.Schedule, stuck []ir.Wait, done []bool) {
 	for k, w := range stuck {
 		if done[w.Step] {
 			t.Fatalf("step %d has ended, and waits", w.Step)
@@ -140,8 +143,8 @@ func checkWitness(t *rapid.T, s *Schedule, stuck []Wait, done []bool) {
 		if w.At != next || done[w.At] {
 			t.Fatalf("%v is no cycle", stuck)
 		}
-		if w.Cause == ForStep && (w.On < w.At || done[w.On]) || w.Cause == ForMessage && w.On >= 0 && s.Send[w.On] != s.Recv[w.Step] ||
-			w.Cause == ForSlot && w.On >= 0 && s.Recv[w.On] != s.Send[w.Step] {
+		if w.Cause == ir.ForStep && (w.On < w.At || done[w.On]) || w.Cause == ir.ForMessage && w.On >= 0 && s.Send[w.On] != s.Recv[w.Step] ||
+			w.Cause == ir.ForSlot && w.On >= 0 && s.Recv[w.On] != s.Send[w.Step] {
 			t.Fatalf("%v: step %d does not wait for %d", stuck, w.Step, w.On)
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mscclc/ir"
+	"mscclc/ir/text"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // channelFiles are the files at the level of channels.
@@ -60,7 +61,7 @@ func checkChannelOp(t *testing.T, p *ir.ChannelProgram, rank int, o *ir.ChannelO
 		}
 	}
 	if !ok {
-		t.Fatalf("rank %d: %s", rank, p.OpText(rank, o))
+		t.Fatalf("rank %d: %s", rank, text.OpText(p, rank, o))
 	}
 }
 
@@ -82,7 +83,7 @@ func TestChannels(t *testing.T) {
 			t.Errorf("%s: two expansions differ", name)
 		}
 		var got bytes.Buffer
-		if err := ir.WriteChannels(&got, p); err != nil {
+		if err := text.WriteChannels(&got, p); err != nil {
 			t.Fatal(err)
 		}
 		golden := "testdata/channels/" + strings.TrimSuffix(filepath.Base(name), ".mscl") + ".txt"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 func mustExpand(t testing.TB, name string, opt Options) *ir.ChunkDAG {
@@ -70,7 +71,7 @@ func TestPrograms(t *testing.T) {
 						continue
 					}
 					d := mustExpand(t, name, Options{Params: params, Inplace: inplace})
-					if errs := ir.EvalChunks(d); len(errs) > 0 {
+					if errs := eval.Chunks(d); len(errs) > 0 {
 						t.Fatalf("%v, %v: %v", params, d.Coll, errs)
 					}
 					if inplace != nil && d.Coll.Inplace != *inplace {

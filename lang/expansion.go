@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // This file holds the chunks while the program runs and makes operations.
@@ -17,10 +18,10 @@ type expansion struct {
 	bufs    int     // input, output and the scratch buffers
 	place   []place // of each rank, bufs of them
 	write   []span32
-	cells   *ir.Cells
-	values  *ir.Values
+	cells   *eval.Cells
+	values  *eval.Values
 
-	read, made, sums []ir.Run // room for what an operation reads and makes
+	read, made, sums []eval.Run // room for what an operation reads and makes
 
 	ops    []ir.ChunkOp
 	srcs   []ir.Ref
@@ -56,7 +57,7 @@ func (p *expansion) begin(coll *ir.Collective, scratch []ir.ScratchDecl) {
 	p.spans = append(p.spans, p.declaration)
 	p.declared = int32(len(p.spans) - 1)
 	p.layOut()
-	p.values = ir.NewValues(coll)
+	p.values = eval.NewValues(coll)
 	p.cells.Fill(p.values, func(rank int) int { return int(p.at(int32(rank), ir.Input).cell) })
 	ins, outs := 0, 0
 	for r := range coll.Ranks {
@@ -93,7 +94,7 @@ func (p *expansion) layOut() {
 			end += cacheLine
 		}
 	}
-	p.cells = ir.NewCells(int(end))
+	p.cells = eval.NewCells(int(end))
 }
 
 // Where the ranks' cells lie a multiple of aliased apart, those of one index

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/participle/v2/lexer"
-
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
+	"mscclc/ir/form"
+
+	"github.com/alecthomas/participle/v2/lexer"
 )
 
 // seed adds every program and every error case.
@@ -92,7 +93,7 @@ func FuzzExpand(f *testing.F) {
 				checkChannels(t, d.Channels)
 				continue
 			}
-			if errs := ir.EvalChunks(d.Chunks); len(errs) > 0 {
+			if errs := eval.Chunks(d.Chunks); len(errs) > 0 {
 				t.Fatalf("%v", errs)
 			}
 		}
@@ -152,7 +153,7 @@ func TestMutations(t *testing.T) {
 				continue
 			}
 			d := x.Chunks
-			if errs := append(ir.CheckChunks(d), ir.EvalChunks(d)...); len(errs) > 0 {
+			if errs := append(form.CheckChunks(d), eval.Chunks(d)...); len(errs) > 0 {
 				t.Fatalf("%v\n%s", errs, src)
 			}
 		}

@@ -3,6 +3,7 @@ package lang
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // This file finds the reduction by which a sum became wrong.
@@ -44,7 +45,7 @@ func (h history) plus(x history) history {
 }
 
 // noteSum notes at which reduction a sum went wrong: x is what a cell holds, w what it must hold.
-func (m *machine) noteSum(d *diag.Diagnostic, x ir.Value, w ir.Want, cell int32) {
+func (m *machine) noteSum(d *diag.Diagnostic, x eval.Value, w ir.Want, cell int32) {
 	p := &m.prog
 	lacks, twice, sum := p.values.Unequal(x, w)
 	switch {

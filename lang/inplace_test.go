@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
+	"mscclc/ir/form"
 )
 
 // randomInplace makes a random program on in-place buffers: the operations
@@ -79,7 +81,7 @@ func randomInplace(rnd *rand.Rand) *ir.ChunkDAG {
 
 // outputs runs d and returns what every output chunk holds, and whether input
 // that is not also output changed.
-func outputs(d *ir.ChunkDAG, v *ir.Values) (out []ir.Value, changed bool, err error) {
+func outputs(d *ir.ChunkDAG, v *eval.Values) (out []eval.Value, changed bool, err error) {
 	c := d.Coll
 	mem, base := ir.NewMemory(c, d.ScratchChunks()), d.ScratchBase()
 	cell := func(x ir.Ref) int {
@@ -88,10 +90,10 @@ func outputs(d *ir.ChunkDAG, v *ir.Values) (out []ir.Value, changed bool, err er
 		}
 		return mem.Cell(int(x.Rank), x.Buf, int(x.Index))
 	}
-	now := make([]ir.Value, mem.Len())
+	now := make([]eval.Value, mem.Len())
 	isOut := make([]bool, mem.Len())
 	for i := range now {
-		now[i] = ir.None
+		now[i] = eval.None
 	}
 	for r := range c.Ranks {
 		for i := range c.InChunks(r) {
@@ -104,10 +106,10 @@ func outputs(d *ir.ChunkDAG, v *ir.Values) (out []ir.Value, changed bool, err er
 	for i := range d.Ops {
 		op := &d.Ops[i]
 		for k := range int(op.Count) {
-			x := ir.None
+			x := eval.None
 			for s, src := range d.Sources(op) {
 				y := now[cell(src)+k]
-				if y == ir.None {
+				if y == eval.None {
 					return nil, false, fmt.Errorf("operation %d reads nothing at %v", i, src)
 				}
 				if s > 0 {
@@ -137,7 +139,7 @@ func TestRelocate(t *testing.T) {
 	strays, split := 0, 0
 	for seed := range int64(20000) {
 		d := randomInplace(rand.New(rand.NewSource(seed)))
-		v := ir.NewValues(d.Coll)
+		v := eval.NewValues(d.Coll)
 		want, changed, err := outputs(d, v)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +149,7 @@ func TestRelocate(t *testing.T) {
 		}
 		for _, inplace := range []bool{false, true} {
 			got := relocate(d, inplace, 0)
-			if errs := ir.CheckChunks(got); len(errs) > 0 {
+			if errs := form.CheckChunks(got); len(errs) > 0 {
 				t.Fatalf("seed %d, inplace %v: %v", seed, inplace, errs)
 			}
 			if len(got.Ops) > len(d.Ops) {

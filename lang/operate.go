@@ -3,6 +3,7 @@ package lang
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // This file makes operations. It is what a run spends its time on.
@@ -25,10 +26,10 @@ func (m *machine) usable(s *site, r ref) bool {
 	p := &m.prog
 	cell, n := int(r.cell), int(r.count)
 	p.read = p.cells.Read(p.read[:0], cell, n)
-	if !ir.Nothing(p.read) && !p.cells.Later(cell, n, r.time) {
+	if !eval.Nothing(p.read) && !p.cells.Later(cell, n, r.time) {
 		return true
 	}
-	k := p.cells.Find(cell, n, func(x ir.Value, writer int32) bool { return x == ir.None || writer > r.time })
+	k := p.cells.Find(cell, n, func(x eval.Value, writer int32) bool { return x == eval.None || writer > r.time })
 	m.unusable(s, r, int32(k))
 	return false
 }
@@ -37,8 +38,8 @@ func (m *machine) usable(s *site, r ref) bool {
 func (m *machine) unusable(s *site, r ref, k int32) {
 	x, writer := m.prog.cells.At(int(r.cell + k))
 	switch {
-	case x == ir.None && writer == poisoned || m.lost || m.lostIn[r.buf]:
-	case x == ir.None:
+	case x == eval.None && writer == poisoned || m.lost || m.lostIn[r.buf]:
+	case x == eval.None:
 		m.unwritten(s, r, k)
 	default:
 		m.stale(s, r, k, writer)
@@ -82,7 +83,7 @@ func (m *machine) fail(b ir.Buf, at, count int32) ref {
 		return ref{}
 	}
 	if count > 0 {
-		m.prog.cells.Write(int(at), int(count), poisoned, []ir.Run{{Value: ir.None, Count: count}})
+		m.prog.cells.Write(int(at), int(count), poisoned, []eval.Run{{Value: eval.None, Count: count}})
 	}
 	return ref{}
 }

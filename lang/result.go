@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // This file judges whether the outputs hold what the collective says.
@@ -13,10 +14,10 @@ import (
 func (m *machine) checkResult() {
 	p := &m.prog
 	p.values.Limit = min(m.lim.Steps, 1<<58) << 4 // leaves of sums are looked at faster than steps are evaluated
-	var wrong ir.WrongList
+	var wrong eval.WrongList
 	first, firstIndex := 0, 0
 	output := func(rank int) int { return int(p.at(int32(rank), ir.Output).cell) }
-	p.cells.Wrong(p.values, output, func(rank, index int, _ ir.Value, _ ir.Want, _ int32) {
+	p.cells.Wrong(p.values, output, func(rank, index int, _ eval.Value, _ ir.Want, _ int32) {
 		if p.values.Over {
 			return // neither this one is decided nor what follows
 		}
@@ -34,7 +35,7 @@ func (m *machine) checkResult() {
 }
 
 // wrong reports the first wrong chunk, and all that there are.
-func (m *machine) wrong(rank, index int, wrong *ir.WrongList) {
+func (m *machine) wrong(rank, index int, wrong *eval.WrongList) {
 	p := &m.prog
 	x, writer := p.cells.At(int(p.at(int32(rank), ir.Output).cell) + index)
 	w := p.coll.Want(rank, index)

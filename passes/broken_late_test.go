@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/property"
 )
 
 // The broken copies of order, sync, pack and fit.
@@ -253,15 +254,15 @@ var brokenFit = []fault{
 	{pass: "fit", what: "nops are no steps", by: "bounded", code: diag.Limit, tune: tight, run: func(s *state) (int, error) {
 		bare := *s.InstDAG
 		bare.Waits = ir.Edges{}
-		return 0, ir.Excess(&bare, &s.opt.Limits).Err()
+		return 0, property.Excess(&bare, &s.opt.Limits).Err()
 	}},
 	{pass: "fit", what: "one more is allowed", by: "bounded", code: diag.Limit, tune: tight, run: func(s *state) (int, error) {
 		l := s.opt.Limits
 		l.Steps, l.Blocks = l.Steps+1, l.Blocks+1
-		return 0, ir.Excess(s.InstDAG, &l).Err()
+		return 0, property.Excess(s.InstDAG, &l).Err()
 	}},
 	{pass: "fit", what: "only rank 0 is looked at", by: "bounded", code: diag.Limit, tune: tight, run: func(s *state) (int, error) {
-		return 0, slices.DeleteFunc(ir.Excess(s.InstDAG, &s.opt.Limits), func(d diag.Diagnostic) bool { return d.Rank != 0 }).Err()
+		return 0, slices.DeleteFunc(property.Excess(s.InstDAG, &s.opt.Limits), func(d diag.Diagnostic) bool { return d.Rank != 0 }).Err()
 	}},
 	{pass: "fit", what: "nothing is refused", name: "more than 32 fused flows", by: "bounded", code: diag.Limit, tune: tight, run: func(*state) (int, error) {
 		return 0, nil

@@ -15,6 +15,8 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/property"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 )
 
@@ -50,7 +52,7 @@ func takeThrough(c *ir.ChunkDAG, opt Options, name string, run func(*state) (int
 		}
 		name, run = Table[0].Name, Table[0].Run // before which transfers have one end
 	}
-	have, rnd := ir.Meaning, rand.New(rand.NewSource(opt.Seed))
+	have, rnd := property.Meaning, rand.New(rand.NewSource(opt.Seed))
 	for i := range Table {
 		p := &Table[i]
 		if opt.Level0 && !p.Required {
@@ -60,7 +62,7 @@ func takeThrough(c *ir.ChunkDAG, opt Options, name string, run func(*state) (int
 		if p.Name == name && run != nil {
 			this = run
 		}
-		if have&ir.Ordered == 0 {
+		if have&property.Ordered == 0 {
 			s.Shuffle(rnd)
 		}
 		if _, t.stopped = this(s); t.stopped != nil {
@@ -81,7 +83,7 @@ func (t *trial) finish(s *state) {
 		return
 	}
 	var b strings.Builder
-	if t.stopped = ir.WriteProgram(&b, t.program); t.stopped != nil {
+	if t.stopped = text.WriteProgram(&b, t.program); t.stopped != nil {
 		return
 	}
 	t.text = b.String()
@@ -92,8 +94,8 @@ func (t *trial) finish(s *state) {
 }
 
 // lacking names the properties among have that s does not have.
-func lacking(s *state, have ir.Property) (names []string) {
-	err := ir.Check(s.InstDAG, have, ir.CheckOptions{Slots: s.slots, MessageCount: int(s.group), Limits: s.opt.Limits})
+func lacking(s *state, have property.Property) (names []string) {
+	err := property.Check(s.InstDAG, have, property.Options{Slots: s.slots, MessageCount: int(s.group), Limits: s.opt.Limits})
 	var list diag.List
 	if err != nil && !errors.As(err, &list) {
 		return []string{err.Error()}

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/vclock"
 )
 
 // clocks runs the clocks of one rank after the other over what instructions
 // wait for.
 type clocks struct {
-	*ir.Clocks
+	*vclock.Clocks
 	d     *ir.InstDAG
 	edges *ir.Edges // what instructions wait for
 	first int32     // the rank's first block
@@ -18,7 +19,7 @@ type clocks struct {
 }
 
 func newClocks(d *ir.InstDAG, edges *ir.Edges) *clocks {
-	return &clocks{Clocks: ir.NewClocks(len(d.Insts)), d: d, edges: edges}
+	return &clocks{Clocks: vclock.NewClocks(len(d.Insts)), d: d, edges: edges}
 }
 
 // begin turns to the rank whose instructions are given.
@@ -43,7 +44,7 @@ func (c *clocks) begin(insts []int32) {
 
 // step advances the clock of i's block past i, and returns it. It calls wait
 // with each instruction to wait for that the clock does not cover yet.
-func (c *clocks) step(i int32, wait func(j int32)) ir.Clock {
+func (c *clocks) step(i int32, wait func(j int32)) vclock.Clock {
 	in := &c.d.Insts[i]
 	b := in.Block - c.first
 	c.row = append(c.row[:0], c.edges.Of(int(i))...)

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // Lower writes the operations of c as instructions, in c's order and not
@@ -126,10 +127,10 @@ type lowering struct {
 	d      *ir.InstDAG
 	opt    Options
 	split  ir.Split
-	mem    *ir.Memory  // without temporaries
-	class  *ir.Classes // of what each cell holds now
-	chunks int32       // number of classes
-	base   []int32     // where each of c's scratch buffers begins, in sub-chunks
+	mem    *ir.Memory    // without temporaries
+	class  *eval.Classes // of what each cell holds now
+	chunks int32         // number of classes
+	base   []int32       // where each of c's scratch buffers begins, in sub-chunks
 	uneven bool
 	seq    int32
 
@@ -159,7 +160,7 @@ func (l *lowering) begin() {
 		l.base = append(l.base, at)
 		at += int32(s.Chunks * l.split.Ways)
 	}
-	l.class = ir.NewClasses(l.d.Coll, l.mem.Len())
+	l.class = eval.NewClasses(l.d.Coll, l.mem.Len())
 	for r := range l.d.Coll.Ranks {
 		l.class.Set(l.mem.Cell(r, ir.Input, 0), l.d.Coll.InChunks(r), 0)
 	}

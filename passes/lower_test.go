@@ -7,13 +7,15 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/property"
+	"mscclc/ir/text"
 )
 
 // TestLower lowers the chunk DAGs of testdata/lower.txtar, whose sections are
 // those of TestPasses, and evaluates what comes out.
 func TestLower(t *testing.T) {
 	runCases(t, "testdata/lower.txtar", func(t *testing.T, in string, o Options) string {
-		c, err := ir.ParseChunks("in", []byte("chunks lower\n"+in))
+		c, err := irtest.ParseChunks("in", []byte("chunks lower\n"+in))
 		if err != nil {
 			t.Fatalf("%s", described(err))
 		}
@@ -25,7 +27,7 @@ func TestLower(t *testing.T) {
 		if _, err := match(newState(d, o)); err != nil {
 			t.Fatal(err)
 		}
-		if err := ir.Check(d, ir.Meaning|ir.Matched|ir.Acyclic, ir.CheckOptions{}); err != nil {
+		if err := property.Check(d, property.Meaning|property.Matched|property.Acyclic, property.Options{}); err != nil {
 			t.Errorf("%s", described(err))
 		}
 		return text
@@ -40,7 +42,7 @@ func TestLowerKeepsItsInput(t *testing.T) {
 		c := irtest.Random(rnd, irtest.Config{})
 		write := func() string {
 			var b bytes.Buffer
-			if err := ir.WriteChunks(&b, c); err != nil {
+			if err := text.WriteChunks(&b, c); err != nil {
 				t.Fatal(err)
 			}
 			return b.String()
@@ -75,7 +77,7 @@ func TestDeterminism(t *testing.T) {
 			}
 			opt.Check, opt.Seed = nil, shuffle
 			if shuffle > 0 {
-				opt.Check = func(string, *ir.InstDAG, ir.Property) error { return nil }
+				opt.Check = func(string, *ir.InstDAG, property.Property) error { return nil }
 			}
 			text := ""
 			if err := Run(d, opt); err != nil {

@@ -1,6 +1,8 @@
 package passes
 
-import "mscclc/ir/rows"
+import (
+	"mscclc/ir/vclock"
+)
 
 // This file is what ranks know of each other while oneSync runs their groups.
 
@@ -8,7 +10,7 @@ import "mscclc/ir/rows"
 // is 0 where nothing is known, 1 where the rank's launch is known to have begun, and
 // 1 + k where k of its groups are, passes one after the other.
 type oneClock struct {
-	row       *rows.Row
+	row       *vclock.Row
 	rank, own int32
 }
 
@@ -77,7 +79,7 @@ func (s *oneSync) drop(snap *oneSnap) {
 type oneLesson struct {
 	oneClock
 	includes bool
-	row      *rows.Row
+	row      *vclock.Row
 }
 
 // entry is what the clock of a rank says when k of its groups are over in a pass.

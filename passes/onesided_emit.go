@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // A oneEmitter writes the tables of a program.
@@ -50,7 +51,7 @@ func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
 		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: -1, RecvPeer: -1},
 			Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
 	}
-	_ = ir.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
+	_ = eval.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
 	return p, nil
 }
 

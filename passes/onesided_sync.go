@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"mscclc/ir/rows"
+	"mscclc/ir/vclock"
 )
 
 // A oneSync decides who signals whom. It runs the groups of all ranks in their
@@ -25,7 +25,7 @@ type oneSync struct {
 	before     []oneSnap // of a group that sends packets: done when it begins
 	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
 	after      []oneSnap // of a group that others are signalled behind, or may be
-	rows       *rows.Pool
+	rows       *vclock.Pool
 	kept       []*oneSnap // the oldest first; see store
 	readers    depList    // of a Move: those that read its packets
 	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
@@ -68,7 +68,7 @@ func (l *oneSided) sync(groups []oneGroup) *oneSync {
 }
 
 func (l *oneSided) newSync(groups []oneGroup) *oneSync {
-	s := &oneSync{oneSided: l, groups: groups, rows: rows.NewPool(l.n),
+	s := &oneSync{oneSided: l, groups: groups, rows: vclock.NewPool(l.n),
 		of: make([]int32, len(l.moves)), size: make([]int32, l.n),
 		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		copies: l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}

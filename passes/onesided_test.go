@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 )
 
@@ -23,7 +25,7 @@ func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 			return p, err
 		}
 	}
-	if err := ir.EvalOneSided(p).Err(); err != nil {
+	if err := eval.OneSided(p).Err(); err != nil {
 		return p, err
 	}
 	_, list := verify.Check(p, verify.Options{})
@@ -59,7 +61,7 @@ func allAwaited(p *ir.Program) error {
 
 func programText(p *ir.Program) string {
 	var b bytes.Buffer
-	ir.WriteProgram(&b, p)
+	text.WriteProgram(&b, p)
 	return b.String()
 }
 
@@ -127,7 +129,7 @@ func TestOneSidedRandom(t *testing.T) {
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
 		if p, err := lowered(c, Options{OnePass: seed%2 == 1}); err != nil {
 			var b bytes.Buffer
-			ir.WriteChunks(&b, c)
+			text.WriteChunks(&b, c)
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), programText(p))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 )
 
@@ -20,7 +21,7 @@ func OutOfPlace(p *ir.ChannelProgram) (*ir.ChannelProgram, error) {
 	}
 	x := relocator{u: u, old: p, mem: u.program.Memory(), reads: map[refKey]freshness{}}
 	x.written = make([]bool, x.mem.Len())
-	order, stuck := ir.Link(u.program).Schedule(u.program).Run()
+	order, stuck := eval.Link(u.program).Schedule(u.program).Run()
 	if len(stuck) > 0 {
 		_, _, found := CheckChannels(p, verify.Options{})
 		return nil, found.Err()

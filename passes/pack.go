@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/vclock"
 )
 
 // pack lays scratch chunks of a rank over each other. Chunks that some
@@ -51,10 +52,10 @@ type packer struct {
 // A region is a run of scratch chunks.
 type region struct {
 	first, n int32
-	to       int32      // where it goes
-	start    []ir.Clock // the uses before which there is none, as clocks after them
-	last     []use      // the uses after which there is none
-	seq      int32      // of its first use
+	to       int32          // where it goes
+	start    []vclock.Clock // the uses before which there is none, as clocks after them
+	last     []use          // the uses after which there is none
+	seq      int32          // of its first use
 }
 
 type use struct{ block, step int32 }
@@ -118,7 +119,7 @@ func (p *packer) uses(insts []int32) {
 				r.seq = in.Seq
 			}
 			before := func(u use) bool { return now.Knows(u.block) >= u.step }
-			if !slices.ContainsFunc(r.start, func(u ir.Clock) bool { return before(use{u.Block, u.Step}) }) {
+			if !slices.ContainsFunc(r.start, func(u vclock.Clock) bool { return before(use{u.Block, u.Step}) }) {
 				r.start = append(r.start, now)
 			}
 			r.last = append(slices.DeleteFunc(r.last, before), use{now.Block, now.Step})
@@ -163,7 +164,7 @@ func (p *packer) assign() {
 }
 
 // over says whether all of last are done before any of start begins.
-func over(last []use, start []ir.Clock) bool {
+func over(last []use, start []vclock.Clock) bool {
 	for _, u := range last {
 		for k := range start {
 			v := &start[k]

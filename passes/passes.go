@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"mscclc/ir"
+	"mscclc/ir/property"
+	"mscclc/ir/text"
 )
 
 // A Pass rewrites an InstDAG in place. It may assume the properties in Needs
@@ -16,30 +18,30 @@ type Pass struct {
 	Name     string // also the name of its file
 	Doc      string // one line, for the documentation and the command
 	Required bool   // runs at -O0 too; it cannot be turned off
-	Needs    ir.Property
-	Gives    ir.Property
+	Needs    property.Property
+	Gives    property.Property
 	Run      func(*state) (rewrites int, err error)
 }
 
 // Table lists the passes in the order in which they run.
 var Table = []Pass{
-	{Name: "match", Required: true, Needs: ir.Meaning, Gives: ir.Matched | ir.Acyclic, Run: match,
+	{Name: "match", Required: true, Needs: property.Meaning, Gives: property.Matched | property.Acyclic, Run: match,
 		Doc: "pair each send with its receive, and find what depends on what"},
-	{Name: "drop", Needs: ir.Matched, Run: drop,
+	{Name: "drop", Needs: property.Matched, Run: drop,
 		Doc: "remove what nobody needs, and copies of a chunk onto itself"},
-	{Name: "aggregate", Needs: ir.Matched | ir.Acyclic, Run: aggregate,
+	{Name: "aggregate", Needs: property.Matched | property.Acyclic, Run: aggregate,
 		Doc: "merge short transfers of neighbouring chunks where no transfer waits for another"},
-	{Name: "fuse", Needs: ir.Matched | ir.Acyclic, Run: fuse,
+	{Name: "fuse", Needs: property.Matched | property.Acyclic, Run: fuse,
 		Doc: "fuse a receive with the send of what it received: rcs, rrcs, rrs"},
-	{Name: "place", Required: true, Needs: ir.Matched | ir.Acyclic, Gives: ir.Placed, Run: place,
+	{Name: "place", Required: true, Needs: property.Matched | property.Acyclic, Gives: property.Placed, Run: place,
 		Doc: "choose channels and thread blocks, and cut fusions that do not fit"},
-	{Name: "order", Required: true, Needs: ir.Placed, Gives: ir.Ordered | ir.Live, Run: order,
+	{Name: "order", Required: true, Needs: property.Placed, Gives: property.Ordered | property.Live, Run: order,
 		Doc: "fix the order of steps by critical path, with finite slots in mind"},
-	{Name: "sync", Required: true, Needs: ir.Ordered, Gives: ir.Synced, Run: syncBlocks,
+	{Name: "sync", Required: true, Needs: property.Ordered, Gives: property.Synced, Run: syncBlocks,
 		Doc: "turn dependences between blocks into flags, without redundant ones"},
-	{Name: "pack", Needs: ir.Synced, Run: pack, // after sync: memory is reused only where flags already order it
+	{Name: "pack", Needs: property.Synced, Run: pack, // after sync: memory is reused only where flags already order it
 		Doc: "lay scratch chunks over each other whose lives do not meet"},
-	{Name: "fit", Required: true, Needs: ir.Synced, Gives: ir.Bounded, Run: fit,
+	{Name: "fit", Required: true, Needs: property.Synced, Gives: property.Bounded, Run: fit,
 		Doc: "refuse a program that is larger than its target allows"},
 }
 
@@ -63,7 +65,7 @@ type Options struct {
 	// Check, where not nil, judges d before the first and after every pass: have
 	// is what should be true. Before each pass up to order the instructions are
 	// shuffled with Seed. For tests and --dump.
-	Check func(pass string, d *ir.InstDAG, have ir.Property) error
+	Check func(pass string, d *ir.InstDAG, have property.Property) error
 	Seed  int64
 
 	Dump  func(pass string) io.WriteCloser // nil, or returns nil: no dump of this pass
@@ -103,7 +105,7 @@ func Run(d *ir.InstDAG, opt Options) error {
 	}
 	s := newState(d, opt)
 	rnd := rand.New(rand.NewSource(opt.Seed))
-	have := ir.Meaning
+	have := property.Meaning
 	first := slices.IndexFunc(Table, func(p Pass) bool { return p.Name == "place" })
 	for i := 0; i < len(Table); i++ {
 		p := &Table[i]
@@ -113,7 +115,7 @@ func Run(d *ir.InstDAG, opt Options) error {
 		if i == first {
 			s.keep(have)
 		}
-		if opt.Check != nil && have&ir.Ordered == 0 {
+		if opt.Check != nil && have&property.Ordered == 0 {
 			d.Shuffle(rnd) // no pass may depend on the order of the slice
 		}
 		start := time.Now()
@@ -133,7 +135,7 @@ func Run(d *ir.InstDAG, opt Options) error {
 				return fmt.Errorf("after pass %s: %w", p.Name, err)
 			}
 		}
-		if p.Gives&ir.Synced != 0 && s.again() {
+		if p.Gives&property.Synced != 0 && s.again() {
 			i, have = first-1, s.spread.have
 		}
 	}
@@ -148,7 +150,7 @@ func (s *state) dump(pass string) error {
 	if w == nil {
 		return nil
 	}
-	if err := ir.WriteInsts(w, s.InstDAG); err != nil {
+	if err := text.WriteInsts(w, s.InstDAG); err != nil {
 		w.Close()
 		return err
 	}

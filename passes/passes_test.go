@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/property"
 )
 
 func isLimit(err error) bool {
@@ -18,7 +18,7 @@ func isLimit(err error) bool {
 // TestTable holds that every pass finds the properties it needs, at -O0 and
 // with each optional pass off, and that a pass has the name of its file.
 func TestTable(t *testing.T) {
-	have := ir.Meaning
+	have := property.Meaning
 	for _, p := range Table {
 		if missing := p.Needs &^ have; missing != 0 {
 			t.Errorf("%s needs %v, which no required pass before it gives", p.Name, missing)

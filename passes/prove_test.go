@@ -11,6 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/property"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 )
@@ -18,8 +19,8 @@ import (
 // frozen is the program that d, which has been ordered, would become now.
 // Before sync has chosen flags, every dependence on another block is one:
 // codegen writes nops for all but the last of an instruction.
-func frozen(d *ir.InstDAG, have ir.Property) (*ir.Program, error) {
-	if have&ir.Synced == 0 {
+func frozen(d *ir.InstDAG, have property.Property) (*ir.Program, error) {
+	if have&property.Synced == 0 {
 		flagged := *d
 		flagged.Waits = acrossBlocks(d)
 		d = &flagged
@@ -42,7 +43,7 @@ func acrossBlocks(d *ir.InstDAG) ir.Edges {
 }
 
 // proved asks verify for a proof of what d, which has been ordered, has become.
-func proved(d *ir.InstDAG, have ir.Property, opt verify.Options) error {
+func proved(d *ir.InstDAG, have property.Property, opt verify.Options) error {
 	p, err := frozen(d, have)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/property"
 	"mscclc/ir/verify"
 )
 
@@ -47,18 +48,18 @@ func checked(opt Options, d *ir.InstDAG) Options {
 	if slots == 0 {
 		slots = d.Protocol.Slots()
 	}
-	opt.Check = func(pass string, d *ir.InstDAG, have ir.Property) error {
+	opt.Check = func(pass string, d *ir.InstDAG, have property.Property) error {
 		limits := opt.Limits
 		if pass != "fit" {
 			limits = ir.Limits{}
 		}
 		least := int(messageChunks(d, opt))
-		if have&ir.Live != 0 { // what is live is live where messages hold more
-			if err := ir.Check(d, ir.Live, ir.CheckOptions{Slots: slots, MessageCount: least + 1}); err != nil {
+		if have&property.Live != 0 { // what is live is live where messages hold more
+			if err := property.Check(d, property.Live, property.Options{Slots: slots, MessageCount: least + 1}); err != nil {
 				return err
 			}
 		}
-		if err := ir.Check(d, have, ir.CheckOptions{Slots: slots, MessageCount: least, Limits: limits}); err != nil || have&ir.Ordered == 0 {
+		if err := property.Check(d, have, property.Options{Slots: slots, MessageCount: least, Limits: limits}); err != nil || have&property.Ordered == 0 {
 			return err
 		}
 		return proved(d, have, verify.Options{Slots: slots, MessageChunks: least})

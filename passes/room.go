@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/property"
 )
 
 // This file spreads connections over channels where one channel is too small
@@ -98,18 +99,18 @@ func (c *colouring) distance(in *ir.Inst) int32 {
 // A spread is how a program is placed again when its blocks have too many
 // steps: the transfers of each connection go over several channels.
 type spread struct {
-	before   *ir.InstDAG // what place was given
-	have     ir.Property // and what held
-	channels int         // that connections are to have at least; 0 at first
-	heaviest int32       // transfers of a connection at first
-	load     int32       // transfers that a connection may have on a channel; 0 is no limit
-	most     int         // steps of a block that takes no more local operations; 0 is no limit
-	steps    int         // of the longest block at first
+	before   *ir.InstDAG       // what place was given
+	have     property.Property // and what held
+	channels int               // that connections are to have at least; 0 at first
+	heaviest int32             // transfers of a connection at first
+	load     int32             // transfers that a connection may have on a channel; 0 is no limit
+	most     int               // steps of a block that takes no more local operations; 0 is no limit
+	steps    int               // of the longest block at first
 	tries    int
 }
 
 // keep notes what to come back to.
-func (s *state) keep(have ir.Property) {
+func (s *state) keep(have property.Property) {
 	if s.opt.Limits.Steps > 0 && s.spread.before == nil {
 		s.spread.before, s.spread.have = copied(s.InstDAG), have
 	}
@@ -129,7 +130,7 @@ func (s *state) again() bool {
 	if p.before == nil {
 		return false
 	}
-	steps := slices.Max(append(s.InstDAG.BlockSteps(), 0))
+	steps := slices.Max(append(property.BlockSteps(s.InstDAG), 0))
 	if steps <= limit || p.tries == 8 || p.tries > 0 && steps >= p.steps {
 		return false
 	}

@@ -11,11 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/ir/property"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestPasses runs each pass on the cases of testdata/PASS.txtar. A case has the
@@ -125,12 +129,12 @@ func caseOptions(t *testing.T, text string) Options {
 func runCase(t *testing.T, p *Pass, in string, o Options) string {
 	result := ""
 	for seed := range int64(4) {
-		d, err := ir.ParseInsts("in", []byte("insts "+p.Name+"\n"+in))
+		d, err := irtest.ParseInsts("in", []byte("insts "+p.Name+"\n"+in))
 		if err != nil {
 			t.Fatalf("%s", described(err))
 		}
 		s := newState(d, o)
-		have, opt := prepare(t, s, p), ir.CheckOptions{Slots: s.slots, Limits: o.Limits}
+		have, opt := prepare(t, s, p), property.Options{Slots: s.slots, Limits: o.Limits}
 		if seed > 0 && p.Name != "fit" { // whose messages name instructions by their places
 			d.Shuffle(rand.New(rand.NewSource(seed)))
 		}
@@ -139,9 +143,9 @@ func runCase(t *testing.T, p *Pass, in string, o Options) string {
 		if err != nil {
 			got = described(err)
 		} else {
-			if err := ir.Check(d, have|p.Gives, opt); err != nil {
+			if err := property.Check(d, have|p.Gives, opt); err != nil {
 				t.Errorf("after the pass: %s", described(err))
-			} else if have |= p.Gives; have&ir.Ordered != 0 {
+			} else if have |= p.Gives; have&property.Ordered != 0 {
 				if err := proved(d, have, verify.Options{Slots: s.slots, MessageChunks: int(s.group)}); err != nil {
 					t.Errorf("what it would become is not proven: %s", described(err))
 				}
@@ -157,24 +161,24 @@ func runCase(t *testing.T, p *Pass, in string, o Options) string {
 }
 
 // prepare gives s what p needs, and says which properties it has then.
-func prepare(t *testing.T, s *state, p *Pass) (have ir.Property) {
+func prepare(t *testing.T, s *state, p *Pass) (have property.Property) {
 	d := s.InstDAG
 	if p.Name == "match" {
-		return ir.Meaning
+		return property.Meaning
 	}
-	have = ir.Meaning | ir.Matched | ir.Acyclic
+	have = property.Meaning | property.Matched | property.Acyclic
 	depend(d)
 	steps := []struct {
-		gives ir.Property // what is made where it is needed
+		gives property.Property // what is made where it is needed
 		has   bool
 		pass  string
 	}{
-		{ir.Placed, len(d.Blocks) > 0, "place"},
-		{ir.Ordered | ir.Live, d.Insts[0].Step >= 0, "order"},
-		{ir.Synced, len(d.Waits.Start) > 0, "sync"},
+		{property.Placed, len(d.Blocks) > 0, "place"},
+		{property.Ordered | property.Live, d.Insts[0].Step >= 0, "order"},
+		{property.Synced, len(d.Waits.Start) > 0, "sync"},
 	}
 	for _, step := range steps {
-		if p.Needs < step.gives&^ir.Live { // properties are in the order of the passes that give them
+		if p.Needs < step.gives&^property.Live { // properties are in the order of the passes that give them
 			break
 		}
 		if have |= step.gives; !step.has {
@@ -186,7 +190,7 @@ func prepare(t *testing.T, s *state, p *Pass) (have ir.Property) {
 	if missing := p.Needs &^ have; missing != 0 {
 		t.Fatalf("the case lacks %v", missing)
 	}
-	if err := ir.Check(d, have, ir.CheckOptions{Slots: s.slots}); err != nil {
+	if err := property.Check(d, have, property.Options{Slots: s.slots}); err != nil {
 		t.Fatalf("before the pass: %s", described(err))
 	}
 	return have
@@ -219,7 +223,7 @@ func described(err error) string {
 func bodyOf(t *testing.T, d *ir.InstDAG) string {
 	d.Permute(inverse(d.BySeq()))
 	var b bytes.Buffer
-	if err := ir.WriteInsts(&b, d); err != nil {
+	if err := text.WriteInsts(&b, d); err != nil {
 		t.Fatal(err)
 	}
 	var body strings.Builder

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // A oneSided is the blocks of a one-sided program. Its columns are alike, and share links and memory evenly: what one of them does in a
@@ -14,7 +15,7 @@ import (
 type oneSided struct {
 	*simulation
 	e       *engine
-	links   *ir.Links
+	links   *eval.Links
 	cost    MoveCosts // of Moves that packets are in
 	plain   MoveCosts // of others
 	rate    float64   // of a block of so many threads, against one of the costs': twice as many move 1.6 times as much
@@ -53,7 +54,7 @@ type flag struct {
 
 func newOneSided(s *simulation) (runner, error) {
 	p, c := s.program, &s.costs.OneSided
-	o := &oneSided{simulation: s, links: ir.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol], depth: int64(max(p.OneSided.Depth, 1))}
+	o := &oneSided{simulation: s, links: eval.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol], depth: int64(max(p.OneSided.Depth, 1))}
 	o.width()
 	for b := range p.Blocks {
 		tb := &p.Blocks[b]

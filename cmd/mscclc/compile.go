@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
@@ -17,7 +15,10 @@ import (
 	"mscclc/codegen/program"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 	"mscclc/passes"
+
+	"github.com/spf13/cobra"
 )
 
 type compileFlags struct {
@@ -312,15 +313,15 @@ func (d *dumper) file(name string, write func(io.Writer) error) error {
 func (d *dumper) stage(value any) error {
 	switch v := value.(type) {
 	case *ir.ChunkDAG:
-		return d.file("chunks", func(w io.Writer) error { return ir.WriteChunks(w, v) })
+		return d.file("chunks", func(w io.Writer) error { return text.WriteChunks(w, v) })
 	case *ir.InstDAG:
-		return d.file("lower", func(w io.Writer) error { return ir.WriteInsts(w, v) })
+		return d.file("lower", func(w io.Writer) error { return text.WriteInsts(w, v) })
 	case *ir.ChannelProgram:
 		if d.what != "all" && d.what != "program" {
 			return usagef("the passes do not make programs of channels: of these --dump takes all or program, not %s", d.what)
 		}
 	case *ir.Program:
-		return d.file("program", func(w io.Writer) error { return ir.WriteProgram(w, v) })
+		return d.file("program", func(w io.Writer) error { return text.WriteProgram(w, v) })
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // maxParts bounds the parts of one output chunk that observe writes down.
@@ -14,13 +15,13 @@ const maxParts = 1 << 16
 // custom collective that requires what evaluation says p computes, so that a
 // run can be compared with that. P must be good.
 func observe(p *ir.Program) {
-	m := ir.NewMachine(p.Coll, p.Memory())
+	m := eval.NewMachine(p.Coll, p.Memory())
 	if p.OneSided != nil {
-		l := ir.Link(p)
+		l := eval.Link(p)
 		order, _ := l.Schedule(p).Run()
 		m.Moves(p, l, order)
 	} else {
-		w := ir.Wire(p)
+		w := eval.Wire(p)
 		order, _ := w.Schedule(p, ir.Unbounded, 1).Run()
 		w.Exec(p, m, order)
 	}
@@ -38,9 +39,9 @@ func observe(p *ir.Program) {
 }
 
 // parts lists what the value x is the sum of, sorted.
-func parts(v *ir.Values, x ir.Value) []ir.Part {
+func parts(v *eval.Values, x eval.Value) []ir.Part {
 	var leaves []ir.Part
-	for stack := []ir.Value{x}; len(stack) > 0; {
+	for stack := []eval.Value{x}; len(stack) > 0; {
 		x := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if x.IsSum() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/text"
 )
 
 // writeDot writes p for Graphviz: a box for each block, with its steps and
@@ -63,7 +64,7 @@ var dotEscapes = strings.NewReplacer(`<`, `\<`, `>`, `\>`, `{`, `\{`, `}`, `\}`,
 
 // dotStep writes step k of a block of rank, with its chunks.
 func dotStep(b *bufio.Writer, p *ir.Program, rank, k int, s *ir.Step) {
-	fmt.Fprintf(b, " | <s%d> %d %s", k, k, dotEscapes.Replace(p.StepText(int32(rank), s)))
+	fmt.Fprintf(b, " | <s%d> %d %s", k, k, dotEscapes.Replace(text.StepText(p, int32(rank), s)))
 }
 
 // A dotSlot is a chunk of packets or a flag; its ends are the ports of the steps

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mscclc/codegen/program"
-	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
 // exchangeProgram is two ranks that exchange a chunk by packets, and say so by flags.
@@ -39,7 +39,7 @@ func exchangePlan(t *testing.T) string { return planFile(t, exchangeProgram) }
 // planFile is a file that holds the program of a text.
 func planFile(t *testing.T, text string) string {
 	t.Helper()
-	p, err := ir.ParseProgram("exchange", []byte(text))
+	p, err := irtest.ParseProgram("exchange", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestShowOneSided(t *testing.T) {
 			}
 		}
 	}
-	p, err := ir.ParseProgram("exchange", []byte(exchangeProgram))
+	p, err := irtest.ParseProgram("exchange", []byte(exchangeProgram))
 	if err != nil {
 		t.Fatal(err)
 	}

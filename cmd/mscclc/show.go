@@ -7,12 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/codegen/program"
 	"mscclc/ir"
+	"mscclc/ir/text"
+
+	"github.com/spf13/cobra"
 )
 
 type showFlags struct {
@@ -181,9 +182,9 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 	case "program":
 		shown := p
 		if !c.positions {
-			shown = p.Bare()
+			shown = text.BareProgram(p)
 		}
-		err = ir.WriteProgram(&b, shown)
+		err = text.WriteProgram(&b, shown)
 	case "json":
 		err = program.WriteJSON(&b, p)
 	case "dot":
@@ -234,24 +235,24 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 			switch stage {
 			case "chunks":
 				if !c.positions {
-					v = v.Bare()
+					v = text.BareChunks(v)
 				}
-				return ir.WriteChunks(w, v)
+				return text.WriteChunks(w, v)
 			case "svg":
 				return drawTable(w, s.name, v)
 			}
 		case *ir.InstDAG:
 			if stage == "insts" {
 				if !c.positions {
-					v = v.Bare()
+					v = text.BareInsts(v)
 				}
-				return ir.WriteInsts(w, v)
+				return text.WriteInsts(w, v)
 			}
 		case *ir.ChannelProgram:
 			c.channels = v
 			switch stage {
 			case "channels":
-				return ir.WriteChannels(w, v)
+				return text.WriteChannels(w, v)
 			case "chunks", "insts", "svg":
 				return usagef("%s says itself which thread block does what: it has no %s; "+
 					"show channels, program, json or dot", s.name, stage)

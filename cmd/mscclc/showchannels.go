@@ -6,6 +6,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
+	"mscclc/ir/text"
 )
 
 // showChannels writes a plan of MSCCL++ at a stage.
@@ -25,7 +26,7 @@ func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 	if stage == "json" {
 		return mscclpp.Write(w, f)
 	}
-	return ir.WriteChannels(w, p)
+	return text.WriteChannels(w, p)
 }
 
 // writePlanChannels writes the channels of the plan of MSCCL++ that compile would write of p.
@@ -38,5 +39,5 @@ func (c *compiling) writePlanChannels(w io.Writer, p *ir.Program) error {
 	if err != nil {
 		return err
 	}
-	return ir.WriteChannels(w, channels)
+	return text.WriteChannels(w, channels)
 }

@@ -12,6 +12,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/text"
 	"mscclc/simulate"
 )
 
@@ -232,7 +233,7 @@ func (d *timeline) box(out io.Writer, s *executor.Span, top int) {
 	top, height := lookHeight(look, top, laneHeight)
 	fmt.Fprintf(out, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s" stroke="white" stroke-width="0.3">`,
 		d.x(began), top, max(d.x(s.Begin+s.Length)-d.x(began), 0.4), height, lookColours[look])
-	text := d.looks.names[look] + ": " + d.p.StepText(int32(rank), &d.p.Steps[s.Step])
+	text := d.looks.names[look] + ": " + text.StepText(d.p, int32(rank), &d.p.Steps[s.Step])
 	fmt.Fprintf(out, "<title>%s, tile iteration %d, %.4g to %.4g us</title></rect>\n",
 		html.EscapeString(text), s.Pass, micros(began), micros(s.Begin+s.Length))
 }

@@ -10,6 +10,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // A table's measures, in pixels; and how many ranks, chunks of a rank, steps and cells are drawn at most.
@@ -239,7 +240,7 @@ func (t *drawnTable) legend(x, y int) {
 }
 
 // panel draws the memory after a step.
-func (t *drawnTable) panel(x, y int, name string, cells []ir.Value, wrote map[int]*tableWrite) {
+func (t *drawnTable) panel(x, y int, name string, cells []eval.Value, wrote map[int]*tableWrite) {
 	svgText(t.out, x, y+12, ` font-size="12" font-weight="bold"`, name)
 	for k, c := range t.columns {
 		left := x + rankWidth + k*t.width
@@ -275,14 +276,14 @@ func (t *drawnTable) bufferName(b ir.Buf) string {
 }
 
 // box draws a chunk, and where its data comes from if this step wrote it.
-func (t *drawnTable) box(x, y int, holds ir.Value, w *tableWrite) {
+func (t *drawnTable) box(x, y int, holds eval.Value, w *tableWrite) {
 	colour, text, from := keptColour, t.text(holds), ""
 	switch {
 	case w != nil && w.reduces:
 		colour, from = reducedColour, t.from(w)
 	case w != nil:
 		colour, from = copiedColour, t.from(w)
-	case holds == ir.None:
+	case holds == eval.None:
 		colour = emptyColour
 	}
 	fmt.Fprintf(t.out, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" stroke="#888">`,

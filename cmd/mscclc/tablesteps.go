@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // A tableWrite is a chunk that a step of the table writes.
 type tableWrite struct {
-	cell    int      // of ir.Memory
-	holds   ir.Value // afterwards
+	cell    int        // of ir.Memory
+	holds   eval.Value // afterwards
 	reduces bool
 	op      int32
 	chunk   int32 // of the op's, from 0
@@ -21,10 +22,10 @@ type tableWrite struct {
 type tableRun struct {
 	d      *ir.ChunkDAG
 	mem    *ir.Memory
-	values *ir.Values
+	values *eval.Values
 	base   []int          // where each scratch buffer begins
-	start  []ir.Value     // indexed by cell: before the first step
-	cells  []ir.Value     // and after the last
+	start  []eval.Value   // indexed by cell: before the first step
+	cells  []eval.Value   // and after the last
 	steps  [][]tableWrite // by step, in the file's order
 }
 
@@ -46,10 +47,10 @@ func drawable(d *ir.ChunkDAG) bool {
 // runTable runs d. An operation is in the first step that comes after those whose values it reads or overwrites. All
 // operations of a step read what was there before the step.
 func runTable(d *ir.ChunkDAG) *tableRun {
-	t := &tableRun{d: d, mem: ir.NewMemory(d.Coll, d.ScratchChunks()), values: ir.NewValues(d.Coll)}
-	t.start = make([]ir.Value, t.mem.Len())
+	t := &tableRun{d: d, mem: ir.NewMemory(d.Coll, d.ScratchChunks()), values: eval.NewValues(d.Coll)}
+	t.start = make([]eval.Value, t.mem.Len())
 	for i := range t.start {
-		t.start[i] = ir.None
+		t.start[i] = eval.None
 	}
 	for r := range d.Coll.Ranks {
 		for i := range d.Coll.InChunks(r) {
@@ -91,7 +92,7 @@ func (t *tableRun) stepOf(op *ir.ChunkOp, written, read []int) int {
 // write runs chunk k of op. It calls reads with each cell that this reads.
 func (t *tableRun) write(op *ir.ChunkOp, k int, reads func(cell int)) tableWrite {
 	srcs := t.d.Sources(op)
-	var x ir.Value
+	var x eval.Value
 	for i := range srcs {
 		from := t.cell(&srcs[i], k)
 		reads(from)
@@ -118,12 +119,12 @@ func (t *tableRun) cell(r *ir.Ref, k int) int {
 const mostParts = 256
 
 // text says what x holds: 1:0 is chunk 0 of rank 1's input, and 0–2:0 the sum of chunk 0 of ranks 0, 1 and 2.
-func (t *tableRun) text(x ir.Value) string {
-	if x == ir.None {
+func (t *tableRun) text(x eval.Value) string {
+	if x == eval.None {
 		return ""
 	}
 	var parts []ir.Part
-	for stack := []ir.Value{x}; len(stack) > 0; {
+	for stack := []eval.Value{x}; len(stack) > 0; {
 		top := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		if !top.IsSum() {

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
+	"mscclc/ir/text"
 )
 
 // The table of help channels names every operation of plans, once, and shows it as the text of channels does: every.json has them all.
@@ -26,13 +27,13 @@ func TestHelpChannelsNamesEveryOperation(t *testing.T) {
 	for b, block := range plan.GPUs[0].Blocks {
 		for i := range block.Ops {
 			op := &p.Ranks[0].Blocks[b][i]
-			shown[block.Ops[i].Name] = p.OpText(0, op)
+			shown[block.Ops[i].Name] = text.OpText(p, 0, op)
 			if block.Ops[i].Part != nil {
-				shown["tbg_info"] = p.OpText(0, op)
+				shown["tbg_info"] = text.OpText(p, 0, op)
 			}
 			if loop := block.Ops[i].Loop; loop != nil {
 				for k := range loop.Ops {
-					shown[loop.Ops[k].Name] = p.OpText(0, &op.Body[k])
+					shown[loop.Ops[k].Name] = text.OpText(p, 0, &op.Body[k])
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/text"
 )
 
 // A traceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
@@ -99,7 +100,7 @@ func spanEvent(p *ir.Program, s *executor.Span, looks *stepLooks) traceEvent {
 	what, look := &p.Steps[s.Step], looks.of[s.Step]
 	e := traceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
 		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length), Colour: chromeColours[look],
-		Args: map[string]any{"does": p.StepText(int32(rank), what), "step": step, "pass": s.Pass}}
+		Args: map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}
 	if p.OneSided == nil {
 		e.Args["message"] = s.Message
 	}

@@ -3,6 +3,7 @@ package codegentest
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
 // Ring is AllReduce round a ring, in place, as MSCCLang's example has it.
@@ -127,7 +128,7 @@ func Chain(n int) *ir.Program {
 // Swap is two ranks that exchange a chunk by packets and by flags; every
 // operation, and every kind of operand.
 func Swap() *ir.Program {
-	p, err := ir.ParseProgram("swap", []byte(`program swap
+	p, err := irtest.ParseProgram("swap", []byte(`program swap
 collective allreduce ranks=2 chunks=2 inplace
 protocol LL
 scratch 1,2

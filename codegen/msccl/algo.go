@@ -7,6 +7,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 	"mscclc/ir/form"
 )
 
@@ -285,8 +286,8 @@ func (x *reader) sortBlocks() {
 // and final steps. A program that does not run keeps what it has: ir/verify
 // says what is wrong with it.
 func deduce(p *ir.Program) {
-	if ir.Classify(p) == nil {
-		_ = ir.MarkFinal(p) // else avg is not to be had
+	if eval.Classify(p) == nil {
+		_ = eval.MarkFinal(p) // else avg is not to be had
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 )
 
 // Faults finds what MSCCL++'s own executor would do wrong with p, which may be right as it stands: warnings with codes
@@ -180,7 +181,7 @@ type opText struct {
 	rank int
 }
 
-func (t opText) String() string { return t.p.OpText(t.rank, t.o) }
+func (t opText) String() string { return text.OpText(t.p, t.rank, t.o) }
 
 func (x *faultFinder) move(o, loop *ir.ChannelOp) {
 	text := opText{x.p, o, x.rank}

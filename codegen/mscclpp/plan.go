@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 )
 
 // PlanOf makes the file form of p, for Write. It is the same for the same p: a rank's remote buffers are numbered
@@ -127,7 +128,7 @@ func (x *maker) room(n, most int, what string) {
 func (x *maker) op(o *ir.ChannelOp) Op {
 	row, n := x.row(o)
 	if row == nil {
-		x.say(diag.Unsupported, o.Pos, "MSCCL++ has no operation for this: %s", x.p.OpText(x.rankID, o))
+		x.say(diag.Unsupported, o.Pos, "MSCCL++ has no operation for this: %s", text.OpText(x.p, x.rankID, o))
 		return Op{}
 	}
 	op := Op{Name: row.name}

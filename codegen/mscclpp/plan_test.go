@@ -10,6 +10,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 )
 
 // TestPlanCollectives: the collective follows from its name and from the ranks' chunks, one of which may be left out, and is
@@ -99,7 +100,7 @@ func TestWrittenOperations(t *testing.T) {
 			continue
 		}
 		if got := f.GPUs[0].Blocks[0].Ops[0].Name; got != c.want {
-			t.Errorf("%s is %s, want %s", p.OpText(0, &c.op), got, c.want)
+			t.Errorf("%s is %s, want %s", text.OpText(p, 0, &c.op), got, c.want)
 		}
 		var b bytes.Buffer
 		if err := Write(&b, f); err != nil {

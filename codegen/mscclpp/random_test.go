@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // written is f's JSON, and shown p's text.
@@ -28,7 +29,7 @@ func written(t *testing.T, f *Plan) []byte {
 
 func shown(t *testing.T, p *ir.ChannelProgram) string {
 	var b bytes.Buffer
-	if err := ir.WriteChannels(&b, p); err != nil {
+	if err := text.WriteChannels(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

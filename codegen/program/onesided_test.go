@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"mscclc/codegen"
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
+	"mscclc/ir/text"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // oneSidedPrograms are swap and random ones.
@@ -33,10 +35,10 @@ func TestOneSidedRoundTrips(t *testing.T) {
 		steps += len(p.Steps)
 		throughPlans(t, p)
 		var b bytes.Buffer
-		if err := ir.WriteProgram(&b, p); err != nil {
+		if err := text.WriteProgram(&b, p); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ir.ParseProgram("x", b.Bytes())
+		got, err := irtest.ParseProgram("x", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

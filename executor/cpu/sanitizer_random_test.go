@@ -18,6 +18,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 	"mscclc/passes"
@@ -154,7 +155,7 @@ func keep(p *ir.Program) string {
 	file := filepath.Join(os.TempDir(), "mscclc-sanitizer.prog")
 	f, err := os.Create(file)
 	if err == nil {
-		err = errors.Join(ir.WriteProgram(f, p), f.Close())
+		err = errors.Join(text.WriteProgram(f, p), f.Close())
 	}
 	if err != nil {
 		return err.Error()
@@ -189,7 +190,7 @@ block 1.0 send 0 recv 0 ch 0
 		{"a write behind a read", "cpy input[0] => scratch[1]", "cpy scratch[0] => input[0]", true},
 		{"a read behind a write", "cpy input[0] => scratch[1]", "cpy scratch[1] => scratch[2]", false},
 	} {
-		p, err := ir.ParseProgram("round", fmt.Appendf(nil, round, x.first, x.second))
+		p, err := irtest.ParseProgram("round", fmt.Appendf(nil, round, x.first, x.second))
 		if err != nil {
 			t.Fatal(err)
 		}

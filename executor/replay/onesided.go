@@ -7,13 +7,14 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 )
 
 // A oneReplay is the runs of one witness of a one-sided program. An action is a step, in one pass.
 type oneReplay struct {
 	*replay
-	links   *ir.Links
+	links   *eval.Links
 	passes  int
 	actions []int32 // of a step and a pass
 	onePass bool    // launches have one pass each, and are shown as passes of one
@@ -28,7 +29,7 @@ func asPasses(p *ir.Program) *ir.Program {
 }
 
 func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded, onePass bool) *oneReplay {
-	r := &oneReplay{links: ir.Link(p), onePass: onePass}
+	r := &oneReplay{links: eval.Link(p), onePass: onePass}
 	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)
 	return r

@@ -6,6 +6,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // judged shows a problem of what a chunk holds: in any run, which does for a
@@ -120,7 +121,7 @@ func (r *replay) wrong(out *Result) {
 	default:
 		out.say("nothing wrote %s", r.ranked())
 	}
-	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)), ir.NewValues(c).DescribeWant(want), r.data.FirstInt(want))
+	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)), eval.NewValues(c).DescribeWant(want), r.data.FirstInt(want))
 	out.Shown = rep.Wrong > 0 && (last == nil && r.w.Step < 0 || last != nil && r.same(last, r.w.Step))
 }
 

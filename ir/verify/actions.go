@@ -2,6 +2,7 @@ package verify
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // actions returns a run of p's actions: of p itself where each step is one,
@@ -18,7 +19,7 @@ func (c *checker) actions(r *run) *run {
 	}
 	if n > len(c.p.Steps) {
 		p, from := cut(c.p, m, n)
-		r = &run{p: p, w: ir.Wire(p), from: from}
+		r = &run{p: p, w: eval.Wire(p), from: from}
 	}
 	order, _ := r.w.Schedule(r.p, ir.Unbounded, int(m)).Run()
 	return &run{p: r.p, w: r.w, order: order, from: r.from}

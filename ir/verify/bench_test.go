@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 )
 
@@ -38,7 +39,7 @@ func TestRing(t *testing.T) {
 		if r, list := verify.Check(p, verify.Options{}); len(list) > 0 || !r.Ran {
 			t.Fatalf("%d ranks: %v", n, list)
 		}
-		if err := ir.MarkFinal(p); err != nil {
+		if err := eval.MarkFinal(p); err != nil {
 			t.Fatal(err)
 		}
 		for i, s := range p.Steps { // the last reduction of each chunk, on each rank
@@ -48,7 +49,7 @@ func TestRing(t *testing.T) {
 			p.Steps[i].Class = 0
 		}
 		p.Even = true
-		if err := ir.Classify(p); err != nil || p.Even {
+		if err := eval.Classify(p); err != nil || p.Even {
 			t.Fatalf("%d ranks: %v, even %v", n, err, p.Even)
 		}
 		if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
@@ -73,14 +74,14 @@ func BenchmarkCheck(b *testing.B) {
 	p := ring(1024)
 	b.Run("final", func(b *testing.B) {
 		for range b.N {
-			if err := ir.MarkFinal(p); err != nil {
+			if err := eval.MarkFinal(p); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("classify", func(b *testing.B) {
 		for range b.N {
-			if err := ir.Classify(p); err != nil {
+			if err := eval.Classify(p); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,6 +1,9 @@
 package verify
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/eval"
+)
 
 // A held is what a chunk holds in an orderRun, and the step that made it there
 // or on the rank that it was received from; of a leaf, -1.
@@ -12,7 +15,7 @@ type held struct {
 // An orderRun is a run of a program on expressions.
 type orderRun struct {
 	p     *ir.Program
-	w     *ir.Wiring
+	w     *eval.Wiring
 	mem   *ir.Memory
 	exprs *exprs
 
@@ -47,7 +50,7 @@ func (r *orderRun) exec() {
 		r.moves()
 		return
 	}
-	r.w = ir.Wire(r.p)
+	r.w = eval.Wire(r.p)
 	order, _ := r.w.Schedule(r.p, ir.Unbounded, 1).Run()
 	for _, i := range order {
 		if r.p.Steps[i].Op != ir.Nop {

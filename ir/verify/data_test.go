@@ -12,6 +12,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
+	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -57,10 +58,10 @@ func judge(t *testing.T, p *ir.Program, want string) {
 	if !ok {
 		t.Errorf("%s: %v, want %s; %v", p.Name, slices.Sorted(maps.Keys(got)), want, list)
 	}
-	if err := ir.Classify(p); err != nil {
+	if err := eval.Classify(p); err != nil {
 		t.Errorf("%s: %v", p.Name, err)
 	}
-	if err := ir.MarkFinal(p); err != nil {
+	if err := eval.MarkFinal(p); err != nil {
 		t.Errorf("%s: %v", p.Name, err)
 	}
 	finals := slices.ContainsFunc(p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 })

@@ -16,6 +16,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 	"mscclc/passes"
@@ -145,7 +146,7 @@ func explain(p *ir.Program, opt explore.Options, err error) string {
 	if j.verdict != nil {
 		fmt.Fprintf(&b, "explorer: %v\n", j.verdict)
 	}
-	if err := ir.WriteProgram(&b, small); err != nil {
+	if err := text.WriteProgram(&b, small); err != nil {
 		return err.Error()
 	}
 	return b.String()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/ir"
+	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 )
 
@@ -65,8 +66,8 @@ func (x *hostile) judge(t *testing.T, n int) (allocated uint64, took time.Durati
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	start := time.Now()
-	if ir.Classify(p) == nil {
-		_ = ir.MarkFinal(p)
+	if eval.Classify(p) == nil {
+		_ = eval.MarkFinal(p)
 	}
 	r, list := verify.Check(p, verify.Options{})
 	if len(list) == 0 {

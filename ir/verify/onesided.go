@@ -2,12 +2,13 @@ package verify
 
 import (
 	"mscclc/ir"
+	"mscclc/ir/eval"
 )
 
 // A oneSided judges a one-sided program.
 type oneSided struct {
 	*checker
-	links   *ir.Links
+	links   *eval.Links
 	cells   *ir.Memory
 	use     []flagUse // of each flag
 	sender  []part    // of each chunk of packets
@@ -31,7 +32,7 @@ func (c *checker) judgeOneSided() {
 	if !o.form() {
 		return
 	}
-	o.links, o.cells = ir.Link(c.p), c.p.Memory()
+	o.links, o.cells = eval.Link(c.p), c.p.Memory()
 	if !o.matching() {
 		return
 	}

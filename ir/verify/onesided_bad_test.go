@@ -8,13 +8,14 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 )
 
 func textOf(t testing.TB, p *ir.Program) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := ir.WriteProgram(&b, p); err != nil {
+	if err := text.WriteProgram(&b, p); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

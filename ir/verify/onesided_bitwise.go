@@ -1,10 +1,13 @@
 package verify
 
-import "mscclc/ir"
+import (
+	"mscclc/ir"
+	"mscclc/ir/eval"
+)
 
 // moves runs the Moves of a one-sided program, in an order in which they may end.
 func (r *orderRun) moves() {
-	links := ir.Link(r.p)
+	links := eval.Link(r.p)
 	order, _ := links.Schedule(r.p).Run()
 	for _, i := range order {
 		if r.p.Steps[i].Op == ir.Move {

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"mscclc/ir"
-	"mscclc/ir/rows"
+	"mscclc/ir/vclock"
 )
 
 // A clock is how many groups of each chain of blocks of the first pass are known to be over.
 type clock struct {
-	row        *rows.Row // indexed by chain
-	chain, own int32     // of the block that knows it, its own
+	row        *vclock.Row // indexed by chain
+	chain, own int32       // of the block that knows it, its own
 }
 
 func (c *clock) knows(chain int32) int32 {
@@ -59,7 +59,7 @@ type clocks struct {
 	slot   []int32
 	asks   []int32 // of a step: how many awaits learn of its signal
 	apart  []int32 // of a step: its destinations, where threads tell on what they were told, else 1
-	rows   *rows.Pool
+	rows   *vclock.Pool
 	work   int64
 	share  int64 // see oneRacer
 
@@ -77,7 +77,7 @@ const (
 const memoryBeside = 4
 
 func (o *oneSided) newClocks(skip ir.StepFlags, share int64) *clocks {
-	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), rows: rows.NewPool(o.chains)}
+	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), rows: vclock.NewPool(o.chains)}
 	c.tellApart()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))

@@ -15,6 +15,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 )
@@ -118,7 +119,7 @@ func explainOneSided(p *ir.Program, err error) string {
 	j, again := compareOneSided(small, rnd)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%v\nverify: %v\nexplorer: %v\n", again, full(list), j.verdict)
-	if err := ir.WriteProgram(&b, small); err != nil {
+	if err := text.WriteProgram(&b, small); err != nil {
 		return err.Error()
 	}
 	return b.String()

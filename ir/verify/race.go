@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/vclock"
 )
 
 // races looks at the conflicts of each rank that has several blocks, and
@@ -18,7 +19,7 @@ func (c *checker) races(order []int32) *run {
 		return r
 	}
 	ranks := c.stepsByRank(order)
-	local := &racer{checker: c, run: r, clocks: ir.NewClocks(len(c.p.Steps))}
+	local := &racer{checker: c, run: r, clocks: vclock.NewClocks(len(c.p.Steps))}
 	local.mem = c.p.Memory()
 	var open []int // ranks of which flags alone do not tell
 	for rank, own := range c.p.Rank {
@@ -66,7 +67,7 @@ func (c *checker) stepsByRank(order []int32) *ir.Edges {
 type racer struct {
 	*checker
 	run    *run
-	clocks *ir.Clocks
+	clocks *vclock.Clocks
 	conflicts
 }
 

@@ -14,6 +14,7 @@ import (
 	"mscclc/executor/replay"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
@@ -165,7 +166,7 @@ func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 // chunk, at the first such chunk that one of them writes.
 func conflicts(p *ir.Program, m int32) (list []verify.Witness) {
 	type access struct{ step, group, cell, rank int32 }
-	mem, w := p.Memory(), ir.Wire(p)
+	mem, w := p.Memory(), eval.Wire(p)
 	var reads, writes []access
 	for i := range p.Steps {
 		s := &p.Steps[i]

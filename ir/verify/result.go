@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // readsListed bounds the reads of what nothing wrote that are listed one by
@@ -18,7 +19,7 @@ const leafWork = 4
 // result runs the program on symbolic chunks and compares the outputs with the
 // collective.
 func (c *checker) result(r *run) {
-	m := ir.NewMachine(c.p.Coll, r.p.Memory())
+	m := eval.NewMachine(c.p.Coll, r.p.Memory())
 	m.Values.Limit = c.opt.Work / leafWork
 	reads := 0
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
@@ -36,9 +37,9 @@ func (c *checker) result(r *run) {
 	if !c.p.Even {
 		c.classes(r, m)
 	}
-	var finals *ir.Finals
+	var finals *eval.Finals
 	if c.mark && c.p.Coll.SumsKnown() || slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
-		finals = ir.WatchFinals(m)
+		finals = eval.WatchFinals(m)
 	}
 	if r.links != nil {
 		m.Moves(r.p, r.links, r.order)
@@ -79,7 +80,7 @@ func (c *checker) result(r *run) {
 
 // classes reports, for a program that says that it needs no chunks of one
 // length, the steps in which chunks of different lengths meet.
-func (c *checker) classes(r *run, m *ir.Machine) {
+func (c *checker) classes(r *run, m *eval.Machine) {
 	m.Class = func(i int32, _ int, b ir.Buf, index int) {
 		class := r.p.Steps[i].Class
 		i = r.of(i)
@@ -97,9 +98,9 @@ func (c *checker) classes(r *run, m *ir.Machine) {
 }
 
 // markFinals sets the flags Final. That there can be none is no problem: avg is not to be had then.
-func (c *checker) markFinals(r *run, f *ir.Finals) {
+func (c *checker) markFinals(r *run, f *eval.Finals) {
 	if r.from != nil { // of messages, of which some complete a sum while others of their step do not
-		_ = ir.MarkFinal(c.p)
+		_ = eval.MarkFinal(c.p)
 		return
 	}
 	_ = f.Mark(c.p)
@@ -107,7 +108,7 @@ func (c *checker) markFinals(r *run, f *ir.Finals) {
 
 // finals reports steps that are marked final and should not be, or are not and
 // should be: avg divides there.
-func (c *checker) finals(r *run, f *ir.Finals) {
+func (c *checker) finals(r *run, f *eval.Finals) {
 	steps, err := f.Steps(r.p)
 	if err != nil {
 		c.at(place{-1, -1, -1}, diag.NotFinal, -1, "steps are marked final: %v", err)

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
 )
 
 // Options are what a judgement depends on besides the program.
@@ -100,7 +101,7 @@ func (c *checker) judge() {
 		return
 	}
 	c.sizes()
-	c.w = ir.Wire(c.p)
+	c.w = eval.Wire(c.p)
 	if flags, matching := c.flags(), c.matching(); !flags || !matching {
 		return
 	}
@@ -118,8 +119,8 @@ func (c *checker) judge() {
 // A run is an order in which the actions of a program may happen.
 type run struct {
 	p     *ir.Program
-	w     *ir.Wiring
-	links *ir.Links // in place of w, of a one-sided program
+	w     *eval.Wiring
+	links *eval.Links // in place of w, of a one-sided program
 	order []int32
 	from  []int32 // of a step of p: the step of the program that is judged, or nil where p is that
 }
@@ -136,7 +137,7 @@ type checker struct {
 	ir.Problems
 	p         *ir.Program
 	opt       Options
-	w         *ir.Wiring
+	w         *eval.Wiring
 	mark      bool // sets Final flags
 	bySize    bool // MessageChunks follows from the program's sizes
 	ran       bool

@@ -7,12 +7,14 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/eval"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
 func program(t testing.TB, text string) *ir.Program {
 	t.Helper()
-	p, err := ir.ParseProgram("test", []byte(text))
+	p, err := irtest.ParseProgram("test", []byte(text))
 	if err != nil {
 		var b bytes.Buffer
 		diag.Fprint(&b, err.(diag.List), func(string) []byte { return []byte(text) }, false)
@@ -230,16 +232,16 @@ func TestTablesAreNotTrusted(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte(twoRanks))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		p, err := ir.ParseProgram("f", src)
+		p, err := irtest.ParseProgram("f", src)
 		if err != nil || p.Coll.Ranks > 1000 {
 			return
 		}
 		_, list := verify.Check(p, verify.Options{Cells: 1 << 16, Moves: 1 << 16})
 		if len(list) == 0 { // what is good can be classified, and stays good
-			if err := ir.Classify(p); err != nil {
+			if err := eval.Classify(p); err != nil {
 				t.Fatal(err)
 			}
-			_ = ir.MarkFinal(p)
+			_ = eval.MarkFinal(p)
 			if _, list := verify.Check(p, verify.Options{Cells: 1 << 16, Moves: 1 << 16}); len(list) > 0 {
 				t.Fatal(list)
 			}
@@ -250,7 +252,7 @@ func FuzzCheck(f *testing.F) {
 // Flags that say where avg divides are judged, too, where there are any.
 func TestFinal(t *testing.T) {
 	p := program(t, twoRanks)
-	if err := ir.MarkFinal(p); err != nil {
+	if err := eval.MarkFinal(p); err != nil {
 		t.Fatal(err)
 	}
 	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {

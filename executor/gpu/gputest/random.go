@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/passes"
 )
@@ -47,7 +48,7 @@ func testRandom(t *testing.T, d Device) {
 				compared++
 			case !errors.Is(err, errNothing): // few elements may all be of chunks that nothing is required of
 				var b bytes.Buffer
-				ir.WriteProgram(&b, p)
+				text.WriteProgram(&b, p)
 				t.Fatalf("seed %d, %+v, skew %d, %d threads: %v\n%s", seed, opt, r.skew, threads, err, b.String())
 			}
 		}
@@ -92,7 +93,7 @@ block 1.0
   8 mv input[0] -> 0:packets[3] joint
 `,
 	} {
-		p, err := ir.ParseProgram(name, fmt.Appendf(nil, echo, steps))
+		p, err := irtest.ParseProgram(name, fmt.Appendf(nil, echo, steps))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,12 +11,13 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
+	"mscclc/ir/text"
 )
 
 // programText is p in its text form.
 func programText(p *ir.Program) string {
 	var b bytes.Buffer
-	if err := ir.WriteProgram(&b, p); err != nil {
+	if err := text.WriteProgram(&b, p); err != nil {
 		return err.Error()
 	}
 	return b.String()

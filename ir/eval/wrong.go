@@ -1,0 +1,116 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A WrongList folds the wrong chunks of outputs into a text of bounded length: ranks that have the same ones are named
+// together. The zero value is empty.
+type WrongList struct {
+	N      int // chunks added
+	rank   int // of runs
+	runs   [][2]int
+	groups []wrongGroup
+	lost   int // ranks that are in no group
+}
+
+// A wrongGroup is the ranks, as runs, that have the same chunks wrong.
+type wrongGroup struct {
+	chunks string
+	ranks  [][2]int
+}
+
+// wrongGroups bounds the groups that a WrongList names.
+const wrongGroups = 4
+
+// Add adds a chunk. Chunks come in ascending order of ranks and then of indices.
+func (l *WrongList) Add(rank, index int) {
+	if l.N > 0 && rank != l.rank {
+		l.flush()
+	}
+	l.N++
+	l.rank, l.runs = rank, diag.Extended(l.runs, index)
+}
+
+// flush puts the rank at hand into its group.
+func (l *WrongList) flush() {
+	chunks := diag.RunsText(l.runs, func(run [2]int) string {
+		if run[1]-run[0] == 1 {
+			return fmt.Sprintf("output[%d]", run[0])
+		}
+		return fmt.Sprintf("output[%d..%d]", run[0], run[1])
+	})
+	l.runs = l.runs[:0]
+	i := slices.IndexFunc(l.groups, func(g wrongGroup) bool { return g.chunks == chunks })
+	switch {
+	case i >= 0:
+	case len(l.groups) == wrongGroups:
+		l.lost++
+		return
+	default:
+		i = len(l.groups)
+		l.groups = append(l.groups, wrongGroup{chunks: chunks})
+	}
+	l.groups[i].ranks = diag.Extended(l.groups[i].ranks, l.rank)
+}
+
+// String names all chunks, as in "output[0..4] and output[6] of ranks 1 to 7; output[2] of rank 8". It ends the list.
+func (l *WrongList) String() string {
+	if len(l.runs) > 0 {
+		l.flush()
+	}
+	var parts []string
+	for _, g := range l.groups {
+		parts = append(parts, g.chunks+" of "+diag.RanksText(g.ranks))
+	}
+	if l.lost > 0 {
+		parts = append(parts, fmt.Sprintf("others of %d more ranks", l.lost))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// judge is Report of a run that nobody else judges: it also reports that the result is undecided.
+func (m *Machine) judge(p *ir.Problems, name func(action int32) diag.Diagnostic) {
+	if first, _, _ := m.Report(p, name); first == nil && m.Values.Over {
+		p.Add(diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided whether all are complete"))
+	}
+}
+
+// Report reports the chunks of the outputs that m says are wrong: the first in
+// full, and a list of all. Name makes a diagnostic at an action, with
+// its name as the text. It returns the diagnostic, the chunk, and the action
+// that wrote it or -1; the diagnostic is nil where nothing is wrong, or where Values.Over says that it is not known what is.
+func (m *Machine) Report(p *ir.Problems, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at ir.Part, writer int32) {
+	var wrong WrongList
+	m.Wrong(func(rank, index int, got Value, want ir.Want, by int32) {
+		if m.Values.Over && want.Sum {
+			return
+		}
+		if wrong.Add(rank, index); first != nil {
+			return
+		}
+		d := diag.New(diag.WrongResult, diag.Span{}, "")
+		d.Rank, at, writer = rank, ir.Part{Rank: int32(rank), Index: int32(index)}, by
+		if by >= 0 {
+			d = name(by)
+			d = d.WithNote(d.Span, "%s wrote it last", d.Text)
+		} else {
+			d = d.WithNote(diag.Span{}, "nothing writes it")
+		}
+		holds := m.Values.Differs(got, want)
+		if got == None && by >= 0 {
+			holds = "holds what was made of chunks that nothing has written"
+		}
+		d.Code, d.Text = diag.WrongResult, fmt.Sprintf("rank %d output[%d] %s", rank, index, holds)
+		first = p.Add(d.WithNote(diag.Span{}, "it should hold %s", m.Values.DescribeWant(want)))
+	})
+	if wrong.N > 1 {
+		*first = first.WithNote(diag.Span{}, "all that is wrong: %s", wrong.String())
+	}
+	return first, at, writer
+}
