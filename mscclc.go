@@ -65,8 +65,7 @@ func compileFile(tree *lang.File, opt Options) (p *ir.Program, wasExpanded bool,
 	}
 	if t := opt.Target; t != nil {
 		opt.Passes.Limits, opt.Passes.Dense = t.Limits, t.Format == codegen.FormatXML
-		opt.Passes.OnePass = t.Format == codegen.FormatMSCCLPP
-		opt.OneSided = opt.OneSided || opt.Passes.OnePass
+		opt.OneSided = opt.OneSided || t.Format == codegen.FormatMSCCLPP
 	}
 
 	if err := stage(tree); err != nil {
@@ -152,7 +151,8 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 }
 
 func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*ir.Program, error) {
-	return passes.LowerOneSided(chunks, opt.Passes)
+	return passes.LowerOneSided(chunks, passes.OneSidedOptions{Even: opt.Passes.Dense, MaxInsts: opt.Passes.MaxInsts,
+		OnePass: opt.Target != nil && opt.Target.Format == codegen.FormatMSCCLPP})
 }
 
 // twoSided leaves the Final flags to the proof, where there is one.

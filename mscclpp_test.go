@@ -86,7 +86,7 @@ func TestRandomPlansMSCCLPP(t *testing.T) {
 		if rnd.Intn(2) == 0 {
 			throughPorts(rnd, c)
 		}
-		p, err := passes.LowerOneSided(c, passes.Options{OnePass: true})
+		p, err := passes.LowerOneSided(c, passes.OneSidedOptions{OnePass: true})
 		if err != nil {
 			t.Fatal(err)
 		}

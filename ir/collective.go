@@ -299,3 +299,11 @@ func (c *Collective) String() string {
 }
 
 func (p Part) String() string { return fmt.Sprintf("in[%d][%d]", p.Rank, p.Index) }
+
+// GCD returns the greatest common divisor of two numbers that are not negative.
+func GCD(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

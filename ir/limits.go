@@ -1,5 +1,11 @@
 package ir
 
+import (
+	"math"
+
+	"mscclc/ir/diag"
+)
+
 // Limits is what a target accepts. A zero field is no limit.
 type Limits struct {
 	Target       string // for messages
@@ -15,3 +21,13 @@ type Limits struct {
 	ReceiveFused bool   // fused receives (rcs, rrc, rrcs, rrs) exist
 	MaxBytes     int64  // sizes that a program without `sizes` is for: below this
 }
+
+// MostCells is how many chunks all buffers of a program may have together: passes remember something of each, by a
+// number of 32 bits.
+const MostCells = math.MaxInt32 / 4
+
+// UsualInsts is how many instructions, or moves of a one-sided program, a program may have where options do not say.
+const UsualInsts = 64 << 20
+
+// MoreInsts returns the hint of a message about that limit, for a program that needs so many.
+func MoreInsts(need int) string { return diag.MoreHint("insts", int64(need), UsualInsts) }

@@ -2,9 +2,7 @@ package passes
 
 import (
 	"fmt"
-	"syscall"
 	"testing"
-	"time"
 
 	"mscclc/ir"
 )
@@ -44,13 +42,4 @@ func compileShape(t testing.TB, c *ir.ChunkDAG) int {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// cpuTime is what this process has used of the machine so far.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -31,31 +31,21 @@ func Lower(c *ir.ChunkDAG, opt Options) (*ir.InstDAG, error) {
 	}
 	l.d, l.mem = d, ir.NewMemory(coll, d.Scratch)
 	l.begin()
-	most := cmp.Or(opt.MaxInsts, usualInsts)
+	most := cmp.Or(opt.MaxInsts, ir.UsualInsts)
 	d.Insts = make([]ir.Inst, 0, min(l.estimate(), most))
 	for i := range c.Ops {
 		l.op(&c.Ops[i])
 		if len(d.Insts) > most {
 			return nil, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos), "the program has more than %d instructions", most).
-				WithHint("fewer instances or a lower degree of parallelize make fewer; %s", moreInsts(max(most, l.estimate())))}
+				WithHint("fewer instances or a lower degree of parallelize make fewer; %s", ir.MoreInsts(max(most, l.estimate())))}
 		}
 	}
 	d.Even = d.Even || l.uneven
 	return d, nil
 }
 
-// usualInsts is how many instructions a program may have where Options do not say.
-const usualInsts = 64 << 20
-
-// moreInsts is the hint of a message about that limit.
-func moreInsts(reached int) string { return diag.MoreHint("insts", int64(reached), usualInsts) }
-
-// All passes visit every sub-chunk of every operation, and remember something
-// of every sub-chunk of every buffer.
-const (
-	mostCells = math.MaxInt32 / 4
-	mostMoved = 1 << 28
-)
+// mostMoved bounds the sub-chunks of all operations, since all passes visit each.
+const mostMoved = 1 << 28
 
 // commonWays is the number of sub-chunks that every part of every operation is
 // a whole number of: the least common multiple of their degrees.
@@ -64,7 +54,7 @@ func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 	for i := range c.Ops {
 		w := int(c.Ops[i].Ways) * instances
 		if ways%w != 0 {
-			ways = ways / gcd(ways, w) * w
+			ways = ways / ir.GCD(ways, w) * w
 		}
 		if ways > 4096 {
 			return 0, diag.List{diag.New(diag.Limit, c.Span(c.Ops[i].Pos),
@@ -75,7 +65,7 @@ func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 	for r, s := range c.ScratchChunks() {
 		chunks += c.Coll.InChunks(r) + c.Coll.OutChunks(r) + int(s)
 	}
-	if chunks > mostCells/ways {
+	if chunks > ir.MostCells/ways {
 		return 0, diag.List{diag.New(diag.Limit, diag.Span{}, "the buffers of all ranks have %d chunks, too many to cut each into %d", chunks, ways)}
 	}
 	moved := 0
@@ -87,13 +77,6 @@ func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 		}
 	}
 	return ways, nil
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 // chooseSplit decides how a chunk is cut. Blocked keeps a run of neighbouring

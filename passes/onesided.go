@@ -7,6 +7,13 @@ import (
 	"mscclc/ir/diag"
 )
 
+// OneSidedOptions steer LowerOneSided.
+type OneSidedOptions struct {
+	Even     bool // sizes always divide, so that chunks of all classes are equally long
+	OnePass  bool // a launch runs one pass, as plans of MSCCL++ do: see ir.OneSided
+	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
+}
+
 // LowerOneSided writes the operations of c as a one-sided program: Moves of any
 // rank's memory, with all synchronisation that they need and none that others
 // imply. c is not changed. Parallelize and Instances ask for nothing here: a
@@ -28,10 +35,10 @@ import (
 // Everything up to order rewrites a list of Moves whose order is its meaning,
 // and in which each stands behind all that it must follow: so that a wait for
 // what is earlier in the list, on any rank, can close no cycle.
-func LowerOneSided(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
-	l := &oneSided{c: c, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), even: opt.Dense || opt.OnePass, onePass: opt.OnePass}
+func LowerOneSided(c *ir.ChunkDAG, opt OneSidedOptions) (*ir.Program, error) {
+	l := &oneSided{c: c, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), even: opt.Even || opt.OnePass, onePass: opt.OnePass}
 	l.input = int32(l.mem.Len())
-	l.most = cmp.Or(opt.MaxInsts, usualInsts)
+	l.most = cmp.Or(opt.MaxInsts, ir.UsualInsts)
 	runs, err := l.runs()
 	if err != nil {
 		return nil, err
@@ -187,12 +194,12 @@ func (l *oneSided) slot(count int32) int32 {
 // tooLarge is the error of a program with so many moves, or chunks of memory.
 func (l *oneSided) tooLarge(pos int32, moves int) error {
 	if moves <= l.most {
-		return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d chunks of memory, the most that can be numbered", mostCells)}
+		return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d chunks of memory, the most that can be numbered", ir.MostCells)}
 	}
-	return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves", l.most).WithHint("%s", moreInsts(moves))}
+	return diag.List{diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves", l.most).WithHint("%s", ir.MoreInsts(moves))}
 }
 
 // full says whether l has more than it may have.
 func (l *oneSided) full() bool {
-	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > mostCells
+	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > ir.MostCells
 }

@@ -48,8 +48,14 @@ func lowerTimes(b *testing.B, c *ir.ChunkDAG, sides string) {
 	before := cpuTime()
 	for b.Loop() {
 		if sides == "two" {
-			compileShape(b, c)
-		} else if _, err := LowerOneSided(c, Options{}); err != nil {
+			d, err := Lower(c, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := Run(d, Options{}); err != nil {
+				b.Fatal(err)
+			}
+		} else if _, err := LowerOneSided(c, OneSidedOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -37,7 +37,7 @@ func known(t *testing.T, name string, ranks int, protocol ir.Protocol) *ir.Chunk
 // stepsOf are the steps of a rank as the text form has them, without positions.
 func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 	t.Helper()
-	p, err := lowered(c, Options{})
+	p, err := lowered(c, OneSidedOptions{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, programText(p))
 	}
@@ -158,7 +158,7 @@ signal 1:flags[0] leave
 		{"allgather(ranks)\nfor r in 0..ranks, p in 0..ranks { chunk(p, input, 0).copy(r, output, p, via = switch) }", "test.mscl:3:36: error: the switch reaches all ranks, and rank 1 is not among these [hint]"},
 	} {
 		c := expandFor(t, head+k.body, 2, ir.Simple)
-		if _, err := LowerOneSided(c, Options{}); err != nil {
+		if _, err := LowerOneSided(c, OneSidedOptions{}); err != nil {
 			if got := err.Error(); got != k.want {
 				t.Errorf("%s: %v, want %s", k.body, got, k.want)
 			}
@@ -189,7 +189,7 @@ func TestOneSidedMinimal(t *testing.T) {
 		{"reducescatter/allpairs", ir.LL, 8, 0, 8 * 7, 8 * 8},
 		{"reduce/binomial", ir.LL, 8, 7, 7, 2*8 - 1 + 4},
 	} {
-		p, err := lowered(known(t, k.name, k.ranks, k.protocol), Options{})
+		p, err := lowered(known(t, k.name, k.ranks, k.protocol), OneSidedOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestOneSidedScale(t *testing.T) {
 		for k, ranks := range []int{64, 128} {
 			c := known(t, "allreduce/ring", ranks, protocol)
 			start := cpuTime()
-			if _, err := LowerOneSided(c, Options{}); err != nil {
+			if _, err := LowerOneSided(c, OneSidedOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			took[k] = (cpuTime() - start).Seconds()
@@ -239,7 +239,7 @@ chunk(0, output, 2, 1).copy(1, output, 2)`
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p, err := lowered(c, Options{}); err != nil {
+			if p, err := lowered(c, OneSidedOptions{}); err != nil {
 				t.Errorf("%v\n%s", err, programText(p))
 			}
 		}

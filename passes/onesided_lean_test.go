@@ -74,7 +74,7 @@ func TestOneSidedLean(t *testing.T) {
 				}
 				for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 					c.Protocol = protocol
-					p, err := LowerOneSided(c, Options{})
+					p, err := LowerOneSided(c, OneSidedOptions{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -91,7 +91,7 @@ func TestOneSidedLean(t *testing.T) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		p, err := LowerOneSided(c, Options{})
+		p, err := LowerOneSided(c, OneSidedOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

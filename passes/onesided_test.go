@@ -15,7 +15,7 @@ import (
 )
 
 // lowered lowers c and checks what comes out.
-func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+func lowered(c *ir.ChunkDAG, opt OneSidedOptions) (*ir.Program, error) {
 	p, err := LowerOneSided(c, opt)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func TestOneSidedCatalog(t *testing.T) {
 					}
 					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 						c.Protocol = protocol
-						for _, opt := range []Options{{}, {OnePass: true}} {
+						for _, opt := range []OneSidedOptions{{}, {OnePass: true}} {
 							p, err := lowered(c, opt)
 							if err != nil {
 								t.Fatalf("%s, in place %v, %v, %+v: %v\n%.5000s", shape, inplace, protocol, opt, err, programText(p))
@@ -105,7 +105,7 @@ func TestOneSidedForgets(t *testing.T) {
 		steps := [2]int{}
 		for i, most := range []int64{1 << 26, int64(rnd.Intn(4) * c.Coll.Ranks)} {
 			mostEntries = most
-			p, err := lowered(c, Options{OnePass: seed%2 == 1})
+			p, err := lowered(c, OneSidedOptions{OnePass: seed%2 == 1})
 			if err != nil {
 				t.Fatalf("seed %d, %d entries: %v\n%s", seed, most, err, programText(p))
 			}
@@ -127,7 +127,7 @@ func TestOneSidedRandom(t *testing.T) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		if p, err := lowered(c, Options{OnePass: seed%2 == 1}); err != nil {
+		if p, err := lowered(c, OneSidedOptions{OnePass: seed%2 == 1}); err != nil {
 			var b bytes.Buffer
 			text.WriteChunks(&b, c)
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), programText(p))

@@ -57,10 +57,7 @@ type Options struct {
 	Slots  int  // messages that a connection holds; 0: the protocol's own
 	Dense  bool // sizes always divide (XML), so that chunks of all classes are equally long
 
-	// OnePass has LowerOneSided make a program of which a launch runs one pass, as plans of MSCCL++ do: see ir.OneSided.
-	OnePass bool
-
-	MaxInsts int // limit of instructions; 0 is 64 million
+	MaxInsts int // limit of instructions; 0 is ir.UsualInsts
 
 	// Check, where not nil, judges d before the first and after every pass: have
 	// is what should be true. Before each pass up to order the instructions are

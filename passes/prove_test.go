@@ -1,19 +1,12 @@
 package passes
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
-	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/property"
 	"mscclc/ir/verify"
-	"mscclc/lang"
 )
 
 // frozen is the program that d, which has been ordered, would become now.
@@ -78,62 +71,4 @@ func TestCatalog(t *testing.T) {
 	if compiled < 200 {
 		t.Errorf("only %d were compiled", compiled)
 	}
-}
-
-// A catalogFile is a program of the catalog or of the examples.
-type catalogFile struct {
-	name string
-	tree *lang.File
-	algo *lang.Algorithm
-}
-
-func catalog(t *testing.T) []catalogFile {
-	var files []catalogFile
-	add := func(name string, text []byte, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := lang.Parse(name, text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range f.Stmts {
-			if a, ok := s.(*lang.Algorithm); ok {
-				files = append(files, catalogFile{name, f, a})
-			}
-		}
-	}
-	for _, name := range algorithms.Names() {
-		text, err := algorithms.Open(name)
-		add(name, text, err)
-	}
-	examples, _ := filepath.Glob("../examples/*.mscl")
-	for _, name := range examples {
-		text, err := os.ReadFile(name)
-		add(strings.TrimPrefix(name, "../"), text, err)
-	}
-	if len(files) < 18 {
-		t.Fatalf("%d programs; there are more", len(files))
-	}
-	return files
-}
-
-// expand expands f for a shape: ranks, or nodes and gpus. It returns nil where
-// f says that it is not for that.
-func (f *catalogFile) expand(t *testing.T, shape string, inplace bool) *ir.ChunkDAG {
-	var ranks, nodes, gpus int
-	if _, err := fmt.Sscan(shape, &ranks, &nodes, &gpus); err != nil {
-		t.Fatal(err)
-	}
-	params := lang.Params{}
-	for _, p := range f.algo.Params {
-		if n := slices.Index([]string{"ranks", "nodes", "gpus"}, p.Name); n >= 0 {
-			params[p.Name] = fmt.Sprint([]int{ranks, nodes, gpus}[n])
-		}
-	}
-	c, err := lang.Expand(f.tree, lang.Options{Params: params, Inplace: &inplace, Open: algorithms.Open})
-	if err != nil {
-		return nil // TestMatrix of algorithms says for which shapes and places each is
-	}
-	return c
 }

@@ -165,8 +165,8 @@ func (u *unroller) divide() int64 {
 	u.parts = 1
 	need := func(k *unrolled, o *ir.ChannelOp, chunks, turns int32) {
 		pieces := int(turns) * int(max(o.Parts, 1))
-		n := pieces / gcd(pieces, int(max(chunks, 1)))
-		if all := int(u.parts) / gcd(int(u.parts), n) * n; all <= maxParts {
+		n := pieces / ir.GCD(pieces, int(max(chunks, 1)))
+		if all := int(u.parts) / ir.GCD(int(u.parts), n) * n; all <= maxParts {
 			u.parts = int32(all)
 		} else if len(u.found) == 0 {
 			u.say(k, diag.Limit, "is one of those that cut chunks into %d parts, and no more than %d are followed", all, maxParts)

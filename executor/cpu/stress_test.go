@@ -245,7 +245,7 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 		if rnd.Intn(4) > 0 {
 			c.Protocol = ir.LL
 		}
-		p, err := passes.LowerOneSided(c, passes.Options{})
+		p, err := passes.LowerOneSided(c, passes.OneSidedOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

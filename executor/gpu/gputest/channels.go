@@ -171,7 +171,7 @@ func writtenRandom(seed int64) channelled {
 
 // writePlan writes an algorithm as a plan, which is proven, and reads it; nil is one that no plan can have.
 func writePlan(c *ir.ChunkDAG, instances int) (*ir.ChannelProgram, error) {
-	p, err := passes.LowerOneSided(c, passes.Options{OnePass: true})
+	p, err := passes.LowerOneSided(c, passes.OneSidedOptions{OnePass: true})
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (s shape) oneSided() (*ir.Program, error) {
 	if _, err := s.compile(seeing(&chunks)); !errors.Is(err, errSeen) {
 		return nil, err
 	}
-	p, err := passes.LowerOneSided(chunks, passes.Options{})
+	p, err := passes.LowerOneSided(chunks, passes.OneSidedOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func testRandom(t *testing.T, d Device) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 1 + rnd.Intn(30)})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		p, err := passes.LowerOneSided(c, passes.Options{})
+		p, err := passes.LowerOneSided(c, passes.OneSidedOptions{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
