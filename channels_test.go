@@ -16,7 +16,7 @@ import (
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/channels"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -66,7 +66,7 @@ func TestChannelPrograms(t *testing.T) {
 		}
 		for _, params := range list {
 			p := expandChannels(t, name, text, params)
-			if _, _, found := passes.CheckChannels(p, verify.Options{}); len(found) > 0 {
+			if _, _, found := channels.Check(p, verify.Options{}); len(found) > 0 {
 				t.Fatalf("%s %v: %v", name, params, found)
 			}
 			f, err := mscclpp.PlanOf(p)
@@ -130,7 +130,7 @@ func TestWrongChannelPrograms(t *testing.T) {
 		if tt.file != "hierarchical" {
 			params = lang.Params{"ranks": 3}
 		}
-		_, _, found := passes.CheckChannels(expandChannels(t, name, []byte(wrong), params), verify.Options{})
+		_, _, found := channels.Check(expandChannels(t, name, []byte(wrong), params), verify.Options{})
 		if len(found) == 0 || found[0].Code != tt.code {
 			t.Errorf("%s without %q: %v, not %s", tt.file, tt.old, found, tt.code)
 		} else if tt.code != diag.WrongResult && found[0].Span.Line == 0 || found[0].Span.Line > 0 && found[0].Span.Filename != name {

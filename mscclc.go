@@ -8,14 +8,16 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/channels"
+	"mscclc/passes/core"
+	"mscclc/passes/fifo"
 )
 
 // Options say how Compile compiles. The zero value takes the file as it
 // stands, with all passes, for no target in particular.
 type Options struct {
 	Lang   lang.Options
-	Passes passes.Options  // Limits and Dense come from Target where there is one
+	Passes fifo.Options    // Limits and Dense come from Target where there is one
 	Target *codegen.Target // nil for none
 	Check  verify.Options
 
@@ -75,13 +77,13 @@ func compileFile(tree *lang.File, opt Options) (p *ir.Program, wasExpanded bool,
 	if err != nil {
 		return nil, false, err
 	}
-	if channels := expanded.Channels; channels != nil {
-		if want := opt.Lang.Inplace; want != nil && !*want && channels.Coll.Inplace {
-			if channels, err = passes.OutOfPlace(channels); err != nil {
+	if c := expanded.Channels; c != nil {
+		if want := opt.Lang.Inplace; want != nil && !*want && c.Coll.Inplace {
+			if c, err = channels.OutOfPlace(c); err != nil {
 				return nil, true, err
 			}
 		}
-		p, err = unrolled(channels, &opt, stage)
+		p, err = unrolled(c, &opt, stage)
 		return p, true, err
 	}
 	chunks := expanded.Chunks
@@ -116,21 +118,21 @@ func Turns(p *ir.ChannelProgram, bytes int64) (turns, asked int) {
 		return 1, 1
 	}
 	chunk := bytes / int64(max(p.Coll.Divisor(), 1))
-	asked = passes.Turns(p, chunk)
-	return passes.Bounded(p, int(max(1, min(int64(asked), chunk/leastTurnBytes)))), asked
+	asked = channels.Turns(p, chunk)
+	return channels.Bounded(p, int(max(1, min(int64(asked), chunk/leastTurnBytes)))), asked
 }
 
-// unrolled is what a program of channels means.
-func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) error) (*ir.Program, error) {
-	if err := stage(channels); err != nil {
+// unrolled returns what c means, as a one-sided program, and proves it.
+func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (*ir.Program, error) {
+	if err := stage(c); err != nil {
 		return nil, err
 	}
 	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
-		d := diag.New(diag.Unsupported, channels.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
+		d := diag.New(diag.Unsupported, c.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
 		return nil, diag.List{d.WithHint("an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or plan")}
 	}
-	turns, _ := Turns(channels, opt.Bytes)
-	program, err := passes.Unroll(channels, turns)
+	turns, _ := Turns(c, opt.Bytes)
+	program, err := channels.Unroll(c, turns)
 	if err != nil {
 		return nil, err
 	}
@@ -140,31 +142,31 @@ func unrolled(channels *ir.ChannelProgram, opt *Options, stage func(value any) e
 	if opt.Unproven {
 		return program, nil
 	}
-	check := passes.CheckChannels
+	check := channels.Check
 	if opt.Bytes > 0 {
 		check = func(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
-			return passes.CheckTurns(p, turns, opt)
+			return channels.CheckTurns(p, turns, opt)
 		}
 	}
-	_, _, problems := check(channels, opt.Check)
+	_, _, problems := check(c, opt.Check)
 	return program, problems.Err()
 }
 
 func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*ir.Program, error) {
-	return passes.LowerOneSided(chunks, passes.OneSidedOptions{Even: opt.Passes.Dense, MaxInsts: opt.Passes.MaxInsts,
+	return core.Lower(chunks, core.Options{Even: opt.Passes.Dense, MaxInsts: opt.Passes.MaxInsts,
 		OnePass: opt.Target != nil && opt.Target.Format == codegen.FormatMSCCLPP})
 }
 
 // twoSided leaves the Final flags to the proof, where there is one.
 func twoSided(chunks *ir.ChunkDAG, opt *Options, stage func(value any) error) (*ir.Program, error) {
-	insts, err := passes.Lower(chunks, opt.Passes)
+	insts, err := fifo.Lower(chunks, opt.Passes)
 	if err != nil {
 		return nil, err
 	}
 	if err := stage(insts); err != nil {
 		return nil, err
 	}
-	if err := passes.Run(insts, opt.Passes); err != nil {
+	if err := fifo.Run(insts, opt.Passes); err != nil {
 		return nil, err
 	}
 	if opt.Unproven {

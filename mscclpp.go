@@ -11,7 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/passes"
+	"mscclc/passes/channels"
 )
 
 // PlanOptions say how PlanMSCCLPP writes a plan.
@@ -66,7 +66,7 @@ func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *mscclpp.Plan, 
 	proof := func() diag.List { return nil }
 	if !opt.Unproven {
 		proof = ir.InBackground(func() diag.List {
-			_, _, found := passes.CheckChannels(c, opt.Check)
+			_, _, found := channels.Check(c, opt.Check)
 			return found
 		})
 	}

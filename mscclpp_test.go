@@ -16,7 +16,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/core"
 )
 
 // plusOf compiles an algorithm of the catalog to a program for MSCCL++.
@@ -86,7 +86,7 @@ func TestRandomPlansMSCCLPP(t *testing.T) {
 		if rnd.Intn(2) == 0 {
 			throughPorts(rnd, c)
 		}
-		p, err := passes.LowerOneSided(c, passes.OneSidedOptions{OnePass: true})
+		p, err := core.Lower(c, core.Options{OnePass: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 )
 
 // TestRandomPrograms compiles random legal programs under random settings of
@@ -57,8 +57,8 @@ var errRefused = errors.New("refused")
 func randomProgram(seed int64, ran *atomic.Int64) error {
 	rnd := rand.New(rand.NewSource(seed))
 	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(60)})
-	opt := passes.Options{Instances: 1 + rnd.Intn(4)*rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: rnd.Intn(3)}
-	for _, p := range passes.Table {
+	opt := fifo.Options{Instances: 1 + rnd.Intn(4)*rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: rnd.Intn(3)}
+	for _, p := range fifo.Table {
 		if !p.Required && rnd.Intn(5) == 0 {
 			opt.Off[p.Name] = true
 		}
@@ -87,12 +87,12 @@ func randomProgram(seed int64, ran *atomic.Int64) error {
 }
 
 // assembleTwice compiles c twice, and gives the text of each program.
-func assembleTwice(c *ir.ChunkDAG, opt passes.Options) (first, second []byte, err error) {
+func assembleTwice(c *ir.ChunkDAG, opt fifo.Options) (first, second []byte, err error) {
 	var texts [2]bytes.Buffer
 	for i := range texts {
-		d, err := passes.Lower(c, opt)
+		d, err := fifo.Lower(c, opt)
 		if err == nil {
-			err = passes.Run(d, opt)
+			err = fifo.Run(d, opt)
 		}
 		if err != nil {
 			if l := (diag.List{}); errors.As(err, &l) && l[0].Code == diag.Limit {

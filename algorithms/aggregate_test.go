@@ -14,7 +14,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -104,7 +104,7 @@ func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol
 	opt := mscclc.Options{Lang: lang.Options{Params: params, Protocol: &protocol, Open: p.open}, Unproven: true}
 	opt.Target, _ = codegen.TargetByName("plan")
 	opt.Passes.Off = map[string]bool{"aggregate": !on}
-	opt.Passes.Trace = func(pass *passes.Pass, rewrites int, _ time.Duration) {
+	opt.Passes.Trace = func(pass *fifo.Pass, rewrites int, _ time.Duration) {
 		if pass.Name == "aggregate" {
 			merged = rewrites
 		}

@@ -66,7 +66,7 @@ func TestChannelsHint(t *testing.T) {
 	}{
 		{"allreduce/ring", "256", "steps of a block, with nops: 511, and msccl allows 256",
 			[]string{"input, i) }\n", "input, i, ch = 0) }\n", ".reduce(c)", ".reduce(c, ch = 0)"}},
-		{"allreduce/allpairs", "64", "peers of a rank on a channel, one way: 33, and msccl allows 32",
+		{"allreduce/allpairs", "64", "peers of a rank on a channel, one way: 63, and msccl allows 32",
 			[]string{".copy(peer, input, r)\n", ".copy(peer, input, r, ch = 1)\n"}},
 	} {
 		_, err := compileFor("msccl", c.program, c.ranks, strings.NewReplacer(c.hints...).Replace)

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
@@ -21,7 +19,9 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/lint"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/channels"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // A planWay is one way to write a program as a plan.
@@ -197,7 +197,7 @@ func runPlan(c *ir.ChannelProgram, turn int) error {
 	for data.RedOp(turn/3%int(data.NumRedOps)) == data.Avg {
 		turn++ // the plan sums
 	}
-	p, err := passes.Unroll(c, 1)
+	p, err := channels.Unroll(c, 1)
 	if err != nil {
 		return err
 	}

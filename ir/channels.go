@@ -8,7 +8,7 @@ import (
 
 // A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block does
 // what, over which channel, and when the threads of a block meet. It has one list of operations for each block of each rank;
-// passes.Unroll says what
+// channels.Unroll says what
 // these mean, by making a one-sided Program of them.
 //
 // # What it means

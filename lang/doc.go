@@ -111,7 +111,7 @@
 // What of this deadlocks, races or leaves something wrong is for the proof to
 // say, not for the language. One file serves both ways, in place and out of
 // place: one that is written in place is read in a run for which chunks are in input as they
-// came, and which were written and lie in output (passes.OutOfPlace).
+// came, and which were written and lie in output (channels.OutOfPlace).
 //
 // # In place
 //

@@ -29,7 +29,7 @@ type Options struct {
 // file is of: the other is nil.
 type Expansion struct {
 	Chunks   *ir.ChunkDAG
-	Channels *ir.ChannelProgram // not judged: passes.CheckChannels does that
+	Channels *ir.ChannelProgram // not judged: channels.Check does that
 
 	first diag.Span // the first statement at the level of channels
 }
@@ -152,7 +152,7 @@ func (m *machine) run(f *File, opt Options, inplace *bool) *header {
 // expandChannels makes a program of channels. What its blocks do is for the
 // placement that the file is written for; one for buffers apart may also do with
 // one memory, which whoever judges it finds out. One for one memory stays so: what it says
-// shows how to have it with buffers apart only in a run (passes.OutOfPlace).
+// shows how to have it with buffers apart only in a run (channels.OutOfPlace).
 func expandChannels(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*Expansion, error) {
 	at := m.prog.declaration
 	if want := opt.Inplace; want != nil && *want != own.Coll.Inplace {

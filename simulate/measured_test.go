@@ -17,7 +17,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -92,7 +92,7 @@ func (p *point) compile(t *testing.T) *ir.Program {
 	if err != nil || !ok {
 		t.Fatal(p.Program, p.Protocol, err)
 	}
-	prog, err := mscclc.Compile(p.Program, text, mscclc.Options{Passes: passes.Options{Instances: p.Instances},
+	prog, err := mscclc.Compile(p.Program, text, mscclc.Options{Passes: fifo.Options{Instances: p.Instances},
 		Lang: lang.Options{Params: lang.Params{"ranks": p.Ranks}, Inplace: &p.Inplace, Protocol: &proto, Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/passes"
+	"mscclc/passes/channels"
 )
 
 // judgeChannels proves a plan of MSCCL++, and notes what its executor would do wrong with it.
@@ -41,9 +41,9 @@ func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *veri
 
 // proveChannels judges a program of channels.
 func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir.Program, error) {
-	g, report, found := passes.CheckChannels(p, check)
+	g, report, found := channels.Check(p, check)
 	d.judged = report
-	if passes.Turns(p, 1<<62) > 1 {
+	if channels.Turns(p, 1<<62) > 1 {
 		d.note = "loops are proven for any number of turns"
 	}
 	return g, found.Err()
@@ -57,9 +57,9 @@ func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *r
 	}
 	f.turns.of(p, f.size)
 	if f.unproven {
-		return passes.Unroll(p, f.turns.did)
+		return channels.Unroll(p, f.turns.did)
 	}
-	g, _, found := passes.CheckTurns(p, f.turns.did, check)
+	g, _, found := channels.CheckTurns(p, f.turns.did, check)
 	return g, found.Err()
 }
 

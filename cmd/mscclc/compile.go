@@ -16,7 +16,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/text"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 
 	"github.com/spf13/cobra"
 )
@@ -274,7 +274,7 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(passes.Table, func(p passes.Pass) bool { return p.Name == f.dump }); i >= 0 && !opt.Runs(&passes.Table[i]) {
+	if i := slices.IndexFunc(fifo.Table, func(p fifo.Pass) bool { return p.Name == f.dump }); i >= 0 && !opt.Runs(&fifo.Table[i]) {
 		return nil, usagef("pass %s is turned off, and leaves nothing for --dump", f.dump)
 	}
 	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
@@ -326,7 +326,7 @@ func (d *dumper) stage(value any) error {
 	return nil
 }
 
-// pass gives passes.Run a writer whose text becomes the pass's file when it is
+// pass gives fifo.Run a writer whose text becomes the pass's file when it is
 // closed.
 func (d *dumper) pass(name string) io.WriteCloser {
 	if !d.wants(name) {

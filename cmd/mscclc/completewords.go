@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
@@ -15,8 +12,11 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 	"mscclc/topology"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The functions of this file list what a place offers, from the tables that the commands work by.
@@ -36,7 +36,7 @@ func targetDoc(name string) string {
 }
 
 func passDoc(name string) string {
-	for _, p := range passes.Table {
+	for _, p := range fifo.Table {
 		if p.Name == name {
 			return p.Doc
 		}
@@ -226,7 +226,7 @@ func limitWords(at cursor) (list []string) {
 
 // passWords lists the passes that --opt can turn off.
 func passWords(cursor) (list []string) {
-	for _, p := range passes.Table {
+	for _, p := range fifo.Table {
 		if !p.Required {
 			list = append(list, cobra.CompletionWithDesc(p.Name+"=off", "do not "+p.Doc))
 		}

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
+
+	"github.com/spf13/pflag"
 )
 
 // A compiling holds the flags of every command that compiles.
@@ -204,8 +204,8 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 	return t, nil
 }
 
-func (c *compiling) passOptions() (passes.Options, error) {
-	opt := passes.Options{Instances: c.instances, Off: map[string]bool{}}
+func (c *compiling) passOptions() (fifo.Options, error) {
+	opt := fifo.Options{Instances: c.instances, Off: map[string]bool{}}
 	switch c.optimise {
 	case 0:
 		opt.Level0 = true
@@ -218,13 +218,13 @@ func (c *compiling) passOptions() (passes.Options, error) {
 	}
 	for _, o := range c.passes {
 		name, value, _ := strings.Cut(o, "=")
-		i := slices.IndexFunc(passes.Table, func(p passes.Pass) bool { return p.Name == name })
+		i := slices.IndexFunc(fifo.Table, func(p fifo.Pass) bool { return p.Name == name })
 		switch {
 		case i < 0:
 			return opt, unknown("pass", name, passNames())
 		case value != "off" && value != "on":
 			return opt, usagef("--opt takes PASS=off or PASS=on, not %q", o)
-		case value == "off" && passes.Table[i].Required:
+		case value == "off" && fifo.Table[i].Required:
 			return opt, usagef("pass %s cannot be turned off", name)
 		}
 		if name == "fuse" && value == "on" && !c.fuse {
@@ -241,9 +241,9 @@ func (c *compiling) passOptions() (passes.Options, error) {
 }
 
 func passNames() []string {
-	names := make([]string, len(passes.Table))
-	for i := range passes.Table {
-		names[i] = passes.Table[i].Name
+	names := make([]string, len(fifo.Table))
+	for i := range fifo.Table {
+		names[i] = fifo.Table[i].Name
 	}
 	return names
 }

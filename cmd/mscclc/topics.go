@@ -5,13 +5,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
+
+	"github.com/spf13/cobra"
 )
 
 // topics are help pages made from the tables that the compiler works by.
@@ -38,7 +38,7 @@ func table(rows ...string) string {
 
 func passesHelp() string {
 	rows := []string{"PASS\tWHAT IT DOES\tGIVES"}
-	for _, p := range passes.Table {
+	for _, p := range fifo.Table {
 		name := p.Name
 		if p.Required {
 			name += " *"

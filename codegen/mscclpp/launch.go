@@ -205,7 +205,7 @@ func turnsRoom(c *ir.ChannelProgram, message int64) int64 {
 // collective is in place: the smaller begins elsewhere in the memory of each rank, and the executor takes its place
 // there to be that of the rank's own. In place each rank has the larger buffer, of which rank q's smaller one is piece q.
 // So it is with what a port reads of its own rank, whose memory it knows from its beginning on. The proof
-// (passes.CheckChannels) takes the names of the collective, without NameLarger. p is not changed.
+// (channels.Check) takes the names of the collective, without NameLarger. p is not changed.
 func NameLarger(p *ir.ChannelProgram) *ir.ChannelProgram {
 	if !p.Coll.Inplace {
 		return p

@@ -21,7 +21,7 @@ import (
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 )
 
 // TestSanitizersOnRandomPrograms runs random programs that verify accepts, with
@@ -74,16 +74,16 @@ func randomProgram(t *testing.T, rnd *rand.Rand) (*ir.Program, explore.Options) 
 func compiledRandom(t *testing.T, rnd *rand.Rand, slots int) *ir.Program {
 	t.Helper()
 	c := irtest.Random(rnd, irtest.Config{Ops: 6 + rnd.Intn(20)})
-	opt := passes.Options{Instances: 1 + rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: slots}
-	for _, p := range passes.Table {
+	opt := fifo.Options{Instances: 1 + rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: slots}
+	for _, p := range fifo.Table {
 		if !p.Required && rnd.Intn(5) == 0 {
 			opt.Off[p.Name] = true
 		}
 	}
 	opt.Limits = codegen.Targets[rnd.Intn(len(codegen.Targets))].Limits
-	d, err := passes.Lower(c, opt)
+	d, err := fifo.Lower(c, opt)
 	if err == nil {
-		err = passes.Run(d, opt)
+		err = fifo.Run(d, opt)
 	}
 	var p *ir.Program
 	if err == nil {

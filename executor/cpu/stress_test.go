@@ -20,7 +20,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
-	"mscclc/passes"
+	"mscclc/passes/core"
 )
 
 // A stressed is a driver that runs one-sided programs in unlikely orders.
@@ -245,7 +245,7 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 		if rnd.Intn(4) > 0 {
 			c.Protocol = ir.LL
 		}
-		p, err := passes.LowerOneSided(c, passes.OneSidedOptions{})
+		p, err := core.Lower(c, core.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/passes"
+	"mscclc/passes/channels"
 )
 
 // TestExamplesWarn reads the example of each warning that is a plan of MSCCL++. The plan must be right: the warning is
@@ -26,7 +26,7 @@ func TestExamplesWarn(t *testing.T) {
 			t.Errorf("%s: %v", code, err)
 			continue
 		}
-		if _, _, found := passes.CheckChannels(p, verify.Options{}); len(found) > 0 {
+		if _, _, found := channels.Check(p, verify.Options{}); len(found) > 0 {
 			t.Errorf("%s: %v", code, found)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package lint finds what is legal in a program at the level of channels, and slow or fragile in the executor of MSCCL++ that
-// runs it: what its author may have meant otherwise. It judges no program wrong; what is wrong ir/verify and passes.CheckChannels say.
+// runs it: what its author may have meant otherwise. It judges no program wrong; what is wrong ir/verify and channels.Check say.
 package lint
 
 import (

@@ -19,7 +19,7 @@ import (
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
-	"mscclc/passes"
+	"mscclc/passes/fifo"
 )
 
 // A judgement is what verify and the explorer say of one program.
@@ -296,15 +296,15 @@ func tiny(rnd *rand.Rand) (*ir.Program, explore.Options) {
 
 // compiled makes a program of a few random operations, or returns nil.
 func compiled(rnd *rand.Rand, slots int) *ir.Program {
-	opt := passes.Options{Slots: slots, Off: map[string]bool{}, Level0: rnd.Intn(4) == 0}
-	for _, p := range passes.Table {
+	opt := fifo.Options{Slots: slots, Off: map[string]bool{}, Level0: rnd.Intn(4) == 0}
+	for _, p := range fifo.Table {
 		if !p.Required && rnd.Intn(5) == 0 { // Run refuses a required one, whatever it is set to
 			opt.Off[p.Name] = true
 		}
 	}
-	d, err := passes.Lower(irtest.Random(rnd, irtest.Config{Ranks: 2, Chunks: 2, Ops: 5}), opt)
+	d, err := fifo.Lower(irtest.Random(rnd, irtest.Config{Ranks: 2, Chunks: 2, Ops: 5}), opt)
 	if err == nil {
-		err = passes.Run(d, opt)
+		err = fifo.Run(d, opt)
 	}
 	if err != nil {
 		return nil

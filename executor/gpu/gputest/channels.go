@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/codegen"
@@ -23,7 +21,10 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/channels"
+	"mscclc/passes/core"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // This file has the programs of several blocks a rank and one pass a launch that run on GPUs: plans of MSCCL++ as they are given and as they
@@ -67,12 +68,12 @@ func (c *channelled) launchables() (list []launchable, err error) {
 	if p == nil || err != nil {
 		return nil, err
 	}
-	if passes.Turns(p, 1<<62) == 1 {
-		g, err := passes.Unroll(p, 1)
+	if channels.Turns(p, 1<<62) == 1 {
+		g, err := channels.Unroll(p, 1)
 		return []launchable{{c.name, g}}, err
 	}
 	for _, turns := range c.turns {
-		g, err := passes.Unroll(p, turns)
+		g, err := channels.Unroll(p, turns)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +172,7 @@ func writtenRandom(seed int64) channelled {
 
 // writePlan writes an algorithm as a plan, which is proven, and reads it; nil is one that no plan can have.
 func writePlan(c *ir.ChunkDAG, instances int) (*ir.ChannelProgram, error) {
-	p, err := passes.LowerOneSided(c, passes.OneSidedOptions{OnePass: true})
+	p, err := core.Lower(c, core.Options{OnePass: true})
 	if err != nil {
 		return nil, err
 	}

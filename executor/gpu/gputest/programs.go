@@ -6,15 +6,16 @@ import (
 	"runtime"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/executor"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/lang"
-	"mscclc/passes"
+	"mscclc/passes/core"
+	"mscclc/passes/fifo"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A shape is a program of the catalog with its parameters.
@@ -89,7 +90,7 @@ func (s shape) oneSided() (*ir.Program, error) {
 	if _, err := s.compile(seeing(&chunks)); !errors.Is(err, errSeen) {
 		return nil, err
 	}
-	p, err := passes.LowerOneSided(chunks, passes.OneSidedOptions{})
+	p, err := core.Lower(chunks, core.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s shape) compile(stage func(any) error) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mscclc.Compile(s.name, text, mscclc.Options{Stage: stage, Passes: passes.Options{Instances: s.times},
+	return mscclc.Compile(s.name, text, mscclc.Options{Stage: stage, Passes: fifo.Options{Instances: s.times},
 		Lang: lang.Options{Params: s.params, Inplace: &s.inplace, Protocol: &s.proto, Open: algorithms.Open}})
 }
 

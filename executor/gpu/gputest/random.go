@@ -13,7 +13,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
-	"mscclc/passes"
+	"mscclc/passes/core"
 )
 
 // testRandom runs random one-sided programs at sizes at random, down to none for some chunks, of any type, some in
@@ -25,7 +25,7 @@ func testRandom(t *testing.T, d Device) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 1 + rnd.Intn(30)})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		p, err := passes.LowerOneSided(c, passes.OneSidedOptions{})
+		p, err := core.Lower(c, core.Options{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

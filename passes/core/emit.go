@@ -1,0 +1,281 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/eval"
+)
+
+// A oneEmitter writes the tables of a program.
+type oneEmitter struct {
+	*oneSync
+	p       *ir.Program
+	places  []int32 // of a place: which of its rank's chunks of scratch, or of packets, it is
+	flags   map[flagKey]int32
+	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or a launch
+	ordinal []int32           // of a signal: which of its flag's it is, from 1
+	behind  [][]int32         // of a group: the signals behind it
+	begun   [][]int32         // of a rank: those that wait for its launch to begin
+	left    [][]int32         // of a rank: those that tell it at the end of a launch
+	list    []ir.Operand      // of the step that is being made
+}
+
+// A flagKey is a flag: of one rank, raised by another, in each pass or launch.
+type flagKey struct {
+	from, to int32
+	launch   bool
+}
+
+// emit freezes what sync has decided.
+func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
+	s.settled()
+	inplace := l.c.Coll.Inplace
+	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace, OutOfPlace: !inplace,
+		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
+	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
+		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.n)}
+	p.Scratch, p.OneSided.Packets = e.place()
+	p.OneSided.Flags = make([]int32, l.n)
+	e.count()
+	e.room()
+	byRank := make([][]int32, l.n)
+	for g := range s.groups {
+		byRank[s.groups[g].rank] = append(byRank[s.groups[g].rank], int32(g))
+	}
+	for r := range l.n {
+		first, block := int32(len(p.Steps)), int32(len(p.Blocks))
+		e.block(r, byRank[r])
+		p.Rank = append(p.Rank, ir.Range{First: block, End: block + 1})
+		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: -1, RecvPeer: -1},
+			Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+	}
+	_ = eval.MarkFinal(p) // what it says is why avg is not to be had, and p has no flag then
+	return p, nil
+}
+
+// place numbers the places that Moves use, those of scratch and those of packets of each rank from 0, and returns how
+// many each rank has.
+func (e *oneEmitter) place() (scratch, packets []int32) {
+	owner := make([]int32, e.slots) // 1 + rank, or less than 0 where it is of packets
+	for i := range e.moves {
+		m := &e.moves[i]
+		for _, list := range [2][]spot{m.srcs, m.dsts} {
+			for _, x := range list {
+				if x.user() {
+					continue
+				}
+				by := x.rank + 1
+				if x.buf == ir.Packets {
+					by = -by
+				}
+				for k := range m.count {
+					owner[x.index+k] = by
+				}
+			}
+		}
+	}
+	scratch, packets = make([]int32, e.n), make([]int32, e.n)
+	e.places = owner
+	for k, by := range owner {
+		switch {
+		case by > 0:
+			owner[k] = scratch[by-1]
+			scratch[by-1]++
+		case by < 0:
+			owner[k] = packets[-by-1]
+			packets[-by-1]++
+		}
+	}
+	return scratch, packets
+}
+
+// count counts the signals of each flag, in the order of their block.
+func (e *oneEmitter) count() {
+	e.countBegun()
+	order := make([]int32, len(e.signals))
+	for k := range order {
+		order[k] = int32(k)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int {
+		a, b := &e.signals[i], &e.signals[j]
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(e.oneSided.behind(a.to, a.from), e.oneSided.behind(b.to, b.from)))
+	})
+	e.ordinal = make([]int32, len(e.signals))
+	for i, k := range order {
+		key := flagKey{e.signals[k].from, e.signals[k].to, false}
+		e.raised[key]++
+		e.ordinal[k] = e.raised[key]
+		if behind := &e.behind[e.signals[k].group]; len(*behind) == 0 {
+			*behind = order[i : i+1]
+		} else {
+			*behind = (*behind)[:len(*behind)+1]
+		}
+	}
+	for _, pair := range e.leaves {
+		e.left[pair[1]] = append(e.left[pair[1]], pair[0])
+	}
+}
+
+// countBegun lists who waits for a rank's launch to begin. The signals are the first of their flags.
+func (e *oneEmitter) countBegun() {
+	for g, list := range e.begins {
+		for _, owner := range list {
+			e.begun[owner] = append(e.begun[owner], e.groups[g].rank)
+		}
+	}
+	for r, list := range e.begun {
+		slices.SortFunc(list, func(a, b int32) int {
+			return cmp.Compare(e.oneSided.behind(a, int32(r)), e.oneSided.behind(b, int32(r)))
+		})
+	}
+	for r, list := range e.begun {
+		for _, to := range list {
+			e.raised[e.launch(int32(r), to)]++
+		}
+	}
+}
+
+// launch is the flag of signals that are raised once in a launch: one with all others where that is once in a pass.
+func (e *oneEmitter) launch(from, to int32) flagKey { return flagKey{from, to, !e.onePass} }
+
+// room makes room for all steps and operands.
+func (e *oneEmitter) room() {
+	steps, operands := len(e.moves), 2*len(e.leaves)
+	add := func(n int) {
+		if operands += n; n > 0 {
+			steps++
+		}
+	}
+	for i := range e.moves {
+		operands += len(e.moves[i].srcs) + len(e.moves[i].dsts)
+	}
+	for g := range e.groups {
+		add(len(e.begins[g]))
+		add(len(e.awaits[g]))
+		add(len(e.behind[g]))
+	}
+	for r := range e.n {
+		add(len(e.begun[r]))
+	}
+	steps += 2 * int(e.n)
+	e.p.Steps = make([]ir.Step, 0, steps)
+	e.p.OneSided.Operands = make([]ir.Operand, 0, operands)
+}
+
+// flag is the number of a flag among its rank's.
+func (e *oneEmitter) flag(key flagKey) int32 {
+	f, ok := e.flags[key]
+	if !ok {
+		f = e.p.OneSided.Flags[key.to]
+		e.p.OneSided.Flags[key.to]++
+		e.flags[key] = f
+	}
+	return f
+}
+
+// block writes the steps of a rank.
+func (e *oneEmitter) block(rank int32, groups []int32) {
+	var list []ir.Operand
+	for _, to := range e.begun[rank] {
+		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(e.launch(rank, to))})
+	}
+	enter, leave := ir.Enter, ir.Leave
+	if e.onePass {
+		enter, leave = ir.Relaxed, 0
+	}
+	e.step(ir.Step{Op: ir.Signal, Flags: enter, Pos: -1}, nil, list)
+	for _, g := range groups {
+		e.group(rank, g)
+	}
+	list = nil
+	for _, pair := range e.leaves {
+		if pair[0] == rank {
+			list = append(list, ir.Operand{Rank: pair[1], Buf: ir.Flags, Index: e.flag(e.launch(rank, pair[1]))})
+		}
+	}
+	e.step(ir.Step{Op: ir.Signal, Flags: leave, Pos: -1}, nil, list)
+	list = nil
+	for _, from := range e.left[rank] {
+		key := e.launch(from, rank)
+		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(key), Nth: e.raised[key] + 1})
+	}
+	e.step(ir.Step{Op: ir.Await, Flags: leave, Pos: -1}, list, nil)
+}
+
+// group writes the steps of a group, what it waits for and what it signals.
+func (e *oneEmitter) group(rank, g int32) {
+	moves := e.groups[g].moves
+	pos := e.moves[moves[0]].pos
+	enter := ir.Enter
+	if e.onePass {
+		enter = ir.Relaxed
+	}
+	list := e.list[:0]
+	for _, owner := range e.begins[g] {
+		list = append(list, ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(e.launch(owner, rank)), Nth: 1})
+	}
+	e.step(ir.Step{Op: ir.Await, Flags: enter, Pos: pos}, list, nil)
+	list = e.awaited(rank, g, list[:0])
+	e.step(ir.Step{Op: ir.Await, Pos: pos}, list, nil)
+	for k, i := range moves {
+		m := &e.moves[i]
+		s := ir.Step{Op: ir.Move, Count: m.count, Class: m.class, Pos: m.pos}
+		if k > 0 || e.groups[g].joint {
+			s.Flags = ir.Joint
+		}
+		list = e.operands(e.operands(list[:0], m.srcs), m.dsts)
+		e.step(s, list[:len(m.srcs)], list[len(m.srcs):])
+	}
+	list = list[:0]
+	for _, k := range e.behind[g] {
+		to := e.signals[k].to
+		list = append(list, ir.Operand{Rank: to, Buf: ir.Flags, Index: e.flag(flagKey{rank, to, false})})
+	}
+	e.step(ir.Step{Op: ir.Signal, Pos: pos}, nil, list)
+	e.list = list
+}
+
+// awaited appends the flags that group g waits for, each once.
+func (e *oneEmitter) awaited(rank, g int32, list []ir.Operand) []ir.Operand {
+	for _, w := range e.awaits[g] {
+		sig := &e.signals[w.signal]
+		x := ir.Operand{Rank: rank, Buf: ir.Flags, Index: e.flag(flagKey{sig.from, rank, false}), Nth: e.ordinal[w.signal]}
+		if w.ago > 0 {
+			x.Nth -= w.ago * e.raised[flagKey{sig.from, rank, false}]
+		}
+		if k := slices.IndexFunc(list, func(y ir.Operand) bool { return y.Index == x.Index }); k >= 0 {
+			list[k].Nth = max(list[k].Nth, x.Nth)
+			continue
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// operands appends the operands that spots are.
+func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
+	for _, x := range list {
+		o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
+		if !x.user() {
+			o.Index = e.places[x.index]
+		}
+		to = append(to, o)
+	}
+	return to
+}
+
+// step appends a step, unless it has no operands.
+func (e *oneEmitter) step(s ir.Step, srcs, dsts []ir.Operand) {
+	if len(srcs)+len(dsts) == 0 {
+		return
+	}
+	o := e.p.OneSided
+	s.SrcBuf, s.DstBuf, s.DepBlock, s.DepStep = ir.NoBuf, ir.NoBuf, -1, -1
+	s.Src, s.NSrc = int32(len(o.Operands)), int16(len(srcs))
+	o.Operands = append(o.Operands, srcs...)
+	s.Dst, s.NDst = int32(len(o.Operands)), int16(len(dsts))
+	o.Operands = append(o.Operands, dsts...)
+	e.p.Steps = append(e.p.Steps, s)
+}

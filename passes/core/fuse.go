@@ -1,0 +1,346 @@
+package core
+
+import (
+	"slices"
+
+	"mscclc/ir"
+)
+
+// mostSources bounds the sources of a fold, so that long chains stay linear.
+const mostSources = 256
+
+// fuse makes one Move of several that pass on the same data, and removes what
+// nobody reads, until nothing changes. The order of the list stays legal.
+func (l *oneSided) fuse() {
+	n := l.cells()
+	f := &oneFuser{oneSided: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
+		uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
+	for range 8 {
+		f.begin()
+		for i := range l.moves {
+			f.visit(int32(i))
+		}
+		if !l.dropDead() && !f.changed {
+			break
+		}
+	}
+	l.moves = slices.DeleteFunc(l.moves, func(m oneMove) bool { return len(m.dsts) == 0 })
+}
+
+// A oneFuser goes through the Moves once.
+type oneFuser struct {
+	*oneSided
+	writer []int32 // of a cell: 1 + the Move that wrote it last, so far
+	reader []int32 // of a cell: 1 + the last Move that read it, so far
+	same   []int32 // of a cell: 1 + the last Move whose first source begins there, so far
+	uses   []int32 // of a Move: how many read what it writes
+	kept   []bool  // of a Move: some of it is in an output at the end
+	last   []int32 // of a Move: 1 + the last that was counted among its uses
+
+	changed bool
+}
+
+// begin counts who reads what each Move writes, before f goes through the Moves once more.
+func (f *oneFuser) begin() {
+	for _, list := range [][]int32{f.writer, f.reader, f.same, f.uses, f.last} {
+		clear(list)
+	}
+	clear(f.kept)
+	f.changed = false
+	for i := range f.moves {
+		f.countUses(int32(i))
+	}
+	for r := range int(f.n) {
+		for k := range f.c.Coll.OutChunks(r) {
+			if w := f.writer[f.mem.Cell(r, ir.Output, k)]; w > 0 {
+				f.kept[w-1] = true
+			}
+		}
+	}
+	clear(f.writer)
+}
+
+func (f *oneFuser) countUses(i int32) {
+	m := &f.moves[i]
+	for _, s := range m.srcs {
+		f.each(s, m.count, func(first, end int32) {
+			for _, w := range f.writer[first:end] {
+				if w > 0 && f.last[w-1] != i+1 {
+					f.last[w-1] = i + 1
+					f.uses[w-1]++
+				}
+			}
+		})
+	}
+	f.write(i)
+}
+
+func (f *oneFuser) write(i int32) {
+	m := &f.moves[i]
+	for _, d := range m.dsts {
+		f.fill(f.writer, d, m.count, i+1)
+	}
+}
+
+// visit fuses Move i with earlier ones, and notes what is left of it.
+func (f *oneFuser) visit(i int32) {
+	m := &f.moves[i]
+	if len(m.dsts) == 0 || f.hoist(i) {
+		return
+	}
+	for k := 0; k < len(m.srcs); {
+		if n := f.take(i, k); n > 0 {
+			k += n // these were looked at where they were; what has changed for them is for the next time
+		} else if !f.forward(i, k) {
+			k++
+		}
+	}
+	for _, s := range m.srcs {
+		f.fill(f.reader, s, m.count, i+1)
+	}
+	f.write(i)
+	if !f.ported(m) {
+		f.same[f.first(m)] = i + 1
+	}
+}
+
+// first is the cell that m's first source begins at.
+func (f *oneFuser) first(m *oneMove) int32 { return f.cell(m.srcs[0], max(m.srcs[0].rank, 0)) }
+
+// ported says whether a port moves m: then it has one source and one destination.
+func (f *oneFuser) ported(m *oneMove) bool {
+	return len(m.srcs) == 1 && len(m.dsts) == 1 && (m.srcs[0].via == ir.ViaPort || m.dsts[0].via == ir.ViaPort)
+}
+
+// hoist lets an earlier Move of the same rank write what i does, if one has the
+// same sources, or makes what i copies, and if nothing that i's destinations
+// must wait for comes after that.
+func (f *oneFuser) hoist(i int32) bool {
+	m := &f.moves[i]
+	if f.ported(m) {
+		return false
+	}
+	if x := f.made(i, m.srcs[0]); x >= 0 && len(m.srcs) == 1 && f.free(x, m) {
+		f.uses[x]--
+		f.join(x, i)
+		return true
+	}
+	x := f.same[f.first(m)] - 1
+	if x < 0 {
+		return false
+	}
+	o := &f.moves[x]
+	if len(o.dsts) == 0 || o.rank != m.rank || o.count != m.count || !slices.Equal(o.srcs, m.srcs) || !f.free(x, m) {
+		return false
+	}
+	for _, s := range m.srcs {
+		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x }) {
+			return false
+		}
+	}
+	f.join(x, i)
+	return true
+}
+
+// made returns the Move of i's rank that has src, a source of i, as one of its
+// destinations, or -1.
+func (f *oneFuser) made(i int32, src spot) int32 {
+	m := &f.moves[i]
+	if src.rank != m.rank {
+		return -1
+	}
+	w := f.writer[f.cell(src, src.rank)]
+	if w == 0 {
+		return -1
+	}
+	x := &f.moves[w-1]
+	if x.rank != m.rank || x.count != m.count || len(x.dsts) == 0 || f.ported(x) ||
+		!f.all(src, m.count, func(c int32) bool { return f.writer[c] == w }) {
+		return -1
+	}
+	at := f.cell(src, src.rank)
+	if !slices.ContainsFunc(x.dsts, func(d spot) bool { return d.rank == src.rank && f.cell(d, d.rank) == at }) {
+		return -1
+	}
+	return w - 1
+}
+
+// free says whether Move x could write m's destinations: nobody reads or writes
+// them from then on, and x reads none in part.
+func (f *oneFuser) free(x int32, m *oneMove) bool {
+	o := &f.moves[x]
+	for _, d := range m.dsts {
+		if slices.ContainsFunc(o.srcs, func(s spot) bool { return f.crosses(s, d, m.count) }) {
+			return false
+		}
+		own := slices.ContainsFunc(o.srcs, func(s spot) bool { return s.rank == d.rank && f.cell(s, max(s.rank, 0)) == f.cell(d, max(d.rank, 0)) })
+		if !f.all(d, m.count, func(c int32) bool {
+			return (f.writer[c] <= x || f.covered(x, c, d)) && (f.reader[c] <= x || own && f.reader[c] == x+1)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// covered says whether d, of all ranks, writes with cell c all that a
+// destination of Move x does, which then need not.
+func (f *oneFuser) covered(x, c int32, d spot) bool {
+	if d.rank != ir.AllRanks || f.writer[c] != x+1 {
+		return false
+	}
+	return slices.ContainsFunc(f.moves[x].dsts, func(o spot) bool {
+		return o.rank != ir.AllRanks && o.user() && f.cell(o, o.rank) == f.cell(d, o.rank)
+	})
+}
+
+// join gives i's destinations to x.
+func (f *oneFuser) join(x, i int32) {
+	o, m := &f.moves[x], &f.moves[i]
+	for _, d := range m.dsts {
+		if d.rank == ir.AllRanks {
+			o.dsts = slices.DeleteFunc(o.dsts, func(e spot) bool { return e.rank != ir.AllRanks && e.user() && f.cell(e, e.rank) == f.cell(d, e.rank) })
+		}
+		o.dsts = append(o.dsts, d)
+		f.fill(f.writer, d, m.count, x+1)
+	}
+	o.pos = min(o.pos, m.pos)
+	f.uses[x] += f.uses[i]
+	f.kept[x] = f.kept[x] || f.kept[i]
+	m.srcs, m.dsts = nil, nil
+	f.changed = true
+}
+
+// take lets Move i read, in place of its source k, what the Move read that made
+// it, if nobody else wants the value between and that is still to be had. A sum
+// can be taken apart only where folding from left to right gives it. It returns how
+// many sources come instead, from k on or from 0.
+func (f *oneFuser) take(i int32, k int) int {
+	m := &f.moves[i]
+	src := m.srcs[k]
+	x := f.made(i, src)
+	if x < 0 || f.uses[x] != 1 || f.kept[x] || len(f.moves[x].dsts) != 1 || f.ported(m) {
+		return 0
+	}
+	o := &f.moves[x]
+	if len(o.srcs) > 1 && k > 0 && (k > 1 || len(m.srcs) > 2) || len(o.srcs)+len(m.srcs) > mostSources {
+		return 0
+	}
+	for j, s := range m.srcs {
+		if j != k && !s.beside(src, m.count) && !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) {
+			return 0
+		}
+	}
+	for _, s := range o.srcs {
+		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x+1 }) || slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(s, d, m.count) }) {
+			return 0
+		}
+	}
+	if len(o.srcs) > 1 && k == 1 {
+		m.srcs[0], m.srcs[1] = m.srcs[1], m.srcs[0]
+		k = 0
+	}
+	n := len(o.srcs)
+	if k == 0 {
+		m.srcs = append(o.srcs, m.srcs[1:]...)
+	} else {
+		m.srcs = slices.Concat(m.srcs[:k], o.srcs, m.srcs[k+1:])
+	}
+	o.srcs, o.dsts = nil, nil
+	f.changed = true
+	return n
+}
+
+// forward lets Move i read, in place of its source k in scratch, the chunks of
+// its own rank that were copied there, if they are what they were.
+func (f *oneFuser) forward(i int32, k int) bool {
+	m := &f.moves[i]
+	if m.srcs[k].buf != ir.Scratch {
+		return false
+	}
+	x := f.made(i, m.srcs[k])
+	if x < 0 || f.ported(m) || len(f.moves[x].srcs) > 1 {
+		return false
+	}
+	src := f.moves[x].srcs[0]
+	if src.rank != m.rank || src.buf == ir.Packets || !f.all(src, m.count, func(c int32) bool { return f.writer[c] <= x }) ||
+		slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(src, d, m.count) }) {
+		return false
+	}
+	m.srcs[k] = src
+	if !slices.ContainsFunc(m.srcs, func(s spot) bool { return !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) }) {
+		f.uses[x]--
+	}
+	f.changed = true
+	return true
+}
+
+// beside says whether x and y, count chunks each, lie in one buffer and do not overlap.
+func (x spot) beside(y spot, count int32) bool {
+	gap := x.index - y.index
+	return x.rank == y.rank && x.rank != ir.AllRanks && x.buf == y.buf && max(gap, -gap) >= count
+}
+
+// crosses says whether count chunks from a and from b on overlap in part.
+func (l *oneSided) crosses(a, b spot, count int32) bool {
+	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
+		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() && !l.clear(b, a, count)
+	}
+	if a.rank != b.rank {
+		return false
+	}
+	gap := l.cell(a, a.rank) - l.cell(b, b.rank)
+	return gap != 0 && max(gap, -gap) < count
+}
+
+// clear says whether a, of all ranks, and b lie at one place or do not overlap.
+func (l *oneSided) clear(a, b spot, count int32) bool {
+	first, end := b.rank, b.rank+1
+	if b.rank == ir.AllRanks {
+		first, end = 0, l.n
+	}
+	for r := first; r < end; r++ {
+		if gap := l.cell(a, r) - l.cell(b, r); gap != 0 && max(gap, -gap) < count {
+			return false
+		}
+	}
+	return true
+}
+
+// dropDead removes destinations that nobody reads before they are written
+// again or the program ends, and Moves without any. It says whether there were.
+func (l *oneSided) dropDead() bool {
+	live := make([]bool, l.cells())
+	for r := range int(l.n) {
+		for k := range l.c.Coll.OutChunks(r) {
+			live[l.mem.Cell(r, ir.Output, k)] = true
+		}
+	}
+	dropped := false
+	for i := len(l.moves) - 1; i >= 0; i-- {
+		m := &l.moves[i]
+		n := len(m.dsts)
+		self := func(d spot) bool { // a copy of a chunk onto itself
+			return len(m.srcs) == 1 && m.srcs[0].rank == d.rank && m.srcs[0].rank != ir.AllRanks && l.cell(d, d.rank) == l.cell(m.srcs[0], d.rank)
+		}
+		m.dsts = slices.DeleteFunc(m.dsts, func(d spot) bool {
+			return self(d) || l.all(d, m.count, func(c int32) bool { return !live[c] })
+		})
+		dropped = dropped || len(m.dsts) < n
+		if len(m.dsts) == 0 {
+			m.srcs = nil
+			continue
+		}
+		for _, d := range m.dsts {
+			l.each(d, m.count, func(first, end int32) { clear(live[first:end]) })
+		}
+		for _, s := range m.srcs {
+			l.each(s, m.count, func(first, end int32) {
+				for c := first; c < end; c++ {
+					live[c] = true
+				}
+			})
+		}
+	}
+	return dropped
+}

@@ -1,0 +1,117 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// This file is who must know of whom that a launch has begun, or that its accesses
+// to another's input and output are over when that one's launch ends.
+
+// owners lists the ranks whose input or output group g accesses, being of another.
+func (s *oneSync) owners(g int32) []int32 {
+	list := s.accessed[:0]
+	for _, i := range s.groups[g].moves {
+		s.accesses(i, func(owner int32, _ bool) { list = append(list, owner) })
+	}
+	s.accessed = list
+	slices.SortFunc(list, func(a, b int32) int {
+		return cmp.Compare(s.behind(a, s.groups[g].rank), s.behind(b, s.groups[g].rank))
+	})
+	return slices.Compact(list)
+}
+
+// accesses calls f with the other ranks whose input or output, or scratch where launches have one pass, Move i reads or writes.
+func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
+	m := &s.moves[i]
+	for k, list := range [2][]spot{m.srcs, m.dsts} {
+		for _, x := range list {
+			switch {
+			case !s.lasts(x) || x.rank == m.rank:
+			case x.rank >= 0:
+				f(x.rank, k == 1)
+			default:
+				for r := range s.n {
+					if r != m.rank {
+						f(r, k == 1)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A teller is a rank that has accessed an owner's input or output, and where the
+// last read and the last write end that the owner does not know of; 0 is none.
+type teller struct{ rank, reads, writes int32 }
+
+// leave lets ranks tell each other at the end of a launch of accesses that are
+// not known to be over. What they tell then they know at the end.
+func (s *oneSync) leave() {
+	of := make([][]teller, s.n) // of an owner, in the order of ranks
+	byRank := make([][]int32, s.n)
+	for i := range s.moves {
+		byRank[s.moves[i].rank] = append(byRank[s.moves[i].rank], int32(i))
+	}
+	for b, moves := range byRank {
+		for _, i := range moves {
+			ends := s.ends(s.of[i], 0)
+			s.accesses(i, func(owner int32, writes bool) {
+				if s.seen[owner].of(int32(b)) >= ends || !writes && (s.done[owner].of(int32(b)) >= ends || s.sends(i, owner)) {
+					return
+				}
+				list := of[owner]
+				if len(list) == 0 || list[len(list)-1].rank != int32(b) {
+					list = append(list, teller{rank: int32(b)})
+				}
+				last := &list[len(list)-1]
+				if writes {
+					last.writes = max(last.writes, ends)
+				} else {
+					last.reads = max(last.reads, ends)
+				}
+				of[owner] = list
+			})
+		}
+	}
+	for owner, list := range of {
+		for _, t := range s.enough(list) {
+			s.leaves = append(s.leaves, [2]int32{t.rank, int32(owner)})
+		}
+	}
+	slices.SortFunc(s.leaves, func(x, y [2]int32) int {
+		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(s.behind(x[1], x[0]), s.behind(y[1], y[0])))
+	})
+}
+
+// sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that i has read.
+func (s *oneSync) sends(i, rank int32) bool {
+	return slices.ContainsFunc(s.moves[i].dsts, func(d spot) bool { return d.buf == ir.Packets && d.rank == rank })
+}
+
+// mostTold bounds who is asked whether another need not tell.
+const mostTold = 64
+
+// enough are those of list who tell all that there is to be told, as each knows
+// at the end what it has heard of others.
+func (s *oneSync) enough(list []teller) []teller {
+	needed, left := make([]bool, len(list)), make([]bool, len(list))
+	for i, t := range list {
+		for j, by := range list[:min(len(list), mostTold)] {
+			knows := s.seen[by.rank].of(t.rank) >= t.writes && max(s.seen[by.rank].of(t.rank), s.done[by.rank].of(t.rank)) >= t.reads
+			if i != j && !left[j] && !needed[i] && knows {
+				left[i], needed[j] = true, true
+				break
+			}
+		}
+	}
+	var kept []teller
+	for i, t := range list {
+		if !left[i] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,103 @@
+package core
+
+import (
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// makeMoves writes runs as Moves. The owner of the source of a copy writes it to
+// the destination: itself where data is plain; as packets, which the owner of
+// the destination unpacks. A fold is the destination's owner's, to whom others
+// send what they have, unless all of it is one other rank's. With pull, whoever
+// owns the destination reads what others have where it lies.
+func (l *oneSided) makeMoves(runs []oneRun) error {
+	most := 0
+	for i := range runs {
+		most += len(runs[i].srcs) + 1
+	}
+	l.moves = make([]oneMove, 0, min(most, l.most))
+	for i := range runs {
+		r := &runs[i]
+		if err := l.move(r, &l.c.Hints[r.hint]); err != nil {
+			return err
+		}
+		if l.full() {
+			return l.tooLarge(r.pos, len(l.moves))
+		}
+	}
+	return nil
+}
+
+// add appends a Move of rank, of run r.
+func (l *oneSided) add(r *oneRun, rank int32, srcs []spot, dst spot) {
+	l.moves = append(l.moves, oneMove{srcs: srcs, dsts: l.one(dst), rank: rank, count: r.count, class: r.class, pos: r.pos})
+}
+
+func (l *oneSided) move(r *oneRun, h *ir.Hint) error {
+	via := h.Via
+	if via == ir.ViaSwitch {
+		via = ir.ViaAny // its operands say so
+	}
+	if via == ir.ViaPort && len(r.srcs) > 1 {
+		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "a port copies, and cannot reduce").
+			WithHint("copy through the port to scratch, and reduce there")}
+	}
+	owner := r.srcs[0].rank
+	for _, s := range r.srcs {
+		if s.rank != owner {
+			owner = ir.AllRanks
+		}
+	}
+	switch {
+	case r.dst.rank == ir.AllRanks:
+		l.add(r, owner, r.srcs, throughSwitch(r.dst))
+	case owner != ir.AllRanks && owner != r.dst.rank && !h.Pull:
+		l.send(r, owner, r.srcs, r.dst, via)
+	default:
+		l.gather(r, h.Pull, via)
+	}
+	return nil
+}
+
+// throughSwitch is x, of all ranks, with the way there.
+func throughSwitch(x spot) spot {
+	x.via = ir.ViaSwitch
+	return x
+}
+
+// send makes rank from write the fold of srcs to dst, of another rank.
+func (l *oneSided) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
+	if l.c.Protocol == ir.Simple || via == ir.ViaPort {
+		dst.via = via
+		l.add(r, from, srcs, dst)
+		return
+	}
+	slot := spot{rank: dst.rank, buf: ir.Packets, index: l.slot(r.count), via: via}
+	l.add(r, from, srcs, slot)
+	slot.via = ir.ViaAny
+	l.add(r, dst.rank, l.one(slot), dst)
+}
+
+// gather makes the owner of r's destination fold its sources, after others
+// have sent it theirs.
+func (l *oneSided) gather(r *oneRun, pull bool, via ir.Via) {
+	buf := ir.Scratch
+	if l.c.Protocol != ir.Simple {
+		buf = ir.Packets
+	}
+	for k, s := range r.srcs {
+		switch {
+		case s.rank == ir.AllRanks:
+			r.srcs[k] = throughSwitch(s)
+		case s.rank == r.dst.rank:
+		case pull:
+			r.srcs[k].via = via
+		default:
+			slot := spot{rank: r.dst.rank, buf: buf, index: l.slot(r.count), via: via}
+			l.add(r, s.rank, l.one(s), slot)
+			slot.via = ir.ViaAny
+			r.srcs[k] = slot
+		}
+	}
+	l.add(r, r.dst.rank, r.srcs, r.dst)
+}

@@ -1,0 +1,295 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A oneRun is an operation, or a part of one whose operands are neighbours in
+// memory and follow each other in class.
+type oneRun struct {
+	srcs  []spot
+	dst   spot
+	count int32
+	class int32
+	pos   int32
+	hint  int32
+}
+
+// runs resolves the operations, in their order. What is written to scratch
+// gets a place of its own each time, so that nothing need wait until the value
+// before it has been read.
+func (l *oneSided) runs() ([]oneRun, error) {
+	s := l.scratch()
+	l.class = make([]int32, l.cells())
+	for r := range l.n {
+		for _, b := range [2]ir.Buf{ir.Input, ir.Output} {
+			chunks := l.c.Coll.InChunks(int(r))
+			if b == ir.Output {
+				chunks = l.c.Coll.OutChunks(int(r))
+			}
+			for i := range chunks {
+				l.class[l.mem.Cell(int(r), b, i)] = int32(l.c.Coll.Class(i))
+			}
+		}
+	}
+	runs := make([]oneRun, 0, len(l.c.Ops))
+	for i := 0; i < len(l.c.Ops); {
+		op := &l.c.Ops[i]
+		srcs, dst := l.c.Sources(op), op.Dst
+		ops := 1
+		if l.c.Hints[op.Hint].Via == ir.ViaSwitch {
+			var err error
+			if ops, err = l.viaSwitch(i); err != nil {
+				return nil, err
+			}
+			if op.NSrc > 1 {
+				srcs = slices.Clone(srcs[:1])
+				srcs[0].Rank = ir.AllRanks
+			} else {
+				dst.Rank = ir.AllRanks
+			}
+		}
+		runs = s.op(op, srcs, dst, runs)
+		if len(runs) > l.most || l.full() {
+			return nil, l.tooLarge(op.Pos, len(runs))
+		}
+		i += ops
+	}
+	l.even = l.even || s.uneven()
+	return runs, nil
+}
+
+// A oneScratch says where the chunks of the file's scratch buffers are now.
+type oneScratch struct {
+	*oneSided
+	base  []int   // of a buffer: its first chunk among a rank's
+	each  int32   // chunks of a rank
+	at    []int32 // of a chunk: its place
+	wrote []bool  // of a chunk
+	mixed bool    // operands of different classes met
+}
+
+func (l *oneSided) scratch() *oneScratch {
+	s := &oneScratch{oneSided: l, base: l.c.ScratchBase()}
+	for _, b := range l.c.Scratch {
+		s.each += int32(b.Chunks)
+	}
+	s.at, s.wrote = make([]int32, s.each*l.n), make([]bool, s.each*l.n)
+	for i := range s.at {
+		s.at[i] = int32(i)
+	}
+	l.slot(s.each * l.n)
+	return s
+}
+
+// uneven says whether chunks of different lengths meet where sizes do not divide.
+func (s *oneScratch) uneven() bool {
+	for out, parts := range s.c.Coll.Require {
+		for _, p := range parts {
+			s.mixed = s.mixed || s.c.Coll.Class(int(out.Index)) != s.c.Coll.Class(int(p.Index))
+		}
+	}
+	return s.mixed
+}
+
+// chunk numbers chunk i of x, of scratch, among all.
+func (s *oneScratch) chunk(x ir.Ref, i int32) int32 {
+	return x.Rank*s.each + int32(s.base[x.Buf-ir.Scratch]) + x.Index + i
+}
+
+// spot is where chunk i of x is now.
+func (s *oneScratch) spot(x ir.Ref, i int32) spot {
+	if x.Buf < ir.Scratch {
+		return spot{rank: x.Rank, buf: x.Buf, index: x.Index + i}
+	}
+	return spot{rank: x.Rank, buf: ir.Scratch, index: s.at[s.chunk(x, i)]}
+}
+
+// target is where count chunks from x on are to be written.
+func (s *oneScratch) target(x ir.Ref, count int32) spot {
+	if x.Buf < ir.Scratch {
+		return s.spot(x, 0)
+	}
+	again := false
+	for i := range count {
+		again = again || s.wrote[s.chunk(x, i)]
+	}
+	if !again {
+		return s.spot(x, 0)
+	}
+	return spot{rank: x.Rank, buf: ir.Scratch, index: s.slot(count)}
+}
+
+// op appends the runs of an operation.
+func (s *oneScratch) op(op *ir.ChunkOp, srcs []ir.Ref, dst ir.Ref, runs []oneRun) []oneRun {
+	to := s.target(dst, op.Count)
+	if more := int(s.cells()) - len(s.class); more > 0 {
+		s.class = append(s.class, make([]int32, more)...)
+	}
+	chunks := int32(max(s.c.Coll.Chunks, 1))
+	for i := range op.Count {
+		class := s.classOf(s.spot(srcs[0], i))
+		fits := i > 0
+		if last := len(runs) - 1; fits {
+			r := &runs[last]
+			fits = s.even || (r.class+r.count)%chunks == class
+			for k := 0; fits && k < len(srcs); k++ {
+				fits = s.spot(srcs[k], i).index == r.srcs[k].index+r.count
+			}
+		}
+		if !fits {
+			at := to
+			at.index += i
+			r := oneRun{dst: at, class: class, pos: op.Pos, hint: op.Hint, srcs: s.list(len(srcs))}
+			for k := range srcs {
+				r.srcs[k] = s.spot(srcs[k], i)
+			}
+			runs = append(runs, r)
+		}
+		runs[len(runs)-1].count++
+		s.setClass(srcs, to, i, class)
+	}
+	if dst.Buf >= ir.Scratch {
+		for i := range op.Count {
+			c := s.chunk(dst, i)
+			s.at[c], s.wrote[c] = to.index+i, true
+		}
+	}
+	return runs
+}
+
+func (s *oneScratch) classOf(x spot) int32 { return s.class[s.cell(x, max(x.rank, 0))] }
+
+// setClass notes that chunk i is of a class, and whether its operands are of another.
+func (s *oneScratch) setClass(srcs []ir.Ref, to spot, i, class int32) {
+	for k := range srcs {
+		s.mixed = s.mixed || s.classOf(s.spot(srcs[k], i)) != class
+	}
+	to.index += i
+	if to.user() && int32(s.c.Coll.Class(int(to.index))) != class {
+		s.mixed = true // chunks of input and output have the length of their place
+	}
+	s.fill(s.class, to, 1, class)
+}
+
+// merge sorts runs by depth, and makes one of those of a depth that are
+// neighbours in every operand.
+func (l *oneSided) merge(runs []oneRun) []oneRun {
+	wrote, read := make([]int32, l.cells()), make([]int32, l.cells()) // depths, from 1
+	at := make([]int32, len(runs))
+	for i := range runs {
+		r, d := &runs[i], int32(0)
+		for _, s := range r.srcs {
+			l.each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[first:end])) })
+		}
+		l.each(r.dst, r.count, func(first, end int32) {
+			d = max(d, slices.Max(wrote[first:end]), slices.Max(read[first:end]))
+		})
+		at[i] = d
+		for _, s := range r.srcs {
+			l.each(s, r.count, func(first, end int32) {
+				for c := first; c < end; c++ {
+					read[c] = max(read[c], d+1)
+				}
+			})
+		}
+		l.fill(wrote, r.dst, r.count, d+1)
+	}
+	order := make([]int32, len(runs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int { // a run's destination is its own among those of a depth
+		a, b := &runs[i].dst, &runs[j].dst
+		return cmp.Or(cmp.Compare(at[i], at[j]), cmp.Compare(a.rank, b.rank), cmp.Compare(a.buf, b.buf), cmp.Compare(a.index, b.index))
+	})
+	merged := make([]oneRun, 0, len(runs))
+	deep := int32(-1)
+	for _, i := range order {
+		if at[i] == deep && l.joins(&merged[len(merged)-1], &runs[i]) {
+			last := &merged[len(merged)-1]
+			last.count += runs[i].count
+			last.pos = min(last.pos, runs[i].pos)
+			continue
+		}
+		deep = at[i]
+		merged = append(merged, runs[i])
+	}
+	return merged
+}
+
+// joins says whether b goes on where a ends, in every operand.
+func (l *oneSided) joins(a, b *oneRun) bool {
+	follows := func(x, y spot) bool { return x.rank == y.rank && x.buf == y.buf && x.index+a.count == y.index }
+	if len(a.srcs) != len(b.srcs) || a.hint != b.hint || !follows(a.dst, b.dst) ||
+		!l.even && (a.class+a.count)%int32(max(l.c.Coll.Chunks, 1)) != b.class {
+		return false
+	}
+	for k := range a.srcs {
+		if !follows(a.srcs[k], b.srcs[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+// viaSwitch says how many operations from i on are one through the switch: one
+// that reduces the same chunks of all ranks, or copies of one source to the same
+// place of all ranks.
+func (l *oneSided) viaSwitch(i int) (int, error) {
+	op := &l.c.Ops[i]
+	refuse := func(format string, args ...any) error {
+		return diag.List{diag.New(diag.Hint, l.c.Span(op.Pos), format, args...).
+			WithHint("via = switch reduces one chunk of all ranks, or copies to one place of all ranks, in input or output")}
+	}
+	if node := int32(l.c.RanksPerNode); node > 0 && node < l.n {
+		return 0, refuse("a switch reaches the ranks of one node, and of the %d ranks a node has %d", l.n, node)
+	}
+	seen, ops := make([]bool, l.n), 1
+	same := op.Dst
+	if srcs := l.c.Sources(op); op.NSrc > 1 {
+		same = srcs[0]
+		for _, s := range srcs {
+			if s.Buf != same.Buf || s.Index != same.Index || seen[s.Rank] {
+				return 0, refuse("the switch cannot reduce these: they are not one chunk of every rank")
+			}
+			seen[s.Rank] = true
+		}
+	} else {
+		src := srcs[0]
+		cell := func(x ir.Ref) int { return l.mem.Cell(int(x.Rank), x.Buf, int(x.Index)) }
+		own := same
+		if own.Rank = src.Rank; src.Buf < ir.Scratch && same.Buf < ir.Scratch && l.has(own, op.Count) && cell(own) == cell(src) {
+			seen[src.Rank] = true // it is there
+		}
+		for k := i; k < len(l.c.Ops); k++ {
+			o := &l.c.Ops[k]
+			if o.Hint != op.Hint || o.NSrc != 1 || o.Count != op.Count || l.c.Srcs[o.Src] != src ||
+				o.Dst.Buf != same.Buf || o.Dst.Index != same.Index || k > i && seen[o.Dst.Rank] {
+				break
+			}
+			seen[o.Dst.Rank] = true
+			ops = k - i + 1
+		}
+	}
+	if slices.Contains(seen, false) {
+		return 0, refuse("the switch reaches all ranks, and rank %d is not among these", slices.Index(seen, false))
+	}
+	if same.Buf >= ir.Scratch {
+		return 0, refuse("the switch does not reach scratch")
+	}
+	return ops, nil
+}
+
+// has says whether x's rank has count chunks there.
+func (l *oneSided) has(x ir.Ref, count int32) bool {
+	chunks := l.c.Coll.InChunks(int(x.Rank))
+	if x.Buf == ir.Output {
+		chunks = l.c.Coll.OutChunks(int(x.Rank))
+	}
+	return int(x.Index+count) <= chunks
+}

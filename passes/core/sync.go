@@ -1,0 +1,304 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"mscclc/ir/vclock"
+)
+
+// A oneSync decides who signals whom. It runs the groups of all ranks in their
+// order, with two clocks for each rank: of which groups of each other rank it
+// knows that they are over (done), and of which it sees what they wrote (seen).
+// A dependence across ranks that the clocks do not cover becomes a signal right
+// behind the earlier group, or any that is behind it already, and a wait before
+// the later one; what is needed latest is looked at first, since it covers most.
+type oneSync struct {
+	*oneSided
+	groups []oneGroup
+	of     []int32 // of a Move: its group
+	size   []int32 // of a rank: how many groups it has
+
+	done, seen []oneClock  // of a rank; one and the same where there are no packets
+	learned    []oneLesson // of a rank: what it knows is over from its next group on
+	packets    bool
+	before     []oneSnap // of a group that sends packets: done when it begins
+	relayed    []oneSnap // of a Move that sends packets which it makes of others: done then too
+	after      []oneSnap // of a group that others are signalled behind, or may be
+	rows       *vclock.Pool
+	kept       []*oneSnap // the oldest first; see store
+	readers    depList    // of a Move: those that read its packets
+	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
+	accessed   []int32
+
+	signals []oneSignal
+	between map[[2]int32][]int32 // from one rank to another: signals, in order
+	awaits  [][]oneAwait         // of a group
+	begins  [][]int32            // of a group: the ranks whose launches must have begun
+	leaves  [][2]int32           // who tells whom at the end of a launch
+	copies  int32                // of packets, and of scratch
+	failed  bool                 // a part of a group would have to wait or to signal
+}
+
+// A oneSignal is raised behind a group.
+type oneSignal struct{ from, to, group int32 }
+
+// A oneAwait waits before a group for a signal of some passes ago.
+type oneAwait struct{ signal, ago int32 }
+
+// sync inserts all synchronisation, and lets groups go on without a meeting of
+// threads between where that needs no more of it. Where packets bring everything
+// that is seen at once.
+func (l *oneSided) sync(groups []oneGroup) *oneSync {
+	apart := l.newSync(groups)
+	if apart.packets {
+		if joint := apart.join(); joint != nil {
+			if together := l.newSync(joint); together.run() && together.cost() == 0 {
+				return together
+			}
+		}
+	}
+	apart.run()
+	if joint := apart.join(); joint != nil {
+		if together := l.newSync(joint); together.run() && together.cost() <= apart.cost() {
+			return together
+		}
+	}
+	return apart
+}
+
+func (l *oneSided) newSync(groups []oneGroup) *oneSync {
+	s := &oneSync{oneSided: l, groups: groups, rows: vclock.NewPool(l.n),
+		of: make([]int32, len(l.moves)), size: make([]int32, l.n),
+		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
+		copies: l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
+	for g := range groups {
+		s.size[groups[g].rank] = groups[g].at + 1
+		for _, i := range groups[g].moves {
+			s.of[i] = int32(g)
+		}
+	}
+	s.countAsks()
+	s.packets = len(s.readers.to) > 0
+	s.done, s.learned = make([]oneClock, l.n), make([]oneLesson, l.n)
+	if s.seen = s.done; s.packets {
+		s.seen = make([]oneClock, l.n)
+		s.before, s.relayed = make([]oneSnap, len(groups)), make([]oneSnap, len(l.moves))
+	}
+	for r := range l.n {
+		s.done[r].rank, s.seen[r].rank, s.learned[r].rank = r, r, r
+	}
+	return s
+}
+
+// run goes through the groups, and says whether none fails.
+func (s *oneSync) run() bool {
+	for g := range s.groups {
+		if s.first(int32(g)); s.failed {
+			return false
+		}
+	}
+	s.leave()
+	s.rotate()
+	return !s.failed
+}
+
+// settled drops what is needed only to decide who signals whom.
+func (s *oneSync) settled() {
+	s.deps, s.readers = depList{}, depList{}
+	s.rows, s.kept, s.between = nil, nil, nil
+	s.done, s.seen, s.learned, s.before, s.relayed, s.after = nil, nil, nil, nil, nil, nil
+}
+
+// countAsks counts who may ask for clocks in the first pass, and lists the
+// readers of packets.
+func (s *oneSync) countAsks() {
+	s.readers.start = make([]int32, len(s.moves)+1)
+	s.eachDep(func(_ int32, d oneDep) {
+		switch {
+		case d.kind == depPacket:
+			s.readers.start[d.on+1]++
+		default:
+			s.after[s.of[d.on]].asks++
+		}
+	})
+	for i := range s.moves {
+		s.readers.start[i+1] += s.readers.start[i]
+	}
+	next := slices.Clone(s.readers.start)
+	s.readers.to = make([]oneDep, next[len(s.moves)])
+	s.eachDep(func(i int32, d oneDep) {
+		if d.kind == depPacket {
+			s.readers.to[next[d.on]] = oneDep{on: i}
+			next[d.on]++
+		}
+	})
+}
+
+// eachDep calls f with every dependence of Moves i of one rank on those of another.
+func (s *oneSync) eachDep(f func(i int32, d oneDep)) {
+	for i := range s.moves {
+		for _, d := range s.deps.of(int32(i)) {
+			if s.moves[d.on].rank != s.moves[i].rank {
+				f(int32(i), d)
+			}
+		}
+	}
+}
+
+// first runs group g in the first pass, and inserts what it must wait for.
+func (s *oneSync) first(g int32) {
+	b := s.groups[g].rank
+	s.begin(g, 0)
+	for _, d := range s.unmet(g) {
+		if !s.met(d.by, d.oneDep) {
+			s.await(g, d.on)
+			s.failed = s.failed || s.groups[g].joint
+		}
+	}
+	for _, owner := range s.owners(g) {
+		if s.seen[b].of(owner) == 0 {
+			s.begins[g] = append(s.begins[g], owner)
+			s.failed = s.failed || s.groups[g].joint
+			s.note(&s.done[b], owner, 1)
+			s.note(&s.seen[b], owner, 1)
+		}
+	}
+	s.send(g)
+	for _, i := range s.groups[g].moves {
+		for _, d := range s.deps.of(i) {
+			if d.kind != depPacket && s.moves[d.on].rank != b {
+				s.drop(&s.after[s.of[d.on]])
+			}
+		}
+	}
+	s.end(g, 0)
+	s.keep(g)
+}
+
+// keep keeps what group g knows at its end, if somebody may ask.
+func (s *oneSync) keep(g int32) {
+	b := s.groups[g].rank
+	if a := &s.after[g]; a.asks > 0 {
+		if a.done = s.done[b].share(); s.packets {
+			a.seen = s.seen[b].share()
+		}
+		s.store(a)
+	}
+}
+
+// A unmetDep is a dependence of Move by that its rank's clocks do not cover.
+type unmetDep struct {
+	oneDep
+	by int32
+}
+
+// unmet lists what group g must yet wait for, the latest first.
+func (s *oneSync) unmet(g int32) []unmetDep {
+	list := s.asked[:0]
+	for _, i := range s.groups[g].moves {
+		for _, d := range s.deps.of(i) {
+			if d.kind != depPacket && s.moves[d.on].rank != s.groups[g].rank && !s.met(i, d) {
+				list = append(list, unmetDep{d, i})
+			}
+		}
+	}
+	s.asked = list
+	slices.SortStableFunc(list, func(a, b unmetDep) int { return cmp.Compare(s.of[b.on], s.of[a.on]) })
+	return list
+}
+
+// met says whether Move i knows that d is as it must be.
+func (s *oneSync) met(i int32, d oneDep) bool {
+	b := s.moves[i].rank
+	if d.kind == depSees {
+		return s.seen[b].of(s.moves[d.on].rank) >= s.ends(s.of[d.on], 0)
+	}
+	return s.round(d.on, func(x int32) bool { return x == i || s.isOver(i, x) })
+}
+
+// mostRound bounds who is asked whether a read is over.
+const mostRound = 32
+
+// round says whether over holds of Move x, of one that reads packets which x makes
+// of what it reads, or of one that has them from that, and so on: then x's reads are over.
+func (s *oneSync) round(x int32, over func(x int32) bool) bool {
+	list := append(make([]int32, 0, mostRound), x)
+	for at := 0; at < len(list); at++ {
+		x := list[at]
+		if over(x) {
+			return true
+		}
+		for _, z := range s.readers.to[s.readers.start[x]:s.readers.start[x+1]] {
+			if len(list) < mostRound && !slices.Contains(list, z.on) {
+				list = append(list, z.on)
+			}
+		}
+	}
+	return false
+}
+
+// isOver says whether Move i knows when it writes that the first pass of Move x
+// is over: by its rank's clock, or by the packets that it reads.
+func (s *oneSync) isOver(i, x int32) bool {
+	rank, ends := s.moves[x].rank, s.ends(s.of[x], 0)
+	if s.done[s.moves[i].rank].of(rank) >= ends {
+		return true
+	}
+	for _, d := range s.deps.of(i) {
+		if s.brings(i, d) && s.tells(d.on).done.of(rank) >= ends {
+			return true
+		}
+	}
+	return false
+}
+
+// await makes group g wait for Move x, by a signal behind it.
+func (s *oneSync) await(g, x int32) {
+	b, a := s.groups[g].rank, s.moves[x].rank
+	k := s.signal(a, b, s.of[x])
+	s.awaits[g] = append(s.awaits[g], oneAwait{k, 0})
+	s.hear(b, k, 0)
+}
+
+// hear lets rank b learn what signal k of a pass tells.
+func (s *oneSync) hear(b, k, pass int32) {
+	sig := &s.signals[k]
+	snap := &s.after[sig.group]
+	if snap.asks > 0 {
+		s.learn(&s.done[b], &snap.done)
+		if s.packets {
+			s.learn(&s.seen[b], &snap.seen)
+		}
+	}
+	ends := s.ends(sig.group, pass)
+	s.note(&s.done[b], sig.from, ends)
+	s.note(&s.seen[b], sig.from, ends)
+}
+
+// signal returns the first signal of a pass from rank a to b that is behind
+// group g, made if there is none.
+func (s *oneSync) signal(a, b, g int32) int32 {
+	if k, ok := s.signalled(a, b, g); ok {
+		return k
+	}
+	s.failed = s.failed || s.groups[g].open
+	key := [2]int32{a, b}
+	k := int32(len(s.signals))
+	s.signals = append(s.signals, oneSignal{a, b, g})
+	s.between[key] = append(s.between[key], k)
+	return k
+}
+
+// signalled is signal where there is one.
+func (s *oneSync) signalled(a, b, g int32) (k int32, ok bool) {
+	list := s.between[[2]int32{a, b}]
+	at := len(list)
+	for at > 0 && s.signals[list[at-1]].group >= g {
+		at--
+	}
+	if at == len(list) {
+		return 0, false
+	}
+	return list[at], true
+}
