@@ -48,6 +48,34 @@ func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int
 	return false
 }
 
+// mostMatched bounds the pairs of chunks that matched looks at.
+const mostMatched = 1 << 16
+
+// matched returns a hint where r holds what the output of a rank must hold: the copies that put it there.
+func (m *machine) matched(r ref, rank int64) string {
+	p := &m.prog
+	if rank < 0 || rank >= int64(p.coll.Ranks) || int64(r.count)*int64(p.coll.OutChunks(int(rank))) > mostMatched {
+		return ""
+	}
+	var copies []string
+	for k := range r.count {
+		x, _ := p.cells.At(int(r.cell + k))
+		one := ref{spot: spot{rank: r.rank, index: r.index + k}, buf: r.buf, count: 1}
+		for i := range p.coll.OutChunks(int(rank)) {
+			if w := p.coll.Want(int(rank), i); !w.Any && p.values.Matches(x, w) {
+				copies = append(copies, fmt.Sprintf("%s.copy(%d, output, %d)", p.chunkCall(&one), rank, i))
+			}
+		}
+	}
+	switch n := len(copies); {
+	case n == 0:
+		return ""
+	case n > wantsShown:
+		copies = append(copies[:wantsShown], "and so on")
+	}
+	return fmt.Sprintf("of what is copied here, rank %d needs only this: %s", rank, strings.Join(copies, ", "))
+}
+
 func chunks(n int64) string {
 	switch n {
 	case 0:

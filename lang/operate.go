@@ -1,6 +1,8 @@
 package lang
 
 import (
+	"cmp"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
@@ -93,7 +95,11 @@ func (m *machine) copyTo(s *site, r ref, rank int64, b ir.Buf, index int64) ref 
 	p := &m.prog
 	failed := m.bad // r is not to be had
 	m.bad = false
+	errs := len(m.errs)
 	to, ok := m.target(s, rank, b, index, r.count)
+	if to < 0 && b == ir.Output && !failed && len(m.errs) > errs {
+		m.errs[errs].Hint = cmp.Or(m.matched(r, rank), m.errs[errs].Hint)
+	}
 	if failed && ok { // nor is its count
 		return m.fail(b, to, p.at(int32(rank), b).chunks-int32(index))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,8 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 			if target := targetOf[ending]; target != "" && !cmd.Flags().Changed("target") {
 				f.target = target
 			} else if target == "" && ending != "" && ending != ".mscl" && !cmd.Flags().Changed("target") {
-				return usagef("no target's files end in %s: name the file .xml, .json or .plan, or give --target", ending)
+				return usagef("no target's files end in %s", ending).hint("end the name in %s, or give --target NAME; %s",
+					list(targetEndings()), targetsFor)
 			}
 			return a.compile(args[0], &f)
 		},
@@ -71,6 +73,14 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 
 // targetOf is the target that the ending of a file asks for.
 var targetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".plan": "plan"}
+
+// targetEndings says which ending stands for which target.
+func targetEndings() (texts []string) {
+	for _, ending := range slices.Sorted(maps.Keys(targetOf)) {
+		texts = append(texts, fmt.Sprintf("%s (--target %s)", ending, targetOf[ending]))
+	}
+	return texts
+}
 
 func (a *app) compile(arg string, f *compileFlags) error {
 	arg = a.about(arg)

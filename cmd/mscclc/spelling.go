@@ -140,9 +140,12 @@ func unknownTarget(word string) error {
 	if near != "" {
 		near += "; "
 	}
-	return usagef("%s", wrong).hint("%sfor NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; "+
-		"for mscclc run and bench: plan; there are %s", near, list(targetNames()))
+	return usagef("%s", wrong).hint("%s%s; there are %s", near, targetsFor, list(targetNames()))
 }
+
+// targetsFor says which target is for what.
+const targetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; " +
+	"for mscclc run and bench: plan"
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
 func noFile(arg string) error {

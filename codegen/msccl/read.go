@@ -1,6 +1,7 @@
 package msccl
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -129,7 +130,8 @@ func (x *reader) gpu(t *tag) error {
 	if x.fields(t, gpuFields, &x.v) {
 		g.id, g.input, g.output, g.scratch = int32(x.v.num[gpuID]), int32(x.v.num[gpuInput]), int32(x.v.num[gpuOutput]), int32(x.v.num[gpuScratch])
 		if int64(g.id) >= int64(x.head.ranks) {
-			x.report(diag.OutOfBounds, t.span(x.v.attr[gpuID]), "rank %d is beyond the last of %d ranks", g.id, x.head.ranks)
+			x.report(diag.OutOfBounds, t.span(x.v.attr[gpuID]), "this <gpu> is of rank %d, but %s", g.id, x.ranksText()).Hint =
+				"write the id of a rank that has no <gpu> yet, or correct ngpus in <algo>"
 		} else if _, twice := x.ranks[g.id]; twice {
 			x.report(diag.Malformed, t.span(x.v.attr[gpuID]), "rank %d stands twice", g.id)
 		}
@@ -158,8 +160,8 @@ func (x *reader) tb(t *tag) error {
 	if x.fields(t, tbFields, &x.v) {
 		b.id = int32(x.v.num[tbID])
 		b.Block = ir.Block{Rank: g.id, SendPeer: int32(x.v.num[tbSend]), RecvPeer: int32(x.v.num[tbRecv]), Channel: int32(x.v.num[tbChannel])}
-		x.peer(t, x.v.attr[tbSend], g.id, b.SendPeer)
-		x.peer(t, x.v.attr[tbRecv], g.id, b.RecvPeer)
+		x.peer(t, x.v.attr[tbSend], "sends to", g.id, b.SendPeer)
+		x.peer(t, x.v.attr[tbRecv], "receives from", g.id, b.RecvPeer)
 		if int(b.Channel) >= x.head.channels {
 			x.report(diag.OutOfBounds, t.span(x.v.attr[tbChannel]), "channel %d is beyond the %d of the program", b.Channel, x.head.channels)
 		}
@@ -179,11 +181,20 @@ func (x *reader) tb(t *tag) error {
 	return nil
 }
 
-// peer checks a peer of a block of rank.
-func (x *reader) peer(t *tag, a *attr, rank, peer int32) {
+// ranksText says which ranks the file has, and where it says so.
+func (x *reader) ranksText() string {
+	if x.head.ranks == 1 {
+		return `the only rank is 0, since <algo> has ngpus="1"`
+	}
+	return fmt.Sprintf(`the ranks are 0 to %d, since <algo> has ngpus="%d"`, x.head.ranks-1, x.head.ranks)
+}
+
+// peer checks the peer that a block of rank sends to or receives from, as does says.
+func (x *reader) peer(t *tag, a *attr, does string, rank, peer int32) {
 	switch {
 	case int64(peer) >= int64(x.head.ranks):
-		x.report(diag.OutOfBounds, t.span(a), "rank %d is beyond the last of %d ranks", peer, x.head.ranks)
+		x.report(diag.OutOfBounds, t.span(a), "this thread block of rank %d %s rank %d, but %s", rank, does, peer, x.ranksText()).Hint =
+			fmt.Sprintf("write another rank than %d, or -1 if no step of the thread block %s anyone; or correct ngpus in <algo>", rank, does)
 	case peer == rank:
 		x.report(diag.Malformed, t.span(a), "rank %d has itself for a peer", rank)
 	}
