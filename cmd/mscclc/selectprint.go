@@ -45,7 +45,7 @@ func (a *app) printSelected(s *choose.Selector, is *selected) error {
 		fmt.Fprintf(a.stdout, "overlap: %s\n", o)
 	}
 	if len(is.gaps)+len(is.overlaps) == 0 {
-		fmt.Fprintln(a.stdout, "no gap, no overlap")
+		fmt.Fprintln(a.stdout, "each size runs exactly one of these programs")
 	}
 	for _, n := range is.notes {
 		fmt.Fprintf(a.stdout, "note: %s\n", n)

@@ -19,6 +19,7 @@ import (
 type showFlags struct {
 	compiling
 	out, svg  string
+	drawn     string // what the picture shows
 	positions bool
 }
 
@@ -137,6 +138,9 @@ func (a *app) showStage(arg, stage, out string, f *showFlags) error {
 		_, err := w.Write(b)
 		return err
 	})
+	if err == nil && f.drawn != "" && !isStdout(out) {
+		a.say("%s: %s", out, f.drawn)
+	}
 	if err == nil && a.json {
 		doc.Output = out
 		err = a.writeJSON(doc)
@@ -239,7 +243,8 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 				}
 				return text.WriteChunks(w, v)
 			case "svg":
-				return drawTable(w, s.name, v)
+				c.drawn, err = drawTable(w, s.name, v)
+				return err
 			}
 		case *ir.InstDAG:
 			if stage == "insts" {

@@ -15,9 +15,9 @@ func sizesText(r ir.SizeRange) string {
 	if r == (ir.SizeRange{}) {
 		return "every size"
 	}
-	text, last, end := "sizes", sizeText(r.Max-1), sizeText(r.Max)
+	text, last, end := "sizes", boundText(r.Max-1), boundText(r.Max)
 	if r.Min > 0 {
-		text += " from " + sizeText(r.Min)
+		text += " from " + boundText(r.Min)
 	}
 	round := func(size string) bool { return strings.HasSuffix(size, "iB") }
 	switch {
@@ -29,6 +29,15 @@ func sizesText(r ir.SizeRange) string {
 		return text + " to below " + end
 	}
 	return text + " below " + end
+}
+
+// boundText returns a bound of a program's sizes: exact, and beside many bytes a rounded size.
+func boundText(n int64) string {
+	text := sizeText(n)
+	if n < 1<<20 || strings.Contains(text, "iB") {
+		return text
+	}
+	return text + " (" + roughSize(n) + ")"
 }
 
 // noteOutside says which of some sizes p is not for. What mscclc chose itself by size needs no such note.

@@ -56,10 +56,10 @@ type drawnTable struct {
 	notes   []string
 }
 
-// drawTable draws d as SVG, for the file of a name. It fails where d is too large.
-func drawTable(w io.Writer, name string, d *ir.ChunkDAG) error {
+// drawTable draws d, the algorithm of a file of a name, as SVG. It returns what is drawn, and fails if d is too large.
+func drawTable(w io.Writer, name string, d *ir.ChunkDAG) (drawn string, err error) {
 	if !drawable(d) {
-		return diag.List{diag.New(diag.Unsupported, fileSpan(name), "the algorithm is too large to be drawn: "+
+		return "", diag.List{diag.New(diag.Unsupported, fileSpan(name), "the algorithm is too large to be drawn: "+
 			"its ranks have, or its operations read, more than %d chunks", mostDrawable).
 			WithHint("draw it for fewer ranks: -p ranks=4")}
 	}
@@ -67,7 +67,9 @@ func drawTable(w io.Writer, name string, d *ir.ChunkDAG) error {
 	t.choose()
 	t.measure()
 	t.draw()
-	return t.out.Flush()
+	drawn = fmt.Sprintf("a drawing of %s, with %s and %s of each", count(t.shown, "step"), count(t.ranks, "rank"),
+		count(len(t.columns), "chunk"))
+	return drawn, t.out.Flush()
 }
 
 // choose takes what is drawn, and notes what is left out.
