@@ -149,8 +149,8 @@ func bytesText(n uint64) string {
 
 func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 	if n := threadsOf(o); n > x.p.Threads {
-		x.at(diag.MSCCLPPThreads, o.Pos, "%s takes %d threads, one for each channel or semaphore, and a block has %d: "+
-			"the executor leaves out the others; %d are needed", opText{x.p, o, x.rank}, n, x.p.Threads, x.threads)
+		x.at(diag.MSCCLPPThreads, o.Pos, "%s takes %d threads, one for each channel or semaphore, and a block has %s: "+
+			"the executor leaves out the others; the plan needs %d", opText{x.p, o, x.rank}, n, diag.Counted(x.p.Threads, "thread"), x.threads)
 	}
 	switch o.Kind {
 	case ir.ChFlush:

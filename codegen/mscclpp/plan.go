@@ -24,7 +24,7 @@ func PlanOf(p *ir.ChannelProgram) (*Plan, error) {
 		x.rank(r, &f.GPUs[r])
 	}
 	if len(x.found) > 0 {
-		return nil, x.found
+		return nil, x.found.Folded()
 	}
 	return f, nil
 }
@@ -112,7 +112,7 @@ func (x *maker) name(ops []ir.ChannelOp) {
 }
 
 func (x *maker) say(code diag.Code, pos int32, format string, args ...any) {
-	if len(x.found) < diag.Shown {
+	if len(x.found) < diag.MaxUnfolded {
 		d := diag.New(code, x.p.Span(pos), format, args...)
 		d.Rank, d.Block, d.Step = x.rankID, x.blockID, x.opID
 		x.found = append(x.found, d)

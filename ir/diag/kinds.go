@@ -2,7 +2,6 @@ package diag
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,43 +44,6 @@ func (k *Kinds) List() List {
 	}
 	return list
 }
-
-// FoldRanks makes one of problems that say the same of a line on several ranks, or several times on one: the first, with
-// a note that names the ranks. Texts say the same if they differ in numbers only.
-func (l List) FoldRanks() List {
-	type key struct {
-		code Code
-		pos  Pos
-		text string
-	}
-	first := map[key]int{}
-	ranks := map[int][]int{} // of an entry of folded that stands for several
-	var folded List
-	for _, d := range l {
-		k := key{d.Code, d.Span.Pos, digits.ReplaceAllString(d.Text, "")}
-		i, again := first[k]
-		if d.Span.Line == 0 || d.Rank < 0 || !again {
-			first[k] = len(folded)
-			folded = append(folded, d)
-			continue
-		}
-		if ranks[i] == nil {
-			ranks[i] = []int{folded[i].Rank}
-		}
-		ranks[i] = append(ranks[i], d.Rank)
-	}
-	for i, of := range ranks {
-		slices.Sort(of)
-		var runs [][2]int
-		for _, r := range slices.Compact(of) {
-			runs = Extended(runs, r)
-		}
-		folded[i] = folded[i].WithNote(Span{}, "this line has errors like this one on %s", RanksText(runs))
-	}
-	return folded
-}
-
-var digits = regexp.MustCompile(`\d+`)
 
 // Extended adds n to runs of numbers, each from its first to behind its last. N is larger than all in runs.
 func Extended(runs [][2]int, n int) [][2]int {

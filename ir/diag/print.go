@@ -68,14 +68,19 @@ func counted(l List) string {
 	}
 	var parts []string
 	for i, what := range []string{"error", "warning"} {
-		switch {
-		case n[i] == 1:
-			parts = append(parts, "1 "+what)
-		case n[i] > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", n[i], what))
+		if n[i] > 0 {
+			parts = append(parts, Counted(n[i], what))
 		}
 	}
 	return strings.Join(parts, " and ")
+}
+
+// Counted returns a number with the noun that it counts: "1 error", "2 errors".
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 type printer struct {

@@ -171,6 +171,50 @@ func TestFoldRanks(t *testing.T) {
 	}
 }
 
+// What is said of one block and step on several ranks, at positions of their own or at none, is one diagnostic. Another
+// block, another file and a second step of a loop's body stay. One operation's errors are counted.
+func TestFoldOperations(t *testing.T) {
+	var l List
+	add := func(rank, block, step int, span Span, format string, args ...any) {
+		d := New(Race, span, format, args...)
+		d.Rank, d.Block, d.Step = rank, block, step
+		l = append(l, d)
+	}
+	for _, r := range []int{1, 0, 2, 3} {
+		add(r, 0, 4, at("f", 1, 100*r+1, 1), "rank %d op 4 signals", r)
+		add(r, 0, 5, at("f", 1, 100*r+8, 1), "rank %d op 5.0 writes", r)
+		add(r, 0, 5, at("f", 1, 100*r+9, 1), "rank %d op 5.1 writes", r)
+		add(r, 1, -1, FileSpan("f"), "rank %d has 39 channels", r)
+	}
+	add(0, 1, 4, at("f", 1, 5, 1), "rank 0 op 4 signals")
+	add(1, 0, 4, at("g", 1, 1, 1), "rank 1 op 4 signals")
+	for n := range 3 {
+		add(2, 0, 6, at("f", 1, 300, 1), "rank 2 op 6 reads %d", n)
+	}
+	add(-1, -1, -1, FileSpan("f"), "nobody's")
+	add(-1, -1, -1, FileSpan("f"), "nobody's")
+	var got []string
+	for _, d := range l.FoldRanks() {
+		text := d.Text
+		for _, n := range d.Notes {
+			text += "; " + n.Span.Pos.String() + " " + n.Text
+		}
+		got = append(got, text)
+	}
+	want := []string{
+		"rank 0 op 4 signals; f:1:101 ranks 0 to 3 have errors like this one; here is another",
+		"rank 0 op 5.0 writes; f:1:108 ranks 0 to 3 have errors like this one; here is another",
+		"rank 0 op 5.1 writes; f:1:109 ranks 0 to 3 have errors like this one; here is another",
+		"rank 0 has 39 channels;  ranks 0 to 3 have errors like this one",
+		"rank 0 op 4 signals", "rank 1 op 4 signals",
+		"rank 2 op 6 reads 0;  2 more errors like this one here",
+		"nobody's", "nobody's",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestShorten: no value of a file or of the command line makes a message long.
 func TestShorten(t *testing.T) {
 	long := strings.Repeat("\u00e9", 50_000)

@@ -66,7 +66,7 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 		return list
 	}
 	for i := range list {
-		list[i].Text += fmt.Sprintf(", where loops have %d turn%s", turns, map[bool]string{true: "s"}[turns > 1])
+		list[i].Text += ", where loops have " + diag.Counted(turns, "turn")
 	}
 	return list
 }

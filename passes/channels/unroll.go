@@ -12,11 +12,9 @@ import (
 
 // Bounds of what is unrolled.
 const (
-	maxParts   = 1 << 10 // of a chunk
-	maxUnroll  = 1 << 22 // steps
-	maxChunks  = 1 << 22 // of all ranks' buffers, as parts
-	maxReports = 20      // problems of different lines
-	maxFound   = 1 << 12 // of one line for each rank
+	maxParts  = 1 << 10 // of a chunk
+	maxUnroll = 1 << 22 // steps
+	maxChunks = 1 << 22 // of all ranks' buffers, as parts
 )
 
 // Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does so many turns, and the others as many as
@@ -117,8 +115,7 @@ func unroll(p *ir.ChannelProgram, turns int) (*unroller, error) {
 		u.packets()
 	}
 	if len(u.found) > 0 {
-		found := u.found.Sort().FoldRanks()
-		return u, found[:min(len(found), maxReports)]
+		return u, u.found.Folded()
 	}
 	u.build()
 	return u, nil
@@ -214,7 +211,7 @@ func (u *unroller) say(k *unrolled, code diag.Code, format string, args ...any) 
 }
 
 func (u *unroller) sayAt(rank int32, at source, pos int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
-	if len(u.found) >= maxFound {
+	if len(u.found) >= diag.MaxUnfolded {
 		return &diag.Diagnostic{}
 	}
 	d := diag.New(code, u.p.Span(pos), "%s %s", at.name(rank), fmt.Sprintf(format, args...))

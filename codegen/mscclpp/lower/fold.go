@@ -178,12 +178,14 @@ func (x *maker) unpack(m *channelMove, src ir.ChannelRef) {
 	}
 }
 
-// fetch reads a chunk of another rank. The executor's get exchanges the places at both ends, and is right where these are equal.
+// fetch reads a chunk of another rank. The executor's get exchanges the indices at both ends, and is right where these are equal.
 func (x *maker) fetch(m *channelMove) {
-	far := mscclpp.LargerName(x.p.Coll, m.far[0]).Index
-	i := slices.IndexFunc(m.here, func(d ir.ChannelRef) bool { return d.Index == far })
+	far := mscclpp.LargerName(x.p.Coll, m.far[0])
+	i := slices.IndexFunc(m.here, func(d ir.ChannelRef) bool { return d.Index == far.Index })
 	if i < 0 {
-		x.say(diag.Unsupported, "MSCCL++'s get goes wrong between chunk %d there and another chunk here", far).Hint = "have the owner write it: leave out pull"
+		to := slices.Concat(m.here, m.kept, m.there, m.sent, m.put, m.putPackets, m.to)[0]
+		x.say(diag.Unsupported, "MSCCL++'s get goes wrong between %s[%d] of rank %d and %s[%d] of rank %d: it exchanges the two indices",
+			far.Buf, far.Index, far.Rank, to.Buf, to.Index, to.Rank).Hint = "have the owner write it: leave out pull"
 		return
 	}
 	to := m.here[i]

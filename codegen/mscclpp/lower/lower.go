@@ -58,7 +58,7 @@ func Channels(p *ir.Program, opt Options) (*ir.ChannelProgram, error) {
 		x.spread()
 		x.launch()
 	}
-	return x.out, x.found.Err()
+	return x.out, x.found.Folded().Err()
 }
 
 // A maker makes one program of channels.
@@ -145,7 +145,7 @@ func (x *maker) check() error {
 
 // say notes a problem of the step that is looked at.
 func (x *maker) say(code diag.Code, format string, args ...any) *diag.Diagnostic {
-	if len(x.found) >= diag.Shown {
+	if len(x.found) >= diag.MaxUnfolded {
 		return &diag.Diagnostic{}
 	}
 	d := diag.New(code, x.p.Span(x.pos), format, args...)
