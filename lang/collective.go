@@ -84,7 +84,11 @@ func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
 	m := c.m
 	number := func(low, high int64) int {
 		n := c.number(e, kInt, param).get()
-		if !m.bad && (n < low || n > high) {
+		switch {
+		case m.bad:
+		case n < low && high == m.lim.Cells:
+			m.fault(diag.OutOfBounds, e.span(), "%s = %d: it must be at least %d", param, n, low)
+		case n < low || n > high:
 			d := m.fault(diag.OutOfBounds, e.span(), "%s = %d: it must be %d to %d", param, n, low, high)
 			if high == m.lim.Cells {
 				d.Hint = "the upper bound is the limit cells; " + diag.LimitHint("cells", n)

@@ -18,6 +18,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	wrong, near := usagef("%v", err), ""
 	switch {
+	case errors.As(err, &missing) && cmd.Name() == "select" && missing.GetSpecifiedName() == "ranks":
+		near = "the number of ranks is that of --topology: give -t h200:gpus=4, say, in place of --ranks; "
 	case errors.As(err, &missing):
 		if near = meantFlag(cmd, missing.GetSpecifiedName()); near != "" {
 			near = "did you mean " + near + "?; "

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -128,6 +129,7 @@ type app struct {
 }
 
 func (a *app) command() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "mscclc",
 		Short: "Compile, prove and run collective communication algorithms",
@@ -147,11 +149,15 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 			if len(args) > 0 {
 				return usagef("%q is not a command", args[0]).hint("%s", didYouMean(args[0], commandNames(cmd), meantRun(args[0])))
 			}
+			if showVersion {
+				return a.printVersion()
+			}
 			return cmd.Help()
 		},
 		Args: cobra.ArbitraryArgs,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on stdout; mscclc help json describes it")
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		a.json = asksJSON(a.args) // which may stand behind the flag that is wrong
 		return flagError(cmd, err)
@@ -177,7 +183,7 @@ func strict(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				about, rest, err := root.Find(args)
 				if err != nil || len(rest) > 0 {
-					return usagef("%q is neither a command nor a topic", strings.Join(args, " ")).hint("see mscclc --help")
+					return noTopic(root, args)
 				}
 				about.InitDefaultHelpFlag()
 				return about.Help()
@@ -196,6 +202,21 @@ func strict(root *cobra.Command) {
 			}
 		}
 	}
+}
+
+// noTopic is the usage error about args of help that are neither a command nor a topic.
+func noTopic(root *cobra.Command, args []string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	otherwise := "see mscclc --help"
+	if slices.Contains(codeNames(), args[0]) {
+		otherwise = "did you mean mscclc explain " + args[0] + "?"
+	}
+	return usagef("%q is neither a command nor a topic", strings.Join(args, " ")).hint("%s", didYouMean(args[0], names, otherwise))
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the

@@ -63,9 +63,15 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 	}
 	c.call.Kind, _ = ir.KindByName(arg)
 	c.call.Ranks = chosenRanks
+	given := map[string]bool{}
 	for _, p := range f.settings() {
 		var err error
-		switch name, value, _ := strings.Cut(p, "="); name {
+		name, value, _ := strings.Cut(p, "=")
+		if given[name] {
+			return nil, usagef("%s is set twice", name)
+		}
+		given[name] = true
+		switch name {
 		case "ranks":
 			c.call.Ranks, err = strconv.Atoi(value)
 		case "root":
@@ -76,6 +82,12 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 		if err != nil || c.call.Ranks < 1 || c.call.Root < 0 {
 			return nil, usagef("-p %s: ranks is a number of 1 or more, and root of 0 or more", p)
 		}
+	}
+	if given["root"] && !c.call.Kind.Rooted() {
+		return nil, usagef("%v has no root", c.call.Kind)
+	}
+	if c.call.Root >= c.call.Ranks {
+		return nil, usagef("root %d is none of %s: they are 0 to %d", c.call.Root, count(c.call.Ranks, "rank"), c.call.Ranks-1)
 	}
 	if c.call.Ranks > choose.MostRanks {
 		return nil, usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)

@@ -101,7 +101,11 @@ func noCollective(name string) error {
 	if of := algorithmsOf(name); len(of) > 0 {
 		return usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], list(kinds))
 	}
-	return usagef("%q is no collective of the catalog, which has %s", name, list(kinds))
+	wrong := usagef("%q is no collective of the catalog, which has %s", name, list(kinds))
+	if near := didYouMean(name, kinds, ""); near != "" {
+		return wrong.hint("%s", near)
+	}
+	return wrong
 }
 
 // selector makes what the flags ask for.

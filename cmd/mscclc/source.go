@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 
 	"mscclc/algorithms"
 	"mscclc/codegen"
@@ -72,9 +73,15 @@ func (a *app) open(arg string, lim *limits) (*source, error) {
 		}
 		return sniffed(stdinName, io.NopCloser(io.TeeReader(a.stdin, &a.stdinText)), lim, a.library)
 	}
+	if arg == "" {
+		return nil, usagef("the name of the file is empty")
+	}
 	f, err := a.openInput(arg)
 	if err == nil {
 		return sniffed(arg, f, lim, a.library)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, noFile(arg)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

@@ -150,6 +150,9 @@ const targetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); f
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
 func noFile(arg string) error {
 	d := diag.New(diag.Io, diag.Span{}, "there is no file %s", arg)
+	if bare := strings.TrimRight(arg, "/"); bare != arg && exists(bare) {
+		return diag.List{d.WithHint("did you mean %s?", bare)}
+	}
 	folder := filepath.Dir(arg)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -165,6 +168,30 @@ func noFile(arg string) error {
 	return diag.List{d.WithHint("give its path, from the current folder")}
 }
 
+// meantFile returns the program or algorithm file that arg is a slip of or names without its ending, or "".
+func meantFile(arg string) string {
+	folder := filepath.Dir(arg)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		ending := filepath.Ext(e.Name())
+		if e.IsDir() || !slices.Contains(endings, ending) {
+			continue
+		}
+		if strings.TrimSuffix(e.Name(), ending) == filepath.Base(arg) {
+			return filepath.Join(folder, e.Name())
+		}
+		names = append(names, e.Name())
+	}
+	if near := diag.Nearest(filepath.Base(arg), names); near != "" {
+		return filepath.Join(folder, near)
+	}
+	return ""
+}
+
 // noSuchFile says that arg is neither a file nor an algorithm of the catalog, and what may be meant.
 func noSuchFile(arg string) error {
 	if ending := filepath.Ext(arg); targetOf[ending] != "" {
@@ -175,8 +202,15 @@ func noSuchFile(arg string) error {
 		return diag.List{d.WithHint("name an algorithm of this collective: %s", list(of))}
 	}
 	name := strings.TrimSuffix(filepath.ToSlash(arg), ".mscl")
+	if beside := meantFile(arg); beside != "" {
+		return diag.List{d.WithHint("did you mean %s?", beside)}
+	}
 	programs := catalogPrograms()
-	canonical := path.Join(collective(path.Dir(name)), strings.ToLower(path.Base(name)))
+	of := collective(path.Dir(name))
+	canonical := path.Join(of, strings.ToLower(path.Base(name)))
+	if len(algorithmsOf(of)) > 0 { // other collectives' algorithms are no slips of this one's
+		programs = slices.DeleteFunc(programs, func(p string) bool { return path.Dir(p) != of })
+	}
 	for _, p := range programs {
 		if p == canonical {
 			return diag.List{d.WithHint("did you mean %s?", p)}
@@ -184,6 +218,9 @@ func noSuchFile(arg string) error {
 	}
 	if near := diag.Nearest(canonical, programs); near != "" {
 		return diag.List{d.WithHint("did you mean %s?", near)}
+	}
+	if len(algorithmsOf(of)) > 0 {
+		return diag.List{d.WithHint("%s has %s", of, list(programs))}
 	}
 	for _, p := range programs {
 		if path.Base(p) == path.Base(canonical) {

@@ -23,15 +23,18 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version, the devices and the targets of this build",
 		Args:  atMost(0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			v := versionDocument{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(), targetNames()}
-			if a.json {
-				return a.writeJSON(v)
-			}
-			fmt.Fprintf(a.stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, list(v.Devices), list(v.Targets))
-			return nil
-		},
+		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
 	}
+}
+
+// printVersion is mscclc version, and mscclc --version.
+func (a *app) printVersion() error {
+	v := versionDocument{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(), targetNames()}
+	if a.json {
+		return a.writeJSON(v)
+	}
+	fmt.Fprintf(a.stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, list(v.Devices), list(v.Targets))
+	return nil
 }
 
 // version is the module's version, or the commit that it was built from.
