@@ -22,7 +22,7 @@ command line that shows the error. Without a code, list all codes. --example pri
 that reads it:
 
   mscclc explain deadlock --example | mscclc verify - --replay
-  mscclc explain undecided --example | mscclc verify - --limit work=1
+  mscclc explain undecided --example | mscclc verify -
   mscclc explain race --example --sided one | mscclc verify - --replay`,
 		Example: "  mscclc explain stale",
 		Args:    atMost(1, "a code"),

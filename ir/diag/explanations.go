@@ -128,9 +128,9 @@ execution plan, timing decides when two blocks signal one channel or acquire one
 		Why: `
 The program may be right, but mscclc accepts only what it has proven.`,
 		Fix: `
-Raise the budget with --limit work=N; the hint names a value that is enough. Where timing decides, give each block its
-own channel, semaphore or barrier. For pipelines, mscclc run proves the number of loop iterations that it runs. This
-example is proven as soon as the budget is 2.`,
-		Command: "verify - --limit work=1",
+Where the budget is too small, raise it with --limit work=N; the hint names a value that is enough. Where timing
+decides, no limit helps: give each block its own channel, semaphore or barrier. For pipelines, mscclc run proves the
+number of loop iterations that it runs. In this example timing decides: two blocks signal one channel. It is proven if
+the second signal has tb = 0.`,
 	},
 }
