@@ -17,6 +17,7 @@ var (
 	sourceEndings   = []string{".mscl"}
 	planEndings     = []string{".json"}
 	programEndings  = []string{".mscl", ".xml", ".plan", ".json"}
+	compiledEndings = []string{".xml", ".plan"}
 	topologyEndings = []string{".topo", ".xml"}
 	foldersOnly     = []string{}
 )

@@ -96,9 +96,13 @@ func programWords(at cursor) []string {
 	return append(collectiveWords(at), algorithmWords(at)...)
 }
 
-// stageWords lists the stages of show.
-func stageWords(cursor) (list []string) {
+// stageWords lists the stages of show that the file before the cursor has.
+func stageWords(at cursor) (list []string) {
+	compiled := len(at.args) > 0 && slices.Contains(compiledEndings, path.Ext(at.args[0]))
 	for _, s := range stages {
+		if compiled && !slices.Contains(compiledStages, s.name) {
+			continue
+		}
 		list = append(list, cobra.CompletionWithDesc(s.name, s.doc))
 	}
 	return list

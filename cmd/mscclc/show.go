@@ -34,6 +34,9 @@ var stages = []struct{ name, doc string }{
 	{"channels", "the operations of a plan of MSCCL++, with what their ids stand for"},
 }
 
+// compiledStages are the stages of .xml and .plan files.
+var compiledStages = []string{"program", "json", "dot"}
+
 func stageRows() (rows []string) {
 	for _, s := range stages {
 		rows = append(rows, "  "+s.name+"\t"+s.doc)
