@@ -211,7 +211,9 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		}
 		if d, ok := value.(*ir.ChunkDAG); ok {
 			c.declared = d.Sizes
-			a.noteHints(d, c)
+			if !s.catalog { // whose hints the user cannot change
+				a.noteHints(d, c)
+			}
 		}
 		if d != nil {
 			return d.stage(value)

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,7 +103,15 @@ func (a *app) lint(name string, named map[string]namedPlan, lim *limits) (diag.L
 	}
 	defer s.Close()
 	if s.kind != codegen.KindMSCCLPP {
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is no plan of MSCCL++", s.name)}
+		d := diag.New(diag.Malformed, fileSpan(s.name), "%s is no plan of MSCCL++", s.name)
+		if s.kind == codegen.KindSource {
+			file, plan := s.name, strings.TrimSuffix(path.Base(s.name), ".mscl")+".json"
+			if isStdin(file) {
+				file, plan = "-", "plan.json"
+			}
+			d = d.WithHint("compile it to a plan: mscclc compile %s --target mscclpp -o %s", file, plan)
+		}
+		return nil, diag.List{d}
 	}
 	f, p, err := mscclpp.Read(s.name, s, lim.read)
 	if err != nil {

@@ -45,7 +45,8 @@ type source struct {
 	name string // as messages name it
 	kind codegen.FileKind
 	io.ReadCloser
-	open func(name string, within []string, limit int64) ([]byte, error) // what it imports; see files.ReadLibrary
+	open    func(name string, within []string, limit int64) ([]byte, error) // what it imports; see files.ReadLibrary
+	catalog bool                                                            // it is an algorithm of the catalog
 }
 
 // isStdin reports whether arg names standard input.
@@ -92,7 +93,7 @@ func (a *app) open(arg string, lim *limits) (*source, error) {
 		return nil, noSuchFile(arg)
 	}
 	fromCatalog := func(name string, _ []string, _ int64) ([]byte, error) { return algorithms.Open(name) }
-	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), fromCatalog}, nil
+	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), fromCatalog, true}, nil
 }
 
 func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
