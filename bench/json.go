@@ -34,6 +34,7 @@ type Document struct {
 	Speedups []Speedup `json:"speedups,omitempty" doc:"over NCCL"`
 	Errors   []string  `json:"errors"`
 	EndTime  string    `json:"end_time"`
+	Notes    []string  `json:"notes,omitempty" doc:"what stderr has without --json, behind note:"`
 }
 
 type documentConfig struct {

@@ -41,6 +41,7 @@ type judgedDocument struct {
 	Within     int            `json:"within" doc:"rows whose chosen variant is within 5 % of the best"`
 	Mean       float64        `json:"geometric_mean" doc:"of ratio"`
 	Problems   []diag.Problem `json:"problems"`
+	noted
 }
 
 // A judgedRow is one size in one placement.
@@ -213,7 +214,7 @@ func (j *judging) verdict() error {
 	}
 	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
 	if j.app.json {
-		doc := judgedDocument{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean, []diag.Problem{}}
+		doc := judgedDocument{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean, []diag.Problem{}, j.app.notes.list()}
 		if j.failed != nil {
 			doc.Problems = diag.Report(j.app.file, placed(problems(impossible(j.failed)), j.app.file)).Problems
 		}

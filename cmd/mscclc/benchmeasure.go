@@ -28,7 +28,7 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 		lines = io.Discard
 	}
 	if !w.coll.Reduces() && w.oneGiven("op") != "" && w.first {
-		a.sayNoOp(w.coll)
+		a.noteNoOp(w.coll)
 	}
 	if w.first && !w.named {
 		a.noteOutside(a.file, w.anyGiven(), w.sizes)
@@ -67,7 +67,9 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 		}
 	}
 	if a.json && w.first {
-		if err := a.writeJSON(r.Document(schema, os.Args, start, time.Now())); err != nil {
+		doc := r.Document(schema, os.Args, start, time.Now())
+		doc.Notes = a.notes.list().Notes
+		if err := a.writeJSON(doc); err != nil {
 			return err
 		}
 	}

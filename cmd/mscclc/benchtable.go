@@ -67,7 +67,7 @@ func (w *benchWorld) checkTable(a *app) error {
 		return nil
 	}
 	note := func(format string, args ...any) {
-		a.say("%s: note: "+format, append([]any{diag.Printable(w.benchFlags.table)}, args...)...)
+		a.note(w.benchFlags.table, format, args...)
 	}
 	if !used {
 		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name(), w.otherNodes())

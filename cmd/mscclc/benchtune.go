@@ -66,6 +66,7 @@ type tunedDocument struct {
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
 	*choose.Table
 	Problems []diag.Problem `json:"problems"`
+	noted
 }
 
 // writeTable writes what was tuned until something failed, or nothing did.
@@ -74,7 +75,7 @@ func (a *app) writeTable(file string, table *choose.Table, failed error) error {
 	if !a.json {
 		return errors.Join(a.writeTo(file, write), failed)
 	}
-	doc := tunedDocument{schema, file, table, []diag.Problem{}}
+	doc := tunedDocument{schema, file, table, []diag.Problem{}, a.notes.list()}
 	code := exitGood
 	if failed != nil {
 		found := placed(problems(failed), a.file)

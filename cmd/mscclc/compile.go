@@ -168,11 +168,11 @@ func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Tar
 	if info, err := os.Stat(f.out); !isStdout(f.out) && err == nil && info.Mode().IsRegular() {
 		use = t.UseLine(f.out)
 	}
-	if a.json {
-		return a.writeJSON(compiledDocument{newReport(name, warned, p), f.out, t.Name, use})
-	}
 	a.show(warned)
 	a.noteDefault(name, f.declared, t)
+	if a.json {
+		return a.writeJSON(compiledDocument{a.noted(newReport(name, warned, p)), f.out, t.Name, use})
+	}
 	if use == "" {
 		a.say("%s: %s; proven", name, what)
 	} else {
@@ -255,7 +255,7 @@ func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 		if len(lines) > 1 {
 			more = fmt.Sprintf(" (and %d more like it)", len(lines)-1)
 		}
-		a.say("%v: note: %s are ignored here; %s follows them%s", c.Span(lines[0]).Pos, what, follows, more)
+		a.note(c.Span(lines[0]).Pos.String(), "%s are ignored here; %s follows them%s", what, follows, more)
 	}
 }
 

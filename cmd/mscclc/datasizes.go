@@ -53,8 +53,8 @@ func (a *app) noteEmptySizes(sizes, kept []int64) {
 			left = append(left, sizeText(n))
 		}
 	}
-	if len(left) > 0 && !a.json {
-		a.say("note: left out %s: calls so small have no element in each chunk", list(left))
+	if len(left) > 0 {
+		a.note("", "left out %s: calls so small have no element in each chunk", list(left))
 	}
 }
 

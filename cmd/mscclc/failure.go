@@ -43,6 +43,7 @@ type failure struct {
 	Schema int `json:"schema"`
 	diag.FileReport
 	ExitCode int `json:"exit_code" doc:"as mscclc --help lists them; 130: interrupted"`
+	noted
 }
 
 // fail reports err, and returns the exit code for it. With --json the report is the document, unless the command began
@@ -59,7 +60,9 @@ func (a *app) fail(err error) int {
 		return reported.code
 	case errors.Is(err, context.Canceled):
 		text, code = "interrupted", exitInterrupted
+		list = diag.List{diag.New(diag.Unavailable, diag.Span{}, "%s", text)}
 	case errors.As(err, &usage):
+		a.json = a.json || asksJSON(a.args) // --json may stand behind a wrong flag, or for its value
 		text, code = usage.Error(), exitUsage
 		list = diag.List{diag.New(diag.Usage, diag.Span{}, "%s", usage.text).WithHint("%s", usage.help)}
 	default:
@@ -68,7 +71,7 @@ func (a *app) fail(err error) int {
 	}
 	switch {
 	case a.json && !a.stdout.begun:
-		doc := failure{schema, diag.Report(a.file, list), code}
+		doc := failure{schema, diag.Report(a.file, list), code, a.notes.list()}
 		doc.OK = false
 		a.writeJSON(doc)
 	case text != "":
@@ -87,7 +90,8 @@ func asksJSON(args []string) (asked bool) {
 		case arg == "--":
 			return asked
 		case name == "--json" && given:
-			asked, _ = strconv.ParseBool(value)
+			yes, err := strconv.ParseBool(value)
+			asked = yes || err != nil
 		case name == "--json":
 			asked = true
 		}
@@ -153,7 +157,7 @@ func (a *app) print(list diag.List) {
 	}
 }
 
-// say prints one line of talk, of which there is none with --json.
+// say prints one line of talk, of which there is none with --json. A note is said by note.
 func (a *app) say(format string, args ...any) {
 	if a.json {
 		return

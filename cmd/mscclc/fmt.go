@@ -54,6 +54,9 @@ func (a *app) format(args []string, write, list bool, lim *limits) error {
 		reports = append(reports, formatted{newReport(t.name, found, nil), changed})
 	}
 	if a.json {
+		if len(reports) > 0 {
+			reports[0].report = a.noted(reports[0].report)
+		}
 		if err := a.writeJSON(reports); err != nil {
 			return err
 		}

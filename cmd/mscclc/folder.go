@@ -77,7 +77,7 @@ func (a *app) noteSkipped(names []string, not string) {
 	if n := len(names) - len(first); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	a.say("note: skipped %s: %s%s", what, diag.Printable(list(first)), more)
+	a.note("", "skipped %s: %s%s", what, diag.Printable(list(first)), more)
 }
 
 // contentOf says what a file of a folder holds, by how it begins, and whether that may be a program. A file that is

@@ -109,6 +109,8 @@ compile none.mscl
 compile odd.mscl -o -
 compile odd.mscl -o none/x.xml
 compile odd.mscl --nosuch
+compile odd.mscl --json=maybe
+compile odd.mscl --dump
 compile odd.mscl -p many=x
 verify --ranks x odd.mscl
 verify odd.mscl --target nosuch

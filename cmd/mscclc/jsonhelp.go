@@ -140,6 +140,8 @@ A command that cannot begin its work, such as one with a wrong flag or a file th
 these documents. Its exit_code is the exit code. If the work fails after the document was begun, the message goes to
 stderr.
 
+The notes that stderr has without --json are in the list notes. A list of objects has them in its first object.
+
 The fields of each document follow. A field with a ? is absent where it would be empty.
 `)
 	for _, d := range documents {

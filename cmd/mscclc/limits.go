@@ -85,11 +85,11 @@ func (a *app) writeProgram(path string, product func(io.Writer) error) error {
 		return err
 	}
 	switch n, most := int64(written), diag.MostLimit("file"); {
-	case n <= codegen.MaxFile || a.json:
+	case n <= codegen.MaxFile:
 	case n > most:
-		a.say("note: the program has %d bytes, and mscclc reads files of up to %s", n, sizeText(most))
+		a.note("", "the program has %d bytes, and mscclc reads files of up to %s", n, sizeText(most))
 	default:
-		a.say("note: the program has %d bytes: mscclc reads it with --limit file=%s", n, diag.LimitText(n))
+		a.note("", "the program has %d bytes: mscclc reads it with --limit file=%s", n, diag.LimitText(n))
 	}
 	return nil
 }

@@ -78,6 +78,9 @@ func (a *app) lintFiles(args, ignore []string, lim *limits) error {
 		a.show(found)
 	}
 	if a.json {
+		if len(reports) > 0 {
+			reports[0] = a.noted(reports[0])
+		}
 		if err := a.writeJSON(reports); err != nil {
 			return err
 		}

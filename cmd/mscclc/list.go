@@ -55,6 +55,7 @@ type listedDocument struct {
 	Schema     int            `json:"schema"`
 	Algorithms []listing      `json:"algorithms"`
 	Problems   []diag.Problem `json:"problems,omitempty" doc:"of files that could not be read"`
+	noted
 }
 
 // A listing is what a file says of itself.
@@ -104,7 +105,7 @@ func (a *app) list(tasks []task, from *reading) error {
 	}
 	var err error
 	if a.json {
-		err = a.writeJSON(listedDocument{schema, found, diag.Report("", wrong).Problems})
+		err = a.writeJSON(listedDocument{schema, found, diag.Report("", wrong).Problems, a.notes.list()})
 	} else if len(found) > 0 || len(wrong) == 0 {
 		err = a.printList(found)
 	}

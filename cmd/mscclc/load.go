@@ -20,10 +20,10 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 		return nil, nil, impossible(err)
 	}
 	if f.unproven {
-		a.say("%s: note: the program is not proven", diag.Printable(arg))
+		a.note(arg, "the program is not proven")
 	}
 	if p.ModifiesInput() {
-		a.say("%s: note: the program overwrites input that is not output", diag.Printable(arg))
+		a.note(arg, "the program overwrites input that is not output")
 	}
 	return l, p, nil
 }

@@ -86,7 +86,7 @@ func removeOnSignal() {
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr, guard: &guard{}}
+	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr, guard: &guard{}, notes: &notes{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
@@ -126,6 +126,7 @@ type app struct {
 	file      string // what the run is about, for reports
 	stdinText excerpts
 	guard     *guard
+	notes     *notes
 }
 
 func (a *app) command() *cobra.Command {
@@ -158,10 +159,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on stdout; mscclc help json describes it")
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		a.json = asksJSON(a.args) // which may stand behind the flag that is wrong
-		return flagError(cmd, err)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(), a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(),
 		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
 	root.AddCommand(topics()...)

@@ -15,6 +15,7 @@ type report struct {
 	Schema int `json:"schema"`
 	diag.FileReport
 	Program *programInfo `json:"program,omitempty" doc:"where it is ok"`
+	noted
 }
 
 type programInfo struct {

@@ -11,7 +11,6 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/lang"
 )
 
@@ -131,8 +130,8 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 		for i, n := range without {
 			texts[i] = sizeText(n)
 		}
-		c.app.say("%s: note: it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
-			diag.Printable(c.flags.table), c.call.Kind, count(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, list(texts))
+		c.app.note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
+			c.call.Kind, count(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, list(texts))
 	}
 	return nil
 }

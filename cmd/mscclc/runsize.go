@@ -45,7 +45,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 			a.noteOutside(arg, p, plan.sizes)
 		}
 		if !told && !p.Coll.Reduces() {
-			a.sayNoOp(p.Coll)
+			a.noteNoOp(p.Coll)
 			told = true
 		}
 		r, err := plan.run(ctx, l.loaded, p, bytes, bar.step)
@@ -74,7 +74,7 @@ func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
 		}
 	}
 	if a.json {
-		doc := runDocument{newReport(arg, nil, p), runs}
+		doc := runDocument{a.noted(newReport(arg, nil, p)), runs}
 		doc.OK = worst == exitGood && ctx.Err() == nil
 		if err := a.writeJSON(doc); err != nil {
 			return err
@@ -114,8 +114,8 @@ func (a *app) leaveOut(plan *runPlan, chosen *chosen) error {
 	return nil
 }
 
-// sayNoOp says that nothing is reduced.
-func (a *app) sayNoOp(c *ir.Collective) { a.say("note: --op is ignored: %s reduces nothing", c.Kind) }
+// noteNoOp notes that nothing is reduced.
+func (a *app) noteNoOp(c *ir.Collective) { a.note("", "--op is ignored: %s reduces nothing", c.Kind) }
 
 // impossible says what an error of the executor is: diagnostics are about the
 // program or the call, what is not supported where there is a device is of

@@ -185,7 +185,7 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	stop()
 	out.bound(list)
 	if skipped := s.Skipped(); len(skipped) > 0 {
-		a.say("note: not looked at, as they move so many chunks that they take long to compile, and others fewer: %s", strings.Join(skipped, ", "))
+		a.note("", "not looked at, as they move so many chunks that they take long to compile, and others fewer: %s", strings.Join(skipped, ", "))
 	}
 	gaps, err := out.gaps(list)
 	if err != nil {

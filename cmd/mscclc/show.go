@@ -132,7 +132,7 @@ func (a *app) showStage(arg, stage, out string, f *showFlags) error {
 	if err != nil {
 		return err
 	}
-	doc := shownDocument{report: newReport(arg, nil, p), Stage: stage}
+	doc := shownDocument{report: a.noted(newReport(arg, nil, p)), Stage: stage}
 	if a.json && isStdout(out) {
 		doc.Text = string(b)
 		return a.writeJSON(doc)

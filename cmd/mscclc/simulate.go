@@ -91,6 +91,7 @@ type simulatedDocument struct {
 	Ranks    int             `json:"ranks"`
 	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, columns, link and occupied are of"`
 	Sizes    []simulatedSize `json:"sizes"`
+	noted
 }
 
 // A simulatedSize is one row.

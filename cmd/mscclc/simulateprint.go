@@ -109,7 +109,7 @@ func microsText(micros, latency float64) string {
 func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
 	by simulate.Figure, rows []simulatedSize) error {
 	if a.json {
-		return a.writeJSON(simulatedDocument{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows})
+		return a.writeJSON(simulatedDocument{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows, a.notes.list()})
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -131,6 +131,6 @@ func (a *app) noteEmpty(arg string, dtype data.DType, rows []simulatedSize) {
 		}
 	}
 	if len(empty) > 0 {
-		a.say("%s: note: calls of %s have no whole element of %v for it to move: their time is a launch's", diag.Printable(arg), list(empty), dtype)
+		a.note(arg, "calls of %s have no whole element of %v for it to move: their time is a launch's", list(empty), dtype)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // sizesText names the sizes that a program is for: every size, sizes below 128 MiB, sizes from 1 KiB up to 1 MiB.
@@ -49,8 +48,7 @@ func (a *app) noteOutside(arg string, p *ir.Program, sizes []int64) {
 		}
 	}
 	if len(out) > 0 {
-		a.say("%s: note: the program is for %s: a runtime takes another one for %s", diag.Printable(arg), sizesText(p.Sizes),
-			list(out))
+		a.note(arg, "the program is for %s: a runtime takes another one for %s", sizesText(p.Sizes), list(out))
 	}
 }
 
@@ -81,7 +79,7 @@ func (f sizesFlag) Set(s string) error {
 // noteDefault says that neither the file nor a flag ends the sizes, so that they end where t ends them.
 func (a *app) noteDefault(name string, declared ir.SizeRange, t *codegen.Target) {
 	if most := t.Limits.MaxBytes; declared.Max == 0 && most > 0 {
-		a.say("%s: note: it declares no sizes, and the default of %s ends below %s; for more give --sizes 0..1G, or write the line "+
-			"sizes 0..1G", diag.Printable(name), t.Name, sizeText(most))
+		a.note(name, "it declares no sizes, and the default of %s ends below %s; for more give --sizes 0..1G, or write the line "+
+			"sizes 0..1G", t.Name, sizeText(most))
 	}
 }

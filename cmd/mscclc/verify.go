@@ -173,6 +173,9 @@ func (v *verifying) take(d *verdict) error {
 	case v.flags.replay:
 		err = d.replayed()
 	}
+	if v.json {
+		v.noteOf(d)
+	}
 	if v.json || v.flags.sarif != "" {
 		v.reports = append(v.reports, d.report)
 	}
@@ -192,6 +195,12 @@ func (v *verifying) fault(err error, file string) error {
 	return nil
 }
 
+func (v *verifying) noteOf(d *verdict) {
+	if d.note != "" {
+		v.note(d.file, "%s", d.note)
+	}
+}
+
 // print prints one verdict: its line on stdout, what is wrong on stderr.
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
@@ -207,9 +216,7 @@ func (v *verifying) print(d *verdict) error {
 	}
 	fmt.Fprintf(v.stdout, "ok    %s    %s%s\n", diag.Printable(d.file), d.line, v.time(d.took))
 	v.show(d.warned)
-	if d.note != "" {
-		v.say("%s: note: %s", diag.Printable(d.file), d.note)
-	}
+	v.noteOf(d)
 	if d.order != nil {
 		v.app.bitwise(d.program, *d.order)
 	}
@@ -250,6 +257,9 @@ func (v *verifying) end() error {
 		}
 	}
 	if v.json {
+		if len(v.reports) > 0 {
+			v.reports[0].report = v.noted(v.reports[0].report)
+		}
 		if err := v.writeJSON(v.reports); err != nil {
 			return err
 		}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"mscclc/ir/diag"
+)
+
+// noted holds the notes of a document. In a list of documents the first has the notes of all.
+type noted struct {
+	Notes []string `json:"notes,omitempty" doc:"what stderr has without --json, behind note:"`
+}
+
+// notes collects the notes of a run of the command for its document.
+type notes struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (n *notes) add(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.texts = append(n.texts, text)
+}
+
+func (n *notes) list() noted {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return noted{slices.Clone(n.texts)}
+}
+
+// noted returns r with the notes so far.
+func (a *app) noted(r report) report {
+	r.noted = a.notes.list()
+	return r
+}
+
+// note says a note on what where names: a file, a source position, or "". With --json the document has the note.
+func (a *app) note(where, format string, args ...any) {
+	head := ""
+	if where != "" {
+		head = diag.Printable(where) + ": "
+	}
+	text := fmt.Sprintf(format, args...)
+	if a.json {
+		a.notes.add(diag.Shorten(head + text))
+		return
+	}
+	a.say("%snote: %s", head, text)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A document has the notes that stderr has without --json.
+func TestJSONNotes(t *testing.T) {
+	jsonFolder(t)
+	if err := os.Mkdir("mix", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("mix/odd.json", []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []string{"allgather/allpairs --ranks 2 -o mix/plan.json", "allreduce/ring --ranks 2 -o mix/ring.xml"} {
+		args := append([]string{"compile"}, strings.Fields(call)...)
+		if code := main1(args, strings.NewReader(""), io.Discard, io.Discard); code != exitGood {
+			t.Fatalf("%s: exit code %d", call, code)
+		}
+	}
+	for _, call := range []string{
+		"compile allreduce/ring -o z.xml",
+		"run allreduce/allpairs --ranks 2 --bytes 1K,1",
+		"run mix/ring.xml --bytes 1K --unproven",
+		"run allgather/allpairs --ranks 2 --bytes 1K --op max",
+		"bench allreduce/ring --ranks 2 -b 1 -e 1K --replays 1 --replay-time 10us",
+		"simulate allreduce/allpairs --ranks 2 -b 1 -e 1K",
+		"select allreduce -b 1 -e 1K -t cpu",
+		"verify mix --target msccl",
+		"verify mix/plan.json --slots 2",
+		"lint mix",
+	} {
+		var stdout, stderr bytes.Buffer
+		args := strings.Fields(call)
+		main1(args, strings.NewReader(""), io.Discard, &stderr)
+		var want []string
+		for line := range strings.Lines(stderr.String()) {
+			if head, note, ok := strings.Cut(strings.TrimSpace(line), "note: "); ok {
+				want = append(want, head+note)
+			}
+		}
+		if len(want) == 0 {
+			t.Errorf("%s: stderr has no note:\n%s", call, stderr.String())
+		}
+		main1(append(args, "--json"), strings.NewReader(""), &stdout, io.Discard)
+		text := bytes.TrimSpace(stdout.Bytes())
+		if !bytes.HasPrefix(text, []byte("[")) {
+			text = slices.Concat([]byte("["), text, []byte("]"))
+		}
+		var docs []noted
+		if err := json.Unmarshal(text, &docs); err != nil {
+			t.Fatalf("%s: %v", call, err)
+		}
+		if len(docs) == 0 || !slices.Equal(docs[0].Notes, want) {
+			t.Errorf("%s: the notes are %q, and stderr has %q", call, docs, want)
+		}
+	}
+}
