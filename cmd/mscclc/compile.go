@@ -62,7 +62,7 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 		},
 	}
 	f.flags(cmd.Flags(), "msccl")
-	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
+	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
@@ -196,6 +196,9 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		return nil, err
 	}
 	opt, err := c.options(s)
+	if err == nil {
+		err = a.shareRanks(s, text, c, &opt)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -188,6 +188,9 @@ func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) err
 
 func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
 	opt, err := f.options(s)
+	if err == nil {
+		err = a.shareRanks(s, text, &f.compiling, &opt)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ A trace of a long run has its first tile iterations. GPUs' times count from each
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
-	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
+	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	wordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
 	wordFlag(flags, &f.dtype, "dtype", "", "f32", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())

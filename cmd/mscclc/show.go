@@ -84,7 +84,7 @@ chunks. A cell says whose inputs its chunk holds, and its colour whether the ste
 		},
 	}
 	f.flags(cmd.Flags(), "plan")
-	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
+	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`; - is stdout")
 	cmd.Flags().BoolVar(&f.positions, "positions", false, "write source positions too: an operation with pos N is from the N-th span, from 0")
@@ -222,6 +222,9 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 		return nil, err
 	}
 	opt, err := c.options(s)
+	if err == nil {
+		err = a.shareRanks(s, src, &c.compiling, &opt)
+	}
 	if err != nil {
 		return nil, err
 	}

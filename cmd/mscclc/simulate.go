@@ -64,7 +64,7 @@ Of a long call they show the first tile iterations. The drawing says at its top 
 	}
 	flags := cmd.Flags()
 	f.compiling.flags(flags, "plan")
-	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: the same as -p ranks=N")
+	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")

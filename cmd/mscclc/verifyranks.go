@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mscclc"
 	"mscclc/ir/diag"
 	"mscclc/lang"
 )
@@ -96,6 +97,44 @@ func sharesOf(f *lang.File, n int) (shares [][]string) {
 		}
 	}
 	return shares
+}
+
+// shareRanks sets nodes and gpus in opt, for --ranks of an algorithm that has these parameters, and says what they are.
+func (a *app) shareRanks(s *source, text []byte, c *compiling, opt *mscclc.Options) error {
+	n, err := strconv.Atoi(strings.TrimPrefix(c.ranksSetting, "ranks="))
+	if err != nil { // --ranks is not given
+		return nil
+	}
+	tree, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	if err != nil {
+		return err
+	}
+	shares := sharesOf(tree, n)
+	if len(shares) == 0 || len(shares[0]) == 1 {
+		return nil
+	}
+	for _, name := range []string{"nodes", "gpus"} {
+		if value, ok := opt.Lang.Params[name]; ok {
+			return usagef("--ranks and -p %s=%s both say how many ranks there are", name, value)
+		}
+	}
+	share := fewestNodes(shares)
+	delete(opt.Lang.Params, "ranks")
+	for _, setting := range share {
+		name, value, _ := strings.Cut(setting, "=")
+		opt.Lang.Params[name] = value
+	}
+	a.say("%s: note: %s are taken as %s; -p nodes=N -p gpus=N sets others", diag.Printable(s.name), count(n, "rank"), strings.Join(share, " "))
+	return nil
+}
+
+// fewestNodes returns the share of sharesOf with the fewest nodes, of two or more where there is one.
+func fewestNodes(shares [][]string) []string {
+	last := shares[len(shares)-1]
+	if len(shares) > 1 && last[0] == "nodes=1" {
+		return shares[len(shares)-2]
+	}
+	return last
 }
 
 // judgeRanks judges the algorithm in text at each number of ranks that is asked for. One that the file refuses by an assert is no
