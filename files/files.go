@@ -184,3 +184,16 @@ func SizeText(n int64) string {
 	}
 	return fmt.Sprintf("%d B", n)
 }
+
+// CutSizeUnit splits a size into its digits and the power of two of its unit: K, M or G, in capitals or not, also with B
+// or iB behind it. A unit B stands for no power.
+func CutSizeUnit(size string) (digits string, power int) {
+	digits = strings.TrimSuffix(strings.ToUpper(size), "B")
+	bare := strings.TrimSuffix(digits, "I")
+	if n := len(bare) - 1; n >= 0 {
+		if i := strings.IndexByte("KMG", bare[n]); i >= 0 && (bare == digits || len(digits) < len(size)) {
+			return bare[:n], 10 * (i + 1)
+		}
+	}
+	return digits, 0
+}

@@ -1,6 +1,9 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // An Op is what one instruction or one step does. Ops has a row for each.
 type Op uint8
@@ -174,6 +177,16 @@ func (c *Collective) MessageChunks(bytes, slotBytes int64) int {
 func ProtocolByName(s string) (Protocol, bool) {
 	for p, name := range protocolNames {
 		if name == s {
+			return Protocol(p), true
+		}
+	}
+	return 0, false
+}
+
+// ProtocolSpelled finds a protocol as people write its name: in capitals or not.
+func ProtocolSpelled(s string) (Protocol, bool) {
+	for p, name := range protocolNames {
+		if strings.EqualFold(name, s) {
 			return Protocol(p), true
 		}
 	}

@@ -1,6 +1,9 @@
 package lang
 
 import (
+	"maps"
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -74,13 +77,24 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 	case f.Text == "reduce":
 		return c.reduceOnto(c.asRef(x, "what is reduced", of), x.word, args, of, span)
 	}
+	if x.kind == kList || x.kind == kAny {
+		if near := diag.Nearest(f.Text, listOps()); near != "" {
+			c.m.report(diag.Undefined, f.span(), "there is no operation %s", f.Text).Hint = "did you mean " + near + "?"
+			return c.badCode()
+		}
+	}
 	c.as(x, kRef, "what has ."+f.Text, of)
 	d := c.m.report(diag.Undefined, f.span(), "a reference has no operation %s", f.Text)
-	if !suggest(d, f.Text, members) {
+	if hint := foreignNames[f.Text]; hint != "" {
+		d.Hint = hint
+	} else if !suggest(d, f.Text, members) {
 		d.Hint = "its operations are copy and reduce"
 	}
 	return c.badCode()
 }
+
+// listOps lists the operations that may be done with a list, or with what is known only when it runs.
+func listOps() []string { return slices.Sorted(maps.Keys(channelOps)) }
 
 // notInRequire rejects operations where nothing runs yet.
 func (c *compiler) notInRequire(span diag.Span) {

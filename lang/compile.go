@@ -255,8 +255,9 @@ func plainName(e *Expr) *Name {
 // bare compiles an expression for what it does.
 func (c *compiler) bare(s *Simple) exec {
 	if !doesSomething(s.X) {
-		c.m.report(diag.Unused, s.X.span(), "this does nothing: a statement is a call of a function, a copy or a reduce")
-		c.expr(s.X)
+		if c.expr(s.X).kind != kBad {
+			c.m.report(diag.Unused, s.X.span(), "this does nothing: a statement is a call of a function, a copy or a reduce")
+		}
 		return nil
 	}
 	x := c.expr(s.X)

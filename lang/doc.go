@@ -16,7 +16,8 @@
 //
 // A file is UTF-8. # starts a comment. A newline ends a statement unless it is
 // inside ( ) or [ ], follows {, a comma, =, .. or an operator, or comes before .
-// or else. Integers are decimal, with _ between digits and a suffix K, M or G.
+// or else. Integers are decimal, with _ between digits and a suffix K, M or G
+// for powers of 1024, also as k, KB or KiB.
 //
 //	algorithm NAME(param = default, ...)    first; -p param=value sets it
 //	collective KIND(ranks, ...)             what must hold at the end; required

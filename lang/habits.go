@@ -23,38 +23,41 @@ const whileHint = "there is no while: for d in [1, 2, 4] { } takes d from a list
 
 // foreignStatements are the words by which statements begin elsewhere.
 var foreignStatements = map[string]string{
-	"while":   whileHint,
-	"foreach": "a loop is written for x in list { }",
-	"from":    importHint,
-	"include": importHint,
-	"using":   importHint,
-	"elif":    "elif is written else if",
-	"elsif":   "elsif is written else if",
-	"fn":      "a function is written def f(a, b) { }",
-	"func":    "a function is written def f(a, b) { }",
-	"fun":     "a function is written def f(a, b) { }",
-	"var":     "a variable is declared by let x = 1",
-	"const":   "a variable is declared by let x = 1",
-	"int":     "a variable is declared by let x = 1",
-	"auto":    "a variable is declared by let x = 1",
+	"while":    whileHint,
+	"foreach":  "a loop is written for x in list { }",
+	"from":     importHint,
+	"include":  importHint,
+	"using":    importHint,
+	"elif":     "elif is written else if",
+	"elsif":    "elsif is written else if",
+	"fn":       "a function is written def f(a, b) { }",
+	"function": "a function is written def f(a, b) { }",
+	"func":     "a function is written def f(a, b) { }",
+	"fun":      "a function is written def f(a, b) { }",
+	"var":      "a variable is declared by let x = 1",
+	"const":    "a variable is declared by let x = 1",
+	"int":      "a variable is declared by let x = 1",
+	"auto":     "a variable is declared by let x = 1",
 }
 
 // foreignNames are the names that other languages and other tools have for
 // what is called otherwise here.
 var foreignNames = map[string]string{
-	"range": "a range is a..b: for i in 0..4 { }",
-	"i":     "a rank's input is called input",
-	"o":     "a rank's output is called output",
-	"s":     "a buffer of one's own is declared by scratch NAME[chunks]",
-	"print": "there is no print: mscclc show FILE chunks shows what an algorithm does",
-	"None":  "there is no null value",
-	"null":  "there is no null value",
-	"True":  "true and false are lower case",
-	"False": "true and false are lower case",
-	"pow":   "a power of two is written 1 << n",
-	"floor": "division floors: a / b",
-	"send":  "chunk(...).copy(rank, buffer, index) moves a chunk",
-	"recv":  "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
+	"range":    "a range is a..b: for i in 0..4 { }",
+	"i":        "a rank's input is called input",
+	"o":        "a rank's output is called output",
+	"s":        "a buffer of one's own is declared by scratch NAME[chunks]",
+	"print":    "there is no print: mscclc show FILE chunks shows what an algorithm does",
+	"None":     "there is no null value",
+	"null":     "there is no null value",
+	"True":     "true and false are lower case",
+	"False":    "true and false are lower case",
+	"pow":      "a power of two is written 1 << n",
+	"floor":    "division floors: a / b",
+	"break":    "there is no break: a loop takes all of its values; for r in 0..ranks if c { } leaves values out",
+	"continue": "there is no continue: for r in 0..ranks if c { } leaves values out",
+	"send":     "chunk(...).copy(rank, buffer, index) moves a chunk",
+	"recv":     "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
 }
 
 // foreignVariables are the variables that other tools have.
@@ -103,13 +106,29 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	return d.WithHint("a statement begins with a keyword (%s), or is a call or an assignment", strings.Join(statementKeywords, ", ")), first != tok
 }
 
+// noValue says that a let has no value, where its line ends behind = and tok is on another line. before are the tokens of
+// the statement before tok.
+func noValue(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
+	code := slices.DeleteFunc(slices.Clone(before), func(t lexer.Token) bool { return t.Type == tComment || t.Type == tBlank })
+	atEnd := tok.Type == tEnd || tok.Type == lexer.EOF
+	if len(code) != 3 || code[0].Value != "let" || code[2].Value != "=" || !atEnd && tok.Pos.Line == code[2].Pos.Line {
+		return diag.Diagnostic{}, false
+	}
+	span := tokenSpan(&code[0])
+	if code[2].Pos.Line == span.Line {
+		span.Len = code[2].Pos.Offset + 1 - span.Offset
+	}
+	d := diag.New(diag.Syntax, span, "%s needs a value", code[1].Value)
+	return d.WithHint("let %s = 0 gives it one", code[1].Value), true
+}
+
 // statementKeywords are the keywords that a statement or a declaration begins with.
 var statementKeywords = []string{"algorithm", "collective", "protocol", "sizes", "ranks_per_node", "scratch", "import",
 	"def", "return", "let", "if", "else", "for", "parallelize", "require"}
 
 // syntaxHint says what to write instead where a statement, of which before are the tokens
-// before tok, goes wrong at tok.
-func syntaxHint(before []lexer.Token, tok *lexer.Token) string {
+// before tok, goes wrong at tok and want was expected.
+func syntaxHint(before []lexer.Token, tok *lexer.Token, want string) string {
 	var words []string // the values of the tokens before tok, without comments
 	for i := range before {
 		if typ := before[i].Type; typ != tComment && typ != tBlank {
@@ -122,7 +141,10 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token) string {
 		}
 		return words[len(words)-n]
 	}
-	prev := back(1)
+	prev, first := back(1), ""
+	if len(words) > 0 {
+		first = words[0]
+	}
 	atEnd := tok.Type == tEnd || tok.Type == lexer.EOF
 	switch {
 	case tok.Type == tKeyword && slices.Contains([]string{"let", "def", "for", "scratch", "algorithm"}, prev):
@@ -131,6 +153,18 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token) string {
 		return "scratch NAME[chunks] on a line of its own declares a buffer; name that buffer here"
 	case tok.Value == "=" && prev != "" && strings.Contains("+-*/%&|^", prev):
 		return fmt.Sprintf("there is no %s=: write x = x %s ...", prev, prev)
+	case tok.Value == "-" && slices.Contains([]string{"let", "def", "scratch", "algorithm"}, back(2)):
+		return "a name is of letters, digits and _"
+	case first == "algorithm" && tok.Value == "{" && prev == ")":
+		return algorithmHint
+	case first == "for" && tok.Value == "=" && len(words) == 2:
+		return fmt.Sprintf("a loop is written for %s in 0..4 { }", prev)
+	case tok.Value == "=" && prev == "..":
+		return "there is no ..=: a..b ends before b, so 0..4 is 0 to 3"
+	case tok.Value == "*" && prev == "*":
+		return "there is no **: a power of two is written 1 << n"
+	case len(words) == 0 && tok.Value == "{" || atEnd && want == "{":
+		return blockHint
 	case len(words) == 0 && tok.Type == tOp:
 		return fmt.Sprintf("the line before is a statement of its own: put %s at its end, or the expression in ( )", tok.Value)
 	case atEnd && back(2) == "let":
@@ -153,12 +187,22 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token) string {
 	return ""
 }
 
+// algorithmHint says that statements are not in a block of the algorithm.
+const algorithmHint = "the algorithm line ends at its ): the other lines follow it, without a block around them"
+
+// blockHint says where a block begins.
+const blockHint = "a block begins on the line of its for, if or def: for i in 0..4 {"
+
 // strayHint says what to write instead of a character that means nothing, where
 // line is the text before it on its line.
 func strayHint(r rune, line string) string {
 	switch {
 	case r == ':' && strings.Contains(line, "range("):
 		return "a range is a..b, and a block is in { }: for i in 0..4 { ... }"
+	case r == ':' && strings.Count(line, "(") > strings.Count(line, ")"):
+		return "a value is given by =, as in ranks = 4"
+	case r == ':' && strings.HasPrefix(line, "algorithm "):
+		return algorithmHint
 	case r == ':':
 		return "a block is in { }: for i in 0..4 { ... }"
 	case r == '?':

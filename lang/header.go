@@ -2,6 +2,7 @@ package lang
 
 import (
 	"path/filepath"
+	"slices"
 
 	"mscclc/files"
 	"mscclc/ir"
@@ -85,8 +86,7 @@ func (c *compiler) sorted(f *File) *fileLines {
 		l.algorithm, _ = f.Stmts[0].(*Algorithm)
 	}
 	if l.algorithm == nil {
-		d := m.report(diag.Declaration, first, "the file has no algorithm line, so it is a library")
-		d.Hint = "a first line algorithm NAME(ranks = 8) makes it an algorithm"
+		m.noAlgorithm(f, first)
 		return nil
 	}
 	var statement Stmt // the first one
@@ -108,6 +108,20 @@ func (c *compiler) sorted(f *File) *fileLines {
 		d.Hint = "collective allreduce(ranks) says what must hold at the end"
 	}
 	return &l
+}
+
+// noAlgorithm reports that f does not begin with an algorithm line.
+func (m *machine) noAlgorithm(f *File, first diag.Span) {
+	late := slices.IndexFunc(f.Stmts, func(s Stmt) bool { _, is := s.(*Algorithm); return is })
+	if late >= 0 {
+		span := f.Stmts[late].node().span()
+		d := m.report(diag.Declaration, span, "the algorithm line must come first, and is on line %d", span.Line)
+		*d = d.WithNote(first, "this comes before it")
+		d.Hint = "move it above all other lines but comments"
+		return
+	}
+	d := m.report(diag.Declaration, first, "the file has no algorithm line, so it is a library")
+	d.Hint = "a first line algorithm NAME(ranks = 8) makes it an algorithm"
 }
 
 // take puts s where it belongs if it is a declaration, and says whether it is.
@@ -194,7 +208,7 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 func (c *compiler) protocol(h *header, s *Protocol, opt Options) bool {
 	ok := true
 	if s != nil {
-		p, known := ir.ProtocolByName(s.Name.Text)
+		p, known := ir.ProtocolSpelled(s.Name.Text)
 		if !known {
 			d := c.m.report(diag.Undefined, s.Name.span(), "there is no protocol %s", s.Name.Text)
 			d.Hint = "the protocols are Simple, LL, LL16 and LL128"

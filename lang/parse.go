@@ -194,13 +194,18 @@ func (p *lineReader) syntaxError(err error, tokens []lexer.Token, eof lexer.Toke
 		p.errs = append(p.errs, d)
 		return at
 	}
+	if d, ok := noValue(tokens[from:at], tok); ok {
+		p.errs = append(p.errs, d)
+		return at
+	}
 	span := tokenSpan(tok)
 	span.Len = max(span.Len, 1)
 	d := diag.New(diag.Syntax, span, "unexpected %s", tokenText(tok))
-	if want := expected(perr.Message()); want != "" {
+	want := expected(perr.Message())
+	if want != "" {
 		d.Text += ", expected " + want
 	}
-	d.Hint = syntaxHint(tokens[from:at], tok)
+	d.Hint = syntaxHint(tokens[from:at], tok, want)
 	p.errs = append(p.errs, d)
 	return at
 }

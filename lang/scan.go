@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/participle/v2/lexer"
 
+	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -190,8 +191,8 @@ func (s *scanner) number(rest string) {
 		return
 	}
 	d := s.fault(n, "%s is no integer", rest[:min(n, 40)])
-	if digits := strings.Trim(rest[:n], "0123456789_KMG"); digits == "" {
-		d.Hint = "integers have 64 bits, _ only between digits, and at most one suffix K, M or G"
+	if digits := strings.Trim(rest[:n], "0123456789_KMGkmgiB"); digits == "" {
+		d.Hint = "integers have 64 bits, _ only between digits, and at most one suffix K, M or G, also as k, KB or KiB"
 	} else {
 		d.Hint = "integers are decimal, with a suffix K, M or G for powers of 1024"
 	}
@@ -200,12 +201,7 @@ func (s *scanner) number(rest string) {
 
 // parseInt reads an integer of the language.
 func parseInt(text string) (int64, bool) {
-	shift := 0
-	if n := len(text); n > 0 {
-		if shift = 10 * (strings.IndexByte("KMG", text[n-1]) + 1); shift > 0 {
-			text = text[:n-1]
-		}
-	}
+	text, shift := files.CutSizeUnit(text)
 	if text == "" || text[0] == '_' || text[len(text)-1] == '_' {
 		return 0, false
 	}

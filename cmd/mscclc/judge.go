@@ -251,11 +251,14 @@ func checkLibrary(f *lang.File, text []byte, opt mscclc.Options) error {
 	return err
 }
 
-// isLibrary says whether f declares no algorithm.
+// isLibrary says whether f holds imports and functions only. Any other file is judged as an algorithm.
 func isLibrary(f *lang.File) bool {
 	return !slices.ContainsFunc(f.Stmts, func(s lang.Stmt) bool {
-		_, ok := s.(*lang.Algorithm)
-		return ok
+		switch s.(type) {
+		case *lang.Import, *lang.Def:
+			return false
+		}
+		return true
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -189,13 +188,7 @@ func (f *runFlags) plan() (*runPlan, error) {
 
 // parseBytes reads a number of bytes: digits, and K, M or G for powers of 1024, also as k, KB or KiB.
 func parseBytes(s string) (int64, error) {
-	digits, shift := strings.ToUpper(s), 0
-	digits = strings.TrimSuffix(strings.TrimSuffix(digits, "B"), "I")
-	if n := len(digits) - 1; n >= 0 {
-		if i := strings.IndexByte("KMG", digits[n]); i >= 0 {
-			digits, shift = digits[:n], 10*(i+1)
-		}
-	}
+	digits, shift := files.CutSizeUnit(s)
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > 1<<50>>shift {
 		return 0, usagef("%q is not a number of bytes: write 1048576, 1024K, 1M, 1MiB or 1G", s)
