@@ -10,6 +10,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -96,7 +97,7 @@ func TestBitwiseOfRandomSums(t *testing.T) {
 		p := program(t, summing(rnd, 3+rnd.Intn(3)))
 		o, list := verify.Bitwise(p, verify.Options{})
 		if len(list) > 0 {
-			t.Fatalf("seed %d: %s", seed, full(list))
+			t.Fatalf("seed %d: %s", seed, irtest.Text(list))
 		}
 		l, err := executor.Load(p, executor.Options{Device: cpu.Device()})
 		if err != nil {

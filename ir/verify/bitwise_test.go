@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -64,7 +65,7 @@ func TestBitwise(t *testing.T) {
 		p := program(t, strings.Replace(threeRanks, "%s\n", x.steps, 1))
 		o, list := verify.Bitwise(p, verify.Options{})
 		if len(list) > 0 {
-			t.Errorf("%s: %s", x.name, full(list))
+			t.Errorf("%s: %s", x.name, irtest.Text(list))
 			continue
 		}
 		if o.Sums != 1 || o.Differ != x.differ || o.Same() {
@@ -75,7 +76,7 @@ func TestBitwise(t *testing.T) {
 	}
 	o, list := verify.Bitwise(program(t, twoRanks), verify.Options{})
 	if len(list) > 0 || !o.Same() || o.Sums != 1 {
-		t.Errorf("%v %+v", full(list), o)
+		t.Errorf("%v %+v", irtest.Text(list), o)
 	}
 	if _, list := verify.Bitwise(program(t, strings.Replace(twoRanks, "hasdep", "", 1)), verify.Options{}); len(list) == 0 {
 		t.Error("a program that is no good was judged")
@@ -93,7 +94,7 @@ func TestBitwiseSeesRounding(t *testing.T) {
 	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[1] => input[0]\n", "  2 re scratch[1] => scratch[0] dep 0.0 hasdep\n  3 re scratch[0] => input[0]\n", 1)
 	o, list := verify.Bitwise(program(t, text), verify.Options{})
 	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} || o.Witness[verify.Each] != nil {
-		t.Fatalf("%s %+v", full(list), o)
+		t.Fatalf("%s %+v", irtest.Text(list), o)
 	}
 	d := o.Witness[verify.Chain]
 	if d.Expr != [2]string{"in[0][0] + in[1][0] + in[2][0]", "(in[0][0] + in[1][0]) + in[2][0]"} || d.Chunk[1] != (ir.Part{Rank: 1}) {
@@ -107,12 +108,12 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 	p := ring(24)
 	o, list := verify.Bitwise(p, verify.Options{})
 	if len(list) > 0 || !o.Same() || o.Sums != 24 {
-		t.Errorf("%s %+v", full(list), o)
+		t.Errorf("%s %+v", irtest.Text(list), o)
 	}
 	p.Coll = &ir.Collective{Kind: ir.Opaque, Ranks: 24, Chunks: 24, In: 24, Out: 24, Inplace: true}
 	o, list = verify.Bitwise(p, verify.Options{})
 	if len(list) > 0 || !o.Same() || o.Sums != 24 {
-		t.Errorf("of its own kind: %s %+v", full(list), o)
+		t.Errorf("of its own kind: %s %+v", irtest.Text(list), o)
 	}
 	text := strings.Replace(threeRanks, "%s\n", "  0 nop dep 0.1\n  1 nop dep 1.1\n  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", 1)
 	for _, kind := range []ir.Kind{ir.Opaque, ir.Custom} {
@@ -125,7 +126,7 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 		o, list := verify.Bitwise(p, verify.Options{})
 		same := kind == ir.Custom // ranks 0 and 1 agree, and nothing is asked of rank 2
 		if len(list) > 0 || o.Same() != same || o.Sums != 1 {
-			t.Errorf("%v: %s %+v", kind, full(list), o)
+			t.Errorf("%v: %s %+v", kind, irtest.Text(list), o)
 		}
 	}
 	if o := verify.OrderOf(program(t, "program p\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); o.Sums != 0 || !o.Same() {

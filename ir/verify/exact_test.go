@@ -6,6 +6,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -70,7 +71,7 @@ block 1.0 send 0 recv 0 ch 0
 		p := program(t, text)
 		p.Even = true
 		r, list := verify.Check(p, verify.Options{MessageChunks: x.chunks, MostChunks: x.chunks})
-		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
+		if got := irtest.Text(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
 		}
 		replayAll(t, p, verify.Options{MessageChunks: x.chunks, MostChunks: x.chunks}, map[string]int{})
@@ -85,7 +86,7 @@ func TestUndecided(t *testing.T) {
 	p := program(t, twoRanks)
 	_, list := verify.Check(p, verify.Options{Work: 1})
 	if len(list) != 1 || list[0].Code != diag.Undecided || list[0].Hint == "" {
-		t.Errorf("%v", full(list))
+		t.Errorf("%v", irtest.Text(list))
 	}
 }
 
@@ -104,9 +105,9 @@ func TestOperationsRelease(t *testing.T) {
 func TestUndecidedSums(t *testing.T) {
 	p := ring(64)
 	if _, list := verify.Check(p, verify.Options{Work: 1 << 15}); len(list) > 0 {
-		t.Errorf("%v", full(list))
+		t.Errorf("%v", irtest.Text(list))
 	}
 	if _, list := verify.Check(p, verify.Options{Work: 1 << 10}); len(list) != 1 || list[0].Code != diag.Undecided {
-		t.Errorf("%v", full(list))
+		t.Errorf("%v", irtest.Text(list))
 	}
 }

@@ -77,7 +77,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 		t.Fatal(err)
 	}
 	if _, list := verify.Check(again, verify.Options{Slots: 2 * p.Protocol.Slots(), MessageChunks: 1}); len(list) > 0 {
-		t.Fatalf("with more slots: %s", full(list))
+		t.Fatalf("with more slots: %s", irtest.Text(list))
 	}
 	order := verify.OrderOf(p)
 	for _, d := range order.Witness {

@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/irtest"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 )
@@ -129,7 +130,7 @@ func TestOneSidedBeside(t *testing.T) {
 		verify.OneAfterTheOther(func() {
 			wantReport, want := verify.Check(p, verify.Options{})
 			if !reflect.DeepEqual(list, want) || !reflect.DeepEqual(report, wantReport) {
-				t.Errorf("%s: beside each other\n%s\nand one after the other\n%s", f.name, full(list), full(want))
+				t.Errorf("%s: beside each other\n%s\nand one after the other\n%s", f.name, irtest.Text(list), irtest.Text(want))
 			}
 		})
 		if len(list) > 1 && list[0].Code == diag.Race && list[len(list)-1].Code != diag.Race {
@@ -145,11 +146,11 @@ func TestOneSidedBad(t *testing.T) {
 	for _, f := range oneSidedFaults {
 		_, list := verify.Check(edited(t, f.of, f.edit), verify.Options{})
 		found := false
-		for _, line := range strings.Split(full(list), "\n") {
+		for _, line := range strings.Split(irtest.Text(list), "\n") {
 			found = found || strings.HasPrefix(line, f.want)
 		}
 		if !found {
-			t.Errorf("%s: not\n  %s\nbut\n  %s", f.name, f.want, strings.ReplaceAll(full(list), "\n", "\n  "))
+			t.Errorf("%s: not\n  %s\nbut\n  %s", f.name, f.want, strings.ReplaceAll(irtest.Text(list), "\n", "\n  "))
 		}
 	}
 }

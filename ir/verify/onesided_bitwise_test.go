@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -28,7 +29,7 @@ func TestOneSidedBitwise(t *testing.T) {
 	} {
 		o, list := verify.Bitwise(c.p, verify.Options{})
 		if len(list) > 0 {
-			t.Errorf("%s: %s", c.name, full(list))
+			t.Errorf("%s: %s", c.name, irtest.Text(list))
 			continue
 		}
 		shows := ""
@@ -58,7 +59,7 @@ func TestOneSidedRounding(t *testing.T) {
 	}
 	o, list := verify.Bitwise(b.done(), verify.Options{})
 	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} {
-		t.Fatalf("%v, %s", o.Differ, full(list))
+		t.Fatalf("%v, %s", o.Differ, irtest.Text(list))
 	}
 	if w := o.Witness[verify.Chain].Expr; w != [2]string{"(in[0][0] + in[1][0]) + in[2][0]", "in[0][0] + in[1][0] + in[2][0]"} {
 		t.Errorf("%q", w)

@@ -118,7 +118,7 @@ func explainOneSided(p *ir.Program, err error) string {
 	_, list := verify.Check(small, verify.Options{})
 	j, again := compareOneSided(small, rnd)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%v\nverify: %v\nexplorer: %v\n", again, full(list), j.verdict)
+	fmt.Fprintf(&b, "%v\nverify: %v\nexplorer: %v\n", again, irtest.Text(list), j.verdict)
 	if err := text.WriteProgram(&b, small); err != nil {
 		return err.Error()
 	}
@@ -168,7 +168,7 @@ func walkOneSided(t *testing.T, seed int64, count func(string)) {
 	rnd := rand.New(rand.NewSource(seed))
 	p := explore.RandomOneSided(rnd)
 	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
-		t.Errorf("seed %d: a program that is right by its making is rejected: %v\n%s", seed, full(list), textOf(t, p))
+		t.Errorf("seed %d: a program that is right by its making is rejected: %v\n%s", seed, irtest.Text(list), textOf(t, p))
 		return
 	}
 	for range changesTried {

@@ -201,11 +201,11 @@ func TestOneSidedShapes(t *testing.T) {
 		took := time.Since(at)
 		t.Logf("%s: %v, %d problems", s.name, took, len(list))
 		if (len(list) > 0) != (len(s.want) > 0) || took > 20*time.Second {
-			t.Errorf("%s: in %v %.300s", s.name, took, full(list))
+			t.Errorf("%s: in %v %.300s", s.name, took, irtest.Text(list))
 		}
 		for _, d := range list {
 			if !slices.Contains(s.want, d.Code) {
-				t.Errorf("%s: %s", s.name, full(diag.List{d}))
+				t.Errorf("%s: %s", s.name, irtest.Text(diag.List{d}))
 			}
 		}
 	}

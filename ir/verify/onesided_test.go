@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -29,7 +30,7 @@ func TestOneSidedGood(t *testing.T) {
 	} {
 		report, list := verify.Check(c.p, verify.Options{})
 		if len(list) > 0 || !report.Ran {
-			t.Errorf("%s: %s", c.name, full(list))
+			t.Errorf("%s: %s", c.name, irtest.Text(list))
 		}
 	}
 }
@@ -51,7 +52,7 @@ func TestOneSidedScale(t *testing.T) {
 			work = 20 * int64(len(c.p.Steps))
 		}
 		if _, list := verify.Check(c.p, verify.Options{Work: work}); len(list) > 0 {
-			t.Errorf("%s: %s", c.name, full(list))
+			t.Errorf("%s: %s", c.name, irtest.Text(list))
 		}
 		t.Logf("%s: %d steps, %v", c.name, len(c.p.Steps), time.Since(at))
 	}

@@ -30,7 +30,7 @@ func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[strin
 		if err != nil {
 			t.Errorf("%s: %v: %v", p.Name, w.Problem, err)
 		} else if !got.Shown || len(got.Lines) == 0 {
-			t.Errorf("%s: %v\nis not shown:\n%s\n%s", p.Name, w.Problem, strings.Join(got.Lines, "\n"), full(list))
+			t.Errorf("%s: %v\nis not shown:\n%s\n%s", p.Name, w.Problem, strings.Join(got.Lines, "\n"), irtest.Text(list))
 		}
 		kind := string(w.Problem.Code)
 		if strings.Contains(strings.Join(got.Lines, "\n"), "messages keep this order in every run") {
@@ -104,7 +104,7 @@ block 1.0 send 0 recv 0 ch 0
 		p.Even = true
 		report, list := verify.Check(p, verify.Options{MessageChunks: 1})
 		if len(report.Witnesses) != 1 {
-			t.Fatalf("%s: %d witnesses; %s", x.name, len(report.Witnesses), full(list))
+			t.Fatalf("%s: %d witnesses; %s", x.name, len(report.Witnesses), irtest.Text(list))
 		}
 		got, err := replay.Run(context.Background(), p, report.Witnesses[0], cpu.Device())
 		if text := strings.Join(got.Lines, "\n"); err != nil || !got.Shown || !strings.Contains(text, x.want) {

@@ -5,13 +5,13 @@ package verify_test
 import (
 	"bytes"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
@@ -21,21 +21,11 @@ func TestScaleShapes(t *testing.T) {
 		for _, n := range []int{100, 1000, 10000} {
 			p := x.make(n)
 			if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
-				t.Errorf("%s of %d steps: %s", x.name, len(p.Steps), full(list[:1]))
+				t.Errorf("%s of %d steps: %s", x.name, len(p.Steps), irtest.Text(list[:1]))
 			}
 			t.Logf("%s: %d ranks, %d blocks, %d steps", x.name, p.Coll.Ranks, len(p.Blocks), len(p.Steps))
 		}
 	}
-}
-
-// cpuTime is what this process has used so far, which other processes disturb
-// less than the clock.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkScale proves programs of 2^10 to 2^21 steps: CPU time and memory a
@@ -46,13 +36,13 @@ func BenchmarkScale(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/2^%d", x.name, bits), func(b *testing.B) {
 				p := x.make(1 << bits)
 				b.ReportAllocs()
-				begin := cpuTime()
+				begin := irtest.CPUTime()
 				for b.Loop() {
 					if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
 						b.Fatal(list)
 					}
 				}
-				b.ReportMetric(float64((cpuTime()-begin).Nanoseconds())/float64(b.N*len(p.Steps)), "cpu-ns/step")
+				b.ReportMetric(float64((irtest.CPUTime()-begin).Nanoseconds())/float64(b.N*len(p.Steps)), "cpu-ns/step")
 			})
 		}
 	}
@@ -75,21 +65,21 @@ func BenchmarkXML(b *testing.B) {
 			}
 			b.ReportAllocs()
 			b.SetBytes(int64(text.Len()))
-			reading, begin := time.Duration(0), cpuTime()
+			reading, begin := time.Duration(0), irtest.CPUTime()
 			for b.Loop() {
-				start := cpuTime()
+				start := irtest.CPUTime()
 				p, err := msccl.Read("scale.xml", bytes.NewReader(text.Bytes()), codegen.ReadOptions{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				reading += cpuTime() - start
+				reading += irtest.CPUTime() - start
 				if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
 					b.Fatal(list)
 				}
 			}
 			b.ReportMetric(float64(len(p.Steps)), "steps")
 			b.ReportMetric(reading.Seconds()/float64(b.N), "cpu-s-reading/op")
-			b.ReportMetric((cpuTime()-begin).Seconds()/float64(b.N), "cpu-s/op")
+			b.ReportMetric((irtest.CPUTime()-begin).Seconds()/float64(b.N), "cpu-s/op")
 		})
 	}
 }

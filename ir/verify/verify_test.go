@@ -23,18 +23,6 @@ func program(t testing.TB, text string) *ir.Program {
 	return p
 }
 
-func full(list diag.List) string {
-	var s []string
-	for _, d := range list {
-		text := string(d.Code) + ": " + d.Text
-		for _, n := range d.Notes {
-			text += "; " + n.Text
-		}
-		s = append(s, text)
-	}
-	return strings.Join(s, "\n")
-}
-
 // twoRanks is an allreduce of two ranks by way of scratch, in two blocks a
 // rank, with a chain of two reductions on rank 1.
 const twoRanks = `program two
@@ -56,7 +44,7 @@ block 1.1 ch 0
 func TestGood(t *testing.T) {
 	r, list := verify.Check(program(t, twoRanks), verify.Options{Slots: 1})
 	if len(list) > 0 || !r.Ran || r.String() != "2 ranks, 1 channel, 4 blocks, 7 steps" {
-		t.Errorf("%v %v", r, full(list))
+		t.Errorf("%v %v", r, irtest.Text(list))
 	}
 }
 
@@ -128,7 +116,7 @@ func withFault(t *testing.T, name string, edit []string) *ir.Program {
 func TestFaults(t *testing.T) {
 	for _, x := range faults {
 		_, list := verify.Check(withFault(t, x.name, x.edit), verify.Options{})
-		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
+		if got := irtest.Text(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
 		}
 	}
@@ -172,7 +160,7 @@ block 1.0 send 0 recv 0 ch 0
 		{"protocol LL", verify.Options{}, ""},
 	} {
 		_, list := verify.Check(program(t, strings.Replace(exchange, "%s", x.header, 1)), x.opt)
-		if got := full(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
+		if got := irtest.Text(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s, want %s", x.header, got, x.want)
 		}
 	}
@@ -182,7 +170,7 @@ block 1.0 send 0 recv 0 ch 0
 			"  0 s input[0]\n  1 s input[1]\n  2 s input[2]\n  3 r output[0]\n  4 r output[1]\n  5 r output[2]\n"
 	}
 	_, list := verify.Check(program(t, many), verify.Options{})
-	if got := full(list); !strings.Contains(got, "2 slots a connection, at every size") || !strings.Contains(got, "waits for a free slot, which") {
+	if got := irtest.Text(list); !strings.Contains(got, "2 slots a connection, at every size") || !strings.Contains(got, "waits for a free slot, which") {
 		t.Error(got)
 	}
 }
@@ -256,7 +244,7 @@ func TestFinal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
-		t.Fatal(full(list))
+		t.Fatal(irtest.Text(list))
 	}
 	for i, want := range []string{
 		"final: rank 0 block 0 step 0 (s) is marked final, and makes no sum that is complete",
@@ -264,8 +252,8 @@ func TestFinal(t *testing.T) {
 		"final: rank 0 block 1 step 0 (re) makes a complete sum, and is not marked final as others are",
 	} {
 		p.Steps[i].Flags ^= ir.Final
-		if _, list := verify.Check(p, verify.Options{}); full(list) != want {
-			t.Errorf("%s\nwant %s", full(list), want)
+		if _, list := verify.Check(p, verify.Options{}); irtest.Text(list) != want {
+			t.Errorf("%s\nwant %s", irtest.Text(list), want)
 		}
 		p.Steps[i].Flags ^= ir.Final
 	}

@@ -7,9 +7,9 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/lang"
 	"mscclc/passes/fifo"
-	"mscclc/passes/passestest"
 )
 
 // BenchmarkOneSided lowers programs of the catalog one-sided, and two-sided beside
@@ -47,7 +47,7 @@ func expandCatalog(b *testing.B, name string, ranks int, protocol ir.Protocol) *
 
 func lowerTimes(b *testing.B, c *ir.ChunkDAG, sides string) {
 	b.ReportAllocs()
-	before := passestest.CpuTime()
+	before := irtest.CPUTime()
 	for b.Loop() {
 		if sides == "two" {
 			d, err := fifo.Lower(c, fifo.Options{})
@@ -62,5 +62,5 @@ func lowerTimes(b *testing.B, c *ir.ChunkDAG, sides string) {
 		}
 	}
 	each := float64(b.N) * float64(len(c.Ops))
-	b.ReportMetric(float64((passestest.CpuTime()-before).Nanoseconds())/each, "cpu-ns/op")
+	b.ReportMetric(float64((irtest.CPUTime()-before).Nanoseconds())/each, "cpu-ns/op")
 }

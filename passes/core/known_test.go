@@ -7,8 +7,8 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/lang"
-	"mscclc/passes/passestest"
 )
 
 // expandFor expands a text for some ranks.
@@ -208,11 +208,11 @@ func TestOneSidedScale(t *testing.T) {
 		var took [2]float64
 		for k, ranks := range []int{64, 128} {
 			c := known(t, "allreduce/ring", ranks, protocol)
-			start := passestest.CpuTime()
+			start := irtest.CPUTime()
 			if _, err := Lower(c, Options{}); err != nil {
 				t.Fatal(err)
 			}
-			took[k] = (passestest.CpuTime() - start).Seconds()
+			took[k] = (irtest.CPUTime() - start).Seconds()
 		}
 		if took[1] > 24*took[0] || took[1] > 5 {
 			t.Errorf("%v: %.3f s for 64 ranks, %.3f s for 128", protocol, took[0], took[1])

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
-	"mscclc/passes/passestest"
+	"mscclc/ir/irtest"
 )
 
 // BenchmarkShapes compiles programs that are extreme in one respect each, at
@@ -18,13 +18,13 @@ func BenchmarkShapes(b *testing.B) {
 				c := s.build(n)
 				insts := 0
 				b.ReportAllocs()
-				before := passestest.CpuTime()
+				before := irtest.CPUTime()
 				for b.Loop() {
 					insts = compileShape(b, c)
 				}
 				each := float64(b.N) * float64(insts)
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/each, "ns/inst")
-				b.ReportMetric(float64((passestest.CpuTime()-before).Nanoseconds())/each, "cpu-ns/inst")
+				b.ReportMetric(float64((irtest.CPUTime()-before).Nanoseconds())/each, "cpu-ns/inst")
 				b.ReportMetric(float64(insts), "insts")
 			})
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"mscclc/passes/passestest"
+	"mscclc/ir/irtest"
 )
 
 // TestShapes compiles each extreme program small, with all checks.
@@ -42,9 +42,9 @@ func costOfInst(t *testing.T, s shape, n int) (bytes float64, took time.Duration
 	for try := range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := passestest.CpuTime()
+		start := irtest.CPUTime()
 		insts := compileShape(t, c)
-		spent := (passestest.CpuTime() - start) / time.Duration(insts)
+		spent := (irtest.CPUTime() - start) / time.Duration(insts)
 		runtime.ReadMemStats(&after)
 		if try == 0 || spent < took {
 			took = spent

@@ -1,4 +1,4 @@
-// Package passestest has programs of the catalog for the tests of passes, and the clock that their benchmarks read.
+// Package passestest has programs of the catalog for the tests of passes.
 package passestest
 
 import (
@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"mscclc/algorithms"
 	"mscclc/ir"
@@ -73,13 +71,4 @@ func (f *File) Expand(t *testing.T, shape string, inplace bool) *ir.ChunkDAG {
 		return nil // TestMatrix of algorithms says for which shapes and places each is
 	}
 	return c
-}
-
-// CpuTime is what this process has used of the machine so far.
-func CpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
