@@ -54,6 +54,7 @@ func expandChannels(t *testing.T, name string, text []byte, params lang.Params) 
 	if err != nil || x.Channels == nil {
 		t.Fatalf("%s %v: %v", name, params, err)
 	}
+	channels.Synchronise(x.Channels)
 	return x.Channels
 }
 

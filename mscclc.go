@@ -78,6 +78,7 @@ func compileFile(tree *lang.File, opt Options) (p *ir.Program, wasExpanded bool,
 		return nil, false, err
 	}
 	if c := expanded.Channels; c != nil {
+		channels.Synchronise(c)
 		if want := opt.Lang.Inplace; want != nil && !*want && c.Coll.Inplace {
 			if c, err = channels.OutOfPlace(c); err != nil {
 				return nil, true, err

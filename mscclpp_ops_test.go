@@ -13,6 +13,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/passes/channels"
 )
 
 // Operations that neither the compiler nor the examples need; it means nothing.
@@ -68,6 +69,7 @@ func channelsOf(t *testing.T, name, text string) *ir.ChannelProgram {
 	if err != nil {
 		t.Fatal(err)
 	}
+	channels.Synchronise(x.Channels)
 	return x.Channels
 }
 

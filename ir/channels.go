@@ -121,6 +121,7 @@ type ChannelOp struct {
 	Unit       int64         // ChLoop: bytes of one turn
 	Chunks     int32         // ChLoop: chunks of all turns
 	Body       []ChannelOp   // ChLoop
+	Unsynced   bool          // its author wants no block barrier for it (sync = false); channels.Synchronise clears it
 	Pos        int32         // index in Spans
 }
 

@@ -9,8 +9,8 @@ import (
 
 // This file holds what a file says at the level of channels: which thread block
 // does what, over which channel. channel_words.go and channel_call.go compile
-// it, channel_move.go and channel_reduce.go do operations on chunks, channel_meet.go has the
-// threads meet, channel_result.go makes an ir.ChannelProgram of it.
+// it, channel_move.go and channel_reduce.go do operations on chunks, and
+// channel_result.go makes an ir.ChannelProgram of it.
 
 // A channelLevel is the channels and operations made so far.
 type channelLevel struct {
@@ -22,8 +22,6 @@ type channelLevel struct {
 	pipe   *pipe                 // that is open, or nil
 	pipes  int32                 // opened so far
 	launch launchSettings
-
-	bySwitch map[[2]int32]*channelEnd // by rank and number, when all are known
 }
 
 // A channelRank is what one rank has and does.
@@ -31,7 +29,13 @@ type channelRank struct {
 	count    [ir.NumChannelTypes]int32
 	semas    []int32 // their initial values
 	barriers [][]int32
-	blocks   [][]draft
+	blocks   []channelBlock
+}
+
+// A channelBlock is a thread block's operations so far.
+type channelBlock struct {
+	ops  []ir.ChannelOp
+	pipe int32 // the number of the pipeline whose loop is the last operation, or 0
 }
 
 // A channelEnd is a rank's end of a channel.
@@ -46,14 +50,6 @@ type channelEnd struct {
 
 // A semaphore counts among the blocks of a rank.
 type semaphore struct{ rank, id int32 }
-
-// A draft is an operation of a block before threads meet.
-type draft struct {
-	ir.ChannelOp
-	free bool    // sync = false: no thread meets another for it
-	pipe int32   // of a ChLoop: its number
-	body []draft // of a ChLoop
-}
 
 // maxTB is the most that a thread block's number may be.
 const maxTB = 1023
@@ -159,36 +155,35 @@ func (m *machine) addEnd(e channelEnd) int64 {
 	return int64(len(ch.ends)) - 1
 }
 
-// draftCost is the elements of a list that an operation takes the memory of.
-const draftCost = 16
+// opCost is the elements of a list that an operation takes the memory of.
+const opCost = 16
 
 // emit adds an operation to a block.
-func (m *machine) emit(s *site, rank, tb int32, d draft) {
+func (m *machine) emit(s *site, rank, tb int32, op ir.ChannelOp) {
 	ch := m.prog.channels
-	if m.prog.spent += int64(1 + len(d.Srcs) + len(d.Dsts)); m.prog.spent > m.lim.Ops {
+	if m.prog.spent += int64(1 + len(op.Srcs) + len(op.Dsts)); m.prog.spent > m.lim.Ops {
 		m.exhausted("ops", m.lim.Ops, moreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
 		return
 	}
-	if !m.elements(0, draftCost, s.span) {
+	if !m.elements(0, opCost, s.span) {
 		return
 	}
 	if m.watch != nil {
 		m.watch(s.span.Pos, rank)
 	}
-	d.Pos = s.pos
+	op.Pos = s.pos
 	r := &ch.ranks[rank]
 	if more := int(tb) + 1 - len(r.blocks); more > 0 {
 		if !m.elements(0, more, s.span) {
 			return
 		}
-		r.blocks = append(r.blocks, make([][]draft, more)...)
+		r.blocks = append(r.blocks, make([]channelBlock, more)...)
 	}
-	list := &r.blocks[tb]
-	if ch.pipe != nil {
-		if !ch.pipe.takes(m, s, &d) {
-			return
-		}
-		list = ch.pipe.body(list)
+	block := &r.blocks[tb]
+	if ch.pipe == nil {
+		block.ops, block.pipe = append(block.ops, op), 0
+	} else if ch.pipe.takes(m, s, &op) {
+		loop := ch.pipe.loop(block)
+		loop.Body = append(loop.Body, op)
 	}
-	*list = append(*list, d)
 }

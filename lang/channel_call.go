@@ -135,7 +135,7 @@ func (m *machine) each(v *value, k kind, span diag.Span, do func(n int64)) {
 // release of semaphore n.
 func (m *machine) synchronise(s *site, kind ir.ChannelOpKind, n int64, d *done) {
 	ch := m.prog.channels
-	op := draft{ChannelOp: ir.ChannelOp{Kind: kind, Type: ir.NoChannel}, free: d.free}
+	op := ir.ChannelOp{Kind: kind, Type: ir.NoChannel, Unsynced: d.free}
 	if kind == ir.ChAcquire || kind == ir.ChRelease {
 		op.Semaphores = []int32{ch.semas[n].id}
 		m.emit(s, ch.semas[n].rank, d.tbs[0], op)
@@ -161,7 +161,7 @@ func (m *machine) synchronise(s *site, kind ir.ChannelOpKind, n int64, d *done) 
 // one barrier. Of one block it is a meet of its threads.
 func (m *machine) barrier(s *site, rank int32, tbs []int32) {
 	slices.Sort(tbs)
-	d := draft{ChannelOp: ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel}}
+	d := ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel}
 	if len(tbs) > 1 {
 		r := &m.prog.channels.ranks[rank]
 		id := slices.IndexFunc(r.barriers, func(b []int32) bool { return slices.Equal(b, tbs) })

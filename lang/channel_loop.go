@@ -98,20 +98,20 @@ func pipelineHead(e *Expr) (*Name, *Args) {
 }
 
 // takes checks that an operation goes through the chunks of the pipeline.
-func (p *pipe) takes(m *machine, s *site, d *draft) bool {
-	if len(d.Dsts) == 0 || d.Dsts[0].Count == p.chunks {
+func (p *pipe) takes(m *machine, s *site, op *ir.ChannelOp) bool {
+	if len(op.Dsts) == 0 || op.Dsts[0].Count == p.chunks {
 		return true
 	}
-	e := m.fault(diag.Counts, s.span, "this is of %s, in a pipeline over %s", chunks(int64(d.Dsts[0].Count)), chunks(int64(p.chunks)))
+	e := m.fault(diag.Counts, s.span, "this is of %s, in a pipeline over %s", chunks(int64(op.Dsts[0].Count)), chunks(int64(p.chunks)))
 	*e = e.WithNote(p.span, "the pipeline is here")
 	return false
 }
 
-// body returns the list that operations of a block belong to: that of the
-// block's loop, which is its last operation.
-func (p *pipe) body(block *[]draft) *[]draft {
-	if n := len(*block); n == 0 || (*block)[n-1].pipe != p.number {
-		*block = append(*block, draft{ChannelOp: ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: p.unit, Chunks: p.chunks, Pos: p.pos}, pipe: p.number})
+// loop returns the loop of p in a block, which is the block's last operation.
+func (p *pipe) loop(block *channelBlock) *ir.ChannelOp {
+	if block.pipe != p.number {
+		block.ops = append(block.ops, ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: p.unit, Chunks: p.chunks, Pos: p.pos})
+		block.pipe = p.number
 	}
-	return &(*block)[len(*block)-1].body
+	return &block.ops[len(block.ops)-1]
 }

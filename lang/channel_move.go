@@ -180,10 +180,11 @@ func (m *machine) allreduce(s *site, e *channelEnd, r ref, b ir.Buf, index int64
 
 // do adds an operation to each of its blocks.
 func (m *machine) do(s *site, rank int32, d *done, op ir.ChannelOp) {
+	op.Unsynced = d.free
 	for i, tb := range d.tbs {
 		if len(d.tbs) > 1 {
 			op.Part, op.Parts = int32(i), int32(len(d.tbs))
 		}
-		m.emit(s, rank, tb, draft{ChannelOp: op, free: d.free})
+		m.emit(s, rank, tb, op)
 	}
 }

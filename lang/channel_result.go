@@ -31,35 +31,13 @@ func (ch *channelLevel) program(m *machine, h *ir.Header) *ir.ChannelProgram {
 		for i := range p.scratch {
 			to.Scratch += int32(p.scratch[i].Chunks)
 		}
-		for b, list := range from.blocks {
-			from.blocks[b] = p.join(int32(r), list)
-		}
 		to.Blocks = make([][]ir.ChannelOp, len(from.blocks))
-		for b, list := range from.blocks {
-			w := wary{p: p, rank: int32(r)}
-			to.Blocks[b] = w.meets(list)
+		for b := range from.blocks {
+			to.Blocks[b] = from.blocks[b].ops
 		}
 	}
 	ch.connect(g)
 	return g
-}
-
-// groupOf is the ranks of a rank's switch channel.
-func (ch *channelLevel) groupOf(rank, id int32) []int32 {
-	return ch.switches()[[2]int32{rank, id}].group
-}
-
-// switches finds the ends of switch channels by rank and number.
-func (ch *channelLevel) switches() map[[2]int32]*channelEnd {
-	if ch.bySwitch == nil {
-		ch.bySwitch = map[[2]int32]*channelEnd{}
-		for i := range ch.ends {
-			if e := &ch.ends[i]; e.via == ir.SwitchChannel {
-				ch.bySwitch[[2]int32{e.rank, e.id}] = e
-			}
-		}
-	}
-	return ch.bySwitch
 }
 
 // connect gives the ranks their channels. A switch channel is of one buffer: an

@@ -29,7 +29,7 @@ type Options struct {
 // file is of: the other is nil.
 type Expansion struct {
 	Chunks   *ir.ChunkDAG
-	Channels *ir.ChannelProgram // not judged: channels.Check does that
+	Channels *ir.ChannelProgram // as written: channels.Synchronise makes it ready, channels.Check judges it
 
 	first diag.Span // the first statement at the level of channels
 }

@@ -96,6 +96,13 @@ func writeChannelOps(p *ir.ChannelProgram, b *bufio.Writer, rank int, indent, pr
 
 // OpText is o, an operation of rank, as the text form has it, without the body of a loop.
 func OpText(p *ir.ChannelProgram, rank int, o *ir.ChannelOp) string {
+	if o.Unsynced {
+		return opText(p, rank, o) + " unsynced"
+	}
+	return opText(p, rank, o)
+}
+
+func opText(p *ir.ChannelProgram, rank int, o *ir.ChannelOp) string {
 	b := []byte(o.Kind.String())
 	switch o.Kind {
 	case ir.ChBarrier:

@@ -144,6 +144,7 @@ func expand(name string, text []byte, params lang.Params) (*ir.ChannelProgram, e
 	if err != nil {
 		return nil, err
 	}
+	channels.Synchronise(x.Channels)
 	return x.Channels, nil
 }
 
