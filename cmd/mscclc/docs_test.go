@@ -13,8 +13,8 @@ import (
 // TestDocs runs the commands of README.md, CONTRIBUTING.md and docs/*.md, page by page, in the order in which they stand. Each
 // page has a folder of its own with copies of algorithms, examples and testdata.
 //
-//   - A fence behind <!-- NAME.mscl --> is a file, which is written. A fence behind <!-- FILE --> or <!-- FILE: after LINE -->,
-//     where the repository has FILE, is an excerpt of it.
+//   - A fence behind <!-- NAME.mscl --> is a file, which is written. A fence behind <!-- FILE: after TEXT -->, where the
+//     repository has FILE, is an excerpt of what FILE has behind TEXT.
 //   - A console fence is a session: "$ mscclc ..." and all that it prints, on stdout and stderr. A line "..." stands for any
 //     number of lines, and a line that ends in "..." is the beginning of a longer one. Times of runs are not compared.
 //   - Other lines of code that begin with mscclc run, too, and must succeed.
@@ -126,10 +126,13 @@ func (p *docPage) file(comment, text string) {
 		return
 	}
 	_, rest, found := strings.Cut(string(whole), after)
-	if !found || !strings.Contains(rest, text) {
+	if !found || !strings.Contains(unindented(rest), unindented(text)) {
 		p.Errorf("%s does not have these lines:\n%s", comment, text)
 	}
 }
+
+// unindented is text without the spaces and tabs at the beginning of its lines.
+func unindented(text string) string { return regexp.MustCompile(`(?m)^[ \t]+`).ReplaceAllString(text, "") }
 
 // commands runs the commands of a block without output.
 func (p *docPage) commands(text string) {
