@@ -2,7 +2,7 @@ package ir
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 )
 
 // An Op is what one instruction or one step does. Ops has a row for each.
@@ -183,15 +183,8 @@ func ProtocolByName(s string) (Protocol, bool) {
 	return 0, false
 }
 
-// ProtocolSpelled finds a protocol as people write its name: in capitals or not.
-func ProtocolSpelled(s string) (Protocol, bool) {
-	for p, name := range protocolNames {
-		if strings.EqualFold(name, s) {
-			return Protocol(p), true
-		}
-	}
-	return 0, false
-}
+// ProtocolNames returns the names of all protocols, indexed by Protocol.
+func ProtocolNames() []string { return slices.Clone(protocolNames[:]) }
 
 func (b Buf) String() string {
 	switch b {

@@ -208,10 +208,15 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 func (c *compiler) protocol(h *header, s *Protocol, opt Options) bool {
 	ok := true
 	if s != nil {
-		p, known := ir.ProtocolSpelled(s.Name.Text)
+		names := ir.ProtocolNames()
+		name, _ := diag.Spelled(s.Name.Text, names)
+		p, known := ir.ProtocolByName(name)
 		if !known {
 			d := c.m.report(diag.Undefined, s.Name.span(), "there is no protocol %s", s.Name.Text)
 			d.Hint = "the protocols are Simple, LL, LL16 and LL128"
+			if near := diag.Meant(s.Name.Text, names); near != "" {
+				d.Hint = "did you mean " + near + "? " + d.Hint
+			}
 		}
 		h.dag.Protocol, ok = p, known
 	}

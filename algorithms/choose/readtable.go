@@ -152,7 +152,7 @@ func (t *tableReader) rule(e *Entry, where string) {
 				r.Sided = ""
 			}
 		}},
-		field{"protocol", true, func(what string) { r.Protocol = t.oneOf(what, protocolNames()) }},
+		field{"protocol", true, func(what string) { r.Protocol = t.oneOf(what, ir.ProtocolNames()) }},
 		field{"via", false, func(what string) { r.Via = t.oneOf(what, []string{viaPort}) }},
 		field{"columns", false, func(what string) { r.Columns = int(t.whole(what, 0, mostColumns)) }},
 		field{"threads", false, func(what string) {
@@ -214,14 +214,6 @@ var kinds = sync.OnceValue(func() []string {
 	}
 	return list
 })
-
-func protocolNames() []string {
-	var list []string
-	for p := range ir.NumProtocols {
-		list = append(list, p.String())
-	}
-	return list
-}
 
 // chosen are the programs that are chosen among where the ranks are in one node, by the name of their collective.
 var chosen = sync.OnceValue(func() map[string][]string { return programsOf(flat) })

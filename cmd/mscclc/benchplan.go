@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +16,10 @@ import (
 	"mscclc/simulate"
 )
 
-// The words that flags of bench take, and the endings of the pictures that it draws.
+// The words that flags of bench take.
 var (
-	placeNames     = []string{"out", "in", "both"}
-	rivalNames     = []string{"nccl"}
-	pictureEndings = []string{".svg", ".png"}
+	placeNames = []string{"out", "in", "both"}
+	rivalNames = []string{"nccl"}
 )
 
 // A benchPlan is what the flags of bench say.
@@ -133,17 +131,12 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
 	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
 		return usagef("--judge-time is of --judge, and above 0")
-	case f.out != "" && !f.tune && !f.judge:
-		if _, ok := data.RedOpByName(f.out); ok {
-			return usagef("-o names the output file; --op %s is the reduction", f.out)
-		}
-		return usagef("-o is where --tune writes its table, and --judge its times")
+	case f.wrongOutput() != nil:
+		return f.wrongOutput()
 	case !p.named && f.root > 0:
 		return usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
 	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
 		return usagef("--tune finds --columns, --threads and --tile, and takes none")
-	case f.plot != "" && !slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(f.plot))):
-		return usagef("--plot draws a .svg or a .png, not %s", f.plot)
 	case f.tune && f.table != "":
 		return usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
 	case f.tune && (f.vs != "" || f.procs > 0):
@@ -166,6 +159,24 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("--nccl is where --vs nccl finds it")
 	case p.named:
 		return f.chosenOnly("--ranks, --root, --place and the like", "import-path", "limit")
+	}
+	return nil
+}
+
+// wrongOutput returns the error of an -o that is not for what is measured, or that is nccl-tests' -o, the reduction.
+func (f *benchFlags) wrongOutput() error {
+	_, reduction := data.RedOpByName(f.out)
+	switch {
+	case reduction:
+		return usagef("-o names the output file; --op %s is the reduction", f.out)
+	case strings.EqualFold(f.out, "all"):
+		return usagef("-o names the output file; --op is the reduction, one of %s", list(data.RedOps[:]))
+	case f.tune:
+		return wrongEnding("-o", f.out, tableEndings, "")
+	case f.judge:
+		return wrongEnding("-o", f.out, timesEndings, "")
+	case f.out != "":
+		return usagef("-o is where --tune writes its table, and --judge its times")
 	}
 	return nil
 }

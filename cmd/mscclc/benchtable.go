@@ -8,7 +8,6 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
-	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -18,7 +17,7 @@ func readTables(table string, shelf choose.Shelf) (all, own *choose.Table, err e
 	if table == "" {
 		return choose.DefaultTable(), nil, nil
 	}
-	file, err := files.Open(table)
+	file, err := openOf("--table", table)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +36,8 @@ func (a *app) compileCommand() *cobra.Command {
 		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++ in JSON for
 --target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
 
-The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan.
+The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan. With --target the name ends as
+the target's files do: .xml for rccl.
 
 The line on stderr names the sizes of calls that the program is for: those of the file's line "sizes", or of --sizes. Without
 either, a program for msccl is for calls below 128 MiB, msccl's default. The line after it loads the file in the target's
@@ -51,12 +51,8 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
   mscclc compile ring.mscl --dump all -o ring.plan`,
 		Args: exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ending := filepath.Ext(f.out)
-			if target := targetOf[ending]; target != "" && !cmd.Flags().Changed("target") {
+			if target := targetOf[ending(f.out)]; target != "" && !cmd.Flags().Changed("target") {
 				f.target = target
-			} else if target == "" && ending != "" && ending != ".mscl" && !cmd.Flags().Changed("target") {
-				return usagef("no target's files end in %s", ending).hint("end the name in %s, or give --target NAME; %s",
-					list(targetEndings()), targetsFor)
 			}
 			return a.compile(args[0], &f)
 		},
@@ -71,15 +67,16 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 	return cmd
 }
 
-// targetOf is the target that the ending of a file asks for.
-var targetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".plan": "plan"}
-
-// targetEndings says which ending stands for which target.
-func targetEndings() (texts []string) {
-	for _, ending := range slices.Sorted(maps.Keys(targetOf)) {
-		texts = append(texts, fmt.Sprintf("%s (--target %s)", ending, targetOf[ending]))
+// wrongEnding returns an error of usage if -o has another ending than programs for the target.
+func (f *compileFlags) wrongEnding(target *codegen.Target) error {
+	if f.oneGiven("target") != "" {
+		return wrongEnding("-o", f.out, []string{endingOf[target.Format]}, "programs for --target "+target.Name+" do")
 	}
-	return texts
+	texts := make([]string, len(outputEndings))
+	for i, e := range outputEndings {
+		texts[i] = fmt.Sprintf("%s for --target %s", e, targetOf[e])
+	}
+	return wrongEnding("-o", f.out, outputEndings, list(texts)+"; "+targetsFor)
 }
 
 func (a *app) compile(arg string, f *compileFlags) error {
@@ -98,7 +95,10 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if f.out == "" && !a.json && target.Format == codegen.FormatProgram && isTerminal(a.stdout) {
 		return usagef("a plan is binary, and stdout is a terminal: give -o FILE")
 	}
-	if err := a.guard.output("-o", f.out); err != nil {
+	if err := a.claims(named{"-o": f.out}, arg); err != nil {
+		return err
+	}
+	if err := f.wrongEnding(target); err != nil {
 		return err
 	}
 	s, err := a.open(arg, &f.limits)

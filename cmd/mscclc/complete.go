@@ -12,16 +12,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Endings of the files that commands take.
-var (
-	sourceEndings   = []string{".mscl"}
-	planEndings     = []string{".json"}
-	programEndings  = []string{".mscl", ".xml", ".plan", ".json"}
-	compiledEndings = []string{".xml", ".plan"}
-	topologyEndings = []string{".topo", ".xml"}
-	foldersOnly     = []string{}
-)
-
 // A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil
 // where there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a number.
 type place struct {
@@ -60,30 +50,32 @@ var arguments = map[string][]place{
 // values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take one
 // of a few words (see wordFlag), switches and numbers are not listed.
 var values = map[string]place{
-	"begin":         {},
-	"bytes":         {},
-	"costs":         {endings: []string{".json"}},
-	"emit":          {endings: foldersOnly},
-	"end":           {},
-	"ignore":        {words: warningWords},
-	"import-path":   {endings: foldersOnly},
-	"limit":         {words: limitWords},
-	"nccl":          {anyFile: true},
-	"opt":           {words: passWords},
-	"optimise":      {words: levelWords},
-	"output":        {anyFile: true},
-	"param":         {words: parameterWords},
-	"pipeline":      {},
-	"plot":          {endings: pictureEndings},
-	"sarif":         {anyFile: true},
-	"select device": {words: deviceWords},
-	"sizes":         {},
-	"svg":           {endings: []string{".svg"}},
-	"table":         {anyFile: true},
-	"tile":          {},
-	"topology":      {words: machineWords, endings: topologyEndings},
-	"trace":         {endings: []string{".json"}},
-	"verify ranks":  {},
+	"begin":          {},
+	"bench output":   {endings: slices.Concat(tableEndings, timesEndings)},
+	"bytes":          {},
+	"compile output": {endings: outputEndings},
+	"costs":          {endings: []string{".json"}},
+	"emit":           {endings: foldersOnly},
+	"end":            {},
+	"ignore":         {words: warningWords},
+	"import-path":    {endings: foldersOnly},
+	"limit":          {words: limitWords},
+	"nccl":           {anyFile: true},
+	"opt":            {words: passWords},
+	"optimise":       {words: levelWords},
+	"param":          {words: parameterWords},
+	"pipeline":       {},
+	"plot":           {endings: pictureEndings},
+	"sarif":          {endings: sarifEndings},
+	"select device":  {words: deviceWords},
+	"show output":    {endings: shownEndings()},
+	"sizes":          {},
+	"svg":            {endings: drawingEndings},
+	"table":          {anyFile: true},
+	"tile":           {},
+	"topology":       {words: machineWords, endings: topologyEndings},
+	"trace":          {endings: traceEndings},
+	"verify ranks":   {},
 }
 
 // completeAll tells the commands of root what completion offers for their arguments and the values of their flags.
@@ -111,7 +103,12 @@ func valueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
 		return at, true
 	}
 	if w, ok := flag.Value.(word); ok {
-		return place{words: func(cursor) []string { return withDocs(w.names, wordDocs[flag.Name]) }}, true
+		return place{words: func(at cursor) []string {
+			if list := asTyped(at.typed, withDocs(w.names, wordDocs[flag.Name])); len(list) > 0 {
+				return list
+			}
+			return asTyped(at.typed, w.others)
+		}}, true
 	}
 	switch flag.Value.Type() {
 	case "int", "int64", "uint64", "uint", "duration":

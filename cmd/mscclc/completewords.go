@@ -58,9 +58,25 @@ func withDocs(names []string, doc func(name string) string) []string {
 
 func truthWords(cursor) []string { return []string{"true", "false"} }
 
-// collectiveWords lists the collectives of which the catalog's fastest variant can be chosen.
-func collectiveWords(cursor) []string {
-	return withDocs(collectiveNames(), func(string) string { return "a collective" })
+// asTyped lists the words that begin as typed does, in capitals or not, with typed as it is: shells offer no others.
+func asTyped(typed string, words []string) (list []string) {
+	for _, w := range words {
+		if len(w) >= len(typed) && strings.EqualFold(w[:len(typed)], typed) {
+			list = append(list, typed+w[len(typed):])
+		}
+	}
+	return list
+}
+
+// collectiveWords lists the collectives of which the catalog's fastest variant can be chosen: all_reduce behind all_.
+func collectiveWords(at cursor) (list []string) {
+	plain := plainCollective(at.typed)
+	for _, name := range collectiveNames() {
+		if rest, ok := strings.CutPrefix(name, plain); ok && (plain != "" || at.typed == "") {
+			list = append(list, cobra.CompletionWithDesc(at.typed+rest, "a collective"))
+		}
+	}
+	return list
 }
 
 // algorithmWords lists the algorithms of the catalog: until a slash is typed, the collectives with a slash behind.
@@ -148,7 +164,7 @@ func machineWords(at cursor) (list []string) {
 	}
 	name, _, ok := strings.Cut(at.typed, ":")
 	if !ok {
-		return withDocs(topology.Names(), func(name string) string { return open(name).Doc })
+		return asTyped(at.typed, withDocs(topology.Names(), func(name string) string { return open(name).Doc }))
 	}
 	before := at.typed[:strings.LastIndexAny(at.typed, ":,")+1]
 	for _, p := range open(name).Params {

@@ -30,6 +30,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	return wrong.hint("%ssee %s --help", near, cmd.CommandPath())
 }
 
+// emptyFlag returns the error of a flag of cmd that is given without a value, such as -o "$FILE" of a variable that is
+// not set.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" {
+			err = usagef("the value of --%s is empty", f.Name).hint("give one, or leave --%s out", f.Name)
+		}
+	})
+	return err
+}
+
 // refusedValue says, behind the name of a flag, which values it takes and which one was given.
 func refusedValue(err *pflag.InvalidValueError) string {
 	var number *strconv.NumError
@@ -62,13 +73,13 @@ var alike = [][]string{
 func meantFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := diag.Nearest(name, names); len(name) > 1 && near != "" {
-		return "--" + near
-	}
 	for _, set := range alike {
 		if i := slices.IndexFunc(set, func(s string) bool { return slices.Contains(names, s) }); i >= 0 && slices.Contains(set, name) {
 			return "--" + set[i]
 		}
+	}
+	if near := diag.Nearest(name, names); len(name) > 1 && near != "" {
+		return "--" + near
 	}
 	return ""
 }

@@ -23,11 +23,12 @@ type task struct {
 	odd   bool // neither a regular file nor a link, and found
 }
 
-// programsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, and those that
-// are not for target, which may be nil. A note counts each. A folder of nothing else is an error.
-func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
+// programsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, those that are
+// not for target, which may be nil, and those that are compiled already where flag is one that only a compilation
+// follows. A note counts each. A folder of nothing else is an error.
+func (a *app) programsOnly(tasks []task, target *codegen.Target, flag string) []task {
 	var programs []task
-	var others, foreign []string
+	var others, foreign, fixed []string
 	for _, t := range a.regular(tasks) {
 		kind, program := contentOf(t)
 		switch {
@@ -35,14 +36,17 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target) []task {
 			others = append(others, t.name)
 		case t.found && target != nil && !target.Takes(kind):
 			foreign = append(foreign, t.name)
+		case t.found && flag != "" && kind != codegen.KindSource && kind != codegen.KindUnknown:
+			fixed = append(fixed, t.name)
 		default:
 			programs = append(programs, t)
 		}
 	}
-	a.noteSkipped(others, "program")
+	a.noteSkipped(others, "a program", "programs")
 	if len(foreign) > 0 {
-		a.noteSkipped(foreign, "program for --target "+target.Name)
+		a.noteSkipped(foreign, "a program for --target "+target.Name, "programs for --target "+target.Name)
 	}
+	a.noteSkipped(fixed, "an algorithm, which "+flag+" is for", "algorithms, which "+flag+" is for")
 	if len(programs) == 0 && len(tasks) > 0 {
 		name := filepath.Dir(tasks[0].name)
 		err := diag.List{diag.New(diag.Io, fileSpan(name), "all files found here were skipped")}
@@ -60,18 +64,19 @@ func (a *app) regular(tasks []task) []task {
 		}
 		return t.odd
 	})
-	a.noteSkipped(odd, "regular file")
+	a.noteSkipped(odd, "a regular file", "regular files")
 	return tasks
 }
 
-// noteSkipped counts files that were skipped, and names the first of them.
-func (a *app) noteSkipped(names []string, not string) {
+// noteSkipped counts files that were skipped as they are not one, or several, of something, and names the first of
+// them.
+func (a *app) noteSkipped(names []string, one, several string) {
 	if len(names) == 0 {
 		return
 	}
-	what, more := "1 file that is not a "+not, ""
+	what, more := "1 file that is not "+one, ""
 	if len(names) > 1 {
-		what = fmt.Sprintf("%d files that are not %s", len(names), strings.Replace(not, "program", "programs", 1))
+		what = fmt.Sprintf("%d files that are not %s", len(names), several)
 	}
 	first := names[:min(len(names), 3)]
 	if n := len(names) - len(first); n > 0 {

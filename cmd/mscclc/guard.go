@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"mscclc/files"
@@ -116,7 +117,8 @@ func (g *guard) named(name string) bool {
 // named are outputs by the flags that name them.
 type named map[string]string
 
-// claims notes what a command is to write and what it is to read, "" for nothing.
+// claims notes what a command is to write and what it is to read, "" for nothing. An output that is an input is a worse
+// mistake than one with a wrong ending, so endings are looked at last.
 func (a *app) claims(outputs named, inputs ...string) error {
 	for _, flag := range slices.Sorted(maps.Keys(outputs)) {
 		if err := a.guard.output(flag, outputs[flag]); err != nil {
@@ -125,6 +127,17 @@ func (a *app) claims(outputs named, inputs ...string) error {
 	}
 	for _, in := range inputs {
 		if err := a.guard.reads(a, in); err != nil {
+			return err
+		}
+	}
+	return outputs.wrongEnding()
+}
+
+// wrongEnding returns an error of usage if an output has another ending than its flag takes.
+func (outputs named) wrongEnding() error {
+	for _, flag := range slices.Sorted(maps.Keys(outputs)) {
+		endings := values[strings.TrimLeft(flag, "-")].endings
+		if err := wrongEnding(flag, outputs[flag], endings, ""); err != nil {
 			return err
 		}
 	}

@@ -16,14 +16,14 @@ import (
 
 // hostileCommands read a file, @. Their outputs are called out, and are there only after exit code 0, but for SARIF.
 var hostileCommands = []string{
-	"verify @ --sarif out",
+	"verify @ --sarif out.sarif",
 	"compile @ -o out.xml",
 	"compile @ --target mscclpp -o out.json",
-	"run @ --bytes 1K --trace out",
-	"run allreduce --ranks 2 --bytes 1K --table @ --trace out",
+	"run @ --bytes 1K --trace out.json",
+	"run allreduce --ranks 2 --bytes 1K --table @ --trace out.json",
 	"bench @ -b 1K -e 1K --replays 1 --plot out.svg",
 	"bench allreduce --ranks 2 -b 1K -e 1K --replays 1 --table @ --plot out.svg",
-	"show @ program -o out",
+	"show @ program -o out.txt",
 	"show @ --svg out.svg",
 	"lint @",
 	"fmt @",

@@ -121,11 +121,8 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 		}
 		return a.judgeSource(s, text, f, d)
 	}
-	if flag := f.unfit("ranks"); flag != "" {
-		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: %s cannot change it", arg, flag)}
-	}
-	if f.receives.value != nil && !f.explicit {
-		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "%s is compiled already: --fused-receives is about a --target, and none is given", arg)}
+	if flag := f.fixed(); flag != "" {
+		return nil, compiledAlready(arg, flag)
 	}
 	read, check := f.limits.read, f.limits.check
 	if read.Target, err = f.judgedTarget(s); err != nil {
@@ -149,6 +146,15 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 		return nil, err
 	}
 	return p, d.prove(p, check, f)
+}
+
+// fixed names a flag that is given and that cannot change what is compiled already, or is "". With a --target,
+// --fused-receives says what that runs.
+func (f *verifyFlags) fixed() string {
+	if f.explicit {
+		return f.unfit("ranks")
+	}
+	return f.unfit("ranks", "fused-receives")
 }
 
 // judgedTarget is the runtime of XML that the program in s must fit, or nil for none. A program that is none for the

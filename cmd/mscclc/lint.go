@@ -49,7 +49,7 @@ The exit code is 1 where anything was found, but for what --ignore names: mscclp
 // lintFiles looks at all files, also where one cannot be read.
 func (a *app) lintFiles(args, ignore []string, lim *limits) error {
 	reports, worst, named := []report{}, exitGood, map[string]namedPlan{}
-	for _, t := range a.programsOnly(expand(args, planEndings...), nil) {
+	for _, t := range a.programsOnly(expand(args, planEndings...), nil, "") {
 		name, found, err := t.name, diag.List(nil), t.err
 		if err == nil {
 			found, err = a.lint(name, named, lim)

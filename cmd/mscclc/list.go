@@ -37,7 +37,7 @@ thread block does what.`,
 			for _, arg := range args {
 				if of := algorithmsOf(collective(arg)); len(of) > 0 && !exists(arg) {
 					for _, name := range of {
-						tasks = append(tasks, task{name: name})
+						tasks = append(tasks, task{name: name, found: true})
 					}
 					continue
 				}
@@ -86,7 +86,7 @@ type listingParam struct {
 func catalog() []task {
 	var tasks []task
 	for _, name := range algorithms.Names() {
-		tasks = append(tasks, task{name: name})
+		tasks = append(tasks, task{name: name, found: true}) // of a folder that holds libraries too
 	}
 	return tasks
 }
@@ -116,7 +116,7 @@ func (a *app) list(tasks []task, from *reading) error {
 	return reportedError{exitCode(wrong)}
 }
 
-// listing is the line of t's file; a library has none.
+// listing is the line of t's file. A library has none, which is an error where the user named it.
 func (a *app) listing(t task, from *reading) (l listing, ok bool, err error) {
 	if t.err != nil {
 		return l, false, t.err
@@ -128,6 +128,13 @@ func (a *app) listing(t task, from *reading) (l listing, ok bool, err error) {
 	defer s.Close()
 	l, ok, err = describe(s, from)
 	l.Name = t.name
+	if err == nil && !ok && !t.found {
+		d := diag.New(diag.Declaration, fileSpan(s.name), "the file has no algorithm to list")
+		if s.kind != codegen.KindSource {
+			d = d.WithHint("it holds %s, which mscclc show %s shows", s.kind, diag.Printable(t.name))
+		}
+		err = diag.List{d}
+	}
 	return l, ok, err
 }
 

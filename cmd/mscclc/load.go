@@ -41,7 +41,7 @@ func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, er
 		return p, check, err
 	}
 	if flag := f.unfit("target", "fused-receives"); flag != "" {
-		return nil, check, usagef("%s is compiled already: %s cannot change it", arg, flag)
+		return nil, check, compiledAlready(arg, flag)
 	}
 	var p *ir.Program
 	if s.kind == codegen.KindMSCCLPP {

@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -86,7 +85,8 @@ func removeOnSignal() {
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stdout: &product{Writer: stdout}, stderr: stderr, guard: &guard{}, notes: &notes{}}
+	a := &app{stdin: stdin, stderr: stderr, guard: &guard{}, notes: &notes{}}
+	a.stdout = &product{Writer: stdout, name: stdoutName}
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
@@ -103,7 +103,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	root.SetErr(stderr)
 	err := root.Execute()
 	if err == nil && a.stdout.err != nil {
-		err = &fs.PathError{Op: "write", Path: "<stdout>", Err: a.stdout.err}
+		err = a.stdout.err
 	}
 	if err != nil {
 		return a.fail(err)
@@ -218,7 +218,7 @@ func noTopic(root *cobra.Command, args []string) error {
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
-// value of a flag that needs none stands behind an equals sign.
+// value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too.
 func spelled(root *cobra.Command, given []string) {
 	for _, cmd := range root.Commands() {
 		judge := cmd.Args
@@ -226,6 +226,9 @@ func spelled(root *cobra.Command, given []string) {
 			continue
 		}
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := emptyFlag(cmd); err != nil {
+				return err
+			}
 			for i, value := range given[:max(len(given), 1)-1] {
 				name, next := strings.TrimLeft(value, "-"), given[i+1]
 				if value == "--" {

@@ -8,6 +8,7 @@ import (
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/lang"
 	"mscclc/passes/fifo"
 
@@ -40,7 +41,8 @@ type compiling struct {
 func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
-	wordFlag(f, &c.protocol, "protocol", "", "", "flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", protocolNames())
+	wordFlag(f, &c.protocol, "protocol", "", "",
+		"flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", ir.ProtocolNames())
 	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
@@ -61,14 +63,6 @@ func targetNames() []string {
 	names := make([]string, len(codegen.Targets))
 	for i, t := range codegen.Targets {
 		names[i] = t.Name
-	}
-	return names
-}
-
-func protocolNames() []string {
-	var names []string
-	for p := range ir.NumProtocols {
-		names = append(names, p.String())
 	}
 	return names
 }
@@ -100,7 +94,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if c.protocol != "" {
 		p, ok := ir.ProtocolByName(c.protocol)
 		if !ok {
-			return opt, unknown("protocol", c.protocol, protocolNames())
+			return opt, unknown("protocol", c.protocol, ir.ProtocolNames())
 		}
 		opt.Lang.Protocol = &p
 	}
@@ -159,6 +153,12 @@ func (c *compiling) unfit(others ...string) string {
 		return "--ranks"
 	}
 	return c.oneGiven(slices.Concat(compileOnly, others)...)
+}
+
+// compiledAlready is the usage error about a flag that only a compilation can follow, of a file that is none of an
+// algorithm.
+func compiledAlready(name, flag string) error {
+	return usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)
 }
 
 // oneGiven names one of some flags that is given, or "".

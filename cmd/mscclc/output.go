@@ -28,9 +28,14 @@ func (a *app) writeJSON(doc any) error {
 	return e.Encode(doc)
 }
 
-// A product is a writer, such as stdout, that remembers that something was written, and that a write failed.
+// stdoutName is how messages name standard output.
+const stdoutName = "<stdout>"
+
+// A product is a writer, such as stdout, that remembers that something was written, and that a write failed. Errors
+// have its name, unless that is "".
 type product struct {
 	io.Writer
+	name  string
 	begun bool
 	err   error
 }
@@ -38,6 +43,9 @@ type product struct {
 func (p *product) Write(b []byte) (int, error) {
 	p.begun = true
 	n, err := p.Writer.Write(b)
+	if err != nil && p.name != "" {
+		err = &fs.PathError{Op: "write", Path: p.name, Err: err}
+	}
 	if err != nil && p.err == nil {
 		p.err = err
 	}
@@ -200,6 +208,22 @@ func writable(path string) error {
 		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: no file can be made in its folder: %v", errors.Unwrap(err))}
 	}
 	return outputError(path, errors.Join(f.Close(), temps.remove(f.Name())))
+}
+
+// makeFolder makes a folder to write into, unless it is there.
+func makeFolder(name string) error {
+	var at *fs.PathError
+	err := os.MkdirAll(name, 0o777)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOTDIR) && errors.As(err, &at):
+		return diag.List{diag.New(diag.Io, fileSpan(at.Path), "this is a file, and not a folder to write into").
+			WithHint("--emit takes a folder, which is made where there is none")}
+	case errors.As(err, &at):
+		return diag.List{diag.New(diag.Io, fileSpan(at.Path), "this folder cannot be made: %v", at.Err)}
+	}
+	return err
 }
 
 func writeAndClose(f *os.File, write func(io.Writer) error) error {

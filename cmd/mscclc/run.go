@@ -81,12 +81,12 @@ A trace of a long run has its first tile iterations. GPUs' times count from each
 	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	wordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
-	wordFlag(flags, &f.dtype, "dtype", "", "f32", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
+	dtypeFlag(flags, &f.dtype, "", "f32")
 	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(data.RedOps[:]), data.RedOps[:])
 	flags.IntVar(&f.iters, "iters", 1, "run each size `N` times, and compare after each")
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
-	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`")
+	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`.json")
 	flags.StringVar(&f.table, "table", "", "choose a collective's variants by the table in `FILE`, where it has some, before the one that is built in")
 	flags.BoolVar(&f.unproven, "unproven", false, "run a program that is not proven: it may hang until --timeout, and compute anything")
 	flags.DurationVar(&f.wait, "timeout", time.Minute, "give up when a step waits longer")
@@ -163,7 +163,7 @@ func (f *runFlags) plan() (*runPlan, error) {
 		return nil, unknown("reduction", f.redop, data.RedOps[:])
 	}
 	if _, ok := ir.ProtocolByName(f.protocol); !ok && f.protocol != "" {
-		return nil, unknown("protocol", f.protocol, protocolNames())
+		return nil, unknown("protocol", f.protocol, ir.ProtocolNames())
 	}
 	if f.trace == "-" || f.trace != "" && len(f.bytes) > 1 {
 		return nil, usagef("--trace is of one run, into a file: it takes one --bytes and FILE")

@@ -15,7 +15,6 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
-	"mscclc/topology"
 )
 
 type selectFlags struct {
@@ -76,7 +75,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
-	wordFlag(flags, &f.dtype, "dtype", "", "bf16", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
+	dtypeFlag(flags, &f.dtype, "", "bf16")
 	byFlag(flags, &f.by, "what is fastest is so")
 	wordFlag(flags, &f.target, "target", "", "plan", "programs are for `T`: "+list(selectTargets()), selectTargets())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
@@ -109,7 +108,7 @@ func noCollective(name string) error {
 }
 
 // selector makes what the flags ask for.
-func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
+func (f *selectFlags) selector(a *app, arg string) (*choose.Selector, []int64, error) {
 	if !choose.IsCollective(arg) {
 		return nil, nil, noCollective(arg)
 	}
@@ -118,7 +117,7 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := topology.Open(f.topology)
+	t, err := a.topologyOf(f.topology)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +143,7 @@ func (f *selectFlags) selector(arg string) (*choose.Selector, []int64, error) {
 }
 
 func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
-	s, sizes, err := f.selector(arg)
+	s, sizes, err := f.selector(a, arg)
 	if err != nil {
 		return err
 	}

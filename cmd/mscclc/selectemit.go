@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,8 +43,8 @@ type emission struct {
 func (e *emission) prepare() error {
 	s := e.selector
 	if e.flags.emit != "" {
-		if err := os.MkdirAll(e.flags.emit, 0o777); err != nil {
-			return diag.List{diag.New(diag.Io, fileSpan(e.flags.emit), "%v", err)}
+		if err := makeFolder(e.flags.emit); err != nil {
+			return err
 		}
 	}
 	if err := e.claims(); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,34 +22,6 @@ type showFlags struct {
 	positions bool
 }
 
-// stages are what show shows.
-var stages = []struct{ name, doc string }{
-	{"chunks", "which chunk goes where"},
-	{"insts", "the instructions as they were lowered, before the passes"},
-	{"program", "the steps of each thread block; shown where no stage is named"},
-	{"json", "the same for scripts"},
-	{"dot", "the program as a graph, for Graphviz"},
-	{"svg", "the table of the algorithm, as papers draw it"},
-	{"channels", "the operations of a plan of MSCCL++, with what their ids stand for"},
-}
-
-// compiledStages are the stages of .xml and .plan files.
-var compiledStages = []string{"program", "json", "dot"}
-
-func stageRows() (rows []string) {
-	for _, s := range stages {
-		rows = append(rows, "  "+s.name+"\t"+s.doc)
-	}
-	return rows
-}
-
-func stageNames() (names []string) {
-	for _, s := range stages {
-		names = append(names, s.name)
-	}
-	return names
-}
-
 func (a *app) showCommand() *cobra.Command {
 	var f showFlags
 	cmd := &cobra.Command{
@@ -64,6 +35,8 @@ A .xml or .plan file has program, json and dot. A plan of MSCCL++ has channels a
 thread block does what has channels, and the one-sided program that they mean; with --target mscclpp any other algorithm has
 the channels of the plan that compile writes. compile --dump shows what each pass leaves.
 
+-o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
+
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
 -o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.`,
@@ -76,45 +49,40 @@ chunks. A cell says whose inputs its chunk holds, and its colour whether the ste
 			if len(args) > 1 {
 				stage = args[1]
 			}
-			stage, out, err := pictured(stage, f.out, f.svg)
-			if err != nil {
+			if err := f.pictured(&stage); err != nil {
 				return err
 			}
-			return a.showStage(args[0], stage, out, &f)
+			return a.showStage(args[0], stage, &f)
 		},
 	}
 	f.flags(cmd.Flags(), "plan")
 	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
-	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`; - is stdout")
+	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
 	cmd.Flags().BoolVar(&f.positions, "positions", false, "write source positions too: an operation with pos N is from the N-th span, from 0")
 	return cmd
 }
 
-// pictured returns the stage and the output that are meant: --svg FILE, and -o FILE.svg, are the stage svg.
-func pictured(stage, out, svg string) (string, string, error) {
-	named := strings.EqualFold(filepath.Ext(out), ".svg")
+// pictured sets the stage to svg for --svg FILE, and for -o FILE.svg where no stage is named.
+func (f *showFlags) pictured(stage *string) error {
 	switch {
-	case svg != "" && out != "":
-		return "", "", usagef("--svg and -o are both where the picture goes: give one")
-	case svg != "" && stage != "" && stage != "svg":
-		return "", "", usagef("--svg draws the stage svg, and not %s", stage)
-	case named && stage == "dot":
-		return "", "", usagef("dot is text for Graphviz, and no SVG: name it .dot, or write "+
-			"mscclc show FILE dot | dot -Tsvg -o %s", out)
-	case named && stage != "" && stage != "svg":
-		return "", "", usagef("%s is text, and -o %s is the name of a picture", stage, out)
-	case svg != "":
-		return "svg", svg, nil
-	case named:
-		return "svg", out, nil
+	case f.svg != "" && f.out != "":
+		return usagef("--svg and -o are both where the picture goes: give one")
+	case f.svg != "" && *stage != "" && *stage != "svg":
+		return usagef("--svg draws the stage svg, and not %s", *stage)
+	case f.svg != "" || *stage == "" && ending(f.out) == ".svg":
+		*stage = "svg"
 	}
-	return stage, out, nil
+	return nil
 }
 
-func (a *app) showStage(arg, stage, out string, f *showFlags) error {
+func (a *app) showStage(arg, stage string, f *showFlags) error {
 	arg = a.about(arg)
-	if err := a.guard.output("-o", out); err != nil {
+	flag, out := "-o", f.out
+	if f.svg != "" {
+		flag, out = "--svg", f.svg
+	}
+	if err := a.claims(named{flag: out}, arg); err != nil {
 		return err
 	}
 	s, err := a.open(arg, &f.limits)
@@ -127,6 +95,9 @@ func (a *app) showStage(arg, stage, out string, f *showFlags) error {
 		stage = "channels"
 	case stage == "":
 		stage = "program"
+	}
+	if err := wrongShown(flag, out, stage); err != nil {
+		return err
 	}
 	b, p, err := a.stageText(s, arg, stage, f)
 	if err != nil {
@@ -178,7 +149,7 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	case c.unfit(compiledShow...) != "":
-		return nil, nil, usagef("%s is compiled already: %s cannot change it", arg, c.unfit(compiledShow...))
+		return nil, nil, compiledAlready(arg, c.unfit(compiledShow...))
 	default:
 		p, err = readProgram(s, c.limits.read)
 	}

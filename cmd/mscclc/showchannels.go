@@ -17,7 +17,7 @@ func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 	case stage != "channels" && stage != "json":
 		return usagef("%s is a plan of MSCCL++: it has no %s; show channels or json", s.name, stage)
 	case c.unfit(compiledShow...) != "":
-		return usagef("%s is compiled already: %s cannot change it", s.name, c.unfit(compiledShow...))
+		return compiledAlready(s.name, c.unfit(compiledShow...))
 	}
 	f, p, err := mscclpp.Read(s.name, s, c.limits.read)
 	if err != nil {

@@ -71,14 +71,14 @@ Of a long call they show the first tile iterations. The drawing says at its top 
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
-	wordFlag(flags, &f.dtype, "dtype", "", "bf16", "elements are of type `T`: "+list(dtypeNames()), dtypeNames())
+	dtypeFlag(flags, &f.dtype, "", "bf16")
 	byFlag(flags, &f.by, "columns and bandwidths are")
 	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false, "have switches add up and spread what is via = switch, instead of ranks one by one")
-	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`")
-	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`")
+	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`.json")
+	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`.svg")
 	return cmd
 }
 
@@ -162,7 +162,12 @@ const mostCosts = 1 << 20
 // costsOf are those that the flags name, or of the topology's device.
 func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 	if f.costs != "" {
-		text, err := files.Read(f.costs, "a device's costs", mostCosts)
+		file, err := openOf("--costs", f.costs)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		text, err := files.ReadAll(f.costs, file, "a device's costs", mostCosts)
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +210,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	if err := a.claims(named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.costs); err != nil {
 		return err
 	}
-	t, err := topology.Open(f.topology)
+	t, err := a.topologyOf(f.topology)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"mscclc/internal/strictjson"
 	"mscclc/ir/diag"
 	"mscclc/lang"
+	"mscclc/topology"
 )
 
 // largeJSON is how many bytes of JSON make a plan large.
@@ -94,6 +95,35 @@ func (a *app) open(arg string, lim *limits) (*source, error) {
 	}
 	fromCatalog := func(name string, _ []string, _ int64) ([]byte, error) { return algorithms.Open(name) }
 	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), fromCatalog, true}, nil
+}
+
+// openOf opens a file that flag names, for reading.
+func openOf(flag, name string) (*os.File, error) {
+	if name == "-" {
+		return nil, usagef("%s takes the name of a file, not -", flag).hint("standard input is /dev/stdin there")
+	}
+	f, err := files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, noFile(name)
+	}
+	return f, err
+}
+
+// topologyOf opens what --topology names. What is wrong with it is not about the file that the command is about.
+func (a *app) topologyOf(spec string) (*topology.Topology, error) {
+	t, err := a.openTopology(spec)
+	if err != nil {
+		a.file = ""
+	}
+	return t, err
+}
+
+// openTopology opens a topology: a machine's, or that of a file.
+func (a *app) openTopology(spec string) (*topology.Topology, error) {
+	if file := topology.File(spec); file != "" && !exists(file) {
+		return nil, noFile(file)
+	}
+	return topology.Open(spec)
 }
 
 func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }

@@ -14,22 +14,31 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/executor/data"
 	"mscclc/ir/diag"
 )
 
 // This file knows what people write for what the command calls otherwise.
 
-// A word is the value of a flag that is one of a few names, in capitals or not.
+// A word is the value of a flag that is one of a few names, in capitals or not. The command takes the others too, which
+// other tools have for the same.
 type word struct {
-	value *string
-	names []string
+	value  *string
+	names  []string
+	others []string
 }
 
 // wordFlag defines a flag of one of a few names, with a letter for short or "". Another value is left as it is for the command
 // to refuse.
 func wordFlag(f *pflag.FlagSet, value *string, name, short, preset, usage string, names []string) {
 	*value = preset
-	f.VarP(word{value, names}, name, short, usage)
+	f.VarP(word{value, names, nil}, name, short, usage)
+}
+
+// dtypeFlag defines --dtype, with a letter for short or "".
+func dtypeFlag(f *pflag.FlagSet, value *string, short, preset string) {
+	*value = preset
+	f.VarP(word{value, dtypeNames(), data.OtherDTypes()}, "dtype", short, "elements are of type `T`: "+list(dtypeNames()))
 }
 
 func (w word) String() string { return *w.value }
@@ -38,10 +47,8 @@ func (w word) Type() string { return "string" }
 
 func (w word) Set(s string) error {
 	*w.value = s
-	for _, name := range w.names {
-		if strings.EqualFold(name, s) {
-			*w.value = name
-		}
+	if name, ok := diag.Spelled(s, w.names); ok {
+		*w.value = name
 	}
 	return nil
 }
@@ -67,10 +74,15 @@ func collective(arg string) string {
 	if exists(arg) {
 		return arg
 	}
-	if name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(arg)); choose.IsCollective(name) {
+	if name := plainCollective(arg); choose.IsCollective(name) {
 		return name
 	}
 	return arg
+}
+
+// plainCollective returns the name of a collective as mscclc writes it.
+func plainCollective(arg string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(arg))
 }
 
 // exists reports whether there is a file or a folder of a name.
@@ -81,15 +93,8 @@ func exists(name string) bool {
 
 // didYouMean is the hint of a usage error about a word that is none of names: a near one, or otherwise.
 func didYouMean(arg string, names []string, otherwise string) string {
-	lower := make([]string, len(names))
-	for i, name := range names {
-		lower[i] = strings.ToLower(name)
-	}
-	if i := slices.Index(lower, strings.ToLower(arg)); i >= 0 {
-		return "did you mean " + names[i] + "?"
-	}
-	if near := diag.Nearest(strings.ToLower(arg), lower); near != "" {
-		return "did you mean " + names[slices.Index(lower, near)] + "?"
+	if near := diag.Meant(arg, names); near != "" {
+		return "did you mean " + near + "?"
 	}
 	return otherwise
 }
@@ -149,7 +154,7 @@ const targetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); f
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
 func noFile(arg string) error {
-	d := diag.New(diag.Io, diag.Span{}, "there is no file %s", arg)
+	d := diag.New(diag.Io, fileSpan(arg), "there is no file %s", arg)
 	if bare := strings.TrimRight(arg, "/"); bare != arg && exists(bare) {
 		return diag.List{d.WithHint("did you mean %s?", bare)}
 	}

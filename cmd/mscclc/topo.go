@@ -55,7 +55,7 @@ writes where NCCL_TOPO_DUMP_FILE asks for it. Behind a colon are its parameters:
 			if len(args) == 0 {
 				return a.topoHere()
 			}
-			t, err := topology.Open(args[0])
+			t, err := a.openTopology(args[0])
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,8 @@ and warned of), or when what comes back for a signal behind it says so. What thr
 
 --target also judges what one runtime's reader and limits allow, and takes its range of sizes where a file has none.
 msccl and rccl run XML, mscclpp runs plans of MSCCL++, and plan runs all programs. A .plan file may become XML. Any
-other file that is named is an error of usage, and is skipped in a folder.`,
+other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag is given that only a
+compilation follows, such as --ranks.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
   mscclc verify algorithms/ --ranks 2-17,64
@@ -81,7 +82,7 @@ other file that is named is an error of usage, and is skipped in a folder.`,
 	f.flags(flags, "plan")
 	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.ranks, "ranks", "", "prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
-	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE` besides, for continuous integration; - is stdout, and the lines go to stderr")
+	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE`.sarif or .json besides, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
 	return cmd
@@ -117,14 +118,13 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 	if f.explicit {
 		target, _ = f.findTarget() // check has found it
 	}
-	if err := a.guard.output("--sarif", f.sarif); err != nil {
-		return err
+	tasks := a.programsOnly(expand(args, programEndings...), target, f.fixed())
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
+		names[i] = t.name
 	}
-	tasks := a.programsOnly(expand(args, programEndings...), target)
-	for _, t := range tasks {
-		if err := a.guard.reads(a, t.name); err != nil {
-			return err
-		}
+	if err := a.claims(named{"--sarif": f.sarif}, names...); err != nil {
+		return err
 	}
 	v.bar = a.progress(len(tasks), "verify")
 	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].name) },

@@ -113,7 +113,7 @@ func (s *jsonReader) plan() {
 		case "collective":
 			s.collective()
 		case "protocol":
-			p.Protocol, s.protocol = ir.ProtocolByName(s.OneOf(jsonProtocols...))
+			p.Protocol, s.protocol = ir.ProtocolByName(s.OneOf(ir.ProtocolNames()...))
 		case "sizes":
 			s.numbers(2, func(i int) { *[]*int64{&p.Sizes.Min, &p.Sizes.Max}[i] = s.int(math.MinInt64, math.MaxInt64) })
 		case "ranks_per_node":
@@ -150,14 +150,6 @@ func (s *jsonReader) plan() {
 		}
 	})
 }
-
-// jsonProtocols are the names of protocols.
-var jsonProtocols = func() (names []string) {
-	for p := range ir.NumProtocols {
-		names = append(names, p.String())
-	}
-	return names
-}()
 
 // int reads a whole number from least to most.
 func (s *jsonReader) int(least, most int64) int64 {

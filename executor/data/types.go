@@ -1,6 +1,10 @@
 package data
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // A DType is the type of the elements of a call.
 type DType uint8
@@ -64,6 +68,9 @@ var otherDTypes = map[string]DType{
 	"uint32": U32, "int64": I64, "uint64": U64, "fp8_e4m3": E4M3, "f8e4m3": E4M3, "float8e4m3": E4M3,
 	"fp8_e5m2": E5M2, "f8e5m2": E5M2, "float8e5m2": E5M2,
 }
+
+// OtherDTypes returns the sorted names that NCCL, nccl-tests and PyTorch have for element types.
+func OtherDTypes() []string { return slices.Sorted(maps.Keys(otherDTypes)) }
 
 // DTypeByName finds an element type by its name, or by the name that NCCL, nccl-tests or PyTorch has for it, in
 // capitals or not.

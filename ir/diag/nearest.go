@@ -1,9 +1,36 @@
 package diag
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
-// Nearest returns the candidate that name is most probably a slip of, or "". Names of more than
-// 64 bytes are nobody's slip.
+// Spelled returns the name that word is, in capitals or not. It is not ok where word is none of names.
+func Spelled(word string, names []string) (name string, ok bool) {
+	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, word) })
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
+}
+
+// Meant returns the name that word is, or is most probably a slip of, in capitals or not, or "".
+func Meant(word string, names []string) string {
+	if name, ok := Spelled(word, names); ok {
+		return name
+	}
+	lower := make([]string, len(names))
+	for i, name := range names {
+		lower[i] = strings.ToLower(name)
+	}
+	if near := Nearest(strings.ToLower(word), lower); near != "" {
+		return names[slices.Index(lower, near)]
+	}
+	return ""
+}
+
+// Nearest returns the candidate that name is most probably a slip of, or "". Of two as near it is the one that begins
+// with name. Names of more than 64 bytes are nobody's slip.
 func Nearest(name string, candidates []string) string {
 	best, at := "", max(1, min(3, len(name)/3))+1
 	candidates = slices.Sorted(slices.Values(candidates))
@@ -11,7 +38,8 @@ func Nearest(name string, candidates []string) string {
 		if c == name || len(name) > 64 || len(c) > 64 {
 			continue
 		}
-		if d := distance(name, c); d < at && d < len(c) {
+		d := distance(name, c)
+		if d < len(c) && (d < at || d == at && best != "" && strings.HasPrefix(c, name) && !strings.HasPrefix(best, name)) {
 			best, at = c, d
 		}
 	}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// A stageRow is a stage of show, with the endings of files that hold it.
+type stageRow struct {
+	name, doc string
+	endings   []string
+}
+
+// stages are what show shows.
+var stages = []stageRow{
+	{"chunks", "which chunk goes where", textEndings},
+	{"insts", "the instructions as they were lowered, before the passes", textEndings},
+	{"program", "the steps of each thread block; shown where no stage is named", textEndings},
+	{"json", "the same for scripts", []string{".json"}},
+	{"dot", "the program as a graph, for Graphviz", graphEndings},
+	{"svg", "the table of the algorithm, as papers draw it", drawingEndings},
+	{"channels", "the operations of a plan of MSCCL++, with what their ids stand for", textEndings},
+}
+
+// shownEndings returns the endings of all that show writes.
+func shownEndings() (endings []string) {
+	for _, s := range stages {
+		endings = append(endings, s.endings...)
+	}
+	slices.Sort(endings)
+	return slices.Compact(endings)
+}
+
+// wrongShown returns an error of usage if out, which flag names, has another ending than the text or picture of a stage.
+func wrongShown(flag, out, stage string) error {
+	i := slices.IndexFunc(stages, func(s stageRow) bool { return s.name == stage })
+	if i < 0 {
+		return nil // which is told as an unknown stage
+	}
+	hint := "the stage shown is " + stage
+	if kind := strings.TrimPrefix(ending(out), "."); slices.Contains([]string{"svg", "png", "pdf"}, kind) {
+		hint += ", and -o NAME.svg without a stage draws the algorithm"
+		if stage == "dot" {
+			hint = fmt.Sprintf("Graphviz draws it: mscclc show FILE dot | dot -T%s -o %s", kind, diag.Printable(out))
+		}
+	}
+	return wrongEnding(flag, out, stages[i].endings, hint)
+}
+
+// compiledStages are the stages of .xml and .plan files.
+var compiledStages = []string{"program", "json", "dot"}
+
+func stageRows() (rows []string) {
+	for _, s := range stages {
+		rows = append(rows, "  "+s.name+"\t"+s.doc)
+	}
+	return rows
+}
+
+func stageNames() (names []string) {
+	for _, s := range stages {
+		names = append(names, s.name)
+	}
+	return names
+}
