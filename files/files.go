@@ -93,7 +93,7 @@ func Limit(name string, r io.Reader, what string, limit int64) io.Reader {
 // LimitHint is Limit with a hint of the error.
 func LimitHint(name string, r io.Reader, what string, limit int64, hint string) io.Reader {
 	return &limited{io.LimitedReader{R: r, N: limit + 1}, func() error {
-		d := diag.New(diag.Limit, diag.FileSpan(name), "the file has more than %s, the most that is read of %s", SizeText(limit), what)
+		d := diag.New(diag.Limit, diag.FileSpan(name), "the file has more than %s, the most that is read of %s", diag.SizeText(limit), what)
 		return diag.List{d.WithHint("%s", hint)}
 	}}
 }
@@ -161,28 +161,6 @@ func inside(file string, folders []string) bool {
 		}
 	}
 	return false
-}
-
-// Units are those that sizes are read in, the largest first: each is 1<<Shift bytes.
-var Units = [...]struct {
-	Shift int
-	Name  string
-}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}}
-
-// SizeText returns a number of bytes as a person reads it: 128 MiB, in the largest unit that divides it.
-// A number less than 1 KiB below a multiple of a GiB or MiB is named by that: 4 GiB less 128 B. All others are in B.
-func SizeText(n int64) string {
-	for _, u := range Units {
-		if n >= 1<<u.Shift && n%(1<<u.Shift) == 0 {
-			return fmt.Sprintf("%d %s", n>>u.Shift, u.Name)
-		}
-	}
-	for _, u := range Units[:2] {
-		if less := -n & (1<<u.Shift - 1); n > 1<<u.Shift && less < 1<<10 {
-			return fmt.Sprintf("%d %s less %d B", n>>u.Shift+1, u.Name, less)
-		}
-	}
-	return fmt.Sprintf("%d B", n)
 }
 
 // CutSizeUnit splits a size into its digits and the power of two of its unit: K, M or G, in capitals or not, also with B

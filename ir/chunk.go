@@ -14,6 +14,7 @@ type Header struct {
 	Sizes        SizeRange
 	RanksPerNode int
 	Spans        []diag.Span // source positions; an instruction's Pos indexes them, -1 is none
+	Declaration  diag.Span   // source position of the collective, or zero
 }
 
 // Span returns the source position pos, or the zero Span for -1.

@@ -121,6 +121,7 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 	}
 	d := h.dag
 	d.Ops, d.Srcs, d.Hints, d.Spans = fitted(m.prog.ops), fitted(m.prog.srcs), m.prog.hints, m.prog.spans
+	d.Declaration = m.prog.declaration
 	for i := range d.Hints {
 		if d.Hints[i].Via == ir.ViaAny {
 			d.Hints[i].Via = opt.Via

@@ -21,7 +21,8 @@ type expansion struct {
 	cells   *eval.Cells
 	values  *eval.Values
 
-	read, made, sums []eval.Run // room for what an operation reads and makes
+	read []eval.Run // what an operation reads
+	made eval.Total // what a reduction makes
 
 	ops    []ir.ChunkOp
 	srcs   []ir.Ref

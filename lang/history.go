@@ -62,19 +62,14 @@ func (h history) plus(x history) history {
 func (p *expansion) before(op int32) *eval.Cells {
 	cells := eval.NewCells(p.cells.Len())
 	cells.Fill(p.values, func(rank int) int { return int(p.at(int32(rank), ir.Input).cell) })
-	var sum, read, next []eval.Run
 	for i := range p.ops[:op-1] {
 		op := &p.ops[i]
-		for n, s := range p.srcs[op.Src : op.Src+op.NSrc] {
-			read = cells.Read(read[:0], p.cellOf(s), int(op.Count))
-			if n == 0 {
-				sum = append(sum[:0], read...)
-				continue
-			}
-			next = p.values.SumRuns(next[:0], sum, read)
-			sum, next = next, sum
+		p.made.Reset()
+		for _, s := range p.srcs[op.Src : op.Src+op.NSrc] {
+			p.read = cells.Read(p.read[:0], p.cellOf(s), int(op.Count))
+			p.made.Add(p.values, p.read)
 		}
-		cells.Write(p.cellOf(op.Dst), int(op.Count), int32(i)+1, sum)
+		cells.Write(p.cellOf(op.Dst), int(op.Count), int32(i)+1, p.made.Runs())
 	}
 	return cells
 }

@@ -163,7 +163,7 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 			p.source(refs[i])
 		}
 		now := p.emit(s, dst, int32(len(refs)))
-		p.cells.Write(int(to), int(count), now, p.made)
+		p.cells.Write(int(to), int(count), now, p.made.Runs())
 	}
 	dst.time = p.now()
 	return dst
@@ -171,6 +171,7 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 
 // operands checks the sources of a reduction into the cells from to on, and makes prog.made their sum, from left to right.
 func (m *machine) operands(s *site, refs []ref, to int32) bool {
+	m.prog.made.Reset()
 	for i := range refs {
 		r := refs[i]
 		if r.count != refs[0].count {
@@ -184,12 +185,7 @@ func (m *machine) operands(s *site, refs []ref, to int32) bool {
 			m.overlap(s, r, ref{spot: spot{rank: r.rank, index: r.index + to - r.cell}, buf: r.buf, count: r.count})
 			return false
 		}
-		if p := &m.prog; i == 0 {
-			p.made = append(p.made[:0], p.read...)
-		} else {
-			p.sums = p.values.SumRuns(p.sums[:0], p.made, p.read)
-			p.made, p.sums = p.sums, p.made
-		}
+		m.prog.made.Add(m.prog.values, m.prog.read)
 	}
 	return true
 }

@@ -39,12 +39,7 @@ func (m *machine) wrong(rank, index int, wrong *eval.WrongList) {
 	p := &m.prog
 	x, writer := p.cells.At(int(p.at(int32(rank), ir.Output).cell) + index)
 	w := p.coll.Want(rank, index)
-	d := diag.New(diag.WrongResult, p.declaration, "output[%d] of rank %d must hold %s, but %s", index, rank, p.values.DescribeWant(w), p.values.Differs(x, w))
-	if wrong.N > 1 {
-		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", wrong.N)
-	}
-	d.Rank = rank
-	m.errs = append(m.errs, d)
+	m.errs = append(m.errs, wrong.Problem(p.declaration, p.values, rank, index, w, p.values.Differs(x, w)))
 	e := &m.errs[len(m.errs)-1]
 	if writer > 0 {
 		m.noteOp(e, writer, "%s was last written here", m.inPlaceName(rank, index))
@@ -52,9 +47,7 @@ func (m *machine) wrong(rank, index int, wrong *eval.WrongList) {
 	} else {
 		*e = e.WithNote(diag.Span{}, "nothing writes %s", m.inPlaceName(rank, index))
 	}
-	if wrong.N > 1 {
-		*e = e.WithNote(diag.Span{}, "all that is wrong: %s", wrong.String())
-	}
+	wrong.Note(e)
 }
 
 // inPlaceName names a chunk of output, and the chunk of input that is the same memory.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -147,6 +148,19 @@ func placed(list diag.List, file string) diag.List {
 func (a *app) show(list diag.List) {
 	if !a.json {
 		a.print(list)
+	}
+}
+
+// showFiles prints the diagnostics of several files as show does, those of each file together. A warning that several files
+// have is printed once.
+func (a *app) showFiles(list diag.List) {
+	for list = list.FoldFiles(); len(list) > 0; {
+		n := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Span.Filename != list[0].Span.Filename })
+		if n < 0 {
+			n = len(list)
+		}
+		a.show(list[:n])
+		list = list[n:]
 	}
 }
 

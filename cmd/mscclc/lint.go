@@ -49,6 +49,7 @@ The exit code is 1 where anything was found, but for what --ignore names: mscclp
 // lintFiles looks at all files, also where one cannot be read.
 func (a *app) lintFiles(args, ignore []string, lim *limits) error {
 	reports, worst, named := []report{}, exitGood, map[string]namedPlan{}
+	var all diag.List
 	for _, t := range a.programsOnly(expand(args, planEndings...), nil, "") {
 		name, found, err := t.name, diag.List(nil), t.err
 		if err == nil {
@@ -75,8 +76,9 @@ func (a *app) lintFiles(args, ignore []string, lim *limits) error {
 			continue
 		}
 		fmt.Fprintf(a.stdout, "FOUND %s    %s\n", diag.Printable(name), count(len(found), "thing"))
-		a.show(found)
+		all = append(all, found...)
 	}
+	a.showFiles(all)
 	if a.json {
 		if len(reports) > 0 {
 			reports[0] = a.noted(reports[0])

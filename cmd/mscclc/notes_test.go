@@ -19,7 +19,14 @@ func TestJSONNotes(t *testing.T) {
 	if err := os.WriteFile("mix/odd.json", []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []string{"allgather/allpairs --ranks 2 -o mix/plan.json", "allreduce/ring --ranks 2 -o mix/ring.xml"} {
+	if err := os.Mkdir("plans", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	calls := []string{"allgather/allpairs --ranks 2 -o mix/plan.json", "allreduce/ring --ranks 2 -o mix/ring.xml"}
+	for _, name := range "abcdefgh" {
+		calls = append(calls, "allgather/allpairs --ranks 2 -o plans/"+string(name)+".json")
+	}
+	for _, call := range calls {
 		args := append([]string{"compile"}, strings.Fields(call)...)
 		if code := main1(args, strings.NewReader(""), io.Discard, io.Discard); code != exitGood {
 			t.Fatalf("%s: exit code %d", call, code)
@@ -35,6 +42,7 @@ func TestJSONNotes(t *testing.T) {
 		"select allreduce -b 1 -e 1K -t cpu",
 		"verify mix --target msccl",
 		"verify mix/plan.json --slots 2",
+		"verify plans --slots 2",
 		"lint mix",
 	} {
 		var stdout, stderr bytes.Buffer
@@ -48,6 +56,9 @@ func TestJSONNotes(t *testing.T) {
 		}
 		if len(want) == 0 {
 			t.Errorf("%s: stderr has no note:\n%s", call, stderr.String())
+		}
+		if strings.HasPrefix(call, "verify plans") && (len(want) != 8 || !slices.IsSorted(want)) {
+			t.Errorf("%s: the notes do not have the order of the files: %q", call, want)
 		}
 		main1(append(args, "--json"), strings.NewReader(""), &stdout, io.Discard)
 		text := bytes.TrimSpace(stdout.Bytes())

@@ -197,4 +197,4 @@ func parseBytes(s string) (int64, error) {
 }
 
 // sizeText is n as a person reads it.
-func sizeText(n int64) string { return files.SizeText(n) }
+func sizeText(n int64) string { return diag.SizeText(n) }

@@ -6,7 +6,6 @@ import (
 	"text/tabwriter"
 
 	"mscclc/algorithms/choose"
-	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -154,7 +153,7 @@ func (a *app) selectedJSON(s *choose.Selector, is *selected) error {
 
 // roughSize is n in three digits.
 func roughSize(n int64) string {
-	for _, u := range files.Units {
+	for _, u := range diag.Units {
 		if n >= 1<<u.Shift {
 			return fmt.Sprintf("%.3g %s", float64(n)/float64(int64(1)<<u.Shift), u.Name)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,6 +142,7 @@ type verifying struct {
 	flags    *verifyFlags
 	bar      *progress
 	reports  []verifyReport
+	warned   diag.List // of all files
 	rejected int
 	worst    int // exit code
 	start    time.Time
@@ -166,6 +166,7 @@ func (v *verifying) take(d *verdict) error {
 		v.rejected++
 	}
 	v.worst = max(v.worst, d.code)
+	v.warned = append(v.warned, d.warned...)
 	var err error
 	switch {
 	case !v.json:
@@ -205,7 +206,7 @@ func (v *verifying) noteOf(d *verdict) {
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
 		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found), v.time(d.took))
-		v.show(slices.Concat(d.found, d.warned))
+		v.show(d.found)
 		if v.flags.replay {
 			v.noReplay(d)
 		}
@@ -215,7 +216,6 @@ func (v *verifying) print(d *verdict) error {
 		return nil
 	}
 	fmt.Fprintf(v.stdout, "ok    %s    %s%s\n", diag.Printable(d.file), d.line, v.time(d.took))
-	v.show(d.warned)
 	v.noteOf(d)
 	if d.order != nil {
 		v.app.bitwise(d.program, *d.order)
@@ -250,6 +250,7 @@ func (v *verifying) noReplay(d *verdict) {
 
 // end prints what the verdicts come to.
 func (v *verifying) end() error {
+	v.showFiles(v.warned)
 	if v.flags.sarif != "" {
 		err := v.out.writeTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.text) })
 		if err != nil {

@@ -209,7 +209,7 @@ func during(err error, params string) error {
 	}
 	list = slices.Clone(list)
 	for i := range list {
-		list[i] = list[i].WithNote(list[i].Span, "that is with %s", params)
+		list[i] = list[i].WithNote(diag.Span{}, "that is with %s", params)
 	}
 	return list
 }

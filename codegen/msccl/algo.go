@@ -51,6 +51,7 @@ func (x *reader) algo(t *tag) {
 			x.report(diag.Malformed, t.span(v.attr[algoOutofplace]), "program is neither for calls in place nor for others")
 		}
 	}
+	p.Declaration = t.span(v.attr[algoColl])
 	x.spelling(t)
 	x.collective(t)
 	if x.p.Coll != nil {
@@ -229,6 +230,7 @@ func (x *reader) buffers() bool {
 	for i := range x.gpus {
 		g := &x.gpus[i]
 		p.Scratch[g.id] = g.scratch
+		x.at.rank = int(g.id)
 		in, out := c.InChunks(int(g.id)), c.OutChunks(int(g.id))
 		cells += int64(in) + int64(out) + int64(g.scratch)
 		if g.input != 0 && int(g.input) != in {
@@ -241,6 +243,7 @@ func (x *reader) buffers() bool {
 			return false
 		}
 	}
+	x.at = nowhere
 	most, moved := x.opt.Bounds(len(p.Steps)), int64(0)
 	for i := range p.Steps {
 		moved += int64(p.Steps[i].Count)
@@ -317,6 +320,7 @@ func (x *reader) chains() {
 				chain = 1
 			}
 			if chain == most+1 && !x.full() {
+				x.at.rank, x.at.block, x.at.step = x.p.Place(x.p.Blocks[b].Steps.First + int32(i))
 				x.report(diag.Limit, x.p.Span(steps[i].Pos), "%s chains at most %d reductions, and this is one more", x.opt.Target.Name, most)
 			}
 		}

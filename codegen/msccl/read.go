@@ -19,15 +19,15 @@ import (
 // whose collective is in place; a custom collective becomes ir.Opaque with each
 // rank's buffers as the file says. Sizes are the file's, msccl's default too.
 func Read(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
-	x := &reader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}}
+	x := &reader{tagScanner: newTagScanner(name, r), opt: opt, ranks: map[int32]int{}, at: nowhere}
 	if err := x.file(); err != nil {
 		x.found = append(x.found, err.(diag.List)...)
 	}
 	if len(x.found) == 0 {
 		x.finish()
 	}
-	if found := x.found.Sort(); len(found) > 0 {
-		return nil, found[:min(len(found), diag.Shown)]
+	if found := x.found.Folded(); len(found) > 0 {
+		return nil, found
 	}
 	return x.p, nil
 }
@@ -42,7 +42,13 @@ type reader struct {
 	ranks map[int32]int // of a rank: its place in gpus
 	tbs   []tbRecord    // in the file's order
 	v     values
+	at    place // of what is being read
 }
+
+// A place is a rank, a thread block and a step, -1 for none.
+type place struct{ rank, block, step int }
+
+var nowhere = place{-1, -1, -1}
 
 type gpuRecord struct {
 	id                     int32
@@ -59,11 +65,13 @@ type tbRecord struct {
 
 // report notes an error; full says when there are enough.
 func (x *reader) report(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
-	x.found = append(x.found, diag.New(code, span, format, args...))
+	d := diag.New(code, span, format, args...)
+	d.Rank, d.Block, d.Step = x.at.rank, x.at.block, x.at.step
+	x.found = append(x.found, d)
 	return &x.found[len(x.found)-1]
 }
 
-func (x *reader) full() bool { return len(x.found) >= diag.Shown }
+func (x *reader) full() bool { return len(x.found) >= diag.MaxUnfolded }
 
 // file reads the whole file. An error is one after which nothing can be made
 // of the rest; others are in found.
@@ -126,9 +134,12 @@ func (x *reader) children(parent, name string, read func(*tag) error) error {
 
 func (x *reader) gpu(t *tag) error {
 	empty := t.empty
+	x.at = place{len(x.gpus), -1, -1}
+	defer func() { x.at = nowhere }()
 	g := gpuRecord{span: t.whole(), tbs: ir.Range{First: int32(len(x.tbs)), End: int32(len(x.tbs))}}
 	if x.fields(t, gpuFields, &x.v) {
 		g.id, g.input, g.output, g.scratch = int32(x.v.num[gpuID]), int32(x.v.num[gpuInput]), int32(x.v.num[gpuOutput]), int32(x.v.num[gpuScratch])
+		x.at.rank = int(g.id)
 		if int64(g.id) >= int64(x.head.ranks) {
 			x.report(diag.OutOfBounds, t.span(x.v.attr[gpuID]), "this <gpu> is of rank %d, but %s", g.id, x.ranksText()).Hint =
 				"write the id of a rank that has no <gpu> yet, or correct ngpus in <algo>"
@@ -156,7 +167,9 @@ func (x *reader) tb(t *tag) error {
 	g := &x.gpus[len(x.gpus)-1]
 	empty := t.empty
 	b := tbRecord{span: t.whole()}
-	first := int32(len(x.p.Steps))
+	first, before := int32(len(x.p.Steps)), len(x.found)
+	x.at.block = len(x.tbs) - int(g.tbs.First)
+	defer func() { x.at.block = -1 }()
 	if x.fields(t, tbFields, &x.v) {
 		b.id = int32(x.v.num[tbID])
 		b.Block = ir.Block{Rank: g.id, SendPeer: int32(x.v.num[tbSend]), RecvPeer: int32(x.v.num[tbRecv]), Channel: int32(x.v.num[tbChannel])}
@@ -175,7 +188,7 @@ func (x *reader) tb(t *tag) error {
 	}
 	at := &x.tbs[len(x.tbs)-1]
 	at.Steps.End = int32(len(x.p.Steps))
-	if last := int(at.Steps.End) - 1; last >= int(first) && x.p.Steps[last].Op == ir.Nop {
+	if last := int(at.Steps.End) - 1; last >= int(first) && x.p.Steps[last].Op == ir.Nop && len(x.found) == before {
 		x.report(diag.Malformed, x.p.Span(x.p.Steps[last].Pos), "nop is the last step of its thread block: there is no step that could wait")
 	}
 	return nil
@@ -209,6 +222,8 @@ func (x *reader) step(t *tag) error {
 	if n := len(x.p.Steps); n == cap(x.p.Steps) { // twice as many: most files are read for their steps
 		x.p.Steps, x.p.Spans = slices.Grow(x.p.Steps, n+1), slices.Grow(x.p.Spans, n+1)
 	}
+	x.at.step = len(x.p.Steps) - int(x.tbs[len(x.tbs)-1].Steps.First)
+	defer func() { x.at.step = -1 }()
 	x.p.Spans = append(x.p.Spans, t.whole())
 	s := ir.Step{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: int32(len(x.p.Spans) - 1)}
 	if x.fields(t, stepFields, &x.v) {

@@ -2,8 +2,8 @@ package msccl
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -17,7 +17,7 @@ func (x *reader) fillStep(t *tag, s *ir.Step) {
 	}
 	op, known := opOf(v.attr[stepType].value)
 	if !known {
-		x.report(diag.Malformed, t.span(v.attr[stepType]), "type %q is none", diag.Clip(v.attr[stepType].value))
+		x.report(diag.Malformed, t.span(v.attr[stepType]), "type %q is none of %s", diag.Clip(v.attr[stepType].value), mnemonics())
 		return
 	}
 	s.Op = op
@@ -65,6 +65,17 @@ func opOf(b []byte) (ir.Op, bool) {
 		}
 	}
 	return 0, false
+}
+
+// mnemonics lists the types of steps.
+func mnemonics() string {
+	var list []string
+	for op := range ir.Ops {
+		if !ir.Ops[op].OneSided {
+			list = append(list, ir.Ops[op].Mnemonic)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // waits checks the rule of nops: each carries a wait, and the step behind them
@@ -136,15 +147,11 @@ func (x *reader) closeGPU(g *gpuRecord) {
 			if s.DepBlock < 0 {
 				continue
 			}
-			at := func() *diag.Diagnostic {
-				d := x.report(diag.OutOfBounds, x.p.Span(s.Pos), "")
-				d.Rank, d.Block, d.Step = int(g.id), i, int(k-tbs[i].Steps.First)
-				return d
-			}
+			x.at = place{int(g.id), i, int(k - tbs[i].Steps.First)}
 			if int(s.DepBlock) >= len(tbs) {
-				at().Text = fmt.Sprintf("step waits for thread block %d, and rank %d has %d", s.DepBlock, g.id, len(tbs))
+				x.report(diag.OutOfBounds, x.p.Span(s.Pos), "step waits for thread block %d, and rank %d has %d", s.DepBlock, g.id, len(tbs))
 			} else if n := tbs[s.DepBlock].Steps; s.DepStep >= n.End-n.First {
-				at().Text = fmt.Sprintf("step waits for step %d of thread block %d, which has %d", s.DepStep, s.DepBlock, n.End-n.First)
+				x.report(diag.OutOfBounds, x.p.Span(s.Pos), "step waits for step %d of thread block %d, which has %d", s.DepStep, s.DepBlock, n.End-n.First)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func (f *Plan) Channels(opt codegen.ReadOptions) (*ir.ChannelProgram, error) {
 			x.blocks(&f.GPUs[g], &x.p.Ranks[g])
 		}
 	}
-	if found := x.found.Sort(); len(found) > 0 {
+	if found := x.found.Folded(); len(found) > 0 {
 		return nil, found
 	}
 	return x.p, nil
@@ -72,7 +72,7 @@ func (x *resolver) say(code diag.Code, at Pos, suffix, format string, args ...an
 	return &x.found[len(x.found)-1]
 }
 
-func (x *resolver) full() bool { return len(x.found) >= diag.Shown }
+func (x *resolver) full() bool { return len(x.found) >= diag.MaxUnfolded }
 
 func (x *resolver) path(suffix string) string {
 	var b strings.Builder
@@ -107,7 +107,7 @@ func (f *Plan) Sizes() ir.SizeRange {
 func (x *resolver) header() {
 	f, p := x.f, x.p
 	p.Threads, p.Align, p.DoubleScratch, p.Reuse, p.MinBytes, p.MaxBytes = int(f.Threads), int(f.Alignment), f.Double, f.Reuse, f.MinBytes, f.MaxBytes
-	p.Name, p.RanksPerNode = f.Name, len(f.GPUs)
+	p.Name, p.RanksPerNode, p.Declaration = f.Name, len(f.GPUs), f.span(f.At)
 	if f.Protocol == "LL" {
 		p.Protocol = ir.LL
 	}

@@ -1,7 +1,6 @@
 package mscclpp
 
 import (
-	"fmt"
 	"math"
 
 	"mscclc/ir"
@@ -79,18 +78,18 @@ func (x *faultFinder) whole() {
 		}
 	}
 	if chunk := reusedChunk(p); p.Reuse && float64(p.MaxBytes)/float64(messageChunks(p)) > float64(chunk) {
-		x.at(diag.MSCCLPPRoom, -1, "messages may have %s; above %d bytes "+
-			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", bytesText(p.MaxBytes), chunk*messageChunks(p))
+		x.at(diag.MSCCLPPRoom, -1, "messages may have %s; above %s "+
+			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", bytesText(p.MaxBytes), diag.SizeText(chunk*messageChunks(p)))
 	}
 	most := p.MaxBytes
 	if most >= 1<<32 {
-		x.at(diag.MSCCLPPSize, -1, "messages may have %s; from 4294967296 on the executor's 32 bits wrap", bytesText(most))
+		x.at(diag.MSCCLPPSize, -1, "messages may have %s; from 4 GiB on the executor's 32 bits wrap", bytesText(most))
 		return
 	}
 	for r := range p.Ranks {
 		if scratch := x.chunkBytes(r) * x.scratchChunks(r); scratch >= 1<<32 && !p.Reuse {
 			x.rank = r
-			x.at(diag.MSCCLPPSize, -1, "a message of %d bytes needs %.0f bytes of scratch; from 4294967296 on the executor's 32 bits wrap", most, scratch)
+			x.at(diag.MSCCLPPSize, -1, "a message of %s needs %s of scratch; from 4 GiB on the executor's 32 bits wrap", bytesText(most), bytesText(uint64(scratch)))
 		}
 	}
 	x.rank = -1
@@ -139,12 +138,12 @@ func (x *faultFinder) half() {
 	}
 }
 
-// bytesText is a number of bytes, of which the largest is what a plan has that names none.
+// bytesText returns a number of bytes as text. The largest is that of a plan that states none.
 func bytesText(n uint64) string {
-	if n == math.MaxUint64 {
+	if n > math.MaxInt64 {
 		return "any number of bytes"
 	}
-	return fmt.Sprintf("%d bytes", n)
+	return diag.SizeText(int64(n))
 }
 
 func (x *faultFinder) operation(o, loop *ir.ChannelOp) {

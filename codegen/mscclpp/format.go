@@ -16,6 +16,7 @@ import (
 type Plan struct {
 	Filename   string // of positions
 	Name       string // name: by which the executor knows a plan again
+	At         Pos    // of the collective
 	Collective string // collective
 	Protocol   string // protocol: Simple or LL, which has scratch of twice the size
 	InPlace    bool   // inplace

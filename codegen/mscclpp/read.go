@@ -18,7 +18,7 @@ import (
 // errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in msccl.Read.
 func Read(name string, r io.Reader, opt codegen.ReadOptions) (*Plan, *ir.ChannelProgram, error) {
 	json := opt.JSON()
-	json.Forms = planForms
+	json.Forms, json.Lists = planForms, [3]string{"gpus", "threadblocks", "ops"}
 	s := &scanner{strictjson.NewReader(name, r, json)}
 	f := &Plan{Filename: name}
 	s.plan(f)
@@ -84,7 +84,7 @@ func (s *scanner) plan(f *Plan) {
 		case "name":
 			f.Name = s.Text(1024)
 		case "collective":
-			f.Collective = s.OneOf(collectives...)
+			f.Collective, f.At = s.OneOf(collectives...), s.mark(at)
 		case "protocol":
 			f.Protocol = s.OneOf("Simple", "LL")
 		case "inplace":

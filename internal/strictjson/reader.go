@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mscclc/files"
 	"mscclc/ir/diag"
 )
 
@@ -18,11 +17,12 @@ type Options struct {
 	MaxMemory int64             // of what the caller keeps of it; see Reader.Holds
 	Smaller   string            // a hint what to do where one of them is exceeded
 	Forms     map[string]string // what the values of keys are, for hints: "a number"
+	Lists     [3]string         // the keys of lists whose indices are the rank, block and step of errors, or ""
 }
 
 // A Reader goes through JSON value by value, with the path and the position of each. What it finds wrong it notes, and goes on
-// behind the value, so that its caller need not look at errors until Finish; when it has found diag.Shown errors it stands at
-// the end of the text.
+// behind the value, so that its caller need not look at errors until Finish; when it has found diag.MaxUnfolded errors it
+// stands at the end of the text.
 type Reader struct {
 	*tokens
 	opt   Options
@@ -43,7 +43,7 @@ func NewReader(name string, r io.Reader, opt Options) *Reader {
 	return &Reader{tokens: newTokens(name, r, opt), opt: opt}
 }
 
-// Finish reads what is left and returns what was found: an error of JSON alone, and otherwise all that was noted.
+// Finish reads what is left and returns what was found: an error of JSON alone, and otherwise what was noted, folded.
 func (s *Reader) Finish() error {
 	if err := s.tokens.err(); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (s *Reader) Finish() error {
 	if s.over != nil {
 		return diag.List{*s.over}
 	}
-	if found := s.found.Sort(); len(found) > 0 {
-		return found[:min(len(found), diag.Shown)]
+	if found := s.found.Folded(); len(found) > 0 {
+		return found
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (s *Reader) Finish() error {
 func (s *Reader) Errors() int { return len(s.found) }
 
 // Full reports whether enough is noted.
-func (s *Reader) Full() bool { return len(s.found) >= diag.Shown || s.over != nil }
+func (s *Reader) Full() bool { return len(s.found) >= diag.MaxUnfolded || s.over != nil }
 
 // Peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word. It returns 0 at
 // the end, at an error of JSON, and when enough errors are noted.
@@ -84,7 +84,7 @@ func (s *Reader) Holds(n uintptr) {
 	most := max(s.opt.MaxMemory, int64(s.base+s.at)*5/4)
 	if s.held += int64(n); s.held > most && s.over == nil {
 		d := diag.New(diag.Limit, s.spanAt(s.Here(), 1), "the %s takes more than %s of memory up to here, the most that is read", s.what,
-			files.SizeText(most))
+			diag.SizeText(most))
 		d = d.WithHint("%s", s.opt.Smaller)
 		s.over = &d
 	}
@@ -105,8 +105,18 @@ func (s *Reader) Say(code diag.Code, at Pos, format string, args ...any) *diag.D
 		path = s.what
 	}
 	d := diag.New(code, s.spanAt(at, 1), "%s: %s", path, fmt.Sprintf(format, args...))
+	d.Rank, d.Block, d.Step = s.index(s.opt.Lists[0]), s.index(s.opt.Lists[1]), s.index(s.opt.Lists[2])
 	s.found = append(s.found, d)
 	return &s.found[len(s.found)-1]
+}
+
+// index returns the index that the path has of the list at key, the outermost of that key, or -1.
+func (s *Reader) index(key string) int {
+	i := slices.IndexFunc(s.path, func(p step) bool { return p.key == key })
+	if i < 0 {
+		return -1
+	}
+	return s.path[i].index
 }
 
 func (s *Reader) pathText() string {
@@ -195,9 +205,13 @@ func (s *Reader) Object(keys []string, read func(key int, at Pos)) (seen uint32,
 		i := slices.IndexFunc(keys, func(k string) bool { return k == string(name) })
 		switch {
 		case i < 0:
-			text := fmt.Sprintf("unknown key %q", diag.Clip(name))
+			text, near := fmt.Sprintf("unknown key %q", diag.Clip(name)), diag.Nearest(string(name), keys)
 			s.Skip()
-			s.Say(diag.Malformed, at, "%s", text).Hint = "the keys here are " + strings.Join(keys, ", ")
+			hint := "the keys here are " + strings.Join(keys, ", ")
+			if near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			s.Say(diag.Malformed, at, "%s", text).Hint = hint
 		case seen&(1<<i) != 0:
 			s.Skip()
 			s.Say(diag.Malformed, at, "key %q stands twice", keys[i])

@@ -15,9 +15,9 @@ func (l List) Folded() List {
 }
 
 // FoldRanks makes one diagnostic of those that say the same of one source position, and one of those that say the same
-// of one block and step on several ranks, each at a position of its own or at none. At one position the first stays, and
-// else that of the lowest rank. A note counts the others or names the ranks. Texts say the same if they differ in numbers
-// only.
+// of one block and step, or of no step, on several ranks, each at a position of its own or at none. At one position the
+// first stays, and else that of the lowest rank. A note counts the others or names the ranks. Texts say the same if they
+// differ in numbers only.
 func (l List) FoldRanks() List {
 	list := make(List, 0, len(l))
 	for _, f := range foldOperations(foldPositions(l)) {
@@ -80,7 +80,7 @@ func foldOperations(folds []fold) (folded []fold) {
 	}
 	first, count := map[key]int{}, map[onRank]int{}
 	for _, f := range folds {
-		if f.onOneRank() && f.Rank >= 0 && (f.Step >= 0 || f.Span.Line == 0) {
+		if f.onOneRank() && f.Rank >= 0 {
 			k := key{f.likeness(), f.Span.Filename, f.Block, f.Step, 0}
 			at := onRank{k, f.Rank}
 			k.nth = count[at]

@@ -84,6 +84,11 @@ func RunsText(runs [][2]int, text func([2]int) string) string {
 	if more > 0 {
 		items = append(items, fmt.Sprintf("%d more", more))
 	}
+	return joined(items)
+}
+
+// joined joins items with commas, and with "and" before the last.
+func joined(items []string) string {
 	last := len(items) - 1
 	if last <= 0 {
 		return strings.Join(items, "")

@@ -26,8 +26,8 @@ func Chunks(d *ir.ChunkDAG) diag.List {
 	for i := range d.Ops {
 		op := &d.Ops[i]
 		reported := false
-		made := m.first[:0]
-		for k, src := range d.Sources(op) {
+		m.total.Reset()
+		for _, src := range d.Sources(op) {
 			at := cell(&src)
 			if m.second = m.cells.Read(m.second[:0], at, int(op.Count)); !reported && Nothing(m.second) {
 				if n := m.cells.Find(at, int(op.Count), unwritten); n >= 0 {
@@ -35,17 +35,11 @@ func Chunks(d *ir.ChunkDAG) diag.List {
 					p.Add(neverWritten(d, op, &src, n))
 				}
 			}
-			if k == 0 {
-				made = append(made, m.second...)
-			} else {
-				m.sums = m.Values.SumRuns(m.sums[:0], made, m.second)
-				made, m.sums = m.sums, made
-			}
+			m.total.Add(m.Values, m.second)
 		}
-		m.cells.Write(cell(&op.Dst), int(op.Count), int32(i), made)
-		m.first = made
+		m.cells.Write(cell(&op.Dst), int(op.Count), int32(i), m.total.Runs())
 	}
-	m.judge(&p, func(op int32) diag.Diagnostic {
+	m.judge(&p, &d.Header, func(op int32) diag.Diagnostic {
 		g := diag.New(diag.WrongResult, d.Span(d.Ops[op].Pos), "this")
 		g.Rank = int(d.Ops[op].Dst.Rank)
 		return g
@@ -86,7 +80,7 @@ func Insts(d *ir.InstDAG) diag.List {
 		}
 	}
 	run(d, m, &p)
-	m.judge(&p, func(i int32) diag.Diagnostic { return d.Problem(i, diag.WrongResult, "%s", d.Label(i)) })
+	m.judge(&p, &d.Header, func(i int32) diag.Diagnostic { return d.Problem(i, diag.WrongResult, "%s", d.Label(i)) })
 	return p.Done()
 }
 

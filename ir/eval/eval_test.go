@@ -118,7 +118,7 @@ func TestEvalChunksReports(t *testing.T) {
 	}
 	d := irtest.RingChunks(4)
 	d.Ops = d.Ops[:len(d.Ops)-1]
-	expect(d, "wrong-result: rank 1 output[3] holds the sum of in[r][3] of ranks 0-1, 3, lacks in[2][3]; this wrote it last; it should hold the sum of in[r][3] of ranks 0-3")
+	expect(d, "wrong-result: output[3] of rank 1 must hold the sum of in[r][3] of ranks 0-3, but holds the sum of in[r][3] of ranks 0-1, 3, lacks in[2][3]; this wrote it last")
 	d = irtest.RingChunks(4)
 	d.Ops = d.Ops[3:]
 	expect(d, "all that is wrong: output[0] of ranks 0 to 3")

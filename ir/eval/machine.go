@@ -22,6 +22,7 @@ type Machine struct {
 	first   []Run    // scratch of Exec
 	second  []Run
 	sums    []Run
+	total   Total // of an operation or step of several sources
 	pool    messagePool
 }
 

@@ -23,19 +23,15 @@ func (m *Machine) move(i int32, rank int, s *ir.Step, o *ir.OneSided) {
 	if s.Count <= 0 {
 		return
 	}
-	results := m.first[:0]
+	m.total.Reset()
 	for _, x := range sources {
 		m.eachRank(x.Rank, func(r int) {
 			a.Rank = int32(r)
 			m.second = m.operand(m.second[:0], i, &a, x.Buf, x.Index, m.Mem.Cell(r, x.Buf, int(x.Index)))
-			if len(results) == 0 {
-				results = append(results, m.second...)
-				return
-			}
-			m.sums = m.Values.SumRuns(m.sums[:0], results, m.second)
-			results, m.sums = m.sums, results
+			m.total.Add(m.Values, m.second)
 		})
 	}
+	results := m.total.Runs()
 	for _, x := range dests {
 		m.eachRank(x.Rank, func(r int) {
 			at := m.Mem.Cell(r, x.Buf, int(x.Index))
@@ -47,7 +43,6 @@ func (m *Machine) move(i int32, rank int, s *ir.Step, o *ir.OneSided) {
 	if m.Made != nil && (len(sources) > 1 || sources[0].Rank == ir.AllRanks) {
 		m.Made(i, results)
 	}
-	m.first = results
 }
 
 // eachRank calls f for the ranks of an operand.
@@ -96,6 +91,6 @@ func OneSided(p *ir.Program) diag.List {
 		}
 	}
 	m.Moves(p, l, order)
-	m.judge(&problems, func(i int32) diag.Diagnostic { return at(i, diag.WrongResult, "%s", p.StepName(i)) })
+	m.judge(&problems, &p.Header, func(i int32) diag.Diagnostic { return at(i, diag.WrongResult, "%s", p.StepName(i)) })
 	return problems.Done()
 }

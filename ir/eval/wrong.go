@@ -74,43 +74,63 @@ func (l *WrongList) String() string {
 	return strings.Join(parts, "; ")
 }
 
+// Problem returns a wrong-result at span: output[index] of rank, the first chunk of l, must hold what w asks for, but does
+// what holds says.
+func (l *WrongList) Problem(span diag.Span, v *Values, rank, index int, w ir.Want, holds string) diag.Diagnostic {
+	d := diag.New(diag.WrongResult, span, "output[%d] of rank %d must hold %s, but %s", index, rank, v.DescribeWant(w), holds)
+	if l.N > 1 {
+		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", l.N)
+	}
+	d.Rank = rank
+	return d
+}
+
+// Note adds a note to d that names all chunks of l, if these are several.
+func (l *WrongList) Note(d *diag.Diagnostic) {
+	if l.N > 1 {
+		*d = d.WithNote(diag.Span{}, "all that is wrong: %s", l)
+	}
+}
+
 // judge is Report of a run that nobody else judges: it also reports that the result is undecided.
-func (m *Machine) judge(p *ir.Problems, name func(action int32) diag.Diagnostic) {
-	if first, _, _ := m.Report(p, name); first == nil && m.Values.Over {
+func (m *Machine) judge(p *ir.Problems, h *ir.Header, name func(action int32) diag.Diagnostic) {
+	if first, _, _ := m.Report(p, h, name); first == nil && m.Values.Over {
 		p.Add(diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided whether all are complete"))
 	}
 }
 
-// Report reports the chunks of the outputs that m says are wrong: the first in
-// full, and a list of all. Name makes a diagnostic at an action, with
-// its name as the text. It returns the diagnostic, the chunk, and the action
-// that wrote it or -1; the diagnostic is nil where nothing is wrong, or where Values.Over says that it is not known what is.
-func (m *Machine) Report(p *ir.Problems, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at ir.Part, writer int32) {
+// Report reports the chunks of the outputs that m says are wrong: the first in full, and a list of all. The problem is
+// at the action that wrote the chunk last, of which name makes a diagnostic with its name as the text, or else at the
+// collective of h. Report returns the diagnostic, the chunk, and the action or -1. The diagnostic is nil where nothing is
+// wrong, or where Values.Over says that it is not known what is.
+func (m *Machine) Report(p *ir.Problems, h *ir.Header, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at ir.Part, writer int32) {
 	var wrong WrongList
-	m.Wrong(func(rank, index int, got Value, want ir.Want, by int32) {
-		if m.Values.Over && want.Sum {
+	var got Value
+	var want ir.Want
+	m.Wrong(func(rank, index int, x Value, w ir.Want, by int32) {
+		if m.Values.Over && w.Sum {
 			return
 		}
-		if wrong.Add(rank, index); first != nil {
-			return
+		if wrong.N == 0 {
+			got, want, at, writer = x, w, ir.Part{Rank: int32(rank), Index: int32(index)}, by
 		}
-		d := diag.New(diag.WrongResult, diag.Span{}, "")
-		d.Rank, at, writer = rank, ir.Part{Rank: int32(rank), Index: int32(index)}, by
-		if by >= 0 {
-			d = name(by)
-			d = d.WithNote(d.Span, "%s wrote it last", d.Text)
-		} else {
-			d = d.WithNote(diag.Span{}, "nothing writes it")
-		}
-		holds := m.Values.Differs(got, want)
-		if got == None && by >= 0 {
-			holds = "holds what was made of chunks that nothing has written"
-		}
-		d.Code, d.Text = diag.WrongResult, fmt.Sprintf("rank %d output[%d] %s", rank, index, holds)
-		first = p.Add(d.WithNote(diag.Span{}, "it should hold %s", m.Values.DescribeWant(want)))
+		wrong.Add(rank, index)
 	})
-	if wrong.N > 1 {
-		*first = first.WithNote(diag.Span{}, "all that is wrong: %s", wrong.String())
+	if wrong.N == 0 {
+		return nil, at, writer
 	}
-	return first, at, writer
+	holds := m.Values.Differs(got, want)
+	if got == None && writer >= 0 {
+		holds = "holds what was made of chunks that nothing has written"
+	}
+	d := wrong.Problem(h.Declaration, m.Values, int(at.Rank), int(at.Index), want, holds)
+	if writer >= 0 {
+		by := name(writer)
+		d.Span, d.Rank, d.Block, d.Step = by.Span, by.Rank, by.Block, by.Step
+		d = d.WithNote(by.Span, "%s wrote it last", by.Text)
+	} else {
+		d = d.WithNote(diag.Span{}, "nothing writes it")
+	}
+	wrong.Note(&d)
+	return p.Add(d), at, writer
 }

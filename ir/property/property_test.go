@@ -90,7 +90,7 @@ func TestCheckersFindFaults(t *testing.T) {
 		{"synced: another rank's flag", Synced, []string{" waits i3", " waits i3,i1"}, "which is not in another block of its rank"},
 		{"synced: flags in a cycle", Synced, []string{"ch 0 block 0 step 0", "ch 0 block 0 step 0 waits i4"}, "waits for itself, by way of 2 waits"},
 
-		{"meaning: result", Meaning, []string{"re scratch[0] => input[0] ch 0 block 3", "cpy scratch[0] => input[0] ch 0 block 3"}, "wrong-result: not meaning: rank 1 output[0] holds in[0][0], lacks in[1][0]"},
+		{"meaning: result", Meaning, []string{"re scratch[0] => input[0] ch 0 block 3", "cpy scratch[0] => input[0] ch 0 block 3"}, "wrong-result: not meaning: output[0] of rank 1 must hold the sum of in[r][0] of ranks 0-1, but holds in[0][0], lacks in[1][0]"},
 		{"meaning: nothing there", Meaning, []string{"i0 rank 0 s input[0]", "i0 rank 0 s scratch[0]"}, "uninitialized: not meaning: i0 (rank 0 s) reads rank 0 scratch[0] before anything writes it"},
 		{"meaning: received before it is sent", Meaning, []string{"-> i1 ch 0", "-> i1 seq 20 ch 0"}, "i1 (rank 1 r) receives from i0 (rank 0 s), which comes after it"},
 		{"meaning: class", Meaning, []string{"chunks=1", "chunks=2", "scratch 1", "scratch 2", "i5 rank 1 re scratch[0]", "i5 rank 1 re scratch[0] => input[1] class 1"}, "uneven: not meaning: i5"},

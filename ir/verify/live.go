@@ -78,19 +78,7 @@ func (c *checker) threshold() string {
 	if high > ir.MaxMessageChunks {
 		return slots + ", at every size"
 	}
-	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots, bytesText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
-}
-
-func bytesText(n int64) string {
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= unit.size {
-			return fmt.Sprintf("%.4g %s", float64(n)/float64(unit.size), unit.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots, diag.SizeText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
 }
 
 // nonNil tells an empty program's order from none.

@@ -116,8 +116,8 @@ var oneSidedFaults = []struct {
 	{"joint moves that conflict in the input", onePhase(2, 2), []string{"chunks=1\n", "chunks=1 inplace\n", "-> output[0]", "-> input[0]"}, "race: rank 0 block 0 step 1 (mv) writes input[0] of rank 0, and nothing orders it behind rank 0 block 0 step 0 (mv), which reads it; rank 0 block 0 step 0 (mv) reads it; the threads of rank 0 block 0 do not meet between step 0 (mv) and step 1 (mv)"},
 
 	// Results.
-	{"a source twice", allPairsPackets(2, 2), []string{"mv input[0] + packets[1] -> output[0]", "mv input[0] + input[0] + packets[1] -> output[0]"}, "wrong-result: rank 0 output[0] holds in[0][0] twice"},
-	{"a source that lacks", ringPackets(3, 2), []string{"mv input[2] + packets[0] -> ", "mv packets[0] -> "}, "wrong-result: rank 0 output[2] holds the sum of in[r][2] of ranks 1-2, lacks in[0][2]"},
+	{"a source twice", allPairsPackets(2, 2), []string{"mv input[0] + packets[1] -> output[0]", "mv input[0] + input[0] + packets[1] -> output[0]"}, "wrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds in[0][0] twice"},
+	{"a source that lacks", ringPackets(3, 2), []string{"mv input[2] + packets[0] -> ", "mv packets[0] -> "}, "wrong-result: output[2] of rank 0 must hold the sum of in[r][2] of ranks 0-2, but holds the sum of in[r][2] of ranks 1-2, lacks in[0][2]"},
 	{"scratch of passes before", ringPlain(3, 2), []string{"mv input[0] -> 1:scratch[0]", "mv input[0] -> 1:scratch[5]"}, "uninitialized: rank 1 block 0 step 3 (mv) reads scratch[0] of rank 1 before anything writes it"},
 }
 

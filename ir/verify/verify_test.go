@@ -92,11 +92,11 @@ var faults = []struct {
 	{"race", []string{"  0 re scratch[0] => input[0] dep 0.1\nblock 1.0", "  0 re scratch[0] => input[0]\nblock 1.0"}, "race: rank 0 block 1 step 0 (re) "},
 	{"race of writes", []string{"block 1.0", "  1 cpy scratch[0] => scratch[1]\nblock 0.2 ch 0\n  0 cpy input[0] => scratch[1] dep 0.1\nblock 1.0"}, "and nothing orders it behind"},
 
-	{"twice", []string{"input[0] dep 0.1\nblock 1.0", "input[0] dep 0.1\n  1 re scratch[0] => input[0]\nblock 1.0"}, "wrong-result: rank 0 output[0] holds in[1][0] twice; rank 0 block 1 step 1 (re) wrote it last; it should hold the sum of in[r][0] of ranks 0-1"},
-	{"not at all", []string{"re scratch[0] => input[0] dep 0.1\nblock", "cpy input[0] => scratch[1] dep 0.1\nblock"}, "wrong-result: rank 0 output[0] holds in[0][0], lacks in[1][0]; nothing writes it"},
+	{"twice", []string{"input[0] dep 0.1\nblock 1.0", "input[0] dep 0.1\n  1 re scratch[0] => input[0]\nblock 1.0"}, "wrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds in[1][0] twice; rank 0 block 1 step 1 (re) wrote it last"},
+	{"not at all", []string{"re scratch[0] => input[0] dep 0.1\nblock", "cpy input[0] => scratch[1] dep 0.1\nblock"}, "wrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds in[0][0], lacks in[1][0]; nothing writes it"},
 	{"uneven", []string{"chunks=1", "chunks=2", "1 r scratch[0] hasdep\nblock 0.1", "1 r scratch[0] hasdep class 1\nblock 0.1"}, "uneven: rank 0 block 0 step 1 (r) receives chunks of classes from 1 on, and rank 1 block 0 step 0 (s) sends them as classes from 0 on"},
 	{"uneven scratch", []string{"chunks=1", "chunks=2", "re scratch[0] => input[0] dep 0.1\nblock", "re scratch[0] => input[1] dep 0.1\nblock"}, "uneven: rank 0 block 1 step 0 (re) moves chunks of classes from 1 on, and scratch[0] is of another"},
-	{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: rank 0 output[0] holds what was made of chunks that nothing has written"},
+	{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds what was made of chunks that nothing has written"},
 }
 
 // withFault is twoRanks with a fault.

@@ -44,7 +44,7 @@ var wrongChannels = []struct {
 		alone(nil, []ir.ChannelOp{barrier(0, 2)}, barrier(0, 2), barrier(0, 2)), alone(nil, []ir.ChannelOp{barrier(0, 2), barrier(0, 2)}, barrier(0, 2), barrier(0, 2))},
 	{"a race of blocks", diag.Race, "rank 0 block 1 op 0 (move) reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which writes it", byScratch(), byScratch(barrier(0, 2))},
 	{"a race of blocks with a semaphore that does not wait", diag.Race, "nothing orders it behind", bySemaphore(1), bySemaphore(0)},
-	{"an allgather that gathers nothing", diag.WrongResult, "rank 0 output[1]", gathers(0), gathers(1)},
+	{"an allgather that gathers nothing", diag.WrongResult, "output[1] of rank 0", gathers(0), gathers(1)},
 	{"copy and put without a meeting", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 6 (move), which writes it; rank 0 block 0 op 6 (move) writes it; the threads of rank 0 block 0 do not meet between op 6 (move) and op 7 (move)",
 		staged(nil), staged([]ir.ChannelOp{meet})},
 	{"copy and reduce in place without a meeting", diag.Race, "writes input[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which reads it",
