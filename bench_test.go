@@ -49,7 +49,8 @@ func BenchmarkCompile(b *testing.B) {
 			}
 			var p *ir.Program
 			for b.Loop() {
-				p, err = mscclc.Compile(path, text, mscclc.Options{Lang: lang.Options{Params: c.params, Open: os.ReadFile}, Target: plan})
+				p, err = mscclc.Compile(path, text, mscclc.Options{Lang: lang.Options{Params: c.params, Open: os.ReadFile},
+					Target: plan})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -60,7 +61,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkPlan128 writes plans of MSCCL++ for 128 ranks, from the text of an algorithm to JSON, without and with the proof.
+// BenchmarkPlan128 writes plans of MSCCL++ for 128 ranks, from the text of an algorithm to JSON, without and with the
+// proof.
 func BenchmarkPlan128(b *testing.B) {
 	target, err := codegen.TargetByName("mscclpp")
 	if err != nil {
@@ -75,7 +77,8 @@ func BenchmarkPlan128(b *testing.B) {
 		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 			for _, unproven := range []bool{true, false} {
 				b.Run(fmt.Sprintf("%s/%v/proven=%v", file, protocol, !unproven), func(b *testing.B) {
-					opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": 128}, Protocol: &protocol, Open: os.ReadFile}, Target: target, Unproven: true}
+					opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": 128}, Protocol: &protocol,
+						Open: os.ReadFile}, Target: target, Unproven: true}
 					for b.Loop() {
 						p, err := mscclc.Compile(path, text, opt)
 						if err != nil {

@@ -75,16 +75,18 @@ for r in 0..ranks {
 func compileApart(name, text string) (*ir.ChannelProgram, error) {
 	var channels *ir.ChannelProgram
 	place := false
-	_, err := mscclc.Compile(name, []byte(text), mscclc.Options{Lang: lang.Options{Inplace: &place}, Stage: func(v any) error {
-		if c, ok := v.(*ir.ChannelProgram); ok {
-			channels = c
-		}
-		return nil
-	}})
+	_, err := mscclc.Compile(name, []byte(text),
+		mscclc.Options{Lang: lang.Options{Inplace: &place}, Stage: func(v any) error {
+			if c, ok := v.(*ir.ChannelProgram); ok {
+				channels = c
+			}
+			return nil
+		}})
 	return channels, err
 }
 
-// TestOutOfPlace: programs of channels written in place are proven out of place, input being never written, and so are their plans.
+// TestOutOfPlace: programs of channels written in place are proven out of place, input being never written, and so are
+// their plans.
 func TestOutOfPlace(t *testing.T) {
 	for name, source := range inPlace {
 		c, err := compileApart("place.mscl", source)
@@ -108,10 +110,13 @@ func TestOutOfPlace(t *testing.T) {
 			}
 		}
 	}
-	mixed := strings.Replace(inPlace["a ring's AllGather"], "    from.signal(tb = 0, relaxed = true)\n", "    from.signal(tb = 0, relaxed = true)\n    chunk(r, output, (r + 1) % ranks).copy(r, output, (r + 1) % ranks, tb = 0)\n", 1)
-	mixed = strings.Replace(mixed, "        from.wait(tb = 0)\n    }\n", "        from.wait(tb = 0)\n    }\n    chunk(r, output, 0, 3).copy(r, s, 0, tb = 0)\n", 1)
+	mixed := strings.Replace(inPlace["a ring's AllGather"], "    from.signal(tb = 0, relaxed = true)\n",
+		"    from.signal(tb = 0, relaxed = true)\n    chunk(r, output, (r + 1) % ranks).copy(r, output, (r + 1) % ranks, tb = 0)\n", 1)
+	mixed = strings.Replace(mixed, "        from.wait(tb = 0)\n    }\n",
+		"        from.wait(tb = 0)\n    }\n    chunk(r, output, 0, 3).copy(r, s, 0, tb = 0)\n", 1)
 	mixed = strings.Replace(mixed, "for r in", "scratch s[3]\nfor r in", 1)
-	if _, err := compileApart("mixed.mscl", mixed); err == nil || !strings.Contains(err.Error(), string(diag.NotInPlace)) || !strings.Contains(err.Error(), "two buffers") {
+	if _, err := compileApart("mixed.mscl", mixed); err == nil ||
+		!strings.Contains(err.Error(), string(diag.NotInPlace)) || !strings.Contains(err.Error(), "two buffers") {
 		t.Errorf("what is read in two buffers: %v", err)
 	}
 }

@@ -110,8 +110,8 @@ func compileRival(r *rival, sizes string, target string) (*ir.Program, error) {
 	return mscclc.Compile(file, text, opt)
 }
 
-// TestCompareSteps holds that our programs have no more thread blocks and steps than the files of other compilers, at the
-// files' sizes.
+// TestCompareSteps holds that our programs have no more thread blocks and steps than the files of other compilers, at
+// the files' sizes.
 func TestCompareSteps(t *testing.T) {
 	for i := range rivals {
 		r := &rivals[i]
@@ -119,7 +119,8 @@ func TestCompareSteps(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", r.file, err)
 		} else if len(ours.Blocks) > r.blocks || len(ours.Steps) > r.steps {
-			t.Errorf("%s: %s has %d blocks and %d steps, the file %d and %d", r.file, r.program, len(ours.Blocks), len(ours.Steps), r.blocks, r.steps)
+			t.Errorf("%s: %s has %d blocks and %d steps, the file %d and %d", r.file, r.program, len(ours.Blocks),
+				len(ours.Steps), r.blocks, r.steps)
 		}
 	}
 }

@@ -110,7 +110,8 @@ more blocks than the file has. Made by TestCompare (` + "`MSCCLC_UPDATE=1`" + ` 
 			fmt.Fprintf(&why, "| %s | %d | %s |\n", r.file, at, reason)
 		}
 		fmt.Fprintf(&b, "| %s | %s %s | %d | %d | %d | %d | %d | %d | %d | %d | %.2f | %.2f | %.2f | %s |\n",
-			r.file, r.program, r.params, r.blocks, r.steps, len(ours.Blocks), len(ours.Steps), len(always.Blocks), len(always.Steps),
+			r.file, r.program, r.params, r.blocks, r.steps, len(ours.Blocks), len(ours.Steps), len(always.Blocks),
+			len(always.Steps),
 			theirs.Coll.Divisor(), ours.Coll.Divisor(), least, most, mostAlways, wide)
 	}
 	if why.Len() > 0 {

@@ -185,7 +185,8 @@ func TestFaultsOfMSCCLang(t *testing.T) {
 				off[f.off] = true
 			}
 			start := time.Now()
-			p, err := mscclc.Compile(f.name, []byte(f.source), mscclc.Options{Lang: lang.Options{Open: os.ReadFile}, Target: target, Passes: fifo.Options{Off: off}})
+			p, err := mscclc.Compile(f.name, []byte(f.source),
+				mscclc.Options{Lang: lang.Options{Open: os.ReadFile}, Target: target, Passes: fifo.Options{Off: off}})
 			if f.refused != "" {
 				var l diag.List
 				if !errors.As(err, &l) || l[0].Code != f.refused {

@@ -19,7 +19,8 @@ import (
 
 // silent are the faults of MSCCLang after which there is no wrong program: it
 // crashed, took for ever, or compiled what its author did not ask for.
-var silent = []string{"more than 32 fused flows", "diamonds", "a chain of 5,000 hops", "a last chunk that nothing uses", "ch left out after it was given"}
+var silent = []string{"more than 32 fused flows", "diamonds", "a chain of 5,000 hops", "a last chunk that nothing uses",
+	"ch left out after it was given"}
 
 // TestFaultyPrograms judges programs such as MSCCLang's faults make
 // (testdata/faults.txtar): each is rejected, by the name of what is wrong. A
@@ -44,7 +45,8 @@ func TestFaultyPrograms(t *testing.T) {
 	}
 	t.Logf("%s", table.String())
 	for _, f := range faults {
-		if has := slices.ContainsFunc(archive.Files, func(a txtar.File) bool { return strings.HasPrefix(a.Name, f.name) }); has == slices.Contains(silent, f.name) {
+		if has := slices.ContainsFunc(archive.Files,
+			func(a txtar.File) bool { return strings.HasPrefix(a.Name, f.name) }); has == slices.Contains(silent, f.name) {
 			t.Errorf("%s: a program: %v", f.name, has)
 		}
 	}

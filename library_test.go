@@ -55,7 +55,8 @@ func linesOf(files *token.FileSet, f *ast.File) map[string]int {
 
 // What the documentation of a package names, that package or the other one has.
 func TestDocumentationNamesWhatExists(t *testing.T) {
-	named := regexp.MustCompile(`\b(algorithms|codegen|executor|choose|simulate|lang|diag|verify|topology|mscclc)\.([A-Z]\w+)|\[([A-Z]\w+)\]`)
+	named := regexp.MustCompile(
+		`\b(algorithms|codegen|executor|choose|simulate|lang|diag|verify|topology|mscclc)\.([A-Z]\w+)|\[([A-Z]\w+)\]`)
 	folders := map[string]string{"choose": "algorithms/choose", "diag": "ir/diag", "verify": "ir/verify", "mscclc": "."}
 	for _, folder := range append(firstPackages, "lang", "topology") {
 		found := named.FindAllStringSubmatch(packageOf(t, folder).Doc, -1)

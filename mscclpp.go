@@ -22,9 +22,9 @@ type PlanOptions struct {
 	Unproven bool // leave the proof of the plan to the caller
 }
 
-// PlanMSCCLPP makes a plan of MSCCL++ of p, which Compile made for target mscclpp, and proves what it means. Warnings are of what
-// MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor tells plans apart, is the
-// algorithm's, its parameters and a hash of all that the plan holds.
+// PlanMSCCLPP makes a plan of MSCCL++ of p, which Compile made for target mscclpp, and proves what it means. Warnings
+// are of what MSCCL++'s executor does wrong with it all the same. The plan's name, by which that executor tells plans
+// apart, is the algorithm's, its parameters and a hash of all that the plan holds.
 func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
 	c, err := lower.Channels(p, opt.Options)
 	if err != nil {
@@ -42,21 +42,23 @@ func PlanMSCCLPP(p *ir.Program, opt PlanOptions) (plan *mscclpp.Plan, warnings d
 	return nil, nil, portsLate(p, err)
 }
 
-// portsLate says of a plan that races, and has ports, that these are late: in p what goes through them is done when the rank goes on, in
-// the plan only when who gets it has been told, so that others may not rely on it.
+// portsLate says of a plan that races, and has ports, that these are late: in p what goes through them is done when the
+// rank goes on, in the plan only when who gets it has been told, so that others may not rely on it.
 func portsLate(p *ir.Program, err error) error {
 	port := func(x ir.Operand) bool { return x.Via == ir.ViaPort }
-	if list, _ := err.(diag.List); len(list) > 0 && list[0].Code == diag.Race && slices.ContainsFunc(p.OneSided.Operands, port) {
+	if list, _ := err.(diag.List); len(list) > 0 && list[0].Code == diag.Race &&
+		slices.ContainsFunc(p.OneSided.Operands, port) {
 		d := list[0]
-		d.Code, d.Text = diag.Unsupported, "ports of MSCCL++ may not be done when other ranks than those that they put to go on, and here "+d.Text
+		d.Code, d.Text = diag.Unsupported,
+			"ports of MSCCL++ may not be done when other ranks than those that they put to go on, and here "+d.Text
 		return diag.List{d.WithHint("leave out via = port, or have nobody else write what was put, or overwrite what is")}
 	}
 	return err
 }
 
 // PlanOfChannels is PlanMSCCLPP of a program of channels, which an algorithm may be itself: with operations, scratch,
-// threads, message sizes and names that the executor is right with (mscclpp.FitOperands, FitLaunch, NameLarger). What it
-// would do wrong all the same, whoever calls, is an error. c is not changed.
+// threads, message sizes and names that the executor is right with (mscclpp.FitOperands, FitLaunch, NameLarger). What
+// it would do wrong all the same, whoever calls, is an error. c is not changed.
 func PlanOfChannels(c *ir.ChannelProgram, opt PlanOptions) (plan *mscclpp.Plan, warnings diag.List, err error) {
 	c = mscclpp.FitOperands(c)
 	fit := mscclpp.FitLaunch(c)

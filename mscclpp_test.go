@@ -38,9 +38,11 @@ func plusOf(t testing.TB, name string, params lang.Params, protocol ir.Protocol)
 	return p
 }
 
-// TestGoldenMSCCLPP: the plan of allreduce/allpairs of two ranks with packets is the one in testdata; MSCCLC_UPDATE=1 writes it.
+// TestGoldenMSCCLPP: the plan of allreduce/allpairs of two ranks with packets is the one in testdata; MSCCLC_UPDATE=1
+// writes it.
 func TestGoldenMSCCLPP(t *testing.T) {
-	f, _, err := mscclc.PlanMSCCLPP(plusOf(t, "allreduce/allpairs", lang.Params{"ranks": 2}, ir.LL), mscclc.PlanOptions{Params: []string{"ranks=2"}})
+	f, _, err := mscclc.PlanMSCCLPP(plusOf(t, "allreduce/allpairs", lang.Params{"ranks": 2}, ir.LL),
+		mscclc.PlanOptions{Params: []string{"ranks=2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,8 @@ func throughPorts(rnd *rand.Rand, c *ir.ChunkDAG) {
 	}
 }
 
-// TestRandomPlansMSCCLPP: plans of random legal programs, by several blocks an operation or in pipelines, are proven and read back, or refused with the reason.
+// TestRandomPlansMSCCLPP: plans of random legal programs, by several blocks an operation or in pipelines, are proven
+// and read back, or refused with the reason.
 func TestRandomPlansMSCCLPP(t *testing.T) {
 	written := 0
 	n := irtest.Count(t, 150)
@@ -123,7 +126,8 @@ func (w *countWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// BenchmarkMSCCLPP writes plans of 128 ranks, from the text on and without a proof, which is asked in less than 0.5 s. MB is the plan's size.
+// BenchmarkMSCCLPP writes plans of 128 ranks, from the text on and without a proof, which is asked in less than 0.5 s.
+// MB is the plan's size.
 func BenchmarkMSCCLPP(b *testing.B) {
 	ranks, nodes := lang.Params{"ranks": 128}, lang.Params{"nodes": 16, "gpus": 8}
 	for _, of := range []struct {

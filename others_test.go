@@ -48,7 +48,8 @@ func othersPrograms(t *testing.T, dir string) (files []judgedFile) {
 			t.Fatalf("%s: %v", f.File, err)
 		}
 		report, found := verify.Check(p, verify.Options{})
-		j := judgedFile{name: strings.TrimSuffix(f.File, ".xml"), verdict: f.Verdict, program: p, steps: report.Steps, slots: report.Slots, chunks: report.MessageChunks}
+		j := judgedFile{name: strings.TrimSuffix(f.File, ".xml"), verdict: f.Verdict, program: p, steps: report.Steps,
+			slots: report.Slots, chunks: report.MessageChunks}
 		for _, d := range found {
 			j.codes = append(j.codes, string(d.Code))
 		}

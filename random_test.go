@@ -57,7 +57,8 @@ var errRefused = errors.New("refused")
 func randomProgram(seed int64, ran *atomic.Int64) error {
 	rnd := rand.New(rand.NewSource(seed))
 	c := irtest.Random(rnd, irtest.Config{Ops: 10 + rnd.Intn(60)})
-	opt := fifo.Options{Instances: 1 + rnd.Intn(4)*rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0, Slots: rnd.Intn(3)}
+	opt := fifo.Options{Instances: 1 + rnd.Intn(4)*rnd.Intn(2), Off: map[string]bool{}, Level0: rnd.Intn(12) == 0,
+		Slots: rnd.Intn(3)}
 	for _, p := range fifo.Table {
 		if !p.Required && rnd.Intn(5) == 0 {
 			opt.Off[p.Name] = true

@@ -26,7 +26,8 @@ func TestReadFile(t *testing.T) {
 		return mscclc.ReadFile(name, codegen.ReadOptions{})
 	}
 	var xml, plan, text bytes.Buffer
-	for _, err := range []error{msccl.Write(&xml, p, codegentest.Target(t, "msccl")), program.Write(&plan, p), program.WriteJSON(&text, p)} {
+	for _, err := range []error{msccl.Write(&xml, p, codegentest.Target(t, "msccl")), program.Write(&plan, p),
+		program.WriteJSON(&text, p)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +38,9 @@ func TestReadFile(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"algorithm ring()": "this is mscl source, and not a compiled program", "\x7fELF\x00": "this is binary data, and not a compiled program",
-		`{"gpus": []}`: "this is a plan of MSCCL++, and not a compiled program", "<algo": "",
+		"algorithm ring()": "this is mscl source, and not a compiled program",
+		"\x7fELF\x00":      "this is binary data, and not a compiled program",
+		`{"gpus": []}`:     "this is a plan of MSCCL++, and not a compiled program", "<algo": "",
 	} {
 		_, err := read([]byte(text))
 		if list, is := err.(diag.List); !is || want != "" && list[0].Text != want {

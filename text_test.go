@@ -11,7 +11,8 @@ import (
 
 // tracked lists the files of the repository whose names end so.
 func tracked(t *testing.T, endings ...string) []string {
-	out, err := exec.Command("git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard"}, endings...)...).Output()
+	out, err := exec.Command("git", append([]string{"ls-files", "--cached", "--others", "--exclude-standard"},
+		endings...)...).Output()
 	if err != nil {
 		t.Skip("no repository of git: ", err)
 	}

@@ -89,7 +89,8 @@ func micros(t *testing.T, p *ir.Program, topo *topology.Topology, costs *simulat
 
 // aggregated compiles p two-sided for calls of at most so many bytes (0: those that the file is for), and says how many
 // transfers were merged. Where the file asserts against so many ranks, there is no program.
-func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol ir.Protocol, on bool) (c *ir.Program, merged int) {
+func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol ir.Protocol,
+	on bool) (c *ir.Program, merged int) {
 	text := p.text
 	if most > 0 {
 		text = regexp.MustCompile(`(?m)^sizes .*$`).ReplaceAll(text, nil)

@@ -4,8 +4,8 @@
 //
 // # Where to begin
 //
-//   - [Names] lists the files, and [Open] reads one. mscclc.Compile compiles the text, with Open: algorithms.Open in its
-//     lang.Options, and with the file called as it is here: imports are relative to it.
+//   - [Names] lists the files, and [Open] reads one. mscclc.Compile compiles the text, with Open: algorithms.Open in
+//     its lang.Options, and with the file called as it is here: imports are relative to it.
 //   - choose.Chooser, in algorithms/choose, finds the fastest program for a call.
 package algorithms
 

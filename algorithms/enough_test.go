@@ -13,8 +13,8 @@ import (
 	"mscclc/lang"
 )
 
-// Where the work allowed is not enough for a program that is right, the verdict is undecided, and nothing else; and the value that the hint
-// names is enough.
+// Where the work allowed is not enough for a program that is right, the verdict is undecided, and nothing else; and the
+// value that the hint names is enough.
 func TestTheWorkThatAHintNamesIsEnough(t *testing.T) {
 	undecided := 0
 	for _, c := range []struct {
@@ -40,7 +40,8 @@ func TestTheWorkThatAHintNamesIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := mscclc.Compile(c.name, src, mscclc.Options{Lang: lang.Options{Params: c.params, Protocol: &c.protocol, Open: algorithms.Open}, OneSided: c.oneSided})
+		p, err := mscclc.Compile(c.name, src, mscclc.Options{Lang: lang.Options{Params: c.params, Protocol: &c.protocol,
+			Open: algorithms.Open}, OneSided: c.oneSided})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -14,8 +14,8 @@ import (
 	"mscclc/lang"
 )
 
-// channelPlanRefused are the shapes of examples/channels of 2 to 16 ranks whose plans are refused, with the reason: all others are
-// written.
+// channelPlanRefused are the shapes of examples/channels of 2 to 16 ranks whose plans are refused, with the reason: all
+// others are written.
 var channelPlanRefused = map[string]string{
 	"hierarchical nodes=10 gpus=1": "remote buffers", // all of a rank's peers in one block, and two buffers of each
 	"hierarchical nodes=11 gpus=1": "remote buffers",
@@ -40,8 +40,9 @@ func channelShapes(name string) (list []lang.Params) {
 	return list[1:] // but 1 rank
 }
 
-// TestChannelPlans: every program of examples/channels, of 2 to 16 ranks, in place or, each third, out of place, is written as a plan that is proven, read back, and of the schema, and a
-// quarter of them runs on the CPU; what is refused stands in a list.
+// TestChannelPlans: every program of examples/channels, of 2 to 16 ranks, in place or, each third, out of place, is
+// written as a plan that is proven, read back, and of the schema, and a quarter of them runs on the CPU; what is
+// refused stands in a list.
 func TestChannelPlans(t *testing.T) {
 	files, err := filepath.Glob("../examples/channels/*.mscl")
 	if err != nil || len(files) < 8 {
@@ -99,12 +100,13 @@ func TestChannelPlans(t *testing.T) {
 // channelPlan writes a program of channels as a plan.
 func channelPlan(file string, text []byte, params lang.Params, inplace bool) (*mscclpp.Plan, error) {
 	var channels *ir.ChannelProgram
-	if _, err := mscclc.Compile(file, text, mscclc.Options{Unproven: true, Lang: lang.Options{Params: params, Inplace: &inplace}, Stage: func(v any) error {
-		if c, ok := v.(*ir.ChannelProgram); ok {
-			channels = c
-		}
-		return nil
-	}}); err != nil {
+	if _, err := mscclc.Compile(file, text,
+		mscclc.Options{Unproven: true, Lang: lang.Options{Params: params, Inplace: &inplace}, Stage: func(v any) error {
+			if c, ok := v.(*ir.ChannelProgram); ok {
+				channels = c
+			}
+			return nil
+		}}); err != nil {
 		return nil, err
 	}
 	f, _, err := mscclc.PlanOfChannels(channels, mscclc.PlanOptions{})

@@ -54,11 +54,13 @@ func planOf(p *program, params lang.Params, w planWay) (*mscclpp.Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiling: %w", err)
 	}
-	f, _, err := mscclc.PlanMSCCLPP(compiled, mscclc.PlanOptions{Options: lower.Options{Instances: w.instances, Pipeline: w.pipeline}})
+	f, _, err := mscclc.PlanMSCCLPP(compiled,
+		mscclc.PlanOptions{Options: lower.Options{Instances: w.instances, Pipeline: w.pipeline}})
 	return f, err
 }
 
-// written is f as a file, which is of the schema, where its ranks are few, and is read back and written again to be the same.
+// written is f as a file, which is of the schema, where its ranks are few, and is read back and written again to be the
+// same.
 func written(f *mscclpp.Plan, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	var first, second bytes.Buffer
 	if err := mscclpp.Write(&first, f); err != nil {
@@ -114,13 +116,14 @@ var planRefused = map[string]string{
 	"reducescatter/switch":            "no operation that loads a sum through the switch",
 }
 
-// fewRanks bounds the plans that are judged by the schema, which looks at one operation after the other, whatever their number, and
-// takes longer than all else.
+// fewRanks bounds the plans that are judged by the schema, which looks at one operation after the other, whatever their
+// number, and takes longer than all else.
 const fewRanks = 6
 
-// TestMSCCLPP: every program of 2 to 17 ranks is written as a plan that is proven, that is read back, that keeps to all limits of MSCCL++'s
-// executor, and of its faults to all that a plan can; and some run on the CPU. Those of few ranks are judged by the schema. What is refused stands in a list. In CI each shape is
-// written in one of its ways, with MSCCLC_MATRIX=full in all.
+// TestMSCCLPP: every program of 2 to 17 ranks is written as a plan that is proven, that is read back, that keeps to all
+// limits of MSCCL++'s executor, and of its faults to all that a plan can; and some run on the CPU. Those of few ranks
+// are judged by the schema. What is refused stands in a list. In CI each shape is written in one of its ways, with
+// MSCCLC_MATRIX=full in all.
 func TestMSCCLPP(t *testing.T) {
 	full := os.Getenv("MSCCLC_MATRIX") == "full"
 	schema := planSchema(t)
@@ -165,8 +168,8 @@ func TestMSCCLPP(t *testing.T) {
 	}
 }
 
-// planWritten is what the plan of a program means that has been written, read back, and looked at for what MSCCL++'s executor would do
-// wrong with it, and for what is slow or fragile.
+// planWritten is what the plan of a program means that has been written, read back, and looked at for what MSCCL++'s
+// executor would do wrong with it, and for what is slow or fragile.
 func planWritten(p *program, params lang.Params, way planWay, schema *jsonschema.Schema) (*ir.ChannelProgram, error) {
 	f, err := planOf(p, params, way)
 	if err != nil {
@@ -201,7 +204,9 @@ func runPlan(c *ir.ChannelProgram, turn int) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Columns: 1 + turn%4, TileBytes: 1 << 12, Unproven: true}) // PlanMSCCLPP proved it
+	// PlanMSCCLPP proved it
+	loaded, err := executor.Load(p, executor.Options{Device: cpu.Device(), Columns: 1 + turn%4, TileBytes: 1 << 12,
+		Unproven: true})
 	if err != nil {
 		return err
 	}

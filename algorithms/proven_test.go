@@ -19,11 +19,12 @@ import (
 	"mscclc/lang"
 )
 
-// largeCounts are the rank counts beyond those that programs run with, at which each is proven: a program has up to 1.5 million steps
-// there.
+// largeCounts are the rank counts beyond those that programs run with, at which each is proven: a program has up to 1.5
+// million steps there.
 var largeCounts = []int{32, 64, 128, 256, 512}
 
-// many says whether n ranks are so many that a program is proven in one combination, with 8 GPUs a node, and not in several.
+// many says whether n ranks are so many that a program is proven in one combination, with 8 GPUs a node, and not in
+// several.
 func many(n int, full bool) bool { return n >= 256 || n >= 64 && !full }
 
 // everyCount is all rank counts that each program is proven at, where it is for
@@ -75,8 +76,8 @@ type proof struct {
 
 // TestProven compiles every program at 32, 64, 128 and 512 ranks and asks for a proof of
 // what comes out, for some of the combinations of protocol, instances and placement; with
-// MSCCLC_MATRIX=full also at 256 and at 2 to 17, and below 256 ranks for all of them and all targets, which writes PROVEN.md. Nothing may be
-// rejected, and nothing undecided.
+// MSCCLC_MATRIX=full also at 256 and at 2 to 17, and below 256 ranks for all of them and all targets, which writes
+// PROVEN.md. Nothing may be rejected, and nothing undecided.
 func TestProven(t *testing.T) {
 	full := os.Getenv("MSCCLC_MATRIX") == "full"
 	all := programs(t)
@@ -89,10 +90,11 @@ func TestProven(t *testing.T) {
 			sum.proven, sum.steps, sum.refused = sum.proven+y.proven, sum.steps+y.steps, sum.refused+y.refused
 			fmt.Fprintf(&b, "| %s | %s | %d | %d | %d |\n", p.name, ranges(y.counts), y.proven, y.steps, y.refused)
 		}
-		sum.report(t, len(all), full, "PROVEN.md", "# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestProven$' ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n"+
-			"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n"+
-			"and LL, 1 and 2 instances, in place and out of place, and at 256 and 512 ranks in one of these ways. *refused* counts what is too\n"+
-			"large for its target.\n\n| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n", b.String())
+		sum.report(t, len(all), full, "PROVEN.md",
+			"# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestProven$' ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n"+
+				"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n"+
+				"and LL, 1 and 2 instances, in place and out of place, and at 256 and 512 ranks in one of these ways. *refused* counts what is too\n"+
+				"large for its target.\n\n| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n", b.String())
 	})
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) {
@@ -102,9 +104,11 @@ func TestProven(t *testing.T) {
 	}
 }
 
-// report logs a table of what was proven of so many programs, and writes it to a file where that was all and nothing failed.
+// report logs a table of what was proven of so many programs, and writes it to a file where that was all and nothing
+// failed.
 func (p *proof) report(t *testing.T, programs int, full bool, file, head, rows string) {
-	rows += fmt.Sprintf("\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", programs, p.proven, p.steps)
+	rows += fmt.Sprintf("\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", programs,
+		p.proven, p.steps)
 	t.Logf("\n%s", rows)
 	if full && !t.Failed() {
 		if err := os.WriteFile(file, []byte(head+rows), 0o666); err != nil {
@@ -154,8 +158,8 @@ func (p *program) prove(t *testing.T, full bool) proof {
 	return sum
 }
 
-// combinations are those of one shape of n ranks: all, or, for target plan, which takes all, four in which any two values of
-// any two of protocol, instances and placement meet; with many ranks one, in the placement that the file has.
+// combinations are those of one shape of n ranks: all, or, for target plan, which takes all, four in which any two
+// values of any two of protocol, instances and placement meet; with many ranks one, in the placement that the file has.
 func combinations(params lang.Params, full bool, turn, n int) (all []combination) {
 	for row := range 8 {
 		protocol, instances, inplace := row&1, row>>1&1, row>>2&1
@@ -163,11 +167,12 @@ func combinations(params lang.Params, full bool, turn, n int) (all []combination
 			plan := target.Format == codegen.FormatProgram
 			if many(n, full) {
 				if plan && row == turn&1 {
-					all = append(all, combination{params: params, target: target, protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol], instances: 1, own: true, fuse: true})
+					all = append(all, combination{params: params, target: target, protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol],
+						instances: 1, own: true, fuse: true})
 				}
 			} else if full || plan && protocol^instances^inplace == turn&1 {
-				all = append(all, combination{params: maps.Clone(params), target: target, protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol],
-					instances: 1 + instances, inplace: inplace == 1, fuse: true})
+				all = append(all, combination{params: maps.Clone(params), target: target,
+					protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol], instances: 1 + instances, inplace: inplace == 1, fuse: true})
 			}
 		}
 	}

@@ -37,7 +37,8 @@ func TestMedian(t *testing.T) {
 		t.Error(s)
 	}
 	m := Measuring{Target: time.Millisecond}
-	for once, want := range map[time.Duration]int{0: 400, time.Microsecond: 400, 10 * time.Microsecond: 100, time.Second: 1} {
+	for once, want := range map[time.Duration]int{0: 400, time.Microsecond: 400, 10 * time.Microsecond: 100,
+		time.Second: 1} {
 		if n := m.launches(once); n != want {
 			t.Errorf("%v: %d launches", once, n)
 		}
@@ -52,7 +53,8 @@ func TestMedian(t *testing.T) {
 
 // The factors of nccl-tests' PERFORMANCE page.
 func TestBusFactor(t *testing.T) {
-	for kind, want := range map[ir.Kind]float64{ir.AllReduce: 1.75, ir.AllGather: 0.875, ir.ReduceScatter: 0.875, ir.AllToAll: 0.875, ir.Broadcast: 1, ir.ReduceTo: 1, ir.SendRecv: 1} {
+	for kind, want := range map[ir.Kind]float64{ir.AllReduce: 1.75, ir.AllGather: 0.875, ir.ReduceScatter: 0.875,
+		ir.AllToAll: 0.875, ir.Broadcast: 1, ir.ReduceTo: 1, ir.SendRecv: 1} {
 		if f := BusFactor(&ir.Collective{Kind: kind, Ranks: 8}); f != want {
 			t.Errorf("%v: %v", kind, f)
 		}
@@ -62,17 +64,21 @@ func TestBusFactor(t *testing.T) {
 // sample is a report with everything in it.
 func sample() *Report {
 	coll := &ir.Collective{Kind: ir.AllReduce, Ranks: 8, Chunks: 1}
-	r := &Report{Coll: coll, DType: data.BF16, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0", NCCL: 22809, NCCLPath: "libnccl.so.2",
-		MinBytes: 1 << 10, MaxBytes: 1 << 30, Factor: 4, Measuring: Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond}, Processes: 1,
-		Devices: []Device{{Rank: 0, PID: 71, Host: "node", Info: "GPU 0 (NVIDIA H200)"}, {Rank: 1, PID: 71, Host: "node", Number: 1, Info: "GPU 1 (NVIDIA H200)"}}}
+	r := &Report{Coll: coll, DType: data.BF16, Algo: "the catalog's variants", Device: "NVIDIA H200", Driver: "CUDA 13.0",
+		NCCL: 22809, NCCLPath: "libnccl.so.2", MinBytes: 1 << 10, MaxBytes: 1 << 30, Factor: 4,
+		Measuring: Measuring{Replays: 7, Warmup: 2, Target: 2 * time.Millisecond}, Processes: 1,
+		Devices: []Device{{Rank: 0, PID: 71, Host: "node", Info: "GPU 0 (NVIDIA H200)"},
+			{Rank: 1, PID: 71, Host: "node", Number: 1, Info: "GPU 1 (NVIDIA H200)"}}}
 	ours := []float64{5.42, 6.1, 6.6, 8.31, 9.9, 14.25, 35.4, 108.7, 384.2, 1370, 5240.5}
 	for i, t := range ours {
 		bytes := int64(1024) << (2 * i)
 		nccl := 23 + float64(bytes)/2.05e5
 		result := func(t, n float64) *Result {
-			return &Result{Time: t, Launches: 100, How: "graph", Form: "allpairs LL16 8x512", Found: Found{Checked: 8 * bytes / 2}, Rival: &Rival{Time: n, How: "graph", Other: n + 3}}
+			return &Result{Time: t, Launches: 100, How: "graph", Form: "allpairs LL16 8x512",
+				Found: Found{Checked: 8 * bytes / 2}, Rival: &Rival{Time: n, How: "graph", Other: n + 3}}
 		}
-		r.Rows = append(r.Rows, &Row{Bytes: bytes, Count: bytes / 2, OutOfPlace: result(t, nccl), InPlace: result(t*0.97, nccl*1.02)})
+		r.Rows = append(r.Rows, &Row{Bytes: bytes, Count: bytes / 2, OutOfPlace: result(t, nccl),
+			InPlace: result(t*0.97, nccl*1.02)})
 	}
 	r.Rows[1].InPlace.Form = "allpairs LL 8x512"
 	r.Rows[2].InPlace = nil
@@ -119,7 +125,8 @@ func TestColumns(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "   0.00", 5.426: "   5.43", 5240.5: "5240.50", 52405.44: "52405.4", 5240544: "5240544"} {
+	for v, want := range map[float64]string{0: "   0.00", 5.426: "   5.43", 5240.5: "5240.50", 52405.44: "52405.4",
+		5240544: "5240544"} {
 		if got := number(v, 7); got != want {
 			t.Errorf("%v: %q", v, got)
 		}
@@ -155,14 +162,17 @@ func TestDocument(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	if doc.Schema != 1 || doc.Version != 1 || len(doc.Results) != 11 || doc.Out_of_bounds.Okay != "true" || doc.Average_bus_bandwidth.Bandwidth <= 0 {
+	if doc.Schema != 1 || doc.Version != 1 || len(doc.Results) != 11 || doc.Out_of_bounds.Okay != "true" ||
+		doc.Average_bus_bandwidth.Bandwidth <= 0 {
 		t.Errorf("%s", text)
 	}
 	first := doc.Results[0]
-	if p := first.Out_of_place; first.Size != 1024 || first.Count != 512 || first.Type != "bfloat16" || first.Root != "-1" || p.Time != 5.42 || math.Abs(p.Bus_bw-1.75*p.Alg_bw) > 1e-9 || p.NCCL.Ratio < 4 {
+	if p := first.Out_of_place; first.Size != 1024 || first.Count != 512 || first.Type != "bfloat16" ||
+		first.Root != "-1" || p.Time != 5.42 || math.Abs(p.Bus_bw-1.75*p.Alg_bw) > 1e-9 || p.NCCL.Ratio < 4 {
 		t.Errorf("%+v %+v", first, first.Out_of_place)
 	}
-	if doc.Results[2].In_place != nil || doc.Results[3].Out_of_place.Error == "" || len(doc.Errors) != 1 || len(doc.Speedups) != 2 {
+	if doc.Results[2].In_place != nil || doc.Results[3].Out_of_place.Error == "" || len(doc.Errors) != 1 ||
+		len(doc.Speedups) != 2 {
 		t.Errorf("%s", text)
 	}
 }
@@ -190,13 +200,15 @@ func TestPlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, s := range []string{"mscclc, out of place", "mscclc, in place", "NCCL 2.28.9, in place", "1G", "1K", "us", "GB/s", "allreduce, 8 x NVIDIA H200, bf16"} {
+	for _, s := range []string{"mscclc, out of place", "mscclc, in place", "NCCL 2.28.9, in place", "1G", "1K",
+		"us", "GB/s", "allreduce, 8 x NVIDIA H200, bf16"} {
 		if !bytes.Contains(svg, []byte(s)) {
 			t.Errorf("the picture does not say %q", s)
 		}
 	}
 	below := textHeight(t, svg, "bytes")
-	for _, name := range []string{"mscclc, out of place", "mscclc, in place", "NCCL 2.28.9, out of place", "NCCL 2.28.9, in place"} {
+	for _, name := range []string{"mscclc, out of place", "mscclc, in place", "NCCL 2.28.9, out of place",
+		"NCCL 2.28.9, in place"} {
 		if y := textHeight(t, svg, name); y >= below-5 || y < 2 {
 			t.Errorf("the legend %q is %v above the bottom, and the axes end at %v", name, y, below)
 		}
@@ -213,7 +225,8 @@ func TestPlot(t *testing.T) {
 // textHeight is how far above the bottom of a drawing its first text that reads so lies.
 func textHeight(t *testing.T, svg []byte, text string) (y float64) {
 	t.Helper()
-	at := regexp.MustCompile(`<text x="[-0-9.]+" y="-([0-9.]+)" transform="scale\(1, -1\)"\s+style="[^"]*">` + regexp.QuoteMeta(text) + "<")
+	at := regexp.MustCompile(`<text x="[-0-9.]+" y="-([0-9.]+)" transform="scale\(1, -1\)"\s+style="[^"]*">` +
+		regexp.QuoteMeta(text) + "<")
 	found := at.FindSubmatch(svg)
 	if found == nil {
 		t.Fatalf("the picture does not say %q", text)
@@ -280,7 +293,8 @@ func hill(f *Form) float64 {
 	if f.Columns == 0 {
 		f.Columns, f.Threads, f.Tile = 4, 1024, 8<<10 // what the executor would choose
 	}
-	return base * (1 + steps(float64(f.Columns), 16)/10 + steps(float64(f.Threads), 512)/10 + steps(float64(f.Tile), 64<<10)/10)
+	return base * (1 + steps(float64(f.Columns), 16)/10 + steps(float64(f.Threads), 512)/10 +
+		steps(float64(f.Tile), 64<<10)/10)
 }
 
 func TestTune(t *testing.T) {
@@ -303,24 +317,29 @@ func TestTune(t *testing.T) {
 	if tried, err := search.Tune(context.Background(), &Call{}, forms[:1]); err != nil || tried[0].Name != "slow" {
 		t.Errorf("%v %v", tried, err)
 	}
-	if _, err := search.Tune(context.Background(), &Call{}, forms[3:]); err == nil || !strings.Contains(err.Error(), "1 of 10 elements are wrong") {
+	if _, err := search.Tune(context.Background(), &Call{}, forms[3:]); err == nil ||
+		!strings.Contains(err.Error(), "1 of 10 elements are wrong") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := search.Tune(context.Background(), &Call{}, forms[1:2]); err == nil || !strings.Contains(err.Error(), "no room") {
+	if _, err := search.Tune(context.Background(), &Call{}, forms[1:2]); err == nil ||
+		!strings.Contains(err.Error(), "no room") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // Of forms that are as fast as each other, that of the smallest tiles is the best.
 func TestTuneTiles(t *testing.T) {
-	site := &fakeSite{time: func(f *Form) float64 { // larger tiles are faster by what measurements wander, and by more only up to 128 KiB
+	// larger tiles are faster by what measurements wander, and by more only up to 128 KiB
+	site := &fakeSite{time: func(f *Form) float64 {
 		if f.Columns == 0 {
 			f.Columns, f.Threads, f.Tile = 16, 512, 64<<10
 		}
-		return hill(&Form{Name: "good", Columns: f.Columns, Threads: f.Threads, Tile: 64 << 10}) * (1 + 1e-4*float64(1<<20)/float64(f.Tile) + max(0, 128<<10-float64(f.Tile))/(1<<20))
+		return hill(&Form{Name: "good", Columns: f.Columns, Threads: f.Threads, Tile: 64 << 10}) * (1 +
+			1e-4*float64(1<<20)/float64(f.Tile) + max(0, 128<<10-float64(f.Tile))/(1<<20))
 	}}
 	search := &Search{Site: site, Most: 200}
-	tried, err := search.Tune(context.Background(), &Call{}, []*Form{{Name: "good", Program: &ir.Program{OneSided: &ir.OneSided{}}}})
+	tried, err := search.Tune(context.Background(), &Call{},
+		[]*Form{{Name: "good", Program: &ir.Program{OneSided: &ir.OneSided{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,8 +354,8 @@ func TestRunGoesOn(t *testing.T) {
 	report := sample()
 	report.Rows = nil
 	rows := 0
-	job := &Job{Site: site, Coll: report.Coll, DType: data.BF16, Sizes: []int64{1 << 10, 1 << 12}, Row: func(*Row) { rows++ },
-		Form: func(bytes int64, inplace bool) (*Form, error) {
+	job := &Job{Site: site, Coll: report.Coll, DType: data.BF16, Sizes: []int64{1 << 10, 1 << 12},
+		Row: func(*Row) { rows++ }, Form: func(bytes int64, inplace bool) (*Form, error) {
 			if inplace {
 				return nil, nil
 			}
@@ -352,7 +371,8 @@ func TestRunGoesOn(t *testing.T) {
 		t.Fatalf("%+v", report.Rows[0])
 	}
 	second := report.Rows[1].OutOfPlace
-	if second.Err != nil || second.Time != 2 || second.Rival.Time != 3 || second.Rival.Other != 6 || second.Ratio() != 1.5 || second.Checked != 10 {
+	if second.Err != nil || second.Time != 2 || second.Rival.Time != 3 || second.Rival.Other != 6 ||
+		second.Ratio() != 1.5 || second.Checked != 10 {
 		t.Errorf("%+v %+v", second, second.Rival)
 	}
 }

@@ -54,8 +54,8 @@ func (c *Call) Repeats() bool {
 	return !c.Coll.Inplace
 }
 
-// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of so many bytes that takes us microseconds.
-// Nccl-tests calls them algbw and busbw. Both are 0 where us is 0.
+// Bandwidths returns the algorithm and the bus bandwidth, in GB/s, of a call of so many bytes that takes us
+// microseconds. Nccl-tests calls them algbw and busbw. Both are 0 where us is 0.
 func Bandwidths(c *ir.Collective, bytes int64, us float64) (alg, bus float64) {
 	if us == 0 {
 		return 0, 0

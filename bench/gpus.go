@@ -201,7 +201,8 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	options.Columns, options.TileBytes = wider.columns, wider.tile
 	options.Types, options.PieceBytes = g.types(), g.longest()
 	var err error
-	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil && strings.Contains(err.Error(), noMemory) && len(g.plans) > 0 {
+	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil &&
+		strings.Contains(err.Error(), noMemory) && len(g.plans) > 0 {
 		if err = g.drop(); err == nil {
 			wider.plan, err = executor.Prepare(ctx, f.Program, options)
 		}
@@ -252,7 +253,8 @@ func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := executor.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads, TileBytes: f.Tile}
+	args := executor.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads,
+		TileBytes: f.Tile}
 	for i := range g.ranks {
 		args.Input = append(args.Input, g.memory[i][0].at())
 		if !c.Coll.Inplace {
@@ -457,7 +459,8 @@ func (g *GPUs) check(l *lane, p *data.Pattern, c *Call, i int, stage []byte, fou
 	}
 	for k, n := range used(c, g.ranks[i]) {
 		b := g.memory[i][k].address
-		if err := errors.Join(l.stream.Get(stage[:guard], b), l.stream.Get(stage[guard:2*guard], b+uint64(guard+n))); err != nil {
+		if err := errors.Join(l.stream.Get(stage[:guard], b),
+			l.stream.Get(stage[guard:2*guard], b+uint64(guard+n))); err != nil {
 			return err
 		}
 		if !poisoned(stage[:2*guard]) {

@@ -31,7 +31,8 @@ type Host struct {
 // NewHost makes a site of a device; name is how reports call it, and options are
 // those of executor.Load.
 func NewHost(name string, ranks int, options executor.Options, wait time.Duration) *Host {
-	return &Host{name: name, options: options, wait: wait, pattern: patterns{ranks: ranks}, loaded: map[*ir.Program]*executor.Loaded{}, buffer: make([][2]hostBuffer, ranks)}
+	return &Host{name: name, options: options, wait: wait, pattern: patterns{ranks: ranks},
+		loaded: map[*ir.Program]*executor.Loaded{}, buffer: make([][2]hostBuffer, ranks)}
 }
 
 // Name is the device's.
@@ -196,7 +197,8 @@ func (h *Host) Ready(_ context.Context, f *Form, c *Call) (Op, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &hostOp{name: f.Name, loaded: l, args: executor.Args{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Wait: h.wait, Columns: f.Columns, TileBytes: f.Tile}}
+	o := &hostOp{name: f.Name, loaded: l, args: executor.Args{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Wait: h.wait,
+		Columns: f.Columns, TileBytes: f.Tile}}
 	for r := range h.buffer {
 		memory, input, output := h.buffers(c, r)
 		if memory != nil {

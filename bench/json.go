@@ -87,16 +87,20 @@ type documentRival struct {
 
 // Document makes JSON of a report; schema is that of the command's documents.
 func (r *Report) Document(schema int, args []string, start, end time.Time) *Document {
-	d := &Document{Schema: schema, Version: version, StartTime: start.Format(time.DateTime), EndTime: end.Format(time.DateTime), Args: args, NCCLVersion: r.NCCL,
-		Collective: r.Coll.Kind.String(), Algorithm: r.Algo, Ranks: r.Coll.Ranks, Device: r.Device, Driver: r.Driver, Results: []documentRow{}, Errors: []string{}}
+	d := &Document{Schema: schema, Version: version, StartTime: start.Format(time.DateTime),
+		EndTime: end.Format(time.DateTime), Args: args, NCCLVersion: r.NCCL, Collective: r.Coll.Kind.String(),
+		Algorithm: r.Algo, Ranks: r.Coll.Ranks, Device: r.Device, Driver: r.Driver, Results: []documentRow{},
+		Errors: []string{}}
 	m := &r.Measuring
-	d.Config = documentConfig{Threads: r.Coll.Ranks / max(r.Processes, 1), GPUs: 1, Processes: r.Processes, Min: r.MinBytes, Max: r.MaxBytes, Factor: r.Factor, Warmup: m.Warmup, Replays: m.Replays,
-		Iterations: m.Launches, Target: float64(m.Target) / 1e3, Validation: 1, Graph: 1, Devices: r.Devices}
+	d.Config = documentConfig{Threads: r.Coll.Ranks / max(r.Processes, 1), GPUs: 1, Processes: r.Processes,
+		Min: r.MinBytes, Max: r.MaxBytes, Factor: r.Factor, Warmup: m.Warmup, Replays: m.Replays, Iterations: m.Launches,
+		Target: float64(m.Target) / 1e3, Validation: 1, Graph: 1, Devices: r.Devices}
 	if m.Plain {
 		d.Config.Graph = 0
 	}
 	for _, row := range r.Rows {
-		j := documentRow{Size: row.Bytes, Count: row.Count, Type: typeNames[r.DType], RedOp: r.redop(), Root: strconv.Itoa(r.root())}
+		j := documentRow{Size: row.Bytes, Count: row.Count, Type: typeNames[r.DType], RedOp: r.redop(),
+			Root: strconv.Itoa(r.root())}
 		j.OutOfPlace, j.InPlace = r.place(row, row.OutOfPlace), r.place(row, row.InPlace)
 		d.Results = append(d.Results, j)
 		for _, p := range row.places() {
@@ -119,7 +123,8 @@ func (r *Report) place(row *Row, p *Result) *documentPlace {
 		return &documentPlace{Err: p.Err.Error()}
 	}
 	alg, bus := Bandwidths(r.Coll, row.Bytes, p.Time)
-	j := &documentPlace{Time: p.Time, AlgBW: alg, BusBW: bus, Wrong: p.Wrong, Checked: p.Checked, Launch: p.How, Launches: p.Launches, Program: p.Form}
+	j := &documentPlace{Time: p.Time, AlgBW: alg, BusBW: bus, Wrong: p.Wrong, Checked: p.Checked, Launch: p.How,
+		Launches: p.Launches, Program: p.Form}
 	if v := p.Rival; v != nil {
 		j.NCCL = &documentRival{Time: v.Time, Launch: v.How, Other: v.Other, Wrong: v.Wrong, Ratio: p.Ratio()}
 	}

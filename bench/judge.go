@@ -22,9 +22,10 @@ const (
 	judgeFinalists = 4
 )
 
-// Judge measures what was chosen for a call beside other forms, of each of which it looks for the width that suits it as long as Within lasts and Most
-// measurements are left. The fastest and the chosen one then run in turns, in the same queues, and the medians of their rounds count: what drifts meanwhile
-// drifts for all. Only what computes the right result is the best.
+// Judge measures what was chosen for a call beside other forms, of each of which it looks for the width that suits it
+// as long as Within lasts and Most measurements are left. The fastest and the chosen one then run in turns, in the same
+// queues, and the medians of their rounds count: what drifts meanwhile drifts for all. Only what computes the right
+// result is the best.
 func (s *Search) Judge(ctx context.Context, c *Call, chosen *Form, forms []*Form) (*Judgement, error) {
 	t := &search{Search: s, call: c, left: max(s.Most, len(forms)+1), seen: map[Form]bool{}}
 	first, err := t.measure(ctx, append([]*Form{chosen}, forms...))

@@ -29,7 +29,8 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if best := found.Best; best.Name != "good" || best.Columns != 16 || found.Chosen.Name != "close" || math.Abs(found.Ratio()-1.1) > 1e-9 || found.Tried < 20 {
+	if best := found.Best; best.Name != "good" || best.Columns != 16 || found.Chosen.Name != "close" ||
+		math.Abs(found.Ratio()-1.1) > 1e-9 || found.Tried < 20 {
 		t.Errorf("%+v", found)
 	}
 	if finals["close"] < 1 || finals["good"] < 1 || finals["slow"]+finals["broken"] > 0 {
@@ -37,21 +38,25 @@ func TestJudge(t *testing.T) {
 	}
 	// What is wrong is not the best.
 	site.wrong = func(f *Form) bool { return f.Name == "good" }
-	if found, err = search.Judge(context.Background(), &Call{}, chosen, forms); err != nil || found.Best != found.Chosen || found.Ratio() != 1 {
+	if found, err = search.Judge(context.Background(), &Call{}, chosen, forms); err != nil || found.Best != found.Chosen ||
+		found.Ratio() != 1 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	// What is chosen must be right, and run.
 	site.wrong = func(f *Form) bool { return f.Name == "close" }
-	if _, err = search.Judge(context.Background(), &Call{}, chosen, forms); err == nil || !strings.Contains(err.Error(), "1 of 10 elements are wrong") {
+	if _, err = search.Judge(context.Background(), &Call{}, chosen, forms); err == nil ||
+		!strings.Contains(err.Error(), "1 of 10 elements are wrong") {
 		t.Errorf("got %v", err)
 	}
-	if _, err = search.Judge(context.Background(), &Call{}, forms[1], forms); err == nil || !strings.Contains(err.Error(), "what is chosen, broken: no room") {
+	if _, err = search.Judge(context.Background(), &Call{}, forms[1], forms); err == nil ||
+		!strings.Contains(err.Error(), "what is chosen, broken: no room") {
 		t.Errorf("got %v", err)
 	}
 	// One width of each form is measured whatever the limits are, and then no more but the finals.
 	site.wrong, site.measured = nil, 0
 	search.Most, search.Within = 1, time.Nanosecond
-	if found, err = search.Judge(context.Background(), &Call{}, chosen, forms); err != nil || found.Tried != 4 || site.measured > 4+1+judgeRounds*4 {
+	if found, err = search.Judge(context.Background(), &Call{}, chosen, forms); err != nil || found.Tried != 4 ||
+		site.measured > 4+1+judgeRounds*4 {
 		t.Errorf("%+v after %d measurements: %v", found, site.measured, err)
 	}
 }

@@ -34,7 +34,8 @@ func TestStuck(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, errStuck) || !strings.Contains(err.Error(), "a launch of x has not come back: too long") || strings.Count(err.Error(), "come back") != 1 {
+	if !errors.Is(err, errStuck) || !strings.Contains(err.Error(), "a launch of x has not come back: too long") ||
+		strings.Count(err.Error(), "come back") != 1 {
 		t.Errorf("got %v", err)
 	}
 	if !ls.stuck() || !ls[1].stuck.Load() || ls[0].stuck.Load() {
@@ -46,7 +47,8 @@ func TestStuck(t *testing.T) {
 	// What waits by the context itself says what it waited for.
 	ended, end := context.WithCancelCause(context.Background())
 	end(errors.New("over"))
-	if err := ls[0].do(ended, func() error { return context.Cause(ended) }); err == nil || err.Error() != "over" || ls[0].stuck.Load() {
+	if err := ls[0].do(ended, func() error { return context.Cause(ended) }); err == nil || err.Error() != "over" ||
+		ls[0].stuck.Load() {
 		t.Errorf("got %v", err)
 	}
 	close(release)

@@ -120,8 +120,8 @@ func compose(c draw.Canvas, plots [2]*plot.Plot, legends [2]plot.Legend) {
 	}
 }
 
-// draw adds a curve: on the left times of small calls, on the right bandwidths. It returns its line, or nil where the curve
-// has no point.
+// draw adds a curve: on the left times of small calls, on the right bandwidths. It returns its line, or nil where the
+// curve has no point.
 func (r *Report) draw(p *plot.Plot, c curve, left bool) (*plotter.Line, error) {
 	var points plotter.XYs
 	for _, row := range r.Rows {

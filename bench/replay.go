@@ -47,8 +47,9 @@ type replays struct {
 	graphs  map[*lane][]executor.Graph // by operation; nil is launched one by one
 }
 
-// estimate finds how many launches of each operation a replay has. A few launches take far longer than they will among many, above all where
-// ranks are processes, which begin one after the other; so it goes on with more until what it finds is about what it ran.
+// estimate finds how many launches of each operation a replay has. A few launches take far longer than they will among
+// many, above all where ranks are processes, which begin one after the other; so it goes on with more until what it
+// finds is about what it ran.
 func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 	for i, o := range r.ops {
 		for some := 3; ; some = min(r.samples[i].Launches, mostQueued) {
@@ -84,8 +85,8 @@ func (r *replays) trial(ctx context.Context, o gpuOp, launches int) (time.Durati
 }
 
 // mostQueued bounds the launches that stand in a stream's queue. A driver's queue holds about a
-// thousand. A thread that waits for room there keeps no other from our launches; what the driver and NCCL hold meanwhile
-// is theirs. Graphs are not bounded so: of long ones a few fill the queue as well.
+// thousand. A thread that waits for room there keeps no other from our launches; what the driver and NCCL hold
+// meanwhile is theirs. Graphs are not bounded so: of long ones a few fill the queue as well.
 const mostQueued = 400
 
 // capture makes a graph of each operation on each GPU, on all at once.
@@ -178,7 +179,8 @@ func (r *replays) read(ctx context.Context, m *Measuring) error {
 }
 
 // slowest takes so many times of every lane, and of each the slowest of all ranks.
-func (r *replays) slowest(ctx context.Context, count int, of func(l *lane, k int) (time.Duration, error)) ([]time.Duration, error) {
+func (r *replays) slowest(ctx context.Context, count int,
+	of func(l *lane, k int) (time.Duration, error)) ([]time.Duration, error) {
 	var own [][]time.Duration
 	for _, l := range r.site.lanes {
 		times := make([]time.Duration, count)

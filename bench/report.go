@@ -66,7 +66,8 @@ type Report struct {
 }
 
 // typeNames and kindNames are nccl-tests'.
-var typeNames = [data.NumDTypes]string{"half", "bfloat16", "float", "double", "int8", "uint8", "int32", "uint32", "int64", "uint64", "f8e4m3", "f8e5m2"}
+var typeNames = [data.NumDTypes]string{"half", "bfloat16", "float", "double", "int8", "uint8", "int32", "uint32",
+	"int64", "uint64", "f8e4m3", "f8e5m2"}
 
 // redop and root are the columns of those names.
 func (r *Report) redop() string {
@@ -103,17 +104,19 @@ func (r *Report) Header(w io.Writer) {
 	}
 	fmt.Fprintf(w, "#\n# Using devices\n")
 	for _, d := range r.Devices {
-		fmt.Fprintf(w, "#  Rank %2d Group %2d Pid %6d on %10s device %2d %s\n", d.Rank, d.Group, d.PID, d.Host, d.Number, d.Info)
+		fmt.Fprintf(w, "#  Rank %2d Group %2d Pid %6d on %10s device %2d %s\n", d.Rank, d.Group, d.PID, d.Host,
+			d.Number, d.Info)
 	}
 	rival, rivalUnits := "", ""
 	if r.NCCL > 0 {
 		rival, rivalUnits = "     nccl   ratio     nccl   ratio", "     (us)             (us)        "
 	}
-	fmt.Fprintf(w, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          %s\n", "", "", "", "", "", spaces("  out-of-place      in-place", r.NCCL > 0))
-	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s  launch, program\n", "size", "count", "type", "redop", "root",
-		"time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong", rival)
-	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s\n", "(B)", "(elements)", "", "", "",
-		"(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "", rivalUnits)
+	fmt.Fprintf(w, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          %s\n",
+		"", "", "", "", "", spaces("  out-of-place      in-place", r.NCCL > 0))
+	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s  launch, program\n", "size",
+		"count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong", rival)
+	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s\n", "(B)", "(elements)",
+		"", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "", rivalUnits)
 }
 
 func withDriver(driver string) string {
@@ -295,7 +298,8 @@ func (r *Report) Footer(w io.Writer) {
 	fmt.Fprintf(w, "# %-20s : %d %s\n", "Out of bounds values", r.Outside(), verdict)
 	fmt.Fprintf(w, "# %-20s : %.6g\n", "Avg bus bandwidth", r.AvgBusBW())
 	for _, s := range r.Speedups() {
-		fmt.Fprintf(w, "# %-20s : %s, geometric mean %.3f of %d sizes, least %.3f at %d\n", "NCCL / ours", s.Place, s.GeoMean, s.Sizes, s.Least, s.LeastSize)
+		fmt.Fprintf(w, "# %-20s : %s, geometric mean %.3f of %d sizes, least %.3f at %d\n", "NCCL / ours", s.Place,
+			s.GeoMean, s.Sizes, s.Least, s.LeastSize)
 	}
 	fmt.Fprintln(w, "#")
 }

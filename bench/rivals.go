@@ -97,7 +97,8 @@ func (g *GPUs) Rivals(_ context.Context, c *Call) ([]Op, error) {
 	calls := map[*lane]*nccl.Call{}
 	for _, l := range g.lanes {
 		i := l.local[0]
-		k := &nccl.Call{Kind: c.Coll.Kind, Count: c.Elems, DType: c.DType, RedOp: c.RedOp, Root: c.Coll.Root, To: -1, From: -1, Stream: uint64(l.stream.Handle())}
+		k := &nccl.Call{Kind: c.Coll.Kind, Count: c.Elems, DType: c.DType, RedOp: c.RedOp, Root: c.Coll.Root, To: -1,
+			From: -1, Stream: uint64(l.stream.Handle())}
 		k.Send, k.Recv = g.addresses(c, i)
 		if c.Coll.Kind == ir.SendRecv {
 			k.To, k.From = peersOf(c.Coll, g.ranks[i])

@@ -103,7 +103,8 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 		return nil, err
 	}
 	ours := &samples[0]
-	result = &Result{Time: us(ours.Time), Launches: ours.Launches, How: ours.How, Form: form.Name, Found: found[0].worse(ours.Found)}
+	result = &Result{Time: us(ours.Time), Launches: ours.Launches, How: ours.How, Form: form.Name,
+		Found: found[0].worse(ours.Found)}
 	for _, s := range samples[1:] {
 		t := us(s.Time)
 		switch v := result.Rival; {

@@ -77,8 +77,9 @@ func faster(a, b Tried) int { return cmp.Compare(a.Micros, b.Micros) }
 // wander is how much measurements of one form differ: what is better by less is not faster.
 const wander = 0.01
 
-// ranked sorts what was tried, the fastest first; of those as fast as it, that of the smallest tiles: launches that follow each other hide what a
-// call between others pays, that its first tile comes before anything is reduced, and its last before the end.
+// ranked sorts what was tried, the fastest first; of those as fast as it, that of the smallest tiles: launches that
+// follow each other hide what a call between others pays, that its first tile comes before anything is reduced, and its
+// last before the end.
 func ranked(tried []Tried) {
 	slices.SortStableFunc(tried, faster)
 	n := 0
@@ -250,7 +251,8 @@ func (t *search) right(ctx context.Context, f *Form) error {
 	}
 	found, err := checked(ctx, t.Site, op, t.call)
 	if err = errors.Join(err, op.Close()); err == nil && (found.Wrong > 0 || found.Outside > 0) {
-		err = fmt.Errorf("%s: %d of %d elements are wrong, %d buffers were written outside", f.Name, found.Wrong, found.Checked, found.Outside)
+		err = fmt.Errorf("%s: %d of %d elements are wrong, %d buffers were written outside", f.Name, found.Wrong,
+			found.Checked, found.Outside)
 	}
 	return err
 }

@@ -139,7 +139,8 @@ func (a *assembler) number() error {
 			total++
 			for _, w := range waits {
 				if other := &d.Insts[w]; other.Rank != d.Insts[i].Rank || other.Block == d.Insts[i].Block {
-					return fault(&d.Insts[i], &d.Header, "assemble: instruction %d waits for %d, which is not in another block of its rank", i, w)
+					return fault(&d.Insts[i], &d.Header,
+						"assemble: instruction %d waits for %d, which is not in another block of its rank", i, w)
 				}
 				a.await[w] = true
 			}

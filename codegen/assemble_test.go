@@ -105,7 +105,10 @@ func TestAssembleIgnoresSliceOrder(t *testing.T) {
 // one by one, the earlier step closes it.
 func TestAssembleClosesChains(t *testing.T) {
 	re := func(step int32, edit func(*ir.Inst)) ir.Inst {
-		return inst(ir.Reduce, 0, 0, step, func(in *ir.Inst) { in.SrcBuf, in.DstBuf, in.Src = ir.Scratch, ir.Input, step }, edit)
+		return inst(ir.Reduce, 0, 0, step, func(in *ir.Inst) {
+			in.SrcBuf, in.DstBuf, in.Src = ir.Scratch, ir.Input,
+				step
+		}, edit)
 	}
 	same := func(*ir.Inst) {}
 	cases := []struct {
@@ -120,7 +123,8 @@ func TestAssembleClosesChains(t *testing.T) {
 		{"destination read by the first", [2]func(*ir.Inst){
 			func(in *ir.Inst) { in.SrcBuf, in.Src = ir.Input, 0 }, func(in *ir.Inst) { in.SrcBuf, in.Src = ir.Input, 2 }}, true},
 		{"destination read by its other name", [2]func(*ir.Inst){
-			func(in *ir.Inst) { in.SrcBuf, in.Src = ir.Output, 2 }, func(in *ir.Inst) { in.SrcBuf, in.Src = ir.Output, 0 }}, true},
+			func(in *ir.Inst) { in.SrcBuf, in.Src = ir.Output, 2 }, func(in *ir.Inst) { in.SrcBuf, in.Src = ir.Output, 0 }},
+			true},
 		{"other places do not chain", [2]func(*ir.Inst){same, func(in *ir.Inst) { in.Dst, in.Count = 2, 2 }}, false},
 		{"other buffers do not chain", [2]func(*ir.Inst){same, func(in *ir.Inst) { in.SrcBuf, in.Count = ir.Input, 2 }}, false},
 	}
@@ -182,7 +186,8 @@ func largeDAG(ranks, steps int) *ir.InstDAG {
 		d.Scratch[r] = 8
 		d.Blocks = append(d.Blocks, ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1})
 		for s := range steps {
-			d.Insts = append(d.Insts, inst(ir.Copy, int32(r), int32(r), int32(s), func(in *ir.Inst) { in.Dst, in.Src = int32(s%8), int32(s%8) }))
+			d.Insts = append(d.Insts,
+				inst(ir.Copy, int32(r), int32(r), int32(s), func(in *ir.Inst) { in.Dst, in.Src = int32(s%8), int32(s%8) }))
 		}
 	}
 	return d

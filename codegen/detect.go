@@ -11,7 +11,8 @@ import (
 // MaxFile is how many bytes the largest program has that is read, of any kind, where ReadOptions do not say.
 const MaxFile = 512 << 20
 
-// LimitFile gives the bytes of a program that messages call name, and behind the first opt.MaxFile bytes an error if there are more.
+// LimitFile gives the bytes of a program that messages call name, and behind the first opt.MaxFile bytes an error if
+// there are more.
 func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
 	return files.LimitHint(name, r, "a program", opt.maxFile(), opt.moreFile())
 }
@@ -41,7 +42,8 @@ func (k FileKind) String() string {
 		"a plan of MSCCL++", "JSON"}[k]
 }
 
-// headBytes is how many bytes of a file, behind its leading blanks, say what it holds, and MostBlanks how many blanks are looked behind.
+// headBytes is how many bytes of a file, behind its leading blanks, say what it holds, and MostBlanks how many blanks
+// are looked behind.
 const (
 	headBytes  = 512
 	MostBlanks = 64 << 10

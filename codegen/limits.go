@@ -5,16 +5,17 @@ import (
 	"mscclc/ir/diag"
 )
 
-// CheckLimits returns what of p is more than t allows, or what t's XML cannot say, each with a way out: the worst excess of
-// every limit. It looks at nothing of targets for MSCCL++, whose limits are of what codegen/mscclpp/lower makes of p; mscclc.Fits
-// does.
+// CheckLimits returns what of p is more than t allows, or what t's XML cannot say, each with a way out: the worst
+// excess of every limit. It looks at nothing of targets for MSCCL++, whose limits are of what codegen/mscclpp/lower
+// makes of p; mscclc.Fits does.
 func CheckLimits(p *ir.Program, t *Target) diag.List {
 	if t.Format == FormatMSCCLPP {
 		return nil
 	}
 	f := fitter{p: p, limits: &t.Limits}
 	if t.Format == FormatXML && p.OneSided != nil {
-		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target plan", "%s is MSCCL-IR, which has no one-sided operations", t.Name)
+		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target plan",
+			"%s is MSCCL-IR, which has no one-sided operations", t.Name)
 		return f.found
 	}
 	if t.Format == FormatXML {
@@ -107,14 +108,17 @@ func (f *fitter) refuse(at place, hint, format string, args ...any) {
 func (f *fitter) dialect(t *Target) {
 	p, nowhere := f.p, place{rank: -1}
 	if _, known := t.Kinds[p.Coll.Kind]; !known && !t.Custom {
-		f.refuse(nowhere, "use --target msccl, where it becomes a custom collective, or --target plan", "%s has no collective %s", t.Name, p.Coll.Kind)
+		f.refuse(nowhere, "use --target msccl, where it becomes a custom collective, or --target plan",
+			"%s has no collective %s", t.Name, p.Coll.Kind)
 	}
 	if p.Protocol == ir.LL16 {
 		f.refuse(nowhere, "use --protocol LL or --protocol LL128, or --target plan", "%s has no protocol LL16", t.Name)
 	}
 	if p.Sizes.Min < 0 || p.Sizes.Max < 0 || (p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min) ||
-		(p.Sizes.Max == 0 && t.Limits.MaxBytes != 0 && p.Sizes.Min >= t.Limits.MaxBytes) || (p.Sizes.Max == 1 && t.Inclusive) {
-		f.refuse(nowhere, "state both ends of `sizes`", "%s cannot say the sizes from %d up to %d bytes", t.Name, p.Sizes.Min, p.Sizes.Max)
+		(p.Sizes.Max == 0 && t.Limits.MaxBytes != 0 && p.Sizes.Min >= t.Limits.MaxBytes) ||
+		(p.Sizes.Max == 1 && t.Inclusive) {
+		f.refuse(nowhere, "state both ends of `sizes`", "%s cannot say the sizes from %d up to %d bytes", t.Name, p.Sizes.Min,
+			p.Sizes.Max)
 	}
 }
 
@@ -162,7 +166,8 @@ func (f *fitter) step(s *ir.Step, at place) {
 	fused := info.Receives && (info.Sends || info.Reduces)
 	if fused && !l.ReceiveFused && !f.fused {
 		f.fused = true
-		f.refuse(at, "compile for --target "+l.Target+", which keeps receives apart, or use --target msccl", "%s rejects fused receives such as %s", l.Target, s.Op)
+		f.refuse(at, "compile for --target "+l.Target+", which keeps receives apart, or use --target msccl",
+			"%s rejects fused receives such as %s", l.Target, s.Op)
 	}
 }
 

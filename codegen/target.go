@@ -140,6 +140,7 @@ func TargetByName(name string) (*Target, error) {
 		}
 		names[i] = t.Name
 	}
-	d := diag.New(diag.Unsupported, diag.Span{}, "%q is no target", name).WithHint("the targets are %s", strings.Join(names, ", "))
+	d := diag.New(diag.Unsupported, diag.Span{}, "%q is no target", name).WithHint("the targets are %s",
+		strings.Join(names, ", "))
 	return nil, diag.List{d}
 }

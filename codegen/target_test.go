@@ -18,7 +18,8 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 3000, Chunks: 1}}, Channels: 3000, Rank: make([]ir.Range, 3000)}
+	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 3000, Chunks: 1}}, Channels: 3000,
+		Rank: make([]ir.Range, 3000)}
 	if found := CheckLimits(p, plan); found != nil {
 		t.Errorf("plan refuses %v", found)
 	}
@@ -26,8 +27,10 @@ func TestTargets(t *testing.T) {
 
 func TestDetect(t *testing.T) {
 	for text, want := range map[string]FileKind{
-		"": KindSource, "# a ring\nalgorithm ring()": KindSource, " \n<algo name=\"x\">": KindXML, "\xef\xbb\xbf<!-- -->": KindXML,
-		"{\"name\": 1}": KindJSON, "{\"name\": \"x\", \"gpus\": [": KindMSCCLPP, "[{\"gpus\": 1}]": KindJSON, "{\"format\":\"mscclc-plan\"": KindProgramJSON, ProgramMagic + "\x00\x00": KindProgram, "\x7fELF\x00": KindUnknown,
+		"": KindSource, "# a ring\nalgorithm ring()": KindSource, " \n<algo name=\"x\">": KindXML,
+		"\xef\xbb\xbf<!-- -->": KindXML,
+		"{\"name\": 1}":        KindJSON, "{\"name\": \"x\", \"gpus\": [": KindMSCCLPP, "[{\"gpus\": 1}]": KindJSON,
+		"{\"format\":\"mscclc-plan\"": KindProgramJSON, ProgramMagic + "\x00\x00": KindProgram, "\x7fELF\x00": KindUnknown,
 	} {
 		if got := Detect([]byte(text)); got != want {
 			t.Errorf("%q is %v, want %v", text, got, want)
@@ -37,7 +40,8 @@ func TestDetect(t *testing.T) {
 
 // TestBlanksBefore: what a file holds is told behind up to MostBlanks blanks.
 func TestBlanksBefore(t *testing.T) {
-	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP, MostBlanks: KindSource} {
+	for blanks, want := range map[int]FileKind{0: KindMSCCLPP, 600: KindMSCCLPP, MostBlanks - 600: KindMSCCLPP,
+		MostBlanks: KindSource} {
 		text := strings.Repeat(" \n", blanks/2) + `{"gpus":[]}`
 		r := NewHead(strings.NewReader(text))
 		head, err := Head(r)

@@ -1,8 +1,8 @@
 package ir
 
-// Accesses know, while the steps of a program come by in some order, of each cell which step wrote it last and which have
-// read it since. They keep that by runs of cells: Cut makes runs of the cells of an operand, which the others are then asked
-// about one by one, from the first to End of the last.
+// Accesses know, while the steps of a program come by in some order, of each cell which step wrote it last and which
+// have read it since. They keep that by runs of cells: Cut makes runs of the cells of an operand, which the others are
+// then asked about one by one, from the first to End of the last.
 type Accesses struct {
 	runs  *Runs
 	known []access // of the first cell of a run

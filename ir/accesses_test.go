@@ -25,7 +25,8 @@ func TestAccesses(t *testing.T) {
 				a.Readers(k, func(s int32) { got = append(got, s) })
 				for c := k; c < a.End(k); c++ {
 					if a.Writer(k) != writer[c] || a.HasReader(k) != (readers[c] != nil) || !slices.Equal(got, readers[c]) {
-						t.Fatalf("seed %d, step %d: cell %d was written by %d and read by %v, not %d and %v", seed, step, c, a.Writer(k), got, writer[c], readers[c])
+						t.Fatalf("seed %d, step %d: cell %d was written by %d and read by %v, not %d and %v", seed, step, c, a.Writer(k),
+							got, writer[c], readers[c])
 					}
 				}
 				if step%3 > 0 {

@@ -6,29 +6,32 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block does
-// what, over which channel, and when the threads of a block meet. It has one list of operations for each block of each rank;
-// channels.Unroll says what
-// these mean, by making a one-sided Program of them.
+// A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block
+// does what, over which channel, and when the threads of a block meet. It has one list of operations for each block of
+// each rank; channels.Unroll says what these mean, by making a one-sided Program of them.
 //
 // # What it means
 //
-// All blocks of all ranks run at once, each its operations in order, each operation by all threads of the block, which share
-// out its bytes; but a Signal, an Await, an Acquire and a Release by one thread for each channel or semaphore. The
-// threads of a block go on by themselves: only Meet has them meet, and Barrier those of several blocks. So what is before a
-// Signal in its block is released by it only as far as it is before the last Meet or Barrier, and what an Await acquired is
-// seen only by what comes after the next. But one thread does what operations do at their k-th channel or semaphore: it tells
-// what it has awaited by its Signals, Releases and requests to ports, though the threads do not meet.
+// All blocks of all ranks run at once, each its operations in order, each operation by all threads of the block, which
+// share out its bytes; but a Signal, an Await, an Acquire and a Release by one thread for each channel or semaphore.
+// The threads of a block go on by themselves: only Meet has them meet, and Barrier those of several blocks. So what is
+// before a Signal in its block is released by it only as far as it is before the last Meet or Barrier, and what an
+// Await acquired is seen only by what comes after the next. But one thread does what operations do at their k-th
+// channel or semaphore: it tells what it has awaited by its Signals, Releases and requests to ports, though the threads
+// do not meet.
 //
-// A channel has two ends, of which each has a count of the signals that came and of those that were awaited; the k-th channel
-// from one rank to another of a type pairs with the k-th back. An Await takes one signal. Counts last from launch to launch.
-// A semaphore counts in the same way among the blocks of its rank, from Initial on in the first launch.
+// A channel has two ends, of which each has a count of the signals that came and of those that were awaited; the k-th
+// channel from one rank to another of a type pairs with the k-th back. An Await takes one signal. Counts last from
+// launch to launch. A semaphore counts in the same way among the blocks of its rank, from Initial on in the first
+// launch.
 //
-// Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in places of
-// their own. ChMove of packets through ports has the block await them, its threads meet, and its ports copy. ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where DoubleScratch, launches use one half of packets' scratch and the other in turn.
+// Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in
+// places of their own. ChMove of packets through ports has the block await them, its threads meet, and its ports copy.
+// ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where
+// DoubleScratch, launches use one half of packets' scratch and the other in turn.
 //
-// A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands' bytes.
-// An operation with Parts > 1 does part Part of so many equal parts of its bytes.
+// A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands'
+// bytes. An operation with Parts > 1 does part Part of so many equal parts of its bytes.
 type ChannelProgram struct {
 	Header
 	Ranks         []ChannelRank
@@ -70,8 +73,9 @@ type Channel struct {
 // A ChannelOpKind is what an operation of a ChannelProgram does.
 type ChannelOpKind uint8
 
-// The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it was given only when a
-// flush is over, or a signal behind it has come: the launch may have ended. What threads give it without meeting between is in no order.
+// The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it
+// was given only when a flush is over, or a signal behind it has come: the launch may have ended. What threads give it
+// without meeting between is in no order.
 const (
 	ChMeet            ChannelOpKind = iota // the threads of the block meet
 	ChBarrier                              // the threads of Blocks blocks meet, at barrier ID
@@ -95,8 +99,8 @@ func (k ChannelOpKind) Signals() bool {
 	return k == ChSignal || k == ChRelaxedSignal || k == ChEachSignal || k == ChEachSignalFlush
 }
 
-// A ChannelReduce is how a ChMove combines its sources, as files say op by op. It means nothing: the call says how to reduce, and MSCCL++'s
-// executor, which never reads it, sums.
+// A ChannelReduce is how a ChMove combines its sources, as files say op by op. It means nothing: the call says how to
+// reduce, and MSCCL++'s executor, which never reads it, sums.
 type ChannelReduce uint8
 
 // The reductions that MSCCL++ names.
@@ -108,9 +112,10 @@ const (
 
 // A ChannelOp is one operation of a block.
 type ChannelOp struct {
-	Name       string // what its file calls it, for messages; or ""
-	Kind       ChannelOpKind
-	Type       ChannelType // of Channels, and of what remote operands are reached through; NoChannel where there are neither
+	Name string // what its file calls it, for messages; or ""
+	Kind ChannelOpKind
+	// of Channels, and of what remote operands are reached through; NoChannel where there are neither
+	Type       ChannelType
 	Srcs, Dsts []ChannelRef
 	Channels   []int32 // indices in ChannelRank.Channels[Type]
 	Semaphores []int32
@@ -154,8 +159,9 @@ func (t ChannelType) String() string {
 }
 
 var channelOpNames = [NumChannelOps]string{ChMeet: "meet", ChBarrier: "barrier", ChSignal: "signal", ChAwait: "wait",
-	ChRelaxedSignal: "relaxed signal", ChRelaxedAwait: "relaxed wait", ChFlush: "flush", ChAcquire: "acquire", ChRelease: "release",
-	ChMove: "mv", ChEach: "each", ChEachSignal: "each", ChEachSignalFlush: "each", ChLoop: "loop"}
+	ChRelaxedSignal: "relaxed signal", ChRelaxedAwait: "relaxed wait", ChFlush: "flush", ChAcquire: "acquire",
+	ChRelease: "release",
+	ChMove:    "mv", ChEach: "each", ChEachSignal: "each", ChEachSignalFlush: "each", ChLoop: "loop"}
 
 func (k ChannelOpKind) String() string {
 	if k < NumChannelOps {

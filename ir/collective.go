@@ -22,7 +22,8 @@ const (
 	NumKinds
 )
 
-var kindNames = [NumKinds]string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "sendrecv", "custom", "opaque"}
+var kindNames = [NumKinds]string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce",
+	"gather", "scatter", "sendrecv", "custom", "opaque"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -210,8 +211,9 @@ func (c *Collective) Want(rank, index int) Want {
 	return Want{Any: true}
 }
 
-// Wants returns what chunk index of rank's output must hold, and of how many chunks from there on it tells what they must
-// hold: chunk Part.Index + k of the same inputs, or, where that counts beyond the end of a rank's input, of the next one's.
+// Wants returns what chunk index of rank's output must hold, and of how many chunks from there on it tells what they
+// must hold: chunk Part.Index + k of the same inputs, or, where that counts beyond the end of a rank's input, of the
+// next one's.
 func (c *Collective) Wants(rank, index int) (w Want, n int) {
 	w, n = c.Want(rank, index), c.OutChunks(rank)-index
 	switch c.Kind {

@@ -84,7 +84,8 @@ func TestMemory(t *testing.T) {
 				}
 			}
 			if inOut, outIn := c.Shift(r); c.Inplace && sizes[0] > 0 && sizes[1] > 0 {
-				if inOut >= 0 && m.Cell(r, ir.Input, 0) != m.Cell(r, ir.Output, inOut) || outIn >= 0 && m.Cell(r, ir.Output, 0) != m.Cell(r, ir.Input, outIn) {
+				if inOut >= 0 && m.Cell(r, ir.Input, 0) != m.Cell(r, ir.Output, inOut) || outIn >= 0 &&
+					m.Cell(r, ir.Output, 0) != m.Cell(r, ir.Input, outIn) {
 					t.Fatalf("%v: rank %d's buffers do not lie as Shift says", c, r)
 				}
 			}

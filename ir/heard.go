@@ -2,9 +2,10 @@ package ir
 
 import "slices"
 
-// ToldOn says, indexed by operand, what threads of a block tell on though they do not meet in between (see OneSided): true are the
-// sources of Awaits that a Signal behind them in their group tells on, and the destinations of Signals that do so. The k-th source is told on
-// by the k-th destinations. It is nil where there are none. It takes time linear in the program.
+// ToldOn says, indexed by operand, what threads of a block tell on though they do not meet in between (see OneSided):
+// true are the sources of Awaits that a Signal behind them in their group tells on, and the destinations of Signals
+// that do so. The k-th source is told on by the k-th destinations. It is nil where there are none. It takes time linear
+// in the program.
 func (p *Program) ToldOn() []bool {
 	var on []bool
 	for b := range p.Blocks {
@@ -58,7 +59,8 @@ func (p *Program) toldOn(on []bool, first, end int32) {
 
 type flagKey struct{ rank, index int32 }
 
-// flagPlaces says, of the flags of an operation's operands in steps first to end, at which place of their steps they stand; -1 is several.
+// flagPlaces says, of the flags of an operation's operands in steps first to end, at which place of their steps they
+// stand; -1 is several.
 func (p *Program) flagPlaces(first, end int32, op Op) map[flagKey]int {
 	at := map[flagKey]int{}
 	for i := first; i < end; i++ {

@@ -7,10 +7,9 @@ import (
 
 // A Program is a compiled algorithm: frozen flat tables that say, for each
 // thread block of each rank, which steps it runs. Where OneSided is nil it has the
-// semantics of MSCCL-IR, which follow; else those of type OneSided. All blocks of all ranks run at once, each its steps in order; a
-// send waits while its connection (Channel, rank, peer) holds as many messages
-// as it has slots, a receive until there is one, and a step with Dep until
-// that block of its rank has passed that step.
+// semantics of MSCCL-IR, which follow; else those of type OneSided. All blocks of all ranks run at once, each its steps
+// in order; a send waits while its connection (Channel, rank, peer) holds as many messages as it has slots, a receive
+// until there is one, and a step with Dep until that block of its rank has passed that step.
 type Program struct {
 	Header
 	Scratch  []int32 // chunks of scratch, for each rank

@@ -78,9 +78,11 @@ type scheduleRun struct {
 func newScheduleRun(s *Schedule) *scheduleRun {
 	blocks, steps := len(s.Start)-1, len(s.Send)
 	r := &scheduleRun{Schedule: s, pos: append([]int32(nil), s.Start[:blocks]...),
-		sent: make([]int64, s.Conns), recvd: make([]int64, s.Conns), sender: make([]int32, s.Conns), recver: make([]int32, s.Conns),
-		block: make([]int32, steps), progress: make([]int32, blocks), done: make([]bool, steps),
-		first: make([]int32, steps), next: make([]int32, blocks), queued: make([]bool, blocks), order: make([]int32, 0, steps)}
+		sent: make([]int64, s.Conns), recvd: make([]int64, s.Conns), sender: make([]int32, s.Conns),
+		recver: make([]int32, s.Conns),
+		block:  make([]int32, steps), progress: make([]int32, blocks), done: make([]bool, steps),
+		first: make([]int32, steps), next: make([]int32, blocks), queued: make([]bool, blocks),
+		order: make([]int32, 0, steps)}
 	r.on = make([]int32, blocks)
 	for b := range r.on {
 		r.on[b] = -1
@@ -174,8 +176,8 @@ func (r *scheduleRun) transfer(b, i int32) bool {
 	return r.progress[b] == r.Messages[i]
 }
 
-// through returns how many of n messages connection c takes that has fewer free slots: those, and as many as its receiver,
-// where it stands at a step that only receives, takes meanwhile. These it has received then.
+// through returns how many of n messages connection c takes that has fewer free slots: those, and as many as its
+// receiver, where it stands at a step that only receives, takes meanwhile. These it has received then.
 func (r *scheduleRun) through(c int32, n, free int64) int64 {
 	b := r.recver[c]
 	if b < 0 || r.pos[b] == r.Start[b+1] {

@@ -13,7 +13,8 @@ import (
 // steps with transfers, counts and waits at random.
 func anySchedule(t *rapid.T) *ir.Schedule {
 	blocks := int(irtest.Small(t, 1, 5))
-	s := &ir.Schedule{Start: []int32{0}, Waits: ir.Edges{Start: []int32{0}}, Conns: blocks, Slots: int(irtest.Small(t, 1, 3))}
+	s := &ir.Schedule{Start: []int32{0}, Waits: ir.Edges{Start: []int32{0}}, Conns: blocks,
+		Slots: int(irtest.Small(t, 1, 3))}
 	receives := rapid.Permutation(seq(blocks)).Draw(t, "from") // whom a block receives from
 	steps := make([]int32, blocks)
 	total := int32(0)
@@ -143,7 +144,8 @@ func checkWitness(t *rapid.T, s *ir.Schedule, stuck []ir.Wait, done []bool) {
 		if w.At != next || done[w.At] {
 			t.Fatalf("%v is no cycle", stuck)
 		}
-		if w.Cause == ir.ForStep && (w.On < w.At || done[w.On]) || w.Cause == ir.ForMessage && w.On >= 0 && s.Send[w.On] != s.Recv[w.Step] ||
+		if w.Cause == ir.ForStep && (w.On < w.At || done[w.On]) || w.Cause == ir.ForMessage && w.On >= 0 &&
+			s.Send[w.On] != s.Recv[w.Step] ||
 			w.Cause == ir.ForSlot && w.On >= 0 && s.Recv[w.On] != s.Send[w.Step] {
 			t.Fatalf("%v: step %d does not wait for %d", stuck, w.Step, w.On)
 		}

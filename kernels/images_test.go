@@ -35,8 +35,8 @@ var kinds = []struct {
 	{"port_", []string{"ld.acquire.sys.global.u64", "st.release.sys.global.u64", "st.relaxed.sys.global.u64"}, 6, nil, nil, "", 0},
 	{"trace_", []string{"ld.acquire.sys.global.u64", "%globaltimer"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
 	{"trace_two_", []string{"ld.acquire.sys.global.u64", "%globaltimer", "ld.volatile.global.v2.u64"}, 0, []string{"f16", "bf16", "f32", "i32"}, []string{"sm_80"}, "", 0},
-	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.", "multimem.st.relaxed.sys.global.v4.f32"}, 0,
-		[]string{"f16", "bf16", "f32"}, []string{"sm_90"}, "8.2", 2},
+	{"switch_", []string{"ld.acquire.sys.global.u64", "multimem.ld_reduce.relaxed.sys.global.add.",
+		"multimem.st.relaxed.sys.global.v4.f32"}, 0, []string{"f16", "bf16", "f32"}, []string{"sm_90"}, "8.2", 2},
 }
 
 // each gives all images for targets.
@@ -118,8 +118,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestImagesAreOfTheSources builds images anew, and compares their bytes: those of bf16, which are of all kinds. All together
-// take minutes; CI builds them before, in the folder that MSCCLC_IMAGES names.
+// TestImagesAreOfTheSources builds images anew, and compares their bytes: those of bf16, which are of all kinds. All
+// together take minutes; CI builds them before, in the folder that MSCCLC_IMAGES names.
 func TestImagesAreOfTheSources(t *testing.T) {
 	dir, only := os.Getenv("MSCCLC_IMAGES"), ""
 	if dir == "" {
@@ -190,7 +190,8 @@ func TestCodeObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(publish.FindAll(text, -1)); n < len(found)/3 || len(found) != kinds[kind].notes || bytes.Contains(text, []byte("scratch_")) {
+		if n := len(publish.FindAll(text, -1)); n < len(found)/3 || len(found) != kinds[kind].notes ||
+			bytes.Contains(text, []byte("scratch_")) {
 			t.Errorf("%s: %d barriers that publish, %d notes, or scratch memory", name, n, len(found))
 		}
 	})

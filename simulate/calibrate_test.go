@@ -16,7 +16,8 @@ import (
 // calibrated are the collectives that costs are fitted to; the others judge them.
 var calibrated = []string{"broadcast", "reduce", "sendrecv"}
 
-// TestCalibrate fits the costs of H200s to what was measured of calibrated, where MSCCLC_CALIBRATE says in how many rounds, and writes devices/h200.json.
+// TestCalibrate fits the costs of H200s to what was measured of calibrated, where MSCCLC_CALIBRATE says in how many
+// rounds, and writes devices/h200.json.
 func TestCalibrate(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("MSCCLC_CALIBRATE"))
 	costs, err := simulate.CostsOf("h200")
@@ -42,7 +43,10 @@ func TestCalibrate(t *testing.T) {
 		knobs["two"] = append(knobs["two"], &n.Step, &n.Block, &n.Wire)
 	}
 	for _, sided := range []string{"", "two"} {
-		set := slices.DeleteFunc(slices.Clone(all), func(p point) bool { return p.Sided != sided || !slices.Contains(calibrated, p.Collective) })
+		set := slices.DeleteFunc(slices.Clone(all), func(p point) bool {
+			return p.Sided != sided ||
+				!slices.Contains(calibrated, p.Collective)
+		})
 		if len(set) < 50 {
 			t.Fatalf("%d points to fit to", len(set))
 		}
@@ -99,13 +103,13 @@ func fit(t *testing.T, rounds int, costs *simulate.Costs, knobs []*float64, loss
 func name(named *map[string]simulate.MoveCosts, costs *[ir.NumProtocols]simulate.MoveCosts) {
 	*named = map[string]simulate.MoveCosts{}
 	for p, m := range costs {
-		(*named)[ir.Protocol(p).String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block), Wire: round3(m.Wire),
-			FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
+		(*named)[ir.Protocol(p).String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
+			Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
 	}
 }
 
-// physical keeps costs to what can be: flags are half of a packet and an eighth of 128 bytes of a line, and a block moves so much at most. LL and LL16
-// are the same packets.
+// physical keeps costs to what can be: flags are half of a packet and an eighth of 128 bytes of a line, and a block
+// moves so much at most. LL and LL16 are the same packets.
 func physical(costs *simulate.Costs) {
 	costs.Memory = min(costs.Memory, 4.3e6)
 	for _, list := range []*[ir.NumProtocols]simulate.MoveCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {

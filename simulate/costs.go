@@ -13,7 +13,8 @@ import (
 	"mscclc/ir"
 )
 
-// Costs are what a device adds to the links' α and β. Times are in microseconds, rates in bytes a microsecond (1 GB/s is 1,000).
+// Costs are what a device adds to the links' α and β. Times are in microseconds, rates in bytes a microsecond (1 GB/s
+// is 1,000).
 type Costs struct {
 	Device string `json:"device"`
 	Source string `json:"source"` // where the numbers are from
@@ -26,13 +27,16 @@ type Costs struct {
 
 // OneSidedCosts are those of one-sided programs.
 type OneSidedCosts struct {
-	Launch   float64                    `json:"launch_us"`     // from a launch's begin to the first step, and from the last to its end
-	Few      float64                    `json:"launch_few_us"` // the same of a launch of few packets, which needs no general interpreter
-	Signal   float64                    `json:"signal_us"`     // a signal, behind the block's stores: what orders them
-	Await    float64                    `json:"await_us"`      // from a flag's arrival to the next step
-	Joint    float64                    `json:"joint_us"`      // from a step to one that is joint with it
-	Port     float64                    `json:"port_us"`       // that a port's proxy is busy with a copy, before that begins
-	Threads  int                        `json:"threads"`       // of a block that moves Block bytes a microsecond
+	// from a launch's begin to the first step, and from the last to its end
+	Launch float64 `json:"launch_us"`
+	// the same of a launch of few packets, which needs no general interpreter
+	Few    float64 `json:"launch_few_us"`
+	Signal float64 `json:"signal_us"` // a signal, behind the block's stores: what orders them
+	Await  float64 `json:"await_us"`  // from a flag's arrival to the next step
+	Joint  float64 `json:"joint_us"`  // from a step to one that is joint with it
+	// that a port's proxy is busy with a copy, before that begins
+	Port     float64                    `json:"port_us"`
+	Threads  int                        `json:"threads"` // of a block that moves Block bytes a microsecond
 	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
 	Named    map[string]MoveCosts       `json:"protocols"`
 }
@@ -41,7 +45,8 @@ type OneSidedCosts struct {
 type MoveCosts struct {
 	Step  float64 `json:"step_us"`        // beside its data
 	Block float64 `json:"block_bytes_us"` // what a block moves; 1e5 where nothing shows that it bounds anything
-	Wire  float64 `json:"wire"`           // bytes that a link is occupied for, for each byte of data: flags, and what their form wastes
+	// bytes that a link is occupied for, for each byte of data: flags, and what their form wastes
+	Wire float64 `json:"wire"`
 
 	// The same in a one-sided launch of few packets, whose kernel does less.
 	FewStep  float64 `json:"few_step_us,omitempty"`
@@ -50,10 +55,11 @@ type MoveCosts struct {
 
 // TwoSidedCosts are those of two-sided programs.
 type TwoSidedCosts struct {
-	Launch   float64                    `json:"launch_us"`
-	Flag     float64                    `json:"flag_us"`    // from a step's end to one of its rank that waits for it
-	Network  float64                    `json:"network_us"` // more for a message between nodes: the host's proxies
-	Credit   float64                    `json:"credit_us"`  // until the sender knows of a slot that was freed, beside the links' α
+	Launch  float64 `json:"launch_us"`
+	Flag    float64 `json:"flag_us"`    // from a step's end to one of its rank that waits for it
+	Network float64 `json:"network_us"` // more for a message between nodes: the host's proxies
+	// until the sender knows of a slot that was freed, beside the links' α
+	Credit   float64                    `json:"credit_us"`
 	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
 	Named    map[string]MoveCosts       `json:"protocols"`
 }
@@ -115,9 +121,11 @@ func ReadCosts(text []byte) (*Costs, error) {
 func (c *Costs) negative() error {
 	o, t := &c.OneSided, &c.TwoSided
 	numbers := map[string]float64{
-		"one_sided: launch_us": o.Launch, "one_sided: launch_few_us": o.Few, "one_sided: signal_us": o.Signal, "one_sided: await_us": o.Await,
+		"one_sided: launch_us": o.Launch, "one_sided: launch_few_us": o.Few, "one_sided: signal_us": o.Signal,
+		"one_sided: await_us": o.Await,
 		"one_sided: joint_us": o.Joint, "one_sided: port_us": o.Port,
-		"two_sided: launch_us": t.Launch, "two_sided: flag_us": t.Flag, "two_sided: network_us": t.Network, "two_sided: credit_us": t.Credit,
+		"two_sided: launch_us": t.Launch, "two_sided: flag_us": t.Flag, "two_sided: network_us": t.Network,
+		"two_sided: credit_us": t.Credit,
 	}
 	for p := range ir.NumProtocols {
 		numbers["one_sided: "+p.String()+": step_us"] = o.Protocol[p].Step

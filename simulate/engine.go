@@ -22,7 +22,8 @@ type actor interface {
 	act(block int32, now float64) verdict
 }
 
-// A verdict is what a block does after an action: it goes on at a time, or waits for something, from a time on, or has ended.
+// A verdict is what a block does after an action: it goes on at a time, or waits for something, from a time on, or has
+// ended.
 type verdict struct {
 	kind verdictKind
 	at   float64
@@ -39,14 +40,16 @@ const (
 )
 
 func newEngine(a actor, blocks, things, passes int) *engine {
-	e := &engine{actor: a, heads: make([]int32, things), next: make([]int32, blocks), from: make([]float64, blocks), passes: make([]float64, passes)}
+	e := &engine{actor: a, heads: make([]int32, things), next: make([]int32, blocks), from: make([]float64, blocks),
+		passes: make([]float64, passes)}
 	for i := range e.heads {
 		e.heads[i] = -1
 	}
 	return e
 }
 
-// run runs all blocks from time 0 on, and returns when the last has ended; it is not a number where blocks wait for ever.
+// run runs all blocks from time 0 on, and returns when the last has ended; it is not a number where blocks wait for
+// ever.
 func (e *engine) run() float64 {
 	for b := range e.next {
 		e.queue.push(event{0, int32(b)})

@@ -22,10 +22,10 @@ import (
 	"mscclc/topology"
 )
 
-// A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the fastest), one of a two-sided program of
-// testdata/DEVICE_two.jsonl (bench FILE --sided two), or a rule of the built-in table. Programs of a switch are not among them: without
-// multicast, as it was measured, they go from rank to rank. DEVICE_narrow.jsonl has widths of calibrated collectives that are too
-// narrow, which show what a block moves.
+// A point is a measured time: a line of testdata/DEVICE.jsonl (bench --judge -o; of the widths of a variant, the
+// fastest), one of a two-sided program of testdata/DEVICE_two.jsonl (bench FILE --sided two), or a rule of the built-in
+// table. Programs of a switch are not among them: without multicast, as it was measured, they go from rank to rank.
+// DEVICE_narrow.jsonl has widths of calibrated collectives that are too narrow, which show what a block moves.
 type point struct {
 	Collective string `json:"collective"`
 	choose.Variant
@@ -38,7 +38,8 @@ type point struct {
 	prog *ir.Program
 }
 
-// measured are the times that are known of a device. The variants of a table are the fastest of their sizes; testdata has all.
+// measured are the times that are known of a device. The variants of a table are the fastest of their sizes; testdata
+// has all.
 func measured(t *testing.T, device string) (list []point) {
 	t.Helper()
 	for _, name := range []string{device, device + "_narrow", device + "_two"} {
@@ -93,7 +94,8 @@ func (p *point) compile(t *testing.T) *ir.Program {
 		t.Fatal(p.Program, p.Protocol, err)
 	}
 	prog, err := mscclc.Compile(p.Program, text, mscclc.Options{Passes: fifo.Options{Instances: p.Instances},
-		Lang: lang.Options{Params: lang.Params{"ranks": p.Ranks}, Inplace: &p.Inplace, Protocol: &proto, Open: algorithms.Open}})
+		Lang: lang.Options{Params: lang.Params{"ranks": p.Ranks}, Inplace: &p.Inplace, Protocol: &proto,
+			Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +112,8 @@ func (p *point) simulate(t *testing.T, topo *topology.Topology, costs *simulate.
 	return r.Micros
 }
 
-// TestMeasured holds the median error of what costs were not fitted to: times from 16 KB up of the variants that a table says are the
-// fastest. MSCCLC_POINTS=1 prints all.
+// TestMeasured holds the median error of what costs were not fitted to: times from 16 KB up of the variants that a
+// table says are the fastest. MSCCLC_POINTS=1 prints all.
 func TestMeasured(t *testing.T) {
 	costs, err := simulate.CostsOf("h200")
 	if err != nil {
@@ -130,7 +132,8 @@ func TestMeasured(t *testing.T) {
 			errs[name] = append(errs[name], math.Abs(off))
 		}
 		if os.Getenv("MSCCLC_POINTS") != "" {
-			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.Collective, p.Ranks, p.Variant, p.Bytes, p.Micros, micros, 100*off)
+			fmt.Printf("%-14s %d %-40v %10d  %9.2f us measured %9.2f simulated  %+6.1f%%\n", p.Collective, p.Ranks, p.Variant,
+				p.Bytes, p.Micros, micros, 100*off)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(errs)) {

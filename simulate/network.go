@@ -24,7 +24,8 @@ type network struct {
 
 func newNetwork(t *topology.Topology) *network {
 	n := &network{t: t, free: make([]float64, len(t.Links)), busy: make([]float64, len(t.Links)),
-		memory: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)), far: make([]bool, len(t.Links)),
+		memory: make([]float64, t.Ranks()), alpha: make([]float64, len(t.Links)), beta: make([]float64, len(t.Links)),
+		far:    make([]bool, len(t.Links)),
 		shared: make([]float64, len(t.Links)), begun: make([]float64, len(t.Links))}
 	for l := range t.Links {
 		n.alpha[l], n.beta[l] = t.Latency(int32(l)), t.Bandwidth(int32(l))
@@ -46,7 +47,8 @@ func (n *network) leaves(way int32) bool {
 	return slices.ContainsFunc(n.ways[way], func(l int32) bool { return n.far[l] })
 }
 
-// A passage is when the first link of a way has taken the last byte of a message, and when its first byte and its last have arrived.
+// A passage is when the first link of a way has taken the last byte of a message, and when its first byte and its last
+// have arrived.
 type passage struct{ taken, head, tail float64 }
 
 // carry sends bytes on their way at a time, at no more than a rate.
@@ -68,8 +70,8 @@ func (n *network) carry(links []int32, at, bytes, rate float64) (p passage) {
 	return p
 }
 
-// together begins messages of equal length that are sent at once: they take turns on the links that several of them go through, packet by
-// packet, so that they end there together. Each is then spread, and apart ends them.
+// together begins messages of equal length that are sent at once: they take turns on the links that several of them go
+// through, packet by packet, so that they end there together. Each is then spread, and apart ends them.
 func (n *network) together(ways []int32, bytes float64) {
 	for _, way := range ways {
 		for _, l := range n.ways[way] {
@@ -117,7 +119,8 @@ type flight struct {
 	slot       int64
 }
 
-// fly takes a flight on from link to link, up to one where it queues: it returns when it is through that, or done where it has arrived.
+// fly takes a flight on from link to link, up to one where it queues: it returns when it is through that, or done where
+// it has arrived.
 func (n *network) fly(f *flight) (at float64, done bool) {
 	for f.next < len(f.way) {
 		l := f.way[f.next]

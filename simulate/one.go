@@ -9,9 +9,9 @@ import (
 	"mscclc/ir/eval"
 )
 
-// A oneSided is the blocks of a one-sided program. Its columns are alike, and share links and memory evenly: what one of them does in a
-// pass all end together, so that they are one block of their common rate. What blocks wait for is chunks of packets of all ranks, behind these
-// the flags of all ranks, and behind these the launches of each.
+// A oneSided is the blocks of a one-sided program. Its columns are alike, and share links and memory evenly: what one
+// of them does in a pass all end together, so that they are one block of their common rate. What blocks wait for is
+// chunks of packets of all ranks, behind these the flags of all ranks, and behind these the launches of each.
 type oneSided struct {
 	*simulation
 	e       *engine
@@ -54,7 +54,8 @@ type flag struct {
 
 func newOneSided(s *simulation) (runner, error) {
 	p, c := s.program, &s.costs.OneSided
-	o := &oneSided{simulation: s, links: eval.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol], depth: int64(max(p.OneSided.Depth, 1))}
+	o := &oneSided{simulation: s, links: eval.Link(p), plain: c.Protocol[ir.Simple], cost: c.Protocol[p.Protocol],
+		depth: int64(max(p.OneSided.Depth, 1))}
 	o.width()
 	for b := range p.Blocks {
 		tb := &p.Blocks[b]
@@ -75,7 +76,8 @@ func newOneSided(s *simulation) (runner, error) {
 			o.calls.add(o.blocks[b].rank)
 		}
 	}
-	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth), make([]float64, packets*o.depth), make([]flag, flags)
+	o.written, o.heads, o.tails, o.flags = make([]int64, packets), make([]float64, packets*o.depth),
+		make([]float64, packets*o.depth), make([]flag, flags)
 	o.few = s.passes <= 1 && o.onlyPackets()
 	return o, nil
 }
@@ -94,7 +96,8 @@ func (o *oneSided) width() {
 	tile := float64(o.call.Tile)
 	if tile <= 0 {
 		tile = executor.PlanTile
-		if worth == executor.PortBytes && !slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
+		if worth == executor.PortBytes &&
+			!slices.ContainsFunc(o.program.OneSided.Packets, func(n int32) bool { return n > 0 }) {
 			tile = math.Inf(1)
 		}
 	}

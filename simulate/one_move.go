@@ -6,7 +6,8 @@ import (
 	"mscclc/ir"
 )
 
-// move begins when the first of all packets have come that it reads, and ends when the last have: packets go through a block as they come.
+// move begins when the first of all packets have come that it reads, and ends when the last have: packets go through a
+// block as they come.
 func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at, last, handled, packets := now, now, 0., false // handled: operands whose bytes go through the block
 	for k := s.Src; k < s.Src+int32(s.NSrc); k++ {
@@ -54,8 +55,8 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	return verdict{kind: goesOn, at: end}, true
 }
 
-// port is what a store, a load or a signal takes more that leaves its node: no kernel reaches another's memory, so that a port does it, whatever the
-// program says.
+// port is what a store, a load or a signal takes more that leaves its node: no kernel reaches another's memory, so that
+// a port does it, whatever the program says.
 func (o *oneSided) port(way int32) float64 {
 	if o.net.leaves(way) {
 		return o.costs.OneSided.Port
@@ -87,13 +88,15 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	}
 	o.net.together(o.sent, bytes*o.plain.Wire)
 	for _, way := range o.sent {
-		end = max(end, o.net.spread(o.net.ways[way], begin+o.port(way)+o.net.latency(way), bytes*o.plain.Wire, rate*o.plain.Wire).tail)
+		end = max(end, o.net.spread(o.net.ways[way], begin+o.port(way)+o.net.latency(way), bytes*o.plain.Wire,
+			rate*o.plain.Wire).tail)
 	}
 	o.net.apart()
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
 }
 
-// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each column, one after the other.
+// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each column, one after the
+// other.
 func (o *oneSided) copied(b *oneBlock, way int32, begin, bytes float64) float64 {
 	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
 	return o.net.carry(o.net.ways[way], o.proxy[b.rank], bytes, math.Inf(1)).tail
@@ -155,8 +158,8 @@ func (o *oneSided) send(b *oneBlock, first, count int32, head, tail float64) {
 	}
 }
 
-// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the block's, as
-// soon as the first of it is there.
+// gather is a load through the switch: what all ranks have goes up their links, and their sum comes down that of the
+// block's, as soon as the first of it is there.
 func (o *oneSided) gather(b *oneBlock, begin, bytes, rate float64) (end float64) {
 	if o.up == nil {
 		return begin

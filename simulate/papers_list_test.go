@@ -26,17 +26,20 @@ all pairs lose here, and in the paper not before 3 MB: the baseline here is the 
 	from:     k, to: 16 * m, published: "up to 3.0",
 	why: `As on 8 A100s: small calls gain more here than is published. What a step costs, of which the ring has 30 one after the other, is an estimate for V100s.`,
 }, {
-	title: "AllToNext against a send to the next, 3 nodes of 8 A100s", source: "MSCCLang", topology: "ndv4:nodes=3", ranks: 24,
+	title: "AllToNext against a send to the next, 3 nodes of 8 A100s", source: "MSCCLang",
+	topology: "ndv4:nodes=3", ranks: 24,
 	ours:     []form{{file: "alltonext/forward", params: "nodes=3,gpus=8", protocols: all, instances: []int{1, 4, 16}}},
 	base:     []form{sendNext(8)},
 	baseline: "a send and a receive, of one block each",
 	figure:   simulate.Interval,
 	from:     16 * k, to: 256 * m, published: "up to 14.5",
-	vary: []variation{{"against three messages of 128 KB in flight in place of eight", []form{sendNext(3)}}, {"against two", []form{sendNext(2)}}},
+	vary: []variation{{"against three messages of 128 KB in flight in place of eight", []form{sendNext(3)}},
+		{"against two", []form{sendNext(2)}}},
 	why: `Eight NICs against one are worth 8 and the block's own rate a little more: the simulated send keeps its NIC busy two thirds of the time. What is published says that the
 paper's moved about half of what a NIC does. The simulator says that of a send with two or three messages in flight, so that this and no property of the algorithm is the difference.`,
 }, {
-	title: "Hierarchical AllReduce against a flat ring, 2 nodes of 8 A100s", source: "MSCCLang", topology: "ndv4:nodes=2", ranks: 16,
+	title: "Hierarchical AllReduce against a flat ring, 2 nodes of 8 A100s", source: "MSCCLang",
+	topology: "ndv4:nodes=2", ranks: 16,
 	ours:     []form{hierarchical("nodes=2,gpus=8")},
 	base:     []form{{file: "testdata/rings", params: "nodes=2,gpus=8", protocols: all, instances: []int{1, 2}}},
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
@@ -44,7 +47,8 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	from:     64 * k, to: 1 * g, published: "faster, without a figure",
 	why: hierarchicalWhy,
 }, {
-	title: "Hierarchical AllReduce against a flat ring, 4 nodes of 8 A100s", source: "MSCCLang", topology: "ndv4:nodes=4", ranks: 32,
+	title: "Hierarchical AllReduce against a flat ring, 4 nodes of 8 A100s", source: "MSCCLang",
+	topology: "ndv4:nodes=4", ranks: 32,
 	ours:     []form{hierarchical("nodes=4,gpus=8")},
 	base:     []form{{file: "testdata/rings", params: "nodes=4,gpus=8", protocols: all, instances: []int{1, 2}}},
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
@@ -58,8 +62,9 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
 	figure:   simulate.Interval,
 	from:     k, to: 1 * g, published: "up to 5.4 over all collectives and machines",
-	vary: []variation{{"against the faster of these and a double binary tree", []form{ringsOrTree("nodes=2,gpus=8", "ranks=16")}}},
-	why:  twoPHWhy,
+	vary: []variation{{"against the faster of these and a double binary tree",
+		[]form{ringsOrTree("nodes=2,gpus=8", "ranks=16")}}},
+	why: twoPHWhy,
 }, {
 	title: "2PH AllReduce against a flat ring, 4 nodes of 8 A100s", source: "MSCCL++", topology: "ndv4:nodes=4", ranks: 32,
 	ours:     twoPH("nodes=4,gpus=8"),
@@ -67,21 +72,26 @@ paper's moved about half of what a NIC does. The simulator says that of a send w
 	baseline: "eight rings through all ranks, each through other NICs, as NCCL lays them, in up to 16 channels",
 	figure:   simulate.Interval,
 	from:     k, to: 1 * g, published: "up to 5.4 over all collectives and machines", long: true,
-	vary: []variation{{"against the faster of these and a double binary tree", []form{ringsOrTree("nodes=4,gpus=8", "ranks=32")}}},
-	why:  twoPHWhy,
+	vary: []variation{{"against the faster of these and a double binary tree",
+		[]form{ringsOrTree("nodes=4,gpus=8", "ranks=32")}}},
+	why: twoPHWhy,
 }, {
 	title: "Two-step AllToAll against one step, 256 A100s", source: "MSCCLang", topology: "ndv4:nodes=32", ranks: 256,
-	ours:     []form{{file: "alltoall/two_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}}},
-	base:     []form{{file: "testdata/one_step", params: "ranks=256", protocols: []ir.Protocol{ir.Simple}, instances: []int{1}, p2p: 8}},
+	ours: []form{{file: "alltoall/two_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple},
+		instances: []int{1, 2}}},
+	base: []form{{file: "testdata/one_step", params: "ranks=256", protocols: []ir.Protocol{ir.Simple},
+		instances: []int{1}, p2p: 8}},
 	baseline: "a send to each rank and a receive from each, as NCCL does it",
 	figure:   simulate.Interval,
 	from:     8 * m, to: 2 * g, published: "up to 1.3 above 512 MB", long: true,
 	why: oneStepWhy,
 }, {
 	title: "Two-step AllToAll against two kernels, 256 A100s", source: "MSCCLang", topology: "ndv4:nodes=32", ranks: 256,
-	ours: []form{{file: "alltoall/two_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}}},
-	base: []form{{file: "testdata/gather_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}},
-		{file: "testdata/network_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}}},
+	ours: []form{{file: "alltoall/two_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple},
+		instances: []int{1, 2}}},
+	base: []form{{file: "testdata/gather_step", params: "nodes=32,gpus=8", protocols: []ir.Protocol{ir.Simple},
+		instances: []int{1, 2}}, {file: "testdata/network_step", params: "nodes=32,gpus=8",
+		protocols: []ir.Protocol{ir.Simple}, instances: []int{1, 2}}},
 	baseline: "its two steps as two launches, as it was written by hand in CUDA",
 	from:     8 * m, to: 2 * g, published: "up to 1.2 above 512 MB", long: true,
 	why: `Two launches add the first step's time to the network's, a tenth of it here, and one has it go on beside the network. Small calls gain more, by the launch that they save. What is
@@ -112,11 +122,14 @@ func ringsOrTree(rings, tree string) form {
 
 // sendNext is a send to the next rank with so many messages in flight, in Simple, as NCCL's are.
 func sendNext(flying int) form {
-	return form{file: "testdata/send_next", params: "nodes=3,gpus=8", protocols: []ir.Protocol{ir.Simple}, instances: []int{1}, p2p: flying}
+	return form{file: "testdata/send_next", params: "nodes=3,gpus=8", protocols: []ir.Protocol{ir.Simple},
+		instances: []int{1}, p2p: flying}
 }
 
 // twoPH is the faster of 2PH's two versions.
 func twoPH(params string) []form {
-	large := form{file: "allreduce/twophase_hierarchical", params: params, onesided: true, protocols: []ir.Protocol{ir.Simple}, instances: []int{1}}
-	return []form{{file: "allreduce/twophase_hierarchical_ll", params: params, onesided: true, protocols: []ir.Protocol{ir.LL, ir.LL128}, instances: []int{1}, or: &large}}
+	large := form{file: "allreduce/twophase_hierarchical", params: params, onesided: true,
+		protocols: []ir.Protocol{ir.Simple}, instances: []int{1}}
+	return []form{{file: "allreduce/twophase_hierarchical_ll", params: params, onesided: true,
+		protocols: []ir.Protocol{ir.LL, ir.LL128}, instances: []int{1}, or: &large}}
 }

@@ -18,7 +18,8 @@ import (
 	"mscclc/topology"
 )
 
-// A form is a program of a comparison: an algorithm of the catalog, or a file of testdata, lowered in one of the two ways.
+// A form is a program of a comparison: an algorithm of the catalog, or a file of testdata, lowered in one of the two
+// ways.
 type form struct {
 	file      string // allreduce/ring, or testdata/ and a file
 	params    string // nodes=2,gpus=8
@@ -30,8 +31,8 @@ type form struct {
 	or        *form // where that is faster
 }
 
-// A comparison is a figure of a paper: ours against base, of which each is a sequence of launches one after the other, each launch in
-// the fastest of its protocols and instances for the size.
+// A comparison is a figure of a paper: ours against base, of which each is a sequence of launches one after the other,
+// each launch in the fastest of its protocols and instances for the size.
 type comparison struct {
 	title, source string
 	topology      string
@@ -54,8 +55,8 @@ type variation struct {
 
 var all = []ir.Protocol{ir.LL, ir.LL128, ir.Simple}
 
-// perChannel is the least of a call that NCCL 2.8 gives to each channel of a ring, its threads by its threshold a thread (getAlgoInfo in its
-// enqueue.cc): 512 by 8 bytes a rank, 640 by 8, and 512 by 64.
+// perChannel is the least of a call that NCCL 2.8 gives to each channel of a ring, its threads by its threshold a
+// thread (getAlgoInfo in its enqueue.cc): 512 by 8 bytes a rank, 640 by 8, and 512 by 64.
 func perChannel(p ir.Protocol, ranks int) int64 {
 	switch p {
 	case ir.LL:
@@ -98,7 +99,8 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 	if err != nil {
 		t.Fatal(err)
 	}
-	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: lang.Params{}, Protocol: &proto, Open: algorithms.Open}}
+	opt := mscclc.Options{OneSided: f.onesided, Lang: lang.Options{Params: lang.Params{}, Protocol: &proto,
+		Open: algorithms.Open}}
 	opt.Passes.Instances = instances
 	for _, p := range strings.Split(f.params, ",") {
 		name, value, _ := strings.Cut(p, "=")
@@ -115,8 +117,9 @@ func (x *papers) program(t *testing.T, f form, proto ir.Protocol, instances int)
 	return p
 }
 
-// calls are calls of f as runtimes have them. In Simple MSCCL posts a slice of 1 MiB at a time, of which a connection's 4 MiB have four (2 of 8 steps
-// each), and mscclc 128 KiB of two; NCCL's sends and receives post 128 KiB over a network, 8 times (NCCL_P2P_NET_CHUNKSIZE).
+// calls are calls of f as runtimes have them. In Simple MSCCL posts a slice of 1 MiB at a time, of which a connection's
+// 4 MiB have four (2 of 8 steps each), and mscclc 128 KiB of two; NCCL's sends and receives post 128 KiB over a
+// network, 8 times (NCCL_P2P_NET_CHUNKSIZE).
 func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
 	ours := simulate.Call{Bytes: bytes, DType: data.F32}
 	switch {
@@ -129,7 +132,8 @@ func (f *form) calls(proto ir.Protocol, bytes int64) []simulate.Call {
 }
 
 // micros is the time of a form for a size, in the fastest of its protocols and instances.
-func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64, figure simulate.Figure) float64 {
+func (x *papers) micros(t *testing.T, f form, topo *topology.Topology, costs *simulate.Costs, bytes int64,
+	figure simulate.Figure) float64 {
 	best := math.Inf(1)
 	if f.or != nil {
 		best = x.micros(t, *f.or, topo, costs, bytes, figure)
@@ -180,8 +184,8 @@ func (x *papers) rows(t *testing.T, c *comparison, base []form) (list []row) {
 	return list
 }
 
-// TestPapers simulates the papers' comparisons and holds PAPERS.md: of the long ones only with MSCCLC_PAPERS=full or MSCCLC_UPDATE=1,
-// which writes it, of those that -run names.
+// TestPapers simulates the papers' comparisons and holds PAPERS.md: of the long ones only with MSCCLC_PAPERS=full or
+// MSCCLC_UPDATE=1, which writes it, of those that -run names.
 func TestPapers(t *testing.T) {
 	const file = "PAPERS.md"
 	page, err := os.ReadFile(file)
@@ -206,7 +210,8 @@ func TestPapers(t *testing.T) {
 			rows[i], parts[i] = row, part
 		})
 		if parts[i] == "" { // by -run
-			rows[i], parts[i] = between(string(page), "| "+c.title, "\n")+"\n", between(string(page)+"\n## ", "\n## "+c.title, "\n## ")
+			rows[i], parts[i] = between(string(page), "| "+c.title, "\n")+"\n",
+				between(string(page)+"\n## ", "\n## "+c.title, "\n## ")
 		}
 	}
 	if update && !t.Failed() {
@@ -244,12 +249,15 @@ func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
 	rows := x.rows(t, c, c.base)
 	best := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.ratio(), b.ratio()) })
 	faster := fasterAt(rows)
-	line = fmt.Sprintf("| %s | %s | %s | %d | %s to %s | %s | up to %.1f | %s |\n", c.title, c.source, c.topology, c.ranks, size(c.from), size(rows[len(rows)-1].bytes), c.published, best.ratio(), faster)
+	line = fmt.Sprintf("| %s | %s | %s | %d | %s to %s | %s | up to %.1f | %s |\n", c.title, c.source, c.topology,
+		c.ranks, size(c.from), size(rows[len(rows)-1].bytes), c.published, best.ratio(), faster)
 	w := &strings.Builder{}
 	fmt.Fprintf(w, "\n## %s\n\n", c.title)
-	fmt.Fprintf(w, "%s, %d ranks of %s. Baseline: %s. Times are %s.\n\n", c.source, c.ranks, c.topology, c.baseline, map[simulate.Figure]string{
-		simulate.Latency: "latencies", simulate.Interval: "intervals"}[c.figure])
-	fmt.Fprintf(w, "| | ratio |\n|---|---|\n| published | %s |\n| simulated | up to %.1f, at %s; faster %s |\n", c.published, best.ratio(), size(best.bytes), faster)
+	fmt.Fprintf(w, "%s, %d ranks of %s. Baseline: %s. Times are %s.\n\n", c.source, c.ranks, c.topology, c.baseline,
+		map[simulate.Figure]string{
+			simulate.Latency: "latencies", simulate.Interval: "intervals"}[c.figure])
+	fmt.Fprintf(w, "| | ratio |\n|---|---|\n| published | %s |\n| simulated | up to %.1f, at %s; faster %s |\n",
+		c.published, best.ratio(), size(best.bytes), faster)
 	for _, v := range c.vary {
 		most := 0.
 		for _, r := range x.rows(t, c, v.base) {
@@ -260,7 +268,8 @@ func (x *papers) report(t *testing.T, c *comparison) (line, part string) {
 	if c.why != "" {
 		fmt.Fprintf(w, "\n%s\n", c.why)
 	}
-	fmt.Fprintf(w, "\n| bytes | baseline, us | %s, us | ratio |\n|---|---|---|---|\n", strings.ToLower(strings.SplitN(c.title, " against", 2)[0]))
+	fmt.Fprintf(w, "\n| bytes | baseline, us | %s, us | ratio |\n|---|---|---|---|\n",
+		strings.ToLower(strings.SplitN(c.title, " against", 2)[0]))
 	for _, r := range rows {
 		fmt.Fprintf(w, "| %s | %.1f | %.1f | %.2f |\n", size(r.bytes), r.base, r.ours, r.ratio())
 	}

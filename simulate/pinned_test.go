@@ -14,8 +14,8 @@ import (
 	"mscclc/topology"
 )
 
-// These hold parts of the model one by one to what is worked out by hand, on links of 1 us and 1,000 bytes a microsecond, and devices that take
-// nothing but what a test gives them.
+// These hold parts of the model one by one to what is worked out by hand, on links of 1 us and 1,000 bytes a
+// microsecond, and devices that take nothing but what a test gives them.
 
 // source compiles a text, two-sided.
 func source(t *testing.T, proto ir.Protocol, text string) *ir.Program {
@@ -40,7 +40,8 @@ func pairs(ranks int, list ...[2]int) string {
 		fmt.Fprintf(&require, "    require chunk(%d, output, 0) == chunk(%d, input, 0)\n", p[1], p[0])
 		fmt.Fprintf(&copies, "chunk(%d, input, 0).copy(%d, output, 0)\n", p[0], p[1])
 	}
-	return fmt.Sprintf("algorithm pairs()\ncollective custom(%d, input = 1, output = 1) {\n%s}\n%s", ranks, require.String(), copies.String())
+	return fmt.Sprintf("algorithm pairs()\ncollective custom(%d, input = 1, output = 1) {\n%s}\n%s", ranks,
+		require.String(), copies.String())
 }
 
 // chain has rank 0's input go from rank to rank.
@@ -53,8 +54,8 @@ func calls(bytes, tile int64, slots int) simulate.Call {
 	return simulate.Call{Bytes: bytes, DType: data.F32, Tile: tile, SlotBytes: tile, Slots: slots}
 }
 
-// TestSharedNIC: two flows from two GPUs of a NIC to two of another take twice what one takes, latency apart; with a NIC each, as long as one. The way
-// is 0 + 2 + 2 + 0 us.
+// TestSharedNIC: two flows from two GPUs of a NIC to two of another take twice what one takes, latency apart; with a
+// NIC each, as long as one. The way is 0 + 2 + 2 + 0 us.
 func TestSharedNIC(t *testing.T) {
 	const bytes, way = 100_000, 4
 	one := source(t, ir.Simple, pairs(8, [2]int{0, 4}))
@@ -80,7 +81,8 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestCutThrough: packets are sent on as they come, so that a chain of n hops takes one time of its data, and n links' latency.
+// TestCutThrough: packets are sent on as they come, so that a chain of n hops takes one time of its data, and n links'
+// latency.
 func TestCutThrough(t *testing.T) {
 	p := source(t, ir.LL, chain(4))
 	exact(t, "three hops of packets", run(t, p, mesh(t), free(), calls(10_000, 10_000, 8)).Micros, 3+10)
@@ -100,10 +102,12 @@ func TestStep(t *testing.T) {
 	costs.TwoSided.Launch, costs.TwoSided.Network, costs.TwoSided.Protocol[ir.Simple].Step = 7, 11, 3
 	within, between := source(t, ir.Simple, pairs(4, [2]int{0, 1})), source(t, ir.Simple, pairs(8, [2]int{0, 4}))
 	exact(t, "within a node", run(t, within, mesh(t), costs, calls(5000, 5000, 2)).Micros, 7+3+1+5+3)
-	exact(t, "between nodes", run(t, between, machine(t, map[string]int{"nodes": 2}), costs, calls(5000, 5000, 2)).Micros, 7+3+11+4+5+3)
+	exact(t, "between nodes", run(t, between, machine(t, map[string]int{"nodes": 2}), costs, calls(5000, 5000, 2)).Micros,
+		7+3+11+4+5+3)
 }
 
-// TestRate: a block that moves half of what a link does takes twice as long to send, and as long again to receive what is then there.
+// TestRate: a block that moves half of what a link does takes twice as long to send, and as long again to receive what
+// is then there.
 func TestRate(t *testing.T) {
 	costs := free()
 	costs.TwoSided.Protocol[ir.Simple].Block = 500
@@ -111,25 +115,29 @@ func TestRate(t *testing.T) {
 	exact(t, "one message", run(t, p, mesh(t), costs, calls(5000, 5000, 2)).Micros, 10+1+10)
 }
 
-// TestCredit: with one slot a sender waits for each credit: its own message, the way there, what a receiver takes, and the way back.
+// TestCredit: with one slot a sender waits for each credit: its own message, the way there, what a receiver takes, and
+// the way back.
 func TestCredit(t *testing.T) {
 	costs := free()
 	costs.TwoSided.Credit = 0.5
 	p := source(t, ir.Simple, pairs(4, [2]int{0, 1}))
 	const messages = 10
-	exact(t, "ten messages in one slot", run(t, p, mesh(t), costs, calls(messages*1000, 1000, 1)).Micros, messages*2+(messages-1)*(1+0.5))
+	exact(t, "ten messages in one slot", run(t, p, mesh(t), costs, calls(messages*1000, 1000, 1)).Micros,
+		messages*2+(messages-1)*(1+0.5))
 }
 
 // TestMemory: a GPU's memory is read and written once for each byte that it sums, and read for the other operand.
 func TestMemory(t *testing.T) {
 	costs := free()
 	costs.Memory = 100
-	p := source(t, ir.Simple, "algorithm local()\ncollective custom(1, input = 2, output = 1) {\n    require chunk(0, output, 0) == chunk(0, input, 0)\n}\nchunk(0, input, 0).copy(0, output, 0)\n")
+	p := source(t, ir.Simple,
+		"algorithm local()\ncollective custom(1, input = 2, output = 1) {\n    require chunk(0, output, 0) == chunk(0, input, 0)\n}\nchunk(0, input, 0).copy(0, output, 0)\n")
 	exact(t, "a copy", run(t, p, mesh(t), costs, calls(2000, 1000, 2)).Micros, 2*1000/100)
 }
 
-// TestQueue: messages queue at a link when they are there, so that ranks that all send to all at once, and each to rank 0 first, finish no later than
-// if the links were shared: three messages of each, and one more where the first ones met.
+// TestQueue: messages queue at a link when they are there, so that ranks that all send to all at once, and each to rank
+// 0 first, finish no later than if the links were shared: three messages of each, and one more where the first ones
+// met.
 func TestQueue(t *testing.T) {
 	var all [][2]int
 	topo := star(t)
@@ -200,8 +208,9 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestSwitch: by multicast a sum of four ranks' 100,000 bytes goes up each rank's link and comes down one, and is written up one and down each: 400 us and
-// 100 of each direction, of which some overlap. Rank by rank three are read and three written, one after the other: 600 us of each direction.
+// TestSwitch: by multicast a sum of four ranks' 100,000 bytes goes up each rank's link and comes down one, and is
+// written up one and down each: 400 us and 100 of each direction, of which some overlap. Rank by rank three are read
+// and three written, one after the other: 600 us of each direction.
 func TestSwitch(t *testing.T) {
 	p := compile(t, "allreduce/switch", true, ir.Simple, ranks("4"))
 	call := simulate.Call{Bytes: 400_000, DType: data.F32, Columns: 1, Tile: 100_000, Trace: true} // one launch
@@ -220,7 +229,8 @@ func star(t *testing.T) *topology.Topology { return small(t, "switch s\n link gp
 
 func small(t *testing.T, links string) *topology.Topology {
 	t.Helper()
-	topo, err := topology.Read("small.topo", strings.NewReader("topology small()\nclass wire 1us 1GB/s\nnode {\n gpu 4\n "+links+"\n}\n"), nil)
+	topo, err := topology.Read("small.topo",
+		strings.NewReader("topology small()\nclass wire 1us 1GB/s\nnode {\n gpu 4\n "+links+"\n}\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ func compile(tb testing.TB, name string, onesided bool, proto ir.Protocol, param
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{OneSided: onesided, Lang: lang.Options{Params: params, Protocol: &proto, Open: algorithms.Open}})
+	p, err := mscclc.Compile(name+".mscl", text,
+		mscclc.Options{OneSided: onesided, Lang: lang.Options{Params: params, Protocol: &proto, Open: algorithms.Open}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -17,15 +17,15 @@ type Call struct {
 	Bytes int64 // as nccl-tests counts them
 	DType data.DType
 
-	// Columns, threads and tile of a one-sided program; slots and bytes of a slot and a tile of a two-sided one. What is 0 is the
-	// executor's own choice.
+	// Columns, threads and tile of a one-sided program; slots and bytes of a slot and a tile of a two-sided one. What is 0
+	// is the executor's own choice.
 	Columns, Threads int
 	Tile             int64
 	Slots            int
 	SlotBytes        int64
 
-	// Multicast has operands of all ranks (via = switch) added up and spread by switches, as the executor does where a call brings addresses for it.
-	// Without it they are reached rank by rank.
+	// Multicast has operands of all ranks (via = switch) added up and spread by switches, as the executor does where a
+	// call brings addresses for it. Without it they are reached rank by rank.
 	Multicast bool
 
 	Figure Figure // that the result's time is
@@ -35,16 +35,17 @@ type Call struct {
 
 // A Result is what a simulation says.
 type Result struct {
-	Micros    float64         // the call's Figure
-	Launch    float64         // of a call: the time from its begin to that of its blocks, in microseconds
-	Passes    int64           // of the launch
-	Simulated int64           // of these, the first
-	Launches  int64           // simulated one after the other; an interval is how long each of the later half took. One tells no interval
-	Events    int64           // actions that were simulated
-	Rough     bool            // fewer passes or launches were simulated than without the call's Rough
-	Link      int32           // the link that was occupied longest, or -1
-	Occupied  float64         // the part of the time that it was, from 0 to 1
-	Trace     *executor.Trace // where the call asks
+	Micros    float64 // the call's Figure
+	Launch    float64 // of a call: the time from its begin to that of its blocks, in microseconds
+	Passes    int64   // of the launch
+	Simulated int64   // of these, the first
+	// simulated one after the other; an interval is how long each of the later half took. One tells no interval
+	Launches int64
+	Events   int64           // actions that were simulated
+	Rough    bool            // fewer passes or launches were simulated than without the call's Rough
+	Link     int32           // the link that was occupied longest, or -1
+	Occupied float64         // the part of the time that it was, from 0 to 1
+	Trace    *executor.Trace // where the call asks
 }
 
 // ErrNoWay is part of the error where a topology has no way between ranks that a program needs, or not the ranks.
@@ -78,9 +79,9 @@ const (
 	mostEvents  = 2 << 20
 )
 
-// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that CostsOf has for t.Device.
-// Ranks are GPUs in their order; where p says how many ranks a node has, its nodes are t's. It fails with ErrNoWay
-// where t has too few GPUs, or no path between two ranks that p connects.
+// Run returns how long a call of p takes on t, whose device has costs c; nil is the costs that CostsOf has for
+// t.Device. Ranks are GPUs in their order; where p says how many ranks a node has, its nodes are t's. It fails with
+// ErrNoWay where t has too few GPUs, or no path between two ranks that p connects.
 func Run(p *ir.Program, t *topology.Topology, c *Costs, call Call) (*Result, error) {
 	var err error
 	if c == nil {
@@ -151,7 +152,8 @@ func (s *simulation) bytes(pass int64) float64 {
 	return max(0, min(s.tile, s.share-float64(pass)*s.tile))
 }
 
-// actorOf makes the blocks of a simulation's program, with what they cost before and after, and how many things they wait for.
+// actorOf makes the blocks of a simulation's program, with what they cost before and after, and how many things they
+// wait for.
 type actorOf func(*simulation) (a runner, err error)
 
 type runner interface {
@@ -189,7 +191,8 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	s.repeated = s.launches(s.call.Rough)
 	e := newEngine(a, a.count(), a.things(), int(s.simulated*s.repeated))
 	a.start(e)
-	r := &Result{Launch: a.launch(), Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1, Trace: s.trace}
+	r := &Result{Launch: a.launch(), Passes: s.passes, Simulated: s.simulated, Launches: s.repeated, Link: -1,
+		Trace: s.trace}
 	r.Rough = s.simulated != s.first(false) || s.repeated != s.launches(false)
 	end := e.run()
 	if math.IsNaN(end) {
@@ -213,8 +216,8 @@ func (s *simulation) run(blocks actorOf) (*Result, error) {
 	return r, nil
 }
 
-// rest is what the passes take that were not simulated: each as long as the last half of those that were, or where blocks drift apart, so that the
-// last of these end close together, as long as each occupied the busiest link.
+// rest is what the passes take that were not simulated: each as long as the last half of those that were, or where
+// blocks drift apart, so that the last of these end close together, as long as each occupied the busiest link.
 func (s *simulation) rest(e *engine, busiest float64) float64 {
 	n := s.simulated
 	if s.passes == n {
@@ -228,7 +231,8 @@ func (s *simulation) rest(e *engine, busiest float64) float64 {
 // took records that a step took its time: its block came to it, began when it had what it waits for, and ended.
 func (s *simulation) took(step, column int32, pass int64, message int32, came, began, end float64) {
 	if s.trace != nil && pass < s.simulated && len(s.trace.Spans) < 1<<20 {
-		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message, Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
+		s.trace.Spans = append(s.trace.Spans, executor.Span{Step: step, Column: column, Pass: pass, Message: message,
+			Begin: nanos(came), Length: nanos(end) - nanos(came), Waited: nanos(began) - nanos(came)})
 	}
 }
 

@@ -104,11 +104,12 @@ func TestNICs(t *testing.T) {
 	}
 }
 
-// TestOrder holds that a block's steps stay in order: tiles of a ring follow each other no faster than links allow, and no slower than one
-// after the other.
+// TestOrder holds that a block's steps stay in order: tiles of a ring follow each other no faster than links allow, and
+// no slower than one after the other.
 func TestOrder(t *testing.T) {
 	p := compile(t, "allreduce/ring", false, ir.Simple, ranks("4"))
-	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000, Tile: 1000}).Micros; got < 100*6 || got > 100*12 {
+	if got := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 400_000, Tile: 1000}).Micros; got < 100*6 ||
+		got > 100*12 {
 		t.Errorf("100 tiles of 1,000 bytes take %.0f us", got)
 	}
 }
@@ -120,7 +121,8 @@ func TestSlots(t *testing.T) {
 	call := simulate.Call{Bytes: 100_000, Tile: 1000, SlotBytes: 1000}
 	many := run(t, p, topo, free(), call)
 	call.Slots = 1
-	if one := run(t, p, topo, free(), call); many.Micros < 100 || many.Micros > 200 || one.Micros < 280 || one.Micros > 320 {
+	if one := run(t, p, topo, free(), call); many.Micros < 100 || many.Micros > 200 || one.Micros < 280 ||
+		one.Micros > 320 {
 		t.Errorf("100 messages take %.0f us with many slots, %.0f with one", many.Micros, one.Micros)
 	}
 }
@@ -141,8 +143,9 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestBusiest holds that passes that are not simulated cost no less than what their busiest link takes for its bytes, also where blocks drift apart,
-// so that the last passes that are simulated end close together: those of four nodes with a NIC for each GPU of 23,500 bytes a microsecond.
+// TestBusiest holds that passes that are not simulated cost no less than what their busiest link takes for its bytes,
+// also where blocks drift apart, so that the last passes that are simulated end close together: those of four nodes
+// with a NIC for each GPU of 23,500 bytes a microsecond.
 func TestBusiest(t *testing.T) {
 	const bytes = 4 << 30
 	topo, err := topology.Open("ndv4:nodes=4")
@@ -174,7 +177,8 @@ func TestContinuous(t *testing.T) {
 	for _, name := range []string{"reduce/chain", "broadcast/chain", "gather/direct", "allreduce/ring"} {
 		p := compile(t, name, true, ir.Simple, ranks("8"))
 		took := func(passes int64, figure simulate.Figure) float64 {
-			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: data.F32, Columns: 32, Figure: figure})
+			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: data.F32,
+				Columns: 32, Figure: figure})
 			if r.Passes != passes {
 				t.Fatalf("%s: %d passes, not %d", name, r.Passes, passes)
 			}
@@ -186,7 +190,8 @@ func TestContinuous(t *testing.T) {
 		for passes := int64(14); passes <= 96; passes++ {
 			now, next := took(passes, simulate.Latency), took(passes, simulate.Interval)/float64(passes)
 			if more := now - alone[0]; math.Abs(more/first-1) > 0.05 {
-				t.Errorf("%s: the last two of %d passes add %.2f us to the latency, and the first ones %.2f", name, passes, more, first)
+				t.Errorf("%s: the last two of %d passes add %.2f us to the latency, and the first ones %.2f", name, passes,
+					more, first)
 			}
 			if math.Abs(next/each-1) > 0.02 {
 				t.Errorf("%s: a pass of %d takes %.2f us of the interval, and of one fewer %.2f", name, passes, next, each)
@@ -208,7 +213,8 @@ func TestRefused(t *testing.T) {
 			p.Steps[i].Op = ir.Nop
 		}
 	}
-	if _, err := simulate.Run(p, topo, free(), simulate.Call{Bytes: 1000}); err == nil || !strings.Contains(err.Error(), "does not end") {
+	if _, err := simulate.Run(p, topo, free(), simulate.Call{Bytes: 1000}); err == nil ||
+		!strings.Contains(err.Error(), "does not end") {
 		t.Errorf("without sends: %v", err)
 	}
 }
@@ -227,17 +233,20 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestNothing holds that a call of less than an element is a launch and no more, and that a rough simulation is not far from a good one.
+// TestNothing holds that a call of less than an element is a launch and no more, and that a rough simulation is not far
+// from a good one.
 func TestNothing(t *testing.T) {
 	for _, sided := range []bool{false, true} {
 		p := compile(t, "allreduce/allpairs", sided, ir.Simple, ranks("4"))
 		for _, bytes := range []int64{0, 1} {
-			if r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: bytes, Trace: true}); r.Passes != 0 || r.Micros > 10 || len(r.Trace.Spans) > 0 {
+			if r := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: bytes, Trace: true}); r.Passes != 0 ||
+				r.Micros > 10 || len(r.Trace.Spans) > 0 {
 				t.Errorf("%d bytes: %+v", bytes, r)
 			}
 		}
 		good := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 28})
-		if rough := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 28, Rough: true}); rough.Events >= good.Events || math.Abs(rough.Micros/good.Micros-1) > 0.1 {
+		if rough := run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 1 << 28,
+			Rough: true}); rough.Events >= good.Events || math.Abs(rough.Micros/good.Micros-1) > 0.1 {
 			t.Errorf("roughly %.2f us in %d events, well %.2f in %d", rough.Micros, rough.Events, good.Micros, good.Events)
 		}
 	}
@@ -260,7 +269,8 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := regexp.MustCompile(`"(launch|signal|await|joint|port|flag|network|credit|step|few_step)(_us)": `).ReplaceAllString(string(h200), "$0-")
+	below := regexp.MustCompile(
+		`"(launch|signal|await|joint|port|flag|network|credit|step|few_step)(_us)": `).ReplaceAllString(string(h200), "$0-")
 	for text, want := range map[string]string{
 		"{":                           "costs:",
 		`{"device": "x", "speed": 1}`: "unknown field",
@@ -296,7 +306,8 @@ func TestRough(t *testing.T) {
 	}
 }
 
-// TestExchange holds that two ranks send each other at once, in the time of one way, though a connection does not hold all.
+// TestExchange holds that two ranks send each other at once, in the time of one way, though a connection does not hold
+// all.
 func TestExchange(t *testing.T) {
 	const text = `algorithm exchange()
 collective custom(2, input = 8, output = 8) { WAYS }
@@ -310,14 +321,15 @@ WAYS
 		}
 		return run(t, p, machine(t, nil), free(), simulate.Call{Bytes: 8 << 20, SlotBytes: 1 << 20}).Micros
 	}
-	one := micros("for i in 0..8 { require chunk(1, output, i) == chunk(0, input, i) }", "chunk(0, input, 0, 8).copy(1, output, 0)")
+	one := micros("for i in 0..8 { require chunk(1, output, i) == chunk(0, input, i) }",
+		"chunk(0, input, 0, 8).copy(1, output, 0)")
 	both := micros("for i in 0..8, r in 0..2 { require chunk(1 - r, output, i) == chunk(r, input, i) }",
 		"for r in 0..2 { chunk(r, input, 0, 8).copy(1 - r, output, 0) }")
 	near(t, "both ways", both, one, 0.05)
 }
 
-// TestThereAndBack holds that tiles follow each other along a chain that ends where it began: a block that sent them off and received them
-// again would begin each when the one before is back.
+// TestThereAndBack holds that tiles follow each other along a chain that ends where it began: a block that sent them
+// off and received them again would begin each when the one before is back.
 func TestThereAndBack(t *testing.T) {
 	const text = `algorithm back()
 collective custom(4, input = 1, output = 2) { require chunk(0, output, 1) == chunk(0, input, 0) }

@@ -9,8 +9,8 @@ import (
 	"mscclc/ir"
 )
 
-// A twoSided is the blocks of a two-sided program. What they wait for is, in this order: the end of each step, the next message of
-// each connection, a free slot of each, and each rank's next launch.
+// A twoSided is the blocks of a two-sided program. What they wait for is, in this order: the end of each step, the next
+// message of each connection, a free slot of each, and each rank's next launch.
 type twoSided struct {
 	*simulation
 	e       *engine
@@ -127,8 +127,8 @@ func (t *twoSided) connect() (err error) {
 			}
 		}
 	}
-	// What begins at once is served in the order of blocks. Were that the order of peers, all ranks would send to rank 0 first; beginning behind
-	// themselves they are as far as if links were shared.
+	// What begins at once is served in the order of blocks. Were that the order of peers, all ranks would send to rank 0
+	// first; beginning behind themselves they are as far as if links were shared.
 	n := int32(len(t.program.Rank))
 	turn := func(b *twoBlock, peer int32) int32 { return (peer - b.rank + n) % n }
 	slices.SortStableFunc(t.blocks, func(a, b twoBlock) int {
@@ -139,7 +139,8 @@ func (t *twoSided) connect() (err error) {
 	t.conns = make([]connection, 0, len(ways))
 	for _, way := range ways {
 		n := t.slots
-		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), head: times[:n:n], tail: times[n : 2*n : 2*n], freed: times[2*n : 3*n : 3*n]})
+		t.conns = append(t.conns, connection{way: way, far: t.net.leaves(way), head: times[:n:n], tail: times[n : 2*n : 2*n],
+			freed: times[2*n : 3*n : 3*n]})
 		times = times[3*n:]
 	}
 	return err
@@ -162,8 +163,8 @@ func (t *twoSided) things() int     { return len(t.program.Steps) + 2*len(t.conn
 func (t *twoSided) dataOf(conn int32) int32 { return int32(len(t.program.Steps)) + conn }
 func (t *twoSided) slotOf(conn int32) int32 { return t.dataOf(conn) + int32(len(t.conns)) }
 
-// act does a message of a step, or a step without any, and says when the next one begins, so that each is one event where what it
-// needs is there in time.
+// act does a message of a step, or a step without any, and says when the next one begins, so that each is one event
+// where what it needs is there in time.
 func (t *twoSided) act(block int32, now float64) verdict {
 	if n := int32(len(t.blocks)); block >= n {
 		return t.fly(block - n)
@@ -273,8 +274,8 @@ func (t *twoSided) arrive(f *flight) {
 	c.come++
 }
 
-// begins is when a message that was sent can be received: a packet tells of itself, so that its block takes one by one as they come, and a
-// slot's flag is behind all of it.
+// begins is when a message that was sent can be received: a packet tells of itself, so that its block takes one by one
+// as they come, and a slot's flag is behind all of it.
 func (t *twoSided) begins(c *connection, message int64) float64 {
 	if t.program.Protocol == ir.Simple {
 		return c.tail[message%int64(t.slots)]

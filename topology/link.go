@@ -18,7 +18,8 @@ func (b *builder) link(l *linkDef, inNode bool) {
 	case class < 0:
 		b.fault(diag.Undefined, l.Pos, "%s is no class", l.Class)
 	case from.shared && !to.shared:
-		b.fault(diag.Declaration, l.Pos, "a link begins in a node where one of its ends is a node's: write %s last", l.From.Group)
+		b.fault(diag.Declaration, l.Pos, "a link begins in a node where one of its ends is a node's: write %s last",
+			l.From.Group)
 	case inNode && (from.shared || to.shared):
 		b.fault(diag.Declaration, l.Pos, "a link with what nodes share stands outside node's braces")
 	case l.From.All:
@@ -82,12 +83,14 @@ func (b *builder) join(l *linkDef, from, to *group, n, i int, class int32) {
 		first = b.value(l.To.Index)
 		end = first + 1
 	case !l.To.All && to.count > 1:
-		b.fault(diag.Declaration, l.To.Pos, "%s has %d members: %s[i] is one, %s[*] is all", l.To.Group, to.count, l.To.Group, l.To.Group)
+		b.fault(diag.Declaration, l.To.Pos, "%s has %d members: %s[i] is one, %s[*] is all", l.To.Group, to.count,
+			l.To.Group, l.To.Group)
 		return
 	}
 	switch {
 	case first < 0 || end > to.count:
-		b.fault(diag.OutOfBounds, l.To.Pos, "%s[%d] is none of %d, for %s[%d] of node %d", l.To.Group, first, to.count, l.From.Group, i, n)
+		b.fault(diag.OutOfBounds, l.To.Pos, "%s[%d] is none of %d, for %s[%d] of node %d", l.To.Group, first, to.count,
+			l.From.Group, i, n)
 	case width < 1 || width > 1<<20:
 		b.fault(diag.Arithmetic, l.Pos, "a link of width %d", width)
 	case len(b.t.Links)+2*(end-first) > maxLinks:

@@ -39,13 +39,14 @@ func File(spec string) string {
 	return ""
 }
 
-// Open makes the topology that spec says: the name of a machine, or of a file, .topo or NCCL's .xml, and behind a colon the
-// values of its parameters: ndv4:nodes=4.
+// Open makes the topology that spec says: the name of a machine, or of a file, .topo or NCCL's .xml, and behind a colon
+// the values of its parameters: ndv4:nodes=4.
 func Open(spec string) (*Topology, error) {
 	name, values, _ := strings.Cut(spec, ":")
 	params, err := parseParams(values)
 	if err != nil {
-		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "topology %s: %v", spec, err).WithHint("parameters stand behind a colon: ndv4:nodes=4")}
+		return nil, diag.List{diag.New(diag.Parameter, diag.Span{}, "topology %s: %v", spec,
+			err).WithHint("parameters stand behind a colon: ndv4:nodes=4")}
 	}
 	if known := strings.ToLower(name); slices.Contains(Names(), known) {
 		name = known
@@ -59,8 +60,10 @@ func Open(spec string) (*Topology, error) {
 		return Read(name+".topo", f, params)
 	}
 	if File(spec) == "" {
-		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "%q is neither a machine that mscclc knows nor a file", name).
-			WithHint("%smachines are %s; a file ends in .topo, or .xml where NCCL wrote it", meant(name), strings.Join(Names(), ", "))}
+		return nil, diag.List{diag.New(diag.Undefined, diag.Span{},
+			"%q is neither a machine that mscclc knows nor a file", name).
+			WithHint("%smachines are %s; a file ends in .topo, or .xml where NCCL wrote it", meant(name),
+				strings.Join(Names(), ", "))}
 	}
 	f, err := files.Open(name)
 	if list := (diag.List)(nil); errors.As(err, &list) {

@@ -21,8 +21,8 @@ const maxDump = 4 << 20
 // maxCPUs is how many processors a node may have, which are all joined.
 const maxCPUs = 256
 
-// What NCCL takes links for where it says of them only what they are: bytes a microsecond of an NVLink by compute capability (its
-// constants of 2.28), and of an xGMI link; and how long links take, which it does not say.
+// What NCCL takes links for where it says of them only what they are: bytes a microsecond of an NVLink by compute
+// capability (its constants of 2.28), and of an xGMI link; and how long links take, which it does not say.
 var nvlinkBandwidth = []struct {
 	sm int
 	mb float64
@@ -39,8 +39,9 @@ const (
 	networkMicros = 1.2
 )
 
-// ReadNCCL reads what NCCL writes where NCCL_TOPO_FILE's partner NCCL_TOPO_DUMP_FILE asks: PCI trees under processors, in which
-// GPUs and NICs are leaves, and NVLinks. The only parameter is nodes: so many such nodes, on one network switch.
+// ReadNCCL reads what NCCL writes where NCCL_TOPO_FILE's partner NCCL_TOPO_DUMP_FILE asks: PCI trees under processors,
+// in which GPUs and NICs are leaves, and NVLinks. The only parameter is nodes: so many such nodes, on one network
+// switch.
 func ReadNCCL(name string, r io.Reader, params map[string]int) (*Topology, error) {
 	fault := func(code diag.Code, format string, args ...any) (*Topology, error) {
 		return nil, diag.List{diag.New(code, diag.Span{Pos: diag.Pos{Filename: name}}, format, args...)}
@@ -172,7 +173,8 @@ func (d *dump) pci(e *etree.Element, above int32, deep int) {
 		d.bus(bus, at)
 		d.gpu(gpu, at)
 		if d.device == "" {
-			d.device = deviceOf(strings.ToLower(e.SelectAttrValue("device", "")), d.number(gpu, "sm", 1, 1<<16), gpu.SelectAttrValue("gcn", ""))
+			d.device = deviceOf(strings.ToLower(e.SelectAttrValue("device", "")), d.number(gpu, "sm", 1, 1<<16),
+				gpu.SelectAttrValue("gcn", ""))
 		}
 	case e.SelectElement("nic") != nil:
 		before := len(d.nics)
@@ -188,7 +190,8 @@ func (d *dump) pci(e *etree.Element, above int32, deep int) {
 	}
 }
 
-// deviceOf is the device that costs are known of by: PCI's number tells an H200 from an H100, whose architectures are the same.
+// deviceOf is the device that costs are known of by: PCI's number tells an H200 from an H100, whose architectures are
+// the same.
 func deviceOf(pci string, sm int, gcn string) string {
 	switch {
 	case pci == "0x2335":
@@ -203,8 +206,8 @@ func (d *dump) bus(id string, at int32) {
 	d.byBus[strings.ToLower(id)] = at
 }
 
-// pciBandwidth is what a device's link says: GT/s, a lane's bit each, of which 128 of 130 are data; x16 of the fourth generation where it
-// says nothing, as in virtual machines.
+// pciBandwidth is what a device's link says: GT/s, a lane's bit each, of which 128 of 130 are data; x16 of the fourth
+// generation where it says nothing, as in virtual machines.
 func pciBandwidth(e *etree.Element) float64 {
 	speed, _, _ := strings.Cut(e.SelectAttrValue("link_speed", ""), " ")
 	gt, err := strconv.ParseFloat(speed, 64)
@@ -219,10 +222,12 @@ func pciBandwidth(e *etree.Element) float64 {
 func (d *dump) gpu(e *etree.Element, at int32) {
 	sm := d.number(e, "sm", 1, 1<<16)
 	for _, l := range e.SelectElements("nvlink") {
-		d.pending = append(d.pending, nvlink{at, strings.ToLower(l.SelectAttrValue("target", "")), l.SelectAttrValue("tclass", ""), d.number(l, "count", 1, 64), sm})
+		d.pending = append(d.pending, nvlink{at, strings.ToLower(l.SelectAttrValue("target", "")),
+			l.SelectAttrValue("tclass", ""), d.number(l, "count", 1, 64), sm})
 	}
 	for _, l := range e.SelectElements("xgmi") {
-		d.pending = append(d.pending, nvlink{at, strings.ToLower(l.SelectAttrValue("target", "")), "xgmi", d.number(l, "count", 1, 64), sm})
+		d.pending = append(d.pending, nvlink{at, strings.ToLower(l.SelectAttrValue("target", "")), "xgmi",
+			d.number(l, "count", 1, 64), sm})
 	}
 }
 
@@ -256,7 +261,8 @@ func (d *dump) number(e *etree.Element, key string, least, most int) int {
 	return n
 }
 
-// nvlinks joins GPUs with each other, and with the switches, of which NCCL takes all for one. Both ends of a link between GPUs say it.
+// nvlinks joins GPUs with each other, and with the switches, of which NCCL takes all for one. Both ends of a link
+// between GPUs say it.
 func (d *dump) nvlinks() {
 	nvswitch := int32(-1)
 	last := -1 // the last link with the switch, which more of one GPU are side by side with
@@ -295,7 +301,8 @@ func nvlinkOf(sm int) float64 {
 
 // topology is so many of d, the GPUs of all of them first.
 func (d *dump) topology(name string, nodes int) *Topology {
-	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Nodes: nodes, GPUs: len(d.gpus), Classes: d.list}
+	t := &Topology{Name: name, Doc: "what NCCL wrote of a machine", Device: d.device, Nodes: nodes, GPUs: len(d.gpus),
+		Classes: d.list}
 	at := make([][]int32, nodes) // where a node's places are now
 	order := slices.Clone(d.gpus)
 	slices.SortStableFunc(order, func(a, b int32) int { return d.ranks[d.places[a].Index] - d.ranks[d.places[b].Index] })

@@ -44,7 +44,8 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 		}
 		return nil, diag.List{diag.New(diag.Syntax, whole, "%v", err)}
 	}
-	b := &builder{t: &Topology{Name: f.Head.Name, Doc: firstSentence(src), Nodes: 1}, vars: map[string]int{"nodes": 1}, groups: map[string]*group{}}
+	b := &builder{t: &Topology{Name: f.Head.Name, Doc: firstSentence(src), Nodes: 1}, vars: map[string]int{"nodes": 1},
+		groups: map[string]*group{}}
 	b.params(f.Head, params)
 	if len(b.errs) == 0 {
 		b.build(f.Stmts)
@@ -57,8 +58,10 @@ func Read(name string, r io.Reader, params map[string]int) (*Topology, error) {
 
 // forms are those of a line, by its first word.
 var forms = map[string]string{
-	"topology": "topology NAME(PARAMETER = NUMBER, ...)", "device": "device NAME", "class": "class NAME 0.3us 365GB/s, and the word network behind it where it is one", "node": "node {",
-	"gpu": "gpu [NUMBER]", "nic": "nic [NUMBER]", "switch": "switch NAME [NUMBER]", "link": "link END END CLASS [x NUMBER], where an END is NAME, NAME[i] or NAME[*]",
+	"topology": "topology NAME(PARAMETER = NUMBER, ...)", "device": "device NAME",
+	"class": "class NAME 0.3us 365GB/s, and the word network behind it where it is one", "node": "node {",
+	"gpu": "gpu [NUMBER]", "nic": "nic [NUMBER]", "switch": "switch NAME [NUMBER]",
+	"link": "link END END CLASS [x NUMBER], where an END is NAME, NAME[i] or NAME[*]",
 }
 
 // misplaced says what stands in a line that its form has no place for.
@@ -68,7 +71,8 @@ func misplaced(src string, err participle.Error) diag.Diagnostic {
 	rest, _, _ := strings.Cut(src[len(before):], "\n")
 	word := lineWord.FindString(rest)
 	line := strings.Fields(before[strings.LastIndexByte(before, '\n')+1:] + rest + " ")
-	text, hint := "unexpected "+diag.Printable(word), "a line begins with topology, which is the first, device, class, node, gpu, nic, switch or link"
+	text, hint := "unexpected "+diag.Printable(word),
+		"a line begins with topology, which is the first, device, class, node, gpu, nic, switch or link"
 	switch {
 	case len(rest) == 0:
 		text = "unexpected end of the line"
@@ -154,7 +158,8 @@ func (b *builder) params(h *head, given map[string]int) {
 	known := b.t.Params
 	for name := range given {
 		if !slices.Contains(known, name) {
-			b.fault(diag.Parameter, h.Pos, "%s has no parameter %s; it has %s", h.Name, name, strings.Join(append(known[:len(known):len(known)], "no other"), ", "))
+			b.fault(diag.Parameter, h.Pos, "%s has no parameter %s; it has %s", h.Name, name,
+				strings.Join(append(known[:len(known):len(known)], "no other"), ", "))
 		}
 	}
 	if b.t.Nodes = b.vars["nodes"]; b.t.Nodes < 1 || b.t.Nodes > maxPlaces {
@@ -196,7 +201,8 @@ func (b *builder) build(stmts []*stmt) {
 		}
 	}
 	if g := b.groups["gpu"]; g == nil && len(b.errs) == 0 {
-		b.fault(diag.Declaration, lexer.Position{Filename: "", Line: 0}, "%s has no GPUs: a line \"gpu 8\" in node's braces says how many a node has", b.t.Name)
+		b.fault(diag.Declaration, lexer.Position{Filename: "", Line: 0},
+			"%s has no GPUs: a line \"gpu 8\" in node's braces says how many a node has", b.t.Name)
 	}
 	for i, l := range links {
 		if len(b.errs) == 0 {
@@ -265,7 +271,8 @@ func (b *builder) group(g *groupDef, node bool) {
 		copies = b.t.Nodes
 	}
 	if count < 1 || count > maxPlaces || count*copies > maxPlaces-len(b.t.Places) {
-		b.fault(diag.Limit, g.Pos, "%s has %d members in each of %d; a group has one at least, and a topology %d at most", name, count, copies, maxPlaces)
+		b.fault(diag.Limit, g.Pos, "%s has %d members in each of %d; a group has one at least, and a topology %d at most",
+			name, count, copies, maxPlaces)
 	}
 	if len(b.errs) > 0 {
 		return

@@ -46,9 +46,10 @@ func NewRouter(t *Topology) *Router {
 // passed is the message whose way is looked for: large enough that NVLink beats PCIe's lower latency.
 const passed = 64 << 10 // bytes
 
-// Route appends the links from one rank's GPU to another's to path: those that 64 KiB pass soonest, one link after the other, and
-// among these the fewest. Where several are as good, as in a fat tree, the destination decides (d-mod-k), so that what goes to different ranks goes by
-// different ways. It is nil where there is no way. Between GPUs, messages pass through NICs and switches only.
+// Route appends the links from one rank's GPU to another's to path: those that 64 KiB pass soonest, one link after the
+// other, and among these the fewest. Where several are as good, as in a fat tree, the destination decides (d-mod-k), so
+// that what goes to different ranks goes by different ways. It is nil where there is no way. Between GPUs, messages
+// pass through NICs and switches only.
 func (r *Router) Route(path []int32, from, to int) []int32 {
 	if r.from != from {
 		r.reach(from)

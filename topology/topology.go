@@ -1,19 +1,19 @@
-// Package topology says what programs run on: GPUs, NICs and switches, and the links between these, each of a class with a
-// latency (α) and a bandwidth (β). Machines are small text files (machines/*.topo, whose grammar is in grammar.go), NCCL's dumps
-// are read too (nccl.go), and a Router finds the links from GPU to GPU.
+// Package topology says what programs run on: GPUs, NICs and switches, and the links between these, each of a class
+// with a latency (α) and a bandwidth (β). Machines are small text files (machines/*.topo, whose grammar is in
+// grammar.go), NCCL's dumps are read too (nccl.go), and a Router finds the links from GPU to GPU.
 //
 // # Where to begin
 //
-//   - [Open] makes a [Topology] of a specification: the name of a machine ([Names]) or of a file, and parameters behind a
-//     colon, as in ndv4:nodes=4.
+//   - [Open] makes a [Topology] of a specification: the name of a machine ([Names]) or of a file, and parameters behind
+//     a colon, as in ndv4:nodes=4.
 //   - [Read] and [ReadNCCL] read a topology from an io.Reader.
 //   - simulate.Run takes a Topology.
 package topology
 
 import "fmt"
 
-// A Topology is a machine, or several with a network between. Ranks are its GPUs, node by node. It is not to be changed once its ways
-// were asked for.
+// A Topology is a machine, or several with a network between. Ranks are its GPUs, node by node. It is not to be changed
+// once its ways were asked for.
 type Topology struct {
 	Name    string
 	Doc     string   // the first sentence of its comment

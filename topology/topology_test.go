@@ -35,7 +35,8 @@ func TestMachines(t *testing.T) {
 	for _, name := range Names() {
 		topo := open(t, name+":nodes=2")
 		if topo.Name != name || topo.Doc == "" || topo.Device == "" || topo.Ranks() != 2*topo.GPUs {
-			t.Errorf("%s: name %q, doc %q, device %q, %d ranks of %d GPUs", name, topo.Name, topo.Doc, topo.Device, topo.Ranks(), topo.GPUs)
+			t.Errorf("%s: name %q, doc %q, device %q, %d ranks of %d GPUs", name, topo.Name, topo.Doc, topo.Device,
+				topo.Ranks(), topo.GPUs)
 		}
 		r := NewRouter(topo)
 		for from := range topo.Ranks() {

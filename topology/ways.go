@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// ways are the ways of a topology that were asked for, so that what asks again, as a choice among many programs does, need not look.
+// ways are the ways of a topology that were asked for, so that what asks again, as a choice among many programs does,
+// need not look.
 type ways struct {
 	mu     sync.Mutex
 	router *Router
@@ -13,8 +14,9 @@ type ways struct {
 	list   [][]int32
 }
 
-// Ways finds the ways from rank to rank of pairs, as a Router does, and remembers them. The way of pairs[i] is all[ids[i]], which is empty
-// where there is none; what it returns is not to be changed. It is for any number of goroutines.
+// Ways finds the ways from rank to rank of pairs, as a Router does, and remembers them. The way of pairs[i] is
+// all[ids[i]], which is empty where there is none; what it returns is not to be changed. It is for any number of
+// goroutines.
 func (t *Topology) Ways(pairs [][2]int32) (ids []int32, all [][]int32) {
 	w := &t.ways
 	w.mu.Lock()

@@ -22,8 +22,8 @@ type Chooser struct {
 	// By is the figure by which simulation chooses where no table does. The times of tables are intervals.
 	By simulate.Figure
 
-	// Shared says that several ranks are on one GPU, which has room for fewer columns: these are then left to the executor, as they are
-	// on the CPU.
+	// Shared says that several ranks are on one GPU, which has room for fewer columns: these are then left to the
+	// executor, as they are on the CPU.
 	Shared bool
 
 	mu        sync.Mutex
@@ -124,7 +124,8 @@ func (c *Chooser) Choose(call Call, bytes int64, element int) (v Variant, measur
 	return v, false, err
 }
 
-// Ranked are the forms that there are for a call, with what the simulation says of each in the width that suits it, the fastest first.
+// Ranked are the forms that there are for a call, with what the simulation says of each in the width that suits it, the
+// fastest first.
 func (c *Chooser) Ranked(call Call, bytes int64, element int) (list []Variant, micros []float64, err error) {
 	s, err := c.selector(call, element)
 	if err != nil {
@@ -155,7 +156,8 @@ func unplaced(err error) error {
 	return errors.Join(ErrNotInPlace, err)
 }
 
-// soonRanks are those that a choice among is soon made: of more, programs are so large that only a rough simulation is soon over.
+// soonRanks are those that a choice among is soon made: of more, programs are so large that only a rough simulation is
+// soon over.
 const soonRanks = 16
 
 // selector simulates calls like call of elements of so many bytes.

@@ -11,7 +11,8 @@ import (
 
 func call(kind ir.Kind, ranks int) Call { return Call{Kind: kind, Ranks: ranks, Inplace: true} }
 
-// Where nothing was measured, small calls go by one round of packets, and large ones by what sends least, without packets.
+// Where nothing was measured, small calls go by one round of packets, and large ones by what sends least, without
+// packets.
 func TestSimulated(t *testing.T) {
 	c := &Chooser{Device: "Some GPU"}
 	for _, ranks := range []int{2, 4, 8} {
@@ -26,7 +27,8 @@ func TestSimulated(t *testing.T) {
 		if s, _ := c.Shape(small.Program, call(ir.AllReduce, ranks)); small.Protocol != "LL" || s.Rounds != 1 {
 			t.Errorf("%d ranks, small: %v", ranks, small)
 		}
-		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || s.Volume > 2 || large.Columns < small.Columns {
+		if s, _ := c.Shape(large.Program, call(ir.AllReduce, ranks)); large.Protocol != "Simple" || s.Volume > 2 ||
+			large.Columns < small.Columns {
 			t.Errorf("%d ranks, large: %v, %+v", ranks, large, s)
 		}
 	}
@@ -65,7 +67,8 @@ func TestSimulatedMeasured(t *testing.T) {
 			for i, v := range ranked {
 				if v.Program == r.Program && v.Protocol == r.Protocol && micros[i] > 1.35*micros[0] {
 					far++
-					t.Logf("%v of %d, in place %v, %d bytes: %v was the fastest, and is simulated at %.2f us, %v at %.2f", kind, e.Ranks, e.Inplace, bytes, r.Variant, micros[i], ranked[0], micros[0])
+					t.Logf("%v of %d, in place %v, %d bytes: %v was the fastest, and is simulated at %.2f us, %v at %.2f", kind,
+						e.Ranks, e.Inplace, bytes, r.Variant, micros[i], ranked[0], micros[0])
 				}
 			}
 		}

@@ -13,7 +13,10 @@ func picks(ranked [][]timed) []timed {
 		if i == 0 {
 			continue
 		}
-		k := slices.IndexFunc(of, func(t timed) bool { return t.program() == list[i-1].program() && t.micros <= same*of[0].micros })
+		k := slices.IndexFunc(of, func(t timed) bool {
+			return t.program() == list[i-1].program() &&
+				t.micros <= same*of[0].micros
+		})
 		if k >= 0 {
 			list[i] = of[k]
 		}
@@ -32,8 +35,8 @@ func changes(list []timed) int {
 	return n
 }
 
-// fill simulates, roughly, what was left out of the forms that are picked for some size, up to the last size where they count, as few stretches are
-// made of these; and of one that serves the smallest size all, as it serves them too.
+// fill simulates, roughly, what was left out of the forms that are picked for some size, up to the last size where they
+// count, as few stretches are made of these; and of one that serves the smallest size all, as it serves them too.
 func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
 	of := func(i int, f Form) bool {
 		return slices.ContainsFunc(ranked[i], func(t timed) bool { return t.program() == f.program() })
@@ -65,8 +68,8 @@ func (s *Selector) fill(ranked [][]timed, sizes []int64, picked []timed) {
 	})
 }
 
-// fewest says which program runs each size where there is room for most stretches: those with which all sizes together, each by its ratio to the best, lose
-// least.
+// fewest says which program runs each size where there is room for most stretches: those with which all sizes together,
+// each by its ratio to the best, lose least.
 func fewest(ranked [][]timed, most int) []timed {
 	var forms []formKey
 	for _, of := range ranked {
@@ -76,7 +79,8 @@ func fewest(ranked [][]timed, most int) []timed {
 			}
 		}
 	}
-	// lost[k][f] is the least that sizes so far lose with the last one run by form f, in k+1 stretches; from has how it came so.
+	// lost[k][f] is the least that sizes so far lose with the last one run by form f, in k+1 stretches; from has how it
+	// came so.
 	lost, from := make([][]float64, most), make([][][]int, len(ranked))
 	for i, of := range ranked {
 		next := make([][]float64, most)

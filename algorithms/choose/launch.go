@@ -10,9 +10,10 @@ import (
 	"mscclc/ir"
 )
 
-// A Launcher runs collectives on GPUs by the variants that its Chooser has for them, each prepared once. With an Online it finds out
-// which of the likeliest are the fastest while the first calls of each size class run. Where there is an exchange all methods but an
-// Invocation's Launch of a settled class are collective, and all processes call them in the same order. Methods are not called at once.
+// A Launcher runs collectives on GPUs by the variants that its Chooser has for them, each prepared once. With an Online
+// it finds out which of the likeliest are the fastest while the first calls of each size class run. Where there is an
+// exchange all methods but an Invocation's Launch of a settled class are collective, and all processes call them in the
+// same order. Methods are not called at once.
 type Launcher struct {
 	Chooser *Chooser
 	Online  *Online              // nil: what the Chooser says, from the first call on
@@ -59,7 +60,8 @@ func (i *Invocation) Settled() bool {
 	return settled
 }
 
-// Launch starts the call on a stream of each GPU that has ranks of this process, and says by which variant. A try is waited for.
+// Launch starts the call on a stream of each GPU that has ranks of this process, and says by which variant. A try is
+// waited for.
 func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (Variant, error) {
 	element := i.args.DType.Size()
 	if i.Settled() {
@@ -73,17 +75,18 @@ func (i *Invocation) Launch(ctx context.Context, streams []executor.Stream) (Var
 		}
 		return v, b.launch(streams)
 	}
-	return i.launcher.Online.Run(ctx, i.call, i.bytes, element, func(ctx context.Context, v Variant) (time.Duration, error) {
-		b, err := i.bind(ctx, v)
-		if err != nil {
-			return 0, err
-		}
-		took, err := b.timed(ctx, streams)
-		if err != nil {
-			return 0, Begun(err)
-		}
-		return took, nil
-	})
+	return i.launcher.Online.Run(ctx, i.call, i.bytes, element,
+		func(ctx context.Context, v Variant) (time.Duration, error) {
+			b, err := i.bind(ctx, v)
+			if err != nil {
+				return 0, err
+			}
+			took, err := b.timed(ctx, streams)
+			if err != nil {
+				return 0, Begun(err)
+			}
+			return took, nil
+		})
 }
 
 // chosen is what runs the call once nothing is tried.

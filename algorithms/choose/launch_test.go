@@ -35,7 +35,8 @@ func newMember(gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Se
 		return nil, err
 	}
 	chooser := &Chooser{Device: "Some GPU", Shared: true}
-	m := &member{ranks: ranks, launcher: &Launcher{Chooser: chooser, Options: executor.PlanOptions{GPUs: gpus, Exchange: x, Types: []data.DType{data.I32}}}}
+	m := &member{ranks: ranks, launcher: &Launcher{Chooser: chooser,
+		Options: executor.PlanOptions{GPUs: gpus, Exchange: x, Types: []data.DType{data.I32}}}}
 	m.launcher.Online = &Online{Chooser: chooser, Tries: 2, Exchange: x, Seen: told}
 	for i := range ranks {
 		g := list[i]
@@ -80,8 +81,8 @@ func (m *member) round(ctx context.Context, i *Invocation, number, size int) (v 
 	return v, wrong, nil
 }
 
-// TestLauncher has one process with two ranks, and two with one each, launch a call again and again: each time it is right, some variants are tried, and one
-// is kept, the same one by all.
+// TestLauncher has one process with two ranks, and two with one each, launch a call again and again: each time it is
+// right, some variants are tried, and one is kept, the same one by all.
 func TestLauncher(t *testing.T) {
 	library, err := gputest.Build()
 	if err != nil {
@@ -98,7 +99,8 @@ func TestLauncher(t *testing.T) {
 		var wg sync.WaitGroup
 		for k, ranks := range job {
 			wg.Go(func() {
-				ran[k], errs[k] = launchAll(t.Context(), cuda.Device(ranks...), ranks, exchanges[k], func(s Settlement) { settled[k] = s })
+				ran[k], errs[k] = launchAll(t.Context(), cuda.Device(ranks...), ranks, exchanges[k],
+					func(s Settlement) { settled[k] = s })
 			})
 		}
 		wg.Wait()
@@ -125,14 +127,16 @@ func TestLauncher(t *testing.T) {
 
 const launches = 12
 
-func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange.Member, told func(Settlement)) (ran []Variant, err error) {
+func launchAll(ctx context.Context, gpus executor.GPUs, ranks []int, x *exchange.Member,
+	told func(Settlement)) (ran []Variant, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	m, err := newMember(gpus, ranks, x, told)
 	if err != nil {
 		return nil, err
 	}
-	i := m.launcher.Bind(Call{Kind: ir.AllReduce, Ranks: 2}, executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: memberElems, Input: m.in, Output: m.out})
+	i := m.launcher.Bind(Call{Kind: ir.AllReduce, Ranks: 2},
+		executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: memberElems, Input: m.in, Output: m.out})
 	defer func() { err = errors.Join(err, i.Close(), m.launcher.Close()) }()
 	for number := range launches {
 		v, wrong, err := m.round(ctx, i, number, 2)

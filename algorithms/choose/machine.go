@@ -8,10 +8,10 @@ import (
 	"mscclc/topology"
 )
 
-// Machine is what calls of so many ranks on a device are simulated on where no table has them: the machine of one node that has such
-// devices (topology/machines) and so many of them, and what these cost (simulate/devices). The CPU is one of them. Of other devices, and of more ranks than
-// a machine has, nobody has told: they are taken for H200s that all reach each other through one switch, where small calls want few rounds
-// and large ones few bytes, as anywhere.
+// Machine is what calls of so many ranks on a device are simulated on where no table has them: the machine of one node
+// that has such devices (topology/machines) and so many of them, and what these cost (simulate/devices). The CPU is one
+// of them. Of other devices, and of more ranks than a machine has, nobody has told: they are taken for H200s that all
+// reach each other through one switch, where small calls want few rounds and large ones few bytes, as anywhere.
 func Machine(device string, ranks int) (*topology.Topology, *simulate.Costs, error) {
 	t, err := machineOf(strings.ToLower(device), max(ranks, 1))
 	if err == nil && t == nil {

@@ -107,7 +107,8 @@ func simulatedChoice(t *testing.T, figure simulate.Figure) {
 	for within < n && ratios[within] <= 1.05 {
 		within++
 	}
-	t.Logf("%d calls: geometric mean %.3f, median %.3f, 90 %% below %.3f, worst %.3f; %d within 5 %%", n, mean, ratios[n/2], ratios[n*9/10], ratios[n-1], within)
+	t.Logf("%d calls: geometric mean %.3f, median %.3f, 90 %% below %.3f, worst %.3f; %d within 5 %%", n, mean,
+		ratios[n/2], ratios[n*9/10], ratios[n-1], within)
 	if mean > 1.05 || ratios[n*9/10] > 1.15 {
 		t.Errorf("the simulation chooses what takes %.3f times as long as the best on average", mean)
 	}

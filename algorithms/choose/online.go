@@ -15,13 +15,14 @@ import (
 	"mscclc/ir"
 )
 
-// An Online finds out which variant is the fastest while calls run. Of each size class (sizes up to a power of two) it has the calls of the
-// first time run by the few variants that a Chooser ranks highest, in turns, each Tries times; then the one whose least time is the least
-// runs all calls, and nothing is timed any more.
+// An Online finds out which variant is the fastest while calls run. Of each size class (sizes up to a power of two) it
+// has the calls of the first time run by the few variants that a Chooser ranks highest, in turns, each Tries times;
+// then the one whose least time is the least runs all calls, and nothing is timed any more.
 //
-// Ranks that are processes agree: behind each try they exchange what it took, and the slowest counts, so that all count alike, whatever
-// their clocks say, and keep the same one. A variant that fails in one process is dropped in all. So Run is collective until a class is
-// settled, and no exchange is made after that. All processes make the same calls in the same order, one at a time.
+// Ranks that are processes agree: behind each try they exchange what it took, and the slowest counts, so that all count
+// alike, whatever their clocks say, and keep the same one. A variant that fails in one process is dropped in all. So
+// Run is collective until a class is settled, and no exchange is made after that. All processes make the same calls in
+// the same order, one at a time.
 type Online struct {
 	Chooser  *Chooser
 	Tries    int              // of each candidate; 0 is DefaultTries
@@ -40,7 +41,8 @@ const (
 	DefaultCandidates = 4
 )
 
-// A Settlement is what became of a class: the winner first, and what each candidate took at least, of all processes the slowest.
+// A Settlement is what became of a class: the winner first, and what each candidate took at least, of all processes the
+// slowest.
 type Settlement struct {
 	Call       Call
 	UpTo       int64 // bytes of the class's largest call
@@ -54,8 +56,8 @@ type Candidate struct {
 	Err   error         // why, in some process
 }
 
-// A Try runs one call by a variant and says how long it took, of the ranks of this process the slowest. An error that came when the call had begun is
-// to be marked by Begun.
+// A Try runs one call by a variant and says how long it took, of the ranks of this process the slowest. An error that
+// came when the call had begun is to be marked by Begun.
 type Try func(ctx context.Context, v Variant) (time.Duration, error)
 
 type classKey struct {
@@ -82,8 +84,8 @@ func (o *Online) Winner(call Call, bytes int64, element int) (v Variant, settled
 	return c.candidates[0].Variant, true
 }
 
-// Run runs a call of so many bytes by the variant whose turn it is, and says which that was. Where one fails, the next one runs the call; but not in place
-// where it had begun, as what was the input may be there no more.
+// Run runs a call of so many bytes by the variant whose turn it is, and says which that was. Where one fails, the next
+// one runs the call; but not in place where it had begun, as what was the input may be there no more.
 func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, try Try) (Variant, error) {
 	if v, settled := o.Winner(call, bytes, element); settled {
 		_, err := try(ctx, v)
@@ -120,8 +122,8 @@ func (o *Online) Run(ctx context.Context, call Call, bytes int64, element int, t
 
 func (o *Online) tries() int { return cmp.Or(o.Tries, DefaultTries) }
 
-// begin finds the candidates of a class: what the Chooser chooses, and what it ranks highest. What costs the same as one of these by its Shape, in the same packets or
-// in such of 8 bytes instead of 16, is not tried beside it.
+// begin finds the candidates of a class: what the Chooser chooses, and what it ranks highest. What costs the same as
+// one of these by its Shape, in the same packets or in such of 8 bytes instead of 16, is not tried beside it.
 func (o *Online) begin(key classKey) (*class, error) {
 	bytes := int64(1) << key.class
 	first, _, err := o.Chooser.Choose(key.call, bytes, key.element)
@@ -156,7 +158,8 @@ func (o *Online) alike(call Call, a, b Variant) bool {
 	}
 	sa, err1 := o.Chooser.Shape(a.Program, call)
 	sb, err2 := o.Chooser.Shape(b.Program, call)
-	return err1 == nil && err2 == nil && short(a) == short(b) && a.Via == b.Via && sa.Rounds == sb.Rounds && sa.Volume == sb.Volume && sa.Peers == sb.Peers
+	return err1 == nil && err2 == nil && short(a) == short(b) && a.Via == b.Via && sa.Rounds == sb.Rounds &&
+		sa.Volume == sb.Volume && sa.Peers == sb.Peers
 }
 
 // turn is the candidate whose turn it is: they go round, so that what drifts drifts for all; nil where all have failed.
@@ -178,7 +181,8 @@ func (c *class) count(at *Candidate, took time.Duration, err error) {
 	} else if at.Least == 0 || took < at.Least {
 		at.Least = max(took, 1)
 	}
-	for c.candidates[c.next%len(c.candidates)].Err != nil && slices.ContainsFunc(c.candidates, func(o Candidate) bool { return o.Err == nil }) {
+	for c.candidates[c.next%len(c.candidates)].Err != nil &&
+		slices.ContainsFunc(c.candidates, func(o Candidate) bool { return o.Err == nil }) {
 		c.next++ // tries of what has failed count as made
 	}
 }
@@ -217,7 +221,8 @@ type report struct {
 	Begun bool          `json:"begun,omitempty"`
 }
 
-// agree makes of what a try was in each process what it was in all: the longest time, or the first error. lost is that they cannot agree.
+// agree makes of what a try was in each process what it was in all: the longest time, or the first error. lost is that
+// they cannot agree.
 func (o *Online) agree(ctx context.Context, took time.Duration, err error) (time.Duration, error, error) {
 	if o.Exchange == nil {
 		return took, err, nil

@@ -41,20 +41,23 @@ func TestOnline(t *testing.T) {
 	ctx := context.Background()
 	f := &fake{times: []time.Duration{50, 40, 20, 30}}
 	var told []Settlement
-	o := &Online{Chooser: &Chooser{Device: "Some GPU"}, Tries: 3, Most: 4, Seen: func(s Settlement) { told = append(told, s) }}
+	o := &Online{Chooser: &Chooser{Device: "Some GPU"}, Tries: 3, Most: 4,
+		Seen: func(s Settlement) { told = append(told, s) }}
 	for range 30 {
 		if _, err := o.Run(ctx, someCall, 3000, 2, f.try); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(f.seen) != 4 || f.runs[f.seen[0]] != 3 || f.runs[f.seen[1]] != 3 || f.runs[f.seen[3]] != 3 || f.runs[f.seen[2]] != 21 {
+	if len(f.seen) != 4 || f.runs[f.seen[0]] != 3 || f.runs[f.seen[1]] != 3 || f.runs[f.seen[3]] != 3 ||
+		f.runs[f.seen[2]] != 21 {
 		t.Errorf("runs %v", f.runs)
 	}
 	first, _, _ := o.Chooser.Choose(someCall, 4096, 2)
 	if f.seen[0] != first {
 		t.Errorf("%v is tried first, and %v was chosen", f.seen[0], first)
 	}
-	if len(told) != 1 || told[0].UpTo != 4096 || told[0].Candidates[0].Variant != f.seen[2] || told[0].Candidates[0].Least != 20 {
+	if len(told) != 1 || told[0].UpTo != 4096 || told[0].Candidates[0].Variant != f.seen[2] ||
+		told[0].Candidates[0].Least != 20 {
 		t.Errorf("told %+v", told)
 	}
 	// Sizes of the class are settled; others are not, and find their own.
@@ -77,14 +80,16 @@ func TestOnline(t *testing.T) {
 // A candidate that fails is dropped, and the next one runs the call; not in place, where it had begun.
 func TestOnlineFails(t *testing.T) {
 	ctx := context.Background()
-	f := &fake{times: []time.Duration{10, 40, 20, 30}, fail: map[int]error{0: errors.New("no room"), 3: Begun(errors.New("hangs"))}}
+	f := &fake{times: []time.Duration{10, 40, 20, 30},
+		fail: map[int]error{0: errors.New("no room"), 3: Begun(errors.New("hangs"))}}
 	o := &Online{Chooser: &Chooser{Device: "Some GPU"}, Tries: 2}
 	for range 10 {
 		if _, err := o.Run(ctx, someCall, 3000, 2, f.try); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if v, settled := o.Winner(someCall, 3000, 2); !settled || v != f.seen[2] || f.runs[f.seen[0]] != 1 || f.runs[f.seen[3]] != 1 {
+	if v, settled := o.Winner(someCall, 3000, 2); !settled || v != f.seen[2] || f.runs[f.seen[0]] != 1 ||
+		f.runs[f.seen[3]] != 1 {
 		t.Errorf("%v %v, runs %v", v, settled, f.runs)
 	}
 	inplace := someCall
@@ -112,7 +117,11 @@ func TestOnlineFails(t *testing.T) {
 	// A call that is given up says nothing of its variant.
 	given, cancel := context.WithCancel(ctx)
 	f = &fake{times: []time.Duration{10, 40, 20, 30}}
-	if _, err := o.Run(given, someCall, 1<<10, 2, func(context.Context, Variant) (time.Duration, error) { cancel(); return 0, given.Err() }); !errors.Is(err, context.Canceled) {
+	if _, err := o.Run(given, someCall, 1<<10, 2, func(context.Context, Variant) (time.Duration,
+		error) {
+		cancel()
+		return 0, given.Err()
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	for range 8 {
@@ -125,7 +134,8 @@ func TestOnlineFails(t *testing.T) {
 	}
 }
 
-// Processes whose clocks say different things keep the same variant: the one whose slowest rank is the fastest. What fails in one is dropped in all.
+// Processes whose clocks say different things keep the same variant: the one whose slowest rank is the fastest. What
+// fails in one is dropped in all.
 func TestOnlineProcesses(t *testing.T) {
 	const size = 3
 	clocks := [size][]time.Duration{{10, 50, 30, 20}, {60, 50, 31, 25}, {20, 10, 32, 90}} // slowest: 60, 50, 32, 90
@@ -157,8 +167,10 @@ func TestOnlineProcesses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range size {
-			if winners[i] != runs[0].seen[want] || !slices.Equal(runs[i].seen, runs[0].seen) || fmt.Sprint(runs[i].runs) != fmt.Sprint(runs[0].runs) {
-				t.Errorf("failing %d: process %d keeps %v, not %v; runs %v and %v", failing, i, winners[i], runs[0].seen[want], runs[i].runs, runs[0].runs)
+			if winners[i] != runs[0].seen[want] || !slices.Equal(runs[i].seen, runs[0].seen) ||
+				fmt.Sprint(runs[i].runs) != fmt.Sprint(runs[0].runs) {
+				t.Errorf("failing %d: process %d keeps %v, not %v; runs %v and %v", failing, i, winners[i], runs[0].seen[want],
+					runs[i].runs, runs[0].runs)
 			}
 		}
 	}

@@ -51,7 +51,8 @@ func TestOwnCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	shelf := Shelf{{Name: "ring.xml", File: "far/ring.xml", Compiled: [2]*ir.Program{p, nil}}}
-	if forms := shelf.Own(); len(forms) != 1 || forms[0] != (Variant{Program: "ring.xml", Sided: "two", Protocol: "LL128"}) {
+	if forms := shelf.Own(); len(forms) != 1 ||
+		forms[0] != (Variant{Program: "ring.xml", Sided: "two", Protocol: "LL128"}) {
 		t.Errorf("forms %v", forms)
 	}
 	s := selector(t, "h200:gpus=4", "plan")
@@ -61,7 +62,8 @@ func TestOwnCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	own, err := s.Standings(&list[0])
-	if err != nil || own[0].Err != nil || own[0].Protocol != "LL128" || own[0].Behind < 1 || own[0].Latency <= list[0].Latency {
+	if err != nil || own[0].Err != nil || own[0].Protocol != "LL128" || own[0].Behind < 1 ||
+		own[0].Latency <= list[0].Latency {
 		t.Errorf("%+v beside %+v: %v", own, list[0], err)
 	}
 	if made, err := (&Chooser{Device: "cpu", Own: shelf}).Program(shelf.Own()[0], call); err != nil || made != p {
@@ -88,10 +90,12 @@ func TestOwnTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &Chooser{Table: table, Device: "cpu", Own: shelf}
-	if v, measured, err := c.Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<10, 4); err != nil || !measured || v.Program != "round.mscl" {
+	if v, measured, err := c.Choose(Call{Kind: ir.AllGather, Ranks: 4}, 1<<10, 4); err != nil || !measured ||
+		v.Program != "round.mscl" {
 		t.Errorf("%v, %v, %v", v, measured, err)
 	}
-	if _, err := ReadTable("t", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "which the catalog does not have") {
+	if _, err := ReadTable("t", strings.NewReader(text)); err == nil ||
+		!strings.Contains(err.Error(), "which the catalog does not have") {
 		t.Errorf("%v", err)
 	}
 }

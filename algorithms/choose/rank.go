@@ -21,8 +21,8 @@ import (
 // triedInstances are those of two-sided programs that are tried.
 var triedInstances = []int{1, 2, 4, 8, 16}
 
-// near is how many times as long as the best a form may take in a rough simulation to be simulated well. Rough ones are right to some 20 %, and up to
-// 50 % where much contends.
+// near is how many times as long as the best a form may take in a rough simulation to be simulated well. Rough ones are
+// right to some 20 %, and up to 50 % where much contends.
 const near = 1.5
 
 type timed struct {
@@ -30,8 +30,9 @@ type timed struct {
 	micros float64
 }
 
-// rank simulates the forms for a size, each in the width that suits it, the fastest first: roughly, and those that are near the best then well.
-// seen, if any, is what smaller sizes have shown of each form, and is brought to this one; what they say is far from the best is left out.
+// rank simulates the forms for a size, each in the width that suits it, the fastest first: roughly, and those that are
+// near the best then well. seen, if any, is what smaller sizes have shown of each form, and is brought to this one;
+// what they say is far from the best is left out.
 func (s *Selector) rank(bytes int64, seen []past) ([]timed, error) {
 	forms, why := s.list()
 	why = slices.Clone(why)
@@ -80,8 +81,8 @@ type ranking struct {
 	errs  []error
 }
 
-// simulate simulates what was near the best at the size before, and then what else may be, judged by the best of those. Which it leaves out
-// does not depend on what ends first.
+// simulate simulates what was near the best at the size before, and then what else may be, judged by the best of those.
+// Which it leaves out does not depend on what ends first.
 func (r *ranking) simulate() {
 	var near []int
 	for i := range r.seen {
@@ -100,7 +101,8 @@ func (r *ranking) simulate() {
 			others = append(others, i)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) }) // none waits for another to be compiled
+	// none waits for another to be compiled
+	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(r.forms[a].Instances, r.forms[b].Instances) })
 	r.each(len(others), func(k int) { r.try(others[k]) })
 }
 
@@ -124,7 +126,8 @@ func (r *ranking) try(i int) {
 // notAlike is what the header of an AllReduce says whose ranks may end with different bits.
 var notAlike = regexp.MustCompile(`(?m)^# Bits: not the same`)
 
-// Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of two, both add the same two numbers.
+// Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
+// two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
 	text, _ := algorithms.Open(program)
 	return ranks > 2 && notAlike.Match(text)
@@ -197,14 +200,15 @@ func (s *Selector) divides(f Form, bytes int64) error {
 	return nil
 }
 
-// A form that at a smaller size took more than hopeless times what is about the best of a size takes no less there, as calls grow: it is looked at again when they
-// are seldom times as large.
+// A form that at a smaller size took more than hopeless times what is about the best of a size takes no less there, as
+// calls grow: it is looked at again when they are seldom times as large.
 const (
 	hopeless = 2
 	seldom   = 8
 )
 
-// A past is what smaller sizes have shown of a form: what it took at the last one for which it was simulated, how many times the best, and in how many columns.
+// A past is what smaller sizes have shown of a form: what it took at the last one for which it was simulated, how many
+// times the best, and in how many columns.
 type past struct {
 	bytes         int64
 	micros, ratio float64
@@ -215,15 +219,16 @@ type past struct {
 // near says whether a form was near the best when it was simulated last.
 func (p *past) near() bool { return p.micros > 0 && p.ratio <= near }
 
-// goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the bytes, and is no nearer to
-// it than before, does not come back as calls grow.
+// goOn goes to a larger size. A form that takes more than twice the best's time there, about in proportion to the
+// bytes, and is no nearer to it than before, does not come back as calls grow.
 func (p *past) goOn(t timed, bytes int64, best float64) {
 	if math.IsInf(t.micros, 1) {
 		return
 	}
 	const proportion = 0.68 // of all passes' part in a time that grows 1.6 times as calls do twice
 	ratio := t.micros / best
-	p.behind = p.micros > 0 && ratio > hopeless && t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
+	p.behind = p.micros > 0 && ratio > hopeless &&
+		t.micros > p.micros*math.Pow(float64(bytes)/float64(p.bytes), proportion) && ratio >= 0.98*p.ratio
 	p.bytes, p.micros, p.ratio, p.columns = bytes, t.micros, ratio, t.Columns
 }
 

@@ -75,12 +75,14 @@ func TestTableSays(t *testing.T) {
 
 // Several faults are all told, and what --tune --json has beside the table is passed over.
 func TestTableSaysAll(t *testing.T) {
-	text := strings.NewReplacer(`"LL16"`, `"LL17"`, `"ranks":4`, `"ranks":[4,{"a":[]}]`, "allreduce/ring", "ring").Replace(someTable)
+	text := strings.NewReplacer(`"LL16"`, `"LL17"`, `"ranks":4`, `"ranks":[4,{"a":[]}]`, "allreduce/ring",
+		"ring").Replace(someTable)
 	_, err := ReadTable("t", strings.NewReader(text))
 	if list, _ := err.(diag.List); len(list) != 5 {
 		t.Errorf("%d faults: %v", len(list), list)
 	}
-	text = strings.Replace(someTable, `{"version"`, `{"schema": 1, "output": "f", "problems": [{"notes": []}], "version"`, 1)
+	text = strings.Replace(someTable, `{"version"`,
+		`{"schema": 1, "output": "f", "problems": [{"notes": []}], "version"`, 1)
 	if _, err := ReadTable("t", strings.NewReader(text)); err != nil {
 		t.Error(err)
 	}
@@ -120,7 +122,8 @@ func TestTableHostile(t *testing.T) {
 		if err == nil {
 			DefaultTable().With(table)
 		}
-		if took := time.Since(began); (err == nil) != c.good || took > 20*time.Second || err != nil && len(err.Error()) > 300 {
+		if took := time.Since(began); (err == nil) != c.good || took > 20*time.Second || err != nil &&
+			len(err.Error()) > 300 {
 			t.Errorf("%s: after %v: %.300v", name, took, err)
 		}
 	}
@@ -143,7 +146,9 @@ func TestUnfit(t *testing.T) {
 	}
 	for _, sizes := range [][]int64{nil, {1 << 20}} { // also where no size has it
 		found := c.Unfit(e, Call{Kind: ir.AllReduce, Ranks: 6}, sizes)
-		if len(found) != 1 || found[0].Span.Line != 4 || found[0].Code != diag.AssertFailed || !strings.Contains(found[0].Text, "recursive_halving_doubling Simple 32x512/64K is not to be had for 6 ranks out of place: ") {
+		if len(found) != 1 || found[0].Span.Line != 4 || found[0].Code != diag.AssertFailed ||
+			!strings.Contains(found[0].Text,
+				"recursive_halving_doubling Simple 32x512/64K is not to be had for 6 ranks out of place: ") {
 			t.Errorf("%+v", found)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"mscclc/ir"
 )
 
-// figures are what a simulation, and the program itself, show of a form at a size. What is counted is of the rank that has the most of it.
+// figures are what a simulation, and the program itself, show of a form at a size. What is counted is of the rank that
+// has the most of it.
 type figures struct {
 	Form
 	Shape
@@ -67,8 +68,8 @@ func (is *figures) look(p *ir.Program) {
 	is.moves, is.signals = slices.Max(moves), slices.Max(signals)
 }
 
-// reason says why b follows a at a size, for which both are simulated: what has the busiest link occupied for less of the time, or else what of the two differs.
-// It is empty where b is not faster.
+// reason says why b follows a at a size, for which both are simulated: what has the busiest link occupied for less of
+// the time, or else what of the two differs. It is empty where b is not faster.
 func (s *Selector) reason(from, to Form, bytes int64) string {
 	if err := s.divides(from, bytes); err != nil {
 		return err.Error()
@@ -116,7 +117,9 @@ func lighter(a, b *figures) (words []string) {
 		words = append(words, fmt.Sprintf("sends %.3gx of the buffer instead of %.3gx", b.Volume, a.Volume))
 	}
 	if b.wire < less*a.wire {
-		words = append(words, fmt.Sprintf("%s instead of %s: %s", b.Protocol, a.Protocol, map[bool]string{true: "no flags among the data", false: "more of each packet is data"}[b.Protocol == ir.Simple.String()]))
+		words = append(words, fmt.Sprintf("%s instead of %s: %s", b.Protocol, a.Protocol,
+			map[bool]string{true: "no flags among the data",
+				false: "more of each packet is data"}[b.Protocol == ir.Simple.String()]))
 	}
 	if len(words) == 0 {
 		words = append(words, fmt.Sprintf("its busiest link is occupied for %.2f us instead of %.2f", b.link, a.link))

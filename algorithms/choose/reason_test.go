@@ -39,9 +39,10 @@ var claims = []struct {
 	{`^sends (\S+)x of the buffer instead of (\S+)x$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
 		return n[0] < n[1] && near3(n[0], b.Volume) && near3(n[1], a.Volume)
 	}},
-	{`^its busiest link is occupied for (\S+) us instead of (\S+)$`, func(_, _ *figures, ra, rb *simulate.Result, n []float64) bool {
-		return n[0] < n[1] && rb.Occupied*rb.Micros < ra.Occupied*ra.Micros
-	}},
+	{`^its busiest link is occupied for (\S+) us instead of (\S+)$`,
+		func(_, _ *figures, ra, rb *simulate.Result, n []float64) bool {
+			return n[0] < n[1] && rb.Occupied*rb.Micros < ra.Occupied*ra.Micros
+		}},
 	{`^(LL|LL16|LL128|Simple) instead of (LL|LL16|LL128|Simple)(: no flags among the data|: more of each packet is data)?$`, func(a, b *figures, _, _ *simulate.Result, _ []float64) bool {
 		return a.Protocol != b.Protocol
 	}},
@@ -74,7 +75,8 @@ func near3(said, is float64) bool { return fmt.Sprintf("%.3g", said) == fmt.Spri
 
 var fasterText = regexp.MustCompile(`^simulated (\S+) % faster(?: with no link less busy: |: |, )`)
 
-// TestReasons holds every reason for a boundary, on several machines, against what is simulated of the two programs there.
+// TestReasons holds every reason for a boundary, on several machines, against what is simulated of the two programs
+// there.
 func TestReasons(t *testing.T) {
 	n := 0
 	for _, c := range []struct {
@@ -102,7 +104,8 @@ func TestReasons(t *testing.T) {
 			for i := 1; i < len(list); i++ {
 				n++
 				if err := s.judge(t, &list[i-1], &list[i]); err != nil {
-					t.Errorf("%s: %v from %d on: %v follows %v, as it says %q: %v", c.spec, kind, list[i].From, list[i].Form, list[i-1].Form, list[i].Reason, err)
+					t.Errorf("%s: %v from %d on: %v follows %v, as it says %q: %v", c.spec, kind, list[i].From, list[i].Form,
+						list[i-1].Form, list[i].Reason, err)
 				}
 			}
 		}
@@ -120,7 +123,8 @@ func (s *Selector) judge(t *testing.T, before, after *Stretch) error {
 	lessBusy := rb.Occupied*rb.Micros < less*ra.Occupied*ra.Micros
 	faster := fasterText.FindStringSubmatch(reason)
 	if lessBusy != (faster == nil) || rb.Micros >= ra.Micros {
-		return fmt.Errorf("links are occupied for %.3f us after %.3f, of %.3f after %.3f", rb.Occupied*rb.Micros, ra.Occupied*ra.Micros, rb.Micros, ra.Micros)
+		return fmt.Errorf("links are occupied for %.3f us after %.3f, of %.3f after %.3f", rb.Occupied*rb.Micros,
+			ra.Occupied*ra.Micros, rb.Micros, ra.Micros)
 	}
 	if faster != nil {
 		if percent := fmt.Sprintf("%.1f", 100*(ra.Micros/rb.Micros-1)); percent != faster[1] {

@@ -16,7 +16,8 @@ import (
 )
 
 // what the collectives are called with.
-var everyKind = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.SendRecv, ir.Gather, ir.Scatter}
+var everyKind = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo,
+	ir.SendRecv, ir.Gather, ir.Scatter}
 
 // TestEveryCall runs what is chosen for each collective with some of 1 to 17 ranks, in and
 // out of place where there is such a form, with no element, one, odd numbers of
@@ -51,7 +52,8 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 		}
 		for _, elems := range []int64{0, 1, 7, 1001, 1 << 30} {
 			call := &bench.Call{Coll: bench.Whole(coll, inplace), DType: data.I32, RedOp: data.Sum, Elems: elems}
-			v, _, err := chooser.Choose(Call{Kind: kind, Ranks: ranks, Root: coll.Root, Inplace: inplace}, call.Bytes(), call.DType.Size())
+			v, _, err := chooser.Choose(Call{Kind: kind, Ranks: ranks, Root: coll.Root, Inplace: inplace}, call.Bytes(),
+				call.DType.Size())
 			if err != nil || v.Sided != "" {
 				t.Fatalf("%d ranks, in place %v, %d elements: %v, %v", ranks, inplace, elems, v, err)
 			}
@@ -66,7 +68,8 @@ func everySize(t *testing.T, kind ir.Kind, ranks int) {
 // right runs v, and says what of its result is wrong.
 func right(c *Chooser, host *bench.Host, v Variant, call *bench.Call) error {
 	ctx := context.Background()
-	p, err := c.Program(v, Call{Kind: call.Coll.Kind, Ranks: call.Coll.Ranks, Root: call.Coll.Root, Inplace: call.Coll.Inplace})
+	p, err := c.Program(v, Call{Kind: call.Coll.Kind, Ranks: call.Coll.Ranks, Root: call.Coll.Root,
+		Inplace: call.Coll.Inplace})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ import (
 	"mscclc/topology"
 )
 
-// A Selector says what is fastest on a topology, by simulation: for machines that nothing was measured on. Its programs run on a target;
-// those of mscclc's own executor are one-sided, of other runtimes two-sided, in some numbers of instances.
+// A Selector says what is fastest on a topology, by simulation: for machines that nothing was measured on. Its programs
+// run on a target; those of mscclc's own executor are one-sided, of other runtimes two-sided, in some numbers of
+// instances.
 type Selector struct {
 	Call     Call
 	Own      Shelf // the user's programs, beside the catalog
@@ -83,13 +84,14 @@ type noForms struct {
 }
 
 func (e *noForms) Error() string {
-	return errors.Join(append([]error{fmt.Errorf("%v of %s: %w", e.call.Kind, e.call.ranksText(), ErrNothing)}, e.why...)...).Error()
+	return errors.Join(append([]error{fmt.Errorf("%v of %s: %w", e.call.Kind, e.call.ranksText(), ErrNothing)},
+		e.why...)...).Error()
 }
 
 func (e *noForms) Unwrap() []error { return append([]error{ErrNothing}, e.why...) }
 
-// How many chunks a program moves that is not looked at where another one has as little to do (big), or where there is a
-// smaller one at all (huge): these take seconds to compile.
+// How many chunks a program moves that is not looked at where another one has as little to do (big), or where there is
+// a smaller one at all (huge): these take seconds to compile.
 const (
 	big  = 1 << 13
 	huge = 1 << 16
@@ -169,7 +171,8 @@ func (s *Selector) skips(program string) bool {
 	return false
 }
 
-// Skipped are the programs that would serve but are not looked at: they move so many chunks that they take seconds to compile, and others move fewer.
+// Skipped are the programs that would serve but are not looked at: they move so many chunks that they take seconds to
+// compile, and others move fewer.
 func (s *Selector) Skipped() []string {
 	s.list()
 	return s.skipped
@@ -187,7 +190,8 @@ func (s *Selector) Chunks(f Form) (int, error) {
 	return p.Coll.Divisor(), nil
 }
 
-// form compiles f's program for the simulation, once, and unproven. What does not fit in some instances does not in more.
+// form compiles f's program for the simulation, once, and unproven. What does not fit in some instances does not in
+// more.
 func (s *Selector) form(f Form) (*ir.Program, error) {
 	f.Protocol = s.alike(f)
 	key := f.program()
@@ -213,8 +217,8 @@ func (s *Selector) form(f Form) (*ir.Program, error) {
 	return at.prog, at.err
 }
 
-// alike is the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered alike, and two-sided ones of
-// as many slots.
+// alike is the protocol whose program f's is but for the protocol: one-sided programs of all packets are lowered alike,
+// and two-sided ones of as many slots.
 func (s *Selector) alike(f Form) string {
 	if f.Protocol == ir.LL128.String() || f.Sided == "" && f.Protocol != ir.Simple.String() {
 		return ir.LL.String()

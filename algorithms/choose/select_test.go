@@ -29,16 +29,19 @@ func selector(t *testing.T, spec, target string) *Selector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs, DType: data.BF16, Target: to}
+	return &Selector{Call: Call{Kind: ir.AllReduce, Ranks: topo.Ranks(), Nodes: topo.Nodes}, Topology: topo, Costs: costs,
+		DType: data.BF16, Target: to}
 }
 
-// TestAlike holds that of AllReduces that are as fast one comes first whose ranks end with the same bits, and that a faster one stays where it is.
+// TestAlike holds that of AllReduces that are as fast one comes first whose ranks end with the same bits, and that a
+// faster one stays where it is.
 func TestAlike(t *testing.T) {
 	of := func(name string, micros float64) timed { return timed{Form{Variant: Variant{Program: name}}, micros} }
 	differ := func(ranks int) func(Form) bool { return func(f Form) bool { return Differs(f.Program, ranks) } }
 	list := []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/ring", 2.005), of("allreduce/onephase", 2.01)}
 	alike(list, differ(3))
-	if list[0].Program != "allreduce/ring" || list[1].Program != "allreduce/allpairs_onestep" || list[2].Program != "allreduce/onephase" {
+	if list[0].Program != "allreduce/ring" || list[1].Program != "allreduce/allpairs_onestep" ||
+		list[2].Program != "allreduce/onephase" {
 		t.Errorf("in the order %v", list)
 	}
 	list = []timed{of("allreduce/allpairs_onestep", 2), of("allreduce/onephase", 2.1)}
@@ -92,8 +95,8 @@ func TestDespite(t *testing.T) {
 	}
 }
 
-// TestSelect holds that stretches lie side by side, each with the fastest program of its size, and that a boundary is where two
-// programs are as fast.
+// TestSelect holds that stretches lie side by side, each with the fastest program of its size, and that a boundary is
+// where two programs are as fast.
 func TestSelect(t *testing.T) {
 	s := selector(t, "h200:gpus=4", "plan")
 	sizes := []int64{1 << 10, 64 << 10, 1 << 20, 64 << 20}
@@ -118,18 +121,22 @@ func TestSelect(t *testing.T) {
 		_, below, err1 := s.fastest(before.Form, r.From)
 		_, above, err2 := s.fastest(r.Form, r.From)
 		if err1 != nil || err2 != nil || above.micros > below.micros*1.001 {
-			t.Errorf("at %d %v takes %.2f us, and %v %.2f: %v %v", r.From, before.Form, below.micros, r.Form, above.micros, err1, err2)
+			t.Errorf("at %d %v takes %.2f us, and %v %.2f: %v %v", r.From, before.Form, below.micros, r.Form, above.micros,
+				err1, err2)
 		}
 	}
 	shape := func(r Stretch) Shape { return s.shapes[r.Program] }
-	if first, last := list[0], list[len(list)-1]; shape(first).Rounds != 1 || shape(last).Volume > 1.51 || last.Protocol != ir.Simple.String() {
+	if first, last := list[0], list[len(list)-1]; shape(first).Rounds != 1 || shape(last).Volume > 1.51 ||
+		last.Protocol != ir.Simple.String() {
 		t.Errorf("small: %v, large: %v", first.Form, last.Form)
 	}
 }
 
-// TestLeftOut holds that what smaller sizes say is far from the best is not, where it is left out: what is picked is as fast as the fastest of all.
+// TestLeftOut holds that what smaller sizes say is far from the best is not, where it is left out: what is picked is as
+// fast as the fastest of all.
 func TestLeftOut(t *testing.T) {
-	for _, c := range []struct{ spec, target string }{{"h200:gpus=4", "plan"}, {"ndv4", "msccl"}, {"h200:gpus=3", "rccl"}} {
+	for _, c := range []struct{ spec, target string }{{"h200:gpus=4", "plan"}, {"ndv4", "msccl"},
+		{"h200:gpus=3", "rccl"}} {
 		s := selector(t, c.spec, c.target)
 		forms, _ := s.list()
 		seen := make([]past, len(forms))
@@ -142,7 +149,8 @@ func TestLeftOut(t *testing.T) {
 			}
 			left += len(all) - len(few)
 			if few[0].micros > same*all[0].micros {
-				t.Errorf("%s %s, %d bytes: %v takes %.2f us, and %v %.2f", c.spec, c.target, bytes, few[0].Form, few[0].micros, all[0].Form, all[0].micros)
+				t.Errorf("%s %s, %d bytes: %v takes %.2f us, and %v %.2f", c.spec, c.target, bytes, few[0].Form, few[0].micros,
+					all[0].Form, all[0].micros)
 			}
 		}
 		if left == 0 {
@@ -151,8 +159,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestWidest holds that a range's program, and the second, are in the columns that Widest has for them, as simulate takes them, and the CPU's in no more than
-// it has.
+// TestWidest holds that a range's program, and the second, are in the columns that Widest has for them, as simulate
+// takes them, and the CPU's in no more than it has.
 func TestWidest(t *testing.T) {
 	for _, spec := range []string{"h200:gpus=4", "cpu"} {
 		s := selector(t, spec, "plan")
@@ -173,14 +181,17 @@ func TestWidest(t *testing.T) {
 			if r.Columns != best {
 				t.Errorf("%s: %v at %d, and %d columns are fastest: %v", spec, r.Form, r.At, best, took)
 			}
-			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Behind <= near && math.Abs(o.micros/r.Micros-r.Behind) > 1e-9 {
-				t.Errorf("%s: the second %v takes %v us at %d, and is said to be %vx: %v", spec, r.Next, o.micros, r.At, r.Behind, err)
+			if _, o, err := s.fastest(r.Next, r.At); err != nil || r.Behind <= near &&
+				math.Abs(o.micros/r.Micros-r.Behind) > 1e-9 {
+				t.Errorf("%s: the second %v takes %v us at %d, and is said to be %vx: %v", spec, r.Next, o.micros, r.At,
+					r.Behind, err)
 			}
 			for n := range took {
 				most = max(most, n)
 			}
 		}
-		if want := map[string]int{"h200": 128, "cpu": executor.DefaultMaxColumns}[s.Topology.Device]; most > want || want == 128 && most < want {
+		if want := map[string]int{"h200": 128, "cpu": executor.DefaultMaxColumns}[s.Topology.Device]; most > want ||
+			want == 128 && most < want {
 			t.Errorf("%s: up to %d columns, not %d", spec, most, want)
 		}
 	}

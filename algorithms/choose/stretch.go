@@ -10,8 +10,8 @@ import (
 	"mscclc/simulate"
 )
 
-// A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for. The first begins at 0: what is
-// fastest at the first size that was asked for is taken below it too.
+// A Stretch is a range of sizes, from From to below To, 0 being all above, that one program is the fastest for. The
+// first begins at 0: what is fastest at the first size that was asked for is taken below it too.
 type Stretch struct {
 	From, To int64
 	At       int64   // the first of its sizes that was asked for
@@ -141,7 +141,8 @@ func (s *Selector) despite(r *Stretch, ranked [][]timed, joined bool) string {
 	}
 	switch {
 	case joined && most > same:
-		return fmt.Sprintf("ranges were joined, to be %d at most: for some of these sizes another program is %.2fx as fast", s.Most, most)
+		return fmt.Sprintf("ranges were joined, to be %d at most: for some of these sizes another program is %.2fx as fast",
+			s.Most, most)
 	case r.Behind >= 1 || r.Behind == 0:
 		return ""
 	case s.Differs(r.Next) && !s.Differs(r.Form):

@@ -17,8 +17,8 @@ import (
 const TableVersion = 1
 
 // A Table says which variant is fastest for calls of which sizes. It is what
-// mscclc bench --tune measures and mscclc select --emit simulates, and knows each device by its name. Its file is JSON, which ReadTable
-// judges field by field:
+// mscclc bench --tune measures and mscclc select --emit simulates, and knows each device by its name. Its file is JSON,
+// which ReadTable judges field by field:
 //
 //	{"version": 1, "entries": [
 //	  {"device":"NVIDIA H200","ranks":2,"collective":"allreduce","inplace":false,"rules":[
@@ -26,11 +26,11 @@ const TableVersion = 1
 //	    {"program":"allreduce/ring","protocol":"Simple","columns":128,"threads":512,"tile":65536}]}
 //	]}
 //
-// Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and "element_bytes" may restrict it to elements
-// of a size. Of a rule "up_to" is the largest call in bytes, without which it is for all
-// above, and where the last one has it, the table has nothing for larger calls; "sided" may be "two" and "via" "port"; "columns", "threads" and "tile"
-// are the executor's choice where they are not said; and "us" is
-// for the reader alone.
+// Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and
+// "element_bytes" may restrict it to elements of a size. Of a rule "up_to" is the largest call in bytes, without which
+// it is for all above, and where the last one has it, the table has nothing for larger calls; "sided" may be "two" and
+// "via" "port"; "columns", "threads" and "tile" are the executor's choice where they are not said; and "us" is for the
+// reader alone.
 type Table struct {
 	Version int     `json:"version"`
 	Entries []Entry `json:"entries"`
@@ -102,7 +102,8 @@ func (t *Table) Put(e Entry) {
 	slices.SortStableFunc(t.Entries, compareEntries)
 }
 
-// With returns t with the entries of other, which come first: of t's for the same calls the rules for larger ones than those have stay.
+// With returns t with the entries of other, which come first: of t's for the same calls the rules for larger ones than
+// those have stay.
 func (t *Table) With(other *Table) *Table {
 	all := &Table{Version: TableVersion, Entries: slices.Clone(t.Entries)}
 	all.Entries = append(all.Entries, other.Entries...)
@@ -127,7 +128,8 @@ func compareEntries(a, b Entry) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(max(a.Nodes, 1), max(b.Nodes, 1)), cmp.Compare(a.Collective, b.Collective),
+	return cmp.Or(cmp.Compare(a.Device, b.Device), cmp.Compare(a.Ranks, b.Ranks),
+		cmp.Compare(max(a.Nodes, 1), max(b.Nodes, 1)), cmp.Compare(a.Collective, b.Collective),
 		cmp.Compare(place(a), place(b)), cmp.Compare(a.Element, b.Element))
 }
 
@@ -143,7 +145,8 @@ func (t *Table) Entry(device string, c Call, element int) *Entry {
 	var best *Entry
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		if e.Device != device || e.Ranks != c.Ranks || max(e.Nodes, 1) != max(c.Nodes, 1) || e.Collective != c.Kind.String() || e.Inplace != c.Inplace {
+		if e.Device != device || e.Ranks != c.Ranks || max(e.Nodes, 1) != max(c.Nodes, 1) ||
+			e.Collective != c.Kind.String() || e.Inplace != c.Inplace {
 			continue
 		}
 		if e.Element == element || e.Element == 0 && best == nil {

@@ -30,7 +30,8 @@ func TestTable(t *testing.T) {
 	}
 	c := &Chooser{Table: table, Device: "Some GPU"}
 	out := Call{Kind: ir.AllReduce, Ranks: 4}
-	for bytes, want := range map[int64]string{0: "allpairs_onestep LL16 2x512", 2048: "allpairs_onestep LL16 2x512", 2049: "ring Simple 32x512/64K", 1 << 40: "ring Simple 32x512/64K"} {
+	for bytes, want := range map[int64]string{0: "allpairs_onestep LL16 2x512", 2048: "allpairs_onestep LL16 2x512",
+		2049: "ring Simple 32x512/64K", 1 << 40: "ring Simple 32x512/64K"} {
 		v, measured, err := c.Choose(out, bytes, 2)
 		if err != nil || !measured || v.String() != want {
 			t.Errorf("%d: %v %v %v", bytes, v, measured, err)
@@ -38,7 +39,8 @@ func TestTable(t *testing.T) {
 	}
 	// Only an entry for the placement and for such elements counts.
 	for element, want := range map[int]bool{4: true, 2: false} {
-		if v, measured, err := c.Choose(call(ir.AllReduce, 4), 1024, element); err != nil || measured != want || measured && v.String() != "ring LL" {
+		if v, measured, err := c.Choose(call(ir.AllReduce, 4), 1024, element); err != nil || measured != want || measured &&
+			v.String() != "ring LL" {
 			t.Errorf("in place, elements of %d bytes: %v, measured %v, %v", element, v, measured, err)
 		}
 	}
@@ -48,7 +50,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableEnds holds that nothing is measured beyond a last rule that has an end, but where the table that this one is put over has more.
+// TestTableEnds holds that nothing is measured beyond a last rule that has an end, but where the table that this one is
+// put over has more.
 func TestTableEnds(t *testing.T) {
 	some, _ := ReadTable("t", strings.NewReader(someTable))
 	ending := &Table{Version: TableVersion}
@@ -67,7 +70,8 @@ func TestTableEnds(t *testing.T) {
 		{ending, 2048, true, "allreduce/allpairs"}, {ending, 2049, false, ""},
 		{both, 2048, true, "allreduce/allpairs"}, {both, 2049, true, "allreduce/ring"},
 	} {
-		v, measured, err := (&Chooser{Table: c.table, Device: "Some GPU"}).Choose(Call{Kind: ir.AllReduce, Ranks: 4}, c.bytes, 2)
+		v, measured, err := (&Chooser{Table: c.table, Device: "Some GPU"}).Choose(Call{Kind: ir.AllReduce, Ranks: 4},
+			c.bytes, 2)
 		if err != nil || measured != c.measured || c.measured && v.Program != c.program {
 			t.Errorf("%d bytes: %v, measured %v, %v", c.bytes, v, measured, err)
 		}
@@ -149,7 +153,8 @@ func TestDefaultTable(t *testing.T) {
 	}
 }
 
-// Where ranks are in several nodes, programs that go by nodes are among those that are chosen, for calls of as many nodes alone.
+// Where ranks are in several nodes, programs that go by nodes are among those that are chosen, for calls of as many
+// nodes alone.
 func TestTableOfNodes(t *testing.T) {
 	text := `{"version": 1, "entries": [
   {"device":"Some GPU","ranks":16,"nodes":2,"collective":"allreduce","inplace":false,"rules":[
@@ -175,7 +180,8 @@ func TestTableOfNodes(t *testing.T) {
 		}
 	}
 	alone := strings.Replace(text, `"nodes":2,`, "", 1)
-	if _, err := ReadTable("t", strings.NewReader(alone)); err == nil || !strings.Contains(err.Error(), "takes nodes and their GPUs") {
+	if _, err := ReadTable("t", strings.NewReader(alone)); err == nil ||
+		!strings.Contains(err.Error(), "takes nodes and their GPUs") {
 		t.Errorf("a program of nodes for one: %v", err)
 	}
 }

@@ -161,7 +161,8 @@ func candidates(kind ir.Kind, taken ...*regexp.Regexp) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
 		text, err := algorithms.Open(name)
-		if path.Dir(name) != kind.String() || err != nil || switched.Match(text) || !slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
+		if path.Dir(name) != kind.String() || err != nil || switched.Match(text) ||
+			!slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
 			continue
 		}
 		list = append(list, forms(name, text)...)

@@ -60,7 +60,8 @@ func TestCandidates(t *testing.T) {
 
 // Programs that only copy have a form whose copies a port makes, which nothing but a table chooses.
 func TestPorted(t *testing.T) {
-	for program, want := range map[string]bool{"allgather/allpairs": true, "alltoall/one_step": true, "broadcast/direct": true, "sendrecv/direct": true, "allreduce/ring": false} {
+	for program, want := range map[string]bool{"allgather/allpairs": true, "alltoall/one_step": true,
+		"broadcast/direct": true, "sendrecv/direct": true, "allreduce/ring": false} {
 		v, ok := Variant{Program: program, Protocol: "Simple"}.Ported()
 		if !ok {
 			t.Fatal("Simple has packets")

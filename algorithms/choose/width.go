@@ -6,7 +6,8 @@ import (
 	"mscclc/executor"
 )
 
-// triedColumns are the columns of one-sided programs that are tried: any GPU that is known has room for as many at once.
+// triedColumns are the columns of one-sided programs that are tried: any GPU that is known has room for as many at
+// once.
 var triedColumns = []int{1, 2, 4, 8, 16, 32, 64, 128}
 
 // columnsOf are those of triedColumns that a device has: the CPU makes memory for few.
@@ -27,8 +28,9 @@ const gain = 1.01
 // worse is how many times as long as the best a width takes beyond which none is better.
 const worse = 1.1
 
-// Widest is how many columns of a device a call of so many bytes among ranks is the fastest in, by the micros that each takes; of as fast ones the fewest. It is 0
-// where none can be had. It looks from likely ones on up and down, as far as that gets not much worse.
+// Widest is how many columns of a device a call of so many bytes among ranks is the fastest in, by the micros that each
+// takes; of as fast ones the fewest. It is 0 where none can be had. It looks from likely ones on up and down, as far as
+// that gets not much worse.
 func Widest(device string, bytes int64, ranks int, micros func(columns int) (float64, error)) (columns int) {
 	tried := columnsOf(device)
 	took := make([]float64, len(tried))
@@ -75,7 +77,8 @@ func (s *Selector) fastest(f Form, bytes int64) (Form, outcome, error) {
 	return f, o, err
 }
 
-// widest simulates a form roughly, in as many columns as are worth it, from likely ones on up and down; first is which of those that are tried these probably are.
+// widest simulates a form roughly, in as many columns as are worth it, from likely ones on up and down; first is which
+// of those that are tried these probably are.
 func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
 	tried := s.tried()
 	if !s.OwnWidth && f.Sided == "" {
@@ -104,7 +107,8 @@ func (s *Selector) widest(f Form, bytes int64, first int) (timed, error) {
 	return best, err
 }
 
-// worth says whether calls of so many bytes are worth so many columns: each has some work for its threads, which is what the simulation does not count.
+// worth says whether calls of so many bytes are worth so many columns: each has some work for its threads, which is
+// what the simulation does not count.
 func worth(columns int, bytes int64) bool { return columns <= 4 || int64(columns)*512 <= bytes }
 
 // likely is which of some columns the executor would take.

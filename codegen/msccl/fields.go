@@ -141,7 +141,8 @@ func (x *reader) fields(t *tag, want []field, v *values) bool {
 		}
 		n, ok := number(a.value)
 		if !ok || n < f.least || n > f.most {
-			x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, diag.Clip(a.value), f.least, f.most)
+			x.report(diag.Malformed, t.span(a), "%s is %q, not a number from %d to %d", f.name, diag.Clip(a.value),
+				f.least, f.most)
 			good = false
 		}
 		v.num[i] = n

@@ -27,7 +27,8 @@ func TestHints(t *testing.T) {
 			t.Errorf("%.80q is not refused: %v", c.text, err)
 			continue
 		}
-		if d := list[0]; !strings.Contains(d.Text, c.want) || !strings.HasPrefix(d.Hint, c.hint) && !strings.HasSuffix(d.Hint, c.hint) || c.hint == "" && d.Hint != "" {
+		if d := list[0]; !strings.Contains(d.Text, c.want) || !strings.HasPrefix(d.Hint, c.hint) &&
+			!strings.HasSuffix(d.Hint, c.hint) || c.hint == "" && d.Hint != "" {
 			t.Errorf("%.80q: %s; hint %q, want %q and %q", c.text, d.Text, d.Hint, c.want, c.hint)
 		}
 	}

@@ -150,10 +150,12 @@ func TestReadRejects(t *testing.T) {
 func TestReadBoundsWork(t *testing.T) {
 	p := codegentest.Empty("big", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 30 << 20})
 	for range 10 {
-		codegentest.AddBlock(p, 0, -1, -1, 0, ir.Step{Op: ir.Copy, DstBuf: ir.Output, Count: 30 << 20, DepBlock: -1, DepStep: -1, Pos: -1})
+		codegentest.AddBlock(p, 0, -1, -1, 0, ir.Step{Op: ir.Copy, DstBuf: ir.Output, Count: 30 << 20, DepBlock: -1,
+			DepStep: -1, Pos: -1})
 	}
 	var b, plan bytes.Buffer
-	if err := errors.Join(Write(&b, p, codegentest.Lenient(codegentest.Target(t, "msccl"))), program.Write(&plan, p)); err != nil {
+	if err := errors.Join(Write(&b, p, codegentest.Lenient(codegentest.Target(t, "msccl"))),
+		program.Write(&plan, p)); err != nil {
 		t.Fatal(err)
 	}
 	for _, read := range []func() error{
@@ -164,10 +166,12 @@ func TestReadBoundsWork(t *testing.T) {
 			t.Errorf("a file of 10 steps: %v", err)
 		}
 	}
-	if _, err := Read("x.xml", &b, codegen.ReadOptions{MaxCells: 1 << 26}); err == nil || !strings.Contains(err.Error(), "the steps move 314572800 chunks") {
+	if _, err := Read("x.xml", &b, codegen.ReadOptions{MaxCells: 1 << 26}); err == nil ||
+		!strings.Contains(err.Error(), "the steps move 314572800 chunks") {
 		t.Error(err)
 	}
-	if _, err := program.Decode("x.plan", plan.Bytes(), codegen.ReadOptions{MaxCells: 1 << 26}); err == nil || !strings.Contains(err.Error(), "the steps move 314572800 chunks") {
+	if _, err := program.Decode("x.plan", plan.Bytes(), codegen.ReadOptions{MaxCells: 1 << 26}); err == nil ||
+		!strings.Contains(err.Error(), "the steps move 314572800 chunks") {
 		t.Error(err)
 	}
 }
@@ -190,7 +194,8 @@ func TestReadReportsSeveral(t *testing.T) {
 	if err := Write(&b, many, codegentest.Target(t, "msccl")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Read("x.xml", strings.NewReader(strings.ReplaceAll(b.String(), `cnt="1"`, `cnt="9" x="y"`)), codegen.ReadOptions{})
+	_, err = Read("x.xml", strings.NewReader(strings.ReplaceAll(b.String(), `cnt="1"`, `cnt="9" x="y"`)),
+		codegen.ReadOptions{})
 	if !errors.As(err, &list) || len(list) != diag.Shown {
 		t.Errorf("got %d errors", len(list))
 	}
@@ -230,7 +235,8 @@ func TestReadTakesXMLAtLarge(t *testing.T) {
 			t.Errorf("%s: %s", quirk, diff)
 		}
 		_, err = Read("x.xml", strings.NewReader(text), codegen.ReadOptions{Target: codegentest.Target(t, "msccl")})
-		if (quirk == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), "reader does not take "+strings.TrimSpace(quirk)) {
+		if (quirk == "") != (err == nil) || err != nil &&
+			!strings.Contains(err.Error(), "reader does not take "+strings.TrimSpace(quirk)) {
 			t.Errorf("%q for msccl: %v", quirk, err)
 		}
 	}
@@ -261,7 +267,8 @@ func TestReadForTarget(t *testing.T) {
 		{"rccl", func(s string) string { return strings.Replace(s, "allreduce", "custom", 1) }, `rccl has no collective "custom"`},
 	}
 	for _, c := range cases {
-		_, err := Read("x.xml", strings.NewReader(c.edit(source(t))), codegen.ReadOptions{Target: codegentest.Target(t, c.target)})
+		_, err := Read("x.xml", strings.NewReader(c.edit(source(t))),
+			codegen.ReadOptions{Target: codegentest.Target(t, c.target)})
 		var list diag.List
 		found := false
 		if errors.As(err, &list) {
@@ -278,7 +285,8 @@ func TestReadForTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	inMSCCL := strings.Replace(b.String(), ` outofplace="0" minBytes="0" maxBytes="0"`, "", 1)
-	if _, err := Read("x.xml", strings.NewReader(inMSCCL), codegen.ReadOptions{Target: codegentest.Target(t, "msccl")}); err == nil || !strings.Contains(err.Error(), "chains at most 15") {
+	if _, err := Read("x.xml", strings.NewReader(inMSCCL), codegen.ReadOptions{Target: codegentest.Target(t,
+		"msccl")}); err == nil || !strings.Contains(err.Error(), "chains at most 15") {
 		t.Errorf("a chain of 16: %v", err)
 	}
 	if _, err := Read("x.xml", strings.NewReader(inMSCCL), codegen.ReadOptions{}); err != nil {

@@ -18,7 +18,8 @@ func TestRefusals(t *testing.T) {
 	wide := func(blocks int) *ir.Program { // one rank of blocks, 31 to a channel
 		p := codegentest.Empty("wide", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1})
 		for range blocks {
-			codegentest.AddBlock(p, 0, -1, -1, 0, ir.Step{Op: ir.Copy, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1})
+			codegentest.AddBlock(p, 0, -1, -1, 0, ir.Step{Op: ir.Copy, DstBuf: ir.Output, Count: 1, DepBlock: -1,
+				DepStep: -1, Pos: -1})
 		}
 		return p
 	}
@@ -62,10 +63,12 @@ func TestRefusals(t *testing.T) {
 	star := func(peers int) *ir.Program { // rank 0 sends to all on one channel
 		p := codegentest.Empty("star", &ir.Collective{Kind: ir.AllReduce, Ranks: peers + 1, Chunks: 1})
 		for i := range peers {
-			codegentest.AddBlock(p, 0, i+1, -1, 0, ir.Step{Op: ir.Send, DstBuf: ir.NoBuf, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1})
+			codegentest.AddBlock(p, 0, i+1, -1, 0, ir.Step{Op: ir.Send, DstBuf: ir.NoBuf, Count: 1, DepBlock: -1,
+				DepStep: -1, Pos: -1})
 		}
 		for i := range peers {
-			codegentest.AddBlock(p, i+1, -1, 0, 0, ir.Step{Op: ir.Recv, SrcBuf: ir.NoBuf, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1})
+			codegentest.AddBlock(p, i+1, -1, 0, 0, ir.Step{Op: ir.Recv, SrcBuf: ir.NoBuf, DstBuf: ir.Output, Count: 1,
+				DepBlock: -1, DepStep: -1, Pos: -1})
 		}
 		return p
 	}
@@ -145,7 +148,8 @@ func TestRefusalsComeTogether(t *testing.T) {
 
 // TestSafeNames: what msccl would misread is never written.
 func TestSafeNames(t *testing.T) {
-	for name, want := range map[string]string{"ring": "ring", "": "unnamed", "2D": "2D_", `a"b<c>&'d`: "a_b_c___d", "é": "__", strings.Repeat("x", 80): strings.Repeat("x", 63)} {
+	for name, want := range map[string]string{"ring": "ring", "": "unnamed", "2D": "2D_", `a"b<c>&'d`: "a_b_c___d",
+		"é": "__", strings.Repeat("x", 80): strings.Repeat("x", 63)} {
 		if got := safeName(name); got != want {
 			t.Errorf("%q is written %q, want %q", name, got, want)
 		}

@@ -294,7 +294,8 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r'
 
 // nameByte says whether c may stand in a name; the format's are all ASCII.
 func nameByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == ':'
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' ||
+		c == '.' || c == ':'
 }
 
 // parse takes t.raw apart.

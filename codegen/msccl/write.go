@@ -52,7 +52,8 @@ type writer struct {
 func newWriter(out *bufio.Writer, p *ir.Program, t *codegen.Target) *writer {
 	_, known := t.Kinds[p.Coll.Kind]
 	x := &writer{out: out, p: p, t: t, custom: !known, divisor: divisor(p.Coll, !known)}
-	x.algo, x.gpu, x.tb, x.step = etree.NewElement("algo"), etree.NewElement("gpu"), etree.NewElement("tb"), etree.NewElement("step")
+	x.algo, x.gpu, x.tb, x.step = etree.NewElement("algo"), etree.NewElement("gpu"), etree.NewElement("tb"),
+		etree.NewElement("step")
 	for i := range gpuFields {
 		x.gpu.CreateAttr(gpuFields[i].name, "")
 	}

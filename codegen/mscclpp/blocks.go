@@ -33,14 +33,15 @@ func (x *resolver) blocks(g *GPU, r *ir.ChannelRank) {
 func (x *resolver) lists(g *GPU, b *Block, r *ir.ChannelRank) bool {
 	before := len(x.found)
 	x.channels, x.remote = [ir.NumChannelTypes][]int32{}, [2][]int32{}
-	return x.ids(b.Channels, "channels", "channel_ids", MaxChannels, x.channels[:], "channels of type %s", "%d %s channels",
-		func(c *IDs, k int, t ir.ChannelType, path string) {
+	return x.ids(b.Channels, "channels", "channel_ids", MaxChannels, x.channels[:], "channels of type %s",
+		"%d %s channels", func(c *IDs, k int, t ir.ChannelType, path string) {
 			if id := c.IDs[k]; int(id) >= len(r.Channels[t]) {
 				x.say(diag.OutOfBounds, c.At, path, "%s channel %d is none of the rank's %d", c.Type, id, len(r.Channels[t]))
 			} else if slices.Contains(c.IDs[:k], id) {
 				x.say(diag.Malformed, c.At, path, "%d stands twice", id)
 			}
-		}) && x.ids(b.Remote, "remote_buffer_refs", "remote_buffer_ids", MaxRemote, x.remote[:], "remote buffers of type %s", "%d remote buffers through %s channels",
+		}) && x.ids(b.Remote, "remote_buffer_refs", "remote_buffer_ids", MaxRemote, x.remote[:], "remote buffers of type %s",
+		"%d remote buffers through %s channels",
 		func(c *IDs, k int, t ir.ChannelType, path string) {
 			if id := c.IDs[k]; int(id) >= len(g.Remote) {
 				x.say(diag.OutOfBounds, c.At, path, "remote buffer %d is none of the rank's %d", id, len(g.Remote))
@@ -50,9 +51,10 @@ func (x *resolver) lists(g *GPU, b *Block, r *ir.ChannelRank) bool {
 		}) && len(x.found) == before
 }
 
-// ids resolves one of these lists, which stands at key, into a list for each type: of each type one of at most so many ids. It returns false where there
-// are more.
-func (x *resolver) ids(list []IDs, key, idKey string, most int, byType [][]int32, what, many string, check func(c *IDs, k int, t ir.ChannelType, path string)) bool {
+// ids resolves one of these lists, which stands at key, into a list for each type: of each type one of at most so many
+// ids. It returns false where there are more.
+func (x *resolver) ids(list []IDs, key, idKey string, most int, byType [][]int32, what, many string,
+	check func(c *IDs, k int, t ir.ChannelType, path string)) bool {
 	for i := range list {
 		c, path := &list[i], indexed(key, i)
 		t := channelTypeByName(c.Type)
@@ -119,7 +121,8 @@ func (x *resolver) resolve(op *Op, r *ir.ChannelRank) ir.ChannelOp {
 		x.distinct(op, op.Semaphores, "semaphore_ids", MaxSemaphores)
 		for i, id := range op.Semaphores {
 			if int(id) >= len(r.Semaphores) {
-				x.say(diag.OutOfBounds, op.At, indexed("semaphore_ids", i), "semaphore %d is none of the rank's %d", id, len(r.Semaphores))
+				x.say(diag.OutOfBounds, op.At, indexed("semaphore_ids", i), "semaphore %d is none of the rank's %d", id,
+					len(r.Semaphores))
 			}
 		}
 	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait, ir.ChFlush:
@@ -161,7 +164,8 @@ func (x *resolver) opChannels(op *Op, t ir.ChannelType) []int32 {
 	var list []int32
 	for i, id := range op.ChannelIDs {
 		if int(id) >= len(x.channels[t]) {
-			x.say(diag.OutOfBounds, op.At, indexed("channel_ids", i), "is %d, and the block has %d %s channels", id, len(x.channels[t]), channelTypeNames[t])
+			x.say(diag.OutOfBounds, op.At, indexed("channel_ids", i), "is %d, and the block has %d %s channels", id,
+				len(x.channels[t]), channelTypeNames[t])
 			return nil
 		}
 		list = append(list, x.channels[t][id])
@@ -203,9 +207,11 @@ func (x *resolver) barriers(g *GPU) {
 		u := &uses[id]
 		switch n := len(u.by); {
 		case n > int(u.blocks):
-			x.say(diag.Malformed, u.at, "", "barrier %d is of %d blocks, and %d blocks come to it: who meets whom is not told", id, u.blocks, n)
+			x.say(diag.Malformed, u.at, "", "barrier %d is of %d blocks, and %d blocks come to it: who meets whom is not told",
+				id, u.blocks, n)
 		case n < int(u.blocks):
-			x.say(diag.Deadlock, u.at, "", "barrier %d is of %d blocks, and only %d come to it: they wait for ever", id, u.blocks, n)
+			x.say(diag.Deadlock, u.at, "", "barrier %d is of %d blocks, and only %d come to it: they wait for ever", id,
+				u.blocks, n)
 		}
 	}
 }

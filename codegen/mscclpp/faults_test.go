@@ -21,14 +21,18 @@ func TestFaults(t *testing.T) {
 	for _, g := range []string{"gpus/0/", "gpus/1/"} {
 		swap = changed(t, swap, g+"scratch_chunks", "4")
 		swap = changed(t, swap, g+"semaphores", `[{"init_value":1}]`)
-		swap = changed(t, swap, g+"channels/+", `{"channel_type":"port","connected_to":[`+map[string]string{"gpus/0/": "1", "gpus/1/": "0"}[g]+`]}`)
+		swap = changed(t, swap, g+"channels/+", `{"channel_type":"port","connected_to":[`+
+			map[string]string{"gpus/0/": "1", "gpus/1/": "0"}[g]+`]}`)
 		swap = changed(t, swap, g+"remote_buffers/0/access_channel_types", `["memory","port"]`)
-		swap = changed(t, swap, g+"remote_buffers/+", `{"rank":`+map[string]string{"gpus/0/": "1", "gpus/1/": "0"}[g]+`,"type":"s","access_channel_types":["memory","port"]}`)
+		swap = changed(t, swap, g+"remote_buffers/+", `{"rank":`+map[string]string{"gpus/0/": "1", "gpus/1/": "0"}[g]+
+			`,"type":"s","access_channel_types":["memory","port"]}`)
 		swap = changed(t, swap, g+"threadblocks/0/channels/+", `{"channel_type":"port","channel_ids":[0]}`)
-		swap = changed(t, swap, g+"threadblocks/0/remote_buffer_refs", `[{"access_channel_type":"memory","remote_buffer_ids":[0,1]},{"access_channel_type":"port","remote_buffer_ids":[0,1]}]`)
+		swap = changed(t, swap, g+"threadblocks/0/remote_buffer_refs",
+			`[{"access_channel_type":"memory","remote_buffer_ids":[0,1]},{"access_channel_type":"port","remote_buffer_ids":[0,1]}]`)
 	}
 	const op = "gpus/0/threadblocks/0/ops/+"
-	const o, s, far, farS = `{"type":"o","index":0,"size":1}`, `{"type":"s","index":0,"size":1}`, `{"buffer_id":0,"index":0,"size":1}`, `{"buffer_id":1,"index":0,"size":1}`
+	const o, s, far, farS = `{"type":"o","index":0,"size":1}`, `{"type":"s","index":0,"size":1}`,
+		`{"buffer_id":0,"index":0,"size":1}`, `{"buffer_id":1,"index":0,"size":1}`
 	moves := func(name, src, dst, more string) string {
 		return `{"name":"` + name + `","src_buff":[` + src + `],"dst_buff":[` + dst + `],` + more + `}`
 	}
@@ -39,8 +43,10 @@ func TestFaults(t *testing.T) {
 	acquire := `{"name":"sem_acquire","semaphore_ids":[0]}`
 	double := "use_double_scratch_buffer true\n" + `protocol "LL"` + "\n"
 	sixths := "gpus/0/input_chunks 3\ngpus/0/output_chunks 6\ngpus/1/input_chunks 3\ngpus/1/output_chunks 6\n"
-	farIn := `gpus/0/remote_buffers/+ {"rank":1,"type":"i","access_channel_types":["memory"]}` + "\ngpus/0/threadblocks/0/remote_buffer_refs/0/remote_buffer_ids [0,1,2]\n"
-	halves := strings.Replace(loop(moves("copy", strings.Replace(o, "1", "2", 1), strings.Replace(s, "1", "2", 1), memory)), `"num_chunks":1`, `"num_chunks":2`, 1)
+	farIn := `gpus/0/remote_buffers/+ {"rank":1,"type":"i","access_channel_types":["memory"]}` +
+		"\ngpus/0/threadblocks/0/remote_buffer_refs/0/remote_buffer_ids [0,1,2]\n"
+	halves := strings.Replace(loop(moves("copy", strings.Replace(o, "1", "2", 1), strings.Replace(s, "1", "2", 1),
+		memory)), `"num_chunks":1`, `"num_chunks":2`, 1)
 	puts := moves("put", s+","+s, far+","+far, `"channel_type":"port","channel_ids":[0,0]`)
 	two := `gpus/0/semaphores/+ {"init_value":0}` + "\n"
 	for _, c := range []struct {

@@ -6,11 +6,11 @@ import (
 	"mscclc/ir"
 )
 
-// FitOperands returns p with Moves as MSCCL++ has them, for programs whose author did not count: sums of more sources than an operation has
-// room for, or of plain chunks, chunks of others and packets together, become several operations, which keep the sum so far
-// in the first destination; what the last of them cannot hand on is copied behind it. The threads meet between. Sums are of the same
-// operands in the same order, rounded once an operation. What MSCCL++ has no operation for all the same stays as it is, for PlanOf
-// to refuse. p is not changed.
+// FitOperands returns p with Moves as MSCCL++ has them, for programs whose author did not count: sums of more sources
+// than an operation has room for, or of plain chunks, chunks of others and packets together, become several operations,
+// which keep the sum so far in the first destination; what the last of them cannot hand on is copied behind it. The
+// threads meet between. Sums are of the same operands in the same order, rounded once an operation. What MSCCL++ has no
+// operation for all the same stays as it is, for PlanOf to refuse. p is not changed.
 func FitOperands(p *ir.ChannelProgram) *ir.ChannelProgram {
 	x := operandFitter{p: p, cells: (&ir.Program{Header: p.Header, Scratch: channelScratch(p)}).Memory()}
 	out := *p
@@ -137,7 +137,8 @@ func (f *sumFitter) add(kind ir.ChannelOpKind, t ir.ChannelType, srcs, dsts []ir
 	f.out = append(f.out, o)
 }
 
-// fold makes the operations that sum, and says whether that can be: the sum's place must be no source of any but the first.
+// fold makes the operations that sum, and says whether that can be: the sum's place must be no source of any but the
+// first.
 func (f *sumFitter) fold() bool {
 	srcs := f.o.Srcs
 	so := srcs[0]

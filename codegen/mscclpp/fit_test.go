@@ -37,11 +37,12 @@ func TestFitOperands(t *testing.T) {
 		{"enough room", move(ir.NoChannel, append(one(in), of(9, arrived)...), one(out)), "mv 10 1"},
 		{"many packets", move(ir.NoChannel, append(one(in), of(15, arrived)...), one(out)), "mv 10 1, meet, mv 7 1"},
 		{"packets alone", move(ir.NoChannel, of(2, arrived), one(out)), "mv 1 1, meet, mv 2 1"},
-		{"read of many, and sent to them", move(ir.MemoryChannel, append(one(in), of(15, far)...), append(one(in), of(15, far)...)),
+		{"read of many, and sent to them",
+			move(ir.MemoryChannel, append(one(in), of(15, far)...), append(one(in), of(15, far)...)),
 			"mv 10 1, meet, mv 7 10, meet, each 6 6"},
 		{"others and packets", move(ir.MemoryChannel, slices.Concat(one(in), of(2, far), of(2, arrived)), one(out)), "mv 3 1, meet, mv 3 1"},
-		{"a sum kept and sent as packets", move(ir.MemoryChannel, append(one(in), of(12, arrived)...), slices.Concat(one(out), one(packets(0, 15)), of(12, farPackets))),
-			"mv 10 1, meet, mv 4 10, meet, each 4 4"},
+		{"a sum kept and sent as packets", move(ir.MemoryChannel, append(one(in), of(12, arrived)...),
+			slices.Concat(one(out), one(packets(0, 15)), of(12, farPackets))), "mv 10 1, meet, mv 4 10, meet, each 4 4"},
 		{"two kept", move(ir.NoChannel, append(one(in), of(2, arrived)...), []ir.ChannelRef{out, own(ir.Output, 1)}), "mv 3 1, meet, mv 1 1"},
 		{"a copy to two places", move(ir.NoChannel, one(in), []ir.ChannelRef{out, packets(0, 15)}), "mv 1 1, meet, mv 1 1"},
 		{"a chunk kept and packed", move(ir.NoChannel, one(in), []ir.ChannelRef{in, packets(0, 15)}), "mv 1 1"},
@@ -49,7 +50,8 @@ func TestFitOperands(t *testing.T) {
 		{"a sum in what is added later", move(ir.NoChannel, of(12, func(i int32) ir.ChannelRef { return own(ir.Input, i) }), one(own(ir.Input, 11))), "mv 12 1"},
 		{"a sum in packets", move(ir.NoChannel, append(one(in), of(12, arrived)...), one(packets(0, 15))), "mv 13 1"},
 	} {
-		p := &ir.ChannelProgram{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 16, Chunks: 16}}, Ranks: make([]ir.ChannelRank, 16)}
+		p := &ir.ChannelProgram{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 16, Chunks: 16}},
+			Ranks: make([]ir.ChannelRank, 16)}
 		for r := range p.Ranks {
 			p.Ranks[r] = ir.ChannelRank{In: 16, Out: 16, Scratch: 16}
 		}

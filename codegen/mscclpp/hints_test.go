@@ -35,7 +35,8 @@ func TestHints(t *testing.T) {
 			t.Errorf("%.80q is not refused: %v", c.text, err)
 			continue
 		}
-		if d := list[0]; !strings.Contains(d.Text, c.want) || !strings.HasPrefix(d.Hint, c.hint) && !strings.HasSuffix(d.Hint, c.hint) || c.hint == "" && d.Hint != "" {
+		if d := list[0]; !strings.Contains(d.Text, c.want) || !strings.HasPrefix(d.Hint, c.hint) &&
+			!strings.HasSuffix(d.Hint, c.hint) || c.hint == "" && d.Hint != "" {
 			t.Errorf("%.80q: %s; hint %q, want %q and %q", c.text, d.Text, d.Hint, c.want, c.hint)
 		}
 	}
@@ -53,7 +54,8 @@ func TestHintOperations(t *testing.T) {
 			t.Errorf("%s is refused: %v", op, err)
 		}
 		broken := strings.Replace(op, `": [`, `s": [`, 1)
-		if _, _, err := Read("x", strings.NewReader(changedText(t, pair, "gpus/0/threadblocks/0/ops/+", broken)), codegen.ReadOptions{}); err == nil {
+		if _, _, err := Read("x", strings.NewReader(changedText(t, pair, "gpus/0/threadblocks/0/ops/+", broken)),
+			codegen.ReadOptions{}); err == nil {
 			t.Errorf("%s is not refused", broken)
 		}
 	}

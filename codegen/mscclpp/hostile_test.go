@@ -46,21 +46,21 @@ func TestHostile(t *testing.T) {
 		{"operations", codegentest.Repeated(inBlock, `{"name":"nop"},`, planTail), "operation 65"},
 		{"operations of nothing", codegentest.Repeated(inBlock, `{},`, planTail), "is missing"},
 		{"loops in loops", codegentest.Repeated(inBlock, `{"name":"pipeline","iter_context":{"unit_size":1,"num_chunks":1},"ops":[`, ""), "plan is no JSON"},
-		{"operands", codegentest.Repeated(inBlock+`{"name":"put","channel_type":"memory","dst_buff":[],"src_buff":[`, `{"type":"i","index":0,"size":1},`,
-			`{"type":"i","index":0,"size":1}]},`+planTail), "operands, where 10 are the most"},
+		{"operands", codegentest.Repeated(inBlock+`{"name":"put","channel_type":"memory","dst_buff":[],"src_buff":[`,
+			`{"type":"i","index":0,"size":1},`, `{"type":"i","index":0,"size":1}]},`+planTail), "operands, where 10 are the most"},
 		{"ids", codegentest.Repeated(inRank+`{"id":0,"ops":[],"channels":[{"channel_type":"memory","channel_ids":[`, "0,", "0]}]}]}]}"), "where 16 are the most"},
 		{"lists of ids", codegentest.Repeated(inRank+`{"id":0,"ops":[],"channels":[`, `{"channel_type":"memory","channel_ids":[]},`, `{"channel_type":"port","channel_ids":[]}]}]}]}`), "stand twice"},
 		{"blocks", codegentest.Numbered(inRank, `{"id":%[1]d,"channels":[],"ops":[]},`, `{"id":0,"ops":[],"channels":[]}]}]}`), "the executor takes the place"},
 		{"full blocks", codegentest.Numbered(inRank, `{"id":%[1]d,`+sixtyFour+`,`, `{"id":0,"ops":[],"channels":[]}]}]}`), "the executor takes the place"},
-		{"ranks", codegentest.Numbered(planHead, `{"id":%[1]d,"input_chunks":1,"output_chunks":1,"scratch_chunks":0,"threadblocks":[],"channels":[],"remote_buffers":[]},`,
-			planGPU+"]}]}"), "ranks, at most 1024 are read"},
+		{"ranks", codegentest.Numbered(planHead,
+			`{"id":%[1]d,"input_chunks":1,"output_chunks":1,"scratch_chunks":0,"threadblocks":[],"channels":[],"remote_buffers":[]},`, planGPU+"]}]}"), "ranks, at most 1024 are read"},
 		{"channels to itself", codegentest.Repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"port","connected_to":[`, "0,", "0]}]}]}"), "port channels, at most 65536 are read"},
-		{"connections", codegentest.Repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"memory","connected_to":[`, "1,", `1]}]},{"id":1,`+other),
-			"memory channels, at most 65536 are read"},
+		{"connections", codegentest.Repeated(planHead+tables+
+			`"remote_buffers":[],"channels":[{"channel_type":"memory","connected_to":[`, "1,", `1]}]},{"id":1,`+other), "memory channels, at most 65536 are read"},
 		{"remote buffers", codegentest.Repeated(planHead+tables+`"channels":[],"remote_buffers":[`, `{"rank":0,"type":"i","access_channel_types":["port"]},`, `{"rank":0,"type":"i","access_channel_types":["port"]}]}]}`), "itself for another"},
 		{"semaphores", codegentest.Repeated(planHead+tables+`"remote_buffers":[],"channels":[],"semaphores":[`, `{"init_value":1},`, `{"init_value":1}]}]}`), ""},
-		{"switches", codegentest.Repeated(planHead+tables+`"remote_buffers":[],"channels":[{"channel_type":"switch","buffer_type":"i","rank_groups":[`,
-			`{"size":2,"ranks":[0,1]},                    `, `{"size":2,"ranks":[0,1]}]}]},{"id":1,`+other), "the same switch channels"},
+		{"switches", codegentest.Repeated(planHead+tables+
+			`"remote_buffers":[],"channels":[{"channel_type":"switch","buffer_type":"i","rank_groups":[`, `{"size":2,"ranks":[0,1]},                    `, `{"size":2,"ranks":[0,1]}]}]},{"id":1,`+other), "the same switch channels"},
 	}, func(b []byte) error {
 		_, _, err := Read("h.json", bytes.NewReader(b), codegen.ReadOptions{})
 		return err
@@ -78,11 +78,13 @@ func TestHostileNumbers(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	tries := 0
 	const op = "gpus/0/threadblocks/0/ops/3/"
-	for _, path := range []string{"gpus/0/id", "gpus/0/input_chunks", "gpus/0/output_chunks", "gpus/0/scratch_chunks", "gpus/0/channels/0/connected_to/0",
-		"gpus/0/remote_buffers/0/rank", "gpus/0/threadblocks/0/id", "gpus/0/threadblocks/0/channels/0/channel_ids/0", op + "src_buff/0/index", op + "src_buff/0/size",
+	for _, path := range []string{"gpus/0/id", "gpus/0/input_chunks", "gpus/0/output_chunks", "gpus/0/scratch_chunks",
+		"gpus/0/channels/0/connected_to/0", "gpus/0/remote_buffers/0/rank", "gpus/0/threadblocks/0/id",
+		"gpus/0/threadblocks/0/channels/0/channel_ids/0", op + "src_buff/0/index", op + "src_buff/0/size",
 		op + "dst_buff/0/buffer_id", "num_threads_per_block"} {
-		for _, value := range []string{"2147483647", "2147483648", "4294967295", "4294967296", "9223372036854775808", "18446744073709551616", "-1", "-2147483648",
-			"1e9", "1E400", "0.5", "-0", "null", `"0"`, "[]", "{}", "true", "9999999999999999999999999999999999999999"} {
+		for _, value := range []string{"2147483647", "2147483648", "4294967295", "4294967296", "9223372036854775808",
+			"18446744073709551616", "-1", "-2147483648", "1e9", "1E400", "0.5", "-0", "null", `"0"`, "[]", "{}", "true",
+			"9999999999999999999999999999999999999999"} {
 			if _, _, err := Read("h.json", bytes.NewReader(changed(t, every, path, value)), codegen.ReadOptions{}); err == nil {
 				t.Errorf("%s = %s was read", path, value)
 			}
@@ -112,7 +114,8 @@ func TestHostileCuts(t *testing.T) {
 	}
 }
 
-// TestMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is no JSON.
+// TestMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is no
+// JSON.
 func TestMemory(t *testing.T) {
 	for name, c := range map[string]struct{ head, over, tail string }{
 		"operations": {`{"gpus":[{"threadblocks":[`, `{"id":0,"channels":[],"remote_buffer_refs":[],"ops":[{"name":"nop"},{"name":"nop"}]},`, `1]}]}`},

@@ -25,7 +25,8 @@ func FitLaunch(c *ir.ChannelProgram) *diag.Diagnostic {
 	return fitSizes(c)
 }
 
-// fitBuffers gives ranks that have no input, or no output, as many chunks of it as others have: the executor divides by both.
+// fitBuffers gives ranks that have no input, or no output, as many chunks of it as others have: the executor divides by
+// both.
 func fitBuffers(c *ir.ChannelProgram) {
 	in, out := int32(0), int32(0)
 	for r := range c.Ranks {
@@ -53,7 +54,8 @@ func fitScratch(c *ir.ChannelProgram) {
 }
 
 // halfUnit returns a number of chunks. Where rank r's scratch is a multiple of it, its upper half begins at a multiple
-// of 16 bytes. The executor's chunk is the caller's allocation, a multiple of 512 bytes, divided by the chunks of input.
+// of 16 bytes. The executor's chunk is the caller's allocation, a multiple of 512 bytes, divided by the chunks of
+// input.
 func halfUnit(c *ir.ChannelProgram, r int) int32 {
 	if n := c.Ranks[r].In; !c.DoubleScratch || c.Reuse || n&(n-1) == 0 {
 		return 1
@@ -178,8 +180,8 @@ func fitSizes(c *ir.ChannelProgram) *diag.Diagnostic {
 		d = diag.New(diag.Limit, diag.Span{}, "MSCCL++ takes multiples of %d bytes, and none of them is in the file's sizes",
 			step)
 	case asked > room:
-		d = diag.New(diag.MSCCLPPSize, diag.Span{}, "the file's sizes go up to %d bytes, and the plan's only up to %d: above, %s",
-			asked, c.MaxBytes, why)
+		d = diag.New(diag.MSCCLPPSize, diag.Span{},
+			"the file's sizes go up to %d bytes, and the plan's only up to %d: above, %s", asked, c.MaxBytes, why)
 	default:
 		return nil
 	}
@@ -203,8 +205,8 @@ func turnsRoom(c *ir.ChannelProgram, message int64) int64 {
 
 // NameLarger returns p with the memory of other ranks named through the larger of their two buffers, where the
 // collective is in place: the smaller begins elsewhere in the memory of each rank, and the executor takes its place
-// there to be that of the rank's own. In place each rank has the larger buffer, of which rank q's smaller one is piece q.
-// So it is with what a port reads of its own rank, whose memory it knows from its beginning on. The proof
+// there to be that of the rank's own. In place each rank has the larger buffer, of which rank q's smaller one is piece
+// q. So it is with what a port reads of its own rank, whose memory it knows from its beginning on. The proof
 // (channels.Check) takes the names of the collective, without NameLarger. p is not changed.
 func NameLarger(p *ir.ChannelProgram) *ir.ChannelProgram {
 	if !p.Coll.Inplace {
@@ -242,8 +244,8 @@ func largerNames(c *ir.Collective, own int32, ops []ir.ChannelOp) []ir.ChannelOp
 	return ops
 }
 
-// LargerName returns r by the name of the larger buffer of its rank, in which c has the smaller one begin. It returns r itself out
-// of place, and for a switch, which is of several ranks.
+// LargerName returns r by the name of the larger buffer of its rank, in which c has the smaller one begin. It returns r
+// itself out of place, and for a switch, which is of several ranks.
 func LargerName(c *ir.Collective, r ir.ChannelRef) ir.ChannelRef {
 	if !c.Inplace || r.Rank < 0 || r.Buf > ir.Output {
 		return r

@@ -27,7 +27,8 @@ func launched(kind ir.Kind, n int, scratch []int32, ops ...ir.ChannelOp) *ir.Cha
 func TestFitLaunch(t *testing.T) {
 	pack := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{{Buf: ir.Input, Count: 1}},
 		Dsts: []ir.ChannelRef{{Rank: 1, Buf: ir.Scratch, Packets: true, Count: 1}}}
-	store := ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: pack.Srcs, Dsts: []ir.ChannelRef{{Buf: ir.Scratch, Count: 1}}}
+	store := ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: pack.Srcs,
+		Dsts: []ir.ChannelRef{{Buf: ir.Scratch, Count: 1}}}
 	signal := ir.ChannelOp{Kind: ir.ChSignal, Type: ir.MemoryChannel, Channels: []int32{0, 1, 2}}
 	put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Channels: []int32{0, 0}}
 	acquire := []ir.ChannelOp{{Kind: ir.ChAcquire, Semaphores: []int32{0, 1}}}
@@ -42,13 +43,16 @@ func TestFitLaunch(t *testing.T) {
 		wrong    string
 	}{
 		{"halves", launched(ir.AllReduce, 4, []int32{2, 1, 3, 0}, pack),
-			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 3, 1024, math.MaxUint32 / 12 / 16 * 16, ""},
+			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 3, 1024,
+			math.MaxUint32 / 12 / 16 * 16, ""},
 		{"halves of three chunks", launched(ir.AllToAll, 3, []int32{2, 1, 5}, pack),
-			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 8, 1024, math.MaxUint32 / 32 * 3 / 48 * 48, ""},
+			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch = ir.LL, true }, 8, 1024,
+			math.MaxUint32 / 32 * 3 / 48 * 48, ""},
 		{"plain halves", launched(ir.AllToAll, 3, []int32{2, 1, 5}, store),
 			func(p *ir.ChannelProgram) { p.DoubleScratch = true }, 16, 1024, math.MaxUint32 / 32 * 3 / 48 * 48, ""},
 		{"sizes", launched(ir.AllReduce, 4, []int32{3}, pack),
-			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch, p.Sizes.Max = ir.LL, true, 1<<20 }, 3, 1024, 1<<20 - 16, ""},
+			func(p *ir.ChannelProgram) { p.Protocol, p.DoubleScratch, p.Sizes.Max = ir.LL, true, 1<<20 }, 3, 1024,
+			1<<20 - 16, ""},
 		{"reuse", launched(ir.AllGather, 2, []int32{1}, store),
 			func(p *ir.ChannelProgram) { p.Reuse, p.Sizes.Max = true, 1<<30 }, 1, 1024, 1 << 27, "only up to 134217728"},
 		{"reused halves", launched(ir.AllGather, 2, []int32{3, 1}, store),
@@ -65,7 +69,8 @@ func TestFitLaunch(t *testing.T) {
 			func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 3, math.MaxUint32 / 16 * 16, ""},
 		{"threads for ports", launched(ir.AllReduce, 4, []int32{0}, put),
 			func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 2, math.MaxUint32 / 16 * 16, ""},
-		{"threads in a loop", launched(ir.AllReduce, 4, []int32{0}, ir.ChannelOp{Kind: ir.ChLoop, Unit: 1 << 20, Chunks: 1, Body: acquire}),
+		{"threads in a loop",
+			launched(ir.AllReduce, 4, []int32{0}, ir.ChannelOp{Kind: ir.ChLoop, Unit: 1 << 20, Chunks: 1, Body: acquire}),
 			func(p *ir.ChannelProgram) { p.Threads = 1 }, 0, 2, math.MaxUint32 / 16 * 16, ""},
 	} {
 		c.change(c.p)
@@ -82,7 +87,8 @@ func TestFitLaunch(t *testing.T) {
 			t.Errorf("%s: %d threads, %d bytes, want %d, %d", c.what, c.p.Threads, c.p.MaxBytes, c.threads, c.maxBytes)
 		}
 		for _, d := range Faults(c.p) {
-			if strings.HasPrefix(c.what, "threads") || d.Code != "mscclpp-graph" && d.Code != "mscclpp-align" && d.Code != "mscclpp-loop" {
+			if strings.HasPrefix(c.what, "threads") || d.Code != "mscclpp-graph" && d.Code != "mscclpp-align" &&
+				d.Code != "mscclpp-loop" {
 				t.Errorf("%s: %v", c.what, d)
 			}
 		}
@@ -104,7 +110,8 @@ func TestNameLarger(t *testing.T) {
 	} {
 		far, near := ir.ChannelRef{Rank: 1, Buf: c.buf, Count: 1}, ir.ChannelRef{Buf: c.buf, Count: 1}
 		put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{near}, Dsts: []ir.ChannelRef{far}}
-		p := launched(c.kind, 2, []int32{1}, put, ir.ChannelOp{Kind: ir.ChLoop, Unit: 1 << 20, Chunks: 1, Body: []ir.ChannelOp{put}})
+		p := launched(c.kind, 2, []int32{1}, put, ir.ChannelOp{Kind: ir.ChLoop, Unit: 1 << 20, Chunks: 1,
+			Body: []ir.ChannelOp{put}})
 		named := NameLarger(p).Ranks[0].Blocks[0]
 		for _, o := range []ir.ChannelOp{named[0], named[1].Body[0]} {
 			if o.Srcs[0] != near || o.Dsts[0] != (ir.ChannelRef{Rank: 1, Buf: c.want, Index: c.index, Count: 1}) {

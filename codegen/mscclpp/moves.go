@@ -61,8 +61,9 @@ func shapeText(shape string) string {
 	return fmt.Sprintf("%d%s operands", n, more)
 }
 
-var letterText = map[byte]string{'l': "of the rank itself", 'p': "packets of the rank itself, in scratch", 'r': "of another rank",
-	'q': "packets of another rank, in its scratch", 'm': "of a switch channel", 'n': "packets of a switch channel of scratch"}
+var letterText = map[byte]string{'l': "of the rank itself", 'p': "packets of the rank itself, in scratch",
+	'r': "of another rank", 'q': "packets of another rank, in its scratch", 'm': "of a switch channel",
+	'n': "packets of a switch channel of scratch"}
 
 // letterKinds are the kinds of operands by letter.
 var letterKinds = map[byte]OperandKind{'l': Local, 'p': Local, 'r': Remote, 'q': Remote, 'm': Switch, 'n': Switch}
@@ -86,7 +87,8 @@ func (x *resolver) ref(op *Op, path string, b *Operand, letter byte, t ir.Channe
 		ref.Buf = bufByLetter(b.Buffer)
 	case Remote:
 		if int(b.ID) >= len(x.remote[t]) {
-			x.say(diag.OutOfBounds, op.At, path+".buffer_id", "is %d, and the block has %d remote buffers through %s channels", b.ID, len(x.remote[t]), channelTypeNames[t])
+			x.say(diag.OutOfBounds, op.At, path+".buffer_id", "is %d, and the block has %d remote buffers through %s channels",
+				b.ID, len(x.remote[t]), channelTypeNames[t])
 			return ref
 		}
 		remote := &x.f.GPUs[x.gpu].Remote[x.remote[t][b.ID]]
@@ -94,7 +96,8 @@ func (x *resolver) ref(op *Op, path string, b *Operand, letter byte, t ir.Channe
 		ranks[0] = ref.Rank
 	case Switch:
 		if int(b.ID) >= len(x.channels[ir.SwitchChannel]) {
-			x.say(diag.OutOfBounds, op.At, path+".switch_channel_id", "is %d, and the block has %d switch channels", b.ID, len(x.channels[ir.SwitchChannel]))
+			x.say(diag.OutOfBounds, op.At, path+".switch_channel_id", "is %d, and the block has %d switch channels", b.ID,
+				len(x.channels[ir.SwitchChannel]))
 			return ref
 		}
 		ref.Switch = x.channels[ir.SwitchChannel][b.ID]
@@ -123,7 +126,8 @@ func (x *resolver) within(op *Op, path string, ref *ir.ChannelRef, ranks []int32
 			has = r.Out
 		}
 		if int64(ref.Index)+int64(ref.Count) > int64(has) {
-			x.say(diag.OutOfBounds, op.At, path, "%d chunks from %d on are beyond the %d of rank %d's %s", ref.Count, ref.Index, has, rank, ref.Buf)
+			x.say(diag.OutOfBounds, op.At, path, "%d chunks from %d on are beyond the %d of rank %d's %s", ref.Count,
+				ref.Index, has, rank, ref.Buf)
 			return
 		}
 	}
@@ -139,7 +143,8 @@ func (x *resolver) sizes(op *Op, row *opRow, o *ir.ChannelOp) {
 		}
 		for i := range o.Srcs {
 			if o.Srcs[i].Count != o.Dsts[i].Count {
-				x.say(diag.Counts, op.At, indexed("dst_buff", i)+".size", "is %d, and the source's %d", o.Dsts[i].Count, o.Srcs[i].Count)
+				x.say(diag.Counts, op.At, indexed("dst_buff", i)+".size", "is %d, and the source's %d", o.Dsts[i].Count,
+					o.Srcs[i].Count)
 			}
 			x.move1(op, o.Dsts[i].Count)
 		}
@@ -169,8 +174,8 @@ func (x *resolver) move1(op *Op, n int32) {
 	}
 }
 
-// through checks that the channels of an operation lead to the ranks of its operands: a thread a pair, where it is one that
-// pairs, or goes through a port.
+// through checks that the channels of an operation lead to the ranks of its operands: a thread a pair, where it is one
+// that pairs, or goes through a port.
 func (x *resolver) through(op *Op, row *opRow, o *ir.ChannelOp, r *ir.ChannelRank) {
 	if o.Type != ir.PortChannel && !(o.Type == ir.MemoryChannel && row.kind == ir.ChEach && len(o.Channels) > 0) {
 		return

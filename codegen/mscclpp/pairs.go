@@ -8,8 +8,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// Pairs checks that the channels of each type from one rank to another are as many as those back, so that the k-th of each
-// pair: the executor invents ends that nobody uses.
+// Pairs checks that the channels of each type from one rank to another are as many as those back, so that the k-th of
+// each pair: the executor invents ends that nobody uses.
 func (x *resolver) pairs() {
 	type pair struct{ from, to int32 }
 	for _, t := range []ir.ChannelType{ir.MemoryChannel, ir.PortChannel} {
@@ -26,7 +26,9 @@ func (x *resolver) pairs() {
 				if there > back && !told[c.Peer] {
 					told[c.Peer] = true
 					x.gpu = r
-					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels", "%d %s channels go to rank %d and %d come back: the k-th there and the k-th back are one channel", there, channelTypeNames[t], c.Peer, back)
+					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels",
+						"%d %s channels go to rank %d and %d come back: the k-th there and the k-th back are one channel", there,
+						channelTypeNames[t], c.Peer, back)
 					x.gpu = -1
 				}
 			}
@@ -58,7 +60,8 @@ func (x *resolver) groups() {
 			for _, other := range c.Group {
 				if !slices.Equal(has[r][k], has[other][k]) {
 					x.gpu = r
-					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels", "rank %d does not have the same switch channels of their group in the same order", other)
+					x.say(diag.Unmatched, x.f.GPUs[r].At, "channels",
+						"rank %d does not have the same switch channels of their group in the same order", other)
 					x.gpu = -1
 					break
 				}

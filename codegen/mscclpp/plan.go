@@ -9,13 +9,13 @@ import (
 )
 
 // PlanOf makes the file form of p, for Write. It is the same for the same p: a rank's remote buffers are numbered
-// in the order of their first use in its blocks, and so are a block's own lists. An operation that names no channel has one to
-// each rank that it reaches in its block's list, as MSCCL++'s language does it. What the executor has no operation or no room
-// for is an error; of ids and chunks p is trusted, and Channels checks the result.
+// in the order of their first use in its blocks, and so are a block's own lists. An operation that names no channel has
+// one to each rank that it reaches in its block's list, as MSCCL++'s language does it. What the executor has no
+// operation or no room for is an error; of ids and chunks p is trusted, and Channels checks the result.
 func PlanOf(p *ir.ChannelProgram) (*Plan, error) {
-	f := &Plan{Name: p.Name, Collective: collectiveName(p.Coll), Protocol: "Simple", InPlace: p.Coll.Inplace, Reuse: p.Reuse,
-		GPUs: make([]GPU, len(p.Ranks)), Threads: int32(p.Threads), Double: p.DoubleScratch, Alignment: int32(p.Align),
-		MinBytes: p.MinBytes, MaxBytes: p.MaxBytes}
+	f := &Plan{Name: p.Name, Collective: collectiveName(p.Coll), Protocol: "Simple", InPlace: p.Coll.Inplace,
+		Reuse: p.Reuse, GPUs: make([]GPU, len(p.Ranks)), Threads: int32(p.Threads), Double: p.DoubleScratch,
+		Alignment: int32(p.Align), MinBytes: p.MinBytes, MaxBytes: p.MaxBytes}
 	if p.Protocol != ir.Simple {
 		f.Protocol = "LL"
 	}
@@ -48,12 +48,14 @@ type maker struct {
 	g                     *GPU
 	b                     *Block
 	named                 [ir.NumChannelTypes][]int32 // channels that operations of the block name
-	remotes               []int32                     // of a rank's buffer: 1 + its number among those of the own rank, or 0
+	// of a rank's buffer: 1 + its number among those of the own rank, or 0
+	remotes []int32
 }
 
 func (x *maker) rank(r int, g *GPU) {
 	c := &x.p.Ranks[r]
-	*g = GPU{ID: int32(r), Input: c.In, Output: c.Out, Scratch: c.Scratch, Blocks: make([]Block, len(c.Blocks)), Semaphores: c.Semaphores}
+	*g = GPU{ID: int32(r), Input: c.In, Output: c.Out, Scratch: c.Scratch, Blocks: make([]Block, len(c.Blocks)),
+		Semaphores: c.Semaphores}
 	for _, t := range []ir.ChannelType{ir.MemoryChannel, ir.PortChannel} {
 		if list := c.Channels[t]; len(list) > 0 {
 			peers := make([]int32, len(list))
@@ -68,7 +70,8 @@ func (x *maker) rank(r int, g *GPU) {
 		x.say(diag.Limit, -1, "rank %d has %d port channels, where MSCCL++ has room for %d", r, n, MaxPorts)
 	}
 	for _, s := range c.Channels[ir.SwitchChannel] {
-		g.Channels = append(g.Channels, Channels{Type: "switch", Buffer: bufNames[s.Buf], Groups: []Group{{int32(len(s.Group)), s.Group}}})
+		g.Channels = append(g.Channels,
+			Channels{Type: "switch", Buffer: bufNames[s.Buf], Groups: []Group{{int32(len(s.Group)), s.Group}}})
 	}
 	x.g, x.remotes = g, make([]int32, len(x.p.Ranks)*len(bufNames))
 	for i := range c.Blocks {
@@ -121,7 +124,8 @@ func (x *maker) say(code diag.Code, pos int32, format string, args ...any) {
 
 func (x *maker) room(n, most int, what string) {
 	if n > most {
-		x.say(diag.Limit, -1, "block %d of rank %d has %d %s, where MSCCL++ has room for %d", x.blockID, x.rankID, n, what, most)
+		x.say(diag.Limit, -1, "block %d of rank %d has %d %s, where MSCCL++ has room for %d", x.blockID, x.rankID,
+			n, what, most)
 	}
 }
 
@@ -136,7 +140,8 @@ func (x *maker) op(o *ir.ChannelOp) Op {
 		op.Type = channelTypeNames[n.Type]
 	}
 	if len(n.Channels) > MaxChannelIDs {
-		x.say(diag.Limit, o.Pos, "%d channels in one operation, where MSCCL++ has room for %d", len(n.Channels), MaxChannelIDs)
+		x.say(diag.Limit, o.Pos, "%d channels in one operation, where MSCCL++ has room for %d", len(n.Channels),
+			MaxChannelIDs)
 	}
 	if len(n.Channels) > 0 {
 		op.ChannelIDs = make([]int32, len(n.Channels))
@@ -154,7 +159,8 @@ func (x *maker) op(o *ir.ChannelOp) Op {
 	case ir.ChAcquire, ir.ChRelease:
 		op.Semaphores = n.Semaphores
 		if len(n.Semaphores) > MaxSemaphores {
-			x.say(diag.Limit, o.Pos, "%d semaphores in one operation, where MSCCL++ has room for %d", len(n.Semaphores), MaxSemaphores)
+			x.say(diag.Limit, o.Pos, "%d semaphores in one operation, where MSCCL++ has room for %d", len(n.Semaphores),
+				MaxSemaphores)
 		}
 	case ir.ChLoop:
 		op.Loop = &Loop{Unit: n.Unit, Chunks: n.Chunks}
@@ -237,8 +243,8 @@ func (x *maker) remote(t ir.ChannelType, ref *ir.ChannelRef) int32 {
 	return idsOf(&x.b.Remote, t).place(i)
 }
 
-// implied puts a channel to peer into the block's list where it has none and there is room, one that another operation of the
-// block names if there is one: the executor needs none to reach memory.
+// implied puts a channel to peer into the block's list where it has none and there is room, one that another operation
+// of the block names if there is one: the executor needs none to reach memory.
 func (x *maker) implied(t ir.ChannelType, peer int32) {
 	all := x.p.Ranks[x.rankID].Channels[t]
 	first := slices.IndexFunc(all, func(c ir.Channel) bool { return c.Peer == peer })

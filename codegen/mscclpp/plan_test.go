@@ -13,8 +13,8 @@ import (
 	"mscclc/ir/text"
 )
 
-// TestPlanCollectives: the collective follows from its name and from the ranks' chunks, one of which may be left out, and is
-// named again.
+// TestPlanCollectives: the collective follows from its name and from the ranks' chunks, one of which may be left out,
+// and is named again.
 func TestPlanCollectives(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -41,9 +41,11 @@ func TestPlanCollectives(t *testing.T) {
 	} {
 		var ranks []string
 		for r := range 3 {
-			ranks = append(ranks, fmt.Sprintf(`{"id":%d,"input_chunks":%d,"output_chunks":%d,"scratch_chunks":0,"threadblocks":[],"channels":[],"remote_buffers":[]}`, r, c.in, c.out))
+			ranks = append(ranks,
+				fmt.Sprintf(`{"id":%d,"input_chunks":%d,"output_chunks":%d,"scratch_chunks":0,"threadblocks":[],"channels":[],"remote_buffers":[]}`, r, c.in, c.out))
 		}
-		text := fmt.Sprintf(`{"name":"x","collective":%q,"protocol":"Simple","inplace":false,"gpus":[%s]}`, c.name, strings.Join(ranks, ","))
+		text := fmt.Sprintf(`{"name":"x","collective":%q,"protocol":"Simple","inplace":false,"gpus":[%s]}`, c.name,
+			strings.Join(ranks, ","))
 		_, p, err := Read("x.json", strings.NewReader(text), codegen.ReadOptions{})
 		if err != nil {
 			if c.namedBack != "" || !strings.Contains(err.Error(), c.want) {
@@ -58,11 +60,13 @@ func TestPlanCollectives(t *testing.T) {
 	}
 }
 
-// TestWrittenOperations: what MSCCL++ has in another form is written in it, and what it does not have is refused, as what its
-// executor has no room for.
+// TestWrittenOperations: what MSCCL++ has in another form is written in it, and what it does not have is refused, as
+// what its executor has no room for.
 func TestWrittenOperations(t *testing.T) {
-	in, out, s := ir.ChannelRef{Buf: ir.Input, Count: 1}, ir.ChannelRef{Buf: ir.Output, Count: 1}, ir.ChannelRef{Buf: ir.Scratch, Count: 1, Packets: true}
-	far, farPackets := ir.ChannelRef{Rank: 1, Buf: ir.Output, Count: 1}, ir.ChannelRef{Rank: 1, Buf: ir.Scratch, Count: 1, Packets: true}
+	in, out, s := ir.ChannelRef{Buf: ir.Input, Count: 1}, ir.ChannelRef{Buf: ir.Output, Count: 1},
+		ir.ChannelRef{Buf: ir.Scratch, Count: 1, Packets: true}
+	far, farPackets := ir.ChannelRef{Rank: 1, Buf: ir.Output, Count: 1},
+		ir.ChannelRef{Rank: 1, Buf: ir.Scratch, Count: 1, Packets: true}
 	memory := func(kind ir.ChannelOpKind, srcs, dsts []ir.ChannelRef) ir.ChannelOp {
 		return ir.ChannelOp{Kind: kind, Type: ir.MemoryChannel, Srcs: srcs, Dsts: dsts, Pos: -1}
 	}
@@ -120,7 +124,8 @@ func TestPortsOfARank(t *testing.T) {
 		t.Error(err)
 	}
 	p.Ranks[1].Channels[ir.PortChannel] = make([]ir.Channel, MaxPorts+1)
-	if _, err := PlanOf(p); err == nil || !strings.Contains(err.Error(), "rank 1 has 1025 port channels, where MSCCL++ has room for 1024") {
+	if _, err := PlanOf(p); err == nil ||
+		!strings.Contains(err.Error(), "rank 1 has 1025 port channels, where MSCCL++ has room for 1024") {
 		t.Error(err)
 	}
 }

@@ -35,8 +35,8 @@ func shown(t *testing.T, p *ir.ChannelProgram) string {
 	return b.String()
 }
 
-// TestEveryNumberOfAPlan puts other numbers in the place of each number of every.json: what is read then is of the schema, is
-// written and read again as the same, and so is what it means; what is refused is refused with a list.
+// TestEveryNumberOfAPlan puts other numbers in the place of each number of every.json: what is read then is of the
+// schema, is written and read again as the same, and so is what it means; what is refused is refused with a list.
 func TestEveryNumberOfAPlan(t *testing.T) {
 	judge := compiledSchema(t)
 	src, err := os.ReadFile(filepath.Join("testdata", "every.json"))
@@ -91,8 +91,9 @@ func TestEveryNumberOfAPlan(t *testing.T) {
 
 // allToAll is a plan of n ranks of which each puts to each other, a block each.
 func allToAll(n int) *ir.ChannelProgram {
-	p := &ir.ChannelProgram{Header: ir.Header{Name: "all to all", RanksPerNode: n, Coll: &ir.Collective{Kind: ir.AllToAll, Ranks: n, Chunks: 1}},
-		Ranks: make([]ir.ChannelRank, n), Threads: 1024, Align: 16, MaxBytes: 1 << 30}
+	p := &ir.ChannelProgram{Header: ir.Header{Name: "all to all", RanksPerNode: n,
+		Coll: &ir.Collective{Kind: ir.AllToAll, Ranks: n, Chunks: 1}}, Ranks: make([]ir.ChannelRank, n), Threads: 1024,
+		Align: 16, MaxBytes: 1 << 30}
 	p.Sizes.Max = 1<<30 + 1
 	for r := range p.Ranks {
 		c := &p.Ranks[r]
@@ -105,13 +106,15 @@ func allToAll(n int) *ir.ChannelProgram {
 				{Kind: ir.ChRelaxedSignal, Type: ir.MemoryChannel, Channels: ch}, {Kind: ir.ChRelaxedAwait, Type: ir.MemoryChannel, Channels: ch}, {Kind: ir.ChMeet, Type: ir.NoChannel},
 				{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{{Rank: int32(r), Buf: ir.Input, Index: peer, Count: 1}},
 					Dsts: []ir.ChannelRef{{Rank: peer, Buf: ir.Output, Index: int32(r), Count: 1}}},
-				{Kind: ir.ChMeet, Type: ir.NoChannel}, {Kind: ir.ChSignal, Type: ir.MemoryChannel, Channels: ch}, {Kind: ir.ChAwait, Type: ir.MemoryChannel, Channels: ch}})
+				{Kind: ir.ChMeet, Type: ir.NoChannel}, {Kind: ir.ChSignal, Type: ir.MemoryChannel, Channels: ch},
+				{Kind: ir.ChAwait, Type: ir.MemoryChannel, Channels: ch}})
 		}
 	}
 	return p
 }
 
-// TestLargePlans: plans of 128 ranks are written in far less than the seconds that MSCCL++'s language takes; times are logged.
+// TestLargePlans: plans of 128 ranks are written in far less than the seconds that MSCCL++'s language takes; times are
+// logged.
 func TestLargePlans(t *testing.T) {
 	p := allToAll(128)
 	start := time.Now()

@@ -11,8 +11,8 @@ import (
 )
 
 // planOpKeys are the keys of all operations; the constants are their bits.
-var planOpKeys = []string{"name", "src_buff", "dst_buff", "channel_ids", "channel_type", "tbg_info", "reduce_op", "semaphore_ids",
-	"barrier_id", "num_threadblocks", "iter_context", "ops"}
+var planOpKeys = []string{"name", "src_buff", "dst_buff", "channel_ids", "channel_type", "tbg_info", "reduce_op",
+	"semaphore_ids", "barrier_id", "num_threadblocks", "iter_context", "ops"}
 
 const (
 	opName uint32 = 1 << iota
@@ -54,12 +54,13 @@ func (r *opRow) keys() (need, may uint32) {
 	return need, need | may
 }
 
-// op reads an operation of a block, which has total so far, or of a loop's body. Those beyond the limit are reported once
-// and not kept.
+// op reads an operation of a block, which has total so far, or of a loop's body. Those beyond the limit are reported
+// once and not kept.
 func (s *scanner) op(list *[]Op, total *int, inner bool) {
 	op := Op{}
 	if *total++; *total == MaxOps+1 {
-		s.Say(diag.Limit, s.Here(), "is operation %d of its block, where %d are the most, with the bodies of loops", *total, MaxOps)
+		s.Say(diag.Limit, s.Here(), "is operation %d of its block, where %d are the most, with the bodies of loops",
+			*total, MaxOps)
 	}
 	if *total > MaxOps {
 		s.Skip()
@@ -166,9 +167,11 @@ var foreignOps = map[string]string{
 }
 
 const (
-	putAndSignal = "put writes to a peer's buffer, signal tells the peer, and the peer waits: " + putJSON + ", " + signalJSON +
+	putAndSignal = "put writes to a peer's buffer, signal tells the peer, and the peer waits: " + putJSON + ", " +
+		signalJSON +
 		", and at the peer " + waitJSON + whoseNumbers
-	waitOrGet = "wait waits for the peer's signal after its put, and get reads a peer's buffer: " + waitJSON + " or " + getJSON +
+	waitOrGet = "wait waits for the peer's signal after its put, and get reads a peer's buffer: " + waitJSON +
+		" or " + getJSON +
 		whoseNumbers
 	whoseNumbers = `; channel_ids and buffer_id are positions in the thread block's "channels" and "remote_buffer_refs", which hold ` +
 		`positions in the rank's "channels" and "remote_buffers"; mscclc compile allgather/allpairs -p ranks=2 -o example.json writes a whole plan`

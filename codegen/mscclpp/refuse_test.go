@@ -14,8 +14,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// changed returns a plan's text with the value at path (gpus/0/threadblocks/1/ops/2/name) set to value's JSON. "-" deletes the
-// key, and a path that ends in "+" appends to a list.
+// changed returns a plan's text with the value at path (gpus/0/threadblocks/1/ops/2/name) set to value's JSON. "-"
+// deletes the key, and a path that ends in "+" appends to a list.
 func changed(t testing.TB, text []byte, path, value string) []byte {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -72,8 +72,8 @@ func many(n int, text string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(text+",", n), ",") + "]"
 }
 
-// TestRefusesPlans: each change makes of every.json a plan that is refused, with the code and at the path, and with nothing else
-// of another code.
+// TestRefusesPlans: each change makes of every.json a plan that is refused, with the code and at the path, and with
+// nothing else of another code.
 func TestRefusesPlans(t *testing.T) {
 	every, err := os.ReadFile(filepath.Join("testdata", "every.json"))
 	if err != nil {
@@ -247,7 +247,8 @@ func TestPlanErrorsHavePositions(t *testing.T) {
 	if !errors.As(err, &list) || len(list) != 1 {
 		t.Fatal(err)
 	}
-	if d := list[0]; d.Rank != 0 || d.Block != 0 || d.Step != 0 || text[d.Span.Offset:d.Span.Offset+d.Span.Len] != `"name": "rlxsignal"` {
+	if d := list[0]; d.Rank != 0 || d.Block != 0 || d.Step != 0 ||
+		text[d.Span.Offset:d.Span.Offset+d.Span.Len] != `"name": "rlxsignal"` {
 		t.Errorf("%+v is not at the operation", d)
 	}
 }

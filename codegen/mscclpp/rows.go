@@ -6,8 +6,8 @@ import (
 	"mscclc/ir"
 )
 
-// row finds the operation that does o, and o with its operands as that has them: MSCCL++ has puts of pairs where ir also has
-// a copy with several destinations, and copies of one where ir also has a list of pairs.
+// row finds the operation that does o, and o with its operands as that has them: MSCCL++ has puts of pairs where ir
+// also has a copy with several destinations, and copies of one where ir also has a list of pairs.
 func (x *maker) row(o *ir.ChannelOp) (*opRow, *ir.ChannelOp) {
 	if row := x.exactRow(o); row != nil {
 		return row, o
@@ -30,7 +30,8 @@ func (x *maker) exactRow(o *ir.ChannelOp) *opRow {
 		if row.kind != o.Kind || row.types != 0 && (o.Type >= ir.NumChannelTypes || row.types&(1<<o.Type) == 0) {
 			continue
 		}
-		if !row.moves() || x.hasShape(row.sources(o.Type), o.Srcs) && x.hasShape(row.dst, o.Dsts) && (row.kind == ir.ChMove || len(o.Srcs) == len(o.Dsts)) {
+		if !row.moves() || x.hasShape(row.sources(o.Type), o.Srcs) && x.hasShape(row.dst, o.Dsts) &&
+			(row.kind == ir.ChMove || len(o.Srcs) == len(o.Dsts)) {
 			return row
 		}
 	}

@@ -39,33 +39,37 @@ func planSchema() object {
 	ranked, rankedPackets := buff("type", words("i", "o", "s")), buff("type", words("s"))
 	ranked["properties"].(object)["rank"], rankedPackets["properties"].(object)["rank"] = ref("count"), ref("count")
 	channels := array(object{"oneOf": []any{
-		closed(object{"channel_type": words("memory", "port"), "connected_to": array(ref("count"))}, "channel_type", "connected_to"),
+		closed(object{"channel_type": words("memory", "port"), "connected_to": array(ref("count"))}, "channel_type",
+			"connected_to"),
 		closed(object{"channel_type": words("switch"), "buffer_type": words("i", "o", "s"),
 			"rank_groups": array(closed(object{"size": number(2, math.MaxInt32), "ranks": object{"type": "array", "items": ref("count"), "minItems": 2, "uniqueItems": true}}, "size", "ranks"))},
 			"channel_type", "buffer_type", "rank_groups"),
 	}})
 	remote := closed(object{"rank": ref("count"), "type": words("i", "o", "s"),
-		"access_channel_types": object{"type": "array", "items": words("memory", "port"), "minItems": 1, "uniqueItems": true}}, "rank", "type", "access_channel_types")
+		"access_channel_types": object{"type": "array", "items": words("memory", "port"), "minItems": 1,
+			"uniqueItems": true}}, "rank", "type", "access_channel_types")
 	block := closed(object{"id": ref("count"), "ops": object{"type": "array", "items": ref("op"), "maxItems": MaxOps},
-		"channels":           array(closed(object{"channel_type": words("memory", "port", "switch"), "channel_ids": ids(0, MaxChannels)}, "channel_type", "channel_ids")),
+		"channels": array(closed(object{"channel_type": words("memory", "port", "switch"),
+			"channel_ids": ids(0, MaxChannels)}, "channel_type", "channel_ids")),
 		"remote_buffer_refs": array(closed(object{"access_channel_type": words("memory", "port"), "remote_buffer_ids": ids(0, MaxRemote)}, "access_channel_type", "remote_buffer_ids"))},
 		"id", "ops", "channels")
-	gpu := closed(object{"id": ref("count"), "input_chunks": ref("count"), "output_chunks": ref("count"), "scratch_chunks": ref("count"),
-		"threadblocks": array(ref("block")), "channels": ref("channels"), "remote_buffers": array(remote),
-		"semaphores": array(closed(object{"init_value": ref("count")}, "init_value"))},
+	gpu := closed(object{"id": ref("count"), "input_chunks": ref("count"), "output_chunks": ref("count"),
+		"scratch_chunks": ref("count"), "threadblocks": array(ref("block")), "channels": ref("channels"),
+		"remote_buffers": array(remote), "semaphores": array(closed(object{"init_value": ref("count")}, "init_value"))},
 		"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks", "channels", "remote_buffers")
-	s := closed(object{"name": object{"type": "string", "maxLength": 1024}, "collective": words(collectives...), "protocol": words("Simple", "LL"),
-		"inplace": boolean, "reuse_resources": boolean, "gpus": object{"type": "array", "items": ref("gpu"), "minItems": 1, "maxItems": codegen.MaxRanks},
-		"num_threads_per_block": number(1, MaxThreads), "use_double_scratch_buffer": boolean, "buffer_alignment": ref("count"),
+	s := closed(object{"name": object{"type": "string", "maxLength": 1024}, "collective": words(collectives...),
+		"protocol": words("Simple", "LL"), "inplace": boolean, "reuse_resources": boolean, "gpus": object{"type": "array", "items": ref("gpu"), "minItems": 1, "maxItems": codegen.MaxRanks},
+		"num_threads_per_block": number(1, MaxThreads), "use_double_scratch_buffer": boolean,
+		"buffer_alignment": ref("count"),
 		"min_message_size": number(0, math.MaxInt32), "max_message_size": number(0, math.MaxUint64)},
 		"name", "collective", "protocol", "inplace", "gpus")
 	s["$schema"], s["title"] = "https://json-schema.org/draft/2020-12/schema", "An execution plan of MSCCL++"
 	s["description"] = "As MSCCL++'s executor can run it. Indices and sizes are in chunks. An operation's channel_ids, switch_channel_id and buffer_id are indices in the lists of its block, and these in the lists of its rank; gpus and threadblocks stand at the place that is their id; the k-th channel from one rank to another of a type is the k-th back."
-	defs := object{"count": number(0, math.MaxInt32), "gpu": gpu, "block": block, "local": buff("type", words("i", "o", "s")),
-		"packets": buff("type", words("s")), "remote": buff("buffer_id", ref("count")), "switch": buff("switch_channel_id", ref("count")), "ranked-local": ranked, "ranked-packets": rankedPackets,
-		"channels": channels, "ids": ids(0, MaxChannelIDs), "threads": ids(1, MaxChannelIDs), "semaphores": ids(1, MaxSemaphores), "reduce": words(reduceNames[:]...),
-		"part": closed(object{"tb_id": ref("count"), "tbg_size": number(1, math.MaxInt32)}, planPartKeys...),
-		"loop": closed(object{"unit_size": number(1, math.MaxUint32), "num_chunks": number(1, math.MaxInt32)}, planLoopKeys...)}
+	defs := object{"count": number(0, math.MaxInt32), "gpu": gpu, "block": block,
+		"local": buff("type", words("i", "o", "s")), "packets": buff("type", words("s")),
+		"remote": buff("buffer_id", ref("count")), "switch": buff("switch_channel_id", ref("count")), "ranked-local": ranked,
+		"ranked-packets": rankedPackets, "channels": channels, "ids": ids(0, MaxChannelIDs), "threads": ids(1, MaxChannelIDs),
+		"semaphores": ids(1, MaxSemaphores), "reduce": words(reduceNames[:]...), "part": closed(object{"tb_id": ref("count"), "tbg_size": number(1, math.MaxInt32)}, planPartKeys...), "loop": closed(object{"unit_size": number(1, math.MaxUint32), "num_chunks": number(1, math.MaxInt32)}, planLoopKeys...)}
 	var all, inner []any
 	for i := range opRows {
 		row := &opRows[i]
@@ -104,7 +108,8 @@ func schemaText(t *testing.T, s object) []byte {
 	return []byte("{\n" + list(s, "$defs") + ",\n\"$defs\": {\n" + list(s["$defs"].(object), "") + "\n}\n}\n")
 }
 
-var letterDefs = map[byte]string{'l': "local", 'p': "packets", 'r': "remote", 'q': "remote", 'm': "switch", 'n': "switch"}
+var letterDefs = map[byte]string{'l': "local", 'p': "packets", 'r': "remote", 'q': "remote", 'm': "switch",
+	'n': "switch"}
 
 // planOpSchemas are those of an operation: a second one where the sources are others through a port.
 func planOpSchemas(row *opRow, ref func(string) object, number func(least, most uint64) object) []any {
@@ -122,15 +127,16 @@ func planOpSchemas(row *opRow, ref func(string) object, number func(least, most 
 	return all
 }
 
-func planOpSchema(row *opRow, src string, types []string, ref func(string) object, number func(least, most uint64) object) object {
+func planOpSchema(row *opRow, src string, types []string, ref func(string) object,
+	number func(least, most uint64) object) object {
 	threads := "threads"
 	if row.moves() {
 		threads = "ids"
 	}
-	values := object{"name": object{"const": row.name}, "src_buff": operandsSchema(row, src, ref), "dst_buff": operandsSchema(row, row.dst, ref),
-		"channel_ids": ref(threads), "channel_type": object{"enum": types}, "reduce_op": ref("reduce"), "semaphore_ids": ref("semaphores"), "tbg_info": ref("part"),
-		"barrier_id": number(0, MaxBarriers-1), "num_threadblocks": number(1, math.MaxInt32), "iter_context": ref("loop"),
-		"ops": object{"type": "array", "items": ref("op-in-loop"), "maxItems": MaxOps - 1}}
+	values := object{"name": object{"const": row.name}, "src_buff": operandsSchema(row, src, ref),
+		"dst_buff": operandsSchema(row, row.dst, ref), "channel_ids": ref(threads), "channel_type": object{"enum": types},
+		"reduce_op": ref("reduce"), "semaphore_ids": ref("semaphores"), "tbg_info": ref("part"),
+		"barrier_id": number(0, MaxBarriers-1), "num_threadblocks": number(1, math.MaxInt32), "iter_context": ref("loop"), "ops": object{"type": "array", "items": ref("op-in-loop"), "maxItems": MaxOps - 1}}
 	need, may := row.keys()
 	properties, required := object{}, []string{}
 	for i, key := range planOpKeys {
@@ -200,8 +206,8 @@ func TestSchemaIsOfTables(t *testing.T) {
 	}
 }
 
-// TestPlansAreOfSchema: all plans that are read are of the schema, as they came and as they are written, and changes that break
-// its rules are not.
+// TestPlansAreOfSchema: all plans that are read are of the schema, as they came and as they are written, and changes
+// that break its rules are not.
 func TestPlansAreOfSchema(t *testing.T) {
 	judge := compiledSchema(t)
 	for _, file := range planFiles(t) {

@@ -103,11 +103,11 @@ func ABI() uint64 {
 	bit := map[bool]int{true: 1}
 	for i := range ir.Ops {
 		op := &ir.Ops[i]
-		fmt.Fprintf(h, "%d %s %d%d%d%d%d%d%d%d%d\n", i, op.Mnemonic, bit[op.Receives], bit[op.Sends], bit[op.ReadsSrc], bit[op.ReadsDst],
-			bit[op.Writes], bit[op.Reduces], bit[op.OneSided], op.Release, op.Acquire)
+		fmt.Fprintf(h, "%d %s %d%d%d%d%d%d%d%d%d\n", i, op.Mnemonic, bit[op.Receives], bit[op.Sends], bit[op.ReadsSrc],
+			bit[op.ReadsDst], bit[op.Writes], bit[op.Reduces], bit[op.OneSided], op.Release, op.Acquire)
 	}
-	fmt.Fprintf(h, "buffers %d %d %d %d %d %d protocols %d ways %d %d %d %d\n", ir.Input, ir.Output, ir.Scratch, ir.Packets, ir.Flags, ir.NoBuf,
-		ir.NumProtocols, ir.ViaAny, ir.ViaMemory, ir.ViaPort, ir.ViaSwitch)
+	fmt.Fprintf(h, "buffers %d %d %d %d %d %d protocols %d ways %d %d %d %d\n", ir.Input, ir.Output, ir.Scratch,
+		ir.Packets, ir.Flags, ir.NoBuf, ir.NumProtocols, ir.ViaAny, ir.ViaMemory, ir.ViaPort, ir.ViaSwitch)
 	fmt.Fprintf(h, "flags %d %d %d %d %d\n", ir.HasDep, ir.Final, ir.Joint, ir.Enter, ir.Leave)
 	return h.Sum64()
 }

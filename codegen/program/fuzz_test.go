@@ -14,11 +14,13 @@ import (
 // FuzzRead mends the sums of what it is given, so that the numbers behind
 // them are reached.
 func FuzzRead(f *testing.F) {
-	for _, p := range []*ir.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Rooted(ir.Gather, true), codegentest.Chain(3), codegentest.Swap()} {
+	for _, p := range []*ir.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Rooted(ir.Gather, true),
+		codegentest.Chain(3), codegentest.Swap()} {
 		f.Add(Encode(p))
 	}
 	c := codegentest.Pairs()
-	c.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1, Require: map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: 1, Index: 0}}}}
+	c.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1,
+		Require: map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: 1, Index: 0}}}}
 	f.Add(Encode(c))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = bytes.Clone(b)

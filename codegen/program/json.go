@@ -118,10 +118,11 @@ func WriteJSON(w io.Writer, p *ir.Program) error {
 
 func jsonHead(p *ir.Program) *jsonPlan {
 	c := p.Coll
-	j := &jsonPlan{Format: codegen.ProgramFormat, Version: jsonVersion, Name: p.Name, Protocol: p.Protocol.String(), Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max},
-		RanksANode: p.RanksPerNode, Channels: p.Channels, Even: p.Even, InPlace: p.InPlace, OutOfPlace: p.OutOfPlace,
-		Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p), OnePass: p.OneSided != nil && p.OneSided.OnePass,
-		Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks, Chunks: c.Chunks, Root: c.Root, Inplace: c.Inplace, Peer: c.Peer,
+	j := &jsonPlan{Format: codegen.ProgramFormat, Version: jsonVersion, Name: p.Name, Protocol: p.Protocol.String(),
+		Sizes: [2]int64{p.Sizes.Min, p.Sizes.Max}, RanksANode: p.RanksPerNode, Channels: p.Channels, Even: p.Even,
+		InPlace: p.InPlace, OutOfPlace: p.OutOfPlace, Files: []string{}, Spans: [][5]int{}, Depth: depthOf(p),
+		OnePass: p.OneSided != nil && p.OneSided.OnePass, Collective: jsonCollective{Kind: c.Kind.String(), Ranks: c.Ranks,
+			Chunks: c.Chunks, Root: c.Root, Inplace: c.Inplace, Peer: c.Peer,
 			In: c.In, Out: c.Out, PerRank: c.PerRank}}
 	for _, out := range sortedWants(c) {
 		want := jsonWant{Rank: out.Rank, Index: out.Index, Parts: [][2]int32{}}
@@ -160,9 +161,10 @@ func jsonOfRank(p *ir.Program, r int) jsonRank {
 	for _, b := range p.TBsOf(r) {
 		block := jsonBlock{Send: b.SendPeer, Recv: b.RecvPeer, Channel: b.Channel, Steps: []jsonStep{}}
 		for _, s := range p.StepsOf(&b) {
-			step := jsonStep{Op: s.Op.String(), Src: ref(s.SrcBuf, s.Src), Dst: ref(s.DstBuf, s.Dst), Count: s.Count, Class: s.Class,
-				HasDep: s.Flags&ir.HasDep != 0, Final: s.Flags&ir.Final != 0, Joint: s.Flags&ir.Joint != 0,
-				Enter: s.Flags&ir.Enter != 0, Leave: s.Flags&ir.Leave != 0, Relax: s.Flags&ir.Relaxed != 0, Loose: s.Flags&ir.Loose != 0}
+			step := jsonStep{Op: s.Op.String(), Src: ref(s.SrcBuf, s.Src), Dst: ref(s.DstBuf, s.Dst), Count: s.Count,
+				Class: s.Class, HasDep: s.Flags&ir.HasDep != 0, Final: s.Flags&ir.Final != 0, Joint: s.Flags&ir.Joint != 0,
+				Enter: s.Flags&ir.Enter != 0, Leave: s.Flags&ir.Leave != 0, Relax: s.Flags&ir.Relaxed != 0,
+				Loose: s.Flags&ir.Loose != 0}
 			if o := p.OneSided; o != nil {
 				step.From, step.To = jsonOperands(o.Sources(&s)), jsonOperands(o.Dests(&s))
 			}

@@ -219,7 +219,8 @@ func (j *jsonCollective) collective() (*ir.Collective, error) {
 	if kind == ir.NumKinds {
 		return nil, fmt.Errorf("%q is no collective", diag.Clip([]byte(j.Kind)))
 	}
-	c := &ir.Collective{Kind: kind, Ranks: j.Ranks, Chunks: j.Chunks, Root: j.Root, Inplace: j.Inplace, Peer: j.Peer, In: j.In, Out: j.Out, PerRank: j.PerRank}
+	c := &ir.Collective{Kind: kind, Ranks: j.Ranks, Chunks: j.Chunks, Root: j.Root, Inplace: j.Inplace, Peer: j.Peer,
+		In: j.In, Out: j.Out, PerRank: j.PerRank}
 	if kind == ir.Custom {
 		c.Require = map[ir.Part][]ir.Part{}
 	}

@@ -23,7 +23,10 @@ func featuresOf(p *ir.Program) uint64 {
 	switch {
 	case o == nil:
 		return planTwoSided
-	case o.OnePass || slices.ContainsFunc(p.Steps, func(s ir.Step) bool { return s.Op != ir.Move && s.Flags&(ir.Joint|ir.Relaxed) != 0 }):
+	case o.OnePass || slices.ContainsFunc(p.Steps, func(s ir.Step) bool {
+		return s.Op != ir.Move &&
+			s.Flags&(ir.Joint|ir.Relaxed) != 0
+	}):
 		return planOneSided | planOrder
 	}
 	return planOneSided
@@ -106,7 +109,8 @@ func (d *reader) oneSidedPart(rank int, steps []ir.Step, b []byte) error {
 		if le.Uint16(b[14:]) != 0 {
 			return d.fail("operand %d of rank %d ends in no zero", int32(len(o.Operands))-base, rank)
 		}
-		o.Operands = append(o.Operands, ir.Operand{Rank: n(0), Index: n(4), Nth: n(8), Buf: ir.Buf(b[12]), Via: ir.Via(b[13])})
+		o.Operands = append(o.Operands, ir.Operand{Rank: n(0), Index: n(4), Nth: n(8), Buf: ir.Buf(b[12]),
+			Via: ir.Via(b[13])})
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ type planRow struct {
 func (d *reader) row(b []byte, rank int) planRow {
 	o := b[rank*d.rowSize:]
 	u := func(at int) uint32 { return le.Uint32(o[at:]) }
-	row := planRow{at: int64(le.Uint64(o)), blocks: u(8), steps: u(12), scratch: int32(u(16)), in: int32(u(20)), out: int32(u(24)),
-		inOut: int32(u(28)), outInPos: int32(u(32)), sum: u(36)}
+	row := planRow{at: int64(le.Uint64(o)), blocks: u(8), steps: u(12), scratch: int32(u(16)), in: int32(u(20)),
+		out: int32(u(24)), inOut: int32(u(28)), outInPos: int32(u(32)), sum: u(36)}
 	if d.p.OneSided != nil {
 		row.packets, row.flags, row.operands = int32(u(40)), int32(u(44)), u(48)
 	}
@@ -91,7 +91,8 @@ func (d *reader) part(rank int, row *planRow, size int64) error {
 		}
 		next += n
 		p.Blocks = append(p.Blocks, ir.TB{
-			Block: ir.Block{Rank: int32(rank), SendPeer: int32(le.Uint32(o)), RecvPeer: int32(le.Uint32(o[4:])), Channel: int32(le.Uint32(o[8:]))},
+			Block: ir.Block{Rank: int32(rank), SendPeer: int32(le.Uint32(o)), RecvPeer: int32(le.Uint32(o[4:])),
+				Channel: int32(le.Uint32(o[8:]))},
 			Steps: ir.Range{First: base + int32(first), End: base + int32(next)},
 		})
 	}
@@ -125,7 +126,8 @@ func (d *reader) checkRanks() error {
 	for r := range d.p.Rank {
 		row := d.row(table, r)
 		inOut, outIn := shifts(d.p.Coll, r)
-		if int(row.in) != d.p.Coll.InChunks(r) || int(row.out) != d.p.Coll.OutChunks(r) || int(row.inOut) != inOut || int(row.outInPos) != outIn {
+		if int(row.in) != d.p.Coll.InChunks(r) || int(row.out) != d.p.Coll.OutChunks(r) || int(row.inOut) != inOut ||
+			int(row.outInPos) != outIn {
 			return d.fail("the buffers of rank %d are not those of its collective", r)
 		}
 	}

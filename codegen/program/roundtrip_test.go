@@ -54,8 +54,9 @@ func TestPlanKeepsContracts(t *testing.T) {
 		{Kind: ir.Broadcast, Ranks: 4, Chunks: 5, Root: 3, Inplace: true},
 	}
 	for _, c := range contracts {
-		p := &ir.Program{Header: ir.Header{Name: "contract", Coll: c, Protocol: ir.LL16, RanksPerNode: 1, Sizes: ir.SizeRange{Min: 5, Max: 1 << 40}},
-			Scratch: make([]int32, c.Ranks), Rank: make([]ir.Range, c.Ranks), InPlace: c.Inplace, OutOfPlace: true}
+		p := &ir.Program{Header: ir.Header{Name: "contract", Coll: c, Protocol: ir.LL16, RanksPerNode: 1,
+			Sizes: ir.SizeRange{Min: 5, Max: 1 << 40}}, Scratch: make([]int32, c.Ranks), Rank: make([]ir.Range, c.Ranks),
+			InPlace: c.Inplace, OutOfPlace: true}
 		throughPlans(t, p)
 	}
 }
@@ -87,7 +88,8 @@ func TestPlanRankAlone(t *testing.T) {
 	}
 }
 
-// TestReadXMLRoundTrips: programs that were read from XML, random ones and those of others, are the same after a program file.
+// TestReadXMLRoundTrips: programs that were read from XML, random ones and those of others, are the same after a
+// program file.
 func TestReadXMLRoundTrips(t *testing.T) {
 	steps := 0
 	for _, name := range []string{"msccl", "rccl"} {

@@ -70,7 +70,8 @@ func newLayout(p *ir.Program) *layout {
 }
 
 func partSize(p *ir.Program, rank int) int {
-	return int(p.Rank[rank].End-p.Rank[rank].First)*planBlockSize + stepsOf(p, rank)*planStepSize + operandsOf(p, rank)*planOperandSize
+	return int(p.Rank[rank].End-p.Rank[rank].First)*planBlockSize + stepsOf(p, rank)*planStepSize +
+		operandsOf(p, rank)*planOperandSize
 }
 
 // stepsOf is the number of rank's steps.
@@ -133,7 +134,8 @@ func sortedWants(c *ir.Collective) []ir.Part {
 	for out := range c.Require {
 		outs = append(outs, out)
 	}
-	slices.SortFunc(outs, func(a, b ir.Part) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Index, b.Index)) })
+	slices.SortFunc(outs,
+		func(a, b ir.Part) int { return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Index, b.Index)) })
 	return outs
 }
 
@@ -147,7 +149,8 @@ func (e *layout) ranks() {
 		row := e.out[e.at[secRanks]+r*rankSize(e.p.OneSided != nil):]
 		le.PutUint64(row, uint64(at))
 		inOut, outIn := shifts(e.p.Coll, r)
-		for i, n := range []int{len(e.p.TBsOf(r)), steps, e.p.ScratchOf(r), e.p.Coll.InChunks(r), e.p.Coll.OutChunks(r), inOut, outIn} {
+		for i, n := range []int{len(e.p.TBsOf(r)), steps, e.p.ScratchOf(r), e.p.Coll.InChunks(r), e.p.Coll.OutChunks(r),
+			inOut, outIn} {
 			le.PutUint32(row[8+4*i:], uint32(n))
 		}
 		le.PutUint32(row[36:], crc32.Checksum(part, castagnoli))
@@ -217,7 +220,8 @@ func (e *layout) header() {
 	le.PutUint64(h[24:], ABI())
 	le.PutUint64(h[32:], uint64(e.end))
 	flags := 0
-	for i, on := range []bool{c.Inplace, p.InPlace, p.OutOfPlace, p.Even, c.PerRank != nil, p.OneSided != nil && p.OneSided.OnePass} {
+	for i, on := range []bool{c.Inplace, p.InPlace, p.OutOfPlace, p.Even, c.PerRank != nil, p.OneSided != nil &&
+		p.OneSided.OnePass} {
 		if on {
 			flags |= 1 << i
 		}

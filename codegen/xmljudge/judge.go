@@ -23,8 +23,8 @@ type Runtime struct {
 
 // The runtimes.
 var (
-	MSCCL = Runtime{name: "msccl", steps: 256, blocks: 216, channels: 32, depid: 127, chain: 15, fused: true, wholeBuffers: true,
-		collectives: " allreduce allgather reduce broadcast alltoall reduce_scatter custom "}
+	MSCCL = Runtime{name: "msccl", steps: 256, blocks: 216, channels: 32, depid: 127, chain: 15, fused: true,
+		wholeBuffers: true, collectives: " allreduce allgather reduce broadcast alltoall reduce_scatter custom "}
 	RCCL = Runtime{name: "rccl", steps: 64, blocks: 64, channels: 128, depid: 63, inclusive: true,
 		collectives: " reduce broadcast allreduce reducescatter allgather gather scatter alltoall "}
 )

@@ -17,14 +17,17 @@ func good(r *Runtime) string {
 		extra = ` outofplace="1" minBytes="0" maxBytes="0"`
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<algo name="t" proto="LL" nchannels="2" nchunksperloop="4" ngpus="2" coll="allreduce" inplace="0"%s>`+"\n", extra)
+	fmt.Fprintf(&b, `<algo name="t" proto="LL" nchannels="2" nchunksperloop="4" ngpus="2" coll="allreduce" inplace="0"%s>`+
+		"\n", extra)
 	for r := range 2 {
 		fmt.Fprintf(&b, `  <gpu id="%d" i_chunks="4" o_chunks="4" s_chunks="4">`+"\n", r)
 		fmt.Fprintf(&b, `    <tb id="0" send="%d" recv="%d" chan="1">`+"\n", 1-r, 1-r)
 		b.WriteString(line(0, "s", "i", 0, "i", 0, 2, -1, -1, 0) + line(1, "r", "s", 0, "s", 0, 2, -1, -1, 1))
 		b.WriteString("    </tb>\n    <tb id=\"1\" send=\"-1\" recv=\"-1\" chan=\"0\">\n")
-		b.WriteString(line(0, "cpy", "i", 0, "o", 0, 4, -1, -1, 1) + "    </tb>\n    <tb id=\"2\" send=\"-1\" recv=\"-1\" chan=\"0\">\n")
-		b.WriteString(line(0, "nop", "i", -1, "o", -1, 0, 1, 0, 0) + line(1, "re", "s", 0, "o", 0, 1, 0, 1, 0) + line(2, "re", "s", 1, "o", 0, 1, -1, -1, 0))
+		b.WriteString(line(0, "cpy", "i", 0, "o", 0, 4, -1, -1, 1) +
+			"    </tb>\n    <tb id=\"2\" send=\"-1\" recv=\"-1\" chan=\"0\">\n")
+		b.WriteString(line(0, "nop", "i", -1, "o", -1, 0, 1, 0, 0) + line(1, "re", "s", 0, "o", 0, 1, 0, 1, 0) +
+			line(2, "re", "s", 1, "o", 0, 1, -1, -1, 0))
 		b.WriteString("    </tb>\n  </gpu>\n")
 	}
 	b.WriteString("</algo>\n")

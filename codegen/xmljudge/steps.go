@@ -62,7 +62,8 @@ func (j *judge) pairs() {
 func (g *rank) block(n *node) *block {
 	j := g.judge
 	j.element(n, "tb")
-	b := &block{line: n.line, id: j.num(n, "id"), send: j.num(n, "send"), recv: j.num(n, "recv"), channel: j.num(n, "chan")}
+	b := &block{line: n.line, id: j.num(n, "id"), send: j.num(n, "send"), recv: j.num(n, "recv"),
+		channel: j.num(n, "chan")}
 	j.within(n.line, "send", b.send, -1, j.ranks-1)
 	j.within(n.line, "recv", b.recv, -1, j.ranks-1)
 	j.within(n.line, "chan", b.channel, 0, min(j.channels, j.r.channels)-1)
@@ -94,7 +95,8 @@ func (g *rank) step(n *node, i int, b *block) step {
 	j := g.judge
 	j.element(n, "step")
 	s := step{line: n.line, kind: j.text(n, "type"), srcbuf: j.text(n, "srcbuf"), dstbuf: j.text(n, "dstbuf"),
-		src: j.num(n, "srcoff"), dst: j.num(n, "dstoff"), count: j.num(n, "cnt"), depid: j.num(n, "depid"), deps: j.num(n, "deps")}
+		src: j.num(n, "srcoff"), dst: j.num(n, "dstoff"), count: j.num(n, "cnt"), depid: j.num(n, "depid"),
+		deps: j.num(n, "deps")}
 	if at := j.num(n, "s"); at != i {
 		j.say(n.line, "step %d is numbered %d", i, at)
 	}
@@ -192,8 +194,10 @@ func (g *rank) nops(b *block) {
 func (g *rank) chains(b *block) {
 	for i := 0; i < len(b.steps); {
 		end := i + 1
-		for end < len(b.steps) && b.steps[i].reduction && b.steps[end].reduction && !b.steps[end-1].hasdep && b.steps[end].depid == -1 &&
-			b.steps[end].dstbuf == b.steps[i].dstbuf && b.steps[end].dst == b.steps[i].dst && b.steps[end].srcbuf == b.steps[i].srcbuf {
+		for end < len(b.steps) && b.steps[i].reduction && b.steps[end].reduction && !b.steps[end-1].hasdep &&
+			b.steps[end].depid == -1 &&
+			b.steps[end].dstbuf == b.steps[i].dstbuf && b.steps[end].dst == b.steps[i].dst &&
+			b.steps[end].srcbuf == b.steps[i].srcbuf {
 			end++
 		}
 		if chain := b.steps[i:end]; len(chain) > 1 {
@@ -204,7 +208,8 @@ func (g *rank) chains(b *block) {
 				if chain[k].count != chain[0].count {
 					g.say(chain[k].line, "a chain of reductions with counts %d and %d", chain[0].count, chain[k].count)
 				}
-				if src, dst := g.address(chain[k].srcbuf, chain[k].src), g.address(chain[k].dstbuf, chain[k].dst); max(src-dst, dst-src) < chain[k].count {
+				if src, dst := g.address(chain[k].srcbuf, chain[k].src),
+					g.address(chain[k].dstbuf, chain[k].dst); max(src-dst, dst-src) < chain[k].count {
 					g.say(chain[k].line, "a chain of reductions reads what it writes")
 				}
 			}

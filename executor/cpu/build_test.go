@@ -30,7 +30,8 @@ func newBuilder(name string, c *ir.Collective, scratch int) *builder {
 
 // block adds a block and returns its number within its rank.
 func (b *builder) block(rank, send, recv, channel int) int {
-	b.blocks[rank] = append(b.blocks[rank], protoBlock{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv), Channel: int32(channel)}})
+	b.blocks[rank] = append(b.blocks[rank],
+		protoBlock{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv), Channel: int32(channel)}})
 	b.p.Channels = max(b.p.Channels, channel+1)
 	return len(b.blocks[rank]) - 1
 }
@@ -50,7 +51,8 @@ func scratch(i int) operand { return operand{ir.Scratch, i} }
 // or class where there is none. Its position is file:rank+1:step+1.
 func (b *builder) step(rank, block int, op ir.Op, src, dst operand, count, class int) *ir.Step {
 	steps := &b.blocks[rank][block].steps
-	b.p.Spans = append(b.p.Spans, diag.Span{Pos: diag.Pos{Filename: b.p.Name + ".mscl", Line: rank + 1, Column: len(*steps) + 1}})
+	b.p.Spans = append(b.p.Spans,
+		diag.Span{Pos: diag.Pos{Filename: b.p.Name + ".mscl", Line: rank + 1, Column: len(*steps) + 1}})
 	for _, o := range [2]operand{dst, src} {
 		if o.buf == ir.Input || o.buf == ir.Output {
 			class = b.p.Coll.Class(o.index)
@@ -93,7 +95,8 @@ func (b *builder) program() *ir.Program {
 // ringAllReduce is the ring of LANGUAGE.md with one block a rank: s, rrs..., rrcs,
 // rcs..., r. Out of place it copies nothing first: rrcs and rcs write to output.
 func ringAllReduce(ranks int, inplace bool) *ir.Program {
-	b := newBuilder(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: inplace}, 0)
+	b := newBuilder(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks,
+		Inplace: inplace}, 0)
 	for r := range ranks {
 		chunk := func(k int) int { return ((r-k)%ranks + ranks) % ranks }
 		b.block(r, (r+1)%ranks, (r+ranks-1)%ranks, 0)
@@ -112,7 +115,8 @@ func ringAllReduce(ranks int, inplace bool) *ir.Program {
 
 // ringAllGather passes pieces of several chunks round, a piece a transfer.
 func ringAllGather(ranks, chunks int, inplace bool) *ir.Program {
-	b := newBuilder(fmt.Sprintf("gather%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: chunks, Inplace: inplace}, 0)
+	b := newBuilder(fmt.Sprintf("gather%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: chunks,
+		Inplace: inplace}, 0)
 	for r := range ranks {
 		piece := func(k int) operand { return output(((r-k)%ranks + ranks) % ranks * chunks) }
 		b.block(r, (r+1)%ranks, (r+ranks-1)%ranks, 0)
@@ -131,7 +135,8 @@ func ringAllGather(ranks, chunks int, inplace bool) *ir.Program {
 // allPairs gathers chunk r of everybody in rank r's scratch, reduces it there in
 // one chain, which waits for all receives by nops, and hands the sum out.
 func allPairs(ranks, per int, inplace bool) *ir.Program {
-	b := newBuilder(fmt.Sprintf("pairs%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks * per, Inplace: inplace}, ranks*per)
+	b := newBuilder(fmt.Sprintf("pairs%d", ranks), &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks * per,
+		Inplace: inplace}, ranks*per)
 	for r := range ranks {
 		peers := make([]int, 0, ranks-1)
 		for k := 1; k < ranks; k++ {

@@ -31,32 +31,39 @@ func cLayouts() map[string]layout {
 		launch   C.struct_abi_launch
 	)
 	return map[string]layout{
-		"Step": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.src_buf), unsafe.Offsetof(step.dst_buf), unsafe.Offsetof(step.flags),
-			unsafe.Offsetof(step.count), unsafe.Offsetof(step.src), unsafe.Offsetof(step.dst), unsafe.Offsetof(step.first_class),
-			unsafe.Offsetof(step.dep_block), unsafe.Offsetof(step.dep_step), unsafe.Offsetof(step.chain)}},
-		"Block": {unsafe.Sizeof(block), []uintptr{unsafe.Offsetof(block.rank), unsafe.Offsetof(block.first_block), unsafe.Offsetof(block.first_step),
-			unsafe.Offsetof(block.steps), unsafe.Offsetof(block.send), unsafe.Offsetof(block.recv)}},
+		"Step": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.src_buf),
+			unsafe.Offsetof(step.dst_buf), unsafe.Offsetof(step.flags), unsafe.Offsetof(step.count), unsafe.Offsetof(step.src),
+			unsafe.Offsetof(step.dst), unsafe.Offsetof(step.first_class), unsafe.Offsetof(step.dep_block),
+			unsafe.Offsetof(step.dep_step), unsafe.Offsetof(step.chain)}},
+		"Block": {unsafe.Sizeof(block), []uintptr{unsafe.Offsetof(block.rank), unsafe.Offsetof(block.first_block),
+			unsafe.Offsetof(block.first_step), unsafe.Offsetof(block.steps), unsafe.Offsetof(block.send),
+			unsafe.Offsetof(block.recv)}},
 		"RankMemory": {unsafe.Sizeof(rank), []uintptr{unsafe.Offsetof(rank.input), unsafe.Offsetof(rank.output), unsafe.Offsetof(rank.scratch)}},
-		"State": {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.flag), unsafe.Offsetof(state.tiles), unsafe.Offsetof(state.sent),
-			unsafe.Offsetof(state.received), unsafe.Offsetof(state.pad)}},
+		"State": {unsafe.Sizeof(state), []uintptr{unsafe.Offsetof(state.flag), unsafe.Offsetof(state.tiles),
+			unsafe.Offsetof(state.sent), unsafe.Offsetof(state.received), unsafe.Offsetof(state.pad)}},
 		"Counters":   {unsafe.Sizeof(counters), []uintptr{unsafe.Offsetof(counters.head), unsafe.Offsetof(counters.pad0), unsafe.Offsetof(counters.tail), unsafe.Offsetof(counters.pad1)}},
 		"ConnMemory": {unsafe.Sizeof(conn), []uintptr{unsafe.Offsetof(conn.slots), unsafe.Offsetof(conn.head), unsafe.Offsetof(conn.tail)}},
-		"Status": {unsafe.Sizeof(status), []uintptr{unsafe.Offsetof(status.code), unsafe.Offsetof(status.block), unsafe.Offsetof(status.step), unsafe.Offsetof(status.what),
-			unsafe.Offsetof(status.want), unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns), unsafe.Offsetof(status.limit_ns),
-			unsafe.Offsetof(status.column), unsafe.Offsetof(status.operand)}},
+		"Status": {unsafe.Sizeof(status), []uintptr{unsafe.Offsetof(status.code), unsafe.Offsetof(status.block),
+			unsafe.Offsetof(status.step), unsafe.Offsetof(status.what), unsafe.Offsetof(status.want),
+			unsafe.Offsetof(status.have), unsafe.Offsetof(status.tile), unsafe.Offsetof(status.waited_ns),
+			unsafe.Offsetof(status.limit_ns), unsafe.Offsetof(status.column), unsafe.Offsetof(status.operand)}},
 		"TraceTables": {unsafe.Sizeof(trace), []uintptr{unsafe.Offsetof(trace.rows), unsafe.Offsetof(trace.first)}},
-		"Action": {unsafe.Sizeof(action), []uintptr{unsafe.Offsetof(action.step), unsafe.Offsetof(action.message), unsafe.Offsetof(action.tile), unsafe.Offsetof(action.pad),
-			unsafe.Offsetof(action.begin), unsafe.Offsetof(action.end), unsafe.Offsetof(action.seen)}},
-		"Params": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.blocks), unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states),
-			unsafe.Offsetof(launch.conns), unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems),
-			unsafe.Offsetof(launch.chunk), unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.slot_bytes), unsafe.Offsetof(launch.slot_stride),
+		"Action": {unsafe.Sizeof(action), []uintptr{unsafe.Offsetof(action.step), unsafe.Offsetof(action.message),
+			unsafe.Offsetof(action.tile), unsafe.Offsetof(action.pad), unsafe.Offsetof(action.begin),
+			unsafe.Offsetof(action.end), unsafe.Offsetof(action.seen)}},
+		"Params": {unsafe.Sizeof(launch), []uintptr{unsafe.Offsetof(launch.steps), unsafe.Offsetof(launch.blocks),
+			unsafe.Offsetof(launch.ranks), unsafe.Offsetof(launch.states), unsafe.Offsetof(launch.conns),
+			unsafe.Offsetof(launch.status), unsafe.Offsetof(launch.elems), unsafe.Offsetof(launch.chunk),
+			unsafe.Offsetof(launch.tile), unsafe.Offsetof(launch.slot_bytes), unsafe.Offsetof(launch.slot_stride),
 			unsafe.Offsetof(launch.chunks), unsafe.Offsetof(launch.slots), unsafe.Offsetof(launch.block_count),
-			unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.proto), unsafe.Offsetof(launch.dtype), unsafe.Offsetof(launch.redop), unsafe.Offsetof(launch.elem_size)}},
+			unsafe.Offsetof(launch.rank_count), unsafe.Offsetof(launch.proto), unsafe.Offsetof(launch.dtype),
+			unsafe.Offsetof(launch.redop), unsafe.Offsetof(launch.elem_size)}},
 	}
 }
 
 // cCell is where the kernel finds element at of a chunk of a rank.
-func cCell(elems, chunk uint64, chunks, size uint32, input, output, scratch uint64, buf uint8, index uint32, at uint64) uint64 {
+func cCell(elems, chunk uint64, chunks, size uint32, input, output, scratch uint64, buf uint8, index uint32,
+	at uint64) uint64 {
 	a := C.struct_abi_launch{elems: C.u64(elems), chunk: C.u64(chunk), chunks: C.u32(chunks), elem_size: C.u32(size)}
 	m := C.struct_abi_rank{input: C.u64(input), output: C.u64(output), scratch: C.u64(scratch)}
 	return uint64(C.mscclc_cpu_cell(&a, &m, C.u32(buf), C.u32(index), C.u64(at)))

@@ -36,7 +36,8 @@ func TestOneSidedEmptyChunks(t *testing.T) {
 // packs up: nothing else tells ranks of each other.
 func exchange(ranks int, proto ir.Protocol) *ir.Program {
 	root := ranks - 1
-	b := newOne(fmt.Sprintf("exchange%d", ranks), &ir.Collective{Kind: ir.ReduceTo, Ranks: ranks, Chunks: root, Root: root, Inplace: true}, proto, 2, 0, ranks, 0)
+	b := newOne(fmt.Sprintf("exchange%d", ranks), &ir.Collective{Kind: ir.ReduceTo, Ranks: ranks, Chunks: root,
+		Root: root, Inplace: true}, proto, 2, 0, ranks, 0)
 	for r := range ranks {
 		for k := 1; k < ranks; k++ {
 			if q := (r + k) % ranks; q != root {
@@ -44,7 +45,8 @@ func exchange(ranks int, proto ir.Protocol) *ir.Program {
 			}
 		}
 		if r != root {
-			b.move(r, 1, r, append(ops(at(r, ir.Input, r)), b.each(r, func(q int) ir.Operand { return at(r, ir.Packets, q) })...), ops(at(root, ir.Packets, r)), ir.Final|ir.Joint)
+			b.move(r, 1, r, append(ops(at(r, ir.Input, r)), b.each(r,
+				func(q int) ir.Operand { return at(r, ir.Packets, q) })...), ops(at(root, ir.Packets, r)), ir.Final|ir.Joint)
 		}
 	}
 	for q := range root {

@@ -20,7 +20,8 @@ import (
 // spoil puts numbers at random into a program.
 func spoil(p *ir.Program, rnd *rand.Rand) {
 	number := func() int32 {
-		return [...]int32{-1, 0, 1, 2, 3, 5, 1 << 15, 1 << 16, math.MaxInt32, math.MinInt32, int32(rnd.Uint32())}[rnd.Intn(11)]
+		return [...]int32{-1, 0, 1, 2, 3, 5, 1 << 15, 1 << 16, math.MaxInt32, math.MinInt32,
+			int32(rnd.Uint32())}[rnd.Intn(11)]
 	}
 	o := p.OneSided
 	s, x := &p.Steps[rnd.Intn(len(p.Steps))], &o.Operands[rnd.Intn(len(o.Operands))]
@@ -33,8 +34,8 @@ func spoil(p *ir.Program, rnd *rand.Rand) {
 	case 2, 3:
 		x.Buf, x.Via = ir.Buf(rnd.Intn(6)), ir.Via(rnd.Intn(5))
 	default:
-		fields := []*int32{&s.Src, &s.Dst, &s.Count, &s.Class, &s.Pos, &x.Rank, &x.Index, &x.Nth, &x.Index, &x.Rank, &s.Count, &b.Rank, &b.Steps.End,
-			&o.Depth, &o.Packets[0], &o.Flags[0], &p.Scratch[0]}
+		fields := []*int32{&s.Src, &s.Dst, &s.Count, &s.Class, &s.Pos, &x.Rank, &x.Index, &x.Nth, &x.Index, &x.Rank,
+			&s.Count, &b.Rank, &b.Steps.End, &o.Depth, &o.Packets[0], &o.Flags[0], &p.Scratch[0]}
 		*fields[rnd.Intn(len(fields))] = number()
 	}
 }

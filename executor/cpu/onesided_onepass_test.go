@@ -12,8 +12,8 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// onePass is an allreduce of two ranks, in two blocks each, as channel-level programs are: launches of one pass, signals
-// and awaits that are joint with what stands before them, and relaxed ones where launches begin.
+// onePass is an allreduce of two ranks, in two blocks each, as channel-level programs are: launches of one pass,
+// signals and awaits that are joint with what stands before them, and relaxed ones where launches begin.
 const onePass = `program onepass
 collective allreduce ranks=2 chunks=2 inplace
 scratch 1
@@ -63,7 +63,8 @@ func TestOnePass(t *testing.T) {
 				if columns > 0 && columns < 3 && elems > 1000 && room.TileBytes > 0 {
 					continue
 				}
-				check(t, l, p.Coll, data.I32, data.Sum, elems, func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = columns, 64, columns })
+				check(t, l, p.Coll, data.I32, data.Sum, elems,
+					func(a *executor.Args) { a.Columns, a.TileBytes, a.PerBlock = columns, 64, columns })
 			}
 		}
 	}

@@ -28,9 +28,10 @@ func loadOne(t testing.TB, p *ir.Program, opt executor.Options) *executor.Loaded
 func onePrograms() []*ir.Program {
 	var list []*ir.Program
 	for _, inplace := range []bool{false, true} {
-		list = append(list, onePhase(2, 1, ir.LL, 2, inplace), onePhase(5, 3, ir.LL16, 2, inplace), onePhase(3, 1, ir.Simple, 2, inplace),
-			onePhase(4, 2, ir.Simple, 1, inplace), onePhase(3, 2, ir.LL128, 1, inplace), twoPhases(2, 1, inplace), twoPhases(4, 3, inplace), twoPhases(8, 1, inplace),
-			push(2, inplace), push(7, inplace), throughSwitch(3, inplace), gather(2, 1, inplace), gather(5, 3, inplace))
+		list = append(list, onePhase(2, 1, ir.LL, 2, inplace), onePhase(5, 3, ir.LL16, 2, inplace),
+			onePhase(3, 1, ir.Simple, 2, inplace), onePhase(4, 2, ir.Simple, 1, inplace), onePhase(3, 2, ir.LL128, 1, inplace),
+			twoPhases(2, 1, inplace), twoPhases(4, 3, inplace), twoPhases(8, 1, inplace), push(2, inplace), push(7, inplace),
+			throughSwitch(3, inplace), gather(2, 1, inplace), gather(5, 3, inplace))
 	}
 	return append(list, pull(2, ir.ViaMemory), pull(6, ir.ViaPort), pull(3, ir.ViaSwitch), onePhase(20, 1, ir.LL, 2, true))
 }
@@ -54,7 +55,8 @@ func TestOneSided(t *testing.T) {
 						check(t, l, p.Coll, data.U8, data.Max, elems, func(a *executor.Args) { a.Columns, a.Threads = columns, 1 })
 					}
 				}
-				check(t, l, p.Coll, data.F32, data.Avg, 1003, func(a *executor.Args) { a.Columns, a.PerBlock, a.TileBytes = 2, 2, 160 })
+				check(t, l, p.Coll, data.F32, data.Avg, 1003,
+					func(a *executor.Args) { a.Columns, a.PerBlock, a.TileBytes = 2, 2, 160 })
 			}
 		})
 	}
@@ -62,7 +64,8 @@ func TestOneSided(t *testing.T) {
 
 // TestOneSidedTypes runs every type with every reduction.
 func TestOneSidedTypes(t *testing.T) {
-	for _, p := range []*ir.Program{onePhase(5, 1, ir.LL, 2, true), onePhase(4, 1, ir.Simple, 2, false), twoPhases(3, 1, false), throughSwitch(4, true)} {
+	for _, p := range []*ir.Program{onePhase(5, 1, ir.LL, 2, true), onePhase(4, 1, ir.Simple, 2, false),
+		twoPhases(3, 1, false), throughSwitch(4, true)} {
 		l := loadOne(t, p, executor.Options{})
 		for dt := range data.NumDTypes {
 			for op := range data.NumRedOps {

@@ -25,7 +25,8 @@ func load(t testing.TB, p *ir.Program) *executor.Loaded {
 
 // check runs a program and compares every element; it fails if nothing was
 // compared where something should be.
-func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, elems int64, set func(*executor.Args)) {
+func check(t testing.TB, l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, elems int64,
+	set func(*executor.Args)) {
 	t.Helper()
 	d := data.New(data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
 	args := executor.DataArgs(d)
@@ -118,7 +119,8 @@ func TestTypes(t *testing.T) {
 
 // TestLarge runs a million and three elements, with the usual slots.
 func TestLarge(t *testing.T) {
-	for i, p := range []*ir.Program{ringAllReduce(4, true), ringAllGather(3, 2, false), allPairs(3, 2, true), allToAll(3, 2)} {
+	for i, p := range []*ir.Program{ringAllReduce(4, true), ringAllGather(3, 2, false), allPairs(3, 2, true),
+		allToAll(3, 2)} {
 		l := load(t, p)
 		for proto := range ir.NumProtocols {
 			if i == 0 || i == int(proto) {

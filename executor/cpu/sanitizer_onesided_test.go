@@ -35,8 +35,9 @@ func TestSanitizersOneSided(t *testing.T) {
 	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
 		t.Run(flag[11:], func(t *testing.T) {
 			bin := build(t, flag)
-			for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 2, false), onePhase(2, 1, ir.Simple, 1, true),
-				twoPhases(3, 1, false), push(3, true), pull(3, ir.ViaMemory), throughSwitch(3, false), gather(3, 2, true)} {
+			for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.Simple, 2, false),
+				onePhase(2, 1, ir.Simple, 1, true), twoPhases(3, 1, false), push(3, true), pull(3, ir.ViaMemory),
+				throughSwitch(3, false), gather(3, 2, true)} {
 				if said, err := sanitizedOne(t, bin, p, time.Minute); err != nil || said != "" {
 					t.Errorf("%s %v: %v\n%s", p.Name, p.Protocol, err, said)
 				}
@@ -67,7 +68,8 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 		d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, 1)
 		args := executor.DataArgs(d)
 		args.Wait = time.Millisecond
-		if said, _ := sanitize(t, bin, p, opt, d, args, 2); strings.Contains(said, "Sanitizer") || strings.Contains(said, "runtime error") {
+		if said, _ := sanitize(t, bin, p, opt, d, args, 2); strings.Contains(said, "Sanitizer") ||
+			strings.Contains(said, "runtime error") {
 			t.Errorf("%s\n%s", said, keep(p))
 		}
 	}
@@ -75,7 +77,8 @@ func sanitizedNonsense(t *testing.T, bin string, n int) {
 
 // TestThreadSanitizerSeesOneSided breaks the kernel's order in one place at a time.
 func TestThreadSanitizerSeesOneSided(t *testing.T) {
-	for n, name := range []string{1: "no barrier behind a wait", 2: "no barrier before a signal", 3: "signals do not release", 4: "waits do not acquire"} {
+	for n, name := range []string{1: "no barrier behind a wait", 2: "no barrier before a signal",
+		3: "signals do not release", 4: "waits do not acquire"} {
 		if n == 0 {
 			continue
 		}

@@ -52,7 +52,8 @@ func TestSanitizersOnRandomPrograms(t *testing.T) {
 					t.Fatalf("seed %d", seed)
 				}
 			}
-			t.Logf("%d programs and %d with a fault; %d elements compared; of %d programs packets order a write behind a read", programs, faulty, s.checked, s.packets)
+			t.Logf("%d programs and %d with a fault; %d elements compared; of %d programs packets order a write behind a read",
+				programs, faulty, s.checked, s.packets)
 		})
 	}
 }
@@ -136,7 +137,8 @@ func (s *sanitizer) accepts(p *ir.Program, opt explore.Options) bool {
 		said, err = sanitize(s.T, s.lenient, p, load, d, args, threads)
 	}
 	if err != nil || said != "" {
-		s.Errorf("%+v, elems %d, tiles of %d bytes, %d threads a block: %v\n%s\n%s", check, geo.Elems, args.TileBytes, threads, err, said, keep(p))
+		s.Errorf("%+v, elems %d, tiles of %d bytes, %d threads a block: %v\n%s\n%s", check, geo.Elems, args.TileBytes,
+			threads, err, said, keep(p))
 	}
 	s.checked += d.Check().Checked
 	return true
@@ -200,7 +202,8 @@ block 1.0 send 0 recv 0 ch 0
 		for _, bin := range []string{strict, lenient} {
 			d := data.New(data.NewGeometry(p.Coll, 100, 4), data.I32, data.Sum, 1)
 			said, _ := sanitize(t, bin, p, executor.Options{Unproven: true}, d, executor.DataArgs(d), 2)
-			if bin == lenient && said != "" || bin == strict && (!strings.Contains(said, "data race") || writesBehindRead(said) != x.good) {
+			if bin == lenient && said != "" || bin == strict &&
+				(!strings.Contains(said, "data race") || writesBehindRead(said) != x.good) {
 				t.Errorf("%s: %v, lenient %v\n%s", x.name, bin, bin == lenient, said)
 			}
 		}

@@ -33,7 +33,8 @@ type stressed struct {
 // stresser compiles testdata/stress.cc.
 func stresser(t *testing.T, threads int, flags ...string) *stressed {
 	t.Helper()
-	return &stressed{bin: compile(t, "testdata/stress.cc", append(flags, "-fno-strict-aliasing", "-Wno-unknown-pragmas")...), threads: threads}
+	return &stressed{bin: compile(t, "testdata/stress.cc",
+		append(flags, "-fno-strict-aliasing", "-Wno-unknown-pragmas")...), threads: threads}
 }
 
 // stressCalls makes n calls of a program, of sizes, columns and tiles that differ.
@@ -77,7 +78,8 @@ func (s *stressed) run(t *testing.T, p *ir.Program, rnd *rand.Rand, n int) error
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"), strconv.Itoa(s.threads), strconv.Itoa(rnd.Int()))
+	cmd := exec.CommandContext(ctx, s.bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"),
+		strconv.Itoa(s.threads), strconv.Itoa(rnd.Int()))
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0", "TSAN_OPTIONS=halt_on_error=1")
 	if said, err := cmd.CombinedOutput(); err != nil || len(said) > 0 {
 		return fmt.Errorf("%v\n%s", err, said)
@@ -99,7 +101,8 @@ func (s *stressed) run(t *testing.T, p *ir.Program, rnd *rand.Rand, n int) error
 			rep.Changed = nil
 		}
 		if err := rep.Err(); err != nil {
-			return fmt.Errorf("call %d, %d elements in %d columns and tiles of %d bytes: %w", i, args.Elems, args.Columns, args.TileBytes, err)
+			return fmt.Errorf("call %d, %d elements in %d columns and tiles of %d bytes: %w", i, args.Elems, args.Columns,
+				args.TileBytes, err)
 		}
 	}
 	return nil
@@ -129,7 +132,8 @@ func (r *recorder) calls(t *testing.T, l *executor.Loaded, list []executor.Args)
 			if one.Lines {
 				lines = 1
 			}
-			out.Write(raw(uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem, uint64(len(one.Blocks)*one.Columns), uint64(len(list)), copies, lines))
+			out.Write(raw(uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem,
+				uint64(len(one.Blocks)*one.Columns), uint64(len(list)), copies, lines))
 			out.Write(raw(params))
 			out.Write(raw(part.Blocks...))
 			out.Write(raw(part.Steps...))
@@ -147,7 +151,8 @@ func (r *recorder) calls(t *testing.T, l *executor.Loaded, list []executor.Args)
 
 // ring has each rank pass on what came from the one before it, in Moves that are joint.
 func ring(ranks int, proto ir.Protocol) *ir.Program {
-	b := newOne(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: 1}, proto, 2, 0, ranks, 0)
+	b := newOne(fmt.Sprintf("ring%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: 1}, proto,
+		2, 0, ranks, 0)
 	for r := range ranks {
 		next := (r + 1) % ranks
 		b.move(r, 1, 0, ops(at(r, ir.Input, 0)), ops(at(r, ir.Output, r), at(next, ir.Packets, 0)), 0)
@@ -224,8 +229,9 @@ func TestStressed(t *testing.T) {
 					t.Fatalf("%s %v: %v\n%s", what, p.Protocol, err, keep(p))
 				}
 			}
-			for _, p := range []*ir.Program{twice(), again(), ring(4, ir.LL), ring(5, ir.LL128), onePhase(3, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL128, 2, false), onePhase(3, 2, ir.Simple, 1, false),
-				twoPhases(3, 1, true), push(3, false), pull(3, ir.ViaMemory), gather(3, 2, true), throughSwitch(3, false), exchange(3, ir.LL), exchange(3, ir.LL128)} {
+			for _, p := range []*ir.Program{twice(), again(), ring(4, ir.LL), ring(5, ir.LL128), onePhase(3, 1, ir.LL, 2, true),
+				onePhase(3, 2, ir.LL128, 2, false), onePhase(3, 2, ir.Simple, 1, false), twoPhases(3, 1, true), push(3, false),
+				pull(3, ir.ViaMemory), gather(3, 2, true), throughSwitch(3, false), exchange(3, ir.LL), exchange(3, ir.LL128)} {
 				run(p.Name, p)
 			}
 			for seed := range n {
@@ -255,7 +261,8 @@ func loweredRandom(t *testing.T, rnd *rand.Rand) *ir.Program {
 	}
 }
 
-// tight is a tiny random program from which single things were taken away, or made joint, as long as verify accepted it.
+// tight is a tiny random program from which single things were taken away, or made joint, as long as verify accepted
+// it.
 func tight(rnd *rand.Rand) *ir.Program {
 	p := explore.RandomOneSided(rnd)
 	for range 60 {

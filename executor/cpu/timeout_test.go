@@ -154,7 +154,8 @@ func TestLaterTile(t *testing.T) {
 		d := data.New(data.NewGeometry(p.Coll, 4*20, 4), data.F32, data.Sum, 1)
 		args := executor.DataArgs(d)
 		args.Protocol, args.Slots, args.SlotBytes = &proto, 2, 16
-		timesOut(t, l, args, "broken.mscl:1:1: error: rank 0 block 0 step 0 (s): waited * for a free slot for message 13 of connection 0 0->1, have 10 received of 2 slots (tile 4) [timeout]")
+		timesOut(t, l, args,
+			"broken.mscl:1:1: error: rank 0 block 0 step 0 (s): waited * for a free slot for message 13 of connection 0 0->1, have 10 received of 2 slots (tile 4) [timeout]")
 	}
 }
 

@@ -45,7 +45,8 @@ func inOrder(t *testing.T, p *ir.Program, tr *executor.Trace) map[int32]int64 {
 		before, any := last[at]
 		together := p.OneSided == nil && before.Begin == s.Begin && before.Length == s.Length
 		if s.Length < 0 || any && !together && s.Begin < before.Begin+before.Length {
-			t.Fatalf("%s of column %d in pass %d begins at %v, and what is before it at %v for %v", p.StepName(s.Step), s.Column, s.Pass, s.Begin, before.Begin, before.Length)
+			t.Fatalf("%s of column %d in pass %d begins at %v, and what is before it at %v for %v", p.StepName(s.Step),
+				s.Column, s.Pass, s.Begin, before.Begin, before.Length)
 		}
 		begins = begins || s.Begin == 0
 		last[at] = s
@@ -141,7 +142,8 @@ func TestTraceTwoSidedEnds(t *testing.T) {
 	for proto := range ir.NumProtocols {
 		args := executor.DataArgs(data.New(data.NewGeometry(c, 40, 4), data.I32, data.Sum, 1))
 		args.Trace, args.Wait, args.Protocol = tr, 100*time.Millisecond, &proto
-		if _, err := l.Run(context.Background(), args); err == nil || len(tr.Spans) != 2 || tr.Spans[0].Step != 0 || tr.Spans[1].Step != 1 {
+		if _, err := l.Run(context.Background(), args); err == nil || len(tr.Spans) != 2 || tr.Spans[0].Step != 0 ||
+			tr.Spans[1].Step != 1 {
 			t.Errorf("%v: the trace of a run that is stuck has %+v, %v", proto, tr.Spans, err)
 		}
 	}

@@ -83,7 +83,8 @@ func TestFloats(t *testing.T) {
 			for ranks, l := range map[int]*executor.Loaded{2: l2, 3: l3} {
 				in, got := operands(dt, ranks), operands(dt, ranks)
 				n := len(in[0]) / dt.Size()
-				if _, err := l.Run(context.Background(), executor.Args{Input: got, DType: dt, RedOp: op, Elems: int64(n)}); err != nil {
+				if _, err := l.Run(context.Background(),
+					executor.Args{Input: got, DType: dt, RedOp: op, Elems: int64(n)}); err != nil {
 					t.Fatal(err)
 				}
 				third := (n + ranks - 1) / ranks

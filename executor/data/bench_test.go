@@ -13,7 +13,8 @@ func BenchmarkData(b *testing.B) {
 	for _, x := range []struct {
 		dt DType
 		op RedOp
-	}{{I32, Sum}, {I8, Sum}, {F32, Sum}, {F32, Max}, {F32, Prod}, {F32, Avg}, {F16, Sum}, {BF16, Sum}, {E4M3, Sum}, {F64, Sum}} {
+	}{{I32, Sum}, {I8, Sum}, {F32, Sum}, {F32, Max}, {F32, Prod}, {F32, Avg}, {F16, Sum}, {BF16, Sum}, {E4M3, Sum},
+		{F64, Sum}} {
 		geo := NewGeometry(c, 1000003, x.dt.Size())
 		bytes := int64(c.Ranks) * geo.Elems * int64(x.dt.Size())
 		name := x.dt.String() + "/" + x.op.String()

@@ -33,7 +33,8 @@ const guard = 256
 
 // New makes the buffers of a call and fills them. The same seed gives the same elements.
 func New(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
-	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, rank: make([]rankData, geo.Coll.Ranks), initial: make([][]byte, geo.Coll.Ranks)}
+	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, rank: make([]rankData, geo.Coll.Ranks),
+		initial: make([][]byte, geo.Coll.Ranks)}
 	size := int64(t.Size())
 	d.poison = make([]byte, 4096)
 	for i := range d.poison {
@@ -99,8 +100,8 @@ func (d *Buffers) spoil(buf []byte, at int64) {
 	}
 }
 
-// Memory returns the buffers as a call takes them, indexed by rank. In place, input has each rank's one memory and output
-// is nil.
+// Memory returns the buffers as a call takes them, indexed by rank. In place, input has each rank's one memory and
+// output is nil.
 func (d *Buffers) Memory() (input, output [][]byte) {
 	for i := range d.rank {
 		r := &d.rank[i]
@@ -190,7 +191,8 @@ func (d *Buffers) checkGuards(rank int, rep *Report) {
 		for _, from := range [2]int{0, len(all) - guard} {
 			for j := from; j < from+guard; j++ {
 				if all[j] != d.poison[j%len(d.poison)] {
-					rep.Broken = append(rep.Broken, fmt.Sprintf("rank %d: byte %d of buffer %d, of %d, was written", rank, j-guard, b, len(all)-2*guard))
+					rep.Broken = append(rep.Broken, fmt.Sprintf("rank %d: byte %d of buffer %d, of %d, was written", rank, j-guard,
+						b, len(all)-2*guard))
 					break
 				}
 			}

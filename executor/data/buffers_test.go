@@ -53,7 +53,8 @@ func collectives() []*ir.Collective {
 			if inplace && (kind == ir.AllToAll || kind == ir.SendRecv) {
 				continue
 			}
-			list = append(list, &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: 1, Peer: []int32{1, 2, 0}, Inplace: inplace})
+			list = append(list, &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: 1, Peer: []int32{1, 2, 0},
+				Inplace: inplace})
 		}
 	}
 	return append(list, &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 3, In: 2, Out: 3,
@@ -95,22 +96,24 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckInOrder spoils elements of several ranks' chunks, of lengths for many processors: the first of the ranks in the order
-// they are asked for is told, and all are counted.
+// TestCheckInOrder spoils elements of several ranks' chunks, of lengths for many processors: the first of the ranks in
+// the order they are asked for is told, and all are counted.
 func TestCheckInOrder(t *testing.T) {
 	for _, dt := range []DType{I32, F32, U8} {
 		for _, kind := range []ir.Kind{ir.AllReduce, ir.AllGather} {
 			d := New(NewGeometry(&ir.Collective{Kind: kind, Ranks: 4, Chunks: 3}, 200003, dt.Size()), dt, Sum, 2)
 			direct(d)
 			chunk, size := d.Geo.Chunk, int64(dt.Size())
-			for _, at := range []struct{ rank, chunk, element int64 }{{2, 1, 7}, {2, 1, chunk - 5}, {2, 2, 0}, {1, 0, 50000}, {3, 2, 1}} {
+			for _, at := range []struct{ rank, chunk, element int64 }{{2, 1, 7}, {2, 1, chunk - 5}, {2, 2, 0}, {1, 0, 50000},
+				{3, 2, 1}} {
 				d.rank[at.rank].output[(at.chunk*chunk+at.element+1)*size-1] ^= 0x2a
 			}
 			for _, x := range []struct {
 				ranks []int
 				wrong int64
 				first string
-			}{{[]int{0, 1, 2, 3}, 5, "rank 1 output chunk 0 element 50000 "}, {[]int{3, 2, 1}, 5, "rank 3 output chunk 2 element 1 "}, {[]int{2, 3}, 4, "rank 2 output chunk 1 element 7 "}} {
+			}{{[]int{0, 1, 2, 3}, 5, "rank 1 output chunk 0 element 50000 "},
+				{[]int{3, 2, 1}, 5, "rank 3 output chunk 2 element 1 "}, {[]int{2, 3}, 4, "rank 2 output chunk 1 element 7 "}} {
 				if rep := d.CheckRanks(x.ranks); rep.Wrong != x.wrong || !strings.HasPrefix(rep.First.String(), x.first) {
 					t.Errorf("%v %v: of %v, %d are wrong, %v", kind, dt, x.ranks, rep.Wrong, rep.First)
 				}

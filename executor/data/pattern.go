@@ -29,7 +29,8 @@ type Pattern struct {
 
 // NewPattern makes the data of all ranks; the same seed gives the same data.
 func NewPattern(ranks int, t DType, op RedOp, seed uint64) *Pattern {
-	d := New(NewGeometry(&ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}, patternElems, t.Size()), t, op, seed)
+	d := New(NewGeometry(&ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}, patternElems,
+		t.Size()), t, op, seed)
 	p := &Pattern{DType: t, RedOp: op, Ranks: ranks, poison: d.poison}
 	for _, in := range d.initial {
 		p.input = append(p.input, append(in, in...))
@@ -155,8 +156,8 @@ type Share struct {
 	At           int64
 }
 
-// Shares returns what a rank's output must hold at the end of a call, piece by piece. It leaves out pieces that may hold
-// anything. Of custom collectives, whose outputs are no such pieces, ok is false.
+// Shares returns what a rank's output must hold at the end of a call, piece by piece. It leaves out pieces that may
+// hold anything. Of custom collectives, whose outputs are no such pieces, ok is false.
 func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 	c := *g.Coll
 	if c.Kind == ir.Custom || c.Kind == ir.Opaque {
@@ -166,7 +167,8 @@ func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 	for i := range c.OutChunks(rank) {
 		w := c.Want(rank, i)
 		if !w.Any {
-			list = append(list, Share{First: int64(i) * g.Elems, Elems: g.Elems, Sum: w.Sum, From: int(w.Part.Rank), At: int64(w.Part.Index) * g.Elems})
+			list = append(list, Share{First: int64(i) * g.Elems, Elems: g.Elems, Sum: w.Sum, From: int(w.Part.Rank),
+				At: int64(w.Part.Index) * g.Elems})
 		}
 	}
 	return list, true

@@ -22,7 +22,8 @@ func catalog(t *testing.T, name string, ranks int) *ir.Program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := mscclc.Compile(name, text, mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Open: algorithms.Open}})
+	p, err := mscclc.Compile(name, text,
+		mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func pattern(ranks int, dt data.DType, op data.RedOp) *data.Pattern {
 }
 
 // patternRun fills and runs a program on a pattern, and counts what is wrong.
-func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems int64, spoil func(out [][]byte)) (wrong, checked int64) {
+func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems int64,
+	spoil func(out [][]byte)) (wrong, checked int64) {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device()})
 	if err != nil {
@@ -97,7 +99,8 @@ func patternRun(t *testing.T, p *ir.Program, dt data.DType, op data.RedOp, elems
 // period, and each spoilt element is counted.
 func TestPattern(t *testing.T) {
 	for _, dt := range []data.DType{data.U8, data.I32, data.BF16, data.F64, data.E4M3} {
-		for _, name := range []string{"allreduce/ring", "allgather/ring", "reducescatter/ring", "alltoall/one_step", "broadcast/binomial", "reduce/binomial"} {
+		for _, name := range []string{"allreduce/ring", "allgather/ring", "reducescatter/ring", "alltoall/one_step",
+			"broadcast/binomial", "reduce/binomial"} {
 			for _, elems := range []int64{1, 1000, 300_007} {
 				if elems > 1000 && dt != data.BF16 && dt != data.I32 {
 					continue

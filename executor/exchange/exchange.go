@@ -82,8 +82,8 @@ func (x *Member) Index() int { return x.index }
 // Size is the number of processes.
 func (x *Member) Size() int { return x.size }
 
-// AllGather returns the blobs of all processes, indexed by number; with empty ones it is a barrier. After an error, also
-// that of a ctx that ended, the exchange serves no more.
+// AllGather returns the blobs of all processes, indexed by number; with empty ones it is a barrier. After an error,
+// also that of a ctx that ended, the exchange serves no more.
 func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {
 	x.gather.Lock()
 	defer x.gather.Unlock()

@@ -148,7 +148,8 @@ func TestExchangeEnds(t *testing.T) {
 				if i == who {
 					continue
 				}
-				if err == nil || !strings.Contains(err.Error(), how.want) && !strings.Contains(err.Error(), "gone") || !strings.Contains(err.Error(), fmt.Sprint("process ", who)) && who != 0 && how.name == "killed" {
+				if err == nil || !strings.Contains(err.Error(), how.want) && !strings.Contains(err.Error(), "gone") ||
+					!strings.Contains(err.Error(), fmt.Sprint("process ", who)) && who != 0 && how.name == "killed" {
 					t.Errorf("process %d %s: process %d has %v", who, how.name, i, err)
 				}
 			}
@@ -170,10 +171,12 @@ func TestExchangeMismatch(t *testing.T) {
 			errs <- err
 		}()
 		if others[0] == 1 {
-			if _, err := Join(ctx, at, 0, 3); err == nil || !strings.Contains(err.Error(), "process 1 counts 2 processes, and process 0 counts 3") {
+			if _, err := Join(ctx, at, 0, 3); err == nil ||
+				!strings.Contains(err.Error(), "process 1 counts 2 processes, and process 0 counts 3") {
 				t.Errorf("the hub: %v", err)
 			}
-			if err := <-errs; err == nil || !strings.Contains(err.Error(), "process 0 counts 3 processes, and process 1 counts 2") {
+			if err := <-errs; err == nil ||
+				!strings.Contains(err.Error(), "process 0 counts 3 processes, and process 1 counts 2") {
 				t.Errorf("the other: %v", err)
 			}
 		} else {
@@ -195,7 +198,8 @@ func TestExchangeMismatch(t *testing.T) {
 func TestExchangeWaits(t *testing.T) {
 	for index := range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := Join(ctx, address(t), index, 2); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), fmt.Sprintf("process %d has not come", 1-index)) {
+		if _, err := Join(ctx, address(t), index, 2); !errors.Is(err, context.DeadlineExceeded) ||
+			!strings.Contains(err.Error(), fmt.Sprintf("process %d has not come", 1-index)) {
 			t.Errorf("process %d: %v", index, err)
 		}
 		cancel()

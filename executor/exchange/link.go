@@ -189,7 +189,8 @@ func (x *Member) note(body []byte) {
 
 // hello is how a process introduces itself to the hub, and the hub answers.
 func (x *Member) hello() []byte {
-	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(helloMagic), uint32(x.index)), uint32(x.size))
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(helloMagic), uint32(x.index)),
+		uint32(x.size))
 }
 
 // greeted takes a hello, and gives the other's number.

@@ -46,7 +46,8 @@ func (g *card) fits() bool {
 	return blocks <= room
 }
 
-var errCaptured = errors.New("there is no room for this call beside those of other plans, one of which is being captured: bind it before")
+var errCaptured = errors.New(
+	"there is no room for this call beside those of other plans, one of which is being captured: bind it before")
 
 // crowd has launches draw tickets from now on. Those that run, or have begun on some
 // cards only, are the oldest: a launch counts itself and then looks whether the machine is crowded, and here it is
@@ -318,7 +319,8 @@ func (g *card) hold(st *stream, wait []older) error {
 		if err := o.lane.settle(); err != nil {
 			return err
 		}
-		if err := g.failed(C.mscclc_gpu_hold(g.c, st.handle, o.lane.word.c(), C.u64(o.n)), "waiting for others' room"); err != nil {
+		if err := g.failed(C.mscclc_gpu_hold(g.c, st.handle, o.lane.word.c(), C.u64(o.n)),
+			"waiting for others' room"); err != nil {
 			return err
 		}
 	}

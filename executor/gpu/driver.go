@@ -26,7 +26,8 @@ func (d driver) failed(code C.int, format string, args ...any) error {
 	if code == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s (driver error %d)", fmt.Sprintf(format, args...), C.GoString(C.mscclc_gpu_error(d.c, code)), int(code))
+	return fmt.Errorf("%s: %s (driver error %d)", fmt.Sprintf(format, args...),
+		C.GoString(C.mscclc_gpu_error(d.c, code)), int(code))
 }
 
 // openDriver loads a vendor's driver, and counts its GPUs.
@@ -94,7 +95,8 @@ func (g *card) failed(code C.int, format string, args ...any) error {
 // openCard asks for what a GPU is, and makes its context.
 func openCard(m *machine, number int) (*card, error) {
 	d := m.driver
-	g := &card{machine: m, driver: d, c: (*C.struct_gpu_card)(C.calloc(1, C.sizeof_struct_gpu_card)), number: number, modules: map[string]*module{}, peers: map[int]bool{}, opened: map[string]*opened{}}
+	g := &card{machine: m, driver: d, c: (*C.struct_gpu_card)(C.calloc(1, C.sizeof_struct_gpu_card)), number: number,
+		modules: map[string]*module{}, peers: map[int]bool{}, opened: map[string]*opened{}}
 	if err := d.failed(C.mscclc_gpu_card(d.c, C.int(number), g.c), "GPU %d", number); err != nil {
 		return nil, err // what the driver made of it is the process's, as of one that works
 	}

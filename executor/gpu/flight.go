@@ -22,8 +22,8 @@ import (
 //
 //   - lane.mu, of one flight on one card, is held through a launch with all its calls of the driver. Other
 //     flights and other cards have others. Who is no launch takes it only if it is free (settle), or is a call for
-//     that flight alone, or for a stream that it has launched on (Mark, Close, forget). Who takes several, of a graph on
-//     one card, takes them by number.
+//     that flight alone, or for a stream that it has launched on (Mark, Close, forget). Who takes several, of a graph
+//     on one card, takes them by number.
 //   - air.mu, of the machine, guards what is noted of launches, and no call of the driver is made under it.
 //     It is taken behind lane.mu, and never the other way round.
 //

@@ -29,7 +29,8 @@ type graph struct {
 func (r *graph) add(s *shot) {
 	r.noting.Lock()
 	defer r.noting.Unlock()
-	at, found := slices.BinarySearchFunc(r.loads, s.lane.number, func(w load, n uint64) int { return cmp.Compare(w.lane.number, n) })
+	at, found := slices.BinarySearchFunc(r.loads, s.lane.number,
+		func(w load, n uint64) int { return cmp.Compare(w.lane.number, n) })
 	if !found {
 		r.loads = slices.Insert(r.loads, at, load{lane: s.lane, room: s.room})
 	}

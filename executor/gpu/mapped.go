@@ -84,7 +84,8 @@ func (g *card) admit(list []segment) error {
 		if !s.mapped {
 			continue
 		}
-		if err := g.failed(C.mscclc_gpu_admit(g.c, C.u64(s.base), C.u64(s.bytes)), "access to memory that was mapped at %#x", s.base); err != nil {
+		if err := g.failed(C.mscclc_gpu_admit(g.c, C.u64(s.base), C.u64(s.bytes)), "access to memory that was mapped at %#x",
+			s.base); err != nil {
 			return err
 		}
 	}
@@ -105,11 +106,13 @@ func (g *card) export(list []segment) (name []byte, err error) {
 			return nil, fmt.Errorf("memory at %#x was mapped in part", list[0].base)
 		}
 		file := C.int(-1)
-		if err := g.failed(C.mscclc_gpu_export(g.c, C.u64(s.base), &file), "memory at %#x cannot be exported", s.base); err != nil {
+		if err := g.failed(C.mscclc_gpu_export(g.c, C.u64(s.base), &file), "memory at %#x cannot be exported",
+			s.base); err != nil {
 			return nil, err
 		}
 		if file < 0 {
-			return nil, fmt.Errorf("memory at %#x cannot be shared with other processes: who made it (cuMemCreate) asked for no POSIX file descriptor among its requestedHandleTypes: %w", s.base, executor.ErrNotSupported)
+			return nil, fmt.Errorf(
+				"memory at %#x cannot be shared with other processes: who made it (cuMemCreate) asked for no POSIX file descriptor among its requestedHandleTypes: %w", s.base, executor.ErrNotSupported)
 		}
 		syscall.CloseOnExec(int(file))
 		open = append(open, int(file))
@@ -144,7 +147,8 @@ func (g *card) importFiles(h *handle) (uint64, error) {
 }
 
 func (g *card) importEnd(o *opened) error {
-	return g.failed(C.mscclc_gpu_import_end(g.c, C.u64(o.base), (*C.u64)(unsafe.Pointer(&o.bytes[0])), C.u32(len(o.bytes))), "leaving memory of another process")
+	return g.failed(C.mscclc_gpu_import_end(g.c, C.u64(o.base), (*C.u64)(unsafe.Pointer(&o.bytes[0])),
+		C.u32(len(o.bytes))), "leaving memory of another process")
 }
 
 func closeAll(open []int) {

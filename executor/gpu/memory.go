@@ -118,7 +118,8 @@ func (g *card) Share(address uint64, bytes int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := handle{Process: process(), GPU: g.number, Base: list[0].base, Offset: address - list[0].base, Opaque: make([]byte, C.GPU_HANDLE)}
+	h := handle{Process: process(), GPU: g.number, Base: list[0].base, Offset: address - list[0].base,
+		Opaque: make([]byte, C.GPU_HANDLE)}
 	if list[0].mapped {
 		h.Opaque = nil
 		if h.Name, err = g.export(list); err != nil {
@@ -127,7 +128,8 @@ func (g *card) Share(address uint64, bytes int64) ([]byte, error) {
 		for _, s := range list {
 			h.Bytes = append(h.Bytes, s.bytes)
 		}
-	} else if err := g.failed(C.mscclc_gpu_share(g.c, C.u64(h.Base), unsafe.Pointer(&h.Opaque[0])), "memory at %#x cannot be shared with other processes", address); err != nil {
+	} else if err := g.failed(C.mscclc_gpu_share(g.c, C.u64(h.Base), unsafe.Pointer(&h.Opaque[0])),
+		"memory at %#x cannot be shared with other processes", address); err != nil {
 		return nil, err
 	}
 	return json.Marshal(&h)
@@ -143,7 +145,8 @@ func (g *card) Unshare(text []byte) error {
 }
 
 func readHandle(text []byte) (h handle, err error) {
-	if err = json.Unmarshal(text, &h); err == nil && h.Name == nil && len(h.Opaque) != C.GPU_HANDLE || len(h.Bytes) > maxSegments {
+	if err = json.Unmarshal(text, &h); err == nil && h.Name == nil && len(h.Opaque) != C.GPU_HANDLE ||
+		len(h.Bytes) > maxSegments {
 		err = errors.New("a handle of memory has another length")
 	}
 	return h, err
@@ -222,12 +225,14 @@ func (g *card) read(stream unsafe.Pointer, to []byte, address uint64) error {
 	if len(to) == 0 {
 		return nil
 	}
-	return g.failed(C.mscclc_gpu_get(g.c, stream, unsafe.Pointer(&to[0]), C.u64(address), C.u64(len(to))), "copying from it")
+	return g.failed(C.mscclc_gpu_get(g.c, stream, unsafe.Pointer(&to[0]), C.u64(address), C.u64(len(to))),
+		"copying from it")
 }
 
 func (g *card) write(stream unsafe.Pointer, address uint64, from []byte) error {
 	if len(from) == 0 {
 		return nil
 	}
-	return g.failed(C.mscclc_gpu_put(g.c, stream, C.u64(address), unsafe.Pointer(&from[0]), C.u64(len(from))), "copying to it")
+	return g.failed(C.mscclc_gpu_put(g.c, stream, C.u64(address), unsafe.Pointer(&from[0]), C.u64(len(from))),
+		"copying to it")
 }

@@ -85,7 +85,8 @@ func (l *Library) InitAll(gpus []int) ([]*Comm, error) {
 	for i, g := range gpus {
 		devices[i] = C.int(g)
 	}
-	if err := l.failed(C.mscclc_nccl_init_all(l.c, unsafe.SliceData(handles), C.int(len(gpus)), unsafe.SliceData(devices)), nil, "communicators of one process"); err != nil {
+	if err := l.failed(C.mscclc_nccl_init_all(l.c, unsafe.SliceData(handles), C.int(len(gpus)), unsafe.SliceData(devices)),
+		nil, "communicators of one process"); err != nil {
 		return nil, err
 	}
 	comms := make([]*Comm, len(gpus))
@@ -114,7 +115,8 @@ func (l *Library) InitRank(ranks int, id []byte, rank int) (*Comm, error) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&cid)), len(id)), id)
 	comm := &Comm{lib: l, Rank: rank, Ranks: ranks}
 	var handle unsafe.Pointer
-	if err := l.failed(C.mscclc_nccl_init_rank(l.c, &handle, C.int(ranks), &cid, C.int(rank)), nil, fmt.Sprintf("the communicator of rank %d", rank)); err != nil {
+	if err := l.failed(C.mscclc_nccl_init_rank(l.c, &handle, C.int(ranks), &cid, C.int(rank)), nil,
+		fmt.Sprintf("the communicator of rank %d", rank)); err != nil {
 		return nil, err
 	}
 	comm.c = handle
@@ -122,7 +124,8 @@ func (l *Library) InitRank(ranks int, id []byte, rank int) (*Comm, error) {
 }
 
 var kinds = map[ir.Kind]C.int{
-	ir.AllReduce: C.NCCL_ALLREDUCE, ir.AllGather: C.NCCL_ALLGATHER, ir.ReduceScatter: C.NCCL_REDUCESCATTER, ir.AllToAll: C.NCCL_ALLTOALL,
+	ir.AllReduce: C.NCCL_ALLREDUCE, ir.AllGather: C.NCCL_ALLGATHER, ir.ReduceScatter: C.NCCL_REDUCESCATTER,
+	ir.AllToAll:  C.NCCL_ALLTOALL,
 	ir.Broadcast: C.NCCL_BROADCAST, ir.ReduceTo: C.NCCL_REDUCE, ir.SendRecv: C.NCCL_SENDRECV,
 }
 
@@ -133,7 +136,8 @@ func (c *Comm) Start(call *Call, times int) error {
 	}
 	k := C.struct_nccl_call{
 		send: C.uint64_t(call.Send), recv: C.uint64_t(call.Recv), stream: C.uint64_t(call.Stream),
-		count: C.size_t(call.Count), element: C.size_t(call.DType.Size()), kind: kinds[call.Kind], _type: C.int(types[call.DType]), op: C.int(redops[call.RedOp]),
+		count: C.size_t(call.Count), element: C.size_t(call.DType.Size()), kind: kinds[call.Kind],
+		_type: C.int(types[call.DType]), op: C.int(redops[call.RedOp]),
 		root: C.int(call.Root), to: C.int(call.To), from: C.int(call.From), rank: C.int(c.Rank), ranks: C.int(c.Ranks),
 	}
 	return c.lib.failed(C.mscclc_nccl_call(c.lib.c, c.c, &k, C.int(times)), c, call.Kind.String())

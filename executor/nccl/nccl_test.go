@@ -24,7 +24,8 @@ import (
 func standIn(t *testing.T, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	args := append([]string{"-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", path, "testdata/standin.c", "-lpthread", "-ldl"}, flags...)
+	args := append([]string{"-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-o", path, "testdata/standin.c",
+		"-lpthread", "-ldl"}, flags...)
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -122,7 +123,8 @@ func check(t *testing.T, kind ir.Kind, comms []*Comm) {
 	in.make(input)
 	out.make(func(int, int) uint32 { return 0xdeadbeef })
 	if err := everyRank(func(r int) error {
-		call := &Call{Kind: kind, Send: at(in[r], 0), Recv: at(out[r], 0), Count: count, DType: data.U32, Root: 1, To: (r + 1) % ranks, From: (r + ranks - 1) % ranks}
+		call := &Call{Kind: kind, Send: at(in[r], 0), Recv: at(out[r], 0), Count: count, DType: data.U32, Root: 1,
+			To: (r + 1) % ranks, From: (r + ranks - 1) % ranks}
 		return errors.Join(comms[r].Start(call, 3), comms[r].Err())
 	}); err != nil {
 		t.Fatalf("%v: %v", kind, err)
@@ -241,8 +243,9 @@ func TestFailures(t *testing.T) {
 	if err := everyCall(path); err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []string{"ncclGetVersion", "ncclGetUniqueId", "ncclCommInitAll", "ncclCommDestroy", "ncclCommGetAsyncError", "ncclAllReduce",
-		"ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclReduce", "ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"} {
+	for _, call := range []string{"ncclGetVersion", "ncclGetUniqueId", "ncclCommInitAll", "ncclCommDestroy",
+		"ncclCommGetAsyncError", "ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclReduce",
+		"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"} {
 		// A process of its own: the stand-in counts calls from its start.
 		cmd := exec.Command(os.Args[0], "-test.run=^TestFailuresChild$")
 		cmd.Env = append(os.Environ(), "NCCL_STANDIN_FAIL="+call+":1", "MSCCLC_STANDIN="+path)
@@ -268,7 +271,8 @@ func everyCall(path string) error {
 	}
 	for _, kind := range all {
 		buf := make([]uint32, 16)
-		if err := comms[0].Start(&Call{Kind: kind, Send: at(buf, 0), Recv: at(buf, 8), Count: 8, DType: data.U32}, 1); err != nil {
+		if err := comms[0].Start(&Call{Kind: kind, Send: at(buf, 0), Recv: at(buf, 8), Count: 8, DType: data.U32},
+			1); err != nil {
 			return err
 		}
 	}

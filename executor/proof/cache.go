@@ -133,7 +133,8 @@ func (c *cache) find(k key) (d Demand, ok bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !owned(info) || info.Mode().Perm()&0o077 != 0 || info.Size() > maxProofBytes {
+	if err != nil || !info.Mode().IsRegular() || !owned(info) || info.Mode().Perm()&0o077 != 0 ||
+		info.Size() > maxProofBytes {
 		return d, false
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxProofBytes))
@@ -141,7 +142,8 @@ func (c *cache) find(k key) (d Demand, ok bool) {
 		return d, false
 	}
 	_, rest, _ := strings.Cut(string(text), " slots ")
-	if n, err := fmt.Sscanf(rest, "%d chunks %d\n", &d.Slots, &d.Chunks); n != 2 || err != nil || d.Slots < 1 || d.Chunks < 1 || string(text) != entry(k, d) {
+	if n, err := fmt.Sscanf(rest, "%d chunks %d\n", &d.Slots, &d.Chunks); n != 2 || err != nil || d.Slots < 1 ||
+		d.Chunks < 1 || string(text) != entry(k, d) {
 		return Demand{}, false
 	}
 	now := time.Now()

@@ -48,8 +48,9 @@ func TestProofCache(t *testing.T) {
 			t.Errorf("%s is trusted", what)
 		}
 	}
-	for _, text := range []string{"", "x", string(good[:20]), string(good) + "\n", strings.Replace(string(good), "slots 8", "slots -8", 1),
-		strings.Replace(string(good), "slots 8", "slots 08", 1), entry(key{9}, d), strings.Repeat("a", 1<<20)} {
+	for _, text := range []string{"", "x", string(good[:20]), string(good) + "\n",
+		strings.Replace(string(good), "slots 8", "slots -8", 1), strings.Replace(string(good), "slots 8", "slots 08", 1),
+		entry(key{9}, d), strings.Repeat("a", 1<<20)} {
 		os.WriteFile(file, []byte(text), 0o600)
 		distrusted("the text " + text[:min(len(text), 30)])
 	}

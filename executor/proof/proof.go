@@ -1,8 +1,8 @@
 // Package proof keeps what is proven of a program that runs, and proves more when a call asks for more.
 //
-// [New] makes a [Prover] of a program; [Prover.Prove] proves what the program's own header says, and [Prover.Cover] what one
-// call asks beyond that. The proofs of large programs are kept in a cache on disk, which MSCCLC_CACHE moves or turns
-// off. The package imports ir and ir/verify.
+// [New] makes a [Prover] of a program; [Prover.Prove] proves what the program's own header says, and [Prover.Cover]
+// what one call asks beyond that. The proofs of large programs are kept in a cache on disk, which MSCCLC_CACHE moves or
+// turns off. The package imports ir and ir/verify.
 package proof
 
 import (
@@ -83,7 +83,8 @@ func (v *Prover) Cover(want Demand) error {
 // differs says how a call asks for more than the program was loaded for.
 func (v *Prover) differs(want Demand) string {
 	had := v.proven[0]
-	text := fmt.Sprintf("the program is proven for %v with %d slots and %d chunks a message; this call has %v with %d slots and %d chunks",
+	text := fmt.Sprintf(
+		"the program is proven for %v with %d slots and %d chunks a message; this call has %v with %d slots and %d chunks",
 		had.Protocol, had.Slots, had.Chunks, want.Protocol, want.Slots, want.Chunks)
 	if top := v.p.Sizes.Max; top > 0 && want.Chunks < had.Chunks {
 		text += fmt.Sprintf(", for the program is for sizes below %d bytes", top)

@@ -132,11 +132,13 @@ func TestProveFindsProofs(t *testing.T) {
 // long is a program of n steps on one rank, which copy an input to the output
 // and about in scratch.
 func long(n int) *ir.Program {
-	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 2}}, Scratch: []int32{2}, Channels: 1,
-		Rank: []ir.Range{{First: 0, End: 1}}, Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: int32(n)}}}}
+	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 2}}, Scratch: []int32{2},
+		Channels: 1, Rank: []ir.Range{{First: 0, End: 1}},
+		Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: int32(n)}}}}
 	for i := range n {
 		chunk := int32(i % 2)
-		p.Steps = append(p.Steps, ir.Step{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Output, Src: chunk, Dst: chunk, Class: chunk, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1})
+		p.Steps = append(p.Steps, ir.Step{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Output, Src: chunk, Dst: chunk,
+			Class: chunk, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1})
 	}
 	return p
 }

@@ -118,5 +118,6 @@ func (r *replay) tell(x *access) string {
 	case !x.reads:
 		return fmt.Sprintf("%s wrote %s at %d: %s", name, r.chunk(), x.end, r.value(x.after))
 	}
-	return fmt.Sprintf("%s read %s at %d: %s; and wrote it: %s", name, r.chunk(), x.end, r.value(x.before), r.value(x.after))
+	return fmt.Sprintf("%s read %s at %d: %s; and wrote it: %s", name, r.chunk(), x.end, r.value(x.before),
+		r.value(x.after))
 }

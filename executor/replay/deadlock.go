@@ -70,7 +70,8 @@ type hang struct {
 }
 
 func newHang(r *replay) *hang {
-	h := &hang{replay: r, sent: make([]int, len(r.img.Conns)), received: make([]int, len(r.img.Conns)), at: make([]int32, len(r.p.Blocks))}
+	h := &hang{replay: r, sent: make([]int, len(r.img.Conns)), received: make([]int, len(r.img.Conns)),
+		at: make([]int32, len(r.p.Blocks))}
 	for b := range r.p.Blocks {
 		h.at[b] = -1
 		block := &r.img.Blocks[b]
@@ -151,5 +152,6 @@ func (h *hang) waiting(step int32, cause ir.Cause) string {
 	case ir.ForMessage:
 		return text + fmt.Sprintf("message %d of connection %s", h.received[block.Recv]+1, h.img.Conns[block.Recv])
 	}
-	return text + fmt.Sprintf("a free slot of connection %s, whose receiver has taken %d of %d messages", h.img.Conns[block.Send], h.received[block.Send], h.sent[block.Send])
+	return text + fmt.Sprintf("a free slot of connection %s, whose receiver has taken %d of %d messages",
+		h.img.Conns[block.Send], h.received[block.Send], h.sent[block.Send])
 }

@@ -30,7 +30,8 @@ func asPasses(p *ir.Program) *ir.Program {
 
 func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded, onePass bool) *oneReplay {
 	r := &oneReplay{links: eval.Link(p), onePass: onePass}
-	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(), first: make([]int32, len(p.Steps)), one: r}
+	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(),
+		first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)
 	return r
 }
@@ -38,7 +39,8 @@ func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *exec
 // inPasses has the runs that follow go through so many passes, of which each moves chunkElems of a chunk.
 func (r *oneReplay) inPasses(n int) {
 	r.passes, r.elems = n, n*chunkElems
-	r.data = data.New(data.NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), data.I64.Size()), data.I64, data.Sum, 1)
+	r.data = data.New(data.NewGeometry(r.p.Coll, int64(r.elems*max(r.p.Coll.Chunks, 1)), data.I64.Size()), data.I64,
+		data.Sum, 1)
 	r.args = executor.DataArgs(r.data)
 	r.args.Columns, r.args.TileBytes = 1, chunkBytes
 	r.number()

@@ -7,8 +7,9 @@ import (
 	"mscclc/ir"
 )
 
-// A moment is which passes two accesses are of: the earlier, how many passes on the later, and of how many passes of the launch.
-// Steps that are only in a launch's first pass or last order more there than in others; these passes are without some.
+// A moment is which passes two accesses are of: the earlier, how many passes on the later, and of how many passes of
+// the launch. Steps that are only in a launch's first pass or last order more there than in others; these passes are
+// without some.
 type moment struct {
 	pass, apart, of int
 	without         ir.StepFlags
@@ -73,8 +74,8 @@ func (r *oneReplay) race() (Result, error) {
 	return out, nil
 }
 
-// packetsLast holds, where two passes race, who sends packets until those that lay there are read, but for the two accesses: else passes before
-// might hang of the same race.
+// packetsLast holds, where two passes race, who sends packets until those that lay there are read, but for the two
+// accesses: else passes before might hang of the same race.
 func (r *oneReplay) packetsLast(m moment) (list []executor.Hold) {
 	depth := int(r.p.OneSided.Depth)
 	for i := range int32(len(r.p.Steps)) {
@@ -134,8 +135,8 @@ func (r *oneReplay) starts(step int32) map[int32]int {
 	return map[int32]int{r.links.Block[step]: int(end - r.p.Blocks[r.links.Block[step]].Steps.First)}
 }
 
-// reaches says whether flags and the order of steps put a step, or where over its end, of the later pass of m, behind what is known of some
-// blocks: of each, how many steps it has done since the earlier pass began.
+// reaches says whether flags and the order of steps put a step, or where over its end, of the later pass of m, behind
+// what is known of some blocks: of each, how many steps it has done since the earlier pass began.
 func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment) bool {
 	number := func(i int32, pass int) int {
 		steps := r.p.Blocks[r.links.Block[i]].Steps
@@ -175,8 +176,8 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment)
 	return has && reached >= at
 }
 
-// outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of them
-// have ended: in a launch of one pass, or in the first or the last of two.
+// outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of
+// them have ended: in a launch of one pass, or in the first or the last of two.
 func (r *oneReplay) outside() (out Result, err error) {
 	own := r.p.Rank[r.w.Rank]
 	if own.First == own.End {
@@ -248,7 +249,8 @@ func (r *oneReplay) late(out *Result) error {
 // tells says whether some block of the witness's rank is told by flags that the witness's step is over.
 func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
-		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) && r.reaches(r.starts(r.w.Step), steps.End-1, true, moment{without: ir.Enter}) {
+		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) &&
+			r.reaches(r.starts(r.w.Step), steps.End-1, true, moment{without: ir.Enter}) {
 			return true
 		}
 	}
@@ -257,7 +259,8 @@ func (r *oneReplay) tells() bool {
 
 func (r *oneReplay) end(action int) uint64 { return r.watch.Actions[action].End }
 
-// all says whether something holds for when each action of the witness's rank began and ended, 0 for never, but for loose ones.
+// all says whether something holds for when each action of the witness's rank began and ended, 0 for never, but for
+// loose ones.
 func (r *oneReplay) all(holds func(begin, end uint64) bool) bool {
 	own := r.p.Rank[r.w.Rank]
 	for b := own.First; b < own.End; b++ {

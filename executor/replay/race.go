@@ -55,7 +55,8 @@ func (r *replay) order(out *Result, before, held int) (bool, error) {
 // byFlags says whether flags and the order of steps put the later access behind
 // the earlier one, without any message.
 func (r *replay) byFlags() bool {
-	first := map[int32]int32{r.wires.Block[r.w.With]: r.w.With} // of a block: the first step that is behind the earlier access
+	// of a block: the first step that is behind the earlier access
+	first := map[int32]int32{r.wires.Block[r.w.With]: r.w.With}
 	own := r.p.Rank[r.w.Rank]
 	for grown := true; grown; {
 		grown = false

@@ -8,8 +8,8 @@ import (
 // callerPoison is what a rank's caller leaves in memory that is its own again.
 const callerPoison = 0xca11_e2ca_11e2_ca11
 
-// stale runs the program once more, in the order that this device keeps, and has one of two accesses see of the chunk what it may see where
-// nothing makes visible what the other stores; and says what comes of it.
+// stale runs the program once more, in the order that this device keeps, and has one of two accesses see of the chunk
+// what it may see where nothing makes visible what the other stores; and says what comes of it.
 func (r *oneReplay) stale(out *Result, m moment) error {
 	if r.w.Buf > ir.Scratch {
 		return nil // packets carry what they are read for
@@ -86,13 +86,16 @@ func (r *oneReplay) gone(out *Result, begins bool) error {
 		name := r.name(x.step)
 		switch {
 		case !x.writes:
-			out.say("a run in which %s sees what the caller of rank %d has in that memory outside of its launch:", name, r.w.Rank)
+			out.say("a run in which %s sees what the caller of rank %d has in that memory outside of its launch:",
+				name, r.w.Rank)
 			return r.told(out, &executor.Stale{Action: x.action, Value: callerPoison})
 		case begins:
-			out.say("a run in which what the caller of rank %d stored before its launch comes behind the store of %s:", r.w.Rank, name)
+			out.say("a run in which what the caller of rank %d stored before its launch comes behind the store of %s:",
+				r.w.Rank, name)
 			return r.told(out, &executor.Stale{Action: x.action, Value: x.before, Last: true})
 		}
-		out.say("a run in which the store of %s has not come when the launch of rank %d is over, and its caller looks:", name, r.w.Rank)
+		out.say("a run in which the store of %s has not come when the launch of rank %d is over, and its caller looks:",
+			name, r.w.Rank)
 		return r.told(out, &executor.Stale{Action: executor.StaleCaller, Value: x.before})
 	}
 	return nil

@@ -49,7 +49,8 @@ func (r *replay) judgedOrder() []executor.Hold {
 // own.
 func (r *replay) schedule() *ir.Schedule {
 	n := len(r.watch.Actions)
-	s := &ir.Schedule{Start: []int32{0}, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Conns: len(r.img.Conns), Slots: ir.Unbounded}
+	s := &ir.Schedule{Start: []int32{0}, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n),
+		Conns: len(r.img.Conns), Slots: ir.Unbounded}
 	s.Waits.Start = []int32{0}
 	for b := range r.p.Blocks {
 		block := &r.img.Blocks[b]
@@ -121,7 +122,8 @@ func (r *replay) wrong(out *Result) {
 	default:
 		out.say("nothing wrote %s", r.ranked())
 	}
-	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)), eval.NewValues(c).DescribeWant(want), r.data.FirstInt(want))
+	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)),
+		eval.NewValues(c).DescribeWant(want), r.data.FirstInt(want))
 	out.Shown = rep.Wrong > 0 && (last == nil && r.w.Step < 0 || last != nil && r.same(last, r.w.Step))
 }
 

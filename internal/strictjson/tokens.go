@@ -1,6 +1,6 @@
-// Package strictjson reads JSON of any length as a stream, and says of each fault where it stands and by which keys one gets
-// there. It is stricter than encoding/json: a key that is unknown or stands twice is an error. A [Reader] goes through a text;
-// [Check] only asks whether a text is JSON. It may import files and ir/diag.
+// Package strictjson reads JSON of any length as a stream, and says of each fault where it stands and by which keys one
+// gets there. It is stricter than encoding/json: a key that is unknown or stands twice is an error. A [Reader] goes
+// through a text; [Check] only asks whether a text is JSON. It may import files and ir/diag.
 package strictjson
 
 import (
@@ -14,8 +14,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// tokens cuts JSON into tokens as it is read, so that a text of any length takes no memory. It accepts what encoding/json
-// accepts, and words its errors in the same way. Of a string or a number of more than maxToken bytes it keeps the first ones.
+// tokens cuts JSON into tokens as it is read, so that a text of any length takes no memory. It accepts what
+// encoding/json accepts, and words its errors in the same way. Of a string or a number of more than maxToken bytes it
+// keeps the first ones.
 type tokens struct {
 	name    string
 	what    string // that messages call the text
@@ -121,8 +122,8 @@ func (s *tokens) spanAt(at Pos, n int) diag.Span {
 	return diag.Span{Pos: diag.Pos{Filename: s.name, Offset: at.Offset, Line: at.Line, Column: at.Column}, Len: n}
 }
 
-// peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word; 0 at the end, and
-// at the first error.
+// peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word; 0 at the
+// end, and at the first error.
 func (s *tokens) peek() byte {
 	if !s.loaded {
 		s.kind, s.loaded = s.next(), true
@@ -305,7 +306,8 @@ func (s *tokens) err() error {
 	return nil
 }
 
-// room makes sure that buf[at] is there. From buf[start] on the token is kept, as far as maxToken; it returns where that is now.
+// room makes sure that buf[at] is there. From buf[start] on the token is kept, as far as maxToken; it returns where
+// that is now.
 func (s *tokens) room(start int) (int, bool) {
 	if s.at < s.end {
 		return start, true

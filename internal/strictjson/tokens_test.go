@@ -17,8 +17,8 @@ import (
 // planText is how plans are read.
 var planText = Options{What: "plan", MaxBytes: 1 << 30, MaxMemory: 1 << 16, Smaller: "make it smaller"}
 
-// judgeTokens compares what tokens says of a text with encoding/json: the same texts are good, and the same error stands at the
-// same byte, in whatever pieces the text comes.
+// judgeTokens compares what tokens says of a text with encoding/json: the same texts are good, and the same error
+// stands at the same byte, in whatever pieces the text comes.
 func judgeTokens(t *testing.T, text []byte) {
 	t.Helper()
 	var bad *json.SyntaxError
@@ -26,14 +26,17 @@ func judgeTokens(t *testing.T, text []byte) {
 	if err := json.Unmarshal(text, new(json.RawMessage)); errors.As(err, &bad) {
 		at := max(0, int(bad.Offset)-1)
 		before, what := text[:at], bad.Error()
-		if strings.HasPrefix(what, "invalid character ' '") && text[at] != ' ' { // which encoding/json takes for the end of the text
+		// which encoding/json takes for the end of the text
+		if strings.HasPrefix(what, "invalid character ' '") && text[at] != ' ' {
 			what = "unexpected end of JSON input"
 		}
-		want = fmt.Sprintf("%d:%d %d plan is no JSON: %s", 1+bytes.Count(before, []byte("\n")), at-bytes.LastIndexByte(before, '\n'), at, what)
+		want = fmt.Sprintf("%d:%d %d plan is no JSON: %s", 1+bytes.Count(before, []byte("\n")),
+			at-bytes.LastIndexByte(before, '\n'), at, what)
 	} else if !utf8.Valid(text) {
 		want = "0:0 0 plan is not in UTF-8"
 	}
-	for _, s := range []*tokens{newTokens("a", bytes.NewReader(text), planText), newTokens("a", iotest.OneByteReader(bytes.NewReader(text)), planText)} {
+	for _, s := range []*tokens{newTokens("a", bytes.NewReader(text), planText),
+		newTokens("a", iotest.OneByteReader(bytes.NewReader(text)), planText)} {
 		got := ""
 		var found diag.List
 		if err := s.err(); errors.As(err, &found) {
@@ -49,11 +52,11 @@ func judgeTokens(t *testing.T, text []byte) {
 // texts are texts at the edges of JSON.
 func texts() []string {
 	long := strings.Repeat("x", maxToken-7)
-	texts := []string{"", " ", "\n", "{", "{\n", "[\n\n", "null", "nul", "nule", "truE", "true ", "false\n1", "1", "-", "-0", "01", "1.", "1.5e", "1.5e+", "1e5x", "[1,]", "[,]", "{,}",
-		`{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b"}`, `[1 2]`, `{1:2}`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\u1234"`, "\"\x01\"", "\"a\nb\"", "'", "[']", `]`, `}`, `[}`, `{]`, "[1]]",
-		"\x80", "\"\x80\"", "\"\xc3\"", "\"\u00e9\u4e16\U0001F600\"", "{\"a\" : [ 1 , {} , [] , \"\" ] }\n", "{}\x00", "\v",
-		`"` + long + "\u4e16\u4e16\u4e16\u4e16" + long + `"`, `"` + long + "xxxxx\\u12345\\\\" + long + `"`, `"` + long + "\U0001F600\U0001F600\xff" + long + `"`, strings.Repeat("1", 3*maxToken) + "e" + strings.Repeat("2", maxToken) + " x",
-		strings.Repeat("[", maxDepth), strings.Repeat("[", maxDepth+1), strings.Repeat(" \n", maxToken) + "}"}
+	texts := []string{"", " ", "\n", "{", "{\n", "[\n\n", "null", "nul", "nule", "truE", "true ", "false\n1", "1",
+		"-", "-0", "01", "1.", "1.5e", "1.5e+", "1e5x", "[1,]", "[,]", "{,}", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1 "b"}`,
+		`[1 2]`, `{1:2}`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\u1234"`, "\"\x01\"", "\"a\nb\"", "'", "[']",
+		`]`, `}`, `[}`, `{]`, "[1]]", "\x80", "\"\x80\"", "\"\xc3\"", "\"\u00e9\u4e16\U0001F600\"",
+		"{\"a\" : [ 1 , {} , [] , \"\" ] }\n", "{}\x00", "\v", `"` + long + "\u4e16\u4e16\u4e16\u4e16" + long + `"`, `"` + long + "xxxxx\\u12345\\\\" + long + `"`, `"` + long + "\U0001F600\U0001F600\xff" + long + `"`, strings.Repeat("1", 3*maxToken) + "e" + strings.Repeat("2", maxToken) + " x", strings.Repeat("[", maxDepth), strings.Repeat("[", maxDepth+1), strings.Repeat(" \n", maxToken) + "}"}
 	return texts
 }
 
@@ -62,7 +65,8 @@ func TestTokens(t *testing.T) {
 	for _, text := range texts {
 		judgeTokens(t, []byte(text))
 	}
-	good := `{"name":"a\u00e9\n","x":[1,-2.5e-3,true,false,null,{"k":[[],{}]}],` + "\n" + ` "y" : "` + strings.Repeat("z", 50) + `"}`
+	good := `{"name":"a\u00e9\n","x":[1,-2.5e-3,true,false,null,{"k":[[],{}]}],` + "\n" + ` "y" : "` +
+		strings.Repeat("z", 50) + `"}`
 	rnd := rand.New(rand.NewSource(1))
 	for range 20_000 {
 		text := []byte(good)

@@ -69,7 +69,8 @@ func (s *Reader) Text(most int) string {
 		return string(raw)
 	}
 	var text string
-	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text); err != nil || len(text) > most || s.isCut() {
+	if err := json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text); err != nil || len(text) > most ||
+		s.isCut() {
 		s.Say(diag.Limit, at, "is a string of more than %d bytes", most)
 		return ""
 	}

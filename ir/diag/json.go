@@ -38,7 +38,8 @@ type ProblemNote struct {
 func Report(file string, l List) FileReport {
 	r := FileReport{File: file, OK: !l.Rejects(), Problems: []Problem{}}
 	for _, d := range append(List(nil), l...).Sort() {
-		p := Problem{Code: d.Code, Warning: d.Code.Warning(), Message: d.Text, Rank: known(d.Rank), Block: known(d.Block), Step: known(d.Step), Pos: d.Span.Pos.String(), Hint: d.Hint}
+		p := Problem{Code: d.Code, Warning: d.Code.Warning(), Message: d.Text, Rank: known(d.Rank), Block: known(d.Block),
+			Step: known(d.Step), Pos: d.Span.Pos.String(), Hint: d.Hint}
 		for _, n := range d.Notes {
 			p.Notes = append(p.Notes, ProblemNote{Message: n.Text, Pos: n.Span.Pos.String()})
 		}

@@ -16,17 +16,18 @@ var mostLimits = map[string]int64{
 // MostLimit is the largest value that --limit takes for a name.
 func MostLimit(name string) int64 { return cmp.Or(mostLimits[name], 1<<50) }
 
-// LimitHint is the hint of a message about a limit that --limit raises, where need is known to be enough: the flag with a
-// value of at least need. Where no value is enough it says which is the largest.
+// LimitHint is the hint of a message about a limit that --limit raises, where need is known to be enough: the flag with
+// a value of at least need. Where no value is enough it says which is the largest.
 func LimitHint(name string, need int64) string {
 	if most := MostLimit(name); need > most {
-		return fmt.Sprintf("--limit %s=%s is the largest value, and %d would be needed: make the input smaller", name, LimitText(most), need)
+		return fmt.Sprintf("--limit %s=%s is the largest value, and %d would be needed: make the input smaller", name,
+			LimitText(most), need)
 	}
 	return fmt.Sprintf("--limit %s=%s is enough", name, LimitText(max(need, 1)))
 }
 
-// MoreHint is the hint of a message about a limit of which it is not known how much is enough. It names 16 times what was
-// reached when the input was refused, and at least the limit that is usual without the flag.
+// MoreHint is the hint of a message about a limit of which it is not known how much is enough. It names 16 times what
+// was reached when the input was refused, and at least the limit that is usual without the flag.
 func MoreHint(name string, reached, usual int64) string {
 	most := MostLimit(name)
 	if reached >= most {

@@ -92,7 +92,8 @@ type printer struct {
 }
 
 func (p *printer) diagnostic(d *Diagnostic) {
-	fmt.Fprintf(p, "%s%s%s:%s %s%s%s [%s]\n", p.where(d.Span), p.red, d.severity(), p.plain, p.bold, Printable(d.Text), p.plain, d.Code)
+	fmt.Fprintf(p, "%s%s%s:%s %s%s%s [%s]\n", p.where(d.Span), p.red, d.severity(), p.plain, p.bold, Printable(d.Text),
+		p.plain, d.Code)
 	p.excerpt(d.Span)
 	for _, n := range d.Notes {
 		fmt.Fprintf(p, "%s%snote:%s %s\n", p.where(n.Span), p.cyan, p.plain, Printable(n.Text))
@@ -210,8 +211,8 @@ const MaxClip = 40
 // Clip returns the beginning of a value of a file: as much as a message quotes.
 func Clip(value []byte) []byte { return value[:min(len(value), MaxClip)] }
 
-// Shorten returns the text of a message with its longest words cut: each is a value of a file or of the command line, which may have
-// any length. The cut word says how long it was.
+// Shorten returns the text of a message with its longest words cut: each is a value of a file or of the command line,
+// which may have any length. The cut word says how long it was.
 func Shorten(text string) string {
 	if len(text) <= longestWord {
 		return text

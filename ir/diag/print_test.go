@@ -68,15 +68,18 @@ func TestFprintBounds(t *testing.T) {
 	if len(got) > 600 || !strings.Contains(got, "    ...xxx") || !strings.Contains(got, "^~~~") {
 		t.Errorf("excerpt of a long line: %d bytes: %.200q", len(got), got)
 	}
-	for _, s := range []Span{at("f", 9, 1, 1), at("f", 1, 99, 1), at("f", 1, -4, 1), at("f", 0, 0, 0), at("f", 1, 1, -5), {}} {
+	for _, s := range []Span{at("f", 9, 1, 1), at("f", 1, 99, 1), at("f", 1, -4, 1), at("f", 0, 0, 0),
+		at("f", 1, 1, -5), {}} {
 		if got := render(t, List{New(Kind, s, "odd")}, "ab", false); !strings.Contains(got, "odd [kind]") {
 			t.Errorf("%v: %q", s, got)
 		}
 	}
-	if got := render(t, List{New(Kind, Span{}, "a\x1b[2Jb\nc")}, "", false); strings.ContainsRune(got, '\x1b') || strings.Count(got, "\n") != 2 {
+	if got := render(t, List{New(Kind, Span{}, "a\x1b[2Jb\nc")}, "", false); strings.ContainsRune(got, '\x1b') ||
+		strings.Count(got, "\n") != 2 {
 		t.Errorf("control characters reach the terminal: %q", got)
 	}
-	if got := render(t, List{New(Kind, at("f", 1, 5, 2), "wide")}, "äé\x1bz", false); !strings.Contains(got, "    äé\uFFFDz\n      ^~\n") {
+	if got := render(t, List{New(Kind, at("f", 1, 5, 2), "wide")}, "äé\x1bz",
+		false); !strings.Contains(got, "    äé\uFFFDz\n      ^~\n") {
 		t.Errorf("caret counts characters: %q", got)
 	}
 }
@@ -91,7 +94,8 @@ func TestFprintSteps(t *testing.T) {
 		many = append(many, d)
 	}
 	got := render(t, append(many, New(Kind, at("f", 1, 1, 80), "other")), strings.Repeat("x", 100), false)
-	if strings.Count(got, "[race]") != ShownOfSteps || strings.Count(got, "[kind]") != 1 || !strings.HasSuffix(got, "9 errors, 4 more not shown\n") {
+	if strings.Count(got, "[race]") != ShownOfSteps || strings.Count(got, "[kind]") != 1 ||
+		!strings.HasSuffix(got, "9 errors, 4 more not shown\n") {
 		t.Errorf("got\n%s", got)
 	}
 	if strings.Count(got, "^") != 1 {
@@ -218,7 +222,8 @@ func TestFoldOperations(t *testing.T) {
 // TestShorten: no value of a file or of the command line makes a message long.
 func TestShorten(t *testing.T) {
 	long := strings.Repeat("\u00e9", 50_000)
-	d := New(Undefined, Span{Pos: Pos{Filename: long, Line: 1, Column: 1}}, "%s is not defined, nor is %q", long, long).WithNote(Span{}, "%s", long).WithHint("name %s", long)
+	d := New(Undefined, Span{Pos: Pos{Filename: long, Line: 1, Column: 1}}, "%s is not defined, nor is %q", long,
+		long).WithNote(Span{}, "%s", long).WithHint("name %s", long)
 	var b strings.Builder
 	if err := Fprint(&b, List{d}, nil, false); err != nil {
 		t.Fatal(err)
@@ -228,8 +233,9 @@ func TestShorten(t *testing.T) {
 			t.Errorf("a line of %d bytes: %.200s", len(line), line)
 		}
 	}
-	for text, want := range map[string]string{"": "", "a b ": "a b ", strings.Repeat("word ", 200): strings.Repeat("word ", 200),
-		"a " + strings.Repeat("x", 401) + " b": "a " + strings.Repeat("x", 80) + "... (401 bytes) b"} {
+	for text, want := range map[string]string{"": "", "a b ": "a b ",
+		strings.Repeat("word ", 200): strings.Repeat("word ", 200), "a " + strings.Repeat("x", 401) + " b": "a " +
+			strings.Repeat("x", 80) + "... (401 bytes) b"} {
 		if got := Shorten(text); got != want && got != strings.TrimSuffix(want, " ") {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -16,7 +16,8 @@ type Cells struct {
 
 // NewCells returns n cells that nothing has written.
 func NewCells(n int) *Cells {
-	c := &Cells{held: ir.NewRuns(n), value: make([]Value, max(n, 1)), written: ir.NewRuns(n), writer: make([]int32, max(n, 1))}
+	c := &Cells{held: ir.NewRuns(n), value: make([]Value, max(n, 1)), written: ir.NewRuns(n),
+		writer: make([]int32, max(n, 1))}
 	c.value[0], c.writer[0] = None, -1
 	return c
 }
@@ -33,7 +34,8 @@ func (c *Cells) Fill(v *Values, input func(rank int) int) {
 	}
 }
 
-// Read appends what n cells from cell on hold. Runs that go on with each other become one, also for who reads them next.
+// Read appends what n cells from cell on hold. Runs that go on with each other become one, also for who reads them
+// next.
 func (c *Cells) Read(to []Run, cell, n int) []Run {
 	for at, end := cell, cell+n; at < end; {
 		first, next := c.held.First(at), c.held.End(at)
@@ -78,8 +80,8 @@ func (c *Cells) At(cell int) (Value, int32) {
 	return c.value[first].Plus(cell - first), c.writer[c.written.First(cell)]
 }
 
-// Find returns the first of n cells from cell on, counted from there, of whose value and writer wrong says true, or -1. Of cells that
-// are alike it asks once.
+// Find returns the first of n cells from cell on, counted from there, of whose value and writer wrong says true, or -1.
+// Of cells that are alike it asks once.
 func (c *Cells) Find(cell, n int, wrong func(x Value, writer int32) bool) int {
 	for at := cell; at < cell+n; at = min(c.held.End(at), c.written.End(at)) {
 		if wrong(c.At(at)) {
@@ -99,9 +101,10 @@ func (c *Cells) Later(cell, n int, action int32) bool {
 	return false
 }
 
-// outputs calls judge for every run of chunks of every output: what chunk index of rank holds, and what is wanted of it and of the
-// count-1 behind it (see Collective.Wants). Output gives the cell of a rank's first.
-func (c *Cells) outputs(v *Values, output func(rank int) int, judge func(rank, index, count int, got Value, want ir.Want)) {
+// outputs calls judge for every run of chunks of every output: what chunk index of rank holds, and what is wanted of it
+// and of the count-1 behind it (see Collective.Wants). Output gives the cell of a rank's first.
+func (c *Cells) outputs(v *Values, output func(rank int) int,
+	judge func(rank, index, count int, got Value, want ir.Want)) {
 	var held []Run
 	for r := range v.coll.Ranks {
 		for i, out := 0, v.coll.OutChunks(r); i < out; {
@@ -116,9 +119,10 @@ func (c *Cells) outputs(v *Values, output func(rank int) int, judge func(rank, i
 	}
 }
 
-// Wrong calls report for every chunk of every output that does not hold what the collective wants; output gives the cell of
-// the first of a rank's.
-func (c *Cells) Wrong(v *Values, output func(rank int) int, report func(rank, index int, got Value, want ir.Want, writer int32)) {
+// Wrong calls report for every chunk of every output that does not hold what the collective wants; output gives the
+// cell of the first of a rank's.
+func (c *Cells) Wrong(v *Values, output func(rank int) int,
+	report func(rank, index int, got Value, want ir.Want, writer int32)) {
 	c.outputs(v, output, func(r, index, n int, x Value, w ir.Want) {
 		if v.Matches(x, w) {
 			return

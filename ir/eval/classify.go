@@ -30,7 +30,8 @@ func Classify(p *ir.Program) error {
 func runAll(p *ir.Program) (*Wiring, []int32, error) {
 	w := Wire(p)
 	if len(w.Mismatches) > 0 {
-		return nil, nil, diag.List{diag.New(diag.Unmatched, diag.Span{}, "the sends and receives of %d connections do not match", len(w.Mismatches))}
+		return nil, nil, diag.List{diag.New(diag.Unmatched, diag.Span{},
+			"the sends and receives of %d connections do not match", len(w.Mismatches))}
 	}
 	order, stuck := w.Schedule(p, ir.Unbounded, 1).Run()
 	if len(stuck) > 0 {

@@ -81,8 +81,10 @@ block 2.0 recv 1 ch 0
 		t.Errorf("fused: %s", got)
 	}
 	mixed := strings.Replace(fused, "rrs input[0]*2", "rrs input[0]*1\n  1 r scratch[0]\n  2 s input[1]", 1)
-	mixed = strings.Replace(strings.Replace(mixed, "root=2\n", "root=2\nscratch 1\n", 1), "s input[0]*2", "s input[0]\n  1 s input[1]", 1)
-	mixed = strings.Replace(mixed, "0 rrc input[0] => output[0]*2", "0 r scratch[0]\n  1 r output[1]\n  2 cpy scratch[0] => output[0]\n  3 re input[0] => output[0]*2", 1)
+	mixed = strings.Replace(strings.Replace(mixed, "root=2\n", "root=2\nscratch 1\n", 1), "s input[0]*2",
+		"s input[0]\n  1 s input[1]", 1)
+	mixed = strings.Replace(mixed, "0 rrc input[0] => output[0]*2",
+		"0 r scratch[0]\n  1 r output[1]\n  2 cpy scratch[0] => output[0]\n  3 re input[0] => output[0]*2", 1)
 	if got := finals(t, prog(t, mixed)); !strings.Contains(got, "completes the sum of 1 of them only") {
 		t.Errorf("mixed: %s", got)
 	}
@@ -106,10 +108,12 @@ block 2.0 recv 1 ch 0
 	if got := finals(t, prog(t, apart)); got != "1.0.0" {
 		t.Errorf("apart: %s", got)
 	}
-	if got := finals(t, prog(t, "program none\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); got != "" {
+	if got := finals(t, prog(t,
+		"program none\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); got != "" {
 		t.Errorf("none: %s", got)
 	}
-	for _, bad := range []string{"block 1.0 send 0 ch 0\n  0 s input[0]", "block 1.0 recv 0 ch 0\n  0 r input[0]\nblock 1.1 ch 0\n  0 re input[0] dep 1.0 hasdep"} {
+	for _, bad := range []string{"block 1.0 send 0 ch 0\n  0 s input[0]",
+		"block 1.0 recv 0 ch 0\n  0 r input[0]\nblock 1.1 ch 0\n  0 re input[0] dep 1.0 hasdep"} {
 		p := prog(t, "program bad\ncollective allreduce ranks=2 chunks=1\nblock 0.0 send 1 ch 0\n  0 s input[0]\n"+bad+"\n")
 		if err := MarkFinal(p); err == nil {
 			t.Error("a program that does not run has complete sums")

@@ -82,8 +82,8 @@ func (v *Values) Differs(x Value, w ir.Want) string {
 	return strings.Join(says, ", ")
 }
 
-// Unequal compares x with what w asks for. It returns a leaf that x lacks, a wanted leaf that x has too often, and whether
-// w asks for a sum. A leaf is nil if there is none, and both are nil for sums with too many leaves to look at.
+// Unequal compares x with what w asks for. It returns a leaf that x lacks, a wanted leaf that x has too often, and
+// whether w asks for a sum. A leaf is nil if there is none, and both are nil for sums with too many leaves to look at.
 func (v *Values) Unequal(x Value, w ir.Want) (lacks, twice *ir.Part, sum bool) {
 	want := v.wanted(w)
 	got, whole := v.flatten(x, len(want)+describedLeaves)

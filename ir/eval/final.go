@@ -29,7 +29,8 @@ func MarkFinal(p *ir.Program) error {
 	return f.Mark(p)
 }
 
-// FinalInsts returns the instructions of d whose result is a complete sum of the post-condition, or the error of MarkFinal.
+// FinalInsts returns the instructions of d whose result is a complete sum of the post-condition, or the error of
+// MarkFinal.
 func FinalInsts(d *ir.InstDAG) ([]int32, error) {
 	if !d.Coll.SumsKnown() {
 		return nil, nil
@@ -91,8 +92,8 @@ func (f *Finals) Steps(p *ir.Program) ([]int32, error) {
 	return f.completing(func(i int32) (int32, diag.Span) { return p.Steps[i].Count, p.Span(p.Steps[i].Pos) })
 }
 
-// Mark sets the flag Final on the steps of p that MarkFinal sets it on, or returns MarkFinal's error. All steps have run,
-// and none has the flag yet.
+// Mark sets the flag Final on the steps of p that MarkFinal sets it on, or returns MarkFinal's error. All steps have
+// run, and none has the flag yet.
 func (f *Finals) Mark(p *ir.Program) error {
 	steps, err := f.Steps(p)
 	if err != nil {
@@ -141,7 +142,8 @@ func (s *valueSet) add(r Run) {
 
 func (s *valueSet) sort() {
 	slices.SortFunc(s.list, func(a, b Run) int {
-		return cmp.Or(cmp.Compare(a.Value.shape, b.Value.shape), cmp.Compare(a.Value.at, b.Value.at), cmp.Compare(a.Count, b.Count))
+		return cmp.Or(cmp.Compare(a.Value.shape, b.Value.shape), cmp.Compare(a.Value.at, b.Value.at),
+			cmp.Compare(a.Count, b.Count))
 	})
 	sorted := s.list[:0]
 	for _, r := range s.list {
@@ -191,16 +193,19 @@ func (v *Values) contains(r Run, set *valueSet) bool {
 	return false
 }
 
-// completing returns the actions that made complete sums; of gives the chunks of an action, and its place in the source.
+// completing returns the actions that made complete sums; of gives the chunks of an action, and its place in the
+// source.
 func (f *Finals) completing(of func(action int32) (count int32, span diag.Span)) (final []int32, err error) {
 	complete := f.m.completeSums()
 	if f.m.Values.Over {
-		return nil, diag.List{diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided which are complete, so that avg cannot divide")}
+		return nil, diag.List{diag.New(diag.Undecided, diag.Span{},
+			"the ranks group their sums in so many ways that it is not decided which are complete, so that avg cannot divide")}
 	}
 	if f.m.Coll.Kind == ir.Custom {
 		for _, r := range complete.list {
 			if f.m.Values.contains(r, complete) {
-				return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "one sum of the result is part of another, so that avg cannot divide")}
+				return nil, diag.List{diag.New(diag.Unsupported, diag.Span{},
+					"one sum of the result is part of another, so that avg cannot divide")}
 			}
 		}
 	}
@@ -213,7 +218,8 @@ func (f *Finals) completing(of func(action int32) (count int32, span diag.Span))
 		made = made[f.runs[k]:]
 		count, span := of(i)
 		if n > 0 && n < count {
-			return nil, diag.List{diag.New(diag.Unsupported, span, "a step of %d chunks completes the sum of %d of them only, so that avg cannot divide", count, n)}
+			return nil, diag.List{diag.New(diag.Unsupported, span,
+				"a step of %d chunks completes the sum of %d of them only, so that avg cannot divide", count, n)}
 		}
 		if n > 0 {
 			final = append(final, i)

@@ -23,7 +23,8 @@ type Links struct {
 // Link joins the steps of p.
 func Link(p *ir.Program) *Links {
 	o := p.OneSided
-	l := &Links{Block: make([]int32, len(p.Steps)), packets: firsts(len(p.Rank), o.Packets), flags: firsts(len(p.Rank), o.Flags)}
+	l := &Links{Block: make([]int32, len(p.Steps)), packets: firsts(len(p.Rank), o.Packets),
+		flags: firsts(len(p.Rank), o.Flags)}
 	l.Writer = make([]int32, l.packets[len(p.Rank)])
 	for k := range l.Writer {
 		l.Writer[k] = -1
@@ -102,7 +103,8 @@ func (l *Links) Awaited(flag, nth int32) (step, ago int32) {
 // steps, with what each waits for in that pass. What nothing brings is left out.
 func (l *Links) Schedule(p *ir.Program) *ir.Schedule {
 	n := len(p.Steps)
-	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Slots: ir.Unbounded}
+	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n),
+		Messages: make([]int32, n), Slots: ir.Unbounded}
 	s.Waits.Start = make([]int32, 1, n+1)
 	for b := range p.Blocks {
 		t := &p.Blocks[b]

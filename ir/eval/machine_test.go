@@ -50,8 +50,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A chunkMachine is a Machine that goes chunk by chunk, with values as texts in which operands of a sum are sorted: what a
-// Machine, which goes by runs, must agree with.
+// A chunkMachine is a Machine that goes chunk by chunk, with values as texts in which operands of a sum are sorted:
+// what a Machine, which goes by runs, must agree with.
 type chunkMachine struct {
 	*Machine
 	text   []string
@@ -63,7 +63,8 @@ type chunkMachine struct {
 
 func newChunkMachine(m *Machine) *chunkMachine {
 	n := m.Mem.Len()
-	c := &chunkMachine{Machine: m, text: make([]string, n), writer: make([]int32, n), class: make([]int, n), made: map[int32][]string{}}
+	c := &chunkMachine{Machine: m, text: make([]string, n), writer: make([]int32, n), class: make([]int, n),
+		made: map[int32][]string{}}
 	for i := range n {
 		c.writer[i], c.class[i] = -1, noClass
 	}
@@ -186,8 +187,9 @@ func (c *chunkMachine) moved(id int32, a *Action, sources, dests []ir.Operand) {
 
 // randomMemory is a collective and a Machine of it that reports to say.
 func randomMemory(rnd *rand.Rand, say func(text string)) *Machine {
-	c := &ir.Collective{Kind: []ir.Kind{ir.AllReduce, ir.AllReduce, ir.ReduceTo, ir.ReduceScatter, ir.AllGather, ir.AllToAll, ir.Broadcast, ir.SendRecv, ir.Custom}[rnd.Intn(9)],
-		Ranks: 2 + rnd.Intn(3), Chunks: 1 + rnd.Intn(12), Inplace: rnd.Intn(2) == 0}
+	c := &ir.Collective{Kind: []ir.Kind{ir.AllReduce, ir.AllReduce, ir.ReduceTo, ir.ReduceScatter, ir.AllGather,
+		ir.AllToAll, ir.Broadcast, ir.SendRecv, ir.Custom}[rnd.Intn(9)], Ranks: 2 + rnd.Intn(3), Chunks: 1 + rnd.Intn(12),
+		Inplace: rnd.Intn(2) == 0}
 	switch c.Kind {
 	case ir.SendRecv:
 		c.Peer = []int32{1, 0, -1, -1}[:c.Ranks]
@@ -195,7 +197,8 @@ func randomMemory(rnd *rand.Rand, say func(text string)) *Machine {
 		c.In, c.Out, c.Require = c.Chunks, c.Chunks, map[ir.Part][]ir.Part{}
 		for i := range c.Chunks {
 			if rnd.Intn(2) == 0 {
-				c.Require[ir.Part{Rank: 0, Index: int32(i)}] = []ir.Part{{Rank: 0, Index: int32(i)}, {Rank: 1, Index: int32(i)}}[:1+rnd.Intn(2)]
+				c.Require[ir.Part{Rank: 0, Index: int32(i)}] = []ir.Part{{Rank: 0, Index: int32(i)},
+					{Rank: 1, Index: int32(i)}}[:1+rnd.Intn(2)]
 			}
 		}
 	}
@@ -242,7 +245,8 @@ func TestMachineAgainstChunks(t *testing.T) {
 			}
 			for cell := range m.Mem.Len() {
 				if x, writer := m.cells.At(cell); m.textOf(x) != c.text[cell] || writer != c.writer[cell] {
-					t.Fatalf("seed %d: action %d: cell %d holds %s by %d, not %s by %d", seed, id, cell, m.textOf(x), writer, c.text[cell], c.writer[cell])
+					t.Fatalf("seed %d: action %d: cell %d holds %s by %d, not %s by %d", seed, id, cell, m.textOf(x), writer,
+						c.text[cell], c.writer[cell])
 				}
 			}
 		}
@@ -258,8 +262,10 @@ func TestMachineAgainstChunks(t *testing.T) {
 func randomActions(rnd *rand.Rand, id int32, m *Machine, c *chunkMachine) int32 {
 	operand := func(n int32) ir.Operand {
 		for {
-			x := ir.Operand{Rank: int32(rnd.Intn(m.Coll.Ranks)), Buf: []ir.Buf{ir.Input, ir.Input, ir.Output, ir.Scratch}[rnd.Intn(4)]}
-			size := map[ir.Buf]int{ir.Input: m.Coll.InChunks(int(x.Rank)), ir.Output: m.Coll.OutChunks(int(x.Rank)), ir.Scratch: m.Coll.Chunks}[x.Buf]
+			x := ir.Operand{Rank: int32(rnd.Intn(m.Coll.Ranks)),
+				Buf: []ir.Buf{ir.Input, ir.Input, ir.Output, ir.Scratch}[rnd.Intn(4)]}
+			size := map[ir.Buf]int{ir.Input: m.Coll.InChunks(int(x.Rank)), ir.Output: m.Coll.OutChunks(int(x.Rank)),
+				ir.Scratch: m.Coll.Chunks}[x.Buf]
 			if size >= int(n) {
 				x.Index = int32(rnd.Intn(size - int(n) + 1))
 				return x
@@ -303,7 +309,8 @@ func randomActions(rnd *rand.Rand, id int32, m *Machine, c *chunkMachine) int32 
 	default:
 		send, recv := a, a
 		send.Op, send.Rank = ir.Send, src.Rank
-		recv.Op, recv.Rank = []ir.Op{ir.Recv, ir.RecvReduceCopy, ir.RecvReduceCopySend, ir.RecvReduceSend, ir.RecvCopySend}[rnd.Intn(5)], dst.Rank
+		recv.Op, recv.Rank = []ir.Op{ir.Recv, ir.RecvReduceCopy, ir.RecvReduceCopySend, ir.RecvReduceSend,
+			ir.RecvCopySend}[rnd.Intn(5)], dst.Rank
 		recv.SrcBuf, recv.Src = dst.Buf, dst.Index
 		transfer(id, &send, &recv, m, c)
 	}
@@ -318,13 +325,15 @@ func transfer(id int32, send, recv *Action, m *Machine, c *chunkMachine) {
 	c.exec(id, recv, want)
 }
 
-// randomSum sums some chunks of input over the ranks, in a chain that begins at any of them, and takes them to an output.
+// randomSum sums some chunks of input over the ranks, in a chain that begins at any of them, and takes them to an
+// output.
 func randomSum(rnd *rand.Rand, p *ir.Program, m *Machine, c *chunkMachine) {
 	ranks := int32(m.Coll.Ranks)
 	n := int32(1 + rnd.Intn(m.Coll.InChunks(0)))
 	index, first := int32(rnd.Intn(m.Coll.InChunks(0)-int(n)+1)), rnd.Int31n(ranks)
 	for k := int32(1); k < ranks+1; k++ {
-		send := Action{Op: ir.Send, SrcBuf: ir.Input, DstBuf: ir.NoBuf, Rank: (first + k - 1) % ranks, Src: index, Count: n, Class: int32(m.Coll.Class(int(index)))}
+		send := Action{Op: ir.Send, SrcBuf: ir.Input, DstBuf: ir.NoBuf, Rank: (first + k - 1) % ranks, Src: index,
+			Count: n, Class: int32(m.Coll.Class(int(index)))}
 		recv := send
 		recv.Op, recv.Rank, recv.DstBuf, recv.Dst = ir.RecvReduceCopy, (first+k)%ranks, ir.Input, index
 		if k == ranks {

@@ -15,7 +15,8 @@ func TestRefine(t *testing.T) {
 		c := irtest.AnyCollective(t)
 		c.PerRank, c.In, c.Out, c.Require = nil, c.Chunks, c.Chunks, nil
 		if c.Kind == ir.Custom {
-			c.Require = map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: int32(c.Ranks - 1), Index: 0}, {Rank: 0, Index: int32(c.Chunks - 1)}}}
+			c.Require = map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: int32(c.Ranks - 1), Index: 0},
+				{Rank: 0, Index: int32(c.Chunks - 1)}}}
 		}
 		s := ir.Split{Ways: int(irtest.Small(t, 1, 4)), Blocked: rapid.Bool().Draw(t, "blocked")}
 		fine := c.Refine(s)

@@ -56,8 +56,8 @@ type Values struct {
 	stack  []Value
 }
 
-// A shape is a sum of the value a at 0 and of b at apart, which is not negative. It is found by way of its younger operand: a
-// chain of the first sums that this is in begins at sum, and goes on at next. The table has the others.
+// A shape is a sum of the value a at 0 and of b at apart, which is not negative. It is found by way of its younger
+// operand: a chain of the first sums that this is in begins at sum, and goes on at next. The table has the others.
 type shape struct {
 	a, b, apart int32
 	size        int32 // how many leaves it has, saturating
@@ -72,7 +72,8 @@ const defaultTakenApart = 1 << 26
 
 // NewValues returns the values of a run of c.
 func NewValues(c *ir.Collective) *Values {
-	v := &Values{coll: c, base: make([]int32, c.Ranks+1), shapes: []shape{{size: 1}}, table: make([]int32, 1024), Limit: defaultTakenApart}
+	v := &Values{coll: c, base: make([]int32, c.Ranks+1), shapes: []shape{{size: 1}}, table: make([]int32, 1024),
+		Limit: defaultTakenApart}
 	for r := range c.Ranks {
 		v.base[r+1] = v.base[r] + int32(c.InChunks(r))
 	}
@@ -112,12 +113,13 @@ func (v *Values) partAt(at int32) ir.Part {
 }
 
 func hashShape(s *shape) uint64 {
-	h := uint64(uint32(s.a))*0x9E3779B97F4A7C15 ^ uint64(uint32(s.b))*0xC2B2AE3D27D4EB4F ^ uint64(uint32(s.apart))*0x165667B19E3779F9
+	h := uint64(uint32(s.a))*0x9E3779B97F4A7C15 ^ uint64(uint32(s.b))*0xC2B2AE3D27D4EB4F ^ uint64(
+		uint32(s.apart))*0x165667B19E3779F9
 	return h ^ h>>29
 }
 
-// Sum is the reduction of a and b, and None where one is None. Of two runs that begin with a and with b, it begins the run
-// of the sums.
+// Sum is the reduction of a and b, and None where one is None. Of two runs that begin with a and with b, it begins the
+// run of the sums.
 func (v *Values) Sum(a, b Value) Value {
 	if a.shape < 0 || b.shape < 0 {
 		return None

@@ -25,7 +25,8 @@ type Wiring struct {
 // Wire finds the mates of p's steps: the n-th send of a connection meets its
 // n-th receive.
 func Wire(p *ir.Program) *Wiring {
-	w := &Wiring{Block: make([]int32, len(p.Steps)), Mate: make([]int32, len(p.Steps)), conn: make([]int32, len(p.Blocks)), publisher: publishers(p)}
+	w := &Wiring{Block: make([]int32, len(p.Steps)), Mate: make([]int32, len(p.Steps)), conn: make([]int32, len(p.Blocks)),
+		publisher: publishers(p)}
 	for i := range w.Mate {
 		w.Mate[i] = -1
 	}
@@ -129,7 +130,8 @@ func (w *Wiring) Awaited(p *ir.Program, rank int32, i int32) int32 {
 // many chunks a message. A wait that no step satisfies is left out.
 func (w *Wiring) Schedule(p *ir.Program, slots, chunks int) *ir.Schedule {
 	n := len(p.Steps)
-	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Conns: len(p.Blocks), Slots: slots}
+	s := &ir.Schedule{Start: make([]int32, 1, len(p.Blocks)+1), Send: make([]int32, n), Recv: make([]int32, n),
+		Messages: make([]int32, n), Conns: len(p.Blocks), Slots: slots}
 	s.Waits.Start = make([]int32, 1, n+1)
 	for b := range p.Blocks {
 		t := &p.Blocks[b]
@@ -163,7 +165,8 @@ func (w *Wiring) Exec(p *ir.Program, m *Machine, order []int32) {
 			continue
 		}
 		info := s.Op.Info()
-		a := Action{Op: s.Op, SrcBuf: s.SrcBuf, DstBuf: s.DstBuf, Rank: p.Blocks[w.Block[i]].Rank, Src: s.Src, Dst: s.Dst, Count: s.Count, Class: s.Class}
+		a := Action{Op: s.Op, SrcBuf: s.SrcBuf, DstBuf: s.DstBuf, Rank: p.Blocks[w.Block[i]].Rank, Src: s.Src, Dst: s.Dst,
+			Count: s.Count, Class: s.Class}
 		var in []Run
 		if info.Receives {
 			in = m.pool.take(sent[w.Mate[i]])

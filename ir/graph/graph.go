@@ -1,5 +1,5 @@
-// Package graph shows the chunks and instructions of package ir to gonum as directed graphs: for drawings, and for tests
-// that compare with gonum's algorithms. It may import ir and ir/text.
+// Package graph shows the chunks and instructions of package ir to gonum as directed graphs: for drawings, and for
+// tests that compare with gonum's algorithms. It may import ir and ir/text.
 package graph
 
 import (
@@ -43,7 +43,8 @@ func OfInsts(d *ir.InstDAG) *Graph {
 		name: d.Name, prior: prior, next: prior.Reverse(),
 		label: func(i int) string {
 			in := &d.Insts[i]
-			return fmt.Sprintf("i%d %v%s", i, in.Op, text.AppendOperands(nil, in.Op, in.SrcBuf, in.Src, in.DstBuf, in.Dst, in.Count))
+			return fmt.Sprintf("i%d %v%s", i, in.Op, text.AppendOperands(nil, in.Op, in.SrcBuf, in.Src, in.DstBuf,
+				in.Dst, in.Count))
 		},
 		rank:    func(i int) int32 { return d.Insts[i].Rank },
 		message: func(from, to int) bool { return d.Insts[to].RecvMate == int32(from) },
@@ -118,7 +119,8 @@ func (n Node) ID() int64 { return n.id }
 // Attributes are what a drawing shows of the node.
 func (n Node) Attributes() []encoding.Attribute {
 	i := int(n.id)
-	return []encoding.Attribute{{Key: "label", Value: fmt.Sprintf("%q", fmt.Sprintf("%d | %s", n.g.rank(i), n.g.label(i)))}, {Key: "group", Value: fmt.Sprint(n.g.rank(i))}}
+	return []encoding.Attribute{{Key: "label", Value: fmt.Sprintf("%q",
+		fmt.Sprintf("%d | %s", n.g.rank(i), n.g.label(i)))}, {Key: "group", Value: fmt.Sprint(n.g.rank(i))}}
 }
 
 // A Edge is an edge of a Graph.

@@ -20,7 +20,8 @@ func TestGraphOfInsts(t *testing.T) {
 	if err != nil || len(order) != 6 {
 		t.Fatal(order, err)
 	}
-	if !g.HasEdgeFromTo(0, 1) || g.HasEdgeFromTo(1, 0) || !g.HasEdgeBetween(1, 0) || g.Edge(3, 4) == nil || g.Edge(4, 3) != nil {
+	if !g.HasEdgeFromTo(0, 1) || g.HasEdgeFromTo(1, 0) || !g.HasEdgeBetween(1, 0) || g.Edge(3, 4) == nil ||
+		g.Edge(4, 3) != nil {
 		t.Error("edges do not lead from what comes first to what needs it")
 	}
 	for _, id := range []int64{-1, 6} {
@@ -29,7 +30,8 @@ func TestGraphOfInsts(t *testing.T) {
 		}
 	}
 	text := irtest.Written(t, func(w io.Writer) error { return g.WriteDOT(w) })
-	for _, want := range []string{`digraph "two" {`, `label="0 | i4 re scratch[0] => input[0]"`, "0 -> 1 [style=bold];", "3 -> 4;"} {
+	for _, want := range []string{`digraph "two" {`, `label="0 | i4 re scratch[0] => input[0]"`, "0 -> 1 [style=bold];",
+		"3 -> 4;"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %s", text, want)
 		}
@@ -54,7 +56,8 @@ func TestGraphOfChunks(t *testing.T) {
 			t.Errorf("operation %d", i)
 		}
 	}
-	if text := irtest.Written(t, func(w io.Writer) error { return g.WriteDOT(w) }); !strings.Contains(text, `1 | 0: 1:input[0] = 1:input[0] + 0:input[0]`) {
+	if text := irtest.Written(t, func(w io.Writer) error { return g.WriteDOT(w) }); !strings.Contains(
+		text, `1 | 0: 1:input[0] = 1:input[0] + 0:input[0]`) {
 		t.Error(text)
 	}
 }

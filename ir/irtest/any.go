@@ -26,17 +26,20 @@ func AnyHeader(t *rapid.T) (ir.Header, []ir.Hint) {
 	}
 	for range Small(t, 0, 3) {
 		file := rapid.StringMatching(`[a-z ."]{0,6}`).Draw(t, "file")
-		h.Spans = append(h.Spans, diag.Span{Pos: diag.Pos{Filename: file, Offset: int(Small(t, 0, 99)), Line: int(Small(t, 0, 9)), Column: int(Small(t, 0, 9))}, Len: int(Small(t, 0, 9))})
+		h.Spans = append(h.Spans, diag.Span{Pos: diag.Pos{Filename: file, Offset: int(Small(t, 0, 99)),
+			Line: int(Small(t, 0, 9)), Column: int(Small(t, 0, 9))}, Len: int(Small(t, 0, 9))})
 	}
 	hints := []ir.Hint{ir.NoHint}
 	for range Small(t, 0, 3) {
-		hints = append(hints, ir.Hint{Channel: Small(t, -1, 9), SendTB: Small(t, -1, 9), RecvTB: Small(t, -1, 9), Via: ir.Via(Small(t, 0, 3)), Pull: rapid.Bool().Draw(t, "pull")})
+		hints = append(hints, ir.Hint{Channel: Small(t, -1, 9), SendTB: Small(t, -1, 9), RecvTB: Small(t, -1, 9),
+			Via: ir.Via(Small(t, 0, 3)), Pull: rapid.Bool().Draw(t, "pull")})
 	}
 	return h, hints
 }
 
 func AnyCollective(t *rapid.T) *ir.Collective {
-	c := &ir.Collective{Kind: ir.Kind(Small(t, 0, int(ir.NumKinds)-1)), Ranks: int(Small(t, 1, 4)), Chunks: int(Small(t, 1, 4)), Inplace: rapid.Bool().Draw(t, "inplace")}
+	c := &ir.Collective{Kind: ir.Kind(Small(t, 0, int(ir.NumKinds)-1)), Ranks: int(Small(t, 1, 4)),
+		Chunks: int(Small(t, 1, 4)), Inplace: rapid.Bool().Draw(t, "inplace")}
 	switch c.Kind {
 	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
 		c.Root = int(Small(t, 0, c.Ranks-1))
@@ -52,7 +55,8 @@ func AnyCollective(t *rapid.T) *ir.Collective {
 			}
 		}
 		if c.Kind == ir.Custom && c.OutChunks(0) > 0 && c.InChunks(c.Ranks-1) > 0 {
-			c.Require = map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: slices.Repeat([]ir.Part{{Rank: int32(c.Ranks - 1), Index: 0}}, int(Small(t, 1, 3)))}
+			c.Require = map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: slices.Repeat([]ir.Part{{Rank: int32(c.Ranks - 1), Index: 0}},
+				int(Small(t, 1, 3)))}
 		}
 	}
 	return c
@@ -83,8 +87,8 @@ func AnyChunks(t *rapid.T, h ir.Header, hints []ir.Hint) *ir.ChunkDAG {
 		return d
 	}
 	for range Small(t, 0, 6) {
-		op := ir.ChunkOp{Dst: rapid.SampledFrom(refs).Draw(t, "dst"), Count: 1, Src: int32(len(d.Srcs)), NSrc: Small(t, 1, 3), Ways: Small(t, 1, 3),
-			Hint: Small(t, 0, len(hints)-1), Pos: Small(t, -1, len(h.Spans)-1)}
+		op := ir.ChunkOp{Dst: rapid.SampledFrom(refs).Draw(t, "dst"), Count: 1, Src: int32(len(d.Srcs)), NSrc: Small(t, 1, 3),
+			Ways: Small(t, 1, 3), Hint: Small(t, 0, len(hints)-1), Pos: Small(t, -1, len(h.Spans)-1)}
 		for range op.NSrc {
 			d.Srcs = append(d.Srcs, rapid.SampledFrom(refs).Draw(t, "src"))
 		}
@@ -94,20 +98,22 @@ func AnyChunks(t *rapid.T, h ir.Header, hints []ir.Hint) *ir.ChunkDAG {
 }
 
 func anyBuf(t *rapid.T) ir.Buf {
-	return rapid.SampledFrom([]ir.Buf{ir.Input, ir.Output, ir.Scratch, ir.Packets, ir.Flags, ir.Scratch + 4, ir.NoBuf}).Draw(t, "buf")
+	return rapid.SampledFrom([]ir.Buf{ir.Input, ir.Output, ir.Scratch, ir.Packets, ir.Flags, ir.Scratch + 4,
+		ir.NoBuf}).Draw(t, "buf")
 }
 
 func AnyInsts(t *rapid.T, h ir.Header, hints []ir.Hint) *ir.InstDAG {
 	d := &ir.InstDAG{Header: h, Hints: hints, Even: rapid.Bool().Draw(t, "even"), Scratch: AnyScratch(t, h.Coll.Ranks)}
 	for range Small(t, 0, 3) {
-		d.Blocks = append(d.Blocks, ir.Block{Rank: Small(t, 0, 3), SendPeer: Small(t, -1, 3), RecvPeer: Small(t, -1, 3), Channel: Small(t, -1, 3)})
+		d.Blocks = append(d.Blocks, ir.Block{Rank: Small(t, 0, 3), SendPeer: Small(t, -1, 3), RecvPeer: Small(t, -1, 3),
+			Channel: Small(t, -1, 3)})
 	}
 	n := int(Small(t, 0, 6))
 	for range n {
-		in := ir.Inst{Op: ir.Op(Small(t, 0, int(ir.Move)-1)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Rank: Small(t, 0, 3), Class: Small(t, 0, 3),
-			SendPeer: Small(t, -1, 3), RecvPeer: Small(t, -1, 3), SendMate: Small(t, -1, n-1), RecvMate: Small(t, -1, n-1),
-			Seq: Small(t, 0, 99), SendSeq: Small(t, 0, 99), Part: Small(t, 0, 3), Hint: Small(t, 0, 3), Pos: Small(t, -1, 3),
-			Channel: Small(t, -1, 3), Block: Small(t, -1, 3), Step: Small(t, -1, 3)}
+		in := ir.Inst{Op: ir.Op(Small(t, 0, int(ir.Move)-1)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Rank: Small(t, 0, 3),
+			Class: Small(t, 0, 3), SendPeer: Small(t, -1, 3), RecvPeer: Small(t, -1, 3), SendMate: Small(t, -1, n-1),
+			RecvMate: Small(t, -1, n-1), Seq: Small(t, 0, 99), SendSeq: Small(t, 0, 99), Part: Small(t, 0, 3),
+			Hint: Small(t, 0, 3), Pos: Small(t, -1, 3), Channel: Small(t, -1, 3), Block: Small(t, -1, 3), Step: Small(t, -1, 3)}
 		hasSrc, hasDst := text.Operands(in.Op)
 		if hasSrc {
 			in.SrcBuf, in.Src, in.Count = anyBuf(t), Small(t, -2, 9), Small(t, 0, 3)
@@ -147,10 +153,11 @@ func anyEdges(t *rapid.T, n int) ir.Edges {
 }
 
 func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
-	p := &ir.Program{Header: h, Channels: int(Small(t, 0, 3)), Even: rapid.Bool().Draw(t, "even"), Scratch: AnyScratch(t, h.Coll.Ranks),
-		InPlace: rapid.Bool().Draw(t, "in"), OutOfPlace: rapid.Bool().Draw(t, "out")}
+	p := &ir.Program{Header: h, Channels: int(Small(t, 0, 3)), Even: rapid.Bool().Draw(t, "even"),
+		Scratch: AnyScratch(t, h.Coll.Ranks), InPlace: rapid.Bool().Draw(t, "in"), OutOfPlace: rapid.Bool().Draw(t, "out")}
 	if rapid.Bool().Draw(t, "one-sided") {
-		p.OneSided = &ir.OneSided{Depth: Small(t, 1, 3), Packets: AnyScratch(t, h.Coll.Ranks), Flags: AnyScratch(t, h.Coll.Ranks)}
+		p.OneSided = &ir.OneSided{Depth: Small(t, 1, 3), Packets: AnyScratch(t, h.Coll.Ranks),
+			Flags: AnyScratch(t, h.Coll.Ranks)}
 	}
 	for r := range h.Coll.Ranks {
 		first := int32(len(p.Blocks))
@@ -161,8 +168,9 @@ func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
 					p.Steps = append(p.Steps, anyOneSidedStep(t, p.OneSided))
 					continue
 				}
-				s := ir.Step{Op: ir.Op(Small(t, 0, int(ir.Move)-1)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: ir.StepFlags(Small(t, 0, 3)), Count: Small(t, 0, 3),
-					Class: Small(t, 0, 3), DepBlock: Small(t, -1, 3), DepStep: Small(t, -1, 3), Pos: Small(t, -1, 3)}
+				s := ir.Step{Op: ir.Op(Small(t, 0, int(ir.Move)-1)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf,
+					Flags: ir.StepFlags(Small(t, 0, 3)), Count: Small(t, 0, 3), Class: Small(t, 0, 3), DepBlock: Small(t, -1, 3),
+					DepStep: Small(t, -1, 3), Pos: Small(t, -1, 3)}
 				hasSrc, hasDst := text.Operands(s.Op)
 				if hasSrc {
 					s.SrcBuf, s.Src = anyBuf(t), Small(t, -2, 9)
@@ -172,7 +180,8 @@ func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
 				}
 				p.Steps = append(p.Steps, s)
 			}
-			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: Small(t, -1, 3), RecvPeer: Small(t, -1, 3), Channel: Small(t, -1, 3)}, Steps: ir.Range{First: at, End: int32(len(p.Steps))}})
+			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: Small(t, -1, 3),
+				RecvPeer: Small(t, -1, 3), Channel: Small(t, -1, 3)}, Steps: ir.Range{First: at, End: int32(len(p.Steps))}})
 		}
 		p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
 	}
@@ -181,8 +190,9 @@ func AnyProgram(t *rapid.T, h ir.Header) *ir.Program {
 
 // anyOneSidedStep has its operands at the end of o's.
 func anyOneSidedStep(t *rapid.T, o *ir.OneSided) ir.Step {
-	s := ir.Step{Op: ir.Op(Small(t, int(ir.Move), int(ir.Await))), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: ir.StepFlags(Small(t, 0, 31)), Count: Small(t, 0, 3),
-		Class: Small(t, 0, 3), DepBlock: Small(t, -1, 3), DepStep: Small(t, -1, 3), Pos: Small(t, -1, 3)}
+	s := ir.Step{Op: ir.Op(Small(t, int(ir.Move), int(ir.Await))), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf,
+		Flags: ir.StepFlags(Small(t, 0, 31)), Count: Small(t, 0, 3), Class: Small(t, 0, 3), DepBlock: Small(t, -1, 3),
+		DepStep: Small(t, -1, 3), Pos: Small(t, -1, 3)}
 	operands := func(n int32, nth bool) int16 {
 		for range n {
 			x := ir.Operand{Rank: Small(t, ir.AllRanks, 3), Buf: anyBuf(t), Index: Small(t, -2, 9), Via: ir.Via(Small(t, 0, 3))}

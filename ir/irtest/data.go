@@ -62,8 +62,8 @@ func Others(t testing.TB, kind string) string {
 	return dir
 }
 
-// Each runs a test on the repository's own programs of a kind, and on those of other compilers, which skips where they are
-// not there.
+// Each runs a test on the repository's own programs of a kind, and on those of other compilers, which skips where they
+// are not there.
 func Each(t *testing.T, kind string, test func(t *testing.T, dir string)) {
 	t.Run("own", func(t *testing.T) { test(t, Own(t, kind)) })
 	t.Run("others", func(t *testing.T) { test(t, Others(t, kind)) })

@@ -187,7 +187,8 @@ func (p *textParser) bufByName(name string) ir.Buf {
 		}
 	}
 	if digits, ok := strings.CutPrefix(name, "scratch+"); ok {
-		if n, err := strconv.ParseUint(digits, 10, 8); err == nil && n > 0 && ir.Scratch+ir.Buf(n) > ir.Scratch && ir.Scratch+ir.Buf(n) < ir.NoBuf {
+		if n, err := strconv.ParseUint(digits, 10, 8); err == nil && n > 0 && ir.Scratch+ir.Buf(n) > ir.Scratch &&
+			ir.Scratch+ir.Buf(n) < ir.NoBuf {
 			return ir.Scratch + ir.Buf(n)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 func (p *textParser) scratchDecl(d *ir.ChunkDAG, bufs map[string]ir.Buf) int {
 	s := ir.ScratchDecl{Name: p.next()}
-	if _, taken := bufs[s.Name]; taken || strings.ContainsAny(s.Name, "[]*:") || s.Name == "" || len(d.Scratch) >= int(ir.NoBuf-ir.Scratch) {
+	if _, taken := bufs[s.Name]; taken || strings.ContainsAny(s.Name, "[]*:") || s.Name == "" ||
+		len(d.Scratch) >= int(ir.NoBuf-ir.Scratch) {
 		p.errorf("%q cannot be the name of one more scratch buffer", s.Name)
 	}
 	s.Chunks = int(p.int(0))

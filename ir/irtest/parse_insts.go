@@ -87,8 +87,8 @@ func (p *textParser) blockFields(b *ir.Block) {
 
 // inst reads an instruction, whose name has been read, as the line'th.
 func (p *textParser) inst(name string, line int32) instLine {
-	in := instLine{Inst: ir.Inst{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, SendPeer: -1, RecvPeer: -1, SendMate: -1, RecvMate: -1,
-		Seq: line, SendSeq: line, Pos: -1, Channel: -1, Block: -1, Step: -1}}
+	in := instLine{Inst: ir.Inst{SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, SendPeer: -1, RecvPeer: -1, SendMate: -1,
+		RecvMate: -1, Seq: line, SendSeq: line, Pos: -1, Channel: -1, Block: -1, Step: -1}}
 	in.name = p.name(name)
 	if !p.take("rank") {
 		p.next()

@@ -34,7 +34,8 @@ func Random(rnd *rand.Rand, cfg Config) *ir.ChunkDAG {
 	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out),
 		Inplace: rnd.Intn(2) == 0, Require: map[ir.Part][]ir.Part{}}
 	g.d = &ir.ChunkDAG{Hints: []ir.Hint{ir.NoHint}}
-	g.d.Header = ir.Header{Name: "random", Coll: c, Protocol: ir.Protocol(rnd.Intn(int(ir.NumProtocols))), RanksPerNode: ranks}
+	g.d.Header = ir.Header{Name: "random", Coll: c, Protocol: ir.Protocol(rnd.Intn(int(ir.NumProtocols))),
+		RanksPerNode: ranks}
 	for s := rnd.Intn(3); s > 0; s-- {
 		g.d.Scratch = append(g.d.Scratch, ir.ScratchDecl{Name: string(rune('a' + s)), Chunks: pick(cfg.Chunks, 6)})
 	}
@@ -160,7 +161,8 @@ func (g *generator) add(dst ir.Ref, srcs []ir.Ref, count int, ways int32) {
 		g.d.Hints = append(g.d.Hints, h)
 		hint = int32(len(g.d.Hints) - 1)
 	}
-	g.d.Ops = append(g.d.Ops, ir.ChunkOp{Dst: dst, Count: int32(count), Src: int32(len(g.d.Srcs)), NSrc: int32(len(srcs)), Ways: ways, Hint: hint})
+	g.d.Ops = append(g.d.Ops, ir.ChunkOp{Dst: dst, Count: int32(count), Src: int32(len(g.d.Srcs)), NSrc: int32(len(srcs)),
+		Ways: ways, Hint: hint})
 	g.d.Srcs = append(g.d.Srcs, srcs...)
 }
 

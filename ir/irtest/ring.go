@@ -6,10 +6,12 @@ import "mscclc/ir"
 
 // RingChunks is ring AllReduce in place: the first program of LANGUAGE.md.
 func RingChunks(n int) *ir.ChunkDAG {
-	d := &ir.ChunkDAG{Header: ir.Header{Name: "ring", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: n, Inplace: true}}, Hints: []ir.Hint{ir.NoHint}}
+	d := &ir.ChunkDAG{Header: ir.Header{Name: "ring", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: n,
+		Inplace: true}}, Hints: []ir.Hint{ir.NoHint}}
 	at := func(r, i int) ir.Ref { return ir.Ref{Rank: int32(r % n), Index: int32(i), Buf: ir.Input} }
 	op := func(dst ir.Ref, srcs ...ir.Ref) {
-		d.Ops = append(d.Ops, ir.ChunkOp{Dst: dst, Count: 1, Src: int32(len(d.Srcs)), NSrc: int32(len(srcs)), Ways: 1, Pos: -1})
+		d.Ops = append(d.Ops, ir.ChunkOp{Dst: dst, Count: 1, Src: int32(len(d.Srcs)), NSrc: int32(len(srcs)),
+			Ways: 1, Pos: -1})
 		d.Srcs = append(d.Srcs, srcs...)
 	}
 	for i := range n {
@@ -33,7 +35,8 @@ func RingInsts(n int) *ir.InstDAG {
 	hops := 2*n - 1 // steps that a chunk takes
 	for i := range n {
 		for s := range hops {
-			in := ir.Inst{Op: ir.RecvReduceCopySend, SrcBuf: ir.Input, DstBuf: ir.Input, Rank: int32((i + s) % n), Src: int32(i), Dst: int32(i), Count: 1, Class: int32(i), Pos: -1}
+			in := ir.Inst{Op: ir.RecvReduceCopySend, SrcBuf: ir.Input, DstBuf: ir.Input, Rank: int32((i + s) % n), Src: int32(i),
+				Dst: int32(i), Count: 1, Class: int32(i), Pos: -1}
 			in.SendPeer, in.RecvPeer = int32((i+s+1)%n), int32((i+s+n-1)%n)
 			at := int32(len(d.Insts))
 			in.SendMate, in.RecvMate, in.Seq, in.SendSeq = at+1, at-1, 2*at, 2*at+1

@@ -7,14 +7,16 @@ import (
 	"mscclc/ir/diag"
 )
 
-// fuse looks at whether b, which follows a, could be one operation with it: each operation is a turn of the interpreter, and
-// puts of one operation are all under way at once.
+// fuse looks at whether b, which follows a, could be one operation with it: each operation is a turn of the
+// interpreter, and puts of one operation are all under way at once.
 func (l *linter) fuse(a, b *ir.ChannelOp) {
 	switch {
 	case a.Parts != b.Parts || a.Part != b.Part || a.Type != b.Type && b.Kind != ir.ChEach:
 		return
-	case a.Kind == b.Kind && signals(a) && len(a.Channels)+len(b.Channels) <= mostChannels && !shares(a.Channels, b.Channels):
-		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d channels", len(a.Channels)+len(b.Channels))
+	case a.Kind == b.Kind && signals(a) && len(a.Channels)+len(b.Channels) <= mostChannels &&
+		!shares(a.Channels, b.Channels):
+		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d channels",
+			len(a.Channels)+len(b.Channels))
 	case a.Kind == ir.ChEach && b.Kind == ir.ChEach && a.Type == b.Type && l.oneEach(a, b):
 		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d pairs", len(a.Dsts)+len(b.Dsts))
 	case a.Kind == ir.ChMove && len(a.Srcs) > 1 && b.Kind == ir.ChEach && sendsOn(a, b):
@@ -41,7 +43,8 @@ func (l *linter) oneEach(a, b *ir.ChannelOp) bool {
 	}
 	first := a.Srcs[0]
 	alike := func(r ir.ChannelRef) bool {
-		return r.Buf == first.Buf && r.Packets == first.Packets && r.Count == first.Count && (r.Rank == first.Rank) == (int(first.Rank) == l.rank)
+		return r.Buf == first.Buf && r.Packets == first.Packets && r.Count == first.Count &&
+			(r.Rank == first.Rank) == (int(first.Rank) == l.rank)
 	}
 	for _, o := range []*ir.ChannelOp{a, b} {
 		for i := range o.Srcs {
@@ -61,8 +64,8 @@ func sendsOn(a, b *ir.ChannelOp) bool {
 	return !slices.ContainsFunc(b.Srcs, func(r ir.ChannelRef) bool { return r != a.Dsts[0] })
 }
 
-// busy counts what the operations of a block use. With halves or with scratch that is reused the executor finds chunks in
-// another rank's scratch by the length of the own one, which is used then.
+// busy counts what the operations of a block use. With halves or with scratch that is reused the executor finds chunks
+// in another rank's scratch by the length of the own one, which is used then.
 func (l *linter) busy(ops []ir.ChannelOp) {
 	u := l.uses
 	var moved int64
@@ -107,7 +110,8 @@ func (l *linter) reached(o *ir.ChannelOp) {
 	for i, c := range l.p.Ranks[l.rank].Channels[o.Type] {
 		to := func(r ir.ChannelRef) bool { return r.Rank == c.Peer }
 		if slices.ContainsFunc(o.Srcs, to) || slices.ContainsFunc(o.Dsts, to) {
-			if first := slices.IndexFunc(l.p.Ranks[l.rank].Channels[o.Type], func(x ir.Channel) bool { return x.Peer == c.Peer }); first == i {
+			if first := slices.IndexFunc(l.p.Ranks[l.rank].Channels[o.Type],
+				func(x ir.Channel) bool { return x.Peer == c.Peer }); first == i {
 				use(&l.uses.channels[o.Type], int32(i))
 			}
 		}
@@ -156,14 +160,17 @@ func (l *linter) switches() {
 
 // self looks at whether o copies a chunk to where it lies. A sum that the switch makes and stores is none.
 func (l *linter) self(o *ir.ChannelOp) {
-	if o.Kind == ir.ChMove && len(o.Srcs) == 1 && len(o.Dsts) == 1 && o.Srcs[0] == o.Dsts[0] && o.Srcs[0].Rank != ir.AllRanks {
+	if o.Kind == ir.ChMove && len(o.Srcs) == 1 && len(o.Dsts) == 1 && o.Srcs[0] == o.Dsts[0] &&
+		o.Srcs[0].Rank != ir.AllRanks {
 		l.at(diag.LintCopy, o.Pos, "this copies a chunk to where it lies")
 	}
 }
 
-// onward looks at whether b, which follows a but for threads that meet, adds to what a has summed, so that one sum would do.
+// onward looks at whether b, which follows a but for threads that meet, adds to what a has summed, so that one sum
+// would do.
 func (l *linter) onward(a, b *ir.ChannelOp) {
-	if a.Kind == ir.ChMove && b.Kind == ir.ChMove && a.Type == b.Type && a.Parts == b.Parts && a.Part == b.Part && a.Reduce == b.Reduce &&
+	if a.Kind == ir.ChMove && b.Kind == ir.ChMove && a.Type == b.Type && a.Parts == b.Parts && a.Part == b.Part &&
+		a.Reduce == b.Reduce &&
 		len(a.Srcs) > 1 && len(b.Srcs) > 1 && len(a.Dsts) == 1 && len(b.Dsts) == 1 &&
 		a.Dsts[0] == b.Srcs[0] && b.Dsts[0] == a.Dsts[0] && len(a.Srcs)+len(b.Srcs)-1 <= mostSources {
 		l.at(diag.LintFuse, b.Pos, "this adds to what the sum before made: one sum of %d would do", len(a.Srcs)+len(b.Srcs)-1)

@@ -1,5 +1,6 @@
-// Package lint finds what is legal in a program at the level of channels, and slow or fragile in the executor of MSCCL++ that
-// runs it: what its author may have meant otherwise. It judges no program wrong; what is wrong ir/verify and channels.Check say.
+// Package lint finds what is legal in a program at the level of channels, and slow or fragile in the executor of
+// MSCCL++ that runs it: what its author may have meant otherwise. It judges no program wrong; what is wrong ir/verify
+// and channels.Check say.
 package lint
 
 import (
@@ -7,8 +8,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// What fits, or runs well: an operation's channels and pairs, the threads of a bundle, and the multiprocessors of the smallest GPU
-// that is common (A100), all of whose blocks run at once.
+// What fits, or runs well: an operation's channels and pairs, the threads of a bundle, and the multiprocessors of the
+// smallest GPU that is common (A100), all of whose blocks run at once.
 const (
 	mostChannels = 8
 	mostSources  = 10
@@ -16,8 +17,8 @@ const (
 	resident     = 108
 )
 
-// Channels lists what is slow or fragile in p, each finding once, at the first operation that has it, in the order of the
-// program. p must be well formed, as a reader leaves it.
+// Channels lists what is slow or fragile in p, each finding once, at the first operation that has it, in the order of
+// the program. p must be well formed, as a reader leaves it.
 func Channels(p *ir.ChannelProgram) diag.List {
 	l := linter{p: p, memory: ir.NewMemory(p.Coll, scratchOf(p))}
 	l.all = make([]uses, len(p.Ranks))
@@ -37,7 +38,9 @@ func Channels(p *ir.ChannelProgram) diag.List {
 	}
 	l.rank, l.block, l.op = -1, -1, -1
 	if p.Threads%bundle != 0 {
-		l.at(diag.LintThreads, -1, "the number of threads of a block is %d, no multiple of the %d that run together: some of the last ones idle", p.Threads, bundle)
+		l.at(diag.LintThreads, -1,
+			"the number of threads of a block is %d, no multiple of the %d that run together: some of the last ones idle",
+			p.Threads, bundle)
 	}
 	return l.found.List()
 }
@@ -105,12 +108,14 @@ func (l *linter) wholeRank() {
 	c := &l.p.Ranks[l.rank]
 	l.block, l.op = -1, -1
 	if n := len(c.Blocks); l.uses.together && n > resident {
-		l.at(diag.LintResident, -1, "rank %d has %d blocks that wait for each other; on a GPU that does not run all at once they wait for good, and the executor does not ask", l.rank, n)
+		l.at(diag.LintResident, -1,
+			"rank %d has %d blocks that wait for each other; on a GPU that does not run all at once they wait for good, and the executor does not ask", l.rank, n)
 	}
 	for t, list := range c.Channels {
 		for i := range list {
 			if i >= len(l.uses.channels[t]) || !l.uses.channels[t][i] {
-				l.at(diag.LintUnused, -1, "rank %d has channel %d of a type, which no operation uses: it is connected all the same", l.rank, i)
+				l.at(diag.LintUnused, -1, "rank %d has channel %d of a type, which no operation uses: it is connected all the same",
+					l.rank, i)
 			}
 		}
 	}
@@ -139,6 +144,8 @@ func (l *linter) balance() {
 	}
 	l.block = -1
 	if busy > 1 && most*busy > 2*all {
-		l.at(diag.LintIdle, -1, "one block of rank %d moves %.1f times what its %d blocks do on average: the others wait for it", l.rank, float64(most*busy)/float64(max(all, 1)), busy)
+		l.at(diag.LintIdle, -1,
+			"one block of rank %d moves %.1f times what its %d blocks do on average: the others wait for it", l.rank,
+			float64(most*busy)/float64(max(all, 1)), busy)
 	}
 }

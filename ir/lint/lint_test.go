@@ -18,20 +18,24 @@ func remote(buf ir.Buf, index int32) ir.ChannelRef {
 }
 
 func copies(from, to int32) ir.ChannelOp {
-	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Input, from)}, Dsts: []ir.ChannelRef{local(ir.Output, to)}}
+	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Input, from)},
+		Dsts: []ir.ChannelRef{local(ir.Output, to)}}
 }
 
 func puts(from ir.Buf, index int32) ir.ChannelOp {
-	return ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{local(from, index)}, Dsts: []ir.ChannelRef{remote(ir.Output, index)}}
+	return ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{local(from, index)},
+		Dsts: []ir.ChannelRef{remote(ir.Output, index)}}
 }
 
 func sums() ir.ChannelOp {
-	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0), local(ir.Input, 1)}, Dsts: []ir.ChannelRef{local(ir.Output, 0)}}
+	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0), local(ir.Input, 1)},
+		Dsts: []ir.ChannelRef{local(ir.Output, 0)}}
 }
 
 // adds adds a chunk of input to output 3.
 func adds(from int32) ir.ChannelOp {
-	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Output, 3), local(ir.Input, from)}, Dsts: []ir.ChannelRef{local(ir.Output, 3)}}
+	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel,
+		Srcs: []ir.ChannelRef{local(ir.Output, 3), local(ir.Input, from)}, Dsts: []ir.ChannelRef{local(ir.Output, 3)}}
 }
 
 func on(kind ir.ChannelOpKind, channels ...int32) ir.ChannelOp {
@@ -56,8 +60,8 @@ func program(blocks ...[]ir.ChannelOp) *ir.ChannelProgram {
 			blocks[b][i].Pos = -1
 		}
 	}
-	p := &ir.ChannelProgram{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 4}}, Threads: 256, Align: 16,
-		Ranks: []ir.ChannelRank{{In: 4, Out: 4, Blocks: blocks}, {In: 4, Out: 4}}}
+	p := &ir.ChannelProgram{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 4}},
+		Threads: 256, Align: 16, Ranks: []ir.ChannelRank{{In: 4, Out: 4, Blocks: blocks}, {In: 4, Out: 4}}}
 	p.Ranks[0].Channels[ir.MemoryChannel] = both
 	return p
 }
@@ -132,29 +136,36 @@ func TestUnused(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
-	if len(found) != 4 || slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Code != diag.LintUnused && d.Code != diag.LintThreads }) {
+	if len(found) != 4 || slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
+		return d.Code != diag.LintUnused &&
+			d.Code != diag.LintThreads
+	}) {
 		t.Errorf("found\n%s", all)
 	}
 }
 
-// TestUnusedChannels lints channels to a rank that is reached: one of them is needed, and the other end of one that is used.
+// TestUnusedChannels lints channels to a rank that is reached: one of them is needed, and the other end of one that is
+// used.
 func TestUnusedChannels(t *testing.T) {
 	p := program([]ir.ChannelOp{puts(ir.Input, 0), meet, on(ir.ChSignal, 0)})
 	p.Ranks[0].Blocks[0] = p.Ranks[0].Blocks[0][:3] // without the await on both
 	p.Ranks[1].Channels[ir.MemoryChannel] = []ir.Channel{{Peer: 0}, {Peer: 0}}
 	found := Channels(p)
-	if len(found) != 1 || !strings.Contains(found[0].Text, "rank 0 has channel 1 of a type, which no operation uses: it is connected all the same (and 1 more like it)") {
+	if len(found) != 1 || !strings.Contains(found[0].Text,
+		"rank 0 has channel 1 of a type, which no operation uses: it is connected all the same (and 1 more like it)") {
 		t.Errorf("found %v", found)
 	}
 }
 
-// TestNeeded lints what no operation of a rank uses, and what the other rank needs all the same: a switch, of which all are
-// members, and scratch as long as that in which the executor finds halves. A sum that the switch makes is no copy.
+// TestNeeded lints what no operation of a rank uses, and what the other rank needs all the same: a switch, of which all
+// are members, and scratch as long as that in which the executor finds halves. A sum that the switch makes is no copy.
 func TestNeeded(t *testing.T) {
 	toPackets := puts(ir.Input, 0)
 	toPackets.Dsts = []ir.ChannelRef{{Rank: 1, Buf: ir.Scratch, Count: 1, Packets: true}}
-	store := ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0)}, Dsts: []ir.ChannelRef{everyRank}}
-	sum := ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{everyRank}, Dsts: []ir.ChannelRef{everyRank}}
+	store := ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0)},
+		Dsts: []ir.ChannelRef{everyRank}}
+	sum := ir.ChannelOp{Kind: ir.ChMove, Type: ir.SwitchChannel, Srcs: []ir.ChannelRef{everyRank},
+		Dsts: []ir.ChannelRef{everyRank}}
 	p := program([]ir.ChannelOp{toPackets, store, sum})
 	p.Ranks[1].Channels[ir.MemoryChannel] = []ir.Channel{{Peer: 0}, {Peer: 0}}
 	for r := range p.Ranks {

@@ -22,7 +22,8 @@ func checkAcyclic(d *ir.InstDAG, _ *Options) diag.List {
 // for its dependences and for the instruction that sends to it.
 func freeSchedule(d *ir.InstDAG) *ir.Schedule {
 	n := len(d.Insts)
-	s := &ir.Schedule{Start: make([]int32, n+1), Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n)}
+	s := &ir.Schedule{Start: make([]int32, n+1), Send: make([]int32, n), Recv: make([]int32, n),
+		Messages: make([]int32, n)}
 	s.Waits.Start = make([]int32, 1, n+1)
 	for i := range d.Insts {
 		s.Start[i+1], s.Send[i], s.Recv[i] = int32(i+1), -1, -1
@@ -50,8 +51,8 @@ type conflicts struct {
 }
 
 func newConflicts(d *ir.InstDAG, p *ir.Problems) *conflicts {
-	return &conflicts{d: d, p: p, cells: ir.NewAccesses(d.Memory().Len()), mark: make([]int32, len(d.Insts)), visit: make([]int32, len(d.Insts)),
-		budget: 64*len(d.Insts) + 1<<20}
+	return &conflicts{d: d, p: p, cells: ir.NewAccesses(d.Memory().Len()), mark: make([]int32, len(d.Insts)),
+		visit: make([]int32, len(d.Insts)), budget: 64*len(d.Insts) + 1<<20}
 }
 
 func (c *conflicts) check() {

@@ -12,7 +12,8 @@ func checkBounded(d *ir.InstDAG, opt *Options) diag.List { return Excess(d, &opt
 // Excess says what of the program that d becomes is larger than l allows, with
 // a way out. Each limit is reported once, where it is exceeded most.
 func Excess(d *ir.InstDAG, l *ir.Limits) diag.List {
-	if free := (ir.Limits{Target: l.Target, ReceiveFused: true, ReduceChain: l.ReduceChain, MaxBytes: l.MaxBytes}); *l == free {
+	if free := (ir.Limits{Target: l.Target, ReceiveFused: true, ReduceChain: l.ReduceChain,
+		MaxBytes: l.MaxBytes}); *l == free {
 		return nil
 	}
 	b := bounded{d: d, limits: l, largest: map[string]excess{}}
@@ -94,10 +95,13 @@ func (b *bounded) blocks() {
 		at := diag.New("", diag.Span{}, "")
 		at.Rank, at.Block = int(block.Rank), i
 		b.over("steps of a block, with nops", steps[i], b.limits.Steps, at, b.narrower())
-		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at, "compile for fewer ranks, or with fewer --instances, a smaller parallelize or fewer channels")
-		b.over("channels", int(block.Channel)+1, b.limits.Channels, at, "fewer --instances, a smaller parallelize or lower ch")
+		b.over("thread blocks of a rank", i-first+1, b.limits.Blocks, at,
+			"compile for fewer ranks, or with fewer --instances, a smaller parallelize or fewer channels")
+		b.over("channels", int(block.Channel)+1, b.limits.Channels, at,
+			"fewer --instances, a smaller parallelize or lower ch")
 		// A reader keeps the elements of its own rank, of all ranks, and of the whole.
-		b.over("XML elements that a rank's reader keeps", nodes+d.Coll.Ranks+1, max(b.limits.Nodes-1, 0), at, "fewer --instances or larger counts")
+		b.over("XML elements that a rank's reader keeps", nodes+d.Coll.Ranks+1, max(b.limits.Nodes-1, 0), at,
+			"fewer --instances or larger counts")
 		for _, e := range []struct {
 			peer int32
 			way  way
@@ -122,7 +126,8 @@ func (b *bounded) inst(i int32) {
 	}
 	for _, w := range d.Waits.Of(int(i)) {
 		if block := d.Insts[w].Block; block >= 0 && int(block) < len(b.within) {
-			b.over("block that a step waits for", b.within[block], b.limits.DepBlock, at, "fewer thread blocks: fewer --instances or channels")
+			b.over("block that a step waits for", b.within[block], b.limits.DepBlock, at,
+				"fewer thread blocks: fewer --instances or channels")
 		}
 	}
 	if b.limits.Target != "" && !b.limits.ReceiveFused && info.Receives && (info.Sends || info.Reduces) && !b.fused {

@@ -18,10 +18,12 @@ func TestAcyclicAgainstGonum(t *testing.T) {
 	cyclic := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := int(irtest.Small(t, 2, 8))
-		d := &ir.InstDAG{Header: ir.Header{Name: "x", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1}}, Hints: []ir.Hint{ir.NoHint}}
+		d := &ir.InstDAG{Header: ir.Header{Name: "x", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1}},
+			Hints: []ir.Hint{ir.NoHint}}
 		d.Deps.Start = []int32{0}
 		for i := range n {
-			d.Insts = append(d.Insts, ir.Inst{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Input, Count: 1, SendPeer: -1, RecvPeer: -1, SendMate: -1, RecvMate: -1, Seq: int32(i), SendSeq: int32(i), Pos: -1})
+			d.Insts = append(d.Insts, ir.Inst{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Input, Count: 1, SendPeer: -1,
+				RecvPeer: -1, SendMate: -1, RecvMate: -1, Seq: int32(i), SendSeq: int32(i), Pos: -1})
 			for range irtest.Small(t, 0, 2) {
 				d.Deps.To = append(d.Deps.To, irtest.Small(t, 0, n-1))
 			}

@@ -20,7 +20,8 @@ func checkOrdered(d *ir.InstDAG, opt *Options) diag.List {
 		in := &d.Insts[i]
 		for _, j := range d.Deps.Of(i) {
 			if before := &d.Insts[j]; before.Block == in.Block && before.Step >= in.Step {
-				p.Add(d.Problem(int32(i), diag.Deadlock, "%s is step %d, and depends on %s of the same block, step %d", d.Label(int32(i)), in.Step, d.Label(j), before.Step))
+				p.Add(d.Problem(int32(i), diag.Deadlock, "%s is step %d, and depends on %s of the same block, step %d",
+					d.Label(int32(i)), in.Step, d.Label(j), before.Step))
 			}
 		}
 	}
@@ -69,7 +70,8 @@ func schedule(d *ir.InstDAG, rows *ir.Edges, slots, chunks int, waits ...*ir.Edg
 	for step, i := range rows.To {
 		at[i] = int32(step)
 	}
-	s := &ir.Schedule{Start: rows.Start, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n), Conns: len(d.Blocks), Slots: slots}
+	s := &ir.Schedule{Start: rows.Start, Send: make([]int32, n), Recv: make([]int32, n), Messages: make([]int32, n),
+		Conns: len(d.Blocks), Slots: slots}
 	s.Waits.Start = make([]int32, 1, n+1)
 	for step, i := range rows.To {
 		in := &d.Insts[i]

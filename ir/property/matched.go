@@ -47,10 +47,12 @@ func checkEnds(d *ir.InstDAG, i int32, p *ir.Problems) {
 		p.Add(d.Problem(in.SendMate, diag.Unmatched, "%s receives from rank %d, and its mate is %s", b(), m.RecvPeer, a()))
 	}
 	if in.Class != m.Class && !d.Even {
-		p.Add(d.Problem(i, diag.Uneven, "%s sends chunks of classes from %d on, and %s receives them as classes from %d on", a(), in.Class, b(), m.Class))
+		p.Add(d.Problem(i, diag.Uneven, "%s sends chunks of classes from %d on, and %s receives them as classes from %d on",
+			a(), in.Class, b(), m.Class))
 	}
 	if in.Channel != m.Channel {
-		p.Add(d.Problem(i, diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", a(), in.Channel, b(), m.Channel))
+		p.Add(d.Problem(i, diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", a(), in.Channel,
+			b(), m.Channel))
 	}
 }
 
@@ -79,7 +81,9 @@ func checkFIFO(d *ir.InstDAG, p *ir.Problems) {
 				before := &d.Insts[d.Insts[last].SendMate]
 				switch {
 				case mate.Block != before.Block:
-					p.Add(d.Problem(i, diag.Unmatched, "%s and %s send one after the other, and different blocks receive them: %d and %d", d.Label(last), d.Label(i), before.Block, mate.Block))
+					p.Add(d.Problem(i, diag.Unmatched,
+						"%s and %s send one after the other, and different blocks receive them: %d and %d", d.Label(last), d.Label(i),
+						before.Block, mate.Block))
 				case mate.Step <= before.Step:
 					p.Add(d.Problem(i, diag.Unmatched, "%s is sent before %s and received after it", d.Label(last), d.Label(i)))
 				}

@@ -22,16 +22,20 @@ func checkPlaced(d *ir.InstDAG, _ *Options) diag.List {
 			p.Add(d.Problem(int32(i), diag.Malformed, "%s is in block %d, of rank %d", d.Label(int32(i)), in.Block, b.Rank))
 		}
 		if in.Channel != b.Channel || in.Channel < 0 {
-			p.Add(d.Problem(int32(i), diag.Malformed, "%s is on channel %d, and its block %d on channel %d", d.Label(int32(i)), in.Channel, in.Block, b.Channel))
+			p.Add(d.Problem(int32(i), diag.Malformed, "%s is on channel %d, and its block %d on channel %d", d.Label(int32(i)),
+				in.Channel, in.Block, b.Channel))
 		}
 		if info.Sends && b.SendPeer != in.SendPeer {
-			p.Add(d.Problem(int32(i), diag.Malformed, "%s sends to rank %d, and its block %d to rank %d", d.Label(int32(i)), in.SendPeer, in.Block, b.SendPeer))
+			p.Add(d.Problem(int32(i), diag.Malformed, "%s sends to rank %d, and its block %d to rank %d", d.Label(int32(i)),
+				in.SendPeer, in.Block, b.SendPeer))
 		}
 		if info.Receives && b.RecvPeer != in.RecvPeer {
-			p.Add(d.Problem(int32(i), diag.Malformed, "%s receives from rank %d, and its block %d from rank %d", d.Label(int32(i)), in.RecvPeer, in.Block, b.RecvPeer))
+			p.Add(d.Problem(int32(i), diag.Malformed, "%s receives from rank %d, and its block %d from rank %d",
+				d.Label(int32(i)), in.RecvPeer, in.Block, b.RecvPeer))
 		}
 		if info.Sends && d.Insts[in.SendMate].Channel != in.Channel {
-			p.Add(d.Problem(int32(i), diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", d.Label(int32(i)), in.Channel, d.Label(in.SendMate), d.Insts[in.SendMate].Channel))
+			p.Add(d.Problem(int32(i), diag.Unmatched, "%s sends on channel %d, and %s receives on channel %d", d.Label(int32(i)),
+				in.Channel, d.Label(in.SendMate), d.Insts[in.SendMate].Channel))
 		}
 	}
 	return p.Done()
@@ -68,7 +72,8 @@ func checkBlocks(d *ir.InstDAG, p *ir.Problems) {
 				if e.sends {
 					what = "send to"
 				}
-				bad(diag.Malformed, "blocks %d and %d of rank %d both %s rank %d on channel %d", other, i, b.Rank, what, e.peer, b.Channel)
+				bad(diag.Malformed, "blocks %d and %d of rank %d both %s rank %d on channel %d", other, i, b.Rank, what,
+					e.peer, b.Channel)
 				continue
 			}
 			owner[e] = i

@@ -1,5 +1,6 @@
-// Package property checks the facts about an InstDAG that passes need and give: the table of a Property and its checker.
-// Check says which of the wanted ones do not hold, and why. It may import ir, ir/diag, ir/eval, ir/form and ir/vclock.
+// Package property checks the facts about an InstDAG that passes need and give: the table of a Property and its
+// checker. Check says which of the wanted ones do not hold, and why. It may import ir, ir/diag, ir/eval, ir/form and
+// ir/vclock.
 package property
 
 import (
@@ -19,14 +20,16 @@ type Property uint
 
 // The properties.
 const (
-	Meaning       Property = 1 << iota // evaluation yields the collective's result
-	Matched                            // each send has one receive: peer, channel, count, class and order agree
-	Acyclic                            // dependences and matches form no cycle, and every conflict on a cell is a dependence
-	Placed                             // each block has the peers and channel that its instructions need, each connection end one block
-	Ordered                            // steps are dense and agree with dependences and matches
-	Live                               // no cycle, with the slots that connections have
-	Synced                             // every dependence across blocks has its flag
-	Bounded                            // the program fits the target's limits
+	Meaning Property = 1 << iota // evaluation yields the collective's result
+	Matched                      // each send has one receive: peer, channel, count, class and order agree
+	// dependences and matches form no cycle, and every conflict on a cell is a dependence
+	Acyclic
+	// each block has the peers and channel that its instructions need, each connection end one block
+	Placed
+	Ordered       // steps are dense and agree with dependences and matches
+	Live          // no cycle, with the slots that connections have
+	Synced        // every dependence across blocks has its flag
+	Bounded       // the program fits the target's limits
 	NumProperties = iota
 )
 

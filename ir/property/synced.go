@@ -13,7 +13,8 @@ func checkSynced(d *ir.InstDAG, _ *Options) diag.List {
 	for i := range d.Insts {
 		for _, w := range d.Waits.Of(i) {
 			if a, b := &d.Insts[i], &d.Insts[w]; a.Rank != b.Rank || a.Block == b.Block {
-				p.Add(d.Problem(int32(i), diag.Malformed, "%s waits for the flag of %s, which is not in another block of its rank", d.Label(int32(i)), d.Label(w)))
+				p.Add(d.Problem(int32(i), diag.Malformed, "%s waits for the flag of %s, which is not in another block of its rank",
+					d.Label(int32(i)), d.Label(w)))
 			}
 		}
 	}

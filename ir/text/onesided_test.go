@@ -39,10 +39,12 @@ block 1.0
 		t.Errorf("got\n%s", got)
 	}
 	o := p.OneSided
-	if diff := cmp.Diff([]ir.Operand{{Rank: 0, Buf: ir.Flags, Index: 0, Nth: 1}, {Rank: 0, Buf: ir.Flags, Index: 2, Nth: -1}}, o.Sources(&p.Steps[5])); diff != "" {
+	if diff := cmp.Diff([]ir.Operand{{Rank: 0, Buf: ir.Flags, Index: 0, Nth: 1},
+		{Rank: 0, Buf: ir.Flags, Index: 2, Nth: -1}}, o.Sources(&p.Steps[5])); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]ir.Operand{{Rank: ir.AllRanks, Buf: ir.Output, Index: 3, Via: ir.ViaSwitch}}, o.Dests(&p.Steps[3])); diff != "" {
+	if diff := cmp.Diff([]ir.Operand{{Rank: ir.AllRanks, Buf: ir.Output, Index: 3, Via: ir.ViaSwitch}},
+		o.Dests(&p.Steps[3])); diff != "" {
 		t.Error(diff)
 	}
 }

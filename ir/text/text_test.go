@@ -34,7 +34,8 @@ i3 rank 1 re input[0] => output[0]*2
 i2 rank 1 rrc scratch[1] => input[1]*1 deps i1 <- 0 (-)
 `)
 	want := &ir.InstDAG{
-		Header:  ir.Header{Name: "two", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 2, Inplace: true}, Spans: []diag.Span{{Pos: diag.Pos{Filename: "a.mscl", Offset: 70, Line: 3, Column: 5}, Len: 4}}},
+		Header: ir.Header{Name: "two", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 2, Inplace: true},
+			Spans: []diag.Span{{Pos: diag.Pos{Filename: "a.mscl", Offset: 70, Line: 3, Column: 5}, Len: 4}}},
 		Hints:   []ir.Hint{ir.NoHint, {Channel: 3, SendTB: -1, RecvTB: -1, Pull: true}},
 		Scratch: []int32{1, 2},
 		Blocks:  []ir.Block{{Rank: 0, SendPeer: 1, RecvPeer: -1, Channel: 0}},
@@ -137,7 +138,8 @@ func TestTextErrors(t *testing.T) {
 	}
 }
 
-// The class that is left out is that of what is received where the operand's index is none, also if what is received stands behind.
+// The class that is left out is that of what is received where the operand's index is none, also if what is received
+// stands behind.
 func TestTextClassOfMate(t *testing.T) {
 	const want = `insts ""
 collective allreduce ranks=1 chunks=3
@@ -231,7 +233,8 @@ func FuzzParseInsts(f *testing.F) {
 	fuzzText(f, "insts", func(name string, src []byte) (*ir.InstDAG, error) {
 		d, err := irtest.ParseInsts(name, src)
 		if err == nil && len(d.Insts) < 1000 && d.Memory().Len() < 1<<16 {
-			_ = fmt.Sprint(property.Check(d, property.Property(1<<property.NumProperties-1), property.Options{Limits: ir.Limits{Target: "x", Steps: 1, Peers: 1, DepBlock: 1}}))
+			_ = fmt.Sprint(property.Check(d, property.Property(1<<property.NumProperties-1),
+				property.Options{Limits: ir.Limits{Target: "x", Steps: 1, Peers: 1, DepBlock: 1}}))
 		}
 		return d, err
 	}, text.WriteInsts)

@@ -5,8 +5,8 @@
 // have runs, and not as they have counts.
 package vclock
 
-// A Pool makes rows of one length, and uses their memory again when they have no users any more. One goroutine at a time
-// uses a Pool and its rows.
+// A Pool makes rows of one length, and uses their memory again when they have no users any more. One goroutine at a
+// time uses a Pool and its rows.
 type Pool struct {
 	Work    int64 // time that Largest took, in units of some ten nanoseconds, by which a caller bounds it
 	Entries int64 // memory of the rows in use, in words of four bytes

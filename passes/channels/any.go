@@ -9,34 +9,38 @@ import (
 
 // # Any number of turns
 //
-// p(T) is the program in T turns. If p(1) is proven, and what anyTurns asks for holds, then p(T) is right for each T, also where turns
-// have unequal shares of the bytes.
+// p(T) is the program in T turns. If p(1) is proven, and what anyTurns asks for holds, then p(T) is right for each T,
+// also where turns have unequal shares of the bytes.
 //
-// What is asked for. All loops have the same bytes a turn, so that all do T turns. The loops' runs of chunks that overlap, one of them
-// written, are the same run: so turn t of one and turn u of another touch the same bytes for t = u alone, and the bytes of p(T)'s turn t
-// are some of p(1)'s turn. Loops that signal a flag are as many as those that await it, the first is the first's partner and so on,
-// partners do it equally often a turn, and at least what is awaited before the one is signalled before the other. Then loops are in phases, at
-// most one of a block in each: no loop is of a phase before its signals' loops', or that of the loop before it in its block. In p(1), what is before the
-// loops of a phase in their blocks, and all that the phase waits for in others, waits for nothing in these loops, and these for nothing behind them.
-// Where threads tell on what they were told without meeting, and a loop signals or awaits one of the flags, one thread always does that: a
-// group of p(T) may be of two turns, and has the flag at one place all the same.
+// What is asked for. All loops have the same bytes a turn, so that all do T turns. The loops' runs of chunks that
+// overlap, one of them written, are the same run: so turn t of one and turn u of another touch the same bytes for t = u
+// alone, and the bytes of p(T)'s turn t are some of p(1)'s turn. Loops that signal a flag are as many as those that
+// await it, the first is the first's partner and so on, partners do it equally often a turn, and at least what is
+// awaited before the one is signalled before the other. Then loops are in phases, at most one of a block in each: no
+// loop is of a phase before its signals' loops', or that of the loop before it in its block. In p(1), what is before
+// the loops of a phase in their blocks, and all that the phase waits for in others, waits for nothing in these loops,
+// and these for nothing behind them. Where threads tell on what they were told without meeting, and a loop signals or
+// awaits one of the flags, one thread always does that: a group of p(T) may be of two turns, and has the flag at one
+// place all the same.
 //
-// p(T) ends. Let its steps follow each other so: for each phase what it waits for outside of its loops, then its first turn in all blocks, its
-// second, and so on. No step waits for one behind it: an await in turn t takes a signal of turn t or of one before, since no more is
-// awaited before turn t than is signalled before it, or of a phase before; outside of loops, an await takes the signal that it takes in p(1), or
-// one of a loop that lies before it in p(1), as the partners of all loops before it are before its signal's. And steps of one turn, or of what lies between
-// two phases, wait for each other in no more ways than in p(1), which ends.
+// p(T) ends. Let its steps follow each other so: for each phase what it waits for outside of its loops, then its first
+// turn in all blocks, its second, and so on. No step waits for one behind it: an await in turn t takes a signal of turn
+// t or of one before, since no more is awaited before turn t than is signalled before it, or of a phase before; outside
+// of loops, an await takes the signal that it takes in p(1), or one of a loop that lies before it in p(1), as the
+// partners of all loops before it are before its signal's. And steps of one turn, or of what lies between two phases,
+// wait for each other in no more ways than in p(1), which ends.
 //
-// p(T) does not race. Map the steps of p(1) to those of p(T), the turns to turns t. What orders two steps in p(1) orders these: threads that
-// meet between two steps meet between their images, and if an await takes a signal, then its image takes the signal's
-// image or a later one of that block, which tells all that an earlier one does (the image of an await counts the turns that the image of its signal
-// counts, and perhaps more). That holds across launches too. Two accesses of p(T) that conflict are of one turn t, or one of them is of no loop: so
-// they are images of two that conflict in p(1), which are ordered there.
+// p(T) does not race. Map the steps of p(1) to those of p(T), the turns to turns t. What orders two steps in p(1)
+// orders these: threads that meet between two steps meet between their images, and if an await takes a signal, then its
+// image takes the signal's image or a later one of that block, which tells all that an earlier one does (the image of
+// an await counts the turns that the image of its signal counts, and perhaps more). That holds across launches too. Two
+// accesses of p(T) that conflict are of one turn t, or one of them is of no loop: so they are images of two that
+// conflict in p(1), which are ordered there.
 //
-// p(T) has p(1)'s result. Byte by byte, the same operations access it, in the same order, and move it from and to the same place in
-// chunks. Where operations of loops are of thread block groups, a byte is one of another block's part than in p(1); so loops
-// are then asked to go over one chunk, and what stands outside loops not to be of groups: there is a byte in p(1) that has the same place in
-// the parts, and all else takes chunks as a whole.
+// p(T) has p(1)'s result. Byte by byte, the same operations access it, in the same order, and move it from and to the
+// same place in chunks. Where operations of loops are of thread block groups, a byte is one of another block's part
+// than in p(1); so loops are then asked to go over one chunk, and what stands outside loops not to be of groups: there
+// is a byte in p(1) that has the same place in the parts, and all else takes chunks as a whole.
 
 // A turnChecker says whether what is proven of a program in one turn holds for any number.
 type turnChecker struct {
@@ -107,7 +111,8 @@ func (c *turnChecker) oneRate() *diag.Diagnostic {
 		if o.Kind != ir.ChLoop || perChunk(o).Cmp(perChunk(c.u.least)) == 0 {
 			return nil
 		}
-		d := c.undecided(rank, at, o.Pos, "has more bytes of a chunk a turn than another loop: how many turns each does is not decided for all sizes")
+		d := c.undecided(rank, at, o.Pos,
+			"has more bytes of a chunk a turn than another loop: how many turns each does is not decided for all sizes")
 		*d = d.WithNote(c.u.p.Span(c.u.least.Pos), "the other")
 		return d
 	})
@@ -140,8 +145,10 @@ func (c *turnChecker) sameRuns() *diag.Diagnostic {
 			}
 			for i := range list {
 				for _, r := range c.u.ranksOf(rank, &list[i]) {
-					if other := f(turnRun{int32(mem.Cell(int(r), list[i].Buf, int(list[i].Index))), list[i].Count, o.Pos}); other != nil {
-						d := c.undecided(rank, at, o.Pos, "goes over chunks that another operation of a loop writes, which begins or ends elsewhere: what a turn of one does to other turns of the other depends on how many there are")
+					if other := f(turnRun{int32(mem.Cell(int(r), list[i].Buf, int(list[i].Index))), list[i].Count,
+						o.Pos}); other != nil {
+						d := c.undecided(rank, at, o.Pos,
+							"goes over chunks that another operation of a loop writes, which begins or ends elsewhere: what a turn of one does to other turns of the other depends on how many there are")
 						*d = d.WithNote(p.Span(other.pos), "the other")
 						return d
 					}
@@ -173,7 +180,8 @@ func (c *turnChecker) sameRuns() *diag.Diagnostic {
 	return each(false, meets)
 }
 
-// sameParts asks that, where loops have parts of thread block groups, these loops go over one chunk each, and nothing else has parts.
+// sameParts asks that, where loops have parts of thread block groups, these loops go over one chunk each, and nothing
+// else has parts.
 func (c *turnChecker) sameParts() *diag.Diagnostic {
 	inLoops := false
 	if d := c.eachOp(func(rank int32, at source, o, loop *ir.ChannelOp) *diag.Diagnostic {
@@ -181,7 +189,9 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 			return nil
 		}
 		if inLoops = true; loop.Chunks > 1 {
-			return c.undecided(rank, at, o.Pos, "is one of a thread block group, and goes over %d chunks: which block has which byte depends on the turns", loop.Chunks)
+			return c.undecided(rank, at, o.Pos,
+				"is one of a thread block group, and goes over %d chunks: which block has which byte depends on the turns",
+				loop.Chunks)
 		}
 		return nil
 	}); d != nil || !inLoops {
@@ -191,11 +201,13 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 		if loop != nil || o.Parts < 2 {
 			return nil
 		}
-		return c.undecided(rank, at, o.Pos, "is one of a thread block group, as operations in loops are: whose parts meet there depends on the turns")
+		return c.undecided(rank, at, o.Pos,
+			"is one of a thread block group, as operations in loops are: whose parts meet there depends on the turns")
 	})
 }
 
-// sameThreads asks that one thread signals, and one awaits, each flag of a loop that has a part in what threads tell on without meeting.
+// sameThreads asks that one thread signals, and one awaits, each flag of a loop that has a part in what threads tell on
+// without meeting.
 func (c *turnChecker) sameThreads() *diag.Diagnostic {
 	p := c.u.program
 	toldOn := p.ToldOn()
@@ -218,7 +230,8 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 			place[key], looped[key], on[key] = at, looped[key] || c.u.sources[i].inner >= 0, on[key] || toldOn[k]
 			if i, bad := several[key]; bad && looped[key] && on[key] {
 				rank, _, _ := p.Place(i)
-				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos, "is at a signal or a wait of a loop by another thread than before, and threads tell on what they were told without meeting: which turns they tell of depends on how many there are")
+				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos,
+					"is at a signal or a wait of a loop by another thread than before, and threads tell on what they were told without meeting: which turns they tell of depends on how many there are")
 			}
 		}
 	}

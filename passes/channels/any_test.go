@@ -126,7 +126,8 @@ func randomLoops(rnd *rand.Rand) *ir.ChannelProgram {
 		var ops []ir.ChannelOp
 		for s, list := range m.parts[i] {
 			if s%2 == 1 && len(list) > 0 {
-				list = []ir.ChannelOp{{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 4096 * int64(m.chunks), Chunks: m.chunks, Body: slices.Clone(list)}}
+				list = []ir.ChannelOp{{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 4096 * int64(m.chunks), Chunks: m.chunks,
+					Body: slices.Clone(list)}}
 			}
 			ops = append(ops, list...)
 		}
@@ -135,8 +136,9 @@ func randomLoops(rnd *rand.Rand) *ir.ChannelProgram {
 	return m.ChannelProgram
 }
 
-// What Check accepts of random programs with loops, and of what changes make of them, is accepted in 4 to 8 turns; and what it
-// accepts of tiny ones runs with nothing wrong in all orders that the explorer tries. MSCCLC_RANDOM=N asks for N programs.
+// What Check accepts of random programs with loops, and of what changes make of them, is accepted in 4 to 8 turns; and
+// what it accepts of tiny ones runs with nothing wrong in all orders that the explorer tries. MSCCLC_RANDOM=N asks for
+// N programs.
 func TestAnyTurns(t *testing.T) {
 	n := irtest.Count(t, 300)
 	counts := map[string]int{}
@@ -151,7 +153,8 @@ func TestAnyTurns(t *testing.T) {
 			continue
 		}
 		_, _, list := Check(p, verify.Options{})
-		undecided := len(list) == 1 && list[0].Code == diag.Undecided && strings.Contains(list[0].Hint, "proves the number of turns")
+		undecided := len(list) == 1 && list[0].Code == diag.Undecided &&
+			strings.Contains(list[0].Hint, "proves the number of turns")
 		if len(list) > 0 && !undecided {
 			counts["rejected"]++
 			continue
@@ -222,14 +225,16 @@ func part(i int32, o ir.ChannelOp) ir.ChannelOp {
 
 // credited has a loop live on three credits until a later loop of its block has others give more.
 func credited() *channelBuilder {
-	b := alongside(2, 1, []ir.ChannelOp{looped(sema(ir.ChAcquire, 1), meet), looped(sema(ir.ChRelease, 0))}, []ir.ChannelOp{looped(sema(ir.ChAcquire, 0), meet, sema(ir.ChRelease, 1))})
+	b := alongside(2, 1, []ir.ChannelOp{looped(sema(ir.ChAcquire, 1), meet), looped(sema(ir.ChRelease, 0))},
+		[]ir.ChannelOp{looped(sema(ir.ChAcquire, 0), meet, sema(ir.ChRelease, 1))})
 	b.Ranks[0].Semaphores[1] = 3
 	return b
 }
 
 // takenTurns has two blocks release a semaphore in turn.
 func takenTurns() *channelBuilder {
-	return alongside(1, 1, []ir.ChannelOp{looped(sema(ir.ChRelease, 0), barrier(0, 2), barrier(1, 2))}, []ir.ChannelOp{looped(barrier(0, 2), sema(ir.ChRelease, 0), barrier(1, 2))}).
+	return alongside(1, 1, []ir.ChannelOp{looped(sema(ir.ChRelease, 0), barrier(0, 2), barrier(1, 2))},
+		[]ir.ChannelOp{looped(barrier(0, 2), sema(ir.ChRelease, 0), barrier(1, 2))}).
 		block(0, looped(sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0), meet))
 }
 
@@ -248,8 +253,10 @@ func undecidedTurns() []struct {
 		text  string
 		wrong bool
 	}{
-		{"runs askew, a turn apart", alongside(1, 9, append(filled(0, 5), loopOver(4, move(to(ref(0, ir.Scratch, 5, 4)), ref(0, ir.Scratch, 0, 4)), meet, sema(ir.ChRelease, 0)), sema(ir.ChRelease, 0)),
-			[]ir.ChannelOp{ahead, meet, loopOver(4, ahead, meet, move(to(ref(0, ir.Scratch, 1, 4)), ref(0, ir.Scratch, 5, 4)), meet)}), "begins or ends elsewhere", true},
+		{"runs askew, a turn apart",
+			alongside(1, 9, append(filled(0, 5), loopOver(4, move(to(ref(0, ir.Scratch, 5, 4)), ref(0, ir.Scratch, 0, 4)),
+				meet, sema(ir.ChRelease, 0)), sema(ir.ChRelease, 0)), []ir.ChannelOp{ahead, meet, loopOver(4, ahead, meet,
+				move(to(ref(0, ir.Scratch, 1, 4)), ref(0, ir.Scratch, 5, 4)), meet)}), "begins or ends elsewhere", true},
 		{"an await of the next turn", alongside(1, 1, []ir.ChannelOp{looped(move(to(ref(0, ir.Scratch, 0, 1)), in), meet, sema(ir.ChRelease, 0)), sema(ir.ChRelease, 0)},
 			[]ir.ChannelOp{ahead, meet, looped(ahead, meet)}), "what is before its loop awaits signals of a turn", false},
 		{"two loops and one", alongside(1, 1, []ir.ChannelOp{looped(sema(ir.ChRelease, 0)), looped(sema(ir.ChRelease, 0))}, []ir.ChannelOp{looped(ahead, ahead, meet)}), "more or less often a turn", false},
@@ -266,7 +273,8 @@ func TestUndecidedTurns(t *testing.T) {
 	for _, c := range undecidedTurns() {
 		p := c.of.ChannelProgram
 		_, _, list := Check(p, verify.Options{})
-		if len(list) != 1 || list[0].Code != diag.Undecided || !strings.Contains(list[0].Text, c.text) || list[0].Span.Line == 0 {
+		if len(list) != 1 || list[0].Code != diag.Undecided || !strings.Contains(list[0].Text, c.text) ||
+			list[0].Span.Line == 0 {
 			t.Errorf("%s: not undecided since %q, but\n%s", c.name, c.text, told(list))
 		}
 		if _, _, list := CheckTurns(p, 8, verify.Options{}); len(list) > 0 != c.wrong {

@@ -16,7 +16,8 @@ func (u *unroller) build() {
 	}
 	operands := 0
 	u.eachStep(func(_ *unrolled, s *unrolledStep) { operands += len(s.srcs) + len(s.dsts) })
-	g.Steps, u.sources, g.OneSided.Operands = make([]ir.Step, 0, u.steps), make([]source, 0, u.steps), make([]ir.Operand, 0, operands)
+	g.Steps, u.sources, g.OneSided.Operands = make([]ir.Step, 0, u.steps), make([]source, 0, u.steps),
+		make([]ir.Operand, 0, operands)
 	for r := range n {
 		g.Rank[r].First = int32(len(g.Blocks))
 		for b, k := range u.blocks[r] {
@@ -27,7 +28,8 @@ func (u *unroller) build() {
 				}
 				u.step(g, &k.steps[i])
 			}
-			g.Blocks = append(g.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: first, End: int32(len(g.Steps))}})
+			g.Blocks = append(g.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1},
+				Steps: ir.Range{First: first, End: int32(len(g.Steps))}})
 		}
 		g.Rank[r].End = int32(len(g.Blocks))
 	}
@@ -57,8 +59,9 @@ func (u *unroller) used(b ir.Buf) []int32 {
 // step appends a step to the program's.
 func (u *unroller) step(g *ir.Program, s *unrolledStep) {
 	o := g.OneSided
-	t := ir.Step{Op: s.op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: s.flags, Count: s.count, DepBlock: -1, DepStep: -1, Pos: s.pos,
-		Src: int32(len(o.Operands)), NSrc: int16(len(s.srcs)), Dst: int32(len(o.Operands) + len(s.srcs)), NDst: int16(len(s.dsts))}
+	t := ir.Step{Op: s.op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: s.flags, Count: s.count, DepBlock: -1, DepStep: -1,
+		Pos: s.pos, Src: int32(len(o.Operands)), NSrc: int16(len(s.srcs)), Dst: int32(len(o.Operands) + len(s.srcs)),
+		NDst: int16(len(s.dsts))}
 	o.Operands = append(append(o.Operands, s.srcs...), s.dsts...)
 	for _, list := range [][]ir.Operand{s.dsts, s.srcs} {
 		for i := range list {

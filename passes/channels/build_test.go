@@ -24,7 +24,8 @@ func channelProgram(kind ir.Kind, ranks, chunks int, inplace bool) *channelBuild
 	return &channelBuilder{p}
 }
 
-// connect gives each rank n channels of a type to each other: the k-th to rank p is k*(ranks-1) + p, less one behind the rank.
+// connect gives each rank n channels of a type to each other: the k-th to rank p is k*(ranks-1) + p, less one behind
+// the rank.
 func (b *channelBuilder) connect(t ir.ChannelType, n int) *channelBuilder {
 	for range n {
 		for r := range b.Ranks {
@@ -105,7 +106,8 @@ func move(dsts []ir.ChannelRef, srcs ...ir.ChannelRef) ir.ChannelOp {
 
 // putPort puts a chunk through a port.
 func putPort(kind ir.ChannelOpKind, channel int32, dst, src ir.ChannelRef) ir.ChannelOp {
-	return ir.ChannelOp{Kind: kind, Type: ir.PortChannel, Channels: []int32{channel}, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{dst}}
+	return ir.ChannelOp{Kind: kind, Type: ir.PortChannel, Channels: []int32{channel}, Srcs: []ir.ChannelRef{src},
+		Dsts: []ir.ChannelRef{dst}}
 }
 
 // looped is a loop over one chunk.
@@ -118,7 +120,8 @@ func gatherBy(inplace bool, before, behind func(rank int32) []ir.ChannelOp) *cha
 	b := channelProgram(ir.AllGather, 2, 1, inplace).connect(ir.MemoryChannel, 2)
 	for r := range int32(2) {
 		ops := before(r)
-		ops = append(ops, move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))
+		ops = append(ops, move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)),
+			move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))
 		b.block(int(r), append(ops, behind(r)...)...)
 	}
 	return b

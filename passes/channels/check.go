@@ -15,11 +15,12 @@ import (
 // turnsChecked are the numbers of turns of loops that Check looks at, to show what is wrong where it is easily seen.
 const turnsChecked = 3
 
-// Check judges p as the one-sided program that it means: where it has loops, in 1, 2 and 3 turns, and then by what one turn shows
-// of any number (any.go). What that does not decide is rejected as undecided, though CheckTurns proves single numbers of turns. An
-// empty list means that p is proven, in any number of turns.
+// Check judges p as the one-sided program that it means: where it has loops, in 1, 2 and 3 turns, and then by what one
+// turn shows of any number (any.go). What that does not decide is rejected as undecided, though CheckTurns proves
+// single numbers of turns. An empty list means that p is proven, in any number of turns.
 //
-// The program is the one that was judged last: the report's witnesses are of its steps, and problems name operations of p.
+// The program is the one that was judged last: the report's witnesses are of its steps, and problems name operations of
+// p.
 func Check(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
 	if leastLoop(p) == nil {
 		return CheckTurns(p, 1, opt)
@@ -74,7 +75,8 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 // What verify's problems name.
 var (
 	namedStep  = regexp.MustCompile(`rank (\d+) block (\d+) step (\d+)( \(\w+\))?`)
-	namedStill = regexp.MustCompile(`(rank (\d+) block (\d+) step \d+ \(\w+\)[^;]*; that block is still at )step (\d+) \(\w+\)`)
+	namedStill = regexp.MustCompile(
+		`(rank (\d+) block (\d+) step \d+ \(\w+\)[^;]*; that block is still at )step (\d+) \(\w+\)`)
 	namedApart = regexp.MustCompile(`rank (\d+) block (\d+) do not meet between step (\d+) \(\w+\) and step (\d+) \(\w+\)`)
 	namedOther = regexp.MustCompile(`step (\d+) of rank (\d+) block (\d+)`)
 	namedChunk = regexp.MustCompile(`\b(in|input|output|scratch|packets)(\[\w+\])?\[(\d+)\]`)
@@ -138,9 +140,11 @@ func (u *unroller) renamed(text string) string {
 	})
 	text = namedApart.ReplaceAllStringFunc(text, func(s string) string {
 		m := namedApart.FindStringSubmatch(s)
-		before, behind := u.source(number(m[1]), number(m[2]), number(m[3])), u.source(number(m[1]), number(m[2]), number(m[4]))
+		before, behind := u.source(number(m[1]), number(m[2]), number(m[3])),
+			u.source(number(m[1]), number(m[2]), number(m[4]))
 		if before != nil && behind != nil {
-			return fmt.Sprintf("rank %s block %d do not meet between %s and %s", m[1], before.block, before.short(), behind.short())
+			return fmt.Sprintf("rank %s block %d do not meet between %s and %s", m[1], before.block, before.short(),
+				behind.short())
 		}
 		return s
 	})

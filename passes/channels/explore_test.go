@@ -11,8 +11,8 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// What CheckTurns says of programs of channels, and of what single changes make of them, is what runs of them show that hold back one
-// access after the other. MSCCLC_RANDOM=N asks for N changes of each.
+// What CheckTurns says of programs of channels, and of what single changes make of them, is what runs of them show that
+// hold back one access after the other. MSCCLC_RANDOM=N asks for N changes of each.
 func TestChannelVerdictsAreTheExplorers(t *testing.T) {
 	n := irtest.Count(t, 3)
 	rnd := rand.New(rand.NewSource(1))

@@ -33,8 +33,8 @@ func planText(t testing.TB, p *ir.ChannelProgram) []byte {
 	return short.Bytes()
 }
 
-// FuzzCheckChannels: whatever a plan's text says is judged, within bounds of work and time, in findings that say where; and of a tiny
-// program that is accepted, no run shows a fault.
+// FuzzCheckChannels: whatever a plan's text says is judged, within bounds of work and time, in findings that say where;
+// and of a tiny program that is accepted, no run shows a fault.
 func FuzzCheckChannels(f *testing.F) {
 	add := func(text []byte) {
 		if len(text) > 0 && len(text) < 1<<13 {

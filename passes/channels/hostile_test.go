@@ -44,7 +44,8 @@ func (s spoiler) ops(list []ir.ChannelOp) []ir.ChannelOp {
 	list = slices.Clone(list)
 	for i := range list {
 		o := &list[i]
-		o.Srcs, o.Dsts, o.Channels, o.Semaphores, o.Body = s.refs(o.Srcs), s.refs(o.Dsts), slices.Clone(o.Channels), slices.Clone(o.Semaphores), s.ops(o.Body)
+		o.Srcs, o.Dsts, o.Channels, o.Semaphores, o.Body = s.refs(o.Srcs), s.refs(o.Dsts), slices.Clone(o.Channels),
+			slices.Clone(o.Semaphores), s.ops(o.Body)
 		for _, l := range [][]int32{o.Channels, o.Semaphores} {
 			for k := range l {
 				s.number(&l[k])

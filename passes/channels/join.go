@@ -41,7 +41,8 @@ func (s *synchroniser) joins(rank int32, a, b *ir.ChannelOp) bool {
 		return false
 	}
 	switch {
-	case a.Kind == ir.ChEach && b.Kind == ir.ChSignal && a.Type == ir.PortChannel && a.Parts <= 1 && slices.Equal(a.Channels, b.Channels):
+	case a.Kind == ir.ChEach && b.Kind == ir.ChSignal && a.Type == ir.PortChannel && a.Parts <= 1 &&
+		slices.Equal(a.Channels, b.Channels):
 		a.Kind = ir.ChEachSignal // in the queue of the port, one behind the other
 		return true
 	case a.Kind == ir.ChEachSignal && b.Kind == ir.ChFlush && slices.Equal(a.Channels, b.Channels):
@@ -94,6 +95,7 @@ func (s *synchroniser) joinsEach(rank int32, a, b *ir.ChannelOp) bool {
 	if w.conflicts(b) {
 		return false
 	}
-	a.Srcs, a.Dsts, a.Channels = slices.Concat(a.Srcs, b.Srcs), slices.Concat(a.Dsts, b.Dsts), slices.Concat(a.Channels, b.Channels)
+	a.Srcs, a.Dsts, a.Channels = slices.Concat(a.Srcs, b.Srcs), slices.Concat(a.Dsts, b.Dsts),
+		slices.Concat(a.Channels, b.Channels)
 	return true
 }

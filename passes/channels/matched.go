@@ -58,7 +58,8 @@ func (u *unroller) unsignalled(k endKey, signals, waits int32) (text, hint strin
 		if signals == 0 {
 			return fmt.Sprintf("waits for a signal of rank %d, which never signals", peer), hint
 		}
-		return fmt.Sprintf("waits %s in a launch for signals of rank %d, which signals %s", times(waits), peer, times(signals)), hint
+		return fmt.Sprintf("waits %s in a launch for signals of rank %d, which signals %s", times(waits), peer,
+			times(signals)), hint
 	}
 	if k.kind == semaphoreEnd {
 		hint = "a semaphore must be released as often as it is acquired"
@@ -66,7 +67,8 @@ func (u *unroller) unsignalled(k endKey, signals, waits int32) (text, hint strin
 	if signals == 0 {
 		return fmt.Sprintf("waits at %s, and nothing signals it", u.endName(k)), hint
 	}
-	return fmt.Sprintf("waits %s in a launch at %s, and it is signalled %s", times(waits), u.endName(k), times(signals)), hint
+	return fmt.Sprintf("waits %s in a launch at %s, and it is signalled %s", times(waits), u.endName(k), times(signals)),
+		hint
 }
 
 // peer is the rank that signals the flag of a channel, or -1 where the flag is of none.

@@ -7,8 +7,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// ports makes the blocks of a rank's ports: one for each channel that a block puts through, or flushes, which does in its order what the
-// block asks of it, and what it signals there.
+// ports makes the blocks of a rank's ports: one for each channel that a block puts through, or flushes, which does in
+// its order what the block asks of it, and what it signals there.
 func (u *unroller) ports(r int32) {
 	for b, ops := range u.p.Ranks[r].Blocks {
 		k := u.blocks[r][b]
@@ -48,9 +48,9 @@ func (u *unroller) ask(k *unrolled, list []request) {
 	u.push(k, s, list)
 }
 
-// push appends the Signal of a block by which its threads ask ports, thread i by destination i, and the ports' steps. What one thread asks for
-// is done in that order, as is what comes behind a meeting of the threads; what several ask for between two meetings is in no order, so that
-// the port's steps of then are joint.
+// push appends the Signal of a block by which its threads ask ports, thread i by destination i, and the ports' steps.
+// What one thread asks for is done in that order, as is what comes behind a meeting of the threads; what several ask
+// for between two meetings is in no order, so that the port's steps of then are joint.
 func (u *unroller) push(k *unrolled, s unrolledStep, list []request) {
 	if len(s.dsts) == 0 {
 		return
@@ -73,7 +73,8 @@ func (u *unroller) queue(k, port *unrolled, x request) {
 			port.steps[i].flags |= ir.Joint
 		}
 	}
-	steps := append([]unrolledStep{{op: ir.Await, srcs: []ir.Operand{u.take(port, putKey(k, x.channel, x.thread), 0)}}}, x.steps...)
+	steps := append([]unrolledStep{{op: ir.Await, srcs: []ir.Operand{u.take(port, putKey(k, x.channel, x.thread), 0)}}},
+		x.steps...)
 	for _, s := range steps {
 		if !port.asked.mixed {
 			u.alone(port, s)
@@ -116,7 +117,8 @@ func (u *unroller) move(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	case o.Kind == ir.ChEach:
 		for i := range o.Srcs {
 			pair := u.pairSpan(o, i, at, n)
-			u.add(k, unrolledStep{op: ir.Move, count: pair, srcs: u.operands(k, o, &o.Srcs[i], at), dsts: u.operands(k, o, &o.Dsts[i], at)})
+			u.add(k, unrolledStep{op: ir.Move, count: pair, srcs: u.operands(k, o, &o.Srcs[i], at),
+				dsts: u.operands(k, o, &o.Dsts[i], at)})
 		}
 	default:
 		u.say(k, diag.Unsupported, "signals behind its data, which only ports do")
@@ -149,17 +151,21 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 			u.say(k, diag.Unsupported, "combines what it moves through ports, which only copy")
 			return
 		case src.Packets && o.Kind != ir.ChMove && !u.packed(k, src, at, n):
-			u.say(k, diag.Unsupported, "copies packets as they lie, and its block has not packed them before, with its threads meeting behind that: whether they have come depends on time").Hint = "have it wait for them: move them from packets to packets"
+			u.say(k, diag.Unsupported,
+				"copies packets as they lie, and its block has not packed them before, with its threads meeting behind that: whether they have come depends on time").Hint = "have it wait for them: move them from packets to packets"
 			return
 		case dst.Rank != u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer || src.Rank != k.rank:
-			u.say(k, diag.Malformed, "moves data of rank %d to rank %d through a port of rank %d to rank %d", src.Rank, dst.Rank, k.rank, u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer)
+			u.say(k, diag.Malformed, "moves data of rank %d to rank %d through a port of rank %d to rank %d", src.Rank,
+				dst.Rank, k.rank, u.p.Ranks[k.rank].Channels[ir.PortChannel][c].Peer)
 			return
 		}
 		port := k.ports[c]
 		port.at, port.pos = k.at, k.pos
-		steps := []unrolledStep{{op: ir.Move, count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n), srcs: u.operands(k, o, src, at), dsts: u.operands(k, o, dst, at)}}
+		steps := []unrolledStep{{op: ir.Move, count: u.pairSpan(o, min(i, len(o.Srcs)-1), at, n),
+			srcs: u.operands(k, o, src, at), dsts: u.operands(k, o, dst, at)}}
 		if o.Kind == ir.ChEachSignal || o.Kind == ir.ChEachSignalFlush {
-			steps = append(steps, unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
+			steps = append(steps,
+				unrolledStep{op: ir.Signal, dsts: []ir.Operand{u.raise(port, u.there(k.rank, ir.PortChannel, c))}})
 		}
 		list = append(list, request{c, int32(i), steps})
 	}
@@ -169,7 +175,8 @@ func (u *unroller) put(k *unrolled, o *ir.ChannelOp, at, n int32) {
 	}
 }
 
-// packed says whether a block has made all packets of its rank's scratch that a reference is, before its threads last met.
+// packed says whether a block has made all packets of its rank's scratch that a reference is, before its threads last
+// met.
 func (u *unroller) packed(k *unrolled, x *ir.ChannelRef, at, n int32) bool {
 	first := x.Index*u.parts + at
 	there := make([]bool, n)
@@ -192,8 +199,8 @@ func (u *unroller) packed(k *unrolled, x *ir.ChannelRef, at, n int32) bool {
 	return !slices.Contains(there, false)
 }
 
-// operands are those of a Move that a reference is: one, but of packets through the switch, and of a group that is not of all ranks, which
-// the switch of a one-sided program does not have, one of each rank.
+// operands are those of a Move that a reference is: one, but of packets through the switch, and of a group that is not
+// of all ranks, which the switch of a one-sided program does not have, one of each rank.
 func (u *unroller) operands(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, at int32) []ir.Operand {
 	buf, via := x.Buf, ir.ViaAny
 	if x.Packets {

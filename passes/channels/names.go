@@ -8,9 +8,12 @@ import (
 
 // opNames are what operations are called in messages that have no name of their file.
 var opNames = [ir.NumChannelOps]string{
-	ir.ChMeet: "meet", ir.ChBarrier: "barrier", ir.ChSignal: "signal", ir.ChAwait: "wait", ir.ChRelaxedSignal: "relaxed signal",
-	ir.ChRelaxedAwait: "relaxed wait", ir.ChFlush: "flush", ir.ChAcquire: "acquire", ir.ChRelease: "release", ir.ChMove: "move",
-	ir.ChEach: "move", ir.ChEachSignal: "move and signal", ir.ChEachSignalFlush: "move, signal and flush", ir.ChLoop: "loop",
+	ir.ChMeet: "meet", ir.ChBarrier: "barrier", ir.ChSignal: "signal", ir.ChAwait: "wait",
+	ir.ChRelaxedSignal: "relaxed signal",
+	ir.ChRelaxedAwait:  "relaxed wait", ir.ChFlush: "flush", ir.ChAcquire: "acquire", ir.ChRelease: "release",
+	ir.ChMove: "move",
+	ir.ChEach: "move", ir.ChEachSignal: "move and signal", ir.ChEachSignalFlush: "move, signal and flush",
+	ir.ChLoop: "loop",
 }
 
 // Name names an operation for a message.

@@ -4,7 +4,8 @@ import (
 	"mscclc/ir"
 )
 
-// A stepOrder is what happens before what in a launch: nodes are steps, and behind them the ends of the groups of steps that run together.
+// A stepOrder is what happens before what in a launch: nodes are steps, and behind them the ends of the groups of steps
+// that run together.
 type stepOrder struct {
 	group []int32    // of a step: the node that is the end of its group
 	steps [][2]int32 // of a group, whose node is its number behind all steps: its steps, from and to
@@ -97,7 +98,8 @@ func (s *sharer) order(first []int32) *stepOrder {
 		for i, a := range x.awaits {
 			if j := int32(i) - x.before; j >= 0 && int(j) < len(x.signals) {
 				y := x.signals[j]
-				tell(first[y.block]+y.step, first[a.block]+a.step, !relaxed(&s.blocks[a.block].steps[a.step], &s.blocks[y.block].steps[y.step]))
+				tell(first[y.block]+y.step, first[a.block]+a.step,
+					!relaxed(&s.blocks[a.block].steps[a.step], &s.blocks[y.block].steps[y.step]))
 			}
 		}
 	}

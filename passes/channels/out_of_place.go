@@ -9,11 +9,11 @@ import (
 	"mscclc/ir/verify"
 )
 
-// OutOfPlace makes of p, a program of channels for input and output in one memory, the same for both apart. What reads a chunk that nobody has
-// written yet reads it in input; what is written, and read from then on, lies in output, or where output has no such chunk, in
-// scratch that is added; and chunks that the result has as they came are copied at the end. Which is which shows in a run, since
-// what races is rejected. An operation that reads some chunks of each kind in one run of chunks is refused. p is not changed, and the
-// result is not proven.
+// OutOfPlace makes of p, a program of channels for input and output in one memory, the same for both apart. What reads
+// a chunk that nobody has written yet reads it in input; what is written, and read from then on, lies in output, or
+// where output has no such chunk, in scratch that is added; and chunks that the result has as they came are copied at
+// the end. Which is which shows in a run, since what races is rejected. An operation that reads some chunks of each
+// kind in one run of chunks is refused. p is not changed, and the result is not proven.
 func OutOfPlace(p *ir.ChannelProgram) (*ir.ChannelProgram, error) {
 	u, err := unroll(p, 1)
 	if err != nil {
@@ -86,7 +86,8 @@ func (x *relocator) step(i int32) {
 			}
 		})
 		for k := range o.Srcs {
-			if r := &o.Srcs[k]; r.Buf == src.Buf && (r.Rank == src.Rank || r.Rank == ir.AllRanks) && src.Index >= r.Index*x.u.parts && src.Index < (r.Index+r.Count)*x.u.parts {
+			if r := &o.Srcs[k]; r.Buf == src.Buf && (r.Rank == src.Rank || r.Rank == ir.AllRanks) &&
+				src.Index >= r.Index*x.u.parts && src.Index < (r.Index+r.Count)*x.u.parts {
 				x.reads[refKey{rank, at.block, at.op, at.inner, int32(k)}] |= is
 			}
 		}
@@ -171,9 +172,11 @@ func (x *relocator) operation(o *ir.ChannelOp, at refKey) {
 		case is == written:
 			x.output(&o.Srcs[k])
 		case is != 0:
-			d := diag.New(diag.NotInPlace, x.old.Span(o.Pos), "out of place this reads in two buffers: some chunks as they came, in input, and some that were written, in output")
+			d := diag.New(diag.NotInPlace, x.old.Span(o.Pos),
+				"out of place this reads in two buffers: some chunks as they came, in input, and some that were written, in output")
 			d.Rank, d.Block, d.Step = int(at.rank), int(at.block), int(at.op)
-			x.found = append(x.found, d.WithHint("one operation for each kind, or write the file for buffers apart, without inplace = true"))
+			x.found = append(x.found,
+				d.WithHint("one operation for each kind, or write the file for buffers apart, without inplace = true"))
 		}
 	}
 	for k := range o.Dsts {
@@ -191,7 +194,8 @@ func (x *relocator) shift(r *ir.ChannelRef) (rank int, shift int32) {
 		return int32(max(inOut, 0) - max(outIn, 0))
 	}
 	if r.Rank == ir.AllRanks && of(0) != of(len(x.old.Ranks)-1) && len(x.found) == 0 {
-		x.found = append(x.found, diag.New(diag.NotInPlace, diag.Span{}, "out of place the ranks' parts of what the switch reads or writes lie in places of their own").
+		x.found = append(x.found, diag.New(diag.NotInPlace, diag.Span{},
+			"out of place the ranks' parts of what the switch reads or writes lie in places of their own").
 			WithHint("write the file for buffers apart, without inplace = true"))
 	}
 	return rank, of(rank)
@@ -254,7 +258,8 @@ func (x *relocator) copies(rank int32) {
 			continue
 		}
 		ops = append(ops, ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Pos: -1,
-			Srcs: []ir.ChannelRef{{Rank: rank, Buf: ir.Input, Index: k, Count: 1}}, Dsts: []ir.ChannelRef{{Rank: rank, Buf: ir.Output, Index: int32(out), Count: 1}}})
+			Srcs: []ir.ChannelRef{{Rank: rank, Buf: ir.Input, Index: k, Count: 1}},
+			Dsts: []ir.ChannelRef{{Rank: rank, Buf: ir.Output, Index: int32(out), Count: 1}}})
 	}
 	if len(c.Blocks) == 0 && len(ops) > 0 {
 		c.Blocks = append(c.Blocks, nil)

@@ -6,8 +6,8 @@ import (
 	"mscclc/ir"
 )
 
-// switches gives each switch channel, which is of one buffer, a channel for each buffer that it is used with, as all ranks of its group
-// do.
+// switches gives each switch channel, which is of one buffer, a channel for each buffer that it is used with, as all
+// ranks of its group do.
 func (x *relocator) switches() {
 	type nth struct {
 		group string

@@ -23,8 +23,8 @@ func (u *unroller) stepSay(k *unrolled, s *unrolledStep, code diag.Code, format 
 	return u.sayAt(k.rank, s.of, s.pos, code, format, args...)
 }
 
-// apart reports scratch that has plain data and packets in one place: packets lie at twice their chunk's offset. It also
-// reports plain data in double scratch that others access.
+// apart reports scratch that has plain data and packets in one place: packets lie at twice their chunk's offset. It
+// also reports plain data in double scratch that others access.
 func (u *unroller) apart() {
 	plain := make([][]*unrolledStep, len(u.p.Ranks)) // of a rank: of a part, who uses it
 	for r, n := range u.used(ir.Scratch) {
@@ -47,7 +47,8 @@ func (u *unroller) apart() {
 		each(k, s, ir.Scratch, func(rank, part int32) {
 			plain[rank][part] = s
 			if u.p.DoubleScratch && rank != k.rank && len(u.found) == 0 {
-				u.stepSay(k, s, diag.Unsupported, "accesses scratch[%d] of rank %d, which is double: MSCCL++ has others access the first half in all launches, and the rank itself one and the other in turn", part/u.parts, rank).
+				u.stepSay(k, s, diag.Unsupported,
+					"accesses scratch[%d] of rank %d, which is double: MSCCL++ has others access the first half in all launches, and the rank itself one and the other in turn", part/u.parts, rank).
 					Hint = "have others send packets there, or the scratch not be double"
 			}
 		})
@@ -60,7 +61,9 @@ func (u *unroller) apart() {
 					continue
 				}
 				told[s] = true
-				d := u.stepSay(k, s, diag.Overlap, "has packets of scratch[%d] of rank %d, which take the place of two chunks: scratch[%d], which has data too", part/u.parts, rank, at/u.parts)
+				d := u.stepSay(k, s, diag.Overlap,
+					"has packets of scratch[%d] of rank %d, which take the place of two chunks: scratch[%d], which has data too",
+					part/u.parts, rank, at/u.parts)
 				*d = d.WithNote(u.p.Span(plain[rank][at].pos), "the data")
 			}
 		})
@@ -75,8 +78,9 @@ type packetUse struct {
 	by      *unrolled // whose step that is
 }
 
-// packets gives each block that reads packets chunks of its own: a chunk of ir.Packets is read by one block. Packets that
-// nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those of the one before.
+// packets gives each block that reads packets chunks of its own: a chunk of ir.Packets is read by one block. Packets
+// that nobody reads are left out. A rank's chunks of the n-th block of those that read each begin behind those of the
+// one before.
 func (u *unroller) packets() {
 	room := u.used(ir.Packets)
 	if slices.Max(room) == 0 {
@@ -111,7 +115,8 @@ func (u *unroller) packets() {
 			list := parts(s, &s.dsts[i])
 			for j := range list {
 				if w := list[j].writer; w != nil && len(list[j].readers) > 0 {
-					d := u.stepSay(k, s, diag.Race, "sends packets to scratch[%d] of rank %d, where another operation of the launch sends some: who reads them takes either", (s.dsts[i].Index+int32(j))/u.parts, s.dsts[i].Rank)
+					d := u.stepSay(k, s, diag.Race,
+						"sends packets to scratch[%d] of rank %d, where another operation of the launch sends some: who reads them takes either", (s.dsts[i].Index+int32(j))/u.parts, s.dsts[i].Rank)
 					*d = d.WithNote(u.p.Span(w.pos), "the other is %s", w.of.name(list[j].by.rank))
 					u.twice = append(u.twice, sentTwice{d: *d, later: s, earlier: w})
 					break
@@ -148,7 +153,8 @@ func (u *unroller) unsent(parts func(*unrolledStep, *ir.Operand) []packetUse) {
 		for i := range s.srcs {
 			for j, p := range parts(s, &s.srcs[i]) {
 				if p.writer == nil {
-					u.stepSay(k, s, diag.Unmatched, "waits for packets of scratch[%d], which nothing sends in a launch", (s.srcs[i].Index+int32(j))/u.parts)
+					u.stepSay(k, s, diag.Unmatched, "waits for packets of scratch[%d], which nothing sends in a launch",
+						(s.srcs[i].Index+int32(j))/u.parts)
 					return
 				}
 			}
@@ -157,7 +163,8 @@ func (u *unroller) unsent(parts func(*unrolledStep, *ir.Operand) []packetUse) {
 }
 
 // split appends s, in pieces in each of which the packets' operands have the same readers all along.
-func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep, parts func(*unrolledStep, *ir.Operand) []packetUse) []unrolledStep {
+func (u *unroller) split(to []unrolledStep, k *unrolled, s *unrolledStep,
+	parts func(*unrolledStep, *ir.Operand) []packetUse) []unrolledStep {
 	operands := slices.Concat(s.srcs, s.dsts)
 	if !slices.ContainsFunc(operands, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
 		return append(to, *s)

@@ -5,12 +5,14 @@ import (
 	"mscclc/ir/diag"
 )
 
-// check looks at all operations for what nothing below could work with. It leaves out what the form of a one-sided program says.
+// check looks at all operations for what nothing below could work with. It leaves out what the form of a one-sided
+// program says.
 func (u *unroller) check() {
 	p := u.p
 	switch {
 	case p.Coll == nil || len(p.Ranks) != p.Coll.Ranks || u.turns < 1 || u.turns > maxParts:
-		u.found = append(u.found, diag.New(diag.Malformed, diag.Span{}, "the program has %d ranks, %d turns and no collective of them", len(p.Ranks), u.turns))
+		u.found = append(u.found, diag.New(diag.Malformed, diag.Span{},
+			"the program has %d ranks, %d turns and no collective of them", len(p.Ranks), u.turns))
 		return
 	}
 	for r := range p.Ranks {
@@ -125,16 +127,20 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 	case x.Packets && u.p.Protocol == ir.Simple:
 		u.say(k, diag.Malformed, "moves packets, and the protocol is %v: there is scratch for data alone", u.p.Protocol)
 	case x.Packets && loop != nil:
-		u.say(k, diag.Unsupported, "moves packets in a loop: MSCCL++ moves all of them in each turn, under one flag, so that who reads them takes those of any turn").
+		u.say(k, diag.Unsupported,
+			"moves packets in a loop: MSCCL++ moves all of them in each turn, under one flag, so that who reads them takes those of any turn").
 			Hint = "move packets outside of loops, or data in them"
 	case x.Count != *count && o.Kind == ir.ChMove:
 		u.say(k, diag.Counts, "moves %d chunks and %d", *count, x.Count)
 	case loop != nil && x.Count != loop.Chunks:
-		u.say(k, diag.Counts, "moves %d chunks, and its loop goes over %d: the executor of MSCCL++ would move what it should not, or too little", x.Count, loop.Chunks)
+		u.say(k, diag.Counts,
+			"moves %d chunks, and its loop goes over %d: the executor of MSCCL++ would move what it should not, or too little",
+			x.Count, loop.Chunks)
 	}
 	for _, r := range u.ranksOf(k.rank, x) {
 		if size := u.size(r, x.Buf); x.Index < 0 || int64(x.Index)+int64(x.Count) > int64(size) {
-			u.say(k, diag.OutOfBounds, "has %v[%d]*%d of rank %d as an operand, and that has %d", x.Buf, x.Index, x.Count, r, size)
+			u.say(k, diag.OutOfBounds, "has %v[%d]*%d of rank %d as an operand, and that has %d", x.Buf, x.Index,
+				x.Count, r, size)
 			return
 		}
 	}
@@ -159,8 +165,8 @@ func (u *unroller) size(rank int32, b ir.Buf) int32 {
 	return u.p.Ranks[rank].Scratch
 }
 
-// divide finds into how many parts chunks are cut: turns and parts of operations begin and end where some part does. It returns how many
-// parts all buffers have.
+// divide finds into how many parts chunks are cut: turns and parts of operations begin and end where some part does. It
+// returns how many parts all buffers have.
 func (u *unroller) divide() int64 {
 	u.parts = 1
 	need := func(k *unrolled, o *ir.ChannelOp, chunks, turns int32) {
@@ -169,7 +175,8 @@ func (u *unroller) divide() int64 {
 		if all := int(u.parts) / ir.GCD(int(u.parts), n) * n; all <= maxParts {
 			u.parts = int32(all)
 		} else if len(u.found) == 0 {
-			u.say(k, diag.Limit, "is one of those that cut chunks into %d parts, and no more than %d are followed", all, maxParts)
+			u.say(k, diag.Limit, "is one of those that cut chunks into %d parts, and no more than %d are followed",
+				all, maxParts)
 		}
 	}
 	cells := int64(0)
@@ -192,7 +199,8 @@ func (u *unroller) divide() int64 {
 		}
 	}
 	if cells*int64(u.parts) > maxChunks {
-		u.found = append(u.found, diag.New(diag.Limit, diag.Span{}, "all buffers have %d chunks of %d parts, and no more than %d are followed", cells, u.parts, maxChunks))
+		u.found = append(u.found, diag.New(diag.Limit, diag.Span{},
+			"all buffers have %d chunks of %d parts, and no more than %d are followed", cells, u.parts, maxChunks))
 	}
 	return cells * int64(u.parts)
 }

@@ -37,7 +37,8 @@ func (c *turnChecker) phases() *diag.Diagnostic {
 		}
 		before[g] = append(before[g], list...)
 		if c.work > maxTurnWork {
-			return c.loopUndecided(phases[g][0][0], c.loops[phases[g][0][0]][phases[g][0][1]], "is one of so many that more are not followed")
+			return c.loopUndecided(phases[g][0][0], c.loops[phases[g][0][0]][phases[g][0][1]],
+				"is one of so many that more are not followed")
 		}
 	}
 	if _, cycle := components(before); cycle >= 0 {
@@ -60,7 +61,8 @@ func (c *turnChecker) collect() {
 	for b, k := range c.blocks {
 		for i := range k.steps {
 			s := &k.steps[i]
-			if list := c.loops[b]; s.of.inner >= 0 && (len(list) == 0 || list[len(list)-1].end < int32(i) || k.steps[i-1].of.op != s.of.op) {
+			if list := c.loops[b]; s.of.inner >= 0 && (len(list) == 0 || list[len(list)-1].end < int32(i) ||
+				k.steps[i-1].of.op != s.of.op) {
 				c.loops[b] = append(list, turnLoop{first: int32(i), number: int32(len(c.before))})
 				c.before = append(c.before, nil)
 			}
@@ -107,7 +109,8 @@ func (c *turnChecker) loopOf(at [2]int32) *turnLoop {
 	return nil
 }
 
-// A loopUse is a loop, how often a turn of it does something to a flag, and how often that is done outside of loops before it.
+// A loopUse is a loop, how often a turn of it does something to a flag, and how often that is done outside of loops
+// before it.
 type loopUse struct {
 	loop      *turnLoop
 	n, before int32
@@ -130,14 +133,16 @@ func (c *turnChecker) uses(list [][2]int32) (uses []loopUse) {
 	return uses
 }
 
-// balanced asks that the loops that signal a flag and those that await it are as many, a turn of each as often as one of the
-// other, and that what is awaited before is signalled before. It notes which loops wait for which.
+// balanced asks that the loops that signal a flag and those that await it are as many, a turn of each as often as one
+// of the other, and that what is awaited before is signalled before. It notes which loops wait for which.
 func (c *turnChecker) balanced() *diag.Diagnostic {
 	for _, e := range c.u.order {
 		f := c.flag(ir.Operand{Rank: e.key.rank, Index: e.flag})
 		signals, awaits := c.uses(f.signals), c.uses(f.awaits)
 		if both := append(signals, awaits...); e.shared && len(both) > 0 {
-			return c.stepUndecided(both[0].at, "is at %s in a loop, and so is another block: in which order depends on how many turns there are", c.u.endName(e.key))
+			return c.stepUndecided(both[0].at,
+				"is at %s in a loop, and so is another block: in which order depends on how many turns there are",
+				c.u.endName(e.key))
 		}
 		credit := int32(0)
 		if e.key.kind == semaphoreEnd {
@@ -146,11 +151,16 @@ func (c *turnChecker) balanced() *diag.Diagnostic {
 		for i := range max(len(signals), len(awaits)) {
 			switch {
 			case i >= len(awaits):
-				return c.stepUndecided(signals[i].at, "signals %s in a loop, and is not awaited by as many: which turns meet depends on how many there are", c.u.endName(e.key))
+				return c.stepUndecided(signals[i].at,
+					"signals %s in a loop, and is not awaited by as many: which turns meet depends on how many there are",
+					c.u.endName(e.key))
 			case i >= len(signals) || signals[i].n != awaits[i].n:
-				return c.stepUndecided(awaits[i].at, "awaits %s more or less often a turn than its signals' loop signals it: which turns meet depends on how many there are", c.u.endName(e.key))
+				return c.stepUndecided(awaits[i].at,
+					"awaits %s more or less often a turn than its signals' loop signals it: which turns meet depends on how many there are", c.u.endName(e.key))
 			case awaits[i].before-credit > signals[i].before:
-				return c.stepUndecided(awaits[i].at, "awaits %s, and what is before its loop awaits signals of a turn: it is not decided how turns meet", c.u.endName(e.key))
+				return c.stepUndecided(awaits[i].at,
+					"awaits %s, and what is before its loop awaits signals of a turn: it is not decided how turns meet",
+					c.u.endName(e.key))
 			}
 			s, a := signals[i].loop.number, awaits[i].loop.number
 			c.before[a] = append(c.before[a], s)
@@ -216,8 +226,8 @@ func (c *turnChecker) waitedFor(reach []int32) {
 	}
 }
 
-// apart asks that what is before the loops of a phase, and what these wait for outside of themselves, waits for nothing in them, and
-// what is in them for nothing behind them. It returns the phases that the phase waits for.
+// apart asks that what is before the loops of a phase, and what these wait for outside of themselves, waits for nothing
+// in them, and what is in them for nothing behind them. It returns the phases that the phase waits for.
 func (c *turnChecker) apart(g int32, loops [][2]int32) (*diag.Diagnostic, []int32) {
 	reach := make([]int32, len(c.blocks))
 	for _, x := range loops {
@@ -247,7 +257,8 @@ func (c *turnChecker) apart(g int32, loops [][2]int32) (*diag.Diagnostic, []int3
 	return nil, list
 }
 
-// components finds the strongly connected components of a graph, and a node that has an edge to another of its component, or -1.
+// components finds the strongly connected components of a graph, and a node that has an edge to another of its
+// component, or -1.
 func components(edges [][]int32) (of []int32, cycle int32) {
 	of, cycle = make([]int32, len(edges)), -1
 	index, low := make([]int32, len(edges)), make([]int32, len(edges))

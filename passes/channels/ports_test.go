@@ -18,7 +18,8 @@ func passOn(channel int32, dst, src ir.ChannelRef) ir.ChannelOp {
 	return putPort(ir.ChMove, channel, dst, src)
 }
 
-// ringed is an allgather of three ranks by packets, of which each passes on, through a port, what comes to it, before or behind its own.
+// ringed is an allgather of three ranks by packets, of which each passes on, through a port, what comes to it, before
+// or behind its own.
 func ringed(before bool) *channelBuilder {
 	const n = 3
 	b := channelProgram(ir.AllGather, n, 1, false).packets(n, true).connect(ir.PortChannel, 1)
@@ -28,21 +29,25 @@ func ringed(before bool) *channelBuilder {
 		if next > r {
 			channel--
 		}
-		ops := []ir.ChannelOp{move(to(packet(next, r, 1)), ref(r, ir.Input, 0, 1)), passOn(channel, packet(next, prev, 1), packet(r, prev, 1))}
+		ops := []ir.ChannelOp{move(to(packet(next, r, 1)), ref(r, ir.Input, 0, 1)),
+			passOn(channel, packet(next, prev, 1), packet(r, prev, 1))}
 		if before {
 			slices.Reverse(ops)
 		}
-		b.block(int(r), append(ops, move(to(ref(r, ir.Output, prev, 1)), packet(r, prev, 1)), move(to(ref(r, ir.Output, next, 1)), packet(r, next, 1)),
+		b.block(int(r), append(ops, move(to(ref(r, ir.Output, prev, 1)), packet(r, prev, 1)),
+			move(to(ref(r, ir.Output, next, 1)), packet(r, next, 1)),
 			move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)))...)
 	}
 	return b
 }
 
-// packedHere is an allreduce of two ranks of which each passes on, through a port, packets that it makes itself, before or behind that.
+// packedHere is an allreduce of two ranks of which each passes on, through a port, packets that it makes itself, before
+// or behind that.
 func packedHere(before bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, 1, true).packets(4, true).connect(ir.PortChannel, 1)
 	for r := range int32(2) {
-		ops := []ir.ChannelOp{move(to(packet(r, 2, 1)), ref(r, ir.Input, 0, 1)), passOn(0, packet(1-r, r, 1), packet(r, 2, 1))}
+		ops := []ir.ChannelOp{move(to(packet(r, 2, 1)), ref(r, ir.Input, 0, 1)),
+			passOn(0, packet(1-r, r, 1), packet(r, 2, 1))}
 		if before {
 			slices.Reverse(ops)
 		}
@@ -55,15 +60,17 @@ func packedHere(before bool) *channelBuilder {
 func keptBack(kind ir.ChannelOpKind) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(1)
 	for r := range int32(2) {
-		ops := []ir.ChannelOp{move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1))}
-		ops = append(append(ops, begun(r)...), putPort(kind, 0, ref(1-r, ir.Output, r, 1), ref(r, ir.Scratch, 0, 1)), portOn(ir.ChAwait, 0), meet)
+		ops := []ir.ChannelOp{move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)),
+			move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1))}
+		ops = append(append(ops, begun(r)...), putPort(kind, 0, ref(1-r, ir.Output, r, 1), ref(r, ir.Scratch, 0, 1)),
+			portOn(ir.ChAwait, 0), meet)
 		b.block(int(r), ops...)
 	}
 	return b
 }
 
-// pushed is an allgather of three ranks through ports, each of which has a put, then what stands between, and then a signal; by one thread for
-// both ports, or by one for each.
+// pushed is an allgather of three ranks through ports, each of which has a put, then what stands between, and then a
+// signal; by one thread for both ports, or by one for each.
 func pushed(alone bool, signals []int32, between ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	for r := range int32(3) {
@@ -81,16 +88,19 @@ func pushed(alone bool, signals []int32, between ...ir.ChannelOp) *channelBuilde
 		if !alone {
 			ops = append(ops, both)
 		}
-		ops = append(append(ops, between...), portOn(ir.ChSignal, signals...), meet, portOn(ir.ChFlush, 0, 1), portOn(ir.ChAwait, 0, 1), meet)
+		ops = append(append(ops, between...), portOn(ir.ChSignal, signals...), meet, portOn(ir.ChFlush, 0, 1),
+			portOn(ir.ChAwait, 0, 1), meet)
 		b.block(int(r), ops...)
 	}
 	return b
 }
 
-// handedBack has rank 0 put to rank 1 through a port, and know that the port is done by what comes back, or end without.
+// handedBack has rank 0 put to rank 1 through a port, and know that the port is done by what comes back, or end
+// without.
 func handedBack(back bool) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 2, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
-	first := append(met(on(ir.ChRelaxedAwait, 0)), putPort(ir.ChEachSignal, 0, ref(1, ir.Output, 0, 1), ref(0, ir.Input, 0, 1)))
+	first := append(met(on(ir.ChRelaxedAwait, 0)),
+		putPort(ir.ChEachSignal, 0, ref(1, ir.Output, 0, 1), ref(0, ir.Input, 0, 1)))
 	second := append(met(on(ir.ChRelaxedSignal, 0)), portOn(ir.ChAwait, 0), meet)
 	if back {
 		first, second = append(first, awaitOn(0)), append(second, signalOn(0))

@@ -46,7 +46,8 @@ func replayed(t *testing.T, name string, p *ir.ChannelProgram, counts map[string
 			kind = "by a hang"
 		case strings.Contains(lines, "no output depends on it"):
 			kind = "by a stale read that no output shows"
-		case strings.Contains(lines, "so that on a GPU") || strings.Contains(lines, "are joint") || strings.Contains(lines, "make nothing visible"):
+		case strings.Contains(lines, "so that on a GPU") || strings.Contains(lines, "are joint") ||
+			strings.Contains(lines, "make nothing visible"):
 			kind = "by argument alone"
 			t.Errorf("%s: %v is shown by no run:\n%s", name, w.Problem.Text, lines)
 		}
@@ -54,8 +55,9 @@ func replayed(t *testing.T, name string, p *ir.ChannelProgram, counts map[string
 	}
 }
 
-// Every race of a program of channels shows in a run on the CPU: in both orders of the two accesses, or, where this machine keeps an order
-// that the program does not ask for, by what one of them sees when the other's store is held back. MSCCLC_RANDOM=N asks for N changes of each program.
+// Every race of a program of channels shows in a run on the CPU: in both orders of the two accesses, or, where this
+// machine keeps an order that the program does not ask for, by what one of them sees when the other's store is held
+// back. MSCCLC_RANDOM=N asks for N changes of each program.
 func TestRacesOfChannelsShow(t *testing.T) {
 	counts := map[string]int{}
 	for _, c := range wrongChannels {
@@ -82,7 +84,8 @@ func TestRacesOfChannelsShow(t *testing.T) {
 	}
 }
 
-// A plan of a switch whose last signals are relaxed ends with wrong numbers where the stores through the switch come late.
+// A plan of a switch whose last signals are relaxed ends with wrong numbers where the stores through the switch come
+// late.
 func TestSwitchWithRelaxedEndIsWrong(t *testing.T) {
 	irtest.Each(t, irtest.Plans, func(t *testing.T, dir string) {
 		for _, name := range relaxedEnds {

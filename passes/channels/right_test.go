@@ -61,8 +61,10 @@ func twoPhasesOf(n int32) *channelBuilder {
 func packetsOfTwo() *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 2, false).packets(2, true)
 	for r := range int32(2) {
-		b.block(int(r), move(to(packet(1-r, 0, 2), ref(r, ir.Output, 2*r, 2)), ref(r, ir.Input, 0, 2)), move(to(ref(r, ir.Output, 2*(1-r), 1)), packet(r, 0, 1)))
-		b.block(int(r), move(to(ref(r, ir.Output, 2*(1-r)+1, 1)), packet(r, 1, 1)), move(to(ref(r, ir.Output, 2*(1-r), 1)), packet(r, 0, 1)))
+		b.block(int(r), move(to(packet(1-r, 0, 2), ref(r, ir.Output, 2*r, 2)), ref(r, ir.Input, 0, 2)),
+			move(to(ref(r, ir.Output, 2*(1-r), 1)), packet(r, 0, 1)))
+		b.block(int(r), move(to(ref(r, ir.Output, 2*(1-r)+1, 1)), packet(r, 1, 1)),
+			move(to(ref(r, ir.Output, 2*(1-r), 1)), packet(r, 0, 1)))
 	}
 	for r := range b.Ranks { // both write what they read in common: one of them in scratch
 		b.Ranks[r].Scratch = 8
@@ -124,28 +126,34 @@ func groupedLoop(n int32) *channelBuilder {
 	return b
 }
 
-// pipeline has one block of a rank fill scratch for another that sends it on, turn by turn, with a place for each turn's part.
+// pipeline has one block of a rank fill scratch for another that sends it on, turn by turn, with a place for each
+// turn's part.
 func pipeline() *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).scratch(1)
 	for r := range int32(2) {
 		b.Ranks[r].Semaphores = []int32{0}
-		b.block(int(r), looped(move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet, sema(ir.ChRelease, 0)))
-		ops := append(begun(r), looped(sema(ir.ChAcquire, 0), meet, move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Scratch, 0, 1)), meet, signalOn(0), awaitOn(0), meet))
+		b.block(int(r), looped(move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)),
+			meet, sema(ir.ChRelease, 0)))
+		ops := append(begun(r), looped(sema(ir.ChAcquire, 0), meet,
+			move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Scratch, 0, 1)), meet, signalOn(0), awaitOn(0), meet))
 		b.block(int(r), ops...)
 	}
 	return b
 }
 
-// chainOfBlocks has a rank's work handed over twice: one block fills scratch, the next sends that, and the last reads what has come.
+// chainOfBlocks has a rank's work handed over twice: one block fills scratch, the next sends that, and the last reads
+// what has come.
 func chainOfBlocks() *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 2).scratch(2)
 	for r := range int32(2) {
 		b.Ranks[r].Semaphores = []int32{0, 0}
-		b.block(int(r), move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet, sema(ir.ChRelease, 0))
+		b.block(int(r), move(to(ref(r, ir.Scratch, 0, 1), ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet,
+			sema(ir.ChRelease, 0))
 		sends := []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, on(ir.ChRelaxedSignal, 0), on(ir.ChRelaxedAwait, 0), meet,
 			move(to(ref(1-r, ir.Scratch, 1, 1)), ref(r, ir.Scratch, 0, 1)), meet, signalOn(1), meet, sema(ir.ChRelease, 1)}
 		b.block(int(r), sends...)
-		b.block(int(r), sema(ir.ChAcquire, 1), meet, awaitOn(1), meet, move(to(ref(r, ir.Output, 1-r, 1)), ref(r, ir.Scratch, 1, 1)))
+		b.block(int(r), sema(ir.ChAcquire, 1), meet, awaitOn(1), meet,
+			move(to(ref(r, ir.Output, 1-r, 1)), ref(r, ir.Scratch, 1, 1)))
 	}
 	return b
 }
@@ -156,8 +164,10 @@ func credit() *channelBuilder {
 	b.Ranks[0].Semaphores = []int32{2, 0}
 	var first, second []ir.ChannelOp
 	for c := range int32(4) {
-		first = append(first, sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Scratch, c%2, 1)), ref(0, ir.Input, c, 1)), meet, sema(ir.ChRelease, 1))
-		second = append(second, sema(ir.ChAcquire, 1), meet, move(to(ref(0, ir.Output, c, 1)), ref(0, ir.Scratch, c%2, 1)), meet, sema(ir.ChRelease, 0))
+		first = append(first, sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Scratch, c%2, 1)), ref(0, ir.Input, c, 1)),
+			meet, sema(ir.ChRelease, 1))
+		second = append(second, sema(ir.ChAcquire, 1), meet, move(to(ref(0, ir.Output, c, 1)), ref(0, ir.Scratch, c%2, 1)),
+			meet, sema(ir.ChRelease, 0))
 	}
 	return b.block(0, first...).block(0, second...)
 }
@@ -166,7 +176,8 @@ func credit() *channelBuilder {
 func threeBlocks() *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 3, false).scratch(3)
 	for i := range int32(3) {
-		b.block(0, move(to(ref(0, ir.Scratch, i, 1)), ref(0, ir.Input, i, 1)), barrier(3, 3), move(to(ref(0, ir.Output, (i+1)%3, 1)), ref(0, ir.Scratch, (i+1)%3, 1)))
+		b.block(0, move(to(ref(0, ir.Scratch, i, 1)), ref(0, ir.Input, i, 1)), barrier(3, 3),
+			move(to(ref(0, ir.Output, (i+1)%3, 1)), ref(0, ir.Scratch, (i+1)%3, 1)))
 	}
 	return b
 }
@@ -182,7 +193,8 @@ func throughPorts(kind ir.ChannelOpKind) *channelBuilder {
 				o.Srcs, o.Dsts = append(o.Srcs, ref(r, ir.Output, r, 1)), append(o.Dsts, ref(p, ir.Output, r, 1))
 			}
 		}
-		b.block(int(r), append(ops, o, ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0, 1}}, meet)...)
+		b.block(int(r), append(ops, o, ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0, 1}},
+			meet)...)
 	}
 	return b
 }
@@ -192,7 +204,8 @@ func someRanks() *channelBuilder {
 	b := channelProgram(ir.AllReduce, 4, 2, false).connect(ir.MemoryChannel, 1).scratch(2)
 	for r := range int32(4) {
 		pair, across := r^1, r^2
-		b.Ranks[r].Channels[ir.SwitchChannel] = []ir.Channel{{Group: []int32{min(r, pair), max(r, pair)}, Buf: ir.Input}, {Group: []int32{0, 1, 2, 3}, Buf: ir.Output}}
+		b.Ranks[r].Channels[ir.SwitchChannel] = []ir.Channel{{Group: []int32{min(r, pair), max(r, pair)}, Buf: ir.Input},
+			{Group: []int32{0, 1, 2, 3}, Buf: ir.Output}}
 		to1, to2 := across, r%2
 		if across > r {
 			to1--
@@ -200,7 +213,8 @@ func someRanks() *channelBuilder {
 		mine := through(ir.Output, to2, 1)
 		mine.Switch = 1
 		all := met(signalOn(0, 1, 2), awaitOn(0, 1, 2))
-		ops := append(slices.Clone(all), move(to(ref(r, ir.Scratch, 0, 1), ref(across, ir.Scratch, 1, 1)), through(ir.Input, to2, 1)))
+		ops := append(slices.Clone(all), move(to(ref(r, ir.Scratch, 0, 1), ref(across, ir.Scratch, 1, 1)),
+			through(ir.Input, to2, 1)))
 		ops = append(ops, met(signalOn(to1), awaitOn(to1))...)
 		if r < 2 {
 			ops = append(ops, move(to(mine), ref(r, ir.Scratch, 0, 1), ref(r, ir.Scratch, 1, 1)))
@@ -213,7 +227,8 @@ func someRanks() *channelBuilder {
 // portPackets has a port pass on packets that have come.
 func portPackets() *channelBuilder {
 	b := channelProgram(ir.Broadcast, 2, 1, false).packets(1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
-	b.block(0, move(to(packet(0, 0, 1), ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1)), putPort(ir.ChMove, 0, packet(1, 0, 1), packet(0, 0, 1)), signalOn(0), awaitOn(0), meet)
+	b.block(0, move(to(packet(0, 0, 1), ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1)),
+		putPort(ir.ChMove, 0, packet(1, 0, 1), packet(0, 0, 1)), signalOn(0), awaitOn(0), meet)
 	return b.block(1, move(to(ref(1, ir.Output, 0, 1)), packet(1, 0, 1)), meet, signalOn(0), awaitOn(0), meet)
 }
 
@@ -279,7 +294,10 @@ func TestRefusedChannels(t *testing.T) {
 	for _, c := range refusedChannels {
 		c.change(c.of.ChannelProgram)
 		_, _, list := Check(c.of.ChannelProgram, verify.Options{})
-		if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == c.code && strings.Contains(d.Text, c.text) }) {
+		if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool {
+			return d.Code == c.code &&
+				strings.Contains(d.Text, c.text)
+		}) {
 			t.Errorf("%s: not [%s] %s, but\n%s", c.name, c.code, c.text, told(list))
 		}
 	}

@@ -69,7 +69,8 @@ var relaxedEnds = []string{"switch_relaxed.json", "reduce_nvls.json"}
 
 // Plans of our own and of MSCCL++'s own language are proven and run, but for those of relaxedEnds.
 func TestPlansOfMSCCLPP(t *testing.T) {
-	for _, file := range append(irtest.Files(t, irtest.Plans), filepath.Join("..", "..", "codegen", "mscclpp", "testdata", "swap.json")) {
+	for _, file := range append(irtest.Files(t, irtest.Plans),
+		filepath.Join("..", "..", "codegen", "mscclpp", "testdata", "swap.json")) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -89,8 +90,8 @@ func TestPlansOfMSCCLPP(t *testing.T) {
 	}
 }
 
-// Programs from which something was taken away, or in which something stands elsewhere, are rejected or run with nothing wrong.
-// MSCCLC_RANDOM=N asks for N of each.
+// Programs from which something was taken away, or in which something stands elsewhere, are rejected or run with
+// nothing wrong. MSCCLC_RANDOM=N asks for N of each.
 func TestBrokenChannels(t *testing.T) {
 	n := irtest.Count(t, 4)
 	accepted, rejected := 0, 0
@@ -133,7 +134,8 @@ func TestWrongPlans(t *testing.T) {
 		return list
 	}
 	for _, c := range wrongChannels {
-		if list := judge(c.wrong.ChannelProgram); !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == c.code }) {
+		if list := judge(c.wrong.ChannelProgram); !slices.ContainsFunc(
+			list, func(d diag.Diagnostic) bool { return d.Code == c.code }) {
 			t.Errorf("%s: not [%s], but\n%s", c.name, c.code, told(list))
 		}
 		if list := judge(c.right.ChannelProgram); len(list) > 0 {

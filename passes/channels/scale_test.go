@@ -14,7 +14,8 @@ func allPairsOf(n int32) *channelBuilder {
 	for r := range n {
 		for c := range n - 1 {
 			p := b.Ranks[r].Channels[ir.MemoryChannel][c].Peer
-			ops := met(on(ir.ChRelaxedSignal, c), on(ir.ChRelaxedAwait, c), move(to(ref(p, ir.Output, r, 1)), ref(r, ir.Output, r, 1)), signalOn(c), awaitOn(c))
+			ops := met(on(ir.ChRelaxedSignal, c), on(ir.ChRelaxedAwait, c),
+				move(to(ref(p, ir.Output, r, 1)), ref(r, ir.Output, r, 1)), signalOn(c), awaitOn(c))
 			b.block(int(r), ops...)
 		}
 	}
@@ -32,7 +33,8 @@ func oneBlockOf(n int32) *channelBuilder {
 			o.Srcs = append(o.Srcs, ref(r, ir.Output, r, 1))
 			o.Dsts = append(o.Dsts, ref(b.Ranks[r].Channels[ir.MemoryChannel][c].Peer, ir.Output, r, 1))
 		}
-		b.block(int(r), met(on(ir.ChRelaxedSignal, all...), on(ir.ChRelaxedAwait, all...), o, signalOn(all...), awaitOn(all...))...)
+		b.block(int(r), met(on(ir.ChRelaxedSignal, all...), on(ir.ChRelaxedAwait, all...), o, signalOn(all...),
+			awaitOn(all...))...)
 	}
 	return b
 }

@@ -12,9 +12,9 @@ type sentTwice struct {
 	earlier, later *unrolledStep
 }
 
-// shown is a program in which packets that two steps send race as plain data, with witnesses of these races; nil where there are none. Packets
-// of one launch carry one flag, so that a reader cannot tell one sender's from the other's: they are to it as data that lies there, for which
-// it does not wait.
+// shown is a program in which packets that two steps send race as plain data, with witnesses of these races; nil where
+// there are none. Packets of one launch carry one flag, so that a reader cannot tell one sender's from the other's:
+// they are to it as data that lies there, for which it does not wait.
 func (u *unroller) shown(opt verify.Options) (*ir.Program, verify.Report) {
 	if len(u.twice) == 0 {
 		return nil, verify.Report{}
@@ -37,7 +37,8 @@ func (u *unroller) shown(opt verify.Options) (*ir.Program, verify.Report) {
 	for _, two := range u.twice {
 		earlier, later := number[two.earlier], number[two.later]
 		for _, w := range all.Witnesses {
-			if of := [2]int32{w.With, w.Step}; w.Problem.Code == diag.Race && (of == [2]int32{earlier, later} || of == [2]int32{later, earlier}) {
+			if of := [2]int32{w.With, w.Step}; w.Problem.Code == diag.Race &&
+				(of == [2]int32{earlier, later} || of == [2]int32{later, earlier}) {
 				w.Problem = two.d
 				report.Witnesses = append(report.Witnesses, w)
 				break

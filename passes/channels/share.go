@@ -9,11 +9,12 @@ import (
 
 // # Ends of several blocks
 //
-// Several blocks may signal an end of a channel, or a semaphore, or await it, where their order is fixed by what else the program does. The
-// order is taken from one run, and must follow from happens-before, with the n-th await behind the n-th signal. That is no circle: in the first run that
-// had another order, all that came before the first signal or await out of order was in this order, so that each await that was over by
-// then had its signal, and what happens-before says of the one out of order held. An await reads how many there were before it, which must be
-// visible to it; a signal adds one wherever it is, so that those before it need only be over.
+// Several blocks may signal an end of a channel, or a semaphore, or await it, where their order is fixed by what else
+// the program does. The order is taken from one run, and must follow from happens-before, with the n-th await behind
+// the n-th signal. That is no circle: in the first run that had another order, all that came before the first signal or
+// await out of order was in this order, so that each await that was over by then had its signal, and what
+// happens-before says of the one out of order held. An await reads how many there were before it, which must be visible
+// to it; a signal adds one wherever it is, so that those before it need only be over.
 //
 // Each pair of blocks then has a flag of its own: who awaits the n-th signal awaits the one of the block that gives it.
 
@@ -90,7 +91,9 @@ func (s *sharer) report(x *sharedEnd, a, b *sharedUse, why string) {
 		second := of(b)
 		other = &second
 	}
-	d := s.u.sayAt(one.rank, one.at, one.pos, diag.Undecided, "is at %s, and so is %s: which of the two comes first depends on time%s", s.u.endName(x.e.key), other.at.name(other.rank), why)
+	d := s.u.sayAt(one.rank, one.at, one.pos, diag.Undecided,
+		"is at %s, and so is %s: which of the two comes first depends on time%s", s.u.endName(x.e.key),
+		other.at.name(other.rank), why)
 	*d = d.WithNote(s.u.p.Span(other.pos), "the other")
 }
 

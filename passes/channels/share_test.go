@@ -28,15 +28,18 @@ func sharedChannels() map[string]*channelBuilder {
 		"two release, one behind the other": sem(0, []ir.ChannelOp{chunk(0), meet, sema(ir.ChRelease, 0), barrier(0, 2)}, []ir.ChannelOp{barrier(0, 2), chunk(1), meet, sema(ir.ChRelease, 0)},
 			[]ir.ChannelOp{sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0), meet, handed(1)}),
 		"two acquire, one behind the other": sem(0, []ir.ChannelOp{chunk(0), meet, sema(ir.ChRelease, 0), sema(ir.ChRelease, 0)}, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, handed(0), barrier(0, 2)},
-			[]ir.ChannelOp{barrier(0, 2), sema(ir.ChAcquire, 0), meet, move(to(ref(0, ir.Scratch, 1, 1)), ref(0, ir.Scratch, 0, 1))}),
+			[]ir.ChannelOp{barrier(0, 2), sema(ir.ChAcquire, 0), meet,
+				move(to(ref(0, ir.Scratch, 1, 1)), ref(0, ir.Scratch, 0, 1))}),
 		"a credit that two take": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, handed0(), barrier(0, 2)}, []ir.ChannelOp{barrier(0, 2), sema(ir.ChAcquire, 0)},
 			[]ir.ChannelOp{sema(ir.ChRelease, 0), sema(ir.ChRelease, 0)}),
-		"a baton": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, chunk(0), meet, sema(ir.ChRelease, 1)}, []ir.ChannelOp{sema(ir.ChAcquire, 1), meet, handed(0), meet, sema(ir.ChRelease, 0)}),
+		"a baton": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, chunk(0), meet, sema(ir.ChRelease, 1)},
+			[]ir.ChannelOp{sema(ir.ChAcquire, 1), meet, handed(0), meet, sema(ir.ChRelease, 0)}),
 	}
 	// One channel of each rank, at which one block tells that it has begun and another that it has ended.
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1)
 	for r := range int32(2) {
-		b.block(int(r), append(append(begun(r), move(to(ref(r, ir.Output, r, 1), ref(1-r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1))), barrier(0, 2))...)
+		b.block(int(r), append(append(begun(r), move(to(ref(r, ir.Output, r, 1), ref(1-r, ir.Output, r, 1)),
+			ref(r, ir.Input, 0, 1))), barrier(0, 2))...)
 		b.block(int(r), append([]ir.ChannelOp{barrier(0, 2)}, met(signalOn(0), awaitOn(0))...)...)
 	}
 	list["a channel of two blocks"] = b
@@ -92,8 +95,8 @@ func randomShares(rnd *rand.Rand) *ir.ChannelProgram {
 	return b.ChannelProgram
 }
 
-// byChance runs a program's steps by chance, as they are before ends are split, and says in what order blocks came to a shared end's signals
-// and awaits: nothing where it hangs.
+// byChance runs a program's steps by chance, as they are before ends are split, and says in what order blocks came to a
+// shared end's signals and awaits: nothing where it hangs.
 func (s *sharer) byChance(rnd *rand.Rand) (orders [][]int32) {
 	orders = make([][]int32, 2*len(s.list))
 	number := map[ir.Operand]int{}
@@ -142,8 +145,8 @@ func (s *sharer) byChance(rnd *rand.Rand) (orders [][]int32) {
 	return orders
 }
 
-// Where the order at shared ends is said to be fixed, runs by chance have that order; and most often where it is not, some have another, or hang.
-// MSCCLC_RANDOM=N asks for N programs.
+// Where the order at shared ends is said to be fixed, runs by chance have that order; and most often where it is not,
+// some have another, or hang. MSCCLC_RANDOM=N asks for N programs.
 func TestSharedOrdersAreThoseOfRuns(t *testing.T) {
 	n := irtest.Count(t, 600)
 	counts := map[string]int{}

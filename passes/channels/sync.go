@@ -125,7 +125,8 @@ func (u *unroller) signal(k *unrolled, o *ir.ChannelOp) {
 		there := u.there(k.rank, o.Type, c)
 		if port := k.ports[c]; port != nil && o.Type == ir.PortChannel {
 			port.at, port.pos = k.at, k.pos
-			asked = append(asked, request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []ir.Operand{u.raise(port, there)}}}})
+			asked = append(asked,
+				request{c, int32(i), []unrolledStep{{op: ir.Signal, dsts: []ir.Operand{u.raise(port, there)}}}})
 			s.dsts = append(s.dsts, u.raise(k, putKey(k, c, int32(i))))
 		} else {
 			s.dsts = append(s.dsts, u.raise(k, there))
@@ -187,7 +188,8 @@ func (u *unroller) barrier(k *unrolled, o *ir.ChannelOp) {
 		u.say(k, diag.Deadlock, "waits for %d blocks at barrier %d, and %d come to it", o.Blocks, o.ID, n)
 		return
 	case n > o.Blocks:
-		u.say(k, diag.Undecided, "waits for %d blocks at barrier %d, and %d come to it: which of them meet depends on time", o.Blocks, o.ID, n)
+		u.say(k, diag.Undecided, "waits for %d blocks at barrier %d, and %d come to it: which of them meet depends on time",
+			o.Blocks, o.ID, n)
 		return
 	}
 	up := func(b int32) endKey { return endKey{kind: barrierEnd, rank: k.rank, a: o.ID, b: b} }

@@ -22,12 +22,13 @@ func fromFirst(ranks int) *channelBuilder {
 	return b
 }
 
-// toldOn is a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells rank 2 by tells, between which
-// and what it waits for its threads do not meet. Thread 0 waits.
+// toldOn is a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells rank 2
+// by tells, between which and what it waits for its threads do not meet. Thread 0 waits.
 func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
-	put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{ref(0, ir.Input, 0, 1), ref(0, ir.Input, 0, 1)},
+	put := ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel,
+		Srcs: []ir.ChannelRef{ref(0, ir.Input, 0, 1), ref(0, ir.Input, 0, 1)},
 		Dsts: []ir.ChannelRef{ref(1, ir.Output, 0, 1), ref(2, ir.Output, 0, 1)}}
 	b.block(0, append(append(all(), put), met(signalOn(0))...)...)
 	b.block(1, append(append(all(), on(waits, 0)), append(tells, meet)...)...)
@@ -44,27 +45,30 @@ func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	return b
 }
 
-// toldBlock is a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and another copies that to the output
-// when the first releases its semaphore, between which and the wait the threads do not meet. On channel 1 rank 0 says nothing of that.
+// toldBlock is a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and another
+// copies that to the output when the first releases its semaphore, between which and the wait the threads do not meet.
+// On channel 1 rank 0 says nothing of that.
 func toldBlock(awaits, releases []int32) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 2, 1, false).connect(ir.MemoryChannel, 2).scratch(1)
 	b.Ranks[1].Semaphores = []int32{0, 0}
-	b.block(0, append(append(begun(0), signalOn(1), move(to(ref(1, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1))),
-		meet, signalOn(0))...)
+	b.block(0, append(append(begun(0), signalOn(1), move(to(ref(1, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1)),
+		move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1))), meet, signalOn(0))...)
 	b.block(1, append(begun(1), awaitOn(awaits...), sema(ir.ChRelease, releases...))...)
 	b.block(1, sema(ir.ChAcquire, 0), meet, move(to(ref(1, ir.Output, 0, 1)), ref(1, ir.Scratch, 0, 1)))
 	b.block(1, sema(ir.ChAcquire, 1))
 	return b
 }
 
-// passedOn is a broadcast of three ranks in which rank 1 waits for what rank 0 puts in its scratch, and a port puts that to rank 2 without the
-// threads of rank 1 meeting: the port of the thread that waits, or another.
+// passedOn is a broadcast of three ranks in which rank 1 waits for what rank 0 puts in its scratch, and a port puts
+// that to rank 2 without the threads of rank 1 meeting: the port of the thread that waits, or another.
 func passedOn(thread int) *channelBuilder {
 	b := fromFirst(3).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(2)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
-	b.block(0, append(append(all(), move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(1, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1))),
-		meet, signalOn(0), ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0}}, meet)...)
-	put := ir.ChannelOp{Kind: ir.ChEachSignalFlush, Type: ir.PortChannel, Channels: []int32{0, 0}, Srcs: []ir.ChannelRef{ref(1, ir.Scratch, 1, 1), ref(1, ir.Scratch, 1, 1)},
+	b.block(0, append(append(all(), move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1)),
+		move(to(ref(1, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1))), meet, signalOn(0),
+		ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0}}, meet)...)
+	put := ir.ChannelOp{Kind: ir.ChEachSignalFlush, Type: ir.PortChannel, Channels: []int32{0, 0},
+		Srcs: []ir.ChannelRef{ref(1, ir.Scratch, 1, 1), ref(1, ir.Scratch, 1, 1)},
 		Dsts: []ir.ChannelRef{ref(0, ir.Scratch, 0, 1), ref(0, ir.Scratch, 0, 1)}}
 	put.Channels[thread], put.Srcs[thread], put.Dsts[thread] = 1, ref(1, ir.Scratch, 0, 1), ref(2, ir.Output, 0, 1)
 	b.block(1, append(append([]ir.ChannelOp{move(to(ref(1, ir.Scratch, 1, 1)), ref(1, ir.Input, 0, 1))}, all()...),
@@ -73,12 +77,13 @@ func passedOn(thread int) *channelBuilder {
 	return b
 }
 
-// begunByPackets is a broadcast of two ranks in which rank 0 knows by packets alone that the launch of rank 1 has begun, and then puts its
-// input there, or gets something from there.
+// begunByPackets is a broadcast of two ranks in which rank 0 knows by packets alone that the launch of rank 1 has
+// begun, and then puts its input there, or gets something from there.
 func begunByPackets(gets bool) *channelBuilder {
 	b := fromFirst(2).connect(ir.MemoryChannel, 1).packets(4, true)
 	b.block(1, move(to(packet(0, 0, 1)), ref(1, ir.Input, 0, 1)), awaitOn(0), meet)
-	ops := []ir.ChannelOp{move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)), meet, move(to(ref(0, ir.Output, 0, 1), ref(1, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1))}
+	ops := []ir.ChannelOp{move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)), meet,
+		move(to(ref(0, ir.Output, 0, 1), ref(1, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1))}
 	if gets {
 		ops = append(ops, move(to(ref(0, ir.Scratch, 3, 1)), ref(1, ir.Input, 0, 1)))
 	}

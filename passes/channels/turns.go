@@ -12,7 +12,8 @@ func leastLoop(p *ir.ChannelProgram) (least *ir.ChannelOp) {
 	for r := range p.Ranks {
 		for _, ops := range p.Ranks[r].Blocks {
 			for i := range ops {
-				if o := &ops[i]; o.Kind == ir.ChLoop && o.Unit > 0 && o.Chunks > 0 && (least == nil || perChunk(o).Cmp(perChunk(least)) < 0) {
+				if o := &ops[i]; o.Kind == ir.ChLoop && o.Unit > 0 && o.Chunks > 0 &&
+					(least == nil || perChunk(o).Cmp(perChunk(least)) < 0) {
 					least = o
 				}
 			}
@@ -30,7 +31,8 @@ func (u *unroller) turnsOf(o *ir.ChannelOp) int32 {
 	return int32(ceil(chunk.Quo(chunk, perChunk(o))))
 }
 
-// Turns is how many turns the loop of p that has the fewest bytes a turn does where a chunk has so many bytes; 1 where p has no loop.
+// Turns is how many turns the loop of p that has the fewest bytes a turn does where a chunk has so many bytes; 1 where
+// p has no loop.
 func Turns(p *ir.ChannelProgram, chunkBytes int64) int {
 	least := leastLoop(p)
 	if least == nil || chunkBytes < 1 {

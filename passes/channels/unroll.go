@@ -1,6 +1,6 @@
-// Package channels says what programs at the level of channels mean, whether a file or a plan of MSCCL++ says so. Unroll
-// makes a one-sided program of one, for a number of turns of its loops; Check proves it for all of them; OutOfPlace has
-// one that works in place do so out of place. It may import ir, ir/diag and ir/verify.
+// Package channels says what programs at the level of channels mean, whether a file or a plan of MSCCL++ says so.
+// Unroll makes a one-sided program of one, for a number of turns of its loops; Check proves it for all of them;
+// OutOfPlace has one that works in place do so out of place. It may import ir, ir/diag and ir/verify.
 package channels
 
 import (
@@ -17,20 +17,24 @@ const (
 	maxChunks = 1 << 22 // of all ranks' buffers, as parts
 )
 
-// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does so many turns, and the others as many as
-// they then do. Chunks are cut into as many equal parts as turns and thread block groups need, and the program's collective and buffers have so many times their
-// chunks. A step's Pos is that of the operation that it is of. Its error is a diag.List.
+// Unroll makes the one-sided program that p means where its loop of the fewest bytes a turn does so many turns, and the
+// others as many as they then do. Chunks are cut into as many equal parts as turns and thread block groups need, and
+// the program's collective and buffers have so many times their chunks. A step's Pos is that of the operation that it
+// is of. Its error is a diag.List.
 //
-// What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that awaits it; an await takes
-// the signal of its place among the awaits there (Operand.Nth), and so with semaphores, whose first value shifts that. A barrier is signals
-// to one of its blocks and back. An end is signalled and awaited equally often in a launch; several blocks may, in an order that is fixed (share.go). Where the threads of a block do not
-// meet, steps are Joint, signals and awaits too. A launch has one pass (OneSided.OnePass): the end of a kernel orders what its rank does.
+// What a block does is a block. The k-th channel of a type there and the k-th back are two flags, each at the end that
+// awaits it; an await takes the signal of its place among the awaits there (Operand.Nth), and so with semaphores, whose
+// first value shifts that. A barrier is signals to one of its blocks and back. An end is signalled and awaited equally
+// often in a launch; several blocks may, in an order that is fixed (share.go). Where the threads of a block do not
+// meet, steps are Joint, signals and awaits too. A launch has one pass (OneSided.OnePass): the end of a kernel orders
+// what its rank does.
 //
 // Packets become chunks of ir.Packets, one for each block that reads them; those that nobody reads are left out.
 //
 // A port copies by itself: what a block puts through a port channel is the steps of another
-// block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal behind it has come or a
-// flush is over. A launch may end before its ports do: these steps are Loose. Packets that a port is to pass on the block itself awaits first.
+// block, behind those of the rank, which the block tells by a flag, so that a put's data is on its way until a signal
+// behind it has come or a flush is over. A launch may end before its ports do: these steps are Loose. Packets that a
+// port is to pass on the block itself awaits first.
 func Unroll(p *ir.ChannelProgram, turns int) (*ir.Program, error) {
 	u, err := unroll(p, turns)
 	if err != nil {
@@ -132,7 +136,8 @@ func (u *unroller) ranks() {
 // rank unrolls the blocks of a rank.
 func (u *unroller) rank(r int32) {
 	for b := range u.p.Ranks[r].Blocks {
-		k := &unrolled{rank: r, owner: int32(b), ports: map[int32]*unrolled{}, steps: make([]unrolledStep, 0, len(u.p.Ranks[r].Blocks[b]))}
+		k := &unrolled{rank: r, owner: int32(b), ports: map[int32]*unrolled{},
+			steps: make([]unrolledStep, 0, len(u.p.Ranks[r].Blocks[b]))}
 		u.blocks[r] = append(u.blocks[r], k)
 	}
 	u.meeting(r)
@@ -210,7 +215,8 @@ func (u *unroller) say(k *unrolled, code diag.Code, format string, args ...any) 
 	return u.sayAt(k.rank, k.at, k.pos, code, format, args...)
 }
 
-func (u *unroller) sayAt(rank int32, at source, pos int32, code diag.Code, format string, args ...any) *diag.Diagnostic {
+func (u *unroller) sayAt(rank int32, at source, pos int32, code diag.Code, format string,
+	args ...any) *diag.Diagnostic {
 	if len(u.found) >= diag.MaxUnfolded {
 		return &diag.Diagnostic{}
 	}

@@ -10,8 +10,8 @@ import (
 // The broken copies of Lower, match and drop.
 
 var brokenLower = []fault{
-	{pass: "lower", what: "a remote reduction adds what lies at the sender's place", name: "remote reduce of another place",
-		run: senderPlace, by: "meaning", code: diag.WrongResult, source: `
+	{pass: "lower", what: "a remote reduction adds what lies at the sender's place",
+		name: "remote reduce of another place", run: senderPlace, by: "meaning", code: diag.WrongResult, source: `
 algorithm r1(ranks = 2)
 collective custom(ranks, input = 4, output = 1) { require chunk(0, output, 0) == sum([chunk(0, input, 2), chunk(1, input, 3)]) }
 chunk(0, input, 2).copy(0, output, 0).reduce(chunk(1, input, 3))
@@ -28,7 +28,8 @@ func senderPlace(s *state) (int, error) {
 	for k, i := range order {
 		if in := &d.Insts[i]; in.Op == ir.RecvReduceCopy {
 			from := &d.Insts[order[k-1]]
-			size := map[ir.Buf]int{ir.Input: d.Coll.InChunks(int(in.Rank)), ir.Output: d.Coll.OutChunks(int(in.Rank)), ir.Scratch: int(d.Scratch[in.Rank])}
+			size := map[ir.Buf]int{ir.Input: d.Coll.InChunks(int(in.Rank)), ir.Output: d.Coll.OutChunks(int(in.Rank)),
+				ir.Scratch: int(d.Scratch[in.Rank])}
 			if int(from.Src+in.Count) <= size[from.SrcBuf] {
 				in.SrcBuf, in.Src = from.SrcBuf, from.Src
 			}
@@ -60,8 +61,8 @@ var brokenMatch = []fault{
 				return writesInto(s.InstDAG, j, &first) || writesInto(s.InstDAG, &first, j)
 			})
 		})},
-	{pass: "match", what: "runs of several chunks, interleaved, wait for their own part only", name: "mixed counts in instances",
-		run: interleaved, by: "acyclic", code: diag.Race, tune: plain},
+	{pass: "match", what: "runs of several chunks, interleaved, wait for their own part only",
+		name: "mixed counts in instances", run: interleaved, by: "acyclic", code: diag.Race, tune: plain},
 }
 
 // plain turns off the passes that derive dependences anew.
@@ -156,16 +157,16 @@ func interleaved(s *state) (int, error) {
 }
 
 var brokenDrop = []fault{
-	{pass: "drop", what: "what is overwritten later is dead, whoever reads it before", by: "meaning", code: diag.WrongResult,
-		run: brokenLiveness{blind: true}.drop},
+	{pass: "drop", what: "what is overwritten later is dead, whoever reads it before", by: "meaning",
+		code: diag.WrongResult, run: brokenLiveness{blind: true}.drop},
 	{pass: "drop", what: "of a run only the first chunk is asked for", by: "meaning", code: diag.WrongResult,
 		run: brokenLiveness{first: true}.drop},
 	{pass: "drop", what: "a reduction does not need what it adds to", by: "meaning", code: diag.WrongResult,
 		run: brokenLiveness{forgets: true}.drop},
 	{pass: "drop", what: "the send of a dropped receive stays", by: "form",
 		run: brokenLiveness{sends: true}.drop},
-	{pass: "drop", what: "what no send and no copy leads to goes", name: "a local reduction first", by: "meaning", code: diag.WrongResult,
-		run: onlyReached},
+	{pass: "drop", what: "what no send and no copy leads to goes", name: "a local reduction first", by: "meaning",
+		code: diag.WrongResult, run: onlyReached},
 }
 
 // A brokenLiveness is drop with one of its conditions left out.

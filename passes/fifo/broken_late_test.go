@@ -13,32 +13,35 @@ import (
 // The broken copies of order, sync, pack and fit.
 
 var brokenOrder = []fault{
-	{pass: "order", what: "connections have slots without end", name: "sixteen sends, then sixteen receives", by: "live", code: diag.Deadlock, run: func(s *state) (int, error) {
-		endless := *s
-		endless.slots = 1 << 20
-		return order(&endless)
-	}},
-	{pass: "order", what: "a block takes its steps by chunk", by: "ordered", code: diag.WrongResult, run: then(order, func(s *state) {
-		reorder(s, func(steps []int32) {
-			slices.SortStableFunc(steps, func(i, j int32) int {
-				return cmp.Compare(max(s.Insts[i].Src, s.Insts[i].Dst), max(s.Insts[j].Src, s.Insts[j].Dst))
+	{pass: "order", what: "connections have slots without end", name: "sixteen sends, then sixteen receives", by: "live",
+		code: diag.Deadlock, run: func(s *state) (int, error) {
+			endless := *s
+			endless.slots = 1 << 20
+			return order(&endless)
+		}},
+	{pass: "order", what: "a block takes its steps by chunk", by: "ordered", code: diag.WrongResult,
+		run: then(order, func(s *state) {
+			reorder(s, func(steps []int32) {
+				slices.SortStableFunc(steps, func(i, j int32) int {
+					return cmp.Compare(max(s.Insts[i].Src, s.Insts[i].Dst), max(s.Insts[j].Src, s.Insts[j].Dst))
+				})
 			})
-		})
-	})},
-	{pass: "order", what: "a receiver takes the last message first", by: "matched", code: diag.WrongResult, run: then(order, func(s *state) {
-		reorder(s, func(steps []int32) {
-			var at []int
-			for k, i := range steps {
-				if in := &s.Insts[i]; in.RecvMate >= 0 && in.SendMate < 0 {
-					at = append(at, k)
+		})},
+	{pass: "order", what: "a receiver takes the last message first", by: "matched", code: diag.WrongResult,
+		run: then(order, func(s *state) {
+			reorder(s, func(steps []int32) {
+				var at []int
+				for k, i := range steps {
+					if in := &s.Insts[i]; in.RecvMate >= 0 && in.SendMate < 0 {
+						at = append(at, k)
+					}
 				}
-			}
-			for k := range len(at) / 2 {
-				a, b := at[k], at[len(at)-1-k]
-				steps[a], steps[b] = steps[b], steps[a]
-			}
-		})
-	})},
+				for k := range len(at) / 2 {
+					a, b := at[k], at[len(at)-1-k]
+					steps[a], steps[b] = steps[b], steps[a]
+				}
+			})
+		})},
 }
 
 // reorder gives each block its steps in the order that change makes.
@@ -57,14 +60,15 @@ func reorder(s *state, change func(steps []int32)) {
 }
 
 var brokenSync = []fault{
-	{pass: "sync", what: "the last of several flags is forgotten", by: "synced", code: diag.Race, run: then(syncBlocks, func(s *state) {
-		s.Waits = keepEdges(s.InstDAG, &s.Waits, func(i, j int32) bool {
-			row := s.Waits.Of(int(i))
-			return len(row) < 2 || j != row[len(row)-1]
-		})
-	})},
-	{pass: "sync", what: "all flags of reductions move up to the first one", name: "dependences of reductions moved up", by: "ordered", code: diag.Deadlock,
-		run: then(syncBlocks, hoist), source: `
+	{pass: "sync", what: "the last of several flags is forgotten", by: "synced", code: diag.Race,
+		run: then(syncBlocks, func(s *state) {
+			s.Waits = keepEdges(s.InstDAG, &s.Waits, func(i, j int32) bool {
+				row := s.Waits.Of(int(i))
+				return len(row) < 2 || j != row[len(row)-1]
+			})
+		})},
+	{pass: "sync", what: "all flags of reductions move up to the first one", name: "dependences of reductions moved up",
+		by: "ordered", code: diag.Deadlock, run: then(syncBlocks, hoist), source: `
 algorithm r10(ranks = 2)
 collective custom(ranks, input = 2, output = 2) {
     require chunk(0, output, 0) == sum([chunk(0, input, 0), chunk(1, input, 0)])
@@ -77,24 +81,27 @@ let c = chunk(0, input, 0).copy(0, output, 0, recvtb = 0).reduce(chunk(0, a, 0),
 c.copy(1, a, 0, sendtb = 2, recvtb = 1).copy(0, b, 0, sendtb = 3, recvtb = 3)
 chunk(0, input, 1).copy(0, output, 1, recvtb = 0).reduce(chunk(0, b, 0), recvtb = 0)
 `},
-	{pass: "sync", what: "one flag of a block stands for all its later steps", by: "synced", code: diag.Race, run: then(syncBlocks, func(s *state) {
-		seen := map[[2]int32]bool{}
-		kept := map[[2]int32]bool{}
-		for _, i := range s.BySeq() {
-			for _, j := range s.Waits.Of(int(i)) {
-				if pair := [2]int32{s.Insts[i].Block, s.Insts[j].Block}; !seen[pair] {
-					seen[pair], kept[[2]int32{i, j}] = true, true
+	{pass: "sync", what: "one flag of a block stands for all its later steps", by: "synced", code: diag.Race,
+		run: then(syncBlocks, func(s *state) {
+			seen := map[[2]int32]bool{}
+			kept := map[[2]int32]bool{}
+			for _, i := range s.BySeq() {
+				for _, j := range s.Waits.Of(int(i)) {
+					if pair := [2]int32{s.Insts[i].Block, s.Insts[j].Block}; !seen[pair] {
+						seen[pair], kept[[2]int32{i, j}] = true, true
+					}
 				}
 			}
-		}
-		s.Waits = keepEdges(s.InstDAG, &s.Waits, func(i, j int32) bool { return kept[[2]int32{i, j}] })
-	})},
-	{pass: "sync", what: "a write does not wait for the reads before it", by: "synced", code: diag.Race, run: syncWhere(func(s *state, i, j int32) bool {
-		return writesInto(s.InstDAG, &s.Insts[j], &s.Insts[i])
-	})},
-	{pass: "sync", what: "a message that came back stands for a flag", by: "synced", code: diag.Race, run: syncWhere(func(s *state, i, j int32) bool {
-		return s.Insts[i].Block == s.Insts[j].Block || !messages(s, j)[i]
-	})},
+			s.Waits = keepEdges(s.InstDAG, &s.Waits, func(i, j int32) bool { return kept[[2]int32{i, j}] })
+		})},
+	{pass: "sync", what: "a write does not wait for the reads before it", by: "synced", code: diag.Race,
+		run: syncWhere(func(s *state, i, j int32) bool {
+			return writesInto(s.InstDAG, &s.Insts[j], &s.Insts[i])
+		})},
+	{pass: "sync", what: "a message that came back stands for a flag", by: "synced", code: diag.Race,
+		run: syncWhere(func(s *state, i, j int32) bool {
+			return s.Insts[i].Block == s.Insts[j].Block || !messages(s, j)[i]
+		})},
 }
 
 // hoist moves the flags of a block's reductions to the first reduction.
@@ -181,7 +188,10 @@ func (b brokenPacker) pack(s *state) (int, error) {
 		for k, l := range lives {
 			l.to = size
 			for _, o := range lives[:k] {
-				taken := slices.ContainsFunc(lives[:k], func(p *life) bool { return p.last >= l.first && p.to < o.to+l.n && o.to < p.to+p.n })
+				taken := slices.ContainsFunc(lives[:k], func(p *life) bool {
+					return p.last >= l.first && p.to < o.to+l.n &&
+						o.to < p.to+p.n
+				})
 				if o.n >= l.n && !taken {
 					l.to = o.to
 					break
@@ -251,20 +261,25 @@ func tight(o *Options) {
 }
 
 var brokenFit = []fault{
-	{pass: "fit", what: "nops are no steps", by: "bounded", code: diag.Limit, tune: tight, run: func(s *state) (int, error) {
-		bare := *s.InstDAG
-		bare.Waits = ir.Edges{}
-		return 0, property.Excess(&bare, &s.opt.Limits).Err()
-	}},
-	{pass: "fit", what: "one more is allowed", by: "bounded", code: diag.Limit, tune: tight, run: func(s *state) (int, error) {
-		l := s.opt.Limits
-		l.Steps, l.Blocks = l.Steps+1, l.Blocks+1
-		return 0, property.Excess(s.InstDAG, &l).Err()
-	}},
-	{pass: "fit", what: "only rank 0 is looked at", by: "bounded", code: diag.Limit, tune: tight, run: func(s *state) (int, error) {
-		return 0, slices.DeleteFunc(property.Excess(s.InstDAG, &s.opt.Limits), func(d diag.Diagnostic) bool { return d.Rank != 0 }).Err()
-	}},
-	{pass: "fit", what: "nothing is refused", name: "more than 32 fused flows", by: "bounded", code: diag.Limit, tune: tight, run: func(*state) (int, error) {
-		return 0, nil
-	}},
+	{pass: "fit", what: "nops are no steps", by: "bounded", code: diag.Limit, tune: tight,
+		run: func(s *state) (int, error) {
+			bare := *s.InstDAG
+			bare.Waits = ir.Edges{}
+			return 0, property.Excess(&bare, &s.opt.Limits).Err()
+		}},
+	{pass: "fit", what: "one more is allowed", by: "bounded", code: diag.Limit, tune: tight,
+		run: func(s *state) (int, error) {
+			l := s.opt.Limits
+			l.Steps, l.Blocks = l.Steps+1, l.Blocks+1
+			return 0, property.Excess(s.InstDAG, &l).Err()
+		}},
+	{pass: "fit", what: "only rank 0 is looked at", by: "bounded", code: diag.Limit, tune: tight,
+		run: func(s *state) (int, error) {
+			return 0, slices.DeleteFunc(property.Excess(s.InstDAG, &s.opt.Limits),
+				func(d diag.Diagnostic) bool { return d.Rank != 0 }).Err()
+		}},
+	{pass: "fit", what: "nothing is refused", name: "more than 32 fused flows", by: "bounded", code: diag.Limit,
+		tune: tight, run: func(*state) (int, error) {
+			return 0, nil
+		}},
 }

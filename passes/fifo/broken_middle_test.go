@@ -22,8 +22,8 @@ chunk(0, input, 1).copy(1, output, 0)
 `},
 	{pass: "aggregate", what: "what is ready early waits for what is ready late", by: "meaning", code: diag.WrongResult,
 		run: mergeWhere(joint.sent, joint.arrives, joint.alike)},
-	{pass: "aggregate", what: "a receive that reduces merges with one that does not", by: "meaning", code: diag.WrongResult,
-		run: mergeWhere(joint.apart, joint.sent, joint.arrives), source: `
+	{pass: "aggregate", what: "a receive that reduces merges with one that does not", by: "meaning",
+		code: diag.WrongResult, run: mergeWhere(joint.apart, joint.sent, joint.arrives), source: `
 algorithm kinds(ranks = 2)
 collective custom(ranks, input = 4, output = 2) {
     require chunk(1, output, 0) == chunk(0, input, 0)
@@ -44,7 +44,8 @@ type joint struct {
 func (j joint) apart() bool { return j.free }
 
 func (j joint) sent() bool {
-	return j.s.Rank == j.t.Rank && j.s.SendPeer == j.t.SendPeer && j.s.Part == j.t.Part && j.s.SrcBuf == j.t.SrcBuf && j.s.Src+j.s.Count == j.t.Src
+	return j.s.Rank == j.t.Rank && j.s.SendPeer == j.t.SendPeer && j.s.Part == j.t.Part && j.s.SrcBuf == j.t.SrcBuf &&
+		j.s.Src+j.s.Count == j.t.Src
 }
 
 func (j joint) arrives() bool { return j.q.DstBuf == j.r.DstBuf && j.q.Dst+j.q.Count == j.r.Dst }
@@ -72,8 +73,10 @@ func mergeWhere(conditions ...func(joint) bool) func(s *state) (int, error) {
 		dead, merged := make([]bool, len(s.Insts)), 0
 		for _, a := range list {
 			for _, b := range list {
-				j := joint{a, b, &s.Insts[a.send], &s.Insts[b.send], &s.Insts[a.recv], &s.Insts[b.recv], free[a.send] && free[b.send]}
-				if a.send == b.send || dead[a.send] || dead[b.send] || slices.ContainsFunc(conditions, func(holds func(joint) bool) bool { return !holds(j) }) {
+				j := joint{a, b, &s.Insts[a.send], &s.Insts[b.send], &s.Insts[a.recv], &s.Insts[b.recv], free[a.send] &&
+					free[b.send]}
+				if a.send == b.send || dead[a.send] || dead[b.send] ||
+					slices.ContainsFunc(conditions, func(holds func(joint) bool) bool { return !holds(j) }) {
 					continue
 				}
 				s.absorb(a, b)
@@ -100,12 +103,14 @@ chunk(2, input, 0).copy(1, output, 0)
 `
 
 var brokenFuse = []fault{
-	{pass: "fuse", what: "nobody asks whether something else is written in between", name: "a stale reference", by: "meaning", code: diag.WrongResult,
+	{pass: "fuse", what: "nobody asks whether something else is written in between", name: "a stale reference",
+		by: "meaning", code: diag.WrongResult,
 		run: fuseWhere(func(r, t *ir.Inst) bool { return r.DstBuf == t.SrcBuf && r.Dst == t.Src && r.Count == t.Count })},
 	{pass: "fuse", what: "the chunk sent may be another than the one received", by: "meaning", code: diag.WrongResult,
 		run: fuseWhere(func(r, t *ir.Inst) bool { return r.DstBuf == t.SrcBuf && r.Count == t.Count })},
-	{pass: "fuse", what: "rrs where nobody needs one chunk of the sum", name: "rrs with a partial overwrite", by: "meaning", code: diag.WrongResult,
-		run: then(fuse, func(s *state) { forget(s, slices.Contains[[]bool]) }), source: partly},
+	{pass: "fuse", what: "rrs where nobody needs one chunk of the sum", name: "rrs with a partial overwrite",
+		by: "meaning", code: diag.WrongResult, run: then(fuse, func(s *state) { forget(s, slices.Contains[[]bool]) }),
+		source: partly},
 	{pass: "fuse", what: "rrs whoever needs the sum", by: "meaning", code: diag.WrongResult,
 		run: then(fuse, func(s *state) { forget(s, func([]bool, bool) bool { return true }) }), source: partly},
 }
@@ -122,7 +127,8 @@ func fuseWhere(fits func(r, t *ir.Inst) bool) func(s *state) (int, error) {
 				continue
 			}
 			for _, j := range order[k+1:] {
-				if t := &s.Insts[j]; t.Op == ir.Send && !dead[j] && t.Rank == r.Rank && t.Part == r.Part && t.Class == r.Class && fits(r, t) {
+				if t := &s.Insts[j]; t.Op == ir.Send && !dead[j] && t.Rank == r.Rank && t.Part == r.Part && t.Class == r.Class &&
+					fits(r, t) {
 					s.merge(i, j, false)
 					dead[j] = true
 					break

@@ -87,15 +87,18 @@ func (t *trial) finish(s *state) {
 		return
 	}
 	t.text = b.String()
-	_, t.found = verify.Check(t.program, verify.Options{Slots: s.slots, MessageChunks: int(s.group), MostChunks: int(s.group)})
+	_, t.found = verify.Check(t.program, verify.Options{Slots: s.slots, MessageChunks: int(s.group),
+		MostChunks: int(s.group)})
 	if l := s.opt.Limits; l.Target != "" {
-		t.found = slices.Concat(t.found, codegen.CheckLimits(t.program, &codegen.Target{Name: l.Target, Format: codegen.FormatProgram, Limits: l}))
+		t.found = slices.Concat(t.found,
+			codegen.CheckLimits(t.program, &codegen.Target{Name: l.Target, Format: codegen.FormatProgram, Limits: l}))
 	}
 }
 
 // lacking names the properties among have that s does not have.
 func lacking(s *state, have property.Property) (names []string) {
-	err := property.Check(s.InstDAG, have, property.Options{Slots: s.slots, MessageCount: int(s.group), Limits: s.opt.Limits})
+	err := property.Check(s.InstDAG, have, property.Options{Slots: s.slots, MessageCount: int(s.group),
+		Limits: s.opt.Limits})
 	var list diag.List
 	if err != nil && !errors.As(err, &list) {
 		return []string{err.Error()}

@@ -53,8 +53,8 @@ type claim struct {
 
 var noClaim = claim{pair: -1, tb: -1, pos: -1, block: -1}
 
-// An endTable keeps what the ends of connections are bound to. Most ends that are asked for are that of the same rank, in the
-// same direction, that was asked for last: no map is asked for these.
+// An endTable keeps what the ends of connections are bound to. Most ends that are asked for are that of the same rank,
+// in the same direction, that was asked for last: no map is asked for these.
 type endTable struct {
 	of   map[end]*claim
 	last [][2]lastEnd // of a rank, by direction
@@ -104,8 +104,8 @@ type hinted struct{ channel, send, recv int32 }
 // colour gives every transfer a channel and lists the fused instructions to
 // cut. Longest flows first, then by source order.
 func colour(d *ir.InstDAG, room room) *colouring {
-	c := &colouring{d: d, room: room, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32), ends: newEndTable(d.Coll.Ranks),
-		tbs: make(map[hintTB]*hinted), peers: make(map[end]int32), adds: make(map[end]int32)}
+	c := &colouring{d: d, room: room, channel: make([]int32, len(d.Insts)), onward: make(map[int32]int32),
+		ends: newEndTable(d.Coll.Ranks), tbs: make(map[hintTB]*hinted), peers: make(map[end]int32), adds: make(map[end]int32)}
 	c.crowded()
 	if c.nameBlocks(); c.errs != nil {
 		return c
@@ -121,7 +121,8 @@ func colour(d *ir.InstDAG, room room) *colouring {
 	}
 	slices.SortFunc(starts, func(a, b int32) int {
 		// What hints bind goes first, since nothing can move it.
-		return cmp.Or(cmp.Compare(bound[b], bound[a]), cmp.Compare(height[b], height[a]), cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq))
+		return cmp.Or(cmp.Compare(bound[b], bound[a]), cmp.Compare(height[b], height[a]),
+			cmp.Compare(d.Insts[a].Seq, d.Insts[b].Seq))
 	})
 	var flow []int32
 	for _, s := range starts {
@@ -211,7 +212,8 @@ type demand struct {
 // (not of the first), then its send's (not of the last).
 func (c *colouring) demands(insts []int32, k int, ch int32) []demand {
 	in := &c.d.Insts[insts[k]]
-	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false}, claim{pair: -1, tb: c.d.Hints[in.Hint].RecvTB, pos: in.Pos}}
+	recv := demand{end{in.Rank, in.Part, ch, in.RecvPeer, false},
+		claim{pair: -1, tb: c.d.Hints[in.Hint].RecvTB, pos: in.Pos}}
 	send := demand{end{in.Rank, in.Part, ch, in.SendPeer, true}, claim{pair: -1, tb: -1, pos: in.Pos}}
 	if k < len(insts)-1 { // the hint of a transfer stands at its receive
 		to := &c.d.Insts[insts[k+1]]

@@ -70,7 +70,8 @@ func forwarded(d *ir.InstDAG, i int32) int32 {
 		return -1
 	}
 	r := &d.Insts[deps[0]]
-	if !r.Op.Info().Receives || r.DstBuf != in.SrcBuf || r.Dst != in.Src || r.Count != in.Count || r.Class != in.Class || r.Part != in.Part {
+	if !r.Op.Info().Receives || r.DstBuf != in.SrcBuf || r.Dst != in.Src || r.Count != in.Count || r.Class != in.Class ||
+		r.Part != in.Part {
 		return -1
 	}
 	return deps[0]

@@ -92,8 +92,9 @@ func (n *naming) fix(k, channel, pos int32) {
 	case g.channel < 0:
 		g.channel, g.pos = channel, pos
 	default:
-		n.errs = append(n.errs, conflict(n.d, pos, g.pos, "this thread block, or one that it shares a transfer with, is on channel %d already, and cannot be on channel %d too",
-			g.channel, channel))
+		n.errs = append(n.errs,
+			conflict(n.d, pos, g.pos,
+				"this thread block, or one that it shares a transfer with, is on channel %d already, and cannot be on channel %d too", g.channel, channel))
 	}
 }
 
@@ -146,8 +147,9 @@ func (n *naming) fits(g *nameGroup, ch int32) bool {
 // clash reports what want does not go with.
 func (n *naming) clash(want *demand) {
 	if other := n.ends.at(want.end); other != nil && other.tb >= 0 && other.tb != want.tb {
-		n.errs = append(n.errs, conflict(n.d, want.pos, other.pos, "rank %d's end of channel %d with rank %d is in thread block %d already, and cannot be in %d too",
-			want.rank, want.channel, want.peer, other.tb, want.tb))
+		n.errs = append(n.errs, conflict(n.d, want.pos, other.pos,
+			"rank %d's end of channel %d with rank %d is in thread block %d already, and cannot be in %d too", want.rank,
+			want.channel, want.peer, other.tb, want.tb))
 		return
 	}
 	b := n.tbs[hintTB{want.rank, want.part, want.tb}]
@@ -156,8 +158,9 @@ func (n *naming) clash(want *demand) {
 		peer, verb = b.send, "sends to"
 	}
 	at := n.ends.at(end{want.rank, want.part, want.channel, peer, want.send}).pos
-	n.errs = append(n.errs, conflict(n.d, want.pos, at, "thread block %d of rank %d %s rank %d already, and a block has one such peer: not rank %d too",
-		want.tb, want.rank, verb, peer, want.peer))
+	n.errs = append(n.errs, conflict(n.d, want.pos, at,
+		"thread block %d of rank %d %s rank %d already, and a block has one such peer: not rank %d too", want.tb, want.rank,
+		verb, peer, want.peer))
 }
 
 // conflict is the report that what pos asks for does not go with other.

@@ -63,7 +63,8 @@ func kept(c *ir.ChunkDAG, d *ir.InstDAG) error {
 		case in.Part > 0:
 			each := (in.Channel - ch) / in.Part
 			if (in.Channel-ch)%in.Part != 0 || each <= ch || perPart >= 0 && each != perPart {
-				return fmt.Errorf("%v of rank %d part %d is on channel %d, not %d from part to part %d", in.Op, in.Rank, in.Part, in.Channel, ch, perPart)
+				return fmt.Errorf("%v of rank %d part %d is on channel %d, not %d from part to part %d", in.Op, in.Rank,
+					in.Part, in.Channel, ch, perPart)
 			}
 			perPart = each
 		}

@@ -33,7 +33,8 @@ func (b *blocks) locals(tbs map[hintTB]*hinted, most int) {
 	if !slices.ContainsFunc(b.d.Insts, func(in ir.Inst) bool { return in.Block < 0 }) {
 		return
 	}
-	p := &localPlacer{blocks: b, tbs: tbs, most: most, steps: make([]int, len(b.list)), users: b.d.Deps.Reverse(), votes: make(map[int32]int32), idle: make(map[port]*minHeap[int64])}
+	p := &localPlacer{blocks: b, tbs: tbs, most: most, steps: make([]int, len(b.list)), users: b.d.Deps.Reverse(),
+		votes: make(map[int32]int32), idle: make(map[port]*minHeap[int64])}
 	for _, i := range b.d.BySeq() {
 		in := &b.d.Insts[i]
 		if in.Block < 0 {
@@ -106,7 +107,8 @@ func (p *localPlacer) choose(i int32, in *ir.Inst) int32 {
 	}
 	for _, j := range p.d.Deps.Of(int(i)) {
 		o := &p.d.Insts[j]
-		if in.Op == ir.Reduce && o.Block >= 0 && serves(o.Block) && o.RecvMate < 0 && o.DstBuf == in.DstBuf && o.Dst == in.Dst && o.Count == in.Count {
+		if in.Op == ir.Reduce && o.Block >= 0 && serves(o.Block) && o.RecvMate < 0 && o.DstBuf == in.DstBuf &&
+			o.Dst == in.Dst && o.Count == in.Count {
 			return o.Block // goes on with what that operation accumulated
 		}
 		vote(o.Block)

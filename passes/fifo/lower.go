@@ -66,13 +66,15 @@ func commonWays(c *ir.ChunkDAG, instances int) (int, error) {
 		chunks += c.Coll.InChunks(r) + c.Coll.OutChunks(r) + int(s)
 	}
 	if chunks > ir.MostCells/ways {
-		return 0, diag.List{diag.New(diag.Limit, diag.Span{}, "the buffers of all ranks have %d chunks, too many to cut each into %d", chunks, ways)}
+		return 0, diag.List{diag.New(diag.Limit, diag.Span{},
+			"the buffers of all ranks have %d chunks, too many to cut each into %d", chunks, ways)}
 	}
 	moved := 0
 	for i := range c.Ops {
 		op := &c.Ops[i]
 		if moved += int(op.Count) * int(op.NSrc); moved > mostMoved/ways {
-			return 0, diag.List{diag.New(diag.Limit, c.Span(op.Pos), "up to here the operations move %d chunks, too many to cut each into %d", moved, ways).
+			return 0, diag.List{diag.New(diag.Limit, c.Span(op.Pos),
+				"up to here the operations move %d chunks, too many to cut each into %d", moved, ways).
 				WithHint("use one degree of parallelize, or such as divide each other: all chunks are cut into as many parts as a multiple of all degrees has")}
 		}
 	}
@@ -209,7 +211,8 @@ func (l *lowering) within(op *ir.ChunkOp, i int) int {
 	return n
 }
 
-// stretch adds n sub-chunks that are neighbours in every operand to runs, from sub-chunk w of the operation's chunk i on.
+// stretch adds n sub-chunks that are neighbours in every operand to runs, from sub-chunk w of the operation's chunk i
+// on.
 func (l *lowering) stretch(op *ir.ChunkOp, part, i, w, n int) {
 	dst, sources := l.place(op.Dst, i, w), l.sources(op, i, w)
 	for n > 0 {
@@ -372,7 +375,8 @@ func (l *lowering) transfer(op ir.Op, dst, own, src place1) {
 	send := l.emit(src.rank)
 	send.Op, send.SrcBuf, send.Src, send.SendPeer = ir.Send, src.buf, src.index, dst.rank
 	recv := l.emit(dst.rank)
-	recv.Op, recv.SrcBuf, recv.Src, recv.DstBuf, recv.Dst, recv.RecvPeer = op, own.buf, own.index, dst.buf, dst.index, src.rank
+	recv.Op, recv.SrcBuf, recv.Src, recv.DstBuf, recv.Dst, recv.RecvPeer = op, own.buf, own.index, dst.buf,
+		dst.index, src.rank
 	l.seq -= 2
 	recv.Seq, recv.SendSeq = l.seq-1, l.seq-1
 }
@@ -383,8 +387,8 @@ func (l *lowering) local(op ir.Op, dst, src place1) {
 	in.Op, in.SrcBuf, in.Src, in.DstBuf, in.Dst = op, src.buf, src.index, dst.buf, dst.index
 }
 
-// emit appends an instruction of the run that does nothing yet at the next even place of the source order, and leaves the
-// odd one after it free for a receive. What it returns is valid until the next call.
+// emit appends an instruction of the run that does nothing yet at the next even place of the source order, and leaves
+// the odd one after it free for a receive. What it returns is valid until the next call.
 func (l *lowering) emit(rank int32) *ir.Inst {
 	r := &l.run
 	l.d.Insts = append(l.d.Insts, ir.Inst{

@@ -23,7 +23,8 @@ func match(s *state) (int, error) {
 		}
 		j := dense[k-1]
 		from := &s.Insts[j]
-		if from.Op != ir.Send || from.SendPeer != in.Rank || in.RecvPeer != from.Rank || from.Count != in.Count || from.Class != in.Class {
+		if from.Op != ir.Send || from.SendPeer != in.Rank || in.RecvPeer != from.Rank || from.Count != in.Count ||
+			from.Class != in.Class {
 			return 0, fmt.Errorf("instruction at %d: %v of rank %d has no matching send", in.Seq, in.Op, in.Rank)
 		}
 		from.SendMate, in.RecvMate = i, j

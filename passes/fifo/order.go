@@ -90,9 +90,9 @@ type connection struct {
 
 func newScheduler(s *state) *scheduler {
 	n := len(s.Insts)
-	q := &scheduler{s: s, insts: s.Insts, local: make([]int32, n), ready: newBitQueue(n), done: make([]bool, n), list: make([]int32, 0, n),
-		conns: make([]connection, len(s.Blocks)), heirs: make(map[int32][]int32), woken: make(map[int32]*connection),
-		visited: make([]int32, len(s.Blocks)), held: make(map[int32]bool)}
+	q := &scheduler{s: s, insts: s.Insts, local: make([]int32, n), ready: newBitQueue(n), done: make([]bool, n),
+		list: make([]int32, 0, n), conns: make([]connection, len(s.Blocks)), heirs: make(map[int32][]int32),
+		woken: make(map[int32]*connection), visited: make([]int32, len(s.Blocks)), held: make(map[int32]bool)}
 	ir.AtOnce(func() {
 		q.users = s.Deps.Reverse()
 		for i := range q.local {

@@ -55,7 +55,8 @@ func (q *bitQueue) pop() int32 {
 // A bitSet is a set of numbers.
 type bitSet []uint64
 
-// words calls f with each word that has some of the n numbers from first on, and with their bits in it, until f returns false.
+// words calls f with each word that has some of the n numbers from first on, and with their bits in it, until f returns
+// false.
 func (s bitSet) words(first, n int, f func(w *uint64, bits uint64) bool) {
 	for at, end := first, first+n; at < end; at = at&^63 + 64 {
 		bits := ^uint64(0) << (at & 63)

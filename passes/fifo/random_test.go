@@ -59,7 +59,8 @@ func checked(opt Options, d *ir.InstDAG) Options {
 				return err
 			}
 		}
-		if err := property.Check(d, have, property.Options{Slots: slots, MessageCount: least, Limits: limits}); err != nil || have&property.Ordered == 0 {
+		if err := property.Check(d, have, property.Options{Slots: slots, MessageCount: least, Limits: limits}); err != nil ||
+			have&property.Ordered == 0 {
 			return err
 		}
 		return proved(d, have, verify.Options{Slots: slots, MessageChunks: least})

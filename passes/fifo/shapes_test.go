@@ -17,7 +17,8 @@ type programBuilder struct{ d *ir.ChunkDAG }
 
 func newProgram(ranks, in, out, scratch int) *programBuilder {
 	d := &ir.ChunkDAG{Hints: []ir.Hint{ir.NoHint}}
-	d.Header = ir.Header{Name: "shape", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: ranks, In: in, Out: out, Chunks: max(in, out)}}
+	d.Header = ir.Header{Name: "shape", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: ranks, In: in, Out: out,
+		Chunks: max(in, out)}}
 	if scratch > 0 {
 		d.Scratch = []ir.ScratchDecl{{Name: "s", Chunks: scratch}}
 	}
@@ -37,7 +38,8 @@ func at(rank int, buf ir.Buf, index int) ir.Ref {
 }
 
 func (p *programBuilder) op(count int, dst ir.Ref, srcs ...ir.Ref) *ir.ChunkOp {
-	p.d.Ops = append(p.d.Ops, ir.ChunkOp{Dst: dst, Count: int32(count), Src: int32(len(p.d.Srcs)), NSrc: int32(len(srcs)), Ways: 1, Pos: -1})
+	p.d.Ops = append(p.d.Ops, ir.ChunkOp{Dst: dst, Count: int32(count), Src: int32(len(p.d.Srcs)), NSrc: int32(len(srcs)),
+		Ways: 1, Pos: -1})
 	p.d.Srcs = append(p.d.Srcs, srcs...)
 	return &p.d.Ops[len(p.d.Ops)-1]
 }

@@ -45,7 +45,8 @@ func TestPasses(t *testing.T) {
 	for i := range Table {
 		p := &Table[i]
 		t.Run(p.Name, func(t *testing.T) {
-			runCases(t, "testdata/"+p.Name+".txtar", func(t *testing.T, in string, o Options) string { return runCase(t, p, in, o) })
+			runCases(t, "testdata/"+p.Name+".txtar",
+				func(t *testing.T, in string, o Options) string { return runCase(t, p, in, o) })
 		})
 	}
 }
@@ -105,9 +106,9 @@ func caseOptions(t *testing.T, text string) Options {
 		if err != nil {
 			t.Fatal(err)
 		}
-		field := map[string]*int{"slots": &o.Slots, "instances": &o.Instances, "steps": &o.Limits.Steps, "blocks": &o.Limits.Blocks,
-			"channels": &o.Limits.Channels, "count": &o.Limits.Count, "index": &o.Limits.Index, "peers": &o.Limits.Peers,
-			"depblock": &o.Limits.DepBlock, "nodes": &o.Limits.Nodes}[words[0]]
+		field := map[string]*int{"slots": &o.Slots, "instances": &o.Instances, "steps": &o.Limits.Steps,
+			"blocks": &o.Limits.Blocks, "channels": &o.Limits.Channels, "count": &o.Limits.Count, "index": &o.Limits.Index,
+			"peers": &o.Limits.Peers, "depblock": &o.Limits.DepBlock, "nodes": &o.Limits.Nodes}[words[0]]
 		switch {
 		case words[0] == "fused":
 			o.Limits.Target, o.Limits.ReceiveFused = "test", n != 0

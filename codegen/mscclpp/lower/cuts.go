@@ -2,8 +2,8 @@ package lower
 
 import "mscclc/ir"
 
-// cut finds where operations must be cut so that any two have the same chunks, or none in common: then what block w of several
-// does at some bytes comes behind what the same block did there.
+// cut finds where operations must be cut so that any two have the same chunks, or none in common: then what block w of
+// several does at some bytes comes behind what the same block did there.
 func (x *maker) cut() {
 	x.cuts = make([]bool, x.cells.Len()+1)
 	x.eachRun(func(first, n int32) { x.cuts[first], x.cuts[first+n] = true, true })
@@ -21,7 +21,8 @@ func (x *maker) cut() {
 	}
 }
 
-// isCut says whether an operand of s is cut before its chunk k. With all, it cuts all of them, and says whether one was not.
+// isCut says whether an operand of s is cut before its chunk k. With all, it cuts all of them, and says whether one was
+// not.
 func (x *maker) isCut(s *ir.Step, k int32, all bool) (found bool) {
 	x.eachOperand(s, func(first int32) {
 		if at := &x.cuts[first+k]; all {

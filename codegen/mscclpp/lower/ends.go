@@ -11,14 +11,16 @@ import (
 // peerTypes is how many types of channels are between two ranks: memory and port.
 const peerTypes = int(ir.SwitchChannel)
 
-// connect numbers the channels between any two ranks, and says whether every block has room for its own. Signals of one direction and flag are on one
-// channel where one block raises and one awaits them; the k-th channel of a direction is the k-th of the other.
+// connect numbers the channels between any two ranks, and says whether every block has room for its own. Signals of one
+// direction and flag are on one channel where one block raises and one awaits them; the k-th channel of a direction is
+// the k-th of the other.
 func (x *maker) connect(segments [][]segment) bool {
 	ranks := len(x.out.Ranks)
 	count := make([][peerTypes]int32, ranks*ranks) // of a direction
 	for _, f := range x.all {
 		if f.raised != int32(len(f.awaits)) {
-			x.say(diag.Unsupported, "a flag of rank %d is signalled %d times in a launch, and awaited %d times", f.to, f.raised, len(f.awaits))
+			x.say(diag.Unsupported, "a flag of rank %d is signalled %d times in a launch, and awaited %d times", f.to,
+				f.raised, len(f.awaits))
 			return true
 		}
 		f.divide(&count[int(f.from)*ranks+int(f.to)][f.channelType()])
@@ -60,8 +62,8 @@ func (f *flag) channelType() ir.ChannelType {
 	return ir.MemoryChannel
 }
 
-// divide numbers the channels of f, of whose direction there are so many yet: one for each two segments that signal and await it. Signals
-// of the same two follow each other.
+// divide numbers the channels of f, of whose direction there are so many yet: one for each two segments that signal and
+// await it. Signals of the same two follow each other.
 func (f *flag) divide(count *int32) {
 	for n := range f.signals {
 		if n > 0 && f.signals[n] == f.signals[n-1] && f.awaits[n] == f.awaits[n-1] {
@@ -73,7 +75,8 @@ func (f *flag) divide(count *int32) {
 	}
 }
 
-// reached sees to it that ranks are connected that reach each other's memory, and finds the switch channels: one for each buffer.
+// reached sees to it that ranks are connected that reach each other's memory, and finds the switch channels: one for
+// each buffer.
 func (x *maker) reached(count [][peerTypes]int32) {
 	x.switches = nil
 	for r, items := range x.items {
@@ -148,7 +151,8 @@ func (x *maker) roomy(segments [][]segment) bool {
 	return true
 }
 
-// build makes the blocks of all ranks: those that share a segment's operations one behind the other, segment by segment.
+// build makes the blocks of all ranks: those that share a segment's operations one behind the other, segment by
+// segment.
 func (x *maker) build(segments [][]segment) {
 	for r, list := range segments {
 		c := &x.out.Ranks[r]
@@ -217,8 +221,9 @@ func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
 	return joinAlike(ops)
 }
 
-// joinAlike makes one operation of neighbours that signal, or that await, on different channels of a type, if it has room
-// for all, and one meeting of two in a row. A relaxed await joins the awaits behind it too: it is for launches that nothing told of before.
+// joinAlike makes one operation of neighbours that signal, or that await, on different channels of a type, if it has
+// room for all, and one meeting of two in a row. A relaxed await joins the awaits behind it too: it is for launches
+// that nothing told of before.
 func joinAlike(ops []ir.ChannelOp) []ir.ChannelOp {
 	kept := ops[:0]
 next:

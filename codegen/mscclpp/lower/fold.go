@@ -70,7 +70,8 @@ func (x *maker) piece(s *ir.Step, at, count int32) {
 // throughSwitch reduces through the switch, and back: MSCCL++ loads no sum but to store it so.
 func (x *maker) throughSwitch(m *channelMove, others int) {
 	if others > 0 || len(m.through) != 1 || len(m.to) != 1 {
-		d := x.say(diag.Unsupported, "MSCCL++ has no operation that loads a sum through the switch, unless it stores it through the switch too")
+		d := x.say(diag.Unsupported,
+			"MSCCL++ has no operation that loads a sum through the switch, unless it stores it through the switch too")
 		d.Hint = "copy the sum to all ranks through the switch (via = switch), or reduce without it"
 		return
 	}
@@ -107,7 +108,8 @@ func (x *maker) send(m *channelMove, src ir.ChannelRef) {
 	if len(m.put) > 0 {
 		from := []ir.ChannelRef{x.staged(src)}
 		for _, d := range m.put {
-			x.move(ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Srcs: from, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank, m.count))
+			x.move(ir.ChannelOp{Kind: ir.ChEach, Type: ir.PortChannel, Srcs: from, Dsts: []ir.ChannelRef{d}},
+				x.behind(d.Rank, m.count))
 		}
 	}
 	pairs(ir.MemoryChannel, m.sent)
@@ -132,7 +134,8 @@ func (x *maker) relay(m *channelMove, src ir.ChannelRef) {
 		return d.Packets
 	})
 	for _, d := range m.putPackets {
-		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}}, x.behind(d.Rank, m.count))
+		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.PortChannel, Srcs: []ir.ChannelRef{src}, Dsts: []ir.ChannelRef{d}},
+			x.behind(d.Rank, m.count))
 	}
 }
 
@@ -178,13 +181,15 @@ func (x *maker) unpack(m *channelMove, src ir.ChannelRef) {
 	}
 }
 
-// fetch reads a chunk of another rank. The executor's get exchanges the indices at both ends, and is right where these are equal.
+// fetch reads a chunk of another rank. The executor's get exchanges the indices at both ends, and is right where these
+// are equal.
 func (x *maker) fetch(m *channelMove) {
 	far := mscclpp.LargerName(x.p.Coll, m.far[0])
 	i := slices.IndexFunc(m.here, func(d ir.ChannelRef) bool { return d.Index == far.Index })
 	if i < 0 {
 		to := slices.Concat(m.here, m.kept, m.there, m.sent, m.put, m.putPackets, m.to)[0]
-		x.say(diag.Unsupported, "MSCCL++'s get goes wrong between %s[%d] of rank %d and %s[%d] of rank %d: it exchanges the two indices",
+		x.say(diag.Unsupported,
+			"MSCCL++'s get goes wrong between %s[%d] of rank %d and %s[%d] of rank %d: it exchanges the two indices",
 			far.Buf, far.Index, far.Rank, to.Buf, to.Index, to.Rank).Hint = "have the owner write it: leave out pull"
 		return
 	}
@@ -197,8 +202,9 @@ func (x *maker) fetch(m *channelMove) {
 	}
 }
 
-// fold sums: what is plain here first, then what others have, then packets; the last operation sends the sum on. Packets may tell that
-// a destination can be written, so that where there are some it is written by the last operation alone.
+// fold sums: what is plain here first, then what others have, then packets; the last operation sends the sum on.
+// Packets may tell that a destination can be written, so that where there are some it is written by the last operation
+// alone.
 func (x *maker) fold(m *channelMove) {
 	sum := x.sum(m)
 	list := slices.Clone(m.local)
@@ -227,7 +233,8 @@ func (x *maker) fold(m *channelMove) {
 		}
 		for len(rest) > 0 {
 			n := min(len(rest), mscclpp.MaxOperands-1)
-			op := ir.ChannelOp{Kind: ir.ChMove, Type: t, Srcs: append(slices.Clone(list[:1]), rest[:n]...), Dsts: []ir.ChannelRef{sum}}
+			op := ir.ChannelOp{Kind: ir.ChMove, Type: t, Srcs: append(slices.Clone(list[:1]), rest[:n]...),
+				Dsts: []ir.ChannelRef{sum}}
 			if rest = rest[n:]; last && len(rest) == 0 {
 				x.sendsToo(m, &op)
 			} else {
@@ -252,7 +259,8 @@ func (x *maker) fold(m *channelMove) {
 	}
 }
 
-// sum is where the sum is made: in a destination, unless that is a source which the first operation does not read, or in scratch.
+// sum is where the sum is made: in a destination, unless that is a source which the first operation does not read, or
+// in scratch.
 func (x *maker) sum(m *channelMove) ir.ChannelRef {
 	cell := func(r ir.ChannelRef) int { return x.cells.Cell(int(r.Rank), r.Buf, int(r.Index)) }
 	for _, d := range m.here {

@@ -8,7 +8,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind what they put.
+// flags finds who signals each flag, and between which ranks ports put: there they signal too, since that comes behind
+// what they put.
 func (x *maker) flags() {
 	o, ported := x.p.OneSided, map[[2]int32]int32{}
 	x.flagged, x.ports = make([][]flag, len(o.Flags)), map[[2]int32]*flag{}
@@ -117,7 +118,8 @@ func (x *maker) sync(s *ir.Step, flags []ir.Operand) {
 				it.ends = append(it.ends, flagUse{f, f.raised})
 				f.raised++
 			case int(d.Nth) != len(f.awaits)+1:
-				x.say(diag.Unsupported, "signal %d of a flag is awaited as number %d: a channel counts each", d.Nth, len(f.awaits)+1)
+				x.say(diag.Unsupported, "signal %d of a flag is awaited as number %d: a channel counts each", d.Nth,
+					len(f.awaits)+1)
 				return
 			default:
 				it.ends = append(it.ends, flagUse{f, int32(len(f.awaits))})
@@ -151,8 +153,10 @@ func (x *maker) move(op ir.ChannelOp, ends ...flagUse) {
 
 // joinsPairs says whether the pairs of b can be those of a too: the executor takes all sources to be of one buffer.
 func joinsPairs(a, b *ir.ChannelOp) bool {
-	return a.Kind == ir.ChEach && a.Type == b.Type && len(a.Srcs)+len(b.Srcs) <= mscclpp.MaxOperands && a.Srcs[0].Buf == b.Srcs[0].Buf &&
-		a.Srcs[0].Rank == b.Srcs[0].Rank && a.Srcs[0].Packets == b.Srcs[0].Packets && a.Dsts[0].Packets == b.Dsts[0].Packets && a.Srcs[0].Count == b.Srcs[0].Count
+	return a.Kind == ir.ChEach && a.Type == b.Type && len(a.Srcs)+len(b.Srcs) <= mscclpp.MaxOperands &&
+		a.Srcs[0].Buf == b.Srcs[0].Buf &&
+		a.Srcs[0].Rank == b.Srcs[0].Rank && a.Srcs[0].Packets == b.Srcs[0].Packets &&
+		a.Dsts[0].Packets == b.Dsts[0].Packets && a.Srcs[0].Count == b.Srcs[0].Count
 }
 
 // ref is an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name that

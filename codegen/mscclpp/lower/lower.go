@@ -1,6 +1,6 @@
 // Package lower makes programs at the level of MSCCL++'s channels of core (one-sided) programs. [Channels] does it.
-// mscclc.PlanMSCCLPP calls it and makes an execution plan of the result. It may import codegen, codegen/mscclpp, and ir and
-// its packages.
+// mscclc.PlanMSCCLPP calls it and makes an execution plan of the result. It may import codegen, codegen/mscclpp, and ir
+// and its packages.
 package lower
 
 import (
@@ -17,20 +17,24 @@ type Options struct {
 	Instances int // so many thread blocks do each operation, each its share of the bytes, on channels of its own; 0 is 1
 	Threads   int // of a block; 0 is 1024
 
-	// Pipeline, where not 0, has thread blocks go through the chunks in turns of so many bytes, by MSCCL++'s pipelines. Protocol Simple, and one instance.
+	// Pipeline, where not 0, has thread blocks go through the chunks in turns of so many bytes, by MSCCL++'s pipelines.
+	// Protocol Simple, and one instance.
 	Pipeline int64
 
-	// Meeting has threads meet before all Moves, and between unpacking packets and sending them on. It is slower, and proven where what is
-	// written relies on packets that one Move sends on and that several operations read: those sent tell of one of them.
+	// Meeting has threads meet before all Moves, and between unpacking packets and sending them on. It is slower, and
+	// proven where what is written relies on packets that one Move sends on and that several operations read: those sent
+	// tell of one of them.
 	Meeting bool
 }
 
-// Channels writes p, a one-sided program of one block a rank and one pass a launch, as operations that MSCCL++ has, within
-// the limits of its executor and so that its faults do no harm. The error is a diag.List; what p leaves no way round is Unsupported or a Limit.
+// Channels writes p, a one-sided program of one block a rank and one pass a launch, as operations that MSCCL++ has,
+// within the limits of its executor and so that its faults do no harm. The error is a diag.List; what p leaves no way
+// round is Unsupported or a Limit.
 //
 // It goes in four stages, each a file:
 //
-//   - cuts (cuts.go): where several blocks share an operation's bytes, all operations at one chunk have the same chunks;
+//   - cuts (cuts.go): where several blocks share an operation's bytes, all operations at one chunk have the same
+//     chunks;
 //   - items (items.go, fold.go): each step as operations, and where the threads must meet before one;
 //   - segments (segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
 //   - channels (ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
@@ -39,8 +43,8 @@ func Channels(p *ir.Program, opt Options) (*ir.ChannelProgram, error) {
 	if err := x.check(); err != nil {
 		return nil, err
 	}
-	x.out = &ir.ChannelProgram{Header: p.Header, Ranks: make([]ir.ChannelRank, p.Coll.Ranks), Threads: opt.Threads, Align: 16,
-		DoubleScratch: p.OneSided.Depth > 1}
+	x.out = &ir.ChannelProgram{Header: p.Header, Ranks: make([]ir.ChannelRank, p.Coll.Ranks),
+		Threads: opt.Threads, Align: 16, DoubleScratch: p.OneSided.Depth > 1}
 	if x.out.Threads == 0 {
 		x.out.Threads = mscclpp.MaxThreads
 	}
@@ -72,9 +76,10 @@ type maker struct {
 	pipeline int64 // Options.Pipeline
 	chunks   int32 // in a pipeline: of each operation
 
-	flagged [][]flag           // of a rank: its flags
-	all     []*flag            // those that are signalled, in the order of who does
-	ports   map[[2]int32]*flag // from one rank to another, where something is put through a port: the flag that tells of it
+	flagged [][]flag // of a rank: its flags
+	all     []*flag  // those that are signalled, in the order of who does
+	// from one rank to another, where something is put through a port: the flag that tells of it
+	ports   map[[2]int32]*flag
 	cells   *ir.Memory
 	cuts    []bool                          // of a cell: operations end before it; nil where none need be cut
 	items   [][]item                        // of a rank
@@ -131,11 +136,14 @@ func (x *maker) check() error {
 	}
 	switch {
 	case p.OneSided == nil || !p.OneSided.OnePass || len(p.Blocks) != len(p.Rank):
-		return bad(diag.Unsupported, "compile it from its .mscl file", "plans of MSCCL++ are made of one-sided programs of one pass a launch and one block a rank")
+		return bad(diag.Unsupported, "compile it from its .mscl file",
+			"plans of MSCCL++ are made of one-sided programs of one pass a launch and one block a rank")
 	case p.Protocol == ir.LL128:
-		return bad(diag.Unsupported, "give --protocol LL; the call says which of the two it is", "MSCCL++ has packets of 8 and of 16 bytes (LL, LL16), and none of LL128")
+		return bad(diag.Unsupported, "give --protocol LL; the call says which of the two it is",
+			"MSCCL++ has packets of 8 and of 16 bytes (LL, LL16), and none of LL128")
 	case p.Coll.Ranks > codegen.MaxRanks:
-		return bad(diag.Limit, "compile for fewer ranks", "plans have at most %d ranks, not %d", codegen.MaxRanks, p.Coll.Ranks)
+		return bad(diag.Limit, "compile for fewer ranks", "plans have at most %d ranks, not %d", codegen.MaxRanks,
+			p.Coll.Ranks)
 	}
 	if d := x.checkPipeline(int(x.ways)); d != nil {
 		return diag.List{*d}

@@ -7,9 +7,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file makes pipelines: each block does its part of the work once for each so many bytes of the chunks, so that what one
-// hands to the next, of its rank or of another, is on its way while it works on more. A rank's work is divided where it waits
-// for others. All operations have equally many chunks, which the executor's loops take for granted.
+// This file makes pipelines: each block does its part of the work once for each so many bytes of the chunks, so that
+// what one hands to the next, of its rank or of another, is on its way while it works on more. A rank's work is divided
+// where it waits for others. All operations have equally many chunks, which the executor's loops take for granted.
 
 // checkPipeline says why there can be none.
 func (x *maker) checkPipeline(instances int) *diag.Diagnostic {
@@ -18,11 +18,14 @@ func (x *maker) checkPipeline(instances int) *diag.Diagnostic {
 	case unit == 0:
 		return nil
 	case unit < 16 || unit > math.MaxInt32 || unit%16 != 0:
-		d = diag.New(diag.Limit, diag.Span{}, "a turn of a pipeline moves %d bytes: these are 16 or more, below 2147483648, and a multiple of 16", unit)
+		d = diag.New(diag.Limit, diag.Span{},
+			"a turn of a pipeline moves %d bytes: these are 16 or more, below 2147483648, and a multiple of 16", unit)
 	case x.p.Protocol != ir.Simple:
-		d = diag.New(diag.Unsupported, diag.Span{}, "MSCCL++ moves all packets in every turn of a pipeline").WithHint("give --protocol Simple, or leave the pipeline out")
+		d = diag.New(diag.Unsupported, diag.Span{}, "MSCCL++ moves all packets in every turn of a pipeline").WithHint(
+			"give --protocol Simple, or leave the pipeline out")
 	case instances > 1:
-		d = diag.New(diag.Unsupported, diag.Span{}, "MSCCL++ has thread blocks that share out an operation take other bytes than they should in a pipeline").
+		d = diag.New(diag.Unsupported, diag.Span{},
+			"MSCCL++ has thread blocks that share out an operation take other bytes than they should in a pipeline").
 			WithHint("give either --instances or a pipeline")
 	default:
 		for i := range x.p.Steps {
@@ -42,11 +45,12 @@ func commonDivisor(a, b int32) int32 {
 	return a
 }
 
-// mostStages is how many blocks a rank's work is divided among in a pipeline, unless one has no room: a GPU runs about a hundred at once.
+// mostStages is how many blocks a rank's work is divided among in a pipeline, unless one has no room: a GPU runs about
+// a hundred at once.
 const mostStages = 32
 
-// stagesOf finds where parts of the work of their own begin among a rank's items: where it waits for others, of which some are left out if
-// they are many.
+// stagesOf finds where parts of the work of their own begin among a rank's items: where it waits for others, of which
+// some are left out if they are many.
 func (x *maker) stagesOf(items []item) []bool {
 	begins := make([]bool, len(items))
 	if x.pipeline == 0 {
@@ -93,5 +97,6 @@ func (x *maker) loop(ops []ir.ChannelOp) []ir.ChannelOp {
 	if len(body) == 0 {
 		return once
 	}
-	return append(once, ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: x.pipeline, Chunks: x.chunks, Body: body, Pos: -1})
+	return append(once, ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: x.pipeline, Chunks: x.chunks,
+		Body: body, Pos: -1})
 }

@@ -40,9 +40,10 @@ func (x *maker) behind(to, count int32) flagUse {
 	return flagUse{f, f.raised}
 }
 
-// staged is where a port finds what it is to put. The executor has ports find input and output where their allocation begins,
-// wherever in that the caller's buffer does, so that what lies there is copied to scratch; what nobody ever writes is so once. Scratch
-// that is double ports find in its first half: there the put stays as it is, and is warned of.
+// staged is where a port finds what it is to put. The executor has ports find input and output where their allocation
+// begins, wherever in that the caller's buffer does, so that what lies there is copied to scratch; what nobody ever
+// writes is so once. Scratch that is double ports find in its first half: there the put stays as it is, and is warned
+// of.
 func (x *maker) staged(src ir.ChannelRef) ir.ChannelRef {
 	if src.Buf == ir.Scratch || x.out.DoubleScratch {
 		return src
@@ -61,8 +62,9 @@ func (x *maker) staged(src ir.ChannelRef) ir.ChannelRef {
 	return to
 }
 
-// puts has signals be one operation with the puts that they tell of, as far as these are among what the threads did last, and have what is
-// before them done. The last of a launch also waits until the port is done: its flush alone, which the executor has, waits for nothing. It returns the other signals.
+// puts has signals be one operation with the puts that they tell of, as far as these are among what the threads did
+// last, and have what is before them done. The last of a launch also waits until the port is done: its flush alone,
+// which the executor has, waits for nothing. It returns the other signals.
 func (x *maker) puts(ends []flagUse) (left []flagUse) {
 	list := x.items[x.own]
 	first := len(list)
@@ -82,7 +84,8 @@ func (x *maker) puts(ends []flagUse) (left []flagUse) {
 		}
 		taken[k-first] = true
 		op := list[k].op
-		if n := len(ops) - 1; n >= 0 && len(ops[n].ends) < mscclpp.MaxChannelIDs && ops[n].op.Srcs[0].Buf == op.Srcs[0].Buf && ops[n].op.Srcs[0].Count == op.Srcs[0].Count {
+		if n := len(ops) - 1; n >= 0 && len(ops[n].ends) < mscclpp.MaxChannelIDs && ops[n].op.Srcs[0].Buf == op.Srcs[0].Buf &&
+			ops[n].op.Srcs[0].Count == op.Srcs[0].Count {
 			o := &ops[n].op
 			o.Srcs, o.Dsts = append(o.Srcs, op.Srcs...), append(o.Dsts, op.Dsts...)
 			ops[n].ends = append(ops[n].ends, e)

@@ -6,19 +6,20 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A segment is items of a rank that one block does, or as many as share out operations. The next segment is another block's,
-// which waits at a semaphore until this one is over.
+// A segment is items of a rank that one block does, or as many as share out operations. The next segment is another
+// block's, which waits at a semaphore until this one is over.
 type segment struct{ first, end int32 }
 
-// handover is the operations of a block for what comes before and after its segment: it acquires a semaphore and releases one,
-// each with a meeting of threads.
+// handover is the operations of a block for what comes before and after its segment: it acquires a semaphore and
+// releases one, each with a meeting of threads.
 const handover = 4
 
 // looping is those of a pipeline: the loop, and a meeting before it.
 const looping = 2
 
 // spread cuts ranks' items into segments, and gives all their channels. Where one flag's signals come to lie in several
-// segments here or there it needs several channels, of which a block may then have too many: with smaller segments they are fewer.
+// segments here or there it needs several channels, of which a block may then have too many: with smaller segments they
+// are fewer.
 func (x *maker) spread() {
 	x.remote, x.peers = make([]int32, len(x.items)*remoteKinds), make([][peerTypes]int32, len(x.items))
 	for most := mscclpp.MaxChannels; ; most /= 2 {
@@ -35,7 +36,8 @@ func (x *maker) spread() {
 			return
 		}
 		if most == mscclpp.MaxChannelIDs { // as many as one operation may have
-			x.say(diag.Limit, "a thread block needs more than %d channels, however its work is divided", mscclpp.MaxChannels).Hint = "compile for fewer ranks"
+			x.say(diag.Limit, "a thread block needs more than %d channels, however its work is divided",
+				mscclpp.MaxChannels).Hint = "compile for fewer ranks"
 			return
 		}
 	}
@@ -43,11 +45,12 @@ func (x *maker) spread() {
 
 // A load is what a segment has so far.
 type load struct {
-	id      int32 // of the segment, from 1: what bears it was counted
-	ops     int
-	peers   [peerTypes]int // by type of channel: what is signalled to one and awaited of it is on one channel, unless other segments have a part
-	remote  int            // buffers of others, by type of channel
-	pending int            // ports with puts that no signal tells of yet
+	id  int32 // of the segment, from 1: what bears it was counted
+	ops int
+	// by type of channel: what is signalled to one and awaited of it is on one channel, unless other segments have a part
+	peers   [peerTypes]int
+	remote  int // buffers of others, by type of channel
+	pending int // ports with puts that no signal tells of yet
 }
 
 // remoteKinds is how many remote buffers a rank may have, reached through memory or ports.
@@ -73,12 +76,14 @@ func (x *maker) segments(peers int) []segment {
 			first, l = i, x.newLoad()
 		}
 		x.take(&l, &items[i], i > first)
-		if l.ops <= most && max(l.peers[ir.MemoryChannel], l.peers[ir.PortChannel]) <= peers && l.remote <= mscclpp.MaxRemote {
+		if l.ops <= most && max(l.peers[ir.MemoryChannel], l.peers[ir.PortChannel]) <= peers &&
+			l.remote <= mscclpp.MaxRemote {
 			continue
 		}
 		if safe == first {
 			x.pos = items[i].op.Pos
-			x.say(diag.Limit, "MSCCL++ has no room in a thread block for what is put through ports before a signal").Hint = "compile for fewer ranks, or without via = port"
+			x.say(diag.Limit, "MSCCL++ has no room in a thread block for what is put through ports before a signal").Hint =
+				"compile for fewer ranks, or without via = port"
 			return nil
 		}
 		list = append(list, segment{int32(first), int32(safe)})

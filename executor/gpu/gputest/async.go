@@ -46,8 +46,9 @@ func (j *job) replay(graphs []executor.Graph) error {
 // testGraphs replays captured launches many times, between others that are not captured: a
 // gather is the same however often it is done.
 func testGraphs(t *testing.T, d Device) {
-	for _, s := range append(both(ranked("allgather/allpairs", 4, ir.LL, false), ranked("allgather/allpairs", 4, ir.Simple, false)),
-		shape{"allreduce/ring", lang.Params{"ranks": 3}, false, ir.LL128, true, 0}, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 2}) {
+	for _, s := range append(both(ranked("allgather/allpairs", 4, ir.LL, false),
+		ranked("allgather/allpairs", 4, ir.Simple, false)), shape{"allreduce/ring", lang.Params{"ranks": 3}, false,
+		ir.LL128, true, 0}, shape{"allreduce/allpairs", lang.Params{"ranks": 4}, false, ir.LL, true, 2}) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		j, other := r.mustBind(t, 1003*int64(r.plan.Program().Coll.Chunks), nil), r.mustBind(t, 76, s.columns(3))
 		graphs := j.captured(t, 20)
@@ -77,7 +78,8 @@ func testGraphs(t *testing.T, d Device) {
 // go round and round.
 func testManyReplays(t *testing.T, d Device) {
 	for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
-		r := mustRig(t, mustProgram(t, shape{"allreduce/ring", lang.Params{"ranks": 2}, false, proto, true, 0}), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, mustProgram(t, shape{"allreduce/ring", lang.Params{"ranks": 2}, false, proto, true, 0}),
+			executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		j := r.mustBind(t, 50, nil)
 		graphs := j.captured(t, 100)
 		if err := j.fill(); err != nil {
@@ -178,7 +180,8 @@ func testStreamsOf(t *testing.T, d Device, of shape) {
 // testTwoPlans has plans of both kinds run on streams of their own at once.
 func testTwoPlans(t *testing.T, d Device) {
 	var jobs []*job
-	for _, s := range both(ranked("allgather/allpairs", 4, ir.LL, false), ranked("allreduce/allpairs", 4, ir.Simple, false)) {
+	for _, s := range both(ranked("allgather/allpairs", 4, ir.LL, false),
+		ranked("allreduce/allpairs", 4, ir.Simple, false)) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		j := r.mustBind(t, 3001, s.columns(4))
 		if err := j.fill(); err != nil {
@@ -226,8 +229,10 @@ func testMemory(t *testing.T, d Device) {
 		address uint64
 		bytes   int64
 		want    string
-	}{{a, 1 << 12, ""}, {a + 8, 8, ""}, {0, 0, ""}, {a + 16, 1 << 40, "its memory has"}, {uint64(uintptr(unsafe.Pointer(&host[0]))), 64, "no memory of a GPU"}} {
-		if err := g.Owns(c.address, c.bytes); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+	}{{a, 1 << 12, ""}, {a + 8, 8, ""}, {0, 0, ""}, {a + 16, 1 << 40, "its memory has"},
+		{uint64(uintptr(unsafe.Pointer(&host[0]))), 64, "no memory of a GPU"}} {
+		if err := g.Owns(c.address, c.bytes); (err == nil) != (c.want == "") || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d bytes: %v, and not %q", c.bytes, err, c.want)
 		}
 	}
@@ -241,7 +246,8 @@ func testMemory(t *testing.T, d Device) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := errors.Join(s.Fill(a, 7, 32), s.Put(a+32, []byte("what a host has")), s.Copy(a+128, a+30, 8), s.Get(host, a+128)); err != nil {
+	if err := errors.Join(s.Fill(a, 7, 32), s.Put(a+32, []byte("what a host has")), s.Copy(a+128, a+30, 8),
+		s.Get(host, a+128)); err != nil {
 		t.Fatal(err)
 	}
 	if string(host[:8]) != "\x07\x07what a" || host[8] != 0 {

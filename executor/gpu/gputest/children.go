@@ -84,8 +84,9 @@ func child(d Device, text string) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.Wait)
 	defer cancel()
-	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank, "late": childLate, "dies": childDies, "few": childFew,
-		"port": childPort, "portAlone": childPort, "portRank": childPortRank}[r.Do]
+	do, ok := map[string]func(context.Context, Device, role) error{"all": childAll, "fault": childFault, "rank": childRank,
+		"late": childLate, "dies": childDies, "few": childFew, "port": childPort, "portAlone": childPort,
+		"portRank": childPortRank}[r.Do]
 	if !ok {
 		fmt.Fprintln(os.Stderr, "there is no role", r.Do)
 		return 2
@@ -203,8 +204,8 @@ func childFault(ctx context.Context, d Device, r role) error {
 		return errors.New("there was no fault")
 	}
 	begin := time.Now()
-	for what, err := range map[string]error{"run": j.run(ctx), "err": g.plan.Err(), "wait": g.plan.Wait(ctx), "reset": g.plan.Reset(ctx),
-		"fill": j.fill(), "sync": g.streams[0].Sync(ctx), "use": g.plan.GPU(0).Use()} {
+	for what, err := range map[string]error{"run": j.run(ctx), "err": g.plan.Err(), "wait": g.plan.Wait(ctx),
+		"reset": g.plan.Reset(ctx), "fill": j.fill(), "sync": g.streams[0].Sync(ctx), "use": g.plan.GPU(0).Use()} {
 		if err == nil {
 			return fmt.Errorf("after a fault, %s is fine", what)
 		}

@@ -10,11 +10,12 @@ import (
 	"mscclc/ir"
 )
 
-// testFew runs launches of few packets between general ones of the same plans, of all types, in one column and in several, of which
-// the last has less than others or nothing.
+// testFew runs launches of few packets between general ones of the same plans, of all types, in one column and in
+// several, of which the last has less than others or nothing.
 func testFew(t *testing.T, d Device) {
 	turn := 0
-	for i, name := range []string{"allreduce/allpairs_onestep", "allreduce/allpairs", "allreduce/ring", "allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
+	for i, name := range []string{"allreduce/allpairs_onestep", "allreduce/allpairs", "allreduce/ring",
+		"allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
 		for ranks := 2; ranks <= 4; ranks++ {
 			for _, proto := range []ir.Protocol{[]ir.Protocol{ir.LL, ir.LL16, ir.LL}[ranks-2], ir.LL128} {
 				s := ranked(name, ranks, proto, (i+ranks)%2 == 0 && name != "alltoall/one_step")

@@ -79,8 +79,9 @@ func testFullQueue(t *testing.T, d Device) {
 	for _, of := range []struct {
 		name                   string
 		graphs, crowded, comes bool
-	}{{"launches", false, false, false}, {"graphs", true, false, false}, {"crowded", false, true, false}, {"crowded graphs", true, true, false},
-		{"comes to be crowded", false, false, true}, {"comes to be crowded, graphs", true, false, true}} {
+	}{{"launches", false, false, false}, {"graphs", true, false, false}, {"crowded", false, true, false},
+		{"crowded graphs", true, true, false}, {"comes to be crowded", false, false, true},
+		{"comes to be crowded, graphs", true, false, true}} {
 		t.Run(of.name, func(t *testing.T) { newFull(t, d, crowds()[0]).run(t, d, of.graphs, of.crowded, of.comes) })
 	}
 }

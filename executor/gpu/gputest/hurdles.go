@@ -12,7 +12,8 @@ import (
 
 // testHurdles binds what cannot be bound, and prepares what cannot be prepared.
 func testHurdles(t *testing.T, d Device) {
-	r := mustRig(t, mustProgram(t, ranked("allreduce/allpairs", 2, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 3000, TileBytes: 64})
+	r := mustRig(t, mustProgram(t, ranked("allreduce/allpairs", 2, ir.LL, false)),
+		executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 3000, TileBytes: 64})
 	refuses(t, r, map[string]func(*executor.CallArgs){
 		"buffers are of":        func(a *executor.CallArgs) { a.Input = a.Input[:1] },
 		"no memory of a GPU":    func(a *executor.CallArgs) { a.Input = []uint64{16, 16} },

@@ -16,7 +16,8 @@ import (
 func timedOut(t testing.TB, err error, want ...string) {
 	t.Helper()
 	var list diag.List
-	if !errors.As(err, &list) || list[0].Code != diag.Timeout || list[0].Rank < 0 || list[0].Block < 0 || list[0].Step < 0 || list[0].Span.Pos.Line == 0 {
+	if !errors.As(err, &list) || list[0].Code != diag.Timeout || list[0].Rank < 0 || list[0].Block < 0 ||
+		list[0].Step < 0 || list[0].Span.Pos.Line == 0 {
 		t.Fatalf("it is no timeout of a step: %v", err)
 	}
 	for _, w := range want {
@@ -52,7 +53,8 @@ func testLateRank(t *testing.T, d Device) {
 		r := oneLate(t, d, s)
 		j := r.mustBind(t, 1003, nil)
 		for k := range 3 {
-			if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(), j.call.Launch(r.streams[0])); err != nil {
+			if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(),
+				j.call.Launch(r.streams[0])); err != nil {
 				t.Fatal(err)
 			}
 			begin := time.Now()
@@ -113,7 +115,8 @@ func testWaitInGraph(t *testing.T, d Device) {
 			t.Fatal(err)
 		}
 		timedOut(t, r.plan.Wait(soon(t)), "rank 0")
-		if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute), j.fill(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare()); err != nil {
+		if err := errors.Join(r.plan.Reset(t.Context()), r.plan.SetWait(time.Minute), j.fill(), j.replay(graphs),
+			r.plan.Wait(soon(t)), j.compare()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"mscclc/ir/verify"
 )
 
-// testLaunches launches programs of one pass many times, alone and from graphs: each launch has sizes, data and columns of its own, and copies
-// of scratch of its own. Ranks go ahead of each other as far as the programs let them.
+// testLaunches launches programs of one pass many times, alone and from graphs: each launch has sizes, data and columns
+// of its own, and copies of scratch of its own. Ranks go ahead of each other as far as the programs let them.
 func testLaunches(t *testing.T, d Device) {
 	ranks, nodes := []int{4}, [][2]int{{2, 2}}
 	list := append(given(t, 1, 3), atLevel(t, ranks, nodes, 1, 3)...)
@@ -44,7 +44,8 @@ func testLaunches(t *testing.T, d Device) {
 func (r *rig) launches(t *testing.T, times int) {
 	for i := range times {
 		each := int64(1 + i*i*7%1500)
-		if err := r.once(soon(t), data.I32, data.Sum, each*int64(r.plan.Program().Coll.Chunks), func(a *executor.CallArgs) { a.Columns = i % 5 }); err != nil {
+		if err := r.once(soon(t), data.I32, data.Sum, each*int64(r.plan.Program().Coll.Chunks),
+			func(a *executor.CallArgs) { a.Columns = i % 5 }); err != nil {
 			t.Fatalf("launch %d: %v", i, err)
 		}
 	}
@@ -118,13 +119,15 @@ func (r *rig) interleaved(t testing.TB, jobs []*job, launches int) (graphs []exe
 	return graphs
 }
 
-// testOnePassLate leaves out the ranks of one GPU: those of others say what they waited for, and the plan works again after that.
+// testOnePassLate leaves out the ranks of one GPU: those of others say what they waited for, and the plan works again
+// after that.
 func testOnePassLate(t *testing.T, d Device) {
 	for _, l := range launchables(t, atLevel(t, []int{4}, [][2]int{{2, 2}}, 1)) {
 		r := mustRig(t, l.program, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		r.needsTwo(t)
 		j := r.mustBind(t, 100*int64(l.program.Coll.Chunks), nil)
-		if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(), j.call.Launch(r.streams[0])); err != nil {
+		if err := errors.Join(j.run(soon(t)), r.plan.SetWait(30*time.Millisecond), j.fill(),
+			j.call.Launch(r.streams[0])); err != nil {
 			t.Fatal(l.name, err)
 		}
 		timedOut(t, r.plan.Wait(soon(t)), "block", "waited", "from rank")
@@ -175,7 +178,8 @@ func testIdleRank(t *testing.T, d Device) {
 	}
 }
 
-// testRoom runs a program of more blocks than a GPU has room for in as many columns as are usual: it has fewer, each with more.
+// testRoom runs a program of more blocks than a GPU has room for in as many columns as are usual: it has fewer, each
+// with more.
 func testRoom(t *testing.T, d Device) {
 	const blocks = 600
 	var requires, steps strings.Builder
@@ -183,7 +187,8 @@ func testRoom(t *testing.T, d Device) {
 		fmt.Fprintf(&requires, "require 0 output[%d] = 0 input[%d]\n", k, k)
 		fmt.Fprintf(&steps, "block 0.%d\n  0 mv input[%d] -> scratch[%d]\n  1 mv scratch[%d] -> output[%d]\n", k, k, k, k, k)
 	}
-	program, err := irtest.ParseProgram("room", fmt.Appendf(nil, "program room\ncollective custom ranks=1 chunks=%d in=%d out=%d\n%sscratch %d\neven\nonesided depth 1 onepass\n%s",
+	program, err := irtest.ParseProgram("room", fmt.Appendf(nil,
+		"program room\ncollective custom ranks=1 chunks=%d in=%d out=%d\n%sscratch %d\neven\nonesided depth 1 onepass\n%s",
 		blocks, blocks, blocks, requires.String(), blocks, steps.String()))
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +212,8 @@ func testRoom(t *testing.T, d Device) {
 	}
 	t.Run("asked", func(t *testing.T) {
 		r := mustRig(t, program, executor.PlanOptions{GPUs: d.Open(gpus[0]...), Columns: 8, TileBytes: 600})
-		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); !errors.Is(err, executor.ErrNoDevice) || !strings.Contains(err.Error(), "no room") {
+		if err := r.once(soon(t), data.I32, data.Sum, elems, nil); !errors.Is(err, executor.ErrNoDevice) ||
+			!strings.Contains(err.Error(), "no room") {
 			t.Errorf("got %v", err)
 		}
 	})

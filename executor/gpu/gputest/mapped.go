@@ -66,7 +66,8 @@ func (p *pool) free(g executor.GPU, address uint64) error {
 // testMapped has buffers in segments that were mapped side by side, to which only their own GPU
 // has access at first.
 func testMapped(t *testing.T, d Device) {
-	for _, s := range both(ranked("allgather/allpairs", 4, ir.Simple, false), ranked("allreduce/allpairs", 4, ir.Simple, true), ranked("allreduce/allpairs", 3, ir.LL, false)) {
+	for _, s := range both(ranked("allgather/allpairs", 4, ir.Simple, false),
+		ranked("allreduce/allpairs", 4, ir.Simple, true), ranked("allreduce/allpairs", 3, ir.LL, false)) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		r.memory = newMapper(d, false)
 		for _, elems := range []int64{1, 40000, 300000} {
@@ -101,7 +102,8 @@ func testProcessesMapped(t *testing.T, d Device) {
 	for _, mapped := range []string{"shareable", "private"} {
 		for i, c := range startJob(t, "rank", ir.Simple, func(r *role) { r.Mapped = mapped }) {
 			code, said := c.end(t)
-			if mapped == "shareable" && code != 0 || mapped == "private" && (code != 1 || !strings.Contains(said, "asked for no POSIX file descriptor")) {
+			if mapped == "shareable" && code != 0 || mapped == "private" &&
+				(code != 1 || !strings.Contains(said, "asked for no POSIX file descriptor")) {
 				t.Errorf("%s, process %d: %d %s", mapped, i, code, said)
 			}
 		}
@@ -109,7 +111,8 @@ func testProcessesMapped(t *testing.T, d Device) {
 	if d.Name != "cuda" || !d.StandIn() {
 		return
 	}
-	for _, name := range []string{"cuMemGetAllocationPropertiesFromHandle:1", "cuMemExportToShareableHandle:100", "cuMemImportFromShareableHandle:1", "cuMemImportFromShareableHandle:100"} {
+	for _, name := range []string{"cuMemGetAllocationPropertiesFromHandle:1", "cuMemExportToShareableHandle:100",
+		"cuMemImportFromShareableHandle:1", "cuMemImportFromShareableHandle:100"} {
 		for i, c := range startJob(t, "rank", ir.Simple, func(r *role) {
 			r.Mapped = "shareable"
 			if r.Index == 1 {

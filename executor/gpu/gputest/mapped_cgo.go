@@ -76,5 +76,8 @@ func (m *mapper) alloc(g executor.GPU, bytes int64) (uint64, error) {
 
 func (m *mapper) free(g executor.GPU, address uint64) error {
 	made := m.made[address]
-	return m.call(g, func(path *C.char, hip C.int) C.int { return C.mapped_free(path, hip, C.u64(address), made[0], made[1]) })
+	return m.call(g, func(path *C.char, hip C.int) C.int {
+		return C.mapped_free(path, hip, C.u64(address), made[0],
+			made[1])
+	})
 }

@@ -56,7 +56,8 @@ func (o *onePassRun) all(t *testing.T, list []launchable, every bool) {
 func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 	const columns = 3
 	large := o.large / 4 / int64(max(p.Coll.Divisor(), 1)) // elements of a chunk
-	opt := executor.PlanOptions{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256), Types: []data.DType{data.I32, data.BF16}}
+	opt := executor.PlanOptions{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256),
+		Types: []data.DType{data.I32, data.BF16}}
 	r := mustRig(t, p, opt)
 	if err := r.plan.SetWait(10 * time.Second); err != nil {
 		t.Fatal(err)
@@ -92,8 +93,8 @@ func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 	}
 }
 
-// testOnePass runs plans of MSCCL++, and algorithms at the level of channels, in the turns of their loops, with all ranks on one GPU
-// and on all of them.
+// testOnePass runs plans of MSCCL++, and algorithms at the level of channels, in the turns of their loops, with all
+// ranks on one GPU and on all of them.
 func testOnePass(t *testing.T, d Device) {
 	o := &onePassRun{d: d, large: int64(d.times(1<<19, 1<<23))}
 	ranks, nodes := []int{2, 3, 8}, [][2]int{{2, 2}, {2, 3}}
@@ -101,14 +102,15 @@ func testOnePass(t *testing.T, d Device) {
 		ranks, nodes = append(ranks, 16), append(nodes, [2]int{4, 2}, [2]int{2, 8})
 	}
 	// A driver may want multiprocessors to copy from rank to rank of one GPU, and the many blocks of 16 ranks leave none.
-	level := slices.DeleteFunc(atLevel(t, ranks, nodes, 1, 2, d.times(8, 40)), func(c channelled) bool { return strings.HasPrefix(c.name, "twophase_port.mscl map[ranks:16]") })
+	level := slices.DeleteFunc(atLevel(t, ranks, nodes, 1, 2, d.times(8, 40)),
+		func(c channelled) bool { return strings.HasPrefix(c.name, "twophase_port.mscl map[ranks:16]") })
 	o.all(t, launchables(t, given(t, 1, 2, 3, 8)), true)
 	o.all(t, launchables(t, level), !d.StandIn())
 	t.Logf("%d programs, %d calls, %d elements compared", o.programs, o.calls, o.elems)
 }
 
-// testWritten runs plans that are written here, of the catalog's programs and of random ones: each shape in one of eight ways, with
-// MSCCLC_MATRIX=full in all.
+// testWritten runs plans that are written here, of the catalog's programs and of random ones: each shape in one of
+// eight ways, with MSCCLC_MATRIX=full in all.
 func testWritten(t *testing.T, d Device) {
 	var list []channelled
 	full, turn := os.Getenv("MSCCLC_MATRIX") == "full", 0

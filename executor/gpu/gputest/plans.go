@@ -25,7 +25,8 @@ type rig struct {
 // from when it is made anew until it is put on the GPUs, and from when it is fetched until it is compared.
 func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 	if m := r.made; m == nil || m.DType != dt || m.RedOp != op || m.Geo.Elems != elems {
-		r.made = data.New(data.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
+		r.made = data.New(data.NewGeometry(r.plan.Program().Coll, elems, dt.Size()), dt, op,
+			uint64(elems)*31+uint64(dt)*7+uint64(op))
 	}
 	return r.made
 }
@@ -99,7 +100,8 @@ type job struct {
 }
 
 // bind makes buffers and a call of a plan.
-func (r *rig) bind(ctx context.Context, dt data.DType, op data.RedOp, elems int64, set func(*executor.CallArgs)) (*job, error) {
+func (r *rig) bind(ctx context.Context, dt data.DType, op data.RedOp, elems int64,
+	set func(*executor.CallArgs)) (*job, error) {
 	j := &job{rig: r, data: r.data(dt, op, elems)}
 	j.args, j.skew = executor.DataArgs(j.data), uint64(r.skew*dt.Size())
 	args := executor.CallArgs{DType: dt, RedOp: op, Elems: elems}
@@ -197,7 +199,8 @@ func (j *job) compare() error {
 		rep.Changed = nil
 	}
 	if err := rep.Err(); err != nil {
-		return fmt.Errorf("%v %v, %d elements, %d columns: %w", j.data.DType, j.data.RedOp, j.data.Geo.Elems, j.call.Columns(), err)
+		return fmt.Errorf("%v %v, %d elements, %d columns: %w", j.data.DType, j.data.RedOp, j.data.Geo.Elems,
+			j.call.Columns(), err)
 	}
 	if j.data.Geo.Elems > 0 && rep.Checked == 0 {
 		return errNothing

@@ -97,17 +97,19 @@ func testPortGraphs(t *testing.T, d Device) {
 	j, other := r.mustBind(t, 1003, func(a *executor.CallArgs) { a.Columns, a.TileBytes = 2, 160 }), r.mustBind(t, 77, nil)
 	graphs := j.captured(t, 3)
 	for range d.times(5, 100) {
-		if err := errors.Join(j.fill(), other.fill(), j.replay(graphs), other.launch(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare(), other.compare()); err != nil {
+		if err := errors.Join(j.fill(), other.fill(), j.replay(graphs), other.launch(), j.replay(graphs),
+			r.plan.Wait(soon(t)), j.compare(), other.compare()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(r.plan.Reset(t.Context()), j.fill(), j.replay(graphs), r.plan.Wait(soon(t)), j.compare()); err != nil {
+	if err := errors.Join(r.plan.Reset(t.Context()), j.fill(), j.replay(graphs), r.plan.Wait(soon(t)),
+		j.compare()); err != nil {
 		t.Errorf("after a reset: %v", err)
 	}
 }
 
-// testPortLate has ranks of one GPU come alone, several launches behind each other, some cut short by a context: the plan works
-// again after a reset, with lanes in which copies were left.
+// testPortLate has ranks of one GPU come alone, several launches behind each other, some cut short by a context: the
+// plan works again after a reset, with lanes in which copies were left.
 func testPortLate(t *testing.T, d Device) {
 	r := mustPort(t, d, "mixed", 4, ir.Simple, executor.PlanOptions{})
 	r.needsTwo(t)
@@ -139,7 +141,8 @@ func testPortTrace(t *testing.T, d Device) {
 		t.Fatal(err)
 	}
 	l, trace := d.load(t, p), &executor.Trace{}
-	err = check(l, p.Coll, data.I32, data.Sum, 4004, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+	err = check(l, p.Coll, data.I32, data.Sum, 4004,
+		func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
 	if d.Name == "hip" && errors.Is(err, executor.ErrNotSupported) {
 		return
 	}
@@ -150,8 +153,9 @@ func testPortTrace(t *testing.T, d Device) {
 
 // testPortPlans has plans with and without a port run at once.
 func testPortPlans(t *testing.T, d Device) {
-	rigs := []*rig{mustPort(t, d, "all", 4, ir.Simple, executor.PlanOptions{}), mustPort(t, d, "mixed", 4, ir.LL, executor.PlanOptions{}),
-		mustRig(t, mustProgram(t, ranked("allgather/allpairs", 4, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})}
+	rigs := []*rig{mustPort(t, d, "all", 4, ir.Simple, executor.PlanOptions{}),
+		mustPort(t, d, "mixed", 4, ir.LL, executor.PlanOptions{}), mustRig(t,
+			mustProgram(t, ranked("allgather/allpairs", 4, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})}
 	var jobs []*job
 	for _, r := range rigs {
 		j := r.mustBind(t, 3001, func(a *executor.CallArgs) { a.Columns = 3 })
@@ -226,7 +230,8 @@ func testPortFails(t *testing.T, d Device) {
 	for _, call := range []string{d.copyCall(), raise} {
 		for _, nth := range []int{9, 11, 18} { // behind the first of each stream, which Prepare makes
 			code, said := start(t, role{Do: "port", Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d", call, nth)}}).end(t)
-			if code != 0 || !strings.Contains(said, "by the port: unknown error (driver error 999)") || !strings.Contains(said, "again: <nil>") {
+			if code != 0 || !strings.Contains(said, "by the port: unknown error (driver error 999)") ||
+				!strings.Contains(said, "again: <nil>") {
 				t.Errorf("%s, call %d: %d %s", call, nth, code, said)
 			}
 		}
@@ -247,8 +252,10 @@ func testPortStuck(t *testing.T, d Device) {
 		if do == "portAlone" {
 			nth = 5
 		}
-		code, said := start(t, role{Do: do, Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d:4242", d.copyCall(), nth)}}).end(t)
-		for _, w := range append(want, "[timeout]", "again: GPU", "stopping the port", "close: the plan's memory is left as it is") {
+		code, said := start(t,
+			role{Do: do, Env: []string{fmt.Sprintf("MSCCLC_STANDIN_FAIL=%s:%d:4242", d.copyCall(), nth)}}).end(t)
+		for _, w := range append(want, "[timeout]", "again: GPU", "stopping the port",
+			"close: the plan's memory is left as it is") {
 			if !strings.Contains(said, w) {
 				t.Errorf("%q is not in %d %s", w, code, said)
 			}

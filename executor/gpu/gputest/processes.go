@@ -93,7 +93,8 @@ func testProcessesDiffer(t *testing.T, d Device) {
 // two-sided program, for another block's that does; and run well after a reset.
 func testProcessLate(t *testing.T, _ Device) {
 	heard := regexp.MustCompile(`heard:.*(\.mscl:|allpairs:)`)
-	whom := map[bool]*regexp.Regexp{false: regexp.MustCompile(`rank 0 block.* from rank 1`), true: regexp.MustCompile(`rank 0 block.*( 1->0|the flag of block)`)}
+	whom := map[bool]*regexp.Regexp{false: regexp.MustCompile(`rank 0 block.* from rank 1`),
+		true: regexp.MustCompile(`rank 0 block.*( 1->0|the flag of block)`)}
 	for _, two := range []bool{false, true} {
 		for i, c := range startJob(t, "late", ir.LL, func(r *role) { r.Two = two }) {
 			code, said := c.end(t)
@@ -113,7 +114,8 @@ func testProcessDies(t *testing.T, _ Device) {
 			if i == 1 {
 				continue
 			}
-			if code != 0 || !strings.Contains(said, "process 1 is gone") || !strings.Contains(said, fmt.Sprintf("rank %d block", i)) {
+			if code != 0 || !strings.Contains(said, "process 1 is gone") ||
+				!strings.Contains(said, fmt.Sprintf("rank %d block", i)) {
 				t.Errorf("two-sided %v, process %d: %d %s", two, i, code, said)
 			}
 		}
@@ -204,7 +206,8 @@ func testFault(t *testing.T, d Device) {
 		t.Skip("a fault would end this process's use of the GPU")
 	}
 	for _, two := range []bool{false, true} {
-		code, said := start(t, role{Do: "fault", Proto: ir.LL, Two: two, Env: []string{"MSCCLC_STANDIN_FAIL=kernel:1"}}).end(t)
+		code, said := start(t,
+			role{Do: "fault", Proto: ir.LL, Two: two, Env: []string{"MSCCLC_STANDIN_FAIL=kernel:1"}}).end(t)
 		if code != 1 || !strings.Contains(said, "as it should be") || !strings.Contains(said, "illegal memory access") {
 			t.Errorf("%d %s", code, said)
 		}

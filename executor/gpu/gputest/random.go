@@ -32,7 +32,8 @@ func testRandom(t *testing.T, d Device) {
 		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
 			t.Fatalf("seed %d: %v", seed, found)
 		}
-		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)), Types: types}
+		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
+			Types: types}
 		r := mustRig(t, p, opt)
 		for range 4 {
 			dt, op := types[rnd.Intn(len(types))], []data.RedOp{data.Sum, data.Max, data.Min}[rnd.Intn(3)]
@@ -58,8 +59,8 @@ func testRandom(t *testing.T, d Device) {
 	}
 }
 
-// testOrder runs programs in which a Move that unpacks waits for one beside it that does so, by way of another rank: one
-// that goes on when it has seen its packets, and one that goes on with its next step.
+// testOrder runs programs in which a Move that unpacks waits for one beside it that does so, by way of another rank:
+// one that goes on when it has seen its packets, and one that goes on with its next step.
 func testOrder(t *testing.T, d Device) {
 	const echo = `program echo
 collective alltoall ranks=2 chunks=1

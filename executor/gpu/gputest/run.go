@@ -58,7 +58,8 @@ func (d Device) need(t testing.TB) {
 func testPlans(t *testing.T, d Device) {
 	var list []shape
 	large := map[int]int{} // columns of a large call, of some of the list
-	for n, name := range []string{"allreduce/allpairs", "allreduce/allpairs_onestep", "allreduce/ring", "allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
+	for n, name := range []string{"allreduce/allpairs", "allreduce/allpairs_onestep", "allreduce/ring",
+		"allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
 		for i, ranks := range []int{2, 3, 4, 8} {
 			for proto := range ir.NumProtocols {
 				inplace := (i+int(proto))%2 == 0 && name != "alltoall/one_step"
@@ -109,7 +110,8 @@ func (r *rig) mustRun(t *testing.T, s shape, elems int64, columns int, tile int6
 
 // testUnaligned moves several chunks at once, of which the first lies as 16 bytes are loaded, and the second does not.
 func testUnaligned(t *testing.T, d Device) {
-	for _, name := range []string{"allgather/bruck", "allgather/recursive_doubling", "reducescatter/recursive_halving", "allreduce/recursive_halving_doubling", "allreduce/allpairs"} {
+	for _, name := range []string{"allgather/bruck", "allgather/recursive_doubling", "reducescatter/recursive_halving",
+		"allreduce/recursive_halving_doubling", "allreduce/allpairs"} {
 		for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
 			s := ranked(name, 4, proto, false)
 			p := mustProgram(t, s)
@@ -125,7 +127,8 @@ func testUnaligned(t *testing.T, d Device) {
 
 // testTypes runs every type with every reduction.
 func testTypes(t *testing.T, d Device) {
-	for _, s := range both(ranked("allreduce/allpairs", 4, ir.LL, false), ranked("allreduce/allpairs", 4, ir.Simple, false)) {
+	for _, s := range both(ranked("allreduce/allpairs", 4, ir.LL, false),
+		ranked("allreduce/allpairs", 4, ir.Simple, false)) {
 		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		for dt := range data.NumDTypes {
 			for op := range data.NumRedOps {

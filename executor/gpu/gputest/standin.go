@@ -30,7 +30,8 @@ type Device struct {
 func (d Device) StandIn() bool { return os.Getenv(d.Variable) != "" }
 
 // takes says whether the n-th of many programs, types or replays is run: each, but on hip's stand-in one in four. There
-// hip runs the same sources as cuda, and what differs, the driver's table of functions, all of them use. What has a period of four is taken at each phase.
+// hip runs the same sources as cuda, and what differs, the driver's table of functions, all of them use. What has a
+// period of four is taken at each phase.
 func (d Device) takes(n int) bool { return d.Name != "hip" || !d.StandIn() || (n+n/4)%4 == 0 }
 
 // Required says whether MSCCLC_REQUIRE, a list, asks for a device by name.

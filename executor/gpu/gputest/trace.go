@@ -19,7 +19,8 @@ func testTrace(t *testing.T, d Device) {
 	p := mustProgram(t, ranked("allreduce/allpairs", 4, ir.LL, true))
 	l := d.load(t, p)
 	trace := &executor.Trace{}
-	err := check(l, p.Coll, data.I32, data.Sum, 4003, func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
+	err := check(l, p.Coll, data.I32, data.Sum, 4003,
+		func(a *executor.Args) { a.Trace, a.Columns, a.TileBytes = trace, 3, 256 })
 	if d.Name == "hip" {
 		if !errors.Is(err, executor.ErrNotSupported) {
 			t.Errorf("a trace: %v", err)
@@ -44,7 +45,8 @@ func testTrace(t *testing.T, d Device) {
 			t.Errorf("%s ran %d times in %d passes of 3 columns", p.StepName(int32(i)), runs[int32(i)], trace.Passes)
 		}
 	}
-	if err := check(l, p.Coll, data.U64, data.Sum, 100, func(a *executor.Args) { a.Trace = trace }); !errors.Is(err, executor.ErrNotSupported) {
+	if err := check(l, p.Coll, data.U64, data.Sum, 100,
+		func(a *executor.Args) { a.Trace = trace }); !errors.Is(err, executor.ErrNotSupported) {
 		t.Errorf("a trace of a type that there is no image for: %v", err)
 	}
 }
@@ -87,8 +89,8 @@ func testTraceTwo(t *testing.T, d Device) {
 	}
 }
 
-// eachOnce says whether a trace of a run with messages of one chunk has all that it should, and in order. Clocks of two GPUs
-// are not compared: a block is on one.
+// eachOnce says whether a trace of a run with messages of one chunk has all that it should, and in order. Clocks of two
+// GPUs are not compared: a block is on one.
 func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
 	t.Helper()
 	type action struct {
@@ -104,9 +106,11 @@ func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
 		before, any := last[block]
 		chain := any && before.Begin == s.Begin && before.Length == s.Length && before.Step < s.Step
 		if s.Begin < 0 || s.Length < 0 || any && !chain && s.Begin < before.Begin+before.Length {
-			t.Errorf("%s took from %v on %v, and what is before it from %v on %v", p.StepName(s.Step), s.Begin, s.Length, before.Begin, before.Length)
+			t.Errorf("%s took from %v on %v, and what is before it from %v on %v", p.StepName(s.Step), s.Begin, s.Length,
+				before.Begin, before.Length)
 		}
-		if any && (s.Pass < before.Pass || s.Pass == before.Pass && (s.Step < before.Step || s.Step == before.Step && s.Message <= before.Message)) {
+		if any && (s.Pass < before.Pass || s.Pass == before.Pass &&
+			(s.Step < before.Step || s.Step == before.Step && s.Message <= before.Message)) {
 			t.Errorf("%s of pass %d is behind %s of pass %d", p.StepName(s.Step), s.Pass, p.StepName(before.Step), before.Pass)
 		}
 		last[block] = s
@@ -131,8 +135,8 @@ func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
 	}
 }
 
-// traceTwoCalls has a call launched several times, of which the last is recorded; on GPUs more passes than a trace holds, which
-// are many; and a launch that ends early.
+// traceTwoCalls has a call launched several times, of which the last is recorded; on GPUs more passes than a trace
+// holds, which are many; and a launch that ends early.
 func traceTwoCalls(t *testing.T, d Device) {
 	p, trace := must(t, "allreduce/ring", 2, true), &executor.Trace{}
 	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...), SlotBytes: 16, TileBytes: 16})
@@ -154,7 +158,8 @@ func traceTwoCalls(t *testing.T, d Device) {
 		eachOnce(t, p, trace)
 	}
 	s := stuck(ir.LL)
-	err := check(d.load(t, s), s.Coll, data.I32, data.Sum, 4, func(a *executor.Args) { a.Trace, a.Wait = trace, 50*time.Millisecond })
+	err := check(d.load(t, s), s.Coll, data.I32, data.Sum, 4,
+		func(a *executor.Args) { a.Trace, a.Wait = trace, 50*time.Millisecond })
 	var list diag.List
 	if !errors.As(err, &list) || list[0].Code != diag.Timeout {
 		t.Errorf("a traced launch that is stuck: %v", err)
@@ -197,7 +202,8 @@ func testSwitch(t *testing.T, d Device) {
 		{data.I32, data.Sum, "adds up f16, bf16 and f32"},
 		{data.BF16, data.Sum, "has no switch that adds up"},
 	} {
-		if err := r.once(soon(t), x.dt, x.op, 3001, nowhere); !errors.Is(err, executor.ErrNotSupported) || !strings.Contains(err.Error(), x.want) {
+		if err := r.once(soon(t), x.dt, x.op, 3001, nowhere); !errors.Is(err, executor.ErrNotSupported) ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v of %v through the switch: %v", x.op, x.dt, err)
 		}
 	}

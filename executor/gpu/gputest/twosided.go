@@ -53,7 +53,8 @@ func (d Device) load(t testing.TB, p *ir.Program) *executor.Loaded {
 }
 
 // check runs a program on random data and compares every element.
-func check(l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, elems int64, set func(*executor.Args)) error {
+func check(l *executor.Loaded, c *ir.Collective, dt data.DType, op data.RedOp, elems int64,
+	set func(*executor.Args)) error {
 	d := data.New(data.NewGeometry(c, elems, dt.Size()), dt, op, uint64(elems)*31+uint64(dt)*7+uint64(op))
 	args := executor.DataArgs(d)
 	args.Wait = 10 * time.Second
@@ -172,7 +173,8 @@ func testTwoSidedTypes(t *testing.T, d Device) {
 						if !d.takes(4*int(op) + int(dt) + int(proto)) {
 							continue
 						}
-						if err := check(l, p.Coll, dt, op, int64(d.times(1003, 10007)), func(a *executor.Args) { a.Protocol = &proto }); err != nil {
+						if err := check(l, p.Coll, dt, op, int64(d.times(1003, 10007)),
+							func(a *executor.Args) { a.Protocol = &proto }); err != nil {
 							t.Errorf("%v %v: %v", op, proto, err)
 						}
 					}
@@ -185,7 +187,8 @@ func testTwoSidedTypes(t *testing.T, d Device) {
 // testSizes runs sizes that divide by nothing, with small slots and tiles, and
 // blocks of few and of many threads.
 func testSizes(t *testing.T, d Device) {
-	for _, p := range []*ir.Program{must(t, "allreduce/ring", 3, false), must(t, "allreduce/allpairs", 5, true), must(t, "allgather/ring", 4, false)} {
+	for _, p := range []*ir.Program{must(t, "allreduce/ring", 3, false), must(t, "allreduce/allpairs", 5, true),
+		must(t, "allgather/ring", 4, false)} {
 		l := d.load(t, p)
 		for proto := range ir.NumProtocols {
 			for _, elems := range []int64{0, 1, 2, 3, 17, 1000, int64(d.times(4001, 40009))} {
@@ -226,10 +229,12 @@ func stuck(proto ir.Protocol) *ir.Program {
 	c := &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}
 	step := ir.Step{Op: ir.Recv, SrcBuf: ir.NoBuf, DstBuf: ir.Output, Count: 1, DepBlock: -1, DepStep: -1}
 	return &ir.Program{
-		Header: ir.Header{Name: "stuck", Coll: c, RanksPerNode: 2, Protocol: proto, Spans: []diag.Span{{Pos: diag.Pos{Filename: "stuck.mscl", Line: 1, Column: 1}}}}, Channels: 1,
+		Header: ir.Header{Name: "stuck", Coll: c, RanksPerNode: 2, Protocol: proto,
+			Spans: []diag.Span{{Pos: diag.Pos{Filename: "stuck.mscl", Line: 1, Column: 1}}}}, Channels: 1,
 		Steps: []ir.Step{step}, Scratch: make([]int32, 2),
-		Blocks: []ir.TB{{Block: ir.Block{Rank: 0, SendPeer: 1, RecvPeer: 1}}, {Block: ir.Block{Rank: 1, SendPeer: 0, RecvPeer: 0}, Steps: ir.Range{First: 0, End: 1}}},
-		Rank:   []ir.Range{{First: 0, End: 1}, {First: 1, End: 2}},
+		Blocks: []ir.TB{{Block: ir.Block{Rank: 0, SendPeer: 1, RecvPeer: 1}},
+			{Block: ir.Block{Rank: 1, SendPeer: 0, RecvPeer: 0}, Steps: ir.Range{First: 0, End: 1}}},
+		Rank: []ir.Range{{First: 0, End: 1}, {First: 1, End: 2}},
 	}
 }
 
@@ -238,14 +243,16 @@ func testTimeout(t *testing.T, d Device) {
 	for proto := range ir.NumProtocols {
 		l := d.load(t, stuck(proto))
 		for range 2 {
-			d := data.New(data.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 400, 4), data.F32, data.Sum, 1)
+			d := data.New(data.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 400, 4),
+				data.F32, data.Sum, 1)
 			args := executor.DataArgs(d)
 			args.Wait = 50 * time.Millisecond
 			begin := time.Now()
 			_, err := l.Run(context.Background(), args)
 			took := time.Since(begin)
 			var list diag.List
-			if !errors.As(err, &list) || list[0].Code != diag.Timeout || !strings.Contains(err.Error(), "rank 1 block 0 step 0 (r): waited") {
+			if !errors.As(err, &list) || list[0].Code != diag.Timeout ||
+				!strings.Contains(err.Error(), "rank 1 block 0 step 0 (r): waited") {
 				t.Fatalf("%v: %v", proto, err)
 			}
 			if took > 5*time.Second {
@@ -258,7 +265,8 @@ func testTimeout(t *testing.T, d Device) {
 // testCancel ends a run that waits for ever by its context.
 func testCancel(t *testing.T, d Device) {
 	l := d.load(t, stuck(ir.Simple))
-	buffers := data.New(data.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}}, 4, 4), data.F32, data.Sum, 1)
+	buffers := data.New(data.NewGeometry(&ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 1, Peer: []int32{1, 0}},
+		4, 4), data.F32, data.Sum, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	args := executor.DataArgs(buffers)
@@ -285,7 +293,8 @@ func Bench(b *testing.B, d Device) {
 		for proto := range ir.NumProtocols {
 			for _, bytes := range []int64{1 << 10, 1 << 16, 1 << 20, 1 << 28} {
 				for _, instances := range []int{1, 16} {
-					b.Run(fmt.Sprintf("%s/x%d/%v/%d", name, instances, proto, bytes), func(b *testing.B) { bandwidth(b, d, name, proto, bytes, instances) })
+					b.Run(fmt.Sprintf("%s/x%d/%v/%d", name, instances, proto, bytes),
+						func(b *testing.B) { bandwidth(b, d, name, proto, bytes, instances) })
 				}
 			}
 		}
@@ -340,7 +349,8 @@ func benchLaunch(b *testing.B, d Device, s shape) {
 // nccl-tests counts them (algbw).
 func bandwidth(b *testing.B, d Device, name string, proto ir.Protocol, bytes int64, instances int) {
 	inplace := true
-	opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": 2}, Inplace: &inplace, Protocol: &proto, Open: algorithms.Open}}
+	opt := mscclc.Options{Lang: lang.Options{Params: lang.Params{"ranks": 2}, Inplace: &inplace, Protocol: &proto,
+		Open: algorithms.Open}}
 	opt.Passes.Instances = instances
 	p, err := mscclc.Compile(name, source(b, name), opt)
 	if err != nil {
