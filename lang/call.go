@@ -12,19 +12,6 @@ import (
 // A builtin compiles a call of itself.
 type builtin func(c *compiler, args *Args, span diag.Span) code
 
-// span covers the operand as far as its first n suffixes.
-func (u *Unary) spanTo(n int) diag.Span {
-	s := diag.Span{Pos: diag.Pos(u.X.node().Pos)}
-	end := u.X.node().span()
-	for _, x := range u.Suffixes[:n] {
-		if next := x.span(); next.Line == s.Line {
-			end = next
-		}
-	}
-	s.Len = end.Offset + end.Len - s.Offset
-	return s
-}
-
 // suffixed compiles an operand with its calls, members and parts.
 func (c *compiler) suffixed(u *Unary) code {
 	i := 0

@@ -52,8 +52,6 @@ func (c *compiler) climb(e *Expr, left code, rest *[]*Binary, prec int) code {
 	return left
 }
 
-func (b *Binary) opSpan() diag.Span { return diag.Span{Pos: diag.Pos(b.Pos), Len: len(b.Op)} }
-
 // binary compiles one operator.
 func (c *compiler) binary(b *Binary, op *operator, left, right code) code {
 	if left.kind == kBad || right.kind == kBad {

@@ -4,10 +4,10 @@ import (
 	"sort"
 	"sync"
 
+	"mscclc/ir/diag"
+
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
-
-	"mscclc/ir/diag"
 )
 
 // A Node is what every part of the tree has: where it starts, and its tokens,
@@ -284,3 +284,18 @@ var parsers = sync.OnceValues(func() (*participle.Parser[program], *participle.P
 	}
 	return file, one
 })
+
+// span covers the operand as far as its first n suffixes.
+func (u *Unary) spanTo(n int) diag.Span {
+	s := diag.Span{Pos: diag.Pos(u.X.node().Pos)}
+	end := u.X.node().span()
+	for _, x := range u.Suffixes[:n] {
+		if next := x.span(); next.Line == s.Line {
+			end = next
+		}
+	}
+	s.Len = end.Offset + end.Len - s.Offset
+	return s
+}
+
+func (b *Binary) opSpan() diag.Span { return diag.Span{Pos: diag.Pos(b.Pos), Len: len(b.Op)} }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/alecthomas/participle/v2/lexer"
-
 	"mscclc/ir/diag"
+
+	"github.com/alecthomas/participle/v2/lexer"
 )
 
 // This file knows the slips that people make and the habits that they bring

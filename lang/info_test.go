@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
+	"mscclc/ir/diag"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-
-	"mscclc/ir/diag"
 )
 
 func TestInfo(t *testing.T) {

@@ -1,9 +1,9 @@
 package lang
 
 import (
-	"github.com/alecthomas/participle/v2/lexer"
-
 	"mscclc/ir/diag"
+
+	"github.com/alecthomas/participle/v2/lexer"
 )
 
 // This file decides which newlines end a statement.

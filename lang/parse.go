@@ -5,10 +5,10 @@ import (
 	"sort"
 	"strings"
 
+	"mscclc/ir/diag"
+
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
-
-	"mscclc/ir/diag"
 )
 
 // maxErrors is how many errors of one file are reported.

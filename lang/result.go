@@ -2,6 +2,7 @@ package lang
 
 import (
 	"fmt"
+	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -59,4 +60,136 @@ func (m *machine) inPlaceName(rank, index int) string {
 		return fmt.Sprintf("%s (in place, that is input[%d])", name, i)
 	}
 	return name
+}
+
+// This file finds the reduction by which a sum became wrong.
+
+// A history is what a cell's value went through: how often it holds a chunk of input (2 stands for more), the reduction
+// in which the chunk came in a second time, and the last reduction.
+type history struct {
+	times       uint8
+	twice, last made
+}
+
+// A made is a chunk that an operation wrote: chunk k of operation op. Operations count from 1; 0 is none.
+type made struct{ op, k int32 }
+
+// later returns the one of a and b whose operation is later.
+func (a made) later(b made) made {
+	if b.op > a.op {
+		return b
+	}
+	return a
+}
+
+// historyOf follows a chunk of input through all operations, and returns the history of a cell.
+func (p *expansion) historyOf(chunk ir.Part, cell int32) history {
+	cells := make([]history, p.cells.Len())
+	cells[p.at(chunk.Rank, ir.Input).cell+chunk.Index].times = 1
+	for i := range p.ops {
+		op := &p.ops[i]
+		to := p.at(op.Dst.Rank, op.Dst.Buf).cell + op.Dst.Index
+		for k := range op.Count {
+			var h history
+			for _, s := range p.srcs[op.Src : op.Src+op.NSrc] {
+				h = h.plus(cells[p.at(s.Rank, s.Buf).cell+s.Index+k])
+			}
+			if op.NSrc > 1 {
+				h.last = made{int32(i) + 1, k}
+			}
+			if h.times > 1 && h.twice.op == 0 {
+				h.twice = h.last
+			}
+			cells[to+k] = h
+		}
+	}
+	return cells[cell]
+}
+
+// plus is the history of the sum of what h and x are of.
+func (h history) plus(x history) history {
+	return history{min(h.times+x.times, 2), h.twice.later(x.twice), h.last.later(x.last)}
+}
+
+// before runs the operations before op anew and returns what the cells then hold.
+func (p *expansion) before(op int32) *eval.Cells {
+	cells := eval.NewCells(p.cells.Len())
+	cells.Fill(p.values, func(rank int) int { return int(p.at(int32(rank), ir.Input).cell) })
+	for i := range p.ops[:op-1] {
+		op := &p.ops[i]
+		p.made.Reset()
+		for _, s := range p.srcs[op.Src : op.Src+op.NSrc] {
+			p.read = cells.Read(p.read[:0], p.cellOf(s), int(op.Count))
+			p.made.Add(p.values, p.read)
+		}
+		cells.Write(p.cellOf(op.Dst), int(op.Count), int32(i)+1, p.made.Runs())
+	}
+	return cells
+}
+
+// cellOf returns the first cell of r.
+func (p *expansion) cellOf(r ir.Ref) int { return int(p.at(r.Rank, r.Buf).cell + r.Index) }
+
+// chunkName names chunk k from r on: input[3] of rank 2.
+func (p *expansion) chunkName(r ir.Ref, k int32) string {
+	return p.refName(&ref{spot: spot{rank: r.Rank, index: r.Index + k}, buf: r.Buf, count: 1})
+}
+
+// noteSum notes at which reduction a sum went wrong: x is what a cell holds, w what it must hold.
+func (m *machine) noteSum(d *diag.Diagnostic, x eval.Value, w ir.Want, cell int32) {
+	p := &m.prog
+	lacks, twice, sum := p.values.Unequal(x, w)
+	switch {
+	case twice != nil:
+		if h := p.historyOf(*twice, cell); h.twice.op > 0 {
+			m.noteTwice(d, *twice, w, h.twice)
+		}
+	case lacks != nil && sum:
+		m.noteLack(d, *lacks, p.historyOf(*lacks, cell).last)
+	}
+}
+
+// noteTwice notes that a chunk of input came into a sum for the second time in at, and what the operands held.
+func (m *machine) noteTwice(d *diag.Diagnostic, chunk ir.Part, w ir.Want, at made) {
+	p := &m.prog
+	op, cells := &p.ops[at.op-1], p.before(at.op)
+	remedy := "reduce operands that have no chunk of input in common"
+	var held []string
+	for _, s := range p.srcs[op.Src : op.Src+op.NSrc] {
+		name := p.chunkName(s, at.k)
+		x, _ := cells.At(p.cellOf(s) + int(at.k))
+		held = append(held, name+" holds "+p.values.Describe(x))
+		if p.values.Matches(x, w) && s == op.Dst {
+			remedy = name + " holds the whole sum before this reduction, so leave the reduction out"
+		} else if p.values.Matches(x, w) {
+			remedy = name + " holds the whole sum before this reduction, so copy it instead of reducing"
+		}
+	}
+	if len(held) > wantsShown {
+		held = append(held[:wantsShown], "and so on")
+	}
+	m.noteOp(d, at.op, "%v, chunk %d of rank %d's input, came into this sum for the second time here: before, %s",
+		chunk, chunk.Index, chunk.Rank, strings.Join(held, ", "))
+	d.Hint = "each chunk may enter a sum once: " + remedy
+}
+
+// noteLack notes at which reduction a sum that lacks a chunk of input ended.
+func (m *machine) noteLack(d *diag.Diagnostic, chunk ir.Part, last made) {
+	p := &m.prog
+	if last.op == 0 {
+		d.Hint = "no reduction made it: reduce the other ranks' chunks into it"
+		return
+	}
+	dst := p.ops[last.op-1].Dst
+	end := p.chunkName(dst, last.k)
+	m.noteOp(d, last.op, "the sum ends with this reduction, in %s: it lacks %v, chunk %d of rank %d's input",
+		end, chunk, chunk.Index, chunk.Rank)
+	from := ref{spot: spot{rank: chunk.Rank, index: chunk.Index}, buf: ir.Input, count: 1}
+	if x, _ := p.before(last.op + 1).At(p.cellOf(ir.Ref{Rank: chunk.Rank, Index: chunk.Index, Buf: ir.Input})); x !=
+		p.values.Leaf(int(chunk.Rank), int(chunk.Index)) {
+		d.Hint = fmt.Sprintf("reduce %v into the sum before %s is overwritten", chunk, p.refName(&from))
+		return
+	}
+	d.Hint = fmt.Sprintf("add one more reduction: with .reduce(%s) the sum stays in %s; with one more loop iteration it may end on "+
+		"another rank, and then the copies must begin there, and rank %d needs one too", p.chunkCall(&from), end, dst.Rank)
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/alecthomas/participle/v2/lexer"
-
 	"mscclc/files"
 	"mscclc/ir/diag"
+
+	"github.com/alecthomas/participle/v2/lexer"
 )
 
 // The types of tokens. Newline is what the scanner says of every line's end;
