@@ -62,8 +62,6 @@ func (m *machine) inPlaceName(rank, index int) string {
 	return name
 }
 
-// This file finds the reduction by which a sum became wrong.
-
 // A history is what a cell's value went through: how often it holds a chunk of input (2 stands for more), the reduction
 // in which the chunk came in a second time, and the last reduction.
 type history struct {

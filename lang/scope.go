@@ -100,8 +100,6 @@ func (c *compiler) resolve(x *Name, use nameUse) *name {
 	return nil
 }
 
-// This file says what may be meant by a name that is not defined.
-
 // A nameUse is what the source does with a name.
 type nameUse uint8
 

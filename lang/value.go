@@ -115,9 +115,6 @@ func (x code) value() func() value {
 	return x.val
 }
 
-// This file makes sure that values have the kinds that are needed: while
-// compiling where the kind is known, else when it runs.
-
 // number compiles an expression of the numeric kind k.
 func (c *compiler) number(e *Expr, k kind, what string) number {
 	return c.asNumber(c.expr(e), k, what, e.span())

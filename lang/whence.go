@@ -196,9 +196,6 @@ func (m *machine) text(v *value) string {
 	return v.kind.String()
 }
 
-// This file finds where operations and references were made that an error is about. The calls and loops of an operation
-// are not kept, nor where a reference was made: after an error, a second run of the file looks for them.
-
 // A look is what a second run looks for: an operation by its number, or, if made is set, the chunk() that made a
 // reference behind that operation. What it finds becomes notes of an error.
 type look struct {
