@@ -16,6 +16,7 @@ import (
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -46,7 +47,7 @@ func channelPrograms(t *testing.T) map[string][]lang.Params {
 
 func expandChannels(t *testing.T, name string, text []byte, params lang.Params) *ir.ChannelProgram {
 	t.Helper()
-	f, err := lang.Parse(name, text)
+	f, err := syntax.Parse(name, text)
 	if err != nil {
 		t.Fatal(err)
 	}

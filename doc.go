@@ -21,7 +21,7 @@
 //
 // # Less often
 //
-// [CompileFile] compiles a file that lang.Parse has read. [PlanMSCCLPP] and [PlanOfChannels] make execution plans for
+// [CompileFile] compiles a file that syntax.Parse has read. [PlanMSCCLPP] and [PlanOfChannels] make execution plans for
 // MSCCL++, and [Turns] says how often a loop of such a plan iterates. [program.Write] keeps a program in a file of
 // mscclc's own. [verify.Check] proves a program that somebody else made. ARCHITECTURE.md describes all packages.
 package mscclc

@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/lint":             {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/internal/opsgen":  {"mscclc/ir"},
 	"mscclc/ir/irtest":           {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"}, // programs for tests
-	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval"},
+	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/syntax"},
 
 	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/nccl":        {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":             {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/simulate":             {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/eval", "mscclc/topology"},
-	"mscclc":                      {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo"},
+	"mscclc":                      {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo"},
 	"mscclc/algorithms":           {"*"},
 	"mscclc/algorithms/choose":    {"*"},
 	"mscclc/cmd/mscclc":           {"*"},
@@ -65,11 +65,14 @@ var mayImport = map[string][]string{
 	"mscclc/passes/channels":      {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
 	"mscclc/passes/core":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/vclock"},
 	"mscclc/passes/fifo":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock"},
-	"mscclc/passes/passestest":    {"mscclc/algorithms", "mscclc/ir", "mscclc/lang"},
+	"mscclc/passes/passestest":    {"mscclc/algorithms", "mscclc/ir", "mscclc/lang", "mscclc/lang/syntax"},
+	"mscclc/ir/placement":         {"mscclc/ir"},
+	"mscclc/lang/langtest":        {"mscclc/lang/syntax"},
+	"mscclc/lang/syntax":          {"mscclc/files", "mscclc/ir/diag"},
 }
 
 // testOnly are the packages that only tests import, and each other.
-var testOnly = []string{"mscclc/passes/passestest", "mscclc/codegen/codegentest", "mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
+var testOnly = []string{"mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest", "mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
 
 // cgoPackages are the only ones with import "C"; gputest maps memory as other libraries do.
 var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest", "mscclc/executor/nccl"}

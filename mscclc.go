@@ -8,6 +8,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
 	"mscclc/passes/core"
 	"mscclc/passes/fifo"
@@ -32,7 +33,7 @@ type Options struct {
 	// Unproven leaves the proof of the program to the caller.
 	Unproven bool
 
-	// Stage, where not nil, sees each value on its way: *lang.File, *ir.ChunkDAG,
+	// Stage, where not nil, sees each value on its way: *syntax.File, *ir.ChunkDAG,
 	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program, whether it could be proven or not.
 	Stage func(value any) error
 }
@@ -40,7 +41,7 @@ type Options struct {
 // Compile compiles the text of file. An error is a diag.List where the text or
 // the options are at fault, and anything else a fault of mscclc.
 func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
-	tree, err := lang.ParseLimited(file, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(file, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func Compile(file string, text []byte, opt Options) (*ir.Program, error) {
 }
 
 // CompileFile is Compile of a file that is parsed already, which it does not change.
-func CompileFile(tree *lang.File, opt Options) (*ir.Program, error) {
+func CompileFile(tree *syntax.File, opt Options) (*ir.Program, error) {
 	p, expanded, err := compileFile(tree, opt)
 	var list diag.List
 	if expanded && errors.As(err, &list) {
@@ -58,7 +59,7 @@ func CompileFile(tree *lang.File, opt Options) (*ir.Program, error) {
 }
 
 // compileFile is CompileFile, whose errors say nothing of calls and loops where the file was expanded.
-func compileFile(tree *lang.File, opt Options) (p *ir.Program, wasExpanded bool, err error) {
+func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded bool, err error) {
 	stage := func(value any) error {
 		if opt.Stage == nil {
 			return nil

@@ -13,6 +13,7 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
 )
 
@@ -61,7 +62,7 @@ for r in 0..ranks {
 // channelsOf expands a program of channels.
 func channelsOf(t *testing.T, name, text string) *ir.ChannelProgram {
 	t.Helper()
-	f, err := lang.Parse(name, []byte(text))
+	f, err := syntax.Parse(name, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // headerFields are what the comment at the head of a file of the catalog may say behind its first paragraphs, a line or more each,
@@ -280,7 +281,7 @@ func TestHeadersThatAreWrong(t *testing.T) {
 		if c.old == "# Fabrics: any" {
 			p.text = regexp.MustCompile(`(?m)^# Fabrics: .*$`).ReplaceAll(text, []byte("# Fabrics:"))
 		}
-		if p.tree, err = lang.Parse(p.file, p.text); err != nil {
+		if p.tree, err = syntax.Parse(p.file, p.text); err != nil {
 			t.Fatal(err)
 		}
 		got := fmt.Sprint(judgeHeader(&p, p.headerShapes()))

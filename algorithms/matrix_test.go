@@ -30,6 +30,7 @@ import (
 	"mscclc/ir/eval"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -39,7 +40,7 @@ type program struct {
 	name   string // as the command takes it
 	file   string
 	text   []byte
-	tree   *lang.File
+	tree   *syntax.File
 	open   func(string) ([]byte, error)
 	params []string // that it has
 }
@@ -60,12 +61,12 @@ func programs(t *testing.T) []program {
 	t.Helper()
 	var all []program
 	add := func(name, file string, text []byte, open func(string) ([]byte, error)) {
-		f, err := lang.Parse(file, text)
+		f, err := syntax.Parse(file, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range f.Stmts {
-			if a, ok := s.(*lang.Algorithm); ok {
+			if a, ok := s.(*syntax.Algorithm); ok {
 				p := program{name: name, file: file, text: text, tree: f, open: open}
 				for _, param := range a.Params {
 					p.params = append(p.params, param.Name)

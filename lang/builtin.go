@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file has the functions of the language that are not about chunks.
@@ -29,13 +30,13 @@ func all(int) bool { return true }
 
 // numberCall compiles a function of one integer.
 func numberCall(what string, run func(int64) (int64, string)) builtin {
-	return func(c *compiler, args *Args, span diag.Span) code {
+	return func(c *compiler, args *syntax.Args, span diag.Span) code {
 		bound := c.bind(what, args.List, []string{"n"}, all, span, nil)
 		if bound == nil {
 			return c.badCode()
 		}
 		m, x := c.m, c.expr(bound[0])
-		n := c.asNumber(x, kInt, "the argument of "+what, bound[0].span())
+		n := c.asNumber(x, kInt, "the argument of "+what, bound[0].Span())
 		return c.folded(kInt, func() int64 {
 			v, fault := run(n.get())
 			if fault != "" {
@@ -62,7 +63,7 @@ func log2(n int64) (int64, string) {
 
 // leastCall compiles min and max, of integers or of one list.
 func leastCall(what string, better func(a, b int64) bool) builtin {
-	return func(c *compiler, args *Args, span diag.Span) code {
+	return func(c *compiler, args *syntax.Args, span diag.Span) code {
 		m := c.m
 		params := make([]string, len(args.List))
 		bound := c.bind(what, args.List, params, all, span, nil)
@@ -74,14 +75,14 @@ func leastCall(what string, better func(a, b int64) bool) builtin {
 		}
 		first := c.expr(bound[0])
 		if len(bound) == 1 && first.kind != kInt {
-			return c.leastOf(what, c.as(first, kList, "the only argument of "+what, bound[0].span()), span, better)
+			return c.leastOf(what, c.as(first, kList, "the only argument of "+what, bound[0].Span()), span, better)
 		}
 		lit := first.lit
-		nums := []number{c.asNumber(first, kInt, "an argument of "+what, bound[0].span())}
+		nums := []number{c.asNumber(first, kInt, "an argument of "+what, bound[0].Span())}
 		for _, e := range bound[1:] {
 			x := c.expr(e)
 			lit = lit && x.lit
-			nums = append(nums, c.asNumber(x, kInt, "an argument of "+what, e.span()))
+			nums = append(nums, c.asNumber(x, kInt, "an argument of "+what, e.Span()))
 		}
 		return c.folded(kInt, func() int64 {
 			best := nums[0].get()
@@ -121,7 +122,7 @@ func (c *compiler) leastOf(what string, list func() value, span diag.Span, bette
 	}}}
 }
 
-func (c *compiler) lenCall(args *Args, span diag.Span) code {
+func (c *compiler) lenCall(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("len", args.List, []string{"list"}, all, span, nil)
 	if bound == nil {
 		return c.badCode()
@@ -138,7 +139,7 @@ func (c *compiler) lenCall(args *Args, span diag.Span) code {
 
 // assertCall compiles assert(cond, "text"). Where it fails, the file is not
 // for these parameters and nothing else is looked at.
-func (c *compiler) assertCall(args *Args, span diag.Span) code {
+func (c *compiler) assertCall(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("assert", args.List, []string{"cond", "text"}, all, span, nil)
 	if bound == nil {
 		return c.badCode()

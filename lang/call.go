@@ -5,34 +5,35 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles calls of functions and of builtins.
 
 // A builtin compiles a call of itself.
-type builtin func(c *compiler, args *Args, span diag.Span) code
+type builtin func(c *compiler, args *syntax.Args, span diag.Span) code
 
 // suffixed compiles an operand with its calls, members and parts.
-func (c *compiler) suffixed(u *Unary) code {
+func (c *compiler) suffixed(u *syntax.Unary) code {
 	i := 0
 	var x code
-	if f, ok := u.X.(*Name); ok && len(u.Suffixes) > 0 && u.Suffixes[0].Args != nil {
-		x = c.call(f, u.Suffixes[0].Args, u.spanTo(1))
+	if f, ok := u.X.(*syntax.Name); ok && len(u.Suffixes) > 0 && u.Suffixes[0].Args != nil {
+		x = c.call(f, u.Suffixes[0].Args, u.SpanTo(1))
 		i = 1
 	} else {
 		x = c.primary(u.X)
 	}
 	for ; i < len(u.Suffixes); i++ {
 		s := u.Suffixes[i]
-		whole := u.spanTo(i + 1)
+		whole := u.SpanTo(i + 1)
 		switch {
 		case s.Args != nil:
-			c.m.report(diag.Kind, s.span(), "only functions can be called, and copy and reduce of a reference")
+			c.m.report(diag.Kind, s.Span(), "only functions can be called, and copy and reduce of a reference")
 			x = c.badCode()
 		case s.Index != nil:
-			x = c.index(x, s, u.spanTo(i))
+			x = c.index(x, s, u.SpanTo(i))
 		case i+1 < len(u.Suffixes) && u.Suffixes[i+1].Args != nil:
-			x = c.method(x, s.Field, u.Suffixes[i+1].Args, u.spanTo(i), u.spanTo(i+2))
+			x = c.method(x, s.Field, u.Suffixes[i+1].Args, u.SpanTo(i), u.SpanTo(i+2))
 			i++
 		default:
 			x = c.member(x, s.Field, whole)
@@ -42,7 +43,7 @@ func (c *compiler) suffixed(u *Unary) code {
 }
 
 // call compiles f(args).
-func (c *compiler) call(f *Name, args *Args, span diag.Span) code {
+func (c *compiler) call(f *syntax.Name, args *syntax.Args, span diag.Span) code {
 	if f.Text == "sum" && c.custom {
 		return c.sum(args, span)
 	}
@@ -58,7 +59,7 @@ func (c *compiler) call(f *Name, args *Args, span diag.Span) code {
 	case n.sort == aFunction:
 		return c.callFunction(n.def, args, span)
 	}
-	d := c.m.report(diag.Kind, f.span(), "%s is no function", n.text)
+	d := c.m.report(diag.Kind, f.Span(), "%s is no function", n.text)
 	if n.span.Line > 0 {
 		*d = d.WithNote(n.span, "%s is declared here", n.text)
 	}
@@ -67,8 +68,8 @@ func (c *compiler) call(f *Name, args *Args, span diag.Span) code {
 
 // bind brings arguments into the order of params, of which the first required
 // must be given. Where they do not fit it reports that and returns nil.
-func (c *compiler) bind(what string, list []*Arg, params []string, required func(i int) bool, span diag.Span, decl *diag.Span) []*Expr {
-	bound := make([]*Expr, len(params))
+func (c *compiler) bind(what string, list []*syntax.Arg, params []string, required func(i int) bool, span diag.Span, decl *diag.Span) []*syntax.Expr {
+	bound := make([]*syntax.Expr, len(params))
 	ok := true
 	fail := func(at diag.Span, format string, args ...any) *diag.Diagnostic {
 		d := c.m.report(diag.Arguments, at, format, args...)
@@ -82,21 +83,21 @@ func (c *compiler) bind(what string, list []*Arg, params []string, required func
 		at := i
 		if a.Name != nil {
 			if at = indexOf(params, a.Name.Text); at < 0 {
-				d := fail(a.Name.span(), "%s has no argument called %s", what, a.Name.Text)
+				d := fail(a.Name.Span(), "%s has no argument called %s", what, a.Name.Text)
 				if !suggest(d, a.Name.Text, params) && len(params) > 0 {
 					d.Hint = argumentsHint(params, required)
 				}
 				continue
 			}
 		} else if i > 0 && list[i-1].Name != nil {
-			fail(a.span(), "an argument without a name follows one with a name")
+			fail(a.Span(), "an argument without a name follows one with a name")
 			continue
 		} else if at >= len(params) {
-			fail(a.span(), "%s takes %s, and this is number %d", what, count(len(params), "argument"), i+1)
+			fail(a.Span(), "%s takes %s, and this is number %d", what, count(len(params), "argument"), i+1)
 			break
 		}
 		if bound[at] != nil {
-			fail(a.span(), "argument %s of %s is given twice", params[at], what)
+			fail(a.Span(), "argument %s of %s is given twice", params[at], what)
 			continue
 		}
 		bound[at] = a.Value
@@ -155,10 +156,10 @@ func indexOf(list []string, s string) int {
 }
 
 // callFunction compiles a call of a def.
-func (c *compiler) callFunction(f *function, args *Args, span diag.Span) code {
+func (c *compiler) callFunction(f *function, args *syntax.Args, span diag.Span) code {
 	if f.state == underway {
 		d := c.m.report(diag.Recursion, span, "%s calls itself, here or through others", f.def.Name.Text)
-		*d = d.WithNote(f.def.Name.span(), "%s is declared here", f.def.Name.Text)
+		*d = d.WithNote(f.def.Name.Span(), "%s is declared here", f.def.Name.Text)
 		d.Hint = "a for loop repeats; functions may call only functions that do not lead back"
 		return c.badCode()
 	}
@@ -173,7 +174,7 @@ func (c *compiler) callFunction(f *function, args *Args, span diag.Span) code {
 	for i, p := range f.def.Params {
 		params[i] = p.Name
 	}
-	decl := f.def.Name.span()
+	decl := f.def.Name.Span()
 	required := func(i int) bool { return f.def.Params[i].Default == nil }
 	bound := c.bind(f.def.Name.Text, args.List, params, required, span, &decl)
 	if bound == nil || f.kind == kBad {
@@ -249,7 +250,7 @@ func (c *caller) run() value {
 		m.bad = true
 	} else if v.kind == kNone && c.f.kind != kNone {
 		d := m.fault(diag.Kind, c.span, "%s came to its end without a return", c.f.def.Name.Text)
-		*d = d.WithNote(c.f.def.Name.span(), "%s is declared here", c.f.def.Name.Text)
+		*d = d.WithNote(c.f.def.Name.Span(), "%s is declared here", c.f.def.Name.Text)
 	}
 	return v
 }

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file holds what a file says at the level of channels: which thread block
@@ -162,7 +163,7 @@ const opCost = 16
 func (m *machine) emit(s *site, rank, tb int32, op ir.ChannelOp) {
 	ch := m.prog.channels
 	if m.prog.spent += int64(1 + len(op.Srcs) + len(op.Dsts)); m.prog.spent > m.lim.Ops {
-		m.exhausted("ops", m.lim.Ops, moreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
+		m.exhausted("ops", m.lim.Ops, syntax.MoreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
 		return
 	}
 	if !m.elements(0, opCost, s.span) {

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles what is done with channels and semaphores. A list of them
@@ -43,7 +44,7 @@ func channelOpNames(of kind) []string {
 
 // isChannelOp says whether x.f(...) is, or may be, an operation of channels or
 // semaphores.
-func isChannelOp(x code, f *Name) bool {
+func isChannelOp(x code, f *syntax.Name) bool {
 	switch x.kind {
 	case kChannel, kSemaphore:
 		return true
@@ -55,11 +56,11 @@ func isChannelOp(x code, f *Name) bool {
 }
 
 // channelMethod compiles an operation of channels or semaphores.
-func (c *compiler) channelMethod(x code, f *Name, args *Args, of, span diag.Span) code {
+func (c *compiler) channelMethod(x code, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	m := c.m
 	op, known := channelOps[f.Text]
 	if !known || (x.kind == kChannel || x.kind == kSemaphore) && op.of != x.kind {
-		d := m.report(diag.Undefined, f.span(), "%s has no operation %s", x.kind, f.Text)
+		d := m.report(diag.Undefined, f.Span(), "%s has no operation %s", x.kind, f.Text)
 		names := channelOpNames(x.kind)
 		if !suggest(d, f.Text, names) {
 			d.Hint = "its operations are " + names[0]
@@ -200,7 +201,7 @@ type done struct {
 
 // doing takes the arguments called named out of list. It returns nil after an
 // error.
-func (c *compiler) doing(f *Name, list []*Arg, span diag.Span, named []string) (rest []*Arg, how *doing) {
+func (c *compiler) doing(f *syntax.Name, list []*syntax.Arg, span diag.Span, named []string) (rest []*syntax.Arg, how *doing) {
 	how = &doing{}
 	given := map[string]bool{}
 	for _, a := range list {
@@ -210,25 +211,25 @@ func (c *compiler) doing(f *Name, list []*Arg, span diag.Span, named []string) (
 		}
 		text := a.Name.Text
 		if given[text] {
-			c.m.report(diag.Arguments, a.span(), "argument %s of %s is given twice", text, f.Text)
+			c.m.report(diag.Arguments, a.Span(), "argument %s of %s is given twice", text, f.Text)
 		}
 		given[text] = true
 		switch text {
 		case "tb":
 			x := c.valueOf(a.Value)
 			if x.kind != kInt && x.kind != kList && x.kind != kAny && x.kind != kBad {
-				c.mismatch(x.kind, kInt, "tb", a.Value.span())
+				c.mismatch(x.kind, kInt, "tb", a.Value.Span())
 			}
-			how.tb, how.tbAt = x.value(), a.Value.span()
+			how.tb, how.tbAt = x.value(), a.Value.Span()
 		case "to":
-			if others := c.operandList([]*Arg{{Node: a.Node, Value: a.Value}}, f.Text); others != nil {
+			if others := c.operandList([]*syntax.Arg{{Node: a.Node, Value: a.Value}}, f.Text); others != nil {
 				how.to = &others[0]
 			}
 		default:
 			n := c.number(a.Value, kBool, text)
 			*map[string]**number{"sync": &how.sync, "packets": &how.packets, "relaxed": &how.relaxed}[text] = &n
 			if text == "packets" {
-				how.packetsAt = a.span()
+				how.packetsAt = a.Span()
 			}
 		}
 	}
@@ -237,7 +238,7 @@ func (c *compiler) doing(f *Name, list []*Arg, span diag.Span, named []string) (
 		d.Hint = "tb = 0 says which thread block of the rank does it"
 		for _, a := range rest {
 			if a.Name != nil && diag.Nearest(a.Name.Text, named) == "tb" {
-				*d = d.WithNote(a.Name.span(), "%s has no argument called %s", f.Text, a.Name.Text)
+				*d = d.WithNote(a.Name.Span(), "%s has no argument called %s", f.Text, a.Name.Text)
 				d.Hint = "did you mean tb?"
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles pipeline(unit = BYTES, chunks = N) { }: in every block that
@@ -20,7 +21,7 @@ type pipe struct {
 }
 
 // pipelineCall is pipeline(...) without its block, or where none can be.
-func pipelineCall(c *compiler, args *Args, span diag.Span) code {
+func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
 	for _, a := range args.List {
 		c.expr(a.Value)
 	}
@@ -29,23 +30,23 @@ func pipelineCall(c *compiler, args *Args, span diag.Span) code {
 }
 
 // pipeline compiles a call that has a block.
-func (c *compiler) pipeline(s *Simple) exec {
+func (c *compiler) pipeline(s *syntax.Simple) exec {
 	f, args := pipelineHead(s.X)
 	if f == nil {
-		c.m.report(diag.Syntax, s.Body.span(), "no block belongs here").Hint = "if, for, parallelize, def and pipeline(...) have blocks"
+		c.m.report(diag.Syntax, s.Body.Span(), "no block belongs here").Hint = "if, for, parallelize, def and pipeline(...) have blocks"
 		c.expr(s.X)
 		c.block(s.Body)
 		return nil
 	}
 	if n := c.resolve(f, toCall); n == nil || n.sort != aBuiltin {
 		if n != nil {
-			d := c.m.report(diag.Kind, f.span(), "this pipeline has no block")
+			d := c.m.report(diag.Kind, f.Span(), "this pipeline has no block")
 			*d = d.WithNote(n.span, "it is declared here")
 		}
 		c.block(s.Body)
 		return nil
 	}
-	span := s.X.span()
+	span := s.X.Span()
 	bound := c.bind("pipeline", args.List, []string{"unit", "chunks"}, all, span, nil)
 	body := c.block(s.Body)
 	if bound == nil {
@@ -69,10 +70,10 @@ func (c *compiler) pipeline(s *Simple) exec {
 			*d = d.WithNote(ch.pipe.span, "the outer one is here")
 			return goOn
 		case p.unit < 1 || p.unit > math.MaxInt32:
-			m.fault(diag.OutOfBounds, bound[0].span(), "a turn does 1 to %d bytes, not %d", math.MaxInt32, p.unit)
+			m.fault(diag.OutOfBounds, bound[0].Span(), "a turn does 1 to %d bytes, not %d", math.MaxInt32, p.unit)
 			return goOn
 		case n < 1 || n > math.MaxInt32:
-			m.fault(diag.OutOfBounds, bound[1].span(), "a pipeline goes over 1 chunk or more, not %d", n)
+			m.fault(diag.OutOfBounds, bound[1].Span(), "a pipeline goes over 1 chunk or more, not %d", n)
 			return goOn
 		}
 		ch.pipes++
@@ -85,12 +86,12 @@ func (c *compiler) pipeline(s *Simple) exec {
 }
 
 // pipelineHead returns the parts of a plain call of pipeline, or nil.
-func pipelineHead(e *Expr) (*Name, *Args) {
+func pipelineHead(e *syntax.Expr) (*syntax.Name, *syntax.Args) {
 	u := e.Left
 	if len(e.Rest) > 0 || len(u.Ops) > 0 || len(u.Suffixes) != 1 || u.Suffixes[0].Args == nil {
 		return nil, nil
 	}
-	f, ok := u.X.(*Name)
+	f, ok := u.X.(*syntax.Name)
 	if !ok || f.Text != "pipeline" {
 		return nil, nil
 	}

@@ -3,18 +3,19 @@ package lang
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles and makes the operations of channels on chunks.
 
 // transfer compiles c.put, c.get and c.allreduce(src, buffer, index).
-func (c *compiler) transfer(x code, f *Name, rest []*Arg, how *doing, args *Args, of, span diag.Span) code {
+func (c *compiler) transfer(x code, f *syntax.Name, rest []*syntax.Arg, how *doing, args *syntax.Args, of, span diag.Span) code {
 	bound := c.bind(f.Text, rest, []string{"src", "buffer", "index"}, func(i int) bool { return i < 1 }, span, nil)
 	if bound == nil {
 		return c.badCode()
 	}
 	m, val := c.m, x.value()
-	s := c.newSite(span, bound[0].span(), args.span())
+	s := c.newSite(span, bound[0].Span(), args.Span())
 	src := c.asRef(c.expr(bound[0]), "what is moved", s.src)
 	place := c.placeOf(bound[1], bound[2])
 	do := map[string]func(*site, *channelEnd, ref, ir.Buf, int64, *done){"put": m.put, "get": m.get, "allreduce": m.allreduce}[f.Text]

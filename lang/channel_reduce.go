@@ -5,18 +5,19 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles and makes the copies and reduces that say which thread
 // block does them.
 
 // namesBlock says whether a copy or a reduce says which thread block does it.
-func namesBlock(args *Args) bool {
-	return slices.ContainsFunc(args.List, func(a *Arg) bool { return a.Name != nil && a.Name.Text == "tb" })
+func namesBlock(args *syntax.Args) bool {
+	return slices.ContainsFunc(args.List, func(a *syntax.Arg) bool { return a.Name != nil && a.Name.Text == "tb" })
 }
 
 // blockCopy compiles src.copy(rank, buffer, index, tb = ...), within a rank.
-func (c *compiler) blockCopy(src func() ref, f *Name, args *Args, of, span diag.Span) code {
+func (c *compiler) blockCopy(src func() ref, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	rest, how := c.doing(f, args.List, span, []string{"tb", "sync", "packets"})
 	if how == nil {
 		return c.badCode()
@@ -25,7 +26,7 @@ func (c *compiler) blockCopy(src func() ref, f *Name, args *Args, of, span diag.
 	if bound == nil {
 		return c.badCode()
 	}
-	m, s := c.m, c.newSite(span, of, args.span())
+	m, s := c.m, c.newSite(span, of, args.Span())
 	rank, place := c.number(bound[0], kInt, "the rank"), c.placeOf(bound[1], bound[2])
 	return code{kind: kRef, ref: func() ref {
 		r := src()
@@ -45,7 +46,7 @@ func (c *compiler) blockCopy(src func() ref, f *Name, args *Args, of, span diag.
 }
 
 // blockReduceOnto compiles c.reduce(other, ..., tb = ..., to = ...).
-func (c *compiler) blockReduceOnto(on func() ref, f *Name, args *Args, of, span diag.Span) code {
+func (c *compiler) blockReduceOnto(on func() ref, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	rest, how := c.doing(f, args.List, span, []string{"tb", "sync", "packets", "to"})
 	if how == nil {
 		return c.badCode()
@@ -54,7 +55,7 @@ func (c *compiler) blockReduceOnto(on func() ref, f *Name, args *Args, of, span 
 		c.m.report(diag.Arguments, span, "reduce lacks what is reduced into the chunk")
 		return c.badCode()
 	}
-	m, s := c.m, c.newSite(span, args.span(), of)
+	m, s := c.m, c.newSite(span, args.Span(), of)
 	others := c.operandList(rest, f.Text)
 	if others == nil {
 		return c.badCode()
@@ -74,8 +75,8 @@ func (c *compiler) blockReduceOnto(on func() ref, f *Name, args *Args, of, span 
 }
 
 // blockReduceCall compiles reduce(list, rank, buffer, index, tb = ..., to = ...).
-func (c *compiler) blockReduceCall(args *Args, span diag.Span) code {
-	f := &Name{Text: "reduce"}
+func (c *compiler) blockReduceCall(args *syntax.Args, span diag.Span) code {
+	f := &syntax.Name{Text: "reduce"}
 	rest, how := c.doing(f, args.List, span, []string{"tb", "sync", "packets", "to"})
 	if how == nil {
 		return c.badCode()
@@ -84,7 +85,7 @@ func (c *compiler) blockReduceCall(args *Args, span diag.Span) code {
 	if bound == nil {
 		return c.badCode()
 	}
-	m, s := c.m, c.newSite(span, bound[0].span(), args.span())
+	m, s := c.m, c.newSite(span, bound[0].Span(), args.Span())
 	from, rank := c.of(bound[0], kList, "what is reduced"), c.number(bound[1], kInt, "the rank")
 	buffer, index := c.number(bound[2], kBuffer, "the buffer"), c.number(bound[3], kInt, "the index")
 	return code{kind: kRef, ref: func() ref {

@@ -10,6 +10,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/text"
+	"mscclc/lang/langtest"
+	"mscclc/lang/syntax"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -73,7 +75,7 @@ func TestChannels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkFormat(t, name, src)
+		langtest.CheckFormat(t, name, src)
 		params := Params{"ranks": 3}
 		if strings.Contains(string(src), "(nodes") {
 			params = Params{"nodes": 2, "gpus": 2}
@@ -104,7 +106,7 @@ func TestChannels(t *testing.T) {
 
 func mustExpandChannels(t *testing.T, name, src string, params Params) *ir.ChannelProgram {
 	t.Helper()
-	f, err := Parse(name, []byte(src))
+	f, err := syntax.Parse(name, []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}

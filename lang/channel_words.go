@@ -3,6 +3,7 @@ package lang
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles the functions of the level of channels. They are no words
@@ -22,7 +23,7 @@ func channelWords() *scope {
 
 // channelCall compiles channel(rank, peer, via = memory | port) and
 // channel(rank, ranks, via = switch).
-func (c *compiler) channelCall(args *Args, span diag.Span) code {
+func (c *compiler) channelCall(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("channel", args.List, []string{"rank", "peer", "via"}, func(i int) bool { return i < 2 }, span, nil)
 	if bound == nil {
 		return c.badCode()
@@ -60,7 +61,7 @@ func (c *compiler) channelCall(args *Args, span diag.Span) code {
 }
 
 // semaphoreCall compiles semaphore(rank, initial = 0).
-func (c *compiler) semaphoreCall(args *Args, span diag.Span) code {
+func (c *compiler) semaphoreCall(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("semaphore", args.List, []string{"rank", "initial"}, func(i int) bool { return i < 1 }, span, nil)
 	if bound == nil {
 		return c.badCode()
@@ -93,17 +94,17 @@ func (c *compiler) semaphoreCall(args *Args, span diag.Span) code {
 const maxSemaphore = 1 << 20
 
 // barrierCall compiles barrier(rank, tbs).
-func (c *compiler) barrierCall(args *Args, span diag.Span) code {
+func (c *compiler) barrierCall(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("barrier", args.List, []string{"rank", "tbs"}, all, span, nil)
 	if bound == nil {
 		return c.badCode()
 	}
 	m, rank := c.m, c.number(bound[0], kInt, "the rank")
-	tbs, at := c.of(bound[1], kList, "the thread blocks of a barrier"), bound[1].span()
+	tbs, at := c.of(bound[1], kList, "the thread blocks of a barrier"), bound[1].Span()
 	s := c.newSite(span, at, at)
 	return code{kind: kNone, val: func() value {
 		r, v := rank.get(), tbs()
-		if m.bad || m.level(span) == nil || !m.rankAt(r, bound[0].span()) {
+		if m.bad || m.level(span) == nil || !m.rankAt(r, bound[0].Span()) {
 			return badValue
 		}
 		list := m.blocksOf(nil, &v, at)
@@ -116,7 +117,7 @@ func (c *compiler) barrierCall(args *Args, span diag.Span) code {
 }
 
 // launchCall compiles launch(threads, align, double_scratch, reuse_scratch).
-func (c *compiler) launchCall(args *Args, span diag.Span) code {
+func (c *compiler) launchCall(args *syntax.Args, span diag.Span) code {
 	names := []string{"threads", "align", "double_scratch", "reuse_scratch"}
 	bound := c.bind("launch", args.List, names, func(int) bool { return false }, span, nil)
 	if bound == nil {

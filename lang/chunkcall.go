@@ -6,12 +6,13 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles what is done with chunks: chunk, copy and reduce.
 
 // chunkCall compiles chunk(rank, buffer, index, count = 1).
-func (c *compiler) chunkCall(args *Args, span diag.Span) code {
+func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("chunk", args.List, []string{"rank", "buffer", "index", "count"}, func(i int) bool { return i < 3 }, span, nil)
 	if bound == nil {
 		return c.badCode()
@@ -54,7 +55,7 @@ func (m *machine) unready(span *diag.Span) bool {
 }
 
 // method compiles c.copy(...) and c.reduce(...).
-func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code {
+func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	if f.Text == "copy" || f.Text == "reduce" {
 		c.notInRequire(span)
 	}
@@ -79,13 +80,13 @@ func (c *compiler) method(x code, f *Name, args *Args, of, span diag.Span) code 
 	}
 	if x.kind == kList || x.kind == kAny {
 		if near := diag.Nearest(f.Text, listOps()); near != "" {
-			c.m.report(diag.Undefined, f.span(), "there is no operation %s", f.Text).Hint = "did you mean " + near + "?"
+			c.m.report(diag.Undefined, f.Span(), "there is no operation %s", f.Text).Hint = "did you mean " + near + "?"
 			return c.badCode()
 		}
 	}
 	c.as(x, kRef, "what has ."+f.Text, of)
-	d := c.m.report(diag.Undefined, f.span(), "a reference has no operation %s", f.Text)
-	if hint := foreignNames[f.Text]; hint != "" {
+	d := c.m.report(diag.Undefined, f.Span(), "a reference has no operation %s", f.Text)
+	if hint := syntax.ForeignNames[f.Text]; hint != "" {
 		d.Hint = hint
 	} else if !suggest(d, f.Text, members) {
 		d.Hint = "its operations are copy and reduce"
@@ -111,20 +112,20 @@ func (c *compiler) newSite(span, src, dst diag.Span) *site {
 }
 
 // copyCall compiles src.copy(rank, buffer, index).
-func (c *compiler) copyCall(src func() ref, args *Args, of, span diag.Span) code {
+func (c *compiler) copyCall(src func() ref, args *syntax.Args, of, span diag.Span) code {
 	list, hint := c.hints(args.List)
 	bound := c.bind("copy", list, []string{"rank", "buffer", "index"}, func(i int) bool { return i < 1 }, span, nil)
 	if bound == nil {
 		return c.badCode()
 	}
 	m := c.m
-	s := c.newSite(span, of, args.span())
+	s := c.newSite(span, of, args.Span())
 	to := c.expr(bound[0])
 	place := c.placeOf(bound[1], bound[2])
 	switch to.kind {
 	case kList, kAny:
 		ranks := to.val
-		at := bound[0].span()
+		at := bound[0].Span()
 		return code{kind: copyKind(to.kind), val: func() value {
 			v, r := src(), ranks()
 			b, i := place.of(v)
@@ -132,7 +133,7 @@ func (c *compiler) copyCall(src func() ref, args *Args, of, span diag.Span) code
 			return m.copyToAny(s, v, &r, b, i, at)
 		}}
 	}
-	rank := c.asNumber(to, kInt, "the rank", bound[0].span())
+	rank := c.asNumber(to, kInt, "the rank", bound[0].Span())
 	return code{kind: kRef, ref: func() ref {
 		v := src()
 		failed := m.bad
@@ -170,11 +171,11 @@ type destination struct {
 }
 
 // placeOf compiles a destination.
-func (c *compiler) placeOf(buffer, index *Expr) *destination {
+func (c *compiler) placeOf(buffer, index *syntax.Expr) *destination {
 	d := &destination{ownBuffer: buffer == nil, ownIndex: index == nil}
 	if buffer != nil {
 		x := c.expr(buffer)
-		d.buffer, d.known = c.asNumber(x, kBuffer, "the buffer", buffer.span()), x.lit && x.kind == kBuffer
+		d.buffer, d.known = c.asNumber(x, kBuffer, "the buffer", buffer.Span()), x.lit && x.kind == kBuffer
 	}
 	if index != nil {
 		d.index = c.number(index, kInt, "the index")
@@ -227,14 +228,14 @@ func (m *machine) copyToAny(s *site, v ref, to *value, b ir.Buf, index int64, sp
 }
 
 // reduceOnto compiles c.reduce(other, ...), where word is c if that is a variable, and "" otherwise.
-func (c *compiler) reduceOnto(on func() ref, word string, args *Args, of, span diag.Span) code {
+func (c *compiler) reduceOnto(on func() ref, word string, args *syntax.Args, of, span diag.Span) code {
 	list, hint := c.hints(args.List)
 	if len(list) == 0 {
 		c.m.report(diag.Arguments, span, "reduce lacks what is reduced into the chunk")
 		return c.badCode()
 	}
 	m := c.m
-	s := c.newSite(span, args.span(), of)
+	s := c.newSite(span, args.Span(), of)
 	others := c.operandList(list, "reduce")
 	if others == nil {
 		return c.badCode()
@@ -259,7 +260,7 @@ func (c *compiler) reduceOnto(on func() ref, word string, args *Args, of, span d
 }
 
 // reduceCall compiles reduce(list, rank, buffer, index).
-func (c *compiler) reduceCall(args *Args, span diag.Span) code {
+func (c *compiler) reduceCall(args *syntax.Args, span diag.Span) code {
 	c.notInRequire(span)
 	if namesBlock(args) {
 		return c.blockReduceCall(args, span)
@@ -270,7 +271,7 @@ func (c *compiler) reduceCall(args *Args, span diag.Span) code {
 		return c.badCode()
 	}
 	m := c.m
-	s := c.newSite(span, bound[0].span(), args.span())
+	s := c.newSite(span, bound[0].Span(), args.Span())
 	from := c.of(bound[0], kList, "what is reduced")
 	rank := c.number(bound[1], kInt, "the rank")
 	buffer := c.number(bound[2], kBuffer, "the buffer")
@@ -319,19 +320,19 @@ func (o *operand) add(m *machine, list []ref) []ref {
 }
 
 // operandList compiles the operands of a reduce, or returns nil.
-func (c *compiler) operandList(args []*Arg, what string) []operand {
+func (c *compiler) operandList(args []*syntax.Arg, what string) []operand {
 	list := make([]operand, len(args))
 	for i, a := range args {
 		if a.Name != nil {
-			c.m.report(diag.Arguments, a.Name.span(), "%s has no argument called %s", what, a.Name.Text)
+			c.m.report(diag.Arguments, a.Name.Span(), "%s has no argument called %s", what, a.Name.Text)
 			return nil
 		}
 		x := c.valueOf(a.Value)
 		if k := x.kind; k != kRef && k != kList && k != kAny && k != kBad {
-			c.mismatch(k, kRef, "what is reduced", a.span())
+			c.mismatch(k, kRef, "what is reduced", a.Span())
 			x = c.badCode()
 		}
-		list[i] = operand{ref: x.ref, val: x.value(), word: x.word, span: a.span()}
+		list[i] = operand{ref: x.ref, val: x.value(), word: x.word, span: a.Span()}
 	}
 	return list
 }
@@ -347,7 +348,7 @@ func (m *machine) flatten(list []ref, v *value, span diag.Span, depth int) []ref
 				break
 			}
 			if depth > m.lim.Nesting {
-				m.exhausted("nesting", int64(m.lim.Nesting), moreHint("nesting", int64(m.lim.Nesting)), &span, "lists are nested more than %d deep")
+				m.exhausted("nesting", int64(m.lim.Nesting), syntax.MoreHint("nesting", int64(m.lim.Nesting)), &span, "lists are nested more than %d deep")
 				break
 			}
 			list = m.flatten(list, &(*v.list)[i], span, depth+1)

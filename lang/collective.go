@@ -7,6 +7,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file evaluates the line that says the collective.
@@ -35,37 +36,37 @@ var hasInplace = map[ir.Kind]bool{
 }
 
 // collective evaluates s, or returns nil after an error.
-func (c *compiler) collective(s *Collective) *ir.Collective {
+func (c *compiler) collective(s *syntax.Collective) *ir.Collective {
 	m := c.m
 	kind, ok := ir.KindByName(s.Kind.Text)
 	if !ok {
-		d := m.report(diag.Undefined, s.Kind.span(), "there is no collective %s", s.Kind.Text)
+		d := m.report(diag.Undefined, s.Kind.Span(), "there is no collective %s", s.Kind.Text)
 		var names []string
 		for k := range collectiveArgs {
 			names = append(names, k.String())
 		}
-		if slices.Sort(names); foreignCollectives[s.Kind.Text] != "" {
-			d.Hint = foreignCollectives[s.Kind.Text] + "; the collectives are " + strings.Join(names, ", ")
+		if slices.Sort(names); syntax.ForeignCollectives[s.Kind.Text] != "" {
+			d.Hint = syntax.ForeignCollectives[s.Kind.Text] + "; the collectives are " + strings.Join(names, ", ")
 		} else if !suggest(d, s.Kind.Text, names) {
 			d.Hint = "the collectives are " + strings.Join(names, ", ")
 		}
 		return nil
 	}
 	if kind == ir.Custom && s.Body == nil {
-		m.report(diag.Declaration, s.span(), "a custom collective needs a block of requires")
+		m.report(diag.Declaration, s.Span(), "a custom collective needs a block of requires")
 		return nil
 	}
 	if kind != ir.Custom && s.Body != nil {
-		m.report(diag.Declaration, s.Body.span(), "only a custom collective has a block: what %s means is known", kind)
+		m.report(diag.Declaration, s.Body.Span(), "only a custom collective has a block: what %s means is known", kind)
 	}
 	params := collectiveArgs[kind]
 	for _, a := range s.Args.List {
 		if a.Name != nil && a.Name.Text == "inplace" && !hasInplace[kind] {
-			m.report(diag.NotInPlace, a.span(), "%s has no in-place form", kind)
+			m.report(diag.NotInPlace, a.Span(), "%s has no in-place form", kind)
 			return nil
 		}
 	}
-	bound := c.bind(kind.String(), s.Args.List, params, func(i int) bool { return mustGive[params[i]] }, s.span(), nil)
+	bound := c.bind(kind.String(), s.Args.List, params, func(i int) bool { return mustGive[params[i]] }, s.Span(), nil)
 	if bound == nil {
 		return nil
 	}
@@ -80,16 +81,16 @@ func (c *compiler) collective(s *Collective) *ir.Collective {
 }
 
 // collectiveArg sets what one argument says; e may be nil.
-func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
+func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *syntax.Expr) {
 	m := c.m
 	number := func(low, high int64) int {
 		n := c.number(e, kInt, param).get()
 		switch {
 		case m.bad:
 		case n < low && high == m.lim.Cells:
-			m.fault(diag.OutOfBounds, e.span(), "%s = %d: it must be at least %d", param, n, low)
+			m.fault(diag.OutOfBounds, e.Span(), "%s = %d: it must be at least %d", param, n, low)
 		case n < low || n > high:
-			d := m.fault(diag.OutOfBounds, e.span(), "%s = %d: it must be %d to %d", param, n, low, high)
+			d := m.fault(diag.OutOfBounds, e.Span(), "%s = %d: it must be %d to %d", param, n, low, high)
 			if high == m.lim.Cells {
 				d.Hint = "the upper bound is the limit cells; " + diag.LimitHint("cells", n)
 			}
@@ -113,7 +114,7 @@ func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
 	case param == "output":
 		coll.Out = number(0, m.lim.Cells)
 		if coll.Chunks = max(coll.In, coll.Out); coll.Chunks == 0 {
-			m.fault(diag.OutOfBounds, e.span(), "a custom collective needs chunks: input and output are 0")
+			m.fault(diag.OutOfBounds, e.Span(), "a custom collective needs chunks: input and output are 0")
 		}
 	case param == "peer":
 		c.peers(coll, e)
@@ -121,18 +122,18 @@ func (c *compiler) collectiveArg(coll *ir.Collective, param string, e *Expr) {
 }
 
 // peers evaluates the permutation of sendrecv.
-func (c *compiler) peers(coll *ir.Collective, e *Expr) {
+func (c *compiler) peers(coll *ir.Collective, e *syntax.Expr) {
 	m := c.m
 	v := c.of(e, kList, "peer")()
 	if m.bad {
 		return
 	}
 	if len(*v.list) != coll.Ranks {
-		m.fault(diag.Arguments, e.span(), "peer has %s, and there are %d ranks", count(len(*v.list), "element"), coll.Ranks)
+		m.fault(diag.Arguments, e.Span(), "peer has %s, and there are %d ranks", count(len(*v.list), "element"), coll.Ranks)
 		return
 	}
 	if coll.Ranks > ir.MaxSendRecv {
-		m.fault(diag.Limit, e.span(), "sendrecv has %d ranks, and up to %d are possible", coll.Ranks, ir.MaxSendRecv)
+		m.fault(diag.Limit, e.Span(), "sendrecv has %d ranks, and up to %d are possible", coll.Ranks, ir.MaxSendRecv)
 		return
 	}
 	from := make([]int32, coll.Ranks) // 1 + who sends to a rank
@@ -141,11 +142,11 @@ func (c *compiler) peers(coll *ir.Collective, e *Expr) {
 		p := &(*v.list)[r]
 		switch {
 		case p.kind != kInt:
-			m.wrongKind(p.kind, kInt, "an element of peer", e.span())
+			m.wrongKind(p.kind, kInt, "an element of peer", e.Span())
 		case p.n < 0 || p.n >= int64(coll.Ranks):
-			m.fault(diag.OutOfBounds, e.span(), "peer[%d] = %d: ranks are 0 to %d", r, p.n, coll.Ranks-1)
+			m.fault(diag.OutOfBounds, e.Span(), "peer[%d] = %d: ranks are 0 to %d", r, p.n, coll.Ranks-1)
 		case from[p.n] != 0:
-			m.fault(diag.Arguments, e.span(), "peer is no permutation: ranks %d and %d both send to %d", from[p.n]-1, r, p.n)
+			m.fault(diag.Arguments, e.Span(), "peer is no permutation: ranks %d and %d both send to %d", from[p.n]-1, r, p.n)
 		}
 		if m.bad {
 			return

@@ -2,6 +2,7 @@ package lang
 
 import (
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles statements to functions. Names become slots: as no
@@ -22,7 +23,7 @@ type exec func() flow
 
 // A source is one file with the names of its top level.
 type source struct {
-	file      *File
+	file      *syntax.File
 	top       *scope
 	functions []*function
 	main      bool // the file that has the algorithm
@@ -30,7 +31,7 @@ type source struct {
 
 // A function is a def.
 type function struct {
-	def     *Def
+	def     *syntax.Def
 	home    *source
 	state   compileState
 	depth   int // of calls below it
@@ -53,7 +54,7 @@ const (
 // A compiler turns the tree into closures over a machine.
 type compiler struct {
 	m        *machine
-	main     *File // the file that has the algorithm
+	main     *syntax.File // the file that has the algorithm
 	universe *scope
 	scope    *scope
 	fn       *function            // being compiled
@@ -67,13 +68,13 @@ func (c *compiler) inFunction() bool { return c.fn != nil }
 func silent() flow { return goOn }
 
 // block compiles statements in a scope of their own.
-func (c *compiler) block(b *Block) exec {
+func (c *compiler) block(b *syntax.Block) exec {
 	c.scope = newScope(c.scope)
 	defer func() { c.scope = c.scope.outer }()
 	return c.stmts(b.Stmts)
 }
 
-func (c *compiler) stmts(stmts []Stmt) exec {
+func (c *compiler) stmts(stmts []syntax.Stmt) exec {
 	m := c.m
 	list := make([]exec, 0, len(stmts))
 	for _, s := range stmts {
@@ -107,29 +108,29 @@ func (m *machine) ended(f flow) flow {
 }
 
 // stmt compiles one statement.
-func (c *compiler) stmt(s Stmt) exec {
+func (c *compiler) stmt(s syntax.Stmt) exec {
 	if c.custom {
 		switch s.(type) {
-		case *Let, *If, *For, *Require, *Simple:
+		case *syntax.Let, *syntax.If, *syntax.For, *syntax.Require, *syntax.Simple:
 		default:
-			c.m.report(diag.Declaration, s.node().span(), "a custom collective holds for, if, let and require only")
+			c.m.report(diag.Declaration, s.Base().Span(), "a custom collective holds for, if, let and require only")
 			return nil
 		}
 	}
 	switch s := s.(type) {
-	case *Let:
+	case *syntax.Let:
 		return c.let(s)
-	case *If:
+	case *syntax.If:
 		return c.branch(s)
-	case *For:
+	case *syntax.For:
 		return c.loop(s)
-	case *Parallelize:
+	case *syntax.Parallelize:
 		return c.parallelize(s)
-	case *Return:
+	case *syntax.Return:
 		return c.ret(s)
-	case *Require:
+	case *syntax.Require:
 		return c.require(s)
-	case *Simple:
+	case *syntax.Simple:
 		switch {
 		case s.Value != nil:
 			return c.assign(s)
@@ -138,7 +139,7 @@ func (c *compiler) stmt(s Stmt) exec {
 		}
 		return c.bare(s)
 	}
-	c.m.report(diag.Declaration, s.node().span(), "this belongs to the top of the file, outside of every block")
+	c.m.report(diag.Declaration, s.Base().Span(), "this belongs to the top of the file, outside of every block")
 	return nil
 }
 
@@ -174,28 +175,28 @@ func (c *compiler) store(slot *value, x code) exec {
 	}
 }
 
-func (c *compiler) let(s *Let) exec {
+func (c *compiler) let(s *syntax.Let) exec {
 	x := c.valueOf(s.Value)
-	n := &name{text: s.Name.Text, span: s.Name.span(), sort: aVariable, kind: x.kind, slot: new(value)}
+	n := &name{text: s.Name.Text, span: s.Name.Span(), sort: aVariable, kind: x.kind, slot: new(value)}
 	c.declare(n)
 	return c.store(n.slot, x)
 }
 
 // valueOf compiles an expression that must have a value.
-func (c *compiler) valueOf(e *Expr) code {
+func (c *compiler) valueOf(e *syntax.Expr) code {
 	x := c.expr(e)
 	if x.kind == kNone {
-		c.m.report(diag.Kind, e.span(), "this has no value")
+		c.m.report(diag.Kind, e.Span(), "this has no value")
 		return c.badCode()
 	}
 	return x
 }
 
-func (c *compiler) assign(s *Simple) exec {
+func (c *compiler) assign(s *syntax.Simple) exec {
 	x := c.valueOf(s.Value)
 	target := plainName(s.X)
 	if target == nil {
-		c.m.report(diag.Assign, s.X.span(), "only a name can be assigned")
+		c.m.report(diag.Assign, s.X.Span(), "only a name can be assigned")
 		return nil
 	}
 	n := c.resolve(target, toAssign)
@@ -207,7 +208,7 @@ func (c *compiler) assign(s *Simple) exec {
 		if n.kind == kBuffer {
 			what = "a buffer"
 		}
-		d := c.m.report(diag.Assign, target.span(), "%s is %s and cannot be assigned", n.text, what)
+		d := c.m.report(diag.Assign, target.Span(), "%s is %s and cannot be assigned", n.text, what)
 		if n.span.Line > 0 {
 			*d = d.WithNote(n.span, "%s is declared here", n.text)
 		}
@@ -238,25 +239,25 @@ func (c *compiler) assign(s *Simple) exec {
 	}
 }
 
-func (c *compiler) reKind(s *Simple, n *name, was, is kind) {
-	d := c.m.report(diag.Kind, s.Value.span(), "%s is %s and cannot become %s", n.text, was, is)
+func (c *compiler) reKind(s *syntax.Simple, n *name, was, is kind) {
+	d := c.m.report(diag.Kind, s.Value.Span(), "%s is %s and cannot become %s", n.text, was, is)
 	*d = d.WithNote(n.span, "%s is declared here", n.text)
 }
 
 // plainName returns the name that e consists of, or nil.
-func plainName(e *Expr) *Name {
+func plainName(e *syntax.Expr) *syntax.Name {
 	if len(e.Rest) > 0 || len(e.Left.Ops) > 0 || len(e.Left.Suffixes) > 0 {
 		return nil
 	}
-	n, _ := e.Left.X.(*Name)
+	n, _ := e.Left.X.(*syntax.Name)
 	return n
 }
 
 // bare compiles an expression for what it does.
-func (c *compiler) bare(s *Simple) exec {
+func (c *compiler) bare(s *syntax.Simple) exec {
 	if !doesSomething(s.X) {
 		if c.expr(s.X).kind != kBad {
-			c.m.report(diag.Unused, s.X.span(), "this does nothing: a statement is a call of a function, a copy or a reduce")
+			c.m.report(diag.Unused, s.X.Span(), "this does nothing: a statement is a call of a function, a copy or a reduce")
 		}
 		return nil
 	}
@@ -272,14 +273,14 @@ func (c *compiler) bare(s *Simple) exec {
 }
 
 // doesSomething says whether e ends with a call of a function or an operation.
-func doesSomething(e *Expr) bool {
+func doesSomething(e *syntax.Expr) bool {
 	u := e.Left
 	n := len(u.Suffixes)
 	if len(e.Rest) > 0 || len(u.Ops) > 0 {
 		return false
 	}
 	if n == 0 {
-		p, ok := u.X.(*Paren)
+		p, ok := u.X.(*syntax.Paren)
 		return ok && doesSomething(p.X)
 	}
 	if u.Suffixes[n-1].Args == nil {
@@ -288,14 +289,14 @@ func doesSomething(e *Expr) bool {
 	if n > 1 {
 		return u.Suffixes[n-2].Field != nil
 	}
-	f, ok := u.X.(*Name)
+	f, ok := u.X.(*syntax.Name)
 	return ok && !pure[f.Text]
 }
 
 // pure are the builtins whose value is all they are for.
 var pure = map[string]bool{"chunk": true, "min": true, "max": true, "abs": true, "log2": true, "len": true}
 
-func (c *compiler) branch(s *If) exec {
+func (c *compiler) branch(s *syntax.If) exec {
 	m := c.m
 	type arm struct {
 		cond number
@@ -324,8 +325,8 @@ func (c *compiler) branch(s *If) exec {
 	}
 }
 
-func (c *compiler) parallelize(s *Parallelize) exec {
-	m, n, body, span := c.m, c.number(s.N, kInt, "the number of parts"), c.block(s.Body), s.N.span()
+func (c *compiler) parallelize(s *syntax.Parallelize) exec {
+	m, n, body, span := c.m, c.number(s.N, kInt, "the number of parts"), c.block(s.Body), s.N.Span()
 	return func() flow {
 		ways, before := n.get(), m.prog.ways
 		switch {
@@ -346,10 +347,10 @@ func (c *compiler) parallelize(s *Parallelize) exec {
 	}
 }
 
-func (c *compiler) ret(s *Return) exec {
+func (c *compiler) ret(s *syntax.Return) exec {
 	m := c.m
 	if !c.inFunction() {
-		c.m.report(diag.Declaration, s.span(), "return outside of a function")
+		c.m.report(diag.Declaration, s.Span(), "return outside of a function")
 		return nil
 	}
 	x := code{kind: kNone, val: func() value { return value{} }}

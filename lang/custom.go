@@ -5,12 +5,13 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles the block of a custom collective.
 
 // sum compiles sum(list) of a require.
-func (c *compiler) sum(args *Args, span diag.Span) code {
+func (c *compiler) sum(args *syntax.Args, span diag.Span) code {
 	bound := c.bind("sum", args.List, []string{"list"}, all, span, nil)
 	if bound == nil {
 		return c.badCode()
@@ -24,23 +25,23 @@ func (c *compiler) sum(args *Args, span diag.Span) code {
 }
 
 // require compiles require PART == E.
-func (c *compiler) require(s *Require) exec {
+func (c *compiler) require(s *syntax.Require) exec {
 	if !c.custom {
-		d := c.m.report(diag.Declaration, s.span(), "require outside of the block of a custom collective")
+		d := c.m.report(diag.Declaration, s.Span(), "require outside of the block of a custom collective")
 		d.Hint = "collective custom(ranks, input = n, output = n) { require chunk(r, output, 0) == chunk(q, input, 0) }"
 		return nil
 	}
-	at := slices.IndexFunc(s.Cond.Rest, func(b *Binary) bool { return b.Op == "==" })
+	at := slices.IndexFunc(s.Cond.Rest, func(b *syntax.Binary) bool { return b.Op == "==" })
 	if at < 0 {
-		d := c.m.report(diag.Syntax, s.Cond.span(), "require needs PART == E")
+		d := c.m.report(diag.Syntax, s.Cond.Span(), "require needs PART == E")
 		d.Hint = "require chunk(r, output, 0) == chunk(q, input, 0)"
 		return nil
 	}
 	b := s.Cond.Rest[at]
-	left := &Expr{Node: s.Cond.Left.Node, Left: s.Cond.Left, Rest: s.Cond.Rest[:at]}
-	right := &Expr{Node: b.Right.Node, Left: b.Right, Rest: s.Cond.Rest[at+1:]}
-	what := c.asRef(c.expr(left), "what is required of", left.span())
-	m, lspan, rspan, span := c.m, left.span(), right.span(), s.span()
+	left := &syntax.Expr{Node: s.Cond.Left.Node, Left: s.Cond.Left, Rest: s.Cond.Rest[:at]}
+	right := &syntax.Expr{Node: b.Right.Node, Left: b.Right, Rest: s.Cond.Rest[at+1:]}
+	what := c.asRef(c.expr(left), "what is required of", left.Span())
+	m, lspan, rspan, span := c.m, left.Span(), right.Span(), s.Span()
 	x := c.valueOf(right)
 	if x.kind != kRef && x.kind != kSum && x.kind != kAny {
 		x = code{kind: kBad, val: c.mismatch(x.kind, kRef, "what is required", rspan)}

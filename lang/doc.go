@@ -3,14 +3,14 @@
 // ranks. In: text. Out: operations on chunks that touch only what exists, read
 // only what is written, and leave what the collective says; or a diag.List.
 //
-//	text --Parse--> *File --Expand--> *ir.ChunkDAG        text --Format--> text
-//	                     --ExpandLevel--> that, or *ir.ChannelProgram
+//	text --syntax.Parse--> *syntax.File --Expand--> *ir.ChunkDAG
+//	                                    --ExpandLevel--> that, or *ir.ChannelProgram
 //
 // # Where to begin
 //
 //   - mscclc.Compile reads, expands and compiles a file. [Options] and [Params] say for what.
-//   - [Parse] reads a file, and [Expand] evaluates it for concrete ranks.
-//   - [Format] writes a file as mscclc fmt does.
+//   - [syntax.Parse] reads a file, and [Expand] evaluates it for concrete ranks.
+//   - [syntax.Format] writes a file as mscclc fmt does.
 //
 // # The language in brief
 //
@@ -120,7 +120,7 @@
 // Input that is not also output may be written in the file, and is never
 // modified by what is compiled: such a chunk lives in a scratch buffer, called
 // moved, from its first write on. Options.Inplace asks for the other placement
-// than the file's; inplace.go says how.
+// than the file's; ir/placement says how.
 //
 // # Limits
 //
@@ -131,11 +131,9 @@
 //
 // # Files
 //
-// scan.go cuts tokens, newline.go decides which newlines end a statement,
-// grammar.go is the grammar (printed as GRAMMAR.ebnf), parse.go parses a line at
-// a time. header.go evaluates the declarations and params.go the parameters;
-// compile.go, loop.go, expr.go, call.go, chunkcall.go turn statements into
-// closures over one slot for each variable; expansion.go holds the chunks while they run; result.go judges the
-// outputs; inplace.go moves a program between in place and out of place. channel.go
-// begins what is at the level of channels.
+// lang/syntax reads the text. header.go evaluates the declarations and params.go
+// the parameters. compile.go, loop.go, expr.go, call.go and chunkcall.go turn
+// statements into closures over one slot for each variable. expansion.go holds the
+// chunks while they run, and result.go judges the outputs. channel.go begins what
+// is at the level of channels.
 package lang

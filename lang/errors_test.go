@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // The files of testdata/errors hold cases, separated by lines of ---. A line
@@ -139,7 +140,7 @@ func (c *errorCase) run(t testing.TB) diag.List {
 		return nil, fs.ErrNotExist
 	}
 	file := c.name[:strings.LastIndexByte(c.name, ':')]
-	f, err := ParseLimited(file, []byte(c.src), c.opt.Limits)
+	f, err := syntax.ParseLimited(file, []byte(c.src), c.opt.Limits)
 	if err == nil {
 		var x *Expansion
 		if x, err = ExpandLevel(f, c.opt); err == nil && x.Channels != nil {

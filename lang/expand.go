@@ -5,6 +5,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/placement"
+	"mscclc/lang/syntax"
 )
 
 // Options say what a file is expanded for.
@@ -22,7 +24,7 @@ type Options struct {
 	// of the importing file, and where Open is nil all must lie there.
 	ImportPath []string
 
-	Limits Limits
+	Limits syntax.Limits
 }
 
 // An Expansion is a file's operations for concrete ranks, of the level that the
@@ -39,7 +41,7 @@ type Expansion struct {
 // judges: the operations touch only what exists, read only what is written, and
 // leave what the collective says. A file at the level of channels has none. Its
 // errors are a diag.List.
-func Expand(f *File, opt Options) (*ir.ChunkDAG, error) {
+func Expand(f *syntax.File, opt Options) (*ir.ChunkDAG, error) {
 	x, err := ExpandLevel(f, opt)
 	if err == nil && x.Chunks == nil {
 		err = diag.List{diag.New(diag.Unsupported, x.first, "an algorithm at the level of channels, where one of chunks is needed")}
@@ -51,7 +53,7 @@ func Expand(f *File, opt Options) (*ir.ChunkDAG, error) {
 }
 
 // ExpandLevel is Expand for files of either level.
-func ExpandLevel(f *File, opt Options) (*Expansion, error) {
+func ExpandLevel(f *syntax.File, opt Options) (*Expansion, error) {
 	own, m, err := expandAs(f, opt, nil)
 	if err != nil {
 		return nil, err
@@ -67,7 +69,7 @@ func ExpandLevel(f *File, opt Options) (*Expansion, error) {
 }
 
 // placed returns what a file was expanded to, for the placement that is wanted.
-func placed(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*ir.ChunkDAG, error) {
+func placed(f *syntax.File, opt Options, own *ir.ChunkDAG, m *machine) (*ir.ChunkDAG, error) {
 	inplace := own.Coll.Inplace
 	if opt.Inplace != nil {
 		inplace = *opt.Inplace
@@ -76,14 +78,14 @@ func placed(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*ir.ChunkDAG, e
 	case inplace && !own.Coll.Inplace:
 		return expandInplace(f, opt, m)
 	case !inplace && own.Coll.Inplace || m.prog.strays:
-		return relocate(own, inplace, m.prog.declared), nil
+		return placement.Relocate(own, inplace, m.prog.declared), nil
 	}
 	return own, nil
 }
 
 // expandInplace expands a file written out of place with its buffers as one
 // memory. It holds only by luck, so that every error becomes one of this try.
-func expandInplace(f *File, opt Options, own *machine) (*ir.ChunkDAG, error) {
+func expandInplace(f *syntax.File, opt Options, own *machine) (*ir.ChunkDAG, error) {
 	kind, at := own.prog.coll.Kind, own.prog.declaration
 	if !hasInplace[kind] {
 		return nil, diag.List{diag.New(diag.NotInPlace, at, "%s has no in-place form", kind)}
@@ -109,15 +111,15 @@ func expandInplace(f *File, opt Options, own *machine) (*ir.ChunkDAG, error) {
 }
 
 // expandAs expands f in its own way, or in the way that inplace says.
-func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
-	m := &machine{lim: opt.Limits.withDefaults()}
+func expandAs(f *syntax.File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, error) {
+	m := &machine{lim: opt.Limits.WithDefaults()}
 	h := m.run(f, opt, inplace)
 	if len(m.errs) == 0 && m.prog.channels == nil {
 		m.checkResult()
 	}
 	if len(m.errs) > 0 {
 		m.lookAgain(func(again *machine) { again.run(f, opt, inplace) })
-		return nil, nil, report(m.errs)
+		return nil, nil, syntax.Report(m.errs)
 	}
 	d := h.dag
 	d.Ops, d.Srcs, d.Hints, d.Spans = fitted(m.prog.ops), fitted(m.prog.srcs), m.prog.hints, m.prog.spans
@@ -131,7 +133,7 @@ func expandAs(f *File, opt Options, inplace *bool) (*ir.ChunkDAG, *machine, erro
 }
 
 // run runs f, and returns its header, which is nil where that is wrong.
-func (m *machine) run(f *File, opt Options, inplace *bool) *header {
+func (m *machine) run(f *syntax.File, opt Options, inplace *bool) *header {
 	c := &compiler{m: m, main: f, universe: universe(), topNames: map[string]diag.Span{}}
 	h := c.header(f, opt)
 	if h == nil || m.dead {
@@ -154,7 +156,7 @@ func (m *machine) run(f *File, opt Options, inplace *bool) *header {
 // placement that the file is written for; one for buffers apart may also do with
 // one memory, which whoever judges it finds out. One for one memory stays so: what it says
 // shows how to have it with buffers apart only in a run (channels.OutOfPlace).
-func expandChannels(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*Expansion, error) {
+func expandChannels(f *syntax.File, opt Options, own *ir.ChunkDAG, m *machine) (*Expansion, error) {
 	at := m.prog.declaration
 	if want := opt.Inplace; want != nil && *want != own.Coll.Inplace {
 		switch {
@@ -169,7 +171,7 @@ func expandChannels(f *File, opt Options, own *ir.ChunkDAG, m *machine) (*Expans
 	}
 	p := m.prog.channels.program(m, &own.Header)
 	if p == nil {
-		return nil, report(m.errs)
+		return nil, syntax.Report(m.errs)
 	}
 	return &Expansion{Channels: p, first: m.prog.channels.first}, nil
 }
@@ -189,9 +191,9 @@ func (c *compiler) runCustom(h *header) {
 // body compiles the functions and statements of the file.
 func (c *compiler) body(h *header) exec {
 	for _, s := range h.stmts {
-		if let, ok := s.(*Let); ok {
+		if let, ok := s.(*syntax.Let); ok {
 			if _, known := c.topNames[let.Name.Text]; !known {
-				c.topNames[let.Name.Text] = let.Name.span()
+				c.topNames[let.Name.Text] = let.Name.Span()
 			}
 		}
 	}

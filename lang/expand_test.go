@@ -9,6 +9,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/eval"
+	"mscclc/lang/langtest"
+	"mscclc/lang/syntax"
 )
 
 func mustExpand(t testing.TB, name string, opt Options) *ir.ChunkDAG {
@@ -17,7 +19,7 @@ func mustExpand(t testing.TB, name string, opt Options) *ir.ChunkDAG {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Parse(name, src)
+	f, err := syntax.Parse(name, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func sweep(t testing.TB, name string) []Params {
 // where that exists, the other, and has package ir evaluate what came out.
 func TestPrograms(t *testing.T) {
 	ran := 0
-	for _, name := range programs(t) {
+	for _, name := range langtest.Programs(t, "..") {
 		src, _ := os.ReadFile(name)
 		if !strings.Contains(string(src), "\nalgorithm ") {
 			continue
@@ -109,7 +111,7 @@ func checkReadOnly(t *testing.T, d *ir.ChunkDAG) {
 // TestSame expands programs, good and bad ones, twice, and sees that all is the
 // same.
 func TestSame(t *testing.T) {
-	for _, name := range programs(t) {
+	for _, name := range langtest.Programs(t, "..") {
 		src, _ := os.ReadFile(name)
 		if !strings.Contains(string(src), "\nalgorithm ") {
 			continue
@@ -131,7 +133,7 @@ func TestSame(t *testing.T) {
 // TestHeader sees that what a file says arrives in the chunk DAG.
 func TestHeader(t *testing.T) {
 	ll := ir.LL
-	d := mustExpand(t, "testdata/programs/language.mscl", Options{Params: Params{"ranks": 3, "parts": "1K"}, Limits: Limits{Parts: 2048}})
+	d := mustExpand(t, "testdata/programs/language.mscl", Options{Params: Params{"ranks": 3, "parts": "1K"}, Limits: syntax.Limits{Parts: 2048}})
 	if d.Name != "language" || d.Protocol != ir.LL128 || d.RanksPerNode != 3 || d.Coll.Chunks != 2048 || d.Sizes != (ir.SizeRange{Min: 0, Max: 2 << 20}) {
 		t.Errorf("%+v", d.Header)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles expressions.
@@ -16,9 +17,9 @@ func (c *compiler) badCode() code {
 }
 
 // expr compiles an expression; it may have no value.
-func (c *compiler) expr(e *Expr) code {
+func (c *compiler) expr(e *syntax.Expr) code {
 	if n := len(e.Rest); n > c.m.lim.Nesting {
-		d := c.m.report(diag.Limit, e.span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
+		d := c.m.report(diag.Limit, e.Span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
 		d.Hint = diag.LimitHint("nesting", int64(n))
 		return c.badCode()
 	}
@@ -28,7 +29,7 @@ func (c *compiler) expr(e *Expr) code {
 
 // climb continues the expression left with the operators of rest that bind
 // tighter than prec.
-func (c *compiler) climb(e *Expr, left code, rest *[]*Binary, prec int) code {
+func (c *compiler) climb(e *syntax.Expr, left code, rest *[]*syntax.Binary, prec int) code {
 	compared := false
 	for len(*rest) > 0 {
 		b := (*rest)[0]
@@ -37,7 +38,7 @@ func (c *compiler) climb(e *Expr, left code, rest *[]*Binary, prec int) code {
 			break
 		}
 		if op.prec == comparison && compared {
-			d := c.m.report(diag.Syntax, b.opSpan(), "comparisons cannot be chained")
+			d := c.m.report(diag.Syntax, b.OpSpan(), "comparisons cannot be chained")
 			d.Hint = "write a < b && b < c"
 			left = c.badCode()
 		}
@@ -53,11 +54,11 @@ func (c *compiler) climb(e *Expr, left code, rest *[]*Binary, prec int) code {
 }
 
 // binary compiles one operator.
-func (c *compiler) binary(b *Binary, op *operator, left, right code) code {
+func (c *compiler) binary(b *syntax.Binary, op *operator, left, right code) code {
 	if left.kind == kBad || right.kind == kBad {
 		return c.badCode()
 	}
-	span := b.opSpan()
+	span := b.OpSpan()
 	switch {
 	case op.operands == kAny:
 		return c.equality(span, b.Op, left, right)
@@ -193,7 +194,7 @@ func (m *machine) join(span diag.Span, a, b *value) value {
 // cost memory too.
 func (m *machine) elements(length, more int, span diag.Span) bool {
 	if length > m.lim.List {
-		m.exhausted("list", int64(m.lim.List), moreHint("list", int64(length)), &span, "a list has more than %d elements")
+		m.exhausted("list", int64(m.lim.List), syntax.MoreHint("list", int64(length)), &span, "a list has more than %d elements")
 		return false
 	}
 	return m.step(elementCost*int64(more), &span)
@@ -264,14 +265,14 @@ func (c *compiler) folded(k kind, run func() int64, lit bool) code {
 func literal(k kind, n int64) code { return code{kind: k, lit: true, num: constant(n)} }
 
 // unary compiles an operand with its prefixes and suffixes.
-func (c *compiler) unary(u *Unary) code {
+func (c *compiler) unary(u *syntax.Unary) code {
 	if n := len(u.Ops) + len(u.Suffixes); n > c.m.lim.Nesting {
-		d := c.m.report(diag.Limit, u.span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
+		d := c.m.report(diag.Limit, u.Span(), "the expression has %d operators; the limit nesting is %d", n, c.m.lim.Nesting)
 		d.Hint = diag.LimitHint("nesting", int64(n))
 		return c.badCode()
 	}
 	x := c.suffixed(u)
-	m, span := c.m, u.span()
+	m, span := c.m, u.Span()
 	for i := len(u.Ops) - 1; i >= 0; i-- {
 		switch {
 		case x.kind == kBad:
@@ -293,40 +294,40 @@ func (c *compiler) unary(u *Unary) code {
 }
 
 // primary compiles the innermost part of an operand.
-func (c *compiler) primary(p Primary) code {
+func (c *compiler) primary(p syntax.Primary) code {
 	switch p := p.(type) {
-	case *Int:
-		n, ok := parseInt(p.Text)
+	case *syntax.Int:
+		n, ok := syntax.ParseInt(p.Text)
 		if !ok {
 			return c.badCode() // the scanner reported it
 		}
 		return literal(kInt, n)
-	case *Bool:
+	case *syntax.Bool:
 		n, _ := truth(p.Text == "true")
 		return literal(kBool, n)
-	case *String:
+	case *syntax.String:
 		v := value{kind: kString, n: c.m.intern(strings.Trim(p.Text, `"`))}
 		return code{kind: kString, val: func() value { return v }}
-	case *Paren:
+	case *syntax.Paren:
 		return c.expr(p.X)
-	case *List:
+	case *syntax.List:
 		return c.list(p)
 	}
-	name := p.(*Name)
+	name := p.(*syntax.Name)
 	x := c.read(name)
 	x.word = name.Text
 	return x
 }
 
 // read compiles the use of a name.
-func (c *compiler) read(x *Name) code {
+func (c *compiler) read(x *syntax.Name) code {
 	n := c.resolve(x, toRead)
 	if n == nil || n.kind == kBad {
 		return c.badCode()
 	}
 	switch n.sort {
 	case aFunction, aBuiltin:
-		d := c.m.report(diag.Kind, x.span(), "%s is a function", n.text)
+		d := c.m.report(diag.Kind, x.Span(), "%s is a function", n.text)
 		d.Hint = "call it: " + n.text + "(...)"
 		return c.badCode()
 	case aConstant:
@@ -364,8 +365,8 @@ func (c *compiler) read(x *Name) code {
 	}}
 }
 
-func (c *compiler) list(l *List) code {
-	m, span := c.m, l.span()
+func (c *compiler) list(l *syntax.List) code {
+	m, span := c.m, l.Span()
 	if len(l.Iters) > 0 {
 		return c.comprehension(l)
 	}
@@ -386,10 +387,10 @@ func (c *compiler) list(l *List) code {
 }
 
 // comprehension compiles [e for x in ...].
-func (c *compiler) comprehension(l *List) code {
-	m, span := c.m, l.span()
+func (c *compiler) comprehension(l *syntax.List) code {
+	m, span := c.m, l.Span()
 	if len(l.Items) != 1 {
-		c.m.report(diag.Syntax, l.Items[1].span(), "[e for ...] has one element before for, not %d", len(l.Items))
+		c.m.report(diag.Syntax, l.Items[1].Span(), "[e for ...] has one element before for, not %d", len(l.Items))
 		return c.badCode()
 	}
 	c.scope = newScope(c.scope)

@@ -6,6 +6,8 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,13 +15,13 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
-
-	"github.com/alecthomas/participle/v2/lexer"
+	"mscclc/lang/langtest"
+	"mscclc/lang/syntax"
 )
 
 // seed adds every program and every error case.
 func seed(f *testing.F) {
-	for _, name := range programs(f) {
+	for _, name := range langtest.Programs(f, "..") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -39,13 +41,13 @@ func seed(f *testing.F) {
 }
 
 // small are limits under which any file is done in no time.
-var small = Limits{Steps: 20_000, Ops: 1000, Cells: 10_000, File: 1 << 16, List: 1000, Nesting: 60, Parts: 64}
+var small = syntax.Limits{Steps: 20_000, Ops: 1000, Cells: 10_000, File: 1 << 16, List: 1000, Nesting: 60, Parts: 64}
 
 // checkErrors sees that an error is a list of diagnostics that point somewhere.
 func checkErrors(t *testing.T, err error) {
 	var list diag.List
-	if !errors.As(err, &list) || len(list) == 0 || len(list) > maxErrors {
-		t.Fatalf("%v is no list of 1 to %d errors", err, maxErrors)
+	if !errors.As(err, &list) || len(list) == 0 || len(list) > syntax.MaxErrors {
+		t.Fatalf("%v is no list of 1 to %d errors", err, syntax.MaxErrors)
 	}
 	for _, d := range list {
 		if d.Span.Line < 1 || d.Span.Column < 1 || d.Span.Len < 0 || d.Code == "" || d.Text == "" {
@@ -57,7 +59,7 @@ func checkErrors(t *testing.T, err error) {
 func FuzzParse(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, src string) {
-		file, err := ParseLimited("x.mscl", []byte(src), small)
+		file, err := syntax.ParseLimited("x.mscl", []byte(src), small)
 		if err != nil {
 			checkErrors(t, err)
 			return
@@ -69,8 +71,8 @@ func FuzzParse(f *testing.F) {
 func FuzzFormat(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, src string) {
-		if _, err := ParseLimited("x.mscl", []byte(src), small); err == nil {
-			checkFormat(t, "x.mscl", []byte(src))
+		if _, err := syntax.ParseLimited("x.mscl", []byte(src), small); err == nil {
+			langtest.CheckFormat(t, "x.mscl", []byte(src))
 		}
 	})
 }
@@ -79,7 +81,7 @@ func FuzzExpand(f *testing.F) {
 	seed(f)
 	none := func(string) ([]byte, error) { return nil, fs.ErrNotExist }
 	f.Fuzz(func(t *testing.T, src string) {
-		file, err := ParseLimited("x.mscl", []byte(src), small)
+		file, err := syntax.ParseLimited("x.mscl", []byte(src), small)
 		if err != nil {
 			return
 		}
@@ -108,14 +110,14 @@ func TestMutations(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("MSCCLC_ROUNDS")); err == nil {
 		rounds = n
 	}
-	var files [][]lexer.Token
-	var pool []lexer.Token
+	var files [][]string
+	var pool []string
 	add := func(src string) {
-		tokens, _, _ := scan("x.mscl", src, small.withDefaults())
-		files = append(files, tokens[:len(tokens)-1])
-		pool = append(pool, tokens[:len(tokens)-1]...)
+		tokens := tokensOf(src)
+		files = append(files, tokens)
+		pool = append(pool, tokens...)
 	}
-	for _, name := range append(programs(t), channelFiles(t)...) {
+	for _, name := range append(langtest.Programs(t, ".."), channelFiles(t)...) {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -132,14 +134,14 @@ func TestMutations(t *testing.T) {
 	for seed := range int64(rounds * len(files)) {
 		rnd := rand.New(rand.NewSource(seed))
 		src := mutate(rnd, files[int(seed)%len(files)], pool)
-		file, err := ParseLimited("x.mscl", []byte(src), small)
+		file, err := syntax.ParseLimited("x.mscl", []byte(src), small)
 		if err != nil {
 			checkErrors(t, err)
 			continue
 		}
 		parsed++
 		if rnd.Intn(8) == 0 {
-			checkFormat(t, "x.mscl", []byte(src))
+			langtest.CheckFormat(t, "x.mscl", []byte(src))
 		}
 		for _, inplace := range []*bool{nil, new(rnd.Intn(2) == 0)} {
 			x, err := ExpandLevel(file, Options{Open: open, Limits: small, Inplace: inplace})
@@ -164,8 +166,26 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-func mutate(rnd *rand.Rand, tokens, pool []lexer.Token) string {
-	list := append([]lexer.Token(nil), tokens...)
+// tokens are the words, numbers, strings, comments, newlines and operators of a file, roughly.
+var tokens = regexp.MustCompile(`[A-Za-z_]\w*|\d\w*|"[^"\n]*"|#[^\n]*|\n|\.\.|[-+*/%=<>!]=|\S`)
+
+func tokensOf(src string) []string { return tokens.FindAllString(src, -1) }
+
+// kindOf is a letter for words, a digit for numbers, an operator for all operators, and else the first character.
+func kindOf(token string) byte {
+	switch c := token[0]; {
+	case c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z':
+		return 'a'
+	case '0' <= c && c <= '9':
+		return '0'
+	case strings.IndexByte("\n\"#()[]{}", c) >= 0:
+		return c
+	}
+	return '+'
+}
+
+func mutate(rnd *rand.Rand, tokens, pool []string) string {
+	list := slices.Clone(tokens)
 	for range 1 + rnd.Intn(3) {
 		if len(list) == 0 {
 			break
@@ -173,38 +193,31 @@ func mutate(rnd *rand.Rand, tokens, pool []lexer.Token) string {
 		at := rnd.Intn(len(list))
 		switch rnd.Intn(6) {
 		case 0:
-			list = append(list[:at], list[at+1:]...)
+			list = slices.Delete(list, at, at+1)
 		case 1:
-			list = append(list[:at], append([]lexer.Token{list[at]}, list[at:]...)...)
+			list = slices.Insert(list, at, list[at])
 		case 2:
 			other := rnd.Intn(len(list))
 			list[at], list[other] = list[other], list[at]
 		case 3: // the same kind of token keeps the syntax
 			for range 50 {
-				if x := pool[rnd.Intn(len(pool))]; x.Type == list[at].Type {
+				if x := pool[rnd.Intn(len(pool))]; kindOf(x) == kindOf(list[at]) {
 					list[at] = x
 					break
 				}
 			}
 		case 4:
 			for range 50 {
-				if other := rnd.Intn(len(list)); list[other].Type == list[at].Type {
+				if other := rnd.Intn(len(list)); kindOf(list[other]) == kindOf(list[at]) {
 					list[at] = list[other]
 					break
 				}
 			}
 		case 5:
-			if list[at].Type == tInt {
-				list[at].Value = []string{"0", "1", "2", "3", "7", "64", "1K", "9223372036854775807"}[rnd.Intn(8)]
+			if kindOf(list[at]) == '0' {
+				list[at] = []string{"0", "1", "2", "3", "7", "64", "1K", "9223372036854775807"}[rnd.Intn(8)]
 			}
 		}
 	}
-	var out strings.Builder
-	for i := range list {
-		out.WriteString(list[i].Value)
-		if list[i].Type != tNewline {
-			out.WriteByte(' ')
-		}
-	}
-	return out.String()
+	return strings.ReplaceAll(strings.Join(list, " "), "\n ", "\n")
 }

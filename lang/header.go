@@ -7,6 +7,7 @@ import (
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file evaluates the lines at the top of a file: the algorithm, the
@@ -17,9 +18,9 @@ type header struct {
 	dag     *ir.ChunkDAG
 	main    *source
 	sources []*source
-	stmts   []Stmt // of the file, after the declarations
-	custom  exec   // the block of a custom collective, or nil
-	ready   bool   // there is enough to run the statements
+	stmts   []syntax.Stmt // of the file, after the declarations
+	custom  exec          // the block of a custom collective, or nil
+	ready   bool          // there is enough to run the statements
 }
 
 // maxScratch is how many scratch buffers there can be: their numbers have 8
@@ -28,7 +29,7 @@ const maxScratch = int(ir.NoBuf-ir.Scratch) - 1
 
 // header evaluates the declarations of f. It returns nil where nothing else
 // can be judged.
-func (c *compiler) header(f *File, opt Options) *header {
+func (c *compiler) header(f *syntax.File, opt Options) *header {
 	m := c.m
 	lines := c.sorted(f)
 	if lines == nil {
@@ -51,12 +52,12 @@ func (c *compiler) header(f *File, opt Options) *header {
 	}
 	for i, s := range lines.scratch {
 		if i >= maxScratch {
-			m.report(diag.Limit, s.span(), "more than %d scratch buffers", maxScratch)
+			m.report(diag.Limit, s.Span(), "more than %d scratch buffers", maxScratch)
 			return nil
 		}
 		b := value{kind: kBuffer, n: int64(ir.Scratch) + int64(i)}
-		c.declare(&name{text: s.Name.Text, span: s.Name.span(), sort: aConstant, kind: kBuffer, slot: &b})
-		m.prog.scratch = append(m.prog.scratch, ir.ScratchDecl{Name: s.Name.Text, Span: s.Name.span()})
+		c.declare(&name{text: s.Name.Text, span: s.Name.Span(), sort: aConstant, kind: kBuffer, slot: &b})
+		m.prog.scratch = append(m.prog.scratch, ir.ScratchDecl{Name: s.Name.Text, Span: s.Name.Span()})
 	}
 	if !ok {
 		return h // every number depends on them
@@ -67,54 +68,54 @@ func (c *compiler) header(f *File, opt Options) *header {
 
 // fileLines are the statements of a file by what they are.
 type fileLines struct {
-	algorithm    *Algorithm
-	collective   *Collective
-	protocol     *Protocol
-	sizes        *Sizes
-	ranksPerNode *RanksPerNode
-	scratch      []*Scratch
-	stmts        []Stmt
+	algorithm    *syntax.Algorithm
+	collective   *syntax.Collective
+	protocol     *syntax.Protocol
+	sizes        *syntax.Sizes
+	ranksPerNode *syntax.RanksPerNode
+	scratch      []*syntax.Scratch
+	stmts        []syntax.Stmt
 }
 
 // sorted checks which lines there are and their order.
-func (c *compiler) sorted(f *File) *fileLines {
+func (c *compiler) sorted(f *syntax.File) *fileLines {
 	m := c.m
 	var l fileLines
 	first := diag.Span{Pos: diag.Pos{Filename: f.Name, Line: 1, Column: 1}, Len: 1}
 	if len(f.Stmts) > 0 {
-		first = f.Stmts[0].node().span()
-		l.algorithm, _ = f.Stmts[0].(*Algorithm)
+		first = f.Stmts[0].Base().Span()
+		l.algorithm, _ = f.Stmts[0].(*syntax.Algorithm)
 	}
 	if l.algorithm == nil {
 		m.noAlgorithm(f, first)
 		return nil
 	}
-	var statement Stmt // the first one
+	var statement syntax.Stmt // the first one
 	for _, s := range f.Stmts[1:] {
 		if !l.take(m, s) {
-			if _, def := s.(*Def); !def {
+			if _, def := s.(*syntax.Def); !def {
 				l.stmts = append(l.stmts, s)
 			}
 			if statement == nil {
 				statement = s
 			}
 		} else if statement != nil {
-			d := m.report(diag.Declaration, s.node().span(), "declarations come before functions and statements")
-			*d = d.WithNote(statement.node().span(), "the first of these is here")
+			d := m.report(diag.Declaration, s.Base().Span(), "declarations come before functions and statements")
+			*d = d.WithNote(statement.Base().Span(), "the first of these is here")
 		}
 	}
 	if l.collective == nil {
-		d := m.report(diag.Declaration, l.algorithm.span(), "the file has no collective line")
+		d := m.report(diag.Declaration, l.algorithm.Span(), "the file has no collective line")
 		d.Hint = "collective allreduce(ranks) says what must hold at the end"
 	}
 	return &l
 }
 
 // noAlgorithm reports that f does not begin with an algorithm line.
-func (m *machine) noAlgorithm(f *File, first diag.Span) {
-	late := slices.IndexFunc(f.Stmts, func(s Stmt) bool { _, is := s.(*Algorithm); return is })
+func (m *machine) noAlgorithm(f *syntax.File, first diag.Span) {
+	late := slices.IndexFunc(f.Stmts, func(s syntax.Stmt) bool { _, is := s.(*syntax.Algorithm); return is })
 	if late >= 0 {
-		span := f.Stmts[late].node().span()
+		span := f.Stmts[late].Base().Span()
 		d := m.report(diag.Declaration, span, "the algorithm line must come first, and is on line %d", span.Line)
 		*d = d.WithNote(first, "this comes before it")
 		d.Hint = "move it above all other lines but comments"
@@ -125,45 +126,45 @@ func (m *machine) noAlgorithm(f *File, first diag.Span) {
 }
 
 // take puts s where it belongs if it is a declaration, and says whether it is.
-func (l *fileLines) take(m *machine, s Stmt) bool {
-	var old Stmt
+func (l *fileLines) take(m *machine, s syntax.Stmt) bool {
+	var old syntax.Stmt
 	what := ""
 	switch s := s.(type) {
-	case *Algorithm:
+	case *syntax.Algorithm:
 		old, what = l.algorithm, "algorithm"
-	case *Collective:
+	case *syntax.Collective:
 		if what = "collective"; l.collective == nil {
 			l.collective = s
 			return true
 		}
 		old = l.collective
-	case *Protocol:
+	case *syntax.Protocol:
 		if what = "protocol"; l.protocol == nil {
 			l.protocol = s
 			return true
 		}
 		old = l.protocol
-	case *Sizes:
+	case *syntax.Sizes:
 		if what = "sizes"; l.sizes == nil {
 			l.sizes = s
 			return true
 		}
 		old = l.sizes
-	case *RanksPerNode:
+	case *syntax.RanksPerNode:
 		if what = "ranks_per_node"; l.ranksPerNode == nil {
 			l.ranksPerNode = s
 			return true
 		}
 		old = l.ranksPerNode
-	case *Scratch:
+	case *syntax.Scratch:
 		l.scratch = append(l.scratch, s)
 		return true
 	default:
-		_, is := s.(*Import)
+		_, is := s.(*syntax.Import)
 		return is
 	}
-	d := m.report(diag.Declaration, s.node().span(), "%s is declared twice", what)
-	*d = d.WithNote(old.node().span(), "it was declared here first")
+	d := m.report(diag.Declaration, s.Base().Span(), "%s is declared twice", what)
+	*d = d.WithNote(old.Base().Span(), "it was declared here first")
 	return true
 }
 
@@ -174,13 +175,13 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	if l.collective == nil {
 		return false
 	}
-	m.prog.declaration = l.collective.span()
+	m.prog.declaration = l.collective.Span()
 	coll := c.collective(l.collective)
 	ok := coll != nil
 	for i, s := range l.scratch {
 		n := c.number(s.Chunks, kInt, "the chunks of a scratch buffer").get()
 		if !m.bad && (n < 0 || n > m.lim.Cells) {
-			m.fault(diag.OutOfBounds, s.Chunks.span(), "scratch %s has %d chunks: there must be 0 to %d, the limit cells", s.Name.Text, n, m.lim.Cells)
+			m.fault(diag.OutOfBounds, s.Chunks.Span(), "scratch %s has %d chunks: there must be 0 to %d, the limit cells", s.Name.Text, n, m.lim.Cells)
 		}
 		m.prog.scratch[i].Chunks = int(n)
 		ok = !m.recover() && ok
@@ -193,7 +194,7 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	ok = c.ranksPerNode(h, l.ranksPerNode, coll) && ok
 	if n := cells(coll, m.prog.scratch); ok && n > m.lim.Cells {
 		d := m.stop(diag.Limit, m.prog.declaration, "all buffers of all ranks have %d chunks; the limit cells is %d", n, m.lim.Cells)
-		d.Hint = moreHint("cells", n)
+		d.Hint = syntax.MoreHint("cells", n)
 		return false
 	}
 	h.dag.Coll, h.dag.Scratch = coll, m.prog.scratch
@@ -205,14 +206,14 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	return ok
 }
 
-func (c *compiler) protocol(h *header, s *Protocol, opt Options) bool {
+func (c *compiler) protocol(h *header, s *syntax.Protocol, opt Options) bool {
 	ok := true
 	if s != nil {
 		names := ir.ProtocolNames()
 		name, _ := diag.Spelled(s.Name.Text, names)
 		p, known := ir.ProtocolByName(name)
 		if !known {
-			d := c.m.report(diag.Undefined, s.Name.span(), "there is no protocol %s", s.Name.Text)
+			d := c.m.report(diag.Undefined, s.Name.Span(), "there is no protocol %s", s.Name.Text)
 			d.Hint = "the protocols are Simple, LL, LL16 and LL128"
 			if near := diag.Meant(s.Name.Text, names); near != "" {
 				d.Hint = "did you mean " + near + "? " + d.Hint
@@ -226,12 +227,12 @@ func (c *compiler) protocol(h *header, s *Protocol, opt Options) bool {
 	return ok
 }
 
-func (c *compiler) sizes(h *header, s *Sizes, opt Options) bool {
+func (c *compiler) sizes(h *header, s *syntax.Sizes, opt Options) bool {
 	m, ok := c.m, true
 	if s != nil {
 		low, high := c.number(s.Min, kInt, "the smallest size").get(), c.number(s.Max, kInt, "the end of the sizes").get()
 		if !m.bad && (low < 0 || low >= high) {
-			m.fault(diag.OutOfBounds, s.span(), "sizes %d..%d hold no size", low, high)
+			m.fault(diag.OutOfBounds, s.Span(), "sizes %d..%d hold no size", low, high)
 		}
 		h.dag.Sizes, ok = ir.SizeRange{Min: low, Max: high}, !m.recover()
 	}
@@ -241,7 +242,7 @@ func (c *compiler) sizes(h *header, s *Sizes, opt Options) bool {
 	return ok
 }
 
-func (c *compiler) ranksPerNode(h *header, s *RanksPerNode, coll *ir.Collective) bool {
+func (c *compiler) ranksPerNode(h *header, s *syntax.RanksPerNode, coll *ir.Collective) bool {
 	m := c.m
 	h.dag.RanksPerNode = coll.Ranks
 	if s == nil {
@@ -249,7 +250,7 @@ func (c *compiler) ranksPerNode(h *header, s *RanksPerNode, coll *ir.Collective)
 	}
 	n := c.number(s.N, kInt, "ranks_per_node").get()
 	if !m.bad && (n < 1 || int64(coll.Ranks)%n != 0) {
-		d := m.fault(diag.OutOfBounds, s.N.span(), "%d ranks do not make nodes of %d", coll.Ranks, n)
+		d := m.fault(diag.OutOfBounds, s.N.Span(), "%d ranks do not make nodes of %d", coll.Ranks, n)
 		*d = d.WithNote(m.prog.declaration, "there are %d ranks", coll.Ranks)
 	}
 	h.dag.RanksPerNode = int(n)

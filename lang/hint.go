@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles hints: the arguments by which an author asks something of
@@ -14,7 +15,7 @@ var hintNames = []string{"ch", "sendtb", "recvtb", "via", "pull"}
 
 // hints takes the hints out of the arguments of an operation. The function
 // returned, nil where there are none, gives the number of the hint.
-func (c *compiler) hints(args []*Arg) (rest []*Arg, number func() int32) {
+func (c *compiler) hints(args []*syntax.Arg) (rest []*syntax.Arg, number func() int32) {
 	var set []func(*ir.Hint)
 	given := map[string]bool{}
 	for _, a := range args {
@@ -23,7 +24,7 @@ func (c *compiler) hints(args []*Arg) (rest []*Arg, number func() int32) {
 			continue
 		}
 		if given[a.Name.Text] {
-			c.m.report(diag.Arguments, a.span(), "hint %s is given twice", a.Name.Text)
+			c.m.report(diag.Arguments, a.Span(), "hint %s is given twice", a.Name.Text)
 		}
 		given[a.Name.Text] = true
 		set = append(set, c.hint(a))
@@ -45,8 +46,8 @@ func (c *compiler) hints(args []*Arg) (rest []*Arg, number func() int32) {
 }
 
 // hint compiles one of them.
-func (c *compiler) hint(a *Arg) func(*ir.Hint) {
-	m, text, span := c.m, a.Name.Text, a.span()
+func (c *compiler) hint(a *syntax.Arg) func(*ir.Hint) {
+	m, text, span := c.m, a.Name.Text, a.Span()
 	switch text {
 	case "via":
 		via := c.via(a.Value)
@@ -74,13 +75,13 @@ func (c *compiler) hint(a *Arg) func(*ir.Hint) {
 }
 
 // via reads the name of a way from rank to rank: ViaAny after an error.
-func (c *compiler) via(e *Expr) (via ir.Via) {
+func (c *compiler) via(e *syntax.Expr) (via ir.Via) {
 	n := plainName(e)
 	if n != nil {
 		via, _ = ir.ViaByName(n.Text)
 	}
 	if via == ir.ViaAny {
-		d := c.m.report(diag.Hint, e.span(), "via must be memory, port or switch")
+		d := c.m.report(diag.Hint, e.Span(), "via must be memory, port or switch")
 		if n != nil {
 			suggest(d, n.Text, []string{"memory", "port", "switch"})
 		}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mscclc/lang/syntax"
 )
 
 // TestHostile gives files that are made to take long, to nest deep or to fill
@@ -19,7 +21,7 @@ func TestHostile(t *testing.T) {
 		}
 		return b.String()
 	}
-	lim := Limits{Steps: 10_000_000, Ops: 800_000, Cells: 8_000_000} // a tenth of the usual, for slow machines
+	lim := syntax.Limits{Steps: 10_000_000, Ops: 800_000, Cells: 8_000_000} // a tenth of the usual, for slow machines
 	files := map[string]string{
 		"parentheses":    head + "let x = " + rep("(", 499) + "1" + rep(")", 499) + "\n",
 		"too many":       head + "let x = " + rep("(", 300000) + "1" + rep(")", 300000) + "\n",
@@ -69,11 +71,11 @@ func TestHostile(t *testing.T) {
 				t.Fatalf("%d bytes: the file is refused for its size", len(src))
 			}
 			start := time.Now()
-			f, err := ParseLimited("x.mscl", []byte(src), lim)
+			f, err := syntax.ParseLimited("x.mscl", []byte(src), lim)
 			parsed := time.Since(start)
 			if err == nil {
 				if _, err = Expand(f, Options{Limits: lim}); err == nil {
-					_, err = Format("x.mscl", []byte(src))
+					_, err = syntax.Format("x.mscl", []byte(src))
 				}
 			}
 			said := "fine"

@@ -10,6 +10,7 @@ import (
 
 	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file loads libraries.
@@ -37,43 +38,43 @@ func resolvePath(importing, path string) string {
 
 // source declares the functions of f and of what it imports in a scope of its
 // own and returns it.
-func (im *importer) source(f *File, main bool) *source {
+func (im *importer) source(f *syntax.File, main bool) *source {
 	src := &source{file: f, top: newScope(im.c.universe), main: main}
 	outer := im.c.scope
 	im.c.scope = src.top
 	defer func() { im.c.scope = outer }()
-	seen := map[string]*Import{}
+	seen := map[string]*syntax.Import{}
 	for _, s := range f.Stmts {
 		switch s := s.(type) {
-		case *Import:
+		case *syntax.Import:
 			path := resolvePath(f.Name, strings.Trim(s.Path, `"`))
 			if first := seen[path]; first != nil {
-				d := im.c.m.report(diag.ImportFailed, s.span(), "%s is imported twice", s.Path)
-				*d = d.WithNote(first.span(), "it was imported here first")
+				d := im.c.m.report(diag.ImportFailed, s.Span(), "%s is imported twice", s.Path)
+				*d = d.WithNote(first.Span(), "it was imported here first")
 				continue
 			}
 			seen[path] = s
 			if lib := im.find(f, path, s); lib != nil {
 				im.take(lib, s)
 			}
-		case *Def:
+		case *syntax.Def:
 			def := &function{def: s, home: src}
 			src.functions = append(src.functions, def)
-			im.c.declare(&name{text: s.Name.Text, span: s.Name.span(), sort: aFunction, def: def})
+			im.c.declare(&name{text: s.Name.Text, span: s.Name.Span(), sort: aFunction, def: def})
 		}
 	}
 	return src
 }
 
 // take declares the functions that lib itself has.
-func (im *importer) take(lib *source, s *Import) {
+func (im *importer) take(lib *source, s *syntax.Import) {
 	for _, f := range lib.functions {
 		n := lib.top.names[f.def.Name.Text]
 		if n == nil || n.def != f {
 			continue // declared twice, which was reported
 		}
 		if old := im.c.scope.names[n.text]; old != nil {
-			e := im.c.m.report(diag.Redefined, s.span(), "%s declares %s, which is declared already", s.Path, n.text)
+			e := im.c.m.report(diag.Redefined, s.Span(), "%s declares %s, which is declared already", s.Path, n.text)
 			*e = e.WithNote(n.span, "%s declares it here", s.Path).WithNote(old.span, "it was declared here first")
 			continue
 		}
@@ -83,9 +84,9 @@ func (im *importer) take(lib *source, s *Import) {
 
 // find loads the library that s names from the first place that has it: beside f, where it has the name beside, or in a folder
 // of the import path. It returns nil after an error, which is of the first place.
-func (im *importer) find(f *File, beside string, s *Import) *source {
+func (im *importer) find(f *syntax.File, beside string, s *syntax.Import) *source {
 	if !strings.HasSuffix(beside, files.LibrarySuffix) {
-		im.c.m.report(diag.ImportFailed, s.span(), "%s is not named *%s, and no other file is imported", s.Path, files.LibrarySuffix)
+		im.c.m.report(diag.ImportFailed, s.Span(), "%s is not named *%s, and no other file is imported", s.Path, files.LibrarySuffix)
 		return nil
 	}
 	places := []string{beside}
@@ -115,28 +116,28 @@ func (im *importer) find(f *File, beside string, s *Import) *source {
 	if errors.As(first, &perr) {
 		first = perr.Err
 	}
-	im.c.m.report(diag.ImportFailed, s.span(), "%s cannot be read: %v", beside, first)
+	im.c.m.report(diag.ImportFailed, s.Span(), "%s cannot be read: %v", beside, first)
 	return nil
 }
 
 // load reads a library, once. An error says why the file cannot be read; it returns nil, nil where it reported another fault.
-func (im *importer) load(path string, s *Import) (*source, error) {
+func (im *importer) load(path string, s *syntax.Import) (*source, error) {
 	m := im.c.m
 	if im.inside[path] {
-		m.report(diag.ImportFailed, s.span(), "%s leads back to this file: imports must not form a cycle", s.Path)
+		m.report(diag.ImportFailed, s.Span(), "%s leads back to this file: imports must not form a cycle", s.Path)
 		return nil, nil
 	}
 	if lib, known := im.loaded[path]; known {
 		return lib, nil
 	}
 	if len(im.loaded)+len(im.failed) >= m.lim.Files {
-		d := m.report(diag.Limit, s.span(), "more than %d files are imported, the limit files", m.lim.Files)
-		d.Hint = moreHint("files", int64(m.lim.Files))
+		d := m.report(diag.Limit, s.Span(), "more than %d files are imported, the limit files", m.lim.Files)
+		d.Hint = syntax.MoreHint("files", int64(m.lim.Files))
 		return nil, nil
 	}
 	if im.depth >= m.lim.Nesting {
-		d := m.report(diag.Limit, s.span(), "imports are nested more than %d deep, the limit nesting", m.lim.Nesting)
-		d.Hint = moreHint("nesting", int64(m.lim.Nesting))
+		d := m.report(diag.Limit, s.Span(), "imports are nested more than %d deep, the limit nesting", m.lim.Nesting)
+		d.Hint = syntax.MoreHint("nesting", int64(m.lim.Nesting))
 		return nil, nil
 	}
 	text, err := im.open(path)
@@ -145,16 +146,16 @@ func (im *importer) load(path string, s *Import) (*source, error) {
 	}
 	im.loaded[path] = nil
 	if im.bytes += len(text); im.bytes > m.lim.File {
-		d := m.report(diag.Limit, s.span(), "imported files have more than %d bytes together, the limit file", m.lim.File)
-		d.Hint = moreHint("file", int64(im.bytes))
+		d := m.report(diag.Limit, s.Span(), "imported files have more than %d bytes together, the limit file", m.lim.File)
+		d.Hint = syntax.MoreHint("file", int64(im.bytes))
 		return nil, nil
 	}
 	return im.parsed(path, text, s), nil
 }
 
 // parsed makes a library of a file's text, or returns nil after an error.
-func (im *importer) parsed(path string, text []byte, s *Import) *source {
-	f, err := ParseLimited(path, text, im.c.m.lim)
+func (im *importer) parsed(path string, text []byte, s *syntax.Import) *source {
+	f, err := syntax.ParseLimited(path, text, im.c.m.lim)
 	if err != nil {
 		im.c.m.adopt(err)
 		return nil
@@ -173,17 +174,17 @@ func (im *importer) parsed(path string, text []byte, s *Import) *source {
 }
 
 // isLibrary says whether f holds imports and functions only.
-func (im *importer) isLibrary(f *File, s *Import) bool {
+func (im *importer) isLibrary(f *syntax.File, s *syntax.Import) bool {
 	ok := true
 	for _, stmt := range f.Stmts {
 		switch stmt.(type) {
-		case *Import, *Def:
-		case *Algorithm:
-			d := im.c.m.report(diag.ImportFailed, s.span(), "%s is an algorithm, and only libraries are imported", s.Path)
-			*d = d.WithNote(stmt.node().span(), "a library has no algorithm line")
+		case *syntax.Import, *syntax.Def:
+		case *syntax.Algorithm:
+			d := im.c.m.report(diag.ImportFailed, s.Span(), "%s is an algorithm, and only libraries are imported", s.Path)
+			*d = d.WithNote(stmt.Base().Span(), "a library has no algorithm line")
 			return false
 		default:
-			im.c.m.report(diag.Declaration, stmt.node().span(), "a library holds imports and functions only")
+			im.c.m.report(diag.Declaration, stmt.Base().Span(), "a library holds imports and functions only")
 			ok = false
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/eval"
 	"mscclc/ir/form"
+	"mscclc/ir/placement"
+	"mscclc/lang/syntax"
 )
 
 // randomInplace makes a random program on in-place buffers: the operations
@@ -18,7 +20,7 @@ func randomInplace(rnd *rand.Rand) *ir.ChunkDAG {
 	c := &ir.Collective{Kind: kinds[rnd.Intn(len(kinds))], Ranks: 1 + rnd.Intn(4), Chunks: 1 + rnd.Intn(4), Inplace: true}
 	c.Root = rnd.Intn(c.Ranks)
 	d := &ir.ChunkDAG{Header: ir.Header{Coll: c, RanksPerNode: c.Ranks}, Hints: []ir.Hint{ir.NoHint}}
-	d.Spans = append(d.Spans, (&Node{}).span())
+	d.Spans = append(d.Spans, (&syntax.Node{}).Span())
 	if rnd.Intn(2) == 0 {
 		d.Scratch = []ir.ScratchDecl{{Name: "moved", Chunks: 1 + rnd.Intn(5)}}
 	}
@@ -148,7 +150,7 @@ func TestRelocate(t *testing.T) {
 			strays++
 		}
 		for _, inplace := range []bool{false, true} {
-			got := relocate(d, inplace, 0)
+			got := placement.Relocate(d, inplace, 0)
 			if errs := form.CheckChunks(got); len(errs) > 0 {
 				t.Fatalf("seed %d, inplace %v: %v", seed, inplace, errs)
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // An iteration is one compiled iterator.
@@ -18,7 +19,7 @@ type iteration struct {
 	cost         int64 // of one round, for the budget
 }
 
-func (c *compiler) loop(s *For) exec {
+func (c *compiler) loop(s *syntax.For) exec {
 	c.scope = newScope(c.scope)
 	defer func() { c.scope = c.scope.outer }()
 	iters := c.iterators(s.Iters, len(s.Body.Tokens))
@@ -27,26 +28,26 @@ func (c *compiler) loop(s *For) exec {
 
 // iterators compiles the iterators of a loop or a list and declares their
 // variables in the innermost scope. Each sees those before it.
-func (c *compiler) iterators(iters []*Iter, tokens int) []*iteration {
+func (c *compiler) iterators(iters []*syntax.Iter, tokens int) []*iteration {
 	list := make([]*iteration, len(iters))
 	for i, it := range iters {
-		l := &iteration{name: it.Name.Text, slot: new(value), span: it.span(), cost: 1 + int64(tokens)/16}
+		l := &iteration{name: it.Name.Text, slot: new(value), span: it.Span(), cost: 1 + int64(tokens)/16}
 		k := kInt
 		if it.To == nil {
 			l.list = c.of(it.From, kList, "what a for without .. runs over")
 			k = kAny
 			if it.By != nil {
-				c.m.report(diag.Syntax, it.By.span(), "by needs a range a..b")
+				c.m.report(diag.Syntax, it.By.Span(), "by needs a range a..b")
 			}
 		} else {
 			l.from = c.number(it.From, kInt, "the start of the range")
 			l.to = c.number(it.To, kInt, "the end of the range")
 			l.by = constant(1)
 			if it.By != nil {
-				l.by, l.bySpan = c.number(it.By, kInt, "the step of the range"), it.By.span()
+				l.by, l.bySpan = c.number(it.By, kInt, "the step of the range"), it.By.Span()
 			}
 		}
-		c.declare(&name{text: it.Name.Text, span: it.Name.span(), sort: aLoop, kind: k, slot: l.slot})
+		c.declare(&name{text: it.Name.Text, span: it.Name.Span(), sort: aLoop, kind: k, slot: l.slot})
 		if it.If != nil {
 			cond := c.number(it.If, kBool, "the condition")
 			l.cond = &cond

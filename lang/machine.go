@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // A machine is one run of a file: its state, its faults and its budget.
@@ -16,7 +17,7 @@ import (
 // written, or lostIn where at least the buffer is; from then on unwritten and
 // stale chunks are no errors there.
 type machine struct {
-	lim     Limits
+	lim     syntax.Limits
 	steps   int64
 	errs    diag.List
 	seen    map[faultKey]bool
@@ -61,7 +62,7 @@ func (m *machine) fault(code diag.Code, span diag.Span, format string, args ...a
 	return m.report(code, span, format, args...)
 }
 
-// report records an error that does not spoil what is being computed.
+// Report records an error that does not spoil what is being computed.
 func (m *machine) report(code diag.Code, span diag.Span, format string, args ...any) *diag.Diagnostic {
 	key := faultKey{code, span.Pos}
 	if m.seen[key] || m.dead {
@@ -77,7 +78,7 @@ func (m *machine) report(code diag.Code, span diag.Span, format string, args ...
 	m.errs = append(m.errs, diag.New(code, span, format, args...))
 	d := &m.errs[len(m.errs)-1]
 	d.Notes = notes(m.frames())
-	m.dead = len(m.errs) >= maxErrors
+	m.dead = len(m.errs) >= syntax.MaxErrors
 	return d
 }
 
@@ -114,7 +115,7 @@ func (m *machine) step(n int64, span *diag.Span) bool {
 	if m.steps += n; m.steps <= m.lim.Steps {
 		return true
 	}
-	m.exhausted("steps", m.lim.Steps, moreHint("steps", m.steps), span, "the file takes more than %d evaluation steps")
+	m.exhausted("steps", m.lim.Steps, syntax.MoreHint("steps", m.steps), span, "the file takes more than %d evaluation steps")
 	return false
 }
 

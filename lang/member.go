@@ -2,6 +2,7 @@ package lang
 
 import (
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file compiles members and parts: c.rank, c[i], c[i..j], l[i].
@@ -9,7 +10,7 @@ import (
 var members = []string{"rank", "buffer", "index", "count", "copy", "reduce"}
 
 // member compiles c.rank, c.buffer, c.index and c.count.
-func (c *compiler) member(x code, f *Name, span diag.Span) code {
+func (c *compiler) member(x code, f *syntax.Name, span diag.Span) code {
 	if x.kind == kBad {
 		return x
 	}
@@ -20,7 +21,7 @@ func (c *compiler) member(x code, f *Name, span diag.Span) code {
 		"buffer": func(r ref) int64 { return int64(r.buf) },
 	}[f.Text]
 	if get == nil {
-		d := c.m.report(diag.Undefined, f.span(), "a reference has no member %s", f.Text)
+		d := c.m.report(diag.Undefined, f.Span(), "a reference has no member %s", f.Text)
 		if f.Text == "copy" || f.Text == "reduce" {
 			d.Text, d.Hint = "."+f.Text+" without arguments", "call it: c."+f.Text+"(...)"
 		} else if !suggest(d, f.Text, members) {
@@ -36,8 +37,8 @@ func (c *compiler) member(x code, f *Name, span diag.Span) code {
 }
 
 // index compiles x[i] and x[i..j] of references and lists.
-func (c *compiler) index(x code, s *Suffix, of diag.Span) code {
-	p := &section{m: c.m, from: c.number(s.Index, kInt, "the index"), single: s.End == nil, span: s.span()}
+func (c *compiler) index(x code, s *syntax.Suffix, of diag.Span) code {
+	p := &section{m: c.m, from: c.number(s.Index, kInt, "the index"), single: s.End == nil, span: s.Span()}
 	if !p.single {
 		p.to = c.number(s.End, kInt, "the end of the part")
 	}

@@ -6,6 +6,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/lang/syntax"
 )
 
 // This file makes operations. It is what a run spends its time on.
@@ -210,7 +211,7 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 		m.watch(s.span.Pos, -1)
 	}
 	if m.prog.spent += ops; m.prog.spent > m.lim.Ops {
-		m.exhausted("ops", m.lim.Ops, moreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
+		m.exhausted("ops", m.lim.Ops, syntax.MoreHint("ops", m.lim.Ops), &s.span, "the file makes more than %d operations")
 		return false
 	}
 	return m.step(chunks, &s.span)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // Params are the values of an algorithm's parameters, by name. A parameter that is not in the map has its default.
@@ -18,7 +19,7 @@ type Params map[string]any
 
 // params evaluates the parameters of the algorithm. One that failed is of kind
 // kBad, so that what depends on it is silent.
-func (c *compiler) params(a *Algorithm, given Params) (list []*name, ok bool) {
+func (c *compiler) params(a *syntax.Algorithm, given Params) (list []*name, ok bool) {
 	m := c.m
 	ok = true
 	c.scope = newScope(c.universe)
@@ -42,7 +43,7 @@ func (c *compiler) params(a *Algorithm, given Params) (list []*name, ok bool) {
 	slices.Sort(unknown)
 	for _, text := range unknown {
 		ok = false
-		d := diag.New(diag.Parameter, a.span(), "%s has no parameter %s", a.Name, text)
+		d := diag.New(diag.Parameter, a.Span(), "%s has no parameter %s", a.Name, text)
 		if !suggest(&d, text, names) && len(names) > 0 {
 			d.Hint = "its parameters are " + strings.Join(names, ", ") + ", as in " + strings.Join(settings(list), " ")
 		}
@@ -62,7 +63,7 @@ func settings(params []*name) (list []string) {
 }
 
 // param evaluates one parameter, or returns nil after an error.
-func (c *compiler) param(p *Param, given Params) *name {
+func (c *compiler) param(p *syntax.Param, given Params) *name {
 	m := c.m
 	span := diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}
 	n := &name{text: p.Name, span: span, sort: aConstant}
@@ -76,7 +77,7 @@ func (c *compiler) param(p *Param, given Params) *name {
 		return nil
 	}
 	if v.kind != kInt && v.kind != kBool && v.kind != kString {
-		m.report(diag.Kind, p.Default.span(), "a parameter must be an integer, a boolean or a string, not %s", v.kind)
+		m.report(diag.Kind, p.Default.Span(), "a parameter must be an integer, a boolean or a string, not %s", v.kind)
 		return nil
 	}
 	if set, ok := given[p.Name]; ok {
@@ -89,10 +90,10 @@ func (c *compiler) param(p *Param, given Params) *name {
 }
 
 // given makes a value of kind k of what the caller gives for p, or reports why it cannot.
-func (m *machine) given(p *Param, set any, k kind) (v value, ok bool) {
+func (m *machine) given(p *syntax.Param, set any, k kind) (v value, ok bool) {
 	if text, is := set.(string); is {
 		if v, ok = m.parseParam(text, k); !ok {
-			m.report(diag.Parameter, p.span(), "-p %s=%s: %s must be %s", p.Name, text, p.Name, k)
+			m.report(diag.Parameter, p.Span(), "-p %s=%s: %s must be %s", p.Name, text, p.Name, k)
 		}
 		return v, ok
 	}
@@ -106,12 +107,12 @@ func (m *machine) given(p *Param, set any, k kind) (v value, ok bool) {
 	case r.CanUint():
 		v, ok = intValue(int64(r.Uint())), k == kInt && r.Uint() <= math.MaxInt64
 	default:
-		d := m.report(diag.Parameter, p.span(), "parameter %s is given as the Go type %T", p.Name, set)
+		d := m.report(diag.Parameter, p.Span(), "parameter %s is given as the Go type %T", p.Name, set)
 		d.Hint = "the Go type must be an integer type, bool or string"
 		return v, false
 	}
 	if !ok {
-		d := m.report(diag.Parameter, p.span(), "parameter %s is given as %v: it must be %s", p.Name, set, k)
+		d := m.report(diag.Parameter, p.Span(), "parameter %s is given as %v: it must be %s", p.Name, set, k)
 		if k == kInt && v.kind == kInt {
 			d.Hint = fmt.Sprintf("the largest integer is %d", math.MaxInt64)
 		}
@@ -128,7 +129,7 @@ func (m *machine) parseParam(text string, k kind) (value, bool) {
 		return value{kind: kString, n: m.intern(text)}, len(text) <= m.lim.String
 	}
 	digits, negative := strings.CutPrefix(text, "-")
-	n, ok := parseInt(digits)
+	n, ok := syntax.ParseInt(digits)
 	if negative {
 		n = -n
 	}

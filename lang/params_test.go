@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 type narrow uint16 // a caller's own type
@@ -19,7 +20,7 @@ assert(ranks == 3 && parts == 65536 && twice && name == "ring", "the values that
 for r in 0..ranks { for s in 0..ranks { if r != s { chunk(r, input, r).reduce(chunk(s, input, r)) } } }
 for r in 0..ranks { for s in 0..ranks { if r != s { chunk(r, input, r).copy(s, input, r) } } }
 `
-	f, err := Parse("typed.mscl", []byte(text))
+	f, err := syntax.Parse("typed.mscl", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

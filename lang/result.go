@@ -7,6 +7,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/lang/syntax"
 )
 
 // This file judges whether the outputs hold what the collective says.
@@ -28,7 +29,7 @@ func (m *machine) checkResult() {
 		wrong.Add(rank, index)
 	})
 	if wrong.N == 0 && p.values.Over {
-		m.exhausted("steps", m.lim.Steps, moreHint("steps", m.steps), &p.declaration, "judging the result takes more than %d evaluation steps")
+		m.exhausted("steps", m.lim.Steps, syntax.MoreHint("steps", m.steps), &p.declaration, "judging the result takes more than %d evaluation steps")
 	}
 	if wrong.N > 0 {
 		m.wrong(first, firstIndex, &wrong)

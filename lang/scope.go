@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // A name is what a word in the source stands for.
@@ -81,11 +82,11 @@ func (c *compiler) declare(n *name) {
 }
 
 // resolve finds what a name stands for, or reports that it stands for nothing.
-func (c *compiler) resolve(x *Name, use nameUse) *name {
+func (c *compiler) resolve(x *syntax.Name, use nameUse) *name {
 	if n := c.scope.lookup(x.Text); n != nil {
 		return n
 	}
-	d := c.m.report(diag.Undefined, x.span(), "%s is not defined", x.Text)
+	d := c.m.report(diag.Undefined, x.Span(), "%s is not defined", x.Text)
 	if span, top := c.topNames[x.Text]; top && c.fn == nil {
 		d.Hint = "it is declared further down"
 		return nil
@@ -116,19 +117,19 @@ const namesShown = 10
 func (c *compiler) suggestName(d *diag.Diagnostic, text string, use nameUse) {
 	near := diag.Nearest(text, c.scope.all())
 	here, variables := c.namesHere(use)
-	include := c.main.includeOf()
+	include := c.main.IncludeOf()
 	switch {
 	case near != "" && (variables < 2 || !otherNumber(text, near)):
 		d.Hint = "did you mean " + near + "?"
-	case foreignNames[text] != "":
-		d.Hint = foreignNames[text]
+	case syntax.ForeignNames[text] != "":
+		d.Hint = syntax.ForeignNames[text]
 	case include != nil:
-		*d = d.WithNote(tokenSpan(include), "this line is a comment")
-		d.Hint = importHint
+		*d = d.WithNote(syntax.TokenSpan(include), "this line is a comment")
+		d.Hint = syntax.ImportHint
 	case use == toAssign:
 		d.Hint = "a variable is declared by let " + text + " = ..."
-	case foreignVariables[text] != "":
-		d.Hint = foreignVariables[text] + "; " + here
+	case syntax.ForeignVariables[text] != "":
+		d.Hint = syntax.ForeignVariables[text] + "; " + here
 	default:
 		d.Hint = here
 	}

@@ -3,6 +3,7 @@ package lang
 import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // A kind is what a value is. What a name's kind is stays as its first value
@@ -116,13 +117,13 @@ func (x code) value() func() value {
 }
 
 // number compiles an expression of the numeric kind k.
-func (c *compiler) number(e *Expr, k kind, what string) number {
-	return c.asNumber(c.expr(e), k, what, e.span())
+func (c *compiler) number(e *syntax.Expr, k kind, what string) number {
+	return c.asNumber(c.expr(e), k, what, e.Span())
 }
 
 // of compiles an expression of kind k, neither numeric nor kRef.
-func (c *compiler) of(e *Expr, k kind, what string) func() value {
-	return c.as(c.expr(e), k, what, e.span())
+func (c *compiler) of(e *syntax.Expr, k kind, what string) func() value {
+	return c.as(c.expr(e), k, what, e.Span())
 }
 
 func (c *compiler) asNumber(x code, k kind, what string, span diag.Span) number {

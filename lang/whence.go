@@ -8,6 +8,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/syntax"
 )
 
 // This file says of errors in which calls and loops they are, and with which values.
@@ -122,7 +123,7 @@ type whence struct {
 // Whence adds to errors that were found behind the expansion of f in which calls and loops the operation was made that
 // they point at: what all operations of that line, and of that rank where blocks have them, have in common. It expands
 // f again, as nothing keeps that while operations are made.
-func Whence(f *File, opt Options, list diag.List) {
+func Whence(f *syntax.File, opt Options, list diag.List) {
 	at := map[watched]*whence{}
 	look := list[:min(len(list), whenceMost)]
 	for i := range look {
@@ -130,7 +131,7 @@ func Whence(f *File, opt Options, list diag.List) {
 		at[watched{look[i].Span.Pos, -1}] = &whence{}
 	}
 	looks := 0
-	m := &machine{lim: opt.Limits.withDefaults()}
+	m := &machine{lim: opt.Limits.WithDefaults()}
 	m.watch = func(pos diag.Pos, rank int32) {
 		for _, r := range []int32{rank, -1} {
 			w := at[watched{pos, r}]

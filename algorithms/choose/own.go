@@ -8,6 +8,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // An Own is a program file of a user's, to be chosen among beside the catalog.
@@ -101,7 +102,7 @@ func (s Shelf) expand(program string, c Call) (*ir.ChunkDAG, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := lang.ParseLimited(s.file(program), text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.file(program), text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}

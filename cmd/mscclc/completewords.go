@@ -11,7 +11,7 @@ import (
 	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/fifo"
 	"mscclc/topology"
 
@@ -216,18 +216,18 @@ func parameterWords(at cursor) (list []string) {
 }
 
 // parametersOf are the parameters of the algorithm or the collective that arg names, or none.
-func parametersOf(arg string) []lang.ParamInfo {
+func parametersOf(arg string) []syntax.ParamInfo {
 	if kind, ok := ir.KindByName(collective(arg)); ok && choose.IsCollective(kind.String()) && !exists(arg) {
 		return collectiveParams(kind)
 	}
-	text, err := files.Read(arg, "an algorithm", int64(lang.DefaultLimits.File))
+	text, err := files.Read(arg, "an algorithm", int64(syntax.DefaultLimits.File))
 	if err != nil {
 		text, err = algorithms.Open(arg)
 	}
 	if err != nil {
 		return nil
 	}
-	f, err := lang.Parse(arg, text)
+	f, err := syntax.Parse(arg, text)
 	if err != nil {
 		return nil
 	}

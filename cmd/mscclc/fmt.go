@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/codegen"
 	"mscclc/ir/diag"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *app) fmtCommand() *cobra.Command {
@@ -27,7 +27,7 @@ names, and the exit code is 1 if there are any. Of a folder, all .mscl files bel
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
 	cmd.Flags().BoolVarP(&list, "list", "l", false, "print the names of files whose format differs, and exit with 1 if there are any")
-	limitFlag(cmd.Flags(), &lim, lang.LimitNames())
+	limitFlag(cmd.Flags(), &lim, syntax.LimitNames())
 	return cmd
 }
 
@@ -83,7 +83,7 @@ func (a *app) formatFile(file string, write, list bool, lim *limits) (changed bo
 	if err != nil {
 		return false, err
 	}
-	good, err := lang.FormatLimited(s.name, text, lim.lang)
+	good, err := syntax.FormatLimited(s.name, text, lim.lang)
 	if err != nil {
 		return false, err
 	}

@@ -16,6 +16,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // A verdict is what verify says of one file.
@@ -200,7 +201,7 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 	if err != nil {
 		return nil, err
 	}
-	tree, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.name, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -234,14 +235,14 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 }
 
 // checkLibrary judges a library as an algorithm that imports it would find it.
-func checkLibrary(f *lang.File, text []byte, opt mscclc.Options) error {
+func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
 	if len(f.Stmts) == 0 {
 		return diag.List{diag.New(diag.Declaration, fileSpan(f.Name), "the file has neither an algorithm nor functions").
 			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
 	}
 	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
 	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n", filepath.Base(f.Name))
-	tree, err := lang.Parse(user, []byte(importing))
+	tree, err := syntax.Parse(user, []byte(importing))
 	if err != nil {
 		return err
 	}
@@ -258,10 +259,10 @@ func checkLibrary(f *lang.File, text []byte, opt mscclc.Options) error {
 }
 
 // isLibrary says whether f holds imports and functions only. Any other file is judged as an algorithm.
-func isLibrary(f *lang.File) bool {
-	return !slices.ContainsFunc(f.Stmts, func(s lang.Stmt) bool {
+func isLibrary(f *syntax.File) bool {
+	return !slices.ContainsFunc(f.Stmts, func(s syntax.Stmt) bool {
 		switch s.(type) {
-		case *lang.Import, *lang.Def:
+		case *syntax.Import, *syntax.Def:
 			return false
 		}
 		return true

@@ -6,18 +6,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"mscclc"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
+
+	"github.com/spf13/pflag"
 )
 
 // limits are the bounds that --limit sets, where each of them holds. A field that is 0 is the usual bound.
 type limits struct {
-	lang  lang.Limits
+	lang  syntax.Limits
 	read  codegen.ReadOptions
 	check verify.Options
 	insts int // that passes make
@@ -31,7 +31,7 @@ func limitFlag(f *pflag.FlagSet, l *limits, names []string) {
 }
 
 // limitNames are the limits by the names that messages use: the language's, and those of programs.
-func limitNames() []string { return append(lang.LimitNames(), "insts", "moves", "work") }
+func limitNames() []string { return append(syntax.LimitNames(), "insts", "moves", "work") }
 
 func (l *limits) String() string { return "" }
 
@@ -59,7 +59,7 @@ func (l *limits) Set(s string) error {
 	case "file":
 		l.read.MaxFile = max(n, codegen.MaxFile) // the flag raises it, and is smaller where it is for a source file
 	}
-	if slices.Contains(lang.LimitNames(), name) {
+	if slices.Contains(syntax.LimitNames(), name) {
 		return l.lang.Set(name, n)
 	}
 	return nil
@@ -75,7 +75,7 @@ func (l *limits) file() int64 {
 	if l.lang.File > 0 {
 		return int64(l.lang.File)
 	}
-	return int64(lang.DefaultLimits.File)
+	return int64(syntax.DefaultLimits.File)
 }
 
 // writeProgram writes a program, and notes what reading it takes where the usual limit does not do.

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -46,7 +47,7 @@ thread block does what.`,
 			return a.list(tasks, &from)
 		},
 	}
-	from.flags(cmd.Flags(), lang.LimitNames())
+	from.flags(cmd.Flags(), syntax.LimitNames())
 	return cmd
 }
 
@@ -164,21 +165,21 @@ func describe(s *source, from *reading) (l listing, ok bool, err error) {
 	if err != nil {
 		return l, false, err
 	}
-	f, err := lang.ParseLimited(s.name, text, from.limits.lang)
+	f, err := syntax.ParseLimited(s.name, text, from.limits.lang)
 	if err != nil {
 		return l, false, err
 	}
 	l = listing{File: filepath.ToSlash(s.name), Protocol: "Simple", Params: []listingParam{}, Doc: firstSentence(string(text))}
 	for _, stmt := range f.Stmts {
 		switch d := stmt.(type) {
-		case *lang.Algorithm:
+		case *syntax.Algorithm:
 			l.Algorithm, ok = d.Name, true
 			for _, p := range d.Params {
 				l.Params = append(l.Params, listingParam{p.Name, sourceOf(text, p.Default)})
 			}
-		case *lang.Collective:
+		case *syntax.Collective:
 			l.Collective = d.Kind.Text
-		case *lang.Protocol:
+		case *syntax.Protocol:
 			l.Protocol = d.Name.Text
 		}
 	}
@@ -189,7 +190,7 @@ func describe(s *source, from *reading) (l listing, ok bool, err error) {
 }
 
 // shapeOf is what f costs, nil where it says no chunks, or nothing by its default parameters.
-func shapeOf(s *source, f *lang.File, from *reading) *listingShape {
+func shapeOf(s *source, f *syntax.File, from *reading) *listingShape {
 	x, err := lang.ExpandLevel(f, from.imports(s))
 	if err != nil || x.Chunks == nil {
 		return nil
@@ -199,7 +200,7 @@ func shapeOf(s *source, f *lang.File, from *reading) *listingShape {
 }
 
 // sourceOf is the text of e, or nothing.
-func sourceOf(text []byte, e *lang.Expr) string {
+func sourceOf(text []byte, e *syntax.Expr) string {
 	if e == nil || len(e.Tokens) == 0 {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // A chosen is what run runs at each size: the one program of a file, or of a
@@ -35,10 +35,10 @@ type loadedProgram struct {
 }
 
 // collectiveParams are what -p sets of a collective, with the values that it has otherwise.
-func collectiveParams(kind ir.Kind) []lang.ParamInfo {
-	params := []lang.ParamInfo{{Name: "ranks", Default: strconv.Itoa(chosenRanks)}}
+func collectiveParams(kind ir.Kind) []syntax.ParamInfo {
+	params := []syntax.ParamInfo{{Name: "ranks", Default: strconv.Itoa(chosenRanks)}}
 	if kind.Rooted() {
-		params = append(params, lang.ParamInfo{Name: "root", Default: "0"})
+		params = append(params, syntax.ParamInfo{Name: "root", Default: "0"})
 	}
 	return params
 }

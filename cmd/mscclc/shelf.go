@@ -10,7 +10,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // ownUsage is how help describes a command's files beside a collective.
@@ -51,7 +51,7 @@ func (a *app) own(arg string, from *reading) (own choose.Own, err error) {
 		}
 		own.Options.Lang = from.imports(s)
 		from.limits.apply(&own.Options)
-		_, err = lang.ParseLimited(s.name, own.Text, from.limits.lang)
+		_, err = syntax.ParseLimited(s.name, own.Text, from.limits.lang)
 		return own, err
 	case codegen.KindMSCCLPP:
 		d := diag.New(diag.Unsupported, fileSpan(s.name), "an execution plan of MSCCL++ is not compared with the catalog")

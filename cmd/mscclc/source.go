@@ -20,7 +20,7 @@ import (
 	"mscclc/files"
 	"mscclc/internal/strictjson"
 	"mscclc/ir/diag"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/topology"
 )
 
@@ -228,7 +228,7 @@ func (a *app) text(name string) []byte {
 	if err != nil {
 		return nil
 	}
-	if _, err := lang.Parse(name, text); err != nil {
+	if _, err := syntax.Parse(name, text); err != nil {
 		return nil
 	}
 	return text
@@ -252,11 +252,11 @@ func (s *source) readSource(lim *limits) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	case n > limit:
-		return nil, lang.TooLong(s.name, n, limit)
+		return nil, syntax.TooLong(s.name, n, limit)
 	case s.name == stdinName || filepath.Ext(s.name) == files.LibrarySuffix || beginning.Match(text):
 		return text, nil
 	}
-	if _, err := lang.ParseLimited(s.name, text, lim.lang); errors.As(err, &found) {
+	if _, err := syntax.ParseLimited(s.name, text, lim.lang); errors.As(err, &found) {
 		d := diag.New(diag.Malformed, fileSpan(s.name), "%s holds neither an algorithm nor a program", diag.Printable(s.name))
 		d = d.WithNote(found[0].Span, "as an algorithm: %s", found[0].Text)
 		return nil, diag.List{d.WithHint("name an algorithm's file *%s, and its errors are shown", files.LibrarySuffix)}

@@ -9,7 +9,7 @@ import (
 
 	"mscclc"
 	"mscclc/ir/diag"
-	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // mostRanks and mostCounts bound what --ranks may ask for.
@@ -77,10 +77,10 @@ type countsReport struct {
 
 // sharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out; none where it
 // has no such parameters.
-func sharesOf(f *lang.File, n int) (shares [][]string) {
+func sharesOf(f *syntax.File, n int) (shares [][]string) {
 	has := map[string]bool{}
 	for _, s := range f.Stmts {
-		if a, ok := s.(*lang.Algorithm); ok {
+		if a, ok := s.(*syntax.Algorithm); ok {
 			for _, p := range a.Params {
 				has[p.Name] = true
 			}
@@ -105,7 +105,7 @@ func (a *app) shareRanks(s *source, text []byte, c *compiling, opt *mscclc.Optio
 	if err != nil { // --ranks is not given
 		return nil
 	}
-	tree, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.name, text, opt.Lang.Limits)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) err
 	if err != nil {
 		return err
 	}
-	tree, err := lang.ParseLimited(s.name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.name, text, opt.Lang.Limits)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"mscclc/ir/verify"
 	"mscclc/ir/verify/explore"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // An original is a good program that single faults are put into.
@@ -49,13 +50,13 @@ func catalog(t *testing.T) []original {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := lang.Parse(name, src)
+		f, err := syntax.Parse(name, src)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var params []string
 		for _, s := range f.Stmts {
-			if a, ok := s.(*lang.Algorithm); ok {
+			if a, ok := s.(*syntax.Algorithm); ok {
 				for _, p := range a.Params {
 					params = append(params, p.Name)
 				}

@@ -17,6 +17,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // smallAccesses bounds the chunks that a pass of an original accesses, so that
@@ -31,12 +32,12 @@ func loweredCatalog(t *testing.T) (all []original) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := lang.Parse(name, src)
+		f, err := syntax.Parse(name, src)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range f.Stmts {
-			a, ok := s.(*lang.Algorithm)
+			a, ok := s.(*syntax.Algorithm)
 			if !ok {
 				continue
 			}

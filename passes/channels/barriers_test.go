@@ -10,6 +10,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +19,7 @@ import (
 // synchronised returns the program of a file at the level of channels, ready to run.
 func synchronised(t *testing.T, name, src string, params lang.Params) *ir.ChannelProgram {
 	t.Helper()
-	f, err := lang.Parse(name, []byte(src))
+	f, err := syntax.Parse(name, []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/fifo"
 )
 
@@ -34,7 +35,7 @@ func expandCatalog(b *testing.B, name string, ranks int, protocol ir.Protocol) *
 	if err != nil {
 		b.Fatal(err)
 	}
-	f, err := lang.Parse(name, src)
+	f, err := syntax.Parse(name, src)
 	if err != nil {
 		b.Fatal(err)
 	}

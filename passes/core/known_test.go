@@ -9,12 +9,13 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // expandFor expands a text for some ranks.
 func expandFor(t *testing.T, text string, ranks int, protocol ir.Protocol) *ir.ChunkDAG {
 	t.Helper()
-	f, err := lang.Parse("test.mscl", []byte(text))
+	f, err := syntax.Parse("test.mscl", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ chunk(0, output, 2, 1).copy(1, output, 2)`
 		"chunk(0, input, 1, 3).copy([1, 0], output, 0, via = switch)",
 		"chunk(0, input, 1, 3).copy(0, output, 0)\nchunk(0, input, 1, 3).copy(1, output, 0, via = port)",
 	} {
-		f, err := lang.Parse("test.mscl", []byte(head+writes+tail))
+		f, err := syntax.Parse("test.mscl", []byte(head+writes+tail))
 		if err != nil {
 			t.Fatal(err)
 		}

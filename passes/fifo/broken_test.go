@@ -15,6 +15,7 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify/explore"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // A fault is a broken copy of a pass, and what must catch it.
@@ -132,7 +133,7 @@ func (f *fault) try(t *testing.T, n int) tally {
 
 // expandText is the chunk DAG of a .mscl text.
 func expandText(text string) (*ir.ChunkDAG, error) {
-	f, err := lang.Parse("broken.mscl", []byte(text))
+	f, err := syntax.Parse("broken.mscl", []byte(text))
 	if err != nil {
 		return nil, err
 	}

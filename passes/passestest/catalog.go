@@ -12,13 +12,14 @@ import (
 	"mscclc/algorithms"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 )
 
 // A File is a program of the catalog or of the examples.
 type File struct {
 	Name string
-	tree *lang.File
-	algo *lang.Algorithm
+	tree *syntax.File
+	algo *syntax.Algorithm
 }
 
 // Catalog returns every program of the catalog and of the examples.
@@ -28,12 +29,12 @@ func Catalog(t *testing.T) []File {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := lang.Parse(name, text)
+		f, err := syntax.Parse(name, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range f.Stmts {
-			if a, ok := s.(*lang.Algorithm); ok {
+			if a, ok := s.(*syntax.Algorithm); ok {
 				files = append(files, File{name, f, a})
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
 	"mscclc/lang"
+	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
 	"mscclc/passes/core"
 
@@ -136,7 +137,7 @@ func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []ch
 }
 
 func expand(name string, text []byte, params lang.Params) (*ir.ChannelProgram, error) {
-	f, err := lang.Parse(name, text)
+	f, err := syntax.Parse(name, text)
 	if err != nil {
 		return nil, err
 	}

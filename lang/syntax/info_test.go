@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"os"
@@ -40,6 +40,6 @@ func TestGrammar(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Errorf("GRAMMAR.ebnf is not the parser's; MSCCLC_UPDATE=1 go test ./lang writes it:\n%s", d)
+		t.Errorf("GRAMMAR.ebnf is not the parser's; MSCCLC_UPDATE=1 go test ./lang/syntax writes it:\n%s", d)
 	}
 }

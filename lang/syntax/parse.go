@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// maxErrors is how many errors of one file are reported.
-const maxErrors = 20
+// MaxErrors is how many errors of one file are reported.
+const MaxErrors = 20
 
 // A File is one parsed file: its statements in order, and all of its tokens,
 // comments included.
@@ -23,14 +23,14 @@ type File struct {
 }
 
 // Parse reads one file. Its errors are a diag.List, of several syntax errors
-// where there are several. Names mean nothing yet: Expand resolves them.
+// where there are several. Names mean nothing yet: lang.Expand resolves them.
 func Parse(filename string, src []byte) (*File, error) {
 	return ParseLimited(filename, src, Limits{})
 }
 
 // ParseLimited is Parse under other limits than the usual.
 func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
-	lim = lim.withDefaults()
+	lim = lim.WithDefaults()
 	if len(src) > lim.File {
 		return nil, TooLong(filename, int64(len(src)), int64(lim.File))
 	}
@@ -44,13 +44,13 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 		}
 	}
 	if t.deep > lim.Nesting {
-		d := diag.New(diag.Limit, tokenSpan(&tokens[t.deepAt]), "brackets are nested %d deep; the limit nesting is %d", t.deep, lim.Nesting)
+		d := diag.New(diag.Limit, TokenSpan(&tokens[t.deepAt]), "brackets are nested %d deep; the limit nesting is %d", t.deep, lim.Nesting)
 		p.errs = append(p.errs, d.WithHint("%s", diag.LimitHint("nesting", int64(t.deep))))
-		return nil, report(p.errs)
+		return nil, Report(p.errs)
 	}
 	f := &File{Name: filename, Tokens: p.tokens, Stmts: p.file()}
 	if len(p.errs) > 0 {
-		return nil, report(p.errs)
+		return nil, Report(p.errs)
 	}
 	return f, nil
 }
@@ -61,10 +61,10 @@ func TooLong(filename string, bytes, limit int64) error {
 	return diag.List{d.WithHint("%s", diag.LimitHint("file", bytes))}
 }
 
-// report makes the errors of a file what the caller sees.
-func report(list diag.List) error {
+// Report makes the errors of a file what the caller sees.
+func Report(list diag.List) error {
 	list = list.Sort()
-	return list[:min(len(list), maxErrors)].Err()
+	return list[:min(len(list), MaxErrors)].Err()
 }
 
 // A lineReader parses a file a line at a time, where a line is what lies
@@ -96,7 +96,7 @@ func (p *lineReader) file() []Stmt {
 		case t.Type == tPunct && t.Value == "}":
 			depth = max(0, depth-1)
 		case t.Type == lexer.EOF || t.Type == tEnd && depth == 0:
-			if len(p.errs) >= maxErrors {
+			if len(p.errs) >= MaxErrors {
 				return nil
 			}
 			first := sort.SearchInts(bad, p.tokens[start].Pos.Offset)
@@ -131,7 +131,7 @@ func (p *lineReader) line(tokens []lexer.Token, end lexer.Token) Stmt {
 		at := p.syntaxError(err, tokens, eof)
 		from, to := statementAt(tokens, at)
 		p.retries -= len(tokens)
-		if len(p.errs) >= maxErrors || p.retries < 0 || to-from == 0 || from == 0 && to == len(tokens) {
+		if len(p.errs) >= MaxErrors || p.retries < 0 || to-from == 0 || from == 0 && to == len(tokens) {
 			return nil
 		}
 		tokens = append(append([]lexer.Token(nil), tokens[:from]...), tokens[to:]...)
@@ -198,7 +198,7 @@ func (p *lineReader) syntaxError(err error, tokens []lexer.Token, eof lexer.Toke
 		p.errs = append(p.errs, d)
 		return at
 	}
-	span := tokenSpan(tok)
+	span := TokenSpan(tok)
 	span.Len = max(span.Len, 1)
 	d := diag.New(diag.Syntax, span, "unexpected %s", tokenText(tok))
 	want := expected(perr.Message())

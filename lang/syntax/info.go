@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func (f *File) Info() Info {
 	for _, s := range f.Stmts {
 		switch s := s.(type) {
 		case *Algorithm:
-			info.Name, info.Span = s.Name, s.span()
+			info.Name, info.Span = s.Name, s.Span()
 			for _, p := range s.Params {
 				d := ParamInfo{Name: p.Name}
 				if p.Default != nil {

@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ type scanner struct {
 func scan(filename, src string, lim Limits) ([]lexer.Token, diag.List, map[int]bool) {
 	s := &scanner{src: src, pos: lexer.Position{Filename: filename, Line: 1, Column: 1}, limit: lim.String, open: map[int]bool{}}
 	s.tokens = make([]lexer.Token, 0, len(src)/3+8)
-	for s.pos.Offset < len(src) && len(s.errs) < maxErrors {
+	for s.pos.Offset < len(src) && len(s.errs) < MaxErrors {
 		s.next()
 	}
 	s.tokens = append(s.tokens, lexer.EOFToken(s.pos))
@@ -161,7 +161,7 @@ func (s *scanner) str(rest string) {
 	}
 	if n > s.limit {
 		d := s.fault(1, "the string has %d bytes; the limit string is %d", n, s.limit)
-		d.Code, d.Hint = diag.Limit, moreHint("string", int64(n))
+		d.Code, d.Hint = diag.Limit, MoreHint("string", int64(n))
 	}
 	s.checkText(rest[:n+2])
 	s.emit(tString, n+2)
@@ -186,7 +186,7 @@ func (s *scanner) number(rest string) {
 		s.emit(tInt, n)
 		return
 	}
-	if _, ok := parseInt(rest[:n]); ok {
+	if _, ok := ParseInt(rest[:n]); ok {
 		s.emit(tInt, n)
 		return
 	}
@@ -199,8 +199,8 @@ func (s *scanner) number(rest string) {
 	s.emit(tInt, n)
 }
 
-// parseInt reads an integer of the language.
-func parseInt(text string) (int64, bool) {
+// ParseInt reads an integer of the language.
+func ParseInt(text string) (int64, bool) {
 	text, shift := files.CutSizeUnit(text)
 	if text == "" || text[0] == '_' || text[len(text)-1] == '_' {
 		return 0, false
@@ -263,7 +263,7 @@ func (definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
 	if _, err := src.ReadFrom(r); err != nil {
 		return nil, err
 	}
-	tokens, errs, _ := scan(filename, src.String(), Limits{}.withDefaults())
+	tokens, errs, _ := scan(filename, src.String(), Limits{}.WithDefaults())
 	t := newTerminator(tokens)
 	return &tokenList{tokens: t.retype()}, append(errs, t.errs...).Err()
 }

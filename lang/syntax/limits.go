@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"fmt"
@@ -29,7 +29,8 @@ var DefaultLimits = Limits{
 	String: 4096, Parts: 1024,
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns l with the default of each field that is zero, and no field above diag.MostLimit.
+func (l Limits) WithDefaults() Limits {
 	v, d := reflect.ValueOf(&l).Elem(), reflect.ValueOf(DefaultLimits)
 	for i, name := range LimitNames() {
 		if v.Field(i).Int() <= 0 {
@@ -64,8 +65,9 @@ func (l *Limits) Set(name string, n int64) error {
 	return fmt.Errorf("no limit is called %q; there are %s", name, strings.Join(LimitNames(), ", "))
 }
 
-// moreHint is the hint of a message about a limit where it is not known how much is enough: reached is how much there was of it.
-func moreHint(name string, reached int64) string {
+// MoreHint is the hint of a message about the limit name, if nobody knows how much is enough. The file needed at least
+// reached.
+func MoreHint(name string, reached int64) string {
 	usual := reflect.ValueOf(DefaultLimits).Field(slices.Index(LimitNames(), name)).Int()
 	return diag.MoreHint(name, reached, usual)
 }

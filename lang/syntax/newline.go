@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"mscclc/ir/diag"
@@ -124,7 +124,7 @@ func (t *terminator) bracket(i int) {
 		default:
 			open := t.open[n]
 			d := t.fault(i, "%s does not close %s", tok.Value, t.tokens[open].Value)
-			d.Notes = append(d.Notes, diag.Note{Span: tokenSpan(&t.tokens[open]), Text: t.tokens[open].Value + " is opened here"})
+			d.Notes = append(d.Notes, diag.Note{Span: TokenSpan(&t.tokens[open]), Text: t.tokens[open].Value + " is opened here"})
 			if tok.Value != "}" && t.inParens() {
 				t.open = t.open[:n]
 			}
@@ -138,16 +138,17 @@ func (t *terminator) unclosed(i int) {
 	for t.inParens() {
 		n := len(t.open) - 1
 		d := t.fault(t.open[n], "%s is never closed", t.tokens[t.open[n]].Value)
-		d.Notes = append(d.Notes, diag.Note{Span: tokenSpan(&t.tokens[i]), Text: "it would have to be closed before this"})
+		d.Notes = append(d.Notes, diag.Note{Span: TokenSpan(&t.tokens[i]), Text: "it would have to be closed before this"})
 		t.open = t.open[:n]
 	}
 }
 
 func (t *terminator) fault(i int, format string, args ...any) *diag.Diagnostic {
-	t.errs = append(t.errs, diag.New(diag.Syntax, tokenSpan(&t.tokens[i]), format, args...))
+	t.errs = append(t.errs, diag.New(diag.Syntax, TokenSpan(&t.tokens[i]), format, args...))
 	return &t.errs[len(t.errs)-1]
 }
 
-func tokenSpan(t *lexer.Token) diag.Span {
+// TokenSpan is the text of t, as far as its first line goes.
+func TokenSpan(t *lexer.Token) diag.Span {
 	return diag.Span{Pos: diag.Pos(t.Pos), Len: len(t.Value)}
 }

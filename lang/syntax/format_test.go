@@ -1,101 +1,24 @@
-package lang
+package syntax_test
 
 import (
-	"fmt"
 	"os"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
+	"mscclc/lang/langtest"
+	"mscclc/lang/syntax"
+
 	"github.com/google/go-cmp/cmp"
 )
 
-// sameTree compares trees without their positions and tokens.
-func sameTree(a, b *File) string {
-	var x, y strings.Builder
-	dump(&x, reflect.ValueOf(a.Stmts))
-	dump(&y, reflect.ValueOf(b.Stmts))
-	if x.String() == y.String() {
-		return ""
-	}
-	return x.String() + "\n" + y.String()
-}
-
-// dump writes a tree as text.
-func dump(out *strings.Builder, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			out.WriteString("nil")
-			return
-		}
-		dump(out, v.Elem())
-	case reflect.Slice:
-		out.WriteByte('[')
-		for i := range v.Len() {
-			dump(out, v.Index(i))
-			out.WriteByte(' ')
-		}
-		out.WriteByte(']')
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[Node]() {
-			return
-		}
-		out.WriteString(v.Type().Name() + "{")
-		for i := range v.NumField() {
-			dump(out, v.Field(i))
-			out.WriteByte(' ')
-		}
-		out.WriteByte('}')
-	default:
-		fmt.Fprintf(out, "%#v", v.Interface())
-	}
-}
-
-// checkFormat checks that a formatted file has the same tree and comments and
-// is its own format, and returns it.
-func checkFormat(t *testing.T, name string, src []byte) string {
-	t.Helper()
-	once, err := Format(name, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice, err := Format(name, once)
-	if err != nil {
-		t.Fatalf("the format does not parse: %v\n%s", err, once)
-	}
-	if d := cmp.Diff(string(once), string(twice)); d != "" {
-		t.Fatalf("formatting again changes:\n%s", d)
-	}
-	a, _ := Parse(name, src)
-	b, _ := Parse(name, once)
-	if d := sameTree(a, b); d != "" {
-		t.Fatalf("formatting changes the tree:\n%s", d)
-	}
-	if x, y := comments(a), comments(b); x != y {
-		t.Fatalf("formatting changes the comments from\n%s\nto\n%s", x, y)
-	}
-	return string(once)
-}
-
-func comments(f *File) string {
-	var all []string
-	for _, t := range f.Tokens {
-		if t.Type == tComment {
-			all = append(all, strings.TrimRight(t.Value, " \t"))
-		}
-	}
-	return strings.Join(all, "\n")
-}
-
 func TestFormatPrograms(t *testing.T) {
-	for _, name := range programs(t) {
+	for _, name := range langtest.Programs(t, "../..") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := checkFormat(t, name, src)
+		got := langtest.CheckFormat(t, name, src)
 		squeeze := func(s string) string {
 			return regexp.MustCompile(`, ?([)\]])`).ReplaceAllString(strings.Join(strings.Fields(s), " "), "$1")
 		}
@@ -125,7 +48,7 @@ func TestFormat(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if d := cmp.Diff(tt.want, checkFormat(t, "x.mscl", []byte(tt.src))); d != "" {
+			if d := cmp.Diff(tt.want, langtest.CheckFormat(t, "x.mscl", []byte(tt.src))); d != "" {
 				t.Error(d)
 			}
 		})
@@ -133,7 +56,7 @@ func TestFormat(t *testing.T) {
 }
 
 func TestFormatRejects(t *testing.T) {
-	if _, err := Format("x.mscl", []byte("let = 3\n")); err == nil {
+	if _, err := syntax.Format("x.mscl", []byte("let = 3\n")); err == nil {
 		t.Error("a syntax error was formatted")
 	}
 }

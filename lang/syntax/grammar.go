@@ -1,4 +1,13 @@
-package lang
+// Package syntax reads the text of .mscl files into a tree, and writes it in the
+// one format of `mscclc fmt`. In: bytes. Out: a [File], or a diag.List of syntax
+// errors with the hint that a beginner needs. Names mean nothing here: package
+// lang resolves them.
+//
+// grammar.go is the tree, from which participle makes the parser (GRAMMAR.ebnf).
+// parse.go parses a line at a time, so that one error hides no other. scan.go
+// makes tokens, newline.go decides which newlines end a statement, habits.go
+// knows what people bring from other languages.
+package syntax
 
 import (
 	"sort"
@@ -30,7 +39,7 @@ type line struct {
 
 // A Stmt is a declaration or a statement. Which may stand where is checked
 // after parsing, for better messages.
-type Stmt interface{ node() *Node }
+type Stmt interface{ Base() *Node }
 
 // An Algorithm is the first line of a file that is no library.
 type Algorithm struct {
@@ -193,7 +202,7 @@ type Unary struct {
 }
 
 // A Primary is the innermost part of an operand.
-type Primary interface{ node() *Node }
+type Primary interface{ Base() *Node }
 
 // A Suffix is .Field, (Args) or [Index] or [Index..End].
 type Suffix struct {
@@ -254,10 +263,11 @@ type List struct {
 	Iters []*Iter `parser:"('for' @@ ((?! ',' ']') ',' @@)*)? ','?)? ']'"`
 }
 
-func (n *Node) node() *Node { return n }
+// Base returns n itself: every part of the tree embeds a Node.
+func (n *Node) Base() *Node { return n }
 
-// span is n's text, as far as its first line goes.
-func (n *Node) span() diag.Span {
+// Span is n's text, as far as its first line goes.
+func (n *Node) Span() diag.Span {
 	end := sort.Search(len(n.Tokens), func(i int) bool { return n.Tokens[i].Pos.Line > n.Pos.Line })
 	for end--; end >= 0; end-- {
 		if t := &n.Tokens[end]; t.Type != tComment && t.Type != tBlank {
@@ -285,12 +295,12 @@ var parsers = sync.OnceValues(func() (*participle.Parser[program], *participle.P
 	return file, one
 })
 
-// span covers the operand as far as its first n suffixes.
-func (u *Unary) spanTo(n int) diag.Span {
-	s := diag.Span{Pos: diag.Pos(u.X.node().Pos)}
-	end := u.X.node().span()
+// SpanTo covers the operand as far as its first n suffixes.
+func (u *Unary) SpanTo(n int) diag.Span {
+	s := diag.Span{Pos: diag.Pos(u.X.Base().Pos)}
+	end := u.X.Base().Span()
 	for _, x := range u.Suffixes[:n] {
-		if next := x.span(); next.Line == s.Line {
+		if next := x.Span(); next.Line == s.Line {
 			end = next
 		}
 	}
@@ -298,4 +308,5 @@ func (u *Unary) spanTo(n int) diag.Span {
 	return s
 }
 
-func (b *Binary) opSpan() diag.Span { return diag.Span{Pos: diag.Pos(b.Pos), Len: len(b.Op)} }
+// OpSpan is the text of b's operator.
+func (b *Binary) OpSpan() diag.Span { return diag.Span{Pos: diag.Pos(b.Pos), Len: len(b.Op)} }

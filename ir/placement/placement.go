@@ -1,4 +1,6 @@
-package lang
+// Package placement rewrites a ChunkDAG that works in place for buffers that lie
+// apart, and the reverse.
+package placement
 
 import (
 	"mscclc/ir"
@@ -28,9 +30,9 @@ type relocation struct {
 // place in output, and those that have one in input.
 type homeRange struct{ output, outEnd, input, inEnd int32 }
 
-// relocate returns the program of d, which is in place, for the placement that
+// Relocate returns the program of d, which is in place, for the placement that
 // inplace says. Copies that it adds at the end have position pos.
-func relocate(d *ir.ChunkDAG, inplace bool, pos int32) *ir.ChunkDAG {
+func Relocate(d *ir.ChunkDAG, inplace bool, pos int32) *ir.ChunkDAG {
 	coll := *d.Coll
 	coll.Inplace = inplace
 	r := &relocation{old: d, d: new(ir.ChunkDAG), inplace: inplace, mem: ir.NewMemory(d.Coll, nil), pos: pos}

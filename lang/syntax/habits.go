@@ -1,4 +1,4 @@
-package lang
+package syntax
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // This file knows the slips that people make and the habits that they bring
 // from other languages, and says what to write instead.
 
-// importHint says how a file is imported.
-const importHint = `a library's functions are imported by import "FILE.mscl"`
+// ImportHint says how a file is imported.
+const ImportHint = `a library's functions are imported by import "FILE.mscl"`
 
 // whileHint says which loops take the place of while.
 const whileHint = "there is no while: for d in [1, 2, 4] { } takes d from a list; where ranks is a power of two (log2 takes no other " +
@@ -25,9 +25,9 @@ const whileHint = "there is no while: for d in [1, 2, 4] { } takes d from a list
 var foreignStatements = map[string]string{
 	"while":    whileHint,
 	"foreach":  "a loop is written for x in list { }",
-	"from":     importHint,
-	"include":  importHint,
-	"using":    importHint,
+	"from":     ImportHint,
+	"include":  ImportHint,
+	"using":    ImportHint,
 	"elif":     "elif is written else if",
 	"elsif":    "elsif is written else if",
 	"fn":       "a function is written def f(a, b) { }",
@@ -40,9 +40,9 @@ var foreignStatements = map[string]string{
 	"auto":     "a variable is declared by let x = 1",
 }
 
-// foreignNames are the names that other languages and other tools have for
+// ForeignNames are the names that other languages and other tools have for
 // what is called otherwise here.
-var foreignNames = map[string]string{
+var ForeignNames = map[string]string{
 	"range":    "a range is a..b: for i in 0..4 { }",
 	"i":        "a rank's input is called input",
 	"o":        "a rank's output is called output",
@@ -60,15 +60,15 @@ var foreignNames = map[string]string{
 	"recv":     "chunk(...).copy(rank, buffer, index) moves a chunk; the receiver writes nothing",
 }
 
-// foreignVariables are the variables that other tools have.
-var foreignVariables = map[string]string{
+// ForeignVariables are the variables that other tools have.
+var ForeignVariables = map[string]string{
 	"size":   "the number of ranks is a parameter of the algorithm, often called ranks",
 	"nranks": "the number of ranks is a parameter of the algorithm, often called ranks",
 	"rank":   "a file describes all ranks at once, so a loop gives each rank a name",
 }
 
-// foreignCollectives are the operations of other tools that are no collectives here.
-var foreignCollectives = map[string]string{
+// ForeignCollectives are the operations of other tools that are no collectives here.
+var ForeignCollectives = map[string]string{
 	"barrier": "a barrier moves no data, and has no collective here: an allreduce of a few bytes makes every rank wait for all others",
 	"send":    "sendrecv(ranks, peer = [1, 0]) has each rank send to its peer",
 	"recv":    "sendrecv(ranks, peer = [1, 0]) has each rank send to its peer",
@@ -93,7 +93,7 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	} else if first == nil || first.Type != tIdent || !slices.Contains([]lexer.TokenType{tIdent, tKeyword, tInt, tString}, tok.Type) {
 		return diag.Diagnostic{}, false
 	}
-	d := diag.New(diag.Syntax, tokenSpan(first), "%s is not a keyword", tokenText(first))
+	d := diag.New(diag.Syntax, TokenSpan(first), "%s is not a keyword", tokenText(first))
 	if hint := foreignStatements[first.Value]; hint != "" {
 		return d.WithHint("%s", hint), true
 	}
@@ -114,7 +114,7 @@ func noValue(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	if len(code) != 3 || code[0].Value != "let" || code[2].Value != "=" || !atEnd && tok.Pos.Line == code[2].Pos.Line {
 		return diag.Diagnostic{}, false
 	}
-	span := tokenSpan(&code[0])
+	span := TokenSpan(&code[0])
 	if code[2].Pos.Line == span.Line {
 		span.Len = code[2].Pos.Offset + 1 - span.Offset
 	}
@@ -215,8 +215,8 @@ func strayHint(r rune, line string) string {
 
 var includeComment = regexp.MustCompile(`^#\s*include\s*["<]`)
 
-// includeOf returns the comment of a file that was meant to import something, or nil.
-func (f *File) includeOf() *lexer.Token {
+// IncludeOf returns the comment of a file that was meant to import something, or nil.
+func (f *File) IncludeOf() *lexer.Token {
 	for i := range f.Tokens {
 		if t := &f.Tokens[i]; t.Type == tComment && includeComment.MatchString(t.Value) {
 			return t
