@@ -41,6 +41,7 @@ func (o ReadOptions) Bounds(steps int) form.Bounds {
 	if b.Moved == 0 {
 		b.Moved = min(usual, MostMoved)
 	}
+	b.Memory = b.Cells
 	return b
 }
 

@@ -114,5 +114,8 @@ func (o *OneSided) FlagsOf(rank int) int { return int(entry(o.Flags, rank)) }
 // Sources returns the sources of s.
 func (o *OneSided) Sources(s *Step) []Operand { return o.Operands[s.Src : s.Src+int32(s.NSrc)] }
 
+// OperandsOf returns the sources of s and the destinations, which follow them.
+func (o *OneSided) OperandsOf(s *Step) []Operand { return o.Operands[s.Src : s.Dst+int32(s.NDst)] }
+
 // Dests returns the destinations of s.
 func (o *OneSided) Dests(s *Step) []Operand { return o.Operands[s.Dst : s.Dst+int32(s.NDst)] }

@@ -19,13 +19,16 @@ type Problems struct {
 // Add adds d. It returns a pointer to what was added, for notes, or to a copy
 // that is dropped.
 func (p *Problems) Add(d diag.Diagnostic) *diag.Diagnostic {
-	if len(p.List) >= problemLimit {
+	if p.Full() {
 		p.Lost++
 		return &d
 	}
 	p.List = append(p.List, d)
 	return &p.List[len(p.List)-1]
 }
+
+// Full reports whether the next diagnostic is beyond the limit.
+func (p *Problems) Full() bool { return len(p.List) >= problemLimit }
 
 // Done returns the list, with a last entry that counts what was lost.
 func (p *Problems) Done() diag.List {

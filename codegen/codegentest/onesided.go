@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/form"
 )
 
 // RandomOneSided makes a well-formed one-sided program, which need not do
@@ -18,22 +19,23 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 	p.OneSided = &ir.OneSided{Depth: int32(1 + rnd.Intn(3)), OnePass: rnd.Intn(2) == 0, Packets: make([]int32, ranks), Flags: make([]int32, ranks)}
 	for r := range ranks {
 		p.Scratch[r], p.OneSided.Packets[r], p.OneSided.Flags[r] = int32(rnd.Intn(4)), int32(rnd.Intn(4)), int32(rnd.Intn(4))
+		if protocol == ir.Simple {
+			p.OneSided.Packets[r] = 0
+		}
 	}
 	g.p = p
 	p.Channels = 1
+	p.Rank = make([]ir.Range, ranks)
 	for r := range ranks {
+		p.Rank[r] = ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))}
 		for range rnd.Intn(3) {
-			first := len(p.Steps)
-			for range rnd.Intn(6) {
+			at := int32(len(p.Steps))
+			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: at, End: at}})
+			p.Rank[r].End++
+			for range 24 {
 				g.step(r)
 			}
-			steps := append([]ir.Step(nil), p.Steps[first:]...)
-			p.Steps = p.Steps[:first]
-			AddBlock(p, r, -1, -1, 0, steps...)
 		}
-	}
-	for len(p.Rank) < ranks {
-		p.Rank = append(p.Rank, ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))})
 	}
 	return p
 }
@@ -43,7 +45,7 @@ type oneSidedGenerator struct {
 	p   *ir.Program
 }
 
-// step adds a step of rank, where there is one with room for its operands.
+// step adds a step to the last block, which is of rank, if there is one with room for its operands and p stays well formed.
 func (g *oneSidedGenerator) step(rank int) {
 	rnd, o := g.rnd, g.p.OneSided
 	s := ir.Step{Op: ir.Move + ir.Op(rnd.Intn(3)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: int32(rnd.Intn(2) - 1)}
@@ -65,6 +67,20 @@ func (g *oneSidedGenerator) step(rank int) {
 	s.Dst, s.NDst = s.Src+int32(len(srcs)), int16(len(dsts))
 	o.Operands = append(append(o.Operands, srcs...), dsts...)
 	g.p.Steps = append(g.p.Steps, s)
+	end := &g.p.Blocks[len(g.p.Blocks)-1].Steps.End
+	*end++
+	if !g.wellFormed(rank) {
+		*end--
+		g.p.Steps, o.Operands = g.p.Steps[:len(g.p.Steps)-1], o.Operands[:s.Src]
+	}
+}
+
+// wellFormed says whether what there is of the program is, with no blocks for the ranks behind rank.
+func (g *oneSidedGenerator) wellFormed(rank int) bool {
+	for r := rank + 1; r < len(g.p.Rank); r++ {
+		g.p.Rank[r] = ir.Range{First: int32(len(g.p.Blocks)), End: int32(len(g.p.Blocks))}
+	}
+	return len(form.Check(g.p, form.Unbounded)) == 0
 }
 
 // chunks are some operands of a move of count chunks.

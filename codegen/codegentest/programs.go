@@ -146,7 +146,7 @@ block 0.0
 block 1.0
   0 mv input[0] -> 0:packets[0]
   1 mv 0:input[0] -> output[0]
-  2 wait flags[0] x0 flags[1] x-1
+  2 wait flags[0] x0 flags[1] x-1 leave
   3 signal 0:flags[0] flags[1] enter
 `))
 	if err != nil {

@@ -5,11 +5,20 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/form"
 )
 
-// Random makes a well-formed program whose connections match, of a kind that t
-// can say. It need not do anything sensible.
+// Random makes a well-formed program whose connections match, of a kind that t can say. It need not do anything sensible.
 func Random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
+	for {
+		if p := random(rnd, t); len(form.Check(p, form.Unbounded)) == 0 {
+			return p
+		}
+	}
+}
+
+// random is Random, but operands may overlap.
+func random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 	g := &generator{rnd: rnd, fused: t.Limits.ReceiveFused, perChannel: map[[3]int32]bool{}}
 	ranks := 1 + rnd.Intn(5)
 	kinds := []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo}
@@ -70,8 +79,13 @@ func (g *generator) operand(rank int, count int32) (ir.Buf, int32) {
 
 func (g *generator) step(rank int, op ir.Op, count int32) ir.Step {
 	s := ir.Step{Op: op, Count: count, DepBlock: -1, DepStep: -1, Pos: -1}
-	s.SrcBuf, s.Src = g.operand(rank, count)
-	s.DstBuf, s.Dst = g.operand(rank, count)
+	for {
+		s.SrcBuf, s.Src = g.operand(rank, count)
+		s.DstBuf, s.Dst = g.operand(rank, count)
+		if gap := s.Src - s.Dst; s.SrcBuf != s.DstBuf || gap == 0 || max(gap, -gap) >= count {
+			break
+		}
+	}
 	s.ClearUnused()
 	return s
 }

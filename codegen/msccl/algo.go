@@ -162,7 +162,11 @@ func (x *reader) finish() {
 	}
 	x.sortBlocks()
 	x.guessClasses()
-	deduce(p)
+	if found := form.Check(p, form.Unbounded); len(found) > 0 { // bounds and fields are checked, so its steps are wrong
+		x.found = append(x.found, found[:min(len(found), diag.Shown)]...)
+	} else {
+		deduce(p)
+	}
 	if t := x.opt.Target; t != nil {
 		if x.quirk.text != "" {
 			x.report(diag.Malformed, diag.Span{Pos: x.quirk.pos, Len: 1}, "%s's reader does not take %s", t.Name, x.quirk.text)

@@ -68,7 +68,7 @@ func TestHostileXML(t *testing.T) {
 		{"waits for a step far on", steps("depid", "0", "deps", "2147483647"), "waits for step 2147483647"},
 		{"nops", codegentest.Numbered(oneStep, xmlStep("type", "nop", "depid", "0", "deps", "0"), xmlTail), "nop is the last step"},
 		{"a chain of sums", steps("type", "re"), ""},
-		{"doubled sums", codegentest.Numbered(oneStep, xmlStep("type", "re", "srcbuf", "o"), xmlTail), ""},
+		{"doubled sums", codegentest.Numbered(oneStep, xmlStep("type", "re", "srcbuf", "o", "hasdep", "1"), xmlTail), ""},
 	}, func(b []byte) error {
 		_, err := Read("h.xml", bytes.NewReader(b), codegen.ReadOptions{})
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/form"
 )
 
 // Write writes p in t's dialect of MSCCL-IR XML, or refuses what does not
@@ -25,7 +26,11 @@ import (
 // whose chains of reductions are bounded gets hasdep="1" on the last step that
 // a chain may take. Sizes without end are left to msccl's default, 128 MiB.
 func Write(w io.Writer, p *ir.Program, t *codegen.Target) error {
-	if found := codegen.CheckLimits(p, t); len(found) > 0 {
+	found := form.Check(p, form.Unbounded)
+	if len(found) == 0 {
+		found = codegen.CheckLimits(p, t)
+	}
+	if len(found) > 0 {
 		return found
 	}
 	x := newWriter(bufio.NewWriterSize(w, 1<<16), p, t)

@@ -77,13 +77,13 @@ func TestHostilePlans(t *testing.T) {
 		}), ""},
 		{"ranks", ranksPlan(ir.AllReduce), ""},
 		{"ranks of a collective of its own", ranksPlan(ir.Custom), ""},
-		{"ranks whose buffers multiply", ranksPlan(ir.AllToAll), "chunks, at most"},
+		{"ranks whose buffers multiply", ranksPlan(ir.AllToAll), "the buffers of all ranks have"},
 		{"copies", copies, ""},
-		{"counts", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Count = 1<<31 - 1 })), "are outside"},
-		{"offsets", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Src, s.Count = 1<<31-1, 1<<31-1 })), "are outside"},
+		{"counts", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Count = 1<<31 - 1 })), "and input has 1 chunks"},
+		{"offsets", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Src, s.Count = 1<<31-1, 1<<31-1 })), "and input has 1 chunks"},
 		{"operations", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Op = 255 })), "operation 255"},
-		{"waits", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.DepBlock, s.DepStep = 0, 1<<31-1 })), "which is none"},
-		{"doubled sums", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Op, s.SrcBuf = ir.Reduce, ir.Output })), ""},
+		{"waits", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.DepBlock, s.DepStep = 0, 1<<31-1 })), "waits for step 2147483647"},
+		{"doubled sums", planOf(planStepSize, addStep(func(s *ir.Step, i int) { s.Op, s.SrcBuf, s.Flags = ir.Reduce, ir.Output, ir.HasDep })), ""},
 		{"positions", planOf(planSpanSize, func(p *ir.Program, i int) { p.Spans = append(p.Spans, diag.Span{}) }), ""},
 		{"names of files", planOf(planSpanSize+10, func(p *ir.Program, i int) {
 			p.Spans = append(p.Spans, diag.Span{Pos: diag.Pos{Filename: fmt.Sprint(i)}})

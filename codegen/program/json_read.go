@@ -48,7 +48,7 @@ func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, e
 		found = codegen.CheckLimits(s.p, opt.Target)
 	}
 	if len(found) > 0 {
-		return nil, found
+		return nil, found[:min(len(found), diag.Shown)]
 	}
 	return s.p, nil
 }

@@ -104,6 +104,7 @@ func (d *reader) program(rank int, opt codegen.ReadOptions) (*ir.Program, error)
 		}
 	}
 	if found := form.Check(d.p, opt.Bounds(int(d.len[secParts]/planStepSize))); len(found) > 0 {
+		found = found[:min(len(found), diag.Shown)]
 		for i := range found {
 			if found[i].Span.Filename == "" {
 				found[i].Span = diag.FileSpan(d.name)

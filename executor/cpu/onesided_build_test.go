@@ -27,7 +27,11 @@ func newOne(name string, c *ir.Collective, proto ir.Protocol, depth, scratch, pa
 }
 
 func at(rank int, buf ir.Buf, index int) ir.Operand {
-	return ir.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
+	x := ir.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
+	if rank == ir.AllRanks {
+		x.Via = ir.ViaSwitch
+	}
+	return x
 }
 
 // each is what of gives for all ranks but r, beginning behind it.

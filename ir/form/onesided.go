@@ -1,138 +1,146 @@
 package form
 
 import (
-	"fmt"
 	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
-// maxDepth bounds the copies of scratch and packets.
-const maxDepth = 1 << 16
+// oneSidedBlock checks block b of rank r, which is t, and its steps.
+func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
+	if t.SendPeer != -1 || t.RecvPeer != -1 {
+		f.block(diag.Malformed, r, b, -1, "has peers, which one-sided blocks have not")
+	}
+	f.channel(r, b, t, -1)
+	steps := f.p.StepsOf(t)
+	for i := range steps {
+		s, at := &steps[i], place{r, b, i, &steps[i]}
+		if !f.oneSidedStep(at) {
+			continue
+		}
+		if i > 0 && (s.Flags^steps[0].Flags)&ir.Loose != 0 {
+			f.step(at, diag.Malformed, "is loose, and the first of its block is not, or the other way round")
+		}
+		switch {
+		case s.Flags&ir.Joint == 0:
+		case i == 0:
+			f.step(at, diag.Malformed, "is joint, and no step stands before it")
+		case (s.Flags^steps[i-1].Flags)&(ir.Enter|ir.Leave) != 0:
+			f.step(at, diag.Malformed, "is joint with a step that runs in other passes")
+		}
+		for k, x := range f.p.OneSided.OperandsOf(s) {
+			f.oneSidedOperand(at, &x, k < int(s.NSrc))
+		}
+	}
+}
 
-// oneSided checks the tables that only a one-sided program has: the lengths of
-// its buffers and, as ir.OneSided says of their form, the rows of its operands.
-func (f *checker) oneSided() bool {
-	p, o := f.p, f.p.OneSided
-	n := p.Coll.Ranks
-	if o.Depth < 1 || o.Depth > maxDepth || len(o.Packets) > n || len(o.Flags) > n {
-		return f.bad("one-sided program of %d ranks has %d copies of packets of %d and flags of %d", n, o.Depth, len(o.Packets), len(o.Flags))
-	}
-	for r := range n {
-		if o.PacketsOf(r) < 0 || o.FlagsOf(r) < 0 {
-			return f.bad("rank %d has packets or flags of a negative number", r)
-		}
-	}
-	next := int64(0)
-	for i := range p.Steps {
-		s := &p.Steps[i]
-		if s.NSrc < 0 || s.NDst < 0 || int64(s.Src) != next || int64(s.Dst) != next+int64(s.NSrc) {
-			return f.bad("step %d of the program does not hold the operands from %d", i, next)
-		}
-		if next = int64(s.Dst) + int64(s.NDst); next > int64(len(o.Operands)) {
-			return f.bad("step %d of the program has operands up to %d of %d", i, next, len(o.Operands))
-		}
-	}
-	if next != int64(len(o.Operands)) {
-		return f.bad("program has %d operands that belong to no step", int64(len(o.Operands))-next)
+// oneSidedStep checks a step but for its operands.
+func (f *checker) oneSidedStep(at place) bool {
+	const each = ir.Enter | ir.Leave
+	s := at.Step
+	move := s.Op == ir.Move
+	switch {
+	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|ir.Loose|each) != 0:
+		return f.step(at, diag.Malformed, "is operation %d with flags %d", s.Op, s.Flags)
+	case !f.position(at):
+		return false
+	case s.SrcBuf != ir.NoBuf || s.DstBuf != ir.NoBuf || s.DepBlock != -1 || s.DepStep != -1:
+		return f.step(at, diag.Malformed, "has the operands or the wait of a two-sided step")
+	case move && s.Flags&each != 0:
+		return f.step(at, diag.Malformed, "moves data, which is part of every pass, and is marked enter or leave")
+	case !move && s.Flags&ir.Final != 0:
+		return f.step(at, diag.Malformed, "moves nothing, and is marked final")
+	case s.Flags&ir.Loose != 0 && !f.p.OneSided.OnePass:
+		return f.step(at, diag.Malformed, "is loose, and launches have many passes")
+	case move && s.Flags&ir.Relaxed != 0:
+		return f.step(at, diag.Malformed, "moves data, and is marked relaxed")
+	case s.Flags&each == each:
+		return f.step(at, diag.Malformed, "is marked enter and leave")
+	case move && s.Count < 1:
+		return f.step(at, diag.Malformed, "moves %d chunks", s.Count)
+	case move && !f.class(at):
+		return false
+	case !move && (s.Count != 0 || s.Class != 0):
+		return f.step(at, diag.Malformed, "moves nothing, and has a count or a class")
+	case (s.NSrc > 0) != (s.Op != ir.Signal) || (s.NDst > 0) != (s.Op != ir.Await):
+		return f.step(at, diag.Malformed, "has %d sources and %d destinations", s.NSrc, s.NDst)
 	}
 	return true
 }
 
-// oneSidedCells is what the buffers of rank r that only one-sided programs have
-// add to its cells: packets and flags, and the copies of them and of scratch.
-func oneSidedCells(p *ir.Program, r int) int64 {
-	o := p.OneSided
-	if o == nil {
-		return 0
+// oneSidedOperand checks an operand of a step.
+func (f *checker) oneSidedOperand(at place, x *ir.Operand, source bool) bool {
+	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op == ir.Move
+	if source {
+		role = "source"
 	}
-	return (int64(o.PacketsOf(r))+int64(p.ScratchOf(r)))*int64(o.Depth) + int64(o.FlagsOf(r)) - int64(p.ScratchOf(r))
+	switch {
+	case !all && (x.Rank < 0 || int(x.Rank) >= f.p.Coll.Ranks):
+		return f.step(at, diag.OutOfBounds, "has a %s on rank %d of %d", role, x.Rank, f.p.Coll.Ranks)
+	case x.Via > ir.ViaSwitch:
+		return f.step(at, diag.Malformed, "has a %s by way %d", role, x.Via)
+	case move == (x.Buf == ir.Flags):
+		return f.step(at, diag.Malformed, "has %v as its %s", x.Buf, role)
+	case x.Buf > ir.Flags:
+		return f.step(at, diag.Malformed, "has no buffer as its %s", role)
+	case all && x.Buf > ir.Scratch:
+		return f.step(at, diag.Malformed, "has %v of all ranks as its %s, and the switch reads and writes plain data", x.Buf, role)
+	case all && x.Via != ir.ViaSwitch:
+		return f.step(at, diag.Malformed, "has a %s of all ranks that does not go through the switch", role)
+	case !all && x.Via == ir.ViaSwitch:
+		return f.step(at, diag.Malformed, "has a %s by way of %v, and the switch is for what all ranks have", role, x.Via)
+	case !move && x.Via != ir.ViaAny:
+		return f.step(at, diag.Malformed, "has a %s by way of %v, and only data goes a way", role, x.Via)
+	case source && x.Buf >= ir.Packets && int(x.Rank) != at.rank:
+		return f.step(at, diag.Malformed, "has %v of rank %d as its source, and waits for its own only", x.Buf, x.Rank)
+	case at.Op != ir.Await && x.Nth != 0:
+		return f.step(at, diag.Malformed, "counts to %d at a %s that is not awaited", x.Nth, role)
+	}
+	return f.inside(at, x, role)
 }
 
-// oneSidedStepFault says what is wrong with a step of rank r, or nothing.
-func (f *checker) oneSidedStepFault(r int, s *ir.Step) (string, diag.Code) {
-	p := f.p
-	if s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Enter|ir.Leave|ir.Relaxed|ir.Loose) != 0 {
-		return fmt.Sprintf("operation %d with flags %d is none of a one-sided program", s.Op, s.Flags), diag.Malformed
+// inside checks that an operand lies in its buffer.
+func (f *checker) inside(at place, x *ir.Operand, role string) bool {
+	last := int64(x.Index) + int64(max(at.Count, 1))
+	fits := func(size int) bool { return x.Index >= 0 && last <= int64(size) }
+	first, end := f.ranksOf(x)
+	if x.Rank == ir.AllRanks && fits(f.shortestOf(x.Buf)) {
+		return true
 	}
-	moves := s.Op == ir.Move
-	switch {
-	case s.SrcBuf != ir.NoBuf || s.DstBuf != ir.NoBuf || s.DepBlock != -1 || s.DepStep != -1:
-		return fmt.Sprintf("%s has a buffer or a wait of two-sided steps", s.Op), diag.Malformed
-	case s.Pos < -1 || int(s.Pos) >= len(p.Spans):
-		return fmt.Sprintf("source position %d is none", s.Pos), diag.Malformed
-	case s.Class < 0 || s.Class > 0 && (!moves || int(s.Class) >= p.Coll.Chunks):
-		return fmt.Sprintf("%s of class %d is none of %d", s.Op, s.Class, p.Coll.Chunks), diag.Malformed
-	case (s.Count < 1) == moves || s.Count < 0:
-		return fmt.Sprintf("%s moves %d chunks", s.Op, s.Count), diag.Malformed
-	case (s.NSrc > 0) != (s.Op != ir.Signal) || (s.NDst > 0) != (s.Op != ir.Await):
-		return fmt.Sprintf("%s has %d sources and %d destinations", s.Op, s.NSrc, s.NDst), diag.Malformed
-	}
-	for _, list := range [][]ir.Operand{p.OneSided.Sources(s), p.OneSided.Dests(s)} {
-		for i := range list {
-			if text, code := f.oneSidedOperandFault(r, s, &list[i]); text != "" {
-				return text, code
-			}
+	for r := first; r < end; r++ {
+		if size := f.length(r, x.Buf); !fits(size) {
+			return f.step(at, diag.OutOfBounds, "has %v[%d]*%d of rank %d as its %s, and that has %d", x.Buf, x.Index, max(at.Count, 1), r, role, size)
 		}
 	}
-	return "", ""
+	return true
 }
 
-// oneSidedOperandFault says what is wrong with an operand of s, or nothing.
-func (f *checker) oneSidedOperandFault(r int, s *ir.Step, x *ir.Operand) (string, diag.Code) {
-	p := f.p
-	count := s.Count
-	if s.Op != ir.Move {
-		count = 1
-	}
-	switch {
-	case x.Buf > ir.Flags || (x.Buf == ir.Flags) == (s.Op == ir.Move):
-		return fmt.Sprintf("%s has an operand in buffer %d", s.Op, x.Buf), diag.Malformed
-	case x.Via > ir.ViaSwitch || x.Via != ir.ViaAny && s.Op != ir.Move || x.Nth != 0 && s.Op != ir.Await:
-		return fmt.Sprintf("%s has an operand by way %d and %d times", s.Op, x.Via, x.Nth), diag.Malformed
-	case (x.Rank == ir.AllRanks) != (x.Via == ir.ViaSwitch):
-		return fmt.Sprintf("an operand of rank %d goes by way %d: all ranks are the switch's", x.Rank, x.Via), diag.Malformed
-	case x.Rank != ir.AllRanks && (x.Rank < 0 || int(x.Rank) >= p.Coll.Ranks):
-		return fmt.Sprintf("rank %d is beyond the last of %d ranks", x.Rank, p.Coll.Ranks), diag.OutOfBounds
-	case s.Op == ir.Await && int(x.Rank) != r:
-		return fmt.Sprintf("a flag of rank %d is awaited by rank %d", x.Rank, r), diag.Malformed
-	}
-	size := f.lengthOf(x)
-	if x.Index < 0 || int64(x.Index)+int64(count) > size {
-		return fmt.Sprintf("%s %d to %d are outside the %d of rank %d", x.Buf, x.Index, int64(x.Index)+int64(count)-1, size, x.Rank), diag.OutOfBounds
-	}
-	return "", ""
-}
-
-// lengthOf is the length of the buffer of x, the shortest of all ranks' where it
-// is all ranks'.
-func (f *checker) lengthOf(x *ir.Operand) int64 {
-	if x.Rank != ir.AllRanks {
-		return lengthAt(f.p, int(x.Rank), x.Buf)
-	}
+// shortestOf returns the least length of a buffer of all ranks.
+func (f *checker) shortestOf(b ir.Buf) int {
 	if f.shortest == nil {
-		f.shortest = new([ir.Flags + 1]int64)
+		f.shortest = make([]int, ir.Flags+1)
 		for b := range f.shortest {
 			f.shortest[b] = math.MaxInt32
 			for r := range f.p.Coll.Ranks {
-				f.shortest[b] = min(f.shortest[b], lengthAt(f.p, r, ir.Buf(b)))
+				f.shortest[b] = min(f.shortest[b], f.length(r, ir.Buf(b)))
 			}
 		}
 	}
-	return f.shortest[x.Buf]
+	return f.shortest[b]
 }
 
-func lengthAt(p *ir.Program, rank int, b ir.Buf) int64 {
+// length returns the number of chunks, or flags, of a buffer of rank r.
+func (f *checker) length(r int, b ir.Buf) int {
 	switch b {
 	case ir.Input:
-		return int64(p.Coll.InChunks(rank))
+		return f.p.Coll.InChunks(r)
 	case ir.Output:
-		return int64(p.Coll.OutChunks(rank))
+		return f.p.Coll.OutChunks(r)
 	case ir.Scratch:
-		return int64(p.ScratchOf(rank))
+		return f.p.ScratchOf(r)
 	case ir.Packets:
-		return int64(p.OneSided.PacketsOf(rank))
+		return f.p.OneSided.PacketsOf(r)
 	}
-	return int64(p.OneSided.FlagsOf(rank))
+	return f.p.OneSided.FlagsOf(r)
 }

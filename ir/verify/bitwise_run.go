@@ -121,9 +121,9 @@ func (r *orderRun) fuses(i int32, rank int) bool {
 		return false
 	}
 	a, b := &r.p.Steps[i], &r.p.Steps[i+1]
-	if !chains(a, b) || a.Flags&ir.Final != 0 || a.Count != b.Count || a.Class != b.Class {
+	if !ir.Chained(a, b) || a.Flags&ir.Final != 0 || a.Count != b.Count || a.Class != b.Class {
 		return false
 	}
 	src, dst := r.mem.Cell(rank, b.SrcBuf, int(b.Src)), r.mem.Cell(rank, b.DstBuf, int(b.Dst))
-	return !overlap(int32(src), int32(dst), b.Count)
+	return max(src-dst, dst-src) >= int(b.Count)
 }

@@ -22,16 +22,12 @@ type oneSided struct {
 	eventsOf []ir.Range // of a step
 	takes    []int32    // the events whose packets events read
 
-	spans         []span  // scratch of overlaps
 	packets, cuts []int32 // scratch of cutStep
 }
 
 // judgeOneSided is judge of a one-sided program.
 func (c *checker) judgeOneSided() {
 	o := &oneSided{checker: c}
-	if !o.form() {
-		return
-	}
 	o.links, o.cells = eval.Link(c.p), c.p.Memory()
 	if !o.matching() {
 		return

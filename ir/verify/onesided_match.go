@@ -119,8 +119,7 @@ type flagUse struct {
 	leaves        bool  // a signal in the last pass of one was seen
 }
 
-// flags checks that one block signals and one awaits each flag, that all its
-// steps count passes or all count launches, and that what is awaited comes.
+// flags checks that what is awaited comes. That one block signals and one awaits each flag, ir/form has checked.
 func (o *oneSided) flags() {
 	o.use = make([]flagUse, len(o.links.Signals.Start)-1)
 	for f := range o.use {
@@ -129,7 +128,7 @@ func (o *oneSided) flags() {
 	for _, op := range []ir.Op{ir.Signal, ir.Await} {
 		for i := range o.p.Steps {
 			if s := &o.p.Steps[i]; s.Op == op {
-				for _, x := range o.both(s) {
+				for _, x := range o.p.OneSided.OperandsOf(s) {
 					o.flagStep(int32(i), s, &x, &o.use[o.links.Flag(x.Rank, x.Index)])
 				}
 			}
@@ -139,34 +138,22 @@ func (o *oneSided) flags() {
 
 // flagStep looks at one flag of step i, which is s: of signals first.
 func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
-	mine, verb := &use.signal, "signals"
+	mine := &use.signal
 	if s.Op == ir.Await {
-		mine, verb = &use.await, "awaits"
-	}
-	bad := func(code diag.Code, other int32, format string, args ...any) {
-		args = append([]any{o.name(i), verb, x.Index, x.Rank}, args...)
-		d := o.step(i, code, "%s %s flags[%d] of rank %d"+format, args...)
-		if other >= 0 {
-			o.note(d, other, "%s", o.name(other))
-		}
+		mine = &use.await
 	}
 	if *mine < 0 {
 		*mine = i
 	}
-	const marks = ir.Enter | ir.Leave
-	switch first := &o.p.Steps[max(use.signal, 0)]; {
-	case o.links.Block[*mine] != o.links.Block[i]:
-		bad(diag.Malformed, *mine, ", as another block does")
+	switch {
 	case use.signal < 0:
-		bad(diag.Unmatched, -1, ", which nothing signals")
-	case first.Flags&marks == 0 != (s.Flags&marks == 0):
-		bad(diag.Malformed, use.signal, " in each pass or in each launch, and other steps do not")
+		o.step(i, diag.Unmatched, "%s awaits flags[%d] of rank %d, which nothing signals", o.name(i), x.Index, x.Rank)
 	case s.Op == ir.Await:
 		o.awaited(i, s, x, use)
 	case s.Flags&ir.Leave != 0:
 		use.leaves = true
 	case use.leaves:
-		bad(diag.Malformed, -1, " when a launch begins, and a step before it does when one ends")
+		o.step(i, diag.Malformed, "%s signals flags[%d] of rank %d when a launch begins, and a step before it does when one ends", o.name(i), x.Index, x.Rank)
 	default:
 		use.enters++
 	}

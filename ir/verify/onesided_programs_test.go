@@ -67,7 +67,11 @@ func (b *oneSided) await(flags []ir.Operand, marks ...ir.StepFlags) {
 }
 
 func chunkOf(rank int, buf ir.Buf, index int) ir.Operand {
-	return ir.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
+	x := ir.Operand{Rank: int32(rank), Buf: buf, Index: int32(index)}
+	if rank == ir.AllRanks {
+		x.Via = ir.ViaSwitch
+	}
+	return x
 }
 
 func chunks(list ...ir.Operand) []ir.Operand { return list }

@@ -83,7 +83,7 @@ func (o *oneSided) absent(marks ir.StepFlags) ir.StepFlags {
 func (r *oneRacer) access(e int32, _ int) {
 	ev := &r.events[e]
 	s := &r.p.Steps[ev.step]
-	for k, x := range r.both(s) {
+	for k, x := range r.p.OneSided.OperandsOf(s) {
 		if x.Buf >= ir.Packets {
 			continue
 		}
@@ -163,7 +163,7 @@ func (r *oneRacer) reuses() {
 	list := reuseList{last: make([]int32, len(r.events))}
 	for rank := range r.p.Rank {
 		at := r.cells.Cell(rank, ir.Scratch, 0)
-		for cell := at; cell < at+r.size(rank, ir.Scratch); cell++ {
+		for cell := at; cell < at+r.p.ScratchOf(rank); cell++ {
 			if r.first[cell] == 0 {
 				continue
 			}
@@ -173,7 +173,7 @@ func (r *oneRacer) reuses() {
 			r.accesses.Readers(run, func(e int32) { r.reuse(&list, reuse{e, later, int32(cell), 1, readWrite}) })
 		}
 		at = r.cells.Cell(rank, ir.Packets, 0)
-		for index := range r.size(rank, ir.Packets) {
+		for index := range r.p.OneSided.PacketsOf(rank) {
 			chunk := r.links.Packet(int32(rank), int32(index))
 			x := r.sender[chunk]
 			if x.step < 0 {

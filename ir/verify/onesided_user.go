@@ -51,7 +51,7 @@ func (r *oneRacer) remotesOf(e int32, f func(e int32, x *ir.Operand, rank int, d
 	if s.Flags&ir.Loose != 0 {
 		own = -1
 	}
-	both := r.both(s)
+	both := r.p.OneSided.OperandsOf(s)
 	for k := range both {
 		x := &both[k]
 		if x.Buf > ir.Output {

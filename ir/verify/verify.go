@@ -2,10 +2,12 @@ package verify
 
 import (
 	"fmt"
+	"math"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
+	"mscclc/ir/form"
 )
 
 // Options are what a judgement depends on besides the program.
@@ -93,11 +95,11 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 
 func (c *checker) judge() {
 	c.budgets()
-	if c.p.OneSided != nil {
-		c.judgeOneSided()
+	if c.List = form.Check(c.p, form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64, Moved: int64(c.opt.Moves)}); len(c.List) > 0 {
 		return
 	}
-	if !c.form() {
+	if c.p.OneSided != nil {
+		c.judgeOneSided()
 		return
 	}
 	c.sizes()
