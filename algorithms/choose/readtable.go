@@ -195,7 +195,7 @@ func (t *tableReader) program(what string) string {
 	if _, there := slices.BinarySearch(catalog(), name); ok && !there && t.own.own(name) == nil {
 		hint := "mscclc list shows the catalog; names are like allreduce/ring"
 		if path.Dir(name) == "." && path.Ext(name) != "" {
-			hint = "give a program of your own beside the collective: mscclc bench COLLECTIVE " + short(name) + " --table TABLE"
+			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " + short(name) + " --table TABLE"
 		}
 		t.fail(at, "%s is %q, which the catalog does not have", what, short(name)).Hint = hint
 		return ""

@@ -82,8 +82,7 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 		}
 	}
 	if !p.named && len(files) > 0 {
-		return nil, usagef("bench takes files beside a collective, and one file alone; %q is no collective: there are %s",
-			arg, list(collectiveNames()))
+		return nil, filesBeside("bench", arg)
 	}
 	if err := f.check(p, first, last); err != nil {
 		return nil, err
@@ -94,9 +93,6 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 		return nil, err
 	}
 	p.table, p.chosenBy, err = readTables(f.table, p.own)
-	if len(p.own) > 0 { // the tables that are built in were measured without them
-		p.table = p.chosenBy
-	}
 	return p, err
 }
 

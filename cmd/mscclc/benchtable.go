@@ -12,10 +12,15 @@ import (
 )
 
 // readTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no --table.
-// The table may name programs of the shelf.
+// The table may name programs of the shelf. The tables that are built in were measured without these, and do not count beside
+// some.
 func readTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {
+	all = choose.DefaultTable()
+	if len(shelf) > 0 {
+		all = nil
+	}
 	if table == "" {
-		return choose.DefaultTable(), nil, nil
+		return all, nil, nil
 	}
 	file, err := openOf("--table", table)
 	if err != nil {
@@ -25,7 +30,10 @@ func readTables(table string, shelf choose.Shelf) (all, own *choose.Table, err e
 	if own, err = shelf.ReadTable(table, file); err != nil {
 		return nil, nil, err
 	}
-	return choose.DefaultTable().With(own), own, nil
+	if all == nil {
+		return own, own, nil
+	}
+	return all.With(own), own, nil
 }
 
 // checkTable refuses rules of --table that the calls which are to be measured cannot follow, and

@@ -78,8 +78,9 @@ func (a *app) writeTable(file string, table *choose.Table, failed error) error {
 	doc := tunedDocument{schema, file, table, []diag.Problem{}, a.notes.list()}
 	code := exitGood
 	if failed != nil {
-		found := placed(problems(failed), a.file)
-		doc.Problems, code = diag.Report(a.file, found).Problems, exitCode(found)
+		var list diag.List
+		list, code = failureOf(failed, a.file)
+		doc.Problems = diag.Report(a.file, list).Problems
 	}
 	if file != "" {
 		if err := a.writeTo(file, write); err != nil {

@@ -169,13 +169,18 @@ func nextPeers(ranks int) []int32 {
 func (w *benchWorld) read(arg string, a *app) (verify.Options, error) {
 	var check verify.Options
 	var why error
+	s, err := a.open(arg, &w.limits)
+	if err != nil {
+		return check, err
+	}
+	defer s.Close()
 	for i, inplace := range [2]bool{false, true} {
 		if want := w.inplace.value; want != nil && *want != inplace {
 			continue
 		}
 		flags := &runFlags{compiling: w.compiling}
 		flags.inplace.value = &inplace
-		p, o, err := a.runnable(arg, flags)
+		p, o, err := a.runnableOf(s, flags)
 		if err == nil && w.given[0] == nil {
 			check, w.coll = o, p.Coll
 			w.algo = p.Name

@@ -38,7 +38,7 @@ var arguments = map[string][]place{
 	"help":     {{words: topicWords}, {}},
 	"lint":     {{endings: planEndings}},
 	"list":     {{words: programWords, endings: sourceEndings}},
-	"run":      {{words: programWords, endings: programEndings}, {}},
+	"run":      {{words: programWords, endings: programEndings}, {endings: programEndings}},
 	"select":   {{words: collectiveWords}, {endings: programEndings}},
 	"show":     {{words: algorithmWords, endings: programEndings}, {words: stageWords}, {}},
 	"simulate": {{words: algorithmWords, endings: programEndings}, {}},

@@ -59,16 +59,15 @@ func (a *app) fail(err error) int {
 	switch {
 	case errors.As(err, &reported):
 		return reported.code
-	case errors.Is(err, context.Canceled):
-		text, code = "interrupted", exitInterrupted
-		list = diag.List{diag.New(diag.Unavailable, diag.Span{}, "%s", text)}
 	case errors.As(err, &usage):
 		a.json = a.json || asksJSON(a.args) // --json may stand behind a wrong flag, or for its value
 		text, code = usage.Error(), exitUsage
 		list = diag.List{diag.New(diag.Usage, diag.Span{}, "%s", usage.text).WithHint("%s", usage.help)}
 	default:
-		list = placed(problems(err), a.file)
-		code = exitCode(list)
+		list, code = failureOf(err, a.file)
+		if code == exitInterrupted {
+			text = list[0].Text
+		}
 	}
 	switch {
 	case a.json && !a.stdout.begun:
@@ -81,6 +80,15 @@ func (a *app) fail(err error) int {
 		a.print(list)
 	}
 	return code
+}
+
+// failureOf returns what is wrong by err, in file where it names no other place, and the exit code for it.
+func failureOf(err error, file string) (diag.List, int) {
+	if errors.Is(err, context.Canceled) {
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "interrupted")}, exitInterrupted
+	}
+	list := placed(problems(err), file)
+	return list, exitCode(list)
 }
 
 // asksJSON reports whether arguments that could not be read ask for JSON.

@@ -15,44 +15,55 @@ func (a *app) load(arg string, f *runFlags) (*executor.Loaded, *ir.Program, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := executor.Load(p, executor.Options{Device: deviceTable[f.device](), Check: check, Unproven: f.unproven, TileBytes: tileFor(p, f.size)})
+	l, err := a.loadProgram(arg, p, check, f)
+	return l, p, err
+}
+
+// loadProgram makes p, which messages call name, runnable.
+func (a *app) loadProgram(name string, p *ir.Program, check verify.Options, f *runFlags) (*executor.Loaded, error) {
+	l, err := executor.Load(p, executor.Options{Device: deviceTable[f.device](), Check: check, Unproven: f.unproven,
+		TileBytes: tileFor(p, f.size)})
 	if err != nil {
-		return nil, nil, impossible(err)
+		return nil, impossible(err)
 	}
 	if f.unproven {
-		a.note(arg, "the program is not proven")
+		a.note(name, "the program is not proven")
 	}
 	if p.ModifiesInput() {
-		a.note(arg, "the program overwrites input that is not output")
+		a.note(name, "the program overwrites input that is not output")
 	}
-	return l, p, nil
+	return l, nil
 }
 
 // runnable compiles or reads what arg names, and says how to prove it.
 func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, error) {
-	read, check := f.limits.read, f.limits.check
 	s, err := a.open(arg, &f.limits)
 	if err != nil {
-		return nil, check, err
+		return nil, f.limits.check, err
 	}
 	defer s.Close()
+	return a.runnableOf(s, f)
+}
+
+// runnableOf is runnable of what s holds. It may be called again, for --inplace or not: s is read once.
+func (a *app) runnableOf(s *source, f *runFlags) (p *ir.Program, check verify.Options, err error) {
+	check = f.limits.check
 	if s.kind == codegen.KindSource {
 		p, err := a.compileToRun(s, f)
 		return p, check, err
 	}
 	if flag := f.unfit("target", "fused-receives"); flag != "" {
-		return nil, check, compiledAlready(arg, flag)
+		return nil, check, compiledAlready(s.name, flag)
 	}
-	var p *ir.Program
-	if s.kind == codegen.KindMSCCLPP {
-		p, err = runChannels(s, read, check, f)
-	} else {
-		p, err = readProgram(s, read)
+	if s.program == nil && s.kind == codegen.KindMSCCLPP {
+		s.program, err = runChannels(s, f.limits.read, check, f)
+	} else if s.program == nil {
+		s.program, err = readProgram(s, f.limits.read)
 	}
 	if err != nil {
 		return nil, check, err
 	}
-	if p, err = f.called(s, p); err != nil {
+	if p, err = f.called(s, s.program); err != nil {
 		return nil, check, err
 	}
 	if p.Coll.Kind == ir.Opaque && !f.unproven {

@@ -13,16 +13,21 @@ type noted struct {
 	Notes []string `json:"notes,omitempty" doc:"what stderr has without --json, behind note:"`
 }
 
-// notes collects the notes of a run of the command for its document.
+// notes collects the notes of a run of the command: for its document, and so that none is said twice.
 type notes struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-func (n *notes) add(text string) {
+// add keeps a note, and reports whether it is a new one.
+func (n *notes) add(text string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if slices.Contains(n.texts, text) {
+		return false
+	}
 	n.texts = append(n.texts, text)
+	return true
 }
 
 func (n *notes) list() noted {
@@ -37,16 +42,15 @@ func (a *app) noted(r report) report {
 	return r
 }
 
-// note says a note on what where names: a file, a source position, or "". With --json the document has the note.
+// note says a note on what where names: a file, a source position, or "". With --json the document has the note. A note that
+// was said is not said again: a file may be compiled several times.
 func (a *app) note(where, format string, args ...any) {
 	head := ""
 	if where != "" {
 		head = diag.Printable(where) + ": "
 	}
 	text := fmt.Sprintf(format, args...)
-	if a.json {
-		a.notes.add(diag.Shorten(head + text))
-		return
+	if a.notes.add(diag.Shorten(head + text)) {
+		a.say("%snote: %s", head, text)
 	}
-	a.say("%snote: %s", head, text)
 }

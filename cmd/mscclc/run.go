@@ -40,7 +40,7 @@ type runFlags struct {
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run FILE|COLLECTIVE",
+		Use:   "run FILE|COLLECTIVE [FILE...]",
 		Short: "Run an algorithm or a program on random data, and compare every element",
 		Long: `Run an algorithm, which is compiled first, or a program. Only what is proven runs (mscclc help verify says what that is):
 the proof holds for the protocol, the slots and each size of the run, and of large programs it is kept in a cache, which the
@@ -61,6 +61,8 @@ where the program would get too large, and the line says of how many.
 
 A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which --table
 FILE chooses (mscclc bench --tune and select --emit write such), the tables that are built in, or a simulation; it runs as wide as the executor has it.
+Beside a COLLECTIVE, ` + ownUsage + `
+They are chosen among as mscclc bench does, and a table may name them.
 
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
 about:tracing. A rank is a process there, and a column of a block is a thread. A step is named by whether it copies or reduces,
@@ -68,12 +70,13 @@ and by what its data goes over; so the colours show these. Its arguments have it
 A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first step: their clocks differ.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 512K
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
+  mscclc run allreduce ring.mscl --bytes 64K
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,
-		Args: exactly(1, "a file or a collective to run"),
+		Args: atLeast(1, "a file or a collective to run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := endsBy(cmd.Context(), os.Interrupt)
 			defer stop()
-			return a.run(ctx, collective(args[0]), &f)
+			return a.run(ctx, collective(args[0]), args[1:], &f)
 		},
 	}
 	flags := cmd.Flags()

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mscclc"
 	"mscclc/algorithms/choose"
 	"mscclc/executor"
 	"mscclc/executor/data"
@@ -46,18 +47,21 @@ func collectiveParams(kind ir.Kind) []syntax.ParamInfo {
 // chosenRanks is the number of ranks of a collective where none is given.
 const chosenRanks = 4
 
-func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
+func (a *app) choose(arg string, files []string, f *runFlags, plan *runPlan) (*chosen, error) {
 	if err := a.claims(named{"--trace": f.trace}, arg, f.table); err != nil {
 		return nil, err
 	}
 	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
 	if exists(arg) || !choose.IsCollective(arg) {
+		if len(files) > 0 {
+			return nil, filesBeside("run", arg)
+		}
 		if f.table != "" {
 			return nil, usagef("--table chooses variants of a collective, not of a file")
 		}
 		return c, nil
 	}
-	if err := f.chosenOnly("-p ranks=N, -p root=N and --inplace", "param", "inplace", "limit"); err != nil {
+	if err := f.chosenOnly("-p ranks=N, -p root=N and --inplace", "param", "inplace", "import-path", "limit"); err != nil {
 		return nil, err
 	}
 	c.call.Kind, _ = ir.KindByName(arg)
@@ -94,11 +98,20 @@ func (a *app) choose(arg string, f *runFlags, plan *runPlan) (*chosen, error) {
 	if want := f.inplace.value; want != nil {
 		c.call.Inplace = *want
 	}
-	table, own, err := readTables(f.table, nil)
+	shelf, err := a.shelf(files, &f.reading)
 	if err != nil {
 		return nil, err
 	}
-	c.chooser = &choose.Chooser{Table: table, Device: f.device}
+	for i := range shelf {
+		if err := shelf[i].Unfit(c.call); err != nil {
+			return nil, unfit(&shelf[i], err)
+		}
+	}
+	table, own, err := readTables(f.table, shelf)
+	if err != nil {
+		return nil, err
+	}
+	c.chooser = &choose.Chooser{Table: table, Device: f.device, Own: shelf}
 	if open := gpuTable[f.device]; open != nil {
 		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
 			c.chooser.Device = gpus[0].Name()
@@ -138,40 +151,53 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 
 // of gives what runs calls of so many bytes.
 func (c *chosen) of(bytes int64) (*loadedProgram, error) {
-	name, flags := c.arg, *c.flags
+	flags, key := *c.flags, c.arg
 	flags.size = bytes
+	var variant choose.Variant
 	if c.chooser != nil {
-		v, _, err := c.chooser.Choose(c.call, bytes, c.dtype.Size())
-		if err != nil {
+		var err error
+		if variant, _, err = c.chooser.Choose(c.call, bytes, c.dtype.Size()); err != nil {
 			return nil, err
 		}
-		name, flags.protocol, flags.via, flags.sided = v.Program, v.Protocol, v.Ways(), "one"
-		if v.Sided != "" {
-			flags.sided = v.Sided
-		}
-		flags.inplace.value = &c.call.Inplace
-		flags.params, flags.ranksSetting = []string{"ranks=" + strconv.Itoa(c.call.Ranks)}, ""
-		if c.call.Root > 0 {
-			flags.params = append(flags.params, "root="+strconv.Itoa(c.call.Root))
-		}
+		variant.Columns, variant.Threads, variant.Tile = 0, 0, 0 // the executor has its own
+		key = variant.String()
 	}
-	key := fmt.Sprint(name, " ", flags.protocol, " ", flags.sided, " ", flags.via)
 	sized := fmt.Sprint(key, " ", bytes)
 	for _, k := range []string{key, sized} {
 		if l := c.loaded[k]; l != nil {
 			return l, nil
 		}
 	}
-	loaded, p, err := c.app.load(name, &flags)
+	l, err := c.load(variant, &flags)
 	if err != nil {
 		return nil, err
 	}
-	l := &loadedProgram{loaded, p, flags.turns, flags.observed}
-	if p.OneSided != nil && p.OneSided.OnePass { // which is for one size
+	if o := l.program.OneSided; o != nil && o.OnePass { // which is for one size
 		key = sized
 	}
 	c.loaded[key] = l
 	return l, nil
+}
+
+// load loads the file, or the variant of the collective.
+func (c *chosen) load(v choose.Variant, f *runFlags) (*loadedProgram, error) {
+	if c.chooser == nil {
+		loaded, p, err := c.app.load(c.arg, f)
+		return &loadedProgram{loaded, p, f.turns, f.observed}, err
+	}
+	p, err := c.chooser.Program(v, c.call)
+	if err != nil {
+		return nil, err
+	}
+	target, err := f.findTarget()
+	if err == nil {
+		err = mscclc.Fits(p, target).Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := c.app.loadProgram(v.Program, p, f.limits.check, f)
+	return &loadedProgram{loaded: loaded, program: p}, err
 }
 
 func (c *chosen) close() error {

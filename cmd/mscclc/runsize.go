@@ -15,13 +15,13 @@ import (
 )
 
 // run runs all sizes. One that fails is reported, and the next is tried.
-func (a *app) run(ctx context.Context, arg string, f *runFlags) error {
+func (a *app) run(ctx context.Context, arg string, files []string, f *runFlags) error {
 	arg = a.about(arg)
 	plan, err := f.plan()
 	if err != nil {
 		return err
 	}
-	chosen, err := a.choose(arg, f, plan)
+	chosen, err := a.choose(arg, files, f, plan)
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,8 @@ func (a *app) selectCommand() *cobra.Command {
 The times are simulated (mscclc simulate), and all GPUs of the topology take part.
 
 ` + ownUsage + `
-A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc bench takes the
-same files with it.
+A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc run and bench
+take the same files with it.
 
 Both times of a call are printed. Latency is the time of one call alone. Interval is the time from the end of a call to
 the end of the next, where calls follow each other. The fastest program has the least latency, or with --by interval the

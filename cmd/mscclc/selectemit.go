@@ -287,7 +287,7 @@ func (e *emission) table(list []choose.Stretch) error {
 	table.Put(entry)
 	for i := range s.Own {
 		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
-			e.note("the table names %s: mscclc bench %v %s --table %s takes both", name, s.Call.Kind, s.Own[i].File, file)
+			e.note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind, s.Own[i].File, file)
 		}
 	}
 	return e.app.writeTo(file, func(w io.Writer) error { return table.Write(w) })

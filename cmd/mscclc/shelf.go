@@ -17,6 +17,12 @@ import (
 const ownUsage = `FILEs are programs of your own, to be compared with the catalog's. A FILE is an algorithm in chunks, whose parameters ranks
 (or nodes and gpus) and root are set as the catalog's are, or a program (XML, .plan), which runs as it is.`
 
+// filesBeside is the usage error of files beside what is no collective.
+func filesBeside(command, arg string) error {
+	return usagef("%s takes files beside a collective, and one file alone; %q is no collective: there are %s",
+		command, arg, list(collectiveNames()))
+}
+
 // shelf reads the user's programs that are to be chosen among beside the catalog.
 func (a *app) shelf(args []string, from *reading) (choose.Shelf, error) {
 	var shelf choose.Shelf

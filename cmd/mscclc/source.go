@@ -19,6 +19,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/files"
 	"mscclc/internal/strictjson"
+	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
 	"mscclc/topology"
@@ -48,6 +49,9 @@ type source struct {
 	io.ReadCloser
 	open    func(name string, within []string, limit int64) ([]byte, error) // what it imports; see files.ReadLibrary
 	catalog bool                                                            // it is an algorithm of the catalog
+
+	text    []byte      // of an algorithm, once readSource has read it
+	program *ir.Program // once runnableOf has read it
 }
 
 // isStdin reports whether arg names standard input.
@@ -94,7 +98,8 @@ func (a *app) open(arg string, lim *limits) (*source, error) {
 		return nil, noSuchFile(arg)
 	}
 	fromCatalog := func(name string, _ []string, _ int64) ([]byte, error) { return algorithms.Open(name) }
-	return &source{name + ".mscl", codegen.KindSource, io.NopCloser(bytes.NewReader(text)), fromCatalog, true}, nil
+	return &source{name: name + ".mscl", kind: codegen.KindSource, ReadCloser: io.NopCloser(bytes.NewReader(text)),
+		open: fromCatalog, catalog: true}, nil
 }
 
 // openOf opens a file that flag names, for reading.
@@ -237,8 +242,15 @@ func (a *app) text(name string) []byte {
 // beginning is how an algorithm or a library begins, behind comments.
 var beginning = regexp.MustCompile(`\A(\s+|#.*\n)*(algorithm|import|def)\b`)
 
-// readSource reads the text of a .mscl file.
-func (s *source) readSource(lim *limits) ([]byte, error) {
+// readSource reads the text of a .mscl file. When it is called again, it returns the same text.
+func (s *source) readSource(lim *limits) (text []byte, err error) {
+	if s.text == nil {
+		s.text, err = s.readText(lim)
+	}
+	return s.text, err
+}
+
+func (s *source) readText(lim *limits) ([]byte, error) {
 	limit := lim.file()
 	text, err := io.ReadAll(io.LimitReader(s, limit+1))
 	rest := int64(0)

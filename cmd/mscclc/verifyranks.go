@@ -124,7 +124,7 @@ func (a *app) shareRanks(s *source, text []byte, c *compiling, opt *mscclc.Optio
 		name, value, _ := strings.Cut(setting, "=")
 		opt.Lang.Params[name] = value
 	}
-	a.say("%s: note: %s are taken as %s; -p nodes=N -p gpus=N sets others", diag.Printable(s.name), count(n, "rank"), strings.Join(share, " "))
+	a.note(s.name, "%s are taken as %s; -p nodes=N -p gpus=N sets others", count(n, "rank"), strings.Join(share, " "))
 	return nil
 }
 
