@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"gonum.org/v1/plot"
+
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -213,12 +215,47 @@ func TestPlot(t *testing.T) {
 			t.Errorf("the legend %q is %v above the bottom, and the axes end at %v", name, y, below)
 		}
 	}
+	labelsBeforeTicks(t, svg)
 	if img, err := png.Decode(bytes.NewReader(draw("a.png"))); err != nil || img.Bounds().Dx() < 500 {
 		t.Error(err)
 	}
 	for _, rows := range [][]*Row{nil, r.Rows[:1], r.Rows[10:], {{Bytes: 0}}} { // no line at all, or of one point
 		r.Rows = rows
 		draw("b.svg")
+	}
+}
+
+// labelsBeforeTicks: the labels of the left axis end before its ticks, also with a font that is a fifth wider than that
+// by which the drawing is laid out.
+func labelsBeforeTicks(t *testing.T, svg []byte) {
+	t.Helper()
+	number := func(b []byte) float64 {
+		x, err := strconv.ParseFloat(string(b), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	ticks := math.Inf(1)
+	for _, line := range regexp.MustCompile(`d="M([0-9.]+),([0-9.]+)L([0-9.]+),([0-9.]+)"`).FindAllSubmatch(svg, -1) {
+		if length := number(line[3]) - number(line[1]); string(line[2]) == string(line[4]) && length > 3 && length < 12 {
+			ticks = min(ticks, number(line[1]))
+		}
+	}
+	labels := 0
+	style := plot.New().Y.Tick.Label
+	for _, m := range regexp.MustCompile(`<text x="([0-9.]+)"[^>]*>([0-9.]+)<`).FindAllSubmatch(svg, -1) {
+		x, width := number(m[1]), float64(style.Width(string(m[2])))
+		if x > ticks {
+			continue // of another axis
+		}
+		labels++
+		if x+1.2*width > ticks {
+			t.Errorf("the label %s from %.1f on, %.1f wide, reaches the ticks at %.1f", m[2], x, width, ticks)
+		}
+	}
+	if labels < 3 {
+		t.Errorf("the left axis has %d labels before its ticks at %v", labels, ticks)
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	plotWidth    = 26 * vg.Centimeter
 	plotHeight   = 12.2 * vg.Centimeter
 	legendHeight = 12 * vg.Millimeter
+	widerFonts   = 1.25    // a viewer may draw text with a font so much wider than the one that it is measured with
 	smallSize    = 4 << 20 // the last size on the left
 )
 
@@ -163,6 +164,8 @@ func (r *Report) axes(p *plot.Plot) {
 			axis.Min, axis.Max = axis.Min/2, axis.Max*2
 		}
 	}
+	p.Y.Tick.Label.XAlign *= widerFonts // so that the labels end before the ticks
+	p.X.Label.Padding, p.Y.Label.Padding = vg.Millimeter, 3*vg.Millimeter
 	grid := plotter.NewGrid()
 	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe0}, color.Gray{0xe0}
 	p.Add(grid)
