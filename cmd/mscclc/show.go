@@ -31,15 +31,16 @@ func (a *app) showCommand() *cobra.Command {
 
 ` + table(stageRows()...) + `
 
-A .xml or .plan file has program, json and dot. A plan of MSCCL++ has channels and json. An algorithm that says itself which
-thread block does what has channels, and the one-sided program that they mean; with --target mscclpp any other algorithm has
-the channels of the plan that compile writes. compile --dump shows what each pass leaves.
+A .xml or .plan file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm that says itself
+which thread block does what has channels, svg, and the one-sided program that they mean; with --target mscclpp any other
+algorithm has the channels of the execution plan that compile writes. compile --dump shows what each pass leaves.
 
 -o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
 
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
--o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.`,
+-o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one. Execution
+plans, and .plan files of one-sided programs, are drawn as the algorithms that they carry out.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
   mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
@@ -144,8 +145,6 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 		return nil, nil, noChannels(arg, "program, json or dot")
 	case s.kind == codegen.KindSource:
 		p, err = a.sourceStage(&b, s, stage, c)
-	case stage == "svg":
-		return nil, nil, usagef("%s is a program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program for Graphviz", arg, arg)
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	case c.unfit(compiledShow...) != "":
@@ -167,6 +166,10 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 		err = program.WriteJSON(&b, p)
 	case "dot":
 		err = writeDot(&b, p)
+	case "svg":
+		if s.kind != codegen.KindSource { // which is drawn already
+			err = c.drawProgram(&b, arg, p)
+		}
 	}
 	return b.Bytes(), p, err
 }
@@ -220,7 +223,7 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 				}
 				return text.WriteChunks(w, v)
 			case "svg":
-				c.drawn, err = drawTable(w, s.name, v)
+				c.drawn, err = drawTable(w, s.name, drawingOfChunks(v))
 				return err
 			}
 		case *ir.InstDAG:
@@ -235,16 +238,20 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 			switch stage {
 			case "channels":
 				return text.WriteChannels(w, v)
-			case "chunks", "insts", "svg":
+			case "chunks", "insts":
 				return usagef("%s says itself which thread block does what: it has no %s; "+
-					"show channels, program, json or dot", s.name, stage)
+					"show channels, program, json, dot or svg", s.name, stage)
 			}
 		}
 		return nil
 	}
 	p, err := mscclc.Compile(s.name, src, opt)
-	if err == nil && ofPlan && c.channels == nil {
+	switch {
+	case err != nil:
+	case ofPlan && c.channels == nil:
 		err = c.writePlanChannels(w, p)
+	case stage == "svg" && c.channels != nil:
+		err = c.drawChannels(w, s.name, c.channels)
 	}
 	return p, err
 }

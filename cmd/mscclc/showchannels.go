@@ -7,15 +7,14 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/text"
+	"mscclc/passes/channels"
 )
 
 // showChannels writes a plan of MSCCL++ at a stage.
-func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
+func (c *showFlags) showChannels(w io.Writer, s *source, stage string) error {
 	switch {
-	case stage == "svg":
-		return usagef("%s is a plan of MSCCL++, and svg draws algorithms: give the .mscl file; mscclc show %s channels shows this plan as text", s.name, s.name)
-	case stage != "channels" && stage != "json":
-		return usagef("%s is a plan of MSCCL++: it has no %s; show channels or json", s.name, stage)
+	case stage != "channels" && stage != "json" && stage != "svg":
+		return usagef("%s is an execution plan of MSCCL++: it has no %s; show channels, json or svg", s.name, stage)
 	case c.unfit(compiledShow...) != "":
 		return compiledAlready(s.name, c.unfit(compiledShow...))
 	}
@@ -23,10 +22,38 @@ func (c *compiling) showChannels(w io.Writer, s *source, stage string) error {
 	if err != nil {
 		return err
 	}
-	if stage == "json" {
+	switch stage {
+	case "json":
 		return mscclpp.Write(w, f)
+	case "svg":
+		if _, _, found := channels.Check(p, c.limits.check); found.Rejects() {
+			return found
+		}
+		return c.drawChannels(w, s.name, p)
 	}
 	return text.WriteChannels(w, p)
+}
+
+// drawChannels draws a program of channels, which is right.
+func (c *showFlags) drawChannels(w io.Writer, name string, p *ir.ChannelProgram) error {
+	d, err := drawingOfChannels(p)
+	if err == nil {
+		c.drawn, err = drawTable(w, name, d)
+	}
+	return err
+}
+
+// drawProgram draws a one-sided program that was read from a file.
+func (c *showFlags) drawProgram(w io.Writer, name string, p *ir.Program) error {
+	if p.OneSided == nil {
+		return usagef("%s is a two-sided program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program "+
+			"for Graphviz", name, name)
+	}
+	d, err := drawingOfProgram(p, c.limits.check)
+	if err == nil {
+		c.drawn, err = drawTable(w, name, d)
+	}
+	return err
 }
 
 // writePlanChannels writes the channels of the plan of MSCCL++ that compile would write of p.

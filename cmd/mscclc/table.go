@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 )
 
@@ -57,11 +56,9 @@ type drawnTable struct {
 }
 
 // drawTable draws d, the algorithm of a file of a name, as SVG. It returns what is drawn, and fails if d is too large.
-func drawTable(w io.Writer, name string, d *ir.ChunkDAG) (drawn string, err error) {
-	if !drawable(d) {
-		return "", diag.List{diag.New(diag.Unsupported, fileSpan(name), "the algorithm is too large to be drawn: "+
-			"its ranks have, or its operations read, more than %d chunks", mostDrawable).
-			WithHint("draw it for fewer ranks: -p ranks=4")}
+func drawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
+	if err := d.check(name); err != nil {
+		return "", err
 	}
 	t := &drawnTable{tableRun: runTable(d), out: bufio.NewWriter(w)}
 	t.choose()
@@ -84,6 +81,7 @@ func (t *drawnTable) choose() {
 	if t.d.Coll.Inplace {
 		t.notes = append(t.notes, "The call is in place: input and output are one memory, and are drawn once.")
 	}
+	t.notes = append(t.notes, t.d.notes...)
 	var out []string
 	for _, x := range []struct {
 		what       string
@@ -117,8 +115,8 @@ func (t *drawnTable) chunks() (list []tableColumn) {
 			}
 		}
 	}
-	for s := range t.d.Scratch {
-		for i := range t.d.Scratch[s].Chunks {
+	for s := range t.d.scratch {
+		for i := range t.d.scratch[s].Chunks {
 			list = append(list, tableColumn{ir.Scratch + ir.Buf(s), i})
 		}
 	}
@@ -133,7 +131,7 @@ func (t *drawnTable) has(rank int, buf ir.Buf) int {
 	case ir.Output:
 		return t.d.Coll.OutChunks(rank)
 	}
-	return t.d.Scratch[buf-ir.Scratch].Chunks
+	return t.d.scratch[buf-ir.Scratch].Chunks
 }
 
 // beyond says whether some rank has chunk i of buf elsewhere than in its buffer first.

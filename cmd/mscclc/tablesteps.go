@@ -14,13 +14,13 @@ type tableWrite struct {
 	cell    int        // of ir.Memory
 	holds   eval.Value // afterwards
 	reduces bool
-	op      int32
+	op, to  int   // the operation, and which of its destinations
 	chunk   int32 // of the op's, from 0
 }
 
 // A tableRun is an algorithm that ran on symbolic chunks, step by step.
 type tableRun struct {
-	d      *ir.ChunkDAG
+	d      *drawing
 	mem    *ir.Memory
 	values *eval.Values
 	base   []int          // where each scratch buffer begins
@@ -29,25 +29,10 @@ type tableRun struct {
 	steps  [][]tableWrite // by step, in the file's order
 }
 
-// mostDrawable bounds the chunks that an algorithm which is drawn has, and those that its operations read.
-const mostDrawable = 1 << 22
-
-// drawable says whether d is small enough for a table.
-func drawable(d *ir.ChunkDAG) bool {
-	left := mostDrawable - ir.NewMemory(d.Coll, d.ScratchChunks()).Len()
-	for i := range d.Ops {
-		if left < 0 {
-			return false
-		}
-		left -= int(d.Ops[i].Count) * int(d.Ops[i].NSrc)
-	}
-	return left >= 0
-}
-
 // runTable runs d. An operation is in the first step that comes after those whose values it reads or overwrites. All
 // operations of a step read what was there before the step.
-func runTable(d *ir.ChunkDAG) *tableRun {
-	t := &tableRun{d: d, mem: ir.NewMemory(d.Coll, d.ScratchChunks()), values: eval.NewValues(d.Coll)}
+func runTable(d *drawing) *tableRun {
+	t := &tableRun{d: d, mem: d.memory(), values: eval.NewValues(d.Coll)}
 	t.start = make([]eval.Value, t.mem.Len())
 	for i := range t.start {
 		t.start[i] = eval.None
@@ -59,42 +44,44 @@ func runTable(d *ir.ChunkDAG) *tableRun {
 	}
 	t.cells = slices.Clone(t.start)
 	written, read := make([]int, len(t.cells)), make([]int, len(t.cells)) // the last step that did, counted from 1
-	t.base = d.ScratchBase()
-	for i := range d.Ops {
-		op := &d.Ops[i]
+	t.base, _ = d.base()
+	for i := range d.ops {
+		op := &d.ops[i]
 		step := t.stepOf(op, written, read)
 		if step > len(t.steps) {
 			t.steps = append(t.steps, nil)
 		}
-		for k := range int(op.Count) {
-			w := t.write(op, k, func(from int) { read[from] = max(read[from], step) })
-			w.op = int32(i)
-			written[w.cell] = step
-			t.steps[step-1] = append(t.steps[step-1], w)
+		for k := range op.count {
+			x := t.sum(op, k, func(from int) { read[from] = max(read[from], step) })
+			for to := range op.dests {
+				w := tableWrite{cell: t.cell(&op.dests[to], k), holds: x, reduces: len(op.sources) > 1, op: i, to: to, chunk: int32(k)}
+				t.cells[w.cell], written[w.cell] = x, step
+				t.steps[step-1] = append(t.steps[step-1], w)
+			}
 		}
 	}
 	return t
 }
 
 // stepOf returns the first step that op may be in, given the last that wrote each cell and the last that read it.
-func (t *tableRun) stepOf(op *ir.ChunkOp, written, read []int) int {
+func (t *tableRun) stepOf(op *drawnOp, written, read []int) int {
 	step := 1
-	for k := range int(op.Count) {
-		to := t.cell(&op.Dst, k)
-		step = max(step, written[to]+1, read[to])
-		for _, s := range t.d.Sources(op) {
-			step = max(step, written[t.cell(&s, k)]+1)
+	for k := range op.count {
+		for i := range op.dests {
+			to := t.cell(&op.dests[i], k)
+			step = max(step, written[to]+1, read[to])
+		}
+		for i := range op.sources {
+			step = max(step, written[t.cell(&op.sources[i], k)]+1)
 		}
 	}
 	return step
 }
 
-// write runs chunk k of op. It calls reads with each cell that this reads.
-func (t *tableRun) write(op *ir.ChunkOp, k int, reads func(cell int)) tableWrite {
-	srcs := t.d.Sources(op)
-	var x eval.Value
-	for i := range srcs {
-		from := t.cell(&srcs[i], k)
+// sum returns the sum of chunk k of op's sources. It calls reads with the cell of each.
+func (t *tableRun) sum(op *drawnOp, k int, reads func(cell int)) (x eval.Value) {
+	for i := range op.sources {
+		from := t.cell(&op.sources[i], k)
 		reads(from)
 		if i == 0 {
 			x = t.cells[from]
@@ -102,9 +89,7 @@ func (t *tableRun) write(op *ir.ChunkOp, k int, reads func(cell int)) tableWrite
 			x = t.values.Sum(x, t.cells[from])
 		}
 	}
-	to := t.cell(&op.Dst, k)
-	t.cells[to] = x
-	return tableWrite{cell: to, holds: x, reduces: len(srcs) > 1, chunk: int32(k)}
+	return x
 }
 
 // cell is the cell of the k-th chunk from r on.
@@ -180,16 +165,17 @@ func (t *tableRun) ranksText(parts []ir.Part) string {
 // from says where the sources of a write are, but for the chunk that it adds to: the rank where it is another, and the
 // chunk where it is not the one of the same buffer and index.
 func (t *tableRun) from(w *tableWrite) string {
-	op := &t.d.Ops[w.op]
+	op := &t.d.ops[w.op]
+	to := &op.dests[w.to]
 	var names []string
-	for _, s := range t.d.Sources(op) {
-		same := s.Buf == op.Dst.Buf && s.Index == op.Dst.Index
+	for _, s := range op.sources {
+		same := s.Buf == to.Buf && s.Index == to.Index
 		chunk := fmt.Sprintf("%s[%d]", t.bufName(s.Buf), s.Index+w.chunk)
 		switch {
-		case t.cell(&s, 0) == t.cell(&op.Dst, 0): // in place, input may be output
+		case t.cell(&s, 0) == t.cell(to, 0): // in place, input may be output
 		case same:
 			names = append(names, fmt.Sprint(s.Rank))
-		case s.Rank == op.Dst.Rank:
+		case s.Rank == to.Rank:
 			names = append(names, chunk)
 		default:
 			names = append(names, fmt.Sprintf("%d:%s", s.Rank, chunk))
@@ -203,7 +189,7 @@ func (t *tableRun) from(w *tableWrite) string {
 
 func (t *tableRun) bufName(b ir.Buf) string {
 	if b >= ir.Scratch {
-		return t.d.Scratch[b-ir.Scratch].Name
+		return t.d.scratch[b-ir.Scratch].Name
 	}
 	return b.String()
 }
