@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/text":              {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/vclock":            {},
 	"mscclc/passes/channels":      {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
-	"mscclc/passes/core":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/vclock"},
+	"mscclc/passes/core":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/text", "mscclc/ir/vclock"},
 	"mscclc/passes/fifo":          {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/property", "mscclc/ir/text", "mscclc/ir/vclock"},
 	"mscclc/passes/passestest":    {"mscclc/algorithms", "mscclc/ir", "mscclc/lang", "mscclc/lang/syntax"},
 	"mscclc/ir/placement":         {"mscclc/ir"},

@@ -35,7 +35,7 @@ func WriteChannels(w io.Writer, p *ir.ChannelProgram) error {
 	return writeText(w, func(b *bufio.Writer) {
 		h := p.Header
 		h.Spans, h.Sizes = nil, ir.SizeRange{}
-		writeHeader(b, "channels", &h, nil)
+		WriteHeader(b, "channels", &h, nil)
 		fmt.Fprintf(b, "threads %d align %d\n", p.Threads, p.Align)
 		if p.MinBytes != 0 || p.MaxBytes != math.MaxUint64 {
 			fmt.Fprintf(b, "bytes %d..%d\n", p.MinBytes, p.MaxBytes)

@@ -20,7 +20,7 @@ import (
 // WriteChunks writes the text form of d.
 func WriteChunks(w io.Writer, d *ir.ChunkDAG) error {
 	return writeText(w, func(b *bufio.Writer) {
-		writeHeader(b, "chunks", &d.Header, d.Hints)
+		WriteHeader(b, "chunks", &d.Header, d.Hints)
 		for _, s := range d.Scratch {
 			fmt.Fprintf(b, "scratch %s %d", s.Name, s.Chunks)
 			if s.Span != (diag.Span{}) {

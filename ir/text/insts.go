@@ -32,7 +32,7 @@ import (
 // WriteInsts writes the text form of d.
 func WriteInsts(w io.Writer, d *ir.InstDAG) error {
 	return writeText(w, func(b *bufio.Writer) {
-		writeHeader(b, "insts", &d.Header, d.Hints)
+		WriteHeader(b, "insts", &d.Header, d.Hints)
 		writePerRank(b, "scratch", d.Scratch)
 		if d.Even {
 			b.WriteString("even\n")

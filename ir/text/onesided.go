@@ -55,7 +55,7 @@ func appendOneSidedOperands(p *ir.Program, b []byte, rank int32, s *ir.Step) []b
 	}
 	sign := " "
 	for _, o := range p.OneSided.Sources(s) {
-		b = appendOperand(&o, append(b, sign...), rank, 1)
+		b = AppendOperand(&o, append(b, sign...), rank, 1)
 		if s.Op == ir.Move {
 			sign = " + "
 		}
@@ -67,7 +67,7 @@ func appendOneSidedOperands(p *ir.Program, b []byte, rank int32, s *ir.Step) []b
 		if i == 0 && s.Op == ir.Move {
 			b = append(b, " ->"...)
 		}
-		b = appendOperand(&o, append(b, ' '), rank, count)
+		b = AppendOperand(&o, append(b, ' '), rank, count)
 	}
 	if !has {
 		b = appendField(b, "count", s.Count, 0)
@@ -75,7 +75,8 @@ func appendOneSidedOperands(p *ir.Program, b []byte, rank int32, s *ir.Step) []b
 	return b
 }
 
-func appendOperand(o *ir.Operand, b []byte, rank, count int32) []byte {
+// AppendOperand appends o, an operand of count chunks of a step of rank. The rank of o is left out if it is rank.
+func AppendOperand(o *ir.Operand, b []byte, rank, count int32) []byte {
 	switch o.Rank {
 	case rank:
 	case ir.AllRanks:

@@ -26,7 +26,7 @@ import (
 // WriteProgram writes the text form of p.
 func WriteProgram(w io.Writer, p *ir.Program) error {
 	return writeText(w, func(b *bufio.Writer) {
-		writeHeader(b, "program", &p.Header, nil)
+		WriteHeader(b, "program", &p.Header, nil)
 		if p.Channels != 1 {
 			fmt.Fprintf(b, "channels %d\n", p.Channels)
 		}

@@ -12,7 +12,6 @@ import (
 type oneEmitter struct {
 	*oneSync
 	p       *ir.Program
-	places  []int32 // of a place: which of its rank's chunks of scratch, or of packets, it is
 	flags   map[flagKey]int32
 	raised  map[flagKey]int32 // how many signals a flag gets in a pass, or a launch
 	ordinal []int32           // of a signal: which of its flag's it is, from 1
@@ -29,14 +28,15 @@ type flagKey struct {
 }
 
 // emit freezes what sync has decided.
-func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
+func (l *State) emit() (*ir.Program, error) {
+	s := l.sync
 	s.settled()
 	inplace := l.c.Coll.Inplace
 	p := &ir.Program{Header: l.c.Header, Channels: 1, Even: l.even, InPlace: inplace, OutOfPlace: !inplace,
 		OneSided: &ir.OneSided{Depth: s.copies, OnePass: l.onePass}}
 	e := &oneEmitter{oneSync: s, p: p, flags: make(map[flagKey]int32), raised: make(map[flagKey]int32),
 		behind: make([][]int32, len(s.groups)), begun: make([][]int32, l.n), left: make([][]int32, l.n)}
-	p.Scratch, p.OneSided.Packets = e.place()
+	p.Scratch, p.OneSided.Packets = l.places.scratch, l.places.packets
 	p.OneSided.Flags = make([]int32, l.n)
 	e.count()
 	e.room()
@@ -55,42 +55,6 @@ func (l *oneSided) emit(s *oneSync) (*ir.Program, error) {
 	return p, nil
 }
 
-// place numbers the places that Moves use, those of scratch and those of packets of each rank from 0, and returns how
-// many each rank has.
-func (e *oneEmitter) place() (scratch, packets []int32) {
-	owner := make([]int32, e.slots) // 1 + rank, or less than 0 where it is of packets
-	for i := range e.moves {
-		m := &e.moves[i]
-		for _, list := range [2][]spot{m.srcs, m.dsts} {
-			for _, x := range list {
-				if x.user() {
-					continue
-				}
-				by := x.rank + 1
-				if x.buf == ir.Packets {
-					by = -by
-				}
-				for k := range m.count {
-					owner[x.index+k] = by
-				}
-			}
-		}
-	}
-	scratch, packets = make([]int32, e.n), make([]int32, e.n)
-	e.places = owner
-	for k, by := range owner {
-		switch {
-		case by > 0:
-			owner[k] = scratch[by-1]
-			scratch[by-1]++
-		case by < 0:
-			owner[k] = packets[-by-1]
-			packets[-by-1]++
-		}
-	}
-	return scratch, packets
-}
-
 // count counts the signals of each flag, in the order of their block.
 func (e *oneEmitter) count() {
 	e.countBegun()
@@ -100,7 +64,7 @@ func (e *oneEmitter) count() {
 	}
 	slices.SortStableFunc(order, func(i, j int32) int {
 		a, b := &e.signals[i], &e.signals[j]
-		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(e.oneSided.behind(a.to, a.from), e.oneSided.behind(b.to, b.from)))
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(e.State.behind(a.to, a.from), e.State.behind(b.to, b.from)))
 	})
 	e.ordinal = make([]int32, len(e.signals))
 	for i, k := range order {
@@ -127,7 +91,7 @@ func (e *oneEmitter) countBegun() {
 	}
 	for r, list := range e.begun {
 		slices.SortFunc(list, func(a, b int32) int {
-			return cmp.Compare(e.oneSided.behind(a, int32(r)), e.oneSided.behind(b, int32(r)))
+			return cmp.Compare(e.State.behind(a, int32(r)), e.State.behind(b, int32(r)))
 		})
 	}
 	for r, list := range e.begun {
@@ -259,7 +223,7 @@ func (e *oneEmitter) operands(to []ir.Operand, list []spot) []ir.Operand {
 	for _, x := range list {
 		o := ir.Operand{Rank: x.rank, Buf: x.buf, Index: x.index, Via: x.via}
 		if !x.user() {
-			o.Index = e.places[x.index]
+			o.Index = e.places.of[x.index]
 		}
 		to = append(to, o)
 	}

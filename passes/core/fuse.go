@@ -10,26 +10,28 @@ import (
 const mostSources = 256
 
 // fuse makes one Move of several that pass on the same data, and removes what
-// nobody reads, until nothing changes. The order of the list stays legal.
-func (l *oneSided) fuse() {
-	n := l.cells()
-	f := &oneFuser{oneSided: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
+// nobody reads then, until nothing changes. The order of the list stays legal.
+func fuse(l *State) (int, error) {
+	before, n := len(l.moves), l.cells()
+	f := &oneFuser{State: l, writer: make([]int32, n), reader: make([]int32, n), same: make([]int32, n),
 		uses: make([]int32, len(l.moves)), kept: make([]bool, len(l.moves)), last: make([]int32, len(l.moves))}
 	for range 8 {
 		f.begin()
 		for i := range l.moves {
 			f.visit(int32(i))
 		}
-		if !l.dropDead() && !f.changed {
+		if !f.changed {
 			break
 		}
+		l.dropDead()
 	}
-	l.moves = slices.DeleteFunc(l.moves, func(m oneMove) bool { return len(m.dsts) == 0 })
+	l.sweep()
+	return before - len(l.moves), nil
 }
 
 // A oneFuser goes through the Moves once.
 type oneFuser struct {
-	*oneSided
+	*State
 	writer []int32 // of a cell: 1 + the Move that wrote it last, so far
 	reader []int32 // of a cell: 1 + the last Move that read it, so far
 	same   []int32 // of a cell: 1 + the last Move whose first source begins there, so far
@@ -282,7 +284,7 @@ func (x spot) beside(y spot, count int32) bool {
 }
 
 // crosses says whether count chunks from a and from b on overlap in part.
-func (l *oneSided) crosses(a, b spot, count int32) bool {
+func (l *State) crosses(a, b spot, count int32) bool {
 	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
 		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() && !l.clear(b, a, count)
 	}
@@ -294,7 +296,7 @@ func (l *oneSided) crosses(a, b spot, count int32) bool {
 }
 
 // clear says whether a, of all ranks, and b lie at one place or do not overlap.
-func (l *oneSided) clear(a, b spot, count int32) bool {
+func (l *State) clear(a, b spot, count int32) bool {
 	first, end := b.rank, b.rank+1
 	if b.rank == ir.AllRanks {
 		first, end = 0, l.n
@@ -305,42 +307,4 @@ func (l *oneSided) clear(a, b spot, count int32) bool {
 		}
 	}
 	return true
-}
-
-// dropDead removes destinations that nobody reads before they are written
-// again or the program ends, and Moves without any. It says whether there were.
-func (l *oneSided) dropDead() bool {
-	live := make([]bool, l.cells())
-	for r := range int(l.n) {
-		for k := range l.c.Coll.OutChunks(r) {
-			live[l.mem.Cell(r, ir.Output, k)] = true
-		}
-	}
-	dropped := false
-	for i := len(l.moves) - 1; i >= 0; i-- {
-		m := &l.moves[i]
-		n := len(m.dsts)
-		self := func(d spot) bool { // a copy of a chunk onto itself
-			return len(m.srcs) == 1 && m.srcs[0].rank == d.rank && m.srcs[0].rank != ir.AllRanks && l.cell(d, d.rank) == l.cell(m.srcs[0], d.rank)
-		}
-		m.dsts = slices.DeleteFunc(m.dsts, func(d spot) bool {
-			return self(d) || l.all(d, m.count, func(c int32) bool { return !live[c] })
-		})
-		dropped = dropped || len(m.dsts) < n
-		if len(m.dsts) == 0 {
-			m.srcs = nil
-			continue
-		}
-		for _, d := range m.dsts {
-			l.each(d, m.count, func(first, end int32) { clear(live[first:end]) })
-		}
-		for _, s := range m.srcs {
-			l.each(s, m.count, func(first, end int32) {
-				for c := first; c < end; c++ {
-					live[c] = true
-				}
-			})
-		}
-	}
-	return dropped
 }

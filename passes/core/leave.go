@@ -49,7 +49,8 @@ type teller struct{ rank, reads, writes int32 }
 
 // leave lets ranks tell each other at the end of a launch of accesses that are
 // not known to be over. What they tell then they know at the end.
-func (s *oneSync) leave() {
+func leave(l *State) (int, error) {
+	s := l.sync
 	of := make([][]teller, s.n) // of an owner, in the order of ranks
 	byRank := make([][]int32, s.n)
 	for i := range s.moves {
@@ -84,6 +85,7 @@ func (s *oneSync) leave() {
 	slices.SortFunc(s.leaves, func(x, y [2]int32) int {
 		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(s.behind(x[1], x[0]), s.behind(y[1], y[0])))
 	})
+	return len(s.leaves), nil
 }
 
 // sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that i has read.

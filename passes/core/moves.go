@@ -5,35 +5,38 @@ import (
 	"mscclc/ir/diag"
 )
 
-// makeMoves writes runs as Moves. The owner of the source of a copy writes it to
+// moves writes runs as Moves. The owner of the source of a copy writes it to
 // the destination: itself where data is plain; as packets, which the owner of
 // the destination unpacks. A fold is the destination's owner's, to whom others
 // send what they have, unless all of it is one other rank's. With pull, whoever
 // owns the destination reads what others have where it lies.
-func (l *oneSided) makeMoves(runs []oneRun) error {
+func moves(l *State) (int, error) {
 	most := 0
-	for i := range runs {
-		most += len(runs[i].srcs) + 1
+	for i := range l.runs {
+		most += len(l.runs[i].srcs) + 1
 	}
 	l.moves = make([]oneMove, 0, min(most, l.most))
-	for i := range runs {
-		r := &runs[i]
+	for i := range l.runs {
+		r := &l.runs[i]
 		if err := l.move(r, &l.c.Hints[r.hint]); err != nil {
-			return err
+			return 0, err
 		}
 		if l.full() {
-			return l.tooLarge(r.pos, len(l.moves))
+			return 0, l.tooLarge(r.pos, len(l.moves))
 		}
 	}
-	return nil
+	header := *l.c
+	header.Ops, header.Srcs = nil, nil // the caller may have no more need of them
+	l.c, l.runs = &header, nil
+	return len(l.moves), nil
 }
 
 // add appends a Move of rank, of run r.
-func (l *oneSided) add(r *oneRun, rank int32, srcs []spot, dst spot) {
+func (l *State) add(r *oneRun, rank int32, srcs []spot, dst spot) {
 	l.moves = append(l.moves, oneMove{srcs: srcs, dsts: l.one(dst), rank: rank, count: r.count, class: r.class, pos: r.pos})
 }
 
-func (l *oneSided) move(r *oneRun, h *ir.Hint) error {
+func (l *State) move(r *oneRun, h *ir.Hint) error {
 	via := h.Via
 	if via == ir.ViaSwitch {
 		via = ir.ViaAny // its operands say so
@@ -66,7 +69,7 @@ func throughSwitch(x spot) spot {
 }
 
 // send makes rank from write the fold of srcs to dst, of another rank.
-func (l *oneSided) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
+func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 	if l.c.Protocol == ir.Simple || via == ir.ViaPort {
 		dst.via = via
 		l.add(r, from, srcs, dst)
@@ -80,7 +83,7 @@ func (l *oneSided) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via
 
 // gather makes the owner of r's destination fold its sources, after others
 // have sent it theirs.
-func (l *oneSided) gather(r *oneRun, pull bool, via ir.Via) {
+func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
 	buf := ir.Scratch
 	if l.c.Protocol != ir.Simple {
 		buf = ir.Packets

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"slices"
 
 	"mscclc/ir"
@@ -22,7 +21,7 @@ type oneRun struct {
 // runs resolves the operations, in their order. What is written to scratch
 // gets a place of its own each time, so that nothing need wait until the value
 // before it has been read.
-func (l *oneSided) runs() ([]oneRun, error) {
+func runs(l *State) (int, error) {
 	s := l.scratch()
 	l.class = make([]int32, l.cells())
 	for r := range l.n {
@@ -44,7 +43,7 @@ func (l *oneSided) runs() ([]oneRun, error) {
 		if l.c.Hints[op.Hint].Via == ir.ViaSwitch {
 			var err error
 			if ops, err = l.viaSwitch(i); err != nil {
-				return nil, err
+				return 0, err
 			}
 			if op.NSrc > 1 {
 				srcs = slices.Clone(srcs[:1])
@@ -55,17 +54,18 @@ func (l *oneSided) runs() ([]oneRun, error) {
 		}
 		runs = s.op(op, srcs, dst, runs)
 		if len(runs) > l.most || l.full() {
-			return nil, l.tooLarge(op.Pos, len(runs))
+			return 0, l.tooLarge(op.Pos, len(runs))
 		}
 		i += ops
 	}
 	l.even = l.even || s.uneven()
-	return runs, nil
+	l.runs = runs
+	return len(runs), nil
 }
 
 // A oneScratch says where the chunks of the file's scratch buffers are now.
 type oneScratch struct {
-	*oneSided
+	*State
 	base  []int   // of a buffer: its first chunk among a rank's
 	each  int32   // chunks of a rank
 	at    []int32 // of a chunk: its place
@@ -73,8 +73,8 @@ type oneScratch struct {
 	mixed bool    // operands of different classes met
 }
 
-func (l *oneSided) scratch() *oneScratch {
-	s := &oneScratch{oneSided: l, base: l.c.ScratchBase()}
+func (l *State) scratch() *oneScratch {
+	s := &oneScratch{State: l, base: l.c.ScratchBase()}
 	for _, b := range l.c.Scratch {
 		s.each += int32(b.Chunks)
 	}
@@ -176,71 +176,10 @@ func (s *oneScratch) setClass(srcs []ir.Ref, to spot, i, class int32) {
 	s.fill(s.class, to, 1, class)
 }
 
-// merge sorts runs by depth, and makes one of those of a depth that are
-// neighbours in every operand.
-func (l *oneSided) merge(runs []oneRun) []oneRun {
-	wrote, read := make([]int32, l.cells()), make([]int32, l.cells()) // depths, from 1
-	at := make([]int32, len(runs))
-	for i := range runs {
-		r, d := &runs[i], int32(0)
-		for _, s := range r.srcs {
-			l.each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[first:end])) })
-		}
-		l.each(r.dst, r.count, func(first, end int32) {
-			d = max(d, slices.Max(wrote[first:end]), slices.Max(read[first:end]))
-		})
-		at[i] = d
-		for _, s := range r.srcs {
-			l.each(s, r.count, func(first, end int32) {
-				for c := first; c < end; c++ {
-					read[c] = max(read[c], d+1)
-				}
-			})
-		}
-		l.fill(wrote, r.dst, r.count, d+1)
-	}
-	order := make([]int32, len(runs))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int { // a run's destination is its own among those of a depth
-		a, b := &runs[i].dst, &runs[j].dst
-		return cmp.Or(cmp.Compare(at[i], at[j]), cmp.Compare(a.rank, b.rank), cmp.Compare(a.buf, b.buf), cmp.Compare(a.index, b.index))
-	})
-	merged := make([]oneRun, 0, len(runs))
-	deep := int32(-1)
-	for _, i := range order {
-		if at[i] == deep && l.joins(&merged[len(merged)-1], &runs[i]) {
-			last := &merged[len(merged)-1]
-			last.count += runs[i].count
-			last.pos = min(last.pos, runs[i].pos)
-			continue
-		}
-		deep = at[i]
-		merged = append(merged, runs[i])
-	}
-	return merged
-}
-
-// joins says whether b goes on where a ends, in every operand.
-func (l *oneSided) joins(a, b *oneRun) bool {
-	follows := func(x, y spot) bool { return x.rank == y.rank && x.buf == y.buf && x.index+a.count == y.index }
-	if len(a.srcs) != len(b.srcs) || a.hint != b.hint || !follows(a.dst, b.dst) ||
-		!l.even && (a.class+a.count)%int32(max(l.c.Coll.Chunks, 1)) != b.class {
-		return false
-	}
-	for k := range a.srcs {
-		if !follows(a.srcs[k], b.srcs[k]) {
-			return false
-		}
-	}
-	return true
-}
-
 // viaSwitch says how many operations from i on are one through the switch: one
 // that reduces the same chunks of all ranks, or copies of one source to the same
 // place of all ranks.
-func (l *oneSided) viaSwitch(i int) (int, error) {
+func (l *State) viaSwitch(i int) (int, error) {
 	op := &l.c.Ops[i]
 	refuse := func(format string, args ...any) error {
 		return diag.List{diag.New(diag.Hint, l.c.Span(op.Pos), format, args...).
@@ -286,7 +225,7 @@ func (l *oneSided) viaSwitch(i int) (int, error) {
 }
 
 // has says whether x's rank has count chunks there.
-func (l *oneSided) has(x ir.Ref, count int32) bool {
+func (l *State) has(x ir.Ref, count int32) bool {
 	chunks := l.c.Coll.InChunks(int(x.Rank))
 	if x.Buf == ir.Output {
 		chunks = l.c.Coll.OutChunks(int(x.Rank))

@@ -14,7 +14,7 @@ import (
 // behind the earlier group, or any that is behind it already, and a wait before
 // the later one; what is needed latest is looked at first, since it covers most.
 type oneSync struct {
-	*oneSided
+	*State
 	groups []oneGroup
 	of     []int32 // of a Move: its group
 	size   []int32 // of a rank: how many groups it has
@@ -46,29 +46,22 @@ type oneSignal struct{ from, to, group int32 }
 // A oneAwait waits before a group for a signal of some passes ago.
 type oneAwait struct{ signal, ago int32 }
 
-// sync inserts all synchronisation, and lets groups go on without a meeting of
-// threads between where that needs no more of it. Where packets bring everything
-// that is seen at once.
-func (l *oneSided) sync(groups []oneGroup) *oneSync {
-	apart := l.newSync(groups)
-	if apart.packets {
-		if joint := apart.join(); joint != nil {
-			if together := l.newSync(joint); together.run() && together.cost() == 0 {
-				return together
-			}
+// syncGroups inserts the signals and waits of a pass.
+func syncGroups(l *State) (int, error) {
+	if l.sync == nil {
+		l.sync = l.newSync(l.apart())
+	}
+	s := l.sync
+	for g := range s.groups {
+		if s.first(int32(g)); s.failed {
+			break
 		}
 	}
-	apart.run()
-	if joint := apart.join(); joint != nil {
-		if together := l.newSync(joint); together.run() && together.cost() <= apart.cost() {
-			return together
-		}
-	}
-	return apart
+	return len(s.signals), nil
 }
 
-func (l *oneSided) newSync(groups []oneGroup) *oneSync {
-	s := &oneSync{oneSided: l, groups: groups, rows: vclock.NewPool(l.n),
+func (l *State) newSync(groups []oneGroup) *oneSync {
+	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.n),
 		of: make([]int32, len(l.moves)), size: make([]int32, l.n),
 		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
 		copies: l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
@@ -89,18 +82,6 @@ func (l *oneSided) newSync(groups []oneGroup) *oneSync {
 		s.done[r].rank, s.seen[r].rank, s.learned[r].rank = r, r, r
 	}
 	return s
-}
-
-// run goes through the groups, and says whether none fails.
-func (s *oneSync) run() bool {
-	for g := range s.groups {
-		if s.first(int32(g)); s.failed {
-			return false
-		}
-	}
-	s.leave()
-	s.rotate()
-	return !s.failed
 }
 
 // settled drops what is needed only to decide who signals whom.

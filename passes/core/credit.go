@@ -13,8 +13,9 @@ import (
 // rank, reads in the same pass.
 type reuse struct{ writer, read int32 }
 
-// rotate inserts credits: waits for a signal of depth passes ago.
-func (s *oneSync) rotate() {
+// credit inserts credits: waits for a signal of depth passes ago.
+func credit(l *State) (int, error) {
+	s := l.sync
 	var list []reuse
 	latest := make(map[[2]int32]int32) // by reader's and writer's rank: the reader's last group
 	s.eachDep(func(i int32, d oneDep) {
@@ -39,6 +40,7 @@ func (s *oneSync) rotate() {
 	default:
 		s.credit(list, latest)
 	}
+	return len(list), nil
 }
 
 // shake has writers of packets wait until the launch of who reads them is known to have begun: what it read in the one before it has read.

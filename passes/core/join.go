@@ -6,9 +6,65 @@ import (
 	"mscclc/ir"
 )
 
-// This file lets groups of a rank that need no meeting of its threads between
+// A trial says which groups sync, leave and credit are run on. More than one trial may be needed: what must be
+// signalled depends on which groups are joined, and the other way round.
+type trial uint8
+
+const (
+	trialNone     trial = iota // join has not run, or is off
+	trialHopeful               // groups joined as if nothing had to be signalled, where packets bring what is read
+	trialApart                 // the groups as they were
+	trialInformed              // groups joined where trialApart inserted nothing
+	trialSettled               // the groups as they were, since joining took more signals
+)
+
+// join lets groups of a rank that need no meeting of its threads between
 // be one: where packets bring all that the later one reads, and what it
 // overwrites has gone round, threads may go ahead of each other.
+func join(l *State) (int, error) {
+	groups := l.apart()
+	switch l.trial {
+	case trialNone:
+		l.trial = trialApart
+		if l.sync = l.newSync(groups); !l.sync.packets {
+			return 0, nil
+		}
+		if l.joint = l.sync.join(); l.joint == nil {
+			return 0, nil
+		}
+		l.trial = trialHopeful
+		fallthrough
+	case trialInformed:
+		groups, l.joint = l.joint, nil
+	}
+	l.sync = l.newSync(groups)
+	joined := 0
+	for g := range groups {
+		if groups[g].joint {
+			joined++
+		}
+	}
+	return joined, nil
+}
+
+// again says whether join is to try other groups: because these need what joint groups cannot have, or, when all
+// passes on them are complete, because others may be better.
+func (l *State) again(complete bool) bool {
+	switch {
+	case l.trial == trialHopeful && (l.sync.failed || complete && l.sync.cost() > 0):
+		l.trial = trialApart
+	case l.trial == trialApart && complete:
+		if l.joint = l.sync.join(); l.joint == nil {
+			return false
+		}
+		l.trial, l.cost = trialInformed, l.sync.cost()
+	case l.trial == trialInformed && (l.sync.failed || complete && l.sync.cost() > l.cost):
+		l.trial = trialSettled
+	default:
+		return false
+	}
+	return true
+}
 
 // cost is how much synchronisation s has inserted.
 func (s *oneSync) cost() int {
@@ -85,6 +141,8 @@ func (s *oneSync) comesRound(d oneDep, i int32) bool {
 // passes says whether y reads packets just as x sends them.
 func passes(x, y *oneMove) bool {
 	return slices.ContainsFunc(x.dsts, func(d spot) bool {
-		return d.buf == ir.Packets && slices.ContainsFunc(y.srcs, func(s spot) bool { return s.buf == ir.Packets && s.index == d.index })
+		return d.buf == ir.Packets && slices.ContainsFunc(y.srcs, func(s spot) bool {
+			return s.buf == ir.Packets && s.index == d.index
+		})
 	})
 }

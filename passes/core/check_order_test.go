@@ -1,0 +1,196 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// A knownGraph says what is known when: an edge leads from what is over to where that is known. Along edges that show,
+// what was written is seen too. A unit is a group of a rank with all that is joint with it.
+type knownGraph struct {
+	*State
+	edges   [][]knownEdge
+	units   [][]unit // of a rank
+	unitOf  []*unit  // of a Move
+	reads   []int32  // of a Move: the node of the end of its reads
+	tells   []int32  // of a Move: what its packets tell
+	writes  []int32  // of a Move: what it knows when it writes
+	begun   []int32  // of a rank: its launch has begun
+	ended   []int32  // of a rank: its launch is about to end
+	visited map[visit][]bool
+}
+
+type knownEdge struct {
+	to    int32
+	shows bool
+}
+
+type visit struct {
+	from  int32
+	shown bool
+}
+
+// A unit is the moves of a rank between two meetings of its threads.
+type unit struct{ begin, end int32 }
+
+func (g *knownGraph) node() int32 {
+	g.edges = append(g.edges, nil)
+	return int32(len(g.edges) - 1)
+}
+
+func (g *knownGraph) edge(from, to int32, shows bool) {
+	g.edges[from] = append(g.edges[from], knownEdge{to, shows})
+}
+
+// newKnown makes the graph of the groups of s, and of the signals and waits that are there, by the rules of
+// ir.OneSided.
+func newKnown(s *State) *knownGraph {
+	g := &knownGraph{State: s, visited: map[visit][]bool{}}
+	g.units, g.unitOf = make([][]unit, s.n), make([]*unit, len(s.moves))
+	for range s.moves {
+		g.reads, g.tells, g.writes = append(g.reads, g.node()), append(g.tells, g.node()), append(g.writes, g.node())
+	}
+	for range s.n {
+		g.begun, g.ended = append(g.begun, g.node()), append(g.ended, g.node())
+	}
+	groups := s.sync.groups
+	for k := range groups {
+		r := groups[k].rank
+		for int(groups[k].at) >= len(g.units[r]) {
+			g.units[r] = append(g.units[r], unit{g.node(), g.node()})
+		}
+	}
+	for r, units := range g.units {
+		last := g.begun[r]
+		for k := range units {
+			g.edge(last, units[k].begin, true)
+			g.edge(units[k].begin, units[k].end, true)
+			last = units[k].end
+		}
+		g.edge(last, g.ended[r], true)
+	}
+	of := func(group int32) *unit { return &g.units[groups[group].rank][groups[group].at] }
+	for k := range groups {
+		u := of(int32(k))
+		for _, i := range groups[k].moves {
+			g.unitOf[i] = u
+		}
+		for _, a := range s.sync.awaits[k] {
+			if a.ago == 0 {
+				g.edge(of(s.sync.signals[a.signal].group).end, u.begin, true)
+			}
+		}
+		for _, r := range s.sync.begins[k] {
+			g.edge(g.begun[r], u.begin, true)
+		}
+	}
+	for _, pair := range s.sync.leaves {
+		g.edge(g.last(pair[0]), g.ended[pair[1]], true)
+	}
+	for i := range s.moves {
+		g.packets(int32(i))
+	}
+	return g
+}
+
+// last is where the last unit of a rank ends.
+func (g *knownGraph) last(rank int32) int32 {
+	if n := len(g.units[rank]); n > 0 {
+		return g.units[rank][n-1].end
+	}
+	return g.begun[rank]
+}
+
+// packets adds what Move i tells by packets, and learns by them.
+func (g *knownGraph) packets(i int32) {
+	g.edge(g.unitOf[i].begin, g.tells[i], false)
+	g.edge(g.unitOf[i].begin, g.writes[i], false)
+	g.edge(g.reads[i], g.tells[i], false)
+	g.edge(g.reads[i], g.unitOf[i].end, false)
+	for _, d := range g.deps.of(i) {
+		if d.kind == depPacket {
+			for _, to := range []int32{g.tells[i], g.writes[i], g.unitOf[i].end} {
+				g.edge(g.tells[d.on], to, false)
+			}
+		}
+	}
+}
+
+// leads says whether to knows of from, and, where shown, sees it.
+func (g *knownGraph) leads(from, to int32, shown bool) bool {
+	key := visit{from, shown}
+	seen, ok := g.visited[key]
+	if !ok {
+		seen = make([]bool, len(g.edges))
+		seen[from] = true
+		for todo := []int32{from}; len(todo) > 0; {
+			at := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for _, e := range g.edges[at] {
+				if !seen[e.to] && (e.shows || !shown) {
+					seen[e.to] = true
+					todo = append(todo, e.to)
+				}
+			}
+		}
+		g.visited[key] = seen
+	}
+	return seen[to]
+}
+
+// checkSynced: what a Move depends on is over, and seen, when it begins, or overwritten chunk by chunk behind the
+// packets that say so. The launches of whose memory it accesses have begun.
+func checkSynced(s *State) error {
+	g := newKnown(s)
+	for i := range s.moves {
+		m, at := &s.moves[i], int32(i)
+		for _, d := range s.deps.of(at) {
+			begins, ends := g.unitOf[i].begin, g.unitOf[d.on].end
+			ok := d.kind == depPacket || g.leads(ends, begins, d.kind == depSees)
+			if d.kind == depOver {
+				ok = ok || g.leads(g.reads[d.on], g.writes[i], false)
+			}
+			if !ok {
+				return fmt.Errorf("m%d of rank %d does not know that m%d of rank %d is over, which it must (%s)",
+					i, m.rank, d.on, s.moves[d.on].rank, depNames[d.kind])
+			}
+		}
+		for _, owner := range othersOf(s, m) {
+			if !g.leads(g.begun[owner], g.unitOf[i].begin, true) {
+				return fmt.Errorf("m%d of rank %d does not know that the launch of rank %d has begun", i, m.rank, owner)
+			}
+		}
+	}
+	return nil
+}
+
+// checkLeft: at the end of a rank's launch what others read of its buffers is over, and what they wrote is seen.
+func checkLeft(s *State) error {
+	g := newKnown(s)
+	for i := range s.moves {
+		m := &s.moves[i]
+		for _, owner := range othersOf(s, m) {
+			writes := slices.ContainsFunc(m.dsts, func(x spot) bool {
+				return s.lasts(x) && (x.rank == owner || x.rank == ir.AllRanks)
+			})
+			if !g.leads(g.unitOf[i].end, g.ended[owner], writes) && (writes || !g.leads(g.reads[i], g.ended[owner], false)) {
+				return fmt.Errorf("rank %d ends its launch, and does not know that m%d of rank %d is over", owner, i, m.rank)
+			}
+		}
+	}
+	return nil
+}
+
+// othersOf lists the other ranks whose buffers m accesses, as far as these are of launches.
+func othersOf(s *State, m *oneMove) (ranks []int32) {
+	for _, x := range slices.Concat(m.srcs, m.dsts) {
+		for r := range s.n {
+			if s.lasts(x) && r != m.rank && (x.rank == r || x.rank == ir.AllRanks) && !slices.Contains(ranks, r) {
+				ranks = append(ranks, r)
+			}
+		}
+	}
+	return ranks
+}

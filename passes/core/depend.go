@@ -1,0 +1,89 @@
+package core
+
+import "mscclc/ir"
+
+// A oneDep says that a Move must follow another, and why.
+type oneDep struct {
+	on   int32
+	kind depKind
+	slot bool // it reads scratch or packets that on wrote
+}
+
+// A depKind is what one Move must know of another.
+type depKind uint8
+
+const (
+	depSees   depKind = iota // it reads or overwrites plain data that the other wrote
+	depOver                  // it writes what the other has read
+	depPacket                // it reads packets of the other, which say so themselves
+)
+
+// depNames name the kinds in the text form.
+var depNames = [...]string{"sees", "over", "packets"}
+
+// A depList has the dependences of each Move.
+type depList struct {
+	start []int32
+	to    []oneDep
+}
+
+func (d *depList) of(i int32) []oneDep { return d.to[d.start[i]:d.start[i+1]] }
+
+// depend derives the dependences from the order of the Moves: a read follows
+// the last write of each cell, a write all reads since the last write, and that
+// write too: packets of its reader tell that it is over, but not that it is seen.
+func depend(l *State) (int, error) {
+	known := ir.NewAccesses(int(l.cells()))
+	l.deps = depList{start: make([]int32, 1, len(l.moves)+1), to: make([]oneDep, 0, 2*len(l.moves))}
+	seen := make([][2][3]int32, len(l.moves)) // of a Move, by slot and kind: 1 + who was last seen to depend on it
+	for i := range l.moves {
+		m, at := &l.moves[i], int32(i)
+		add := func(on int32, kind depKind, slot bool) {
+			if on < 0 || on == at {
+				return
+			}
+			last := &seen[on][0][kind]
+			if slot {
+				last = &seen[on][1][kind]
+			}
+			if *last == at+1 {
+				return
+			}
+			*last = at + 1
+			l.deps.to = append(l.deps.to, oneDep{on, kind, slot})
+		}
+		for _, s := range m.srcs {
+			kind := depSees
+			if s.buf == ir.Packets {
+				kind = depPacket
+			}
+			l.eachRun(known, s, m.count, func(first int) { add(known.Writer(first), kind, !s.user()) })
+		}
+		for _, d := range m.dsts {
+			l.eachRun(known, d, m.count, func(first int) {
+				add(known.Writer(first), depSees, false)
+				known.Readers(first, func(by int32) { add(by, depOver, false) })
+			})
+			l.each(d, m.count, func(first, end int32) { known.Write(at, int(first), int(end-first)) })
+		}
+		for _, s := range m.srcs {
+			l.eachRun(known, s, m.count, func(first int) {
+				if known.Writer(first) != at {
+					known.Read(at, first)
+				}
+			})
+		}
+		l.deps.start = append(l.deps.start, int32(len(l.deps.to)))
+	}
+	return len(l.deps.to), nil
+}
+
+// eachRun calls f with the first cell of each run of those of count chunks from x on that the same Moves have accessed.
+func (l *State) eachRun(known *ir.Accesses, x spot, count int32, f func(first int)) {
+	l.each(x, count, func(first, end int32) {
+		known.Cut(int(first), int(end-first))
+		for at := int(first); at < int(end); at = known.End(at) {
+			f(at)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package core
+
+// A oneGroup is Moves of a rank that run together: none needs another, unless
+// by packets that go round other ranks.
+type oneGroup struct {
+	rank  int32
+	at    int32 // its number within its rank; parts of one group have one
+	joint bool  // it is part of the group before it of its rank
+	open  bool  // the next of its rank is part of its group
+	moves []int32
+}
+
+// group makes one group of the Moves of a rank that have one depth. These follow each other in the list.
+func group(l *State) (int, error) {
+	l.groups = l.grouped(func(i, before int32) bool {
+		return l.deep[i] == l.deep[before] && l.moves[i].rank == l.moves[before].rank
+	})
+	return len(l.order) - len(l.groups), nil
+}
+
+// apart is the groups before join.
+func (l *State) apart() []oneGroup {
+	if l.groups == nil {
+		l.groups = l.grouped(func(_, _ int32) bool { return false })
+	}
+	return l.groups
+}
+
+// grouped cuts the list into groups. A Move is in the group of the Move before it if together says so.
+func (l *State) grouped(together func(i, before int32) bool) []oneGroup {
+	starts := func(k int) bool { return k == 0 || !together(l.order[k], l.order[k-1]) }
+	count := 0
+	for k := range l.order {
+		if starts(k) {
+			count++
+		}
+	}
+	groups := make([]oneGroup, 0, count)
+	of := make([]int32, l.n) // groups of a rank so far
+	for k, i := range l.order {
+		rank := l.moves[i].rank
+		if starts(k) {
+			groups = append(groups, oneGroup{rank: rank, at: of[rank], moves: l.order[k:k]})
+			of[rank]++
+		}
+		g := &groups[len(groups)-1]
+		g.moves = g.moves[:len(g.moves)+1]
+	}
+	return groups
+}

@@ -1,0 +1,70 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+)
+
+// merge sorts runs by depth, and makes one of those of a depth that are
+// neighbours in every operand.
+func merge(l *State) (int, error) {
+	runs := l.runs
+	wrote, read := make([]int32, l.cells()), make([]int32, l.cells()) // depths, from 1
+	at := make([]int32, len(runs))
+	for i := range runs {
+		r, d := &runs[i], int32(0)
+		for _, s := range r.srcs {
+			l.each(s, r.count, func(first, end int32) { d = max(d, slices.Max(wrote[first:end])) })
+		}
+		l.each(r.dst, r.count, func(first, end int32) {
+			d = max(d, slices.Max(wrote[first:end]), slices.Max(read[first:end]))
+		})
+		at[i] = d
+		for _, s := range r.srcs {
+			l.each(s, r.count, func(first, end int32) {
+				for c := first; c < end; c++ {
+					read[c] = max(read[c], d+1)
+				}
+			})
+		}
+		l.fill(wrote, r.dst, r.count, d+1)
+	}
+	order := make([]int32, len(runs))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int { // a run's destination is its own among those of a depth
+		a, b := &runs[i].dst, &runs[j].dst
+		return cmp.Or(cmp.Compare(at[i], at[j]),
+			cmp.Compare(a.rank, b.rank), cmp.Compare(a.buf, b.buf), cmp.Compare(a.index, b.index))
+	})
+	merged := make([]oneRun, 0, len(runs))
+	deep := int32(-1)
+	for _, i := range order {
+		if at[i] == deep && l.joins(&merged[len(merged)-1], &runs[i]) {
+			last := &merged[len(merged)-1]
+			last.count += runs[i].count
+			last.pos = min(last.pos, runs[i].pos)
+			continue
+		}
+		deep = at[i]
+		merged = append(merged, runs[i])
+	}
+	l.runs = merged
+	return len(runs) - len(merged), nil
+}
+
+// joins says whether b goes on where a ends, in every operand.
+func (l *State) joins(a, b *oneRun) bool {
+	follows := func(x, y spot) bool { return x.rank == y.rank && x.buf == y.buf && x.index+a.count == y.index }
+	if len(a.srcs) != len(b.srcs) || a.hint != b.hint || !follows(a.dst, b.dst) ||
+		!l.even && (a.class+a.count)%int32(max(l.c.Coll.Chunks, 1)) != b.class {
+		return false
+	}
+	for k := range a.srcs {
+		if !follows(a.srcs[k], b.srcs[k]) {
+			return false
+		}
+	}
+	return true
+}

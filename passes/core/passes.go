@@ -1,0 +1,138 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"mscclc/ir"
+)
+
+// A Pass rewrites a State in place. It may assume the properties in Needs
+// and all that earlier passes gave; it leaves those true, and Gives as well.
+type Pass struct {
+	Name     string // also the name of its file
+	Doc      string // one line, for the documentation and the command
+	Required bool   // runs at -O0 too; it cannot be turned off
+	Needs    Property
+	Gives    Property
+	Run      func(*State) (rewrites int, err error)
+}
+
+// Table lists the passes in the order in which they run.
+var Table = []Pass{
+	{Name: "runs", Required: true, Gives: Meaning | Single, Run: runs,
+		Doc: "find what each operation reads and writes, and give each value of scratch its own place"},
+	{Name: "merge", Needs: Meaning, Run: merge,
+		Doc: "sort by depth, and merge operations on neighbouring chunks"},
+	{Name: "moves", Required: true, Needs: Meaning | Single, Gives: Acted, Run: moves,
+		Doc: "choose the rank that makes each move, and plain stores or packets"},
+	{Name: "drop", Needs: Meaning, Run: drop,
+		Doc: "remove what nobody reads, and copies of a chunk onto itself"},
+	{Name: "fuse", Needs: Meaning | Acted, Run: fuse,
+		Doc: "make one move of several that pass on the same data"},
+	{Name: "depend", Required: true, Needs: Meaning | Single, Gives: Depends, Run: depend,
+		Doc: "find which moves each move must follow, and why"},
+	{Name: "order", Required: true, Needs: Depends, Gives: Ordered, Run: order,
+		Doc: "list the moves of all ranks by critical path"},
+	{Name: "group", Needs: Ordered, Run: group,
+		Doc: "let the moves of a rank that have one depth run together"},
+	{Name: "place", Required: true, Needs: Single, Gives: Placed, Run: place,
+		Doc: "number the chunks of scratch and packets that each rank uses"},
+	{Name: "join", Needs: Ordered, Run: join,
+		Doc: "remove block barriers where packets order the moves"},
+	{Name: "sync", Required: true, Needs: Ordered, Gives: Synced, Run: syncGroups,
+		Doc: "insert a signal and a wait where nothing else orders two ranks"},
+	{Name: "leave", Required: true, Needs: Synced, Gives: Left, Run: leave,
+		Doc: "insert signals at the end of a launch, for who must know that others are done with its buffers"},
+	{Name: "credit", Required: true, Needs: Synced | Left | Placed, Gives: Proven, Run: credit,
+		Doc: "insert waits before scratch and packets are written again"},
+}
+
+// Options steer Lower. The zero value lowers with every pass.
+type Options struct {
+	Even     bool // sizes always divide, so that chunks of all classes are equally long
+	OnePass  bool // a launch runs one pass, as plans of MSCCL++ do: see ir.OneSided
+	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
+
+	Level0 bool            // run only the required passes (-O0)
+	Off    map[string]bool // names of passes that are not to run
+
+	// Dump sees the state after every pass. Where join tries several groups, it sees the passes from there on once more
+	// for each, and those that were chosen last.
+	Dump  func(pass string, s *State) error
+	Trace func(p *Pass, rewrites int, d time.Duration)
+
+	// Tests look at the state before each pass, and after it, when have is true.
+	before func(p *Pass, s *State, have Property)
+	after  func(p *Pass, s *State, have Property) error
+}
+
+// Runs says whether p runs.
+func (o *Options) Runs(p *Pass) bool { return p.Required || !o.Level0 && !o.Off[p.Name] }
+
+// Lower writes the operations of c as a one-sided program: Moves of any
+// rank's memory, with all synchronisation that they need and none that others
+// imply. c is not changed. Parallelize and Instances ask for nothing here: a
+// launch runs the program in as many columns as it likes. An error is a diag.List where
+// the program is at fault, and anything else a fault of mscclc.
+//
+// Where opt.OnePass, no wait is for a signal of another launch. Scratch that others write is ready when its rank's
+// launch is known to have begun, as input and output are, and so are packets of which two copies do not tell that they
+// have been read.
+func Lower(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
+	s, err := run(c, opt, Table)
+	if err != nil {
+		return nil, err
+	}
+	return s.emit()
+}
+
+// run takes c through the passes of table.
+func run(c *ir.ChunkDAG, opt Options, table []Pass) (*State, error) {
+	for name := range opt.Off {
+		if i := find(table, name); i < 0 || table[i].Required {
+			return nil, fmt.Errorf("pass %q cannot be turned off", name)
+		}
+	}
+	s, have := newState(c, opt), Property(0)
+	for i := 0; i < len(table); i++ {
+		p := &table[i]
+		if !opt.Runs(p) {
+			continue
+		}
+		if opt.before != nil {
+			opt.before(p, s, have)
+		}
+		start := time.Now()
+		rewrites, err := p.Run(s)
+		if err != nil {
+			return nil, err
+		}
+		if opt.Trace != nil {
+			opt.Trace(p, rewrites, time.Since(start))
+		}
+		if s.again(p.Gives&Proven != 0) {
+			i = find(table, "join") - 1
+			have &^= Synced | Left | Proven
+			continue
+		}
+		have |= p.Gives
+		if opt.Dump != nil {
+			if err := opt.Dump(p.Name, s); err != nil {
+				return nil, err
+			}
+		}
+		if opt.after != nil {
+			if err := opt.after(p, s, have); err != nil {
+				return nil, fmt.Errorf("after pass %s: %w", p.Name, err)
+			}
+		}
+	}
+	return s, nil
+}
+
+// find returns the index of the pass of a name in table, or -1.
+func find(table []Pass, name string) int {
+	return slices.IndexFunc(table, func(p Pass) bool { return p.Name == name })
+}

@@ -1,0 +1,164 @@
+package core
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+	"mscclc/ir/irtest"
+	"mscclc/passes/passestest"
+)
+
+// TestTable holds that every pass finds the properties it needs, at -O0 and
+// with each optional pass off, and that a pass has the name of its file.
+func TestTable(t *testing.T) {
+	have := Property(0)
+	for _, p := range Table {
+		if missing := p.Needs &^ have; missing != 0 {
+			t.Errorf("%s needs %v, which no required pass before it gives", p.Name, missing)
+		}
+		if p.Required {
+			have |= p.Gives
+		} else if p.Gives != 0 {
+			t.Errorf("%s is optional but gives %v", p.Name, p.Gives)
+		}
+		if _, err := os.Stat(p.Name + ".go"); err != nil {
+			t.Errorf("pass %s: %v", p.Name, err)
+		}
+		if p.Doc == "" || strings.HasSuffix(p.Doc, ".") {
+			t.Errorf("pass %s: doc %q is no line without full stop", p.Name, p.Doc)
+		}
+	}
+	if have != 1<<NumProperties-1 {
+		t.Errorf("all required passes give %v only", have)
+	}
+}
+
+// TestRequired holds that required passes, and passes that do not exist, cannot be turned off.
+func TestRequired(t *testing.T) {
+	c := known(t, "allgather/ring", 2, ir.LL)
+	for _, p := range append(slices.Clone(Table), Pass{Name: "nonsense", Required: true}) {
+		want := "<nil>"
+		if p.Required {
+			want = fmt.Sprintf("pass %q cannot be turned off", p.Name)
+		}
+		if _, err := Lower(c, Options{Off: map[string]bool{p.Name: true}}); fmt.Sprint(err) != want {
+			t.Errorf("%s: %v, want %s", p.Name, err, want)
+		}
+	}
+}
+
+// checked has all properties checked after every pass. Where shuffled, runs and Moves come to passes in any order that
+// keeps what depends on each other, as long as the order is theirs to choose.
+func checked(opt Options, rnd *rand.Rand) Options {
+	opt.before = func(_ *Pass, s *State, have Property) {
+		if rnd != nil && have&(Depends|Ordered) == 0 {
+			shuffle(s, rnd)
+		}
+	}
+	opt.after = func(_ *Pass, s *State, have Property) error { return check(s, have) }
+	return opt
+}
+
+// shuffle puts the runs, or the Moves, of s into another order that means the same.
+func shuffle(s *State, rnd *rand.Rand) {
+	deps := conflictsOf(s)
+	left, after := make([]int, len(deps)), make([][]int, len(deps))
+	for i := range deps {
+		seen := map[int32]bool{}
+		for d := range deps[i] {
+			if !seen[d.on] {
+				seen[d.on] = true
+				left[i]++
+				after[d.on] = append(after[d.on], i)
+			}
+		}
+	}
+	var ready, order []int
+	for i, n := range left {
+		if n == 0 {
+			ready = append(ready, i)
+		}
+	}
+	for len(ready) > 0 {
+		k := rnd.Intn(len(ready))
+		i := ready[k]
+		ready = slices.Delete(ready, k, k+1)
+		order = append(order, i)
+		for _, j := range after[i] {
+			if left[j]--; left[j] == 0 {
+				ready = append(ready, j)
+			}
+		}
+	}
+	s.runs, s.moves = permuted(s.runs, order), permuted(s.moves, order)
+}
+
+func permuted[T any](list []T, order []int) []T {
+	if list == nil {
+		return nil
+	}
+	to := make([]T, len(order))
+	for k, i := range order {
+		to[k] = list[i]
+	}
+	return to
+}
+
+// randomOptions turns passes off, at random.
+func randomOptions(rnd *rand.Rand) Options {
+	opt := Options{OnePass: rnd.Intn(2) == 0, Even: rnd.Intn(4) == 0, Level0: rnd.Intn(10) == 0, Off: map[string]bool{}}
+	for _, p := range Table {
+		if !p.Required && rnd.Intn(4) == 0 {
+			opt.Off[p.Name] = true
+		}
+	}
+	return opt
+}
+
+// TestPropertiesCatalog takes every program of the catalog and of the examples through the table, and asks after every
+// pass for each property, the proof of the program among them.
+func TestPropertiesCatalog(t *testing.T) {
+	lowered := 0
+	for _, file := range passestest.Catalog(t) {
+		t.Run(file.Name, func(t *testing.T) {
+			for _, shape := range []string{"2 1 2", "4 2 2", "6 3 2"} {
+				for _, inplace := range []bool{false, true} {
+					c := file.Expand(t, shape, inplace)
+					if c == nil {
+						continue
+					}
+					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
+						c.Protocol = protocol
+						for _, opt := range []Options{{}, {OnePass: true}, {Level0: true}} {
+							if _, err := Lower(c, checked(opt, nil)); err != nil {
+								t.Fatalf("%s, in place %v, %v, %+v: %v", shape, inplace, protocol, opt, err)
+							}
+							lowered++
+						}
+					}
+				}
+			}
+		})
+	}
+	if lowered < 200 {
+		t.Errorf("only %d were lowered", lowered)
+	}
+}
+
+// TestPropertiesRandom does so with random programs, random passes off and random orders.
+func TestPropertiesRandom(t *testing.T) {
+	for seed := range irtest.Count(t, 1000) {
+		rnd := rand.New(rand.NewSource(int64(seed)))
+		c := irtest.Random(rnd, irtest.Config{})
+		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
+		opt := randomOptions(rnd)
+		if _, err := Lower(c, checked(opt, rnd)); err != nil {
+			t.Fatalf("seed %d, %v, options %+v: %v", seed, c.Protocol, opt, err)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package core
+
+import (
+	"cmp"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// depth is the number of copies of scratch and packets, unless launches have one pass.
+const depth = 2
+
+// copies is that number: where launches have one pass, packets alone have two, and only if no other
+// rank, and no port, accesses plain scratch, which MSCCL++ would not double: what ports put is copied there.
+func (l *State) copies() int32 {
+	if !l.onePass {
+		return depth
+	}
+	packets := false
+	for i := range l.moves {
+		m := &l.moves[i]
+		for _, list := range [2][]spot{m.srcs, m.dsts} {
+			for _, x := range list {
+				if x.buf == ir.Scratch && x.rank != m.rank || x.via == ir.ViaPort {
+					return 1
+				}
+				packets = packets || x.buf == ir.Packets
+			}
+		}
+	}
+	if packets {
+		return depth
+	}
+	return 1
+}
+
+// A State is what travels through Table: first runs, then Moves, then Moves with dependences, an order and groups, and
+// in the end all that is signalled and awaited. What a pass has not made yet is nil.
+type State struct {
+	c       *ir.ChunkDAG // from moves on without its operations
+	opt     Options
+	n       int32      // ranks
+	mem     *ir.Memory // cells of input and output
+	input   int32      // how many these are
+	even    bool
+	onePass bool
+	most    int // Moves
+
+	slots int32   // places of scratch and packets so far; see spot
+	class []int32 // of what a cell of input, output or scratch holds
+	room  []spot  // for lists of operands
+
+	runs  []oneRun // up to moves
+	moves []oneMove
+	deps  depList // of Moves
+
+	order  []int32    // Moves in the order in which they are to run
+	deep   []int32    // of a Move: on how many others it depends that follow each other
+	groups []oneGroup // nil where each Move is one by itself
+	places places
+
+	sync  *oneSync
+	trial trial
+	joint []oneGroup // that join tries next
+	cost  int        // of synchronisation between the groups as they were
+}
+
+// newState is c before the first pass.
+func newState(c *ir.ChunkDAG, opt Options) *State {
+	l := &State{c: c, opt: opt, n: int32(c.Coll.Ranks), mem: ir.NewMemory(c.Coll, nil), onePass: opt.OnePass}
+	l.input, l.even = int32(l.mem.Len()), opt.Even || opt.OnePass
+	l.most = cmp.Or(opt.MaxInsts, ir.UsualInsts)
+	return l
+}
+
+// list makes a list of operands, which grows into no other.
+func (l *State) list(n int) []spot {
+	if len(l.room) < n {
+		l.room = make([]spot, max(n, 4096))
+	}
+	list := l.room[:n:n]
+	l.room = l.room[n:]
+	return list
+}
+
+// one is a list of one operand.
+func (l *State) one(x spot) []spot {
+	list := l.list(1)
+	list[0] = x
+	return list
+}
+
+// A spot is the first chunk of an operand. Chunks of Scratch and Packets are
+// numbered over all ranks, each for one value; emit gives them their places.
+type spot struct {
+	rank, index int32 // ir.AllRanks through the switch
+	buf         ir.Buf
+	via         ir.Via
+}
+
+// A oneMove is a Move to be, or no more if it has no destinations.
+type oneMove struct {
+	srcs, dsts []spot
+	rank       int32
+	count      int32
+	class      int32
+	pos        int32
+}
+
+// cell numbers the chunk of all memory that x begins at on rank, which is x's
+// own or any of a switch's. Each place is of scratch or of packets, never of both, so that it is one cell.
+func (l *State) cell(x spot, rank int32) int32 {
+	if !x.user() {
+		return l.input + x.index
+	}
+	return int32(l.mem.Cell(int(rank), x.buf, int(x.index)))
+}
+
+// cells is the number of cells.
+func (l *State) cells() int32 { return l.input + l.slots }
+
+// user says whether x is of input or output.
+func (x spot) user() bool { return x.buf <= ir.Output }
+
+// lasts says whether what x holds is of launches, not of passes: its rank's launch must have begun when others access
+// it.
+func (l *State) lasts(x spot) bool { return x.user() || l.onePass && x.buf == ir.Scratch }
+
+// each calls f with the cells of count chunks from x on, of one rank after the other: those from first to end.
+func (l *State) each(x spot, count int32, f func(first, end int32)) {
+	if x.rank != ir.AllRanks {
+		at := l.cell(x, x.rank)
+		f(at, at+count)
+		return
+	}
+	for r := range l.n {
+		at := l.cell(x, r)
+		f(at, at+count)
+	}
+}
+
+// all says whether f holds of every cell of count chunks from x on.
+func (l *State) all(x spot, count int32, f func(cell int32) bool) bool {
+	ok := true
+	l.each(x, count, func(first, end int32) {
+		for c := first; ok && c < end; c++ {
+			ok = f(c)
+		}
+	})
+	return ok
+}
+
+// fill sets the cells of count chunks from x on in list.
+func (l *State) fill(list []int32, x spot, count, value int32) {
+	l.each(x, count, func(first, end int32) {
+		for c := first; c < end; c++ {
+			list[c] = value
+		}
+	})
+}
+
+// slot makes count new places of scratch and packets.
+func (l *State) slot(count int32) int32 {
+	at := l.slots
+	l.slots += count
+	return at
+}
+
+// tooLarge is the error of a program with so many moves, or chunks of memory.
+func (l *State) tooLarge(pos int32, moves int) error {
+	if moves <= l.most {
+		return diag.List{diag.New(diag.Limit, l.c.Span(pos),
+			"the program has more than %d chunks of memory, the most that can be numbered", ir.MostCells)}
+	}
+	d := diag.New(diag.Limit, l.c.Span(pos), "the program has more than %d moves", l.most)
+	return diag.List{d.WithHint("%s", ir.MoreInsts(moves))}
+}
+
+// full says whether l has more than it may have.
+func (l *State) full() bool {
+	return len(l.moves) > l.most || int64(l.input)+int64(l.slots) > ir.MostCells
+}
