@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,8 +61,9 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if img.One != nil {
-		if err := img.One.room(opt.Columns, opt.TileBytes); err != nil {
+	if one := img.One; one != nil {
+		columns, tile := cmp.Or(opt.Columns, DefaultMaxColumns), cmp.Or(opt.TileBytes, one.usualTile(DefaultTileBytes))
+		if err := one.room(columns, tile); err != nil {
 			return nil, err
 		}
 	}

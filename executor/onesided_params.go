@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,8 @@ func (o *OneImage) Layout() (OneLayout, error) {
 	return l, nil
 }
 
-// room sets what memory is made for; 0 means the usual.
+// room sets what memory is made for.
 func (o *OneImage) room(columns int, tile int64) error {
-	setDefault(&columns, DefaultMaxColumns)
-	setDefault(&tile, o.usualTile(DefaultTileBytes))
 	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > maxOneTile {
 		return fmt.Errorf("%d columns, or passes of %d bytes, are out of range", columns, tile)
 	}
@@ -113,17 +112,17 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 
 // one fills in a launch of a one-sided program.
 func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
-	proto, columns, tile, wait := l.img.Program.Protocol, args.Columns, args.TileBytes, args.Wait
+	one, proto := l.img.One, l.img.Program.Protocol
 	if args.Protocol != nil && *args.Protocol != proto {
 		return fmt.Errorf("a one-sided program of protocol %v cannot run as %v: %w", proto, *args.Protocol, ErrNotSupported)
 	}
-	setDefault(&columns, l.img.One.enough(min(DefaultColumns, l.img.One.Columns), geo.Chunk*int64(args.DType.Size())))
-	setDefault(&tile, l.img.One.usualTile(DefaultTileBytes))
-	setDefault(&wait, DefaultWait)
+	columns := cmp.Or(args.Columns, one.enough(min(DefaultColumns, one.Columns), geo.Chunk*int64(args.DType.Size())))
+	tile := cmp.Or(args.TileBytes, one.usualTile(DefaultTileBytes))
+	wait := cmp.Or(args.Wait, DefaultWait)
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
-	p, err := l.img.One.Params(geo, args.DType, args.RedOp, columns, tile)
+	p, err := one.Params(geo, args.DType, args.RedOp, columns, tile)
 	if err != nil {
 		return err
 	}

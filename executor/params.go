@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -36,9 +37,9 @@ func (l *Loaded) cut(args *Args) (cut, error) {
 	if c.proto >= ir.NumProtocols {
 		return c, fmt.Errorf("no protocol %d", c.proto)
 	}
-	setDefault(&c.slots, c.proto.Slots())
-	setDefault(&c.slotBytes, c.proto.SlotBytes())
-	setDefault(&c.bytes, DefaultTileBytes)
+	c.slots = cmp.Or(c.slots, c.proto.Slots())
+	c.slotBytes = cmp.Or(c.slotBytes, c.proto.SlotBytes())
+	c.bytes = cmp.Or(c.bytes, DefaultTileBytes)
 	if c.slots < 1 || c.slots > MaxSlots || c.slotBytes < 16 || c.slotBytes > 1<<40 || c.bytes < 1 {
 		return c, fmt.Errorf("%d slots of %d bytes, or tiles of %d bytes, are out of range", c.slots, c.slotBytes, c.bytes)
 	}
@@ -51,8 +52,7 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 	if err != nil {
 		return err
 	}
-	wait := args.Wait
-	setDefault(&wait, DefaultWait)
+	wait := cmp.Or(args.Wait, DefaultWait)
 	if wait < time.Millisecond || args.Threads < 0 || args.PerBlock < 0 {
 		return fmt.Errorf("waits of %v, %d threads or %d a block are out of range", wait, args.Threads, args.PerBlock)
 	}
@@ -91,11 +91,4 @@ func (l *Loaded) stride(proto ir.Protocol, slotBytes, tileBytes int64) int64 {
 	payload := min(slotBytes, runs*tileBytes)
 	packets := (payload+w.data-1)/w.data + runs
 	return (packets*w.packet + 127) &^ 127
-}
-
-func setDefault[T comparable](v *T, usual T) {
-	var zero T
-	if *v == zero {
-		*v = usual
-	}
 }

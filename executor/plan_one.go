@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,8 +29,8 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 			return nil, err
 		}
 	}
-	setDefault(&opt.Columns, PlanColumns)
-	setDefault(&opt.TileBytes, one.usualTile(PlanTile))
+	opt.Columns = cmp.Or(opt.Columns, PlanColumns)
+	opt.TileBytes = cmp.Or(opt.TileBytes, one.usualTile(PlanTile))
 	if err := one.room(opt.Columns, opt.TileBytes); err != nil {
 		return nil, err
 	}
@@ -50,15 +51,15 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	}
 	program, ranks := p.program(), len(opt.Ranks)
 	if opt.Exchange != nil && opt.Exchange.Size() > 1 {
-		setDefault(&ranks, 1)
+		ranks = cmp.Or(ranks, 1)
 	}
-	setDefault(&ranks, len(program.Rank))
+	ranks = cmp.Or(ranks, len(program.Rank))
 	blocks := 1
 	for _, span := range program.Rank {
 		blocks = max(blocks, int(span.End-span.First))
 	}
 	blocks *= (ranks + len(gpus) - 1) / len(gpus)
-	setDefault(&opt.Columns, min(PlanColumns, max(1, mostBlocks/blocks)))
+	opt.Columns = cmp.Or(opt.Columns, min(PlanColumns, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
 		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*oneAlign
 		opt.TileBytes = min(max(share, p.loaded.img.One.usualTile(PlanTile)), maxOneTile)
@@ -149,14 +150,12 @@ const ColumnBytes, PortBytes = 8 << 10, 8 << 20
 
 // model chooses what a caller leaves open.
 func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile int64) {
-	columns, tile = args.Columns, args.TileBytes
 	bytes, worth := geo.Chunk*int64(args.DType.Size()), int64(ColumnBytes)
 	if p.one.Port {
 		worth = PortBytes
 	}
-	setDefault(&columns, p.one.enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes))
-	setDefault(&tile, p.tile)
-	return columns, tile
+	enough := p.one.enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes)
+	return cmp.Or(args.Columns, enough), cmp.Or(args.TileBytes, p.tile)
 }
 
 // choose settles columns and tile: as many columns as have room, where the

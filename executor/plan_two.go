@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -72,8 +73,7 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 			return fmt.Errorf("buffers of %d elements of rank %d are over the limit of %d bytes", n, r, int64(longest))
 		}
 	}
-	tile := args.TileBytes
-	setDefault(&tile, p.tile)
+	tile := cmp.Or(args.TileBytes, p.tile)
 	launch := &Launch{}
 	err := p.loaded.params(launch, geo, &Args{DType: args.DType, RedOp: args.RedOp, Protocol: &p.cut.proto,
 		Slots: p.cut.slots, SlotBytes: p.cut.slotBytes, TileBytes: min(tile, p.tile)})
