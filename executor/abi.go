@@ -84,14 +84,14 @@ type Action struct {
 	Begin, End, Seen    uint64
 }
 
-// What a step waited for: Status.What.
+// What a step waited for: Status.What. WaitMeet and WaitPort are a one-sided program's.
 const (
-	waitFlag uint32 = iota
-	waitSlot
-	waitMessage
-	waitPacket
-	waitMeet
-	waitPort
+	WaitFlag uint32 = iota
+	WaitSlot
+	WaitMessage
+	WaitPacket
+	WaitMeet
+	WaitPort
 )
 
 // Params are the numbers of one launch; addresses are the device's to fill in.

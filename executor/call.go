@@ -189,7 +189,7 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry, buffers []OneMem
 			return nil, lost
 		}
 		for _, s := range p.seats {
-			for r, touched := range s.one.touches(p.program().Coll.Ranks, s.ranks)[buf] {
+			for r, touched := range touches(s.one, p.program().Coll.Ranks, s.ranks)[buf] {
 				if !touched {
 					continue
 				}

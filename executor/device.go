@@ -3,10 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	"mscclc/ir"
 )
 
 // ErrNotSupported says that this build or machine cannot do what was asked. It always comes wrapped in the reason.
@@ -62,30 +59,3 @@ type Stop struct {
 	One    OneState
 	Kernel time.Duration
 }
-
-// An Image is a program as flat tables.
-type Image struct {
-	Program *ir.Program
-	Steps   []Step
-	Blocks  []Block
-	Conns   []Conn
-
-	// One has the tables of a one-sided program, which has no others.
-	One *OneImage
-
-	// MaxCount is the most chunks that a transfer moves, and MaxChunks the most
-	// that all transfers of one end of a connection move together.
-	MaxCount  int
-	MaxChunks int
-
-	// Even says that every call's chunks must have one length.
-	Even bool
-	// Final says that some step is marked so.
-	Final bool
-}
-
-// A Conn is a connection.
-type Conn struct{ Channel, Src, Dst int32 }
-
-// String names a connection by its channel and ranks.
-func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst) }

@@ -62,8 +62,8 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 		return nil, err
 	}
 	if one := img.One; one != nil {
-		columns, tile := cmp.Or(opt.Columns, DefaultMaxColumns), cmp.Or(opt.TileBytes, one.usualTile(DefaultTileBytes))
-		if err := one.room(columns, tile); err != nil {
+		columns, tile := cmp.Or(opt.Columns, DefaultMaxColumns), cmp.Or(opt.TileBytes, one.UsualTile(DefaultTileBytes))
+		if err := one.Reserve(columns, tile); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +146,7 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 	if stop.Kernel > 0 {
 		elapsed = stop.Kernel
 	}
-	result := Result{Elapsed: elapsed, Chunk: int64(p.Chunk), Tiles: tiles(p)}
+	result := Result{Elapsed: elapsed, Chunk: int64(p.Chunk), Tiles: p.Tiles()}
 	if one := launch.One; one != nil {
 		result.Chunk, result.Tiles = int64(one.Chunk), int64(one.Passes)
 	}
@@ -164,13 +164,6 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 		return result, ErrStuck
 	}
 	return result, errors.New("the host has no memory or threads for all blocks")
-}
-
-func tiles(p *Params) int64 {
-	if p.Elems == 0 {
-		return 0
-	}
-	return int64((min(p.Chunk, p.Elems) + p.Tile - 1) / p.Tile)
 }
 
 // Prove is what Run does before it looks at the buffers: it checks the other

@@ -19,13 +19,9 @@ const fewUnits, fewLines = 4 * 512, 4096
 // lineHalves is how many half units a line holds.
 const lineHalves = 15
 
-// FewVariable names the variable of the environment that has all launches go the general way, if it is
-// 0: for measurements.
-const FewVariable = "MSCCLC_FEW"
-
-// few says how a launch of a part runs as one of few packets, which are lines or pairs. The launch is complete but for
-// what is of no GPU; nil is a launch that must go the general way.
-func (t *OnePart) few(p *OneParams, lines bool) *FewParams {
+// Few returns the form that a launch of t has as one of few packets, which are lines if lines is set and else pairs. It
+// returns nil where the launch must go the general way. All of p that a GPU reads must be filled in.
+func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 	chunk := p.Chunk * uint64(p.ElemSize)
 	switch {
 	case len(t.Blocks) != 1 || len(t.Steps) > FewSteps || len(t.Operands) > FewOperands || p.RankCount > OneRanks:

@@ -10,6 +10,49 @@ import (
 // maxTables bounds what tables of the kernel are counted in.
 const maxTables = 1 << 31
 
+// An Image is a program as flat tables.
+type Image struct {
+	Program *ir.Program
+	Steps   []Step
+	Blocks  []Block
+	Conns   []Conn
+
+	// One has the tables of a one-sided program, which has no others.
+	One *OneImage
+
+	// MaxCount is the most chunks that a transfer moves, and MaxChunks the most
+	// that all transfers of one end of a connection move together.
+	MaxCount  int
+	MaxChunks int
+
+	// Even says that every call's chunks must have one length.
+	Even bool
+	// Final says that some step is marked so.
+	Final bool
+}
+
+// Chunks returns how many chunks a buffer of a rank has, or -1 if it is no buffer of the program.
+func (img *Image) Chunks(rank int, buf ir.Buf) int {
+	p := img.Program
+	switch {
+	case buf == ir.Input:
+		return p.Coll.InChunks(rank)
+	case buf == ir.Output:
+		return p.Coll.OutChunks(rank)
+	case buf == ir.Scratch:
+		return of(p.Scratch, rank)
+	case buf == ir.Packets && p.OneSided != nil:
+		return of(p.OneSided.Packets, rank)
+	}
+	return -1
+}
+
+// A Conn is a connection.
+type Conn struct{ Channel, Src, Dst int32 }
+
+// String names a connection by its channel and ranks.
+func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst) }
+
 // newImage turns p into tables. It trusts nothing that p says: whatever passes
 // here touches no memory but its own, even if it is no good otherwise.
 func newImage(p *ir.Program) (*Image, error) {

@@ -50,20 +50,7 @@ func (b *imageBuilder) step(rank, block, number int, s *ir.Step, tb *Block) (Ste
 // operand gives the first cell of an operand, or -1 where it is not inside its
 // buffer. It notes where an operand's classes are not the step's.
 func (b *imageBuilder) operand(rank int, buf ir.Buf, index int32, s *ir.Step) int {
-	size := 0
-	switch buf {
-	case ir.Input:
-		size = b.p.Coll.InChunks(rank)
-	case ir.Output:
-		size = b.p.Coll.OutChunks(rank)
-	case ir.Scratch:
-		if b.p.Scratch != nil {
-			size = int(b.p.Scratch[rank])
-		}
-	default:
-		return -1
-	}
-	if index < 0 || int(index)+int(s.Count) > size {
+	if index < 0 || int(index)+int(s.Count) > b.img.Chunks(rank, buf) {
 		return -1
 	}
 	if buf != ir.Scratch && b.p.Coll.Class(int(index)) != int(s.Class) {

@@ -44,9 +44,11 @@ const (
 	maxOneCount   = math.MaxUint16
 	maxOneRanks   = math.MaxInt16
 	maxOneColumns = 1 << 12
-	maxOneTile    = 1 << 30
 	maxOneDepth   = 1 << 10
 )
+
+// MaxOneTile is the most bytes of a chunk that a pass moves.
+const MaxOneTile = 1 << 30
 
 // oneBuilder makes a OneImage.
 type oneBuilder struct {
@@ -103,7 +105,7 @@ func badTable(n []int32, ranks int) bool {
 	return n != nil && (len(n) != ranks || slices.Min(n) < 0)
 }
 
-// of is what a table has for a rank; none has 0.
+// of returns what a table has for a rank: 0 where there is no table.
 func of(n []int32, rank int) int {
 	if n == nil {
 		return 0

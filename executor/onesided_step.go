@@ -213,7 +213,7 @@ func (c *oneBuilder) moved(i int32, o *ir.Operand, row *OneOperand) error {
 		return c.faultAt(diag.Malformed, i, "moves packets, and the protocol is %v", c.p.Protocol)
 	}
 	for r := first; r < end; r++ {
-		if size := c.chunks(r, o.Buf); size < 0 || o.Index < 0 || int(o.Index)+int(s.Count) > size {
+		if size := c.img.Chunks(r, o.Buf); size < 0 || o.Index < 0 || int(o.Index)+int(s.Count) > size {
 			return c.faultAt(diag.OutOfBounds, i, "moves %d chunks from %d of %v of rank %d, which has %d", s.Count, o.Index, bufName(o.Buf), r, size)
 		}
 	}
@@ -222,19 +222,4 @@ func (c *oneBuilder) moved(i int32, o *ir.Operand, row *OneOperand) error {
 		c.img.Even = c.img.Even || int32(row.B) != s.Class
 	}
 	return nil
-}
-
-// chunks is how many chunks a buffer of a rank has, or -1.
-func (c *oneBuilder) chunks(rank int, buf ir.Buf) int {
-	switch buf {
-	case ir.Input:
-		return c.p.Coll.InChunks(rank)
-	case ir.Output:
-		return c.p.Coll.OutChunks(rank)
-	case ir.Scratch:
-		return of(c.p.Scratch, rank)
-	case ir.Packets:
-		return of(c.p.OneSided.Packets, rank)
-	}
-	return -1
 }

@@ -50,17 +50,17 @@ func placeOne(p *ir.Program, b *OneBlock, step int) int32 {
 // awaitedOne names what was waited for, and what was there.
 func (l *Loaded) awaitedOne(stop *Stop, b *OneBlock) string {
 	s, one := &stop.Status, l.img.One
-	if s.What == waitMeet {
+	if s.What == WaitMeet {
 		other := &one.Blocks[s.Operand]
 		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew", int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
 	}
 	step := &one.Steps[b.FirstStep+s.Step]
 	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
-	if s.What == waitPort {
-		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, bufName(ir.Buf(o.Buf)), o.Index)
+	if s.What == WaitPort {
+		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, ir.Buf(o.Buf), o.Index)
 	}
 	by := l.writerOne(o, uint32(step.Count))
-	if s.What == waitPacket {
+	if s.What == WaitPacket {
 		have := "older ones"
 		if s.Have == 0 {
 			have = "none"

@@ -66,9 +66,9 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 		Proto: uint32(cut.proto), DType: uint32(args.DType), RedOp: uint32(args.RedOp), ElemSize: uint32(size),
 	}
 	launch.Wait = wait
-	launch.Messages = uint64(tiles(&launch.Params)) * uint64(l.img.MaxChunks)
+	launch.Messages = uint64(launch.Params.Tiles()) * uint64(l.img.MaxChunks)
 	if launch.Messages >= 1<<31 {
-		return fmt.Errorf("%d tiles are too many messages; give larger slots", tiles(&launch.Params))
+		return fmt.Errorf("%d tiles are too many messages; give larger slots", launch.Params.Tiles())
 	}
 	return nil
 }

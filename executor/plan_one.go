@@ -13,6 +13,9 @@ import (
 	"mscclc/ir"
 )
 
+// FewVariable names the environment variable that, set to 0, turns the launches of few packets off: for measurements.
+const FewVariable = "MSCCLC_FEW"
+
 // A onePlan is a plan of a one-sided program. A rank's arena is its scratch, packets and
 // flags, one behind the other, which all ranks reach.
 type onePlan struct {
@@ -30,8 +33,8 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 		}
 	}
 	opt.Columns = cmp.Or(opt.Columns, PlanColumns)
-	opt.TileBytes = cmp.Or(opt.TileBytes, one.usualTile(PlanTile))
-	if err := one.room(opt.Columns, opt.TileBytes); err != nil {
+	opt.TileBytes = cmp.Or(opt.TileBytes, one.UsualTile(PlanTile))
+	if err := one.Reserve(opt.Columns, opt.TileBytes); err != nil {
 		return nil, err
 	}
 	p.columns, p.tile = one.Columns, one.Tile
@@ -61,8 +64,8 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	blocks *= (ranks + len(gpus) - 1) / len(gpus)
 	opt.Columns = cmp.Or(opt.Columns, min(PlanColumns, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
-		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*oneAlign
-		opt.TileBytes = min(max(share, p.loaded.img.One.usualTile(PlanTile)), maxOneTile)
+		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*OneAlign
+		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(PlanTile)), MaxOneTile)
 	}
 	return nil
 }
@@ -87,7 +90,7 @@ func (p *onePlan) arena(int) uint64 {
 }
 
 func (p *onePlan) reaches(s *seat) []bool {
-	return s.one.touches(p.program().Coll.Ranks, s.ranks)[ir.Flags]
+	return touches(s.one, p.program().Coll.Ranks, s.ranks)[ir.Flags]
 }
 
 func (p *onePlan) sit(s *seat) (needs, error) {
@@ -108,10 +111,9 @@ const oneCalls = 64
 
 func (p *onePlan) reached(*seat) error { return nil }
 
-// touches says, by buffer, of which of so many ranks steps access memory, but for their own. A rank's
-// scratch, packets and flags are one arena, which all reach: the runtime has flags of
-// its own there.
-func (t *OnePart) touches(ranks int, own []int) map[ir.Buf][]bool {
+// touches returns, by buffer and rank, whether steps of t access memory of a rank that is not one of its own. A rank's
+// scratch, packets and flags are one arena, which all reach: the runtime has flags of its own there.
+func touches(t *OnePart, ranks int, own []int) map[ir.Buf][]bool {
 	of := map[ir.Buf][]bool{}
 	for _, buf := range [3]ir.Buf{ir.Input, ir.Output, ir.Flags} {
 		of[buf] = make([]bool, ranks)
@@ -154,7 +156,7 @@ func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile in
 	if p.one.Port {
 		worth = PortBytes
 	}
-	enough := p.one.enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes)
+	enough := p.one.Enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes)
 	return cmp.Or(args.Columns, enough), cmp.Or(args.TileBytes, p.tile)
 }
 
@@ -238,7 +240,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	}
 	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies, Lines: p.one.Lines}
 	if p.few {
-		r.Few = s.one.few(&params, p.one.Lines)
+		r.Few = s.one.Few(&params, p.one.Lines)
 	}
 	return r, nil
 }

@@ -82,7 +82,7 @@ func (p *twoPlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	}
 	c.two = launch.Params
 	c.two.SlotStride = p.stride
-	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), tiles(&c.two)
+	c.columns, c.tile, c.passes = 1, int64(c.two.Tile)*int64(args.DType.Size()), c.two.Tiles()
 	return p.loaded.proof.Cover(asked(&c.two))
 }
 
@@ -132,23 +132,23 @@ func (p *twoPlan) behind(s *seat, status *Status) ([]byte, error) {
 
 func (p *twoPlan) tells(status *Status, behind []byte, _ uint32) error {
 	stop, img := Stop{Status: *status}, p.loaded.img
-	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !img.waits(status) {
+	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !waits(img, status) {
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.Before), behind)
 	return p.loaded.timeout(&Params{Slots: uint32(p.cut.slots), Proto: uint32(p.cut.proto)}, &stop)
 }
 
-// waits says whether a status names a step, and what it may wait for.
-func (img *Image) waits(s *Status) bool {
+// waits reports whether s names a step of img, and something that this step may wait for.
+func waits(img *Image, s *Status) bool {
 	if int(s.Block) >= len(img.Blocks) || s.Step >= img.Blocks[s.Block].Steps {
 		return false
 	}
 	b := &img.Blocks[s.Block]
 	switch s.What {
-	case waitFlag:
+	case WaitFlag:
 		return img.Steps[b.FirstStep+s.Step].DepBlock >= 0
-	case waitSlot:
+	case WaitSlot:
 		return b.Send >= 0
 	}
 	return b.Recv >= 0
@@ -165,7 +165,8 @@ type twoPart struct {
 	scratch []scratch // the longest last
 }
 
-func (img *Image) twoPart(ranks []int) *twoPart {
+// newTwoPart returns the part of img that a seat with these ranks has.
+func newTwoPart(img *Image, ranks []int) *twoPart {
 	t := &twoPart{}
 	number := map[int32]int32{-1: -1}
 	connect := func(c int32) int32 {

@@ -66,7 +66,7 @@ func (p *twoPlan) reaches(s *seat) []bool {
 }
 
 func (p *twoPlan) sit(s *seat) (needs, error) {
-	t := p.loaded.img.twoPart(s.ranks)
+	t := newTwoPart(p.loaded.img, s.ranks)
 	s.two = t
 	if c := p.program().Coll; p.piece > 0 {
 		const rounding = 32 // bytes of a chunk, at most, for any type

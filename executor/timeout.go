@@ -32,7 +32,7 @@ func (l *Loaded) timeout(p *Params, stop *Stop) error {
 func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
 	s := &stop.Status
 	switch s.What {
-	case waitFlag:
+	case WaitFlag:
 		other := &l.img.Blocks[b.FirstBlock+uint32(step.DepBlock)]
 		have := "nothing"
 		if first := stop.Before.Tiles * uint64(other.Steps); s.Have > first {
@@ -43,13 +43,13 @@ func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
 			}
 		}
 		return fmt.Sprintf("the flag of block %d step %d, have %s", step.DepBlock, step.DepStep, have)
-	case waitSlot:
+	case WaitSlot:
 		sent := s.Want + uint64(p.Slots) - stop.Before.Sent
 		return fmt.Sprintf("a free slot for message %d of connection %s, have %d received of %d slots",
 			sent, l.img.Conns[b.Send], s.Have-stop.Before.Sent, p.Slots)
-	case waitMessage:
+	case WaitMessage:
 		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.img.Conns[b.Recv], s.Have-stop.Before.Received)
-	case waitPacket:
+	case WaitPacket:
 		have := "nothing"
 		since := func(n uint64) uint64 {
 			if ir.Protocol(p.Proto) != ir.LL128 {

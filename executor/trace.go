@@ -78,14 +78,14 @@ type Records struct {
 // Records makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of the
 // whole program.
 func (t *Trace) Records(img *Image, p *Params, blocks []uint32) (*Records, error) {
-	t.Of = tiles(p)
-	each, _ := img.actions(p, img.Numbers(), min(1, t.Of))
+	t.Of = p.Tiles()
+	each, _ := img.Actions(p, img.Numbers(), min(1, t.Of))
 	if len(each) > maxTraceSpans {
 		return nil, fmt.Errorf("%d messages and steps are more than a trace holds: %w", len(each), ErrNotSupported)
 	}
 	t.Passes = min(t.Of, max(1, traceSpans/int64(max(len(each), 1))))
 	r := &Records{blocks: blocks}
-	r.actions, r.First = img.actions(p, blocks, t.Passes)
+	r.actions, r.First = img.Actions(p, blocks, t.Passes)
 	r.Rows = make([]OneRecord, len(r.actions))
 	return r, nil
 }

@@ -54,32 +54,24 @@ var ErrStuck = errors.New("no block can go on")
 
 // lay makes the tables of a launch with the numbers p.
 func (w *Watch) lay(img *Image, p *Params) error {
-	if w.Probe != nil && !w.Probe.in(img, p) {
-		return fmt.Errorf("rank %d has no %v[%d] of 8 bytes to look at", w.Probe.Rank, w.Probe.Buf, w.Probe.Index)
+	if c := w.Probe; c != nil && !c.in(img, p.Elems, p.Chunk, p.ElemSize) {
+		return c.missing()
 	}
-	w.Actions, w.First = img.actions(p, img.Numbers(), tiles(p))
+	w.Actions, w.First = img.Actions(p, img.Numbers(), p.Tiles())
 	return w.holds()
 }
 
-// Numbers are those of all blocks.
-func (img *Image) Numbers() []uint32 {
-	list := make([]uint32, len(img.Blocks))
-	for i := range list {
-		list[i] = uint32(i)
+// layOne makes the tables of a launch of a one-sided program, in one column.
+func (w *Watch) layOne(img *Image, p *OneParams) error {
+	if c := w.Probe; c != nil && (c.Pass < 0 || uint64(c.Pass) >= p.Passes || !c.in(img, p.Elems, p.Chunk, p.ElemSize)) {
+		return c.missing()
 	}
-	return list
+	w.Actions, w.First = img.One.Actions(p.Passes)
+	return w.holds()
 }
 
-// actions are those of some blocks in the first passes of a launch with the numbers p, block by block in order. first is where
-// those of a block begin, and the end of all.
-func (img *Image) actions(p *Params, blocks []uint32, passes int64) (list []Action, first []uint64) {
-	for _, b := range blocks {
-		first = append(first, uint64(len(list)))
-		for tile := range uint32(passes) {
-			list = img.tile(list, p, &img.Blocks[b], tile)
-		}
-	}
-	return list, append(first, uint64(len(list)))
+func (c *Chunk) missing() error {
+	return fmt.Errorf("rank %d has no %v[%d] of 8 bytes to look at", c.Rank, c.Buf, c.Index)
 }
 
 // holds makes the table of what actions are held for.
@@ -100,47 +92,17 @@ func (w *Watch) holds() error {
 	return nil
 }
 
-// in says whether c is a chunk of a launch, of 8 bytes at least.
-func (c *Chunk) in(img *Image, p *Params) bool {
+// in reports whether c is a chunk of input, output or scratch with 8 bytes or more. elems are the elements of a piece of
+// the call, chunk those of its longest chunk.
+func (c *Chunk) in(img *Image, elems, chunk uint64, elemSize uint32) bool {
 	coll := img.Program.Coll
-	if c.Rank < 0 || c.Rank >= coll.Ranks || c.Index < 0 {
+	if c.Rank < 0 || c.Rank >= coll.Ranks || c.Buf > ir.Scratch || c.Index < 0 || c.Index >= img.Chunks(c.Rank, c.Buf) {
 		return false
 	}
-	n, class := 0, coll.Class(c.Index)
-	switch c.Buf {
-	case ir.Input:
-		n = coll.InChunks(c.Rank)
-	case ir.Output:
-		n = coll.OutChunks(c.Rank)
-	case ir.Scratch:
-		class = 0
-		if img.Program.Scratch != nil {
-			n = int(img.Program.Scratch[c.Rank])
-		}
+	class := 0
+	if c.Buf != ir.Scratch {
+		class = coll.Class(c.Index)
 	}
-	geo := data.Geometry{Coll: coll, Elems: int64(p.Elems), Chunk: int64(p.Chunk)}
-	return c.Index < n && geo.Length(class)*int64(p.ElemSize) >= 8
-}
-
-// tile adds what a block does in one pass over its steps to a list.
-func (img *Image) tile(list []Action, p *Params, b *Block, tile uint32) []Action {
-	group := p.group(uint64(tile) * p.Tile)
-	steps := img.Steps[b.FirstStep : b.FirstStep+b.Steps]
-	for i := uint32(0); i < b.Steps; i += steps[i].Chain {
-		messages := uint32(1)
-		if info := ir.Op(steps[i].Op).Info(); (info.Sends || info.Receives) && steps[i].Count > 0 {
-			messages = (steps[i].Count + group - 1) / group
-		}
-		for m := range messages {
-			list = append(list, Action{Step: i, Message: m, Tile: tile})
-		}
-	}
-	return list
-}
-
-// group is how many chunks a message of the pass from element at holds, as
-// kernels/layout.h has it.
-func (p *Params) group(at uint64) uint32 {
-	bytes := min(p.Tile, min(p.Chunk, p.Elems)-at) * uint64(p.ElemSize)
-	return uint32(min(max(p.SlotBytes/bytes, 1), ir.MaxMessageChunks))
+	geo := data.Geometry{Coll: coll, Elems: int64(elems), Chunk: int64(chunk)}
+	return geo.Length(class)*int64(elemSize) >= 8
 }

@@ -116,7 +116,7 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 		case w != nil:
 			watch := hostWatch(&pin, w, p.StatusAt, &in.scratch)
 			if c := w.Probe; c != nil {
-				watch.probe = C.u64(p.Address(&in.memory[c.Rank], c))
+				watch.probe = C.u64(p.Address(&in.memory[c.Rank], c.Buf, c.Index, c.Pass))
 			}
 			C.mscclc_cpu_fibers_onesided(launch, 1, C.u64(in.stacks.address), watch)
 			w.FirstSeen = uint64(watch.first_seen)

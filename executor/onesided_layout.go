@@ -1,0 +1,125 @@
+package executor
+
+import (
+	"fmt"
+	"math/bits"
+
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A OneLayout says where the parts of a rank's scratch, packets and flags lie. It is the same on all ranks and in all
+// launches. All fields are bytes, except Flags.
+type OneLayout struct {
+	ScratchStride, ScratchCopy uint64 // from chunk to chunk, and from copy to copy
+	PacketStride, PacketCopy   uint64
+	Flags                      uint64 // how many a column has
+	Scratch, Packets, FlagMem  uint64 // all memory of a rank
+}
+
+// OneAlign is the alignment of chunks in bytes. It keeps them on cache lines of their own.
+const OneAlign = 128
+
+// Layout returns the layout of a rank's memory for o.Columns columns and passes of o.Tile bytes. It fails if the memory
+// is too large to be addressed.
+func (o *OneImage) Layout() (OneLayout, error) {
+	stride := (uint64(o.Tile) + OneAlign - 1) &^ (OneAlign - 1)
+	l := OneLayout{ScratchStride: stride, PacketStride: 2 * stride, Flags: uint64(o.Flags) + uint64(len(o.Blocks))}
+	copies, over := uint64(o.Columns)*uint64(o.Depth), false
+	size := func(factors ...uint64) uint64 {
+		n := uint64(1)
+		for _, f := range factors {
+			high, low := bits.Mul64(n, f)
+			n, over = low, over || high != 0 || low > 1<<48
+		}
+		return n
+	}
+	l.ScratchCopy, l.PacketCopy = size(uint64(o.Scratch), stride), size(uint64(o.Packets), 2*stride)
+	l.Scratch, l.Packets, l.FlagMem = size(copies, l.ScratchCopy), size(copies, l.PacketCopy), size(uint64(o.Columns), l.Flags, 8)
+	if over {
+		return l, fmt.Errorf("%d columns of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch, o.Packets, o.Tile)
+	}
+	return l, nil
+}
+
+// Reserve sets what memory is made for, o.Columns and o.Tile: at most so many columns, and at most `tile` bytes of a chunk
+// in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
+func (o *OneImage) Reserve(columns int, tile int64) error {
+	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > MaxOneTile {
+		return fmt.Errorf("%d columns, or passes of %d bytes, are out of range", columns, tile)
+	}
+	o.Columns, o.Tile = columns, (tile+15)&^15
+	return nil
+}
+
+// UsualTile returns the bytes of a chunk that a pass moves unless the caller asks for others: all of a chunk where a
+// port copies, since its copies should be few and long, or where launches have one pass, if that takes no memory. In all
+// other cases it returns `other`.
+func (o *OneImage) UsualTile(other int64) int64 {
+	if (o.Port || o.OnePass) && o.Scratch == 0 && o.Packets == 0 {
+		return MaxOneTile
+	}
+	return other
+}
+
+// Enough returns how many columns a launch of chunks of so many bytes has: `columns`, or more where launches have one
+// pass and a chunk needs them, up to those that there is memory for.
+func (o *OneImage) Enough(columns int, chunk int64) int {
+	if !o.OnePass || o.Tile < OneAlign {
+		return columns
+	}
+	tile := o.Tile &^ (OneAlign - 1) // shares are multiples of that
+	return int(max(int64(columns), min(int64(o.Columns), (chunk+tile-1)/tile)))
+}
+
+// Params returns the numbers of a call with so many columns, whose passes move `tile` bytes of each chunk or fewer.
+// Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are the
+// device's to fill in.
+func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, columns int, tile int64) (OneParams, error) {
+	layout, err := o.Layout()
+	if err != nil {
+		return OneParams{}, err
+	}
+	if columns < 1 || columns > o.Columns || tile < 1 {
+		return OneParams{}, fmt.Errorf("%d columns of %d, or passes of %d bytes, are out of range", columns, o.Columns, tile)
+	}
+	chunk := uint64(geo.Chunk) * uint64(t.Size())
+	p := OneParams{
+		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk),
+		ScratchStride: layout.ScratchStride, ScratchCopy: layout.ScratchCopy, PacketStride: layout.PacketStride, PacketCopy: layout.PacketCopy,
+		Chunks: uint32(geo.Coll.Chunks), Columns: uint32(columns), MaxColumns: uint32(o.Columns), Depth: uint32(o.Depth),
+		Flags: uint32(layout.Flags), AllBlocks: uint32(len(o.Blocks)), RankCount: uint32(geo.Coll.Ranks),
+		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(t.Size()),
+	}
+	// A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
+	p.Share = max(16, (chunk+uint64(columns)-1)/uint64(columns))
+	align := uint64(16)
+	if p.Share >= 4096 {
+		align = OneAlign
+	}
+	p.Share = (p.Share + align - 1) &^ (align - 1)
+	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
+	if o.OnePass && p.Share > uint64(o.Tile) {
+		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{}, "chunks of %d bytes are more than the program, whose launches have one pass, is loaded for: %d columns of %d bytes",
+			chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
+	} else if o.OnePass {
+		p.Tile = p.Share
+	}
+	p.Passes = (min(p.Share, chunk) + p.Tile - 1) / p.Tile
+	return p, nil
+}
+
+// Address returns where chunk index of buf begins in a pass, in the first column. buf is input, output or scratch of the
+// rank whose memory is m.
+func (p *OneParams) Address(m *OneMemory, buf ir.Buf, index, pass int) uint64 {
+	if buf == ir.Scratch {
+		return m.Scratch + uint64(pass)%uint64(p.Depth)*p.ScratchCopy + uint64(index)*p.ScratchStride
+	}
+	base, chunks := m.Input, uint64(p.Chunks)
+	if buf == ir.Output {
+		base = m.Output
+	}
+	piece, k := uint64(index)/chunks, uint64(index)%chunks
+	return base + (piece*p.Elems+min(k*p.Chunk, p.Elems))*uint64(p.ElemSize) + uint64(pass)*p.Tile
+}
