@@ -40,12 +40,13 @@ var mayImport = map[string][]string{
 
 	"mscclc/kernels":              {},
 	"mscclc/executor/data":        {"mscclc/ir"},
+	"mscclc/executor/abi":         {"mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/executor/exchange":    {},
 	"mscclc/executor/proof":       {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
-	"mscclc/executor":             {"mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels"},
-	"mscclc/executor/replay":      {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
-	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/kernels"},
-	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/executor/data", "mscclc/ir", "mscclc/kernels"},
+	"mscclc/executor":             {"mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels"},
+	"mscclc/executor/replay":      {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
+	"mscclc/executor/cpu":         {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
+	"mscclc/executor/gpu":         {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/kernels"},
 	"mscclc/executor/cuda":        {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/hip":         {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest": {"*"}, // the tests of both

@@ -12,6 +12,7 @@ import (
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -27,7 +28,7 @@ type tired struct {
 // A fault is what a device does with a launch, which do would do right.
 type fault func(l *executor.Launch, do func() (executor.Stop, error)) (executor.Stop, error)
 
-func (d *tired) Open(img *executor.Image) (executor.Instance, error) {
+func (d *tired) Open(img *abi.Image) (executor.Instance, error) {
 	in, err := d.Device.Open(img)
 	return &tiredInstance{in, d, 0, executor.Stop{}}, err
 }

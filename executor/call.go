@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -38,8 +39,8 @@ type Call struct {
 	tile    int64
 	asked   int64 // tile
 	passes  int64
-	one     OneParams // of any seat
-	two     Params    // instead, of a two-sided program
+	one     abi.OneParams // of any seat
+	two     abi.Params    // instead, of a two-sided program
 	shots   map[GPU]Shot
 	tables  map[*seat]int // of a seat's tables for calls
 	leave   map[*seat][][]byte
@@ -61,7 +62,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{},
 		trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
-	var buffers []OneMemory
+	var buffers []abi.OneMemory
 	if err == nil {
 		buffers, err = p.buffers(&args, geo)
 	}
@@ -88,7 +89,7 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 
 // buffers checks the addresses of a call, and says where each rank of this process
 // has its input and output.
-func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]OneMemory, error) {
+func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]abi.OneMemory, error) {
 	n, size := len(p.ranks), int64(args.DType.Size())
 	if len(args.Input) != n || len(args.Output) != n && !(geo.Coll.Inplace && args.Output == nil) {
 		return nil, fmt.Errorf("buffers are of %d and %d ranks, of %d", len(args.Input), len(args.Output), n)
@@ -102,20 +103,20 @@ func (p *Plan) buffers(args *CallArgs, geo data.Geometry) ([]OneMemory, error) {
 		}
 		return nil
 	}
-	list := make([]OneMemory, n)
+	list := make([]abi.OneMemory, n)
 	for i, r := range p.ranks {
 		in, out, inAt, outAt, all := geo.Buffers(r)
 		if geo.Coll.Inplace {
 			if err := check("memory", r, args.Input[i], all); err != nil {
 				return nil, err
 			}
-			list[i] = OneMemory{Input: args.Input[i] + uint64(inAt*size), Output: args.Input[i] + uint64(outAt*size)}
+			list[i] = abi.OneMemory{Input: args.Input[i] + uint64(inAt*size), Output: args.Input[i] + uint64(outAt*size)}
 			continue
 		}
 		if err := errors.Join(check("input", r, args.Input[i], in), check("output", r, args.Output[i], out)); err != nil {
 			return nil, err
 		}
-		list[i] = OneMemory{Input: args.Input[i], Output: args.Output[i]}
+		list[i] = abi.OneMemory{Input: args.Input[i], Output: args.Output[i]}
 	}
 	return list, nil
 }
@@ -132,7 +133,7 @@ type wish struct {
 // same compares the call with those of other processes; columns that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
-	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != OneSwitch{}}
+	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != abi.OneSwitch{}}
 	all, err := c.plan.agree(ctx, mine, err)
 	if err != nil {
 		return err
@@ -154,19 +155,19 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 }
 
 // exchange gives the memory of all ranks as each seat has it.
-func (c *Call) exchange(ctx context.Context, geo data.Geometry, buffers []OneMemory) (map[*seat][]OneMemory, error) {
+func (c *Call) exchange(ctx context.Context, geo data.Geometry, buffers []abi.OneMemory) (map[*seat][]abi.OneMemory, error) {
 	p := c.plan
-	own := func(rank int) *OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
-	tables := map[*seat][]OneMemory{}
+	own := func(rank int) *abi.OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
+	tables := map[*seat][]abi.OneMemory{}
 	for _, s := range p.seats {
-		tables[s] = make([]OneMemory, p.program().Coll.Ranks)
+		tables[s] = make([]abi.OneMemory, p.program().Coll.Ranks)
 		for _, r := range s.ranks {
 			tables[s][r].Input, tables[s][r].Output = own(r).Input, own(r).Output
 		}
 	}
 	var err error
 	for _, buf := range p.kind.shares() {
-		field := func(m *OneMemory) *uint64 {
+		field := func(m *abi.OneMemory) *uint64 {
 			if buf == ir.Input {
 				return &m.Input
 			}
@@ -205,7 +206,7 @@ func (c *Call) exchange(ctx context.Context, geo data.Geometry, buffers []OneMem
 }
 
 // ready makes the launches of all seats.
-func (c *Call) ready(args *CallArgs, tables map[*seat][]OneMemory) error {
+func (c *Call) ready(args *CallArgs, tables map[*seat][]abi.OneMemory) error {
 	for _, s := range c.plan.seats {
 		r, err := c.plan.kind.ready(c, s, args, tables[s])
 		if err != nil {

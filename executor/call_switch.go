@@ -3,9 +3,11 @@ package executor
 import (
 	"errors"
 	"fmt"
-	"mscclc/executor/data"
 	"os"
 	"slices"
+
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
 )
 
 // SwitchMemory has multicast addresses, as this process has them: what is loaded
@@ -23,29 +25,29 @@ const MulticastVariable = "MSCCLC_MULTICAST"
 
 // everywhere gives the multicast addresses that a call goes by, if any. Without them the
 // operands of all ranks are reached rank by rank.
-func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (OneSwitch, error) {
+func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (abi.OneSwitch, error) {
 	if args.Switch == nil || *args.Switch == (SwitchMemory{}) || os.Getenv(MulticastVariable) != "1" {
-		return OneSwitch{}, nil
+		return abi.OneSwitch{}, nil
 	}
 	if args.RedOp != data.Sum || !slices.Contains(SwitchTypes, args.DType) {
-		return OneSwitch{}, fmt.Errorf("the switch adds up f16, bf16 and f32, and this is %v of %v: leave the multicast addresses out: %w", args.RedOp, args.DType, ErrNotSupported)
+		return abi.OneSwitch{}, fmt.Errorf("the switch adds up f16, bf16 and f32, and this is %v of %v: leave the multicast addresses out: %w", args.RedOp, args.DType, ErrNotSupported)
 	}
 	if args.Trace != nil {
-		return OneSwitch{}, fmt.Errorf("what goes through the switch cannot be traced: %w", ErrNotSupported)
+		return abi.OneSwitch{}, fmt.Errorf("what goes through the switch cannot be traced: %w", ErrNotSupported)
 	}
-	all := OneSwitch{Input: args.Switch.Input, Output: args.Switch.Output}
+	all := abi.OneSwitch{Input: args.Switch.Input, Output: args.Switch.Output}
 	if geo.Coll.Inplace {
 		if all.Input == 0 {
-			return OneSwitch{}, errors.New("in place all of a call's memory is its input, and the multicast address is of none")
+			return abi.OneSwitch{}, errors.New("in place all of a call's memory is its input, and the multicast address is of none")
 		}
 		_, _, inAt, outAt, _ := geo.Buffers(0)
 		for r := range geo.Coll.Ranks {
 			if _, _, in, out, _ := geo.Buffers(r); in != inAt || out != outAt {
-				return OneSwitch{}, fmt.Errorf("the ranks' parts of their buffers lie at different places: the switch cannot reach them by one address: %w", ErrNotSupported)
+				return abi.OneSwitch{}, fmt.Errorf("the ranks' parts of their buffers lie at different places: the switch cannot reach them by one address: %w", ErrNotSupported)
 			}
 		}
 		size := uint64(args.DType.Size())
-		all = OneSwitch{Input: all.Input + uint64(inAt)*size, Output: all.Input + uint64(outAt)*size}
+		all = abi.OneSwitch{Input: all.Input + uint64(inAt)*size, Output: all.Input + uint64(outAt)*size}
 	}
 	return all, nil
 }

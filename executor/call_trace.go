@@ -3,19 +3,21 @@ package executor
 import (
 	"errors"
 	"unsafe"
+
+	"mscclc/executor/abi"
 )
 
 // A seatTrace is what a seat's launch of a traced call records.
 type seatTrace struct {
-	params  OneParams // of a one-sided program
-	two     *Records  // of a two-sided one
-	rows    []OneRecord
+	params  abi.OneParams // of a one-sided program
+	two     *Records      // of a two-sided one
+	rows    []abi.OneRecord
 	address uint64
 }
 
 // record makes room for what a launch of s records, and tells the launch. That makes
 // memory, unlike other calls.
-func (c *Call) record(s *seat, params *OneParams) error {
+func (c *Call) record(s *seat, params *abi.OneParams) error {
 	if c.trace == nil {
 		return nil
 	}
@@ -23,8 +25,8 @@ func (c *Call) record(s *seat, params *OneParams) error {
 	if err != nil {
 		return err
 	}
-	t := &seatTrace{rows: make([]OneRecord, max(n, 1))}
-	if t.address, err = s.gpu.Alloc(int64(len(t.rows)) * int64(unsafe.Sizeof(OneRecord{}))); err != nil {
+	t := &seatTrace{rows: make([]abi.OneRecord, max(n, 1))}
+	if t.address, err = s.gpu.Alloc(int64(len(t.rows)) * int64(unsafe.Sizeof(abi.OneRecord{}))); err != nil {
 		return err
 	}
 	params.Trace = t.address
@@ -34,7 +36,7 @@ func (c *Call) record(s *seat, params *OneParams) error {
 }
 
 // recordTwo is record of a two-sided program's launch. Behind the rows is where those of each block begin.
-func (c *Call) recordTwo(s *seat, params *Params) (*TraceTables, error) {
+func (c *Call) recordTwo(s *seat, params *abi.Params) (*abi.TraceTables, error) {
 	if c.trace == nil {
 		return nil, nil
 	}
@@ -48,7 +50,7 @@ func (c *Call) recordTwo(s *seat, params *Params) (*TraceTables, error) {
 		return nil, err
 	}
 	c.records[s] = &seatTrace{two: r, rows: r.Rows, address: address}
-	return &TraceTables{Rows: address + at[0], First: address + at[1]}, s.gpu.Poke(address+at[1], raw(r.First))
+	return &abi.TraceTables{Rows: address + at[0], First: address + at[1]}, s.gpu.Poke(address+at[1], raw(r.First))
 }
 
 // TakeTrace fills in the trace of the call's arguments with what its last launch has

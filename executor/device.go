@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"mscclc/executor/abi"
 )
 
 // ErrNotSupported says that this build or machine cannot do what was asked. It always comes wrapped in the reason.
@@ -16,7 +18,7 @@ var ErrNoDevice = errors.New("not possible on this machine")
 // A Device makes images runnable.
 type Device interface {
 	Name() string
-	Open(img *Image) (Instance, error)
+	Open(img *abi.Image) (Instance, error)
 }
 
 // An Instance is one image on a device. It keeps the connections' state from
@@ -32,8 +34,8 @@ type Instance interface {
 // A Launch is one call. Memory is by rank; Output is nil in place, where the
 // two buffers begin InAt and OutAt bytes into Input.
 type Launch struct {
-	Params   Params
-	One      *OneParams // instead, of a one-sided program
+	Params   abi.Params
+	One      *abi.OneParams // instead, of a one-sided program
 	Memory   []Memory
 	Scratch  []int64       // bytes that each rank needs
 	Messages uint64        // no connection carries more
@@ -54,8 +56,8 @@ type Memory struct {
 // behind it when the launch began (One, of a one-sided program), and, where a device
 // knows, how long the kernel alone took.
 type Stop struct {
-	Status Status
-	Before State
-	One    OneState
+	Status abi.Status
+	Before abi.State
+	One    abi.OneState
 	Kernel time.Duration
 }

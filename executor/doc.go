@@ -19,6 +19,6 @@
 //
 // # For devices
 //
-// Load makes an [Image] of a program: the flat tables that the interpreter kernel reads (package kernels). All other
-// types are these tables, launches and what a device implements. Packages of devices use them, and nobody else.
+// Load makes an [abi.Image] of a program: the flat tables that the interpreter kernel reads (package abi). All other
+// types are launches and what a device implements. Packages of devices use them, and nobody else.
 package executor

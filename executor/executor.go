@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
@@ -40,7 +41,7 @@ type Options struct {
 // one after the other.
 type Loaded struct {
 	mu       sync.Mutex
-	img      *Image
+	img      *abi.Image
 	device   Device
 	instance Instance
 	proof    *proof.Prover
@@ -57,7 +58,7 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if err := prover.Prove(); err != nil {
 		return nil, err
 	}
-	img, err := newImage(p)
+	img, err := abi.NewImage(p)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func proverOf(p *ir.Program, check verify.Options, unproven bool) *proof.Prover 
 }
 
 // Image returns the tables of the program, for replays. They must not be changed.
-func (l *Loaded) Image() *Image { return l.img }
+func (l *Loaded) Image() *abi.Image { return l.img }
 
 // Close frees what the program has on the device.
 func (l *Loaded) Close() error {
@@ -151,16 +152,16 @@ func (l *Loaded) ended(ctx context.Context, launch *Launch, stop *Stop, elapsed 
 		result.Chunk, result.Tiles = int64(one.Chunk), int64(one.Passes)
 	}
 	switch stop.Status.Code {
-	case StatusOK:
+	case abi.StatusOK:
 		return result, nil
-	case StatusCancelled:
+	case abi.StatusCancelled:
 		return result, context.Cause(ctx)
-	case StatusTimeout:
+	case abi.StatusTimeout:
 		if launch.One != nil {
 			return result, l.timeoutOne(launch.One, stop)
 		}
 		return result, l.timeout(p, stop)
-	case StatusStuck:
+	case abi.StatusStuck:
 		return result, ErrStuck
 	}
 	return result, errors.New("the host has no memory or threads for all blocks")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -16,9 +17,9 @@ import (
 // A nullDevice runs nothing, and keeps the last launch.
 type nullDevice struct{ launch *Launch }
 
-func (*nullDevice) Name() string                    { return "null" }
-func (d *nullDevice) Open(*Image) (Instance, error) { return d, nil }
-func (d *nullDevice) Close() error                  { return nil }
+func (*nullDevice) Name() string                        { return "null" }
+func (d *nullDevice) Open(*abi.Image) (Instance, error) { return d, nil }
+func (d *nullDevice) Close() error                      { return nil }
 func (d *nullDevice) Launch(_ context.Context, l *Launch) (Stop, error) {
 	d.launch = l
 	return Stop{}, nil
@@ -225,7 +226,7 @@ func TestChains(t *testing.T) {
 		self, self, // reads what the step before it made
 		{Op: ir.Nop, DepBlock: -1}, // is no reduction
 	}
-	img, err := newImage(p)
+	img, err := abi.NewImage(p)
 	if err != nil {
 		t.Fatal(err)
 	}

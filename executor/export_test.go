@@ -3,6 +3,7 @@ package executor
 import (
 	"errors"
 
+	"mscclc/executor/abi"
 	"mscclc/ir"
 )
 
@@ -14,7 +15,7 @@ func (p *Plan) Age(passes uint64) error {
 				return errors.New("flags would have to age too")
 			}
 		}
-		states := make([]OneState, len(s.one.Blocks)*p.columns)
+		states := make([]abi.OneState, len(s.one.Blocks)*p.columns)
 		for i := range states {
 			states[i].Passes = passes
 		}

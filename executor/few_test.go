@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms"
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/cuda"
 	"mscclc/executor/data"
 	"mscclc/executor/gpu/gputest"
@@ -116,8 +117,8 @@ func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error
 	return rep.Err()
 }
 
-// TestFewRenew comes to where packets' flags begin anew in launches of few packets, with slots that hold the flags of the
-// passes behind it since an earlier period, in one column and in several; some come there, others have been there.
+// TestFewRenew comes to where packets' flags begin anew in launches of few packets, with slots that hold the flags of
+// the passes behind it since an earlier period, in one column and in several; some come there, others have been there.
 func TestFewRenew(t *testing.T) {
 	onDevice(t)
 	t.Setenv(executor.FewVariable, "1")
@@ -131,7 +132,7 @@ func TestFewRenew(t *testing.T) {
 			var err error
 			for columns := 1; columns <= 3; columns += 2 {
 				long := unit * 64 * 3 * int64(columns) * int64(r.Program().OneSided.Depth) // every copy, with the first flags of all, in passes of a tile
-				end := at * executor.OnePeriod
+				end := at * abi.OnePeriod
 				err = errors.Join(err, r.Reset(t.Context()), r.run(t, long, columns, 1), r.Age(end-2))
 				for k := range uint64(6) { // of which the third is the first of the period
 					err = errors.Join(err, r.run(t, unit*int64(8+k), columns, end+k))

@@ -2,9 +2,11 @@ package executor
 
 import (
 	"context"
-	"mscclc/executor/data"
 	"runtime"
 	"time"
+
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
 )
 
 // GPUs are a Device that also works beside the host: what is launched or copied
@@ -156,13 +158,13 @@ type Graph interface {
 // Ready is what a GPU needs for a launch.
 type Ready struct {
 	Flight  Flight
-	One     *OneParams   // of a one-sided program: Columns by BlockCount blocks
-	Two     *TwoParams   // or of a two-sided one: BlockCount
-	Trace   *TraceTables // of a two-sided one that is traced
-	Threads int          // of a block; 0 for as many as let all be there at once
-	Copies  bool         // no step of a one-sided program folds
-	Lines   bool         // its packets are lines
-	Few     *FewParams   // where its launch is of few packets; nil is the general way
+	One     *abi.OneParams   // of a one-sided program: Columns by BlockCount blocks
+	Two     *abi.TwoParams   // or of a two-sided one: BlockCount
+	Trace   *abi.TraceTables // of a two-sided one that is traced
+	Threads int              // of a block; 0 for as many as let all be there at once
+	Copies  bool             // no step of a one-sided program folds
+	Lines   bool             // its packets are lines
+	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
 }
 
 // A Shot is a launch made ready.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 )
 
@@ -36,8 +37,8 @@ func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 	return args.Watch.layOne(l.img, &p)
 }
 
-// start has the device launch. Where it has no room for all blocks at once, launches have one pass and the caller leaves columns open, memory is
-// made anew for half the columns, of passes twice as long.
+// start has the device launch. Where it has no room for all blocks at once, launches have one pass and the caller
+// leaves columns open, memory is made anew for half the columns, of passes twice as long.
 func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, error) {
 	for {
 		stop, err := l.instance.Launch(ctx, launch)
@@ -47,7 +48,7 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 		}
 		instance := l.instance
 		l.instance = nil // until there is another
-		if err := errors.Join(instance.Close(), one.Reserve(one.Columns/2, min(2*one.Tile, MaxOneTile))); err != nil {
+		if err := errors.Join(instance.Close(), one.Reserve(one.Columns/2, min(2*one.Tile, abi.MaxOneTile))); err != nil {
 			return stop, err
 		}
 		if l.instance, err = l.device.Open(l.img); err != nil {

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
 // timeoutOne says what the step of a one-sided program that ran out of time waited for. Passes and
 // signals are those of the launch.
-func (l *Loaded) timeoutOne(p *OneParams, stop *Stop) error {
+func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
 	s := &stop.Status
 	one, prog := l.img.One, l.img.Program
 	b := &one.Blocks[s.Block]
@@ -32,7 +33,7 @@ func (l *Loaded) timeoutOne(p *OneParams, stop *Stop) error {
 
 // placeOne is where a step comes from; of one that the compiler inserted, the step behind it
 // that has a place, or else the last before it.
-func placeOne(p *ir.Program, b *OneBlock, step int) int32 {
+func placeOne(p *ir.Program, b *abi.OneBlock, step int) int32 {
 	steps := p.Steps[b.FirstStep : b.FirstStep+b.Steps]
 	for _, s := range steps[step:] {
 		if s.Pos >= 0 {
@@ -48,19 +49,19 @@ func placeOne(p *ir.Program, b *OneBlock, step int) int32 {
 }
 
 // awaitedOne names what was waited for, and what was there.
-func (l *Loaded) awaitedOne(stop *Stop, b *OneBlock) string {
+func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 	s, one := &stop.Status, l.img.One
-	if s.What == WaitMeet {
+	if s.What == abi.WaitMeet {
 		other := &one.Blocks[s.Operand]
 		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew", int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
 	}
 	step := &one.Steps[b.FirstStep+s.Step]
 	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
-	if s.What == WaitPort {
+	if s.What == abi.WaitPort {
 		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, ir.Buf(o.Buf), o.Index)
 	}
 	by := l.writerOne(o, uint32(step.Count))
-	if s.What == WaitPacket {
+	if s.What == abi.WaitPacket {
 		have := "older ones"
 		if s.Have == 0 {
 			have = "none"
@@ -77,13 +78,13 @@ func (l *Loaded) awaitedOne(stop *Stop, b *OneBlock) string {
 
 // writerOne names the first step that signals a flag, or sends one of `count` chunks of
 // packets, of a rank.
-func (l *Loaded) writerOne(o *OneOperand, count uint32) string {
+func (l *Loaded) writerOne(o *abi.OneOperand, count uint32) string {
 	one := l.img.One
 	for i := range one.Blocks {
 		b := &one.Blocks[i]
 		for k, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
 			dst := one.Operands[b.FirstOperand+s.First+uint32(s.Srcs):][:s.Dsts]
-			meets := func(d OneOperand) bool {
+			meets := func(d abi.OneOperand) bool {
 				return d.Buf == o.Buf && (d.Rank == o.Rank || d.Rank < 0) && d.Index <= o.Index+max(count, 1)-1 && o.Index <= d.Index+max(uint32(s.Count), 1)-1
 			}
 			if slices.ContainsFunc(dst, meets) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
@@ -58,7 +59,7 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 	}
 	c, size := geo.Coll, int64(args.DType.Size())
 	tile := min(max(min(cut.bytes, cut.slotBytes)/size, 1), max(geo.Chunk, 1))
-	launch.Params = Params{
+	launch.Params = abi.Params{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk), Tile: uint64(tile),
 		SlotBytes: uint64(cut.slotBytes), SlotStride: uint64(l.stride(cut.proto, cut.slotBytes, tile*size)),
 		Chunks: uint32(c.Chunks), Slots: uint32(cut.slots),
@@ -75,7 +76,7 @@ func (l *Loaded) params(launch *Launch, geo data.Geometry, args *Args) error {
 
 // asked is what a launch asks of the proof of its program. The kernel counts
 // the chunks of a message tile by tile; a whole tile's have the most bytes.
-func asked(p *Params) proof.Demand {
+func asked(p *abi.Params) proof.Demand {
 	d := proof.Demand{Protocol: ir.Protocol(p.Proto), Slots: int(p.Slots), Chunks: ir.MaxMessageChunks}
 	if bytes := min(p.Tile, p.Chunk) * uint64(p.ElemSize); bytes > 0 {
 		d.Chunks = int(min(max(p.SlotBytes/bytes, 1), ir.MaxMessageChunks))

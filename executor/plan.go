@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/exchange"
 	"mscclc/executor/proof"
@@ -95,26 +96,26 @@ type planKind interface {
 	narrow(c *Call, geo data.Geometry, columns int) error
 	shares() []ir.Buf
 	// ready is the launch of a seat, where it has one. Memory is that of all ranks.
-	ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error)
+	ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error)
 
 	// behind reads what the block of a status had behind it when its launch began, and has
 	// the status name the block as the program does. tells is what the two say.
-	behind(s *seat, status *Status) ([]byte, error)
-	tells(status *Status, behind []byte, columns uint32) error
+	behind(s *seat, status *abi.Status) ([]byte, error)
+	tells(status *abi.Status, behind []byte, columns uint32) error
 }
 
 // A seat is a GPU of this process with its ranks.
 type seat struct {
 	gpu    GPU
 	ranks  []int
-	one    *OnePart // of a one-sided program
-	two    *twoPart // of a two-sided one
-	stream Stream   // for what clears memory
-	arenas []uint64 // of its ranks, in their order
-	lanes  int      // of its port
-	port   Port     // where its steps ask for one
-	reach  []uint64 // of all ranks, as the GPU has them
-	own    uint64   // states, status and tables
+	one    *abi.OnePart // of a one-sided program
+	two    *twoPart     // of a two-sided one
+	stream Stream       // for what clears memory
+	arenas []uint64     // of its ranks, in their order
+	lanes  int          // of its port
+	port   Port         // where its steps ask for one
+	reach  []uint64     // of all ranks, as the GPU has them
+	own    uint64       // states, status and tables
 	at     struct {
 		states, ends, status, calls uint64
 		tables                      []uint64
@@ -142,7 +143,7 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if err := prover.Prove(); err != nil {
 		return nil, err
 	}
-	img, err := newImage(p)
+	img, err := abi.NewImage(p)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	return plan, nil
 }
 
-func newPlan(ctx context.Context, img *Image, prover *proof.Prover, opt *PlanOptions) (*Plan, error) {
+func newPlan(ctx context.Context, img *abi.Image, prover *proof.Prover, opt *PlanOptions) (*Plan, error) {
 	plan := &Plan{loaded: Loaded{img: img, proof: prover}, of: map[int]*seat{}, x: opt.Exchange, wait: DefaultWait}
 	if err := plan.prepare(ctx, opt); err != nil {
 		return nil, errors.Join(err, plan.free())

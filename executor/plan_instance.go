@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
@@ -17,7 +18,7 @@ import (
 // back.
 type planInstance struct {
 	gpus       GPUs
-	img        *Image
+	img        *abi.Image
 	plan       *Plan    // or nil
 	streams    []Stream // by seat
 	begin, end []Event
@@ -37,7 +38,7 @@ type planBuffer struct {
 var waited sync.Mutex
 
 // OpenPlan opens an image on GPUs as a plan.
-func OpenPlan(gpus GPUs, img *Image) (Instance, error) {
+func OpenPlan(gpus GPUs, img *abi.Image) (Instance, error) {
 	ranks := img.Program.Coll.Ranks
 	in := &planInstance{gpus: gpus, img: img, input: make([]planBuffer, ranks), out: make([]planBuffer, ranks)}
 	if img.One == nil { // what its slots are to be, calls say
@@ -78,7 +79,7 @@ func (in *planInstance) prepare(opt *PlanOptions) error {
 const leastTile = 16 << 10
 
 // fit sees to a plan whose slots fit a launch of a two-sided program.
-func (in *planInstance) fit(p *Params) error {
+func (in *planInstance) fit(p *abi.Params) error {
 	slots, tile := int(p.Slots), int64(p.Tile)*int64(p.ElemSize)
 	if in.plan != nil {
 		have := in.plan.kind.(*twoPlan)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
@@ -20,8 +21,8 @@ const FewVariable = "MSCCLC_FEW"
 // flags, one behind the other, which all ranks reach.
 type onePlan struct {
 	*Plan
-	one    *OneImage
-	layout OneLayout
+	one    *abi.OneImage
+	layout abi.OneLayout
 	few    bool // launches of few packets go their own way: all but for the variable
 }
 
@@ -45,8 +46,9 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 // mostBlocks is how many blocks of few threads any GPU holds at once.
 const mostBlocks = 512
 
-// onePass chooses what memory is made for where launches have one pass and the caller does not say: no more columns than have room on a GPU, since
-// a call of long chunks needs all, and of the longest chunk that is known of what a column has.
+// onePass chooses what memory is made for where launches have one pass and the caller does not say: no more columns
+// than have room on a GPU, since a call of long chunks needs all, and of the longest chunk that is known of what a
+// column has.
 func (p *Plan) onePass(opt *PlanOptions) error {
 	gpus, err := opt.GPUs.GPUs()
 	if err != nil {
@@ -64,8 +66,8 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	blocks *= (ranks + len(gpus) - 1) / len(gpus)
 	opt.Columns = cmp.Or(opt.Columns, min(PlanColumns, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
-		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*OneAlign
-		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(PlanTile)), MaxOneTile)
+		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*abi.OneAlign
+		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(PlanTile)), abi.MaxOneTile)
 	}
 	return nil
 }
@@ -95,13 +97,13 @@ func (p *onePlan) reaches(s *seat) []bool {
 
 func (p *onePlan) sit(s *seat) (needs, error) {
 	s.one = p.one.Part(func(r int) bool { return slices.Contains(s.ranks, r) })
-	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Columns) * uint64(unsafe.Sizeof(OneState{})),
+	n := needs{states: uint64(len(s.one.Blocks)) * uint64(p.one.Columns) * uint64(unsafe.Sizeof(abi.OneState{})),
 		tables: [][]byte{raw(s.one.Blocks), raw(s.one.Steps), raw(s.one.Operands)}}
 	if s.one.Ports() {
 		n.lanes = len(s.one.Blocks) * p.one.Columns
 	}
-	if ranks := p.program().Coll.Ranks; ranks > OneRanks {
-		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(OneMemory{})), oneCalls
+	if ranks := p.program().Coll.Ranks; ranks > abi.OneRanks {
+		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
 	}
 	return n, nil
 }
@@ -113,13 +115,13 @@ func (p *onePlan) reached(*seat) error { return nil }
 
 // touches returns, by buffer and rank, whether steps of t access memory of a rank that is not one of its own. A rank's
 // scratch, packets and flags are one arena, which all reach: the runtime has flags of its own there.
-func touches(t *OnePart, ranks int, own []int) map[ir.Buf][]bool {
+func touches(t *abi.OnePart, ranks int, own []int) map[ir.Buf][]bool {
 	of := map[ir.Buf][]bool{}
 	for _, buf := range [3]ir.Buf{ir.Input, ir.Output, ir.Flags} {
 		of[buf] = make([]bool, ranks)
 	}
-	all := OneOperand{Rank: ir.AllRanks, Buf: uint8(ir.Flags)}
-	for _, o := range append([]OneOperand{all}, t.Operands...) {
+	all := abi.OneOperand{Rank: ir.AllRanks, Buf: uint8(ir.Flags)}
+	for _, o := range append([]abi.OneOperand{all}, t.Operands...) {
 		for r := range of[ir.Buf(o.Buf)] {
 			of[ir.Buf(o.Buf)][r] = of[ir.Buf(o.Buf)][r] || o.Rank == int16(r) || o.Rank == ir.AllRanks
 		}
@@ -135,8 +137,8 @@ func touches(t *OnePart, ranks int, own []int) map[ir.Buf][]bool {
 func (p *onePlan) shares() (list []ir.Buf) {
 	one := p.one
 	for _, buf := range [2]ir.Buf{ir.Input, ir.Output} {
-		if slices.ContainsFunc(one.Blocks, func(b OneBlock) bool {
-			return slices.ContainsFunc(one.Operands[b.FirstOperand:b.FirstOperand+b.Operands], func(o OneOperand) bool {
+		if slices.ContainsFunc(one.Blocks, func(b abi.OneBlock) bool {
+			return slices.ContainsFunc(one.Operands[b.FirstOperand:b.FirstOperand+b.Operands], func(o abi.OneOperand) bool {
 				return ir.Buf(o.Buf) == buf && o.Rank != int16(b.Rank)
 			})
 		}) {
@@ -193,7 +195,7 @@ func (p *onePlan) narrow(c *Call, geo data.Geometry, columns int) (err error) {
 }
 
 // room says whether all seats have room for a launch.
-func (p *onePlan) room(params *OneParams, threads int) bool {
+func (p *onePlan) room(params *abi.OneParams, threads int) bool {
 	for _, s := range p.seats {
 		if len(s.one.Blocks) == 0 {
 			continue
@@ -210,7 +212,7 @@ func (p *onePlan) room(params *OneParams, threads int) bool {
 	return true
 }
 
-func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error) {
+func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error) {
 	if len(s.one.Blocks) == 0 {
 		return nil, nil
 	}
@@ -227,7 +229,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 			memory[r].Scratch, memory[r].Packets, memory[r].Flags = arena+at[0], arena+at[1], arena+at[2]
 		}
 	}
-	if len(memory) <= OneRanks {
+	if len(memory) <= abi.OneRanks {
 		copy(params.Rank[:], memory)
 	} else {
 		var err error
@@ -245,9 +247,9 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	return r, nil
 }
 
-func (p *onePlan) behind(s *seat, status *Status) ([]byte, error) {
-	var before OneState
-	row := slices.IndexFunc(s.one.Blocks, func(b OneBlock) bool { return b.Number == status.Block })
+func (p *onePlan) behind(s *seat, status *abi.Status) ([]byte, error) {
+	var before abi.OneState
+	row := slices.IndexFunc(s.one.Blocks, func(b abi.OneBlock) bool { return b.Number == status.Block })
 	if row < 0 || int(status.Column) >= p.columns {
 		return nil, errors.New("a block that the program does not have has timed out")
 	}
@@ -258,11 +260,11 @@ func (p *onePlan) behind(s *seat, status *Status) ([]byte, error) {
 	return bytesAt(&before), err
 }
 
-func (p *onePlan) tells(status *Status, behind []byte, columns uint32) error {
+func (p *onePlan) tells(status *abi.Status, behind []byte, columns uint32) error {
 	stop := Stop{Status: *status}
 	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) || status.Step >= p.one.Blocks[status.Block].Steps {
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.One), behind)
-	return p.loaded.timeoutOne(&OneParams{Columns: columns}, &stop)
+	return p.loaded.timeoutOne(&abi.OneParams{Columns: columns}, &stop)
 }

@@ -1,6 +1,10 @@
 package executor
 
-import "errors"
+import (
+	"errors"
+
+	"mscclc/executor/abi"
+)
 
 // This file is the ports of a plan: a GPU has one where steps of its ranks ask for
 // it (via = port). They run from Prepare to a failure or the end, and anew from a reset.
@@ -46,7 +50,7 @@ func (p *Plan) closePorts() error {
 }
 
 // offer tells a launch of the port.
-func (s *seat) offer(params *OneParams) {
+func (s *seat) offer(params *abi.OneParams) {
 	if s.port != nil {
 		params.Port, params.PortEnds = s.port.Lanes(), s.at.ends
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/executor/proof"
 	"mscclc/ir"
@@ -91,7 +92,7 @@ func (p *twoPlan) narrow(*Call, data.Geometry, int) error { return nil } // ther
 // longest bounds a buffer: the kernel counts its 16-byte units in 32 bits.
 const longest = 1 << 35
 
-func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*Ready, error) {
+func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error) {
 	t := s.two
 	if len(t.blocks) == 0 {
 		return nil, nil
@@ -104,9 +105,9 @@ func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]RankMemory, len(s.ranks))
+	rows := make([]abi.RankMemory, len(s.ranks))
 	for i, r := range s.ranks {
-		rows[i] = RankMemory{Input: memory[r].Input, Output: memory[r].Output, Scratch: scratch[i]}
+		rows[i] = abi.RankMemory{Input: memory[r].Input, Output: memory[r].Output, Scratch: scratch[i]}
 	}
 	if params.Ranks, err = c.table(s, raw(rows)); err != nil {
 		return nil, err
@@ -115,11 +116,11 @@ func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []OneMemory) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Ready{Flight: p.flight, Two: &TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace, Threads: args.Threads}, nil
+	return &Ready{Flight: p.flight, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace, Threads: args.Threads}, nil
 }
 
-func (p *twoPlan) behind(s *seat, status *Status) ([]byte, error) {
-	var before State
+func (p *twoPlan) behind(s *seat, status *abi.Status) ([]byte, error) {
+	var before abi.State
 	if int(status.Block) >= len(s.two.blocks) {
 		return nil, errors.New("a block that the program does not have has timed out")
 	}
@@ -130,25 +131,25 @@ func (p *twoPlan) behind(s *seat, status *Status) ([]byte, error) {
 	return bytesAt(&before), err
 }
 
-func (p *twoPlan) tells(status *Status, behind []byte, _ uint32) error {
+func (p *twoPlan) tells(status *abi.Status, behind []byte, _ uint32) error {
 	stop, img := Stop{Status: *status}, p.loaded.img
 	if len(behind) != int(unsafe.Sizeof(stop.Before)) || !waits(img, status) {
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.Before), behind)
-	return p.loaded.timeout(&Params{Slots: uint32(p.cut.slots), Proto: uint32(p.cut.proto)}, &stop)
+	return p.loaded.timeout(&abi.Params{Slots: uint32(p.cut.slots), Proto: uint32(p.cut.proto)}, &stop)
 }
 
 // waits reports whether s names a step of img, and something that this step may wait for.
-func waits(img *Image, s *Status) bool {
+func waits(img *abi.Image, s *abi.Status) bool {
 	if int(s.Block) >= len(img.Blocks) || s.Step >= img.Blocks[s.Block].Steps {
 		return false
 	}
 	b := &img.Blocks[s.Block]
 	switch s.What {
-	case WaitFlag:
+	case abi.WaitFlag:
 		return img.Steps[b.FirstStep+s.Step].DepBlock >= 0
-	case WaitSlot:
+	case abi.WaitSlot:
 		return b.Send >= 0
 	}
 	return b.Recv >= 0
@@ -158,15 +159,15 @@ func waits(img *Image, s *Status) bool {
 // count steps, ranks, blocks and connections within the seat.
 type twoPart struct {
 	numbers []uint32 // of blocks, in the whole program
-	blocks  []Block
-	steps   []Step
+	blocks  []abi.Block
+	steps   []abi.Step
 	conns   []int32 // in the whole program
 	all     []uint32
 	scratch []scratch // the longest last
 }
 
 // newTwoPart returns the part of img that a seat with these ranks has.
-func newTwoPart(img *Image, ranks []int) *twoPart {
+func newTwoPart(img *abi.Image, ranks []int) *twoPart {
 	t := &twoPart{}
 	number := map[int32]int32{-1: -1}
 	connect := func(c int32) int32 {

@@ -3,9 +3,11 @@ package executor
 import (
 	"errors"
 	"math/bits"
-	"mscclc/executor/data"
 	"slices"
 	"unsafe"
+
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
 )
 
 // This file is the memory of a plan of a two-sided program. A rank's arena has the slots of
@@ -38,16 +40,16 @@ func (p *twoPlan) lay() error {
 		first[r], received[r] = received[r]*each, 0
 	}
 	row := func(r int32) uint64 {
-		at := first[r] + counters[r]*uint64(unsafe.Sizeof(Counters{}))
+		at := first[r] + counters[r]*uint64(unsafe.Sizeof(abi.Counters{}))
 		counters[r]++
 		return at
 	}
 	for i, c := range conns {
-		p.place[i] = connPlace{slots: received[c.Dst] * each, tail: row(c.Dst) + uint64(unsafe.Offsetof(Counters{}.Tail)), head: row(c.Src)}
+		p.place[i] = connPlace{slots: received[c.Dst] * each, tail: row(c.Dst) + uint64(unsafe.Offsetof(abi.Counters{}.Tail)), head: row(c.Src)}
 		received[c.Dst]++
 	}
 	for r := range p.bytes {
-		p.bytes[r] = first[r] + counters[r]*uint64(unsafe.Sizeof(Counters{}))
+		p.bytes[r] = first[r] + counters[r]*uint64(unsafe.Sizeof(abi.Counters{}))
 	}
 	return nil
 }
@@ -74,17 +76,17 @@ func (p *twoPlan) sit(s *seat) (needs, error) {
 			return needs{}, err
 		}
 	}
-	return needs{states: uint64(len(t.blocks)) * uint64(unsafe.Sizeof(State{})),
-		tables: [][]byte{raw(t.steps), raw(t.blocks), make([]byte, uint64(len(t.conns))*uint64(unsafe.Sizeof(ConnMemory{}))), raw(t.all)},
-		call:   uint64(len(s.ranks)) * uint64(unsafe.Sizeof(RankMemory{})), calls: twoCalls}, nil
+	return needs{states: uint64(len(t.blocks)) * uint64(unsafe.Sizeof(abi.State{})),
+		tables: [][]byte{raw(t.steps), raw(t.blocks), make([]byte, uint64(len(t.conns))*uint64(unsafe.Sizeof(abi.ConnMemory{}))), raw(t.all)},
+		call:   uint64(len(s.ranks)) * uint64(unsafe.Sizeof(abi.RankMemory{})), calls: twoCalls}, nil
 }
 
 // reached tells the blocks where their connections are.
 func (p *twoPlan) reached(s *seat) error {
-	rows := make([]ConnMemory, len(s.two.conns))
+	rows := make([]abi.ConnMemory, len(s.two.conns))
 	for i, number := range s.two.conns {
 		c, at := p.loaded.img.Conns[number], p.place[number]
-		rows[i] = ConnMemory{Slots: s.reach[c.Dst] + at.slots, Head: s.reach[c.Src] + at.head, Tail: s.reach[c.Dst] + at.tail}
+		rows[i] = abi.ConnMemory{Slots: s.reach[c.Dst] + at.slots, Head: s.reach[c.Src] + at.head, Tail: s.reach[c.Dst] + at.tail}
 	}
 	return s.gpu.Poke(s.at.tables[2], raw(rows))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"mscclc/executor/abi"
 	"mscclc/ir/diag"
 )
 
@@ -63,7 +64,7 @@ func (p *Plan) look() error {
 		}
 		if err != nil {
 			p.fail(failure{err: err}, note{Text: err.Error()})
-		} else if status.Code != StatusOK {
+		} else if status.Code != abi.StatusOK {
 			p.ended(s, status)
 		}
 	}
@@ -73,28 +74,28 @@ func (p *Plan) look() error {
 	return nil
 }
 
-func (s *seat) status() (status Status, err error) {
+func (s *seat) status() (status abi.Status, err error) {
 	err = s.gpu.Peek(bytesAt(&status), s.at.status)
 	return status, err
 }
 
 // ended takes the status of a launch that ended early.
-func (p *Plan) ended(s *seat, status Status) {
+func (p *Plan) ended(s *seat, status abi.Status) {
 	n := note{Text: "a launch was told to leave"}
-	if status.Code == StatusTimeout {
+	if status.Code == abi.StatusTimeout {
 		behind, err := p.kind.behind(s, &status)
 		if err != nil {
 			p.fail(failure{err: err}, note{Text: err.Error()})
 			return
 		}
-		n = note{Status: raw([]Status{status}), Behind: behind, Columns: uint32(p.columns)}
+		n = note{Status: raw([]abi.Status{status}), Behind: behind, Columns: uint32(p.columns)}
 	}
 	p.fail(failure{err: p.tells(n)}, n)
 }
 
 // tells is the error that a note tells of.
 func (p *Plan) tells(n note) error {
-	var status Status
+	var status abi.Status
 	if len(n.Status) != int(unsafe.Sizeof(status)) {
 		return errors.New(n.Text)
 	}
@@ -132,7 +133,7 @@ func (p *Plan) hurry() {
 }
 
 func (s *seat) setLimit(d time.Duration) error {
-	return s.gpu.Poke(s.at.status+uint64(unsafe.Offsetof(Status{}.LimitNS)), binary.NativeEndian.AppendUint64(nil, uint64(d)))
+	return s.gpu.Poke(s.at.status+uint64(unsafe.Offsetof(abi.Status{}.LimitNS)), binary.NativeEndian.AppendUint64(nil, uint64(d)))
 }
 
 // SetWait changes how long one wait of a launch may last: also in graphs that are
@@ -204,7 +205,7 @@ func (p *Plan) leave() error {
 		if took > sayWhere && !told {
 			told = true
 			for _, s := range p.seats {
-				s.gpu.Poke(s.at.status, raw([]uint32{StatusCancelled}))
+				s.gpu.Poke(s.at.status, raw([]uint32{abi.StatusCancelled}))
 			}
 		}
 		if err == nil && took > leaveAfter {
@@ -223,7 +224,7 @@ func (p *Plan) leave() error {
 func (p *Plan) because(lost error) error {
 	for _, s := range p.seats {
 		status, err := s.status()
-		if err != nil || status.Code != StatusTimeout {
+		if err != nil || status.Code != abi.StatusTimeout {
 			continue
 		}
 		behind, err := p.kind.behind(s, &status)
@@ -292,7 +293,7 @@ func (p *Plan) clear(s *seat) error {
 	for i, a := range s.arenas {
 		err = errors.Join(err, s.stream.Fill(a, 0, int64(p.kind.arena(s.ranks[i]))))
 	}
-	states := s.at.status + uint64(unsafe.Sizeof(Status{})) - s.own
+	states := s.at.status + uint64(unsafe.Sizeof(abi.Status{})) - s.own
 	return errors.Join(err, s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()), s.setLimit(p.wait))
 }
 

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"time"
 
+	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
 // timeout says what the step that ran out of time waited for. Numbers are those
 // of the launch: message 1 is its first.
-func (l *Loaded) timeout(p *Params, stop *Stop) error {
+func (l *Loaded) timeout(p *abi.Params, stop *Stop) error {
 	s := &stop.Status
 	b := &l.img.Blocks[s.Block]
 	prog := l.img.Program
@@ -29,10 +30,10 @@ func (l *Loaded) timeout(p *Params, stop *Stop) error {
 }
 
 // awaited names what was waited for, and what was there.
-func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
+func (l *Loaded) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step) string {
 	s := &stop.Status
 	switch s.What {
-	case WaitFlag:
+	case abi.WaitFlag:
 		other := &l.img.Blocks[b.FirstBlock+uint32(step.DepBlock)]
 		have := "nothing"
 		if first := stop.Before.Tiles * uint64(other.Steps); s.Have > first {
@@ -43,13 +44,13 @@ func (l *Loaded) awaited(p *Params, stop *Stop, b *Block, step *Step) string {
 			}
 		}
 		return fmt.Sprintf("the flag of block %d step %d, have %s", step.DepBlock, step.DepStep, have)
-	case WaitSlot:
+	case abi.WaitSlot:
 		sent := s.Want + uint64(p.Slots) - stop.Before.Sent
 		return fmt.Sprintf("a free slot for message %d of connection %s, have %d received of %d slots",
 			sent, l.img.Conns[b.Send], s.Have-stop.Before.Sent, p.Slots)
-	case WaitMessage:
+	case abi.WaitMessage:
 		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.img.Conns[b.Recv], s.Have-stop.Before.Received)
-	case WaitPacket:
+	case abi.WaitPacket:
 		have := "nothing"
 		since := func(n uint64) uint64 {
 			if ir.Protocol(p.Proto) != ir.LL128 {

@@ -3,6 +3,8 @@ package executor
 import (
 	"fmt"
 	"time"
+
+	"mscclc/executor/abi"
 )
 
 // A Trace records when the steps of a run began and ended. Whoever puts one into a
@@ -35,7 +37,7 @@ const (
 
 // Room is how many records a device needs for a launch of part with the numbers p,
 // which must hold all else by then; it fills in for how many passes.
-func (t *Trace) Room(p *OneParams, part *OnePart) (rows int, err error) {
+func (t *Trace) Room(p *abi.OneParams, part *abi.OnePart) (rows int, err error) {
 	each := uint64(len(part.Steps)) * uint64(p.Columns)
 	if each > maxTraceSpans {
 		return 0, fmt.Errorf("%d steps in %d columns are more than a trace holds: %w", len(part.Steps), p.Columns, ErrNotSupported)
@@ -46,7 +48,7 @@ func (t *Trace) Room(p *OneParams, part *OnePart) (rows int, err error) {
 }
 
 // Take adds what a device has recorded of part in the rows that Room asked for.
-func (t *Trace) Take(img *OneImage, part *OnePart, p *OneParams, rows []OneRecord) {
+func (t *Trace) Take(img *abi.OneImage, part *abi.OnePart, p *abi.OneParams, rows []abi.OneRecord) {
 	first := len(t.Spans)
 	for i := range part.Blocks {
 		b := &part.Blocks[i]
@@ -68,16 +70,16 @@ func (t *Trace) Take(img *OneImage, part *OnePart, p *OneParams, rows []OneRecor
 
 // Records are what some blocks of a launch of a two-sided program record: a row for each of their actions.
 type Records struct {
-	Rows  []OneRecord
+	Rows  []abi.OneRecord
 	First []uint64 // of a block: where its rows begin; and the end of all
 
 	blocks  []uint32
-	actions []Action
+	actions []abi.Action
 }
 
 // Records makes room for what blocks record in a launch with the numbers p, in as many passes as a trace holds of the
 // whole program.
-func (t *Trace) Records(img *Image, p *Params, blocks []uint32) (*Records, error) {
+func (t *Trace) Records(img *abi.Image, p *abi.Params, blocks []uint32) (*Records, error) {
 	t.Of = p.Tiles()
 	each, _ := img.Actions(p, img.Numbers(), min(1, t.Of))
 	if len(each) > maxTraceSpans {
@@ -86,12 +88,12 @@ func (t *Trace) Records(img *Image, p *Params, blocks []uint32) (*Records, error
 	t.Passes = min(t.Of, max(1, traceSpans/int64(max(len(each), 1))))
 	r := &Records{blocks: blocks}
 	r.actions, r.First = img.Actions(p, blocks, t.Passes)
-	r.Rows = make([]OneRecord, len(r.actions))
+	r.Rows = make([]abi.OneRecord, len(r.actions))
 	return r, nil
 }
 
 // TakeRecords adds what a device has recorded. The steps of a chain are one action.
-func (t *Trace) TakeRecords(img *Image, r *Records) {
+func (t *Trace) TakeRecords(img *abi.Image, r *Records) {
 	from := len(t.Spans)
 	for i, b := range r.blocks {
 		for k := r.First[i]; k < r.First[i+1]; k++ {

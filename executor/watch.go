@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -19,19 +20,19 @@ type Watch struct {
 	Poison uint64 // what fills the scratch at first
 	Stale  *Stale // what one action sees of Probe, or nil
 
-	Actions   []Action // of all blocks, block by block in order
-	First     []uint64 // of a block: where its actions begin; and the end of all
-	After     []int32  // of an action: the one that it was held for, or -1; also of those let go
-	FirstSeen uint64   // what the probed chunk began with at first
+	Actions   []abi.Action // of all blocks, block by block in order
+	First     []uint64     // of a block: where its actions begin; and the end of all
+	After     []int32      // of an action: the one that it was held for, or -1; also of those let go
+	FirstSeen uint64       // what the probed chunk began with at first
 }
 
 // A Hold is an action that is not to begin before another has ended. Both are
 // numbers in Actions.
 type Hold struct{ Action, Until int }
 
-// A Stale is what a machine may do on which nothing makes a store visible: while an action runs, the first 8 bytes of the probed chunk
-// hold a value in place of what is there. Where it is Last, the value comes behind the action's own store, and stays. StaleCaller is no action, but
-// who looks at the memory when the launch is over.
+// A Stale is what a machine may do on which nothing makes a store visible: while an action runs, the first 8 bytes of
+// the probed chunk hold a value in place of what is there. Where it is Last, the value comes behind the action's own
+// store, and stays. StaleCaller is no action, but who looks at the memory when the launch is over.
 type Stale struct {
 	Action int
 	Value  uint64
@@ -53,7 +54,7 @@ type Chunk struct {
 var ErrStuck = errors.New("no block can go on")
 
 // lay makes the tables of a launch with the numbers p.
-func (w *Watch) lay(img *Image, p *Params) error {
+func (w *Watch) lay(img *abi.Image, p *abi.Params) error {
 	if c := w.Probe; c != nil && !c.in(img, p.Elems, p.Chunk, p.ElemSize) {
 		return c.missing()
 	}
@@ -62,7 +63,7 @@ func (w *Watch) lay(img *Image, p *Params) error {
 }
 
 // layOne makes the tables of a launch of a one-sided program, in one column.
-func (w *Watch) layOne(img *Image, p *OneParams) error {
+func (w *Watch) layOne(img *abi.Image, p *abi.OneParams) error {
 	if c := w.Probe; c != nil && (c.Pass < 0 || uint64(c.Pass) >= p.Passes || !c.in(img, p.Elems, p.Chunk, p.ElemSize)) {
 		return c.missing()
 	}
@@ -92,9 +93,9 @@ func (w *Watch) holds() error {
 	return nil
 }
 
-// in reports whether c is a chunk of input, output or scratch with 8 bytes or more. elems are the elements of a piece of
-// the call, chunk those of its longest chunk.
-func (c *Chunk) in(img *Image, elems, chunk uint64, elemSize uint32) bool {
+// in reports whether c is a chunk of input, output or scratch with 8 bytes or more. elems are the elements of a piece
+// of the call, chunk those of its longest chunk.
+func (c *Chunk) in(img *abi.Image, elems, chunk uint64, elemSize uint32) bool {
 	coll := img.Program.Coll
 	if c.Rank < 0 || c.Rank >= coll.Ranks || c.Buf > ir.Scratch || c.Index < 0 || c.Index >= img.Chunks(c.Rank, c.Buf) {
 		return false

@@ -1,5 +1,5 @@
 // This file lays out the tables that host and kernel share. Every field has a
-// fixed width, addresses are 64-bit numbers, and executor/abi.go holds the same
+// fixed width, addresses are 64-bit numbers, and executor/abi/rows.go holds the same
 // structs in Go; a test compares sizes and offsets. It is C as well as C++.
 #pragma once
 
@@ -18,7 +18,7 @@ typedef unsigned long long u64;
 #define ABI_SIZE(T, n) _Static_assert(sizeof(struct T) == n, #T " has changed its layout")
 #endif
 
-// Element types, numbered as executor.DType.
+// Element types, numbered as data.DType.
 enum DType {
   DT_F16, DT_BF16, DT_F32, DT_F64,
   DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64,
@@ -26,7 +26,7 @@ enum DType {
   DT_COUNT
 };
 
-// Reductions, numbered as executor.RedOp. RED_AVG sums, and divides by the
+// Reductions, numbered as data.RedOp. RED_AVG sums, and divides by the
 // number of ranks at steps that are STEP_FINAL.
 enum RedOp { RED_SUM, RED_PROD, RED_MIN, RED_MAX, RED_AVG, RED_COUNT };
 

@@ -1,5 +1,5 @@
 // This file lays out a launch of few packets (few.h): what the general launch has in tables and
-// would compute on the way, ready beside it. executor/abi_few.go holds the same structs in Go.
+// would compute on the way, ready beside it. executor/abi/rows_few.go holds the same structs in Go.
 #pragma once
 #include "abi_onesided.h"
 

@@ -1,5 +1,5 @@
 // This file lays out the tables of one-sided programs (ir.OneSided), as abi.h does
-// those of two-sided ones; executor/abi_onesided.go holds the same structs in Go.
+// those of two-sided ones; executor/abi/rows_onesided.go holds the same structs in Go.
 //
 // A launch on a device has a grid of columns (x) by the program's blocks on this
 // device (y). Rows are of 16 bytes; those of a small program travel in the launch itself,

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	_ "mscclc/kernels" // a change to the kernel's headers must rebuild this package
 )
 
@@ -26,21 +27,21 @@ func Device() executor.Device { return device{} }
 
 func (device) Name() string { return "cpu" }
 
-func (device) Open(img *executor.Image) (executor.Instance, error) {
+func (device) Open(img *abi.Image) (executor.Instance, error) {
 	if img.One != nil {
 		return openOne(img.One)
 	}
-	return &instance{img: img, states: make([]executor.State, len(img.Blocks)),
-		counters: make([]executor.Counters, len(img.Conns)), conns: make([]executor.ConnMemory, len(img.Conns))}, nil
+	return &instance{img: img, states: make([]abi.State, len(img.Blocks)),
+		counters: make([]abi.Counters, len(img.Conns)), conns: make([]abi.ConnMemory, len(img.Conns))}, nil
 }
 
 // An instance holds what outlives a launch: the blocks' and connections' state,
 // and the memory that the host gives a launch.
 type instance struct {
-	img      *executor.Image
-	states   []executor.State
-	counters []executor.Counters
-	conns    []executor.ConnMemory
+	img      *abi.Image
+	states   []abi.State
+	counters []abi.Counters
+	conns    []abi.ConnMemory
 	stacks   region
 	fifo     region
 	scratch  region
@@ -90,7 +91,7 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 	}
 	in.messages += l.Messages
 	stop := executor.Stop{Status: *status, Kernel: took}
-	if status.Code != executor.StatusOK {
+	if status.Code != abi.StatusOK {
 		stop.Before = in.states[status.Block]
 		in.reset()
 	}
@@ -136,15 +137,15 @@ func pad(n int64) int64 { return (n + 127) &^ 127 }
 
 // run hands the launch to the host, and returns how it ended and how long it took. Everything that Go allocated is
 // pinned, as the tables hold its addresses as numbers.
-func (in *instance) run(ctx context.Context, l *executor.Launch, records *executor.Records) (*executor.Status, time.Duration) {
+func (in *instance) run(ctx context.Context, l *executor.Launch, records *executor.Records) (*abi.Status, time.Duration) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	status := &executor.Status{LimitNS: uint64(l.Wait)}
-	ranks := make([]executor.RankMemory, len(l.Memory))
+	status := &abi.Status{LimitNS: uint64(l.Wait)}
+	ranks := make([]abi.RankMemory, len(l.Memory))
 	scratch := in.scratch.address
 	for r := range ranks {
 		input, output := addresses(&pin, &l.Memory[r])
-		ranks[r] = executor.RankMemory{Input: input, Output: output, Scratch: scratch}
+		ranks[r] = abi.RankMemory{Input: input, Output: output, Scratch: scratch}
 		scratch += uint64(pad(l.Scratch[r]))
 	}
 	p := &l.Params
@@ -152,9 +153,9 @@ func (in *instance) run(ctx context.Context, l *executor.Launch, records *execut
 	p.States, p.Conns = address(&pin, in.states), address(&pin, in.conns)
 	counters := address(&pin, in.counters)
 	for i := range in.conns {
-		at := counters + uint64(i)*uint64(unsafe.Sizeof(executor.Counters{}))
-		in.conns[i] = executor.ConnMemory{Slots: in.fifo.address + uint64(i)*uint64(p.Slots)*p.SlotStride,
-			Head: at, Tail: at + uint64(unsafe.Offsetof(executor.Counters{}.Tail))}
+		at := counters + uint64(i)*uint64(unsafe.Sizeof(abi.Counters{}))
+		in.conns[i] = abi.ConnMemory{Slots: in.fifo.address + uint64(i)*uint64(p.Slots)*p.SlotStride,
+			Head: at, Tail: at + uint64(unsafe.Offsetof(abi.Counters{}.Tail))}
 	}
 	pin.Pin(status)
 	p.StatusAt = uint64(uintptr(unsafe.Pointer(status)))
@@ -176,7 +177,7 @@ func (in *instance) run(ctx context.Context, l *executor.Launch, records *execut
 
 // fibers runs the launch with each block a fiber. One that is watched has one
 // thread.
-func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trace, l *executor.Launch, ranks []executor.RankMemory) {
+func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trace, l *executor.Launch, ranks []abi.RankMemory) {
 	w := l.Watch
 	if w == nil {
 		C.mscclc_cpu_fibers(launch, trace, C.u32(workers(l.Threads, len(in.img.Blocks))), C.u64(in.stacks.address), nil)

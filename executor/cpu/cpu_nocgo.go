@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 )
 
 type device struct{}
@@ -15,6 +16,6 @@ func Device() executor.Device { return device{} }
 
 func (device) Name() string { return "cpu" }
 
-func (device) Open(*executor.Image) (executor.Instance, error) {
+func (device) Open(*abi.Image) (executor.Instance, error) {
 	return nil, fmt.Errorf("the CPU device needs cgo, and this mscclc was built without: %w", executor.ErrNotSupported)
 }

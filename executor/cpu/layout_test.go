@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -19,9 +20,9 @@ import (
 func TestLayout(t *testing.T) {
 	c := cLayouts()
 	maps.Copy(c, oneLayouts())
-	for _, v := range []any{executor.OneStep{}, executor.OneOperand{}, executor.OneBlock{}, executor.OneMemory{}, executor.OneState{}, executor.OneRecord{}, executor.OneSwitch{}, executor.PortCopy{}, executor.PortLane{}, executor.PortEnds{}, executor.OneParams{},
-		executor.FewStep{}, executor.FewParams{}, executor.FewLaunch{},
-		executor.Step{}, executor.Block{}, executor.RankMemory{}, executor.State{}, executor.Counters{}, executor.ConnMemory{}, executor.Status{}, executor.Action{}, executor.TraceTables{}, executor.Params{}} {
+	for _, v := range []any{abi.OneStep{}, abi.OneOperand{}, abi.OneBlock{}, abi.OneMemory{}, abi.OneState{}, abi.OneRecord{}, abi.OneSwitch{}, abi.PortCopy{}, abi.PortLane{}, abi.PortEnds{}, abi.OneParams{},
+		abi.FewStep{}, abi.FewParams{}, abi.FewLaunch{},
+		abi.Step{}, abi.Block{}, abi.RankMemory{}, abi.State{}, abi.Counters{}, abi.ConnMemory{}, abi.Status{}, abi.Action{}, abi.TraceTables{}, abi.Params{}} {
 		typ := reflect.TypeOf(v)
 		want, ok := c[typ.Name()]
 		if !ok {
@@ -119,7 +120,7 @@ type holder struct{ *instance }
 
 func (holder) Name() string { return "cpu" }
 
-func (h *holder) Open(img *executor.Image) (executor.Instance, error) {
+func (h *holder) Open(img *abi.Image) (executor.Instance, error) {
 	in, err := device{}.Open(img)
 	h.instance = in.(*instance)
 	return in, err

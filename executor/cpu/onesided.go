@@ -15,27 +15,28 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 )
 
 // A oneInstance is a loaded one-sided program, of all ranks, and what outlives a
 // launch: states, scratch, packets and flags, which are zero at first.
 type oneInstance struct {
-	img                     *executor.OneImage
-	part                    *executor.OnePart
-	layout                  executor.OneLayout
-	states                  []executor.OneState // by block and column
-	memory                  []executor.OneMemory
+	img                     *abi.OneImage
+	part                    *abi.OnePart
+	layout                  abi.OneLayout
+	states                  []abi.OneState // by block and column
+	memory                  []abi.OneMemory
 	scratch, packets, flags region
 	stacks                  region
 }
 
-func openOne(img *executor.OneImage) (executor.Instance, error) {
+func openOne(img *abi.OneImage) (executor.Instance, error) {
 	layout, err := img.Layout()
 	if err != nil {
 		return nil, err
 	}
 	in := &oneInstance{img: img, part: img.Part(func(int) bool { return true }), layout: layout,
-		states: make([]executor.OneState, len(img.Blocks)*img.Columns)}
+		states: make([]abi.OneState, len(img.Blocks)*img.Columns)}
 	return in, nil
 }
 
@@ -73,7 +74,7 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 		return executor.Stop{}, err
 	}
 	stop := executor.Stop{Status: *status, Kernel: took}
-	if status.Code != executor.StatusOK {
+	if status.Code != abi.StatusOK {
 		stop.One = in.states[int(status.Block)*in.img.Columns+int(status.Column)]
 		in.reset()
 	}
@@ -82,10 +83,10 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 
 // run hands the launch to the host, and returns how it ended and how long it took. Everything that Go allocated is
 // pinned, as the launch holds its addresses as numbers.
-func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) (*executor.Status, time.Duration, error) {
+func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) (*abi.Status, time.Duration, error) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	p, status := l.One, &executor.Status{LimitNS: uint64(l.Wait)}
+	p, status := l.One, &abi.Status{LimitNS: uint64(l.Wait)}
 	pin.Pin(status)
 	p.StatusAt, p.States = uint64(uintptr(unsafe.Pointer(status))), address(&pin, in.states)
 	if !in.part.Into(p) {
@@ -95,19 +96,19 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	for r := range l.Memory {
 		input, output := addresses(&pin, &l.Memory[r])
 		at := uint64(r)
-		in.memory = append(in.memory, executor.OneMemory{Input: input, Output: output, Scratch: in.scratch.address + at*in.layout.Scratch,
+		in.memory = append(in.memory, abi.OneMemory{Input: input, Output: output, Scratch: in.scratch.address + at*in.layout.Scratch,
 			Packets: in.packets.address + at*in.layout.Packets, Flags: in.flags.address + at*in.layout.FlagMem})
 	}
 	if copy(p.Rank[:], in.memory) < len(in.memory) {
 		p.Ranks = address(&pin, in.memory)
 	}
-	var rows []executor.OneRecord
+	var rows []abi.OneRecord
 	if l.Trace != nil {
 		n, err := l.Trace.Room(p, in.part)
 		if err != nil {
 			return nil, 0, err
 		}
-		rows = make([]executor.OneRecord, n)
+		rows = make([]abi.OneRecord, n)
 		p.Trace = address(&pin, rows)
 	}
 	took := cancellable(ctx, status, func() {
@@ -133,10 +134,10 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 }
 
 // cancellable runs a launch, which ctx ends early, and returns how long it took.
-func cancellable(ctx context.Context, status *executor.Status, run func()) time.Duration {
+func cancellable(ctx context.Context, status *abi.Status, run func()) time.Duration {
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		atomic.CompareAndSwapUint32(&status.Code, executor.StatusOK, executor.StatusCancelled)
+		atomic.CompareAndSwapUint32(&status.Code, abi.StatusOK, abi.StatusCancelled)
 		close(cancelled)
 	})
 	begin := time.Now()

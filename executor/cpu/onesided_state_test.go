@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -17,7 +18,7 @@ type oneHolder struct{ *oneInstance }
 
 func (oneHolder) Name() string { return "cpu" }
 
-func (h *oneHolder) Open(img *executor.Image) (executor.Instance, error) {
+func (h *oneHolder) Open(img *abi.Image) (executor.Instance, error) {
 	in, err := device{}.Open(img)
 	h.oneInstance, _ = in.(*oneInstance)
 	return in, err
@@ -68,7 +69,7 @@ func TestOneSidedRenews(t *testing.T) {
 				}
 			}
 			run(long, 1)
-			for end := uint64(2 * executor.OnePeriod); end <= 4*executor.OnePeriod; end += 2 * executor.OnePeriod {
+			for end := uint64(2 * abi.OnePeriod); end <= 4*abi.OnePeriod; end += 2 * abi.OnePeriod {
 				h.begin(end - 2)
 				run(5, end)
 				run(6, end)

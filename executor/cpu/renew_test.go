@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -16,7 +17,7 @@ type twoHolder struct{ *instance }
 
 func (twoHolder) Name() string { return "cpu" }
 
-func (h *twoHolder) Open(img *executor.Image) (executor.Instance, error) {
+func (h *twoHolder) Open(img *abi.Image) (executor.Instance, error) {
 	in, err := device{}.Open(img)
 	h.instance, _ = in.(*instance)
 	return in, err

@@ -17,19 +17,20 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
 
 // A recorder is a device that runs nothing: it keeps what it was given.
 type recorder struct {
-	img    *executor.Image
+	img    *abi.Image
 	launch *executor.Launch
 }
 
 func (*recorder) Name() string { return "recorder" }
 
-func (r *recorder) Open(img *executor.Image) (executor.Instance, error) {
+func (r *recorder) Open(img *abi.Image) (executor.Instance, error) {
 	r.img = img
 	return r, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -41,7 +42,7 @@ func watched(t *testing.T, p *ir.Program, elems int64, w *executor.Watch, set fu
 func TestWatchRecords(t *testing.T) {
 	for _, p := range programs() {
 		for proto := range ir.NumProtocols {
-			var first []executor.Action
+			var first []abi.Action
 			for range 2 {
 				var w executor.Watch
 				err := watched(t, p, 1003, &w, func(a *executor.Args) { a.Protocol, a.SlotBytes, a.TileBytes, a.Slots = &proto, 1<<9, 1<<8, 16 })

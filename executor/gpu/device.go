@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/kernels"
 )
 
@@ -137,7 +138,7 @@ func Device(v Vendor, numbers ...int) executor.GPUs { return device{machines[v],
 func (d device) Name() string { return d.machine.vendor.String() }
 
 // Open makes a program runnable, as a plan that is waited for.
-func (d device) Open(img *executor.Image) (executor.Instance, error) {
+func (d device) Open(img *abi.Image) (executor.Instance, error) {
 	return executor.OpenPlan(d, img)
 }
 

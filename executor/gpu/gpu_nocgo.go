@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 )
 
 type device struct{ vendor Vendor }
@@ -19,7 +20,7 @@ func (d device) missing() error {
 	return fmt.Errorf("the %s device needs Linux and cgo, and this mscclc was built without: %w", d.vendor, executor.ErrNoDevice)
 }
 
-func (d device) Open(*executor.Image) (executor.Instance, error) { return nil, d.missing() }
+func (d device) Open(*abi.Image) (executor.Instance, error) { return nil, d.missing() }
 
 func (d device) GPUs() ([]executor.GPU, error) { return nil, d.missing() }
 

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 )
@@ -26,7 +27,7 @@ var entries = [ir.NumProtocols]string{ir.Simple: "simple", ir.LL: "ll", ir.LL16:
 
 // twoEntry is the image and the entry for a launch of a two-sided program. Those that trace there are for some types
 // and GPUs only.
-func twoEntry(p *executor.Params, traced bool) (image, entry string) {
+func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 	image, entry = data.DType(p.DType).String(), entries[p.Proto]
 	if traced {
 		return "trace_two_" + image, "mscclc_trace_" + entry
@@ -58,12 +59,12 @@ func oneEntry(r *executor.Ready, copies, port bool) string {
 
 // oneImage is the image for a launch of a one-sided program. Those that trace, which know
 // of a port too, and the switch's, there are for some types and GPUs only.
-func oneImage(p *executor.OneParams) string {
+func oneImage(p *abi.OneParams) string {
 	kind := "onesided_"
 	switch {
 	case p.Trace != 0:
 		kind = "trace_"
-	case p.All != executor.OneSwitch{}:
+	case p.All != abi.OneSwitch{}:
 		kind = switchImages
 	case p.Port != 0:
 		kind = portImages
@@ -87,7 +88,7 @@ func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 
 // Load has the kernels for a type ready.
 func (g *card) Load(t data.DType, kind executor.KernelKind) error {
-	image, entry := twoEntry(&executor.Params{DType: uint32(t), Proto: uint32(ir.Simple)}, false)
+	image, entry := twoEntry(&abi.Params{DType: uint32(t), Proto: uint32(ir.Simple)}, false)
 	switch kind {
 	case executor.OneSidedKernel:
 		image, entry = "onesided_"+t.String(), "mscclc_onesided_sum"

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 )
 
 // A shot is a launch made ready, with its parameters in memory of C.
@@ -38,7 +39,7 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 			return nil, err
 		}
 		if r.Trace != nil {
-			return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, &executor.TwoTraced{Two: *r.Two, Trace: *r.Trace})
+			return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, &abi.TwoTraced{Two: *r.Two, Trace: *r.Trace})
 		}
 		return newShot(f, k, r.Two.Params.BlockCount, 1, r.Threads, r.Two)
 	}
@@ -47,7 +48,7 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 		return nil, err
 	}
 	if r.Few != nil {
-		return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, &executor.FewLaunch{Few: *r.Few, One: *r.One})
+		return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, &abi.FewLaunch{Few: *r.Few, One: *r.One})
 	}
 	return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, r.One)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -82,7 +83,7 @@ type replay struct {
 	p     *ir.Program
 	w     *verify.Witness
 	l     *executor.Loaded
-	img   *executor.Image // of l
+	img   *abi.Image // of l
 	wires *eval.Wiring
 	mem   *ir.Memory
 	data  *data.Buffers
@@ -152,7 +153,7 @@ func (r *replay) runStale(stale *executor.Stale, hold ...executor.Hold) error {
 func (r *replay) name(step int32) string { return r.p.StepName(step) }
 
 // step is the step of an action of a block.
-func (r *replay) step(block int, a *executor.Action) int32 {
+func (r *replay) step(block int, a *abi.Action) int32 {
 	if r.one != nil {
 		return int32(r.img.One.Blocks[block].FirstStep + a.Step)
 	}

@@ -1,31 +1,32 @@
 // This file is kernels/abi_onesided.h in Go, field by field.
 
-package executor
+package abi
 
 import "structs"
 
-// OneRanks and OneCode are how many rows of memory and of tables travel in a
-// launch; OnePeriod is the passes after which packets' flags begin anew.
+// OneRanks is how many rows of OneParams.Rank a launch carries. OneCode is how many rows of 16 bytes of tables it
+// carries: two for each block, one for each step and operand. Where there are more, they lie in memory. OnePeriod is
+// the number of passes after which the flags of packets begin anew.
 const (
 	OneRanks  = 16
 	OneCode   = 160
 	OnePeriod = 1<<32 - 1
 )
 
-// Among the Flags of a step, beside ir.StepFlags: onePackets says that some operand is of packets, and
-// onePort that a port may make the copy.
+// Flags of a OneStep beside ir.StepFlags: onePackets says that some operand is packets, and onePort that a port may
+// make the copy.
 const (
 	onePort    = 1 << 6
 	onePackets = 1 << 7
 )
 
-// oneMeets among the Flags of a Signal says that a Signal before it, of another thread, may signal a flag of it, and that
-// nothing else has the threads meet between.
+// oneMeets is a flag of a Signal: an earlier Signal by another thread may signal one of its flags, and no block barrier
+// lies between the two.
 const oneMeets = 1 << 5
 
-// A OneStep is one step of a one-sided program. Its sources are Srcs operands from
-// First on, its destinations the Dsts behind them; Group is, of a Move, how many that are
-// alike run together from here on.
+// A OneStep is one step of a one-sided program. Its sources are Srcs operands from First on, and its destinations the
+// Dsts operands behind them. First counts from OneBlock.FirstOperand. Group is how many Moves, from this one on, are
+// alike and run together.
 type OneStep struct {
 	_                 structs.HostLayout
 	Op, Flags         uint8
@@ -34,9 +35,9 @@ type OneStep struct {
 	First             uint32
 }
 
-// A OneOperand is one operand of a step. Of input and output, A is the piece and B
-// the place in it; of a flag, A is the number of the signal in its pass and B how
-// many there are in one.
+// A OneOperand is one operand of a step. In input and output, A is the piece and B the place in it. Of a flag, A is the
+// number of the signal in its pass, from 1 on, and B how many signals a pass has (a launch, at Enter and Leave). Rank
+// is ir.AllRanks for all ranks at once.
 type OneOperand struct {
 	_        structs.HostLayout
 	Rank     int16
@@ -46,8 +47,7 @@ type OneOperand struct {
 	B        uint32
 }
 
-// A OneBlock is one block. Number is its place among those of the whole program; a
-// step's First counts from FirstOperand.
+// A OneBlock is one thread block of a one-sided program. Number is its number in the whole program.
 type OneBlock struct {
 	_                      structs.HostLayout
 	Rank, Number           uint32
@@ -56,33 +56,32 @@ type OneBlock struct {
 	_                      [2]uint32
 }
 
-// A OneMemory is the memory of one rank as a device sees it.
+// A OneMemory holds the addresses of one rank's memory, as a device sees them; 0 where the device does not reach it.
 type OneMemory struct {
 	_                                      structs.HostLayout
 	Input, Output, Scratch, Packets, Flags uint64
 }
 
-// OneSwitch is the memory of all ranks as the switch has it.
+// OneSwitch holds the multicast addresses of the memory of all ranks; 0 where there is none.
 type OneSwitch struct {
 	_                      structs.HostLayout
 	Input, Output, Scratch uint64
 }
 
-// A OneState is what a block's column carries from launch to launch.
+// A OneState is what one column of a block carries from launch to launch: how many passes and launches it has done.
 type OneState struct {
 	_                structs.HostLayout
 	Passes, Launches uint64
 }
 
-// A OneRecord is when a step began and ended, in ns of the device's clock; 0 where
-// it did not run.
+// A OneRecord says when a step began and ended, in ns of the device's clock; 0 if it did not run.
 type OneRecord struct {
 	_          structs.HostLayout
 	Begin, End uint64
 }
 
-// A PortCopy is a copy that a block asks a port for, a PortLane its queue of them in memory of the host, and
-// PortEnds what a device's memory has of that.
+// A PortCopy is a copy that a block asks a port for: addresses, bytes, and the other
+// rank, or the own. Copies with the same Peer are made one after the other.
 type PortCopy struct {
 	_                     structs.HostLayout
 	Src, Dst, Bytes, Peer uint64
@@ -91,7 +90,7 @@ type PortCopy struct {
 // PortDepth is how many copies a lane holds.
 const PortDepth = 32
 
-// A PortLane is the queue of a block's column.
+// A PortLane is the queue of copies of one column of a block, in memory of the host. Pushed counts them.
 type PortLane struct {
 	_      structs.HostLayout
 	Pushed uint64
@@ -99,7 +98,7 @@ type PortLane struct {
 	Copy   [PortDepth]PortCopy
 }
 
-// PortEnds count a lane's copies, and say which are over.
+// PortEnds counts the copies of a lane and says which are complete, in memory of the device.
 type PortEnds struct {
 	_              structs.HostLayout
 	Sent           uint64
@@ -107,8 +106,8 @@ type PortEnds struct {
 	Done, PushedBy [PortDepth]uint64
 }
 
-// OneParams are one launch of a one-sided program on one device. What is of the
-// device (tables, states, status, memory) is the device's to fill in.
+// OneParams are the numbers of one launch of a one-sided program on one device. OneImage.Params sets them; the device
+// fills in the addresses of tables, states, status and memory.
 type OneParams struct {
 	_                                   structs.HostLayout
 	Blocks, Steps, Operands             uint64

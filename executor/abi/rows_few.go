@@ -1,30 +1,31 @@
 // This file is kernels/abi_few.h in Go, field by field.
 
-package executor
+package abi
 
 import "structs"
 
-// FewSteps and FewOperands are how much of a program a launch of few packets holds.
+// FewSteps and FewOperands are the most steps and operands of a launch of few packets.
 const (
 	FewSteps    = 16
 	FewOperands = 56
 )
 
-// Flags of a FewStep, and of where an operand lies.
+// Flags of a FewStep, and the mark in the address of an operand.
 const (
 	fewMeet, fewTake, fewFold = 1, 2, 4
 
-	fewMark = 15 // which an address of packets, a multiple of 16, is less
+	fewMark = 15 // the address of packets, a multiple of 16, less this
 )
 
-// A FewStep is one Move of a launch of few packets.
+// A FewStep is one Move of a launch of few packets. First is its first operand in FewParams.Where.
 type FewStep struct {
 	_                        structs.HostLayout
 	Flags, Srcs, Dsts, Group uint8
 	Count, First             uint16
 }
 
-// FewParams are what a launch of few packets has ready beside the general one.
+// FewParams is what the host computes for a launch of few packets, so that the kernel need not. Where holds the address
+// of each operand in column 0, without fewMark.
 type FewParams struct {
 	_                     structs.HostLayout
 	State, StatusAt       uint64
@@ -37,7 +38,7 @@ type FewParams struct {
 	Where                 [FewOperands]uint64
 }
 
-// A FewLaunch is the whole of it.
+// A FewLaunch is the argument of the kernel of few packets. It falls back on One where it must.
 type FewLaunch struct {
 	_   structs.HostLayout
 	Few FewParams

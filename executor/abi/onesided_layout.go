@@ -1,4 +1,4 @@
-package executor
+package abi
 
 import (
 	"fmt"
@@ -43,8 +43,8 @@ func (o *OneImage) Layout() (OneLayout, error) {
 	return l, nil
 }
 
-// Reserve sets what memory is made for, o.Columns and o.Tile: at most so many columns, and at most `tile` bytes of a chunk
-// in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
+// Reserve sets what memory is made for, o.Columns and o.Tile: at most so many columns, and at most `tile` bytes of a
+// chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
 func (o *OneImage) Reserve(columns int, tile int64) error {
 	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > MaxOneTile {
 		return fmt.Errorf("%d columns, or passes of %d bytes, are out of range", columns, tile)
@@ -54,8 +54,8 @@ func (o *OneImage) Reserve(columns int, tile int64) error {
 }
 
 // UsualTile returns the bytes of a chunk that a pass moves unless the caller asks for others: all of a chunk where a
-// port copies, since its copies should be few and long, or where launches have one pass, if that takes no memory. In all
-// other cases it returns `other`.
+// port copies, since its copies should be few and long, or where launches have one pass, if that takes no memory. In
+// all other cases it returns `other`.
 func (o *OneImage) UsualTile(other int64) int64 {
 	if (o.Port || o.OnePass) && o.Scratch == 0 && o.Packets == 0 {
 		return MaxOneTile
@@ -74,8 +74,8 @@ func (o *OneImage) Enough(columns int, chunk int64) int {
 }
 
 // Params returns the numbers of a call with so many columns, whose passes move `tile` bytes of each chunk or fewer.
-// Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are the
-// device's to fill in.
+// Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are
+// the device's to fill in.
 func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, columns int, tile int64) (OneParams, error) {
 	layout, err := o.Layout()
 	if err != nil {
@@ -110,8 +110,8 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 	return p, nil
 }
 
-// Address returns where chunk index of buf begins in a pass, in the first column. buf is input, output or scratch of the
-// rank whose memory is m.
+// Address returns where chunk index of buf begins in a pass, in the first column. buf is input, output or scratch of
+// the rank whose memory is m.
 func (p *OneParams) Address(m *OneMemory, buf ir.Buf, index, pass int) uint64 {
 	if buf == ir.Scratch {
 		return m.Scratch + uint64(pass)%uint64(p.Depth)*p.ScratchCopy + uint64(index)*p.ScratchStride

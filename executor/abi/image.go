@@ -1,4 +1,4 @@
-package executor
+package abi
 
 import (
 	"fmt"
@@ -10,24 +10,24 @@ import (
 // maxTables bounds what tables of the kernel are counted in.
 const maxTables = 1 << 31
 
-// An Image is a program as flat tables.
+// An Image is a program as flat tables. Devices read it and do not change it.
 type Image struct {
 	Program *ir.Program
 	Steps   []Step
 	Blocks  []Block
 	Conns   []Conn
 
-	// One has the tables of a one-sided program, which has no others.
+	// One has the tables of a one-sided program, whose other tables are empty.
 	One *OneImage
 
-	// MaxCount is the most chunks that a transfer moves, and MaxChunks the most
-	// that all transfers of one end of a connection move together.
+	// MaxCount is the most chunks that one transfer moves. MaxChunks is the most that
+	// all transfers at one end of a connection move together in a tile iteration.
 	MaxCount  int
 	MaxChunks int
 
-	// Even says that every call's chunks must have one length.
+	// Even says that all chunks of a call must have the same length.
 	Even bool
-	// Final says that some step is marked so.
+	// Final says that some step has the flag ir.Final.
 	Final bool
 }
 
@@ -47,15 +47,16 @@ func (img *Image) Chunks(rank int, buf ir.Buf) int {
 	return -1
 }
 
-// A Conn is a connection.
+// A Conn is a connection: the channel of MSCCL-IR, and the ranks that send and receive.
 type Conn struct{ Channel, Src, Dst int32 }
 
 // String names a connection by its channel and ranks.
 func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst) }
 
-// newImage turns p into tables. It trusts nothing that p says: whatever passes
-// here touches no memory but its own, even if it is no good otherwise.
-func newImage(p *ir.Program) (*Image, error) {
+// NewImage returns the tables of p, which must not change as long as they are used. It trusts nothing that p says: a
+// program that passes here touches no memory but its own, even if it is wrong otherwise. All else is an error, a
+// diag.List that names the step.
+func NewImage(p *ir.Program) (*Image, error) {
 	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, ends: map[Conn]int32{}}
 	if err := b.check(); err != nil {
 		return nil, err
