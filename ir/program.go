@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"fmt"
 	"sort"
 )
 
@@ -25,6 +24,9 @@ type Program struct {
 
 	// OneSided has what only a one-sided program has, nil for a two-sided one.
 	OneSided *OneSided
+
+	// Source names steps, blocks and chunks in messages, nil where the program's own numbers do. No file has it.
+	Source Source
 }
 
 // A Range is a half-open range of indices.
@@ -115,12 +117,6 @@ func (p *Program) Place(i int32) (rank, block, step int) {
 	b := sort.Search(len(p.Blocks), func(b int) bool { return p.Blocks[b].Steps.End > i })
 	t := &p.Blocks[b]
 	return int(t.Rank), b - int(p.Rank[t.Rank].First), int(i - t.Steps.First)
-}
-
-// StepName names step i of p.Steps for a message.
-func (p *Program) StepName(i int32) string {
-	rank, block, step := p.Place(i)
-	return fmt.Sprintf("rank %d block %d step %d (%v)", rank, block, step, p.Steps[i].Op)
 }
 
 // Called returns p, which it shares all else with, as calls in place, or out of

@@ -77,7 +77,7 @@ func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
 	}
 	d.last = nil
 	if !d.wants(f) {
-		d.program, d.judged.Witnesses, d.judged.Names = nil, nil, nil
+		d.program, d.judged.Witnesses = nil, nil
 	}
 	return d
 }

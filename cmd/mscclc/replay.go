@@ -30,11 +30,6 @@ func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
 		if err != nil {
 			return nil, impossible(err)
 		}
-		for i := range seen.Lines {
-			if r.Names != nil {
-				seen.Lines[i] = r.Names(seen.Lines[i])
-			}
-		}
 		list = append(list, replayReport{w.Problem.Code, w.Problem.Text, seen})
 	}
 	return list, nil

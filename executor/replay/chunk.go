@@ -77,9 +77,9 @@ func (r *replay) touches(step, message int32) (reads, writes bool) {
 // chunk names the witness's chunk.
 func (r *replay) chunk() string {
 	if r.one != nil {
-		return fmt.Sprintf("%v[%d] of rank %d", r.w.Buf, r.w.Index, r.w.Rank)
+		return fmt.Sprintf("%s of rank %d", r.p.ChunkName(r.w.Buf, r.w.Index), r.w.Rank)
 	}
-	return fmt.Sprintf("%v[%d]", r.w.Buf, r.w.Index)
+	return r.p.ChunkName(r.w.Buf, r.w.Index)
 }
 
 // value names what a chunk began with, where that is known.
@@ -91,7 +91,7 @@ func (r *replay) value(v uint64) string {
 		buf := r.data.Initial(rank)
 		for i := range r.p.Coll.InChunks(rank) {
 			if binary.LittleEndian.Uint64(buf[(i*r.elems+r.pass*chunkElems)*8:]) == v {
-				return fmt.Sprintf("%#x, which is %v", v, ir.Part{Rank: int32(rank), Index: int32(i)})
+				return fmt.Sprintf("%#x, which is in[%d][%s]", v, rank, ir.ChunksText(r.p.Source, i, i+1))
 			}
 		}
 	}

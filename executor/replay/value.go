@@ -122,8 +122,10 @@ func (r *replay) wrong(out *Result) {
 	default:
 		out.say("nothing wrote %s", r.ranked())
 	}
+	values := eval.NewValues(c)
+	values.Source = r.p.Source
 	out.say("%s ends as %s, and should be %s, %#x", r.ranked(), r.value(binary.LittleEndian.Uint64(got)),
-		eval.NewValues(c).DescribeWant(want), r.data.FirstInt(want))
+		values.DescribeWant(want), r.data.FirstInt(want))
 	out.Shown = rep.Wrong > 0 && (last == nil && r.w.Step < 0 || last != nil && r.same(last, r.w.Step))
 }
 

@@ -26,7 +26,7 @@ func (v *Values) Describe(x Value) string {
 	case len(leaves) == 0:
 		return "nothing"
 	case len(leaves) == 1:
-		return v.partAt(leaves[0]).String()
+		return v.nameAt(leaves[0])
 	}
 	text := "the sum of " + v.list(leaves)
 	if !whole {
@@ -43,7 +43,7 @@ func (v *Values) DescribeWant(w ir.Want) string {
 	case len(want) == 0:
 		return "nothing"
 	case len(want) == 1:
-		return v.partAt(want[0]).String()
+		return v.nameAt(want[0])
 	default:
 		return "the sum of " + v.list(want)
 	}
@@ -67,7 +67,7 @@ func (v *Values) Differs(x Value, w ir.Want) string {
 		says = append(says, "holds "+v.Describe(x))
 	} else {
 		for i, e := range extra[:min(len(extra), describedParts)] {
-			says = append(says, fmt.Sprintf("holds %v%s", v.partAt(e), timesText(times[i])))
+			says = append(says, fmt.Sprintf("holds %s%s", v.nameAt(e), timesText(times[i])))
 		}
 		if n := len(extra) - describedParts; n > 0 {
 			says = append(says, fmt.Sprintf("holds %d others that it should not", n))
@@ -160,12 +160,12 @@ func (v *Values) list(leaves []int32) string {
 		ranks = append(ranks, int(p.Rank))
 	}
 	if same && len(leaves) > 1 {
-		return fmt.Sprintf("in[r][%d] of ranks %s", index, ranges(ranks))
+		return fmt.Sprintf("in[r][%s] of ranks %s", v.index(index), ranges(ranks))
 	}
 	var names []string
 	for at := 0; at < len(leaves); {
 		n := repeats(leaves[at:])
-		name := v.partAt(leaves[at]).String()
+		name := v.nameAt(leaves[at])
 		if n > 1 {
 			name += timesText(n)
 		}
@@ -176,6 +176,15 @@ func (v *Values) list(leaves []int32) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// nameAt names the leaf at a place: in[2][3].
+func (v *Values) nameAt(leaf int32) string {
+	p := v.partAt(leaf)
+	return fmt.Sprintf("in[%d][%s]", p.Rank, v.index(p.Index))
+}
+
+// index is the index of one chunk.
+func (v *Values) index(n int32) string { return ir.ChunksText(v.Source, int(n), int(n)+1) }
 
 // ranges writes ascending numbers as "0-2, 5, 7-9".
 func ranges(n []int) string {

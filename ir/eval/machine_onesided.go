@@ -82,12 +82,14 @@ func OneSided(p *ir.Program) diag.List {
 		return d
 	}
 	m := NewMachine(p.Coll, p.Memory())
+	m.Values.Source = p.Source
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
-		problems.Add(at(i, diag.Uninitialized, "%s reads rank %d %v[%d] before anything writes it", p.StepName(i), rank, b, index))
+		problems.Add(at(i, diag.Uninitialized, "%s reads rank %d %s before anything writes it", p.StepName(i), rank, p.ChunkName(b, index)))
 	}
 	if !p.Even {
 		m.Class = func(i int32, rank int, b ir.Buf, index int) {
-			problems.Add(at(i, diag.Uneven, "%s moves chunks of classes from %d on, and rank %d %v[%d] is of another", p.StepName(i), p.Steps[i].Class, rank, b, index))
+			problems.Add(at(i, diag.Uneven, "%s moves chunks of classes from %d on, and rank %d %s is of another", p.StepName(i),
+				p.Steps[i].Class, rank, p.ChunkName(b, index)))
 		}
 	}
 	m.Moves(p, l, order)

@@ -50,6 +50,9 @@ type Values struct {
 	Limit int64
 	Over  bool
 
+	// Source names chunks in descriptions; nil: by their numbers.
+	Source ir.Source
+
 	proved []int8  // of a shape: whether it is complete, where known
 	seen   []int32 // of a rank: the shape that complete met its chunk in last
 	leaves []int32 // scratch of flatten

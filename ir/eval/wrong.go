@@ -12,8 +12,9 @@ import (
 // A WrongList folds the wrong chunks of outputs into a text of bounded length: ranks that have the same ones are named
 // together. The zero value is empty.
 type WrongList struct {
-	N      int // chunks added
-	rank   int // of runs
+	N      int       // chunks added
+	Source ir.Source // names chunks; nil: by their numbers
+	rank   int       // of runs
 	runs   [][2]int
 	groups []wrongGroup
 	lost   int // ranks that are in no group
@@ -40,10 +41,7 @@ func (l *WrongList) Add(rank, index int) {
 // flush puts the rank at hand into its group.
 func (l *WrongList) flush() {
 	chunks := diag.RunsText(l.runs, func(run [2]int) string {
-		if run[1]-run[0] == 1 {
-			return fmt.Sprintf("output[%d]", run[0])
-		}
-		return fmt.Sprintf("output[%d..%d]", run[0], run[1])
+		return "output[" + ir.ChunksText(l.Source, run[0], run[1]) + "]"
 	})
 	l.runs = l.runs[:0]
 	i := slices.IndexFunc(l.groups, func(g wrongGroup) bool { return g.chunks == chunks })
@@ -77,7 +75,8 @@ func (l *WrongList) String() string {
 // Problem returns a wrong-result at span: output[index] of rank, the first chunk of l, must hold what w asks for, but does
 // what holds says.
 func (l *WrongList) Problem(span diag.Span, v *Values, rank, index int, w ir.Want, holds string) diag.Diagnostic {
-	d := diag.New(diag.WrongResult, span, "output[%d] of rank %d must hold %s, but %s", index, rank, v.DescribeWant(w), holds)
+	d := diag.New(diag.WrongResult, span, "output[%s] of rank %d must hold %s, but %s", v.index(int32(index)), rank,
+		v.DescribeWant(w), holds)
 	if l.N > 1 {
 		d.Text += fmt.Sprintf(" (%d output chunks are wrong)", l.N)
 	}
@@ -104,7 +103,7 @@ func (m *Machine) judge(p *ir.Problems, h *ir.Header, name func(action int32) di
 // collective of h. Report returns the diagnostic, the chunk, and the action or -1. The diagnostic is nil where nothing is
 // wrong, or where Values.Over says that it is not known what is.
 func (m *Machine) Report(p *ir.Problems, h *ir.Header, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at ir.Part, writer int32) {
-	var wrong WrongList
+	wrong := WrongList{Source: m.Values.Source}
 	var got Value
 	var want ir.Want
 	m.Wrong(func(rank, index int, x Value, w ir.Want, by int32) {

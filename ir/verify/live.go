@@ -124,7 +124,7 @@ func (c *checker) waitText(w ir.Wait) string {
 		text += fmt.Sprintf(", which %s would %s", c.name(w.On), ends)
 	}
 	if w.At >= 0 && w.At != w.On {
-		text += fmt.Sprintf("; that block is still at step %d (%v)", c.place(w.At).step, c.p.Steps[w.At].Op)
+		text += fmt.Sprintf("; that block is still at %s", c.p.OpName(w.At))
 	}
 	return text
 }

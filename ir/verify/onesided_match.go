@@ -82,7 +82,8 @@ func (o *oneSided) read() {
 			o.note(d, other, "%s reads it", o.name(other))
 		}
 		if empty >= 0 {
-			o.step(int32(i), diag.Unmatched, "%s waits for packets[%d], which nothing sends", o.name(int32(i)), o.packetIndex(int32(i), empty))
+			o.step(int32(i), diag.Unmatched, "%s waits for %s, which nothing sends", o.name(int32(i)),
+				o.p.ChunkName(ir.Packets, int(o.packetIndex(int32(i), empty))))
 		}
 	}
 	o.unread()

@@ -106,13 +106,11 @@ func (r *oneRacer) releasing(j, rank int32) int32 {
 func (r *oneRacer) apart(list []gap) string {
 	text := ""
 	for _, g := range list {
-		rank, block, first := r.p.Place(g.before)
-		_, _, second := r.p.Place(g.behind)
 		if text != "" {
 			text += ", and "
 		}
-		text += fmt.Sprintf("the threads of rank %d block %d do not meet between step %d (%v) and step %d (%v)", rank, block,
-			first, r.p.Steps[g.before].Op, second, r.p.Steps[g.behind].Op)
+		text += fmt.Sprintf("the threads of %s do not meet between %s and %s", r.blockName(r.links.Block[g.before]),
+			r.p.OpName(g.before), r.p.OpName(g.behind))
 	}
 	return text
 }

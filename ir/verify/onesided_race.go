@@ -281,9 +281,10 @@ func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when strin
 	rank, buf, index := r.chunk(later, cell, k != writeRead)
 	it := "it"
 	if _, b, at := r.chunk(earlier, cell, k != readWrite); b != buf { // in place
-		it = fmt.Sprintf("it, as %v[%d]", b, at)
+		it = "it, as " + r.p.ChunkName(b, at)
 	}
-	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does, buf, index, rank, r.name(j), did, when)
+	d := r.step(i, diag.Race, "%s %s %s of rank %d, and nothing orders it behind %s, which %s it%s", r.name(i), does,
+		r.p.ChunkName(buf, index), rank, r.name(j), did, when)
 	r.note(d, j, "%s %s %s", r.name(j), did, it)
 	unmet := r.because(d, r.gaps(i, j, k != readWrite), r.why(i, j, k))
 	if d.Hint == "" && r.byRelaxed(i, j, k) {

@@ -50,7 +50,7 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 		known = own.done
 	}
 	if n := known.knows(r.chain[b]); n > r.group[r.p.Blocks[b].Steps.First] {
-		return fmt.Sprintf("%s then knows only that step %d of %s is over", who, r.lastOf(b, n-1), whom)
+		return fmt.Sprintf("%s then knows only that %s of %s is over", who, r.p.OpName(r.lastOf(b, n-1)), whom)
 	}
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
 }
@@ -77,17 +77,15 @@ func (o *oneSided) byWhat(what string) string {
 	return "packets that " + what + ", and packets make nothing visible but what they carry"
 }
 
-// lastOf is the last step of a group of a block.
+// lastOf is the last step of a group of a block, by its number in the program.
 func (r *oneRacer) lastOf(block, group int32) int32 {
-	steps, last := r.p.Blocks[block].Steps, int32(0)
+	steps := r.p.Blocks[block].Steps
+	last := steps.First
 	for i := steps.First; i < steps.End && r.group[i] <= group; i++ {
-		last = i - steps.First
+		last = i
 	}
 	return last
 }
 
 // blockName names a block for a message.
-func (o *oneSided) blockName(b int32) string {
-	rank := o.p.Blocks[b].Rank
-	return fmt.Sprintf("rank %d block %d", rank, b-o.p.Rank[rank].First)
-}
+func (o *oneSided) blockName(b int32) string { return o.p.BlockName(b) }

@@ -184,7 +184,7 @@ func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when stri
 		verb = "reads"
 	}
 	index := int(x.Index + r.events[e].k)
-	d := r.step(i, diag.Race, "%s %s %v[%d] of rank %d %s", r.name(i), verb, x.Buf, index, rank, when)
+	d := r.step(i, diag.Race, "%s %s %s of rank %d %s", r.name(i), verb, r.p.ChunkName(x.Buf, int(index)), rank, when)
 	unmet := r.because(d, list, why)
 	r.witness(d, Witness{Step: i, With: -1, Unmet: unmet, Rank: rank, Buf: x.Buf, Index: index})
 	return d

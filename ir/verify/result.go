@@ -20,7 +20,7 @@ const leafWork = 4
 // collective.
 func (c *checker) result(r *run) {
 	m := eval.NewMachine(c.p.Coll, r.p.Memory())
-	m.Values.Limit = c.opt.Work / leafWork
+	m.Values.Limit, m.Values.Source = c.opt.Work/leafWork, c.p.Source
 	reads := 0
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
 		if reads++; reads > readsListed {
@@ -31,7 +31,7 @@ func (c *checker) result(r *run) {
 		if r.links != nil {
 			whose = fmt.Sprintf(" of rank %d", rank)
 		}
-		d := c.step(i, diag.Uninitialized, "%s reads %v[%d]%s before anything writes it", c.name(i), b, index, whose)
+		d := c.step(i, diag.Uninitialized, "%s reads %s%s before anything writes it", c.name(i), c.p.ChunkName(b, index), whose)
 		c.witness(d, Witness{Step: i, With: -1, Rank: rank, Buf: b, Index: index})
 	}
 	if !c.p.Even {
@@ -84,7 +84,8 @@ func (c *checker) classes(r *run, m *eval.Machine) {
 	m.Class = func(i int32, _ int, b ir.Buf, index int) {
 		class := r.p.Steps[i].Class
 		i = r.of(i)
-		c.step(i, diag.Uneven, "%s moves chunks of classes from %d on, and %v[%d] is of another", c.name(i), class, b, index)
+		c.step(i, diag.Uneven, "%s moves chunks of classes from %d on, and %s is of another", c.name(i), class,
+			c.p.ChunkName(b, index))
 	}
 	if r.links != nil {
 		return

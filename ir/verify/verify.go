@@ -44,10 +44,6 @@ type Report struct {
 	Ran                  bool // the outputs were compared with the collective
 
 	Witnesses []Witness
-
-	// Names has a text that names steps and chunks of the program that was judged name those of the file that it was made of; nil where
-	// that is the program.
-	Names func(text string) string
 }
 
 func (r Report) String() string {

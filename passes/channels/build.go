@@ -33,6 +33,7 @@ func (u *unroller) build() {
 		}
 		g.Rank[r].End = int32(len(g.Blocks))
 	}
+	g.Source = u.names(g)
 	u.program = g
 }
 

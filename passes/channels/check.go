@@ -1,10 +1,7 @@
 package channels
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mscclc/ir"
@@ -48,12 +45,11 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 	}
 	report, found := verify.Check(u.program, opt)
 	for i := range found {
-		u.rename(&found[i])
+		u.translate(&found[i])
 	}
 	for i := range report.Witnesses {
-		u.rename(&report.Witnesses[i].Problem)
+		u.translate(&report.Witnesses[i].Problem)
 	}
-	report.Names = u.renamed
 	found = found.FoldRanks()
 	report.Witnesses = slices.DeleteFunc(report.Witnesses, func(w verify.Witness) bool {
 		return !slices.ContainsFunc(found, w.Problem.Same)
@@ -72,24 +68,8 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 	return list
 }
 
-// What verify's problems name.
-var (
-	namedStep  = regexp.MustCompile(`rank (\d+) block (\d+) step (\d+)( \(\w+\))?`)
-	namedStill = regexp.MustCompile(
-		`(rank (\d+) block (\d+) step \d+ \(\w+\)[^;]*; that block is still at )step (\d+) \(\w+\)`)
-	namedApart = regexp.MustCompile(`rank (\d+) block (\d+) do not meet between step (\d+) \(\w+\) and step (\d+) \(\w+\)`)
-	namedOther = regexp.MustCompile(`step (\d+) of rank (\d+) block (\d+)`)
-	namedChunk = regexp.MustCompile(`\b(in|input|output|scratch|packets)(\[\w+\])?\[(\d+)\]`)
-	namedRange = regexp.MustCompile(`\boutput\[(\d+)\.\.(\d+)\]`) // of a WrongList
-	namedBlock = regexp.MustCompile(`rank (\d+) block (\d+)\b`)
-)
-
-// rename has a problem, and its notes, name operations and chunks of the channel program.
-func (u *unroller) rename(d *diag.Diagnostic) {
-	d.Text = u.renamed(d.Text)
-	for i := range d.Notes {
-		d.Notes[i].Text = u.renamed(d.Notes[i].Text)
-	}
+// translate makes d, a problem of a step of the program, one of the operation that the step was made of.
+func (u *unroller) translate(d *diag.Diagnostic) {
 	if u.ofPort(d) {
 		d.Hint = "a port is done with what was put when a flush behind it is over (in plans pwsf), or when what comes back for a signal behind it says so: flush it"
 	}
@@ -121,71 +101,4 @@ func (u *unroller) source(rank, block, step int) *source {
 		return nil
 	}
 	return &u.sources[at]
-}
-
-// chunkPart names the n-th part of a buffer whose chunks are divided.
-func (u *unroller) chunkPart(n int) string {
-	return fmt.Sprintf("%d, part %d of %d", n/int(u.parts), n%int(u.parts)+1, u.parts)
-}
-
-// renamed is a text of verify's, with the operations and chunks of the channel program for those of the program.
-func (u *unroller) renamed(text string) string {
-	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
-	text = namedStill.ReplaceAllStringFunc(text, func(s string) string {
-		m := namedStill.FindStringSubmatch(s)
-		if at := u.source(number(m[2]), number(m[3]), number(m[4])); at != nil {
-			return m[1] + at.short()
-		}
-		return s
-	})
-	text = namedApart.ReplaceAllStringFunc(text, func(s string) string {
-		m := namedApart.FindStringSubmatch(s)
-		before, behind := u.source(number(m[1]), number(m[2]), number(m[3])),
-			u.source(number(m[1]), number(m[2]), number(m[4]))
-		if before != nil && behind != nil {
-			return fmt.Sprintf("rank %s block %d do not meet between %s and %s", m[1], before.block, before.short(),
-				behind.short())
-		}
-		return s
-	})
-	text = namedStep.ReplaceAllStringFunc(text, func(s string) string {
-		m := namedStep.FindStringSubmatch(s)
-		if at := u.source(number(m[1]), number(m[2]), number(m[3])); at != nil {
-			return at.name(int32(number(m[1])))
-		}
-		return s
-	})
-	text = namedOther.ReplaceAllStringFunc(text, func(s string) string {
-		m := namedOther.FindStringSubmatch(s)
-		if at := u.source(number(m[2]), number(m[3]), number(m[1])); at != nil {
-			return at.short() + " of rank " + m[2] + " block " + strconv.Itoa(int(at.block))
-		}
-		return s
-	})
-	text = namedBlock.ReplaceAllStringFunc(text, func(s string) string {
-		m := namedBlock.FindStringSubmatch(s)
-		if r, b := number(m[1]), number(m[2]); r < len(u.blocks) && b < len(u.blocks[r]) && b >= len(u.p.Ranks[r].Blocks) {
-			return fmt.Sprintf("a port of rank %d block %d", r, u.blocks[r][b].owner)
-		}
-		return s
-	})
-	if u.parts > 1 {
-		text = namedChunk.ReplaceAllStringFunc(text, func(s string) string {
-			m := namedChunk.FindStringSubmatch(s)
-			n := number(m[3])
-			return m[1] + m[2] + "[" + u.chunkPart(n) + "]"
-		})
-		text = namedRange.ReplaceAllStringFunc(text, func(s string) string {
-			m := namedRange.FindStringSubmatch(s)
-			from, to, parts := number(m[1]), number(m[2]), int(u.parts)
-			switch {
-			case from%parts != 0 || to%parts != 0:
-				return "output[" + u.chunkPart(from) + ", to " + u.chunkPart(to-1) + "]"
-			case to-from == parts:
-				return fmt.Sprintf("output[%d]", from/parts)
-			}
-			return fmt.Sprintf("output[%d..%d]", from/parts, to/parts)
-		})
-	}
-	return strings.ReplaceAll(text, "packets[", "packets of scratch[")
 }
