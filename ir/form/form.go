@@ -83,8 +83,8 @@ func (f *checker) step(at place, code diag.Code, format string, args ...any) boo
 		f.Lost++
 		return false
 	}
-	d := diag.New(code, f.p.Span(at.Pos), "rank %d block %d step %d (%v) %s",
-		at.rank, at.block, at.step, at.Op, fmt.Sprintf(format, args...))
+	i := f.p.TBsOf(at.rank)[at.block].Steps.First + int32(at.step)
+	d := diag.New(code, f.p.Span(at.Pos), "%s %s", f.p.StepName(i), fmt.Sprintf(format, args...))
 	d.Rank, d.Block, d.Step = at.rank, at.block, at.step
 	f.Add(d)
 	return false
