@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Builds the kernels' images into FOLDER, by default images/ beside this script: three for each element type and target, of
-# which one is for one-sided programs, and one for those with a port; for some types also two that trace, of programs of
-# either kind, and one that takes one-sided ones through NVLink's switch. They are the same bytes on every machine with
-# clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it for the GPU at hand; code objects
-# are for AMD's.
+# Builds the kernels' images into FOLDER, by default images/ beside this script. Each element type and target has three
+# images; one of them is for one-sided programs, and one for programs with a port. Some types also have two images that
+# trace, one for each kind of program, and one that takes one-sided programs through NVLink's switch. They are the same
+# bytes on every machine with clang-19 and lld-19 as Debian 12 has them. PTX is for NVIDIA's driver, which compiles it
+# for the GPU at hand; code objects are for AMD's.
 set -euo pipefail
 out=$(realpath -m "${1:-$(dirname "$0")/images}")
 cd "$(dirname "$0")"
 mkdir -p "$out"
 clang=${CLANG:-clang++-19}
 
-common="-O3 -std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror --cuda-device-only -mllvm -disable-lsr -mllvm -disable-vector-combine"
+common="-O3 -std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Werror --cuda-device-only"
+common="$common -mllvm -disable-lsr -mllvm -disable-vector-combine"
 nv="-x cuda -nocudainc -nocudalib -S $common"
 amd="-x hip -nogpuinc -nogpulib --no-gpu-bundle-output -fuse-cuid=none -fno-crash-diagnostics $common"
 

@@ -3,9 +3,9 @@
 // onesided.h finds out on a GPU step by step, the host has found out before (executor/abi/few.go), and put into the
 // launch; what the launch leaves in memory is the same, so that launches of either kind may follow each other.
 //
-// What counts is how many instructions are on that way, from when the state is known on most of all (NOTES.md): all that can
-// be is done before. FewPairs is how a thread moves half units (8 bytes, a store of 16 as packets), one at a time: who has
-// several has them one after the other. few_lines.h is how lines are moved.
+// What counts is how many instructions are on that way, from when the state is known on most of all (NOTES.md): all
+// that can be is done before. FewPairs is how a thread moves half units (8 bytes, a store of 16 as packets), one at a
+// time: who has several has them one after the other. few_lines.h is how lines are moved.
 #pragma once
 #include "abi_few.h"
 #include "onesided.h"
@@ -24,15 +24,19 @@ struct Few {
 KD void say_where(abi_status *s, const Few &t) { s->column = t.column, s->operand = t.operand; }
 
 KD u64 few_where(const abi_few_launch &l, u32 o) { return ((const u64 *)l.few.where)[o]; }
-KD abi_few_step few_step(const abi_few_launch &l, u32 i) { return same_bits<abi_few_step>(((const u64 *)l.few.step)[i]); }
+KD abi_few_step few_step(const abi_few_launch &l, u32 i) {
+  return same_bits<abi_few_step>(((const u64 *)l.few.step)[i]);
+}
 
-// A FewSpot is how far from where the launch has an operand half unit `at` of chunk i lies: plain, or in packets, those of the
-// copy that this launch has.
+// A FewSpot is how far from where the launch has an operand half unit `at` of chunk i lies: plain, or in packets, those
+// of the copy that this launch has.
 struct FewSpot {
   u32 plain, packets;
   KD_MEMBER FewSpot(const abi_few_launch &l, const Few &t, u32 i, u32 at)
       : plain(t.dense + i * l.few.stride[0] + at * 8), packets(i * l.few.stride[1] + at * 16 + FEW_MARK) {}
-  KD_MEMBER u64 of(const Few &t, u64 where) const { return where + (where & FEW_PACKETS ? t.packets + packets : plain); }
+  KD_MEMBER u64 of(const Few &t, u64 where) const {
+    return where + (where & FEW_PACKETS ? t.packets + packets : plain);
+  }
 };
 
 // few_runs is how many chunks a step that copies has, and those of its group.
@@ -48,8 +52,8 @@ struct FewUnit {
   }
 };
 
-// few_begin is for when a launch first has to know which it is; until then nothing waits for the state. Where flags may begin
-// anew (ONE_PERIOD) all threads come to it at once. It gives false where the launch is over.
+// few_begin is for when a launch first has to know which it is; until then nothing waits for the state. Where flags may
+// begin anew (ONE_PERIOD) all threads come to it at once. It gives false where the launch is over.
 template <bool RENEWS> KD bool few_begin(const abi_few_launch &l, Few &t) {
   if (t.flag) return true;
   not_before(&t.tiles), not_before(&t.launches);
@@ -77,15 +81,16 @@ template <class R, int OP> struct FewPairs {
 #pragma nounroll
     for (;; o++) {
       const u64 to = spot.of(t, where), next = few_where(l, (u32)least(o + 1, last));
-      if (where & FEW_PACKETS) st_pair(at_address<u8>(to), pair64{ll_packet((u32)v, t.flag), ll_packet((u32)(v >> 32), t.flag)});
+      if (where & FEW_PACKETS)
+        st_pair(at_address<u8>(to), pair64{ll_packet((u32)v, t.flag), ll_packet((u32)(v >> 32), t.flag)});
       else store_global<u64>(at_address<u8>(to), v);
       if (o == last) return;
       where = next;
     }
   }
 
-  // copy does a step that copies, and those of its group: the threads share out all of their half units. What can be found out
-  // before it is known which launch this is is, in the first step.
+  // copy does a step that copies, and those of its group: the threads share out all of their half units. What can be
+  // found out before it is known which launch this is is, in the first step.
   KD bool copy(const abi_few_launch &l, Few &t, const abi_few_step &first) {
     const u32 step = t.step, all = units(l, first);
     const bool takes = first.flags & FEW_TAKE;
@@ -160,7 +165,17 @@ KD void few_meet(Few &t) { t.gone = bar_any(t.gone); }
 template <class M> KD void run_few(const abi_few_launch &l, u32 column) {
   abi_one_state *state = at_address<abi_one_state>(l.few.state) + column;
   const pair64 was = ld_pair((const u8 *)state);  // volatile, since the compiler waits for what it takes to be uniform
-  Few t = {at_address<abi_status>(l.few.status), l.few.number, column, 0, 0, false, was.low, was.high, 0, column * l.few.share, 0,
+  Few t = {at_address<abi_status>(l.few.status),
+           l.few.number,
+           column,
+           0,
+           0,
+           false,
+           was.low,
+           was.high,
+           0,
+           column * l.few.share,
+           0,
            (u32)least(l.few.stride[0] / 8 - column * l.few.units, l.few.units)};
   u32 next;
 #pragma nounroll

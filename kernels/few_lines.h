@@ -1,6 +1,6 @@
 // This file is how a launch of few packets moves lines (lines.h): eight lanes have a line, of all chunks and Moves of a
-// group one after the other, and a bundle several, so that its lanes go together; those that have no line left go on with
-// the last one, and store nothing.
+// group one after the other, and a bundle several, so that its lanes go together; those that have no line left go on
+// with the last one, and store nothing.
 #pragma once
 #include "few.h"
 #include "lines.h"
@@ -21,7 +21,8 @@ struct FewPart {
 
 // part_spot is where a part lies, of chunk i of an operand.
 KD u64 part_spot(const abi_few_launch &l, const Few &t, u64 where, u32 i, const FewPart &x) {
-  return where + (where & FEW_PACKETS ? t.packets + i * l.few.stride[1] + x.wire + FEW_MARK : i * l.few.stride[0] + x.plain);
+  return where +
+         (where & FEW_PACKETS ? t.packets + i * l.few.stride[1] + x.wire + FEW_MARK : i * l.few.stride[0] + x.plain);
 }
 
 KD pair64 load_part(u64 at, u32 halves) {
@@ -67,7 +68,9 @@ template <class R, int OP> struct FewLines {
     FewPart part;
     FewRun run;
     KD_MEMBER FewAlone(const abi_few_launch &l, const Few &t, u32 step, const abi_few_step &first, u32 u, u32 all)
-        : number(run_of(l, (u32)least(u, all - 1))), part(t, (u32)least(u, all - 1) - number * l.few.lines), run(l, step, first, number) {
+        : number(run_of(l, (u32)least(u, all - 1))),
+          part(t, (u32)least(u, all - 1) - number * l.few.lines),
+          run(l, step, first, number) {
       part.has = part.has && u < all;
     }
     KD_MEMBER static u32 run_of(const abi_few_launch &l, u32 u) {
@@ -78,7 +81,8 @@ template <class R, int OP> struct FewLines {
   };
 
   // bring loads a part of up to U runs.
-  KD void bring(const abi_few_launch &l, const Few &t, u32 step, const abi_few_step &first, u32 run, const FewPart &x, pair64 (&v)[U]) {
+  KD void bring(const abi_few_launch &l, const Few &t, u32 step, const abi_few_step &first, u32 run, const FewPart &x,
+                pair64 (&v)[U]) {
 #pragma unroll
     for (int k = 0; k < U; k++) {
       if (run + k >= few_runs(first)) continue;
@@ -88,14 +92,16 @@ template <class R, int OP> struct FewLines {
   }
 
   // await takes a part of up to U runs; where there are fewer, of the first again.
-  KD bool await(const abi_few_launch &l, Few &t, u32 step, const abi_few_step &first, u32 run, const FewPart &x, pair64 (&v)[U]) {
+  KD bool await(const abi_few_launch &l, Few &t, u32 step, const abi_few_step &first, u32 run, const FewPart &x,
+                pair64 (&v)[U]) {
     u64 from[U];
 #pragma unroll
     for (int k = 0; k < U; k++) {
       const FewRun r(l, step, first, run + k < few_runs(first) ? run + k : run);
       from[k] = part_spot(l, t, few_where(l, r.s.first) | FEW_PACKETS, r.chunk, x);
     }
-    return take_parts(t, from, v, [&](int k) { t.step = first.group > 1 && run + k < few_runs(first) ? step + run + k : step; });
+    return take_parts(t, from, v,
+                      [&](int k) { t.step = first.group > 1 && run + k < few_runs(first) ? step + run + k : step; });
   }
 
   // at_once does a step whose lines, of all runs, are no more than lanes have: each has one.
@@ -105,7 +111,8 @@ template <class R, int OP> struct FewLines {
     const FewAlone a(l, t, step, first, dealt_to(), all);
     const u64 where = few_where(l, a.run.s.first);
     pair64 v[1] = {};
-    if (!(first.flags & FEW_TAKE)) v[0] = load_part(part_spot(l, t, where, a.run.chunk, a.part), a.part.has ? a.part.halves : 0);
+    if (!(first.flags & FEW_TAKE))
+      v[0] = load_part(part_spot(l, t, where, a.run.chunk, a.part), a.part.has ? a.part.halves : 0);
     if (!few_begin<RENEWS>(l, t)) return false;
     if (first.flags & FEW_TAKE) {
       const u64 from[1] = {part_spot(l, t, where | FEW_PACKETS, a.run.chunk, a.part)};
@@ -116,7 +123,9 @@ template <class R, int OP> struct FewLines {
     store(l, t, a.run.s, a.run.chunk, a.part, v[0]);
     return true;
   }
-  KD bool fits(const abi_few_launch &l, const abi_few_step &first) { return few_runs(first) * l.few.lines <= dealt_at_once(); }
+  KD bool fits(const abi_few_launch &l, const abi_few_step &first) {
+    return few_runs(first) * l.few.lines <= dealt_at_once();
+  }
 
   // copy does a step that copies, and those of its group, U runs at a time.
   KD bool copy(const abi_few_launch &l, Few &t, const abi_few_step &first) {
@@ -143,8 +152,8 @@ template <class R, int OP> struct FewLines {
     return true;
   }
 
-  // fold_part folds a lane's part of the sources, of chunk i, with up to U under way. All lanes have the same sources; where
-  // some are no packets, some other is awaited in their place.
+  // fold_part folds a lane's part of the sources, of chunk i, with up to U under way. All lanes have the same sources;
+  // where some are no packets, some other is awaited in their place.
   KD bool fold_part(const abi_few_launch &l, Few &t, const abi_few_step &s, u32 i, const FewPart &x, pair64 *sum) {
     typedef typename R::Half F;
     typename F::Acc low[1] = {}, high[1] = {};

@@ -18,7 +18,9 @@ KD abi_state *state_of(const Thread &t, u32 block) { return at_address<abi_state
 
 // slot_of is where message number n (from 0) of a connection lies. Slots are a power of two, or
 // counts start anew before they have 32 bits.
-KD u8 *slot_of(const Thread &t, const abi_conn *c, u64 n) { return at_address<u8>(c->slots) + (u32)n % t.a.slots * t.a.slot_stride; }
+KD u8 *slot_of(const Thread &t, const abi_conn *c, u64 n) {
+  return at_address<u8>(c->slots) + (u32)n % t.a.slots * t.a.slot_stride;
+}
 
 // ready waits, as thread 0, for the step's flag (if flag), a free slot and,
 // where messages are posted, the message.
@@ -28,8 +30,11 @@ template <class P> KD_CALL bool ready(Thread &t, const abi_step &s, bool flag, b
     const u64 steps = at_address<const abi_block>(t.a.blocks)[other].steps;
     if (!wait_count(t, WAIT_FLAG, &state_of(t, other)->flag, t.tiles * steps + (u64)s.dep_step + 1)) return false;
   }
-  if (sends && t.sent >= t.a.slots && !wait_count(t, WAIT_SLOT, at_address<u64>(t.at.out->head), t.sent + 1 - t.a.slots)) return false;
-  if (receives && P::POSTED && !wait_count(t, WAIT_MESSAGE, at_address<u64>(t.at.in->tail), t.received + 1)) return false;
+  if (sends && t.sent >= t.a.slots &&
+      !wait_count(t, WAIT_SLOT, at_address<u64>(t.at.out->head), t.sent + 1 - t.a.slots))
+    return false;
+  if (receives && P::POSTED && !wait_count(t, WAIT_MESSAGE, at_address<u64>(t.at.in->tail), t.received + 1))
+    return false;
   return true;
 }
 
@@ -38,7 +43,8 @@ template <class P> KD_CALL bool ready(Thread &t, const abi_step &s, bool flag, b
 // barrier of one message and the first of the next.
 template <class P> KD_CALL bool begin(Thread &t, const abi_step &s, bool flag, bool sends, bool receives) {
   if (!flag && !sends && !(receives && P::POSTED)) return true;
-  if (tid() == 0 && (ld_block32(&shared()->late) || !ready<P>(t, s, flag, sends, receives))) st_block32(&shared()->stop, 1);
+  if (tid() == 0 && (ld_block32(&shared()->late) || !ready<P>(t, s, flag, sends, receives)))
+    st_block32(&shared()->stop, 1);
   bar();  // hands on what thread 0 acquired: the message, the slot, other blocks' writes
   return ld_block32(&shared()->stop) == 0;
 }
@@ -135,7 +141,8 @@ KD block_tables tables_of(const abi_launch &a, u32 block) {
 template <class P, class R> KD_CALL void interpret(const abi_launch &a, u32 block) {
   const block_tables near = bring_near(tables_of(a, block));
   abi_state *state = at_address<abi_state>(a.states) + block;
-  Thread t = {*near.launch, near, at_address<abi_status>(a.status), block, 0, false, state->tiles, state->sent, state->received};
+  Thread t = {*near.launch, near,           at_address<abi_status>(a.status), block, 0, false, state->tiles,
+              state->sent,  state->received};
   const u64 longest = chunk_length(a, 0);
   for (u64 at = 0; at < longest; at += a.tile, t.tiles++) {
     const Tile tile = tile_at(a, at);
@@ -143,7 +150,8 @@ template <class P, class R> KD_CALL void interpret(const abi_launch &a, u32 bloc
       if (!run_step<P, R>(t, t.at.steps + t.step, tile)) return;
   }
   bar();  // all threads have read the state
-  if (tid() == 0 && !ld_block32(&shared()->late)) state->tiles = t.tiles, state->sent = t.sent, state->received = t.received;
+  if (tid() == 0 && !ld_block32(&shared()->late))
+    state->tiles = t.tiles, state->sent = t.sent, state->received = t.received;
 }
 
 #ifndef KERNEL_LANES

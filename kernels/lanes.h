@@ -23,18 +23,21 @@ template <class P, class R, bool WHOLE> KD v16 get(const u8 *base, const Place<P
   if (WHOLE) return P::load(base + data, at.first);
   return R::load(base + data, (u32)least(bytes - least(data, bytes), P::data_of(at.first)));
 }
-template <class P, class R, bool WHOLE, int U> KD void set(u8 *base, const Place<P, WHOLE> &at, u64 bytes, const v16 (&v)[U]) {
+template <class P, class R, bool WHOLE, int U>
+KD void set(u8 *base, const Place<P, WHOLE> &at, u64 bytes, const v16 (&v)[U]) {
   if (WHOLE) {
     P::store(base, at, v);
     return;
   }
 #pragma unroll
   for (int k = 0; k < U; k++)
-    if (at.has(k)) R::store(base + at.data(k), v[k], (u32)least(bytes - least(at.data(k), bytes), P::data_of(at.first)));
+    if (at.has(k))
+      R::store(base + at.data(k), v[k], (u32)least(bytes - least(at.data(k), bytes), P::data_of(at.first)));
 }
 
 // move_units moves U units of each lane.
-template <class P, class R, int U, bool WHOLE> KD bool move_units(Thread &t, const abi_step &s, const Run &run, const Place<P, WHOLE> &at) {
+template <class P, class R, int U, bool WHOLE>
+KD bool move_units(Thread &t, const abi_step &s, const Run &run, const Place<P, WHOLE> &at) {
   v16 v[U], received[U];
   if (run.src) {
 #pragma unroll
@@ -113,13 +116,15 @@ template <class R, int U, bool WHOLE> KD void reduce_units(const Chain &c, const
 }
 
 // reduce_run does one run of a chain of re.
-template <class R> KD_CALL void reduce_run(Thread &t, const abi_step *chain, const Tile &tile, u32 i, u64 dst, u64 bytes) {
+template <class R>
+KD_CALL void reduce_run(Thread &t, const abi_step *chain, const Tile &tile, u32 i, u64 dst, u64 bytes) {
   constexpr int U = Ahead<R, 4>::U;
   const Chain c = {t.a, *t.at.rank, chain, chain->chain, i, tile.at, at_address<u8>(dst), bytes};
   u64 addresses = dst;
 #pragma nounroll
   for (u32 j = 0; j < c.length; j++) addresses |= c.source(j);
-  const u32 batch = U * LANES, units = Dense::units(bytes), whole = addresses % 16 ? 0 : Dense::whole(bytes) / batch * batch;
+  const u32 batch = U * LANES, units = Dense::units(bytes),
+            whole = addresses % 16 ? 0 : Dense::whole(bytes) / batch * batch;
 #pragma nounroll
   for (u32 base = warp() * batch; base < whole; base += ntid() * U)
     reduce_units<R, U>(c, Place<Dense, true>{base + lane(), units});

@@ -1,6 +1,7 @@
 // This file is how the packets of one-sided programs lie on a GPU: as pairs of 4 bytes of data and 4 of
 // flag (LL, LL16), or as lines of 120 bytes and a flag of 8 (LL128), each of which eight lanes move at
-// once, a part each: 16 bytes, or of the last the 8 before the flag. The wire of a program is the same in all its launches.
+// once, a part each: 16 bytes, or of the last the 8 before the flag. The wire of a program is the same in all its
+// launches.
 #pragma once
 #include "proto_ll.h"
 #include "units.h"
@@ -26,9 +27,10 @@ KD bool see_part(const u8 *at, u64 flag, pair64 *v, u64 *have) {
 #endif
 }
 
-// take_parts waits for a lane's parts of U lines; all lanes of a bundle do at once, and go on together. missing is told, before
-// the clock is looked at, which one is not there. false: one did not come.
-template <int U, class T, class Missing> KD bool take_parts(T &t, const u64 (&from)[U], pair64 (&v)[U], Missing missing) {
+// take_parts waits for a lane's parts of U lines; all lanes of a bundle do at once, and go on together. missing is
+// told, before the clock is looked at, which one is not there. false: one did not come.
+template <int U, class T, class Missing>
+KD bool take_parts(T &t, const u64 (&from)[U], pair64 (&v)[U], Missing missing) {
   const u64 flag = line_flag(t);
   u64 since = 0;
 #pragma nounroll
@@ -61,8 +63,8 @@ KD void put_part(u8 *to, pair64 v, u64 flag, bool has) {
 #endif
 }
 
-// Pairs and Lines deal the units of a chunk to the threads: unit u is `room` bytes from at(u) on. Where all lanes of a bundle must come at
-// once, EACH is false.
+// Pairs and Lines deal the units of a chunk to the threads: unit u is `room` bytes from at(u) on. Where all lanes of a
+// bundle must come at once, EACH is false.
 struct Pairs {
   enum { EACH = true, LINES = false };
   KD u64 units(u64 bytes) { return (bytes + 15) / 16; }

@@ -4,8 +4,8 @@
 // The threads of a block run the same steps and meet only where the program's order asks
 // for it (ir.OneSided): before a step that is not Joint, if data was moved
 // or a flag awaited since they met last. Thread i awaits and signals operand i of a
-// step; where two Signals in a row have different threads signal one flag, they meet too. Whether a thread meets the others never depends on what it saw: one that
-// gave up waiting does nothing any more, but goes to every barrier.
+// step; where two Signals in a row have different threads signal one flag, they meet too. Whether a thread meets the
+// others never depends on what it saw: one that gave up waiting does nothing any more, but goes to every barrier.
 #pragma once
 #include "tables_onesided.h"
 #include "waits_onesided.h"

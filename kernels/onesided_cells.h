@@ -29,13 +29,17 @@ KD u64 one_cell(const One &t, const abi_one_operand &o, const abi_one_memory &m,
   if (o.buf == BUF_PACKETS) return m.packets + t.copy * a.packet_copy + (u64)(o.index + i) * a.packet_stride;
   u32 piece = (u32)o.a, k = o.b + i;
   if (k >= a.chunks) piece += k / a.chunks, k %= a.chunks;
-  return (o.buf == BUF_INPUT ? m.input : m.output) + ((u64)piece * a.elems + least((u64)k * a.chunk, a.elems)) * a.elem_size + t.first;
+  return (o.buf == BUF_INPUT ? m.input : m.output) +
+         ((u64)piece * a.elems + least((u64)k * a.chunk, a.elems)) * a.elem_size + t.first;
 }
 
 // one_divisor is what the result of a step is divided by, or 0.
-KD u32 one_divisor(const abi_one_launch &a, const abi_one_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
+KD u32 one_divisor(const abi_one_launch &a, const abi_one_step &s) {
+  return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0;
+}
 
-// Portless is what a way to move data has for a port: nothing. RENEWS says whether its packets' flags begin anew some day.
+// Portless is what a way to move data has for a port: nothing. RENEWS says whether its packets' flags begin anew some
+// day.
 struct Portless {
   enum { RENEWS = true };
   KD_CALL void begin(One &, u32) {}

@@ -95,7 +95,9 @@ KD_CALL void store_strip(const Strip &p, const u8 *value) {
 }
 
 // folds says whether a step does arithmetic.
-KD bool folds(const One &t, const abi_one_step &s) { return s.srcs > 1 || t.at.operands[s.first].rank < 0 || one_divisor(t.a, s); }
+KD bool folds(const One &t, const abi_one_step &s) {
+  return s.srcs > 1 || t.at.operands[s.first].rank < 0 || one_divisor(t.a, s);
+}
 
 // OneStrips moves data with the folds of F.
 template <class F> struct OneStrips : Portless {
@@ -125,7 +127,9 @@ template <class F> struct OneStrips : Portless {
   KD_CALL bool move_strip(const Strip &p) {
     alignas(16) u8 result[STRIP];
     const u8 *value = result;
-    const bool good = folds(p.t, p.s) ? F::fold(p, result) : (value = source(p, 0, first_rank(p.t.at.operands[p.s.first]), result)) != nullptr;
+    const bool good = folds(p.t, p.s)
+                          ? F::fold(p, result)
+                          : (value = source(p, 0, first_rank(p.t.at.operands[p.s.first]), result)) != nullptr;
     if (good && value != result && p.s.dsts > 1) {
       copy_bytes(result, value, p.n);
       value = result;

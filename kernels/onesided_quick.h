@@ -43,11 +43,14 @@ KD void place_operands(One &t) {
   const abi_one_launch &a = t.a;
   if (t.pass) bar();  // the last pass is over for all
   bool awry = !t.at.where;
-  for (u32 i = near_operand(); i < t.at.operand_rows; i += ntid()) one_local.where[i] = place_of(t, one_local.operands[i], &awry);
+  for (u32 i = near_operand(); i < t.at.operand_rows; i += ntid())
+    one_local.where[i] = place_of(t, one_local.operands[i], &awry);
   const u64 whole = a.chunk * a.elem_size, total = a.elems * a.elem_size;
-  const u64 shortest = total - least((a.chunks - 1) * whole, total), end = shortest == whole ? least(t.end, whole) : t.end;
+  const u64 shortest = total - least((a.chunks - 1) * whole, total),
+            end = shortest == whole ? least(t.end, whole) : t.end;
   // Chunks of one step follow each other, be it in one piece or in several.
-  for (u32 i = tid(); i < t.at.rows; i += ntid()) awry |= (shortest != whole || whole % 16) && one_local.steps[i].count > 1;
+  for (u32 i = tid(); i < t.at.rows; i += ntid())
+    awry |= (shortest != whole || whole % 16) && one_local.steps[i].count > 1;
   t.length = (u32)(end - least(end, t.first));
   awry |= end > shortest || t.length == 0 || t.length % 16 || (a.chunks > 1 && whole % 16);
   t.quick = !bar_any(awry);
@@ -81,14 +84,15 @@ struct Walk {
 KD u64 load_unit(u64 at, u64) { return load_global<u64>(at_address<const u8>(at)); }
 KD v16 load_unit(u64 at, v16) { return load_stream(at_address<const u8>(at)); }
 KD void store_unit(u64 at, u32 kind, u64 v, u32 flag) {
-  if (kind == PLACE_PACKETS) st_pair(at_address<u8>(at), pair64{ll_packet((u32)v, flag), ll_packet((u32)(v >> 32), flag)});
+  if (kind == PLACE_PACKETS)
+    st_pair(at_address<u8>(at), pair64{ll_packet((u32)v, flag), ll_packet((u32)(v >> 32), flag)});
   else store_global<u64>(at_address<u8>(at), v);
 }
 KD void store_unit(u64 at, u32, v16 v, u32) { store_global<v16>(at_address<u8>(at), v); }
 
 // take_halves waits for the packets of those of U half units that has (a bit each) says, some at least. It loads one of
-// these in place of the others: so all loads are under way at once, where the assembler does one after the other if some may
-// not be done.
+// these in place of the others: so all loads are under way at once, where the assembler does one after the other if
+// some may not be done.
 template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64 (&v)[U]) {
   u64 some = from[0], since = 0;
 #pragma unroll
@@ -116,14 +120,18 @@ template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64
 }
 
 // Quick does what OneLanes does, with the reductions of R. Sets of units are bits of a number: of an array of bools the
-// compiler makes a vector of bytes, and in AMD's images that goes as it does with units (whole_words). What is set on a condition alone is zeroed before: the
-// assembler takes a register of which it cannot tell for live in all loops around.
+// compiler makes a vector of bytes, and in AMD's images that goes as it does with units (whole_words). What is set on a
+// condition alone is zeroed before: the assembler takes a register of which it cannot tell for live in all loops
+// around.
 template <class R, int OP> struct Quick {
   // spot is where a unit of V lies, of chunk i of an operand.
   template <class V> KD u64 spot(const One &t, u64 where, u32 i, u32 unit) {
     const u32 kind = where & PLACE_BITS;
     u64 at = where - kind + (u64)unit * (sizeof(V) << (sizeof(V) == 8 && kind == PLACE_PACKETS));
-    if (i) at += i * (kind == PLACE_DENSE ? t.a.chunk * t.a.elem_size : kind == PLACE_PACKETS ? t.a.packet_stride : t.a.scratch_stride);
+    if (i)
+      at += i * (kind == PLACE_DENSE     ? t.a.chunk * t.a.elem_size
+                 : kind == PLACE_PACKETS ? t.a.packet_stride
+                                         : t.a.scratch_stride);
     return at;
   }
 
@@ -209,7 +217,8 @@ template <class R, int OP> struct Quick {
     if (OP == COPIES || (f.srcs == 1 && !one_divisor(t.a, f))) {
       if (!packets) return copy<v16, 4>(t, s, count);
       // Few packets are soonest sent by a loop that does not look for more.
-      return t.length / 8 * (count > 1 ? count : f.count) <= ntid() ? copy<u64, 1>(t, s, count) : copy<u64, 4>(t, s, count);
+      return t.length / 8 * (count > 1 ? count : f.count) <= ntid() ? copy<u64, 1>(t, s, count)
+                                                                    : copy<u64, 4>(t, s, count);
     }
     return packets ? fold<u64, typename R::Half, 4>(t, f) : fold<v16, R, 4>(t, f);
   }

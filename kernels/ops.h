@@ -45,13 +45,15 @@ template <> struct Max<float> {
 };
 template <> struct Min<double> {
   KD double of(double a, double b) {
-    double same = bits<double>(bits<u64>(a) | bits<u64>(b)), equal = a == b ? same : bits<double>(0x7ff8000000000000ull);
+    double same = bits<double>(bits<u64>(a) | bits<u64>(b)),
+           equal = a == b ? same : bits<double>(0x7ff8000000000000ull);
     return a < b ? a : b < a ? b : equal;
   }
 };
 template <> struct Max<double> {
   KD double of(double a, double b) {
-    double same = bits<double>(bits<u64>(a) & bits<u64>(b)), equal = a == b ? same : bits<double>(0x7ff8000000000000ull);
+    double same = bits<double>(bits<u64>(a) & bits<u64>(b)),
+           equal = a == b ? same : bits<double>(0x7ff8000000000000ull);
     return a > b ? a : b > a ? b : equal;
   }
 };

@@ -46,15 +46,28 @@ KD void bar_publish() {
   bar();
 }
 
-KD u32 ld_relaxed32(const u32 *p) { return __scoped_atomic_load_n(global_at(p), __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM); }
-KD u64 ld_relaxed64(const u64 *p) { return __scoped_atomic_load_n(global_at(p), __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM); }
-KD u64 ld_acquire64(const u64 *p) { return __scoped_atomic_load_n(global_at(p), __ATOMIC_ACQUIRE, __MEMORY_SCOPE_SYSTEM); }
-KD void st_relaxed64(u64 *p, u64 v) { __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM); }
-KD void st_release64(u64 *p, u64 v) { __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM); }
-KD void st_release64_device(u64 *p, u64 v) { __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE); }
+KD u32 ld_relaxed32(const u32 *p) {
+  return __scoped_atomic_load_n(global_at(p), __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+}
+KD u64 ld_relaxed64(const u64 *p) {
+  return __scoped_atomic_load_n(global_at(p), __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+}
+KD u64 ld_acquire64(const u64 *p) {
+  return __scoped_atomic_load_n(global_at(p), __ATOMIC_ACQUIRE, __MEMORY_SCOPE_SYSTEM);
+}
+KD void st_relaxed64(u64 *p, u64 v) {
+  __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+}
+KD void st_release64(u64 *p, u64 v) {
+  __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+}
+KD void st_release64_device(u64 *p, u64 v) {
+  __scoped_atomic_store_n(global_at(p), v, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
+}
 KD bool claim32(u32 *p, u32 v) {
   u32 zero = 0;
-  return __scoped_atomic_compare_exchange_n(global_at(p), &zero, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+  return __scoped_atomic_compare_exchange_n(global_at(p), &zero, v, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED,
+                                            __MEMORY_SCOPE_SYSTEM);
 }
 
 // whole_words keeps the compiler from holding a unit as 16 bytes from one block of code to the next: what

@@ -75,7 +75,8 @@ KD block_tables bring_near(const block_tables &far) {
   if (far.in) copy_near(&m.in, far.in, 1);
   if (tid() == 0) block_flags.stop = block_flags.late = 0;
   bar();
-  return block_tables{NEAR_LAUNCH ? &m.launch : far.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
+  return block_tables{
+      NEAR_LAUNCH ? &m.launch : far.launch, &m.block, &m.rank, &m.out, &m.in, fits ? m.steps : far.steps};
 }
 
 // Nobody watches a launch on a GPU, and a wait has nobody to make way for.

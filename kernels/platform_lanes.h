@@ -2,8 +2,8 @@
 // (KERNEL_LANES), on the host's threads and with its atomics. Tests run it, so that what GPUs execute is executed where
 // there is none; LANES are few, so that there are several bundles of them.
 //
-// What is between two barriers goes in any order there as on a GPU: each access to memory is a place where another thread
-// may go on, also between the two words of a pair.
+// What is between two barriers goes in any order there as on a GPU: each access to memory is a place where another
+// thread may go on, also between the two words of a pair.
 #pragma once
 #include "platform_cpu.h"
 
@@ -65,8 +65,8 @@ KD bool bar_any(bool here) {
   return ld_block32(&shared()->any);
 }
 
-// any gives all lanes of a bundle whether some lane says so, and gather waits for all. One vote takes its answer from the
-// side that the next does not use.
+// any gives all lanes of a bundle whether some lane says so, and gather waits for all. One vote takes its answer from
+// the side that the next does not use.
 struct bundle_vote {
   u32 arrived, votes, said[2];
 };

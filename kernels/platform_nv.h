@@ -23,7 +23,10 @@ KD void bar_publish() { bar(); }
 // load_stream loads what is read once: it stays out of the first cache.
 KD v16 load_stream(const void *p) {
   v16 v;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(global_at((const u8 *)p)) : "memory");
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(global_at((const u8 *)p))
+               : "memory");
   return v;
 }
 
@@ -68,13 +71,15 @@ KD pair64 ld_pair(const u8 *p) {
   asm volatile("ld.volatile.global.v2.u64 {%0,%1},[%2];" : "=l"(v.low), "=l"(v.high) : "l"(global_at(p)) : "memory");
   return v;
 }
-KD void st_pair(u8 *p, pair64 v) { asm volatile("st.volatile.global.v2.u64 [%0],{%1,%2};" ::"l"(global_at(p)), "l"(v.low), "l"(v.high) : "memory"); }
+KD void st_pair(u8 *p, pair64 v) {
+  asm volatile("st.volatile.global.v2.u64 [%0],{%1,%2};" ::"l"(global_at(p)), "l"(v.low), "l"(v.high) : "memory");
+}
 
 // A line of 128 bytes that eight lanes store at once arrives at once.
 #define KERNEL_WHOLE_LINES 1
 
-// Conversions by the hardware, which rounds to nearest even as types.h does. Two at once are done by what adds, one by what
-// divides, which is slower.
+// Conversions by the hardware, which rounds to nearest even as types.h does. Two at once are done by what adds, one by
+// what divides, which is slower.
 #if __CUDA_ARCH__ >= 800
 #define HARD_F16 1
 KD float f16_up(u16 v) {

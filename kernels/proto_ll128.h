@@ -21,7 +21,8 @@ struct LL128 {
     for (u32 i = 0; i < n; i += DATA, line += LINE) {
       const u64 *flag = (const u64 *)(line + DATA);
       if (ld_acquire64(flag) != message) {
-        if (t.gone || !wait_until(t, WAIT_PACKET, message, [=](u64 *have) { return (*have = ld_acquire64(flag)) == message; }))
+        if (t.gone ||
+            !wait_until(t, WAIT_PACKET, message, [=](u64 *have) { return (*have = ld_acquire64(flag)) == message; }))
           return nullptr;
       }
       copy_line(room + i, line, n - i);

@@ -14,4 +14,6 @@ struct Run {
 };
 
 // divisor is what the result of a step is divided by, or 0.
-KD u32 divisor(const abi_launch &a, const abi_step &s) { return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0; }
+KD u32 divisor(const abi_launch &a, const abi_step &s) {
+  return a.redop == RED_AVG && s.flags & STEP_FINAL ? a.rank_count : 0;
+}

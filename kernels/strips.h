@@ -31,7 +31,8 @@ struct Operands {
 
 // fold writes the reduction of n elements of the operands to `to`, which may
 // be one of them; divisor is 0 or what the result is divided by.
-template <class T, template <class> class Op> KD_CALL void fold(T *to, const Operands &get, u32 operands, u32 n, u32 divisor) {
+template <class T, template <class> class Op>
+KD_CALL void fold(T *to, const Operands &get, u32 operands, u32 n, u32 divisor) {
   typedef decltype(up(T())) A;
   A acc[FOLD];
   for (u32 at = 0; at < n; at += FOLD) {
@@ -109,10 +110,12 @@ template <class P, class R> KD_CALL bool move_run(Thread &t, const abi_step &s, 
 
 // reduce_run does one run of a chain of re: dst is read once, the sources are
 // folded into it in the order of the steps, and it is written once.
-template <class R> KD_CALL void reduce_run(Thread &t, const abi_step *chain, const Tile &tile, u32 i, u64 to, u64 bytes) {
+template <class R>
+KD_CALL void reduce_run(Thread &t, const abi_step *chain, const Tile &tile, u32 i, u64 to, u64 bytes) {
   const abi_launch &a = t.a;
   const u32 length = chain->chain;
   u8 *dst = at_address<u8>(to);
   for (u64 at = (u64)tid() * STRIP; at < bytes; at += (u64)ntid() * STRIP)
-    R::run(a, dst + at, Operands{dst + at, nullptr, &a, t.at.rank, chain, i, tile.at, at}, length + 1, (u32)least(STRIP, bytes - at), divisor(a, chain[length - 1]));
+    R::run(a, dst + at, Operands{dst + at, nullptr, &a, t.at.rank, chain, i, tile.at, at}, length + 1,
+           (u32)least(STRIP, bytes - at), divisor(a, chain[length - 1]));
 }

@@ -24,7 +24,9 @@ SWITCH_SUM(float, ".v4.f32")
 
 // A store moves bits, whatever its type.
 KD void switch_store(u8 *p, v16 v) {
-  asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(global_at(p)), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+  asm volatile("multimem.st.relaxed.sys.global.v4.f32 [%0],{%1,%2,%3,%4};" ::"l"(global_at(p)), "r"(v.x), "r"(v.y),
+               "r"(v.z), "r"(v.w)
+               : "memory");
 }
 
 // A multicast address is another name of memory that has one already: what is done by
@@ -59,7 +61,8 @@ template <class T, class Lanes> struct SwitchLanes : Lanes {
   // base is where a chunk of an operand begins, by the name that its way has.
   KD u64 base(const One &t, const abi_one_operand &x, u32 i) {
     abi_one_memory m = everywhere(t);
-    if (x.rank >= 0) m.input = t.at.ranks[x.rank].input, m.output = t.at.ranks[x.rank].output, m.scratch = t.at.ranks[x.rank].scratch;
+    if (x.rank >= 0)
+      m.input = t.at.ranks[x.rank].input, m.output = t.at.ranks[x.rank].output, m.scratch = t.at.ranks[x.rank].scratch;
     return one_cell(t, x, m, i);
   }
 

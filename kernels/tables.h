@@ -12,8 +12,8 @@ struct block_tables {
   const abi_step *steps;
 };
 
-// trace_rows is what thread 0 of a block that is traced keeps (trace_two.h): where the row of its next action is, and where
-// its rows end; and when the action began that it is in.
+// trace_rows is what thread 0 of a block that is traced keeps (trace_two.h): where the row of its next action is, and
+// where its rows end; and when the action began that it is in.
 struct trace_rows {
   u64 next, end, begun;
 };

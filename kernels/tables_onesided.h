@@ -85,6 +85,8 @@ KD one_tables bring_near(const abi_one_launch &a, u32 block) {
     operands = (const abi_one_operand *)(a.code + 8 * a.block_count + 4 * a.step_count);
   }
   const abi_one_memory *ranks = a.rank_count > ONE_RANKS ? at_address<const abi_one_memory>(a.ranks) : a.rank;
-  return one_tables{&a, blocks + block, steps + blocks[block].first_step, operands + blocks[block].first_operand, ranks, nullptr, 0, 0};
+  return one_tables{
+      &a, blocks + block, steps + blocks[block].first_step, operands + blocks[block].first_operand, ranks, nullptr, 0,
+      0};
 }
 #endif

@@ -12,7 +12,8 @@ struct One {
   abi_status *status;
   u32 block, column, step, operand;
   bool gone;         // gave up waiting; does nothing any more
-  bool dirty, owed;  // data was moved or a flag awaited since the threads met; they are to meet before the next move or signal
+  bool dirty,
+      owed;  // data was moved or a flag awaited since the threads met; they are to meet before the next move or signal
   u64 tiles, launches;
   u64 first, end, copy;
   u32 flag;

@@ -181,7 +181,8 @@ func TestReadReportsSeveral(t *testing.T) {
 	src := strings.ReplaceAll(source(t), `cnt="1"`, `cnt="9"`)
 	_, err := Read("x.xml", strings.NewReader(src), codegen.ReadOptions{})
 	var list diag.List
-	if !errors.As(err, &list) || len(list) != 6 || len(list[0].Notes) == 0 { // 4 real steps, copies and reductions with two operands
+	// 4 real steps, copies and reductions with two operands
+	if !errors.As(err, &list) || len(list) != 6 || len(list[0].Notes) == 0 {
 		t.Errorf("got %d errors: %v", len(list), err)
 	}
 	for i := 1; i < len(list); i++ {

@@ -69,7 +69,9 @@ func planSchema() object {
 		"local": buff("type", words("i", "o", "s")), "packets": buff("type", words("s")),
 		"remote": buff("buffer_id", ref("count")), "switch": buff("switch_channel_id", ref("count")), "ranked-local": ranked,
 		"ranked-packets": rankedPackets, "channels": channels, "ids": ids(0, MaxChannelIDs), "threads": ids(1, MaxChannelIDs),
-		"semaphores": ids(1, MaxSemaphores), "reduce": words(reduceNames[:]...), "part": closed(object{"tb_id": ref("count"), "tbg_size": number(1, math.MaxInt32)}, planPartKeys...), "loop": closed(object{"unit_size": number(1, math.MaxUint32), "num_chunks": number(1, math.MaxInt32)}, planLoopKeys...)}
+		"semaphores": ids(1, MaxSemaphores), "reduce": words(reduceNames[:]...),
+		"part": closed(object{"tb_id": ref("count"), "tbg_size": number(1, math.MaxInt32)}, planPartKeys...),
+		"loop": closed(object{"unit_size": number(1, math.MaxUint32), "num_chunks": number(1, math.MaxInt32)}, planLoopKeys...)}
 	var all, inner []any
 	for i := range opRows {
 		row := &opRows[i]
@@ -136,7 +138,8 @@ func planOpSchema(row *opRow, src string, types []string, ref func(string) objec
 	values := object{"name": object{"const": row.name}, "src_buff": operandsSchema(row, src, ref),
 		"dst_buff": operandsSchema(row, row.dst, ref), "channel_ids": ref(threads), "channel_type": object{"enum": types},
 		"reduce_op": ref("reduce"), "semaphore_ids": ref("semaphores"), "tbg_info": ref("part"),
-		"barrier_id": number(0, MaxBarriers-1), "num_threadblocks": number(1, math.MaxInt32), "iter_context": ref("loop"), "ops": object{"type": "array", "items": ref("op-in-loop"), "maxItems": MaxOps - 1}}
+		"barrier_id": number(0, MaxBarriers-1), "num_threadblocks": number(1, math.MaxInt32), "iter_context": ref("loop"),
+		"ops": object{"type": "array", "items": ref("op-in-loop"), "maxItems": MaxOps - 1}}
 	need, may := row.keys()
 	properties, required := object{}, []string{}
 	for i, key := range planOpKeys {

@@ -37,16 +37,17 @@ import (
 //	  104 24  section table: for each of the sections below, 8 offset, 8 length, 4 CRC-32C, 4 zero
 //	  248  8  0
 //	strings   4 count, then each 4 length and its bytes: the name of the program, the names of source files
-//	ranks     40 bytes a rank: 8 offset of its part, 4 blocks, 4 steps, 4 scratch, 4 input and 4 output chunks,
-//	          4 and 4 where input begins in output and output in input in place, -1 where it does not, 4 CRC-32C of its part;
+//	ranks     40 bytes a rank: 8 offset of its part, 4 blocks, 4 steps, 4 scratch, 4 input and 4 output chunks, 4 and 4
+//	          where input begins in output and output in input in place, -1 where it does not, 4 CRC-32C of its part;
 //	          one-sided 56 bytes: then 4 chunks of packets, 4 flags, 4 operands in its part, 4 zero
-//	parts     of each rank: its blocks, 20 bytes each: 4 peer to send to, 4 to receive from, -1 for none, 4 channel, 4 first
-//	          step, counted within the part, 4 steps; and its steps, 32 bytes each: 1 operation, 1 and 1 source and
-//	          destination buffer (255 for none), 1 flags (ir.StepFlags), 4 and 4 their first chunks, 4 count, 4 class, 4 block
-//	          of the rank and 4 step of it to wait for, -1 for none, 4 source position, -1 for none; one-sided: buffers 255,
-//	          4 and 4 the first source and destination among the part's operands, in place of the wait 2 and 2 how many of each
-//	          and 4 zero; and then the operands, in the order of the steps, 16 bytes each: 4 rank, -1 for all through the switch,
-//	          4 first chunk or flag, 4 how often awaited (ir.Operand.Nth), 1 buffer, 1 way (ir.Via), 2 zero
+//	parts     of each rank: its blocks, 20 bytes each: 4 peer to send to, 4 to receive from, -1 for none, 4 channel, 4
+//	          first step, counted within the part, 4 steps; and its steps, 32 bytes each: 1 operation, 1 and 1 source
+//	          and destination buffer (255 for none), 1 flags (ir.StepFlags), 4 and 4 their first chunks, 4 count, 4
+//	          class, 4 block of the rank and 4 step of it to wait for, -1 for none, 4 source position, -1 for none;
+//	          one-sided: buffers 255, 4 and 4 the first source and destination among the part's operands, in place of
+//	          the wait 2 and 2 how many of each and 4 zero; and then the operands, in the order of the steps, 16 bytes
+//	          each: 4 rank, -1 for all through the switch, 4 first chunk or flag, 4 how often awaited (ir.Operand.Nth),
+//	          1 buffer, 1 way (ir.Via), 2 zero
 //	contract  of sendrecv: 4 peer a rank; of custom: 4 count, then for each output chunk that must hold something 4 rank,
 //	          4 index, 4 count, and each part 4 rank, 4 index; else empty
 //	sources   24 bytes a position: 4 string of the file, 4 line, 4 column, 4 length, 8 offset

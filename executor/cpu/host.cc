@@ -266,12 +266,23 @@ static void run_threads(const Job &job, u32 per_block) {
   mscclc_cpu_unmap(memory, bytes);
 }
 
-static Job two_sided(const abi_launch *a, const abi_trace *trace) { return Job{a, run_two_sided, a->block_count, a->status, trace}; }
-extern "C" void mscclc_cpu_fibers(const abi_launch *a, const abi_trace *trace, u32 threads, u64 stacks, host_watch *watch) {
+static Job two_sided(const abi_launch *a, const abi_trace *trace) {
+  return Job{a, run_two_sided, a->block_count, a->status, trace};
+}
+extern "C" void mscclc_cpu_fibers(const abi_launch *a, const abi_trace *trace, u32 threads, u64 stacks,
+                                  host_watch *watch) {
   run_fibers(two_sided(a, trace), threads, stacks, watch);
 }
-extern "C" void mscclc_cpu_threads(const abi_launch *a, const abi_trace *trace, u32 per_block) { run_threads(two_sided(a, trace), per_block); }
+extern "C" void mscclc_cpu_threads(const abi_launch *a, const abi_trace *trace, u32 per_block) {
+  run_threads(two_sided(a, trace), per_block);
+}
 
-static Job one_sided(const abi_one_launch *a) { return Job{a, run_one_sided, a->block_count * a->columns, a->status, nullptr}; }
-extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch) { run_fibers(one_sided(a), threads, stacks, watch); }
-extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) { run_threads(one_sided(a), per_block); }
+static Job one_sided(const abi_one_launch *a) {
+  return Job{a, run_one_sided, a->block_count * a->columns, a->status, nullptr};
+}
+extern "C" void mscclc_cpu_fibers_onesided(const abi_one_launch *a, u32 threads, u64 stacks, host_watch *watch) {
+  run_fibers(one_sided(a), threads, stacks, watch);
+}
+extern "C" void mscclc_cpu_threads_onesided(const abi_one_launch *a, u32 per_block) {
+  run_threads(one_sided(a), per_block);
+}

@@ -36,7 +36,8 @@ struct host_watch {
 // threads. stacks has MSCCLC_STACK bytes for each block. watch is 0, or there is
 // one thread, and a launch in which no block can go on ends as STATUS_STUCK. trace says what
 // is recorded, or is 0.
-void mscclc_cpu_fibers(const struct abi_launch *a, const struct abi_trace *trace, u32 threads, u64 stacks, struct host_watch *watch);
+void mscclc_cpu_fibers(const struct abi_launch *a, const struct abi_trace *trace, u32 threads, u64 stacks,
+                       struct host_watch *watch);
 
 // mscclc_cpu_threads runs a launch with so many threads for each block.
 void mscclc_cpu_threads(const struct abi_launch *a, const struct abi_trace *trace, u32 per_block);

@@ -95,7 +95,8 @@ int mscclc_gpu_card(struct gpu_driver *d, int number, struct gpu_card *c) {
 int mscclc_gpu_multicast(struct gpu_card *c) {
   enum { MULTICAST_SUPPORTED = 132 };  // of NVIDIA; older drivers do not know it
   int can = 0;
-  return c->driver->vendor == vendors + GPU_CUDA && c->driver->f.attribute(&can, MULTICAST_SUPPORTED, c->device) == 0 && can;
+  return c->driver->vendor == vendors + GPU_CUDA && c->driver->f.attribute(&can, MULTICAST_SUPPORTED, c->device) == 0 &&
+         can;
 }
 
 int mscclc_gpu_peer(struct gpu_card *c, struct gpu_card *to, int *can) {
@@ -313,7 +314,8 @@ int mscclc_gpu_hold(struct gpu_card *c, void *stream, u64 *word, u64 value) {
 }
 
 // launch starts a kernel, of which params has all parameters as they lie in memory.
-static int launch(struct gpu_card *c, void *function, u32 x, u32 y, u32 threads, void *params, u64 bytes, void *stream) {
+static int launch(struct gpu_card *c, void *function, u32 x, u32 y, u32 threads, void *params, u64 bytes,
+                  void *stream) {
   enum { PARAMS = 1, BYTES = 2 };
   size_t size = bytes;
   void *packed[] = {(void *)PARAMS, params, (void *)BYTES, &size, (void *)c->driver->vendor->packed_end};
@@ -321,7 +323,8 @@ static int launch(struct gpu_card *c, void *function, u32 x, u32 y, u32 threads,
   return 0;
 }
 
-int mscclc_gpu_shoot(struct gpu_card *c, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded, u64 *capture) {
+int mscclc_gpu_shoot(struct gpu_card *c, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded,
+                     u64 *capture) {
   TRY(use(c));
   TRY(capturing(c, stream, capture));
   const int counts = launched && !*capture;

@@ -121,4 +121,5 @@ struct gpu_shot {
 // *crowded finds there all that may yet come. Where *crowded is set already, nothing is launched, nor counted:
 // GPU_CROWDED. Without these two it is launched, and has been counted.
 enum { GPU_CROWDED = -5 };
-int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded, u64 *capture);
+int mscclc_gpu_shoot(struct gpu_card *card, struct gpu_shot *shot, void *stream, u64 *launched, const u32 *crowded,
+                     u64 *capture);

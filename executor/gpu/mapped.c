@@ -9,8 +9,8 @@ static struct gpu_location here(struct gpu_card *c) { return (struct gpu_locatio
 
 static int present(struct gpu_card *c) {
   const struct gpu_symbols *f = &c->driver->f;
-  return f->retain_handle && f->release_handle && f->properties && f->export_handle && f->import_handle && f->granularity && f->reserve && f->reserve_end &&
-         f->map && f->unmap && f->get_access && f->set_access;
+  return f->retain_handle && f->release_handle && f->properties && f->export_handle && f->import_handle &&
+         f->granularity && f->reserve && f->reserve_end && f->map && f->unmap && f->get_access && f->set_access;
 }
 
 // A driver's error here is its answer. AMD's of some versions does not bear to be asked for a handle

@@ -25,7 +25,9 @@ struct gpu_driver {
 
 // faulted is whether nothing works any more on a card after an error: an access, an
 // instruction or a launch that failed, memory that did, a lost device.
-static inline int faulted(int code) { return code == 214 || code == 700 || code == 702 || code == 709 || code == 710 || (code >= 714 && code <= 721); }
+static inline int faulted(int code) {
+  return code == 214 || code == 700 || code == 702 || code == 709 || code == 710 || (code >= 714 && code <= 721);
+}
 
 static inline int noted(struct gpu_card *c, int code) {
   if (faulted(code)) c->fault = code;

@@ -52,7 +52,8 @@ static int take(struct gpu_port *p, u32 i, int *found) {
     const u64 n = p->taken[i], row = n % PORT_DEPTH;
     const struct abi_port_copy c = l->copy[row];
     void *stream = p->stream[c.peer % p->streams];
-    const u64 done = p->ends + i * sizeof(struct abi_port_ends) + offsetof(struct abi_port_ends, done) + row * sizeof(u64);
+    const u64 done =
+        p->ends + i * sizeof(struct abi_port_ends) + offsetof(struct abi_port_ends, done) + row * sizeof(u64);
     TRY(mscclc_gpu_copy(p->card, stream, c.dst, c.src, c.bytes));
     TRY(mscclc_gpu_raise(p->card, stream, (u64 *)done, n + 1));
   }

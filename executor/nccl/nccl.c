@@ -9,7 +9,8 @@
 typedef void *comm_t, *stream_t;
 struct nccl_library {
   const char *(*text)(int), *(*last)(comm_t);
-  int (*version)(int *), (*unique)(nccl_id *), (*init_all)(comm_t *, int, const int *), (*init_rank)(comm_t *, int, nccl_id, int);
+  int (*version)(int *), (*unique)(nccl_id *), (*init_all)(comm_t *, int, const int *),
+      (*init_rank)(comm_t *, int, nccl_id, int);
   int (*destroy)(comm_t), (*abort)(comm_t), (*async)(comm_t, int *);
   int (*allreduce)(const void *, void *, size_t, int, int, comm_t, stream_t);
   int (*reducescatter)(const void *, void *, size_t, int, int, comm_t, stream_t);
@@ -27,12 +28,25 @@ static const struct {
   const char *name;
   int optional;
 } symbols[] = {
-    {AT(text), "ncclGetErrorString", 0}, {AT(last), "ncclGetLastError", 1}, {AT(version), "ncclGetVersion", 0},
-    {AT(unique), "ncclGetUniqueId", 0}, {AT(init_all), "ncclCommInitAll", 0}, {AT(init_rank), "ncclCommInitRank", 0},
-    {AT(destroy), "ncclCommDestroy", 0}, {AT(abort), "ncclCommAbort", 0}, {AT(async), "ncclCommGetAsyncError", 0},
-    {AT(allreduce), "ncclAllReduce", 0}, {AT(reducescatter), "ncclReduceScatter", 0}, {AT(allgather), "ncclAllGather", 0},
-    {AT(alltoall), "ncclAlltoAll", 1}, {AT(broadcast), "ncclBroadcast", 0}, {AT(reduce), "ncclReduce", 0},
-    {AT(send), "ncclSend", 0}, {AT(recv), "ncclRecv", 0}, {AT(begin), "ncclGroupStart", 0}, {AT(end), "ncclGroupEnd", 0},
+    {AT(text), "ncclGetErrorString", 0},
+    {AT(last), "ncclGetLastError", 1},
+    {AT(version), "ncclGetVersion", 0},
+    {AT(unique), "ncclGetUniqueId", 0},
+    {AT(init_all), "ncclCommInitAll", 0},
+    {AT(init_rank), "ncclCommInitRank", 0},
+    {AT(destroy), "ncclCommDestroy", 0},
+    {AT(abort), "ncclCommAbort", 0},
+    {AT(async), "ncclCommGetAsyncError", 0},
+    {AT(allreduce), "ncclAllReduce", 0},
+    {AT(reducescatter), "ncclReduceScatter", 0},
+    {AT(allgather), "ncclAllGather", 0},
+    {AT(alltoall), "ncclAlltoAll", 1},
+    {AT(broadcast), "ncclBroadcast", 0},
+    {AT(reduce), "ncclReduce", 0},
+    {AT(send), "ncclSend", 0},
+    {AT(recv), "ncclRecv", 0},
+    {AT(begin), "ncclGroupStart", 0},
+    {AT(end), "ncclGroupEnd", 0},
 };
 
 struct nccl_library *mscclc_nccl_open(const char *path, char **why) {
@@ -59,12 +73,16 @@ const char *mscclc_nccl_error(struct nccl_library *lib, int code) { return lib->
 const char *mscclc_nccl_last_error(struct nccl_library *lib, void *comm) { return lib->last ? lib->last(comm) : 0; }
 int mscclc_nccl_version(struct nccl_library *lib, int *version) { return lib->version(version); }
 int mscclc_nccl_has_alltoall(struct nccl_library *lib) { return lib->alltoall != 0; }
-int mscclc_nccl_init_all(struct nccl_library *lib, void **comms, int count, const int *devices) { return lib->init_all(comms, count, devices); }
+int mscclc_nccl_init_all(struct nccl_library *lib, void **comms, int count, const int *devices) {
+  return lib->init_all(comms, count, devices);
+}
 int mscclc_nccl_unique_id(struct nccl_library *lib, nccl_id *id) { return lib->unique(id); }
 int mscclc_nccl_init_rank(struct nccl_library *lib, void **comm, int ranks, const nccl_id *id, int rank) {
   return lib->init_rank(comm, ranks, *id, rank);
 }
-int mscclc_nccl_destroy(struct nccl_library *lib, void *comm, int abort) { return abort ? lib->abort(comm) : lib->destroy(comm); }
+int mscclc_nccl_destroy(struct nccl_library *lib, void *comm, int abort) {
+  return abort ? lib->abort(comm) : lib->destroy(comm);
+}
 int mscclc_nccl_async_error(struct nccl_library *lib, void *comm, int *error) { return lib->async(comm, error); }
 
 static void *address(uint64_t a) { return (void *)(uintptr_t)a; }

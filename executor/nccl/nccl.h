@@ -10,7 +10,15 @@ typedef struct {
 } nccl_id;
 
 // The collectives that a call may be of.
-enum nccl_kind { NCCL_ALLREDUCE, NCCL_ALLGATHER, NCCL_REDUCESCATTER, NCCL_ALLTOALL, NCCL_BROADCAST, NCCL_REDUCE, NCCL_SENDRECV };
+enum nccl_kind {
+  NCCL_ALLREDUCE,
+  NCCL_ALLGATHER,
+  NCCL_REDUCESCATTER,
+  NCCL_ALLTOALL,
+  NCCL_BROADCAST,
+  NCCL_REDUCE,
+  NCCL_SENDRECV
+};
 
 struct nccl_call {
   uint64_t send, recv, stream;  // addresses

@@ -33,7 +33,8 @@ func TestRefine(t *testing.T) {
 					}
 					for n, x := range v.wanted(coarse) {
 						p := v.partAt(x)
-						if got := w.partAt(w.wanted(sub)[n]); got != (ir.Part{Rank: p.Rank, Index: int32(s.Index(int(p.Index), k, c.Chunks))}) {
+						want := ir.Part{Rank: p.Rank, Index: int32(s.Index(int(p.Index), k, c.Chunks))}
+						if got := w.partAt(w.wanted(sub)[n]); got != want {
 							t.Fatalf("%v, %v: part %d of %d[%d] is %v, of the chunk %v", c, s, k, r, i, got, p)
 						}
 					}

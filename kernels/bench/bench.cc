@@ -4,8 +4,8 @@
 //   bench HAND INTERPRETER RANKS LIBNCCL|- SECONDS <CASES >ROWS
 //
 // HAND is hand.cc's PTX, INTERPRETER an image of one-sided programs for bf16. A case is a line: KERNEL BYTES COLUMNS
-// THREADS TILE, KERNEL being an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag, nccl-rs,
-// nccl-aa.
+// THREADS TILE, KERNEL being an entry of HAND without its _RANKS, a program of programs.h, or nccl-ar, nccl-ag,
+// nccl-rs, nccl-aa.
 #include <pthread.h>
 #include <string.h>
 
@@ -72,7 +72,8 @@ static abi_one_launch interpreted(const experiment &x, unsigned rank) {
   for (unsigned r = 0; r < gpus.size(); r++)
     a.rank[r] = abi_one_memory{gpus[r].in, gpus[r].out, gpus[r].scratch, gpus[r].packets, gpus[r].flags};
   a.states = gpus[rank].state, a.status = gpus[rank].state + FLAGS / 2 + 4096;
-  a.blocks = gpus[rank].state + TABLES, a.steps = a.blocks + sizeof(abi_one_block), a.operands = a.steps + 16 * a.step_count;
+  a.blocks = gpus[rank].state + TABLES, a.steps = a.blocks + sizeof(abi_one_block),
+  a.operands = a.steps + 16 * a.step_count;
   return a;
 }
 
@@ -84,7 +85,9 @@ static void enqueue(const experiment &x, unsigned rank) {
     switch (kind_of(x.kernel)) {
       case ALLREDUCE: NC(nccl.allreduce((void *)g.in, (void *)g.out, elems, NCCL_BF16, 0, g.comm, g.stream)); break;
       case ALLGATHER: NC(nccl.allgather((void *)g.in, (void *)g.out, part, NCCL_BF16, g.comm, g.stream)); break;
-      case REDUCESCATTER: NC(nccl.reducescatter((void *)g.in, (void *)g.out, part, NCCL_BF16, 0, g.comm, g.stream)); break;
+      case REDUCESCATTER:
+        NC(nccl.reducescatter((void *)g.in, (void *)g.out, part, NCCL_BF16, 0, g.comm, g.stream));
+        break;
       default:
         NC(nccl.begin());
         for (unsigned r = 0; r < n; r++) {
@@ -104,7 +107,8 @@ static void enqueue(const experiment &x, unsigned rank) {
   hand a = parameters(x, rank);
   void *args[] = {&a};
   const bool empty = x.kernel == "empty", bulk = x.kernel == "agb" || x.kernel == "aab";
-  launch(g, empty ? x.kernel : x.kernel + "_" + std::to_string(n), x.columns, x.threads, bulk ? 6 * (unsigned)x.tile : 0, args);
+  launch(g, empty ? x.kernel : x.kernel + "_" + std::to_string(n), x.columns, x.threads,
+         bulk ? 6 * (unsigned)x.tile : 0, args);
 }
 
 // fits says whether all blocks of a launch are on the GPU together: they wait for one another.
@@ -123,7 +127,9 @@ static void sync(unsigned rank) { CU(cu.sync(gpus[rank].stream)); }
 static unsigned wrong(const experiment &x, unsigned rank) {
   gpu &g = gpus[rank];
   const unsigned n = (unsigned)gpus.size(), kind = kind_of(x.kernel);
-  if (x.kernel.substr(0, 5) == "empty" || (x.kernel.substr(0, 5) == "nccl-" && (kind == ALLREDUCE || kind == REDUCESCATTER))) return 0;
+  if (x.kernel.substr(0, 5) == "empty" ||
+      (x.kernel.substr(0, 5) == "nccl-" && (kind == ALLREDUCE || kind == REDUCESCATTER)))
+    return 0;
   hand a = parameters(x, rank);
   a.part = x.bytes / n;
   u64 elems = (kind == REDUCESCATTER ? x.bytes / n : x.bytes) / 2;
@@ -138,8 +144,9 @@ static unsigned wrong(const experiment &x, unsigned rank) {
   CU(cu.get(&status, g.state + FLAGS / 2 + 4096, sizeof status, g.stream));
   sync(rank);
   if (status.code)
-    fprintf(stderr, "%s: rank %u: code %u, column %u, step %u, operand %u, what %u: want %llu, have %llu, tile %llu\n", x.kernel.c_str(), rank, status.code,
-            status.column, status.step, status.operand, status.what, status.want, status.have, status.tile);
+    fprintf(stderr, "%s: rank %u: code %u, column %u, step %u, operand %u, what %u: want %llu, have %llu, tile %llu\n",
+            x.kernel.c_str(), rank, status.code, status.column, status.step, status.operand, status.what, status.want,
+            status.have, status.tile);
   aborted |= status.code;
   return count | (aborted ? 1u << 31 : 0);
 }
@@ -257,7 +264,8 @@ int main(int argc, char **argv) {
   std::vector<experiment> todo;
   char kernel[64];
   experiment x;
-  while (scanf("%63s %llu %u %u %llu", kernel, &x.bytes, &x.columns, &x.threads, &x.tile) == 5) x.kernel = kernel, todo.push_back(x);
+  while (scanf("%63s %llu %u %u %llu", kernel, &x.bytes, &x.columns, &x.threads, &x.tile) == 5)
+    x.kernel = kernel, todo.push_back(x);
   const bool with = strcmp(argv[4], "-") && open_nccl(argv[4]);
   const auto began = std::chrono::steady_clock::now();
   auto seconds = [=] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(); };
@@ -279,7 +287,8 @@ int main(int argc, char **argv) {
         if (rank == 0) all_there = fits(x);
         pthread_barrier_wait(&meet);
         if (!all_there) {
-          if (rank == 0) printf("%s %llu %u %u %llu does not fit\n", x.kernel.c_str(), x.bytes, x.columns, x.threads, x.tile);
+          if (rank == 0)
+            printf("%s %llu %u %u %llu does not fit\n", x.kernel.c_str(), x.bytes, x.columns, x.threads, x.tile);
           pthread_barrier_wait(&meet);
           continue;
         }
@@ -289,8 +298,11 @@ int main(int argc, char **argv) {
           unsigned bad = 0;
           for (const result &r : results) us = std::max(us, r.us), bad |= r.wrong;
           const double bus = kind_of(x.kernel) == ALLREDUCE ? 2.0 * (n - 1) / n : 1.0 * (n - 1) / n;
-          printf("%s %llu %u %u %llu %.2f us %.1f busbw%s\n", x.kernel.c_str(), x.bytes, x.columns, x.threads, x.tile, us, x.bytes / us / 1e3 * bus,
-                 bad >> 31 ? " LOST" : bad ? " WRONG" : "");
+          printf("%s %llu %u %u %llu %.2f us %.1f busbw%s\n", x.kernel.c_str(), x.bytes, x.columns, x.threads, x.tile,
+                 us, x.bytes / us / 1e3 * bus,
+                 bad >> 31 ? " LOST"
+                 : bad     ? " WRONG"
+                           : "");
           fflush(stdout);
           stop = seconds() > limit || bad >> 31;
         }

@@ -7,36 +7,37 @@
 typedef void *handle;
 typedef unsigned long long u64_t;
 
-#define CU_FUNCTIONS(F)                                                                                           \
-  F(init, "cuInit", (unsigned))                                                                                   \
-  F(count, "cuDeviceGetCount", (int *))                                                                           \
-  F(device, "cuDeviceGet", (int *, int))                                                                          \
-  F(attribute, "cuDeviceGetAttribute", (int *, int, int))                                                         \
-  F(text, "cuGetErrorString", (int, const char **))                                                               \
-  F(retain, "cuDevicePrimaryCtxRetain", (handle *, int))                                                          \
-  F(current, "cuCtxSetCurrent", (handle))                                                                         \
-  F(peer, "cuCtxEnablePeerAccess", (handle, unsigned))                                                            \
-  F(alloc, "cuMemAlloc_v2", (u64_t *, size_t))                                                                    \
-  F(set8, "cuMemsetD8Async", (u64_t, unsigned char, size_t, handle))                                              \
-  F(put, "cuMemcpyHtoDAsync_v2", (u64_t, const void *, size_t, handle))                                           \
-  F(get, "cuMemcpyDtoHAsync_v2", (void *, u64_t, size_t, handle))                                                 \
-  F(stream, "cuStreamCreate", (handle *, unsigned))                                                               \
-  F(sync, "cuStreamSynchronize", (handle))                                                                        \
-  F(event, "cuEventCreate", (handle *, unsigned))                                                                 \
-  F(record, "cuEventRecord", (handle, handle))                                                                    \
-  F(elapsed, "cuEventElapsedTime", (float *, handle, handle))                                                     \
-  F(load, "cuModuleLoadData", (handle *, const void *))                                                           \
-  F(function, "cuModuleGetFunction", (handle *, handle, const char *))                                            \
-  F(function_set, "cuFuncSetAttribute", (handle, int, int))                                                       \
-  F(function_get, "cuFuncGetAttribute", (int *, int, handle))                                                     \
-  F(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, handle, int, size_t))                       \
-  F(launch, "cuLaunchKernel", (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **)) \
-  F(capture, "cuStreamBeginCapture_v2", (handle, int))                                                            \
-  F(captured, "cuStreamEndCapture", (handle, handle *))                                                           \
-  F(instantiate, "cuGraphInstantiateWithFlags", (handle *, handle, u64_t))                                        \
-  F(upload, "cuGraphUpload", (handle, handle))                                                                    \
-  F(replay, "cuGraphLaunch", (handle, handle))                                                                    \
-  F(free_exec, "cuGraphExecDestroy", (handle))                                                                    \
+#define CU_FUNCTIONS(F)                                                                                       \
+  F(init, "cuInit", (unsigned))                                                                               \
+  F(count, "cuDeviceGetCount", (int *))                                                                       \
+  F(device, "cuDeviceGet", (int *, int))                                                                      \
+  F(attribute, "cuDeviceGetAttribute", (int *, int, int))                                                     \
+  F(text, "cuGetErrorString", (int, const char **))                                                           \
+  F(retain, "cuDevicePrimaryCtxRetain", (handle *, int))                                                      \
+  F(current, "cuCtxSetCurrent", (handle))                                                                     \
+  F(peer, "cuCtxEnablePeerAccess", (handle, unsigned))                                                        \
+  F(alloc, "cuMemAlloc_v2", (u64_t *, size_t))                                                                \
+  F(set8, "cuMemsetD8Async", (u64_t, unsigned char, size_t, handle))                                          \
+  F(put, "cuMemcpyHtoDAsync_v2", (u64_t, const void *, size_t, handle))                                       \
+  F(get, "cuMemcpyDtoHAsync_v2", (void *, u64_t, size_t, handle))                                             \
+  F(stream, "cuStreamCreate", (handle *, unsigned))                                                           \
+  F(sync, "cuStreamSynchronize", (handle))                                                                    \
+  F(event, "cuEventCreate", (handle *, unsigned))                                                             \
+  F(record, "cuEventRecord", (handle, handle))                                                                \
+  F(elapsed, "cuEventElapsedTime", (float *, handle, handle))                                                 \
+  F(load, "cuModuleLoadData", (handle *, const void *))                                                       \
+  F(function, "cuModuleGetFunction", (handle *, handle, const char *))                                        \
+  F(function_set, "cuFuncSetAttribute", (handle, int, int))                                                   \
+  F(function_get, "cuFuncGetAttribute", (int *, int, handle))                                                 \
+  F(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *, handle, int, size_t))                   \
+  F(launch, "cuLaunchKernel",                                                                                 \
+    (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **)) \
+  F(capture, "cuStreamBeginCapture_v2", (handle, int))                                                        \
+  F(captured, "cuStreamEndCapture", (handle, handle *))                                                       \
+  F(instantiate, "cuGraphInstantiateWithFlags", (handle *, handle, u64_t))                                    \
+  F(upload, "cuGraphUpload", (handle, handle))                                                                \
+  F(replay, "cuGraphLaunch", (handle, handle))                                                                \
+  F(free_exec, "cuGraphExecDestroy", (handle))                                                                \
   F(free_graph, "cuGraphDestroy", (handle))
 
 #define NCCL_FUNCTIONS(F)                                                                    \

@@ -13,7 +13,9 @@ KD u32 ld_volatile32(const u32 *p) {
   asm volatile("ld.volatile.global.u32 %0,[%1];" : "=r"(v) : "l"(global_at(p)) : "memory");
   return v;
 }
-KD void st_volatile32(u32 *p, u32 v) { asm volatile("st.volatile.global.u32 [%0],%1;" ::"l"(global_at(p)), "r"(v) : "memory"); }
+KD void st_volatile32(u32 *p, u32 v) {
+  asm volatile("st.volatile.global.u32 [%0],%1;" ::"l"(global_at(p)), "r"(v) : "memory");
+}
 
 // Every wait ends: after so many polls the launch is given up, and so are all that follow.
 enum { POLLS = 1 << 19 };
@@ -42,12 +44,15 @@ template <int N> struct Sum32 {
 };
 
 KD u64 pack(u32 data, u32 flag) { return (u64)data | (u64)flag << 32; }
-KD void send(u64 to, u64 data, u32 flag) { st_pair((u8 *)to, pair64{pack((u32)data, flag), pack((u32)(data >> 32), flag)}); }
+KD void send(u64 to, u64 data, u32 flag) {
+  st_pair((u8 *)to, pair64{pack((u32)data, flag), pack((u32)(data >> 32), flag)});
+}
 KD bool came(const pair64 &p, u32 flag) { return (u32)(p.low >> 32) == flag && (u32)(p.high >> 32) == flag; }
 KD u64 data_of(const pair64 &p) { return (p.low & 0xffffffffu) | p.high << 32; }
 
 // take waits for packets of all senders but `me`, U units each, `apart` bytes from one another.
-template <int N, int U> KD bool take(const hand &a, u64 base, u64 slot, u32 me, u64 apart, u32 have, u32 flag, u32 &polls, u64 (&v)[N][U]) {
+template <int N, int U>
+KD bool take(const hand &a, u64 base, u64 slot, u32 me, u64 apart, u32 have, u32 flag, u32 &polls, u64 (&v)[N][U]) {
   for (;;) {
     bool all = true;
     pair64 p[N][U];
@@ -114,7 +119,8 @@ template <int N, int U, int WHAT> KD void one_phase(const hand &a) {
       for (int p = 1; p < N; p++)
 #pragma unroll
         for (int k = 0; k < U; k++)
-          if (U == 1 || k < (int)have) send(a.packets[(me + p) % N] + slots + me * a.slot + ((u64)u + k * T) * 16, own[k], flag);
+          if (U == 1 || k < (int)have)
+            send(a.packets[(me + p) % N] + slots + me * a.slot + ((u64)u + k * T) * 16, own[k], flag);
 #pragma unroll
       for (int r = 0; r < N; r++)
 #pragma unroll
@@ -130,7 +136,8 @@ template <int N, int U, int WHAT> KD void one_phase(const hand &a) {
       for (int r = 0; r < N; r++)
 #pragma unroll
         for (int k = 0; k < U; k++)
-          if (r != (int)me && (U == 1 || k < (int)have)) send(a.packets[r] + slots + me * a.slot + ((u64)u + k * T) * 16, w[r][k], flag);
+          if (r != (int)me && (U == 1 || k < (int)have))
+            send(a.packets[r] + slots + me * a.slot + ((u64)u + k * T) * 16, w[r][k], flag);
     }
     if (!take<N, U>(a, a.packets[me] + slots + (u64)u * 16, a.slot, me, (u64)T * 16, have, flag, polls, w)) return;
 #pragma unroll
@@ -167,12 +174,14 @@ template <int N, int U> KD void two_phase(const hand &a) {
     for (int r = 1; r < N; r++)
 #pragma unroll
       for (int k = 0; k < U; k++)
-        if (U == 1 || k < (int)have) w[r][k] = load_global<u64>((u8 *)a.in + (me + r) % N * a.part + ((u64)u + k * T) * 8);
+        if (U == 1 || k < (int)have)
+          w[r][k] = load_global<u64>((u8 *)a.in + (me + r) % N * a.part + ((u64)u + k * T) * 8);
 #pragma unroll
     for (int r = 1; r < N; r++)
 #pragma unroll
       for (int k = 0; k < U; k++)
-        if (U == 1 || k < (int)have) send(a.packets[(me + r) % N] + first + me * a.slot + ((u64)u + k * T) * 16, w[r][k], flag);
+        if (U == 1 || k < (int)have)
+          send(a.packets[(me + r) % N] + first + me * a.slot + ((u64)u + k * T) * 16, w[r][k], flag);
   }
   for (u32 u = s.begin + tid(); u < s.end; u += T * U) {
     const u32 have = (s.end - u + T - 1) / T;
@@ -189,7 +198,8 @@ template <int N, int U> KD void two_phase(const hand &a) {
       for (int r = 0; r < N; r++) x[r] = r == (int)me ? own[k] : w[r][k];
       const u64 sum = fold(x);
 #pragma unroll
-      for (int r = 1; r < N; r++) send(a.packets[(me + r) % N] + second + me * a.slot + ((u64)u + k * T) * 16, sum, flag);
+      for (int r = 1; r < N; r++)
+        send(a.packets[(me + r) % N] + second + me * a.slot + ((u64)u + k * T) * 16, sum, flag);
       store_global<u64>((u8 *)a.out[me] + me * a.part + ((u64)u + k * T) * 8, sum);
     }
   }
@@ -201,7 +211,8 @@ template <int N, int U> KD void two_phase(const hand &a) {
     for (int r = 0; r < N; r++)
 #pragma unroll
       for (int k = 0; k < U; k++)
-        if (r != (int)me && (U == 1 || k < (int)have)) store_global<u64>((u8 *)a.out[me] + r * a.part + ((u64)u + k * T) * 8, w[r][k]);
+        if (r != (int)me && (U == 1 || k < (int)have))
+          store_global<u64>((u8 *)a.out[me] + r * a.part + ((u64)u + k * T) * 8, w[r][k]);
   }
   next_epoch(a, e);
 }
@@ -230,7 +241,10 @@ template <int N> KD void await_all(const hand &a, u32 which, u64 count, u32 &pol
 
 KD v16 ld16_stream(u64 at) {
   u32 x, y, z, w;
-  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "l"(global_at((const u8 *)at)) : "memory");
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];"
+               : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+               : "l"(global_at((const u8 *)at))
+               : "memory");
   return v16{x, y, z, w};
 }
 KD void st16(u64 at, v16 v) { store_global<v16>((u8 *)at, v); }
@@ -389,7 +403,9 @@ template <int N, int U> KD void exchange_in_turn(const hand &a) {
   for_units<U>((u32)(bytes / 16), [&](u32 u, int have) {
 #pragma unroll
     for (int k = 0; k < U; k++)
-      if (k < have) st16(a.out[a.rank] + a.rank * a.part + at + (u64)u * 16 + k * LANES * 16, ld16_stream(a.in + a.rank * a.part + at + (u64)u * 16 + k * LANES * 16));
+      if (k < have)
+        st16(a.out[a.rank] + a.rank * a.part + at + (u64)u * 16 + k * LANES * 16,
+             ld16_stream(a.in + a.rank * a.part + at + (u64)u * 16 + k * LANES * 16));
   });
   bar();
   signal_all<N, true>(a, FLAGS_B, e + 1);
@@ -427,7 +443,8 @@ template <int N> KD bool take_lines(const hand &a, u64 base, u32 me, u64 flag, u
 }
 template <int N> KD void two_phase_lines(const hand &a) {
   const u32 me = a.rank, lines = (u32)((a.part + 119) / 120), each = ((lines + columns() - 1) / columns() + 3) / 4 * 4;
-  const u32 begin = bid() * each, end = (u32)least((lines + 3) / 4 * 4, begin + each);  // the lines of a warp, all or none
+  const u32 begin = bid() * each,
+            end = (u32)least((lines + 3) / 4 * 4, begin + each);  // the lines of a warp, all or none
   u32 polls = 0;
   if (ld_volatile32((u32 *)a.abort)) return;
   const u32 e = ld_volatile32((u32 *)a.state + bid()), T = ntid() / 8, mine = tid() % 8;
@@ -439,7 +456,9 @@ template <int N> KD void two_phase_lines(const hand &a) {
     for (int r = 1; r < N; r++) v[r] = ld_part(a.in + (me + r) % N * a.part, off, a.part);
     gather();
 #pragma unroll
-    for (int r = 1; r < N; r++) st_pair((u8 *)(a.packets[(me + r) % N] + first + me * a.slot + wire), pair64{v[r].low, mine == 7 ? flag : v[r].high});
+    for (int r = 1; r < N; r++)
+      st_pair((u8 *)(a.packets[(me + r) % N] + first + me * a.slot + wire),
+              pair64{v[r].low, mine == 7 ? flag : v[r].high});
   }
   for (u32 l = begin + tid() / 8; l < end; l += T) {
     const u64 off = (u64)l * 120 + mine * 16, wire = (u64)l * 128 + mine * 16;
@@ -451,7 +470,9 @@ template <int N> KD void two_phase_lines(const hand &a) {
     const Part16 sum = {fold(x), fold(y)};
     gather();
 #pragma unroll
-    for (int r = 1; r < N; r++) st_pair((u8 *)(a.packets[(me + r) % N] + second + me * a.slot + wire), pair64{sum.low, mine == 7 ? flag : sum.high});
+    for (int r = 1; r < N; r++)
+      st_pair((u8 *)(a.packets[(me + r) % N] + second + me * a.slot + wire),
+              pair64{sum.low, mine == 7 ? flag : sum.high});
     st_part(a.out[me] + me * a.part, off, a.part, sum);
   }
   for (u32 l = begin + tid() / 8; l < end; l += T) {
@@ -478,7 +499,8 @@ template <int N, int WHAT> KD void bulk(const hand &a) {
   const u32 e = ld_volatile32((u32 *)a.state + bid());
   const u32 memory = shared_address(stage_memory), bars = shared_address(arrived);
   if (tid() == 0) {
-    for (int i = 0; i < STAGES; i++) asm volatile("mbarrier.init.shared::cta.b64 [%0],1;" ::"r"(bars + i * 8) : "memory");
+    for (int i = 0; i < STAGES; i++)
+      asm volatile("mbarrier.init.shared::cta.b64 [%0],1;" ::"r"(bars + i * 8) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async;" ::: "memory");
   }
@@ -501,8 +523,10 @@ template <int N, int WHAT> KD void bulk(const hand &a) {
         u64 at;
         u32 bytes, to;
         where(i, at, bytes, to);
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(bars + st * 8), "r"(bytes) : "memory");
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(memory + st * T),
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(bars + st * 8), "r"(bytes)
+                     : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(
+                         memory + st * T),
                      "l"(a.in + (WHAT == ALLGATHER ? 0 : to * a.part) + at), "r"(bytes), "r"(bars + st * 8)
                      : "memory");
       }
@@ -510,7 +534,10 @@ template <int N, int WHAT> KD void bulk(const hand &a) {
         const u32 j = i - STAGES / 2, st = j % STAGES, phase = j / STAGES & 1;
         u32 done = 0;
         for (; !done;) {
-          asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p,[%1],%2; selp.u32 %0,1,0,p;}" : "=r"(done) : "r"(bars + st * 8), "r"(phase) : "memory");
+          asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p,[%1],%2; selp.u32 %0,1,0,p;}"
+                       : "=r"(done)
+                       : "r"(bars + st * 8), "r"(phase)
+                       : "memory");
           if (!done && lost(a, polls)) return;
         }
         u64 at;
@@ -519,7 +546,9 @@ template <int N, int WHAT> KD void bulk(const hand &a) {
 #pragma unroll
         for (int p = 0; p < (WHAT == ALLGATHER ? N : 1); p++) {
           const u32 r = WHAT == ALLGATHER ? (me + p) % N : to;
-          asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0],[%1],%2;" ::"l"(a.out[r] + me * a.part + at), "r"(memory + st * T), "r"(bytes) : "memory");
+          asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0],[%1],%2;" ::"l"(a.out[r] + me * a.part + at),
+                       "r"(memory + st * T), "r"(bytes)
+                       : "memory");
         }
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
       }
@@ -575,7 +604,8 @@ KD u32 element(u32 rank, u64 i) {
   return bits<u32>((float)(i32)h * 4.656612873e-10f) >> 16;
 }
 extern "C" __global__ void fill(hand a, u64 elems) {
-  for (u64 i = (u64)bid() * ntid() + tid(); i < elems; i += (u64)columns() * ntid()) store_global<u16>((u16 *)a.in + i, (u16)element(a.rank, i));
+  for (u64 i = (u64)bid() * ntid() + tid(); i < elems; i += (u64)columns() * ntid())
+    store_global<u16>((u16 *)a.in + i, (u16)element(a.rank, i));
 }
 // check counts in *wrong the elements of the output that differ from those of the collective `what`.
 extern "C" __global__ void check(hand a, u64 elems, u32 what, u32 *wrong) {
@@ -593,6 +623,7 @@ extern "C" __global__ void check(hand a, u64 elems, u32 what, u32 *wrong) {
       u32 b = bits<u32>(sum);
       want = (b + 0x7fffu + (b >> 16 & 1)) >> 16;
     }
-    if (want != load_global<u16>((u16 *)a.out[a.rank] + i)) asm volatile("red.relaxed.gpu.global.add.u32 [%0],1;" ::"l"(global_at(wrong)) : "memory");
+    if (want != load_global<u16>((u16 *)a.out[a.rank] + i))
+      asm volatile("red.relaxed.gpu.global.add.u32 [%0],1;" ::"l"(global_at(wrong)) : "memory");
   }
 }

@@ -29,10 +29,15 @@ struct tables {
 };
 
 // cell is a chunk of input or output: its place in the only piece. row is any other operand.
-static abi_one_operand cell(unsigned rank, unsigned buf, unsigned chunk) { return abi_one_operand{(i16)rank, (u8)buf, 0, chunk, 0, chunk}; }
-static abi_one_operand row(unsigned rank, unsigned buf, unsigned index, int a = 0, unsigned b = 0) { return abi_one_operand{(i16)rank, (u8)buf, 0, index, a, b}; }
+static abi_one_operand cell(unsigned rank, unsigned buf, unsigned chunk) {
+  return abi_one_operand{(i16)rank, (u8)buf, 0, chunk, 0, chunk};
+}
+static abi_one_operand row(unsigned rank, unsigned buf, unsigned index, int a = 0, unsigned b = 0) {
+  return abi_one_operand{(i16)rank, (u8)buf, 0, index, a, b};
+}
 
-static void program(const std::string &name, unsigned me, unsigned n, u64 bytes, unsigned columns, u64 tile, abi_one_launch *a) {
+static void program(const std::string &name, unsigned me, unsigned n, u64 bytes, unsigned columns, u64 tile,
+                    abi_one_launch *a) {
   tables t;
   std::vector<abi_one_operand> from, to;
   unsigned chunks = n, slots = n;
@@ -45,20 +50,26 @@ static void program(const std::string &name, unsigned me, unsigned n, u64 bytes,
     t.step(OP_MOVE, ONE_PACKETS | (name == "i1" ? STEP_JOINT : 0), from, {cell(me, BUF_OUTPUT, 0)});
   } else if (name == "i2") {
     slots = 2 * n;
-    for (unsigned i = 1; i < n; i++) t.step(OP_MOVE, ONE_PACKETS | (i > 1 ? STEP_JOINT : 0), {cell(me, BUF_INPUT, peer(i))}, {row(peer(i), BUF_PACKETS, me)});
+    for (unsigned i = 1; i < n; i++)
+      t.step(OP_MOVE, ONE_PACKETS | (i > 1 ? STEP_JOINT : 0), {cell(me, BUF_INPUT, peer(i))},
+             {row(peer(i), BUF_PACKETS, me)});
     t.together(n - 1);
     to.push_back(cell(me, BUF_OUTPUT, me));
     for (unsigned i = 1; i < n; i++) to.push_back(row(peer(i), BUF_PACKETS, n + me));
     for (unsigned r = 0; r < n; r++) from.push_back(r == me ? cell(me, BUF_INPUT, me) : row(me, BUF_PACKETS, r));
     t.step(OP_MOVE, ONE_PACKETS | STEP_JOINT, from, to);
-    for (unsigned i = 1; i < n; i++) t.step(OP_MOVE, ONE_PACKETS | STEP_JOINT, {row(me, BUF_PACKETS, n + peer(i))}, {cell(me, BUF_OUTPUT, peer(i))});
+    for (unsigned i = 1; i < n; i++)
+      t.step(OP_MOVE, ONE_PACKETS | STEP_JOINT, {row(me, BUF_PACKETS, n + peer(i))}, {cell(me, BUF_OUTPUT, peer(i))});
     t.together(n - 1);
   } else if (name == "ip") {
-    for (unsigned i = 1; i < n; i++) t.step(OP_MOVE, i > 1 ? STEP_JOINT : 0, {cell(me, BUF_INPUT, peer(i))}, {row(peer(i), BUF_SCRATCH, me)});
+    for (unsigned i = 1; i < n; i++)
+      t.step(OP_MOVE, i > 1 ? STEP_JOINT : 0, {cell(me, BUF_INPUT, peer(i))}, {row(peer(i), BUF_SCRATCH, me)});
     t.together(n - 1);
     for (unsigned phase = 0; phase < 2; phase++) {
       from.clear(), to.clear();
-      for (unsigned i = 1; i < n; i++) to.push_back(row(peer(i), BUF_FLAGS, phase * n + me, 1, 1)), from.push_back(row(me, BUF_FLAGS, phase * n + peer(i), 1, 1));
+      for (unsigned i = 1; i < n; i++)
+        to.push_back(row(peer(i), BUF_FLAGS, phase * n + me, 1, 1)),
+            from.push_back(row(me, BUF_FLAGS, phase * n + peer(i), 1, 1));
       t.step(OP_SIGNAL, phase ? STEP_LEAVE : 0, {}, to);
       t.step(OP_AWAIT, phase ? STEP_LEAVE : 0, from, {});
       if (phase) break;

@@ -9,11 +9,11 @@
 #include "../interp.h"
 
 #ifdef KERNEL_TRACE
-#define ENTRY(name, proto)                                                                                                 \
-  extern "C" __global__ KERNEL_BOUNDS void mscclc_trace_##name(abi_launch a, const u32 *numbers, abi_trace trace) {        \
-    const u32 block = load_global<u32>(numbers + bid());                                                                   \
-    trace_block(trace, block);                                                                                             \
-    interpret<proto, Units<KERNEL_TYPE>>(a, block);                                                                        \
+#define ENTRY(name, proto)                                                                                          \
+  extern "C" __global__ KERNEL_BOUNDS void mscclc_trace_##name(abi_launch a, const u32 *numbers, abi_trace trace) { \
+    const u32 block = load_global<u32>(numbers + bid());                                                            \
+    trace_block(trace, block);                                                                                      \
+    interpret<proto, Units<KERNEL_TYPE>>(a, block);                                                                 \
   }
 #else
 #define ENTRY(name, proto)                                                                              \

@@ -8,7 +8,8 @@
 #include "../few_lines.h"
 #include "../port.h"
 
-// Only images that trace, or are made with KERNEL_PORT, know of a port; the latter have one entry for each kind of packets.
+// Only images that trace, or are made with KERNEL_PORT, know of a port; the latter have one entry for each kind of
+// packets.
 #if defined(KERNEL_PORT) || defined(KERNEL_TRACE)
 template <class Moves> using Ported = PortMoves<Moves>;
 #else
@@ -30,8 +31,10 @@ ENTRY(mscclc_onesided_copy, COPIES)
 
 // Launches of few packets (few.h).
 #if !defined(KERNEL_TRACE) && !defined(KERNEL_PORT)
-#define ENTRY_FEW(name, Moves, reduction) \
-  extern "C" __global__ KERNEL_BOUNDS void name(abi_few_launch l) { run_few<Moves<Units<KERNEL_TYPE>, reduction>>(l, bid()); }
+#define ENTRY_FEW(name, Moves, reduction)                           \
+  extern "C" __global__ KERNEL_BOUNDS void name(abi_few_launch l) { \
+    run_few<Moves<Units<KERNEL_TYPE>, reduction>>(l, bid());        \
+  }
 ENTRY_FEW(mscclc_few_sum, FewPairs, RED_SUM)
 ENTRY_FEW(mscclc_few_copy, FewPairs, COPIES)
 ENTRY_FEW(mscclc_few_lines_sum, FewLines, RED_SUM)

@@ -25,12 +25,15 @@ func sharedChannels() map[string]*channelBuilder {
 		return b
 	}
 	list := map[string]*channelBuilder{
-		"two release, one behind the other": sem(0, []ir.ChannelOp{chunk(0), meet, sema(ir.ChRelease, 0), barrier(0, 2)}, []ir.ChannelOp{barrier(0, 2), chunk(1), meet, sema(ir.ChRelease, 0)},
+		"two release, one behind the other": sem(0, []ir.ChannelOp{chunk(0), meet, sema(ir.ChRelease, 0), barrier(0, 2)},
+			[]ir.ChannelOp{barrier(0, 2), chunk(1), meet, sema(ir.ChRelease, 0)},
 			[]ir.ChannelOp{sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0), meet, handed(1)}),
-		"two acquire, one behind the other": sem(0, []ir.ChannelOp{chunk(0), meet, sema(ir.ChRelease, 0), sema(ir.ChRelease, 0)}, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, handed(0), barrier(0, 2)},
+		"two acquire, one behind the other": sem(0, []ir.ChannelOp{chunk(0), meet, sema(ir.ChRelease, 0), sema(ir.ChRelease, 0)},
+			[]ir.ChannelOp{sema(ir.ChAcquire, 0), meet, handed(0), barrier(0, 2)},
 			[]ir.ChannelOp{barrier(0, 2), sema(ir.ChAcquire, 0), meet,
 				move(to(ref(0, ir.Scratch, 1, 1)), ref(0, ir.Scratch, 0, 1))}),
-		"a credit that two take": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, handed0(), barrier(0, 2)}, []ir.ChannelOp{barrier(0, 2), sema(ir.ChAcquire, 0)},
+		"a credit that two take": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, handed0(), barrier(0, 2)},
+			[]ir.ChannelOp{barrier(0, 2), sema(ir.ChAcquire, 0)},
 			[]ir.ChannelOp{sema(ir.ChRelease, 0), sema(ir.ChRelease, 0)}),
 		"a baton": sem(1, []ir.ChannelOp{sema(ir.ChAcquire, 0), meet, chunk(0), meet, sema(ir.ChRelease, 1)},
 			[]ir.ChannelOp{sema(ir.ChAcquire, 1), meet, handed(0), meet, sema(ir.ChRelease, 0)}),

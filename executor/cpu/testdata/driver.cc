@@ -75,7 +75,8 @@ template <class Run> static bool launches(const Buffers &b, int n, Run run) {
     b.refill();
     run();
     if (status.code == STATUS_OK) continue;
-    fprintf(stderr, "driver: status %u, block %u step %u waited for %u\n", status.code, status.block, status.step, status.what);
+    fprintf(stderr, "driver: status %u, block %u step %u waited for %u\n", status.code, status.block, status.step,
+            status.what);
     return false;
   }
   return true;
@@ -98,7 +99,8 @@ static bool run_two(FILE *f, FILE *out, u32 threads, int n) {
   abi_counters *counters = (abi_counters *)calloc(h[2] + 1, sizeof(abi_counters));
   abi_conn *conn = (abi_conn *)calloc(h[2] + 1, sizeof(abi_conn));
   const u64 slots = (u64)calloc(h[2] * a.slots + 1, a.slot_stride);
-  for (u64 i = 0; i < h[2]; i++) conn[i] = abi_conn{slots + i * a.slots * a.slot_stride, (u64)&counters[i].head, (u64)&counters[i].tail};
+  for (u64 i = 0; i < h[2]; i++)
+    conn[i] = abi_conn{slots + i * a.slots * a.slot_stride, (u64)&counters[i].head, (u64)&counters[i].tail};
   a.conns = (u64)conn;
   if (!launches(b, n, [&] { mscclc_cpu_threads(&a, nullptr, threads); })) return false;
   b.write(out);
@@ -116,7 +118,8 @@ static bool run_one(FILE *f, FILE *out, u32 threads, int n) {
   const Buffers b(f, a.rank_count);
   abi_one_memory *memory = (abi_one_memory *)malloc(a.rank_count * sizeof(abi_one_memory));
   for (u32 r = 0; r < a.rank_count; r++) {
-    memory[r] = abi_one_memory{b.rank[r].input(), b.rank[r].output(), (u64)malloc(h[0]), (u64)calloc(1, h[1]), (u64)calloc(1, h[2])};
+    memory[r] = abi_one_memory{b.rank[r].input(), b.rank[r].output(), (u64)malloc(h[0]), (u64)calloc(1, h[1]),
+                               (u64)calloc(1, h[2])};
     if (r < ONE_RANKS) a.rank[r] = memory[r];
   }
   a.ranks = (u64)memory;

@@ -5,8 +5,8 @@
 // Every rank does its launches one after the other, in threads of its own, and waits for no
 // other rank but as the program has it; a block has up to THREADS threads, another number on each rank and in each
 // launch, and any thread may be late at any access. A launch's buffers hold nonsense before their rank begins
-// it, and again from when that has ended. With -DLANES_CPU the kernel is that of GPUs. A dump is what stress_test.go writes; the result is
-// all buffers as they were when their rank's launch ended.
+// it, and again from when that has ended. With -DLANES_CPU the kernel is that of GPUs. A dump is what stress_test.go
+// writes; the result is all buffers as they were when their rank's launch ended.
 void host_delay();
 #define KERNEL_DELAY host_delay
 #ifdef LANES_CPU
@@ -195,17 +195,23 @@ int main(int argc, char **argv) {
   FILE *out = fopen(argv[2], "wb");
   need(dumped && out, "cannot open the files");
   max_threads = (u32)atoi(argv[3]), seed = (u64)atoll(argv[4]);
-  u64 h[8];  // the limit of waits; bytes of a rank's scratch, packets and flags; states; calls; whether no step folds; whether packets are lines
+  u64 h[8];  // the limit of waits; bytes of a rank's scratch, packets and flags; states; calls; whether no step folds;
+             // whether packets are lines
   get(h, sizeof h);
   status.limit_ns = h[0], calls = h[5], copies = h[6], lines = h[7];
   static abi_one_launch first;
   get(&first, sizeof first);
   ranks = first.rank_count;
-  const u64 blocks = table(first.block_count * sizeof(abi_one_block)), steps = table(first.step_count * sizeof(abi_one_step));
-  const u64 operands = table(first.operand_count * sizeof(abi_one_operand)), states = (u64)calloc(h[4], sizeof(abi_one_state));
+  const u64 blocks = table(first.block_count * sizeof(abi_one_block)),
+            steps = table(first.step_count * sizeof(abi_one_step));
+  const u64 operands = table(first.operand_count * sizeof(abi_one_operand)),
+            states = (u64)calloc(h[4], sizeof(abi_one_state));
   abi_one_memory *lasting = (abi_one_memory *)calloc(ranks, sizeof(abi_one_memory));
-  for (u64 r = 0; r < ranks; r++) lasting[r] = abi_one_memory{0, 0, (u64)aligned_alloc(128, (h[1] + 128) / 128 * 128), (u64)aligned_alloc(128, (h[2] + 128) / 128 * 128), (u64)calloc(1, h[3])};
-  for (u64 r = 0; r < ranks; r++) memset((void *)lasting[r].packets, 0, h[2]), memset((void *)lasting[r].scratch, NONSENSE, h[1]);
+  for (u64 r = 0; r < ranks; r++)
+    lasting[r] = abi_one_memory{0, 0, (u64)aligned_alloc(128, (h[1] + 128) / 128 * 128),
+                                (u64)aligned_alloc(128, (h[2] + 128) / 128 * 128), (u64)calloc(1, h[3])};
+  for (u64 r = 0; r < ranks; r++)
+    memset((void *)lasting[r].packets, 0, h[2]), memset((void *)lasting[r].scratch, NONSENSE, h[1]);
   call = (Call *)calloc(calls, sizeof(Call));
   for (u64 c = 0; c < calls; c++) {
     abi_one_launch &a = call[c].launch;
@@ -225,14 +231,18 @@ int main(int argc, char **argv) {
       memory[r].input = b.of[0].now + b.in_at, memory[r].output = b.of[n[1] ? 1 : 0].now + b.out_at;
       if (r < ONE_RANKS) a.rank[r] = memory[r];
     }
-    a.ranks = (u64)memory, a.blocks = blocks, a.steps = steps, a.operands = operands, a.states = states, a.status = (u64)&status;
+    a.ranks = (u64)memory, a.blocks = blocks, a.steps = steps, a.operands = operands, a.states = states,
+    a.status = (u64)&status;
   }
   pthread_t *id = (pthread_t *)calloc(ranks, sizeof(pthread_t));
   for (u64 r = 0; r < ranks; r++) need(pthread_create(id + r, nullptr, run_rank, (void *)r) == 0, "no threads");
   for (u64 r = 0; r < ranks; r++) pthread_join(id[r], nullptr);
   if (status.code != STATUS_OK) {
-    fprintf(stderr, "stress: status %u, block %u column %u step %u operand %u waited for %u, want %llu have %llu in pass %llu\n", status.code, status.block, status.column,
-            status.step, status.operand, status.what, status.want, status.have, status.tile);
+    fprintf(
+        stderr,
+        "stress: status %u, block %u column %u step %u operand %u waited for %u, want %llu have %llu in pass %llu\n",
+        status.code, status.block, status.column, status.step, status.operand, status.what, status.want, status.have,
+        status.tile);
     return 2;
   }
   for (u64 c = 0; c < calls; c++)

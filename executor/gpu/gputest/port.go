@@ -31,7 +31,8 @@ for i in 1..ranks { chunk(i - 1, output, 0, 3).copy(i, via = port) }`,
 	"mixed": `allreduce(ranks)
 scratch gathered[ranks]
 for r in 0..ranks {
-    let sum = reduce([chunk(r, input, r)] + [chunk(p, input, r).copy(r, gathered, p, via = port) for p in 0..ranks if p != r], r, output, r)
+    let others = [chunk(p, input, r).copy(r, gathered, p, via = port) for p in 0..ranks if p != r]
+    let sum = reduce([chunk(r, input, r)] + others, r, output, r)
     for p in 0..ranks if p != r { if p % 2 == 0 { sum.copy(p, via = port) } else { sum.copy(p) } }
 }`,
 }

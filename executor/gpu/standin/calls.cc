@@ -42,7 +42,8 @@ int do_count(int *n) { return *n = (int)devices().size(), OK; }
 int do_device(int *d, int n) { return *d = n, device(n) ? OK : INVALID_VALUE; }
 int do_name(char *name, int bytes, int n) {
   const char *given = getenv("MSCCLC_STANDIN_NAME");  // of all GPUs
-  return given && *given ? snprintf(name, (size_t)bytes, "%s", given) : snprintf(name, (size_t)bytes, "stand-in %d", n), OK;
+  return given && *given ? snprintf(name, (size_t)bytes, "%s", given) : snprintf(name, (size_t)bytes, "stand-in %d", n),
+         OK;
 }
 int do_attribute(int *value, int which, int n) {
   NEED(device(n));
@@ -312,11 +313,20 @@ int load_object(void **module, const void *image) {
 int do_function(void **function, void *module, const char *name) {
   CONTEXT;
   const Module *m = (const Module *)module;
-  static const std::map<std::string, Entry> entries = {
-      {"mscclc_simple", TWO_SIMPLE}, {"mscclc_ll", TWO_LL}, {"mscclc_ll128", TWO_LL128}, {"mscclc_onesided", ONE_ANY},
-      {"mscclc_trace_simple", TWO_SIMPLE}, {"mscclc_trace_ll", TWO_LL}, {"mscclc_trace_ll128", TWO_LL128},
-      {"mscclc_onesided_sum", ONE_SUM}, {"mscclc_onesided_copy", ONE_COPY}, {"mscclc_few_sum", FEW_SUM}, {"mscclc_few_copy", FEW_COPY},
-      {"mscclc_onesided_lines", ONE_LINES}, {"mscclc_few_lines_sum", FEW_LINES_SUM}, {"mscclc_few_lines_copy", FEW_LINES_COPY}};
+  static const std::map<std::string, Entry> entries = {{"mscclc_simple", TWO_SIMPLE},
+                                                       {"mscclc_ll", TWO_LL},
+                                                       {"mscclc_ll128", TWO_LL128},
+                                                       {"mscclc_onesided", ONE_ANY},
+                                                       {"mscclc_trace_simple", TWO_SIMPLE},
+                                                       {"mscclc_trace_ll", TWO_LL},
+                                                       {"mscclc_trace_ll128", TWO_LL128},
+                                                       {"mscclc_onesided_sum", ONE_SUM},
+                                                       {"mscclc_onesided_copy", ONE_COPY},
+                                                       {"mscclc_few_sum", FEW_SUM},
+                                                       {"mscclc_few_copy", FEW_COPY},
+                                                       {"mscclc_onesided_lines", ONE_LINES},
+                                                       {"mscclc_few_lines_sum", FEW_LINES_SUM},
+                                                       {"mscclc_few_lines_copy", FEW_LINES_COPY}};
   const auto found = entries.find(name);
   if (m->device != d) return INVALID_HANDLE;
   if (!m->text.empty() && !contains(m->text.c_str(), (std::string(".entry ") + name + "(").c_str())) return NOT_FOUND;

@@ -105,7 +105,8 @@ void host_ended() {}
 void run_grid(const Grid &g) {
   const u64 count = (u64)g.blocks * g.threads, shared = (g.shared + 15) & ~15ull;
   const u64 bytes = count * (STACK + sizeof(Fiber)) + g.blocks * (sizeof(Team) + shared);
-  char *memory = (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *memory =
+      (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) abort();
   char *const near = memory + count * STACK;
   Fiber *const fiber = (Fiber *)(near + g.blocks * shared);

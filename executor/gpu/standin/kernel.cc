@@ -59,7 +59,9 @@ Grid grid_of(const Function *f, u32 x, u32 y, u32 threads, const char *params) {
   const u32 bundles = std::max(1u, std::min(threads / 32, warps()));
   const auto number = [=](u32 b) { return ((const u32 *)numbers_of(params))[b]; };
   const abi_trace *trace = trace_of(f, params);
-  if (f->entry == TWO_LL128) return Grid{x * y, 1, sizeof(block_shared), [=](u32 b) { run_two_sided(*(const abi_launch *)params, number(b), trace); }};
+  if (f->entry == TWO_LL128)
+    return Grid{x * y, 1, sizeof(block_shared),
+                [=](u32 b) { run_two_sided(*(const abi_launch *)params, number(b), trace); }};
   const auto two = [=](u32 b) {
     if (trace) trace_block(*trace, number(b));
     run_typed(f, params, number(b), 0);
@@ -95,7 +97,8 @@ bool two_reachable(Device *d, u32 blocks, const std::string &params, const abi_t
     for (u64 p : {r->input, r->output, r->scratch})
       if (p && !in_reach(d, p)) return false;
     for (i32 c : {b->send, b->recv})
-      if (c >= 0 && !(in_reach(d, conns[c].slots) && in_reach(d, conns[c].head) && in_reach(d, conns[c].tail))) return false;
+      if (c >= 0 && !(in_reach(d, conns[c].slots) && in_reach(d, conns[c].head) && in_reach(d, conns[c].tail)))
+        return false;
   }
   return true;
 }
@@ -124,7 +127,8 @@ void spoil(const Function *f, const char *params) {
 }
 
 bool reachable(const Function *f, u32 blocks, const std::string &params) {
-  return is_two(f) ? two_reachable(f->device, blocks, params, trace_of(f, params.data())) : one_reachable(f->device, one_of(f, params.data()));
+  return is_two(f) ? two_reachable(f->device, blocks, params, trace_of(f, params.data()))
+                   : one_reachable(f->device, one_of(f, params.data()));
 }
 
 }  // namespace

@@ -255,7 +255,9 @@ int memory_map(u64 address, u64 bytes, u64 handle) {
   --in;
   if (address + bytes > in->first + in->second || find(address) != blocks.end()) return INVALID_VALUE;
   const int file = dup(it->second.file);
-  if (mmap((void *)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) == MAP_FAILED) return OUT_OF_MEMORY;
+  if (mmap((void *)address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) ==
+      MAP_FAILED)
+    return OUT_OF_MEMORY;
   blocks[address] = Block{bytes, it->second.device, file, MAPPED, {}};
   blocks[address].exported = it->second.handles;
   return OK;

@@ -4,8 +4,8 @@
 // has the names of both drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.
 //
 // It is strict where a driver may be lax: a kernel begins only when all of its blocks have
-// room beside those that run, who puts work into a full queue waits, memory of another GPU without peer access faults, and a handle of
-// memory serves another process only.
+// room beside those that run, who puts work into a full queue waits, memory of another GPU without peer access faults,
+// and a handle of memory serves another process only.
 #pragma once
 #include "../../../kernels/abi_onesided.h"
 
@@ -80,7 +80,19 @@ struct Event {
 
 // A Function is an entry of a module; run_kernel runs a launch of it and returns
 // when all of its blocks have ended.
-enum Entry { TWO_SIMPLE, TWO_LL, TWO_LL128, ONE_ANY, ONE_SUM, ONE_COPY, ONE_LINES, FEW_SUM, FEW_COPY, FEW_LINES_SUM, FEW_LINES_COPY };
+enum Entry {
+  TWO_SIMPLE,
+  TWO_LL,
+  TWO_LL128,
+  ONE_ANY,
+  ONE_SUM,
+  ONE_COPY,
+  ONE_LINES,
+  FEW_SUM,
+  FEW_COPY,
+  FEW_LINES_SUM,
+  FEW_LINES_COPY
+};
 struct Function {
   Device *device;
   Entry entry;

@@ -220,7 +220,9 @@ static int enqueue(struct comm *c, void *stream, struct part part) {
   return 0;
 }
 
-const char *ncclGetErrorString(int code) { return code == 0 ? "no error" : code == 3 ? "internal error of the stand-in" : "unhandled error"; }
+const char *ncclGetErrorString(int code) {
+  return code == 0 ? "no error" : code == 3 ? "internal error of the stand-in" : "unhandled error";
+}
 const char *ncclGetLastError(void *comm) { (void)comm; return "it was told to fail"; }
 int ncclGetVersion(int *version) { MAY_FAIL("ncclGetVersion"); *version = 22809; return 0; }
 int ncclGetUniqueId(nccl_id *id) {
@@ -270,7 +272,12 @@ int ncclCommInitRank(void **comm, int ranks, nccl_id id, int rank) {
 }
 int ncclCommDestroy(void *comm) { MAY_FAIL("ncclCommDestroy"); (void)comm; return 0; }
 int ncclCommAbort(void *comm) { (void)comm; return 0; }
-int ncclCommGetAsyncError(void *comm, int *error) { (void)comm; *error = 0; MAY_FAIL("ncclCommGetAsyncError"); return 0; }
+int ncclCommGetAsyncError(void *comm, int *error) {
+  (void)comm;
+  *error = 0;
+  MAY_FAIL("ncclCommGetAsyncError");
+  return 0;
+}
 
 int ncclAllReduce(const void *s, void *r, size_t n, int type, int op, void *comm, void *stream) {
   MAY_FAIL("ncclAllReduce");
