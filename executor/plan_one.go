@@ -173,7 +173,7 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	c.one.All, c.asked = everywhere, tile
 	for wider := 0; ; wider = columns {
 		if err := p.narrow(c, geo, columns); err != nil && wider > 0 {
-			return fmt.Errorf("the GPUs have no room for %d columns of all blocks, and there is memory for fewer bytes in %d: %w: %w", wider, columns, ErrNoDevice, err)
+			return fmt.Errorf("the GPUs have no room for %d replicas of all blocks, and there is memory for fewer bytes in %d: %w: %w", wider, columns, ErrNoDevice, err)
 		} else if err != nil {
 			return err
 		}

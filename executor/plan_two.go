@@ -50,7 +50,7 @@ func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	return two, two.lay()
 }
 
-var errColumns = fmt.Errorf("a two-sided program has no columns: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
+var errColumns = fmt.Errorf("a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
 
 func (p *twoPlan) hash(w *proof.Hash) {
 	img := p.loaded.img

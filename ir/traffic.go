@@ -2,7 +2,7 @@ package ir
 
 // Traffic is how much a one-sided program signals and moves in one pass.
 type Traffic struct {
-	Signals int `json:"signals" doc:"flags that are raised in a pass"`
+	Signals int `json:"signals" doc:"flags that are raised in a tile iteration"`
 	Packets int `json:"packets" doc:"chunks that are written as packets"`
 	Remote  int `json:"remote" doc:"chunks that are read or written at other ranks, packets included"`
 }

@@ -53,7 +53,7 @@ func TestTableSays(t *testing.T) {
 		{`"tile":65536`, `"tile":9000000000000`, `no whole number from 0 to 1073741824`},
 		{`"us":4.25`, `"us":-1`, rule + `: "us" is -1, and no time`},
 		{`"columns":2`, `"columns":2,"sided":"three"`, rule + `: "sided" is "three"`},
-		{`"columns":2`, `"columns":2,"sided":"two"`, rule + ` has "columns": 2, and a two-sided program has no columns`},
+		{`"columns":2`, `"columns":2,"sided":"two"`, rule + ` has "columns": 2, and a two-sided program has no replicas`},
 		{`"tile":65536`, `"tile":65536,"via":"port"`, `entries[0].rules[1]: "program" is "allreduce/ring" with "via": "port", and a port cannot reduce`},
 		{`"columns":2`, `"via":"port"`, rule + ` has "via": "port", which only one-sided programs of protocol Simple have`},
 		{"\n]}\n", "\n", `no table: the text ends too soon`},

@@ -181,7 +181,7 @@ func (t *tableReader) rule(e *Entry, where string) {
 	}
 	switch {
 	case r.Sided != "" && r.Columns > 1:
-		t.fail(at, "%s has \"columns\": %d, and a two-sided program has no columns", where, r.Columns)
+		t.fail(at, "%s has \"columns\": %d, and a two-sided program has no replicas", where, r.Columns)
 	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()) && r.Protocol != "":
 		t.fail(at, "%s has \"via\": %q, which only one-sided programs of protocol Simple have", where, r.Via)
 	}

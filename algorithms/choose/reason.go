@@ -159,7 +159,7 @@ func differing(a, b *figures) (words []string) {
 	}
 	fewer(b.Rounds, a.Rounds, "rounds:")
 	fewer(b.moves, a.moves, "moves of a rank:")
-	fewer(b.signals, a.signals, "signals of a pass:")
+	fewer(b.signals, a.signals, "signals of a tile iteration:")
 	part(b.Volume, a.Volume, "sends %.3gx of the buffer instead of %.3gx")
 	if part(b.Scratch, a.Scratch, "scratch of %.3gx the buffer instead of %.3gx"); b.Scratch == 0 && a.Scratch > 0 {
 		words[len(words)-1] = "no scratch"

@@ -38,7 +38,7 @@ type Variant struct {
 	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
 	Columns  int    `json:"columns,omitempty"`
 	Threads  int    `json:"threads,omitempty" doc:"of a thread block"`
-	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a column moves in a pass"`
+	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 }
 
 // String names v for a report: allpairs LL16 8x512.

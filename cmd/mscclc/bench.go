@@ -127,9 +127,9 @@ MASTER_PORT, say where rank 0 listens, 127.0.0.1 and 29401 where they are not se
 	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond, "look so long for faster widths of a size, behind one width of each variant")
 	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune (default: stdout) to `FILE`.table, or all times of --judge as JSON lines to FILE.jsonl")
 	flags.StringVar(&f.table, "table", "", "choose variants by the table in `FILE`, where it has some, before the one that is built in")
-	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, instead of what is chosen")
+	flags.IntVar(&f.columns, "columns", 0, "launch `N` replicas of a rank's thread blocks, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
-	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
+	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each")
 	flags.DurationVar(&f.wait, "timeout", 20*time.Second, "give up when a step waits longer")
 	return cmd

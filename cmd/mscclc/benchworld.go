@@ -61,7 +61,7 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	}
 	for _, given := range w.given {
 		if given != nil && given.OneSided == nil && w.columns > 1 {
-			return nil, usagef("--columns: a two-sided program has no columns; its blocks are what it was compiled to (--instances)")
+			return nil, usagef("--columns: a two-sided program has no replicas; its blocks are what it was compiled to (--instances)")
 		}
 	}
 	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {

@@ -65,7 +65,7 @@ Beside a COLLECTIVE, ` + ownUsage + `
 They are chosen among as mscclc bench does, and a table may name them.
 
 --trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
-about:tracing. A rank is a process there, and a column of a block is a thread. A step is named by whether it copies or reduces,
+about:tracing. A rank is a process there, and a replica of a block is a thread. A step is named by whether it copies or reduces,
 and by what its data goes over; so the colours show these. Its arguments have its operands and its line in the algorithm.
 A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first step: their clocks differ.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 512K

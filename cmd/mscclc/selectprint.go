@@ -16,7 +16,7 @@ func (a *app) printSelected(s *choose.Selector, is *selected) error {
 	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n",
 		s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tCOLUMNS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tREPLICAS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
 	for _, r := range is.list {
 		to, next := "and above", ""
 		if r.To > 0 {
@@ -59,7 +59,7 @@ func (a *app) printOwn(own []choose.Standing) error {
 	}
 	fmt.Fprintln(a.stdout)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AT\tYOUR FILE\tCOLUMNS\tLATENCY (us)\tINTERVAL (us)\tBESIDE THE FASTEST")
+	fmt.Fprintln(w, "AT\tYOUR FILE\tREPLICAS\tLATENCY (us)\tINTERVAL (us)\tBESIDE THE FASTEST")
 	for _, o := range own {
 		if o.Err != nil {
 			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", roughSize(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))

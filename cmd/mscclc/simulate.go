@@ -46,7 +46,7 @@ is the time from the end of a call to the end of the next, where calls follow ea
 when it has ended this one, so the interval of a chain is a small part of its latency. nccl-tests and mscclc bench
 measure the interval. It is - where the program is too large for several calls to be simulated.
 
-Bandwidths are nccl-tests'. --by says which of the two times they are of, and the columns and the link too; it is the
+Bandwidths are nccl-tests'. --by says which of the two times they are of, and the replicas and the link too; it is the
 latency unless --by interval is given. The link is the one that was occupied longest, with the part of the time that it
 was. A low value means that latency limits the call. A rank that is alone moves nothing: its times and its bandwidths
 are 0.
@@ -72,10 +72,10 @@ Of a long call they show the first tile iterations. The drawing says at its top 
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	dtypeFlag(flags, &f.dtype, "", "bf16")
-	byFlag(flags, &f.by, "columns and bandwidths are")
-	flags.IntVar(&f.columns, "columns", 0, "run `N` columns, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
+	byFlag(flags, &f.by, "replicas and bandwidths are")
+	flags.IntVar(&f.columns, "columns", 0, "launch `N` replicas of a rank's thread blocks, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
-	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a pass, instead of what is chosen")
+	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false, "have switches add up and spread what is via = switch, instead of ranks one by one")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`.json")
 	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`.svg")
@@ -102,7 +102,7 @@ type simulatedSize struct {
 	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
 	AlgBW    float64 `json:"algbw" doc:"GB/s, as nccl-tests has it"`
 	BusBW    float64 `json:"busbw" doc:"GB/s"`
-	Columns  int     `json:"columns,omitempty" doc:"of a one-sided program, unless the executor chooses them"`
+	Columns  int     `json:"columns,omitempty" doc:"replicas of a one-sided program, unless the executor chooses them"`
 	Passes   int64   `json:"passes" doc:"tile iterations"`
 	Link     string  `json:"link,omitempty" doc:"the link that was occupied longest"`
 	Occupied float64 `json:"occupied" doc:"the part of the time that link was occupied"`

@@ -113,7 +113,7 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 	}
 	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\tcolumns\tpasses\t\t"+
+	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
 		"  the link that is busiest")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n",

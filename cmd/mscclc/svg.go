@@ -117,7 +117,7 @@ func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
 	note := fmt.Sprintf("Time 0 is when the thread blocks begin, %.2f us after the call begins. "+
 		"The last step shown ends at %.2f us.", r.Launch, micros(d.end))
 	if columns > 1 {
-		note += fmt.Sprintf(" A lane stands for %d columns, which do the same at the same time.", columns)
+		note += fmt.Sprintf(" A lane stands for %d replicas, which do the same at the same time.", columns)
 	}
 	d.remarks = append(d.remarks, note)
 	var out []string
@@ -175,7 +175,7 @@ func (d *timeline) write(w io.Writer, title string) error {
 	for _, l := range d.lanes {
 		name := fmt.Sprintf("rank %d block %d", l.rank, l.block)
 		if l.column > 0 {
-			name += fmt.Sprintf(" column %d", l.column)
+			name += fmt.Sprintf(" replica %d", l.column)
 		}
 		svgText(out, nameWidth-6, axis+10+d.top[l]+laneHeight-3, rightOf, name)
 	}

@@ -86,7 +86,7 @@ func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
 		rank, block, _ := p.Place(s.Step)
 		text := fmt.Sprintf("block %d", block)
 		if p.OneSided != nil {
-			text += fmt.Sprintf(" column %d", s.Column)
+			text += fmt.Sprintf(" replica %d", s.Column)
 		}
 		name("process_name", fmt.Sprintf("rank %d", rank), lane{rank, -1})
 		name("thread_name", text, lane{rank, laneOf(block, s.Column)})

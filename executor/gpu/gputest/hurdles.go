@@ -34,7 +34,7 @@ func testHurdles(t *testing.T, d Device) {
 	for want, opt := range map[string]executor.PlanOptions{
 		"no GPUs":               {},
 		"there is no GPU 9":     {GPUs: d.Open(999)},
-		"no columns":            {GPUs: d.Open(), Columns: 2},
+		"no replicas":           {GPUs: d.Open(), Columns: 2},
 		"-1 slots":              {GPUs: d.Open(), Slots: -1},
 		"pieces of -1 bytes":    {GPUs: d.Open(), PieceBytes: -1},
 		"slots are out of rang": {GPUs: d.Open(), Slots: 1 << 16, SlotBytes: 1 << 40, TileBytes: 1 << 40},
@@ -53,7 +53,7 @@ func testHurdlesOfTwo(t *testing.T, d Device) {
 		"buffers are of":       func(a *executor.CallArgs) { a.Input = a.Input[:1] },
 		"no memory of a GPU":   func(a *executor.CallArgs) { a.Input = []uint64{16, 16} },
 		"are wanted":           func(a *executor.CallArgs) { a.Elems = 1 << 30 },
-		"no columns":           func(a *executor.CallArgs) { a.Columns = 2 },
+		"no replicas":          func(a *executor.CallArgs) { a.Columns = 2 },
 		"a GPU has them by 32": func(a *executor.CallArgs) { a.Threads = 33 },
 		"tiles of -5 bytes":    func(a *executor.CallArgs) { a.TileBytes = -5 },
 	})
