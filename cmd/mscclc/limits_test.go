@@ -128,10 +128,10 @@ func TestLimitValues(t *testing.T) {
 // TestLargeProgram: who writes a program that is larger than what is usually read is told the flag that reads it.
 func TestLargeProgram(t *testing.T) {
 	block := make([]byte, 1<<20)
-	notes := map[int]string{512: "", 513: "mscclc reads it with --limit file=513M", 2050: "mscclc reads files of up to 2047 MiB"}
-	for megabytes, want := range notes {
+	hints := map[int]string{512: "", 513: "mscclc reads it with --limit file=513M", 2050: "mscclc reads files of up to 2047 MiB"}
+	for megabytes, want := range hints {
 		var said bytes.Buffer
-		a := &app{stdout: &product{Writer: io.Discard}, stderr: &said, guard: &guard{}}
+		a := &app{stdout: &product{Writer: io.Discard}, stderr: &said, guard: &guard{}, notes: &notes{}}
 		err := a.writeProgram("-", func(w io.Writer) (err error) {
 			for i := 0; i < megabytes && err == nil; i++ {
 				_, err = w.Write(block)
