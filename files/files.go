@@ -35,6 +35,9 @@ func Open(name string) (*os.File, error) {
 	}
 	if what := refused(info.Mode()); what != "" && (info.IsDir() || !Inherited(name)) {
 		d := diag.New(diag.Io, diag.FileSpan(name), "this is %s, and not a file to read", what)
+		if info.IsDir() {
+			return nil, diag.List{d.WithHint("name a file in it")}
+		}
 		return nil, diag.List{d.WithHint("give a regular file")}
 	}
 	return os.Open(name)

@@ -15,7 +15,10 @@ import (
 func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int64) bool {
 	p := &m.prog
 	if rank < 0 || rank >= int64(p.coll.Ranks) {
-		m.fault(diag.OutOfBounds, span, "rank %d does not exist: ranks are 0 to %d", rank, p.coll.Ranks-1)
+		d := m.fault(diag.OutOfBounds, span, "rank %d does not exist: ranks are 0 to %d", rank, p.coll.Ranks-1)
+		if rank > 0 {
+			d.Hint = fmt.Sprintf("to go on at rank 0 behind rank %d, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
+		}
 		return false
 	}
 	have := int64(p.at(int32(rank), b).chunks)
@@ -73,7 +76,7 @@ func (m *machine) matched(r ref, rank int64) string {
 	case n > wantsShown:
 		copies = append(copies[:wantsShown], "and so on")
 	}
-	return fmt.Sprintf("of what is copied here, rank %d needs only this: %s", rank, strings.Join(copies, ", "))
+	return fmt.Sprintf("rank %d needs only this copy from here: %s", rank, strings.Join(copies, ", "))
 }
 
 func chunks(n int64) string {

@@ -106,7 +106,7 @@ func (c *compiler) sorted(f *syntax.File) *fileLines {
 	}
 	if l.collective == nil {
 		d := m.report(diag.Declaration, l.algorithm.Span(), "the file has no collective line")
-		d.Hint = "collective allreduce(ranks) says what must hold at the end"
+		d.Hint = "add a line below this one that says what must hold at the end, such as collective allreduce(ranks)"
 	}
 	return &l
 }

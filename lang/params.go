@@ -69,7 +69,7 @@ func (c *compiler) param(p *syntax.Param, given Params) *name {
 	n := &name{text: p.Name, span: span, sort: aConstant}
 	if p.Default == nil {
 		d := m.report(diag.Declaration, span, "parameter %s of the algorithm has no default", p.Name)
-		d.Hint = p.Name + " = 8"
+		d.Hint = "every parameter has one: write " + p.Name + " = 8"
 		return nil
 	}
 	v := c.valueOf(p.Default).value()()

@@ -49,7 +49,20 @@ func (m *machine) wrong(rank, index int, wrong *eval.WrongList) {
 	} else {
 		*e = e.WithNote(diag.Span{}, "nothing writes %s", m.inPlaceName(rank, index))
 	}
+	m.hintCopy(e, rank, index, w)
 	wrong.Note(e)
+}
+
+// hintCopy adds a hint to d that writes what output[index] of rank must hold, where that is a chunk of input and still there.
+func (m *machine) hintCopy(d *diag.Diagnostic, rank, index int, w ir.Want) {
+	p := &m.prog
+	if w.Any || w.Sum || len(w.List) > 0 || d.Hint != "" {
+		return
+	}
+	from := ref{spot: spot{rank: w.Part.Rank, index: w.Part.Index}, buf: ir.Input, count: 1}
+	if x, _ := p.cells.At(p.cellOf(ir.Ref{Rank: from.rank, Index: from.index, Buf: ir.Input})); p.values.Matches(x, w) {
+		d.Hint = fmt.Sprintf("%s.copy(%d, output, %d) writes what belongs there", p.chunkCall(&from), rank, index)
+	}
 }
 
 // inPlaceName names a chunk of output, and the chunk of input that is the same memory.
@@ -189,6 +202,6 @@ func (m *machine) noteLack(d *diag.Diagnostic, chunk ir.Part, last made) {
 		d.Hint = fmt.Sprintf("reduce %v into the sum before %s is overwritten", chunk, p.refName(&from))
 		return
 	}
-	d.Hint = fmt.Sprintf("add one more reduction: with .reduce(%s) the sum stays in %s; with one more loop iteration it may end on "+
-		"another rank, and then the copies must begin there, and rank %d needs one too", p.chunkCall(&from), end, dst.Rank)
+	d.Hint = fmt.Sprintf("add one more reduction: .reduce(%s) leaves the sum in %s; with one more loop iteration the sum may end on "+
+		"another rank: begin the copies there, and copy to rank %d too", p.chunkCall(&from), end, dst.Rank)
 }

@@ -128,7 +128,11 @@ func (a *app) openTopology(spec string) (*topology.Topology, error) {
 	if file := topology.File(spec); file != "" && !exists(file) {
 		return nil, noFile(file)
 	}
-	return topology.Open(spec)
+	t, err := topology.Open(spec)
+	if list := (diag.List)(nil); errors.As(err, &list) {
+		err = placed(list, spec)
+	}
+	return t, err
 }
 
 func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }

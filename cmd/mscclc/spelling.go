@@ -170,7 +170,7 @@ func noFile(arg string) error {
 	if near := diag.Nearest(filepath.Base(arg), names); near != "" {
 		return diag.List{d.WithHint("did you mean %s?", filepath.Join(folder, near))}
 	}
-	return diag.List{d.WithHint("give its path, from the current folder")}
+	return diag.List{d.WithHint("give its path from the current folder")}
 }
 
 // meantFile returns the program or algorithm file that arg is a slip of or names without its ending, or "".
@@ -233,8 +233,8 @@ func noSuchFile(arg string) error {
 		}
 	}
 	if near := diag.Nearest(strings.ToLower(name), collectiveNames()); near != "" {
-		return diag.List{d.WithHint("did you mean the collective %s, of which run and bench choose an algorithm? one of them is %s; mscclc list %s shows all",
-			near, algorithmsOf(near)[0], near)}
+		return diag.List{d.WithHint("did you mean %s? run and bench choose an algorithm of this collective; mscclc list %s shows all, such as %s",
+			near, near, algorithmsOf(near)[0])}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
 }

@@ -3,6 +3,7 @@ package msccl
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"mscclc/codegen"
 	"mscclc/ir"
@@ -196,6 +197,9 @@ func (x *reader) root() bool {
 			roots = append(roots, &x.gpus[i])
 		}
 	}
+	if len(roots) > 1 {
+		roots = x.usedRoots(roots)
+	}
 	switch len(roots) {
 	case 0:
 		x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: no rank has an %s above 0", c.Kind, attribute).Hint =
@@ -214,6 +218,38 @@ func (x *reader) root() bool {
 	*d = d.WithNote(roots[0].span, "rank %d is the first", roots[0].id)
 	d.Hint = fmt.Sprintf(`write %s="0" in the <gpu> of each rank that is not the root`, attribute)
 	return false
+}
+
+// usedRoots returns the one of several possible roots that has a step at the buffer that only roots have: the others have
+// that buffer no more. Where that is not one, it returns all.
+func (x *reader) usedRoots(all []*gpuRecord) []*gpuRecord {
+	reads := x.p.Coll.Kind == ir.Broadcast || x.p.Coll.Kind == ir.Scatter
+	uses := func(g *gpuRecord) bool {
+		return slices.ContainsFunc(x.tbs[g.tbs.First:g.tbs.End], func(b tbRecord) bool {
+			return slices.ContainsFunc(x.p.Steps[b.Steps.First:b.Steps.End], func(s ir.Step) bool {
+				return reads && (s.SrcBuf == ir.Input || s.DstBuf == ir.Input) || !reads && (s.SrcBuf == ir.Output || s.DstBuf == ir.Output)
+			})
+		})
+	}
+	var used []*gpuRecord
+	for _, g := range all {
+		if uses(g) {
+			used = append(used, g)
+		}
+	}
+	if len(used) != 1 {
+		return all
+	}
+	for _, g := range all {
+		if g == used[0] {
+			continue
+		} else if reads {
+			g.input = 0
+		} else {
+			g.output = 0
+		}
+	}
+	return used
 }
 
 // buffers checks each rank's buffers against the collective. A buffer of no

@@ -207,7 +207,7 @@ func (x *reader) peer(t *tag, a *attr, does string, rank, peer int32) {
 	switch {
 	case int64(peer) >= int64(x.head.ranks):
 		x.report(diag.OutOfBounds, t.span(a), "this thread block of rank %d %s rank %d, but %s", rank, does, peer, x.ranksText()).Hint =
-			fmt.Sprintf("write another rank than %d, or -1 if no step of the thread block %s anyone; or correct ngpus in <algo>", rank, does)
+			fmt.Sprintf("write a rank of these other than %d, or -1 if no step of the thread block %s anyone; or correct ngpus in <algo>", rank, does)
 	case peer == rank:
 		x.report(diag.Malformed, t.span(a), "rank %d has itself for a peer", rank)
 	}

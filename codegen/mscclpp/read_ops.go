@@ -167,24 +167,9 @@ var foreignOps = map[string]string{
 }
 
 const (
-	putAndSignal = "put writes to a peer's buffer, signal tells the peer, and the peer waits: " + putJSON + ", " +
-		signalJSON +
-		", and at the peer " + waitJSON + whoseNumbers
-	waitOrGet = "wait waits for the peer's signal after its put, and get reads a peer's buffer: " + waitJSON +
-		" or " + getJSON +
-		whoseNumbers
-	whoseNumbers = `; channel_ids and buffer_id are positions in the thread block's "channels" and "remote_buffer_refs", which hold ` +
-		`positions in the rank's "channels" and "remote_buffers"; mscclc compile allgather/allpairs -p ranks=2 -o example.json writes a whole plan`
-)
-
-// Operations as a thread block lists them.
-const (
-	putJSON = `{"name": "put", "src_buff": [{"type": "i", "index": 0, "size": 1}], ` +
-		`"dst_buff": [{"buffer_id": 0, "index": 0, "size": 1}], "channel_type": "memory"}`
-	getJSON = `{"name": "get", "src_buff": [{"buffer_id": 0, "index": 0, "size": 1}], ` +
-		`"dst_buff": [{"type": "i", "index": 0, "size": 1}], "channel_type": "memory"}`
-	signalJSON = `{"name": "signal", "channel_ids": [0], "channel_type": "memory"}`
-	waitJSON   = `{"name": "wait", "channel_ids": [0], "channel_type": "memory"}`
+	putAndSignal = `"put" writes to a peer's buffer, "signal" tells the peer, and the peer has a "wait"` + seeExample
+	waitOrGet    = `"wait" waits for the peer's signal after its put, and "get" reads a peer's buffer` + seeExample
+	seeExample   = "; mscclc compile allgather/allpairs -p ranks=2 -o example.json writes an example"
 )
 
 // opName reads the name of an operation. Two are of MSCCL++'s language and refused by its own reader.
@@ -215,7 +200,7 @@ func (s *scanner) opName(inner bool) string {
 		if meant := foreignOps[string(name)]; meant != "" {
 			hint = meant
 		} else if near := diag.Nearest(string(name), names); near != "" {
-			hint = "did you mean " + near + "? " + hint
+			hint = "did you mean " + near + "?"
 		}
 		s.Say(diag.Unsupported, at, "unknown operation %q", diag.Clip(name)).Hint = hint
 	}

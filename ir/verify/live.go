@@ -28,10 +28,14 @@ func (c *checker) matching() bool {
 		switch {
 		case m.Recv < 0:
 			t := c.p.Blocks[w.Block[m.Send]]
-			c.step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message", c.name(m.Send), t.SendPeer, t.Channel)
+			d := c.step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message", c.name(m.Send), t.SendPeer, t.Channel)
+			d.Hint = fmt.Sprintf("add a receive to a thread block of rank %d that receives from rank %d on channel %d, or leave out this send",
+				t.SendPeer, t.Rank, t.Channel)
 		case m.Send < 0:
 			t := c.p.Blocks[w.Block[m.Recv]]
-			c.step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message", c.name(m.Recv), t.RecvPeer, t.Channel)
+			d := c.step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message", c.name(m.Recv), t.RecvPeer, t.Channel)
+			d.Hint = fmt.Sprintf("add a send to a thread block of rank %d that sends to rank %d on channel %d, or leave out this receive",
+				t.RecvPeer, t.Rank, t.Channel)
 		default:
 			d := c.step(m.Send, diag.Unmatched, "%s sends %d chunks, and %s, which receives them, expects %d",
 				c.name(m.Send), c.p.Steps[m.Send].Count, c.name(m.Recv), c.p.Steps[m.Recv].Count)

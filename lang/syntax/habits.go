@@ -18,8 +18,8 @@ import (
 const ImportHint = `a library's functions are imported by import "FILE.mscl"`
 
 // whileHint says which loops take the place of while.
-const whileHint = "there is no while: for d in [1, 2, 4] { } takes d from a list; where ranks is a power of two (log2 takes no other " +
-	"number), for k in 0..log2(ranks) { let d = 1 << k } doubles it, without a let d before the loop"
+const whileHint = "there is no while: write for d in [1, 2, 4] { }; if ranks is a power of two, for k in 0..log2(ranks) { let d = 1 << k } " +
+	"doubles d, without a let d before the loop"
 
 // foreignStatements are the words by which statements begin elsewhere.
 var foreignStatements = map[string]string{

@@ -124,7 +124,7 @@ func (s *scanner) operator(rest string) {
 			n++
 		}
 	case rest[0] == ';':
-		s.fault(1, "; is not needed").Hint = "a newline ends a statement"
+		s.fault(1, "; is not needed").Hint = "remove it: a newline ends a statement"
 	case rest[0] == '\'':
 		s.fault(1, "' starts nothing").Hint = "strings are in double quotes"
 	case r == '\uFEFF' && s.pos.Offset == 0: // a byte order mark
@@ -154,7 +154,7 @@ func (s *scanner) str(rest string) {
 		if n < 0 {
 			n = len(rest) - 1
 		}
-		s.fault(len(strings.TrimRight(rest[:1+n], "\r")), "the string is not closed on its line").Hint = `close it by "`
+		s.fault(len(strings.TrimRight(rest[:1+n], "\r")), "the string is not closed on its line").Hint = `write " at its end`
 		s.open[s.pos.Line] = true
 		s.skip(1 + n)
 		return
