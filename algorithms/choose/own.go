@@ -153,7 +153,7 @@ func (s Shelf) Own() (list []Variant) {
 	for i := range s {
 		o := &s[i]
 		if o.Text != nil {
-			list = append(list, forms(o.Name, o.Text)...)
+			list = append(list, forms(o.Name, factsOf(o.Text))...)
 			continue
 		}
 		for _, p := range o.Compiled {
@@ -170,10 +170,10 @@ func (s Shelf) Own() (list []Variant) {
 	return list
 }
 
-// forms are those of the algorithm in a text, two-sided ones only where it has no hints that these cannot follow.
-func forms(program string, text []byte) (list []Variant) {
+// forms are those of an algorithm, two-sided ones only where it has no hints that these cannot follow.
+func forms(program string, is facts) (list []Variant) {
 	for _, sided := range [2]string{"", "two"} {
-		if sided == "two" && hinted.Match(text) {
+		if sided == "two" && is.hinted {
 			continue // without its hints it is another file's program
 		}
 		for p := range ir.NumProtocols {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
-	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/verify"
@@ -123,14 +121,10 @@ func (r *ranking) try(i int) {
 	}
 }
 
-// notAlike is what the header of an AllReduce says whose ranks may end with different bits.
-var notAlike = regexp.MustCompile(`(?m)^# Bits: not the same`)
-
 // Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
 // two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
-	text, _ := algorithms.Open(program)
-	return ranks > 2 && notAlike.Match(text)
+	return ranks > 2 && factsOfCatalog()[program].differs
 }
 
 // Differs says whether some ranks end with sums of other bits than others by a form: of the catalog's as the header

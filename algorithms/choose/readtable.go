@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -216,15 +215,15 @@ var kinds = sync.OnceValue(func() []string {
 })
 
 // chosen are the programs that are chosen among where the ranks are in one node, by the name of their collective.
-var chosen = sync.OnceValue(func() map[string][]string { return programsOf(flat) })
+var chosen = sync.OnceValue(func() map[string][]string { return programsOf(1) })
 
 // chosenOfNodes are those where they are in several.
-var chosenOfNodes = sync.OnceValue(func() map[string][]string { return programsOf(flat, nodal) })
+var chosenOfNodes = sync.OnceValue(func() map[string][]string { return programsOf(2) })
 
-func programsOf(taken ...*regexp.Regexp) map[string][]string {
+func programsOf(nodes int) map[string][]string {
 	programs := map[string][]string{}
 	for _, k := range Collectives() {
-		for _, v := range candidates(k, taken...) {
+		for _, v := range candidates(k, nodes) {
 			programs[k.String()] = append(programs[k.String()], v.Program)
 		}
 	}

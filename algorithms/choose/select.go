@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"mscclc"
-	"mscclc/algorithms"
 	"mscclc/codegen"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -102,7 +101,7 @@ func (s *Selector) list() ([]Form, []error) {
 	s.listing.Do(func() {
 		s.shapes = map[string]Shape{}
 		own := s.Target.Format == codegen.FormatProgram
-		for _, v := range append(candidates(s.Call.Kind, flat, nodal), s.Own.Own()...) {
+		for _, v := range append(candidates(s.Call.Kind, 2), s.Own.Own()...) {
 			_, given, _ := s.Own.compiled(v.Program, s.Call)
 			if own != (v.Sided == "") && !(own && given) || !s.expands(v.Program) {
 				continue
@@ -128,7 +127,7 @@ func (s *Selector) expands(program string) bool {
 	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
 		return false
 	}
-	if text, _ := algorithms.Open(program); s.Own.own(program) == nil && !flat.Match(text) && s.Call.Nodes < 2 {
+	if s.Own.own(program) == nil && !factsOfCatalog()[program].flat && s.Call.Nodes < 2 {
 		return false
 	}
 	shape, err := s.Own.shape(program, s.Call)

@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,14 +119,14 @@ func (v Variant) Compile(c Call) (*ir.Program, error) { return Shelf(nil).compil
 
 // options are how the algorithm in text is expanded for calls like c.
 func (c Call) options(text []byte) lang.Options {
-	params := lang.Params{}
+	params, is := lang.Params{}, factsOf(text)
 	switch nodes := max(c.Nodes, 1); {
-	case flat.Match(text):
+	case is.flat:
 		params["ranks"] = c.Ranks
-	case nodal.Match(text):
+	case is.nodal:
 		params["nodes"], params["gpus"] = nodes, c.Ranks/nodes
 	}
-	if rooted.Match(text) {
+	if is.rooted {
 		params["root"] = c.Root
 	}
 	return lang.Options{Params: params, Inplace: &c.Inplace, Open: algorithms.Open}
@@ -142,30 +141,18 @@ func (c Call) meets(program string, is *ir.Collective) error {
 	return nil
 }
 
-var (
-	flat   = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\branks\b`)
-	nodal  = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\bnodes\b[^)]*\bgpus\b`)
-	hinted = regexp.MustCompile(`\b(pull = true|via = (switch|port))\b`) // by what only the one-sided lowering follows
-	rooted = regexp.MustCompile(`(?m)^algorithm \w+\([^)]*\broot\b`)
-
-	// What goes through the switch needs multicast addresses of its caller, and is not chosen for who gives none.
-	switched = regexp.MustCompile(`\bvia\s*=\s*switch\b`)
-)
-
 // Candidates are all forms of the catalog's programs for a collective that take
 // nothing but a number of ranks, and no switch's memory, the one-sided first. Not each need compile for each call.
-func Candidates(kind ir.Kind) []Variant { return candidates(kind, flat) }
+func Candidates(kind ir.Kind) []Variant { return candidates(kind, 1) }
 
-// candidates are the forms of the programs whose text matches one of some expressions.
-func candidates(kind ir.Kind, taken ...*regexp.Regexp) []Variant {
+// candidates are the forms of the programs that take a number of ranks, or, for several nodes, of nodes and GPUs.
+func candidates(kind ir.Kind, nodes int) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
-		text, err := algorithms.Open(name)
-		if path.Dir(name) != kind.String() || err != nil || switched.Match(text) ||
-			!slices.ContainsFunc(taken, func(r *regexp.Regexp) bool { return r.Match(text) }) {
-			continue
+		is := factsOfCatalog()[name]
+		if path.Dir(name) == kind.String() && !is.switched && (is.flat || is.nodal && nodes > 1) {
+			list = append(list, forms(name, is)...)
 		}
-		list = append(list, forms(name, text)...)
 	}
 	slices.SortStableFunc(list, func(a, b Variant) int { return strings.Compare(a.Sided, b.Sided) })
 	return list

@@ -1,0 +1,51 @@
+package choose
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"mscclc/algorithms"
+	"mscclc/lang/syntax"
+)
+
+// This file says what an algorithm's file tells of itself, without being expanded.
+
+// A facts is what the choice needs to know of a file. The zero value is that of a file that has syntax errors.
+type facts struct {
+	flat     bool // takes a number of ranks
+	nodal    bool // takes numbers of nodes and GPUs
+	rooted   bool // takes a root
+	hinted   bool // has hints that only the one-sided lowering follows
+	switched bool // uses the switch, which needs multicast addresses of its caller
+	differs  bool // its header says that ranks may end with different bits
+}
+
+// factsOf reads the facts of a text.
+func factsOf(text []byte) facts {
+	f, err := syntax.Parse("", text)
+	if err != nil {
+		return facts{}
+	}
+	info := f.Info()
+	has := func(name, value string) bool {
+		return slices.Contains(info.Named, syntax.Named{Name: name, Value: value})
+	}
+	return facts{
+		flat: info.Has("ranks"), nodal: info.Has("nodes") && info.Has("gpus"), rooted: info.Has("root"),
+		hinted:   has("pull", "true") || has("via", "switch") || has("via", "port"),
+		switched: has("via", "switch"),
+		differs:  strings.HasPrefix(info.Header("Bits"), "not the same"),
+	}
+}
+
+// factsOfCatalog has the facts of all programs of the catalog, by name.
+var factsOfCatalog = sync.OnceValue(func() map[string]facts {
+	all := map[string]facts{}
+	for _, name := range algorithms.Names() {
+		if text, err := algorithms.Open(name); err == nil {
+			all[name] = factsOf(text)
+		}
+	}
+	return all
+})
