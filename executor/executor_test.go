@@ -30,8 +30,8 @@ func sendrecv() *ir.Program {
 	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3, Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}
 	for r := range int32(2) {
 		at := int32(len(p.Steps))
-		p.Steps = append(p.Steps, ir.Step{Op: ir.Send, Count: 3, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1},
-			ir.Step{Op: ir.Recv, DstBuf: ir.Output, Count: 3, SrcBuf: ir.NoBuf, DepBlock: -1, DepStep: -1})
+		p.Steps = append(p.Steps, ir.Step{Op: ir.Send, Count: 3, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1},
+			ir.Step{Op: ir.Recv, DstBuf: ir.Output, Count: 3, SrcBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1})
 		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: 1 - r, RecvPeer: 1 - r}, Steps: ir.Range{First: at, End: at + 2}})
 		p.Rank = append(p.Rank, ir.Range{First: r, End: r + 1})
 	}
