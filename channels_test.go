@@ -135,7 +135,8 @@ func TestWrongChannelPrograms(t *testing.T) {
 		_, _, found := channels.Check(expandChannels(t, name, []byte(wrong), params), verify.Options{})
 		if len(found) == 0 || found[0].Code != tt.code {
 			t.Errorf("%s without %q: %v, not %s", tt.file, tt.old, found, tt.code)
-		} else if tt.code != diag.WrongResult && found[0].Span.Line == 0 || found[0].Span.Line > 0 && found[0].Span.Filename != name {
+		} else if tt.code != diag.WrongResult && found[0].Span.Line == 0 || found[0].Span.Line > 0 &&
+			found[0].Span.Filename != name {
 			t.Errorf("%s without %q: at %v", tt.file, tt.old, found[0].Span)
 		}
 	}

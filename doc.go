@@ -9,9 +9,10 @@
 //     ([lang.Params] takes Go integers and bools), the target and the passes.
 //   - Write XML for msccl or RCCL: [msccl.Write]. [codegen.TargetByName] finds the target.
 //   - Load an XML file at run time and run it: [ReadFile], then executor.Load and its Run, with
-//     executor.ArgsOf for slices of Go numbers. executor/cpu has the CPU device; executor/cuda and executor/hip have GPUs.
-//   - Choose the fastest program of the catalog for a call: choose.Chooser, in algorithms/choose. Package algorithms has
-//     the catalog's text.
+//     executor.ArgsOf for slices of Go numbers. executor/cpu has the CPU device; executor/cuda and executor/hip have
+//     GPUs.
+//   - Choose the fastest program of the catalog for a call: choose.Chooser, in algorithms/choose. Package algorithms
+//     has the catalog's text.
 //   - Simulate how long a program takes on a machine: simulate.Run. Package topology has the machines.
 //
 // # Errors

@@ -116,8 +116,9 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// TestPortsPutFromScratch: what ports put is copied to scratch once, since MSCCL++'s executor does not find all of input and output; and the
-// last puts are one operation with their signals and a flush, which alone waits for nothing there.
+// TestPortsPutFromScratch: what ports put is copied to scratch once, since MSCCL++'s executor does not find all of
+// input and output; and the last puts are one operation with their signals and a flush, which alone waits for nothing
+// there.
 func TestPortsPutFromScratch(t *testing.T) {
 	text, err := os.ReadFile("examples/port.mscl")
 	if err != nil {
@@ -127,7 +128,8 @@ func TestPortsPutFromScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := mscclc.Compile("port.mscl", text, mscclc.Options{Target: target, Unproven: true, Lang: lang.Options{Params: lang.Params{"ranks": 17}}})
+	p, err := mscclc.Compile("port.mscl", text,
+		mscclc.Options{Target: target, Unproven: true, Lang: lang.Options{Params: lang.Params{"ranks": 17}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,11 @@ import (
 	"mscclc/lang/syntax"
 )
 
-// headerFields are what the comment at the head of a file of the catalog may say behind its first paragraphs, a line or more each,
-// in this order. Rounds, Volume (of what the rank that sends or receives most does, in buffers as nccl-tests counts a call's
-// bytes) and Between nodes are formulas in the algorithm's parameters, behind which a remark may follow: Rounds: 2 * (ranks - 1);
-// a remark. "at most" before one says that it is a bound, which some number of ranks reaches.
+// headerFields are what the comment at the head of a file of the catalog may say behind its first paragraphs, a line or
+// more each, in this order. Rounds, Volume (of what the rank that sends or receives most does, in buffers as nccl-tests
+// counts a call's bytes) and Between nodes are formulas in the algorithm's parameters, behind which a remark may
+// follow: Rounds: 2 * (ranks - 1); a remark. "at most" before one says that it is a bound, which some number of ranks
+// reaches.
 var headerFields = []string{"Source", "Ranks", "Rounds", "Volume", "Between nodes", "Sizes", "Fabrics", "Bits"}
 
 var fieldLine = regexp.MustCompile(`^(` + strings.Join(headerFields, "|") + `): (.*)$`)
@@ -135,9 +136,10 @@ func callOf(e *ast.CallExpr, params map[string]float64) (float64, error) {
 	return 0, fmt.Errorf("formulas have min, max, ceil, floor and log2, each of its arguments")
 }
 
-// TestHeaders holds every file of the catalog to what its first comment says of it: what it is, from where, in how many rounds,
-// with which volume, and for which sizes and fabrics. Rounds and volumes are compared with those of the operations, at all
-// numbers of ranks from 2 to 17 that the file is for; what it refuses, it refuses as its header says.
+// TestHeaders holds every file of the catalog to what its first comment says of it: what it is, from where, in how many
+// rounds, with which volume, and for which sizes and fabrics. Rounds and volumes are compared with those of the
+// operations, at all numbers of ranks from 2 to 17 that the file is for; what it refuses, it refuses as its header
+// says.
 func TestHeaders(t *testing.T) {
 	for _, p := range programs(t) {
 		if strings.HasPrefix(p.name, "examples/") {
@@ -168,15 +170,18 @@ func judgeHeader(p *program, shapes []lang.Params) (wrong []error) {
 	}
 	nodes := slices.Contains(p.params, "nodes")
 	for _, name := range headerFields {
-		needed := name != "Ranks" && (name != "Between nodes" || nodes) && (name != "Bits" || strings.HasPrefix(p.name, "allreduce/"))
+		needed := name != "Ranks" && (name != "Between nodes" || nodes) &&
+			(name != "Bits" || strings.HasPrefix(p.name, "allreduce/"))
 		if needed && strings.TrimSpace(fields[name]) == "" {
 			fault("the first comment has no line %s:", name)
 		}
 	}
-	if !slices.IsSortedFunc(order, func(a, b string) int { return slices.Index(headerFields, a) - slices.Index(headerFields, b) }) {
+	if !slices.IsSortedFunc(order,
+		func(a, b string) int { return slices.Index(headerFields, a) - slices.Index(headerFields, b) }) {
 		fault("the fields are in the order %v, and should be in that of %v", order, headerFields)
 	}
-	if m := regexp.MustCompile(`(?m)^sizes (\w+)\.\.(\w+)`).FindSubmatch(p.text); m != nil && !strings.HasPrefix(fields["Sizes"], string(m[1])+" to "+string(m[2])) {
+	if m := regexp.MustCompile(`(?m)^sizes (\w+)\.\.(\w+)`).FindSubmatch(p.text); m != nil &&
+		!strings.HasPrefix(fields["Sizes"], string(m[1])+" to "+string(m[2])) {
 		fault("the file is for sizes %s, and its header for %s", m[0], fields["Sizes"])
 	}
 	if len(wrong) == 0 {
@@ -187,7 +192,8 @@ func judgeHeader(p *program, shapes []lang.Params) (wrong []error) {
 
 // judgeFormulas compares the rounds and volumes of a header with those of the operations.
 func judgeFormulas(p *program, fields map[string]string, shapes []lang.Params) (wrong []error) {
-	names := slices.DeleteFunc([]string{"Rounds", "Volume", "Between nodes"}, func(n string) bool { return fields[n] == "" })
+	names := slices.DeleteFunc([]string{"Rounds", "Volume", "Between nodes"},
+		func(n string) bool { return fields[n] == "" })
 	bounds, reached := make([]*bound, len(names)), make([]bool, len(names))
 	for i, name := range names {
 		var err error
@@ -277,7 +283,8 @@ func TestHeadersThatAreWrong(t *testing.T) {
 		{"\nparallelize", "\nassert(ranks != 3, \"not 3\")\nparallelize", "does not say that it is not for that"},
 		{"\nparallelize", "\nsizes 1K..1M\nparallelize", "the file is for sizes"},
 	} {
-		p := program{name: "allreduce/ring", file: "ring.mscl", text: []byte(strings.Replace(string(text), c.old, c.new, 1)), open: algorithms.Open, params: []string{"ranks", "channels"}}
+		p := program{name: "allreduce/ring", file: "ring.mscl", text: []byte(strings.Replace(string(text), c.old, c.new, 1)),
+			open: algorithms.Open, params: []string{"ranks", "channels"}}
 		if c.old == "# Fabrics: any" {
 			p.text = regexp.MustCompile(`(?m)^# Fabrics: .*$`).ReplaceAll(text, []byte("# Fabrics:"))
 		}
@@ -291,21 +298,23 @@ func TestHeadersThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestBits: every AllReduce gives all ranks the same bits, whatever is summed, in both forms, or its header says that it does not,
-// and then it does not.
+// TestBits: every AllReduce gives all ranks the same bits, whatever is summed, in both forms, or its header says that
+// it does not, and then it does not.
 func TestBits(t *testing.T) {
 	for _, p := range programs(t) {
 		_, fields, _ := header(string(p.text))
 		if !strings.HasPrefix(p.name, "allreduce/") {
 			continue
 		}
-		alike, differ := strings.HasPrefix(fields["Bits"], "the same on all ranks"), strings.HasPrefix(fields["Bits"], "not the same on all ranks from three on, since ")
+		alike, differ := strings.HasPrefix(fields["Bits"], "the same on all ranks"),
+			strings.HasPrefix(fields["Bits"], "not the same on all ranks from three on, since ")
 		if !alike && !differ {
 			t.Errorf("%s: its header says of bits %q", p.name, fields["Bits"])
 		}
 		shapes := []lang.Params{{"ranks": "3"}, {"ranks": "4"}, {"ranks": "7"}, {"ranks": "8"}}
 		if slices.Contains(p.params, "nodes") {
-			shapes = []lang.Params{{"nodes": "2", "gpus": "2"}, {"nodes": "3", "gpus": "2"}, {"nodes": "2", "gpus": "3"}, {"nodes": "3", "gpus": "3"}}
+			shapes = []lang.Params{{"nodes": "2", "gpus": "2"}, {"nodes": "3", "gpus": "2"}, {"nodes": "2", "gpus": "3"},
+				{"nodes": "3", "gpus": "3"}}
 		}
 		for _, params := range shapes {
 			for _, oneSided := range []bool{false, true} {
@@ -323,7 +332,8 @@ func TestBits(t *testing.T) {
 // sameBits tests whether p gives all ranks the same bits.
 func (p *program) sameBits(t *testing.T, params lang.Params, oneSided, want bool) {
 	t.Helper()
-	made, err := mscclc.CompileFile(p.tree, mscclc.Options{OneSided: oneSided, Lang: lang.Options{Params: params, Open: p.open}})
+	made, err := mscclc.CompileFile(p.tree,
+		mscclc.Options{OneSided: oneSided, Lang: lang.Options{Params: params, Open: p.open}})
 	if codeOf(err) == diag.AssertFailed {
 		return
 	} else if err != nil {
@@ -332,6 +342,7 @@ func (p *program) sameBits(t *testing.T, params lang.Params, oneSided, want bool
 	}
 	order := verify.OrderOf(made)
 	if order.Same() != want || order.Sums != made.Coll.Chunks {
-		t.Errorf("%s %v one-sided %v: the same bits on all ranks: %v, of %d sums; want %v, of %d", p.name, params, oneSided, order.Same(), order.Sums, want, made.Coll.Chunks)
+		t.Errorf("%s %v one-sided %v: the same bits on all ranks: %v, of %d sums; want %v, of %d", p.name, params,
+			oneSided, order.Same(), order.Sums, want, made.Coll.Chunks)
 	}
 }

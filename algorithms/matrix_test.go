@@ -181,7 +181,8 @@ func (c *combination) options(p *program) mscclc.Options {
 }
 
 // twoSided are the targets of two-sided programs; TestMSCCLPP is of the other.
-var twoSided = slices.DeleteFunc(slices.Clone(codegen.Targets), func(t *codegen.Target) bool { return t.Format == codegen.FormatMSCCLPP })
+var twoSided = slices.DeleteFunc(slices.Clone(codegen.Targets),
+	func(t *codegen.Target) bool { return t.Format == codegen.FormatMSCCLPP })
 
 // matrix returns the combinations of p: all of them, or a set in which any two
 // values of any two factors meet. Shapes that the file asserts against and

@@ -51,11 +51,12 @@ import "math"
 //
 //   - An Await acquires what the Signals it waits for released: all that their
 //     blocks had seen or written before their groups, at the scope of the system. The next group sees it.
-//   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: who awaits knows what is over, and sees
-//     no more than before.
+//   - A Signal or an Await that is Relaxed tells the same, but makes nothing visible: who awaits knows what is over,
+//     and sees no more than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th
-//     destination of a Signal tells, too, what the k-th sources of the Awaits before it in its group were told, though the threads
-//     do not meet in between. That holds of flags that the group signals, or awaits, at one place of its steps only.
+//     destination of a Signal tells, too, what the k-th sources of the Awaits before it in its group were told, though
+//     the threads do not meet in between. That holds of flags that the group signals, or awaits, at one place of its
+//     steps only.
 //   - Who has read a chunk of packets knows that what came before the sending
 //     step's group is over, and the sending step's own reads of the chunks that it made
 //     that one of, but sees nothing of what the sender wrote or saw: packets order no
@@ -66,8 +67,9 @@ import "math"
 //     over, and their writes seen. What the caller wrote before its launch is seen by whoever knows by
 //     Signals, Relaxed ones too, that the launch has begun: it was written when that began, and is in no cache of a
 //     kernel that has not read it. Who writes there need only know that the launch has begun, by packets or by Signals.
-//   - A block of Loose steps, as of a port, may be at them when its rank's launch has ended, and the next has begun: launches neither
-//     wait for it nor tell it anything. To the input and output of its rank it is one of the others; its launches follow each other.
+//   - A block of Loose steps, as of a port, may be at them when its rank's launch has ended, and the next has begun:
+//     launches neither wait for it nor tell it anything. To the input and output of its rank it is one of the others;
+//     its launches follow each other.
 //
 // # Form
 //

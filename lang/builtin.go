@@ -15,7 +15,8 @@ func universe() *scope {
 	s := newScope(channelWords())
 	for text, call := range map[string]builtin{
 		"chunk": (*compiler).chunkCall, "reduce": (*compiler).reduceCall, "assert": (*compiler).assertCall,
-		"min": leastCall("min", func(a, b int64) bool { return a < b }), "max": leastCall("max", func(a, b int64) bool { return a > b }),
+		"min": leastCall("min", func(a, b int64) bool { return a < b }),
+		"max": leastCall("max", func(a, b int64) bool { return a > b }),
 		"abs": numberCall("abs", absolute), "log2": numberCall("log2", log2), "len": (*compiler).lenCall,
 	} {
 		s.names[text] = &name{text: text, sort: aBuiltin, call: call}

@@ -68,7 +68,8 @@ func (c *compiler) call(f *syntax.Name, args *syntax.Args, span diag.Span) code 
 
 // bind brings arguments into the order of params, of which the first required
 // must be given. Where they do not fit it reports that and returns nil.
-func (c *compiler) bind(what string, list []*syntax.Arg, params []string, required func(i int) bool, span diag.Span, decl *diag.Span) []*syntax.Expr {
+func (c *compiler) bind(what string, list []*syntax.Arg, params []string, required func(i int) bool, span diag.Span,
+	decl *diag.Span) []*syntax.Expr {
 	bound := make([]*syntax.Expr, len(params))
 	ok := true
 	fail := func(at diag.Span, format string, args ...any) *diag.Diagnostic {
@@ -257,7 +258,8 @@ func (c *caller) run() value {
 
 // invoke makes the closure of a call.
 func (c *compiler) invoke(f *function, given []func() value, span diag.Span) code {
-	call := &caller{m: c.m, f: f, given: given, kept: make([]value, len(given)), span: span, cost: callCost + int64(len(f.def.Tokens))/16}
+	call := &caller{m: c.m, f: f, given: given, kept: make([]value, len(given)), span: span,
+		cost: callCost + int64(len(f.def.Tokens))/16}
 	run := call.run
 	if f.body == nil {
 		val := f.result.value()
@@ -300,7 +302,8 @@ func (c *compiler) function(f *function) {
 		if p.Default != nil { // it sees the parameters before it
 			f.preset[len(f.preset)-1] = c.valueOf(p.Default).value()
 		}
-		c.declare(&name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aParam, kind: kAny, slot: slot})
+		c.declare(&name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aParam, kind: kAny,
+			slot: slot})
 	}
 	if f.def.Result != nil {
 		f.result = c.expr(f.def.Result)

@@ -66,12 +66,14 @@ func (m *machine) level(span diag.Span) *channelLevel {
 	case !m.ready(&span):
 		return nil
 	case p.channels == nil && p.spent > 0:
-		d := m.fault(diag.Mixed, span, "channels and thread blocks, in an algorithm that has copies and reduces for the compiler to place")
+		d := m.fault(diag.Mixed, span,
+			"channels and thread blocks, in an algorithm that has copies and reduces for the compiler to place")
 		*d = d.WithNote(p.firstOp, "the first of these is here")
 		d.Hint = "one algorithm is of one level: tb = N at a copy or reduce says which thread block does it"
 		return nil
 	case p.ways != 1:
-		m.fault(diag.Mixed, span, "parallelize is for what the compiler places").Hint = "tb = [0, 1] shares an operation out among two thread blocks"
+		m.fault(diag.Mixed, span, "parallelize is for what the compiler places").Hint =
+			"tb = [0, 1] shares an operation out among two thread blocks"
 		return nil
 	}
 	if p.channels == nil {
@@ -104,7 +106,8 @@ func (m *machine) newChannel(span diag.Span, rank, peer int64, via ir.ChannelTyp
 		return 0
 	}
 	if rank == peer {
-		m.fault(diag.Channel, span, "a channel from rank %d to itself: within a rank, thread blocks have semaphores and barriers", rank)
+		m.fault(diag.Channel, span,
+			"a channel from rank %d to itself: within a rank, thread blocks have semaphores and barriers", rank)
 		return 0
 	}
 	if via == ir.MemoryChannel {

@@ -201,7 +201,8 @@ type done struct {
 
 // doing takes the arguments called named out of list. It returns nil after an
 // error.
-func (c *compiler) doing(f *syntax.Name, list []*syntax.Arg, span diag.Span, named []string) (rest []*syntax.Arg, how *doing) {
+func (c *compiler) doing(f *syntax.Name, list []*syntax.Arg, span diag.Span,
+	named []string) (rest []*syntax.Arg, how *doing) {
 	how = &doing{}
 	given := map[string]bool{}
 	for _, a := range list {
@@ -263,7 +264,8 @@ func (h *doing) get(m *machine) done {
 	if h.packets != nil {
 		want := h.packets.get() != 0
 		if want && !d.packets && !m.bad {
-			m.fault(diag.Channel, h.packetsAt, "packets, where the protocol is Simple").Hint = "protocol LL, at the top of the file, has room for their flags"
+			m.fault(diag.Channel, h.packetsAt, "packets, where the protocol is Simple").Hint =
+				"protocol LL, at the top of the file, has room for their flags"
 		}
 		d.packets = want
 	}

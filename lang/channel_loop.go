@@ -25,7 +25,8 @@ func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
 	for _, a := range args.List {
 		c.expr(a.Value)
 	}
-	c.m.report(diag.Arguments, span, "pipeline lacks its block").Hint = "pipeline(unit = 64K, chunks = 1) { ... } is a statement"
+	c.m.report(diag.Arguments, span,
+		"pipeline lacks its block").Hint = "pipeline(unit = 64K, chunks = 1) { ... } is a statement"
 	return c.badCode()
 }
 
@@ -33,7 +34,8 @@ func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
 func (c *compiler) pipeline(s *syntax.Simple) exec {
 	f, args := pipelineHead(s.X)
 	if f == nil {
-		c.m.report(diag.Syntax, s.Body.Span(), "no block belongs here").Hint = "if, for, parallelize, def and pipeline(...) have blocks"
+		c.m.report(diag.Syntax, s.Body.Span(),
+			"no block belongs here").Hint = "if, for, parallelize, def and pipeline(...) have blocks"
 		c.expr(s.X)
 		c.block(s.Body)
 		return nil
@@ -103,7 +105,8 @@ func (p *pipe) takes(m *machine, s *site, op *ir.ChannelOp) bool {
 	if len(op.Dsts) == 0 || op.Dsts[0].Count == p.chunks {
 		return true
 	}
-	e := m.fault(diag.Counts, s.span, "this is of %s, in a pipeline over %s", chunks(int64(op.Dsts[0].Count)), chunks(int64(p.chunks)))
+	e := m.fault(diag.Counts, s.span, "this is of %s, in a pipeline over %s", chunks(int64(op.Dsts[0].Count)),
+		chunks(int64(p.chunks)))
 	*e = e.WithNote(p.span, "the pipeline is here")
 	return false
 }
@@ -111,7 +114,8 @@ func (p *pipe) takes(m *machine, s *site, op *ir.ChannelOp) bool {
 // loop returns the loop of p in a block, which is the block's last operation.
 func (p *pipe) loop(block *channelBlock) *ir.ChannelOp {
 	if block.pipe != p.number {
-		block.ops = append(block.ops, ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: p.unit, Chunks: p.chunks, Pos: p.pos})
+		block.ops = append(block.ops, ir.ChannelOp{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: p.unit, Chunks: p.chunks,
+			Pos: p.pos})
 		block.pipe = p.number
 	}
 	return &block.ops[len(block.ops)-1]

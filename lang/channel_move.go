@@ -9,7 +9,8 @@ import (
 // This file compiles and makes the operations of channels on chunks.
 
 // transfer compiles c.put, c.get and c.allreduce(src, buffer, index).
-func (c *compiler) transfer(x code, f *syntax.Name, rest []*syntax.Arg, how *doing, args *syntax.Args, of, span diag.Span) code {
+func (c *compiler) transfer(x code, f *syntax.Name, rest []*syntax.Arg, how *doing, args *syntax.Args, of,
+	span diag.Span) code {
 	bound := c.bind(f.Text, rest, []string{"src", "buffer", "index"}, func(i int) bool { return i < 1 }, span, nil)
 	if bound == nil {
 		return c.badCode()
@@ -18,7 +19,8 @@ func (c *compiler) transfer(x code, f *syntax.Name, rest []*syntax.Arg, how *doi
 	s := c.newSite(span, bound[0].Span(), args.Span())
 	src := c.asRef(c.expr(bound[0]), "what is moved", s.src)
 	place := c.placeOf(bound[1], bound[2])
-	do := map[string]func(*site, *channelEnd, ref, ir.Buf, int64, *done){"put": m.put, "get": m.get, "allreduce": m.allreduce}[f.Text]
+	do := map[string]func(*site, *channelEnd, ref, ir.Buf, int64, *done){"put": m.put, "get": m.get,
+		"allreduce": m.allreduce}[f.Text]
 	return code{kind: kNone, val: func() value {
 		v := val()
 		r := src()
@@ -74,7 +76,8 @@ func (m *machine) put(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	}
 	if e.via == ir.SwitchChannel {
 		if to, ok := m.everywhere(s, e, b, index, r.count); ok {
-			m.do(s, e.rank, d, ir.ChannelOp{Name: "put", Kind: ir.ChMove, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.multi(e, to, d)}})
+			m.do(s, e.rank, d, ir.ChannelOp{Name: "put", Kind: ir.ChMove, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)},
+				Dsts: []ir.ChannelRef{m.multi(e, to, d)}})
 		}
 		return
 	}
@@ -82,7 +85,8 @@ func (m *machine) put(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	if !ok {
 		return
 	}
-	op := ir.ChannelOp{Name: "put", Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.operand(to, d)}}
+	op := ir.ChannelOp{Name: "put", Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)},
+		Dsts: []ir.ChannelRef{m.operand(to, d)}}
 	if op.Srcs[0].Packets { // which may be on their way here
 		op.Kind = ir.ChMove
 	}
@@ -130,7 +134,8 @@ func (m *machine) get(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 	if !ok {
 		return
 	}
-	op := ir.ChannelOp{Name: "get", Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)}, Dsts: []ir.ChannelRef{m.operand(to, d)}}
+	op := ir.ChannelOp{Name: "get", Kind: ir.ChEach, Type: e.via, Srcs: []ir.ChannelRef{m.operand(r, d)},
+		Dsts: []ir.ChannelRef{m.operand(to, d)}}
 	switch {
 	case e.via == ir.PortChannel:
 		d := m.fault(diag.Channel, s.span, "a port channel only puts: nothing fetches through it")
@@ -152,7 +157,8 @@ func (m *machine) get(s *site, e *channelEnd, r ref, b ir.Buf, index int64, d *d
 
 // afar reports a read of packets of another rank.
 func (m *machine) afar(s *site) {
-	m.fault(diag.Channel, s.src, "packets are read where they arrive, and not in another rank's scratch").Hint = "packets = false says that plain data lies there"
+	m.fault(diag.Channel, s.src, "packets are read where they arrive, and not in another rank's scratch").Hint =
+		"packets = false says that plain data lies there"
 }
 
 // allreduce has the switch sum what all ranks have where r is, and write it to
@@ -175,7 +181,8 @@ func (m *machine) allreduce(s *site, e *channelEnd, r ref, b ir.Buf, index int64
 		return
 	}
 	if to, ok := m.everywhere(s, e, b, index, r.count); ok {
-		m.do(s, e.rank, d, ir.ChannelOp{Kind: ir.ChMove, Type: e.via, Srcs: []ir.ChannelRef{m.multi(e, r, d)}, Dsts: []ir.ChannelRef{m.multi(e, to, d)}})
+		m.do(s, e.rank, d, ir.ChannelOp{Kind: ir.ChMove, Type: e.via, Srcs: []ir.ChannelRef{m.multi(e, r, d)},
+			Dsts: []ir.ChannelRef{m.multi(e, to, d)}})
 	}
 }
 

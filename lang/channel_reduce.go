@@ -37,7 +37,8 @@ func (c *compiler) blockCopy(src func() ref, f *syntax.Name, args *syntax.Args, 
 			return ref{}
 		}
 		if to != int64(r.rank) {
-			d := m.fault(diag.Channel, s.span, "a thread block copies within its rank, and this is from rank %d to rank %d", r.rank, to)
+			d := m.fault(diag.Channel, s.span, "a thread block copies within its rank, and this is from rank %d to rank %d",
+				r.rank, to)
 			d.Hint = "put and get of a channel copy between ranks"
 			return ref{}
 		}
@@ -166,7 +167,8 @@ func (m *machine) operandsOf(s *site, rank int32, refs, against []ref, op *ir.Ch
 		}
 		op.Type = ir.MemoryChannel
 		if _, ok := m.prog.channels.memory[[2]int32{rank, r.rank}]; !ok {
-			d := m.fault(diag.Channel, s.span, "rank %d has no memory channel to rank %d, and %s is an operand", rank, r.rank, m.prog.refName(&r))
+			d := m.fault(diag.Channel, s.span, "rank %d has no memory channel to rank %d, and %s is an operand", rank,
+				r.rank, m.prog.refName(&r))
 			d.Hint = "channel(rank, peer), before this, makes one"
 			return nil
 		}

@@ -20,8 +20,8 @@ func (ch *channelLevel) program(m *machine, h *ir.Header) *ir.ChannelProgram {
 		ch.launch.threads, ch.launch.align = usualThreads, usualAlign
 	}
 	l := &ch.launch
-	g := &ir.ChannelProgram{Header: *h, Ranks: make([]ir.ChannelRank, len(ch.ranks)), Threads: int(l.threads), Align: int(l.align),
-		DoubleScratch: l.double, Reuse: l.reuse, MinBytes: uint64(h.Sizes.Min), MaxBytes: math.MaxUint64}
+	g := &ir.ChannelProgram{Header: *h, Ranks: make([]ir.ChannelRank, len(ch.ranks)), Threads: int(l.threads),
+		Align: int(l.align), DoubleScratch: l.double, Reuse: l.reuse, MinBytes: uint64(h.Sizes.Min), MaxBytes: math.MaxUint64}
 	if h.Sizes.Max > 0 {
 		g.MaxBytes = uint64(h.Sizes.Max) - 1
 	}
@@ -133,7 +133,8 @@ func (ch *channelLevel) matched(m *machine) {
 			mine, other := pairs[pair{e.rank, e.peer, e.via}], pairs[back]
 			if mine > other {
 				pairs[back] = mine // told
-				d := m.report(diag.Unmatched, e.span, "rank %d has %s to rank %d, which has %d back", e.rank, counted(mine, e.via), e.peer, other)
+				d := m.report(diag.Unmatched, e.span, "rank %d has %s to rank %d, which has %d back", e.rank, counted(mine, e.via),
+					e.peer, other)
 				d.Hint = "each rank makes its own end: channel(rank, peer) and channel(peer, rank)"
 			}
 			continue
@@ -142,7 +143,8 @@ func (ch *channelLevel) matched(m *machine) {
 		for _, r := range e.group {
 			if mine, other := switches[of(e.rank, group)], switches[of(r, group)]; mine > other {
 				switches[of(r, group)] = mine
-				m.report(diag.Unmatched, e.span, "rank %d has %s of its group, and rank %d has %d", e.rank, counted(mine, e.via), r, other).Hint = "each rank of a switch channel makes its own end"
+				m.report(diag.Unmatched, e.span, "rank %d has %s of its group, and rank %d has %d", e.rank, counted(mine, e.via),
+					r, other).Hint = "each rank of a switch channel makes its own end"
 			}
 		}
 	}

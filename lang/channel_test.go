@@ -44,7 +44,8 @@ func checkChannels(t *testing.T, p *ir.ChannelProgram) {
 func checkChannelOp(t *testing.T, p *ir.ChannelProgram, rank int, o *ir.ChannelOp) {
 	t.Helper()
 	own := &p.Ranks[rank]
-	ok := p.Span(o.Pos).Line > 0 && o.Part >= 0 && (o.Part < o.Parts || o.Parts == 0) && (o.ID == 0 || o.Kind == ir.ChBarrier)
+	ok := p.Span(o.Pos).Line > 0 && o.Part >= 0 && (o.Part < o.Parts || o.Parts == 0) &&
+		(o.ID == 0 || o.Kind == ir.ChBarrier)
 	for _, c := range o.Channels {
 		ok = ok && int(c) < len(own.Channels[o.Type])
 	}

@@ -135,7 +135,8 @@ func (c *compiler) launchCall(args *syntax.Args, span diag.Span) code {
 		}
 	}
 	return code{kind: kNone, val: func() value {
-		l := launchSettings{span: span, threads: set[0].get(), align: set[1].get(), double: set[2].get() != 0, reuse: set[3].get() != 0}
+		l := launchSettings{span: span, threads: set[0].get(), align: set[1].get(), double: set[2].get() != 0,
+			reuse: set[3].get() != 0}
 		if m.bad {
 			return badValue
 		}

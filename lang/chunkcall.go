@@ -13,7 +13,8 @@ import (
 
 // chunkCall compiles chunk(rank, buffer, index, count = 1).
 func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {
-	bound := c.bind("chunk", args.List, []string{"rank", "buffer", "index", "count"}, func(i int) bool { return i < 3 }, span, nil)
+	bound := c.bind("chunk", args.List, []string{"rank", "buffer", "index", "count"},
+		func(i int) bool { return i < 3 }, span, nil)
 	if bound == nil {
 		return c.badCode()
 	}
@@ -348,7 +349,8 @@ func (m *machine) flatten(list []ref, v *value, span diag.Span, depth int) []ref
 				break
 			}
 			if depth > m.lim.Nesting {
-				m.exhausted("nesting", int64(m.lim.Nesting), syntax.MoreHint("nesting", int64(m.lim.Nesting)), &span, "lists are nested more than %d deep")
+				m.exhausted("nesting", int64(m.lim.Nesting), syntax.MoreHint("nesting", int64(m.lim.Nesting)), &span,
+					"lists are nested more than %d deep")
 				break
 			}
 			list = m.flatten(list, &(*v.list)[i], span, depth+1)

@@ -337,7 +337,8 @@ func (c *compiler) parallelize(s *syntax.Parallelize) exec {
 			m.fault(diag.OutOfBounds, span, "parallelize(%d): there must be at least 1 part", ways)
 			ways = 1
 		case ways > int64(m.lim.Parts)/int64(before):
-			m.exhausted("parts", int64(m.lim.Parts), diag.LimitHint("parts", diag.AtMost(int64(before), ways)), &span, "parallelize makes more than %d parts")
+			m.exhausted("parts", int64(m.lim.Parts), diag.LimitHint("parts", diag.AtMost(int64(before), ways)), &span,
+				"parallelize makes more than %d parts")
 			return halted
 		}
 		m.prog.ways = before * int32(ways)

@@ -78,7 +78,8 @@ func (m *machine) mustHold(l *ref, parts []ref, lspan, rspan, span diag.Span) {
 		case p.buf != ir.Input:
 			m.fault(diag.Declaration, rspan, "what is required must be of initial input, not of %s", m.prog.bufName(p.buf))
 		case p.count != l.count:
-			m.fault(diag.Counts, rspan, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(l), chunks(int64(l.count)), m.prog.refName(p), chunks(int64(p.count)))
+			m.fault(diag.Counts, rspan, "operands have different counts: %s is %s, and %s is %s", m.prog.refName(l),
+				chunks(int64(l.count)), m.prog.refName(p), chunks(int64(p.count)))
 		}
 	}
 	if m.bad || !m.step(int64(l.count)*int64(1+len(parts))*elementCost, &span) {

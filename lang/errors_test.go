@@ -64,7 +64,8 @@ func readErrorCases(t testing.TB, name, data string) []*errorCase {
 	flush := func(end int) {
 		src := strings.Repeat("\n", start) + strings.Join(text, "\n") + "\n"
 		if file == "" {
-			c = &errorCase{name: fmt.Sprintf("%s:%d", name, start+1), src: src, files: map[string]string{}, want: map[string][]string{}}
+			c = &errorCase{name: fmt.Sprintf("%s:%d", name, start+1), src: src, files: map[string]string{},
+				want: map[string][]string{}}
 			cases = append(cases, c)
 			file = name
 		} else {

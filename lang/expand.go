@@ -44,7 +44,8 @@ type Expansion struct {
 func Expand(f *syntax.File, opt Options) (*ir.ChunkDAG, error) {
 	x, err := ExpandLevel(f, opt)
 	if err == nil && x.Chunks == nil {
-		err = diag.List{diag.New(diag.Unsupported, x.first, "an algorithm at the level of channels, where one of chunks is needed")}
+		err = diag.List{diag.New(diag.Unsupported, x.first,
+			"an algorithm at the level of channels, where one of chunks is needed")}
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +103,8 @@ func expandInplace(f *syntax.File, opt Options, own *machine) (*ir.ChunkDAG, err
 	if list[0].Code == diag.Limit {
 		return nil, list
 	}
-	e := diag.New(diag.NotInPlace, list[0].Span, "the file is written out of place and does not work in place: %s", list[0].Text)
+	e := diag.New(diag.NotInPlace, list[0].Span, "the file is written out of place and does not work in place: %s",
+		list[0].Text)
 	e.Notes = list[0].Notes
 	if list[0].Span != at {
 		e = e.WithNote(at, "with inplace = true here, the file itself would say how it works in place")

@@ -133,8 +133,10 @@ func TestSame(t *testing.T) {
 // TestHeader sees that what a file says arrives in the chunk DAG.
 func TestHeader(t *testing.T) {
 	ll := ir.LL
-	d := mustExpand(t, "testdata/programs/language.mscl", Options{Params: Params{"ranks": 3, "parts": "1K"}, Limits: syntax.Limits{Parts: 2048}})
-	if d.Name != "language" || d.Protocol != ir.LL128 || d.RanksPerNode != 3 || d.Coll.Chunks != 2048 || d.Sizes != (ir.SizeRange{Min: 0, Max: 2 << 20}) {
+	d := mustExpand(t, "testdata/programs/language.mscl",
+		Options{Params: Params{"ranks": 3, "parts": "1K"}, Limits: syntax.Limits{Parts: 2048}})
+	if d.Name != "language" || d.Protocol != ir.LL128 || d.RanksPerNode != 3 || d.Coll.Chunks != 2048 ||
+		d.Sizes != (ir.SizeRange{Min: 0, Max: 2 << 20}) {
 		t.Errorf("%+v", d.Header)
 	}
 	if len(d.Scratch) != 2 || d.Scratch[0].Name != "stage" || d.Scratch[0].Chunks != 3*2048 || d.Scratch[1].Chunks != 0 {

@@ -63,7 +63,8 @@ func (c *compiler) binary(b *syntax.Binary, op *operator, left, right code) code
 	case op.operands == kAny:
 		return c.equality(span, b.Op, left, right)
 	case op.operands == kBool:
-		l, r := c.asNumber(left, kBool, "the left operand of "+b.Op, span), c.asNumber(right, kBool, "the right operand of "+b.Op, span)
+		l, r := c.asNumber(left, kBool, "the left operand of "+b.Op, span),
+			c.asNumber(right, kBool, "the right operand of "+b.Op, span)
 		return c.folded(kBool, c.lazy(b.Op, l, r), left.lit && right.lit)
 	case b.Op == "+" && (left.kind == kList || right.kind == kList):
 		l, r := c.as(left, kList, "the left operand of +", span), c.as(right, kList, "the right operand of +", span)
@@ -71,7 +72,8 @@ func (c *compiler) binary(b *syntax.Binary, op *operator, left, right code) code
 	case b.Op == "+" && left.kind == kAny && right.kind == kAny:
 		return c.plus(span, left, right)
 	}
-	l, r := c.asNumber(left, kInt, "the left operand of "+b.Op, span), c.asNumber(right, kInt, "the right operand of "+b.Op, span)
+	l, r := c.asNumber(left, kInt, "the left operand of "+b.Op, span),
+		c.asNumber(right, kInt, "the right operand of "+b.Op, span)
 	run := c.fast(b.Op, span, l, r)
 	if run == nil {
 		run = c.m.arithmetic(span, l, r, op.run)
@@ -194,7 +196,8 @@ func (m *machine) join(span diag.Span, a, b *value) value {
 // cost memory too.
 func (m *machine) elements(length, more int, span diag.Span) bool {
 	if length > m.lim.List {
-		m.exhausted("list", int64(m.lim.List), syntax.MoreHint("list", int64(length)), &span, "a list has more than %d elements")
+		m.exhausted("list", int64(m.lim.List), syntax.MoreHint("list", int64(length)), &span,
+			"a list has more than %d elements")
 		return false
 	}
 	return m.step(elementCost*int64(more), &span)

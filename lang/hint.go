@@ -60,7 +60,8 @@ func (c *compiler) hint(a *syntax.Arg) func(*ir.Hint) {
 	return func(h *ir.Hint) {
 		v := n.get()
 		if v < 0 || v > math.MaxInt16 {
-			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels"}[text]+map[string]string{"sendtb": "blocks", "recvtb": "blocks"}[text], math.MaxInt16)
+			m.fault(diag.Hint, span, "%s = %d: there are %s 0 to %d", text, v, map[string]string{"ch": "channels"}[text]+
+				map[string]string{"sendtb": "blocks", "recvtb": "blocks"}[text], math.MaxInt16)
 			return
 		}
 		switch text {

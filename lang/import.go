@@ -82,11 +82,12 @@ func (im *importer) take(lib *source, s *syntax.Import) {
 	}
 }
 
-// find loads the library that s names from the first place that has it: beside f, where it has the name beside, or in a folder
-// of the import path. It returns nil after an error, which is of the first place.
+// find loads the library that s names from the first place that has it: beside f, where it has the name beside, or in a
+// folder of the import path. It returns nil after an error, which is of the first place.
 func (im *importer) find(f *syntax.File, beside string, s *syntax.Import) *source {
 	if !strings.HasSuffix(beside, files.LibrarySuffix) {
-		im.c.m.report(diag.ImportFailed, s.Span(), "%s is not named *%s, and no other file is imported", s.Path, files.LibrarySuffix)
+		im.c.m.report(diag.ImportFailed, s.Span(), "%s is not named *%s, and no other file is imported", s.Path,
+			files.LibrarySuffix)
 		return nil
 	}
 	places := []string{beside}
@@ -120,7 +121,8 @@ func (im *importer) find(f *syntax.File, beside string, s *syntax.Import) *sourc
 	return nil
 }
 
-// load reads a library, once. An error says why the file cannot be read; it returns nil, nil where it reported another fault.
+// load reads a library, once. An error says why the file cannot be read; it returns nil, nil where it reported another
+// fault.
 func (im *importer) load(path string, s *syntax.Import) (*source, error) {
 	m := im.c.m
 	if im.inside[path] {

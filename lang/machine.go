@@ -115,7 +115,8 @@ func (m *machine) step(n int64, span *diag.Span) bool {
 	if m.steps += n; m.steps <= m.lim.Steps {
 		return true
 	}
-	m.exhausted("steps", m.lim.Steps, syntax.MoreHint("steps", m.steps), span, "the file takes more than %d evaluation steps")
+	m.exhausted("steps", m.lim.Steps, syntax.MoreHint("steps", m.steps), span,
+		"the file takes more than %d evaluation steps")
 	return false
 }
 

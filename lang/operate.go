@@ -155,7 +155,8 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 	m.bad = false
 	count := refs[0].count
 	to, ok := m.target(s, rank, b, index, count)
-	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) || !m.operands(s, refs, to) {
+	if !ok || failed || !m.spend(s, int64(max(1, len(refs)-1)), int64(count)*int64(len(refs))) ||
+		!m.operands(s, refs, to) {
 		return m.fail(b, to, count)
 	}
 	dst := ref{spot{to, int32(rank), int32(index)}, count, 0, b}
@@ -170,7 +171,8 @@ func (m *machine) reduceTo(s *site, refs []ref, rank int64, b ir.Buf, index int6
 	return dst
 }
 
-// operands checks the sources of a reduction into the cells from to on, and makes prog.made their sum, from left to right.
+// operands checks the sources of a reduction into the cells from to on, and makes prog.made their sum, from left to
+// right.
 func (m *machine) operands(s *site, refs []ref, to int32) bool {
 	m.prog.made.Reset()
 	for i := range refs {

@@ -24,7 +24,8 @@ for r in 0..ranks { for s in 0..ranks { if r != s { chunk(r, input, r).copy(s, i
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ranks := range []any{3, int8(3), int16(3), int32(3), int64(3), uint(3), uint8(3), uint16(3), uint32(3), uint64(3), uintptr(3), narrow(3), time.Duration(3), "3"} {
+	for _, ranks := range []any{3, int8(3), int16(3), int32(3), int64(3), uint(3), uint8(3), uint16(3), uint32(3),
+		uint64(3), uintptr(3), narrow(3), time.Duration(3), "3"} {
 		for _, twice := range []any{true, "true"} {
 			for _, parts := range []any{65536, "64K", "65_536"} {
 				_, err := Expand(f, Options{Params: Params{"ranks": ranks, "parts": parts, "twice": twice, "name": "ring"}})

@@ -33,7 +33,8 @@ const (
 
 // fixed says why a name cannot be assigned.
 var fixed = map[nameSort]string{
-	aLoop: "a loop variable", aParam: "a parameter", aConstant: "a parameter", aFunction: "a function", aBuiltin: "a word of the language",
+	aLoop: "a loop variable", aParam: "a parameter", aConstant: "a parameter", aFunction: "a function",
+	aBuiltin: "a word of the language",
 }
 
 // A scope is the names of a block and of the blocks around it.

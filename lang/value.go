@@ -25,7 +25,8 @@ const (
 	kBad // a value that could not be computed; what uses it is silent
 )
 
-var kindNames = [...]string{"nothing", "an integer", "a boolean", "a string", "a list", "a buffer", "a reference", "a sum", "a channel", "a semaphore", "a value", "a value"}
+var kindNames = [...]string{"nothing", "an integer", "a boolean", "a string", "a list", "a buffer", "a reference",
+	"a sum", "a channel", "a semaphore", "a value", "a value"}
 
 func (k kind) String() string { return kindNames[k] }
 

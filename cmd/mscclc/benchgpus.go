@@ -66,7 +66,8 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 	if gpus == nil {
 		return w.openHost(job, check)
 	}
-	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check}, Calls: w.calls()}
+	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check},
+		Calls: w.calls()}
 	if job != nil {
 		if job.size != w.coll.Ranks {
 			return usagef("there are %s for %s", count(job.size, "process"), count(w.coll.Ranks, "rank"))

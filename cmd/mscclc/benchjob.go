@@ -48,7 +48,8 @@ func jobOf(getenv func(string) string) (*processJob, error) {
 		index, err1 := strconv.Atoi(getenv(l.index))
 		size, err2 := strconv.Atoi(getenv(l.size))
 		if err1 != nil || err2 != nil || size < 1 || index < 0 || index >= size {
-			return nil, usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size, getenv(l.index), getenv(l.size))
+			return nil, usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size,
+				getenv(l.index), getenv(l.size))
 		}
 		if size == 1 && l.index != envIndex {
 			return nil, nil

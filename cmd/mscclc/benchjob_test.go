@@ -25,7 +25,8 @@ func TestJobOf(t *testing.T) {
 			t.Errorf("%s: %+v, %v", env, job, err)
 		}
 	}
-	for _, env := range []map[string]string{{"RANK": "4", "WORLD_SIZE": "4"}, {"RANK": "-1", "WORLD_SIZE": "4"}, {"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "x"}} {
+	for _, env := range []map[string]string{{"RANK": "4", "WORLD_SIZE": "4"}, {"RANK": "-1", "WORLD_SIZE": "4"},
+		{"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "x"}} {
 		if job, err := jobOf(func(name string) string { return env[name] }); err == nil {
 			t.Errorf("%v: %+v", env, job)
 		}

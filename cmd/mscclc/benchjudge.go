@@ -74,7 +74,8 @@ type judgedTime struct {
 	Final   bool    `json:"final,omitempty"`  // measured in turns with the chosen one, for longer
 }
 
-// judgeAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the best.
+// judgeAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the
+// best.
 func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
 	j := &judging{benchWorld: w, app: a, variants: map[string]choose.Variant{}}
 	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.judgeTime}
@@ -82,8 +83,10 @@ func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
 	stop := w.bar.watch()
 	defer stop()
 	if !a.json {
-		fmt.Fprintf(a.stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n", w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name())
-		fmt.Fprintf(a.stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us", "chosen", "best us", "best", "ratio", "measured")
+		fmt.Fprintf(a.stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n",
+			w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name())
+		fmt.Fprintf(a.stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us",
+			"chosen", "best us", "best", "ratio", "measured")
 	}
 	var ended error
 	for _, bytes := range w.sizes {
@@ -128,8 +131,9 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		if wide == nil && t.Name == chosen.Name {
 			wide = &t.Form
 		}
-		row := judgedTime{Collective: call.Kind.String(), Variant: j.widened(t), Ranks: call.Ranks, Root: call.Root, Inplace: inplace, Bytes: c.Bytes(),
-			DType: j.dtype.String(), Device: j.site.Name(), Micros: hundredths(t.Micros), Chosen: wide != nil && t.Form == *wide, Final: final}
+		row := judgedTime{Collective: call.Kind.String(), Variant: j.widened(t), Ranks: call.Ranks, Root: call.Root,
+			Inplace: inplace, Bytes: c.Bytes(), DType: j.dtype.String(), Device: j.site.Name(), Micros: hundredths(t.Micros),
+			Chosen: wide != nil && t.Form == *wide, Final: final}
 		j.times = append(j.times, row)
 	}
 	found, err := j.search.Judge(ctx, c, chosen, forms)
@@ -141,12 +145,13 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		return nil
 	}
 	row := judgedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
-		Chosen: judgedForm{j.widened(found.Chosen), hundredths(found.Chosen.Micros)}, Best: judgedForm{j.widened(found.Best), hundredths(found.Best.Micros)}}
+		Chosen: judgedForm{j.widened(found.Chosen), hundredths(found.Chosen.Micros)},
+		Best:   judgedForm{j.widened(found.Best), hundredths(found.Best.Micros)}}
 	j.rows = append(j.rows, row)
 	if !j.app.json {
 		j.bar.over(func() {
-			fmt.Fprintf(j.app.stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, placeName(inplace), row.Chosen.Micros, row.Chosen.Variant,
-				row.Best.Micros, row.Best.Variant, row.Ratio, row.Tried)
+			fmt.Fprintf(j.app.stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, placeName(inplace),
+				row.Chosen.Micros, row.Chosen.Variant, row.Best.Micros, row.Best.Variant, row.Ratio, row.Tried)
 		})
 	}
 	return nil
@@ -214,7 +219,8 @@ func (j *judging) verdict() error {
 	}
 	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
 	if j.app.json {
-		doc := judgedDocument{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean, []diag.Problem{}, j.app.notes.list()}
+		doc := judgedDocument{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean,
+			[]diag.Problem{}, j.app.notes.list()}
 		if j.failed != nil {
 			doc.Problems = diag.Report(j.app.file, placed(problems(impossible(j.failed)), j.app.file)).Problems
 		}
@@ -223,8 +229,9 @@ func (j *judging) verdict() error {
 		}
 	} else if len(j.rows) > 0 {
 		worst := slices.MaxFunc(j.rows, func(a, b judgedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
-		fmt.Fprintf(j.app.stdout, "# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows), mean, worst.Ratio,
-			sizeText(worst.Bytes), placeName(worst.Inplace), worst.Chosen.Variant, worst.Best.Variant)
+		fmt.Fprintf(j.app.stdout,
+			"# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows),
+			mean, worst.Ratio, sizeText(worst.Bytes), placeName(worst.Inplace), worst.Chosen.Variant, worst.Best.Variant)
 	}
 	switch {
 	case j.failed != nil && j.app.json:

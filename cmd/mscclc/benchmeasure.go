@@ -15,8 +15,10 @@ func (w *benchWorld) report() *bench.Report {
 	if w.exchange != nil {
 		processes = w.exchange.Size()
 	}
-	return &bench.Report{Coll: bench.Whole(w.coll, false), DType: w.dtype, RedOp: w.redop, Algo: w.algo, Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(),
-		NCCL: w.nccl, NCCLPath: w.ncclPath, MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring, Processes: processes}
+	return &bench.Report{Coll: bench.Whole(w.coll, false), DType: w.dtype, RedOp: w.redop, Algo: w.algo,
+		Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(), NCCL: w.nccl, NCCLPath: w.ncclPath,
+		MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring,
+		Processes: processes}
 }
 
 // measureAll measures all sizes, and prints them.
@@ -39,7 +41,8 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	stop := bar.watch()
 	worst, failed := exitGood, error(nil)
 	measured := false
-	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple, Rivals: w.rivals, Measuring: w.measuring,
+	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
+		Rivals: w.rivals, Measuring: w.measuring,
 		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, bytes, inplace) },
 		Row: func(row *bench.Row) {
 			bar.over(func() { r.WriteRow(lines, row) })

@@ -28,12 +28,14 @@ func (w *benchWorld) chooseOnline(a *app) {
 				}
 				list = append(list, what)
 			}
-			a.say("online: %v %s up to %s, the least of %d: %s", s.Call.Kind, placeName(s.Call.Inplace), sizeText(s.UpTo), w.online, strings.Join(list, ", "))
+			a.say("online: %v %s up to %s, the least of %d: %s", s.Call.Kind, placeName(s.Call.Inplace), sizeText(s.UpTo),
+				w.online, strings.Join(list, ", "))
 		})
 	}}
 }
 
-// settle runs calls of a size by the variants whose turn it is, until one is found to be the fastest, as a program's own calls would.
+// settle runs calls of a size by the variants whose turn it is, until one is found to be the fastest, as a program's
+// own calls would.
 func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) (choose.Variant, error) {
 	c := &bench.Call{Coll: bench.Whole(w.coll, call.Inplace), DType: w.dtype, RedOp: w.redop}
 	c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
@@ -43,24 +45,25 @@ func (w *benchWorld) settle(ctx context.Context, call choose.Call, bytes int64) 
 		if v, settled := w.trying.Winner(call, bytes, w.dtype.Size()); settled {
 			return v, nil
 		}
-		if v, err := w.trying.Run(ctx, call, bytes, w.dtype.Size(), func(ctx context.Context, v choose.Variant) (took time.Duration, err error) {
-			f, err := w.variant(v, call)
-			if err != nil {
-				return 0, err
-			}
-			op, err := w.site.Ready(ctx, f, c)
-			if err != nil {
-				return 0, err
-			}
-			samples, err := w.site.Measure(ctx, []bench.Op{op}, m, nil)
-			if closed := op.Close(); err == nil {
-				err = closed
-			}
-			if err != nil {
-				return 0, choose.Begun(err)
-			}
-			return samples[0].Time, nil
-		}); err != nil {
+		if v, err := w.trying.Run(ctx, call, bytes, w.dtype.Size(),
+			func(ctx context.Context, v choose.Variant) (took time.Duration, err error) {
+				f, err := w.variant(v, call)
+				if err != nil {
+					return 0, err
+				}
+				op, err := w.site.Ready(ctx, f, c)
+				if err != nil {
+					return 0, err
+				}
+				samples, err := w.site.Measure(ctx, []bench.Op{op}, m, nil)
+				if closed := op.Close(); err == nil {
+					err = closed
+				}
+				if err != nil {
+					return 0, choose.Begun(err)
+				}
+				return samples[0].Time, nil
+			}); err != nil {
 			return v, err
 		}
 	}

@@ -88,7 +88,8 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 		return nil, err
 	}
 	p.sizes = bench.Sizes(first, last, f.factor)
-	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length, Plain: f.noGraph}
+	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length,
+		Plain: f.noGraph}
 	if p.own, err = a.shelf(files, &f.reading); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return usagef("NCCL runs on --device cuda only")
 	case f.tune && !p.named:
 		return usagef("--tune takes a collective: there are %s", list(collectiveNames()))
-	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 || f.tile != ""):
+	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 ||
+		f.tile != ""):
 		return usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
 	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
 		return usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)

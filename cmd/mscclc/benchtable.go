@@ -11,9 +11,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// readTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no --table.
-// The table may name programs of the shelf. The tables that are built in were measured without these, and do not count beside
-// some.
+// readTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no
+// --table. The table may name programs of the shelf. The tables that are built in were measured without these, and do
+// not count beside some.
 func readTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {
 	all = choose.DefaultTable()
 	if len(shelf) > 0 {
@@ -77,7 +77,8 @@ func (w *benchWorld) checkTable(a *app) error {
 		a.note(w.benchFlags.table, format, args...)
 	}
 	if !used {
-		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name(), w.otherNodes())
+		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, count(w.coll.Ranks, "rank"),
+			w.site.Name(), w.otherNodes())
 	} else if len(without) > 0 {
 		note("it has nothing for %s: their program is chosen without it", strings.Join(without, ", and for "))
 	}
@@ -90,7 +91,8 @@ func (w *benchWorld) checkTable(a *app) error {
 // otherNodes says which --nodes the table would have entries for.
 func (w *benchWorld) otherNodes() string {
 	for _, e := range w.chosenBy.Entries {
-		if e.Device == w.site.Name() && e.Ranks == w.coll.Ranks && e.Collective == w.coll.Kind.String() && max(e.Nodes, 1) != w.nodes {
+		if e.Device == w.site.Name() && e.Ranks == w.coll.Ranks && e.Collective == w.coll.Kind.String() &&
+			max(e.Nodes, 1) != w.nodes {
 			return fmt.Sprintf(" (there is one with --nodes %d)", max(e.Nodes, 1))
 		}
 	}
@@ -102,5 +104,6 @@ func (w *benchWorld) tooWide(r *choose.Rule) diag.List {
 	if gpuTable[w.device] != nil || r.Columns <= executor.DefaultMaxColumns {
 		return nil
 	}
-	return diag.List{diag.New(diag.Limit, r.At(), "\"columns\" of the rule is %d, and %s has %d", r.Columns, w.site.Name(), executor.DefaultMaxColumns)}
+	return diag.List{diag.New(diag.Limit, r.At(), "\"columns\" of the rule is %d, and %s has %d", r.Columns, w.site.Name(),
+		executor.DefaultMaxColumns)}
 }

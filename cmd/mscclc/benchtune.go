@@ -41,7 +41,8 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 			continue
 		}
 		var entry choose.Entry
-		if entry, failed = a.tune(ctx, w, search, inplace); len(entry.Rules) > 0 { // what was found counts, whatever came then
+		// what was found counts, whatever came then
+		if entry, failed = a.tune(ctx, w, search, inplace); len(entry.Rules) > 0 {
 			table.Put(entry)
 			found++
 		}
@@ -54,7 +55,8 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 		if w.place != "both" {
 			where = " " + placeName(w.place == "in")
 		}
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs%s with %s on %s", w.coll.Kind, where, count(w.coll.Ranks, "rank"), w.site.Name())}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs%s with %s on %s", w.coll.Kind,
+			where, count(w.coll.Ranks, "rank"), w.site.Name())}
 	}
 	stop()
 	return a.writeTable(w.out, table, failed)
@@ -129,7 +131,8 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 			}
 			a.say("%v %s %s: %.2f us, %v%s", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v, note)
 		})
-		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes, i, w.factor)
+		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes,
+			i, w.factor)
 	}
 	return entry, nil
 }
@@ -137,7 +140,8 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 // candidates are the forms whose simulated time is within a factor of the best,
 // the most likely first; each as wide as it was best before, as the executor makes it, and
 // as a guess has it. Variants are by the names of the forms.
-func (w *benchWorld) candidates(call choose.Call, bytes int64, before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
+func (w *benchWorld) candidates(call choose.Call, bytes int64,
+	before map[string]bench.Form) (forms []*bench.Form, variants map[string]choose.Variant, err error) {
 	const within, most = 2.5, 8
 	variants = map[string]choose.Variant{}
 	ranked, micros, err := w.chooser.Ranked(call, bytes, w.dtype.Size())

@@ -13,7 +13,8 @@ import (
 	"mscclc/algorithms/choose"
 )
 
-// TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was interrupted.
+// TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
+// interrupted.
 func TestTuneInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
 	a := &app{guard: &guard{}, notes: &notes{}, json: true, stdout: &product{Writer: &stdout}, stderr: os.Stderr}
@@ -59,7 +60,8 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 }
 
-// TestRuled holds how far each rule of a table reaches: half a factor beyond its last size, and all that is larger than what is large.
+// TestRuled holds how far each rule of a table reaches: half a factor beyond its last size, and all that is larger than
+// what is large.
 func TestRuled(t *testing.T) {
 	for _, c := range []struct {
 		sizes  []int64

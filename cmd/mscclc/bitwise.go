@@ -11,7 +11,8 @@ import (
 
 // bitwiseFlag registers the flag that asks whether all ranks get the same bits.
 func bitwiseFlag(f *pflag.FlagSet, on *bool) {
-	f.BoolVar(on, "bitwise", false, "say whether every rank ends with bit-identical sums; exit code 1 where some type's are not")
+	f.BoolVar(on, "bitwise", false,
+		"say whether every rank ends with bit-identical sums; exit code 1 where some type's are not")
 }
 
 // roundings are the classes of types that sums depend on in the same way, and
@@ -55,7 +56,8 @@ func newBitwise(p *ir.Program, o verify.Order) *bitwiseReport {
 			if d == nil {
 				break
 			}
-			w := bitwiseWitness{Rank: d.Chunk[i].Rank, Chunk: d.Chunk[i].Index, Expression: d.Expr[i], Part: d.Part, Step: stepName(p, d.Step[i])}
+			w := bitwiseWitness{Rank: d.Chunk[i].Rank, Chunk: d.Chunk[i].Index, Expression: d.Expr[i], Part: d.Part,
+				Step: stepName(p, d.Step[i])}
 			if span := p.Span(p.Steps[d.Step[i]].Pos); span.Line > 0 {
 				w.Pos = span.Pos.String()
 			}
@@ -91,13 +93,15 @@ func (a *app) bitwise(p *ir.Program, o verify.Order) {
 // difference prints two sums that differ.
 func (a *app) difference(p *ir.Program, o *verify.Order, by verify.Rounding, in string) {
 	d := o.Witness[by]
-	fmt.Fprintf(a.stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in, o.Differ[by], o.Sums)
+	fmt.Fprintf(a.stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in,
+		o.Differ[by], o.Sums)
 	has := "has"
 	if d.Part {
 		has = "has a sum with the part"
 	}
 	for i, at := range d.Chunk {
-		fmt.Fprintf(a.stdout, "        rank %d chunk %d %s %s, made by %s\n", at.Rank, at.Index, has, d.Expr[i], stepName(p, d.Step[i]))
+		fmt.Fprintf(a.stdout, "        rank %d chunk %d %s %s, made by %s\n", at.Rank, at.Index, has, d.Expr[i],
+			stepName(p, d.Step[i]))
 	}
 }
 

@@ -35,8 +35,8 @@ func TestBitwiseText(t *testing.T) {
 		{"allreduce/ring", "", []string{"bitwise: every rank ends with the same bits (3 sums)\n"}},
 		{"allgather/ring", "", []string{"bitwise: no two outputs hold the same sum\n"}},
 		{"allreduce/allpairs_onestep", "true", []string{"every rank ends with the same bits (1 sum)\n"}},
-		{"allreduce/allpairs_onestep", "false", []string{"bitwise: sums of floats differ, 1 of 1; integers, min and max do not\n",
-			"rank 0 chunk 0 has in[0][0] + in[1][0] + in[2][0], made by rank 0 block", "(re) at allreduce/allpairs_onestep.mscl:"}},
+		{"allreduce/allpairs_onestep", "false",
+			[]string{"bitwise: sums of floats differ, 1 of 1; integers, min and max do not\n", "rank 0 chunk 0 has in[0][0] + in[1][0] + in[2][0], made by rank 0 block", "(re) at allreduce/allpairs_onestep.mscl:"}},
 	} {
 		params := lang.Params{"ranks": 3}
 		if x.ordered != "" {
@@ -55,7 +55,9 @@ func TestBitwiseText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if x.ordered == "false" && !strings.Contains(string(j), `"witness":[{"rank":0,"chunk":0,"expression":"in[0][0] + in[1][0] + in[2][0]"`) || !strings.Contains(string(j), `"types":["f16","bf16","e4m3","e5m2"]`) {
+		if x.ordered == "false" &&
+			!strings.Contains(string(j), `"witness":[{"rank":0,"chunk":0,"expression":"in[0][0] + in[1][0] + in[2][0]"`) ||
+			!strings.Contains(string(j), `"types":["f16","bf16","e4m3","e5m2"]`) {
 			t.Errorf("%s: %s", x.name, j)
 		}
 	}

@@ -28,7 +28,9 @@ func (d *verdict) judgeChannels(s *source, read codegen.ReadOptions, check verif
 func (d *verdict) judgeLevel(p *ir.ChannelProgram, check verify.Options, f *verifyFlags) (*ir.Program, error) {
 	g, err := d.proveChannels(p, check)
 	if found, rejected := err.(diag.List); rejected && f.protocol != "" && !f.replay {
-		one := diag.New(diag.Parameter, p.Place(-1), "the algorithm says itself what waits for what, and is not right with --protocol %s, in place of the file's own: %s", f.protocol, problemCount(found))
+		one := diag.New(diag.Parameter, p.Place(-1),
+			"the algorithm says itself what waits for what, and is not right with --protocol %s, in place of the file's own: %s",
+			f.protocol, problemCount(found))
 		one = one.WithNote(found[0].Span, "the first is: %s", found[0].Text)
 		return g, diag.List{one.WithHint("leave --protocol out; --replay lists all, and shows them")}
 	}
@@ -63,7 +65,8 @@ func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *r
 	return g, found.Err()
 }
 
-// tileFor is how long the tile of a program is to be whose launches have one pass, for calls of so many bytes; 0 is the usual.
+// tileFor is how long the tile of a program is to be whose launches have one pass, for calls of so many bytes; 0 is the
+// usual.
 func tileFor(p *ir.Program, bytes int64) int64 {
 	if p.OneSided == nil || !p.OneSided.OnePass || bytes == 0 {
 		return 0
@@ -87,8 +90,8 @@ func (t turned) text() string {
 	return fmt.Sprintf("   %d turns of loops", t.did)
 }
 
-// executionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop iteration of
-// its pipelines moves, 0 for none.
+// executionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop
+// iteration of its pipelines moves, 0 for none.
 func (c *compiling) executionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, diag.List, error) {
 	opt := mscclc.PlanOptions{Check: c.limits.check, Params: c.settings(),
 		Options: lower.Options{Instances: c.instances, Pipeline: unit}}
@@ -111,6 +114,6 @@ func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s, %s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(blocks, "block"), count(ops, "operation"),
-		sizesText(plan.Sizes()))
+	return fmt.Sprintf("%s, %s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(blocks, "block"),
+		count(ops, "operation"), sizesText(plan.Sizes()))
 }

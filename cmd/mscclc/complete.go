@@ -13,7 +13,8 @@ import (
 )
 
 // A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil
-// where there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a number.
+// where there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a
+// number.
 type place struct {
 	words   func(cursor) []string // WORD, or WORD, a tab and its description
 	endings []string
@@ -47,8 +48,8 @@ var arguments = map[string][]place{
 	"version":  {{}},
 }
 
-// values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take one
-// of a few words (see wordFlag), switches and numbers are not listed.
+// values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take
+// one of a few words (see wordFlag), switches and numbers are not listed.
 var values = map[string]place{
 	"begin":          {},
 	"bench output":   {endings: slices.Concat(tableEndings, timesEndings)},
@@ -119,8 +120,8 @@ func valueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
 	return place{}, false
 }
 
-// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than those
-// offered, and nothing else fits, the shell offers files as it does for other programs.
+// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than
+// those offered, and nothing else fits, the shell offers files as it does for other programs.
 func (at place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if at.anyFile {
 		return nil, cobra.ShellCompDirectiveDefault

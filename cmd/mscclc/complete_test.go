@@ -15,7 +15,8 @@ import (
 func completed(t *testing.T, args ...string) (words []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := main1(append([]string{"__completeNoDesc"}, args...), strings.NewReader(""), &stdout, &stderr); code != exitGood {
+	if code := main1(append([]string{"__completeNoDesc"}, args...), strings.NewReader(""), &stdout,
+		&stderr); code != exitGood {
 		t.Fatalf("%v: exit code %d\n%s", args, code, stderr.String())
 	}
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
@@ -69,7 +70,8 @@ var cheap = map[string]string{
 // refusal is how a command refuses a value and names those that there are.
 var refusal = regexp.MustCompile(`there are |takes \S+,? (\S+, )*(or|and) \S+, not|takes \S+ or \S+|did you mean`)
 
-// A flag that refuses a value, and names the values that there are, offers some of them, and refuses none that it offers.
+// A flag that refuses a value, and names the values that there are, offers some of them, and refuses none that it
+// offers.
 func TestClosedSetsComplete(t *testing.T) {
 	t.Chdir(t.TempDir())
 	try := func(cmd *cobra.Command, flag, value string) string {
@@ -118,7 +120,8 @@ func TestClosedSetsComplete(t *testing.T) {
 // Each name that a refusal lists is offered: completion and messages go by the same tables.
 func TestCompletionOffersAll(t *testing.T) {
 	for _, line := range []string{
-		"compile allreduce/ring --target", "run allreduce/ring --dtype", "run allreduce/ring --op", "run allreduce/ring --device",
+		"compile allreduce/ring --target", "run allreduce/ring --dtype", "run allreduce/ring --op",
+		"run allreduce/ring --device",
 		"verify allreduce/ring --protocol", "show allreduce/ring",
 	} {
 		var stderr bytes.Buffer

@@ -35,8 +35,8 @@ func (m measure) elems(bytes int64) int64 {
 // least is how many bytes the smallest call with data has.
 func (m measure) least() int64 { return callBytes(m.coll, max(m.unit, 1), m.dtype) }
 
-// withData returns the sizes of which calls have data. If there is none it returns an error, whose hint names the flag of
-// sizes.
+// withData returns the sizes of which calls have data. If there is none it returns an error, whose hint names the flag
+// of sizes.
 func withData(sizes []int64, m measure, flag string) ([]int64, error) {
 	kept := slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool { return m.elems(n) == 0 })
 	if len(kept) == 0 {
@@ -60,6 +60,7 @@ func (a *app) noteEmptySizes(sizes, kept []int64) {
 
 // tooSmall says that a call of bytes has no element to compare, and that calls have some from least bytes on.
 func tooSmall(bytes, least int64, flag string) error {
-	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing is compared: %s are no element of each chunk", sizeText(bytes))
+	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing is compared: %s are no element of each chunk",
+		sizeText(bytes))
 	return diag.List{d.WithHint("the smallest call with data is %s %d", flag, least)}
 }

@@ -10,15 +10,16 @@ import (
 	"testing"
 )
 
-// TestDocs runs the commands of README.md, CONTRIBUTING.md and docs/*.md, page by page, in the order in which they stand. Each
-// page has a folder of its own with copies of algorithms, examples and testdata.
+// TestDocs runs the commands of README.md, CONTRIBUTING.md and docs/*.md, page by page, in the order in which they
+// stand. Each page has a folder of its own with copies of algorithms, examples and testdata.
 //
-//   - A fence behind <!-- NAME.mscl --> is a file, which is written. A fence behind <!-- FILE: after TEXT -->, where the
-//     repository has FILE, is an excerpt of what FILE has behind TEXT.
-//   - A console fence is a session: "$ mscclc ..." and all that it prints, on stdout and stderr. A line "..." stands for any
-//     number of lines, and a line that ends in "..." is the beginning of a longer one. Times of runs are not compared.
-//   - Other lines of code that begin with mscclc run, too, and must succeed. A page about a runtime has the line that compile
-//     prints for it.
+//   - A fence behind <!-- NAME.mscl --> is a file, which is written. A fence behind <!-- FILE: after TEXT -->, where
+//     the repository has FILE, is an excerpt of what FILE has behind TEXT.
+//   - A console fence is a session: "$ mscclc ..." and all that it prints, on stdout and stderr. A line "..." stands
+//     for any number of lines, and a line that ends in "..." is the beginning of a longer one. Times of runs are not
+//     compared.
+//   - Other lines of code that begin with mscclc run, too, and must succeed. A page about a runtime has the line that
+//     compile prints for it.
 //   - A picture of docs/img is one that these commands drew, byte for byte.
 //
 // Commands that name a GPU (--device cuda or hip) do not run, nor does a block behind <!-- not run: REASON -->.

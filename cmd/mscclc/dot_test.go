@@ -61,8 +61,8 @@ func TestShowOneSided(t *testing.T) {
 	for stage, want := range map[string][]string{
 		"program": {exchangeProgram},
 		"json":    {`"depth":2`, `"op":"mv"`, `"packets":1,"flags":1`},
-		"dot": {"  b0_0:s0 -> b1_0:s1\n", "  b1_0:s0 -> b0_0:s1\n", "  b0_0:s2 -> b1_0:s3 [style=dashed]\n", "  b1_0:s2 -> b0_0:s3 [style=dashed]\n",
-			`| <s0> 0 mv input[0] -\> 1:packets[0] |`},
+		"dot": {"  b0_0:s0 -> b1_0:s1\n", "  b1_0:s0 -> b0_0:s1\n", "  b0_0:s2 -> b1_0:s3 [style=dashed]\n",
+			"  b1_0:s2 -> b0_0:s3 [style=dashed]\n", `| <s0> 0 mv input[0] -\> 1:packets[0] |`},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := main1([]string{"show", file, stage}, strings.NewReader(""), &stdout, &stderr); code != 0 {
@@ -78,7 +78,8 @@ func TestShowOneSided(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary(p), "allreduce exchange, 2 ranks, one-sided, 2 blocks, 8 steps, 2 signals, 2 packets, every size"; got != want {
+	if got, want := summary(p),
+		"allreduce exchange, 2 ranks, one-sided, 2 blocks, 8 steps, 2 signals, 2 packets, every size"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
 }

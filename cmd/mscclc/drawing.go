@@ -19,7 +19,8 @@ type drawing struct {
 	notes   []string // that go to the head of the picture
 }
 
-// A drawnOp writes the reduction of its sources, or a copy of its one source, to each of its destinations: count chunks.
+// A drawnOp writes the reduction of its sources, or a copy of its one source, to each of its destinations: count
+// chunks.
 type drawnOp struct {
 	sources, dests []ir.Ref
 	count          int
@@ -43,7 +44,9 @@ func drawingOfChannels(p *ir.ChannelProgram) (*drawing, error) {
 	}
 	x := drawingOfMoves(one)
 	if parts := one.Coll.Divisor() / p.Coll.Divisor(); parts > 1 {
-		x.notes = append(x.notes, fmt.Sprintf("Each chunk is drawn as %d, since thread blocks share it: chunk %d is the first part of chunk 1.", parts, parts))
+		x.notes = append(x.notes,
+			fmt.Sprintf("Each chunk is drawn as %d, since thread blocks share it: chunk %d is the first part of chunk 1.",
+				parts, parts))
 	}
 	if channels.Turns(p, 1<<62) > 1 {
 		x.notes = append(x.notes, "Pipelines are drawn with one loop iteration.")

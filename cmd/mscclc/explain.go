@@ -41,7 +41,8 @@ that reads it:
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
-	wordFlag(cmd.Flags(), &sided, "sided", "", "two", "one: with --example, print the example that is a one-sided program", sideNames)
+	wordFlag(cmd.Flags(), &sided, "sided", "", "two",
+		"one: with --example, print the example that is a one-sided program", sideNames)
 	return cmd
 }
 

@@ -159,8 +159,8 @@ func (a *app) show(list diag.List) {
 	}
 }
 
-// showFiles prints the diagnostics of several files as show does, those of each file together. A warning that several files
-// have is printed once.
+// showFiles prints the diagnostics of several files as show does, those of each file together. A warning that several
+// files have is printed once.
 func (a *app) showFiles(list diag.List) {
 	for list = list.FoldFiles(); len(list) > 0; {
 		n := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Span.Filename != list[0].Span.Filename })

@@ -74,7 +74,8 @@ func meantFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	for _, set := range alike {
-		if i := slices.IndexFunc(set, func(s string) bool { return slices.Contains(names, s) }); i >= 0 && slices.Contains(set, name) {
+		if i := slices.IndexFunc(set, func(s string) bool { return slices.Contains(names, s) }); i >= 0 &&
+			slices.Contains(set, name) {
 			return "--" + set[i]
 		}
 	}

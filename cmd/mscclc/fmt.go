@@ -26,7 +26,8 @@ names, and the exit code is 1 if there are any. Of a folder, all .mscl files bel
 		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, write, list, &lim) },
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
-	cmd.Flags().BoolVarP(&list, "list", "l", false, "print the names of files whose format differs, and exit with 1 if there are any")
+	cmd.Flags().BoolVarP(&list, "list", "l", false,
+		"print the names of files whose format differs, and exit with 1 if there are any")
 	limitFlag(cmd.Flags(), &lim, syntax.LimitNames())
 	return cmd
 }

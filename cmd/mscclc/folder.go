@@ -119,7 +119,9 @@ func expand(args []string, endings ...string) []task {
 		info, err := os.Stat(arg)
 		switch {
 		case isStdin(arg) && stdin:
-			tasks = append(tasks, task{name: stdinName, err: diag.List{diag.New(diag.Io, fileSpan(stdinName), "stdin can be read once, and %s is the second argument for it", arg)}})
+			tasks = append(tasks,
+				task{name: stdinName, err: diag.List{diag.New(diag.Io, fileSpan(stdinName),
+					"stdin can be read once, and %s is the second argument for it", arg)}})
 		case err == nil && info.IsDir():
 			tasks = append(tasks, folder(arg, endings)...)
 		default:
@@ -146,7 +148,9 @@ func folder(dir string, endings []string) []task {
 		return nil
 	})
 	if len(tasks) == 0 {
-		tasks = append(tasks, task{name: dir, err: diag.List{diag.New(diag.Io, fileSpan(dir), "folder %s has no file that ends in %s", dir, strings.Join(endings, ", "))}})
+		tasks = append(tasks,
+			task{name: dir, err: diag.List{diag.New(diag.Io, fileSpan(dir), "folder %s has no file that ends in %s", dir,
+				strings.Join(endings, ", "))}})
 	}
 	return tasks
 }

@@ -19,7 +19,8 @@ func TestPipeInFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"verify", "fmt", "list"} {
-		if code, said := called(command + " " + dir); code != exitGood || !strings.Contains(said, "note: skipped 1 file that is not a regular file") {
+		if code, said := called(command + " " + dir); code != exitGood ||
+			!strings.Contains(said, "note: skipped 1 file that is not a regular file") {
 			t.Errorf("%s: exit code %d\n%s", command, code, said)
 		}
 	}

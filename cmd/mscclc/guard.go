@@ -15,8 +15,8 @@ import (
 )
 
 // A guard knows the files that a command reads and those that it is to write. It refuses an output that is an input, by
-// whatever path, and two outputs that are one file. A command names its outputs before its work, and every file that it reads
-// passes the guard, imports too, so that nothing is overwritten that was, or will be, read.
+// whatever path, and two outputs that are one file. A command names its outputs before its work, and every file that it
+// reads passes the guard, imports too, so that nothing is overwritten that was, or will be, read.
 type guard struct {
 	mu      sync.Mutex
 	inputs  []guarded
@@ -25,7 +25,8 @@ type guard struct {
 	refused error           // the first refusal of an input, after which nothing is written
 }
 
-// A guarded file has the name that the user gave it, and what the system knows it by: info is nil where it does not exist yet.
+// A guarded file has the name that the user gave it, and what the system knows it by: info is nil where it does not
+// exist yet.
 type guarded struct {
 	flag, name, place string
 	info              fs.FileInfo
@@ -62,7 +63,8 @@ func (g *guard) input(name string, info fs.FileInfo, given bool) error {
 	return nil
 }
 
-// output notes that the command will write a file that flag names. It says why it could not, as far as that is known before.
+// output notes that the command will write a file that flag names. It says why it could not, as far as that is known
+// before.
 func (g *guard) output(flag, name string) error {
 	if isStdout(name) {
 		return nil
@@ -97,7 +99,8 @@ func (g *guard) output(flag, name string) error {
 }
 
 func overwrites(out, in *guarded) error {
-	return usagef("%s %s would overwrite %s, which the command reads: name another file", out.flag, diag.Printable(out.name), diag.Printable(in.name))
+	return usagef("%s %s would overwrite %s, which the command reads: name another file", out.flag,
+		diag.Printable(out.name), diag.Printable(in.name))
 }
 
 // refusal returns the error of an input that was refused, or nil. A language that imports makes another error of it.
@@ -144,7 +147,8 @@ func (outputs named) wrongEnding() error {
 	return nil
 }
 
-// reads notes that the command is to read what arg names, where it is a file: before the work, so that no output takes its place.
+// reads notes that the command is to read what arg names, where it is a file: before the work, so that no output takes
+// its place.
 func (g *guard) reads(a *app, arg string) error {
 	if isStdin(arg) {
 		if f, ok := a.stdin.(*os.File); ok {

@@ -37,7 +37,8 @@ func TestHelpExamples(t *testing.T) {
 	}
 	t.Chdir(folder)
 	t.Setenv("MSCCLC_CACHE", "off")
-	for name, text := range map[string][]byte{"ring.mscl": ring, "plan.json": plan, "mine.topo": machine, "mine.xml": dump} {
+	for name, text := range map[string][]byte{"ring.mscl": ring, "plan.json": plan, "mine.topo": machine,
+		"mine.xml": dump} {
 		if err := os.WriteFile(name, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,8 @@ func TestHelpExamples(t *testing.T) {
 			}
 			var stdout, stderr bytes.Buffer
 			code := main1(args[1:], bytes.NewReader(ring), &stdout, &stderr)
-			found := cmd.Name() == "lint" && code == exitInput && !strings.Contains(stderr.String(), "error:") // which is what it is for
+			// which is what it is for
+			found := cmd.Name() == "lint" && code == exitInput && !strings.Contains(stderr.String(), "error:")
 			if code != exitGood && !found {
 				t.Errorf("%s exits with %d:\n%s%s", line, code, stdout.String(), stderr.String())
 			}
@@ -68,7 +70,8 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// The topology that the help of topo prints loads as it is printed, of one node and of several, whose GPUs all reach each other.
+// The topology that the help of topo prints loads as it is printed, of one node and of several, whose GPUs all reach
+// each other.
 func TestHelpTopology(t *testing.T) {
 	_, text, found := strings.Cut(new(app).topoCommand().Long, "line by line,\n")
 	if !found {

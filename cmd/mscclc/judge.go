@@ -241,7 +241,8 @@ func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
 			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
 	}
 	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
-	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n", filepath.Base(f.Name))
+	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n",
+		filepath.Base(f.Name))
 	tree, err := syntax.Parse(user, []byte(importing))
 	if err != nil {
 		return err
@@ -272,7 +273,8 @@ func isLibrary(f *syntax.File) bool {
 // readProgram reads the program in s.
 func readProgram(s *source, opt codegen.ReadOptions) (*ir.Program, error) {
 	if s.kind == codegen.KindMSCCLPP {
-		return nil, diag.List{diag.New(diag.Unsupported, fileSpan(s.name), "%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.name))}
+		return nil, diag.List{diag.New(diag.Unsupported, fileSpan(s.name),
+			"%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.name))}
 	}
 	return mscclc.ReadProgram(s.kind, s.name, s, opt)
 }

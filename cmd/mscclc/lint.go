@@ -130,7 +130,10 @@ func (a *app) lint(name string, named map[string]namedPlan, lim *limits) (diag.L
 	if first, known := named[f.Name]; !known {
 		named[f.Name] = namedPlan{s.name, hash}
 	} else if first.hash != hash {
-		found = append(found, diag.New(diag.MSCCLPPName, fileSpan(s.name), "the plan's name, %s, is that of %s too, which is another plan: the executor takes one for the other", diag.Printable(strconv.Quote(f.Name)), first.file))
+		found = append(found,
+			diag.New(diag.MSCCLPPName, fileSpan(s.name),
+				"the plan's name, %s, is that of %s too, which is another plan: the executor takes one for the other",
+				diag.Printable(strconv.Quote(f.Name)), first.file))
 	}
 	return found, nil
 }

@@ -169,7 +169,8 @@ func describe(s *source, from *reading) (l listing, ok bool, err error) {
 	if err != nil {
 		return l, false, err
 	}
-	l = listing{File: filepath.ToSlash(s.name), Protocol: "Simple", Params: []listingParam{}, Doc: firstSentence(string(text))}
+	l = listing{File: filepath.ToSlash(s.name), Protocol: "Simple", Params: []listingParam{},
+		Doc: firstSentence(string(text))}
 	for _, stmt := range f.Stmts {
 		switch d := stmt.(type) {
 		case *syntax.Algorithm:

@@ -81,7 +81,8 @@ func (a *app) runnableOf(s *source, f *runFlags) (p *ir.Program, check verify.Op
 func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
 	if want := c.inplace.value; want != nil {
 		if inplace := *want; inplace != p.Coll.Inplace && (inplace && !p.InPlace || !inplace && !p.OutOfPlace) {
-			return nil, diag.List{diag.New(diag.NotInPlace, fileSpan(s.name), "the program is not made for --inplace=%v", inplace)}
+			return nil, diag.List{diag.New(diag.NotInPlace, fileSpan(s.name),
+				"the program is not made for --inplace=%v", inplace)}
 		}
 		p = p.Called(*want)
 		p.InPlace, p.OutOfPlace = *want, !*want
@@ -89,7 +90,8 @@ func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
 	if c.protocol != "" {
 		want, _ := ir.ProtocolByName(c.protocol)
 		if p.OneSided != nil && want != p.Protocol {
-			return nil, diag.List{diag.New(diag.Parameter, fileSpan(s.name), "the program is one-sided and compiled for %v: --protocol %v cannot change it", p.Protocol, want)}
+			return nil, diag.List{diag.New(diag.Parameter, fileSpan(s.name),
+				"the program is one-sided and compiled for %v: --protocol %v cannot change it", p.Protocol, want)}
 		}
 		p.Protocol = want
 	}

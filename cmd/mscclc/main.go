@@ -113,7 +113,8 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 
 // panicked makes a diagnostic of a panic.
 func panicked(r any) diag.Diagnostic {
-	return diag.New(diag.Internal, diag.Span{}, "%v", r).WithHint("this is a fault of mscclc; please report it with the command and its input")
+	return diag.New(diag.Internal, diag.Span{}, "%v",
+		r).WithHint("this is a fault of mscclc; please report it with the command and its input")
 }
 
 // An app is one run of the command.
@@ -157,11 +158,13 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON document on stdout; mscclc help json describes it")
+	root.PersistentFlags().BoolVar(&a.json, "json", false,
+		"print one JSON document on stdout; mscclc help json describes it")
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(), a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(),
-		a.listCommand(), a.explainCommand(), a.versionCommand(), jsonHelp())
+	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(),
+		a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(), a.listCommand(),
+		a.explainCommand(), a.versionCommand(), jsonHelp())
 	root.AddCommand(topics()...)
 	a.initCompletion(root)
 	strict(root)
@@ -214,7 +217,8 @@ func noTopic(root *cobra.Command, args []string) error {
 	if slices.Contains(codeNames(), args[0]) {
 		otherwise = "did you mean mscclc explain " + args[0] + "?"
 	}
-	return usagef("%q is neither a command nor a topic", strings.Join(args, " ")).hint("%s", didYouMean(args[0], names, otherwise))
+	return usagef("%q is neither a command nor a topic", strings.Join(args, " ")).hint("%s",
+		didYouMean(args[0], names, otherwise))
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
@@ -242,7 +246,8 @@ func spelled(root *cobra.Command, given []string) {
 					continue
 				}
 				if _, err := os.Stat(next); err != nil {
-					return usagef("%q is taken for a file, as %s needs no value", next, value).hint("did you mean --%s=%s?", flag.Name, next)
+					return usagef("%q is taken for a file, as %s needs no value", next, value).hint("did you mean --%s=%s?",
+						flag.Name, next)
 				}
 			}
 			return judge(cmd, args)

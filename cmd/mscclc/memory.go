@@ -55,7 +55,8 @@ func (w *benchWorld) checkMemory() error {
 
 func refuseMemory(need float64, hint string) error {
 	if available := availableMemory(); available > 0 && need > available {
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "the run needs %.1f GiB of memory, and this machine has %.1f GiB left", need/(1<<30), available/(1<<30)).
+		return diag.List{diag.New(diag.Unavailable, diag.Span{},
+			"the run needs %.1f GiB of memory, and this machine has %.1f GiB left", need/(1<<30), available/(1<<30)).
 			WithHint("%s", hint)}
 	}
 	return nil

@@ -101,5 +101,6 @@ func (m *mistake) said(t *testing.T) string {
 	if stderr.Len() == 0 && !strings.Contains(stdout.String(), "error:") {
 		t.Errorf("%s: nothing says what is wrong", m.name)
 	}
-	return fmt.Sprintf("$ mscclc %s\n%s%sexit code %d\n\n", strings.Join(m.args, " "), stdout.String(), stderr.String(), code)
+	return fmt.Sprintf("$ mscclc %s\n%s%sexit code %d\n\n", strings.Join(m.args, " "), stdout.String(),
+		stderr.String(), code)
 }

@@ -42,8 +42,8 @@ func (a *app) noted(r report) report {
 	return r
 }
 
-// note says a note on what where names: a file, a source position, or "". With --json the document has the note. A note that
-// was said is not said again: a file may be compiled several times.
+// note says a note on what where names: a file, a source position, or "". With --json the document has the note. A note
+// that was said is not said again: a file may be compiled several times.
 func (a *app) note(where, format string, args ...any) {
 	head := ""
 	if where != "" {

@@ -54,8 +54,8 @@ func (p *product) Write(b []byte) (int, error) {
 
 func isStdout(path string) bool { return path == "" || path == "-" }
 
-// writeTo writes a file by write: whole, or not at all. "" and "-" are stdout. A file that is there keeps its mode, and a link
-// leads to the new file as it led to the old one. Errors name path.
+// writeTo writes a file by write: whole, or not at all. "" and "-" are stdout. A file that is there keeps its mode, and
+// a link leads to the new file as it led to the old one. Errors name path.
 func (a *app) writeTo(path string, write func(io.Writer) error) error {
 	if isStdout(path) {
 		return buffered(a.stdout, write)
@@ -100,8 +100,8 @@ func outputError(path string, err error) error {
 	return err
 }
 
-// resolved is where path leads, through links to files that need not exist. What is neither a file nor a folder, such as
-// /dev/stdout in a pipeline, keeps its name: the pipe behind it has none.
+// resolved is where path leads, through links to files that need not exist. What is neither a file nor a folder, such
+// as /dev/stdout in a pipeline, keeps its name: the pipe behind it has none.
 func resolved(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return path
@@ -122,7 +122,8 @@ func resolved(path string) string {
 	return path
 }
 
-// openDevice opens what is no regular file for writing. A pipe that nobody reads is an error: opening it would wait for a reader.
+// openDevice opens what is no regular file for writing. A pipe that nobody reads is an error: opening it would wait for
+// a reader.
 func openDevice(path string, info fs.FileInfo) (*os.File, error) {
 	flags := os.O_WRONLY
 	if info.Mode()&fs.ModeNamedPipe != 0 {
@@ -135,8 +136,8 @@ func openDevice(path string, info fs.FileInfo) (*os.File, error) {
 	return f, err
 }
 
-// temporary are the files that are being written under another name. A signal that ends the process removes them first, after
-// which no more are made: the lock stays closed.
+// temporary are the files that are being written under another name. A signal that ends the process removes them first,
+// after which no more are made: the lock stays closed.
 type temporary struct {
 	sync.Mutex
 	names map[string]bool
@@ -205,7 +206,8 @@ func writable(path string) error {
 	}
 	f, err := temps.create(real, 0o600, false)
 	if err != nil {
-		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: no file can be made in its folder: %v", errors.Unwrap(err))}
+		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: no file can be made in its folder: %v",
+			errors.Unwrap(err))}
 	}
 	return outputError(path, errors.Join(f.Close(), temps.remove(f.Name())))
 }

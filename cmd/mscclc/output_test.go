@@ -87,7 +87,8 @@ func TestNoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := os.WriteFile("importing.mscl", []byte("algorithm a(ranks = 2)\ncollective allgather(ranks)\nimport \"a.mscl\"\n"), 0o600); err != nil {
+	if err := os.WriteFile("importing.mscl",
+		[]byte("algorithm a(ranks = 2)\ncollective allgather(ranks)\nimport \"a.mscl\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{
@@ -114,7 +115,8 @@ func TestNoFiles(t *testing.T) {
 		"show allreduce/ring -o a.xml":          "no program reads this pipe",
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := main1(strings.Fields(command), strings.NewReader(""), &stdout, &stderr); code != exitInput || !strings.Contains(stderr.String(), want) {
+		if code := main1(strings.Fields(command), strings.NewReader(""), &stdout, &stderr); code != exitInput ||
+			!strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, and\n%s", command, code, stderr.String())
 		}
 	}
@@ -136,7 +138,8 @@ func TestLongFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		if code := main1([]string{"verify", name}, strings.NewReader(""), &stdout, &stderr); code != exitInput || !strings.Contains(stderr.String(), c.want) {
+		if code := main1([]string{"verify", name}, strings.NewReader(""), &stdout, &stderr); code != exitInput ||
+			!strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%s: exit code %d, and\n%.400s", name, code, stderr.String())
 		}
 	}

@@ -32,7 +32,8 @@ func weightOf(name string) int64 {
 // their order, each as soon as it and those before it are there. Results that
 // wait for their turn keep their weight, so that they too are bounded. In
 // between it calls idle now and then. It ends early when ctx does or use fails.
-func inOrder[T any](ctx context.Context, n int, weight func(int) int64, work func(int) T, use func(int, T) error, idle func()) error {
+func inOrder[T any](ctx context.Context, n int, weight func(int) int64, work func(int) T, use func(int, T) error,
+	idle func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// patience is how long work may take before its progress is shown, and logPatience how long before a line tells of it where there is no terminal.
+// patience is how long work may take before its progress is shown, and logPatience how long before a line tells of it
+// where there is no terminal.
 const (
 	patience    = time.Second
 	logPatience = 15 * time.Second

@@ -95,7 +95,8 @@ func between(least, most int, what string) cobra.PositionalArgs {
 		case len(args) > most && most == 0:
 			return usagef("%s takes no arguments", cmd.Name()).hint("see mscclc %s --help", cmd.Name())
 		case len(args) > most:
-			return usagef("%s takes %s, and nothing after it: %q", cmd.Name(), what, args[most]).hint("see mscclc %s --help", cmd.Name())
+			return usagef("%s takes %s, and nothing after it: %q", cmd.Name(), what, args[most]).hint("see mscclc %s --help",
+				cmd.Name())
 		}
 		return nil
 	}

@@ -90,7 +90,8 @@ func (a *app) choose(arg string, files []string, f *runFlags, plan *runPlan) (*c
 		return nil, usagef("%v has no root", c.call.Kind)
 	}
 	if c.call.Root >= c.call.Ranks {
-		return nil, usagef("root %d is none of %s: they are 0 to %d", c.call.Root, count(c.call.Ranks, "rank"), c.call.Ranks-1)
+		return nil, usagef("root %d is none of %s: they are 0 to %d", c.call.Root, count(c.call.Ranks, "rank"),
+			c.call.Ranks-1)
 	}
 	if c.call.Ranks > choose.MostRanks {
 		return nil, usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)

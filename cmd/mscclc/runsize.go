@@ -134,12 +134,13 @@ func impossible(err error) error {
 }
 
 // run runs one size, as often as --iters says; step is called after each.
-func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64, step func()) (runResult, error) {
+func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64,
+	step func()) (runResult, error) {
 	m := measureOf(p.Coll, r.dtype, l.Even())
 	elems := m.elems(bytes)
 	geo := data.NewGeometry(p.Coll, elems, r.dtype.Size())
-	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(), Inplace: p.Coll.Inplace,
-		Protocol: p.Protocol.String(), Iters: r.flags.iters}
+	result := runResult{Device: r.flags.device, Bytes: callBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(),
+		Inplace: p.Coll.Inplace, Protocol: p.Protocol.String(), Iters: r.flags.iters}
 	if p.Coll.Reduces() {
 		result.Op = r.redop.String()
 	}
@@ -206,8 +207,8 @@ func (r *runResult) timed(c *ir.Collective, elapsed time.Duration) {
 	}
 }
 
-// timeText is the time and the bandwidths of the fastest iteration, in the words and units of bench. It is empty where an
-// iteration did not end, or nothing was compared.
+// timeText is the time and the bandwidths of the fastest iteration, in the words and units of bench. It is empty where
+// an iteration did not end, or nothing was compared.
 func (r *runResult) timeText() string {
 	if r.Seconds == 0 || len(r.found) > 0 {
 		return ""

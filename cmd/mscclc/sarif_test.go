@@ -78,8 +78,10 @@ func TestSARIF(t *testing.T) {
 		}
 	}
 	r := seen["deadlock.xml deadlock"]
-	if r == nil || len(r.RelatedLocations) != 2 || !strings.Contains(*r.Message.Text, "\nrank 1 block 0 step 0 (r) waits for") ||
-		*r.Locations[0].LogicalLocations[0].FullyQualifiedName != "rank 0 block 0 step 0" || *r.Locations[0].PhysicalLocation.Region.StartColumn != 7 {
+	if r == nil || len(r.RelatedLocations) != 2 ||
+		!strings.Contains(*r.Message.Text, "\nrank 1 block 0 step 0 (r) waits for") ||
+		*r.Locations[0].LogicalLocations[0].FullyQualifiedName != "rank 0 block 0 step 0" ||
+		*r.Locations[0].PhysicalLocation.Region.StartColumn != 7 {
 		t.Errorf("deadlock: %+v", r)
 	}
 	if w, _ := json.Marshal(r.Properties); !bytes.Contains(w, []byte(`"waits":[{`)) {
@@ -103,7 +105,8 @@ func TestArtifact(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
-	for pos, want := range map[string][3]any{"a.xml:3:5": {"a.xml", 3, 5}, "a.xml": {"a.xml", 0, 0}, "c:a.xml:3": {"c:a.xml:3", 0, 0}, "": {"", 0, 0}} {
+	for pos, want := range map[string][3]any{"a.xml:3:5": {"a.xml", 3, 5}, "a.xml": {"a.xml", 0, 0},
+		"c:a.xml:3": {"c:a.xml:3", 0, 0}, "": {"", 0, 0}} {
 		file, line, column := splitPos(pos)
 		if got := [3]any{file, line, column}; got != want {
 			t.Errorf("%s: %v", pos, got)

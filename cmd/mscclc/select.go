@@ -81,7 +81,8 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
 	f.reading.flags(flags, limitNames())
-	flags.IntVar(&f.ranges, "ranges", 0, "make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
+	flags.IntVar(&f.ranges, "ranges", 0,
+		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
 	return cmd
 }
@@ -137,7 +138,8 @@ func (f *selectFlags) selector(a *app, arg string) (*choose.Selector, []int64, e
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {
-		return nil, nil, usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name, s.Call.Ranks)
+		return nil, nil, usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name,
+			s.Call.Ranks)
 	}
 	return s, sizes, nil
 }
@@ -184,7 +186,8 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	stop()
 	out.bound(list)
 	if skipped := s.Skipped(); len(skipped) > 0 {
-		a.note("", "not looked at, as they move so many chunks that they take long to compile, and others fewer: %s", strings.Join(skipped, ", "))
+		a.note("", "not looked at, as they move so many chunks that they take long to compile, and others fewer: %s",
+			strings.Join(skipped, ", "))
 	}
 	gaps, err := out.gaps(list)
 	if err != nil {
@@ -233,7 +236,8 @@ func nothing(s *choose.Selector, err error) error {
 		d = d.WithNote(diag.Span{}, "%s", why)
 	}
 	if slices.ContainsFunc(lines, func(why string) bool { return strings.Contains(why, "chunks do not divide") }) {
-		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide", s.Call.Ranks*s.DType.Size()*64)
+		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide",
+			s.Call.Ranks*s.DType.Size()*64)
 	}
 	return diag.List{d}
 }

@@ -63,7 +63,8 @@ func (e *emission) prepare() error {
 		s.Most = room
 	}
 	if room < 1 {
-		return diag.List{diag.New(diag.Limit, fileSpan(e.config()), "msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
+		return diag.List{diag.New(diag.Limit, fileSpan(e.config()),
+			"msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
 			WithHint("select these with --ranges N, which leaves room, or emit to another folder")}
 	}
 	return nil
@@ -101,8 +102,10 @@ func (e *emission) keep() error {
 	}
 	defer file.Close()
 	doc := etree.NewDocument()
-	if _, err := doc.ReadFrom(files.Limit(e.config(), file, "a configuration of msccl", mostConfig)); err != nil || doc.Root() == nil || doc.Root().Tag != "msccl_algos" {
-		return diag.List{diag.New(diag.Malformed, fileSpan(e.config()), "no configuration of msccl: it has no element msccl_algos")}
+	if _, err := doc.ReadFrom(files.Limit(e.config(), file, "a configuration of msccl", mostConfig)); err != nil ||
+		doc.Root() == nil || doc.Root().Tag != "msccl_algos" {
+		return diag.List{diag.New(diag.Malformed, fileSpan(e.config()),
+			"no configuration of msccl: it has no element msccl_algos")}
 	}
 	for _, load := range doc.Root().SelectElements("load") {
 		path := load.SelectAttrValue("path", "")
@@ -123,7 +126,8 @@ func (e *emission) prefix() string {
 
 // path is where the program of range i goes.
 func (e *emission) path(i int, r choose.Stretch) string {
-	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i, strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))
+	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i,
+		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))
 }
 
 // bound ends the last range where msccl has memory no more.
@@ -165,10 +169,12 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 		case last:
 			where = "from " + from + " on"
 		}
-		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %v)", where, chunks*s.DType.Size(), chunks, s.DType))
+		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %v)", where,
+			chunks*s.DType.Size(), chunks, s.DType))
 	}
 	if s.Target.Name == "msccl" {
-		gaps = append(gaps, fmt.Sprintf("above %s, the last size that was asked for: msccl has memory for calls up to there", roughSize(e.end-1)))
+		gaps = append(gaps, fmt.Sprintf("above %s, the last size that was asked for: msccl has memory for calls up to there",
+			roughSize(e.end-1)))
 	}
 	return gaps, nil
 }
@@ -287,7 +293,8 @@ func (e *emission) table(list []choose.Stretch) error {
 	table.Put(entry)
 	for i := range s.Own {
 		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
-			e.note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind, s.Own[i].File, file)
+			e.note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,
+				s.Own[i].File, file)
 		}
 	}
 	return e.app.writeTo(file, func(w io.Writer) error { return table.Write(w) })

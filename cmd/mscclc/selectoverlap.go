@@ -17,8 +17,8 @@ import (
 	"mscclc/ir/diag"
 )
 
-// overlaps looks at all files in the folder, as rccl does: those for the same calls of the same sizes, of which it takes the one that it
-// happens to find first, and those that it cannot read, which are noted.
+// overlaps looks at all files in the folder, as rccl does: those for the same calls of the same sizes, of which it
+// takes the one that it happens to find first, and those that it cannot read, which are noted.
 func (e *emission) overlaps() ([]string, error) {
 	entries, err := os.ReadDir(e.flags.emit)
 	if err != nil {
@@ -45,7 +45,8 @@ func (e *emission) overlaps() ([]string, error) {
 		}
 		for _, o := range read {
 			if from, to, both := common(p, o.prog); both {
-				found = append(found, fmt.Sprintf("from %s to %s: %s and %s, of which rccl takes the one that it finds first", roughSize(from), to, o.name, at.Name()))
+				found = append(found, fmt.Sprintf("from %s to %s: %s and %s, of which rccl takes the one that it finds first",
+					roughSize(from), to, o.name, at.Name()))
 			}
 		}
 		read = append(read, file{at.Name(), p})
@@ -56,8 +57,8 @@ func (e *emission) overlaps() ([]string, error) {
 // headOfRCCL are the attributes that rccl reads of each file when it starts.
 var headOfRCCL = []string{"nchunksperloop", "ngpus", "coll", "minBytes", "maxBytes", "inplace", "outofplace"}
 
-// consequence is what rccl does with a file that is not as it should be. When it starts it reads the first element of each; and all of
-// the one that a call is for.
+// consequence is what rccl does with a file that is not as it should be. When it starts it reads the first element of
+// each; and all of the one that a call is for.
 func consequence(path string) string {
 	const starts, calls = "rccl does not start while it is in the folder", "calls that rccl takes it for fail"
 	file, err := files.Open(path)
@@ -100,7 +101,8 @@ func (e *emission) read(path string) (*ir.Program, error) {
 		return nil, err
 	}
 	defer text.Close()
-	return msccl.Read(path, codegen.LimitFile(path, text, codegen.ReadOptions{}), codegen.ReadOptions{Target: e.selector.Target})
+	return msccl.Read(path, codegen.LimitFile(path, text, codegen.ReadOptions{}),
+		codegen.ReadOptions{Target: e.selector.Target})
 }
 
 // common are the sizes that two programs are for, if they are for the same calls.
@@ -118,7 +120,8 @@ func common(a, b *ir.Program) (from int64, to string, both bool) {
 		}
 		return list
 	}
-	if a.Coll.Kind != b.Coll.Kind || a.Coll.Ranks != b.Coll.Ranks || !slices.ContainsFunc(placed(a), func(in bool) bool { return slices.Contains(placed(b), in) }) {
+	if a.Coll.Kind != b.Coll.Kind || a.Coll.Ranks != b.Coll.Ranks ||
+		!slices.ContainsFunc(placed(a), func(in bool) bool { return slices.Contains(placed(b), in) }) {
 		return 0, "", false
 	}
 	end := func(p *ir.Program) int64 {

@@ -16,11 +16,13 @@ import (
 	"mscclc/ir/diag"
 )
 
-// mostOwn is how many bytes a file has at most that is looked at for its mark: as many as the largest program of a runtime may have, and more.
+// mostOwn is how many bytes a file has at most that is looked at for its mark: as many as the largest program of a
+// runtime may have, and more.
 const mostOwn = 1 << 28
 
-// mark is the first line of a program that select writes for a target: a comment, which the runtimes' readers pass over, with a sum of
-// all that follows. A file that begins with its own mark was written by select, and nobody has changed it since.
+// mark is the first line of a program that select writes for a target: a comment, which the runtimes' readers pass
+// over, with a sum of all that follows. A file that begins with its own mark was written by select, and nobody has
+// changed it since.
 func mark(target string, program []byte) string {
 	return fmt.Sprintf("<!-- mscclc select for %s, sha256 %x -->\n", target, sha256.Sum256(program))
 }
@@ -43,15 +45,18 @@ func (e *emission) taken(list []choose.Stretch) (found diag.List) {
 	for i, r := range list {
 		path := e.path(i, r)
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !e.own(path) {
-			found = append(found, diag.New(diag.Io, fileSpan(path), "a program would go here, but select did not write this file for %s, or it was changed since", e.selector.Target.Name).
-				WithHint("move it away, or emit to another folder"))
+			found = append(found,
+				diag.New(diag.Io, fileSpan(path),
+					"a program would go here, but select did not write this file for %s, or it was changed since",
+					e.selector.Target.Name).
+					WithHint("move it away, or emit to another folder"))
 		}
 	}
 	return found
 }
 
-// tidy removes what an earlier select wrote for the selector's calls and this one did not. What has such a name but not its mark may be
-// a user's: it stays, and is told of.
+// tidy removes what an earlier select wrote for the selector's calls and this one did not. What has such a name but not
+// its mark may be a user's: it stays, and is told of.
 func (e *emission) tidy() error {
 	entries, err := os.ReadDir(e.flags.emit)
 	if err != nil {

@@ -57,7 +57,8 @@ type sizesFlag struct{ sizes **ir.SizeRange }
 
 // addSizes adds --sizes to the flags of a command.
 func (c *compiling) addSizes(f *pflag.FlagSet) {
-	f.Var(sizesFlag{&c.sizes}, "sizes", "compile for calls of `FROM..TO` bytes, TO excluded, instead of what the file says")
+	f.Var(sizesFlag{&c.sizes}, "sizes",
+		"compile for calls of `FROM..TO` bytes, TO excluded, instead of what the file says")
 }
 
 func (sizesFlag) String() string { return "" }

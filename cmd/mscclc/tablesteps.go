@@ -54,7 +54,8 @@ func runTable(d *drawing) *tableRun {
 		for k := range op.count {
 			x := t.sum(op, k, func(from int) { read[from] = max(read[from], step) })
 			for to := range op.dests {
-				w := tableWrite{cell: t.cell(&op.dests[to], k), holds: x, reduces: len(op.sources) > 1, op: i, to: to, chunk: int32(k)}
+				w := tableWrite{cell: t.cell(&op.dests[to], k), holds: x, reduces: len(op.sources) > 1, op: i, to: to,
+					chunk: int32(k)}
 				t.cells[w.cell], written[w.cell] = x, step
 				t.steps[step-1] = append(t.steps[step-1], w)
 			}

@@ -12,7 +12,8 @@ import (
 	"mscclc/ir/text"
 )
 
-// The table of help channels names every operation of plans, once, and shows it as the text of channels does: every.json has them all.
+// The table of help channels names every operation of plans, once, and shows it as the text of channels does:
+// every.json has them all.
 func TestHelpChannelsNamesEveryOperation(t *testing.T) {
 	f, err := os.Open("../../codegen/mscclpp/testdata/every.json")
 	if err != nil {

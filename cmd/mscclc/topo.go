@@ -87,7 +87,8 @@ type cardReport struct {
 }
 
 func (a *app) topoHere() error {
-	r := machineReport{Schema: schema, Processors: runtime.NumCPU(), Devices: []deviceReport{}, Cards: networkCards("/sys/class/infiniband"), Missing: map[string]string{}}
+	r := machineReport{Schema: schema, Processors: runtime.NumCPU(), Devices: []deviceReport{},
+		Cards: networkCards("/sys/class/infiniband"), Missing: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(gpuTable)) {
 		d, err := lookAt(name, gpuTable[name]())
 		if err != nil {
@@ -104,7 +105,8 @@ func (a *app) topoHere() error {
 	}
 	fmt.Fprintf(a.stdout, "%s\n", count(r.Processors, "processor"))
 	for _, d := range r.Devices {
-		fmt.Fprintf(a.stdout, "%s: %s, %s; memory that GPUs reach: %s\n", d.Device, strings.Join(counted(d.GPUs), ", "), d.Driver, d.Reached)
+		fmt.Fprintf(a.stdout, "%s: %s, %s; memory that GPUs reach: %s\n", d.Device, strings.Join(counted(d.GPUs), ", "),
+			d.Driver, d.Reached)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Missing)) {
 		fmt.Fprintf(a.stdout, "%s: none: %s\n", name, r.Missing[name])
@@ -262,7 +264,8 @@ func (a *app) topo(t *topology.Topology) error {
 	if a.json {
 		return a.writeJSON(r)
 	}
-	fmt.Fprintf(a.stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, count(r.Nodes, "node"), count(r.GPUs, "GPU"), count(t.Ranks(), "rank"))
+	fmt.Fprintf(a.stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, count(r.Nodes, "node"), count(r.GPUs, "GPU"),
+		count(t.Ranks(), "rank"))
 	if r.Device != "" {
 		fmt.Fprintf(a.stdout, ", device %s", r.Device)
 	}

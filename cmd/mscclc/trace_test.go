@@ -30,7 +30,8 @@ func TestTraceFile(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "trace.json")
 		var stdout, stderr bytes.Buffer
-		if code := main1(append([]string{"run", "-b", "96", "--iters", "2", "--trace", file}, c.args...), strings.NewReader(""), &stdout, &stderr); code != 0 {
+		if code := main1(append([]string{"run", "-b", "96", "--iters", "2", "--trace", file}, c.args...),
+			strings.NewReader(""), &stdout, &stderr); code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", name, code, stderr.String())
 		}
 		text, err := os.ReadFile(file)
@@ -72,7 +73,8 @@ func TestTraceFile(t *testing.T) {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := main1([]string{"run", "allreduce/ring", "-b", "1K,2K", "--trace", "x.json"}, strings.NewReader(""), &stdout, &stderr); code != exitUsage {
+	if code := main1([]string{"run", "allreduce/ring", "-b", "1K,2K", "--trace", "x.json"}, strings.NewReader(""),
+		&stdout, &stderr); code != exitUsage {
 		t.Errorf("a trace of two sizes exits with %d: %s", code, stderr.String())
 	}
 }
@@ -80,9 +82,11 @@ func TestTraceFile(t *testing.T) {
 // A one-sided program that does not say what must hold at the end is run against
 // what evaluation says of it.
 func TestRunOpaqueOneSided(t *testing.T) {
-	text := strings.ReplaceAll(strings.Replace(exchangeProgram, "allreduce ranks=2 chunks=1 inplace", "opaque ranks=2 chunks=1 inplace in=1 out=1", 1), " final", "")
+	text := strings.ReplaceAll(strings.Replace(exchangeProgram, "allreduce ranks=2 chunks=1 inplace",
+		"opaque ranks=2 chunks=1 inplace in=1 out=1", 1), " final", "")
 	var stdout, stderr bytes.Buffer
-	if code := main1([]string{"run", planFile(t, text), "-b", "4K"}, strings.NewReader(""), &stdout, &stderr); code != exitGood || !strings.Contains(stdout.String(), "0 wrong") {
+	if code := main1([]string{"run", planFile(t, text), "-b", "4K"}, strings.NewReader(""), &stdout,
+		&stderr); code != exitGood || !strings.Contains(stdout.String(), "0 wrong") {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}
 }
@@ -100,7 +104,8 @@ block 1.0
 `)
 	var stdout, stderr bytes.Buffer
 	code := main1([]string{"verify", "--replay", file}, strings.NewReader(""), &stdout, &stderr)
-	if code != exitInput || !strings.Contains(stderr.String(), "[race]") || !strings.Contains(stdout.String(), "and no step of rank 1 had begun") {
+	if code != exitInput || !strings.Contains(stderr.String(), "[race]") ||
+		!strings.Contains(stdout.String(), "and no step of rank 1 had begun") {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}
 }

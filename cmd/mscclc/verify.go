@@ -79,9 +79,12 @@ compilation follows, such as --ranks.`,
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
-	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
-	flags.StringVar(&f.ranks, "ranks", "", "prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
-	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE`.sarif or .json besides, for continuous integration; - is stdout, and the lines go to stderr")
+	flags.IntVar(&f.slots, "slots", 0,
+		"connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
+	flags.StringVar(&f.ranks, "ranks", "",
+		"prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
+	flags.StringVar(&f.sarif, "sarif", "",
+		"write SARIF 2.1.0 to `FILE`.sarif or .json besides, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
 	return cmd
@@ -98,7 +101,8 @@ func (f *verifyFlags) check(a *app) error {
 	case f.checkRanks() != nil:
 		return f.checkRanks()
 	case f.replay && !hasCPU:
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "--replay needs the CPU device, which a build without cgo does not have")}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{},
+			"--replay needs the CPU device, which a build without cgo does not have")}
 	}
 	return nil
 }
@@ -205,7 +209,8 @@ func (v *verifying) noteOf(d *verdict) {
 // print prints one verdict: its line on stdout, what is wrong on stderr.
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
-		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found), v.time(d.took))
+		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found),
+			v.time(d.took))
 		v.show(d.found)
 		if v.flags.replay {
 			v.noReplay(d)
@@ -265,7 +270,8 @@ func (v *verifying) end() error {
 			return err
 		}
 	} else if n := v.bar.total; n > 1 {
-		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected, v.time(time.Since(v.start)))
+		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected,
+			v.time(time.Since(v.start)))
 	}
 	if v.worst > exitGood {
 		return reportedError{v.worst}

@@ -30,8 +30,10 @@ func parseCounts(text string) (counts []int, err error) {
 		}
 		first, err1 := strconv.Atoi(low)
 		last, err2 := strconv.Atoi(high)
-		if err1 != nil || err2 != nil || first < 1 || last < first || last > mostRanks || len(counts)+last-first >= mostCounts {
-			return nil, usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q", mostRanks, mostCounts, text)
+		if err1 != nil || err2 != nil || first < 1 || last < first || last > mostRanks ||
+			len(counts)+last-first >= mostCounts {
+			return nil, usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q",
+				mostRanks, mostCounts, text)
 		}
 		for n := first; n <= last; n++ {
 			counts = append(counts, n)
@@ -75,8 +77,8 @@ type countsReport struct {
 	Steps    int    `json:"steps" doc:"of all of them"`
 }
 
-// sharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out; none where it
-// has no such parameters.
+// sharesOf are the parameters of an algorithm for n ranks: itself, or, of nodes and gpus, all ways to share them out;
+// none where it has no such parameters.
 func sharesOf(f *syntax.File, n int) (shares [][]string) {
 	has := map[string]bool{}
 	for _, s := range f.Stmts {
@@ -137,8 +139,8 @@ func fewestNodes(shares [][]string) []string {
 	return last
 }
 
-// judgeRanks judges the algorithm in text at each number of ranks that is asked for. One that the file refuses by an assert is no
-// fault of it; any other error is, and ends it.
+// judgeRanks judges the algorithm in text at each number of ranks that is asked for. One that the file refuses by an
+// assert is no fault of it; any other error is, and ends it.
 func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) error {
 	opt, err := f.options(s)
 	if err != nil {
@@ -182,10 +184,12 @@ func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) err
 		}
 	}
 	if d.last == nil {
-		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s: %s", ranksText(c.Refused), why)}
+		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s: %s",
+			ranksText(c.Refused), why)}
 	}
 	d.counts = &c
-	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"), count(c.Steps, "step"), title(d.last))
+	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"),
+		count(c.Steps, "step"), title(d.last))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}
@@ -195,7 +199,8 @@ func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) err
 // assertOf is the text of an assert that failed, where err is nothing else.
 func assertOf(err error) (string, bool) {
 	var list diag.List
-	if !errors.As(err, &list) || len(list) == 0 || slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code != diag.AssertFailed }) {
+	if !errors.As(err, &list) || len(list) == 0 ||
+		slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code != diag.AssertFailed }) {
 		return "", false
 	}
 	return list[0].Text, true
@@ -237,7 +242,8 @@ func (f *verifyFlags) checkRanks() (err error) {
 		return err
 	}
 	if len(f.counts) > 1 {
-		return usagef("--bitwise, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s", f.ranks)
+		return usagef("--bitwise, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s",
+			f.ranks)
 	}
 	f.ranksSetting, f.counts = fmt.Sprintf("ranks=%d", f.counts[0]), nil
 	return nil

@@ -29,11 +29,13 @@ func (a *app) versionCommand() *cobra.Command {
 
 // printVersion is mscclc version, and mscclc --version.
 func (a *app) printVersion() error {
-	v := versionDocument{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(), targetNames()}
+	v := versionDocument{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(),
+		targetNames()}
 	if a.json {
 		return a.writeJSON(v)
 	}
-	fmt.Fprintf(a.stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, list(v.Devices), list(v.Targets))
+	fmt.Fprintf(a.stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, list(v.Devices),
+		list(v.Targets))
 	return nil
 }
 

@@ -105,7 +105,8 @@ func witnessOf(list []verify.Witness, p *diag.Problem) *verify.Witness {
 }
 
 func newWitness(p *ir.Program, w *verify.Witness) *witnessInfo {
-	info := &witnessInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots, MessageChunks: w.MessageChunks}
+	info := &witnessInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots,
+		MessageChunks: w.MessageChunks}
 	if w.Problem.Code != diag.Deadlock {
 		info.Chunk = &chunkInfo{w.Rank, w.Buf.String(), w.Index}
 	}
@@ -113,7 +114,8 @@ func newWitness(p *ir.Program, w *verify.Witness) *witnessInfo {
 		info.Message, info.WithMessage = &w.Group, &w.WithGroup
 	}
 	for _, wait := range w.Waits {
-		info.Waits = append(info.Waits, waitInfo{newStep(p, wait.Step), [...]string{"step", "message", "slot"}[wait.Cause], newStep(p, wait.On), newStep(p, wait.At)})
+		info.Waits = append(info.Waits, waitInfo{newStep(p, wait.Step), [...]string{"step", "message", "slot"}[wait.Cause],
+			newStep(p, wait.On), newStep(p, wait.At)})
 	}
 	return info
 }

@@ -13,10 +13,12 @@ import (
 func RandomOneSided(rnd *rand.Rand) *ir.Program {
 	g := &oneSidedGenerator{rnd: rnd}
 	ranks, protocol := 1+rnd.Intn(5), ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-	p := Empty("random", &ir.Collective{Kind: ir.AllToAll, Ranks: ranks, Chunks: 1 + rnd.Intn(4), Inplace: rnd.Intn(2) == 0})
+	p := Empty("random", &ir.Collective{Kind: ir.AllToAll, Ranks: ranks, Chunks: 1 + rnd.Intn(4),
+		Inplace: rnd.Intn(2) == 0})
 	p.Protocol = protocol
 	p.Spans = []diag.Span{{Pos: diag.Pos{Filename: "a.mscl", Line: 2, Column: 3, Offset: 9}, Len: 7}}
-	p.OneSided = &ir.OneSided{Depth: int32(1 + rnd.Intn(3)), OnePass: rnd.Intn(2) == 0, Packets: make([]int32, ranks), Flags: make([]int32, ranks)}
+	p.OneSided = &ir.OneSided{Depth: int32(1 + rnd.Intn(3)), OnePass: rnd.Intn(2) == 0, Packets: make([]int32, ranks),
+		Flags: make([]int32, ranks)}
 	for r := range ranks {
 		p.Scratch[r], p.OneSided.Packets[r], p.OneSided.Flags[r] = int32(rnd.Intn(4)), int32(rnd.Intn(4)), int32(rnd.Intn(4))
 		if protocol == ir.Simple {
@@ -30,7 +32,8 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 		p.Rank[r] = ir.Range{First: int32(len(p.Blocks)), End: int32(len(p.Blocks))}
 		for range rnd.Intn(3) {
 			at := int32(len(p.Steps))
-			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: at, End: at}})
+			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1},
+				Steps: ir.Range{First: at, End: at}})
 			p.Rank[r].End++
 			for range 24 {
 				g.step(r)
@@ -45,10 +48,12 @@ type oneSidedGenerator struct {
 	p   *ir.Program
 }
 
-// step adds a step to the last block, which is of rank, if there is one with room for its operands and p stays well formed.
+// step adds a step to the last block, which is of rank, if there is one with room for its operands and p stays well
+// formed.
 func (g *oneSidedGenerator) step(rank int) {
 	rnd, o := g.rnd, g.p.OneSided
-	s := ir.Step{Op: ir.Move + ir.Op(rnd.Intn(3)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: int32(rnd.Intn(2) - 1)}
+	s := ir.Step{Op: ir.Move + ir.Op(rnd.Intn(3)), SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1,
+		Pos: int32(rnd.Intn(2) - 1)}
 	s.Flags = ir.StepFlags(rnd.Intn(64)) &^ ir.HasDep
 	var srcs, dsts []ir.Operand
 	switch s.Op {

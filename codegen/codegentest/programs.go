@@ -13,7 +13,8 @@ func Ring(ranks int) *ir.Program {
 		at := func(k int) int32 { return int32(((r-k)%ranks + ranks) % ranks) }
 		var steps []ir.Step
 		add := func(op ir.Op, k int) {
-			s := ir.Step{Op: op, SrcBuf: ir.Input, DstBuf: ir.Input, Src: at(k), Dst: at(k), Count: 1, Class: at(k), DepBlock: -1, DepStep: -1, Pos: -1}
+			s := ir.Step{Op: op, SrcBuf: ir.Input, DstBuf: ir.Input, Src: at(k), Dst: at(k), Count: 1, Class: at(k),
+				DepBlock: -1, DepStep: -1, Pos: -1}
 			s.ClearUnused()
 			steps = append(steps, s)
 		}
@@ -62,7 +63,8 @@ func Rooted(kind ir.Kind, inplace bool) *ir.Program {
 	c := &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: root, Inplace: inplace}
 	p := Empty(kind.String(), c)
 	step := func(op ir.Op, b ir.Buf, at int) ir.Step {
-		s := ir.Step{Op: op, SrcBuf: b, DstBuf: b, Src: int32(at), Dst: int32(at), Count: 2, DepBlock: -1, DepStep: -1, Pos: -1}
+		s := ir.Step{Op: op, SrcBuf: b, DstBuf: b, Src: int32(at), Dst: int32(at), Count: 2, DepBlock: -1,
+			DepStep: -1, Pos: -1}
 		s.ClearUnused()
 		return s
 	}
@@ -96,8 +98,8 @@ func Rooted(kind ir.Kind, inplace bool) *ir.Program {
 
 // Empty is a program of c without blocks. Its name is name.
 func Empty(name string, c *ir.Collective) *ir.Program {
-	return &ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks), Even: true,
-		InPlace: c.Inplace, OutOfPlace: !c.Inplace}
+	return &ir.Program{Header: ir.Header{Name: name, Coll: c, RanksPerNode: c.Ranks}, Scratch: make([]int32, c.Ranks),
+		Even: true, InPlace: c.Inplace, OutOfPlace: !c.Inplace}
 }
 
 // AddBlock adds a block; ranks must come in order.
@@ -107,8 +109,9 @@ func AddBlock(p *ir.Program, rank, send, recv, channel int, steps ...ir.Step) {
 	}
 	first := int32(len(p.Steps))
 	p.Steps = append(p.Steps, steps...)
-	p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv), Channel: int32(channel)},
-		Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+	p.Blocks = append(p.Blocks,
+		ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv), Channel: int32(channel)},
+			Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
 	p.Rank[rank].End = int32(len(p.Blocks))
 	p.Channels = max(p.Channels, channel+1)
 }
@@ -118,7 +121,8 @@ func Chain(n int) *ir.Program {
 	p := Empty("chain", &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 1, Inplace: true})
 	var steps []ir.Step
 	for i := range n {
-		steps = append(steps, ir.Step{Op: ir.Reduce, SrcBuf: ir.Scratch, Src: int32(i), DstBuf: ir.Input, Count: 1, DepBlock: -1, DepStep: -1, Pos: -1})
+		steps = append(steps, ir.Step{Op: ir.Reduce, SrcBuf: ir.Scratch, Src: int32(i), DstBuf: ir.Input, Count: 1,
+			DepBlock: -1, DepStep: -1, Pos: -1})
 	}
 	AddBlock(p, 0, -1, -1, 0, steps...)
 	p.Scratch[0] = int32(n)
@@ -161,7 +165,8 @@ func Large(ranks, steps int) *ir.Program {
 	list := make([]ir.Step, steps)
 	for i := range list {
 		at := int32(i % 8)
-		list[i] = ir.Step{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Output, Src: at, Dst: at, Count: 1, Class: at, DepBlock: -1, DepStep: -1, Pos: -1}
+		list[i] = ir.Step{Op: ir.Copy, SrcBuf: ir.Input, DstBuf: ir.Output, Src: at, Dst: at, Count: 1, Class: at,
+			DepBlock: -1, DepStep: -1, Pos: -1}
 	}
 	for r := range ranks {
 		AddBlock(p, r, -1, -1, 0, list...)

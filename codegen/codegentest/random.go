@@ -8,7 +8,8 @@ import (
 	"mscclc/ir/form"
 )
 
-// Random makes a well-formed program whose connections match, of a kind that t can say. It need not do anything sensible.
+// Random makes a well-formed program whose connections match, of a kind that t can say. It need not do anything
+// sensible.
 func Random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 	for {
 		if p := random(rnd, t); len(form.Check(p, form.Unbounded)) == 0 {
@@ -28,7 +29,8 @@ func random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 	if t.Custom {
 		kinds = append(kinds, ir.Opaque)
 	}
-	c := &ir.Collective{Kind: kinds[rnd.Intn(len(kinds))], Ranks: ranks, Chunks: 1 + rnd.Intn(4), Inplace: rnd.Intn(2) == 0}
+	c := &ir.Collective{Kind: kinds[rnd.Intn(len(kinds))], Ranks: ranks, Chunks: 1 + rnd.Intn(4),
+		Inplace: rnd.Intn(2) == 0}
 	switch c.Kind {
 	case ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter:
 		c.Root = rnd.Intn(ranks)
@@ -39,8 +41,9 @@ func random(rnd *rand.Rand, t *codegen.Target) *ir.Program {
 		}
 	}
 	g.p = &ir.Program{Even: true, Scratch: make([]int32, ranks), InPlace: c.Inplace, OutOfPlace: !c.Inplace,
-		Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks, Protocol: []ir.Protocol{ir.Simple, ir.LL, ir.LL128}[rnd.Intn(3)],
-			Sizes: ir.SizeRange{Min: int64(rnd.Intn(2) * 1024 * ranks), Max: int64(1<<20*ranks + rnd.Intn(2)*1024*ranks)}}}
+		Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks,
+			Protocol: []ir.Protocol{ir.Simple, ir.LL, ir.LL128}[rnd.Intn(3)],
+			Sizes:    ir.SizeRange{Min: int64(rnd.Intn(2) * 1024 * ranks), Max: int64(1<<20*ranks + rnd.Intn(2)*1024*ranks)}}}
 	for r := range ranks {
 		g.p.Scratch[r] = int32(4 + rnd.Intn(4))
 	}
@@ -194,7 +197,8 @@ func (g *generator) settle() {
 			}
 			steps := g.steps[r][b]
 			for i := 1; i < len(steps); i++ {
-				if ir.Chained(&steps[i-1], &steps[i]) && g.rnd.Intn(2) == 0 || steps[i-1].Op == ir.Reduce && steps[i-1].SrcBuf != ir.Scratch {
+				if ir.Chained(&steps[i-1], &steps[i]) && g.rnd.Intn(2) == 0 || steps[i-1].Op == ir.Reduce &&
+					steps[i-1].SrcBuf != ir.Scratch {
 					steps[i-1].Flags |= ir.HasDep
 				}
 			}

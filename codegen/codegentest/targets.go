@@ -30,7 +30,8 @@ func Target(t testing.TB, name string) *codegen.Target {
 }
 
 // ProgramsOnly has cmp.Diff look at programs without their source positions.
-var ProgramsOnly = []cmp.Option{cmpopts.IgnoreFields(ir.Header{}, "Spans", "Declaration"), cmpopts.IgnoreFields(ir.Step{}, "Pos"), cmpopts.EquateEmpty()}
+var ProgramsOnly = []cmp.Option{cmpopts.IgnoreFields(ir.Header{}, "Spans", "Declaration"),
+	cmpopts.IgnoreFields(ir.Step{}, "Pos"), cmpopts.EquateEmpty()}
 
 // Diff is cmp.Diff without its cost for equal programs.
 func Diff(want, got *ir.Program) string {

@@ -16,8 +16,8 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// TestReadsOthersPrograms reads every program of testdata/xml, of the repository's own and of other compilers, counts its
-// steps, and takes it through XML.
+// TestReadsOthersPrograms reads every program of testdata/xml, of the repository's own and of other compilers, counts
+// its steps, and takes it through XML.
 func TestReadsOthersPrograms(t *testing.T) {
 	read := func(t *testing.T, file string) int {
 		src, err := os.ReadFile(file)
@@ -90,7 +90,8 @@ func TestReadStatesPositions(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := p.Span(p.Steps[0].Pos)
-	if at.Line != 4 || at.Column != 7 || at.Filename != "a.xml" || src[at.Offset:at.Offset+at.Len] != strings.TrimSpace(strings.Split(src, "\n")[3]) {
+	if at.Line != 4 || at.Column != 7 || at.Filename != "a.xml" ||
+		src[at.Offset:at.Offset+at.Len] != strings.TrimSpace(strings.Split(src, "\n")[3]) {
 		t.Errorf("the step is at %v for %d bytes from %d", at.Pos, at.Len, at.Offset)
 	}
 }

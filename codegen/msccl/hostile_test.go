@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	xmlHead = `<algo name="h" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">` + "\n"
+	xmlHead = `<algo name="h" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="1" coll="allreduce" inplace="0">` +
+		"\n"
 	xmlRank = `<gpu id="0" i_chunks="1" o_chunks="1" s_chunks="1">` + "\n"
 	xmlTB   = `<tb id="0" send="-1" recv="-1" chan="0">` + "\n"
 	xmlTail = "</tb></gpu></algo>"
@@ -82,13 +83,17 @@ func TestHostileNumbers(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	tries := 0
-	for _, name := range []string{"nchannels", "nchunksperloop", "ngpus", "i_chunks", "o_chunks", "s_chunks", "id", "inplace"} {
-		for _, coll := range []string{"allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "reduce", "gather", "scatter", "custom"} {
-			for _, value := range []string{"2147483647", "2147483648", "-2147483648", "4294967296", "9223372036854775807", "9223372036854775808", "99999999999999999999", "0x10", "1e9", "+1", "-0", "00", "", " 1"} {
+	for _, name := range []string{"nchannels", "nchunksperloop", "ngpus", "i_chunks", "o_chunks", "s_chunks", "id",
+		"inplace"} {
+		for _, coll := range []string{"allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "reduce",
+			"gather", "scatter", "custom"} {
+			for _, value := range []string{"2147483647", "2147483648", "-2147483648", "4294967296", "9223372036854775807",
+				"9223372036854775808", "99999999999999999999", "0x10", "1e9", "+1", "-0", "00", "", " 1"} {
 				text := strings.Replace(file, `"allreduce"`, `"`+coll+`"`, 1)
 				at := strings.Index(text, name+`="`) + len(name) + 2
 				text = text[:at] + value + text[at+strings.IndexByte(text[at:], '"'):]
-				if _, err := Read("h.xml", strings.NewReader(text), codegen.ReadOptions{}); err == nil && !(name == "nchunksperloop" && coll == "custom") {
+				if _, err := Read("h.xml", strings.NewReader(text), codegen.ReadOptions{}); err == nil &&
+					!(name == "nchunksperloop" && coll == "custom") {
 					t.Errorf("%s with %s=%q was read", coll, name, value)
 				}
 				tries++

@@ -17,7 +17,8 @@ func (x *reader) fillStep(t *tag, s *ir.Step) {
 	}
 	op, known := opOf(v.attr[stepType].value)
 	if !known {
-		x.report(diag.Malformed, t.span(v.attr[stepType]), "type %q is none of %s", diag.Clip(v.attr[stepType].value), mnemonics())
+		x.report(diag.Malformed, t.span(v.attr[stepType]), "type %q is none of %s", diag.Clip(v.attr[stepType].value),
+			mnemonics())
 		return
 	}
 	s.Op = op
@@ -41,7 +42,8 @@ func (x *reader) fillStep(t *tag, s *ir.Step) {
 		x.report(diag.Malformed, t.span(v.attr[stepType]), "%s sends, and its thread block has no peer to send to", op)
 	}
 	if info.Receives && b.RecvPeer < 0 {
-		x.report(diag.Malformed, t.span(v.attr[stepType]), "%s receives, and its thread block has no peer to receive from", op)
+		x.report(diag.Malformed, t.span(v.attr[stepType]),
+			"%s receives, and its thread block has no peer to receive from", op)
 	}
 	if s.Count = int32(v.num[stepCount]); s.Count < 1 {
 		x.report(diag.Malformed, t.span(v.attr[stepCount]), "step moves %d chunks", s.Count)
@@ -89,7 +91,8 @@ func (x *reader) waits(t *tag, s *ir.Step, b *tbRecord) {
 		return
 	}
 	if n := len(x.p.Steps); n > int(b.Steps.First) && x.p.Steps[n-1].Op == ir.Nop && x.p.Steps[n-1].DepBlock >= 0 {
-		x.report(diag.Malformed, t.span(x.v.attr[stepDepBlock]), "step behind a nop waits for nothing: the runtimes reject such a chain of dependences")
+		x.report(diag.Malformed, t.span(x.v.attr[stepDepBlock]),
+			"step behind a nop waits for nothing: the runtimes reject such a chain of dependences")
 	}
 }
 
@@ -149,9 +152,11 @@ func (x *reader) closeGPU(g *gpuRecord) {
 			}
 			x.at = place{int(g.id), i, int(k - tbs[i].Steps.First)}
 			if int(s.DepBlock) >= len(tbs) {
-				x.report(diag.OutOfBounds, x.p.Span(s.Pos), "step waits for thread block %d, and rank %d has %d", s.DepBlock, g.id, len(tbs))
+				x.report(diag.OutOfBounds, x.p.Span(s.Pos), "step waits for thread block %d, and rank %d has %d", s.DepBlock,
+					g.id, len(tbs))
 			} else if n := tbs[s.DepBlock].Steps; s.DepStep >= n.End-n.First {
-				x.report(diag.OutOfBounds, x.p.Span(s.Pos), "step waits for step %d of thread block %d, which has %d", s.DepStep, s.DepBlock, n.End-n.First)
+				x.report(diag.OutOfBounds, x.p.Span(s.Pos), "step waits for step %d of thread block %d, which has %d", s.DepStep,
+					s.DepBlock, n.End-n.First)
 			}
 		}
 	}

@@ -20,7 +20,8 @@ var collectives = []string{"allreduce", "allgather", "reducescatter", "alltoall"
 // Channels follows all ids of f and returns what it means. It reports up to 20 errors, as Read does: it is the half
 // of it that does not look at text.
 func (f *Plan) Channels(opt codegen.ReadOptions) (*ir.ChannelProgram, error) {
-	x := &resolver{f: f, opt: opt, gpu: -1, block: -1, op: -1, inner: -1, p: &ir.ChannelProgram{Ranks: make([]ir.ChannelRank, len(f.GPUs))}}
+	x := &resolver{f: f, opt: opt, gpu: -1, block: -1, op: -1, inner: -1,
+		p: &ir.ChannelProgram{Ranks: make([]ir.ChannelRank, len(f.GPUs))}}
 	x.header()
 	for g := range f.GPUs {
 		x.gpu = g
@@ -106,7 +107,8 @@ func (f *Plan) Sizes() ir.SizeRange {
 
 func (x *resolver) header() {
 	f, p := x.f, x.p
-	p.Threads, p.Align, p.DoubleScratch, p.Reuse, p.MinBytes, p.MaxBytes = int(f.Threads), int(f.Alignment), f.Double, f.Reuse, f.MinBytes, f.MaxBytes
+	p.Threads, p.Align, p.DoubleScratch, p.Reuse, p.MinBytes, p.MaxBytes = int(f.Threads), int(f.Alignment), f.Double,
+		f.Reuse, f.MinBytes, f.MaxBytes
 	p.Name, p.RanksPerNode, p.Declaration = f.Name, len(f.GPUs), f.span(f.At)
 	if f.Protocol == "LL" {
 		p.Protocol = ir.LL
@@ -195,18 +197,21 @@ func (x *resolver) rank(g *GPU, r *ir.ChannelRank) {
 		case x.full():
 			return
 		case int(b.Rank) >= len(x.f.GPUs):
-			x.say(diag.OutOfBounds, b.At, indexed("remote_buffers", i), "rank %d is beyond the last of %d ranks", b.Rank, len(x.f.GPUs))
+			x.say(diag.OutOfBounds, b.At, indexed("remote_buffers", i), "rank %d is beyond the last of %d ranks", b.Rank,
+				len(x.f.GPUs))
 		case int(b.Rank) == x.gpu:
 			x.say(diag.Malformed, b.At, indexed("remote_buffers", i), "the rank has itself for another")
 		case len(b.Access) == 0:
-			x.say(diag.Malformed, b.At, indexed("remote_buffers", i)+".access_channel_types", "the buffer is reached through no type of channel")
+			x.say(diag.Malformed, b.At, indexed("remote_buffers", i)+".access_channel_types",
+				"the buffer is reached through no type of channel")
 		}
 		if slices.Contains(b.Access, "port") {
 			ports++
 		}
 	}
 	if ports > MaxPortMemory {
-		x.say(diag.Limit, g.At, "remote_buffers", "%d are reached through ports, where %d are the most", ports-3, MaxPortMemory-3)
+		x.say(diag.Limit, g.At, "remote_buffers", "%d are reached through ports, where %d are the most", ports-3,
+			MaxPortMemory-3)
 	}
 }
 
@@ -221,7 +226,8 @@ func (x *resolver) rankChannels(c *Channels, path string, r *ir.ChannelRank) {
 		case x.full():
 			return
 		case int(peer) >= len(x.f.GPUs):
-			x.say(diag.OutOfBounds, c.At, path+"."+indexed("connected_to", i), "rank %d is beyond the last of %d ranks", peer, len(x.f.GPUs))
+			x.say(diag.OutOfBounds, c.At, path+"."+indexed("connected_to", i), "rank %d is beyond the last of %d ranks",
+				peer, len(x.f.GPUs))
 		case int(peer) == x.gpu:
 			x.say(diag.Malformed, c.At, path+"."+indexed("connected_to", i), "the rank is connected to itself")
 		}
@@ -239,7 +245,8 @@ func (x *resolver) rankChannels(c *Channels, path string, r *ir.ChannelRank) {
 		case len(g.Ranks) < 2:
 			x.say(diag.Malformed, c.At, at+".ranks", "a switch channel has two ranks or more")
 		case int(sorted[len(sorted)-1]) >= len(x.f.GPUs):
-			x.say(diag.OutOfBounds, c.At, at+".ranks", "rank %d is beyond the last of %d ranks", sorted[len(sorted)-1], len(x.f.GPUs))
+			x.say(diag.OutOfBounds, c.At, at+".ranks", "rank %d is beyond the last of %d ranks", sorted[len(sorted)-1],
+				len(x.f.GPUs))
 		case len(slices.Compact(sorted)) != len(g.Ranks):
 			x.say(diag.Malformed, c.At, at+".ranks", "a rank stands twice")
 		case !slices.Contains(g.Ranks, int32(x.gpu)):
@@ -262,6 +269,7 @@ func (x *resolver) bounds() {
 	}
 	x.most = x.opt.Bounds(ops)
 	if cells > x.most.Cells {
-		x.say(diag.Limit, Pos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells, x.most.Cells).Hint = diag.LimitHint("cells", cells)
+		x.say(diag.Limit, Pos{}, "gpus", "the ranks' buffers have %d chunks, at most %d are read", cells,
+			x.most.Cells).Hint = diag.LimitHint("cells", cells)
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Faults finds what MSCCL++'s own executor would do wrong with p, which may be right as it stands: warnings with codes
-// of their own (diag.Code.Warning), each once, at the first operation that has it. What depends on the caller (its data types,
-// its other plans, how many blocks its GPU runs at once) a plan does not show.
+// of their own (diag.Code.Warning), each once, at the first operation that has it. What depends on the caller (its data
+// types, its other plans, how many blocks its GPU runs at once) a plan does not show.
 func Faults(p *ir.ChannelProgram) diag.List {
 	x := faultFinder{p: p, acquired: map[int32]int{}}
 	x.threads = fewestThreads(p)
@@ -29,7 +29,8 @@ func Faults(p *ir.ChannelProgram) diag.List {
 		}
 		x.block, x.op = -1, -1
 		if c := &p.Ranks[r]; c.In == 0 || c.Out == 0 {
-			x.at(diag.MSCCLPPZero, -1, "rank %d has %d input chunks and %d output chunks: the executor divides by both", r, c.In, c.Out)
+			x.at(diag.MSCCLPPZero, -1, "rank %d has %d input chunks and %d output chunks: the executor divides by both",
+				r, c.In, c.Out)
 		}
 		x.half()
 	}
@@ -69,17 +70,21 @@ func (x *faultFinder) whole() {
 	if p.Align == 0 {
 		x.at(diag.MSCCLPPZero, -1, "the alignment is 0: the executor divides by it")
 	} else if p.Align%16 != 0 {
-		x.at(diag.MSCCLPPAlign, -1, "the alignment is %d bytes, no multiple of the 16 that the executor moves at once", p.Align)
+		x.at(diag.MSCCLPPAlign, -1, "the alignment is %d bytes, no multiple of the 16 that the executor moves at once",
+			p.Align)
 	}
 	if x.packets {
-		x.at(diag.MSCCLPPGraph, -1, "the plan has packets, whose flag is fixed when a graph is captured: a replay can take those of the replay before")
+		x.at(diag.MSCCLPPGraph, -1,
+			"the plan has packets, whose flag is fixed when a graph is captured: a replay can take those of the replay before")
 		if p.Protocol == ir.Simple && !p.Reuse {
-			x.at(diag.MSCCLPPScratch, -1, "the plan has packets and protocol Simple, for which the executor makes scratch of half their size")
+			x.at(diag.MSCCLPPScratch, -1,
+				"the plan has packets and protocol Simple, for which the executor makes scratch of half their size")
 		}
 	}
 	if chunk := reusedChunk(p); p.Reuse && float64(p.MaxBytes)/float64(messageChunks(p)) > float64(chunk) {
 		x.at(diag.MSCCLPPRoom, -1, "messages may have %s; above %s "+
-			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", bytesText(p.MaxBytes), diag.SizeText(chunk*messageChunks(p)))
+			"chunks do not fit into the 64 MiB of scratch that is reused, and overwrite each other", bytesText(p.MaxBytes),
+			diag.SizeText(chunk*messageChunks(p)))
 	}
 	most := p.MaxBytes
 	if most >= 1<<32 {
@@ -89,7 +94,8 @@ func (x *faultFinder) whole() {
 	for r := range p.Ranks {
 		if scratch := x.chunkBytes(r) * x.scratchChunks(r); scratch >= 1<<32 && !p.Reuse {
 			x.rank = r
-			x.at(diag.MSCCLPPSize, -1, "a message of %s needs %s of scratch; from 4 GiB on the executor's 32 bits wrap", bytesText(most), bytesText(uint64(scratch)))
+			x.at(diag.MSCCLPPSize, -1, "a message of %s needs %s of scratch; from 4 GiB on the executor's 32 bits wrap",
+				bytesText(most), bytesText(uint64(scratch)))
 		}
 	}
 	x.rank = -1
@@ -126,7 +132,8 @@ func (x *faultFinder) half() {
 	unit, align := halfUnit(p, x.rank), int64(p.Align)
 	if c.Scratch%unit != 0 {
 		x.at(diag.MSCCLPPHalves, -1, "rank %d has %d chunks of scratch and %d of input: the upper half of its scratch "+
-			"may begin at no multiple of 16 bytes; with %d chunks it does", x.rank, c.Scratch, c.In, (c.Scratch+unit-1)/unit*unit)
+			"may begin at no multiple of 16 bytes; with %d chunks it does", x.rank, c.Scratch, c.In,
+			(c.Scratch+unit-1)/unit*unit)
 		return
 	}
 	if most := p.MaxBytes; most < 1<<32 {
@@ -149,7 +156,8 @@ func bytesText(n uint64) string {
 func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 	if n := threadsOf(o); n > x.p.Threads {
 		x.at(diag.MSCCLPPThreads, o.Pos, "%s takes %d threads, one for each channel or semaphore, and a block has %s: "+
-			"the executor leaves out the others; the plan needs %d", opText{x.p, o, x.rank}, n, diag.Counted(x.p.Threads, "thread"), x.threads)
+			"the executor leaves out the others; the plan needs %d", opText{x.p, o, x.rank}, n,
+			diag.Counted(x.p.Threads, "thread"), x.threads)
 	}
 	switch o.Kind {
 	case ir.ChFlush:
@@ -157,13 +165,16 @@ func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 	case ir.ChAcquire:
 		for _, s := range o.Semaphores {
 			if b, ok := x.acquired[s]; ok && b != x.block {
-				x.at(diag.MSCCLPPSemaphore, o.Pos, "block %d of rank %d acquires semaphore %d, and so does block %d: a release may wake neither", x.block, x.rank, s, b)
+				x.at(diag.MSCCLPPSemaphore, o.Pos,
+					"block %d of rank %d acquires semaphore %d, and so does block %d: a release may wake neither", x.block,
+					x.rank, s, b)
 			}
 			x.acquired[s] = x.block
 		}
 	case ir.ChLoop:
 		if o.Unit%16 != 0 {
-			x.at(diag.MSCCLPPAlign, o.Pos, "a turn of the loop is %d bytes, no multiple of the 16 that the executor moves at once", o.Unit)
+			x.at(diag.MSCCLPPAlign, o.Pos,
+				"a turn of the loop is %d bytes, no multiple of the 16 that the executor moves at once", o.Unit)
 		}
 		if turns := x.chunkBytes(x.rank) * float64(o.Chunks) / float64(o.Unit); turns > math.MaxUint16 {
 			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f turns, which the executor counts in 16 bits", math.Ceil(turns))

@@ -252,13 +252,14 @@ func bufByLetter(c byte) ir.Buf {
 
 // span is where at is in the file.
 func (f *Plan) span(at Pos) diag.Span {
-	return diag.Span{Pos: diag.Pos{Filename: f.Filename, Offset: int(at.Offset), Line: int(at.Line), Column: int(at.Column)}, Len: int(at.Len)}
+	return diag.Span{Pos: diag.Pos{Filename: f.Filename, Offset: int(at.Offset), Line: int(at.Line),
+		Column: int(at.Column)}, Len: int(at.Len)}
 }
 
 // Schema is the JSON schema (2020-12) of MSCCL++'s execution plans, as its executor can run them: every key that
 // Read knows, the operands of each operation, and the limits that are of one list. A test makes it of the reader's own
-// tables. What the reader refuses beyond it is what lies in several places: ids that lead nowhere, chunks beyond their buffers,
-// channels without their other end.
+// tables. What the reader refuses beyond it is what lies in several places: ids that lead nowhere, chunks beyond their
+// buffers, channels without their other end.
 //
 //go:embed plan.schema.json
 var Schema []byte

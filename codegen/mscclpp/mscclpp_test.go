@@ -47,7 +47,8 @@ func jsonValue(t testing.TB, text []byte) any {
 	}
 	for _, g := range v["gpus"].([]any) {
 		for _, r := range g.(map[string]any)["remote_buffers"].([]any) {
-			slices.SortFunc(r.(map[string]any)["access_channel_types"].([]any), func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+			slices.SortFunc(r.(map[string]any)["access_channel_types"].([]any),
+				func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 		}
 	}
 	return v
@@ -59,8 +60,8 @@ var samePlans = cmp.Options{cmpopts.IgnoreTypes(Pos{}), cmpopts.IgnoreFields(Pla
 // What is the same program wherever its operations stood.
 var samePrograms = cmp.Options{cmpopts.IgnoreFields(ir.Header{}, "Spans", "Declaration"), cmpopts.EquateEmpty()}
 
-// TestPlansRoundTrip: a plan is written as it was read; and what it means is written as an equal plan, which MSCCL++'s own
-// language would have numbered in the same way.
+// TestPlansRoundTrip: a plan is written as it was read; and what it means is written as an equal plan, which MSCCL++'s
+// own language would have numbered in the same way.
 func TestPlansRoundTrip(t *testing.T) {
 	for _, file := range planFiles(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {

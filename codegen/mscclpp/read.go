@@ -13,9 +13,10 @@ import (
 )
 
 // Read reads an execution plan of MSCCL++, checks all of it and says what it means, both as its file has it and as a
-// program. It is stricter than MSCCL++'s own reader, which takes unknown keys, ids of nothing and chunks beyond their buffers,
-// and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor hold. Up to 20
-// errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in msccl.Read.
+// program. It is stricter than MSCCL++'s own reader, which takes unknown keys, ids of nothing and chunks beyond their
+// buffers, and overruns its arrays: every key must be known and every id lead somewhere, and the limits of the executor
+// hold. Up to 20 errors are reported, each with its path and position. opt.MaxCells and MaxMoved bound chunks as in
+// msccl.Read.
 func Read(name string, r io.Reader, opt codegen.ReadOptions) (*Plan, *ir.ChannelProgram, error) {
 	json := opt.JSON()
 	json.Forms, json.Lists = planForms, [3]string{"gpus", "threadblocks", "ops"}
@@ -44,7 +45,8 @@ func (s *scanner) mark(at strictjson.Pos) Pos {
 var (
 	planKeys = []string{"name", "collective", "protocol", "inplace", "reuse_resources", "gpus", "num_threads_per_block",
 		"use_double_scratch_buffer", "buffer_alignment", "min_message_size", "max_message_size"}
-	planGPUKeys      = []string{"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks", "channels", "remote_buffers", "semaphores"}
+	planGPUKeys = []string{"id", "input_chunks", "output_chunks", "scratch_chunks", "threadblocks", "channels",
+		"remote_buffers", "semaphores"}
 	planChannelKeys  = []string{"channel_type", "connected_to", "buffer_type", "rank_groups"}
 	planGroupKeys    = []string{"size", "ranks"}
 	planRemoteKeys   = []string{"rank", "type", "access_channel_types"}
@@ -59,8 +61,9 @@ var (
 
 // planForms say of keys what their values are.
 var planForms = map[string]string{
-	"name": "a text", "collective": "the name of a collective", "protocol": "a text: Simple or LL", "inplace": "true or false",
-	"gpus": "the list of ranks", "threadblocks": anyList, "channels": anyList, "remote_buffers": anyList,
+	"name": "a text", "collective": "the name of a collective", "protocol": "a text: Simple or LL",
+	"inplace": "true or false",
+	"gpus":    "the list of ranks", "threadblocks": anyList, "channels": anyList, "remote_buffers": anyList,
 	"semaphores": anyList, "ops": anyList, "remote_buffer_refs": anyList,
 	"id": aNumber, "input_chunks": aNumber, "output_chunks": aNumber, "scratch_chunks": aNumber, "index": aNumber,
 	"size": aNumber, "init_value": aNumber, "rank": aNumber, "unit_size": aNumber, "num_chunks": aNumber,

@@ -58,7 +58,8 @@ func ranksPlan(kind ir.Kind) func(n int) []byte {
 // lists have so many parts.
 func contractPlan(each, parts int) func(n int) []byte {
 	return func(n int) []byte {
-		c := &ir.Collective{Kind: ir.Custom, Ranks: 1, Chunks: n/each + 1, In: n/each + 1, Out: n/each + 1, Require: map[ir.Part][]ir.Part{}}
+		c := &ir.Collective{Kind: ir.Custom, Ranks: 1, Chunks: n/each + 1, In: n/each + 1, Out: n/each + 1,
+			Require: map[ir.Part][]ir.Part{}}
 		for i := range n / each {
 			c.Require[ir.Part{Index: int32(i)}] = make([]ir.Part, parts)
 		}
@@ -195,14 +196,16 @@ func TestHostileJSONCuts(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for at, c := range src {
-		if c != '"' || !slices.Contains([]byte("{,"), src[max(at-1, 0)]) || seen[src[at:][:strings.IndexByte(src[at+1:], '"')+2]] {
+		if c != '"' || !slices.Contains([]byte("{,"), src[max(at-1, 0)]) ||
+			seen[src[at:][:strings.IndexByte(src[at+1:], '"')+2]] {
 			continue
 		}
 		key := src[at:][:strings.IndexByte(src[at+1:], '"')+2]
 		seen[key] = true
 		var found diag.List
 		err := read(src[:at] + key + ":0," + src[at:])
-		if !errors.As(err, &found) || !slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return strings.Contains(d.Text, "twice") }) {
+		if !errors.As(err, &found) ||
+			!slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return strings.Contains(d.Text, "twice") }) {
 			t.Errorf("%s stands twice: %v", key, err)
 		}
 	}
@@ -211,7 +214,8 @@ func TestHostileJSONCuts(t *testing.T) {
 	}
 }
 
-// TestJSONMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is no JSON.
+// TestJSONMemory: a plan that would take too much memory is refused where it does, whatever the rest is, unless that is
+// no JSON.
 func TestJSONMemory(t *testing.T) {
 	for name, c := range map[string]struct{ head, over, tail string }{
 		"names":     {`{"files":[`, `"",`, `1]}`},

@@ -15,7 +15,8 @@ import (
 )
 
 // ReadJSON reads what WriteJSON writes, as a stream, and checks its form. The keys of an object may stand in any order,
-// but that depth stands before ranks and files before spans. Up to 20 errors are reported, each with its path and position.
+// but that depth stands before ranks and files before spans. Up to 20 errors are reported, each with its path and
+// position.
 func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, error) {
 	s := &jsonReader{Reader: strictjson.NewReader(name, r, opt.JSON()), p: &ir.Program{}}
 	s.plan()
@@ -26,7 +27,8 @@ func ReadJSON(name string, r io.Reader, opt codegen.ReadOptions) (*ir.Program, e
 		return diag.List{diag.New(diag.Malformed, diag.FileSpan(name), format, args...)}
 	}
 	if s.format != codegen.ProgramFormat || s.version != jsonVersion {
-		return nil, bad("format %q of version %d is not %q of version %d", diag.Clip([]byte(s.format)), s.version, codegen.ProgramFormat, jsonVersion)
+		return nil, bad("format %q of version %d is not %q of version %d", diag.Clip([]byte(s.format)), s.version,
+			codegen.ProgramFormat, jsonVersion)
 	}
 	if !s.protocol {
 		return nil, bad("the plan has no protocol")
@@ -91,7 +93,8 @@ var (
 // maxNameText is how many bytes names may have.
 const maxNameText = 16 << 10
 
-// fields hands the keys of an object to read, as object does. One without any is an error: a short text can hold many such.
+// fields hands the keys of an object to read, as object does. One without any is an error: a short text can hold many
+// such.
 func (s *jsonReader) fields(keys []string, read func(key string, at strictjson.Pos)) {
 	before := s.Errors()
 	seen, start := s.Object(keys, func(key int, at strictjson.Pos) { read(keys[key], at) })

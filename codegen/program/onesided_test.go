@@ -47,7 +47,8 @@ func TestOneSidedRoundTrips(t *testing.T) {
 		}
 		for _, to := range []string{"msccl", "rccl"} {
 			var list diag.List
-			if err := msccl.Write(&b, p, codegentest.Target(t, to)); !errors.As(err, &list) || len(list) != 1 || list[0].Code != diag.Unsupported || !strings.Contains(list[0].Hint, "--sided two") {
+			if err := msccl.Write(&b, p, codegentest.Target(t, to)); !errors.As(err, &list) || len(list) != 1 ||
+				list[0].Code != diag.Unsupported || !strings.Contains(list[0].Hint, "--sided two") {
 				t.Fatalf("%s: %v", to, err)
 			}
 		}
@@ -85,7 +86,8 @@ func TestOneSidedRankAlone(t *testing.T) {
 				t.Fatal(diff)
 			}
 			if diff := cmp.Diff([]any{p.OneSided.Packets, p.OneSided.Flags, p.OneSided.Depth, p.OneSided.OnePass, p.Scratch},
-				[]any{got.OneSided.Packets, got.OneSided.Flags, got.OneSided.Depth, got.OneSided.OnePass, got.Scratch}); diff != "" {
+				[]any{got.OneSided.Packets, got.OneSided.Flags, got.OneSided.Depth, got.OneSided.OnePass,
+					got.Scratch}); diff != "" {
 				t.Fatal(diff)
 			}
 		}
@@ -163,7 +165,8 @@ func TestOneSidedPlanRejects(t *testing.T) {
 		reseal(bad)
 		_, err := readPlan(bad)
 		var list diag.List
-		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) || list[0].Span.Filename != "x.plan" {
+		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) ||
+			list[0].Span.Filename != "x.plan" {
 			t.Errorf("%s: %v, want [%s] with %q", c.name, err, c.code, c.text)
 		}
 	}
@@ -191,7 +194,8 @@ func TestOneSidedJSONRejects(t *testing.T) {
 		if bad == b.String() {
 			t.Errorf("no %q in the plan", c.old)
 		}
-		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil || !strings.Contains(err.Error(), c.text) {
+		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.text)
 		}
 	}

@@ -175,7 +175,8 @@ func TestPlanRejects(t *testing.T) {
 		reseal(bad)
 		_, err := readPlan(bad)
 		var list diag.List
-		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) || list[0].Span.Filename != "x.plan" {
+		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) ||
+			list[0].Span.Filename != "x.plan" {
 			t.Errorf("%s: %v, want [%s] with %q", c.name, err, c.code, c.text)
 		}
 	}
@@ -185,7 +186,8 @@ func TestPlanRejects(t *testing.T) {
 // it allocates little.
 func TestPlanNumbersAllocateNothing(t *testing.T) {
 	p := codegentest.Pairs()
-	p.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1, Require: map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: 1, Index: 0}}}}
+	p.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 1, In: 1, Out: 1,
+		Require: map[ir.Part][]ir.Part{{Rank: 0, Index: 0}: {{Rank: 1, Index: 0}}}}
 	allocatesLittle(t, Encode(p))
 	allocatesLittle(t, Encode(codegentest.Swap()))
 }
@@ -224,7 +226,8 @@ func TestPlanJSONRejects(t *testing.T) {
 		if bad == b.String() {
 			t.Errorf("no %q in the plan", c.old)
 		}
-		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil || !strings.Contains(err.Error(), c.text) {
+		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil ||
+			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.text)
 		}
 	}

@@ -139,7 +139,8 @@ func (d *reader) header() error {
 		return d.fail("file is no plan")
 	}
 	if least := le.Uint32(h[12:]); least > planVersion {
-		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan needs a reader of version %d, this one is %d", least, planVersion)}
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
+			"plan needs a reader of version %d, this one is %d", least, planVersion)}
 	}
 	sum := le.Uint32(h[40:])
 	le.PutUint32(h[40:], 0)
@@ -149,13 +150,15 @@ func (d *reader) header() error {
 	features := le.Uint64(h[16:])
 	d.features = features
 	if f := features &^ planKnown; f != 0 {
-		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan needs features %#x that this reader lacks", f)}
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
+			"plan needs features %#x that this reader lacks", f)}
 	}
 	if features != planTwoSided && features&^planOrder != planOneSided {
 		return d.fail("plan has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {
-		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name), "plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
+			"plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
 			WithHint("compile it again")}
 	}
 	if le.Uint64(h[32:]) != uint64(d.size) {
@@ -203,7 +206,8 @@ func (d *reader) fields(h []byte) error {
 		return d.fail("collective %d, protocol %d or flags %#x are none", u(48), u(72), u(76))
 	}
 	flag := func(bit int) bool { return u(76)&bit != 0 }
-	p.Coll = &ir.Collective{Kind: ir.Kind(u(48)), Ranks: int(ranks), Chunks: u(52), Root: u(56), In: u(64), Out: u(68), Inplace: flag(planInplace)}
+	p.Coll = &ir.Collective{Kind: ir.Kind(u(48)), Ranks: int(ranks), Chunks: u(52), Root: u(56), In: u(64), Out: u(68),
+		Inplace: flag(planInplace)}
 	if flag(planPerRank) {
 		p.Coll.PerRank = make([][2]int32, ranks)
 	}
@@ -300,10 +304,12 @@ func (d *reader) sources() error {
 	for i := range d.p.Spans {
 		o := b[i*planSpanSize:]
 		file, offset := le.Uint32(o), le.Uint64(o[16:])
-		if uint64(file) >= uint64(len(d.names)) || offset > 1<<40 || le.Uint32(o[4:])|le.Uint32(o[8:])|le.Uint32(o[12:]) > 1<<31-1 {
+		if uint64(file) >= uint64(len(d.names)) || offset > 1<<40 ||
+			le.Uint32(o[4:])|le.Uint32(o[8:])|le.Uint32(o[12:]) > 1<<31-1 {
 			return d.fail("source position %d of the plan is none", i)
 		}
-		d.p.Spans[i] = diag.Span{Len: int(le.Uint32(o[12:])), Pos: diag.Pos{Filename: d.names[file], Line: int(le.Uint32(o[4:])), Column: int(le.Uint32(o[8:])), Offset: int(offset)}}
+		d.p.Spans[i] = diag.Span{Len: int(le.Uint32(o[12:])), Pos: diag.Pos{Filename: d.names[file],
+			Line: int(le.Uint32(o[4:])), Column: int(le.Uint32(o[8:])), Offset: int(offset)}}
 	}
 	return nil
 }

@@ -49,10 +49,12 @@ func (b *oneProgram) add(rank int, op ir.Op, src, dst []ir.Operand, flags ir.Ste
 		b.block(rank)
 	}
 	steps := &b.steps[rank][len(b.steps[rank])-1]
-	b.p.Spans = append(b.p.Spans, diag.Span{Pos: diag.Pos{Filename: b.p.Name + ".mscl", Line: rank + 1, Column: len(*steps) + 1}})
+	b.p.Spans = append(b.p.Spans,
+		diag.Span{Pos: diag.Pos{Filename: b.p.Name + ".mscl", Line: rank + 1, Column: len(*steps) + 1}})
 	o := b.p.OneSided
-	s := ir.Step{Op: op, Flags: flags, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: int32(len(b.p.Spans) - 1),
-		Src: int32(len(o.Operands)), NSrc: int16(len(src)), Dst: int32(len(o.Operands) + len(src)), NDst: int16(len(dst))}
+	s := ir.Step{Op: op, Flags: flags, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1,
+		Pos: int32(len(b.p.Spans) - 1), Src: int32(len(o.Operands)), NSrc: int16(len(src)),
+		Dst: int32(len(o.Operands) + len(src)), NDst: int16(len(dst))}
 	o.Operands = append(append(o.Operands, src...), dst...)
 	*steps = append(*steps, s)
 	return &(*steps)[len(*steps)-1]
@@ -85,7 +87,8 @@ func (b *oneProgram) program() *ir.Program {
 		for _, steps := range blocks {
 			at := int32(len(p.Steps))
 			p.Steps = append(p.Steps, steps...)
-			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: at, End: int32(len(p.Steps))}})
+			p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: -1, RecvPeer: -1},
+				Steps: ir.Range{First: at, End: int32(len(p.Steps))}})
 		}
 		p.Rank = append(p.Rank, ir.Range{First: first, End: int32(len(p.Blocks))})
 	}
@@ -133,7 +136,8 @@ func twoPhases(ranks, per int, inplace bool) *ir.Program {
 			b.move(r, per, q*per, ops(at(r, ir.Input, q*per)), ops(at(q, ir.Packets, r*per)), joint(k > 1))
 		}
 		src := append(ops(at(r, ir.Input, r*per)), b.each(r, func(q int) ir.Operand { return at(r, ir.Packets, q*per) })...)
-		dst := append(ops(at(r, ir.Output, r*per)), b.each(r, func(q int) ir.Operand { return at(q, ir.Packets, (ranks+r)*per) })...)
+		dst := append(ops(at(r, ir.Output, r*per)),
+			b.each(r, func(q int) ir.Operand { return at(q, ir.Packets, (ranks+r)*per) })...)
 		b.move(r, per, r*per, src, dst, ir.Final)
 		for k := 1; k < ranks; k++ {
 			q := (r + k) % ranks
@@ -164,7 +168,8 @@ func push(ranks int, inplace bool) *ir.Program {
 		b.await(r, 0, 1, 0)
 		b.await(r, ranks, 1, ir.Enter)
 		src := append(ops(at(r, ir.Input, r)), b.each(r, func(q int) ir.Operand { return at(r, ir.Scratch, q) })...)
-		b.move(r, 1, r, src, append(ops(at(r, ir.Output, r)), b.each(r, func(q int) ir.Operand { return at(q, ir.Output, r) })...), ir.Final)
+		b.move(r, 1, r, src,
+			append(ops(at(r, ir.Output, r)), b.each(r, func(q int) ir.Operand { return at(q, ir.Output, r) })...), ir.Final)
 		b.signal(r, 2*ranks, ir.Leave)
 		b.await(r, 2*ranks, 1, ir.Leave)
 	}
@@ -206,7 +211,8 @@ func throughSwitch(ranks int, inplace bool) *ir.Program {
 
 // gather sends everybody's pieces of several chunks, from a block for each peer.
 func gather(ranks, chunks int, inplace bool) *ir.Program {
-	b := newOne(fmt.Sprintf("gather%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: chunks, Inplace: inplace}, ir.LL128, 2, 0, ranks*chunks, 0)
+	b := newOne(fmt.Sprintf("gather%d", ranks), &ir.Collective{Kind: ir.AllGather, Ranks: ranks, Chunks: chunks,
+		Inplace: inplace}, ir.LL128, 2, 0, ranks*chunks, 0)
 	for r := range ranks {
 		for k := 1; k < ranks; k++ {
 			q := (r + k) % ranks

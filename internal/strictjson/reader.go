@@ -20,9 +20,9 @@ type Options struct {
 	Lists     [3]string         // the keys of lists whose indices are the rank, block and step of errors, or ""
 }
 
-// A Reader goes through JSON value by value, with the path and the position of each. What it finds wrong it notes, and goes on
-// behind the value, so that its caller need not look at errors until Finish; when it has found diag.MaxUnfolded errors it
-// stands at the end of the text.
+// A Reader goes through JSON value by value, with the path and the position of each. What it finds wrong it notes, and
+// goes on behind the value, so that its caller need not look at errors until Finish; when it has found diag.MaxUnfolded
+// errors it stands at the end of the text.
 type Reader struct {
 	*tokens
 	opt   Options
@@ -63,8 +63,8 @@ func (s *Reader) Errors() int { return len(s.found) }
 // Full reports whether enough is noted.
 func (s *Reader) Full() bool { return len(s.found) >= diag.MaxUnfolded || s.over != nil }
 
-// Peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word. It returns 0 at
-// the end, at an error of JSON, and when enough errors are noted.
+// Peek returns what the next token begins with: a bracket, the quote of a string, or the first byte of a word. It
+// returns 0 at the end, at an error of JSON, and when enough errors are noted.
 func (s *Reader) Peek() byte {
 	if s.Full() {
 		return 0
@@ -78,13 +78,14 @@ func (s *Reader) Here() Pos { return s.tokens.here() }
 // Take goes over the next token and returns its text, a string without its quotes, which holds until the next Peek.
 func (s *Reader) Take() []byte { return s.tokens.take() }
 
-// Holds counts n bytes that the caller keeps of the text. The caller may keep MaxMemory, or a quarter more than the bytes that
-// were read, which is enough for what is written as plans. Beyond that the Reader stands at the end, and Finish says only that.
+// Holds counts n bytes that the caller keeps of the text. The caller may keep MaxMemory, or a quarter more than the
+// bytes that were read, which is enough for what is written as plans. Beyond that the Reader stands at the end, and
+// Finish says only that.
 func (s *Reader) Holds(n uintptr) {
 	most := max(s.opt.MaxMemory, int64(s.base+s.at)*5/4)
 	if s.held += int64(n); s.held > most && s.over == nil {
-		d := diag.New(diag.Limit, s.spanAt(s.Here(), 1), "the %s takes more than %s of memory up to here, the most that is read", s.what,
-			diag.SizeText(most))
+		d := diag.New(diag.Limit, s.spanAt(s.Here(), 1),
+			"the %s takes more than %s of memory up to here, the most that is read", s.what, diag.SizeText(most))
 		d = d.WithHint("%s", s.opt.Smaller)
 		s.over = &d
 	}
@@ -190,8 +191,8 @@ func (s *Reader) Wrong(want string) {
 	s.Say(diag.Malformed, at, "is %s, not %s", diag.Clip(head[:min(len(head), s.last-start)]), want)
 }
 
-// Object hands the keys of an object to read, as indices in keys and where they stand; read goes over the value. It returns
-// which keys there were, as bits, and where the object begins.
+// Object hands the keys of an object to read, as indices in keys and where they stand; read goes over the value. It
+// returns which keys there were, as bits, and where the object begins.
 func (s *Reader) Object(keys []string, read func(key int, at Pos)) (seen uint32, start Pos) {
 	start = s.Here()
 	if s.Peek() != '{' {

@@ -57,7 +57,8 @@ func texts() []string {
 		`[1 2]`, `{1:2}`, `"a`, `"\`, `"\x"`, `"\u12"`, `"\u12g4"`, `"\u1234"`, "\"\x01\"", "\"a\nb\"", "'", "[']",
 		`]`, `}`, `[}`, `{]`, "[1]]", "\x80", "\"\x80\"", "\"\xc3\"", "\"\u00e9\u4e16\U0001F600\"",
 		"{\"a\" : [ 1 , {} , [] , \"\" ] }\n", "{}\x00", "\v",
-		`"` + long + "\u4e16\u4e16\u4e16\u4e16" + long + `"`, `"` + long + "xxxxx\\u12345\\\\" + long + `"`, `"` + long + "\U0001F600\U0001F600\xff" + long + `"`,
+		`"` + long + "\u4e16\u4e16\u4e16\u4e16" + long + `"`, `"` + long + "xxxxx\\u12345\\\\" + long + `"`,
+		`"` + long + "\U0001F600\U0001F600\xff" + long + `"`,
 		strings.Repeat("1", 3*maxToken) + "e" + strings.Repeat("2", maxToken) + " x", strings.Repeat("[", maxDepth),
 		strings.Repeat("[", maxDepth+1), strings.Repeat(" \n", maxToken) + "}"}
 	return texts

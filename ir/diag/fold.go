@@ -16,8 +16,8 @@ func (l List) Folded() List {
 
 // FoldRanks makes one diagnostic of those that say the same of one source position, and one of those that say the same
 // of one block and step, or of no step, on several ranks, each at a position of its own or at none. At one position the
-// first stays, and else that of the lowest rank. A note counts the others or names the ranks. Texts say the same if they
-// differ in numbers only.
+// first stays, and else that of the lowest rank. A note counts the others or names the ranks. Texts say the same if
+// they differ in numbers only.
 func (l List) FoldRanks() List {
 	list := make(List, 0, len(l))
 	for _, f := range foldOperations(foldPositions(l)) {
@@ -66,8 +66,8 @@ func foldPositions(l List) (folds []fold) {
 	return folds
 }
 
-// foldOperations folds what is said of one block and step on several ranks. Operations of a loop's body have the step of
-// the loop: what is said of them is paired in its order.
+// foldOperations folds what is said of one block and step on several ranks. Operations of a loop's body have the step
+// of the loop: what is said of them is paired in its order.
 func foldOperations(folds []fold) (folded []fold) {
 	type key struct {
 		likeness

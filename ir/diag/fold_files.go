@@ -8,8 +8,9 @@ import (
 // filesNamed bounds the files that a note of FoldFiles names.
 const filesNamed = 3
 
-// FoldFiles makes one warning of those of several files that say the same: that of the first file stays, with a note that
-// names the others. Texts say the same if they differ in numbers only. Errors and warnings of one file stay as they are.
+// FoldFiles makes one warning of those of several files that say the same: that of the first file stays, with a note
+// that names the others. Texts say the same if they differ in numbers only. Errors and warnings of one file stay as
+// they are.
 func (l List) FoldFiles() List {
 	var list List
 	others := map[int][]string{} // by index in list, the other files

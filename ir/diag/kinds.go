@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Kinds gathers diagnostics of which each kind is to stand once, as its first, which says how many more there were. A kind is a
-// code and the format of its text.
+// Kinds gathers diagnostics of which each kind is to stand once, as its first, which says how many more there were. A
+// kind is a code and the format of its text.
 type Kinds struct{ found []kind }
 
 type kind struct {

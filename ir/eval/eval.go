@@ -56,7 +56,8 @@ func neverWritten(d *ir.ChunkDAG, op *ir.ChunkOp, src *ir.Ref, k int) diag.Diagn
 		g = g.WithNote(decl.Span, "%s is declared here, with %d chunks", name, decl.Chunks)
 	}
 	g.Rank = int(src.Rank)
-	g.Text = diag.New("", diag.Span{}, "rank %d reads %s[%d] before anything writes it", src.Rank, name, int(src.Index)+k).Text
+	g.Text = diag.New("", diag.Span{}, "rank %d reads %s[%d] before anything writes it", src.Rank, name,
+		int(src.Index)+k).Text
 	return g
 }
 
@@ -71,12 +72,14 @@ func Insts(d *ir.InstDAG) diag.List {
 	var p ir.Problems
 	m := NewMachine(d.Coll, d.Memory())
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
-		p.Add(d.Problem(i, diag.Uninitialized, "%s reads rank %d %v[%d] before anything writes it", d.Label(i), rank, b, index))
+		p.Add(d.Problem(i, diag.Uninitialized, "%s reads rank %d %v[%d] before anything writes it", d.Label(i),
+			rank, b, index))
 	}
 	if !d.Even {
 		m.Class = func(i int32, rank int, b ir.Buf, index int) {
 			in := &d.Insts[i]
-			p.Add(d.Problem(i, diag.Uneven, "%s moves chunks of classes from %d on, and rank %d %v[%d] is of another", d.Label(i), in.Class, rank, b, index))
+			p.Add(d.Problem(i, diag.Uneven, "%s moves chunks of classes from %d on, and rank %d %v[%d] is of another",
+				d.Label(i), in.Class, rank, b, index))
 		}
 	}
 	run(d, m, &p)
@@ -90,7 +93,8 @@ func run(d *ir.InstDAG, m *Machine, p *ir.Problems) {
 	for _, i := range d.BySeq() {
 		in := &d.Insts[i]
 		info := in.Op.Info()
-		a := Action{Op: in.Op, SrcBuf: in.SrcBuf, DstBuf: in.DstBuf, Rank: in.Rank, Src: in.Src, Dst: in.Dst, Count: in.Count, Class: in.Class}
+		a := Action{Op: in.Op, SrcBuf: in.SrcBuf, DstBuf: in.DstBuf, Rank: in.Rank, Src: in.Src, Dst: in.Dst, Count: in.Count,
+			Class: in.Class}
 		var got []Run
 		if info.Receives {
 			from := &sent[in.RecvMate]

@@ -143,8 +143,8 @@ func BenchmarkEvalInsts(b *testing.B) {
 	}
 }
 
-// A list of wrong chunks names all where there are few, ranks that have the same ones together, and is short where there
-// are many.
+// A list of wrong chunks names all where there are few, ranks that have the same ones together, and is short where
+// there are many.
 func TestWrongList(t *testing.T) {
 	var l WrongList
 	for _, r := range []int{1, 2, 3, 5} {

@@ -84,7 +84,8 @@ func OneSided(p *ir.Program) diag.List {
 	m := NewMachine(p.Coll, p.Memory())
 	m.Values.Source = p.Source
 	m.Read = func(i int32, rank int, b ir.Buf, index int) {
-		problems.Add(at(i, diag.Uninitialized, "%s reads rank %d %s before anything writes it", p.StepName(i), rank, p.ChunkName(b, index)))
+		problems.Add(at(i, diag.Uninitialized, "%s reads rank %d %s before anything writes it", p.StepName(i), rank,
+			p.ChunkName(b, index)))
 	}
 	if !p.Even {
 		m.Class = func(i int32, rank int, b ir.Buf, index int) {

@@ -72,8 +72,8 @@ func (l *WrongList) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Problem returns a wrong-result at span: output[index] of rank, the first chunk of l, must hold what w asks for, but does
-// what holds says.
+// Problem returns a wrong-result at span: output[index] of rank, the first chunk of l, must hold what w asks for, but
+// does what holds says.
 func (l *WrongList) Problem(span diag.Span, v *Values, rank, index int, w ir.Want, holds string) diag.Diagnostic {
 	d := diag.New(diag.WrongResult, span, "output[%s] of rank %d must hold %s, but %s", v.index(int32(index)), rank,
 		v.DescribeWant(w), holds)
@@ -94,15 +94,17 @@ func (l *WrongList) Note(d *diag.Diagnostic) {
 // judge is Report of a run that nobody else judges: it also reports that the result is undecided.
 func (m *Machine) judge(p *ir.Problems, h *ir.Header, name func(action int32) diag.Diagnostic) {
 	if first, _, _ := m.Report(p, h, name); first == nil && m.Values.Over {
-		p.Add(diag.New(diag.Undecided, diag.Span{}, "the ranks group their sums in so many ways that it is not decided whether all are complete"))
+		p.Add(diag.New(diag.Undecided, diag.Span{},
+			"the ranks group their sums in so many ways that it is not decided whether all are complete"))
 	}
 }
 
 // Report reports the chunks of the outputs that m says are wrong: the first in full, and a list of all. The problem is
 // at the action that wrote the chunk last, of which name makes a diagnostic with its name as the text, or else at the
-// collective of h. Report returns the diagnostic, the chunk, and the action or -1. The diagnostic is nil where nothing is
-// wrong, or where Values.Over says that it is not known what is.
-func (m *Machine) Report(p *ir.Problems, h *ir.Header, name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at ir.Part, writer int32) {
+// collective of h. Report returns the diagnostic, the chunk, and the action or -1. The diagnostic is nil where nothing
+// is wrong, or where Values.Over says that it is not known what is.
+func (m *Machine) Report(p *ir.Problems, h *ir.Header,
+	name func(action int32) diag.Diagnostic) (first *diag.Diagnostic, at ir.Part, writer int32) {
 	wrong := WrongList{Source: m.Values.Source}
 	var got Value
 	var want ir.Want

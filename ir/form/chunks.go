@@ -28,7 +28,8 @@ func CheckChunks(d *ir.ChunkDAG) diag.List {
 		bad := func(code diag.Code, format string, args ...any) {
 			p.Add(diag.New(code, d.Span(op.Pos), "operation %d "+format, append([]any{i}, args...)...))
 		}
-		if op.Count < 1 || op.NSrc < 1 || op.Ways < 1 || op.Hint < 0 || int(op.Hint) >= len(d.Hints) || op.Pos < -1 || int(op.Pos) >= len(d.Spans) ||
+		if op.Count < 1 || op.NSrc < 1 || op.Ways < 1 || op.Hint < 0 || int(op.Hint) >= len(d.Hints) || op.Pos < -1 ||
+			int(op.Pos) >= len(d.Spans) ||
 			op.Src < 0 || int(op.Src)+int(op.NSrc) > len(d.Srcs) {
 			bad(diag.Malformed, "has no source, or a count, a hint or a position that does not exist")
 			continue

@@ -61,7 +61,8 @@ func checkOperands(d *ir.InstDAG, i int32, p *ir.Problems) {
 		case size < 0:
 			p.Add(d.Problem(i, diag.Malformed, "%s has no buffer as its %s", d.Label(i), role))
 		case index < 0 || int64(index)+int64(in.Count) > int64(size):
-			p.Add(d.Problem(i, diag.OutOfBounds, "%s has %v[%d]*%d as its %s, and %v has %d chunks", d.Label(i), b, index, in.Count, role, b, size))
+			p.Add(d.Problem(i, diag.OutOfBounds, "%s has %v[%d]*%d as its %s, and %v has %d chunks", d.Label(i), b, index,
+				in.Count, role, b, size))
 		}
 	}
 	check("source", in.SrcBuf, in.Src, info.ReadsSrc)
@@ -100,7 +101,8 @@ func checkMate(d *ir.InstDAG, i int32, has bool, mate int32, back func(*ir.Inst)
 		if back(m) != i {
 			p.Add(d.Problem(i, diag.Unmatched, "%s has the mate %s, whose own is another", d.Label(i), d.Label(mate)))
 		} else if m.Count != in.Count {
-			p.Add(d.Problem(i, diag.Unmatched, "%s moves %d chunks, and its mate %s moves %d", d.Label(i), in.Count, d.Label(mate), m.Count))
+			p.Add(d.Problem(i, diag.Unmatched, "%s moves %d chunks, and its mate %s moves %d", d.Label(i), in.Count,
+				d.Label(mate), m.Count))
 		}
 	}
 }
@@ -109,12 +111,14 @@ func checkMate(d *ir.InstDAG, i int32, has bool, mate int32, back func(*ir.Inst)
 func checkSeq(d *ir.InstDAG, p *ir.Problems) {
 	order := d.BySeq()
 	if len(order) < len(d.Insts) {
-		p.Add(diag.New(diag.Malformed, diag.Span{}, "%d instructions share their places in the source order with others", len(d.Insts)-len(order)))
+		p.Add(diag.New(diag.Malformed, diag.Span{}, "%d instructions share their places in the source order with others",
+			len(d.Insts)-len(order)))
 		return
 	}
 	for k := 1; k < len(order); k++ {
 		if a, b := order[k-1], order[k]; d.Insts[a].Seq == d.Insts[b].Seq {
-			p.Add(d.Problem(b, diag.Malformed, "%s and %s have the same place %d in the source order", d.Label(a), d.Label(b), d.Insts[b].Seq))
+			p.Add(d.Problem(b, diag.Malformed, "%s and %s have the same place %d in the source order", d.Label(a), d.Label(b),
+				d.Insts[b].Seq))
 		}
 	}
 }

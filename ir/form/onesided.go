@@ -85,7 +85,8 @@ func (f *checker) oneSidedOperand(at place, x *ir.Operand, source bool) bool {
 	case x.Buf > ir.Flags:
 		return f.step(at, diag.Malformed, "has no buffer as its %s", role)
 	case all && x.Buf > ir.Scratch:
-		return f.step(at, diag.Malformed, "has %v of all ranks as its %s, and the switch reads and writes plain data", x.Buf, role)
+		return f.step(at, diag.Malformed, "has %v of all ranks as its %s, and the switch reads and writes plain data",
+			x.Buf, role)
 	case all && x.Via != ir.ViaSwitch:
 		return f.step(at, diag.Malformed, "has a %s of all ranks that does not go through the switch", role)
 	case !all && x.Via == ir.ViaSwitch:
@@ -110,7 +111,8 @@ func (f *checker) inside(at place, x *ir.Operand, role string) bool {
 	}
 	for r := first; r < end; r++ {
 		if size := f.length(r, x.Buf); !fits(size) {
-			return f.step(at, diag.OutOfBounds, "has %v[%d]*%d of rank %d as its %s, and that has %d", x.Buf, x.Index, max(at.Count, 1), r, role, size)
+			return f.step(at, diag.OutOfBounds, "has %v[%d]*%d of rank %d as its %s, and that has %d", x.Buf, x.Index,
+				max(at.Count, 1), r, role, size)
 		}
 	}
 	return true

@@ -34,7 +34,8 @@ func (f *checker) header() bool {
 	case p.Protocol >= ir.NumProtocols:
 		return f.bad(diag.Malformed, "protocol %d is none", p.Protocol)
 	case len(p.Rank) != n || p.Scratch != nil && len(p.Scratch) != n:
-		return f.bad(diag.Malformed, "there are blocks of %d ranks and scratch of %d, and the collective has %d ranks", len(p.Rank), len(p.Scratch), n)
+		return f.bad(diag.Malformed, "there are blocks of %d ranks and scratch of %d, and the collective has %d ranks",
+			len(p.Rank), len(p.Scratch), n)
 	case p.Channels < 0 || p.Channels > MaxChannels:
 		return f.bad(diag.Malformed, "the program has %d channels, and 0 to %d are allowed", p.Channels, MaxChannels)
 	case p.RanksPerNode < 0:
@@ -64,7 +65,8 @@ func (f *checker) regions() bool {
 		n    []int32
 	}{{"packets", o.Packets}, {"flags", o.Flags}} {
 		if table.n != nil && len(table.n) != p.Coll.Ranks {
-			return f.bad(diag.Malformed, "there are %s of %d ranks, and the collective has %d ranks", table.name, len(table.n), p.Coll.Ranks)
+			return f.bad(diag.Malformed, "there are %s of %d ranks, and the collective has %d ranks", table.name, len(table.n),
+				p.Coll.Ranks)
 		}
 		total := int64(0)
 		for r, n := range table.n {
@@ -104,7 +106,8 @@ func (f *checker) cells() bool {
 		return f.limit("cells", cells, "the buffers of all ranks have %d chunks, at most %d are allowed", cells, f.most.Cells)
 	}
 	if cells+copies > f.most.Memory {
-		return f.limit("cells", cells+copies, "the buffers of all ranks have %d chunks in all copies, at most %d are allowed", cells+copies, f.most.Memory)
+		return f.limit("cells", cells+copies, "the buffers of all ranks have %d chunks in all copies, at most %d are allowed",
+			cells+copies, f.most.Memory)
 	}
 	return true
 }
@@ -159,7 +162,8 @@ func (f *checker) operands() bool {
 	p, at, all := f.p, int64(0), int64(len(f.p.OneSided.Operands))
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if int64(s.Src) != at || s.NSrc < 0 || s.NDst < 0 || int64(s.Dst) != at+int64(s.NSrc) || int64(s.Dst)+int64(s.NDst) > all {
+		if int64(s.Src) != at || s.NSrc < 0 || s.NDst < 0 || int64(s.Dst) != at+int64(s.NSrc) ||
+			int64(s.Dst)+int64(s.NDst) > all {
 			return f.bad(diag.Malformed, "%s does not have the operands from %d on", p.StepName(int32(i)), at)
 		}
 		at = int64(s.Dst) + int64(s.NDst)

@@ -82,7 +82,8 @@ func b2i(b bool) int {
 // users are the first step that signals a flag and the first that awaits it, counted from 1; 0 is none.
 type users struct{ signal, await int32 }
 
-// flags checks that one block signals each flag and one awaits it, and that its steps all count passes, or all launches.
+// flags checks that one block signals each flag and one awaits it, and that its steps all count passes, or all
+// launches.
 func (f *checker) flags() {
 	p := f.p
 	first := make([]int, len(p.Rank)+1) // flag of each rank, among those of all ranks
@@ -120,7 +121,8 @@ func (f *checker) flag(i int32, steps ir.Range, x *ir.Operand, u *users) {
 	case *own-1 < steps.First:
 		f.shared(i, *own-1, "%s flags[%d] of rank %d, as another block does", verb, x.Index, x.Rank)
 	case (f.p.Steps[any].Flags&marks == 0) != (s.Flags&marks == 0):
-		f.shared(i, any, "%s flags[%d] of rank %d in each pass or in each launch, and other steps do not", verb, x.Index, x.Rank)
+		f.shared(i, any, "%s flags[%d] of rank %d in each pass or in each launch, and other steps do not", verb,
+			x.Index, x.Rank)
 	}
 }
 

@@ -96,7 +96,8 @@ func (f *checker) twoSidedStep(at place, t *ir.TB, sizes *[ir.Scratch + 1]int) b
 	case !f.twoSidedOperand(at, info.ReadsDst || info.Writes, s.DstBuf, s.Dst, sizes, "destination"):
 		return false
 	}
-	if apart, ok := distance(f.p.Coll, at.rank, s); ok && info.ReadsSrc && info.Writes && apart > 0 && apart < int64(s.Count) {
+	if apart, ok := distance(f.p.Coll, at.rank, s); ok && info.ReadsSrc && info.Writes && apart > 0 &&
+		apart < int64(s.Count) {
 		return f.step(at, diag.Overlap, "has a source and a destination that overlap in part")
 	}
 	return true
@@ -119,7 +120,8 @@ func (f *checker) class(at place) bool {
 }
 
 // twoSidedOperand checks the source or the destination of a step; used says whether the operation has one.
-func (f *checker) twoSidedOperand(at place, used bool, b ir.Buf, index int32, sizes *[ir.Scratch + 1]int, role string) bool {
+func (f *checker) twoSidedOperand(at place, used bool, b ir.Buf, index int32, sizes *[ir.Scratch + 1]int,
+	role string) bool {
 	switch {
 	case !used && (b != ir.NoBuf || index != 0):
 		return f.step(at, diag.Malformed, "has %v[%d] as its %s, and its operation has none", b, index, role)
@@ -128,7 +130,8 @@ func (f *checker) twoSidedOperand(at place, used bool, b ir.Buf, index int32, si
 	case b > ir.Scratch:
 		return f.step(at, diag.Malformed, "has no buffer as its %s", role)
 	case index < 0 || int64(index)+int64(at.Count) > int64(sizes[b]):
-		return f.step(at, diag.OutOfBounds, "has %v[%d]*%d as its %s, and %v has %d chunks", b, index, at.Count, role, b, sizes[b])
+		return f.step(at, diag.OutOfBounds, "has %v[%d]*%d as its %s, and %v has %d chunks", b, index, at.Count, role,
+			b, sizes[b])
 	}
 	return true
 }
@@ -144,7 +147,8 @@ func (f *checker) wait(at place, tbs []ir.TB) {
 		f.step(at, diag.OutOfBounds, "waits for block %d, and its rank has %d", s.DepBlock, len(tbs))
 	case s.DepStep < 0 || s.DepStep >= tbs[s.DepBlock].Steps.End-tbs[s.DepBlock].Steps.First:
 		t := &tbs[s.DepBlock]
-		f.step(at, diag.OutOfBounds, "waits for step %d of block %d, which has %d", s.DepStep, s.DepBlock, t.Steps.End-t.Steps.First)
+		f.step(at, diag.OutOfBounds, "waits for step %d of block %d, which has %d", s.DepStep, s.DepBlock,
+			t.Steps.End-t.Steps.First)
 	}
 }
 

@@ -151,7 +151,8 @@ func (r *relocation) stays(rank, c int32) bool {
 func (r *relocation) move(op *ir.ChunkOp, rank, c, n int32) {
 	src := ir.Ref{Rank: rank, Buf: ir.Input, Index: c - r.home[rank].input}
 	r.d.Srcs = append(r.d.Srcs, src)
-	r.d.Ops = append(r.d.Ops, ir.ChunkOp{Dst: r.target(rank, c), Count: n, Src: int32(len(r.d.Srcs)) - 1, NSrc: 1, Ways: op.Ways, Pos: op.Pos})
+	r.d.Ops = append(r.d.Ops, ir.ChunkOp{Dst: r.target(rank, c), Count: n, Src: int32(len(r.d.Srcs)) - 1, NSrc: 1,
+		Ways: op.Ways, Pos: op.Pos})
 	r.settle(c, n)
 }
 

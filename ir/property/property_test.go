@@ -126,7 +126,8 @@ i4 rank 1 s input[0]*2 -> i5 ch 0 block 3 step 0
 i5 rank 0 r output[0]*2 ch 0 block 1 step 0
 `
 	err := Check(irtest.Insts(t, text), Matched, Options{})
-	if err == nil || !strings.Contains(err.Error(), "i2 (rank 0 s) is sent before") && !strings.Contains(err.Error(), "i0 (rank 0 s) is sent before i2 (rank 0 s) and received after it") {
+	if err == nil || !strings.Contains(err.Error(), "i2 (rank 0 s) is sent before") &&
+		!strings.Contains(err.Error(), "i0 (rank 0 s) is sent before i2 (rank 0 s) and received after it") {
 		t.Error(err)
 	}
 }
@@ -182,20 +183,24 @@ func TestBounded(t *testing.T) {
 		d.Insts[i].Count = 2
 		d.Insts[i].Src = 5
 	}
-	wants := []string{"channels: 2", "peers of a rank on a channel, one way: 2", "chunks that a step moves: 2", "index of a chunk: 5", "rrc) is a fused receive"}
+	wants := []string{"channels: 2", "peers of a rank on a channel, one way: 2", "chunks that a step moves: 2",
+		"index of a chunk: 5", "rrc) is a fused receive"}
 	d.Insts[1].Op = ir.RecvReduceCopy
-	got := irtest.Text(checkBounded(d, &Options{Limits: ir.Limits{Target: "tiny", Channels: 1, Peers: 1, Count: 1, Index: 4}}))
+	got := irtest.Text(checkBounded(d,
+		&Options{Limits: ir.Limits{Target: "tiny", Channels: 1, Peers: 1, Count: 1, Index: 4}}))
 	for _, w := range wants {
 		if !strings.Contains(got, w) {
 			t.Errorf("%s\nlacks %s", got, w)
 		}
 	}
-	if !strings.Contains(irtest.Text(checkBounded(d, &Options{Limits: ir.Limits{Target: "tiny", Steps: 1}})), "steps of a block, with nops: 2") {
+	if !strings.Contains(irtest.Text(checkBounded(d, &Options{Limits: ir.Limits{Target: "tiny", Steps: 1}})),
+		"steps of a block, with nops: 2") {
 		t.Error("a nop is no step")
 	}
 	d.Insts[0].Block = 0
 	d.Waits = ir.Edges{Start: []int32{0, 1, 1, 1, 1, 1, 1}, To: []int32{4}}
-	if got := irtest.Text(checkBounded(d, &Options{Limits: ir.Limits{Target: "tiny", DepBlock: 1, ReceiveFused: true}})); got != "" {
+	if got := irtest.Text(checkBounded(d,
+		&Options{Limits: ir.Limits{Target: "tiny", DepBlock: 1, ReceiveFused: true}})); got != "" {
 		t.Errorf("block 1 is not beyond 1: %s", got)
 	}
 }

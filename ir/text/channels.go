@@ -10,8 +10,8 @@ import (
 	"mscclc/ir"
 )
 
-// The text form of a ChannelProgram is for people: what the files say in indices of indices stands here resolved, a line an
-// operation. After the header
+// The text form of a ChannelProgram is for people: what the files say in indices of indices stands here resolved, a
+// line an operation. After the header
 //
 //	threads 1024 align 16                    of a block; bytes
 //	bytes 0..1048576                         message sizes, both included; no line for all

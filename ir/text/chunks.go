@@ -24,7 +24,8 @@ func WriteChunks(w io.Writer, d *ir.ChunkDAG) error {
 		for _, s := range d.Scratch {
 			fmt.Fprintf(b, "scratch %s %d", s.Name, s.Chunks)
 			if s.Span != (diag.Span{}) {
-				fmt.Fprintf(b, " %s line=%d col=%d offset=%d len=%d", quoteWord(s.Span.Filename), s.Span.Line, s.Span.Column, s.Span.Offset, s.Span.Len)
+				fmt.Fprintf(b, " %s line=%d col=%d offset=%d len=%d", quoteWord(s.Span.Filename), s.Span.Line, s.Span.Column,
+					s.Span.Offset, s.Span.Len)
 			}
 			b.WriteByte('\n')
 		}

@@ -10,7 +10,8 @@ import (
 	"mscclc/ir"
 )
 
-// WriteHeader writes the lines that all text forms begin with: the kind of the form and the name, the collective and the rest of h, and hints.
+// WriteHeader writes the lines that all text forms begin with: the kind of the form and the name, the collective and
+// the rest of h, and hints.
 func WriteHeader(b *bufio.Writer, kind string, h *ir.Header, hints []ir.Hint) {
 	fmt.Fprintf(b, "%s %s\n", kind, quoteWord(h.Name))
 	writeCollective(b, h.Coll)

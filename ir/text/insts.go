@@ -183,5 +183,6 @@ func OwnIndex(in *ir.Inst) (index int32, own bool) {
 // ClassOfMate says whether in receives from an instruction before it, whose
 // class is its own as far as its line is concerned.
 func ClassOfMate(d *ir.InstDAG, in *ir.Inst) bool {
-	return in.Op < ir.NumOps && in.Op.Info().Receives && in.RecvMate >= 0 && int(in.RecvMate) < len(d.Insts) && d.Insts[in.RecvMate].Seq < in.Seq
+	return in.Op < ir.NumOps && in.Op.Info().Receives && in.RecvMate >= 0 && int(in.RecvMate) < len(d.Insts) &&
+		d.Insts[in.RecvMate].Seq < in.Seq
 }

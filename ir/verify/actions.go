@@ -14,7 +14,8 @@ func (c *checker) actions(r *run) *run {
 		n += int(messages(&c.p.Steps[i], m))
 	}
 	if int64(n)*visitWork > c.opt.Work {
-		c.undecided(ofRaces, "messages between ranks, and not flags, order some accesses, and there are so many messages (%d)", n)
+		c.undecided(ofRaces,
+			"messages between ranks, and not flags, order some accesses, and there are so many messages (%d)", n)
 		return nil
 	}
 	if n > len(c.p.Steps) {

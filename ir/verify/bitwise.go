@@ -44,8 +44,9 @@ func (o *Order) Same() bool { return o.Differ == [NumRoundings]int{} }
 type Difference struct {
 	Chunk [2]ir.Part // rank and index in its output
 	Step  [2]int32   // the steps, in p.Steps, that complete the sums; others may pass them on
-	Expr  [2]string  // the sums; of Chain, parentheses stand around what is rounded, else what has none runs from left to right
-	Part  bool       // Expr shows the part of the sums in which they differ: the whole is long
+	// the sums; of Chain, parentheses stand around what is rounded, else what has none runs from left to right
+	Expr [2]string
+	Part bool // Expr shows the part of the sums in which they differ: the whole is long
 }
 
 // Bitwise judges p as Check does and, where it accepts p, says whether every

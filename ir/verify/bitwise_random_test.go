@@ -80,7 +80,8 @@ func summing(rnd *rand.Rand, n int) string {
 		fmt.Fprintf(&b, "  %d cpy input[0] => scratch[%d] dep %d.1\n", n-2, r, n-2)
 		list := vary(rnd, base)
 		for k, a := range list {
-			fmt.Fprintf(&b, "  %d re scratch[%d] => scratch[%d]%s\n", n-1+k, a.src, a.dst, map[bool]string{true: " hasdep"}[a.stop])
+			fmt.Fprintf(&b, "  %d re scratch[%d] => scratch[%d]%s\n", n-1+k, a.src, a.dst,
+				map[bool]string{true: " hasdep"}[a.stop])
 		}
 		fmt.Fprintf(&b, "  %d cpy scratch[%d] => output[0]\n", 2*n-2, list[len(list)-1].dst)
 	}

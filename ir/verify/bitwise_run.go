@@ -26,7 +26,8 @@ type orderRun struct {
 }
 
 func newOrderRun(p *ir.Program) *orderRun {
-	r := &orderRun{p: p, mem: p.Memory(), exprs: newExprs(p.Coll), message: make([]int32, len(p.Steps)), free: map[int32][]int32{}}
+	r := &orderRun{p: p, mem: p.Memory(), exprs: newExprs(p.Coll), message: make([]int32, len(p.Steps)),
+		free: map[int32][]int32{}}
 	r.cell = make([]held, r.mem.Len())
 	for i := range r.cell {
 		r.cell[i] = held{noExpr, -1}

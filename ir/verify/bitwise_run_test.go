@@ -35,7 +35,8 @@ func compileAllReduce(t *testing.T, name string, params lang.Params, oneSided bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{Lang: lang.Options{Params: params, Open: algorithms.Open}, Target: plan, OneSided: oneSided})
+	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{Lang: lang.Options{Params: params, Open: algorithms.Open},
+		Target: plan, OneSided: oneSided})
 	if err != nil {
 		t.Fatalf("%s %v: %v", name, params, err)
 	}
@@ -122,7 +123,8 @@ func TestBitwiseRuns(t *testing.T) {
 
 // needDevice skips a test where nothing can be run.
 func needDevice(t *testing.T) {
-	if _, err := executor.Load(ring(2), executor.Options{Device: cpu.Device(), Unproven: true}); errors.Is(err, executor.ErrNotSupported) {
+	if _, err := executor.Load(ring(2),
+		executor.Options{Device: cpu.Device(), Unproven: true}); errors.Is(err, executor.ErrNotSupported) {
 		t.Skipf("no device: %v", err)
 	}
 }
@@ -220,7 +222,8 @@ func keepTable(t *testing.T, names []string, table map[string]*[4][]string) {
 		if len(row[2]) > 0 {
 			t.Errorf("%s: small floats agree in grouping where wide ones do not", name)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, strings.Join(row[0], " "), strings.Join(row[1], " "), strings.Join(row[3], " "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, strings.Join(row[0], " "), strings.Join(row[1], " "),
+			strings.Join(row[3], " "))
 	}
 	const file = "../../algorithms/BITWISE.md"
 	if os.Getenv("MSCCLC_UPDATE") != "" && !t.Failed() {

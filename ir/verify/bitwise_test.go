@@ -57,8 +57,9 @@ func TestBitwise(t *testing.T) {
 		differ      [verify.NumRoundings]int
 		expr        [2]string // of Chain
 	}{
-		{"chain, 0+1+2; rank 1 the same, rank 2 2+0+1", waits + "  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n",
-			[2]int{1, 1}, [2]string{"in[0][0] + in[1][0] + in[2][0]", "in[0][0] + in[2][0] + in[1][0]"}},
+		{"chain, 0+1+2; rank 1 the same, rank 2 2+0+1",
+			waits + "  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", [2]int{1, 1},
+			[2]string{"in[0][0] + in[1][0] + in[2][0]", "in[0][0] + in[2][0] + in[1][0]"}},
 		{"two steps, 0+1+2", waits + "  2 re scratch[1] => input[0] dep 0.0 hasdep\n  3 re scratch[2] => input[0]\n",
 			[2]int{1, 1}, [2]string{"(in[0][0] + in[1][0]) + in[2][0]", "in[0][0] + in[1][0] + in[2][0]"}},
 	} {
@@ -78,7 +79,8 @@ func TestBitwise(t *testing.T) {
 	if len(list) > 0 || !o.Same() || o.Sums != 1 {
 		t.Errorf("%v %+v", irtest.Text(list), o)
 	}
-	if _, list := verify.Bitwise(program(t, strings.Replace(twoRanks, "hasdep", "", 1)), verify.Options{}); len(list) == 0 {
+	if _, list := verify.Bitwise(program(t, strings.Replace(twoRanks, "hasdep", "", 1)),
+		verify.Options{}); len(list) == 0 {
 		t.Error("a program that is no good was judged")
 	}
 }
@@ -89,15 +91,18 @@ func TestBitwiseSeesRounding(t *testing.T) {
 	steps := "  0 nop dep 0.1\n  1 nop dep 1.1\n  2 re scratch[%d] => input[0] dep 0.0%s\n  3 re scratch[%d] => input[0]\n"
 	ownFirst := func(first, second int, flag string) string { return fmt.Sprintf(steps, first, flag, second) }
 	text := strings.Replace(threeRanks, "%s\n", ownFirst(1, 2, ""), 1)
-	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", "  2 re scratch[0] => input[0] dep 0.0 hasdep\n  3 re scratch[2] => input[0]\n", 1)
+	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n",
+		"  2 re scratch[0] => input[0] dep 0.0 hasdep\n  3 re scratch[2] => input[0]\n", 1)
 	// Rank 2 sums 0+1 in scratch, and then its own.
-	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[1] => input[0]\n", "  2 re scratch[1] => scratch[0] dep 0.0 hasdep\n  3 re scratch[0] => input[0]\n", 1)
+	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[1] => input[0]\n",
+		"  2 re scratch[1] => scratch[0] dep 0.0 hasdep\n  3 re scratch[0] => input[0]\n", 1)
 	o, list := verify.Bitwise(program(t, text), verify.Options{})
 	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} || o.Witness[verify.Each] != nil {
 		t.Fatalf("%s %+v", irtest.Text(list), o)
 	}
 	d := o.Witness[verify.Chain]
-	if d.Expr != [2]string{"in[0][0] + in[1][0] + in[2][0]", "(in[0][0] + in[1][0]) + in[2][0]"} || d.Chunk[1] != (ir.Part{Rank: 1}) {
+	if d.Expr != [2]string{"in[0][0] + in[1][0] + in[2][0]", "(in[0][0] + in[1][0]) + in[2][0]"} ||
+		d.Chunk[1] != (ir.Part{Rank: 1}) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -115,7 +120,8 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 	if len(list) > 0 || !o.Same() || o.Sums != 24 {
 		t.Errorf("of its own kind: %s %+v", irtest.Text(list), o)
 	}
-	text := strings.Replace(threeRanks, "%s\n", "  0 nop dep 0.1\n  1 nop dep 1.1\n  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", 1)
+	text := strings.Replace(threeRanks, "%s\n",
+		"  0 nop dep 0.1\n  1 nop dep 1.1\n  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", 1)
 	for _, kind := range []ir.Kind{ir.Opaque, ir.Custom} {
 		p := program(t, text)
 		p.Coll = &ir.Collective{Kind: kind, Ranks: 3, Chunks: 1, In: 1, Out: 1, Inplace: true}
@@ -129,7 +135,9 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 			t.Errorf("%v: %s %+v", kind, irtest.Text(list), o)
 		}
 	}
-	if o := verify.OrderOf(program(t, "program p\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); o.Sums != 0 || !o.Same() {
+	if o := verify.OrderOf(program(t,
+		"program p\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); o.Sums != 0 ||
+		!o.Same() {
 		t.Errorf("%+v", o)
 	}
 }

@@ -8,7 +8,8 @@ type builder struct{ p *ir.Program }
 // build begins a program whose ranks have so many chunks of each buffer, of a
 // collective that asks for nothing.
 func build(ranks, in, out, scratch int) *builder {
-	p := &ir.Program{Header: ir.Header{Name: "built", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: ranks, Chunks: max(in, out, 1), In: in, Out: out}}, Even: true, Channels: 1}
+	p := &ir.Program{Header: ir.Header{Name: "built", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: ranks,
+		Chunks: max(in, out, 1), In: in, Out: out}}, Even: true, Channels: 1}
 	p.Scratch = make([]int32, ranks)
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(scratch)
@@ -28,7 +29,8 @@ func (b *builder) block(rank, send, recv int, steps ...ir.Step) {
 	p := b.p
 	first := int32(len(p.Steps))
 	p.Steps = append(p.Steps, steps...)
-	p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv)}, Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+	p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: int32(send), RecvPeer: int32(recv)},
+		Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
 }
 
 // done returns the program.
@@ -46,7 +48,8 @@ func (b *builder) done() *ir.Program {
 // step is a step of one chunk that waits for nothing. Operands that op lacks
 // are dropped.
 func step(op ir.Op, src ir.Buf, from int, dst ir.Buf, to int) ir.Step {
-	s := ir.Step{Op: op, SrcBuf: src, Src: int32(from), DstBuf: dst, Dst: int32(to), Count: 1, DepBlock: -1, DepStep: -1, Pos: -1}
+	s := ir.Step{Op: op, SrcBuf: src, Src: int32(from), DstBuf: dst, Dst: int32(to), Count: 1, DepBlock: -1,
+		DepStep: -1, Pos: -1}
 	info := op.Info()
 	if !info.ReadsSrc {
 		s.SrcBuf, s.Src = ir.NoBuf, 0

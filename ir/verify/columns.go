@@ -21,7 +21,8 @@ type columns struct {
 type row [width]int32
 
 func newColumns(blocks, actions int) *columns {
-	c := &columns{of: make([]int32, blocks), now: make([]row, blocks), waits: make([]int32, actions), left: make([]int32, actions), slot: make([]int32, actions)}
+	c := &columns{of: make([]int32, blocks), now: make([]row, blocks), waits: make([]int32, actions),
+		left: make([]int32, actions), slot: make([]int32, actions)}
 	for b := range c.of {
 		c.of[b] = -1
 	}

@@ -17,8 +17,8 @@ import (
 	"mscclc/ir/verify"
 )
 
-// Programs are judged as expected.tsv says: ok, or codes that must be among ours. For those of other compilers these are
-// what their authors' runtimes would find out.
+// Programs are judged as expected.tsv says: ok, or codes that must be among ours. For those of other compilers these
+// are what their authors' runtimes would find out.
 func TestVerdictsOfOthersPrograms(t *testing.T) {
 	judge(t, program(t, twoRanks), "ok")
 	irtest.Each(t, irtest.XML, func(t *testing.T, dir string) {

@@ -72,11 +72,11 @@
 // Races. Two accesses to one chunk, one of them a write, need visible, or done
 // where the earlier one reads. Both hold from a group of a block to the next, and
 // from what is before a Signal to what is behind the Await that it ends, however
-// many passes later; where either is Relaxed, done alone. What a thread was told by an Await it tells by its Signals behind that, without the
-// threads of its block meeting (ir.Program.ToldOn). Packets bring done: of all before the sender's group, and of the sending
-// step's reads of the chunks that it made them of; the step that reads them has
-// that for what it writes in their place, the group behind it for all. So a read is
-// over, too, when what was made of it has come round.
+// many passes later; where either is Relaxed, done alone. What a thread was told by an Await it tells by its Signals
+// behind that, without the threads of its block meeting (ir.Program.ToldOn). Packets bring done: of all before the
+// sender's group, and of the sending step's reads of the chunks that it made them of; the step that reads them has that
+// for what it writes in their place, the group behind it for all. So a read is over, too, when what was made of it has
+// come round.
 //
 //   - Within a pass, judged without Enter and Leave steps, as a pass between the
 //     first and the last of a launch is: any other has these orders and more.
@@ -88,15 +88,14 @@
 //     decide; and of packets, the reads against the write.
 //   - Input and output of pass e and of other passes of a launch are different
 //     bytes. What a launch does to another rank's comes behind the begin of that rank's
-//     launch, of which signals must tell, Relaxed ones too, or, where it writes, signals or packets; and before its end: done where it
-//     reads, visible where it writes. Where that holds of a step in the first pass of a launch, which has no Leave
-//     steps, and in the last, which has no Enter steps, it holds in all. A rank's
-//     launches follow each other: so do then all accesses to its memory,
-//     whichever bytes a launch is given.
+//     launch, of which signals must tell, Relaxed ones too, or, where it writes, signals or packets; and before its
+//     end: done where it reads, visible where it writes. Where that holds of a step in the first pass of a launch,
+//     which has no Leave steps, and in the last, which has no Enter steps, it holds in all. A rank's launches follow
+//     each other: so do then all accesses to its memory, whichever bytes a launch is given.
 //
 // Where launches have one pass (OnePass), all steps are in every pass, and the end of each orders all that a rank's own
-// blocks do behind all that they did and knew. What loose blocks do is left out of that, and is to the input and output of their own
-// rank as to those of others.
+// blocks do behind all that they did and knew. What loose blocks do is left out of that, and is to the input and output
+// of their own rank as to those of others.
 //
 // A pair of accesses is missed by none of these, and each can happen: what
 // they reject goes wrong in some launches.

@@ -8,12 +8,13 @@ import (
 	"mscclc/ir/diag"
 )
 
-// This file says how much work is enough for a program, where the work allowed was not: bounds from the program's size, which
-// hold for all parts of its proof, so that the value that a message names decides.
+// This file says how much work is enough for a program, where the work allowed was not: bounds from the program's size,
+// which hold for all parts of its proof, so that the value that a message names decides.
 
 // undecided reports that the work allowed is not enough to decide something, and how much is.
 func (c *checker) undecided(whether, format string, args ...any) {
-	d := c.at(place{-1, -1, -1}, diag.Undecided, -1, "%s that it is not decided within the work allowed (%d) whether %s", fmt.Sprintf(format, args...), c.opt.Work, whether)
+	d := c.at(place{-1, -1, -1}, diag.Undecided, -1, "%s that it is not decided within the work allowed (%d) whether %s",
+		fmt.Sprintf(format, args...), c.opt.Work, whether)
 	need := c.resultWork()
 	if c.p.OneSided != nil {
 		need = max(need, c.oneSidedWork())
@@ -66,8 +67,8 @@ func (c *checker) flagWork() (work int64) {
 	return work
 }
 
-// messageWork bounds what exact costs: a look at each action in each pass, and, where messages do not release, the hops of the message
-// that each access is looked for in.
+// messageWork bounds what exact costs: a look at each action in each pass, and, where messages do not release, the hops
+// of the message that each access is looked for in.
 func (c *checker) messageWork() int64 {
 	m, actions, chunks := int32(c.racing()), int64(0), int64(0)
 	for i := range c.p.Steps {
@@ -82,8 +83,8 @@ func (c *checker) messageWork() int64 {
 	return work + min(diag.AtMost(3*chunks, actions), math.MaxInt64-work)
 }
 
-// oneSidedWork bounds what the passes of a one-sided program cost: of each event, which is of a chunk at least, what it learns, and what is
-// looked at where it conflicts with others.
+// oneSidedWork bounds what the passes of a one-sided program cost: of each event, which is of a chunk at least, what it
+// learns, and what is looked at where it conflicts with others.
 func (c *checker) oneSidedWork() int64 {
 	events, lessons, accesses, packets := int64(0), int64(0), int64(0), int64(0)
 	for i := range c.p.Steps {

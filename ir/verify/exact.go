@@ -30,7 +30,8 @@ func (c *checker) exact(r *run, ranks []int) *run {
 		case len(e.seen) > 0: // the verdict stands
 			return r
 		default:
-			c.undecided(ofRaces, "messages between ranks, and not flags, order the accesses of so many blocks (%d of %d ranks)", len(ranks), len(c.p.Rank))
+			c.undecided(ofRaces, "messages between ranks, and not flags, order the accesses of so many blocks (%d of %d ranks)",
+				len(ranks), len(c.p.Rank))
 			return nil
 		}
 		n := min(width, len(blocks))
@@ -169,10 +170,12 @@ func (e *exactRacer) race(cell int, later, earlier int32, k kind) {
 	does, did := k.verbs()
 	rank := int(p.Blocks[a].Rank)
 	buf, index := e.operand(rank, cell, &p.Steps[later], k)
-	d := e.step(i, diag.Race, "%s %s %v[%d], and nothing orders it behind %s, which %s it", e.name(i), does, buf, index, e.name(j), did)
+	d := e.step(i, diag.Race, "%s %s %v[%d], and nothing orders it behind %s, which %s it", e.name(i), does, buf,
+		index, e.name(j), did)
 	e.note(d, j, "%s %s %v[%d]", e.name(j), did, buf, index)
 	*d = d.WithNote(diag.Span{}, "%s", e.why(later, earlier, k))
-	e.witness(d, Witness{Step: i, With: j, Group: e.group(later), WithGroup: e.group(earlier), Rank: rank, Buf: buf, Index: index})
+	e.witness(d, Witness{Step: i, With: j, Group: e.group(later), WithGroup: e.group(earlier), Rank: rank, Buf: buf,
+		Index: index})
 }
 
 // operand says as which chunk of which operand the step s accesses a cell.
@@ -204,14 +207,16 @@ func (e *exactRacer) why(later, earlier int32, k kind) string {
 		return fmt.Sprintf("the message comes back to it in packets of %v, one by one, and those of one chunk say nothing of another", p.Protocol)
 	}
 	if k != readWrite && e.visible != e.done && e.done.known(a, b) >= earlier-p.Blocks[b].Steps.First {
-		return fmt.Sprintf("%s by messages only, and messages of %v make nothing visible but what they carry", names, p.Protocol)
+		return fmt.Sprintf("%s by messages only, and messages of %v make nothing visible but what they carry", names,
+			p.Protocol)
 	}
 	clock := e.visible
 	if k == readWrite {
 		clock = e.done
 	}
 	if step := clock.known(a, b); step >= 0 {
-		return fmt.Sprintf("%s only that step %d has ended", names, e.run.of(p.Blocks[b].Steps.First+step)-e.p.Blocks[b].Steps.First)
+		return fmt.Sprintf("%s only that step %d has ended", names,
+			e.run.of(p.Blocks[b].Steps.First+step)-e.p.Blocks[b].Steps.First)
 	}
 	return fmt.Sprintf("no flag and no message tells block %d how far block %d has come", a-first, b-first)
 }

@@ -44,7 +44,8 @@ var formCodes = []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Overlap, diag
 
 // compare judges p in both ways. The error says how the two disagree.
 func compare(p *ir.Program, opt explore.Options) (j judgement, err error) {
-	report, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks})
+	report, list := verify.Check(p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks,
+		MostChunks: opt.MessageChunks})
 	set := map[string]bool{}
 	for _, d := range list {
 		set[string(d.Code)] = true
@@ -109,7 +110,8 @@ func disagree(codes map[string]bool, v *explore.Verdict, simple bool) error {
 		return errors.New("verify accepts what a schedule breaks")
 	case len(codes) > 0 && len(want) == 0:
 		return errors.New("verify rejects what no schedule breaks")
-	case (has(explore.Mismatch) || has(explore.Leftover)) && !unmatched && !(has(explore.Deadlock) && codes[string(diag.Deadlock)]):
+	case (has(explore.Mismatch) || has(explore.Leftover)) && !unmatched &&
+		!(has(explore.Deadlock) && codes[string(diag.Deadlock)]):
 		return errors.New("verify does not name the unmatched transfer")
 	case unmatched && !has(explore.Mismatch) && !has(explore.Leftover) && !has(explore.Deadlock):
 		return errors.New("verify names a transfer unmatched that is not")
@@ -187,8 +189,11 @@ func (c *tally) add(j judgement, broken bool) {
 }
 
 func (c *tally) String() string {
-	text := fmt.Sprintf("%d programs, %d of them broken: %d accepted and %d rejected by both, of these %d not in all schedules", c.programs, c.broken, c.accepted, c.rejected, c.cut)
-	text += fmt.Sprintf("\n%d of the accepted need messages to order their memory; %d actions in all", c.byMessage, c.events)
+	text := fmt.Sprintf(
+		"%d programs, %d of them broken: %d accepted and %d rejected by both, of these %d not in all schedules", c.programs,
+		c.broken, c.accepted, c.rejected, c.cut)
+	text += fmt.Sprintf("\n%d of the accepted need messages to order their memory; %d actions in all",
+		c.byMessage, c.events)
 	for _, m := range []map[string]int{c.codes, c.excluded} {
 		text += "\n"
 		for _, k := range slices.Sorted(maps.Keys(m)) {

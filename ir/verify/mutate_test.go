@@ -90,7 +90,8 @@ func shapes(params []string) []lang.Params {
 		case "ranks":
 			return []lang.Params{{"ranks": "2"}, {"ranks": "3"}, {"ranks": "4"}}
 		case "nodes":
-			return []lang.Params{{"nodes": "1", "gpus": "2"}, {"nodes": "2", "gpus": "1"}, {"nodes": "3", "gpus": "1"}, {"nodes": "2", "gpus": "2"}}
+			return []lang.Params{{"nodes": "1", "gpus": "2"}, {"nodes": "2", "gpus": "1"}, {"nodes": "3", "gpus": "1"},
+				{"nodes": "2", "gpus": "2"}}
 		}
 	}
 	return nil
@@ -174,7 +175,8 @@ func (c *patient) mutant(k *explore.Mutation) (s score, err error) {
 // adverse judges a mutant that is too large to explore. What has no form has
 // no verdict.
 func (c *patient) adverse(q *ir.Program, opt explore.Options) (codes []string, v *explore.Verdict, err error) {
-	_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks})
+	_, list := verify.Check(q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks,
+		MostChunks: opt.MessageChunks})
 	for _, d := range list {
 		if slices.Contains(formCodes, d.Code) {
 			return nil, nil, nil

@@ -46,8 +46,8 @@ func (c *checker) judgeOneSided() {
 var judgedAgain bool
 
 // behaviour judges what the passes of a launch do to each other, then launches, then what the outputs hold at the end.
-// The last two are judged while the first is, as if it found nothing. Where both find something, they are judged again, so
-// that the same is found in the same order however fast each is.
+// The last two are judged while the first is, as if it found nothing. Where both find something, they are judged again,
+// so that the same is found in the same order however fast each is.
 func (o *oneSided) behaviour(pass *run) {
 	onePass := o.p.OneSided.OnePass // launches then begin with what the passes know at their end
 	apart := *o

@@ -48,7 +48,8 @@ func TestOneSidedRounding(t *testing.T) {
 	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: 3, Chunks: 1}, ir.LL, 2, 1, 3, 0)
 	for r := range 3 {
 		b.block(r)
-		b.move(1, chunks(chunkOf(r, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, r), chunkOf(1, ir.Packets, r), chunkOf(2, ir.Packets, r)))
+		b.move(1, chunks(chunkOf(r, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, r), chunkOf(1, ir.Packets, r),
+			chunkOf(2, ir.Packets, r)))
 		in := func(q int) ir.Operand { return chunkOf(r, ir.Packets, q) }
 		if r == 0 {
 			b.move(1, chunks(in(0), in(1)), chunks(chunkOf(r, ir.Scratch, 0)))
@@ -61,7 +62,8 @@ func TestOneSidedRounding(t *testing.T) {
 	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} {
 		t.Fatalf("%v, %s", o.Differ, irtest.Text(list))
 	}
-	if w := o.Witness[verify.Chain].Expr; w != [2]string{"(in[0][0] + in[1][0]) + in[2][0]", "in[0][0] + in[1][0] + in[2][0]"} {
+	if w := o.Witness[verify.Chain].Expr; w != [2]string{"(in[0][0] + in[1][0]) + in[2][0]",
+		"in[0][0] + in[1][0] + in[2][0]"} {
 		t.Errorf("%q", w)
 	}
 }

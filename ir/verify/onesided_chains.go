@@ -2,9 +2,9 @@ package verify
 
 import "mscclc/ir"
 
-// groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was handed over by
-// another of its rank. Blocks that hand work over make a chain, in which who knows of a group that it is over knows that of all
-// before it: so clocks count a chain's groups, however many blocks have a part.
+// groups numbers the groups of each block, the steps that run together: from 0, or from where the block's work was
+// handed over by another of its rank. Blocks that hand work over make a chain, in which who knows of a group that it is
+// over knows that of all before it: so clocks count a chain's groups, however many blocks have a part.
 func (o *oneSided) groups() {
 	o.group, o.groupsOf = make([]int32, len(o.p.Steps)), make([]int32, len(o.p.Blocks))
 	o.chain = make([]int32, len(o.p.Blocks))
@@ -28,8 +28,8 @@ func (o *oneSided) groups() {
 	}
 }
 
-// handovers finds which block each takes over from, and which takes over from it, or -1: the first step of one, alone in its group, awaits
-// the last of the other of its rank, which is alone in its group and tells of all before it.
+// handovers finds which block each takes over from, and which takes over from it, or -1: the first step of one, alone
+// in its group, awaits the last of the other of its rank, which is alone in its group and tells of all before it.
 func (o *oneSided) handovers() (from, to []int32) {
 	from, to = make([]int32, len(o.p.Blocks)), make([]int32, len(o.p.Blocks))
 	for b := range from {
@@ -42,7 +42,8 @@ func (o *oneSided) handovers() (from, to []int32) {
 			continue
 		}
 		first := &o.p.Steps[steps.First]
-		if first.Op != ir.Await || first.Flags&marks != 0 || steps.End > steps.First+1 && o.p.Steps[steps.First+1].Flags&ir.Joint != 0 {
+		if first.Op != ir.Await || first.Flags&marks != 0 || steps.End > steps.First+1 &&
+			o.p.Steps[steps.First+1].Flags&ir.Joint != 0 {
 			continue
 		}
 		for _, x := range o.p.OneSided.Sources(first) {

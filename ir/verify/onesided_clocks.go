@@ -55,13 +55,14 @@ type clocks struct {
 	left   []int32 // of such an event: how often they are yet read in this pass
 	uses   []int32 // and in each
 	toldOn []bool  // of an operand; see ir.Program.ToldOn
-	told   []told  // of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
-	slot   []int32
-	asks   []int32 // of a step: how many awaits learn of its signal
-	apart  []int32 // of a step: its destinations, where threads tell on what they were told, else 1
-	rows   *vclock.Pool
-	work   int64
-	share  int64 // see oneRacer
+	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
+	told  []told
+	slot  []int32
+	asks  []int32 // of a step: how many awaits learn of its signal
+	apart []int32 // of a step: its destinations, where threads tell on what they were told, else 1
+	rows  *vclock.Pool
+	work  int64
+	share int64 // see oneRacer
 
 	// each is called for each event of a Move, when all that it knows is known.
 	each func(e int32, pass int)
@@ -184,7 +185,8 @@ func shared(list []lesson) []lesson {
 	return slices.Clone(list)
 }
 
-// boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew, but for those that are loose.
+// boundary ends the launches of all ranks, whose next know what all of the rank's blocks knew, but for those that are
+// loose.
 func (c *clocks) boundary() {
 	for _, own := range c.o.p.Rank {
 		var done, visible clock

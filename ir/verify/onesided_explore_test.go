@@ -71,7 +71,8 @@ func disagreeOneSided(codes map[string]bool, v *explore.OneSidedVerdict) error {
 		return errors.New("verify sees a race that no run shows")
 	case v.Has(explore.Race) && !has(diag.Race) && !has(diag.Uninitialized):
 		return errors.New("verify names no race, and runs show one")
-	case !v.Has(explore.Race) && (has(diag.Uninitialized) != v.Has(explore.Uninitialized) || has(diag.WrongResult) != v.Has(explore.WrongResult)):
+	case !v.Has(explore.Race) && (has(diag.Uninitialized) != v.Has(explore.Uninitialized) ||
+		has(diag.WrongResult) != v.Has(explore.WrongResult)):
 		return errors.New("without races and deadlock, the codes are not the faults that show")
 	}
 	return nil

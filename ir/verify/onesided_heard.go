@@ -6,7 +6,8 @@ import (
 	"mscclc/ir"
 )
 
-// This file is what one thread of a block tells on of what it was told, though the threads do not meet (ir.Program.ToldOn).
+// This file is what one thread of a block tells on of what it was told, though the threads do not meet
+// (ir.Program.ToldOn).
 
 // A heard is what one thread was told.
 type heard struct{ done, visible clock }
@@ -17,7 +18,8 @@ func (c *clocks) tellApart() {
 	c.toldOn, c.apart = c.o.p.ToldOn(), make([]int32, len(steps))
 	for i := range steps {
 		c.apart[i] = 1
-		if s := &steps[i]; c.toldOn != nil && s.Op == ir.Signal && slices.Contains(c.toldOn[s.Dst:s.Dst+int32(s.NDst)], true) {
+		if s := &steps[i]; c.toldOn != nil && s.Op == ir.Signal &&
+			slices.Contains(c.toldOn[s.Dst:s.Dst+int32(s.NDst)], true) {
 			c.apart[i] = int32(s.NDst)
 		}
 	}

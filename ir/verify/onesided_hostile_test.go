@@ -19,7 +19,8 @@ func copyOf(p *ir.Program) *ir.Program {
 	q, o, c := *p, *p.OneSided, *p.Coll
 	o.Operands, o.Packets, o.Flags = slices.Clone(o.Operands), slices.Clone(o.Packets), slices.Clone(o.Flags)
 	q.OneSided, q.Coll = &o, &c
-	q.Rank, q.Blocks, q.Steps, q.Scratch = slices.Clone(q.Rank), slices.Clone(q.Blocks), slices.Clone(q.Steps), slices.Clone(q.Scratch)
+	q.Rank, q.Blocks, q.Steps, q.Scratch = slices.Clone(q.Rank), slices.Clone(q.Blocks), slices.Clone(q.Steps),
+		slices.Clone(q.Scratch)
 	return &q
 }
 
@@ -42,22 +43,24 @@ func numbers(p *ir.Program) (small []func(int), all []*int32) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		all = append(all, &s.Src, &s.Dst, &s.Count, &s.Class, &s.DepBlock, &s.DepStep, &s.Pos)
-		small = append(small, func(n int) { s.Op = ir.Op(n) }, func(n int) { s.Flags = ir.StepFlags(n) }, func(n int) { s.SrcBuf = ir.Buf(n) },
-			func(n int) { s.NSrc = int16(n) }, func(n int) { s.NDst = int16(n) })
+		small = append(small, func(n int) { s.Op = ir.Op(n) }, func(n int) { s.Flags = ir.StepFlags(n) },
+			func(n int) { s.SrcBuf = ir.Buf(n) }, func(n int) { s.NSrc = int16(n) }, func(n int) { s.NDst = int16(n) })
 	}
 	for i := range o.Operands {
 		x := &o.Operands[i]
 		all = append(all, &x.Rank, &x.Index, &x.Nth)
 		small = append(small, func(n int) { x.Buf = ir.Buf(n) }, func(n int) { x.Via = ir.Via(n) })
 	}
-	small = append(small, func(n int) { p.Protocol = ir.Protocol(n) }, func(n int) { p.Coll.Ranks = n }, func(n int) { p.Coll.Chunks = n })
+	small = append(small, func(n int) { p.Protocol = ir.Protocol(n) }, func(n int) { p.Coll.Ranks = n },
+		func(n int) { p.Coll.Chunks = n })
 	return small, all
 }
 
 // Numbers that are no longer what they were are told, or change nothing, and
 // never crash: each number in turn, and several at once.
 func TestOneSidedNumbers(t *testing.T) {
-	values := []int{math.MinInt32, math.MinInt32 + 1, -2, -1, 0, 1, 2, 3, 5, 127, 128, 255, 1 << 15, 1<<15 - 1, 1 << 20, math.MaxInt32 - 1, math.MaxInt32}
+	values := []int{math.MinInt32, math.MinInt32 + 1, -2, -1, 0, 1, 2, 3, 5, 127, 128, 255, 1 << 15, 1<<15 - 1,
+		1 << 20, math.MaxInt32 - 1, math.MaxInt32}
 	rnd := rand.New(rand.NewSource(1))
 	codes := map[string]int{}
 	judge := func(name string, p *ir.Program) {
@@ -73,7 +76,8 @@ func TestOneSidedNumbers(t *testing.T) {
 			t.Errorf("%s takes %v", name, took)
 		}
 	}
-	for _, p := range []*ir.Program{allPairsPlain(2, 2), allPairsPackets(2, 2), chain(3, 2), throughSwitch(2), twoSidedTables()} {
+	for _, p := range []*ir.Program{allPairsPlain(2, 2), allPairsPackets(2, 2), chain(3, 2), throughSwitch(2),
+		twoSidedTables()} {
 		change := func(q *ir.Program, k, value int) {
 			small, all := numbers(q)
 			if k %= len(small) + len(all); k < len(all) {
@@ -99,7 +103,8 @@ func TestOneSidedNumbers(t *testing.T) {
 		}
 	}
 	t.Log(codes)
-	for _, code := range []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Limit, diag.Race, diag.Deadlock, diag.Unmatched, diag.Uninitialized, diag.WrongResult, diag.Overlap, "ok"} {
+	for _, code := range []diag.Code{diag.Malformed, diag.OutOfBounds, diag.Limit, diag.Race, diag.Deadlock,
+		diag.Unmatched, diag.Uninitialized, diag.WrongResult, diag.Overlap, "ok"} {
 		if codes[string(code)] == 0 {
 			t.Errorf("nothing was %s", code)
 		}

@@ -154,7 +154,9 @@ func (o *oneSided) flagStep(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	case s.Flags&ir.Leave != 0:
 		use.leaves = true
 	case use.leaves:
-		o.step(i, diag.Malformed, "%s signals flags[%d] of rank %d when a launch begins, and a step before it does when one ends", o.name(i), x.Index, x.Rank)
+		o.step(i, diag.Malformed,
+			"%s signals flags[%d] of rank %d when a launch begins, and a step before it does when one ends", o.name(i),
+			x.Index, x.Rank)
 	default:
 		use.enters++
 	}
@@ -169,9 +171,11 @@ func (o *oneSided) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	}
 	switch {
 	case x.Nth > n:
-		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, which has %d", o.name(i), x.Nth, x.Index, once, n)
+		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, which has %d", o.name(i), x.Nth,
+			x.Index, once, n)
 		o.witness(d, Witness{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
 	case s.Flags&ir.Enter != 0 && x.Nth > use.enters:
-		o.step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends", o.name(i), x.Nth, x.Index)
+		o.step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends",
+			o.name(i), x.Nth, x.Index)
 	}
 }

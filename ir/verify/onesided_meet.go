@@ -8,8 +8,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// What is wrong with most races that joint steps have is that the threads of a block do not meet somewhere: behind an Await, whose
-// knowledge begins after its group, or before a Signal, which releases only what was before its group. This file finds where.
+// What is wrong with most races that joint steps have is that the threads of a block do not meet somewhere: behind an
+// Await, whose knowledge begins after its group, or before a Signal, which releases only what was before its group.
+// This file finds where.
 
 // meetHint says what mends it.
 const meetHint = "have the threads meet between the two: a nop in a plan, no sync = false in .mscl"
@@ -20,8 +21,8 @@ const relaxedHint = "make the signal that says so, and the wait for it, plain on
 // A gap is two steps of one group, of one block, of which the second would have to begin when the first is over.
 type gap struct{ before, behind int32 }
 
-// gaps finds where threads would have to meet for step j to be over, and seen if that is asked, where step i begins. It finds none where
-// that would not be enough.
+// gaps finds where threads would have to meet for step j to be over, and seen if that is asked, where step i begins. It
+// finds none where that would not be enough.
 func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
 	a, b := r.links.Block[i], r.links.Block[j]
 	if a == b && r.group[i] == r.group[j] {
@@ -50,8 +51,8 @@ func (r *oneRacer) gaps(i, j int32, seen bool) []gap {
 	return list
 }
 
-// learned is the step before i in its group that tells most, by a measure of what a clock knows; and how much that is. Of those that
-// tell as much it is the last await.
+// learned is the step before i in its group that tells most, by a measure of what a clock knows; and how much that is.
+// Of those that tell as much it is the last await.
 func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (step, most int32) {
 	step = -1
 	k := &r.clocks.blocks[r.links.Block[i]]
@@ -79,7 +80,8 @@ func (r *oneRacer) learned(i int32, seen bool, measure func(c clock) int32) (ste
 // unpacks is the last Move before step i in its group that reads packets, or -1.
 func (r *oneRacer) unpacks(i int32) int32 {
 	for j := i - 1; j >= 0 && r.links.Block[j] == r.links.Block[i] && r.group[j] == r.group[i]; j-- {
-		if s := &r.p.Steps[j]; s.Op == ir.Move && slices.ContainsFunc(r.p.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+		if s := &r.p.Steps[j]; s.Op == ir.Move &&
+			slices.ContainsFunc(r.p.OneSided.Sources(s), func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
 			return j
 		}
 	}

@@ -47,7 +47,8 @@ func loweredCatalog(t *testing.T) (all []original) {
 			}
 			for _, shape := range shapes(params) {
 				for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-					p, err := mscclc.Compile(name, src, mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}, OneSided: true})
+					p, err := mscclc.Compile(name, src,
+						mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}, OneSided: true})
 					if list := (diag.List{}); errors.As(err, &list) && list[0].Code == diag.AssertFailed {
 						continue // it is for powers of two, say
 					}
@@ -129,7 +130,8 @@ func TestOneSidedMutations(t *testing.T) {
 	}
 }
 
-// writeOneSidedMutations writes what came of the changes. One of which the two said different things had failed the test.
+// writeOneSidedMutations writes what came of the changes. One of which the two said different things had failed the
+// test.
 func writeOneSidedMutations(t *testing.T, programs, each int, table map[string]*[4]int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Single faults of one-sided programs, and whether verify catches them\n\nWritten by `MSCCLC_UPDATE=1 MSCCLC_RANDOM=%d go test ./ir/verify -run TestOneSidedMutations -timeout 1h`: %d programs that the\n"+

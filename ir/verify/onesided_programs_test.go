@@ -7,7 +7,8 @@ type oneSided struct{ p *ir.Program }
 
 // oneSidedOf begins a program of coll.
 func oneSidedOf(coll ir.Collective, protocol ir.Protocol, depth, scratch, packets, flags int) *oneSided {
-	p := &ir.Program{Header: ir.Header{Name: "one-sided", Coll: &coll, Protocol: protocol}, Channels: 1, OneSided: &ir.OneSided{Depth: int32(depth)}}
+	p := &ir.Program{Header: ir.Header{Name: "one-sided", Coll: &coll, Protocol: protocol}, Channels: 1,
+		OneSided: &ir.OneSided{Depth: int32(depth)}}
 	for range coll.Ranks {
 		p.Scratch = append(p.Scratch, int32(scratch))
 		p.OneSided.Packets = append(p.OneSided.Packets, int32(packets))
@@ -24,7 +25,8 @@ func (b *oneSided) block(rank int) {
 	}
 	b.p.Rank[rank].End++
 	at := int32(len(b.p.Steps))
-	b.p.Blocks = append(b.p.Blocks, ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: at, End: at}})
+	b.p.Blocks = append(b.p.Blocks, ir.TB{Block: ir.Block{Rank: int32(rank), SendPeer: -1, RecvPeer: -1},
+		Steps: ir.Range{First: at, End: at}})
 }
 
 // done returns the program.
@@ -98,7 +100,8 @@ func jointFrom(k int) []ir.StepFlags {
 
 // allPairsPackets is the allreduce in which each rank sums one chunk, by packets.
 func allPairsPackets(ranks, depth int) *ir.Program {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.LL, depth, 0, 2*ranks, 0)
+	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.LL, depth,
+		0, 2*ranks, 0)
 	for r := range ranks {
 		b.block(r)
 		for k := 1; k < ranks; k++ {
@@ -107,7 +110,8 @@ func allPairsPackets(ranks, depth int) *ir.Program {
 		}
 		mine := chunkOf(r, ir.Input, r)
 		b.move(1, append(chunks(mine), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(r, ir.Packets, q) })...),
-			append(chunks(chunkOf(r, ir.Output, r)), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Packets, ranks+r) })...), ir.Joint)
+			append(chunks(chunkOf(r, ir.Output, r)),
+				toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Packets, ranks+r) })...), ir.Joint)
 		for k := 1; k < ranks; k++ {
 			q := (r + k) % ranks
 			b.move(1, chunks(chunkOf(r, ir.Packets, ranks+q)), chunks(chunkOf(r, ir.Output, q)), jointFrom(k-1)...)
@@ -122,8 +126,10 @@ func onePhase(ranks, depth int) *ir.Program {
 	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1}, ir.LL16, depth, 0, ranks, 0)
 	for r := range ranks {
 		b.block(r)
-		b.move(1, chunks(chunkOf(r, ir.Input, 0)), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Packets, r) }))
-		b.move(1, append(chunks(chunkOf(r, ir.Input, 0)), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(r, ir.Packets, q) })...),
+		b.move(1, chunks(chunkOf(r, ir.Input, 0)),
+			toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Packets, r) }))
+		b.move(1, append(chunks(chunkOf(r, ir.Input, 0)),
+			toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(r, ir.Packets, q) })...),
 			chunks(chunkOf(r, ir.Output, 0)), ir.Joint)
 	}
 	return b.done()
@@ -132,7 +138,8 @@ func onePhase(ranks, depth int) *ir.Program {
 // allPairsPlain is allPairsPackets by plain scratch and flags, with the sums
 // stored to the others' outputs.
 func allPairsPlain(ranks, depth int) *ir.Program {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, depth, ranks, 0, 4*ranks)
+	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, depth,
+		ranks, 0, 4*ranks)
 	for r := range ranks {
 		b.block(r)
 		to := func(set int) []ir.Operand {
@@ -151,7 +158,8 @@ func allPairsPlain(ranks, depth int) *ir.Program {
 		b.await(from(0))
 		mine := chunkOf(r, ir.Input, r)
 		b.move(1, append(chunks(mine), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(r, ir.Scratch, q) })...),
-			append(chunks(chunkOf(r, ir.Output, r)), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Output, r) })...))
+			append(chunks(chunkOf(r, ir.Output, r)),
+				toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Output, r) })...))
 		b.signal(to(1))
 		b.await(from(1))
 		b.signal(to(3), ir.Leave)
@@ -167,7 +175,8 @@ func gatherPush(ranks int) *ir.Program {
 		b.block(r)
 		b.signal(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(q, r, 0) }), ir.Enter)
 		b.await(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(r, q, 1) }), ir.Enter)
-		b.move(1, chunks(chunkOf(r, ir.Input, 0)), append(chunks(chunkOf(r, ir.Output, r)), toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Output, r) })...))
+		b.move(1, chunks(chunkOf(r, ir.Input, 0)), append(chunks(chunkOf(r, ir.Output, r)),
+			toOthers(ranks, r, func(q int) ir.Operand { return chunkOf(q, ir.Output, r) })...))
 		b.signal(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(q, ranks+r, 0) }), ir.Leave)
 		b.await(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(r, ranks+q, 1) }), ir.Leave)
 	}
@@ -200,7 +209,8 @@ func chain(ranks, depth int) *ir.Program {
 
 // ringPackets is the allreduce around a ring by packets, a slot a step.
 func ringPackets(ranks, depth int) *ir.Program {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.LL128, depth, 0, 2*ranks, 0)
+	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.LL128, depth,
+		0, 2*ranks, 0)
 	for r := range ranks {
 		b.block(r)
 		next := (r + 1) % ranks
@@ -227,7 +237,8 @@ func ringPackets(ranks, depth int) *ir.Program {
 
 // ringPlain is ringPackets by plain scratch and a flag of each rank.
 func ringPlain(ranks, depth int) *ir.Program {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, depth, 2*ranks, 0, 1)
+	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, depth,
+		2*ranks, 0, 1)
 	for r := range ranks {
 		b.block(r)
 		next := (r + 1) % ranks
@@ -261,7 +272,8 @@ func ringPlain(ranks, depth int) *ir.Program {
 // throughSwitch is the allreduce in which each rank has the switch sum one chunk and
 // write it to all.
 func throughSwitch(ranks int) *ir.Program {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, 1, 0, 0, 2*ranks)
+	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, 1,
+		0, 0, 2*ranks)
 	for r := range ranks {
 		b.block(r)
 		b.signal(toOthers(ranks, r, func(q int) ir.Operand { return flagOf(q, r, 0) }), ir.Enter)

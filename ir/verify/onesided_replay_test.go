@@ -17,8 +17,8 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// Whatever verify rejects of random one-sided programs with a fault shows on the CPU, but for a few of the races. MSCCLC_RANDOM=N asks
-// for N programs, each with many faults.
+// Whatever verify rejects of random one-sided programs with a fault shows on the CPU, but for a few of the races.
+// MSCCLC_RANDOM=N asks for N programs, each with many faults.
 func TestReplayOneSidedFaults(t *testing.T) {
 	n := irtest.Count(t, 60)
 	counts := map[string]int{}
@@ -44,11 +44,14 @@ func TestReplayOneSidedFaults(t *testing.T) {
 					continue
 				}
 				if err != nil || !got.Shown {
-					t.Fatalf("seed %d: %v\nis not shown: %v\n%s\n%s", seed, w.Problem, err, strings.Join(got.Lines, "\n"), textOf(t, q))
+					t.Fatalf("seed %d: %v\nis not shown: %v\n%s\n%s", seed, w.Problem, err, strings.Join(got.Lines, "\n"),
+						textOf(t, q))
 				}
 				kind := string(w.Problem.Code)
-				for what, text := range map[string]string{" by packets": "packets keep this order", " outside a launch": "of rank", " in joint moves": "are joint", " in another pass": "in pass 2"} {
-					if last := got.Lines[len(got.Lines)-1]; strings.Contains(last, text) && (what != " outside a launch" || w.With < 0) && kind == "race" {
+				for what, text := range map[string]string{" by packets": "packets keep this order", " outside a launch": "of rank",
+					" in joint moves": "are joint", " in another pass": "in pass 2"} {
+					if last := got.Lines[len(got.Lines)-1]; strings.Contains(last, text) &&
+						(what != " outside a launch" || w.With < 0) && kind == "race" {
 						kind += what
 						break
 					}

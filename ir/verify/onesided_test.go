@@ -35,7 +35,8 @@ func TestOneSidedGood(t *testing.T) {
 	}
 }
 
-// TestOneSidedScale proves larger programs. The work of a ring's proof grows as its steps do, and not as steps times ranks.
+// TestOneSidedScale proves larger programs. The work of a ring's proof grows as its steps do, and not as steps times
+// ranks.
 func TestOneSidedScale(t *testing.T) {
 	for _, c := range []struct {
 		name string

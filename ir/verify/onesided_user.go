@@ -114,7 +114,8 @@ const (
 	whenEnds   = "when that rank's launch may have ended"
 )
 
-// endGap is where the threads would have to meet for an event's step to be known to be over, among what a rank knows by some clocks.
+// endGap is where the threads would have to meet for an event's step to be known to be over, among what a rank knows by
+// some clocks.
 func (r *oneRacer) endGap(clocks []clock, i int32, rank int) []gap {
 	most, chain := int32(0), r.chain[r.links.Block[i]]
 	for k := range clocks {
@@ -172,7 +173,8 @@ func (r *oneRacer) ended(c *clocks) {
 
 // unsafe reports an access to user memory of another rank that is not inside
 // that rank's launch. A step and a rank are reported once.
-func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when string, list []gap, why string) *diag.Diagnostic {
+func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when string, list []gap,
+	why string) *diag.Diagnostic {
 	i := r.events[e].step
 	key := [2]int32{i, -1 - int32(rank)}
 	if r.seen[key] || len(r.seen) >= racesListed {

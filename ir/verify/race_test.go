@@ -14,14 +14,16 @@ import (
 func anyRank(t *rapid.T) *ir.Program {
 	n := rapid.IntRange(2, 10).Draw(t, "steps")
 	blocks := rapid.IntRange(2, 4).Draw(t, "blocks")
-	p := &ir.Program{Header: ir.Header{Name: "x", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1, Out: 1}}, Scratch: []int32{4}, Channels: 1}
+	p := &ir.Program{Header: ir.Header{Name: "x", Coll: &ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1,
+		Out: 1}}, Scratch: []int32{4}, Channels: 1}
 	rows := make([][]ir.Step, blocks)
 	type place struct{ block, step int32 }
 	var all []place
 	for range n {
 		b := rapid.IntRange(0, blocks-1).Draw(t, "block")
 		chunk := func() int32 { return int32(rapid.IntRange(0, 2).Draw(t, "chunk")) }
-		s := ir.Step{Op: ir.Copy, SrcBuf: ir.Scratch, DstBuf: ir.Scratch, Src: chunk(), Count: 1, DepBlock: -1, DepStep: -1, Pos: -1}
+		s := ir.Step{Op: ir.Copy, SrcBuf: ir.Scratch, DstBuf: ir.Scratch, Src: chunk(), Count: 1, DepBlock: -1,
+			DepStep: -1, Pos: -1}
 		if s.Dst = chunk(); s.Dst == s.Src && rapid.Bool().Draw(t, "two") {
 			s.Count = 2
 		}
@@ -38,7 +40,8 @@ func anyRank(t *rapid.T) *ir.Program {
 	for _, row := range rows {
 		first := int32(len(p.Steps))
 		p.Steps = append(p.Steps, row...)
-		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+		p.Blocks = append(p.Blocks,
+			ir.TB{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
 	}
 	p.Rank = []ir.Range{{First: 0, End: int32(blocks)}}
 	return p
@@ -83,7 +86,8 @@ func TestRacesAgainstBruteForce(t *testing.T) {
 		for i := range p.Steps {
 			for j := range i {
 				a, b := &p.Steps[i], &p.Steps[j]
-				conflict := overlaps(a.Dst, b.Dst, a.Count, b.Count) || overlaps(a.Dst, b.Src, a.Count, b.Count) || overlaps(a.Src, b.Dst, a.Count, b.Count)
+				conflict := overlaps(a.Dst, b.Dst, a.Count, b.Count) || overlaps(a.Dst, b.Src, a.Count, b.Count) ||
+					overlaps(a.Src, b.Dst, a.Count, b.Count)
 				want = want || conflict && !order[i][j] && !order[j][i]
 			}
 		}

@@ -117,9 +117,11 @@ block 1.0 send 0 recv 0 ch 0
 func TestReplayOfGoodProgram(t *testing.T) {
 	p := program(t, twoRanks)
 	claim := func(code diag.Code) verify.Witness {
-		return verify.Witness{Problem: diag.New(code, diag.Span{}, ""), Step: 2, With: 1, Buf: ir.Scratch, Slots: 1, MessageChunks: 1}
+		return verify.Witness{Problem: diag.New(code, diag.Span{}, ""), Step: 2, With: 1, Buf: ir.Scratch, Slots: 1,
+			MessageChunks: 1}
 	}
-	stuck, slot, wrong, unwritten := claim(diag.Deadlock), claim(diag.Deadlock), claim(diag.WrongResult), claim(diag.WrongResult)
+	stuck, slot, wrong, unwritten := claim(diag.Deadlock), claim(diag.Deadlock), claim(diag.WrongResult),
+		claim(diag.WrongResult)
 	stuck.Waits = []ir.Wait{{Step: 2, On: 1, At: 1}}
 	slot.Waits = []ir.Wait{{Step: 0, Cause: ir.ForSlot, On: 4, At: 4}}
 	wrong.Buf = ir.Output
@@ -192,7 +194,8 @@ func conflicts(p *ir.Program, m int32) (list []verify.Witness) {
 			if pair := [2]int32{a.step, b.step}; a.cell == b.cell && w.Block[a.step] != w.Block[b.step] && !seen[pair] {
 				seen[pair] = true
 				buf, index := mem.Chunk(int(a.rank), int(a.cell))
-				x := verify.Witness{Problem: diag.New(diag.Race, diag.Span{}, ""), Rank: int(a.rank), Buf: buf, Index: index, MessageChunks: int(m)}
+				x := verify.Witness{Problem: diag.New(diag.Race, diag.Span{}, ""), Rank: int(a.rank), Buf: buf, Index: index,
+					MessageChunks: int(m)}
 				x.With, x.WithGroup, x.Step, x.Group = a.step, a.group, b.step, b.group
 				list = append(list, x)
 				x.With, x.WithGroup, x.Step, x.Group = b.step, b.group, a.step, a.group
@@ -213,7 +216,8 @@ func TestReplayFaultyPrograms(t *testing.T) {
 	for range n {
 		p, opt := tiny(rnd)
 		p, opt = explore.Broken(rnd, p, opt)
-		replayAll(t, p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks}, counts)
+		replayAll(t, p, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks},
+			counts)
 	}
 	all := catalog(t)
 	for _, o := range all {
@@ -222,7 +226,8 @@ func TestReplayFaultyPrograms(t *testing.T) {
 				p := *o.p
 				p.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
 				q, opt, _ := explore.Mutations[k].Break(rnd, &p, explore.Options{Slots: rnd.Intn(4), MessageChunks: rnd.Intn(3)})
-				replayAll(t, q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks}, counts)
+				replayAll(t, q, verify.Options{Slots: opt.Slots, MessageChunks: opt.MessageChunks, MostChunks: opt.MessageChunks},
+					counts)
 			}
 		}
 	}

@@ -31,14 +31,16 @@ func (c *checker) result(r *run) {
 		if r.links != nil {
 			whose = fmt.Sprintf(" of rank %d", rank)
 		}
-		d := c.step(i, diag.Uninitialized, "%s reads %s%s before anything writes it", c.name(i), c.p.ChunkName(b, index), whose)
+		d := c.step(i, diag.Uninitialized, "%s reads %s%s before anything writes it", c.name(i),
+			c.p.ChunkName(b, index), whose)
 		c.witness(d, Witness{Step: i, With: -1, Rank: rank, Buf: b, Index: index})
 	}
 	if !c.p.Even {
 		c.classes(r, m)
 	}
 	var finals *eval.Finals
-	if c.mark && c.p.Coll.SumsKnown() || slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
+	if c.mark && c.p.Coll.SumsKnown() ||
+		slices.ContainsFunc(c.p.Steps, func(s ir.Step) bool { return s.Flags&ir.Final != 0 }) {
 		finals = eval.WatchFinals(m)
 	}
 	if r.links != nil {
@@ -47,7 +49,8 @@ func (c *checker) result(r *run) {
 		r.w.Exec(r.p, m, r.order)
 	}
 	if reads > readsListed {
-		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written", count(reads-readsListed, "step"))
+		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written",
+			count(reads-readsListed, "step"))
 	}
 	d, at, writer := m.Report(&c.Problems, &c.p.Header, func(i int32) diag.Diagnostic {
 		i = r.of(i)

@@ -26,8 +26,10 @@ func roundTrips(n int) *ir.Program {
 	b := build(3, 1, 2, 1)
 	var writer, reader []ir.Step
 	for range n / 8 {
-		writer = append(writer, step(ir.Copy, ir.Input, 0, ir.Scratch, 0), step(ir.Send, ir.Input, 0, 0, 0), step(ir.Recv, 0, 0, ir.Output, 0))
-		reader = append(reader, step(ir.Recv, 0, 0, ir.Output, 1), step(ir.Copy, ir.Scratch, 0, ir.Output, 1), step(ir.Send, ir.Input, 0, 0, 0))
+		writer = append(writer, step(ir.Copy, ir.Input, 0, ir.Scratch, 0), step(ir.Send, ir.Input, 0, 0, 0),
+			step(ir.Recv, 0, 0, ir.Output, 0))
+		reader = append(reader, step(ir.Recv, 0, 0, ir.Output, 1), step(ir.Copy, ir.Scratch, 0, ir.Output, 1),
+			step(ir.Send, ir.Input, 0, 0, 0))
 	}
 	b.block(0, 1, 2, writer...)
 	b.block(0, 2, 1, reader...)
@@ -124,7 +126,8 @@ func grid(nodes int) *ir.Program {
 			}
 		}
 		for k := range nodes {
-			across = append(across, ringStep(k, nodes-1, gpu*nodes+(node-k+nodes)%nodes, ir.Send, ir.RecvReduceSend, ir.RecvReduceCopySend))
+			across = append(across, ringStep(k, nodes-1, gpu*nodes+(node-k+nodes)%nodes, ir.Send, ir.RecvReduceSend,
+				ir.RecvReduceCopySend))
 		}
 		for k := 1; k < nodes; k++ {
 			across = append(across, ringStep(k, nodes-1, gpu*nodes+(node-k+1+nodes)%nodes, 0, ir.RecvCopySend, ir.Recv))

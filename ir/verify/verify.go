@@ -47,7 +47,8 @@ type Report struct {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%d ranks, %s, %s, %s", r.Ranks, count(r.Channels, "channel"), count(r.Blocks, "block"), count(r.Steps, "step"))
+	return fmt.Sprintf("%d ranks, %s, %s, %s", r.Ranks, count(r.Channels, "channel"), count(r.Blocks, "block"),
+		count(r.Steps, "step"))
 }
 
 func count(n int, what string) string {
@@ -61,8 +62,8 @@ func count(n int, what string) string {
 // calls in place and for others is judged as both: first as Coll.Inplace says.
 func Check(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, false) }
 
-// CheckAndMark judges p as Check does, and sets the flags Final of p as ir.MarkFinal does: the run that proves the result
-// shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
+// CheckAndMark judges p as Check does, and sets the flags Final of p as ir.MarkFinal does: the run that proves the
+// result shows which steps make complete sums. No step of p has the flag yet. p is for sends and receives.
 func CheckAndMark(p *ir.Program, opt Options) (Report, diag.List) { return check(p, opt, true) }
 
 func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
@@ -91,7 +92,8 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 
 func (c *checker) judge() {
 	c.budgets()
-	if c.List = form.Check(c.p, form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64, Moved: int64(c.opt.Moves)}); len(c.List) > 0 {
+	if c.List = form.Check(c.p, form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64,
+		Moved: int64(c.opt.Moves)}); len(c.List) > 0 {
 		return
 	}
 	if c.p.OneSided != nil {
@@ -181,8 +183,8 @@ func (c *checker) sizes() {
 }
 
 func (c *checker) report() Report {
-	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots, MessageChunks: c.opt.MessageChunks,
-		Ran: c.ran, Witnesses: c.witnesses}
+	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots,
+		MessageChunks: c.opt.MessageChunks, Ran: c.ran, Witnesses: c.witnesses}
 	if c.p.Coll != nil {
 		r.Ranks = c.p.Coll.Ranks
 	}

@@ -170,7 +170,8 @@ block 1.0 send 0 recv 0 ch 0
 			"  0 s input[0]\n  1 s input[1]\n  2 s input[2]\n  3 r output[0]\n  4 r output[1]\n  5 r output[2]\n"
 	}
 	_, list := verify.Check(program(t, many), verify.Options{})
-	if got := irtest.Text(list); !strings.Contains(got, "2 slots a connection, at every size") || !strings.Contains(got, "waits for a free slot, which") {
+	if got := irtest.Text(list); !strings.Contains(got, "2 slots a connection, at every size") ||
+		!strings.Contains(got, "waits for a free slot, which") {
 		t.Error(got)
 	}
 }

@@ -158,7 +158,8 @@ func (p *printer) braces() {
 func (p *printer) emptyLines() {
 	for i := range p.items {
 		it := &p.items[i]
-		edge := i == 0 || p.items[i-1].is("{") || it.is("}") || i > 1 && p.items[i-2].is("{") && p.items[i-1].lines == 0 && p.items[i-1].typ == tComment
+		edge := i == 0 || p.items[i-1].is("{") || it.is("}") || i > 1 && p.items[i-2].is("{") && p.items[i-1].lines == 0 &&
+			p.items[i-1].typ == tComment
 		if edge || !it.starts {
 			it.lines = min(it.lines, 1)
 		}

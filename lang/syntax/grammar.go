@@ -284,8 +284,8 @@ var parsers = sync.OnceValues(func() (*participle.Parser[program], *participle.P
 		participle.Lexer(definition{}),
 		participle.Elide("Comment", "Blank"),
 		participle.UseLookahead(0),
-		participle.Union[Stmt](&Algorithm{}, &Collective{}, &Protocol{}, &Sizes{}, &RanksPerNode{}, &Scratch{}, &Import{}, &Def{},
-			&Let{}, &If{}, &For{}, &Parallelize{}, &Require{}, &Return{}, &Simple{}),
+		participle.Union[Stmt](&Algorithm{}, &Collective{}, &Protocol{}, &Sizes{}, &RanksPerNode{}, &Scratch{},
+			&Import{}, &Def{}, &Let{}, &If{}, &For{}, &Parallelize{}, &Require{}, &Return{}, &Simple{}),
 		participle.Union[Primary](&Name{}, &Int{}, &String{}, &Bool{}, &Paren{}, &List{}),
 	)
 	one, err := participle.ParserForProduction[line](file)

@@ -124,7 +124,8 @@ func (t *terminator) bracket(i int) {
 		default:
 			open := t.open[n]
 			d := t.fault(i, "%s does not close %s", tok.Value, t.tokens[open].Value)
-			d.Notes = append(d.Notes, diag.Note{Span: TokenSpan(&t.tokens[open]), Text: t.tokens[open].Value + " is opened here"})
+			d.Notes = append(d.Notes,
+				diag.Note{Span: TokenSpan(&t.tokens[open]), Text: t.tokens[open].Value + " is opened here"})
 			if tok.Value != "}" && t.inParens() {
 				t.open = t.open[:n]
 			}

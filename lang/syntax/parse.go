@@ -44,7 +44,8 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 		}
 	}
 	if t.deep > lim.Nesting {
-		d := diag.New(diag.Limit, TokenSpan(&tokens[t.deepAt]), "brackets are nested %d deep; the limit nesting is %d", t.deep, lim.Nesting)
+		d := diag.New(diag.Limit, TokenSpan(&tokens[t.deepAt]), "brackets are nested %d deep; the limit nesting is %d",
+			t.deep, lim.Nesting)
 		p.errs = append(p.errs, d.WithHint("%s", diag.LimitHint("nesting", int64(t.deep))))
 		return nil, Report(p.errs)
 	}
@@ -57,7 +58,8 @@ func ParseLimited(filename string, src []byte, lim Limits) (*File, error) {
 
 // TooLong is the error of a file of more bytes than limit.
 func TooLong(filename string, bytes, limit int64) error {
-	d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}}, "the file has %d bytes; the limit file is %d", bytes, limit)
+	d := diag.New(diag.Limit, diag.Span{Pos: diag.Pos{Filename: filename, Line: 1, Column: 1}},
+		"the file has %d bytes; the limit file is %d", bytes, limit)
 	return diag.List{d.WithHint("%s", diag.LimitHint("file", bytes))}
 }
 
@@ -225,8 +227,9 @@ func tokenText(t *lexer.Token) string {
 // expectedNames says in words what the grammar's rules begin with.
 var expectedNames = map[string]string{
 	"Expr": "an expression", "Unary": "an expression", "Primary": "an expression", "Name": "a name", "<ident>": "a name",
-	"Block": "{", "Args": "(", "<string>": "a string in quotes", "<int>": "an integer", "Iter": "NAME in", "Param": "a name",
-	"Arg": "an argument",
+	"Block": "{", "Args": "(", "<string>": "a string in quotes", "<int>": "an integer", "Iter": "NAME in",
+	"Param": "a name",
+	"Arg":   "an argument",
 }
 
 // expected takes what was expected out of participle's message, which prints

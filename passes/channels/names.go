@@ -36,7 +36,8 @@ func (s source) short() string {
 	return fmt.Sprintf("op %d.%d (%s) in turn %d", s.op, s.inner, kind, s.turn+1)
 }
 
-// names is the ir.Source of a program that was unrolled: it names the operations of the channel program, and its chunks.
+// names is the ir.Source of a program that was unrolled: it names the operations of the channel program, and its
+// chunks.
 type names struct {
 	p       *ir.Program
 	sources []source  // indexed as p.Steps

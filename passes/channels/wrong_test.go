@@ -10,7 +10,8 @@ import (
 	"mscclc/ir/verify"
 )
 
-// wrongChannels are programs that MSCCL++'s language takes and its executor hangs in or computes rubbish by, each with one that is mended.
+// wrongChannels are programs that MSCCL++'s language takes and its executor hangs in or computes rubbish by, each with
+// one that is mended.
 var wrongChannels = []struct {
 	name  string
 	code  diag.Code
@@ -18,39 +19,43 @@ var wrongChannels = []struct {
 	wrong *channelBuilder
 	right *channelBuilder
 }{
-	{"wait before signal", diag.Deadlock, "which rank 1 block 0 op 10 (signal) would raise; that block is still at op 8 (wait)",
-		gatherBy(false, begun, always(met(awaitOn(0), signalOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
-	{"signal on one channel and wait on another", diag.Unmatched, "rank 0 block 0 op 8 (signal) signals rank 1, which never waits for it",
-		gatherBy(false, begun, always(met(signalOn(1), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(1), awaitOn(1))...))},
+	{"wait before signal", diag.Deadlock,
+		"which rank 1 block 0 op 10 (signal) would raise; that block is still at op 8 (wait)", gatherBy(false, begun, always(met(awaitOn(0), signalOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
+	{"signal on one channel and wait on another", diag.Unmatched,
+		"rank 0 block 0 op 8 (signal) signals rank 1, which never waits for it", gatherBy(false, begun, always(met(signalOn(1), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(1), awaitOn(1))...))},
 	{"no wait for the end", diag.Race, "writes output[0] of rank 1 when that rank's launch may have ended",
-		gatherBy(false, begun, always(met(on(ir.ChRelaxedSignal, 0), on(ir.ChRelaxedAwait, 0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
+		gatherBy(false, begun, always(met(on(ir.ChRelaxedSignal, 0), on(ir.ChRelaxedAwait, 0))...)),
+		gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
 	{"no wait for the beginning", diag.Race, "writes output[0] of rank 1 when that rank's launch may not have begun",
-		gatherBy(false, always(), always(met(signalOn(0), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
-	{"put before the threads meet", diag.Race, "the threads of rank 0 block 0 do not meet between op 3 (relaxed wait) and op 5 (move)",
-		gatherBy(false, always(meet, on(ir.ChRelaxedSignal, 0), meet, on(ir.ChRelaxedAwait, 0)), always(met(signalOn(0), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
-	{"signal before the threads meet", diag.Race, "the threads of rank 0 block 0 do not meet between op 6 (move) and op 7 (signal)",
-		gatherBy(false, begun, always(signalOn(0), meet, awaitOn(0), meet)), gatherBy(false, begun, always(meet, signalOn(0), awaitOn(0)))},
+		gatherBy(false, always(), always(met(signalOn(0), awaitOn(0))...)),
+		gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
+	{"put before the threads meet", diag.Race,
+		"the threads of rank 0 block 0 do not meet between op 3 (relaxed wait) and op 5 (move)", gatherBy(false, always(meet, on(ir.ChRelaxedSignal, 0), meet, on(ir.ChRelaxedAwait, 0)), always(met(signalOn(0), awaitOn(0))...)), gatherBy(false, begun, always(met(signalOn(0), awaitOn(0))...))},
+	{"signal before the threads meet", diag.Race,
+		"the threads of rank 0 block 0 do not meet between op 6 (move) and op 7 (signal)", gatherBy(false, begun, always(signalOn(0), meet, awaitOn(0), meet)), gatherBy(false, begun, always(meet, signalOn(0), awaitOn(0)))},
 	{"a turn's signals and one wait", diag.Unmatched, "where loops have 2 turns",
-		gatherBy(false, begun, always(looped(met(signalOn(0))...), awaitOn(0), meet)), gatherBy(false, begun, always(looped(met(signalOn(0), awaitOn(0))...)))},
+		gatherBy(false, begun, always(looped(met(signalOn(0))...), awaitOn(0), meet)),
+		gatherBy(false, begun, always(looped(met(signalOn(0), awaitOn(0))...)))},
 	{"loops of unequal turns", diag.Unmatched, "where loops have 2 turns", unequal(8192), unequal(4096)},
-	{"acquire without release", diag.Unmatched, "rank 0 block 0 op 1 (acquire) waits at semaphore 0 of rank 0, and nothing signals it",
-		alone(nil, []ir.ChannelOp{}, sema(ir.ChAcquire, 0), meet), alone(nil, []ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), meet)},
-	{"a semaphore that two release", diag.Undecided, "is at semaphore 0 of rank 0, and so is rank 0 block 2 op 0 (release)",
-		alone([]ir.ChannelOp{sema(ir.ChRelease, 0)}, []ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0)),
-		alone([]ir.ChannelOp{sema(ir.ChRelease, 0)}, []ir.ChannelOp{sema(ir.ChRelease, 1)}, sema(ir.ChAcquire, 0, 1))},
-	{"a barrier of one block twice", diag.Deadlock, "rank 0 block 0 op 1 (barrier) waits for 2 blocks at barrier 0, and 1 come to it",
-		alone(nil, []ir.ChannelOp{}, barrier(0, 2), barrier(0, 2)), alone(nil, []ir.ChannelOp{barrier(0, 2)}, barrier(0, 2))},
+	{"acquire without release", diag.Unmatched,
+		"rank 0 block 0 op 1 (acquire) waits at semaphore 0 of rank 0, and nothing signals it", alone(nil, []ir.ChannelOp{}, sema(ir.ChAcquire, 0), meet), alone(nil, []ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), meet)},
+	{"a semaphore that two release", diag.Undecided,
+		"is at semaphore 0 of rank 0, and so is rank 0 block 2 op 0 (release)", alone([]ir.ChannelOp{sema(ir.ChRelease, 0)},
+			[]ir.ChannelOp{sema(ir.ChRelease, 0)}, sema(ir.ChAcquire, 0), sema(ir.ChAcquire, 0)), alone([]ir.ChannelOp{sema(ir.ChRelease, 0)}, []ir.ChannelOp{sema(ir.ChRelease, 1)}, sema(ir.ChAcquire, 0, 1))},
+	{"a barrier of one block twice", diag.Deadlock,
+		"rank 0 block 0 op 1 (barrier) waits for 2 blocks at barrier 0, and 1 come to it", alone(nil, []ir.ChannelOp{}, barrier(0, 2), barrier(0, 2)), alone(nil, []ir.ChannelOp{barrier(0, 2)}, barrier(0, 2))},
 	{"a barrier that one block comes to more often", diag.Unmatched, "barrier 0 of rank 0",
-		alone(nil, []ir.ChannelOp{barrier(0, 2)}, barrier(0, 2), barrier(0, 2)), alone(nil, []ir.ChannelOp{barrier(0, 2), barrier(0, 2)}, barrier(0, 2), barrier(0, 2))},
+		alone(nil, []ir.ChannelOp{barrier(0, 2)}, barrier(0, 2), barrier(0, 2)),
+		alone(nil, []ir.ChannelOp{barrier(0, 2), barrier(0, 2)}, barrier(0, 2), barrier(0, 2))},
 	{"a race of blocks", diag.Race, "rank 0 block 1 op 0 (move) reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which writes it", byScratch(), byScratch(barrier(0, 2))},
 	{"a race of blocks with a semaphore that does not wait", diag.Race, "nothing orders it behind", bySemaphore(1), bySemaphore(0)},
 	{"an allgather that gathers nothing", diag.WrongResult, "output[1] of rank 0", gathers(0), gathers(1)},
-	{"copy and put without a meeting", diag.Race, "reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 6 (move), which writes it; rank 0 block 0 op 6 (move) writes it; the threads of rank 0 block 0 do not meet between op 6 (move) and op 7 (move)",
-		staged(nil), staged([]ir.ChannelOp{meet})},
-	{"copy and reduce in place without a meeting", diag.Race, "writes input[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which reads it",
-		summed(nil), summed([]ir.ChannelOp{meet})},
-	{"output written before input in its place is read", diag.Race, "reads input[0] of rank 0, and nothing orders it behind",
-		aliased(true), aliased(false)},
+	{"copy and put without a meeting", diag.Race,
+		"reads scratch[0] of rank 0, and nothing orders it behind rank 0 block 0 op 6 (move), which writes it; rank 0 block 0 op 6 (move) writes it; the threads of rank 0 block 0 do not meet between op 6 (move) and op 7 (move)", staged(nil), staged([]ir.ChannelOp{meet})},
+	{"copy and reduce in place without a meeting", diag.Race,
+		"writes input[0] of rank 0, and nothing orders it behind rank 0 block 0 op 0 (move), which reads it", summed(nil), summed([]ir.ChannelOp{meet})},
+	{"output written before input in its place is read", diag.Race,
+		"reads input[0] of rank 0, and nothing orders it behind", aliased(true), aliased(false)},
 	{"a write that got lost", diag.Uninitialized, "reads scratch[0] of rank 0 before anything writes it", lost(true), lost(false)},
 	{"packets in scratch that is not double", diag.Race, "1 pass before, in the same copy", packetsOf(1, false), packetsOf(1, true)},
 	{"packets and data in one place", diag.Overlap, "take the place of two chunks: scratch[1], which has data too", beside(1), beside(2)},
@@ -104,7 +109,8 @@ func unequal(unit int64) *channelBuilder {
 func gathers(n int32) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1)
 	for r := range int32(2) {
-		ops := append(begun(r), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(1-r, ir.Output, r*n, 1)), ref(r, ir.Input, 0, 1)))
+		ops := append(begun(r), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)),
+			move(to(ref(1-r, ir.Output, r*n, 1)), ref(r, ir.Input, 0, 1)))
 		if n == 0 && r == 0 {
 			ops[len(ops)-2], ops[len(ops)-1].Dsts = meet, to(ref(0, ir.Output, 0, 1))
 		}
@@ -117,7 +123,8 @@ func gathers(n int32) *channelBuilder {
 func staged(between []ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).scratch(1)
 	for r := range int32(2) {
-		ops := append(begun(r), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)))
+		ops := append(begun(r), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)),
+			move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)))
 		ops = append(append(ops, between...), move(to(ref(1-r, ir.Output, r, 1)), ref(r, ir.Scratch, 0, 1)))
 		b.block(int(r), append(ops, met(signalOn(0), awaitOn(0))...)...)
 	}
@@ -127,19 +134,23 @@ func staged(between []ir.ChannelOp) *channelBuilder {
 // summed saves input in scratch, and reduces into it.
 func summed(between []ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 2, true).scratch(1)
-	b.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 1, In: 2, Out: 2, Chunks: 2, Inplace: true, Require: map[ir.Part][]ir.Part{{}: {{}, {Index: 1}}, {Index: 1}: {{}}}}
+	b.Coll = &ir.Collective{Kind: ir.Custom, Ranks: 1, In: 2, Out: 2, Chunks: 2, Inplace: true,
+		Require: map[ir.Part][]ir.Part{{}: {{}, {Index: 1}}, {Index: 1}: {{}}}}
 	ops := append([]ir.ChannelOp{move(to(ref(0, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1))}, between...)
-	return b.block(0, append(ops, move(to(ref(0, ir.Input, 0, 1)), ref(0, ir.Input, 0, 1), ref(0, ir.Input, 1, 1)), meet, move(to(ref(0, ir.Input, 1, 1)), ref(0, ir.Scratch, 0, 1)))...)
+	return b.block(0, append(ops, move(to(ref(0, ir.Input, 0, 1)), ref(0, ir.Input, 0, 1), ref(0, ir.Input, 1, 1)),
+		meet, move(to(ref(0, ir.Input, 1, 1)), ref(0, ir.Scratch, 0, 1)))...)
 }
 
 // aliased writes output and reads input, which are one in place.
 func aliased(inplace bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 2, inplace).scratch(1)
-	return b.block(0, move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1)), meet,
+	return b.block(0, move(to(ref(0, ir.Output, 0, 1)), ref(0, ir.Input, 0, 1)),
+		move(to(ref(0, ir.Scratch, 0, 1)), ref(0, ir.Input, 0, 1)), meet,
 		move(to(ref(0, ir.Output, 1, 1)), ref(0, ir.Input, 1, 1)))
 }
 
-// lost has each rank sum a chunk in scratch and give it to both, or write the sum to both and forget scratch, as fusion does.
+// lost has each rank sum a chunk in scratch and give it to both, or write the sum to both and forget scratch, as fusion
+// does.
 func lost(forgets bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, 2, false).connect(ir.MemoryChannel, 1).scratch(1)
 	for r := range int32(2) {
@@ -148,7 +159,8 @@ func lost(forgets bool) *channelBuilder {
 		if forgets {
 			dsts = to(own, other)
 		}
-		ops := append(begun(r), move(dsts, ref(r, ir.Input, r, 1), ref(1-r, ir.Input, r, 1)), meet, move(to(own), ref(r, ir.Scratch, 0, 1)), move(to(other), ref(r, ir.Scratch, 0, 1)))
+		ops := append(begun(r), move(dsts, ref(r, ir.Input, r, 1), ref(1-r, ir.Input, r, 1)), meet,
+			move(to(own), ref(r, ir.Scratch, 0, 1)), move(to(other), ref(r, ir.Scratch, 0, 1)))
 		b.block(int(r), append(ops, met(signalOn(0), awaitOn(0))...)...)
 	}
 	return b
@@ -159,7 +171,8 @@ func packetsOf(chunks int, double bool) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 2, chunks, false).packets(int32(chunks), double)
 	n := int32(chunks)
 	for r := range int32(2) {
-		b.block(int(r), move(to(packet(1-r, 0, n)), ref(r, ir.Input, 0, n)), move(to(ref(r, ir.Output, 0, n)), ref(r, ir.Input, 0, n), packet(r, 0, n)))
+		b.block(int(r), move(to(packet(1-r, 0, n)), ref(r, ir.Input, 0, n)),
+			move(to(ref(r, ir.Output, 0, n)), ref(r, ir.Input, 0, n), packet(r, 0, n)))
 	}
 	return b
 }
@@ -167,17 +180,19 @@ func packetsOf(chunks int, double bool) *channelBuilder {
 // beside has packets in chunk 0 of scratch, and data in another.
 func beside(at int32) *channelBuilder {
 	b := channelProgram(ir.AllReduce, 1, 1, false).packets(3, false)
-	return b.block(0, move(to(packet(0, 0, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Scratch, at, 1)), ref(0, ir.Input, 0, 1)),
-		move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)))
+	return b.block(0, move(to(packet(0, 0, 1)), ref(0, ir.Input, 0, 1)),
+		move(to(ref(0, ir.Scratch, at, 1)), ref(0, ir.Input, 0, 1)), move(to(ref(0, ir.Output, 0, 1)), packet(0, 0, 1)))
 }
 
 // ported puts scratch through a port, and writes it anew behind a meeting or a flush.
 func ported(between ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.AllGather, 2, 1, false).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1).scratch(1)
 	for r := range int32(2) {
-		ops := append(begun(r), move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(r, ir.Output, r, 1)), ref(r, ir.Input, 0, 1)), meet, putPort(ir.ChEach, 0, ref(1-r, ir.Output, r, 1), ref(r, ir.Scratch, 0, 1)), meet,
-			between, meet, move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)),
-			ir.ChannelOp{Kind: ir.ChSignal, Type: ir.PortChannel, Channels: []int32{0}}, ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0}}, meet)
+		ops := append(begun(r), move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)), move(to(ref(r, ir.Output, r, 1)),
+			ref(r, ir.Input, 0, 1)), meet, putPort(ir.ChEach, 0, ref(1-r, ir.Output, r, 1), ref(r, ir.Scratch, 0, 1)),
+			meet, between, meet, move(to(ref(r, ir.Scratch, 0, 1)), ref(r, ir.Input, 0, 1)),
+			ir.ChannelOp{Kind: ir.ChSignal, Type: ir.PortChannel, Channels: []int32{0}},
+			ir.ChannelOp{Kind: ir.ChAwait, Type: ir.PortChannel, Channels: []int32{0}}, meet)
 		b.block(int(r), ops...)
 	}
 	return b

@@ -54,8 +54,8 @@ type oneSnap struct {
 // mostEntries bounds the memory of rows, in words: 256 MiB. Tests set it to less.
 var mostEntries int64 = 1 << 26
 
-// store keeps snap until nobody may ask any more. Where all have too many entries, the oldest lose theirs: who asks them then learns only
-// that their group is over, and may wait for more than it must.
+// store keeps snap until nobody may ask any more. Where all have too many entries, the oldest lose theirs: who asks
+// them then learns only that their group is over, and may wait for more than it must.
 func (s *oneSync) store(snap *oneSnap) {
 	s.kept = append(s.kept, snap)
 	for s.rows.Entries > mostEntries && len(s.kept) > 0 {

@@ -43,7 +43,8 @@ func credit(l *State) (int, error) {
 	return len(list), nil
 }
 
-// shake has writers of packets wait until the launch of who reads them is known to have begun: what it read in the one before it has read.
+// shake has writers of packets wait until the launch of who reads them is known to have begun: what it read in the one
+// before it has read.
 func (s *oneSync) shake(list []reuse) {
 	byRank := make([][]int32, s.n)
 	for g := range s.groups {

@@ -175,7 +175,10 @@ func (f *oneFuser) free(x int32, m *oneMove) bool {
 		if slices.ContainsFunc(o.srcs, func(s spot) bool { return f.crosses(s, d, m.count) }) {
 			return false
 		}
-		own := slices.ContainsFunc(o.srcs, func(s spot) bool { return s.rank == d.rank && f.cell(s, max(s.rank, 0)) == f.cell(d, max(d.rank, 0)) })
+		own := slices.ContainsFunc(o.srcs, func(s spot) bool {
+			return s.rank == d.rank &&
+				f.cell(s, max(s.rank, 0)) == f.cell(d, max(d.rank, 0))
+		})
 		if !f.all(d, m.count, func(c int32) bool {
 			return (f.writer[c] <= x || f.covered(x, c, d)) && (f.reader[c] <= x || own && f.reader[c] == x+1)
 		}) {
@@ -201,7 +204,10 @@ func (f *oneFuser) join(x, i int32) {
 	o, m := &f.moves[x], &f.moves[i]
 	for _, d := range m.dsts {
 		if d.rank == ir.AllRanks {
-			o.dsts = slices.DeleteFunc(o.dsts, func(e spot) bool { return e.rank != ir.AllRanks && e.user() && f.cell(e, e.rank) == f.cell(d, e.rank) })
+			o.dsts = slices.DeleteFunc(o.dsts, func(e spot) bool {
+				return e.rank != ir.AllRanks && e.user() &&
+					f.cell(e, e.rank) == f.cell(d, e.rank)
+			})
 		}
 		o.dsts = append(o.dsts, d)
 		f.fill(f.writer, d, m.count, x+1)
@@ -234,7 +240,8 @@ func (f *oneFuser) take(i int32, k int) int {
 		}
 	}
 	for _, s := range o.srcs {
-		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x+1 }) || slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(s, d, m.count) }) {
+		if !f.all(s, m.count, func(c int32) bool { return f.writer[c] <= x+1 }) ||
+			slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(s, d, m.count) }) {
 			return 0
 		}
 	}
@@ -265,12 +272,14 @@ func (f *oneFuser) forward(i int32, k int) bool {
 		return false
 	}
 	src := f.moves[x].srcs[0]
-	if src.rank != m.rank || src.buf == ir.Packets || !f.all(src, m.count, func(c int32) bool { return f.writer[c] <= x }) ||
+	if src.rank != m.rank || src.buf == ir.Packets ||
+		!f.all(src, m.count, func(c int32) bool { return f.writer[c] <= x }) ||
 		slices.ContainsFunc(m.dsts, func(d spot) bool { return f.crosses(src, d, m.count) }) {
 		return false
 	}
 	m.srcs[k] = src
-	if !slices.ContainsFunc(m.srcs, func(s spot) bool { return !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) }) {
+	if !slices.ContainsFunc(m.srcs,
+		func(s spot) bool { return !f.all(s, m.count, func(c int32) bool { return f.writer[c] != x+1 }) }) {
 		f.uses[x]--
 	}
 	f.changed = true
@@ -286,7 +295,8 @@ func (x spot) beside(y spot, count int32) bool {
 // crosses says whether count chunks from a and from b on overlap in part.
 func (l *State) crosses(a, b spot, count int32) bool {
 	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
-		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() && !l.clear(b, a, count)
+		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() &&
+			!l.clear(b, a, count)
 	}
 	if a.rank != b.rank {
 		return false

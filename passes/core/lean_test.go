@@ -81,7 +81,8 @@ func TestOneSidedLean(t *testing.T) {
 					}
 					list, awaits := spare(p)
 					if all += awaits; len(list) > 0 {
-						t.Errorf("%s, %s, in place %v, %v: %d waits are not needed: %v\n%.5000s", file.Name, shape, inplace, protocol, len(list), list, programText(p))
+						t.Errorf("%s, %s, in place %v, %v: %d waits are not needed: %v\n%.5000s", file.Name, shape, inplace, protocol,
+							len(list), list, programText(p))
 					}
 				}
 			}

@@ -23,7 +23,8 @@ func (s *oneSync) owners(g int32) []int32 {
 	return slices.Compact(list)
 }
 
-// accesses calls f with the other ranks whose input or output, or scratch where launches have one pass, Move i reads or writes.
+// accesses calls f with the other ranks whose input or output, or scratch where launches have one pass, Move i reads or
+// writes.
 func (s *oneSync) accesses(i int32, f func(owner int32, writes bool)) {
 	m := &s.moves[i]
 	for k, list := range [2][]spot{m.srcs, m.dsts} {
@@ -88,7 +89,8 @@ func leave(l *State) (int, error) {
 	return len(s.leaves), nil
 }
 
-// sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that i has read.
+// sends says whether Move i sends packets to a rank, which has them all before its launch ends, and knows by them that
+// i has read.
 func (s *oneSync) sends(i, rank int32) bool {
 	return slices.ContainsFunc(s.moves[i].dsts, func(d spot) bool { return d.buf == ir.Packets && d.rank == rank })
 }
@@ -102,7 +104,8 @@ func (s *oneSync) enough(list []teller) []teller {
 	needed, left := make([]bool, len(list)), make([]bool, len(list))
 	for i, t := range list {
 		for j, by := range list[:min(len(list), mostTold)] {
-			knows := s.seen[by.rank].of(t.rank) >= t.writes && max(s.seen[by.rank].of(t.rank), s.done[by.rank].of(t.rank)) >= t.reads
+			knows := s.seen[by.rank].of(t.rank) >= t.writes &&
+				max(s.seen[by.rank].of(t.rank), s.done[by.rank].of(t.rank)) >= t.reads
 			if i != j && !left[j] && !needed[i] && knows {
 				left[i], needed[j] = true, true
 				break

@@ -202,7 +202,8 @@ func (l *State) viaSwitch(i int) (int, error) {
 		src := srcs[0]
 		cell := func(x ir.Ref) int { return l.mem.Cell(int(x.Rank), x.Buf, int(x.Index)) }
 		own := same
-		if own.Rank = src.Rank; src.Buf < ir.Scratch && same.Buf < ir.Scratch && l.has(own, op.Count) && cell(own) == cell(src) {
+		if own.Rank = src.Rank; src.Buf < ir.Scratch && same.Buf < ir.Scratch && l.has(own, op.Count) &&
+			cell(own) == cell(src) {
 			seen[src.Rank] = true // it is there
 		}
 		for k := i; k < len(l.c.Ops); k++ {

@@ -25,15 +25,17 @@ type fault struct {
 	name string // where it is one of MSCCLang's: the name that TestFaultsOfMSCCLang knows it by
 	run  func(s *state) (int, error)
 
-	by   string    // the property that does not hold after the pass; "form" is ir's own idea of a DAG
-	code diag.Code // what the proof of the finished program says, where the property's check is left out; "": there is no program
+	by string // the property that does not hold after the pass; "form" is ir's own idea of a DAG
+	// what the proof of the finished program says, where the property's check is left out; "": there is no program
+	code diag.Code
 
 	source string         // a program made by hand, tried before the random ones
 	tune   func(*Options) // what the fault needs to show
 }
 
 // faults lists three broken copies of each pass and more.
-var faults = slices.Concat(brokenLower, brokenMatch, brokenDrop, brokenAggregate, brokenFuse, brokenPlace, brokenOrder, brokenSync, brokenPack, brokenFit)
+var faults = slices.Concat(brokenLower, brokenMatch, brokenDrop, brokenAggregate, brokenFuse, brokenPlace, brokenOrder,
+	brokenSync, brokenPack, brokenFit)
 
 // A tally counts what became of the inputs of one fault.
 type tally struct {
@@ -62,7 +64,8 @@ func TestBrokenPasses(t *testing.T) {
 		per[f.pass]++
 		t.Run(strings.ReplaceAll(f.pass+" "+f.what, " ", "-"), func(t *testing.T) {
 			sum := f.try(t, max(*programs/30, 20))
-			fmt.Fprintf(&table, "\n%-9s | %-68s | %5d | %6d | %-22s | %9d | %s", f.pass, f.what, sum.tried, sum.caught, counts(sum.by), sum.other, sum.end())
+			fmt.Fprintf(&table, "\n%-9s | %-68s | %5d | %6d | %-22s | %9d | %s", f.pass, f.what, sum.tried, sum.caught,
+				counts(sum.by), sum.other, sum.end())
 		})
 	}
 	theirs, err := os.ReadFile("../../faults_test.go")
@@ -79,7 +82,8 @@ func TestBrokenPasses(t *testing.T) {
 			t.Errorf("%s has %d broken copies", p.Name, per[p.Name])
 		}
 	}
-	t.Logf("\n%-9s | %-68s | %5s | %6s | %-22s | %9s | %s%s", "pass", "fault", "tried", "caught", "what was missing", "other end", "the finished program, proven without looking before", table.String())
+	t.Logf("\n%-9s | %-68s | %5s | %6s | %-22s | %9s | %s%s", "pass", "fault", "tried", "caught", "what was missing",
+		"other end", "the finished program, proven without looking before", table.String())
 }
 
 // counts writes how often there was what.

@@ -28,8 +28,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// This file has the programs of several blocks a rank and one pass a launch that run on GPUs: plans of MSCCL++ as they are given and as they
-// are written here, and algorithms at the level of channels.
+// This file has the programs of several blocks a rank and one pass a launch that run on GPUs: plans of MSCCL++ as they
+// are given and as they are written here, and algorithms at the level of channels.
 
 // A channelled is what makes one of them. A nil one is a plan that the format, or the writer, refuses.
 type channelled struct {
@@ -83,8 +83,8 @@ func (c *channelled) launchables() (list []launchable, err error) {
 	return list, nil
 }
 
-// given are the plans of the repository, and those of other compilers that are there. All are proven by other tests, but
-// for reduce_nvls and switch_relaxed: their last signals are relaxed, which here signal as all do.
+// given are the plans of the repository, and those of other compilers that are there. All are proven by other tests,
+// but for reduce_nvls and switch_relaxed: their last signals are relaxed, which here signal as all do.
 func given(t testing.TB, turns ...int) (list []channelled) {
 	t.Helper()
 	at := irtest.Root(t)
@@ -130,7 +130,8 @@ func atLevel(t testing.TB, ranks []int, nodes [][2]int, turns ...int) (list []ch
 			}
 		}
 		for _, params := range shapes {
-			list = append(list, channelled{fmt.Sprint(filepath.Base(file), " ", params), func() (*ir.ChannelProgram, error) { return expand(file, text, params) }, turns})
+			list = append(list, channelled{fmt.Sprint(filepath.Base(file), " ", params),
+				func() (*ir.ChannelProgram, error) { return expand(file, text, params) }, turns})
 		}
 	}
 	return list

@@ -24,7 +24,8 @@ func Adverse(p *ir.Program, opt Options, schedules int, rnd *rand.Rand) (*Verdic
 	if !v.Good() {
 		return v, nil
 	}
-	a := &adversary{world: newWorld(x, unbounded), v: v, random: rnd.Uint64() | 1, wakes: x.wakes(), waiting: make([]bool, len(p.Blocks))}
+	a := &adversary{world: newWorld(x, unbounded), v: v, random: rnd.Uint64() | 1, wakes: x.wakes(),
+		waiting: make([]bool, len(p.Blocks))}
 	a.priority, a.clocks = make([]int, len(p.Blocks)), newClocks(x)
 	for n := 0; n < schedules && v.Good(); n++ {
 		a.restart(policy(n % int(policies)))

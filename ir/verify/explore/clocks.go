@@ -28,7 +28,8 @@ func (c clock) join(d clock) {
 }
 
 func newClocks(x *program) *clocks {
-	c := &clocks{x: x, now: make([][2]clock, len(x.Blocks)), kept: map[int32][3]clock{}, keep: make([]bool, len(x.actions)), acquires: x.Protocol == ir.Simple}
+	c := &clocks{x: x, now: make([][2]clock, len(x.Blocks)), kept: map[int32][3]clock{},
+		keep: make([]bool, len(x.actions)), acquires: x.Protocol == ir.Simple}
 	for b := range c.now {
 		c.now[b] = [2]clock{make(clock, len(x.Blocks)), make(clock, len(x.Blocks))}
 	}

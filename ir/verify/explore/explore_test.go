@@ -120,7 +120,8 @@ func TestAdverse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if some.Good() != all.Good() || (some.Found[Race] != nil) != (all.Found[Race] != nil) && some.Found[Deadlock] == nil && some.Found[Mismatch] == nil {
+		if some.Good() != all.Good() || (some.Found[Race] != nil) != (all.Found[Race] != nil) &&
+			some.Found[Deadlock] == nil && some.Found[Mismatch] == nil {
 			t.Fatalf("all schedules: %v\nadverse ones: %v\n%s", all, some, programText(p))
 		}
 		if some.Good() {

@@ -208,7 +208,8 @@ func (m *mutant) merge() bool {
 	own := m.ofRank(a.Rank)
 	b := own[m.rnd.Intn(len(own))]
 	connected := func(b *draftBlock) bool { return b.SendPeer >= 0 || b.RecvPeer >= 0 }
-	if a == b || a.SendPeer >= 0 && b.SendPeer >= 0 || a.RecvPeer >= 0 && b.RecvPeer >= 0 || connected(a) && connected(b) && a.Channel != b.Channel {
+	if a == b || a.SendPeer >= 0 && b.SendPeer >= 0 || a.RecvPeer >= 0 && b.RecvPeer >= 0 || connected(a) &&
+		connected(b) && a.Channel != b.Channel {
 		return false
 	}
 	if connected(b) {

@@ -34,7 +34,8 @@ type monitor struct {
 
 func newMonitor(x *program) *monitor {
 	n := len(x.actions)
-	return &monitor{x: x, visible: make([]set, n), done: make([]set, n), over: make([]set, n), local: make([]set, n), cell: make([][]access, x.cells()), raced: map[[2]int32]bool{}, acquires: x.Protocol == ir.Simple}
+	return &monitor{x: x, visible: make([]set, n), done: make([]set, n), over: make([]set, n), local: make([]set, n),
+		cell: make([][]access, x.cells()), raced: map[[2]int32]bool{}, acquires: x.Protocol == ir.Simple}
 }
 
 // enter notes that action e runs now, and returns the actions that ran before
@@ -77,7 +78,8 @@ func (m *monitor) enter(e int32) (conflicts set, race int32) {
 				continue
 			}
 			conflicts.add(f.event)
-			if ordered := f.write && visible.has(f.event) || !f.write && (done.has(f.event) || m.x.carries(f.event, e)); !ordered {
+			if ordered := f.write && visible.has(f.event) || !f.write &&
+				(done.has(f.event) || m.x.carries(f.event, e)); !ordered {
 				m.raced[[2]int32{min(e, f.event), max(e, f.event)}] = true
 				race = f.event
 			} else if !local.has(f.event) {
@@ -136,7 +138,8 @@ func (x *program) conflict(e, f int32) bool {
 	}
 	reads := func(a *action) bool { return a.op.ReadsSrc }
 	aDst, bDst := a.op.Writes, b.op.Writes // what reads dst writes it
-	return aDst && bDst && overlap(a.dst, b.dst) || aDst && reads(b) && overlap(a.dst, b.src) || reads(a) && bDst && overlap(a.src, b.dst)
+	return aDst && bDst && overlap(a.dst, b.dst) || aDst && reads(b) && overlap(a.dst, b.src) || reads(a) && bDst &&
+		overlap(a.src, b.dst)
 }
 
 // reversed returns the conflicting pairs of which both orders occurred: ahead,

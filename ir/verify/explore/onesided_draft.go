@@ -29,7 +29,8 @@ type oneStep struct {
 // editOneSided makes a draft of p, which it does not change.
 func editOneSided(p *ir.Program) *oneDraft {
 	o := p.OneSided
-	d := &oneDraft{Program: p, depth: o.Depth, onePass: o.OnePass, packets: slices.Clone(o.Packets), flags: slices.Clone(o.Flags)}
+	d := &oneDraft{Program: p, depth: o.Depth, onePass: o.OnePass, packets: slices.Clone(o.Packets),
+		flags: slices.Clone(o.Flags)}
 	for _, t := range p.Blocks {
 		b := &oneBlock{rank: t.Rank}
 		for i := t.Steps.First; i < t.Steps.End; i++ {
@@ -64,7 +65,8 @@ func (d *oneDraft) build() *ir.Program {
 				o.Operands = append(append(o.Operands, s.srcs...), s.dsts...)
 				p.Steps = append(p.Steps, step)
 			}
-			t := ir.TB{Block: ir.Block{Rank: b.rank, SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: first, End: int32(len(p.Steps))}}
+			t := ir.TB{Block: ir.Block{Rank: b.rank, SendPeer: -1, RecvPeer: -1},
+				Steps: ir.Range{First: first, End: int32(len(p.Steps))}}
 			p.Blocks = append(p.Blocks, t)
 			p.Rank[r].End++
 		}
@@ -94,7 +96,8 @@ func (d *oneDraft) steps() int {
 
 // add appends a step to a block.
 func (b *oneBlock) add(op ir.Op, count int32, srcs, dsts []ir.Operand, marks ir.StepFlags) {
-	b.steps = append(b.steps, &oneStep{ir.Step{Op: op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: marks, Count: count, DepBlock: -1, DepStep: -1, Pos: -1}, srcs, dsts})
+	b.steps = append(b.steps, &oneStep{ir.Step{Op: op, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, Flags: marks, Count: count,
+		DepBlock: -1, DepStep: -1, Pos: -1}, srcs, dsts})
 }
 
 // ShrinkOneSided makes p smaller, one step or operand after the other, as long

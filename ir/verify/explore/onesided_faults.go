@@ -269,7 +269,8 @@ func (m *oneMutant) block() bool {
 // split makes one Move two, of which each writes some of the destinations.
 func (m *oneMutant) split() bool {
 	b, i := m.pick(ir.Move)
-	if b == nil || len(b.steps[i].dsts) < 2 || slices.ContainsFunc(b.steps[i].srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
+	if b == nil || len(b.steps[i].dsts) < 2 ||
+		slices.ContainsFunc(b.steps[i].srcs, func(x ir.Operand) bool { return x.Buf == ir.Packets }) {
 		return false
 	}
 	s := b.steps[i]

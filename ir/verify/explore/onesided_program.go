@@ -76,7 +76,8 @@ type group struct {
 
 // expandOneSided makes the micros of p for launches of so many passes.
 func expandOneSided(p *ir.Program, plan []int, most int) (*oneSided, error) {
-	x := &oneSided{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)), calls: make([][]int32, len(p.Rank))}
+	x := &oneSided{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)),
+		calls: make([][]int32, len(p.Rank))}
 	for _, n := range plan {
 		x.tiles = max(x.tiles, n)
 	}
@@ -117,7 +118,8 @@ func (x *oneSided) layout() {
 		}
 	}
 	x.packets = append(x.packets, at)
-	x.readers, x.signals, x.marked, x.raises = make([]int32, at), make([]int32, flag), make([]bool, flag), make([]int, flag)
+	x.readers, x.signals, x.marked, x.raises = make([]int32, at), make([]int32, flag), make([]bool, flag),
+		make([]int, flag)
 	for i := range x.p.Steps {
 		s := &x.p.Steps[i]
 		for _, src := range o.Sources(s) {

@@ -51,16 +51,19 @@ type lateChunk struct {
 
 func newOneGenerator(rnd *rand.Rand) *oneGenerator {
 	ranks, in, out := []int{1, 2, 2, 2, 3, 3}[rnd.Intn(6)], 1+rnd.Intn(2), 1+rnd.Intn(2)
-	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0, Require: map[ir.Part][]ir.Part{}}
-	p := &ir.Program{Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}, Channels: 1, Even: true, Scratch: make([]int32, ranks), OneSided: &ir.OneSided{}}
+	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0,
+		Require: map[ir.Part][]ir.Part{}}
+	p := &ir.Program{Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}, Channels: 1, Even: true,
+		Scratch: make([]int32, ranks), OneSided: &ir.OneSided{}}
 	if rnd.Intn(4) > 0 {
 		p.Protocol = ir.LL
 	}
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(rnd.Intn(3))
 	}
-	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0, packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd,
-		mem: p.Memory(), sent: map[[3]int32]int32{}, flag: map[[3]int32]int32{}}
+	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0,
+		packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd, mem: p.Memory(), sent: map[[3]int32]int32{},
+		flag: map[[3]int32]int32{}}
 	g.value = make([][]ir.Part, g.mem.Len())
 	for r := range ranks {
 		for i := range in {

@@ -24,8 +24,8 @@ type oneWorld struct {
 	filled [][]view // of a rank: its cells' writes when each launch began, counted from its first cell in each tile
 }
 
-// A told is what a signal tells: what is seen, and of which launch of each rank signals say that it began, counted from 1; and signals or
-// packets, which allows to write what the caller did, but does not show it.
+// A told is what a signal tells: what is seen, and of which launch of each rank signals say that it began, counted from
+// 1; and signals or packets, which allows to write what the caller did, but does not show it.
 type told struct {
 	sees    view
 	begun   []int32
@@ -88,8 +88,10 @@ type written struct{ cell, writes int32 }
 
 func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
 	w := &oneWorld{oneSided: x, v: v, held: -1, done: make([]bool, len(x.micros)), atoms: make([]atomState, len(x.reads)),
-		cells: make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()), slots: make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
-		raised: make([][]told, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)), filled: make([][]view, len(x.p.Rank))}
+		cells:  make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()),
+		slots:  make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
+		raised: make([][]told, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)),
+		filled: make([][]view, len(x.p.Rank))}
 	for f := range w.raised {
 		w.raised[f] = make([]told, 0, x.raises[f])
 	}
@@ -281,8 +283,8 @@ func (w *oneWorld) join(t told, others []told) told {
 	return t
 }
 
-// started is of which launches it is known that they began, where the chunk that m is of has been read: who reads packets knows what
-// their senders knew.
+// started is of which launches it is known that they began, where the chunk that m is of has been read: who reads
+// packets knows what their senders knew.
 func (w *oneWorld) started(m *micro) []int32 {
 	all := slices.Clone(w.at[m.block].started)
 	for _, list := range w.atoms[m.atom].started {
@@ -343,8 +345,8 @@ func (w *oneWorld) write(m *micro) {
 	s.wrote = append(s.wrote, written{m.place, c.writes})
 }
 
-// overwrites says whether m writes what the caller of a launch left, which is known to have begun, though that need not be seen: all that was
-// written there before is over then.
+// overwrites says whether m writes what the caller of a launch left, which is known to have begun, though that need not
+// be seen: all that was written there before is over then.
 func (w *oneWorld) overwrites(m *micro, c *cellState) bool {
 	last := len(c.steps) - 1
 	if int(w.at[m.block].sees[m.place]) > last || c.steps[last] != -1 || c.pass != m.launch {

@@ -19,7 +19,8 @@ func Plain(p *ir.Program, opt Options) (*Verdict, error) {
 	}
 	v := &Verdict{Events: len(x.actions), cells: map[int32]bool{}}
 	for _, slots := range []int{unbounded, opt.Slots} {
-		w := walker{world: newWorld(x, slots), v: v, moves: opt.Moves, seen: map[string]bool{}, values: slots == unbounded, ahead: make([]set, len(x.actions))}
+		w := walker{world: newWorld(x, slots), v: v, moves: opt.Moves, seen: map[string]bool{}, values: slots == unbounded,
+			ahead: make([]set, len(x.actions))}
 		w.visit()
 		if w.cut {
 			return nil, &TooLarge{fmt.Sprintf("%d actions run, and no end", v.Moves)}

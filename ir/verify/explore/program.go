@@ -236,5 +236,6 @@ func (x *program) initial() {
 func (x *program) name(e int32) string {
 	a := &x.actions[e]
 	t := &x.Blocks[a.block]
-	return fmt.Sprintf("rank %d block %d step %d message %d", t.Rank, a.block-x.Rank[t.Rank].First, a.step-t.Steps.First, a.group)
+	return fmt.Sprintf("rank %d block %d step %d message %d", t.Rank, a.block-x.Rank[t.Rank].First,
+		a.step-t.Steps.First, a.group)
 }

@@ -67,7 +67,8 @@ func newGenerator(rnd *rand.Rand) *generator {
 	if rnd.Intn(2) == 0 {
 		out = in
 	}
-	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0, Require: map[ir.Part][]ir.Part{}}
+	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0,
+		Require: map[ir.Part][]ir.Part{}}
 	p := &ir.Program{Channels: 1, Even: true, Scratch: make([]int32, ranks)}
 	p.Header = ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}
 	if rnd.Intn(3) == 0 {
@@ -76,7 +77,8 @@ func newGenerator(rnd *rand.Rand) *generator {
 	for r := range p.Scratch {
 		p.Scratch[r] = int32(rnd.Intn(4) * rnd.Intn(2))
 	}
-	g := &generator{draft: &draft{Program: p}, rnd: rnd, mem: p.Memory(), delay: 2 + rnd.Intn(6), hot: make([]operand, ranks)}
+	g := &generator{draft: &draft{Program: p}, rnd: rnd, mem: p.Memory(), delay: 2 + rnd.Intn(6),
+		hot: make([]operand, ranks)}
 	g.size = make([]int, g.mem.Len())
 	for r := range ranks {
 		for i := range in {
@@ -245,7 +247,8 @@ func (g *generator) order(p *ir.Program, i, j int32) bool {
 		e.wait = f
 		return true
 	}
-	nop := &draftStep{Step: ir.Step{Op: ir.Nop, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1}, wait: f, serial: e.serial}
+	nop := &draftStep{Step: ir.Step{Op: ir.Nop, SrcBuf: ir.NoBuf, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1},
+		wait: f, serial: e.serial}
 	block.steps = append(block.steps[:at], append([]*draftStep{nop}, block.steps[at:]...)...)
 	return true
 }

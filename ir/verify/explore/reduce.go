@@ -19,7 +19,8 @@ type reducer struct {
 
 func newReducer(x *program, v *Verdict, moves int) *reducer {
 	n := len(x.actions)
-	return &reducer{world: newWorld(x, unbounded), v: v, monitor: newMonitor(x), moves: moves, before: make([]set, n), ahead: make([]set, n)}
+	return &reducer{world: newWorld(x, unbounded), v: v, monitor: newMonitor(x), moves: moves, before: make([]set, n),
+		ahead: make([]set, n)}
 }
 
 // visit explores what follows the trace, but for what begins with a block

@@ -40,7 +40,8 @@ func runnable(p *ir.Program) error {
 func senseless(p *ir.Program, t *ir.TB, s *ir.Step) string {
 	if s.DepBlock >= 0 {
 		tbs := p.TBsOf(int(t.Rank))
-		if int(s.DepBlock) >= len(tbs) || s.DepStep < 0 || s.DepStep >= tbs[s.DepBlock].Steps.End-tbs[s.DepBlock].Steps.First {
+		if int(s.DepBlock) >= len(tbs) || s.DepStep < 0 ||
+			s.DepStep >= tbs[s.DepBlock].Steps.End-tbs[s.DepBlock].Steps.First {
 			return "waits for a step that does not exist"
 		}
 	}

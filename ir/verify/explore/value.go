@@ -32,7 +32,8 @@ type values struct {
 }
 
 func newValues(c *ir.Collective) *values {
-	v := &values{base: make([]int32, c.Ranks+1), lists: make([][]int32, firstMultiset), index: map[string]value{}, sums: map[[2]value]value{}}
+	v := &values{base: make([]int32, c.Ranks+1), lists: make([][]int32, firstMultiset), index: map[string]value{},
+		sums: map[[2]value]value{}}
 	for r := range c.Ranks {
 		v.base[r+1] = v.base[r] + int32(c.InChunks(r))
 	}

@@ -19,7 +19,8 @@ type world struct {
 const unbounded = never
 
 func newWorld(x *program, slots int) *world {
-	w := &world{program: x, slots: slots, pos: make([]int32, len(x.Blocks)), sent: make([]int32, x.conns), took: make([]int32, x.conns)}
+	w := &world{program: x, slots: slots, pos: make([]int32, len(x.Blocks)), sent: make([]int32, x.conns),
+		took: make([]int32, x.conns)}
 	w.cell = append(w.cell, x.start...)
 	w.message = make([][]value, len(x.actions))
 	total := int32(0)
@@ -161,7 +162,8 @@ func (w *world) end(v *Verdict) {
 	for k := range w.opt.Tiles * w.opt.Launches {
 		for _, o := range w.want {
 			if got := w.cell[k*w.mem.Len()+int(o.cell)]; got != o.want {
-				v.found(WrongResult, w.schedule, "cell %d holds %v, and should hold %v", o.cell, w.values.lists[got], w.values.lists[o.want])
+				v.found(WrongResult, w.schedule, "cell %d holds %v, and should hold %v", o.cell, w.values.lists[got],
+					w.values.lists[o.want])
 				v.cells[o.cell] = true
 			}
 		}
