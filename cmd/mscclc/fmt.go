@@ -18,8 +18,8 @@ func (a *app) fmtCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt FILE|FOLDER...",
 		Short: "Format .mscl files",
-		Long: `Print .mscl files in their one true format, with their comments. -w writes files that differ instead; -l prints their
-names, and the exit code is 1 if there are any. Of a folder, all .mscl files below it are taken.`,
+		Long: `Print .mscl files in their one true format, with their comments. -w writes files that differ instead; -l prints
+their names, and the exit code is 1 if there are any. Of a folder, all .mscl files below it are taken.`,
 		Example: `  mscclc fmt -w algorithms/
   mscclc fmt - <ring.mscl`,
 		Args: atLeast(1, "files or folders to format"),

@@ -22,12 +22,13 @@ func (a *app) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint FILE|FOLDER...",
 		Short: "Report what is slow or fragile in plans of MSCCL++",
-		Long: `Report what is legal in a plan of MSCCL++, and slow or fragile: threads that meet for nothing, operations that could be one,
-signals that release nothing, blocks that wait for others, channels and scratch that nothing uses, more blocks than a GPU may run at once;
-and what MSCCL++'s own executor does wrong, also with plans that share a name and are not equal. mscclc explain CODE says more of each; mscclc verify proves the plan.
+		Long: `Report what is legal in an execution plan of MSCCL++, but slow or fragile: unneeded block barriers, operations
+that could be one, signals that could be relaxed, idle thread blocks, unused channels and scratch, and more thread
+blocks than a GPU may run at once. Report also what MSCCL++'s own executor does wrong with the plan, and plans that
+share a name and are not equal. mscclc explain CODE explains each finding. mscclc verify proves the plan.
 
-The exit code is 1 where anything was found, but for what --ignore names: mscclpp-graph is so of every plan with packets. Of a folder, all
-.json files below it that are plans are looked at. --json prints a list, with the problems of each file.`,
+The exit code is 1 if anything was found that --ignore does not name. Every plan with packets has mscclpp-graph. Of a
+folder, all .json files below it that are plans are read. --json prints a list, with the findings of each file.`,
 		Example: `  mscclc lint plan.json
   mscclc lint plan.json --ignore mscclpp-graph,mscclpp-size
   mscclc lint plan.json --json`,

@@ -34,8 +34,8 @@ func (a *app) selectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "select COLLECTIVE [FILE...]",
 		Short: "Say which algorithm, of the catalog or your own, is the fastest for which sizes on a topology",
-		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, and why each range begins where it does.
-The times are simulated (mscclc simulate), and all GPUs of the topology take part.
+		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, and why each range begins
+where it does. The times are simulated (mscclc simulate), and all GPUs of the topology take part.
 
 ` + ownUsage + `
 A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc run and bench

@@ -34,10 +34,10 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE|FOLDER...",
 		Short: "Prove that programs are right, whoever made them",
-		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file is compiled
-first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder, all .mscl, .xml, .plan and .json files below
-it are judged, several at once; files that hold no program are skipped there. One line each, in order: ok or FAIL, and the time where there are several; the exit code is
-1 if any is rejected.
+		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file
+is compiled first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder,
+all .mscl, .xml, .plan and .json files below it are judged, several at once; files that hold no program are skipped
+there. One line each, in order: ok or FAIL, and the time where there are several; the exit code is 1 if any is rejected.
 
 Proven is, for every timing, every size that the file is for, and any number of launches:
   form      every rank, channel, buffer, offset, count and wait is in range and coherent
@@ -48,18 +48,18 @@ Proven is, for every timing, every size that the file is for, and any number of 
             XML of coll="custom" does not say what must hold, and its line says so
 Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
-A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a race, or
-the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs these on the CPU, so
-that it shows; a problem without a run, such as unmatched or undecided, says why it has none.
+A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a
+race, or the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs these on the CPU,
+so that it shows; a problem without a run, such as unmatched or undecided, says why it has none.
 
-Of plans of MSCCL++, loops are proven for any number of turns, and what MSCCL++'s own executor is known to do wrong with a plan is a warning.
-A port copies when it suits it, also when the launch has ended: a put is over when a flush behind it is (pwsf; a flush alone is taken at its word,
-and warned of), or when what comes back for a signal behind it says so. What threads push to one port without meeting between is in no order.
+Loops of MSCCL++'s plans are proven for any number of iterations. What MSCCL++'s own executor is known to do wrong with
+a plan is a warning. A port copies at any time, also after the launch. A put completes at the next flush, or when a
+signal that depends on it arrives. Pushes to one port are unordered unless a block barrier separates them.
 
 --target also judges what one runtime's reader and limits allow, and takes its range of sizes where a file has none.
 msccl and rccl run XML, mscclpp runs plans of MSCCL++, and plan runs all programs. A .plan file may become XML. Any
-other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag is given that only a
-compilation follows, such as --ranks.`,
+other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag is given that
+only a compilation follows, such as --ranks.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
   mscclc verify algorithms/ --ranks 2-17,64
