@@ -18,7 +18,8 @@ import (
 // stands, with all passes, for no target in particular.
 type Options struct {
 	Lang   lang.Options
-	Passes fifo.Options    // Limits and Dense come from Target where there is one
+	Passes fifo.Options    // of two-sided programs; Limits and Dense come from Target where there is one
+	Core   core.Options    // of one-sided programs; Even, OnePass and MaxInsts come from Passes and Target
 	Target *codegen.Target // nil for none
 	Check  verify.Options
 
@@ -155,8 +156,10 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 }
 
 func oneSided(chunks *ir.ChunkDAG, opt *Options, _ func(value any) error) (*ir.Program, error) {
-	return core.Lower(chunks, core.Options{Even: opt.Passes.Dense, MaxInsts: opt.Passes.MaxInsts,
-		OnePass: opt.Target != nil && opt.Target.Format == codegen.FormatMSCCLPP})
+	passes := opt.Core
+	passes.Even, passes.MaxInsts = opt.Passes.Dense, opt.Passes.MaxInsts
+	passes.OnePass = opt.Target != nil && opt.Target.Format == codegen.FormatMSCCLPP
+	return core.Lower(chunks, passes)
 }
 
 // twoSided leaves the Final flags to the proof, where there is one.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,8 +14,6 @@ import (
 	"mscclc/codegen/program"
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/ir/text"
-	"mscclc/passes/fifo"
 
 	"github.com/spf13/cobra"
 )
@@ -44,7 +41,7 @@ either, a program for msccl is for calls below 128 MiB, msccl's default. The lin
 runtime. The folder docs has a page for each runtime.
 
 --dump writes the text forms of what happens in between
-next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAME.NN-program at the end.`,
+next to the output: NAME.00-chunks, NAME.01-lower of two-sided programs, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
   mscclc compile allreduce/allpairs -p ranks=8 --protocol LL --target mscclpp -o allpairs.json
@@ -62,8 +59,7 @@ next to the output: NAME.00-chunks, NAME.01-lower, a file for each pass, and NAM
 	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
-	wordFlag(cmd.Flags(), &f.dump, "dump", "", "", "write the text form of what `PASS`, or all, leaves: "+strings.Join(dumpNames(), ", "),
-		append(dumpNames(), "all"))
+	cmd.Flags().StringVar(&f.dump, "dump", "", "write the text form of what `PASS`, or all, leaves: chunks, a pass (mscclc help passes), program")
 	return cmd
 }
 
@@ -203,13 +199,17 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		return nil, err
 	}
 	if d != nil {
-		opt.Passes.Dump = d.pass
+		opt.Passes.Dump, opt.Core.Dump = d.insts, d.moves
 	}
 	opt.Bytes = c.bytes
 	opt.Stage = func(value any) error {
 		if p, ok := value.(*ir.ChannelProgram); ok {
-			if c.channels = p; c.instances > 1 {
+			c.channels = p
+			switch flag := c.oneGiven(passFlags...); {
+			case c.instances > 1:
 				return usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.name)
+			case flag != "":
+				return usagef("%s says itself which thread block does what: no passes run, and %s changes nothing", s.name, flag)
 			}
 		}
 		if d, ok := value.(*ir.ChunkDAG); ok {
@@ -224,9 +224,6 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		return nil
 	}
 	p, err := mscclc.Compile(s.name, text, opt)
-	if err == nil && d != nil {
-		err = d.err
-	}
 	return p, err
 }
 
@@ -260,109 +257,6 @@ func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 		}
 		a.note(c.Span(lines[0]).Pos.String(), "%s are ignored here; %s follows them%s", what, follows, more)
 	}
-}
-
-// A dumper writes what compilation leaves on its way, in numbered files.
-type dumper struct {
-	app    *app
-	prefix string
-	what   string // a name of dumpNames, or all
-	err    error
-}
-
-// dumpNames are the stages in their order: a file's number is its place here.
-func dumpNames() []string {
-	return slices.Concat([]string{"chunks", "lower"}, passNames(), []string{"program"})
-}
-
-func newDumper(a *app, f *compileFlags) (*dumper, error) {
-	if f.dump == "" {
-		return nil, nil
-	}
-	if f.dump != "all" && !slices.Contains(dumpNames(), f.dump) {
-		return nil, usagef("--dump takes all, %s, not %q", strings.Join(dumpNames(), ", "), f.dump)
-	}
-	if f.oneSided() && !slices.Contains([]string{"all", "chunks", "program"}, f.dump) {
-		return nil, usagef("the passes do not make one-sided programs: of these --dump takes all, chunks or program, not %s", f.dump)
-	}
-	opt, err := f.passOptions()
-	if err != nil {
-		return nil, err
-	}
-	if i := slices.IndexFunc(fifo.Table, func(p fifo.Pass) bool { return p.Name == f.dump }); i >= 0 && !opt.Runs(&fifo.Table[i]) {
-		return nil, usagef("pass %s is turned off, and leaves nothing for --dump", f.dump)
-	}
-	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
-	if prefix == "" || prefix == "-" {
-		prefix = strings.Trim(strings.TrimSuffix(filepath.Base(a.file), ".mscl"), "<>")
-	}
-	d := &dumper{app: a, prefix: prefix, what: f.dump}
-	for _, name := range dumpNames() {
-		if d.wants(name) {
-			if err := a.guard.output("--dump", d.path(name)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return d, nil
-}
-
-func (d *dumper) wants(name string) bool { return d.what == "all" || d.what == name }
-
-func (d *dumper) path(name string) string {
-	return fmt.Sprintf("%s.%02d-%s", d.prefix, slices.Index(dumpNames(), name), name)
-}
-
-func (d *dumper) file(name string, write func(io.Writer) error) error {
-	if !d.wants(name) {
-		return nil
-	}
-	path := d.path(name)
-	err := d.app.writeTo(path, write)
-	if err == nil {
-		d.app.say("%s: written", path)
-	}
-	return err
-}
-
-func (d *dumper) stage(value any) error {
-	switch v := value.(type) {
-	case *ir.ChunkDAG:
-		return d.file("chunks", func(w io.Writer) error { return text.WriteChunks(w, v) })
-	case *ir.InstDAG:
-		return d.file("lower", func(w io.Writer) error { return text.WriteInsts(w, v) })
-	case *ir.ChannelProgram:
-		if d.what != "all" && d.what != "program" {
-			return usagef("the passes do not make programs of channels: of these --dump takes all or program, not %s", d.what)
-		}
-	case *ir.Program:
-		return d.file("program", func(w io.Writer) error { return text.WriteProgram(w, v) })
-	}
-	return nil
-}
-
-// pass gives fifo.Run a writer whose text becomes the pass's file when it is
-// closed.
-func (d *dumper) pass(name string) io.WriteCloser {
-	if !d.wants(name) {
-		return nil
-	}
-	return &passDump{d: d, name: name}
-}
-
-type passDump struct {
-	d    *dumper
-	name string
-	text strings.Builder
-}
-
-func (p *passDump) Write(b []byte) (int, error) { return p.text.Write(b) }
-
-func (p *passDump) Close() error {
-	return p.d.file(p.name, func(w io.Writer) error {
-		_, err := io.WriteString(w, p.text.String())
-		return err
-	})
 }
 
 // summary says in one line what p is, and for which sizes.

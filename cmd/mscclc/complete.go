@@ -51,11 +51,13 @@ var arguments = map[string][]place{
 // values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take
 // one of a few words (see wordFlag), switches and numbers are not listed.
 var values = map[string]place{
+	"after":          {words: afterWords},
 	"begin":          {},
 	"bench output":   {endings: slices.Concat(tableEndings, timesEndings)},
 	"bytes":          {},
 	"compile output": {endings: outputEndings},
 	"costs":          {endings: []string{".json"}},
+	"dump":           {words: dumpWords},
 	"emit":           {endings: foldersOnly},
 	"end":            {},
 	"ignore":         {words: warningWords},

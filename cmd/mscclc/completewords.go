@@ -12,7 +12,6 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
-	"mscclc/passes/fifo"
 	"mscclc/topology"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,6 @@ import (
 
 // wordDocs describe the words of some flags (see wordFlag), by the flag's name.
 var wordDocs = map[string]func(word string) string{
-	"dump":   passDoc,
 	"target": targetDoc,
 }
 
@@ -33,15 +31,6 @@ func targetDoc(name string) string {
 		return ""
 	}
 	return t.Doc
-}
-
-func passDoc(name string) string {
-	for _, p := range fifo.Table {
-		if p.Name == name {
-			return p.Doc
-		}
-	}
-	return ""
 }
 
 // withDocs lists names, each with its description; doc may be nil.
@@ -245,13 +234,33 @@ func limitWords(at cursor) (list []string) {
 }
 
 // passWords lists the passes that --opt can turn off.
-func passWords(cursor) (list []string) {
-	for _, p := range fifo.Table {
-		if !p.Required {
-			list = append(list, cobra.CompletionWithDesc(p.Name+"=off", "do not "+p.Doc))
+func passWords(at cursor) (list []string) {
+	for _, p := range passTable(at.oneSided()) {
+		if !p.required {
+			list = append(list, cobra.CompletionWithDesc(p.name+"=off", "do not "+p.doc))
 		}
 	}
 	return list
+}
+
+// afterWords lists the passes that --after takes.
+func afterWords(at cursor) []string { return at.passes(passNames(at.oneSided())) }
+
+// dumpWords lists what --dump takes.
+func dumpWords(at cursor) []string { return at.passes(append(dumpNames(at.oneSided()), "all")) }
+
+// passes describes those of names that are passes.
+func (c cursor) passes(names []string) []string {
+	return withDocs(names, func(name string) string { return passDoc(c.oneSided(), name) })
+}
+
+// oneSided says whether the flags before the cursor ask for one-sided programs.
+func (c cursor) oneSided() bool {
+	is := func(flag, value string) bool {
+		f := c.cmd.Flags().Lookup(flag)
+		return f != nil && f.Value.String() == value
+	}
+	return is("sided", "one") || is("target", "mscclpp")
 }
 
 func levelWords(cursor) []string {

@@ -10,7 +10,6 @@ import (
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
-	"mscclc/passes/fifo"
 
 	"github.com/spf13/pflag"
 )
@@ -48,9 +47,9 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.Lookup("inplace").NoOptDefVal = "true"
 	wordFlag(f, &c.target, "target", "", target, "compile for `T`: "+strings.Join(targetNames(), ", "), targetNames())
 	wordFlag(f, &c.sided, "sided", "", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory", sideNames)
-	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the passes that there must be (--sided two)")
-	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (--sided two)")
-	f.BoolVar(&c.fuse, "fuse", true, "fuse receives with sends; false is --opt fuse=off (--sided two)")
+	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
+	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
+	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
 	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
 	c.reading.flags(f, limitNames())
@@ -113,7 +112,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if err := c.fitSides(); err != nil {
 		return opt, err
 	}
-	if opt.Passes, err = c.passOptions(); err != nil {
+	if err := c.passOptions(&opt); err != nil {
 		return opt, err
 	}
 	c.limits.apply(&opt)
@@ -140,11 +139,14 @@ func (c *compiling) fitSides() error {
 	return usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out", flag)
 }
 
-// twoSidedOnly are the flags that mean something of two-sided programs only: their passes, and their connections.
-var twoSidedOnly = []string{"instances", "optimise", "opt", "fuse", "fused-receives", "slots"}
+// twoSidedOnly are the flags about connections, which only two-sided programs have.
+var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
+
+// passFlags are the flags that choose passes.
+var passFlags = []string{"optimise", "opt", "fuse"}
 
 // compileOnly are the flags that only a compilation can follow.
-var compileOnly = []string{"param", "instances", "sided", "optimise", "opt", "fuse"}
+var compileOnly = append([]string{"param", "instances", "sided"}, passFlags...)
 
 // unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.
@@ -202,50 +204,6 @@ func (c *compiling) findTarget() (*codegen.Target, error) {
 		return &other, nil
 	}
 	return t, nil
-}
-
-func (c *compiling) passOptions() (fifo.Options, error) {
-	opt := fifo.Options{Instances: c.instances, Off: map[string]bool{}}
-	switch c.optimise {
-	case 0:
-		opt.Level0 = true
-	case 1:
-	default:
-		return opt, usagef("-O takes 0 or 1")
-	}
-	if !c.fuse {
-		opt.Off["fuse"] = true
-	}
-	for _, o := range c.passes {
-		name, value, _ := strings.Cut(o, "=")
-		i := slices.IndexFunc(fifo.Table, func(p fifo.Pass) bool { return p.Name == name })
-		switch {
-		case i < 0:
-			return opt, unknown("pass", name, passNames())
-		case value != "off" && value != "on":
-			return opt, usagef("--opt takes PASS=off or PASS=on, not %q", o)
-		case value == "off" && fifo.Table[i].Required:
-			return opt, usagef("pass %s cannot be turned off", name)
-		}
-		if name == "fuse" && value == "on" && !c.fuse {
-			return opt, usagef("--fuse=false and --opt %s contradict each other", o)
-		}
-		opt.Off[name] = value == "off"
-	}
-	for name, off := range opt.Off {
-		if !off {
-			delete(opt.Off, name)
-		}
-	}
-	return opt, nil
-}
-
-func passNames() []string {
-	names := make([]string, len(fifo.Table))
-	for i := range fifo.Table {
-		names[i] = fifo.Table[i].Name
-	}
-	return names
 }
 
 // An optionalBool is a flag that need not be given.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 type showFlags struct {
 	compiling
 	out, svg  string
+	after     string // a pass; the stage is then afterPass
 	drawn     string // what the picture shows
 	positions bool
 }
@@ -33,7 +35,8 @@ func (a *app) showCommand() *cobra.Command {
 
 A .xml or .plan file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm that says itself
 which thread block does what has channels, svg, and the one-sided program that they mean; with --target mscclpp any other
-algorithm has the channels of the execution plan that compile writes. compile --dump shows what each pass leaves.
+algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass leaves
+(mscclc help passes), and compile --dump writes it for all passes.
 
 -o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
 
@@ -43,6 +46,7 @@ chunks. A cell says whose inputs its chunk holds, and its colour whether the ste
 plans, and .plan files of one-sided programs, are drawn as the algorithms that they carry out.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
+  mscclc show allreduce/allpairs -p ranks=4 --sided one --after fuse
   mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
 		Args: between(1, 2, "a file, and perhaps a stage"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -53,6 +57,11 @@ plans, and .plan files of one-sided programs, are drawn as the algorithms that t
 			if err := f.pictured(&stage); err != nil {
 				return err
 			}
+			if f.after != "" && stage != "" {
+				return usagef("--after shows what a pass leaves, and not %s: give one", stage)
+			} else if f.after != "" {
+				stage = afterPass
+			}
 			return a.showStage(args[0], stage, &f)
 		},
 	}
@@ -60,6 +69,7 @@ plans, and .plan files of one-sided programs, are drawn as the algorithms that t
 	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
+	cmd.Flags().StringVar(&f.after, "after", "", "show what `PASS` leaves (mscclc help passes)")
 	cmd.Flags().BoolVar(&f.positions, "positions", false, "write source positions too: an operation with pos N is from the N-th span, from 0")
 	return cmd
 }
@@ -104,7 +114,7 @@ func (a *app) showStage(arg, stage string, f *showFlags) error {
 	if err != nil {
 		return err
 	}
-	doc := shownDocument{report: a.noted(newReport(arg, nil, p)), Stage: stage}
+	doc := shownDocument{report: a.noted(newReport(arg, nil, p)), Stage: cmp.Or(f.after, stage)}
 	if a.json && isStdout(out) {
 		doc.Text = string(b)
 		return a.writeJSON(doc)
@@ -126,7 +136,7 @@ func (a *app) showStage(arg, stage string, f *showFlags) error {
 // A shownDocument is what show --json prints.
 type shownDocument struct {
 	report
-	Stage  string `json:"stage"`
+	Stage  string `json:"stage" doc:"or the pass of --after"`
 	Text   string `json:"text,omitempty" doc:"where it went to no file"`
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
 }
@@ -136,7 +146,9 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 	var p *ir.Program
 	var err error
 	switch {
-	case !slices.Contains(stageNames(), stage):
+	case stage == afterPass && s.kind != codegen.KindSource:
+		return nil, nil, compiledAlready(arg, "--after")
+	case stage != afterPass && !slices.Contains(stageNames(), stage):
 		return nil, nil, unknown("stage", stage, stageNames())
 	case s.kind == codegen.KindMSCCLPP:
 		err := c.showChannels(&b, s, stage)
@@ -185,9 +197,9 @@ var compiledShow = []string{"target", "fused-receives", "protocol", "inplace"}
 
 // tooLate are the flags that a stage which is shown comes before.
 var tooLate = map[string][]string{
-	"chunks": {"instances", "target", "optimise", "opt", "fuse", "fused-receives"},
-	"insts":  {"optimise", "opt", "fuse"},
-	"svg":    {"instances", "target", "optimise", "opt", "fuse", "fused-receives"},
+	"chunks": append([]string{"instances", "target", "fused-receives"}, passFlags...),
+	"insts":  passFlags,
+	"svg":    append([]string{"instances", "target", "fused-receives"}, passFlags...),
 }
 
 func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*ir.Program, error) {
@@ -203,10 +215,13 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 		return nil, err
 	}
 	if flag := c.oneGiven(tooLate[stage]...); flag != "" {
-		return nil, usagef("%s does not change %s, which are before it; compile --dump shows what each pass leaves", flag, stage)
+		return nil, usagef("%s does not change %s, which are before it; --after PASS shows what a pass leaves", flag, stage)
 	}
 	if opt.OneSided && stage == "insts" {
-		return nil, usagef("one-sided programs have no insts; show chunks, program, json or dot")
+		return nil, usagef("one-sided programs have no insts; show chunks, program, json or dot, or --after PASS")
+	}
+	if stage == afterPass {
+		return c.afterPass(w, s.name, src, &opt)
 	}
 	ofPlan := stage == "channels" && c.target == "mscclpp" // those of the plan that would be written
 	opt.Unproven = ofPlan

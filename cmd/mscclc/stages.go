@@ -25,6 +25,9 @@ var stages = []stageRow{
 	{"channels", "the operations of a plan of MSCCL++, with what their ids stand for", textEndings},
 }
 
+// afterPass is the stage behind a pass, which --after names.
+const afterPass = "after"
+
 // shownEndings returns the endings of all that show writes.
 func shownEndings() (endings []string) {
 	for _, s := range stages {
@@ -36,6 +39,9 @@ func shownEndings() (endings []string) {
 
 // wrongShown returns an error of usage if out, which flag names, has another ending than the text or picture of a stage.
 func wrongShown(flag, out, stage string) error {
+	if stage == afterPass {
+		return wrongEnding(flag, out, textEndings, "--after shows text")
+	}
 	i := slices.IndexFunc(stages, func(s stageRow) bool { return s.name == stage })
 	if i < 0 {
 		return nil // which is told as an unknown stage

@@ -9,7 +9,6 @@ import (
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/lang"
-	"mscclc/passes/fifo"
 
 	"github.com/spf13/cobra"
 )
@@ -34,18 +33,6 @@ func table(rows ...string) string {
 	}
 	w.Flush()
 	return strings.TrimRight(b.String(), "\n")
-}
-
-func passesHelp() string {
-	rows := []string{"PASS\tWHAT IT DOES\tGIVES"}
-	for _, p := range fifo.Table {
-		name := p.Name
-		if p.Required {
-			name += " *"
-		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%v", name, p.Doc, p.Gives))
-	}
-	return "The passes in their order; --opt PASS=off turns one off that has no star, -O0 all of them.\n\n" + table(rows...)
 }
 
 func opsHelp() string {

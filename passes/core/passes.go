@@ -44,7 +44,7 @@ var Table = []Pass{
 	{Name: "sync", Required: true, Needs: Ordered, Gives: Synced, Run: syncGroups,
 		Doc: "insert a signal and a wait where nothing else orders two ranks"},
 	{Name: "leave", Required: true, Needs: Synced, Gives: Left, Run: leave,
-		Doc: "insert signals at the end of a launch, for who must know that others are done with its buffers"},
+		Doc: "insert signals at the end of a launch, to the ranks whose buffers were used"},
 	{Name: "credit", Required: true, Needs: Synced | Left | Placed, Gives: Proven, Run: credit,
 		Doc: "insert waits before scratch and packets are written again"},
 }

@@ -2,14 +2,12 @@ package fifo
 
 import (
 	"fmt"
-	"io"
 	"math/rand"
 	"slices"
 	"time"
 
 	"mscclc/ir"
 	"mscclc/ir/property"
-	"mscclc/ir/text"
 )
 
 // A Pass rewrites an InstDAG in place. It may assume the properties in Needs
@@ -65,7 +63,7 @@ type Options struct {
 	Check func(pass string, d *ir.InstDAG, have property.Property) error
 	Seed  int64
 
-	Dump  func(pass string) io.WriteCloser // nil, or returns nil: no dump of this pass
+	Dump  func(pass string, d *ir.InstDAG) error // sees d after every pass; it must not keep or change it
 	Trace func(p *Pass, rewrites int, d time.Duration)
 }
 
@@ -124,8 +122,10 @@ func Run(d *ir.InstDAG, opt Options) error {
 		if opt.Trace != nil {
 			opt.Trace(p, rewrites, time.Since(start))
 		}
-		if err := s.dump(p.Name); err != nil {
-			return err
+		if opt.Dump != nil {
+			if err := opt.Dump(p.Name, d); err != nil {
+				return err
+			}
 		}
 		if opt.Check != nil {
 			if err := opt.Check(p.Name, d, have); err != nil {
@@ -137,21 +137,6 @@ func Run(d *ir.InstDAG, opt Options) error {
 		}
 	}
 	return nil
-}
-
-func (s *state) dump(pass string) error {
-	if s.opt.Dump == nil {
-		return nil
-	}
-	w := s.opt.Dump(pass)
-	if w == nil {
-		return nil
-	}
-	if err := text.WriteInsts(w, s.InstDAG); err != nil {
-		w.Close()
-		return err
-	}
-	return w.Close()
 }
 
 func find(name string) *Pass {
