@@ -163,7 +163,9 @@ func passesHelp() string {
 		}
 		return table(rows...)
 	}
-	return `The passes in their order. A star marks a required pass. --opt PASS=off turns off another one, and -O0 all others.
+	return `The passes in their order. A star marks a required pass. --opt PASS=off turns off another one, and -O0 all
+others.
+
 mscclc show FILE --after PASS prints what a pass leaves, and mscclc compile FILE --dump all writes it for every pass.
 
 Two-sided programs, of sends and receives (--sided two):

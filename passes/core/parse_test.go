@@ -13,8 +13,8 @@ import (
 	"mscclc/ir/irtest"
 )
 
-// parseState reads the text form of a State: of runs, or of Moves up to the pass group. What follows from the Moves alone, their
-// dependences and depths, is made again.
+// parseState reads the text form of a State: of runs, or of Moves up to the pass group. What follows from the Moves
+// alone, their dependences and depths, is made again.
 func parseState(text string, opt Options) (*State, error) {
 	var header, lines []string
 	even := false
@@ -25,7 +25,7 @@ func parseState(text string, opt Options) (*State, error) {
 		case line == "even":
 			even = true
 		case line == "" || line[0] == '#':
-		case strings.Contains(word, ":") || strings.HasPrefix(word, "m") && word != "moves" || word == "group":
+		case isItem(word):
 			lines = append(lines, line)
 		default:
 			header = append(header, line+"\n")
@@ -47,6 +47,11 @@ func parseState(text string, opt Options) (*State, error) {
 	}
 	p.finish()
 	return p.State, nil
+}
+
+// isItem says whether a line that begins with word is a run, a Move or a group.
+func isItem(word string) bool {
+	return strings.Contains(word, ":") || strings.HasPrefix(word, "m") && word != "moves" || word == "group"
 }
 
 // A stateParser reads the lines of runs, or of Moves and groups.
