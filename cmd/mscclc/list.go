@@ -22,10 +22,9 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [COLLECTIVE|FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
-		Long: `List the algorithms of the catalog, or of files and folders, with what they cost where their parameters have
-the values that they have by default: transfers that follow each other at most (rounds); what the rank that sends or
-receives most does, and what scratch a rank has, both in buffers, as nccl-tests counts a call's bytes. There is - where
-a file does not say which chunk goes where, but which thread block does what.`,
+		Long: `List the algorithms of the catalog, or of files and folders, with their costs for the default parameters. Rounds is the
+longest chain of transfers. Sent is what the busiest rank sends or receives, and scratch what a rank has, both in
+buffers, as nccl-tests counts a call's bytes. A file at the level of channels has - there.`,
 		Example: `  mscclc list
   mscclc list allreduce
   mscclc list examples/`,

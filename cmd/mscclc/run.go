@@ -42,22 +42,22 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE|COLLECTIVE [FILE...]",
 		Short: "Run an algorithm or a program on random data, and compare every element",
-		Long: `Run an algorithm, which is compiled first, or a program. Only what is proven runs (mscclc help verify says what that is):
-the proof holds for the protocol, the slots and each size of the run, and of large programs it is kept in a cache, which the
-environment's MSCCLC_CACHE=FOLDER moves and MSCCLC_CACHE=off turns off. --unproven runs whatever it is.
+		Long: `Run an algorithm, which is compiled first, or a program. Only proven programs run (mscclc help verify says what proven
+means). The proof holds for the protocol, the slots and each size of the run. Proofs of large programs are kept in a
+cache: MSCCLC_CACHE=FOLDER moves it, and MSCCLC_CACHE=off turns it off. --unproven runs any program.
 
-Inputs are random, outputs poisoned, and guards stand round every buffer; afterwards every element is compared with the
-collective computed directly: integers exactly, floats within the bound of the summation's own error.
+Inputs are random, outputs are filled with a pattern, and guards surround every buffer. After the run every element is
+compared with the collective computed directly: integers exactly, floats within the error bound of the summation.
 
 Sizes are in bytes as nccl-tests counts them, of the larger of a rank's input and output, with a suffix K, M or G, and
 several with commas. A program that needs sizes that divide runs the next smaller one that does. A run that has no
 element to compare is not ok.
 
-The time is that of the fastest of --iters launches, without the making and the comparing of data. algbw is the bytes divided by
-this time, and busbw the bandwidth of the bus as nccl-tests defines it; mscclc bench measures more carefully.
+The time is that of the fastest of --iters launches. It does not include making and comparing data. algbw is the bytes
+divided by this time, and busbw the bandwidth of the bus as nccl-tests defines it. mscclc bench measures more carefully.
 
-Loops of plans of MSCCL++ and of algorithms at the level of channels do as many turns as their bytes a turn ask for, of equal bytes; fewer
-where the program would get too large, and the line says of how many.
+Pipelines, of execution plans and of algorithms at the level of channels, run as many loop iterations as their bytes per
+iteration ask for. They run fewer if the program would get too large; the line then says so.
 
 A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which --table
 FILE chooses (mscclc bench --tune and select --emit write such), the tables that are built in, or a simulation; it runs as wide as the executor has it.

@@ -38,8 +38,8 @@ func (a *app) simulateCommand() *cobra.Command {
 		Short: "Say how long an algorithm or a program would take on a topology",
 		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation of its steps as they
 are scheduled, on links with a latency and a bandwidth each, where messages that share a link or a NIC wait for each other.
-mscclc help topo says what a topology is. What launches, steps and signals take, the topology's device says; --costs FILE has other
-numbers, in the form of simulate/devices/*.json.
+mscclc help topo says what a topology is. The topology's device has the costs of launches, steps and signals; --costs FILE replaces
+them, in the form of simulate/devices/*.json.
 
 A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
 is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call

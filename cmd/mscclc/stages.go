@@ -22,7 +22,7 @@ var stages = []stageRow{
 	{"json", "the same for scripts", []string{".json"}},
 	{"dot", "the program as a graph, for Graphviz", graphEndings},
 	{"svg", "the table of the algorithm, as papers draw it", drawingEndings},
-	{"channels", "the operations of a plan of MSCCL++, with what their ids stand for", textEndings},
+	{"channels", "the operations of an execution plan of MSCCL++, with what their ids stand for", textEndings},
 }
 
 // afterPass is the stage behind a pass, which --after names.

@@ -26,8 +26,9 @@ func (a *app) topoCommand() *cobra.Command {
 		Short: "Print what this machine is, or what a topology says",
 		Long: `Print what this machine is: its GPUs, whether they reach each other's memory, its network cards, and the known
 machine that is most like it. Or print what a topology says: classes of links with their latency and bandwidth, and
-paths between ranks. The bandwidth of a class is that of one link in one direction. Under LINKS, 8 x 2 are eight pairs
-of places that two links join, whose bandwidths add up. In NCCL's XML that width is the count of NVLinks.
+paths between ranks. The bandwidth of a class is that of one link in one direction. Under LINKS, 8 x 2 means eight pairs
+of vertices (GPUs, NICs or switches) with two links each, whose bandwidths add up. In NCCL's XML that width is the count
+of NVLinks.
 
 A topology is a machine that mscclc knows (` + strings.Join(topology.Names(), ", ") + `),
 a text file of the same form, or the XML that NCCL writes where NCCL_TOPO_DUMP_FILE asks for it. Parameters stand behind

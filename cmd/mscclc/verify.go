@@ -34,32 +34,33 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE|FOLDER...",
 		Short: "Prove that programs are right, whoever made them",
-		Long: `Prove that programs are right, whoever made them, and show what is wrong with those that are not. A .mscl file
-is compiled first, with the defaults of its parameters unless -p sets them; a plan of MSCCL++ is unrolled. Of a folder,
-all .mscl, .xml, .plan and .json files below it are judged, several at once; files that hold no program are skipped
-there. One line each, in order: ok or FAIL, and the time where there are several; the exit code is 1 if any is rejected.
+		Long: `Prove that programs are right, whoever made them, and show what is wrong with the others. A .mscl file is compiled first,
+with the defaults of its parameters unless -p sets them. An execution plan of MSCCL++ is unrolled. In a folder, verify
+checks all .mscl, .xml, .plan and .json files below it, several at once, and skips files that are not programs. It
+prints one line for each file, in order: ok or FAIL. The exit code is 1 if any file is rejected.
 
-Proven is, for every timing, every size that the file is for, and any number of launches:
+A proof holds for every timing, every size that the file is for, and any number of launches:
   form      every rank, channel, buffer, offset, count and wait is in range and coherent
-  matching  the n-th send of a connection meets the n-th receive, with an equal count
+  matching  the n-th send of a connection has the n-th receive, with an equal count
   liveness  no steps wait for each other, with the slots that connections have; counts split at the largest size
   races     accesses of two thread blocks to one chunk, one of them a write, are ordered by flags, messages or packets
   result    every output chunk holds exactly what the collective says, and nothing is read before it is written;
             XML of coll="custom" does not say what must hold, and its line says so
-Not judged: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
+Not checked: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
-A rejection has a code (mscclc explain CODE), the step, and a witness: the waits of a deadlock, the two accesses of a
-race, or the first wrong chunk with what it holds, what it should hold and who wrote it. --replay runs these on the CPU,
-so that it shows; a problem without a run, such as unmatched or undecided, says why it has none.
+A rejection has a code (mscclc explain CODE), the step, and a counterexample: the waits of a deadlock, the two accesses
+of a race, or the first wrong chunk with what it holds, what it should hold and which step wrote it. --replay runs
+counterexamples on the CPU, and says of other problems, such as unmatched, why they have none.
 
-Loops of MSCCL++'s plans are proven for any number of iterations. What MSCCL++'s own executor is known to do wrong with
-a plan is a warning. A port copies at any time, also after the launch. A put completes at the next flush, or when a
-signal that depends on it arrives. Pushes to one port are unordered unless a block barrier separates them.
+In execution plans of MSCCL++, pipelines are proven for any number of loop iterations. A warning names what MSCCL++'s
+executor is known to do wrong with a plan that is right. A port may copy at any time, also after the launch has ended: a
+put completes at the next flush (pwsf), or when a signal that depends on it arrives. A flush alone is assumed to work,
+with a warning. Pushes to one port are unordered unless a block barrier separates them.
 
---target also judges what one runtime's reader and limits allow, and takes its range of sizes where a file has none.
-msccl and rccl run XML, mscclpp runs plans of MSCCL++, and plan runs all programs. A .plan file may become XML. Any
-other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag is given that
-only a compilation follows, such as --ranks.`,
+--target also checks what one runtime's reader and limits allow, and takes its range of sizes where a file has none.
+msccl and rccl run XML, mscclpp runs execution plans of MSCCL++, and plan runs all programs. A .plan file may become XML. Any
+other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag is given that only a
+compilation follows, such as --ranks.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
   mscclc verify algorithms/ --ranks 2-17,64
@@ -79,14 +80,11 @@ only a compilation follows, such as --ranks.`,
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
-	flags.IntVar(&f.slots, "slots", 0,
-		"connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
-	flags.StringVar(&f.ranks, "ranks", "",
-		"prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
-	flags.StringVar(&f.sarif, "sarif", "",
-		"write SARIF 2.1.0 to `FILE`.sarif or .json besides, for continuous integration; - is stdout, and the lines go to stderr")
+	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
+	flags.StringVar(&f.ranks, "ranks", "", "prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
+	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE`.sarif or .json too, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
-	flags.BoolVar(&f.replay, "replay", false, "run the witness of each rejection on the CPU")
+	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd
 }
 

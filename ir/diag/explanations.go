@@ -41,8 +41,8 @@ program is measured with the buffers of the rank that it names.`,
 		Code: Unmatched,
 		Means: `
 A send has no receive, a receive has no send, or their counts differ. The n-th send of a connection (channel, source,
-destination) meets the n-th receive. In a one-sided program, packets are sent and never read, or read and never sent,
-or a block waits for a signal that no block gives.`,
+destination) pairs with the n-th receive. In a one-sided program, packets are sent and never read, or read and never
+sent, or a block waits for a signal that no block gives.`,
 		Why: `
 The run would hang, or the data that is left over would be taken by the next launch.`,
 		Fix: `
@@ -101,8 +101,8 @@ this example rank 0 never receives the sum, so rank 1 must send it back.`,
 	{
 		Code: Uneven,
 		Means: `
-Chunks of different lengths meet in one step. If a call's bytes do not divide by the number of chunks, the last chunks
-of a buffer are shorter. Only chunks with the same place in their buffers (the same class) have the same length.`,
+One step has chunks of different lengths. If a call's bytes do not divide by the number of chunks, the last chunks
+of a buffer are shorter. Only chunks with the same position in their buffers (the same class) have the same length.`,
 		Why: `
 The step would copy or add too many elements, or too few.`,
 		Fix: `

@@ -44,9 +44,9 @@ Use MSCCL++ only for sums.`,
 	{
 		Code: MSCCLPPSize,
 		Means: `
-The plan allows messages or scratch of 4 GiB or more. MSCCL++'s executor keeps offsets and sizes in 32 bits. Packets,
-and double scratch, make scratch larger than the data. Of mscclc compile, the warning says that the plan is for fewer
-sizes than the file, because the executor does not run the others right.`,
+The execution plan allows messages or scratch of 4 GiB or more. MSCCL++'s executor keeps offsets and sizes in 32 bits.
+Packets, and double scratch, make scratch larger than the data. The warning of mscclc compile says that the plan
+is for fewer sizes than the file, because the executor does not run the others right.`,
 		Why: `
 From 4 GiB on the offsets overflow silently, and operations access wrong memory.`,
 		Fix: `
@@ -55,8 +55,8 @@ Set max_message_size to a smaller value. A plan without this key has no bound.`,
 	{
 		Code: MSCCLPPGraph,
 		Means: `
-The plan uses packets, and it is not safe in a captured CUDA graph. MSCCL++'s host code increments the flag of packets
-at each launch, and a captured graph repeats one flag.`,
+The execution plan uses packets, and it is not safe in a captured CUDA graph. MSCCL++'s host code increments the flag
+of packets at each launch, and a captured graph repeats one flag.`,
 		Why: `
 A replay can take the packets of the replay before it for its own.`,
 		Fix: `
@@ -67,17 +67,18 @@ packets avoids it. A plan with protocol Simple has no packets.`,
 		Code: MSCCLPPDouble,
 		Means: `
 An operation always uses the first half of double scratch. With double scratch (use_double_scratch_buffer) launches
-use the halves in turn. The operation accesses scratch as plain data through a port, a switch or from another rank.`,
+alternate between the halves. The operation accesses scratch as plain data through a port, a switch or from another
+rank.`,
 		Why: `
 In MSCCL++'s executor such an access always uses the first half. Packets, and a rank's plain accesses to its own
-scratch, use the right half. The two miss each other in every second launch.`,
+scratch, use the right half. In every second launch these are different halves.`,
 		Fix: `
 Send packets there, or turn double scratch off.`,
 	},
 	{
 		Code: MSCCLPPScratch,
 		Means: `
-The plan has packets, and its protocol is not LL. Packets need twice the bytes of their data.`,
+The execution plan has packets, and its protocol is not LL. Packets need twice the bytes of their data.`,
 		Why: `
 MSCCL++'s executor makes room for packets only if the protocol is LL. With another protocol they lie beyond the end of
 scratch.`,
@@ -107,7 +108,7 @@ Use a multiple of 16.`,
 	{
 		Code: MSCCLPPName,
 		Means: `
-Two plans have the same name and are not equal.`,
+Two execution plans have the same name and are not equal.`,
 		Why: `
 MSCCL++'s executor finds what it has set up for a plan by the plan's name. The second plan runs with the channels and
 the scratch of the first.`,
@@ -145,8 +146,8 @@ max_message_size, so that there are at most 65535 loop iterations. This example 
 	{
 		Code: MSCCLPPReuse,
 		Means: `
-The plan has reuse_resources and a reduce and send (res). MSCCL++'s executor then computes the offset of its input
-with the buffers of its output.`,
+The execution plan has reuse_resources and a reduce and send (res). MSCCL++'s executor then computes the offset of its
+input with the buffers of its output.`,
 		Why: `
 If one of these buffers is scratch, their chunks have different sizes, so the operation reads wrong data.`,
 		Fix: `
@@ -170,7 +171,8 @@ to 16 bytes. Double scratch is use_double_scratch_buffer. MSCCL++'s executor fin
 scratch by the size of its own.`,
 		Why: `
 If two ranks have different scratch_chunks, the packets of every second launch go where no rank reads them, and the
-plan hangs. All plans of a process take turns: one that runs in every second launch always uses the same half.`,
+plan hangs. All execution plans of a process alternate together: one that runs in every second launch always uses the
+same half.`,
 		Fix: `
 Give all ranks the same scratch_chunks. Use a multiple of 8 for protocol LL, or of 16 for others. An alternative is a
 power of two for input_chunks, and a max_message_size of a multiple of 16 bytes a chunk.`,
@@ -212,7 +214,7 @@ Set num_threads_per_block to at least the number that the message names. 1024 is
 	{
 		Code: MSCCLPPFirst,
 		Means: `
-The plan has reuse_resources and names input or output of other ranks.`,
+The execution plan has reuse_resources and names input or output of other ranks.`,
 		Why: `
 MSCCL++'s executor exchanges buffer addresses once for such a plan, in its first call. All later calls access the
 buffers of the first.`,
