@@ -72,7 +72,7 @@ func (c *compiler) pipeline(s *syntax.Simple) exec {
 			*d = d.WithNote(ch.pipe.span, "the outer one is here")
 			return goOn
 		case p.unit < 1 || p.unit > math.MaxInt32:
-			m.fault(diag.OutOfBounds, bound[0].Span(), "a turn does 1 to %d bytes, not %d", math.MaxInt32, p.unit)
+			m.fault(diag.OutOfBounds, bound[0].Span(), "a loop iteration does 1 to %d bytes, not %d", math.MaxInt32, p.unit)
 			return goOn
 		case n < 1 || n > math.MaxInt32:
 			m.fault(diag.OutOfBounds, bound[1].Span(), "a pipeline goes over 1 chunk or more, not %d", n)

@@ -46,7 +46,7 @@ func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir
 	g, report, found := channels.Check(p, check)
 	d.judged = report
 	if channels.Turns(p, 1<<62) > 1 {
-		d.note = "loops are proven for any number of turns"
+		d.note = "pipelines are proven for any number of loop iterations"
 	}
 	return g, found.Err()
 }
@@ -85,9 +85,9 @@ func (t turned) text() string {
 	case t.asked <= 1:
 		return ""
 	case t.did < t.asked:
-		return fmt.Sprintf("   %d turns of loops, of %d", t.did, t.asked)
+		return fmt.Sprintf("   %d loop iterations, of %d", t.did, t.asked)
 	}
-	return fmt.Sprintf("   %d turns of loops", t.did)
+	return fmt.Sprintf("   %d loop iterations", t.did)
 }
 
 // executionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop

@@ -146,7 +146,7 @@ func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 	}
 	unit, err := parseBytes(f.pipeline)
 	if err == nil && unit == 0 {
-		err = usagef("--pipeline takes the bytes of a turn, from 16 on, not 0")
+		err = usagef("--pipeline takes the bytes of a loop iteration, from 16 on, not 0")
 	}
 	return unit, err
 }

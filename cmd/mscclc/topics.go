@@ -64,7 +64,7 @@ What MSCCL++ calls these in its plans, and mscclc show FILE channels in its line
 		"copy\tcopy, cpkt, upkt, rppkt\tmv SRC -> DST ...\teach destination gets the source",
 		"reduce\tre, res, rre, rres, repkt, respkt, recpkt, recspkt\tmv SRC + ... -> DST ...\teach destination gets the sum of all sources",
 		"put, get, allreduce (switch)\tgstore, gstorepkt, glres\tmv ... all:...@switch[N]\tthrough the switch, of all ranks",
-		"pipeline\tpipeline\tloop UNIT of CHUNKS\tits body, UNIT bytes a turn",
+		"pipeline\tpipeline\tloop UNIT of CHUNKS\tits body, UNIT bytes per loop iteration",
 		"tb = [0, 1]\ttbg_info\tpart K/N\tpart K of N equal parts")
 }
 

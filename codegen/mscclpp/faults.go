@@ -174,10 +174,10 @@ func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 	case ir.ChLoop:
 		if o.Unit%16 != 0 {
 			x.at(diag.MSCCLPPAlign, o.Pos,
-				"a turn of the loop is %d bytes, no multiple of the 16 that the executor moves at once", o.Unit)
+				"a loop iteration is %d bytes, no multiple of the 16 that the executor moves at once", o.Unit)
 		}
 		if turns := x.chunkBytes(x.rank) * float64(o.Chunks) / float64(o.Unit); turns > math.MaxUint16 {
-			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f turns, which the executor counts in 16 bits", math.Ceil(turns))
+			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f loop iterations, which the executor counts in 16 bits", math.Ceil(turns))
 		}
 	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush:
 		x.move(o, loop)
@@ -293,7 +293,7 @@ func (x *faultFinder) pairs(o *ir.ChannelOp, text opText) {
 func (x *faultFinder) inLoop(o, loop *ir.ChannelOp, packets bool, text opText) {
 	switch {
 	case packets:
-		x.at(diag.MSCCLPPLoop, o.Pos, "%s moves all its packets in every turn of the loop", text)
+		x.at(diag.MSCCLPPLoop, o.Pos, "%s moves all its packets in every loop iteration", text)
 	case o.Dsts[0].Count != loop.Chunks:
 		x.at(diag.MSCCLPPLoop, o.Pos, "%s has %d chunks in a loop of %d", text, o.Dsts[0].Count, loop.Chunks)
 	case o.Parts > 1:

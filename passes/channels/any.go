@@ -68,7 +68,7 @@ func (u *unroller) anyTurns() diag.List {
 	c := &turnChecker{u: u, flags: map[ir.Operand]*turnFlag{}}
 	for _, ask := range []func() *diag.Diagnostic{c.oneRate, c.sameRuns, c.sameParts, c.sameThreads, c.phases} {
 		if d := ask(); d != nil {
-			d.Hint = "mscclc run proves the number of turns that it runs"
+			d.Hint = "mscclc run proves the number of loop iterations that it runs"
 			return diag.List{*d}
 		}
 	}
@@ -112,7 +112,7 @@ func (c *turnChecker) oneRate() *diag.Diagnostic {
 			return nil
 		}
 		d := c.undecided(rank, at, o.Pos,
-			"has more bytes of a chunk a turn than another loop: how many turns each does is not decided for all sizes")
+			"has more bytes of a chunk per loop iteration than another loop: how many loop iterations each does is not decided for all sizes")
 		*d = d.WithNote(c.u.p.Span(c.u.least.Pos), "the other")
 		return d
 	})
@@ -148,7 +148,7 @@ func (c *turnChecker) sameRuns() *diag.Diagnostic {
 					if other := f(turnRun{int32(mem.Cell(int(r), list[i].Buf, int(list[i].Index))), list[i].Count,
 						o.Pos}); other != nil {
 						d := c.undecided(rank, at, o.Pos,
-							"goes over chunks that another operation of a loop writes, which begins or ends elsewhere: what a turn of one does to other turns of the other depends on how many there are")
+							"goes over chunks that another operation of a loop writes, which begins or ends elsewhere: what a loop iteration of one does to other loop iterations of the other depends on how many there are")
 						*d = d.WithNote(p.Span(other.pos), "the other")
 						return d
 					}
@@ -190,7 +190,7 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 		}
 		if inLoops = true; loop.Chunks > 1 {
 			return c.undecided(rank, at, o.Pos,
-				"is one of a thread block group, and goes over %d chunks: which block has which byte depends on the turns",
+				"is one of a thread block group, and goes over %d chunks: which block has which byte depends on the loop iterations",
 				loop.Chunks)
 		}
 		return nil
@@ -202,7 +202,7 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 			return nil
 		}
 		return c.undecided(rank, at, o.Pos,
-			"is one of a thread block group, as operations in loops are: whose parts meet there depends on the turns")
+			"is one of a thread block group, as operations in loops are: whose parts meet there depends on the loop iterations")
 	})
 }
 
@@ -231,7 +231,7 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 			if i, bad := several[key]; bad && looped[key] && on[key] {
 				rank, _, _ := p.Place(i)
 				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos,
-					"is at a signal or a wait of a loop by another thread than before, and threads tell on what they were told without meeting: which turns they tell of depends on how many there are")
+					"is at a signal or a wait of a loop by another thread than before, and threads tell on what they were told without meeting: which loop iterations they tell of depends on how many there are")
 			}
 		}
 	}

@@ -154,7 +154,7 @@ func TestAnyTurns(t *testing.T) {
 		}
 		_, _, list := Check(p, verify.Options{})
 		undecided := len(list) == 1 && list[0].Code == diag.Undecided &&
-			strings.Contains(list[0].Hint, "proves the number of turns")
+			strings.Contains(list[0].Hint, "proves the number of loop iterations")
 		if len(list) > 0 && !undecided {
 			counts["rejected"]++
 			continue
@@ -167,9 +167,9 @@ func TestAnyTurns(t *testing.T) {
 		}
 		switch {
 		case undecided && wrong == nil:
-			counts["undecided, and right in 4 to 8 turns"]++
+			counts["undecided, and right in 4 to 8 loop iterations"]++
 		case undecided:
-			counts["undecided, and wrong in 4 to 8 turns"]++
+			counts["undecided, and wrong in 4 to 8 loop iterations"]++
 		case wrong != nil:
 			t.Errorf("seed %d: accepted, and\n%s", seed, told(wrong))
 		default:
@@ -181,12 +181,12 @@ func TestAnyTurns(t *testing.T) {
 			if v, err := explore.OneSided(g, 0, rnd); err == nil && !v.Good() {
 				t.Errorf("seed %d: accepted, and %v", seed, v)
 			} else if err == nil {
-				counts["accepted, and explored in 4 turns"]++
+				counts["accepted, and explored in 4 loop iterations"]++
 			}
 		}
 	}
 	t.Log(counts)
-	if counts["accepted"] < n/4 || counts["rejected"] < n/10 || counts["undecided, and right in 4 to 8 turns"] < n/20 {
+	if counts["accepted"] < n/4 || counts["rejected"] < n/10 || counts["undecided, and right in 4 to 8 loop iterations"] < n/20 {
 		t.Error("too few were judged to say anything")
 	}
 }
@@ -253,14 +253,14 @@ func undecidedTurns() []struct {
 		text  string
 		wrong bool
 	}{
-		{"runs askew, a turn apart",
+		{"runs askew, a loop iteration apart",
 			alongside(1, 9, append(filled(0, 5), loopOver(4, move(to(ref(0, ir.Scratch, 5, 4)), ref(0, ir.Scratch, 0, 4)),
 				meet, sema(ir.ChRelease, 0)), sema(ir.ChRelease, 0)), []ir.ChannelOp{ahead, meet, loopOver(4, ahead, meet,
 				move(to(ref(0, ir.Scratch, 1, 4)), ref(0, ir.Scratch, 5, 4)), meet)}), "begins or ends elsewhere", true},
-		{"an await of the next turn", alongside(1, 1, []ir.ChannelOp{looped(move(to(ref(0, ir.Scratch, 0, 1)), in), meet, sema(ir.ChRelease, 0)), sema(ir.ChRelease, 0)},
-			[]ir.ChannelOp{ahead, meet, looped(ahead, meet)}), "what is before its loop awaits signals of a turn", false},
-		{"two loops and one", alongside(1, 1, []ir.ChannelOp{looped(sema(ir.ChRelease, 0)), looped(sema(ir.ChRelease, 0))}, []ir.ChannelOp{looped(ahead, ahead, meet)}), "more or less often a turn", false},
-		{"bytes of a turn", alongside(0, 1, []ir.ChannelOp{looped(move(to(ref(0, ir.Scratch, 0, 1)), in), meet)}, []ir.ChannelOp{{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 8192, Chunks: 1, Body: []ir.ChannelOp{meet}}}), "has more bytes of a chunk a turn", false},
+		{"an await of the next loop iteration", alongside(1, 1, []ir.ChannelOp{looped(move(to(ref(0, ir.Scratch, 0, 1)), in), meet, sema(ir.ChRelease, 0)), sema(ir.ChRelease, 0)},
+			[]ir.ChannelOp{ahead, meet, looped(ahead, meet)}), "what is before its loop awaits signals of a loop iteration", false},
+		{"two loops and one", alongside(1, 1, []ir.ChannelOp{looped(sema(ir.ChRelease, 0)), looped(sema(ir.ChRelease, 0))}, []ir.ChannelOp{looped(ahead, ahead, meet)}), "more or less often per loop iteration", false},
+		{"bytes of a loop iteration", alongside(0, 1, []ir.ChannelOp{looped(move(to(ref(0, ir.Scratch, 0, 1)), in), meet)}, []ir.ChannelOp{{Kind: ir.ChLoop, Type: ir.NoChannel, Unit: 8192, Chunks: 1, Body: []ir.ChannelOp{meet}}}), "has more bytes of a chunk per loop iteration", false},
 		{"a group of two chunks", alongside(0, 4, append(filled(0, 2), loopOver(2, part(0, move(to(ref(0, ir.Scratch, 2, 2)), ref(0, ir.Scratch, 0, 2))), part(1, move(to(ref(0, ir.Scratch, 2, 2)), ref(0, ir.Scratch, 0, 2))))), nil), "goes over 2 chunks", false},
 		{"groups in loops and elsewhere", alongside(0, 2, []ir.ChannelOp{part(0, move(to(out), in)), part(1, move(to(out), in)), meet, looped(part(0, move(to(ref(0, ir.Scratch, 0, 1)), in)))}, nil), "as operations in loops are", false},
 		{"a semaphore that two release in loops", takenTurns(), "and so is another block: in which order", false},
@@ -278,7 +278,7 @@ func TestUndecidedTurns(t *testing.T) {
 			t.Errorf("%s: not undecided since %q, but\n%s", c.name, c.text, told(list))
 		}
 		if _, _, list := CheckTurns(p, 8, verify.Options{}); len(list) > 0 != c.wrong {
-			t.Errorf("%s, in 8 turns:\n%s", c.name, told(list))
+			t.Errorf("%s, in 8 loop iterations:\n%s", c.name, told(list))
 		}
 	}
 }

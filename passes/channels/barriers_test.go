@@ -97,10 +97,10 @@ func TestBarriers(t *testing.T) {
 		{"ports", "q.put(chunk(0, input, 0), tb = 0)\nq.signal(tb = 0)\nq.flush(tb = 0)\nq.put(chunk(0, input, 0), tb = 0)", "E*e"},
 		{"switch", "w.put(chunk(0, input, 0), a, 0, tb = 0)\nchunk(0, a, 0).copy(0, a, 1, tb = 0)\nw.allreduce(chunk(0, a, 1), tb = 0)\nw.get(chunk(0, a, 1), a, 2, tb = 0)", "m*m*m*m"},
 		{"loop", "pipeline(unit = 1K, chunks = 1) { c.put(chunk(0, input, 0), tb = 0)\nc.signal(tb = 0) }", "l(e*s)"},
-		{"turn to turn", "pipeline(unit = 1K, chunks = 1) { c.signal(tb = 0)\nc.wait(tb = 0) }", "l(*sw)"},
-		{"within a turn", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0)\nchunk(0, a, 2).copy(0, a, 0, tb = 0) }", "l(m*m)"},
+		{"loop iteration to loop iteration", "pipeline(unit = 1K, chunks = 1) { c.signal(tb = 0)\nc.wait(tb = 0) }", "l(*sw)"},
+		{"within a loop iteration", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0)\nchunk(0, a, 2).copy(0, a, 0, tb = 0) }", "l(m*m)"},
 		{"carried askew", "pipeline(unit = 1K, chunks = 2) { c.put(chunk(0, a, 0, 2), tb = 0)\nd.get(chunk(1, a, 0, 2), a, 1, tb = 0) }", "l(*e*e)"},
-		{"turns do other bytes", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0) }", "l(m)"},
+		{"loop iterations do other bytes", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0) }", "l(m)"},
 		{"behind a loop", "pipeline(unit = 1K, chunks = 1) { chunk(0, a, 0).copy(0, a, 1, tb = 0) }\nchunk(0, a, 0).copy(0, a, 1, tb = 0)", "l(m)*m"},
 		{"into a loop", "c.wait(tb = 0)\npipeline(unit = 1K, chunks = 1) { c.put(chunk(0, input, 0), tb = 0) }\nc.signal(tb = 0)", "w*l(e)*s"},
 	}

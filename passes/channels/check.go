@@ -63,7 +63,7 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 		return list
 	}
 	for i := range list {
-		list[i].Text += ", where loops have " + diag.Counted(turns, "turn")
+		list[i].Text += ", with " + diag.Counted(turns, "loop iteration")
 	}
 	return list
 }

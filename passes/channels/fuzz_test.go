@@ -90,7 +90,7 @@ func FuzzCheckChannels(f *testing.F) {
 				return
 			}
 			if v, err := explore.OneSided(g, 0, rand.New(rand.NewSource(1))); err == nil && !v.Good() {
-				t.Fatalf("accepted, and in %d turns %v", turns, v)
+				t.Fatalf("accepted, and in %d loop iterations %v", turns, v)
 			}
 		}
 	})

@@ -33,7 +33,7 @@ func (s source) short() string {
 	if s.turn < 0 {
 		return fmt.Sprintf("op %d.%d (%s)", s.op, s.inner, kind)
 	}
-	return fmt.Sprintf("op %d.%d (%s) in turn %d", s.op, s.inner, kind, s.turn+1)
+	return fmt.Sprintf("op %d.%d (%s) in loop iteration %d", s.op, s.inner, kind, s.turn+1)
 }
 
 // names is the ir.Source of a program that was unrolled: it names the operations of the channel program, and its

@@ -12,7 +12,7 @@ func (u *unroller) check() {
 	switch {
 	case p.Coll == nil || len(p.Ranks) != p.Coll.Ranks || u.turns < 1 || u.turns > maxParts:
 		u.found = append(u.found, diag.New(diag.Malformed, diag.Span{},
-			"the program has %d ranks, %d turns and no collective of them", len(p.Ranks), u.turns))
+			"the program has %d ranks, %d loop iterations and no collective of them", len(p.Ranks), u.turns))
 		return
 	}
 	for r := range p.Ranks {
@@ -128,7 +128,7 @@ func (u *unroller) checkRef(k *unrolled, o *ir.ChannelOp, x *ir.ChannelRef, loop
 		u.say(k, diag.Malformed, "moves packets, and the protocol is %v: there is scratch for data alone", u.p.Protocol)
 	case x.Packets && loop != nil:
 		u.say(k, diag.Unsupported,
-			"moves packets in a loop: MSCCL++ moves all of them in each turn, under one flag, so that who reads them takes those of any turn").
+			"moves packets in a loop: MSCCL++ moves all of them in each loop iteration, under one flag, so that who reads them takes those of any loop iteration").
 			Hint = "move packets outside of loops, or data in them"
 	case x.Count != *count && o.Kind == ir.ChMove:
 		u.say(k, diag.Counts, "moves %d chunks and %d", *count, x.Count)

@@ -141,7 +141,7 @@ func (c *turnChecker) balanced() *diag.Diagnostic {
 		signals, awaits := c.uses(f.signals), c.uses(f.awaits)
 		if both := append(signals, awaits...); e.shared && len(both) > 0 {
 			return c.stepUndecided(both[0].at,
-				"is at %s in a loop, and so is another block: in which order depends on how many turns there are",
+				"is at %s in a loop, and so is another block: in which order depends on how many loop iterations there are",
 				c.u.endName(e.key))
 		}
 		credit := int32(0)
@@ -152,14 +152,14 @@ func (c *turnChecker) balanced() *diag.Diagnostic {
 			switch {
 			case i >= len(awaits):
 				return c.stepUndecided(signals[i].at,
-					"signals %s in a loop, and is not awaited by as many: which turns meet depends on how many there are",
+					"signals %s in a loop, and is not awaited by as many: which loop iterations meet depends on how many there are",
 					c.u.endName(e.key))
 			case i >= len(signals) || signals[i].n != awaits[i].n:
 				return c.stepUndecided(awaits[i].at,
-					"awaits %s more or less often a turn than its signals' loop signals it: which turns meet depends on how many there are", c.u.endName(e.key))
+					"awaits %s more or less often per loop iteration than its signals' loop signals it: which loop iterations meet depends on how many there are", c.u.endName(e.key))
 			case awaits[i].before-credit > signals[i].before:
 				return c.stepUndecided(awaits[i].at,
-					"awaits %s, and what is before its loop awaits signals of a turn: it is not decided how turns meet",
+					"awaits %s, and what is before its loop awaits signals of a loop iteration: it is not decided how loop iterations meet",
 					c.u.endName(e.key))
 			}
 			s, a := signals[i].loop.number, awaits[i].loop.number
@@ -189,7 +189,7 @@ func (c *turnChecker) stepUndecided(at [2]int32, format string, args ...any) *di
 }
 
 func (c *turnChecker) loopUndecided(block int32, l turnLoop, text string) *diag.Diagnostic {
-	return c.stepUndecided([2]int32{block, l.first}, "is in a loop that %s: it is not decided how turns meet", text)
+	return c.stepUndecided([2]int32{block, l.first}, "is in a loop that %s: it is not decided how loop iterations meet", text)
 }
 
 // waitedFor grows reach, of each block how many of its steps are waited for, by all that these wait for.

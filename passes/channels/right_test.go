@@ -282,7 +282,7 @@ var refusedChannels = []struct {
 		p.DoubleScratch = true
 		p.Ranks[0].Blocks[1][5].Body[2].Dsts[0] = ref(1, ir.Scratch, 0, 1)
 	}, diag.Unsupported, "which is double"},
-	{"a chunk beyond", pipeline(), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0][0].Body[0].Srcs[0].Index = 1 }, diag.OutOfBounds, "op 0.0 (move) in turn 1 has input[1]*1 of rank 0"},
+	{"a chunk beyond", pipeline(), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[0][0].Body[0].Srcs[0].Index = 1 }, diag.OutOfBounds, "op 0.0 (move) in loop iteration 1 has input[1]*1 of rank 0"},
 	{"a channel beyond", pipeline(), func(p *ir.ChannelProgram) { p.Ranks[0].Blocks[1][1].Channels[0] = 7 }, diag.OutOfBounds, "channel 7 of type 0"},
 	{"a semaphore beyond", pipeline(), func(p *ir.ChannelProgram) { p.Ranks[0].Semaphores = nil }, diag.OutOfBounds, "semaphore 0 of 0"},
 	{"a switch beyond", someRanks(), func(p *ir.ChannelProgram) { p.Ranks[0].Channels[ir.SwitchChannel] = nil }, diag.OutOfBounds, "switch channel 0"},

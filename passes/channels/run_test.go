@@ -58,7 +58,7 @@ func TestRightChannelsRun(t *testing.T) {
 	for name, b := range rightChannels() {
 		for turns := 1; turns <= 4 && (turns == 1 || leastLoop(b.ChannelProgram) != nil); turns++ {
 			if err := runTurns(b.ChannelProgram, turns); err != nil {
-				t.Errorf("%s in %d turns: %v", name, turns, err)
+				t.Errorf("%s in %d loop iterations: %v", name, turns, err)
 			}
 		}
 	}
