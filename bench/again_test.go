@@ -78,8 +78,8 @@ func measured(t *testing.T, kind ir.Kind, fault fault) [2]*bench.Result {
 	host := bench.NewHost("cpu", ranks, executor.Options{Device: &tired{cpu.Device(), 5, fault}}, time.Minute)
 	defer host.Close()
 	chooser := &choose.Chooser{Device: "cpu"}
-	job := &bench.Job{Site: host, Coll: &ir.Collective{Kind: kind, Ranks: ranks, Chunks: 1}, DType: data.BF16, RedOp: data.Sum, Sizes: []int64{3 << 10},
-		Measuring: bench.Measuring{Launches: 4, Replays: 3, Warmup: 1},
+	job := &bench.Job{Site: host, Coll: &ir.Collective{Kind: kind, Ranks: ranks, Chunks: 1}, DType: data.BF16,
+		RedOp: data.Sum, Sizes: []int64{3 << 10}, Measuring: bench.Measuring{Launches: 4, Replays: 3, Warmup: 1},
 		Form: func(bytes int64, inplace bool) (*bench.Form, error) {
 			call := choose.Call{Kind: kind, Ranks: ranks, Inplace: inplace}
 			v, _, err := chooser.Choose(call, bytes, 2)
@@ -122,14 +122,16 @@ func TestLate(t *testing.T) {
 // TestBeside holds that what one launch in the middle writes beside a buffer is found behind the last replay.
 func TestBeside(t *testing.T) {
 	launches := 0
-	for i, r := range measured(t, ir.AllReduce, func(l *executor.Launch, do func() (executor.Stop, error)) (executor.Stop, error) {
-		if launches++; launches == 1 {
-			in := l.Memory[0].Input
-			*(*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(in)), len(in))) = 0
-		}
-		return do()
-	}) {
-		if want := int64(1 - i); r.Wrong > 0 || r.Outside != want { // the calls in place come behind, in buffers that are placed anew
+	for i, r := range measured(t, ir.AllReduce,
+		func(l *executor.Launch, do func() (executor.Stop, error)) (executor.Stop, error) {
+			if launches++; launches == 1 {
+				in := l.Memory[0].Input
+				*(*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(in)), len(in))) = 0
+			}
+			return do()
+		}) {
+		// the calls in place come behind, in buffers that are placed anew
+		if want := int64(1 - i); r.Wrong > 0 || r.Outside != want {
 			t.Errorf("in place %v: %d wrong, %d outside, not %d", i == 1, r.Wrong, r.Outside, want)
 		}
 	}

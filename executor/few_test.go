@@ -46,12 +46,14 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 		t.Fatal(err)
 	}
 	inplace := false
-	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{OneSided: true, Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &proto, Inplace: &inplace, Open: algorithms.Open}})
+	p, err := mscclc.Compile(name+".mscl", text, mscclc.Options{OneSided: true,
+		Lang: lang.Options{Params: lang.Params{"ranks": ranks}, Protocol: &proto, Inplace: &inplace, Open: algorithms.Open}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &planned{}
-	if r.Plan, err = executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: cuda.Device(), Columns: 3, TileBytes: 1024, Types: []data.DType{data.I32}, Unproven: true}); err != nil {
+	if r.Plan, err = executor.Prepare(t.Context(), p, executor.PlanOptions{GPUs: cuda.Device(), Columns: 3,
+		TileBytes: 1024, Types: []data.DType{data.I32}, Unproven: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.SetWait(20 * time.Second); err != nil {
@@ -79,7 +81,8 @@ func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error {
 	t.Helper()
 	buffers := data.New(data.NewGeometry(r.Program().Coll, elems, 4), data.I32, data.Sum, seed)
-	host, args := executor.DataArgs(buffers), executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: elems, Columns: columns}
+	host, args := executor.DataArgs(buffers), executor.CallArgs{DType: data.I32, RedOp: data.Sum, Elems: elems,
+		Columns: columns}
 	each := func(do func(s executor.Stream, address uint64, host []byte) error) error {
 		var errs []error
 		for rank := range host.Input {
@@ -125,13 +128,15 @@ func TestFewRenew(t *testing.T) {
 	for _, x := range []struct {
 		name, ranks string
 		proto       ir.Protocol
-	}{{"allreduce/allpairs_onestep", "2", ir.LL}, {"allreduce/allpairs", "3", ir.LL}, {"allgather/allpairs", "4", ir.LL16}} {
+	}{{"allreduce/allpairs_onestep", "2", ir.LL}, {"allreduce/allpairs", "3", ir.LL},
+		{"allgather/allpairs", "4", ir.LL16}} {
 		r := plan(t, x.name, x.ranks, x.proto)
 		unit := int64(r.Program().Coll.Chunks * 4) // elements of a 16th of a kilobyte in each chunk
 		for at := uint64(1); at <= 3; at += 2 {
 			var err error
 			for columns := 1; columns <= 3; columns += 2 {
-				long := unit * 64 * 3 * int64(columns) * int64(r.Program().OneSided.Depth) // every copy, with the first flags of all, in passes of a tile
+				// every copy, with the first flags of all, in passes of a tile
+				long := unit * 64 * 3 * int64(columns) * int64(r.Program().OneSided.Depth)
 				end := at * abi.OnePeriod
 				err = errors.Join(err, r.Reset(t.Context()), r.run(t, long, columns, 1), r.Age(end-2))
 				for k := range uint64(6) { // of which the third is the first of the period

@@ -68,8 +68,8 @@ func Read(name, what string, limit int64) ([]byte, error) {
 	return ReadAll(name, f, what, limit)
 }
 
-// ReadAll reads r, which messages call name, to its end. A file of more than limit bytes is an error, a diag.List that says that
-// what, such as "a topology", has no more. It never holds more than three times the limit.
+// ReadAll reads r, which messages call name, to its end. A file of more than limit bytes is an error, a diag.List that
+// says that what, such as "a topology", has no more. It never holds more than three times the limit.
 func ReadAll(name string, r io.Reader, what string, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	if f, ok := r.(*os.File); ok {
@@ -96,7 +96,8 @@ func Limit(name string, r io.Reader, what string, limit int64) io.Reader {
 // LimitHint is Limit with a hint of the error.
 func LimitHint(name string, r io.Reader, what string, limit int64, hint string) io.Reader {
 	return &limited{io.LimitedReader{R: r, N: limit + 1}, func() error {
-		d := diag.New(diag.Limit, diag.FileSpan(name), "the file has more than %s, the most that is read of %s", diag.SizeText(limit), what)
+		d := diag.New(diag.Limit, diag.FileSpan(name), "the file has more than %s, the most that is read of %s",
+			diag.SizeText(limit), what)
 		return diag.List{d.WithHint("%s", hint)}
 	}}
 }
@@ -114,8 +115,9 @@ func (l *limited) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadLibrary reads up to limit bytes of a library: a regular file whose name, and the name of the file that a link leads to, ends
-// in LibrarySuffix. If within names folders, the file must lie in one of them when all links are resolved, or the error is ErrOutside.
+// ReadLibrary reads up to limit bytes of a library: a regular file whose name, and the name of the file that a link
+// leads to, ends in LibrarySuffix. If within names folders, the file must lie in one of them when all links are
+// resolved, or the error is ErrOutside.
 func ReadLibrary(name string, within []string, limit int64) ([]byte, error) {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
@@ -166,8 +168,8 @@ func inside(file string, folders []string) bool {
 	return false
 }
 
-// CutSizeUnit splits a size into its digits and the power of two of its unit: K, M or G, in capitals or not, also with B
-// or iB behind it. A unit B stands for no power.
+// CutSizeUnit splits a size into its digits and the power of two of its unit: K, M or G, in capitals or not, also with
+// B or iB behind it. A unit B stands for no power.
 func CutSizeUnit(size string) (digits string, power int) {
 	digits = strings.TrimSuffix(strings.ToUpper(size), "B")
 	bare := strings.TrimSuffix(digits, "I")

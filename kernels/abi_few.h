@@ -27,7 +27,8 @@ ABI_SIZE(abi_few_step, 8);
 
 // A launch of one pass, of one block's columns. Column c moves `share` bytes of each chunk from c * share on,
 // which are `units` halves of a unit (8 bytes each), an even number, and the last column what is left. where is, of an
-// operand's first chunk, where column 0 and copy 0 begin; from there to any byte that is moved it is less than 2^32 bytes.
+// operand's first chunk, where column 0 and copy 0 begin; from there to any byte that is moved it is less than 2^32
+// bytes.
 struct abi_few {
   u64 state;  // abi_one_state of column 0, and those of the others behind it
   u64 status;

@@ -86,7 +86,8 @@ ABI_SIZE(abi_one_record, 16);
 // A port is a proxy on the host that copies for the kernel (port.h). Each block's column has a lane of it, in which
 // copy n of all that it ever asked for is row n % PORT_DEPTH. The host's memory has the lane, which the kernel
 // writes: the copies, and how many were pushed. The device's has their ends, which begin zeroed: sent is what all
-// launches so far have pushed, done[i] is n + 1 when copy n is over, and pushed_by[i] its step and, in the upper half, operand.
+// launches so far have pushed, done[i] is n + 1 when copy n is over, and pushed_by[i] its step and, in the upper half,
+// operand.
 enum { PORT_DEPTH = 32 };
 struct abi_port_copy {
   u64 src, dst, bytes;
@@ -126,7 +127,8 @@ struct abi_one_launch {
   u32 rank_count;
   u32 dtype, redop, elem_size;
   struct abi_one_switch all;    // 0 where its operands are done rank by rank
-  u64 port, port_ends;          // abi_port_lane and abi_port_ends [blocks of this device][max_columns], or 0: the kernel copies
+  // abi_port_lane and abi_port_ends [blocks of this device][max_columns], or 0: the kernel copies
+  u64 port, port_ends;
   struct abi_one_memory rank[ONE_RANKS];
   u32 code[ONE_CODE * 4];
 };

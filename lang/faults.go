@@ -103,7 +103,8 @@ func (m *machine) wants(rank int) string {
 	if n > wantsShown {
 		says = append(says, "and so on")
 	}
-	return fmt.Sprintf("rank %d has %s of output: %s (in[r][i] is input[i] of rank r)", rank, chunks(int64(n)), strings.Join(says, ", "))
+	return fmt.Sprintf("rank %d has %s of output: %s (in[r][i] is input[i] of rank r)", rank, chunks(int64(n)),
+		strings.Join(says, ", "))
 }
 
 // declared adds a note to d that shows where b is declared.
@@ -122,7 +123,8 @@ func (m *machine) unwritten(s *site, r ref, k int32) {
 	switch {
 	case r.buf == ir.Input: // in place: input that lies in output is written; any other has its value
 	case r.buf == ir.Output:
-		d.Hint = fmt.Sprintf("at the beginning only input holds data: read input, or write %s[%d] of rank %d first", name, r.index+k, r.rank)
+		d.Hint = fmt.Sprintf("at the beginning only input holds data: read input, or write %s[%d] of rank %d first",
+			name, r.index+k, r.rank)
 	default:
 		*d = m.declared(*d, r.buf)
 		d.Hint = fmt.Sprintf("write %s[%d] of rank %d first", name, r.index+k, r.rank)
@@ -131,7 +133,9 @@ func (m *machine) unwritten(s *site, r ref, k int32) {
 
 func (m *machine) stale(s *site, r ref, k, writer int32) {
 	p := &m.prog
-	d := m.fault(diag.Stale, s.src, "the reference to %s[%d] of rank %d is stale: the chunk was overwritten after the reference was made", p.bufName(r.buf), r.index+k, r.rank)
+	d := m.fault(diag.Stale, s.src,
+		"the reference to %s[%d] of rank %d is stale: the chunk was overwritten after the reference was made",
+		p.bufName(r.buf), r.index+k, r.rank)
 	op := &p.ops[writer-1]
 	m.noteMade(d, r)
 	at := p.spans[op.Pos]
@@ -158,7 +162,8 @@ func (p *expansion) chunkCall(r *ref) string {
 }
 
 func (m *machine) readOnly(s *site, rank, index int64) {
-	d := m.fault(diag.ReadOnlyInput, s.dst, "input[%d] of rank %d cannot be written: the file is written out of place", index, rank)
+	d := m.fault(diag.ReadOnlyInput, s.dst, "input[%d] of rank %d cannot be written: the file is written out of place",
+		index, rank)
 	*d = d.WithNote(m.prog.declaration, "%s is out of place", m.prog.coll.Kind)
 	if hasInplace[m.prog.coll.Kind] {
 		d.Hint = "inplace = true makes input and output one memory"
@@ -168,7 +173,8 @@ func (m *machine) readOnly(s *site, rank, index int64) {
 }
 
 func (m *machine) overlap(s *site, r, dst ref) {
-	d := m.fault(diag.Overlap, s.span, "source %s and destination %s overlap in part", m.prog.refName(&r), m.prog.refName(&dst))
+	d := m.fault(diag.Overlap, s.span, "source %s and destination %s overlap in part", m.prog.refName(&r),
+		m.prog.refName(&dst))
 	if r.buf != dst.buf {
 		d.Hint = "in place, input and output are one memory"
 	}
@@ -178,13 +184,15 @@ func (m *machine) overlap(s *site, r, dst ref) {
 func (m *machine) counts(s *site, refs []ref, n int) {
 	first, r := &refs[0], &refs[n]
 	one, other := m.operandName(s, refs, 0), m.operandName(s, refs, n)
-	d := m.fault(diag.Counts, s.span, "operands have different counts: %s is %s, and %s is %s", one, chunks(int64(first.count)), other, chunks(int64(r.count)))
+	d := m.fault(diag.Counts, s.span, "operands have different counts: %s is %s, and %s is %s", one,
+		chunks(int64(first.count)), other, chunks(int64(r.count)))
 	larger, fewer := n, min(first.count, r.count)
 	if first.count > r.count {
 		larger = 0
 	}
 	if name := s.word(refs, larger); name != "" {
-		d.Hint = fmt.Sprintf("%s[0..%d] is a part of %s with %s; or give both as many chunks where they are made", name, fewer, name, chunks(int64(fewer)))
+		d.Hint = fmt.Sprintf("%s[0..%d] is a part of %s with %s; or give both as many chunks where they are made",
+			name, fewer, name, chunks(int64(fewer)))
 	} else {
 		d.Hint = fmt.Sprintf("[0..%d] behind the operand with more chunks takes %s of it", fewer, chunks(int64(fewer)))
 	}

@@ -181,7 +181,8 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	for i, s := range l.scratch {
 		n := c.number(s.Chunks, kInt, "the chunks of a scratch buffer").get()
 		if !m.bad && (n < 0 || n > m.lim.Cells) {
-			m.fault(diag.OutOfBounds, s.Chunks.Span(), "scratch %s has %d chunks: there must be 0 to %d, the limit cells", s.Name.Text, n, m.lim.Cells)
+			m.fault(diag.OutOfBounds, s.Chunks.Span(), "scratch %s has %d chunks: there must be 0 to %d, the limit cells",
+				s.Name.Text, n, m.lim.Cells)
 		}
 		m.prog.scratch[i].Chunks = int(n)
 		ok = !m.recover() && ok
@@ -193,7 +194,8 @@ func (c *compiler) declarations(h *header, l *fileLines, opt Options) bool {
 	}
 	ok = c.ranksPerNode(h, l.ranksPerNode, coll) && ok
 	if n := cells(coll, m.prog.scratch); ok && n > m.lim.Cells {
-		d := m.stop(diag.Limit, m.prog.declaration, "all buffers of all ranks have %d chunks; the limit cells is %d", n, m.lim.Cells)
+		d := m.stop(diag.Limit, m.prog.declaration, "all buffers of all ranks have %d chunks; the limit cells is %d",
+			n, m.lim.Cells)
 		d.Hint = syntax.MoreHint("cells", n)
 		return false
 	}

@@ -29,7 +29,8 @@ func (c *compiler) params(a *syntax.Algorithm, given Params) (list []*name, ok b
 		n := c.param(p, given)
 		if n == nil {
 			ok = false
-			n = &name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aConstant, kind: kBad, slot: &value{kind: kBad}}
+			n = &name{text: p.Name, span: diag.Span{Pos: diag.Pos(p.Pos), Len: len(p.Name)}, sort: aConstant, kind: kBad,
+				slot: &value{kind: kBad}}
 		}
 		c.declare(n)
 		list = append(list, n)

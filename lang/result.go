@@ -29,7 +29,8 @@ func (m *machine) checkResult() {
 		wrong.Add(rank, index)
 	})
 	if wrong.N == 0 && p.values.Over {
-		m.exhausted("steps", m.lim.Steps, syntax.MoreHint("steps", m.steps), &p.declaration, "judging the result takes more than %d evaluation steps")
+		m.exhausted("steps", m.lim.Steps, syntax.MoreHint("steps", m.steps), &p.declaration,
+			"judging the result takes more than %d evaluation steps")
 	}
 	if wrong.N > 0 {
 		m.wrong(first, firstIndex, &wrong)
@@ -53,7 +54,8 @@ func (m *machine) wrong(rank, index int, wrong *eval.WrongList) {
 	wrong.Note(e)
 }
 
-// hintCopy adds a hint to d that writes what output[index] of rank must hold, where that is a chunk of input and still there.
+// hintCopy adds a hint to d that writes what output[index] of rank must hold, where that is a chunk of input and still
+// there.
 func (m *machine) hintCopy(d *diag.Diagnostic, rank, index int, w ir.Want) {
 	p := &m.prog
 	if w.Any || w.Sum || len(w.List) > 0 || d.Hint != "" {
@@ -202,6 +204,7 @@ func (m *machine) noteLack(d *diag.Diagnostic, chunk ir.Part, last made) {
 		d.Hint = fmt.Sprintf("reduce %v into the sum before %s is overwritten", chunk, p.refName(&from))
 		return
 	}
-	d.Hint = fmt.Sprintf("add one more reduction: .reduce(%s) leaves the sum in %s; with one more loop iteration the sum may end on "+
-		"another rank: begin the copies there, and copy to rank %d too", p.chunkCall(&from), end, dst.Rank)
+	d.Hint = fmt.Sprintf(
+		"add one more reduction: .reduce(%s) leaves the sum in %s; with one more loop iteration the sum may end on "+
+			"another rank: begin the copies there, and copy to rank %d too", p.chunkCall(&from), end, dst.Rank)
 }

@@ -11,7 +11,9 @@ func TestFactsOfCatalog(t *testing.T) {
 	var some facts
 	for name, is := range factsOfCatalog() {
 		some.flat, some.nodal, some.rooted = some.flat || is.flat, some.nodal || is.nodal, some.rooted || is.rooted
-		some.hinted, some.switched, some.differs = some.hinted || is.hinted, some.switched || is.switched, some.differs || is.differs
+		some.hinted = some.hinted || is.hinted
+		some.switched = some.switched || is.switched
+		some.differs = some.differs || is.differs
 		if is.switched && !is.hinted {
 			t.Errorf("%s uses the switch and has no hint: %+v", name, is)
 		}

@@ -19,8 +19,8 @@ type Own struct {
 
 	File string // what messages call it
 
-	// Text is an algorithm in chunks, or nil. Options has what it imports by, Lang.Open and Lang.ImportPath, and the limits of its
-	// compilation: Lang.Limits, Passes.MaxInsts and Check. The rest is not used.
+	// Text is an algorithm in chunks, or nil. Options has what it imports by, Lang.Open and Lang.ImportPath, and the
+	// limits of its compilation: Lang.Limits, Passes.MaxInsts and Check. The rest is not used.
 	Text    []byte
 	Options mscclc.Options
 
@@ -77,7 +77,8 @@ func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err 
 func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
 		opt.Lang, opt.Check = c.options(o.Text), o.Options.Check
-		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath, o.Options.Lang.Limits
+		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath,
+			o.Options.Lang.Limits
 		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
 		return o.Text, opt, nil
 	}

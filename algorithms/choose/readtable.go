@@ -175,7 +175,8 @@ func (t *tableReader) rule(e *Entry, where string) {
 		case last.UpTo == 0:
 			t.fail(at, "%s is never reached: the rule before it has no \"up_to\", and is for all sizes", where)
 		case r.UpTo > 0 && r.UpTo <= last.UpTo:
-			t.fail(upTo, "%s is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", where, r.UpTo, last.UpTo)
+			t.fail(upTo, "%s is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", where,
+				r.UpTo, last.UpTo)
 		}
 	}
 	switch {
@@ -194,7 +195,8 @@ func (t *tableReader) program(what string) string {
 	if _, there := slices.BinarySearch(catalog(), name); ok && !there && t.own.own(name) == nil {
 		hint := "mscclc list shows the catalog; names are like allreduce/ring"
 		if path.Dir(name) == "." && path.Ext(name) != "" {
-			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " + short(name) + " --table TABLE"
+			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " + short(name) +
+				" --table TABLE"
 		}
 		t.fail(at, "%s is %q, which the catalog does not have", what, short(name)).Hint = hint
 		return ""

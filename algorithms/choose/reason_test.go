@@ -55,9 +55,10 @@ var claims = []struct {
 	{`^moves of a rank: (\d+) instead of (\d+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
 		return n[0] < n[1] && n[0] == float64(b.moves) && n[1] == float64(a.moves)
 	}},
-	{`^signals of a tile iteration: (\d+) instead of (\d+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
-		return n[0] < n[1] && n[0] == float64(b.signals) && n[1] == float64(a.signals)
-	}},
+	{`^signals of a tile iteration: (\d+) instead of (\d+)$`,
+		func(a, b *figures, _, _ *simulate.Result, n []float64) bool {
+			return n[0] < n[1] && n[0] == float64(b.signals) && n[1] == float64(a.signals)
+		}},
 	{`^(\d+) instances instead of (\d+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool { return b.Instances > a.Instances }},
 	{`^no scratch$`, func(a, b *figures, _, _ *simulate.Result, _ []float64) bool { return b.Scratch == 0 && a.Scratch > 0 }},
 	{`^scratch of (\S+)x the buffer instead of (\S+)$`, func(a, b *figures, _, _ *simulate.Result, n []float64) bool {

@@ -65,14 +65,16 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 		}
 	}
 	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
-		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w", executor.ErrNotSupported)
+		return nil, fmt.Errorf("a custom collective has no size that bench could go by; run runs it: %w",
+			executor.ErrNotSupported)
 	}
 	if err := w.openSite(ctx, job, check); err != nil {
 		return nil, err
 	}
 	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own,
 		Shared: shared(w.site.Devices())}
-	if w.chooser.Shared { // the tables that are built in were measured with a GPU for each rank, and their columns have no room here
+	// the tables that are built in were measured with a GPU for each rank, and their columns have no room here
+	if w.chooser.Shared {
 		w.chooser.Table = p.chosenBy
 	}
 	kept, err := withData(w.sizes, measure{w.coll, w.dtype, w.multiple}, "-e")

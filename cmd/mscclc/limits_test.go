@@ -45,7 +45,8 @@ func TestLimitHints(t *testing.T) {
 			t.Fatalf("%s: %s", file, text)
 		}
 	}
-	language := []string{"steps=20", "ops=5", "cells=10", "file=100", "files=1", "list=2", "nesting=1", "string=3", "parts=1"}
+	language := []string{"steps=20", "ops=5", "cells=10", "file=100", "files=1", "list=2", "nesting=1",
+		"string=3", "parts=1"}
 	for _, c := range []struct {
 		command string
 		limits  []string
@@ -128,7 +129,8 @@ func TestLimitValues(t *testing.T) {
 // TestLargeProgram: who writes a program that is larger than what is usually read is told the flag that reads it.
 func TestLargeProgram(t *testing.T) {
 	block := make([]byte, 1<<20)
-	hints := map[int]string{512: "", 513: "mscclc reads it with --limit file=513M", 2050: "mscclc reads files of up to 2047 MiB"}
+	hints := map[int]string{512: "", 513: "mscclc reads it with --limit file=513M",
+		2050: "mscclc reads files of up to 2047 MiB"}
 	for megabytes, want := range hints {
 		var said bytes.Buffer
 		a := &app{stdout: &product{Writer: io.Discard}, stderr: &said, guard: &guard{}, notes: &notes{}}

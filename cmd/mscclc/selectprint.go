@@ -147,8 +147,8 @@ func (a *app) selectedJSON(s *choose.Selector, is *selected) error {
 		}
 		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
 	}
-	return a.writeJSON(selectedDocument{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks, s.Call.Inplace, s.By.String(),
-		rows, own, is.gaps, is.overlaps, append(is.notes, a.notes.list().Notes...)})
+	return a.writeJSON(selectedDocument{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks,
+		s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, append(is.notes, a.notes.list().Notes...)})
 }
 
 // roughSize is n in three digits.

@@ -18,7 +18,8 @@ import (
 )
 
 // notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
-func (f *simulateFlags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program, call simulate.Call, err error) error {
+func (f *simulateFlags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
+	call simulate.Call, err error) error {
 	d := diag.New(diag.Unsupported, fileSpan(arg), "%v", err)
 	if !errors.Is(err, simulate.ErrNoWay) {
 		return diag.List{d}
@@ -39,7 +40,10 @@ func (f *simulateFlags) notSimulated(arg string, t *topology.Topology, costs *si
 // withNodes is a topology as --topology has it, of so many nodes.
 func withNodes(spec string, nodes int) string {
 	name, values, _ := strings.Cut(spec, ":")
-	params := slices.DeleteFunc(strings.Split(values, ","), func(p string) bool { return p == "" || strings.HasPrefix(p, "nodes=") })
+	params := slices.DeleteFunc(strings.Split(values, ","), func(p string) bool {
+		return p == "" ||
+			strings.HasPrefix(p, "nodes=")
+	})
 	return name + ":" + strings.Join(append(params, fmt.Sprintf("nodes=%d", nodes)), ",")
 }
 
@@ -62,7 +66,8 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 }
 
 // drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
-func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) error {
+func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topology.Topology, costs *simulate.Costs,
+	call simulate.Call) error {
 	call.Trace, call.Figure = true, simulate.Latency
 	r, err := simulate.Run(p, t, costs, call)
 	if err != nil {
@@ -109,15 +114,18 @@ func microsText(micros, latency float64) string {
 func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
 	by simulate.Figure, rows []simulatedSize) error {
 	if a.json {
-		return a.writeJSON(simulatedDocument{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows, a.notes.list()})
+		return a.writeJSON(simulatedDocument{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows,
+			a.notes.list()})
 	}
-	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind, count(p.Coll.Ranks, "rank"), t.Name)
+	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
+		count(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
 		"  the link that is busiest")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n",
-			r.Bytes, r.Latency, microsText(r.Interval, r.Latency), r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes, 100*r.Occupied, strings.TrimSpace(r.Link))
+			r.Bytes, r.Latency, microsText(r.Interval, r.Latency), r.AlgBW, r.BusBW, columnText(r.Columns), r.Passes,
+			100*r.Occupied, strings.TrimSpace(r.Link))
 	}
 	return w.Flush()
 }

@@ -139,11 +139,13 @@ func fileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: 
 
 // algorithmsOf are the catalog's algorithms of a collective.
 func algorithmsOf(collective string) []string {
-	return slices.DeleteFunc(algorithms.Names(), func(name string) bool { return path.Dir(name) != strings.ToLower(collective) })
+	return slices.DeleteFunc(algorithms.Names(),
+		func(name string) bool { return path.Dir(name) != strings.ToLower(collective) })
 }
 
 // sniffed tells what a file holds by how it begins, so that names do not matter.
-func sniffed(name string, r io.ReadCloser, lim *limits, open func(string, []string, int64) ([]byte, error)) (*source, error) {
+func sniffed(name string, r io.ReadCloser, lim *limits,
+	open func(string, []string, int64) ([]byte, error)) (*source, error) {
 	b := codegen.NewHead(codegen.LimitFile(name, r, lim.read))
 	head, err := codegen.Head(b)
 	if err != nil {
@@ -166,7 +168,8 @@ func sniffed(name string, r io.ReadCloser, lim *limits, open func(string, []stri
 	}
 	if s.kind == codegen.KindUnknown {
 		r.Close()
-		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program", diag.Printable(name))}
+		return nil, diag.List{diag.New(diag.Malformed, fileSpan(name), "%s holds neither an algorithm nor a program",
+			diag.Printable(name))}
 	}
 	return s, nil
 }
@@ -181,14 +184,17 @@ func noPlan(name string, r io.Reader, head []byte, lim *limits) error {
 		return err
 	}
 	if len(bytes.TrimSpace(head)) == 0 {
-		d := diag.New(diag.Malformed, fileSpan(name), "%s begins with more than %s of blanks", diag.Printable(name), sizeText(codegen.MostBlanks))
+		d := diag.New(diag.Malformed, fileSpan(name), "%s begins with more than %s of blanks", diag.Printable(name),
+			sizeText(codegen.MostBlanks))
 		return diag.List{d.WithHint("take them out: what a file holds is told by how it begins")}
 	}
-	d := diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++", diag.Printable(name))
+	d := diag.New(diag.Malformed, fileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++",
+		diag.Printable(name))
 	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
 }
 
-// A frugal reader has the collector run more often once it has read so much that what is made of it would double its memory.
+// A frugal reader has the collector run more often once it has read so much that what is made of it would double its
+// memory.
 type frugal struct {
 	io.Reader
 	left int64
@@ -206,9 +212,9 @@ func (f *frugal) Read(b []byte) (int, error) {
 // endings are those of the files that messages quote lines of.
 var endings = []string{".mscl", ".xml", ".plan", ".json", ".table", ".topo"}
 
-// text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name any file of
-// the machine, so that lines are quoted only of files that the user named and that are called as such files are, and of valid
-// algorithms and libraries.
+// text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name
+// any file of the machine, so that lines are quoted only of files that the user named and that are called as such files
+// are, and of valid algorithms and libraries.
 func (a *app) text(name string) []byte {
 	if name == stdinName {
 		return a.stdinText.Bytes()

@@ -28,8 +28,8 @@ type word struct {
 	others []string
 }
 
-// wordFlag defines a flag of one of a few names, with a letter for short or "". Another value is left as it is for the command
-// to refuse.
+// wordFlag defines a flag of one of a few names, with a letter for short or "". Another value is left as it is for the
+// command to refuse.
 func wordFlag(f *pflag.FlagSet, value *string, name, short, preset, usage string, names []string) {
 	*value = preset
 	f.VarP(word{value, names, nil}, name, short, usage)
@@ -53,7 +53,8 @@ func (w word) Set(s string) error {
 	return nil
 }
 
-// A ranksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N does.
+// A ranksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N
+// does.
 type ranksFlag struct{ setting *string }
 
 func (ranksFlag) String() string { return "" }
@@ -233,7 +234,8 @@ func noSuchFile(arg string) error {
 		}
 	}
 	if near := diag.Nearest(strings.ToLower(name), collectiveNames()); near != "" {
-		return diag.List{d.WithHint("did you mean %s? run and bench choose an algorithm of this collective; mscclc list %s shows all, such as %s",
+		return diag.List{d.WithHint(
+			"did you mean %s? run and bench choose an algorithm of this collective; mscclc list %s shows all, such as %s",
 			near, near, algorithmsOf(near)[0])}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}

@@ -39,7 +39,8 @@ func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *st
 // writeTrace writes t, a run of p, an event a line.
 func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`, quoted(p.Name), t.Passes, t.Of)
+	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`,
+		quoted(p.Name), t.Passes, t.Of)
 	sign := "\n"
 	add := func(e traceEvent) {
 		b, err := json.Marshal(e)
@@ -78,7 +79,8 @@ func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
 	name := func(kind, name string, at lane) {
 		if !told[at] {
 			told[at] = true
-			events = append(events, traceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0), Args: map[string]any{"name": name}})
+			events = append(events, traceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
+				Args: map[string]any{"name": name}})
 		}
 	}
 	for i := range t.Spans {
@@ -99,8 +101,9 @@ func spanEvent(p *ir.Program, s *executor.Span, looks *stepLooks) traceEvent {
 	rank, block, step := p.Place(s.Step)
 	what, look := &p.Steps[s.Step], looks.of[s.Step]
 	e := traceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
-		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length), Colour: chromeColours[look],
-		Args: map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}
+		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length),
+		Colour: chromeColours[look],
+		Args:   map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}
 	if p.OneSided == nil {
 		e.Args["message"] = s.Message
 	}

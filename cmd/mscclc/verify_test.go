@@ -55,19 +55,22 @@ func TestInOrderEndsEarly(t *testing.T) {
 	block := make(chan struct{})
 	defer close(block)
 	time.AfterFunc(10*time.Millisecond, cancel)
-	err := inOrder(ctx, 9, func(int) int64 { return 1 }, func(int) int { <-block; return 0 }, func(int, int) error { return nil }, func() {})
+	err := inOrder(ctx, 9, func(int) int64 { return 1 }, func(int) int { <-block; return 0 },
+		func(int, int) error { return nil }, func() {})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	wrong := errors.New("wrong")
-	if err := inOrder(context.Background(), 9, func(int) int64 { return 1 }, func(int) int { return 0 }, func(int, int) error { return wrong }, func() {}); err != wrong {
+	if err := inOrder(context.Background(), 9, func(int) int64 { return 1 }, func(int) int { return 0 },
+		func(int, int) error { return wrong }, func() {}); err != wrong {
 		t.Errorf("a failed use: %v", err)
 	}
 }
 
 // A panic in a worker is a verdict on its file.
 func TestPanicOfOneFile(t *testing.T) {
-	a := &app{guard: &guard{}, notes: &notes{}, stdin: panicking{}, stdout: &product{Writer: &bytes.Buffer{}}, stderr: &bytes.Buffer{}}
+	a := &app{guard: &guard{}, notes: &notes{}, stdin: panicking{}, stdout: &product{Writer: &bytes.Buffer{}},
+		stderr: &bytes.Buffer{}}
 	d := a.judge(task{name: "-"}, &verifyFlags{})
 	if d.code != exitInternal || len(d.found) != 1 || d.found[0].Code != diag.Internal {
 		t.Errorf("%+v", d)
@@ -78,7 +81,8 @@ func TestPanicOfOneFile(t *testing.T) {
 func TestVerifyJSON(t *testing.T) {
 	files := examples(t)
 	args := []string{"verify", "--json", "--replay", "--bitwise", "good.mscl"}
-	os.WriteFile("good.mscl", []byte("algorithm good()\ncollective allreduce(2, chunks = 1, inplace = true)\nlet c = chunk(0, input, 0).reduce(chunk(1, input, 0))\nc.copy(1, input, 0)\n"), 0o666)
+	os.WriteFile("good.mscl",
+		[]byte("algorithm good()\ncollective allreduce(2, chunks = 1, inplace = true)\nlet c = chunk(0, input, 0).reduce(chunk(1, input, 0))\nc.copy(1, input, 0)\n"), 0o666)
 	for name := range files {
 		args = append(args, name)
 	}
@@ -114,7 +118,8 @@ func TestVerifyJSON(t *testing.T) {
 		}
 		shown++
 		w := r.Problems[0].Witness
-		if r.OK || w == nil || (code == diag.Deadlock) != (len(w.Waits) > 0) || (code == diag.Race) != (w.With != nil && w.Chunk != nil) || w.Slots != 2 {
+		if r.OK || w == nil || (code == diag.Deadlock) != (len(w.Waits) > 0) ||
+			(code == diag.Race) != (w.With != nil && w.Chunk != nil) || w.Slots != 2 {
 			t.Errorf("%s: witness %+v", r.File, w)
 		}
 		if hasCPU && (len(r.Replays) == 0 || !r.Replays[0].Shown) {
@@ -138,11 +143,13 @@ func TestVerifyManyFiles(t *testing.T) {
 		os.WriteFile(name, []byte(text), 0o666)
 	}
 	code, out, stderr := command("verify", ".", "nowhere", ".")
-	lines := strings.Split(regexp.MustCompile(`(?m) +[0-9.]+s$`).ReplaceAllString(strings.TrimSpace(out), ""), "\n") // but for how long each took
+	// but for how long each took
+	lines := strings.Split(regexp.MustCompile(`(?m) +[0-9.]+s$`).ReplaceAllString(strings.TrimSpace(out), ""), "\n")
 	if code != exitInput || len(lines) != 82 || lines[81] != "81 files: 68 ok, 13 rejected" {
 		t.Fatalf("exit code %d, %d lines\n%s\n%s", code, len(lines), out, stderr)
 	}
-	if !slices.IsSortedFunc(lines[:40], func(a, b string) int { return len(strings.Fields(a)[1]) - len(strings.Fields(b)[1]) }) {
+	if !slices.IsSortedFunc(lines[:40],
+		func(a, b string) int { return len(strings.Fields(a)[1]) - len(strings.Fields(b)[1]) }) {
 		t.Errorf("not in order:\n%s", out)
 	}
 	if !slices.Equal(lines[:40], lines[41:81]) {
@@ -158,7 +165,8 @@ func TestVerifyInterrupted(t *testing.T) {
 		return
 	}
 	t.Chdir(t.TempDir())
-	for _, args := range [][]string{{"verify", "allgather/ring", "-"}, {"verify", "allgather/ring", "-", "--sarif", "out.sarif"}} {
+	for _, args := range [][]string{{"verify", "allgather/ring", "-"},
+		{"verify", "allgather/ring", "-", "--sarif", "out.sarif"}} {
 		cmd := exec.Command("mscclc", args...) // which TestMain has put there
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -177,7 +185,8 @@ func TestVerifyInterrupted(t *testing.T) {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 		in.Close()
-		if err != nil || !strings.HasPrefix(line, "ok    allgather/ring ") || cmd.ProcessState.ExitCode() != exitInterrupted || stderr.String() != "mscclc: interrupted\n" {
+		if err != nil || !strings.HasPrefix(line, "ok    allgather/ring ") ||
+			cmd.ProcessState.ExitCode() != exitInterrupted || stderr.String() != "mscclc: interrupted\n" {
 			t.Errorf("%v: %v, %q, %q", args, cmd.ProcessState, line, stderr.String())
 		}
 		if files, _ := os.ReadDir("."); len(files) > 0 {

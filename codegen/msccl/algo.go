@@ -37,7 +37,8 @@ func (x *reader) algo(t *tag) {
 	}
 	p.Name, p.Channels, p.RanksPerNode = v.text(algoName), h.channels, h.ranks
 	if h.channels > form.MaxChannels {
-		x.report(diag.Limit, t.span(v.attr[algoChannels]), "program uses %d channels, at most %d are read", h.channels, form.MaxChannels)
+		x.report(diag.Limit, t.span(v.attr[algoChannels]), "program uses %d channels, at most %d are read", h.channels,
+			form.MaxChannels)
 	}
 	proto, ok := ir.ProtocolByName(v.text(algoProto))
 	if !ok || proto == ir.LL16 {
@@ -62,8 +63,10 @@ func (x *reader) algo(t *tag) {
 
 // collectives are the names of both dialects.
 var collectives = map[string]ir.Kind{
-	"allreduce": ir.AllReduce, "allgather": ir.AllGather, "alltoall": ir.AllToAll, "broadcast": ir.Broadcast, "reduce": ir.ReduceTo,
-	"reduce_scatter": ir.ReduceScatter, "reducescatter": ir.ReduceScatter, "gather": ir.Gather, "scatter": ir.Scatter, "custom": ir.Opaque,
+	"allreduce": ir.AllReduce, "allgather": ir.AllGather, "alltoall": ir.AllToAll, "broadcast": ir.Broadcast,
+	"reduce":         ir.ReduceTo,
+	"reduce_scatter": ir.ReduceScatter, "reducescatter": ir.ReduceScatter, "gather": ir.Gather, "scatter": ir.Scatter,
+	"custom": ir.Opaque,
 }
 
 // spelling checks what a stated target wants of the <algo> tag.
@@ -78,8 +81,10 @@ func (x *reader) spelling(t *tag) {
 	}
 	for _, i := range want {
 		if v.attr[i] == nil {
-			d := x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", algoFields[i].name, target.Name)
-			d.Hint = "a file that was written for another runtime may lack it; mscclc compile --target " + target.Name + " writes it"
+			d := x.report(diag.Malformed, t.whole(), "<algo> lacks attribute %s, which %s wants", algoFields[i].name,
+				target.Name)
+			d.Hint = "a file that was written for another runtime may lack it; mscclc compile --target " + target.Name +
+				" writes it"
 		}
 	}
 	kind := collectives[x.head.coll]
@@ -105,7 +110,8 @@ func (x *reader) collective(t *tag) {
 	switch kind {
 	case ir.AllGather, ir.ReduceScatter, ir.AllToAll:
 		if h.divisor%h.ranks != 0 {
-			x.report(diag.Malformed, t.span(x.v.attr[algoDivisor]), "nchunksperloop is %d, no multiple of the %d ranks", h.divisor, h.ranks)
+			x.report(diag.Malformed, t.span(x.v.attr[algoDivisor]), "nchunksperloop is %d, no multiple of the %d ranks",
+				h.divisor, h.ranks)
 			return
 		}
 		c.Chunks = h.divisor / h.ranks
@@ -150,7 +156,8 @@ const mscclMaxBytes = 1 << 27
 func (x *reader) finish() {
 	p := x.p
 	if len(x.gpus) != x.head.ranks { // none is twice or beyond the last, so some are missing
-		d := x.report(diag.Malformed, x.head.span, "program has %d ranks, and <gpu> for %d of them", x.head.ranks, len(x.gpus))
+		d := x.report(diag.Malformed, x.head.span, "program has %d ranks, and <gpu> for %d of them", x.head.ranks,
+			len(x.gpus))
 		for r := range int32(len(x.gpus) + 1) {
 			if _, ok := x.ranks[r]; !ok {
 				*d = d.WithHint("rank %d has none", r)
@@ -202,7 +209,8 @@ func (x *reader) root() bool {
 	}
 	switch len(roots) {
 	case 0:
-		x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: no rank has an %s above 0", c.Kind, attribute).Hint =
+		x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: no rank has an %s above 0", c.Kind,
+			attribute).Hint =
 			"only the root has chunks there: give its <gpu> an " + attribute + " above 0"
 		return false
 	case 1:
@@ -213,21 +221,23 @@ func (x *reader) root() bool {
 	if len(roots) > 2 {
 		more = ", ..."
 	}
-	d := x.report(diag.Unsupported, roots[1].span, "the root of this %s cannot be told: %d ranks (%d, %d%s) have an %s above 0, and only the root may",
-		c.Kind, len(roots), roots[0].id, roots[1].id, more, attribute)
+	d := x.report(diag.Unsupported, roots[1].span,
+		"the root of this %s cannot be told: %d ranks (%d, %d%s) have an %s above 0, and only the root may", c.Kind,
+		len(roots), roots[0].id, roots[1].id, more, attribute)
 	*d = d.WithNote(roots[0].span, "rank %d is the first", roots[0].id)
 	d.Hint = fmt.Sprintf(`write %s="0" in the <gpu> of each rank that is not the root`, attribute)
 	return false
 }
 
-// usedRoots returns the one of several possible roots that has a step at the buffer that only roots have: the others have
-// that buffer no more. Where that is not one, it returns all.
+// usedRoots returns the one of several possible roots that has a step at the buffer that only roots have: the others
+// have that buffer no more. Where that is not one, it returns all.
 func (x *reader) usedRoots(all []*gpuRecord) []*gpuRecord {
 	reads := x.p.Coll.Kind == ir.Broadcast || x.p.Coll.Kind == ir.Scatter
 	uses := func(g *gpuRecord) bool {
 		return slices.ContainsFunc(x.tbs[g.tbs.First:g.tbs.End], func(b tbRecord) bool {
 			return slices.ContainsFunc(x.p.Steps[b.Steps.First:b.Steps.End], func(s ir.Step) bool {
-				return reads && (s.SrcBuf == ir.Input || s.DstBuf == ir.Input) || !reads && (s.SrcBuf == ir.Output || s.DstBuf == ir.Output)
+				return reads && (s.SrcBuf == ir.Input || s.DstBuf == ir.Input) || !reads &&
+					(s.SrcBuf == ir.Output || s.DstBuf == ir.Output)
 			})
 		})
 	}
@@ -289,10 +299,12 @@ func (x *reader) buffers() bool {
 		moved += int64(p.Steps[i].Count)
 	}
 	if moved > most.Moved {
-		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved, most.Moved).Hint = diag.LimitHint("moves", moved)
+		x.report(diag.Limit, x.head.span, "the steps move %d chunks, at most %d are read", moved,
+			most.Moved).Hint = diag.LimitHint("moves", moved)
 	}
 	if cells > most.Cells {
-		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells, most.Cells).Hint = diag.LimitHint("cells", cells)
+		x.report(diag.Limit, x.head.span, "the ranks' buffers have %d chunks, at most %d are read", cells,
+			most.Cells).Hint = diag.LimitHint("cells", cells)
 	}
 	return len(x.found) == 0
 }
@@ -361,7 +373,8 @@ func (x *reader) chains() {
 			}
 			if chain == most+1 && !x.full() {
 				x.at.rank, x.at.block, x.at.step = x.p.Place(x.p.Blocks[b].Steps.First + int32(i))
-				x.report(diag.Limit, x.p.Span(steps[i].Pos), "%s chains at most %d reductions, and this is one more", x.opt.Target.Name, most)
+				x.report(diag.Limit, x.p.Span(steps[i].Pos), "%s chains at most %d reductions, and this is one more",
+					x.opt.Target.Name, most)
 			}
 		}
 	}

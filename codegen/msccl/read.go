@@ -103,8 +103,10 @@ func (x *reader) file() error {
 // unended is the error of a file that ends inside an element.
 func (x *reader) unended(start diag.Pos, name string) error {
 	ends := map[string]string{"tb": "</tb></gpu></algo>", "gpu": "</gpu></algo>", "algo": "</algo>"}
-	d := diag.New(diag.Malformed, diag.Span{Pos: start, Len: 1 + len(name)}, "<%s> has no end: the file ends before </%s>", name, name)
-	return diag.List{d.WithHint("the file may be cut off: produce it again, or add what is missing, at least %s", ends[name])}
+	d := diag.New(diag.Malformed, diag.Span{Pos: start, Len: 1 + len(name)}, "<%s> has no end: the file ends before </%s>",
+		name, name)
+	return diag.List{d.WithHint("the file may be cut off: produce it again, or add what is missing, at least %s",
+		ends[name])}
 }
 
 // children hands each child of parent, all of which are called name, to read,
@@ -138,7 +140,8 @@ func (x *reader) gpu(t *tag) error {
 	defer func() { x.at = nowhere }()
 	g := gpuRecord{span: t.whole(), tbs: ir.Range{First: int32(len(x.tbs)), End: int32(len(x.tbs))}}
 	if x.fields(t, gpuFields, &x.v) {
-		g.id, g.input, g.output, g.scratch = int32(x.v.num[gpuID]), int32(x.v.num[gpuInput]), int32(x.v.num[gpuOutput]), int32(x.v.num[gpuScratch])
+		g.id, g.input, g.output, g.scratch = int32(x.v.num[gpuID]), int32(x.v.num[gpuInput]), int32(x.v.num[gpuOutput]),
+			int32(x.v.num[gpuScratch])
 		x.at.rank = int(g.id)
 		if int64(g.id) >= int64(x.head.ranks) {
 			x.report(diag.OutOfBounds, t.span(x.v.attr[gpuID]), "this <gpu> is of rank %d, but %s", g.id, x.ranksText()).Hint =
@@ -172,11 +175,13 @@ func (x *reader) tb(t *tag) error {
 	defer func() { x.at.block = -1 }()
 	if x.fields(t, tbFields, &x.v) {
 		b.id = int32(x.v.num[tbID])
-		b.Block = ir.Block{Rank: g.id, SendPeer: int32(x.v.num[tbSend]), RecvPeer: int32(x.v.num[tbRecv]), Channel: int32(x.v.num[tbChannel])}
+		b.Block = ir.Block{Rank: g.id, SendPeer: int32(x.v.num[tbSend]), RecvPeer: int32(x.v.num[tbRecv]),
+			Channel: int32(x.v.num[tbChannel])}
 		x.peer(t, x.v.attr[tbSend], "sends to", g.id, b.SendPeer)
 		x.peer(t, x.v.attr[tbRecv], "receives from", g.id, b.RecvPeer)
 		if int(b.Channel) >= x.head.channels {
-			x.report(diag.OutOfBounds, t.span(x.v.attr[tbChannel]), "channel %d is beyond the %d of the program", b.Channel, x.head.channels)
+			x.report(diag.OutOfBounds, t.span(x.v.attr[tbChannel]), "channel %d is beyond the %d of the program", b.Channel,
+				x.head.channels)
 		}
 	}
 	b.Steps = ir.Range{First: first, End: first}
@@ -189,7 +194,8 @@ func (x *reader) tb(t *tag) error {
 	at := &x.tbs[len(x.tbs)-1]
 	at.Steps.End = int32(len(x.p.Steps))
 	if last := int(at.Steps.End) - 1; last >= int(first) && x.p.Steps[last].Op == ir.Nop && len(x.found) == before {
-		x.report(diag.Malformed, x.p.Span(x.p.Steps[last].Pos), "nop is the last step of its thread block: there is no step that could wait")
+		x.report(diag.Malformed, x.p.Span(x.p.Steps[last].Pos),
+			"nop is the last step of its thread block: there is no step that could wait")
 	}
 	return nil
 }
@@ -206,7 +212,8 @@ func (x *reader) ranksText() string {
 func (x *reader) peer(t *tag, a *attr, does string, rank, peer int32) {
 	switch {
 	case int64(peer) >= int64(x.head.ranks):
-		x.report(diag.OutOfBounds, t.span(a), "this thread block of rank %d %s rank %d, but %s", rank, does, peer, x.ranksText()).Hint =
+		x.report(diag.OutOfBounds, t.span(a), "this thread block of rank %d %s rank %d, but %s", rank, does, peer,
+			x.ranksText()).Hint =
 			fmt.Sprintf("write a rank of these other than %d, or -1 if no step of the thread block %s anyone; or correct ngpus in <algo>", rank, does)
 	case peer == rank:
 		x.report(diag.Malformed, t.span(a), "rank %d has itself for a peer", rank)

@@ -30,7 +30,8 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 		return nil
 	case p.Elems != p.Chunk*uint64(p.Chunks) || chunk%16 != 0 || uint64(p.Columns-1)*p.Share >= chunk:
 		return nil
-	case bits.OnesCount32(p.Depth) != 1 || uint64(p.Columns)*uint64(p.Depth)*p.PacketCopy > math.MaxUint32 || chunk > 1<<24:
+	case bits.OnesCount32(p.Depth) != 1 || uint64(p.Columns)*uint64(p.Depth)*p.PacketCopy > math.MaxUint32 ||
+		chunk > 1<<24:
 		return nil
 	}
 	units := min(p.Share, chunk) / 8
@@ -38,14 +39,16 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 	if lines {
 		pieces, most = (units+lineHalves-1)/lineHalves, fewLines
 	}
-	f := &FewParams{State: p.States, StatusAt: p.StatusAt, Stride: [2]uint32{uint32(chunk), uint32(p.PacketStride)}, PacketCopy: uint32(p.PacketCopy), Depth: p.Depth,
-		Share: uint32(p.Share), Units: uint32(units), Inverse: uint32((1<<32 + units - 1) / units), Number: t.Blocks[0].Number, StepCount: uint32(len(t.Steps))}
+	f := &FewParams{State: p.States, StatusAt: p.StatusAt, Stride: [2]uint32{uint32(chunk), uint32(p.PacketStride)},
+		PacketCopy: uint32(p.PacketCopy), Depth: p.Depth, Share: uint32(p.Share), Units: uint32(units),
+		Inverse: uint32((1<<32 + units - 1) / units), Number: t.Blocks[0].Number, StepCount: uint32(len(t.Steps))}
 	if lines {
 		f.Lines = uint32(pieces)
 	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		step := FewStep{Srcs: uint8(s.Srcs), Dsts: uint8(s.Dsts), Group: uint8(s.Group), Count: s.Count, First: uint16(s.First)}
+		step := FewStep{Srcs: uint8(s.Srcs), Dsts: uint8(s.Dsts), Group: uint8(s.Group), Count: s.Count,
+			First: uint16(s.First)}
 		runs := uint64(max(s.Group, s.Count))
 		if ir.Op(s.Op) != ir.Move || s.Count == 0 || runs*pieces > most || runs*max(chunk, p.PacketStride) > math.MaxUint32 {
 			return nil

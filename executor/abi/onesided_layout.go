@@ -36,9 +36,11 @@ func (o *OneImage) Layout() (OneLayout, error) {
 		return n
 	}
 	l.ScratchCopy, l.PacketCopy = size(uint64(o.Scratch), stride), size(uint64(o.Packets), 2*stride)
-	l.Scratch, l.Packets, l.FlagMem = size(copies, l.ScratchCopy), size(copies, l.PacketCopy), size(uint64(o.Columns), l.Flags, 8)
+	l.Scratch, l.Packets, l.FlagMem = size(copies, l.ScratchCopy), size(copies, l.PacketCopy),
+		size(uint64(o.Columns), l.Flags, 8)
 	if over {
-		return l, fmt.Errorf("%d columns of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch, o.Packets, o.Tile)
+		return l, fmt.Errorf("%d columns of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch,
+			o.Packets, o.Tile)
 	}
 	return l, nil
 }
@@ -87,8 +89,9 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 	chunk := uint64(geo.Chunk) * uint64(t.Size())
 	p := OneParams{
 		Elems: uint64(geo.Elems), Chunk: uint64(geo.Chunk),
-		ScratchStride: layout.ScratchStride, ScratchCopy: layout.ScratchCopy, PacketStride: layout.PacketStride, PacketCopy: layout.PacketCopy,
-		Chunks: uint32(geo.Coll.Chunks), Columns: uint32(columns), MaxColumns: uint32(o.Columns), Depth: uint32(o.Depth),
+		ScratchStride: layout.ScratchStride, ScratchCopy: layout.ScratchCopy, PacketStride: layout.PacketStride,
+		PacketCopy: layout.PacketCopy,
+		Chunks:     uint32(geo.Coll.Chunks), Columns: uint32(columns), MaxColumns: uint32(o.Columns), Depth: uint32(o.Depth),
 		Flags: uint32(layout.Flags), AllBlocks: uint32(len(o.Blocks)), RankCount: uint32(geo.Coll.Ranks),
 		DType: uint32(t), RedOp: uint32(op), ElemSize: uint32(t.Size()),
 	}
@@ -101,8 +104,8 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 	p.Share = (p.Share + align - 1) &^ (align - 1)
 	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
 	if o.OnePass && p.Share > uint64(o.Tile) {
-		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{}, "chunks of %d bytes are more than the program, whose launches have one pass, is loaded for: %d columns of %d bytes",
-			chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
+		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{},
+			"chunks of %d bytes are more than the program, whose launches have one pass, is loaded for: %d columns of %d bytes", chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
 	} else if o.OnePass {
 		p.Tile = p.Share
 	}

@@ -73,7 +73,8 @@ func (in *instance) Launch(ctx context.Context, l *executor.Launch) (executor.St
 		return executor.Stop{}, errors.New("blocks of several threads cannot be watched")
 	}
 	if limit := 8192; l.PerBlock*len(in.img.Blocks) > limit {
-		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads", len(in.img.Blocks), l.PerBlock, limit)
+		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads",
+			len(in.img.Blocks), l.PerBlock, limit)
 	}
 	if err := in.prepare(l); err != nil {
 		return executor.Stop{}, err
@@ -137,7 +138,8 @@ func pad(n int64) int64 { return (n + 127) &^ 127 }
 
 // run hands the launch to the host, and returns how it ended and how long it took. Everything that Go allocated is
 // pinned, as the tables hold its addresses as numbers.
-func (in *instance) run(ctx context.Context, l *executor.Launch, records *executor.Records) (*abi.Status, time.Duration) {
+func (in *instance) run(ctx context.Context, l *executor.Launch,
+	records *executor.Records) (*abi.Status, time.Duration) {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	status := &abi.Status{LimitNS: uint64(l.Wait)}
@@ -177,7 +179,8 @@ func (in *instance) run(ctx context.Context, l *executor.Launch, records *execut
 
 // fibers runs the launch with each block a fiber. One that is watched has one
 // thread.
-func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trace, l *executor.Launch, ranks []abi.RankMemory) {
+func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trace, l *executor.Launch,
+	ranks []abi.RankMemory) {
 	w := l.Watch
 	if w == nil {
 		C.mscclc_cpu_fibers(launch, trace, C.u32(workers(l.Threads, len(in.img.Blocks))), C.u64(in.stacks.address), nil)
@@ -187,7 +190,8 @@ func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trac
 	defer pin.Unpin()
 	watch := hostWatch(&pin, w, l.Params.StatusAt, &in.scratch)
 	if c := w.Probe; c != nil {
-		watch.probe = C.mscclc_cpu_cell(launch, (*C.struct_abi_rank)(unsafe.Pointer(&ranks[c.Rank])), C.u32(c.Buf), C.u32(c.Index), 0)
+		watch.probe = C.mscclc_cpu_cell(launch, (*C.struct_abi_rank)(unsafe.Pointer(&ranks[c.Rank])), C.u32(c.Buf),
+			C.u32(c.Index), 0)
 	}
 	C.mscclc_cpu_fibers(launch, trace, 1, C.u64(in.stacks.address), watch)
 	w.FirstSeen = uint64(watch.first_seen)
@@ -195,8 +199,9 @@ func (in *instance) fibers(launch *C.struct_abi_launch, trace *C.struct_abi_trac
 
 // hostWatch is w as the host takes it, but for the probe.
 func hostWatch(pin *runtime.Pinner, w *executor.Watch, status uint64, scratch *region) *C.struct_host_watch {
-	h := &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)), first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)),
-		scratch: C.u64(scratch.address), scratch_words: C.u64(scratch.bytes / 8), poison: C.u64(w.Poison)}
+	h := &C.struct_host_watch{status: C.u64(status), actions: C.u64(address(pin, w.Actions)),
+		first: C.u64(address(pin, w.First)), after: C.u64(address(pin, w.After)), scratch: C.u64(scratch.address),
+		scratch_words: C.u64(scratch.bytes / 8), poison: C.u64(w.Poison)}
 	if s := w.Stale; s != nil {
 		h.stale, h.stale_value = C.u64(s.Action+1), C.u64(s.Value)
 		if s.Action == executor.StaleCaller {

@@ -20,9 +20,10 @@ import (
 func TestLayout(t *testing.T) {
 	c := cLayouts()
 	maps.Copy(c, oneLayouts())
-	for _, v := range []any{abi.OneStep{}, abi.OneOperand{}, abi.OneBlock{}, abi.OneMemory{}, abi.OneState{}, abi.OneRecord{}, abi.OneSwitch{}, abi.PortCopy{}, abi.PortLane{}, abi.PortEnds{}, abi.OneParams{},
-		abi.FewStep{}, abi.FewParams{}, abi.FewLaunch{},
-		abi.Step{}, abi.Block{}, abi.RankMemory{}, abi.State{}, abi.Counters{}, abi.ConnMemory{}, abi.Status{}, abi.Action{}, abi.TraceTables{}, abi.Params{}} {
+	for _, v := range []any{abi.OneStep{}, abi.OneOperand{}, abi.OneBlock{}, abi.OneMemory{}, abi.OneState{},
+		abi.OneRecord{}, abi.OneSwitch{}, abi.PortCopy{}, abi.PortLane{}, abi.PortEnds{}, abi.OneParams{}, abi.FewStep{},
+		abi.FewParams{}, abi.FewLaunch{}, abi.Step{}, abi.Block{}, abi.RankMemory{}, abi.State{}, abi.Counters{},
+		abi.ConnMemory{}, abi.Status{}, abi.Action{}, abi.TraceTables{}, abi.Params{}} {
 		typ := reflect.TypeOf(v)
 		want, ok := c[typ.Name()]
 		if !ok {
@@ -60,11 +61,14 @@ func TestAddresses(t *testing.T) {
 			at = rnd.Int63n(n)
 		}
 		const input, output, scratch = 1 << 60, 1 << 61, 1 << 62
-		want := [3]int64{input + (geo.Offset(index)+at)*int64(size), output + (geo.Offset(index)+at)*int64(size), scratch + (int64(index)*geo.Chunk+at)*int64(size)}
+		want := [3]int64{input + (geo.Offset(index)+at)*int64(size), output + (geo.Offset(index)+at)*int64(size),
+			scratch + (int64(index)*geo.Chunk+at)*int64(size)}
 		for buf, want := range want {
-			got := cCell(uint64(geo.Elems), uint64(geo.Chunk), uint32(c.Chunks), uint32(size), input, output, scratch, uint8(buf), uint32(index), uint64(at))
+			got := cCell(uint64(geo.Elems), uint64(geo.Chunk), uint32(c.Chunks), uint32(size), input, output, scratch,
+				uint8(buf), uint32(index), uint64(at))
 			if int64(got) != want {
-				t.Fatalf("element %d of chunk %d of %s in %v, %d elements of %d: %#x, not %#x", at, index, ir.Buf(buf), c, geo.Elems, size, got, want)
+				t.Fatalf("element %d of chunk %d of %s in %v, %d elements of %d: %#x, not %#x", at, index, ir.Buf(buf), c,
+					geo.Elems, size, got, want)
 			}
 		}
 	}
@@ -103,7 +107,8 @@ func TestBeyond4GiB(t *testing.T) {
 
 func sparse(t *testing.T, bytes int) []byte {
 	t.Helper()
-	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
+	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil {
 		t.Fatal(err)
 	}

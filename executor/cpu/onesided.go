@@ -62,11 +62,13 @@ func (in *oneInstance) Launch(ctx context.Context, l *executor.Launch) (executor
 		return executor.Stop{}, nil
 	}
 	if limit := 8192; l.PerBlock*blocks > limit {
-		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads", blocks, l.PerBlock, limit)
+		return executor.Stop{}, fmt.Errorf("%d blocks of %d threads each are over the limit of %d threads", blocks,
+			l.PerBlock, limit)
 	}
 	ranks := uint64(len(l.Memory))
-	if err := errors.Join(in.scratch.grow("scratch", ranks*in.layout.Scratch), in.packets.grow("packets", ranks*in.layout.Packets),
-		in.flags.grow("flags", ranks*in.layout.FlagMem), in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)); err != nil {
+	if err := errors.Join(in.scratch.grow("scratch", ranks*in.layout.Scratch),
+		in.packets.grow("packets", ranks*in.layout.Packets), in.flags.grow("flags", ranks*in.layout.FlagMem),
+		in.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)); err != nil {
 		return executor.Stop{}, err
 	}
 	status, took, err := in.run(ctx, l, blocks)
@@ -90,14 +92,16 @@ func (in *oneInstance) run(ctx context.Context, l *executor.Launch, blocks int) 
 	pin.Pin(status)
 	p.StatusAt, p.States = uint64(uintptr(unsafe.Pointer(status))), address(&pin, in.states)
 	if !in.part.Into(p) {
-		p.Blocks, p.Steps, p.Operands = address(&pin, in.part.Blocks), address(&pin, in.part.Steps), address(&pin, in.part.Operands)
+		p.Blocks, p.Steps, p.Operands = address(&pin, in.part.Blocks), address(&pin, in.part.Steps),
+			address(&pin, in.part.Operands)
 	}
 	in.memory = in.memory[:0]
 	for r := range l.Memory {
 		input, output := addresses(&pin, &l.Memory[r])
 		at := uint64(r)
-		in.memory = append(in.memory, abi.OneMemory{Input: input, Output: output, Scratch: in.scratch.address + at*in.layout.Scratch,
-			Packets: in.packets.address + at*in.layout.Packets, Flags: in.flags.address + at*in.layout.FlagMem})
+		in.memory = append(in.memory,
+			abi.OneMemory{Input: input, Output: output, Scratch: in.scratch.address + at*in.layout.Scratch,
+				Packets: in.packets.address + at*in.layout.Packets, Flags: in.flags.address + at*in.layout.FlagMem})
 	}
 	if copy(p.Rank[:], in.memory) < len(in.memory) {
 		p.Ranks = address(&pin, in.memory)

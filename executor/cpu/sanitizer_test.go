@@ -62,7 +62,8 @@ func dump(t *testing.T, file string, p *ir.Program, opt executor.Options, args e
 	if rec.img.One != nil {
 		rec.onesided(t, &out)
 	} else {
-		out.Write(raw(0, uint64(rec.launch.Wait), uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)), uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks)))
+		out.Write(raw(0, uint64(rec.launch.Wait), uint64(len(rec.img.Steps)), uint64(len(rec.img.Blocks)),
+			uint64(len(rec.img.Conns)), uint64(p.Coll.Ranks)))
 		out.Write(raw(rec.launch.Params))
 		out.Write(raw(rec.img.Steps...))
 		out.Write(raw(rec.img.Blocks...))
@@ -88,7 +89,8 @@ func (r *recorder) onesided(t *testing.T, out *bytes.Buffer) {
 	part := one.Part(func(int) bool { return true })
 	part.Into(&params)
 	params.Inlined = 0
-	out.Write(raw(1, uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem, uint64(len(one.Blocks)*one.Columns)))
+	out.Write(raw(1, uint64(r.launch.Wait), layout.Scratch, layout.Packets, layout.FlagMem,
+		uint64(len(one.Blocks)*one.Columns)))
 	out.Write(raw(params))
 	out.Write(raw(part.Blocks...))
 	out.Write(raw(part.Steps...))
@@ -114,7 +116,8 @@ func compile(t *testing.T, source string, flags ...string) string {
 // sanitized runs a program under the driver with four threads a block, with
 // small slots, so that each is used over and over, and several strips for every
 // thread.
-func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait time.Duration) (said string, err error) {
+func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol,
+	wait time.Duration) (said string, err error) {
 	t.Helper()
 	d := data.New(data.NewGeometry(p.Coll, 6011, 4), data.I32, data.Sum, 3)
 	args := executor.DataArgs(d)
@@ -127,13 +130,15 @@ func sanitized(t *testing.T, bin string, p *ir.Program, proto ir.Protocol, wait 
 
 // sanitize runs one call under the driver with so many threads a block, and
 // returns what it said and whether the buffers were right at the end.
-func sanitize(t *testing.T, bin string, p *ir.Program, opt executor.Options, d *data.Buffers, args executor.Args, threads int) (said string, err error) {
+func sanitize(t *testing.T, bin string, p *ir.Program, opt executor.Options, d *data.Buffers, args executor.Args,
+	threads int) (said string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	dump(t, filepath.Join(dir, "dump"), p, opt, args)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"), strconv.Itoa(threads), "2")
+	cmd := exec.CommandContext(ctx, bin, filepath.Join(dir, "dump"), filepath.Join(dir, "result"),
+		strconv.Itoa(threads), "2")
 	// The driver frees nothing, and one report is enough of a kernel that may hang.
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0", "TSAN_OPTIONS=halt_on_error=1")
 	out, err := cmd.CombinedOutput()

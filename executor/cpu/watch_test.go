@@ -45,7 +45,10 @@ func TestWatchRecords(t *testing.T) {
 			var first []abi.Action
 			for range 2 {
 				var w executor.Watch
-				err := watched(t, p, 1003, &w, func(a *executor.Args) { a.Protocol, a.SlotBytes, a.TileBytes, a.Slots = &proto, 1<<9, 1<<8, 16 })
+				err := watched(t, p, 1003, &w, func(a *executor.Args) {
+					a.Protocol, a.SlotBytes, a.TileBytes, a.Slots = &proto,
+						1<<9, 1<<8, 16
+				})
 				if err != nil {
 					t.Fatalf("%s %v: %v", p.Name, proto, err)
 				}
@@ -170,7 +173,8 @@ func TestNopSaysNothing(t *testing.T) {
 	b.step(0, 1, ir.Copy, input(1), output(1), 1, 1).DepBlock = 0
 	b.blocks[0][1].steps[1].DepStep = 1
 	p := b.program()
-	w := executor.Watch{Hold: []executor.Hold{{Action: 2, Until: 4}}} // the copy behind the nop is held for who waits for the nop
+	// the copy behind the nop is held for who waits for the nop
+	w := executor.Watch{Hold: []executor.Hold{{Action: 2, Until: 4}}}
 	if err := watched(t, p, 6, &w, nil); err != nil {
 		t.Fatal(err)
 	}

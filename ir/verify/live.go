@@ -13,7 +13,9 @@ func (c *checker) flags() bool {
 	for i := range c.p.Steps {
 		s := &c.p.Steps[i]
 		if s.DepBlock >= 0 && w.Awaited(c.p, c.p.Blocks[w.Block[i]].Rank, int32(i)) < 0 {
-			d := c.step(int32(i), diag.Deadlock, "%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.name(int32(i)), s.DepStep, s.DepBlock)
+			d := c.step(int32(i), diag.Deadlock,
+				"%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.name(int32(i)),
+				s.DepStep, s.DepBlock)
 			c.witness(d, Witness{Step: int32(i), With: -1, Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
 			good = false
 		}
@@ -28,13 +30,17 @@ func (c *checker) matching() bool {
 		switch {
 		case m.Recv < 0:
 			t := c.p.Blocks[w.Block[m.Send]]
-			d := c.step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message", c.name(m.Send), t.SendPeer, t.Channel)
-			d.Hint = fmt.Sprintf("add a receive to a thread block of rank %d that receives from rank %d on channel %d, or leave out this send",
+			d := c.step(m.Send, diag.Unmatched, "%s sends to rank %d on channel %d, which receives no such message",
+				c.name(m.Send), t.SendPeer, t.Channel)
+			d.Hint = fmt.Sprintf(
+				"add a receive to a thread block of rank %d that receives from rank %d on channel %d, or leave out this send",
 				t.SendPeer, t.Rank, t.Channel)
 		case m.Send < 0:
 			t := c.p.Blocks[w.Block[m.Recv]]
-			d := c.step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message", c.name(m.Recv), t.RecvPeer, t.Channel)
-			d.Hint = fmt.Sprintf("add a send to a thread block of rank %d that sends to rank %d on channel %d, or leave out this receive",
+			d := c.step(m.Recv, diag.Unmatched, "%s receives from rank %d on channel %d, which sends no such message",
+				c.name(m.Recv), t.RecvPeer, t.Channel)
+			d.Hint = fmt.Sprintf(
+				"add a send to a thread block of rank %d that sends to rank %d on channel %d, or leave out this receive",
 				t.RecvPeer, t.Rank, t.Channel)
 		default:
 			d := c.step(m.Send, diag.Unmatched, "%s sends %d chunks, and %s, which receives them, expects %d",
@@ -82,7 +88,8 @@ func (c *checker) threshold() string {
 	if high > ir.MaxMessageChunks {
 		return slots + ", at every size"
 	}
-	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots, diag.SizeText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
+	return fmt.Sprintf("%s, above %s, where counts split into more messages", slots,
+		diag.SizeText(c.opt.SlotBytes/int64(high)*int64(c.p.Coll.Divisor())))
 }
 
 // nonNil tells an empty program's order from none.

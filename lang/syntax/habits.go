@@ -90,7 +90,8 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	}
 	if first == nil && tok.Type == tIdent {
 		first = tok // } esle {
-	} else if first == nil || first.Type != tIdent || !slices.Contains([]lexer.TokenType{tIdent, tKeyword, tInt, tString}, tok.Type) {
+	} else if first == nil || first.Type != tIdent ||
+		!slices.Contains([]lexer.TokenType{tIdent, tKeyword, tInt, tString}, tok.Type) {
 		return diag.Diagnostic{}, false
 	}
 	d := diag.New(diag.Syntax, TokenSpan(first), "%s is not a keyword", tokenText(first))
@@ -103,13 +104,17 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 	if keywords[strings.ToLower(first.Value)] {
 		return d.WithHint("keywords are lower case: %s", strings.ToLower(first.Value)), true
 	}
-	return d.WithHint("a statement begins with a keyword (%s), or is a call or an assignment", strings.Join(statementKeywords, ", ")), first != tok
+	return d.WithHint("a statement begins with a keyword (%s), or is a call or an assignment",
+		strings.Join(statementKeywords, ", ")), first != tok
 }
 
-// noValue says that a let has no value, where its line ends behind = and tok is on another line. before are the tokens of
-// the statement before tok.
+// noValue says that a let has no value, where its line ends behind = and tok is on another line. before are the tokens
+// of the statement before tok.
 func noValue(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
-	code := slices.DeleteFunc(slices.Clone(before), func(t lexer.Token) bool { return t.Type == tComment || t.Type == tBlank })
+	code := slices.DeleteFunc(slices.Clone(before), func(t lexer.Token) bool {
+		return t.Type == tComment ||
+			t.Type == tBlank
+	})
 	atEnd := tok.Type == tEnd || tok.Type == lexer.EOF
 	if len(code) != 3 || code[0].Value != "let" || code[2].Value != "=" || !atEnd && tok.Pos.Line == code[2].Pos.Line {
 		return diag.Diagnostic{}, false
@@ -166,7 +171,8 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token, want string) string {
 	case len(words) == 0 && tok.Value == "{" || atEnd && want == "{":
 		return blockHint
 	case len(words) == 0 && tok.Type == tOp:
-		return fmt.Sprintf("the line before is a statement of its own: put %s at its end, or the expression in ( )", tok.Value)
+		return fmt.Sprintf("the line before is a statement of its own: put %s at its end, or the expression in ( )",
+			tok.Value)
 	case atEnd && back(2) == "let":
 		return fmt.Sprintf("let needs a value: let %s = 0", prev)
 	case atEnd && prev == "let":

@@ -36,7 +36,8 @@ var symbols = map[string]lexer.TokenType{
 // keywords are the words that no name may be.
 var keywords = map[string]bool{
 	"algorithm": true, "collective": true, "protocol": true, "sizes": true, "ranks_per_node": true, "scratch": true,
-	"import": true, "def": true, "return": true, "let": true, "if": true, "else": true, "for": true, "in": true, "by": true,
+	"import": true, "def": true, "return": true, "let": true, "if": true, "else": true, "for": true, "in": true,
+	"by":          true,
 	"parallelize": true, "require": true, "true": true, "false": true,
 }
 
@@ -65,7 +66,8 @@ type scanner struct {
 // scan cuts src into tokens, the last of which is EOF.
 // The last result has the lines on which a string is not closed.
 func scan(filename, src string, lim Limits) ([]lexer.Token, diag.List, map[int]bool) {
-	s := &scanner{src: src, pos: lexer.Position{Filename: filename, Line: 1, Column: 1}, limit: lim.String, open: map[int]bool{}}
+	s := &scanner{src: src, pos: lexer.Position{Filename: filename, Line: 1, Column: 1}, limit: lim.String,
+		open: map[int]bool{}}
 	s.tokens = make([]lexer.Token, 0, len(src)/3+8)
 	for s.pos.Offset < len(src) && len(s.errs) < MaxErrors {
 		s.next()
