@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 
 	"mscclc/kernels":              {},
 	"mscclc/executor/data":        {"mscclc/ir"},
-	"mscclc/executor/abi":         {"mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag"},
+	"mscclc/executor/abi":         {"mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
 	"mscclc/executor/exchange":    {},
 	"mscclc/executor/proof":       {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
 	"mscclc/executor":             {"mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels"},

@@ -5,10 +5,8 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/ir/form"
 )
-
-// maxTables bounds what tables of the kernel are counted in.
-const maxTables = 1 << 31
 
 // An Image is a program as flat tables. Devices read it and do not change it.
 type Image struct {
@@ -40,9 +38,9 @@ func (img *Image) Chunks(rank int, buf ir.Buf) int {
 	case buf == ir.Output:
 		return p.Coll.OutChunks(rank)
 	case buf == ir.Scratch:
-		return of(p.Scratch, rank)
+		return p.ScratchOf(rank)
 	case buf == ir.Packets && p.OneSided != nil:
-		return of(p.OneSided.Packets, rank)
+		return p.OneSided.PacketsOf(rank)
 	}
 	return -1
 }
@@ -53,24 +51,25 @@ type Conn struct{ Channel, Src, Dst int32 }
 // String names a connection by its channel and ranks.
 func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst) }
 
-// NewImage returns the tables of p, which must not change as long as they are used. It trusts nothing that p says: a
-// program that passes here touches no memory but its own, even if it is wrong otherwise. All else is an error, a
-// diag.List that names the step.
+// NewImage returns the tables of p, which must not change as long as they are used. It trusts nothing that p says: ir/form
+// checks it first, so that what passes here touches no memory but its own, even if it is wrong otherwise. A program that is
+// not well formed, or beyond the limits of the tables, is an error, a diag.List that names the step.
 func NewImage(p *ir.Program) (*Image, error) {
-	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, ends: map[Conn]int32{}}
-	if err := b.check(); err != nil {
-		return nil, err
+	if found := form.Check(p, form.Unbounded); len(found) > 0 {
+		return nil, found
 	}
+	if p.Coll.Chunks < 1 { // pieces are divided by it
+		return nil, diag.List{diag.New(diag.Malformed, diag.Span{}, "the collective has %d chunks, and no piece to run on", p.Coll.Chunks)}
+	}
+	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, ends: map[Conn]int32{}}
 	if p.OneSided != nil {
 		return b.img, newOneImage(b)
 	}
-	b.mem = p.Memory()
 	b.img.Steps = make([]Step, 0, len(p.Steps))
 	for r := range p.Rank {
-		for i, first := 0, p.Rank[r].First; i < int(p.Rank[r].End-first); i++ {
-			if err := b.block(r, i, &p.Blocks[int(first)+i]); err != nil {
-				return nil, err
-			}
+		tbs := p.TBsOf(r)
+		for i := range tbs {
+			b.block(r, &tbs[i])
 		}
 	}
 	b.img.Even = b.img.Even || b.classesDiffer()
@@ -80,105 +79,44 @@ func NewImage(p *ir.Program) (*Image, error) {
 type imageBuilder struct {
 	p    *ir.Program
 	img  *Image
-	mem  *ir.Memory
 	ends map[Conn]int32
 	conn []connEnds
 }
 
 // connEnds is what is known of a connection's two ends: the sequence of counts
 // and classes, as a hash, tells whether they agree.
-type connEnds struct {
-	has [2]bool
-	sum [2]uint64
-}
-
-// fault is an error at one step.
-func (b *imageBuilder) fault(code diag.Code, rank, block, step int, pos int32, format string, args ...any) error {
-	d := diag.New(code, b.p.Span(pos), "rank %d block %d step %d %s", rank, block, step, fmt.Sprintf(format, args...))
-	d.Rank, d.Block, d.Step = rank, block, step
-	return diag.List{d}
-}
-
-func (b *imageBuilder) malformed(format string, args ...any) error {
-	return diag.List{diag.New(diag.Malformed, diag.Span{}, format, args...)}
-}
-
-// check checks the ranges that lead from ranks to steps.
-func (b *imageBuilder) check() error {
-	p := b.p
-	if p.Coll == nil || p.Coll.Ranks < 1 || len(p.Rank) != p.Coll.Ranks {
-		return b.malformed("program has blocks for %d ranks", len(p.Rank))
-	}
-	if p.Coll.Chunks < 1 {
-		return b.malformed("collective has %d chunks", p.Coll.Chunks)
-	}
-	if p.Scratch != nil && len(p.Scratch) != p.Coll.Ranks {
-		return b.malformed("program has scratch for %d ranks", len(p.Scratch))
-	}
-	if len(p.Steps) >= maxTables || len(p.Blocks) >= maxTables {
-		return b.malformed("program has too many steps")
-	}
-	if p.Protocol >= ir.NumProtocols {
-		return b.malformed("program has no protocol")
-	}
-	blocks, steps := int32(0), int32(0)
-	for r, span := range p.Rank {
-		if span.First != blocks || span.End < span.First || int(span.End) > len(p.Blocks) {
-			return b.malformed("blocks of rank %d are [%d, %d)", r, span.First, span.End)
-		}
-		blocks = span.End
-		for i := span.First; i < span.End; i++ {
-			tb := &p.Blocks[i]
-			if tb.Steps.First != steps || tb.Steps.End < tb.Steps.First || int(tb.Steps.End) > len(p.Steps) {
-				return b.malformed("steps of rank %d block %d are [%d, %d)", r, i-span.First, tb.Steps.First, tb.Steps.End)
-			}
-			steps = tb.Steps.End
-		}
-	}
-	return nil
-}
+type connEnds [2]uint64
 
 // block adds one block and its steps.
-func (b *imageBuilder) block(rank, number int, tb *ir.TB) error {
+func (b *imageBuilder) block(rank int, tb *ir.TB) {
 	out := Block{Rank: uint32(rank), FirstBlock: uint32(b.p.Rank[rank].First), FirstStep: uint32(len(b.img.Steps)), Send: -1, Recv: -1}
-	var err error
 	if tb.SendPeer >= 0 {
-		out.Send, err = b.connect(number, Conn{tb.Channel, int32(rank), tb.SendPeer}, 0)
+		out.Send = b.connect(Conn{tb.Channel, int32(rank), tb.SendPeer})
 	}
-	if tb.RecvPeer >= 0 && err == nil {
-		out.Recv, err = b.connect(number, Conn{tb.Channel, tb.RecvPeer, int32(rank)}, 1)
-	}
-	if err != nil {
-		return err
+	if tb.RecvPeer >= 0 {
+		out.Recv = b.connect(Conn{tb.Channel, tb.RecvPeer, int32(rank)})
 	}
 	steps := b.p.StepsOf(tb)
 	out.Steps = uint32(len(steps))
 	var moved [2]int
 	for s := range steps {
-		step, err := b.step(rank, number, s, &steps[s], &out)
-		if err != nil {
-			return err
-		}
+		step := b.step(&steps[s])
 		for way, conn := range [2]int32{out.Send, out.Recv} {
 			if info := steps[s].Op.Info(); way == 0 && info.Sends || way == 1 && info.Receives {
 				moved[way] += int(step.Count)
-				b.conn[conn].sum[way] = (b.conn[conn].sum[way]^uint64(step.Count)<<32^uint64(step.Class))*1099511628211 + 1
+				b.conn[conn][way] = (b.conn[conn][way]^uint64(step.Count)<<32^uint64(step.Class))*1099511628211 + 1
 				b.img.MaxCount = max(b.img.MaxCount, int(step.Count))
 			}
 		}
 		b.img.Steps = append(b.img.Steps, step)
 	}
 	b.img.MaxChunks = max(b.img.MaxChunks, moved[0], moved[1])
-	b.chain(rank, b.img.Steps[out.FirstStep:])
+	chain(b.img.Steps[out.FirstStep:])
 	b.img.Blocks = append(b.img.Blocks, out)
-	return nil
 }
 
 // connect returns the number of a connection of which a block has one end.
-func (b *imageBuilder) connect(block int, c Conn, way int) (int32, error) {
-	if int(c.Src) >= b.p.Coll.Ranks || int(c.Dst) >= b.p.Coll.Ranks || c.Src == c.Dst || c.Channel < 0 {
-		return 0, b.malformed("block %d has the connection %d %d->%d", block, c.Channel, c.Src, c.Dst)
-	}
+func (b *imageBuilder) connect(c Conn) int32 {
 	id, ok := b.ends[c]
 	if !ok {
 		id = int32(len(b.conn))
@@ -186,17 +124,13 @@ func (b *imageBuilder) connect(block int, c Conn, way int) (int32, error) {
 		b.img.Conns = append(b.img.Conns, c)
 		b.conn = append(b.conn, connEnds{})
 	}
-	if b.conn[id].has[way] {
-		return 0, b.malformed("connection %d %d->%d has two blocks at one end, the second is block %d", c.Channel, c.Src, c.Dst, block)
-	}
-	b.conn[id].has[way] = true
-	return id, nil
+	return id
 }
 
 // classesDiffer says whether the two ends of some connection disagree.
 func (b *imageBuilder) classesDiffer() bool {
 	for i := range b.conn {
-		if b.conn[i].sum[0] != b.conn[i].sum[1] {
+		if b.conn[i][0] != b.conn[i][1] {
 			return true
 		}
 	}

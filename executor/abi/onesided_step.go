@@ -15,7 +15,7 @@ func (c *oneBuilder) block(i int) error {
 		FirstOperand: uint32(len(c.one.Operands))}
 	signalled := map[oneFlag]int32{} // in this pass so far
 	for s := b.Steps.First; s < b.Steps.End; s++ {
-		if err := c.step(s, int(b.Rank), &row, signalled); err != nil {
+		if err := c.step(s, &row, signalled); err != nil {
 			return err
 		}
 	}
@@ -94,46 +94,37 @@ func alike(a, b *OneStep, operands []OneOperand) bool {
 		(operands[a.First].Buf == uint8(ir.Packets)) == (operands[b.First].Buf == uint8(ir.Packets))
 }
 
-// step checks step i, and adds its row and its operands'.
-func (c *oneBuilder) step(i int32, rank int, block *OneBlock, signalled map[oneFlag]int32) error {
+// step adds the row of step i of a block, and its operands'.
+func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32) error {
 	s := &c.p.Steps[i]
-	src, dst, err := c.operands(i)
-	if err != nil {
-		return err
-	}
-	if err := c.form(i, s); err != nil {
-		return err
-	}
-	if len(c.one.Operands)+len(src)+len(dst) >= maxTables {
-		return c.malformed("program has too many operands")
+	src, dst := c.p.OneSided.Sources(s), c.p.OneSided.Dests(s)
+	if s.Count > maxOneCount {
+		d := diag.New(diag.Limit, c.p.Span(s.Pos), "%s moves %d chunks, more than %d", c.p.StepName(i), s.Count, maxOneCount)
+		d.Rank, d.Block, d.Step = c.p.Place(i)
+		return diag.List{d}
 	}
 	flags := s.Flags &^ ir.Loose // a launch waits for all its blocks, which is one of the things that may happen
 	if s.Op != ir.Move {         // the kernel meets before Signals and orders all it can, which is more than is asked
 		flags &^= ir.Joint | ir.Relaxed
 	}
-	c.one.Steps = append(c.one.Steps, OneStep{Op: uint8(s.Op), Flags: uint8(flags), Srcs: uint16(len(src)), Dsts: uint16(len(dst)),
-		Count: uint16(s.Count), Class: uint16(s.Class), First: uint32(len(c.one.Operands)) - block.FirstOperand})
+	row := OneStep{Op: uint8(s.Op), Flags: uint8(flags), Srcs: uint16(s.NSrc), Dsts: uint16(s.NDst),
+		Count: uint16(s.Count), Class: uint16(s.Class), First: uint32(len(c.one.Operands)) - block.FirstOperand}
 	c.img.Final = c.img.Final || s.Flags&ir.Final != 0
 	if ported(s, src, dst) {
-		c.one.Steps[len(c.one.Steps)-1].Flags |= onePort
+		row.Flags |= onePort
 		c.one.Port = true
 	}
 	if s.Op == ir.Move && (len(src) > 1 || src[0].Rank == ir.AllRanks || s.Flags&ir.Final != 0) {
 		c.one.Copies = false
 	}
-	for _, list := range [2][]ir.Operand{src, dst} {
-		for k := range list {
-			row, err := c.operand(i, rank, &list[k], signalled)
-			if err != nil {
-				return err
-			}
-			c.one.Operands = append(c.one.Operands, row)
-			c.one.Lines = c.one.Lines && list[k].Rank != ir.AllRanks
-			if list[k].Buf == ir.Packets {
-				c.one.Steps[len(c.one.Steps)-1].Flags |= onePackets
-			}
+	for _, x := range c.p.OneSided.OperandsOf(s) {
+		c.one.Operands = append(c.one.Operands, c.operand(s, &x, signalled))
+		c.one.Lines = c.one.Lines && x.Rank != ir.AllRanks
+		if x.Buf == ir.Packets {
+			row.Flags |= onePackets
 		}
 	}
+	c.one.Steps = append(c.one.Steps, row)
 	return nil
 }
 
@@ -147,79 +138,19 @@ func ported(s *ir.Step, src, dst []ir.Operand) bool {
 		!slices.ContainsFunc(all, func(o ir.Operand) bool { return o.Buf == ir.Packets || o.Rank == ir.AllRanks })
 }
 
-// form checks what a step says beside its operands.
-func (c *oneBuilder) form(i int32, s *ir.Step) error {
-	const once = ir.Enter | ir.Leave
-	allowed := once | ir.Joint | ir.Relaxed
-	switch s.Op {
-	case ir.Move:
-		allowed = ir.Final | ir.Joint
-		if s.NSrc < 1 || s.NDst < 1 || s.Count < 0 || s.Class < 0 || int(s.Class) >= c.p.Coll.Chunks {
-			return c.faultAt(diag.Malformed, i, "moves %d chunks of class %d from %d to %d operands", s.Count, s.Class, s.NSrc, s.NDst)
+// operand turns an operand of s into its row. It notes where its classes are not the step's.
+func (c *oneBuilder) operand(s *ir.Step, x *ir.Operand, signalled map[oneFlag]int32) OneOperand {
+	row := OneOperand{Rank: int16(x.Rank), Buf: uint8(x.Buf), Via: uint8(x.Via), Index: uint32(x.Index)}
+	switch {
+	case x.Buf == ir.Flags:
+		at := oneFlag{x.Rank, x.Index}
+		if row.A, row.B = x.Nth, c.signals[at]; s.Op == ir.Signal {
+			signalled[at]++
+			row.A = signalled[at]
 		}
-		if s.Count > maxOneCount {
-			return c.faultAt(diag.Limit, i, "moves %d chunks, more than %d", s.Count, maxOneCount)
-		}
-	case ir.Signal:
-		if s.NSrc != 0 || s.NDst < 1 || s.Count != 0 || s.Class != 0 {
-			return c.faultAt(diag.Malformed, i, "has %d sources, %d flags and %d chunks", s.NSrc, s.NDst, s.Count)
-		}
-	case ir.Await:
-		if s.NDst != 0 || s.NSrc < 1 || s.Count != 0 || s.Class != 0 {
-			return c.faultAt(diag.Malformed, i, "has %d flags, %d destinations and %d chunks", s.NSrc, s.NDst, s.Count)
-		}
-	default:
-		return c.faultAt(diag.Malformed, i, "has operation %d", s.Op)
-	}
-	if s.Flags&^(allowed|ir.Loose) != 0 || s.Flags&once == once {
-		return c.faultAt(diag.Malformed, i, "has flags %#x", s.Flags)
-	}
-	return nil
-}
-
-// operand checks one operand of step i and turns it into its row.
-func (c *oneBuilder) operand(i int32, rank int, o *ir.Operand, signalled map[oneFlag]int32) (OneOperand, error) {
-	row := OneOperand{Rank: int16(o.Rank), Buf: uint8(o.Buf), Via: uint8(o.Via), Index: uint32(o.Index)}
-	op := c.p.Steps[i].Op
-	if op == ir.Move {
-		return row, c.moved(i, o, &row)
-	}
-	use, err := c.flag(i, o)
-	if err != nil {
-		return row, err
-	}
-	row.A, row.B = o.Nth, use.signals
-	switch at := (oneFlag{o.Rank, o.Index}); {
-	case op == ir.Signal:
-		signalled[at]++
-		row.A = signalled[at]
-	case int(o.Rank) != rank:
-		return row, c.faultAt(diag.Malformed, i, "awaits flag %d of rank %d", o.Index, o.Rank)
-	}
-	return row, nil
-}
-
-// moved checks an operand of a Move: its chunks lie in the buffers of whatever
-// ranks it is of. It notes where their classes are not the step's.
-func (c *oneBuilder) moved(i int32, o *ir.Operand, row *OneOperand) error {
-	s, first, end := &c.p.Steps[i], int(o.Rank), int(o.Rank)+1
-	if o.Rank == ir.AllRanks {
-		first, end = 0, c.p.Coll.Ranks
-	}
-	if first < 0 || end > c.p.Coll.Ranks || o.Via > ir.ViaSwitch {
-		return c.faultAt(diag.Malformed, i, "has an operand of rank %d via %d", o.Rank, o.Via)
-	}
-	if o.Buf == ir.Packets && c.p.Protocol == ir.Simple {
-		return c.faultAt(diag.Malformed, i, "moves packets, and the protocol is %v", c.p.Protocol)
-	}
-	for r := first; r < end; r++ {
-		if size := c.img.Chunks(r, o.Buf); size < 0 || o.Index < 0 || int(o.Index)+int(s.Count) > size {
-			return c.faultAt(diag.OutOfBounds, i, "moves %d chunks from %d of %v of rank %d, which has %d", s.Count, o.Index, bufName(o.Buf), r, size)
-		}
-	}
-	if o.Buf == ir.Input || o.Buf == ir.Output {
-		row.A, row.B = o.Index/int32(c.p.Coll.Chunks), uint32(c.p.Coll.Class(int(o.Index)))
+	case x.Buf == ir.Input || x.Buf == ir.Output:
+		row.A, row.B = x.Index/int32(c.p.Coll.Chunks), uint32(c.p.Coll.Class(int(x.Index)))
 		c.img.Even = c.img.Even || int32(row.B) != s.Class
 	}
-	return nil
+	return row
 }

@@ -128,16 +128,16 @@ func TestOneSidedTimeouts(t *testing.T) {
 			b.add(0, ir.Await, ops(flag(1)), nil, 0)
 		}), "broken.mscl:1:2: error: rank 0 block 0 step 1 (wait): waited * for signal 1 of flag 1 of rank 0, have 0 [timeout]"},
 		{"a flag signalled once", make(ir.Simple, func(b *oneProgram) {
-			b.add(1, ir.Signal, nil, ops(at(0, ir.Flags, 1)), 0)
 			b.add(0, ir.Await, ops(flag(2)), nil, 0)
+			b.add(1, ir.Signal, nil, ops(at(0, ir.Flags, 1)), 0)
 		}), "broken.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 2 of flag 1 of rank 0 from rank 1 block 0 step 0, have 1 [timeout]"},
 		{"packets nobody sends", make(ir.LL, func(b *oneProgram) {
 			b.move(1, 1, 0, ops(at(1, ir.Input, 0), at(1, ir.Packets, 1)), ops(at(1, ir.Output, 0)), 0)
 		}), "broken.mscl:2:1: error: rank 1 block 0 step 0 (mv): waited * for packets 1 of rank 1, which have none [timeout]"},
 		{"packets behind a wait", make(ir.LL, func(b *oneProgram) {
+			b.move(0, 1, 0, ops(at(0, ir.Packets, 0)), ops(at(1, ir.Packets, 1)), 0)
 			b.move(1, 1, 0, ops(at(1, ir.Input, 0)), ops(at(1, ir.Output, 0)), 0)
 			b.move(1, 1, 0, ops(at(1, ir.Packets, 1)), ops(at(1, ir.Scratch, 0)), ir.Joint)
-			b.move(0, 1, 0, ops(at(0, ir.Packets, 0)), ops(at(1, ir.Packets, 1)), 0)
 		}), "broken.mscl:1:1: error: rank 0 block 0 step 0 (mv): waited * for packets 0 of rank 0, which have none [timeout]\n" +
 			"broken.mscl:2:2: error: rank 1 block 0 step 1 (mv): waited * for packets 1 of rank 1 from rank 0 block 0 step 0, which have none [timeout]"},
 	} {
@@ -164,10 +164,10 @@ func TestOneSidedTimeouts(t *testing.T) {
 // signal of a fourth.
 func TestOneSidedLaterPass(t *testing.T) {
 	b := newOne("later", allReduce(2, 1, false), ir.Simple, 1, 0, 0, 1)
-	b.add(1, ir.Signal, nil, ops(at(0, ir.Flags, 0)), 0)
 	next := at(0, ir.Flags, 0)
 	next.Nth = 2
 	b.add(0, ir.Await, ops(next), nil, 0)
+	b.add(1, ir.Signal, nil, ops(at(0, ir.Flags, 0)), 0)
 	l, err := executor.Load(b.program(), executor.Options{Device: Device(), Unproven: true})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 
 	"mscclc/codegen/codegentest"
 	"mscclc/codegen/program"
+	"mscclc/executor"
+	"mscclc/executor/abi"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/form"
@@ -19,15 +21,26 @@ import (
 // doors are the ways that a program takes into mscclc. Each must say what form says of a broken one.
 var doors = []struct {
 	name string
+	only bool // it judges nothing but the form
 	open func(p *ir.Program) error
 }{
-	{"verify", func(p *ir.Program) error {
+	{"verify", false, func(p *ir.Program) error {
 		_, found := verify.Check(p, verify.Options{})
 		return found.Err()
 	}},
-	{"program file", func(p *ir.Program) error { return program.Write(io.Discard, p) }},
-	{"program file as JSON", func(p *ir.Program) error { return program.WriteJSON(io.Discard, p) }},
+	{"program file", true, func(p *ir.Program) error { return program.Write(io.Discard, p) }},
+	{"executor", true, func(p *ir.Program) error {
+		_, err := executor.Load(p, executor.Options{Device: none{}, Unproven: true})
+		return err
+	}},
+	{"program file as JSON", true, func(p *ir.Program) error { return program.WriteJSON(io.Discard, p) }},
 }
+
+// none is a device on which nothing runs.
+type none struct{}
+
+func (none) Name() string                               { return "none" }
+func (none) Open(*abi.Image) (executor.Instance, error) { return nil, nil }
 
 // TestRules breaks each rule by itself, and looks at the broken program through every door.
 func TestRules(t *testing.T) {

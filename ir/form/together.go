@@ -90,18 +90,33 @@ func (f *checker) flags() {
 	for r := range p.Rank {
 		first[r+1] = first[r] + p.OneSided.FlagsOf(r)
 	}
-	of := make([]users, first[len(p.Rank)])
+	of := keep(first[len(p.Rank)], len(p.OneSided.Operands))
 	for _, op := range []ir.Op{ir.Signal, ir.Await} {
 		for b := range p.Blocks {
 			t := &p.Blocks[b].Steps
 			for i := t.First; i < t.End; i++ {
 				if s := &p.Steps[i]; s.Op == op {
 					for _, x := range p.OneSided.OperandsOf(s) {
-						f.flag(i, *t, &x, &of[first[x.Rank]+int(x.Index)])
+						f.flag(i, *t, &x, of(first[x.Rank]+int(x.Index)))
 					}
 				}
 			}
 		}
+	}
+}
+
+// keep returns where the users of each of n flags are kept. Memory grows with the operands, however many flags p asks for.
+func keep(n, operands int) func(flag int) *users {
+	if n <= 4*operands+1<<16 {
+		list := make([]users, n)
+		return func(flag int) *users { return &list[flag] }
+	}
+	used := map[int]*users{}
+	return func(flag int) *users {
+		if used[flag] == nil {
+			used[flag] = new(users)
+		}
+		return used[flag]
 	}
 }
 
