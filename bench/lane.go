@@ -24,11 +24,13 @@ type lane struct {
 	ended  chan struct{}
 	doing  atomic.Pointer[string] // what its thread does, for who waits for it in vain
 	stuck  atomic.Bool            // the thread is in a call of a driver or of NCCL that does not come back
+
+	patience time.Duration // how long do waits for work whose context has ended
 }
 
 // newLane starts the thread, and makes its stream.
 func newLane(gpu executor.GPU) (*lane, error) {
-	l := &lane{gpu: gpu, work: make(chan func()), ended: make(chan struct{})}
+	l := &lane{gpu: gpu, work: make(chan func()), ended: make(chan struct{}), patience: patience}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
@@ -53,9 +55,9 @@ func newLane(gpu executor.GPU) (*lane, error) {
 // may hold, and the process is to end.
 var errStuck = errors.New("the thread is stuck")
 
-// patience is how much longer than its context a lane's work may take: what waits by a
-// context itself says better what it waited for.
-var patience = 5 * time.Second
+// patience is how long do waits for work to come back after its context has ended: work that waits by the context
+// itself says better what it waited for.
+const patience = 5 * time.Second
 
 // do runs f on the lane's thread, and waits for its end; but if ctx is over, and f does not come back
 // soon, it says where the thread is, which can do nothing any more then.
@@ -73,7 +75,7 @@ func (l *lane) do(ctx context.Context, f func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(l.patience):
 	}
 	l.stuck.Store(true)
 	what := "its thread"

@@ -11,11 +11,9 @@ import (
 // A thread that does not come back from a call is told with what it does, and no lane
 // waits for it again.
 func TestStuck(t *testing.T) {
-	defer func(was time.Duration) { patience = was }(patience)
-	patience = 20 * time.Millisecond
 	var ls lanes
 	for range 3 {
-		l := &lane{work: make(chan func()), ended: make(chan struct{})}
+		l := &lane{work: make(chan func()), ended: make(chan struct{}), patience: 20 * time.Millisecond}
 		go func() {
 			defer close(l.ended)
 			for f := range l.work {

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"runtime"
+	"sync"
 	"time"
 
 	"mscclc/executor/abi"
@@ -20,6 +21,10 @@ type GPUs interface {
 	Driver() (string, error)
 	// NewFlight begins the launches of a plan.
 	NewFlight() (Flight, error)
+	// Alone returns the lock that is held through a launch that is waited for, with the memory that it makes and frees.
+	// It is one for all GPUs of the driver, which may have whoever makes memory wait for the end of a kernel, and that
+	// kernel may wait for one on another GPU that is yet to be launched.
+	Alone() sync.Locker
 }
 
 // A Flight is all launches of one plan in this process. On each GPU they go one after

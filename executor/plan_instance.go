@@ -18,6 +18,7 @@ import (
 // back.
 type planInstance struct {
 	gpus       GPUs
+	alone      sync.Locker // of gpus
 	img        *abi.Image
 	plan       *Plan    // or nil
 	streams    []Stream // by seat
@@ -32,23 +33,18 @@ type planBuffer struct {
 	bytes   int
 }
 
-// waited is held through a launch that is waited for, with what it makes and frees: a driver may have
-// who does that wait for the end of a kernel that waits for another GPU's, which is yet to
-// be launched.
-var waited sync.Mutex
-
 // OpenPlan opens an image on GPUs as a plan.
 func OpenPlan(gpus GPUs, img *abi.Image) (Instance, error) {
 	ranks := img.Program.Coll.Ranks
-	in := &planInstance{gpus: gpus, img: img, input: make([]planBuffer, ranks), out: make([]planBuffer, ranks)}
+	in := &planInstance{gpus: gpus, alone: gpus.Alone(), img: img, input: make([]planBuffer, ranks), out: make([]planBuffer, ranks)}
 	if img.One == nil { // what its slots are to be, calls say
 		if _, err := gpus.GPUs(); err != nil {
 			return nil, err
 		}
 		return in, nil
 	}
-	waited.Lock()
-	defer waited.Unlock()
+	in.alone.Lock()
+	defer in.alone.Unlock()
 	if err := in.prepare(&PlanOptions{Columns: img.One.Columns, TileBytes: img.One.Tile}); err != nil {
 		return nil, err
 	}
@@ -96,8 +92,8 @@ func (in *planInstance) fit(p *abi.Params) error {
 
 // Launch runs the plan once.
 func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
-	waited.Lock()
-	defer waited.Unlock()
+	in.alone.Lock()
+	defer in.alone.Unlock()
 	if l.Watch != nil {
 		return Stop{}, errors.New("a GPU cannot be watched")
 	}
@@ -218,8 +214,8 @@ func (in *planInstance) drop() error {
 
 // Close frees the plan, and the buffers.
 func (in *planInstance) Close() error {
-	waited.Lock()
-	defer waited.Unlock()
+	in.alone.Lock()
+	defer in.alone.Unlock()
 	err := in.drop()
 	for r := range in.input {
 		err = errors.Join(err, in.input[r].free(), in.out[r].free())

@@ -21,6 +21,7 @@ type machine struct {
 	count  int
 	gpus   map[int]*card
 	air    air
+	alone  sync.Mutex // see device.Alone
 }
 
 var machines = [...]*machine{CUDA: newMachine(CUDA), HIP: newMachine(HIP)}
@@ -154,6 +155,9 @@ func (d device) GPUs() ([]executor.GPU, error) {
 	}
 	return list, nil
 }
+
+// Alone returns the lock of launches that are waited for, one for the vendor's GPUs in this process.
+func (d device) Alone() sync.Locker { return &d.machine.alone }
 
 // Driver names the driver and its version.
 func (d device) Driver() (string, error) {

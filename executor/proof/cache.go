@@ -37,9 +37,9 @@ type cache struct {
 	prover key
 }
 
-// proofs is the user's cache, or nil where there is none: where MSCCLC_CACHE is
-// off, and where the folder cannot be made or is open to others.
-var proofs = sync.OnceValue(func() *cache {
+// userCache returns the user's cache, or nil where there is none: where MSCCLC_CACHE is off, and where the folder cannot
+// be made or is open to others.
+var userCache = sync.OnceValue(func() *cache {
 	dir, err := cacheFolder(os.Getenv("MSCCLC_CACHE"))
 	if err != nil {
 		return nil

@@ -35,10 +35,13 @@ type Prover struct {
 	check    verify.Options
 	unproven bool // nothing is asked
 	proven   []Demand
+	cache    func() *cache // of proofs of large programs; it may return nil
 }
 
 // New makes the Prover of a program, which must not change. opt has the budgets of its proofs.
-func New(p *ir.Program, opt verify.Options) *Prover { return &Prover{p: p, check: opt} }
+func New(p *ir.Program, opt verify.Options) *Prover {
+	return &Prover{p: p, check: opt, cache: userCache}
+}
 
 // None makes a Prover that takes a program without any proof.
 func None(p *ir.Program) *Prover { return &Prover{p: p, unproven: true} }
@@ -98,7 +101,7 @@ func (v *Prover) prove(p *ir.Program, opt verify.Options) error {
 	var k key
 	var kept *cache
 	if len(p.Steps) >= cachedFrom && p.Coll != nil {
-		kept = proofs()
+		kept = v.cache()
 	}
 	if kept != nil {
 		k = keyOf(p, opt, kept.prover)

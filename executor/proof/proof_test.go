@@ -104,13 +104,11 @@ func TestKeyHashesEveryField(t *testing.T) {
 // A program of many steps is proven once, and found by the next who asks.
 func TestProveFindsProofs(t *testing.T) {
 	c, dir := testCache(t)
-	old := proofs
-	proofs = func() *cache { return c }
-	defer func() { proofs = old }()
 	p := long(cachedFrom)
+	prover := func() *Prover { return &Prover{p: p, cache: func() *cache { return c }} }
 	for i := range 2 {
 		begin := time.Now()
-		v := New(p, verify.Options{})
+		v := prover()
 		if err := v.Prove(); err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +122,7 @@ func TestProveFindsProofs(t *testing.T) {
 	}
 	p.Steps[7].Dst, p.Steps[7].Src = 1, 0 // the copy back goes elsewhere: output 0 stays as it was
 	p.Steps[len(p.Steps)-1].SrcBuf = ir.Input
-	if err := New(p, verify.Options{}).Prove(); err == nil {
+	if err := prover().Prove(); err == nil {
 		t.Error("a changed program is proven")
 	}
 }
