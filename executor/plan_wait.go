@@ -3,35 +3,16 @@ package executor
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 	"unsafe"
 
 	"mscclc/executor/abi"
-	"mscclc/ir/diag"
 )
 
-// This file is how launches end: well, or with a failure that all ranks learn of.
-// Who fails first tells the others, by the exchange; each tells its own launches
-// to leave, by the limit of their waits, so that they say where they were.
-
-// A failure is what a plan has failed with. lost is that another process is gone:
-// then it is yet to be seen which steps waited for that.
-type failure struct {
-	err  error
-	lost bool
-}
-
-// A note is what a process tells the others of a failure: how a launch ended, or a
-// text where there is no such thing.
-type note struct {
-	Text    string `json:",omitempty"`
-	Status  []byte `json:",omitempty"` // a Status
-	Behind  []byte `json:",omitempty"` // what its block had behind it
-	Columns uint32 `json:",omitempty"`
-}
+// This file is how launches end: well, or with a failure that all ranks learn of (plan_failure.go). Each process then
+// tells its own launches to leave, by the limit of their waits, so that they say where they were.
 
 // Timing of failures.
 const (
@@ -40,90 +21,6 @@ const (
 	leaveAfter = 10 * time.Second       // that they have to leave
 	soonOver   = 100 * time.Millisecond // that what waits for nothing takes to end, at a reset
 )
-
-// Err says, without waiting, what has gone wrong in a launch of this plan, on any
-// rank, as far as is known: a diag.List with code Timeout, or a fault of the GPU.
-func (p *Plan) Err() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.look()
-}
-
-// look is Err.
-func (p *Plan) look() error {
-	if f := p.failure.Load(); f != nil {
-		return f.err
-	}
-	if p.closed {
-		return errors.New("executor: a plan that is closed")
-	}
-	for _, s := range p.seats {
-		status, err := s.status()
-		if err == nil && s.port != nil {
-			err = s.port.Err() // which launches wait for, if they do not know it yet
-		}
-		if err != nil {
-			p.fail(failure{err: err}, note{Text: err.Error()})
-		} else if status.Code != abi.StatusOK {
-			p.ended(s, status)
-		}
-	}
-	if f := p.failure.Load(); f != nil {
-		return f.err
-	}
-	return nil
-}
-
-func (s *seat) status() (status abi.Status, err error) {
-	err = s.gpu.Peek(bytesAt(&status), s.at.status)
-	return status, err
-}
-
-// ended takes the status of a launch that ended early.
-func (p *Plan) ended(s *seat, status abi.Status) {
-	n := note{Text: "a launch was told to leave"}
-	if status.Code == abi.StatusTimeout {
-		behind, err := p.kind.behind(s, &status)
-		if err != nil {
-			p.fail(failure{err: err}, note{Text: err.Error()})
-			return
-		}
-		n = note{Status: raw([]abi.Status{status}), Behind: behind, Columns: uint32(p.columns)}
-	}
-	p.fail(failure{err: p.tells(n)}, n)
-}
-
-// tells is the error that a note tells of.
-func (p *Plan) tells(n note) error {
-	var status abi.Status
-	if len(n.Status) != int(unsafe.Sizeof(status)) {
-		return errors.New(n.Text)
-	}
-	copy(bytesAt(&status), n.Status)
-	return p.kind.tells(&status, n.Behind, n.Columns)
-}
-
-// fail notes a failure, the first of which counts, and tells the others.
-func (p *Plan) fail(f failure, n note) {
-	if !p.failure.CompareAndSwap(nil, &f) {
-		return
-	}
-	if p.x != nil && !f.lost {
-		text, _ := json.Marshal(&n) // of texts and numbers
-		p.x.Post(p.topic, string(text))
-	}
-}
-
-// heard is a note of another process, or that it is gone.
-func (p *Plan) heard(from int, text string) {
-	var n note
-	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		p.fail(failure{err: errors.New(text), lost: true}, note{})
-	} else {
-		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n)})
-	}
-	p.hurry()
-}
 
 // hurry has all waits of this process's launches time out.
 func (p *Plan) hurry() {
@@ -218,25 +115,6 @@ func (p *Plan) leave() error {
 		p.failure.Store(f)
 	}
 	return errors.Join(f.err, err, p.stopPorts())
-}
-
-// because says which step of this process waited for a process that is gone.
-func (p *Plan) because(lost error) error {
-	for _, s := range p.seats {
-		status, err := s.status()
-		if err != nil || status.Code != abi.StatusTimeout {
-			continue
-		}
-		behind, err := p.kind.behind(s, &status)
-		if err == nil {
-			err = p.kind.tells(&status, behind, uint32(p.columns))
-		}
-		if list, ok := err.(diag.List); ok {
-			list[0].Text = lost.Error() + "; " + list[0].Text
-			return list
-		}
-	}
-	return lost
 }
 
 // Reset makes a plan that has failed as it was when it was prepared. After a fault of a

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+// A gpuPlan is a program that is prepared, with room for so many columns and so
+// large tiles.
+type gpuPlan struct {
+	plan    *executor.Plan
+	columns int
+	tile    int64
+}
+
+// plan prepares a form's program, anew where its width has no room.
+func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
+	p := g.plans[f.Program]
+	if p != nil && f.Columns <= p.columns && f.Tile <= p.tile {
+		return p, nil
+	}
+	wider := &gpuPlan{columns: max(f.Columns, executor.PlanColumns)}
+	if f.Tile > 0 { // else it is the usual
+		wider.tile = max(f.Tile, executor.PlanTile)
+	}
+	if one := f.Program.OneSided; one == nil {
+		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
+	} else if one.OnePass { // as many columns as there is room for
+		wider.columns = f.Columns
+	}
+	if p != nil {
+		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
+		delete(g.plans, f.Program)
+		g.made = slices.DeleteFunc(g.made, func(o *ir.Program) bool { return o == f.Program })
+		if err := p.plan.Close(); err != nil {
+			return nil, err
+		}
+	}
+	options := g.options.Plan
+	options.GPUs, options.Ranks = g.options.GPUs, g.ranks
+	options.Columns, options.TileBytes = wider.columns, wider.tile
+	options.Types, options.PieceBytes = g.types(), g.longest()
+	var err error
+	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil &&
+		strings.Contains(err.Error(), noMemory) && len(g.plans) > 0 {
+		if err = g.drop(); err == nil {
+			wider.plan, err = executor.Prepare(ctx, f.Program, options)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	wider.columns, wider.tile = max(wider.columns, wider.plan.MaxColumns()), wider.plan.MaxTile()
+	g.plans[f.Program], g.made = wider, append(g.made, f.Program)
+	return wider, wider.plan.SetWait(g.options.Wait)
+}
+
+// noMemory is what both drivers call it, in this process or in another.
+const noMemory = "out of memory"
+
+// drop closes the plans of all programs, of which a search leaves many. Nobody has a call of one while a plan is made.
+func (g *GPUs) drop() error {
+	var errs []error
+	for _, p := range g.made {
+		errs = append(errs, g.plans[p].plan.Close())
+	}
+	clear(g.plans)
+	g.made = nil
+	return errors.Join(errs...)
+}
+
+// longest is the bytes of the calls' longest piece.
+func (g *GPUs) longest() (bytes int64) {
+	for _, c := range g.options.Calls {
+		bytes = max(bytes, c.Elems*int64(c.DType.Size()))
+	}
+	return bytes
+}
+
+// types are those of the calls.
+func (g *GPUs) types() (list []data.DType) {
+	for _, c := range g.options.Calls {
+		if !slices.Contains(list, c.DType) {
+			list = append(list, c.DType)
+		}
+	}
+	return list
+}
+
+// Ready makes a call ready by a form.
+func (g *GPUs) Ready(ctx context.Context, f *Form, c *Call) (Op, error) {
+	p, err := g.plan(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	args := executor.CallArgs{DType: c.DType, RedOp: c.RedOp, Elems: c.Elems, Columns: f.Columns, Threads: f.Threads,
+		TileBytes: f.Tile}
+	for i := range g.ranks {
+		args.Input = append(args.Input, g.memory[i][0].at())
+		if !c.Coll.Inplace {
+			args.Output = append(args.Output, g.memory[i][1].at())
+		}
+	}
+	call, err := p.plan.Bind(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return &planOp{site: g, name: f.Name, plan: p.plan, call: call}, nil
+}
+
+// A planOp is a call of a plan.
+type planOp struct {
+	site *GPUs
+	name string
+	plan *executor.Plan
+	call *executor.Call
+}
+
+func (o *planOp) Name() string { return o.name }
+
+func (o *planOp) Close() error {
+	if o.site.lanes.stuck() {
+		return nil
+	}
+	return o.call.Close()
+}
+
+func (o *planOp) plain() bool { return false }
+
+// width says how wide the call is. Where one pass moves all, the tile is not what
+// was asked for, nor does it matter.
+func (o *planOp) width(f *Form) {
+	f.Columns, f.Threads = o.call.Columns(), o.call.Threads()
+	if o.call.Passes() > 1 {
+		f.Tile = o.call.TileBytes()
+	}
+}
+
+func (o *planOp) start(l *lane, times int) error {
+	for range times {
+		if err := o.call.Launch(l.stream); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait makes a plan that has failed as it was, so that the next size can run.
+func (o *planOp) wait(ctx context.Context) error {
+	err := o.plan.Wait(ctx)
+	if err != nil {
+		err = errors.Join(err, o.plan.Reset(context.WithoutCancel(ctx)))
+	}
+	return err
+}

@@ -1,0 +1,137 @@
+package exchange
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// This file is how processes find each other: all connect to the hub, process 0, and say hello.
+
+// helloMagic begins a hello; its end is the version of the frames.
+const helloMagic = "mscclc exchange 1\n"
+
+// linkHello is how long a process may take to say who it is.
+const linkHello = 5 * time.Second
+
+// errStranger is who does not speak as a process of a job does.
+var errStranger = errors.New("it is no mscclc of this version")
+
+// hello is how a process introduces itself to the hub, and the hub answers.
+func (x *Member) hello() []byte {
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte(helloMagic), uint32(x.index)),
+		uint32(x.size))
+}
+
+// greeted takes a hello, and gives the other's number.
+func (x *Member) greeted(conn net.Conn) (index int, err error) {
+	kind, body, err := readFrame(conn, 256)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errStranger, err)
+	}
+	if kind != frameHello || len(body) != len(helloMagic)+8 || string(body[:len(helloMagic)]) != helloMagic {
+		return 0, errStranger
+	}
+	at := body[len(helloMagic):]
+	index = int(binary.LittleEndian.Uint32(at))
+	if size := binary.LittleEndian.Uint32(at[4:]); size != uint32(x.size) {
+		return 0, fmt.Errorf("process %d counts %d processes, and process %d counts %d", index, size, x.index, x.size)
+	}
+	return index, nil
+}
+
+// dial connects to the hub, which may not be there yet.
+func (x *Member) dial(ctx context.Context, address string) error {
+	var dialer net.Dialer
+	for {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil {
+			x.links[0] = newLink(conn, 0)
+			return x.introduce(ctx, x.links[0])
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("process 0 has not come: %w (%v)", context.Cause(ctx), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (x *Member) introduce(ctx context.Context, l *link) error {
+	defer context.AfterFunc(ctx, func() { l.conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := l.send(frameHello, x.hello()); err != nil {
+		return err
+	}
+	if _, err := x.greeted(l.conn); err != nil {
+		return fmt.Errorf("process 0: %w", err)
+	}
+	go x.read(l)
+	return nil
+}
+
+// listen waits for all others. Who is none of them is turned away.
+func (x *Member) listen(ctx context.Context, address string) error {
+	var config net.ListenConfig
+	ear, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer ear.Close()
+	defer context.AfterFunc(ctx, func() { ear.Close() })()
+	for here := 1; here < x.size; {
+		conn, err := ear.Accept()
+		if err != nil && ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", x.missing(), context.Cause(ctx))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.missing(), err)
+		}
+		conn.SetDeadline(time.Now().Add(linkHello))
+		index, err := x.greeted(conn)
+		if errors.Is(err, errStranger) {
+			conn.Close() // whoever it is
+			continue
+		}
+		l := newLink(conn, index)
+		if err == nil && (index < 1 || index >= x.size || x.links[index] != nil) {
+			err = fmt.Errorf("there are two processes %d", index)
+		}
+		if err != nil {
+			l.send(frameHello, x.hello()) // so that it sees why
+			conn.Close()
+			return err
+		}
+		conn.SetDeadline(time.Time{})
+		x.links[index] = l
+		here++
+	}
+	for _, l := range x.links[1:] {
+		if err := l.send(frameHello, x.hello()); err != nil {
+			return err
+		}
+		go x.read(l)
+	}
+	return nil
+}
+
+// missing says who has not come to the hub.
+func (x *Member) missing() string {
+	var list []string
+	for i, l := range x.links {
+		if i > 0 && l == nil {
+			list = append(list, fmt.Sprint(i))
+		}
+	}
+	const few = 8
+	switch {
+	case len(list) == 1:
+		return "process " + list[0] + " has not come"
+	case len(list) > few:
+		list = append(list[:few], fmt.Sprintf("%d more", len(list)-few))
+	}
+	return "processes " + strings.Join(list, ", ") + " have not come"
+}
