@@ -22,7 +22,8 @@ func (p *Plan) Bind(ctx context.Context, args CallArgs) (*Call, error) {
 	if p.closed {
 		return nil, errors.New("executor: a call of a closed plan")
 	}
-	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{}, leave: map[*seat][][]byte{},
+	c := &Call{plan: p, dtype: args.DType, redop: args.RedOp, shots: map[GPU]Shot{}, tables: map[*seat]int{},
+		leave: map[*seat][][]byte{},
 		trace: args.Trace, records: map[*seat]*seatTrace{}}
 	geo, err := p.loaded.geometry(&Args{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems})
 	var buffers []abi.OneMemory
@@ -118,7 +119,8 @@ func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 }
 
 // exchange gives the memory of all ranks as each seat has it.
-func (c *Call) exchange(ctx context.Context, geo data.Geometry, buffers []abi.OneMemory) (map[*seat][]abi.OneMemory, error) {
+func (c *Call) exchange(ctx context.Context, geo data.Geometry,
+	buffers []abi.OneMemory) (map[*seat][]abi.OneMemory, error) {
 	p := c.plan
 	own := func(rank int) *abi.OneMemory { return &buffers[slices.Index(p.ranks, rank)] }
 	tables := map[*seat][]abi.OneMemory{}

@@ -30,7 +30,9 @@ func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (abi.OneSwitch, err
 		return abi.OneSwitch{}, nil
 	}
 	if args.RedOp != data.Sum || !slices.Contains(SwitchTypes, args.DType) {
-		return abi.OneSwitch{}, fmt.Errorf("the switch adds up f16, bf16 and f32, and this is %v of %v: leave the multicast addresses out: %w", args.RedOp, args.DType, ErrNotSupported)
+		return abi.OneSwitch{}, fmt.Errorf(
+			"the switch adds up f16, bf16 and f32, and this is %v of %v: leave the multicast addresses out: %w",
+			args.RedOp, args.DType, ErrNotSupported)
 	}
 	if args.Trace != nil {
 		return abi.OneSwitch{}, fmt.Errorf("what goes through the switch cannot be traced: %w", ErrNotSupported)
@@ -38,12 +40,15 @@ func (p *Plan) everywhere(args *CallArgs, geo data.Geometry) (abi.OneSwitch, err
 	all := abi.OneSwitch{Input: args.Switch.Input, Output: args.Switch.Output}
 	if geo.Coll.Inplace {
 		if all.Input == 0 {
-			return abi.OneSwitch{}, errors.New("in place all of a call's memory is its input, and the multicast address is of none")
+			return abi.OneSwitch{}, errors.New(
+				"in place all of a call's memory is its input, and the multicast address is of none")
 		}
 		_, _, inAt, outAt, _ := geo.Buffers(0)
 		for r := range geo.Coll.Ranks {
 			if _, _, in, out, _ := geo.Buffers(r); in != inAt || out != outAt {
-				return abi.OneSwitch{}, fmt.Errorf("the ranks' parts of their buffers lie at different places: the switch cannot reach them by one address: %w", ErrNotSupported)
+				return abi.OneSwitch{}, fmt.Errorf(
+					"the ranks' parts of their buffers lie at different places: the switch cannot reach them by one address: %w",
+					ErrNotSupported)
 			}
 		}
 		size := uint64(args.DType.Size())

@@ -2,8 +2,8 @@
 //
 // # Where to begin
 //
-//   - [Load] takes a program that ir/verify proves, and returns a [Loaded] on a [Device]: cpu.Device of executor/cpu, or
-//     a GPU of executor/cuda or executor/hip. [Options] names the device.
+//   - [Load] takes a program that ir/verify proves, and returns a [Loaded] on a [Device]: cpu.Device of executor/cpu,
+//     or a GPU of executor/cuda or executor/hip. [Options] names the device.
 //   - [Loaded.Run] does one call, given its [Args], and waits for its end. [ArgsOf] makes the Args of slices of Go
 //     numbers. A run ends with the collective done, or with an error that names the step that waited; the Loaded stays
 //     usable.

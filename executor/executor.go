@@ -197,7 +197,8 @@ func (l *Loaded) geometry(args *Args) (geo data.Geometry, err error) {
 		return geo, fmt.Errorf("%d elements of a piece are out of range", args.Elems)
 	}
 	if l.img.Even && args.Elems%int64(c.Chunks) != 0 {
-		return geo, diag.List{diag.New(diag.Uneven, diag.Span{}, "a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
+		return geo, diag.List{diag.New(diag.Uneven, diag.Span{},
+			"a piece of length %d does not divide into %d chunks, which this program needs", args.Elems, c.Chunks).
 			WithHint("give a multiple of %d elements", c.Chunks)}
 	}
 	return data.NewGeometry(c, args.Elems, size), l.checkAvg(args.RedOp)

@@ -31,7 +31,8 @@ func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 		return nil
 	}
 	if columns != 1 || args.PerBlock > 0 {
-		return fmt.Errorf("a launch of %d columns of %d threads cannot be watched: %w", columns, args.PerBlock, ErrNotSupported)
+		return fmt.Errorf("a launch of %d columns of %d threads cannot be watched: %w", columns, args.PerBlock,
+			ErrNotSupported)
 	}
 	launch.Watch = args.Watch
 	return args.Watch.layOne(l.img, &p)

@@ -19,7 +19,8 @@ func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
 	step := &prog.Steps[b.FirstStep+s.Step]
 	block := int(s.Block) - int(prog.Rank[b.Rank].First)
 	where := fmt.Sprintf("rank %d block %d step %d (%s)", b.Rank, block, s.Step, step.Op)
-	text := fmt.Sprintf("%s: waited %v for %s", where, time.Duration(s.WaitedNS).Round(time.Millisecond), l.awaitedOne(stop, b))
+	text := fmt.Sprintf("%s: waited %v for %s", where, time.Duration(s.WaitedNS).Round(time.Millisecond),
+		l.awaitedOne(stop, b))
 	if pass := s.Tile - stop.One.Passes; pass > 0 {
 		text += fmt.Sprintf(" (pass %d)", pass)
 	}
@@ -53,7 +54,8 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 	s, one := &stop.Status, l.img.One
 	if s.What == abi.WaitMeet {
 		other := &one.Blocks[s.Operand]
-		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew", int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
+		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew",
+			int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
 	}
 	step := &one.Steps[b.FirstStep+s.Step]
 	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
@@ -73,7 +75,8 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 		before = stop.One.Launches
 	}
 	before *= uint64(o.B)
-	return fmt.Sprintf("signal %d of flag %d of rank %d%s, have %d", int64(s.Want-before), o.Index, o.Rank, by, int64(s.Have-before))
+	return fmt.Sprintf("signal %d of flag %d of rank %d%s, have %d", int64(s.Want-before), o.Index, o.Rank, by,
+		int64(s.Have-before))
 }
 
 // writerOne names the first step that signals a flag, or sends one of `count` chunks of
@@ -85,7 +88,8 @@ func (l *Loaded) writerOne(o *abi.OneOperand, count uint32) string {
 		for k, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
 			dst := one.Operands[b.FirstOperand+s.First+uint32(s.Srcs):][:s.Dsts]
 			meets := func(d abi.OneOperand) bool {
-				return d.Buf == o.Buf && (d.Rank == o.Rank || d.Rank < 0) && d.Index <= o.Index+max(count, 1)-1 && o.Index <= d.Index+max(uint32(s.Count), 1)-1
+				return d.Buf == o.Buf && (d.Rank == o.Rank || d.Rank < 0) && d.Index <= o.Index+max(count, 1)-1 &&
+					o.Index <= d.Index+max(uint32(s.Count), 1)-1
 			}
 			if slices.ContainsFunc(dst, meets) {
 				return fmt.Sprintf(" from rank %d block %d step %d", b.Rank, int(b.Number)-int(l.img.Program.Rank[b.Rank].First), k)

@@ -36,7 +36,8 @@ type planBuffer struct {
 // OpenPlan opens an image on GPUs as a plan.
 func OpenPlan(gpus GPUs, img *abi.Image) (Instance, error) {
 	ranks := img.Program.Coll.Ranks
-	in := &planInstance{gpus: gpus, alone: gpus.Alone(), img: img, input: make([]planBuffer, ranks), out: make([]planBuffer, ranks)}
+	in := &planInstance{gpus: gpus, alone: gpus.Alone(), img: img, input: make([]planBuffer, ranks),
+		out: make([]planBuffer, ranks)}
 	if img.One == nil { // what its slots are to be, calls say
 		if _, err := gpus.GPUs(); err != nil {
 			return nil, err
@@ -79,7 +80,8 @@ func (in *planInstance) fit(p *abi.Params) error {
 	slots, tile := int(p.Slots), int64(p.Tile)*int64(p.ElemSize)
 	if in.plan != nil {
 		have := in.plan.kind.(*twoPlan)
-		if have.cut.proto == ir.Protocol(p.Proto) && have.asked == slots && have.cut.slotBytes == int64(p.SlotBytes) && have.cut.bytes >= tile {
+		if have.cut.proto == ir.Protocol(p.Proto) && have.asked == slots && have.cut.slotBytes == int64(p.SlotBytes) &&
+			have.cut.bytes >= tile {
 			return nil
 		}
 		if err := in.drop(); err != nil {
@@ -87,7 +89,8 @@ func (in *planInstance) fit(p *abi.Params) error {
 		}
 	}
 	proto := ir.Protocol(p.Proto)
-	return in.prepare(&PlanOptions{Protocol: &proto, Slots: slots, SlotBytes: int64(p.SlotBytes), TileBytes: max(leastTile, int64(1)<<bits.Len64(uint64(tile-1)))})
+	return in.prepare(&PlanOptions{Protocol: &proto, Slots: slots, SlotBytes: int64(p.SlotBytes),
+		TileBytes: max(leastTile, int64(1)<<bits.Len64(uint64(tile-1)))})
 }
 
 // Launch runs the plan once.
@@ -99,13 +102,15 @@ func (in *planInstance) Launch(ctx context.Context, l *Launch) (Stop, error) {
 	}
 	args := CallArgs{Threads: l.PerBlock, Trace: l.Trace}
 	if one := l.One; one != nil {
-		args.DType, args.RedOp, args.Elems, args.Columns, args.TileBytes = data.DType(one.DType), data.RedOp(one.RedOp), int64(one.Elems), int(one.Columns), int64(one.Tile)
+		args.DType, args.RedOp, args.Elems = data.DType(one.DType), data.RedOp(one.RedOp), int64(one.Elems)
+		args.Columns, args.TileBytes = int(one.Columns), int64(one.Tile)
 	} else {
 		two := &l.Params
 		if err := in.fit(two); err != nil {
 			return Stop{}, err
 		}
-		args.DType, args.RedOp, args.Elems, args.TileBytes = data.DType(two.DType), data.RedOp(two.RedOp), int64(two.Elems), int64(two.Tile)*int64(two.ElemSize)
+		args.DType, args.RedOp, args.Elems = data.DType(two.DType), data.RedOp(two.RedOp), int64(two.Elems)
+		args.TileBytes = int64(two.Tile) * int64(two.ElemSize)
 	}
 	if err := in.memory(l, &args); err != nil {
 		return Stop{}, err
@@ -192,7 +197,8 @@ func (in *planInstance) run(ctx context.Context, l *Launch, call *Call) (took ti
 func (in *planInstance) copies(l *Launch, one func(s Stream, address uint64, host []byte) error) error {
 	for r := range l.Memory {
 		s := in.streams[slices.Index(in.plan.GPUs(), in.plan.GPU(r))]
-		if err := errors.Join(one(s, in.input[r].address, l.Memory[r].Input), one(s, in.out[r].address, l.Memory[r].Output)); err != nil {
+		if err := errors.Join(one(s, in.input[r].address, l.Memory[r].Input),
+			one(s, in.out[r].address, l.Memory[r].Output)); err != nil {
 			return err
 		}
 	}

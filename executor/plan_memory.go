@@ -58,7 +58,8 @@ func (p *Plan) allocate(types []data.DType) error {
 
 // allocateOwn makes a seat's own memory, and puts its tables there.
 func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
-	parts := []uint64{n.states, uint64(n.lanes) * uint64(unsafe.Sizeof(abi.PortEnds{})), uint64(unsafe.Sizeof(abi.Status{})), n.call * uint64(n.calls)}
+	parts := []uint64{n.states, uint64(n.lanes) * uint64(unsafe.Sizeof(abi.PortEnds{})),
+		uint64(unsafe.Sizeof(abi.Status{})), n.call * uint64(n.calls)}
 	for _, t := range n.tables {
 		parts = append(parts, uint64(len(t)))
 	}

@@ -173,7 +173,9 @@ func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	c.one.All, c.asked = everywhere, tile
 	for wider := 0; ; wider = columns {
 		if err := p.narrow(c, geo, columns); err != nil && wider > 0 {
-			return fmt.Errorf("the GPUs have no room for %d replicas of all blocks, and there is memory for fewer bytes in %d: %w: %w", wider, columns, ErrNoDevice, err)
+			return fmt.Errorf(
+				"the GPUs have no room for %d replicas of all blocks, and there is memory for fewer bytes in %d: %w: %w",
+				wider, columns, ErrNoDevice, err)
 		} else if err != nil {
 			return err
 		}
@@ -203,7 +205,8 @@ func (p *onePlan) room(params *abi.OneParams, threads int) bool {
 		try := *params
 		s.one.Count(&try)
 		s.offer(&try)
-		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies, Lines: p.one.Lines})
+		shot, err := s.gpu.Ready(&Ready{Flight: p.flight, One: &try, Threads: threads, Copies: p.one.Copies,
+			Lines: p.one.Lines})
 		if err != nil {
 			return !errors.Is(err, ErrNoDevice) // what else is wrong, ready will say
 		}
@@ -262,7 +265,8 @@ func (p *onePlan) behind(s *seat, status *abi.Status) ([]byte, error) {
 
 func (p *onePlan) tells(status *abi.Status, behind []byte, columns uint32) error {
 	stop := Stop{Status: *status}
-	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) || status.Step >= p.one.Blocks[status.Block].Steps {
+	if len(behind) != int(unsafe.Sizeof(stop.One)) || int(status.Block) >= len(p.one.Blocks) ||
+		status.Step >= p.one.Blocks[status.Block].Steps {
 		return errors.New("a step that the program does not have has timed out")
 	}
 	copy(bytesAt(&stop.One), behind)

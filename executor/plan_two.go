@@ -31,7 +31,8 @@ type twoPlan struct {
 const twoCalls = 4096
 
 func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
-	cut, err := p.loaded.cut(&Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes, TileBytes: opt.TileBytes})
+	cut, err := p.loaded.cut(&Args{Protocol: opt.Protocol, Slots: opt.Slots, SlotBytes: opt.SlotBytes,
+		TileBytes: opt.TileBytes})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,8 @@ func newTwoPlan(p *Plan, opt *PlanOptions) (planKind, error) {
 	return two, two.lay()
 }
 
-var errColumns = fmt.Errorf("a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
+var errColumns = fmt.Errorf(
+	"a two-sided program has no replicas: its blocks are what it was compiled to (--instances): %w", ErrNotSupported)
 
 func (p *twoPlan) hash(w *proof.Hash) {
 	img := p.loaded.img
@@ -116,7 +118,8 @@ func (p *twoPlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 	if err != nil {
 		return nil, err
 	}
-	return &Ready{Flight: p.flight, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace, Threads: args.Threads}, nil
+	return &Ready{Flight: p.flight, Two: &abi.TwoParams{Params: params, Numbers: s.at.tables[3]}, Trace: trace,
+		Threads: args.Threads}, nil
 }
 
 func (p *twoPlan) behind(s *seat, status *abi.Status) ([]byte, error) {

@@ -45,7 +45,8 @@ func (p *twoPlan) lay() error {
 		return at
 	}
 	for i, c := range conns {
-		p.place[i] = connPlace{slots: received[c.Dst] * each, tail: row(c.Dst) + uint64(unsafe.Offsetof(abi.Counters{}.Tail)), head: row(c.Src)}
+		p.place[i] = connPlace{slots: received[c.Dst] * each, tail: row(c.Dst) + uint64(unsafe.Offsetof(abi.Counters{}.Tail)),
+			head: row(c.Src)}
 		received[c.Dst]++
 	}
 	for r := range p.bytes {
@@ -77,7 +78,7 @@ func (p *twoPlan) sit(s *seat) (needs, error) {
 		}
 	}
 	return needs{states: uint64(len(t.blocks)) * uint64(unsafe.Sizeof(abi.State{})),
-		tables: [][]byte{raw(t.steps), raw(t.blocks), make([]byte, uint64(len(t.conns))*uint64(unsafe.Sizeof(abi.ConnMemory{}))), raw(t.all)},
+		tables: [][]byte{raw(t.steps), raw(t.blocks), raw(make([]abi.ConnMemory, len(t.conns))), raw(t.all)},
 		call:   uint64(len(s.ranks)) * uint64(unsafe.Sizeof(abi.RankMemory{})), calls: twoCalls}, nil
 }
 
@@ -86,7 +87,8 @@ func (p *twoPlan) reached(s *seat) error {
 	rows := make([]abi.ConnMemory, len(s.two.conns))
 	for i, number := range s.two.conns {
 		c, at := p.loaded.img.Conns[number], p.place[number]
-		rows[i] = abi.ConnMemory{Slots: s.reach[c.Dst] + at.slots, Head: s.reach[c.Src] + at.head, Tail: s.reach[c.Dst] + at.tail}
+		rows[i] = abi.ConnMemory{Slots: s.reach[c.Dst] + at.slots, Head: s.reach[c.Src] + at.head,
+			Tail: s.reach[c.Dst] + at.tail}
 	}
 	return s.gpu.Poke(s.at.tables[2], raw(rows))
 }

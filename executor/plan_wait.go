@@ -30,7 +30,8 @@ func (p *Plan) hurry() {
 }
 
 func (s *seat) setLimit(d time.Duration) error {
-	return s.gpu.Poke(s.at.status+uint64(unsafe.Offsetof(abi.Status{}.LimitNS)), binary.NativeEndian.AppendUint64(nil, uint64(d)))
+	return s.gpu.Poke(s.at.status+uint64(unsafe.Offsetof(abi.Status{}.LimitNS)),
+		binary.NativeEndian.AppendUint64(nil, uint64(d)))
 }
 
 // SetWait changes how long one wait of a launch may last: also in graphs that are
@@ -172,7 +173,8 @@ func (p *Plan) clear(s *seat) error {
 		err = errors.Join(err, s.stream.Fill(a, 0, int64(p.kind.arena(s.ranks[i]))))
 	}
 	states := s.at.status + uint64(unsafe.Sizeof(abi.Status{})) - s.own
-	return errors.Join(err, s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()), s.setLimit(p.wait))
+	return errors.Join(err, s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()),
+		s.setLimit(p.wait))
 }
 
 // Close frees the plan's memory, after what runs.

@@ -49,7 +49,8 @@ func (l *Loaded) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step
 		return fmt.Sprintf("a free slot for message %d of connection %s, have %d received of %d slots",
 			sent, l.img.Conns[b.Send], s.Have-stop.Before.Sent, p.Slots)
 	case abi.WaitMessage:
-		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.img.Conns[b.Recv], s.Have-stop.Before.Received)
+		return fmt.Sprintf("message %d of connection %s, have %d", s.Want-stop.Before.Received, l.img.Conns[b.Recv],
+			s.Have-stop.Before.Received)
 	case abi.WaitPacket:
 		have := "nothing"
 		since := func(n uint64) uint64 {

@@ -76,7 +76,8 @@ func (g *card) targets() ([]string, error) {
 	case g.major == 7:
 		return []string{"sm_70"}, nil
 	}
-	return nil, fmt.Errorf("%v has compute capability %d.%d, and 7.0 is needed: %w", g, g.major, g.minor, executor.ErrNoDevice)
+	return nil, fmt.Errorf("%v has compute capability %d.%d, and 7.0 is needed: %w", g, g.major, g.minor,
+		executor.ErrNoDevice)
 }
 
 // kernel returns an entry of an image, which is loaded once.

@@ -18,7 +18,8 @@ func Device(v Vendor, _ ...int) executor.GPUs { return device{v} }
 func (d device) Name() string { return d.vendor.String() }
 
 func (d device) missing() error {
-	return fmt.Errorf("the %s device needs Linux and cgo, and this mscclc was built without: %w", d.vendor, executor.ErrNoDevice)
+	return fmt.Errorf("the %s device needs Linux and cgo, and this mscclc was built without: %w", d.vendor,
+		executor.ErrNoDevice)
 }
 
 func (d device) Open(*abi.Image) (executor.Instance, error) { return nil, d.missing() }

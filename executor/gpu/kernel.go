@@ -121,5 +121,6 @@ func (k kernel) fit(blocks, perBlock int) (threads, room int, err error) {
 			return threads, room, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%v has room for %d blocks of %d threads at once, and the program has %d blocks there: %w", k.gpu, room, last, blocks, executor.ErrNoDevice)
+	return 0, 0, fmt.Errorf("%v has room for %d blocks of %d threads at once, and the program has %d blocks there: %w",
+		k.gpu, room, last, blocks, executor.ErrNoDevice)
 }

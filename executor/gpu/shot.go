@@ -139,7 +139,8 @@ func (s *shot) launch(st *stream) error {
 	if err := l.follow(st); err != nil {
 		return err
 	}
-	code := C.mscclc_gpu_shoot(g.c, s.c, st.handle, (*C.u64)(unsafe.Pointer(&l.launched)), (*C.u32)(unsafe.Pointer(&g.machine.air.crowded)), &l.capture)
+	code := C.mscclc_gpu_shoot(g.c, s.c, st.handle, (*C.u64)(unsafe.Pointer(&l.launched)),
+		(*C.u32)(unsafe.Pointer(&g.machine.air.crowded)), &l.capture)
 	if code == C.GPU_CROWDED {
 		return g.inTurn(st, []load{{l, 1, s.blocks, s.room}}, func() error {
 			return s.failed(C.mscclc_gpu_shoot(g.c, s.c, st.handle, nil, nil, &l.capture))

@@ -100,7 +100,8 @@ type replay struct {
 }
 
 func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded) *replay {
-	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: eval.Wire(p), mem: p.Memory(), group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
+	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: eval.Wire(p), mem: p.Memory(),
+		group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
 	r.elems = chunkElems
 	elems := int64(chunkElems * max(p.Coll.Chunks, 1))
 	r.data = data.New(data.NewGeometry(p.Coll, elems, data.I64.Size()), data.I64, data.Sum, 1)
