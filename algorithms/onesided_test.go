@@ -20,6 +20,7 @@ import (
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/lang"
+	"mscclc/passes/core"
 )
 
 // onesidedRuns is how often a program runs as it is loaded.
@@ -79,7 +80,11 @@ func TestOneSided(t *testing.T) {
 
 // oneSided tries p; turn picks what it is run with.
 func (p *program) oneSided(opt lang.Options, turn int) error {
-	compiled, err := mscclc.CompileFile(p.tree, mscclc.Options{Lang: opt, OneSided: true, Unproven: true})
+	passes := core.Options{Level0: turn%7 == 5, Off: map[string]bool{}}
+	if optional := []string{"merge", "drop", "fuse", "group", "join"}; turn%7 == 6 {
+		passes.Off[optional[turn/7%len(optional)]] = true
+	}
+	compiled, err := mscclc.CompileFile(p.tree, mscclc.Options{Lang: opt, OneSided: true, Core: passes, Unproven: true})
 	if err != nil {
 		return err
 	}

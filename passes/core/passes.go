@@ -63,7 +63,7 @@ type Options struct {
 	Dump  func(pass string, s *State) error
 	Trace func(p *Pass, rewrites int, d time.Duration)
 
-	// Tests look at the state before each pass, and after it, when have is true.
+	// For tests: before and after see the state before and after each pass, with the properties that it should have.
 	before func(p *Pass, s *State, have Property)
 	after  func(p *Pass, s *State, have Property) error
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mscclc/ir"
 	"mscclc/ir/irtest"
@@ -118,6 +119,24 @@ func randomOptions(rnd *rand.Rand) Options {
 		}
 	}
 	return opt
+}
+
+// TestPassesWork holds that every pass has something to do in random programs.
+func TestPassesWork(t *testing.T) {
+	done := map[string]int{}
+	trace := func(p *Pass, rewrites int, _ time.Duration) { done[p.Name] += rewrites }
+	for seed := range int64(40) {
+		c := irtest.Random(rand.New(rand.NewSource(seed)), irtest.Config{})
+		c.Protocol = ir.Protocol(seed % int64(ir.NumProtocols))
+		if _, err := Lower(c, Options{Trace: trace}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range Table {
+		if done[p.Name] == 0 {
+			t.Errorf("%s rewrites nothing", p.Name)
+		}
+	}
 }
 
 // TestPropertiesCatalog takes every program of the catalog and of the examples through the table, and asks after every
