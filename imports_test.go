@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 	"mscclc/codegen/mscclpp/lower": {"mscclc/codegen", "mscclc/codegen/mscclpp", "mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/codegen/program":       {"mscclc/codegen", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
 	"mscclc/codegen/codegentest":   {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/irtest"}, // programs for tests
-	"mscclc/codegen/xmljudge":      {},                                                                                      // judges what codegen writes, and shares nothing with it
+	// judges what codegen writes, and shares nothing with it
+	"mscclc/codegen/xmljudge": {},
 
 	"mscclc/kernels":              {},
 	"mscclc/executor/data":        {"mscclc/ir"},
@@ -73,10 +74,12 @@ var mayImport = map[string][]string{
 }
 
 // testOnly are the packages that only tests import, and each other.
-var testOnly = []string{"mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest", "mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
+var testOnly = []string{"mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
+	"mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
 
 // cgoPackages are the only ones with import "C"; gputest maps memory as other libraries do.
-var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest", "mscclc/executor/nccl"}
+var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest",
+	"mscclc/executor/nccl"}
 
 type listed struct {
 	ImportPath string
@@ -104,7 +107,8 @@ func TestImports(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			own := imp == "mscclc" || strings.HasPrefix(imp, "mscclc/")
-			if own && !slices.Contains(may, imp) && !slices.Contains(may, "*") || slices.Contains(testOnly, imp) && !slices.Contains(testOnly, p.ImportPath) {
+			if own && !slices.Contains(may, imp) && !slices.Contains(may, "*") ||
+				slices.Contains(testOnly, imp) && !slices.Contains(testOnly, p.ImportPath) {
 				t.Errorf("%s must not import %s", p.ImportPath, imp)
 			}
 		}

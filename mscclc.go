@@ -35,7 +35,8 @@ type Options struct {
 	Unproven bool
 
 	// Stage, where not nil, sees each value on its way: *syntax.File, *ir.ChunkDAG,
-	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program, whether it could be proven or not.
+	// *ir.InstDAG as lowered, unless OneSided, or in place of both *ir.ChannelProgram, and *ir.Program, whether it could
+	// be proven or not.
 	Stage func(value any) error
 }
 
@@ -114,8 +115,8 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 // leastTurnBytes is the fewest bytes of a chunk that a turn of a loop has where it is run.
 const leastTurnBytes = 16
 
-// Turns is how many turns loops of p do where calls of so many bytes run it, 0 being any: as many as its loops ask for, which have some
-// bytes a turn, or, where that makes too large a program or too short a turn, fewer of more bytes each.
+// Turns is how many turns loops of p do where calls of so many bytes run it, 0 being any: as many as its loops ask for,
+// which have some bytes a turn, or, where that makes too large a program or too short a turn, fewer of more bytes each.
 func Turns(p *ir.ChannelProgram, bytes int64) (turns, asked int) {
 	if bytes <= 0 {
 		return 1, 1
@@ -132,7 +133,8 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 	}
 	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
 		d := diag.New(diag.Unsupported, c.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
-		return nil, diag.List{d.WithHint("an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or plan")}
+		return nil, diag.List{d.WithHint(
+			"an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or plan")}
 	}
 	turns, _ := Turns(c, opt.Bytes)
 	program, err := channels.Unroll(c, turns)

@@ -27,12 +27,14 @@ func (d *nullDevice) Launch(_ context.Context, l *Launch) (Stop, error) {
 
 // sendrecv is one of two ranks, of three chunks each.
 func sendrecv() *ir.Program {
-	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3, Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}
+	p := &ir.Program{Header: ir.Header{Name: "exchange", Coll: &ir.Collective{Kind: ir.SendRecv, Ranks: 2, Chunks: 3,
+		Peer: []int32{1, 0}}}, Scratch: []int32{1, 1}, Channels: 1}
 	for r := range int32(2) {
 		at := int32(len(p.Steps))
 		p.Steps = append(p.Steps, ir.Step{Op: ir.Send, Count: 3, DstBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1},
 			ir.Step{Op: ir.Recv, DstBuf: ir.Output, Count: 3, SrcBuf: ir.NoBuf, DepBlock: -1, DepStep: -1, Pos: -1})
-		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: 1 - r, RecvPeer: 1 - r}, Steps: ir.Range{First: at, End: at + 2}})
+		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: r, SendPeer: 1 - r, RecvPeer: 1 - r},
+			Steps: ir.Range{First: at, End: at + 2}})
 		p.Rank = append(p.Rank, ir.Range{First: r, End: r + 1})
 	}
 	p.Sizes.Max = 1 << 10
@@ -72,7 +74,8 @@ func TestLoadRejects(t *testing.T) {
 		{"flag's step", func(p *ir.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, 2 }, diag.OutOfBounds},
 		{"negative step", func(p *ir.Program) { p.Steps[0].DepBlock, p.Steps[0].DepStep = 0, -2 }, diag.OutOfBounds},
 		{"overlap", func(p *ir.Program) {
-			p.Steps[0] = ir.Step{Op: ir.Copy, SrcBuf: ir.Output, DstBuf: ir.Output, Dst: 1, Count: 2, DepBlock: -1, DepStep: -1, Pos: -1}
+			p.Steps[0] = ir.Step{Op: ir.Copy, SrcBuf: ir.Output, DstBuf: ir.Output, Dst: 1, Count: 2, DepBlock: -1,
+				DepStep: -1, Pos: -1}
 		}, diag.Overlap},
 	}
 	for _, c := range cases {
@@ -93,7 +96,8 @@ func TestLoadRejects(t *testing.T) {
 	p.Blocks[1] = p.Blocks[0]
 	p.Rank = []ir.Range{{First: 0, End: 2}, {First: 2, End: 2}}
 	p.Blocks[1].Steps = ir.Range{First: 2, End: 4}
-	if _, err := Load(p, Options{Device: &nullDevice{}, Unproven: true}); err == nil || !strings.Contains(err.Error(), "on channel 0, as block 0 does") {
+	if _, err := Load(p, Options{Device: &nullDevice{}, Unproven: true}); err == nil ||
+		!strings.Contains(err.Error(), "on channel 0, as block 0 does") {
 		t.Errorf("two blocks at one end: %v", err)
 	}
 }
@@ -111,8 +115,8 @@ func TestLoadOfNonsense(t *testing.T) {
 		for range 1 + rnd.Intn(3) {
 			s := &p.Steps[rnd.Intn(len(p.Steps))]
 			b := &p.Blocks[rnd.Intn(2)]
-			fields := []*int32{&s.Src, &s.Dst, &s.Count, &s.Class, &s.DepBlock, &s.DepStep, &s.Pos, &b.SendPeer, &b.RecvPeer, &b.Channel,
-				&b.Steps.First, &b.Steps.End, &p.Rank[0].First, &p.Rank[1].End, &p.Scratch[0]}
+			fields := []*int32{&s.Src, &s.Dst, &s.Count, &s.Class, &s.DepBlock, &s.DepStep, &s.Pos, &b.SendPeer, &b.RecvPeer,
+				&b.Channel, &b.Steps.First, &b.Steps.End, &p.Rank[0].First, &p.Rank[1].End, &p.Scratch[0]}
 			*fields[rnd.Intn(len(fields))] = number()
 			if rnd.Intn(2) == 0 {
 				s.Op, s.SrcBuf, s.DstBuf = ir.Op(rnd.Intn(11)), ir.Buf(rnd.Intn(5)), ir.Buf(rnd.Intn(5))
@@ -179,10 +183,12 @@ func TestEven(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list diag.List
-	if _, err := l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 10, 4), data.F32, data.Sum, 1))); !errors.As(err, &list) || list[0].Code != diag.Uneven {
+	if _, err := l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 10, 4), data.F32, data.Sum,
+		1))); !errors.As(err, &list) || list[0].Code != diag.Uneven {
 		t.Errorf("10 elements in 3 chunks: %v", err)
 	}
-	if _, err := l.Run(context.Background(), DataArgs(data.New(data.NewGeometry(p.Coll, 12, 4), data.F32, data.Sum, 1))); err != nil {
+	if _, err := l.Run(context.Background(),
+		DataArgs(data.New(data.NewGeometry(p.Coll, 12, 4), data.F32, data.Sum, 1))); err != nil {
 		t.Error(err)
 	}
 }
@@ -209,10 +215,12 @@ func TestAvgNeedsFinal(t *testing.T) {
 // TestChains looks at which steps are done at once.
 func TestChains(t *testing.T) {
 	re := func(src, dst int32, flags ir.StepFlags, dep int32) ir.Step {
-		return ir.Step{Op: ir.Reduce, SrcBuf: ir.Scratch, DstBuf: ir.Output, Src: src, Dst: dst, Count: 1, Class: dst, Flags: flags, DepBlock: dep, DepStep: dep, Pos: -1}
+		return ir.Step{Op: ir.Reduce, SrcBuf: ir.Scratch, DstBuf: ir.Output, Src: src, Dst: dst, Count: 1, Class: dst,
+			Flags: flags, DepBlock: dep, DepStep: dep, Pos: -1}
 	}
-	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 3}}, Scratch: []int32{9}, Channels: 1,
-		Rank: []ir.Range{{First: 0, End: 1}}, Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: 9}}}}
+	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 1, Chunks: 3}}, Scratch: []int32{9},
+		Channels: 1, Rank: []ir.Range{{First: 0, End: 1}},
+		Blocks: []ir.TB{{Block: ir.Block{SendPeer: -1, RecvPeer: -1}, Steps: ir.Range{First: 0, End: 9}}}}
 	other := re(4, 1, 0, -1)
 	other.SrcBuf = ir.Input
 	other.Src = 1
@@ -241,7 +249,8 @@ func TestArgsOfNumbers(t *testing.T) {
 	var seen []*ir.Collective
 	for kind := range ir.Custom {
 		for _, inplace := range []bool{false, true} {
-			seen = append(seen, &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: 2, Peer: []int32{1, 2, 0}, Inplace: inplace})
+			seen = append(seen, &ir.Collective{Kind: kind, Ranks: 3, Chunks: 2, Root: 2, Peer: []int32{1, 2, 0},
+				Inplace: inplace})
 		}
 	}
 	seen = append(seen, &ir.Collective{Kind: ir.Custom, Ranks: 2, Chunks: 3, In: 3, Out: 2},
@@ -265,8 +274,10 @@ func TestArgsOfNumbers(t *testing.T) {
 			}
 		}
 	}
-	got := []data.DType{data.DTypeOf[float32](), data.DTypeOf[float64](), data.DTypeOf[int8](), data.DTypeOf[uint8](), data.DTypeOf[int32](), data.DTypeOf[uint32](), data.DTypeOf[int64](), data.DTypeOf[uint64]()}
-	if want := []data.DType{data.F32, data.F64, data.I8, data.U8, data.I32, data.U32, data.I64, data.U64}; !slices.Equal(got, want) {
+	got := []data.DType{data.DTypeOf[float32](), data.DTypeOf[float64](), data.DTypeOf[int8](), data.DTypeOf[uint8](),
+		data.DTypeOf[int32](), data.DTypeOf[uint32](), data.DTypeOf[int64](), data.DTypeOf[uint64]()}
+	if want := []data.DType{data.F32, data.F64, data.I8, data.U8, data.I32, data.U32, data.I64,
+		data.U64}; !slices.Equal(got, want) {
 		t.Errorf("Go's types are %v, want %v", got, want)
 	}
 }

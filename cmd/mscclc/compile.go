@@ -30,18 +30,19 @@ func (a *app) compileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compile FILE.mscl",
 		Short: "Compile an algorithm to a program",
-		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++ in JSON for
---target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout; with --json and without -o it is compiled and proven only.
+		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++
+in JSON for --target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout;
+with --json and without -o it is compiled and proven only.
 
-The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan. With --target the name ends as
-the target's files do: .xml for rccl.
+The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan. With --target the name
+ends as the target's files do: .xml for rccl.
 
-The line on stderr names the sizes of calls that the program is for: those of the file's line "sizes", or of --sizes. Without
-either, a program for msccl is for calls below 128 MiB, msccl's default. The line after it loads the file in the target's
-runtime. The folder docs has a page for each runtime.
+The line on stderr names the sizes of calls that the program is for: those of the file's line "sizes", or of --sizes.
+Without either, a program for msccl is for calls below 128 MiB, msccl's default. The line after it loads the file in the
+target's runtime. The folder docs has a page for each runtime.
 
---dump writes the text forms of what happens in between
-next to the output: NAME.00-chunks, NAME.01-lower of two-sided programs, a file for each pass, and NAME.NN-program at the end.`,
+--dump writes the text forms of what happens in between next to the output: NAME.00-chunks, NAME.01-lower of two-sided
+programs, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
   mscclc compile allreduce/allpairs -p ranks=8 --protocol LL --target mscclpp -o allpairs.json
@@ -55,11 +56,14 @@ next to the output: NAME.00-chunks, NAME.01-lower of two-sided programs, a file 
 		},
 	}
 	f.flags(cmd.Flags(), "msccl")
-	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
-	cmd.Flags().StringVar(&f.pipeline, "pipeline", "", "have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
-	cmd.Flags().StringVar(&f.dump, "dump", "", "write the text form of what `PASS`, or all, leaves: chunks, a pass (mscclc help passes), program")
+	cmd.Flags().StringVar(&f.pipeline, "pipeline", "",
+		"have thread blocks go through the chunks `BYTES` at a time, each with a part of the work (--target mscclpp, protocol Simple)")
+	cmd.Flags().StringVar(&f.dump, "dump", "",
+		"write the text form of what `PASS`, or all, leaves: chunks, a pass (mscclc help passes), program")
 	return cmd
 }
 
@@ -159,7 +163,8 @@ func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 }
 
 // compiled reports what was compiled, and how to use it.
-func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Target, p *ir.Program, warned diag.List) error {
+func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Target, p *ir.Program,
+	warned diag.List) error {
 	use := ""
 	if info, err := os.Stat(f.out); !isStdout(f.out) && err == nil && info.Mode().IsRegular() {
 		use = t.UseLine(f.out)
@@ -269,7 +274,8 @@ func size(p *ir.Program) string {
 	ranks, blocks, steps := count(p.Coll.Ranks, "rank"), count(len(p.Blocks), "block"), count(len(p.Steps), "step")
 	if p.OneSided != nil {
 		n := p.Traffic()
-		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, count(n.Signals, "signal"), count(n.Packets, "packet"))
+		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, count(n.Signals, "signal"),
+			count(n.Packets, "packet"))
 	}
 	return fmt.Sprintf("%s, %s, %s, %s", ranks, count(p.Channels, "channel"), blocks, steps)
 }

@@ -22,9 +22,9 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [COLLECTIVE|FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
-		Long: `List the algorithms of the catalog, or of files and folders, with their costs for the default parameters. Rounds is the
-longest chain of transfers. Sent is what the busiest rank sends or receives, and scratch what a rank has, both in
-buffers, as nccl-tests counts a call's bytes. A file at the level of channels has - there.`,
+		Long: `List the algorithms of the catalog, or of files and folders, with their costs for the default parameters.
+Rounds is the longest chain of transfers. Sent is what the busiest rank sends or receives, and scratch what a rank has,
+both in buffers, as nccl-tests counts a call's bytes. A file at the level of channels has - there.`,
 		Example: `  mscclc list
   mscclc list allreduce
   mscclc list examples/`,

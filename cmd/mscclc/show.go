@@ -33,17 +33,17 @@ func (a *app) showCommand() *cobra.Command {
 
 ` + table(stageRows()...) + `
 
-A .xml or .plan file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm that says itself
-which thread block does what has channels, svg, and the one-sided program that they mean; with --target mscclpp any other
-algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass leaves
-(mscclc help passes), and compile --dump writes it for all passes.
+A .xml or .plan file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm
+that says itself which thread block does what has channels, svg, and the one-sided program that they mean; with --target
+mscclpp any other algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass
+leaves (mscclc help passes), and compile --dump writes it for all passes.
 
 -o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
 
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
--o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one. Execution
-plans, and .plan files of one-sided programs, are drawn as the algorithms that they carry out.`,
+-o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.
+Execution plans, and .plan files of one-sided programs, are drawn as the algorithms that they carry out.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
   mscclc show allreduce/allpairs -p ranks=4 --sided one --after fuse
@@ -66,11 +66,13 @@ plans, and .plan files of one-sided programs, are drawn as the algorithms that t
 		},
 	}
 	f.flags(cmd.Flags(), "plan")
-	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
 	cmd.Flags().StringVar(&f.after, "after", "", "show what `PASS` leaves (mscclc help passes)")
-	cmd.Flags().BoolVar(&f.positions, "positions", false, "write source positions too: an operation with pos N is from the N-th span, from 0")
+	cmd.Flags().BoolVar(&f.positions, "positions", false,
+		"write source positions too: an operation with pos N is from the N-th span, from 0")
 	return cmd
 }
 

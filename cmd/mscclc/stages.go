@@ -37,7 +37,8 @@ func shownEndings() (endings []string) {
 	return slices.Compact(endings)
 }
 
-// wrongShown returns an error of usage if out, which flag names, has another ending than the text or picture of a stage.
+// wrongShown returns an error of usage if out, which flag names, has another ending than the text or picture of a
+// stage.
 func wrongShown(flag, out, stage string) error {
 	if stage == afterPass {
 		return wrongEnding(flag, out, textEndings, "--after shows text")

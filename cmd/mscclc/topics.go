@@ -40,9 +40,9 @@ func opsHelp() string {
 	for op := range ir.NumOps {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", op, op.Info().Name, op.Info().Doc))
 	}
-	return `The steps of a thread block. src and dst are chunks of the rank's own memory; received is the next message of the
-connection that the block receives from. The last three, of one-sided programs (--sided one), have lists of srcs and dsts:
-chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
+	return `The steps of a thread block. src and dst are chunks of the rank's own memory; received is the next message of
+the connection that the block receives from. The last three, of one-sided programs (--sided one), have lists of srcs and
+dsts: chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
 
 ` + table(rows...)
 }
@@ -78,7 +78,8 @@ func targetsHelp() string {
 	}
 	for _, t := range codegen.Targets {
 		l := &t.Limits
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%v\t%s", t.Name, limit(l.Steps), limit(l.Blocks), limit(l.Channels), limit(l.Count), l.ReceiveFused, t.Doc))
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%v\t%s", t.Name, limit(l.Steps), limit(l.Blocks),
+			limit(l.Channels), limit(l.Count), l.ReceiveFused, t.Doc))
 	}
 	return "A program that is larger than its target allows is refused, with the limit and a way out.\n\n" + table(rows...) + fmt.Sprintf(`
 

@@ -177,7 +177,8 @@ func (x *faultFinder) operation(o, loop *ir.ChannelOp) {
 				"a loop iteration is %d bytes, no multiple of the 16 that the executor moves at once", o.Unit)
 		}
 		if turns := x.chunkBytes(x.rank) * float64(o.Chunks) / float64(o.Unit); turns > math.MaxUint16 {
-			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f loop iterations, which the executor counts in 16 bits", math.Ceil(turns))
+			x.at(diag.MSCCLPPLoop, o.Pos, "the loop can take %.0f loop iterations, which the executor counts in 16 bits",
+				math.Ceil(turns))
 		}
 	case ir.ChMove, ir.ChEach, ir.ChEachSignal, ir.ChEachSignalFlush:
 		x.move(o, loop)

@@ -1,8 +1,8 @@
 // Package abi holds what the host and the interpreter kernel (package kernels) agree on.
 //
 // An [Image] is a program as flat tables of rows: [Step], [Block] and [Conn] for a two-sided program; [OneStep],
-// [OneOperand] and [OneBlock], in a [OneImage], for a one-sided one. [NewImage] makes it. ir/form checks every number that
-// leads to memory, so that a kernel that reads the tables touches no memory but the program's, whoever made the
+// [OneOperand] and [OneBlock], in a [OneImage], for a one-sided one. [NewImage] makes it. ir/form checks every number
+// that leads to memory, so that a kernel that reads the tables touches no memory but the program's, whoever made the
 // program.
 //
 // [Params] and [OneParams] are the numbers of one launch. [OneImage.Reserve] says how much memory launches may use, and

@@ -51,15 +51,16 @@ type Conn struct{ Channel, Src, Dst int32 }
 // String names a connection by its channel and ranks.
 func (c Conn) String() string { return fmt.Sprintf("%d %d->%d", c.Channel, c.Src, c.Dst) }
 
-// NewImage returns the tables of p, which must not change as long as they are used. It trusts nothing that p says: ir/form
-// checks it first, so that what passes here touches no memory but its own, even if it is wrong otherwise. A program that is
-// not well formed, or beyond the limits of the tables, is an error, a diag.List that names the step.
+// NewImage returns the tables of p, which must not change as long as they are used. It trusts nothing that p says:
+// ir/form checks it first, so that what passes here touches no memory but its own, even if it is wrong otherwise. A
+// program that is not well formed, or beyond the limits of the tables, is an error, a diag.List that names the step.
 func NewImage(p *ir.Program) (*Image, error) {
 	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return nil, found
 	}
 	if p.Coll.Chunks < 1 { // pieces are divided by it
-		return nil, diag.List{diag.New(diag.Malformed, diag.Span{}, "the collective has %d chunks, and no piece to run on", p.Coll.Chunks)}
+		return nil, diag.List{diag.New(diag.Malformed, diag.Span{}, "the collective has %d chunks, and no piece to run on",
+			p.Coll.Chunks)}
 	}
 	b := &imageBuilder{p: p, img: &Image{Program: p, Even: p.Even}, ends: map[Conn]int32{}}
 	if p.OneSided != nil {
@@ -89,7 +90,8 @@ type connEnds [2]uint64
 
 // block adds one block and its steps.
 func (b *imageBuilder) block(rank int, tb *ir.TB) {
-	out := Block{Rank: uint32(rank), FirstBlock: uint32(b.p.Rank[rank].First), FirstStep: uint32(len(b.img.Steps)), Send: -1, Recv: -1}
+	out := Block{Rank: uint32(rank), FirstBlock: uint32(b.p.Rank[rank].First), FirstStep: uint32(len(b.img.Steps)),
+		Send: -1, Recv: -1}
 	if tb.SendPeer >= 0 {
 		out.Send = b.connect(Conn{tb.Channel, int32(rank), tb.SendPeer})
 	}

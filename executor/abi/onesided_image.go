@@ -62,10 +62,12 @@ func newOneImage(b *imageBuilder) error {
 	p, o := b.p, b.p.OneSided
 	one := &OneImage{Depth: int(o.Depth), OnePass: o.OnePass, Copies: true, Lines: p.Protocol == ir.LL128}
 	if p.Coll.Ranks > maxOneRanks || p.Coll.Chunks > maxOneCount {
-		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have", p.Coll.Ranks, p.Coll.Chunks)}
+		return diag.List{diag.New(diag.Limit, diag.Span{}, "%d ranks or %d chunks are more than a one-sided program may have",
+			p.Coll.Ranks, p.Coll.Chunks)}
 	}
 	for r := range p.Coll.Ranks {
-		one.Packets, one.Flags, one.Scratch = max(one.Packets, o.PacketsOf(r)), max(one.Flags, o.FlagsOf(r)), max(one.Scratch, p.ScratchOf(r))
+		one.Packets, one.Flags, one.Scratch = max(one.Packets, o.PacketsOf(r)), max(one.Flags, o.FlagsOf(r)),
+			max(one.Scratch, p.ScratchOf(r))
 	}
 	c := &oneBuilder{imageBuilder: b, one: one, signals: map[oneFlag]uint32{}}
 	c.countSignals()

@@ -11,8 +11,8 @@ import (
 // block adds block i, whose steps are those of the program in order.
 func (c *oneBuilder) block(i int) error {
 	b := &c.p.Blocks[i]
-	row := OneBlock{Rank: uint32(b.Rank), Number: uint32(i), FirstStep: uint32(len(c.one.Steps)), Steps: uint32(b.Steps.End - b.Steps.First),
-		FirstOperand: uint32(len(c.one.Operands))}
+	row := OneBlock{Rank: uint32(b.Rank), Number: uint32(i), FirstStep: uint32(len(c.one.Steps)),
+		Steps: uint32(b.Steps.End - b.Steps.First), FirstOperand: uint32(len(c.one.Operands))}
 	signalled := map[oneFlag]int32{} // in this pass so far
 	for s := b.Steps.First; s < b.Steps.End; s++ {
 		if err := c.step(s, &row, signalled); err != nil {
@@ -39,7 +39,8 @@ func joinGroups(steps []OneStep, operands []OneOperand) {
 			continue
 		}
 		next := &steps[i+1]
-		if ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 && alike(s, next, operands) && !passesOn(s, operands) {
+		if ir.Op(next.Op) == ir.Move && ir.StepFlags(next.Flags)&ir.Joint != 0 && next.Group < math.MaxUint16 &&
+			alike(s, next, operands) && !passesOn(s, operands) {
 			s.Group = next.Group + 1
 		}
 	}

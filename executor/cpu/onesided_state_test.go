@@ -50,7 +50,8 @@ func (in *oneInstance) begin(passes uint64) {
 // flags of all, short ones lead up to the end of a period, and long ones behind it
 // have the same flags in the same copies.
 func TestOneSidedRenews(t *testing.T) {
-	for _, p := range []*ir.Program{onePhase(2, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL, 1, false), twoPhases(3, 1, true), gather(3, 2, false), push(3, true)} {
+	for _, p := range []*ir.Program{onePhase(2, 1, ir.LL, 2, true), onePhase(3, 2, ir.LL, 1, false), twoPhases(3, 1, true),
+		gather(3, 2, false), push(3, true)} {
 		for _, perBlock := range []int{0, 2} {
 			h := &oneHolder{}
 			l := loadOne(t, p, executor.Options{Device: h, Columns: 2, TileBytes: 4096})
@@ -86,7 +87,8 @@ func TestOneSidedRenews(t *testing.T) {
 // TestOneSidedRepeated runs one loaded program again and again, over changes of size,
 // tile, columns and mode, and through launches that are cancelled.
 func TestOneSidedRepeated(t *testing.T) {
-	for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true), twoPhases(3, 2, false), push(3, true)} {
+	for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true),
+		twoPhases(3, 2, false), push(3, true)} {
 		l := loadOne(t, p, executor.Options{Columns: 5, TileBytes: 512})
 		for i := range 150 {
 			if i%40 == 39 {
@@ -176,7 +178,8 @@ func TestOneSidedLaterPass(t *testing.T) {
 	d := data.New(data.NewGeometry(b.p.Coll, 2*3*16, 1), data.U8, data.Sum, 1)
 	args := executor.DataArgs(d)
 	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
-	timesOut(t, l, args, "later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
+	timesOut(t, l, args,
+		"later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
 }
 
 // TestOneSidedStacks bounds what the kernel uses of a fiber's stack.

@@ -35,8 +35,8 @@ func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 	return image, "mscclc_" + entry
 }
 
-// oneEntry is the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one for all
-// reductions.
+// oneEntry is the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one for
+// all reductions.
 func oneEntry(r *executor.Ready, copies, port bool) string {
 	lines := ""
 	if r.Lines {

@@ -37,8 +37,8 @@ type cache struct {
 	prover key
 }
 
-// userCache returns the user's cache, or nil where there is none: where MSCCLC_CACHE is off, and where the folder cannot
-// be made or is open to others.
+// userCache returns the user's cache, or nil where there is none: where MSCCLC_CACHE is off, and where the folder
+// cannot be made or is open to others.
 var userCache = sync.OnceValue(func() *cache {
 	dir, err := cacheFolder(os.Getenv("MSCCLC_CACHE"))
 	if err != nil {

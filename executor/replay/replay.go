@@ -28,9 +28,10 @@ func (r *Result) say(format string, args ...any) {
 	r.Lines = append(r.Lines, fmt.Sprintf(format, args...))
 }
 
-// Run runs p, which verify has rejected, on a device that watches, and shows what the witness w says: that p hangs, that
-// two accesses come in both orders, that a chunk ends wrong, or that one is read before anything writes it. Messages hold
-// as many chunks as w says. So do connections if w is about a deadlock; for other problems slots do not matter.
+// Run runs p, which verify has rejected, on a device that watches, and shows what the witness w says: that p hangs,
+// that two accesses come in both orders, that a chunk ends wrong, or that one is read before anything writes it.
+// Messages hold as many chunks as w says. So do connections if w is about a deadlock; for other problems slots do not
+// matter.
 //
 // Each chunk is two random numbers of 64 bits, which stand for it: chunks that hold equal numbers were made of the same
 // inputs. A one-sided program runs in one column, and in one pass, or in as many as a race of two passes needs.

@@ -88,8 +88,10 @@ func TestBounds(t *testing.T) {
 		if found := form.Check(c.p, most); len(found) > 0 {
 			t.Error(found)
 		}
-		for _, less := range []form.Bounds{{Cells: c.cells - 1, Memory: c.memory, Moved: 1 << 20}, {Cells: c.cells, Memory: c.memory - 1, Moved: 1 << 20}} {
-			if found := form.Check(c.p, less); len(found) != 1 || found[0].Code != diag.Limit || !strings.HasPrefix(found[0].Hint, "--limit cells=") {
+		for _, less := range []form.Bounds{{Cells: c.cells - 1, Memory: c.memory, Moved: 1 << 20},
+			{Cells: c.cells, Memory: c.memory - 1, Moved: 1 << 20}} {
+			if found := form.Check(c.p, less); len(found) != 1 || found[0].Code != diag.Limit ||
+				!strings.HasPrefix(found[0].Hint, "--limit cells=") {
 				t.Errorf("%+v is less than there is: %v", less, found)
 			}
 		}
@@ -114,7 +116,8 @@ func TestFaultsAreFew(t *testing.T) {
 	for i := range p.Steps {
 		p.Steps[i].Op = ir.NumOps
 	}
-	if found := form.Check(p, form.Unbounded); len(found) != 101 || !strings.HasPrefix(found[100].Text, "900 more problems") {
+	if found := form.Check(p, form.Unbounded); len(found) != 101 ||
+		!strings.HasPrefix(found[100].Text, "900 more problems") {
 		t.Errorf("%d messages, the last is %v", len(found), found[len(found)-1])
 	}
 }

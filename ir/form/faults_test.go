@@ -44,7 +44,8 @@ func fields(p *ir.Program) (list []field) {
 	}
 	for i := range p.Blocks {
 		b := &p.Blocks[i]
-		list = append(list, of(&b.Rank), of(&b.SendPeer), of(&b.RecvPeer), of(&b.Channel), of(&b.Steps.First), of(&b.Steps.End))
+		list = append(list, of(&b.Rank), of(&b.SendPeer), of(&b.RecvPeer), of(&b.Channel), of(&b.Steps.First),
+			of(&b.Steps.End))
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -58,7 +59,8 @@ func fields(p *ir.Program) (list []field) {
 func copyOf(p *ir.Program) *ir.Program {
 	q, c := *p, *p.Coll
 	q.Coll = &c
-	q.Rank, q.Blocks, q.Steps, q.Scratch = slices.Clone(q.Rank), slices.Clone(q.Blocks), slices.Clone(q.Steps), slices.Clone(q.Scratch)
+	q.Rank, q.Blocks, q.Steps, q.Scratch = slices.Clone(q.Rank), slices.Clone(q.Blocks), slices.Clone(q.Steps),
+		slices.Clone(q.Scratch)
 	if p.OneSided != nil {
 		o := *p.OneSided
 		o.Operands, o.Packets, o.Flags = slices.Clone(o.Operands), slices.Clone(o.Packets), slices.Clone(o.Flags)
@@ -69,7 +71,8 @@ func copyOf(p *ir.Program) *ir.Program {
 
 // originals are well-formed programs of both kinds.
 func originals(t *testing.T) []*ir.Program {
-	list := []*ir.Program{pairs(), codegentest.Ring(3), codegentest.Chain(3), codegentest.Rooted(ir.Gather, true), codegentest.Swap()}
+	list := []*ir.Program{pairs(), codegentest.Ring(3), codegentest.Chain(3), codegentest.Rooted(ir.Gather, true),
+		codegentest.Swap()}
 	for seed := range int64(10) {
 		list = append(list, codegentest.Random(rand.New(rand.NewSource(seed)), codegentest.Target(t, "msccl")),
 			codegentest.RandomOneSided(rand.New(rand.NewSource(seed))))

@@ -105,7 +105,8 @@ func (f *checker) flags() {
 	}
 }
 
-// keep returns where the users of each of n flags are kept. Memory grows with the operands, however many flags p asks for.
+// keep returns where the users of each of n flags are kept. Memory grows with the operands, however many flags p asks
+// for.
 func keep(n, operands int) func(flag int) *users {
 	if n <= 4*operands+1<<16 {
 		list := make([]users, n)

@@ -186,7 +186,8 @@ func TestAnyTurns(t *testing.T) {
 		}
 	}
 	t.Log(counts)
-	if counts["accepted"] < n/4 || counts["rejected"] < n/10 || counts["undecided, and right in 4 to 8 loop iterations"] < n/20 {
+	if counts["accepted"] < n/4 || counts["rejected"] < n/10 ||
+		counts["undecided, and right in 4 to 8 loop iterations"] < n/20 {
 		t.Error("too few were judged to say anything")
 	}
 }

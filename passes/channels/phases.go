@@ -189,7 +189,8 @@ func (c *turnChecker) stepUndecided(at [2]int32, format string, args ...any) *di
 }
 
 func (c *turnChecker) loopUndecided(block int32, l turnLoop, text string) *diag.Diagnostic {
-	return c.stepUndecided([2]int32{block, l.first}, "is in a loop that %s: it is not decided how loop iterations meet", text)
+	return c.stepUndecided([2]int32{block, l.first},
+		"is in a loop that %s: it is not decided how loop iterations meet", text)
 }
 
 // waitedFor grows reach, of each block how many of its steps are waited for, by all that these wait for.

@@ -21,7 +21,8 @@ func (x *maker) checkPipeline(instances int) *diag.Diagnostic {
 		d = diag.New(diag.Limit, diag.Span{},
 			"a loop iteration of a pipeline moves %d bytes: these are 16 or more, below 2147483648, and a multiple of 16", unit)
 	case x.p.Protocol != ir.Simple:
-		d = diag.New(diag.Unsupported, diag.Span{}, "MSCCL++ moves all packets in every loop iteration of a pipeline").WithHint(
+		d = diag.New(diag.Unsupported, diag.Span{},
+			"MSCCL++ moves all packets in every loop iteration of a pipeline").WithHint(
 			"give --protocol Simple, or leave the pipeline out")
 	case instances > 1:
 		d = diag.New(diag.Unsupported, diag.Span{},
