@@ -1,12 +1,15 @@
 package mscclc_test
 
 import (
+	"go/scanner"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // tracked lists the files of the repository whose names end so.
@@ -82,3 +85,122 @@ func hasHeading(t *testing.T, file, heading string) bool {
 	}
 	return false
 }
+
+// What the pages for users may have.
+const (
+	mostColumns   = 120
+	mostParagraph = 5   // lines
+	mostReadme    = 250 // lines
+)
+
+var listItem = regexp.MustCompile(`^ *(\*|\d+\.) `)
+
+// README.md is short, and the pages for users have short paragraphs.
+func TestPagesAreShort(t *testing.T) {
+	for _, page := range tracked(t, "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); page == "README.md" && n > mostReadme {
+			t.Errorf("%s has %d lines; at most %d are allowed", page, n, mostReadme)
+		}
+		lines := 0 // of the paragraph
+		for i, line := range pageLines(page, string(text)) {
+			if lines++; line == "" || listItem.MatchString(line) {
+				lines = 0
+			}
+			if lines > mostParagraph {
+				t.Errorf("%s:%d: the paragraph has more than %d lines", page, i+1, mostParagraph)
+			}
+		}
+	}
+}
+
+// No line of source or text has more than 120 columns. These do not count: tables, code in pages, targets of links, the
+// text of strings in Go, and generated files.
+func TestLineLengths(t *testing.T) {
+	kinds := map[string]func(file, text string) []string{
+		".go": goLines, ".md": pageLines, ".c": cLines, ".cc": cLines, ".h": cLines, ".sh": allLines,
+	}
+	files := tracked(t, "*.go", "*.md", "*.c", "*.cc", "*.h", "*.sh")
+	if len(files) < 600 {
+		t.Fatalf("%d files", len(files))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if generated.Match(text[:min(len(text), 2000)]) {
+			continue
+		}
+		for i, line := range kinds[filepath.Ext(file)](file, string(text)) {
+			if n := utf8.RuneCountInString(line); n > mostColumns {
+				t.Errorf("%s:%d has %d columns; at most %d are allowed", file, i+1, n, mostColumns)
+			}
+		}
+	}
+}
+
+// generated is what files say that a tool or a test writes.
+var generated = regexp.MustCompile(`^// Code generated|^# [^#]*?((Made|Written|written) by .*Test|TestPapers writes this page)`)
+
+func allLines(_, text string) []string { return strings.Split(text, "\n") }
+
+// pageLines are the lines of a page, where tables and code are empty, and links have no target.
+func pageLines(_, text string) []string {
+	lines, fence := allLines("", text), false
+	for i, line := range lines {
+		begins := strings.HasPrefix(line, "```")
+		if fence = fence != begins; fence || begins || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "    ") {
+			lines[i] = ""
+		}
+		lines[i] = regexp.MustCompile(`\]\([^)]*\)|^\[[^\]]*\]: .*`).ReplaceAllString(lines[i], "]()")
+	}
+	return lines
+}
+
+// cLines are the lines of C or C++, where the rows of tables, which macros make, are empty.
+func cLines(_, text string) []string {
+	row := regexp.MustCompile(`^ *(X|BOTH|NAMED|#define LAUNCH_PARAMS) ?\(`)
+	lines := allLines("", text)
+	for i, line := range lines {
+		if row.MatchString(line) {
+			lines[i] = ""
+		}
+	}
+	return lines
+}
+
+// goLines are the lines of a Go file, where the rows of tables are empty, and strings have no text. Strings of several
+// lines, such as help texts, keep it, but not in tests, whose strings are inputs.
+func goLines(name, text string) []string {
+	files := token.NewFileSet()
+	file := files.AddFile("", files.Base(), len(text))
+	var s scanner.Scanner
+	s.Init(file, []byte(text), nil, scanner.ScanComments)
+	var out strings.Builder
+	done := 0
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		lines := strings.Count(lit, "\n")
+		if at := file.Offset(pos); tok == token.STRING && (lines == 0 || strings.HasSuffix(name, "_test.go")) {
+			out.WriteString(text[done:at] + `""` + strings.Repeat("\n", lines))
+			done = at + len(lit)
+		}
+	}
+	lines := allLines(name, out.String()+text[done:])
+	for i, line := range lines {
+		if tableRow.MatchString(line) {
+			lines[i] = ""
+		}
+	}
+	return lines
+}
+
+// tableRow is an element of a list that has one element on each line.
+var tableRow = regexp.MustCompile(`^\t+([\w.\[\]]+: *|"": *)?[{\[&]\S.*[}\])],( //.*)?$`)

@@ -46,16 +46,17 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench FILE|COLLECTIVE [FILE...]",
 		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
-		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter, alltoall,
-broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table, by the table that mscclc
-has for the devices, or else by simulation (mscclc simulate) on the machine that has such devices. Unknown devices are
-simulated as H200s behind one switch. The simulation chooses the program of least latency, the time of one call alone. With --by interval it chooses
-by the time that is printed here, of calls one after the other.
+		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter,
+alltoall, broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table,
+by the table that mscclc has for the devices, or else by simulation (mscclc simulate) on the machine that has such
+devices. Unknown devices are simulated as H200s behind one switch. The simulation chooses the program of least latency,
+the time of one call alone. With --by interval it chooses by the time that is printed here, of calls one after the
+other.
 
-Rows and columns are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e, each -f times
-the one before, out of place and in place. N/A means that there is no program for the size. Each operation first runs
-once on random data, and every element of every output is compared: integers exactly, floats within the error bound of
-the reduction. Then it is timed. A replay is many launches in one CUDA graph; the time is that of one launch on the
+Rows and columns are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e, each -f
+times the one before, out of place and in place. N/A means that there is no program for the size. Each operation first
+runs once on random data, and every element of every output is compared: integers exactly, floats within the error bound
+of the reduction. Then it is timed. A replay is many launches in one CUDA graph; the time is that of one launch on the
 slowest rank, as the median of --replays. The last replay runs once more on other data, and every element is compared
 again. A call in place that changes its own input has one launch in that replay. #wrong is the larger number of wrong
 elements of the two checks. The last column says how the operation was launched and what ran.
@@ -64,26 +65,27 @@ elements of the two checks. The last column says how the operation was launched 
 replays alternate with ours. NCCL is launched from graphs and one by one, and the faster counts. ratio is how many times
 as fast ours is. NCCL's environment is not changed.
 
---tune measures the catalog's variants, finds how many CTAs they run best with, and writes a table to -o. Entries of other
-devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table that was
-written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N, as mscclc select
---emit writes them for a topology of N nodes, are for calls with --nodes N.
+--tune measures the catalog's variants, finds how many CTAs they run best with, and writes a table to -o. Entries of
+other devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table
+that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N, as
+mscclc select --emit writes them for a topology of N nodes, are for calls with --nodes N.
 
 Beside a COLLECTIVE, ` + ownUsage + `
 --tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
 chooses among them and the catalog, since the tables that mscclc has were measured without them.
 
---online N measures the four variants of each size that rank highest during the first N calls, and runs the fastest of them
-in all later calls, as a program can ask of package algorithms/choose (Online). Ranks in several processes keep the same
-variant.
+--online N measures the four variants of each size that rank highest during the first N calls, and runs the fastest of
+them in all later calls, as a program can ask of package algorithms/choose (Online). Ranks in several processes keep the
+same variant.
 
---judge compares what is chosen for each size with every variant of the catalog, each with its best number of CTAs as far
-as --judge-time allows. Then it measures the chosen and the fastest variant alternately, and prints both and their ratio.
-It fails if a chosen variant takes 5 % longer than the fastest. -o FILE has all measured times, one JSON object per line.
+--judge compares what is chosen for each size with every variant of the catalog, each with its best number of CTAs as
+far as --judge-time allows. Then it measures the chosen and the fastest variant alternately, and prints both and their
+ratio. It fails if a chosen variant takes 5 % longer than the fastest. -o FILE has all measured times, one JSON object
+per line.
 
 One process drives all GPUs, with a thread for each. --procs N starts N processes with one rank each instead. bench also
-reads the variables of mpirun and torchrun (OMPI_COMM_WORLD_RANK, RANK and so on). Rank 0 then listens at MASTER_ADDR and
-at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
+reads the variables of mpirun and torchrun (OMPI_COMM_WORLD_RANK, RANK and so on). Rank 0 then listens at MASTER_ADDR
+and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
   mscclc bench allreduce --device cuda --procs 4 --online 3

@@ -42,15 +42,19 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
 	wordFlag(f, &c.protocol, "protocol", "", "",
 		"flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", ir.ProtocolNames())
-	f.IntVar(&c.instances, "instances", 1, "do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
+	f.IntVar(&c.instances, "instances", 1,
+		"do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
 	wordFlag(f, &c.target, "target", "", target, "compile for `T`: "+strings.Join(targetNames(), ", "), targetNames())
-	wordFlag(f, &c.sided, "sided", "", "two", "compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory", sideNames)
+	wordFlag(f, &c.sided, "sided", "", "two",
+		"compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory",
+		sideNames)
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
-	f.Var(&c.receives, "fused-receives", "use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
+	f.Var(&c.receives, "fused-receives",
+		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
 	c.reading.flags(f, limitNames())
 }
@@ -136,7 +140,8 @@ func (c *compiling) fitSides() error {
 	case plus:
 		return usagef("%s is for the two-sided lowering, which makes sends and receives: plans of MSCCL++ have none", flag)
 	}
-	return usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out", flag)
+	return usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out",
+		flag)
 }
 
 // twoSidedOnly are the flags about connections, which only two-sided programs have.
@@ -187,7 +192,10 @@ func (c *compiling) flagGiven(has func(name string) bool) (found string) {
 func (c *compiling) chosenOnly(takes string, allowed ...string) error {
 	var own pflag.FlagSet
 	new(compiling).flags(&own, "")
-	if name := c.flagGiven(func(name string) bool { return own.Lookup(name) != nil && !slices.Contains(allowed, name) }); name != "" {
+	if name := c.flagGiven(func(name string) bool {
+		return own.Lookup(name) != nil &&
+			!slices.Contains(allowed, name)
+	}); name != "" {
 		return usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
 	}
 	return nil

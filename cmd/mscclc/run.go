@@ -42,9 +42,9 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE|COLLECTIVE [FILE...]",
 		Short: "Run an algorithm or a program on random data, and compare every element",
-		Long: `Run an algorithm, which is compiled first, or a program. Only proven programs run (mscclc help verify says what proven
-means). The proof holds for the protocol, the slots and each size of the run. Proofs of large programs are kept in a
-cache: MSCCLC_CACHE=FOLDER moves it, and MSCCLC_CACHE=off turns it off. --unproven runs any program.
+		Long: `Run an algorithm, which is compiled first, or a program. Only proven programs run (mscclc help verify says what
+proven means). The proof holds for the protocol, the slots and each size of the run. Proofs of large programs are kept
+in a cache: MSCCLC_CACHE=FOLDER moves it, and MSCCLC_CACHE=off turns it off. --unproven runs any program.
 
 Inputs are random, outputs are filled with a pattern, and guards surround every buffer. After the run every element is
 compared with the collective computed directly: integers exactly, floats within the error bound of the summation.
@@ -59,15 +59,17 @@ divided by this time, and busbw the bandwidth of the bus as nccl-tests defines i
 Pipelines, of execution plans and of algorithms at the level of channels, run as many loop iterations as their bytes per
 iteration ask for. They run fewer if the program would get too large; the line then says so.
 
-A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size, which --table
-FILE chooses (mscclc bench --tune and select --emit write such), the tables that are built in, or a simulation; it runs as wide as the executor has it.
+A COLLECTIVE (allreduce and so on; -p ranks=N, 4 if not given, and root=N) runs the catalog's variant for each size,
+which --table FILE chooses (mscclc bench --tune and select --emit write such), the tables that are built in, or a
+simulation; it runs as wide as the executor has it.
 Beside a COLLECTIVE, ` + ownUsage + `
 They are chosen among as mscclc bench does, and a table may name them.
 
---trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or Chrome's
-about:tracing. A rank is a process there, and a replica of a block is a thread. A step is named by whether it copies or reduces,
-and by what its data goes over; so the colours show these. Its arguments have its operands and its line in the algorithm.
-A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first step: their clocks differ.`,
+--trace writes when each step began and ended, of the last of --iters, as JSON for Perfetto (ui.perfetto.dev) or
+Chrome's about:tracing. A rank is a process there, and a replica of a block is a thread. A step is named by whether it
+copies or reduces, and by what its data goes over; so the colours show these. Its arguments have its operands and its
+line in the algorithm. A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first
+step: their clocks differ.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 512K
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run allreduce ring.mscl --bytes 64K

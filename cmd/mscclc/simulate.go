@@ -36,10 +36,10 @@ func (a *app) simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate FILE",
 		Short: "Say how long an algorithm or a program would take on a topology",
-		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation of its steps as they
-are scheduled, on links with a latency and a bandwidth each, where messages that share a link or a NIC wait for each other.
-mscclc help topo says what a topology is. The topology's device has the costs of launches, steps and signals; --costs FILE replaces
-them, in the form of simulate/devices/*.json.
+		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation
+of its steps as they are scheduled, on links with a latency and a bandwidth each, where messages that share a link or a
+NIC wait for each other. mscclc help topo says what a topology is. The topology's device has the costs of launches,
+steps and signals; --costs FILE replaces them, in the form of simulate/devices/*.json.
 
 A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
 is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call
@@ -52,9 +52,9 @@ was. A low value means that latency limits the call. A rank that is alone moves 
 are 0.
 
 --trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it.
-- is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Their colours tell copies from
-reductions, and a GPU's memory, the links of a node and the network from each other; signals are thin, and waiting is pale.
-Of a long call they show the first tile iterations. The drawing says at its top what is left out.`,
+- is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Their colours tell copies
+from reductions, and a GPU's memory, the links of a node and the network from each other; signals are thin, and waiting
+is pale. Of a long call they show the first tile iterations. The drawing says at its top what is left out.`,
 		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate broadcast/chain -t h200 --by interval
