@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/executor/data"
+
+	"github.com/spf13/cobra"
 )
 
 type benchFlags struct {

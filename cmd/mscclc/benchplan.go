@@ -181,11 +181,3 @@ func (f *benchFlags) wrongOutput() error {
 
 // mostTries is how often a user may have a candidate tried.
 const mostTries = 1000
-
-func collectiveNames() []string {
-	var names []string
-	for _, k := range choose.Collectives() {
-		names = append(names, k.String())
-	}
-	return names
-}

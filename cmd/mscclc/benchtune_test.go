@@ -17,7 +17,8 @@ import (
 // interrupted.
 func TestTuneInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
-	a := &app{guard: &guard{}, notes: &notes{}, json: true, stdout: &product{Writer: &stdout}, stderr: os.Stderr}
+	a := &app{newApp(nil, nil, &stdout, os.Stderr, nil)}
+	a.json = true
 	err := a.writeTable("", &choose.Table{Version: choose.TableVersion}, context.Canceled)
 	var doc tunedDocument
 	if err != (reportedError{exitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {

@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"mscclc/ir"
 	"mscclc/ir/verify"
+
+	"github.com/spf13/pflag"
 )
 
 // bitwiseFlag registers the flag that asks whether all ranks get the same bits.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func TestBitwiseText(t *testing.T) {
 		p := compiled(t, x.name, params)
 		o := verify.OrderOf(p)
 		var b bytes.Buffer
-		(&app{stdout: &product{Writer: &b}}).bitwise(p, o)
+		(&app{newApp(nil, nil, &b, io.Discard, nil)}).bitwise(p, o)
 		for _, want := range x.want {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: %s, want %q", x.name, b.String(), want)

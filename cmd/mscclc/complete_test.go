@@ -26,7 +26,7 @@ func completed(t *testing.T, args ...string) (words []string) {
 // Every command says what its arguments are, and every flag what its values are: a string that is no word has a row in
 // values, and no row is left over.
 func TestEveryPlaceCompletes(t *testing.T) {
-	root := new(app).command()
+	root := silent().command()
 	used := map[string]bool{}
 	for _, cmd := range root.Commands() {
 		if _, ok := arguments[cmd.Name()]; !ok && cmd.Name() != "completion" && cmd.Runnable() {
@@ -81,7 +81,7 @@ func TestClosedSetsComplete(t *testing.T) {
 		return stderr.String()
 	}
 	closed := 0
-	for _, cmd := range new(app).command().Commands() {
+	for _, cmd := range silent().command().Commands() {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if kind := flag.Value.Type(); flag.Name == "help" || kind == "bool" || kind == "duration" {
 				return

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *app) explainCommand() *cobra.Command {

@@ -49,7 +49,7 @@ type failure struct {
 
 // fail reports err, and returns the exit code for it. With --json the report is the document, unless the command began
 // one.
-func (a *app) fail(err error) int {
+func (a *App) fail(err error) int {
 	var usage usageError
 	var reported reportedError
 	if refused := a.guard.refusal(); refused != nil {
@@ -153,7 +153,7 @@ func placed(list diag.List, file string) diag.List {
 }
 
 // show prints diagnostics on stderr, unless --json has them in the document.
-func (a *app) show(list diag.List) {
+func (a *App) show(list diag.List) {
 	if !a.json {
 		a.print(list)
 	}
@@ -161,7 +161,7 @@ func (a *app) show(list diag.List) {
 
 // showFiles prints the diagnostics of several files as show does, those of each file together. A warning that several
 // files have is printed once.
-func (a *app) showFiles(list diag.List) {
+func (a *App) showFiles(list diag.List) {
 	for list = list.FoldFiles(); len(list) > 0; {
 		n := slices.IndexFunc(list, func(d diag.Diagnostic) bool { return d.Span.Filename != list[0].Span.Filename })
 		if n < 0 {
@@ -172,7 +172,7 @@ func (a *app) showFiles(list diag.List) {
 	}
 }
 
-func (a *app) print(list diag.List) {
+func (a *App) print(list diag.List) {
 	colour := isTerminal(a.stderr) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if err := diag.Fprint(a.stderr, list, a.text, colour); err != nil {
 		fmt.Fprintln(a.stderr, list.Error())
@@ -180,7 +180,7 @@ func (a *app) print(list diag.List) {
 }
 
 // say prints one line of talk, of which there is none with --json. A note is said by note.
-func (a *app) say(format string, args ...any) {
+func (a *App) say(format string, args ...any) {
 	if a.json {
 		return
 	}

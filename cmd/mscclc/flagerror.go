@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"mscclc/ir/diag"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"mscclc/ir/diag"
 )
 
 // flagError says plainly what is wrong with a flag of cmd, and which flag may be meant.

@@ -26,7 +26,7 @@ type task struct {
 // programsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, those that are
 // not for target, which may be nil, and those that are compiled already where flag is one that only a compilation
 // follows. A note counts each. A folder of nothing else is an error.
-func (a *app) programsOnly(tasks []task, target *codegen.Target, flag string) []task {
+func (a *App) programsOnly(tasks []task, target *codegen.Target, flag string) []task {
 	var programs []task
 	var others, foreign, fixed []string
 	for _, t := range a.regular(tasks) {
@@ -56,7 +56,7 @@ func (a *app) programsOnly(tasks []task, target *codegen.Target, flag string) []
 }
 
 // regular leaves out what was found in folders and is a pipe, a socket or a device, and notes it.
-func (a *app) regular(tasks []task) []task {
+func (a *App) regular(tasks []task) []task {
 	var odd []string
 	tasks = slices.DeleteFunc(tasks, func(t task) bool {
 		if t.odd {
@@ -70,7 +70,7 @@ func (a *app) regular(tasks []task) []task {
 
 // noteSkipped counts files that were skipped as they are not one, or several, of something, and names the first of
 // them.
-func (a *app) noteSkipped(names []string, one, several string) {
+func (a *App) noteSkipped(names []string, one, several string) {
 	if len(names) == 0 {
 		return
 	}

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/testscript"
-
 	"mscclc/executor/gpu/gputest"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // Scripts of the command on the stand-in driver, with the stand-in of NCCL.

@@ -122,7 +122,7 @@ type named map[string]string
 
 // claims notes what a command is to write and what it is to read, "" for nothing. An output that is an input is a worse
 // mistake than one with a wrong ending, so endings are looked at last.
-func (a *app) claims(outputs named, inputs ...string) error {
+func (a *App) claims(outputs named, inputs ...string) error {
 	for _, flag := range slices.Sorted(maps.Keys(outputs)) {
 		if err := a.guard.output(flag, outputs[flag]); err != nil {
 			return err
@@ -133,13 +133,13 @@ func (a *app) claims(outputs named, inputs ...string) error {
 			return err
 		}
 	}
-	return outputs.wrongEnding()
+	return a.wrongEnding(outputs)
 }
 
 // wrongEnding returns an error of usage if an output has another ending than its flag takes.
-func (outputs named) wrongEnding() error {
+func (a *App) wrongEnding(outputs named) error {
 	for _, flag := range slices.Sorted(maps.Keys(outputs)) {
-		endings := values[strings.TrimLeft(flag, "-")].endings
+		endings := a.endings(strings.TrimLeft(flag, "-"))
 		if err := wrongEnding(flag, outputs[flag], endings, ""); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (outputs named) wrongEnding() error {
 
 // reads notes that the command is to read what arg names, where it is a file: before the work, so that no output takes
 // its place.
-func (g *guard) reads(a *app, arg string) error {
+func (g *guard) reads(a *App, arg string) error {
 	if isStdin(arg) {
 		if f, ok := a.stdin.(*os.File); ok {
 			if info, err := f.Stat(); err == nil {
@@ -166,7 +166,7 @@ func (g *guard) reads(a *app, arg string) error {
 }
 
 // openInput opens a file that the user named, for reading.
-func (a *app) openInput(name string) (*os.File, error) {
+func (a *App) openInput(name string) (*os.File, error) {
 	f, err := files.Open(name)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (a *app) openInput(name string) (*os.File, error) {
 }
 
 // library reads a file that another imports; see files.ReadLibrary.
-func (a *app) library(name string, within []string, limit int64) ([]byte, error) {
+func (a *App) library(name string, within []string, limit int64) ([]byte, error) {
 	text, err := files.ReadLibrary(name, within, limit)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func TestHelpExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	root, ran := new(app).command(), 0
+	root, ran := silent().command(), 0
 	for _, cmd := range append(root.Commands(), root) { // compile, which makes what others read, comes early
 		for line := range strings.Lines(cmd.Example) {
 			if strings.Contains(line, "--device cuda") || cmd.Name() == "completion" {
@@ -73,7 +73,7 @@ func TestHelpExamples(t *testing.T) {
 // The topology that the help of topo prints loads as it is printed, of one node and of several, whose GPUs all reach
 // each other.
 func TestHelpTopology(t *testing.T) {
-	_, text, found := strings.Cut(new(app).topoCommand().Long, "line by line,\n")
+	_, text, found := strings.Cut(silent().topoCommand().Long, "line by line,\n")
 	if !found {
 		t.Fatal("the help has no topology")
 	}

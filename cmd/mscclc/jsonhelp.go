@@ -5,10 +5,10 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/bench"
 	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
 )
 
 // A document is what --json prints of a command: any value of its type.

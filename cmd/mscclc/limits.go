@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/files"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang/syntax"
@@ -79,7 +81,7 @@ func (l *limits) file() int64 {
 }
 
 // writeProgram writes a program, and notes what reading it takes where the usual limit does not do.
-func (a *app) writeProgram(path string, product func(io.Writer) error) error {
+func (a *App) writeProgram(path string, product func(io.Writer) error) error {
 	var written counter
 	if err := a.writeTo(path, func(w io.Writer) error { return product(io.MultiWriter(w, &written)) }); err != nil {
 		return err
@@ -101,3 +103,16 @@ func (c *counter) Write(b []byte) (int, error) {
 	*c += counter(len(b))
 	return len(b), nil
 }
+
+// parseBytes reads a number of bytes: digits, and K, M or G for powers of 1024, also as k, KB or KiB.
+func parseBytes(s string) (int64, error) {
+	digits, shift := files.CutSizeUnit(s)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<50>>shift {
+		return 0, usagef("%q is not a number of bytes: write 1048576, 1024K, 1M, 1MiB or 1G", s)
+	}
+	return n << shift, nil
+}
+
+// sizeText is n as a person reads it.
+func sizeText(n int64) string { return diag.SizeText(n) }

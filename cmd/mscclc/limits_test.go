@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"mscclc/codegen"
 	"mscclc/ir/diag"
+
+	"github.com/spf13/pflag"
 )
 
 // limitedFile reaches every limit of the language.
@@ -133,7 +133,7 @@ func TestLargeProgram(t *testing.T) {
 		2050: "mscclc reads files of up to 2047 MiB"}
 	for megabytes, want := range hints {
 		var said bytes.Buffer
-		a := &app{stdout: &product{Writer: io.Discard}, stderr: &said, guard: &guard{}, notes: &notes{}}
+		a := newApp(nil, nil, io.Discard, &said, nil)
 		err := a.writeProgram("-", func(w io.Writer) (err error) {
 			for i := 0; i < megabytes && err == nil; i++ {
 				_, err = w.Write(block)

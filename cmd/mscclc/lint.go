@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir/diag"
 	"mscclc/ir/lint"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *app) lintCommand() *cobra.Command {

@@ -6,31 +6,15 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"mscclc/ir/diag"
-)
 
-// Exit codes.
-const (
-	exitGood     = 0
-	exitInput    = 1
-	exitUsage    = 2
-	exitMachine  = 3
-	exitInternal = 4
-
-	exitInterrupted = 130 // by SIGINT, as shells have it
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -46,47 +30,9 @@ func main() {
 	os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// graceful holds the signals at which the command ends by itself: the first of each leaves the process to it.
-var graceful sync.Map
-
-// endsBy returns a context that the signals end. The command must watch it, and then come to its end.
-func endsBy(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
-	for _, s := range signals {
-		graceful.Store(s, true)
-	}
-	return signal.NotifyContext(ctx, signals...)
-}
-
-// removeOnSignal has signals that end the process remove its temporary files first.
-func removeOnSignal() {
-	ending := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(s) { // as nohup has it
-			signal.Notify(ending, s)
-		}
-	}
-	go func() {
-		for s := range ending {
-			if _, waits := graceful.LoadAndDelete(s); waits {
-				continue
-			}
-			temps.Lock()
-			for name := range temps.names {
-				os.Remove(name)
-			}
-			signal.Reset(s)
-			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
-				time.Sleep(time.Second) // until the signal ends the process, whose status then names it
-			}
-			os.Exit(exitInterrupted)
-		}
-	}()
-}
-
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{stdin: stdin, stderr: stderr, guard: &guard{}, notes: &notes{}}
-	a.stdout = &product{Writer: stdout, name: stdoutName}
+	a := &app{newApp(args, stdin, stdout, stderr, func(flag string) []string { return values[flag].endings })}
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
@@ -95,7 +41,6 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 			code = a.fail(diag.List{panicked(r)})
 		}
 	}()
-	a.args = args
 	root := a.command()
 	spelled(root, args)
 	root.SetArgs(args)
@@ -117,18 +62,8 @@ func panicked(r any) diag.Diagnostic {
 		r).WithHint("this is a fault of mscclc; please report it with the command and its input")
 }
 
-// An app is one run of the command.
-type app struct {
-	args      []string
-	stdin     io.Reader
-	stdout    *product
-	stderr    io.Writer
-	json      bool
-	file      string // what the run is about, for reports
-	stdinText excerpts
-	guard     *guard
-	notes     *notes
-}
+// An app is one run of the command, with its subcommands.
+type app struct{ *App }
 
 func (a *app) command() *cobra.Command {
 	var showVersion bool

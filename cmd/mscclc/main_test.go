@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -64,3 +65,6 @@ func TestPanicIsInternalError(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("at the bottom") }
+
+// silent is a run of the command that reads and writes nothing.
+func silent() *app { return &app{newApp(nil, nil, io.Discard, io.Discard, nil)} }

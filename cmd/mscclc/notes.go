@@ -37,14 +37,14 @@ func (n *notes) list() noted {
 }
 
 // noted returns r with the notes so far.
-func (a *app) noted(r report) report {
+func (a *App) noted(r report) report {
 	r.noted = a.notes.list()
 	return r
 }
 
 // note says a note on what where names: a file, a source position, or "". With --json the document has the note. A note
 // that was said is not said again: a file may be compiled several times.
-func (a *app) note(where, format string, args ...any) {
+func (a *App) note(where, format string, args ...any) {
 	head := ""
 	if where != "" {
 		head = diag.Printable(where) + ": "

@@ -62,14 +62,6 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 // sideNames are the lowerings that --sided names.
 var sideNames = []string{"one", "two"}
 
-func targetNames() []string {
-	names := make([]string, len(codegen.Targets))
-	for i, t := range codegen.Targets {
-		names[i] = t.Name
-	}
-	return names
-}
-
 // settings are the parameters that are set, by -p and by --ranks.
 func (c *compiling) settings() []string {
 	if c.ranksSetting == "" {

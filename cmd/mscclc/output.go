@@ -21,7 +21,7 @@ import (
 // rises when a field goes or changes its meaning; fields may be added.
 const schema = 1
 
-func (a *app) writeJSON(doc any) error {
+func (a *App) writeJSON(doc any) error {
 	e := json.NewEncoder(a.stdout)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
@@ -56,7 +56,7 @@ func isStdout(path string) bool { return path == "" || path == "-" }
 
 // writeTo writes a file by write: whole, or not at all. "" and "-" are stdout. A file that is there keeps its mode, and
 // a link leads to the new file as it led to the old one. Errors name path.
-func (a *app) writeTo(path string, write func(io.Writer) error) error {
+func (a *App) writeTo(path string, write func(io.Writer) error) error {
 	if isStdout(path) {
 		return buffered(a.stdout, write)
 	}

@@ -22,7 +22,7 @@ const writingEnv = "MSCCLC_TEST_WRITING"
 func TestSignals(t *testing.T) {
 	if path := os.Getenv(writingEnv); path != "" {
 		removeOnSignal()
-		a := &app{guard: &guard{}, stdout: &product{Writer: os.Stdout}}
+		a := newApp(nil, nil, os.Stdout, io.Discard, nil)
 		t.Fatal(a.writeTo(path, func(w io.Writer) error {
 			w.Write(make([]byte, 1<<20))
 			os.Stdout.WriteString("writing\n")

@@ -32,7 +32,7 @@ type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-func (a *app) progress(total int, what string) *progress {
+func (a *App) progress(total int, what string) *progress {
 	p := &progress{what: what, total: total, start: time.Now()}
 	if !a.json {
 		p.w, p.lines = a.stderr, !isTerminal(a.stderr)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,7 @@ import (
 // TestProgressInLogs holds that without a terminal long work is told of in lines, and steps print nothing.
 func TestProgressInLogs(t *testing.T) {
 	var b bytes.Buffer
-	p := (&app{stderr: &b}).progress(21, "simulate")
+	p := newApp(nil, nil, io.Discard, &b, nil).progress(21, "simulate")
 	p.step()
 	if b.Len() > 0 {
 		t.Errorf("a step prints %q", b.String())
@@ -18,7 +19,9 @@ func TestProgressInLogs(t *testing.T) {
 	if !strings.HasPrefix(b.String(), "simulate: 1 of 21 after ") {
 		t.Errorf("%q", b.String())
 	}
-	if quiet := (&app{stderr: &b, json: true}).progress(1, "simulate"); quiet.w != nil {
+	quiet := newApp(nil, nil, io.Discard, &b, nil)
+	quiet.json = true
+	if quiet.progress(1, "simulate").w != nil {
 		t.Error("--json has lines of progress")
 	}
 }

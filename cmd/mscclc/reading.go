@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/pflag"
-
 	"mscclc/lang"
+
+	"github.com/spf13/pflag"
 )
 
 // A reading holds the flags of every command that reads algorithms.

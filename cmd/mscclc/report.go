@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/ir"
 	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
 )
 
 // A report is what --json says of one file; jsonHelp describes it.

@@ -4,19 +4,17 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/cuda"
 	"mscclc/executor/data"
 	"mscclc/executor/hip"
-	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
 )
 
 type runFlags struct {
@@ -115,14 +113,6 @@ func devices() []string {
 	return deviceNames()
 }
 
-func dtypeNames() []string {
-	names := make([]string, len(data.DTypes))
-	for i := range data.DTypes {
-		names[i] = data.DTypes[i].Name
-	}
-	return names
-}
-
 // A runResult is one size.
 type runResult struct {
 	Device   string  `json:"device"`
@@ -190,16 +180,3 @@ func (f *runFlags) plan() (*runPlan, error) {
 	}
 	return r, nil
 }
-
-// parseBytes reads a number of bytes: digits, and K, M or G for powers of 1024, also as k, KB or KiB.
-func parseBytes(s string) (int64, error) {
-	digits, shift := files.CutSizeUnit(s)
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > 1<<50>>shift {
-		return 0, usagef("%q is not a number of bytes: write 1048576, 1024K, 1M, 1MiB or 1G", s)
-	}
-	return n << shift, nil
-}
-
-// sizeText is n as a person reads it.
-func sizeText(n int64) string { return diag.SizeText(n) }

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
-
 	"mscclc/ir/diag"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 )
 
 // examples writes every example that is a file to a folder, and goes there.

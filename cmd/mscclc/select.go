@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
+
+	"github.com/spf13/cobra"
 )
 
 type selectFlags struct {

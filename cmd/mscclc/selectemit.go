@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/beevik/etree"
-
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
@@ -20,6 +18,8 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/topology"
+
+	"github.com/beevik/etree"
 )
 
 // mostMSCCL is how many algorithms msccl's configuration has room for, of all collectives.

@@ -3,9 +3,6 @@ package main
 import (
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/executor/data"
@@ -14,6 +11,9 @@ import (
 	"mscclc/ir/diag"
 	"mscclc/simulate"
 	"mscclc/topology"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 type simulateFlags struct {

@@ -3,10 +3,10 @@ package main
 import (
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"mscclc/codegen"
 	"mscclc/ir"
+
+	"github.com/spf13/pflag"
 )
 
 // sizesText names the sizes that a program is for: every size, sizes below 128 MiB, sizes from 1 KiB up to 1 MiB.

@@ -66,13 +66,13 @@ func inputName(arg string) string {
 }
 
 // about notes that the command is about the input arg, and returns inputName(arg).
-func (a *app) about(arg string) string {
+func (a *App) about(arg string) string {
 	a.file = inputName(arg)
 	return a.file
 }
 
 // open finds what FILE names: stdin, a file, or an algorithm of the catalog.
-func (a *app) open(arg string, lim *limits) (*source, error) {
+func (a *App) open(arg string, lim *limits) (*source, error) {
 	if isStdin(arg) {
 		if err := a.guard.reads(a, arg); err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func openOf(flag, name string) (*os.File, error) {
 }
 
 // topologyOf opens what --topology names. What is wrong with it is not about the file that the command is about.
-func (a *app) topologyOf(spec string) (*topology.Topology, error) {
+func (a *App) topologyOf(spec string) (*topology.Topology, error) {
 	t, err := a.openTopology(spec)
 	if err != nil {
 		a.file = ""
@@ -124,7 +124,7 @@ func (a *app) topologyOf(spec string) (*topology.Topology, error) {
 }
 
 // openTopology opens a topology: a machine's, or that of a file.
-func (a *app) openTopology(spec string) (*topology.Topology, error) {
+func (a *App) openTopology(spec string) (*topology.Topology, error) {
 	if file := topology.File(spec); file != "" && !exists(file) {
 		return nil, noFile(file)
 	}
@@ -215,7 +215,7 @@ var endings = []string{".mscl", ".xml", ".plan", ".json", ".table", ".topo"}
 // text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name
 // any file of the machine, so that lines are quoted only of files that the user named and that are called as such files
 // are, and of valid algorithms and libraries.
-func (a *app) text(name string) []byte {
+func (a *App) text(name string) []byte {
 	if name == stdinName {
 		return a.stdinText.Bytes()
 	}

@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/codegen"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // This file knows what people write for what the command calls otherwise.
@@ -239,4 +240,28 @@ func noSuchFile(arg string) error {
 			near, near, algorithmsOf(near)[0])}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
+}
+
+func collectiveNames() []string {
+	var names []string
+	for _, k := range choose.Collectives() {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+func dtypeNames() []string {
+	names := make([]string, len(data.DTypes))
+	for i := range data.DTypes {
+		names[i] = data.DTypes[i].Name
+	}
+	return names
+}
+
+func targetNames() []string {
+	names := make([]string, len(codegen.Targets))
+	for i, t := range codegen.Targets {
+		names[i] = t.Name
+	}
+	return names
 }

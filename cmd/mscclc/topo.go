@@ -13,11 +13,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/executor"
 	"mscclc/ir/diag"
 	"mscclc/topology"
+
+	"github.com/spf13/cobra"
 )
 
 func (a *app) topoCommand() *cobra.Command {

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
 )
 
 type verifyFlags struct {

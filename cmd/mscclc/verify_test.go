@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,8 +70,7 @@ func TestInOrderEndsEarly(t *testing.T) {
 
 // A panic in a worker is a verdict on its file.
 func TestPanicOfOneFile(t *testing.T) {
-	a := &app{guard: &guard{}, notes: &notes{}, stdin: panicking{}, stdout: &product{Writer: &bytes.Buffer{}},
-		stderr: &bytes.Buffer{}}
+	a := &app{newApp(nil, panicking{}, io.Discard, io.Discard, nil)}
 	d := a.judge(task{name: "-"}, &verifyFlags{})
 	if d.code != exitInternal || len(d.found) != 1 || d.found[0].Code != diag.Internal {
 		t.Errorf("%+v", d)

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
-	"slices"
 )
 
 // A verifyReport is what verify --json says of one file; jsonHelp describes it.
