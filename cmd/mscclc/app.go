@@ -33,3 +33,10 @@ func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, endings fu
 	a.stdout = &product{Writer: stdout, name: stdoutName}
 	return a
 }
+
+// talking is a with its results among the messages: stdout is something else.
+func (a *App) talking() *App {
+	talk := *a
+	talk.stdout = &product{Writer: a.stderr}
+	return &talk
+}

@@ -248,9 +248,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	a.noteOutside(arg, p, sizes)
 	a.noteEmpty(arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
-		talk := *a
-		talk.stdout = &product{Writer: a.stderr}
-		a = &talk
+		a = &app{a.talking()}
 	}
 	return a.printSimulated(arg, t, costs, p, call.Figure, rows)
 }

@@ -111,9 +111,7 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 	}
 	v := &verifying{app: a, out: a, flags: f, reports: []verifyReport{}, start: time.Now()}
 	if f.sarif == "-" { // stdout is the document, and the lines are talk
-		talk := *a
-		talk.stdout = &product{Writer: a.stderr}
-		v.app = &talk
+		v.app = &app{a.talking()}
 	}
 	var target *codegen.Target
 	if f.explicit {
