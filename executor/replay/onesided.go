@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"slices"
 
 	"mscclc/executor"
 	"mscclc/executor/data"
@@ -20,16 +21,20 @@ type oneReplay struct {
 	onePass bool    // launches have one pass each, and are shown as passes of one
 }
 
-// asPasses returns p with its launches of one pass as passes of one launch.
+// asPasses returns p with its launches of one pass as passes of one launch, which has no loose steps: the kernel waits for
+// all of them anyhow.
 func asPasses(p *ir.Program) *ir.Program {
 	q, o := *p, *p.OneSided
 	o.OnePass = false
-	q.OneSided = &o
+	q.OneSided, q.Steps = &o, slices.Clone(p.Steps)
+	for i := range q.Steps {
+		q.Steps[i].Flags &^= ir.Loose
+	}
 	return &q
 }
 
-func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded, onePass bool) *oneReplay {
-	r := &oneReplay{links: eval.Link(p), onePass: onePass}
+func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded) *oneReplay {
+	r := &oneReplay{links: eval.Link(p), onePass: p.OneSided.OnePass}
 	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(),
 		first: make([]int32, len(p.Steps)), one: r}
 	r.inPasses(1)

@@ -39,19 +39,18 @@ func Run(ctx context.Context, p *ir.Program, w verify.Witness, dev executor.Devi
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)
 	}
-	opt := executor.Options{Device: dev, Unproven: true}
-	onePass := p.OneSided != nil && p.OneSided.OnePass
+	opt, loaded := executor.Options{Device: dev, Unproven: true}, p
 	if p.OneSided != nil {
-		p = asPasses(p)
+		loaded = asPasses(p)
 		opt.Columns, opt.TileBytes = 1, chunkBytes
 	}
-	l, err := executor.Load(p, opt)
+	l, err := executor.Load(loaded, opt)
 	if err != nil {
 		return Result{}, err
 	}
 	defer l.Close()
 	if p.OneSided != nil {
-		return newOneReplay(ctx, p, &w, l, onePass).show()
+		return newOneReplay(ctx, p, &w, l).show()
 	}
 	r := newReplay(ctx, p, &w, l)
 	switch w.Problem.Code {
