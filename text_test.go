@@ -144,7 +144,8 @@ func TestLineLengths(t *testing.T) {
 }
 
 // generated is what files say that a tool or a test writes.
-var generated = regexp.MustCompile(`^// Code generated|^# [^#]*?((Made|Written|written) by .*Test|TestPapers writes this page)`)
+var generated = regexp.MustCompile(
+	`^// Code generated|^# [^#]*?((Made|Written|written) by .*Test|TestPapers writes this page)`)
 
 func allLines(_, text string) []string { return strings.Split(text, "\n") }
 

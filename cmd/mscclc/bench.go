@@ -110,26 +110,34 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	dtypeFlag(flags, &f.dtype, "d", "bf16")
 	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(data.RedOps[:]), data.RedOps[:])
-	flags.IntVarP(&f.ranks, "ranks", "g", 0, "run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
+	flags.IntVarP(&f.ranks, "ranks", "g", 0,
+		"run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
 	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
 	byFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
-	wordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both", placeNames)
+	wordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",
+		placeNames)
 	flags.IntVarP(&f.iters, "iters", "n", 0, "launches of a replay (default: as many as take --replay-time)")
 	flags.IntVarP(&f.warmup, "warmup", "w", 2, "replays that do not count")
 	flags.IntVar(&f.replays, "replays", 7, "replays that count")
 	flags.DurationVar(&f.length, "replay-time", 2*time.Millisecond, "what a replay takes, roughly")
 	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
 	wordFlag(flags, &f.vs, "vs", "", "", "measure `LIBRARY` beside ours: nccl", rivalNames)
-	flags.StringVar(&f.ncclFlag, "nccl", "", "NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
+	flags.StringVar(&f.ncclFlag, "nccl", "",
+		"NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
 	flags.BoolVar(&f.tune, "tune", false, "measure a collective's variants, and write a table")
-	flags.IntVar(&f.online, "online", 0, "try the few variants that rank highest `N` times each, of each size, and keep the fastest, the same one on all ranks")
-	flags.BoolVar(&f.judge, "judge", false, "measure what is chosen beside all of the catalog, and fail where it takes 5 % longer than the best")
-	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond, "look so long for faster widths of a size, behind one width of each variant")
-	flags.StringVarP(&f.out, "output", "o", "", "write the table of --tune (default: stdout) to `FILE`.table, or all times of --judge as JSON lines to FILE.jsonl")
-	flags.StringVar(&f.table, "table", "", "choose variants by the table in `FILE`, where it has some, before the one that is built in")
+	flags.IntVar(&f.online, "online", 0,
+		"try the few variants that rank highest `N` times each, of each size, and keep the fastest, the same one on all ranks")
+	flags.BoolVar(&f.judge, "judge", false,
+		"measure what is chosen beside all of the catalog, and fail where it takes 5 % longer than the best")
+	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond,
+		"look so long for faster widths of a size, behind one width of each variant")
+	flags.StringVarP(&f.out, "output", "o", "",
+		"write the table of --tune (default: stdout) to `FILE`.table, or all times of --judge as JSON lines to FILE.jsonl")
+	flags.StringVar(&f.table, "table", "",
+		"choose variants by the table in `FILE`, where it has some, before the one that is built in")
 	flags.IntVar(&f.columns, "columns", 0, "launch `N` replicas of a rank's thread blocks, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")

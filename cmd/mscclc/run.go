@@ -81,7 +81,8 @@ step: their clocks differ.`,
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
-	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	flags.Var(ranksFlag{&f.ranksSetting}, "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	wordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
 	dtypeFlag(flags, &f.dtype, "", "f32")
@@ -90,8 +91,10 @@ step: their clocks differ.`,
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`.json")
-	flags.StringVar(&f.table, "table", "", "choose a collective's variants by the table in `FILE`, where it has some, before the one that is built in")
-	flags.BoolVar(&f.unproven, "unproven", false, "run a program that is not proven: it may hang until --timeout, and compute anything")
+	flags.StringVar(&f.table, "table", "",
+		"choose a collective's variants by the table in `FILE`, where it has some, before the one that is built in")
+	flags.BoolVar(&f.unproven, "unproven", false,
+		"run a program that is not proven: it may hang until --timeout, and compute anything")
 	flags.DurationVar(&f.wait, "timeout", time.Minute, "give up when a step waits longer")
 	return cmd
 }

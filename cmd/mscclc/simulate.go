@@ -64,7 +64,8 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	}
 	flags := cmd.Flags()
 	f.compiling.flags(flags, "plan")
-	flags.Var(ranksFlag{&f.ranksSetting}, "ranks", "compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	flags.Var(ranksFlag{&f.ranksSetting}, "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
@@ -73,10 +74,12 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
 	dtypeFlag(flags, &f.dtype, "", "bf16")
 	byFlag(flags, &f.by, "replicas and bandwidths are")
-	flags.IntVar(&f.columns, "columns", 0, "launch `N` replicas of a rank's thread blocks, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
+	flags.IntVar(&f.columns, "columns", 0,
+		"launch `N` replicas of a rank's thread blocks, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
-	flags.BoolVar(&f.multicast, "multicast", false, "have switches add up and spread what is via = switch, instead of ranks one by one")
+	flags.BoolVar(&f.multicast, "multicast", false,
+		"have switches add up and spread what is via = switch, instead of ranks one by one")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`.json")
 	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`.svg")
 	return cmd
@@ -149,8 +152,10 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 		return nil, call, unknown("type", f.dtype, dtypeNames())
 	case first < 1 || last < first || f.factor < 2:
 		return nil, call, usagef("-b is from 1, -e from -b, and -f from 2")
-	case f.columns < f.least("columns") || f.columns > mostColumns || f.threads < f.least("threads") || f.threads > mostThreads:
-		return nil, call, usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns, mostThreads)
+	case f.columns < f.least("columns") || f.columns > mostColumns || f.threads < f.least("threads") ||
+		f.threads > mostThreads:
+		return nil, call, usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns,
+			mostThreads)
 	}
 	call.DType, call.Columns, call.Threads, call.Multicast = dtype, f.columns, f.threads, f.multicast
 	return bench.Sizes(first, last, f.factor), call, nil
@@ -179,7 +184,8 @@ func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 	}
 	c, err := simulate.CostsOf(t.Device)
 	if err != nil {
-		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "topology %s: %v", t.Name, err).WithHint("--costs FILE has others")}
+		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "topology %s: %v", t.Name,
+			err).WithHint("--costs FILE has others")}
 	}
 	return c, nil
 }
@@ -256,7 +262,8 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 // byFlag adds --by, which says by which figure something is.
 func byFlag(flags *pflag.FlagSet, by *string, what string) {
 	wordFlag(flags, by, "by", "", simulate.Latency.String(),
-		what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures", simulate.FigureNames())
+		what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures",
+		simulate.FigureNames())
 }
 
 // figureOf is the figure that --by names.

@@ -80,9 +80,12 @@ given that only a compilation follows, such as --ranks.`,
 	}
 	flags := cmd.Flags()
 	f.flags(flags, "plan")
-	flags.IntVar(&f.slots, "slots", 0, "connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
-	flags.StringVar(&f.ranks, "ranks", "", "prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
-	flags.StringVar(&f.sarif, "sarif", "", "write SARIF 2.1.0 to `FILE`.sarif or .json too, for continuous integration; - is stdout, and the lines go to stderr")
+	flags.IntVar(&f.slots, "slots", 0,
+		"connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
+	flags.StringVar(&f.ranks, "ranks", "",
+		"prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
+	flags.StringVar(&f.sarif, "sarif", "",
+		"write SARIF 2.1.0 to `FILE`.sarif or .json too, for continuous integration; - is stdout, and the lines go to stderr")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd

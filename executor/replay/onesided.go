@@ -21,8 +21,8 @@ type oneReplay struct {
 	onePass bool    // launches have one pass each, and are shown as passes of one
 }
 
-// asPasses returns p with its launches of one pass as passes of one launch, which has no loose steps: the kernel waits for
-// all of them anyhow.
+// asPasses returns p with its launches of one pass as passes of one launch, which has no loose steps: the kernel waits
+// for all of them anyhow.
 func asPasses(p *ir.Program) *ir.Program {
 	q, o := *p, *p.OneSided
 	o.OnePass = false
