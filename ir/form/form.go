@@ -79,7 +79,7 @@ type place struct {
 }
 
 // step reports a fault of a step, which it names. It returns false.
-func (f *checker) step(at place, code diag.Code, format string, args ...any) bool {
+func (f *checker) step(at *place, code diag.Code, format string, args ...any) bool {
 	if f.Full() { // a program can be wrong in millions of steps
 		f.Lost++
 		return false

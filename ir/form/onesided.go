@@ -15,7 +15,7 @@ func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
 	f.channel(r, b, t, -1)
 	steps := f.p.StepsOf(t)
 	for i := range steps {
-		s, at := &steps[i], place{r, b, i, &steps[i]}
+		s, at := &steps[i], &place{r, b, i, &steps[i]}
 		if !f.oneSidedStep(at) {
 			continue
 		}
@@ -36,7 +36,7 @@ func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
 }
 
 // oneSidedStep checks a step but for its operands.
-func (f *checker) oneSidedStep(at place) bool {
+func (f *checker) oneSidedStep(at *place) bool {
 	const each = ir.Enter | ir.Leave
 	s := at.Step
 	move := s.Op == ir.Move
@@ -70,7 +70,7 @@ func (f *checker) oneSidedStep(at place) bool {
 }
 
 // oneSidedOperand checks an operand of a step.
-func (f *checker) oneSidedOperand(at place, x *ir.Operand, source bool) bool {
+func (f *checker) oneSidedOperand(at *place, x *ir.Operand, source bool) bool {
 	role, all, move := "destination", x.Rank == ir.AllRanks, at.Op == ir.Move
 	if source {
 		role = "source"
@@ -102,7 +102,7 @@ func (f *checker) oneSidedOperand(at place, x *ir.Operand, source bool) bool {
 }
 
 // inside checks that an operand lies in its buffer.
-func (f *checker) inside(at place, x *ir.Operand, role string) bool {
+func (f *checker) inside(at *place, x *ir.Operand, role string) bool {
 	last := int64(x.Index) + int64(max(at.Count, 1))
 	fits := func(size int) bool { return x.Index >= 0 && last <= int64(size) }
 	first, end := f.ranksOf(x)

@@ -19,7 +19,7 @@ func (f *checker) overlaps() {
 			steps := p.StepsOf(&tbs[b])
 			for i := range steps {
 				if s := &steps[i]; int(s.NSrc)+int(s.NDst) > 1 {
-					f.overlap(place{r, b, i, s}, mem)
+					f.overlap(&place{r, b, i, s}, mem)
 				}
 			}
 		}
@@ -34,7 +34,7 @@ type span struct {
 
 // overlap reports operands of a step that overlap and may not: destinations with each other, or with a source in part;
 // and flags that come twice.
-func (f *checker) overlap(at place, mem *ir.Memory) {
+func (f *checker) overlap(at *place, mem *ir.Memory) {
 	spans, s := f.spans[:0], at.Step
 	for k, x := range f.p.OneSided.OperandsOf(s) {
 		if s.Op != ir.Move {
@@ -144,7 +144,7 @@ func (f *checker) flag(i int32, steps ir.Range, x *ir.Operand, u *users) {
 
 // shared reports a fault of step i that step other has to do with.
 func (f *checker) shared(i, other int32, format string, args ...any) {
-	at := place{Step: &f.p.Steps[i]}
+	at := &place{Step: &f.p.Steps[i]}
 	at.rank, at.block, at.step = f.p.Place(i)
 	if f.step(at, diag.Malformed, format, args...); f.Lost == 0 {
 		d := &f.List[len(f.List)-1]

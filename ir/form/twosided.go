@@ -14,7 +14,7 @@ func (f *checker) twoSided(r int, tbs []ir.TB) {
 		steps := f.p.StepsOf(&tbs[b])
 		chain := 0 // where the chain of reductions begins that step i continues
 		for i := range steps {
-			at := place{r, b, i, &steps[i]}
+			at := &place{r, b, i, &steps[i]}
 			if !f.twoSidedStep(at, &tbs[b], &sizes) {
 				continue
 			}
@@ -72,7 +72,7 @@ func (f *checker) channel(r, b int, t *ir.TB, pos int32) {
 }
 
 // twoSidedStep checks a step of block t by itself. sizes has the chunks of each of the rank's buffers.
-func (f *checker) twoSidedStep(at place, t *ir.TB, sizes *[ir.Scratch + 1]int) bool {
+func (f *checker) twoSidedStep(at *place, t *ir.TB, sizes *[ir.Scratch + 1]int) bool {
 	s := at.Step
 	if s.Op >= ir.NumOps || s.Op.Info().OneSided || s.Flags&^(ir.HasDep|ir.Final) != 0 {
 		return f.step(at, diag.Malformed, "is operation %d with flags %d", s.Op, s.Flags)
@@ -104,7 +104,7 @@ func (f *checker) twoSidedStep(at place, t *ir.TB, sizes *[ir.Scratch + 1]int) b
 }
 
 // position checks the source position of a step.
-func (f *checker) position(at place) bool {
+func (f *checker) position(at *place) bool {
 	if at.Pos < -1 || int(at.Pos) >= len(f.p.Spans) {
 		return f.step(at, diag.Malformed, "is at source position %d of %d", at.Pos, len(f.p.Spans))
 	}
@@ -112,7 +112,7 @@ func (f *checker) position(at place) bool {
 }
 
 // class checks the class of the first chunk that a step moves.
-func (f *checker) class(at place) bool {
+func (f *checker) class(at *place) bool {
 	if at.Class < 0 || int(at.Class) >= max(1, f.p.Coll.Chunks) {
 		return f.step(at, diag.Malformed, "begins at class %d of %d", at.Class, f.p.Coll.Chunks)
 	}
@@ -120,7 +120,7 @@ func (f *checker) class(at place) bool {
 }
 
 // twoSidedOperand checks the source or the destination of a step; used says whether the operation has one.
-func (f *checker) twoSidedOperand(at place, used bool, b ir.Buf, index int32, sizes *[ir.Scratch + 1]int,
+func (f *checker) twoSidedOperand(at *place, used bool, b ir.Buf, index int32, sizes *[ir.Scratch + 1]int,
 	role string) bool {
 	switch {
 	case !used && (b != ir.NoBuf || index != 0):
@@ -137,7 +137,7 @@ func (f *checker) twoSidedOperand(at place, used bool, b ir.Buf, index int32, si
 }
 
 // wait checks what a step waits for; tbs are the blocks of its rank.
-func (f *checker) wait(at place, tbs []ir.TB) {
+func (f *checker) wait(at *place, tbs []ir.TB) {
 	switch s := at.Step; {
 	case s.DepBlock == -1:
 		if s.DepStep != -1 {
@@ -153,7 +153,7 @@ func (f *checker) wait(at place, tbs []ir.TB) {
 }
 
 // nops checks that waits are chained as the runtimes take them: nops, and behind them a step that waits too.
-func (f *checker) nops(at place, steps []ir.Step) {
+func (f *checker) nops(at *place, steps []ir.Step) {
 	switch s := at.Step; {
 	case s.Op == ir.Nop && s.DepBlock < 0:
 		f.step(at, diag.Malformed, "waits for nothing")
@@ -166,7 +166,7 @@ func (f *checker) nops(at place, steps []ir.Step) {
 
 // chain checks the last step of a chain of reductions, which run as one: the destination is read once, before, and
 // written once, after.
-func (f *checker) chain(at place, first *ir.Step) {
+func (f *checker) chain(at *place, first *ir.Step) {
 	if at.Count != first.Count {
 		f.step(at, diag.Malformed, "moves %d chunks, and the reduction that it is fused with moves %d", at.Count, first.Count)
 	}
