@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 
 	"github.com/spf13/cobra"
@@ -93,37 +94,37 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
   mscclc bench allreduce ring.mscl --device cuda --tune -o mine.table
   mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
   mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
-		Args: atLeast(1, "a file or a collective to measure"),
+		Args: cli.AtLeast(1, "a file or a collective to measure"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := endsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			defer context.AfterFunc(ctx, a.abandon)()
-			return a.bench(ctx, collective(args[0]), args[1:], &f)
+			return a.bench(ctx, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
 	flags := cmd.Flags()
-	f.compiling.flags(flags, "plan")
+	f.compiling.Flags(flags, "plan")
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
-	wordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
+	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(deviceNames()), deviceNames())
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
-	dtypeFlag(flags, &f.dtype, "d", "bf16")
-	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(data.RedOps[:]), data.RedOps[:])
+	cli.DtypeFlag(flags, &f.dtype, "d", "bf16")
+	cli.WordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+cli.List(data.RedOps[:]), data.RedOps[:])
 	flags.IntVarP(&f.ranks, "ranks", "g", 0,
 		"run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
 	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
 	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")
 	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
 	byFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
-	wordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",
+	cli.WordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",
 		placeNames)
 	flags.IntVarP(&f.iters, "iters", "n", 0, "launches of a replay (default: as many as take --replay-time)")
 	flags.IntVarP(&f.warmup, "warmup", "w", 2, "replays that do not count")
 	flags.IntVar(&f.replays, "replays", 7, "replays that count")
 	flags.DurationVar(&f.length, "replay-time", 2*time.Millisecond, "what a replay takes, roughly")
 	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
-	wordFlag(flags, &f.vs, "vs", "", "", "measure `LIBRARY` beside ours: nccl", rivalNames)
+	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `LIBRARY` beside ours: nccl", rivalNames)
 	flags.StringVar(&f.ncclFlag, "nccl", "",
 		"NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
@@ -148,8 +149,8 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 
 // bench measures what arg names.
 func (a *app) bench(ctx context.Context, arg string, files []string, f *benchFlags) error {
-	arg = a.about(arg)
-	if err := a.claims(named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
+	arg = a.About(arg)
+	if err := a.Claims(cli.Named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
 		return err
 	}
 	plan, err := f.plan(a, arg, files)
@@ -163,9 +164,9 @@ func (a *app) bench(ctx context.Context, arg string, files []string, f *benchFla
 	case f.procs > 0 && os.Getenv(envIndex) == "":
 		return a.startAll(ctx, f.procs)
 	case (f.tune || f.judge) && job != nil:
-		return usagef("--tune and --judge measure with one process")
+		return cli.Usagef("--tune and --judge measure with one process")
 	}
-	world, err := plan.open(ctx, arg, job, a)
+	world, err := plan.Open(ctx, arg, job, a)
 	if err != nil {
 		return impossible(err)
 	}
@@ -183,6 +184,6 @@ func (a *app) bench(ctx context.Context, arg string, files []string, f *benchFla
 // thread may be inside a driver, or a library, whose kernels wait for ever.
 func (a *app) abandon() {
 	time.Sleep(10 * time.Second)
-	fmt.Fprintln(a.stderr, "mscclc: interrupted; the devices' work does not end, and is left alone")
-	os.Exit(exitMachine)
+	fmt.Fprintln(a.Stderr, "mscclc: interrupted; the devices' work does not end, and is left alone")
+	os.Exit(cli.ExitMachine)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/executor/cuda"
 	"mscclc/executor/data"
@@ -70,7 +71,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 		Calls: w.calls()}
 	if job != nil {
 		if job.size != w.coll.Ranks {
-			return usagef("there are %s for %s", count(job.size, "process"), count(w.coll.Ranks, "rank"))
+			return cli.Usagef("there are %s for %s", count(job.size, "process"), count(w.coll.Ranks, "rank"))
 		}
 		if _, err := gpus.GPUs(); err != nil {
 			return err // before the others are waited for
@@ -103,7 +104,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 // openHost opens a device whose runs end one by one.
 func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
 	if job != nil {
-		return usagef("one process a rank needs GPUs")
+		return cli.Usagef("one process a rank needs GPUs")
 	}
 	if err := w.checkMemory(); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/exchange"
 )
 
@@ -48,7 +49,7 @@ func jobOf(getenv func(string) string) (*processJob, error) {
 		index, err1 := strconv.Atoi(getenv(l.index))
 		size, err2 := strconv.Atoi(getenv(l.size))
 		if err1 != nil || err2 != nil || size < 1 || index < 0 || index >= size {
-			return nil, usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size,
+			return nil, cli.Usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size,
 				getenv(l.index), getenv(l.size))
 		}
 		if size == 1 && l.index != envIndex {
@@ -75,7 +76,7 @@ func hubOf(getenv func(string) string) (string, error) {
 	if text := getenv("MASTER_PORT"); text != "" {
 		var err error
 		if port, err = strconv.Atoi(text); err != nil || port < 1 || port > 65534 {
-			return "", usagef("the environment's MASTER_PORT is %q, and no port", text)
+			return "", cli.Usagef("the environment's MASTER_PORT is %q, and no port", text)
 		}
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port+1)), nil
@@ -110,7 +111,7 @@ func (a *app) startAll(ctx context.Context, count int) error {
 	for i := range count {
 		cmd := exec.CommandContext(ctx, self, os.Args[1:]...)
 		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count))
-		cmd.Stdout, cmd.Stderr = io.Writer(a.stdout), a.stderr
+		cmd.Stdout, cmd.Stderr = io.Writer(a.Stdout), a.Stderr
 		if i > 0 {
 			cmd.Stdout = io.Discard
 		}
@@ -131,12 +132,12 @@ func (a *app) startAll(ctx context.Context, count int) error {
 	worst := 0
 	for _, c := range codes {
 		if c < 0 { // by a signal
-			c = exitMachine
+			c = cli.ExitMachine
 		}
 		worst = max(worst, c)
 	}
 	if worst > 0 {
-		return reportedError{worst}
+		return cli.ReportedError{Code: worst}
 	}
 	return nil
 }

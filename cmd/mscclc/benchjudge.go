@@ -13,6 +13,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 )
@@ -41,7 +42,7 @@ type judgedDocument struct {
 	Within     int            `json:"within" doc:"rows whose chosen variant is within 5 % of the best"`
 	Mean       float64        `json:"geometric_mean" doc:"of ratio"`
 	Problems   []diag.Problem `json:"problems"`
-	noted
+	cli.Noted
 }
 
 // A judgedRow is one size in one placement.
@@ -79,13 +80,13 @@ type judgedTime struct {
 func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
 	j := &judging{benchWorld: w, app: a, variants: map[string]choose.Variant{}}
 	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.judgeTime}
-	w.bar = a.progress(2*len(w.sizes), "judge")
-	stop := w.bar.watch()
+	w.bar = a.Progress(2*len(w.sizes), "judge")
+	stop := w.bar.Watch()
 	defer stop()
-	if !a.json {
-		fmt.Fprintf(a.stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n",
+	if !a.JSON {
+		fmt.Fprintf(a.Stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n",
 			w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name())
-		fmt.Fprintf(a.stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us",
+		fmt.Fprintf(a.Stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us",
 			"chosen", "best us", "best", "ratio", "measured")
 	}
 	var ended error
@@ -95,12 +96,12 @@ func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
 				continue
 			}
 			ended = j.size(ctx, bytes, inplace)
-			w.bar.step()
+			w.bar.Step()
 		}
 	}
 	stop()
 	if w.out != "" { // what was measured counts, whatever came then
-		ended = errors.Join(ended, a.writeTo(w.out, j.writeTimes))
+		ended = errors.Join(ended, a.WriteTo(w.out, j.writeTimes))
 	}
 	if ended != nil {
 		return ended
@@ -141,16 +142,16 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		j.failed = errors.Join(j.failed, fmt.Errorf("%s %s: %w", sizeText(c.Bytes()), placeName(inplace), err))
+		j.failed = errors.Join(j.failed, fmt.Errorf("%s %s: %w", cli.SizeText(c.Bytes()), placeName(inplace), err))
 		return nil
 	}
 	row := judgedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
 		Chosen: judgedForm{j.widened(found.Chosen), hundredths(found.Chosen.Micros)},
 		Best:   judgedForm{j.widened(found.Best), hundredths(found.Best.Micros)}}
 	j.rows = append(j.rows, row)
-	if !j.app.json {
-		j.bar.over(func() {
-			fmt.Fprintf(j.app.stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, placeName(inplace),
+	if !j.app.JSON {
+		j.bar.Over(func() {
+			fmt.Fprintf(j.app.Stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, placeName(inplace),
 				row.Chosen.Micros, row.Chosen.Variant, row.Best.Micros, row.Best.Variant, row.Ratio, row.Tried)
 		})
 	}
@@ -159,7 +160,7 @@ func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
 
 func hundredths(x float64) float64 { return math.Round(x*100) / 100 }
 
-// catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
+// Catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
 func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
 	for _, v := range append(choose.Candidates(call.Kind), j.own.Own()...) {
 		if v.Sided == "two" && !j.own.Compiled(v.Program) {
@@ -208,7 +209,7 @@ func (j *judging) writeTimes(out io.Writer) error {
 // verdict says how many sizes are within 5 %, and what is worst; others make the command fail.
 func (j *judging) verdict() error {
 	if len(j.rows) == 0 && j.failed == nil {
-		return usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
+		return cli.Usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
 	}
 	within, sum := 0, 0.0
 	for _, r := range j.rows {
@@ -218,28 +219,28 @@ func (j *judging) verdict() error {
 		sum += math.Log(r.Ratio)
 	}
 	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
-	if j.app.json {
-		doc := judgedDocument{schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean,
-			[]diag.Problem{}, j.app.notes.list()}
+	if j.app.JSON {
+		doc := judgedDocument{cli.Schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean,
+			[]diag.Problem{}, j.app.Notes.List()}
 		if j.failed != nil {
-			doc.Problems = diag.Report(j.app.file, placed(problems(impossible(j.failed)), j.app.file)).Problems
+			doc.Problems = diag.Report(j.app.File, cli.Placed(cli.Problems(impossible(j.failed)), j.app.File)).Problems
 		}
-		if err := j.app.writeJSON(doc); err != nil {
+		if err := j.app.WriteJSON(doc); err != nil {
 			return err
 		}
 	} else if len(j.rows) > 0 {
 		worst := slices.MaxFunc(j.rows, func(a, b judgedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
-		fmt.Fprintf(j.app.stdout,
+		fmt.Fprintf(j.app.Stdout,
 			"# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows),
-			mean, worst.Ratio, sizeText(worst.Bytes), placeName(worst.Inplace), worst.Chosen.Variant, worst.Best.Variant)
+			mean, worst.Ratio, cli.SizeText(worst.Bytes), placeName(worst.Inplace), worst.Chosen.Variant, worst.Best.Variant)
 	}
 	switch {
-	case j.failed != nil && j.app.json:
-		return reportedError{exitMachine}
+	case j.failed != nil && j.app.JSON:
+		return cli.ReportedError{Code: cli.ExitMachine}
 	case j.failed != nil:
 		return impossible(j.failed)
 	case within < len(j.rows):
-		return reportedError{exitInput}
+		return cli.ReportedError{Code: cli.ExitInput}
 	}
 	return nil
 }

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
-// report is the report of a world, yet without rows.
+// Report is the report of a world, yet without rows.
 func (w *benchWorld) report() *bench.Report {
 	processes := 1
 	if w.exchange != nil {
@@ -25,33 +26,33 @@ func (w *benchWorld) report() *bench.Report {
 func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 	start := time.Now()
 	r := w.report()
-	lines := io.Writer(a.stdout)
-	if a.json || !w.first {
+	lines := io.Writer(a.Stdout)
+	if a.JSON || !w.first {
 		lines = io.Discard
 	}
 	if !w.coll.Reduces() && w.oneGiven("op") != "" && w.first {
 		a.noteNoOp(w.coll)
 	}
 	if w.first && !w.named {
-		a.noteOutside(a.file, w.anyGiven(), w.sizes)
+		a.noteOutside(a.File, w.anyGiven(), w.sizes)
 	}
 	r.Header(lines)
-	bar := a.progress(len(w.sizes), "bench")
+	bar := a.Progress(len(w.sizes), "bench")
 	w.bar = bar
-	stop := bar.watch()
-	worst, failed := exitGood, error(nil)
+	stop := bar.Watch()
+	worst, failed := cli.ExitGood, error(nil)
 	measured := false
 	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
 		Rivals: w.rivals, Measuring: w.measuring,
 		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, bytes, inplace) },
 		Row: func(row *bench.Row) {
-			bar.over(func() { r.WriteRow(lines, row) })
-			bar.step()
+			bar.Over(func() { r.WriteRow(lines, row) })
+			bar.Step()
 			for _, p := range []*bench.Result{row.OutOfPlace, row.InPlace} {
 				measured = measured || p != nil
 				if p != nil && p.Err != nil {
 					failed = impossible(p.Err)
-					worst = max(worst, exitCode(problems(failed)))
+					worst = max(worst, cli.ExitCode(cli.Problems(failed)))
 				}
 			}
 		}}
@@ -61,27 +62,27 @@ func (a *app) measureAll(ctx context.Context, w *benchWorld) error {
 		return err
 	}
 	if !measured {
-		return usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
+		return cli.Usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
 	}
 	r.Footer(lines)
 	if w.plot != "" && w.first {
-		if err := a.writeTo(w.plot, func(out io.Writer) error { return r.Plot(out, w.plot) }); err != nil {
+		if err := a.WriteTo(w.plot, func(out io.Writer) error { return r.Plot(out, w.plot) }); err != nil {
 			return err
 		}
 	}
-	if a.json && w.first {
-		doc := r.Document(schema, os.Args, start, time.Now())
-		doc.Notes = a.notes.list().Notes
-		if err := a.writeJSON(doc); err != nil {
+	if a.JSON && w.first {
+		doc := r.Document(cli.Schema, os.Args, start, time.Now())
+		doc.Notes = a.Notes.List().Notes
+		if err := a.WriteJSON(doc); err != nil {
 			return err
 		}
 	}
 	switch {
 	case failed != nil:
-		a.show(placed(problems(failed), a.file))
-		return reportedError{worst}
+		a.Show(cli.Placed(cli.Problems(failed), a.File))
+		return cli.ReportedError{Code: worst}
 	case r.Wrong() > 0 || r.Outside() > 0:
-		return reportedError{exitInput}
+		return cli.ReportedError{Code: cli.ExitInput}
 	}
 	return nil
 }

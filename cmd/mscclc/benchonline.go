@@ -7,6 +7,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 )
 
@@ -19,7 +20,7 @@ func (w *benchWorld) chooseOnline(a *app) {
 		if !w.first {
 			return
 		}
-		w.bar.over(func() {
+		w.bar.Over(func() {
 			var list []string
 			for _, c := range s.Candidates {
 				what := c.Variant.String() + " failed"
@@ -28,7 +29,7 @@ func (w *benchWorld) chooseOnline(a *app) {
 				}
 				list = append(list, what)
 			}
-			a.say("online: %v %s up to %s, the least of %d: %s", s.Call.Kind, placeName(s.Call.Inplace), sizeText(s.UpTo),
+			a.Say("online: %v %s up to %s, the least of %d: %s", s.Call.Kind, placeName(s.Call.Inplace), cli.SizeText(s.UpTo),
 				w.online, strings.Join(list, ", "))
 		})
 	}}

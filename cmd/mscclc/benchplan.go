@@ -9,6 +9,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/nccl"
@@ -42,10 +43,10 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 	p := &benchPlan{benchFlags: f}
 	var ok bool
 	if p.dtype, ok = data.DTypeByName(f.dtype); !ok {
-		return nil, unknown("type", f.dtype, dtypeNames())
+		return nil, cli.Unknown("type", f.dtype, cli.DtypeNames())
 	}
 	if p.redop, ok = data.RedOpByName(f.redop); !ok {
-		return nil, unknown("reduction", f.redop, data.RedOps[:])
+		return nil, cli.Unknown("reduction", f.redop, data.RedOps[:])
 	}
 	var err error
 	if p.figure, err = figureOf(f.by); err != nil {
@@ -57,8 +58,8 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
 		p.kind, _ = ir.KindByName(arg)
 		p.named = true
-	} else if of := algorithmsOf(arg); err != nil && len(of) > 0 {
-		return nil, usagef("%q is a custom collective, which has no size that bench could go by: mscclc run %s runs one. bench has %s", arg, of[0], list(collectiveNames()))
+	} else if of := cli.AlgorithmsOf(arg); err != nil && len(of) > 0 {
+		return nil, cli.Usagef("%q is a custom collective, which has no size that bench could go by: mscclc run %s runs one. bench has %s", arg, of[0], cli.List(cli.CollectiveNames()))
 	}
 	if !p.named && f.ranks > 0 {
 		f.ranksSetting = "ranks=" + strconv.Itoa(f.ranks)
@@ -68,16 +69,16 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 			f.end = "1M"
 		}
 	}
-	first, err := parseBytes(f.begin)
+	first, err := cli.ParseBytes(f.begin)
 	if err != nil {
 		return nil, err
 	}
-	last, err := parseBytes(f.end)
+	last, err := cli.ParseBytes(f.end)
 	if err != nil {
 		return nil, err
 	}
 	if f.tile != "" {
-		if p.tileBytes, err = parseBytes(f.tile); err != nil {
+		if p.tileBytes, err = cli.ParseBytes(f.tile); err != nil {
 			return nil, err
 		}
 	}
@@ -90,71 +91,71 @@ func (f *benchFlags) plan(a *app, arg string, files []string) (*benchPlan, error
 	p.sizes = bench.Sizes(first, last, f.factor)
 	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length,
 		Plain: f.noGraph}
-	if p.own, err = a.shelf(files, &f.reading); err != nil {
+	if p.own, err = a.shelf(files, &f.Reading); err != nil {
 		return nil, err
 	}
 	p.table, p.chosenBy, err = readTables(f.table, p.own)
 	return p, err
 }
 
-// check says what of the flags makes no sense.
+// Check says what of the flags makes no sense.
 func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	switch {
 	case deviceTable[f.device] == nil:
-		return unknown("device", f.device, deviceNames())
+		return cli.Unknown("device", f.device, deviceNames())
 	case first < 1 || first > last || f.factor < 2:
-		return usagef("bench takes -b from 1 up to -e, and -f from 2")
+		return cli.Usagef("bench takes -b from 1 up to -e, and -f from 2")
 	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
-		return usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
+		return cli.Usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
 	case f.ranks == 0 && f.oneGiven("ranks") != "":
-		return usagef("--ranks takes a number of 1 or more")
+		return cli.Usagef("--ranks takes a number of 1 or more")
 	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
-		return usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
+		return cli.Usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
 	case !slices.Contains(placeNames, f.place):
-		return usagef("--place takes out, in or both, not %q", f.place)
+		return cli.Usagef("--place takes out, in or both, not %q", f.place)
 	case f.nodes < 1 || f.nodes > 1 && f.table == "":
-		return usagef("--nodes is from 1, and says which entries of --table count")
+		return cli.Usagef("--nodes is from 1, and says which entries of --table count")
 	case f.vs != "" && !slices.Contains(rivalNames, f.vs):
-		return usagef("--vs takes nccl, not %q", f.vs)
+		return cli.Usagef("--vs takes nccl, not %q", f.vs)
 	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:
-		return usagef("NCCL is not measured with %v", p.kind)
+		return cli.Usagef("NCCL is not measured with %v", p.kind)
 	case f.vs != "" && f.device != "cuda":
-		return usagef("NCCL runs on --device cuda only")
+		return cli.Usagef("NCCL runs on --device cuda only")
 	case f.tune && !p.named:
-		return usagef("--tune takes a collective: there are %s", list(collectiveNames()))
+		return cli.Usagef("--tune takes a collective: there are %s", cli.List(cli.CollectiveNames()))
 	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 ||
 		f.tile != ""):
-		return usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
+		return cli.Usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
 	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
-		return usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
+		return cli.Usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
 	case f.judgeTime <= 0 || !f.judge && f.oneGiven("judge-time") != "":
-		return usagef("--judge-time is of --judge, and above 0")
+		return cli.Usagef("--judge-time is of --judge, and above 0")
 	case f.wrongOutput() != nil:
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
-		return usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
+		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
 	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
-		return usagef("--tune finds --columns, --threads and --tile, and takes none")
+		return cli.Usagef("--tune finds --columns, --threads and --tile, and takes none")
 	case f.tune && f.table != "":
-		return usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
+		return cli.Usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
 	case f.tune && (f.vs != "" || f.procs > 0):
-		return usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
+		return cli.Usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
 	case f.procs > 0 && gpuTable[f.device] == nil:
-		return usagef("--procs are processes with a GPU each, and --device is %s", f.device)
+		return cli.Usagef("--procs are processes with a GPU each, and --device is %s", f.device)
 	case f.columns > executor.DefaultMaxColumns && gpuTable[f.device] == nil:
-		return usagef("--columns goes up to %d on %s", executor.DefaultMaxColumns, f.device)
+		return cli.Usagef("--columns goes up to %d on %s", executor.DefaultMaxColumns, f.device)
 	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
-		return usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
+		return cli.Usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
 	case f.threads > 0 && gpuTable[f.device] == nil:
-		return usagef("--threads are a GPU's, and --device is %s", f.device)
+		return cli.Usagef("--threads are a GPU's, and --device is %s", f.device)
 	case f.tune && f.plot != "":
-		return usagef("--plot draws what is measured without --tune")
+		return cli.Usagef("--plot draws what is measured without --tune")
 	case f.oneGiven("by") != "" && (!p.named || f.tune):
-		return usagef("--by says how a collective's variants are chosen, and --tune measures them")
+		return cli.Usagef("--by says how a collective's variants are chosen, and --tune measures them")
 	case !p.named && f.table != "":
-		return usagef("--table chooses variants of a collective, not of a file")
+		return cli.Usagef("--table chooses variants of a collective, not of a file")
 	case f.ncclFlag != "" && f.vs == "":
-		return usagef("--nccl is where --vs nccl finds it")
+		return cli.Usagef("--nccl is where --vs nccl finds it")
 	case p.named:
 		return f.chosenOnly("--ranks, --root, --place and the like", "import-path", "limit")
 	}
@@ -166,15 +167,15 @@ func (f *benchFlags) wrongOutput() error {
 	_, reduction := data.RedOpByName(f.out)
 	switch {
 	case reduction:
-		return usagef("-o names the output file; --op %s is the reduction", f.out)
+		return cli.Usagef("-o names the output file; --op %s is the reduction", f.out)
 	case strings.EqualFold(f.out, "all"):
-		return usagef("-o names the output file; --op is the reduction, one of %s", list(data.RedOps[:]))
+		return cli.Usagef("-o names the output file; --op is the reduction, one of %s", cli.List(data.RedOps[:]))
 	case f.tune:
-		return wrongEnding("-o", f.out, tableEndings, "")
+		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")
 	case f.judge:
-		return wrongEnding("-o", f.out, timesEndings, "")
+		return cli.WrongEnding("-o", f.out, cli.TimesEndings, "")
 	case f.out != "":
-		return usagef("-o is where --tune writes its table, and --judge its times")
+		return cli.Usagef("-o is where --tune writes its table, and --judge its times")
 	}
 	return nil
 }

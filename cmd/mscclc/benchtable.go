@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/ir/diag"
 )
@@ -22,7 +23,7 @@ func readTables(table string, shelf choose.Shelf) (all, own *choose.Table, err e
 	if table == "" {
 		return all, nil, nil
 	}
-	file, err := openOf("--table", table)
+	file, err := cli.OpenOf("--table", table)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +75,7 @@ func (w *benchWorld) checkTable(a *app) error {
 		return nil
 	}
 	note := func(format string, args ...any) {
-		a.note(w.benchFlags.table, format, args...)
+		a.Note(w.benchFlags.table, format, args...)
 	}
 	if !used {
 		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, count(w.coll.Ranks, "rank"),

@@ -10,6 +10,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir/diag"
@@ -32,8 +33,8 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 		return err
 	}
 	search := &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured}
-	w.bar = a.progress(2*len(w.sizes), "tune")
-	stop := w.bar.watch()
+	w.bar = a.Progress(2*len(w.sizes), "tune")
+	stop := w.bar.Watch()
 	defer stop()
 	found, failed := 0, error(nil)
 	for _, inplace := range [2]bool{false, true} {
@@ -68,31 +69,31 @@ type tunedDocument struct {
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
 	*choose.Table
 	Problems []diag.Problem `json:"problems"`
-	noted
+	cli.Noted
 }
 
 // writeTable writes what was tuned until something failed, or nothing did.
 func (a *app) writeTable(file string, table *choose.Table, failed error) error {
 	write := func(out io.Writer) error { return table.Write(out) }
-	if !a.json {
-		return errors.Join(a.writeTo(file, write), failed)
+	if !a.JSON {
+		return errors.Join(a.WriteTo(file, write), failed)
 	}
-	doc := tunedDocument{schema, file, table, []diag.Problem{}, a.notes.list()}
-	code := exitGood
+	doc := tunedDocument{cli.Schema, file, table, []diag.Problem{}, a.Notes.List()}
+	code := cli.ExitGood
 	if failed != nil {
 		var list diag.List
-		list, code = failureOf(failed, a.file)
-		doc.Problems = diag.Report(a.file, list).Problems
+		list, code = cli.FailureOf(failed, a.File)
+		doc.Problems = diag.Report(a.File, list).Problems
 	}
 	if file != "" {
-		if err := a.writeTo(file, write); err != nil {
+		if err := a.WriteTo(file, write); err != nil {
 			return err
 		}
 	}
-	if err := a.writeJSON(doc); err != nil || code == exitGood {
+	if err := a.WriteJSON(doc); err != nil || code == cli.ExitGood {
 		return err
 	}
-	return reportedError{code}
+	return cli.ReportedError{Code: code}
 }
 
 // tune measures one placement at all sizes.
@@ -123,13 +124,13 @@ func (a *app) tune(ctx context.Context, w *benchWorld, search *bench.Search, inp
 		if gpuTable[w.device] == nil {
 			v.Threads = 0 // which only a GPU's blocks have
 		}
-		w.bar.step()
-		w.bar.over(func() {
+		w.bar.Step()
+		w.bar.Over(func() {
 			note := differNote(v.Program, w.chooser.Differs(v, call), w.dtype)
 			if note != "" {
 				note = " (" + note + ")"
 			}
-			a.say("%v %s %s: %.2f us, %v%s", call.Kind, placeName(inplace), sizeText(c.Bytes()), best.Micros, v, note)
+			a.Say("%v %s %s: %.2f us, %v%s", call.Kind, placeName(inplace), cli.SizeText(c.Bytes()), best.Micros, v, note)
 		})
 		entry.Rules = ruled(entry.Rules, choose.Rule{Variant: v, Micros: math.Round(best.Micros*100) / 100}, w.sizes,
 			i, w.factor)

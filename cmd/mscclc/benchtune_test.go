@@ -11,17 +11,18 @@ import (
 	"testing"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
 // interrupted.
 func TestTuneInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
-	a := &app{newApp(nil, nil, &stdout, os.Stderr, nil)}
-	a.json = true
+	a := &app{cli.NewApp(nil, nil, &stdout, os.Stderr, nil)}
+	a.JSON = true
 	err := a.writeTable("", &choose.Table{Version: choose.TableVersion}, context.Canceled)
 	var doc tunedDocument
-	if err != (reportedError{exitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {
+	if err != (cli.ReportedError{Code: cli.ExitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {
 		t.Fatalf("%v, and\n%s", err, stdout.String())
 	}
 	if len(doc.Problems) != 1 || doc.Problems[0].Message != "interrupted" || doc.Version != choose.TableVersion {
@@ -51,9 +52,9 @@ func TestBenchInterrupted(t *testing.T) {
 		in.Close()
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
-		var doc failure
+		var doc cli.Failure
 		code := cmd.ProcessState.ExitCode()
-		if err != nil || code != exitInterrupted || json.Unmarshal(stdout.Bytes(), &doc) != nil {
+		if err != nil || code != cli.ExitInterrupted || json.Unmarshal(stdout.Bytes(), &doc) != nil {
 			t.Errorf("%s: %v, exit code %d, and\n%s%s", args, err, code, stdout.String(), stderr.String())
 		} else if doc.OK || len(doc.Problems) != 1 || doc.Problems[0].Message != "interrupted" {
 			t.Errorf("%s: the document is\n%s", args, stdout.String())

@@ -10,6 +10,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
@@ -35,7 +36,7 @@ type benchWorld struct {
 	multiple int64
 	algo     string
 	first    bool // whether this process is the one that reports
-	bar      *progress
+	bar      *cli.Progress
 }
 
 // close frees the site, and leaves the other processes.
@@ -47,8 +48,8 @@ func (w *benchWorld) close() error {
 	return err
 }
 
-// open compiles what is to be measured, and opens the device.
-func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *app) (*benchWorld, error) {
+// Open compiles what is to be measured, and opens the device.
+func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *app) (*benchWorld, error) {
 	w := &benchWorld{benchPlan: p, first: true}
 	check := verify.Options{}
 	if !p.named {
@@ -61,7 +62,7 @@ func (p *benchPlan) open(ctx context.Context, arg string, job *processJob, a *ap
 	}
 	for _, given := range w.given {
 		if given != nil && given.OneSided == nil && w.columns > 1 {
-			return nil, usagef("--columns: a two-sided program has no replicas; its blocks are what it was compiled to (--instances)")
+			return nil, cli.Usagef("--columns: a two-sided program has no replicas; its blocks are what it was compiled to (--instances)")
 		}
 	}
 	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
@@ -131,14 +132,14 @@ func shared(devices []bench.Device) bool {
 	return false
 }
 
-// collective is what the name and the flags of a collective say.
+// Collective is what the name and the flags of a collective say.
 func (w *benchWorld) collective(job *processJob) error {
 	ranks, err := w.count(job)
 	if err != nil {
 		return err
 	}
 	if ranks%w.nodes != 0 {
-		return usagef("%s are not as many in each of --nodes %d", count(ranks, "rank"), w.nodes)
+		return cli.Usagef("%s are not as many in each of --nodes %d", count(ranks, "rank"), w.nodes)
 	}
 	w.coll = &ir.Collective{Kind: w.kind, Ranks: ranks, Chunks: 1, Root: w.root}
 	w.algo = "the catalog's variants"
@@ -149,10 +150,10 @@ func (w *benchWorld) collective(job *processJob) error {
 		w.coll.Peer = nextPeers(ranks)
 	}
 	if w.root != 0 && !w.kind.Rooted() {
-		return usagef("%v has no root", w.kind)
+		return cli.Usagef("%v has no root", w.kind)
 	}
 	if w.root < 0 || w.root >= ranks {
-		return usagef("there is no rank %d of %d to be --root", w.root, ranks)
+		return cli.Usagef("there is no rank %d of %d to be --root", w.root, ranks)
 	}
 	return nil
 }
@@ -166,12 +167,12 @@ func nextPeers(ranks int) []int32 {
 	return peers
 }
 
-// read compiles or reads what arg names, for calls out of place and in place, as
+// Read compiles or reads what arg names, for calls out of place and in place, as
 // far as it is for them.
 func (w *benchWorld) read(arg string, a *app) (verify.Options, error) {
 	var check verify.Options
 	var why error
-	s, err := a.open(arg, &w.limits)
+	s, err := a.Open(arg, &w.Limits)
 	if err != nil {
 		return check, err
 	}
@@ -194,7 +195,7 @@ func (w *benchWorld) read(arg string, a *app) (verify.Options, error) {
 			}
 			continue
 		}
-		var usage usageError
+		var usage cli.UsageError
 		if why = errors.Join(why, err); errors.As(err, &usage) {
 			return check, err
 		}

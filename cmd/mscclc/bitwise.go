@@ -70,7 +70,7 @@ func newBitwise(p *ir.Program, o verify.Order) *bitwiseReport {
 
 // bitwise prints what o says of p, below its verdict.
 func (a *app) bitwise(p *ir.Program, o verify.Order) {
-	say := func(format string, args ...any) { fmt.Fprintf(a.stdout, "      bitwise: "+format+"\n", args...) }
+	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      bitwise: "+format+"\n", args...) }
 	each, chain := o.Witness[verify.Each], o.Witness[verify.Chain]
 	switch {
 	case o.Sums == 0:
@@ -93,14 +93,14 @@ func (a *app) bitwise(p *ir.Program, o verify.Order) {
 // difference prints two sums that differ.
 func (a *app) difference(p *ir.Program, o *verify.Order, by verify.Rounding, in string) {
 	d := o.Witness[by]
-	fmt.Fprintf(a.stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in,
+	fmt.Fprintf(a.Stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in,
 		o.Differ[by], o.Sums)
 	has := "has"
 	if d.Part {
 		has = "has a sum with the part"
 	}
 	for i, at := range d.Chunk {
-		fmt.Fprintf(a.stdout, "        rank %d chunk %d %s %s, made by %s\n", at.Rank, at.Index, has, d.Expr[i],
+		fmt.Fprintf(a.Stdout, "        rank %d chunk %d %s %s, made by %s\n", at.Rank, at.Index, has, d.Expr[i],
 			stepName(p, d.Step[i]))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -46,7 +47,7 @@ func TestBitwiseText(t *testing.T) {
 		p := compiled(t, x.name, params)
 		o := verify.OrderOf(p)
 		var b bytes.Buffer
-		(&app{newApp(nil, nil, &b, io.Discard, nil)}).bitwise(p, o)
+		(&app{cli.NewApp(nil, nil, &b, io.Discard, nil)}).bitwise(p, o)
 		for _, want := range x.want {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: %s, want %q", x.name, b.String(), want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/codegen/mscclpp/lower"
@@ -15,8 +16,8 @@ import (
 )
 
 // judgeChannels proves a plan of MSCCL++, and notes what its executor would do wrong with it.
-func (d *verdict) judgeChannels(s *source, read codegen.ReadOptions, check verify.Options) (*ir.Program, error) {
-	_, p, err := mscclpp.Read(s.name, s, read)
+func (d *verdict) judgeChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options) (*ir.Program, error) {
+	_, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +53,8 @@ func (d *verdict) proveChannels(p *ir.ChannelProgram, check verify.Options) (*ir
 }
 
 // runChannels reads a plan of MSCCL++, and proves it as calls of so many bytes run it; 0 is any.
-func runChannels(s *source, read codegen.ReadOptions, check verify.Options, f *runFlags) (*ir.Program, error) {
-	_, p, err := mscclpp.Read(s.name, s, read)
+func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, f *runFlags) (*ir.Program, error) {
+	_, p, err := mscclpp.Read(s.Name, s, read)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +80,8 @@ type turned struct{ did, asked int }
 
 func (t *turned) of(p *ir.ChannelProgram, bytes int64) { t.did, t.asked = mscclc.Turns(p, bytes) }
 
-// text says so for the line of a run, where there are loops.
-func (t turned) text() string {
+// Text says so for the line of a run, where there are loops.
+func (t turned) Text() string {
 	switch {
 	case t.asked <= 1:
 		return ""
@@ -93,7 +94,7 @@ func (t turned) text() string {
 // executionPlan makes the plan of MSCCL++ of p, which c compiled, and proves it. Unit is how many bytes a loop
 // iteration of its pipelines moves, 0 for none.
 func (c *compiling) executionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, diag.List, error) {
-	opt := mscclc.PlanOptions{Check: c.limits.check, Params: c.settings(),
+	opt := mscclc.PlanOptions{Check: c.Limits.Check, Params: c.settings(),
 		Options: lower.Options{Instances: c.instances, Pipeline: unit}}
 	if c.channels != nil {
 		return mscclc.PlanOfChannels(c.channels, opt)
@@ -103,7 +104,7 @@ func (c *compiling) executionPlan(p *ir.Program, unit int64) (*mscclpp.Plan, dia
 
 // planSummary is summary of the plan that p became, which has blocks and operations of its own.
 func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
-	name, blocks, ops := title(p), 0, 0
+	name, blocks, ops := cli.Title(p), 0, 0
 	for r := range plan.GPUs {
 		for _, b := range plan.GPUs[r].Blocks {
 			blocks, ops = blocks+1, ops+len(b.Ops)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/codegen/mscclpp"
@@ -47,16 +48,16 @@ programs, a file for each pass, and NAME.NN-program at the end.`,
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
   mscclc compile allreduce/allpairs -p ranks=8 --protocol LL --target mscclpp -o allpairs.json
   mscclc compile ring.mscl --dump all -o ring.plan`,
-		Args: exactly(1, "an algorithm to compile"),
+		Args: cli.Exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if target := targetOf[ending(f.out)]; target != "" && !cmd.Flags().Changed("target") {
+			if target := cli.TargetOf[cli.Ending(f.out)]; target != "" && !cmd.Flags().Changed("target") {
 				f.target = target
 			}
 			return a.compile(args[0], &f)
 		},
 	}
-	f.flags(cmd.Flags(), "msccl")
-	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks",
+	f.Flags(cmd.Flags(), "msccl")
+	cmd.Flags().Var(cli.RanksFlag{Setting: &f.ranksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.addSizes(cmd.Flags())
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write the program to `FILE`; - is stdout")
@@ -67,22 +68,22 @@ programs, a file for each pass, and NAME.NN-program at the end.`,
 	return cmd
 }
 
-// wrongEnding returns an error of usage if -o has another ending than programs for the target.
+// WrongEnding returns an error of usage if -o has another ending than programs for the target.
 func (f *compileFlags) wrongEnding(target *codegen.Target) error {
 	if f.oneGiven("target") != "" {
-		return wrongEnding("-o", f.out, []string{endingOf[target.Format]}, "programs for --target "+target.Name+" do")
+		return cli.WrongEnding("-o", f.out, []string{cli.EndingOf[target.Format]}, "programs for --target "+target.Name+" do")
 	}
-	texts := make([]string, len(outputEndings))
-	for i, e := range outputEndings {
-		texts[i] = fmt.Sprintf("%s for --target %s", e, targetOf[e])
+	texts := make([]string, len(cli.OutputEndings))
+	for i, e := range cli.OutputEndings {
+		texts[i] = fmt.Sprintf("%s for --target %s", e, cli.TargetOf[e])
 	}
-	return wrongEnding("-o", f.out, outputEndings, list(texts)+"; "+targetsFor)
+	return cli.WrongEnding("-o", f.out, cli.OutputEndings, cli.List(texts)+"; "+cli.TargetsFor)
 }
 
 func (a *app) compile(arg string, f *compileFlags) error {
-	arg = a.about(arg)
-	if a.json && f.out == "-" {
-		return usagef("with --json stdout is the document: the program needs a file after -o")
+	arg = a.About(arg)
+	if a.JSON && f.out == "-" {
+		return cli.Usagef("with --json stdout is the document: the program needs a file after -o")
 	}
 	target, err := f.findTarget()
 	if err != nil {
@@ -92,22 +93,22 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.out == "" && !a.json && target.Format == codegen.FormatProgram && isTerminal(a.stdout) {
-		return usagef("a plan is binary, and stdout is a terminal: give -o FILE")
+	if f.out == "" && !a.JSON && target.Format == codegen.FormatProgram && cli.IsTerminal(a.Stdout) {
+		return cli.Usagef("a plan is binary, and stdout is a terminal: give -o FILE")
 	}
-	if err := a.claims(named{"-o": f.out}, arg); err != nil {
+	if err := a.Claims(cli.Named{"-o": f.out}, arg); err != nil {
 		return err
 	}
 	if err := f.wrongEnding(target); err != nil {
 		return err
 	}
-	s, err := a.open(arg, &f.limits)
+	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if s.kind != codegen.KindSource {
-		return usagef("%s is compiled already", arg).hint("see mscclc verify, run and show")
+	if s.Kind != codegen.KindSource {
+		return cli.Usagef("%s is compiled already", arg).Hint("see mscclc verify, run and show")
 	}
 	d, err := newDumper(a, f)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	product := func(w io.Writer) error { return write(w, p, target) }
 	if target.Format == codegen.FormatMSCCLPP {
 		if f.channels != nil && unit > 0 {
-			return usagef("%s says itself which thread block does what: its pipelines are its own", arg)
+			return cli.Usagef("%s says itself which thread block does what: its pipelines are its own", arg)
 		}
 		var plan *mscclpp.Plan
 		if plan, warned, err = f.executionPlan(p, unit); err != nil {
@@ -132,12 +133,12 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		what, p.Sizes = planSummary(p, plan), plan.Sizes()
 		product = func(w io.Writer) error { return mscclpp.Write(w, plan) }
 	}
-	if f.out != "" || !a.json {
-		if err := a.writeProgram(f.out, product); err != nil {
+	if f.out != "" || !a.JSON {
+		if err := a.WriteProgram(f.out, product); err != nil {
 			return err
 		}
 	}
-	return a.compiled(s.name, f, what, target, p, warned)
+	return a.compiled(s.Name, f, what, target, p, warned)
 }
 
 // pipelineUnit is how many bytes a turn of a pipeline moves, or 0.
@@ -146,11 +147,11 @@ func (f *compileFlags) pipelineUnit(target *codegen.Target) (int64, error) {
 	case f.pipeline == "":
 		return 0, nil
 	case target.Format != codegen.FormatMSCCLPP:
-		return 0, usagef("--pipeline is for --target mscclpp")
+		return 0, cli.Usagef("--pipeline is for --target mscclpp")
 	}
-	unit, err := parseBytes(f.pipeline)
+	unit, err := cli.ParseBytes(f.pipeline)
 	if err == nil && unit == 0 {
-		err = usagef("--pipeline takes the bytes of a loop iteration, from 16 on, not 0")
+		err = cli.Usagef("--pipeline takes the bytes of a loop iteration, from 16 on, not 0")
 	}
 	return unit, err
 }
@@ -166,33 +167,33 @@ func write(w io.Writer, p *ir.Program, t *codegen.Target) error {
 func (a *app) compiled(name string, f *compileFlags, what string, t *codegen.Target, p *ir.Program,
 	warned diag.List) error {
 	use := ""
-	if info, err := os.Stat(f.out); !isStdout(f.out) && err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(f.out); !cli.IsStdout(f.out) && err == nil && info.Mode().IsRegular() {
 		use = t.UseLine(f.out)
 	}
-	a.show(warned)
+	a.Show(warned)
 	a.noteDefault(name, f.declared, t)
-	if a.json {
-		return a.writeJSON(compiledDocument{a.noted(newReport(name, warned, p)), f.out, t.Name, use})
+	if a.JSON {
+		return a.WriteJSON(compiledDocument{a.Noted(cli.NewReport(name, warned, p)), f.out, t.Name, use})
 	}
 	if use == "" {
-		a.say("%s: %s; proven", name, what)
+		a.Say("%s: %s; proven", name, what)
 	} else {
-		a.say("%s: %s; proven\nuse it: %s", f.out, what, use)
+		a.Say("%s: %s; proven\nuse it: %s", f.out, what, use)
 	}
 	return nil
 }
 
 // A compiledDocument is what compile --json prints.
 type compiledDocument struct {
-	report
+	cli.Report
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
 	Target string `json:"target"`
 	Use    string `json:"use,omitempty" doc:"the line that loads the file in the target's runtime"`
 }
 
 // compileSource compiles s, whose products d sees; d may be nil.
-func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, error) {
-	text, err := s.readSource(&c.limits)
+func (a *app) compileSource(s *cli.Source, c *compiling, d *dumper) (*ir.Program, error) {
+	text, err := s.ReadSource(&c.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -212,14 +213,14 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 			c.channels = p
 			switch flag := c.oneGiven(passFlags...); {
 			case c.instances > 1:
-				return usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.name)
+				return cli.Usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.Name)
 			case flag != "":
-				return usagef("%s says itself which thread block does what: no passes run, and %s changes nothing", s.name, flag)
+				return cli.Usagef("%s says itself which thread block does what: no passes run, and %s changes nothing", s.Name, flag)
 			}
 		}
 		if d, ok := value.(*ir.ChunkDAG); ok {
 			c.declared = d.Sizes
-			if !s.catalog { // whose hints the user cannot change
+			if !s.Catalog { // whose hints the user cannot change
 				a.noteHints(d, c)
 			}
 		}
@@ -228,7 +229,7 @@ func (a *app) compileSource(s *source, c *compiling, d *dumper) (*ir.Program, er
 		}
 		return nil
 	}
-	p, err := mscclc.Compile(s.name, text, opt)
+	p, err := mscclc.Compile(s.Name, text, opt)
 	return p, err
 }
 
@@ -260,13 +261,13 @@ func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
 		if len(lines) > 1 {
 			more = fmt.Sprintf(" (and %d more like it)", len(lines)-1)
 		}
-		a.note(c.Span(lines[0]).Pos.String(), "%s are ignored here; %s follows them%s", what, follows, more)
+		a.Note(c.Span(lines[0]).Pos.String(), "%s are ignored here; %s follows them%s", what, follows, more)
 	}
 }
 
 // summary says in one line what p is, and for which sizes.
 func summary(p *ir.Program) string {
-	return title(p) + ", " + size(p) + ", " + sizesText(p.Sizes)
+	return cli.Title(p) + ", " + size(p) + ", " + sizesText(p.Sizes)
 }
 
 // size says how much of what p has.

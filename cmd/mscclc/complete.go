@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -32,52 +34,52 @@ type cursor struct {
 // arguments are the places of each command's arguments, by the command's name. The last place is that of all further
 // arguments.
 var arguments = map[string][]place{
-	"bench":    {{words: programWords, endings: programEndings}, {endings: programEndings}},
-	"compile":  {{words: algorithmWords, endings: sourceEndings}, {}},
+	"bench":    {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
+	"compile":  {{words: algorithmWords, endings: cli.SourceEndings}, {}},
 	"explain":  {{words: codeWords}, {}},
-	"fmt":      {{words: algorithmWords, endings: sourceEndings}},
+	"fmt":      {{words: algorithmWords, endings: cli.SourceEndings}},
 	"help":     {{words: topicWords}, {}},
-	"lint":     {{endings: planEndings}},
-	"list":     {{words: programWords, endings: sourceEndings}},
-	"run":      {{words: programWords, endings: programEndings}, {endings: programEndings}},
-	"select":   {{words: collectiveWords}, {endings: programEndings}},
-	"show":     {{words: algorithmWords, endings: programEndings}, {words: stageWords}, {}},
-	"simulate": {{words: algorithmWords, endings: programEndings}, {}},
-	"topo":     {{words: machineWords, endings: topologyEndings}, {}},
-	"verify":   {{words: algorithmWords, endings: programEndings}},
+	"lint":     {{endings: cli.PlanEndings}},
+	"list":     {{words: programWords, endings: cli.SourceEndings}},
+	"run":      {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
+	"select":   {{words: collectiveWords}, {endings: cli.ProgramEndings}},
+	"show":     {{words: algorithmWords, endings: cli.ProgramEndings}, {words: stageWords}, {}},
+	"simulate": {{words: algorithmWords, endings: cli.ProgramEndings}, {}},
+	"topo":     {{words: machineWords, endings: cli.TopologyEndings}, {}},
+	"verify":   {{words: algorithmWords, endings: cli.ProgramEndings}},
 	"version":  {{}},
 }
 
 // values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take
-// one of a few words (see wordFlag), switches and numbers are not listed.
+// one of a few words (see WordFlag), switches and numbers are not listed.
 var values = map[string]place{
 	"after":          {words: afterWords},
 	"begin":          {},
-	"bench output":   {endings: slices.Concat(tableEndings, timesEndings)},
+	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.TimesEndings)},
 	"bytes":          {},
-	"compile output": {endings: outputEndings},
+	"compile output": {endings: cli.OutputEndings},
 	"costs":          {endings: []string{".json"}},
 	"dump":           {words: dumpWords},
-	"emit":           {endings: foldersOnly},
+	"emit":           {endings: cli.FoldersOnly},
 	"end":            {},
 	"ignore":         {words: warningWords},
-	"import-path":    {endings: foldersOnly},
+	"import-path":    {endings: cli.FoldersOnly},
 	"limit":          {words: limitWords},
 	"nccl":           {anyFile: true},
 	"opt":            {words: passWords},
 	"optimise":       {words: levelWords},
 	"param":          {words: parameterWords},
 	"pipeline":       {},
-	"plot":           {endings: pictureEndings},
-	"sarif":          {endings: sarifEndings},
+	"plot":           {endings: cli.PictureEndings},
+	"sarif":          {endings: cli.SarifEndings},
 	"select device":  {words: deviceWords},
 	"show output":    {endings: shownEndings()},
 	"sizes":          {},
-	"svg":            {endings: drawingEndings},
+	"svg":            {endings: cli.DrawingEndings},
 	"table":          {anyFile: true},
 	"tile":           {},
-	"topology":       {words: machineWords, endings: topologyEndings},
-	"trace":          {endings: traceEndings},
+	"topology":       {words: machineWords, endings: cli.TopologyEndings},
+	"trace":          {endings: cli.TraceEndings},
 	"verify ranks":   {},
 }
 
@@ -105,12 +107,12 @@ func valueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
 	if at, ok = values[flag.Name]; ok {
 		return at, true
 	}
-	if w, ok := flag.Value.(word); ok {
+	if w, ok := flag.Value.(cli.Word); ok {
 		return place{words: func(at cursor) []string {
-			if list := asTyped(at.typed, withDocs(w.names, wordDocs[flag.Name])); len(list) > 0 {
+			if list := asTyped(at.typed, withDocs(w.Names, wordDocs[flag.Name])); len(list) > 0 {
 				return list
 			}
-			return asTyped(at.typed, w.others)
+			return asTyped(at.typed, w.Others)
 		}}, true
 	}
 	switch flag.Value.Type() {

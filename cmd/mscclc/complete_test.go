@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -16,7 +18,7 @@ func completed(t *testing.T, args ...string) (words []string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if code := main1(append([]string{"__completeNoDesc"}, args...), strings.NewReader(""), &stdout,
-		&stderr); code != exitGood {
+		&stderr); code != cli.ExitGood {
 		t.Fatalf("%v: exit code %d\n%s", args, code, stderr.String())
 	}
 	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")

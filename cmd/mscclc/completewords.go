@@ -7,6 +7,7 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/files"
 	"mscclc/ir"
@@ -20,7 +21,7 @@ import (
 
 // The functions of this file list what a place offers, from the tables that the commands work by.
 
-// wordDocs describe the words of some flags (see wordFlag), by the flag's name.
+// wordDocs describe the words of some flags (see WordFlag), by the flag's name.
 var wordDocs = map[string]func(word string) string{
 	"target": targetDoc,
 }
@@ -40,7 +41,7 @@ func withDocs(names []string, doc func(name string) string) []string {
 	}
 	list := make([]string, len(names))
 	for i, name := range names {
-		list[i] = cobra.CompletionWithDesc(name, firstLine(doc(name)))
+		list[i] = cobra.CompletionWithDesc(name, cli.FirstLine(doc(name)))
 	}
 	return list
 }
@@ -59,8 +60,8 @@ func asTyped(typed string, words []string) (list []string) {
 
 // collectiveWords lists the collectives of which the catalog's fastest variant can be chosen: all_reduce behind all_.
 func collectiveWords(at cursor) (list []string) {
-	plain := plainCollective(at.typed)
-	for _, name := range collectiveNames() {
+	plain := cli.PlainCollective(at.typed)
+	for _, name := range cli.CollectiveNames() {
 		if rest, ok := strings.CutPrefix(name, plain); ok && (plain != "" || at.typed == "") {
 			list = append(list, cobra.CompletionWithDesc(at.typed+rest, "a collective"))
 		}
@@ -71,7 +72,7 @@ func collectiveWords(at cursor) (list []string) {
 // algorithmWords lists the algorithms of the catalog: until a slash is typed, the collectives with a slash behind.
 func algorithmWords(at cursor) (list []string) {
 	of := map[string]int{}
-	for _, name := range catalogPrograms() {
+	for _, name := range cli.CatalogPrograms() {
 		if strings.Contains(at.typed, "/") {
 			list = append(list, withDocs([]string{name}, algorithmDoc)...)
 			continue
@@ -103,7 +104,7 @@ func programWords(at cursor) []string {
 
 // stageWords lists the stages of show that the file before the cursor has.
 func stageWords(at cursor) (list []string) {
-	compiled := len(at.args) > 0 && slices.Contains(compiledEndings, path.Ext(at.args[0]))
+	compiled := len(at.args) > 0 && slices.Contains(cli.CompiledEndings, path.Ext(at.args[0]))
 	for _, s := range stages {
 		if compiled && !slices.Contains(compiledStages, s.name) {
 			continue
@@ -206,7 +207,7 @@ func parameterWords(at cursor) (list []string) {
 
 // parametersOf are the parameters of the algorithm or the collective that arg names, or none.
 func parametersOf(arg string) []syntax.ParamInfo {
-	if kind, ok := ir.KindByName(collective(arg)); ok && choose.IsCollective(kind.String()) && !exists(arg) {
+	if kind, ok := ir.KindByName(cli.Collective(arg)); ok && choose.IsCollective(kind.String()) && !cli.Exists(arg) {
 		return collectiveParams(kind)
 	}
 	text, err := files.Read(arg, "an algorithm", int64(syntax.DefaultLimits.File))
@@ -225,8 +226,8 @@ func parametersOf(arg string) []syntax.ParamInfo {
 
 // limitWords lists the limits that --limit of the command raises, with an equals sign behind each.
 func limitWords(at cursor) (list []string) {
-	if l, ok := at.cmd.Flags().Lookup("limit").Value.(*limits); ok {
-		for _, name := range l.names {
+	if l, ok := at.cmd.Flags().Lookup("limit").Value.(*cli.Limits); ok {
+		for _, name := range l.Names {
 			list = append(list, name+"=")
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -50,17 +51,17 @@ func (a *app) noteEmptySizes(sizes, kept []int64) {
 	var left []string
 	for _, n := range sizes {
 		if !slices.Contains(kept, n) {
-			left = append(left, sizeText(n))
+			left = append(left, cli.SizeText(n))
 		}
 	}
 	if len(left) > 0 {
-		a.note("", "left out %s: calls so small have no element in each chunk", list(left))
+		a.Note("", "left out %s: calls so small have no element in each chunk", cli.List(left))
 	}
 }
 
 // tooSmall says that a call of bytes has no element to compare, and that calls have some from least bytes on.
 func tooSmall(bytes, least int64, flag string) error {
 	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing is compared: %s are no element of each chunk",
-		sizeText(bytes))
+		cli.SizeText(bytes))
 	return diag.List{d.WithHint("the smallest call with data is %s %d", flag, least)}
 }

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // TestDocs runs the commands of README.md, CONTRIBUTING.md and docs/*.md, page by page, in the order in which they
@@ -117,7 +119,7 @@ func (p *docPage) pictures() {
 	}
 }
 
-// file writes the file that a page shows, or compares the excerpt with the file of the repository.
+// File writes the file that a page shows, or compares the excerpt with the file of the repository.
 func (p *docPage) file(comment, text string) {
 	name, after, _ := strings.Cut(comment, ": after ")
 	whole, err := os.ReadFile(filepath.Join(p.root, name))
@@ -155,7 +157,7 @@ func (p *docPage) commands(text string) {
 			continue
 		}
 		out, code := p.run(line)
-		if code != exitGood && !(code == exitInput && strings.HasPrefix(line, "mscclc lint")) {
+		if code != cli.ExitGood && !(code == cli.ExitInput && strings.HasPrefix(line, "mscclc lint")) {
 			p.Errorf("%s exits with %d:\n%s", line, code, out)
 		}
 		if _, use, found := strings.Cut(out, "\nuse it: "); found && runtimes[p.name] && !strings.Contains(p.text, use) {
@@ -185,7 +187,7 @@ func (p *docPage) session(text string) {
 			continue
 		}
 		got, code := p.run(line)
-		if code > exitInput || strings.Contains(got, "[io]") {
+		if code > cli.ExitInput || strings.Contains(got, "[io]") {
 			p.Errorf("%s exits with %d:\n%s", line, code, got)
 		} else if !printed(sessionLines(got), sessionLines(want)) {
 			if os.Getenv("MSCCLC_UPDATE") != "" && !strings.Contains(want, "...") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
@@ -116,7 +117,7 @@ func (x *drawing) memory() *ir.Memory {
 // mostDrawable bounds the chunks that an algorithm which is drawn has, and those that its operations read and write.
 const mostDrawable = 1 << 22
 
-// check fails if x is too large to be drawn. Messages call it name.
+// Check fails if x is too large to be drawn. Messages call it name.
 func (x *drawing) check(name string) error {
 	left := mostDrawable - x.memory().Len()
 	for i := range x.ops {
@@ -128,7 +129,7 @@ func (x *drawing) check(name string) error {
 	if left >= 0 {
 		return nil
 	}
-	return diag.List{diag.New(diag.Unsupported, fileSpan(name), "the algorithm is too large to be drawn: "+
+	return diag.List{diag.New(diag.Unsupported, cli.FileSpan(name), "the algorithm is too large to be drawn: "+
 		"its ranks have, or its operations access, more than %d chunks", mostDrawable).
 		WithHint("draw it for fewer ranks: -p ranks=4")}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/passes/core"
@@ -35,19 +36,19 @@ func newDumper(a *app, f *compileFlags) (*dumper, error) {
 	}
 	names := dumpNames(f.oneSided())
 	if f.dump != "all" && !slices.Contains(names, f.dump) {
-		return nil, usagef("--dump takes all, %s, not %q", strings.Join(names, ", "), f.dump)
+		return nil, cli.Usagef("--dump takes all, %s, not %q", strings.Join(names, ", "), f.dump)
 	}
 	if err := f.leaves("--dump", f.dump); err != nil {
 		return nil, err
 	}
 	prefix := strings.TrimSuffix(f.out, filepath.Ext(f.out))
 	if prefix == "" || prefix == "-" {
-		prefix = strings.Trim(strings.TrimSuffix(filepath.Base(a.file), ".mscl"), "<>")
+		prefix = strings.Trim(strings.TrimSuffix(filepath.Base(a.File), ".mscl"), "<>")
 	}
 	d := &dumper{app: a, prefix: prefix, what: f.dump, names: names}
 	for _, name := range names {
 		if d.wants(name) {
-			if err := a.guard.output("--dump", d.path(name)); err != nil {
+			if err := a.Guard.Output("--dump", d.path(name)); err != nil {
 				return nil, err
 			}
 		}
@@ -66,9 +67,9 @@ func (d *dumper) file(name string, write func(io.Writer) error) error {
 		return nil
 	}
 	path := d.path(name)
-	err := d.app.writeTo(path, write)
+	err := d.app.WriteTo(path, write)
 	if err == nil {
-		d.app.say("%s: written", path)
+		d.app.Say("%s: written", path)
 	}
 	return err
 }
@@ -81,7 +82,7 @@ func (d *dumper) stage(value any) error {
 		return d.file("lower", func(w io.Writer) error { return text.WriteInsts(w, v) })
 	case *ir.ChannelProgram:
 		if d.what != "all" && d.what != "program" {
-			return usagef("no passes make programs of channels: of these --dump takes all or program, not %s", d.what)
+			return cli.Usagef("no passes make programs of channels: of these --dump takes all or program, not %s", d.what)
 		}
 	case *ir.Program:
 		return d.file("program", func(w io.Writer) error { return text.WriteProgram(w, v) })

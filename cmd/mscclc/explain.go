@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -25,43 +26,43 @@ that reads it:
   mscclc explain undecided --example | mscclc verify -
   mscclc explain race --example --sided one | mscclc verify - --replay`,
 		Example: "  mscclc explain stale",
-		Args:    atMost(1, "a code"),
+		Args:    cli.AtMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case !slices.Contains(sideNames, sided):
-				return usagef("--sided takes one or two, not %q", sided)
+				return cli.Usagef("--sided takes one or two, not %q", sided)
 			case sided == "one" && !example:
-				return usagef("--sided one chooses which --example to print: give --example too")
+				return cli.Usagef("--sided one chooses which --example to print: give --example too")
 			case len(args) == 1:
 				return a.explain(args[0], example, sided == "one")
 			case example:
-				return usagef("--example needs a code; mscclc explain lists them")
+				return cli.Usagef("--example needs a code; mscclc explain lists them")
 			}
 			return a.explainAll()
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
-	wordFlag(cmd.Flags(), &sided, "sided", "", "two",
+	cli.WordFlag(cmd.Flags(), &sided, "sided", "", "two",
 		"one: with --example, print the example that is a one-sided program", sideNames)
 	return cmd
 }
 
 // explainAll lists all codes with their first sentences.
 func (a *app) explainAll() error {
-	if a.json {
+	if a.JSON {
 		return a.explainJSON(diag.Codes())
 	}
 	for i, g := range diag.Groups {
 		if i > 0 {
-			fmt.Fprintln(a.stdout)
+			fmt.Fprintln(a.Stdout)
 		}
-		fmt.Fprintln(a.stdout, g.Title+":")
+		fmt.Fprintln(a.Stdout, g.Title+":")
 		for _, code := range g.Codes() {
 			e, _ := diag.Explain(code)
-			fmt.Fprintf(a.stdout, "  %-17s %s\n", code, e.First())
+			fmt.Fprintf(a.Stdout, "  %-17s %s\n", code, e.First())
 		}
 	}
-	fmt.Fprintln(a.stdout, "\nmscclc explain CODE says more of each.")
+	fmt.Fprintln(a.Stdout, "\nmscclc explain CODE says more of each.")
 	return nil
 }
 
@@ -74,20 +75,20 @@ func (a *app) explain(code string, example, oneSided bool) error {
 	}
 	switch {
 	case !ok:
-		return usagef("%q is not the code of an error", code).
-			hint("%s", didYouMean(code, codeNames(), "mscclc explain lists them"))
-	case a.json:
+		return cli.Usagef("%q is not the code of an error", code).
+			Hint("%s", cli.DidYouMean(code, codeNames(), "mscclc explain lists them"))
+	case a.JSON:
 		return a.explainJSON([]diag.Code{e.Code})
 	case !example:
-		writeExplanation(a.stdout, &e)
+		writeExplanation(a.Stdout, &e)
 	case text != "":
-		fmt.Fprint(a.stdout, text)
+		fmt.Fprint(a.Stdout, text)
 	case oneSided:
-		return usagef("%s has no example that is a one-sided program", code)
+		return cli.Usagef("%s has no example that is a one-sided program", code)
 	case e.NoCommand != "":
-		return usagef("%s has no example: %s", code, e.NoCommand)
+		return cli.Usagef("%s has no example: %s", code, e.NoCommand)
 	default:
-		return usagef("%s needs no input file: %q shows it", code, e.Command)
+		return cli.Usagef("%s needs no input file: %q shows it", code, e.Command)
 	}
 	return nil
 }
@@ -118,13 +119,13 @@ type explained struct {
 }
 
 func (a *app) explainJSON(codes []diag.Code) error {
-	doc := explainedDocument{Schema: schema}
+	doc := explainedDocument{Schema: cli.Schema}
 	for _, code := range codes {
 		e, _ := diag.Explain(code)
 		lines := strings.Join(e.Lines(), "\n")
 		doc.Codes = append(doc.Codes, explained{code, e.Text(), e.Example, lines, code.Replayable(), e.OneSided})
 	}
-	return a.writeJSON(doc)
+	return a.WriteJSON(doc)
 }
 
 // writeExplanation prints what e says, its example and the commands that show it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 )
 
@@ -37,7 +38,7 @@ func TestExplainedCommands(t *testing.T) {
 				if line == e.Before {
 					continue
 				}
-				if exit != exitInput && exit != exitMachine {
+				if exit != cli.ExitInput && exit != cli.ExitMachine {
 					t.Errorf("%s: exits with %d", line, exit)
 				}
 				found := codeAtEnd.FindAllStringSubmatch(stderr, -1)
@@ -87,7 +88,7 @@ func TestReplayedExamples(t *testing.T) {
 		}
 		e, _ := diag.Explain(code)
 		for _, line := range []string{e.Lines()[0], e.OneSidedLine()} {
-			if exit, stderr := shell(t, line+" --replay"); exit != exitInput || strings.Contains(stderr, "no replay") {
+			if exit, stderr := shell(t, line+" --replay"); exit != cli.ExitInput || strings.Contains(stderr, "no replay") {
 				t.Errorf("%s --replay: exit code %d\n%s", line, exit, stderr)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
@@ -14,7 +15,7 @@ import (
 
 func (a *app) fmtCommand() *cobra.Command {
 	var write, list bool
-	var lim limits
+	var lim cli.Limits
 	cmd := &cobra.Command{
 		Use:   "fmt FILE|FOLDER...",
 		Short: "Format .mscl files",
@@ -22,83 +23,83 @@ func (a *app) fmtCommand() *cobra.Command {
 their names, and the exit code is 1 if there are any. Of a folder, all .mscl files below it are taken.`,
 		Example: `  mscclc fmt -w algorithms/
   mscclc fmt - <ring.mscl`,
-		Args: atLeast(1, "files or folders to format"),
+		Args: cli.AtLeast(1, "files or folders to format"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, write, list, &lim) },
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
 	cmd.Flags().BoolVarP(&list, "list", "l", false,
 		"print the names of files whose format differs, and exit with 1 if there are any")
-	limitFlag(cmd.Flags(), &lim, syntax.LimitNames())
+	cli.LimitFlag(cmd.Flags(), &lim, syntax.LimitNames())
 	return cmd
 }
 
 type formatted struct {
-	report
+	cli.Report
 	Changed bool `json:"changed" doc:"its format differs, or did"`
 }
 
-func (a *app) format(args []string, write, list bool, lim *limits) error {
+func (a *app) format(args []string, write, list bool, lim *cli.Limits) error {
 	reports := []formatted{}
-	worst, differ := exitGood, false
-	for _, t := range a.regular(expand(args, sourceEndings...)) {
-		changed, err := false, t.err
+	worst, differ := cli.ExitGood, false
+	for _, t := range a.Regular(cli.Expand(args, cli.SourceEndings...)) {
+		changed, err := false, t.Err
 		if err == nil {
-			changed, err = a.formatFile(t.name, write, list, lim)
+			changed, err = a.formatFile(t.Name, write, list, lim)
 		}
 		differ = differ || changed
 		var found diag.List
 		if err != nil {
-			found = placed(problems(err), t.name)
-			worst = max(worst, exitCode(found))
-			a.show(found)
+			found = cli.Placed(cli.Problems(err), t.Name)
+			worst = max(worst, cli.ExitCode(found))
+			a.Show(found)
 		}
-		reports = append(reports, formatted{newReport(t.name, found, nil), changed})
+		reports = append(reports, formatted{cli.NewReport(t.Name, found, nil), changed})
 	}
-	if a.json {
+	if a.JSON {
 		if len(reports) > 0 {
-			reports[0].report = a.noted(reports[0].report)
+			reports[0].Report = a.Noted(reports[0].Report)
 		}
-		if err := a.writeJSON(reports); err != nil {
+		if err := a.WriteJSON(reports); err != nil {
 			return err
 		}
 	}
 	if list && differ {
-		worst = max(worst, exitInput)
+		worst = max(worst, cli.ExitInput)
 	}
-	if worst > exitGood {
-		return reportedError{worst}
+	if worst > cli.ExitGood {
+		return cli.ReportedError{Code: worst}
 	}
 	return nil
 }
 
-func (a *app) formatFile(file string, write, list bool, lim *limits) (changed bool, err error) {
-	s, err := a.open(file, lim)
+func (a *app) formatFile(file string, write, list bool, lim *cli.Limits) (changed bool, err error) {
+	s, err := a.Open(file, lim)
 	if err != nil {
 		return false, err
 	}
 	defer s.Close()
-	if s.kind != codegen.KindSource {
-		return false, diag.List{diag.New(diag.Malformed, fileSpan(s.name), "%s is a program, not an algorithm", s.name)}
+	if s.Kind != codegen.KindSource {
+		return false, diag.List{diag.New(diag.Malformed, cli.FileSpan(s.Name), "%s is a program, not an algorithm", s.Name)}
 	}
-	text, err := s.readSource(lim)
+	text, err := s.ReadSource(lim)
 	if err != nil {
 		return false, err
 	}
-	good, err := syntax.FormatLimited(s.name, text, lim.lang)
+	good, err := syntax.FormatLimited(s.Name, text, lim.Lang)
 	if err != nil {
 		return false, err
 	}
 	changed = !bytes.Equal(text, good)
 	switch {
-	case list && changed && !a.json:
-		fmt.Fprintln(a.stdout, diag.Printable(file))
-	case write && changed && !isStdin(file):
-		return true, a.writeTo(file, func(w io.Writer) error {
+	case list && changed && !a.JSON:
+		fmt.Fprintln(a.Stdout, diag.Printable(file))
+	case write && changed && !cli.IsStdin(file):
+		return true, a.WriteTo(file, func(w io.Writer) error {
 			_, err := w.Write(good)
 			return err
 		})
-	case !list && (!write || isStdin(file)) && !a.json:
-		_, err = a.stdout.Write(good)
+	case !list && (!write || cli.IsStdin(file)) && !a.JSON:
+		_, err = a.Stdout.Write(good)
 	}
 	return changed, err
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // TestPipeInFolder: a named pipe in a folder is skipped with a note, and not waited for.
@@ -19,7 +21,7 @@ func TestPipeInFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"verify", "fmt", "list"} {
-		if code, said := called(command + " " + dir); code != exitGood ||
+		if code, said := called(command + " " + dir); code != cli.ExitGood ||
 			!strings.Contains(said, "note: skipped 1 file that is not a regular file") {
 			t.Errorf("%s: exit code %d\n%s", command, code, said)
 		}

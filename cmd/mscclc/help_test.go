@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/topology"
 )
 
@@ -58,8 +59,8 @@ func TestHelpExamples(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			code := main1(args[1:], bytes.NewReader(ring), &stdout, &stderr)
 			// which is what it is for
-			found := cmd.Name() == "lint" && code == exitInput && !strings.Contains(stderr.String(), "error:")
-			if code != exitGood && !found {
+			found := cmd.Name() == "lint" && code == cli.ExitInput && !strings.Contains(stderr.String(), "error:")
+			if code != cli.ExitGood && !found {
 				t.Errorf("%s exits with %d:\n%s%s", line, code, stdout.String(), stderr.String())
 			}
 			ran++

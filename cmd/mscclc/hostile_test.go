@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"unicode"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // hostileCommands read a file, @. Their outputs are called out, and are there only after exit code 0, but for SARIF.
@@ -68,7 +70,7 @@ func TestHostileFiles(t *testing.T) {
 		}
 	}
 	t.Logf("exit codes: %v", codes)
-	if codes[exitGood] == 0 || codes[exitUsage] == 0 || codes[exitInput] < 100 {
+	if codes[cli.ExitGood] == 0 || codes[cli.ExitUsage] == 0 || codes[cli.ExitInput] < 100 {
 		t.Errorf("exit codes %v: some kind is missing", codes)
 	}
 }
@@ -87,7 +89,7 @@ func goodFiles(t *testing.T) map[string][]byte {
 	read("topo", "../../topology/machines/cpu.topo")
 	for _, ext := range []string{"xml", "plan", "json"} {
 		name := filepath.Join(t.TempDir(), "good."+ext)
-		if code, text := called("compile allreduce/ring --ranks 4 -o " + name); code != exitGood {
+		if code, text := called("compile allreduce/ring --ranks 4 -o " + name); code != cli.ExitGood {
 			t.Fatal(text)
 		}
 		read(ext, name)
@@ -175,13 +177,13 @@ func judgeHostile(t *testing.T, command string, h hostileFile) int {
 	wrong := func(format string, args ...any) {
 		t.Errorf("%s of %s: exit code %d, %s\n%.500s", command, h.name, code, fmt.Sprintf(format, args...), stderr.String())
 	}
-	if code < exitGood || code > exitMachine {
+	if code < cli.ExitGood || code > cli.ExitMachine {
 		wrong("not 0 to 3")
 	}
-	if code != exitInput && h.bad && strings.HasPrefix(command, "verify") {
-		wrong("want %d", exitInput)
+	if code != cli.ExitInput && h.bad && strings.HasPrefix(command, "verify") {
+		wrong("want %d", cli.ExitInput)
 	}
-	if code != exitGood && stderr.Len() == 0 && !strings.HasPrefix(command, "verify") {
+	if code != cli.ExitGood && stderr.Len() == 0 && !strings.HasPrefix(command, "verify") {
 		wrong("and no message")
 	}
 	for line := range strings.Lines(stderr.String()) {
@@ -208,12 +210,12 @@ func judgeLeft(name, command string, h hostileFile, code int, wrong func(string,
 		wrong("%v", err)
 	}
 	for _, e := range left {
-		output := strings.HasPrefix(e.Name(), "out") && (code == exitGood || strings.Contains(command, "--sarif"))
+		output := strings.HasPrefix(e.Name(), "out") && (code == cli.ExitGood || strings.Contains(command, "--sarif"))
 		if e.Name() != name && !output {
 			wrong("%s is left", e.Name())
 		}
 	}
-	if h.text == nil || code == exitGood && strings.HasPrefix(command, "fmt -w") {
+	if h.text == nil || code == cli.ExitGood && strings.HasPrefix(command, "fmt -w") {
 		return
 	}
 	if text, err := os.ReadFile(name); err != nil || !bytes.Equal(text, h.text) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 )
 
@@ -157,7 +158,7 @@ for r in 0..ranks { chunk(r, input, 0).copy([q for q in 0..ranks], output, r) }
 		}
 	}
 	plan := strings.Fields("compile allgather/allpairs --ranks 2 -o plan.json")
-	if code := main1(plan, strings.NewReader(""), io.Discard, io.Discard); code != exitGood {
+	if code := main1(plan, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitGood {
 		t.Fatalf("exit code %d", code)
 	}
 }
@@ -206,11 +207,11 @@ func judgeFailure(t *testing.T, line string, value any, code int) {
 		return
 	}
 	found, _ := doc["problems"].([]any)
-	if told != float64(code) || code == exitGood || doc["ok"] != false || len(found) == 0 {
+	if told != float64(code) || code == cli.ExitGood || doc["ok"] != false || len(found) == 0 {
 		t.Errorf("%s: exit code %d, and %v", line, code, value)
 		return
 	}
-	if usage := found[0].(map[string]any)["code"] == string(diag.Usage); usage != (code == exitUsage) {
+	if usage := found[0].(map[string]any)["code"] == string(diag.Usage); usage != (code == cli.ExitUsage) {
 		t.Errorf("%s: exit code %d, and problem %v", line, code, found[0])
 	}
 }

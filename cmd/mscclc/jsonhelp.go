@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ var documents = []document{
 	{"explain", explainedDocument{}},
 	{"fmt", []formatted{}},
 	{"help", helpDocument{}},
-	{"lint", []report{}},
+	{"lint", []cli.Report{}},
 	{"list", listedDocument{}},
 	{"run", runDocument{}},
 	{"select", selectedDocument{}},
@@ -37,7 +38,7 @@ var documents = []document{
 	{"topo MACHINE", topologyReport{}},
 	{"verify", []verifyReport{}},
 	{"version", versionDocument{}},
-	{"any command that fails before its document", failure{}},
+	{"any command that fails before its document", cli.Failure{}},
 }
 
 // sharedParts are what several documents have, by the names that help has for them. The order is that of help.
@@ -46,7 +47,7 @@ var sharedParts = []struct {
 	of   reflect.Type
 }{
 	{"problem", reflect.TypeFor[diag.Problem]()},
-	{"program", reflect.TypeFor[programInfo]()},
+	{"program", reflect.TypeFor[cli.ProgramInfo]()},
 	{"witness", reflect.TypeFor[witnessInfo]()},
 	{"step", reflect.TypeFor[stepInfo]()},
 }

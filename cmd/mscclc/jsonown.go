@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 
+	"mscclc/cmd/mscclc/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -42,22 +44,22 @@ type helpCommand struct {
 func (a *app) documented(root *cobra.Command) {
 	text := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if !a.json {
+		if !a.JSON {
 			text(cmd, args)
 			return
 		}
-		a.writeJSON(helpOf(cmd)) // the product knows of an error
+		a.WriteJSON(helpOf(cmd)) // the product knows of an error
 	})
 }
 
 func helpOf(cmd *cobra.Command) helpDocument {
-	d := helpDocument{Schema: schema, Command: cmd.CommandPath(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long,
+	d := helpDocument{Schema: cli.Schema, Command: cmd.CommandPath(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long,
 		Examples: cmd.Example, Flags: []helpFlag{}}
 	visit := func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)
 		f := helpFlag{Name: flag.Name, Short: flag.Shorthand, Value: value, Usage: usage, Default: flag.DefValue}
-		if w, ok := flag.Value.(word); ok {
-			f.Words = w.names
+		if w, ok := flag.Value.(cli.Word); ok {
+			f.Words = w.Names
 		}
 		d.Flags = append(d.Flags, f)
 	}
@@ -83,7 +85,7 @@ func (a *app) initCompletion(root *cobra.Command) {
 	var script bytes.Buffer
 	root.SetOut(&script) // where cobra's scripts go
 	root.InitDefaultCompletionCmd()
-	root.SetOut(a.stdout)
+	root.SetOut(a.Stdout)
 	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "completion" })
 	for _, shell := range root.Commands()[i].Commands() {
 		generate := shell.RunE
@@ -91,10 +93,10 @@ func (a *app) initCompletion(root *cobra.Command) {
 			if err := generate(cmd, args); err != nil {
 				return err
 			}
-			if a.json {
-				return a.writeJSON(scriptDocument{schema, cmd.Name(), script.String()})
+			if a.JSON {
+				return a.WriteJSON(scriptDocument{cli.Schema, cmd.Name(), script.String()})
 			}
-			_, err := script.WriteTo(a.stdout)
+			_, err := script.WriteTo(a.Stdout)
 			return err
 		}
 	}

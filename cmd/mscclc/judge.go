@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -41,38 +42,38 @@ func (d *verdict) rejected() bool { return len(d.found) > 0 }
 
 // judge reads, or compiles, the file of t, and judges it. Several may run at
 // once. A fault of mscclc is a verdict too.
-func (a *app) judge(t task, f *verifyFlags) (d *verdict) {
-	d = &verdict{file: t.name}
+func (a *app) judge(t cli.Task, f *verifyFlags) (d *verdict) {
+	d = &verdict{file: t.Name}
 	start := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
-				a.stderr.Write(debug.Stack())
+				a.Stderr.Write(debug.Stack())
 			}
-			d = &verdict{file: t.name, code: exitInternal, found: diag.List{panicked(r)}}
-			d.report.report = newReport(t.name, d.found, nil)
+			d = &verdict{file: t.Name, code: cli.ExitInternal, found: diag.List{panicked(r)}}
+			d.report.Report = cli.NewReport(t.Name, d.found, nil)
 		}
 		d.took = time.Since(start)
 	}()
-	p, err := (*ir.Program)(nil), t.err
+	p, err := (*ir.Program)(nil), t.Err
 	if err == nil {
-		p, err = a.program(t.name, f, d)
+		p, err = a.program(t.Name, f, d)
 	}
-	if errors.As(err, new(usageError)) {
+	if errors.As(err, new(cli.UsageError)) {
 		d.misused = err
 		return d
 	}
 	if err != nil {
-		d.found = placed(problems(err), t.name).Sort()
-		d.code = exitCode(d.found)
+		d.found = cli.Placed(cli.Problems(err), t.Name).Sort()
+		d.code = cli.ExitCode(d.found)
 	}
-	d.warned = placed(d.warned, t.name)
+	d.warned = cli.Placed(d.warned, t.Name)
 	if p != nil {
 		a.describe(d, p, f)
 	} else if err == nil && d.line == "" {
 		d.line = "library"
 	}
-	if a.json || f.sarif != "" {
+	if a.JSON || f.sarif != "" {
 		d.reportOn(cmp.Or(p, d.last), f)
 	}
 	d.last = nil
@@ -95,7 +96,7 @@ func (a *app) describe(d *verdict, p *ir.Program, f *verifyFlags) {
 	if f.bitwise {
 		order := verify.OrderOf(p)
 		if d.order = &order; !order.Same() {
-			d.code = max(d.code, exitInput)
+			d.code = max(d.code, cli.ExitInput)
 		}
 	}
 }
@@ -105,16 +106,16 @@ func (d *verdict) wants(f *verifyFlags) bool {
 	return d.order != nil || f.replay && d.rejected()
 }
 
-// program makes the program that arg names, and judges it. A library gives
+// Program makes the program that arg names, and judges it. A library gives
 // none.
 func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, error) {
-	s, err := a.open(arg, &f.limits)
+	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	if s.kind == codegen.KindSource {
-		text, err := s.readSource(&f.limits)
+	if s.Kind == codegen.KindSource {
+		text, err := s.ReadSource(&f.Limits)
 		if err == nil && f.counts != nil {
 			return nil, a.judgeRanks(s, text, f, d)
 		} else if err != nil {
@@ -125,11 +126,11 @@ func (a *app) program(arg string, f *verifyFlags, d *verdict) (*ir.Program, erro
 	if flag := f.fixed(); flag != "" {
 		return nil, compiledAlready(arg, flag)
 	}
-	read, check := f.limits.read, f.limits.check
+	read, check := f.Limits.Read, f.Limits.Check
 	if read.Target, err = f.judgedTarget(s); err != nil {
 		return nil, err
 	}
-	if s.kind == codegen.KindMSCCLPP {
+	if s.Kind == codegen.KindMSCCLPP {
 		p, err := d.judgeChannels(s, read, check)
 		if p != nil && err == nil {
 			return f.called(s, p)
@@ -160,14 +161,14 @@ func (f *verifyFlags) fixed() string {
 
 // judgedTarget is the runtime of XML that the program in s must fit, or nil for none. A program that is none for the
 // target is an error of usage.
-func (f *verifyFlags) judgedTarget(s *source) (*codegen.Target, error) {
+func (f *verifyFlags) judgedTarget(s *cli.Source) (*codegen.Target, error) {
 	t, err := f.findTarget()
 	switch {
 	case !f.explicit || err != nil:
 		return nil, err
-	case !t.Takes(s.kind):
-		return nil, usagef("%s holds %s, which --target %s does not run; leave --target out, or name %s",
-			diag.Printable(s.name), s.kind, t.Name, list(targetsOf(s.kind)))
+	case !t.Takes(s.Kind):
+		return nil, cli.Usagef("%s holds %s, which --target %s does not run; leave --target out, or name %s",
+			diag.Printable(s.Name), s.Kind, t.Name, cli.List(targetsOf(s.Kind)))
 	case t.Format != codegen.FormatXML:
 		return nil, nil
 	}
@@ -193,7 +194,7 @@ func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) err
 	return found.Err()
 }
 
-func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
+func (a *app) judgeSource(s *cli.Source, text []byte, f *verifyFlags, d *verdict) (*ir.Program, error) {
 	opt, err := f.options(s)
 	if err == nil {
 		err = a.shareRanks(s, text, &f.compiling, &opt)
@@ -201,7 +202,7 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 	if err != nil {
 		return nil, err
 	}
-	tree, err := syntax.ParseLimited(s.name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.Name, text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func (a *app) judgeSource(s *source, text []byte, f *verifyFlags, d *verdict) (*
 // checkLibrary judges a library as an algorithm that imports it would find it.
 func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
 	if len(f.Stmts) == 0 {
-		return diag.List{diag.New(diag.Declaration, fileSpan(f.Name), "the file has neither an algorithm nor functions").
+		return diag.List{diag.New(diag.Declaration, cli.FileSpan(f.Name), "the file has neither an algorithm nor functions").
 			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
 	}
 	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
@@ -271,10 +272,10 @@ func isLibrary(f *syntax.File) bool {
 }
 
 // readProgram reads the program in s.
-func readProgram(s *source, opt codegen.ReadOptions) (*ir.Program, error) {
-	if s.kind == codegen.KindMSCCLPP {
-		return nil, diag.List{diag.New(diag.Unsupported, fileSpan(s.name),
-			"%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.name))}
+func readProgram(s *cli.Source, opt codegen.ReadOptions) (*ir.Program, error) {
+	if s.Kind == codegen.KindMSCCLPP {
+		return nil, diag.List{diag.New(diag.Unsupported, cli.FileSpan(s.Name),
+			"%s is a plan of MSCCL++, which can be shown and nothing else", diag.Printable(s.Name))}
 	}
-	return mscclc.ReadProgram(s.kind, s.name, s, opt)
+	return mscclc.ReadProgram(s.Kind, s.Name, s, opt)
 }

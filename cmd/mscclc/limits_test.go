@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 
@@ -41,7 +42,7 @@ func TestLimitHints(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"every.xml", "every.plan", "every.json"} {
-		if code, text := called("compile every.mscl -o " + file); code != exitGood {
+		if code, text := called("compile every.mscl -o " + file); code != cli.ExitGood {
 			t.Fatalf("%s: %s", file, text)
 		}
 	}
@@ -82,11 +83,11 @@ func follow(t *testing.T, command, limit string) {
 	code, text := called(command + " --limit " + limit)
 	name, _, _ := strings.Cut(limit, "=")
 	hint := limitFlagText.FindStringSubmatch(text)
-	if code != exitInput || hint == nil || !strings.HasPrefix(hint[1], name+"=") {
+	if code != cli.ExitInput || hint == nil || !strings.HasPrefix(hint[1], name+"=") {
 		t.Errorf("%s --limit %s: exit code %d\n%s", command, limit, code, text)
 		return
 	}
-	if code, text := called(command + " --limit " + hint[1]); code != exitGood {
+	if code, text := called(command + " --limit " + hint[1]); code != cli.ExitGood {
 		t.Errorf("%s --limit %s: exit code %d\n%s", command, hint[1], code, text)
 	}
 }
@@ -110,7 +111,7 @@ func TestLimitValues(t *testing.T) {
 		"insts=99999999999999":     "insts takes a number from 1 to 1G",
 	} {
 		code, text := called("verify allreduce/ring --limit " + limit)
-		if code != exitUsage || !strings.Contains(text, want) {
+		if code != cli.ExitUsage || !strings.Contains(text, want) {
 			t.Errorf("--limit %s: exit code %d, %q, want %q", limit, code, text, want)
 		}
 	}
@@ -121,7 +122,7 @@ func TestLimitValues(t *testing.T) {
 	if err := os.Truncate(big, 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	if code, text := called("topo " + big); code != exitInput || strings.Contains(text, "--limit") {
+	if code, text := called("topo " + big); code != cli.ExitInput || strings.Contains(text, "--limit") {
 		t.Errorf("a topology that is too large: exit code %d\n%s", code, text)
 	}
 }
@@ -133,8 +134,8 @@ func TestLargeProgram(t *testing.T) {
 		2050: "mscclc reads files of up to 2047 MiB"}
 	for megabytes, want := range hints {
 		var said bytes.Buffer
-		a := newApp(nil, nil, io.Discard, &said, nil)
-		err := a.writeProgram("-", func(w io.Writer) (err error) {
+		a := cli.NewApp(nil, nil, io.Discard, &said, nil)
+		err := a.WriteProgram("-", func(w io.Writer) (err error) {
 			for i := 0; i < megabytes && err == nil; i++ {
 				_, err = w.Write(block)
 			}
@@ -144,12 +145,12 @@ func TestLargeProgram(t *testing.T) {
 			t.Errorf("%d MiB: %v, %q, want %q", megabytes, err, said.String(), want)
 		}
 	}
-	var lim limits
-	limitFlag(new(pflag.FlagSet), &lim, limitNames())
+	var lim cli.Limits
+	cli.LimitFlag(new(pflag.FlagSet), &lim, cli.LimitNames())
 	if err := lim.Set("file=513M"); err != nil {
 		t.Fatal(err)
 	}
-	for read, want := range map[codegen.ReadOptions]string{{}: "--limit file=2047M allows more", lim.read: "EOF"} {
+	for read, want := range map[codegen.ReadOptions]string{{}: "--limit file=2047M allows more", lim.Read: "EOF"} {
 		r := io.MultiReader(io.LimitReader(endless{}, 513<<20-100), strings.NewReader(strings.Repeat(" ", 100)))
 		_, err := io.Copy(io.Discard, codegen.LimitFile("a.json", r, read))
 		var found diag.List

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir/diag"
@@ -18,7 +19,7 @@ import (
 
 func (a *app) lintCommand() *cobra.Command {
 	var ignore []string
-	var lim limits
+	var lim cli.Limits
 	cmd := &cobra.Command{
 		Use:   "lint FILE|FOLDER...",
 		Short: "Report what is slow or fragile in plans of MSCCL++",
@@ -33,64 +34,64 @@ folder, all .json files below it that are plans are read. --json prints a list, 
 		Example: `  mscclc lint plan.json
   mscclc lint plan.json --ignore mscclpp-graph,mscclpp-size
   mscclc lint plan.json --json`,
-		Args: atLeast(1, "a plan of MSCCL++"),
+		Args: cli.AtLeast(1, "a plan of MSCCL++"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			for _, code := range ignore {
 				if _, known := diag.Explain(diag.Code(code)); !known || !diag.Code(code).Warning() {
-					return usagef("--ignore takes codes of warnings, not %q; mscclc explain lists them: those that begin with lint- or mscclpp-", code)
+					return cli.Usagef("--ignore takes codes of warnings, not %q; mscclc explain lists them: those that begin with lint- or mscclpp-", code)
 				}
 			}
 			return a.lintFiles(args, ignore, &lim)
 		},
 	}
 	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "leave out what has one of these `CODES`, separated by commas")
-	limitFlag(cmd.Flags(), &lim, []string{"file", "cells", "moves"})
+	cli.LimitFlag(cmd.Flags(), &lim, []string{"file", "cells", "moves"})
 	return cmd
 }
 
 // lintFiles looks at all files, also where one cannot be read.
-func (a *app) lintFiles(args, ignore []string, lim *limits) error {
-	reports, worst, named := []report{}, exitGood, map[string]namedPlan{}
+func (a *app) lintFiles(args, ignore []string, lim *cli.Limits) error {
+	reports, worst, named := []cli.Report{}, cli.ExitGood, map[string]namedPlan{}
 	var all diag.List
-	for _, t := range a.programsOnly(expand(args, planEndings...), nil, "") {
-		name, found, err := t.name, diag.List(nil), t.err
+	for _, t := range a.ProgramsOnly(cli.Expand(args, cli.PlanEndings...), nil, "") {
+		name, found, err := t.Name, diag.List(nil), t.Err
 		if err == nil {
 			found, err = a.lint(name, named, lim)
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return slices.Contains(ignore, string(d.Code)) })
-		var usage usageError
+		var usage cli.UsageError
 		if errors.As(err, &usage) {
 			return err
 		}
 		if err != nil {
-			found = placed(problems(err), name)
-			worst = max(worst, exitCode(found))
+			found = cli.Placed(cli.Problems(err), name)
+			worst = max(worst, cli.ExitCode(found))
 		}
-		reports = append(reports, newReport(name, found, nil))
+		reports = append(reports, cli.NewReport(name, found, nil))
 		if len(found) > 0 {
-			worst = max(worst, exitInput)
+			worst = max(worst, cli.ExitInput)
 		}
-		if a.json {
+		if a.JSON {
 			continue
 		}
 		if len(found) == 0 {
-			fmt.Fprintf(a.stdout, "ok    %s\n", diag.Printable(name))
+			fmt.Fprintf(a.Stdout, "ok    %s\n", diag.Printable(name))
 			continue
 		}
-		fmt.Fprintf(a.stdout, "FOUND %s    %s\n", diag.Printable(name), count(len(found), "thing"))
+		fmt.Fprintf(a.Stdout, "FOUND %s    %s\n", diag.Printable(name), count(len(found), "thing"))
 		all = append(all, found...)
 	}
-	a.showFiles(all)
-	if a.json {
+	a.ShowFiles(all)
+	if a.JSON {
 		if len(reports) > 0 {
-			reports[0] = a.noted(reports[0])
+			reports[0] = a.Noted(reports[0])
 		}
-		if err := a.writeJSON(reports); err != nil {
+		if err := a.WriteJSON(reports); err != nil {
 			return err
 		}
 	}
-	if worst > exitGood {
-		return reportedError{worst}
+	if worst > cli.ExitGood {
+		return cli.ReportedError{Code: worst}
 	}
 	return nil
 }
@@ -102,25 +103,25 @@ type namedPlan struct {
 }
 
 // lint looks at one plan, and notes its name.
-func (a *app) lint(name string, named map[string]namedPlan, lim *limits) (diag.List, error) {
-	a.file = name
-	s, err := a.open(name, lim)
+func (a *app) lint(name string, named map[string]namedPlan, lim *cli.Limits) (diag.List, error) {
+	a.File = name
+	s, err := a.Open(name, lim)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	if s.kind != codegen.KindMSCCLPP {
-		d := diag.New(diag.Malformed, fileSpan(s.name), "%s is no plan of MSCCL++", s.name)
-		if s.kind == codegen.KindSource {
-			file, plan := s.name, strings.TrimSuffix(path.Base(s.name), ".mscl")+".json"
-			if isStdin(file) {
+	if s.Kind != codegen.KindMSCCLPP {
+		d := diag.New(diag.Malformed, cli.FileSpan(s.Name), "%s is no plan of MSCCL++", s.Name)
+		if s.Kind == codegen.KindSource {
+			file, plan := s.Name, strings.TrimSuffix(path.Base(s.Name), ".mscl")+".json"
+			if cli.IsStdin(file) {
 				file, plan = "-", "plan.json"
 			}
 			d = d.WithHint("compile it to a plan: mscclc compile %s --target mscclpp -o %s", file, plan)
 		}
 		return nil, diag.List{d}
 	}
-	f, p, err := mscclpp.Read(s.name, s, lim.read)
+	f, p, err := mscclpp.Read(s.Name, s, lim.Read)
 	if err != nil {
 		return nil, err
 	}
@@ -130,10 +131,10 @@ func (a *app) lint(name string, named map[string]namedPlan, lim *limits) (diag.L
 		return nil, err
 	}
 	if first, known := named[f.Name]; !known {
-		named[f.Name] = namedPlan{s.name, hash}
+		named[f.Name] = namedPlan{s.Name, hash}
 	} else if first.hash != hash {
 		found = append(found,
-			diag.New(diag.MSCCLPPName, fileSpan(s.name),
+			diag.New(diag.MSCCLPPName, cli.FileSpan(s.Name),
 				"the plan's name, %s, is that of %s too, which is another plan: the executor takes one for the other",
 				diag.Printable(strconv.Quote(f.Name)), first.file))
 	}

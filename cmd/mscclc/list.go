@@ -9,6 +9,7 @@ import (
 
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -18,7 +19,7 @@ import (
 )
 
 func (a *app) listCommand() *cobra.Command {
-	var from reading
+	var from cli.Reading
 	cmd := &cobra.Command{
 		Use:   "list [COLLECTIVE|FOLDER|FILE...]",
 		Short: "List the algorithms of the catalog, or of files and folders",
@@ -28,25 +29,25 @@ both in buffers, as nccl-tests counts a call's bytes. A file at the level of cha
 		Example: `  mscclc list
   mscclc list allreduce
   mscclc list examples/`,
-		Args: atLeast(0, ""),
+		Args: cli.AtLeast(0, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.list(catalog(), &from)
+				return a.List(catalog(), &from)
 			}
-			var tasks []task
+			var tasks []cli.Task
 			for _, arg := range args {
-				if of := algorithmsOf(collective(arg)); len(of) > 0 && !exists(arg) {
+				if of := cli.AlgorithmsOf(cli.Collective(arg)); len(of) > 0 && !cli.Exists(arg) {
 					for _, name := range of {
-						tasks = append(tasks, task{name: name, found: true})
+						tasks = append(tasks, cli.Task{Name: name, Found: true})
 					}
 					continue
 				}
-				tasks = append(tasks, a.regular(expand([]string{arg}, sourceEndings...))...)
+				tasks = append(tasks, a.Regular(cli.Expand([]string{arg}, cli.SourceEndings...))...)
 			}
-			return a.list(tasks, &from)
+			return a.List(tasks, &from)
 		},
 	}
-	from.flags(cmd.Flags(), syntax.LimitNames())
+	from.Flags(cmd.Flags(), syntax.LimitNames())
 	return cmd
 }
 
@@ -55,7 +56,7 @@ type listedDocument struct {
 	Schema     int            `json:"schema"`
 	Algorithms []listing      `json:"algorithms"`
 	Problems   []diag.Problem `json:"problems,omitempty" doc:"of files that could not be read"`
-	noted
+	cli.Noted
 }
 
 // A listing is what a file says of itself.
@@ -83,55 +84,55 @@ type listingParam struct {
 	Default string `json:"default"`
 }
 
-func catalog() []task {
-	var tasks []task
+func catalog() []cli.Task {
+	var tasks []cli.Task
 	for _, name := range algorithms.Names() {
-		tasks = append(tasks, task{name: name, found: true}) // of a folder that holds libraries too
+		tasks = append(tasks, cli.Task{Name: name, Found: true}) // of a folder that holds libraries too
 	}
 	return tasks
 }
 
-// list lists the algorithms among the files of tasks. What cannot be read is
+// List lists the algorithms among the files of tasks. What cannot be read is
 // reported, and the others are listed.
-func (a *app) list(tasks []task, from *reading) error {
+func (a *app) List(tasks []cli.Task, from *cli.Reading) error {
 	found, wrong := []listing{}, diag.List{}
 	for _, t := range tasks {
 		l, ok, err := a.listing(t, from)
 		if err != nil {
-			wrong = append(wrong, placed(problems(err), t.name)...)
+			wrong = append(wrong, cli.Placed(cli.Problems(err), t.Name)...)
 		} else if ok {
 			found = append(found, l)
 		}
 	}
 	var err error
-	if a.json {
-		err = a.writeJSON(listedDocument{schema, found, diag.Report("", wrong).Problems, a.notes.list()})
+	if a.JSON {
+		err = a.WriteJSON(listedDocument{cli.Schema, found, diag.Report("", wrong).Problems, a.Notes.List()})
 	} else if len(found) > 0 || len(wrong) == 0 {
 		err = a.printList(found)
 	}
 	if err != nil || len(wrong) == 0 {
 		return err
 	}
-	a.show(wrong)
-	return reportedError{exitCode(wrong)}
+	a.Show(wrong)
+	return cli.ReportedError{Code: cli.ExitCode(wrong)}
 }
 
 // listing is the line of t's file. A library has none, which is an error where the user named it.
-func (a *app) listing(t task, from *reading) (l listing, ok bool, err error) {
-	if t.err != nil {
-		return l, false, t.err
+func (a *app) listing(t cli.Task, from *cli.Reading) (l listing, ok bool, err error) {
+	if t.Err != nil {
+		return l, false, t.Err
 	}
-	s, err := a.open(t.name, &from.limits)
+	s, err := a.Open(t.Name, &from.Limits)
 	if err != nil {
 		return l, false, err
 	}
 	defer s.Close()
 	l, ok, err = describe(s, from)
-	l.Name = t.name
-	if err == nil && !ok && !t.found {
-		d := diag.New(diag.Declaration, fileSpan(s.name), "the file has no algorithm to list")
-		if s.kind != codegen.KindSource {
-			d = d.WithHint("it holds %s, which mscclc show %s shows", s.kind, diag.Printable(t.name))
+	l.Name = t.Name
+	if err == nil && !ok && !t.Found {
+		d := diag.New(diag.Declaration, cli.FileSpan(s.Name), "the file has no algorithm to list")
+		if s.Kind != codegen.KindSource {
+			d = d.WithHint("it holds %s, which mscclc show %s shows", s.Kind, diag.Printable(t.Name))
 		}
 		err = diag.List{d}
 	}
@@ -139,7 +140,7 @@ func (a *app) listing(t task, from *reading) (l listing, ok bool, err error) {
 }
 
 func (a *app) printList(found []listing) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tCOLLECTIVE\tPARAMETERS\tPROTOCOL\tROUNDS\tSENT\tSCRATCH\tWHAT IT IS")
 	for _, l := range found {
 		params := make([]string, len(l.Params))
@@ -156,19 +157,19 @@ func (a *app) printList(found []listing) error {
 }
 
 // describe reads what s says of itself; a library says nothing.
-func describe(s *source, from *reading) (l listing, ok bool, err error) {
-	if s.kind != codegen.KindSource {
+func describe(s *cli.Source, from *cli.Reading) (l listing, ok bool, err error) {
+	if s.Kind != codegen.KindSource {
 		return l, false, nil
 	}
-	text, err := s.readSource(&from.limits)
+	text, err := s.ReadSource(&from.Limits)
 	if err != nil {
 		return l, false, err
 	}
-	f, err := syntax.ParseLimited(s.name, text, from.limits.lang)
+	f, err := syntax.ParseLimited(s.Name, text, from.Limits.Lang)
 	if err != nil {
 		return l, false, err
 	}
-	l = listing{File: filepath.ToSlash(s.name), Protocol: "Simple", Params: []listingParam{},
+	l = listing{File: filepath.ToSlash(s.Name), Protocol: "Simple", Params: []listingParam{},
 		Doc: firstSentence(string(text))}
 	for _, stmt := range f.Stmts {
 		switch d := stmt.(type) {
@@ -190,8 +191,8 @@ func describe(s *source, from *reading) (l listing, ok bool, err error) {
 }
 
 // shapeOf is what f costs, nil where it says no chunks, or nothing by its default parameters.
-func shapeOf(s *source, f *syntax.File, from *reading) *listingShape {
-	x, err := lang.ExpandLevel(f, from.imports(s))
+func shapeOf(s *cli.Source, f *syntax.File, from *cli.Reading) *listingShape {
+	x, err := lang.ExpandLevel(f, from.Imports(s))
 	if err != nil || x.Chunks == nil {
 		return nil
 	}

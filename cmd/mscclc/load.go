@@ -2,6 +2,7 @@ package main
 
 import (
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/ir"
@@ -27,43 +28,43 @@ func (a *app) loadProgram(name string, p *ir.Program, check verify.Options, f *r
 		return nil, impossible(err)
 	}
 	if f.unproven {
-		a.note(name, "the program is not proven")
+		a.Note(name, "the program is not proven")
 	}
 	if p.ModifiesInput() {
-		a.note(name, "the program overwrites input that is not output")
+		a.Note(name, "the program overwrites input that is not output")
 	}
 	return l, nil
 }
 
 // runnable compiles or reads what arg names, and says how to prove it.
 func (a *app) runnable(arg string, f *runFlags) (*ir.Program, verify.Options, error) {
-	s, err := a.open(arg, &f.limits)
+	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
-		return nil, f.limits.check, err
+		return nil, f.Limits.Check, err
 	}
 	defer s.Close()
 	return a.runnableOf(s, f)
 }
 
 // runnableOf is runnable of what s holds. It may be called again, for --inplace or not: s is read once.
-func (a *app) runnableOf(s *source, f *runFlags) (p *ir.Program, check verify.Options, err error) {
-	check = f.limits.check
-	if s.kind == codegen.KindSource {
+func (a *app) runnableOf(s *cli.Source, f *runFlags) (p *ir.Program, check verify.Options, err error) {
+	check = f.Limits.Check
+	if s.Kind == codegen.KindSource {
 		p, err := a.compileToRun(s, f)
 		return p, check, err
 	}
 	if flag := f.unfit("target", "fused-receives"); flag != "" {
-		return nil, check, compiledAlready(s.name, flag)
+		return nil, check, compiledAlready(s.Name, flag)
 	}
-	if s.program == nil && s.kind == codegen.KindMSCCLPP {
-		s.program, err = runChannels(s, f.limits.read, check, f)
-	} else if s.program == nil {
-		s.program, err = readProgram(s, f.limits.read)
+	if s.Program == nil && s.Kind == codegen.KindMSCCLPP {
+		s.Program, err = runChannels(s, f.Limits.Read, check, f)
+	} else if s.Program == nil {
+		s.Program, err = readProgram(s, f.Limits.Read)
 	}
 	if err != nil {
 		return nil, check, err
 	}
-	if p, err = f.called(s, s.program); err != nil {
+	if p, err = f.called(s, s.Program); err != nil {
 		return nil, check, err
 	}
 	if p.Coll.Kind == ir.Opaque && !f.unproven {
@@ -78,10 +79,10 @@ func (a *app) runnableOf(s *source, f *runFlags) (p *ir.Program, check verify.Op
 
 // called returns p, which s was read as, as the flags have it called: by another
 // protocol, or in place or out of place alone, if p is for such calls.
-func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
+func (c *compiling) called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
 	if want := c.inplace.value; want != nil {
 		if inplace := *want; inplace != p.Coll.Inplace && (inplace && !p.InPlace || !inplace && !p.OutOfPlace) {
-			return nil, diag.List{diag.New(diag.NotInPlace, fileSpan(s.name),
+			return nil, diag.List{diag.New(diag.NotInPlace, cli.FileSpan(s.Name),
 				"the program is not made for --inplace=%v", inplace)}
 		}
 		p = p.Called(*want)
@@ -90,7 +91,7 @@ func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
 	if c.protocol != "" {
 		want, _ := ir.ProtocolByName(c.protocol)
 		if p.OneSided != nil && want != p.Protocol {
-			return nil, diag.List{diag.New(diag.Parameter, fileSpan(s.name),
+			return nil, diag.List{diag.New(diag.Parameter, cli.FileSpan(s.Name),
 				"the program is one-sided and compiled for %v: --protocol %v cannot change it", p.Protocol, want)}
 		}
 		p.Protocol = want
@@ -98,7 +99,7 @@ func (c *compiling) called(s *source, p *ir.Program) (*ir.Program, error) {
 	return p, nil
 }
 
-func (a *app) compileToRun(s *source, f *runFlags) (*ir.Program, error) {
+func (a *app) compileToRun(s *cli.Source, f *runFlags) (*ir.Program, error) {
 	c := f.compiling
 	c.unproven, c.bytes = true, f.size // executor.Load proves it
 	p, err := a.compileSource(s, &c, nil)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -26,19 +27,19 @@ func main() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(5 << 29)
 	}
-	removeOnSignal()
+	cli.RemoveOnSignal()
 	os.Exit(main1(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{newApp(args, stdin, stdout, stderr, func(flag string) []string { return values[flag].endings })}
+	a := &app{cli.NewApp(args, stdin, stdout, stderr, func(flag string) []string { return values[flag].endings })}
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
 				stderr.Write(debug.Stack())
 			}
-			code = a.fail(diag.List{panicked(r)})
+			code = a.Fail(diag.List{panicked(r)})
 		}
 	}()
 	root := a.command()
@@ -47,13 +48,13 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	root.SetIn(stdin)
 	root.SetErr(stderr)
 	err := root.Execute()
-	if err == nil && a.stdout.err != nil {
-		err = a.stdout.err
+	if err == nil && a.Stdout.Err != nil {
+		err = a.Stdout.Err
 	}
 	if err != nil {
-		return a.fail(err)
+		return a.Fail(err)
 	}
-	return exitGood
+	return cli.ExitGood
 }
 
 // panicked makes a diagnostic of a panic.
@@ -63,7 +64,7 @@ func panicked(r any) diag.Diagnostic {
 }
 
 // An app is one run of the command, with its subcommands.
-type app struct{ *App }
+type app struct{ *cli.App }
 
 func (a *app) command() *cobra.Command {
 	var showVersion bool
@@ -84,7 +85,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%q is not a command", args[0]).hint("%s", didYouMean(args[0], commandNames(cmd), meantRun(args[0])))
+				return cli.Usagef("%q is not a command", args[0]).Hint("%s", cli.DidYouMean(args[0], cli.CommandNames(cmd), cli.MeantRun(args[0])))
 			}
 			if showVersion {
 				return a.printVersion()
@@ -93,10 +94,10 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false,
+	root.PersistentFlags().BoolVar(&a.JSON, "json", false,
 		"print one JSON document on stdout; mscclc help json describes it")
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(),
 		a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(), a.listCommand(),
 		a.explainCommand(), a.versionCommand(), jsonHelp())
@@ -132,7 +133,7 @@ func strict(root *cobra.Command) {
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) > 0 {
-					return usagef("%q is no shell that there is completion for; there are %s", args[0], list(shells))
+					return cli.Usagef("%q is no shell that there is completion for; there are %s", args[0], cli.List(shells))
 				}
 				return cmd.Help()
 			}
@@ -152,8 +153,8 @@ func noTopic(root *cobra.Command, args []string) error {
 	if slices.Contains(codeNames(), args[0]) {
 		otherwise = "did you mean mscclc explain " + args[0] + "?"
 	}
-	return usagef("%q is neither a command nor a topic", strings.Join(args, " ")).hint("%s",
-		didYouMean(args[0], names, otherwise))
+	return cli.Usagef("%q is neither a command nor a topic", strings.Join(args, " ")).Hint("%s",
+		cli.DidYouMean(args[0], names, otherwise))
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
@@ -165,7 +166,7 @@ func spelled(root *cobra.Command, given []string) {
 			continue
 		}
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := emptyFlag(cmd); err != nil {
+			if err := cli.EmptyFlag(cmd); err != nil {
 				return err
 			}
 			for i, value := range given[:max(len(given), 1)-1] {
@@ -181,7 +182,7 @@ func spelled(root *cobra.Command, given []string) {
 					continue
 				}
 				if _, err := os.Stat(next); err != nil {
-					return usagef("%q is taken for a file, as %s needs no value", next, value).hint("did you mean --%s=%s?",
+					return cli.Usagef("%q is taken for a file, as %s needs no value", next, value).Hint("did you mean --%s=%s?",
 						flag.Name, next)
 				}
 			}

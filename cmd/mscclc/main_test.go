@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -53,7 +55,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 func TestPanicIsInternalError(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := main1([]string{"compile", "-"}, panicking{}, &stdout, &stderr)
-	if code != exitInternal || stdout.Len() > 0 {
+	if code != cli.ExitInternal || stdout.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q", code, stdout.String())
 	}
 	text := stderr.String()
@@ -67,4 +69,4 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("at the bottom") }
 
 // silent is a run of the command that reads and writes nothing.
-func silent() *app { return &app{newApp(nil, nil, io.Discard, io.Discard, nil)} }
+func silent() *app { return &app{cli.NewApp(nil, nil, io.Discard, io.Discard, nil)} }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -95,7 +97,7 @@ func (m *mistake) said(t *testing.T) string {
 	}
 	var stdout, stderr bytes.Buffer
 	code := main1(m.args, strings.NewReader(""), &stdout, &stderr)
-	if code != exitInput && code != exitUsage {
+	if code != cli.ExitInput && code != cli.ExitUsage {
 		t.Errorf("%s: mscclc %s exits with %d, want 1 or 2", m.name, strings.Join(m.args, " "), code)
 	}
 	if stderr.Len() == 0 && !strings.Contains(stdout.String(), "error:") {

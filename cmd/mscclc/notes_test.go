@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // A document has the notes that stderr has without --json.
@@ -28,7 +30,7 @@ func TestJSONNotes(t *testing.T) {
 	}
 	for _, call := range calls {
 		args := append([]string{"compile"}, strings.Fields(call)...)
-		if code := main1(args, strings.NewReader(""), io.Discard, io.Discard); code != exitGood {
+		if code := main1(args, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitGood {
 			t.Fatalf("%s: exit code %d", call, code)
 		}
 	}
@@ -65,7 +67,7 @@ func TestJSONNotes(t *testing.T) {
 		if !bytes.HasPrefix(text, []byte("[")) {
 			text = slices.Concat([]byte("["), text, []byte("]"))
 		}
-		var docs []noted
+		var docs []cli.Noted
 		if err := json.Unmarshal(text, &docs); err != nil {
 			t.Fatalf("%s: %v", call, err)
 		}

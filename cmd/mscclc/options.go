@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -30,24 +31,24 @@ type compiling struct {
 	passes       []string
 	fuse         bool
 	receives     optionalBool
-	reading
+	cli.Reading
 	unproven bool               // leave the proof to the caller
 	channels *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
 	bytes    int64              // of the calls that loops of channels are unrolled for, or 0
 	given    *pflag.FlagSet
 }
 
-func (c *compiling) flags(f *pflag.FlagSet, target string) {
+func (c *compiling) Flags(f *pflag.FlagSet, target string) {
 	c.given = f
 	f.StringArrayVarP(&c.params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
-	wordFlag(f, &c.protocol, "protocol", "", "",
+	cli.WordFlag(f, &c.protocol, "protocol", "", "",
 		"flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", ir.ProtocolNames())
 	f.IntVar(&c.instances, "instances", 1,
 		"do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
 	f.Var(&c.inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
 	f.Lookup("inplace").NoOptDefVal = "true"
-	wordFlag(f, &c.target, "target", "", target, "compile for `T`: "+strings.Join(targetNames(), ", "), targetNames())
-	wordFlag(f, &c.sided, "sided", "", "two",
+	cli.WordFlag(f, &c.target, "target", "", target, "compile for `T`: "+strings.Join(cli.TargetNames(), ", "), cli.TargetNames())
+	cli.WordFlag(f, &c.sided, "sided", "", "two",
 		"compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory",
 		sideNames)
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
@@ -56,7 +57,7 @@ func (c *compiling) flags(f *pflag.FlagSet, target string) {
 	f.Var(&c.receives, "fused-receives",
 		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
 	f.Lookup("fused-receives").NoOptDefVal = "true"
-	c.reading.flags(f, limitNames())
+	c.Reading.Flags(f, cli.LimitNames())
 }
 
 // sideNames are the lowerings that --sided names.
@@ -71,33 +72,33 @@ func (c *compiling) settings() []string {
 }
 
 // options makes the options of a compilation of what s imports.
-func (c *compiling) options(s *source) (mscclc.Options, error) {
+func (c *compiling) options(s *cli.Source) (mscclc.Options, error) {
 	opt := mscclc.Options{Unproven: c.unproven}
-	opt.Lang = c.imports(s)
+	opt.Lang = c.Imports(s)
 	opt.Lang.Inplace, opt.Lang.Sizes = c.inplace.value, c.sizes
 	opt.Lang.Params = lang.Params{}
 	for _, p := range c.settings() {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return opt, usagef("-p takes NAME=VALUE, not %q", p)
+			return opt, cli.Usagef("-p takes NAME=VALUE, not %q", p)
 		}
 		if _, twice := opt.Lang.Params[name]; twice {
-			return opt, usagef("%s is set twice", name)
+			return opt, cli.Usagef("%s is set twice", name)
 		}
 		opt.Lang.Params[name] = value
 	}
 	if c.protocol != "" {
 		p, ok := ir.ProtocolByName(c.protocol)
 		if !ok {
-			return opt, unknown("protocol", c.protocol, ir.ProtocolNames())
+			return opt, cli.Unknown("protocol", c.protocol, ir.ProtocolNames())
 		}
 		opt.Lang.Protocol = &p
 	}
 	if c.instances < 1 || c.instances > 1024 {
-		return opt, usagef("--instances takes a number from 1 to 1024")
+		return opt, cli.Usagef("--instances takes a number from 1 to 1024")
 	}
 	if !slices.Contains(sideNames, c.sided) {
-		return opt, usagef("--sided takes one or two, not %q", c.sided)
+		return opt, cli.Usagef("--sided takes one or two, not %q", c.sided)
 	}
 	target, err := c.findTarget()
 	if err != nil {
@@ -111,7 +112,7 @@ func (c *compiling) options(s *source) (mscclc.Options, error) {
 	if err := c.passOptions(&opt); err != nil {
 		return opt, err
 	}
-	c.limits.apply(&opt)
+	c.Limits.Apply(&opt)
 	return opt, nil
 }
 
@@ -122,7 +123,7 @@ func (c *compiling) oneSided() bool { return c.sided == "one" || c.target == "ms
 func (c *compiling) fitSides() error {
 	plus := c.target == "mscclpp"
 	if plus && c.sided == "two" && c.oneGiven("sided") != "" {
-		return usagef("plans of MSCCL++ are one-sided: give --sided one, or leave it out")
+		return cli.Usagef("plans of MSCCL++ are one-sided: give --sided one, or leave it out")
 	}
 	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
 	flag := c.oneGiven(only...)
@@ -130,9 +131,9 @@ func (c *compiling) fitSides() error {
 	case flag == "" || !c.oneSided():
 		return nil
 	case plus:
-		return usagef("%s is for the two-sided lowering, which makes sends and receives: plans of MSCCL++ have none", flag)
+		return cli.Usagef("%s is for the two-sided lowering, which makes sends and receives: plans of MSCCL++ have none", flag)
 	}
-	return usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out",
+	return cli.Usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out",
 		flag)
 }
 
@@ -157,7 +158,7 @@ func (c *compiling) unfit(others ...string) string {
 // compiledAlready is the usage error about a flag that only a compilation can follow, of a file that is none of an
 // algorithm.
 func compiledAlready(name, flag string) error {
-	return usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)
+	return cli.Usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)
 }
 
 // oneGiven names one of some flags that is given, or "".
@@ -183,12 +184,12 @@ func (c *compiling) flagGiven(has func(name string) bool) (found string) {
 // catalog's variant of a collective is chosen.
 func (c *compiling) chosenOnly(takes string, allowed ...string) error {
 	var own pflag.FlagSet
-	new(compiling).flags(&own, "")
+	new(compiling).Flags(&own, "")
 	if name := c.flagGiven(func(name string) bool {
 		return own.Lookup(name) != nil &&
 			!slices.Contains(allowed, name)
 	}); name != "" {
-		return usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
+		return cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
 	}
 	return nil
 }
@@ -196,7 +197,7 @@ func (c *compiling) chosenOnly(takes string, allowed ...string) error {
 func (c *compiling) findTarget() (*codegen.Target, error) {
 	t, err := codegen.TargetByName(c.target)
 	if err != nil {
-		return nil, unknownTarget(c.target)
+		return nil, cli.UnknownTarget(c.target)
 	}
 	if want := c.receives.value; want != nil && *want != t.Limits.ReceiveFused {
 		other := *t

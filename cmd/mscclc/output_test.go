@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // writingEnv names the file that TestSignals's child process writes until a signal ends it.
@@ -21,9 +23,9 @@ const writingEnv = "MSCCLC_TEST_WRITING"
 // TestSignals: a signal that ends the process leaves no temporary file, and the old file as it was.
 func TestSignals(t *testing.T) {
 	if path := os.Getenv(writingEnv); path != "" {
-		removeOnSignal()
-		a := newApp(nil, nil, os.Stdout, io.Discard, nil)
-		t.Fatal(a.writeTo(path, func(w io.Writer) error {
+		cli.RemoveOnSignal()
+		a := cli.NewApp(nil, nil, os.Stdout, io.Discard, nil)
+		t.Fatal(a.WriteTo(path, func(w io.Writer) error {
 			w.Write(make([]byte, 1<<20))
 			os.Stdout.WriteString("writing\n")
 			time.Sleep(time.Minute)
@@ -115,7 +117,7 @@ func TestNoFiles(t *testing.T) {
 		"show allreduce/ring -o a.xml":          "no program reads this pipe",
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := main1(strings.Fields(command), strings.NewReader(""), &stdout, &stderr); code != exitInput ||
+		if code := main1(strings.Fields(command), strings.NewReader(""), &stdout, &stderr); code != cli.ExitInput ||
 			!strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, and\n%s", command, code, stderr.String())
 		}
@@ -138,7 +140,7 @@ func TestLongFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
-		if code := main1([]string{"verify", name}, strings.NewReader(""), &stdout, &stderr); code != exitInput ||
+		if code := main1([]string{"verify", name}, strings.NewReader(""), &stdout, &stderr); code != cli.ExitInput ||
 			!strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%s: exit code %d, and\n%.400s", name, code, stderr.String())
 		}

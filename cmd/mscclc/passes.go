@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/passes/core"
@@ -56,7 +57,7 @@ func passDoc(oneSided bool, name string) string {
 func (c *compiling) passesOff() (map[string]bool, error) {
 	off := map[string]bool{}
 	if c.optimise != 0 && c.optimise != 1 {
-		return nil, usagef("-O takes 0 or 1")
+		return nil, cli.Usagef("-O takes 0 or 1")
 	}
 	if !c.fuse {
 		off["fuse"] = true
@@ -67,13 +68,13 @@ func (c *compiling) passesOff() (map[string]bool, error) {
 		i := slices.IndexFunc(table, func(p passRow) bool { return p.name == name })
 		switch {
 		case i < 0:
-			return nil, unknown("pass", name, passNames(c.oneSided()))
+			return nil, cli.Unknown("pass", name, passNames(c.oneSided()))
 		case value != "off" && value != "on":
-			return nil, usagef("--opt takes PASS=off or PASS=on, not %q", o)
+			return nil, cli.Usagef("--opt takes PASS=off or PASS=on, not %q", o)
 		case value == "off" && table[i].required:
-			return nil, usagef("pass %s cannot be turned off", name)
+			return nil, cli.Usagef("pass %s cannot be turned off", name)
 		case name == "fuse" && value == "on" && !c.fuse:
-			return nil, usagef("--fuse=false and --opt %s contradict each other", o)
+			return nil, cli.Usagef("--fuse=false and --opt %s contradict each other", o)
 		case value == "off":
 			off[name] = true
 		default:
@@ -106,7 +107,7 @@ func (c *compiling) leaves(flag, name string) error {
 	}
 	for _, p := range passTable(c.oneSided()) {
 		if p.name == name && !p.required && (c.optimise == 0 || off[name]) {
-			return usagef("pass %s is turned off, and leaves nothing for %s", name, flag)
+			return cli.Usagef("pass %s is turned off, and leaves nothing for %s", name, flag)
 		}
 	}
 	return nil
@@ -115,7 +116,7 @@ func (c *compiling) leaves(flag, name string) error {
 // afterPass writes what the pass of --after leaves of an algorithm.
 func (f *showFlags) afterPass(w io.Writer, name string, src []byte, opt *mscclc.Options) (*ir.Program, error) {
 	if names := passNames(f.oneSided()); !slices.Contains(names, f.after) {
-		return nil, unknown("pass", f.after, names)
+		return nil, cli.Unknown("pass", f.after, names)
 	}
 	if err := f.leaves("--after", f.after); err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (f *showFlags) afterPass(w io.Writer, name string, src []byte, opt *mscclc.
 	}
 	opt.Stage = func(value any) error {
 		if _, ok := value.(*ir.ChannelProgram); ok {
-			return usagef("%s says itself which thread block does what: no passes run", name)
+			return cli.Usagef("%s says itself which thread block does what: no passes run", name)
 		}
 		return nil
 	}

@@ -43,9 +43,9 @@ func (a *app) replay(p *ir.Program, r verify.Report) error {
 		return err
 	}
 	for _, one := range list {
-		fmt.Fprintf(a.stdout, "replay of %s: %s\n", one.Code, diag.Printable(one.Text))
+		fmt.Fprintf(a.Stdout, "replay of %s: %s\n", one.Code, diag.Printable(one.Text))
 		for _, line := range one.Lines {
-			fmt.Fprintf(a.stdout, "  %s\n", diag.Printable(line))
+			fmt.Fprintf(a.Stdout, "  %s\n", diag.Printable(line))
 		}
 	}
 	return unshown(p, list)

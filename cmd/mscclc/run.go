@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/cuda"
@@ -72,21 +73,21 @@ step: their clocks differ.`,
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run allreduce ring.mscl --bytes 64K
   mscclc run ring.xml --bytes 1K,1M,64M --dtype bf16 --op max --iters 10`,
-		Args: atLeast(1, "a file or a collective to run"),
+		Args: cli.AtLeast(1, "a file or a collective to run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := endsBy(cmd.Context(), os.Interrupt)
+			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt)
 			defer stop()
-			return a.run(ctx, collective(args[0]), args[1:], &f)
+			return a.run(ctx, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
 	flags := cmd.Flags()
-	f.flags(flags, "plan")
-	flags.Var(ranksFlag{&f.ranksSetting}, "ranks",
+	f.Flags(flags, "plan")
+	flags.Var(cli.RanksFlag{Setting: &f.ranksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
-	wordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+list(deviceNames()), deviceNames())
+	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(deviceNames()), deviceNames())
 	flags.StringSliceVarP(&f.bytes, "bytes", "b", []string{"1M"}, "run `N` bytes, or each of N,N,...")
-	dtypeFlag(flags, &f.dtype, "", "f32")
-	wordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+list(data.RedOps[:]), data.RedOps[:])
+	cli.DtypeFlag(flags, &f.dtype, "", "f32")
+	cli.WordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+cli.List(data.RedOps[:]), data.RedOps[:])
 	flags.IntVar(&f.iters, "iters", 1, "run each size `N` times, and compare after each")
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
@@ -155,19 +156,19 @@ func (f *runFlags) plan() (*runPlan, error) {
 	r := &runPlan{flags: f}
 	var ok bool
 	if r.dtype, ok = data.DTypeByName(f.dtype); !ok {
-		return nil, unknown("type", f.dtype, dtypeNames())
+		return nil, cli.Unknown("type", f.dtype, cli.DtypeNames())
 	}
 	if r.redop, ok = data.RedOpByName(f.redop); !ok {
-		return nil, unknown("reduction", f.redop, data.RedOps[:])
+		return nil, cli.Unknown("reduction", f.redop, data.RedOps[:])
 	}
 	if _, ok := ir.ProtocolByName(f.protocol); !ok && f.protocol != "" {
-		return nil, unknown("protocol", f.protocol, ir.ProtocolNames())
+		return nil, cli.Unknown("protocol", f.protocol, ir.ProtocolNames())
 	}
 	if f.trace == "-" || f.trace != "" && len(f.bytes) > 1 {
-		return nil, usagef("--trace is of one run, into a file: it takes one --bytes and FILE")
+		return nil, cli.Usagef("--trace is of one run, into a file: it takes one --bytes and FILE")
 	}
 	for _, s := range f.bytes {
-		n, err := parseBytes(s)
+		n, err := cli.ParseBytes(s)
 		if err != nil {
 			return nil, err
 		}
@@ -175,11 +176,11 @@ func (f *runFlags) plan() (*runPlan, error) {
 	}
 	switch {
 	case deviceTable[f.device] == nil:
-		return nil, unknown("device", f.device, deviceNames())
+		return nil, cli.Unknown("device", f.device, deviceNames())
 	case f.threads > 0 && gpuTable[f.device] != nil:
-		return nil, usagef("--threads are the host's, and --device is %s", f.device)
+		return nil, cli.Usagef("--threads are the host's, and --device is %s", f.device)
 	case f.iters < 1 || f.threads < 0 || f.wait < time.Millisecond || len(r.sizes) == 0:
-		return nil, usagef("run takes --iters from 1, --threads from 0, --timeout from 1ms, and some --bytes")
+		return nil, cli.Usagef("run takes --iters from 1, --threads from 0, --timeout from 1ms, and some --bytes")
 	}
 	return r, nil
 }

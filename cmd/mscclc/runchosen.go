@@ -9,6 +9,7 @@ import (
 
 	"mscclc"
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -48,16 +49,16 @@ func collectiveParams(kind ir.Kind) []syntax.ParamInfo {
 const chosenRanks = 4
 
 func (a *app) choose(arg string, files []string, f *runFlags, plan *runPlan) (*chosen, error) {
-	if err := a.claims(named{"--trace": f.trace}, arg, f.table); err != nil {
+	if err := a.Claims(cli.Named{"--trace": f.trace}, arg, f.table); err != nil {
 		return nil, err
 	}
 	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
-	if exists(arg) || !choose.IsCollective(arg) {
+	if cli.Exists(arg) || !choose.IsCollective(arg) {
 		if len(files) > 0 {
 			return nil, filesBeside("run", arg)
 		}
 		if f.table != "" {
-			return nil, usagef("--table chooses variants of a collective, not of a file")
+			return nil, cli.Usagef("--table chooses variants of a collective, not of a file")
 		}
 		return c, nil
 	}
@@ -71,7 +72,7 @@ func (a *app) choose(arg string, files []string, f *runFlags, plan *runPlan) (*c
 		var err error
 		name, value, _ := strings.Cut(p, "=")
 		if given[name] {
-			return nil, usagef("%s is set twice", name)
+			return nil, cli.Usagef("%s is set twice", name)
 		}
 		given[name] = true
 		switch name {
@@ -80,26 +81,26 @@ func (a *app) choose(arg string, files []string, f *runFlags, plan *runPlan) (*c
 		case "root":
 			c.call.Root, err = strconv.Atoi(value)
 		default:
-			return nil, usagef("a collective has the parameters ranks and root, and not %s", name)
+			return nil, cli.Usagef("a collective has the parameters ranks and root, and not %s", name)
 		}
 		if err != nil || c.call.Ranks < 1 || c.call.Root < 0 {
-			return nil, usagef("-p %s: ranks is a number of 1 or more, and root of 0 or more", p)
+			return nil, cli.Usagef("-p %s: ranks is a number of 1 or more, and root of 0 or more", p)
 		}
 	}
 	if given["root"] && !c.call.Kind.Rooted() {
-		return nil, usagef("%v has no root", c.call.Kind)
+		return nil, cli.Usagef("%v has no root", c.call.Kind)
 	}
 	if c.call.Root >= c.call.Ranks {
-		return nil, usagef("root %d is none of %s: they are 0 to %d", c.call.Root, count(c.call.Ranks, "rank"),
+		return nil, cli.Usagef("root %d is none of %s: they are 0 to %d", c.call.Root, count(c.call.Ranks, "rank"),
 			c.call.Ranks-1)
 	}
 	if c.call.Ranks > choose.MostRanks {
-		return nil, usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)
+		return nil, cli.Usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)
 	}
 	if want := f.inplace.value; want != nil {
 		c.call.Inplace = *want
 	}
-	shelf, err := a.shelf(files, &f.reading)
+	shelf, err := a.shelf(files, &f.Reading)
 	if err != nil {
 		return nil, err
 	}
@@ -142,10 +143,10 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 	if len(without) > 0 {
 		texts := make([]string, len(without))
 		for i, n := range without {
-			texts[i] = sizeText(n)
+			texts[i] = cli.SizeText(n)
 		}
-		c.app.note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
-			c.call.Kind, count(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, list(texts))
+		c.app.Note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
+			c.call.Kind, count(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, cli.List(texts))
 	}
 	return nil
 }
@@ -197,7 +198,7 @@ func (c *chosen) load(v choose.Variant, f *runFlags) (*loadedProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := c.app.loadProgram(v.Program, p, f.limits.check, f)
+	loaded, err := c.app.loadProgram(v.Program, p, f.Limits.Check, f)
 	return &loadedProgram{loaded: loaded, program: p}, err
 }
 

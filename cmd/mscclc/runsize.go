@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -16,7 +17,7 @@ import (
 
 // run runs all sizes. One that fails is reported, and the next is tried.
 func (a *app) run(ctx context.Context, arg string, files []string, f *runFlags) error {
-	arg = a.about(arg)
+	arg = a.About(arg)
 	plan, err := f.plan()
 	if err != nil {
 		return err
@@ -30,10 +31,10 @@ func (a *app) run(ctx context.Context, arg string, files []string, f *runFlags) 
 		return err
 	}
 	var p *ir.Program
-	runs, worst := []runResult{}, exitGood
+	runs, worst := []runResult{}, cli.ExitGood
 	told := f.oneGiven("op") == ""
-	bar := a.progress(len(plan.sizes)*f.iters, "run")
-	stop := bar.watch()
+	bar := a.Progress(len(plan.sizes)*f.iters, "run")
+	stop := bar.Watch()
 	defer stop()
 	for i, bytes := range plan.sizes {
 		l, err := chosen.of(bytes)
@@ -48,24 +49,24 @@ func (a *app) run(ctx context.Context, arg string, files []string, f *runFlags) 
 			a.noteNoOp(p.Coll)
 			told = true
 		}
-		r, err := plan.run(ctx, l.loaded, p, bytes, bar.step)
+		r, err := plan.run(ctx, l.loaded, p, bytes, bar.Step)
 		if ctx.Err() != nil {
 			break
 		}
 		if err != nil {
-			r.found = placed(problems(impossible(err)), arg)
+			r.found = cli.Placed(cli.Problems(impossible(err)), arg)
 			r.Problems = diag.Report(arg, r.found).Problems
-			worst = max(worst, exitCode(r.found))
+			worst = max(worst, cli.ExitCode(r.found))
 		} else if r.Wrong > 0 || r.fault != nil {
-			worst = max(worst, exitInput)
+			worst = max(worst, cli.ExitInput)
 		}
 		r.observed = l.observed
 		if r.turns = l.turns; r.turns.asked > 1 {
 			r.Turns = r.turns.did
 		}
 		runs = append(runs, r)
-		if !a.json {
-			bar.over(func() { a.printRun(p, r) })
+		if !a.JSON {
+			bar.Over(func() { a.printRun(p, r) })
 		}
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
@@ -73,25 +74,25 @@ func (a *app) run(ctx context.Context, arg string, files []string, f *runFlags) 
 			return err
 		}
 	}
-	if a.json {
-		doc := runDocument{a.noted(newReport(arg, nil, p)), runs}
-		doc.OK = worst == exitGood && ctx.Err() == nil
-		if err := a.writeJSON(doc); err != nil {
+	if a.JSON {
+		doc := runDocument{a.Noted(cli.NewReport(arg, nil, p)), runs}
+		doc.OK = worst == cli.ExitGood && ctx.Err() == nil
+		if err := a.WriteJSON(doc); err != nil {
 			return err
 		}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case worst > exitGood:
-		return reportedError{worst}
+	case worst > cli.ExitGood:
+		return cli.ReportedError{Code: worst}
 	}
 	return nil
 }
 
 // A runDocument is what run --json prints. It is ok where every run came to its end, and no element was wrong.
 type runDocument struct {
-	report
+	cli.Report
 	Runs []runResult `json:"runs" doc:"one a size"`
 }
 
@@ -115,14 +116,14 @@ func (a *app) leaveOut(plan *runPlan, chosen *chosen) error {
 }
 
 // noteNoOp notes that nothing is reduced.
-func (a *app) noteNoOp(c *ir.Collective) { a.note("", "--op is ignored: %s reduces nothing", c.Kind) }
+func (a *app) noteNoOp(c *ir.Collective) { a.Note("", "--op is ignored: %s reduces nothing", c.Kind) }
 
 // impossible says what an error of the executor is: diagnostics are about the
 // program or the call, what is not supported where there is a device is of
 // them too, and the rest is what this machine or this build cannot do.
 func impossible(err error) error {
 	var found diag.List
-	var usage usageError
+	var usage cli.UsageError
 	if errors.Is(err, context.Canceled) || errors.As(err, &found) || errors.As(err, &usage) {
 		return err
 	}
@@ -221,7 +222,7 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
 		verdict = "FAIL"
 	}
-	name := title(p)
+	name := cli.Title(p)
 	op := r.DType
 	if r.Op != "" {
 		op += " " + r.Op
@@ -233,12 +234,12 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if len(r.found) > 0 {
 		wrong = string(r.found[0].Code)
 	}
-	fmt.Fprintf(a.stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device,
-		sizeText(r.Bytes), op, r.turns.text(), r.timeText(), wrong)
+	fmt.Fprintf(a.Stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device,
+		cli.SizeText(r.Bytes), op, r.turns.Text(), r.timeText(), wrong)
 	if len(r.found) > 0 {
-		a.show(r.found)
+		a.Show(r.found)
 	}
 	if r.fault != nil {
-		io.WriteString(a.stderr, r.fault.Error()+"\n")
+		io.WriteString(a.Stderr, r.fault.Error()+"\n")
 	}
 }

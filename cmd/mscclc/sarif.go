@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
@@ -144,7 +145,7 @@ func cutLast(s string) (before string, n int, ok bool) {
 // artifact is a file by its URI, which is relative to where the command runs
 // if the file lies below.
 func artifact(name string) *sarif.ArtifactLocation {
-	if name == stdinName {
+	if name == cli.StdinName {
 		name = "stdin"
 	}
 	if filepath.IsAbs(name) {

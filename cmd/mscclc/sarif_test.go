@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
@@ -46,7 +47,7 @@ func TestSARIF(t *testing.T) {
 	}
 	os.WriteFile("näh.mscl", []byte("algorithm a()\ncollective allreduce(1)\nassert(false, \"äöü\") let x = 1\n"), 0o666)
 	code, out, stderr := command("verify", "--sarif", "-", ".", filepath.Join(dir, "race.xml"), "nowhere.xml")
-	if code != exitInput || !strings.Contains(stderr, "FAIL  race.xml    1 problem: race") {
+	if code != cli.ExitInput || !strings.Contains(stderr, "FAIL  race.xml    1 problem: race") {
 		t.Errorf("exit code %d, stderr\n%s", code, stderr)
 	}
 	doc, err := sarif.FromString(out, sarif.WithStrictValidation())
@@ -99,7 +100,7 @@ func TestArtifact(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"a.xml": "a.xml", "./a b/c.xml": "a%20b/c.xml", filepath.Join(dir, "x", "y.xml"): "x/y.xml", "../z.xml": "../z.xml",
-		"a:b.xml": "./a:b.xml", stdinName: "stdin", "/elsewhere/f.xml": "file:///elsewhere/f.xml",
+		"a:b.xml": "./a:b.xml", cli.StdinName: "stdin", "/elsewhere/f.xml": "file:///elsewhere/f.xml",
 	} {
 		if got := *artifact(name).URI; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -26,7 +27,7 @@ type selectFlags struct {
 	emit            string
 	device          string
 	ranges          int
-	reading
+	cli.Reading
 }
 
 func (a *app) selectCommand() *cobra.Command {
@@ -67,20 +68,20 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
   mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
   mscclc select allgather --topology mine.topo -b 1M -e 64M
   mscclc select allreduce ring.mscl --topology ndv4:nodes=2`,
-		Args: atLeast(1, "a collective"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(collective(args[0]), args[1:], &f) },
+		Args: cli.AtLeast(1, "a collective"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.selectFor(cli.Collective(args[0]), args[1:], &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
 	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
-	dtypeFlag(flags, &f.dtype, "", "bf16")
+	cli.DtypeFlag(flags, &f.dtype, "", "bf16")
 	byFlag(flags, &f.by, "what is fastest is so")
-	wordFlag(flags, &f.target, "target", "", "plan", "programs are for `T`: "+list(selectTargets()), selectTargets())
+	cli.WordFlag(flags, &f.target, "target", "", "plan", "programs are for `T`: "+cli.List(selectTargets()), selectTargets())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
-	f.reading.flags(flags, limitNames())
+	f.Reading.Flags(flags, cli.LimitNames())
 	flags.IntVar(&f.ranges, "ranges", 0,
 		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
 	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
@@ -89,7 +90,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 
 // selectTargets names the targets whose programs are selected.
 func selectTargets() []string {
-	return slices.DeleteFunc(targetNames(), func(name string) bool {
+	return slices.DeleteFunc(cli.TargetNames(), func(name string) bool {
 		t, err := codegen.TargetByName(name)
 		return err != nil || t.Format == codegen.FormatMSCCLPP
 	})
@@ -97,13 +98,13 @@ func selectTargets() []string {
 
 // noCollective says why nothing is selected for a name, and what there is.
 func noCollective(name string) error {
-	kinds := collectiveNames()
-	if of := algorithmsOf(name); len(of) > 0 {
-		return usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], list(kinds))
+	kinds := cli.CollectiveNames()
+	if of := cli.AlgorithmsOf(name); len(of) > 0 {
+		return cli.Usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], cli.List(kinds))
 	}
-	wrong := usagef("%q is no collective of the catalog, which has %s", name, list(kinds))
-	if near := didYouMean(name, kinds, ""); near != "" {
-		return wrong.hint("%s", near)
+	wrong := cli.Usagef("%q is no collective of the catalog, which has %s", name, cli.List(kinds))
+	if near := cli.DidYouMean(name, kinds, ""); near != "" {
+		return wrong.Hint("%s", near)
 	}
 	return wrong
 }
@@ -118,7 +119,7 @@ func (f *selectFlags) selector(a *app, arg string) (*choose.Selector, []int64, e
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := a.topologyOf(f.topology)
+	t, err := a.TopologyOf(f.topology)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -128,17 +129,17 @@ func (f *selectFlags) selector(a *app, arg string) (*choose.Selector, []int64, e
 	}
 	target, err := codegen.TargetByName(f.target)
 	if err != nil || !slices.Contains(selectTargets(), target.Name) {
-		return nil, nil, usagef("select takes --target %s, not %q", list(selectTargets()), f.target)
+		return nil, nil, cli.Usagef("select takes --target %s, not %q", cli.List(selectTargets()), f.target)
 	}
 	if f.ranges < 0 {
-		return nil, nil, usagef("--ranges is from 1, or 0 for any number")
+		return nil, nil, cli.Usagef("--ranges is from 1, or 0 for any number")
 	}
 	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure,
 		OwnWidth: f.device == "cpu"}
 	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
 	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
 	if s.Call.Ranks > choose.MostRanks {
-		return nil, nil, usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name,
+		return nil, nil, cli.Usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name,
 			s.Call.Ranks)
 	}
 	return s, sizes, nil
@@ -149,7 +150,7 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
-	if s.Own, err = a.shelf(files, &f.reading); err != nil {
+	if s.Own, err = a.shelf(files, &f.Reading); err != nil {
 		return err
 	}
 	coll := &ir.Collective{Kind: s.Call.Kind, Ranks: s.Call.Ranks, Chunks: 1}
@@ -164,7 +165,7 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 			return unfit(&s.Own[i], err)
 		}
 	}
-	last, err := parseBytes(f.end)
+	last, err := cli.ParseBytes(f.end)
 	if err != nil {
 		return err
 	}
@@ -172,10 +173,10 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	if err := out.prepare(); err != nil {
 		return err
 	}
-	bar := a.progress(len(sizes), "simulate")
-	stop := bar.watch()
+	bar := a.Progress(len(sizes), "simulate")
+	stop := bar.Watch()
 	defer stop()
-	s.Stepped = bar.step
+	s.Stepped = bar.Step
 	list, err := s.Sizes(sizes)
 	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
 		return nothing(s, err)
@@ -186,7 +187,7 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	stop()
 	out.bound(list)
 	if skipped := s.Skipped(); len(skipped) > 0 {
-		a.note("", "not looked at, as they move so many chunks that they take long to compile, and others fewer: %s",
+		a.Note("", "not looked at, as they move so many chunks that they take long to compile, and others fewer: %s",
 			strings.Join(skipped, ", "))
 	}
 	gaps, err := out.gaps(list)

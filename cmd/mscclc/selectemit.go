@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/files"
@@ -43,11 +44,11 @@ type emission struct {
 func (e *emission) prepare() error {
 	s := e.selector
 	if e.flags.emit != "" {
-		if err := makeFolder(e.flags.emit); err != nil {
+		if err := cli.MakeFolder(e.flags.emit); err != nil {
 			return err
 		}
 	}
-	if err := e.claims(); err != nil {
+	if err := e.Claims(); err != nil {
 		return err
 	}
 	if s.Target.Name != "msccl" {
@@ -63,15 +64,15 @@ func (e *emission) prepare() error {
 		s.Most = room
 	}
 	if room < 1 {
-		return diag.List{diag.New(diag.Limit, fileSpan(e.config()),
+		return diag.List{diag.New(diag.Limit, cli.FileSpan(e.config()),
 			"msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
 			WithHint("select these with --ranges N, which leaves room, or emit to another folder")}
 	}
 	return nil
 }
 
-// claims notes what select is to read, and the files that it is to write whatever it finds.
-func (e *emission) claims() error {
+// Claims notes what select is to read, and the files that it is to write whatever it finds.
+func (e *emission) Claims() error {
 	out := ""
 	switch f := e.flags; {
 	case f.emit == "":
@@ -80,7 +81,7 @@ func (e *emission) claims() error {
 	case e.selector.Target.Name == "msccl":
 		out = e.config()
 	}
-	return e.app.claims(named{"--emit": out}, topology.File(e.flags.topology), e.flags.costs)
+	return e.app.Claims(cli.Named{"--emit": out}, topology.File(e.flags.topology), e.flags.costs)
 }
 
 // tableFile is mscclc's own table.
@@ -104,7 +105,7 @@ func (e *emission) keep() error {
 	doc := etree.NewDocument()
 	if _, err := doc.ReadFrom(files.Limit(e.config(), file, "a configuration of msccl", mostConfig)); err != nil ||
 		doc.Root() == nil || doc.Root().Tag != "msccl_algos" {
-		return diag.List{diag.New(diag.Malformed, fileSpan(e.config()),
+		return diag.List{diag.New(diag.Malformed, cli.FileSpan(e.config()),
 			"no configuration of msccl: it has no element msccl_algos")}
 	}
 	for _, load := range doc.Root().SelectElements("load") {
@@ -192,7 +193,7 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 		return nil, found
 	}
 	for i, r := range list {
-		if err := e.app.guard.output("--emit", e.path(i, r)); err != nil {
+		if err := e.app.Guard.Output("--emit", e.path(i, r)); err != nil {
 			return nil, err
 		}
 	}
@@ -216,7 +217,7 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	doc := etree.NewDocument()
 	doc.SetRoot(config)
 	doc.Indent(2)
-	err = e.app.writeTo(e.config(), func(w io.Writer) error {
+	err = e.app.WriteTo(e.config(), func(w io.Writer) error {
 		_, err := doc.WriteTo(w)
 		return err
 	})
@@ -226,7 +227,7 @@ func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
 	return overlaps, e.tidy() // what the configuration names no more
 }
 
-// program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration.
+// Program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration.
 func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 	s := e.selector
 	p, err := s.Program(r.Form)
@@ -252,7 +253,7 @@ func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
 		return nil, err
 	}
 	e.written = append(e.written, filepath.Base(path))
-	return load, e.app.writeTo(path, func(w io.Writer) error {
+	return load, e.app.WriteTo(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, mark(s.Target.Name, text.Bytes())+text.String())
 		return err
 	})
@@ -293,9 +294,9 @@ func (e *emission) table(list []choose.Stretch) error {
 	table.Put(entry)
 	for i := range s.Own {
 		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
-			e.note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,
+			e.Note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,
 				s.Own[i].File, file)
 		}
 	}
-	return e.app.writeTo(file, func(w io.Writer) error { return table.Write(w) })
+	return e.app.WriteTo(file, func(w io.Writer) error { return table.Write(w) })
 }

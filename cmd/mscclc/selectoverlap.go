@@ -40,7 +40,7 @@ func (e *emission) overlaps() ([]string, error) {
 		path := filepath.Join(e.flags.emit, at.Name())
 		p, err := e.read(path)
 		if err != nil {
-			e.note("%s: %s: %s", at.Name(), consequence(path), firstText(err))
+			e.Note("%s: %s: %s", at.Name(), consequence(path), firstText(err))
 			continue
 		}
 		for _, o := range read {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/files"
 	"mscclc/ir/diag"
 )
@@ -46,7 +47,7 @@ func (e *emission) taken(list []choose.Stretch) (found diag.List) {
 		path := e.path(i, r)
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) && !e.own(path) {
 			found = append(found,
-				diag.New(diag.Io, fileSpan(path),
+				diag.New(diag.Io, cli.FileSpan(path),
 					"a program would go here, but select did not write this file for %s, or it was changed since",
 					e.selector.Target.Name).
 					WithHint("move it away, or emit to another folder"))
@@ -60,7 +61,7 @@ func (e *emission) taken(list []choose.Stretch) (found diag.List) {
 func (e *emission) tidy() error {
 	entries, err := os.ReadDir(e.flags.emit)
 	if err != nil {
-		return diag.List{diag.New(diag.Io, fileSpan(e.flags.emit), "%v", err)}
+		return diag.List{diag.New(diag.Io, cli.FileSpan(e.flags.emit), "%v", err)}
 	}
 	for _, at := range entries {
 		name := at.Name()
@@ -68,18 +69,18 @@ func (e *emission) tidy() error {
 		switch {
 		case !strings.HasPrefix(name, e.prefix()) || filepath.Ext(name) != ".xml" || slices.Contains(e.written, name):
 		case !e.own(path):
-			e.note("%s is kept: select did not write it for %s, or it was changed since", name, e.selector.Target.Name)
+			e.Note("%s is kept: select did not write it for %s, or it was changed since", name, e.selector.Target.Name)
 		default:
 			if err := os.Remove(path); err != nil {
-				return diag.List{diag.New(diag.Io, fileSpan(path), "%v", err)}
+				return diag.List{diag.New(diag.Io, cli.FileSpan(path), "%v", err)}
 			}
-			e.note("%s is removed: an earlier select wrote it for the same calls", name)
+			e.Note("%s is removed: an earlier select wrote it for the same calls", name)
 		}
 	}
 	return nil
 }
 
-// note has something to tell below the table.
-func (e *emission) note(format string, args ...any) {
+// Note has something to tell below the table.
+func (e *emission) Note(format string, args ...any) {
 	e.notes = append(e.notes, diag.Printable(fmt.Sprintf(format, args...)))
 }

@@ -6,16 +6,17 @@ import (
 	"text/tabwriter"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 )
 
 func (a *app) printSelected(s *choose.Selector, is *selected) error {
-	if a.json {
+	if a.JSON {
 		return a.selectedJSON(s, is)
 	}
-	fmt.Fprintf(a.stdout, "%v of %s %s on %s, simulated, by %v\n\n",
+	fmt.Fprintf(a.Stdout, "%v of %s %s on %s, simulated, by %v\n\n",
 		s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tREPLICAS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
 	for _, r := range is.list {
 		to, next := "and above", ""
@@ -38,16 +39,16 @@ func (a *app) printSelected(s *choose.Selector, is *selected) error {
 		return err
 	}
 	for _, g := range is.gaps {
-		fmt.Fprintf(a.stdout, "gap: %s\n", g)
+		fmt.Fprintf(a.Stdout, "gap: %s\n", g)
 	}
 	for _, o := range is.overlaps {
-		fmt.Fprintf(a.stdout, "overlap: %s\n", o)
+		fmt.Fprintf(a.Stdout, "overlap: %s\n", o)
 	}
 	if len(is.gaps)+len(is.overlaps) == 0 {
-		fmt.Fprintln(a.stdout, "each size runs exactly one of these programs")
+		fmt.Fprintln(a.Stdout, "each size runs exactly one of these programs")
 	}
 	for _, n := range is.notes {
-		fmt.Fprintf(a.stdout, "note: %s\n", n)
+		fmt.Fprintf(a.Stdout, "note: %s\n", n)
 	}
 	return nil
 }
@@ -57,8 +58,8 @@ func (a *app) printOwn(own []choose.Standing) error {
 	if len(own) == 0 {
 		return nil
 	}
-	fmt.Fprintln(a.stdout)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(a.Stdout)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AT\tYOUR FILE\tREPLICAS\tLATENCY (us)\tINTERVAL (us)\tBESIDE THE FASTEST")
 	for _, o := range own {
 		if o.Err != nil {
@@ -147,8 +148,8 @@ func (a *app) selectedJSON(s *choose.Selector, is *selected) error {
 		}
 		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
 	}
-	return a.writeJSON(selectedDocument{schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks,
-		s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, append(is.notes, a.notes.list().Notes...)})
+	return a.WriteJSON(selectedDocument{cli.Schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks,
+		s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, append(is.notes, a.Notes.List().Notes...)})
 }
 
 // roughSize is n in three digits.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -20,12 +21,12 @@ as it is.`
 
 // filesBeside is the usage error of files beside what is no collective.
 func filesBeside(command, arg string) error {
-	return usagef("%s takes files beside a collective, and one file alone; %q is no collective: there are %s",
-		command, arg, list(collectiveNames()))
+	return cli.Usagef("%s takes files beside a collective, and one file alone; %q is no collective: there are %s",
+		command, arg, cli.List(cli.CollectiveNames()))
 }
 
 // shelf reads the user's programs that are to be chosen among beside the catalog.
-func (a *app) shelf(args []string, from *reading) (choose.Shelf, error) {
+func (a *app) shelf(args []string, from *cli.Reading) (choose.Shelf, error) {
 	var shelf choose.Shelf
 	for _, arg := range args {
 		own, err := a.own(arg, from)
@@ -33,7 +34,7 @@ func (a *app) shelf(args []string, from *reading) (choose.Shelf, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(shelf, func(o choose.Own) bool { return o.Name == own.Name }) {
-			return nil, usagef("two files are called %s, by which a table could not tell them apart", own.Name)
+			return nil, cli.Usagef("two files are called %s, by which a table could not tell them apart", own.Name)
 		}
 		shelf = append(shelf, own)
 	}
@@ -41,38 +42,38 @@ func (a *app) shelf(args []string, from *reading) (choose.Shelf, error) {
 }
 
 // own reads one.
-func (a *app) own(arg string, from *reading) (own choose.Own, err error) {
-	s, err := a.open(arg, &from.limits)
+func (a *app) own(arg string, from *cli.Reading) (own choose.Own, err error) {
+	s, err := a.Open(arg, &from.Limits)
 	if err != nil {
 		return own, err
 	}
 	defer s.Close()
-	own = choose.Own{Name: filepath.Base(s.name), File: s.name}
+	own = choose.Own{Name: filepath.Base(s.Name), File: s.Name}
 	if slices.Contains(algorithmNames(), own.File) {
-		return own, usagef("%s is of the catalog, which is chosen among anyway", arg)
+		return own, cli.Usagef("%s is of the catalog, which is chosen among anyway", arg)
 	}
-	switch s.kind {
+	switch s.Kind {
 	case codegen.KindSource:
-		if own.Text, err = s.readSource(&from.limits); err != nil {
+		if own.Text, err = s.ReadSource(&from.Limits); err != nil {
 			return own, err
 		}
-		own.Options.Lang = from.imports(s)
-		from.limits.apply(&own.Options)
-		_, err = syntax.ParseLimited(s.name, own.Text, from.limits.lang)
+		own.Options.Lang = from.Imports(s)
+		from.Limits.Apply(&own.Options)
+		_, err = syntax.ParseLimited(s.Name, own.Text, from.Limits.Lang)
 		return own, err
 	case codegen.KindMSCCLPP:
-		d := diag.New(diag.Unsupported, fileSpan(s.name), "an execution plan of MSCCL++ is not compared with the catalog")
+		d := diag.New(diag.Unsupported, cli.FileSpan(s.Name), "an execution plan of MSCCL++ is not compared with the catalog")
 		return own, diag.List{d.WithHint("mscclc bench takes it alone")}
 	}
-	p, err := readProgram(s, from.limits.read)
+	p, err := readProgram(s, from.Limits.Read)
 	if err != nil {
 		return own, err
 	}
-	if _, found := verify.Check(p, from.limits.check); found.Err() != nil {
+	if _, found := verify.Check(p, from.Limits.Check); found.Err() != nil {
 		return own, found
 	}
 	if p.Coll.Kind == ir.Opaque {
-		return own, diag.List{diag.New(diag.Unsupported, fileSpan(s.name),
+		return own, diag.List{diag.New(diag.Unsupported, cli.FileSpan(s.Name),
 			"the file does not say what its collective is, so it is not compared with others")}
 	}
 	for i, inplace := range []bool{false, true} {
@@ -91,13 +92,13 @@ func unfit(own *choose.Own, why error) error {
 	if errors.As(why, &found) {
 		return found
 	}
-	return diag.List{diag.New(diag.Unsupported, fileSpan(own.File), "%v", why)}
+	return diag.List{diag.New(diag.Unsupported, cli.FileSpan(own.File), "%v", why)}
 }
 
 // algorithmNames are the files of the catalog, as messages name them.
 func algorithmNames() (names []string) {
 	for _, kind := range choose.Collectives() {
-		for _, name := range algorithmsOf(kind.String()) {
+		for _, name := range cli.AlgorithmsOf(kind.String()) {
 			names = append(names, name+".mscl")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/program"
 	"mscclc/ir"
@@ -48,7 +49,7 @@ Execution plans, and .plan files of one-sided programs, are drawn as the algorit
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
   mscclc show allreduce/allpairs -p ranks=4 --sided one --after fuse
   mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
-		Args: between(1, 2, "a file, and perhaps a stage"),
+		Args: cli.Between(1, 2, "a file, and perhaps a stage"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			stage := "" // the kind's usual one
 			if len(args) > 1 {
@@ -58,15 +59,15 @@ Execution plans, and .plan files of one-sided programs, are drawn as the algorit
 				return err
 			}
 			if f.after != "" && stage != "" {
-				return usagef("--after shows what a pass leaves, and not %s: give one", stage)
+				return cli.Usagef("--after shows what a pass leaves, and not %s: give one", stage)
 			} else if f.after != "" {
 				stage = afterPass
 			}
 			return a.showStage(args[0], stage, &f)
 		},
 	}
-	f.flags(cmd.Flags(), "plan")
-	cmd.Flags().Var(ranksFlag{&f.ranksSetting}, "ranks",
+	f.Flags(cmd.Flags(), "plan")
+	cmd.Flags().Var(cli.RanksFlag{Setting: &f.ranksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
 	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
@@ -80,31 +81,31 @@ Execution plans, and .plan files of one-sided programs, are drawn as the algorit
 func (f *showFlags) pictured(stage *string) error {
 	switch {
 	case f.svg != "" && f.out != "":
-		return usagef("--svg and -o are both where the picture goes: give one")
+		return cli.Usagef("--svg and -o are both where the picture goes: give one")
 	case f.svg != "" && *stage != "" && *stage != "svg":
-		return usagef("--svg draws the stage svg, and not %s", *stage)
-	case f.svg != "" || *stage == "" && ending(f.out) == ".svg":
+		return cli.Usagef("--svg draws the stage svg, and not %s", *stage)
+	case f.svg != "" || *stage == "" && cli.Ending(f.out) == ".svg":
 		*stage = "svg"
 	}
 	return nil
 }
 
 func (a *app) showStage(arg, stage string, f *showFlags) error {
-	arg = a.about(arg)
+	arg = a.About(arg)
 	flag, out := "-o", f.out
 	if f.svg != "" {
 		flag, out = "--svg", f.svg
 	}
-	if err := a.claims(named{flag: out}, arg); err != nil {
+	if err := a.Claims(cli.Named{flag: out}, arg); err != nil {
 		return err
 	}
-	s, err := a.open(arg, &f.limits)
+	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	switch {
-	case stage == "" && s.kind == codegen.KindMSCCLPP:
+	case stage == "" && s.Kind == codegen.KindMSCCLPP:
 		stage = "channels"
 	case stage == "":
 		stage = "program"
@@ -116,55 +117,55 @@ func (a *app) showStage(arg, stage string, f *showFlags) error {
 	if err != nil {
 		return err
 	}
-	doc := shownDocument{report: a.noted(newReport(arg, nil, p)), Stage: cmp.Or(f.after, stage)}
-	if a.json && isStdout(out) {
+	doc := shownDocument{Report: a.Noted(cli.NewReport(arg, nil, p)), Stage: cmp.Or(f.after, stage)}
+	if a.JSON && cli.IsStdout(out) {
 		doc.Text = string(b)
-		return a.writeJSON(doc)
+		return a.WriteJSON(doc)
 	}
-	err = a.writeTo(out, func(w io.Writer) error {
+	err = a.WriteTo(out, func(w io.Writer) error {
 		_, err := w.Write(b)
 		return err
 	})
-	if err == nil && f.drawn != "" && !isStdout(out) {
-		a.say("%s: %s", out, f.drawn)
+	if err == nil && f.drawn != "" && !cli.IsStdout(out) {
+		a.Say("%s: %s", out, f.drawn)
 	}
-	if err == nil && a.json {
+	if err == nil && a.JSON {
 		doc.Output = out
-		err = a.writeJSON(doc)
+		err = a.WriteJSON(doc)
 	}
 	return err
 }
 
 // A shownDocument is what show --json prints.
 type shownDocument struct {
-	report
+	cli.Report
 	Stage  string `json:"stage" doc:"or the pass of --after"`
 	Text   string `json:"text,omitempty" doc:"where it went to no file"`
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
 }
 
-func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {
+func (a *app) stageText(s *cli.Source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {
 	var b bytes.Buffer
 	var p *ir.Program
 	var err error
 	switch {
-	case stage == afterPass && s.kind != codegen.KindSource:
+	case stage == afterPass && s.Kind != codegen.KindSource:
 		return nil, nil, compiledAlready(arg, "--after")
 	case stage != afterPass && !slices.Contains(stageNames(), stage):
-		return nil, nil, unknown("stage", stage, stageNames())
-	case s.kind == codegen.KindMSCCLPP:
+		return nil, nil, cli.Unknown("stage", stage, stageNames())
+	case s.Kind == codegen.KindMSCCLPP:
 		err := c.showChannels(&b, s, stage)
 		return b.Bytes(), nil, err
-	case stage == "channels" && s.kind != codegen.KindSource:
+	case stage == "channels" && s.Kind != codegen.KindSource:
 		return nil, nil, noChannels(arg, "program, json or dot")
-	case s.kind == codegen.KindSource:
+	case s.Kind == codegen.KindSource:
 		p, err = a.sourceStage(&b, s, stage, c)
 	case stage == "chunks" || stage == "insts":
-		return nil, nil, usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
+		return nil, nil, cli.Usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
 	case c.unfit(compiledShow...) != "":
 		return nil, nil, compiledAlready(arg, c.unfit(compiledShow...))
 	default:
-		p, err = readProgram(s, c.limits.read)
+		p, err = readProgram(s, c.Limits.Read)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -181,7 +182,7 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 	case "dot":
 		err = writeDot(&b, p)
 	case "svg":
-		if s.kind != codegen.KindSource { // which is drawn already
+		if s.Kind != codegen.KindSource { // which is drawn already
 			err = c.drawProgram(&b, arg, p)
 		}
 	}
@@ -190,7 +191,7 @@ func (a *app) stageText(s *source, arg, stage string, c *showFlags) ([]byte, *ir
 
 // noChannels says that name has no channels to show, and what it has.
 func noChannels(name, has string) error {
-	return usagef("%s has no channels, which plans of MSCCL++ have and algorithms that say which thread block does what; "+
+	return cli.Usagef("%s has no channels, which plans of MSCCL++ have and algorithms that say which thread block does what; "+
 		"show %s", name, has)
 }
 
@@ -204,8 +205,8 @@ var tooLate = map[string][]string{
 	"svg":    append([]string{"instances", "target", "fused-receives"}, passFlags...),
 }
 
-func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*ir.Program, error) {
-	src, err := s.readSource(&c.limits)
+func (a *app) sourceStage(w io.Writer, s *cli.Source, stage string, c *showFlags) (*ir.Program, error) {
+	src, err := s.ReadSource(&c.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -217,13 +218,13 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 		return nil, err
 	}
 	if flag := c.oneGiven(tooLate[stage]...); flag != "" {
-		return nil, usagef("%s does not change %s, which are before it; --after PASS shows what a pass leaves", flag, stage)
+		return nil, cli.Usagef("%s does not change %s, which are before it; --after PASS shows what a pass leaves", flag, stage)
 	}
 	if opt.OneSided && stage == "insts" {
-		return nil, usagef("one-sided programs have no insts; show chunks, program, json or dot, or --after PASS")
+		return nil, cli.Usagef("one-sided programs have no insts; show chunks, program, json or dot, or --after PASS")
 	}
 	if stage == afterPass {
-		return c.afterPass(w, s.name, src, &opt)
+		return c.afterPass(w, s.Name, src, &opt)
 	}
 	ofPlan := stage == "channels" && c.target == "mscclpp" // those of the plan that would be written
 	opt.Unproven = ofPlan
@@ -231,7 +232,7 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 		switch v := value.(type) {
 		case *ir.ChunkDAG:
 			if stage == "channels" && !ofPlan {
-				return noChannels(s.name, "chunks, insts, program, json or dot, or, with --target mscclpp, the plan's channels")
+				return noChannels(s.Name, "chunks, insts, program, json or dot, or, with --target mscclpp, the plan's channels")
 			}
 			switch stage {
 			case "chunks":
@@ -240,7 +241,7 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 				}
 				return text.WriteChunks(w, v)
 			case "svg":
-				c.drawn, err = drawTable(w, s.name, drawingOfChunks(v))
+				c.drawn, err = drawTable(w, s.Name, drawingOfChunks(v))
 				return err
 			}
 		case *ir.InstDAG:
@@ -256,19 +257,19 @@ func (a *app) sourceStage(w io.Writer, s *source, stage string, c *showFlags) (*
 			case "channels":
 				return text.WriteChannels(w, v)
 			case "chunks", "insts":
-				return usagef("%s says itself which thread block does what: it has no %s; "+
-					"show channels, program, json, dot or svg", s.name, stage)
+				return cli.Usagef("%s says itself which thread block does what: it has no %s; "+
+					"show channels, program, json, dot or svg", s.Name, stage)
 			}
 		}
 		return nil
 	}
-	p, err := mscclc.Compile(s.name, src, opt)
+	p, err := mscclc.Compile(s.Name, src, opt)
 	switch {
 	case err != nil:
 	case ofPlan && c.channels == nil:
 		err = c.writePlanChannels(w, p)
 	case stage == "svg" && c.channels != nil:
-		err = c.drawChannels(w, s.name, c.channels)
+		err = c.drawChannels(w, s.Name, c.channels)
 	}
 	return p, err
 }

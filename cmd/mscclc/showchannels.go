@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
@@ -11,14 +12,14 @@ import (
 )
 
 // showChannels writes a plan of MSCCL++ at a stage.
-func (c *showFlags) showChannels(w io.Writer, s *source, stage string) error {
+func (c *showFlags) showChannels(w io.Writer, s *cli.Source, stage string) error {
 	switch {
 	case stage != "channels" && stage != "json" && stage != "svg":
-		return usagef("%s is an execution plan of MSCCL++: it has no %s; show channels, json or svg", s.name, stage)
+		return cli.Usagef("%s is an execution plan of MSCCL++: it has no %s; show channels, json or svg", s.Name, stage)
 	case c.unfit(compiledShow...) != "":
-		return compiledAlready(s.name, c.unfit(compiledShow...))
+		return compiledAlready(s.Name, c.unfit(compiledShow...))
 	}
-	f, p, err := mscclpp.Read(s.name, s, c.limits.read)
+	f, p, err := mscclpp.Read(s.Name, s, c.Limits.Read)
 	if err != nil {
 		return err
 	}
@@ -26,10 +27,10 @@ func (c *showFlags) showChannels(w io.Writer, s *source, stage string) error {
 	case "json":
 		return mscclpp.Write(w, f)
 	case "svg":
-		if _, _, found := channels.Check(p, c.limits.check); found.Rejects() {
+		if _, _, found := channels.Check(p, c.Limits.Check); found.Rejects() {
 			return found
 		}
-		return c.drawChannels(w, s.name, p)
+		return c.drawChannels(w, s.Name, p)
 	}
 	return text.WriteChannels(w, p)
 }
@@ -46,10 +47,10 @@ func (c *showFlags) drawChannels(w io.Writer, name string, p *ir.ChannelProgram)
 // drawProgram draws a one-sided program that was read from a file.
 func (c *showFlags) drawProgram(w io.Writer, name string, p *ir.Program) error {
 	if p.OneSided == nil {
-		return usagef("%s is a two-sided program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program "+
+		return cli.Usagef("%s is a two-sided program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program "+
 			"for Graphviz", name, name)
 	}
-	d, err := drawingOfProgram(p, c.limits.check)
+	d, err := drawingOfProgram(p, c.Limits.Check)
 	if err == nil {
 		c.drawn, err = drawTable(w, name, d)
 	}

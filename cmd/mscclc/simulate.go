@@ -5,6 +5,7 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir"
@@ -59,12 +60,12 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
   mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
   mscclc simulate broadcast/chain -t h200 --by interval
   mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
-		Args: exactly(1, "a file to simulate"),
+		Args: cli.Exactly(1, "a file to simulate"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.simulate(args[0], &f) },
 	}
 	flags := cmd.Flags()
-	f.compiling.flags(flags, "plan")
-	flags.Var(ranksFlag{&f.ranksSetting}, "ranks",
+	f.compiling.Flags(flags, "plan")
+	flags.Var(cli.RanksFlag{Setting: &f.ranksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
@@ -72,7 +73,7 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
-	dtypeFlag(flags, &f.dtype, "", "bf16")
+	cli.DtypeFlag(flags, &f.dtype, "", "bf16")
 	byFlag(flags, &f.by, "replicas and bandwidths are")
 	flags.IntVar(&f.columns, "columns", 0,
 		"launch `N` replicas of a rank's thread blocks, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
@@ -94,7 +95,7 @@ type simulatedDocument struct {
 	Ranks    int             `json:"ranks"`
 	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, columns, link and occupied are of"`
 	Sizes    []simulatedSize `json:"sizes"`
-	noted
+	cli.Noted
 }
 
 // A simulatedSize is one row.
@@ -127,11 +128,11 @@ func (f *simulateFlags) least(flag string) int {
 
 // sizes are what the flags say, and the call that is the same for all.
 func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
-	first, err := parseBytes(f.begin)
+	first, err := cli.ParseBytes(f.begin)
 	if err != nil {
 		return nil, call, err
 	}
-	last, err := parseBytes(f.end)
+	last, err := cli.ParseBytes(f.end)
 	if err != nil {
 		return nil, call, err
 	}
@@ -139,7 +140,7 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 		last = max(first, last)
 	}
 	if f.tile != "" {
-		if call.Tile, err = parseBytes(f.tile); err != nil {
+		if call.Tile, err = cli.ParseBytes(f.tile); err != nil {
 			return nil, call, err
 		}
 	}
@@ -149,12 +150,12 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 	dtype, ok := data.DTypeByName(f.dtype)
 	switch {
 	case !ok:
-		return nil, call, unknown("type", f.dtype, dtypeNames())
+		return nil, call, cli.Unknown("type", f.dtype, cli.DtypeNames())
 	case first < 1 || last < first || f.factor < 2:
-		return nil, call, usagef("-b is from 1, -e from -b, and -f from 2")
+		return nil, call, cli.Usagef("-b is from 1, -e from -b, and -f from 2")
 	case f.columns < f.least("columns") || f.columns > mostColumns || f.threads < f.least("threads") ||
 		f.threads > mostThreads:
-		return nil, call, usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns,
+		return nil, call, cli.Usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns,
 			mostThreads)
 	}
 	call.DType, call.Columns, call.Threads, call.Multicast = dtype, f.columns, f.threads, f.multicast
@@ -167,7 +168,7 @@ const mostCosts = 1 << 20
 // costsOf are those that the flags name, or of the topology's device.
 func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 	if f.costs != "" {
-		file, err := openOf("--costs", f.costs)
+		file, err := cli.OpenOf("--costs", f.costs)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +179,7 @@ func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 		}
 		c, err := simulate.ReadCosts(text)
 		if err != nil {
-			return nil, diag.List{diag.New(diag.Malformed, fileSpan(f.costs), "%v", err)}
+			return nil, diag.List{diag.New(diag.Malformed, cli.FileSpan(f.costs), "%v", err)}
 		}
 		return c, nil
 	}
@@ -195,28 +196,28 @@ func (f *simulateFlags) oneStdout(json bool) error {
 	drawn, traced := f.svg == "-", f.trace == "-"
 	switch {
 	case json && drawn:
-		return usagef("--json and --svg - both want stdout: give --svg a file")
+		return cli.Usagef("--json and --svg - both want stdout: give --svg a file")
 	case json && traced:
-		return usagef("--json and --trace - both want stdout: give --trace a file")
+		return cli.Usagef("--json and --trace - both want stdout: give --trace a file")
 	case drawn && traced:
-		return usagef("--svg - and --trace - both want stdout: give one a file")
+		return cli.Usagef("--svg - and --trace - both want stdout: give one a file")
 	}
 	return nil
 }
 
 func (a *app) simulate(arg string, f *simulateFlags) error {
-	arg = a.about(arg)
-	if err := f.oneStdout(a.json); err != nil {
+	arg = a.About(arg)
+	if err := f.oneStdout(a.JSON); err != nil {
 		return err
 	}
 	sizes, call, err := f.sizes()
 	if err != nil {
 		return err
 	}
-	if err := a.claims(named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.costs); err != nil {
+	if err := a.Claims(cli.Named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.costs); err != nil {
 		return err
 	}
-	t, err := a.topologyOf(f.topology)
+	t, err := a.TopologyOf(f.topology)
 	if err != nil {
 		return err
 	}
@@ -229,8 +230,8 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		return err
 	}
 	rows := []simulatedSize{}
-	bar := a.progress(len(sizes), "simulate")
-	stop := bar.watch()
+	bar := a.Progress(len(sizes), "simulate")
+	stop := bar.Watch()
 	defer stop()
 	for _, bytes := range sizes {
 		call.Bytes, call.Columns = bytes, f.columns
@@ -243,7 +244,7 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 		}
 		row := rowOf(t, p, call, latency, interval)
 		rows = append(rows, row)
-		bar.step()
+		bar.Step()
 	}
 	if f.trace+f.svg != "" { // of the last size
 		if err := a.drawSimulated(arg, f, p, t, costs, call); err != nil {
@@ -254,14 +255,14 @@ func (a *app) simulate(arg string, f *simulateFlags) error {
 	a.noteOutside(arg, p, sizes)
 	a.noteEmpty(arg, call.DType, rows)
 	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
-		a = &app{a.talking()}
+		a = &app{a.Talking()}
 	}
 	return a.printSimulated(arg, t, costs, p, call.Figure, rows)
 }
 
 // byFlag adds --by, which says by which figure something is.
 func byFlag(flags *pflag.FlagSet, by *string, what string) {
-	wordFlag(flags, by, "by", "", simulate.Latency.String(),
+	cli.WordFlag(flags, by, "by", "", simulate.Latency.String(),
 		what+" by `TIME`: latency, of one call alone, or interval, of calls one after the other, as nccl-tests measures",
 		simulate.FigureNames())
 }
@@ -270,7 +271,7 @@ func byFlag(flags *pflag.FlagSet, by *string, what string) {
 func figureOf(by string) (simulate.Figure, error) {
 	f, ok := simulate.FigureByName(by)
 	if !ok {
-		return f, usagef("--by takes %s, not %q", strings.Join(simulate.FigureNames(), " or "), by)
+		return f, cli.Usagef("--by takes %s, not %q", strings.Join(simulate.FigureNames(), " or "), by)
 	}
 	return f, nil
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -20,7 +21,7 @@ import (
 // notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
 func (f *simulateFlags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
 	call simulate.Call, err error) error {
-	d := diag.New(diag.Unsupported, fileSpan(arg), "%v", err)
+	d := diag.New(diag.Unsupported, cli.FileSpan(arg), "%v", err)
 	if !errors.Is(err, simulate.ErrNoWay) {
 		return diag.List{d}
 	}
@@ -86,12 +87,12 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 		return nil
 	}
 	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
-		count(p.Coll.Ranks, "rank"), sizeText(call.Bytes), t.Name, r.Micros)
+		count(p.Coll.Ranks, "rank"), cli.SizeText(call.Bytes), t.Name, r.Micros)
 	d := newTimeline(p, r, looks, call.Columns)
-	if err := a.writeTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil {
+	if err := a.WriteTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil {
 		return err
 	}
-	a.say("%s: a drawing of %s, in %d of %s",
+	a.Say("%s: a drawing of %s, in %d of %s",
 		f.svg, count(len(d.spans), "step"), d.passes, count(int(r.Passes), "tile iteration"))
 	return nil
 }
@@ -113,13 +114,13 @@ func microsText(micros, latency float64) string {
 
 func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
 	by simulate.Figure, rows []simulatedSize) error {
-	if a.json {
-		return a.writeJSON(simulatedDocument{schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows,
-			a.notes.list()})
+	if a.JSON {
+		return a.WriteJSON(simulatedDocument{cli.Schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows,
+			a.Notes.List()})
 	}
-	fmt.Fprintf(a.stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
+	fmt.Fprintf(a.Stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
 		count(p.Coll.Ranks, "rank"), t.Name)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
 		"  the link that is busiest")
 	for _, r := range rows {
@@ -135,10 +136,10 @@ func (a *app) noteEmpty(arg string, dtype data.DType, rows []simulatedSize) {
 	var empty []string
 	for _, r := range rows {
 		if r.Passes == 0 {
-			empty = append(empty, sizeText(r.Bytes))
+			empty = append(empty, cli.SizeText(r.Bytes))
 		}
 	}
 	if len(empty) > 0 {
-		a.note(arg, "calls of %s have no whole element of %v for it to move: their time is a launch's", list(empty), dtype)
+		a.Note(arg, "calls of %s have no whole element of %v for it to move: their time is a launch's", cli.List(empty), dtype)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
 
@@ -32,7 +33,7 @@ func sizesText(r ir.SizeRange) string {
 
 // boundText returns a bound of a program's sizes: exact, and beside many bytes a rounded size.
 func boundText(n int64) string {
-	text := sizeText(n)
+	text := cli.SizeText(n)
 	if n < 1<<20 || strings.Contains(text, "iB") {
 		return text
 	}
@@ -44,11 +45,11 @@ func (a *app) noteOutside(arg string, p *ir.Program, sizes []int64) {
 	var out []string
 	for _, n := range sizes {
 		if !p.Sizes.Holds(n) {
-			out = append(out, sizeText(n))
+			out = append(out, cli.SizeText(n))
 		}
 	}
 	if len(out) > 0 {
-		a.note(arg, "the program is for %s: a runtime takes another one for %s", sizesText(p.Sizes), list(out))
+		a.Note(arg, "the program is for %s: a runtime takes another one for %s", sizesText(p.Sizes), cli.List(out))
 	}
 }
 
@@ -68,10 +69,10 @@ func (sizesFlag) Type() string { return "range" }
 // Set reads a range.
 func (f sizesFlag) Set(s string) error {
 	low, high, ok := strings.Cut(s, "..")
-	first, err1 := parseBytes(low)
-	end, err2 := parseBytes(high)
+	first, err1 := cli.ParseBytes(low)
+	end, err2 := cli.ParseBytes(high)
 	if !ok || err1 != nil || err2 != nil || first >= end {
-		return usagef("write a range as 0..1G or 1K..64K, not %q", s)
+		return cli.Usagef("write a range as 0..1G or 1K..64K, not %q", s)
 	}
 	*f.sizes = &ir.SizeRange{Min: first, Max: end}
 	return nil
@@ -80,7 +81,7 @@ func (f sizesFlag) Set(s string) error {
 // noteDefault says that neither the file nor a flag ends the sizes, so that they end where t ends them.
 func (a *app) noteDefault(name string, declared ir.SizeRange, t *codegen.Target) {
 	if most := t.Limits.MaxBytes; declared.Max == 0 && most > 0 {
-		a.note(name, "it declares no sizes, and the default of %s ends below %s; for more give --sizes 0..1G, or write the line "+
-			"sizes 0..1G", t.Name, sizeText(most))
+		a.Note(name, "it declares no sizes, and the default of %s ends below %s; for more give --sizes 0..1G, or write the line "+
+			"sizes 0..1G", t.Name, cli.SizeText(most))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 )
 
@@ -16,13 +17,13 @@ type stageRow struct {
 
 // stages are what show shows.
 var stages = []stageRow{
-	{"chunks", "which chunk goes where", textEndings},
-	{"insts", "the instructions as they were lowered, before the passes", textEndings},
-	{"program", "the steps of each thread block; shown where no stage is named", textEndings},
+	{"chunks", "which chunk goes where", cli.TextEndings},
+	{"insts", "the instructions as they were lowered, before the passes", cli.TextEndings},
+	{"program", "the steps of each thread block; shown where no stage is named", cli.TextEndings},
 	{"json", "the same for scripts", []string{".json"}},
-	{"dot", "the program as a graph, for Graphviz", graphEndings},
-	{"svg", "the table of the algorithm, as papers draw it", drawingEndings},
-	{"channels", "the operations of an execution plan of MSCCL++, with what their ids stand for", textEndings},
+	{"dot", "the program as a graph, for Graphviz", cli.GraphEndings},
+	{"svg", "the table of the algorithm, as papers draw it", cli.DrawingEndings},
+	{"channels", "the operations of an execution plan of MSCCL++, with what their ids stand for", cli.TextEndings},
 }
 
 // afterPass is the stage behind a pass, which --after names.
@@ -41,20 +42,20 @@ func shownEndings() (endings []string) {
 // stage.
 func wrongShown(flag, out, stage string) error {
 	if stage == afterPass {
-		return wrongEnding(flag, out, textEndings, "--after shows text")
+		return cli.WrongEnding(flag, out, cli.TextEndings, "--after shows text")
 	}
 	i := slices.IndexFunc(stages, func(s stageRow) bool { return s.name == stage })
 	if i < 0 {
 		return nil // which is told as an unknown stage
 	}
 	hint := "the stage shown is " + stage
-	if kind := strings.TrimPrefix(ending(out), "."); slices.Contains([]string{"svg", "png", "pdf"}, kind) {
+	if kind := strings.TrimPrefix(cli.Ending(out), "."); slices.Contains([]string{"svg", "png", "pdf"}, kind) {
 		hint += ", and -o NAME.svg without a stage draws the algorithm"
 		if stage == "dot" {
 			hint = fmt.Sprintf("Graphviz draws it: mscclc show FILE dot | dot -T%s -o %s", kind, diag.Printable(out))
 		}
 	}
-	return wrongEnding(flag, out, stages[i].endings, hint)
+	return cli.WrongEnding(flag, out, stages[i].endings, hint)
 }
 
 // compiledStages are the stages of .xml and .plan files.

@@ -100,7 +100,7 @@ func looksOf(p *ir.Program) *stepLooks {
 	return l
 }
 
-// name names the looks by the links of a node and those of the network.
+// Name names the looks by the links of a node and those of the network.
 func (l *stepLooks) name(node string, network []string) {
 	over := [far + 1]string{"in the GPU", "over " + node, "over the network"}
 	if len(network) > 0 {

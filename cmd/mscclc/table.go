@@ -63,7 +63,7 @@ func drawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
 	t := &drawnTable{tableRun: runTable(d), out: bufio.NewWriter(w)}
 	t.choose()
 	t.measure()
-	t.draw()
+	t.Draw()
 	drawn = fmt.Sprintf("a drawing of %s, with %s and %s of each", count(t.shown, "step"), count(t.ranks, "rank"),
 		count(len(t.columns), "chunk"))
 	return drawn, t.out.Flush()
@@ -165,14 +165,14 @@ func (t *drawnTable) measure() {
 		for _, c := range t.columns {
 			if at := t.at(r, c); at >= 0 {
 				drawn[at] = true
-				fit(t.text(t.start[at]), letterWidth)
+				fit(t.Text(t.start[at]), letterWidth)
 			}
 		}
 	}
 	for _, step := range t.steps[:t.shown] {
 		for i := range step {
 			if drawn[step[i].cell] {
-				fit(t.text(step[i].holds), letterWidth)
+				fit(t.Text(step[i].holds), letterWidth)
 				fit(t.from(&step[i]), smallLetter)
 			}
 		}
@@ -196,7 +196,7 @@ func (t *drawnTable) cut(s string, letter float64) string {
 	return s
 }
 
-func (t *drawnTable) draw() {
+func (t *drawnTable) Draw() {
 	wide, high := rankWidth+len(t.columns)*t.width, headHeight+t.ranks*cellHeight
 	across := min(max(1, (tableWidth+panelGap)/(wide+panelGap)), t.shown+1)
 	down := (t.shown + across) / across
@@ -277,7 +277,7 @@ func (t *drawnTable) bufferName(b ir.Buf) string {
 
 // box draws a chunk, and where its data comes from if this step wrote it.
 func (t *drawnTable) box(x, y int, holds eval.Value, w *tableWrite) {
-	colour, text, from := keptColour, t.text(holds), ""
+	colour, text, from := keptColour, t.Text(holds), ""
 	switch {
 	case w != nil && w.reduces:
 		colour, from = reducedColour, t.from(w)

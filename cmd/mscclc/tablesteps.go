@@ -104,8 +104,8 @@ func (t *tableRun) cell(r *ir.Ref, k int) int {
 // mostParts is how many inputs of a sum are named.
 const mostParts = 256
 
-// text says what x holds: 1:0 is chunk 0 of rank 1's input, and 0–2:0 the sum of chunk 0 of ranks 0, 1 and 2.
-func (t *tableRun) text(x eval.Value) string {
+// Text says what x holds: 1:0 is chunk 0 of rank 1's input, and 0–2:0 the sum of chunk 0 of ranks 0, 1 and 2.
+func (t *tableRun) Text(x eval.Value) string {
 	if x == eval.None {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/ir/diag"
 	"mscclc/topology"
@@ -52,12 +53,12 @@ a colon: ndv4:nodes=4. FILE.topo is, line by line,
 		Example: `  mscclc topo
   mscclc topo ndv4:nodes=2
   mscclc topo mine.xml`,
-		Args: atMost(1, "a machine or a file"),
+		Args: cli.AtMost(1, "a machine or a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.topoHere()
 			}
-			t, err := a.openTopology(args[0])
+			t, err := a.OpenTopology(args[0])
 			if err != nil {
 				return err
 			}
@@ -89,7 +90,7 @@ type cardReport struct {
 }
 
 func (a *app) topoHere() error {
-	r := machineReport{Schema: schema, Processors: runtime.NumCPU(), Devices: []deviceReport{},
+	r := machineReport{Schema: cli.Schema, Processors: runtime.NumCPU(), Devices: []deviceReport{},
 		Cards: networkCards("/sys/class/infiniband"), Missing: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(gpuTable)) {
 		d, err := lookAt(name, gpuTable[name]())
@@ -102,22 +103,22 @@ func (a *app) topoHere() error {
 			r.Like = t
 		}
 	}
-	if a.json {
-		return a.writeJSON(r)
+	if a.JSON {
+		return a.WriteJSON(r)
 	}
-	fmt.Fprintf(a.stdout, "%s\n", count(r.Processors, "processor"))
+	fmt.Fprintf(a.Stdout, "%s\n", count(r.Processors, "processor"))
 	for _, d := range r.Devices {
-		fmt.Fprintf(a.stdout, "%s: %s, %s; memory that GPUs reach: %s\n", d.Device, strings.Join(counted(d.GPUs), ", "),
+		fmt.Fprintf(a.Stdout, "%s: %s, %s; memory that GPUs reach: %s\n", d.Device, strings.Join(counted(d.GPUs), ", "),
 			d.Driver, d.Reached)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Missing)) {
-		fmt.Fprintf(a.stdout, "%s: none: %s\n", name, r.Missing[name])
+		fmt.Fprintf(a.Stdout, "%s: none: %s\n", name, r.Missing[name])
 	}
 	for _, c := range r.Cards {
-		fmt.Fprintf(a.stdout, "network card %s: %s\n", c.Name, c.Rate)
+		fmt.Fprintf(a.Stdout, "network card %s: %s\n", c.Name, c.Rate)
 	}
 	if r.Like != "" {
-		fmt.Fprintf(a.stdout, "most like the topology %s\n", r.Like)
+		fmt.Fprintf(a.Stdout, "most like the topology %s\n", r.Like)
 	}
 	return nil
 }
@@ -241,7 +242,7 @@ type wayReport struct {
 }
 
 func (a *app) topo(t *topology.Topology) error {
-	r := topologyReport{schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{}, []wayReport{}}
+	r := topologyReport{cli.Schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{}, []wayReport{}}
 	for i, c := range t.Classes {
 		widths, links := map[int]int{}, 0
 		for _, l := range t.Links {
@@ -263,22 +264,22 @@ func (a *app) topo(t *topology.Topology) error {
 			r.Ways = append(r.Ways, way(t, router, 0, to))
 		}
 	}
-	if a.json {
-		return a.writeJSON(r)
+	if a.JSON {
+		return a.WriteJSON(r)
 	}
-	fmt.Fprintf(a.stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, count(r.Nodes, "node"), count(r.GPUs, "GPU"),
+	fmt.Fprintf(a.Stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, count(r.Nodes, "node"), count(r.GPUs, "GPU"),
 		count(t.Ranks(), "rank"))
 	if r.Device != "" {
-		fmt.Fprintf(a.stdout, ", device %s", r.Device)
+		fmt.Fprintf(a.Stdout, ", device %s", r.Device)
 	}
-	fmt.Fprint(a.stdout, "\n\n")
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprint(a.Stdout, "\n\n")
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLASS\tLATENCY\tBANDWIDTH\tLINKS")
 	for _, c := range r.Classes {
 		fmt.Fprintf(w, "%s\t%.4g us\t%.4g GB/s\t%s\n", c.Name, c.Latency, c.Bandwidth, c.linksText())
 	}
 	w.Flush()
-	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(a.Stdout)
 	fmt.Fprintln(w, "FROM\tTO\tLATENCY\tBANDWIDTH\tBY")
 	for _, y := range r.Ways {
 		fmt.Fprintf(w, "%d\t%d\t%.4g us\t%.4g GB/s\t%s\n", y.From, y.To, y.Latency, y.Bandwidth, strings.Join(y.wide, ", "))

@@ -28,9 +28,9 @@ type traceEvent struct {
 
 // saveTrace writes t, a run of p, to a file, and says what is in it.
 func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
-	err := a.writeTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
+	err := a.WriteTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
 	if err == nil {
-		a.say("%s: a trace of %s, in %d of %s",
+		a.Say("%s: a trace of %s, in %d of %s",
 			file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "tile iteration"))
 	}
 	return err

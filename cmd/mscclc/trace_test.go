@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mscclc/cmd/mscclc/internal/cli"
 )
 
 // A trace is JSON as Perfetto reads it: every rank and lane has a name, every span
@@ -74,7 +76,7 @@ func TestTraceFile(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	if code := main1([]string{"run", "allreduce/ring", "-b", "1K,2K", "--trace", "x.json"}, strings.NewReader(""),
-		&stdout, &stderr); code != exitUsage {
+		&stdout, &stderr); code != cli.ExitUsage {
 		t.Errorf("a trace of two sizes exits with %d: %s", code, stderr.String())
 	}
 }
@@ -86,7 +88,7 @@ func TestRunOpaqueOneSided(t *testing.T) {
 		"opaque ranks=2 chunks=1 inplace in=1 out=1", 1), " final", "")
 	var stdout, stderr bytes.Buffer
 	if code := main1([]string{"run", planFile(t, text), "-b", "4K"}, strings.NewReader(""), &stdout,
-		&stderr); code != exitGood || !strings.Contains(stdout.String(), "0 wrong") {
+		&stderr); code != cli.ExitGood || !strings.Contains(stdout.String(), "0 wrong") {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}
 }
@@ -104,7 +106,7 @@ block 1.0
 `)
 	var stdout, stderr bytes.Buffer
 	code := main1([]string{"verify", "--replay", file}, strings.NewReader(""), &stdout, &stderr)
-	if code != exitInput || !strings.Contains(stderr.String(), "[race]") ||
+	if code != cli.ExitInput || !strings.Contains(stderr.String(), "[race]") ||
 		!strings.Contains(stdout.String(), "and no step of rank 1 had begun") {
 		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
 	}

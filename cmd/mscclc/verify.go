@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -67,19 +68,19 @@ given that only a compilation follows, such as --ranks.`,
   mscclc verify ring.xml --slots 4
   mscclc verify allreduce/ring -p ranks=8 --target rccl
   mscclc verify allreduce/ring -p ranks=5 --bitwise`,
-		Args: atLeast(1, "files or folders to verify"),
+		Args: cli.AtLeast(1, "files or folders to verify"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.explicit = cmd.Flags().Changed("target")
 			if cmd.Flags().Changed("slots") && (f.slots < 1 || f.slots > mostSlots) {
-				return usagef("--slots takes a number from 1 to %d", mostSlots)
+				return cli.Usagef("--slots takes a number from 1 to %d", mostSlots)
 			}
-			ctx, stop := endsBy(cmd.Context(), os.Interrupt)
+			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt)
 			defer stop()
 			return a.verify(ctx, args, &f)
 		},
 	}
 	flags := cmd.Flags()
-	f.flags(flags, "plan")
+	f.Flags(flags, "plan")
 	flags.IntVar(&f.slots, "slots", 0,
 		"connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.ranks, "ranks", "",
@@ -91,14 +92,14 @@ given that only a compilation follows, such as --ranks.`,
 	return cmd
 }
 
-// check refuses flags that fit no file.
+// Check refuses flags that fit no file.
 func (f *verifyFlags) check(a *app) error {
-	if _, err := f.options(&source{}); err != nil {
+	if _, err := f.options(&cli.Source{}); err != nil {
 		return err
 	}
 	switch {
-	case a.json && f.sarif == "-":
-		return usagef("--json and --sarif - both want stdout: give --sarif a file")
+	case a.JSON && f.sarif == "-":
+		return cli.Usagef("--json and --sarif - both want stdout: give --sarif a file")
 	case f.checkRanks() != nil:
 		return f.checkRanks()
 	case f.replay && !hasCPU:
@@ -114,24 +115,24 @@ func (a *app) verify(ctx context.Context, args []string, f *verifyFlags) error {
 	}
 	v := &verifying{app: a, out: a, flags: f, reports: []verifyReport{}, start: time.Now()}
 	if f.sarif == "-" { // stdout is the document, and the lines are talk
-		v.app = &app{a.talking()}
+		v.app = &app{a.Talking()}
 	}
 	var target *codegen.Target
 	if f.explicit {
 		target, _ = f.findTarget() // check has found it
 	}
-	tasks := a.programsOnly(expand(args, programEndings...), target, f.fixed())
+	tasks := a.ProgramsOnly(cli.Expand(args, cli.ProgramEndings...), target, f.fixed())
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
-		names[i] = t.name
+		names[i] = t.Name
 	}
-	if err := a.claims(named{"--sarif": f.sarif}, names...); err != nil {
+	if err := a.Claims(cli.Named{"--sarif": f.sarif}, names...); err != nil {
 		return err
 	}
-	v.bar = a.progress(len(tasks), "verify")
-	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].name) },
-		func(i int) *verdict { return v.judge(tasks[i], f) }, func(_ int, d *verdict) error { return v.take(d) }, v.bar.draw)
-	v.bar.clear()
+	v.bar = a.Progress(len(tasks), "verify")
+	err := inOrder(ctx, len(tasks), func(i int) int64 { return weightOf(tasks[i].Name) },
+		func(i int) *verdict { return v.judge(tasks[i], f) }, func(_ int, d *verdict) error { return v.take(d) }, v.bar.Draw)
+	v.bar.Clear()
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ type verifying struct {
 	*app
 	out      *app // has the real stdout
 	flags    *verifyFlags
-	bar      *progress
+	bar      *cli.Progress
 	reports  []verifyReport
 	warned   diag.List // of all files
 	rejected int
@@ -153,7 +154,7 @@ type verifying struct {
 
 // time is how long something took, where there are several files, so that it matters which.
 func (v *verifying) time(d time.Duration) string {
-	if v.bar.total < 2 {
+	if v.bar.Total < 2 {
 		return ""
 	}
 	return fmt.Sprintf("    %.2fs", d.Seconds())
@@ -161,7 +162,7 @@ func (v *verifying) time(d time.Duration) string {
 
 // take reports one verdict.
 func (v *verifying) take(d *verdict) error {
-	v.bar.clear()
+	v.bar.Clear()
 	if d.misused != nil {
 		return d.misused
 	}
@@ -172,18 +173,18 @@ func (v *verifying) take(d *verdict) error {
 	v.warned = append(v.warned, d.warned...)
 	var err error
 	switch {
-	case !v.json:
+	case !v.JSON:
 		err = v.print(d)
 	case v.flags.replay:
 		err = d.replayed()
 	}
-	if v.json {
+	if v.JSON {
 		v.noteOf(d)
 	}
-	if v.json || v.flags.sarif != "" {
+	if v.JSON || v.flags.sarif != "" {
 		v.reports = append(v.reports, d.report)
 	}
-	v.bar.step()
+	v.bar.Step()
 	return v.fault(err, d.file)
 }
 
@@ -193,24 +194,24 @@ func (v *verifying) fault(err error, file string) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	found := placed(problems(err), file)
-	v.worst = max(v.worst, exitCode(found))
-	v.show(found)
+	found := cli.Placed(cli.Problems(err), file)
+	v.worst = max(v.worst, cli.ExitCode(found))
+	v.Show(found)
 	return nil
 }
 
 func (v *verifying) noteOf(d *verdict) {
 	if d.note != "" {
-		v.note(d.file, "%s", d.note)
+		v.Note(d.file, "%s", d.note)
 	}
 }
 
 // print prints one verdict: its line on stdout, what is wrong on stderr.
 func (v *verifying) print(d *verdict) error {
 	if d.rejected() {
-		fmt.Fprintf(v.stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found),
+		fmt.Fprintf(v.Stdout, "FAIL  %s    %s%s\n", diag.Printable(diag.Shorten(d.file)), problemCount(d.found),
 			v.time(d.took))
-		v.show(d.found)
+		v.Show(d.found)
 		if v.flags.replay {
 			v.noReplay(d)
 		}
@@ -219,7 +220,7 @@ func (v *verifying) print(d *verdict) error {
 		}
 		return nil
 	}
-	fmt.Fprintf(v.stdout, "ok    %s    %s%s\n", diag.Printable(d.file), d.line, v.time(d.took))
+	fmt.Fprintf(v.Stdout, "ok    %s    %s%s\n", diag.Printable(d.file), d.line, v.time(d.took))
 	v.noteOf(d)
 	if d.order != nil {
 		v.app.bitwise(d.program, *d.order)
@@ -248,32 +249,32 @@ func (v *verifying) noReplay(d *verdict) {
 		if !known {
 			why = "what is wrong is no deadlock, race or result"
 		}
-		fmt.Fprintf(v.stdout, "no replay of %s: %s\n", p.Code, why)
+		fmt.Fprintf(v.Stdout, "no replay of %s: %s\n", p.Code, why)
 	}
 }
 
 // end prints what the verdicts come to.
 func (v *verifying) end() error {
-	v.showFiles(v.warned)
+	v.ShowFiles(v.warned)
 	if v.flags.sarif != "" {
-		err := v.out.writeTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.text) })
+		err := v.out.WriteTo(v.flags.sarif, func(w io.Writer) error { return writeSARIF(w, v.reports, v.Text) })
 		if err != nil {
 			return err
 		}
 	}
-	if v.json {
+	if v.JSON {
 		if len(v.reports) > 0 {
-			v.reports[0].report = v.noted(v.reports[0].report)
+			v.reports[0].Report = v.Noted(v.reports[0].Report)
 		}
-		if err := v.writeJSON(v.reports); err != nil {
+		if err := v.WriteJSON(v.reports); err != nil {
 			return err
 		}
-	} else if n := v.bar.total; n > 1 {
-		fmt.Fprintf(v.stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected,
+	} else if n := v.bar.Total; n > 1 {
+		fmt.Fprintf(v.Stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected,
 			v.time(time.Since(v.start)))
 	}
-	if v.worst > exitGood {
-		return reportedError{v.worst}
+	if v.worst > cli.ExitGood {
+		return cli.ReportedError{Code: v.worst}
 	}
 	return nil
 }
@@ -292,12 +293,12 @@ func problemCount(found diag.List) string {
 			codes = append(codes, string(d.Code))
 		}
 	}
-	return text + ": " + list(codes)
+	return text + ": " + cli.List(codes)
 }
 
 // proofLine says in a line what is proven of p.
 func proofLine(p *ir.Program) string {
-	name := title(p)
+	name := cli.Title(p)
 	if p.Coll.Kind == ir.Opaque {
 		name += ", whose file states no result"
 	}

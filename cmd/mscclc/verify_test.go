@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 )
 
@@ -70,9 +71,9 @@ func TestInOrderEndsEarly(t *testing.T) {
 
 // A panic in a worker is a verdict on its file.
 func TestPanicOfOneFile(t *testing.T) {
-	a := &app{newApp(nil, panicking{}, io.Discard, io.Discard, nil)}
-	d := a.judge(task{name: "-"}, &verifyFlags{})
-	if d.code != exitInternal || len(d.found) != 1 || d.found[0].Code != diag.Internal {
+	a := &app{cli.NewApp(nil, panicking{}, io.Discard, io.Discard, nil)}
+	d := a.judge(cli.Task{Name: "-"}, &verifyFlags{})
+	if d.code != cli.ExitInternal || len(d.found) != 1 || d.found[0].Code != diag.Internal {
 		t.Errorf("%+v", d)
 	}
 }
@@ -145,7 +146,7 @@ func TestVerifyManyFiles(t *testing.T) {
 	code, out, stderr := command("verify", ".", "nowhere", ".")
 	// but for how long each took
 	lines := strings.Split(regexp.MustCompile(`(?m) +[0-9.]+s$`).ReplaceAllString(strings.TrimSpace(out), ""), "\n")
-	if code != exitInput || len(lines) != 82 || lines[81] != "81 files: 68 ok, 13 rejected" {
+	if code != cli.ExitInput || len(lines) != 82 || lines[81] != "81 files: 68 ok, 13 rejected" {
 		t.Fatalf("exit code %d, %d lines\n%s\n%s", code, len(lines), out, stderr)
 	}
 	if !slices.IsSortedFunc(lines[:40],
@@ -186,7 +187,7 @@ func TestVerifyInterrupted(t *testing.T) {
 		cmd.Wait()
 		in.Close()
 		if err != nil || !strings.HasPrefix(line, "ok    allgather/ring ") ||
-			cmd.ProcessState.ExitCode() != exitInterrupted || stderr.String() != "mscclc: interrupted\n" {
+			cmd.ProcessState.ExitCode() != cli.ExitInterrupted || stderr.String() != "mscclc: interrupted\n" {
 			t.Errorf("%v: %v, %q, %q", args, cmd.ProcessState, line, stderr.String())
 		}
 		if files, _ := os.ReadDir("."); len(files) > 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
 )
@@ -32,7 +33,7 @@ func parseCounts(text string) (counts []int, err error) {
 		last, err2 := strconv.Atoi(high)
 		if err1 != nil || err2 != nil || first < 1 || last < first || last > mostRanks ||
 			len(counts)+last-first >= mostCounts {
-			return nil, usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q",
+			return nil, cli.Usagef("--ranks takes numbers from 1 to %d and ranges of them, at most %d, as in 2-17,64; not %q",
 				mostRanks, mostCounts, text)
 		}
 		for n := first; n <= last; n++ {
@@ -102,12 +103,12 @@ func sharesOf(f *syntax.File, n int) (shares [][]string) {
 }
 
 // shareRanks sets nodes and gpus in opt, for --ranks of an algorithm that has these parameters, and says what they are.
-func (a *app) shareRanks(s *source, text []byte, c *compiling, opt *mscclc.Options) error {
+func (a *app) shareRanks(s *cli.Source, text []byte, c *compiling, opt *mscclc.Options) error {
 	n, err := strconv.Atoi(strings.TrimPrefix(c.ranksSetting, "ranks="))
 	if err != nil { // --ranks is not given
 		return nil
 	}
-	tree, err := syntax.ParseLimited(s.name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.Name, text, opt.Lang.Limits)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (a *app) shareRanks(s *source, text []byte, c *compiling, opt *mscclc.Optio
 	}
 	for _, name := range []string{"nodes", "gpus"} {
 		if value, ok := opt.Lang.Params[name]; ok {
-			return usagef("--ranks and -p %s=%s both say how many ranks there are", name, value)
+			return cli.Usagef("--ranks and -p %s=%s both say how many ranks there are", name, value)
 		}
 	}
 	share := fewestNodes(shares)
@@ -126,7 +127,7 @@ func (a *app) shareRanks(s *source, text []byte, c *compiling, opt *mscclc.Optio
 		name, value, _ := strings.Cut(setting, "=")
 		opt.Lang.Params[name] = value
 	}
-	a.note(s.name, "%s are taken as %s; -p nodes=N -p gpus=N sets others", count(n, "rank"), strings.Join(share, " "))
+	a.Note(s.Name, "%s are taken as %s; -p nodes=N -p gpus=N sets others", count(n, "rank"), strings.Join(share, " "))
 	return nil
 }
 
@@ -141,12 +142,12 @@ func fewestNodes(shares [][]string) []string {
 
 // judgeRanks judges the algorithm in text at each number of ranks that is asked for. One that the file refuses by an
 // assert is no fault of it; any other error is, and ends it.
-func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) error {
+func (a *app) judgeRanks(s *cli.Source, text []byte, f *verifyFlags, d *verdict) error {
 	opt, err := f.options(s)
 	if err != nil {
 		return err
 	}
-	tree, err := syntax.ParseLimited(s.name, text, opt.Lang.Limits)
+	tree, err := syntax.ParseLimited(s.Name, text, opt.Lang.Limits)
 	if err != nil {
 		return err
 	}
@@ -184,12 +185,12 @@ func (a *app) judgeRanks(s *source, text []byte, f *verifyFlags, d *verdict) err
 		}
 	}
 	if d.last == nil {
-		return diag.List{diag.New(diag.AssertFailed, fileSpan(s.name), "the algorithm is not for %s: %s",
+		return diag.List{diag.New(diag.AssertFailed, cli.FileSpan(s.Name), "the algorithm is not for %s: %s",
 			ranksText(c.Refused), why)}
 	}
 	d.counts = &c
 	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"),
-		count(c.Steps, "step"), title(d.last))
+		count(c.Steps, "step"), cli.Title(d.last))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}
@@ -235,14 +236,14 @@ func (f *verifyFlags) checkRanks() (err error) {
 	}
 	for _, p := range f.params {
 		if name, _, _ := strings.Cut(p, "="); name == "ranks" || name == "nodes" || name == "gpus" {
-			return usagef("--ranks and -p %s both say how many ranks there are", p)
+			return cli.Usagef("--ranks and -p %s both say how many ranks there are", p)
 		}
 	}
 	if f.counts, err = parseCounts(f.ranks); err != nil || !f.bitwise && !f.replay && f.target != "mscclpp" {
 		return err
 	}
 	if len(f.counts) > 1 {
-		return usagef("--bitwise, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s",
+		return cli.Usagef("--bitwise, --replay and --target mscclpp judge one number of ranks: give one to --ranks, not %s",
 			f.ranks)
 	}
 	f.ranksSetting, f.counts = fmt.Sprintf("ranks=%d", f.counts[0]), nil

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"mscclc/cmd/mscclc/internal/cli"
+
 	"github.com/spf13/cobra"
 )
 
@@ -22,20 +24,20 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the devices and the targets of this build",
-		Args:  atMost(0, ""),
+		Args:  cli.AtMost(0, ""),
 		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
 	}
 }
 
 // printVersion is mscclc version, and mscclc --version.
 func (a *app) printVersion() error {
-	v := versionDocument{schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(),
-		targetNames()}
-	if a.json {
-		return a.writeJSON(v)
+	v := versionDocument{cli.Schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(),
+		cli.TargetNames()}
+	if a.JSON {
+		return a.WriteJSON(v)
 	}
-	fmt.Fprintf(a.stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, list(v.Devices),
-		list(v.Targets))
+	fmt.Fprintf(a.Stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, cli.List(v.Devices),
+		cli.List(v.Targets))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
@@ -10,7 +11,7 @@ import (
 
 // A verifyReport is what verify --json says of one file; jsonHelp describes it.
 type verifyReport struct {
-	report
+	cli.Report
 	Proof   *proofInfo     `json:"proof,omitempty" doc:"what it was proven with, where it is ok"`
 	Counts  *countsReport  `json:"counts,omitempty" doc:"of --ranks; program and proof are of the last that was proven"`
 	Bitwise *bitwiseReport `json:"bitwise,omitempty" doc:"of --bitwise"`
@@ -62,7 +63,7 @@ type waitInfo struct {
 // made here too, since there is no terminal to show them on.
 func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 	r := &d.report
-	r.report = newReport(d.file, slices.Concat(d.found, d.warned), p)
+	r.Report = cli.NewReport(d.file, slices.Concat(d.found, d.warned), p)
 	if p == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -17,12 +17,13 @@ import (
 	"mscclc/ir/diag"
 )
 
-// schema is the version of every JSON document that the command prints. It
+// Schema is the version of every JSON document that the command prints. It
 // rises when a field goes or changes its meaning; fields may be added.
-const schema = 1
+const Schema = 1
 
-func (a *App) writeJSON(doc any) error {
-	e := json.NewEncoder(a.stdout)
+// WriteJSON writes a document to stdout.
+func (a *App) WriteJSON(doc any) error {
+	e := json.NewEncoder(a.Stdout)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(doc)
@@ -37,7 +38,7 @@ type product struct {
 	io.Writer
 	name  string
 	begun bool
-	err   error
+	Err   error
 }
 
 func (p *product) Write(b []byte) (int, error) {
@@ -46,21 +47,22 @@ func (p *product) Write(b []byte) (int, error) {
 	if err != nil && p.name != "" {
 		err = &fs.PathError{Op: "write", Path: p.name, Err: err}
 	}
-	if err != nil && p.err == nil {
-		p.err = err
+	if err != nil && p.Err == nil {
+		p.Err = err
 	}
 	return n, err
 }
 
-func isStdout(path string) bool { return path == "" || path == "-" }
+// IsStdout reports whether -o PATH means stdout.
+func IsStdout(path string) bool { return path == "" || path == "-" }
 
-// writeTo writes a file by write: whole, or not at all. "" and "-" are stdout. A file that is there keeps its mode, and
+// WriteTo writes a file by write: whole, or not at all. "" and "-" are stdout. A file that is there keeps its mode, and
 // a link leads to the new file as it led to the old one. Errors name path.
-func (a *App) writeTo(path string, write func(io.Writer) error) error {
-	if isStdout(path) {
-		return buffered(a.stdout, write)
+func (a *App) WriteTo(path string, write func(io.Writer) error) error {
+	if IsStdout(path) {
+		return buffered(a.Stdout, write)
 	}
-	if err := a.guard.refusal(); err != nil {
+	if err := a.Guard.refusal(); err != nil {
 		return err
 	}
 	real := resolved(path)
@@ -189,41 +191,41 @@ func (t *temporary) rename(name, path string) error {
 	return err
 }
 
-// writable says why writeTo could not write a file, as far as can be known before.
+// writable says why WriteTo could not write a file, as far as can be known before.
 func writable(path string) error {
 	real := resolved(path)
 	info, err := os.Stat(real)
 	switch {
 	case err == nil && info.IsDir():
-		return diag.List{diag.New(diag.Io, fileSpan(path), "this is a folder, and not a file to write")}
+		return diag.List{diag.New(diag.Io, FileSpan(path), "this is a folder, and not a file to write")}
 	case err == nil && !info.Mode().IsRegular():
 		return nil // a device or a pipe, which may be opened but once
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: %v", errors.Unwrap(err))}
+		return diag.List{diag.New(diag.Io, FileSpan(path), "it cannot be written: %v", errors.Unwrap(err))}
 	}
 	if info, err := os.Stat(filepath.Dir(real)); err != nil || !info.IsDir() {
-		return diag.List{diag.New(diag.Io, fileSpan(path), "there is no folder %s to write it to", filepath.Dir(real))}
+		return diag.List{diag.New(diag.Io, FileSpan(path), "there is no folder %s to write it to", filepath.Dir(real))}
 	}
 	f, err := temps.create(real, 0o600, false)
 	if err != nil {
-		return diag.List{diag.New(diag.Io, fileSpan(path), "it cannot be written: no file can be made in its folder: %v",
+		return diag.List{diag.New(diag.Io, FileSpan(path), "it cannot be written: no file can be made in its folder: %v",
 			errors.Unwrap(err))}
 	}
 	return outputError(path, errors.Join(f.Close(), temps.remove(f.Name())))
 }
 
-// makeFolder makes a folder to write into, unless it is there.
-func makeFolder(name string) error {
+// MakeFolder makes a folder to write into, unless it is there.
+func MakeFolder(name string) error {
 	var at *fs.PathError
 	err := os.MkdirAll(name, 0o777)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOTDIR) && errors.As(err, &at):
-		return diag.List{diag.New(diag.Io, fileSpan(at.Path), "this is a file, and not a folder to write into").
+		return diag.List{diag.New(diag.Io, FileSpan(at.Path), "this is a file, and not a folder to write into").
 			WithHint("--emit takes a folder, which is made where there is none")}
 	case errors.As(err, &at):
-		return diag.List{diag.New(diag.Io, fileSpan(at.Path), "this folder cannot be made: %v", at.Err)}
+		return diag.List{diag.New(diag.Io, FileSpan(at.Path), "this folder cannot be made: %v", at.Err)}
 	}
 	return err
 }
@@ -244,5 +246,5 @@ func buffered(w io.Writer, write func(io.Writer) error) error {
 	if err == nil {
 		err = b.Flush()
 	}
-	return cmp.Or(out.err, err)
+	return cmp.Or(out.Err, err)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -63,10 +63,10 @@ func (g *guard) input(name string, info fs.FileInfo, given bool) error {
 	return nil
 }
 
-// output notes that the command will write a file that flag names. It says why it could not, as far as that is known
+// Output notes that the command will write a file that flag names. It says why it could not, as far as that is known
 // before.
-func (g *guard) output(flag, name string) error {
-	if isStdout(name) {
+func (g *guard) Output(flag, name string) error {
+	if IsStdout(name) {
 		return nil
 	}
 	if err := writable(name); err != nil {
@@ -91,7 +91,7 @@ func (g *guard) output(flag, name string) error {
 	}
 	for i := range g.outputs {
 		if o := &g.outputs[i]; o.same(&out) {
-			return usagef("%s %s and %s %s are the same file: name two", o.flag, o.name, flag, name)
+			return Usagef("%s %s and %s %s are the same file: name two", o.flag, o.name, flag, name)
 		}
 	}
 	g.outputs = append(g.outputs, out)
@@ -99,7 +99,7 @@ func (g *guard) output(flag, name string) error {
 }
 
 func overwrites(out, in *guarded) error {
-	return usagef("%s %s would overwrite %s, which the command reads: name another file", out.flag,
+	return Usagef("%s %s would overwrite %s, which the command reads: name another file", out.flag,
 		diag.Printable(out.name), diag.Printable(in.name))
 }
 
@@ -110,37 +110,37 @@ func (g *guard) refusal() error {
 	return g.refused
 }
 
-// named reports whether the user named a file as an input.
+// Named reports whether the user named a file as an input.
 func (g *guard) named(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.given[name]
 }
 
-// named are outputs by the flags that name them.
-type named map[string]string
+// Named are outputs by the flags that name them.
+type Named map[string]string
 
-// claims notes what a command is to write and what it is to read, "" for nothing. An output that is an input is a worse
+// Claims notes what a command is to write and what it is to read, "" for nothing. An output that is an input is a worse
 // mistake than one with a wrong ending, so endings are looked at last.
-func (a *App) claims(outputs named, inputs ...string) error {
+func (a *App) Claims(outputs Named, inputs ...string) error {
 	for _, flag := range slices.Sorted(maps.Keys(outputs)) {
-		if err := a.guard.output(flag, outputs[flag]); err != nil {
+		if err := a.Guard.Output(flag, outputs[flag]); err != nil {
 			return err
 		}
 	}
 	for _, in := range inputs {
-		if err := a.guard.reads(a, in); err != nil {
+		if err := a.Guard.reads(a, in); err != nil {
 			return err
 		}
 	}
 	return a.wrongEnding(outputs)
 }
 
-// wrongEnding returns an error of usage if an output has another ending than its flag takes.
-func (a *App) wrongEnding(outputs named) error {
+// WrongEnding returns an error of usage if an output has another ending than its flag takes.
+func (a *App) wrongEnding(outputs Named) error {
 	for _, flag := range slices.Sorted(maps.Keys(outputs)) {
 		endings := a.endings(strings.TrimLeft(flag, "-"))
-		if err := wrongEnding(flag, outputs[flag], endings, ""); err != nil {
+		if err := WrongEnding(flag, outputs[flag], endings, ""); err != nil {
 			return err
 		}
 	}
@@ -150,10 +150,10 @@ func (a *App) wrongEnding(outputs named) error {
 // reads notes that the command is to read what arg names, where it is a file: before the work, so that no output takes
 // its place.
 func (g *guard) reads(a *App, arg string) error {
-	if isStdin(arg) {
+	if IsStdin(arg) {
 		if f, ok := a.stdin.(*os.File); ok {
 			if info, err := f.Stat(); err == nil {
-				return g.input(stdinName, info, true)
+				return g.input(StdinName, info, true)
 			}
 		}
 		return nil
@@ -173,7 +173,7 @@ func (a *App) openInput(name string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = a.guard.input(name, info, true)
+		err = a.Guard.input(name, info, true)
 	}
 	if err != nil {
 		f.Close()
@@ -192,5 +192,5 @@ func (a *App) library(name string, within []string, limit int64) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return text, a.guard.input(name, info, false)
+	return text, a.Guard.input(name, info, false)
 }

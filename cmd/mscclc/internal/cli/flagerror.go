@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagError says plainly what is wrong with a flag of cmd, and which flag may be meant.
-func flagError(cmd *cobra.Command, err error) error {
+// FlagError says plainly what is wrong with a flag of cmd, and which flag may be meant.
+func FlagError(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
-	wrong, near := usagef("%v", err), ""
+	wrong, near := Usagef("%v", err), ""
 	switch {
 	case errors.As(err, &missing) && cmd.Name() == "select" && missing.GetSpecifiedName() == "ranks":
 		near = "the number of ranks is that of --topology: give -t h200:gpus=4, say, in place of --ranks; "
@@ -25,17 +25,17 @@ func flagError(cmd *cobra.Command, err error) error {
 			near = "did you mean " + near + "?; "
 		}
 	case errors.As(err, &invalid):
-		wrong = usagef("--%s%s", invalid.GetFlag().Name, refusedValue(invalid))
+		wrong = Usagef("--%s%s", invalid.GetFlag().Name, refusedValue(invalid))
 	}
-	return wrong.hint("%ssee %s --help", near, cmd.CommandPath())
+	return wrong.Hint("%ssee %s --help", near, cmd.CommandPath())
 }
 
-// emptyFlag returns the error of a flag of cmd that is given without a value, such as -o "$FILE" of a variable that is
+// EmptyFlag returns the error of a flag of cmd that is given without a value, such as -o "$FILE" of a variable that is
 // not set.
-func emptyFlag(cmd *cobra.Command) (err error) {
+func EmptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" {
-			err = usagef("the value of --%s is empty", f.Name).hint("give one, or leave --%s out", f.Name)
+			err = Usagef("the value of --%s is empty", f.Name).Hint("give one, or leave --%s out", f.Name)
 		}
 	})
 	return err

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,28 +16,28 @@ import (
 
 // A task is a file that a command is to look at, or what is wrong with the
 // argument that should have named some.
-type task struct {
-	name  string
-	err   error
-	found bool // in a folder, and not named itself
+type Task struct {
+	Name  string
+	Err   error
+	Found bool // in a folder, and not named itself
 	odd   bool // neither a regular file nor a link, and found
 }
 
-// programsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, those that are
+// ProgramsOnly leaves out files of folders that hold no program, such as msccl's list of its programs, those that are
 // not for target, which may be nil, and those that are compiled already where flag is one that only a compilation
 // follows. A note counts each. A folder of nothing else is an error.
-func (a *App) programsOnly(tasks []task, target *codegen.Target, flag string) []task {
-	var programs []task
+func (a *App) ProgramsOnly(tasks []Task, target *codegen.Target, flag string) []Task {
+	var programs []Task
 	var others, foreign, fixed []string
-	for _, t := range a.regular(tasks) {
+	for _, t := range a.Regular(tasks) {
 		kind, program := contentOf(t)
 		switch {
 		case !program:
-			others = append(others, t.name)
-		case t.found && target != nil && !target.Takes(kind):
-			foreign = append(foreign, t.name)
-		case t.found && flag != "" && kind != codegen.KindSource && kind != codegen.KindUnknown:
-			fixed = append(fixed, t.name)
+			others = append(others, t.Name)
+		case t.Found && target != nil && !target.Takes(kind):
+			foreign = append(foreign, t.Name)
+		case t.Found && flag != "" && kind != codegen.KindSource && kind != codegen.KindUnknown:
+			fixed = append(fixed, t.Name)
 		default:
 			programs = append(programs, t)
 		}
@@ -48,19 +48,19 @@ func (a *App) programsOnly(tasks []task, target *codegen.Target, flag string) []
 	}
 	a.noteSkipped(fixed, "an algorithm, which "+flag+" is for", "algorithms, which "+flag+" is for")
 	if len(programs) == 0 && len(tasks) > 0 {
-		name := filepath.Dir(tasks[0].name)
-		err := diag.List{diag.New(diag.Io, fileSpan(name), "all files found here were skipped")}
-		programs = append(programs, task{name: name, err: err})
+		name := filepath.Dir(tasks[0].Name)
+		err := diag.List{diag.New(diag.Io, FileSpan(name), "all files found here were skipped")}
+		programs = append(programs, Task{Name: name, Err: err})
 	}
 	return programs
 }
 
-// regular leaves out what was found in folders and is a pipe, a socket or a device, and notes it.
-func (a *App) regular(tasks []task) []task {
+// Regular leaves out what was found in folders and is a pipe, a socket or a device, and notes it.
+func (a *App) Regular(tasks []Task) []Task {
 	var odd []string
-	tasks = slices.DeleteFunc(tasks, func(t task) bool {
+	tasks = slices.DeleteFunc(tasks, func(t Task) bool {
 		if t.odd {
-			odd = append(odd, t.name)
+			odd = append(odd, t.Name)
 		}
 		return t.odd
 	})
@@ -82,16 +82,16 @@ func (a *App) noteSkipped(names []string, one, several string) {
 	if n := len(names) - len(first); n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	a.note("", "skipped %s: %s%s", what, diag.Printable(list(first)), more)
+	a.Note("", "skipped %s: %s%s", what, diag.Printable(List(first)), more)
 }
 
 // contentOf says what a file of a folder holds, by how it begins, and whether that may be a program. A file that is
 // named or that cannot be read may be: what is wrong with it is told where it is read.
-func contentOf(t task) (kind codegen.FileKind, program bool) {
-	if !t.found || t.err != nil {
+func contentOf(t Task) (kind codegen.FileKind, program bool) {
+	if !t.Found || t.Err != nil {
 		return codegen.KindUnknown, true
 	}
-	f, err := files.Open(t.name)
+	f, err := files.Open(t.Name)
 	if err != nil {
 		return codegen.KindSource, true
 	}
@@ -101,7 +101,7 @@ func contentOf(t task) (kind codegen.FileKind, program bool) {
 		return codegen.KindSource, true
 	}
 	kind = codegen.Detect(head)
-	switch filepath.Ext(t.name) {
+	switch filepath.Ext(t.Name) {
 	case ".xml":
 		return kind, !bytes.Contains(head, []byte("<msccl_algos"))
 	case ".json":
@@ -110,46 +110,46 @@ func contentOf(t task) (kind codegen.FileKind, program bool) {
 	return kind, true
 }
 
-// expand finds the files that args name: of folders, those with one of the
+// Expand finds the files that args name: of folders, those with one of the
 // endings, in order. One argument's fault does not concern the others.
-func expand(args []string, endings ...string) []task {
-	var tasks []task
+func Expand(args []string, endings ...string) []Task {
+	var tasks []Task
 	stdin := false
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		switch {
-		case isStdin(arg) && stdin:
+		case IsStdin(arg) && stdin:
 			tasks = append(tasks,
-				task{name: stdinName, err: diag.List{diag.New(diag.Io, fileSpan(stdinName),
+				Task{Name: StdinName, Err: diag.List{diag.New(diag.Io, FileSpan(StdinName),
 					"stdin can be read once, and %s is the second argument for it", arg)}})
 		case err == nil && info.IsDir():
 			tasks = append(tasks, folder(arg, endings)...)
 		default:
-			tasks = append(tasks, task{name: inputName(arg)}) // a file, or a name of the catalog
+			tasks = append(tasks, Task{Name: inputName(arg)}) // a file, or a name of the catalog
 		}
-		stdin = stdin || isStdin(arg)
+		stdin = stdin || IsStdin(arg)
 	}
 	return tasks
 }
 
 // folder finds the files below dir. A part of it that cannot be read is a task
 // that says so.
-func folder(dir string, endings []string) []task {
-	var tasks []task
+func folder(dir string, endings []string) []Task {
+	var tasks []Task
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			tasks = append(tasks, task{name: path, err: err})
+			tasks = append(tasks, Task{Name: path, Err: err})
 			return fs.SkipDir
 		case !d.IsDir() && slices.Contains(endings, filepath.Ext(path)):
 			odd := !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0
-			tasks = append(tasks, task{name: path, found: true, odd: odd})
+			tasks = append(tasks, Task{Name: path, Found: true, odd: odd})
 		}
 		return nil
 	})
 	if len(tasks) == 0 {
 		tasks = append(tasks,
-			task{name: dir, err: diag.List{diag.New(diag.Io, fileSpan(dir), "folder %s has no file that ends in %s", dir,
+			Task{Name: dir, Err: diag.List{diag.New(diag.Io, FileSpan(dir), "folder %s has no file that ends in %s", dir,
 				strings.Join(endings, ", "))}})
 	}
 	return tasks

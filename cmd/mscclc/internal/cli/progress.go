@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -20,11 +20,11 @@ const (
 
 // A progress shows how far long work is: on a terminal by a bar, elsewhere by a line now and then. Where
 // work is short, and with --json, it shows nothing.
-type progress struct {
+type Progress struct {
 	w     io.Writer // nil where nothing is shown
 	lines bool
 	what  string
-	total int
+	Total int
 	done  int
 	start time.Time
 
@@ -32,23 +32,24 @@ type progress struct {
 	bar *progressbar.ProgressBar
 }
 
-func (a *App) progress(total int, what string) *progress {
-	p := &progress{what: what, total: total, start: time.Now()}
-	if !a.json {
-		p.w, p.lines = a.stderr, !isTerminal(a.stderr)
+// Progress returns a meter of total steps of work, which it calls what. It is silent under --json.
+func (a *App) Progress(total int, what string) *Progress {
+	p := &Progress{what: what, Total: total, start: time.Now()}
+	if !a.JSON {
+		p.w, p.lines = a.Stderr, !IsTerminal(a.Stderr)
 	}
 	return p
 }
 
-// watch draws the bar now and then, until stop is called, which clears it.
-func (p *progress) watch() (stop func()) {
+// Watch draws the bar now and then, until stop is called, which clears it.
+func (p *Progress) Watch() (stop func()) {
 	if p.w == nil {
 		return func() {}
 	}
 	end := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		period, show := patience/4, p.draw
+		period, show := patience/4, p.Draw
 		if p.lines {
 			period, show = logPatience, p.log
 		}
@@ -65,44 +66,44 @@ func (p *progress) watch() (stop func()) {
 	return sync.OnceFunc(func() {
 		close(end)
 		done.Wait()
-		p.clear()
+		p.Clear()
 	})
 }
 
-// step says that one more is done.
-func (p *progress) step() {
+// Step says that one more is done.
+func (p *Progress) Step() {
 	p.mu.Lock()
 	p.done++
 	p.mu.Unlock()
-	p.draw()
+	p.Draw()
 }
 
-// draw shows the bar where work has lasted.
-func (p *progress) draw() {
+// Draw shows the bar where work has lasted.
+func (p *Progress) Draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.w == nil || p.lines || time.Since(p.start) < patience {
 		return
 	}
 	if p.bar == nil {
-		p.bar = progressbar.NewOptions(p.total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
+		p.bar = progressbar.NewOptions(p.Total, progressbar.OptionSetWriter(p.w), progressbar.OptionSetDescription(p.what),
 			progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
 	p.bar.Set(p.done)
 }
 
 // log says in a line how far work is.
-func (p *progress) log() {
+func (p *Progress) log() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.w, "%s: %d of %d after %.0f s\n", p.what, p.done, p.total, time.Since(p.start).Seconds())
+	fmt.Fprintf(p.w, "%s: %d of %d after %.0f s\n", p.what, p.done, p.Total, time.Since(p.start).Seconds())
 }
 
-// clear takes the bar off the screen, so that something can be printed.
-func (p *progress) clear() { p.over(func() {}) }
+// Clear takes the bar off the screen, so that something can be printed.
+func (p *Progress) Clear() { p.Over(func() {}) }
 
-// over prints something where the bar stands.
-func (p *progress) over(print func()) {
+// Over prints something where the bar stands.
+func (p *Progress) Over(print func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
@@ -111,7 +112,8 @@ func (p *progress) over(print func()) {
 	print()
 }
 
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
 	if p, ok := w.(*product); ok {
 		w = p.Writer
 	}

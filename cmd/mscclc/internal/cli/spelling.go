@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -23,103 +23,109 @@ import (
 
 // A word is the value of a flag that is one of a few names, in capitals or not. The command takes the others too, which
 // other tools have for the same.
-type word struct {
+type Word struct {
 	value  *string
-	names  []string
-	others []string
+	Names  []string
+	Others []string
 }
 
-// wordFlag defines a flag of one of a few names, with a letter for short or "". Another value is left as it is for the
+// WordFlag defines a flag of one of a few names, with a letter for short or "". Another value is left as it is for the
 // command to refuse.
-func wordFlag(f *pflag.FlagSet, value *string, name, short, preset, usage string, names []string) {
+func WordFlag(f *pflag.FlagSet, value *string, name, short, preset, usage string, names []string) {
 	*value = preset
-	f.VarP(word{value, names, nil}, name, short, usage)
+	f.VarP(Word{value, names, nil}, name, short, usage)
 }
 
-// dtypeFlag defines --dtype, with a letter for short or "".
-func dtypeFlag(f *pflag.FlagSet, value *string, short, preset string) {
+// DtypeFlag defines --dtype, with a letter for short or "".
+func DtypeFlag(f *pflag.FlagSet, value *string, short, preset string) {
 	*value = preset
-	f.VarP(word{value, dtypeNames(), data.OtherDTypes()}, "dtype", short, "elements are of type `T`: "+list(dtypeNames()))
+	f.VarP(Word{value, DtypeNames(), data.OtherDTypes()}, "dtype", short, "elements are of type `T`: "+List(DtypeNames()))
 }
 
-func (w word) String() string { return *w.value }
+// String implements pflag.Value.
+func (w Word) String() string { return *w.value }
 
-func (w word) Type() string { return "string" }
+// Type implements pflag.Value.
+func (w Word) Type() string { return "string" }
 
-func (w word) Set(s string) error {
+// Set implements pflag.Value.
+func (w Word) Set(s string) error {
 	*w.value = s
-	if name, ok := diag.Spelled(s, w.names); ok {
+	if name, ok := diag.Spelled(s, w.Names); ok {
 		*w.value = name
 	}
 	return nil
 }
 
-// A ranksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N
+// A RanksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N
 // does.
-type ranksFlag struct{ setting *string }
+type RanksFlag struct{ Setting *string }
 
-func (ranksFlag) String() string { return "" }
+// String implements pflag.Value.
+func (RanksFlag) String() string { return "" }
 
-func (ranksFlag) Type() string { return "int" }
+// Type implements pflag.Value.
+func (RanksFlag) Type() string { return "int" }
 
-func (f ranksFlag) Set(s string) error {
+// Set implements pflag.Value.
+func (f RanksFlag) Set(s string) error {
 	if n, err := strconv.Atoi(s); err != nil || n < 1 {
 		return fmt.Errorf("%q is not a number of ranks", s)
 	}
-	*f.setting = "ranks=" + s
+	*f.Setting = "ranks=" + s
 	return nil
 }
 
-// collective returns the collective that arg stands for, which is arg itself where it is none: all_reduce and
+// Collective returns the collective that arg stands for, which is arg itself where it is none: all_reduce and
 // AllReduce are allreduce, unless there is a file of that name.
-func collective(arg string) string {
-	if exists(arg) {
+func Collective(arg string) string {
+	if Exists(arg) {
 		return arg
 	}
-	if name := plainCollective(arg); choose.IsCollective(name) {
+	if name := PlainCollective(arg); choose.IsCollective(name) {
 		return name
 	}
 	return arg
 }
 
-// plainCollective returns the name of a collective as mscclc writes it.
-func plainCollective(arg string) string {
+// PlainCollective returns the name of a collective as mscclc writes it.
+func PlainCollective(arg string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(arg))
 }
 
-// exists reports whether there is a file or a folder of a name.
-func exists(name string) bool {
+// Exists reports whether there is a file or a folder of a name.
+func Exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
 
-// didYouMean is the hint of a usage error about a word that is none of names: a near one, or otherwise.
-func didYouMean(arg string, names []string, otherwise string) string {
+// DidYouMean is the hint of a usage error about a word that is none of names: a near one, or otherwise.
+func DidYouMean(arg string, names []string, otherwise string) string {
 	if near := diag.Meant(arg, names); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return otherwise
 }
 
-// unknown is the usage error about a word that is none of the names of what it should be, such as a type.
-func unknown(what, word string, names []string) error {
-	near := didYouMean(word, names, "")
+// Unknown is the usage error about a word that is none of the names of what it should be, such as a type.
+func Unknown(what, word string, names []string) error {
+	near := DidYouMean(word, names, "")
 	if near != "" {
 		near += "; "
 	}
-	return usagef("%q is not a %s", word, what).hint("%sthere are %s", near, list(names))
+	return Usagef("%q is not a %s", word, what).Hint("%sthere are %s", near, List(names))
 }
 
-// meantRun is the hint of a usage error about a word that is no command, and perhaps a program to be run.
-func meantRun(arg string) string {
-	if name := collective(arg); exists(arg) || len(algorithmsOf(name)) > 0 || slices.Contains(catalogPrograms(), name) {
+// MeantRun is the hint of a usage error about a word that is no command, and perhaps a program to be run.
+func MeantRun(arg string) string {
+	if name := Collective(arg); Exists(arg) || len(AlgorithmsOf(name)) > 0 || slices.Contains(CatalogPrograms(), name) {
 		return "did you mean mscclc run " + arg + "?"
 	}
 	return "see mscclc --help"
 }
 
-// commandNames are the commands that a person may mean.
-func commandNames(root *cobra.Command) (names []string) {
+// CommandNames are the commands that a person may mean.
+func CommandNames(root *cobra.Command) (names []string) {
 	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
 			names = append(names, c.Name())
@@ -128,8 +134,8 @@ func commandNames(root *cobra.Command) (names []string) {
 	return names
 }
 
-// catalogPrograms are the algorithms of the catalog, without its libraries.
-func catalogPrograms() (names []string) {
+// CatalogPrograms are the algorithms of the catalog, without its libraries.
+func CatalogPrograms() (names []string) {
 	for _, name := range algorithms.Names() {
 		if text, err := algorithms.Open(name); err == nil && strings.Contains(string(text), "\nalgorithm ") {
 			names = append(names, name)
@@ -138,26 +144,26 @@ func catalogPrograms() (names []string) {
 	return names
 }
 
-// unknownTarget is the usage error about a word that is no target.
-func unknownTarget(word string) error {
-	wrong, near := fmt.Sprintf("%q is not a target", word), didYouMean(word, targetNames(), "")
+// UnknownTarget is the usage error about a word that is no target.
+func UnknownTarget(word string) error {
+	wrong, near := fmt.Sprintf("%q is not a target", word), DidYouMean(word, TargetNames(), "")
 	if strings.EqualFold(word, "nccl") {
 		wrong, near = wrong+": NCCL itself loads no programs", ""
 	}
 	if near != "" {
 		near += "; "
 	}
-	return usagef("%s", wrong).hint("%s%s; there are %s", near, targetsFor, list(targetNames()))
+	return Usagef("%s", wrong).Hint("%s%s; there are %s", near, TargetsFor, List(TargetNames()))
 }
 
-// targetsFor says which target is for what.
-const targetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; " +
+// TargetsFor says which target is for what.
+const TargetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; " +
 	"for mscclc run and bench: plan"
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
 func noFile(arg string) error {
-	d := diag.New(diag.Io, fileSpan(arg), "there is no file %s", arg)
-	if bare := strings.TrimRight(arg, "/"); bare != arg && exists(bare) {
+	d := diag.New(diag.Io, FileSpan(arg), "there is no file %s", arg)
+	if bare := strings.TrimRight(arg, "/"); bare != arg && Exists(bare) {
 		return diag.List{d.WithHint("did you mean %s?", bare)}
 	}
 	folder := filepath.Dir(arg)
@@ -201,21 +207,21 @@ func meantFile(arg string) string {
 
 // noSuchFile says that arg is neither a file nor an algorithm of the catalog, and what may be meant.
 func noSuchFile(arg string) error {
-	if ending := filepath.Ext(arg); targetOf[ending] != "" {
+	if ending := filepath.Ext(arg); TargetOf[ending] != "" {
 		return noFile(arg)
 	}
 	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
-	if of := algorithmsOf(collective(arg)); len(of) > 0 {
-		return diag.List{d.WithHint("name an algorithm of this collective: %s", list(of))}
+	if of := AlgorithmsOf(Collective(arg)); len(of) > 0 {
+		return diag.List{d.WithHint("name an algorithm of this collective: %s", List(of))}
 	}
 	name := strings.TrimSuffix(filepath.ToSlash(arg), ".mscl")
 	if beside := meantFile(arg); beside != "" {
 		return diag.List{d.WithHint("did you mean %s?", beside)}
 	}
-	programs := catalogPrograms()
-	of := collective(path.Dir(name))
+	programs := CatalogPrograms()
+	of := Collective(path.Dir(name))
 	canonical := path.Join(of, strings.ToLower(path.Base(name)))
-	if len(algorithmsOf(of)) > 0 { // other collectives' algorithms are no slips of this one's
+	if len(AlgorithmsOf(of)) > 0 { // other collectives' algorithms are no slips of this one's
 		programs = slices.DeleteFunc(programs, func(p string) bool { return path.Dir(p) != of })
 	}
 	for _, p := range programs {
@@ -226,23 +232,24 @@ func noSuchFile(arg string) error {
 	if near := diag.Nearest(canonical, programs); near != "" {
 		return diag.List{d.WithHint("did you mean %s?", near)}
 	}
-	if len(algorithmsOf(of)) > 0 {
-		return diag.List{d.WithHint("%s has %s", of, list(programs))}
+	if len(AlgorithmsOf(of)) > 0 {
+		return diag.List{d.WithHint("%s has %s", of, List(programs))}
 	}
 	for _, p := range programs {
 		if path.Base(p) == path.Base(canonical) {
 			return diag.List{d.WithHint("did you mean %s?", p)}
 		}
 	}
-	if near := diag.Nearest(strings.ToLower(name), collectiveNames()); near != "" {
+	if near := diag.Nearest(strings.ToLower(name), CollectiveNames()); near != "" {
 		return diag.List{d.WithHint(
 			"did you mean %s? run and bench choose an algorithm of this collective; mscclc list %s shows all, such as %s",
-			near, near, algorithmsOf(near)[0])}
+			near, near, AlgorithmsOf(near)[0])}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
 }
 
-func collectiveNames() []string {
+// CollectiveNames are the collectives that bench and select know.
+func CollectiveNames() []string {
 	var names []string
 	for _, k := range choose.Collectives() {
 		names = append(names, k.String())
@@ -250,7 +257,8 @@ func collectiveNames() []string {
 	return names
 }
 
-func dtypeNames() []string {
+// DtypeNames are the types of elements.
+func DtypeNames() []string {
 	names := make([]string, len(data.DTypes))
 	for i := range data.DTypes {
 		names[i] = data.DTypes[i].Name
@@ -258,7 +266,8 @@ func dtypeNames() []string {
 	return names
 }
 
-func targetNames() []string {
+// TargetNames are the targets of compile.
+func TargetNames() []string {
 	names := make([]string, len(codegen.Targets))
 	for i, t := range codegen.Targets {
 		names[i] = t.Name

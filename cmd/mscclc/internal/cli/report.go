@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -11,14 +11,15 @@ import (
 )
 
 // A report is what --json says of one file; jsonHelp describes it.
-type report struct {
+type Report struct {
 	Schema int `json:"schema"`
 	diag.FileReport
-	Program *programInfo `json:"program,omitempty" doc:"where it is ok"`
-	noted
+	Program *ProgramInfo `json:"program,omitempty" doc:"where it is ok"`
+	Noted
 }
 
-type programInfo struct {
+// A ProgramInfo is what a report says of a program.
+type ProgramInfo struct {
 	Algorithm  string `json:"algorithm"`
 	Collective string `json:"collective"`
 	Ranks      int    `json:"ranks"`
@@ -41,10 +42,11 @@ type sizesInfo struct {
 	Below int64 `json:"below,omitempty" doc:"absent: no end"`
 }
 
-func newReport(file string, found diag.List, p *ir.Program) report {
-	r := report{Schema: schema, FileReport: diag.Report(file, found)}
+// NewReport returns the report of what was found in file. p may be nil.
+func NewReport(file string, found diag.List, p *ir.Program) Report {
+	r := Report{Schema: Schema, FileReport: diag.Report(file, found)}
 	if p != nil && !found.Rejects() {
-		r.Program = &programInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
+		r.Program = &ProgramInfo{p.Name, kindName(p), p.Coll.Ranks, p.Coll.Chunks, p.Coll.Inplace,
 			p.Protocol.String(), p.Channels, len(p.Blocks), len(p.Steps), sizesInfo{p.Sizes.Min, p.Sizes.Max}, nil, nil}
 		if p.Coll.Kind.Rooted() {
 			r.Program.Root = new(p.Coll.Root)
@@ -56,8 +58,8 @@ func newReport(file string, found diag.List, p *ir.Program) report {
 	return r
 }
 
-// title is the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
-func title(p *ir.Program) string {
+// Title is the collective of p, its name and its root, as messages have them: "broadcast chain from rank 2".
+func Title(p *ir.Program) string {
 	name := kindName(p)
 	if p.Name != "" {
 		name += " " + diag.Printable(p.Name)
@@ -79,35 +81,40 @@ func kindName(p *ir.Program) string {
 	return p.Coll.Kind.String()
 }
 
-// exactly, atLeast and atMost check the number of arguments; what says what is
+// Exactly, AtLeast and AtMost check the number of arguments; what says what is
 // missing.
-func exactly(n int, what string) cobra.PositionalArgs { return between(n, n, what) }
+func Exactly(n int, what string) cobra.PositionalArgs { return Between(n, n, what) }
 
-func atLeast(n int, what string) cobra.PositionalArgs { return between(n, 1<<30, what) }
+// AtLeast takes n arguments or more, which are called what.
+func AtLeast(n int, what string) cobra.PositionalArgs { return Between(n, 1<<30, what) }
 
-func atMost(n int, what string) cobra.PositionalArgs { return between(0, n, what) }
+// AtMost takes up to n arguments, which are called what.
+func AtMost(n int, what string) cobra.PositionalArgs { return Between(0, n, what) }
 
-func between(least, most int, what string) cobra.PositionalArgs {
+// Between takes least to most arguments, which are called what.
+func Between(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("%s needs %s", cmd.Name(), what).hint("see mscclc %s --help", cmd.Name())
+			return Usagef("%s needs %s", cmd.Name(), what).Hint("see mscclc %s --help", cmd.Name())
 		case len(args) > most && most == 0:
-			return usagef("%s takes no arguments", cmd.Name()).hint("see mscclc %s --help", cmd.Name())
+			return Usagef("%s takes no arguments", cmd.Name()).Hint("see mscclc %s --help", cmd.Name())
 		case len(args) > most:
-			return usagef("%s takes %s, and nothing after it: %q", cmd.Name(), what, args[most]).hint("see mscclc %s --help",
+			return Usagef("%s takes %s, and nothing after it: %q", cmd.Name(), what, args[most]).Hint("see mscclc %s --help",
 				cmd.Name())
 		}
 		return nil
 	}
 }
 
-func firstLine(s string) string {
+// FirstLine returns s up to its first newline, which it leaves out.
+func FirstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
 }
 
-func list(names []string) string {
+// List joins names by commas; it returns "none" if there are none.
+func List(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}

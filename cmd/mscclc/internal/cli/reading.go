@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,22 +10,22 @@ import (
 )
 
 // A reading holds the flags of every command that reads algorithms.
-type reading struct {
-	limits    limits
+type Reading struct {
+	Limits    Limits
 	libraries folders
 }
 
-// flags adds the flags, of which --limit takes some names.
-func (r *reading) flags(f *pflag.FlagSet, names []string) {
+// Flags adds the flags, of which --limit takes some names.
+func (r *Reading) Flags(f *pflag.FlagSet, names []string) {
 	f.Var(&r.libraries, "import-path", "search `FOLDER` too for libraries that a file imports, "+
 		"and import only from such folders (repeatable)")
-	limitFlag(f, &r.limits, names)
+	LimitFlag(f, &r.Limits, names)
 }
 
-// imports says how the algorithm in s is expanded: what it imports, and its limits.
-func (r *reading) imports(s *source) lang.Options {
-	return lang.Options{ImportPath: r.libraries, Limits: r.limits.lang,
-		Open: func(name string) ([]byte, error) { return s.open(name, r.libraries, r.limits.file()+1) }}
+// Imports says how the algorithm in s is expanded: what it imports, and its limits.
+func (r *Reading) Imports(s *Source) lang.Options {
+	return lang.Options{ImportPath: r.libraries, Limits: r.Limits.Lang,
+		Open: func(name string) ([]byte, error) { return s.open(name, r.libraries, r.Limits.file()+1) }}
 }
 
 // folders is a flag that names folders, one each time that it is given.

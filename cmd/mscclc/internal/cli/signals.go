@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 // graceful holds the signals at which the command ends by itself: the first of each leaves the process to it.
 var graceful sync.Map
 
-// endsBy returns a context that the signals end. The command must watch it, and then come to its end.
-func endsBy(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
+// EndsBy returns a context that the signals end. The command must watch it, and then come to its end.
+func EndsBy(ctx context.Context, signals ...os.Signal) (context.Context, context.CancelFunc) {
 	for _, s := range signals {
 		graceful.Store(s, true)
 	}
 	return signal.NotifyContext(ctx, signals...)
 }
 
-// removeOnSignal has signals that end the process remove its temporary files first.
-func removeOnSignal() {
+// RemoveOnSignal has signals that end the process remove its temporary files first.
+func RemoveOnSignal() {
 	ending := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) { // as nohup has it
@@ -41,7 +41,7 @@ func removeOnSignal() {
 			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {
 				time.Sleep(time.Second) // until the signal ends the process, whose status then names it
 			}
-			os.Exit(exitInterrupted)
+			os.Exit(ExitInterrupted)
 		}
 	}()
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 // TestProgressInLogs holds that without a terminal long work is told of in lines, and steps print nothing.
 func TestProgressInLogs(t *testing.T) {
 	var b bytes.Buffer
-	p := newApp(nil, nil, io.Discard, &b, nil).progress(21, "simulate")
-	p.step()
+	p := NewApp(nil, nil, io.Discard, &b, nil).Progress(21, "simulate")
+	p.Step()
 	if b.Len() > 0 {
 		t.Errorf("a step prints %q", b.String())
 	}
@@ -19,9 +19,9 @@ func TestProgressInLogs(t *testing.T) {
 	if !strings.HasPrefix(b.String(), "simulate: 1 of 21 after ") {
 		t.Errorf("%q", b.String())
 	}
-	quiet := newApp(nil, nil, io.Discard, &b, nil)
-	quiet.json = true
-	if quiet.progress(1, "simulate").w != nil {
+	quiet := NewApp(nil, nil, io.Discard, &b, nil)
+	quiet.JSON = true
+	if quiet.Progress(1, "simulate").w != nil {
 		t.Error("--json has lines of progress")
 	}
 }

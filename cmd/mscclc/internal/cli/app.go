@@ -1,0 +1,46 @@
+// Package cli has what the subcommands of mscclc share: inputs and outputs, which no
+// failure leaves half written; errors of usage, exit codes and hints; notes,
+// progress and JSON documents; limits and the spellings of other tools. [App] is one
+// run of the command.
+package cli
+
+import "io"
+
+// Exit codes.
+const (
+	ExitGood     = 0
+	ExitInput    = 1
+	ExitUsage    = 2
+	ExitMachine  = 3
+	ExitInternal = 4
+
+	ExitInterrupted = 130 // by SIGINT, as shells have it
+)
+
+// An App is one run of the command: what its subcommands share.
+type App struct {
+	args      []string
+	stdin     io.Reader
+	Stdout    *product
+	Stderr    io.Writer
+	JSON      bool
+	File      string // what the run is about, for reports
+	stdinText excerpts
+	Guard     *guard
+	Notes     *notes
+	endings   func(flag string) []string // those of the files that a flag names; nil: any
+}
+
+// NewApp returns a run of the command with some arguments. Its results go to stdout, its messages to stderr.
+func NewApp(args []string, stdin io.Reader, stdout, stderr io.Writer, endings func(flag string) []string) *App {
+	a := &App{args: args, stdin: stdin, Stderr: stderr, Guard: &guard{}, Notes: &notes{}, endings: endings}
+	a.Stdout = &product{Writer: stdout, name: stdoutName}
+	return a
+}
+
+// Talking is a with its results among the messages: stdout is something else.
+func (a *App) Talking() *App {
+	talk := *a
+	talk.Stdout = &product{Writer: a.Stderr}
+	return &talk
+}

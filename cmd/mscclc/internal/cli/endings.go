@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mscclc/codegen"
+	"mscclc/ir/diag"
+)
+
+// Endings of the files that commands take.
+var (
+	SourceEndings   = []string{".mscl"}
+	PlanEndings     = []string{".json"}
+	ProgramEndings  = []string{".mscl", ".xml", ".plan", ".json"}
+	CompiledEndings = []string{".xml", ".plan"}
+	TopologyEndings = []string{".topo", ".xml"}
+	FoldersOnly     = []string{}
+)
+
+// Endings of the files that commands write. The value of a flag that names one has its endings in values, or where they
+// depend on what is written, the command gives them to WrongEnding.
+var (
+	OutputEndings  = []string{".json", ".plan", ".xml"} // of compile
+	GraphEndings   = []string{".dot", ".gv"}
+	TextEndings    = []string{".txt"}
+	PictureEndings = []string{".svg", ".png"}
+	DrawingEndings = []string{".svg"}
+	TraceEndings   = []string{".json"}
+	SarifEndings   = []string{".sarif", ".json"}
+	TableEndings   = []string{".table", ".json"}
+	TimesEndings   = []string{".jsonl", ".json"}
+)
+
+// TargetOf is the target that the ending of a file asks for.
+var TargetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".plan": "plan"}
+
+// EndingOf is the ending of the files of each format.
+var EndingOf = map[codegen.Format]string{
+	codegen.FormatXML: ".xml", codegen.FormatMSCCLPP: ".json", codegen.FormatProgram: ".plan",
+}
+
+// Ending returns the ending of a file's name, in small letters.
+func Ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
+
+// WrongEnding returns an error of usage if flag names an output whose ending is none of endings, which files with this
+// content have. Stdout, devices and pipes have no ending, and empty endings allow any. The hint is for the user, or "".
+func WrongEnding(flag, name string, endings []string, hint string) error {
+	if IsStdout(name) || len(endings) == 0 || slices.Contains(endings, Ending(name)) {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	return Usagef("%s takes a name that ends in %s, not %s", flag, either(endings), diag.Printable(name)).Hint("%s", hint)
+}
+
+// either joins words as in "a, b or c".
+func either(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
