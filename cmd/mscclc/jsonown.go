@@ -53,7 +53,8 @@ func (a *app) documented(root *cobra.Command) {
 }
 
 func helpOf(cmd *cobra.Command) helpDocument {
-	d := helpDocument{Schema: cli.Schema, Command: cmd.CommandPath(), Usage: cmd.UseLine(), Short: cmd.Short, Long: cmd.Long,
+	d := helpDocument{Schema: cli.Schema, Command: cmd.CommandPath(), Usage: cmd.UseLine(), Short: cmd.Short,
+		Long:     cmd.Long,
 		Examples: cmd.Example, Flags: []helpFlag{}}
 	visit := func(flag *pflag.Flag) {
 		value, usage := pflag.UnquoteUsage(flag)

@@ -242,7 +242,8 @@ type wayReport struct {
 }
 
 func (a *app) topo(t *topology.Topology) error {
-	r := topologyReport{cli.Schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{}, []wayReport{}}
+	r := topologyReport{cli.Schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{},
+		[]wayReport{}}
 	for i, c := range t.Classes {
 		widths, links := map[int]int{}, 0
 		for _, l := range t.Links {
