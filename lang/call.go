@@ -1,7 +1,6 @@
 package lang
 
 import (
-	"fmt"
 	"strings"
 
 	"mscclc/ir/diag"
@@ -94,7 +93,7 @@ func (c *compiler) bind(what string, list []*syntax.Arg, params []string, requir
 			fail(a.Span(), "an argument without a name follows one with a name")
 			continue
 		} else if at >= len(params) {
-			fail(a.Span(), "%s takes %s, and this is number %d", what, count(len(params), "argument"), i+1)
+			fail(a.Span(), "%s takes %s, and this is number %d", what, diag.Counted(len(params), "argument"), i+1)
 			break
 		}
 		if bound[at] != nil {
@@ -138,13 +137,6 @@ func argumentsHint(params []string, required func(i int) bool) string {
 		return "its arguments are " + strings.Join(may, ", ") + ", all optional"
 	}
 	return "its arguments are " + strings.Join(must, ", ") + ", and optionally " + strings.Join(may, ", ")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func indexOf(list []string, s string) int {

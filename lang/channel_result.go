@@ -150,4 +150,4 @@ func (ch *channelLevel) matched(m *machine) {
 	}
 }
 
-func counted(n int, via ir.ChannelType) string { return count(n, via.String()+" channel") }
+func counted(n int, via ir.ChannelType) string { return diag.Counted(n, via.String()+" channel") }

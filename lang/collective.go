@@ -129,7 +129,7 @@ func (c *compiler) peers(coll *ir.Collective, e *syntax.Expr) {
 		return
 	}
 	if len(*v.list) != coll.Ranks {
-		m.fault(diag.Arguments, e.Span(), "peer has %s, and there are %d ranks", count(len(*v.list), "element"), coll.Ranks)
+		m.fault(diag.Arguments, e.Span(), "peer has %s, and there are %d ranks", diag.Counted(len(*v.list), "element"), coll.Ranks)
 		return
 	}
 	if coll.Ranks > ir.MaxSendRecv {

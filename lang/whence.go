@@ -192,7 +192,7 @@ func (m *machine) text(v *value) string {
 			return m.prog.refName(&v.ref)
 		}
 	case kList:
-		return "a list of " + count(len(*v.list), "element")
+		return "a list of " + diag.Counted(len(*v.list), "element")
 	}
 	return v.kind.String()
 }

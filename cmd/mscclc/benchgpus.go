@@ -11,6 +11,7 @@ import (
 	"mscclc/executor/cuda"
 	"mscclc/executor/data"
 	"mscclc/executor/hip"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -71,7 +72,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 		Calls: w.calls()}
 	if job != nil {
 		if job.size != w.coll.Ranks {
-			return cli.Usagef("there are %s for %s", count(job.size, "process"), count(w.coll.Ranks, "rank"))
+			return cli.Usagef("there are %s for %s", diag.Counted(job.size, "process"), diag.Counted(w.coll.Ranks, "rank"))
 		}
 		if _, err := gpus.GPUs(); err != nil {
 			return err // before the others are waited for

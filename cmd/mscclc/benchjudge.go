@@ -85,7 +85,7 @@ func (a *app) judgeAll(ctx context.Context, w *benchWorld) error {
 	defer stop()
 	if !a.JSON {
 		fmt.Fprintf(a.Stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n",
-			w.coll.Kind, count(w.coll.Ranks, "rank"), w.site.Name())
+			w.coll.Kind, diag.Counted(w.coll.Ranks, "rank"), w.site.Name())
 		fmt.Fprintf(a.Stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us",
 			"chosen", "best us", "best", "ratio", "measured")
 	}

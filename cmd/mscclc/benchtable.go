@@ -78,7 +78,7 @@ func (w *benchWorld) checkTable(a *app) error {
 		a.Note(w.benchFlags.table, format, args...)
 	}
 	if !used {
-		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, count(w.coll.Ranks, "rank"),
+		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, diag.Counted(w.coll.Ranks, "rank"),
 			w.site.Name(), w.otherNodes())
 	} else if len(without) > 0 {
 		note("it has nothing for %s: their program is chosen without it", strings.Join(without, ", and for "))

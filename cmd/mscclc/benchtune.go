@@ -57,7 +57,7 @@ func (a *app) tuneAll(ctx context.Context, w *benchWorld) error {
 			where = " " + placeName(w.place == "in")
 		}
 		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no variant of %v runs%s with %s on %s", w.coll.Kind,
-			where, count(w.coll.Ranks, "rank"), w.site.Name())}
+			where, diag.Counted(w.coll.Ranks, "rank"), w.site.Name())}
 	}
 	stop()
 	return a.writeTable(w.out, table, failed)

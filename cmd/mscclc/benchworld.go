@@ -139,7 +139,7 @@ func (w *benchWorld) collective(job *processJob) error {
 		return err
 	}
 	if ranks%w.nodes != 0 {
-		return cli.Usagef("%s are not as many in each of --nodes %d", count(ranks, "rank"), w.nodes)
+		return cli.Usagef("%s are not as many in each of --nodes %d", diag.Counted(ranks, "rank"), w.nodes)
 	}
 	w.coll = &ir.Collective{Kind: w.kind, Ranks: ranks, Chunks: 1, Root: w.root}
 	w.algo = "the catalog's variants"

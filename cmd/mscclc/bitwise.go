@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 
 	"github.com/spf13/pflag"
@@ -76,7 +77,7 @@ func (a *app) bitwise(p *ir.Program, o verify.Order) {
 	case o.Sums == 0:
 		say("no two outputs hold the same sum")
 	case o.Same():
-		say("every rank ends with the same bits (%s)", count(o.Sums, "sum"))
+		say("every rank ends with the same bits (%s)", diag.Counted(o.Sums, "sum"))
 	case each != nil && chain != nil && each.Expr == chain.Expr:
 		a.difference(p, &o, verify.Each, "floats")
 	default:

@@ -115,6 +115,6 @@ func planSummary(p *ir.Program, plan *mscclpp.Plan) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s, %s, %s, %s, %s", name, count(p.Coll.Ranks, "rank"), count(blocks, "block"),
-		count(ops, "operation"), sizesText(plan.Sizes()))
+	return fmt.Sprintf("%s, %s, %s, %s, %s", name, diag.Counted(p.Coll.Ranks, "rank"), diag.Counted(blocks, "block"),
+		diag.Counted(ops, "operation"), sizesText(plan.Sizes()))
 }

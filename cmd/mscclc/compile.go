@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
@@ -272,21 +271,11 @@ func summary(p *ir.Program) string {
 
 // size says how much of what p has.
 func size(p *ir.Program) string {
-	ranks, blocks, steps := count(p.Coll.Ranks, "rank"), count(len(p.Blocks), "block"), count(len(p.Steps), "step")
+	ranks, blocks, steps := diag.Counted(p.Coll.Ranks, "rank"), diag.Counted(len(p.Blocks), "block"), diag.Counted(len(p.Steps), "step")
 	if p.OneSided != nil {
 		n := p.Traffic()
-		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, count(n.Signals, "signal"),
-			count(n.Packets, "packet"))
+		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, diag.Counted(n.Signals, "signal"),
+			diag.Counted(n.Packets, "packet"))
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", ranks, count(p.Channels, "channel"), blocks, steps)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if strings.HasSuffix(what, "s") {
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s, %s, %s, %s", ranks, diag.Counted(p.Channels, "channel"), blocks, steps)
 }

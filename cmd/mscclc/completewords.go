@@ -83,7 +83,7 @@ func algorithmWords(at cursor) (list []string) {
 		of[path.Dir(name)+"/"]++
 	}
 	if len(of) > 0 {
-		list = withDocs(list, func(folder string) string { return count(of[folder], "algorithm") })
+		list = withDocs(list, func(folder string) string { return diag.Counted(of[folder], "algorithm") })
 	}
 	return list
 }

@@ -78,7 +78,7 @@ func (a *app) lintFiles(args, ignore []string, lim *cli.Limits) error {
 			fmt.Fprintf(a.Stdout, "ok    %s\n", diag.Printable(name))
 			continue
 		}
-		fmt.Fprintf(a.Stdout, "FOUND %s    %s\n", diag.Printable(name), count(len(found), "thing"))
+		fmt.Fprintf(a.Stdout, "FOUND %s    %s\n", diag.Printable(name), diag.Counted(len(found), "thing"))
 		all = append(all, found...)
 	}
 	a.ShowFiles(all)

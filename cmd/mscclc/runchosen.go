@@ -13,6 +13,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/lang/syntax"
 )
 
@@ -91,7 +92,7 @@ func (a *app) choose(arg string, files []string, f *runFlags, plan *runPlan) (*c
 		return nil, cli.Usagef("%v has no root", c.call.Kind)
 	}
 	if c.call.Root >= c.call.Ranks {
-		return nil, cli.Usagef("root %d is none of %s: they are 0 to %d", c.call.Root, count(c.call.Ranks, "rank"),
+		return nil, cli.Usagef("root %d is none of %s: they are 0 to %d", c.call.Root, diag.Counted(c.call.Ranks, "rank"),
 			c.call.Ranks-1)
 	}
 	if c.call.Ranks > choose.MostRanks {
@@ -146,7 +147,7 @@ func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
 			texts[i] = cli.SizeText(n)
 		}
 		c.app.Note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
-			c.call.Kind, count(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, cli.List(texts))
+			c.call.Kind, diag.Counted(c.call.Ranks, "rank"), placeName(c.call.Inplace), c.chooser.Device, cli.List(texts))
 	}
 	return nil
 }

@@ -234,7 +234,7 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if len(r.found) > 0 {
 		wrong = string(r.found[0].Code)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, count(p.Coll.Ranks, "rank"), r.Device,
+	fmt.Fprintf(a.Stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, diag.Counted(p.Coll.Ranks, "rank"), r.Device,
 		cli.SizeText(r.Bytes), op, r.turns.Text(), r.timeText(), wrong)
 	if len(r.found) > 0 {
 		a.Show(r.found)
@@ -242,4 +242,14 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 	if r.fault != nil {
 		io.WriteString(a.Stderr, r.fault.Error()+"\n")
 	}
+}
+
+// saveTrace writes t, a run of p, to a file, and says what is in it.
+func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
+	err := a.WriteTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
+	if err == nil {
+		a.Say("%s: a trace of %s, in %d of %s",
+			file, diag.Counted(len(t.Spans), "step"), t.Passes, diag.Counted(int(t.Of), "tile iteration"))
+	}
+	return err
 }

@@ -15,7 +15,7 @@ func (a *app) printSelected(s *choose.Selector, is *selected) error {
 		return a.selectedJSON(s, is)
 	}
 	fmt.Fprintf(a.Stdout, "%v of %s %s on %s, simulated, by %v\n\n",
-		s.Call.Kind, count(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
+		s.Call.Kind, diag.Counted(s.Call.Ranks, "rank"), placeName(s.Call.Inplace), s.Topology.Name, s.By)
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tREPLICAS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
 	for _, r := range is.list {

@@ -87,13 +87,13 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 		return nil
 	}
 	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
-		count(p.Coll.Ranks, "rank"), cli.SizeText(call.Bytes), t.Name, r.Micros)
+		diag.Counted(p.Coll.Ranks, "rank"), cli.SizeText(call.Bytes), t.Name, r.Micros)
 	d := newTimeline(p, r, looks, call.Columns)
 	if err := a.WriteTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil {
 		return err
 	}
 	a.Say("%s: a drawing of %s, in %d of %s",
-		f.svg, count(len(d.spans), "step"), d.passes, count(int(r.Passes), "tile iteration"))
+		f.svg, diag.Counted(len(d.spans), "step"), d.passes, diag.Counted(int(r.Passes), "tile iteration"))
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (a *app) printSimulated(arg string, t *topology.Topology, costs *simulate.C
 			a.Notes.List()})
 	}
 	fmt.Fprintf(a.Stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
-		count(p.Coll.Ranks, "rank"), t.Name)
+		diag.Counted(p.Coll.Ranks, "rank"), t.Name)
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
 		"  the link that is busiest")

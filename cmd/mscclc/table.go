@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 )
 
@@ -64,8 +65,8 @@ func drawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
 	t.choose()
 	t.measure()
 	t.Draw()
-	drawn = fmt.Sprintf("a drawing of %s, with %s and %s of each", count(t.shown, "step"), count(t.ranks, "rank"),
-		count(len(t.columns), "chunk"))
+	drawn = fmt.Sprintf("a drawing of %s, with %s and %s of each", diag.Counted(t.shown, "step"), diag.Counted(t.ranks, "rank"),
+		diag.Counted(len(t.columns), "chunk"))
 	return drawn, t.out.Flush()
 }
 
@@ -205,7 +206,7 @@ func (t *drawnTable) Draw() {
 	svgHead(t.out, max(2*margin+across*(wide+panelGap)-panelGap, 860), top+down*(high+panelGap))
 	c := t.d.Coll
 	svgText(t.out, margin, 20, ` font-size="14"`,
-		fmt.Sprintf("%s: %v of %s in %s", t.d.Name, c.Kind, count(c.Ranks, "rank"), count(len(t.steps), "step")))
+		fmt.Sprintf("%s: %v of %s in %s", t.d.Name, c.Kind, diag.Counted(c.Ranks, "rank"), diag.Counted(len(t.steps), "step")))
 	y := 24
 	for _, s := range t.notes {
 		y += lineHeight

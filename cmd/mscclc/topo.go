@@ -106,7 +106,7 @@ func (a *app) topoHere() error {
 	if a.JSON {
 		return a.WriteJSON(r)
 	}
-	fmt.Fprintf(a.Stdout, "%s\n", count(r.Processors, "processor"))
+	fmt.Fprintf(a.Stdout, "%s\n", diag.Counted(r.Processors, "processor"))
 	for _, d := range r.Devices {
 		fmt.Fprintf(a.Stdout, "%s: %s, %s; memory that GPUs reach: %s\n", d.Device, strings.Join(counted(d.GPUs), ", "),
 			d.Driver, d.Reached)
@@ -268,8 +268,8 @@ func (a *app) topo(t *topology.Topology) error {
 	if a.JSON {
 		return a.WriteJSON(r)
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, count(r.Nodes, "node"), count(r.GPUs, "GPU"),
-		count(t.Ranks(), "rank"))
+	fmt.Fprintf(a.Stdout, "%s: %s\n%s of %s, %s", r.Name, r.Doc, diag.Counted(r.Nodes, "node"), diag.Counted(r.GPUs, "GPU"),
+		diag.Counted(t.Ranks(), "rank"))
 	if r.Device != "" {
 		fmt.Fprintf(a.Stdout, ", device %s", r.Device)
 	}

@@ -26,16 +26,6 @@ type traceEvent struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// saveTrace writes t, a run of p, to a file, and says what is in it.
-func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
-	err := a.WriteTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
-	if err == nil {
-		a.Say("%s: a trace of %s, in %d of %s",
-			file, count(len(t.Spans), "step"), t.Passes, count(int(t.Of), "tile iteration"))
-	}
-	return err
-}
-
 // writeTrace writes t, a run of p, an event a line.
 func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
 	out := bufio.NewWriterSize(w, 1<<16)

@@ -270,7 +270,7 @@ func (v *verifying) end() error {
 			return err
 		}
 	} else if n := v.bar.Total; n > 1 {
-		fmt.Fprintf(v.Stdout, "%s: %d ok, %d rejected%s\n", count(n, "file"), n-v.rejected, v.rejected,
+		fmt.Fprintf(v.Stdout, "%s: %d ok, %d rejected%s\n", diag.Counted(n, "file"), n-v.rejected, v.rejected,
 			v.time(time.Since(v.start)))
 	}
 	if v.worst > cli.ExitGood {
@@ -281,7 +281,7 @@ func (v *verifying) end() error {
 
 // problemCount says how many problems there are, and of which codes.
 func problemCount(found diag.List) string {
-	text := count(len(found), "problem")
+	text := diag.Counted(len(found), "problem")
 	if len(found) == diag.Shown {
 		text += " or more" // the readers stop there
 	}

@@ -64,7 +64,7 @@ func printCounts(counts []int) string {
 // ranksText writes sorted numbers of ranks as 2-17,64 ranks.
 func ranksText(counts []int) string {
 	if len(counts) == 1 {
-		return count(counts[0], "rank")
+		return diag.Counted(counts[0], "rank")
 	}
 	return printCounts(counts) + " ranks"
 }
@@ -127,7 +127,7 @@ func (a *app) shareRanks(s *cli.Source, text []byte, c *compiling, opt *mscclc.O
 		name, value, _ := strings.Cut(setting, "=")
 		opt.Lang.Params[name] = value
 	}
-	a.Note(s.Name, "%s are taken as %s; -p nodes=N -p gpus=N sets others", count(n, "rank"), strings.Join(share, " "))
+	a.Note(s.Name, "%s are taken as %s; -p nodes=N -p gpus=N sets others", diag.Counted(n, "rank"), strings.Join(share, " "))
 	return nil
 }
 
@@ -189,8 +189,8 @@ func (a *app) judgeRanks(s *cli.Source, text []byte, f *verifyFlags, d *verdict)
 			ranksText(c.Refused), why)}
 	}
 	d.counts = &c
-	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), count(c.Programs, "program"),
-		count(c.Steps, "step"), cli.Title(d.last))
+	d.line = fmt.Sprintf("proven: %s, %s, %s; %s", ranksText(c.Proven), diag.Counted(c.Programs, "program"),
+		diag.Counted(c.Steps, "step"), cli.Title(d.last))
 	if len(c.Refused) > 0 {
 		d.line += fmt.Sprintf("; refused: %s, %s", ranksText(c.Refused), diag.Printable(why))
 	}

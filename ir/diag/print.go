@@ -75,10 +75,13 @@ func counted(l List) string {
 	return strings.Join(parts, " and ")
 }
 
-// Counted returns a number with the noun that it counts: "1 error", "2 errors".
+// Counted returns a number with the noun that it counts: "1 error", "2 errors", "3 classes".
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

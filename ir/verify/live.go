@@ -72,9 +72,9 @@ func (c *checker) liveness() []int32 {
 // looks for the smallest number of chunks a message that it lives with, and
 // says above which size a message holds fewer.
 func (c *checker) threshold() string {
-	slots := fmt.Sprintf(", with %s a connection", count(c.opt.Slots, "slot"))
+	slots := fmt.Sprintf(", with %s a connection", diag.Counted(c.opt.Slots, "slot"))
 	if !c.bySize {
-		return fmt.Sprintf("%s and %s a message", slots, count(c.opt.MessageChunks, "chunk"))
+		return fmt.Sprintf("%s and %s a message", slots, diag.Counted(c.opt.MessageChunks, "chunk"))
 	}
 	low, high := c.opt.MessageChunks, ir.MaxMessageChunks+1 // dies with low, lives with high as far as is known
 	for low+1 < high {
@@ -105,7 +105,7 @@ const witnessLength = 16
 
 func (c *checker) deadlock(stuck []ir.Wait, when string) {
 	first := stuck[0].Step
-	d := c.step(first, diag.Deadlock, "%s waits for itself through %s%s", c.name(first), count(len(stuck), "wait"), when)
+	d := c.step(first, diag.Deadlock, "%s waits for itself through %s%s", c.name(first), diag.Counted(len(stuck), "wait"), when)
 	if stuck[len(stuck)-1].At < 0 {
 		d.Text = c.name(first) + " waits for what never comes" + when
 	}
@@ -113,7 +113,7 @@ func (c *checker) deadlock(stuck []ir.Wait, when string) {
 		c.note(d, s.Step, "%s", c.waitText(s))
 	}
 	if n := len(stuck) - witnessLength; n > 0 {
-		*d = d.WithNote(diag.Span{}, "and so on through %s more", count(n, "wait"))
+		*d = d.WithNote(diag.Span{}, "and so on through %s more", diag.Counted(n, "wait"))
 	}
 	c.witness(d, Witness{Step: first, With: stuck[0].On, Waits: stuck})
 }

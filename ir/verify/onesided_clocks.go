@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/vclock"
 )
 
@@ -387,5 +388,5 @@ func (v *view) read(x part) bool {
 
 // tooMuch reports that the work allowed was not enough.
 func (o *oneSided) tooMuch() {
-	o.undecided(ofRaces, "%s tell each other so much", count(len(o.p.Blocks), "block"))
+	o.undecided(ofRaces, "%s tell each other so much", diag.Counted(len(o.p.Blocks), "block"))
 }

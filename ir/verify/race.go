@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/vclock"
 )
 
@@ -28,7 +29,7 @@ func (c *checker) races(order []int32) *run {
 		}
 		ordered := local.byFlags(rank, ranks.Of(rank))
 		if local.clocks.Work > c.opt.Work {
-			c.undecided(ofRaces, "the %s of rank %d wait for each other so often", count(int(own.End-own.First), "block"), rank)
+			c.undecided(ofRaces, "the %s of rank %d wait for each other so often", diag.Counted(int(own.End-own.First), "block"), rank)
 			return nil
 		}
 		if !ordered {

@@ -50,7 +50,7 @@ func (c *checker) result(r *run) {
 	}
 	if reads > readsListed {
 		c.at(place{-1, -1, -1}, diag.Uninitialized, -1, "%s more read what nothing has written",
-			count(reads-readsListed, "step"))
+			diag.Counted(reads-readsListed, "step"))
 	}
 	d, at, writer := m.Report(&c.Problems, &c.p.Header, func(i int32) diag.Diagnostic {
 		i = r.of(i)

@@ -47,15 +47,8 @@ type Report struct {
 }
 
 func (r Report) String() string {
-	return fmt.Sprintf("%d ranks, %s, %s, %s", r.Ranks, count(r.Channels, "channel"), count(r.Blocks, "block"),
-		count(r.Steps, "step"))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d ranks, %s, %s, %s", r.Ranks, diag.Counted(r.Channels, "channel"), diag.Counted(r.Blocks, "block"),
+		diag.Counted(r.Steps, "step"))
 }
 
 // Check judges p. An empty list means that p is proven. A program that is for
