@@ -250,7 +250,7 @@ func afterWords(at cursor) []string { return at.passes(passNames(at.oneSided()))
 // dumpWords lists what --dump takes.
 func dumpWords(at cursor) []string { return at.passes(append(dumpNames(at.oneSided()), "all")) }
 
-// passes describes those of names that are passes.
+// Passes describes those of names that are passes.
 func (c cursor) passes(names []string) []string {
 	return withDocs(names, func(name string) string { return passDoc(c.oneSided(), name) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -70,7 +71,7 @@ func (a *app) run(ctx context.Context, arg string, files []string, f *runFlags) 
 		}
 	}
 	if f.trace != "" && len(runs) > 0 && runs[0].ran {
-		if err := a.saveTrace(f.trace, p, &plan.trace, looksOf(p)); err != nil {
+		if err := a.saveTrace(f.trace, p, &plan.trace, picture.LooksOf(p)); err != nil {
 			return err
 		}
 	}
@@ -245,8 +246,8 @@ func (a *app) printRun(p *ir.Program, r runResult) {
 }
 
 // saveTrace writes t, a run of p, to a file, and says what is in it.
-func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
-	err := a.WriteTo(file, func(w io.Writer) error { return writeTrace(w, p, t, looks) })
+func (a *app) saveTrace(file string, p *ir.Program, t *executor.Trace, looks *picture.StepLooks) error {
+	err := a.WriteTo(file, func(w io.Writer) error { return picture.WriteTrace(w, p, t, looks) })
 	if err == nil {
 		a.Say("%s: a trace of %s, in %d of %s",
 			file, diag.Counted(len(t.Spans), "step"), t.Passes, diag.Counted(int(t.Of), "tile iteration"))

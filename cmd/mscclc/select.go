@@ -194,7 +194,7 @@ func (a *app) selectFor(arg string, files []string, f *selectFlags) error {
 	if err != nil {
 		return err
 	}
-	overlaps, err := out.write(list)
+	overlaps, err := out.Write(list)
 	if err != nil {
 		return err
 	}

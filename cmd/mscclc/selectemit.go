@@ -180,8 +180,8 @@ func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
 	return gaps, nil
 }
 
-// write writes the files, where that is asked for, and says which sizes several files are for.
-func (e *emission) write(list []choose.Stretch) (overlaps []string, err error) {
+// Write writes the files, where that is asked for, and says which sizes several files are for.
+func (e *emission) Write(list []choose.Stretch) (overlaps []string, err error) {
 	overlaps = []string{}
 	switch {
 	case e.flags.emit == "":

@@ -9,6 +9,7 @@ import (
 
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/codegen"
 	"mscclc/codegen/program"
 	"mscclc/ir"
@@ -180,7 +181,7 @@ func (a *app) stageText(s *cli.Source, arg, stage string, c *showFlags) ([]byte,
 	case "json":
 		err = program.WriteJSON(&b, p)
 	case "dot":
-		err = writeDot(&b, p)
+		err = picture.WriteDot(&b, p)
 	case "svg":
 		if s.Kind != codegen.KindSource { // which is drawn already
 			err = c.drawProgram(&b, arg, p)
@@ -241,7 +242,7 @@ func (a *app) sourceStage(w io.Writer, s *cli.Source, stage string, c *showFlags
 				}
 				return text.WriteChunks(w, v)
 			case "svg":
-				c.drawn, err = drawTable(w, s.Name, drawingOfChunks(v))
+				c.drawn, err = picture.DrawTable(w, s.Name, picture.DrawingOfChunks(v))
 				return err
 			}
 		case *ir.InstDAG:

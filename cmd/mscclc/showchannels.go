@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
@@ -37,9 +38,9 @@ func (c *showFlags) showChannels(w io.Writer, s *cli.Source, stage string) error
 
 // drawChannels draws a program of channels, which is right.
 func (c *showFlags) drawChannels(w io.Writer, name string, p *ir.ChannelProgram) error {
-	d, err := drawingOfChannels(p)
+	d, err := picture.DrawingOfChannels(p)
 	if err == nil {
-		c.drawn, err = drawTable(w, name, d)
+		c.drawn, err = picture.DrawTable(w, name, d)
 	}
 	return err
 }
@@ -50,9 +51,9 @@ func (c *showFlags) drawProgram(w io.Writer, name string, p *ir.Program) error {
 		return cli.Usagef("%s is a two-sided program, and svg draws algorithms: give the .mscl file; mscclc show %s dot writes this program "+
 			"for Graphviz", name, name)
 	}
-	d, err := drawingOfProgram(p, c.Limits.Check)
+	d, err := picture.DrawingOfProgram(p, c.Limits.Check)
 	if err == nil {
-		c.drawn, err = drawTable(w, name, d)
+		c.drawn, err = picture.DrawTable(w, name, d)
 	}
 	return err
 }

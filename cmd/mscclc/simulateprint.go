@@ -11,6 +11,7 @@ import (
 
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/picture"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -74,7 +75,7 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 	if err != nil {
 		return f.notSimulated(arg, t, costs, p, call, err)
 	}
-	looks, err := looksOn(p, t)
+	looks, err := picture.LooksOn(p, t)
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,12 @@ func (a *app) drawSimulated(arg string, f *simulateFlags, p *ir.Program, t *topo
 	}
 	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
 		diag.Counted(p.Coll.Ranks, "rank"), cli.SizeText(call.Bytes), t.Name, r.Micros)
-	d := newTimeline(p, r, looks, call.Columns)
-	if err := a.WriteTo(f.svg, func(w io.Writer) error { return d.write(w, title) }); err != nil {
+	d := picture.NewTimeline(p, r, looks, call.Columns)
+	if err := a.WriteTo(f.svg, func(w io.Writer) error { return d.Write(w, title) }); err != nil {
 		return err
 	}
 	a.Say("%s: a drawing of %s, in %d of %s",
-		f.svg, diag.Counted(len(d.spans), "step"), d.passes, diag.Counted(int(r.Passes), "tile iteration"))
+		f.svg, diag.Counted(len(d.Spans), "step"), d.Passes, diag.Counted(int(r.Passes), "tile iteration"))
 	return nil
 }
 

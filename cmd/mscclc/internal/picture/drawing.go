@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ type drawnOp struct {
 	count          int
 }
 
-// drawingOfChunks returns the operations of an algorithm on chunks, in the order of its file.
-func drawingOfChunks(d *ir.ChunkDAG) *drawing {
+// DrawingOfChunks returns the operations of an algorithm on chunks, in the order of its file.
+func DrawingOfChunks(d *ir.ChunkDAG) *drawing {
 	x := &drawing{Header: d.Header, scratch: d.Scratch, ops: make([]drawnOp, len(d.Ops))}
 	for i := range d.Ops {
 		op := &d.Ops[i]
@@ -37,8 +37,8 @@ func drawingOfChunks(d *ir.ChunkDAG) *drawing {
 	return x
 }
 
-// drawingOfChannels returns the operations of a program of channels, which is right: a pipeline has one loop iteration.
-func drawingOfChannels(p *ir.ChannelProgram) (*drawing, error) {
+// DrawingOfChannels returns the operations of a program of channels, which is right: a pipeline has one loop iteration.
+func DrawingOfChannels(p *ir.ChannelProgram) (*drawing, error) {
 	one, err := channels.Unroll(p, 1)
 	if err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func drawingOfChannels(p *ir.ChannelProgram) (*drawing, error) {
 	return x, nil
 }
 
-// drawingOfProgram returns the operations of a one-sided program, if it is right.
-func drawingOfProgram(p *ir.Program, opt verify.Options) (*drawing, error) {
+// DrawingOfProgram returns the operations of a one-sided program, if it is right.
+func DrawingOfProgram(p *ir.Program, opt verify.Options) (*drawing, error) {
 	if _, found := verify.Check(p, opt); found.Rejects() {
 		return nil, found
 	}

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"bufio"
@@ -56,8 +56,8 @@ type drawnTable struct {
 	notes   []string
 }
 
-// drawTable draws d, the algorithm of a file of a name, as SVG. It returns what is drawn, and fails if d is too large.
-func drawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
+// DrawTable draws d, the algorithm of a file of a name, as SVG. It returns what is drawn, and fails if d is too large.
+func DrawTable(w io.Writer, name string, d *drawing) (drawn string, err error) {
 	if err := d.check(name); err != nil {
 		return "", err
 	}
@@ -197,6 +197,7 @@ func (t *drawnTable) cut(s string, letter float64) string {
 	return s
 }
 
+// Draw draws the table.
 func (t *drawnTable) Draw() {
 	wide, high := rankWidth+len(t.columns)*t.width, headHeight+t.ranks*cellHeight
 	across := min(max(1, (tableWidth+panelGap)/(wide+panelGap)), t.shown+1)

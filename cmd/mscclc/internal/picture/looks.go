@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"slices"
@@ -48,14 +48,14 @@ const (
 	far                  // the network between nodes
 )
 
-// A stepLooks knows the look of each step of a program.
-type stepLooks struct {
+// A StepLooks knows the look of each step of a program.
+type StepLooks struct {
 	of    []stepLook // indexed by step, as Program.Steps is
 	names [numLooks]string
 }
 
-// looksOn returns the looks of p on t, whose paths say what leaves a node. It fails where p has no room on t.
-func looksOn(p *ir.Program, t *topology.Topology) (*stepLooks, error) {
+// LooksOn returns the looks of p on t, whose paths say what leaves a node. It fails where p has no room on t.
+func LooksOn(p *ir.Program, t *topology.Topology) (*StepLooks, error) {
 	seats, err := simulate.Seats(p, t)
 	if err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func mediumOf(network bool) medium {
 	return near
 }
 
-// looksOf returns the looks of p where no topology is known: its nodes are those that it states, else there is one.
-func looksOf(p *ir.Program) *stepLooks {
+// LooksOf returns the looks of p where no topology is known: its nodes are those that it states, else there is one.
+func LooksOf(p *ir.Program) *StepLooks {
 	per := int32(p.RanksPerNode)
 	l := newLooks(p, func(a, b int32) medium { return mediumOf(per > 0 && a/per != b/per) })
 	l.name("the node's links", nil)
@@ -101,7 +101,7 @@ func looksOf(p *ir.Program) *stepLooks {
 }
 
 // Name names the looks by the links of a node and those of the network.
-func (l *stepLooks) name(node string, network []string) {
+func (l *StepLooks) name(node string, network []string) {
 	over := [far + 1]string{"in the GPU", "over " + node, "over the network"}
 	if len(network) > 0 {
 		over[far] += " (" + strings.Join(network, ", ") + ")"
@@ -112,8 +112,8 @@ func (l *stepLooks) name(node string, network []string) {
 	l.names[signals], l.names[waits] = "signal", "wait"
 }
 
-func newLooks(p *ir.Program, between func(a, b int32) medium) *stepLooks {
-	l := &stepLooks{of: make([]stepLook, len(p.Steps))}
+func newLooks(p *ir.Program, between func(a, b int32) medium) *StepLooks {
+	l := &StepLooks{of: make([]stepLook, len(p.Steps))}
 	for b := range p.Blocks {
 		tb := &p.Blocks[b]
 		for i := tb.Steps.First; i < tb.Steps.End; i++ {

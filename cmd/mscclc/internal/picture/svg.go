@@ -1,4 +1,7 @@
-package main
+// Package picture draws programs: timelines of runs and tables of chunks as SVG,
+// dependences as Graphviz's DOT, and traces for Perfetto. looks.go colours steps by
+// what they do and by the path that their data take.
+package picture
 
 import (
 	"bufio"
@@ -41,9 +44,9 @@ type lane struct {
 // A timeline is what is drawn of a simulated call: a lane for each column of a block, a box for each step.
 type timeline struct {
 	p       *ir.Program
-	looks   *stepLooks
-	spans   []executor.Span // that are drawn
-	passes  int64           // tile iterations that are drawn, from the first
+	looks   *StepLooks
+	Spans   []executor.Span // that are drawn
+	Passes  int64           // tile iterations that are drawn, from the first
 	lanes   []lane          // that are drawn
 	top     map[lane]int    // where each lies, in pixels from the first
 	height  int             // of all lanes
@@ -52,9 +55,9 @@ type timeline struct {
 	remarks []string        // what the reader must know, a line each
 }
 
-// newTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
+// NewTimeline chooses what is drawn of r: the first tile iterations, as many as can be told apart side by side, and of
 // these the first lanes and steps. It says at the top what is left out. Columns is how many a lane stands for, or 0.
-func newTimeline(p *ir.Program, r *simulate.Result, looks *stepLooks, columns int) *timeline {
+func NewTimeline(p *ir.Program, r *simulate.Result, looks *StepLooks, columns int) *timeline {
 	d := &timeline{p: p, looks: looks, top: map[lane]int{}}
 	steps, side := map[lane]int{}, 0
 	for i := range r.Trace.Spans {
@@ -66,8 +69,8 @@ func newTimeline(p *ir.Program, r *simulate.Result, looks *stepLooks, columns in
 			side = max(side, steps[l])
 		}
 	}
-	d.passes = min(r.Trace.Passes, int64(max(1, mostInLane/max(side, 1))))
-	d.width = min(max(side*int(d.passes)*stepWidth, leastWidth), mostWidth)
+	d.Passes = min(r.Trace.Passes, int64(max(1, mostInLane/max(side, 1))))
+	d.width = min(max(side*int(d.Passes)*stepWidth, leastWidth), mostWidth)
 	slices.SortFunc(d.lanes, func(a, b lane) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.block, b.block), cmp.Compare(a.column, b.column))
 	})
@@ -99,14 +102,14 @@ func (d *timeline) stack() {
 func (d *timeline) choose(spans []executor.Span) (beyond int) {
 	for i := range spans {
 		s := &spans[i]
-		if _, ok := d.top[d.lane(s)]; !ok || s.Pass >= d.passes {
+		if _, ok := d.top[d.lane(s)]; !ok || s.Pass >= d.Passes {
 			continue
 		}
-		if len(d.spans) == mostDrawn {
+		if len(d.Spans) == mostDrawn {
 			beyond++
 			continue
 		}
-		d.spans = append(d.spans, *s)
+		d.Spans = append(d.Spans, *s)
 		d.end = max(d.end, s.Begin+s.Length)
 	}
 	return beyond
@@ -121,14 +124,14 @@ func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
 	}
 	d.remarks = append(d.remarks, note)
 	var out []string
-	if d.passes < r.Passes {
-		out = append(out, fmt.Sprintf("tile iterations %d to %d of %d", d.passes+1, r.Passes, r.Passes))
+	if d.Passes < r.Passes {
+		out = append(out, fmt.Sprintf("tile iterations %d to %d of %d", d.Passes+1, r.Passes, r.Passes))
 	}
 	if n := len(d.lanes); n < lanes {
 		out = append(out, fmt.Sprintf("lanes %d to %d of %d", n+1, lanes, lanes))
 	}
 	if beyond > 0 {
-		out = append(out, fmt.Sprintf("the last %d of %d steps of what is drawn", beyond, beyond+len(d.spans)))
+		out = append(out, fmt.Sprintf("the last %d of %d steps of what is drawn", beyond, beyond+len(d.Spans)))
 	}
 	if len(out) > 0 {
 		d.remarks = append(d.remarks, "Left out: "+strings.Join(out, "; ")+".")
@@ -159,8 +162,8 @@ func (d *timeline) x(t time.Duration) float64 {
 	return nameWidth + float64(t)/float64(max(d.end, 1))*float64(d.width)
 }
 
-// write draws d as SVG: the title, the remarks, the legend and the axis, and below these the lanes.
-func (d *timeline) write(w io.Writer, title string) error {
+// Write draws d as SVG: the title, the remarks, the legend and the axis, and below these the lanes.
+func (d *timeline) Write(w io.Writer, title string) error {
 	out := bufio.NewWriter(w)
 	axis := (3+len(d.remarks))*lineHeight + 10
 	svgHead(out, nameWidth+d.width+60, axis+10+d.height+rankGap)
@@ -179,8 +182,8 @@ func (d *timeline) write(w io.Writer, title string) error {
 		}
 		svgText(out, nameWidth-6, axis+10+d.top[l]+laneHeight-3, rightOf, name)
 	}
-	for i := range d.spans {
-		d.box(out, &d.spans[i], axis+10+d.top[d.lane(&d.spans[i])])
+	for i := range d.Spans {
+		d.box(out, &d.Spans[i], axis+10+d.top[d.lane(&d.Spans[i])])
 	}
 	fmt.Fprintln(out, "</svg>")
 	return out.Flush()
@@ -189,9 +192,9 @@ func (d *timeline) write(w io.Writer, title string) error {
 // legend says which colour is which look, of those that are drawn.
 func (d *timeline) legend(out io.Writer, y int) {
 	var has [numLooks]bool
-	for i := range d.spans {
-		has[d.looks.of[d.spans[i].Step]] = true
-		has[waits] = has[waits] || d.spans[i].Waited > 0
+	for i := range d.Spans {
+		has[d.looks.of[d.Spans[i].Step]] = true
+		has[waits] = has[waits] || d.Spans[i].Waited > 0
 	}
 	x := nameWidth
 	for look, drawn := range has {

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"bufio"
@@ -12,9 +12,9 @@ import (
 	"mscclc/ir/text"
 )
 
-// A traceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
+// A TraceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
 // read: a rank is a process there, and a block's column a thread. Times are in us.
-type traceEvent struct {
+type TraceEvent struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat,omitempty"`
 	Phase    string         `json:"ph"` // X is a span, M names a process or a thread
@@ -26,15 +26,15 @@ type traceEvent struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// writeTrace writes t, a run of p, an event a line.
-func writeTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *stepLooks) error {
+// WriteTrace writes t, a run of p, an event a line.
+func WriteTrace(w io.Writer, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, `{"displayTimeUnit":"ns","otherData":{"program":%s,"passes":"%d of %d"},"traceEvents":[`,
 		quoted(p.Name), t.Passes, t.Of)
 	sign := "\n"
-	add := func(e traceEvent) {
+	add := func(e TraceEvent) {
 		b, err := json.Marshal(e)
-		if err == nil { // what a traceEvent holds can always be written
+		if err == nil { // what a TraceEvent holds can always be written
 			out.WriteString(sign)
 			out.Write(b)
 			sign = ",\n"
@@ -62,14 +62,14 @@ func quoted(s string) string {
 func laneOf(block int, column int32) int { return block<<12 + int(column) }
 
 // traceNames names the ranks and the columns of blocks of which t has spans.
-func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
-	var events []traceEvent
+func traceNames(p *ir.Program, t *executor.Trace) []TraceEvent {
+	var events []TraceEvent
 	type lane struct{ rank, tid int }
 	told := map[lane]bool{}
 	name := func(kind, name string, at lane) {
 		if !told[at] {
 			told[at] = true
-			events = append(events, traceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
+			events = append(events, TraceEvent{Name: kind, Phase: "M", Process: at.rank, Thread: max(at.tid, 0),
 				Args: map[string]any{"name": name}})
 		}
 	}
@@ -87,10 +87,10 @@ func traceNames(p *ir.Program, t *executor.Trace) []traceEvent {
 }
 
 // spanEvent is one step. Its name is its look, so that Perfetto, which colours by names, gives each look one colour.
-func spanEvent(p *ir.Program, s *executor.Span, looks *stepLooks) traceEvent {
+func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
 	rank, block, step := p.Place(s.Step)
 	what, look := &p.Steps[s.Step], looks.of[s.Step]
-	e := traceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
+	e := TraceEvent{Name: looks.names[look], Category: what.Op.String(), Phase: "X",
 		Process: rank, Thread: laneOf(block, s.Column), Begin: micros(s.Begin), Length: micros(s.Length),
 		Colour: chromeColours[look],
 		Args:   map[string]any{"does": text.StepText(p, int32(rank), what), "step": step, "pass": s.Pass}}

@@ -1,4 +1,4 @@
-package main
+package picture
 
 import (
 	"bufio"
@@ -10,9 +10,9 @@ import (
 	"mscclc/ir/text"
 )
 
-// writeDot writes p for Graphviz: a box for each block, with its steps and
+// WriteDot writes p for Graphviz: a box for each block, with its steps and
 // their chunks from top to bottom; arrows are messages, dashed ones flags.
-func writeDot(w io.Writer, p *ir.Program) error {
+func WriteDot(w io.Writer, p *ir.Program) error {
 	b := bufio.NewWriter(w)
 	if p.OneSided != nil {
 		writeOneSidedDot(b, p)
