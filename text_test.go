@@ -174,8 +174,8 @@ func cLines(_, text string) []string {
 	return lines
 }
 
-// goLines are the lines of a Go file, where the rows of tables are empty, and strings have no text. Strings of several
-// lines, such as help texts, keep it, but not in tests, whose strings are inputs.
+// goLines are the lines of a Go file, where the rows of tables and the outputs of examples are empty, and strings have
+// no text. Strings of several lines, such as help texts, keep it, but not in tests, whose strings are inputs.
 func goLines(name, text string) []string {
 	files := token.NewFileSet()
 	file := files.AddFile("", files.Base(), len(text))
@@ -194,9 +194,11 @@ func goLines(name, text string) []string {
 			done = at + len(lit)
 		}
 	}
-	lines := allLines(name, out.String()+text[done:])
+	lines, output := allLines(name, out.String()+text[done:]), false
 	for i, line := range lines {
-		if tableRow.MatchString(line) {
+		code := strings.TrimSpace(line)
+		output = strings.HasPrefix(code, "//") && (output || code == "// Output:")
+		if output || tableRow.MatchString(line) {
 			lines[i] = ""
 		}
 	}

@@ -35,8 +35,7 @@ func ExampleWrite() {
 	}
 
 	// Output:
-	// <algo name="gather" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="1"
-	// minBytes="0" maxBytes="134217728">
+	// <algo name="gather" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allgather" inplace="1" minBytes="0" maxBytes="134217728">
 	//   <gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0">
 	//     <tb id="0" send="1" recv="1" chan="0">
 	//       <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
