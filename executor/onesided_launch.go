@@ -31,7 +31,7 @@ func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 		return nil
 	}
 	if columns != 1 || args.PerBlock > 0 {
-		return fmt.Errorf("a launch of %d columns of %d threads cannot be watched: %w", columns, args.PerBlock,
+		return fmt.Errorf("a launch of %d replicas of %d threads cannot be watched: %w", columns, args.PerBlock,
 			ErrNotSupported)
 	}
 	launch.Watch = args.Watch

@@ -25,7 +25,7 @@ func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
 		text += fmt.Sprintf(" (pass %d)", pass)
 	}
 	if p.Columns > 1 {
-		text += fmt.Sprintf(" (column %d)", s.Column)
+		text += fmt.Sprintf(" (replica %d)", s.Column)
 	}
 	d := diag.New(diag.Timeout, prog.Span(placeOne(prog, b, int(s.Step))), "%s", text)
 	d.Rank, d.Block, d.Step = int(b.Rank), block, int(s.Step)

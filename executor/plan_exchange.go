@@ -112,7 +112,7 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 			return fmt.Errorf("processes 0 and %d are of different builds of mscclc", i)
 		}
 		if string(g.Program) != string(first.Program) {
-			return fmt.Errorf("processes 0 and %d have different programs, columns, tiles or slots", i)
+			return fmt.Errorf("processes 0 and %d have different programs, replicas, tiles or slots", i)
 		}
 		for _, r := range g.Ranks {
 			if other, ok := driver[r]; ok {

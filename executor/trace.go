@@ -40,7 +40,7 @@ const (
 func (t *Trace) Room(p *abi.OneParams, part *abi.OnePart) (rows int, err error) {
 	each := uint64(len(part.Steps)) * uint64(p.Columns)
 	if each > maxTraceSpans {
-		return 0, fmt.Errorf("%d steps in %d columns are more than a trace holds: %w", len(part.Steps), p.Columns,
+		return 0, fmt.Errorf("%d steps in %d replicas are more than a trace holds: %w", len(part.Steps), p.Columns,
 			ErrNotSupported)
 	}
 	p.TracePasses = min(p.Passes, max(1, traceSpans/max(each, 1)))

@@ -150,7 +150,7 @@ func (m *machine) synchronise(s *site, kind ir.ChannelOpKind, n int64, d *done) 
 		d.Hint = "channels between two ranks each tell the ranks of each other"
 		return
 	case kind == ir.ChFlush && e.via != ir.PortChannel:
-		d := m.fault(diag.Channel, s.src, "only port channels are flushed: through memory, a put is over when it is done")
+		d := m.fault(diag.Channel, s.src, "only port channels are flushed: a put through memory is complete when the operation ends")
 		*d = d.WithNote(e.span, "this channel is made here")
 		return
 	}

@@ -53,10 +53,10 @@ func channelsHelp() string {
 What MSCCL++ calls these in its plans, and mscclc show FILE channels in its lines:
 
 ` + table("HERE\tIN A PLAN\tSHOWN AS\tWHAT IT DOES",
-		"(by itself)\tnop\tmeet\tthe threads of a block meet",
-		"barrier\tbarrier\tbarrier ID of N\tthe threads of N blocks meet",
+		"(by itself)\tnop\tmeet\tthe threads of a block synchronise",
+		"barrier\tbarrier\tbarrier ID of N\tthe threads of N blocks synchronise",
 		"signal, wait\tsignal, wait\tsignal, wait PEER@TYPE[CHANNEL]\tone signal on each channel",
-		"relaxed = true\trlxsignal, rlxwait\trelaxed signal, relaxed wait\ttells what is over, and makes nothing visible; of a port: as signal, wait",
+		"relaxed = true\trlxsignal, rlxwait\trelaxed signal, relaxed wait\treports completion, and makes nothing visible; of a port: as signal, wait",
 		"flush\tflush\tflush\twhat was put through the port has left",
 		"acquire, release\tsem_acquire, sem_release\tacquire, release\ta semaphore of the rank",
 		"put, get\tput, ppkt, get\teach SRC -> DST, ...\tpairs: each destination gets its source",

@@ -207,7 +207,7 @@ func (x *resolver) barriers(g *GPU) {
 		u := &uses[id]
 		switch n := len(u.by); {
 		case n > int(u.blocks):
-			x.say(diag.Malformed, u.at, "", "barrier %d is of %d blocks, and %d blocks come to it: who meets whom is not told",
+			x.say(diag.Malformed, u.at, "", "barrier %d is of %d blocks, and %d blocks use it: a barrier belongs to one set of blocks",
 				id, u.blocks, n)
 		case n < int(u.blocks):
 			x.say(diag.Deadlock, u.at, "", "barrier %d is of %d blocks, and only %d come to it: they wait for ever", id,

@@ -162,7 +162,7 @@ func TestRefusesPlans(t *testing.T) {
 		{tb0 + "ops/1/num_threadblocks", "2", diag.Malformed, "gpus[1].threadblocks[1].ops[0].num_threadblocks: is 3, and elsewhere 2"},
 		{tb0 + "ops/1/barrier_id", "16", diag.Limit, "gpus[1].threadblocks[0].ops[1].barrier_id: is 16, more than 15"},
 		{tb0 + "ops/1/barrier_id", "3", diag.Deadlock, "gpus[1]: barrier 3 is of 3 blocks, and only 1 come to it"},
-		{"gpus/1/threadblocks/3/ops/+", `{"name":"barrier","barrier_id":0,"num_threadblocks":3}`, diag.Malformed, "gpus[1]: barrier 0 is of 3 blocks, and 4 blocks come to it"},
+		{"gpus/1/threadblocks/3/ops/+", `{"name":"barrier","barrier_id":0,"num_threadblocks":3}`, diag.Malformed, "gpus[1]: barrier 0 is of 3 blocks, and 4 blocks use it"},
 		{tb0 + "ops/12/ops/0/semaphore_ids", "[2]", diag.OutOfBounds, "gpus[1].threadblocks[0].ops[12].ops[0].semaphore_ids[0]: semaphore 2 is none of the rank's 2"},
 		{tb0 + "ops/12/ops/0/semaphore_ids", many(17, "0"), diag.Limit, "gpus[1].threadblocks[0].ops[12].ops[0].semaphore_ids: sem_acquire has 17"},
 		// Loops.

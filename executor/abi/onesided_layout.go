@@ -39,7 +39,7 @@ func (o *OneImage) Layout() (OneLayout, error) {
 	l.Scratch, l.Packets, l.FlagMem = size(copies, l.ScratchCopy), size(copies, l.PacketCopy),
 		size(uint64(o.Columns), l.Flags, 8)
 	if over {
-		return l, fmt.Errorf("%d columns of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch,
+		return l, fmt.Errorf("%d replicas of %d and %d chunks of %d bytes are out of range", o.Columns, o.Scratch,
 			o.Packets, o.Tile)
 	}
 	return l, nil
@@ -49,7 +49,7 @@ func (o *OneImage) Layout() (OneLayout, error) {
 // chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
 func (o *OneImage) Reserve(columns int, tile int64) error {
 	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > MaxOneTile {
-		return fmt.Errorf("%d columns, or passes of %d bytes, are out of range", columns, tile)
+		return fmt.Errorf("%d replicas, or tile iterations of %d bytes, are out of range", columns, tile)
 	}
 	o.Columns, o.Tile = columns, (tile+15)&^15
 	return nil
@@ -84,7 +84,7 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 		return OneParams{}, err
 	}
 	if columns < 1 || columns > o.Columns || tile < 1 {
-		return OneParams{}, fmt.Errorf("%d columns of %d, or passes of %d bytes, are out of range", columns, o.Columns, tile)
+		return OneParams{}, fmt.Errorf("%d replicas of %d, or tile iterations of %d bytes, are out of range", columns, o.Columns, tile)
 	}
 	chunk := uint64(geo.Chunk) * uint64(t.Size())
 	p := OneParams{
@@ -105,7 +105,7 @@ func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, column
 	p.Tile = min((uint64(tile)+15)&^15, uint64(o.Tile), p.Share)
 	if o.OnePass && p.Share > uint64(o.Tile) {
 		return OneParams{}, diag.List{diag.New(diag.Limit, diag.Span{},
-			"chunks of %d bytes are more than the program, whose launches have one pass, is loaded for: %d columns of %d bytes", chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
+			"chunks of %d bytes are more than the program, whose launches have one tile iteration, is loaded for: %d replicas of %d bytes", chunk, columns, o.Tile).WithHint("fewer bytes, or memory for longer tiles")}
 	} else if o.OnePass {
 		p.Tile = p.Share
 	}

@@ -111,7 +111,7 @@ func (r *oneReplay) keeps() string {
 	}
 	switch {
 	case r.w.Unmet || flag(ir.Joint) && !flag(ir.Relaxed):
-		return "the threads of a block meet here, in every run, where the program need not have them meet"
+		return "a block barrier stands here in every run, although the program asks for none"
 	case flag(ir.Relaxed):
 		return "relaxed signals keep this order here, in every run; but they make nothing visible"
 	}

@@ -33,10 +33,10 @@ func (l *linter) meet(ops []ir.ChannelOp, i int, loop bool) {
 	switch {
 	case behind == i+1 && behind < len(ops): // the next is found
 	case before == i && i > 0:
-		l.at(diag.LintMeet, ops[i].Pos, "the threads meet twice with nothing between")
+		l.at(diag.LintMeet, ops[i].Pos, "two block barriers with nothing between them: one is enough")
 	case loop && (before == 0 || behind == len(ops)): // the turn before, or the next, is there too
 	case !l.depend(ops[before:i], ops[i+1:behind]):
-		l.at(diag.LintMeet, ops[i].Pos, "the threads meet where nothing behind depends on anything before")
+		l.at(diag.LintMeet, ops[i].Pos, "this block barrier is not needed: nothing behind it depends on anything before it")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // This file finds where.
 
 // meetHint says what mends it.
-const meetHint = "have the threads meet between the two: a nop in a plan, no sync = false in .mscl"
+const meetHint = "put a block barrier between the two: a nop in a plan; in .mscl, leave out sync = false"
 
 // relaxedHint says what mends what relaxed signals do not make visible.
 const relaxedHint = "make the signal that says so, and the wait for it, plain ones, in place of relaxed"
@@ -111,7 +111,7 @@ func (r *oneRacer) apart(list []gap) string {
 		if text != "" {
 			text += ", and "
 		}
-		text += fmt.Sprintf("the threads of %s do not meet between %s and %s", r.blockName(r.links.Block[g.before]),
+		text += fmt.Sprintf("%s has no block barrier between %s and %s", r.blockName(r.links.Block[g.before]),
 			r.p.OpName(g.before), r.p.OpName(g.behind))
 	}
 	return text

@@ -264,9 +264,9 @@ func (r *oneRacer) again(e int32, pass int) {
 // later says how far the passes of a race are apart.
 func (r *oneRacer) later() string {
 	if r.p.OneSided.Depth == 1 {
-		return " 1 pass before, in the same copy"
+		return " 1 tile iteration before, in the same copy"
 	}
-	return fmt.Sprintf(" %d passes before, in the same copy", r.p.OneSided.Depth)
+	return fmt.Sprintf(" %d tile iterations before, in the same copy", r.p.OneSided.Depth)
 }
 
 // race reports that nothing orders an access behind an earlier one. A pair of

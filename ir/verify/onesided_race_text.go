@@ -43,14 +43,14 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 	own := &r.clocks.blocks[a]
 	who, whom := r.blockName(a), r.blockName(b)
 	if k != readWrite && own.done.knows(r.chain[b]) > r.group[j] {
-		return fmt.Sprintf("%s knows by %s", who, r.byWhat("it is over"))
+		return fmt.Sprintf("%s knows by %s", who, r.byWhat("it has ended"))
 	}
 	known := own.visible
 	if k == readWrite {
 		known = own.done
 	}
 	if n := known.knows(r.chain[b]); n > r.group[r.p.Blocks[b].Steps.First] {
-		return fmt.Sprintf("%s then knows only that %s of %s is over", who, r.p.OpName(r.lastOf(b, n-1)), whom)
+		return fmt.Sprintf("%s then knows only that %s of %s has ended", who, r.p.OpName(r.lastOf(b, n-1)), whom)
 	}
 	return fmt.Sprintf("no flag and no packet tells %s how far %s has come", who, whom)
 }

@@ -202,7 +202,7 @@ func (c *turnChecker) sameParts() *diag.Diagnostic {
 			return nil
 		}
 		return c.undecided(rank, at, o.Pos,
-			"is one of a thread block group, as operations in loops are: whose parts meet there depends on the loop iterations")
+			"is one of a thread block group, as operations in loops are: which parts match there depends on the loop iterations")
 	})
 }
 

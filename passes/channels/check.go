@@ -71,7 +71,7 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 // translate makes d, a problem of a step of the program, one of the operation that the step was made of.
 func (u *unroller) translate(d *diag.Diagnostic) {
 	if u.ofPort(d) {
-		d.Hint = "a port is done with what was put when a flush behind it is over (in plans pwsf), or when what comes back for a signal behind it says so: flush it"
+		d.Hint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"
 	}
 	if s := u.source(d.Rank, d.Block, d.Step); s != nil {
 		d.Block, d.Step = int(s.block), int(s.op)

@@ -152,14 +152,14 @@ func (c *turnChecker) balanced() *diag.Diagnostic {
 			switch {
 			case i >= len(awaits):
 				return c.stepUndecided(signals[i].at,
-					"signals %s in a loop, and is not awaited by as many: which loop iterations meet depends on how many there are",
+					"signals %s in a loop, and is not awaited by as many: which loop iterations match depends on how many there are",
 					c.u.endName(e.key))
 			case i >= len(signals) || signals[i].n != awaits[i].n:
 				return c.stepUndecided(awaits[i].at,
-					"awaits %s more or less often per loop iteration than its signals' loop signals it: which loop iterations meet depends on how many there are", c.u.endName(e.key))
+					"awaits %s more or less often per loop iteration than its signals' loop signals it: which loop iterations match depends on how many there are", c.u.endName(e.key))
 			case awaits[i].before-credit > signals[i].before:
 				return c.stepUndecided(awaits[i].at,
-					"awaits %s, and what is before its loop awaits signals of a loop iteration: it is not decided how loop iterations meet",
+					"awaits %s, and what is before its loop awaits signals of a loop iteration: it is not decided which loop iterations match",
 					c.u.endName(e.key))
 			}
 			s, a := signals[i].loop.number, awaits[i].loop.number
@@ -190,7 +190,7 @@ func (c *turnChecker) stepUndecided(at [2]int32, format string, args ...any) *di
 
 func (c *turnChecker) loopUndecided(block int32, l turnLoop, text string) *diag.Diagnostic {
 	return c.stepUndecided([2]int32{block, l.first},
-		"is in a loop that %s: it is not decided how loop iterations meet", text)
+		"is in a loop that %s: it is not decided which loop iterations match", text)
 }
 
 // waitedFor grows reach, of each block how many of its steps are waited for, by all that these wait for.

@@ -119,7 +119,7 @@ func TestPortsAreToBeFlushed(t *testing.T) {
 	} {
 		_, _, list := Check(c.of.ChannelProgram, verify.Options{})
 		for _, d := range list {
-			if strings.Contains(d.Hint, "flush it") != c.hints {
+			if strings.Contains(d.Hint, "flush the port") != c.hints {
 				t.Errorf("%s: %s: hint %q", name, d.Text, d.Hint)
 			}
 		}

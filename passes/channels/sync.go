@@ -188,7 +188,7 @@ func (u *unroller) barrier(k *unrolled, o *ir.ChannelOp) {
 		u.say(k, diag.Deadlock, "waits for %d blocks at barrier %d, and %d come to it", o.Blocks, o.ID, n)
 		return
 	case n > o.Blocks:
-		u.say(k, diag.Undecided, "waits for %d blocks at barrier %d, and %d come to it: which of them meet depends on time",
+		u.say(k, diag.Undecided, "waits for %d blocks at barrier %d, and %d come to it: which of them synchronise depends on timing",
 			o.Blocks, o.ID, n)
 		return
 	}

@@ -38,7 +38,7 @@ var Table = []Pass{
 	{Name: "sync", Required: true, Needs: property.Ordered, Gives: property.Synced, Run: syncBlocks,
 		Doc: "turn dependences between blocks into flags, without redundant ones"},
 	{Name: "pack", Needs: property.Synced, Run: pack, // after sync: memory is reused only where flags already order it
-		Doc: "lay scratch chunks over each other whose lives do not meet"},
+		Doc: "share memory among scratch chunks whose lifetimes do not overlap"},
 	{Name: "fit", Required: true, Needs: property.Synced, Gives: property.Bounded, Run: fit,
 		Doc: "refuse a program that is larger than its target allows"},
 }
