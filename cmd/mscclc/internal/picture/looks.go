@@ -21,6 +21,8 @@ const (
 	reduceNear
 	copyFar
 	reduceFar
+	copyBoth
+	reduceBoth
 	signals
 	waits
 	numLooks
@@ -31,21 +33,24 @@ const (
 var (
 	lookColours = [numLooks]string{
 		copyInside: "#c4c4c4", reduceInside: "#505050", copyNear: "#7cc4f0", reduceNear: "#005a9c",
-		copyFar: "#f5b731", reduceFar: "#b34700", signals: "#a0529e", waits: "#ececec",
+		copyFar: "#f5b731", reduceFar: "#b34700", copyBoth: "#8cc56b", reduceBoth: "#2f6b1f",
+		signals: "#a0529e", waits: "#ececec",
 	}
 	chromeColours = [numLooks]string{
 		copyInside: "grey", reduceInside: "generic_work", copyNear: "rail_response", reduceNear: "light_memory_dump",
-		copyFar: "rail_idle", reduceFar: "terrible", signals: "detailed_memory_dump", waits: "white",
+		copyFar: "rail_idle", reduceFar: "terrible", copyBoth: "good", reduceBoth: "olive",
+		signals: "detailed_memory_dump", waits: "white",
 	}
 )
 
-// A medium is what data goes over: the later the slower.
+// A medium is what the data of a step go over.
 type medium uint8
 
 const (
 	inside medium = iota // a GPU's own memory
 	near                 // the links of a node
 	far                  // the network between nodes
+	both                 // to some ranks near, to others far
 )
 
 // A StepLooks knows the look of each step of a program.
@@ -102,10 +107,11 @@ func LooksOf(p *ir.Program) *StepLooks {
 
 // Name names the looks by the links of a node and those of the network.
 func (l *StepLooks) name(node string, network []string) {
-	over := [far + 1]string{"in the GPU", "over " + node, "over the network"}
+	far := "the network"
 	if len(network) > 0 {
-		over[far] += " (" + strings.Join(network, ", ") + ")"
+		far += " (" + strings.Join(network, ", ") + ")"
 	}
+	over := [both + 1]string{"in the GPU", "over " + node, "over " + far, "over " + node + " and " + far}
 	for m, where := range over {
 		l.names[2*m], l.names[2*m+1] = "copy "+where, "reduce "+where
 	}
@@ -123,7 +129,7 @@ func newLooks(p *ir.Program, between func(a, b int32) medium) *StepLooks {
 	return l
 }
 
-// lookOf is the look of a step of tb. Of several media that a step uses, the slowest counts.
+// lookOf is the look of a step of tb.
 func lookOf(p *ir.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) medium) stepLook {
 	info := s.Op.Info()
 	switch {
@@ -135,7 +141,11 @@ func lookOf(p *ir.Program, tb *ir.TB, s *ir.Step, between func(a, b int32) mediu
 	over, reduces := inside, info.Reduces
 	reach := func(rank int32) {
 		if rank != tb.Rank {
-			over = max(over, between(tb.Rank, rank))
+			to := between(tb.Rank, rank)
+			if over != inside && over != to {
+				to = both
+			}
+			over = to
 		}
 	}
 	if info.Sends {
