@@ -119,6 +119,9 @@ func (d *timeline) choose(spans []executor.Span) (beyond int) {
 func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
 	note := fmt.Sprintf("Time 0 is when the thread blocks begin, %.2f us after the call begins. "+
 		"The last step shown ends at %.2f us.", r.Launch, micros(d.end))
+	if len(d.Spans) == 0 {
+		note = "No step takes time: a call of this size moves nothing."
+	}
 	if columns > 1 {
 		note += fmt.Sprintf(" A lane stands for %d replicas, which do the same at the same time.", columns)
 	}
@@ -131,7 +134,7 @@ func (d *timeline) remark(r *simulate.Result, columns, lanes, beyond int) {
 		out = append(out, fmt.Sprintf("lanes %d to %d of %d", n+1, lanes, lanes))
 	}
 	if beyond > 0 {
-		out = append(out, fmt.Sprintf("the last %d of %d steps of what is drawn", beyond, beyond+len(d.Spans)))
+		out = append(out, fmt.Sprintf("the last %d of %d steps of the lanes shown", beyond, beyond+len(d.Spans)))
 	}
 	if len(out) > 0 {
 		d.remarks = append(d.remarks, "Left out: "+strings.Join(out, "; ")+".")
