@@ -30,9 +30,24 @@ func pipelineCall(c *compiler, args *syntax.Args, span diag.Span) code {
 	return c.badCode()
 }
 
+// misspeltBlock is the word that x, which has a block behind it, begins with, and what to write instead: "" where the
+// word is a name.
+func (c *compiler) misspeltBlock(x *syntax.Expr) (word *syntax.Name, hint string) {
+	word, is := x.Left.X.(*syntax.Name)
+	if !is || c.scope.lookup(word.Text) != nil {
+		return nil, ""
+	}
+	return word, syntax.KeywordHint(word.Text, syntax.BlockKeywords)
+}
+
 // pipeline compiles a call that has a block.
 func (c *compiler) pipeline(s *syntax.Simple) exec {
 	f, args := pipelineHead(s.X)
+	if word, hint := c.misspeltBlock(s.X); hint != "" {
+		c.m.report(diag.Syntax, word.Span(), "%s is not a keyword", word.Text).Hint = hint
+		c.block(s.Body)
+		return nil
+	}
 	if f == nil {
 		c.m.report(diag.Syntax, s.Body.Span(),
 			"no block belongs here").Hint = "if, for, parallelize, def and pipeline(...) have blocks"

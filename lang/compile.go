@@ -257,7 +257,11 @@ func plainName(e *syntax.Expr) *syntax.Name {
 func (c *compiler) bare(s *syntax.Simple) exec {
 	if !doesSomething(s.X) {
 		if c.expr(s.X).kind != kBad {
-			c.m.report(diag.Unused, s.X.Span(), "this does nothing: a statement is a call of a function, a copy or a reduce")
+			d := c.m.report(diag.Unused, s.X.Span(),
+				"this does nothing: a statement is a call of a function, a copy or a reduce")
+			if ops := s.X.Left.Ops; len(ops) > 0 && ops[0] == "-" {
+				d.Hint = syntax.OperatorHint("-")
+			}
 		}
 		return nil
 	}

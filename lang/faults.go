@@ -16,8 +16,9 @@ func (m *machine) inRange(span diag.Span, rank int64, b ir.Buf, index, count int
 	p := &m.prog
 	if rank < 0 || rank >= int64(p.coll.Ranks) {
 		d := m.fault(diag.OutOfBounds, span, "rank %d does not exist: ranks are 0 to %d", rank, p.coll.Ranks-1)
-		if rank > 0 {
-			d.Hint = fmt.Sprintf("to go on at rank 0 behind rank %d, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
+		d.Hint = fmt.Sprintf("to go on at rank 0 behind rank %d, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
+		if rank < 0 {
+			d.Hint = fmt.Sprintf("to go on at rank %d before rank 0, write (...) %% %d", p.coll.Ranks-1, p.coll.Ranks)
 		}
 		return false
 	}

@@ -123,6 +123,14 @@ func (m *machine) noAlgorithm(f *syntax.File, first diag.Span) {
 	}
 	d := m.report(diag.Declaration, first, "the file has no algorithm line, so it is a library")
 	d.Hint = "a first line algorithm NAME(ranks = 8) makes it an algorithm"
+	if len(f.Stmts) == 0 {
+		return
+	}
+	if s, is := f.Stmts[0].(*syntax.Simple); is {
+		if word, is := s.X.Left.X.(*syntax.Name); is && diag.Meant(word.Text, []string{"algorithm"}) != "" {
+			d.Hint = "did you mean algorithm? " + d.Hint
+		}
+	}
 }
 
 // take puts s where it belongs if it is a declaration, and says whether it is.

@@ -34,7 +34,7 @@ func (c *compiler) iterators(iters []*syntax.Iter, tokens int) []*iteration {
 		l := &iteration{name: it.Name.Text, slot: new(value), span: it.Span(), cost: 1 + int64(tokens)/16}
 		k := kInt
 		if it.To == nil {
-			l.list = c.of(it.From, kList, "what a for without .. runs over")
+			l.list = c.listOver(it)
 			k = kAny
 			if it.By != nil {
 				c.m.report(diag.Syntax, it.By.Span(), "by needs a range a..b")
@@ -55,6 +55,17 @@ func (c *compiler) iterators(iters []*syntax.Iter, tokens int) []*iteration {
 		list[i] = l
 	}
 	return list
+}
+
+// listOver compiles the list that it runs over.
+func (c *compiler) listOver(it *syntax.Iter) func() value {
+	x, span := c.expr(it.From), it.From.Span()
+	if x.kind != kInt {
+		return c.as(x, kList, "what a for without .. runs over", span)
+	}
+	c.m.report(diag.Kind, span, "what a for without .. runs over must be %s, not %s", kList, kInt).Hint =
+		"a range is a..b: for " + it.Name.Text + " in 0.." + it.From.Source() + " { }"
+	return c.badCode().val
 }
 
 // nest runs body for all rounds of iters, the first outermost.

@@ -116,7 +116,7 @@ const namesShown = 10
 
 // suggestName gives d a hint of what is meant by text, which is not defined.
 func (c *compiler) suggestName(d *diag.Diagnostic, text string, use nameUse) {
-	near := diag.Nearest(text, c.scope.all())
+	near := diag.Meant(text, c.scope.all())
 	here, variables := c.namesHere(use)
 	include := c.main.IncludeOf()
 	switch {

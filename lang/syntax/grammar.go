@@ -5,8 +5,9 @@
 //
 // grammar.go is the tree, from which participle makes the parser (GRAMMAR.ebnf).
 // parse.go parses a line at a time, so that one error hides no other. scan.go
-// makes tokens, newline.go decides which newlines end a statement, habits.go
-// knows what people bring from other languages.
+// and number.go make tokens, newline.go decides which newlines end a
+// statement, habits.go knows what people bring from other languages, and forms.go
+// shows how lines are written.
 package syntax
 
 import (

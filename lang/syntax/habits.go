@@ -30,6 +30,8 @@ var foreignStatements = map[string]string{
 	"using":    ImportHint,
 	"elif":     "elif is written else if",
 	"elsif":    "elsif is written else if",
+	"elseif":   "elseif is written else if",
+	"assert":   `assert is a call: assert(ranks > 1, "text")`,
 	"fn":       "a function is written def f(a, b) { }",
 	"function": "a function is written def f(a, b) { }",
 	"func":     "a function is written def f(a, b) { }",
@@ -46,6 +48,7 @@ var ForeignNames = map[string]string{
 	"range":    "a range is a..b: for i in 0..4 { }",
 	"i":        "a rank's input is called input",
 	"o":        "a rank's output is called output",
+	"out":      "a rank's output is called output",
 	"s":        "a buffer of one's own is declared by scratch NAME[chunks]",
 	"print":    "there is no print: mscclc show FILE chunks shows what an algorithm does",
 	"None":     "there is no null value",
@@ -84,7 +87,7 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 			continue
 		}
 		if first != nil {
-			return diag.Diagnostic{}, false
+			return misspeltElse(&before[len(before)-1], tok)
 		}
 		first = &before[i]
 	}
@@ -95,18 +98,39 @@ func misspelt(before []lexer.Token, tok *lexer.Token) (diag.Diagnostic, bool) {
 		return diag.Diagnostic{}, false
 	}
 	d := diag.New(diag.Syntax, TokenSpan(first), "%s is not a keyword", tokenText(first))
-	if hint := foreignStatements[first.Value]; hint != "" {
+	if hint := KeywordHint(first.Value, statementKeywords); hint != "" {
 		return d.WithHint("%s", hint), true
-	}
-	if near := diag.Nearest(strings.ToLower(first.Value), statementKeywords); near != "" {
-		return d.WithHint("did you mean %s?", near), true
-	}
-	if keywords[strings.ToLower(first.Value)] {
-		return d.WithHint("keywords are lower case: %s", strings.ToLower(first.Value)), true
 	}
 	return d.WithHint("a statement begins with a keyword (%s), or is a call or an assignment",
 		strings.Join(statementKeywords, ", ")), first != tok
 }
+
+// misspeltElse says that tok, behind the block that prev closes, is no else.
+func misspeltElse(prev, tok *lexer.Token) (d diag.Diagnostic, ok bool) {
+	hint := KeywordHint(tok.Value, []string{"else"})
+	if prev.Value != "}" || tok.Type != tIdent || hint == "" {
+		return d, false
+	}
+	return diag.New(diag.Syntax, TokenSpan(tok), "%s is not a keyword", tok.Value).WithHint("%s", hint), true
+}
+
+// KeywordHint says what to write instead of word where one of the keywords was meant, or returns "".
+func KeywordHint(word string, among []string) string {
+	lower := strings.ToLower(word)
+	if hint := foreignStatements[word]; hint != "" {
+		return hint
+	}
+	if slices.Contains(among, lower) {
+		return "keywords are lower case: " + lower
+	}
+	if near := diag.Nearest(lower, among); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
+}
+
+// BlockKeywords are the words that a statement with a block begins with.
+var BlockKeywords = []string{"if", "else", "for", "parallelize", "def", "pipeline"}
 
 // noValue says that a let has no value, where its line ends behind = and tok is on another line. before are the tokens
 // of the statement before tok.
@@ -150,7 +174,7 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token, want string) string {
 	if len(words) > 0 {
 		first = words[0]
 	}
-	atEnd := tok.Type == tEnd || tok.Type == lexer.EOF
+	atEnd, text := tok.Type == tEnd || tok.Type == lexer.EOF, strings.Join(words, " ")
 	switch {
 	case tok.Type == tKeyword && slices.Contains([]string{"let", "def", "for", "scratch", "algorithm"}, prev):
 		return fmt.Sprintf("%s is a word of the language and cannot be a name", tok.Value)
@@ -162,17 +186,32 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token, want string) string {
 		return "a name is of letters, digits and _"
 	case first == "algorithm" && tok.Value == "{" && prev == ")":
 		return algorithmHint
-	case first == "for" && tok.Value == "=" && len(words) == 2:
-		return fmt.Sprintf("a loop is written for %s in 0..4 { }", prev)
-	case tok.Value == "=" && prev == "..":
-		return "there is no ..=: a..b ends before b, so 0..4 is 0 to 3"
+	case first == "for" && len(words) == 2 && want == "in":
+		return loopHint(prev)
+	case first == "for" && len(words) == 1 && tok.Value == "(":
+		return loopHint("r") + ", without ( )"
+	case first == "for" && tok.Value == "step":
+		return "the step of a range is written by: for r in 0..8 by 2 { }"
+	case (tok.Value == "=" || tok.Value == ".") && prev == "..":
+		return fmt.Sprintf("there is no ..%s: a..b ends before b, so 0..4 is 0 to 3", tok.Value)
+	case tok.Value == ".." && want == "]":
+		return "a range is no list: for r in 0..4 { } runs over it, and [r for r in 0..4] is its list"
+	case tok.Value == "=" && want == "{":
+		return "== compares: if a == b { }"
+	case tok.Value == "in" && want == "an expression":
+		return ForeignNames["i"]
 	case tok.Value == "*" && prev == "*":
 		return "there is no **: a power of two is written 1 << n"
 	case len(words) == 0 && tok.Value == "{" || atEnd && want == "{":
 		return blockHint
+	case len(words) == 0 && tok.Value == "%":
+		return commentHint + "; if % is an operator, put it at the end of the line before"
 	case len(words) == 0 && tok.Type == tOp:
-		return fmt.Sprintf("the line before is a statement of its own: put %s at its end, or the expression in ( )",
-			tok.Value)
+		return OperatorHint(tok.Value)
+	case tok.Value == "+" && prev == "+" && len(words) == 2:
+		return fmt.Sprintf("there is no ++: write %s = %s + 1", first, first)
+	case forms[first] != "" && strings.Count(text, "(") == strings.Count(text, ")"):
+		return formHint(words)
 	case atEnd && back(2) == "let":
 		return fmt.Sprintf("let needs a value: let %s = 0", prev)
 	case atEnd && prev == "let":
@@ -189,32 +228,6 @@ func syntaxHint(before []lexer.Token, tok *lexer.Token, want string) string {
 		return foreignStatements["elif"]
 	case prev == "import":
 		return `a library is named by its file, in quotes: import "FILE.mscl"`
-	}
-	return ""
-}
-
-// algorithmHint says that statements are not in a block of the algorithm.
-const algorithmHint = "the algorithm line ends at its ): the other lines follow it, without a block around them"
-
-// blockHint says where a block begins.
-const blockHint = "a block begins on the line of its for, if or def: for i in 0..4 {"
-
-// strayHint says what to write instead of a character that means nothing, where
-// line is the text before it on its line.
-func strayHint(r rune, line string) string {
-	switch {
-	case r == ':' && strings.Contains(line, "range("):
-		return "a range is a..b, and a block is in { }: for i in 0..4 { ... }"
-	case r == ':' && strings.Count(line, "(") > strings.Count(line, ")"):
-		return "a value is given by =, as in ranks = 4"
-	case r == ':' && strings.HasPrefix(line, "algorithm "):
-		return algorithmHint
-	case r == ':':
-		return "a block is in { }: for i in 0..4 { ... }"
-	case r == '?':
-		return "there is no ? operator: if c { } else { } chooses"
-	case r > 0x7f:
-		return "names and operators are of ASCII letters, digits, _ and signs"
 	}
 	return ""
 }

@@ -53,7 +53,7 @@ func (f *File) Info() Info {
 			for _, p := range s.Params {
 				d := ParamInfo{Name: p.Name}
 				if p.Default != nil {
-					d.Default = p.Default.source()
+					d.Default = p.Default.Source()
 				}
 				info.Params = append(info.Params, d)
 			}
@@ -62,7 +62,7 @@ func (f *File) Info() Info {
 		case *Protocol:
 			info.Protocol = s.Name.Text
 		case *Sizes:
-			info.Sizes = s.Min.source() + ".." + s.Max.source()
+			info.Sizes = s.Min.Source() + ".." + s.Max.Source()
 		case *Def:
 			info.Functions = append(info.Functions, s.Name.Text)
 		}
@@ -95,8 +95,8 @@ func (f *File) named() (list []Named) {
 	return list
 }
 
-// source is n's text in the one true format, on one line.
-func (n *Node) source() string {
+// Source is n's text in the one true format, on one line.
+func (n *Node) Source() string {
 	f := File{}
 	for _, t := range n.Tokens {
 		if t.Type != tComment && t.Type != tBlank {

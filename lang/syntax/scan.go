@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mscclc/files"
 	"mscclc/ir/diag"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -61,6 +60,8 @@ type scanner struct {
 	errs   diag.List
 	limit  int          // bytes of a string
 	open   map[int]bool // lines on which a string is not closed
+
+	counting int // the last line that has a loop as C has it
 }
 
 // scan cuts src into tokens, the last of which is EOF.
@@ -84,9 +85,7 @@ func (s *scanner) next() {
 	case c == '\r' && strings.HasPrefix(rest, "\r\n"):
 		s.skip(1)
 	case c == '\n':
-		s.emit(tNewline, 1)
-		s.pos.Line++
-		s.pos.Column = 1
+		s.newline()
 	case c == '#':
 		s.comment(rest)
 	case c == '"':
@@ -106,10 +105,16 @@ func (s *scanner) next() {
 }
 
 func (s *scanner) operator(rest string) {
-	if strings.HasPrefix(rest, "//") {
-		d := s.fault(2, "// is neither an operator nor a comment")
-		d.Hint = "comments start with #, and / already divides integers"
-		s.skip(2)
+	line := s.src[s.pos.Offset-s.pos.Column+1 : s.pos.Offset] // as far as here
+	switch {
+	case strings.HasPrefix(rest, "//"):
+		s.slashes(line, rest)
+		return
+	case strings.HasPrefix(rest, "/*"):
+		s.starComment(rest)
+		return
+	case startsFraction(line, rest):
+		s.noInteger(1+wordLen(rest[1:]), rest)
 		return
 	}
 	for _, op := range operators {
@@ -126,26 +131,30 @@ func (s *scanner) operator(rest string) {
 			n++
 		}
 	case rest[0] == ';':
-		s.fault(1, "; is not needed").Hint = "remove it: a newline ends a statement"
+		s.semicolon(line)
 	case rest[0] == '\'':
 		s.fault(1, "' starts nothing").Hint = "strings are in double quotes"
 	case r == '\uFEFF' && s.pos.Offset == 0: // a byte order mark
 	default:
-		line := s.src[:s.pos.Offset]
-		line = line[strings.LastIndexByte(line, '\n')+1:]
-		s.fault(n, "the character %q has no meaning here", r).Hint = strayHint(r, line)
+		s.fault(n, "the character %q has no meaning here", r).Hint = strayHint(r, line, firstLine(rest))
 	}
 	s.skip(n)
 }
 
+func (s *scanner) newline() {
+	s.emit(tNewline, 1)
+	s.pos.Line++
+	s.pos.Column = 1
+}
+
+// firstLine is text as far as its first line goes.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSuffix(line, "\r")
+}
+
 func (s *scanner) comment(rest string) {
-	n := strings.IndexByte(rest, '\n')
-	if n < 0 {
-		n = len(rest)
-	}
-	if n > 0 && rest[n-1] == '\r' {
-		n--
-	}
+	n := len(firstLine(rest))
 	s.checkText(rest[:n])
 	s.emit(tComment, n)
 }
@@ -177,52 +186,6 @@ func (s *scanner) checkText(text string) {
 	if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }); i >= 0 {
 		s.fault(1, "the text holds the control character %q", text[i])
 	}
-}
-
-// number reads an integer: digits with single _ between them, and a suffix.
-func (s *scanner) number(rest string) {
-	n := wordLen(rest)
-	if n+1 < len(rest) && rest[n] == '.' && isDigit(rest[n+1]) {
-		n += 1 + wordLen(rest[n+1:])
-		s.fault(n, "%s is not an integer", rest[:min(n, 40)]).Hint = "all numbers are integers; a / b rounds down"
-		s.emit(tInt, n)
-		return
-	}
-	if _, ok := ParseInt(rest[:n]); ok {
-		s.emit(tInt, n)
-		return
-	}
-	d := s.fault(n, "%s is no integer", rest[:min(n, 40)])
-	if digits := strings.Trim(rest[:n], "0123456789_KMGkmgiB"); digits == "" {
-		d.Hint = "integers have 64 bits, _ only between digits, and at most one suffix K, M or G, also as k, KB or KiB"
-	} else {
-		d.Hint = "integers are decimal, with a suffix K, M or G for powers of 1024"
-	}
-	s.emit(tInt, n)
-}
-
-// ParseInt reads an integer of the language.
-func ParseInt(text string) (int64, bool) {
-	text, shift := files.CutSizeUnit(text)
-	if text == "" || text[0] == '_' || text[len(text)-1] == '_' {
-		return 0, false
-	}
-	v := int64(0)
-	for i := range len(text) {
-		switch c := text[i]; {
-		case isDigit(c):
-			if v > (1<<63-1-int64(c-'0'))/10 {
-				return 0, false
-			}
-			v = v*10 + int64(c-'0')
-		case c != '_' || text[i-1] == '_':
-			return 0, false
-		}
-	}
-	if v > (1<<63-1)>>shift {
-		return 0, false
-	}
-	return v << shift, true
 }
 
 func (s *scanner) emit(typ lexer.TokenType, n int) {
