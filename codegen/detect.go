@@ -76,7 +76,7 @@ func Detect(head []byte) FileKind {
 	if bytes.HasPrefix(head, []byte(ProgramMagic)) {
 		return KindProgram
 	}
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), blanks)
+	text := bytes.TrimLeft(files.TrimMark(head), blanks)
 	switch {
 	case bytes.IndexByte(head, 0) >= 0:
 		return KindUnknown

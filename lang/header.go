@@ -121,6 +121,11 @@ func (m *machine) noAlgorithm(f *syntax.File, first diag.Span) {
 		d.Hint = "move it above all other lines but comments"
 		return
 	}
+	if len(f.Stmts) == 0 {
+		m.report(diag.Declaration, first, "the file is empty, or has only comments").Hint =
+			"an algorithm begins with algorithm NAME(ranks = 8)"
+		return
+	}
 	d := m.report(diag.Declaration, first, "the file has no algorithm line, so it is a library")
 	d.Hint = "a first line algorithm NAME(ranks = 8) makes it an algorithm"
 	if len(f.Stmts) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strconv"
@@ -105,12 +106,10 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Unknown("device", f.device, deviceNames())
 	case first < 1 || first > last || f.factor < 2:
 		return cli.Usagef("bench takes -b from 1 up to -e, and -f from 2")
-	case f.iters < 0 || f.warmup < 0 || f.replays < 1 || f.length <= 0 || f.wait < time.Millisecond:
-		return cli.Usagef("bench takes --iters and --warmup from 0, --replays from 1, a --replay-time above 0 and --timeout from 1ms")
-	case f.ranks == 0 && f.oneGiven("ranks") != "":
-		return cli.Usagef("--ranks takes a number of 1 or more")
-	case f.columns < 0 || f.threads < 0 || f.procs < 0 || f.ranks < 0 || f.ranks > choose.MostRanks:
-		return cli.Usagef("bench takes --columns, --threads and --procs from 0, and --ranks up to %d", choose.MostRanks)
+	case f.below() != nil:
+		return f.below()
+	case f.ranks > choose.MostRanks:
+		return cli.Usagef("--ranks takes a number up to %d, not %d", choose.MostRanks, f.ranks)
 	case !slices.Contains(placeNames, f.place):
 		return cli.Usagef("--place takes out, in or both, not %q", f.place)
 	case f.nodes < 1 || f.nodes > 1 && f.table == "":
@@ -160,6 +159,18 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return f.chosenOnly("--ranks, --root, --place and the like", "import-path", "limit")
 	}
 	return nil
+}
+
+// below returns the error of a number that is too small, or nil.
+func (f *benchFlags) below() error {
+	leastRanks := 0
+	if f.oneGiven("ranks") != "" {
+		leastRanks = 1
+	}
+	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
+		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
+		cli.From("ranks", f.ranks, leastRanks), cli.From("columns", f.columns, 0), cli.From("threads", f.threads, 0),
+		cli.From("procs", f.procs, 0))
 }
 
 // wrongOutput returns the error of an -o that is not for what is measured, or that is nccl-tests' -o, the reduction.

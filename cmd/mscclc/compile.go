@@ -192,7 +192,7 @@ type compiledDocument struct {
 
 // compileSource compiles s, whose products d sees; d may be nil.
 func (a *app) compileSource(s *cli.Source, c *compiling, d *dumper) (*ir.Program, error) {
-	text, err := s.ReadSource(&c.Limits)
+	text, err := s.ReadAlgorithm(&c.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:   "explain [CODE]",
 		Short: "Explain the code of an error, or list all codes",
 		Long: `Explain the code of an error: what it means, why it is an error and what to do. An example follows, with the
-command line that shows the error. Without a code, list all codes. --example prints the example alone, for a command
-that reads it:
+command line that shows the error. Without a code, list all codes; lint lists those that begin with
+lint-. --example prints the example alone, for a command that reads it:
 
   mscclc explain deadlock --example | mscclc verify - --replay
   mscclc explain undecided --example | mscclc verify -
@@ -38,7 +38,7 @@ that reads it:
 			case example:
 				return cli.Usagef("--example needs a code; mscclc explain lists them")
 			}
-			return a.explainAll()
+			return a.listCodes("")
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
@@ -47,26 +47,35 @@ that reads it:
 	return cmd
 }
 
-// explainAll lists all codes with their first sentences.
-func (a *app) explainAll() error {
+// listCodes lists the codes that begin with prefix, with their first sentences.
+func (a *app) listCodes(prefix string) error {
 	if a.JSON {
-		return a.explainJSON(diag.Codes())
+		return a.explainJSON(begun(diag.Codes(), prefix))
 	}
-	for i, g := range diag.Groups {
-		if i > 0 {
-			fmt.Fprintln(a.Stdout)
+	between := ""
+	for _, g := range diag.Groups {
+		codes := begun(g.Codes(), prefix)
+		if len(codes) == 0 {
+			continue
 		}
-		fmt.Fprintln(a.Stdout, g.Title+":")
-		for _, code := range g.Codes() {
+		fmt.Fprintf(a.Stdout, "%s%s:\n", between, g.Title)
+		for _, code := range codes {
 			e, _ := diag.Explain(code)
 			fmt.Fprintf(a.Stdout, "  %-17s %s\n", code, e.First())
 		}
+		between = "\n"
 	}
 	fmt.Fprintln(a.Stdout, "\nmscclc explain CODE says more of each.")
 	return nil
 }
 
-// explain explains a code, or prints its example alone.
+// begun returns those of codes that begin with prefix.
+func begun(codes []diag.Code, prefix string) []diag.Code {
+	return slices.DeleteFunc(slices.Clone(codes),
+		func(c diag.Code) bool { return !strings.HasPrefix(string(c), prefix) })
+}
+
+// explain explains a code, or prints its example alone. Of the first word of several codes it lists these.
 func (a *app) explain(code string, example, oneSided bool) error {
 	e, ok := diag.Explain(diag.Code(code))
 	text := e.Example
@@ -74,6 +83,8 @@ func (a *app) explain(code string, example, oneSided bool) error {
 		text = e.OneSided
 	}
 	switch {
+	case !ok && !example && len(begun(diag.Codes(), code+"-")) > 0:
+		return a.listCodes(code + "-")
 	case !ok:
 		return cli.Usagef("%q is not the code of an error", code).
 			Hint("%s", cli.DidYouMean(code, codeNames(), "mscclc explain lists them"))

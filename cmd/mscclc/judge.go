@@ -237,10 +237,6 @@ func (a *app) judgeSource(s *cli.Source, text []byte, f *verifyFlags, d *verdict
 
 // checkLibrary judges a library as an algorithm that imports it would find it.
 func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
-	if len(f.Stmts) == 0 {
-		return diag.List{diag.New(diag.Declaration, cli.FileSpan(f.Name), "the file has neither an algorithm nor functions").
-			WithHint("a file begins with: algorithm NAME(ranks = 8)")}
-	}
 	user := filepath.Join(filepath.Dir(f.Name), "verify.mscl")
 	importing := fmt.Sprintf("algorithm verify()\ncollective custom(1, input = 1, output = 1) { }\nimport %q\n",
 		filepath.Base(f.Name))
@@ -260,8 +256,11 @@ func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
 	return err
 }
 
-// isLibrary says whether f holds imports and functions only. Any other file is judged as an algorithm.
+// isLibrary says whether f holds imports and functions only, and at least one. Any other file is judged as an algorithm.
 func isLibrary(f *syntax.File) bool {
+	if len(f.Stmts) == 0 {
+		return false
+	}
 	return !slices.ContainsFunc(f.Stmts, func(s syntax.Stmt) bool {
 		switch s.(type) {
 		case *syntax.Import, *syntax.Def:

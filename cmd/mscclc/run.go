@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"slices"
@@ -179,8 +180,7 @@ func (f *runFlags) plan() (*runPlan, error) {
 		return nil, cli.Unknown("device", f.device, deviceNames())
 	case f.threads > 0 && gpuTable[f.device] != nil:
 		return nil, cli.Usagef("--threads are the host's, and --device is %s", f.device)
-	case f.iters < 1 || f.threads < 0 || f.wait < time.Millisecond || len(r.sizes) == 0:
-		return nil, cli.Usagef("run takes --iters from 1, --threads from 0, --timeout from 1ms, and some --bytes")
 	}
-	return r, nil
+	return r, cmp.Or(cli.From("iters", f.iters, 1), cli.From("threads", f.threads, 0),
+		cli.From("timeout", f.wait, time.Millisecond))
 }

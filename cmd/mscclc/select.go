@@ -103,8 +103,8 @@ func noCollective(name string) error {
 		return cli.Usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], cli.List(kinds))
 	}
 	wrong := cli.Usagef("%q is no collective of the catalog, which has %s", name, cli.List(kinds))
-	if near := cli.DidYouMean(name, kinds, ""); near != "" {
-		return wrong.Hint("%s", near)
+	if near := cli.MeantCollective(name); near != "" {
+		return wrong.Hint("did you mean %s?", near)
 	}
 	return wrong
 }

@@ -54,7 +54,7 @@ func (a *app) own(arg string, from *cli.Reading) (own choose.Own, err error) {
 	}
 	switch s.Kind {
 	case codegen.KindSource:
-		if own.Text, err = s.ReadSource(&from.Limits); err != nil {
+		if own.Text, err = s.ReadAlgorithm(&from.Limits); err != nil {
 			return own, err
 		}
 		own.Options.Lang = from.Imports(s)

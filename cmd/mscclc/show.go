@@ -207,7 +207,7 @@ var tooLate = map[string][]string{
 }
 
 func (a *app) sourceStage(w io.Writer, s *cli.Source, stage string, c *showFlags) (*ir.Program, error) {
-	src, err := s.ReadSource(&c.Limits)
+	src, err := s.ReadAlgorithm(&c.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@
 package strictjson
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"strconv"
@@ -68,11 +67,6 @@ const (
 func newTokens(name string, r io.Reader, opt Options) *tokens {
 	r = files.LimitHint(name, r, "a "+opt.What, opt.MaxBytes, opt.Smaller)
 	s := &tokens{name: name, what: opt.What, r: r, buf: make([]byte, 2*maxToken), line: 1, broke: -1}
-	for s.end < 3 && s.fill(s.at) {
-	}
-	if bytes.HasPrefix(s.buf[:s.end], []byte("\xef\xbb\xbf")) {
-		s.at = 3
-	}
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"mscclc/ir/diag"
 
@@ -34,11 +35,19 @@ func FlagError(cmd *cobra.Command, err error) error {
 // not set.
 func EmptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" {
+		if s := f.Value.String(); f.Value.Type() == "string" && s == "" || f.Value.Type() == "stringSlice" && s == "[]" {
 			err = Usagef("the value of --%s is empty", f.Name).Hint("give one, or leave --%s out", f.Name)
 		}
 	})
 	return err
+}
+
+// From returns the error of a flag whose value is below least, or nil.
+func From[T int | int64 | time.Duration](flag string, value, least T) error {
+	if value >= least {
+		return nil
+	}
+	return Usagef("--%s takes %v or more, not %v", flag, least, value)
 }
 
 // refusedValue says, behind the name of a flag, which values it takes and which one was given.
@@ -63,7 +72,8 @@ func refusedValue(err *pflag.InvalidValueError) string {
 // alike has flags for one thing, under the names that they have in some commands or in other tools.
 var alike = [][]string{
 	{"bytes", "begin", "b", "size", "sizes", "minbytes"},
-	{"ranks", "nranks", "ngpus", "gpus", "np", "g", "n", "topology"},
+	{"ranks", "nranks", "ngpus", "gpus", "np", "g", "topology"},
+	{"iters", "n"},
 	{"topology", "machine", "t"},
 	{"dtype", "datatype", "type", "d"},
 	{"output", "out", "o"},

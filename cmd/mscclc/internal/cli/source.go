@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -138,12 +137,6 @@ func (a *App) OpenTopology(spec string) (*topology.Topology, error) {
 // FileSpan is the position of what concerns a whole file.
 func FileSpan(name string) diag.Span { return diag.Span{Pos: diag.Pos{Filename: name}} }
 
-// AlgorithmsOf are the catalog's algorithms of a collective.
-func AlgorithmsOf(collective string) []string {
-	return slices.DeleteFunc(algorithms.Names(),
-		func(name string) bool { return path.Dir(name) != strings.ToLower(collective) })
-}
-
 // sniffed tells what a file holds by how it begins, so that names do not matter.
 func sniffed(name string, r io.ReadCloser, lim *Limits,
 	open func(string, []string, int64) ([]byte, error)) (*Source, error) {
@@ -180,7 +173,7 @@ func noPlan(name string, r io.Reader, head []byte, lim *Limits) error {
 	empty, err := strictjson.Check(name, r, lim.Read.JSON())
 	switch {
 	case empty:
-		return diag.List{diag.New(diag.Malformed, FileSpan(name), "%s is empty", diag.Printable(name))}
+		return emptyFile(name)
 	case err != nil:
 		return err
 	}
@@ -192,6 +185,11 @@ func noPlan(name string, r io.Reader, head []byte, lim *Limits) error {
 	d := diag.New(diag.Malformed, FileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++",
 		diag.Printable(name))
 	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
+}
+
+// emptyFile returns the error of a file that holds nothing but blanks.
+func emptyFile(name string) error {
+	return diag.List{diag.New(diag.Malformed, FileSpan(name), "%s is empty", diag.Printable(name))}
 }
 
 // A frugal reader has the collector run more often once it has read so much that what is made of it would double its
@@ -216,7 +214,9 @@ var endings = []string{".mscl", ".xml", ".plan", ".json", ".table", ".topo"}
 // Text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name
 // any file of the machine, so that lines are quoted only of files that the user named and that are called as such files
 // are, and of valid algorithms and libraries.
-func (a *App) Text(name string) []byte {
+func (a *App) Text(name string) []byte { return files.TrimMark(a.textOf(name)) }
+
+func (a *App) textOf(name string) []byte {
 	if name == StdinName {
 		return a.stdinText.Bytes()
 	}
@@ -261,6 +261,14 @@ func (s *Source) ReadSource(lim *Limits) (text []byte, err error) {
 	return s.text, err
 }
 
+// ReadAlgorithm is ReadSource of what is to be compiled, which no library of the catalog is.
+func (s *Source) ReadAlgorithm(lim *Limits) ([]byte, error) {
+	if err := s.noLibrary(); err != nil {
+		return nil, err
+	}
+	return s.ReadSource(lim)
+}
+
 func (s *Source) readText(lim *Limits) ([]byte, error) {
 	limit := lim.file()
 	text, err := io.ReadAll(io.LimitReader(s, limit+1))
@@ -276,6 +284,8 @@ func (s *Source) readText(lim *Limits) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", s.Name, err)
 	case n > limit:
 		return nil, syntax.TooLong(s.Name, n, limit)
+	case len(bytes.TrimSpace(text)) == 0 && filepath.Ext(s.Name) != "" && filepath.Ext(s.Name) != files.LibrarySuffix:
+		return nil, emptyFile(s.Name)
 	case s.Name == StdinName || filepath.Ext(s.Name) == files.LibrarySuffix || beginning.Match(text):
 		return text, nil
 	}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/executor/data"
@@ -88,6 +87,11 @@ func Collective(arg string) string {
 	return arg
 }
 
+// MeantCollective returns the collective that arg is a slip of, or a test of nccl-tests as all_reduce_perf is, or "".
+func MeantCollective(arg string) string {
+	return diag.Meant(strings.TrimSuffix(PlainCollective(arg), "perf"), CollectiveNames())
+}
+
 // PlainCollective returns the name of a collective as mscclc writes it.
 func PlainCollective(arg string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(arg))
@@ -99,8 +103,22 @@ func Exists(name string) bool {
 	return err == nil
 }
 
-// DidYouMean is the hint of a usage error about a word that is none of names: a near one, or otherwise.
+// others has the words that people and other tools write for what mscclc has under one name or several.
+var others = map[string][]string{
+	"gpu": {"cuda", "hip"}, "nvidia": {"cuda"}, "amd": {"hip"}, "rocm": {"hip"},
+	"mean": {"avg"}, "average": {"avg"}, "product": {"prod"},
+	"fp8": {"e4m3", "e5m2"}, "float8": {"e4m3", "e5m2"},
+	"msccl++": {"mscclpp"},
+}
+
+// DidYouMean is the hint of a usage error about a word that is none of names: those that others has for it, a near one,
+// or otherwise.
 func DidYouMean(arg string, names []string, otherwise string) string {
+	meant := slices.DeleteFunc(slices.Clone(others[strings.ToLower(arg)]),
+		func(name string) bool { return !slices.Contains(names, name) })
+	if len(meant) > 0 {
+		return "did you mean " + strings.Join(meant, " or ") + "?"
+	}
 	if near := diag.Meant(arg, names); near != "" {
 		return "did you mean " + near + "?"
 	}
@@ -129,16 +147,6 @@ func CommandNames(root *cobra.Command) (names []string) {
 	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
 			names = append(names, c.Name())
-		}
-	}
-	return names
-}
-
-// CatalogPrograms are the algorithms of the catalog, without its libraries.
-func CatalogPrograms() (names []string) {
-	for _, name := range algorithms.Names() {
-		if text, err := algorithms.Open(name); err == nil && strings.Contains(string(text), "\nalgorithm ") {
-			names = append(names, name)
 		}
 	}
 	return names
@@ -240,21 +248,12 @@ func noSuchFile(arg string) error {
 			return diag.List{d.WithHint("did you mean %s?", p)}
 		}
 	}
-	if near := diag.Nearest(strings.ToLower(name), CollectiveNames()); near != "" {
+	if near := MeantCollective(name); near != "" {
 		return diag.List{d.WithHint(
 			"did you mean %s? run and bench choose an algorithm of this collective; mscclc list %s shows all, such as %s",
 			near, near, AlgorithmsOf(near)[0])}
 	}
 	return diag.List{d.WithHint("mscclc list shows the catalog")}
-}
-
-// CollectiveNames are the collectives that bench and select know.
-func CollectiveNames() []string {
-	var names []string
-	for _, k := range choose.Collectives() {
-		names = append(names, k.String())
-	}
-	return names
 }
 
 // DtypeNames are the types of elements.
