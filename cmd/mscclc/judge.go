@@ -256,7 +256,8 @@ func checkLibrary(f *syntax.File, text []byte, opt mscclc.Options) error {
 	return err
 }
 
-// isLibrary says whether f holds imports and functions only, and at least one. Any other file is judged as an algorithm.
+// isLibrary reports whether f holds imports and functions only, and at least one. Any other file is judged as an
+// algorithm.
 func isLibrary(f *syntax.File) bool {
 	if len(f.Stmts) == 0 {
 		return false
