@@ -179,7 +179,7 @@ func TestOneSidedLaterPass(t *testing.T) {
 	args := executor.DataArgs(d)
 	args.Columns, args.TileBytes, args.Threads = 2, 16, 1
 	timesOut(t, l, args,
-		"later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (column 0) [timeout]")
+		"later.mscl:1:1: error: rank 0 block 0 step 0 (wait): waited * for signal 4 of flag 0 of rank 0 from rank 1 block 0 step 0, have 3 (pass 2) (replica 0) [timeout]")
 }
 
 // TestOneSidedStacks bounds what the kernel uses of a fiber's stack.

@@ -15,19 +15,19 @@ func testHurdles(t *testing.T, d Device) {
 	r := mustRig(t, mustProgram(t, ranked("allreduce/allpairs", 2, ir.LL, false)),
 		executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 3000, TileBytes: 64})
 	refuses(t, r, map[string]func(*executor.CallArgs){
-		"buffers are of":        func(a *executor.CallArgs) { a.Input = a.Input[:1] },
-		"no memory of a GPU":    func(a *executor.CallArgs) { a.Input = []uint64{16, 16} },
-		"are wanted":            func(a *executor.CallArgs) { a.Elems = 1 << 30 },
-		"not aligned":           func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0] + 1, a.Output[1]} },
-		"out of range":          func(a *executor.CallArgs) { a.Columns = 1 << 20 },
-		"has room for":          func(a *executor.CallArgs) { a.Columns, a.Threads = 3000, 512 },
-		"a GPU has them by 32":  func(a *executor.CallArgs) { a.Threads = 33 },
-		"no element type":       func(a *executor.CallArgs) { a.DType = 99 },
-		"elements of a piece":   func(a *executor.CallArgs) { a.Elems = -1 },
-		"up to 512":             func(a *executor.CallArgs) { a.Threads = 1024 },
-		"2 and 1 ranks, of 2":   func(a *executor.CallArgs) { a.Output = a.Output[:1] },
-		"output of rank 1":      func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0], a.Output[1] + 1<<40} },
-		"or passes of -5 bytes": func(a *executor.CallArgs) { a.TileBytes = -5 },
+		"buffers are of":                 func(a *executor.CallArgs) { a.Input = a.Input[:1] },
+		"no memory of a GPU":             func(a *executor.CallArgs) { a.Input = []uint64{16, 16} },
+		"are wanted":                     func(a *executor.CallArgs) { a.Elems = 1 << 30 },
+		"not aligned":                    func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0] + 1, a.Output[1]} },
+		"out of range":                   func(a *executor.CallArgs) { a.Columns = 1 << 20 },
+		"has room for":                   func(a *executor.CallArgs) { a.Columns, a.Threads = 3000, 512 },
+		"a GPU has them by 32":           func(a *executor.CallArgs) { a.Threads = 33 },
+		"no element type":                func(a *executor.CallArgs) { a.DType = 99 },
+		"elements of a piece":            func(a *executor.CallArgs) { a.Elems = -1 },
+		"up to 512":                      func(a *executor.CallArgs) { a.Threads = 1024 },
+		"2 and 1 ranks, of 2":            func(a *executor.CallArgs) { a.Output = a.Output[:1] },
+		"output of rank 1":               func(a *executor.CallArgs) { a.Output = []uint64{a.Output[0], a.Output[1] + 1<<40} },
+		"or tile iterations of -5 bytes": func(a *executor.CallArgs) { a.TileBytes = -5 },
 	})
 	testHurdlesOfTwo(t, d)
 	ctx, two := t.Context(), mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 2}, false, ir.LL, true, 0})
