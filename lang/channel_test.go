@@ -3,27 +3,14 @@ package lang
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/lang/langtest"
 	"mscclc/lang/syntax"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// channelFiles are the files at the level of channels.
-func channelFiles(t testing.TB) []string {
-	files, err := filepath.Glob("../examples/channels/*.mscl")
-	if err != nil || len(files) < 8 {
-		t.Fatal("no programs of channels", err)
-	}
-	return append(files, "testdata/channels/everything.mscl")
-}
 
 // checkChannels sees that operands exist, and that channels, semaphores and
 // barriers do.
@@ -71,16 +58,13 @@ func checkChannelOp(t *testing.T, p *ir.ChannelProgram, rank int, o *ir.ChannelO
 // TestChannels expands the programs of channels of the repository, and one that
 // has everything, for few ranks; testdata/channels has what comes out.
 func TestChannels(t *testing.T) {
-	for _, name := range channelFiles(t) {
+	for _, name := range langtest.ChannelFiles(t, "..") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		langtest.CheckFormat(t, name, src)
-		params := Params{"ranks": 3}
-		if strings.Contains(string(src), "(nodes") {
-			params = Params{"nodes": 2, "gpus": 2}
-		}
+		params := Params(langtest.FewRanks(string(src)))
 		p := mustExpandChannels(t, name, string(src), params)
 		if q := mustExpandChannels(t, name, string(src), params); !reflect.DeepEqual(p, q) {
 			t.Errorf("%s: two expansions differ", name)
@@ -89,19 +73,7 @@ func TestChannels(t *testing.T) {
 		if err := text.WriteChannels(&got, p); err != nil {
 			t.Fatal(err)
 		}
-		golden := "testdata/channels/" + strings.TrimSuffix(filepath.Base(name), ".mscl") + ".txt"
-		if os.Getenv("MSCCLC_UPDATE") != "" {
-			if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got.String()); d != "" {
-			t.Errorf("%s; MSCCLC_UPDATE=1 go test ./lang writes it:\n%s", golden, d)
-		}
+		langtest.Golden(t, "testdata/channels", name, got.Bytes())
 	}
 }
 

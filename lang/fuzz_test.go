@@ -28,7 +28,7 @@ func seed(f *testing.F) {
 		}
 		f.Add(string(src))
 	}
-	for _, name := range channelFiles(f) {
+	for _, name := range langtest.ChannelFiles(f, "..") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -117,7 +117,7 @@ func TestMutations(t *testing.T) {
 		files = append(files, tokens)
 		pool = append(pool, tokens...)
 	}
-	for _, name := range append(langtest.Programs(t, ".."), channelFiles(t)...) {
+	for _, name := range append(langtest.Programs(t, ".."), langtest.ChannelFiles(t, "..")...) {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

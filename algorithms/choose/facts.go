@@ -39,13 +39,19 @@ func factsOf(text []byte) facts {
 	}
 }
 
-// factsOfCatalog has the facts of all programs of the catalog, by name.
-var factsOfCatalog = sync.OnceValue(func() map[string]facts {
-	all := map[string]facts{}
-	for _, name := range algorithms.Names() {
-		if text, err := algorithms.Open(name); err == nil {
-			all[name] = factsOf(text)
-		}
+// known has the facts of programs of the catalog that were asked for, by name.
+var known sync.Map
+
+// factsInCatalog returns the facts of a program of the catalog, which it reads once.
+func factsInCatalog(program string) facts {
+	if is, ok := known.Load(program); ok {
+		return is.(facts)
 	}
-	return all
-})
+	text, err := algorithms.Open(program)
+	if err != nil {
+		return facts{}
+	}
+	is := factsOf(text)
+	known.Store(program, is)
+	return is
+}

@@ -9,7 +9,11 @@ import (
 // TestFactsOfCatalog checks that every algorithm of the catalog can be called, and that each fact holds of some.
 func TestFactsOfCatalog(t *testing.T) {
 	var some facts
-	for name, is := range factsOfCatalog() {
+	for _, name := range algorithms.Names() {
+		if _, err := algorithms.Open(name); err != nil {
+			t.Error(err)
+		}
+		is := factsInCatalog(name)
 		some.flat, some.nodal, some.rooted = some.flat || is.flat, some.nodal || is.nodal, some.rooted || is.rooted
 		some.hinted = some.hinted || is.hinted
 		some.switched = some.switched || is.switched
@@ -18,7 +22,7 @@ func TestFactsOfCatalog(t *testing.T) {
 			t.Errorf("%s uses the switch and has no hint: %+v", name, is)
 		}
 	}
-	if some != (facts{true, true, true, true, true, true}) || len(factsOfCatalog()) != len(algorithms.Names()) {
+	if some != (facts{true, true, true, true, true, true}) {
 		t.Errorf("some have %+v", some)
 	}
 }

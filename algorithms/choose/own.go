@@ -76,7 +76,7 @@ func (s Shelf) compiled(program string, c Call) (p *ir.Program, given bool, err 
 // algorithm is the text of a program, and how it is compiled for calls like c.
 func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Options, err error) {
 	if o := s.own(program); o != nil {
-		opt.Lang, opt.Check = c.options(o.Text), o.Options.Check
+		opt.Lang, opt.Check = c.options(factsOf(o.Text)), o.Options.Check
 		opt.Lang.Open, opt.Lang.ImportPath, opt.Lang.Limits = o.Options.Lang.Open, o.Options.Lang.ImportPath,
 			o.Options.Lang.Limits
 		opt.Passes.MaxInsts = o.Options.Passes.MaxInsts
@@ -85,7 +85,7 @@ func (s Shelf) algorithm(program string, c Call) (text []byte, opt mscclc.Option
 	if text, err = algorithms.Open(program); err != nil {
 		return nil, opt, err
 	}
-	opt.Lang = c.options(text)
+	opt.Lang = c.options(factsInCatalog(program))
 	return text, opt, nil
 }
 

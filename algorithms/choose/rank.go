@@ -8,12 +8,12 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"mscclc/codegen"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 	"mscclc/simulate"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // triedInstances are those of two-sided programs that are tried.
@@ -124,7 +124,7 @@ func (r *ranking) try(i int) {
 // Differs says whether some of so many ranks end with sums of other bits than others by a program of the catalog: of
 // two, both add the same two numbers.
 func Differs(program string, ranks int) bool {
-	return ranks > 2 && factsOfCatalog()[program].differs
+	return ranks > 2 && factsInCatalog(program).differs
 }
 
 // Differs says whether some ranks end with sums of other bits than others by a form: of the catalog's as the header

@@ -127,7 +127,7 @@ func (s *Selector) expands(program string) bool {
 	if slices.ContainsFunc(s.why, func(err error) bool { return err.(*unexpanded).program == program }) {
 		return false
 	}
-	if s.Own.own(program) == nil && !factsOfCatalog()[program].flat && s.Call.Nodes < 2 {
+	if s.Own.own(program) == nil && !factsInCatalog(program).flat && s.Call.Nodes < 2 {
 		return false
 	}
 	shape, err := s.Own.shape(program, s.Call)

@@ -117,9 +117,9 @@ func (c Call) ranksText() string {
 // Compile compiles v, of the catalog, for calls like c.
 func (v Variant) Compile(c Call) (*ir.Program, error) { return Shelf(nil).compile(v, c) }
 
-// options are how the algorithm in text is expanded for calls like c.
-func (c Call) options(text []byte) lang.Options {
-	params, is := lang.Params{}, factsOf(text)
+// options are how an algorithm with some facts is expanded for calls like c.
+func (c Call) options(is facts) lang.Options {
+	params := lang.Params{}
 	switch nodes := max(c.Nodes, 1); {
 	case is.flat:
 		params["ranks"] = c.Ranks
@@ -149,7 +149,7 @@ func Candidates(kind ir.Kind) []Variant { return candidates(kind, 1) }
 func candidates(kind ir.Kind, nodes int) []Variant {
 	var list []Variant
 	for _, name := range algorithms.Names() {
-		is := factsOfCatalog()[name]
+		is := factsInCatalog(name)
 		if path.Dir(name) == kind.String() && !is.switched && (is.flat || is.nodal && nodes > 1) {
 			list = append(list, forms(name, is)...)
 		}

@@ -111,7 +111,7 @@ func (r *oneRacer) apart(list []gap) string {
 		if text != "" {
 			text += ", and "
 		}
-		text += fmt.Sprintf("%s has no block barrier between %s and %s", r.blockName(r.links.Block[g.before]),
+		text += fmt.Sprintf("%s has no block barrier between %s and %s", r.p.BlockName(r.links.Block[g.before]),
 			r.p.OpName(g.before), r.p.OpName(g.behind))
 	}
 	return text

@@ -41,7 +41,7 @@ func (r *oneRacer) why(i, j int32, k kind) string {
 		return "the two are of one group, whose steps run at once"
 	}
 	own := &r.clocks.blocks[a]
-	who, whom := r.blockName(a), r.blockName(b)
+	who, whom := r.p.BlockName(a), r.p.BlockName(b)
 	if k != readWrite && own.done.knows(r.chain[b]) > r.group[j] {
 		return fmt.Sprintf("%s knows by %s", who, r.byWhat("it has ended"))
 	}
@@ -86,6 +86,3 @@ func (r *oneRacer) lastOf(block, group int32) int32 {
 	}
 	return last
 }
-
-// blockName names a block for a message.
-func (o *oneSided) blockName(b int32) string { return o.p.BlockName(b) }

@@ -3,6 +3,7 @@ package langtest
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -106,4 +107,40 @@ func comments(f *syntax.File) string {
 		}
 	}
 	return strings.Join(all, "\n")
+}
+
+// ChannelFiles returns the files at the level of channels: the examples, and one with every operation. root is the path
+// of the repository's root.
+func ChannelFiles(t testing.TB, root string) []string {
+	files, err := filepath.Glob(filepath.Join(root, "examples/channels/*.mscl"))
+	if err != nil || len(files) < 8 {
+		t.Fatal("examples/channels has no programs", err)
+	}
+	return append(files, filepath.Join(root, "lang/testdata/channels/everything.mscl"))
+}
+
+// FewRanks returns parameters of an algorithm in src for few ranks.
+func FewRanks(src string) map[string]any {
+	if strings.Contains(src, "(nodes") {
+		return map[string]any{"nodes": 2, "gpus": 2}
+	}
+	return map[string]any{"ranks": 3}
+}
+
+// Golden compares got with a golden file in folder that is called as the .mscl file name is. MSCCLC_UPDATE rewrites it.
+func Golden(t *testing.T, folder, name string, got []byte) {
+	t.Helper()
+	golden := filepath.Join(folder, strings.TrimSuffix(filepath.Base(name), ".mscl")+".txt")
+	if os.Getenv("MSCCLC_UPDATE") != "" {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("%s; MSCCLC_UPDATE=1 writes it:\n%s", golden, d)
+	}
 }

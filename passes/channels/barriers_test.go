@@ -3,17 +3,15 @@ package channels_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"mscclc/ir"
 	"mscclc/ir/text"
 	"mscclc/lang"
+	"mscclc/lang/langtest"
 	"mscclc/lang/syntax"
 	"mscclc/passes/channels"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // synchronised returns the program of a file at the level of channels, ready to run.
@@ -37,36 +35,17 @@ func synchronised(t *testing.T, name, src string, params lang.Params) *ir.Channe
 // TestSynchronise compares the programs of examples/channels, and one that has every operation, with
 // testdata/synchronised: operations are joined and have their block barriers.
 func TestSynchronise(t *testing.T) {
-	files, err := filepath.Glob("../../examples/channels/*.mscl")
-	if err != nil || len(files) < 8 {
-		t.Fatal("examples/channels has no programs", err)
-	}
-	for _, name := range append(files, "../../lang/testdata/channels/everything.mscl") {
+	for _, name := range langtest.ChannelFiles(t, "../..") {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		params := lang.Params{"ranks": 3}
-		if strings.Contains(string(src), "(nodes") {
-			params = lang.Params{"nodes": 2, "gpus": 2}
-		}
+		params := lang.Params(langtest.FewRanks(string(src)))
 		var got bytes.Buffer
 		if err := text.WriteChannels(&got, synchronised(t, name, string(src), params)); err != nil {
 			t.Fatal(err)
 		}
-		golden := "testdata/synchronised/" + strings.TrimSuffix(filepath.Base(name), ".mscl") + ".txt"
-		if os.Getenv("MSCCLC_UPDATE") != "" {
-			if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), got.String()); d != "" {
-			t.Errorf("%s; MSCCLC_UPDATE=1 go test ./passes/channels writes it:\n%s", golden, d)
-		}
+		langtest.Golden(t, "testdata/synchronised", name, got.Bytes())
 	}
 }
 

@@ -3,9 +3,7 @@ package core
 import (
 	"fmt"
 	"math/rand"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,23 +15,13 @@ import (
 // TestTable holds that every pass finds the properties it needs, at -O0 and
 // with each optional pass off, and that a pass has the name of its file.
 func TestTable(t *testing.T) {
-	have := Property(0)
+	var rows []passestest.Row[Property]
 	for _, p := range Table {
-		if missing := p.Needs &^ have; missing != 0 {
-			t.Errorf("%s needs %v, which no required pass before it gives", p.Name, missing)
-		}
-		if p.Required {
-			have |= p.Gives
-		} else if p.Gives != 0 {
-			t.Errorf("%s is optional but gives %v", p.Name, p.Gives)
-		}
-		if _, err := os.Stat(p.Name + ".go"); err != nil {
-			t.Errorf("pass %s: %v", p.Name, err)
-		}
-		if p.Doc == "" || strings.HasSuffix(p.Doc, ".") {
-			t.Errorf("pass %s: doc %q is no line without full stop", p.Name, p.Doc)
-		}
+		rows = append(rows, passestest.Row[Property]{
+			Name: p.Name, Doc: p.Doc, Required: p.Required, Needs: p.Needs, Gives: p.Gives,
+		})
 	}
+	have := passestest.Table(t, Property(0), rows)
 	if have != 1<<NumProperties-1 {
 		t.Errorf("all required passes give %v only", have)
 	}

@@ -4,17 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
+	"mscclc/passes/passestest"
 )
 
 // TestPasses runs each pass on the cases of testdata/PASS.txtar. A case has the sections
@@ -33,68 +29,26 @@ func TestPasses(t *testing.T) {
 		}
 	}
 	for i := range Table {
-		t.Run(Table[i].Name, func(t *testing.T) { runCases(t, i) })
-	}
-}
-
-// runCases runs the cases of a pass, and compares or rewrites what comes out.
-func runCases(t *testing.T, pass int) {
-	file := "testdata/" + Table[pass].Name + ".txtar"
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var opt Options
-	in, cases := "", 0
-	for i := range archive.Files {
-		f := &archive.Files[i]
-		name, section, _ := strings.Cut(f.Name, "/")
-		switch section {
-		case "options":
-			opt = caseOptions(t, string(f.Data))
-		case "in":
-			in = string(f.Data)
-		case "out":
-			cases++
-			t.Run(name, func(t *testing.T) {
-				got := runCase(t, pass, in, opt)
-				if os.Getenv("MSCCLC_UPDATE") != "" {
-					f.Data = []byte(got)
-				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+		name := Table[i].Name
+		t.Run(name, func(t *testing.T) {
+			passestest.Cases(t, "testdata/"+name+".txtar", func(t *testing.T, in string, o []passestest.Option) string {
+				return runCase(t, i, in, caseOptions(t, o))
 			})
-			in, opt = "", Options{}
-		default:
-			t.Errorf("%s: %s is no section of a case", file, f.Name)
-		}
-	}
-	if in != "" || cases < 2 {
-		t.Errorf("%s: a case lacks its output, or there are hardly any", file)
-	}
-	if os.Getenv("MSCCLC_UPDATE") != "" {
-		if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 }
 
-func caseOptions(t *testing.T, text string) (o Options) {
-	words := strings.Fields(text)
-	for ; len(words) > 1; words = words[2:] {
-		n, err := strconv.Atoi(words[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch words[0] {
+func caseOptions(t *testing.T, list []passestest.Option) (o Options) {
+	for _, x := range list {
+		switch x.Name {
 		case "even":
-			o.Even = n != 0
+			o.Even = x.Value != 0
 		case "onepass":
-			o.OnePass = n != 0
+			o.OnePass = x.Value != 0
 		case "most":
-			o.MaxInsts = n
+			o.MaxInsts = x.Value
 		default:
-			t.Fatalf("%s is no option", words[0])
+			t.Fatalf("%s is no option", x.Name)
 		}
 	}
 	return o

@@ -9,12 +9,14 @@ import (
 	"mscclc/ir/irtest"
 	"mscclc/ir/property"
 	"mscclc/ir/text"
+	"mscclc/passes/passestest"
 )
 
 // TestLower lowers the chunk DAGs of testdata/lower.txtar, whose sections are
 // those of TestPasses, and evaluates what comes out.
 func TestLower(t *testing.T) {
-	runCases(t, "testdata/lower.txtar", func(t *testing.T, in string, o Options) string {
+	passestest.Cases(t, "testdata/lower.txtar", func(t *testing.T, in string, list []passestest.Option) string {
+		o := caseOptions(t, list)
 		c, err := irtest.ParseChunks("in", []byte("chunks lower\n"+in))
 		if err != nil {
 			t.Fatalf("%s", described(err))

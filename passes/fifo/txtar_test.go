@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,9 +15,9 @@ import (
 	"mscclc/ir/property"
 	"mscclc/ir/text"
 	"mscclc/ir/verify"
+	"mscclc/passes/passestest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestPasses runs each pass on the cases of testdata/PASS.txtar. A case has the
@@ -45,79 +43,28 @@ func TestPasses(t *testing.T) {
 	for i := range Table {
 		p := &Table[i]
 		t.Run(p.Name, func(t *testing.T) {
-			runCases(t, "testdata/"+p.Name+".txtar",
-				func(t *testing.T, in string, o Options) string { return runCase(t, p, in, o) })
+			passestest.Cases(t, "testdata/"+p.Name+".txtar", func(t *testing.T, in string, o []passestest.Option) string {
+				return runCase(t, p, in, caseOptions(t, o))
+			})
 		})
 	}
 }
 
-// runCases runs the cases of file, and compares or rewrites what comes out.
-func runCases(t *testing.T, file string, run func(t *testing.T, in string, o Options) string) {
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var options, in string
-	seen := map[string]bool{}
-	for i := range archive.Files {
-		f := &archive.Files[i]
-		name, section, _ := strings.Cut(f.Name, "/")
-		switch section {
-		case "options":
-			options = string(f.Data)
-		case "in":
-			in = string(f.Data)
-		case "out":
-			if in == "" || seen[name] {
-				t.Fatalf("%s: %s has no input of its own", file, f.Name)
-			}
-			seen[name] = true
-			t.Run(name, func(t *testing.T) {
-				got := run(t, in, caseOptions(t, options))
-				if os.Getenv("MSCCLC_UPDATE") != "" {
-					f.Data = []byte(got)
-				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			})
-			options, in = "", ""
-		default:
-			t.Errorf("%s: %s is no section of a case", file, f.Name)
-		}
-	}
-	if in != "" || len(seen) < 2 {
-		t.Errorf("%s: a case lacks its output, or there are hardly any", file)
-	}
-	if os.Getenv("MSCCLC_UPDATE") != "" {
-		if err := os.WriteFile(file, txtar.Format(archive), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func caseOptions(t *testing.T, text string) Options {
+func caseOptions(t *testing.T, list []passestest.Option) Options {
 	var o Options
-	words := strings.Fields(text)
-	if len(words)%2 != 0 {
-		t.Fatalf("options %q are no pairs", text)
-	}
-	for ; len(words) > 0; words = words[2:] {
-		n, err := strconv.Atoi(words[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, x := range list {
 		field := map[string]*int{"slots": &o.Slots, "instances": &o.Instances, "steps": &o.Limits.Steps,
 			"blocks": &o.Limits.Blocks, "channels": &o.Limits.Channels, "count": &o.Limits.Count, "index": &o.Limits.Index,
-			"peers": &o.Limits.Peers, "depblock": &o.Limits.DepBlock, "nodes": &o.Limits.Nodes}[words[0]]
+			"peers": &o.Limits.Peers, "depblock": &o.Limits.DepBlock, "nodes": &o.Limits.Nodes}[x.Name]
 		switch {
-		case words[0] == "fused":
-			o.Limits.Target, o.Limits.ReceiveFused = "test", n != 0
-		case words[0] == "dense":
-			o.Dense = n != 0
+		case x.Name == "fused":
+			o.Limits.Target, o.Limits.ReceiveFused = "test", x.Value != 0
+		case x.Name == "dense":
+			o.Dense = x.Value != 0
 		case field == nil:
-			t.Fatalf("%s is no option", words[0])
+			t.Fatalf("%s is no option", x.Name)
 		default:
-			*field = n
+			*field = x.Value
 		}
 	}
 	if o.Limits != (ir.Limits{}) && o.Limits.Target == "" {
