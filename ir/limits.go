@@ -31,3 +31,11 @@ const UsualInsts = 64 << 20
 
 // MoreInsts returns the hint of a message about that limit, for a program that needs so many.
 func MoreInsts(need int) string { return diag.MoreHint("insts", int64(need), UsualInsts) }
+
+// What one operation of a ChannelProgram has room for: MSCCL++'s executor has two operands of the rank itself, and one
+// for each channel.
+const (
+	OpChannels   = 8
+	OpOperands   = 2 + OpChannels // sources, and destinations
+	OpSemaphores = 16
+)

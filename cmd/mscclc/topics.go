@@ -89,5 +89,5 @@ Plans of MSCCL++ (mscclpp) have operations in place of steps. Its executor has r
   %d channels, %d semaphores and %d sources or destinations of an operation
   %d barriers of a rank, and sizes and offsets of 32 bits`,
 		mscclpp.MaxOps, mscclpp.MaxThreads, mscclpp.MaxChannels, mscclpp.MaxRemote, mscclpp.MaxPorts,
-		mscclpp.MaxChannelIDs, mscclpp.MaxSemaphores, mscclpp.MaxOperands, mscclpp.MaxBarriers)
+		ir.OpChannels, ir.OpSemaphores, ir.OpOperands, mscclpp.MaxBarriers)
 }

@@ -118,7 +118,7 @@ func (x *resolver) resolve(op *Op, r *ir.ChannelRank) ir.ChannelOp {
 		o.ID, o.Blocks = op.Barrier, op.Blocks
 	case ir.ChAcquire, ir.ChRelease:
 		o.Semaphores = op.Semaphores
-		x.distinct(op, op.Semaphores, "semaphore_ids", MaxSemaphores)
+		x.distinct(op, op.Semaphores, "semaphore_ids", ir.OpSemaphores)
 		for i, id := range op.Semaphores {
 			if int(id) >= len(r.Semaphores) {
 				x.say(diag.OutOfBounds, op.At, indexed("semaphore_ids", i), "semaphore %d is none of the rank's %d", id,
@@ -126,7 +126,7 @@ func (x *resolver) resolve(op *Op, r *ir.ChannelRank) ir.ChannelOp {
 			}
 		}
 	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait, ir.ChFlush:
-		x.distinct(op, op.ChannelIDs, "channel_ids", MaxChannelIDs)
+		x.distinct(op, op.ChannelIDs, "channel_ids", ir.OpChannels)
 	case ir.ChLoop:
 		o.Unit, o.Chunks = op.Loop.Unit, op.Loop.Chunks
 		x.loop = true
@@ -157,8 +157,8 @@ func (x *resolver) distinct(op *Op, ids []int32, key string, most int) {
 
 // opChannels are the rank's channels of an operation.
 func (x *resolver) opChannels(op *Op, t ir.ChannelType) []int32 {
-	if n := len(op.ChannelIDs); n > MaxChannelIDs {
-		x.say(diag.Limit, op.At, "channel_ids", "%s has %d, where %d are the most", op.Name, n, MaxChannelIDs)
+	if n := len(op.ChannelIDs); n > ir.OpChannels {
+		x.say(diag.Limit, op.At, "channel_ids", "%s has %d, where %d are the most", op.Name, n, ir.OpChannels)
 		return nil
 	}
 	var list []int32

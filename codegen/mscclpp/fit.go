@@ -75,7 +75,7 @@ func (x *operandFitter) list(ops []ir.ChannelOp) []ir.ChannelOp {
 
 // move is what stands for a Move, or nil where it can stay or cannot be helped.
 func (x *operandFitter) move(o *ir.ChannelOp) []ir.ChannelOp {
-	if row, _ := x.maker.row(o); row != nil && len(o.Channels) <= MaxChannelIDs {
+	if row, _ := x.maker.row(o); row != nil && len(o.Channels) <= ir.OpChannels {
 		return nil
 	}
 	own := int32(x.maker.rankID)
@@ -106,8 +106,8 @@ func (x *operandFitter) sends(dsts []ir.ChannelRef) bool {
 
 // sent hands packets on to so many at once as an operation has room for.
 func (x *operandFitter) sent(o *ir.ChannelOp) (out []ir.ChannelOp) {
-	for first := 0; first < len(o.Dsts); first += MaxChannelIDs {
-		end := min(first+MaxChannelIDs, len(o.Dsts))
+	for first := 0; first < len(o.Dsts); first += ir.OpChannels {
+		end := min(first+ir.OpChannels, len(o.Dsts))
 		part := *o
 		part.Dsts = o.Dsts[first:end]
 		if len(o.Channels) == len(o.Dsts) {
@@ -149,7 +149,7 @@ func (f *sumFitter) fold() bool {
 	}
 	for len(srcs) > 0 {
 		letter, n := f.maker.letter(&srcs[0]), 1
-		for n < min(len(srcs), MaxOperands-1) && f.maker.letter(&srcs[n]) == letter {
+		for n < min(len(srcs), ir.OpOperands-1) && f.maker.letter(&srcs[n]) == letter {
 			n++
 		}
 		if len(f.out) > 0 && slices.ContainsFunc(srcs[:n], f.overlaps) {
@@ -192,9 +192,9 @@ func (f *sumFitter) taken(letter byte) (dsts []ir.ChannelRef) {
 	}
 	if letter == 'p' {
 		takes('p', 1)
-		takes('q', MaxOperands-1)
+		takes('q', ir.OpOperands-1)
 	} else {
-		takes('r', MaxOperands-1)
+		takes('r', ir.OpOperands-1)
 	}
 	return dsts
 }
@@ -205,7 +205,7 @@ func (f *sumFitter) copies() {
 		letter, n := f.maker.letter(&f.left[0]), 1
 		most := 1
 		if letter == 'r' || letter == 'q' {
-			most = MaxOperands
+			most = ir.OpOperands
 		}
 		for n < min(len(f.left), most) && f.maker.letter(&f.left[n]) == letter {
 			n++

@@ -126,14 +126,12 @@ const (
 	Switch
 )
 
-// What MSCCL++'s executor has room for. It checks the first alone; the others it overruns.
+// What MSCCL++'s executor has room for, beside ir.OpChannels and its like of an operation. It checks the first alone;
+// the others it overruns.
 const (
 	MaxOps        = 64   // of a block, with the bodies of its loops
 	MaxChannels   = 16   // of a block and type
 	MaxRemote     = 16   // remote buffers of a block and type
-	MaxChannelIDs = 8    // of an operation
-	MaxOperands   = 10   // sources, and destinations, of an operation
-	MaxSemaphores = 16   // of an operation
 	MaxBarriers   = 16   // of a rank
 	MaxThreads    = 1024 // of a block
 	MaxPorts      = 1024 // port channels of a rank: 10 bits of a proxy's request

@@ -34,8 +34,8 @@ func (x *resolver) move(op *Op, row *opRow, o *ir.ChannelOp, r *ir.ChannelRank) 
 
 // refs resolves the operands of one side.
 func (x *resolver) refs(op *Op, key string, list []Operand, shape string, t ir.ChannelType) []ir.ChannelRef {
-	if n := len(list); n > MaxOperands {
-		x.say(diag.Limit, op.At, key, "%s has %d operands, where %d are the most", op.Name, n, MaxOperands)
+	if n := len(list); n > ir.OpOperands {
+		x.say(diag.Limit, op.At, key, "%s has %d operands, where %d are the most", op.Name, n, ir.OpOperands)
 		return nil
 	}
 	if !shapeFits(shape, len(list)) {

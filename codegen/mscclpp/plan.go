@@ -139,9 +139,9 @@ func (x *maker) op(o *ir.ChannelOp) Op {
 	if row.types != 0 {
 		op.Type = channelTypeNames[n.Type]
 	}
-	if len(n.Channels) > MaxChannelIDs {
+	if len(n.Channels) > ir.OpChannels {
 		x.say(diag.Limit, o.Pos, "%d channels in one operation, where MSCCL++ has room for %d", len(n.Channels),
-			MaxChannelIDs)
+			ir.OpChannels)
 	}
 	if len(n.Channels) > 0 {
 		op.ChannelIDs = make([]int32, len(n.Channels))
@@ -158,9 +158,9 @@ func (x *maker) op(o *ir.ChannelOp) Op {
 		}
 	case ir.ChAcquire, ir.ChRelease:
 		op.Semaphores = n.Semaphores
-		if len(n.Semaphores) > MaxSemaphores {
+		if len(n.Semaphores) > ir.OpSemaphores {
 			x.say(diag.Limit, o.Pos, "%d semaphores in one operation, where MSCCL++ has room for %d", len(n.Semaphores),
-				MaxSemaphores)
+				ir.OpSemaphores)
 		}
 	case ir.ChLoop:
 		op.Loop = &Loop{Unit: n.Unit, Chunks: n.Chunks}

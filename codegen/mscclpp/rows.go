@@ -40,7 +40,7 @@ func (x *maker) exactRow(o *ir.ChannelOp) *opRow {
 
 // hasShape says whether operands of the rank are of a shape.
 func (x *maker) hasShape(shape string, refs []ir.ChannelRef) bool {
-	if len(refs) > MaxOperands || !shapeFits(shape, len(refs)) {
+	if len(refs) > ir.OpOperands || !shapeFits(shape, len(refs)) {
 		return false
 	}
 	for i := range refs {

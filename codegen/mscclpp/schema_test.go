@@ -68,8 +68,8 @@ func planSchema() object {
 	defs := object{"count": number(0, math.MaxInt32), "gpu": gpu, "block": block,
 		"local": buff("type", words("i", "o", "s")), "packets": buff("type", words("s")),
 		"remote": buff("buffer_id", ref("count")), "switch": buff("switch_channel_id", ref("count")), "ranked-local": ranked,
-		"ranked-packets": rankedPackets, "channels": channels, "ids": ids(0, MaxChannelIDs), "threads": ids(1, MaxChannelIDs),
-		"semaphores": ids(1, MaxSemaphores), "reduce": words(reduceNames[:]...),
+		"ranked-packets": rankedPackets, "channels": channels, "ids": ids(0, ir.OpChannels), "threads": ids(1, ir.OpChannels),
+		"semaphores": ids(1, ir.OpSemaphores), "reduce": words(reduceNames[:]...),
 		"part": closed(object{"tb_id": ref("count"), "tbg_size": number(1, math.MaxInt32)}, planPartKeys...),
 		"loop": closed(object{"unit_size": number(1, math.MaxUint32), "num_chunks": number(1, math.MaxInt32)}, planLoopKeys...)}
 	var all, inner []any
@@ -170,7 +170,7 @@ func operandsSchema(row *opRow, shape string, ref func(string) object) object {
 	}
 	s := object{"type": "array", "prefixItems": first, "items": false, "minItems": len(first), "maxItems": len(first)}
 	if shape[len(shape)-1] == '+' {
-		s["items"], s["maxItems"] = first[len(first)-1], MaxOperands
+		s["items"], s["maxItems"] = first[len(first)-1], ir.OpOperands
 	}
 	return s
 }

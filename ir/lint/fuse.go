@@ -10,50 +10,26 @@ import (
 // fuse looks at whether b, which follows a, could be one operation with it: each operation is a turn of the
 // interpreter, and puts of one operation are all under way at once.
 func (l *linter) fuse(a, b *ir.ChannelOp) {
+	one, ok := a.Join(b, int32(l.rank))
 	switch {
-	case a.Parts != b.Parts || a.Part != b.Part || a.Type != b.Type && b.Kind != ir.ChEach:
-		return
-	case a.Kind == b.Kind && signals(a) && len(a.Channels)+len(b.Channels) <= mostChannels &&
-		!shares(a.Channels, b.Channels):
-		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d channels",
-			len(a.Channels)+len(b.Channels))
-	case a.Kind == ir.ChEach && b.Kind == ir.ChEach && a.Type == b.Type && l.oneEach(a, b):
-		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %d pairs", len(a.Dsts)+len(b.Dsts))
-	case a.Kind == ir.ChMove && len(a.Srcs) > 1 && b.Kind == ir.ChEach && sendsOn(a, b):
+	case a.Kind == ir.ChMeet: // meet looks at block barriers
+	case ok && !(a.Kind == ir.ChEach && b.Kind == ir.ChEach && l.conflict(a, b)):
+		l.at(diag.LintFuse, b.Pos, "this and the operation before can be one, of %s", roomText(&one))
+	case a.Kind == ir.ChMove && len(a.Srcs) > 1 && b.Kind == ir.ChEach && a.Parts == b.Parts && a.Part == b.Part &&
+		sendsOn(a, b):
 		l.at(diag.LintFuse, b.Pos, "the sum before this can be sent on as it is made")
 	}
 }
 
-func signals(o *ir.ChannelOp) bool {
-	switch o.Kind {
-	case ir.ChSignal, ir.ChAwait, ir.ChRelaxedSignal, ir.ChRelaxedAwait:
-		return true
+// roomText says how many pairs, semaphores or channels an operation has.
+func roomText(o *ir.ChannelOp) string {
+	switch {
+	case len(o.Dsts) > 0:
+		return diag.Counted(len(o.Dsts), "pair")
+	case len(o.Semaphores) > 0:
+		return diag.Counted(len(o.Semaphores), "semaphore")
 	}
-	return false
-}
-
-func shares(a, b []int32) bool {
-	return slices.ContainsFunc(a, func(c int32) bool { return slices.Contains(b, c) })
-}
-
-// oneEach says whether lists of pairs can be one: of one length, from one buffer, which the executor takes for all.
-func (l *linter) oneEach(a, b *ir.ChannelOp) bool {
-	if len(a.Dsts)+len(b.Dsts) > mostChannels || l.conflict(a, b) {
-		return false
-	}
-	first := a.Srcs[0]
-	alike := func(r ir.ChannelRef) bool {
-		return r.Buf == first.Buf && r.Packets == first.Packets && r.Count == first.Count &&
-			(r.Rank == first.Rank) == (int(first.Rank) == l.rank)
-	}
-	for _, o := range []*ir.ChannelOp{a, b} {
-		for i := range o.Srcs {
-			if !alike(o.Srcs[i]) || o.Dsts[i].Packets != a.Dsts[0].Packets {
-				return false
-			}
-		}
-	}
-	return true
+	return diag.Counted(len(o.Channels), "channel")
 }
 
 // sendsOn says whether b puts nothing but what a sums into its own memory, through memory.
@@ -172,7 +148,7 @@ func (l *linter) onward(a, b *ir.ChannelOp) {
 	if a.Kind == ir.ChMove && b.Kind == ir.ChMove && a.Type == b.Type && a.Parts == b.Parts && a.Part == b.Part &&
 		a.Reduce == b.Reduce &&
 		len(a.Srcs) > 1 && len(b.Srcs) > 1 && len(a.Dsts) == 1 && len(b.Dsts) == 1 &&
-		a.Dsts[0] == b.Srcs[0] && b.Dsts[0] == a.Dsts[0] && len(a.Srcs)+len(b.Srcs)-1 <= mostSources {
+		a.Dsts[0] == b.Srcs[0] && b.Dsts[0] == a.Dsts[0] && len(a.Srcs)+len(b.Srcs)-1 <= ir.OpOperands {
 		l.at(diag.LintFuse, b.Pos, "this adds to what the sum before made: one sum of %d would do", len(a.Srcs)+len(b.Srcs)-1)
 	}
 }

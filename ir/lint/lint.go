@@ -8,13 +8,11 @@ import (
 	"mscclc/ir/diag"
 )
 
-// What fits, or runs well: an operation's channels and pairs, the threads of a bundle, and the multiprocessors of the
-// smallest GPU that is common (A100), all of whose blocks run at once.
+// What runs well: the threads of a bundle, and the multiprocessors of the smallest GPU that is common (A100), all of
+// whose blocks run at once.
 const (
-	mostChannels = 8
-	mostSources  = 10
-	bundle       = 32
-	resident     = 108
+	bundle   = 32
+	resident = 108
 )
 
 // Channels lists what is slow or fragile in p, each finding once, at the first operation that has it, in the order of

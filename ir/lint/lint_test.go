@@ -27,6 +27,11 @@ func puts(from ir.Buf, index int32) ir.ChannelOp {
 		Dsts: []ir.ChannelRef{remote(ir.Output, index)}}
 }
 
+func gets(index int32) ir.ChannelOp {
+	return ir.ChannelOp{Kind: ir.ChEach, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{remote(ir.Output, index)},
+		Dsts: []ir.ChannelRef{local(ir.Output, index)}}
+}
+
 func sums() ir.ChannelOp {
 	return ir.ChannelOp{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Input, 0), local(ir.Input, 1)},
 		Dsts: []ir.ChannelRef{local(ir.Output, 0)}}
@@ -91,6 +96,8 @@ func TestChannels(t *testing.T) {
 		"a channel twice":          {program(ops{puts(ir.Input, 0), meet, on(ir.ChSignal, 0), on(ir.ChSignal, 0)}), ""},
 		"two puts":                 {program(ops{puts(ir.Input, 0), puts(ir.Input, 1)}), "lint-fuse"},
 		"two puts of two buffers":  {program(ops{puts(ir.Input, 0), puts(ir.Output, 1)}), ""},
+		"two gets":                 {program(ops{gets(0), gets(1)}), "lint-fuse"},
+		"gets of a chunk":          {program(ops{gets(0), gets(0)}), ""},
 		"a copy to itself":         {program(ops{{Kind: ir.ChMove, Type: ir.NoChannel, Srcs: []ir.ChannelRef{local(ir.Output, 0)}, Dsts: []ir.ChannelRef{local(ir.Output, 0)}}}), "lint-copy"},
 		"a sum in two":             {program(ops{adds(0), meet, adds(1)}), "lint-fuse"},
 		"two sums":                 {program(ops{adds(0), meet, sums()}), ""},

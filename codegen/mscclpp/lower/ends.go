@@ -218,23 +218,22 @@ func (x *maker) block(r int32, list []segment, k, w int32) []ir.ChannelOp {
 	if x.pipeline > 0 {
 		ops = x.loop(ops)
 	}
-	return joinAlike(ops)
+	return joinAlike(ops, r)
 }
 
 // joinAlike makes one operation of neighbours that signal, or that await, on different channels of a type, if it has
-// room for all, and one meeting of two in a row. A relaxed await joins the awaits behind it too: it is for launches
-// that nothing told of before.
-func joinAlike(ops []ir.ChannelOp) []ir.ChannelOp {
+// room for all, and one meeting of two in a row. Awaits join the last awaits before them, neighbours or not.
+func joinAlike(ops []ir.ChannelOp, rank int32) []ir.ChannelOp {
 	kept := ops[:0]
 next:
 	for i := range ops {
 		o := &ops[i]
 		if o.Kind == ir.ChLoop {
-			o.Body = joinAlike(o.Body)
+			o.Body = joinAlike(o.Body, rank)
 		}
 		for k := len(kept) - 1; k >= 0 && (k == len(kept)-1 || awaits(o) && awaits(&kept[k])); k-- {
-			if before := &kept[k]; alike(before, o) {
-				before.Kind, before.Channels = o.Kind, slices.Concat(before.Channels, o.Channels)
+			if one, ok := alike(kept[k], o, rank); ok {
+				kept[k] = one
 				continue next
 			}
 		}
@@ -245,13 +244,14 @@ next:
 
 func awaits(o *ir.ChannelOp) bool { return o.Kind == ir.ChAwait || o.Kind == ir.ChRelaxedAwait }
 
-// alike says whether o can be one operation with an earlier one, of o's kind.
-func alike(before, o *ir.ChannelOp) bool {
-	if before.Kind == ir.ChMeet && o.Kind == ir.ChMeet {
-		return true
+// alike returns before and o, which move nothing, as one operation. A relaxed await joins the awaits behind it too: it
+// is for launches that nothing told of before.
+func alike(before ir.ChannelOp, o *ir.ChannelOp, rank int32) (one ir.ChannelOp, ok bool) {
+	if before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait {
+		before.Kind = ir.ChAwait
 	}
-	same := before.Kind == o.Kind && (awaits(o) || o.Kind == ir.ChSignal || o.Kind == ir.ChRelaxedSignal)
-	return (same || before.Kind == ir.ChRelaxedAwait && o.Kind == ir.ChAwait) && before.Type == o.Type &&
-		len(before.Channels)+len(o.Channels) <= mscclpp.MaxChannelIDs &&
-		!slices.ContainsFunc(o.Channels, func(c int32) bool { return slices.Contains(before.Channels, c) })
+	if o.Kind >= ir.ChMove {
+		return one, false
+	}
+	return before.Join(o, rank)
 }

@@ -146,7 +146,7 @@ func (x *maker) forward(m *channelMove) {
 		x.unpack(m, src)
 		return
 	}
-	for part := range slices.Chunk(m.sent, mscclpp.MaxOperands) {
+	for part := range slices.Chunk(m.sent, ir.OpOperands) {
 		x.move(ir.ChannelOp{Kind: ir.ChMove, Type: ir.MemoryChannel, Srcs: []ir.ChannelRef{src}, Dsts: part})
 	}
 	x.relay(m, src)
@@ -232,7 +232,7 @@ func (x *maker) fold(m *channelMove) {
 			x.meets(true)
 		}
 		for len(rest) > 0 {
-			n := min(len(rest), mscclpp.MaxOperands-1)
+			n := min(len(rest), ir.OpOperands-1)
 			op := ir.ChannelOp{Kind: ir.ChMove, Type: t, Srcs: append(slices.Clone(list[:1]), rest[:n]...),
 				Dsts: []ir.ChannelRef{sum}}
 			if rest = rest[n:]; last && len(rest) == 0 {
@@ -264,7 +264,7 @@ func (x *maker) fold(m *channelMove) {
 func (x *maker) sum(m *channelMove) ir.ChannelRef {
 	cell := func(r ir.ChannelRef) int { return x.cells.Cell(int(r.Rank), r.Buf, int(r.Index)) }
 	for _, d := range m.here {
-		later := m.local[min(len(m.local), mscclpp.MaxOperands):]
+		later := m.local[min(len(m.local), ir.OpOperands):]
 		if !slices.ContainsFunc(later, func(r ir.ChannelRef) bool { return cell(r) == cell(d) }) {
 			return d
 		}
@@ -278,7 +278,7 @@ func (x *maker) sendsToo(m *channelMove, op *ir.ChannelOp) {
 	if op.Srcs[1].Packets {
 		list = &m.sent
 	}
-	n := min(len(*list), mscclpp.MaxOperands-1)
+	n := min(len(*list), ir.OpOperands-1)
 	if n > 0 {
 		op.Type = ir.MemoryChannel
 		op.Dsts = append(op.Dsts, (*list)[:n]...)

@@ -129,7 +129,7 @@ func (x *maker) sync(s *ir.Step, flags []ir.Operand) {
 		if port && it.op.Kind == ir.ChSignal {
 			it.ends = x.puts(it.ends)
 		}
-		for part := range slices.Chunk(it.ends, mscclpp.MaxChannelIDs) {
+		for part := range slices.Chunk(it.ends, ir.OpChannels) {
 			one := it
 			one.ends = part
 			x.add(one)
@@ -141,22 +141,13 @@ func (x *maker) sync(s *ir.Step, flags []ir.Operand) {
 func (x *maker) move(op ir.ChannelOp, ends ...flagUse) {
 	list := x.items[x.own]
 	if last := len(list) - 1; !x.meet && last >= 0 && op.Kind == ir.ChEach && op.Type == ir.MemoryChannel {
-		if before := &list[last].op; joinsPairs(before, &op) {
-			before.Srcs, before.Dsts = append(before.Srcs, op.Srcs...), append(before.Dsts, op.Dsts...)
-			x.dirty = true
+		if one, ok := list[last].op.Join(&op, x.own); ok {
+			list[last].op, x.dirty = one, true
 			return
 		}
 	}
 	x.add(item{op: op, ends: ends})
 	x.dirty = true
-}
-
-// joinsPairs says whether the pairs of b can be those of a too: the executor takes all sources to be of one buffer.
-func joinsPairs(a, b *ir.ChannelOp) bool {
-	return a.Kind == ir.ChEach && a.Type == b.Type && len(a.Srcs)+len(b.Srcs) <= mscclpp.MaxOperands &&
-		a.Srcs[0].Buf == b.Srcs[0].Buf &&
-		a.Srcs[0].Rank == b.Srcs[0].Rank && a.Srcs[0].Packets == b.Srcs[0].Packets &&
-		a.Dsts[0].Packets == b.Dsts[0].Packets && a.Srcs[0].Count == b.Srcs[0].Count
 }
 
 // ref is an operand of the program of channels, n chunks from chunk at of d on. Memory of other ranks has the name that

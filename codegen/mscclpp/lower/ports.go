@@ -3,7 +3,6 @@ package lower
 import (
 	"slices"
 
-	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -84,8 +83,7 @@ func (x *maker) puts(ends []flagUse) (left []flagUse) {
 		}
 		taken[k-first] = true
 		op := list[k].op
-		if n := len(ops) - 1; n >= 0 && len(ops[n].ends) < mscclpp.MaxChannelIDs && ops[n].op.Srcs[0].Buf == op.Srcs[0].Buf &&
-			ops[n].op.Srcs[0].Count == op.Srcs[0].Count {
+		if n := len(ops) - 1; n >= 0 && len(ops[n].ends) < ir.OpChannels && ops[n].op.PairsWith(&op, x.own) {
 			o := &ops[n].op
 			o.Srcs, o.Dsts = append(o.Srcs, op.Srcs...), append(o.Dsts, op.Dsts...)
 			ops[n].ends = append(ops[n].ends, e)

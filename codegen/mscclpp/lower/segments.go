@@ -35,7 +35,7 @@ func (x *maker) spread() {
 			x.build(segments)
 			return
 		}
-		if most == mscclpp.MaxChannelIDs { // as many as one operation may have
+		if most == ir.OpChannels { // as many as one operation may have
 			x.say(diag.Limit, "a thread block needs more than %d channels, however its work is divided",
 				mscclpp.MaxChannels).Hint = "compile for fewer ranks"
 			return
