@@ -10,15 +10,6 @@ import (
 	"mscclc/ir/text"
 )
 
-func prog(t *testing.T, text string) *ir.Program {
-	t.Helper()
-	p, err := irtest.ParseProgram("test", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // finals lists the steps that MarkFinal marks, as block.step of each rank.
 func finals(t *testing.T, p *ir.Program) string {
 	t.Helper()
@@ -63,7 +54,7 @@ block 2.0 send 1 recv 1 ch 0
   0 s input[0]
   1 r input[0]
 `
-	p := prog(t, chain)
+	p := irtest.Program(t, chain)
 	p.Steps[0].Flags |= ir.Final // a flag that is wrong goes
 	if got := finals(t, p); got != "1.2.1" {
 		t.Errorf("chain: %s", got)
@@ -77,7 +68,7 @@ block 1.0 send 2 recv 0 ch 0
 block 2.0 recv 1 ch 0
   0 rrc input[0] => output[0]*2
 `
-	if got := finals(t, prog(t, fused)); got != "2.0.0" {
+	if got := finals(t, irtest.Program(t, fused)); got != "2.0.0" {
 		t.Errorf("fused: %s", got)
 	}
 	mixed := strings.Replace(fused, "rrs input[0]*2", "rrs input[0]*1\n  1 r scratch[0]\n  2 s input[1]", 1)
@@ -85,7 +76,7 @@ block 2.0 recv 1 ch 0
 		"s input[0]\n  1 s input[1]", 1)
 	mixed = strings.Replace(mixed, "0 rrc input[0] => output[0]*2",
 		"0 r scratch[0]\n  1 r output[1]\n  2 cpy scratch[0] => output[0]\n  3 re input[0] => output[0]*2", 1)
-	if got := finals(t, prog(t, mixed)); !strings.Contains(got, "completes the sum of 1 of them only") {
+	if got := finals(t, irtest.Program(t, mixed)); !strings.Contains(got, "completes the sum of 1 of them only") {
 		t.Errorf("mixed: %s", got)
 	}
 	nested := `program nested
@@ -101,20 +92,20 @@ block 2.0 recv 1 ch 0
   1 cpy output[0] => output[1]
   2 re input[0] => output[1]
 `
-	if got := finals(t, prog(t, nested)); !strings.Contains(got, "one sum of the result is part of another") {
+	if got := finals(t, irtest.Program(t, nested)); !strings.Contains(got, "one sum of the result is part of another") {
 		t.Errorf("nested: %s", got)
 	}
 	apart := strings.Replace(nested, "require 2 output[1] = 0 input[0] + 1 input[0] + 2 input[0]\n", "", 1)
-	if got := finals(t, prog(t, apart)); got != "1.0.0" {
+	if got := finals(t, irtest.Program(t, apart)); got != "1.0.0" {
 		t.Errorf("apart: %s", got)
 	}
-	if got := finals(t, prog(t,
+	if got := finals(t, irtest.Program(t,
 		"program none\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); got != "" {
 		t.Errorf("none: %s", got)
 	}
 	for _, bad := range []string{"block 1.0 send 0 ch 0\n  0 s input[0]",
 		"block 1.0 recv 0 ch 0\n  0 r input[0]\nblock 1.1 ch 0\n  0 re input[0] dep 1.0 hasdep"} {
-		p := prog(t, "program bad\ncollective allreduce ranks=2 chunks=1\nblock 0.0 send 1 ch 0\n  0 s input[0]\n"+bad+"\n")
+		p := irtest.Program(t, "program bad\ncollective allreduce ranks=2 chunks=1\nblock 0.0 send 1 ch 0\n  0 s input[0]\n"+bad+"\n")
 		if err := MarkFinal(p); err == nil {
 			t.Error("a program that does not run has complete sums")
 		}
@@ -137,7 +128,7 @@ block 1.0 recv 0 ch 0
   0 r scratch[0]
   1 r output[2]
 `
-	p := prog(t, text)
+	p := irtest.Program(t, text)
 	if err := Classify(p); err != nil || p.Even {
 		t.Fatalf("%v, even %v", err, p.Even)
 	}
@@ -153,7 +144,7 @@ block 1.0 recv 0 ch 0
 		{"cpy input[1] => scratch[2]*2", "cpy input[1] => output[2]*2"},       // classes 1, 2 into 2, 0
 		{"2 s scratch[3]", "2 re scratch[2] => scratch[3]\n  3 s scratch[3]"}, // a sum of classes 1 and 2
 	} {
-		p := prog(t, strings.Replace(text, edit[0], edit[1], 1))
+		p := irtest.Program(t, strings.Replace(text, edit[0], edit[1], 1))
 		if err := Classify(p); err != nil || !p.Even {
 			t.Errorf("%s: %v, even %v", edit[1], err, p.Even)
 		}

@@ -54,3 +54,30 @@ func RingInsts(n int) *ir.InstDAG {
 	}
 	return d
 }
+
+// RingProgram is the ring AllReduce of n ranks, in place, one block a rank.
+func RingProgram(n int) *ir.Program {
+	p := &ir.Program{Header: ir.Header{Name: "ring", Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: n,
+		Inplace: true}}, Channels: 1}
+	for r := range n {
+		first := int32(len(p.Steps))
+		for s := range 2*n - 1 {
+			chunk := int32((r - s + 2*n) % n)
+			step := ir.Step{Op: ir.RecvReduceCopySend, SrcBuf: ir.Input, DstBuf: ir.Input, Src: chunk, Dst: chunk, Count: 1,
+				Class: chunk, DepBlock: -1, DepStep: -1, Pos: -1}
+			switch {
+			case s == 0:
+				step.Op, step.DstBuf, step.Dst = ir.Send, ir.NoBuf, 0
+			case s == 2*n-2:
+				step.Op, step.SrcBuf, step.Src = ir.Recv, ir.NoBuf, 0
+			case s >= n:
+				step.Op, step.SrcBuf, step.Src = ir.RecvCopySend, ir.NoBuf, 0
+			}
+			p.Steps = append(p.Steps, step)
+		}
+		p.Rank = append(p.Rank, ir.Range{First: int32(r), End: int32(r + 1)})
+		p.Blocks = append(p.Blocks, ir.TB{Block: ir.Block{Rank: int32(r), SendPeer: int32((r + 1) % n),
+			RecvPeer: int32((r + n - 1) % n)}, Steps: ir.Range{First: first, End: int32(len(p.Steps))}})
+	}
+	return p
+}

@@ -13,13 +13,24 @@ import (
 // Insts parses the text form of instructions, and ends the test where it cannot.
 func Insts(t testing.TB, text string) *ir.InstDAG {
 	t.Helper()
-	d, err := ParseInsts("test", []byte(text))
+	return parsed(t, ParseInsts, text)
+}
+
+// Program parses the text form of a program, and ends the test where it cannot.
+func Program(t testing.TB, text string) *ir.Program {
+	t.Helper()
+	return parsed(t, ParseProgram, text)
+}
+
+func parsed[T any](t testing.TB, parse func(string, []byte) (T, error), text string) T {
+	t.Helper()
+	v, err := parse("test", []byte(text))
 	if err != nil {
 		var b bytes.Buffer
 		diag.Fprint(&b, err.(diag.List), func(string) []byte { return []byte(text) }, false)
 		t.Fatalf("%s", b.String())
 	}
-	return d
+	return v
 }
 
 // Written returns what write writes.
@@ -47,6 +58,24 @@ i2 rank 1 s input[0] -> i3 ch 0 block 2 step 0
 i3 rank 0 r scratch[0] ch 0 block 0 step 1
 i4 rank 0 re scratch[0] => input[0] ch 0 block 1 step 0 deps i0,i3 waits i3
 i5 rank 1 re scratch[0] => input[0] ch 0 block 3 step 0 deps i1,i2 waits i1
+`
+
+// TwoRanksProgram is an allreduce of two ranks by way of scratch, in two blocks a
+// rank, with a chain of two reductions on rank 1.
+const TwoRanksProgram = `program two
+collective allreduce ranks=2 chunks=1 inplace
+scratch 2
+block 0.0 send 1 recv 1 ch 0
+  0 s input[0]
+  1 r scratch[0] hasdep
+block 0.1 ch 0
+  0 re scratch[0] => input[0] dep 0.1
+block 1.0 send 0 recv 0 ch 0
+  0 s input[0] hasdep
+  1 r scratch[0] hasdep
+block 1.1 ch 0
+  0 nop dep 0.0
+  1 re scratch[0] => input[0] dep 0.1
 `
 
 // Text returns the codes, the texts and the notes of list, a line each.

@@ -95,7 +95,7 @@ func TestBitwiseOfRandomSums(t *testing.T) {
 	verdicts := map[[verify.NumRoundings]bool]int{}
 	for seed := range int64(300) {
 		rnd := rand.New(rand.NewSource(seed))
-		p := program(t, summing(rnd, 3+rnd.Intn(3)))
+		p := irtest.Program(t, summing(rnd, 3+rnd.Intn(3)))
 		o, list := verify.Bitwise(p, verify.Options{})
 		if len(list) > 0 {
 			t.Fatalf("seed %d: %s", seed, irtest.Text(list))

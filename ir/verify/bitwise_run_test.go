@@ -20,6 +20,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 	"mscclc/lang"
 )
@@ -123,7 +124,7 @@ func TestBitwiseRuns(t *testing.T) {
 
 // needDevice skips a test where nothing can be run.
 func needDevice(t *testing.T) {
-	if _, err := executor.Load(ring(2),
+	if _, err := executor.Load(irtest.RingProgram(2),
 		executor.Options{Device: cpu.Device(), Unproven: true}); errors.Is(err, executor.ErrNotSupported) {
 		t.Skipf("no device: %v", err)
 	}

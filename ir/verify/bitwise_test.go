@@ -63,7 +63,7 @@ func TestBitwise(t *testing.T) {
 		{"two steps, 0+1+2", waits + "  2 re scratch[1] => input[0] dep 0.0 hasdep\n  3 re scratch[2] => input[0]\n",
 			[2]int{1, 1}, [2]string{"(in[0][0] + in[1][0]) + in[2][0]", "in[0][0] + in[1][0] + in[2][0]"}},
 	} {
-		p := program(t, strings.Replace(threeRanks, "%s\n", x.steps, 1))
+		p := irtest.Program(t, strings.Replace(threeRanks, "%s\n", x.steps, 1))
 		o, list := verify.Bitwise(p, verify.Options{})
 		if len(list) > 0 {
 			t.Errorf("%s: %s", x.name, irtest.Text(list))
@@ -75,11 +75,11 @@ func TestBitwise(t *testing.T) {
 			t.Errorf("%s: %+v", x.name, d)
 		}
 	}
-	o, list := verify.Bitwise(program(t, twoRanks), verify.Options{})
+	o, list := verify.Bitwise(irtest.Program(t, irtest.TwoRanksProgram), verify.Options{})
 	if len(list) > 0 || !o.Same() || o.Sums != 1 {
 		t.Errorf("%v %+v", irtest.Text(list), o)
 	}
-	if _, list := verify.Bitwise(program(t, strings.Replace(twoRanks, "hasdep", "", 1)),
+	if _, list := verify.Bitwise(irtest.Program(t, strings.Replace(irtest.TwoRanksProgram, "hasdep", "", 1)),
 		verify.Options{}); len(list) == 0 {
 		t.Error("a program that is no good was judged")
 	}
@@ -96,7 +96,7 @@ func TestBitwiseSeesRounding(t *testing.T) {
 	// Rank 2 sums 0+1 in scratch, and then its own.
 	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[1] => input[0]\n",
 		"  2 re scratch[1] => scratch[0] dep 0.0 hasdep\n  3 re scratch[0] => input[0]\n", 1)
-	o, list := verify.Bitwise(program(t, text), verify.Options{})
+	o, list := verify.Bitwise(irtest.Program(t, text), verify.Options{})
 	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} || o.Witness[verify.Each] != nil {
 		t.Fatalf("%s %+v", irtest.Text(list), o)
 	}
@@ -110,7 +110,7 @@ func TestBitwiseSeesRounding(t *testing.T) {
 // A ring's sums are made once and passed on; a collective without sums has none
 // to compare; and one whose outputs nobody states compares what they hold.
 func TestBitwiseOfOtherCollectives(t *testing.T) {
-	p := ring(24)
+	p := irtest.RingProgram(24)
 	o, list := verify.Bitwise(p, verify.Options{})
 	if len(list) > 0 || !o.Same() || o.Sums != 24 {
 		t.Errorf("%s %+v", irtest.Text(list), o)
@@ -123,7 +123,7 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 	text := strings.Replace(threeRanks, "%s\n",
 		"  0 nop dep 0.1\n  1 nop dep 1.1\n  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", 1)
 	for _, kind := range []ir.Kind{ir.Opaque, ir.Custom} {
-		p := program(t, text)
+		p := irtest.Program(t, text)
 		p.Coll = &ir.Collective{Kind: kind, Ranks: 3, Chunks: 1, In: 1, Out: 1, Inplace: true}
 		if kind == ir.Custom {
 			all := []ir.Part{{Rank: 0}, {Rank: 1}, {Rank: 2}}
@@ -135,7 +135,7 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 			t.Errorf("%v: %s %+v", kind, irtest.Text(list), o)
 		}
 	}
-	if o := verify.OrderOf(program(t,
+	if o := verify.OrderOf(irtest.Program(t,
 		"program p\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); o.Sums != 0 ||
 		!o.Same() {
 		t.Errorf("%+v", o)

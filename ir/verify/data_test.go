@@ -20,7 +20,7 @@ import (
 // Programs are judged as expected.tsv says: ok, or codes that must be among ours. For those of other compilers these
 // are what their authors' runtimes would find out.
 func TestVerdictsOfOthersPrograms(t *testing.T) {
-	judge(t, program(t, twoRanks), "ok")
+	judge(t, irtest.Program(t, irtest.TwoRanksProgram), "ok")
 	irtest.Each(t, irtest.XML, func(t *testing.T, dir string) {
 		table := irtest.Table(t, dir)
 		for _, f := range table {

@@ -69,7 +69,7 @@ block 1.0 send 0 recv 0 ch 0
 		for i := 0; i < len(x.edit); i += 2 {
 			text = strings.Replace(text, x.edit[i], x.edit[i+1], 1)
 		}
-		p := program(t, text)
+		p := irtest.Program(t, text)
 		p.Even = true
 		r, list := verify.Check(p, verify.Options{MessageChunks: x.chunks, MostChunks: x.chunks})
 		if got := irtest.Text(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
@@ -84,7 +84,7 @@ block 1.0 send 0 recv 0 ch 0
 
 // What the allowed work does not decide is rejected as such.
 func TestUndecided(t *testing.T) {
-	p := program(t, twoRanks)
+	p := irtest.Program(t, irtest.TwoRanksProgram)
 	_, list := verify.Check(p, verify.Options{Work: 1})
 	if len(list) != 1 || list[0].Code != diag.Undecided || list[0].Hint == "" {
 		t.Errorf("%v", irtest.Text(list))
@@ -104,7 +104,7 @@ func TestOperationsRelease(t *testing.T) {
 
 // So is a result of which too many sums would have to be taken apart.
 func TestUndecidedSums(t *testing.T) {
-	p := ring(64)
+	p := irtest.RingProgram(64)
 	if _, list := verify.Check(p, verify.Options{Work: 1 << 15}); len(list) > 0 {
 		t.Errorf("%v", irtest.Text(list))
 	}

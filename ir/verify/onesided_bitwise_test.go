@@ -19,13 +19,13 @@ func TestOneSidedBitwise(t *testing.T) {
 		differ [verify.NumRoundings]int
 		shows  string // of Each
 	}{
-		{"all pairs", allPairsPackets(4, 2), 4, [verify.NumRoundings]int{}, ""},
-		{"all pairs, plain", allPairsPlain(3, 2), 3, [verify.NumRoundings]int{}, ""},
-		{"ring", ringPackets(4, 2), 4, [verify.NumRoundings]int{}, ""},
-		{"one phase of two", onePhase(2, 2), 1, [verify.NumRoundings]int{}, ""},
-		{"one phase of three, each from itself on", onePhase(3, 2), 1, [verify.NumRoundings]int{1, 1}, "in[0][0] + in[1][0] + in[2][0] | in[1][0] + in[2][0] + in[0][0]"},
-		{"one switch a chunk", throughSwitch(3), 3, [verify.NumRoundings]int{}, ""},
-		{"each rank asks the switch", switchToEach(3), 1, [verify.NumRoundings]int{1, 1}, "switch(in[0][0] + in[1][0] + in[2][0]) | switch(in[0][0] + in[1][0] + in[2][0])"},
+		{"all pairs", irtest.AllPairsPackets(4, 2), 4, [verify.NumRoundings]int{}, ""},
+		{"all pairs, plain", irtest.AllPairsPlain(3, 2), 3, [verify.NumRoundings]int{}, ""},
+		{"ring", irtest.RingPackets(4, 2), 4, [verify.NumRoundings]int{}, ""},
+		{"one phase of two", irtest.OnePhase(2, 2), 1, [verify.NumRoundings]int{}, ""},
+		{"one phase of three, each from itself on", irtest.OnePhase(3, 2), 1, [verify.NumRoundings]int{1, 1}, "in[0][0] + in[1][0] + in[2][0] | in[1][0] + in[2][0] + in[0][0]"},
+		{"one switch a chunk", irtest.ThroughSwitch(3), 3, [verify.NumRoundings]int{}, ""},
+		{"each rank asks the switch", irtest.SwitchToEach(3), 1, [verify.NumRoundings]int{1, 1}, "switch(in[0][0] + in[1][0] + in[2][0]) | switch(in[0][0] + in[1][0] + in[2][0])"},
 	} {
 		o, list := verify.Bitwise(c.p, verify.Options{})
 		if len(list) > 0 {
@@ -45,20 +45,21 @@ func TestOneSidedBitwise(t *testing.T) {
 // A Move rounds bf16 once, however many sources it has, and two Moves round
 // twice: what is the same for f32 is then not.
 func TestOneSidedRounding(t *testing.T) {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: 3, Chunks: 1}, ir.LL, 2, 1, 3, 0)
+	chunkOf, chunks := irtest.ChunkOf, irtest.Operands
+	b := irtest.NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: 3, Chunks: 1}, ir.LL, 2, 1, 3, 0)
 	for r := range 3 {
-		b.block(r)
-		b.move(1, chunks(chunkOf(r, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, r), chunkOf(1, ir.Packets, r),
+		b.Block(r)
+		b.Move(1, chunks(chunkOf(r, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, r), chunkOf(1, ir.Packets, r),
 			chunkOf(2, ir.Packets, r)))
 		in := func(q int) ir.Operand { return chunkOf(r, ir.Packets, q) }
 		if r == 0 {
-			b.move(1, chunks(in(0), in(1)), chunks(chunkOf(r, ir.Scratch, 0)))
-			b.move(1, chunks(chunkOf(r, ir.Scratch, 0), in(2)), chunks(chunkOf(r, ir.Output, 0)))
+			b.Move(1, chunks(in(0), in(1)), chunks(chunkOf(r, ir.Scratch, 0)))
+			b.Move(1, chunks(chunkOf(r, ir.Scratch, 0), in(2)), chunks(chunkOf(r, ir.Output, 0)))
 		} else {
-			b.move(1, chunks(in(0), in(1), in(2)), chunks(chunkOf(r, ir.Output, 0)))
+			b.Move(1, chunks(in(0), in(1), in(2)), chunks(chunkOf(r, ir.Output, 0)))
 		}
 	}
-	o, list := verify.Bitwise(b.done(), verify.Options{})
+	o, list := verify.Bitwise(b.Done(), verify.Options{})
 	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} {
 		t.Fatalf("%v, %s", o.Differ, irtest.Text(list))
 	}

@@ -14,6 +14,8 @@ import (
 	"mscclc/ir/verify"
 )
 
+var chunkOf, chunks, flagOf = irtest.ChunkOf, irtest.Operands, irtest.FlagOf
+
 // copyOf is a copy of p whose tables can be changed.
 func copyOf(p *ir.Program) *ir.Program {
 	q, o, c := *p, *p.OneSided, *p.Coll
@@ -76,8 +78,8 @@ func TestOneSidedNumbers(t *testing.T) {
 			t.Errorf("%s takes %v", name, took)
 		}
 	}
-	for _, p := range []*ir.Program{allPairsPlain(2, 2), allPairsPackets(2, 2), chain(3, 2), throughSwitch(2),
-		twoSidedTables()} {
+	for _, p := range []*ir.Program{irtest.AllPairsPlain(2, 2), irtest.AllPairsPackets(2, 2), irtest.Chain(3, 2),
+		irtest.ThroughSwitch(2), twoSidedTables()} {
 		change := func(q *ir.Program, k, value int) {
 			small, all := numbers(q)
 			if k %= len(small) + len(all); k < len(all) {
@@ -113,12 +115,12 @@ func TestOneSidedNumbers(t *testing.T) {
 
 // twoSidedTables is a one-sided program with the steps of a two-sided one.
 func twoSidedTables() *ir.Program {
-	b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 1}, ir.LL, 1, 1, 1, 1)
-	b.block(0)
-	b.move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Output, 0)))
-	b.p.Steps[0].Op = ir.Copy
-	b.block(1)
-	return b.done()
+	b := irtest.NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: 2, Chunks: 1}, ir.LL, 1, 1, 1, 1)
+	b.Block(0)
+	b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Output, 0)))
+	b.Program.Steps[0].Op = ir.Copy
+	b.Block(1)
+	return b.Done()
 }
 
 // oneSidedShapes are programs of n that cost more than they look, with what is
@@ -130,71 +132,71 @@ var oneSidedShapes = []struct {
 	want []diag.Code
 }{
 	{"one move of many sources, not ordered", 5000, func(n int) *ir.Program {
-		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: n, In: 1, Out: n}, ir.LL, 1000, 0, n, 0)
-		b.block(0)
+		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: n, In: 1, Out: n}, ir.LL, 1000, 0, n, 0)
+		b.Block(0)
 		for k := range n {
-			b.move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(1, ir.Packets, k)), jointFrom(k)...)
+			b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(1, ir.Packets, k)), irtest.JointFrom(k)...)
 		}
-		b.block(1)
+		b.Block(1)
 		var all []ir.Operand
 		for k := range n {
 			all = append(all, chunkOf(1, ir.Packets, k))
 		}
-		b.move(1, all, chunks(chunkOf(1, ir.Output, 0)))
-		return b.done()
+		b.Move(1, all, chunks(chunkOf(1, ir.Output, 0)))
+		return b.Done()
 	}, []diag.Code{diag.Race, diag.Undecided}},
 	{"one await of long ago", 1000, func(n int) *ir.Program {
-		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 1, In: 1, Out: 1}, ir.Simple, 1000, 1, 0, n)
-		b.block(0)
+		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 1, In: 1, Out: 1}, ir.Simple, 1000, 1, 0, n)
+		b.Block(0)
 		for k := range n {
-			b.signal(chunks(flagOf(1, k, 0)))
+			b.Signal(chunks(flagOf(1, k, 0)))
 		}
-		b.block(1)
+		b.Block(1)
 		for k := range n {
-			b.await(chunks(flagOf(1, k, -900)))
+			b.Await(chunks(flagOf(1, k, -900)))
 		}
-		return b.done()
+		return b.Done()
 	}, nil},
 	{"packets cut ever finer", 2000, func(n int) *ir.Program {
-		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 2, In: 2, Out: 2}, ir.LL, 2, 0, 2*n, 0)
-		b.p.Even = true
-		b.block(0)
-		b.move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(1, ir.Packets, 0)))
-		b.move(1, chunks(chunkOf(0, ir.Input, 1)), chunks(chunkOf(1, ir.Packets, 1)), ir.Joint)
-		b.block(1)
+		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 2, Chunks: 2, In: 2, Out: 2}, ir.LL, 2, 0, 2*n, 0)
+		b.Program.Even = true
+		b.Block(0)
+		b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(1, ir.Packets, 0)))
+		b.Move(1, chunks(chunkOf(0, ir.Input, 1)), chunks(chunkOf(1, ir.Packets, 1)), ir.Joint)
+		b.Block(1)
 		for k := range n - 1 {
-			b.move(2, chunks(chunkOf(1, ir.Packets, 2*k)), chunks(chunkOf(1, ir.Packets, 2*k+2)))
+			b.Move(2, chunks(chunkOf(1, ir.Packets, 2*k)), chunks(chunkOf(1, ir.Packets, 2*k+2)))
 		}
-		b.move(2, chunks(chunkOf(1, ir.Packets, 2*n-2)), chunks(chunkOf(1, ir.Output, 0)))
-		return b.done()
+		b.Move(2, chunks(chunkOf(1, ir.Packets, 2*n-2)), chunks(chunkOf(1, ir.Output, 0)))
+		return b.Done()
 	}, []diag.Code{diag.Race}},
 	{"as many blocks as steps", 2000, func(n int) *ir.Program {
-		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1, Out: 1}, ir.LL, 1, 0, n, 0)
-		b.block(0)
-		b.move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, 0)))
+		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: 1, Chunks: 1, In: 1, Out: 1}, ir.LL, 1, 0, n, 0)
+		b.Block(0)
+		b.Move(1, chunks(chunkOf(0, ir.Input, 0)), chunks(chunkOf(0, ir.Packets, 0)))
 		for k := range n - 1 {
-			b.block(0)
-			b.move(1, chunks(chunkOf(0, ir.Packets, k)), chunks(chunkOf(0, ir.Packets, k+1)))
+			b.Block(0)
+			b.Move(1, chunks(chunkOf(0, ir.Packets, k)), chunks(chunkOf(0, ir.Packets, k+1)))
 		}
-		b.move(1, chunks(chunkOf(0, ir.Packets, n-1)), chunks(chunkOf(0, ir.Output, 0)), ir.Joint)
-		return b.done()
+		b.Move(1, chunks(chunkOf(0, ir.Packets, n-1)), chunks(chunkOf(0, ir.Output, 0)), ir.Joint)
+		return b.Done()
 	}, []diag.Code{diag.Race, diag.Undecided}},
 	{"a circle of blocks that wait for all", 400, func(n int) *ir.Program {
-		b := oneSidedOf(ir.Collective{Kind: ir.Opaque, Ranks: n, Chunks: 1, In: 1, Out: 1}, ir.Simple, 1, 0, 0, n)
+		b := irtest.NewOneSided(ir.Collective{Kind: ir.Opaque, Ranks: n, Chunks: 1, In: 1, Out: 1}, ir.Simple, 1, 0, 0, n)
 		for r := range n {
-			b.block(r)
-			b.await(toOthers(n, r, func(q int) ir.Operand { return flagOf(r, q, 1) }))
-			b.signal(toOthers(n, r, func(q int) ir.Operand { return flagOf(q, r, 0) }))
+			b.Block(r)
+			b.Await(irtest.ToOthers(n, r, func(q int) ir.Operand { return flagOf(r, q, 1) }))
+			b.Signal(irtest.ToOthers(n, r, func(q int) ir.Operand { return flagOf(q, r, 0) }))
 		}
-		return b.done()
+		return b.Done()
 	}, []diag.Code{diag.Deadlock}},
 	{"the switch on many ranks", 1000, func(n int) *ir.Program {
-		b := oneSidedOf(ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: 1, Inplace: true}, ir.Simple, 1, 0, 0, 0)
+		b := irtest.NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: n, Chunks: 1, Inplace: true}, ir.Simple, 1, 0, 0, 0)
 		for r := range n {
-			b.block(r)
-			b.move(1, chunks(chunkOf(ir.AllRanks, ir.Input, 0)), chunks(chunkOf(ir.AllRanks, ir.Output, 0)))
+			b.Block(r)
+			b.Move(1, chunks(chunkOf(ir.AllRanks, ir.Input, 0)), chunks(chunkOf(ir.AllRanks, ir.Output, 0)))
 		}
-		return b.done()
+		return b.Done()
 	}, []diag.Code{diag.Race, diag.WrongResult, diag.Undecided}},
 }
 

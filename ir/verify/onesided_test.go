@@ -16,17 +16,17 @@ func TestOneSidedGood(t *testing.T) {
 		name string
 		p    *ir.Program
 	}{
-		{"all pairs, packets", allPairsPackets(4, 2)},
-		{"one phase", onePhase(4, 2)},
-		{"all pairs, plain", allPairsPlain(4, 2)},
-		{"gather", gatherPush(3)},
-		{"chain", chain(4, 2)},
-		{"chain of one copy", chain(4, 1)},
-		{"ring, packets", ringPackets(4, 2)},
-		{"ring, plain", ringPlain(4, 2)},
-		{"switch", throughSwitch(3)},
-		{"one group", oneGroup(4)},
-		{"forwarded", forwarded()},
+		{"all pairs, packets", irtest.AllPairsPackets(4, 2)},
+		{"one phase", irtest.OnePhase(4, 2)},
+		{"all pairs, plain", irtest.AllPairsPlain(4, 2)},
+		{"gather", irtest.GatherPush(3)},
+		{"chain", irtest.Chain(4, 2)},
+		{"chain of one copy", irtest.Chain(4, 1)},
+		{"ring, packets", irtest.RingPackets(4, 2)},
+		{"ring, plain", irtest.RingPlain(4, 2)},
+		{"switch", irtest.ThroughSwitch(3)},
+		{"one group", irtest.OneGroup(4)},
+		{"forwarded", irtest.Forwarded()},
 	} {
 		report, list := verify.Check(c.p, verify.Options{})
 		if len(list) > 0 || !report.Ran {
@@ -42,10 +42,10 @@ func TestOneSidedScale(t *testing.T) {
 		name string
 		p    *ir.Program
 	}{
-		{"all pairs of 64", allPairsPackets(64, 2)},
-		{"all pairs of 64, plain", allPairsPlain(64, 2)},
-		{"ring of 256", ringPackets(256, 2)},
-		{"ring of 256, plain", ringPlain(256, 2)},
+		{"all pairs of 64", irtest.AllPairsPackets(64, 2)},
+		{"all pairs of 64, plain", irtest.AllPairsPlain(64, 2)},
+		{"ring of 256", irtest.RingPackets(256, 2)},
+		{"ring of 256, plain", irtest.RingPlain(256, 2)},
 	} {
 		at := time.Now()
 		work := int64(0)

@@ -100,7 +100,7 @@ block 1.0 send 0 recv 0 ch 0
   0 rcs scratch[0]*2
 `, "rank 0 block 1 step 0 (r) message 1 of 2 wrote input[1] at 6: 0x5e41ab087439611e, which is in[0][0]"},
 	} {
-		p := program(t, x.program)
+		p := irtest.Program(t, x.program)
 		p.Even = true
 		report, list := verify.Check(p, verify.Options{MessageChunks: 1})
 		if len(report.Witnesses) != 1 {
@@ -115,7 +115,7 @@ block 1.0 send 0 recv 0 ch 0
 
 // A witness of what is not so is not shown.
 func TestReplayOfGoodProgram(t *testing.T) {
-	p := program(t, twoRanks)
+	p := irtest.Program(t, irtest.TwoRanksProgram)
 	claim := func(code diag.Code) verify.Witness {
 		return verify.Witness{Problem: diag.New(code, diag.Span{}, ""), Step: 2, With: 1, Buf: ir.Scratch, Slots: 1,
 			MessageChunks: 1}

@@ -86,7 +86,7 @@ func BenchmarkXML(b *testing.B) {
 
 // BenchmarkOrder says whether a ring of 1,024 ranks gives all the same bits.
 func BenchmarkOrder(b *testing.B) {
-	p := ring(1024)
+	p := irtest.RingProgram(1024)
 	b.ReportAllocs()
 	for b.Loop() {
 		if o := verify.OrderOf(p); !o.Same() {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"mscclc/ir"
+	"mscclc/ir/irtest"
 )
 
 // The shapes that times are measured with: each makes a good program of about n
@@ -13,7 +14,7 @@ var scaleShapes = []struct {
 	make func(n int) *ir.Program
 	most int
 }{
-	{"ring", func(n int) *ir.Program { return ring(max(2, int(math.Sqrt(float64(n)/2)))) }, 21},
+	{"ring", func(n int) *ir.Program { return irtest.RingProgram(max(2, int(math.Sqrt(float64(n)/2)))) }, 21},
 	{"allpairs", func(n int) *ir.Program { return allPairs(max(2, int(math.Sqrt(float64(n)/6)))) }, 21},
 	{"hierarchical", func(n int) *ir.Program { return grid(max(2, int(math.Sqrt(float64(n)/144)))) }, 21},
 	{"round trips", roundTrips, 21},

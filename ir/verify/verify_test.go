@@ -1,54 +1,23 @@
 package verify_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
 
-func program(t testing.TB, text string) *ir.Program {
-	t.Helper()
-	p, err := irtest.ParseProgram("test", []byte(text))
-	if err != nil {
-		var b bytes.Buffer
-		diag.Fprint(&b, err.(diag.List), func(string) []byte { return []byte(text) }, false)
-		t.Fatalf("%s", b.String())
-	}
-	return p
-}
-
-// twoRanks is an allreduce of two ranks by way of scratch, in two blocks a
-// rank, with a chain of two reductions on rank 1.
-const twoRanks = `program two
-collective allreduce ranks=2 chunks=1 inplace
-scratch 2
-block 0.0 send 1 recv 1 ch 0
-  0 s input[0]
-  1 r scratch[0] hasdep
-block 0.1 ch 0
-  0 re scratch[0] => input[0] dep 0.1
-block 1.0 send 0 recv 0 ch 0
-  0 s input[0] hasdep
-  1 r scratch[0] hasdep
-block 1.1 ch 0
-  0 nop dep 0.0
-  1 re scratch[0] => input[0] dep 0.1
-`
-
 func TestGood(t *testing.T) {
-	r, list := verify.Check(program(t, twoRanks), verify.Options{Slots: 1})
+	r, list := verify.Check(irtest.Program(t, irtest.TwoRanksProgram), verify.Options{Slots: 1})
 	if len(list) > 0 || !r.Ran || r.String() != "2 ranks, 1 channel, 4 blocks, 7 steps" {
 		t.Errorf("%v %v", r, irtest.Text(list))
 	}
 }
 
-// faults are edits of twoRanks, each of which breaks it.
+// faults are edits of irtest.TwoRanksProgram, each of which breaks it.
 var faults = []struct {
 	name string
 	edit []string // pairs: old, new
@@ -99,17 +68,17 @@ var faults = []struct {
 	{"uninitialized", []string{"re scratch[0] => input[0] dep 0.1\nblock", "re scratch[1] => input[0] dep 0.1\nblock"}, "uninitialized: rank 0 block 1 step 0 (re) reads scratch[1] before anything writes it\nwrong-result: output[0] of rank 0 must hold the sum of in[r][0] of ranks 0-1, but holds what was made of chunks that nothing has written"},
 }
 
-// withFault is twoRanks with a fault.
+// withFault is irtest.TwoRanksProgram with a fault.
 func withFault(t *testing.T, name string, edit []string) *ir.Program {
 	t.Helper()
-	text := twoRanks
+	text := irtest.TwoRanksProgram
 	for i := 0; i < len(edit); i += 2 {
 		if !strings.Contains(text, edit[i]) {
 			t.Fatalf("%s: no %q to edit", name, edit[i])
 		}
 		text = strings.Replace(text, edit[i], edit[i+1], 1)
 	}
-	return program(t, moveHeader(text))
+	return irtest.Program(t, moveHeader(text))
 }
 
 // Each fault that the verifier knows is found, and named.
@@ -159,7 +128,7 @@ block 1.0 send 0 recv 0 ch 0
 		{"sizes 0..0", verify.Options{Slots: 6}, ""},
 		{"protocol LL", verify.Options{}, ""},
 	} {
-		_, list := verify.Check(program(t, strings.Replace(exchange, "%s", x.header, 1)), x.opt)
+		_, list := verify.Check(irtest.Program(t, strings.Replace(exchange, "%s", x.header, 1)), x.opt)
 		if got := irtest.Text(list); !strings.Contains(got, x.want) || x.want == "" && got != "" {
 			t.Errorf("%s: %s, want %s", x.header, got, x.want)
 		}
@@ -169,7 +138,7 @@ block 1.0 send 0 recv 0 ch 0
 		many += "block " + string(rune('0'+r)) + ".0 send " + peer + " recv " + peer + " ch 0\n" +
 			"  0 s input[0]\n  1 s input[1]\n  2 s input[2]\n  3 r output[0]\n  4 r output[1]\n  5 r output[2]\n"
 	}
-	_, list := verify.Check(program(t, many), verify.Options{})
+	_, list := verify.Check(irtest.Program(t, many), verify.Options{})
 	if got := irtest.Text(list); !strings.Contains(got, "2 slots a connection, at every size") ||
 		!strings.Contains(got, "waits for a free slot, which") {
 		t.Error(got)
@@ -209,7 +178,7 @@ func TestTablesAreNotTrusted(t *testing.T) {
 		"dep step":          func(p *ir.Program) { p.Steps[2].DepStep = -1 },
 		"buffer":            func(p *ir.Program) { p.Steps[0].SrcBuf = 7 },
 	} {
-		p := program(t, twoRanks)
+		p := irtest.Program(t, irtest.TwoRanksProgram)
 		edit(p)
 		r, list := verify.Check(p, verify.Options{})
 		if len(list) == 0 || r.Ran {
@@ -219,7 +188,7 @@ func TestTablesAreNotTrusted(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	f.Add([]byte(twoRanks))
+	f.Add([]byte(irtest.TwoRanksProgram))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		p, err := irtest.ParseProgram("f", src)
 		if err != nil || p.Coll.Ranks > 1000 {
@@ -240,7 +209,7 @@ func FuzzCheck(f *testing.F) {
 
 // Flags that say where avg divides are judged, too, where there are any.
 func TestFinal(t *testing.T) {
-	p := program(t, twoRanks)
+	p := irtest.Program(t, irtest.TwoRanksProgram)
 	if err := eval.MarkFinal(p); err != nil {
 		t.Fatal(err)
 	}
