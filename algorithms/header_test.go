@@ -17,8 +17,8 @@ import (
 	"mscclc/algorithms"
 	"mscclc/algorithms/choose"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
-	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 )
@@ -340,7 +340,7 @@ func (p *program) sameBits(t *testing.T, params lang.Params, oneSided, want bool
 		t.Errorf("%s %v: %v", p.name, params, err)
 		return
 	}
-	order := verify.OrderOf(made)
+	order := bitwise.OrderOf(made)
 	if order.Same() != want || order.Sums != made.Coll.Chunks {
 		t.Errorf("%s %v one-sided %v: the same bits on all ranks: %v, of %d sums; want %v, of %d", p.name, params,
 			oneSided, order.Same(), order.Sums, want, made.Coll.Chunks)

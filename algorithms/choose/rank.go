@@ -10,7 +10,7 @@ import (
 
 	"mscclc/codegen"
 	"mscclc/ir"
-	"mscclc/ir/verify"
+	"mscclc/ir/bitwise"
 	"mscclc/simulate"
 
 	"golang.org/x/sync/errgroup"
@@ -141,7 +141,7 @@ func (s *Selector) Differs(f Form) bool {
 	}
 	p, err := s.form(f)
 	if err == nil && s.Call.Ranks > 2 {
-		order := verify.OrderOf(p)
+		order := bitwise.OrderOf(p)
 		is = !order.Same()
 	}
 	s.mu.Lock()

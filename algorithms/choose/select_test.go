@@ -10,7 +10,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/ir/verify"
+	"mscclc/ir/bitwise"
 	"mscclc/simulate"
 	"mscclc/topology"
 )
@@ -64,7 +64,7 @@ func TestDiffers(t *testing.T) {
 			p, err := v.Compile(Call{Kind: ir.AllReduce, Ranks: ranks})
 			if err != nil {
 				t.Errorf("%v of %d: %v", v, ranks, err)
-			} else if o := verify.OrderOf(p); o.Same() == Differs(v.Program, ranks) {
+			} else if o := bitwise.OrderOf(p); o.Same() == Differs(v.Program, ranks) {
 				t.Errorf("%v of %d: sums are the same: %v", v, ranks, o.Same())
 			}
 		}

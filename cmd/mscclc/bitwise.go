@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
-	"mscclc/ir/verify"
 
 	"github.com/spf13/pflag"
 )
@@ -18,12 +18,12 @@ func bitwiseFlag(f *pflag.FlagSet, on *bool) {
 
 // roundings are the classes of types that sums depend on in the same way, and
 // what the command calls them.
-var roundings = [verify.NumRoundings]struct {
+var roundings = [bitwise.NumRoundings]struct {
 	types []string
 	in    string
 }{
-	verify.Each:  {[]string{"f32", "f64"}, "f32 and f64"},
-	verify.Chain: {[]string{"f16", "bf16", "e4m3", "e5m2"}, "f16, bf16 and fp8"},
+	bitwise.Each:  {[]string{"f32", "f64"}, "f32 and f64"},
+	bitwise.Chain: {[]string{"f16", "bf16", "e4m3", "e5m2"}, "f16, bf16 and fp8"},
 }
 
 // A bitwiseReport is what --json says of the order of a program's sums.
@@ -49,7 +49,7 @@ type bitwiseWitness struct {
 	Pos        string `json:"pos,omitempty"`
 }
 
-func newBitwise(p *ir.Program, o verify.Order) *bitwiseReport {
+func newBitwise(p *ir.Program, o bitwise.Order) *bitwiseReport {
 	r := &bitwiseReport{Identical: o.Same(), Sums: o.Sums}
 	for by, d := range o.Witness {
 		t := bitwiseOfType{Types: roundings[by].types, Identical: d == nil, Differ: o.Differ[by]}
@@ -70,29 +70,29 @@ func newBitwise(p *ir.Program, o verify.Order) *bitwiseReport {
 }
 
 // bitwise prints what o says of p, below its verdict.
-func (a *app) bitwise(p *ir.Program, o verify.Order) {
+func (a *app) bitwise(p *ir.Program, o bitwise.Order) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      bitwise: "+format+"\n", args...) }
-	each, chain := o.Witness[verify.Each], o.Witness[verify.Chain]
+	each, chain := o.Witness[bitwise.Each], o.Witness[bitwise.Chain]
 	switch {
 	case o.Sums == 0:
 		say("no two outputs hold the same sum")
 	case o.Same():
 		say("every rank ends with the same bits (%s)", diag.Counted(o.Sums, "sum"))
 	case each != nil && chain != nil && each.Expr == chain.Expr:
-		a.difference(p, &o, verify.Each, "floats")
+		a.difference(p, &o, bitwise.Each, "floats")
 	default:
 		for by, d := range o.Witness {
 			if d == nil {
 				say("sums of %s have the same bits on every rank", roundings[by].in)
 			} else {
-				a.difference(p, &o, verify.Rounding(by), roundings[by].in)
+				a.difference(p, &o, bitwise.Rounding(by), roundings[by].in)
 			}
 		}
 	}
 }
 
 // difference prints two sums that differ.
-func (a *app) difference(p *ir.Program, o *verify.Order, by verify.Rounding, in string) {
+func (a *app) difference(p *ir.Program, o *bitwise.Order, by bitwise.Rounding, in string) {
 	d := o.Witness[by]
 	fmt.Fprintf(a.Stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in,
 		o.Differ[by], o.Sums)

@@ -11,7 +11,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/ir"
-	"mscclc/ir/verify"
+	"mscclc/ir/bitwise"
 	"mscclc/lang"
 )
 
@@ -45,7 +45,7 @@ func TestBitwiseText(t *testing.T) {
 			params["ordered"] = x.ordered
 		}
 		p := compiled(t, x.name, params)
-		o := verify.OrderOf(p)
+		o := bitwise.OrderOf(p)
 		var b bytes.Buffer
 		(&app{cli.NewApp(nil, nil, &b, io.Discard, nil)}).bitwise(p, o)
 		for _, want := range x.want {

@@ -14,6 +14,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/lang"
@@ -27,15 +28,15 @@ type verdict struct {
 	misused error // of usage: the file is none for the flags
 	code    int   // exit code
 	took    time.Duration
-	line    string        // of a file that is good
-	note    string        // of it, or ""
-	warned  diag.List     // what a runtime does wrong with it
-	judged  verify.Report // where there is a program
-	order   *verify.Order // of its sums, where that is asked
-	program *ir.Program   // where something is still to be said of it
-	last    *ir.Program   // of --ranks, that was judged
-	counts  *countsReport // of --ranks
-	report  verifyReport  // where it is asked
+	line    string         // of a file that is good
+	note    string         // of it, or ""
+	warned  diag.List      // what a runtime does wrong with it
+	judged  verify.Report  // where there is a program
+	order   *bitwise.Order // of its sums, where that is asked
+	program *ir.Program    // where something is still to be said of it
+	last    *ir.Program    // of --ranks, that was judged
+	counts  *countsReport  // of --ranks
+	report  verifyReport   // where it is asked
 }
 
 func (d *verdict) rejected() bool { return len(d.found) > 0 }
@@ -94,7 +95,7 @@ func (a *app) describe(d *verdict, p *ir.Program, f *verifyFlags) {
 		d.note = "--slots is ignored: a one-sided program has no connections"
 	}
 	if f.bitwise {
-		order := verify.OrderOf(p)
+		order := bitwise.OrderOf(p)
 		if d.order = &order; !order.Same() {
 			d.code = max(d.code, cli.ExitInput)
 		}

@@ -19,6 +19,7 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -79,7 +80,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 	if _, list := verify.Check(again, verify.Options{Slots: 2 * p.Protocol.Slots(), MessageChunks: 1}); len(list) > 0 {
 		t.Fatalf("with more slots: %s", irtest.Text(list))
 	}
-	order := verify.OrderOf(p)
+	order := bitwise.OrderOf(p)
 	for _, d := range order.Witness {
 		if d != nil && d.Expr[0] == d.Expr[1] {
 			t.Errorf("sums that differ look alike: %+v", d)

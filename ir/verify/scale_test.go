@@ -11,6 +11,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/codegen/msccl"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -89,7 +90,7 @@ func BenchmarkOrder(b *testing.B) {
 	p := irtest.RingProgram(1024)
 	b.ReportAllocs()
 	for b.Loop() {
-		if o := verify.OrderOf(p); !o.Same() {
+		if o := bitwise.OrderOf(p); !o.Same() {
 			b.Fatal(o)
 		}
 	}

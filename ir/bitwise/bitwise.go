@@ -1,15 +1,17 @@
-package verify
+// Package bitwise says whether all ranks of a proven program end with the same
+// bits. OrderOf runs the program on expressions in place of chunks, and
+// compares the expressions of output chunks that must hold the same sum.
+package bitwise
 
 import (
 	"encoding/binary"
 
 	"mscclc/ir"
-	"mscclc/ir/diag"
 )
 
 // Rounding is a class of element types that sums depend on in the same way.
 // Integers, and min and max of every type, depend on no order at all: their
-// sums have the same bits on every rank of every program that Check accepts.
+// sums have the same bits on every rank of every program that verify.Check accepts.
 // Of floats, a ⊕ b and b ⊕ a have the same bits too (but for which of two NaNs
 // an f32 or f64 sum passes on), so that only the grouping and the places where
 // a sum is rounded matter.
@@ -49,17 +51,8 @@ type Difference struct {
 	Part bool // Expr shows the part of the sums in which they differ: the whole is long
 }
 
-// Bitwise judges p as Check does and, where it accepts p, says whether every
-// rank ends with bit-identical sums. That they differ is no problem of p.
-func Bitwise(p *ir.Program, opt Options) (Order, diag.List) {
-	if _, list := Check(p, opt); len(list) > 0 {
-		return Order{}, list
-	}
-	return OrderOf(p), nil
-}
-
-// OrderOf is Bitwise of a program that Check accepts; others may give any
-// answer.
+// OrderOf says which sums of p have the same bits on every rank, where
+// verify.Check accepts p; of other programs it may say anything.
 //
 // It runs the program on expressions in place of chunks. Equal expressions have
 // equal ids, so that a step costs one probe for each chunk, and two sums are

@@ -1,4 +1,4 @@
-package verify_test
+package bitwise_test
 
 import (
 	"bytes"
@@ -20,8 +20,8 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/irtest"
-	"mscclc/ir/verify"
 	"mscclc/lang"
 )
 
@@ -98,7 +98,7 @@ func TestBitwiseRuns(t *testing.T) {
 			if oneSided {
 				name += ", one-sided"
 			}
-			o := verify.OrderOf(p)
+			o := bitwise.OrderOf(p)
 			if o.Sums != p.Coll.Chunks {
 				t.Errorf("%s %s: %d sums, want %d", name, s.label, o.Sums, p.Coll.Chunks)
 			}
@@ -109,10 +109,10 @@ func TestBitwiseRuns(t *testing.T) {
 				table[name] = row
 			}
 			at := 0
-			if o.Differ[verify.Chain] > 0 {
+			if o.Differ[bitwise.Chain] > 0 {
 				at++
 			}
-			if o.Differ[verify.Each] > 0 {
+			if o.Differ[bitwise.Each] > 0 {
 				at += 2
 			}
 			row[at] = append(row[at], s.label)
@@ -131,7 +131,7 @@ func needDevice(t *testing.T) {
 }
 
 // checkBits runs p in the types that o judges.
-func checkBits(t *testing.T, what string, p *ir.Program, o *verify.Order) {
+func checkBits(t *testing.T, what string, p *ir.Program, o *bitwise.Order) {
 	t.Helper()
 	l, err := executor.Load(p, executor.Options{Device: cpu.Device(), Unproven: true}) // Compile has proved it
 	if err != nil {
@@ -139,11 +139,11 @@ func checkBits(t *testing.T, what string, p *ir.Program, o *verify.Order) {
 	}
 	defer l.Close()
 	for _, x := range []struct {
-		by    verify.Rounding
+		by    bitwise.Rounding
 		dtype data.DType
 		op    data.RedOp
-	}{{verify.Each, data.F32, data.Sum}, {verify.Each, data.F64, data.Avg}, {verify.Chain, data.F16, data.Sum},
-		{verify.Chain, data.BF16, data.Avg}, {verify.Chain, data.E5M2, data.Sum}} {
+	}{{bitwise.Each, data.F32, data.Sum}, {bitwise.Each, data.F64, data.Avg}, {bitwise.Chain, data.F16, data.Sum},
+		{bitwise.Chain, data.BF16, data.Avg}, {bitwise.Chain, data.E5M2, data.Sum}} {
 		differ := false
 		for seed := int64(1); seed <= 8 && !differ; seed++ {
 			differ = !sameBits(t, l, p, x.dtype, x.op, seed)
@@ -215,7 +215,7 @@ func keepTable(t *testing.T, names []string, table map[string]*[4][]string) {
 	b.WriteString("# Which AllReduce give every rank the same bits\n\n" +
 		"What `mscclc verify --bitwise` says of each AllReduce of the catalog at several numbers of ranks (nodes x GPUs): whether all\n" +
 		"ranks end with bit-identical sums, products and averages. Integers, and min and max, always do. f16, bf16 and fp8 are another\n" +
-		"question than f32 and f64, since a step of several sources rounds them once. Made by TestBitwiseRuns in ir/verify, which runs\n" +
+		"question than f32 and f64, since a step of several sources rounds them once. Made by TestBitwiseRuns in ir/bitwise, which runs\n" +
 		"each on the CPU and compares the bits.\n\n" +
 		"| program | all types alike | f32, f64 alike, small floats not | no float alike |\n|---|---|---|---|\n")
 	for _, name := range names {

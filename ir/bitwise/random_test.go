@@ -1,4 +1,4 @@
-package verify_test
+package bitwise_test
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/irtest"
-	"mscclc/ir/verify"
 )
 
 // An addition is scratch[dst] += scratch[src]; after it, stop ends a chain.
@@ -92,19 +92,16 @@ func summing(rnd *rand.Rand, n int) string {
 // give, most of which have chains that only differ in where they end.
 func TestBitwiseOfRandomSums(t *testing.T) {
 	needDevice(t)
-	verdicts := map[[verify.NumRoundings]bool]int{}
+	verdicts := map[[bitwise.NumRoundings]bool]int{}
 	for seed := range int64(300) {
 		rnd := rand.New(rand.NewSource(seed))
 		p := irtest.Program(t, summing(rnd, 3+rnd.Intn(3)))
-		o, list := verify.Bitwise(p, verify.Options{})
-		if len(list) > 0 {
-			t.Fatalf("seed %d: %s", seed, irtest.Text(list))
-		}
+		o := orderOf(t, p)
 		l, err := executor.Load(p, executor.Options{Device: cpu.Device()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for by, dt := range [verify.NumRoundings]data.DType{data.F64, data.F16} {
+		for by, dt := range [bitwise.NumRoundings]data.DType{data.F64, data.F16} {
 			differ := false
 			for draw := int64(0); draw < 20 && !differ; draw++ {
 				differ = !sameBits(t, l, p, dt, data.Sum, seed*100+draw)
@@ -113,11 +110,11 @@ func TestBitwiseOfRandomSums(t *testing.T) {
 				t.Errorf("seed %d: outputs of %v differ: %v; judged: %+v %+v", seed, dt, differ, o, o.Witness[by])
 			}
 		}
-		if d := o.Witness[verify.Chain]; d != nil && d.Expr[0] == d.Expr[1] {
+		if d := o.Witness[bitwise.Chain]; d != nil && d.Expr[0] == d.Expr[1] {
 			t.Errorf("seed %d: the expressions look alike: %+v", seed, d)
 		}
 		l.Close()
-		verdicts[[verify.NumRoundings]bool{o.Differ[0] > 0, o.Differ[1] > 0}]++
+		verdicts[[bitwise.NumRoundings]bool{o.Differ[0] > 0, o.Differ[1] > 0}]++
 	}
 	t.Logf("programs by whether {each, chain} differ: %v", verdicts)
 	if verdicts[[2]bool{false, false}] < 20 || verdicts[[2]bool{false, true}] < 20 || verdicts[[2]bool{true, true}] < 20 {

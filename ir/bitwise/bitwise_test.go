@@ -1,4 +1,4 @@
-package verify_test
+package bitwise_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/bitwise"
 	"mscclc/ir/irtest"
 	"mscclc/ir/verify"
 )
@@ -54,7 +55,7 @@ func TestBitwise(t *testing.T) {
 	waits := "  0 nop dep 0.1\n  1 nop dep 1.1\n"
 	for _, x := range []struct {
 		name, steps string
-		differ      [verify.NumRoundings]int
+		differ      [bitwise.NumRoundings]int
 		expr        [2]string // of Chain
 	}{
 		{"chain, 0+1+2; rank 1 the same, rank 2 2+0+1",
@@ -64,25 +65,25 @@ func TestBitwise(t *testing.T) {
 			[2]int{1, 1}, [2]string{"(in[0][0] + in[1][0]) + in[2][0]", "in[0][0] + in[1][0] + in[2][0]"}},
 	} {
 		p := irtest.Program(t, strings.Replace(threeRanks, "%s\n", x.steps, 1))
-		o, list := verify.Bitwise(p, verify.Options{})
-		if len(list) > 0 {
-			t.Errorf("%s: %s", x.name, irtest.Text(list))
-			continue
-		}
+		o := orderOf(t, p)
 		if o.Sums != 1 || o.Differ != x.differ || o.Same() {
 			t.Errorf("%s: %+v", x.name, o)
-		} else if d := o.Witness[verify.Chain]; d.Expr != x.expr || d.Part {
+		} else if d := o.Witness[bitwise.Chain]; d.Expr != x.expr || d.Part {
 			t.Errorf("%s: %+v", x.name, d)
 		}
 	}
-	o, list := verify.Bitwise(irtest.Program(t, irtest.TwoRanksProgram), verify.Options{})
-	if len(list) > 0 || !o.Same() || o.Sums != 1 {
-		t.Errorf("%v %+v", irtest.Text(list), o)
+	if o := orderOf(t, irtest.Program(t, irtest.TwoRanksProgram)); !o.Same() || o.Sums != 1 {
+		t.Errorf("%+v", o)
 	}
-	if _, list := verify.Bitwise(irtest.Program(t, strings.Replace(irtest.TwoRanksProgram, "hasdep", "", 1)),
-		verify.Options{}); len(list) == 0 {
-		t.Error("a program that is no good was judged")
+}
+
+// orderOf is bitwise.OrderOf of a program that must be proven.
+func orderOf(t *testing.T, p *ir.Program) bitwise.Order {
+	t.Helper()
+	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
+		t.Fatalf("%s: %s", p.Name, irtest.Text(list))
 	}
+	return bitwise.OrderOf(p)
 }
 
 // That a step rounds between two additions is seen where ranks differ in it
@@ -96,11 +97,11 @@ func TestBitwiseSeesRounding(t *testing.T) {
 	// Rank 2 sums 0+1 in scratch, and then its own.
 	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[1] => input[0]\n",
 		"  2 re scratch[1] => scratch[0] dep 0.0 hasdep\n  3 re scratch[0] => input[0]\n", 1)
-	o, list := verify.Bitwise(irtest.Program(t, text), verify.Options{})
-	if len(list) > 0 || o.Differ != [verify.NumRoundings]int{verify.Chain: 1} || o.Witness[verify.Each] != nil {
-		t.Fatalf("%s %+v", irtest.Text(list), o)
+	o := orderOf(t, irtest.Program(t, text))
+	if o.Differ != [bitwise.NumRoundings]int{bitwise.Chain: 1} || o.Witness[bitwise.Each] != nil {
+		t.Fatalf("%+v", o)
 	}
-	d := o.Witness[verify.Chain]
+	d := o.Witness[bitwise.Chain]
 	if d.Expr != [2]string{"in[0][0] + in[1][0] + in[2][0]", "(in[0][0] + in[1][0]) + in[2][0]"} ||
 		d.Chunk[1] != (ir.Part{Rank: 1}) {
 		t.Errorf("%+v", d)
@@ -111,14 +112,12 @@ func TestBitwiseSeesRounding(t *testing.T) {
 // to compare; and one whose outputs nobody states compares what they hold.
 func TestBitwiseOfOtherCollectives(t *testing.T) {
 	p := irtest.RingProgram(24)
-	o, list := verify.Bitwise(p, verify.Options{})
-	if len(list) > 0 || !o.Same() || o.Sums != 24 {
-		t.Errorf("%s %+v", irtest.Text(list), o)
+	if o := orderOf(t, p); !o.Same() || o.Sums != 24 {
+		t.Errorf("%+v", o)
 	}
 	p.Coll = &ir.Collective{Kind: ir.Opaque, Ranks: 24, Chunks: 24, In: 24, Out: 24, Inplace: true}
-	o, list = verify.Bitwise(p, verify.Options{})
-	if len(list) > 0 || !o.Same() || o.Sums != 24 {
-		t.Errorf("of its own kind: %s %+v", irtest.Text(list), o)
+	if o := orderOf(t, p); !o.Same() || o.Sums != 24 {
+		t.Errorf("of its own kind: %+v", o)
 	}
 	text := strings.Replace(threeRanks, "%s\n",
 		"  0 nop dep 0.1\n  1 nop dep 1.1\n  2 re scratch[1] => input[0] dep 0.0\n  3 re scratch[2] => input[0]\n", 1)
@@ -129,13 +128,13 @@ func TestBitwiseOfOtherCollectives(t *testing.T) {
 			all := []ir.Part{{Rank: 0}, {Rank: 1}, {Rank: 2}}
 			p.Coll.Require = map[ir.Part][]ir.Part{{Rank: 0}: all, {Rank: 1}: all}
 		}
-		o, list := verify.Bitwise(p, verify.Options{})
+		o := orderOf(t, p)
 		same := kind == ir.Custom // ranks 0 and 1 agree, and nothing is asked of rank 2
-		if len(list) > 0 || o.Same() != same || o.Sums != 1 {
-			t.Errorf("%v: %s %+v", kind, irtest.Text(list), o)
+		if o.Same() != same || o.Sums != 1 {
+			t.Errorf("%v: %+v", kind, o)
 		}
 	}
-	if o := verify.OrderOf(irtest.Program(t,
+	if o := bitwise.OrderOf(irtest.Program(t,
 		"program p\ncollective allgather ranks=1 chunks=1\nblock 0.0 ch 0\n  0 cpy input[0] => output[0]\n")); o.Sums != 0 ||
 		!o.Same() {
 		t.Errorf("%+v", o)

@@ -1,4 +1,4 @@
-package verify
+package bitwise
 
 import (
 	"mscclc/ir"
