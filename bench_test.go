@@ -38,7 +38,7 @@ func BenchmarkCompile(b *testing.B) {
 		{"allreduce/recursive_halving_doubling", lang.Params{"ranks": 4096}}, // 33 million chunks move in 225,000 steps
 	} {
 		b.Run(fmt.Sprint(c.file, c.params), func(b *testing.B) {
-			plan, err := codegen.TargetByName("plan")
+			plan, err := codegen.TargetByName("program")
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -80,7 +80,7 @@ more blocks than the file has. Made by TestCompare (` + "`MSCCLC_UPDATE=1`" + ` 
 		if err != nil {
 			t.Fatalf("%s: %v", r.file, err)
 		}
-		always, err := compileRival(r, "", "plan")
+		always, err := compileRival(r, "", "program")
 		if err != nil {
 			t.Fatalf("%s: %v", r.file, err)
 		}

@@ -174,7 +174,7 @@ func TestFaultsOfMSCCLang(t *testing.T) {
 	for _, f := range faults {
 		t.Run(strings.ReplaceAll(f.name, " ", "-"), func(t *testing.T) {
 			if f.target == "" {
-				f.target = "plan"
+				f.target = "program"
 			}
 			target, err := codegen.TargetByName(f.target)
 			if err != nil {

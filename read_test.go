@@ -70,7 +70,7 @@ func TestFits(t *testing.T) {
 	if err := program.Write(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mscclc.ReadProgram(codegen.KindProgram, "x.plan", &b, codegen.ReadOptions{Target: to}); err == nil {
+	if _, err := mscclc.ReadProgram(codegen.KindProgram, "x.mprog", &b, codegen.ReadOptions{Target: to}); err == nil {
 		t.Error("a two-sided program is read for mscclpp")
 	}
 }

@@ -103,7 +103,7 @@ func (p *program) aggregated(t *testing.T, nodes, gpus int, most int64, protocol
 		}
 	}
 	opt := mscclc.Options{Lang: lang.Options{Params: params, Protocol: &protocol, Open: p.open}, Unproven: true}
-	opt.Target, _ = codegen.TargetByName("plan")
+	opt.Target, _ = codegen.TargetByName("program")
 	opt.Passes.Off = map[string]bool{"aggregate": !on}
 	opt.Passes.Trace = func(pass *fifo.Pass, rewrites int, _ time.Duration) {
 		if pass.Name == "aggregate" {

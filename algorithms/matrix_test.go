@@ -318,8 +318,8 @@ func (p *program) try(t *testing.T, combinations []combination) tally {
 		})
 	}
 	g.Wait()
-	if sum.ran == 0 || sum.accepted["plan"] == 0 {
-		t.Errorf("%s: %d combinations ran, %d of target plan", p.name, sum.ran, sum.accepted["plan"])
+	if sum.ran == 0 || sum.accepted["program"] == 0 {
+		t.Errorf("%s: %d combinations ran, %d of target program", p.name, sum.ran, sum.accepted["program"])
 	}
 	return sum
 }
@@ -406,7 +406,7 @@ func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) 
 	var b strings.Builder
 	total := 0
 	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 17 ranks,\n"+
-		"where it has that many, for targets msccl, rccl and plan, each protocol, 1 to 4 instances, in place and out of place,\n"+
+		"where it has that many, for targets msccl, rccl and program, each protocol, 1 to 4 instances, in place and out of place,\n"+
 		"with fusion and without; compiled, proven, written, read back, proven again, and run on the CPU with every element\n"+
 		"compared. *limit* and *unsupported* count what a target refused: too large for it, or not in its format (LL16; custom and\n"+
 		"sendrecv for rccl).\n\n| program | combinations | 0 wrong | limit | unsupported |\n|---|---|---|---|---|\n")

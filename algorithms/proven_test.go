@@ -92,7 +92,7 @@ func TestProven(t *testing.T) {
 		}
 		sum.report(t, len(all), full, "PROVEN.md",
 			"# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestProven$' ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n"+
-				"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and plan, protocols Simple\n"+
+				"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and program, protocols Simple\n"+
 				"and LL, 1 and 2 instances, in place and out of place, and at 256 and 512 ranks in one of these ways. *refused* counts what is too\n"+
 				"large for its target.\n\n| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n", b.String())
 	})

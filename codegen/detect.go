@@ -19,8 +19,9 @@ func LimitFile(name string, r io.Reader, opt ReadOptions) io.Reader {
 
 // The marks of our own program files.
 const (
-	ProgramMagic  = "MSCCLPLN"    // the first bytes of the binary form
-	ProgramFormat = "mscclc-plan" // the value of the key "format" in the JSON form
+	ProgramMagic  = "MSCCLPLN"       // the first bytes of the binary form
+	ProgramFormat = "mscclc-program" // the value of the key "format" in the JSON form
+	FormerFormat  = "mscclc-plan"    // what that value was before; readers accept it
 )
 
 // A FileKind is what a file holds.
@@ -31,15 +32,15 @@ const (
 	KindUnknown     FileKind = iota
 	KindSource               // .mscl text
 	KindXML                  // MSCCL-IR
-	KindProgram              // a binary plan
-	KindProgramJSON          // a plan's JSON
+	KindProgram              // a program file, binary
+	KindProgramJSON          // a program file's JSON
 	KindMSCCLPP              // an execution plan of MSCCL++
 	KindJSON                 // other JSON
 )
 
 func (k FileKind) String() string {
-	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "a plan of mscclc", "the JSON of a plan of mscclc",
-		"a plan of MSCCL++", "JSON"}[k]
+	return [...]string{"unknown", "mscl source", "MSCCL-IR XML", "a program file of mscclc",
+		"the JSON of a program file of mscclc", "a plan of MSCCL++", "JSON"}[k]
 }
 
 // headBytes is how many bytes of a file, behind its leading blanks, say what it holds, and MostBlanks how many blanks
@@ -83,7 +84,7 @@ func Detect(head []byte) FileKind {
 	case bytes.HasPrefix(text, []byte("<")):
 		return KindXML
 	case bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")):
-		if bytes.Contains(text, []byte(`"`+ProgramFormat+`"`)) {
+		if bytes.Contains(text, []byte(`"`+ProgramFormat+`"`)) || bytes.Contains(text, []byte(`"`+FormerFormat+`"`)) {
 			return KindProgramJSON
 		}
 		for _, key := range []string{`"gpus"`, `"reuse_resources"`, `"num_threads_per_block"`} {

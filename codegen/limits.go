@@ -14,7 +14,7 @@ func CheckLimits(p *ir.Program, t *Target) diag.List {
 	}
 	f := fitter{p: p, limits: &t.Limits}
 	if t.Format == FormatXML && p.OneSided != nil {
-		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target plan",
+		f.refuse(place{rank: -1}, "compile it with --sided two, or use --target program",
 			"%s is MSCCL-IR, which has no one-sided operations", t.Name)
 		return f.found
 	}
@@ -56,16 +56,16 @@ type fitter struct {
 // limitTexts says, in the order of report, what each limit is called and what
 // to do; the text takes the number found, the target and its number.
 var limitTexts = []struct{ name, text, hint string }{
-	{"ranks", "program has %d ranks, %s allows %d", "use --target plan"},
-	{"channels", "program uses %d channels, %s allows %d", "use fewer ch hints, a smaller parallelize or fewer --instances, or --target plan"},
-	{"blocks", "a rank has %d thread blocks, %s allows %d", "use fewer channels, a smaller parallelize or fewer --instances, or --target plan"},
-	{"steps", "a thread block has %d steps with its nops, %s allows %d", "compile its algorithm for this target, which spreads the work over channels, or use --target plan"},
-	{"nodes", "a rank's part of the file has %d nodes, %s reads at most %d", "move several chunks a step (a count), use fewer --instances, or --target plan"},
-	{"peers", "a rank has %d connections one way on one channel, %s allows %d", "compile its algorithm for this target, which spreads the peers over channels, or use --target plan"},
-	{"count", "a step moves %d chunks, %s allows %d", "cut the copy into smaller counts, or use --target plan"},
-	{"index", "a step uses chunk index %d, %s allows up to %d", "cut the buffers into fewer chunks, use fewer --instances, or --target plan"},
-	{"dep", "a step waits for thread block %d of its rank, %s can wait only for blocks up to %d", "use fewer thread blocks: fewer channels or --instances, or use --target plan"},
-	{"scratch", "a rank has %d chunks of scratch, %s allows up to %d", "use less scratch, fewer --instances, or --target plan"},
+	{"ranks", "program has %d ranks, %s allows %d", "use --target program"},
+	{"channels", "program uses %d channels, %s allows %d", "use fewer ch hints, a smaller parallelize or fewer --instances, or --target program"},
+	{"blocks", "a rank has %d thread blocks, %s allows %d", "use fewer channels, a smaller parallelize or fewer --instances, or --target program"},
+	{"steps", "a thread block has %d steps with its nops, %s allows %d", "compile its algorithm for this target, which spreads the work over channels, or use --target program"},
+	{"nodes", "a rank's part of the file has %d nodes, %s reads at most %d", "move several chunks a step (a count), use fewer --instances, or --target program"},
+	{"peers", "a rank has %d connections one way on one channel, %s allows %d", "compile its algorithm for this target, which spreads the peers over channels, or use --target program"},
+	{"count", "a step moves %d chunks, %s allows %d", "cut the copy into smaller counts, or use --target program"},
+	{"index", "a step uses chunk index %d, %s allows up to %d", "cut the buffers into fewer chunks, use fewer --instances, or --target program"},
+	{"dep", "a step waits for thread block %d of its rank, %s can wait only for blocks up to %d", "use fewer thread blocks: fewer channels or --instances, or use --target program"},
+	{"scratch", "a rank has %d chunks of scratch, %s allows up to %d", "use less scratch, fewer --instances, or --target program"},
 }
 
 // worst notes got where it is above most and above what was found before. A
@@ -108,11 +108,11 @@ func (f *fitter) refuse(at place, hint, format string, args ...any) {
 func (f *fitter) dialect(t *Target) {
 	p, nowhere := f.p, place{rank: -1}
 	if _, known := t.Kinds[p.Coll.Kind]; !known && !t.Custom {
-		f.refuse(nowhere, "use --target msccl, where it becomes a custom collective, or --target plan",
+		f.refuse(nowhere, "use --target msccl, where it becomes a custom collective, or --target program",
 			"%s has no collective %s", t.Name, p.Coll.Kind)
 	}
 	if p.Protocol == ir.LL16 {
-		f.refuse(nowhere, "use --protocol LL or --protocol LL128, or --target plan", "%s has no protocol LL16", t.Name)
+		f.refuse(nowhere, "use --protocol LL or --protocol LL128, or --target program", "%s has no protocol LL16", t.Name)
 	}
 	if p.Sizes.Min < 0 || p.Sizes.Max < 0 || (p.Sizes.Max != 0 && p.Sizes.Max <= p.Sizes.Min) ||
 		(p.Sizes.Max == 0 && t.Limits.MaxBytes != 0 && p.Sizes.Min >= t.Limits.MaxBytes) ||

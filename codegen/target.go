@@ -53,7 +53,7 @@ type Target struct {
 // mscclpp has no steps of this kind: what its executor has room for is in codegen/mscclpp, and
 // codegen/mscclpp/lower keeps to it.
 //
-// plan is mscclc's own executor, whose bounds are those of its 32-bit fields. It
+// program is mscclc's own executor, whose bounds are those of its 32-bit fields. It
 // promises nothing of how many chunks a message holds: one, at least.
 var Targets = []*Target{
 	{
@@ -81,9 +81,9 @@ var Targets = []*Target{
 		Limits: ir.Limits{Target: "mscclpp"},
 	},
 	{
-		Name: "plan", Doc: "mscclc's own executor", Format: FormatProgram,
+		Name: "program", Doc: "mscclc's own executor", Format: FormatProgram,
 		Use:    "mscclc run {file}",
-		Limits: ir.Limits{Target: "plan", ReceiveFused: true},
+		Limits: ir.Limits{Target: "program", ReceiveFused: true},
 	},
 }
 
@@ -116,7 +116,7 @@ func shellWord(text, variable string) string {
 	return `"` + variable + strings.NewReplacer("\\", "\\\\", `"`, `\"`, "$", `\$`, "`", "\\`").Replace(text) + `"`
 }
 
-// Takes reports whether files of a kind can be programs for t. Our own executor runs all programs. A plan of ours can
+// Takes reports whether files of a kind can be programs for t. Our own executor runs all programs. A program file can
 // become XML where t's limits allow it. Text is compiled for t. An unknown kind may be anything: its reader refuses it.
 func (t *Target) Takes(kind FileKind) bool {
 	switch {

@@ -11,17 +11,17 @@ import (
 
 func TestTargets(t *testing.T) {
 	_, err := TargetByName("nccl")
-	if list, _ := err.(diag.List); len(list) != 1 || list[0].Hint != "the targets are msccl, rccl, mscclpp, plan" {
+	if list, _ := err.(diag.List); len(list) != 1 || list[0].Hint != "the targets are msccl, rccl, mscclpp, program" {
 		t.Errorf("nccl: %v", err)
 	}
-	plan, err := TargetByName("plan")
+	own, err := TargetByName("program")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &ir.Program{Header: ir.Header{Coll: &ir.Collective{Kind: ir.AllReduce, Ranks: 3000, Chunks: 1}}, Channels: 3000,
 		Rank: make([]ir.Range, 3000)}
-	if found := CheckLimits(p, plan); found != nil {
-		t.Errorf("plan refuses %v", found)
+	if found := CheckLimits(p, own); found != nil {
+		t.Errorf("program refuses %v", found)
 	}
 }
 
@@ -30,7 +30,7 @@ func TestDetect(t *testing.T) {
 		"": KindSource, "# a ring\nalgorithm ring()": KindSource, " \n<algo name=\"x\">": KindXML,
 		"\xef\xbb\xbf<!-- -->": KindXML,
 		"{\"name\": 1}":        KindJSON, "{\"name\": \"x\", \"gpus\": [": KindMSCCLPP, "[{\"gpus\": 1}]": KindJSON,
-		"{\"format\":\"mscclc-plan\"": KindProgramJSON, ProgramMagic + "\x00\x00": KindProgram, "\x7fELF\x00": KindUnknown,
+		"{\"format\":\"mscclc-program\"": KindProgramJSON, ProgramMagic + "\x00\x00": KindProgram, "\x7fELF\x00": KindUnknown,
 	} {
 		if got := Detect([]byte(text)); got != want {
 			t.Errorf("%q is %v, want %v", text, got, want)

@@ -172,7 +172,7 @@ func (c *Chooser) selector(call Call, element int) (*Selector, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := codegen.TargetByName("plan")
+	plan, err := codegen.TargetByName("program")
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ for i in 0..ranks {
 // TestOwn holds that the user's programs are chosen among beside the catalog, in each of their forms, by the same
 // times, and stand where the simulation of the same algorithm of the catalog stands.
 func TestOwn(t *testing.T) {
-	s := selector(t, "h200:gpus=4", "plan")
+	s := selector(t, "h200:gpus=4", "program")
 	s.Call.Kind = ir.AllGather
 	s.Own = Shelf{{Name: "round.mscl", File: "round.mscl", Text: []byte(round)}}
 	list, err := s.Sizes([]int64{1 << 10, 1 << 20})
@@ -55,7 +55,7 @@ func TestOwnCompiled(t *testing.T) {
 		forms[0] != (Variant{Program: "ring.xml", Sided: "two", Protocol: "LL128"}) {
 		t.Errorf("forms %v", forms)
 	}
-	s := selector(t, "h200:gpus=4", "plan")
+	s := selector(t, "h200:gpus=4", "program")
 	s.Call, s.Own = call, shelf
 	list, err := s.Sizes([]int64{1 << 10})
 	if err != nil {

@@ -84,11 +84,11 @@ func TestReasons(t *testing.T) {
 		spec, target string
 		kinds        []ir.Kind
 	}{
-		{"h200:gpus=1", "plan", []ir.Kind{ir.AllReduce}},
-		{"h200:gpus=2", "plan", []ir.Kind{ir.AllReduce, ir.ReduceScatter}},
-		{"h200:gpus=4", "plan", []ir.Kind{ir.AllReduce, ir.AllGather, ir.Broadcast}},
-		{"mi300x", "plan", []ir.Kind{ir.AllReduce, ir.ReduceScatter}},
-		{"cpu", "plan", []ir.Kind{ir.AllReduce, ir.AllGather}},
+		{"h200:gpus=1", "program", []ir.Kind{ir.AllReduce}},
+		{"h200:gpus=2", "program", []ir.Kind{ir.AllReduce, ir.ReduceScatter}},
+		{"h200:gpus=4", "program", []ir.Kind{ir.AllReduce, ir.AllGather, ir.Broadcast}},
+		{"mi300x", "program", []ir.Kind{ir.AllReduce, ir.ReduceScatter}},
+		{"cpu", "program", []ir.Kind{ir.AllReduce, ir.AllGather}},
 		{"ndv4", "rccl", []ir.Kind{ir.AllReduce}},
 	} {
 		for _, kind := range c.kinds {

@@ -98,7 +98,7 @@ func TestDespite(t *testing.T) {
 // TestSelect holds that stretches lie side by side, each with the fastest program of its size, and that a boundary is
 // where two programs are as fast.
 func TestSelect(t *testing.T) {
-	s := selector(t, "h200:gpus=4", "plan")
+	s := selector(t, "h200:gpus=4", "program")
 	sizes := []int64{1 << 10, 64 << 10, 1 << 20, 64 << 20}
 	list, err := s.Sizes(sizes)
 	if err != nil {
@@ -135,7 +135,7 @@ func TestSelect(t *testing.T) {
 // TestLeftOut holds that what smaller sizes say is far from the best is not, where it is left out: what is picked is as
 // fast as the fastest of all.
 func TestLeftOut(t *testing.T) {
-	for _, c := range []struct{ spec, target string }{{"h200:gpus=4", "plan"}, {"ndv4", "msccl"},
+	for _, c := range []struct{ spec, target string }{{"h200:gpus=4", "program"}, {"ndv4", "msccl"},
 		{"h200:gpus=3", "rccl"}} {
 		s := selector(t, c.spec, c.target)
 		forms, _ := s.list()
@@ -163,7 +163,7 @@ func TestLeftOut(t *testing.T) {
 // takes them, and the CPU's in no more than it has.
 func TestWidest(t *testing.T) {
 	for _, spec := range []string{"h200:gpus=4", "cpu"} {
-		s := selector(t, spec, "plan")
+		s := selector(t, spec, "program")
 		list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20, 16 << 20})
 		if err != nil {
 			t.Fatal(err)
@@ -246,7 +246,7 @@ func TestFewest(t *testing.T) {
 			t.Errorf("%d stretches: %s, not %s", most, got, want)
 		}
 	}
-	s := selector(t, "h200:gpus=4", "plan")
+	s := selector(t, "h200:gpus=4", "program")
 	s.Most = 2
 	list, err := s.Sizes([]int64{1 << 10, 64 << 10, 1 << 20, 64 << 20})
 	if err != nil || len(list) != 2 || list[0].From != 0 || list[0].To != list[1].From || list[1].To != 0 {

@@ -103,7 +103,7 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.compiling.Flags(flags, "plan")
+	f.compiling.Flags(flags, "program")
 	f.sided, flags.Lookup("sided").DefValue = "one", "one"
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(deviceNames()), deviceNames())
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")

@@ -256,7 +256,7 @@ func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, e
 	if err != nil {
 		return nil, err
 	}
-	if target, err := codegen.TargetByName("plan"); err == nil {
+	if target, err := codegen.TargetByName("program"); err == nil {
 		if err := mscclc.Fits(p, target).Err(); err != nil {
 			return nil, err
 		}

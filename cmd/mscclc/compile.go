@@ -31,11 +31,11 @@ func (a *app) compileCommand() *cobra.Command {
 		Use:   "compile FILE.mscl",
 		Short: "Compile an algorithm to a program",
 		Long: `Compile an algorithm to a program, prove it, and write it: XML for --target msccl and rccl, a plan of MSCCL++
-in JSON for --target mscclpp, and mscclc's own binary plan for --target plan. Without -o the program goes to stdout;
+in JSON for --target mscclpp, and mscclc's own program file for --target program. Without -o the program goes to stdout;
 with --json and without -o it is compiled and proven only.
 
-The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .plan plan. With --target the name
-ends as the target's files do: .xml for rccl.
+The target is msccl, or what the name after -o ends in: .xml msccl, .json mscclpp, .mprog program. With --target the
+name ends as the target's files do: .xml for rccl.
 
 The line on stderr names the sizes of calls that the program is for: those of the file's line "sizes", or of --sizes.
 Without either, a program for msccl is for calls below 128 MiB, msccl's default. The line after it loads the file in the
@@ -46,7 +46,7 @@ programs, a file for each pass, and NAME.NN-program at the end.`,
 		Example: `  mscclc compile ring.mscl -p ranks=8 -o ring.xml
   mscclc compile allreduce/hierarchical -p nodes=4 -p gpus=8 --target rccl -o hierarchical.xml
   mscclc compile allreduce/allpairs -p ranks=8 --protocol LL --target mscclpp -o allpairs.json
-  mscclc compile ring.mscl --dump all -o ring.plan`,
+  mscclc compile ring.mscl --dump all -o ring.mprog`,
 		Args: cli.Exactly(1, "an algorithm to compile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if target := cli.TargetOf[cli.Ending(f.out)]; target != "" && !cmd.Flags().Changed("target") {
@@ -93,7 +93,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 		return err
 	}
 	if f.out == "" && !a.JSON && target.Format == codegen.FormatProgram && cli.IsTerminal(a.Stdout) {
-		return cli.Usagef("a plan is binary, and stdout is a terminal: give -o FILE")
+		return cli.Usagef("a program file is binary, and stdout is a terminal: give -o FILE")
 	}
 	if err := a.Claims(cli.Named{"-o": f.out}, arg); err != nil {
 		return err
@@ -101,6 +101,7 @@ func (a *app) compile(arg string, f *compileFlags) error {
 	if err := f.wrongEnding(target); err != nil {
 		return err
 	}
+	a.NoteFormerEnding(f.out)
 	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return err
@@ -234,13 +235,13 @@ func (a *app) compileSource(s *cli.Source, c *compiling, d *dumper) (*ir.Program
 
 // noteHints says where a file hints at the lowering that is not asked for, which is ignored.
 func (a *app) noteHints(c *ir.ChunkDAG, asked *compiling) {
-	what, follows := "via and pull", "--target mscclpp, or --target plan with --sided one,"
+	what, follows := "via and pull", "--target mscclpp, or --target program with --sided one,"
 	switch {
 	case asked.target == "mscclpp":
 		what, follows = "ch, sendtb and recvtb", "another --target"
 	case asked.oneSided():
 		what, follows = "ch, sendtb and recvtb", "--sided two"
-	case asked.target == "plan":
+	case asked.target == "program":
 		follows = "--sided one"
 	}
 	var lines []int32 // by their positions

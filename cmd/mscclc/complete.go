@@ -165,7 +165,7 @@ func filesAt(typed string, endings []string) (found []string) {
 		case err != nil:
 		case info.IsDir():
 			found = append(found, dir+name+"/")
-		case slices.Contains(endings, filepath.Ext(name)):
+		case slices.Contains(endings, cli.Ending(name)):
 			found = append(found, dir+name)
 		}
 	}

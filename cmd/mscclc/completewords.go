@@ -104,7 +104,7 @@ func programWords(at cursor) []string {
 
 // stageWords lists the stages of show that the file before the cursor has.
 func stageWords(at cursor) (list []string) {
-	compiled := len(at.args) > 0 && slices.Contains(cli.CompiledEndings, path.Ext(at.args[0]))
+	compiled := len(at.args) > 0 && slices.Contains(cli.CompiledEndings, cli.Ending(at.args[0]))
 	for _, s := range stages {
 		if compiled && !slices.Contains(compiledStages, s.name) {
 			continue

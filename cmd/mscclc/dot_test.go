@@ -47,7 +47,7 @@ func planFile(t *testing.T, text string) string {
 	if err := program.Write(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "exchange.plan")
+	file := filepath.Join(t.TempDir(), "exchange.mprog")
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ type hostileFile struct {
 func TestHostileFiles(t *testing.T) {
 	good := goodFiles(t)
 	codes := map[int]int{}
-	for f, ext := range []string{"mscl", "xml", "plan", "json", "topo", "table"} {
+	for f, ext := range []string{"mscl", "xml", "mprog", "json", "topo", "table"} {
 		for i, h := range hostileFiles(good[ext], ext) {
 			for c, command := range hostileCommands {
 				if c == 0 || (c+i+f)%3 == 0 {
@@ -87,7 +87,7 @@ func goodFiles(t *testing.T) map[string][]byte {
 	}
 	read("mscl", "../../algorithms/allreduce/ring.mscl")
 	read("topo", "../../topology/machines/cpu.topo")
-	for _, ext := range []string{"xml", "plan", "json"} {
+	for _, ext := range []string{"xml", "mprog", "json"} {
 		name := filepath.Join(t.TempDir(), "good."+ext)
 		if code, text := called("compile allreduce/ring --ranks 4 -o " + name); code != cli.ExitGood {
 			t.Fatal(text)

@@ -41,7 +41,7 @@ func TestLimitHints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{"every.xml", "every.plan", "every.json"} {
+	for _, file := range []string{"every.xml", "every.mprog", "every.json"} {
 		if code, text := called("compile every.mscl -o " + file); code != cli.ExitGood {
 			t.Fatalf("%s: %s", file, text)
 		}
@@ -56,7 +56,7 @@ func TestLimitHints(t *testing.T) {
 		{"compile every.mscl --target mscclpp -o other.json", []string{"insts=10", "moves=10", "work=1"}},
 		{"verify every.mscl", language},
 		{"verify every.xml", []string{"cells=10", "moves=10", "work=1"}},
-		{"verify every.plan", []string{"cells=10", "moves=10", "work=1"}},
+		{"verify every.mprog", []string{"cells=10", "moves=10", "work=1"}},
 		{"verify every.json", []string{"cells=10", "moves=10", "work=1"}},
 		{"run every.mscl --bytes 1K", language},
 		{"run every.json --bytes 1K", []string{"cells=10", "moves=10"}},

@@ -43,7 +43,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 		}
 	}()
 	root := a.command()
-	spelled(root, args)
+	a.spelled(root, args)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetErr(stderr)
@@ -74,7 +74,7 @@ func (a *app) command() *cobra.Command {
 		Long: `mscclc compiles collective communication algorithms, written as .mscl files that say which chunk goes where,
 to programs for thread blocks, proves that they are right, writes them for other runtimes, and runs them.
 
-FILE is a .mscl, .xml or .plan file, - for stdin, or the name of an algorithm of the catalog, such as
+FILE is a .mscl, .xml or .mprog file, - for stdin, or the name of an algorithm of the catalog, such as
 allreduce/ring; "mscclc list" shows them.
 
 Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this machine or build, 4 a fault of mscclc.`,
@@ -158,8 +158,9 @@ func noTopic(root *cobra.Command, args []string) error {
 }
 
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
-// value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too.
-func spelled(root *cobra.Command, given []string) {
+// value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too. Former words of flags
+// become the present ones.
+func (a *app) spelled(root *cobra.Command, given []string) {
 	for _, cmd := range root.Commands() {
 		judge := cmd.Args
 		if judge == nil {
@@ -169,6 +170,7 @@ func spelled(root *cobra.Command, given []string) {
 			if err := cli.EmptyFlag(cmd); err != nil {
 				return err
 			}
+			a.PresentWords(cmd)
 			for i, value := range given[:max(len(given), 1)-1] {
 				name, next := strings.TrimLeft(value, "-"), given[i+1]
 				if value == "--" {

@@ -129,7 +129,7 @@ func TestLongFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	blank := bytes.Repeat([]byte(" "), 65<<20)
 	for name, c := range map[string]struct{ head, tail, want string }{
-		"list.json":  {"[", "]", "list.json is JSON, and neither a plan of mscclc nor one of MSCCL++"},
+		"list.json":  {"[", "]", "list.json is JSON, and neither a program file of mscclc nor a plan of MSCCL++"},
 		"empty.json": {"", "", "empty.json is empty"},
 		"late.json":  {"", `{"gpus":[]}`, "late.json begins with more than 64 KiB of blanks"},
 		"after.json": {"[", "] 1", "the file is no JSON: invalid character '1' after top-level value"},

@@ -82,7 +82,7 @@ step: their clocks differ.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.Flags(flags, "plan")
+	f.Flags(flags, "program")
 	flags.Var(cli.RanksFlag{Setting: &f.ranksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(deviceNames()), deviceNames())

@@ -78,7 +78,7 @@ not divide, and for msccl those above -e. An overlap is a range of sizes that se
 	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
 	cli.DtypeFlag(flags, &f.dtype, "", "bf16")
 	byFlag(flags, &f.by, "what is fastest is so")
-	cli.WordFlag(flags, &f.target, "target", "", "plan", "programs are for `T`: "+cli.List(selectTargets()), selectTargets())
+	cli.WordFlag(flags, &f.target, "target", "", "program", "programs are for `T`: "+cli.List(selectTargets()), selectTargets())
 	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
 	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
 	f.Reading.Flags(flags, cli.LimitNames())

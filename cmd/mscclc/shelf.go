@@ -16,7 +16,7 @@ import (
 
 // ownUsage is how help describes a command's files beside a collective.
 const ownUsage = `FILEs are programs of your own, to be compared with the catalog's. A FILE is an algorithm in chunks,
-whose parameters ranks (or nodes and gpus) and root are set as the catalog's are, or a program (XML, .plan), which runs
+whose parameters ranks (or nodes and gpus) and root are set as the catalog's are, or a program (XML, .mprog), which runs
 as it is.`
 
 // filesBeside is the usage error of files beside what is no collective.

@@ -35,7 +35,7 @@ func (a *app) showCommand() *cobra.Command {
 
 ` + table(stageRows()...) + `
 
-A .xml or .plan file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm
+A .xml or .mprog file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm
 that says itself which thread block does what has channels, svg, and the one-sided program that they mean; with --target
 mscclpp any other algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass
 leaves (mscclc help passes), and compile --dump writes it for all passes.
@@ -45,7 +45,7 @@ leaves (mscclc help passes), and compile --dump writes it for all passes.
 svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
 chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
 -o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.
-Execution plans, and .plan files of one-sided programs, are drawn as the algorithms that they carry out.`,
+Execution plans, and .mprog files of one-sided programs, are drawn as the algorithms that they carry out.`,
 		Example: `  mscclc show allreduce/ring -p ranks=4
   mscclc show allreduce/ring -p ranks=4 --svg ring.svg
   mscclc show allreduce/allpairs -p ranks=4 --sided one --after fuse
@@ -67,7 +67,7 @@ Execution plans, and .plan files of one-sided programs, are drawn as the algorit
 			return a.showStage(args[0], stage, &f)
 		},
 	}
-	f.Flags(cmd.Flags(), "plan")
+	f.Flags(cmd.Flags(), "program")
 	cmd.Flags().Var(cli.RanksFlag{Setting: &f.ranksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")

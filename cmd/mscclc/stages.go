@@ -58,7 +58,7 @@ func wrongShown(flag, out, stage string) error {
 	return cli.WrongEnding(flag, out, stages[i].endings, hint)
 }
 
-// compiledStages are the stages of .xml and .plan files.
+// compiledStages are the stages of .xml and .mprog files.
 var compiledStages = []string{"program", "json", "dot"}
 
 func stageRows() (rows []string) {

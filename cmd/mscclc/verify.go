@@ -37,7 +37,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Prove that programs are right, whoever made them",
 		Long: `Prove that programs are right, whoever made them, and show what is wrong with the others. A .mscl file is
 compiled first, with the defaults of its parameters unless -p sets them. An execution plan of MSCCL++ is unrolled. In a
-folder, verify checks all .mscl, .xml, .plan and .json files below it, several at once, and skips files that are not
+folder, verify checks all .mscl, .xml, .mprog and .json files below it, several at once, and skips files that are not
 programs. It prints one line for each file, in order: ok or FAIL. The exit code is 1 if any file is rejected.
 
 A proof holds for every timing, every size that the file is for, and any number of launches:
@@ -59,9 +59,9 @@ put completes at the next flush (pwsf), or when a signal that depends on it arri
 with a warning. Pushes to one port are unordered unless a block barrier separates them.
 
 --target also checks what one runtime's reader and limits allow, and takes its range of sizes where a file has none.
-msccl and rccl run XML, mscclpp runs execution plans of MSCCL++, and plan runs all programs. A .plan file may become
-XML. Any other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag is
-given that only a compilation follows, such as --ranks.`,
+msccl and rccl run XML, mscclpp runs execution plans of MSCCL++, and program runs all programs. A .mprog file may
+become XML. Any other file that is named is an error of usage, and is skipped in a folder. So is a program where a flag
+is given that only a compilation follows, such as --ranks.`,
 		Example: `  mscclc verify ring.xml
   mscclc verify algorithms/ --sarif results.sarif
   mscclc verify algorithms/ --ranks 2-17,64
@@ -80,7 +80,7 @@ given that only a compilation follows, such as --ranks.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.Flags(flags, "plan")
+	f.Flags(flags, "program")
 	flags.IntVar(&f.slots, "slots", 0,
 		"connections of two-sided programs hold `N` messages, instead of as many as the protocol has (Simple 2, others 8)")
 	flags.StringVar(&f.ranks, "ranks", "",

@@ -38,7 +38,7 @@ func FuzzRead(f *testing.F) {
 		if found := form.Check(p, form.Bounds{Cells: 1 << 20, Memory: 1 << 20, Moved: 1 << 20}); len(found) > 0 {
 			t.Fatalf("was read, and is no program: %v", found)
 		}
-		again, err := program.Decode("x.plan", program.Encode(p), codegen.ReadOptions{})
+		again, err := program.Decode("x.mprog", program.Encode(p), codegen.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

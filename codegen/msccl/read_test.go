@@ -160,7 +160,7 @@ func TestReadBoundsWork(t *testing.T) {
 	}
 	for _, read := range []func() error{
 		func() error { _, err := Read("x.xml", bytes.NewReader(b.Bytes()), codegen.ReadOptions{}); return err },
-		func() error { _, err := program.Decode("x.plan", plan.Bytes(), codegen.ReadOptions{}); return err },
+		func() error { _, err := program.Decode("x.mprog", plan.Bytes(), codegen.ReadOptions{}); return err },
 	} {
 		if err := read(); err == nil || !strings.Contains(err.Error(), "[limit]") {
 			t.Errorf("a file of 10 steps: %v", err)
@@ -170,7 +170,7 @@ func TestReadBoundsWork(t *testing.T) {
 		!strings.Contains(err.Error(), "the steps move 314572800 chunks") {
 		t.Error(err)
 	}
-	if _, err := program.Decode("x.plan", plan.Bytes(), codegen.ReadOptions{MaxCells: 1 << 26}); err == nil ||
+	if _, err := program.Decode("x.mprog", plan.Bytes(), codegen.ReadOptions{MaxCells: 1 << 26}); err == nil ||
 		!strings.Contains(err.Error(), "the steps move 314572800 chunks") {
 		t.Error(err)
 	}

@@ -25,11 +25,11 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		b = bytes.Clone(b)
 		reseal(b)
-		p, err := Decode("x.plan", b, codegen.ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20})
+		p, err := Decode("x.mprog", b, codegen.ReadOptions{MaxCells: 1 << 20, MaxMoved: 1 << 20})
 		if err != nil {
 			return
 		}
-		again, err := Decode("x.plan", Encode(p), codegen.ReadOptions{})
+		again, err := Decode("x.mprog", Encode(p), codegen.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		for r := range p.Rank {
-			if _, err := ReadRank("x.plan", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{}); err != nil {
+			if _, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

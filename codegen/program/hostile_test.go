@@ -107,7 +107,7 @@ func TestHostilePlans(t *testing.T) {
 			return b
 		}, "out of place"},
 	}, func(b []byte) error {
-		_, err := Decode("h.plan", b, codegen.ReadOptions{})
+		_, err := Decode("h.mprog", b, codegen.ReadOptions{})
 		return err
 	})
 }

@@ -78,7 +78,7 @@ func TestOneSidedRankAlone(t *testing.T) {
 	for _, p := range oneSidedPrograms(40) {
 		b := Encode(p)
 		for r := range p.Rank {
-			got, err := ReadRank("x.plan", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
+			got, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestOneSidedPlanRejects(t *testing.T) {
 		_, err := readPlan(bad)
 		var list diag.List
 		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) ||
-			list[0].Span.Filename != "x.plan" {
+			list[0].Span.Filename != "x.mprog" {
 			t.Errorf("%s: %v, want [%s] with %q", c.name, err, c.code, c.text)
 		}
 	}
@@ -194,7 +194,7 @@ func TestOneSidedJSONRejects(t *testing.T) {
 		if bad == b.String() {
 			t.Errorf("no %q in the plan", c.old)
 		}
-		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil ||
+		if _, err := ReadJSON("x.mprog.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil ||
 			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.text)
 		}
@@ -247,7 +247,7 @@ func TestHostileOneSidedPlans(t *testing.T) {
 			return b
 		}, "does not hold the operands"},
 	}, func(b []byte) error {
-		_, err := Decode("h.plan", b, codegen.ReadOptions{})
+		_, err := Decode("h.mprog", b, codegen.ReadOptions{})
 		return err
 	})
 }

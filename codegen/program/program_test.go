@@ -57,7 +57,7 @@ func reseal(b []byte) {
 	le.PutUint32(b[40:], crc32.Checksum(b[:headerSize], castagnoli))
 }
 
-func readPlan(b []byte) (*ir.Program, error) { return Decode("x.plan", b, codegen.ReadOptions{}) }
+func readPlan(b []byte) (*ir.Program, error) { return Decode("x.mprog", b, codegen.ReadOptions{}) }
 
 // TestPlanDamage: no prefix of a plan and no plan with one changed byte is
 // read, and nothing is read whose sums were mended unless its form is good.
@@ -176,7 +176,7 @@ func TestPlanRejects(t *testing.T) {
 		_, err := readPlan(bad)
 		var list diag.List
 		if !errors.As(err, &list) || list[0].Code != c.code || !strings.Contains(list[0].Text, c.text) ||
-			list[0].Span.Filename != "x.plan" {
+			list[0].Span.Filename != "x.mprog" {
 			t.Errorf("%s: %v, want [%s] with %q", c.name, err, c.code, c.text)
 		}
 	}
@@ -215,7 +215,7 @@ func TestPlanJSONRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, text string }{
-		{`"version":1`, `"version":2`, "version 2"}, {`"mscclc-plan"`, `"other"`, `format "other"`},
+		{`"version":1`, `"version":2`, "version 2"}, {`"mscclc-program"`, `"other"`, `format "other"`},
 		{`"allreduce"`, `"opaquer"`, "no collective"}, {`"Simple"`, `"simple"`, "protocol"},
 		{`"op":"s"`, `"op":"x"`, `op: is "x", which is none of`}, {`"buf":"i"`, `"buf":"q"`, `buf: is "q", which is none of`},
 		{`"rank":1`, `"rank":0`, "rank 0 stands where 1"}, {`"count":1`, `"count":99`, "and input has 1 chunks"},
@@ -226,7 +226,7 @@ func TestPlanJSONRejects(t *testing.T) {
 		if bad == b.String() {
 			t.Errorf("no %q in the plan", c.old)
 		}
-		if _, err := ReadJSON("x.plan.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil ||
+		if _, err := ReadJSON("x.mprog.json", strings.NewReader(bad), codegen.ReadOptions{}); err == nil ||
 			!strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.text)
 		}
@@ -264,7 +264,7 @@ func (e *endless) Read(b []byte) (int, error) {
 func TestReadPlanStopsEarly(t *testing.T) {
 	for _, p := range []*ir.Program{codegentest.Pairs(), codegentest.Ring(3), codegentest.Swap()} {
 		tail := &endless{}
-		_, err := Read("x.plan", io.MultiReader(bytes.NewReader(Encode(p)), tail), codegen.ReadOptions{})
+		_, err := Read("x.mprog", io.MultiReader(bytes.NewReader(Encode(p)), tail), codegen.ReadOptions{})
 		if err == nil || !strings.Contains(err.Error(), "and has more") || tail.read > 1<<16 {
 			t.Errorf("%v after %d bytes behind the plan", err, tail.read)
 		}

@@ -19,7 +19,7 @@ import (
 func throughPlans(t *testing.T, p *ir.Program) {
 	t.Helper()
 	b := Encode(p)
-	got, err := Read("x.plan", bytes.NewReader(b), codegen.ReadOptions{})
+	got, err := Read("x.mprog", bytes.NewReader(b), codegen.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func throughPlans(t *testing.T, p *ir.Program) {
 	if kind := codegen.Detect(j.Bytes()); kind != codegen.KindProgramJSON {
 		t.Errorf("JSON is detected as %v", kind)
 	}
-	if got, err = ReadJSON("x.plan.json", &j, codegen.ReadOptions{}); err != nil {
+	if got, err = ReadJSON("x.mprog.json", &j, codegen.ReadOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := codegentest.Diff(p, got); diff != "" {
@@ -67,7 +67,7 @@ func TestPlanRankAlone(t *testing.T) {
 		p := codegentest.Random(rand.New(rand.NewSource(seed)), codegentest.Target(t, "msccl"))
 		b := Encode(p)
 		for r := range p.Rank {
-			got, err := ReadRank("x.plan", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
+			got, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), r, codegen.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestPlanRankAlone(t *testing.T) {
 				t.Fatalf("seed %d, rank %d: %s", seed, r, diff)
 			}
 		}
-		if _, err := ReadRank("x.plan", bytes.NewReader(b), int64(len(b)), len(p.Rank), codegen.ReadOptions{}); err == nil {
+		if _, err := ReadRank("x.mprog", bytes.NewReader(b), int64(len(b)), len(p.Rank), codegen.ReadOptions{}); err == nil {
 			t.Error("a rank beyond the last was read")
 		}
 	}

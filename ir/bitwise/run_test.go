@@ -32,7 +32,7 @@ func compileAllReduce(t *testing.T, name string, params lang.Params, oneSided bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := codegen.TargetByName("plan")
+	plan, err := codegen.TargetByName("program")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ one of mscclc's own budgets for the work that one file may cause.`,
 A runtime cannot load what is beyond its limits. Without budgets, a small file could use all memory or never end.`,
 		Fix: `
 Read the name of the limit in the message. Raise a budget of mscclc with --limit NAME=N. For a limit of a target, use
-fewer ranks, chunks or instances, more channels, or --target plan, which has no limits.`,
+fewer ranks, chunks or instances, more channels, or --target program, which has no limits.`,
 	},
 	{
 		Code: OutOfBounds,

@@ -10,8 +10,8 @@ target does not have, a step that it rejects, and an average where no step makes
 		Why: `
 The file that mscclc would write could not run there.`,
 		Fix: `
-Follow the hint, which names what the target has, or use --target plan, which runs all programs. One-sided programs
-need --target plan or mscclpp.`,
+Follow the hint, which names what the target has, or use --target program, which runs all programs. One-sided programs
+need --target program or mscclpp.`,
 		Command: "compile - --target msccl",
 	},
 	{

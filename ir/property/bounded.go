@@ -51,7 +51,7 @@ func (b *bounded) over(what string, got, most int, at diag.Diagnostic, hint stri
 	}
 	at.Code = diag.Limit
 	at.Text = fmt.Sprintf("%s: %d, and %s allows %d", what, got, b.limits.Target, most)
-	at = at.WithHint("%s, or --target plan", hint)
+	at = at.WithHint("%s, or --target program", hint)
 	if old, known := b.largest[what]; known {
 		b.p.List[old.index] = at
 		b.largest[what] = excess{old.index, got}

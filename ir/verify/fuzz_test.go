@@ -73,7 +73,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 	if len(list) > 0 {
 		return true, false
 	}
-	again, err := programfile.Decode("fuzz.plan", programfile.Encode(p), codegen.ReadOptions{})
+	again, err := programfile.Decode("fuzz.mprog", programfile.Encode(p), codegen.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

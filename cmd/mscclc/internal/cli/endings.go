@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +15,8 @@ import (
 var (
 	SourceEndings   = []string{".mscl"}
 	PlanEndings     = []string{".json"}
-	ProgramEndings  = []string{".mscl", ".xml", ".plan", ".json"}
-	CompiledEndings = []string{".xml", ".plan"}
+	ProgramEndings  = []string{".mscl", ".xml", ".mprog", ".json"}
+	CompiledEndings = []string{".xml", ".mprog"}
 	TopologyEndings = []string{".topo", ".xml"}
 	FoldersOnly     = []string{}
 )
@@ -23,7 +24,7 @@ var (
 // Endings of the files that commands write. The value of a flag that names one has its endings in values, or where they
 // depend on what is written, the command gives them to WrongEnding.
 var (
-	OutputEndings  = []string{".json", ".plan", ".xml"} // of compile
+	OutputEndings  = []string{".json", ".mprog", ".xml"} // of compile
 	GraphEndings   = []string{".dot", ".gv"}
 	TextEndings    = []string{".txt"}
 	PictureEndings = []string{".svg", ".png"}
@@ -35,15 +36,29 @@ var (
 )
 
 // TargetOf is the target that the ending of a file asks for.
-var TargetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".plan": "plan"}
+var TargetOf = map[string]string{".xml": "msccl", ".json": "mscclpp", ".mprog": "program"}
 
 // EndingOf is the ending of the files of each format.
 var EndingOf = map[codegen.Format]string{
-	codegen.FormatXML: ".xml", codegen.FormatMSCCLPP: ".json", codegen.FormatProgram: ".plan",
+	codegen.FormatXML: ".xml", codegen.FormatMSCCLPP: ".json", codegen.FormatProgram: ".mprog",
 }
 
-// Ending returns the ending of a file's name, in small letters.
-func Ending(name string) string { return strings.ToLower(filepath.Ext(name)) }
+// formerEndings are endings that files had before, and what they end in now.
+var formerEndings = map[string]string{".plan": ".mprog"}
+
+// Ending returns the ending of a file's name, in small letters. A former ending is returned as the present one.
+func Ending(name string) string {
+	ending := strings.ToLower(filepath.Ext(name))
+	return cmp.Or(formerEndings[ending], ending)
+}
+
+// NoteFormerEnding notes that files named as the output name have another ending now.
+func (a *App) NoteFormerEnding(name string) {
+	former := strings.ToLower(filepath.Ext(name))
+	if present := formerEndings[former]; present != "" {
+		a.Note(name, "program files end in %s now, not in %s", present, former)
+	}
+}
 
 // WrongEnding returns an error of usage if flag names an output whose ending is none of endings, which files with this
 // content have. Stdout, devices and pipes have no ending, and empty endings allow any. The hint is for the user, or "".

@@ -141,7 +141,7 @@ func folder(dir string, endings []string) []Task {
 		case err != nil:
 			tasks = append(tasks, Task{Name: path, Err: err})
 			return fs.SkipDir
-		case !d.IsDir() && slices.Contains(endings, filepath.Ext(path)):
+		case !d.IsDir() && slices.Contains(endings, Ending(path)):
 			odd := !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0
 			tasks = append(tasks, Task{Name: path, Found: true, odd: odd})
 		}

@@ -182,7 +182,7 @@ func noPlan(name string, r io.Reader, head []byte, lim *Limits) error {
 			SizeText(codegen.MostBlanks))
 		return diag.List{d.WithHint("take them out: what a file holds is told by how it begins")}
 	}
-	d := diag.New(diag.Malformed, FileSpan(name), "%s is JSON, and neither a plan of mscclc nor one of MSCCL++",
+	d := diag.New(diag.Malformed, FileSpan(name), "%s is JSON, and neither a program file of mscclc nor a plan of MSCCL++",
 		diag.Printable(name))
 	return diag.List{d.WithHint("a plan of MSCCL++ is an object with name, collective, protocol and gpus")}
 }
@@ -209,7 +209,7 @@ func (f *frugal) Read(b []byte) (int, error) {
 }
 
 // endings are those of the files that messages quote lines of.
-var endings = []string{".mscl", ".xml", ".plan", ".json", ".table", ".topo"}
+var endings = []string{".mscl", ".xml", ".mprog", ".json", ".table", ".topo"}
 
 // Text is what a file that messages name holds, or nil where its lines are not quoted. A program or a library may name
 // any file of the machine, so that lines are quoted only of files that the user named and that are called as such files
@@ -220,7 +220,7 @@ func (a *App) textOf(name string) []byte {
 	if name == StdinName {
 		return a.stdinText.Bytes()
 	}
-	if a.Guard.named(name) && slices.Contains(endings, filepath.Ext(name)) {
+	if a.Guard.named(name) && slices.Contains(endings, Ending(name)) {
 		f, err := files.Open(name)
 		if err != nil {
 			return nil

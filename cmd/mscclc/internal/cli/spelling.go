@@ -56,6 +56,20 @@ func (w Word) Set(s string) error {
 	return nil
 }
 
+// formerWords are the values that flags had before, by the flag's name, and what they are called now.
+var formerWords = map[string]map[string]string{"target": {"plan": "program"}}
+
+// PresentWords replaces former values of cmd's flags by what they are called now, and notes it.
+func (a *App) PresentWords(cmd *cobra.Command) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		former := f.Value.String()
+		if present := formerWords[f.Name][strings.ToLower(former)]; present != "" {
+			f.Value.Set(present)
+			a.Note("", "--%s %s is called --%s %s now", f.Name, former, f.Name, present)
+		}
+	})
+}
+
 // A RanksFlag is --ranks N of the commands that compile for one number of ranks: it sets a parameter, as -p ranks=N
 // does.
 type RanksFlag struct{ Setting *string }
@@ -166,7 +180,7 @@ func UnknownTarget(word string) error {
 
 // TargetsFor says which target is for what.
 const TargetsFor = "for NVIDIA GPUs: msccl (XML), mscclpp (a plan of MSCCL++); for AMD GPUs: rccl (XML), mscclpp; " +
-	"for mscclc run and bench: plan"
+	"for mscclc run and bench: program"
 
 // noFile says that there is no file of a name that only a file can have, and which file beside it may be meant.
 func noFile(arg string) error {
@@ -199,7 +213,7 @@ func meantFile(arg string) string {
 	var names []string
 	for _, e := range entries {
 		ending := filepath.Ext(e.Name())
-		if e.IsDir() || !slices.Contains(endings, ending) {
+		if e.IsDir() || !slices.Contains(endings, Ending(e.Name())) {
 			continue
 		}
 		if strings.TrimSuffix(e.Name(), ending) == filepath.Base(arg) {
@@ -215,7 +229,7 @@ func meantFile(arg string) string {
 
 // noSuchFile says that arg is neither a file nor an algorithm of the catalog, and what may be meant.
 func noSuchFile(arg string) error {
-	if ending := filepath.Ext(arg); TargetOf[ending] != "" {
+	if TargetOf[Ending(arg)] != "" {
 		return noFile(arg)
 	}
 	d := diag.New(diag.Io, diag.Span{}, "%s is neither a file nor an algorithm of the catalog", arg)
