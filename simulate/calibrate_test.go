@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -60,12 +61,10 @@ func TestCalibrate(t *testing.T) {
 	if rounds == 0 {
 		return
 	}
-	name(&one.Named, &one.Protocol)
-	name(&two.Named, &two.Protocol)
 	for _, k := range slices.Concat(knobs[""], knobs["two"]) {
 		*k = round3(*k)
 	}
-	text, err := json.MarshalIndent(costs, "", "  ")
+	text, err := costsText(costs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +98,44 @@ func fit(t *testing.T, rounds int, costs *simulate.Costs, knobs []*float64, loss
 	}
 }
 
-// name puts costs by protocol where files have them.
-func name(named *map[string]simulate.MoveCosts, costs *[ir.NumProtocols]simulate.MoveCosts) {
-	*named = map[string]simulate.MoveCosts{}
-	for p, m := range costs {
-		(*named)[ir.Protocol(p).String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
-			Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
+// costsText is what devices/*.json has of costs.
+func costsText(c *simulate.Costs) ([]byte, error) {
+	type protocols map[string]simulate.MoveCosts
+	type oneSided struct {
+		simulate.OneSidedCosts
+		Named protocols `json:"protocols"`
+	}
+	type twoSided struct {
+		simulate.TwoSidedCosts
+		Named protocols `json:"protocols"`
+	}
+	named := func(costs *simulate.ProtocolCosts) protocols {
+		list := protocols{}
+		for p, m := range costs {
+			list[ir.Protocol(p).String()] = simulate.MoveCosts{Step: round3(m.Step), Block: math.Round(m.Block),
+				Wire: round3(m.Wire), FewStep: round3(m.FewStep), FewBlock: math.Round(m.FewBlock)}
+		}
+		return list
+	}
+	return json.MarshalIndent(struct {
+		*simulate.Costs
+		OneSided oneSided `json:"one_sided"`
+		TwoSided twoSided `json:"two_sided"`
+	}{c, oneSided{c.OneSided, named(&c.OneSided.Protocol)}, twoSided{c.TwoSided, named(&c.TwoSided.Protocol)}}, "", "  ")
+}
+
+// Costs are read as they are written.
+func TestCostsText(t *testing.T) {
+	c, err := simulate.CostsOf("h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := costsText(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := simulate.ReadCosts("again", bytes.NewReader(text)); err != nil || *again != *c {
+		t.Errorf("%+v, and again %+v, %v", c, again, err)
 	}
 }
 
@@ -112,7 +143,7 @@ func name(named *map[string]simulate.MoveCosts, costs *[ir.NumProtocols]simulate
 // moves so much at most. LL and LL16 are the same packets.
 func physical(costs *simulate.Costs) {
 	costs.Memory = min(costs.Memory, 4.3e6)
-	for _, list := range []*[ir.NumProtocols]simulate.MoveCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {
+	for _, list := range []*simulate.ProtocolCosts{&costs.OneSided.Protocol, &costs.TwoSided.Protocol} {
 		for p, least := range [ir.NumProtocols]float64{ir.Simple: 1, ir.LL: 2, ir.LL16: 2, ir.LL128: 128. / 120} {
 			m := &list[p]
 			m.Wire, m.Block, m.FewBlock = max(m.Wire, least), min(m.Block, 100e3), min(m.FewBlock, 100e3)

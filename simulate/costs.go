@@ -1,13 +1,9 @@
 package simulate
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 
 	"mscclc/ir"
@@ -35,11 +31,13 @@ type OneSidedCosts struct {
 	Await  float64 `json:"await_us"`  // from a flag's arrival to the next step
 	Joint  float64 `json:"joint_us"`  // from a step to one that is joint with it
 	// that a port's proxy is busy with a copy, before that begins
-	Port     float64                    `json:"port_us"`
-	Threads  int                        `json:"threads"` // of a block that moves Block bytes a microsecond
-	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
-	Named    map[string]MoveCosts       `json:"protocols"`
+	Port     float64       `json:"port_us"`
+	Threads  int           `json:"threads"` // of a block that moves Block bytes a microsecond
+	Protocol ProtocolCosts `json:"-"`       // in files, by name
 }
+
+// ProtocolCosts are those of each protocol.
+type ProtocolCosts [ir.NumProtocols]MoveCosts
 
 // MoveCosts are those of a Move, or of a message, of a protocol.
 type MoveCosts struct {
@@ -59,9 +57,8 @@ type TwoSidedCosts struct {
 	Flag    float64 `json:"flag_us"`    // from a step's end to one of its rank that waits for it
 	Network float64 `json:"network_us"` // more for a message between nodes: the host's proxies
 	// until the sender knows of a slot that was freed, beside the links' α
-	Credit   float64                    `json:"credit_us"`
-	Protocol [ir.NumProtocols]MoveCosts `json:"-"`
-	Named    map[string]MoveCosts       `json:"protocols"`
+	Credit   float64       `json:"credit_us"`
+	Protocol ProtocolCosts `json:"-"` // in files, by name
 }
 
 //go:embed devices/*.json
@@ -81,66 +78,11 @@ func Devices() (names []string) {
 
 // CostsOf are the costs of a device, by the name that topologies have for it.
 func CostsOf(device string) (*Costs, error) {
-	text, err := devices.ReadFile("devices/" + device + ".json")
+	name := device + ".json"
+	text, err := devices.Open("devices/" + name)
 	if err != nil {
 		return nil, fmt.Errorf("the costs of device %q are not known; those of %s are", device, strings.Join(Devices(), ", "))
 	}
-	return ReadCosts(text)
-}
-
-// ReadCosts reads costs as devices/*.json have them.
-func ReadCosts(text []byte) (*Costs, error) {
-	c := &Costs{}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(c); err != nil {
-		return nil, fmt.Errorf("costs: %w", err)
-	}
-	for _, part := range []struct {
-		named map[string]MoveCosts
-		to    *[ir.NumProtocols]MoveCosts
-	}{{c.OneSided.Named, &c.OneSided.Protocol}, {c.TwoSided.Named, &c.TwoSided.Protocol}} {
-		for p := range ir.NumProtocols {
-			m, ok := part.named[p.String()]
-			if !ok || m.Block <= 0 || m.Wire < 1 {
-				return nil, fmt.Errorf("costs of device %s: protocol %v is missing or without a rate", c.Device, p)
-			}
-			part.to[p] = m
-		}
-	}
-	if c.Memory <= 0 || c.OneSided.Threads <= 0 {
-		return nil, fmt.Errorf("costs of device %s: a rate is missing", c.Device)
-	}
-	if err := c.negative(); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// negative says which of the numbers is below 0, which neither a time nor a rate is.
-func (c *Costs) negative() error {
-	o, t := &c.OneSided, &c.TwoSided
-	numbers := map[string]float64{
-		"one_sided: launch_us": o.Launch, "one_sided: launch_few_us": o.Few, "one_sided: signal_us": o.Signal,
-		"one_sided: await_us": o.Await,
-		"one_sided: joint_us": o.Joint, "one_sided: port_us": o.Port,
-		"two_sided: launch_us": t.Launch, "two_sided: flag_us": t.Flag, "two_sided: network_us": t.Network,
-		"two_sided: credit_us": t.Credit,
-	}
-	for p := range ir.NumProtocols {
-		numbers["one_sided: "+p.String()+": step_us"] = o.Protocol[p].Step
-		numbers["two_sided: "+p.String()+": step_us"] = t.Protocol[p].Step
-		numbers["one_sided: "+p.String()+": few_step_us"] = o.Protocol[p].FewStep
-		numbers["one_sided: "+p.String()+": few_block_bytes_us"] = o.Protocol[p].FewBlock
-	}
-	var wrong []string
-	for _, field := range slices.Sorted(maps.Keys(numbers)) {
-		if numbers[field] < 0 {
-			wrong = append(wrong, fmt.Sprintf("%s is %g", field, numbers[field]))
-		}
-	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("costs of device %s: below 0: %s", c.Device, strings.Join(wrong, ", "))
-	}
-	return nil
+	defer text.Close()
+	return ReadCosts(name, text)
 }

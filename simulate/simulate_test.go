@@ -4,13 +4,14 @@ import (
 	"errors"
 	"math"
 	"os"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"mscclc"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/lang"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -269,16 +270,26 @@ func TestCosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	below := regexp.MustCompile(
-		`"(launch|signal|await|joint|port|flag|network|credit|step|few_step)(_us)": `).ReplaceAllString(string(h200), "$0-")
-	for text, want := range map[string]string{
-		"{":                           "costs:",
-		`{"device": "x", "speed": 1}`: "unknown field",
-		`{"device": "x"}`:             "protocol Simple is missing",
-		below:                         "below 0: one_sided: LL128: few_step_us is -0.633, one_sided: LL128: step_us is -1.512",
+	for _, c := range []struct{ old, wrong, want string }{
+		{`{`, `{{`, `costs:1:2: error: file of costs is no JSON: `},
+		{`"source"`, `"speed"`, `3:3: error: file of costs: unknown key "speed"`},
+		{`"memory_bytes_us"`, `"memory"`, `1:1: error: file of costs: key "memory_bytes_us" is missing`},
+		{`4300000`, `0`, `4:22: error: memory_bytes_us: is 0, and must be more`},
+		{`4300000`, `1e999`, `4:22: error: memory_bytes_us: is 1e999, more than`},
+		{`4300000`, `"fast"`, `4:22: error: memory_bytes_us: is "fast", not a number`},
+		{`"launch_us": `, `"launch_us": -`, `error: one_sided.launch_us: is -2.399, less than 0`},
+		{`"threads": 512`, `"threads": 0`, `error: one_sided.threads: is 0, less than 1`},
+		{`"LL128"`, `"LL64"`, `error: one_sided.protocols: key "LL128" is missing`},
+		{`"step_us": `, `"step_us": -`, `error: one_sided.protocols.LL.step_us: is -0.286, less than 0`},
+		{`"few_step_us": `, `"few_step_us": -`, `error: one_sided.protocols.LL.few_step_us: is -0.497, less than 0`},
+		{`"wire": 2.118`, `"wire": 0.5`, `error: one_sided.protocols.LL: "wire" is 0.5, and a link`},
 	} {
-		if _, err := simulate.ReadCosts([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", text, err)
+		text := strings.Replace(string(h200), c.old, c.wrong, 1)
+		_, err := simulate.ReadCosts("costs", strings.NewReader(text))
+		list, _ := err.(diag.List)
+		says := func(d diag.Diagnostic) bool { return strings.Contains(d.Error(), c.want) }
+		if text == string(h200) || !slices.ContainsFunc(list, says) {
+			t.Errorf("%s: %v, and not %s", c.wrong, err, c.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -17,57 +18,58 @@ import (
 func TestTableSays(t *testing.T) {
 	const entry, rule = "entries[0]", "entries[0].rules[0]"
 	for _, c := range []struct{ old, wrong, want string }{
-		{`"version": 1`, `"version": 2`, `1:13: error: the table: "version" is 2, of which only 1 is known`},
-		{`{"version": 1, `, `{`, `1:1: error: the table has no "version"`},
-		{`"entries": [`, `"entry": [`, `1:16: error: the table has no field "entry"`},
-		{`"ranks":4`, `"ranks":"4"`, `2:32: error: ` + entry + `: "ranks" is the string "4", not a number`},
-		{`"ranks":4`, `"ranks":0`, `2:32: error: ` + entry + `: "ranks" is 0, and no whole number from 1 to 1024`},
-		{`"ranks":4`, `"ranks":1e999999999`, `no whole number from 1 to 1024`},
-		{`"ranks":4`, `"ranks":4.5`, `no whole number from 1 to 1024`},
-		{`"ranks":4,`, ``, `2:3: error: ` + entry + ` has no "ranks"`},
-		{`"ranks":4`, `"ranks":4,"ranks":2`, `2:34: error: ` + entry + ` has "ranks" twice`},
-		{`"ranks":4`, `"Ranks":4`, entry + ` has no field "Ranks"`},
-		{`"device":"Some GPU"`, `"device":""`, entry + `: "device" is empty`},
-		{`"device":"Some GPU"`, `"device":null`, entry + `: "device" is null, not a string`},
-		{`"inplace":false`, `"inplace":[[1],{"a":2}]`, entry + `: "inplace" is a list, not true or false`},
-		{`"inplace":false`, `"inplace":false,"element_bytes":3`, entry + `: "element_bytes" is 3, and no type's elements have so many`},
-		{`"inplace":true,"element_bytes":4`, `"inplace":false`, `5:3: error: entries[1] is for the same calls as another entry: "allreduce", 4 ranks of "Some GPU"`},
-		{`"collective":"allreduce"`, `"collective":"AllReduce"`, entry + `: "collective" is "AllReduce"`},
-		{`"collective":"allreduce"`, `"collective":"allgather"`, rule + `: "program" is "allreduce/allpairs_onestep", and "collective" "allgather"`},
+		{`"version": 1`, `"version": 2`, `1:13: error: version: is 2, of which only 1 is known`},
+		{`{"version": 1, `, `{`, `1:1: error: table: key "version" is missing`},
+		{`"entries": [`, `"entry": [`, `1:16: error: table: unknown key "entry"`},
+		{`"ranks":4`, `"ranks":"4"`, `2:32: error: ` + entry + `.ranks: is "4", not a number`},
+		{`"ranks":4`, `"ranks":0`, `2:32: error: ` + entry + `.ranks: is 0, less than 1`},
+		{`"ranks":4`, `"ranks":1e999999999`, `not a whole number from 1 to 1024`},
+		{`"ranks":4`, `"ranks":4.5`, `not a whole number from 1 to 1024`},
+		{`"ranks":4,`, ``, `2:3: error: ` + entry + `: key "ranks" is missing`},
+		{`"ranks":4`, `"ranks":4,"ranks":2`, `2:34: error: ` + entry + `: key "ranks" stands twice`},
+		{`"ranks":4`, `"Ranks":4`, entry + `: unknown key "Ranks"`},
+		{`"device":"Some GPU"`, `"device":""`, entry + `.device: is empty`},
+		{`"device":"Some GPU"`, `"device":null`, entry + `.device: is null, not a string`},
+		{`"inplace":false`, `"inplace":[[1],{"a":2}]`, entry + `.inplace: is [[1],{"a":2}], not true or false`},
+		{`"inplace":false`, `"inplace":false,"element_bytes":3`, entry + `.element_bytes: is 3, and no type's elements have so many`},
+		{`"inplace":true,"element_bytes":4`, `"inplace":false`, `5:3: error: entries[1]: is for the same calls as another entry: "allreduce", 4 ranks of "Some GPU"`},
+		{`"collective":"allreduce"`, `"collective":"AllReduce"`, entry + `.collective: is "AllReduce", which is none of allreduce, `},
+		{`"collective":"allreduce"`, `"collective":"allgather"`, entry + `: rules[0].program is "allreduce/allpairs_onestep", and "collective" "allgather"`},
 		{`"collective":"allreduce","inplace":true,"element_bytes":4,"rules":[
     {"program":"allreduce/ring"`, `"collective":"alltoall","inplace":true,"rules":[
     {"program":"alltoall/one_step"`, `entries[1]: alltoall has no in-place form`},
-		{`allreduce/ring`, `allreduce/rung`, `4:16: error: entries[0].rules[1]: "program" is "allreduce/rung", which the catalog does not have`},
+		{`allreduce/ring`, `allreduce/rung`, `4:16: error: entries[0].rules[1].program: is "allreduce/rung", which the catalog does not have`},
 		{`allreduce/ring`, `../ring`, `which the catalog does not have`},
-		{`allreduce/ring`, `allreduce/hierarchical`, `"program" is "allreduce/hierarchical", which takes nodes and their GPUs`},
-		{`"protocol":"LL16"`, `"protocol":"LL17"`, `3:69: error: ` + rule + `: "protocol" is "LL17"`},
-		{`,"protocol":"LL16"`, ``, rule + ` has no "protocol"`},
-		{`"up_to":2048`, `"up_to":0`, rule + `: "up_to" is 0, and no whole number from 1`},
-		{`"up_to":2048`, `"up_to":-5`, rule + `: "up_to" is -5, and no whole number`},
-		{`"up_to":2048,`, ``, `4:5: error: entries[0].rules[1] is never reached: the rule before it has no "up_to"`},
-		{`"up_to":2048`, `"upto":2048`, rule + ` has no field "upto"`},
-		{`{"program":"allreduce/ring","protocol":"Simple"`, `{"up_to":2048,"program":"allreduce/ring","protocol":"Simple"`, `4:14: error: entries[0].rules[1] is never reached: "up_to" is 2048, and the rule before it is for sizes up to 2048`},
-		{`"columns":2`, `"columns":2000000000`, rule + `: "columns" is 2000000000, and no whole number from 0 to 4096`},
-		{`"threads":512`, `"threads":5000`, `no whole number from 0 to 512`},
-		{`"threads":512`, `"threads":100`, `"threads" is 100, and no multiple of 32`},
-		{`"tile":65536`, `"tile":9000000000000`, `no whole number from 0 to 1073741824`},
-		{`"us":4.25`, `"us":-1`, rule + `: "us" is -1, and no time`},
-		{`"columns":2`, `"columns":2,"sided":"three"`, rule + `: "sided" is "three"`},
-		{`"columns":2`, `"columns":2,"sided":"two"`, rule + ` has "columns": 2, and a two-sided program has no replicas`},
-		{`"tile":65536`, `"tile":65536,"via":"port"`, `entries[0].rules[1]: "program" is "allreduce/ring" with "via": "port", and a port cannot reduce`},
-		{`"columns":2`, `"via":"port"`, rule + ` has "via": "port", which only one-sided programs of protocol Simple have`},
-		{"\n]}\n", "\n", `no table: the text ends too soon`},
-		{"\n]}\n", "\n]} {}", `7:4: error: there is more behind the table's end`},
-		{"\n]}\n", "\n]}\nmore", `8:1: error: there is more behind the table's end`},
-		{`"rules":[`, `"rules":[,`, `no table: invalid character ','`},
-		{`{"version"`, `[{"version"`, `1:1: error: the table is a list, not an object`},
+		{`allreduce/ring`, `allreduce/hierarchical`, `rules[1].program is "allreduce/hierarchical", which takes nodes and their GPUs`},
+		{`"protocol":"LL16"`, `"protocol":"LL17"`, `3:69: error: ` + rule + `.protocol: is "LL17", which is none of Simple, LL, LL16, LL128`},
+		{`,"protocol":"LL16"`, ``, rule + `: key "protocol" is missing`},
+		{`"up_to":2048`, `"up_to":0`, rule + `.up_to: is 0, less than 1`},
+		{`"up_to":2048`, `"up_to":-5`, rule + `.up_to: is -5, not a whole number`},
+		{`"up_to":2048,`, ``, `4:5: error: entries[0].rules[1]: is never reached: the rule before it has no "up_to"`},
+		{`"up_to":2048`, `"upto":2048`, rule + `: unknown key "upto"`},
+		{`{"program":"allreduce/ring","protocol":"Simple"`, `{"up_to":2048,"program":"allreduce/ring","protocol":"Simple"`, `4:14: error: entries[0].rules[1]: is never reached: "up_to" is 2048, and the rule before it is for sizes up to 2048`},
+		{`"columns":2`, `"columns":2000000000`, rule + `.columns: is 2000000000, more than 4096 [limit]`},
+		{`"threads":512`, `"threads":5000`, `.threads: is 5000, more than 512 [limit]`},
+		{`"threads":512`, `"threads":100`, `.threads: is 100, and no multiple of 32`},
+		{`"tile":65536`, `"tile":9000000000000`, `.tile: is 9000000000000, more than 1073741824 [limit]`},
+		{`"us":4.25`, `"us":-1`, rule + `.us: is -1, less than 0`},
+		{`"columns":2`, `"columns":2,"sided":"three"`, rule + `.sided: is "three", which is none of one, two`},
+		{`"columns":2`, `"columns":2,"sided":"two"`, rule + `: has "columns": 2, and a two-sided program has no replicas`},
+		{`"tile":65536`, `"tile":65536,"via":"port"`, `entries[0]: rules[1].program is "allreduce/ring", with "via": "port", and a port cannot reduce`},
+		{`"columns":2`, `"via":"port"`, rule + `: has "via": "port", which only one-sided programs of protocol Simple have`},
+		{"\n]}\n", "\n", `table is no JSON: unexpected end of JSON input`},
+		{"\n]}\n", "\n]} {}", `7:4: error: table is no JSON: invalid character '{' after top-level value`},
+		{"\n]}\n", "\n]}\nmore", `8:1: error: table is no JSON: invalid character 'm' after top-level value`},
+		{`"rules":[`, `"rules":[,`, `table is no JSON: invalid character ','`},
+		{someTable, `[` + someTable + `]`, `1:1: error: table: is [{"version"`},
 	} {
 		if !strings.Contains(someTable, c.old) {
 			t.Fatalf("%s is not there", c.old)
 		}
 		_, err := ReadTable("t", strings.NewReader(strings.Replace(someTable, c.old, c.wrong, 1)))
 		list, _ := err.(diag.List)
-		if len(list) == 0 || !strings.Contains(list[0].Error(), c.want) || list[0].Code != diag.Malformed {
+		if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return strings.Contains(d.Error(), c.want) }) ||
+			list[0].Code != diag.Malformed && list[0].Code != diag.Limit {
 			t.Errorf("%s: %v, and not %s", c.wrong, err, c.want)
 		}
 	}
@@ -106,7 +108,7 @@ func TestTableHostile(t *testing.T) {
 		good bool
 	}{
 		"deep":   {`{"version":1,"entries":` + strings.Repeat("[", 1<<22), false},
-		"pass":   {`{"problems":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + `,"version":1,"entries":[]}`, true},
+		"pass":   {`{"problems":` + strings.Repeat("[", 1<<13) + strings.Repeat("]", 1<<13) + `,"version":1,"entries":[]}`, true},
 		"fields": {`{` + many(1<<18, func(i int) string { return fmt.Sprintf(`"f%d":0`, i) }) + `}`, false},
 		"text":   {`{"version":1,"entries":[{"device":"` + strings.Repeat("\\u0001", 1<<20) + `"}]}`, false},
 		"name":   {`{"` + strings.Repeat("x", 1<<20) + `":1}`, false},

@@ -1,14 +1,15 @@
 package choose
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"path"
 	"slices"
 	"sync"
 
 	"mscclc/algorithms"
+	"mscclc/internal/strictjson"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -28,9 +29,30 @@ const (
 	WarpThreads = 32
 )
 
+// maxTable bounds a table's file, which is JSON whatever it is called, and maxName the names in it.
+const (
+	maxTable = 16 << 20
+	maxName  = 1 << 10
+)
+
+// ReadTable reads a table, whose file messages call name, and refuses one of which it would
+// misread or pass over a part. The error is a diag.List that names fields as the JSON does.
+func ReadTable(name string, r io.Reader) (*Table, error) { return Shelf(nil).ReadTable(name, r) }
+
+// ReadTable reads a table whose rules may also name the user's programs.
+func (s Shelf) ReadTable(name string, r io.Reader) (*Table, error) {
+	opt := strictjson.Options{What: "table", MaxBytes: maxTable, MaxMemory: math.MaxInt64}
+	t := &tableReader{Reader: strictjson.NewReader(name, r, opt), table: &Table{}, own: s, known: map[entryKey]diag.Span{}}
+	t.read()
+	if err := t.Finish(); err != nil {
+		return nil, err
+	}
+	return t.table, nil
+}
+
 // A tableReader reads a table, and judges what one field says of another.
 type tableReader struct {
-	*scan
+	*strictjson.Reader
 	table *Table
 	own   Shelf
 	known map[entryKey]diag.Span // entries, by the calls that they are for
@@ -43,162 +65,164 @@ type entryKey struct {
 	inplace               bool
 }
 
-func (t *tableReader) read() {
-	t.object("the table",
-		field{"version", true, func(what string) {
-			at := t.here()
-			if v, ok := value[json.Number](t.scan, what, "a number"); ok {
-				if n, err := v.Int64(); err != nil || n != TableVersion {
-					t.fail(at, "%s is %s, of which only %d is known", what, short(v.String()), TableVersion)
-				}
-			}
-			t.table.Version = TableVersion
-		}},
-		field{"entries", true, func(what string) { t.list(what, t.entry) }},
-		// What bench --tune --json has beside the table.
-		field{"schema", false, func(string) { t.skip() }},
-		field{"output", false, func(string) { t.skip() }},
-		field{"problems", false, func(string) { t.skip() }})
-	if t.ended {
-		return
-	}
-	if at := t.here(); at.Offset < len(t.text) {
-		t.fail(at, "there is more behind the table's end")
-	}
+// bad notes that a value at at, whose path is known, is wrong.
+func (t *tableReader) bad(at strictjson.Pos, format string, args ...any) *diag.Diagnostic {
+	return t.Say(diag.Malformed, at, format, args...)
 }
 
-// entry reads entry i.
-func (t *tableReader) entry(i int) {
-	var e Entry
-	at, before := t.here(), len(t.found)
-	where := fmt.Sprintf("entries[%d]", i)
-	t.object(where,
-		field{"device", true, func(what string) {
-			at := t.here()
-			if e.Device, _ = value[string](t.scan, what, "a string"); e.Device == "" && !t.ended {
-				t.fail(at, "%s is empty", what)
+func (t *tableReader) read() {
+	t.Fields(
+		strictjson.Field{Key: "version", Must: true, Read: func() {
+			at := t.Here()
+			if t.table.Version = t.whole(0, math.MaxInt32); t.table.Version != TableVersion {
+				t.bad(at, "is %d, of which only %d is known", t.table.Version, TableVersion)
 			}
 		}},
-		field{"ranks", true, func(what string) { e.Ranks = int(t.whole(what, 1, MostRanks)) }},
-		field{"nodes", false, func(what string) {
-			if e.Nodes = int(t.whole(what, 1, MostRanks)); e.Nodes == 1 {
+		strictjson.Field{Key: "entries", Must: true, Read: func() { t.List(func(int) { t.entry() }) }},
+		// What bench --tune --json has beside the table.
+		strictjson.Field{Key: "schema", Read: t.Skip},
+		strictjson.Field{Key: "output", Read: t.Skip},
+		strictjson.Field{Key: "problems", Read: t.Skip})
+}
+
+func (t *tableReader) whole(least, most uint64) int { return int(t.Uint(least, most)) }
+
+// entry reads an entry.
+func (t *tableReader) entry() {
+	var e Entry
+	var programs []strictjson.Pos // of its rules
+	start, before := t.Here(), t.Errors()
+	t.Fields(
+		strictjson.Field{Key: "device", Must: true, Read: func() {
+			at, before := t.Here(), t.Errors()
+			if e.Device = t.Text(maxName); e.Device == "" && t.Errors() == before {
+				t.bad(at, "is empty")
+			}
+		}},
+		strictjson.Field{Key: "ranks", Must: true, Read: func() { e.Ranks = t.whole(1, MostRanks) }},
+		strictjson.Field{Key: "nodes", Read: func() {
+			if e.Nodes = t.whole(1, MostRanks); e.Nodes == 1 {
 				e.Nodes = 0
 			}
 		}},
-		field{"collective", true, func(what string) { e.Collective = t.oneOf(what, kinds()) }},
-		field{"inplace", false, func(what string) { e.Inplace, _ = value[bool](t.scan, what, "true or false") }},
-		field{"element_bytes", false, func(what string) {
-			at := t.here()
-			if e.Element = int(t.whole(what, 0, 8)); e.Element != 0 && e.Element&(e.Element-1) != 0 {
-				t.fail(at, "%s is %d, and no type's elements have so many", what, e.Element)
+		strictjson.Field{Key: "collective", Must: true, Read: func() { e.Collective = t.OneOf(kinds()...) }},
+		strictjson.Field{Key: "inplace", Read: func() { e.Inplace = t.Bool() }},
+		strictjson.Field{Key: "element_bytes", Read: func() {
+			at := t.Here()
+			if e.Element = t.whole(0, 8); e.Element&(e.Element-1) != 0 {
+				t.bad(at, "is %d, and no type's elements have so many", e.Element)
 			}
 		}},
-		field{"rules", true, func(what string) {
-			at := t.here()
-			t.list(what, func(k int) { t.rule(&e, fmt.Sprintf("%s.rules[%d]", where, k)) })
-			if len(e.Rules) == 0 && len(t.found) == before {
-				t.fail(at, "%s is empty", what)
+		strictjson.Field{Key: "rules", Must: true, Read: func() {
+			at := t.Here()
+			t.List(func(int) { programs = append(programs, t.rule(&e)) })
+			if len(e.Rules) == 0 && t.Errors() == before {
+				t.bad(at, "is empty")
 			}
 		}})
-	if t.ended || len(t.found) > before {
+	if t.Full() || t.Errors() > before {
 		return
 	}
-	t.judge(&e, where, at)
+	t.judge(&e, start, programs)
 	t.table.Entries = append(t.table.Entries, e)
 }
 
-// judge says what of an entry's fields does not go together.
-func (t *tableReader) judge(e *Entry, where string, at diag.Span) {
+// judge says what of the fields of an entry, which begins at start, does not go together. programs are where its rules
+// name their programs.
+func (t *tableReader) judge(e *Entry, start strictjson.Pos, programs []strictjson.Pos) {
 	kind, _ := ir.KindByName(e.Collective)
 	if e.Inplace && (kind == ir.AllToAll || kind == ir.SendRecv) {
-		t.fail(at, "%s: %v has no in-place form, and \"inplace\" is true", where, kind)
+		t.bad(start, "%v has no in-place form, and \"inplace\" is true", kind)
 	}
 	if nodes := max(e.Nodes, 1); e.Ranks%nodes != 0 {
-		t.fail(at, "%s: \"ranks\" is %d, and \"nodes\" %d, which would not have as many each", where, e.Ranks, nodes)
+		t.bad(start, "\"ranks\" is %d, and \"nodes\" %d, which would not have as many each", e.Ranks, nodes)
 	}
 	key := entryKey{e.Device, e.Collective, e.Ranks, e.Nodes, e.Element, e.Inplace}
 	if first, twice := t.known[key]; twice {
-		d := t.fail(at, "%s is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"inplace\" and \"element_bytes\"", where, e.Collective, e.Ranks, short(e.Device))
+		d := t.bad(start, "is for the same calls as another entry: %q, %d ranks of %q, and the same \"nodes\", \"inplace\" and \"element_bytes\"",
+			e.Collective, e.Ranks, diag.Clip([]byte(e.Device)))
 		*d = d.WithNote(first, "which is here")
 	}
-	t.known[key] = at
+	t.known[key] = t.Span(start)
 	for k, r := range e.Rules {
-		what := fmt.Sprintf("%s.rules[%d]: \"program\"", where, k)
+		bad := func(format string, args ...any) {
+			t.bad(programs[k], "rules[%d].program is %q, %s", k, r.Program, fmt.Sprintf(format, args...))
+		}
 		switch {
-		case r.Program == "": // it is no name
 		case t.own.own(r.Program) != nil:
 		case path.Dir(r.Program) != e.Collective:
-			t.fail(r.at, "%s is %q, and \"collective\" %q", what, r.Program, e.Collective)
+			bad("and \"collective\" %q", e.Collective)
 		case !slices.Contains(chosenOfNodes()[e.Collective], r.Program):
-			t.fail(r.at, "%s is %q, which takes more than a number of ranks, or the switch's memory", what, r.Program)
+			bad("which takes more than a number of ranks, or the switch's memory")
 		case e.Nodes < 2 && !slices.Contains(chosen()[e.Collective], r.Program):
-			t.fail(r.at, "%s is %q, which takes nodes and their GPUs, and the entry has no \"nodes\" from 2", what, r.Program)
+			bad("which takes nodes and their GPUs, and the entry has no \"nodes\" from 2")
 		case r.Via != "" && (&ir.Collective{Kind: kind}).Reduces():
-			t.fail(r.at, "%s is %q with \"via\": %q, and a port cannot reduce", what, r.Program, r.Via)
+			bad("with \"via\": %q, and a port cannot reduce", r.Via)
 		}
 	}
 }
 
-// rule reads a rule of e, which where names.
-func (t *tableReader) rule(e *Entry, where string) {
+// rule reads a rule of e, and returns where it names its program.
+func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	var r Rule
-	at, upTo := t.here(), t.here()
-	t.object(where,
-		field{"up_to", false, func(what string) { upTo = t.here(); r.UpTo = t.whole(what, 1, math.MaxInt64) }},
-		field{"program", true, func(what string) { r.at = t.here(); r.Program = t.program(what) }},
-		field{"sided", false, func(what string) {
-			if r.Sided = t.oneOf(what, []string{"one", "two"}); r.Sided == "one" {
+	start, before := t.Here(), t.Errors()
+	upTo := start
+	t.Fields(
+		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
+		strictjson.Field{Key: "program", Must: true, Read: func() {
+			program = t.Here()
+			r.Program = t.program()
+			r.at = t.Span(program)
+		}},
+		strictjson.Field{Key: "sided", Read: func() {
+			if r.Sided = t.OneOf("one", "two"); r.Sided == "one" {
 				r.Sided = ""
 			}
 		}},
-		field{"protocol", true, func(what string) { r.Protocol = t.oneOf(what, ir.ProtocolNames()) }},
-		field{"via", false, func(what string) { r.Via = t.oneOf(what, []string{viaPort}) }},
-		field{"columns", false, func(what string) { r.Columns = int(t.whole(what, 0, mostColumns)) }},
-		field{"threads", false, func(what string) {
-			at := t.here()
-			if r.Threads = int(t.whole(what, 0, MostThreads)); r.Threads%WarpThreads != 0 {
-				t.fail(at, "%s is %d, and no multiple of %d", what, r.Threads, WarpThreads)
+		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
+		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
+		strictjson.Field{Key: "columns", Read: func() { r.Columns = t.whole(0, mostColumns) }},
+		strictjson.Field{Key: "threads", Read: func() {
+			at := t.Here()
+			if r.Threads = t.whole(0, MostThreads); r.Threads%WarpThreads != 0 {
+				t.bad(at, "is %d, and no multiple of %d", r.Threads, WarpThreads)
 			}
 		}},
-		field{"tile", false, func(what string) { r.Tile = t.whole(what, 0, mostTile) }},
-		field{"us", false, func(what string) {
-			at := t.here()
-			if n, ok := value[json.Number](t.scan, what, "a number"); ok {
-				var err error
-				if r.Micros, err = n.Float64(); err != nil || r.Micros < 0 {
-					t.fail(at, "%s is %s, and no time", what, short(n.String()))
-				}
-			}
-		}})
-	if n := len(e.Rules); n > 0 && !t.ended {
+		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, mostTile)) }},
+		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }})
+	if t.Full() || t.Errors() > before {
+		e.Rules = append(e.Rules, r)
+		return program
+	}
+	if n := len(e.Rules); n > 0 {
 		switch last := e.Rules[n-1]; {
 		case last.UpTo == 0:
-			t.fail(at, "%s is never reached: the rule before it has no \"up_to\", and is for all sizes", where)
+			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
 		case r.UpTo > 0 && r.UpTo <= last.UpTo:
-			t.fail(upTo, "%s is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", where,
-				r.UpTo, last.UpTo)
+			t.bad(upTo, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
 		}
 	}
 	switch {
 	case r.Sided != "" && r.Columns > 1:
-		t.fail(at, "%s has \"columns\": %d, and a two-sided program has no replicas", where, r.Columns)
-	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()) && r.Protocol != "":
-		t.fail(at, "%s has \"via\": %q, which only one-sided programs of protocol Simple have", where, r.Via)
+		t.bad(start, "has \"columns\": %d, and a two-sided program has no replicas", r.Columns)
+	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
+		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
 	}
 	e.Rules = append(e.Rules, r)
+	return program
 }
 
 // program reads the name of a program of the catalog, or of a user's.
-func (t *tableReader) program(what string) string {
-	at := t.here()
-	name, ok := value[string](t.scan, what, "a string")
-	if _, there := slices.BinarySearch(catalog(), name); ok && !there && t.own.own(name) == nil {
+func (t *tableReader) program() string {
+	at, before := t.Here(), t.Errors()
+	name := t.Text(maxName)
+	if _, there := slices.BinarySearch(catalog(), name); t.Errors() == before && !there && t.own.own(name) == nil {
 		hint := "mscclc list shows the catalog; names are like allreduce/ring"
 		if path.Dir(name) == "." && path.Ext(name) != "" {
-			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " + short(name) +
-				" --table TABLE"
+			hint = "give the file of your own beside the collective: mscclc run (or bench) COLLECTIVE " +
+				string(diag.Clip([]byte(name))) + " --table TABLE"
 		}
-		t.fail(at, "%s is %q, which the catalog does not have", what, short(name)).Hint = hint
+		t.bad(at, "is %q, which the catalog does not have", diag.Clip([]byte(name))).Hint = hint
 		return ""
 	}
 	return name

@@ -7,7 +7,6 @@ import (
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
-	"mscclc/files"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/simulate"
@@ -162,9 +161,6 @@ func (f *simulateFlags) sizes() (_ []int64, call simulate.Call, err error) {
 	return bench.Sizes(first, last, f.factor), call, nil
 }
 
-// mostCosts is how many bytes a file of costs may have.
-const mostCosts = 1 << 20
-
 // costsOf are those that the flags name, or of the topology's device.
 func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 	if f.costs != "" {
@@ -173,15 +169,7 @@ func (f *simulateFlags) costsOf(t *topology.Topology) (*simulate.Costs, error) {
 			return nil, err
 		}
 		defer file.Close()
-		text, err := files.ReadAll(f.costs, file, "a device's costs", mostCosts)
-		if err != nil {
-			return nil, err
-		}
-		c, err := simulate.ReadCosts(text)
-		if err != nil {
-			return nil, diag.List{diag.New(diag.Malformed, cli.FileSpan(f.costs), "%v", err)}
-		}
-		return c, nil
+		return simulate.ReadCosts(f.costs, file)
 	}
 	c, err := simulate.CostsOf(t.Device)
 	if err != nil {

@@ -15,7 +15,7 @@ type Options struct {
 	What      string            // what messages call the text, such as "plan"
 	MaxBytes  int64             // of the text
 	MaxMemory int64             // of what the caller keeps of it; see Reader.Holds
-	Smaller   string            // a hint what to do where one of them is exceeded
+	Smaller   string            // a hint what to do where one of them is exceeded; "" for the usual one of MaxBytes
 	Forms     map[string]string // what the values of keys are, for hints: "a number"
 	Lists     [3]string         // the keys of lists whose indices are the rank, block and step of errors, or ""
 }
@@ -98,6 +98,9 @@ func (s *Reader) Len(at Pos) int {
 	}
 	return s.last - at.Offset
 }
+
+// Span returns where the value that was read last stands, which begins at at.
+func (s *Reader) Span(at Pos) diag.Span { return s.spanAt(at, s.Len(at)) }
 
 // Say notes an error at at, with the path to it.
 func (s *Reader) Say(code diag.Code, at Pos, format string, args ...any) *diag.Diagnostic {
@@ -246,6 +249,28 @@ func (s *Reader) Missing(keys []string, need, seen uint32, start Pos) {
 		what = "key %s is missing"
 	}
 	s.Say(diag.Malformed, start, what, strings.Join(lack, ", ")).Hint = strings.Join(forms, ", ")
+}
+
+// A Field is a key of an object, and what reads its value.
+type Field struct {
+	Key  string
+	Must bool // stand in the object
+	Read func()
+}
+
+// Fields reads an object of these fields, in any order.
+func (s *Reader) Fields(fields ...Field) {
+	keys, need := make([]string, len(fields)), uint32(0)
+	for i, f := range fields {
+		if keys[i] = f.Key; f.Must {
+			need |= 1 << i
+		}
+	}
+	before := len(s.found)
+	seen, start := s.Object(keys, func(key int, _ Pos) { fields[key].Read() })
+	if seen != 0 || len(s.found) == before {
+		s.Missing(keys, need, seen, start)
+	}
 }
 
 // List hands the elements of a list to read, which goes over one.

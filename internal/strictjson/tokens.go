@@ -65,7 +65,12 @@ const (
 )
 
 func newTokens(name string, r io.Reader, opt Options) *tokens {
-	r = files.LimitHint(name, r, "a "+opt.What, opt.MaxBytes, opt.Smaller)
+	what := "a " + opt.What
+	if opt.Smaller == "" {
+		r = files.Limit(name, r, what, opt.MaxBytes)
+	} else {
+		r = files.LimitHint(name, r, what, opt.MaxBytes, opt.Smaller)
+	}
 	s := &tokens{name: name, what: opt.What, r: r, buf: make([]byte, 2*maxToken), line: 1, broke: -1}
 	return s
 }

@@ -104,3 +104,29 @@ func FuzzTokens(f *testing.F) {
 		}
 	})
 }
+
+func TestFields(t *testing.T) {
+	var half float64
+	var word string
+	read := func(text string) error {
+		s := NewReader("a", strings.NewReader(text), planText)
+		s.Fields(Field{Key: "half", Must: true, Read: func() { half = s.Float(0.5) }},
+			Field{Key: "word", Read: func() { word = s.OneOf("yes", "no") }})
+		return s.Finish()
+	}
+	if err := read(`{"word": "no", "half": 5e-1}`); err != nil || half != 0.5 || word != "no" {
+		t.Errorf("%g, %s, %v", half, word, err)
+	}
+	for text, want := range map[string]string{
+		`{}`:                        `a:1:1: error: plan: key "half" is missing [malformed]`,
+		`{"half": 0.4}`:             `a:1:10: error: half: is 0.4, less than 0.5 [malformed]`,
+		`{"half": "1"}`:             `a:1:10: error: half: is "1", not a number [malformed]`,
+		`{"half": 1e999}`:           `a:1:10: error: half: is 1e999, more than a number of 64 bits holds [limit]`,
+		`{"half": 1, "word": "No"}`: `a:1:21: error: word: is "No", which is none of yes, no [malformed]`,
+		`[1, 2]`:                    `a:1:1: error: plan: is [1, 2], not an object [malformed]`,
+	} {
+		if err := read(text); err == nil || err.Error() != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

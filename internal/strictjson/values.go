@@ -15,11 +15,10 @@ import (
 
 // Uint reads a whole number from least to most. One that is greater is beyond a limit.
 func (s *Reader) Uint(least, most uint64) uint64 {
-	c, at := s.Peek(), s.Here()
-	if c != '-' && (c < '0' || c > '9') {
-		s.Wrong("a number")
+	if !s.number() {
 		return least
 	}
+	at := s.Here()
 	text := s.Take()
 	n, err := strconv.ParseUint(string(text), 10, 64)
 	switch {
@@ -33,6 +32,34 @@ func (s *Reader) Uint(least, most uint64) uint64 {
 		return n
 	}
 	return least
+}
+
+// Float reads a number from least on.
+func (s *Reader) Float(least float64) float64 {
+	if !s.number() {
+		return least
+	}
+	at := s.Here()
+	text := s.Take()
+	switch n, err := strconv.ParseFloat(string(text), 64); {
+	case err != nil:
+		s.Say(diag.Limit, at, "is %s, more than a number of 64 bits holds", diag.Clip(text))
+	case n < least:
+		s.Say(diag.Malformed, at, "is %s, less than %g", diag.Clip(text), least)
+	default:
+		return n
+	}
+	return least
+}
+
+// number reports whether a number comes next, and goes over what is none.
+func (s *Reader) number() bool {
+	c := s.Peek()
+	if c == '-' || c >= '0' && c <= '9' {
+		return true
+	}
+	s.Wrong("a number")
+	return false
 }
 
 // Int32 reads a whole number from 0 to the largest int32.
