@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // mayImport says, for each package of the module, which others of the module
@@ -122,6 +126,70 @@ func TestImports(t *testing.T) {
 	if seen != len(mayImport) {
 		t.Errorf("go list knows %d packages, the table %d", seen, len(mayImport))
 	}
+}
+
+// everybodys are packages that the table of ARCHITECTURE.md leaves out of its imports.
+var everybodys = []string{"mscclc/files", "mscclc/ir/diag"}
+
+// TestTableOfFolders compares the table of folders in ARCHITECTURE.md with mayImport: each package has a row, and the
+// last cell of a row lists what its packages may import beside each other. MSCCLC_UPDATE writes these cells.
+func TestTableOfFolders(t *testing.T) {
+	const file = "ARCHITECTURE.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(text, []byte("\n")); n >= 200 {
+		t.Errorf("%s has %d lines; it is to have fewer than 200", file, n)
+	}
+	shown := map[string]bool{}
+	row := regexp.MustCompile("(?m)^\\| (`[^|]+) \\|([^|]*)\\|([^|]*)\\|$")
+	name := regexp.MustCompile("`([^`]+)`")
+	fresh := row.ReplaceAllFunc(text, func(line []byte) []byte {
+		cells := row.FindSubmatch(line)
+		var packages []string
+		for _, m := range name.FindAllSubmatch(cells[1], -1) {
+			p := path.Join("mscclc", string(m[1]))
+			if _, ok := mayImport[p]; !ok || shown[p] {
+				t.Errorf("%s: %s is no package, or has two rows", file, p)
+			}
+			shown[p] = true
+			packages = append(packages, p)
+		}
+		return fmt.Appendf(nil, "| %s |%s| %s |", cells[1], cells[2], importsOf(packages))
+	})
+	for p := range mayImport {
+		if !shown[p] {
+			t.Errorf("%s: %s has no row in the table of folders", file, p)
+		}
+	}
+	if update {
+		if err := os.WriteFile(file, fresh, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(string(text), string(fresh)); diff != "" {
+		t.Errorf("%s is not as mayImport; MSCCLC_UPDATE=1 go test . -run TestTableOfFolders writes it:\n%s", file, diff)
+	}
+}
+
+// importsOf is what packages may import beside each other, as a cell of the table.
+func importsOf(packages []string) string {
+	var names []string
+	for _, p := range packages {
+		for _, imp := range mayImport[p] {
+			if imp == "*" {
+				return "all"
+			}
+			if !slices.Contains(packages, imp) && !slices.Contains(everybodys, imp) {
+				names = append(names, strings.TrimPrefix(imp, "mscclc/"))
+			}
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) == 0 {
+		return "nothing"
+	}
+	return "`" + strings.Join(names, "`, `") + "`"
 }
 
 func TestBuildsWithoutCgo(t *testing.T) {

@@ -119,8 +119,12 @@ func (p *docPage) pictures() {
 	}
 }
 
-// File writes the file that a page shows, or compares the excerpt with the file of the repository.
+// File writes the file that a page shows, or compares the excerpt with the file of the repository. Sections of golden
+// files are compared by TestShownStages.
 func (p *docPage) file(comment, text string) {
+	if strings.Contains(comment, ".txtar: ") {
+		return
+	}
 	name, after, _ := strings.Cut(comment, ": after ")
 	whole, err := os.ReadFile(filepath.Join(p.root, name))
 	if os.IsNotExist(err) && filepath.Ext(name) == ".mscl" {

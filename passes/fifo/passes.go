@@ -59,7 +59,7 @@ type Options struct {
 
 	// Check, where not nil, judges d before the first and after every pass: have
 	// is what should be true. Before each pass up to order the instructions are
-	// shuffled with Seed. For tests and --dump.
+	// shuffled with Seed. For tests.
 	Check func(pass string, d *ir.InstDAG, have property.Property) error
 	Seed  int64
 
