@@ -1,3 +1,3 @@
 package ir
 
-//go:generate go run ./internal/opsgen -o ../kernels/ops_gen.h
+//go:generate go run ./internal/opsgen -o ../kernels/abi/ops_gen.h

@@ -62,7 +62,7 @@ const (
 )
 
 // Ops is the table of operations. Nothing else in mscclc lists them:
-// kernels/ops_gen.h and the tables of the documentation are generated from it.
+// kernels/abi/ops_gen.h and the tables of the documentation are generated from it.
 var Ops = [NumOps]OpInfo{
 	Nop:                {Name: "Nop", Mnemonic: "nop", Doc: "waits for one more flag on behalf of the next step"},
 	Send:               {Name: "Send", Mnemonic: "s", Doc: "sends src", Sends: true, ReadsSrc: true, Release: SystemScope},

@@ -15,7 +15,8 @@ common="$common -mllvm -disable-lsr -mllvm -disable-vector-combine"
 nv="-x cuda -nocudainc -nocudalib -S $common"
 amd="-x hip -nogpuinc -nogpulib --no-gpu-bundle-output -fuse-cuid=none -fno-crash-diagnostics $common"
 
-# image TARGET TYPE NAME SOURCE PREFIX: TYPE is the element as types.h has it, NAME as users do; PREFIX - is none.
+# image TARGET TYPE NAME SOURCE PREFIX: TYPE is the element as values/types.h has it, NAME as users do; PREFIX -
+# is none.
 image() {
     local flags file=$out/${5#-}$3_$1
     case $1 in

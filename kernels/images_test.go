@@ -74,7 +74,7 @@ func TestImagesAreThere(t *testing.T) {
 	}
 }
 
-// TestPTX holds what the driver gets to the ordered accesses that platform_nv.h
+// TestPTX holds what the driver gets to the ordered accesses that platform/nv.h
 // writes out: what the compiler makes of atomics by itself is too weak, a fence is
 // too much, and a call or an array in local memory is slow.
 func TestPTX(t *testing.T) {

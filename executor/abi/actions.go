@@ -40,7 +40,7 @@ func (img *Image) tile(list []Action, p *Params, b *Block, tile uint32) []Action
 }
 
 // group returns how many chunks a message holds in the tile iteration that begins at an element of the chunk, as
-// kernels/layout.h computes it.
+// kernels/abi/layout.h computes it.
 func (p *Params) group(at uint64) uint32 {
 	bytes := min(p.Tile, min(p.Chunk, p.Elems)-at) * uint64(p.ElemSize)
 	return uint32(min(max(p.SlotBytes/bytes, 1), ir.MaxMessageChunks))

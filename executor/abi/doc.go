@@ -10,7 +10,7 @@
 // form of a small launch. [Image.Actions] and [OneImage.Actions] list what the blocks of a launch do, for traces and
 // replays.
 //
-// The structs in the files rows*.go have the layout of kernels/abi*.h, field by field: addresses are 64-bit numbers of
-// the device, and a test of executor/cpu compares sizes and offsets. Package executor fills these tables and devices
-// hand them to the kernel; nobody else needs them.
+// The structs in the files rows*.go have the layout of kernels/abi/rows*.h, field by field: addresses are 64-bit
+// numbers of the device, and a test of executor/cpu compares sizes and offsets. Package executor fills these tables
+// and devices hand them to the kernel; nobody else needs them.
 package abi

@@ -8,7 +8,7 @@ import (
 	"mscclc/ir"
 )
 
-// This file makes launches of few packets (kernels/few.h) of those that can be: one pass over
+// This file makes launches of few packets (kernels/few/pairs.h) of those that can be: one pass over
 // Moves of one block, whose operands are packets and the rank's own memory, where every address is
 // aligned and every chunk and every column has something to move. What the general kernel finds out on its way
 // is found out here.

@@ -24,7 +24,7 @@ type OneImage struct {
 	// Copies says that no step folds: the kernel needs no arithmetic.
 	Copies bool
 
-	// Lines says that a GPU has packets as lines (kernels/lines.h), in all launches: LL128's, but where a
+	// Lines says that a GPU has packets as lines (kernels/protocol/lines.h), in all launches: LL128's, but where a
 	// switch has operands, whose launches with and without one must have the same packets.
 	Lines bool
 

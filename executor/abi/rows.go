@@ -1,4 +1,4 @@
-// This file is kernels/abi.h in Go, field by field. executor/cpu has a test that
+// This file is kernels/abi/rows.h in Go, field by field. executor/cpu has a test that
 // compares sizes and offsets of the two.
 
 package abi

@@ -1,4 +1,4 @@
-// This file is kernels/abi_onesided.h in Go, field by field.
+// This file is kernels/abi/rows_onesided.h in Go, field by field.
 
 package abi
 

@@ -3,9 +3,9 @@
 // are spread over a few threads, and a wait goes on to the thread's next block.
 // As threads, each block has several, with real barriers between them, which is
 // what the thread sanitizer can check.
-#include "../../kernels/platform_cpu.h"
-#include "../../kernels/interp.h"
-#include "../../kernels/onesided.h"
+#include "../../kernels/platform/cpu.h"
+#include "../../kernels/loop/interp.h"
+#include "../../kernels/loop/interp_onesided.h"
 #include "fiber.h"
 #include "host.h"
 #include "watch.h"

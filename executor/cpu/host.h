@@ -1,6 +1,6 @@
 // The host side of the CPU device, as Go and the sanitizer driver call it.
 #pragma once
-#include "../../kernels/abi_onesided.h"
+#include "../../kernels/abi/rows_onesided.h"
 
 #ifdef __cplusplus
 extern "C" {

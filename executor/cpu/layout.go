@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// This file says how C lays out the tables of kernels/abi.h, and where the
+// This file says how C lays out the tables of kernels/abi/rows.h, and where the
 // kernel finds a chunk. Tests compare both with Go's, and cannot use cgo
 // themselves.
 

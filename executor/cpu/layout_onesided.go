@@ -2,13 +2,13 @@
 
 package cpu
 
-// #include "../../kernels/abi_few.h"
+// #include "../../kernels/abi/rows_few.h"
 // static void poke(u64 address, u64 value) { *(u64 *)address = value; }
 import "C"
 
 import "unsafe"
 
-// oneLayouts are cLayouts of kernels/abi_onesided.h.
+// oneLayouts are cLayouts of kernels/abi/rows_onesided.h.
 func oneLayouts() map[string]layout {
 	var (
 		step    C.struct_abi_one_step

@@ -9,7 +9,7 @@ import (
 // A DType is the type of the elements of a call.
 type DType uint8
 
-// The element types, numbered as in kernels/abi.h.
+// The element types, numbered as in kernels/abi/rows.h.
 const (
 	F16 DType = iota
 	BF16
@@ -114,7 +114,7 @@ func DTypeOf[T Number]() DType {
 // A RedOp is the reduction of a call.
 type RedOp uint8
 
-// The reductions, numbered as in kernels/abi.h. Avg is the sum, divided by the
+// The reductions, numbered as in kernels/abi/rows.h. Avg is the sum, divided by the
 // number of ranks at the steps that make a complete sum.
 const (
 	Sum RedOp = iota

@@ -3,7 +3,7 @@
 // whose text mscclc_gpu_error has; those that take a card make it the calling
 // thread's. After a fault of a card they give that and do nothing.
 #pragma once
-#include "../../kernels/abi.h"
+#include "../../kernels/abi/rows.h"
 
 enum gpu_vendor { GPU_CUDA, GPU_HIP, GPU_VENDORS };
 struct gpu_driver;
@@ -95,7 +95,7 @@ int mscclc_gpu_words_end(struct gpu_card *card, u64 *words);
 int mscclc_gpu_raise(struct gpu_card *card, void *stream, u64 *word, u64 value);
 int mscclc_gpu_hold(struct gpu_card *card, void *stream, u64 *word, u64 value);
 
-// A port's proxy is a thread that makes copies for kernels: kernels/abi_onesided.h says how they are asked for.
+// A port's proxy is a thread that makes copies for kernels: kernels/abi/rows_onesided.h says how they are asked for.
 // It is made with the addresses of its lanes' ends on the card, and streams for so many peers; start has it
 // begin with lanes that are empty, failed is the error of a copy, after which it makes none, and stop returns when
 // nothing is copied any more, or gives GPU_STUCK after limit_ns.

@@ -3,7 +3,7 @@
 // writes that it is over, to memory of the card, so that the thread waits for none.
 #include "driver.h"
 
-#include "../../kernels/abi_onesided.h"
+#include "../../kernels/abi/rows_onesided.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 // its waits for a word have a mask (NVIDIA's do not look at that argument), and its
 // memory has flags. A name that begins with ? may be missing.
 #pragma once
-#include "../../kernels/abi.h"
+#include "../../kernels/abi/rows.h"
 
 #include <stddef.h>
 

@@ -1,10 +1,10 @@
 // Reference kernels, written by hand for one collective each, with which the
 // interpreter is compared. Block c of each rank is column c: it moves the same share of
 // every part on all ranks, and meets only the columns c of other ranks.
-#include "../platform_nv.h"
-#include "../layout.h"
-#include "../units.h"
-#include "../abi_onesided.h"
+#include "../platform/nv.h"
+#include "../abi/layout.h"
+#include "../values/units.h"
+#include "../abi/rows_onesided.h"
 #include "hand.h"
 
 KD u32 columns() { return __nvvm_read_ptx_sreg_nctaid_x(); }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../abi_onesided.h"
-#include "../ops_gen.h"
+#include "../abi/rows_onesided.h"
+#include "../abi/ops_gen.h"
 
 struct tables {
   std::vector<abi_one_step> steps;

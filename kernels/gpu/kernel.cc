@@ -2,11 +2,11 @@
 // on the wire. A launch has a block for each block of the program that runs on
 // this device; numbers says which.
 #if defined(__NVPTX__)
-#include "../platform_nv.h"
+#include "../platform/nv.h"
 #else
-#include "../platform_amd.h"
+#include "../platform/amd.h"
 #endif
-#include "../interp.h"
+#include "../loop/interp.h"
 
 #ifdef KERNEL_TRACE
 #define ENTRY(name, proto)                                                                                          \

@@ -1,12 +1,12 @@
 // The kernel of a GPU for one-sided programs, for elements of the type KERNEL_TYPE.
 // A launch has columns (x) by the program's blocks on this device (y).
 #if defined(__NVPTX__)
-#include "../platform_nv.h"
+#include "../platform/nv.h"
 #else
-#include "../platform_amd.h"
+#include "../platform/amd.h"
 #endif
-#include "../few_lines.h"
-#include "../port.h"
+#include "../few/lines.h"
+#include "../moves/port.h"
 
 // Only images that trace, or are made with KERNEL_PORT, know of a port; the latter have one entry for each kind of
 // packets.
@@ -29,7 +29,7 @@ ENTRY(mscclc_onesided_lines, RED_COUNT, Lines)
 ENTRY(mscclc_onesided_copy, COPIES)
 #endif
 
-// Launches of few packets (few.h).
+// Launches of few packets (few/pairs.h).
 #if !defined(KERNEL_TRACE) && !defined(KERNEL_PORT)
 #define ENTRY_FEW(name, Moves, reduction)                           \
   extern "C" __global__ KERNEL_BOUNDS void name(abi_few_launch l) { \

@@ -6,9 +6,9 @@
 // some numbers, the launch, its tables, and for each rank the lengths of its buffers and what
 // they hold. The result is the buffers after the last launch, one after the other.
 // Every buffer is an allocation of its own, so that an access beyond it shows.
-#include "../../../kernels/platform_cpu.h"
-#include "../../../kernels/interp.h"
-#include "../../../kernels/onesided.h"
+#include "../../../kernels/platform/cpu.h"
+#include "../../../kernels/loop/interp.h"
+#include "../../../kernels/loop/interp_onesided.h"
 
 struct Sum32 {
   KD_CALL void run(const abi_launch &, void *to, const Operands &get, u32 operands, u32 bytes, u32 divisor) {

@@ -10,11 +10,11 @@
 void host_delay();
 #define KERNEL_DELAY host_delay
 #ifdef LANES_CPU
-#include "../../../kernels/platform_lanes.h"
+#include "../../../kernels/platform/lanes.h"
 #else
-#include "../../../kernels/platform_cpu.h"
+#include "../../../kernels/platform/cpu.h"
 #endif
-#include "../../../kernels/onesided.h"
+#include "../../../kernels/loop/interp_onesided.h"
 
 #include <pthread.h>
 #include <sched.h>

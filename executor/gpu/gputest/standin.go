@@ -65,7 +65,7 @@ func Build() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..", "..")
 	var sources []string
-	for _, pattern := range []string{"executor/gpu/standin/*", "executor/cpu/fiber.h", "kernels/*.h"} {
+	for _, pattern := range []string{"executor/gpu/standin/*", "executor/cpu/fiber.h", "kernels/*/*.h"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			return "", err
@@ -80,7 +80,7 @@ func Build() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%s %d\n%s", filepath.Base(path), len(text), text)
+		fmt.Fprintf(h, "%s %d\n%s", strings.TrimPrefix(path, root), len(text), text)
 		if strings.HasSuffix(path, ".cc") {
 			units = append(units, path)
 		}

@@ -1,6 +1,6 @@
 #include "fibers.h"
 
-#include "../../../kernels/platform_lanes.h"
+#include "../../../kernels/platform/lanes.h"
 #include "../../cpu/fiber.h"
 
 #include <cstdlib>

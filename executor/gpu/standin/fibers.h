@@ -3,7 +3,7 @@
 #pragma once
 #include "standin.h"
 
-#include "../../../kernels/tables.h"
+#include "../../../kernels/abi/tables.h"
 
 // A Grid is a launch: blocks, each of so many threads with so many bytes that they share,
 // and what each thread does. run gives nothing back: a thread ends where it returns.

@@ -1,13 +1,13 @@
-// The layer of the kernel that GPUs run, built for the host (platform_lanes.h): an instance for each type, as there is
-// an image for each.
+// The layer of the kernel that GPUs run, built for the host (kernels/platform/lanes.h): an instance for each type, as
+// there is an image for each.
 #pragma once
 #include "standin.h"
 
-#include "../../../kernels/platform_lanes.h"
+#include "../../../kernels/platform/lanes.h"
 
-#include "../../../kernels/few_lines.h"
-#include "../../../kernels/interp.h"
-#include "../../../kernels/port.h"
+#include "../../../kernels/few/lines.h"
+#include "../../../kernels/loop/interp.h"
+#include "../../../kernels/moves/port.h"
 
 // run_lanes is one thread of a launch, whose parameters begin at params. Of two-sided programs only those whose packets
 // are not lines: of these a host would show parts.

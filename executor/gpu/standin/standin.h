@@ -7,7 +7,7 @@
 // room beside those that run, who puts work into a full queue waits, memory of another GPU without peer access faults,
 // and a handle of memory serves another process only.
 #pragma once
-#include "../../../kernels/abi_onesided.h"
+#include "../../../kernels/abi/rows_onesided.h"
 
 #include <atomic>
 #include <condition_variable>

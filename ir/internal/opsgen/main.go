@@ -1,4 +1,4 @@
-// Command opsgen writes kernels/ops_gen.h: the numbers of ir's operations,
+// Command opsgen writes kernels/abi/ops_gen.h: the numbers of ir's operations,
 // buffers, protocols and step flags for the interpreter kernel, and a mask of
 // operations for each column of ir.Ops. The header includes nothing.
 package main

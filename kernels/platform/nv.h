@@ -1,0 +1,115 @@
+// This file is the platform layer of NVIDIA's GPUs. Every ordered access is
+// written out in PTX: clang 19 has no release or acquire for it, and makes relaxed
+// accesses of some that it accepts.
+#pragma once
+// Parameters of a kernel are in a memory that costs nothing to read.
+#define NEAR_LAUNCH false
+#include "gpu.h"
+
+KD u32 tid() { return __nvvm_read_ptx_sreg_tid_x(); }
+KD u32 ntid() { return __nvvm_read_ptx_sreg_ntid_x(); }
+KD u32 bid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+KD u32 bid_y() { return __nvvm_read_ptx_sreg_ctaid_y(); }
+enum { LANES = 32 };
+
+// The most threads of a block: an SM has 128 registers for each of 512. That one block is
+// enough for an SM must be said: else the assembler spills to make room for more.
+#define KERNEL_BOUNDS __attribute__((launch_bounds(512, 1)))
+
+// A release after the barrier also covers what other threads wrote before it.
+KD void bar() { __syncthreads(); }
+KD void bar_publish() { bar(); }
+
+// load_stream loads what is read once: it stays out of the first cache.
+KD v16 load_stream(const void *p) {
+  v16 v;
+  asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3},[%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(global_at((const u8 *)p))
+               : "memory");
+  return v;
+}
+
+// bar_any is a barrier that gives all threads whether some thread says so.
+KD bool bar_any(bool here) { return __nvvm_bar0_or(here); }
+
+// any gives all lanes whether some lane says so; gather waits for all lanes.
+KD bool any(bool here) { return __nvvm_vote_any_sync(0xffffffffu, here); }
+KD void gather() { __nvvm_bar_warp_sync(0xffffffffu); }
+
+#define KERNEL_LOAD(name, T, ptx, c) \
+  KD T name(const T *p) { T v; asm volatile(ptx " %0,[%1];" : "=" c(v) : "l"(global_at(p)) : "memory"); return v; }
+#define KERNEL_STORE(name, T, ptx, c) \
+  KD void name(T *p, T v) { asm volatile(ptx " [%0],%1;" ::"l"(global_at(p)), c(v) : "memory"); }
+KERNEL_LOAD(ld_relaxed32, u32, "ld.relaxed.sys.global.u32", "r")
+KERNEL_LOAD(ld_relaxed64, u64, "ld.relaxed.sys.global.u64", "l")
+KERNEL_LOAD(ld_acquire64, u64, "ld.acquire.sys.global.u64", "l")
+KERNEL_STORE(st_relaxed64, u64, "st.relaxed.sys.global.u64", "l")
+KERNEL_STORE(st_release64, u64, "st.release.sys.global.u64", "l")
+KERNEL_STORE(st_release64_device, u64, "st.release.gpu.global.u64", "l")
+#undef KERNEL_LOAD
+#undef KERNEL_STORE
+
+KD bool claim32(u32 *p, u32 v) {
+  u32 was;
+  asm volatile("atom.acq_rel.sys.global.cas.b32 %0,[%1],0,%2;" : "=r"(was) : "l"(global_at(p)), "r"(v) : "memory");
+  return was == 0;
+}
+
+KD v16 whole_words(v16 v) { return v; }
+KD u64 whole_words(u64 v) { return v; }
+
+// not_before has all that is made of v computed behind this place.
+KD void not_before(u64 *v) { asm volatile("" : "+l"(*v)); }
+
+// Two 8-byte words at once, each of which arrives whole.
+struct pair64 {
+  u64 low, high;
+};
+KD pair64 ld_pair(const u8 *p) {
+  pair64 v;
+  asm volatile("ld.volatile.global.v2.u64 {%0,%1},[%2];" : "=l"(v.low), "=l"(v.high) : "l"(global_at(p)) : "memory");
+  return v;
+}
+KD void st_pair(u8 *p, pair64 v) {
+  asm volatile("st.volatile.global.v2.u64 [%0],{%1,%2};" ::"l"(global_at(p)), "l"(v.low), "l"(v.high) : "memory");
+}
+
+// A line of 128 bytes that eight lanes store at once arrives at once.
+#define KERNEL_WHOLE_LINES 1
+
+// Conversions by the hardware, which rounds to nearest even as values/types.h does. Two at once are done by what adds,
+// one by what divides, which is slower.
+#if __CUDA_ARCH__ >= 800
+#define HARD_F16 1
+KD float f16_up(u16 v) {
+  float f;
+  asm("cvt.f32.f16 %0,%1;" : "=f"(f) : "h"(v));
+  return f;
+}
+KD u16 f16_down(float f) {
+  u32 v;
+  asm("cvt.rn.f16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(0.0f), "f"(f));
+  return f == f ? (u16)v : 0x7e00;
+}
+#define HARD_BF16 1
+KD u16 bf16_down(float f) {  // a NaN becomes 0x7fff
+  u32 v;
+  asm("cvt.rn.bf16x2.f32 %0,%1,%2;" : "=r"(v) : "f"(0.0f), "f"(f));
+  return (u16)v;
+}
+#endif
+
+// inverse_of is 1 / n, to the last place but one.
+KD double inverse_of(u32 n) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0,%1;" : "=d"(y) : "d"((double)n));
+  for (int i = 0; i < 3; i++) y = __builtin_fma(__builtin_fma(-y, (double)n, 1.0), y, y);
+  return y;
+}
+
+KD u64 now() {
+  u64 ns;
+  asm volatile("mov.u64 %0,%%globaltimer;" : "=l"(ns));
+  return ns;
+}

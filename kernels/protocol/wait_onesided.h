@@ -1,0 +1,42 @@
+// This file says what one thread of a one-sided program knows, and how it waits.
+#pragma once
+#include "../abi/tables_onesided.h"
+#include "wait.h"
+
+// tiles counts passes since the last reset, launches those before this one.
+// [first, end) are the bytes of each chunk that this pass moves, flag is what its
+// packets carry, and copy the number of its copy of scratch and packets.
+struct One {
+  const abi_one_launch &a;
+  one_tables at;
+  abi_status *status;
+  u32 block, column, step, operand;
+  bool gone;         // gave up waiting; does nothing any more
+  bool dirty,
+      owed;  // data was moved or a flag awaited since the threads met; they are to meet before the next move or signal
+  u64 tiles, launches;
+  u64 first, end, copy;
+  u32 flag;
+  u64 pass;  // of this launch
+  bool quick;  // on a GPU: all that this pass moves is aligned, and `length` bytes of every chunk
+  u32 length;
+  u32 lane;           // of the port, whose copies this block has `sent`; those before `settled` are known to be over
+  u64 sent, settled;
+};
+
+KD One one_thread(const one_tables &at, u32 column, const abi_one_state &state) {
+  return One{*at.launch, at, at_address<abi_status>(at.launch->status), 0, column, 0, 0, false, false, false,
+             state.passes, state.launches, 0, 0, 0, 0, 0, false, 0, 0, 0, 0};
+}
+
+KD void say_where(abi_status *s, const One &t) { s->column = t.column, s->operand = t.operand; }
+
+// give_up ends what a thread does in this launch, and lets its block know.
+KD_CALL void give_up(One &t) {
+  t.gone = true;
+  st_block32(&shared()->late, 1);
+}
+
+KD_CALL void wait_flag(One &t, u32 what, const u64 *flag, u64 want) {
+  if (!t.gone && !wait_count(t, what, flag, want)) give_up(t);
+}
