@@ -78,6 +78,18 @@ var mayImport = map[string][]string{
 	"mscclc/lang/syntax":                 {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/cli":     {"*"},
 	"mscclc/cmd/mscclc/internal/picture": {"*"},
+
+	"mscclc/cmd/mscclc/internal/benchcmd":    {"*"},
+	"mscclc/cmd/mscclc/internal/choosing":    {"*"},
+	"mscclc/cmd/mscclc/internal/compiling":   {"*"},
+	"mscclc/cmd/mscclc/internal/completion":  {"*"},
+	"mscclc/cmd/mscclc/internal/devices":     {"*"},
+	"mscclc/cmd/mscclc/internal/runcmd":      {"*"},
+	"mscclc/cmd/mscclc/internal/selectcmd":   {"*"},
+	"mscclc/cmd/mscclc/internal/showcmd":     {"*"},
+	"mscclc/cmd/mscclc/internal/simulatecmd": {"*"},
+	"mscclc/cmd/mscclc/internal/sizing":      {"*"},
+	"mscclc/cmd/mscclc/internal/verifycmd":   {"*"},
 }
 
 // testOnly are the packages that only tests import, and each other.

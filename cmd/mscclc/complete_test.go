@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/completion"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,26 +29,26 @@ func completed(t *testing.T, args ...string) (words []string) {
 // Every command says what its arguments are, and every flag what its values are: a string that is no word has a row in
 // values, and no row is left over.
 func TestEveryPlaceCompletes(t *testing.T) {
-	root := silent().command()
+	root := rootCommand(silent())
 	used := map[string]bool{}
 	for _, cmd := range root.Commands() {
-		if _, ok := arguments[cmd.Name()]; !ok && cmd.Name() != "completion" && cmd.Runnable() {
+		if _, ok := completion.Arguments[cmd.Name()]; !ok && cmd.Name() != "completion" && cmd.Runnable() {
 			t.Errorf("completion does not know the arguments of %s", cmd.Name())
 		}
 		used[cmd.Name()] = true
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			used[flag.Name], used[cmd.Name()+" "+flag.Name] = true, true
-			if _, ok := valueOf(cmd, flag); !ok {
+			if _, ok := completion.ValueOf(cmd, flag); !ok {
 				t.Errorf("completion does not know the values of %s --%s", cmd.Name(), flag.Name)
 			}
 		})
 	}
-	for name := range arguments {
+	for name := range completion.Arguments {
 		if !used[name] {
 			t.Errorf("there is no command %s", name)
 		}
 	}
-	for name := range values {
+	for name := range completion.Values {
 		if !used[name] {
 			t.Errorf("there is no flag %s", name)
 		}
@@ -83,7 +84,7 @@ func TestClosedSetsComplete(t *testing.T) {
 		return stderr.String()
 	}
 	closed := 0
-	for _, cmd := range silent().command().Commands() {
+	for _, cmd := range rootCommand(silent()).Commands() {
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if kind := flag.Value.Type(); flag.Name == "help" || kind == "bool" || kind == "duration" {
 				return

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+func explainCommand(a *cli.App) *cobra.Command {
 	var example bool
 	var sided string
 	cmd := &cobra.Command{
@@ -29,28 +30,28 @@ lint-. --example prints the example alone, for a command that reads it:
 		Args:    cli.AtMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
-			case !slices.Contains(sideNames, sided):
+			case !slices.Contains(compiling.SideNames, sided):
 				return cli.Usagef("--sided takes one or two, not %q", sided)
 			case sided == "one" && !example:
 				return cli.Usagef("--sided one chooses which --example to print: give --example too")
 			case len(args) == 1:
-				return a.explain(args[0], example, sided == "one")
+				return explainCode(a, args[0], example, sided == "one")
 			case example:
 				return cli.Usagef("--example needs a code; mscclc explain lists them")
 			}
-			return a.listCodes("")
+			return listCodes(a, "")
 		},
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
 	cli.WordFlag(cmd.Flags(), &sided, "sided", "", "two",
-		"one: with --example, print the example that is a one-sided program", sideNames)
+		"one: with --example, print the example that is a one-sided program", compiling.SideNames)
 	return cmd
 }
 
 // listCodes lists the codes that begin with prefix, with their first sentences.
-func (a *app) listCodes(prefix string) error {
+func listCodes(a *cli.App, prefix string) error {
 	if a.JSON {
-		return a.explainJSON(begun(diag.Codes(), prefix))
+		return explainJSON(a, begun(diag.Codes(), prefix))
 	}
 	between := ""
 	for _, g := range diag.Groups {
@@ -75,8 +76,8 @@ func begun(codes []diag.Code, prefix string) []diag.Code {
 		func(c diag.Code) bool { return !strings.HasPrefix(string(c), prefix) })
 }
 
-// explain explains a code, or prints its example alone. Of the first word of several codes it lists these.
-func (a *app) explain(code string, example, oneSided bool) error {
+// explainCode explains a code, or prints its example alone. Of the first word of several codes it lists these.
+func explainCode(a *cli.App, code string, example, oneSided bool) error {
 	e, ok := diag.Explain(diag.Code(code))
 	text := e.Example
 	if oneSided {
@@ -84,12 +85,12 @@ func (a *app) explain(code string, example, oneSided bool) error {
 	}
 	switch {
 	case !ok && !example && len(begun(diag.Codes(), code+"-")) > 0:
-		return a.listCodes(code + "-")
+		return listCodes(a, code+"-")
 	case !ok:
 		return cli.Usagef("%q is not the code of an error", code).
-			Hint("%s", cli.DidYouMean(code, codeNames(), "mscclc explain lists them"))
+			Hint("%s", cli.DidYouMean(code, cli.CodeNames(), "mscclc explain lists them"))
 	case a.JSON:
-		return a.explainJSON([]diag.Code{e.Code})
+		return explainJSON(a, []diag.Code{e.Code})
 	case !example:
 		writeExplanation(a.Stdout, &e)
 	case text != "":
@@ -102,14 +103,6 @@ func (a *app) explain(code string, example, oneSided bool) error {
 		return cli.Usagef("%s needs no input file: %q shows it", code, e.Command)
 	}
 	return nil
-}
-
-// codeNames are all codes.
-func codeNames() (names []string) {
-	for _, c := range diag.Codes() {
-		names = append(names, string(c))
-	}
-	return names
 }
 
 // An explainedDocument is what explain --json prints.
@@ -129,7 +122,7 @@ type explained struct {
 	OneSided string `json:"one_sided_example,omitempty" doc:"an execution plan in JSON, which verify rejects"`
 }
 
-func (a *app) explainJSON(codes []diag.Code) error {
+func explainJSON(a *cli.App, codes []diag.Code) error {
 	doc := explainedDocument{Schema: cli.Schema}
 	for _, code := range codes {
 		e, _ := diag.Explain(code)
@@ -152,15 +145,15 @@ func writeExplanation(w io.Writer, e *diag.Explanation) {
 		fmt.Fprintf(w, "There is no example. %s\n", e.NoCommand)
 		return
 	}
-	fmt.Fprintf(w, "To see the %s:\n\n%s\n", kind, indent(strings.Join(e.Lines(), "\n")))
+	fmt.Fprintf(w, "To see the %s:\n\n%s\n", kind, cli.Indent(strings.Join(e.Lines(), "\n")))
 	if e.Code.Replayable() {
-		fmt.Fprintf(w, "\nTo see it happen in a run:\n\n%s\n", indent(e.Lines()[0]+" --replay"))
+		fmt.Fprintf(w, "\nTo see it happen in a run:\n\n%s\n", cli.Indent(e.Lines()[0]+" --replay"))
 	}
 	if e.OneSided != "" {
-		fmt.Fprintf(w, "\nTo see the %s in a one-sided program:\n\n%s\n", kind, indent(e.OneSidedLine()))
+		fmt.Fprintf(w, "\nTo see the %s in a one-sided program:\n\n%s\n", kind, cli.Indent(e.OneSidedLine()))
 	}
 	if e.Example != "" {
-		fmt.Fprintf(w, "\nThe example:\n\n%s\n", indent(e.Example))
+		fmt.Fprintf(w, "\nThe example:\n\n%s\n", cli.Indent(e.Example))
 	}
 }
 
@@ -179,9 +172,4 @@ func filled(paragraph string, width int) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// indent moves the lines of s four to the right.
-func indent(s string) string {
-	return "    " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n    ")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/ir/diag"
 )
 
@@ -24,7 +25,7 @@ func TestExplainedCommands(t *testing.T) {
 		if e.OneSided != "" {
 			lines = append(lines, e.OneSidedLine())
 		}
-		if len(lines) == 0 || !hasCPU && strings.HasPrefix(e.Command, "mscclc run ") {
+		if len(lines) == 0 || !devices.HasCPU && strings.HasPrefix(e.Command, "mscclc run ") {
 			continue
 		}
 		_, printed, _ := command("explain", string(code))
@@ -49,7 +50,7 @@ func TestExplainedCommands(t *testing.T) {
 		})
 		shown++
 	}
-	if want := len(diag.Codes()) - 3; hasCPU && shown < want {
+	if want := len(diag.Codes()) - 3; devices.HasCPU && shown < want {
 		t.Errorf("%d codes are shown, want at least %d", shown, want)
 	}
 }
@@ -79,7 +80,7 @@ func shell(t *testing.T, line string) (exit int, stderr string) {
 
 // TestReplayedExamples replays the examples of the codes that a run can show.
 func TestReplayedExamples(t *testing.T) {
-	if !hasCPU {
+	if !devices.HasCPU {
 		t.Skip("no CPU device")
 	}
 	for _, code := range diag.Codes() {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) fmtCommand() *cobra.Command {
+func fmtCommand(a *cli.App) *cobra.Command {
 	var write, list bool
 	var lim cli.Limits
 	cmd := &cobra.Command{
@@ -24,7 +24,7 @@ their names, and the exit code is 1 if there are any. Of a folder, all .mscl fil
 		Example: `  mscclc fmt -w algorithms/
   mscclc fmt - <ring.mscl`,
 		Args: cli.AtLeast(1, "files or folders to format"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, write, list, &lim) },
+		RunE: func(_ *cobra.Command, args []string) error { return formatAll(a, args, write, list, &lim) },
 	}
 	cmd.Flags().BoolVarP(&write, "write", "w", false, "write the files instead of printing them")
 	cmd.Flags().BoolVarP(&list, "list", "l", false,
@@ -38,13 +38,13 @@ type formatted struct {
 	Changed bool `json:"changed" doc:"its format differs, or did"`
 }
 
-func (a *app) format(args []string, write, list bool, lim *cli.Limits) error {
+func formatAll(a *cli.App, args []string, write, list bool, lim *cli.Limits) error {
 	reports := []formatted{}
 	worst, differ := cli.ExitGood, false
 	for _, t := range a.Regular(cli.Expand(args, cli.SourceEndings...)) {
 		changed, err := false, t.Err
 		if err == nil {
-			changed, err = a.formatFile(t.Name, write, list, lim)
+			changed, err = formatFile(a, t.Name, write, list, lim)
 		}
 		differ = differ || changed
 		var found diag.List
@@ -72,7 +72,7 @@ func (a *app) format(args []string, write, list bool, lim *cli.Limits) error {
 	return nil
 }
 
-func (a *app) formatFile(file string, write, list bool, lim *cli.Limits) (changed bool, err error) {
+func formatFile(a *cli.App, file string, write, list bool, lim *cli.Limits) (changed bool, err error) {
 	s, err := a.Open(file, lim)
 	if err != nil {
 		return false, err

@@ -44,7 +44,7 @@ func TestHelpExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	root, ran := silent().command(), 0
+	root, ran := rootCommand(silent()), 0
 	for _, cmd := range append(root.Commands(), root) { // compile, which makes what others read, comes early
 		for line := range strings.Lines(cmd.Example) {
 			if strings.Contains(line, "--device cuda") || cmd.Name() == "completion" {
@@ -74,7 +74,7 @@ func TestHelpExamples(t *testing.T) {
 // The topology that the help of topo prints loads as it is printed, of one node and of several, whose GPUs all reach
 // each other.
 func TestHelpTopology(t *testing.T) {
-	_, text, found := strings.Cut(silent().topoCommand().Long, "line by line,\n")
+	_, text, found := strings.Cut(topoCommand(silent()).Long, "line by line,\n")
 	if !found {
 		t.Fatal("the help has no topology")
 	}

@@ -293,7 +293,7 @@ func TestJSONOfEveryCommand(t *testing.T) {
 		name, _, _ := strings.Cut(d.command, " ")
 		has[name] = true
 	}
-	for _, cmd := range silent().command().Commands() {
+	for _, cmd := range rootCommand(silent()).Commands() {
 		if !has[cmd.Name()] && !topic[cmd.Name()] {
 			t.Errorf("help json does not say what %s prints", cmd.Name())
 		}

@@ -6,7 +6,15 @@ import (
 	"strings"
 
 	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/benchcmd"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/completion"
+	"mscclc/cmd/mscclc/internal/runcmd"
+	"mscclc/cmd/mscclc/internal/selectcmd"
+	"mscclc/cmd/mscclc/internal/showcmd"
+	"mscclc/cmd/mscclc/internal/simulatecmd"
+	"mscclc/cmd/mscclc/internal/verifycmd"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -21,22 +29,22 @@ type document struct {
 // documents lists what every command prints. Help is made of them, and a test holds what commands print against them.
 var documents = []document{
 	{"bench", bench.Document{}},
-	{"bench --judge", judgedDocument{}},
-	{"bench --tune", tunedDocument{}},
-	{"compile", compiledDocument{}},
-	{"completion SHELL", scriptDocument{}},
+	{"bench --judge", benchcmd.JudgedDocument{}},
+	{"bench --tune", benchcmd.TunedDocument{}},
+	{"compile", compiling.Document{}},
+	{"completion SHELL", completion.ScriptDocument{}},
 	{"explain", explainedDocument{}},
 	{"fmt", []formatted{}},
 	{"help", helpDocument{}},
 	{"lint", []cli.Report{}},
 	{"list", listedDocument{}},
-	{"run", runDocument{}},
-	{"select", selectedDocument{}},
-	{"show", shownDocument{}},
-	{"simulate", simulatedDocument{}},
+	{"run", runcmd.Document{}},
+	{"select", selectcmd.Document{}},
+	{"show", showcmd.Document{}},
+	{"simulate", simulatecmd.Document{}},
 	{"topo", machineReport{}},
 	{"topo MACHINE", topologyReport{}},
-	{"verify", []verifyReport{}},
+	{"verify", []verifycmd.Report{}},
 	{"version", versionDocument{}},
 	{"any command that fails before its document", cli.Failure{}},
 }
@@ -48,8 +56,8 @@ var sharedParts = []struct {
 }{
 	{"problem", reflect.TypeFor[diag.Problem]()},
 	{"program", reflect.TypeFor[cli.ProgramInfo]()},
-	{"witness", reflect.TypeFor[witnessInfo]()},
-	{"step", reflect.TypeFor[stepInfo]()},
+	{"witness", reflect.TypeFor[verifycmd.WitnessInfo]()},
+	{"step", reflect.TypeFor[verifycmd.StepInfo]()},
 }
 
 // A jsonField is a field of a JSON object.
@@ -74,7 +82,7 @@ func jsonFields(t reflect.Type) (list []jsonField) {
 		case name == "-" || !f.IsExported():
 		default:
 			if of.Kind() == reflect.Interface { // a problem's, which is the verifier's own
-				of = reflect.TypeFor[witnessInfo]()
+				of = reflect.TypeFor[verifycmd.WitnessInfo]()
 			}
 			absent := options == "omitempty"
 			list = append(list, jsonField{name, f.Tag.Get("doc"), absent, !absent && f.Type.Kind() == reflect.Pointer, of})

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"slices"
-
 	"mscclc/cmd/mscclc/internal/cli"
 
 	"github.com/spf13/cobra"
@@ -41,7 +38,7 @@ type helpCommand struct {
 }
 
 // documented has help print a document where --json is given.
-func (a *app) documented(root *cobra.Command) {
+func documented(a *cli.App, root *cobra.Command) {
 	text := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if !a.JSON {
@@ -72,33 +69,4 @@ func helpOf(cmd *cobra.Command) helpDocument {
 		}
 	}
 	return d
-}
-
-// A scriptDocument is what completion SHELL --json prints.
-type scriptDocument struct {
-	Schema int    `json:"schema"`
-	Shell  string `json:"shell"`
-	Script string `json:"script"`
-}
-
-// initCompletion makes the command completion. Its scripts come by way of the app, which may put them into a document.
-func (a *app) initCompletion(root *cobra.Command) {
-	var script bytes.Buffer
-	root.SetOut(&script) // where cobra's scripts go
-	root.InitDefaultCompletionCmd()
-	root.SetOut(a.Stdout)
-	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == "completion" })
-	for _, shell := range root.Commands()[i].Commands() {
-		generate := shell.RunE
-		shell.RunE = func(cmd *cobra.Command, args []string) error {
-			if err := generate(cmd, args); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.WriteJSON(scriptDocument{cli.Schema, cmd.Name(), script.String()})
-			}
-			_, err := script.WriteTo(a.Stdout)
-			return err
-		}
-	}
 }

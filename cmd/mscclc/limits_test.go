@@ -92,7 +92,7 @@ func follow(t *testing.T, command, limit string) {
 	}
 }
 
-// called runs a command and returns its exit code, and what it printed.
+// Called runs a command and returns its exit code, and what it printed.
 func called(command string) (int, string) {
 	var out bytes.Buffer
 	code := main1(strings.Fields(command), strings.NewReader(""), &out, &out)

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) lintCommand() *cobra.Command {
+func lintCommand(a *cli.App) *cobra.Command {
 	var ignore []string
 	var lim cli.Limits
 	cmd := &cobra.Command{
@@ -41,7 +41,7 @@ folder, all .json files below it that are plans are read. --json prints a list, 
 					return cli.Usagef("--ignore takes codes of warnings, not %q; mscclc explain lists them: those that begin with lint- or mscclpp-", code)
 				}
 			}
-			return a.lintFiles(args, ignore, &lim)
+			return lintFiles(a, args, ignore, &lim)
 		},
 	}
 	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "leave out what has one of these `CODES`, separated by commas")
@@ -50,13 +50,13 @@ folder, all .json files below it that are plans are read. --json prints a list, 
 }
 
 // lintFiles looks at all files, also where one cannot be read.
-func (a *app) lintFiles(args, ignore []string, lim *cli.Limits) error {
+func lintFiles(a *cli.App, args, ignore []string, lim *cli.Limits) error {
 	reports, worst, named := []cli.Report{}, cli.ExitGood, map[string]namedPlan{}
 	var all diag.List
 	for _, t := range a.ProgramsOnly(cli.Expand(args, cli.PlanEndings...), nil, "") {
 		name, found, err := t.Name, diag.List(nil), t.Err
 		if err == nil {
-			found, err = a.lint(name, named, lim)
+			found, err = lintPlan(a, name, named, lim)
 		}
 		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return slices.Contains(ignore, string(d.Code)) })
 		var usage cli.UsageError
@@ -102,8 +102,8 @@ type namedPlan struct {
 	hash uint64
 }
 
-// lint looks at one plan, and notes its name.
-func (a *app) lint(name string, named map[string]namedPlan, lim *cli.Limits) (diag.List, error) {
+// lintPlan looks at one plan, and notes its name.
+func lintPlan(a *cli.App, name string, named map[string]namedPlan, lim *cli.Limits) (diag.List, error) {
 	a.File = name
 	s, err := a.Open(name, lim)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *cli.App) *cobra.Command {
 	var from cli.Reading
 	cmd := &cobra.Command{
 		Use:   "list [COLLECTIVE|FOLDER|FILE...]",
@@ -32,7 +31,7 @@ both in buffers, as nccl-tests counts a call's bytes. A file at the level of cha
 		Args: cli.AtLeast(0, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.List(catalog(), &from)
+				return listAll(a, catalog(), &from)
 			}
 			var tasks []cli.Task
 			for _, arg := range args {
@@ -44,7 +43,7 @@ both in buffers, as nccl-tests counts a call's bytes. A file at the level of cha
 				}
 				tasks = append(tasks, a.Regular(cli.Expand([]string{arg}, cli.SourceEndings...))...)
 			}
-			return a.List(tasks, &from)
+			return listAll(a, tasks, &from)
 		},
 	}
 	from.Flags(cmd.Flags(), syntax.LimitNames())
@@ -92,12 +91,12 @@ func catalog() []cli.Task {
 	return tasks
 }
 
-// List lists the algorithms among the files of tasks. What cannot be read is
+// listAll lists the algorithms among the files of tasks. What cannot be read is
 // reported, and the others are listed.
-func (a *app) List(tasks []cli.Task, from *cli.Reading) error {
+func listAll(a *cli.App, tasks []cli.Task, from *cli.Reading) error {
 	found, wrong := []listing{}, diag.List{}
 	for _, t := range tasks {
-		l, ok, err := a.listing(t, from)
+		l, ok, err := listingOf(a, t, from)
 		if err != nil {
 			wrong = append(wrong, cli.Placed(cli.Problems(err), t.Name)...)
 		} else if ok {
@@ -108,7 +107,7 @@ func (a *app) List(tasks []cli.Task, from *cli.Reading) error {
 	if a.JSON {
 		err = a.WriteJSON(listedDocument{cli.Schema, found, diag.Report("", wrong).Problems, a.Notes.List()})
 	} else if len(found) > 0 || len(wrong) == 0 {
-		err = a.printList(found)
+		err = printList(a, found)
 	}
 	if err != nil || len(wrong) == 0 {
 		return err
@@ -117,8 +116,8 @@ func (a *app) List(tasks []cli.Task, from *cli.Reading) error {
 	return cli.ReportedError{Code: cli.ExitCode(wrong)}
 }
 
-// listing is the line of t's file. A library has none, which is an error where the user named it.
-func (a *app) listing(t cli.Task, from *cli.Reading) (l listing, ok bool, err error) {
+// listingOf is the line of t's file. A library has none, which is an error where the user named it.
+func listingOf(a *cli.App, t cli.Task, from *cli.Reading) (l listing, ok bool, err error) {
 	if t.Err != nil {
 		return l, false, t.Err
 	}
@@ -139,7 +138,7 @@ func (a *app) listing(t cli.Task, from *cli.Reading) (l listing, ok bool, err er
 	return l, ok, err
 }
 
-func (a *app) printList(found []listing) error {
+func printList(a *cli.App, found []listing) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tCOLLECTIVE\tPARAMETERS\tPROTOCOL\tROUNDS\tSENT\tSCRATCH\tWHAT IT IS")
 	for _, l := range found {
@@ -170,7 +169,7 @@ func describe(s *cli.Source, from *cli.Reading) (l listing, ok bool, err error) 
 		return l, false, err
 	}
 	l = listing{File: filepath.ToSlash(s.Name), Protocol: "Simple", Params: []listingParam{},
-		Doc: firstSentence(string(text))}
+		Doc: cli.FirstSentence(string(text))}
 	for _, stmt := range f.Stmts {
 		switch d := stmt.(type) {
 		case *syntax.Algorithm:
@@ -208,23 +207,4 @@ func sourceOf(text []byte, e *syntax.Expr) string {
 	last := e.Tokens[len(e.Tokens)-1]
 	line, _, _ := strings.Cut(string(text[e.Pos.Offset:last.Pos.Offset+len(last.Value)]), "#")
 	return strings.Join(strings.Fields(line), " ")
-}
-
-// firstSentence is the first sentence of the comment that text begins with, as
-// far as a colon or a parenthesis.
-func firstSentence(text string) string {
-	var words []string
-	for line := range strings.Lines(text) {
-		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
-		if !ok || strings.TrimSpace(comment) == "" {
-			break
-		}
-		words = append(words, strings.Fields(comment)...)
-	}
-	end := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".") || strings.HasSuffix(w, ":") })
-	if end >= 0 {
-		words = words[:end+1]
-	}
-	sentence, _, _ := strings.Cut(strings.Join(words, " "), " (")
-	return diag.Printable(strings.TrimRight(sentence, ".:"))
 }

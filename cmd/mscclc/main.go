@@ -12,7 +12,15 @@ import (
 	"slices"
 	"strings"
 
+	"mscclc/cmd/mscclc/internal/benchcmd"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/completion"
+	"mscclc/cmd/mscclc/internal/runcmd"
+	"mscclc/cmd/mscclc/internal/selectcmd"
+	"mscclc/cmd/mscclc/internal/showcmd"
+	"mscclc/cmd/mscclc/internal/simulatecmd"
+	"mscclc/cmd/mscclc/internal/verifycmd"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -33,17 +41,17 @@ func main() {
 
 // main1 is the whole command.
 func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	a := &app{cli.NewApp(args, stdin, stdout, stderr, func(flag string) []string { return values[flag].endings })}
+	a := cli.NewApp(args, stdin, stdout, stderr, completion.ValueEndings)
 	defer func() {
 		if r := recover(); r != nil {
 			if os.Getenv("MSCCLC_STACK") != "" {
 				stderr.Write(debug.Stack())
 			}
-			code = a.Fail(diag.List{panicked(r)})
+			code = a.Fail(diag.List{cli.Panicked(r)})
 		}
 	}()
-	root := a.command()
-	a.spelled(root, args)
+	root := rootCommand(a)
+	spelled(a, root, args)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetErr(stderr)
@@ -57,16 +65,7 @@ func main1(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) 
 	return cli.ExitGood
 }
 
-// panicked makes a diagnostic of a panic.
-func panicked(r any) diag.Diagnostic {
-	return diag.New(diag.Internal, diag.Span{}, "%v",
-		r).WithHint("this is a fault of mscclc; please report it with the command and its input")
-}
-
-// An app is one run of the command, with its subcommands.
-type app struct{ *cli.App }
-
-func (a *app) command() *cobra.Command {
+func rootCommand(a *cli.App) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "mscclc",
@@ -88,7 +87,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 				return cli.Usagef("%q is not a command", args[0]).Hint("%s", cli.DidYouMean(args[0], cli.CommandNames(cmd), cli.MeantRun(args[0])))
 			}
 			if showVersion {
-				return a.printVersion()
+				return printVersion(a)
 			}
 			return cmd.Help()
 		},
@@ -98,14 +97,14 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 		"print one JSON document on stdout; mscclc help json describes it")
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
 	root.SetFlagErrorFunc(cli.FlagError)
-	root.AddCommand(a.compileCommand(), a.verifyCommand(), a.runCommand(), a.benchCommand(), a.showCommand(),
-		a.lintCommand(), a.topoCommand(), a.simulateCommand(), a.selectCommand(), a.fmtCommand(), a.listCommand(),
-		a.explainCommand(), a.versionCommand(), jsonHelp())
+	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a), showcmd.Command(a),
+		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), fmtCommand(a), listCommand(a),
+		explainCommand(a), versionCommand(a), jsonHelp())
 	root.AddCommand(topics()...)
-	a.initCompletion(root)
+	completion.AddCommand(a, root)
 	strict(root)
-	completeAll(root)
-	a.documented(root)
+	completion.Register(root)
+	documented(a, root)
 	return root
 }
 
@@ -150,7 +149,7 @@ func noTopic(root *cobra.Command, args []string) error {
 		}
 	}
 	otherwise := "see mscclc --help"
-	if slices.Contains(codeNames(), args[0]) {
+	if slices.Contains(cli.CodeNames(), args[0]) {
 		otherwise = "did you mean mscclc explain " + args[0] + "?"
 	}
 	return cli.Usagef("%q is neither a command nor a topic", strings.Join(args, " ")).Hint("%s",
@@ -160,7 +159,7 @@ func noTopic(root *cobra.Command, args []string) error {
 // spelled makes an error of usage of --FLAG false, which is --FLAG and a file that is called false: the
 // value of a flag that needs none stands behind an equals sign. It makes one of --FLAG "" too. Former words of flags
 // become the present ones.
-func (a *app) spelled(root *cobra.Command, given []string) {
+func spelled(a *cli.App, root *cobra.Command, given []string) {
 	for _, cmd := range root.Commands() {
 		judge := cmd.Args
 		if judge == nil {

@@ -69,4 +69,4 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("at the bottom") }
 
 // silent is a run of the command that reads and writes nothing.
-func silent() *app { return &app{cli.NewApp(nil, nil, io.Discard, io.Discard, nil)} }
+func silent() *cli.App { return cli.NewApp(nil, nil, io.Discard, io.Discard, nil) }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"strings"
-	"text/tabwriter"
 
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/codegen"
 	"mscclc/codegen/mscclpp"
 	"mscclc/ir"
@@ -24,17 +24,6 @@ func topics() []*cobra.Command {
 	}
 }
 
-// table lays out rows whose cells are separated by tabs.
-func table(rows ...string) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, r := range rows {
-		fmt.Fprintln(w, r)
-	}
-	w.Flush()
-	return strings.TrimRight(b.String(), "\n")
-}
-
 func opsHelp() string {
 	rows := []string{"STEP\tNAME\tWHAT IT DOES"}
 	for op := range ir.NumOps {
@@ -44,7 +33,7 @@ func opsHelp() string {
 the connection that the block receives from. The last three, of one-sided programs (--sided one), have lists of srcs and
 dsts: chunks of any rank's memory, or flags; see mscclc show FILE --sided one.
 
-` + table(rows...)
+` + cli.Table(rows...)
 }
 
 func channelsHelp() string {
@@ -52,7 +41,7 @@ func channelsHelp() string {
 
 What MSCCL++ calls these in its plans, and mscclc show FILE channels in its lines:
 
-` + table("HERE\tIN A PLAN\tSHOWN AS\tWHAT IT DOES",
+` + cli.Table("HERE\tIN A PLAN\tSHOWN AS\tWHAT IT DOES",
 		"(by itself)\tnop\tmeet\tthe threads of a block synchronise",
 		"barrier\tbarrier\tbarrier ID of N\tthe threads of N blocks synchronise",
 		"signal, wait\tsignal, wait\tsignal, wait PEER@TYPE[CHANNEL]\tone signal on each channel",
@@ -81,7 +70,7 @@ func targetsHelp() string {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%v\t%s", t.Name, limit(l.Steps), limit(l.Blocks),
 			limit(l.Channels), limit(l.Count), l.ReceiveFused, t.Doc))
 	}
-	return "A program that is larger than its target allows is refused, with the limit and a way out.\n\n" + table(rows...) + fmt.Sprintf(`
+	return "A program that is larger than its target allows is refused, with the limit and a way out.\n\n" + cli.Table(rows...) + fmt.Sprintf(`
 
 Plans of MSCCL++ (mscclpp) have operations in place of steps. Its executor has room for
   %d operations of a block, with the bodies of pipelines, and %d threads
@@ -90,4 +79,31 @@ Plans of MSCCL++ (mscclpp) have operations in place of steps. Its executor has r
   %d barriers of a rank, and sizes and offsets of 32 bits`,
 		mscclpp.MaxOps, mscclpp.MaxThreads, mscclpp.MaxChannels, mscclpp.MaxRemote, mscclpp.MaxPorts,
 		ir.OpChannels, ir.OpSemaphores, ir.OpOperands, mscclpp.MaxBarriers)
+}
+
+func passesHelp() string {
+	rows := func(oneSided bool) string {
+		rows := []string{"PASS\tWHAT IT DOES\tGIVES"}
+		for _, p := range compiling.Passes(oneSided) {
+			if p.Required {
+				p.Name += " *"
+			}
+			rows = append(rows, fmt.Sprintf("%s\t%s\t%v", p.Name, p.Doc, p.Gives))
+		}
+		return cli.Table(rows...)
+	}
+	return `The passes in their order. A star marks a required pass. --opt PASS=off turns off another one, and -O0 all
+others.
+
+mscclc show FILE --after PASS prints what a pass leaves, and mscclc compile FILE --dump all writes it for every pass.
+
+Two-sided programs, of sends and receives (--sided two):
+
+` + rows(false) + `
+
+One-sided programs, of moves, signals and waits (--sided one, --target mscclpp):
+
+` + rows(true) + `
+
+Every compilation ends with a proof of the program, whichever passes ran.`
 }

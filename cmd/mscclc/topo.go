@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
 	"mscclc/ir/diag"
 	"mscclc/topology"
@@ -21,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) topoCommand() *cobra.Command {
+func topoCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "topo [MACHINE|FILE.topo|FILE.xml][:NAME=NUMBER,...]",
 		Short: "Print what this machine is, or what a topology says",
@@ -56,13 +57,13 @@ a colon: ndv4:nodes=4. FILE.topo is, line by line,
 		Args: cli.AtMost(1, "a machine or a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.topoHere()
+				return topoHere(a)
 			}
 			t, err := a.OpenTopology(args[0])
 			if err != nil {
 				return err
 			}
-			return a.topo(t)
+			return printTopology(a, t)
 		},
 	}
 }
@@ -89,11 +90,11 @@ type cardReport struct {
 	Rate string `json:"rate"`
 }
 
-func (a *app) topoHere() error {
+func topoHere(a *cli.App) error {
 	r := machineReport{Schema: cli.Schema, Processors: runtime.NumCPU(), Devices: []deviceReport{},
 		Cards: networkCards("/sys/class/infiniband"), Missing: map[string]string{}}
-	for _, name := range slices.Sorted(maps.Keys(gpuTable)) {
-		d, err := lookAt(name, gpuTable[name]())
+	for _, name := range slices.Sorted(maps.Keys(devices.GPUs)) {
+		d, err := lookAt(name, devices.GPUs[name]())
 		if err != nil {
 			r.Missing[name] = diag.Printable(err.Error())
 			continue
@@ -241,7 +242,7 @@ type wayReport struct {
 	wide []string // the classes with their widths
 }
 
-func (a *app) topo(t *topology.Topology) error {
+func printTopology(a *cli.App, t *topology.Topology) error {
 	r := topologyReport{cli.Schema, t.Name, t.Doc, t.Nodes, t.GPUs, t.Device, len(t.Places), []classReport{},
 		[]wayReport{}}
 	for i, c := range t.Classes {

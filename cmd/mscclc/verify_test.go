@@ -3,10 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,69 +11,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/ir/diag"
 )
-
-// Results come in order whatever the order in which they are ready, and what
-// waits for its turn is bounded by its weight.
-func TestInOrder(t *testing.T) {
-	var running, most atomic.Int64
-	var got []int
-	weight := func(i int) int64 {
-		if i%5 == 0 {
-			return maxWeight // beside nothing else
-		}
-		return maxWeight / 4
-	}
-	err := inOrder(context.Background(), 40, weight, func(i int) int {
-		now := running.Add(weight(i))
-		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
-		}
-		time.Sleep(time.Duration(i*7%5) * time.Millisecond)
-		return i * i
-	}, func(i, square int) error {
-		running.Add(-weight(i))
-		got = append(got, square)
-		return nil
-	}, func() {})
-	if err != nil || len(got) != 40 || !slices.IsSorted(got) {
-		t.Errorf("%v, %v", got, err)
-	}
-	if most.Load() > maxWeight {
-		t.Errorf("%d of %d were in memory at once", most.Load(), int64(maxWeight))
-	}
-}
-
-func TestInOrderEndsEarly(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	block := make(chan struct{})
-	defer close(block)
-	time.AfterFunc(10*time.Millisecond, cancel)
-	err := inOrder(ctx, 9, func(int) int64 { return 1 }, func(int) int { <-block; return 0 },
-		func(int, int) error { return nil }, func() {})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
-	wrong := errors.New("wrong")
-	if err := inOrder(context.Background(), 9, func(int) int64 { return 1 }, func(int) int { return 0 },
-		func(int, int) error { return wrong }, func() {}); err != wrong {
-		t.Errorf("a failed use: %v", err)
-	}
-}
-
-// A panic in a worker is a verdict on its file.
-func TestPanicOfOneFile(t *testing.T) {
-	a := &app{cli.NewApp(nil, panicking{}, io.Discard, io.Discard, nil)}
-	d := a.judge(cli.Task{Name: "-"}, &verifyFlags{})
-	if d.code != cli.ExitInternal || len(d.found) != 1 || d.found[0].Code != diag.Internal {
-		t.Errorf("%+v", d)
-	}
-}
 
 // verify --json has for each problem what shows it, and its replay.
 func TestVerifyJSON(t *testing.T) {
@@ -87,7 +27,7 @@ func TestVerifyJSON(t *testing.T) {
 	for name := range files {
 		args = append(args, name)
 	}
-	if !hasCPU {
+	if !devices.HasCPU {
 		args = slices.DeleteFunc(args, func(s string) bool { return s == "--replay" })
 	}
 	_, out, stderr := command(args...)
@@ -99,11 +39,15 @@ func TestVerifyJSON(t *testing.T) {
 		OK       bool
 		Problems []struct {
 			Code    diag.Code
-			Witness *witnessInfo
+			Witness *struct {
+				With, Chunk any
+				Waits       []any
+				Slots       int
+			}
 		}
-		Proof   *proofInfo
-		Bitwise *bitwiseReport
-		Replays []replayReport
+		Proof   *struct{ Slots int }
+		Bitwise *struct{ Identical bool }
+		Replays []struct{ Shown bool }
 	}
 	if err := json.Unmarshal([]byte(out), &reports); err != nil {
 		t.Fatal(err)
@@ -123,7 +67,7 @@ func TestVerifyJSON(t *testing.T) {
 			(code == diag.Race) != (w.With != nil && w.Chunk != nil) || w.Slots != 2 {
 			t.Errorf("%s: witness %+v", r.File, w)
 		}
-		if hasCPU && (len(r.Replays) == 0 || !r.Replays[0].Shown) {
+		if devices.HasCPU && (len(r.Replays) == 0 || !r.Replays[0].Shown) {
 			t.Errorf("%s: replays %+v", r.File, r.Replays)
 		}
 	}

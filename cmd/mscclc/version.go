@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
 
 	"github.com/spf13/cobra"
 )
@@ -20,18 +20,18 @@ type versionDocument struct {
 	Targets  []string `json:"targets"`
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func versionCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the devices and the targets of this build",
 		Args:  cli.AtMost(0, ""),
-		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
+		RunE:  func(*cobra.Command, []string) error { return printVersion(a) },
 	}
 }
 
 // printVersion is mscclc version, and mscclc --version.
-func (a *app) printVersion() error {
-	v := versionDocument{cli.Schema, version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices(),
+func printVersion(a *cli.App) error {
+	v := versionDocument{cli.Schema, cli.Version(), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, devices.Built(),
 		cli.TargetNames()}
 	if a.JSON {
 		return a.WriteJSON(v)
@@ -39,22 +39,4 @@ func (a *app) printVersion() error {
 	fmt.Fprintf(a.Stdout, "mscclc %s, %s %s\ndevices: %s\ntargets: %s\n", v.Version, v.Go, v.Platform, cli.List(v.Devices),
 		cli.List(v.Targets))
 	return nil
-}
-
-// version is the module's version, or the commit that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (v == "" || v == "(devel)") {
-			v = s.Value
-		}
-	}
-	if v == "" {
-		return "(devel)"
-	}
-	return v
 }

@@ -47,3 +47,22 @@ func CollectiveNames() []string {
 	}
 	return names
 }
+
+// FirstSentence is the first sentence of the comment that text begins with, as
+// far as a colon or a parenthesis.
+func FirstSentence(text string) string {
+	var words []string
+	for line := range strings.Lines(text) {
+		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
+		if !ok || strings.TrimSpace(comment) == "" {
+			break
+		}
+		words = append(words, strings.Fields(comment)...)
+	}
+	end := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".") || strings.HasSuffix(w, ":") })
+	if end >= 0 {
+		words = words[:end+1]
+	}
+	sentence, _, _ := strings.Cut(strings.Join(words, " "), " (")
+	return diag.Printable(strings.TrimRight(sentence, ".:"))
+}

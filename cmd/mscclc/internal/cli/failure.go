@@ -42,7 +42,7 @@ type ReportedError struct{ Code int }
 // Error implements error.
 func (ReportedError) Error() string { return "reported" }
 
-// A failure is what --json prints where a command fails without a document of its own.
+// A Failure is what --json prints where a command fails without a document of its own.
 type Failure struct {
 	Schema int `json:"schema"`
 	diag.FileReport
@@ -188,4 +188,10 @@ func (a *App) Say(format string, args ...any) {
 		return
 	}
 	fmt.Fprintln(a.Stderr, diag.Shorten(fmt.Sprintf(format, args...)))
+}
+
+// Panicked makes a diagnostic of a panic.
+func Panicked(r any) diag.Diagnostic {
+	return diag.New(diag.Internal, diag.Span{}, "%v",
+		r).WithHint("this is a fault of mscclc; please report it with the command and its input")
 }

@@ -14,7 +14,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A task is a file that a command is to look at, or what is wrong with the
+// A Task is a file that a command is to look at, or what is wrong with the
 // argument that should have named some.
 type Task struct {
 	Name  string

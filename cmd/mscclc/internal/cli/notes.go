@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
@@ -54,4 +55,9 @@ func (a *App) Note(where, format string, args ...any) {
 	if a.Notes.add(diag.Shorten(head + text)) {
 		a.Say("%snote: %s", head, text)
 	}
+}
+
+// NoteNoOp notes that --op is ignored, as nothing is reduced.
+func (a *App) NoteNoOp(c *ir.Collective) {
+	a.Note("", "--op is ignored: %s reduces nothing", c.Kind)
 }

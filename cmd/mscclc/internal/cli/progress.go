@@ -18,7 +18,7 @@ const (
 	logPatience = 15 * time.Second
 )
 
-// A progress shows how far long work is: on a terminal by a bar, elsewhere by a line now and then. Where
+// A Progress shows how far long work is: on a terminal by a bar, elsewhere by a line now and then. Where
 // work is short, and with --json, it shows nothing.
 type Progress struct {
 	w     io.Writer // nil where nothing is shown

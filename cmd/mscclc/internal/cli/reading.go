@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A reading holds the flags of every command that reads algorithms.
+// A Reading holds the flags of every command that reads algorithms.
 type Reading struct {
 	Limits    Limits
 	libraries folders

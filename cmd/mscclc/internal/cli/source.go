@@ -41,7 +41,7 @@ func (e *excerpts) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A source is something that a command reads.
+// A Source is something that a command reads.
 type Source struct {
 	Name string // as messages name it
 	Kind codegen.FileKind

@@ -20,7 +20,7 @@ import (
 
 // This file knows what people write for what the command calls otherwise.
 
-// A word is the value of a flag that is one of a few names, in capitals or not. The command takes the others too, which
+// A Word is the value of a flag that is one of a few names, in capitals or not. The command takes the others too, which
 // other tools have for the same.
 type Word struct {
 	value  *string
@@ -284,6 +284,14 @@ func TargetNames() []string {
 	names := make([]string, len(codegen.Targets))
 	for i, t := range codegen.Targets {
 		names[i] = t.Name
+	}
+	return names
+}
+
+// CodeNames are the codes of all errors and warnings.
+func CodeNames() (names []string) {
+	for _, c := range diag.Codes() {
+		names = append(names, string(c))
 	}
 	return names
 }

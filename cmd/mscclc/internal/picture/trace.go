@@ -7,8 +7,10 @@ import (
 	"io"
 	"time"
 
+	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/text"
 )
 
@@ -107,3 +109,13 @@ func spanEvent(p *ir.Program, s *executor.Span, looks *StepLooks) TraceEvent {
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+
+// SaveTrace writes t, a run of p, to a file, and says what is in it.
+func SaveTrace(a *cli.App, file string, p *ir.Program, t *executor.Trace, looks *StepLooks) error {
+	err := a.WriteTo(file, func(w io.Writer) error { return WriteTrace(w, p, t, looks) })
+	if err == nil {
+		a.Say("%s: a trace of %s, in %d of %s",
+			file, diag.Counted(len(t.Spans), "step"), t.Passes, diag.Counted(int(t.Of), "tile iteration"))
+	}
+	return err
+}

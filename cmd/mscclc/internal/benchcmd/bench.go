@@ -1,0 +1,193 @@
+package benchcmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor/data"
+
+	"github.com/spf13/cobra"
+)
+
+type benchFlags struct {
+	compiling.Flags
+	device       string
+	begin, end   string
+	factor       int64
+	dtype, redop string
+	by           string
+	ranks, root  int
+	nodes        int
+	place        string
+	iters        int
+	warmup       int
+	replays      int
+	length       time.Duration
+	noGraph      bool
+	vs, ncclFlag string
+	plot         string
+	tune         bool
+	online       int
+	judge        bool
+	judgeTime    time.Duration
+	table, out   string
+	columns      int
+	threads      int
+	tile         string
+	procs        int
+	wait         time.Duration
+}
+
+// Command returns mscclc bench.
+func Command(a *cli.App) *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench FILE|COLLECTIVE [FILE...]",
+		Short: "Measure an algorithm, a program or a collective, as nccl-tests does, and NCCL beside it",
+		Long: `Measure an algorithm, which is compiled first, a program, or a COLLECTIVE (allreduce, allgather, reducescatter,
+alltoall, broadcast, reduce, sendrecv and so on), for which the catalog's fastest variant is chosen by size: by --table,
+by the table that mscclc has for the devices, or else by simulation (mscclc simulate) on the machine that has such
+devices. Unknown devices are simulated as H200s behind one switch. The simulation chooses the program of least latency,
+the time of one call alone. With --by interval it chooses by the time that is printed here, of calls one after the
+other.
+
+Rows and columns are those of nccl-tests. Sizes are those of the larger of a rank's buffers, from -b to -e, each -f
+times the one before, out of place and in place. N/A means that there is no program for the size. Each operation first
+runs once on random data, and every element of every output is compared: integers exactly, floats within the error bound
+of the reduction. Then it is timed. A replay is many launches in one CUDA graph; the time is that of one launch on the
+slowest rank, as the median of --replays. The last replay runs once more on other data, and every element is compared
+again. A call in place that changes its own input has one launch in that replay. #wrong is the larger number of wrong
+elements of the two checks. The last column says how the operation was launched and what ran.
+
+--vs nccl measures NCCL (libnccl.so.2 of the library path, or --nccl PATH) on the same buffers and streams, and its
+replays alternate with ours. NCCL is launched from graphs and one by one, and the faster counts. ratio is how many times
+as fast ours is. NCCL's environment is not changed.
+
+--tune measures the catalog's variants, finds how many CTAs they run best with, and writes a table to -o. Entries of
+other devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table
+that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N, as
+mscclc select --emit writes them for a topology of N nodes, are for calls with --nodes N.
+
+Beside a COLLECTIVE, ` + choosing.OwnUsage + `
+--tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
+chooses among them and the catalog, since the tables that mscclc has were measured without them.
+
+--online N measures the four variants of each size that rank highest during the first N calls, and runs the fastest of
+them in all later calls, as a program can ask of package algorithms/choose (Online). Ranks in several processes keep the
+same variant.
+
+--judge compares what is chosen for each size with every variant of the catalog, each with its best number of CTAs as
+far as --judge-time allows. Then it measures the chosen and the fastest variant alternately, and prints both and their
+ratio. It fails if a chosen variant takes 5 % longer than the fastest. -o FILE has all measured times, one JSON object
+per line.
+
+One process drives all GPUs, with a thread for each. --procs N starts N processes with one rank each instead. bench also
+reads the variables of mpirun and torchrun (OMPI_COMM_WORLD_RANK, RANK and so on). Rank 0 then listens at MASTER_ADDR
+and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
+		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
+  mscclc bench allgather --device cuda --tune -o h200.table
+  mscclc bench allreduce --device cuda --procs 4 --online 3
+  mscclc bench allreduce --device cuda --judge -o times.jsonl
+  mscclc bench allreduce ring.mscl --device cuda --tune -o mine.table
+  mscclc bench ring.mscl -p ranks=4 -b 64K -e 16M -f 2 --dtype f32
+  mpirun -n 8 mscclc bench alltoall --device cuda --vs nccl --nccl /usr/lib/x86_64-linux-gnu/libnccl.so.2`,
+		Args: cli.AtLeast(1, "a file or a collective to measure"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			defer context.AfterFunc(ctx, func() { abandon(a) })()
+			return benchArg(ctx, a, cli.Collective(args[0]), args[1:], &f)
+		},
+	}
+	flags := cmd.Flags()
+	f.Flags.AddFlags(flags, "program")
+	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
+	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(devices.Names()), devices.Names())
+	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
+	flags.StringVarP(&f.end, "end", "e", "", "the last size: `N` bytes (default 1G, on the CPU 1M)")
+	flags.Int64VarP(&f.factor, "factor", "f", 4, "each size is `N` times the one before")
+	cli.DtypeFlag(flags, &f.dtype, "d", "bf16")
+	cli.WordFlag(flags, &f.redop, "op", "", "sum", "reduce by `OP`: "+cli.List(data.RedOps[:]), data.RedOps[:])
+	flags.IntVarP(&f.ranks, "ranks", "g", 0,
+		"run on `N` ranks (default: the GPUs that there are; on the CPU 4; for a file its own)")
+	flags.IntP("check", "c", 1, "taken as nccl-tests takes it: bench compares every element, whatever `N` is")
+	flags.IntVar(&f.nodes, "nodes", 1, "choose by --table as for ranks in `N` nodes, as many in each")
+	flags.IntVar(&f.root, "root", 0, "a collective's root, of those that have one")
+	cli.ByFlag(flags, &f.by, "where no table has a variant, the simulation chooses")
+	cli.WordFlag(flags, &f.place, "place", "", "both", "measure calls of `PLACE`: out (of place), in (place) or both",
+		placeNames)
+	flags.IntVarP(&f.iters, "iters", "n", 0, "launches of a replay (default: as many as take --replay-time)")
+	flags.IntVarP(&f.warmup, "warmup", "w", 2, "replays that do not count")
+	flags.IntVar(&f.replays, "replays", 7, "replays that count")
+	flags.DurationVar(&f.length, "replay-time", 2*time.Millisecond, "what a replay takes, roughly")
+	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
+	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `LIBRARY` beside ours: nccl", rivalNames)
+	flags.StringVar(&f.ncclFlag, "nccl", "",
+		"NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
+	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
+	flags.BoolVar(&f.tune, "tune", false, "measure a collective's variants, and write a table")
+	flags.IntVar(&f.online, "online", 0,
+		"try the few variants that rank highest `N` times each, of each size, and keep the fastest, the same one on all ranks")
+	flags.BoolVar(&f.judge, "judge", false,
+		"measure what is chosen beside all of the catalog, and fail where it takes 5 % longer than the best")
+	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond,
+		"look so long for faster widths of a size, behind one width of each variant")
+	flags.StringVarP(&f.out, "output", "o", "",
+		"write the table of --tune (default: stdout) to `FILE`.table, or all times of --judge as JSON lines to FILE.jsonl")
+	flags.StringVar(&f.table, "table", "",
+		"choose variants by the table in `FILE`, where it has some, before the one that is built in")
+	flags.IntVar(&f.columns, "columns", 0, "launch `N` replicas of a rank's thread blocks, instead of what is chosen")
+	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
+	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
+	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each")
+	flags.DurationVar(&f.wait, "timeout", 20*time.Second, "give up when a step waits longer")
+	return cmd
+}
+
+// benchArg measures what arg names.
+func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *benchFlags) error {
+	arg = a.About(arg)
+	if err := a.Claims(cli.Named{"--plot": f.plot, "-o": f.out}, arg, f.table); err != nil {
+		return err
+	}
+	plan, err := f.plan(a, arg, files)
+	if err != nil {
+		return err
+	}
+	job, err := jobOf(os.Getenv)
+	switch {
+	case err != nil:
+		return err
+	case f.procs > 0 && os.Getenv(envIndex) == "":
+		return startAll(ctx, a, f.procs)
+	case (f.tune || f.judge) && job != nil:
+		return cli.Usagef("--tune and --judge measure with one process")
+	}
+	world, err := plan.Open(ctx, arg, job, a)
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	defer world.close()
+	if f.tune {
+		return tuneAll(ctx, a, world)
+	}
+	if f.judge {
+		return judgeAll(ctx, a, world)
+	}
+	return measureAll(ctx, a, world)
+}
+
+// abandon ends the process where an interrupted measurement does not come to an end by itself: a
+// thread may be inside a driver, or a library, whose kernels wait for ever.
+func abandon(a *cli.App) {
+	time.Sleep(10 * time.Second)
+	fmt.Fprintln(a.Stderr, "mscclc: interrupted; the devices' work does not end, and is left alone")
+	os.Exit(cli.ExitMachine)
+}

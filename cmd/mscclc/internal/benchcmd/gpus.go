@@ -1,0 +1,144 @@
+package benchcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// gpus are the device's, or nil where it has none that work beside the host. A
+// process among many has its own, or where it is shown only one, that.
+func (p *benchPlan) gpus(job *processJob) executor.GPUs {
+	open := devices.GPUs[p.device]
+	if open == nil {
+		return nil
+	}
+	if job == nil {
+		return open()
+	}
+	own := open(job.local)
+	if _, err := own.GPUs(); errors.Is(err, executor.ErrNoDevice) {
+		return open(0)
+	}
+	return own
+}
+
+// count is how many ranks a collective has that nobody has given a number of.
+func (p *benchPlan) count(job *processJob) (int, error) {
+	switch gpus := p.gpus(job); {
+	case p.ranks > 0:
+		return p.ranks, nil
+	case job != nil:
+		return job.size, nil
+	case gpus != nil:
+		list, err := gpus.GPUs()
+		return len(list), err
+	}
+	return 4, nil
+}
+
+// calls are what may be measured.
+func (w *benchWorld) calls() (list []*bench.Call) {
+	for _, bytes := range w.sizes {
+		for _, inplace := range [2]bool{false, true} {
+			c := &bench.Call{Coll: bench.Whole(w.coll, inplace), DType: w.dtype, RedOp: w.redop}
+			c.Elems = data.PieceElems(c.Coll, bytes, w.dtype)
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// openSite opens what the ranks run on.
+func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify.Options) error {
+	gpus := w.gpus(job)
+	if gpus == nil {
+		return w.openHost(job, check)
+	}
+	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check},
+		Calls: w.calls()}
+	if job != nil {
+		if job.size != w.coll.Ranks {
+			return cli.Usagef("there are %s for %s", diag.Counted(job.size, "process"), diag.Counted(w.coll.Ranks, "rank"))
+		}
+		if _, err := gpus.GPUs(); err != nil {
+			return err // before the others are waited for
+		}
+		x, err := job.join(ctx, w.wait)
+		if err != nil {
+			return fmt.Errorf("%w: %w", err, executor.ErrNoDevice)
+		}
+		options.Plan.Exchange, w.exchange = x, x
+		w.first = x.Index() == 0
+	}
+	site, err := bench.NewGPUs(ctx, options)
+	if err != nil {
+		return err
+	}
+	w.site = site
+	if w.vs == "" {
+		return nil
+	}
+	if w.nccl, err = site.OpenNCCL(ctx, w.ncclFlag); err != nil {
+		return err
+	}
+	if w.ncclPath = w.ncclFlag; w.ncclPath == "" {
+		w.ncclPath = "libnccl.so.2"
+	}
+	w.rivals = site.Rivals
+	return nil
+}
+
+// openHost opens a device whose runs end one by one.
+func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
+	if job != nil {
+		return cli.Usagef("one process a rank needs GPUs")
+	}
+	if err := w.checkMemory(); err != nil {
+		return err
+	}
+	w.measuring.Plain = true
+	options := executor.Options{Device: devices.Table[w.device](), Check: check}
+	host := bench.NewHost(w.device, w.coll.Ranks, options, w.wait)
+	w.site = host
+	for _, p := range w.given {
+		if p != nil {
+			if _, err := host.Load(p); err != nil { // what is rejected has no table
+				return errors.Join(err, host.Close())
+			}
+		}
+	}
+	return nil
+}
+
+// checkMemory refuses to measure sizes whose buffers, and scratch of the file's
+// two-sided programs, this machine has no memory for. One-sided scratch is of a tile.
+func (w *benchWorld) checkMemory() error {
+	most := float64(0)
+	for _, c := range w.calls() {
+		need, size := float64(0), float64(c.DType.Size())
+		geo := c.Geometry()
+		for r := range c.Coll.Ranks {
+			in, out, _, _, mem := geo.Buffers(r)
+			if c.Coll.Inplace {
+				in, out = mem, 0
+			}
+			need += size * (float64(in) + float64(out))
+			for _, p := range w.given {
+				if p != nil && p.OneSided == nil && p.Coll.Inplace == c.Coll.Inplace && r < len(p.Scratch) {
+					need += size * float64(p.Scratch[r]) * float64(c.Elems) / float64(max(p.Coll.Chunks, 1))
+				}
+			}
+		}
+		most = max(most, need)
+	}
+	return devices.RefuseMemory(most, "end at a smaller size (-e)")
+}

@@ -1,0 +1,263 @@
+package benchcmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor/data"
+	"mscclc/ir/diag"
+)
+
+// behind is how much longer than the best a chosen variant may take.
+const behind = 1.05
+
+// A judging is one bench --judge.
+type judging struct {
+	*benchWorld
+	app      *cli.App
+	search   *bench.Search
+	rows     []judgedRow
+	times    []judgedTime
+	variants map[string]choose.Variant // by the names of forms
+	failed   error
+}
+
+// A JudgedDocument is what bench --judge --json prints.
+type JudgedDocument struct {
+	Schema     int            `json:"schema"`
+	Collective string         `json:"collective"`
+	Ranks      int            `json:"ranks"`
+	Device     string         `json:"device"`
+	Rows       []judgedRow    `json:"rows"`
+	Within     int            `json:"within" doc:"rows whose chosen variant is within 5 % of the best"`
+	Mean       float64        `json:"geometric_mean" doc:"of ratio"`
+	Problems   []diag.Problem `json:"problems"`
+	cli.Noted
+}
+
+// A judgedRow is one size in one placement.
+type judgedRow struct {
+	Bytes   int64      `json:"bytes"`
+	Inplace bool       `json:"inplace"`
+	Chosen  judgedForm `json:"chosen" doc:"by the tables or the simulation"`
+	Best    judgedForm `json:"best"`
+	Ratio   float64    `json:"ratio" doc:"how many times as long the chosen one takes"`
+	Tried   int        `json:"tried" doc:"variants, in any width"`
+}
+
+type judgedForm struct {
+	choose.Variant
+	Micros float64 `json:"us"`
+}
+
+// A judgedTime is a line of -o: one measurement.
+type judgedTime struct {
+	Collective string `json:"collective"`
+	choose.Variant
+	Ranks   int     `json:"ranks"`
+	Root    int     `json:"root,omitempty"`
+	Inplace bool    `json:"inplace"`
+	Bytes   int64   `json:"bytes"`
+	DType   string  `json:"dtype"`
+	Device  string  `json:"device"`
+	Micros  float64 `json:"us"`
+	Chosen  bool    `json:"chosen,omitempty"` // by table or simulation
+	Final   bool    `json:"final,omitempty"`  // measured in turns with the chosen one, for longer
+}
+
+// judgeAll measures, for each size, what is chosen beside all that the catalog has, and says how far it is from the
+// best.
+func judgeAll(ctx context.Context, a *cli.App, w *benchWorld) error {
+	j := &judging{benchWorld: w, app: a, variants: map[string]choose.Variant{}}
+	j.search = &bench.Search{Site: w.site, Measuring: w.searching(), Most: mostMeasured, Within: w.judgeTime}
+	w.bar = a.Progress(2*len(w.sizes), "judge")
+	stop := w.bar.Watch()
+	defer stop()
+	if !a.JSON {
+		fmt.Fprintf(a.Stdout, "# mscclc bench --judge: %v of %s on %s, what is chosen beside all of the catalog\n",
+			w.coll.Kind, diag.Counted(w.coll.Ranks, "rank"), w.site.Name())
+		fmt.Fprintf(a.Stdout, "# %10s  %-12s  %9s  %-42s  %9s  %-42s  %5s  %s\n", "size (B)", "place", "chosen us",
+			"chosen", "best us", "best", "ratio", "measured")
+	}
+	var ended error
+	for _, bytes := range w.sizes {
+		for _, inplace := range [2]bool{false, true} {
+			if w.place == "in" && !inplace || w.place == "out" && inplace || ended != nil {
+				continue
+			}
+			ended = j.size(ctx, bytes, inplace)
+			w.bar.Step()
+		}
+	}
+	stop()
+	if w.out != "" { // what was measured counts, whatever came then
+		ended = errors.Join(ended, a.WriteTo(w.out, j.writeTimes))
+	}
+	if ended != nil {
+		return ended
+	}
+	return j.verdict()
+}
+
+// Size judges one call. Only what ends all is an error.
+func (j *judging) size(ctx context.Context, bytes int64, inplace bool) error {
+	call := j.call(inplace)
+	c := &bench.Call{Coll: bench.Whole(j.coll, inplace), DType: j.dtype, RedOp: j.redop}
+	c.Elems = data.PieceElems(c.Coll, bytes, j.dtype)
+	v, _, err := j.chooser.Choose(call, c.Bytes(), j.dtype.Size())
+	if errors.Is(err, choose.ErrNotInPlace) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	chosen, err := j.variant(v, call)
+	if err != nil {
+		return err
+	}
+	forms := j.catalog(call, c.Bytes())
+	j.variants[chosen.Name] = v
+	var wide *bench.Form // chosen, as the executor makes it: it is measured first
+	j.search.Seen = func(t bench.Tried, final bool) {
+		if wide == nil && t.Name == chosen.Name {
+			wide = &t.Form
+		}
+		row := judgedTime{Collective: call.Kind.String(), Variant: j.widened(t), Ranks: call.Ranks, Root: call.Root,
+			Inplace: inplace, Bytes: c.Bytes(), DType: j.dtype.String(), Device: j.site.Name(),
+			Micros: choosing.Hundredths(t.Micros),
+			Chosen: wide != nil && t.Form == *wide, Final: final}
+		j.times = append(j.times, row)
+	}
+	found, err := j.search.Judge(ctx, c, chosen, forms)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		j.failed = errors.Join(j.failed, fmt.Errorf("%s %s: %w", cli.SizeText(c.Bytes()), choosing.PlaceName(inplace), err))
+		return nil
+	}
+	row := judgedRow{Bytes: c.Bytes(), Inplace: inplace, Ratio: found.Ratio(), Tried: found.Tried,
+		Chosen: judgedForm{j.widened(found.Chosen), choosing.Hundredths(found.Chosen.Micros)},
+		Best:   judgedForm{j.widened(found.Best), choosing.Hundredths(found.Best.Micros)}}
+	j.rows = append(j.rows, row)
+	if !j.app.JSON {
+		j.bar.Over(func() {
+			fmt.Fprintf(j.app.Stdout, "  %10d  %-12s  %9.2f  %-42v  %9.2f  %-42v  %5.3f  %d\n", row.Bytes, choosing.PlaceName(inplace),
+				row.Chosen.Micros, row.Chosen.Variant, row.Best.Micros, row.Best.Variant, row.Ratio, row.Tried)
+		})
+	}
+	return nil
+}
+
+// Catalog are the forms of all one-sided variants that serve a call, each in a width that is about right.
+func (j *judging) catalog(call choose.Call, bytes int64) (forms []*bench.Form) {
+	for _, v := range append(choose.Candidates(call.Kind), j.own.Own()...) {
+		if v.Sided == "two" && !j.own.Compiled(v.Program) {
+			continue
+		}
+		list := []choose.Variant{v}
+		if p, ok := v.Ported(); ok && bytes >= portWorth && devices.GPUs[j.device] != nil {
+			list = append(list, p)
+		}
+		for _, v := range list {
+			f, err := j.variant(v, call)
+			if err != nil {
+				continue
+			}
+			j.variants[f.Name] = v
+			if f.Columns, f.Threads = guessed(bytes); devices.GPUs[j.device] == nil || v.Sided == "two" {
+				f.Columns, f.Threads = 0, 0
+			}
+			forms = append(forms, f)
+		}
+	}
+	return forms
+}
+
+// widened is the variant that a form was measured as.
+func (j *judging) widened(t bench.Tried) choose.Variant {
+	v := j.variants[t.Name]
+	v.Columns, v.Threads, v.Tile = t.Columns, t.Threads, t.Tile
+	if devices.GPUs[j.device] == nil {
+		v.Threads = 0 // which only a GPU's blocks have
+	}
+	return v
+}
+
+// writeTimes writes what was measured, a JSON object a line.
+func (j *judging) writeTimes(out io.Writer) error {
+	e := json.NewEncoder(out)
+	for i := range j.times {
+		if err := e.Encode(&j.times[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdict says how many sizes are within 5 %, and what is worst; others make the command fail.
+func (j *judging) verdict() error {
+	if len(j.rows) == 0 && j.failed == nil {
+		return cli.Usagef("nothing was measured: there is no program of this kind for the placement that was asked for")
+	}
+	within, sum := 0, 0.0
+	for _, r := range j.rows {
+		if r.Ratio <= behind {
+			within++
+		}
+		sum += math.Log(r.Ratio)
+	}
+	mean := math.Exp(sum / float64(max(len(j.rows), 1)))
+	if j.app.JSON {
+		doc := JudgedDocument{cli.Schema, j.coll.Kind.String(), j.coll.Ranks, j.site.Name(), j.rows, within, mean,
+			[]diag.Problem{}, j.app.Notes.List()}
+		if j.failed != nil {
+			doc.Problems = diag.Report(j.app.File, cli.Placed(cli.Problems(devices.Impossible(j.failed)), j.app.File)).Problems
+		}
+		if err := j.app.WriteJSON(doc); err != nil {
+			return err
+		}
+	} else if len(j.rows) > 0 {
+		worst := slices.MaxFunc(j.rows, func(a, b judgedRow) int { return cmp.Compare(a.Ratio, b.Ratio) })
+		fmt.Fprintf(j.app.Stdout,
+			"# within 5 %% of the best: %d of %d; geometric mean %.3f; worst %.3f at %s %s: %v, best %v\n", within, len(j.rows),
+			mean, worst.Ratio, cli.SizeText(worst.Bytes), choosing.PlaceName(worst.Inplace), worst.Chosen.Variant,
+			worst.Best.Variant)
+	}
+	switch {
+	case j.failed != nil && j.app.JSON:
+		return cli.ReportedError{Code: cli.ExitMachine}
+	case j.failed != nil:
+		return devices.Impossible(j.failed)
+	case within < len(j.rows):
+		return cli.ReportedError{Code: cli.ExitInput}
+	}
+	return nil
+}
+
+// searching are the measurements of a search, of which there are many.
+func (w *benchWorld) searching() bench.Measuring {
+	m := w.measuring
+	if w.OneGiven("replays") == "" {
+		m.Replays = 3
+	}
+	if w.OneGiven("warmup") == "" {
+		m.Warmup = 1
+	}
+	if w.OneGiven("replay-time") == "" {
+		m.Target = 600 * time.Microsecond
+	}
+	return m
+}

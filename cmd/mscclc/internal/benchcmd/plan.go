@@ -1,0 +1,197 @@
+package benchcmd
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/executor/nccl"
+	"mscclc/ir"
+	"mscclc/simulate"
+)
+
+// The words that flags of bench take.
+var (
+	placeNames = []string{"out", "in", "both"}
+	rivalNames = []string{"nccl"}
+)
+
+// A benchPlan is what the flags of bench say.
+type benchPlan struct {
+	*benchFlags
+	kind      ir.Kind // of a collective that is named
+	named     bool
+	dtype     data.DType
+	redop     data.RedOp
+	sizes     []int64
+	figure    simulate.Figure // --by's
+	tileBytes int64
+	measuring bench.Measuring
+	table     *choose.Table
+	chosenBy  *choose.Table // --table's, or nil
+	own       choose.Shelf  // the files beside a collective
+}
+
+func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, error) {
+	p := &benchPlan{benchFlags: f}
+	var ok bool
+	if p.dtype, ok = data.DTypeByName(f.dtype); !ok {
+		return nil, cli.Unknown("type", f.dtype, cli.DtypeNames())
+	}
+	if p.redop, ok = data.RedOpByName(f.redop); !ok {
+		return nil, cli.Unknown("reduction", f.redop, data.RedOps[:])
+	}
+	var err error
+	if p.figure, err = cli.FigureOf(f.by); err != nil {
+		return nil, err
+	}
+	if f.tune { // which measures intervals
+		p.figure = simulate.Interval
+	}
+	if _, err := os.Stat(arg); err != nil && choose.IsCollective(arg) {
+		p.kind, _ = ir.KindByName(arg)
+		p.named = true
+	} else if of := cli.AlgorithmsOf(arg); err != nil && len(of) > 0 {
+		return nil, cli.Usagef("%q is a custom collective, which has no size that bench could go by: mscclc run %s runs one. bench has %s", arg, of[0], cli.List(cli.CollectiveNames()))
+	}
+	if !p.named && f.ranks > 0 {
+		f.RanksSetting = "ranks=" + strconv.Itoa(f.ranks)
+	}
+	if f.end == "" {
+		if f.end = "1G"; f.device == "cpu" {
+			f.end = "1M"
+		}
+	}
+	first, err := cli.ParseBytes(f.begin)
+	if err != nil {
+		return nil, err
+	}
+	last, err := cli.ParseBytes(f.end)
+	if err != nil {
+		return nil, err
+	}
+	if f.tile != "" {
+		if p.tileBytes, err = cli.ParseBytes(f.tile); err != nil {
+			return nil, err
+		}
+	}
+	if !p.named && len(files) > 0 {
+		return nil, choosing.FilesBeside("bench", arg)
+	}
+	if err := f.check(p, first, last); err != nil {
+		return nil, err
+	}
+	p.sizes = bench.Sizes(first, last, f.factor)
+	p.measuring = bench.Measuring{Launches: f.iters, Replays: f.replays, Warmup: f.warmup, Target: f.length,
+		Plain: f.noGraph}
+	if p.own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
+		return nil, err
+	}
+	p.table, p.chosenBy, err = choosing.ReadTables(f.table, p.own)
+	return p, err
+}
+
+// Check says what of the flags makes no sense.
+func (f *benchFlags) check(p *benchPlan, first, last int64) error {
+	switch {
+	case devices.Table[f.device] == nil:
+		return cli.Unknown("device", f.device, devices.Names())
+	case first < 1 || first > last || f.factor < 2:
+		return cli.Usagef("bench takes -b from 1 up to -e, and -f from 2")
+	case f.below() != nil:
+		return f.below()
+	case f.ranks > choose.MostRanks:
+		return cli.Usagef("--ranks takes a number up to %d, not %d", choose.MostRanks, f.ranks)
+	case !slices.Contains(placeNames, f.place):
+		return cli.Usagef("--place takes out, in or both, not %q", f.place)
+	case f.nodes < 1 || f.nodes > 1 && f.table == "":
+		return cli.Usagef("--nodes is from 1, and says which entries of --table count")
+	case f.vs != "" && !slices.Contains(rivalNames, f.vs):
+		return cli.Usagef("--vs takes nccl, not %q", f.vs)
+	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:
+		return cli.Usagef("NCCL is not measured with %v", p.kind)
+	case f.vs != "" && f.device != "cuda":
+		return cli.Usagef("NCCL runs on --device cuda only")
+	case f.tune && !p.named:
+		return cli.Usagef("--tune takes a collective: there are %s", cli.List(cli.CollectiveNames()))
+	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 ||
+		f.tile != ""):
+		return cli.Usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
+	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
+		return cli.Usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
+	case f.judgeTime <= 0 || !f.judge && f.OneGiven("judge-time") != "":
+		return cli.Usagef("--judge-time is of --judge, and above 0")
+	case f.wrongOutput() != nil:
+		return f.wrongOutput()
+	case !p.named && f.root > 0:
+		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
+	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
+		return cli.Usagef("--tune finds --columns, --threads and --tile, and takes none")
+	case f.tune && f.table != "":
+		return cli.Usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
+	case f.tune && (f.vs != "" || f.procs > 0):
+		return cli.Usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
+	case f.procs > 0 && devices.GPUs[f.device] == nil:
+		return cli.Usagef("--procs are processes with a GPU each, and --device is %s", f.device)
+	case f.columns > executor.DefaultMaxColumns && devices.GPUs[f.device] == nil:
+		return cli.Usagef("--columns goes up to %d on %s", executor.DefaultMaxColumns, f.device)
+	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
+		return cli.Usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
+	case f.threads > 0 && devices.GPUs[f.device] == nil:
+		return cli.Usagef("--threads are a GPU's, and --device is %s", f.device)
+	case f.tune && f.plot != "":
+		return cli.Usagef("--plot draws what is measured without --tune")
+	case f.OneGiven("by") != "" && (!p.named || f.tune):
+		return cli.Usagef("--by says how a collective's variants are chosen, and --tune measures them")
+	case !p.named && f.table != "":
+		return cli.Usagef("--table chooses variants of a collective, not of a file")
+	case f.ncclFlag != "" && f.vs == "":
+		return cli.Usagef("--nccl is where --vs nccl finds it")
+	case p.named:
+		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit")
+	}
+	return nil
+}
+
+// below returns the error of a number that is too small, or nil.
+func (f *benchFlags) below() error {
+	leastRanks := 0
+	if f.OneGiven("ranks") != "" {
+		leastRanks = 1
+	}
+	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
+		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
+		cli.From("ranks", f.ranks, leastRanks), cli.From("columns", f.columns, 0), cli.From("threads", f.threads, 0),
+		cli.From("procs", f.procs, 0))
+}
+
+// wrongOutput returns the error of an -o that is not for what is measured, or that is nccl-tests' -o, the reduction.
+func (f *benchFlags) wrongOutput() error {
+	_, reduction := data.RedOpByName(f.out)
+	switch {
+	case reduction:
+		return cli.Usagef("-o names the output file; --op %s is the reduction", f.out)
+	case strings.EqualFold(f.out, "all"):
+		return cli.Usagef("-o names the output file; --op is the reduction, one of %s", cli.List(data.RedOps[:]))
+	case f.tune:
+		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")
+	case f.judge:
+		return cli.WrongEnding("-o", f.out, cli.TimesEndings, "")
+	case f.out != "":
+		return cli.Usagef("-o is where --tune writes its table, and --judge its times")
+	}
+	return nil
+}
+
+// mostTries is how often a user may have a candidate tried.
+const mostTries = 1000

@@ -1,0 +1,87 @@
+package benchcmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/ir/diag"
+)
+
+// checkTable refuses rules of --table that the calls which are to be measured cannot follow, and
+// says where the table has nothing for them.
+func (w *benchWorld) checkTable(a *cli.App) error {
+	if w.chosenBy == nil {
+		return nil
+	}
+	var found diag.List
+	used, threads := false, false
+	var without []string // calls that the table has nothing for, where it has something for others
+	for _, inplace := range [2]bool{false, true} {
+		if w.place == "in" && !inplace || w.place == "out" && inplace {
+			continue
+		}
+		call := w.call(inplace)
+		e := w.chosenBy.Entry(w.site.Name(), call, w.dtype.Size())
+		if e == nil || !e.Same(w.table.Entry(w.site.Name(), call, w.dtype.Size())) {
+			if _, _, err := w.chooser.Choose(call, w.sizes[0], w.dtype.Size()); !errors.Is(err, choose.ErrNotInPlace) {
+				without = append(without, "calls "+choosing.PlaceName(inplace))
+			}
+			continue
+		}
+		used = true
+		found = append(found, w.chooser.Unfit(e, call, w.sizes)...)
+		if end := e.End(); end > 0 && end < w.sizes[len(w.sizes)-1] {
+			without = append(without, fmt.Sprintf("calls of more than %d bytes %s", end, choosing.PlaceName(inplace)))
+		}
+		for i := range e.Rules {
+			found = append(found, w.tooWide(&e.Rules[i])...)
+		}
+		threads = threads || slices.ContainsFunc(e.Rules, func(r choose.Rule) bool { return r.Threads > 0 })
+	}
+	if len(found) > 0 {
+		return found.Sort()
+	}
+	if !w.first {
+		return nil
+	}
+	note := func(format string, args ...any) {
+		a.Note(w.benchFlags.table, format, args...)
+	}
+	if !used {
+		note("no entry is for %v of %s on %q: the program is chosen without it%s", w.coll.Kind, diag.Counted(w.coll.Ranks, "rank"),
+			w.site.Name(), w.otherNodes())
+	} else if len(without) > 0 {
+		note("it has nothing for %s: their program is chosen without it", strings.Join(without, ", and for "))
+	}
+	if threads && devices.GPUs[w.device] == nil {
+		note("\"threads\" are ignored: only a GPU's blocks have some")
+	}
+	return nil
+}
+
+// otherNodes says which --nodes the table would have entries for.
+func (w *benchWorld) otherNodes() string {
+	for _, e := range w.chosenBy.Entries {
+		if e.Device == w.site.Name() && e.Ranks == w.coll.Ranks && e.Collective == w.coll.Kind.String() &&
+			max(e.Nodes, 1) != w.nodes {
+			return fmt.Sprintf(" (there is one with --nodes %d)", max(e.Nodes, 1))
+		}
+	}
+	return ""
+}
+
+// tooWide is what is wrong with a rule that has more columns than the device.
+func (w *benchWorld) tooWide(r *choose.Rule) diag.List {
+	if devices.GPUs[w.device] != nil || r.Columns <= executor.DefaultMaxColumns {
+		return nil
+	}
+	return diag.List{diag.New(diag.Limit, r.At(), "\"columns\" of the rule is %d, and %s has %d", r.Columns, w.site.Name(),
+		executor.DefaultMaxColumns)}
+}

@@ -1,0 +1,55 @@
+package benchcmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
+)
+
+// TestTuneInterrupted: the document of a tuning that was interrupted has the table so far, and says that it was
+// interrupted.
+func TestTuneInterrupted(t *testing.T) {
+	var stdout bytes.Buffer
+	a := cli.NewApp(nil, nil, &stdout, os.Stderr, nil)
+	a.JSON = true
+	err := writeTable(a, "", &choose.Table{Version: choose.TableVersion}, context.Canceled)
+	var doc TunedDocument
+	if err != (cli.ReportedError{Code: cli.ExitInterrupted}) || json.Unmarshal(stdout.Bytes(), &doc) != nil {
+		t.Fatalf("%v, and\n%s", err, stdout.String())
+	}
+	if len(doc.Problems) != 1 || doc.Problems[0].Message != "interrupted" || doc.Version != choose.TableVersion {
+		t.Errorf("the document is\n%s", stdout.String())
+	}
+}
+
+// TestRuled holds how far each rule of a table reaches: half a factor beyond its last size, and all that is larger than
+// what is large.
+func TestRuled(t *testing.T) {
+	for _, c := range []struct {
+		sizes  []int64
+		factor int64
+		want   string
+	}{
+		{[]int64{1 << 10, 4 << 10, 16 << 10}, 4, "[2048 8192 32768]"},
+		{[]int64{1 << 10, 3 << 10}, 9, "[1773 9216]"},
+		{[]int64{1 << 10, 1 << 30}, 1 << 20, "[1048576 0]"},
+	} {
+		var rules []choose.Rule
+		for i := range c.sizes {
+			rules = ruled(rules, choose.Rule{Variant: choose.Variant{Columns: 1 + i}}, c.sizes, i, c.factor)
+		}
+		var ends []int64
+		for _, r := range rules {
+			ends = append(ends, r.UpTo)
+		}
+		if got := fmt.Sprint(ends); got != c.want {
+			t.Errorf("%v, each %d times the one before: rules up to %s, not %s", c.sizes, c.factor, got, c.want)
+		}
+	}
+}

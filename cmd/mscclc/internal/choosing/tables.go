@@ -1,0 +1,36 @@
+package choosing
+
+import (
+	"math"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/cli"
+)
+
+// ReadTables is what variants are chosen by: what --table has, before what is built in; own is nil where there is no
+// --table. The table may name programs of the shelf. The tables that are built in were measured without these, and do
+// not count beside some.
+func ReadTables(table string, shelf choose.Shelf) (all, own *choose.Table, err error) {
+	all = choose.DefaultTable()
+	if len(shelf) > 0 {
+		all = nil
+	}
+	if table == "" {
+		return all, nil, nil
+	}
+	file, err := cli.OpenOf("--table", table)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	if own, err = shelf.ReadTable(table, file); err != nil {
+		return nil, nil, err
+	}
+	if all == nil {
+		return own, own, nil
+	}
+	return all.With(own), own, nil
+}
+
+// Hundredths rounds a time for a table.
+func Hundredths(x float64) float64 { return math.Round(x*100) / 100 }

@@ -1,0 +1,237 @@
+package compiling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/lang"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags are those of every command that compiles.
+type Flags struct {
+	Params       []string
+	RanksSetting string // of --ranks: ranks=N, or nothing
+	Protocol     string
+	sizes        *ir.SizeRange // of --sizes, or nil
+	declared     ir.SizeRange  // by the file that was compiled, or by --sizes
+	instances    int
+	Inplace      OptionalBool
+	Target       string
+	Sided        string // one or two
+	via          ir.Via // what a table asks for
+	optimise     int
+	passes       []string
+	fuse         bool
+	receives     OptionalBool
+	cli.Reading
+	Unproven bool               // leave the proof to the caller
+	Channels *ir.ChannelProgram // what was compiled, where it says itself which thread block does what
+	bytes    int64              // of the calls that loops of channels are unrolled for, or 0
+	Given    *pflag.FlagSet
+}
+
+// AddFlags adds the flags to those of a command, which compiles for target where no flag names one.
+func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
+	c.Given = f
+	f.StringArrayVarP(&c.Params, "param", "p", nil, "set a parameter of the algorithm: `NAME=VALUE`")
+	cli.WordFlag(f, &c.Protocol, "protocol", "", "",
+		"flag data on the wire by `P`: Simple, LL, LL16 or LL128, instead of what the file says", ir.ProtocolNames())
+	f.IntVar(&c.instances, "instances", 1,
+		"do everything in `N` parts, on channels of their own (--sided two, and --target mscclpp)")
+	f.Var(&c.Inplace, "inplace", "compile for input and output in one memory, or not, instead of what the file says")
+	f.Lookup("inplace").NoOptDefVal = "true"
+	cli.WordFlag(f, &c.Target, "target", "", target, "compile for `T`: "+strings.Join(cli.TargetNames(), ", "), cli.TargetNames())
+	cli.WordFlag(f, &c.Sided, "sided", "", "two",
+		"compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory",
+		SideNames)
+	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
+	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
+	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
+	f.Var(&c.receives, "fused-receives",
+		"use steps that receive and reduce or send on, or not, instead of what the target runs: releases of RCCL differ (--sided two)")
+	f.Lookup("fused-receives").NoOptDefVal = "true"
+	c.Reading.Flags(f, cli.LimitNames())
+}
+
+// SideNames are the lowerings that --sided names.
+var SideNames = []string{"one", "two"}
+
+// Settings are the parameters that are set, by -p and by --ranks.
+func (c *Flags) Settings() []string {
+	if c.RanksSetting == "" {
+		return c.Params
+	}
+	return append([]string{c.RanksSetting}, c.Params...)
+}
+
+// Options makes the options of a compilation of what s imports.
+func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
+	opt := mscclc.Options{Unproven: c.Unproven}
+	opt.Lang = c.Imports(s)
+	opt.Lang.Inplace, opt.Lang.Sizes = c.Inplace.Value, c.sizes
+	opt.Lang.Params = lang.Params{}
+	for _, p := range c.Settings() {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return opt, cli.Usagef("-p takes NAME=VALUE, not %q", p)
+		}
+		if _, twice := opt.Lang.Params[name]; twice {
+			return opt, cli.Usagef("%s is set twice", name)
+		}
+		opt.Lang.Params[name] = value
+	}
+	if c.Protocol != "" {
+		p, ok := ir.ProtocolByName(c.Protocol)
+		if !ok {
+			return opt, cli.Unknown("protocol", c.Protocol, ir.ProtocolNames())
+		}
+		opt.Lang.Protocol = &p
+	}
+	if c.instances < 1 || c.instances > 1024 {
+		return opt, cli.Usagef("--instances takes a number from 1 to 1024")
+	}
+	if !slices.Contains(SideNames, c.Sided) {
+		return opt, cli.Usagef("--sided takes one or two, not %q", c.Sided)
+	}
+	target, err := c.FindTarget()
+	if err != nil {
+		return opt, err
+	}
+	opt.Target, opt.Lang.Via = target, c.via
+	opt.OneSided = c.OneSided()
+	if err := c.fitSides(); err != nil {
+		return opt, err
+	}
+	if err := c.passOptions(&opt); err != nil {
+		return opt, err
+	}
+	c.Limits.Apply(&opt)
+	return opt, nil
+}
+
+// OneSided says whether the one-sided lowering is asked for: by itself, or by a target that has no other.
+func (c *Flags) OneSided() bool { return c.Sided == "one" || c.Target == "mscclpp" }
+
+// fitSides refuses flags that the lowering which is asked for has no use for.
+func (c *Flags) fitSides() error {
+	plus := c.Target == "mscclpp"
+	if plus && c.Sided == "two" && c.OneGiven("sided") != "" {
+		return cli.Usagef("plans of MSCCL++ are one-sided: give --sided one, or leave it out")
+	}
+	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
+	flag := c.OneGiven(only...)
+	switch {
+	case flag == "" || !c.OneSided():
+		return nil
+	case plus:
+		return cli.Usagef("%s is for the two-sided lowering, which makes sends and receives: plans of MSCCL++ have none", flag)
+	}
+	return cli.Usagef("%s is for the two-sided lowering, which makes sends and receives: give --sided two, or leave it out",
+		flag)
+}
+
+// twoSidedOnly are the flags about connections, which only two-sided programs have.
+var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
+
+// PassFlags are the flags that choose passes.
+var PassFlags = []string{"optimise", "opt", "fuse"}
+
+// compileOnly are the flags that only a compilation can follow.
+var compileOnly = append([]string{"param", "instances", "sided"}, PassFlags...)
+
+// Unfit names a flag that is given and that what is compiled already cannot follow, nor the
+// command any of others.
+func (c *Flags) Unfit(others ...string) string {
+	if c.RanksSetting != "" {
+		return "--ranks"
+	}
+	return c.OneGiven(slices.Concat(compileOnly, others)...)
+}
+
+// CompiledAlready is the usage error about a flag that only a compilation can follow, of a file that is none of an
+// algorithm.
+func CompiledAlready(name, flag string) error {
+	return cli.Usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)
+}
+
+// OneGiven names one of some flags that is given, or "".
+func (c *Flags) OneGiven(names ...string) string {
+	return c.flagGiven(func(name string) bool { return slices.Contains(names, name) })
+}
+
+// flagGiven names a flag that is given and that has some name, as it is written, or "".
+func (c *Flags) flagGiven(has func(name string) bool) (found string) {
+	c.Given.Visit(func(g *pflag.Flag) {
+		switch {
+		case found != "" || !has(g.Name):
+		case g.Shorthand != "":
+			found = "-" + g.Shorthand
+		default:
+			found = "--" + g.Name
+		}
+	})
+	return found
+}
+
+// ChosenOnly refuses flags of compilations, but those that are allowed, where the
+// catalog's variant of a collective is chosen.
+func (c *Flags) ChosenOnly(takes string, allowed ...string) error {
+	var own pflag.FlagSet
+	new(Flags).AddFlags(&own, "")
+	if name := c.flagGiven(func(name string) bool {
+		return own.Lookup(name) != nil &&
+			!slices.Contains(allowed, name)
+	}); name != "" {
+		return cli.Usagef("of a collective the fastest variant is chosen: it takes %s, not %s, which a file or an algorithm (mscclc list) does", takes, name)
+	}
+	return nil
+}
+
+// FindTarget returns the target that --target names, as --fused-receives changes it.
+func (c *Flags) FindTarget() (*codegen.Target, error) {
+	t, err := codegen.TargetByName(c.Target)
+	if err != nil {
+		return nil, cli.UnknownTarget(c.Target)
+	}
+	if want := c.receives.Value; want != nil && *want != t.Limits.ReceiveFused {
+		other := *t
+		other.Limits.ReceiveFused = *want
+		return &other, nil
+	}
+	return t, nil
+}
+
+// An OptionalBool is a flag that need not be given.
+type OptionalBool struct{ Value *bool }
+
+// String implements pflag.Value.
+func (o *OptionalBool) String() string {
+	if o.Value == nil {
+		return ""
+	}
+	return fmt.Sprint(*o.Value)
+}
+
+// Set implements pflag.Value.
+func (o *OptionalBool) Set(s string) error {
+	switch s {
+	case "true":
+		o.Value = new(true)
+	case "false":
+		o.Value = new(false)
+	default:
+		return fmt.Errorf("%q is neither true nor false", s)
+	}
+	return nil
+}
+
+// Type implements pflag.Value. Help prints it.
+func (o *OptionalBool) Type() string { return "true|false" }

@@ -1,0 +1,110 @@
+package compiling
+
+import (
+	"slices"
+	"strings"
+
+	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/passes/core"
+	"mscclc/passes/fifo"
+)
+
+// A Pass is a pass of either lowering.
+type Pass struct {
+	Name, Doc string
+	Required  bool
+	Gives     string
+}
+
+// Passes lists the passes that make one-sided or two-sided programs, in their order.
+func Passes(oneSided bool) (rows []Pass) {
+	if oneSided {
+		for _, p := range core.Table {
+			rows = append(rows, Pass{p.Name, p.Doc, p.Required, p.Gives.String()})
+		}
+		return rows
+	}
+	for _, p := range fifo.Table {
+		rows = append(rows, Pass{p.Name, p.Doc, p.Required, p.Gives.String()})
+	}
+	return rows
+}
+
+// PassNames are the names of Passes.
+func PassNames(oneSided bool) (names []string) {
+	for _, p := range Passes(oneSided) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// PassDoc says what the pass of a name does.
+func PassDoc(oneSided bool, name string) string {
+	for _, p := range Passes(oneSided) {
+		if p.Name == name {
+			return p.Doc
+		}
+	}
+	return ""
+}
+
+// passesOff returns the names of the passes that flags turn off, beside those that -O0 does.
+func (c *Flags) passesOff() (map[string]bool, error) {
+	off := map[string]bool{}
+	if c.optimise != 0 && c.optimise != 1 {
+		return nil, cli.Usagef("-O takes 0 or 1")
+	}
+	if !c.fuse {
+		off["fuse"] = true
+	}
+	table := Passes(c.OneSided())
+	for _, o := range c.passes {
+		name, value, _ := strings.Cut(o, "=")
+		i := slices.IndexFunc(table, func(p Pass) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			return nil, cli.Unknown("pass", name, PassNames(c.OneSided()))
+		case value != "off" && value != "on":
+			return nil, cli.Usagef("--opt takes PASS=off or PASS=on, not %q", o)
+		case value == "off" && table[i].Required:
+			return nil, cli.Usagef("pass %s cannot be turned off", name)
+		case name == "fuse" && value == "on" && !c.fuse:
+			return nil, cli.Usagef("--fuse=false and --opt %s contradict each other", o)
+		case value == "off":
+			off[name] = true
+		default:
+			delete(off, name)
+		}
+	}
+	return off, nil
+}
+
+// passOptions sets which passes run.
+func (c *Flags) passOptions(opt *mscclc.Options) error {
+	off, err := c.passesOff()
+	if err != nil {
+		return err
+	}
+	opt.Passes = fifo.Options{Instances: c.instances}
+	if c.OneSided() {
+		opt.Core = core.Options{Level0: c.optimise == 0, Off: off}
+	} else {
+		opt.Passes.Level0, opt.Passes.Off = c.optimise == 0, off
+	}
+	return nil
+}
+
+// Leaves returns an error unless there is a pass of a name, and it runs. Flag is what asks for what it leaves.
+func (c *Flags) Leaves(flag, name string) error {
+	off, err := c.passesOff()
+	if err != nil {
+		return err
+	}
+	for _, p := range Passes(c.OneSided()) {
+		if p.Name == name && !p.Required && (c.optimise == 0 || off[name]) {
+			return cli.Usagef("pass %s is turned off, and leaves nothing for %s", name, flag)
+		}
+	}
+	return nil
+}

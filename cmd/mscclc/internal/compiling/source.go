@@ -1,0 +1,102 @@
+package compiling
+
+import (
+	"fmt"
+	"slices"
+
+	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// compileSource compiles s, whose products d sees; d may be nil.
+func compileSource(a *cli.App, s *cli.Source, c *Flags, d *dumper) (*ir.Program, error) {
+	text, err := s.ReadAlgorithm(&c.Limits)
+	if err != nil {
+		return nil, err
+	}
+	opt, err := c.Options(s)
+	if err == nil {
+		err = ShareRanks(a, s, text, c, &opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d != nil {
+		opt.Passes.Dump, opt.Core.Dump = d.insts, d.moves
+	}
+	opt.Bytes = c.bytes
+	opt.Stage = func(value any) error {
+		if p, ok := value.(*ir.ChannelProgram); ok {
+			c.Channels = p
+			switch flag := c.OneGiven(PassFlags...); {
+			case c.instances > 1:
+				return cli.Usagef("%s says itself which thread block does what: --instances cannot do it in parts", s.Name)
+			case flag != "":
+				return cli.Usagef("%s says itself which thread block does what: no passes run, and %s changes nothing", s.Name, flag)
+			}
+		}
+		if d, ok := value.(*ir.ChunkDAG); ok {
+			c.declared = d.Sizes
+			if !s.Catalog { // whose hints the user cannot change
+				noteHints(a, d, c)
+			}
+		}
+		if d != nil {
+			return d.stage(value)
+		}
+		return nil
+	}
+	p, err := mscclc.Compile(s.Name, text, opt)
+	return p, err
+}
+
+// noteHints says where a file hints at the lowering that is not asked for, which is ignored.
+func noteHints(a *cli.App, c *ir.ChunkDAG, asked *Flags) {
+	what, follows := "via and pull", "--target mscclpp, or --target program with --sided one,"
+	switch {
+	case asked.Target == "mscclpp":
+		what, follows = "ch, sendtb and recvtb", "another --target"
+	case asked.OneSided():
+		what, follows = "ch, sendtb and recvtb", "--sided two"
+	case asked.Target == "program":
+		follows = "--sided one"
+	}
+	var lines []int32 // by their positions
+	for i := range c.Ops {
+		op := &c.Ops[i]
+		h := c.Hints[op.Hint]
+		foreign := h.Via != ir.ViaAny || h.Pull
+		if asked.OneSided() {
+			foreign = h.Channel >= 0 || h.SendTB >= 0 || h.RecvTB >= 0
+		}
+		if foreign && !slices.Contains(lines, op.Pos) {
+			lines = append(lines, op.Pos)
+		}
+	}
+	if len(lines) > 0 {
+		more := ""
+		if len(lines) > 1 {
+			more = fmt.Sprintf(" (and %d more like it)", len(lines)-1)
+		}
+		a.Note(c.Span(lines[0]).Pos.String(), "%s are ignored here; %s follows them%s", what, follows, more)
+	}
+}
+
+// summary says in one line what p is, and for which sizes.
+func summary(p *ir.Program) string {
+	return cli.Title(p) + ", " + Extent(p) + ", " + sizing.Text(p.Sizes)
+}
+
+// Extent says how much of what p has.
+func Extent(p *ir.Program) string {
+	ranks, blocks, steps := diag.Counted(p.Coll.Ranks, "rank"), diag.Counted(len(p.Blocks), "block"), diag.Counted(len(p.Steps), "step")
+	if p.OneSided != nil {
+		n := p.Traffic()
+		return fmt.Sprintf("%s, one-sided, %s, %s, %s, %s", ranks, blocks, steps, diag.Counted(n.Signals, "signal"),
+			diag.Counted(n.Packets, "packet"))
+	}
+	return fmt.Sprintf("%s, %s, %s, %s", ranks, diag.Counted(p.Channels, "channel"), blocks, steps)
+}

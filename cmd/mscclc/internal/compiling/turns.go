@@ -1,0 +1,43 @@
+package compiling
+
+import (
+	"fmt"
+
+	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/codegen"
+	"mscclc/codegen/mscclpp"
+	"mscclc/ir"
+	"mscclc/ir/verify"
+	"mscclc/passes/channels"
+)
+
+// runChannels reads a plan of MSCCL++, and proves it as calls of so many bytes run it; 0 is any.
+func runChannels(s *cli.Source, read codegen.ReadOptions, check verify.Options, r *Request) (*ir.Program, error) {
+	_, p, err := mscclpp.Read(s.Name, s, read)
+	if err != nil {
+		return nil, err
+	}
+	r.Turns.of(p, r.Size)
+	if r.Unproven {
+		return channels.Unroll(p, r.Turns.Did)
+	}
+	g, _, found := channels.CheckTurns(p, r.Turns.Did, check)
+	return g, found.Err()
+}
+
+// A Turned is how many turns loops do in a run, and how many they ask for.
+type Turned struct{ Did, Asked int }
+
+func (t *Turned) of(p *ir.ChannelProgram, bytes int64) { t.Did, t.Asked = mscclc.Turns(p, bytes) }
+
+// Text says so for the line of a run, where there are loops.
+func (t Turned) Text() string {
+	switch {
+	case t.Asked <= 1:
+		return ""
+	case t.Did < t.Asked:
+		return fmt.Sprintf("   %d loop iterations, of %d", t.Did, t.Asked)
+	}
+	return fmt.Sprintf("   %d loop iterations", t.Did)
+}

@@ -1,0 +1,178 @@
+package completion
+
+import (
+	"cmp"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/showcmd"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil
+// where there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a
+// number.
+type place struct {
+	words   func(cursor) []string // WORD, or WORD, a tab and its description
+	endings []string
+	anyFile bool
+}
+
+// A cursor is where completion is asked for: behind the arguments args of a command, and in the word that begins as
+// typed.
+type cursor struct {
+	cmd   *cobra.Command
+	args  []string
+	typed string
+}
+
+// Arguments are the places of each command's arguments, by the command's name. The last place is that of all further
+// arguments.
+var Arguments = map[string][]place{
+	"bench":    {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
+	"compile":  {{words: algorithmWords, endings: cli.SourceEndings}, {}},
+	"explain":  {{words: codeWords}, {}},
+	"fmt":      {{words: algorithmWords, endings: cli.SourceEndings}},
+	"help":     {{words: topicWords}, {}},
+	"lint":     {{endings: cli.PlanEndings}},
+	"list":     {{words: programWords, endings: cli.SourceEndings}},
+	"run":      {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
+	"select":   {{words: collectiveWords}, {endings: cli.ProgramEndings}},
+	"show":     {{words: algorithmWords, endings: cli.ProgramEndings}, {words: stageWords}, {}},
+	"simulate": {{words: algorithmWords, endings: cli.ProgramEndings}, {}},
+	"topo":     {{words: machineWords, endings: cli.TopologyEndings}, {}},
+	"verify":   {{words: algorithmWords, endings: cli.ProgramEndings}},
+	"version":  {{}},
+}
+
+// Values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take
+// one of a few words (see WordFlag), switches and numbers are not listed.
+var Values = map[string]place{
+	"after":          {words: afterWords},
+	"begin":          {},
+	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.TimesEndings)},
+	"bytes":          {},
+	"compile output": {endings: cli.OutputEndings},
+	"costs":          {endings: []string{".json"}},
+	"dump":           {words: dumpWords},
+	"emit":           {endings: cli.FoldersOnly},
+	"end":            {},
+	"ignore":         {words: warningWords},
+	"import-path":    {endings: cli.FoldersOnly},
+	"limit":          {words: limitWords},
+	"nccl":           {anyFile: true},
+	"opt":            {words: passWords},
+	"optimise":       {words: levelWords},
+	"param":          {words: parameterWords},
+	"pipeline":       {},
+	"plot":           {endings: cli.PictureEndings},
+	"sarif":          {endings: cli.SarifEndings},
+	"select device":  {words: deviceWords},
+	"show output":    {endings: showcmd.Endings()},
+	"sizes":          {},
+	"svg":            {endings: cli.DrawingEndings},
+	"table":          {anyFile: true},
+	"tile":           {},
+	"topology":       {words: machineWords, endings: cli.TopologyEndings},
+	"trace":          {endings: cli.TraceEndings},
+	"verify ranks":   {},
+}
+
+// Register tells the commands of root what completion offers for their arguments and the values of their flags.
+func Register(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if places, ok := Arguments[cmd.Name()]; ok {
+			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+				return places[min(len(args), len(places)-1)].complete(cmd, args, typed)
+			}
+		}
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if at, ok := ValueOf(cmd, flag); ok {
+				cmd.RegisterFlagCompletionFunc(flag.Name, at.complete)
+			}
+		})
+	}
+}
+
+// ValueOf returns the place of the value of a flag of cmd. It is not ok where values lacks the flag.
+func ValueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
+	if at, ok = Values[cmd.Name()+" "+flag.Name]; ok {
+		return at, true
+	}
+	if at, ok = Values[flag.Name]; ok {
+		return at, true
+	}
+	if w, ok := flag.Value.(cli.Word); ok {
+		return place{words: func(at cursor) []string {
+			if list := asTyped(at.typed, withDocs(w.Names, wordDocs[flag.Name])); len(list) > 0 {
+				return list
+			}
+			return asTyped(at.typed, w.Others)
+		}}, true
+	}
+	switch flag.Value.Type() {
+	case "int", "int64", "uint64", "uint", "duration":
+		return place{}, true
+	case "bool", new(compiling.OptionalBool).Type():
+		return place{words: truthWords}, true
+	}
+	return place{}, false
+}
+
+// complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than
+// those offered, and nothing else fits, the shell offers files as it does for other programs.
+func (at place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if at.anyFile {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var found []string
+	if at.words != nil {
+		found = at.words(cursor{cmd, args, typed})
+	}
+	directive := cobra.ShellCompDirectiveNoFileComp
+	if at.endings != nil {
+		found = append(found, filesAt(typed, at.endings)...)
+		directive = cobra.ShellCompDirectiveDefault
+	}
+	found = slices.DeleteFunc(found, func(w string) bool { return !strings.HasPrefix(w, typed) })
+	goesOn := func(w string) bool { // no space belongs behind it
+		w, _, _ = strings.Cut(w, "\t")
+		return strings.ContainsAny(w[len(w)-1:], "/=:")
+	}
+	if len(found) > 0 && !slices.ContainsFunc(found, func(w string) bool { return !goesOn(w) }) {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return found, directive
+}
+
+// filesAt lists the folders, with a slash behind, and the files with one of the endings, whose paths begin as typed
+// does. A hidden file is listed where its dot is typed.
+func filesAt(typed string, endings []string) (found []string) {
+	dir, base := path.Split(typed)
+	entries, _ := os.ReadDir(filepath.FromSlash(cmp.Or(dir, ".")))
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") && !strings.HasPrefix(base, ".") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, name)) // follows links
+		switch {
+		case err != nil:
+		case info.IsDir():
+			found = append(found, dir+name+"/")
+		case slices.Contains(endings, cli.Ending(name)):
+			found = append(found, dir+name)
+		}
+	}
+	return found
+}
+
+// ValueEndings returns the endings of the files that a flag names, or nil if they are any.
+func ValueEndings(flag string) []string { return Values[flag].endings }

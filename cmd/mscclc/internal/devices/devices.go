@@ -1,0 +1,53 @@
+package devices
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/executor/cuda"
+	"mscclc/executor/hip"
+	"mscclc/ir/diag"
+)
+
+// Table has the devices that a build may have.
+var Table = map[string]func() executor.Device{
+	"cpu":  cpu.Device,
+	"cuda": func() executor.Device { return cuda.Device() },
+	"hip":  func() executor.Device { return hip.Device() },
+}
+
+// Names are those of Table.
+func Names() []string { return slices.Sorted(maps.Keys(Table)) }
+
+// Built are those that this build has.
+func Built() []string {
+	if !HasCPU {
+		return []string{}
+	}
+	return Names()
+}
+
+// GPUs has the devices that work beside the host: all that there are, or those
+// of some numbers.
+var GPUs = map[string]func(...int) executor.GPUs{"cuda": cuda.Device, "hip": hip.Device}
+
+// Impossible says what an error of the executor is: diagnostics are about the
+// program or the call, what is not supported where there is a device is of
+// them too, and the rest is what this machine or this build cannot do.
+func Impossible(err error) error {
+	var found diag.List
+	var usage cli.UsageError
+	if errors.Is(err, context.Canceled) || errors.As(err, &found) || errors.As(err, &usage) {
+		return err
+	}
+	code := diag.Unavailable
+	if HasCPU && errors.Is(err, executor.ErrNotSupported) {
+		code = diag.Unsupported
+	}
+	return diag.List{diag.New(code, diag.Span{}, "%v", err)}
+}

@@ -1,0 +1,202 @@
+package runcmd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mscclc"
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// A chosen is what run runs at each size: the one program of a file, or of a
+// collective that is named, the catalog's variant for the size.
+type chosen struct {
+	app     *cli.App
+	arg     string
+	flags   *runFlags
+	dtype   data.DType
+	chooser *choose.Chooser // nil for a file
+	call    choose.Call
+	loaded  map[string]*loadedProgram // by what was loaded
+}
+
+type loadedProgram struct {
+	loaded  *executor.Loaded
+	program *ir.Program
+	turns   compiling.Turned
+
+	observed bool // see request
+}
+
+func newChosen(a *cli.App, arg string, files []string, f *runFlags, plan *runPlan) (*chosen, error) {
+	if err := a.Claims(cli.Named{"--trace": f.trace}, arg, f.table); err != nil {
+		return nil, err
+	}
+	c := &chosen{app: a, arg: arg, flags: f, dtype: plan.dtype, loaded: map[string]*loadedProgram{}}
+	if cli.Exists(arg) || !choose.IsCollective(arg) {
+		if len(files) > 0 {
+			return nil, choosing.FilesBeside("run", arg)
+		}
+		if f.table != "" {
+			return nil, cli.Usagef("--table chooses variants of a collective, not of a file")
+		}
+		return c, nil
+	}
+	if err := f.ChosenOnly("-p ranks=N, -p root=N and --inplace", "param", "inplace", "import-path", "limit"); err != nil {
+		return nil, err
+	}
+	c.call.Kind, _ = ir.KindByName(arg)
+	c.call.Ranks = choosing.DefaultRanks
+	given := map[string]bool{}
+	for _, p := range f.Settings() {
+		var err error
+		name, value, _ := strings.Cut(p, "=")
+		if given[name] {
+			return nil, cli.Usagef("%s is set twice", name)
+		}
+		given[name] = true
+		switch name {
+		case "ranks":
+			c.call.Ranks, err = strconv.Atoi(value)
+		case "root":
+			c.call.Root, err = strconv.Atoi(value)
+		default:
+			return nil, cli.Usagef("a collective has the parameters ranks and root, and not %s", name)
+		}
+		if err != nil || c.call.Ranks < 1 || c.call.Root < 0 {
+			return nil, cli.Usagef("-p %s: ranks is a number of 1 or more, and root of 0 or more", p)
+		}
+	}
+	if given["root"] && !c.call.Kind.Rooted() {
+		return nil, cli.Usagef("%v has no root", c.call.Kind)
+	}
+	if c.call.Root >= c.call.Ranks {
+		return nil, cli.Usagef("root %d is none of %s: they are 0 to %d", c.call.Root, diag.Counted(c.call.Ranks, "rank"),
+			c.call.Ranks-1)
+	}
+	if c.call.Ranks > choose.MostRanks {
+		return nil, cli.Usagef("a collective is chosen for up to %d ranks: name an algorithm (mscclc list), such as allreduce/ring", choose.MostRanks)
+	}
+	if want := f.Inplace.Value; want != nil {
+		c.call.Inplace = *want
+	}
+	shelf, err := choosing.ReadShelf(a, files, &f.Reading)
+	if err != nil {
+		return nil, err
+	}
+	for i := range shelf {
+		if err := shelf[i].Unfit(c.call); err != nil {
+			return nil, choosing.Unfit(&shelf[i], err)
+		}
+	}
+	table, own, err := choosing.ReadTables(f.table, shelf)
+	if err != nil {
+		return nil, err
+	}
+	c.chooser = &choose.Chooser{Table: table, Device: f.device, Own: shelf}
+	if open := devices.GPUs[f.device]; open != nil {
+		if gpus, err := open().GPUs(); err == nil && len(gpus) > 0 {
+			c.chooser.Device = gpus[0].Name()
+		}
+	}
+	if own == nil {
+		return c, nil
+	}
+	return c, c.checkTable(own, plan.sizes)
+}
+
+// checkTable refuses rules of --table that the call cannot follow, and says which sizes the table has nothing for.
+func (c *chosen) checkTable(own *choose.Table, sizes []int64) error {
+	e := own.Entry(c.chooser.Device, c.call, c.dtype.Size())
+	if e != nil {
+		if found := c.chooser.Unfit(e, c.call, sizes); len(found) > 0 {
+			return found.Sort()
+		}
+	}
+	without := slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool {
+		if e == nil {
+			return false
+		}
+		_, ok := e.Rule(n)
+		return ok
+	})
+	if len(without) > 0 {
+		texts := make([]string, len(without))
+		for i, n := range without {
+			texts[i] = cli.SizeText(n)
+		}
+		c.app.Note(c.flags.table, "it has nothing for %v of %s %s on %q, %s: the program is chosen without it",
+			c.call.Kind, diag.Counted(c.call.Ranks, "rank"), choosing.PlaceName(c.call.Inplace), c.chooser.Device, cli.List(texts))
+	}
+	return nil
+}
+
+// of gives what runs calls of so many bytes.
+func (c *chosen) of(bytes int64) (*loadedProgram, error) {
+	flags, key := *c.flags, c.arg
+	flags.Size = bytes
+	var variant choose.Variant
+	if c.chooser != nil {
+		var err error
+		if variant, _, err = c.chooser.Choose(c.call, bytes, c.dtype.Size()); err != nil {
+			return nil, err
+		}
+		variant.Columns, variant.Threads, variant.Tile = 0, 0, 0 // the executor has its own
+		key = variant.String()
+	}
+	sized := fmt.Sprint(key, " ", bytes)
+	for _, k := range []string{key, sized} {
+		if l := c.loaded[k]; l != nil {
+			return l, nil
+		}
+	}
+	l, err := c.load(variant, &flags)
+	if err != nil {
+		return nil, err
+	}
+	if o := l.program.OneSided; o != nil && o.OnePass { // which is for one size
+		key = sized
+	}
+	c.loaded[key] = l
+	return l, nil
+}
+
+// load loads the file, or the variant of the collective.
+func (c *chosen) load(v choose.Variant, f *runFlags) (*loadedProgram, error) {
+	if c.chooser == nil {
+		loaded, p, err := loadFile(c.app, c.arg, f)
+		return &loadedProgram{loaded, p, f.Turns, f.Observed}, err
+	}
+	p, err := c.chooser.Program(v, c.call)
+	if err != nil {
+		return nil, err
+	}
+	target, err := f.FindTarget()
+	if err == nil {
+		err = mscclc.Fits(p, target).Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := loadProgram(c.app, v.Program, p, f.Limits.Check, f)
+	return &loadedProgram{loaded: loaded, program: p}, err
+}
+
+func (c *chosen) close() error {
+	var errs []error
+	for _, l := range c.loaded {
+		errs = append(errs, l.loaded.Close())
+	}
+	return errors.Join(errs...)
+}

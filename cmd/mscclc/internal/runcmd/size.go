@@ -1,0 +1,242 @@
+package runcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/picture"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// runSizes runs all sizes. One that fails is reported, and the next is tried.
+func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *runFlags) error {
+	arg = a.About(arg)
+	plan, err := f.plan()
+	if err != nil {
+		return err
+	}
+	chosen, err := newChosen(a, arg, files, f, plan)
+	if err != nil {
+		return err
+	}
+	defer chosen.close()
+	if err := leaveOut(a, plan, chosen); err != nil {
+		return err
+	}
+	var p *ir.Program
+	runs, worst := []runResult{}, cli.ExitGood
+	told := f.OneGiven("op") == ""
+	bar := a.Progress(len(plan.sizes)*f.iters, "run")
+	stop := bar.Watch()
+	defer stop()
+	for i, bytes := range plan.sizes {
+		l, err := chosen.of(bytes)
+		if err != nil {
+			return devices.Impossible(err)
+		}
+		p = l.program
+		if i == 0 && chosen.chooser == nil {
+			sizing.NoteOutside(a, arg, p, plan.sizes)
+		}
+		if !told && !p.Coll.Reduces() {
+			a.NoteNoOp(p.Coll)
+			told = true
+		}
+		r, err := plan.run(ctx, l.loaded, p, bytes, bar.Step)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			r.found = cli.Placed(cli.Problems(devices.Impossible(err)), arg)
+			r.Problems = diag.Report(arg, r.found).Problems
+			worst = max(worst, cli.ExitCode(r.found))
+		} else if r.Wrong > 0 || r.fault != nil {
+			worst = max(worst, cli.ExitInput)
+		}
+		r.observed = l.observed
+		if r.turns = l.turns; r.turns.Asked > 1 {
+			r.Turns = r.turns.Did
+		}
+		runs = append(runs, r)
+		if !a.JSON {
+			bar.Over(func() { printRun(a, p, r) })
+		}
+	}
+	if f.trace != "" && len(runs) > 0 && runs[0].ran {
+		if err := picture.SaveTrace(a, f.trace, p, &plan.trace, picture.LooksOf(p)); err != nil {
+			return err
+		}
+	}
+	if a.JSON {
+		doc := Document{a.Noted(cli.NewReport(arg, nil, p)), runs}
+		doc.OK = worst == cli.ExitGood && ctx.Err() == nil
+		if err := a.WriteJSON(doc); err != nil {
+			return err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case worst > cli.ExitGood:
+		return cli.ReportedError{Code: worst}
+	}
+	return nil
+}
+
+// A Document is what run --json prints. It is ok where every run came to its end, and no element was wrong.
+type Document struct {
+	cli.Report
+	Runs []runResult `json:"runs" doc:"one a size"`
+}
+
+// leaveOut leaves out sizes of which calls have no data, if others have.
+func leaveOut(a *cli.App, plan *runPlan, chosen *chosen) error {
+	var kept []int64
+	for _, bytes := range plan.sizes {
+		l, err := chosen.of(bytes)
+		if err != nil {
+			return devices.Impossible(err)
+		}
+		if sizing.MeasureOf(l.program.Coll, plan.dtype, l.loaded.Even()).Elems(bytes) > 0 {
+			kept = append(kept, bytes)
+		}
+	}
+	if len(kept) > 0 {
+		sizing.NoteEmpty(a, plan.sizes, kept)
+		plan.sizes = kept
+	}
+	return nil
+}
+
+// run runs one size, as often as --iters says; step is called after each.
+func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64,
+	step func()) (runResult, error) {
+	m := sizing.MeasureOf(p.Coll, r.dtype, l.Even())
+	elems := m.Elems(bytes)
+	geo := data.NewGeometry(p.Coll, elems, r.dtype.Size())
+	result := runResult{Device: r.flags.device, Bytes: sizing.CallBytes(p.Coll, elems, r.dtype), DType: r.dtype.String(),
+		Inplace: p.Coll.Inplace, Protocol: p.Protocol.String(), Iters: r.flags.iters}
+	if p.Coll.Reduces() {
+		result.Op = r.redop.String()
+	}
+	if elems == 0 && bytes > 0 {
+		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
+	}
+	if err := checkMemory(p, geo, int64(r.dtype.Size())); err != nil {
+		return result, err
+	}
+	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {
+		return result, err
+	}
+	buffers := data.New(geo, r.dtype, r.redop, r.flags.seed)
+	modifies := p.ModifiesInput()
+	for i := range r.flags.iters {
+		if i > 0 {
+			buffers.Reset()
+		}
+		args := executor.DataArgs(buffers)
+		args.Threads, args.Wait = r.flags.threads, r.flags.wait
+		if r.flags.trace != "" && i == r.flags.iters-1 {
+			args.Trace = &r.trace
+		}
+		done, err := l.Run(ctx, args)
+		result.ran = err == nil || len(r.trace.Spans) > 0
+		if err != nil {
+			return result, err
+		}
+		result.timed(p.Coll, done.Elapsed)
+		found := buffers.Check()
+		if modifies { // a program from elsewhere; load has told
+			found.Changed = nil
+		}
+		result.Checked += found.Checked
+		result.Wrong += found.Wrong
+		if err := found.Err(); err != nil && result.fault == nil {
+			result.fault = err
+		}
+		step()
+	}
+	switch {
+	case result.Checked > 0 || result.fault != nil:
+		return result, nil
+	case elems == 0:
+		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
+	}
+	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing was compared: the program does not say what must hold")
+	if p.Coll.Kind == ir.Opaque {
+		d = d.WithHint("without --unproven, outputs are compared with what the proof finds")
+	}
+	return result, diag.List{d}
+}
+
+// timed notes the time of an iteration, if it is the fastest.
+func (r *runResult) timed(c *ir.Collective, elapsed time.Duration) {
+	if s := elapsed.Seconds(); s < r.Seconds || r.Seconds == 0 {
+		r.Seconds = s
+		r.AlgBW, r.BusBW = bench.Bandwidths(c, r.Bytes, s*1e6)
+	}
+}
+
+// timeText is the time and the bandwidths of the fastest iteration, in the words and units of bench. It is empty where
+// an iteration did not end, or nothing was compared.
+func (r *runResult) timeText() string {
+	if r.Seconds == 0 || len(r.found) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("   time %.2f us   algbw %.2f GB/s   busbw %.2f GB/s", r.Seconds*1e6, r.AlgBW, r.BusBW)
+}
+
+func printRun(a *cli.App, p *ir.Program, r runResult) {
+	verdict := "ok  "
+	if len(r.found) > 0 || r.Wrong > 0 || r.fault != nil {
+		verdict = "FAIL"
+	}
+	name := cli.Title(p)
+	op := r.DType
+	if r.Op != "" {
+		op += " " + r.Op
+	}
+	wrong := fmt.Sprintf("%d wrong", r.Wrong)
+	if r.observed && r.Wrong == 0 {
+		wrong = "0 wrong, by its own evaluation: the file states no result to compare with"
+	}
+	if len(r.found) > 0 {
+		wrong = string(r.found[0].Code)
+	}
+	fmt.Fprintf(a.Stdout, "%s  %s    %s   %s   %s   %s%s%s   %s\n", verdict, name, diag.Counted(p.Coll.Ranks, "rank"), r.Device,
+		cli.SizeText(r.Bytes), op, r.turns.Text(), r.timeText(), wrong)
+	if len(r.found) > 0 {
+		a.Show(r.found)
+	}
+	if r.fault != nil {
+		io.WriteString(a.Stderr, r.fault.Error()+"\n")
+	}
+}
+
+// checkMemory refuses a run whose buffers, references and scratch this machine
+// has no memory for. Where it does not say how much it has, nothing is refused.
+func checkMemory(p *ir.Program, geo data.Geometry, size int64) error {
+	need, longest := float64(0), int64(0)
+	for r := range p.Coll.Ranks {
+		in, out, _, _, mem := geo.Buffers(r)
+		need += float64(size) * (2*float64(in) + float64(out))
+		if mem > 0 {
+			need += float64(size) * (float64(mem) - float64(in) - float64(out))
+		}
+		if r < len(p.Scratch) {
+			need += float64(size) * float64(p.Scratch[r]) * float64(geo.Chunk)
+		}
+		longest = max(longest, out)
+	}
+	need += 16 * float64(longest) // the reference and its bounds
+	return devices.RefuseMemory(need, "give fewer --bytes")
+}

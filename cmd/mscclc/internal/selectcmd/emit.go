@@ -1,0 +1,304 @@
+package selectcmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/codegen"
+	"mscclc/codegen/msccl"
+	"mscclc/files"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/topology"
+
+	"github.com/beevik/etree"
+)
+
+// mostMSCCL is how many algorithms msccl's configuration has room for, of all collectives.
+const mostMSCCL = 4
+
+// mostConfig is how many bytes of one are read.
+const mostConfig = 1 << 20
+
+// An emission writes what a target's runtime reads into a folder.
+type emission struct {
+	app      *cli.App
+	flags    *selectFlags
+	selector *choose.Selector
+	end      int64            // msccl's last range ends below it
+	kept     []*etree.Element // of msccl's configuration, of other calls
+	written  []string         // names of programs
+	notes    []string         // to be told below the table
+}
+
+// prepare makes the folder, and finds how many ranges there is room for.
+func (e *emission) prepare() error {
+	s := e.selector
+	if e.flags.emit != "" {
+		if err := cli.MakeFolder(e.flags.emit); err != nil {
+			return err
+		}
+	}
+	if err := e.Claims(); err != nil {
+		return err
+	}
+	if s.Target.Name != "msccl" {
+		return nil
+	}
+	if e.flags.emit != "" {
+		if err := e.keep(); err != nil {
+			return err
+		}
+	}
+	room := mostMSCCL - len(e.kept)
+	if s.Most = min(s.Most, room); s.Most == 0 {
+		s.Most = room
+	}
+	if room < 1 {
+		return diag.List{diag.New(diag.Limit, cli.FileSpan(e.config()),
+			"msccl reads %d algorithms, and so many of other calls are here already", mostMSCCL).
+			WithHint("select these with --ranges N, which leaves room, or emit to another folder")}
+	}
+	return nil
+}
+
+// Claims notes what select is to read, and the files that it is to write whatever it finds.
+func (e *emission) Claims() error {
+	out := ""
+	switch f := e.flags; {
+	case f.emit == "":
+	case e.selector.Target.Format == codegen.FormatProgram:
+		out = e.tableFile()
+	case e.selector.Target.Name == "msccl":
+		out = e.config()
+	}
+	return e.app.Claims(cli.Named{"--emit": out}, topology.File(e.flags.topology), e.flags.costs)
+}
+
+// tableFile is mscclc's own table.
+func (e *emission) tableFile() string {
+	return filepath.Join(e.flags.emit, e.selector.Call.Kind.String()+".table")
+}
+
+// config is msccl's configuration.
+func (e *emission) config() string { return filepath.Join(e.flags.emit, "msccl.xml") }
+
+// keep finds what the configuration has of other calls than the selector's.
+func (e *emission) keep() error {
+	file, err := files.Open(e.config())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	doc := etree.NewDocument()
+	if _, err := doc.ReadFrom(files.Limit(e.config(), file, "a configuration of msccl", mostConfig)); err != nil ||
+		doc.Root() == nil || doc.Root().Tag != "msccl_algos" {
+		return diag.List{diag.New(diag.Malformed, cli.FileSpan(e.config()),
+			"no configuration of msccl: it has no element msccl_algos")}
+	}
+	for _, load := range doc.Root().SelectElements("load") {
+		path := load.SelectAttrValue("path", "")
+		if !strings.HasPrefix(filepath.Base(path), e.prefix()) {
+			e.kept = append(e.kept, load)
+		}
+	}
+	return nil
+}
+
+// prefix begins the names of the files of the selector's call.
+func (e *emission) prefix() string {
+	if e.selector.Call.Inplace {
+		return e.selector.Call.Kind.String() + "_inplace_"
+	}
+	return e.selector.Call.Kind.String() + "_outofplace_"
+}
+
+// path is where the program of range i goes.
+func (e *emission) path(i int, r choose.Stretch) string {
+	return filepath.Join(e.flags.emit, fmt.Sprintf("%s%d_%s_%s.xml", e.prefix(), i,
+		strings.ReplaceAll(filepath.Base(r.Program), ".", "_"), strings.ToLower(r.Protocol)))
+}
+
+// bound ends the last range where msccl has memory no more.
+func (e *emission) bound(list []choose.Stretch) {
+	if e.selector.Target.Name == "msccl" {
+		list[len(list)-1].To = e.end
+	}
+}
+
+// gaps are the sizes that a runtime runs none of the programs for.
+func (e *emission) gaps(list []choose.Stretch) ([]string, error) {
+	gaps := []string{}
+	s := e.selector
+	if s.Target.Format != codegen.FormatXML {
+		return gaps, nil // mscclc's executor takes any size
+	}
+	for i := 0; i < len(list); {
+		first, chunks := list[i], 0
+		for ; i < len(list); i++ { // ranges of as many chunks are one gap
+			n, err := s.Chunks(list[i].Form)
+			if err != nil {
+				return nil, err
+			}
+			if chunks != 0 && n != chunks {
+				break
+			}
+			chunks = n
+		}
+		if chunks < 2 {
+			continue
+		}
+		from, end, last := sizing.Rough(first.From), list[i-1].To, i == len(list)
+		where := "from " + from + " to " + sizing.Rough(end)
+		switch {
+		case first.From == 0 && last:
+			where = "at all sizes"
+		case first.From == 0:
+			where = "below " + sizing.Rough(end)
+		case last:
+			where = "from " + from + " on"
+		}
+		gaps = append(gaps, fmt.Sprintf("%s, calls of bytes that are no multiple of %d (%d chunks of %v)", where,
+			chunks*s.DType.Size(), chunks, s.DType))
+	}
+	if s.Target.Name == "msccl" {
+		gaps = append(gaps, fmt.Sprintf("above %s, the last size that was asked for: msccl has memory for calls up to there",
+			sizing.Rough(e.end-1)))
+	}
+	return gaps, nil
+}
+
+// Write writes the files, where that is asked for, and says which sizes several files are for.
+func (e *emission) Write(list []choose.Stretch) (overlaps []string, err error) {
+	overlaps = []string{}
+	switch {
+	case e.flags.emit == "":
+		return overlaps, nil
+	case e.selector.Target.Format == codegen.FormatProgram:
+		return overlaps, e.table(list)
+	}
+	if found := e.taken(list); len(found) > 0 {
+		return nil, found
+	}
+	for i, r := range list {
+		if err := e.app.Guard.Output("--emit", e.path(i, r)); err != nil {
+			return nil, err
+		}
+	}
+	config := etree.NewElement("msccl_algos")
+	for i, r := range list {
+		load, err := e.program(i, r)
+		if err != nil {
+			return nil, err
+		}
+		config.AddChild(load)
+	}
+	if e.selector.Target.Name != "msccl" {
+		if err := e.tidy(); err != nil {
+			return nil, err
+		}
+		return e.overlaps()
+	}
+	for _, load := range e.kept {
+		config.AddChild(load)
+	}
+	doc := etree.NewDocument()
+	doc.SetRoot(config)
+	doc.Indent(2)
+	err = e.app.WriteTo(e.config(), func(w io.Writer) error {
+		_, err := doc.WriteTo(w)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return overlaps, e.tidy() // what the configuration names no more
+}
+
+// Program writes range i's, which is proven for its sizes, and makes its line of msccl's configuration.
+func (e *emission) program(i int, r choose.Stretch) (*etree.Element, error) {
+	s := e.selector
+	p, err := s.Program(r.Form)
+	if err != nil {
+		return nil, err
+	}
+	ranged := *p
+	ranged.Sizes = ir.SizeRange{Min: r.From, Max: r.To}
+	if _, found := verify.Check(&ranged, verify.Options{}); found.Err() != nil {
+		return nil, found
+	}
+	path, err := filepath.Abs(e.path(i, r)) // the runtime's folder is another one
+	if err != nil {
+		return nil, err
+	}
+	load := etree.NewElement("load")
+	load.CreateAttr("path", path)
+	load.CreateAttr("minbytes", fmt.Sprint(ranged.Sizes.Min))
+	load.CreateAttr("maxbytes", fmt.Sprint(ranged.Sizes.Max))
+	load.CreateAttr("proto", r.Protocol)
+	var text bytes.Buffer
+	if err := msccl.Write(&text, &ranged, s.Target); err != nil {
+		return nil, err
+	}
+	e.written = append(e.written, filepath.Base(path))
+	return load, e.app.WriteTo(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, mark(s.Target.Name, text.Bytes())+text.String())
+		return err
+	})
+}
+
+// Table writes the ranges into mscclc's own table, among what that has of other calls.
+func (e *emission) table(list []choose.Stretch) error {
+	s, device := e.selector, e.flags.device
+	if device == "" {
+		device = s.Topology.Device
+	}
+	entry := choose.Entry{Device: device, Ranks: s.Call.Ranks, Collective: s.Call.Kind.String(), Inplace: s.Call.Inplace}
+	if s.Call.Nodes > 1 {
+		entry.Nodes = s.Call.Nodes
+	}
+	for _, r := range list {
+		for k, wide := range r.Widths {
+			rule := choose.Rule{Variant: r.Variant, Micros: choosing.Hundredths(wide.Interval)}
+			if rule.Columns = wide.Columns; k+1 < len(r.Widths) {
+				rule.UpTo = r.Widths[k+1].From - 1
+			} else if r.To > 0 {
+				rule.UpTo = r.To - 1
+			}
+			entry.Rules = append(entry.Rules, rule)
+		}
+	}
+	file := e.tableFile()
+	table := &choose.Table{}
+	if old, err := files.Open(file); err == nil {
+		table, err = e.selector.Own.ReadTable(file, old)
+		old.Close()
+		if err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	table.Put(entry)
+	for i := range s.Own {
+		if name := s.Own[i].Name; slices.ContainsFunc(entry.Rules, func(r choose.Rule) bool { return r.Program == name }) {
+			e.Note("the table names %s: mscclc run and bench take both: mscclc run %v %s --table %s", name, s.Call.Kind,
+				s.Own[i].File, file)
+		}
+	}
+	return e.app.WriteTo(file, func(w io.Writer) error { return table.Write(w) })
+}

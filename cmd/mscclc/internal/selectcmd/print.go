@@ -1,0 +1,156 @@
+package selectcmd
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/simulatecmd"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/ir/diag"
+)
+
+func printSelected(a *cli.App, s *choose.Selector, is *selected) error {
+	if a.JSON {
+		return selectedJSON(a, s, is)
+	}
+	fmt.Fprintf(a.Stdout, "%v of %s %s on %s, simulated, by %v\n\n",
+		s.Call.Kind, diag.Counted(s.Call.Ranks, "rank"), choosing.PlaceName(s.Call.Inplace), s.Topology.Name, s.By)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FROM\tTO\tPROGRAM\tREPLICAS\tAT\tLATENCY (us)\tINTERVAL (us)\tSECOND\tWHY FROM HERE")
+	for _, r := range is.list {
+		to, next := "and above", ""
+		if r.To > 0 {
+			to = sizing.Rough(r.To)
+		}
+		if r.Behind > 0 {
+			name := r.Next.Program[strings.IndexByte(r.Next.Program, '/')+1:]
+			next = fmt.Sprintf("%v %s %.2fx", name, r.Next.Protocol, r.Behind)
+		}
+		r.Form.Columns = 0
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%s\t%.2f\t%s\t%s\t%s\n",
+			sizing.Rough(r.From), to, r.Form, columnsText(r.Widths), sizing.Rough(r.At),
+			r.Latency, simulatecmd.MicrosText(r.Interval, r.Latency), next, r.Reason)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := printOwn(a, is.own); err != nil {
+		return err
+	}
+	for _, g := range is.gaps {
+		fmt.Fprintf(a.Stdout, "gap: %s\n", g)
+	}
+	for _, o := range is.overlaps {
+		fmt.Fprintf(a.Stdout, "overlap: %s\n", o)
+	}
+	if len(is.gaps)+len(is.overlaps) == 0 {
+		fmt.Fprintln(a.Stdout, "each size runs exactly one of these programs")
+	}
+	for _, n := range is.notes {
+		fmt.Fprintf(a.Stdout, "note: %s\n", n)
+	}
+	return nil
+}
+
+// printOwn says how the user's files stand beside what is the fastest.
+func printOwn(a *cli.App, own []choose.Standing) error {
+	if len(own) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Stdout)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AT\tYOUR FILE\tREPLICAS\tLATENCY (us)\tINTERVAL (us)\tBESIDE THE FASTEST")
+	for _, o := range own {
+		if o.Err != nil {
+			fmt.Fprintf(w, "%s\t%s\t-\t-\t-\t%s\n", sizing.Rough(o.At), diag.Printable(o.Program), diag.Printable(firstText(o.Err)))
+			continue
+		}
+		columns := o.Columns
+		o.Form.Columns = 0
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.2f\t%s\t%.2fx\n",
+			sizing.Rough(o.At), diag.Printable(o.Form.String()), simulatecmd.ColumnText(columns),
+			o.Latency, simulatecmd.MicrosText(o.Interval, o.Latency), o.Behind)
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}
+
+// columnsText is how many columns a range has, from the fewest to the most.
+func columnsText(widths []choose.Width) string {
+	least, most := widths[0].Columns, widths[0].Columns
+	for _, w := range widths {
+		least, most = min(least, w.Columns), max(most, w.Columns)
+	}
+	switch {
+	case most == 0:
+		return "-"
+	case least == most:
+		return fmt.Sprint(most)
+	}
+	return fmt.Sprintf("%d to %d", least, most)
+}
+
+// A Document is what select --json prints.
+type Document struct {
+	Schema     int           `json:"schema"`
+	Collective string        `json:"collective"`
+	Topology   string        `json:"topology"`
+	Target     string        `json:"target"`
+	Ranks      int           `json:"ranks"`
+	Inplace    bool          `json:"inplace"`
+	By         string        `json:"by" doc:"latency or interval: what us and behind are of"`
+	Ranges     []rangeRow    `json:"ranges"`
+	Own        []standingRow `json:"own,omitempty" doc:"the files beside the collective"`
+	Gaps       []string      `json:"gaps"`
+	Overlaps   []string      `json:"overlaps"`
+	Notes      []string      `json:"notes"`
+}
+
+// A rangeRow is a range of sizes.
+type rangeRow struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to,omitempty" doc:"absent: all above"`
+	At   int64 `json:"at" doc:"the size that the times are of"`
+	choose.Form
+	Micros   float64 `json:"us" doc:"the time that by names"`
+	Latency  float64 `json:"latency_us" doc:"of one call alone"`
+	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
+	Next     string  `json:"next,omitempty" doc:"the second fastest program"`
+	Behind   float64 `json:"behind,omitempty" doc:"how many times as long next takes"`
+	Reason   string  `json:"reason,omitempty" doc:"why the range begins here"`
+}
+
+// A standingRow is how a file of the user stands beside the fastest.
+type standingRow struct {
+	At int64 `json:"at"`
+	choose.Form
+	Latency  float64 `json:"latency_us,omitempty"`
+	Interval float64 `json:"interval_us,omitempty"`
+	Behind   float64 `json:"behind,omitempty" doc:"how many times as long as the fastest it takes"`
+	Why      string  `json:"why,omitempty" doc:"why it does not run there"`
+}
+
+func selectedJSON(a *cli.App, s *choose.Selector, is *selected) error {
+	var own []standingRow
+	for _, o := range is.own {
+		at := standingRow{At: o.At, Form: o.Form, Latency: o.Latency, Interval: o.Interval, Behind: o.Behind}
+		if o.Err != nil {
+			at.Why = firstText(o.Err)
+		}
+		own = append(own, at)
+	}
+	rows := []rangeRow{}
+	for _, r := range is.list {
+		next := ""
+		if r.Behind > 0 {
+			next = r.Next.String()
+		}
+		rows = append(rows, rangeRow{r.From, r.To, r.At, r.Form, r.Micros, r.Latency, r.Interval, next, r.Behind, r.Reason})
+	}
+	return a.WriteJSON(Document{cli.Schema, s.Call.Kind.String(), s.Topology.Name, s.Target.Name, s.Call.Ranks,
+		s.Call.Inplace, s.By.String(), rows, own, is.gaps, is.overlaps, append(is.notes, a.Notes.List().Notes...)})
+}

@@ -1,0 +1,239 @@
+package selectcmd
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mscclc/algorithms/choose"
+	"mscclc/cmd/mscclc/internal/choosing"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/simulatecmd"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/simulate"
+
+	"github.com/spf13/cobra"
+)
+
+type selectFlags struct {
+	topology, costs string
+	begin, end      string
+	dtype, by       string
+	target          string
+	inplace         bool
+	emit            string
+	device          string
+	ranges          int
+	cli.Reading
+}
+
+// Command returns mscclc select.
+func Command(a *cli.App) *cobra.Command {
+	var f selectFlags
+	cmd := &cobra.Command{
+		Use:   "select COLLECTIVE [FILE...]",
+		Short: "Say which algorithm, of the catalog or your own, is the fastest for which sizes on a topology",
+		Long: `Say which algorithm of the catalog is the fastest for which sizes on a topology, and why each range begins
+where it does. The times are simulated (mscclc simulate), and all GPUs of the topology take part.
+
+` + choosing.OwnUsage + `
+A second list says how they stand beside the fastest. A table that --emit writes names them, and mscclc run and bench
+take the same files with it.
+
+Both times of a call are printed. Latency is the time of one call alone. Interval is the time from the end of a call to
+the end of the next, where calls follow each other. The fastest program has the least latency, or with --by interval the
+least interval, which nccl-tests and mscclc bench measure. Calls of a long chain overlap, so that its interval is short
+and its latency long. Of two programs as fast as each other, the one whose ranks end with the same bits comes first.
+
+Programs are one-sided, for mscclc's own executor, in several widths. With --target msccl or rccl they are XML, in
+several instances. The sizes are -b and twice as much again and again, up to -e. What is fastest at -b is taken for all
+smaller sizes too, and what is fastest at the last size for all larger ones. For msccl the last range ends at -e, since
+that runtime makes memory for calls up to there.
+
+--emit FOLDER writes what a runtime reads. It keeps what the folder has for other collectives and placements, and
+replaces what select wrote there before for the same ones, if nobody has changed it since.
+  mscclc  FOLDER/COLLECTIVE.table, which bench and run take by --table. Its times are intervals. Its device is --device
+          NAME, as the driver names it. Of a topology of several nodes its entry has "nodes": N, for bench --nodes N.
+  msccl   an XML file a range, and msccl.xml, which MSCCL_CONFIG=FOLDER/msccl.xml names. The runtime reads at most 4
+          algorithms, of all collectives, so ranges are joined where that costs least; --ranges 2 leaves room for
+          others. Sizes go from minbytes to below maxbytes. It needs NCCL_ALGO=MSCCL,RING,TREE.
+  rccl    an XML file a range, for MSCCL_ALGO_DIR=FOLDER. The runtime takes the first that fits, in the order in which
+          the folder lists them.
+
+A gap is a range of sizes that run the library's own algorithms: for msccl and rccl the sizes that a program's chunks do
+not divide, and for msccl those above -e. An overlap is a range of sizes that several files in FOLDER are for.`,
+		Example: `  mscclc select allreduce --topology h200:gpus=4
+  mscclc select allreduce --topology ndv4 --target msccl -b 1M -e 4M --emit algos
+  mscclc select allgather --topology mine.topo -b 1M -e 64M
+  mscclc select allreduce ring.mscl --topology ndv4:nodes=2`,
+		Args: cli.AtLeast(1, "a collective"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return selectFor(a, cli.Collective(args[0]), args[1:], &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
+	flags.StringVar(&f.costs, "costs", "", "take the costs of a device from `FILE`")
+	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
+	flags.StringVarP(&f.end, "end", "e", "1G", "the last size: `N` bytes")
+	cli.DtypeFlag(flags, &f.dtype, "", "bf16")
+	cli.ByFlag(flags, &f.by, "what is fastest is so")
+	cli.WordFlag(flags, &f.target, "target", "", "program", "programs are for `T`: "+cli.List(selectTargets()), selectTargets())
+	flags.BoolVar(&f.inplace, "inplace", false, "calls have input and output in one memory")
+	flags.StringVar(&f.emit, "emit", "", "write what the runtime reads into `FOLDER`")
+	f.Reading.Flags(flags, cli.LimitNames())
+	flags.IntVar(&f.ranges, "ranges", 0,
+		"make at most `N` ranges; 0 is as many as there are, of msccl those that it has room for")
+	flags.StringVar(&f.device, "device", "", "the table of --emit is for devices of `NAME` (default: the topology's)")
+	return cmd
+}
+
+// selectTargets names the targets whose programs are selected.
+func selectTargets() []string {
+	return slices.DeleteFunc(cli.TargetNames(), func(name string) bool {
+		t, err := codegen.TargetByName(name)
+		return err != nil || t.Format == codegen.FormatMSCCLPP
+	})
+}
+
+// noCollective says why nothing is selected for a name, and what there is.
+func noCollective(name string) error {
+	kinds := cli.CollectiveNames()
+	if of := cli.AlgorithmsOf(name); len(of) > 0 {
+		return cli.Usagef("%q is a custom collective: runtimes have no call of that name, for which a program could be selected. mscclc simulate %s says what one takes; select has %s", name, of[0], cli.List(kinds))
+	}
+	wrong := cli.Usagef("%q is no collective of the catalog, which has %s", name, cli.List(kinds))
+	if near := cli.MeantCollective(name); near != "" {
+		return wrong.Hint("did you mean %s?", near)
+	}
+	return wrong
+}
+
+// selector makes what the flags ask for.
+func (f *selectFlags) selector(a *cli.App, arg string) (*choose.Selector, []int64, error) {
+	if !choose.IsCollective(arg) {
+		return nil, nil, noCollective(arg)
+	}
+	sim := simulatecmd.Flags{Begin: f.begin, End: f.end, Factor: 2, Dtype: f.dtype, Costs: f.costs, By: f.by}
+	sizes, call, err := sim.Sizes()
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := a.TopologyOf(f.topology)
+	if err != nil {
+		return nil, nil, err
+	}
+	costs, err := sim.CostsOf(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := codegen.TargetByName(f.target)
+	if err != nil || !slices.Contains(selectTargets(), target.Name) {
+		return nil, nil, cli.Usagef("select takes --target %s, not %q", cli.List(selectTargets()), f.target)
+	}
+	if f.ranges < 0 {
+		return nil, nil, cli.Usagef("--ranges is from 1, or 0 for any number")
+	}
+	s := &choose.Selector{Most: f.ranges, Topology: t, Costs: costs, DType: call.DType, Target: target, By: call.Figure,
+		OwnWidth: f.device == "cpu"}
+	s.Call = choose.Call{Ranks: t.Ranks(), Nodes: t.Nodes, Inplace: f.inplace}
+	s.Call.Kind, _ = ir.KindByName(strings.ToLower(arg))
+	if s.Call.Ranks > choose.MostRanks {
+		return nil, nil, cli.Usagef("a collective is chosen for up to %d ranks, and %s has %d", choose.MostRanks, t.Name,
+			s.Call.Ranks)
+	}
+	return s, sizes, nil
+}
+
+func selectFor(a *cli.App, arg string, files []string, f *selectFlags) error {
+	s, sizes, err := f.selector(a, arg)
+	if err != nil {
+		return err
+	}
+	if s.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
+		return err
+	}
+	coll := &ir.Collective{Kind: s.Call.Kind, Ranks: s.Call.Ranks, Chunks: 1}
+	kept, err := sizing.WithData(sizes, sizing.MeasureOf(coll, s.DType, false), "-e")
+	if err != nil {
+		return err
+	}
+	sizing.NoteEmpty(a, sizes, kept)
+	sizes = kept
+	for i := range s.Own { // a file that was named is to be looked at
+		if err := s.Own[i].Unfit(s.Call); err != nil {
+			return choosing.Unfit(&s.Own[i], err)
+		}
+	}
+	last, err := cli.ParseBytes(f.end)
+	if err != nil {
+		return err
+	}
+	out := &emission{app: a, flags: f, selector: s, end: last + 1, notes: []string{}}
+	if err := out.prepare(); err != nil {
+		return err
+	}
+	bar := a.Progress(len(sizes), "simulate")
+	stop := bar.Watch()
+	defer stop()
+	s.Stepped = bar.Step
+	list, err := s.Sizes(sizes)
+	if errors.Is(err, choose.ErrNothing) || errors.Is(err, simulate.ErrNoWay) {
+		return nothing(s, err)
+	}
+	if err != nil {
+		return err
+	}
+	stop()
+	out.bound(list)
+	if skipped := s.Skipped(); len(skipped) > 0 {
+		a.Note("", "not looked at, as they move so many chunks that they take long to compile, and others fewer: %s",
+			strings.Join(skipped, ", "))
+	}
+	gaps, err := out.gaps(list)
+	if err != nil {
+		return err
+	}
+	overlaps, err := out.Write(list)
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		if n := choosing.DifferNote(r.Program, s.Differs(r.Form), s.DType); n != "" && !slices.Contains(out.notes, n) {
+			out.notes = append(out.notes, n)
+		}
+	}
+	var own []choose.Standing
+	for i := range list {
+		at, err := s.Standings(&list[i])
+		if err != nil {
+			return err
+		}
+		own = append(own, at...)
+	}
+	return printSelected(a, s, &selected{list, own, gaps, overlaps, out.notes})
+}
+
+// A selected is what select has found.
+type selected struct {
+	list                  []choose.Stretch
+	own                   []choose.Standing // of the user's files
+	gaps, overlaps, notes []string
+}
+
+// nothing says why no program serves, one reason a note.
+func nothing(s *choose.Selector, err error) error {
+	lines := strings.Split(err.Error(), "\n")
+	d := diag.New(diag.Unsupported, diag.Span{}, "%s", lines[0])
+	for _, why := range lines[1:min(len(lines), 1+diag.Shown)] {
+		d = d.WithNote(diag.Span{}, "%s", why)
+	}
+	if slices.ContainsFunc(lines, func(why string) bool { return strings.Contains(why, "chunks do not divide") }) {
+		d = d.WithHint("sizes are -b and twice as much again and again: -b %d is one that the chunks of most programs divide",
+			s.Call.Ranks*s.DType.Size()*64)
+	}
+	return diag.List{d}
+}

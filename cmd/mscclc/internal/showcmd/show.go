@@ -1,0 +1,278 @@
+package showcmd
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+
+	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/picture"
+	"mscclc/codegen"
+	"mscclc/codegen/program"
+	"mscclc/ir"
+	"mscclc/ir/text"
+
+	"github.com/spf13/cobra"
+)
+
+type showFlags struct {
+	compiling.Flags
+	out, svg  string
+	after     string // a pass; the stage is then afterPass
+	drawn     string // what the picture shows
+	positions bool
+}
+
+// Command returns mscclc show.
+func Command(a *cli.App) *cobra.Command {
+	var f showFlags
+	cmd := &cobra.Command{
+		Use:   "show FILE [" + strings.Join(stageNames(), "|") + "]",
+		Short: "Show an algorithm at a stage of compilation, as text or as a picture",
+		Long: `Show an algorithm, or a program, at a stage of compilation:
+
+` + cli.Table(stageRows()...) + `
+
+A .xml or .mprog file has program, json and dot. An execution plan of MSCCL++ has channels, json and svg. An algorithm
+that says itself which thread block does what has channels, svg, and the one-sided program that they mean; with --target
+mscclpp any other algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass
+leaves (mscclc help passes), and compile --dump writes it for all passes.
+
+-o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
+
+svg draws the table of an algorithm, as papers do: a panel for each step, in which rows are ranks and columns are
+chunks. A cell says whose inputs its chunk holds, and its colour whether the step copied or reduced it. --svg FILE and
+-o FILE.svg write this picture. Large algorithms are cut, with a note at the top: -p ranks=4 draws a small one.
+Execution plans, and .mprog files of one-sided programs, are drawn as the algorithms that they carry out.`,
+		Example: `  mscclc show allreduce/ring -p ranks=4
+  mscclc show allreduce/ring -p ranks=4 --svg ring.svg
+  mscclc show allreduce/allpairs -p ranks=4 --sided one --after fuse
+  mscclc show ring.xml dot | dot -Tsvg -o blocks.svg`,
+		Args: cli.Between(1, 2, "a file, and perhaps a stage"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			stage := "" // the kind's usual one
+			if len(args) > 1 {
+				stage = args[1]
+			}
+			if err := f.pictured(&stage); err != nil {
+				return err
+			}
+			if f.after != "" && stage != "" {
+				return cli.Usagef("--after shows what a pass leaves, and not %s: give one", stage)
+			} else if f.after != "" {
+				stage = afterPass
+			}
+			return showStage(a, args[0], stage, &f)
+		},
+	}
+	f.AddFlags(cmd.Flags(), "program")
+	cmd.Flags().Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`; - is stdout")
+	cmd.Flags().StringVar(&f.svg, "svg", "", "draw the algorithm's table to `FILE`.svg; - is stdout")
+	cmd.Flags().StringVar(&f.after, "after", "", "show what `PASS` leaves (mscclc help passes)")
+	cmd.Flags().BoolVar(&f.positions, "positions", false,
+		"write source positions too: an operation with pos N is from the N-th span, from 0")
+	return cmd
+}
+
+// pictured sets the stage to svg for --svg FILE, and for -o FILE.svg where no stage is named.
+func (f *showFlags) pictured(stage *string) error {
+	switch {
+	case f.svg != "" && f.out != "":
+		return cli.Usagef("--svg and -o are both where the picture goes: give one")
+	case f.svg != "" && *stage != "" && *stage != "svg":
+		return cli.Usagef("--svg draws the stage svg, and not %s", *stage)
+	case f.svg != "" || *stage == "" && cli.Ending(f.out) == ".svg":
+		*stage = "svg"
+	}
+	return nil
+}
+
+func showStage(a *cli.App, arg, stage string, f *showFlags) error {
+	arg = a.About(arg)
+	flag, out := "-o", f.out
+	if f.svg != "" {
+		flag, out = "--svg", f.svg
+	}
+	if err := a.Claims(cli.Named{flag: out}, arg); err != nil {
+		return err
+	}
+	s, err := a.Open(arg, &f.Limits)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	switch {
+	case stage == "" && s.Kind == codegen.KindMSCCLPP:
+		stage = "channels"
+	case stage == "":
+		stage = "program"
+	}
+	if err := wrongShown(flag, out, stage); err != nil {
+		return err
+	}
+	b, p, err := stageText(a, s, arg, stage, f)
+	if err != nil {
+		return err
+	}
+	doc := Document{Report: a.Noted(cli.NewReport(arg, nil, p)), Stage: cmp.Or(f.after, stage)}
+	if a.JSON && cli.IsStdout(out) {
+		doc.Text = string(b)
+		return a.WriteJSON(doc)
+	}
+	err = a.WriteTo(out, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+	if err == nil && f.drawn != "" && !cli.IsStdout(out) {
+		a.Say("%s: %s", out, f.drawn)
+	}
+	if err == nil && a.JSON {
+		doc.Output = out
+		err = a.WriteJSON(doc)
+	}
+	return err
+}
+
+// A Document is what show --json prints.
+type Document struct {
+	cli.Report
+	Stage  string `json:"stage" doc:"or the pass of --after"`
+	Text   string `json:"text,omitempty" doc:"where it went to no file"`
+	Output string `json:"output,omitempty" doc:"the file that it was written to"`
+}
+
+func stageText(a *cli.App, s *cli.Source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {
+	var b bytes.Buffer
+	var p *ir.Program
+	var err error
+	switch {
+	case stage == afterPass && s.Kind != codegen.KindSource:
+		return nil, nil, compiling.CompiledAlready(arg, "--after")
+	case stage != afterPass && !slices.Contains(stageNames(), stage):
+		return nil, nil, cli.Unknown("stage", stage, stageNames())
+	case s.Kind == codegen.KindMSCCLPP:
+		err := c.showChannels(&b, s, stage)
+		return b.Bytes(), nil, err
+	case stage == "channels" && s.Kind != codegen.KindSource:
+		return nil, nil, noChannels(arg, "program, json or dot")
+	case s.Kind == codegen.KindSource:
+		p, err = sourceStage(a, &b, s, stage, c)
+	case stage == "chunks" || stage == "insts":
+		return nil, nil, cli.Usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
+	case c.Unfit(compiledShow...) != "":
+		return nil, nil, compiling.CompiledAlready(arg, c.Unfit(compiledShow...))
+	default:
+		p, err = compiling.ReadProgram(s, c.Limits.Read)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	switch stage {
+	case "program":
+		shown := p
+		if !c.positions {
+			shown = text.BareProgram(p)
+		}
+		err = text.WriteProgram(&b, shown)
+	case "json":
+		err = program.WriteJSON(&b, p)
+	case "dot":
+		err = picture.WriteDot(&b, p)
+	case "svg":
+		if s.Kind != codegen.KindSource { // which is drawn already
+			err = c.drawProgram(&b, arg, p)
+		}
+	}
+	return b.Bytes(), p, err
+}
+
+// noChannels says that name has no channels to show, and what it has.
+func noChannels(name, has string) error {
+	return cli.Usagef("%s has no channels, which plans of MSCCL++ have and algorithms that say which thread block does what; "+
+		"show %s", name, has)
+}
+
+// compiledShow are the flags that show ignores of what is compiled, beside compileOnly.
+var compiledShow = []string{"target", "fused-receives", "protocol", "inplace"}
+
+// tooLate are the flags that a stage which is shown comes before.
+var tooLate = map[string][]string{
+	"chunks": append([]string{"instances", "target", "fused-receives"}, compiling.PassFlags...),
+	"insts":  compiling.PassFlags,
+	"svg":    append([]string{"instances", "target", "fused-receives"}, compiling.PassFlags...),
+}
+
+func sourceStage(a *cli.App, w io.Writer, s *cli.Source, stage string, c *showFlags) (*ir.Program, error) {
+	src, err := s.ReadAlgorithm(&c.Limits)
+	if err != nil {
+		return nil, err
+	}
+	opt, err := c.Options(s)
+	if err == nil {
+		err = compiling.ShareRanks(a, s, src, &c.Flags, &opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if flag := c.OneGiven(tooLate[stage]...); flag != "" {
+		return nil, cli.Usagef("%s does not change %s, which are before it; --after PASS shows what a pass leaves", flag, stage)
+	}
+	if opt.OneSided && stage == "insts" {
+		return nil, cli.Usagef("one-sided programs have no insts; show chunks, program, json or dot, or --after PASS")
+	}
+	if stage == afterPass {
+		return c.afterPass(w, s.Name, src, &opt)
+	}
+	ofPlan := stage == "channels" && c.Target == "mscclpp" // those of the plan that would be written
+	opt.Unproven = ofPlan
+	opt.Stage = func(value any) error {
+		switch v := value.(type) {
+		case *ir.ChunkDAG:
+			if stage == "channels" && !ofPlan {
+				return noChannels(s.Name, "chunks, insts, program, json or dot, or, with --target mscclpp, the plan's channels")
+			}
+			switch stage {
+			case "chunks":
+				if !c.positions {
+					v = text.BareChunks(v)
+				}
+				return text.WriteChunks(w, v)
+			case "svg":
+				c.drawn, err = picture.DrawTable(w, s.Name, picture.DrawingOfChunks(v))
+				return err
+			}
+		case *ir.InstDAG:
+			if stage == "insts" {
+				if !c.positions {
+					v = text.BareInsts(v)
+				}
+				return text.WriteInsts(w, v)
+			}
+		case *ir.ChannelProgram:
+			c.Channels = v
+			switch stage {
+			case "channels":
+				return text.WriteChannels(w, v)
+			case "chunks", "insts":
+				return cli.Usagef("%s says itself which thread block does what: it has no %s; "+
+					"show channels, program, json, dot or svg", s.Name, stage)
+			}
+		}
+		return nil
+	}
+	p, err := mscclc.Compile(s.Name, src, opt)
+	switch {
+	case err != nil:
+	case ofPlan && c.Channels == nil:
+		err = c.writePlanChannels(w, p)
+	case stage == "svg" && c.Channels != nil:
+		err = c.drawChannels(w, s.Name, c.Channels)
+	}
+	return p, err
+}

@@ -1,0 +1,147 @@
+package simulatecmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/picture"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/simulate"
+	"mscclc/topology"
+)
+
+// notSimulated says why not, and what would help: more nodes only where the topology can have them, and they do help.
+func (f *Flags) notSimulated(arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
+	call simulate.Call, err error) error {
+	d := diag.New(diag.Unsupported, cli.FileSpan(arg), "%v", err)
+	if !errors.Is(err, simulate.ErrNoWay) {
+		return diag.List{d}
+	}
+	per := max(t.GPUs, 1)
+	if p.RanksPerNode > 0 {
+		per = min(per, p.RanksPerNode)
+	}
+	larger := withNodes(f.topology, (p.Coll.Ranks+per-1)/per)
+	if t, err := topology.Open(larger); err == nil {
+		if _, err := simulate.Run(p, t, costs, call); err == nil {
+			return diag.List{d.WithHint("--topology %s has room", larger)}
+		}
+	}
+	return diag.List{d.WithHint("mscclc topo %s shows its GPUs and the ways between them", f.topology)}
+}
+
+// withNodes is a topology as --topology has it, of so many nodes.
+func withNodes(spec string, nodes int) string {
+	name, values, _ := strings.Cut(spec, ":")
+	params := slices.DeleteFunc(strings.Split(values, ","), func(p string) bool {
+		return p == "" ||
+			strings.HasPrefix(p, "nodes=")
+	})
+	return name + ":" + strings.Join(append(params, fmt.Sprintf("nodes=%d", nodes)), ",")
+}
+
+// rowOf is the row of a call by its figure, or by the latency where the interval is not known.
+func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, interval *simulate.Result) simulatedSize {
+	r := latency
+	if call.Figure == simulate.Interval && interval != nil {
+		r = interval
+	}
+	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Columns: call.Columns,
+		Passes: r.Passes, Occupied: r.Occupied}
+	if interval != nil {
+		row.Interval = interval.Micros
+	}
+	row.AlgBW, row.BusBW = bench.Bandwidths(p.Coll, call.Bytes, r.Micros)
+	if r.Link >= 0 {
+		row.Link = t.LinkName(r.Link)
+	}
+	return row
+}
+
+// drawSimulated simulates a call alone, and writes the pictures of it that the flags ask for.
+func drawSimulated(a *cli.App, arg string, f *Flags, p *ir.Program, t *topology.Topology, costs *simulate.Costs,
+	call simulate.Call) error {
+	call.Trace, call.Figure = true, simulate.Latency
+	r, err := simulate.Run(p, t, costs, call)
+	if err != nil {
+		return f.notSimulated(arg, t, costs, p, call, err)
+	}
+	looks, err := picture.LooksOn(p, t)
+	if err != nil {
+		return err
+	}
+	if f.trace != "" {
+		if err := picture.SaveTrace(a, f.trace, p, r.Trace, looks); err != nil {
+			return err
+		}
+	}
+	if f.svg == "" {
+		return nil
+	}
+	title := fmt.Sprintf("%s: %v of %s, %s, on %s: a call alone takes %.2f us", diag.Printable(arg), p.Coll.Kind,
+		diag.Counted(p.Coll.Ranks, "rank"), cli.SizeText(call.Bytes), t.Name, r.Micros)
+	d := picture.NewTimeline(p, r, looks, call.Columns)
+	if err := a.WriteTo(f.svg, func(w io.Writer) error { return d.Write(w, title) }); err != nil {
+		return err
+	}
+	a.Say("%s: a drawing of %s, in %d of %s",
+		f.svg, diag.Counted(len(d.Spans), "step"), d.Passes, diag.Counted(int(r.Passes), "tile iteration"))
+	return nil
+}
+
+// ColumnText is a number of replicas, of which 0 is not known.
+func ColumnText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+// MicrosText is a time in microseconds, of which 0 is not known where a latency is.
+func MicrosText(micros, latency float64) string {
+	if micros == 0 && latency > 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", micros)
+}
+
+func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulate.Costs, p *ir.Program,
+	by simulate.Figure, rows []simulatedSize) error {
+	if a.JSON {
+		return a.WriteJSON(Document{cli.Schema, arg, t.Name, costs.Device, p.Coll.Ranks, by.String(), rows,
+			a.Notes.List()})
+	}
+	fmt.Fprintf(a.Stdout, "%s: %v of %s on %s, simulated\n\n", diag.Printable(arg), p.Coll.Kind,
+		diag.Counted(p.Coll.Ranks, "rank"), t.Name)
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "bytes\tlatency (us)\tinterval (us)\talgbw (GB/s)\tbusbw (GB/s)\treplicas\ttile iterations\t\t"+
+		"  the link that is busiest")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n",
+			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, ColumnText(r.Columns), r.Passes,
+			100*r.Occupied, strings.TrimSpace(r.Link))
+	}
+	return w.Flush()
+}
+
+// noteEmpty says which of the sizes that were simulated are too small for the program to do anything.
+func noteEmpty(a *cli.App, arg string, dtype data.DType, rows []simulatedSize) {
+	var empty []string
+	for _, r := range rows {
+		if r.Passes == 0 {
+			empty = append(empty, cli.SizeText(r.Bytes))
+		}
+	}
+	if len(empty) > 0 {
+		a.Note(arg, "calls of %s have no whole element of %v for it to move: their time is a launch's", cli.List(empty), dtype)
+	}
+}

@@ -1,0 +1,269 @@
+package simulatecmd
+
+import (
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/sizing"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/simulate"
+	"mscclc/topology"
+
+	"github.com/spf13/cobra"
+)
+
+// Flags are those of simulate. Select simulates with some of them.
+type Flags struct {
+	compiling.Flags
+	topology   string
+	Costs      string
+	Begin, End string
+	Factor     int64
+	Dtype      string
+	By         string
+	columns    int
+	threads    int
+	tile       string
+	multicast  bool
+	trace, svg string
+}
+
+// Command returns mscclc simulate.
+func Command(a *cli.App) *cobra.Command {
+	var f Flags
+	cmd := &cobra.Command{
+		Use:   "simulate FILE",
+		Short: "Say how long an algorithm or a program would take on a topology",
+		Long: `Say how long an algorithm, which is compiled first, or a program would take on a topology: an event simulation
+of its steps as they are scheduled, on links with a latency and a bandwidth each, where messages that share a link or a
+NIC wait for each other. mscclc help topo says what a topology is. The topology's device has the costs of launches,
+steps and signals; --costs FILE replaces them, in the form of simulate/devices/*.json.
+
+A row has two times. Latency is the time of one call alone: from its begin on all ranks to its end on the last. Interval
+is the time from the end of a call to the end of the next, where calls follow each other. A rank begins the next call
+when it has ended this one, so the interval of a chain is a small part of its latency. nccl-tests and mscclc bench
+measure the interval. It is - where the program is too large for several calls to be simulated.
+
+Bandwidths are nccl-tests'. --by says which of the two times they are of, and the replicas and the link too; it is the
+latency unless --by interval is given. The link is the one that was occupied longest, with the part of the time that it
+was. A low value means that latency limits the call. A rank that is alone moves nothing: its times and its bandwidths
+are 0.
+
+--trace writes when each step of the last size began and ended, as JSON for Perfetto (ui.perfetto.dev); --svg draws it.
+- is stdout, and the rows go to stderr. Both show one call alone, which takes its latency. Their colours tell copies
+from reductions, and a GPU's memory, the links of a node and the network from each other; signals are thin, and waiting
+is pale. Of a long call they show the first tile iterations. The drawing says at its top what is left out.`,
+		Example: `  mscclc simulate allreduce/ring --topology h200 -b 1K -e 1G
+  mscclc simulate allreduce/hierarchical -p nodes=4 --topology ndv4:nodes=4
+  mscclc simulate broadcast/chain -t h200 --by interval
+  mscclc simulate ring.xml --topology mine.topo -b 1M -e 1M --svg ring.svg`,
+		Args: cli.Exactly(1, "a file to simulate"),
+		RunE: func(_ *cobra.Command, args []string) error { return simulateSizes(a, args[0], &f) },
+	}
+	flags := cmd.Flags()
+	f.Flags.AddFlags(flags, "program")
+	flags.Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
+		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
+	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
+	flags.StringVarP(&f.topology, "topology", "t", "h200", "run on `T`: a machine, or a file, as mscclc topo takes it")
+	flags.StringVar(&f.Costs, "costs", "", "take the costs of a device from `FILE`")
+	flags.StringVarP(&f.Begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")
+	flags.StringVarP(&f.End, "end", "e", "1G", "the last size: `N` bytes")
+	flags.Int64VarP(&f.Factor, "factor", "f", 4, "each size is `N` times the one before")
+	cli.DtypeFlag(flags, &f.Dtype, "", "bf16")
+	cli.ByFlag(flags, &f.By, "replicas and bandwidths are")
+	flags.IntVar(&f.columns, "columns", 0,
+		"launch `N` replicas of a rank's thread blocks, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
+	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
+	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
+	flags.BoolVar(&f.multicast, "multicast", false,
+		"have switches add up and spread what is via = switch, instead of ranks one by one")
+	flags.StringVar(&f.trace, "trace", "", "write a trace of the last size to `FILE`.json")
+	flags.StringVar(&f.svg, "svg", "", "draw the last size to `FILE`.svg")
+	return cmd
+}
+
+// A Document is what simulate --json prints.
+type Document struct {
+	Schema   int             `json:"schema"`
+	File     string          `json:"file"`
+	Topology string          `json:"topology"`
+	Device   string          `json:"device"`
+	Ranks    int             `json:"ranks"`
+	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, columns, link and occupied are of"`
+	Sizes    []simulatedSize `json:"sizes"`
+	cli.Noted
+}
+
+// A simulatedSize is one row.
+type simulatedSize struct {
+	Bytes    int64   `json:"bytes"`
+	Micros   float64 `json:"us" doc:"the time that by names"`
+	Latency  float64 `json:"latency_us" doc:"of one call alone"`
+	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
+	AlgBW    float64 `json:"algbw" doc:"GB/s, as nccl-tests has it"`
+	BusBW    float64 `json:"busbw" doc:"GB/s"`
+	Columns  int     `json:"columns,omitempty" doc:"replicas of a one-sided program, unless the executor chooses them"`
+	Passes   int64   `json:"passes" doc:"tile iterations"`
+	Link     string  `json:"link,omitempty" doc:"the link that was occupied longest"`
+	Occupied float64 `json:"occupied" doc:"the part of the time that link was occupied"`
+}
+
+// How many columns and threads of a block a GPU may have: blocks of all columns run at once.
+const (
+	mostColumns = 256
+	mostThreads = 1024
+)
+
+// Least is the least number that a flag takes: 0 is what it has where it is not given.
+func (f *Flags) Least(flag string) int {
+	if f.Given != nil && f.Given.Changed(flag) {
+		return 1
+	}
+	return 0
+}
+
+// Sizes are what the flags say, and the call that is the same for all.
+func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
+	first, err := cli.ParseBytes(f.Begin)
+	if err != nil {
+		return nil, call, err
+	}
+	last, err := cli.ParseBytes(f.End)
+	if err != nil {
+		return nil, call, err
+	}
+	if f.Given != nil && !f.Given.Changed("end") {
+		last = max(first, last)
+	}
+	if f.tile != "" {
+		if call.Tile, err = cli.ParseBytes(f.tile); err != nil {
+			return nil, call, err
+		}
+	}
+	if call.Figure, err = cli.FigureOf(f.By); err != nil {
+		return nil, call, err
+	}
+	dtype, ok := data.DTypeByName(f.Dtype)
+	switch {
+	case !ok:
+		return nil, call, cli.Unknown("type", f.Dtype, cli.DtypeNames())
+	case first < 1 || last < first || f.Factor < 2:
+		return nil, call, cli.Usagef("-b is from 1, -e from -b, and -f from 2")
+	case f.columns < f.Least("columns") || f.columns > mostColumns || f.threads < f.Least("threads") ||
+		f.threads > mostThreads:
+		return nil, call, cli.Usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns,
+			mostThreads)
+	}
+	call.DType, call.Columns, call.Threads, call.Multicast = dtype, f.columns, f.threads, f.multicast
+	return bench.Sizes(first, last, f.Factor), call, nil
+}
+
+// CostsOf are those that the flags name, or of the topology's device.
+func (f *Flags) CostsOf(t *topology.Topology) (*simulate.Costs, error) {
+	if f.Costs != "" {
+		file, err := cli.OpenOf("--costs", f.Costs)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return simulate.ReadCosts(f.Costs, file)
+	}
+	c, err := simulate.CostsOf(t.Device)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Undefined, diag.Span{}, "topology %s: %v", t.Name,
+			err).WithHint("--costs FILE has others")}
+	}
+	return c, nil
+}
+
+// oneStdout refuses flags that want stdout together.
+func (f *Flags) oneStdout(json bool) error {
+	drawn, traced := f.svg == "-", f.trace == "-"
+	switch {
+	case json && drawn:
+		return cli.Usagef("--json and --svg - both want stdout: give --svg a file")
+	case json && traced:
+		return cli.Usagef("--json and --trace - both want stdout: give --trace a file")
+	case drawn && traced:
+		return cli.Usagef("--svg - and --trace - both want stdout: give one a file")
+	}
+	return nil
+}
+
+func simulateSizes(a *cli.App, arg string, f *Flags) error {
+	arg = a.About(arg)
+	if err := f.oneStdout(a.JSON); err != nil {
+		return err
+	}
+	sizes, call, err := f.Sizes()
+	if err != nil {
+		return err
+	}
+	if err := a.Claims(cli.Named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.Costs); err != nil {
+		return err
+	}
+	t, err := a.TopologyOf(f.topology)
+	if err != nil {
+		return err
+	}
+	costs, err := f.CostsOf(t)
+	if err != nil {
+		return err
+	}
+	p, _, err := compiling.Runnable(a, arg, &compiling.Request{Flags: f.Flags, Size: sizes[len(sizes)-1]})
+	if err != nil {
+		return err
+	}
+	rows := []simulatedSize{}
+	bar := a.Progress(len(sizes), "simulate")
+	stop := bar.Watch()
+	defer stop()
+	for _, bytes := range sizes {
+		call.Bytes, call.Columns = bytes, f.columns
+		if f.columns == 0 && p.OneSided != nil {
+			call.Columns = widest(p, t, costs, call)
+		}
+		latency, interval, err := simulate.Both(p, t, costs, call)
+		if err != nil {
+			return f.notSimulated(arg, t, costs, p, call, err)
+		}
+		row := rowOf(t, p, call, latency, interval)
+		rows = append(rows, row)
+		bar.Step()
+	}
+	if f.trace+f.svg != "" { // of the last size
+		if err := drawSimulated(a, arg, f, p, t, costs, call); err != nil {
+			return err
+		}
+	}
+	stop()
+	sizing.NoteOutside(a, arg, p, sizes)
+	noteEmpty(a, arg, call.DType, rows)
+	if f.svg == "-" || f.trace == "-" { // stdout is that, and the rows are talk
+		a = a.Talking()
+	}
+	return printSimulated(a, arg, t, costs, p, call.Figure, rows)
+}
+
+// manySteps are those of a program above which a size is not simulated in several widths.
+const manySteps = 1 << 16
+
+// widest is how many columns are fastest, or 0, the executor's own choice, of large programs.
+func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
+	if len(p.Steps) > manySteps {
+		return 0
+	}
+	call.Trace, call.Rough = false, true
+	return choose.Widest(t.Device, call.Bytes, p.Coll.Ranks, func(n int) (float64, error) {
+		call.Columns = n
+		r, err := simulate.Run(p, t, costs, call)
+		if err != nil {
+			return 0, err
+		}
+		return r.Micros, nil
+	})
+}

@@ -1,0 +1,72 @@
+package sizing
+
+import (
+	"slices"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file leaves out sizes of which calls have no data.
+
+// A Measure says how many elements calls of a collective have: those of a piece are a multiple of Unit.
+type Measure struct {
+	Coll  *ir.Collective
+	DType data.DType
+	Unit  int64
+}
+
+// MeasureOf is the measure of a program, whose chunks are equally long where even is true.
+func MeasureOf(c *ir.Collective, t data.DType, even bool) Measure {
+	m := Measure{c, t, 1}
+	if even {
+		m.Unit = int64(max(c.Chunks, 1))
+	}
+	return m
+}
+
+// Elems is how many elements a piece of a call of so many bytes has.
+func (m Measure) Elems(bytes int64) int64 {
+	n := data.PieceElems(m.Coll, bytes, m.DType)
+	return n - n%max(m.Unit, 1)
+}
+
+// Least is how many bytes the smallest call with data has.
+func (m Measure) Least() int64 { return CallBytes(m.Coll, max(m.Unit, 1), m.DType) }
+
+// WithData returns the sizes of which calls have data. If there is none it returns an error, whose hint names the flag
+// of sizes.
+func WithData(sizes []int64, m Measure, flag string) ([]int64, error) {
+	kept := slices.DeleteFunc(slices.Clone(sizes), func(n int64) bool { return m.Elems(n) == 0 })
+	if len(kept) == 0 {
+		return nil, TooSmall(sizes[len(sizes)-1], m.Least(), flag)
+	}
+	return kept, nil
+}
+
+// NoteEmpty notes which sizes are left out.
+func NoteEmpty(a *cli.App, sizes, kept []int64) {
+	var left []string
+	for _, n := range sizes {
+		if !slices.Contains(kept, n) {
+			left = append(left, cli.SizeText(n))
+		}
+	}
+	if len(left) > 0 {
+		a.Note("", "left out %s: calls so small have no element in each chunk", cli.List(left))
+	}
+}
+
+// TooSmall says that a call of bytes has no element to compare, and that calls have some from least bytes on.
+func TooSmall(bytes, least int64, flag string) error {
+	d := diag.New(diag.NothingCompared, diag.Span{}, "nothing is compared: %s are no element of each chunk",
+		cli.SizeText(bytes))
+	return diag.List{d.WithHint("the smallest call with data is %s %d", flag, least)}
+}
+
+// CallBytes is what a call of elems elements a piece counts, in bytes.
+func CallBytes(c *ir.Collective, elems int64, t data.DType) int64 {
+	return elems * int64(c.Divisor()/max(c.Chunks, 1)) * int64(t.Size())
+}

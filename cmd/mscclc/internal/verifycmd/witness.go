@@ -1,0 +1,137 @@
+package verifycmd
+
+import (
+	"slices"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// A Report is what verify --json says of one file; jsonHelp describes it.
+type Report struct {
+	cli.Report
+	Proof   *proofInfo     `json:"proof,omitempty" doc:"what it was proven with, where it is ok"`
+	Counts  *countsReport  `json:"counts,omitempty" doc:"of --ranks; program and proof are of the last that was proven"`
+	Bitwise *bitwiseReport `json:"bitwise,omitempty" doc:"of --bitwise"`
+	Replays []replayReport `json:"replays,omitempty" doc:"of --replay"`
+}
+
+// A proofInfo is what a program was proven with.
+type proofInfo struct {
+	Slots         int   `json:"slots"`
+	MessageChunks int   `json:"message_chunks"`
+	MaxBytes      int64 `json:"max_bytes,omitempty" doc:"sizes are below it; absent: every size"`
+	Result        bool  `json:"result" doc:"false where the file does not say what must hold at the end"`
+}
+
+// A WitnessInfo is a verify.Witness for a reader that does not have the program.
+type WitnessInfo struct {
+	Step          *StepInfo  `json:"step,omitempty" doc:"the waiting step, the later access, the writer of the wrong chunk, or the reader"`
+	With          *StepInfo  `json:"with,omitempty" doc:"the step that is waited for, or the earlier access"`
+	Message       *int32     `json:"message,omitempty" doc:"of step, from 0: the message that the access lies in"`
+	WithMessage   *int32     `json:"with_message,omitempty" doc:"of with"`
+	Chunk         *chunkInfo `json:"chunk,omitempty"`
+	Waits         []waitInfo `json:"waits,omitempty" doc:"the cycle of a deadlock"`
+	Slots         int        `json:"slots"`
+	MessageChunks int        `json:"message_chunks"`
+}
+
+// A StepInfo is a step for a reader that does not have the program.
+type StepInfo struct {
+	Rank  int32  `json:"rank"`
+	Block int32  `json:"block"`
+	Step  int32  `json:"step"`
+	Op    string `json:"op"`
+	Pos   string `json:"pos,omitempty"`
+}
+
+type chunkInfo struct {
+	Rank   int    `json:"rank"`
+	Buffer string `json:"buffer"`
+	Index  int    `json:"index"`
+}
+
+type waitInfo struct {
+	Step  *StepInfo `json:"step"`
+	Cause string    `json:"cause" doc:"step, message or slot"`
+	On    *StepInfo `json:"on,omitempty" doc:"what would end the wait"`
+	At    *StepInfo `json:"at,omitempty" doc:"where the block of that step stands"`
+}
+
+// reportOn makes the report of d, of p where there is a program. Replays are
+// made here too, since there is no terminal to show them on.
+func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
+	r := &d.report
+	r.Report = cli.NewReport(d.file, slices.Concat(d.found, d.warned), p)
+	if p == nil {
+		return
+	}
+	if !d.rejected() {
+		r.Counts = d.counts
+		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max, p.Coll.Kind != ir.Opaque}
+	}
+	if d.order != nil {
+		r.Bitwise = newBitwise(p, *d.order)
+	}
+	for i := range r.Problems {
+		if w := witnessOf(d.judged.Witnesses, &r.Problems[i]); w != nil {
+			r.Problems[i].Witness = newWitness(p, w)
+		}
+	}
+}
+
+// replayed adds the replays of d's witnesses to its report.
+func (d *verdict) replayed() error {
+	if d.program == nil || !d.rejected() {
+		return nil
+	}
+	var err error
+	if d.report.Replays, err = replays(d.program, d.judged); err != nil {
+		return err
+	}
+	return unshown(d.program, d.report.Replays)
+}
+
+// witnessOf finds the witness of a problem: the diagnostic that it came from
+// says the same of the same step.
+func witnessOf(list []verify.Witness, p *diag.Problem) *verify.Witness {
+	same := func(n int, known *int) bool { return n < 0 && known == nil || known != nil && n == *known }
+	for i := range list {
+		d := &list[i].Problem
+		if d.Code == p.Code && d.Text == p.Message && same(d.Rank, p.Rank) && same(d.Block, p.Block) && same(d.Step, p.Step) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+func newWitness(p *ir.Program, w *verify.Witness) *WitnessInfo {
+	info := &WitnessInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots,
+		MessageChunks: w.MessageChunks}
+	if w.Problem.Code != diag.Deadlock {
+		info.Chunk = &chunkInfo{w.Rank, w.Buf.String(), w.Index}
+	}
+	if w.Problem.Code == diag.Race {
+		info.Message, info.WithMessage = &w.Group, &w.WithGroup
+	}
+	for _, wait := range w.Waits {
+		info.Waits = append(info.Waits, waitInfo{newStep(p, wait.Step), [...]string{"step", "message", "slot"}[wait.Cause],
+			newStep(p, wait.On), newStep(p, wait.At)})
+	}
+	return info
+}
+
+// newStep names step i of p, or nothing for -1.
+func newStep(p *ir.Program, i int32) *StepInfo {
+	if i < 0 {
+		return nil
+	}
+	rank, block, step := p.Place(i)
+	info := &StepInfo{int32(rank), int32(block), int32(step), p.Steps[i].Op.String(), ""}
+	if span := p.Span(p.Steps[i].Pos); span.Line > 0 {
+		info.Pos = span.Pos.String()
+	}
+	return info
+}
