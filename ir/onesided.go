@@ -107,6 +107,25 @@ func (p *Program) Loose(b int32) bool {
 	return t.Steps.First < t.Steps.End && p.Steps[t.Steps.First].Flags&Loose != 0
 }
 
+// Staged reports whether no Move reaches input or output of another rank: remote operands are scratch and packets. Then
+// a call may give each rank any buffers, and no rank needs to know where those of another lie.
+func (p *Program) Staged() bool {
+	if p.OneSided == nil {
+		return false
+	}
+	for b := range p.Blocks {
+		t := &p.Blocks[b]
+		for i := t.Steps.First; i < t.Steps.End; i++ {
+			for _, x := range p.OneSided.OperandsOf(&p.Steps[i]) {
+				if x.Rank != int32(t.Rank) && x.Buf <= Output && p.Steps[i].Op == Move {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
 // PacketsOf returns how many chunks of packets rank has: 0 for ranks that Packets does not list.
 func (o *OneSided) PacketsOf(rank int) int { return int(entry(o.Packets, rank)) }
 

@@ -170,6 +170,20 @@ var brokenMoves = []fault{
 		spoil: func(s *State, rnd *rand.Rand) {
 			s.lose(rnd, (*oneMove).sends)
 		}},
+	{pass: "moves", what: "a staged copy goes straight to its destination", by: "acted",
+		spoil: func(s *State, rnd *rand.Rand) {
+			s.anyMove(rnd, func(i int, m *oneMove) bool {
+				unpacks := s.opt.Staged && len(m.srcs) == 1 && m.srcs[0].buf == ir.Scratch && m.dsts[0].user()
+				for j := 0; unpacks && j < i; j++ {
+					if from := &s.moves[j]; from.rank != m.rank && from.count == m.count && from.dsts[0] == m.srcs[0] {
+						from.dsts[0] = m.dsts[0]
+						s.moves = slices.Delete(s.moves, i, i+1)
+						return true
+					}
+				}
+				return false
+			})
+		}},
 	{pass: "moves", what: "packets have one chunk less", by: "single", spoil: func(s *State, rnd *rand.Rand) {
 		s.anyMove(rnd, func(_ int, m *oneMove) bool {
 			long := m.sends() && m.count > 1

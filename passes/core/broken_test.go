@@ -75,14 +75,16 @@ func (f *fault) try(t *testing.T, n int) *tally {
 	y := &tally{by: map[string]int{}, rejected: map[diag.Code]int{}}
 	for _, name := range []string{"allreduce/allpairs", "allreduce/ring", "allgather/allpairs", "alltoall/one_step"} {
 		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-			f.tryOne(y, known(t, name, 4, protocol), Options{}, rand.New(rand.NewSource(1)))
+			for _, staged := range []bool{false, true} {
+				f.tryOne(y, known(t, name, 4, protocol), Options{Staged: staged}, rand.New(rand.NewSource(1)))
+			}
 		}
 	}
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 30})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		f.tryOne(y, c, Options{OnePass: seed%4 == 3}, rnd)
+		f.tryOne(y, c, Options{OnePass: seed%4 == 3, Staged: seed%3 == 1}, rnd)
 	}
 	if y.by[f.by] == 0 {
 		t.Errorf("%s was never missing in %d inputs: %v", f.by, y.tried, y.by)

@@ -175,7 +175,8 @@ func checkSingle(s *State) error {
 }
 
 // checkActed: a Move reads what its own rank has, or what all have by way of the switch, unless somebody pulls.
-// A port makes copies. Packets go to other ranks, where data are not plain.
+// A port makes copies. Packets go to other ranks, where data are not plain. Where Staged, input and output are reached by
+// their own rank only.
 func checkActed(s *State) error {
 	pulls := slices.ContainsFunc(s.c.Hints, func(h ir.Hint) bool { return h.Pull })
 	for _, m := range listed(s) {
@@ -187,6 +188,8 @@ func checkActed(s *State) error {
 		}
 		for _, x := range slices.Concat(m.srcs, m.dsts) {
 			switch {
+			case s.opt.Staged && x.user() && !own(x):
+				return fmt.Errorf("%s of rank %d reaches %v of rank %d", m.name, m.rank, x.buf, x.rank)
 			case (x.rank == ir.AllRanks) != (x.via == ir.ViaSwitch):
 				return fmt.Errorf("%s: rank %d via %v", m.name, x.rank, x.via)
 			case x.via == ir.ViaPort && (own(x) || len(m.srcs)+len(m.dsts) != 2):

@@ -39,9 +39,18 @@ func known(t *testing.T, name string, ranks int, protocol ir.Protocol) *ir.Chunk
 // stepsOf are the steps of a rank as the text form has them, without positions.
 func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 	t.Helper()
-	p, err := lowered(c, Options{})
+	text, err := stepsAs(c, rank, Options{})
 	if err != nil {
-		t.Fatalf("%v\n%s", err, programText(p))
+		t.Fatal(err)
+	}
+	return text
+}
+
+// stepsAs are the steps of a rank, lowered with options.
+func stepsAs(c *ir.ChunkDAG, rank int, opt Options) (string, error) {
+	p, err := lowered(c, opt)
+	if err != nil {
+		return "", err
 	}
 	_, rest, _ := strings.Cut(programText(p), fmt.Sprintf("block %d.0\n", rank))
 	steps, _, _ := strings.Cut(rest, "block")
@@ -51,7 +60,7 @@ func stepsOf(t *testing.T, c *ir.ChunkDAG, rank int) string {
 		_, line, _ = strings.Cut(line, " ")
 		b.WriteString(line + "\n")
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // TestOneSidedKnown compares known algorithms with what an expert would write.
@@ -168,6 +177,56 @@ signal 1:flags[0] leave
 		}
 		if got := "\n" + stepsOf(t, c, 0); got != k.want {
 			t.Errorf("%s:%swant%s", k.body, got, k.want)
+		}
+	}
+}
+
+// TestStaged lowers so that ranks reach scratch of others only: no rank tells another that its launch begins or ends.
+func TestStaged(t *testing.T) {
+	pulled := "algorithm a(ranks = 2)\ncollective allgather(ranks)\n" +
+		"for r in 0..ranks, p in 0..ranks { chunk(p, input, 0).copy(r, output, p, pull = true) }"
+	switched := "algorithm a(ranks = 2)\ncollective allreduce(ranks)\nfor r in 0..ranks { reduce([chunk(p, input, r) for p in " +
+		"0..ranks], r, output, r, via = switch).copy([0, 1], output, r, via = switch) }"
+	for _, k := range []struct {
+		name string
+		c    *ir.ChunkDAG
+		want string
+	}{
+		{"allpairs", known(t, "allreduce/allpairs", 2, ir.Simple), `
+mv input[1] -> 1:scratch[0]
+signal 1:flags[0]
+wait flags[0] x1
+mv input[0] + scratch[0] -> input[0] 1:scratch[1] final
+signal 1:flags[0]
+wait flags[0] x2
+mv scratch[1] -> input[1]
+`},
+		{"ring", known(t, "allgather/ring", 3, ir.Simple), `
+mv input[0] -> output[0] 1:scratch[0]
+signal 1:flags[0]
+wait flags[0] x1
+mv scratch[0] -> output[2] 1:scratch[1]
+signal 1:flags[0]
+wait flags[0] x2
+mv scratch[1] -> output[1]
+`},
+		{"pull", expandFor(t, pulled, 2, ir.Simple), `
+mv input[0] -> output[0] scratch[0]
+signal 1:flags[0]
+wait flags[0] x1
+mv 1:scratch[0] -> output[1]
+`},
+		{"switch", expandFor(t, switched, 2, ir.Simple), "test.mscl:3:21: error: the switch reaches input and output of all " +
+			"ranks, and a staged program reaches scratch and packets of other ranks only [hint]"},
+	} {
+		got, err := stepsAs(k.c, 0, Options{Staged: true})
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = "\n" + got
+		}
+		if got != k.want {
+			t.Errorf("%s:%s\nwant%s", k.name, got, k.want)
 		}
 	}
 }

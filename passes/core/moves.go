@@ -10,6 +10,9 @@ import (
 // the destination unpacks. A fold is the destination's owner's, to whom others
 // send what they have, unless all of it is one other rank's. With pull, whoever
 // owns the destination reads what others have where it lies.
+//
+// Where opt.Staged, no rank reaches input or output of another: the destination of a copy is first scratch of its rank,
+// and what others pull their owner first copies to scratch of its own.
 func moves(l *State) (int, error) {
 	most := 0
 	for i := range l.runs {
@@ -53,6 +56,9 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 		}
 	}
 	switch {
+	case l.opt.Staged && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
+		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "the switch reaches input and output of all ranks, and a "+
+			"staged program reaches scratch and packets of other ranks only").WithHint("remove the hint via = switch")}
 	case r.dst.rank == ir.AllRanks:
 		l.add(r, owner, r.srcs, throughSwitch(r.dst))
 	case owner != ir.AllRanks && owner != r.dst.rank && !h.Pull:
@@ -71,12 +77,16 @@ func throughSwitch(x spot) spot {
 
 // send makes rank from write the fold of srcs to dst, of another rank.
 func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
+	buf := ir.Packets
 	if l.c.Protocol == ir.Simple || via == ir.ViaPort {
-		dst.via = via
-		l.add(r, from, srcs, dst)
-		return
+		if !l.opt.Staged || !dst.user() {
+			dst.via = via
+			l.add(r, from, srcs, dst)
+			return
+		}
+		buf = ir.Scratch
 	}
-	slot := spot{rank: dst.rank, buf: ir.Packets, index: l.slot(r.count), via: via}
+	slot := spot{rank: dst.rank, buf: buf, index: l.slot(r.count), via: via}
 	l.add(r, from, srcs, slot)
 	slot.via = ir.ViaAny
 	l.add(r, dst.rank, l.one(slot), dst)
@@ -95,6 +105,11 @@ func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
 			r.srcs[k] = throughSwitch(s)
 		case s.rank == r.dst.rank:
 		case pull:
+			if l.opt.Staged && s.user() {
+				slot := spot{rank: s.rank, buf: ir.Scratch, index: l.slot(r.count)}
+				l.add(r, s.rank, l.one(s), slot)
+				r.srcs[k] = slot
+			}
 			r.srcs[k].via = via
 		default:
 			slot := spot{rank: r.dst.rank, buf: buf, index: l.slot(r.count), via: via}

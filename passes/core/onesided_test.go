@@ -2,12 +2,14 @@ package core
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand"
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/eval"
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
@@ -21,6 +23,9 @@ func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opt.Staged && !p.Staged() {
+		return p, errors.New("a rank reaches input or output of another")
+	}
 	if p.OneSided.OnePass {
 		if err := allAwaited(p); err != nil {
 			return p, err
@@ -31,6 +36,12 @@ func lowered(c *ir.ChunkDAG, opt Options) (*ir.Program, error) {
 	}
 	_, list := verify.Check(p, verify.Options{})
 	return p, list.Err()
+}
+
+// isHint reports whether err is of a hint that cannot be followed.
+func isHint(err error) bool {
+	var list diag.List
+	return errors.As(err, &list) && list[0].Code == diag.Hint
 }
 
 // allAwaited says whether each flag of p, of launches of one pass, is awaited signal by signal, as channels count them.
@@ -80,8 +91,11 @@ func TestOneSidedCatalog(t *testing.T) {
 					}
 					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 						c.Protocol = protocol
-						for _, opt := range []Options{{}, {OnePass: true}} {
+						for _, opt := range []Options{{}, {OnePass: true}, {Staged: true}} {
 							p, err := lowered(c, opt)
+							if opt.Staged && isHint(err) {
+								continue
+							}
 							if err != nil {
 								t.Fatalf("%s, in place %v, %v, %+v: %v\n%.5000s", shape, inplace, protocol, opt, err, programText(p))
 							}
@@ -128,7 +142,7 @@ func TestOneSidedRandom(t *testing.T) {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{})
 		c.Protocol = ir.Protocol(rnd.Intn(int(ir.NumProtocols)))
-		if p, err := lowered(c, Options{OnePass: seed%2 == 1}); err != nil {
+		if p, err := lowered(c, Options{OnePass: seed%2 == 1, Staged: seed%3 == 1}); err != nil {
 			var b bytes.Buffer
 			text.WriteChunks(&b, c)
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, b.String(), programText(p))

@@ -53,6 +53,7 @@ var Table = []Pass{
 type Options struct {
 	Even     bool // sizes always divide, so that chunks of all classes are equally long
 	OnePass  bool // a launch runs one pass, as plans of MSCCL++ do: see ir.OneSided
+	Staged   bool // a rank reaches only scratch and packets of others, so that calls may give it any buffers
 	MaxInsts int  // limit of moves; 0 is ir.UsualInsts
 
 	Level0 bool            // run only the required passes (-O0)

@@ -100,7 +100,8 @@ func permuted[T any](list []T, order []int) []T {
 
 // randomOptions turns passes off, at random.
 func randomOptions(rnd *rand.Rand) Options {
-	opt := Options{OnePass: rnd.Intn(2) == 0, Even: rnd.Intn(4) == 0, Level0: rnd.Intn(10) == 0, Off: map[string]bool{}}
+	opt := Options{OnePass: rnd.Intn(2) == 0, Even: rnd.Intn(4) == 0, Staged: rnd.Intn(3) == 0, Level0: rnd.Intn(10) == 0,
+		Off: map[string]bool{}}
 	for _, p := range Table {
 		if !p.Required && rnd.Intn(4) == 0 {
 			opt.Off[p.Name] = true
@@ -141,8 +142,8 @@ func TestPropertiesCatalog(t *testing.T) {
 					}
 					for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
 						c.Protocol = protocol
-						for _, opt := range []Options{{}, {OnePass: true}, {Level0: true}} {
-							if _, err := Lower(c, checked(opt, nil)); err != nil {
+						for _, opt := range []Options{{}, {OnePass: true}, {Staged: true}, {Level0: true}} {
+							if _, err := Lower(c, checked(opt, nil)); err != nil && !(opt.Staged && isHint(err)) {
 								t.Fatalf("%s, in place %v, %v, %+v: %v", shape, inplace, protocol, opt, err)
 							}
 							lowered++

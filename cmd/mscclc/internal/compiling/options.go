@@ -26,6 +26,7 @@ type Flags struct {
 	Inplace      OptionalBool
 	Target       string
 	Sided        string // one or two
+	staged       bool
 	via          ir.Via // what a table asks for
 	optimise     int
 	passes       []string
@@ -52,6 +53,8 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	cli.WordFlag(f, &c.Sided, "sided", "", "two",
 		"compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory",
 		SideNames)
+	f.BoolVar(&c.staged, "staged", false,
+		"reach only scratch and packets of other ranks, so that calls may use any buffers (--sided one)")
 	f.IntVarP(&c.optimise, "optimise", "O", 1, "0 runs only the required passes (mscclc help passes)")
 	f.StringArrayVar(&c.passes, "opt", nil, "turn a pass off: `PASS=off` (mscclc help passes)")
 	f.BoolVar(&c.fuse, "fuse", true, "fuse steps that pass on the same data; false is --opt fuse=off")
@@ -126,6 +129,9 @@ func (c *Flags) fitSides() error {
 	if plus && c.Sided == "two" && c.OneGiven("sided") != "" {
 		return cli.Usagef("plans of MSCCL++ are one-sided: give --sided one, or leave it out")
 	}
+	if c.staged && !c.OneSided() {
+		return cli.Usagef("--staged is for the one-sided lowering: give --sided one, or leave --staged out")
+	}
 	only := slices.DeleteFunc(slices.Clone(twoSidedOnly), func(flag string) bool { return plus && flag == "instances" })
 	flag := c.OneGiven(only...)
 	switch {
@@ -145,7 +151,7 @@ var twoSidedOnly = []string{"instances", "fused-receives", "slots"}
 var PassFlags = []string{"optimise", "opt", "fuse"}
 
 // compileOnly are the flags that only a compilation can follow.
-var compileOnly = append([]string{"param", "instances", "sided"}, PassFlags...)
+var compileOnly = append([]string{"param", "instances", "sided", "staged"}, PassFlags...)
 
 // Unfit names a flag that is given and that what is compiled already cannot follow, nor the
 // command any of others.
