@@ -6,7 +6,7 @@ import (
 	"mscclc/executor/gpu/gputest"
 )
 
-var device = gputest.Device{Name: "cuda", Variable: "MSCCLC_LIBCUDA", Open: Device}
+var device = gputest.NewDevice("cuda", "MSCCLC_LIBCUDA", Device)
 
 func TestMain(m *testing.M) { gputest.Main(m, device) }
 

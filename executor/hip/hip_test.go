@@ -6,7 +6,7 @@ import (
 	"mscclc/executor/gpu/gputest"
 )
 
-var device = gputest.Device{Name: "hip", Variable: "MSCCLC_LIBHIP", Open: Device}
+var device = gputest.NewDevice("hip", "MSCCLC_LIBHIP", Device)
 
 func TestMain(m *testing.M) { gputest.Main(m, device) }
 

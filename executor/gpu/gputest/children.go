@@ -114,7 +114,7 @@ func childAll(ctx context.Context, d Device, r role) error {
 		list = append(list, p)
 	}
 	for _, p := range list {
-		g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+		g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func childFault(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0), Unproven: true})
+	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0), Unproven: true})
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func joined(ctx context.Context, d Device, r role) (*exchange.Member, *rig, *job
 	if err != nil {
 		return x, nil, nil, err
 	}
-	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(r.Index % len(gpus)), Exchange: x, Unproven: true})
+	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(r.Index % len(gpus)), Exchange: x, Unproven: true})
 	if err != nil {
 		return x, nil, nil, err
 	}

@@ -24,7 +24,7 @@ func crowd(t testing.TB, d Device, shapes [2]shape) [2]*job {
 		if !s.two {
 			opt.Columns = 100
 		}
-		r := mustRig(t, mustProgram(t, s), opt)
+		r := mustRig(t, d, mustProgram(t, s), opt)
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU there is one order")
 		}

@@ -41,7 +41,7 @@ func whole(p *ir.Program, dt data.DType, units int) int64 {
 }
 
 func fewAndMany(t *testing.T, d Device, p *ir.Program) {
-	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 5})
+	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 5})
 	for dt := range data.NumDTypes {
 		for k, units := range []int{1, 2, 5, 31, 64, 130} {
 			columns := []int{0, 1, 3, 5}[(k+int(dt))%4]
@@ -63,7 +63,7 @@ func childFew(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ type full struct {
 func newFull(t testing.TB, d Device, shapes [2]shape) *full {
 	f := &full{}
 	for i, s := range shapes {
-		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 100})
+		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 100})
 		if len(r.streams) < 2 {
 			t.Skip("on one GPU nothing waits for another")
 		}

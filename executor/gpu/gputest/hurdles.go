@@ -12,7 +12,7 @@ import (
 
 // testHurdles binds what cannot be bound, and prepares what cannot be prepared.
 func testHurdles(t *testing.T, d Device) {
-	r := mustRig(t, mustProgram(t, ranked("allreduce/allpairs", 2, ir.LL, false)),
+	r := mustRig(t, d, mustProgram(t, ranked("allreduce/allpairs", 2, ir.LL, false)),
 		executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 3000, TileBytes: 64})
 	refuses(t, r, map[string]func(*executor.CallArgs){
 		"buffers are of":                 func(a *executor.CallArgs) { a.Input = a.Input[:1] },
@@ -47,7 +47,7 @@ func testHurdles(t *testing.T, d Device) {
 
 // testHurdlesOfTwo does so with a two-sided program.
 func testHurdlesOfTwo(t *testing.T, d Device) {
-	r := mustRig(t, mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 2}, false, ir.LL, true, 40}),
+	r := mustRig(t, d, mustProgram(t, shape{"allreduce/allpairs", lang.Params{"ranks": 2}, false, ir.LL, true, 40}),
 		executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	refuses(t, r, map[string]func(*executor.CallArgs){
 		"buffers are of":       func(a *executor.CallArgs) { a.Input = a.Input[:1] },

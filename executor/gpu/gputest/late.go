@@ -30,7 +30,7 @@ func timedOut(t testing.TB, err error, want ...string) {
 // oneLate is a rig of two GPUs, or where there is one of ranks that never come: on one
 // GPU all ranks are launched together.
 func oneLate(t testing.TB, d Device, s shape) *rig {
-	r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	r.needsTwo(t)
 	return r
 }

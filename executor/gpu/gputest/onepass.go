@@ -58,7 +58,7 @@ func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 	large := o.large / 4 / int64(max(p.Coll.Divisor(), 1)) // elements of a chunk
 	opt := executor.PlanOptions{GPUs: o.d.Open(gpus...), Columns: columns, TileBytes: max(1<<14, large*4/columns+256),
 		Types: []data.DType{data.I32, data.BF16}}
-	r := mustRig(t, p, opt)
+	r := mustRig(t, o.d, p, opt)
 	if err := r.plan.SetWait(10 * time.Second); err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ func (r *rig) data(dt data.DType, op data.RedOp, elems int64) *data.Buffers {
 	return r.made
 }
 
-// newRig prepares a program.
-func newRig(ctx context.Context, p *ir.Program, opt executor.PlanOptions) (*rig, error) {
+// newRig prepares a program on a device.
+func newRig(ctx context.Context, d Device, p *ir.Program, opt executor.PlanOptions) (*rig, error) {
 	if opt.Types == nil {
 		opt.Types = []data.DType{data.I32}
 	}
@@ -40,10 +40,7 @@ func newRig(ctx context.Context, p *ir.Program, opt executor.PlanOptions) (*rig,
 	if err != nil {
 		return nil, err
 	}
-	r := &rig{plan: plan, memory: plain{}}
-	if onGPUs {
-		r.memory = pooled
-	}
+	r := &rig{plan: plan, memory: d.memory()}
 	for _, g := range plan.GPUs() {
 		s, err := g.NewStream()
 		if err != nil {
@@ -54,10 +51,10 @@ func newRig(ctx context.Context, p *ir.Program, opt executor.PlanOptions) (*rig,
 	return r, nil
 }
 
-func mustRig(t testing.TB, p *ir.Program, opt executor.PlanOptions) *rig {
+func mustRig(t testing.TB, d Device, p *ir.Program, opt executor.PlanOptions) *rig {
 	t.Helper()
 	opt.Unproven = true // who made it has proven it
-	r, err := newRig(t.Context(), p, opt)
+	r, err := newRig(t.Context(), d, p, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func mustPort(t testing.TB, d Device, name string, ranks int, proto ir.Protocol,
 		t.Fatal(err)
 	}
 	opt.GPUs = d.Open(numbers()...)
-	return mustRig(t, p, opt)
+	return mustRig(t, d, p, opt)
 }
 
 // testPort runs them all at odd sizes, in columns and passes that are many and uneven, and more copies than
@@ -155,7 +155,7 @@ func testPortTrace(t *testing.T, d Device) {
 // testPortPlans has plans with and without a port run at once.
 func testPortPlans(t *testing.T, d Device) {
 	rigs := []*rig{mustPort(t, d, "all", 4, ir.Simple, executor.PlanOptions{}),
-		mustPort(t, d, "mixed", 4, ir.LL, executor.PlanOptions{}), mustRig(t,
+		mustPort(t, d, "mixed", 4, ir.LL, executor.PlanOptions{}), mustRig(t, d,
 			mustProgram(t, ranked("allgather/allpairs", 4, ir.LL, false)), executor.PlanOptions{GPUs: d.Open(numbers()...)})}
 	var jobs []*job
 	for _, r := range rigs {
@@ -191,7 +191,7 @@ func childPortRank(ctx context.Context, d Device, r role) error {
 		if err != nil {
 			return err
 		}
-		g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(r.Index % min(2, len(gpus))), Exchange: x, Unproven: true})
+		g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(r.Index % min(2, len(gpus))), Exchange: x, Unproven: true})
 		if err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func childPort(ctx context.Context, d Device, r role) error {
 	if err != nil {
 		return err
 	}
-	g, err := newRig(ctx, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
+	g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(0, 1), Unproven: true})
 	if err != nil {
 		return err
 	}

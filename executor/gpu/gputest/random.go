@@ -34,7 +34,7 @@ func testRandom(t *testing.T, d Device) {
 		}
 		opt := executor.PlanOptions{GPUs: d.Open(numbers()...), Columns: 1 + rnd.Intn(3), TileBytes: int64(16 << rnd.Intn(9)),
 			Types: types}
-		r := mustRig(t, p, opt)
+		r := mustRig(t, d, p, opt)
 		for range 4 {
 			dt, op := types[rnd.Intn(len(types))], []data.RedOp{data.Sum, data.Max, data.Min}[rnd.Intn(3)]
 			r.skew = rnd.Intn(2) * rnd.Intn(16/dt.Size())
@@ -101,7 +101,7 @@ block 1.0
 		if _, found := verify.Check(p, verify.Options{}); len(found) > 0 {
 			t.Fatal(name, found)
 		}
-		r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		for _, elems := range []int64{8, 3000, 20000} {
 			if err := r.once(soon(t), data.I32, data.Sum, elems, nil); err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -81,7 +81,7 @@ func testPlans(t *testing.T, d Device) {
 			continue
 		}
 		t.Run(s.String(), func(t *testing.T) {
-			r := mustRig(t, programs[i], executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			r := mustRig(t, d, programs[i], executor.PlanOptions{GPUs: d.Open(numbers()...)})
 			for k, elems := range []int64{0, 1, 5, 1000, 10007} {
 				for _, columns := range []int{0, 1, 3} {
 					r.mustRun(t, s, elems, columns, int64(k*columns)*512)
@@ -115,7 +115,7 @@ func testUnaligned(t *testing.T, d Device) {
 		for _, proto := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
 			s := ranked(name, 4, proto, false)
 			p := mustProgram(t, s)
-			r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+			r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 			for _, elems := range []int64{2, 6, 250, 6250} { // of a chunk: 8 bytes more than a multiple of 16
 				if err := r.once(soon(t), data.I32, data.Sum, elems*int64(p.Coll.Chunks), nil); err != nil {
 					t.Errorf("%v, %d elements: %v", s, elems, err)
@@ -129,7 +129,7 @@ func testUnaligned(t *testing.T, d Device) {
 func testTypes(t *testing.T, d Device) {
 	for _, s := range both(ranked("allreduce/allpairs", 4, ir.LL, false),
 		ranked("allreduce/allpairs", 4, ir.Simple, false)) {
-		r := mustRig(t, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
+		r := mustRig(t, d, mustProgram(t, s), executor.PlanOptions{GPUs: d.Open(numbers()...)})
 		for dt := range data.NumDTypes {
 			for op := range data.NumRedOps {
 				if !d.takes(4*int(dt) + int(op)) {
@@ -151,7 +151,7 @@ func testManyRanks(t *testing.T, d Device) {
 		if !s.two {
 			opt.Columns = 2
 		}
-		r := mustRig(t, mustProgram(t, s), opt)
+		r := mustRig(t, d, mustProgram(t, s), opt)
 		for _, elems := range []int64{7, 3000} {
 			if err := r.once(soon(t), data.BF16, data.Max, elems, nil); err != nil {
 				t.Error(err)

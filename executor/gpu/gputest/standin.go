@@ -24,6 +24,21 @@ type Device struct {
 	Name     string // as MSCCLC_REQUIRE has it
 	Variable string // names another library for its driver
 	Open     func(numbers ...int) executor.GPUs
+
+	pool *pool // memory that its tests no longer use
+}
+
+// NewDevice returns a device with these fields.
+func NewDevice(name, variable string, open func(numbers ...int) executor.GPUs) Device {
+	return Device{name, variable, open, &pool{unused: map[place][]uint64{}, of: map[place]place{}}}
+}
+
+// memory returns what makes the buffers of calls.
+func (d Device) memory() allocator {
+	if d.StandIn() {
+		return plain{}
+	}
+	return d.pool
 }
 
 // StandIn says whether the stand-in executes, which is slower by far than a GPU.
@@ -39,9 +54,6 @@ func Required(name string) bool {
 	return slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), name)
 }
 
-// onGPUs says that tests run on the device, and not on the stand-in.
-var onGPUs bool
-
 // Main runs a package's tests: on the stand-in, unless MSCCLC_REQUIRE asks for the
 // device. As a child it does what a test has started it for.
 func Main(m *testing.M, d Device) {
@@ -53,7 +65,6 @@ func Main(m *testing.M, d Device) {
 		}
 		os.Setenv(d.Variable, library)
 	}
-	onGPUs = os.Getenv(d.Variable) == ""
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(child(d, role))
 	}

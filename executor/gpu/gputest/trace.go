@@ -139,7 +139,7 @@ func eachOnce(t *testing.T, p *ir.Program, trace *executor.Trace) {
 // holds, which are many; and a launch that ends early.
 func traceTwoCalls(t *testing.T, d Device) {
 	p, trace := must(t, "allreduce/ring", 2, true), &executor.Trace{}
-	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...), SlotBytes: 16, TileBytes: 16})
+	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...), SlotBytes: 16, TileBytes: 16})
 	j := r.mustBind(t, 40, func(a *executor.CallArgs) { a.Trace = trace })
 	for range 3 {
 		if err := errors.Join(j.run(soon(t)), j.call.TakeTrace()); err != nil {
@@ -181,7 +181,7 @@ func testSwitch(t *testing.T, d Device) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := mustRig(t, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
+	r := mustRig(t, d, p, executor.PlanOptions{GPUs: d.Open(numbers()...)})
 	nowhere := func(a *executor.CallArgs) { a.Switch = &executor.SwitchMemory{Input: 16, Output: 16} }
 	if err := r.once(soon(t), data.F32, data.Sum, 3001, nowhere); err != nil {
 		t.Error(err)
