@@ -26,6 +26,9 @@ func (k kind) verbs() (later, earlier string) {
 	return [...]string{"reads", "writes", "writes"}[k], [...]string{"writes", "writes", "reads"}[k]
 }
 
+// reader returns which of two accesses reads, or -1.
+func (k kind) reader(later, earlier int32) int32 { return [...]int32{later, -1, earlier}[k] }
+
 // begin turns to the memory of the ranks from first to last. Cells of others
 // are not to be accessed.
 func (c *conflicts) begin(first, last int) {

@@ -181,13 +181,13 @@ func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when stri
 		return nil
 	}
 	r.seen[key] = true
-	verb := "writes"
+	verb, reader := "writes", int32(-1)
 	if does == readWrite {
-		verb = "reads"
+		verb, reader = "reads", i
 	}
 	index := int(x.Index + r.events[e].k)
 	d := r.step(i, diag.Race, "%s %s %s of rank %d %s", r.name(i), verb, r.p.ChunkName(x.Buf, int(index)), rank, when)
 	unmet := r.because(d, list, why)
-	r.witness(d, Witness{Step: i, With: -1, Unmet: unmet, Rank: rank, Buf: x.Buf, Index: index})
+	r.witness(d, Witness{Step: i, With: -1, Reader: reader, Unmet: unmet, Rank: rank, Buf: x.Buf, Index: index})
 	return d
 }

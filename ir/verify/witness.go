@@ -17,6 +17,9 @@ type Witness struct {
 	// earlier access. They are -1 where there is none.
 	Step, With int32
 
+	// Reader is which of two racing accesses reads, Step or With, or -1 where both write.
+	Reader int32
+
 	// Group and WithGroup are the messages of Step and With, from 0, in which the
 	// racing accesses lie.
 	Group, WithGroup int32

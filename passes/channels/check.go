@@ -2,7 +2,6 @@ package channels
 
 import (
 	"slices"
-	"strings"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -44,6 +43,7 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 		return g, report, inTurns(p, turns, err.(diag.List))
 	}
 	report, found := verify.Check(u.program, opt)
+	u.flushHints(report.Witnesses, found)
 	for i := range found {
 		u.translate(&found[i])
 	}
@@ -70,24 +70,34 @@ func inTurns(p *ir.ChannelProgram, turns int, list diag.List) diag.List {
 
 // translate makes d, a problem of a step of the program, one of the operation that the step was made of.
 func (u *unroller) translate(d *diag.Diagnostic) {
-	if u.ofPort(d) {
-		d.Hint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"
-	}
 	if s := u.source(d.Rank, d.Block, d.Step); s != nil {
 		d.Block, d.Step = int(s.block), int(s.op)
 	}
 }
 
-// ofPort says whether a problem, which names the program's steps, is that a port may still read what it was to put.
-func (u *unroller) ofPort(d *diag.Diagnostic) bool {
-	switch {
-	case d.Code != diag.Race || d.Rank < 0 || d.Block < 0:
-		return false
-	case d.Block >= len(u.p.Ranks[d.Rank].Blocks):
-		return strings.Contains(d.Text, " reads ")
+// flushHints has a hint with each race, of those that witnesses show and of found, of a port that may still read what it
+// was to put.
+func (u *unroller) flushHints(witnesses []verify.Witness, found diag.List) {
+	for i := range witnesses {
+		w := &witnesses[i]
+		if w.Problem.Code != diag.Race || w.Reader < 0 || !u.ofPort(w.Reader) {
+			continue
+		}
+		for k := range found {
+			if found[k].Same(w.Problem) {
+				found[k].Hint = flushHint
+			}
+		}
+		w.Problem.Hint = flushHint
 	}
-	return slices.ContainsFunc(d.Notes, func(n diag.Note) bool { return strings.Contains(n.Text, "a port of rank") }) &&
-		slices.ContainsFunc(d.Notes, func(n diag.Note) bool { return strings.HasSuffix(n.Text, " reads it") })
+}
+
+const flushHint = "flush the port: a put completes at the next flush (pwsf in plans), or when a signal that depends on it arrives"
+
+// ofPort says whether a step of the program is a port's.
+func (u *unroller) ofPort(step int32) bool {
+	rank, block, _ := u.program.Place(step)
+	return block >= len(u.p.Ranks[rank].Blocks)
 }
 
 // source is the operation of a step of the program, or nil.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -108,6 +109,14 @@ func handedBack(back bool) *channelBuilder {
 	return b.block(0, first...).block(1, second...)
 }
 
+// putOver has rank 1 put to rank 0 through a port what that may still read.
+func putOver() *channelBuilder {
+	b := channelProgram(ir.Broadcast, 2, 1, true).connect(ir.PortChannel, 1)
+	b.Coll.Root = 1
+	return b.scratch(1).block(0, move(to(ref(0, ir.Scratch, 0, 1)), ref(0, ir.Output, 0, 1)), meet, portOn(ir.ChAwait, 0)).
+		block(1, putPort(ir.ChEachSignalFlush, 0, ref(0, ir.Output, 0, 1), ref(1, ir.Input, 0, 1)))
+}
+
 // Where a port may still read what it was to put, a hint says how to end that; of what it writes, none does.
 func TestPortsAreToBeFlushed(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -116,8 +125,12 @@ func TestPortsAreToBeFlushed(t *testing.T) {
 	}{
 		"a launch's end": {throughPorts(ir.ChEachSignal), true}, "the next launch": {keptBack(ir.ChEachSignal), true},
 		"the same launch": {ported(meet), true}, "threads": {pushed(false, []int32{1, 0}), false},
+		"what was read": {putOver(), false},
 	} {
 		_, _, list := Check(c.of.ChannelProgram, verify.Options{})
+		if !slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Race }) {
+			t.Errorf("%s: no race in %v", name, list)
+		}
 		for _, d := range list {
 			if strings.Contains(d.Hint, "flush the port") != c.hints {
 				t.Errorf("%s: %s: hint %q", name, d.Text, d.Hint)
