@@ -55,6 +55,7 @@ type checker struct {
 	p    *ir.Program
 	most Bounds
 
+	moved    int64 // chunks, by the steps checked so far
 	shortest []int // of each buffer the shortest rank's length, where asked
 	spans    []span
 }

@@ -29,9 +29,13 @@ func (f *checker) oneSidedBlock(r, b int, t *ir.TB) {
 		case (s.Flags^steps[i-1].Flags)&(ir.Enter|ir.Leave) != 0:
 			f.step(at, diag.Malformed, "is joint with a step that runs in other passes")
 		}
+		operands := int64(0) // and of the switch each rank's
 		for k, x := range f.p.OneSided.OperandsOf(s) {
 			f.oneSidedOperand(at, &x, k < int(s.NSrc))
+			first, end := f.ranksOf(&x)
+			operands += int64(end - first)
 		}
+		f.moved += operands * int64(max(s.Count, 1)) // a flag counts as one
 	}
 }
 
@@ -43,8 +47,8 @@ func (f *checker) oneSidedStep(at *place) bool {
 	switch {
 	case s.Op >= ir.NumOps || !s.Op.Info().OneSided || s.Flags&^(ir.Final|ir.Joint|ir.Relaxed|ir.Loose|each) != 0:
 		return f.step(at, diag.Malformed, "is operation %d with flags %d", s.Op, s.Flags)
-	case !f.position(at):
-		return false
+	case !f.hasPosition(s):
+		return f.noPosition(at)
 	case s.SrcBuf != ir.NoBuf || s.DstBuf != ir.NoBuf || s.DepBlock != -1 || s.DepStep != -1:
 		return f.step(at, diag.Malformed, "has the operands or the wait of a two-sided step")
 	case move && s.Flags&each != 0:
@@ -59,8 +63,8 @@ func (f *checker) oneSidedStep(at *place) bool {
 		return f.step(at, diag.Malformed, "is marked enter and leave")
 	case move && s.Count < 1:
 		return f.step(at, diag.Malformed, "moves %d chunks", s.Count)
-	case move && !f.class(at):
-		return false
+	case move && !f.hasClass(s):
+		return f.noClass(at)
 	case !move && (s.Count != 0 || s.Class != 0):
 		return f.step(at, diag.Malformed, "moves nothing, and has a count or a class")
 	case (s.NSrc > 0) != (s.Op != ir.Signal) || (s.NDst > 0) != (s.Op != ir.Await):

@@ -176,27 +176,10 @@ func (f *checker) operands() bool {
 
 // work bounds the chunks that all steps read and write, those of others through the switch included.
 func (f *checker) work() bool {
-	moved := int64(0)
-	for i := range f.p.Steps {
-		moved += f.moved(&f.p.Steps[i])
-	}
-	if moved > f.most.Moved {
-		return f.limit("moves", moved, "the steps move %d chunks in all, at most %d are allowed", moved, f.most.Moved)
+	if f.moved > f.most.Moved {
+		return f.limit("moves", f.moved, "the steps move %d chunks in all, at most %d are allowed", f.moved, f.most.Moved)
 	}
 	return true
-}
-
-// moved returns the number of chunks that s moves. A flag counts as one.
-func (f *checker) moved(s *ir.Step) int64 {
-	if f.p.OneSided == nil {
-		return int64(s.Count)
-	}
-	n := int64(0)
-	for _, x := range f.p.OneSided.OperandsOf(s) {
-		first, end := f.ranksOf(&x)
-		n += int64(end - first)
-	}
-	return n * int64(max(s.Count, 1))
 }
 
 // ranksOf returns the ranks whose memory x is: [first, end).

@@ -14,13 +14,18 @@ func (f *checker) twoSided(r int, tbs []ir.TB) {
 		steps := f.p.StepsOf(&tbs[b])
 		chain := 0 // where the chain of reductions begins that step i continues
 		for i := range steps {
-			at := &place{r, b, i, &steps[i]}
+			s, at := &steps[i], &place{r, b, i, &steps[i]}
 			if !f.twoSidedStep(at, &tbs[b], &sizes) {
 				continue
 			}
-			f.wait(at, tbs)
-			f.nops(at, steps)
-			if i == 0 || !ir.Chained(&steps[i-1], at.Step) {
+			f.moved += int64(s.Count)
+			if s.DepBlock != -1 || s.DepStep != -1 {
+				f.wait(at, tbs)
+			}
+			if s.Op == ir.Nop || i > 0 && steps[i-1].Op == ir.Nop {
+				f.nops(at, steps)
+			}
+			if i == 0 || !ir.Chained(&steps[i-1], s) {
 				chain = i
 			} else {
 				f.chain(at, &steps[chain])
@@ -79,8 +84,8 @@ func (f *checker) twoSidedStep(at *place, t *ir.TB, sizes *[ir.Scratch + 1]int) 
 	}
 	info := s.Op.Info()
 	switch {
-	case !f.position(at):
-		return false
+	case !f.hasPosition(s):
+		return f.noPosition(at)
 	case s.NSrc != 0 || s.NDst != 0:
 		return f.step(at, diag.Malformed, "has the operands of a one-sided step")
 	case s.Count < 0 || (s.Count == 0) != (s.Op == ir.Nop):
@@ -89,60 +94,62 @@ func (f *checker) twoSidedStep(at *place, t *ir.TB, sizes *[ir.Scratch + 1]int) 
 		return f.step(at, diag.Malformed, "sends, and its block has no peer to send to")
 	case info.Receives && t.RecvPeer < 0:
 		return f.step(at, diag.Malformed, "receives, and its block has no peer to receive from")
-	case !f.class(at):
-		return false
-	case !f.twoSidedOperand(at, info.ReadsSrc, s.SrcBuf, s.Src, sizes, "source"):
-		return false
-	case !f.twoSidedOperand(at, info.ReadsDst || info.Writes, s.DstBuf, s.Dst, sizes, "destination"):
-		return false
+	case !f.hasClass(s):
+		return f.noClass(at)
+	case !fits(info.ReadsSrc, s.SrcBuf, s.Src, s.Count, sizes):
+		return f.unfit(at, info.ReadsSrc, s.SrcBuf, s.Src, sizes, "source")
+	case !fits(info.ReadsDst || info.Writes, s.DstBuf, s.Dst, s.Count, sizes):
+		return f.unfit(at, info.ReadsDst || info.Writes, s.DstBuf, s.Dst, sizes, "destination")
 	}
-	if apart, ok := distance(f.p.Coll, at.rank, s); ok && info.ReadsSrc && info.Writes && apart > 0 &&
-		apart < int64(s.Count) {
-		return f.step(at, diag.Overlap, "has a source and a destination that overlap in part")
-	}
-	return true
-}
-
-// position checks the source position of a step.
-func (f *checker) position(at *place) bool {
-	if at.Pos < -1 || int(at.Pos) >= len(f.p.Spans) {
-		return f.step(at, diag.Malformed, "is at source position %d of %d", at.Pos, len(f.p.Spans))
+	if info.ReadsSrc && info.Writes {
+		if apart, ok := distance(f.p.Coll, at.rank, s); ok && apart > 0 && apart < int64(s.Count) {
+			return f.step(at, diag.Overlap, "has a source and a destination that overlap in part")
+		}
 	}
 	return true
 }
 
-// class checks the class of the first chunk that a step moves.
-func (f *checker) class(at *place) bool {
-	if at.Class < 0 || int(at.Class) >= max(1, f.p.Coll.Chunks) {
-		return f.step(at, diag.Malformed, "begins at class %d of %d", at.Class, f.p.Coll.Chunks)
-	}
-	return true
+// hasPosition says whether the source position of a step exists.
+func (f *checker) hasPosition(s *ir.Step) bool { return s.Pos >= -1 && int(s.Pos) < len(f.p.Spans) }
+
+func (f *checker) noPosition(at *place) bool {
+	return f.step(at, diag.Malformed, "is at source position %d of %d", at.Pos, len(f.p.Spans))
 }
 
-// twoSidedOperand checks the source or the destination of a step; used says whether the operation has one.
-func (f *checker) twoSidedOperand(at *place, used bool, b ir.Buf, index int32, sizes *[ir.Scratch + 1]int,
-	role string) bool {
+// hasClass says whether the class of the first chunk that a step moves exists.
+func (f *checker) hasClass(s *ir.Step) bool {
+	return s.Class >= 0 && int(s.Class) < max(1, f.p.Coll.Chunks)
+}
+
+func (f *checker) noClass(at *place) bool {
+	return f.step(at, diag.Malformed, "begins at class %d of %d", at.Class, f.p.Coll.Chunks)
+}
+
+// fits says whether a source or a destination is as it must be; used says whether the operation has one.
+func fits(used bool, b ir.Buf, index, count int32, sizes *[ir.Scratch + 1]int) bool {
+	if !used {
+		return b == ir.NoBuf && index == 0
+	}
+	return b <= ir.Scratch && index >= 0 && int64(index)+int64(count) <= int64(sizes[b])
+}
+
+// unfit reports a source or a destination that does not fit.
+func (f *checker) unfit(at *place, used bool, b ir.Buf, index int32, sizes *[ir.Scratch + 1]int, role string) bool {
 	switch {
-	case !used && (b != ir.NoBuf || index != 0):
-		return f.step(at, diag.Malformed, "has %v[%d] as its %s, and its operation has none", b, index, role)
 	case !used:
-		return true
+		return f.step(at, diag.Malformed, "has %v[%d] as its %s, and its operation has none", b, index, role)
 	case b > ir.Scratch:
 		return f.step(at, diag.Malformed, "has no buffer as its %s", role)
-	case index < 0 || int64(index)+int64(at.Count) > int64(sizes[b]):
-		return f.step(at, diag.OutOfBounds, "has %v[%d]*%d as its %s, and %v has %d chunks", b, index, at.Count, role,
-			b, sizes[b])
 	}
-	return true
+	return f.step(at, diag.OutOfBounds, "has %v[%d]*%d as its %s, and %v has %d chunks", b, index, at.Count, role, b,
+		sizes[b])
 }
 
-// wait checks what a step waits for; tbs are the blocks of its rank.
+// wait checks what a step waits for that has a block or a step to wait for; tbs are the blocks of its rank.
 func (f *checker) wait(at *place, tbs []ir.TB) {
 	switch s := at.Step; {
 	case s.DepBlock == -1:
-		if s.DepStep != -1 {
-			f.step(at, diag.Malformed, "waits for step %d of no block", s.DepStep)
-		}
+		f.step(at, diag.Malformed, "waits for step %d of no block", s.DepStep)
 	case s.DepBlock < 0 || int(s.DepBlock) >= len(tbs):
 		f.step(at, diag.OutOfBounds, "waits for block %d, and its rank has %d", s.DepBlock, len(tbs))
 	case s.DepStep < 0 || s.DepStep >= tbs[s.DepBlock].Steps.End-tbs[s.DepBlock].Steps.First:
@@ -152,14 +159,15 @@ func (f *checker) wait(at *place, tbs []ir.TB) {
 	}
 }
 
-// nops checks that waits are chained as the runtimes take them: nops, and behind them a step that waits too.
+// nops checks a nop, or the step behind one: waits are chained as the runtimes take them, in nops and a step behind them
+// that waits too.
 func (f *checker) nops(at *place, steps []ir.Step) {
 	switch s := at.Step; {
 	case s.Op == ir.Nop && s.DepBlock < 0:
 		f.step(at, diag.Malformed, "waits for nothing")
 	case s.Op == ir.Nop && at.step == len(steps)-1:
 		f.step(at, diag.Malformed, "has no step behind it that would wait on its behalf")
-	case s.Op != ir.Nop && s.DepBlock < 0 && at.step > 0 && steps[at.step-1].Op == ir.Nop:
+	case s.Op != ir.Nop && s.DepBlock < 0:
 		f.step(at, diag.Malformed, "stands behind a nop and waits for nothing itself, which ends the chain of waits")
 	}
 }
