@@ -16,7 +16,7 @@ type operator struct {
 }
 
 // operators binds as Python does, comparisons looser and not chained. The
-// equalities take any simple kind, + lists too, and && and || are lazy: expr.go
+// equalities take any simple kind, + lists too, and && and || are lazy: binary.go
 // has these cases.
 var binary = map[string]*operator{
 	"||": {1, kBool, kBool, nil},

@@ -3,8 +3,8 @@
 // errors with the hint that a beginner needs. Names mean nothing here: package
 // lang resolves them.
 //
-// grammar.go is the tree, from which participle makes the parser (GRAMMAR.ebnf).
-// parse.go parses a line at a time, so that one error hides no other. scan.go
+// grammar.go is the tree. parse.go makes the parser of it with participle (GRAMMAR.ebnf),
+// and parses a line at a time, so that one error hides no other. scan.go
 // and number.go make tokens, newline.go decides which newlines end a
 // statement, habits.go knows what people bring from other languages, and forms.go
 // shows how lines are written.
@@ -12,11 +12,9 @@ package syntax
 
 import (
 	"sort"
-	"sync"
 
 	"mscclc/ir/diag"
 
-	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
@@ -277,24 +275,6 @@ func (n *Node) Span() diag.Span {
 	}
 	return diag.Span{Pos: diag.Pos(n.Pos), Len: 1}
 }
-
-// parsers builds the parser of files, which GRAMMAR.ebnf is printed from, and
-// that of lines, which does the work.
-var parsers = sync.OnceValues(func() (*participle.Parser[program], *participle.Parser[line]) {
-	file := participle.MustBuild[program](
-		participle.Lexer(definition{}),
-		participle.Elide("Comment", "Blank"),
-		participle.UseLookahead(0),
-		participle.Union[Stmt](&Algorithm{}, &Collective{}, &Protocol{}, &Sizes{}, &RanksPerNode{}, &Scratch{},
-			&Import{}, &Def{}, &Let{}, &If{}, &For{}, &Parallelize{}, &Require{}, &Return{}, &Simple{}),
-		participle.Union[Primary](&Name{}, &Int{}, &String{}, &Bool{}, &Paren{}, &List{}),
-	)
-	one, err := participle.ParserForProduction[line](file)
-	if err != nil {
-		panic(err)
-	}
-	return file, one
-})
 
 // SpanTo covers the operand as far as its first n suffixes.
 func (u *Unary) SpanTo(n int) diag.Span {

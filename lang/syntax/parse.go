@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sort"
 	"strings"
+	"sync"
 
 	"mscclc/ir/diag"
 
@@ -248,3 +249,21 @@ func expected(message string) string {
 	}
 	return ""
 }
+
+// parsers builds the parser of files, which GRAMMAR.ebnf is printed from, and
+// that of lines, which does the work.
+var parsers = sync.OnceValues(func() (*participle.Parser[program], *participle.Parser[line]) {
+	file := participle.MustBuild[program](
+		participle.Lexer(definition{}),
+		participle.Elide("Comment", "Blank"),
+		participle.UseLookahead(0),
+		participle.Union[Stmt](&Algorithm{}, &Collective{}, &Protocol{}, &Sizes{}, &RanksPerNode{}, &Scratch{},
+			&Import{}, &Def{}, &Let{}, &If{}, &For{}, &Parallelize{}, &Require{}, &Return{}, &Simple{}),
+		participle.Union[Primary](&Name{}, &Int{}, &String{}, &Bool{}, &Paren{}, &List{}),
+	)
+	one, err := participle.ParserForProduction[line](file)
+	if err != nil {
+		panic(err)
+	}
+	return file, one
+})

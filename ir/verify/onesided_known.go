@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"slices"
+
+	"mscclc/ir"
+	"mscclc/ir/vclock"
+)
+
+// This file says what blocks know, and what an event of a block knows, of what is over.
+
+// A clock is how many groups of each chain of blocks of the first pass are known to be over.
+type clock struct {
+	row        *vclock.Row // indexed by chain
+	chain, own int32       // of the block that knows it, its own
+}
+
+func (c *clock) knows(chain int32) int32 {
+	n := c.row.At(chain)
+	if chain == c.chain { // blocks behind it in its chain may have told more
+		n = max(n, c.own)
+	}
+	return n
+}
+
+// A lesson is a clock that a block learns by a step.
+type lesson struct {
+	clock
+	step int32
+}
+
+// A knower is what a block knows at the beginning of the group that it is in,
+// and what its steps there learn, which it knows from the next on.
+type knower struct {
+	done, visible clock
+	learns, sees  []lesson
+	pass, group   int32
+	heard         map[int]heard // by the place of an operand: what its thread was told in the group, and tells on
+}
+
+// A told is what a signal of a pass released, for so many awaits that are yet to learn it; less than 0 is any number.
+type told struct {
+	done, visible clock
+	left          int32
+}
+
+// share is x for one more user.
+func (x clock) share() clock {
+	x.row.Share()
+	return x
+}
+
+func shared(list []lesson) []lesson {
+	for _, x := range list {
+		x.share()
+	}
+	return slices.Clone(list)
+}
+
+// A view is what is known somewhere: by event e of a pass, or, where that is
+// -1, by some blocks together.
+type view struct {
+	c       *clocks
+	e       int32
+	at      part // of what e moves
+	pass    int
+	done    []clock
+	visible []clock
+}
+
+// viewOf is what event e knows, in whose step its part at accesses something.
+func (c *clocks) viewOf(e int32, at part, pass int) *view {
+	ev := &c.o.events[e]
+	k := &c.blocks[c.o.links.Block[ev.step]]
+	v := &view{c: c, e: e, at: at, pass: pass, done: []clock{k.done}, visible: []clock{k.visible}}
+	for _, t := range c.o.takes[ev.from.First:ev.from.End] {
+		v.done = append(v.done, c.sent[t])
+	}
+	return v
+}
+
+// over says whether step i is known to be over.
+func (v *view) over(clocks []clock, i int32) bool {
+	chain := v.c.o.chain[v.c.o.links.Block[i]]
+	for k := range clocks {
+		if clocks[k].knows(chain) > v.c.o.group[i]+v.c.begun {
+			return true
+		}
+	}
+	return false
+}
+
+// read says whether the reads of a part are known to be over: its step is, or
+// its packets have been read, and that in turn is over.
+func (v *view) read(x part) bool {
+	o := v.c.o
+	list := []part{x}
+	seen := map[part]bool{x: true}
+	for len(list) > 0 {
+		x := list[0]
+		list = list[1:]
+		if v.c.work++; v.c.work > o.opt.Work {
+			return true // nothing is decided then
+		}
+		if v.over(v.done, x.step) || v.pass == 0 && x == v.at {
+			return true
+		}
+		s := &o.p.Steps[x.step]
+		for _, d := range o.p.OneSided.Dests(s) {
+			if d.Buf != ir.Packets {
+				continue
+			}
+			for _, r := range o.readers.of(o.links.Packet(d.Rank, d.Index) + x.k) {
+				if !seen[r] {
+					seen[r] = true
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return false
+}
