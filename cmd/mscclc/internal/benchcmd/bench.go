@@ -107,7 +107,7 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 		},
 	}
 	flags := cmd.Flags()
-	f.Flags.AddFlags(flags, "program")
+	f.AddFlags(flags, "program")
 	f.Sided, flags.Lookup("sided").DefValue = "one", "one"
 	cli.WordFlag(flags, &f.device, "device", "", "cpu", "run on `D`: "+cli.List(devices.Names()), devices.Names())
 	flags.StringVarP(&f.begin, "begin", "b", "1K", "the first size: `N` bytes, with K, M or G")

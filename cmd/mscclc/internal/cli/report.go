@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A Report is what --json says of one file; jsonHelp describes it.
+// A Report is what --json says of one file; mscclc help json describes it.
 type Report struct {
 	Schema int `json:"schema"`
 	diag.FileReport

@@ -27,7 +27,7 @@ func Runnable(a *cli.App, arg string, r *Request) (*ir.Program, verify.Options, 
 	return RunnableOf(a, s, r)
 }
 
-// RunnableOf is runnable of what s holds. It may be called again, for --inplace or not: s is read once.
+// RunnableOf is Runnable of what s holds. It may be called again, for --inplace or not: s is read once.
 func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check verify.Options, err error) {
 	check = r.Limits.Check
 	if s.Kind == codegen.KindSource {

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A place says what completion offers at one place of a command line: words, and files with some endings. Words is nil
+// A Place says what completion offers at one place of a command line: words, and files with some endings. Words is nil
 // where there are none, and endings is nil where no file may stand. The zero place offers nothing, such as for a
 // number.
-type place struct {
+type Place struct {
 	words   func(cursor) []string // WORD, or WORD, a tab and its description
 	endings []string
 	anyFile bool
@@ -35,7 +35,7 @@ type cursor struct {
 
 // Arguments are the places of each command's arguments, by the command's name. The last place is that of all further
 // arguments.
-var Arguments = map[string][]place{
+var Arguments = map[string][]Place{
 	"bench":    {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
 	"compile":  {{words: algorithmWords, endings: cli.SourceEndings}, {}},
 	"explain":  {{words: codeWords}, {}},
@@ -53,8 +53,8 @@ var Arguments = map[string][]place{
 }
 
 // Values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take
-// one of a few words (see WordFlag), switches and numbers are not listed.
-var Values = map[string]place{
+// one of a few words (see cli.WordFlag), switches and numbers are not listed.
+var Values = map[string]Place{
 	"after":          {words: afterWords},
 	"begin":          {},
 	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.TimesEndings)},
@@ -101,8 +101,8 @@ func Register(root *cobra.Command) {
 	}
 }
 
-// ValueOf returns the place of the value of a flag of cmd. It is not ok where values lacks the flag.
-func ValueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
+// ValueOf returns the place of the value of a flag of cmd. It is not ok where Values lacks the flag.
+func ValueOf(cmd *cobra.Command, flag *pflag.Flag) (at Place, ok bool) {
 	if at, ok = Values[cmd.Name()+" "+flag.Name]; ok {
 		return at, true
 	}
@@ -110,7 +110,7 @@ func ValueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
 		return at, true
 	}
 	if w, ok := flag.Value.(cli.Word); ok {
-		return place{words: func(at cursor) []string {
+		return Place{words: func(at cursor) []string {
 			if list := asTyped(at.typed, withDocs(w.Names, wordDocs[flag.Name])); len(list) > 0 {
 				return list
 			}
@@ -119,16 +119,16 @@ func ValueOf(cmd *cobra.Command, flag *pflag.Flag) (at place, ok bool) {
 	}
 	switch flag.Value.Type() {
 	case "int", "int64", "uint64", "uint", "duration":
-		return place{}, true
+		return Place{}, true
 	case "bool", new(compiling.OptionalBool).Type():
-		return place{words: truthWords}, true
+		return Place{words: truthWords}, true
 	}
-	return place{}, false
+	return Place{}, false
 }
 
 // complete is a cobra.CompletionFunc. It offers what begins as typed does. Where a file may have another name than
 // those offered, and nothing else fits, the shell offers files as it does for other programs.
-func (at place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (at Place) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if at.anyFile {
 		return nil, cobra.ShellCompDirectiveDefault
 	}

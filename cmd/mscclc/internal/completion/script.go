@@ -16,7 +16,7 @@ type ScriptDocument struct {
 	Script string `json:"script"`
 }
 
-// AddCommand makes the command completion. Its scripts come by way of the app, which may put them into a document.
+// AddCommand makes the command completion. With --json its scripts come in a document.
 func AddCommand(a *cli.App, root *cobra.Command) {
 	var script bytes.Buffer
 	root.SetOut(&script) // where cobra's scripts go

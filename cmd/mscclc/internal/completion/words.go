@@ -24,7 +24,7 @@ import (
 
 // The functions of this file list what a place offers, from the tables that the commands work by.
 
-// wordDocs describe the words of some flags (see WordFlag), by the flag's name.
+// wordDocs describe the words of some flags (see cli.WordFlag), by the flag's name.
 var wordDocs = map[string]func(word string) string{
 	"target": targetDoc,
 }

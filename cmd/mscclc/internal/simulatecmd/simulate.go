@@ -64,7 +64,7 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 		RunE: func(_ *cobra.Command, args []string) error { return simulateSizes(a, args[0], &f) },
 	}
 	flags := cmd.Flags()
-	f.Flags.AddFlags(flags, "program")
+	f.AddFlags(flags, "program")
 	flags.Var(cli.RanksFlag{Setting: &f.RanksSetting}, "ranks",
 		"compile for `N` ranks: -p ranks=N, or the fewest nodes from 2 of an algorithm that has nodes and gpus")
 	f.Sided, flags.Lookup("sided").DefValue = "one", "one"

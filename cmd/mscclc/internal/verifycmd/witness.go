@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// A Report is what verify --json says of one file; jsonHelp describes it.
+// A Report is what verify --json says of one file; mscclc help json describes it.
 type Report struct {
 	cli.Report
 	Proof   *proofInfo     `json:"proof,omitempty" doc:"what it was proven with, where it is ok"`

@@ -7,8 +7,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// This file has --json of the commands that cobra makes: help and completion.
-
 // A helpDocument is what help --json, and COMMAND --help --json, print.
 type helpDocument struct {
 	Schema   int           `json:"schema"`
