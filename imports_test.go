@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"mscclc/ir/lint":             {"mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/ir/internal/opsgen":  {"mscclc/ir"},
 	"mscclc/ir/irtest":           {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form", "mscclc/ir/text"}, // programs for tests
-	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/syntax"},
+	"mscclc/lang":                {"mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/placement", "mscclc/lang/arithmetic", "mscclc/lang/syntax"},
 
 	"mscclc/codegen":               {"mscclc/files", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
 	"mscclc/codegen/msccl":         {"mscclc/codegen", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/form"},
@@ -75,6 +75,7 @@ var mayImport = map[string][]string{
 	"mscclc/passes/passestest":           {"mscclc/algorithms", "mscclc/ir", "mscclc/lang", "mscclc/lang/syntax"},
 	"mscclc/ir/placement":                {"mscclc/ir"},
 	"mscclc/lang/langtest":               {"mscclc/lang/syntax"},
+	"mscclc/lang/arithmetic":             {},
 	"mscclc/lang/syntax":                 {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/cmd/mscclc/internal/cli":     {"*"},
 	"mscclc/cmd/mscclc/internal/picture": {"*"},

@@ -2,10 +2,52 @@ package lang
 
 import (
 	"mscclc/ir/diag"
+	"mscclc/lang/arithmetic"
 	"mscclc/lang/syntax"
 )
 
-// This file compiles binary operators.
+// This file has the binary operators, and compiles them.
+
+// An operator takes two operands of one kind. It returns a fault in words, or "".
+type operator struct {
+	prec     int // binds tighter than those with less
+	operands kind
+	result   kind
+	run      func(a, b int64) (int64, string)
+}
+
+// binary has the operators. They bind as Python's do, comparisons looser and not chained. The
+// equalities take any simple kind, + lists too, and && and || are lazy.
+var binary = map[string]*operator{
+	"||": {1, kBool, kBool, nil},
+	"&&": {2, kBool, kBool, nil},
+	"==": {3, kAny, kBool, func(a, b int64) (int64, string) { return truth(a == b) }},
+	"!=": {3, kAny, kBool, func(a, b int64) (int64, string) { return truth(a != b) }},
+	"<":  {3, kInt, kBool, func(a, b int64) (int64, string) { return truth(a < b) }},
+	"<=": {3, kInt, kBool, func(a, b int64) (int64, string) { return truth(a <= b) }},
+	">":  {3, kInt, kBool, func(a, b int64) (int64, string) { return truth(a > b) }},
+	">=": {3, kInt, kBool, func(a, b int64) (int64, string) { return truth(a >= b) }},
+	"|":  {4, kInt, kInt, func(a, b int64) (int64, string) { return a | b, "" }},
+	"^":  {5, kInt, kInt, func(a, b int64) (int64, string) { return a ^ b, "" }},
+	"&":  {6, kInt, kInt, func(a, b int64) (int64, string) { return a & b, "" }},
+	"<<": {7, kInt, kInt, arithmetic.ShiftLeft},
+	">>": {7, kInt, kInt, arithmetic.ShiftRight},
+	"+":  {8, kInt, kInt, arithmetic.Add},
+	"-":  {8, kInt, kInt, arithmetic.Sub},
+	"*":  {9, kInt, kInt, arithmetic.Mul},
+	"/":  {9, kInt, kInt, arithmetic.Div},
+	"%":  {9, kInt, kInt, arithmetic.Mod},
+}
+
+const comparison = 3 // the precedence of the comparisons
+
+// truth returns b as a number, and no fault.
+func truth(b bool) (int64, string) {
+	if b {
+		return 1, ""
+	}
+	return 0, ""
+}
 
 // binary compiles one operator.
 func (c *compiler) binary(b *syntax.Binary, op *operator, left, right code) code {
@@ -46,7 +88,7 @@ func (c *compiler) fast(op string, span diag.Span, a, b number) func() int64 {
 			y := b.get()
 			z := x + y
 			if (z > x) != (y > 0) {
-				m.fault(diag.Arithmetic, span, "%s", overflow)
+				m.fault(diag.Arithmetic, span, "%s", arithmetic.Overflow)
 			}
 			return z
 		}
@@ -56,7 +98,7 @@ func (c *compiler) fast(op string, span diag.Span, a, b number) func() int64 {
 			y := b.get()
 			z := x - y
 			if (z < x) != (y > 0) {
-				m.fault(diag.Arithmetic, span, "%s", overflow)
+				m.fault(diag.Arithmetic, span, "%s", arithmetic.Overflow)
 			}
 			return z
 		}
@@ -72,7 +114,7 @@ func (c *compiler) fast(op string, span diag.Span, a, b number) func() int64 {
 					return x
 				}
 			}
-			z, fault := mod(x, y)
+			z, fault := arithmetic.Mod(x, y)
 			if fault != "" {
 				m.fault(diag.Arithmetic, span, "%s", fault)
 			}
@@ -111,7 +153,7 @@ func (c *compiler) plus(span diag.Span, left, right code) code {
 		switch {
 		case m.bad:
 		case a.kind == kInt && b.kind == kInt:
-			n, fault := add(a.n, b.n)
+			n, fault := arithmetic.Add(a.n, b.n)
 			if fault != "" {
 				m.fault(diag.Arithmetic, span, "%s", fault)
 			}
@@ -176,4 +218,16 @@ func (c *compiler) equality(span diag.Span, op string, left, right code) code {
 		}
 		return 1 - want
 	}}}
+}
+
+// arithmetic makes a faulting function of two numbers one that reports.
+func (m *machine) arithmetic(span diag.Span, a, b number, run func(a, b int64) (int64, string)) func() int64 {
+	return func() int64 {
+		x := a.get()
+		n, fault := run(x, b.get())
+		if fault != "" {
+			m.fault(diag.Arithmetic, span, "%s", fault)
+		}
+		return n
+	}
 }

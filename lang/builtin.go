@@ -5,6 +5,7 @@ import (
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
+	"mscclc/lang/arithmetic"
 	"mscclc/lang/syntax"
 )
 
@@ -50,7 +51,7 @@ func numberCall(what string, run func(int64) (int64, string)) builtin {
 
 func absolute(n int64) (int64, string) {
 	if n < 0 {
-		return negate(n)
+		return arithmetic.Negate(n)
 	}
 	return n, ""
 }

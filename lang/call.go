@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 
 	"mscclc/ir/diag"
@@ -82,7 +83,7 @@ func (c *compiler) bind(what string, list []*syntax.Arg, params []string, requir
 	for i, a := range list {
 		at := i
 		if a.Name != nil {
-			if at = indexOf(params, a.Name.Text); at < 0 {
+			if at = slices.Index(params, a.Name.Text); at < 0 {
 				d := fail(a.Name.Span(), "%s has no argument called %s", what, a.Name.Text)
 				if !suggest(d, a.Name.Text, params) && len(params) > 0 {
 					d.Hint = argumentsHint(params, required)
@@ -137,15 +138,6 @@ func argumentsHint(params []string, required func(i int) bool) string {
 		return "its arguments are " + strings.Join(may, ", ") + ", all optional"
 	}
 	return "its arguments are " + strings.Join(must, ", ") + ", and optionally " + strings.Join(may, ", ")
-}
-
-func indexOf(list []string, s string) int {
-	for i, x := range list {
-		if x == s {
-			return i
-		}
-	}
-	return -1
 }
 
 // callFunction compiles a call of a def.

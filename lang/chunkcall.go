@@ -65,7 +65,7 @@ func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span di
 		return c.channelMethod(x, f, args, of, span)
 	case x.kind == kBad:
 		for _, a := range args.List {
-			if a.Name == nil || indexOf(hintNames, a.Name.Text) < 0 {
+			if a.Name == nil || !slices.Contains(hintNames, a.Name.Text) {
 				c.expr(a.Value)
 			}
 		}

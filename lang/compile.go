@@ -5,9 +5,10 @@ import (
 	"mscclc/lang/syntax"
 )
 
-// This file compiles statements to functions; assign.go has those that give variables their values. Names become slots: as no
-// function calls itself, every variable of the program has one slot for ever,
-// and closures hold pointers to slots.
+// This file compiles statements to functions; assign.go has those that give
+// variables their values. Names become slots: as no function calls itself,
+// every variable of the program has one slot for ever, and closures hold
+// pointers to slots.
 
 // flow says how a statement ended.
 type flow uint8

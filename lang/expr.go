@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mscclc/ir/diag"
+	"mscclc/lang/arithmetic"
 	"mscclc/lang/syntax"
 )
 
@@ -114,7 +115,7 @@ func (c *compiler) unary(u *syntax.Unary) code {
 		default:
 			n := c.asNumber(x, kInt, "the operand of -", span)
 			x = c.folded(kInt, func() int64 {
-				v, fault := negate(n.get())
+				v, fault := arithmetic.Negate(n.get())
 				if fault != "" {
 					m.fault(diag.Arithmetic, span, "%s", fault)
 				}

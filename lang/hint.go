@@ -2,6 +2,7 @@ package lang
 
 import (
 	"math"
+	"slices"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -19,7 +20,7 @@ func (c *compiler) hints(args []*syntax.Arg) (rest []*syntax.Arg, number func() 
 	var set []func(*ir.Hint)
 	given := map[string]bool{}
 	for _, a := range args {
-		if a.Name == nil || indexOf(hintNames, a.Name.Text) < 0 {
+		if a.Name == nil || !slices.Contains(hintNames, a.Name.Text) {
 			rest = append(rest, a)
 			continue
 		}

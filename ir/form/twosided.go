@@ -159,8 +159,8 @@ func (f *checker) wait(at *place, tbs []ir.TB) {
 	}
 }
 
-// nops checks a nop, or the step behind one: waits are chained as the runtimes take them, in nops and a step behind them
-// that waits too.
+// nops checks a nop, or the step behind one: waits are chained as the runtimes take them, in nops and a step behind
+// them that waits too.
 func (f *checker) nops(at *place, steps []ir.Step) {
 	switch s := at.Step; {
 	case s.Op == ir.Nop && s.DepBlock < 0:
