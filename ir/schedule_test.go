@@ -120,7 +120,7 @@ func TestScheduleAgainstNaive(t *testing.T) {
 			if stuck[len(stuck)-1].At < 0 {
 				dangling++
 			}
-			checkWitness(t, s, stuck, got)
+			checkCounterexample(t, s, stuck, got)
 		}
 	})
 	if stucks < 10 || dangling < 5 || stucks == dangling {
@@ -128,8 +128,8 @@ func TestScheduleAgainstNaive(t *testing.T) {
 	}
 }
 
-// checkWitness: each entry waits for a block that stands at the next entry.
-func checkWitness(t *rapid.T, s *ir.Schedule, stuck []ir.Wait, done []bool) {
+// checkCounterexample: each entry waits for a block that stands at the next entry.
+func checkCounterexample(t *rapid.T, s *ir.Schedule, stuck []ir.Wait, done []bool) {
 	for k, w := range stuck {
 		if done[w.Step] {
 			t.Fatalf("step %d has ended, and waits", w.Step)

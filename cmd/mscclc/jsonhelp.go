@@ -56,7 +56,7 @@ var sharedParts = []struct {
 }{
 	{"problem", reflect.TypeFor[diag.Problem]()},
 	{"program", reflect.TypeFor[cli.ProgramInfo]()},
-	{"witness", reflect.TypeFor[verifycmd.WitnessInfo]()},
+	{"counterexample", reflect.TypeFor[verifycmd.CounterexampleInfo]()},
 	{"step", reflect.TypeFor[verifycmd.StepInfo]()},
 }
 
@@ -82,7 +82,7 @@ func jsonFields(t reflect.Type) (list []jsonField) {
 		case name == "-" || !f.IsExported():
 		default:
 			if of.Kind() == reflect.Interface { // a problem's, which is the verifier's own
-				of = reflect.TypeFor[verifycmd.WitnessInfo]()
+				of = reflect.TypeFor[verifycmd.CounterexampleInfo]()
 			}
 			absent := options == "omitempty"
 			list = append(list, jsonField{name, f.Tag.Get("doc"), absent, !absent && f.Type.Kind() == reflect.Pointer, of})
@@ -141,9 +141,10 @@ func jsonHelp() *cobra.Command {
 
 func jsonText() string {
 	var b strings.Builder
-	b.WriteString(`With --json a command prints one JSON document on stdout, and nothing on stderr. Every document has
-"schema": 1, or is a list of objects that have it. The schema rises when a field goes or changes its meaning. Fields may
-be added.
+	fmt.Fprintf(&b,
+		`With --json a command prints one JSON document on stdout, and nothing on stderr. Every document has
+"schema": %d, or is a list of objects that have it. The schema rises when a field goes or changes its meaning. Fields
+may be added.
 
 A command that cannot begin its work, such as one with a wrong flag or a file that cannot be read, prints the last of
 these documents. Its exit_code is the exit code. If the work fails after the document was begun, the message goes to
@@ -151,8 +152,10 @@ stderr.
 
 The notes that stderr has without --json are in the list notes. A list of objects has them in its first object.
 
+In schema 1, counterexample was called witness.
+
 The fields of each document follow. A field with a ? is absent where it would be empty.
-`)
+`, cli.Schema)
 	for _, d := range documents {
 		t := reflect.TypeOf(d.value)
 		what := ""

@@ -86,7 +86,7 @@ func TestSARIF(t *testing.T) {
 		t.Errorf("deadlock: %+v", r)
 	}
 	if w, _ := json.Marshal(r.Properties); !bytes.Contains(w, []byte(`"waits":[{`)) {
-		t.Errorf("witness %s", w)
+		t.Errorf("counterexample %s", w)
 	}
 	if r := seen["n%C3%A4h.mscl syntax"]; r == nil || *r.Locations[0].PhysicalLocation.Region.StartColumn != 22 {
 		t.Errorf("characters before a column: %+v", r)

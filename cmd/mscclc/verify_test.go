@@ -38,8 +38,8 @@ func TestVerifyJSON(t *testing.T) {
 		File     string
 		OK       bool
 		Problems []struct {
-			Code    diag.Code
-			Witness *struct {
+			Code           diag.Code
+			Counterexample *struct {
 				With, Chunk any
 				Waits       []any
 				Slots       int
@@ -62,17 +62,17 @@ func TestVerifyJSON(t *testing.T) {
 			continue
 		}
 		shown++
-		w := r.Problems[0].Witness
+		w := r.Problems[0].Counterexample
 		if r.OK || w == nil || (code == diag.Deadlock) != (len(w.Waits) > 0) ||
 			(code == diag.Race) != (w.With != nil && w.Chunk != nil) || w.Slots != 2 {
-			t.Errorf("%s: witness %+v", r.File, w)
+			t.Errorf("%s: counterexample %+v", r.File, w)
 		}
 		if devices.HasCPU && (len(r.Replays) == 0 || !r.Replays[0].Shown) {
 			t.Errorf("%s: replays %+v", r.File, r.Replays)
 		}
 	}
 	if shown != 4 {
-		t.Errorf("%d codes have witnesses", shown)
+		t.Errorf("%d codes have counterexamples", shown)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"mscclc/ir"
 )
 
-// An access is an action of a run that reads or writes the witness's chunk.
+// An access is an action of a run that reads or writes the counterexample's chunk.
 type access struct {
 	action        int
 	step          int32 // the first of a chain
@@ -19,7 +19,7 @@ type access struct {
 	before, after uint64 // what the chunk began with
 }
 
-// accesses returns the accesses of the last run to the witness's chunk, those
+// accesses returns the accesses of the last run to the counterexample's chunk, those
 // that ended first, in that order.
 func (r *replay) accesses() []access {
 	var list, ended []access // of the chunk; and whatever has ended, of all ranks
@@ -50,8 +50,8 @@ func (r *replay) accesses() []access {
 	return append(done, list...)
 }
 
-// touches says whether a message of a step of the witness's rank, or a chain
-// from there, reads or writes the witness's chunk.
+// touches says whether a message of a step of the counterexample's rank, or a chain
+// from there, reads or writes the counterexample's chunk.
 func (r *replay) touches(step, message int32) (reads, writes bool) {
 	mem := r.mem
 	cell := mem.Cell(r.w.Rank, r.w.Buf, r.w.Index)
@@ -74,7 +74,7 @@ func (r *replay) touches(step, message int32) (reads, writes bool) {
 	return reads, writes
 }
 
-// chunk names the witness's chunk.
+// chunk names the counterexample's chunk.
 func (r *replay) chunk() string {
 	if r.one != nil {
 		return fmt.Sprintf("%s of rank %d", r.p.ChunkName(r.w.Buf, r.w.Index), r.w.Rank)

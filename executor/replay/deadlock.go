@@ -8,7 +8,7 @@ import (
 )
 
 // deadlock runs the program, which must hang, and the blocks stand where the
-// witness says, for what it says. Connections have the witness's slots where a
+// counterexample says, for what it says. Connections have the counterexample's slots where a
 // wait is for one; else the blocks come to the same waits with any number, and
 // have so many that no other block needs to wait for one.
 func (r *replay) deadlock() (Result, error) {
@@ -111,8 +111,8 @@ func (h *hang) lacks(step int32, cause ir.Cause) bool {
 	return s.Op.Info().Sends && h.sent[block.Send]-h.received[block.Send] == h.args.Slots
 }
 
-// confirm says what a wait of the witness is like in the run, and whether it is
-// as the witness says.
+// confirm says what a wait of the counterexample is like in the run, and whether it is
+// as the counterexample says.
 func (h *hang) confirm(w *ir.Wait) (string, bool) {
 	b := h.wires.Block[w.Step]
 	if never(w) && h.at[b] >= 0 && h.first[h.at[b]] < h.first[w.Step] {

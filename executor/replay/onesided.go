@@ -12,7 +12,7 @@ import (
 	"mscclc/ir/verify"
 )
 
-// A oneReplay is the runs of one witness of a one-sided program. An action is a step, in one pass.
+// A oneReplay is the runs of one counterexample of a one-sided program. An action is a step, in one pass.
 type oneReplay struct {
 	*replay
 	links   *eval.Links
@@ -33,7 +33,7 @@ func asPasses(p *ir.Program) *ir.Program {
 	return &q
 }
 
-func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded) *oneReplay {
+func newOneReplay(ctx context.Context, p *ir.Program, w *verify.Counterexample, l *executor.Loaded) *oneReplay {
 	r := &oneReplay{links: eval.Link(p), onePass: p.OneSided.OnePass}
 	r.replay = &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), mem: p.Memory(),
 		first: make([]int32, len(p.Steps)), one: r}
@@ -89,7 +89,7 @@ func (r *oneReplay) show() (Result, error) {
 	return Result{}, nothing(r.w)
 }
 
-// touches says whether a step reads or writes the witness's chunk.
+// touches says whether a step reads or writes the counterexample's chunk.
 func (r *oneReplay) touches(step int32) (reads, writes bool) {
 	s, o := &r.p.Steps[step], r.p.OneSided
 	if s.Op != ir.Move {
@@ -110,7 +110,7 @@ func (r *oneReplay) touches(step int32) (reads, writes bool) {
 	return any(o.Sources(s)), any(o.Dests(s))
 }
 
-// deadlock runs the program, which must hang, with blocks standing where the witness says.
+// deadlock runs the program, which must hang, with blocks standing where the counterexample says.
 func (r *oneReplay) deadlock() (Result, error) {
 	var out Result
 	if err := r.run(); err != nil {

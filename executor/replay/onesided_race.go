@@ -176,8 +176,8 @@ func (r *oneReplay) reaches(from map[int32]int, step int32, over bool, m moment)
 	return has && reached >= at
 }
 
-// outside shows that the witness's step accesses memory of a rank before any block of that has begun, or after all of
-// them have ended: in a launch of one pass, or in the first or the last of two.
+// outside shows that the counterexample's step accesses memory of a rank before any block of that has begun, or after
+// all of them have ended: in a launch of one pass, or in the first or the last of two.
 func (r *oneReplay) outside() (out Result, err error) {
 	own := r.p.Rank[r.w.Rank]
 	if own.First == own.End {
@@ -207,7 +207,7 @@ func (r *oneReplay) outside() (out Result, err error) {
 	return out, nil
 }
 
-// early holds the witness's rank until the access has ended.
+// early holds the counterexample's rank until the access has ended.
 func (r *oneReplay) early(out *Result) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, 0)
 	var hold []executor.Hold
@@ -227,7 +227,7 @@ func (r *oneReplay) early(out *Result) error {
 	return nil
 }
 
-// late holds the access until the witness's rank has ended.
+// late holds the access until the counterexample's rank has ended.
 func (r *oneReplay) late(out *Result) error {
 	own, access := r.p.Rank[r.w.Rank], r.actionOf(r.w.Step, r.passes-1)
 	_, first := r.img.One.Actions(uint64(r.passes))
@@ -246,7 +246,7 @@ func (r *oneReplay) late(out *Result) error {
 	return nil
 }
 
-// tells says whether some block of the witness's rank is told by flags that the witness's step is over.
+// tells says whether some block of the counterexample's rank is told by flags that the counterexample's step is over.
 func (r *oneReplay) tells() bool {
 	for b := r.p.Rank[r.w.Rank].First; b < r.p.Rank[r.w.Rank].End; b++ {
 		if steps := r.p.Blocks[b].Steps; steps.First < steps.End && !r.p.Loose(b) &&
@@ -259,8 +259,8 @@ func (r *oneReplay) tells() bool {
 
 func (r *oneReplay) end(action int) uint64 { return r.watch.Actions[action].End }
 
-// all says whether something holds for when each action of the witness's rank began and ended, 0 for never, but for
-// loose ones.
+// all says whether something holds for when each action of the counterexample's rank began and ended, 0 for never, but
+// for loose ones.
 func (r *oneReplay) all(holds func(begin, end uint64) bool) bool {
 	own := r.p.Rank[r.w.Rank]
 	for b := own.First; b < own.End; b++ {

@@ -91,7 +91,7 @@ func (r *replay) comesRound() bool {
 		r.mem.Cell(r.w.Rank, s.SrcBuf, int(s.Src)) != r.mem.Cell(r.w.Rank, t.DstBuf, int(t.Dst))
 }
 
-// writes says whether a message of a step writes the witness's chunk.
+// writes says whether a message of a step writes the counterexample's chunk.
 func (r *replay) writes(step, message int32) bool {
 	_, writes := r.touches(step, message)
 	return writes

@@ -1,6 +1,6 @@
 // Package replay shows a counterexample: it runs a rejected program until what the proof says happens. [Run] takes the
-// program and the verify.Witness, and returns what was seen as lines of text. It drives package executor, whose Watch
-// records what each block does and holds blocks back.
+// program and the verify.Counterexample, and returns what was seen as lines of text. It drives package executor, whose
+// Watch records what each block does and holds blocks back.
 package replay
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // A Result is what a replay saw.
 type Result struct {
-	Shown bool     `json:"shown" doc:"the device did what the witness says"`
+	Shown bool     `json:"shown" doc:"the device did what the counterexample says"`
 	Lines []string `json:"lines" doc:"what it did"`
 }
 
@@ -28,14 +28,14 @@ func (r *Result) say(format string, args ...any) {
 	r.Lines = append(r.Lines, fmt.Sprintf(format, args...))
 }
 
-// Run runs p, which verify has rejected, on a device that watches, and shows what the witness w says: that p hangs,
-// that two accesses come in both orders, that a chunk ends wrong, or that one is read before anything writes it.
+// Run runs p, which verify has rejected, on a device that watches, and shows what the counterexample w says: that p
+// hangs, that two accesses come in both orders, that a chunk ends wrong, or that one is read before anything writes it.
 // Messages hold as many chunks as w says. So do connections if w is about a deadlock; for other problems slots do not
 // matter.
 //
 // Each chunk is two random numbers of 64 bits, which stand for it: chunks that hold equal numbers were made of the same
 // inputs. A one-sided program runs in one column, and in one pass, or in as many as a race of two passes needs.
-func Run(ctx context.Context, p *ir.Program, w verify.Witness, dev executor.Device) (Result, error) {
+func Run(ctx context.Context, p *ir.Program, w verify.Counterexample, dev executor.Device) (Result, error) {
 	if w.OtherPlace {
 		p = p.Called(!p.Coll.Inplace)
 	}
@@ -66,7 +66,7 @@ func Run(ctx context.Context, p *ir.Program, w verify.Witness, dev executor.Devi
 	return Result{}, nothing(&w)
 }
 
-func nothing(w *verify.Witness) error {
+func nothing(w *verify.Counterexample) error {
 	return fmt.Errorf("a problem of code %s has nothing to replay", w.Problem.Code)
 }
 
@@ -77,11 +77,11 @@ const replayPoison = 0xdead_beef_dead_beef
 // may have.
 const chunkElems, chunkBytes = 2, 16
 
-// A replay is the runs of one witness.
+// A replay is the runs of one counterexample.
 type replay struct {
 	ctx   context.Context
 	p     *ir.Program
-	w     *verify.Witness
+	w     *verify.Counterexample
 	l     *executor.Loaded
 	img   *abi.Image // of l
 	wires *eval.Wiring
@@ -89,7 +89,7 @@ type replay struct {
 	data  *data.Buffers
 	args  executor.Args
 	elems int             // of a chunk
-	pass  int             // whose part of the witness's chunk is looked at
+	pass  int             // whose part of the counterexample's chunk is looked at
 	group int32           // chunks a message
 	also  []executor.Hold // that stand in all runs, where no other holds the same action
 	first []int32         // of a step: its first action; of one in a chain, the chain's
@@ -99,7 +99,7 @@ type replay struct {
 	stuck bool           // it hung
 }
 
-func newReplay(ctx context.Context, p *ir.Program, w *verify.Witness, l *executor.Loaded) *replay {
+func newReplay(ctx context.Context, p *ir.Program, w *verify.Counterexample, l *executor.Loaded) *replay {
 	r := &replay{ctx: ctx, p: p, w: w, l: l, img: l.Image(), wires: eval.Wire(p), mem: p.Memory(),
 		group: int32(min(max(w.MessageChunks, 1), ir.MaxMessageChunks))}
 	r.elems = chunkElems

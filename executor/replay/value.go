@@ -83,7 +83,7 @@ func (r *replay) same(x *access, step int32) bool {
 	return step >= 0 && r.first[x.step] == r.first[step]
 }
 
-// uninitialized shows that the witness's step read its chunk before anything
+// uninitialized shows that the counterexample's step read its chunk before anything
 // wrote it.
 func (r *replay) uninitialized(out *Result) {
 	written := false
@@ -102,8 +102,8 @@ func (r *replay) uninitialized(out *Result) {
 	}
 }
 
-// wrong shows that the witness's chunk ends with what it should not, and that
-// the witness's step wrote it last.
+// wrong shows that the counterexample's chunk ends with what it should not, and that
+// the counterexample's step wrote it last.
 func (r *replay) wrong(out *Result) {
 	var last *access
 	for _, x := range r.accesses() {

@@ -34,8 +34,8 @@ type Order struct {
 	Sums   int               // that two or more output chunks must hold
 	Differ [NumRoundings]int // of those, the ones that are not alike everywhere
 
-	// Witness shows the first that is not alike, or is nil.
-	Witness [NumRoundings]*Difference
+	// Counterexample shows the first that is not alike, or is nil.
+	Counterexample [NumRoundings]*Difference
 }
 
 // Same says whether all ranks end with the same bits, whatever the type.
@@ -99,10 +99,10 @@ func (o *Order) compare(by Rounding, run *orderRun, e *exprs, class []expr, sums
 				continue
 			}
 			o.Differ[by]++
-			if o.Witness[by] == nil {
+			if o.Counterexample[by] == nil {
 				d := e.difference(first, x, by)
 				d.Chunk, d.Step = [2]ir.Part{places[0], place}, [2]int32{run.at(places[0]).step, run.at(place).step}
-				o.Witness[by] = d
+				o.Counterexample[by] = d
 			}
 			break
 		}

@@ -68,7 +68,7 @@ func TestBitwise(t *testing.T) {
 		o := orderOf(t, p)
 		if o.Sums != 1 || o.Differ != x.differ || o.Same() {
 			t.Errorf("%s: %+v", x.name, o)
-		} else if d := o.Witness[bitwise.Chain]; d.Expr != x.expr || d.Part {
+		} else if d := o.Counterexample[bitwise.Chain]; d.Expr != x.expr || d.Part {
 			t.Errorf("%s: %+v", x.name, d)
 		}
 	}
@@ -98,10 +98,10 @@ func TestBitwiseSeesRounding(t *testing.T) {
 	text = strings.Replace(text, "  2 re scratch[0] => input[0] dep 0.0\n  3 re scratch[1] => input[0]\n",
 		"  2 re scratch[1] => scratch[0] dep 0.0 hasdep\n  3 re scratch[0] => input[0]\n", 1)
 	o := orderOf(t, irtest.Program(t, text))
-	if o.Differ != [bitwise.NumRoundings]int{bitwise.Chain: 1} || o.Witness[bitwise.Each] != nil {
+	if o.Differ != [bitwise.NumRoundings]int{bitwise.Chain: 1} || o.Counterexample[bitwise.Each] != nil {
 		t.Fatalf("%+v", o)
 	}
-	d := o.Witness[bitwise.Chain]
+	d := o.Counterexample[bitwise.Chain]
 	if d.Expr != [2]string{"in[0][0] + in[1][0] + in[2][0]", "(in[0][0] + in[1][0]) + in[2][0]"} ||
 		d.Chunk[1] != (ir.Part{Rank: 1}) {
 		t.Errorf("%+v", d)

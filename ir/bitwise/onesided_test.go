@@ -29,7 +29,7 @@ func TestOneSidedBitwise(t *testing.T) {
 	} {
 		o := orderOf(t, c.p)
 		shows := ""
-		if w := o.Witness[bitwise.Each]; w != nil {
+		if w := o.Counterexample[bitwise.Each]; w != nil {
 			shows = strings.Join(w.Expr[:], " | ")
 		}
 		if o.Sums != c.sums || o.Differ != c.differ || shows != c.shows {
@@ -59,7 +59,7 @@ func TestOneSidedRounding(t *testing.T) {
 	if o.Differ != [bitwise.NumRoundings]int{bitwise.Chain: 1} {
 		t.Fatalf("%v", o.Differ)
 	}
-	if w := o.Witness[bitwise.Chain].Expr; w != [2]string{"(in[0][0] + in[1][0]) + in[2][0]",
+	if w := o.Counterexample[bitwise.Chain].Expr; w != [2]string{"(in[0][0] + in[1][0]) + in[2][0]",
 		"in[0][0] + in[1][0] + in[2][0]"} {
 		t.Errorf("%q", w)
 	}

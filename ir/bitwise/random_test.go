@@ -107,10 +107,10 @@ func TestBitwiseOfRandomSums(t *testing.T) {
 				differ = !sameBits(t, l, p, dt, data.Sum, seed*100+draw)
 			}
 			if differ != (o.Differ[by] > 0) {
-				t.Errorf("seed %d: outputs of %v differ: %v; judged: %+v %+v", seed, dt, differ, o, o.Witness[by])
+				t.Errorf("seed %d: outputs of %v differ: %v; judged: %+v %+v", seed, dt, differ, o, o.Counterexample[by])
 			}
 		}
-		if d := o.Witness[bitwise.Chain]; d != nil && d.Expr[0] == d.Expr[1] {
+		if d := o.Counterexample[bitwise.Chain]; d != nil && d.Expr[0] == d.Expr[1] {
 			t.Errorf("seed %d: the expressions look alike: %+v", seed, d)
 		}
 		l.Close()

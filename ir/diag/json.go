@@ -16,16 +16,16 @@ type FileReport struct {
 // A Problem is a Diagnostic in JSON. Rank, Block and Step are absent where the
 // problem concerns none; Pos is file:line:col, or the file alone.
 type Problem struct {
-	Code    Code          `json:"code" doc:"mscclc explain CODE describes it"`
-	Warning bool          `json:"warning,omitempty" doc:"the program is right"`
-	Message string        `json:"message"`
-	Rank    *int          `json:"rank,omitempty"`
-	Block   *int          `json:"block,omitempty"`
-	Step    *int          `json:"step,omitempty"`
-	Pos     string        `json:"pos,omitempty" doc:"file:line:col, or the file"`
-	Notes   []ProblemNote `json:"notes,omitempty"`
-	Hint    string        `json:"hint,omitempty"`
-	Witness any           `json:"witness,omitempty" doc:"what shows it"`
+	Code           Code          `json:"code" doc:"mscclc explain CODE describes it"`
+	Warning        bool          `json:"warning,omitempty" doc:"the program is right"`
+	Message        string        `json:"message"`
+	Rank           *int          `json:"rank,omitempty"`
+	Block          *int          `json:"block,omitempty"`
+	Step           *int          `json:"step,omitempty"`
+	Pos            string        `json:"pos,omitempty" doc:"file:line:col, or the file"`
+	Notes          []ProblemNote `json:"notes,omitempty"`
+	Hint           string        `json:"hint,omitempty"`
+	Counterexample any           `json:"counterexample,omitempty" doc:"what shows it"`
 }
 
 // A ProblemNote is a Note in JSON.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// gonum finds a cycle where the checker does, and the checker's witness lies in
+// gonum finds a cycle where the checker does, and the checker's counterexample lies in
 // one strongly connected part.
 func TestAcyclicAgainstGonum(t *testing.T) {
 	cyclic := 0

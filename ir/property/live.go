@@ -101,7 +101,7 @@ func deadlock(d *ir.InstDAG, stuck []ir.Wait, inst func(step int32) int32) diag.
 	if stuck[len(stuck)-1].At < 0 {
 		g.Text = diag.New("", diag.Span{}, "%s waits for what never comes", d.Label(first)).Text
 	}
-	for _, w := range stuck[:min(len(stuck), witnessLength)] {
+	for _, w := range stuck[:min(len(stuck), counterexampleLength)] {
 		i := inst(w.Step)
 		text := d.Label(i) + " waits for " + w.Cause.String()
 		if w.On >= 0 {
@@ -112,11 +112,11 @@ func deadlock(d *ir.InstDAG, stuck []ir.Wait, inst func(step int32) int32) diag.
 		}
 		g = g.WithNote(d.Span(d.Insts[i].Pos), "%s", text)
 	}
-	if n := len(stuck) - witnessLength; n > 0 {
+	if n := len(stuck) - counterexampleLength; n > 0 {
 		g = g.WithNote(diag.Span{}, "and so on through %d more", n)
 	}
 	return g
 }
 
-// witnessLength bounds the lines of a witness.
-const witnessLength = 16
+// counterexampleLength bounds the lines of a counterexample.
+const counterexampleLength = 16

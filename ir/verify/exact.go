@@ -174,7 +174,7 @@ func (e *exactRacer) race(cell int, later, earlier int32, k kind) {
 		index, e.name(j), did)
 	e.note(d, j, "%s %s %v[%d]", e.name(j), did, buf, index)
 	*d = d.WithNote(diag.Span{}, "%s", e.why(later, earlier, k))
-	e.witness(d, Witness{Step: i, With: j, Reader: k.reader(i, j), Group: e.group(later),
+	e.counterexample(d, Counterexample{Step: i, With: j, Reader: k.reader(i, j), Group: e.group(later),
 		WithGroup: e.group(earlier), Rank: rank, Buf: buf, Index: index})
 }
 

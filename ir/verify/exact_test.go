@@ -76,8 +76,8 @@ block 1.0 send 0 recv 0 ch 0
 			t.Errorf("%s: %s\nwant %s", x.name, got, x.want)
 		}
 		replayAll(t, p, verify.Options{MessageChunks: x.chunks, MostChunks: x.chunks}, map[string]int{})
-		if len(list) != len(r.Witnesses) {
-			t.Errorf("%s: %d problems and %d witnesses", x.name, len(list), len(r.Witnesses))
+		if len(list) != len(r.Counterexamples) {
+			t.Errorf("%s: %d problems and %d counterexamples", x.name, len(list), len(r.Counterexamples))
 		}
 	}
 }

@@ -66,13 +66,13 @@ func compare(p *ir.Program, opt explore.Options) (j judgement, err error) {
 	if err := disagree(set, j.verdict, p.Protocol == ir.Simple); err != nil {
 		return j, err
 	}
-	return j, lies(report.Witnesses, j.verdict)
+	return j, lies(report.Counterexamples, j.verdict)
 }
 
-// lies says which witness claims what the explorer did not see. Where accesses
+// lies says which counterexample claims what the explorer did not see. Where accesses
 // race, what is read and what comes out is another matter in each schedule.
-func lies(witnesses []verify.Witness, v *explore.Verdict) error {
-	for _, w := range witnesses {
+func lies(counterexamples []verify.Counterexample, v *explore.Verdict) error {
+	for _, w := range counterexamples {
 		ok := true
 		switch w.Problem.Code {
 		case diag.Race:
@@ -88,7 +88,7 @@ func lies(witnesses []verify.Witness, v *explore.Verdict) error {
 			ok = v.Found[explore.Race] != nil || v.Wrong(w.Rank, w.Index)
 		}
 		if !ok {
-			return fmt.Errorf("a witness is wrong: %v", w.Problem.Text)
+			return fmt.Errorf("a counterexample is wrong: %v", w.Problem.Text)
 		}
 	}
 	return nil

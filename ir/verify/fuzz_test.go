@@ -81,7 +81,7 @@ func judgeFuzzed(t *testing.T, text []byte) (read, good bool) {
 		t.Fatalf("with more slots: %s", irtest.Text(list))
 	}
 	order := bitwise.OrderOf(p)
-	for _, d := range order.Witness {
+	for _, d := range order.Counterexample {
 		if d != nil && d.Expr[0] == d.Expr[1] {
 			t.Errorf("sums that differ look alike: %+v", d)
 		}

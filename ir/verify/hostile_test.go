@@ -88,8 +88,8 @@ func (x *hostile) judge(t *testing.T, n int) (allocated uint64, took time.Durati
 			t.Errorf("%s of %d: %v, want %s", x.name, n, errors.Join(list.Err()), x.want)
 		}
 	}
-	if len(list) > 101 || len(r.Witnesses) > 100 { // 100, and that there are more
-		t.Errorf("%s: %d problems, %d witnesses", x.name, len(list), len(r.Witnesses))
+	if len(list) > 101 || len(r.Counterexamples) > 100 { // 100, and that there are more
+		t.Errorf("%s: %d problems, %d counterexamples", x.name, len(list), len(r.Counterexamples))
 	}
 	return after.TotalAlloc - before.TotalAlloc, took
 }

@@ -16,7 +16,7 @@ func (c *checker) flags() bool {
 			d := c.step(int32(i), diag.Deadlock,
 				"%s waits for step %d of block %d, and no step of it from there on says that it ended (hasdep)", c.name(int32(i)),
 				s.DepStep, s.DepBlock)
-			c.witness(d, Witness{Step: int32(i), With: -1, Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
+			c.counterexample(d, Counterexample{Step: int32(i), With: -1, Waits: []ir.Wait{{Step: int32(i), On: -1, At: -1}}})
 			good = false
 		}
 	}
@@ -100,8 +100,8 @@ func nonNil(order []int32) []int32 {
 	return order
 }
 
-// witnessLength bounds the waits that a deadlock is shown by.
-const witnessLength = 16
+// counterexampleLength bounds the waits that a deadlock is shown by.
+const counterexampleLength = 16
 
 func (c *checker) deadlock(stuck []ir.Wait, when string) {
 	first := stuck[0].Step
@@ -109,13 +109,13 @@ func (c *checker) deadlock(stuck []ir.Wait, when string) {
 	if stuck[len(stuck)-1].At < 0 {
 		d.Text = c.name(first) + " waits for what never comes" + when
 	}
-	for _, s := range stuck[:min(len(stuck), witnessLength)] {
+	for _, s := range stuck[:min(len(stuck), counterexampleLength)] {
 		c.note(d, s.Step, "%s", c.waitText(s))
 	}
-	if n := len(stuck) - witnessLength; n > 0 {
+	if n := len(stuck) - counterexampleLength; n > 0 {
 		*d = d.WithNote(diag.Span{}, "and so on through %s more", diag.Counted(n, "wait"))
 	}
-	c.witness(d, Witness{Step: first, With: stuck[0].On, Waits: stuck})
+	c.counterexample(d, Counterexample{Step: first, With: stuck[0].On, Waits: stuck})
 }
 
 // waitText is one link of a chain of waits.

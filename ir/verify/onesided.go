@@ -75,7 +75,7 @@ func (o *oneSided) behaviour(pass *run) {
 	case !kept || !alone():
 		o.result(pass)
 	case len(apart.List) > 0:
-		o.Problems, o.witnesses = apart.Problems, apart.witnesses
+		o.Problems, o.counterexamples = apart.Problems, apart.counterexamples
 	}
 	o.ran = true
 }

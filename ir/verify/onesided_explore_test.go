@@ -48,7 +48,7 @@ func compareOneSided(p *ir.Program, rnd *rand.Rand) (j oneJudgement, err error) 
 		err = disagreeOneSided(set, j.verdict)
 	}
 	if err == nil {
-		err = liesOneSided(report.Witnesses, j.verdict)
+		err = liesOneSided(report.Counterexamples, j.verdict)
 	}
 	return j, err
 }
@@ -78,11 +78,11 @@ func disagreeOneSided(codes map[string]bool, v *explore.OneSidedVerdict) error {
 	return nil
 }
 
-// liesOneSided says which witness claims what no run shows. Of races one must
+// liesOneSided says which counterexample claims what no run shows. Of races one must
 // show: it may hide others, whose cell it touches in between.
-func liesOneSided(witnesses []verify.Witness, v *explore.OneSidedVerdict) error {
+func liesOneSided(counterexamples []verify.Counterexample, v *explore.OneSidedVerdict) error {
 	races, shown := 0, 0
-	for _, w := range witnesses {
+	for _, w := range counterexamples {
 		ok := true
 		switch w.Problem.Code {
 		case diag.Race:
@@ -96,11 +96,11 @@ func liesOneSided(witnesses []verify.Witness, v *explore.OneSidedVerdict) error 
 			ok = v.Has(explore.Race) || v.Wrong(w.Rank, w.Index)
 		}
 		if !ok {
-			return fmt.Errorf("a witness is wrong: %v", w.Problem.Text)
+			return fmt.Errorf("a counterexample is wrong: %v", w.Problem.Text)
 		}
 	}
 	if races > 0 && shown == 0 {
-		return errors.New("no witness of a race shows")
+		return errors.New("no counterexample of a race shows")
 	}
 	return nil
 }

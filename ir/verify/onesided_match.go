@@ -173,7 +173,7 @@ func (o *oneSided) awaited(i int32, s *ir.Step, x *ir.Operand, use *flagUse) {
 	case x.Nth > n:
 		d := o.step(i, diag.Deadlock, "%s waits for signal %d of flags[%d] in each %s, which has %d", o.name(i), x.Nth,
 			x.Index, once, n)
-		o.witness(d, Witness{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
+		o.counterexample(d, Counterexample{Step: i, With: -1, Waits: []ir.Wait{{Step: i, On: -1, At: -1}}})
 	case s.Flags&ir.Enter != 0 && x.Nth > use.enters:
 		o.step(i, diag.Malformed, "%s waits when a launch begins for signal %d of flags[%d], which comes when it ends",
 			o.name(i), x.Nth, x.Index)

@@ -290,6 +290,6 @@ func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when strin
 	if d.Hint == "" && r.byRelaxed(i, j, k) {
 		d.Hint = relaxedHint
 	}
-	r.witness(d, Witness{Step: i, With: j, Reader: k.reader(i, j), Unmet: unmet, Rank: rank, Buf: buf,
+	r.counterexample(d, Counterexample{Step: i, With: j, Reader: k.reader(i, j), Unmet: unmet, Rank: rank, Buf: buf,
 		Index: index})
 }

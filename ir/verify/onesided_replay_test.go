@@ -37,7 +37,7 @@ func TestReplayOneSidedFaults(t *testing.T) {
 			if slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.Malformed }) {
 				continue // no device takes it
 			}
-			for _, w := range report.Witnesses {
+			for _, w := range report.Counterexamples {
 				got, err := replay.Run(context.Background(), q, w, cpu.Device())
 				if w.Problem.Code == diag.Race && err == nil && !got.Shown {
 					counts["race, not seen"]++

@@ -188,6 +188,7 @@ func (r *oneRacer) unsafe(e int32, x *ir.Operand, rank int, does kind, when stri
 	index := int(x.Index + r.events[e].k)
 	d := r.step(i, diag.Race, "%s %s %s of rank %d %s", r.name(i), verb, r.p.ChunkName(x.Buf, int(index)), rank, when)
 	unmet := r.because(d, list, why)
-	r.witness(d, Witness{Step: i, With: -1, Reader: reader, Unmet: unmet, Rank: rank, Buf: x.Buf, Index: index})
+	r.counterexample(d, Counterexample{Step: i, With: -1, Reader: reader, Unmet: unmet, Rank: rank,
+		Buf: x.Buf, Index: index})
 	return d
 }

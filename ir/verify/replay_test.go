@@ -20,12 +20,12 @@ import (
 	"mscclc/ir/verify/explore"
 )
 
-// replayAll judges a program and replays all that the verdict has a witness
+// replayAll judges a program and replays all that the verdict has a counterexample
 // for. It counts them by code.
 func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[string]int) {
 	t.Helper()
 	report, list := verify.Check(p, opt)
-	for _, w := range report.Witnesses {
+	for _, w := range report.Counterexamples {
 		got, err := replay.Run(context.Background(), p, w, cpu.Device())
 		if err != nil {
 			t.Errorf("%s: %v: %v", p.Name, w.Problem, err)
@@ -40,7 +40,7 @@ func replayAll(t *testing.T, p *ir.Program, opt verify.Options, counts map[strin
 	}
 }
 
-// Every fault of the table that has a witness shows on the CPU.
+// Every fault of the table that has a counterexample shows on the CPU.
 func TestReplayFaults(t *testing.T) {
 	counts := map[string]int{}
 	for _, x := range faults {
@@ -103,21 +103,21 @@ block 1.0 send 0 recv 0 ch 0
 		p := irtest.Program(t, x.program)
 		p.Even = true
 		report, list := verify.Check(p, verify.Options{MessageChunks: 1})
-		if len(report.Witnesses) != 1 {
-			t.Fatalf("%s: %d witnesses; %s", x.name, len(report.Witnesses), irtest.Text(list))
+		if len(report.Counterexamples) != 1 {
+			t.Fatalf("%s: %d counterexamples; %s", x.name, len(report.Counterexamples), irtest.Text(list))
 		}
-		got, err := replay.Run(context.Background(), p, report.Witnesses[0], cpu.Device())
+		got, err := replay.Run(context.Background(), p, report.Counterexamples[0], cpu.Device())
 		if text := strings.Join(got.Lines, "\n"); err != nil || !got.Shown || !strings.Contains(text, x.want) {
 			t.Errorf("%s: %v\n%s", x.name, err, text)
 		}
 	}
 }
 
-// A witness of what is not so is not shown.
+// A counterexample of what is not so is not shown.
 func TestReplayOfGoodProgram(t *testing.T) {
 	p := irtest.Program(t, irtest.TwoRanksProgram)
-	claim := func(code diag.Code) verify.Witness {
-		return verify.Witness{Problem: diag.New(code, diag.Span{}, ""), Step: 2, With: 1, Buf: ir.Scratch, Slots: 1,
+	claim := func(code diag.Code) verify.Counterexample {
+		return verify.Counterexample{Problem: diag.New(code, diag.Span{}, ""), Step: 2, With: 1, Buf: ir.Scratch, Slots: 1,
 			MessageChunks: 1}
 	}
 	stuck, slot, wrong, unwritten := claim(diag.Deadlock), claim(diag.Deadlock), claim(diag.WrongResult),
@@ -126,19 +126,19 @@ func TestReplayOfGoodProgram(t *testing.T) {
 	slot.Waits = []ir.Wait{{Step: 0, Cause: ir.ForSlot, On: 4, At: 4}}
 	wrong.Buf = ir.Output
 	unwritten.Buf, unwritten.Step = ir.Output, -1
-	for _, w := range []verify.Witness{stuck, slot, wrong, unwritten, claim(diag.Race), claim(diag.Uninitialized)} {
+	for _, w := range []verify.Counterexample{stuck, slot, wrong, unwritten, claim(diag.Race), claim(diag.Uninitialized)} {
 		got, err := replay.Run(context.Background(), p, w, cpu.Device())
 		if err != nil || got.Shown || len(got.Lines) == 0 {
 			t.Errorf("%s is shown: %v\n%s", w.Problem.Code, err, strings.Join(got.Lines, "\n"))
 		}
 	}
 	if _, err := replay.Run(context.Background(), p, claim(diag.Unmatched), cpu.Device()); err == nil {
-		t.Error("what has no witness is replayed")
+		t.Error("what has no counterexample is replayed")
 	}
 }
 
 // In a program that is accepted, no run turns two conflicting accesses round:
-// a witness that claims so for any two is not shown.
+// a counterexample that claims so for any two is not shown.
 func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 	pairs, rnd := 0, rand.New(rand.NewSource(3))
 	for range irtest.Count(t, 300) {
@@ -166,7 +166,7 @@ func TestReplayShowsNoRaceOfGoodPrograms(t *testing.T) {
 
 // conflicts claims a race of any two steps of different blocks that touch one
 // chunk, at the first such chunk that one of them writes.
-func conflicts(p *ir.Program, m int32) (list []verify.Witness) {
+func conflicts(p *ir.Program, m int32) (list []verify.Counterexample) {
 	type access struct{ step, group, cell, rank int32 }
 	mem, w := p.Memory(), eval.Wire(p)
 	var reads, writes []access
@@ -194,7 +194,7 @@ func conflicts(p *ir.Program, m int32) (list []verify.Witness) {
 			if pair := [2]int32{a.step, b.step}; a.cell == b.cell && w.Block[a.step] != w.Block[b.step] && !seen[pair] {
 				seen[pair] = true
 				buf, index := mem.Chunk(int(a.rank), int(a.cell))
-				x := verify.Witness{Problem: diag.New(diag.Race, diag.Span{}, ""), Rank: int(a.rank), Buf: buf, Index: index,
+				x := verify.Counterexample{Problem: diag.New(diag.Race, diag.Span{}, ""), Rank: int(a.rank), Buf: buf, Index: index,
 					MessageChunks: int(m)}
 				x.With, x.WithGroup, x.Step, x.Group = a.step, a.group, b.step, b.group
 				list = append(list, x)

@@ -33,7 +33,7 @@ func (c *checker) result(r *run) {
 		}
 		d := c.step(i, diag.Uninitialized, "%s reads %s%s before anything writes it", c.name(i),
 			c.p.ChunkName(b, index), whose)
-		c.witness(d, Witness{Step: i, With: -1, Rank: rank, Buf: b, Index: index})
+		c.counterexample(d, Counterexample{Step: i, With: -1, Rank: rank, Buf: b, Index: index})
 	}
 	if !c.p.Even {
 		c.classes(r, m)
@@ -78,7 +78,7 @@ func (c *checker) result(r *run) {
 	if writer >= 0 {
 		writer = r.of(writer)
 	}
-	c.witness(d, Witness{Step: writer, With: -1, Rank: int(at.Rank), Buf: ir.Output, Index: int(at.Index)})
+	c.counterexample(d, Counterexample{Step: writer, With: -1, Rank: int(at.Rank), Buf: ir.Output, Index: int(at.Index)})
 }
 
 // classes reports, for a program that says that it needs no chunks of one

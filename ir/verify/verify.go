@@ -43,7 +43,7 @@ type Report struct {
 	Slots, MessageChunks int  // that the program was judged with
 	Ran                  bool // the outputs were compared with the collective
 
-	Witnesses []Witness
+	Counterexamples []Counterexample
 }
 
 func (r Report) String() string {
@@ -76,9 +76,9 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 	for i := range list {
 		list[i].Text = how + list[i].Text
 	}
-	for i := range report.Witnesses {
-		report.Witnesses[i].Problem.Text = how + report.Witnesses[i].Problem.Text
-		report.Witnesses[i].OtherPlace = true
+	for i := range report.Counterexamples {
+		report.Counterexamples[i].Problem.Text = how + report.Counterexamples[i].Problem.Text
+		report.Counterexamples[i].OtherPlace = true
 	}
 	return report, list
 }
@@ -128,13 +128,13 @@ func (r *run) of(i int32) int32 {
 
 type checker struct {
 	ir.Problems
-	p         *ir.Program
-	opt       Options
-	w         *eval.Wiring
-	mark      bool // sets Final flags
-	bySize    bool // MessageChunks follows from the program's sizes
-	ran       bool
-	witnesses []Witness
+	p               *ir.Program
+	opt             Options
+	w               *eval.Wiring
+	mark            bool // sets Final flags
+	bySize          bool // MessageChunks follows from the program's sizes
+	ran             bool
+	counterexamples []Counterexample
 }
 
 func (c *checker) budgets() {
@@ -177,7 +177,7 @@ func (c *checker) sizes() {
 
 func (c *checker) report() Report {
 	r := Report{Channels: c.p.Channels, Blocks: len(c.p.Blocks), Steps: len(c.p.Steps), Slots: c.opt.Slots,
-		MessageChunks: c.opt.MessageChunks, Ran: c.ran, Witnesses: c.witnesses}
+		MessageChunks: c.opt.MessageChunks, Ran: c.ran, Counterexamples: c.counterexamples}
 	if c.p.Coll != nil {
 		r.Ranks = c.p.Coll.Ranks
 	}

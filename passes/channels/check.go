@@ -15,8 +15,8 @@ const turnsChecked = 3
 // turn shows of any number (any.go). What that does not decide is rejected as undecided, though CheckTurns proves
 // single numbers of turns. An empty list means that p is proven, in any number of turns.
 //
-// The program is the one that was judged last: the report's witnesses are of its steps, and problems name operations of
-// p.
+// The program is the one that was judged last: the report's counterexamples are of its steps, and problems name
+// operations of p.
 func Check(p *ir.ChannelProgram, opt verify.Options) (*ir.Program, verify.Report, diag.List) {
 	if leastLoop(p) == nil {
 		return CheckTurns(p, 1, opt)
@@ -43,15 +43,15 @@ func CheckTurns(p *ir.ChannelProgram, turns int, opt verify.Options) (*ir.Progra
 		return g, report, inTurns(p, turns, err.(diag.List))
 	}
 	report, found := verify.Check(u.program, opt)
-	u.flushHints(report.Witnesses, found)
+	u.flushHints(report.Counterexamples, found)
 	for i := range found {
 		u.translate(&found[i])
 	}
-	for i := range report.Witnesses {
-		u.translate(&report.Witnesses[i].Problem)
+	for i := range report.Counterexamples {
+		u.translate(&report.Counterexamples[i].Problem)
 	}
 	found = found.FoldRanks()
-	report.Witnesses = slices.DeleteFunc(report.Witnesses, func(w verify.Witness) bool {
+	report.Counterexamples = slices.DeleteFunc(report.Counterexamples, func(w verify.Counterexample) bool {
 		return !slices.ContainsFunc(found, w.Problem.Same)
 	})
 	return u.program, report, inTurns(p, turns, found)
@@ -75,11 +75,11 @@ func (u *unroller) translate(d *diag.Diagnostic) {
 	}
 }
 
-// flushHints has a hint with each race, of those that witnesses show and of found, of a port that may still read what it
-// was to put.
-func (u *unroller) flushHints(witnesses []verify.Witness, found diag.List) {
-	for i := range witnesses {
-		w := &witnesses[i]
+// flushHints has a hint with each race, of those that counterexamples show and of found, of a port that may still read
+// what it was to put.
+func (u *unroller) flushHints(counterexamples []verify.Counterexample, found diag.List) {
+	for i := range counterexamples {
+		w := &counterexamples[i]
 		if w.Problem.Code != diag.Race || w.Reader < 0 || !u.ofPort(w.Reader) {
 			continue
 		}

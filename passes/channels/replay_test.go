@@ -21,11 +21,11 @@ import (
 	"mscclc/ir/verify"
 )
 
-// replayed runs the witnesses of races of p, which Check rejects, and counts how they show.
+// replayed runs the counterexamples of races of p, which Check rejects, and counts how they show.
 func replayed(t *testing.T, name string, p *ir.ChannelProgram, counts map[string]int) {
 	t.Helper()
 	g, report, _ := Check(p, verify.Options{})
-	for _, w := range report.Witnesses {
+	for _, w := range report.Counterexamples {
 		if w.Problem.Code != diag.Race {
 			continue
 		}

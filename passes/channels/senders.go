@@ -12,9 +12,9 @@ type sentTwice struct {
 	earlier, later *unrolledStep
 }
 
-// shown is a program in which packets that two steps send race as plain data, with witnesses of these races; nil where
-// there are none. Packets of one launch carry one flag, so that a reader cannot tell one sender's from the other's:
-// they are to it as data that lies there, for which it does not wait.
+// shown is a program in which packets that two steps send race as plain data, with counterexamples of these races; nil
+// where there are none. Packets of one launch carry one flag, so that a reader cannot tell one sender's from the
+// other's: they are to it as data that lies there, for which it does not wait.
 func (u *unroller) shown(opt verify.Options) (*ir.Program, verify.Report) {
 	if len(u.twice) == 0 {
 		return nil, verify.Report{}
@@ -33,19 +33,19 @@ func (u *unroller) shown(opt verify.Options) (*ir.Program, verify.Report) {
 	u.build()
 	all, _ := verify.Check(u.program, opt)
 	report := all
-	report.Witnesses = nil
+	report.Counterexamples = nil
 	for _, two := range u.twice {
 		earlier, later := number[two.earlier], number[two.later]
-		for _, w := range all.Witnesses {
+		for _, w := range all.Counterexamples {
 			if of := [2]int32{w.With, w.Step}; w.Problem.Code == diag.Race &&
 				(of == [2]int32{earlier, later} || of == [2]int32{later, earlier}) {
 				w.Problem = two.d
-				report.Witnesses = append(report.Witnesses, w)
+				report.Counterexamples = append(report.Counterexamples, w)
 				break
 			}
 		}
 	}
-	if len(report.Witnesses) == 0 {
+	if len(report.Counterexamples) == 0 {
 		return nil, verify.Report{}
 	}
 	return u.program, report

@@ -19,7 +19,7 @@ import (
 
 // Schema is the version of every JSON document that the command prints. It
 // rises when a field goes or changes its meaning; fields may be added.
-const Schema = 1
+const Schema = 2
 
 // WriteJSON writes a document to stdout.
 func (a *App) WriteJSON(doc any) error {

@@ -35,13 +35,13 @@ type bitwiseReport struct {
 }
 
 type bitwiseOfType struct {
-	Types     []string         `json:"types"`
-	Identical bool             `json:"identical"`
-	Differ    int              `json:"differ" doc:"sums that do"`
-	Witness   []bitwiseWitness `json:"witness,omitempty" doc:"two chunks whose sums differ"`
+	Types          []string                `json:"types"`
+	Identical      bool                    `json:"identical"`
+	Differ         int                     `json:"differ" doc:"sums that do"`
+	Counterexample []bitwiseCounterexample `json:"counterexample,omitempty" doc:"two chunks whose sums differ"`
 }
 
-type bitwiseWitness struct {
+type bitwiseCounterexample struct {
 	Rank       int32  `json:"rank"`
 	Chunk      int32  `json:"chunk" doc:"of the output of the rank"`
 	Expression string `json:"expression"`
@@ -52,18 +52,18 @@ type bitwiseWitness struct {
 
 func newBitwise(p *ir.Program, o bitwise.Order) *bitwiseReport {
 	r := &bitwiseReport{Identical: o.Same(), Sums: o.Sums}
-	for by, d := range o.Witness {
+	for by, d := range o.Counterexample {
 		t := bitwiseOfType{Types: roundings[by].types, Identical: d == nil, Differ: o.Differ[by]}
 		for i := range 2 {
 			if d == nil {
 				break
 			}
-			w := bitwiseWitness{Rank: d.Chunk[i].Rank, Chunk: d.Chunk[i].Index, Expression: d.Expr[i], Part: d.Part,
+			w := bitwiseCounterexample{Rank: d.Chunk[i].Rank, Chunk: d.Chunk[i].Index, Expression: d.Expr[i], Part: d.Part,
 				Step: stepName(p, d.Step[i])}
 			if span := p.Span(p.Steps[d.Step[i]].Pos); span.Line > 0 {
 				w.Pos = span.Pos.String()
 			}
-			t.Witness = append(t.Witness, w)
+			t.Counterexample = append(t.Counterexample, w)
 		}
 		r.Types = append(r.Types, t)
 	}
@@ -73,7 +73,7 @@ func newBitwise(p *ir.Program, o bitwise.Order) *bitwiseReport {
 // printBitwise prints what o says of p, below its verdict.
 func printBitwise(a *cli.App, p *ir.Program, o bitwise.Order) {
 	say := func(format string, args ...any) { fmt.Fprintf(a.Stdout, "      bitwise: "+format+"\n", args...) }
-	each, chain := o.Witness[bitwise.Each], o.Witness[bitwise.Chain]
+	each, chain := o.Counterexample[bitwise.Each], o.Counterexample[bitwise.Chain]
 	switch {
 	case o.Sums == 0:
 		say("no two outputs hold the same sum")
@@ -82,7 +82,7 @@ func printBitwise(a *cli.App, p *ir.Program, o bitwise.Order) {
 	case each != nil && chain != nil && each.Expr == chain.Expr:
 		printDifference(a, p, &o, bitwise.Each, "floats")
 	default:
-		for by, d := range o.Witness {
+		for by, d := range o.Counterexample {
 			if d == nil {
 				say("sums of %s have the same bits on every rank", roundings[by].in)
 			} else {
@@ -94,7 +94,7 @@ func printBitwise(a *cli.App, p *ir.Program, o bitwise.Order) {
 
 // printDifference prints two sums that differ.
 func printDifference(a *cli.App, p *ir.Program, o *bitwise.Order, by bitwise.Rounding, in string) {
-	d := o.Witness[by]
+	d := o.Counterexample[by]
 	fmt.Fprintf(a.Stdout, "      bitwise: sums of %s differ, %d of %d; integers, min and max do not\n", in,
 		o.Differ[by], o.Sums)
 	has := "has"

@@ -58,7 +58,7 @@ func TestBitwiseText(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x.ordered == "false" &&
-			!strings.Contains(string(j), `"witness":[{"rank":0,"chunk":0,"expression":"in[0][0] + in[1][0] + in[2][0]"`) ||
+			!strings.Contains(string(j), `"counterexample":[{"rank":0,"chunk":0,"expression":"in[0][0] + in[1][0] + in[2][0]"`) ||
 			!strings.Contains(string(j), `"types":["f16","bf16","e4m3","e5m2"]`) {
 			t.Errorf("%s: %s", x.name, j)
 		}

@@ -80,7 +80,7 @@ func judge(a *cli.App, t cli.Task, f *verifyFlags) (d *verdict) {
 	}
 	d.last = nil
 	if !d.wants(f) {
-		d.program, d.judged.Witnesses = nil, nil
+		d.program, d.judged.Counterexamples = nil, nil
 	}
 	return d
 }

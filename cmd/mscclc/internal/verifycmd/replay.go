@@ -22,12 +22,12 @@ type replayReport struct {
 	replay.Result
 }
 
-// replays runs what the witnesses of a verdict on p say, on the CPU.
+// replays runs what the counterexamples of a verdict on p say, on the CPU.
 func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	list := []replayReport{}
-	for _, w := range r.Witnesses {
+	for _, w := range r.Counterexamples {
 		seen, err := replay.Run(ctx, p, w, cpu.Device())
 		if err != nil {
 			return nil, devices.Impossible(err)

@@ -17,7 +17,7 @@ import (
 )
 
 // writeSARIF writes reports as SARIF 2.1.0: a rule for each code, a result for
-// each problem, with its notes as related locations and its witness as a
+// each problem, with its notes as related locations and its counterexample as a
 // property. Text gives a file's text.
 func writeSARIF(w io.Writer, reports []Report, text func(string) []byte) error {
 	doc := sarif.NewReport()
@@ -85,8 +85,8 @@ func (s *sarifWriter) result(file string, p *diag.Problem) *sarif.Result {
 	if p.Hint != "" {
 		message += "\nhint: " + p.Hint
 	}
-	if p.Witness != nil {
-		result.WithProperties(sarif.NewPropertyBag().Add("witness", p.Witness))
+	if p.Counterexample != nil {
+		result.WithProperties(sarif.NewPropertyBag().Add("counterexample", p.Counterexample))
 	}
 	return result.WithMessage(sarif.NewTextMessage(message))
 }

@@ -191,7 +191,7 @@ func (v *verifying) take(d *verdict) error {
 	return v.fault(err, d.file)
 }
 
-// fault reports that a witness did not show, or could not be run; the other
+// fault reports that a counterexample did not show, or could not be run; the other
 // files are judged all the same.
 func (v *verifying) fault(err error, file string) error {
 	if err == nil || errors.Is(err, context.Canceled) {
@@ -218,7 +218,7 @@ func (v *verifying) print(d *verdict) error {
 		if v.flags.replay {
 			v.noReplay(d)
 		}
-		if v.flags.replay && d.program != nil && len(d.judged.Witnesses) > 0 {
+		if v.flags.replay && d.program != nil && len(d.judged.Counterexamples) > 0 {
 			return printReplays(v.App, d.program, d.judged)
 		}
 		return nil
@@ -240,7 +240,7 @@ var whyNoReplay = map[diag.Code]string{
 // noReplay says, once for each code, why a problem has no replay.
 func (v *verifying) noReplay(d *verdict) {
 	said := map[diag.Code]bool{}
-	for _, w := range d.judged.Witnesses {
+	for _, w := range d.judged.Counterexamples {
 		said[w.Problem.Code] = true
 	}
 	for _, p := range d.found {

@@ -26,8 +26,8 @@ type proofInfo struct {
 	Result        bool  `json:"result" doc:"false where the file does not say what must hold at the end"`
 }
 
-// A WitnessInfo is a verify.Witness for a reader that does not have the program.
-type WitnessInfo struct {
+// A CounterexampleInfo is a verify.Counterexample for a reader that does not have the program.
+type CounterexampleInfo struct {
 	Step          *StepInfo  `json:"step,omitempty" doc:"the waiting step, the later access, the writer of the wrong chunk, or the reader"`
 	With          *StepInfo  `json:"with,omitempty" doc:"the step that is waited for, or the earlier access"`
 	Message       *int32     `json:"message,omitempty" doc:"of step, from 0: the message that the access lies in"`
@@ -76,13 +76,13 @@ func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 		r.Bitwise = newBitwise(p, *d.order)
 	}
 	for i := range r.Problems {
-		if w := witnessOf(d.judged.Witnesses, &r.Problems[i]); w != nil {
-			r.Problems[i].Witness = newWitness(p, w)
+		if w := counterexampleOf(d.judged.Counterexamples, &r.Problems[i]); w != nil {
+			r.Problems[i].Counterexample = newCounterexample(p, w)
 		}
 	}
 }
 
-// replayed adds the replays of d's witnesses to its report.
+// replayed adds the replays of d's counterexamples to its report.
 func (d *verdict) replayed() error {
 	if d.program == nil || !d.rejected() {
 		return nil
@@ -94,9 +94,9 @@ func (d *verdict) replayed() error {
 	return unshown(d.program, d.report.Replays)
 }
 
-// witnessOf finds the witness of a problem: the diagnostic that it came from
+// counterexampleOf finds the counterexample of a problem: the diagnostic that it came from
 // says the same of the same step.
-func witnessOf(list []verify.Witness, p *diag.Problem) *verify.Witness {
+func counterexampleOf(list []verify.Counterexample, p *diag.Problem) *verify.Counterexample {
 	same := func(n int, known *int) bool { return n < 0 && known == nil || known != nil && n == *known }
 	for i := range list {
 		d := &list[i].Problem
@@ -107,8 +107,8 @@ func witnessOf(list []verify.Witness, p *diag.Problem) *verify.Witness {
 	return nil
 }
 
-func newWitness(p *ir.Program, w *verify.Witness) *WitnessInfo {
-	info := &WitnessInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots,
+func newCounterexample(p *ir.Program, w *verify.Counterexample) *CounterexampleInfo {
+	info := &CounterexampleInfo{Step: newStep(p, w.Step), With: newStep(p, w.With), Slots: w.Slots,
 		MessageChunks: w.MessageChunks}
 	if w.Problem.Code != diag.Deadlock {
 		info.Chunk = &chunkInfo{w.Rank, w.Buf.String(), w.Index}

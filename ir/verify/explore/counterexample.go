@@ -1,6 +1,6 @@
 package explore
 
-// This file asks a verdict of Reduced for what a witness of a fault claims.
+// This file asks a verdict of Reduced for what a counterexample of a fault claims.
 
 // Races says whether two messages of two steps race.
 func (v *Verdict) Races(step, group, with, withGroup int32) bool {

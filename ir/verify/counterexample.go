@@ -5,10 +5,10 @@ import (
 	"mscclc/ir/diag"
 )
 
-// A Witness is what shows one deadlock, race, wrong result or read of what
+// A Counterexample is what shows one deadlock, race, wrong result or read of what
 // nothing wrote, so that it can be replayed. Steps are indices in the
 // program's Steps.
-type Witness struct {
+type Counterexample struct {
 	Problem diag.Diagnostic
 
 	// Step is a step of the waiting cycle, the later of two racing accesses in the
@@ -41,8 +41,8 @@ type Witness struct {
 	OtherPlace bool
 }
 
-// witness keeps w as the witness of d, which must be in its final form.
-func (c *checker) witness(d *diag.Diagnostic, w Witness) {
+// counterexample keeps w as the counterexample of d, which must be in its final form.
+func (c *checker) counterexample(d *diag.Diagnostic, w Counterexample) {
 	if c.Lost > 0 { // d is not listed
 		return
 	}
@@ -50,5 +50,5 @@ func (c *checker) witness(d *diag.Diagnostic, w Witness) {
 	if d.Code == diag.Race {
 		w.MessageChunks = c.racing()
 	}
-	c.witnesses = append(c.witnesses, w)
+	c.counterexamples = append(c.counterexamples, w)
 }
