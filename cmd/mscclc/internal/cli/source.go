@@ -50,7 +50,7 @@ type Source struct {
 	Catalog bool                                                            // it is an algorithm of the catalog
 
 	text    []byte      // of an algorithm, once ReadSource has read it
-	Program *ir.Program // once runnableOf has read it
+	Program *ir.Program // once compiling.RunnableOf has read it
 }
 
 // IsStdin reports whether arg names standard input.
@@ -229,6 +229,10 @@ func (a *App) textOf(name string) []byte {
 		info, err := f.Stat()
 		if err != nil {
 			return nil
+		}
+		head := make([]byte, 512)
+		if n, _ := f.ReadAt(head, 0); bytes.IndexByte(head[:n], 0) >= 0 {
+			return nil // no text, and perhaps long
 		}
 		text := make([]byte, min(info.Size(), maxExcerpt))
 		n, _ := io.ReadFull(f, text)
