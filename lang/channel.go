@@ -191,3 +191,37 @@ func (m *machine) emit(s *site, rank, tb int32, op ir.ChannelOp) {
 		loop.Body = append(loop.Body, op)
 	}
 }
+
+// blocksOf adds the thread block that v is, or those in the list that it is.
+func (m *machine) blocksOf(tbs []int32, v *value, span diag.Span) []int32 {
+	one := []value{*v}
+	list := &one
+	if v.kind == kList {
+		list = v.list
+	}
+	if len(*list) == 0 {
+		m.fault(diag.Arguments, span, "no thread block")
+	}
+	for i := range *list {
+		x := &(*list)[i]
+		switch {
+		case m.bad:
+		case x.kind != kInt:
+			m.wrongKind(x.kind, kInt, "a thread block", span)
+		case x.n < 0 || x.n > maxTB:
+			m.fault(diag.OutOfBounds, span, "thread block %d: there are 0 to %d", x.n, maxTB)
+		case slices.Contains(tbs, int32(x.n)):
+			m.fault(diag.Arguments, span, "thread block %d stands twice", x.n)
+		default:
+			tbs = append(tbs, int32(x.n))
+		}
+	}
+	return tbs
+}
+
+// launchSettings are what a launch is like; threads is 0 where the file does not say.
+type launchSettings struct {
+	span           diag.Span
+	threads, align int64 // of a block; bytes that parts of operands are multiples of
+	double, reuse  bool
+}

@@ -147,13 +147,6 @@ func (c *compiler) launchCall(args *syntax.Args, span diag.Span) code {
 	}}
 }
 
-// launchSettings are what a launch is like; threads is 0 where the file does not say.
-type launchSettings struct {
-	span           diag.Span
-	threads, align int64 // of a block; bytes that parts of operands are multiples of
-	double, reuse  bool
-}
-
 const (
 	usualThreads = 1024
 	usualAlign   = 16

@@ -46,15 +46,6 @@ func (c *compiler) chunkCall(args *syntax.Args, span diag.Span) code {
 	}}
 }
 
-// ready says whether there are chunks yet: the lines at the top of the file
-// that say how many cannot refer to them.
-func (m *machine) ready(span *diag.Span) bool { return m.prog.coll != nil || m.unready(span) }
-
-func (m *machine) unready(span *diag.Span) bool {
-	m.fault(diag.Declaration, *span, "there are no chunks before the collective and the scratch buffers are known")
-	return false
-}
-
 // method compiles c.copy(...) and c.reduce(...).
 func (c *compiler) method(x code, f *syntax.Name, args *syntax.Args, of, span diag.Span) code {
 	if f.Text == "copy" || f.Text == "reduce" {

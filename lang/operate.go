@@ -218,3 +218,12 @@ func (m *machine) spend(s *site, ops, chunks int64) bool {
 	}
 	return m.step(chunks, &s.span)
 }
+
+// ready says whether there are chunks yet: the lines at the top of the file
+// that say how many cannot refer to them.
+func (m *machine) ready(span *diag.Span) bool { return m.prog.coll != nil || m.unready(span) }
+
+func (m *machine) unready(span *diag.Span) bool {
+	m.fault(diag.Declaration, *span, "there are no chunks before the collective and the scratch buffers are known")
+	return false
+}

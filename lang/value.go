@@ -195,3 +195,27 @@ func (m *machine) wrongKind(is, k kind, what string, span diag.Span) {
 	}
 	m.fault(diag.Kind, span, "%s must be %s, not %s", what, k, is)
 }
+
+// join returns a list of the elements of a and b.
+func (m *machine) join(span diag.Span, a, b *value) value {
+	n := len(*a.list) + len(*b.list)
+	if !m.elements(n, n, span) {
+		return badValue
+	}
+	both := make([]value, 0, n)
+	both = append(append(both, *a.list...), *b.list...)
+	return value{kind: kList, list: &both}
+}
+
+// elements judges the length of a list and pays for its new elements, which
+// cost memory too.
+func (m *machine) elements(length, more int, span diag.Span) bool {
+	if length > m.lim.List {
+		m.exhausted("list", int64(m.lim.List), syntax.MoreHint("list", int64(length)), &span,
+			"a list has more than %d elements")
+		return false
+	}
+	return m.step(elementCost*int64(more), &span)
+}
+
+const elementCost = 8
