@@ -156,7 +156,7 @@ func TestHeaders(t *testing.T) {
 // headerShapes are the parameters for 2 to 17 ranks that are judged.
 func (p *program) headerShapes() (all []lang.Params) {
 	for n := 2; n <= 17; n++ {
-		all = append(all, p.counts(n, false)...)
+		all = append(all, p.counts(n)...)
 	}
 	return all
 }

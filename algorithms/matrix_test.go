@@ -25,6 +25,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/eval"
@@ -48,7 +49,7 @@ type program struct {
 // TestMain lets garbage lie longer than usual: tests allocate much and keep little.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	if os.Getenv("MSCCLC_MATRIX") == "" {
+	if !covering.Full() {
 		debug.SetMemoryLimit(4 << 30) // from here on it is collected more
 	}
 	os.Exit(m.Run())
@@ -184,40 +185,20 @@ func (c *combination) options(p *program) mscclc.Options {
 var twoSided = slices.DeleteFunc(slices.Clone(codegen.Targets),
 	func(t *codegen.Target) bool { return t.Format == codegen.FormatMSCCLPP })
 
-// matrix returns the combinations of p: all of them, or a set in which any two
-// values of any two factors meet. Shapes that the file asserts against and
-// placements that the collective does not have are no values.
-func (p *program) matrix(t *testing.T, full bool) []combination {
+// matrix returns the combinations of p, the turn-th program. Shapes that the file asserts against and placements that
+// the collective does not have are no values.
+func (p *program) matrix(t *testing.T, turn int) []combination {
 	shapes, places := p.legal(t)
 	sizes := []int{len(shapes), len(twoSided) * int(ir.NumProtocols), 4, len(places), 2}
-	var rows [][]int
-	if full {
-		rows = product(sizes)
-	} else {
-		rows = pairwise(sizes)
-	}
+	rows := covering.Rows(sizes, turn)
 	all := make([]combination, len(rows))
 	for i, r := range rows {
 		all[i] = combination{
 			params: shapes[r[0]], target: twoSided[r[1]%len(twoSided)], protocol: ir.Protocol(r[1] / len(twoSided)),
-			instances: 1 + r[2], inplace: places[r[3]], fuse: r[4] == 0, turn: i,
+			instances: 1 + r[2], inplace: places[r[3]], fuse: r[4] == 0, turn: turn + i,
 		}
 	}
 	return all
-}
-
-func product(sizes []int) [][]int {
-	rows := [][]int{{}}
-	for _, n := range sizes {
-		var longer [][]int
-		for _, r := range rows {
-			for v := range n {
-				longer = append(longer, append(slices.Clip(r), v))
-			}
-		}
-		rows = longer
-	}
-	return rows
 }
 
 // legal returns the shapes and the placements that p has.
@@ -265,30 +246,21 @@ type tally struct {
 	accepted map[string]int // by target
 }
 
-// TestMatrix compiles, checks and runs every program: in CI over a covering
-// set of combinations, and with MSCCLC_MATRIX=full over all of them, which
-// writes MATRIX.md.
+// TestMatrix compiles, checks and runs every program over the rows of covering.Rows: with MSCCLC_TESTS=full over all
+// combinations, which writes MATRIX.md.
 func TestMatrix(t *testing.T) {
-	full := false
-	switch v := os.Getenv("MSCCLC_MATRIX"); v {
-	case "":
-	case "full":
-		full = true
-	default:
-		t.Fatalf("MSCCLC_MATRIX=%s: it takes full", v)
-	}
 	all := programs(t)
 	tallies := make([]tally, len(all))
 	start := time.Now()
 	t.Cleanup(func() { // when all are through
-		if full && !t.Failed() {
+		if covering.Full() && !t.Failed() {
 			writeMatrix(t, all, tallies, time.Since(start))
 		}
 	})
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) {
 			t.Parallel()
-			tallies[i] = all[i].try(t, all[i].matrix(t, full))
+			tallies[i] = all[i].try(t, all[i].matrix(t, i))
 		})
 	}
 }
@@ -405,7 +377,7 @@ func run(p *ir.Program, turn int) error {
 func writeMatrix(t *testing.T, all []program, tallies []tally, d time.Duration) {
 	var b strings.Builder
 	total := 0
-	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 17 ranks,\n"+
+	fmt.Fprintf(&b, "# What was run\n\nMade by `MSCCLC_TESTS=full go test -timeout 0 -run TestMatrix ./algorithms`: each program with 2 to 17 ranks,\n"+
 		"where it has that many, for targets msccl, rccl and program, each protocol, 1 to 4 instances, in place and out of place,\n"+
 		"with fusion and without; compiled, proven, written, read back, proven again, and run on the CPU with every element\n"+
 		"compared. *limit* and *unsupported* count what a target refused: too large for it, or not in its format (LL16; custom and\n"+

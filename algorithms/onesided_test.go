@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"mscclc/executor"
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/lang"
 	"mscclc/passes/core"
@@ -27,14 +27,13 @@ import (
 const onesidedRuns = 5
 
 // TestOneSided compiles every program one-sided, writes and reads it, and runs it
-// on the CPU, several times as loaded: in CI over a covering set of shapes, protocols and
-// placements, and with MSCCLC_MATRIX=full over all, which writes its part of MATRIX.md.
+// on the CPU, several times as loaded, over the rows of covering.Rows: with MSCCLC_TESTS=full over all shapes,
+// protocols and placements, which writes its part of MATRIX.md.
 func TestOneSided(t *testing.T) {
-	full := os.Getenv("MSCCLC_MATRIX") == "full"
 	all := programs(t)
 	combinations := make([]int, len(all)) // of each program
 	t.Cleanup(func() {                    // when all are through
-		if !full || t.Failed() {
+		if !covering.Full() || t.Failed() {
 			return
 		}
 		var table strings.Builder
@@ -44,7 +43,7 @@ func TestOneSided(t *testing.T) {
 			total += n
 		}
 		keepMatrix(t, "", fmt.Sprintf(
-			"Made by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestOneSided$' ./algorithms`: each program with 2 to 17 ranks, each protocol,\n"+
+			"Made by `MSCCLC_TESTS=full go test -timeout 0 -run 'TestOneSided$' ./algorithms`: each program with 2 to 17 ranks, each protocol,\n"+
 				"in place and out of place; compiled one-sided, written as a plan, read back, proven, and run on the CPU as it is loaded, %d times, with\n"+
 				"1 to 4 columns, passes of 16 bytes to 4 KiB, and other types, reductions and sizes each time, with every element compared.\n\n"+
 				"| program | combinations | runs, 0 wrong |\n|---|---|---|\n%s\n%d programs, %d combinations, nothing wrong.\n",
@@ -56,10 +55,7 @@ func TestOneSided(t *testing.T) {
 			t.Parallel()
 			shapes, places := p.legal(t)
 			sizes := []int{len(shapes), int(ir.NumProtocols), len(places)}
-			rows := pairwise(sizes)
-			if full {
-				rows = product(sizes)
-			}
+			rows := covering.Rows(sizes, k)
 			combinations[k] = len(rows)
 			var g errgroup.Group
 			g.SetLimit(runtime.GOMAXPROCS(0))
@@ -67,7 +63,7 @@ func TestOneSided(t *testing.T) {
 				g.Go(func() error {
 					protocol := ir.Protocol(r[1])
 					opt := lang.Options{Params: shapes[r[0]], Inplace: &places[r[2]], Protocol: &protocol, Open: p.open}
-					if err := p.oneSided(opt, i); err != nil {
+					if err := p.oneSided(opt, k+i); err != nil {
 						t.Errorf("%v %v in place %v (%d): %v", shapes[r[0]], protocol, places[r[2]], i, err)
 					}
 					return nil

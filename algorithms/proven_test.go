@@ -14,6 +14,7 @@ import (
 
 	"mscclc"
 	"mscclc/codegen"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/lang"
@@ -24,13 +25,16 @@ import (
 var largeCounts = []int{32, 64, 128, 256, 512}
 
 // many says whether n ranks are so many that a program is proven in one combination, with 8 GPUs a node, and not in
-// several.
-func many(n int, full bool) bool { return n >= 256 || n >= 64 && !full }
+// several: by default all are.
+func many(n int) bool { return n >= 256 || n >= 64 && !covering.Full() || !covering.CI() }
 
 // everyCount is all rank counts that each program is proven at, where it is for
 // that many: 2 to 17 only where all is asked for, since TestMatrix and TestOneSided prove what they run with these.
-func everyCount(full bool) []int {
-	if !full {
+func everyCount() []int {
+	if !covering.CI() {
+		return []int{32, 64, 128}
+	}
+	if !covering.Full() {
 		return []int{32, 64, 128, 512}
 	}
 	var counts []int
@@ -42,13 +46,13 @@ func everyCount(full bool) []int {
 
 // counts are the parameters of p for n ranks: for programs of nodes all ways to
 // write n as nodes times gpus, of which few where n is large.
-func (p *program) counts(n int, full bool) []lang.Params {
+func (p *program) counts(n int) []lang.Params {
 	var all []lang.Params
 	if !slices.Contains(p.params, "nodes") {
 		all = append(all, lang.Params{"ranks": n})
 	} else {
 		for gpus := 1; gpus <= n; gpus++ {
-			if n%gpus == 0 && (n < 32 || gpus == 8 || !many(n, full) && (gpus == 4 || gpus == 16)) {
+			if n%gpus == 0 && (n < 32 || gpus == 8 || !many(n) && (gpus == 4 || gpus == 16)) {
 				all = append(all, lang.Params{"nodes": n / gpus, "gpus": gpus})
 			}
 		}
@@ -74,12 +78,11 @@ type proof struct {
 	refused int // combinations that a target refused
 }
 
-// TestProven compiles every program at 32, 64, 128 and 512 ranks and asks for a proof of
-// what comes out, for some of the combinations of protocol, instances and placement; with
-// MSCCLC_MATRIX=full also at 256 and at 2 to 17, and below 256 ranks for all of them and all targets, which writes
+// TestProven compiles every program at 32, 64 and 128 ranks, for CI at 512 too, and asks for a proof of what comes out,
+// for one of the combinations of protocol, instances and placement, for CI for four at 32 ranks; with
+// MSCCLC_TESTS=full also at 256 and at 2 to 17, and below 256 ranks for all of them and all targets, which writes
 // PROVEN.md. Nothing may be rejected, and nothing undecided.
 func TestProven(t *testing.T) {
-	full := os.Getenv("MSCCLC_MATRIX") == "full"
 	all := programs(t)
 	proofs := make([]proof, len(all))
 	t.Cleanup(func() { // when all are through
@@ -90,8 +93,8 @@ func TestProven(t *testing.T) {
 			sum.proven, sum.steps, sum.refused = sum.proven+y.proven, sum.steps+y.steps, sum.refused+y.refused
 			fmt.Fprintf(&b, "| %s | %s | %d | %d | %d |\n", p.name, ranges(y.counts), y.proven, y.steps, y.refused)
 		}
-		sum.report(t, len(all), full, "PROVEN.md",
-			"# What was proven\n\nMade by `MSCCLC_MATRIX=full go test -timeout 0 -run 'TestProven$' ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n"+
+		sum.report(t, len(all), "PROVEN.md",
+			"# What was proven\n\nMade by `MSCCLC_TESTS=full go test -timeout 0 -run 'TestProven$' ./algorithms`: each program at 2 to 17, 32, 64 and 128 ranks,\n"+
 				"where it is for that many (nodes times gpus in every way up to 17), for targets msccl, rccl and program, protocols Simple\n"+
 				"and LL, 1 and 2 instances, in place and out of place, and at 256 and 512 ranks in one of these ways. *refused* counts what is too\n"+
 				"large for its target.\n\n| program | ranks | proven | steps | refused |\n|---|---|---|---|---|\n", b.String())
@@ -99,34 +102,34 @@ func TestProven(t *testing.T) {
 	for i := range all {
 		t.Run(all[i].name, func(t *testing.T) {
 			t.Parallel()
-			proofs[i] = all[i].prove(t, full)
+			proofs[i] = all[i].prove(t, i)
 		})
 	}
 }
 
 // report logs a table of what was proven of so many programs, and writes it to a file where that was all and nothing
 // failed.
-func (p *proof) report(t *testing.T, programs int, full bool, file, head, rows string) {
+func (p *proof) report(t *testing.T, programs int, file, head, rows string) {
 	rows += fmt.Sprintf("\n%d programs, %d combinations proven, %d steps; none rejected, none undecided.\n", programs,
 		p.proven, p.steps)
 	t.Logf("\n%s", rows)
-	if full && !t.Failed() {
+	if covering.Full() && !t.Failed() {
 		if err := os.WriteFile(file, []byte(head+rows), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// prove compiles and proves p at every rank count.
-func (p *program) prove(t *testing.T, full bool) proof {
+// prove compiles and proves p, the at-th program, at every rank count.
+func (p *program) prove(t *testing.T, at int) proof {
 	var sum proof
 	var mu sync.Mutex
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	legal := map[int]bool{}
-	for turn, n := range everyCount(full) {
-		for k, params := range p.counts(n, full) {
-			for _, c := range combinations(params, full, turn+k, n) {
+	for turn, n := range everyCount() {
+		for k, params := range p.counts(n) {
+			for _, c := range combinations(params, at+turn+k, n) {
 				g.Go(func() error {
 					steps, refused, err := p.proveOne(&c)
 					mu.Lock()
@@ -152,7 +155,7 @@ func (p *program) prove(t *testing.T, full bool) proof {
 	g.Wait()
 	slices.Sort(sum.counts)
 	sum.counts = slices.Compact(sum.counts)
-	if len(sum.counts) < 4 || len(sum.counts) < len(legal) {
+	if len(sum.counts) < min(4, len(everyCount())) || len(sum.counts) < len(legal) {
 		t.Errorf("%s was proven at %v ranks only", p.name, sum.counts)
 	}
 	return sum
@@ -160,17 +163,17 @@ func (p *program) prove(t *testing.T, full bool) proof {
 
 // combinations are those of one shape of n ranks: all, or, for target plan, which takes all, four in which any two
 // values of any two of protocol, instances and placement meet; with many ranks one, in the placement that the file has.
-func combinations(params lang.Params, full bool, turn, n int) (all []combination) {
+func combinations(params lang.Params, turn, n int) (all []combination) {
 	for row := range 8 {
 		protocol, instances, inplace := row&1, row>>1&1, row>>2&1
 		for _, target := range twoSided {
 			plan := target.Format == codegen.FormatProgram
-			if many(n, full) {
+			if many(n) {
 				if plan && row == turn&1 {
 					all = append(all, combination{params: params, target: target, protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol],
 						instances: 1, own: true, fuse: true})
 				}
-			} else if full || plan && protocol^instances^inplace == turn&1 {
+			} else if covering.Full() || plan && protocol^instances^inplace == turn&1 {
 				all = append(all, combination{params: maps.Clone(params), target: target,
 					protocol: [2]ir.Protocol{ir.Simple, ir.LL}[protocol], instances: 1 + instances, inplace: inplace == 1, fuse: true})
 			}

@@ -2,7 +2,6 @@ package gputest
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"mscclc/algorithms"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 )
 
@@ -110,17 +110,17 @@ func testOnePass(t *testing.T, d Device) {
 }
 
 // testWritten runs plans that are written here, of the catalog's programs and of random ones: each shape in one of
-// eight ways, with MSCCLC_MATRIX=full in all.
+// eight ways, with MSCCLC_TESTS=full in all.
 func testWritten(t *testing.T, d Device) {
 	var list []channelled
-	full, turn := os.Getenv("MSCCLC_MATRIX") == "full", 0
+	turn := 0
 	for _, name := range algorithms.Names() {
 		for _, params := range shapes(name, d.StandIn()) {
 			if _, err := (shape{name: name, params: params}).twoSided(); err != nil { // the program has no such shape
 				continue
 			}
 			for way := range 8 {
-				if !full && way != turn*3%8 {
+				if !covering.Full() && way != turn*3%8 {
 					continue
 				}
 				s := shape{name: name, params: params, inplace: way&4 != 0, proto: ir.Protocol(way & 1)}

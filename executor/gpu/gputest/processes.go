@@ -3,6 +3,7 @@ package gputest
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"mscclc/internal/covering"
 	"mscclc/ir"
 )
 
@@ -168,12 +170,18 @@ func testEachCallFails(t *testing.T, d Device) {
 	}
 	var wait sync.WaitGroup
 	var mu sync.Mutex
-	failed, turns := 0, make(chan bool, 4)
-	for name, n := range made {
+	failed, tried, turns := 0, 0, make(chan bool, 4)
+	for i, name := range slices.Sorted(maps.Keys(made)) {
 		if name == "kernel" {
 			continue // a fault, which testFault has
 		}
-		for _, nth := range slices.Compact([]int{1, (n + 1) / 2, n}) {
+		n := made[name]
+		nths := slices.Compact([]int{1, (n + 1) / 2, n})
+		if !covering.CI() {
+			nths = nths[i%len(nths):][:1]
+		}
+		for _, nth := range nths {
+			tried++
 			turns <- true
 			wait.Go(func() {
 				defer func() { <-turns }()
@@ -194,9 +202,9 @@ func testEachCallFails(t *testing.T, d Device) {
 		}
 	}
 	wait.Wait()
-	t.Logf("%d failures of %d calls were told", failed, len(made))
-	if failed < 2*len(made) {
-		t.Errorf("%d failures of %d calls were told", failed, len(made))
+	t.Logf("%d failures of %d that were made, of %d calls, were told", failed, tried, len(made))
+	if failed < tried*2/3 {
+		t.Errorf("only %d failures of %d were told", failed, tried)
 	}
 }
 

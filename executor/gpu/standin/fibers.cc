@@ -4,6 +4,7 @@
 #include "../../cpu/fiber.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -46,7 +47,7 @@ u32 chance(u32 n) {
 
 // rest is what a stream does in a round in which nobody could go on.
 void rest(u32 idle) {
-  if (idle < 64) {
+  if (idle < 8) {
     sched_yield();
     return;
   }
@@ -102,13 +103,24 @@ void host_barrier() {
 void host_begins() {}
 void host_ended() {}
 
+// grid_memory is the stream's memory for a grid, which keeps its pages from launch to launch.
+static char *grid_memory(u64 bytes) {
+  static thread_local char *memory = nullptr;
+  static thread_local u64 room = 0;
+  if (bytes > room) {
+    if (memory) munmap(memory, room);
+    memory = (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) abort();
+    room = bytes;
+  }
+  return memory;
+}
+
 void run_grid(const Grid &g) {
   const u64 count = (u64)g.blocks * g.threads, shared = (g.shared + 15) & ~15ull;
-  const u64 bytes = count * (STACK + sizeof(Fiber)) + g.blocks * (sizeof(Team) + shared);
-  char *memory =
-      (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) abort();
-  char *const near = memory + count * STACK;
+  const u64 tables = count * sizeof(Fiber) + g.blocks * (sizeof(Team) + shared);
+  char *const memory = grid_memory(count * STACK + tables), *const near = memory + count * STACK;
+  memset(near, 0, tables);
   Fiber *const fiber = (Fiber *)(near + g.blocks * shared);
   Team *const team = (Team *)(fiber + count);
   for (u64 i = 0; i < count; i++) {
@@ -127,5 +139,4 @@ void run_grid(const Grid &g) {
     if (went) idle = 0;
     else rest(++idle);
   }
-  munmap(memory, bytes);
 }

@@ -1,12 +1,10 @@
-package algorithms_test
+package covering
 
-import "testing"
-
-// pairwise returns rows of one value for each factor, where factor f has the
+// Pairwise returns rows of one value for each factor, where factor f has the
 // values 0 to sizes[f]-1, such that any two values of any two factors meet in
 // some row. It is greedy: each row begins with the first pair that has not met
 // yet, and fills up with the values that make the most new pairs.
-func pairwise(sizes []int) [][]int {
+func Pairwise(sizes []int) [][]int {
 	u := newUnmet(sizes)
 	var rows [][]int
 	for f := range sizes {
@@ -96,32 +94,4 @@ func (u *unmet) gain(row []int, h, x int) int {
 		}
 	}
 	return n
-}
-
-func TestPairwise(t *testing.T) {
-	for _, sizes := range [][]int{{3}, {2, 2}, {15, 3, 4, 4, 2, 2}, {4, 3, 4, 4, 1, 2}, {1, 1, 1}} {
-		rows := pairwise(sizes)
-		largest, second := 0, 1
-		for _, n := range sizes {
-			if n >= largest {
-				largest, second = n, max(largest, 1)
-			} else {
-				second = max(second, n)
-			}
-		}
-		if least := largest * second; len(rows) < least || len(rows) > least+least/2+6 {
-			t.Errorf("%v: %d rows, want %d and few more", sizes, len(rows), least)
-		}
-		for f := range sizes {
-			for g := f + 1; g < len(sizes); g++ {
-				met := map[[2]int]bool{}
-				for _, row := range rows {
-					met[[2]int{row[f], row[g]}] = true
-				}
-				if len(met) != sizes[f]*sizes[g] {
-					t.Errorf("%v: of factors %d and %d, %d pairs meet, want %d", sizes, f, g, len(met), sizes[f]*sizes[g])
-				}
-			}
-		}
-	}
 }
