@@ -38,7 +38,7 @@ type benchFlags struct {
 	judge        bool
 	judgeTime    time.Duration
 	table, out   string
-	columns      int
+	ctas         cli.CTAs
 	threads      int
 	tile         string
 	procs        int
@@ -143,7 +143,7 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 		"write the table of --tune (default: stdout) to `FILE`.table, or all times of --judge as JSON lines to FILE.jsonl")
 	flags.StringVar(&f.table, "table", "",
 		"choose variants by the table in `FILE`, where it has some, before the one that is built in")
-	flags.IntVar(&f.columns, "columns", 0, "launch `N` replicas of a rank's thread blocks, instead of what is chosen")
+	f.ctas.Flags(flags, "launch up to `N` CTAs per rank, a multiple of a rank's thread blocks, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each")

@@ -46,7 +46,7 @@ func measureAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	measured := false
 	job := &bench.Job{Site: w.site, Coll: w.coll, DType: w.dtype, RedOp: w.redop, Sizes: w.sizes, Multiple: w.multiple,
 		Rivals: w.rivals, Measuring: w.measuring,
-		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, bytes, inplace) },
+		Form: func(bytes int64, inplace bool) (*bench.Form, error) { return w.form(ctx, a, bytes, inplace) },
 		Row: func(row *bench.Row) {
 			bar.Over(func() { r.WriteRow(lines, row) })
 			bar.Step()

@@ -13,7 +13,6 @@ import (
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
-	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
@@ -124,9 +123,9 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("NCCL runs on --device cuda only")
 	case f.tune && !p.named:
 		return cli.Usagef("--tune takes a collective: there are %s", cli.List(cli.CollectiveNames()))
-	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.columns > 0 || f.threads > 0 ||
+	case f.judge && (!p.named || f.tune || f.vs != "" || f.procs > 0 || f.plot != "" || f.ctas.Given() || f.threads > 0 ||
 		f.tile != ""):
-		return cli.Usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --columns, --threads or --tile")
+		return cli.Usagef("--judge takes a collective, and no --tune, --vs, --procs, --plot, --ctas, --threads or --tile")
 	case f.online < 0 || f.online > mostTries || f.online > 0 && (!p.named || f.tune || f.judge):
 		return cli.Usagef("--online takes a collective and a number up to %d, and no --tune and --judge", mostTries)
 	case f.judgeTime <= 0 || !f.judge && f.OneGiven("judge-time") != "":
@@ -135,16 +134,14 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
 		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
-	case f.tune && (f.columns > 0 || f.threads > 0 || f.tile != ""):
-		return cli.Usagef("--tune finds --columns, --threads and --tile, and takes none")
+	case f.tune && (f.ctas.Given() || f.threads > 0 || f.tile != ""):
+		return cli.Usagef("--tune finds --ctas, --threads and --tile, and takes none")
 	case f.tune && f.table != "":
 		return cli.Usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
 	case f.tune && (f.vs != "" || f.procs > 0):
 		return cli.Usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
 	case f.procs > 0 && devices.GPUs[f.device] == nil:
 		return cli.Usagef("--procs are processes with a GPU each, and --device is %s", f.device)
-	case f.columns > executor.DefaultMaxColumns && devices.GPUs[f.device] == nil:
-		return cli.Usagef("--columns goes up to %d on %s", executor.DefaultMaxColumns, f.device)
 	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
 		return cli.Usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
 	case f.threads > 0 && devices.GPUs[f.device] == nil:
@@ -171,7 +168,7 @@ func (f *benchFlags) below() error {
 	}
 	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
 		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
-		cli.From("ranks", f.ranks, leastRanks), cli.From("columns", f.columns, 0), cli.From("threads", f.threads, 0),
+		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(func(string) int { return 0 }), cli.From("threads", f.threads, 0),
 		cli.From("procs", f.procs, 0))
 }
 

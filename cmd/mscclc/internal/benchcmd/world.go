@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 
 	"mscclc"
@@ -65,8 +66,10 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cl
 		return nil, err
 	}
 	for _, given := range w.given {
-		if given != nil && given.OneSided == nil && w.columns > 1 {
-			return nil, cli.Usagef("--columns: a two-sided program has no replicas; its blocks are what it was compiled to (--instances)")
+		if given != nil {
+			if _, _, err := w.ctas.Replicas(given, w.mostReplicas()); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if w.coll.Kind == ir.Custom || w.coll.Kind == ir.Opaque {
@@ -214,7 +217,7 @@ func (w *benchWorld) read(arg string, a *cli.App) (verify.Options, error) {
 func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[1]) }
 
 // form is what measures a size.
-func (w *benchWorld) form(ctx context.Context, bytes int64, inplace bool) (*bench.Form, error) {
+func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace bool) (*bench.Form, error) {
 	if w.place == "in" && !inplace || w.place == "out" && inplace {
 		return nil, nil
 	}
@@ -243,11 +246,26 @@ func (w *benchWorld) form(ctx context.Context, bytes int64, inplace bool) (*benc
 			return nil, err
 		}
 	}
-	if w.columns > 0 || w.threads > 0 || w.tileBytes > 0 {
-		f.Columns, f.Threads, f.Tile = w.columns, w.threads, w.tileBytes
+	if w.ctas.Given() || w.threads > 0 || w.tileBytes > 0 {
+		n, note, err := w.ctas.Replicas(f.Program, w.mostReplicas())
+		if err != nil {
+			return nil, err
+		}
+		if note != "" && w.first {
+			a.Note("", "%s", note)
+		}
+		f.Columns, f.Threads, f.Tile = n, w.threads, w.tileBytes
 	}
 	f.Name += choose.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()
 	return f, nil
+}
+
+// mostReplicas is how many replicas of a program the device may have.
+func (w *benchWorld) mostReplicas() int {
+	if devices.GPUs[w.device] == nil {
+		return executor.DefaultMaxColumns
+	}
+	return math.MaxInt32
 }
 
 func (w *benchWorld) call(inplace bool) choose.Call {

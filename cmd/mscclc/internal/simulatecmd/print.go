@@ -55,7 +55,7 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 	if call.Figure == simulate.Interval && interval != nil {
 		r = interval
 	}
-	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Columns: call.Columns,
+	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Replicas: call.Columns, CTAs: cli.CTAsOf(p, call.Columns),
 		Passes: r.Passes, Occupied: r.Occupied}
 	if interval != nil {
 		row.Interval = interval.Micros
@@ -127,7 +127,7 @@ func printSimulated(a *cli.App, arg string, t *topology.Topology, costs *simulat
 		"  the link that is busiest")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%d\t%.2f\t%s\t%.2f\t%.2f\t%s\t%d\t%.0f %%\t  %s\n",
-			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, ColumnText(r.Columns), r.Passes,
+			r.Bytes, r.Latency, MicrosText(r.Interval, r.Latency), r.AlgBW, r.BusBW, ColumnText(r.Replicas), r.Passes,
 			100*r.Occupied, strings.TrimSpace(r.Link))
 	}
 	return w.Flush()

@@ -24,7 +24,7 @@ type Flags struct {
 	Factor     int64
 	Dtype      string
 	By         string
-	columns    int
+	ctas       cli.CTAs
 	threads    int
 	tile       string
 	multicast  bool
@@ -75,8 +75,7 @@ is pale. Of a long call they show the first tile iterations. The drawing says at
 	flags.Int64VarP(&f.Factor, "factor", "f", 4, "each size is `N` times the one before")
 	cli.DtypeFlag(flags, &f.Dtype, "", "bf16")
 	cli.ByFlag(flags, &f.By, "replicas and bandwidths are")
-	flags.IntVar(&f.columns, "columns", 0,
-		"launch `N` replicas of a rank's thread blocks, from 1 to 256 (default: as many as are fastest; of programs of more than 65,536 steps what the executor would take)")
+	f.ctas.Flags(flags, "launch up to `N` CTAs per rank, a multiple of a rank's thread blocks, with up to 256 replicas (default: the fastest number; of programs of more than 65,536 steps what the executor would take)")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, from 1 to 1024, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.BoolVar(&f.multicast, "multicast", false,
@@ -93,7 +92,7 @@ type Document struct {
 	Topology string          `json:"topology"`
 	Device   string          `json:"device"`
 	Ranks    int             `json:"ranks"`
-	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, columns, link and occupied are of"`
+	By       string          `json:"by" doc:"latency or interval: what us, algbw, busbw, replicas, ctas, link and occupied are of"`
 	Sizes    []simulatedSize `json:"sizes"`
 	cli.Noted
 }
@@ -106,16 +105,17 @@ type simulatedSize struct {
 	Interval float64 `json:"interval_us,omitempty" doc:"of calls one after the other; absent where it is not known"`
 	AlgBW    float64 `json:"algbw" doc:"GB/s, as nccl-tests has it"`
 	BusBW    float64 `json:"busbw" doc:"GB/s"`
-	Columns  int     `json:"columns,omitempty" doc:"replicas of a one-sided program, unless the executor chooses them"`
+	Replicas int     `json:"replicas,omitempty" doc:"of a one-sided program's thread blocks, unless the executor chooses them"`
+	CTAs     int     `json:"ctas,omitempty" doc:"of the rank that has most: thread blocks times replicas"`
 	Passes   int64   `json:"passes" doc:"tile iterations"`
 	Link     string  `json:"link,omitempty" doc:"the link that was occupied longest"`
 	Occupied float64 `json:"occupied" doc:"the part of the time that link was occupied"`
 }
 
-// How many columns and threads of a block a GPU may have: blocks of all columns run at once.
+// How many replicas and threads of a block a GPU may have: blocks of all replicas run at once.
 const (
-	mostColumns = 256
-	mostThreads = 1024
+	mostReplicas = 256
+	mostThreads  = 1024
 )
 
 // Least is the least number that a flag takes: 0 is what it has where it is not given.
@@ -153,12 +153,12 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 		return nil, call, cli.Unknown("type", f.Dtype, cli.DtypeNames())
 	case first < 1 || last < first || f.Factor < 2:
 		return nil, call, cli.Usagef("-b is from 1, -e from -b, and -f from 2")
-	case f.columns < f.Least("columns") || f.columns > mostColumns || f.threads < f.Least("threads") ||
-		f.threads > mostThreads:
-		return nil, call, cli.Usagef("simulate takes --columns from 1 to %d, and --threads from 1 to %d", mostColumns,
-			mostThreads)
+	case f.ctas.Check(f.Least) != nil:
+		return nil, call, f.ctas.Check(f.Least)
+	case f.threads < f.Least("threads") || f.threads > mostThreads:
+		return nil, call, cli.Usagef("simulate takes --threads from 1 to %d", mostThreads)
 	}
-	call.DType, call.Columns, call.Threads, call.Multicast = dtype, f.columns, f.threads, f.multicast
+	call.DType, call.Threads, call.Multicast = dtype, f.threads, f.multicast
 	return bench.Sizes(first, last, f.Factor), call, nil
 }
 
@@ -218,13 +218,20 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	if err != nil {
 		return err
 	}
+	replicas, note, err := f.ctas.Replicas(p, mostReplicas)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		a.Note("", "%s", note)
+	}
 	rows := []simulatedSize{}
 	bar := a.Progress(len(sizes), "simulate")
 	stop := bar.Watch()
 	defer stop()
 	for _, bytes := range sizes {
-		call.Bytes, call.Columns = bytes, f.columns
-		if f.columns == 0 && p.OneSided != nil {
+		call.Bytes, call.Columns = bytes, replicas
+		if replicas == 0 && p.OneSided != nil {
 			call.Columns = widest(p, t, costs, call)
 		}
 		latency, interval, err := simulate.Both(p, t, costs, call)

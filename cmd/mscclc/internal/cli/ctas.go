@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+
+	"github.com/spf13/pflag"
+)
+
+// CTAs holds --ctas N of the commands that launch programs: N counts the CTAs of a rank, as NCCL_MAX_CTAS does. It also
+// holds --columns, the former flag, which counts replicas.
+type CTAs struct{ total, replicas int }
+
+// Flags defines --ctas, and --columns without help.
+func (c *CTAs) Flags(f *pflag.FlagSet, usage string) {
+	f.IntVar(&c.total, "ctas", 0, usage)
+	f.IntVar(&c.replicas, "columns", 0, "launch `N` replicas of a rank's thread blocks: --ctas counts thread blocks")
+	f.MarkHidden("columns")
+}
+
+// Given reports whether one of the flags asks for a number.
+func (c *CTAs) Given() bool { return c.total > 0 || c.replicas > 0 }
+
+// Check returns the error of a flag whose value is below least, or nil.
+func (c *CTAs) Check(least func(flag string) int) error {
+	if err := From("ctas", c.total, least("ctas")); err != nil {
+		return err
+	}
+	if c.total > 0 && c.replicas > 0 {
+		return Usagef("--columns is a former flag: give --ctas alone")
+	}
+	return From("columns", c.replicas, least("columns"))
+}
+
+// Replicas returns how many replicas of p's thread blocks the flags ask for: as many as fit into --ctas, or 0 where no
+// flag is given. The note, or "", is for the user. It fails where none fits, or more than most.
+func (c *CTAs) Replicas(p *ir.Program, most int) (n int, note string, err error) {
+	blocks := 1 // of the rank that has most
+	for r := range p.Rank {
+		blocks = max(blocks, len(p.TBsOf(r)))
+	}
+	if p.OneSided == nil {
+		most = 1
+	}
+	switch {
+	case !c.Given():
+		return 0, "", nil
+	case c.total > 0 && c.total < blocks:
+		return 0, "", Usagef("--ctas %d has no room for a rank's %s", c.total, diag.Counted(blocks, "thread block")).Hint(
+			"give --ctas %d or more", blocks)
+	case c.replicas > 0:
+		n = c.replicas
+		note = fmt.Sprintf("--columns %d is called --ctas %d now: it counts all CTAs of a rank, %d for each replica", n,
+			n*blocks, blocks)
+	default:
+		if n = c.total / blocks; p.OneSided == nil {
+			n = 1
+		}
+		if n*blocks != c.total && n <= most {
+			note = fmt.Sprintf("--ctas %d: launched %d, which is %s of %s", c.total, n*blocks, diag.Counted(n, "replica"),
+				diag.Counted(blocks, "thread block"))
+		}
+	}
+	switch {
+	case n <= most:
+		return n, note, nil
+	case p.OneSided == nil:
+		return 0, "", Usagef("a two-sided program has no replicas; its blocks are what it was compiled to (--instances)")
+	case most > math.MaxInt32/blocks:
+		return 0, "", Usagef("--ctas goes up to %d replicas", most)
+	}
+	return 0, "", Usagef("--ctas goes up to %d here, for %s of %s", most*blocks, diag.Counted(most, "replica"),
+		diag.Counted(blocks, "thread block"))
+}
+
+// CTAsOf returns how many CTAs n replicas of a one-sided p have on the rank that has most, 0 for 0.
+func CTAsOf(p *ir.Program, n int) (ctas int) {
+	for r := range p.Rank {
+		ctas = max(ctas, n*len(p.TBsOf(r)))
+	}
+	return ctas
+}
