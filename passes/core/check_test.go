@@ -175,8 +175,8 @@ func checkSingle(s *State) error {
 }
 
 // checkActed: a Move reads what its own rank has, or what all have by way of the switch, unless somebody pulls.
-// A port makes copies. Packets go to other ranks, where data are not plain. Where Staged, input and output are reached by
-// their own rank only.
+// A port makes copies. Packets go to other ranks, where data are not plain. Where Staged, only a rank itself reaches
+// its input and output.
 func checkActed(s *State) error {
 	pulls := slices.ContainsFunc(s.c.Hints, func(h ir.Hint) bool { return h.Pull })
 	for _, m := range listed(s) {

@@ -196,7 +196,8 @@ func childPortRank(ctx context.Context, d Device, r role) error {
 		if err != nil {
 			return err
 		}
-		g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: d.Open(r.Index % min(2, len(gpus))), Exchange: x, Unproven: true})
+		own := d.Open(r.Index % min(2, len(gpus)))
+		g, err := newRig(ctx, d, p, executor.PlanOptions{GPUs: own, Exchange: x, Unproven: true})
 		if err != nil {
 			return err
 		}

@@ -2,8 +2,14 @@ package cli
 
 import "runtime/debug"
 
+// version is what a release is called; the linker sets it.
+var version string
+
 // Version is the module's version, or the commit that it was built from.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

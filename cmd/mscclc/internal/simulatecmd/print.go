@@ -55,8 +55,8 @@ func rowOf(t *topology.Topology, p *ir.Program, call simulate.Call, latency, int
 	if call.Figure == simulate.Interval && interval != nil {
 		r = interval
 	}
-	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Replicas: call.Columns, CTAs: cli.CTAsOf(p, call.Columns),
-		Passes: r.Passes, Occupied: r.Occupied}
+	row := simulatedSize{Bytes: call.Bytes, Micros: r.Micros, Latency: latency.Micros, Replicas: call.Columns,
+		CTAs: cli.CTAsOf(p, call.Columns), Passes: r.Passes, Occupied: r.Occupied}
 	if interval != nil {
 		row.Interval = interval.Micros
 	}
