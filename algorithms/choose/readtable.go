@@ -167,6 +167,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	var r Rule
 	start, before := t.Here(), t.Errors()
 	upTo := start
+	replicas := func() { r.Columns = t.whole(0, mostColumns) }
 	t.Fields(
 		strictjson.Field{Key: "up_to", Read: func() { upTo = t.Here(); r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
 		strictjson.Field{Key: "program", Must: true, Read: func() {
@@ -181,7 +182,8 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 		}},
 		strictjson.Field{Key: "protocol", Must: true, Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
 		strictjson.Field{Key: "via", Read: func() { r.Via = t.OneOf(viaPort) }},
-		strictjson.Field{Key: "columns", Read: func() { r.Columns = t.whole(0, mostColumns) }},
+		strictjson.Field{Key: "replicas", Read: replicas},
+		strictjson.Field{Key: "columns", Read: replicas}, // its former name
 		strictjson.Field{Key: "threads", Read: func() {
 			at := t.Here()
 			if r.Threads = t.whole(0, MostThreads); r.Threads%WarpThreads != 0 {
@@ -204,7 +206,7 @@ func (t *tableReader) rule(e *Entry) (program strictjson.Pos) {
 	}
 	switch {
 	case r.Sided != "" && r.Columns > 1:
-		t.bad(start, "has \"columns\": %d, and a two-sided program has no replicas", r.Columns)
+		t.bad(start, "has \"replicas\": %d, and a two-sided program has no replicas", r.Columns)
 	case r.Via != "" && (r.Sided != "" || r.Protocol != ir.Simple.String()):
 		t.bad(start, "has \"via\": %q, which only one-sided programs of protocol Simple have", r.Via)
 	}

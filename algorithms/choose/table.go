@@ -22,14 +22,14 @@ const TableVersion = 1
 //
 //	{"version": 1, "entries": [
 //	  {"device":"NVIDIA H200","ranks":2,"collective":"allreduce","inplace":false,"rules":[
-//	    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL","columns":4,"threads":128,"us":2.68},
-//	    {"program":"allreduce/ring","protocol":"Simple","columns":128,"threads":512,"tile":65536}]}
+//	    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL","replicas":4,"threads":128,"us":2.68},
+//	    {"program":"allreduce/ring","protocol":"Simple","replicas":128,"threads":512,"tile":65536}]}
 //	]}
 //
 // Of an entry "nodes" says how many nodes the ranks are in, as many in each (1 where it is not said), and
 // "element_bytes" may restrict it to elements of a size. Of a rule "up_to" is the largest call in bytes, without which
 // it is for all above, and where the last one has it, the table has nothing for larger calls; "sided" may be "two" and
-// "via" "port"; "columns", "threads" and "tile" are the executor's choice where they are not said; and "us" is for the
+// "via" "port"; "replicas", "threads" and "tile" are the executor's choice where they are not said; and "us" is for the
 // reader alone.
 type Table struct {
 	Version int     `json:"version"`

@@ -12,8 +12,8 @@ import (
 
 const someTable = `{"version": 1, "entries": [
   {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":false,"rules":[
-    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL16","columns":2,"threads":512,"us":4.25},
-    {"program":"allreduce/ring","protocol":"Simple","columns":32,"threads":512,"tile":65536}]},
+    {"up_to":2048,"program":"allreduce/allpairs_onestep","protocol":"LL16","replicas":2,"threads":512,"us":4.25},
+    {"program":"allreduce/ring","protocol":"Simple","replicas":32,"threads":512,"tile":65536}]},
   {"device":"Some GPU","ranks":4,"collective":"allreduce","inplace":true,"element_bytes":4,"rules":[
     {"program":"allreduce/ring","protocol":"LL"}]}
 ]}
@@ -110,7 +110,7 @@ func TestTableRejects(t *testing.T) {
 		`"up_to":2048`:             `"up_to":0`,
 		`"protocol":"LL16"`:        `"protocol":"LL17"`,
 		`allreduce/ring`:           `allreduce/rung`,
-		`"columns":2`:              `"columns":-2`,
+		`"replicas":2`:              `"replicas":-2`,
 		`"tile":65536`:             `"tile":65536,"sided":"three"`,
 		`{"program"`:               `{"up_to":1,"program"`,
 		`4,"collective"`:           `4,"nodes":3,"collective"`,
@@ -158,7 +158,7 @@ func TestDefaultTable(t *testing.T) {
 func TestTableOfNodes(t *testing.T) {
 	text := `{"version": 1, "entries": [
   {"device":"Some GPU","ranks":16,"nodes":2,"collective":"allreduce","inplace":false,"rules":[
-    {"program":"allreduce/twophase_hierarchical_ll","protocol":"LL","columns":2}]}
+    {"program":"allreduce/twophase_hierarchical_ll","protocol":"LL","replicas":2}]}
 ]}
 `
 	table, err := ReadTable("t", strings.NewReader(text))

@@ -98,7 +98,7 @@ func goodFiles(t *testing.T) map[string][]byte {
 }
 
 const hostileTable = `{"version": 1, "entries": [{"device": "CPU", "ranks": 2, "collective": "allreduce", "inplace": false,
-  "rules": [{"up_to": 65536, "program": "allreduce/allpairs", "protocol": "LL", "columns": 1, "threads": 32, "us": 2.5}]}]}
+  "rules": [{"up_to": 65536, "program": "allreduce/allpairs", "protocol": "LL", "replicas": 1, "threads": 32, "us": 2.5}]}]}
 `
 
 var hostileNumber = regexp.MustCompile(`\d+`)

@@ -152,7 +152,7 @@ stderr.
 
 The notes that stderr has without --json are in the list notes. A list of objects has them in its first object.
 
-In schema 1, counterexample was called witness, and replicas of simulate was called columns.
+In schema 1, counterexample was called witness, and replicas columns.
 
 The fields of each document follow. A field with a ? is absent where it would be empty.
 `, cli.Schema)
