@@ -82,6 +82,6 @@ func (w *benchWorld) tooWide(r *choose.Rule) diag.List {
 	if devices.GPUs[w.device] != nil || r.Columns <= executor.DefaultMaxColumns {
 		return nil
 	}
-	return diag.List{diag.New(diag.Limit, r.At(), "\"columns\" of the rule is %d, and %s has %d", r.Columns, w.site.Name(),
+	return diag.List{diag.New(diag.Limit, r.At(), "\"replicas\" of the rule is %d, and %s has %d", r.Columns, w.site.Name(),
 		executor.DefaultMaxColumns)}
 }
