@@ -45,7 +45,7 @@ func TestOneSided(t *testing.T) {
 		keepMatrix(t, "", fmt.Sprintf(
 			"Made by `MSCCLC_TESTS=full go test -timeout 0 -run 'TestOneSided$' ./algorithms`: each program with 2 to 17 ranks, each protocol,\n"+
 				"in place and out of place; compiled one-sided, written as a plan, read back, proven, and run on the CPU as it is loaded, %d times, with\n"+
-				"1 to 4 columns, passes of 16 bytes to 4 KiB, and other types, reductions and sizes each time, with every element compared.\n\n"+
+				"1 to 4 replicas, tile iterations of 16 bytes to 4 KiB, and other types, reductions and sizes each time, with every element compared.\n\n"+
 				"| program | combinations | runs, 0 wrong |\n|---|---|---|\n%s\n%d programs, %d combinations, nothing wrong.\n",
 			onesidedRuns, table.String(), len(all), total))
 	})

@@ -11,7 +11,7 @@ import (
 	"mscclc/ir"
 )
 
-// A gpuPlan is a program that is prepared, with room for so many columns and so
+// A gpuPlan is a program that is prepared, with room for so many replicas and so
 // large tiles.
 type gpuPlan struct {
 	plan    *executor.Plan
@@ -31,7 +31,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	}
 	if one := f.Program.OneSided; one == nil {
 		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
-	} else if one.OnePass { // as many columns as there is room for
+	} else if one.OnePass { // as many replicas as there is room for
 		wider.columns = f.Columns
 	}
 	if p != nil {

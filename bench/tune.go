@@ -21,14 +21,14 @@ type Search struct {
 	Seen func(t Tried, final bool)
 }
 
-// The widths that are tried, of columns, threads of a block, and bytes of a tile.
+// The widths that are tried, of replicas, threads of a block, and bytes of a tile.
 var (
 	someColumns = []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132}
 	someThreads = []int64{64, 128, 256, 512}
 	someTiles   = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
 )
 
-// The widths that a form's search begins at, beside its own: what is fastest of few columns is seldom a
+// The widths that a form's search begins at, beside its own: what is fastest of few replicas is seldom a
 // neighbour of what is of many.
 var (
 	firstColumns = []int{8, 32, 64, 128}

@@ -21,7 +21,7 @@ type CallArgs struct {
 
 	Columns   int   // blocks of each of a one-sided program's: a model chooses
 	Threads   int   // of a block: as many as have room
-	TileBytes int64 // of a chunk that a column moves in a pass: as many as there is memory for
+	TileBytes int64 // of a chunk that a replica moves in a pass: as many as there is memory for
 
 	Trace  *Trace        // has the launches record when their steps began and ended; see Call.TakeTrace
 	Switch *SwitchMemory // of operands of all ranks, or nil; see MulticastVariable
@@ -81,7 +81,7 @@ func (c *Call) Threads() int {
 	return least
 }
 
-// TileBytes is what a column moves of a chunk in a pass.
+// TileBytes is what a replica moves of a chunk in a pass.
 func (c *Call) TileBytes() int64 { return c.tile }
 
 // Passes is how many passes over the program a launch has.

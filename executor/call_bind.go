@@ -94,7 +94,7 @@ type wish struct {
 	Switch        bool
 }
 
-// same compares the call with those of other processes; columns that nobody asked
+// same compares the call with those of other processes; replicas that nobody asked
 // for are the fewest of all.
 func (c *Call) same(ctx context.Context, args *CallArgs, err error) error {
 	mine := wish{args.DType, args.RedOp, args.Elems, c.tile, args.Columns, c.columns, c.one.All != abi.OneSwitch{}}

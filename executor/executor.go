@@ -31,7 +31,7 @@ type Options struct {
 	Unproven bool
 
 	// Columns and TileBytes are what the memory of a one-sided program is made for: no
-	// run has more columns, or moves more bytes of a chunk in one pass. 0 means
+	// run has more replicas, or moves more bytes of a chunk in one pass. 0 means
 	// DefaultMaxColumns and DefaultTileBytes.
 	Columns   int
 	TileBytes int64

@@ -7,7 +7,7 @@ import (
 	"mscclc/ir"
 )
 
-// Age makes a plan of a one-sided program without signals as if every column had done so many passes.
+// Age makes a plan of a one-sided program without signals as if every replica had done so many passes.
 func (p *Plan) Age(passes uint64) error {
 	for _, s := range p.seats {
 		for _, step := range s.one.Steps {

@@ -19,7 +19,7 @@ import (
 	"mscclc/lang"
 )
 
-// onDevice has GPUs be NVIDIA's where MSCCLC_REQUIRE asks for them, else the stand-in.
+// onDevice has GPUs be NVIDIA's where MSCCLC_REQUIRE asks for them, else the mock driver.
 func onDevice(t *testing.T) {
 	t.Helper()
 	if gputest.Required("cuda") {
@@ -38,7 +38,7 @@ type planned struct {
 	streams []executor.Stream
 }
 
-// plan prepares a program of the catalog, one-sided, with room for launches of several columns and passes.
+// plan prepares a program of the catalog, one-sided, with room for launches of several replicas and passes.
 func plan(t *testing.T, name, ranks string, proto ir.Protocol) *planned {
 	t.Helper()
 	text, err := algorithms.Open(name)
@@ -121,7 +121,7 @@ func (r *planned) run(t *testing.T, elems int64, columns int, seed uint64) error
 }
 
 // TestFewRenew comes to where packets' flags begin anew in launches of few packets, with slots that hold the flags of
-// the passes behind it since an earlier period, in one column and in several; some come there, others have been there.
+// the passes behind it since an earlier period, in one replica and in several; some come there, others have been there.
 func TestFewRenew(t *testing.T) {
 	onDevice(t)
 	t.Setenv(executor.FewVariable, "1")

@@ -39,7 +39,7 @@ func (l *Loaded) one(launch *Launch, geo data.Geometry, args *Args) error {
 }
 
 // start has the device launch. Where it has no room for all blocks at once, launches have one pass and the caller
-// leaves columns open, memory is made anew for half the columns, of passes twice as long.
+// leaves replicas open, memory is made anew for half the replicas, of passes twice as long.
 func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, error) {
 	for {
 		stop, err := l.instance.Launch(ctx, launch)
@@ -63,7 +63,7 @@ func (l *Loaded) start(ctx context.Context, launch *Launch, args *Args) (Stop, e
 	}
 }
 
-// Usual columns: what memory is made for, and what a launch has.
+// Usual replicas: what memory is made for, and what a launch has.
 const (
 	DefaultMaxColumns = 8
 	DefaultColumns    = 2

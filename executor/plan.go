@@ -31,7 +31,7 @@ type PlanOptions struct {
 
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
 	// more. The usual ones are PlanColumns and PlanTile, and of a two-sided program, which
-	// has no columns, DefaultTileBytes.
+	// has no replicas, DefaultTileBytes.
 	Columns   int
 	TileBytes int64
 
@@ -258,5 +258,5 @@ func (p *Plan) Even() bool { return p.loaded.Even() }
 // one column.
 func (p *Plan) MaxColumns() int { return p.columns }
 
-// MaxTile is the most bytes of a chunk that a column moves in a pass.
+// MaxTile is the most bytes of a chunk that a replica moves in a pass.
 func (p *Plan) MaxTile() int64 { return p.tile }

@@ -46,9 +46,9 @@ func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
 // mostBlocks is how many blocks of few threads any GPU holds at once.
 const mostBlocks = 512
 
-// onePass chooses what memory is made for where launches have one pass and the caller does not say: no more columns
+// onePass chooses what memory is made for where launches have one pass and the caller does not say: no more replicas
 // than have room on a GPU, since a call of long chunks needs all, and of the longest chunk that is known of what a
-// column has.
+// replica has.
 func (p *Plan) onePass(opt *PlanOptions) error {
 	gpus, err := opt.GPUs.GPUs()
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *onePlan) shares() (list []ir.Buf) {
 	return list
 }
 
-// ColumnBytes is how much of a chunk makes another column worth it, and PortBytes where a port copies: its
+// ColumnBytes is how much of a chunk makes another replica worth it, and PortBytes where a port copies: its
 // copies should be few and long.
 const ColumnBytes, PortBytes = 8 << 10, 8 << 20
 
@@ -162,7 +162,7 @@ func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile in
 	return cmp.Or(args.Columns, enough), cmp.Or(args.TileBytes, p.tile)
 }
 
-// choose settles columns and tile: as many columns as have room, where the
+// choose settles replicas and tile: as many replicas as have room, where the
 // caller does not say.
 func (p *onePlan) choose(c *Call, args *CallArgs, geo data.Geometry) error {
 	columns, tile := p.model(args, geo)

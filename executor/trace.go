@@ -11,13 +11,13 @@ import (
 // call's Args finds it filled in when Run returns, whether or not the run came to
 // its end.
 type Trace struct {
-	Spans []Span // by block, column, pass and step in their order
+	Spans []Span // by block, replica, pass and step in their order
 
 	// Passes are recorded, from the first, of the Of that the launch had.
 	Passes, Of int64
 }
 
-// A Span is one step in one pass of one column, or of a two-sided program one
+// A Span is one step in one pass of one replica, or of a two-sided program one
 // message of a step. Times count from the first begin on the same device.
 type Span struct {
 	Step          int32 // of Program.Steps

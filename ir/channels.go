@@ -7,8 +7,8 @@ import (
 )
 
 // A ChannelProgram is a program at the level of channels: its author, or a file of MSCCL++, says which thread block
-// does what, over which channel, and when the threads of a block meet. It has one list of operations for each block of
-// each rank; channels.Unroll says what these mean, by making a one-sided Program of them.
+// does what, over which channel, and when the threads of a block synchronise. It has one list of operations for each
+// block of each rank; channels.Unroll says what these mean, by making a one-sided Program of them.
 //
 // # What it means
 //
@@ -26,8 +26,8 @@ import (
 // launch.
 //
 // Packets carry their flag: reading them waits for those of this launch. Scratch holds plain data and packets, in
-// places of their own. ChMove of packets through ports has the block await them, its threads meet, and its ports copy.
-// ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where
+// places of their own. ChMove of packets through ports has the block await them, its threads synchronise, and its ports
+// copy. ChEach through ports copies packets as they lie, and waits for none: its block has made them before. Where
 // DoubleScratch, launches use one half of packets' scratch and the other in turn.
 //
 // A Loop does its body once for each Unit bytes of Chunks chunks, each operation of it on that part of its operands'
@@ -75,9 +75,9 @@ type ChannelOpKind uint8
 
 // The operations. Relaxed signals and awaits tell what is over, and make nothing visible. A port is done with what it
 // was given only when a flush is over, or a signal behind it has come: the launch may have ended. What threads give it
-// without meeting between is in no order.
+// without a block barrier between is in no order.
 const (
-	ChMeet            ChannelOpKind = iota // the threads of the block meet
+	ChMeet            ChannelOpKind = iota // the threads of the block synchronise
 	ChBarrier                              // the threads of Blocks blocks meet, at barrier ID
 	ChSignal                               // on each of Channels
 	ChAwait                                // on each of Channels

@@ -18,10 +18,10 @@ import "math"
 // rotate: pass e uses copy e mod Depth of them, and must not read what passes
 // before it left there. Where OnePass, each launch has one pass, which is its first and its last.
 //
-// The same program runs in several columns at once, each of which moves an equal
+// The same program runs in several replicas at once, each of which moves an equal
 // share of every chunk's bytes, and has scratch, packets, flags and passes of its own.
 // Columns have nothing in common but that a rank's kernel begins before the first
-// step of all of its columns and ends after their last. So one column stands for
+// step of all of its replicas and ends after their last. So one replica stands for
 // any number of them, and any number may run in any launch.
 //
 // # Steps
@@ -42,7 +42,7 @@ import "math"
 //
 // # Order
 //
-// The threads of a block meet between steps, but not before one that is Joint: a
+// The threads of a block synchronise between steps, but not before one that is Joint: a
 // step that is Joint and the steps before it, back to the first that is not, are
 // one group, which begin in their order, whose accesses do not conflict unless
 // packets order them, and which tell others nothing of each other: a step of a group need not
@@ -55,8 +55,8 @@ import "math"
 //     and sees no more than before.
 //   - One thread of a block does the k-th source of an Await and the k-th destination of a Signal. So the k-th
 //     destination of a Signal tells, too, what the k-th sources of the Awaits before it in its group were told, though
-//     the threads do not meet in between. That holds of flags that the group signals, or awaits, at one place of its
-//     steps only.
+//     the threads do not synchronise in between. That holds of flags that the group signals, or awaits, at one place of
+//     its steps only.
 //   - Who has read a chunk of packets knows that what came before the sending
 //     step's group is over, and the sending step's own reads of the chunks that it made
 //     that one of, but sees nothing of what the sender wrote or saw: packets order no

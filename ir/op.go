@@ -46,7 +46,7 @@ type OpInfo struct {
 	// protocol has it that messages do (Protocol.Releases): all that the sending
 	// block has seen or done is visible to who receives it, within a scope. That the
 	// sender's earlier reads are over follows from any message, since a block's
-	// threads meet before it sends. A step's flag, which any operation may raise
+	// threads synchronise before it sends. A step's flag, which any operation may raise
 	// and await, releases and acquires within the device.
 	Release, Acquire Scope
 }

@@ -97,7 +97,7 @@
 // each of them in turn. tb = [0, 1] shares an operation on chunks out among these
 // blocks. to is a reference, or a list, that gets the reduction too, on any rank.
 //
-// The threads of a block meet where they must, which nobody writes: before what
+// The threads of a block synchronise where they must, which nobody writes: before what
 // signals if they have worked or waited, behind what waits, and between
 // operations on memory that one of them writes, also from one turn of a pipeline
 // to the next. sync = false says that an operation needs none of that, and

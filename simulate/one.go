@@ -9,7 +9,7 @@ import (
 	"mscclc/ir/eval"
 )
 
-// A oneSided is the blocks of a one-sided program. Its columns are alike, and share links and memory evenly: what one
+// A oneSided is the blocks of a one-sided program. Its replicas are alike, and share links and memory evenly: what one
 // of them does in a pass all end together, so that they are one block of their common rate. What blocks wait for is
 // chunks of packets of all ranks, behind these the flags of all ranks, and behind these the launches of each.
 type oneSided struct {
@@ -82,7 +82,7 @@ func newOneSided(s *simulation) (runner, error) {
 	return o, nil
 }
 
-// width settles columns, threads and passes: as the executor chooses them where nothing says.
+// width settles replicas, threads and passes: as the executor chooses them where nothing says.
 func (o *oneSided) width() {
 	columns, worth := o.call.Columns, float64(executor.ColumnBytes)
 	for i := range o.program.OneSided.Operands {

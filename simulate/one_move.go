@@ -95,7 +95,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	return max(end, o.net.local(o.gpu[b.rank], begin, local, o.costs.Memory))
 }
 
-// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each column, one after the
+// copied is when a port has copied: the proxy of the block's GPU gives the driver a copy of each replica, one after the
 // other.
 func (o *oneSided) copied(b *oneBlock, way int32, begin, bytes float64) float64 {
 	o.proxy[b.rank] = max(o.proxy[b.rank], begin) + o.costs.OneSided.Port*o.columns
@@ -133,7 +133,7 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 			local += bytes
 		case x.Via == ir.ViaPort:
 			arrived = o.copied(b, o.ways[k], begin, bytes)
-			end = max(end, arrived) // the block waits for its port before its threads meet
+			end = max(end, arrived) // the block waits for its port before its threads synchronise
 		default:
 			port := o.port(o.ways[k])
 			p := o.net.spread(o.net.ways[o.ways[k]], begin+port, bytes*wire, rate*wire)

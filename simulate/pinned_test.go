@@ -155,7 +155,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestEven: columns share links and memory evenly. 100,000 bytes take 100 us to store, and a sum of them 100 us of
+// TestEven: replicas share links and memory evenly. 100,000 bytes take 100 us to store, and a sum of them 100 us of
 // memory. In a ReduceScatter of two ranks sums begin when both ranks have stored all, so that its latency is its
 // interval. In a Reduce the root sums what the other has stored, which takes both times; of calls that follow each
 // other, the other stores what the next one reduces meanwhile. All wait a link's latency or two.

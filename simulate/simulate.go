@@ -110,7 +110,7 @@ type simulation struct {
 	gpu     []int32 // of a rank
 	chunk   float64 // bytes
 
-	share, tile float64 // bytes of a chunk in all passes and in one, of all columns
+	share, tile float64 // bytes of a chunk in all passes and in one, of all replicas
 	passes      int64   // of the launch
 	simulated   int64   // of these, the first
 	repeated    int64   // launches

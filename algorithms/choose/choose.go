@@ -22,7 +22,7 @@ type Chooser struct {
 	// By is the figure by which simulation chooses where no table does. The times of tables are intervals.
 	By simulate.Figure
 
-	// Shared says that several ranks are on one GPU, which has room for fewer columns: these are then left to the
+	// Shared says that several ranks are on one GPU, which has room for fewer replicas: these are then left to the
 	// executor, as they are on the CPU.
 	Shared bool
 

@@ -17,7 +17,7 @@ import (
 type Launcher struct {
 	Chooser *Chooser
 	Online  *Online              // nil: what the Chooser says, from the first call on
-	Options executor.PlanOptions // of all plans; columns and tile are at least the variant's
+	Options executor.PlanOptions // of all plans; replicas and tile are at least the variant's
 
 	plans map[planKey]*executor.Plan
 	made  []*executor.Plan // in the order that all processes close them in
@@ -43,7 +43,7 @@ type boundCall struct {
 	call *executor.Call
 }
 
-// Bind makes an invocation of a call; args' columns, threads and tile are the variant's.
+// Bind makes an invocation of a call; args' replicas, threads and tile are the variant's.
 func (l *Launcher) Bind(call Call, args executor.CallArgs) *Invocation {
 	pieces := (&ir.Collective{Kind: call.Kind, Ranks: call.Ranks, Chunks: 1}).Divisor()
 	bytes := args.Elems * int64(pieces) * int64(args.DType.Size()) // as nccl-tests counts them

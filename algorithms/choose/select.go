@@ -25,7 +25,7 @@ type Selector struct {
 	DType    data.DType
 	Target   *codegen.Target // whose limits and collectives programs must fit
 	By       simulate.Figure // what is fastest is so by this figure
-	OwnWidth bool            // columns are the executor's choice; else those that are the fastest
+	OwnWidth bool            // replicas are the executor's choice; else those that are the fastest
 	Rough    bool            // simulations are only rough: to some 20 %
 
 	Most int // stretches of Sizes; 0 is any number

@@ -159,7 +159,7 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestWidest holds that a range's program, and the second, are in the columns that Widest has for them, as simulate
+// TestWidest holds that a range's program, and the second, are in the replicas that Widest has for them, as simulate
 // takes them, and the CPU's in no more than it has.
 func TestWidest(t *testing.T) {
 	for _, spec := range []string{"h200:gpus=4", "cpu"} {

@@ -15,17 +15,17 @@ import (
 type Stretch struct {
 	From, To int64
 	At       int64   // the first of its sizes that was asked for
-	Form             // with the columns there
+	Form             // with the replicas there
 	Micros   float64 // at At, by the selector's figure
 	Latency  float64 // there, of a call alone
 	Interval float64 // there, of calls that follow each other; 0 where the program is too large to be simulated twice
 	Next     Form    // the fastest other program there
 	Behind   float64 // how many times as long that takes; Reason says why where it is less
 	Reason   string  // why it begins where it does, and why others that are faster do not
-	Widths   []Width // the columns that suit its sizes, ascending
+	Widths   []Width // the replicas that suit its sizes, ascending
 }
 
-// A Width is how many columns suit sizes from From on, and the interval of such calls, as Stretch has it.
+// A Width is how many replicas suit sizes from From on, and the interval of such calls, as Stretch has it.
 type Width struct {
 	From     int64
 	Columns  int
@@ -91,7 +91,7 @@ func (s *Selector) Sizes(sizes []int64) ([]Stretch, error) {
 // A Standing is how a user's program stands at the first size of a stretch that was asked for.
 type Standing struct {
 	At                int64
-	Form                      // its fastest, with the columns that suit it
+	Form                      // its fastest, with the replicas that suit it
 	Latency, Interval float64 // as Stretch has them
 	Behind            float64 // how many times as long as the stretch's program it takes; 1 is that program
 	Err               error   // why it does not run there

@@ -52,7 +52,7 @@ func (v Variant) String() string {
 	return s + v.Width()
 }
 
-// Width is the width's part of v's name: columns, x threads, / tile, as far as they are said.
+// Width is the width's part of v's name: replicas, x threads, / tile, as far as they are said.
 func (v Variant) Width() string {
 	s := ""
 	if v.Columns > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Scripts of the command on the stand-in driver, with the stand-in of NCCL.
+// Scripts of the command on the mock driver, with the mock NCCL.
 func TestScriptsOnGPUs(t *testing.T) {
 	driver, err := gputest.Build()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // FitOperands returns p with Moves as MSCCL++ has them, for programs whose author did not count: sums of more sources
 // than an operation has room for, or of plain chunks, chunks of others and packets together, become several operations,
 // which keep the sum so far in the first destination; what the last of them cannot hand on is copied behind it. The
-// threads meet between. Sums are of the same operands in the same order, rounded once an operation. What MSCCL++ has no
-// operation for all the same stays as it is, for PlanOf to refuse. p is not changed.
+// threads synchronise between. Sums are of the same operands in the same order, rounded once an operation. What MSCCL++
+// has no operation for all the same stays as it is, for PlanOf to refuse. p is not changed.
 func FitOperands(p *ir.ChannelProgram) *ir.ChannelProgram {
 	x := operandFitter{p: p, cells: (&ir.Program{Header: p.Header, Scratch: channelScratch(p)}).Memory()}
 	out := *p
@@ -127,7 +127,7 @@ type sumFitter struct {
 	out  []ir.ChannelOp
 }
 
-// add appends an operation, before which the threads meet if there is one before it.
+// add appends an operation, before which the threads synchronise if there is one before it.
 func (f *sumFitter) add(kind ir.ChannelOpKind, t ir.ChannelType, srcs, dsts []ir.ChannelRef) {
 	if len(f.out) > 0 {
 		f.out = append(f.out, ir.ChannelOp{Kind: ir.ChMeet, Type: ir.NoChannel, Pos: f.o.Pos})

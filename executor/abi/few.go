@@ -10,10 +10,10 @@ import (
 
 // This file makes launches of few packets (kernels/few/pairs.h) of those that can be: one pass over
 // Moves of one block, whose operands are packets and the rank's own memory, where every address is
-// aligned and every chunk and every column has something to move. What the general kernel finds out on its way
+// aligned and every chunk and every replica has something to move. What the general kernel finds out on its way
 // is found out here.
 
-// fewUnits is how many half units (8 bytes) of a column's step are still few, and fewLines how many lines.
+// fewUnits is how many half units (8 bytes) of a replica's step are still few, and fewLines how many lines.
 const fewUnits, fewLines = 4 * 512, 4096
 
 // lineHalves is how many half units a line holds.
@@ -71,7 +71,7 @@ func (t *OnePart) Few(p *OneParams, lines bool) *FewParams {
 	return f
 }
 
-// where is where column 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
+// where is where replica 0 of copy 0 of an operand's first chunk lies, or 0 if a launch of few packets cannot
 // have it.
 func (p *OneParams) where(o *OneOperand) uint64 {
 	if o.Rank < 0 || ir.Via(o.Via) == ir.ViaPort {

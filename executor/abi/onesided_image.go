@@ -14,7 +14,7 @@ type OneImage struct {
 	Operands []OneOperand
 	Blocks   []OneBlock
 	Depth    int
-	OnePass  bool // each launch has one pass: Tile must hold a column's share of a chunk
+	OnePass  bool // each launch has one pass: Tile must hold a replica's share of a chunk
 
 	// Scratch and Packets are the most chunks that a rank has of them, and Flags the
 	// most flags that the program asks for; all ranks have as many. The runtime
@@ -31,7 +31,7 @@ type OneImage struct {
 	// Port says that a port is to make some of the copies, where the device has one.
 	Port bool
 
-	// Columns and Tile are what memory is made for: no launch has more columns, or
+	// Columns and Tile are what memory is made for: no launch has more replicas, or
 	// moves more bytes of a chunk in a pass.
 	Columns int
 	Tile    int64

@@ -14,15 +14,15 @@ import (
 type OneLayout struct {
 	ScratchStride, ScratchCopy uint64 // from chunk to chunk, and from copy to copy
 	PacketStride, PacketCopy   uint64
-	Flags                      uint64 // how many a column has
+	Flags                      uint64 // how many a replica has
 	Scratch, Packets, FlagMem  uint64 // all memory of a rank
 }
 
 // OneAlign is the alignment of chunks in bytes. It keeps them on cache lines of their own.
 const OneAlign = 128
 
-// Layout returns the layout of a rank's memory for o.Columns columns and passes of o.Tile bytes. It fails if the memory
-// is too large to be addressed.
+// Layout returns the layout of a rank's memory for o.Columns replicas and passes of o.Tile bytes. It fails if the
+// memory is too large to be addressed.
 func (o *OneImage) Layout() (OneLayout, error) {
 	stride := (uint64(o.Tile) + OneAlign - 1) &^ (OneAlign - 1)
 	l := OneLayout{ScratchStride: stride, PacketStride: 2 * stride, Flags: uint64(o.Flags) + uint64(len(o.Blocks))}
@@ -45,7 +45,7 @@ func (o *OneImage) Layout() (OneLayout, error) {
 	return l, nil
 }
 
-// Reserve sets what memory is made for, o.Columns and o.Tile: at most so many columns, and at most `tile` bytes of a
+// Reserve sets what memory is made for, o.Columns and o.Tile: at most so many replicas, and at most `tile` bytes of a
 // chunk in a pass, rounded up to 16. It fails if one of the two is out of range. Layout, Enough and Params need it.
 func (o *OneImage) Reserve(columns int, tile int64) error {
 	if columns < 1 || columns > maxOneColumns || tile < 16 || tile > MaxOneTile {
@@ -65,7 +65,7 @@ func (o *OneImage) UsualTile(other int64) int64 {
 	return other
 }
 
-// Enough returns how many columns a launch of chunks of so many bytes has: `columns`, or more where launches have one
+// Enough returns how many replicas a launch of chunks of so many bytes has: `columns`, or more where launches have one
 // pass and a chunk needs them, up to those that there is memory for.
 func (o *OneImage) Enough(columns int, chunk int64) int {
 	if !o.OnePass || o.Tile < OneAlign {
@@ -75,7 +75,7 @@ func (o *OneImage) Enough(columns int, chunk int64) int {
 	return int(max(int64(columns), min(int64(o.Columns), (chunk+tile-1)/tile)))
 }
 
-// Params returns the numbers of a call with so many columns, whose passes move `tile` bytes of each chunk or fewer.
+// Params returns the numbers of a call with so many replicas, whose passes move `tile` bytes of each chunk or fewer.
 // Passes is 0 where there is nothing to launch. It fails if there is no memory for that (Reserve). The addresses are
 // the device's to fill in.
 func (o *OneImage) Params(geo data.Geometry, t data.DType, op data.RedOp, columns int, tile int64) (OneParams, error) {

@@ -46,7 +46,7 @@ func joinGroups(steps []OneStep, operands []OneOperand) {
 	}
 }
 
-// orderSignals marks the Signals before which the threads must meet so that a flag's counts are stored in order:
+// orderSignals marks the Signals before which the threads must synchronise so that a flag's counts are stored in order:
 // thread i signals operand i, and between Signals that follow each other threads do not wait for each other. The last
 // of a pass may be followed by the first of the next.
 func orderSignals(steps []OneStep, operands []OneOperand) {

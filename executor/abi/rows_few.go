@@ -25,7 +25,7 @@ type FewStep struct {
 }
 
 // FewParams is what the host computes for a launch of few packets, so that the kernel need not. Where holds the address
-// of each operand in column 0, without fewMark.
+// of each operand in replica 0, without fewMark.
 type FewParams struct {
 	_                     structs.HostLayout
 	State, StatusAt       uint64

@@ -68,7 +68,7 @@ type OneSwitch struct {
 	Input, Output, Scratch uint64
 }
 
-// A OneState is what one column of a block carries from launch to launch: how many passes and launches it has done.
+// A OneState is what one replica of a block carries from launch to launch: how many passes and launches it has done.
 type OneState struct {
 	_                structs.HostLayout
 	Passes, Launches uint64
@@ -90,7 +90,7 @@ type PortCopy struct {
 // PortDepth is how many copies a lane holds.
 const PortDepth = 32
 
-// A PortLane is the queue of copies of one column of a block, in memory of the host. Pushed counts them.
+// A PortLane is the queue of copies of one replica of a block, in memory of the host. Pushed counts them.
 type PortLane struct {
 	_      structs.HostLayout
 	Pushed uint64

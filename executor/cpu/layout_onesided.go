@@ -68,7 +68,7 @@ func oneLayouts() map[string]layout {
 	}
 }
 
-// setFlag makes a flag of a rank in a column as if it had been signalled so often.
+// setFlag makes a flag of a rank in a replica as if it had been signalled so often.
 func (in *oneInstance) setFlag(rank int, column, index, count uint64) {
 	C.poke(C.u64(in.flags.address+uint64(rank)*in.layout.FlagMem+(column*in.layout.Flags+index)*8), C.u64(count))
 }

@@ -24,7 +24,7 @@ type oneInstance struct {
 	img                     *abi.OneImage
 	part                    *abi.OnePart
 	layout                  abi.OneLayout
-	states                  []abi.OneState // by block and column
+	states                  []abi.OneState // by block and replica
 	memory                  []abi.OneMemory
 	scratch, packets, flags region
 	stacks                  region

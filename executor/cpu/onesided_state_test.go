@@ -24,7 +24,7 @@ func (h *oneHolder) Open(img *abi.Image) (executor.Instance, error) {
 	return in, err
 }
 
-// begin makes the instance as if every column had done so many passes: states,
+// begin makes the instance as if every replica had done so many passes: states,
 // and flags that were signalled as often. Launches it leaves as they are.
 func (in *oneInstance) begin(passes uint64) {
 	for i := range in.states {
@@ -55,7 +55,7 @@ func TestOneSidedRenews(t *testing.T) {
 		for _, perBlock := range []int{0, 2} {
 			h := &oneHolder{}
 			l := loadOne(t, p, executor.Options{Device: h, Columns: 2, TileBytes: 4096})
-			long := int64(p.OneSided.Depth) * 2 * 4096 / 4 * int64(p.Coll.Chunks) // passes by columns by elements
+			long := int64(p.OneSided.Depth) * 2 * 4096 / 4 * int64(p.Coll.Chunks) // passes by replicas by elements
 			run := func(elems int64, seed uint64) {
 				t.Helper()
 				d := data.New(data.NewGeometry(p.Coll, elems, 4), data.I32, data.Sum, seed)
@@ -85,7 +85,7 @@ func TestOneSidedRenews(t *testing.T) {
 }
 
 // TestOneSidedRepeated runs one loaded program again and again, over changes of size,
-// tile, columns and mode, and through launches that are cancelled.
+// tile, replicas and mode, and through launches that are cancelled.
 func TestOneSidedRepeated(t *testing.T) {
 	for _, p := range []*ir.Program{onePhase(3, 1, ir.LL, 2, true), onePhase(3, 1, ir.Simple, 1, true),
 		twoPhases(3, 2, false), push(3, true)} {
@@ -162,7 +162,7 @@ func TestOneSidedTimeouts(t *testing.T) {
 	}
 }
 
-// TestOneSidedLaterPass names pass and column: of three passes, the last awaits a
+// TestOneSidedLaterPass names pass and replica: of three passes, the last awaits a
 // signal of a fourth.
 func TestOneSidedLaterPass(t *testing.T) {
 	b := newOne("later", allReduce(2, 1, false), ir.Simple, 1, 0, 0, 1)

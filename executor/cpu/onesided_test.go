@@ -36,7 +36,7 @@ func onePrograms() []*ir.Program {
 	return append(list, pull(2, ir.ViaMemory), pull(6, ir.ViaPort), pull(3, ir.ViaSwitch), onePhase(20, 1, ir.LL, 2, true))
 }
 
-// TestOneSided runs every program at sizes that divide by nothing, in columns and
+// TestOneSided runs every program at sizes that divide by nothing, in replicas and
 // passes that are many and uneven, with threads of their own and without; memory
 // that is made for little too.
 func TestOneSided(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // sanitizedOne runs a one-sided program under the driver with three threads a block, in
-// two columns, with several passes.
+// two replicas, with several passes.
 func sanitizedOne(t *testing.T, bin string, p *ir.Program, wait time.Duration) (said string, err error) {
 	t.Helper()
 	d := data.New(data.NewGeometry(p.Coll, 24011, 4), data.I32, data.Sum, 3)

@@ -37,7 +37,7 @@ func stresser(t *testing.T, threads int, flags ...string) *stressed {
 		append(flags, "-fno-strict-aliasing", "-Wno-unknown-pragmas")...), threads: threads}
 }
 
-// stressCalls makes n calls of a program, of sizes, columns and tiles that differ.
+// stressCalls makes n calls of a program, of sizes, replicas and tiles that differ.
 func stressCalls(p *ir.Program, rnd *rand.Rand, even bool, n int) (buffers []*data.Buffers, list []executor.Args) {
 	for range n {
 		elems := int64(1 + rnd.Intn(60*p.Coll.Chunks))

@@ -29,7 +29,7 @@ func traced(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, set fu
 	return args.Trace
 }
 
-// inOrder says whether the spans of each block's column follow one another, but for
+// inOrder says whether the spans of each block's replica follow one another, but for
 // the steps of a two-sided program that are one action, and how often each step ran.
 func inOrder(t *testing.T, p *ir.Program, tr *executor.Trace) map[int32]int64 {
 	t.Helper()
@@ -58,8 +58,8 @@ func inOrder(t *testing.T, p *ir.Program, tr *executor.Trace) map[int32]int64 {
 	return runs
 }
 
-// Every step of a one-sided program is in the trace once for each column and pass, or
-// once a column where it enters or leaves.
+// Every step of a one-sided program is in the trace once for each replica and pass, or
+// once a replica where it enters or leaves.
 func TestTraceOneSided(t *testing.T) {
 	for _, p := range onePrograms() {
 		for _, threads := range []int{0, 2} {

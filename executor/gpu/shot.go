@@ -53,7 +53,7 @@ func (g *card) Ready(r *executor.Ready) (executor.Shot, error) {
 	return newShot(f, k, r.One.Columns, r.One.BlockCount, r.Threads, r.One)
 }
 
-// newShot makes a launch of columns by blocks ready, whose parameters lie as the kernel takes
+// newShot makes a launch of replicas by blocks ready, whose parameters lie as the kernel takes
 // them.
 func newShot[P any](f *flight, k kernel, columns, blocks uint32, threads int, params *P) (executor.Shot, error) {
 	s := &shot{blocks: int(columns) * int(blocks)}

@@ -246,7 +246,7 @@ func TestFailures(t *testing.T) {
 	for _, call := range []string{"ncclGetVersion", "ncclGetUniqueId", "ncclCommInitAll", "ncclCommDestroy",
 		"ncclCommGetAsyncError", "ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclReduce",
 		"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"} {
-		// A process of its own: the stand-in counts calls from its start.
+		// A process of its own: the mock NCCL counts calls from its start.
 		cmd := exec.Command(os.Args[0], "-test.run=^TestFailuresChild$")
 		cmd.Env = append(os.Environ(), "NCCL_STANDIN_FAIL="+call+":1", "MSCCLC_STANDIN="+path)
 		out, err := cmd.CombinedOutput()

@@ -14,11 +14,11 @@ func moves(o *ir.ChannelOp) bool {
 	return false
 }
 
-// meets says whether the threads of the block meet in o.
+// meets says whether the threads of the block synchronise in o.
 func meets(o *ir.ChannelOp) bool { return o.Kind == ir.ChMeet || o.Kind == ir.ChBarrier }
 
-// meet looks at whether the threads have to meet at ops[i]: between the operations since they last met and those until
-// they meet next. Where one of these is no plain Move it is taken to be needed.
+// meet looks at whether the threads have to synchronise at ops[i]: between the operations since they last met and those
+// until they meet next. Where one of these is no plain Move it is taken to be needed.
 func (l *linter) meet(ops []ir.ChannelOp, i int, loop bool) {
 	if ops[i].Kind != ir.ChMeet {
 		return

@@ -31,7 +31,7 @@ type Counterexample struct {
 
 	Waits []ir.Wait // of a deadlock: the cycle, or the one wait for what never comes
 
-	// Unmet: of a race, the threads of a block do not meet somewhere, and would have to.
+	// Unmet: of a race, the threads of a block do not synchronise somewhere, and would have to.
 	Unmet bool
 
 	Slots, MessageChunks int // that a connection and a message hold

@@ -51,7 +51,7 @@
 //
 // Check proves programs of one-sided operations (ir.OneSided has their
 // semantics) for any sequence of launches, of any sizes and numbers of columns.
-// One column stands for all. The rules:
+// One replica stands for all. The rules:
 //
 // Form. Steps are Move, Signal and Await; their operands follow each other in
 // Operands. A Move has sources and destinations, a Signal flags to raise, an Await flags of

@@ -6,7 +6,7 @@ import (
 	"mscclc/ir"
 )
 
-// This file is what one thread of a block tells on of what it was told, though the threads do not meet
+// This file is what one thread of a block tells on of what it was told, though the threads do not synchronise
 // (ir.Program.ToldOn).
 
 // A heard is what one thread was told.

@@ -8,9 +8,9 @@ import (
 	"mscclc/ir/diag"
 )
 
-// What is wrong with most races that joint steps have is that the threads of a block do not meet somewhere: behind an
-// Await, whose knowledge begins after its group, or before a Signal, which releases only what was before its group.
-// This file finds where.
+// What is wrong with most races that joint steps have is that the threads of a block do not synchronise somewhere:
+// behind an Await, whose knowledge begins after its group, or before a Signal, which releases only what was before its
+// group. This file finds where.
 
 // meetHint says what mends it.
 const meetHint = "put a block barrier between the two: a nop in a plan; in .mscl, leave out sync = false"
@@ -104,7 +104,7 @@ func (r *oneRacer) releasing(j, rank int32) int32 {
 	return -1
 }
 
-// apart says of some gaps that threads do not meet there; it is "" for none.
+// apart says of some gaps that threads do not synchronise there; it is "" for none.
 func (r *oneRacer) apart(list []gap) string {
 	text := ""
 	for _, g := range list {
@@ -117,7 +117,7 @@ func (r *oneRacer) apart(list []gap) string {
 	return text
 }
 
-// because adds to d why it is: that threads do not meet, and says whether it is that, or else what why says.
+// because adds to d why it is: that threads do not synchronise, and says whether it is that, or else what why says.
 func (r *oneRacer) because(d *diag.Diagnostic, list []gap, why string) (unmet bool) {
 	if text := r.apart(list); text != "" {
 		why, d.Hint, unmet = text, meetHint, true

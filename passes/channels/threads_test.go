@@ -23,7 +23,7 @@ func fromFirst(ranks int) *channelBuilder {
 }
 
 // toldOn is a broadcast of three ranks in which rank 0 writes to both others and tells rank 1 alone, which tells rank 2
-// by tells, between which and what it waits for its threads do not meet. Thread 0 waits.
+// by tells, between which and what it waits for its threads do not synchronise. Thread 0 waits.
 func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 3, 1, true).connect(ir.MemoryChannel, 1).connect(ir.PortChannel, 1)
 	all := func() []ir.ChannelOp { return met(on(ir.ChRelaxedSignal, 0, 1), on(ir.ChRelaxedAwait, 0, 1)) }
@@ -46,8 +46,8 @@ func toldOn(waits ir.ChannelOpKind, tells ...ir.ChannelOp) *channelBuilder {
 }
 
 // toldBlock is a broadcast of two ranks in which a block of rank 1 waits for what rank 0 puts in scratch, and another
-// copies that to the output when the first releases its semaphore, between which and the wait the threads do not meet.
-// On channel 1 rank 0 says nothing of that.
+// copies that to the output when the first releases its semaphore, between which and the wait the threads do not
+// synchronise. On channel 1 rank 0 says nothing of that.
 func toldBlock(awaits, releases []int32) *channelBuilder {
 	b := channelProgram(ir.Broadcast, 2, 1, false).connect(ir.MemoryChannel, 2).scratch(1)
 	b.Ranks[1].Semaphores = []int32{0, 0}

@@ -32,7 +32,7 @@ type visit struct {
 	shown bool
 }
 
-// A unit is the moves of a rank between two meetings of its threads.
+// A unit is the moves of a rank between two block barriers.
 type unit struct{ begin, end int32 }
 
 func (g *knownGraph) node() int32 {

@@ -75,7 +75,7 @@ func (o *Options) Runs(p *Pass) bool { return p.Required || !o.Level0 && !o.Off[
 // Lower writes the operations of c as a one-sided program: Moves of any
 // rank's memory, with all synchronisation that they need and none that others
 // imply. c is not changed. Parallelize and Instances ask for nothing here: a
-// launch runs the program in as many columns as it likes. An error is a diag.List where
+// launch runs the program in as many replicas as it likes. An error is a diag.List where
 // the program is at fault, and anything else a fault of mscclc.
 //
 // Where opt.OnePass, no wait is for a signal of another launch. Scratch that others write is ready when its rank's

@@ -79,7 +79,7 @@ func (x *maker) rank(r int32) {
 	}
 }
 
-// meets has the threads meet before the next item, if so.
+// meets has the threads synchronise before the next item, if so.
 func (x *maker) meets(so bool) { x.meet = x.meet || so }
 
 // add appends an item.

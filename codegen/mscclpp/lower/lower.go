@@ -21,9 +21,9 @@ type Options struct {
 	// Protocol Simple, and one instance.
 	Pipeline int64
 
-	// Meeting has threads meet before all Moves, and between unpacking packets and sending them on. It is slower, and
-	// proven where what is written relies on packets that one Move sends on and that several operations read: those sent
-	// tell of one of them.
+	// Meeting has threads synchronise before all Moves, and between unpacking packets and sending them on. It is slower,
+	// and proven where what is written relies on packets that one Move sends on and that several operations read: those
+	// sent tell of one of them.
 	Meeting bool
 }
 
@@ -35,7 +35,7 @@ type Options struct {
 //
 //   - cuts (cuts.go): where several blocks share an operation's bytes, all operations at one chunk have the same
 //     chunks;
-//   - items (items.go, fold.go): each step as operations, and where the threads must meet before one;
+//   - items (items.go, fold.go): each step as operations, and where the threads must synchronise before one;
 //   - segments (segments.go): a rank's operations as several blocks, one behind the other, where one has no room;
 //   - channels (ends.go): a flag is a channel, or one for each two blocks that signal it and await it.
 func Channels(p *ir.Program, opt Options) (*ir.ChannelProgram, error) {
@@ -103,7 +103,7 @@ type maker struct {
 // A item is an operation of a rank, whose channels are not numbered yet.
 type item struct {
 	op   ir.ChannelOp
-	meet bool      // the threads meet before it
+	meet bool      // the threads synchronise before it
 	ends []flagUse // whose channels it is on; of a signal, an await and a put through ports
 }
 

@@ -11,7 +11,7 @@ import (
 type segment struct{ first, end int32 }
 
 // handover is the operations of a block for what comes before and after its segment: it acquires a semaphore and
-// releases one, each with a meeting of threads.
+// releases one, each with a block barrier.
 const handover = 4
 
 // looping is those of a pipeline: the loop, and a meeting before it.

@@ -10,7 +10,7 @@ import (
 	"mscclc/ir"
 )
 
-// testFew runs launches of few packets between general ones of the same plans, of all types, in one column and in
+// testFew runs launches of few packets between general ones of the same plans, of all types, in one replica and in
 // several, of which the last has less than others or nothing.
 func testFew(t *testing.T, d Device) {
 	turn := 0

@@ -14,8 +14,8 @@ import (
 	"mscclc/ir/verify"
 )
 
-// testLaunches launches programs of one pass many times, alone and from graphs: each launch has sizes, data and columns
-// of its own, and copies of scratch of its own. Ranks go ahead of each other as far as the programs let them.
+// testLaunches launches programs of one pass many times, alone and from graphs: each launch has sizes, data and
+// replicas of its own, and copies of scratch of its own. Ranks go ahead of each other as far as the programs let them.
 func testLaunches(t *testing.T, d Device) {
 	ranks, nodes := []int{4}, [][2]int{{2, 2}}
 	list := append(given(t, 1, 3), atLevel(t, ranks, nodes, 1, 3)...)
@@ -178,7 +178,7 @@ func testIdleRank(t *testing.T, d Device) {
 	}
 }
 
-// testRoom runs a program of more blocks than a GPU has room for in as many columns as are usual: it has fewer, each
+// testRoom runs a program of more blocks than a GPU has room for in as many replicas as are usual: it has fewer, each
 // with more.
 func testRoom(t *testing.T, d Device) {
 	const blocks = 600

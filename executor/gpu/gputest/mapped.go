@@ -25,7 +25,7 @@ func (plain) alloc(g executor.GPU, bytes int64) (uint64, error) { return g.Alloc
 func (plain) free(g executor.GPU, address uint64) error         { return g.Free(address) }
 
 // A pool keeps a GPU's own memory for the next who wants as much: where each reaches all, a GPU takes milliseconds
-// to make and to free some. The stand-in does not, and there a buffer has no byte more than it is to have.
+// to make and to free some. The mock driver does not, and there a buffer has no byte more than it is to have.
 type pool struct {
 	mu     sync.Mutex
 	unused map[place][]uint64

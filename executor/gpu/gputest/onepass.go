@@ -76,7 +76,7 @@ func (o *onePassRun) one(t *testing.T, p *ir.Program, gpus []int, turn int) {
 		}
 		threads, wide := 64*((turn+k)/2%2), (turn+k)%(columns+1)
 		r.skew = turn / 2 % 3 // buffers may lie at any element
-		if k == 6 {           // for which there is memory in all columns
+		if k == 6 {           // for which there is memory in all replicas
 			wide, r.skew = wide%2*columns, 0
 		}
 		j, err := r.bind(t.Context(), dt, op, each*int64(p.Coll.Chunks), func(a *executor.CallArgs) {

@@ -64,7 +64,7 @@ func mustPort(t testing.TB, d Device, name string, ranks int, proto ir.Protocol,
 	return mustRig(t, d, p, opt)
 }
 
-// testPort runs them all at odd sizes, in columns and passes that are many and uneven, and more copies than
+// testPort runs them all at odd sizes, in replicas and passes that are many and uneven, and more copies than
 // a lane holds.
 func testPort(t *testing.T, d Device) {
 	rnd, turn := rand.New(rand.NewSource(4)), 0

@@ -17,7 +17,7 @@ import (
 )
 
 // testRandom runs random one-sided programs at sizes at random, down to none for some chunks, of any type, some in
-// memory that is aligned to its elements alone, in columns and passes that are few or many.
+// memory that is aligned to its elements alone, in replicas and passes that are few or many.
 func testRandom(t *testing.T, d Device) {
 	types := []data.DType{data.I32, data.U8, data.BF16, data.F32, data.F64, data.E4M3, data.I64}
 	compared, n := 0, irtest.Count(t, d.times(60, 250))

@@ -42,7 +42,7 @@ var ofDrivers = []string{"Graphs", "Streams", "Memory", "Processes", "ProcessDie
 // smoke says whether only these tests run, and one in eight of the others.
 func (d Device) smoke() bool { return d.period() > 4 }
 
-// times is how much is done of something: less on the stand-in.
+// times is how much is done of something: less on the mock driver.
 func (d Device) times(standIn, gpu int) int {
 	if d.StandIn() {
 		return standIn
@@ -65,10 +65,10 @@ func (d Device) need(t testing.TB) {
 }
 
 // testPlans runs programs of both kinds with every protocol, in place and out of place, at
-// odd sizes, in columns that are many and uneven.
+// odd sizes, in replicas that are many and uneven.
 func testPlans(t *testing.T, d Device) {
 	var list []shape
-	large := map[int]int{} // columns of a large call, of some of the list
+	large := map[int]int{} // replicas of a large call, of some of the list
 	for n, name := range []string{"allreduce/allpairs", "allreduce/allpairs_onestep", "allreduce/ring",
 		"allgather/allpairs", "reducescatter/allpairs", "alltoall/one_step"} {
 		for i, ranks := range []int{2, 3, 4, 8} {

@@ -1,5 +1,5 @@
 // Package gputest has the tests of devices that are GPUs, for each of which its
-// package calls Run, and the stand-in driver that they run on where there is no GPU.
+// package calls Run, and the mock driver that they run on where there is no GPU.
 package gputest
 
 import (
@@ -42,13 +42,13 @@ func (d Device) memory() allocator {
 	return d.pool
 }
 
-// StandIn says whether the stand-in executes, which is slower by far than a GPU.
+// StandIn says whether the mock driver executes, which is slower by far than a GPU.
 func (d Device) StandIn() bool { return os.Getenv(d.Variable) != "" }
 
 // takes says whether the n-th of many programs, types or replays is run.
 func (d Device) takes(n int) bool { return covering.Takes(n, d.period()) }
 
-// period is how many programs, types or replays there are for one that is run. On the stand-in hip runs the same
+// period is how many programs, types or replays there are for one that is run. On the mock driver hip runs the same
 // sources as cuda, and what differs, the driver's table of functions, all of them use.
 func (d Device) period() int {
 	period := 1
@@ -66,7 +66,7 @@ func Required(name string) bool {
 	return slices.Contains(strings.Split(os.Getenv("MSCCLC_REQUIRE"), ","), name)
 }
 
-// Main runs a package's tests: on the stand-in, unless MSCCLC_REQUIRE asks for the
+// Main runs a package's tests: on the mock driver, unless MSCCLC_REQUIRE asks for the
 // device. As a child it does what a test has started it for.
 func Main(m *testing.M, d Device) {
 	if !Required(d.Name) && !d.StandIn() {
@@ -83,7 +83,7 @@ func Main(m *testing.M, d Device) {
 	os.Exit(m.Run())
 }
 
-// Build builds the stand-in, or finds it where it was built of the same sources.
+// Build builds the mock driver, or finds it where it was built of the same sources.
 func Build() (string, error) {
 	_, here, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(here), "..", "..", "..")

@@ -13,7 +13,7 @@ import (
 	"mscclc/ir/diag"
 )
 
-// testTrace has every step of a one-sided program recorded, in each of its columns
+// testTrace has every step of a one-sided program recorded, in each of its replicas
 // and passes; AMD's GPUs have no image for that.
 func testTrace(t *testing.T, d Device) {
 	p := mustProgram(t, ranked("allreduce/allpairs", 4, ir.LL, true))

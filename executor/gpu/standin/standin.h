@@ -1,4 +1,4 @@
-// A stand-in for the drivers of GPUs, which executes: its GPUs are threads of the host, their
+// A mock driver of GPUs, which executes: its GPUs are threads of the host, their
 // memory is the host's, and a launch runs the kernel's sources from the same parameters:
 // the layer that GPUs run (lanes.h), but for LL128 of two-sided programs. Tests build it as a shared library that
 // has the names of both drivers (names.cc), and name it by MSCCLC_LIBCUDA or MSCCLC_LIBHIP.

@@ -81,7 +81,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cl
 	}
 	w.chooser = &choose.Chooser{Table: p.table, Device: w.site.Name(), By: p.figure, Own: p.own,
 		Shared: shared(w.site.Devices())}
-	// the tables that are built in were measured with a GPU for each rank, and their columns have no room here
+	// the tables that are built in were measured with a GPU for each rank, and their replicas have no room here
 	if w.chooser.Shared {
 		w.chooser.Table = p.chosenBy
 	}

@@ -35,13 +35,13 @@ const (
 	mostInLane   = 80
 )
 
-// A lane is a column of a block.
+// A lane is a replica of a block.
 type lane struct {
 	rank, block int
 	column      int32
 }
 
-// A timeline is what is drawn of a simulated call: a lane for each column of a block, a box for each step.
+// A timeline is what is drawn of a simulated call: a lane for each replica of a block, a box for each step.
 type timeline struct {
 	p       *ir.Program
 	looks   *StepLooks

@@ -15,7 +15,7 @@ import (
 )
 
 // A TraceEvent is one event of the JSON that Chrome's about:tracing and Perfetto
-// read: a rank is a process there, and a block's column a thread. Times are in us.
+// read: a rank is a process there, and a block's replica a thread. Times are in us.
 type TraceEvent struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat,omitempty"`
@@ -60,10 +60,10 @@ func quoted(s string) string {
 	return string(b)
 }
 
-// laneOf is the number of a column's thread among those of its rank.
+// laneOf is the number of a replica's thread among those of its rank.
 func laneOf(block int, column int32) int { return block<<12 + int(column) }
 
-// traceNames names the ranks and the columns of blocks of which t has spans.
+// traceNames names the ranks and the replicas of blocks of which t has spans.
 func traceNames(p *ir.Program, t *executor.Trace) []TraceEvent {
 	var events []TraceEvent
 	type lane struct{ rank, tid int }

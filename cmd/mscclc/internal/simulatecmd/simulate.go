@@ -259,7 +259,7 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 // manySteps are those of a program above which a size is not simulated in several widths.
 const manySteps = 1 << 16
 
-// widest is how many columns are fastest, or 0, the executor's own choice, of large programs.
+// widest is how many replicas are fastest, or 0, the executor's own choice, of large programs.
 func widest(p *ir.Program, t *topology.Topology, costs *simulate.Costs, call simulate.Call) int {
 	if len(p.Steps) > manySteps {
 		return 0
