@@ -11,6 +11,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 )
@@ -43,7 +44,7 @@ func TestSanitizersOneSided(t *testing.T) {
 				}
 			}
 			if flag != "-fsanitize=thread" {
-				sanitizedNonsense(t, bin, irtest.Count(t, 25))
+				sanitizedNonsense(t, bin, irtest.Count(t, covering.Share(25)))
 			}
 		})
 	}

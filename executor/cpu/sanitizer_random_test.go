@@ -15,6 +15,7 @@ import (
 	"mscclc/codegen"
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 	"mscclc/ir/irtest"
@@ -30,7 +31,7 @@ import (
 // of either with a fault. MSCCLC_RANDOM=N asks for N programs with and N without;
 // thousands were run so.
 func TestSanitizersOnRandomPrograms(t *testing.T) {
-	n := irtest.Count(t, 8)
+	n := irtest.Count(t, covering.Share(8))
 	for _, flag := range []string{"-fsanitize=thread", "-fsanitize=address,undefined"} {
 		t.Run(flag[11:], func(t *testing.T) {
 			s := &sanitizer{T: t, bin: build(t, flag), rnd: rand.New(rand.NewSource(1))}

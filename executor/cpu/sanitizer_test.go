@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -103,14 +104,54 @@ func build(t *testing.T, flags ...string) string {
 	return compile(t, "testdata/driver.cc", flags...)
 }
 
+// compiled are the programs that tests share, by source and flags.
+var compiled struct {
+	sync.Mutex
+	dir  string
+	bins map[string]func() (string, error)
+}
+
+// TestMain removes what tests have compiled.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(compiled.dir)
+	os.Exit(code)
+}
+
+// compile compiles a source with flags, once for all tests.
 func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "driver")
-	args := append(flags, "-O1", "-g", "-std=c++17", "-fno-exceptions", "-fno-rtti", source, "-o", bin, "-lpthread")
-	if out, err := exec.Command(cmp.Or(os.Getenv("CXX"), "g++"), args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	bin, err := compiler(t, source, flags)()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return bin
+}
+
+// compiler is what compiles a source with flags.
+func compiler(t *testing.T, source string, flags []string) func() (string, error) {
+	t.Helper()
+	key := fmt.Sprint(source, flags)
+	compiled.Lock()
+	defer compiled.Unlock()
+	if compiled.bins == nil {
+		dir, err := os.MkdirTemp("", "mscclc-drivers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		compiled.dir, compiled.bins = dir, map[string]func() (string, error){}
+	}
+	if compiled.bins[key] == nil {
+		bin := filepath.Join(compiled.dir, fmt.Sprint(len(compiled.bins)))
+		compiled.bins[key] = sync.OnceValues(func() (string, error) {
+			args := append(flags, "-O1", "-g1", "-std=c++17", "-fno-exceptions", "-fno-rtti", source, "-o", bin, "-lpthread")
+			if out, err := exec.Command(cmp.Or(os.Getenv("CXX"), "g++"), args...).CombinedOutput(); err != nil {
+				return "", fmt.Errorf("%w\n%s", err, out)
+			}
+			return bin, nil
+		})
+	}
+	return compiled.bins[key]
 }
 
 // sanitized runs a program under the driver with four threads a block, with

@@ -29,6 +29,14 @@ func asked() string {
 // with that period is tried at each phase.
 func Takes(n, period int) bool { return (n+n/period)%period == 0 }
 
+// Share returns n for CI, and a quarter of it by default: how many random programs a test tries that is slow.
+func Share(n int) int {
+	if CI() {
+		return n
+	}
+	return (n + 3) / 4
+}
+
 // Rows returns rows of one value for each factor, where factor f has the values 0 to sizes[f]-1: the rows of Each, for
 // CI those of Pairwise, and where everything is asked for those of Product.
 func Rows(sizes []int, turn int) [][]int {

@@ -98,12 +98,12 @@ func TestTakes(t *testing.T) {
 func TestRows(t *testing.T) {
 	sizes := []int{5, 3, 2}
 	for _, c := range []struct {
-		asked string
-		rows  int
-	}{{"", 5}, {"ci", len(Pairwise(sizes))}, {"full", 30}} {
+		asked       string
+		rows, share int
+	}{{"", 5, 3}, {"ci", len(Pairwise(sizes)), 10}, {"full", 30, 10}} {
 		t.Setenv(Variable, c.asked)
-		if n := len(Rows(sizes, 1)); n != c.rows {
-			t.Errorf("%s=%s: %d rows, want %d", Variable, c.asked, n, c.rows)
+		if n, share := len(Rows(sizes, 1)), Share(10); n != c.rows || share != c.share {
+			t.Errorf("%s=%s: %d rows, want %d; %d of 10, want %d", Variable, c.asked, n, c.rows, share, c.share)
 		}
 	}
 }

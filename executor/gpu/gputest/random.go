@@ -9,6 +9,7 @@ import (
 
 	"mscclc/executor"
 	"mscclc/executor/data"
+	"mscclc/internal/covering"
 	"mscclc/ir"
 	"mscclc/ir/irtest"
 	"mscclc/ir/text"
@@ -20,7 +21,7 @@ import (
 // memory that is aligned to its elements alone, in replicas and passes that are few or many.
 func testRandom(t *testing.T, d Device) {
 	types := []data.DType{data.I32, data.U8, data.BF16, data.F32, data.F64, data.E4M3, data.I64}
-	compared, n := 0, irtest.Count(t, d.times(60, 250))
+	compared, n := 0, irtest.Count(t, d.times(covering.Share(60), 250))
 	for seed := range n {
 		rnd := rand.New(rand.NewSource(int64(seed)))
 		c := irtest.Random(rnd, irtest.Config{Ops: 1 + rnd.Intn(30)})
