@@ -209,7 +209,7 @@ func (x *reader) root() bool {
 	}
 	switch len(roots) {
 	case 0:
-		x.report(diag.Unsupported, x.head.span, "the root of this %s cannot be told: no rank has an %s above 0", c.Kind,
+		x.report(diag.Unsupported, x.head.span, "the root of this %s is not known: no rank has an %s above 0", c.Kind,
 			attribute).Hint =
 			"only the root has chunks there: give its <gpu> an " + attribute + " above 0"
 		return false
@@ -222,7 +222,7 @@ func (x *reader) root() bool {
 		more = ", ..."
 	}
 	d := x.report(diag.Unsupported, roots[1].span,
-		"the root of this %s cannot be told: %d ranks (%d, %d%s) have an %s above 0, and only the root may", c.Kind,
+		"the root of this %s is not known: %d ranks (%d, %d%s) have an %s above 0, and only the root may", c.Kind,
 		len(roots), roots[0].id, roots[1].id, more, attribute)
 	*d = d.WithNote(roots[0].span, "rank %d is the first", roots[0].id)
 	d.Hint = fmt.Sprintf(`write %s="0" in the <gpu> of each rank that is not the root`, attribute)

@@ -65,7 +65,7 @@ func TestReadRejects(t *testing.T) {
 		{`coll="allreduce"`, `coll="alltoallv"`, 0, diag.Unsupported, "alltoallv cannot be read"},
 		{`coll="allreduce"`, `coll="sum"`, 0, diag.Malformed, `"sum" is no collective`},
 		{`coll="allreduce"`, `coll="allgather"`, -9999, diag.Malformed, "no multiple of the 2 ranks"},
-		{`coll="allreduce"`, `coll="broadcast"`, -9999, diag.Unsupported, "root of this broadcast cannot be told: 2 ranks (0, 1) have an i_chunks above 0"},
+		{`coll="allreduce"`, `coll="broadcast"`, -9999, diag.Unsupported, "root of this broadcast is not known: 2 ranks (0, 1) have an i_chunks above 0"},
 		{`nchunksperloop="1"`, `nchunksperloop="2"`, -9999, diag.Malformed, "has 1 input chunks where"},
 		{`inplace="0"`, `inplace="2"`, 0, diag.Malformed, "not a number from 0 to 1"},
 		{`inplace="0"`, `inplace="0" outofplace="0" minBytes="0" maxBytes="0"`, len(`inplace="0" `), diag.Malformed, "neither for calls in place nor"},

@@ -94,7 +94,7 @@ func (r *oneReplay) gone(out *Result, begins bool) error {
 				r.w.Rank, name)
 			return r.told(out, &executor.Stale{Action: x.action, Value: x.before, Last: true})
 		}
-		out.say("a run in which the store of %s has not come when the launch of rank %d is over, and its caller looks:",
+		out.say("a run in which the store of %s has not come when the launch of rank %d has ended, and its caller looks:",
 			name, r.w.Rank)
 		return r.told(out, &executor.Stale{Action: executor.StaleCaller, Value: x.before})
 	}

@@ -21,7 +21,7 @@ func (r *replay) judged(show func(*Result)) (Result, error) {
 		return out, nil
 	}
 	out = Result{}
-	out.say("with each action held until the one before it in the judged order has ended:")
+	out.say("with each action held until the one before it in the proven order has ended:")
 	if err := r.run(r.judgedOrder()...); err != nil {
 		return out, err
 	}

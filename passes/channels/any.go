@@ -231,7 +231,7 @@ func (c *turnChecker) sameThreads() *diag.Diagnostic {
 			if i, bad := several[key]; bad && looped[key] && on[key] {
 				rank, _, _ := p.Place(i)
 				return c.undecided(int32(rank), c.u.sources[i], p.Steps[i].Pos,
-					"is at a signal or a wait of a loop by another thread than before, and threads tell on what they were told without meeting: which loop iterations they tell of depends on how many there are")
+					"is at a signal or a wait of a loop by another thread than before, and threads pass on what they know without a block barrier: which loop iterations they tell of depends on how many there are")
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func hubOf(getenv func(string) string) (string, error) {
 
 // join meets the other processes, who must come within a time.
 func (j *processJob) join(ctx context.Context, within time.Duration) (*exchange.Member, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v is over", within))
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v has passed", within))
 	defer cancel()
 	return exchange.Join(ctx, j.hub, j.index, j.size)
 }

@@ -180,7 +180,7 @@ func noPlan(name string, r io.Reader, head []byte, lim *Limits) error {
 	if len(bytes.TrimSpace(head)) == 0 {
 		d := diag.New(diag.Malformed, FileSpan(name), "%s begins with more than %s of blanks", diag.Printable(name),
 			SizeText(codegen.MostBlanks))
-		return diag.List{d.WithHint("take them out: what a file holds is told by how it begins")}
+		return diag.List{d.WithHint("take them out: how a file begins says what it holds")}
 	}
 	d := diag.New(diag.Malformed, FileSpan(name), "%s is JSON, and neither a program file of mscclc nor a plan of MSCCL++",
 		diag.Printable(name))
