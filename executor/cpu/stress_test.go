@@ -204,8 +204,8 @@ func again() *ir.Program {
 }
 
 // stressKinds are the ways in which programs are stressed: as hosts and as GPUs move data, with and without the thread
-// sanitizer. That knows no order by packets, so that they have one there that they do not have. The last takes longer to
-// compile than all others, and is for CI.
+// sanitizer. That knows no order by packets, so that they have one there that they do not have. The last takes longer
+// to compile than all others, and is for CI.
 var stressKinds = []struct {
 	name  string
 	flags []string
