@@ -134,7 +134,7 @@ func unrolled(c *ir.ChannelProgram, opt *Options, stage func(value any) error) (
 	if t := opt.Target; t != nil && t.Format == codegen.FormatXML {
 		d := diag.New(diag.Unsupported, c.Span(0), "%s is MSCCL-IR, which has no channels with signals", t.Name)
 		return nil, diag.List{d.WithHint(
-			"an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or plan")}
+			"an algorithm that says which thread block does what is for --target mscclpp (-o FILE.json), or --target program")}
 	}
 	turns, _ := Turns(c, opt.Bytes)
 	program, err := channels.Unroll(c, turns)
