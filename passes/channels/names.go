@@ -1,20 +1,16 @@
 package channels
 
 import (
+	"cmp"
 	"fmt"
 
 	"mscclc/ir"
 )
 
-// opNames are what operations are called in messages that have no name of their file.
-var opNames = [ir.NumChannelOps]string{
-	ir.ChMeet: "meet", ir.ChBarrier: "barrier", ir.ChSignal: "signal", ir.ChAwait: "wait",
-	ir.ChRelaxedSignal: "relaxed signal",
-	ir.ChRelaxedAwait:  "relaxed wait", ir.ChFlush: "flush", ir.ChAcquire: "acquire", ir.ChRelease: "release",
-	ir.ChMove: "move",
-	ir.ChEach: "move", ir.ChEachSignal: "move and signal", ir.ChEachSignalFlush: "move, signal and flush",
-	ir.ChLoop: "loop",
-}
+// opNames are what messages call operations that have no name of their file, where that is not the word of the text
+// form.
+var opNames = map[ir.ChannelOpKind]string{ir.ChMeet: "block barrier", ir.ChMove: "move", ir.ChEach: "move",
+	ir.ChEachSignal: "move and signal", ir.ChEachSignalFlush: "move, signal and flush"}
 
 // name names an operation for a message.
 func (s source) name(rank int32) string {
@@ -23,10 +19,7 @@ func (s source) name(rank int32) string {
 
 // short names an operation of a block.
 func (s source) short() string {
-	kind := s.what.Name
-	if kind == "" && int(s.what.Kind) < len(opNames) {
-		kind = opNames[s.what.Kind]
-	}
+	kind := cmp.Or(s.what.Name, opNames[s.what.Kind], s.what.Kind.String())
 	if s.inner < 0 {
 		return fmt.Sprintf("op %d (%s)", s.op, kind)
 	}
