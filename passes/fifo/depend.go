@@ -1,6 +1,10 @@
 package fifo
 
-import "mscclc/ir"
+import (
+	"slices"
+
+	"mscclc/ir"
+)
 
 // depend derives the dependences of d from its source order and sets d.Deps:
 // a read depends on the last write of each cell it reads, a write on all reads
@@ -219,4 +223,14 @@ func heights(d *ir.InstDAG, bySeq []int32) []int32 {
 		}
 	}
 	return height
+}
+
+// byUrgency returns the instructions in order of depth, then of the longest way to go.
+func byUrgency(d *ir.InstDAG) []int32 {
+	bySeq := d.BySeq()
+	var depth, height []int32
+	ir.AtOnce(func() { depth = depths(d, bySeq) }, func() { height = heights(d, bySeq) })
+	most := slices.Max(append(height, 0))
+	order := sortBy(bySeq, func(i int32) int32 { return most - height[i] })
+	return sortBy(order, func(i int32) int32 { return depth[i] })
 }

@@ -110,16 +110,6 @@ func newScheduler(s *state) *scheduler {
 	return q
 }
 
-// byUrgency returns the instructions in order of depth, then of the longest way to go.
-func byUrgency(d *ir.InstDAG) []int32 {
-	bySeq := d.BySeq()
-	var depth, height []int32
-	ir.AtOnce(func() { depth = depths(d, bySeq) }, func() { height = heights(d, bySeq) })
-	most := slices.Max(append(height, 0))
-	order := sortBy(bySeq, func(i int32) int32 { return most - height[i] })
-	return sortBy(order, func(i int32) int32 { return depth[i] })
-}
-
 // inverse gives the place of each number in order.
 func inverse(order []int32) []int32 {
 	to := make([]int32, len(order))
