@@ -285,36 +285,3 @@ func (f *oneFuser) forward(i int32, k int) bool {
 	f.changed = true
 	return true
 }
-
-// beside says whether x and y, count chunks each, lie in one buffer and do not overlap.
-func (x spot) beside(y spot, count int32) bool {
-	gap := x.index - y.index
-	return x.rank == y.rank && x.rank != ir.AllRanks && x.buf == y.buf && max(gap, -gap) >= count
-}
-
-// crosses says whether count chunks from a and from b on overlap in part.
-func (l *State) crosses(a, b spot, count int32) bool {
-	if a.buf == ir.Packets || b.buf == ir.Packets || a.rank == ir.AllRanks || b.rank == ir.AllRanks {
-		return a.rank == ir.AllRanks && b.user() && !l.clear(a, b, count) || b.rank == ir.AllRanks && a.user() &&
-			!l.clear(b, a, count)
-	}
-	if a.rank != b.rank {
-		return false
-	}
-	gap := l.cell(a, a.rank) - l.cell(b, b.rank)
-	return gap != 0 && max(gap, -gap) < count
-}
-
-// clear says whether a, of all ranks, and b lie at one place or do not overlap.
-func (l *State) clear(a, b spot, count int32) bool {
-	first, end := b.rank, b.rank+1
-	if b.rank == ir.AllRanks {
-		first, end = 0, l.n
-	}
-	for r := first; r < end; r++ {
-		if gap := l.cell(a, r) - l.cell(b, r); gap != 0 && max(gap, -gap) < count {
-			return false
-		}
-	}
-	return true
-}
