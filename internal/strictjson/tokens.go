@@ -6,8 +6,6 @@ package strictjson
 import (
 	"errors"
 	"io"
-	"strconv"
-	"unicode/utf8"
 
 	"mscclc/files"
 	"mscclc/ir/diag"
@@ -244,106 +242,4 @@ func (s *tokens) nonblank() (byte, bool) {
 			return 0, false
 		}
 	}
-}
-
-// refuse notes that c has no place here.
-func (s *tokens) refuse(c byte, context string) byte {
-	quoted := `'` + strconv.Quote(string(rune(c)))[1:]
-	quoted = quoted[:len(quoted)-1] + `'`
-	switch c {
-	case '\'':
-		quoted = `'\''`
-	case '"':
-		quoted = `'"'`
-	}
-	comma := c == '}' && s.state == wantKey || c == ']' && s.state == wantValue && len(s.stack) > 0 && s.top() == '['
-	s.fault(s.pos(), "invalid character "+quoted+" "+context)
-	if comma {
-		s.bad.Hint = "remove the comma before this " + string(c)
-	}
-	return 0
-}
-
-// ended notes that the text ends too early: at its last byte.
-func (s *tokens) ended() byte {
-	at := s.pos()
-	if at.Offset > 0 {
-		if at.Offset--; at.Column > 1 {
-			at.Column--
-		} else {
-			at.Line, at.Column = at.Line-1, at.Offset-s.before+1
-		}
-	}
-	s.fault(at, "unexpected end of JSON input")
-	s.bad.Hint = "the file ends early: produce it again, or add what is missing"
-	return 0
-}
-
-func (s *tokens) fault(at Pos, text string) byte {
-	d := diag.New(diag.Malformed, s.spanAt(at, 1), "%s is no JSON: %s", s.what, text)
-	s.bad, s.eof, s.at, s.end = &d, true, 0, 0
-	s.kind, s.loaded = 0, true
-	return 0
-}
-
-// err reads what is left and returns what is wrong with the text as JSON, if anything is.
-func (s *tokens) err() error {
-	for s.peek() != 0 {
-		s.take()
-	}
-	var list diag.List
-	switch {
-	case errors.As(s.failed, &list):
-		return list
-	case s.failed != nil:
-		return diag.List{diag.New(diag.Io, diag.FileSpan(s.name), "cannot read: %v", s.failed)}
-	case s.bad != nil:
-		return diag.List{*s.bad}
-	case s.notUTF8:
-		return diag.List{diag.New(diag.Malformed, diag.FileSpan(s.name), "%s is not in UTF-8", s.what)}
-	}
-	return nil
-}
-
-// room makes sure that buf[at] is there. From buf[start] on the token is kept, as far as maxToken; it returns where
-// that is now.
-func (s *tokens) room(start int) (int, bool) {
-	if s.at < s.end {
-		return start, true
-	}
-	if s.at-start >= maxToken {
-		if len(s.long) == 0 {
-			s.long = append(s.long, s.buf[start:s.at]...)
-		}
-		whole := s.at - partial(s.buf[start:s.at])
-		s.notUTF8 = s.notUTF8 || !utf8.Valid(s.buf[start:whole])
-		start = whole
-	}
-	before := s.base
-	more := s.fill(start)
-	return start - (s.base - before), more
-}
-
-// partial is how many bytes at the end of b begin a character that b does not hold whole.
-func partial(b []byte) int {
-	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
-		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if utf8.FullRune(b[len(b)-n:]) {
-				return 0
-			}
-			return n
-		}
-	}
-	return 0
-}
-
-// isCut reports whether the token that was taken last is longer than its text.
-func (s *tokens) isCut() bool { return len(s.long) > 0 }
-
-// kept is a token from buf[start] to buf[at].
-func (s *tokens) kept(start int) []byte {
-	if len(s.long) > 0 {
-		return s.long
-	}
-	return s.buf[start:s.at]
 }

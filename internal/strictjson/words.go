@@ -154,3 +154,46 @@ func (s *tokens) number() (int, bool) {
 	}
 	return start, true
 }
+
+// room makes sure that buf[at] is there. From buf[start] on the token is kept, as far as maxToken; it returns where
+// that is now.
+func (s *tokens) room(start int) (int, bool) {
+	if s.at < s.end {
+		return start, true
+	}
+	if s.at-start >= maxToken {
+		if len(s.long) == 0 {
+			s.long = append(s.long, s.buf[start:s.at]...)
+		}
+		whole := s.at - partial(s.buf[start:s.at])
+		s.notUTF8 = s.notUTF8 || !utf8.Valid(s.buf[start:whole])
+		start = whole
+	}
+	before := s.base
+	more := s.fill(start)
+	return start - (s.base - before), more
+}
+
+// partial is how many bytes at the end of b begin a character that b does not hold whole.
+func partial(b []byte) int {
+	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if utf8.FullRune(b[len(b)-n:]) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// isCut reports whether the token that was taken last is longer than its text.
+func (s *tokens) isCut() bool { return len(s.long) > 0 }
+
+// kept is a token from buf[start] to buf[at].
+func (s *tokens) kept(start int) []byte {
+	if len(s.long) > 0 {
+		return s.long
+	}
+	return s.buf[start:s.at]
+}
