@@ -24,7 +24,7 @@
 //
 // One-sided programs have an explorer of their own (onesided.go). A program
 // becomes accesses of single chunks (onesided_program.go), over several launches
-// of several passes; memory is weak (onesided_world.go): a block sees what it wrote in groups
+// of several passes; memory is weak (onesided_world.go, onesided_memory.go): a block sees what it wrote in groups
 // before, and what came to it by flags or by the end of a launch, and a read or
 // a write of a chunk of which it need not see a write is a race. A caller reads and
 // overwrites a rank's memory between its launches. Nothing that runs disables
