@@ -3,14 +3,12 @@ package picture
 import (
 	"bufio"
 	"fmt"
-	"html"
 	"io"
 	"strings"
 	"unicode/utf8"
 
 	"mscclc/ir"
 	"mscclc/ir/diag"
-	"mscclc/ir/eval"
 )
 
 // A table's measures, in pixels; and how many ranks, chunks of a rank, steps and cells are drawn at most.
@@ -29,14 +27,6 @@ const (
 	tableChunks = 32
 	tableSteps  = 64
 	tableCells  = 8192 // in all panels
-)
-
-// The colours of cells: of those that a step wrote, by whether it copies or reduces, and of the others.
-const (
-	copiedColour  = "#cfe8f9"
-	reducedColour = "#ffcf70"
-	keptColour    = "#ffffff"
-	emptyColour   = "#f0f0f0"
 )
 
 // A tableColumn is a chunk that a rank has.
@@ -186,120 +176,4 @@ func (t *drawnTable) measure() {
 		fit(t.bufferName(c.buf), letterWidth/float64(of[c.buf]))
 	}
 	t.width = min(max(leastCell, int(most)), mostCell, mostWide/max(1, len(t.columns)))
-}
-
-// cut shortens s to what a cell has room for.
-func (t *drawnTable) cut(s string, letter float64) string {
-	room := int(float64(t.width-6) / letter)
-	if r := []rune(s); len(r) > room {
-		return string(r[:room-1]) + "…"
-	}
-	return s
-}
-
-// Draw draws the table.
-func (t *drawnTable) Draw() {
-	wide, high := rankWidth+len(t.columns)*t.width, headHeight+t.ranks*cellHeight
-	across := min(max(1, (tableWidth+panelGap)/(wide+panelGap)), t.shown+1)
-	down := (t.shown + across) / across
-	top := 24 + (len(t.notes)+1)*lineHeight + 16
-	const margin = 16
-	svgHead(t.out, max(2*margin+across*(wide+panelGap)-panelGap, 860), top+down*(high+panelGap))
-	c := t.d.Coll
-	svgText(t.out, margin, 20, ` font-size="14"`,
-		fmt.Sprintf("%s: %v of %s in %s", t.d.Name, c.Kind, diag.Counted(c.Ranks, "rank"), diag.Counted(len(t.steps), "step")))
-	y := 24
-	for _, s := range t.notes {
-		y += lineHeight
-		svgText(t.out, margin, y, "", s)
-	}
-	t.legend(margin, y+lineHeight+4)
-	cells := t.start
-	for step := range t.shown + 1 {
-		var writes []tableWrite
-		name := "start"
-		if step > 0 {
-			writes = t.steps[step-1]
-			name = fmt.Sprintf("step %d", step)
-		}
-		wrote := map[int]*tableWrite{}
-		for i := range writes {
-			w := &writes[i]
-			cells[w.cell], wrote[w.cell] = w.holds, w
-		}
-		t.panel(margin+step%across*(wide+panelGap), top+step/across*(high+panelGap), name, cells, wrote)
-	}
-	fmt.Fprintln(t.out, "</svg>")
-}
-
-func (t *drawnTable) legend(x, y int) {
-	for _, l := range [][2]string{{copiedColour, "copied in this step"}, {reducedColour, "reduced in this step"},
-		{keptColour, "as before"}, {emptyColour, "holds nothing"}} {
-		fmt.Fprintf(t.out, `<rect x="%d" y="%d" width="14" height="11" fill="%s" stroke="#888"/>`+"\n", x, y-9, l[0])
-		svgText(t.out, x+19, y, "", l[1])
-		x += 160
-	}
-}
-
-// panel draws the memory after a step.
-func (t *drawnTable) panel(x, y int, name string, cells []eval.Value, wrote map[int]*tableWrite) {
-	svgText(t.out, x, y+12, ` font-size="12" font-weight="bold"`, name)
-	for k, c := range t.columns {
-		left := x + rankWidth + k*t.width
-		if k == 0 || t.columns[k-1].buf != c.buf {
-			svgText(t.out, left+4, y+28, ` font-style="italic"`, t.bufferName(c.buf))
-		}
-		svgText(t.out, left+t.width/2, y+44, middleOf+` fill="#555"`, fmt.Sprint(c.index))
-	}
-	for r := range t.ranks {
-		top := y + headHeight + r*cellHeight
-		svgText(t.out, x+rankWidth-5, top+19, rightOf, fmt.Sprintf("rank %d", r))
-		for k, c := range t.columns {
-			if at := t.at(r, c); at >= 0 {
-				t.box(x+rankWidth+k*t.width, top, cells[at], wrote[at])
-			}
-		}
-	}
-	for k, c := range t.columns { // a line before each buffer
-		if k == 0 || t.columns[k-1].buf != c.buf {
-			left := x + rankWidth + k*t.width
-			fmt.Fprintf(t.out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#333" stroke-width="2"/>`+"\n",
-				left, y+18, left, y+headHeight+t.ranks*cellHeight)
-		}
-	}
-}
-
-// bufferName names a buffer; in place the larger one stands for both.
-func (t *drawnTable) bufferName(b ir.Buf) string {
-	if t.d.Coll.Inplace && b == t.columns[0].buf {
-		return "input and output"
-	}
-	return t.bufName(b)
-}
-
-// box draws a chunk, and where its data comes from if this step wrote it.
-func (t *drawnTable) box(x, y int, holds eval.Value, w *tableWrite) {
-	colour, text, from := keptColour, t.Text(holds), ""
-	switch {
-	case w != nil && w.reduces:
-		colour, from = reducedColour, t.from(w)
-	case w != nil:
-		colour, from = copiedColour, t.from(w)
-	case holds == eval.None:
-		colour = emptyColour
-	}
-	fmt.Fprintf(t.out, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" stroke="#888">`,
-		x, y, t.width, cellHeight, colour)
-	if text != "" {
-		fmt.Fprintf(t.out, "<title>%s</title>", html.EscapeString(strings.TrimSpace(text+" "+from)))
-	}
-	fmt.Fprintln(t.out, "</rect>")
-	line := y + 19
-	if from != "" {
-		line = y + 13
-		svgText(t.out, x+t.width/2, y+25, middleOf+` font-size="10" fill="#333"`, t.cut(from, smallLetter))
-	}
-	if text != "" {
-		svgText(t.out, x+t.width/2, line, middleOf, t.cut(text, letterWidth))
-	}
 }
