@@ -3,15 +3,12 @@ package simulate_test
 import (
 	"errors"
 	"math"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"mscclc"
 	"mscclc/executor/data"
 	"mscclc/ir"
-	"mscclc/ir/diag"
 	"mscclc/lang"
 	"mscclc/simulate"
 	"mscclc/topology"
@@ -128,22 +125,6 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// TestPasses holds that passes that are not simulated cost what those cost that are.
-func TestPasses(t *testing.T) {
-	topo := machine(t, nil)
-	for _, onesided := range []bool{false, true} {
-		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
-		call := simulate.Call{Bytes: 40 << 20, Tile: 256 << 10, Columns: 1}
-		once := run(t, p, topo, free(), call)
-		call.Bytes *= 8
-		long := run(t, p, topo, free(), call)
-		if long.Simulated == long.Passes || once.Simulated != once.Passes {
-			t.Fatalf("%d of %d, and %d of %d passes", once.Simulated, once.Passes, long.Simulated, long.Passes)
-		}
-		near(t, "eight times as much", long.Micros, 8*once.Micros, 0.05)
-	}
-}
-
 // TestBusiest holds that passes that are not simulated cost no less than what their busiest link takes for its bytes,
 // also where blocks drift apart, so that the last passes that are simulated end close together: those of four nodes
 // with a NIC for each GPU of 23,500 bytes a microsecond.
@@ -161,44 +142,6 @@ func TestBusiest(t *testing.T) {
 	r := run(t, p, topo, costs, simulate.Call{Bytes: bytes, DType: data.F32})
 	if least := bytes * 24. / 32 / 23_500; r.Micros < least || r.Micros > 1.02*least {
 		t.Errorf("%.0f us, where a NIC takes %.0f for its bytes", r.Micros, least)
-	}
-}
-
-// TestContinuous: one pass more adds as much to a call's latency as any other, and to an interval as much as each of
-// its passes takes: also where more of a launch, or fewer launches, are simulated.
-func TestContinuous(t *testing.T) {
-	topo, err := topology.Open("h200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	costs, err := simulate.CostsOf(topo.Device)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"reduce/chain", "broadcast/chain", "gather/direct", "allreduce/ring"} {
-		p := compile(t, name, true, ir.Simple, ranks("8"))
-		took := func(passes int64, figure simulate.Figure) float64 {
-			r := run(t, p, topo, costs, simulate.Call{Bytes: passes * 32 * 64 << 10 * int64(p.Coll.Divisor()), DType: data.F32,
-				Columns: 32, Figure: figure})
-			if r.Passes != passes {
-				t.Fatalf("%s: %d passes, not %d", name, r.Passes, passes)
-			}
-			return r.Micros
-		}
-		alone := [2]float64{took(12, simulate.Latency), took(13, simulate.Latency)}
-		first := took(14, simulate.Latency) - alone[0] // two passes, each of which has its own copy of scratch
-		each := took(13, simulate.Interval) / 13
-		for passes := int64(14); passes <= 96; passes++ {
-			now, next := took(passes, simulate.Latency), took(passes, simulate.Interval)/float64(passes)
-			if more := now - alone[0]; math.Abs(more/first-1) > 0.05 {
-				t.Errorf("%s: the last two of %d passes add %.2f us to the latency, and the first ones %.2f", name, passes,
-					more, first)
-			}
-			if math.Abs(next/each-1) > 0.02 {
-				t.Errorf("%s: a pass of %d takes %.2f us of the interval, and of one fewer %.2f", name, passes, next, each)
-			}
-			alone, each = [2]float64{alone[1], now}, next
-		}
 	}
 }
 
@@ -253,70 +196,6 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-func TestCosts(t *testing.T) {
-	if len(simulate.Devices()) < 5 {
-		t.Errorf("costs of %v", simulate.Devices())
-	}
-	for _, name := range topology.Names() {
-		topo, err := topology.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, err := simulate.CostsOf(topo.Device); err != nil || c.Device != topo.Device || c.Source == "" {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	h200, err := os.ReadFile("devices/h200.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ old, wrong, want string }{
-		{`{`, `{{`, `costs:1:2: error: file of costs is no JSON: `},
-		{`"source"`, `"speed"`, `3:3: error: file of costs: unknown key "speed"`},
-		{`"memory_bytes_us"`, `"memory"`, `1:1: error: file of costs: key "memory_bytes_us" is missing`},
-		{`4300000`, `0`, `4:22: error: memory_bytes_us: is 0, and must be more`},
-		{`4300000`, `1e999`, `4:22: error: memory_bytes_us: is 1e999, more than`},
-		{`4300000`, `"fast"`, `4:22: error: memory_bytes_us: is "fast", not a number`},
-		{`"launch_us": `, `"launch_us": -`, `error: one_sided.launch_us: is -2.399, less than 0`},
-		{`"threads": 512`, `"threads": 0`, `error: one_sided.threads: is 0, less than 1`},
-		{`"LL128"`, `"LL64"`, `error: one_sided.protocols: key "LL128" is missing`},
-		{`"step_us": `, `"step_us": -`, `error: one_sided.protocols.LL.step_us: is -0.286, less than 0`},
-		{`"few_step_us": `, `"few_step_us": -`, `error: one_sided.protocols.LL.few_step_us: is -0.497, less than 0`},
-		{`"wire": 2.118`, `"wire": 0.5`, `error: one_sided.protocols.LL: "wire" is 0.5, and a link`},
-	} {
-		text := strings.Replace(string(h200), c.old, c.wrong, 1)
-		_, err := simulate.ReadCosts("costs", strings.NewReader(text))
-		list, _ := err.(diag.List)
-		says := func(d diag.Diagnostic) bool { return strings.Contains(d.Error(), c.want) }
-		if text == string(h200) || !slices.ContainsFunc(list, says) {
-			t.Errorf("%s: %v, and not %s", c.wrong, err, c.want)
-		}
-	}
-}
-
-// A rough result that is not marked as one is what a simulation of all passes says.
-func TestRough(t *testing.T) {
-	topo, c := machine(t, nil), free()
-	rough := 0
-	for _, onesided := range []bool{false, true} {
-		p := compile(t, "allreduce/ring", onesided, ir.Simple, ranks("4"))
-		for bytes := int64(1 << 10); bytes <= 1<<30; bytes *= 8 {
-			call := simulate.Call{Bytes: bytes, DType: data.F32, Rough: true}
-			few := run(t, p, topo, c, call)
-			call.Rough = false
-			all := run(t, p, topo, c, call)
-			if few.Rough {
-				rough++
-			} else if few.Micros != all.Micros || all.Rough {
-				t.Errorf("%d bytes: %g us of %d passes, and %g of %d", bytes, few.Micros, few.Simulated, all.Micros, all.Simulated)
-			}
-		}
-	}
-	if rough == 0 {
-		t.Error("nothing is rough")
-	}
-}
-
 // TestExchange holds that two ranks send each other at once, in the time of one way, though a connection does not hold
 // all.
 func TestExchange(t *testing.T) {
@@ -357,30 +236,5 @@ for r in 2..-1 by -1 { c = c.copy(r, output, 1) }
 	}
 	if one, many := micros(1), micros(40); many > 20*one {
 		t.Errorf("40 tiles take %.0f us, and one %.0f", many, one)
-	}
-}
-
-// Costs that the caller does not give are those of the topology's device.
-func TestCostsOfTheDevice(t *testing.T) {
-	topo, err := topology.Open("h200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	costs, err := simulate.CostsOf("h200")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, call := compile(t, "allreduce/ring", true, ir.Simple, ranks("4")), simulate.Call{Bytes: 1 << 20}
-	given := run(t, p, topo, costs, call)
-	found := run(t, p, topo, nil, call)
-	if given.Micros != found.Micros || given.Micros == 0 {
-		t.Errorf("%v us with the costs of the device, and %v without costs", given.Micros, found.Micros)
-	}
-	if topo, err = topology.Open("h200"); err != nil {
-		t.Fatal(err)
-	}
-	topo.Device = "abacus"
-	if _, err := simulate.Run(p, topo, nil, call); err == nil {
-		t.Error("a device that nobody knows has costs")
 	}
 }
