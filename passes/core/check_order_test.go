@@ -194,3 +194,43 @@ func othersOf(s *State, m *oneMove) (ranks []int32) {
 	}
 	return ranks
 }
+
+// checkOrdered: the list has each Move once, behind what it depends on. Groups are of one rank, and numbered.
+func checkOrdered(s *State) error {
+	at := make([]int, len(s.moves)) // from 1
+	list := listed(s)
+	for k, m := range list {
+		if at[m.index] > 0 {
+			return fmt.Errorf("%s is listed twice", m.name)
+		}
+		at[m.index] = k + 1
+		for _, d := range s.deps.of(m.index) {
+			if at[d.on] == 0 {
+				return fmt.Errorf("%s depends on m%d, which is not before it", m.name, d.on)
+			}
+		}
+	}
+	if len(list) != len(s.moves) {
+		return fmt.Errorf("%d of %d moves are listed", len(list), len(s.moves))
+	}
+	last := slices.Repeat([]int32{-1}, int(s.n))
+	groups := s.latest()
+	for g := range groups {
+		group := &groups[g]
+		if after := last[group.rank]; group.at != after+1 && (!group.joint || group.at != after) {
+			return fmt.Errorf("group %d is number %d of rank %d, behind %d", g, group.at, group.rank, after)
+		}
+		last[group.rank] = group.at
+		for _, i := range group.moves {
+			if s.moves[i].rank != group.rank {
+				return fmt.Errorf("m%d of rank %d is in group %d of rank %d", i, s.moves[i].rank, g, group.rank)
+			}
+			for _, d := range s.deps.of(i) {
+				if slices.Contains(group.moves, d.on) {
+					return fmt.Errorf("m%d depends on m%d of its own group", i, d.on)
+				}
+			}
+		}
+	}
+	return nil
+}

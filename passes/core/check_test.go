@@ -2,7 +2,6 @@ package core
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"mscclc/ir"
@@ -196,115 +195,6 @@ func checkActed(s *State) error {
 				return fmt.Errorf("%s: a port between %d sources and %d destinations", m.name, len(m.srcs), len(m.dsts))
 			case x.buf == ir.Packets && s.c.Protocol == ir.Simple:
 				return fmt.Errorf("%s: packets where data are plain", m.name)
-			}
-		}
-	}
-	return nil
-}
-
-// checkDepends: dependences are exactly the conflicts of Moves on cells of memory.
-func checkDepends(s *State) error {
-	plain := *s
-	plain.order, plain.groups, plain.sync = nil, nil, nil
-	want := conflictsOf(&plain)
-	for i := range s.moves {
-		has := map[oneDep]bool{}
-		for _, d := range s.deps.of(int32(i)) {
-			has[oneDep{on: d.on, kind: d.kind}] = true
-		}
-		if !maps.Equal(has, want[i]) {
-			return fmt.Errorf("m%d depends on %v, and conflicts with %v", i, has, want[i])
-		}
-	}
-	return nil
-}
-
-// conflictsOf returns for each run or Move those before it that have accessed the same cells, and how.
-func conflictsOf(s *State) []map[oneDep]bool {
-	list := listed(s)
-	deps := make([]map[oneDep]bool, len(list))
-	writer, readers := make([]int32, s.cells()), make([][]int32, s.cells())
-	for at, m := range list {
-		i := int32(at)
-		deps[i] = map[oneDep]bool{}
-		cells := func(x spot, f func(c int32)) {
-			s.each(x, m.count, func(first, end int32) {
-				for c := first; c < end; c++ {
-					f(c)
-				}
-			})
-		}
-		for _, x := range m.srcs {
-			kind := depSees
-			if x.buf == ir.Packets {
-				kind = depPacket
-			}
-			cells(x, func(c int32) {
-				if writer[c] > 0 {
-					deps[i][oneDep{on: writer[c] - 1, kind: kind}] = true
-				}
-			})
-		}
-		written := map[int32]bool{}
-		for _, x := range m.dsts {
-			cells(x, func(c int32) {
-				if writer[c] > 0 {
-					deps[i][oneDep{on: writer[c] - 1, kind: depSees}] = true
-				}
-				for _, r := range readers[c] {
-					deps[i][oneDep{on: r, kind: depOver}] = true
-				}
-				written[c] = true
-			})
-		}
-		for c := range written {
-			writer[c], readers[c] = i+1, nil
-		}
-		for _, x := range m.srcs {
-			cells(x, func(c int32) {
-				if !written[c] && !slices.Contains(readers[c], i) {
-					readers[c] = append(readers[c], i)
-				}
-			})
-		}
-	}
-	return deps
-}
-
-// checkOrdered: the list has each Move once, behind what it depends on. Groups are of one rank, and numbered.
-func checkOrdered(s *State) error {
-	at := make([]int, len(s.moves)) // from 1
-	list := listed(s)
-	for k, m := range list {
-		if at[m.index] > 0 {
-			return fmt.Errorf("%s is listed twice", m.name)
-		}
-		at[m.index] = k + 1
-		for _, d := range s.deps.of(m.index) {
-			if at[d.on] == 0 {
-				return fmt.Errorf("%s depends on m%d, which is not before it", m.name, d.on)
-			}
-		}
-	}
-	if len(list) != len(s.moves) {
-		return fmt.Errorf("%d of %d moves are listed", len(list), len(s.moves))
-	}
-	last := slices.Repeat([]int32{-1}, int(s.n))
-	groups := s.latest()
-	for g := range groups {
-		group := &groups[g]
-		if after := last[group.rank]; group.at != after+1 && (!group.joint || group.at != after) {
-			return fmt.Errorf("group %d is number %d of rank %d, behind %d", g, group.at, group.rank, after)
-		}
-		last[group.rank] = group.at
-		for _, i := range group.moves {
-			if s.moves[i].rank != group.rank {
-				return fmt.Errorf("m%d of rank %d is in group %d of rank %d", i, s.moves[i].rank, g, group.rank)
-			}
-			for _, d := range s.deps.of(i) {
-				if slices.Contains(group.moves, d.on) {
-					return fmt.Errorf("m%d depends on m%d of its own group", i, d.on)
-				}
 			}
 		}
 	}
