@@ -110,7 +110,7 @@ func TestTableRejects(t *testing.T) {
 		`"up_to":2048`:             `"up_to":0`,
 		`"protocol":"LL16"`:        `"protocol":"LL17"`,
 		`allreduce/ring`:           `allreduce/rung`,
-		`"replicas":2`:              `"replicas":-2`,
+		`"replicas":2`:             `"replicas":-2`,
 		`"tile":65536`:             `"tile":65536,"sided":"three"`,
 		`{"program"`:               `{"up_to":1,"program"`,
 		`4,"collective"`:           `4,"nodes":3,"collective"`,
