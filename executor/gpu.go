@@ -49,8 +49,8 @@ type GPU interface {
 	Name() string // of its kind, as the driver has it
 	String() string
 
-	// Use makes the GPU the calling OS thread's (runtime.LockOSThread), as other
-	// libraries of the same driver want it.
+	// Use makes this GPU the current GPU of the calling OS thread (runtime.LockOSThread), as other libraries of the
+	// same driver need it.
 	Use() error
 
 	// Alloc makes memory, zeroed. No kernel may be running that waits for what is
@@ -120,8 +120,8 @@ type Stream interface {
 	GPU() GPU
 	Handle() uintptr // the driver's own, for other libraries
 
-	// Busy says whether work is left. Sync waits until none is, or ctx ends, and
-	// then leaves it as it is.
+	// Busy reports whether the stream has unfinished work. Sync waits until it has none, or until ctx ends; the
+	// work goes on then.
 	Busy() (bool, error)
 	Sync(ctx context.Context) error
 
@@ -172,7 +172,7 @@ type Ready struct {
 	Few     *abi.FewParams   // where its launch is of few packets; nil is the general way
 }
 
-// A Shot is a launch made ready.
+// A Shot is a prepared launch: a kernel launch with all arguments bound.
 type Shot interface {
 	Launch(s Stream) error // one call of the driver
 	Threads() int          // of a block
@@ -180,7 +180,7 @@ type Shot interface {
 	Close() error
 }
 
-// Await waits until busy says no: at first without sleep, since most work is short.
+// Await polls busy until it returns false: at first without sleep, since most work is short.
 func Await(ctx context.Context, busy func() (bool, error)) error {
 	for polls := 0; ; polls++ {
 		if is, err := busy(); err != nil || !is {

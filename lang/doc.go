@@ -86,33 +86,32 @@
 //	c.get(src, buffer, index, tb)            src of the peer, to the rank; switch: the sum of all at src
 //	c.allreduce(src, buffer, index, tb)      switch: the sum of all at src, to all
 //	s.acquire(tb), s.release(tb)             a semaphore
-//	barrier(rank, [tb, ...])                 the threads of these blocks meet
+//	barrier(rank, [tb, ...])                 these thread blocks wait for each other
 //	x.copy(rank, buffer, index, tb)          within a rank
 //	x.reduce(other, ..., tb, to)             others through the rank's memory channels
 //	reduce(list, rank, buffer, index, tb, to)
-//	pipeline(unit = BYTES, chunks = N) { }   each operation on N chunks, unit bytes of them a turn
+//	pipeline(unit = BYTES, chunks = N) { }   a loop: operations on N chunks, unit bytes of each at a time
 //	launch(threads = 1024, align = 16, double_scratch = false, reuse_scratch = false)
 //
 // Buffer and index default to src's. A list of channels or semaphores stands for
 // each of them in turn. tb = [0, 1] shares an operation on chunks out among these
 // blocks. to is a reference, or a list, that gets the reduction too, on any rank.
 //
-// The threads of a block synchronise where they must, which nobody writes: before what
-// signals if they have worked or waited, behind what waits, and between
-// operations on memory that one of them writes, also from one turn of a pipeline
-// to the next. sync = false says that an operation needs none of that, and
-// barrier(rank, [tb]) that they meet. Neighbouring signals, waits and puts become
-// one operation where that means the same.
+// The compiler inserts block barriers where they are needed: before a signal, if the
+// threads have moved data or waited; after a wait; and between operations on memory
+// that one of them writes, also from one loop iteration of a pipeline to the next.
+// sync = false says that an operation needs none, and barrier(rank, [tb]) adds one.
+// Neighbouring signals, waits and puts become one operation where that means the same.
 //
 // With protocol LL what lies in scratch is packets: a put or a copy there makes
 // them, reading them waits for them, and packets = false at an operation says
 // that it finds or leaves plain data. double_scratch has launches use two halves
 // of scratch in turn.
 //
-// What of this deadlocks, races or leaves something wrong is for the proof to
-// say, not for the language. One file serves both ways, in place and out of
-// place: one that is written in place is read in a run for which chunks are in input as they
-// came, and which were written and lie in output (channels.OutOfPlace).
+// The proof finds deadlocks, races and wrong results; the language does not. One
+// file serves calls in place and out of place. A file that is written in place is
+// read in a run for which chunks are in input as they came, and which were written
+// and lie in output (channels.OutOfPlace).
 //
 // # In place
 //

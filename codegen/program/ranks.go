@@ -79,7 +79,7 @@ func (d *reader) part(rank int, row *planRow, size int64) error {
 		return err
 	}
 	if crc32.Checksum(b, castagnoli) != row.sum {
-		return d.fail("plan is damaged: the sum of rank %d's part differs", rank)
+		return d.fail("program file is damaged: the sum of rank %d's part differs", rank)
 	}
 	p := d.p
 	base, next := int32(len(p.Steps)), uint32(0)

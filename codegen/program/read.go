@@ -76,7 +76,7 @@ func (d *reader) fail(format string, args ...any) error {
 // bytes reads n bytes that some number of the file says are at offset at.
 func (d *reader) bytes(at, n int64) ([]byte, error) {
 	if at < 0 || n < 0 || at > d.size || n > d.size-at {
-		return nil, d.fail("plan ends before its tables do")
+		return nil, d.fail("program file ends before its tables do")
 	}
 	b, err := d.read(at, n)
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *reader) bytes(at, n int64) ([]byte, error) {
 func (d *reader) section(i int) ([]byte, error) {
 	b, err := d.bytes(d.at[i], d.len[i])
 	if err == nil && crc32.Checksum(b, castagnoli) != d.sums[i] {
-		return nil, d.fail("plan is damaged: the sum of section %d differs", i)
+		return nil, d.fail("program file is damaged: the sum of section %d differs", i)
 	}
 	return b, err
 }
@@ -113,7 +113,7 @@ func (d *reader) program(rank int, opt codegen.ReadOptions) (*ir.Program, error)
 		return nil, found
 	}
 	if need := featuresOf(d.p); need&^d.features != 0 {
-		return nil, d.fail("plan has features %#x, and needs %#x", d.features, need)
+		return nil, d.fail("program file has features %#x, and needs %#x", d.features, need)
 	}
 	if err := d.checkRanks(); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (d *reader) program(rank int, opt codegen.ReadOptions) (*ir.Program, error)
 
 func (d *reader) header() error {
 	if d.size < headerSize {
-		return d.fail("plan is shorter than its header")
+		return d.fail("program file is shorter than its header")
 	}
 	b, err := d.bytes(0, headerSize)
 	if err != nil {
@@ -140,25 +140,25 @@ func (d *reader) header() error {
 	}
 	if least := le.Uint32(h[12:]); least > planVersion {
 		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
-			"plan needs a reader of version %d, this one is %d", least, planVersion)}
+			"program file needs a reader of version %d, this one is %d", least, planVersion)}
 	}
 	sum := le.Uint32(h[40:])
 	le.PutUint32(h[40:], 0)
 	if crc32.Checksum(h, castagnoli) != sum {
-		return d.fail("plan is damaged: the sum of its header differs")
+		return d.fail("program file is damaged: the sum of its header differs")
 	}
 	features := le.Uint64(h[16:])
 	d.features = features
 	if f := features &^ planKnown; f != 0 {
 		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
-			"plan needs features %#x that this reader lacks", f)}
+			"program file needs features %#x that this reader lacks", f)}
 	}
 	if features != planTwoSided && features&^planOrder != planOneSided {
-		return d.fail("plan has features %#x, and steps are either one-sided or two-sided", features)
+		return d.fail("program file has features %#x, and steps are either one-sided or two-sided", features)
 	}
 	if abi := le.Uint64(h[24:]); abi != ABI() {
 		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(d.name),
-			"plan is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
+			"program file is for other operations than this build's: ABI %016x, not %016x", abi, ABI()).
 			WithHint("compile it again")}
 	}
 	if le.Uint64(h[32:]) != uint64(d.size) {
@@ -166,7 +166,7 @@ func (d *reader) header() error {
 		if uint64(d.size) == le.Uint64(h[32:])+1 {
 			has = "more"
 		}
-		return d.fail("plan says that it has %d bytes, and has %s", le.Uint64(h[32:]), has)
+		return d.fail("program file says that it has %d bytes, and has %s", le.Uint64(h[32:]), has)
 	}
 	if err := d.sections(h); err != nil {
 		return err
@@ -181,7 +181,7 @@ func (d *reader) sections(h []byte) error {
 		o := h[sectionTable+i*sectionSize:]
 		at, n := le.Uint64(o), le.Uint64(o[8:])
 		if at < end || at%8 != 0 || at > uint64(d.size) || n > uint64(d.size)-at {
-			return d.fail("section %d of the plan is out of place", i)
+			return d.fail("section %d of the program file is out of place", i)
 		}
 		d.at[i], d.len[i], d.sums[i] = int64(at), int64(n), le.Uint32(o[16:])
 		end = at + n
@@ -196,11 +196,11 @@ func (d *reader) fields(h []byte) error {
 	if oneSided := le.Uint64(h[16:]) != planTwoSided; oneSided {
 		p.OneSided = &ir.OneSided{Depth: int32(u(100))}
 	} else if u(100) != 0 || u(76)&planOnePass != 0 {
-		return d.fail("plan of two-sided steps has %d copies of packets, or launches of one pass", u(100))
+		return d.fail("program file of two-sided steps has %d copies of packets, or launches of one pass", u(100))
 	}
 	d.rowSize = rankSize(p.OneSided != nil)
 	if ranks < 1 || ranks*int64(d.rowSize) != d.len[secRanks] {
-		return d.fail("plan of %d ranks has rows for %d bytes", ranks, d.len[secRanks])
+		return d.fail("program file of %d ranks has rows for %d bytes", ranks, d.len[secRanks])
 	}
 	if u(48) >= int(ir.NumKinds) || u(72) >= int(ir.NumProtocols) || u(76)&^planFlags != 0 {
 		return d.fail("collective %d, protocol %d or flags %#x are none", u(48), u(72), u(76))

@@ -62,7 +62,7 @@ func (d *reader) contract() error {
 		for n := c.next(); n > 0 && !c.over; n-- {
 			out := part()
 			if _, twice := coll.Require[out]; twice {
-				return d.fail("plan states output chunk %d of rank %d twice", out.Index, out.Rank)
+				return d.fail("program file states output chunk %d of rank %d twice", out.Index, out.Rank)
 			}
 			var list []ir.Part
 			for k := c.next(); k > 0 && !c.over; k-- {
@@ -91,7 +91,7 @@ func (d *reader) sources() error {
 		file, offset := le.Uint32(o), le.Uint64(o[16:])
 		if uint64(file) >= uint64(len(d.names)) || offset > 1<<40 ||
 			le.Uint32(o[4:])|le.Uint32(o[8:])|le.Uint32(o[12:]) > 1<<31-1 {
-			return d.fail("source position %d of the plan is none", i)
+			return d.fail("source position %d of the program file is none", i)
 		}
 		d.p.Spans[i] = diag.Span{Len: int(le.Uint32(o[12:])), Pos: diag.Pos{Filename: d.names[file],
 			Line: int(le.Uint32(o[4:])), Column: int(le.Uint32(o[8:])), Offset: int(offset)}}

@@ -111,7 +111,7 @@ int mscclc_gpu_port_end(struct gpu_port *port);  // of one that has stopped
 // mscclc_gpu_relax lets the calling thread do all it likes while others capture.
 int mscclc_gpu_relax(struct gpu_card *card);
 
-// A shot is a launch made ready: its parameters are behind it.
+// A shot is a prepared launch: its parameters are behind it.
 struct gpu_shot {
   void *function;
   u32 columns, blocks, threads, bytes;

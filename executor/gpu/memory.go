@@ -21,7 +21,7 @@ import (
 // Number is the driver's.
 func (g *card) Number() int { return g.number }
 
-// Use makes the GPU the calling thread's.
+// Use makes g the current GPU of the calling OS thread.
 func (g *card) Use() error { return g.failed(C.mscclc_gpu_use(g.c), "choosing it") }
 
 // Alloc makes memory.
@@ -59,7 +59,7 @@ func (g *card) Owns(address uint64, bytes int64) error {
 	return err
 }
 
-// Reaches says why kernels of g cannot access memory of another GPU at all.
+// Reaches returns an error if kernels on g cannot access the other GPU's memory.
 func (g *card) Reaches(to executor.GPU) error {
 	other, ok := to.(*card)
 	if !ok || other.driver.vendor != g.driver.vendor {

@@ -16,7 +16,7 @@ import (
 	"mscclc/executor/abi"
 )
 
-// A shot is a launch made ready, with its parameters in memory of C.
+// A shot is a prepared launch, with its parameters in memory of C.
 type shot struct {
 	lane    *lane
 	mu      sync.Mutex // held through a launch

@@ -46,7 +46,7 @@ const (
 
 // The codes of what is slow or fragile in a plan of MSCCL++, which mscclc lint finds; see Code.Warning.
 const (
-	LintMeet     Code = "lint-meet"     // threads that meet for nothing
+	LintMeet     Code = "lint-meet"     // unneeded block barriers
 	LintFuse     Code = "lint-fuse"     // two operations that could be one
 	LintCopy     Code = "lint-copy"     // a copy of a chunk onto itself
 	LintFence    Code = "lint-fence"    // a signal that releases nothing

@@ -100,7 +100,7 @@ func (s *sharer) report(x *sharedEnd, a, b *sharedUse, why string) {
 // run runs all blocks in turn, and notes the order at shared ends. It says whether all came to their end.
 func (s *sharer) run() bool {
 	at := make([]int, len(s.blocks))
-	taken := make([]map[int32]bool, len(s.blocks)) // of the step that a block is at: the operands that it has
+	taken := make([]map[int32]bool, len(s.blocks)) // indexed by block: the operands that its current step holds
 	count := map[ir.Operand]int32{}
 	sent := map[[2]int32]bool{}
 	key := func(x ir.Operand) ir.Operand { return ir.Operand{Rank: x.Rank, Index: x.Index} }

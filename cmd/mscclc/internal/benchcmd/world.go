@@ -94,10 +94,26 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cl
 	}
 	w.sizes = kept
 	w.chooseOnline(a)
-	if err := errors.Join(w.checkOwn(), w.checkTable(a)); err != nil {
+	if err := errors.Join(w.checkOwn(), w.checkTable(a), w.checkCTAs(ctx, a)); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
+}
+
+// checkCTAs refuses --ctas where a program that is chosen cannot have so many.
+func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
+	if !w.named || !w.ctas.Given() || w.trying != nil {
+		return nil
+	}
+	for _, bytes := range w.sizes {
+		for _, inplace := range [2]bool{false, true} {
+			var usage cli.UsageError
+			if _, err := w.form(ctx, a, bytes, inplace); errors.As(err, &usage) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // checkOwn refuses files beside the collective that are for none of the calls that are to be measured.

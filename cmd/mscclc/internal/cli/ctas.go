@@ -12,10 +12,14 @@ import (
 
 // CTAs holds --ctas N of the commands that launch programs: N counts the CTAs of a rank, as NCCL_MAX_CTAS does. It also
 // holds --columns, the former flag, which counts replicas.
-type CTAs struct{ total, replicas int }
+type CTAs struct {
+	total, replicas int
+	flags           *pflag.FlagSet
+}
 
 // Flags defines --ctas, and --columns without help.
 func (c *CTAs) Flags(f *pflag.FlagSet, usage string) {
+	c.flags = f
 	f.IntVar(&c.total, "ctas", 0, usage)
 	f.IntVar(&c.replicas, "columns", 0, "launch `N` replicas of a rank's thread blocks: --ctas counts thread blocks")
 	f.MarkHidden("columns")
@@ -24,13 +28,19 @@ func (c *CTAs) Flags(f *pflag.FlagSet, usage string) {
 // Given reports whether one of the flags asks for a number.
 func (c *CTAs) Given() bool { return c.total > 0 || c.replicas > 0 }
 
-// Check returns the error of a flag whose value is below least, or nil.
+// Check returns the error of a flag whose value is too small, or nil: also for a command without these flags. least is
+// that of the former flag.
 func (c *CTAs) Check(least func(flag string) int) error {
-	if err := From("ctas", c.total, least("ctas")); err != nil {
-		return err
+	if c.flags == nil {
+		return nil
 	}
-	if c.total > 0 && c.replicas > 0 {
-		return Usagef("--columns is a former flag: give --ctas alone")
+	if c.flags.Changed("ctas") {
+		if err := From("ctas", c.total, 1); err != nil {
+			return err
+		}
+		if c.flags.Changed("columns") {
+			return Usagef("--columns is a former flag: give --ctas alone")
+		}
 	}
 	return From("columns", c.replicas, least("columns"))
 }
