@@ -112,45 +112,26 @@ func Chain(ranks, depth int) *ir.Program {
 }
 
 // RingPackets is the allreduce around a ring by packets, a slot a step.
-func RingPackets(ranks, depth int) *ir.Program {
-	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.LL128, depth,
-		0, 2*ranks, 0)
-	for r := range ranks {
-		b.Block(r)
-		next := (r + 1) % ranks
-		for k := range 2*ranks - 1 {
-			c := ((r-k)%ranks + 2*ranks) % ranks
-			mine, in := ChunkOf(r, ir.Input, c), ChunkOf(r, ir.Packets, k-1)
-			out := ChunkOf(next, ir.Packets, k)
-			switch {
-			case k == 0:
-				b.Move(1, Operands(mine), Operands(out))
-			case k < ranks-1:
-				b.Move(1, Operands(mine, in), Operands(out))
-			case k == ranks-1:
-				b.Move(1, Operands(mine, in), Operands(mine, out))
-			case k < 2*ranks-2:
-				b.Move(1, Operands(in), Operands(mine, out))
-			default:
-				b.Move(1, Operands(in), Operands(mine))
-			}
-		}
-	}
-	return b.Done()
-}
+func RingPackets(ranks, depth int) *ir.Program { return ring(ranks, depth, ir.Packets) }
 
 // RingPlain is RingPackets by plain scratch and a flag of each rank.
-func RingPlain(ranks, depth int) *ir.Program {
-	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, ir.Simple, depth,
-		2*ranks, 0, 1)
+func RingPlain(ranks, depth int) *ir.Program { return ring(ranks, depth, ir.Scratch) }
+
+// ring passes chunks on through slots in buf: packets, or scratch, each use of which a flag orders.
+func ring(ranks, depth int, buf ir.Buf) *ir.Program {
+	plain, protocol, scratch, packets, flags := buf == ir.Scratch, ir.LL128, 0, 2*ranks, 0
+	if plain {
+		protocol, scratch, packets, flags = ir.Simple, 2*ranks, 0, 1
+	}
+	b := NewOneSided(ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: ranks, Inplace: true}, protocol, depth,
+		scratch, packets, flags)
 	for r := range ranks {
 		b.Block(r)
 		next := (r + 1) % ranks
 		for k := range 2*ranks - 1 {
 			c := ((r-k)%ranks + 2*ranks) % ranks
-			mine, in := ChunkOf(r, ir.Input, c), ChunkOf(r, ir.Scratch, k-1)
-			out := ChunkOf(next, ir.Scratch, k)
-			if k > 0 {
+			mine, in, out := ChunkOf(r, ir.Input, c), ChunkOf(r, buf, k-1), ChunkOf(next, buf, k)
+			if plain && k > 0 {
 				b.Await(Operands(FlagOf(r, 0, k)))
 			}
 			switch {
@@ -165,7 +146,7 @@ func RingPlain(ranks, depth int) *ir.Program {
 			default:
 				b.Move(1, Operands(in), Operands(mine))
 			}
-			if k < 2*ranks-2 {
+			if plain && k < 2*ranks-2 {
 				b.Signal(Operands(FlagOf(next, 0, 0)))
 			}
 		}

@@ -94,7 +94,7 @@ func judgeAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	var ended error
 	for _, bytes := range w.sizes {
 		for _, inplace := range [2]bool{false, true} {
-			if w.place == "in" && !inplace || w.place == "out" && inplace || ended != nil {
+			if !w.measures(inplace) || ended != nil {
 				continue
 			}
 			ended = j.size(ctx, bytes, inplace)

@@ -168,7 +168,7 @@ func (f *benchFlags) below() error {
 	}
 	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
 		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
-		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(func(string) int { return 0 }), cli.From("threads", f.threads, 0),
+		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(0), cli.From("threads", f.threads, 0),
 		cli.From("procs", f.procs, 0))
 }
 

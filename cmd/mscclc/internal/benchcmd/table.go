@@ -24,7 +24,7 @@ func (w *benchWorld) checkTable(a *cli.App) error {
 	used, threads := false, false
 	var without []string // calls that the table has nothing for, where it has something for others
 	for _, inplace := range [2]bool{false, true} {
-		if w.place == "in" && !inplace || w.place == "out" && inplace {
+		if !w.measures(inplace) {
 			continue
 		}
 		call := w.call(inplace)

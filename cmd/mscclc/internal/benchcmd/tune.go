@@ -40,7 +40,7 @@ func tuneAll(ctx context.Context, a *cli.App, w *benchWorld) error {
 	defer stop()
 	found, failed := 0, error(nil)
 	for _, inplace := range [2]bool{false, true} {
-		if w.place == "in" && !inplace || w.place == "out" && inplace || failed != nil {
+		if !w.measures(inplace) || failed != nil {
 			continue
 		}
 		var entry choose.Entry

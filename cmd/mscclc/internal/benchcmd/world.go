@@ -42,6 +42,14 @@ type benchWorld struct {
 	algo     string
 	first    bool // whether this process is the one that reports
 	bar      *cli.Progress
+
+	forms map[formKey]*bench.Form // that checkCTAs has made already
+}
+
+// A formKey is the size and the placement of calls.
+type formKey struct {
+	bytes   int64
+	inplace bool
 }
 
 // close frees the site, and leaves the other processes.
@@ -100,16 +108,26 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cl
 	return w, nil
 }
 
-// checkCTAs refuses --ctas where a program that is chosen cannot have so many.
+// measures reports whether calls in place, or out of place, are to be measured.
+func (w *benchWorld) measures(inplace bool) bool {
+	return inplace && w.place != "out" || !inplace && w.place != "in"
+}
+
+// checkCTAs refuses --ctas where a program that is chosen cannot have so many. It keeps the forms, to measure them.
 func (w *benchWorld) checkCTAs(ctx context.Context, a *cli.App) error {
 	if !w.named || !w.ctas.Given() || w.trying != nil {
 		return nil
 	}
+	w.forms = map[formKey]*bench.Form{}
 	for _, bytes := range w.sizes {
 		for _, inplace := range [2]bool{false, true} {
 			var usage cli.UsageError
-			if _, err := w.form(ctx, a, bytes, inplace); errors.As(err, &usage) {
+			form, err := w.form(ctx, a, bytes, inplace)
+			if errors.As(err, &usage) {
 				return err
+			}
+			if err == nil {
+				w.forms[formKey{bytes, inplace}] = form
 			}
 		}
 	}
@@ -122,7 +140,7 @@ func (w *benchWorld) checkOwn() error {
 		var why error
 		fits := false
 		for _, inplace := range [2]bool{false, true} {
-			if w.place == "in" && !inplace || w.place == "out" && inplace {
+			if !w.measures(inplace) {
 				continue
 			}
 			if err := w.own[i].Unfit(w.call(inplace)); err == nil {
@@ -234,7 +252,10 @@ func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[
 
 // form is what measures a size.
 func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace bool) (*bench.Form, error) {
-	if w.place == "in" && !inplace || w.place == "out" && inplace {
+	if f, ok := w.forms[formKey{bytes, inplace}]; ok {
+		return f, nil
+	}
+	if !w.measures(inplace) {
 		return nil, nil
 	}
 	f := &bench.Form{}

@@ -28,12 +28,8 @@ func (c *CTAs) Flags(f *pflag.FlagSet, usage string) {
 // Given reports whether one of the flags asks for a number.
 func (c *CTAs) Given() bool { return c.total > 0 || c.replicas > 0 }
 
-// Check returns the error of a flag whose value is too small, or nil: also for a command without these flags. least is
-// that of the former flag.
-func (c *CTAs) Check(least func(flag string) int) error {
-	if c.flags == nil {
-		return nil
-	}
+// Check returns the error of a flag whose value is too small, or nil. least is that of the former flag.
+func (c *CTAs) Check(least int) error {
 	if c.flags.Changed("ctas") {
 		if err := From("ctas", c.total, 1); err != nil {
 			return err
@@ -42,7 +38,7 @@ func (c *CTAs) Check(least func(flag string) int) error {
 			return Usagef("--columns is a former flag: give --ctas alone")
 		}
 	}
-	return From("columns", c.replicas, least("columns"))
+	return From("columns", c.replicas, least)
 }
 
 // Replicas returns how many replicas of p's thread blocks the flags ask for: as many as fit into --ctas, or 0 where no

@@ -118,9 +118,20 @@ const (
 	mostThreads  = 1024
 )
 
-// Least is the least number that a flag takes: 0 is what it has where it is not given.
-func (f *Flags) Least(flag string) int {
-	if f.Given != nil && f.Given.Changed(flag) {
+// checkLaunch returns the error of a flag that says how programs are launched, or nil.
+func (f *Flags) checkLaunch() error {
+	if err := f.ctas.Check(f.least("columns")); err != nil {
+		return err
+	}
+	if f.threads < f.least("threads") || f.threads > mostThreads {
+		return cli.Usagef("simulate takes --threads from 1 to %d", mostThreads)
+	}
+	return nil
+}
+
+// least is the least number that a flag takes: 0 is what it has where it is not given.
+func (f *Flags) least(flag string) int {
+	if f.Given.Changed(flag) {
 		return 1
 	}
 	return 0
@@ -153,10 +164,6 @@ func (f *Flags) Sizes() (_ []int64, call simulate.Call, err error) {
 		return nil, call, cli.Unknown("type", f.Dtype, cli.DtypeNames())
 	case first < 1 || last < first || f.Factor < 2:
 		return nil, call, cli.Usagef("-b is from 1, -e from -b, and -f from 2")
-	case f.ctas.Check(f.Least) != nil:
-		return nil, call, f.ctas.Check(f.Least)
-	case f.threads < f.Least("threads") || f.threads > mostThreads:
-		return nil, call, cli.Usagef("simulate takes --threads from 1 to %d", mostThreads)
 	}
 	call.DType, call.Threads, call.Multicast = dtype, f.threads, f.multicast
 	return bench.Sizes(first, last, f.Factor), call, nil
@@ -201,6 +208,9 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 	}
 	sizes, call, err := f.Sizes()
 	if err != nil {
+		return err
+	}
+	if err := f.checkLaunch(); err != nil {
 		return err
 	}
 	if err := a.Claims(cli.Named{"--trace": f.trace, "--svg": f.svg}, arg, topology.File(f.topology), f.Costs); err != nil {
