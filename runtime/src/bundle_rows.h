@@ -1,0 +1,101 @@
+// This file lays out a bundle: programs, kernels and rules, for communicators of some GPU. bundle/rows.go holds the same
+// structs in Go, and a test compares sizes and offsets. All numbers are little-endian; offsets are multiples of
+// BUNDLE_ALIGN, and count from the beginning of the file, or of the section where a row says so.
+//
+// A bundle is a header, a table of sections, and sections. Each section has its SHA-256 in the table, and the header has
+// the table's, so that a reader checks only the sections that it uses.
+#pragma once
+#include "../../kernels/abi/rows_onesided.h"
+
+enum {
+  BUNDLE_VERSION = 1,
+  BUNDLE_ALIGN = 64,
+  BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's
+  BUNDLE_NONE = 0xffffffffu,  // a number of a section that there is not
+  BUNDLE_ANY = 255,           // a type, an operation or a root of a rule
+  BUNDLE_RANKS = ONE_RANKS    // the most ranks of a set
+};
+#define BUNDLE_MAGIC "MSCCLCB\n"
+
+struct bundle_header {
+  u8 magic[8];
+  u32 version, sections;
+  u64 bytes;      // of the file
+  u8 abi[32];     // SHA-256 of the kernel's sources: of all that host and kernel agree on
+  u8 table[32];   // SHA-256 of the table of sections, which follows the header
+  u8 pad[40];
+};
+ABI_SIZE(bundle_header, 128);
+
+// The kinds of sections. number is: of a set, its ranks; of programs, their sources and images, a count from 0 in the
+// bundle. SECTION_ABOUT is JSON for people: who made the bundle, of what. SECTION_SOURCE is the program file of the
+// program of the same number, for proofs and for messages. SECTION_WHERE is the text of where each step of the program
+// of the same number stands: a line "file:line" a step, in the order of the whole program.
+enum { SECTION_ABOUT = 1, SECTION_SET = 2, SECTION_PROGRAM = 3, SECTION_SOURCE = 4, SECTION_IMAGE = 5, SECTION_WHERE = 6 };
+struct bundle_section {
+  u32 kind, number;
+  u64 offset, bytes;
+  u8 sha256[32];
+  u64 pad;
+};
+ABI_SIZE(bundle_section, 64);
+
+// A set is what communicators of so many ranks run: rules, and where each program's memory lies. Rows of rules follow
+// it, then the numbers of its programs (u32 each). image is, by type, the image of what is reduced, and copier of what is
+// only moved, or BUNDLE_NONE.
+struct bundle_set {
+  u32 ranks, rules, programs, ctas;  // ctas: the most that a rule has
+  u64 arena;                         // bytes of a rank's memory that others reach: the same on all ranks
+  u32 image[DT_COUNT], copier[DT_COUNT];
+  char device[64];                   // as the driver has its name, with zeros behind it
+  u64 pad;
+};
+ABI_SIZE(bundle_set, 192);
+
+// A rule says what runs a call. The first that fits counts: the kind is equal, dtype, redop and root are equal or
+// BUNDLE_ANY, the call's flags are in `when`, the group has at most `calls` calls (0: any), and the call has at most
+// up_to bytes, counted as nccl-tests counts: those of the larger of input and output.
+enum {
+  RULE_EAGER = 1, RULE_CAPTURED = 2,  // when: one is set at least
+  RULE_WINDOWS = 4                    // only where all buffers lie in registered windows
+};
+struct bundle_rule {
+  u8 kind, dtype, redop, root, when, pad0[3];
+  u32 program, calls;
+  u32 columns, threads;  // replicas; threads of a block
+  u64 tile, up_to;       // bytes
+};
+ABI_SIZE(bundle_rule, 40);
+
+// A program as the kernel has it. The section begins with this row; parts of all ranks follow, then the tables that these
+// name. Memory is made for `columns` replicas and tile iterations of `tile` bytes (OneImage.Layout in executor/abi), and
+// lies at scratch_at, packets_at and flags_at of a rank's arena. No two programs of a set share any of it.
+struct bundle_program {
+  u32 kind, ranks, root, chunks;  // chunks of a piece
+  u32 protocol, depth;
+  u8 one_pass, copies, lines, even, inplace, outofplace, bitwise, pad0;
+  u32 scratch, packets, flags;    // chunks that a rank has of them; flags without the runtime's
+  u32 blocks;                     // of all ranks
+  u32 columns, pad1;
+  u64 tile;
+  u64 scratch_at, packets_at, flags_at, end_at;
+  char name[64];                  // allreduce/ring LL128, with zeros behind it
+  u64 pad2[4];
+};
+ABI_SIZE(bundle_program, 192);
+
+// A rank's part of a program, as OnePart: its tables lie at these offsets of the section.
+struct bundle_part {
+  u32 blocks, steps, operands, pad;
+  u64 blocks_at, steps_at, operands_at, pad1;
+};
+ABI_SIZE(bundle_part, 48);
+
+// An image is code for a GPU: this row, then PTX, ended by a zero byte, or a cubin. target is 80 of sm_80.
+enum { IMAGE_PTX = 0, IMAGE_CUBIN = 1 };
+struct bundle_image {
+  u32 form, target, dtype, pad;
+  u64 bytes;  // behind this row
+  char name[40];  // onesided_bf16
+};
+ABI_SIZE(bundle_image, 64);
