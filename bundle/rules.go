@@ -1,0 +1,191 @@
+// Package bundle holds what a bundle is made of: programs, kernels, and the rules that say which program runs a call.
+package bundle
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"mscclc/internal/strictjson"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// RulesVersion is the version of the files that ReadRules takes.
+const RulesVersion = 1
+
+// NCCL is the program of a rule whose calls NCCL runs.
+const NCCL = "nccl"
+
+// The launches that a rule is for: launches into a stream, and launches of a graph.
+const (
+	Eager    = "eager"
+	Captured = "captured"
+)
+
+// Measured says which staged program is fastest for which calls on a device. mscclc bench --tune --staged measures it,
+// and mscclc bundle --rules reads it. Its file is JSON:
+//
+//	{"version": 1, "device": "NVIDIA H200", "rules": [
+//	  {"collective":"allreduce","ranks":2,"when":"eager","up_to":65536,"program":"allreduce/onephase",
+//	   "protocol":"LL16","replicas":8,"threads":512,"us":3.1,"nccl_us":7.9},
+//	  {"collective":"allreduce","ranks":2,"when":"eager","program":"nccl","us":40.2,"nccl_us":39.9}
+//	]}
+type Measured struct {
+	Version int            `json:"version"`
+	Device  string         `json:"device"`
+	Rules   []MeasuredRule `json:"rules"`
+}
+
+// A MeasuredRule is for calls of up to UpTo bytes, as nccl-tests counts them, that no rule before it is for. Rules of
+// the same collective, ranks and When follow each other in the order of UpTo. 0 comes last and is for all larger calls.
+type MeasuredRule struct {
+	Collective string  `json:"collective"`
+	Ranks      int     `json:"ranks"`
+	When       string  `json:"when" doc:"eager or captured"`
+	UpTo       int64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	Program    string  `json:"program" doc:"an algorithm of the catalog, or nccl"`
+	Protocol   string  `json:"protocol,omitempty"`
+	Columns    int     `json:"replicas,omitempty"`
+	Threads    int     `json:"threads,omitempty" doc:"of a thread block"`
+	Tile       int64   `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
+	Micros     float64 `json:"us,omitempty" doc:"time of the fastest program at the largest measured size"`
+	NCCLMicros float64 `json:"nccl_us,omitempty" doc:"NCCL's time at the same size"`
+}
+
+// Runs reports whether two rules run the same program in the same width.
+func (r MeasuredRule) Runs(o MeasuredRule) bool {
+	return r.Program == o.Program && r.Protocol == o.Protocol && r.Columns == o.Columns && r.Threads == o.Threads &&
+		r.Tile == o.Tile
+}
+
+// Put replaces the rules for the same collective, ranks and launches by list, which holds one such group.
+func (m *Measured) Put(list []MeasuredRule) {
+	if len(list) == 0 {
+		return
+	}
+	m.Version = RulesVersion
+	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool { return compareCalls(r, list[0]) == 0 })
+	m.Rules = append(m.Rules, list...)
+	slices.SortStableFunc(m.Rules, compareCalls)
+}
+
+func compareCalls(a, b MeasuredRule) int {
+	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.When, b.When))
+}
+
+// Write writes m, one rule a line.
+func (m *Measured) Write(w io.Writer) error {
+	var b bytes.Buffer
+	device, err := json.Marshal(m.Device)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "{\"version\": %d, \"device\": %s, \"rules\": [", m.Version, device)
+	for i, r := range m.Rules {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "\n  %s", line)
+	}
+	b.WriteString("\n]}\n")
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// The limits of a file of rules: its bytes, its names, and the numbers of a rule.
+const (
+	maxRules   = 16 << 20
+	maxName    = 1 << 10
+	maxRanks   = 1024
+	maxColumns = 1 << 12
+	maxThreads = 1024
+	maxTile    = 1 << 30
+)
+
+// ReadRules reads a file that Write wrote; messages call it name. The error is a diag.List that names the wrong fields.
+func ReadRules(name string, r io.Reader) (*Measured, error) {
+	opt := strictjson.Options{What: "file of rules", MaxBytes: maxRules, MaxMemory: math.MaxInt64}
+	t := &rulesReader{strictjson.NewReader(name, r, opt), &Measured{}}
+	t.read()
+	if err := t.Finish(); err != nil {
+		return nil, err
+	}
+	return t.m, nil
+}
+
+type rulesReader struct {
+	*strictjson.Reader
+	m *Measured
+}
+
+func (t *rulesReader) bad(at strictjson.Pos, format string, args ...any) {
+	t.Say(diag.Malformed, at, format, args...)
+}
+
+func (t *rulesReader) read() {
+	t.Fields(
+		strictjson.Field{Key: "version", Must: true, Read: func() {
+			at := t.Here()
+			if t.m.Version = int(t.Uint(0, math.MaxInt32)); t.m.Version != RulesVersion {
+				t.bad(at, "is %d, and this mscclc reads %d", t.m.Version, RulesVersion)
+			}
+		}},
+		strictjson.Field{Key: "device", Must: true, Read: func() { t.m.Device = t.Text(maxName) }},
+		strictjson.Field{Key: "rules", Must: true, Read: func() { t.List(func(int) { t.rule() }) }})
+}
+
+// rule reads a rule, and compares it with the one before.
+func (t *rulesReader) rule() {
+	var r MeasuredRule
+	start, before := t.Here(), t.Errors()
+	t.Fields(
+		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(kinds()...) }},
+		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
+		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
+		strictjson.Field{Key: "up_to", Read: func() { r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
+		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},
+		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
+		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(0, maxColumns)) }},
+		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(0, maxThreads)) }},
+		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, maxTile)) }},
+		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
+		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})
+	if !t.Full() && t.Errors() == before {
+		t.judge(start, &r)
+	}
+	t.m.Rules = append(t.m.Rules, r)
+}
+
+// judge says what of the fields of r does not go together, or not with the rule before.
+func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
+	if (r.Program == NCCL) != (r.Protocol == "") {
+		t.bad(start, "\"protocol\" goes with a program of the catalog, and not with %q", NCCL)
+	}
+	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 {
+		switch last := t.m.Rules[n-1]; {
+		case last.UpTo == 0:
+			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
+		case r.UpTo > 0 && r.UpTo <= last.UpTo:
+			t.bad(start, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
+		}
+	}
+}
+
+// kinds has the names of the collectives that a rule may be for.
+func kinds() []string {
+	var list []string
+	for _, k := range []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo,
+		ir.Gather, ir.Scatter, ir.SendRecv} {
+		list = append(list, k.String())
+	}
+	return list
+}
