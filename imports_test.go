@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"mscclc":                             {"mscclc/codegen", "mscclc/codegen/msccl", "mscclc/codegen/mscclpp", "mscclc/codegen/mscclpp/lower", "mscclc/codegen/program", "mscclc/files", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/lang", "mscclc/lang/syntax", "mscclc/passes/channels", "mscclc/passes/core", "mscclc/passes/fifo"},
 	"mscclc/algorithms":                  {"*"},
 	"mscclc/algorithms/choose":           {"*"},
+	"mscclc/bundle":                      {"*"},
 	"mscclc/cmd/mscclc":                  {"*"},
 	"mscclc/ir/eval":                     {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
 	"mscclc/ir/graph":                    {"mscclc/ir", "mscclc/ir/text"},
@@ -83,6 +84,7 @@ var mayImport = map[string][]string{
 	"mscclc/cmd/mscclc/internal/picture": {"*"},
 
 	"mscclc/cmd/mscclc/internal/benchcmd":    {"*"},
+	"mscclc/cmd/mscclc/internal/bundlecmd":   {"*"},
 	"mscclc/cmd/mscclc/internal/choosing":    {"*"},
 	"mscclc/cmd/mscclc/internal/compiling":   {"*"},
 	"mscclc/cmd/mscclc/internal/completion":  {"*"},

@@ -2,12 +2,9 @@ package executor
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"sync"
 
 	"mscclc/executor/proof"
 	"mscclc/kernels"
@@ -60,19 +57,6 @@ type greeting struct {
 	Topic   uint64
 }
 
-// kernelHash tells kernels of different builds apart.
-var kernelHash = sync.OnceValue(func() []byte {
-	h := sha256.New()
-	fs.WalkDir(kernels.Sources, ".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			text, _ := kernels.Sources.ReadFile(path) // what is embedded is there
-			fmt.Fprintf(h, "%s %d\n%s", path, len(text), text)
-		}
-		return err
-	})
-	return h.Sum(nil)
-})
-
 // programHash is of all that ranks must have alike.
 func (p *Plan) programHash() []byte {
 	w := proof.NewHash()
@@ -90,7 +74,8 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 	if p.x != nil && p.x.Index() == 0 {
 		topic = p.x.NextTopic()
 	}
-	g := greeting{Kernel: kernelHash(), Ranks: p.ranks, Topic: topic}
+	kernel := kernels.Hash()
+	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Topic: topic}
 	if err == nil {
 		g.Program = p.programHash()
 	}

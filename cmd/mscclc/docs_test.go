@@ -178,9 +178,21 @@ func needsGPU(line string) bool {
 func (p *docPage) run(line string) (string, int) {
 	line, _, _ = strings.Cut(line, " | ")
 	var out bytes.Buffer
-	code := main1(strings.Fields(line)[1:], strings.NewReader(""), &out, &out)
+	code := main1(words(line)[1:], strings.NewReader(""), &out, &out)
 	p.ran++
 	return out.String(), code
+}
+
+// words splits a command line, in which double quotes hold a word with spaces.
+func words(line string) (list []string) {
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			list = append(list, part)
+		} else {
+			list = append(list, strings.Fields(part)...)
+		}
+	}
+	return list
 }
 
 // session runs the commands of a session and compares what they print.

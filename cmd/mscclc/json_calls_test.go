@@ -22,6 +22,10 @@ bench alltoall --judge --ranks 2 -b 1K -e 1K --judge-time 5ms --replays 1 --repl
 	"bench --tune": `
 bench sendrecv --tune --ranks 2 -b 1K -e 1K --replays 1 --replay-time 10us --place out -o my.table
 `,
+	"bundle": `
+bundle --device H200 --ranks 2,3 --dtype f32 --unmeasured -o x.bundle
+bundle --device H200 --ranks 2 --dtype f32 -o y.bundle
+`,
 	"compile": `
 compile allreduce/ring
 compile allreduce/ring --ranks 2 -o ring.xml --dump all
@@ -114,6 +118,8 @@ run none.xml
 run odd.mscl --bytes many
 run odd.mscl --device cuda --ranks 2
 bench none.mscl
+bundle -o z.bundle
+bundle --device H200 --ranks 1 -o z.bundle
 bench nosuch
 bench allreduce -b 9 -e 1
 show odd.mscl nosuch

@@ -7,6 +7,7 @@ import (
 
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/benchcmd"
+	"mscclc/cmd/mscclc/internal/bundlecmd"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
@@ -31,6 +32,7 @@ var documents = []document{
 	{"bench", bench.Document{}},
 	{"bench --judge", benchcmd.JudgedDocument{}},
 	{"bench --tune", benchcmd.TunedDocument{}},
+	{"bundle", bundlecmd.Document{}},
 	{"compile", compiling.Document{}},
 	{"completion SHELL", completion.ScriptDocument{}},
 	{"explain", explainedDocument{}},

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"mscclc/cmd/mscclc/internal/benchcmd"
+	"mscclc/cmd/mscclc/internal/bundlecmd"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/completion"
@@ -98,8 +99,8 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as mscclc version does")
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a), showcmd.Command(a),
-		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), fmtCommand(a), listCommand(a),
-		explainCommand(a), versionCommand(a), jsonHelp())
+		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), bundlecmd.Command(a),
+		fmtCommand(a), listCommand(a), explainCommand(a), versionCommand(a), jsonHelp())
 	root.AddCommand(topics()...)
 	completion.AddCommand(a, root)
 	strict(root)

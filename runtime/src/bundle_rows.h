@@ -1,16 +1,16 @@
-// This file lays out a bundle: programs, kernels and rules, for communicators of some GPU. bundle/rows.go holds the same
-// structs in Go, and a test compares sizes and offsets. All numbers are little-endian; offsets are multiples of
+// This file lays out a bundle: programs, kernels and rules, for communicators of some GPU. bundle/rows.go holds the
+// same structs in Go, and a test compares sizes and offsets. All numbers are little-endian; offsets are multiples of
 // BUNDLE_ALIGN, and count from the beginning of the file, or of the section where a row says so.
 //
-// A bundle is a header, a table of sections, and sections. Each section has its SHA-256 in the table, and the header has
-// the table's, so that a reader checks only the sections that it uses.
+// A bundle is a header, a table of sections, and sections. Each section has its SHA-256 in the table, and the header
+// has the table's, so that a reader checks only the sections that it uses.
 #pragma once
 #include "../../kernels/abi/rows_onesided.h"
 
 enum {
   BUNDLE_VERSION = 1,
   BUNDLE_ALIGN = 64,
-  BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's
+  BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's; any other is the number of a SECTION_PROGRAM
   BUNDLE_NONE = 0xffffffffu,  // a number of a section that there is not
   BUNDLE_ANY = 255,           // a type, an operation or a root of a rule
   BUNDLE_RANKS = ONE_RANKS    // the most ranks of a set
@@ -31,7 +31,14 @@ ABI_SIZE(bundle_header, 128);
 // bundle. SECTION_ABOUT is JSON for people: who made the bundle, of what. SECTION_SOURCE is the program file of the
 // program of the same number, for proofs and for messages. SECTION_WHERE is the text of where each step of the program
 // of the same number stands: a line "file:line" a step, in the order of the whole program.
-enum { SECTION_ABOUT = 1, SECTION_SET = 2, SECTION_PROGRAM = 3, SECTION_SOURCE = 4, SECTION_IMAGE = 5, SECTION_WHERE = 6 };
+enum {
+  SECTION_ABOUT = 1,
+  SECTION_SET = 2,
+  SECTION_PROGRAM = 3,
+  SECTION_SOURCE = 4,
+  SECTION_IMAGE = 5,
+  SECTION_WHERE = 6
+};
 struct bundle_section {
   u32 kind, number;
   u64 offset, bytes;
@@ -41,8 +48,8 @@ struct bundle_section {
 ABI_SIZE(bundle_section, 64);
 
 // A set is what communicators of so many ranks run: rules, and where each program's memory lies. Rows of rules follow
-// it, then the numbers of its programs (u32 each). image is, by type, the image of what is reduced, and copier of what is
-// only moved, or BUNDLE_NONE.
+// it, then the numbers of its programs (u32 each). image is, by type, the image of what is reduced, and copier of what
+// is only moved, or BUNDLE_NONE.
 struct bundle_set {
   u32 ranks, rules, programs, ctas;  // ctas: the most that a rule has
   u64 arena;                         // bytes of a rank's memory that others reach: the same on all ranks
@@ -67,9 +74,10 @@ struct bundle_rule {
 };
 ABI_SIZE(bundle_rule, 40);
 
-// A program as the kernel has it. The section begins with this row; parts of all ranks follow, then the tables that these
-// name. Memory is made for `columns` replicas and tile iterations of `tile` bytes (OneImage.Layout in executor/abi), and
-// lies at scratch_at, packets_at and flags_at of a rank's arena. No two programs of a set share any of it.
+// A program as the kernel has it. The section begins with this row; parts of all ranks follow, then the tables that
+// these name. Memory is made for `columns` replicas and tile iterations of `tile` bytes (OneImage.Layout in
+// executor/abi), and lies at scratch_at, packets_at and flags_at of a rank's arena. No two programs of a set share any
+// of it.
 struct bundle_program {
   u32 kind, ranks, root, chunks;  // chunks of a piece
   u32 protocol, depth;

@@ -25,6 +25,7 @@ var (
 // depend on what is written, the command gives them to WrongEnding.
 var (
 	OutputEndings  = []string{".json", ".mprog", ".xml"} // of compile
+	BundleEndings  = []string{".bundle"}
 	GraphEndings   = []string{".dot", ".gv"}
 	TextEndings    = []string{".txt"}
 	PictureEndings = []string{".svg", ".png"}

@@ -37,6 +37,7 @@ type cursor struct {
 // arguments.
 var Arguments = map[string][]Place{
 	"bench":    {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
+	"bundle":   {{}},
 	"compile":  {{words: algorithmWords, endings: cli.SourceEndings}, {}},
 	"explain":  {{words: codeWords}, {}},
 	"fmt":      {{words: algorithmWords, endings: cli.SourceEndings}},
@@ -58,6 +59,10 @@ var Values = map[string]Place{
 	"after":          {words: afterWords},
 	"begin":          {},
 	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.TimesEndings)},
+	"bundle device":  {words: deviceWords},
+	"bundle dtype":   {words: typeWords},
+	"bundle output":  {endings: cli.BundleEndings},
+	"bundle ranks":   {},
 	"bytes":          {},
 	"compile output": {endings: cli.OutputEndings},
 	"costs":          {endings: []string{".json"}},

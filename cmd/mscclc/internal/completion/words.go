@@ -146,6 +146,17 @@ func warningWords(at cursor) (list []string) {
 	return list
 }
 
+// typeWords lists the types of elements, behind those that are typed already.
+func typeWords(at cursor) (list []string) {
+	before := at.typed[:strings.LastIndexByte(at.typed, ',')+1]
+	for _, name := range cli.DtypeNames() {
+		if !strings.Contains(","+before, ","+name+",") {
+			list = append(list, before+name)
+		}
+	}
+	return list
+}
+
 // machineWords lists the machines that mscclc knows; behind a colon, the parameters of the machine that is typed.
 func machineWords(at cursor) (list []string) {
 	open := func(spec string) *topology.Topology {

@@ -1,0 +1,257 @@
+package bundle
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/kernels"
+)
+
+// A Rule says what runs calls of a collective on so many ranks. The first rule that fits a call counts.
+type Rule struct {
+	Kind  ir.Kind
+	Ranks int
+
+	// DType, RedOp and Root are numbers of data and a rank, or Any. A program with a root and Any stands for one rule
+	// and one program for each root.
+	DType, RedOp, Root uint8
+
+	When  uint8 // WhenEager, WhenCaptured, WhenWindows
+	Calls int   // the most calls that the call's group has; 0 is any number
+	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
+
+	Program  string // of the catalog, such as allreduce/ring; "" where NCCL runs the call
+	Protocol ir.Protocol
+
+	// Columns is how many replicas a launch has; 0 is as many as there are CTAs for. Threads is how many threads a
+	// block has; 0 is MostThreads. Tile is the bytes of a chunk that a replica moves in a tile iteration; 0 is
+	// executor.PlanTile.
+	Columns, Threads int
+	Tile             int64
+}
+
+// Forward returns the rule that has NCCL run all calls of a collective.
+func Forward(kind ir.Kind, ranks int) Rule {
+	return Rule{Kind: kind, Ranks: ranks, DType: Any, RedOp: Any, Root: Any, When: WhenEager | WhenCaptured}
+}
+
+// MostThreads is how many threads a block has where a rule does not say. WarpThreads divides the threads of a block.
+const MostThreads, WarpThreads = 512, 32
+
+// DefaultCTAs is how many CTAs a communicator has unless its user asks for others.
+const DefaultCTAs = 32
+
+// MostArena is the most bytes of a rank's arena.
+const MostArena = 128 << 20
+
+// A Spec says what a bundle is made of.
+type Spec struct {
+	Device string // as its driver names it
+	Ranks  []int
+	DTypes []data.DType // what calls reduce, and the sizes of what they move
+	CTAs   int          // the most of a rule; 0 is DefaultCTAs
+	Rules  []Rule
+	Maker  string // what made the bundle, for readers
+	Note   string // where the rules come from, for readers
+}
+
+// An About says for readers what a bundle is: how it was made, and what was proven. It is a section of the bundle.
+type About struct {
+	Maker    string   `json:"maker,omitempty"`
+	Note     string   `json:"note,omitempty"`
+	Device   string   `json:"device"`
+	Ranks    []int    `json:"ranks"`
+	DTypes   []string `json:"dtypes"`
+	CTAs     int      `json:"ctas"`
+	Programs []Record `json:"programs"`
+}
+
+// A Record is what was proven of a program. SHA256 is that of its program file.
+type Record struct {
+	Name       string `json:"name"`
+	Ranks      int    `json:"ranks"`
+	Root       int    `json:"root"`
+	InPlace    bool   `json:"inplace"`
+	OutOfPlace bool   `json:"outofplace"`
+	Bitwise    bool   `json:"bitwise"`
+	SHA256     string `json:"sha256"`
+}
+
+// Build compiles and proves the programs of the rules, and lays out their memory. An error is a diag.List where the
+// rules are at fault.
+func Build(spec Spec) (*Bundle, error) {
+	spec.CTAs = cmp.Or(spec.CTAs, DefaultCTAs)
+	spec.Ranks, spec.DTypes = sorted(spec.Ranks), sorted(spec.DTypes)
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	b := &builder{Spec: spec, out: &Bundle{ABI: kernels.Hash()}, made: map[programKey]*made{}}
+	images, err := imagesFor(spec.DTypes)
+	if err != nil {
+		return nil, err
+	}
+	b.out.Images = images
+	for _, n := range spec.Ranks {
+		if err := b.set(n); err != nil {
+			return nil, err
+		}
+	}
+	return b.out, b.about()
+}
+
+// sorted returns list in order, without repetitions.
+func sorted[T cmp.Ordered](list []T) []T {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// check refuses what no bundle can have.
+func (s *Spec) check() error {
+	bad := func(format string, args ...any) error {
+		return diag.List{diag.New(diag.Unsupported, diag.Span{}, format, args...)}
+	}
+	switch {
+	case s.Device == "" || len(s.Device) > MostName:
+		return bad("the device's name %q has no bytes, or more than %d", s.Device, MostName)
+	case len(s.Ranks) == 0 || s.Ranks[0] < 2 || s.Ranks[len(s.Ranks)-1] > MostRanks:
+		return bad("a bundle is for 2 to %d ranks, and not for %v", MostRanks, s.Ranks)
+	case len(s.DTypes) == 0 || s.DTypes[len(s.DTypes)-1] >= data.NumDTypes:
+		return bad("a bundle needs a type of elements")
+	case s.CTAs < 1 || s.CTAs > mostColumns:
+		return bad("a rank has 1 to %d CTAs, and not %d", mostColumns, s.CTAs)
+	}
+	for i := range s.Rules {
+		if err := s.Rules[i].check(); err != nil {
+			return bad("rule %d: %v", i, err)
+		}
+	}
+	return nil
+}
+
+func (r *Rule) check() error {
+	switch {
+	case !slices.Contains(Kinds, r.Kind):
+		return fmt.Errorf("a bundle has no rules for %v", r.Kind)
+	case r.DType != Any && r.DType >= uint8(data.NumDTypes) || r.RedOp != Any && r.RedOp >= uint8(data.NumRedOps):
+		return fmt.Errorf("no element type %d or reduction %d", r.DType, r.RedOp)
+	case r.Root != Any && int(r.Root) >= r.Ranks:
+		return fmt.Errorf("rank %d of %d is no root", r.Root, r.Ranks)
+	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > WhenEager|WhenCaptured|WhenWindows:
+		return fmt.Errorf("no launches are %#x", r.When)
+	case r.Calls < 0 || r.UpTo < 0 || r.Columns < 0 || r.Columns > mostColumns || r.Tile < 0 || r.Tile > mostTile:
+		return fmt.Errorf("%d calls, %d bytes, %d replicas or a tile of %d bytes are out of range", r.Calls, r.UpTo,
+			r.Columns, r.Tile)
+	case r.Threads < 0 || r.Threads > mostThreads || r.Threads%WarpThreads != 0:
+		return fmt.Errorf("%d threads: a block has them by %d, up to %d", r.Threads, WarpThreads, mostThreads)
+	}
+	return nil
+}
+
+type builder struct {
+	Spec
+	out  *Bundle
+	made map[programKey]*made
+}
+
+// set adds the set for n ranks.
+func (b *builder) set(n int) error {
+	set := Set{Ranks: n, Device: b.Device}
+	for t := range data.NumDTypes {
+		set.Image[t], set.Copier[t] = imageOf(b.out.Images, t)
+	}
+	var used []*made
+	for _, r := range b.Rules {
+		if r.Ranks != n {
+			continue
+		}
+		for _, root := range r.roots() {
+			m, row, err := b.rule(r, root)
+			if err != nil {
+				return err
+			}
+			if m != nil && !slices.Contains(used, m) {
+				m.number = uint32(len(b.out.Programs) + len(used))
+				used = append(used, m)
+			}
+			if m != nil {
+				row.Program = m.number
+				set.CTAs = max(set.CTAs, int(row.Columns)*m.BlocksOf())
+				m.need(&row, b.DTypes)
+			}
+			set.Rules = append(set.Rules, row)
+		}
+	}
+	if err := set.lay(used); err != nil {
+		return err
+	}
+	for _, m := range used {
+		set.Programs = append(set.Programs, m.number)
+		b.out.Programs = append(b.out.Programs, &m.Program)
+	}
+	b.out.Sets = append(b.out.Sets, set)
+	return nil
+}
+
+// roots are those for which a rule becomes a row.
+func (r *Rule) roots() []int {
+	if r.Program == "" || !r.Kind.Rooted() || r.Root != Any {
+		return []int{int(r.Root)}
+	}
+	list := make([]int, r.Ranks)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// rule returns the row of a rule, and its program, which is nil where NCCL runs the call.
+func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
+	row := RuleRow{Kind: uint8(r.Kind), DType: r.DType, RedOp: r.RedOp, Root: uint8(root), When: r.When,
+		Calls: uint32(r.Calls), Program: NCCLRow, UpTo: math.MaxUint64}
+	if r.UpTo > 0 {
+		row.UpTo = uint64(r.UpTo)
+	}
+	if r.Program == "" {
+		return nil, row, nil
+	}
+	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks}
+	if r.Kind.Rooted() {
+		key.root = root
+	}
+	m, err := b.program(key)
+	if err != nil {
+		return nil, row, err
+	}
+	blocks := m.BlocksOf()
+	row.Columns = uint32(cmp.Or(r.Columns, max(1, b.CTAs/max(blocks, 1))))
+	row.Threads = uint32(cmp.Or(r.Threads, MostThreads))
+	row.Tile = uint64(max(16, cmp.Or(r.Tile, executor.PlanTile)+15) &^ 15)
+	if n := int(row.Columns) * blocks; n > b.CTAs {
+		d := diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %d replicas of %s, which are %d CTAs, and rules have %d",
+			m.Title(), r.Ranks, row.Columns, diag.Counted(blocks, "block"), n, b.CTAs)
+		return nil, row, diag.List{d.WithHint("--ctas %d, or fewer replicas", n)}
+	}
+	return m, row, nil
+}
+
+// about writes what readers see of the bundle.
+func (b *builder) about() error {
+	a := About{Maker: b.Maker, Note: b.Note, Device: b.Device, Ranks: b.Ranks, CTAs: b.CTAs, Programs: []Record{}}
+	for _, t := range b.DTypes {
+		a.DTypes = append(a.DTypes, t.String())
+	}
+	for _, p := range b.out.Programs {
+		a.Programs = append(a.Programs, p.record())
+	}
+	text, err := json.Marshal(a)
+	b.out.About = append(text, '\n')
+	return err
+}

@@ -1,0 +1,205 @@
+package bundle
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"mscclc"
+	"mscclc/algorithms"
+	"mscclc/codegen/program"
+	"mscclc/executor/abi"
+	"mscclc/ir"
+	"mscclc/ir/bitwise"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+	"mscclc/lang"
+	"mscclc/lang/syntax"
+)
+
+// This file compiles and proves the programs of a bundle.
+
+// A programKey tells programs apart.
+type programKey struct {
+	name        string
+	protocol    ir.Protocol
+	kind        ir.Kind
+	ranks, root int
+}
+
+// A made program is one whose memory is still to be laid out.
+type made struct {
+	Program
+	number  uint32
+	image   *abi.OneImage
+	coll    *ir.Collective
+	columns int
+	tile    int64
+}
+
+// program compiles a program of the catalog, once.
+func (b *builder) program(key programKey) (*made, error) {
+	if m := b.made[key]; m != nil {
+		return m, nil
+	}
+	p, err := compile(key)
+	if err != nil {
+		return nil, err
+	}
+	m, err := tabulate(p, key)
+	if err == nil {
+		b.made[key] = m
+	}
+	return m, err
+}
+
+// compile compiles a program out of place or, where that cannot be proven for calls in place too, in place.
+func compile(key programKey) (*ir.Program, error) {
+	text, err := algorithms.Open(key.name)
+	if err != nil {
+		return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %s", key.name).
+			WithHint("mscclc list names its programs")}
+	}
+	p, err := compileAs(key, text, false)
+	if err != nil {
+		return nil, err
+	}
+	first := Prove(p)
+	if first == nil {
+		return p, nil
+	}
+	if p, err = compileAs(key, text, true); err == nil && Prove(p) == nil {
+		return p, nil
+	}
+	return nil, first
+}
+
+// compileAs compiles a program staged for calls in place or out of place, and has it judged for both where its
+// collective has both.
+func compileAs(key programKey, text []byte, inplace bool) (*ir.Program, error) {
+	file := key.name + ".mscl"
+	tree, err := syntax.Parse(file, text)
+	if err != nil {
+		return nil, err
+	}
+	params, info := lang.Params{}, tree.Info()
+	switch {
+	case info.Has("ranks"):
+		params["ranks"] = key.ranks
+	case info.Has("nodes") && info.Has("gpus"):
+		params["nodes"], params["gpus"] = 1, key.ranks
+	}
+	if info.Has("root") {
+		params["root"] = key.root
+	}
+	opt := mscclc.Options{OneSided: true, Unproven: true,
+		Lang: lang.Options{Params: params, Inplace: &inplace, Open: algorithms.Open, Protocol: &key.protocol}}
+	opt.Core.Staged = true
+	p, err := mscclc.CompileFile(tree, opt)
+	if err != nil {
+		return nil, err
+	}
+	if c := p.Coll; c.Kind != key.kind || c.Ranks != key.ranks || c.Root != key.root {
+		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(file), "%s is for %v of %d ranks, and not for %v of %d",
+			key.name, c.Kind, c.Ranks, key.kind, key.ranks)}
+	}
+	p.InPlace, p.OutOfPlace = hasInPlace(key.kind), true
+	return p, nil
+}
+
+// hasInPlace reports whether NCCL has calls of a collective in place.
+func hasInPlace(kind ir.Kind) bool { return kind != ir.AllToAll }
+
+// Prove says what keeps a program out of bundles: an error is a diag.List. It must be one-sided and staged, and proven
+// for calls in place and out of place, where its collective has both. All ranks of an AllReduce must end with the same
+// bits.
+func Prove(p *ir.Program) error {
+	bad := func(hint, format string, args ...any) error {
+		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
+	}
+	switch {
+	case p.OneSided == nil:
+		return bad("compile it with --sided one", "%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
+	case p.Coll.Ranks > MostRanks:
+		return bad(fmt.Sprintf("at most %d ranks", MostRanks), "%s has %d ranks", p.Name, p.Coll.Ranks)
+	case !p.Staged():
+		return bad("compile it with --staged", "%s reaches input and output of other ranks", p.Name)
+	case p.OneSided.OnePass:
+		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
+	case !p.OutOfPlace || p.InPlace != hasInPlace(p.Coll.Kind):
+		return bad("a call of a bundle may be either", "%s is not for calls in place and out of place", p.Name)
+	}
+	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
+		return found
+	}
+	if p.Coll.Kind == ir.AllReduce && !same(p) {
+		return bad("mscclc verify --bitwise shows where", "ranks end with different bits of %s", p.Name)
+	}
+	return nil
+}
+
+// same reports whether all ranks of p end with the same bits, in calls in place and out of place.
+func same(p *ir.Program) bool {
+	for _, inplace := range []bool{false, true} {
+		if (inplace && p.InPlace) || (!inplace && p.OutOfPlace) {
+			if order := bitwise.OrderOf(p.Called(inplace)); !order.Same() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// tabulate makes the tables of a proven program. Its memory is not laid out.
+func tabulate(p *ir.Program, key programKey) (*made, error) {
+	img, err := abi.NewImage(p)
+	if err != nil {
+		return nil, err
+	}
+	one := img.One
+	m := &made{image: one, coll: p.Coll, Program: Program{Parts: partsOf(one, p.Coll.Ranks), Source: program.Encode(p),
+		Where: []byte(where(p))}}
+	m.ProgramRow = ProgramRow{Kind: uint32(p.Coll.Kind), Ranks: uint32(p.Coll.Ranks), Root: uint32(p.Coll.Root),
+		Chunks: uint32(p.Coll.Chunks), Protocol: uint32(p.Protocol), Depth: uint32(one.Depth), OnePass: bit(one.OnePass),
+		Copies: bit(one.Copies), Lines: bit(one.Lines), Even: bit(img.Even), InPlace: bit(p.InPlace),
+		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(same(p)), Scratch: uint32(one.Scratch), Packets: uint32(one.Packets),
+		Flags: uint32(one.Flags), Blocks: uint32(len(one.Blocks))}
+	name := key.name + " " + p.Protocol.String()
+	if copy(m.Name[:len(m.Name)-1], name) < len(name) {
+		return nil, diag.List{diag.New(diag.Limit, diag.Span{}, "the name %s has more than %d bytes", name, len(m.Name)-1)}
+	}
+	return m, nil
+}
+
+func bit(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// where writes the file and the line of each step.
+func where(p *ir.Program) string {
+	var b strings.Builder
+	for i := range p.Steps {
+		span := p.Span(p.Steps[i].Pos)
+		fmt.Fprintf(&b, "%s:%d\n", strings.Map(printable, span.Filename), span.Line)
+	}
+	return b.String()
+}
+
+// printable keeps a line of a file's name whole.
+func printable(r rune) rune {
+	if r < ' ' {
+		return '?'
+	}
+	return r
+}
+
+// record is what was proven of a program.
+func (p *Program) record() Record {
+	sum := sha256.Sum256(p.Source)
+	return Record{Name: p.Title(), Ranks: int(p.Ranks), Root: int(p.Root), InPlace: p.InPlace != 0,
+		OutOfPlace: p.OutOfPlace != 0, Bitwise: p.Bitwise != 0, SHA256: hex.EncodeToString(sum[:])}
+}

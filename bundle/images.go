@@ -1,0 +1,66 @@
+package bundle
+
+import (
+	"fmt"
+
+	"mscclc/executor/data"
+	"mscclc/kernels"
+)
+
+// target is the GPU that images are made for, and all later ones: 80 of sm_80.
+const target = 80
+
+// reduced reports whether calls of a type are reduced. Elements of fp8 are moved only.
+func reduced(t data.DType) bool { return t != data.E4M3 && t != data.E5M2 }
+
+// imagesFor returns the images that reduce some types, and one for each size of element that no other of them moves.
+func imagesFor(types []data.DType) ([]Image, error) {
+	var list []Image
+	sizes := map[int]bool{}
+	for _, first := range []bool{true, false} {
+		for _, t := range types {
+			if first != reduced(t) || !first && sizes[t.Size()] {
+				continue
+			}
+			sizes[t.Size()] = true
+			name := "onesided_" + t.String()
+			code, err := kernels.Image(name, fmt.Sprintf("sm_%d", target))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, Image{Form: FormPTX, Target: target, DType: t, Name: name, Code: append(code, 0)})
+		}
+	}
+	return list, nil
+}
+
+// imageOf returns the numbers of the images that reduce and that move elements of a type, or none.
+func imageOf(images []Image, t data.DType) (image, copier uint32) {
+	image, copier = none, none
+	for i := range images {
+		has := images[i].DType
+		if has == t && reduced(t) {
+			image = uint32(i)
+		}
+		if copier == none && has.Size() == t.Size() {
+			copier = uint32(i)
+		}
+	}
+	return image, copier
+}
+
+// mebibytes returns a number of bytes as a person reads it.
+func mebibytes(n uint64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+}
+
+// titleAt names a program, with its root where it has one.
+func titleAt(p *Program) string {
+	if kind := p.kind(); kind.Rooted() {
+		return fmt.Sprintf("%s at root %d", p.Title(), p.Root)
+	}
+	return p.Title()
+}

@@ -1,0 +1,55 @@
+package bundle
+
+import (
+	"mscclc/ir"
+)
+
+// A rung is a program of a ladder, for calls of up to so many bytes in so many replicas.
+type rung struct {
+	upTo     int64 // 0 is any number
+	program  string
+	protocol ir.Protocol
+	columns  int
+}
+
+// Ladder returns rules that nobody measured, for all collectives of a bundle on so many ranks. A launch has at most
+// `ctas` CTAs a rank. Its programs move data directly from rank to rank: by packets in small calls, and by stores and
+// signals in large ones.
+func Ladder(ranks, ctas int) []Rule {
+	var list []Rule
+	tile := max(8<<10, 128<<10/int64(ranks)) // all programs have room in an arena
+	for _, kind := range Kinds {
+		for _, r := range rungs(kind, ranks) {
+			rule := Forward(kind, ranks)
+			rule.Program, rule.Protocol, rule.UpTo, rule.Tile = r.program, r.protocol, r.upTo, tile
+			rule.Columns = min(r.columns, ctas)
+			list = append(list, rule)
+		}
+	}
+	return list
+}
+
+// rungs are those of a collective.
+func rungs(kind ir.Kind, ranks int) []rung {
+	const wide, narrow = 32, 4
+	program := kind.String() + "/"
+	switch kind {
+	case ir.AllReduce, ir.AllGather, ir.ReduceScatter:
+		program += "allpairs"
+	case ir.AllToAll:
+		program += "one_step"
+	default:
+		program += "direct"
+	}
+	list := []rung{{256 << 10, program, ir.LL, 16}, {2 << 20, program, ir.LL128, wide}, {0, program, ir.Simple, wide}}
+	switch kind {
+	case ir.AllReduce:
+		list = append([]rung{{64 << 10 / int64(ranks), "allreduce/onephase", ir.LL, 8}}, list...)
+	case ir.ReduceTo, ir.Gather: // a program for each root, where the root has room for all ranks
+		narrow := max(1, narrow*8/max(8, ranks))
+		list = []rung{{64 << 10, program, ir.LL, narrow}, {0, program, ir.Simple, narrow}}
+	case ir.Broadcast, ir.Scatter:
+		list = []rung{{64 << 10, program, ir.LL, narrow}, {0, program, ir.Simple, 4 * narrow}}
+	}
+	return list
+}

@@ -1,0 +1,92 @@
+package bundle
+
+import (
+	"slices"
+
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
+	"mscclc/ir/diag"
+)
+
+// This file decides how much memory programs have, and where it lies.
+
+// The limits of rules and programs.
+const (
+	mostColumns = 1 << 12
+	mostThreads = 1024
+	mostTile    = abi.MaxOneTile
+)
+
+// partAlign is the alignment of the parts of an arena.
+const partAlign = 256
+
+// need has m's memory made for a rule: its replicas, and its tile or the largest share of its calls.
+func (m *made) need(r *RuleRow, types []data.DType) {
+	m.columns = max(m.columns, int(r.Columns))
+	for _, t := range types {
+		if r.DType == Any || r.DType == uint8(t) {
+			m.tile = max(m.tile, min(int64(r.Tile), m.share(r, t)))
+		}
+	}
+	m.tile = max(m.tile, 16)
+}
+
+// share returns the most bytes of a chunk that a replica has in a call of a rule, as OneImage.Params rounds them.
+func (m *made) share(r *RuleRow, t data.DType) int64 {
+	if r.UpTo > 1<<50 {
+		return mostTile
+	}
+	chunks := int64(max(m.coll.Chunks, 1))
+	elems := data.PieceElems(m.coll, int64(r.UpTo), t)
+	chunk := ((elems+chunks-1)/chunks*int64(t.Size()) + 15) &^ 15 // as long as that of a call that divides worse
+	share := max(16, (chunk+int64(r.Columns)-1)/int64(r.Columns))
+	align := int64(16)
+	if share >= 4096 {
+		align = abi.OneAlign
+	}
+	return min((share+align-1)&^(align-1), mostTile)
+}
+
+// lay gives each program of a set its part of the arena.
+func (s *Set) lay(used []*made) error {
+	at := uint64(0)
+	for _, m := range used {
+		if err := m.image.Reserve(m.columns, m.tile); err != nil {
+			return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks: %v", m.Title(), s.Ranks, err)}
+		}
+		m.Columns, m.Tile = uint32(m.image.Columns), uint64(m.image.Tile)
+		l, err := m.image.Layout()
+		if err != nil {
+			return diag.List{diag.New(diag.Limit, diag.Span{}, "%s on %d ranks: %v", m.Title(), s.Ranks, err)}
+		}
+		at = m.place(at, &l)
+	}
+	s.Arena = at
+	if at <= MostArena {
+		return nil
+	}
+	return s.tooLarge(used)
+}
+
+// place lays out p's memory from an offset of the arena on, and returns where that of the next program begins.
+func (p *ProgramRow) place(at uint64, l *abi.OneLayout) uint64 {
+	up := func(n uint64) uint64 { return (n + partAlign - 1) &^ (partAlign - 1) }
+	p.ScratchAt = at
+	p.PacketsAt = p.ScratchAt + up(l.Scratch)
+	p.FlagsAt = p.PacketsAt + up(l.Packets)
+	p.EndAt = p.FlagsAt + up(l.FlagMem)
+	return p.EndAt
+}
+
+// tooLarge says which programs take the room of an arena, the largest first.
+func (s *Set) tooLarge(used []*made) error {
+	d := diag.New(diag.Limit, diag.Span{}, "the programs for %d ranks need %s of a rank's memory, and a bundle has at most %s",
+		s.Ranks, mebibytes(s.Arena), diag.SizeText(MostArena))
+	used = slices.Clone(used)
+	slices.SortStableFunc(used, func(a, b *made) int { return int(int64(b.Memory()) - int64(a.Memory())) })
+	for _, m := range used[:min(len(used), diag.Shown)] {
+		d = d.WithNote(diag.Span{}, "%s has %s: %d replicas with tiles of %s", titleAt(&m.Program), mebibytes(m.Memory()),
+			m.Columns, diag.SizeText(int64(m.Tile)))
+	}
+	return diag.List{d.WithHint("fewer programs or replicas, or shorter tiles")}
+}

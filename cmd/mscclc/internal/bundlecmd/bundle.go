@@ -1,0 +1,161 @@
+package bundlecmd
+
+import (
+	"io"
+	"strconv"
+	"strings"
+
+	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/data"
+	"mscclc/ir/diag"
+
+	"github.com/spf13/cobra"
+)
+
+type bundleFlags struct {
+	device, ranks, dtypes string
+	ctas                  int
+	unmeasured            bool
+	out                   string
+}
+
+// Command returns mscclc bundle.
+func Command(a *cli.App) *cobra.Command {
+	var f bundleFlags
+	cmd := &cobra.Command{
+		Use:   "bundle --device NAME -o FILE.bundle",
+		Short: "Write a bundle: proven programs, kernels and rules for communicators of a GPU",
+		Long: `Write a bundle, the file that the library of mscclc reads in a job of PyTorch, JAX or nccl-tests. A
+bundle has the rules that say which program runs a call, the programs with their tables, and the kernels for the types
+of --dtype. Equal input gives equal bytes.
+
+All programs are one-sided and staged: ranks reach scratch, packets and flags of other ranks only, so that calls may
+have any buffers. Each is proven for calls in place and out of place, and all ranks of an AllReduce end with the same
+bits. mscclc verify FILE.bundle proves the programs again, and mscclc show FILE.bundle prints rules, programs and
+memory.
+
+NCCL runs the calls that no rule is for. Rules are those that were measured on the device with so many ranks. With
+--unmeasured, rules of mscclc that nobody measured stand in for those that are missing.
+
+The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostArena) + ` of memory on each rank.`,
+		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --unmeasured -o small.bundle`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return write(a, &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.device, "device", "", "communicators of GPUs of `NAME`, as the driver has it: NVIDIA H200")
+	flags.StringVar(&f.ranks, "ranks", "2,4,8", "communicators have one of `COUNTS` ranks")
+	flags.StringVar(&f.dtypes, "dtype", "bf16,f16,f32", "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
+	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank")
+	flags.BoolVar(&f.unmeasured, "unmeasured", false, "use rules that nobody measured where there are no others")
+	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
+	return cmd
+}
+
+// A Document is what bundle --json prints.
+type Document struct {
+	Schema int       `json:"schema"`
+	File   string    `json:"file"`
+	Bytes  int       `json:"bytes"`
+	Sets   []SetInfo `json:"sets"`
+	cli.Noted
+}
+
+// A SetInfo is what a bundle has for a number of ranks.
+type SetInfo struct {
+	Ranks    int    `json:"ranks"`
+	Rules    int    `json:"rules"`
+	Programs int    `json:"programs"`
+	CTAs     int    `json:"ctas" doc:"of the rule that has most"`
+	Arena    uint64 `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
+}
+
+func write(a *cli.App, f *bundleFlags) error {
+	spec, err := f.spec()
+	if err != nil {
+		return err
+	}
+	if err := a.Claims(cli.Named{"-o": f.out}); err != nil {
+		return err
+	}
+	for _, n := range spec.Ranks {
+		spec.Rules = append(spec.Rules, f.rules(a, n)...)
+	}
+	b, err := bundle.Build(spec)
+	if err != nil {
+		return err
+	}
+	text := bundle.Encode(b)
+	if err := a.WriteTo(f.out, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}); err != nil {
+		return err
+	}
+	doc := Document{Schema: cli.Schema, File: f.out, Bytes: len(text)}
+	for i := range b.Sets {
+		s := &b.Sets[i]
+		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
+	}
+	return doc.print(a)
+}
+
+// spec reads the flags.
+func (f *bundleFlags) spec() (bundle.Spec, error) {
+	spec := bundle.Spec{Device: f.device, CTAs: f.ctas, Maker: "mscclc " + cli.Version()}
+	switch {
+	case f.device == "":
+		return spec, cli.Usagef("--device is needed: the GPU, as its driver names it").Hint(`--device "NVIDIA H200"`)
+	case len(f.device) > bundle.MostName:
+		return spec, cli.Usagef("--device takes a name of at most %d bytes", bundle.MostName)
+	case cli.IsStdout(f.out):
+		return spec, cli.Usagef("a bundle is written to a file").Hint("give -o FILE.bundle")
+	}
+	if err := cli.From("ctas", f.ctas, 1); err != nil {
+		return spec, err
+	}
+	for word := range strings.SplitSeq(f.ranks, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 2 || n > bundle.MostRanks {
+			return spec, cli.Usagef("--ranks takes numbers from 2 to %d, as in 2,4,8; not %q", bundle.MostRanks, f.ranks)
+		}
+		spec.Ranks = append(spec.Ranks, n)
+	}
+	for word := range strings.SplitSeq(f.dtypes, ",") {
+		t, ok := data.DTypeByName(word)
+		if !ok {
+			return spec, cli.Unknown("type", word, cli.DtypeNames())
+		}
+		spec.DTypes = append(spec.DTypes, t)
+	}
+	return spec, nil
+}
+
+// rules are those for n ranks.
+func (f *bundleFlags) rules(a *cli.App, n int) []bundle.Rule {
+	if f.unmeasured {
+		return bundle.Ladder(n, f.ctas)
+	}
+	a.Note("", "NCCL runs all calls of %d ranks: nobody measured %s with so many, and there is no --unmeasured", n, f.device)
+	var list []bundle.Rule
+	for _, kind := range bundle.Kinds {
+		list = append(list, bundle.Forward(kind, n))
+	}
+	return list
+}
+
+// print says what was written.
+func (d *Document) print(a *cli.App) error {
+	if a.JSON {
+		d.Noted = a.Notes.List()
+		return a.WriteJSON(d)
+	}
+	for _, s := range d.Sets {
+		a.Say("%d ranks: %s, %s proven, %d CTAs, %d KiB of memory a rank", s.Ranks, diag.Counted(s.Rules, "rule"),
+			diag.Counted(s.Programs, "program"), s.CTAs, s.Arena>>10)
+	}
+	a.Say("%s: %d bytes", d.File, d.Bytes)
+	return nil
+}
