@@ -133,6 +133,15 @@ func (o *planOp) Close() error {
 
 func (o *planOp) plain() bool { return false }
 
+// Eager returns op, which is a program's, as an operation that is launched one by one.
+func (g *GPUs) Eager(op Op) Op { return eagerOp{op.(*planOp)} }
+
+// An eagerOp launches a call one by one, where others are launched by graphs.
+type eagerOp struct{ *planOp }
+
+func (eagerOp) Close() error { return nil }
+func (eagerOp) plain() bool  { return true }
+
 // width says how wide the call is. Where one pass moves all, the tile is not what
 // was asked for, nor does it matter.
 func (o *planOp) width(f *Form) {

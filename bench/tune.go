@@ -17,16 +17,21 @@ type Search struct {
 	Most      int           // measurements of one call
 	Within    time.Duration // that Judge looks for widths of one call; 0 is for ever
 
+	Widths *Widths // that Tune and Contest look among; nil: the usual ones
+
 	// Seen, where not nil, hears of each measurement, and whether it was one of Judge's finals.
 	Seen func(t Tried, final bool)
 }
 
-// The widths that are tried, of replicas, threads of a block, and bytes of a tile.
-var (
-	someColumns = []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132}
-	someThreads = []int64{64, 128, 256, 512}
-	someTiles   = []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}
-)
+// Widths lists the replicas, threads of a block and bytes of a tile that a search tries, each in ascending order.
+type Widths struct{ Columns, Threads, Tiles []int64 }
+
+// usual are the widths of a search that has no limits.
+var usual = &Widths{
+	Columns: []int64{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 132},
+	Threads: []int64{64, 128, 256, 512},
+	Tiles:   []int64{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20},
+}
 
 // The widths that a form's search begins at, beside its own: what is fastest of few replicas is seldom a
 // neighbour of what is of many.
@@ -177,7 +182,7 @@ func (t *search) climb(ctx context.Context, at Tried) error {
 		return nil
 	}
 	for {
-		found, err := t.measure(ctx, neighbours(&at.Form))
+		found, err := t.measure(ctx, neighbours(&at.Form, cmp.Or(t.Widths, usual)))
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -191,7 +196,7 @@ func (t *search) climb(ctx context.Context, at Tried) error {
 
 // neighbours are forms a step wider or narrower in one of the three. What the
 // executor chose is not known, so that from there the middle is tried.
-func neighbours(f *Form) []*Form {
+func neighbours(f *Form, w *Widths) []*Form {
 	var list []*Form
 	add := func(steps []int64, now int64, set func(f *Form, v int64)) {
 		i, there := slices.BinarySearch(steps, now)
@@ -210,9 +215,9 @@ func neighbours(f *Form) []*Form {
 			}
 		}
 	}
-	add(someColumns, int64(f.Columns), func(f *Form, v int64) { f.Columns = int(v) })
-	add(someThreads, int64(f.Threads), func(f *Form, v int64) { f.Threads = int(v) })
-	add(someTiles, f.Tile, func(f *Form, v int64) { f.Tile = v })
+	add(w.Columns, int64(f.Columns), func(f *Form, v int64) { f.Columns = int(v) })
+	add(w.Threads, int64(f.Threads), func(f *Form, v int64) { f.Threads = int(v) })
+	add(w.Tiles, f.Tile, func(f *Form, v int64) { f.Tile = v })
 	return list
 }
 

@@ -35,6 +35,7 @@ type Chooser struct {
 // A builtKey is a variant, whatever its width, for calls.
 type builtKey struct {
 	program, sided, protocol, via string
+	staged                        bool
 	call                          Call
 }
 
@@ -62,7 +63,7 @@ type selectorKey struct {
 func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, call}
+	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, v.Staged, call}
 	b := c.built[key]
 	if b == nil {
 		b = &built{}

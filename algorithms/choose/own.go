@@ -131,6 +131,14 @@ func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
 	if p, given, err := s.compiled(v.Program, c); given {
 		return p, err
 	}
+	if v.Staged {
+		return s.staged(v, c)
+	}
+	return s.compileAs(v, c, mscclc.Options{})
+}
+
+// compileAs compiles v for calls like c, with what as says of the one-sided passes and of the proof.
+func (s Shelf) compileAs(v Variant, c Call, as mscclc.Options) (*ir.Program, error) {
 	proto, ok := ir.ProtocolByName(v.Protocol)
 	if !ok {
 		return nil, fmt.Errorf("%q is no protocol", v.Protocol)
@@ -139,7 +147,7 @@ func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.OneSided = v.Sided != "two"
+	opt.OneSided, opt.Core, opt.Unproven = v.Sided != "two", as.Core, as.Unproven
 	opt.Lang.Protocol, opt.Lang.Via = &proto, v.Ways()
 	p, err := mscclc.Compile(s.file(v.Program), text, opt)
 	if err != nil {

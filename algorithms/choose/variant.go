@@ -35,6 +35,7 @@ type Variant struct {
 	Sided    string `json:"sided,omitempty" doc:"two for sends and receives; absent: one-sided"`
 	Protocol string `json:"protocol"` // ir.Protocol's name
 	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
+	Staged   bool   `json:"-"` // other ranks reach scratch and packets only: one program for both placements
 	Columns  int    `json:"replicas,omitempty"`
 	Threads  int    `json:"threads,omitempty" doc:"of a thread block"`
 	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
@@ -48,6 +49,9 @@ func (v Variant) String() string {
 	}
 	if v.Via != "" {
 		s += " " + v.Via
+	}
+	if v.Staged {
+		s += " staged"
 	}
 	return s + v.Width()
 }

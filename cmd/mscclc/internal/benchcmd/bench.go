@@ -75,6 +75,13 @@ other devices, ranks, collectives and placements that are in the file stay. --ta
 that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N, as
 mscclc select --emit writes them for a topology of N nodes, are for calls with --nodes N.
 
+--tune --staged measures staged programs, which reach only scratch and packets of other ranks, for a bundle. It takes
+programs that are proven in place and out of place and, for allreduce, whose ranks end with the same bits. Each rank has
+up to --ctas CTAs (default 32). Graphs launch each program, and then it is launched one by one. -o FILE.rules gets the
+fastest program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL.
+Programs that take at most 2 % longer replace others, so that few programs are left. Rules for other collectives stay in
+the file, which is written after each size. mscclc bundle --rules reads it.
+
 Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 --tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
 chooses among them and the catalog, since the tables that mscclc has were measured without them.
@@ -93,6 +100,7 @@ reads the variables of mpirun and torchrun (OMPI_COMM_WORLD_RANK, RANK and so on
 and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
+  mscclc bench allgather --device cuda --tune --staged --ctas 32 --vs nccl -o h200.rules
   mscclc bench allreduce --device cuda --procs 4 --online 3
   mscclc bench allreduce --device cuda --judge -o times.jsonl
   mscclc bench allreduce ring.mscl --device cuda --tune -o mine.table
@@ -140,7 +148,8 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 	flags.DurationVar(&f.judgeTime, "judge-time", 1500*time.Millisecond,
 		"look so long for faster widths of a size, behind one width of each variant")
 	flags.StringVarP(&f.out, "output", "o", "",
-		"write the table of --tune (default: stdout) to `FILE`.table, or all times of --judge as JSON lines to FILE.jsonl")
+		"write the table of --tune (default: stdout) to `FILE`.table, the rules of --tune --staged to FILE.rules, or all times "+
+			"of --judge as JSON lines to FILE.jsonl")
 	flags.StringVar(&f.table, "table", "",
 		"choose variants by the table in `FILE`, where it has some, before the one that is built in")
 	f.ctas.Flags(flags, "launch up to `N` CTAs per rank, a multiple of a rank's thread blocks, instead of what is chosen")
@@ -175,6 +184,9 @@ func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *be
 		return devices.Impossible(err)
 	}
 	defer world.close()
+	if f.tune && f.Staged() {
+		return tuneStaged(ctx, a, world)
+	}
 	if f.tune {
 		return tuneAll(ctx, a, world)
 	}

@@ -134,6 +134,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
 		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
+	case f.tune && f.Staged():
+		return f.checkStaged()
 	case f.tune && (f.ctas.Given() || f.threads > 0 || f.tile != ""):
 		return cli.Usagef("--tune finds --ctas, --threads and --tile, and takes none")
 	case f.tune && f.table != "":
@@ -160,6 +162,22 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	return nil
 }
 
+// checkStaged says what does not go with --tune --staged.
+func (f *benchFlags) checkStaged() error {
+	switch {
+	case devices.GPUs[f.device] == nil:
+		return cli.Usagef("--tune --staged measures launches of GPUs, and --device is %s", f.device)
+	case f.threads > 0 || f.tile != "" || f.noGraph || f.place != "both" || f.root > 0 || f.nodes > 1:
+		return cli.Usagef(
+			"--tune --staged measures both placements and launches, and root 0: it takes no --threads, --tile, --no-graph, --place, --root and --nodes")
+	case f.table != "" || f.procs > 0 || f.plot != "" || f.OneGiven("by") != "":
+		return cli.Usagef("--tune --staged measures all variants, with one process: it takes no --table, --procs, --plot and --by")
+	case f.ncclFlag != "" && f.vs == "":
+		return cli.Usagef("--nccl is where --vs nccl finds it")
+	}
+	return f.ChosenOnly("--ranks, --ctas and the like", "staged")
+}
+
 // below returns the error of a number that is too small, or nil.
 func (f *benchFlags) below() error {
 	leastRanks := 0
@@ -180,6 +198,8 @@ func (f *benchFlags) wrongOutput() error {
 		return cli.Usagef("-o names the output file; --op %s is the reduction", f.out)
 	case strings.EqualFold(f.out, "all"):
 		return cli.Usagef("-o names the output file; --op is the reduction, one of %s", cli.List(data.RedOps[:]))
+	case f.tune && f.Staged():
+		return cli.WrongEnding("-o", f.out, cli.RulesEndings, "")
 	case f.tune:
 		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")
 	case f.judge:

@@ -33,6 +33,7 @@ var (
 	TraceEndings   = []string{".json"}
 	SarifEndings   = []string{".sarif", ".json"}
 	TableEndings   = []string{".table", ".json"}
+	RulesEndings   = []string{".rules", ".json"}
 	TimesEndings   = []string{".jsonl", ".json"}
 )
 

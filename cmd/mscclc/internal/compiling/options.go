@@ -123,6 +123,9 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 // OneSided says whether the one-sided lowering is asked for: by itself, or by a target that has no other.
 func (c *Flags) OneSided() bool { return c.Sided == "one" || c.Target == "mscclpp" }
 
+// Staged reports whether --staged is given.
+func (c *Flags) Staged() bool { return c.staged }
+
 // fitSides refuses flags that the lowering which is asked for has no use for.
 func (c *Flags) fitSides() error {
 	plus := c.Target == "mscclpp"

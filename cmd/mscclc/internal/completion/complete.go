@@ -58,7 +58,7 @@ var Arguments = map[string][]Place{
 var Values = map[string]Place{
 	"after":          {words: afterWords},
 	"begin":          {},
-	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.TimesEndings)},
+	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.RulesEndings, cli.TimesEndings)},
 	"bundle device":  {words: deviceWords},
 	"bundle dtype":   {words: typeWords},
 	"bundle output":  {endings: cli.BundleEndings},

@@ -1,0 +1,93 @@
+package bench
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"mscclc/ir"
+)
+
+// An eagerFake is a fakeSite whose launches one by one take 5 us more.
+type eagerFake struct {
+	*fakeSite
+	once []Form
+}
+
+func (s *eagerFake) Eager(op Op) Op {
+	f := *op.(fakeOp).f
+	f.Name += " eager"
+	return fakeOp{&f}
+}
+
+func (s *eagerFake) Once(ctx context.Context, op Op) error {
+	s.once = append(s.once, *op.(fakeOp).f)
+	return s.fakeSite.Once(ctx, op)
+}
+
+// TestContest: the fastest width within the limits is found, and each form that is returned was measured beside NCCL in
+// both launches, and was right in both placements.
+func TestContest(t *testing.T) {
+	program := func() *ir.Program { return &ir.Program{OneSided: &ir.OneSided{}} }
+	out, in := program(), program()
+	forms := []*Form{{"slow", program(), 1, 128, 64 << 10}, {"good", out, 1, 128, 64 << 10},
+		{"wrong", program(), 1, 128, 64 << 10}}
+	site := &eagerFake{fakeSite: &fakeSite{time: func(f *Form) float64 {
+		name, eager := strings.CutSuffix(f.Name, " eager")
+		g := *f
+		g.Name = name
+		switch {
+		case name == "NCCL":
+			return 30
+		case name == "wrong":
+			g.Name = "good"
+			return 0.8 * hill(&g)
+		case eager:
+			return hill(&g) + 5
+		}
+		return hill(&g)
+	}, wrong: func(f *Form) bool { return f.Name == "wrong" }}}
+	s := &Contest{Site: site, Most: 100,
+		Widths: func(*Form, *Call) *Widths {
+			return &Widths{[]int64{1, 2, 4, 8}, []int64{128, 512}, []int64{64 << 10}}
+		},
+		Rivals: func(context.Context, *Call) ([]Op, error) {
+			return []Op{fakeOp{&Form{Name: "NCCL"}}, fakeOp{&Form{Name: "NCCL"}}}, nil
+		},
+		InPlace: func(f *Form) *Form {
+			g := *f
+			if g.Program == out {
+				g.Program = in
+			}
+			return &g
+		}}
+	c := &Call{Coll: &ir.Collective{Kind: ir.AllGather, Ranks: 2, Chunks: 1}, Elems: 100}
+	list, err := s.Run(context.Background(), c, forms)
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	best := list[0]
+	if best.Name != "good" || best.Columns != 8 || best.Threads != 512 {
+		t.Errorf("the fastest is %v", best.Form)
+	}
+	if best.Micros[Plain] != best.Micros[Captured]+5 || best.NCCL != [NumLaunches]float64{30, 30} {
+		t.Errorf("times are %v, and NCCL's %v", best.Micros, best.NCCL)
+	}
+	placements := 0
+	for _, f := range site.once {
+		if f.Columns == best.Columns && f.Threads == best.Threads && (f.Program == out || f.Program == in) {
+			placements++
+		}
+	}
+	if placements != 2 {
+		t.Errorf("the fastest was checked %d times, not out of place and in place: %v", placements, site.once)
+	}
+	for _, e := range list {
+		if e.Name == "wrong" {
+			t.Errorf("a wrong form was taken: %v", e.Form)
+		}
+	}
+	if _, err := s.Run(context.Background(), c, forms[2:]); err == nil || !strings.Contains(err.Error(), "wrong") {
+		t.Errorf("a wrong form alone: %v", err)
+	}
+}

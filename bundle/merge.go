@@ -1,0 +1,173 @@
+package bundle
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// The launches as indices of times, in the order of package bench: by graphs, and one by one.
+const (
+	byGraph = iota
+	oneByOne
+	numLaunches
+)
+
+// launchNames names the launches in rules.
+var launchNames = [numLaunches]string{byGraph: Captured, oneByOne: Eager}
+
+// A Timed is a program in some width with its times in microseconds: by graphs, and one by one.
+type Timed struct {
+	Program, Protocol string
+	Columns, Threads  int
+	Tile              int64
+	Micros            [numLaunches]float64
+}
+
+// A TimedSize holds what was measured of calls of one size. NCCL has its times as Timed.Micros has them; 0 means that
+// NCCL was not measured.
+type TimedSize struct {
+	Bytes int64
+	Forms []Timed
+	NCCL  [numLaunches]float64
+}
+
+// How much faster than NCCL a program must be to be taken, and how much slower than the fastest one it may be if fewer
+// programs serve then.
+const (
+	gain  = 1.03
+	alike = 1.02
+	same  = 1.01
+)
+
+// large are the bytes of a call from which on nothing changes any more.
+const large = 1 << 30
+
+// Merge returns the rules for calls of a collective among some ranks: for eager launches, and for captured ones. Sizes
+// are in ascending order, each factor times the one before. A size has the fastest program, or NCCL
+// unless that program is 3 % faster. Programs within 2 % of the fastest count as fast as it. Merge takes few of these,
+// since every program takes memory of its own. Of a program's widths within 1 % it takes that of the least memory.
+func Merge(collective string, ranks int, sizes []TimedSize, factor int64) (eager, captured []MeasuredRule) {
+	var near [numLaunches][][]Timed
+	for when := range near {
+		near[when] = make([][]Timed, len(sizes))
+		for i := range sizes {
+			near[when][i] = sizes[i].near(when)
+		}
+	}
+	kept := cover(slices.Concat(near[:]...))
+	var rules [numLaunches][]MeasuredRule
+	for when := range near {
+		for i := range sizes {
+			r := MeasuredRule{Collective: collective, Ranks: ranks, When: launchNames[when], UpTo: reach(sizes, i, factor),
+				Program: NCCL, NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}
+			if f, ok := taken(near[when][i], kept, when); ok {
+				r.Program, r.Protocol, r.Columns, r.Threads, r.Tile = f.Program, f.Protocol, f.Columns, f.Threads, f.Tile
+				r.Micros = rounded(f.Micros[when])
+			}
+			if n := len(rules[when]); n > 0 && rules[when][n-1].Runs(r) {
+				rules[when] = rules[when][:n-1]
+			}
+			rules[when] = append(rules[when], r)
+		}
+	}
+	return rules[oneByOne], rules[byGraph]
+}
+
+func rounded(micros float64) float64 { return math.Round(micros*100) / 100 }
+
+// least is the time of the fastest form, 0 where there is none.
+func (s *TimedSize) least(when int) (micros float64) {
+	for _, f := range s.Forms {
+		if f.Micros[when] > 0 && (micros == 0 || f.Micros[when] < micros) {
+			micros = f.Micros[when]
+		}
+	}
+	return micros
+}
+
+// near are the forms that are as fast as the fastest, or none where NCCL runs the call.
+func (s *TimedSize) near(when int) (list []Timed) {
+	least := s.least(when)
+	if least == 0 || s.NCCL[when] > 0 && least*gain > s.NCCL[when] {
+		return nil
+	}
+	for _, f := range s.Forms {
+		enough := s.NCCL[when] == 0 || f.Micros[when]*gain <= s.NCCL[when]
+		if f.Micros[when] > 0 && f.Micros[when] <= alike*least && enough {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// A pair is what takes memory of its own: a program by a protocol.
+type pair struct{ program, protocol string }
+
+func (f *Timed) pair() pair { return pair{f.Program, f.Protocol} }
+
+// cover returns few pairs of which each of the lists has one, unless it is empty: always the one that most of the
+// remaining lists have, and of these that of the least memory.
+func cover(lists [][]Timed) (kept []pair) {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(l []Timed) bool { return len(l) == 0 })
+	for len(lists) > 0 {
+		counts, room := map[pair]int{}, map[pair]int64{}
+		var all []pair
+		for _, l := range lists {
+			seen := map[pair]bool{}
+			for _, f := range l {
+				p := f.pair()
+				if !seen[p] {
+					counts[p]++
+				}
+				if !slices.Contains(all, p) {
+					all = append(all, p)
+				}
+				seen[p], room[p] = true, max(room[p], f.room())
+			}
+		}
+		best := slices.MinFunc(all, func(a, b pair) int {
+			return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(room[a], room[b]),
+				cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol))
+		})
+		kept = append(kept, best)
+		lists = slices.DeleteFunc(lists, func(l []Timed) bool { return has(l, best) })
+	}
+	return kept
+}
+
+func has(list []Timed, p pair) bool {
+	return slices.ContainsFunc(list, func(f Timed) bool { return f.pair() == p })
+}
+
+// room is proportional to the memory that f takes.
+func (f *Timed) room() int64 { return int64(f.Columns) * f.Tile }
+
+// taken returns the form that runs a call: of the kept pairs the fastest, and of its widths as fast that of the least
+// memory. ok is false where near is empty.
+func taken(near []Timed, kept []pair, when int) (best Timed, ok bool) {
+	near = slices.DeleteFunc(slices.Clone(near), func(f Timed) bool { return !slices.Contains(kept, f.pair()) })
+	if len(near) == 0 {
+		return best, false
+	}
+	best = slices.MinFunc(near, func(a, b Timed) int { return cmp.Compare(a.Micros[when], b.Micros[when]) })
+	most := same * best.Micros[when]
+	for _, f := range near {
+		if f.pair() == best.pair() && f.Micros[when] <= most && f.room() < best.room() {
+			best = f
+		}
+	}
+	return best, true
+}
+
+// reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes. After
+// the last size it is half a factor more, or 0, which means all, if that size is large.
+func reach(sizes []TimedSize, i int, factor int64) int64 {
+	switch at := sizes[i].Bytes; {
+	case i+1 < len(sizes):
+		return int64(math.Sqrt(float64(at) * float64(sizes[i+1].Bytes)))
+	case at < large:
+		return int64(float64(at) * math.Sqrt(float64(factor)))
+	}
+	return 0
+}

@@ -1,0 +1,272 @@
+package benchcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/files"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// usualCTAs are those of a rank that staged programs are tuned for unless --ctas says another number: as many as NCCL's
+// kernels have.
+const usualCTAs = 32
+
+// A stagedTuning measures the staged programs of a collective.
+type stagedTuning struct {
+	*benchWorld
+	a       *cli.App
+	rules   *bundle.Measured
+	contest *bench.Contest
+	stock   []stagedProgram
+	inplace map[*ir.Program]*ir.Program    // the same programs for calls in place
+	widths  map[*ir.Program]bench.Form     // the fastest of the size before
+	variant map[*ir.Program]choose.Variant // without widths
+	sizes   []bundle.TimedSize
+}
+
+// A stagedProgram is a staged program of the collective that has room for columns replicas.
+type stagedProgram struct {
+	choose.Variant
+	program *ir.Program
+	columns int
+}
+
+// tuneStaged measures the staged programs of a collective at all sizes beside NCCL, and writes rules to -o. Rules of
+// other collectives that are in the file stay. The file has what was found so far after each size.
+func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
+	site, ok := w.site.(bench.EagerSite)
+	if !ok {
+		return cli.Usagef("--tune --staged measures launches of GPUs, and --device is %s", w.device)
+	}
+	t := &stagedTuning{benchWorld: w, a: a, inplace: map[*ir.Program]*ir.Program{}, widths: map[*ir.Program]bench.Form{},
+		variant: map[*ir.Program]choose.Variant{}}
+	var err error
+	if t.rules, err = readMeasured(w.out, w.site.Name()); err != nil {
+		return err
+	}
+	if err := t.compile(); err != nil {
+		return err
+	}
+	coarse := w.measuring
+	coarse.Replays, coarse.Warmup, coarse.Target = min(3, w.replays), min(1, w.warmup), w.length/4
+	t.contest = &bench.Contest{Site: site, Rivals: w.rivals, Coarse: coarse, Fine: w.measuring, Most: mostMeasured,
+		Widths: t.widthsOf, InPlace: t.inPlace}
+	w.bar = a.Progress(len(w.benchPlan.sizes), "tune")
+	stop := w.bar.Watch()
+	defer stop()
+	failed := t.all(ctx)
+	stop()
+	if len(t.sizes) == 0 {
+		return failed
+	}
+	return errors.Join(t.write(), failed)
+}
+
+// readMeasured reads the rules that are in a file, if there is one. It fails where they are another device's.
+func readMeasured(name, device string) (*bundle.Measured, error) {
+	rules := &bundle.Measured{Version: bundle.RulesVersion, Device: device}
+	if cli.IsStdout(name) {
+		return rules, nil
+	}
+	old, err := files.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return rules, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer old.Close()
+	if rules, err = bundle.ReadRules(name, old); err != nil {
+		return nil, err
+	}
+	if rules.Device != device {
+		return nil, cli.Usagef("%s has rules of %q, and the device is %q: name another file", diag.Printable(name),
+			rules.Device, device)
+	}
+	return rules, nil
+}
+
+// compile makes the staged programs, without those that are another one by another name.
+func (t *stagedTuning) compile() error {
+	why := choose.ErrNotStaged
+	seen := map[string]bool{}
+	for _, v := range choose.StagedCandidates(t.coll.Kind) {
+		p, err := t.chooser.Program(v, t.call(false))
+		if err != nil {
+			why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
+			continue
+		}
+		columns, _, err := t.ctas.Replicas(p, math.MaxInt32)
+		if columns == 0 && err == nil {
+			columns = usualCTAs / cli.CTAsOf(p, 1)
+		}
+		if what := contents(p); err == nil && columns > 0 && !seen[what] {
+			seen[what] = true
+			t.stock = append(t.stock, stagedProgram{v, p, columns})
+			t.variant[p] = v
+		}
+	}
+	if len(t.stock) == 0 {
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no staged program of %v runs with %s: %v", t.coll.Kind,
+			diag.Counted(t.coll.Ranks, "rank"), why)}
+	}
+	return nil
+}
+
+// contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets.
+func contents(p *ir.Program) string {
+	protocol := p.Protocol
+	if !slices.ContainsFunc(p.OneSided.Packets, func(n int32) bool { return n > 0 }) {
+		protocol = ir.Simple
+	}
+	steps := slices.Clone(p.Steps)
+	for i := range steps {
+		steps[i].Pos = 0
+	}
+	return fmt.Sprint(protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, *p.OneSided)
+}
+
+// all measures all sizes, and keeps what was found where one fails.
+func (t *stagedTuning) all(ctx context.Context) error {
+	for _, bytes := range t.benchPlan.sizes {
+		c := &bench.Call{Coll: bench.Whole(t.coll, false), DType: t.dtype, RedOp: t.redop}
+		c.Elems = data.PieceElems(c.Coll, bytes, t.dtype)
+		list, err := t.contest.Run(ctx, c, t.forms(c.Bytes()))
+		if err != nil {
+			return devices.Impossible(err)
+		}
+		t.sizes = append(t.sizes, t.timed(c.Bytes(), list))
+		t.bar.Step()
+		t.bar.Over(func() { t.tell(c.Bytes(), list) })
+		eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.sizes, t.factor)
+		t.rules.Put(eager)
+		t.rules.Put(captured)
+		if !cli.IsStdout(t.out) {
+			if err := t.write(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *stagedTuning) write() error {
+	return t.a.WriteTo(t.out, func(out io.Writer) error { return t.rules.Write(out) })
+}
+
+// The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.
+var protocolBytes = map[string]struct{ from, to int64 }{
+	ir.LL.String(): {0, 1 << 20}, ir.LL16.String(): {0, 1 << 20}, ir.LL128.String(): {16 << 10, 16 << 20},
+	ir.Simple.String(): {256 << 10, math.MaxInt64},
+}
+
+// The tiles that are tried: packets take twice the memory.
+var (
+	simpleTiles = []int64{64 << 10, 128 << 10, 256 << 10}
+	packetTiles = []int64{32 << 10, 64 << 10, 128 << 10}
+)
+
+// forms are those that a search of a size begins with: each program as wide as a guess, and as it was fastest before.
+func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
+	for _, s := range t.stock {
+		if within := protocolBytes[s.Protocol]; bytes < within.from || bytes > within.to {
+			continue
+		}
+		f := bench.Form{Name: s.String(), Program: s.program, Tile: executor.PlanTile}
+		f.Columns, f.Threads = guessed(bytes)
+		f.Columns = min(f.Columns, s.columns)
+		list = append(list, &f)
+		if before, ok := t.widths[s.program]; ok && before != f {
+			list = append(list, &before)
+		}
+	}
+	return list
+}
+
+// widthsOf are the widths that are worth trying of a form.
+func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
+	w := &bench.Widths{Threads: []int64{128, 256, 512}, Tiles: packetTiles}
+	if f.Program.Protocol == ir.Simple {
+		w.Tiles = simpleTiles
+	}
+	bytes := c.Bytes()
+	if bytes >= 1<<20 {
+		w.Threads = []int64{256, 512}
+	}
+	i := slices.IndexFunc(t.stock, func(s stagedProgram) bool { return s.program == f.Program })
+	most := int64(t.stock[i].columns)
+	for n := int64(1); n <= most; n *= 2 {
+		few, many := bytes >= 4<<20 && 4*n < most, n > 4 && n*512 > bytes
+		if !few && !many {
+			w.Columns = append(w.Columns, n)
+		}
+	}
+	return w
+}
+
+// inPlace is f for calls in place, or nil where there are none.
+func (t *stagedTuning) inPlace(f *bench.Form) *bench.Form {
+	if !f.Program.InPlace {
+		return nil
+	}
+	p := t.inplace[f.Program]
+	if p == nil {
+		p = f.Program.Called(true)
+		t.inplace[f.Program] = p
+	}
+	g := *f
+	g.Program = p
+	return &g
+}
+
+// timed is what was found of a size. NCCL's time is its least.
+func (t *stagedTuning) timed(bytes int64, list []bench.Entrant) bundle.TimedSize {
+	s := bundle.TimedSize{Bytes: bytes}
+	for _, e := range slices.Backward(list) {
+		v := t.variant[e.Program]
+		t.widths[e.Program] = e.Form
+		s.Forms = append(s.Forms, bundle.Timed{Program: v.Program, Protocol: v.Protocol, Columns: e.Columns,
+			Threads: e.Threads, Tile: e.Tile, Micros: e.Micros})
+		for how, us := range e.NCCL {
+			if s.NCCL[how] == 0 || us < s.NCCL[how] {
+				s.NCCL[how] = us
+			}
+		}
+	}
+	slices.Reverse(s.Forms)
+	return s
+}
+
+// tell says which form is the fastest in a graph and which one by one, and how many times as fast as NCCL.
+func (t *stagedTuning) tell(bytes int64, list []bench.Entrant) {
+	s := &t.sizes[len(t.sizes)-1]
+	text := ""
+	for how, name := range [bench.NumLaunches]string{bench.Captured: "captured", bench.Plain: "eager"} {
+		best := slices.MinFunc(list, func(a, b bench.Entrant) int {
+			if a.Micros[how] < b.Micros[how] {
+				return -1
+			}
+			return 1
+		})
+		v := t.variant[best.Program]
+		v.Staged, v.Columns, v.Threads, v.Tile = false, best.Columns, best.Threads, best.Tile
+		text += fmt.Sprintf(", %s %.2f us %v", name, best.Micros[how], v)
+		if s.NCCL[how] > 0 {
+			text += fmt.Sprintf(" (NCCL %.2f, %.2fx)", s.NCCL[how], s.NCCL[how]/best.Micros[how])
+		}
+	}
+	t.a.Say("%v %s%s", t.coll.Kind, cli.SizeText(bytes), text)
+}
