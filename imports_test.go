@@ -58,7 +58,6 @@ var mayImport = map[string][]string{
 	"mscclc/executor/hip":                {"mscclc/executor", "mscclc/executor/gpu"},
 	"mscclc/executor/gpu/gputest":        {"*"}, // the tests of both
 	"mscclc/bench":                       {"mscclc/executor", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/nccl", "mscclc/ir"},
-	"mscclc/bundle":                      {"mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag"},
 	"mscclc/executor/nccl":               {"mscclc/executor", "mscclc/executor/data", "mscclc/ir"},
 	"mscclc/topology":                    {"mscclc/files", "mscclc/ir/diag"},
 	"mscclc/simulate":                    {"mscclc/executor", "mscclc/executor/data", "mscclc/internal/strictjson", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/topology"},

@@ -35,9 +35,9 @@ type TimedSize struct {
 // How much faster than NCCL a program must be to be taken, and how much slower than the fastest one it may be if fewer
 // programs serve then.
 const (
-	gain  = 1.03
-	alike = 1.02
-	same  = 1.01
+	gain       = 1.03
+	alike      = 1.02
+	sameWidths = 1.01
 )
 
 // large are the bytes of a call from which on nothing changes any more.
@@ -151,7 +151,7 @@ func taken(near []Timed, kept []pair, when int) (best Timed, ok bool) {
 		return best, false
 	}
 	best = slices.MinFunc(near, func(a, b Timed) int { return cmp.Compare(a.Micros[when], b.Micros[when]) })
-	most := same * best.Micros[when]
+	most := sameWidths * best.Micros[when]
 	for _, f := range near {
 		if f.pair() == best.pair() && f.Micros[when] <= most && f.room() < best.room() {
 			best = f
@@ -160,8 +160,8 @@ func taken(near []Timed, kept []pair, when int) (best Timed, ok bool) {
 	return best, true
 }
 
-// reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes. After
-// the last size it is half a factor more, or 0, which means all, if that size is large.
+// reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes.
+// After the last size it is half a factor more, or 0, which means all, if that size is large.
 func reach(sizes []TimedSize, i int, factor int64) int64 {
 	switch at := sizes[i].Bytes; {
 	case i+1 < len(sizes):

@@ -1,4 +1,3 @@
-// Package bundle holds what a bundle is made of: programs, kernels, and the rules that say which program runs a call.
 package bundle
 
 import (
