@@ -29,11 +29,14 @@ enum { NO_DRIVER = -2 };
 enum { NOT_READY = 600, PEER_ALREADY = 704, NON_BLOCKING = 1, LOG_BUFFER = 5, LOG_BYTES = 6, RELAXED = 2 };
 
 // A kernel that is loaded only when it is launched would wait for the end of the
-// one that spins for it: modules are loaded whole.
+// one that spins for it: modules are loaded whole. A guest is in a process that others have made
+// (runtime/): it changes no variable, and has each function loaded by itself.
 static void open_driver(struct gpu_driver *d, int which) {
   const struct vendor *v = d->vendor = vendors + which;
   d->opened = NO_DRIVER;
+#ifndef GPU_GUEST
   if (which == GPU_CUDA) setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+#endif
   const char *other = getenv(v->variable);
   void *library = dlopen(other && *other ? other : v->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) {

@@ -37,6 +37,11 @@ struct gpu_access {
   X(const char *, hip_text, (int), 0, "hipGetErrorString") \
   X(int, retain, (void **, int), "cuDevicePrimaryCtxRetain", 0) \
   X(int, current, (void *), "cuCtxSetCurrent", 0) \
+  X(int, get_current, (void **), "?cuCtxGetCurrent", 0) \
+  X(int, context_device, (int *), "?cuCtxGetDevice", 0) \
+  X(int, uuid, (void *, int), "?cuDeviceGetUuid_v2", 0) \
+  X(int, memory_info, (size_t *, size_t *), "?cuMemGetInfo_v2", 0) \
+  X(int, stream_id, (void *, u64 *), "?cuStreamGetId", 0) \
   X(int, set_device, (int), 0, "hipSetDevice") \
   X(int, can_peer, (int *, int, int), "cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer") \
   X(int, peer, (void *, unsigned), "cuCtxEnablePeerAccess", 0) \
@@ -89,6 +94,7 @@ struct gpu_access {
   X(int, wait_word, (void *, u64, u64, unsigned, u64), "cuStreamWaitValue64_v2", "hipStreamWaitValue64") \
   X(int, load, (void **, const void *, unsigned, int *, void **), "cuModuleLoadDataEx", "hipModuleLoadDataEx") \
   X(int, function, (void **, void *, const char *), "cuModuleGetFunction", "hipModuleGetFunction") \
+  X(int, load_function, (void *), "?cuFuncLoad", 0) \
   X(int, occupancy, (int *, void *, int, size_t), "cuOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor") \
   X(int, launch, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **), "cuLaunchKernel", "hipModuleLaunchKernel")
 

@@ -18,8 +18,8 @@ Bundle *bundle_open(const char *path, Why *why);
 const u8 *bundle_hash(const Bundle *b);  // 32 bytes, of all that the file holds
 bool bundle_serves(Bundle *b, u32 ranks, const char *device, Why *why);
 
-// An Offer is what a rank tells the others of itself, so that all can judge whether they can work together, and reach its
-// arena. It is sent as it is.
+// An Offer is what a rank tells the others of itself, so that all can judge whether they can work together, and reach
+// its arena. It is sent as it is.
 struct Offer {
   u8 bundle[32], host[32];  // the bundle; the machine (boot id, and the namespace of processes)
   u64 pid, address;         // of the process; of the arena, in the process
@@ -46,26 +46,28 @@ struct Call {
 // its tables, states and kernels.
 struct Team;
 
-// team_begin makes a rank's memory on the GPU of the calling thread's current context, and fills in its offer. Where that
-// fails, the offer says why, and the result is null. team_fits judges the offers of all ranks; it gives the same on each.
-// team_join reaches the others' arenas, and has all kernels loaded: after it, no launch allocates or loads.
+// team_begin makes a rank's memory on the GPU of the calling thread's current context, and fills in its offer. Where
+// that fails, the offer says why, and the result is null. team_fits judges the offers of all ranks; it gives the same
+// on each. team_join reaches the others' arenas, and has all kernels loaded: after it, no launch allocates or loads. A
+// team that is not joined, because a rank does not fit, is ended by team_end.
 Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *mine);
 bool team_fits(const Offer *all, u32 ranks, Why *why);
 bool team_join(Team *t, const Offer *all, Why *why);
 
-// A Choice is how a call runs: by a rule with a program or, where rule is null, by NCCL. why is then one of a few constant
-// texts, for statistics. It depends only on the call's kind, root, types, count, group and windows, and on the team, so
-// that all ranks choose alike.
+// A Choice is how a call runs: by a rule with a program or, where rule is null, by NCCL. why is then one of a few
+// constant texts, for statistics. It depends only on the call's kind, root, types, count, group and windows, and on the
+// team, so that all ranks choose alike.
 struct Choice {
   const struct bundle_rule *rule;
   const char *why;
 };
 Choice team_choose(const Team *t, const Call *call, bool captured);
 
-// team_launch starts a call on a stream, behind all that was started before on this communicator, on whatever stream. It
-// gives 0 or an error of the driver. Where the stream is captured, the launch becomes part of the graph. It allocates
-// nothing, waits for nothing, and asks no event. team_before and team_behind do the same ordering for a call of NCCL's on
-// this communicator: the first has the stream wait for what was started before, the second notes what was started.
+// team_launch starts a call on a stream, behind all that was started before on this communicator, on whatever stream.
+// It gives 0 or an error of the driver. Where the stream is captured, the launch becomes part of the graph. It
+// allocates nothing, waits for nothing, and asks no event. team_before and team_behind do the same ordering for a call
+// of NCCL's on this communicator: the first has the stream wait for what was started before, the second notes what was
+// started.
 int team_launch(Team *t, const Choice *choice, const Call *call, void *stream);
 int team_before(Team *t, void *stream);
 int team_behind(Team *t, void *stream);

@@ -33,11 +33,6 @@ std::mutex mu;
 std::map<u64, Block> blocks;
 std::set<void *> of_host;
 
-u64 limit() {
-  const char *text = getenv("MSCCLC_STANDIN_MEMORY");
-  return text ? strtoull(text, nullptr, 10) : 16ull << 30;
-}
-
 // A Handle names a file of a process.
 struct Handle {
   u32 magic, device;
@@ -75,11 +70,16 @@ int unmap(u64 address, Kind kind) {
 
 }  // namespace
 
+u64 memory_limit() {
+  const char *text = getenv("MSCCLC_STANDIN_MEMORY");
+  return text ? strtoull(text, nullptr, 10) : 16ull << 30;
+}
+
 int memory_alloc(Device *d, u64 bytes, u64 *address) {
   if (!bytes) return INVALID_VALUE;
   bytes = (bytes + 4095) & ~4095ull;
   Lock of_device(d->mu);
-  if (bytes > limit() || d->used > limit() - bytes) return OUT_OF_MEMORY;
+  if (bytes > memory_limit() || d->used > memory_limit() - bytes) return OUT_OF_MEMORY;
   const int file = memfd_create("standin", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, (off_t)bytes) || !(*address = map_file(file, bytes))) {
     if (file >= 0) close(file);

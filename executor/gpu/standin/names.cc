@@ -19,6 +19,12 @@ extern "C" int cuGetErrorString(int code, const char **text) { return *text = te
 extern "C" const char *hipGetErrorString(int code) { return text_of(code); }
 NAMED(cuDevicePrimaryCtxRetain, (void **context, int d), (*context = devices()[d], OK))
 NAMED(cuCtxSetCurrent, (void *context), do_current((Device *)context))
+NAMED(cuCtxGetCurrent, (void **context), (*context = current(), OK))
+NAMED(cuCtxGetDevice, (int *d), do_context_device(d))
+NAMED(cuDeviceGetUuid_v2, (void *uuid, int d), do_uuid(uuid, d))
+NAMED(cuMemGetInfo_v2, (size_t *free, size_t *total), do_memory_info(free, total))
+NAMED(cuStreamGetId, (void *stream, u64 *id), do_stream_id(stream, id))
+NAMED(cuFuncLoad, (void *function), function ? OK : INVALID_HANDLE)
 NAMED(hipSetDevice, (int d), do_current(devices()[d]))
 BOTH(cuDeviceCanAccessPeer, hipDeviceCanAccessPeer, (int *can, int a, int b), do_can_peer(can, a, b))
 NAMED(cuCtxEnablePeerAccess, (void *to, unsigned), do_peer((Device *)to))

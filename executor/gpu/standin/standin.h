@@ -103,6 +103,7 @@ int check_launch(const Function *f, u32 blocks, u32 threads, const std::string &
 void run_kernel(const Function *f, u32 x, u32 y, u32 threads, const std::string &params);
 
 // Memory. owner_of gives -1 for what is no memory of a GPU.
+u64 memory_limit();  // bytes of a GPU
 int memory_alloc(Device *d, u64 bytes, u64 *address);
 int memory_free(u64 address);
 int memory_owner(u64 address, u64 *base, u64 *bytes);

@@ -1,0 +1,146 @@
+package runtime
+
+import (
+	"cmp"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"mscclc/executor/gpu"
+	"mscclc/kernels"
+)
+
+// Sources are the files of the library, in folder src.
+//
+//go:embed src/*.cc src/*.h
+var Sources embed.FS
+
+// EngineLibrary is the file name of the library that Build makes of the engine alone. It exports nothing.
+const EngineLibrary = "libmscclc-engine.so"
+
+// front is what the names of files begin with that are NCCL's interface and not the engine.
+const front = "nccl"
+
+// flags are the compiler's for all units.
+var flags = []string{"-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-DGPU_GUEST"}
+
+// cppFlags are those for C++.
+var cppFlags = []string{"-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"}
+
+// linkFlags link a library that needs the C library only.
+var linkFlags = []string{"-shared", "-nodefaultlibs", "-Wl,--as-needed", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,--hash-style=gnu"}
+
+// systemLibraries are what a library is linked with.
+var systemLibraries = []string{"-lpthread", "-ldl", "-lc", "-lgcc"}
+
+// Build writes the sources to folder dir, and compiles and links the libraries there. It fails if there is no g++, or
+// if it finds an error; the error holds what g++ says. CXX names another compiler.
+func Build(dir string) error {
+	tree := filepath.Join(dir, "sources")
+	if err := Write(tree); err != nil {
+		return err
+	}
+	objects, err := Compile(tree, dir, isEngine)
+	if err != nil {
+		return err
+	}
+	return Link(filepath.Join(dir, EngineLibrary), objects, linkFlags...)
+}
+
+// isEngine reports whether a file is a unit of the engine.
+func isEngine(name string) bool { return !strings.HasPrefix(name, front) }
+
+// Write writes all sources to a folder, in folders as they include each other.
+func Write(dir string) error {
+	for _, from := range []struct {
+		at    string
+		files fs.FS
+	}{{"runtime", Sources}, {"kernels", kernels.Sources}, {"executor/gpu", gpu.Sources}} {
+		err := fs.WalkDir(from.files, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(from.files, name)
+			if err != nil {
+				return err
+			}
+			to := filepath.Join(dir, filepath.FromSlash(path.Join(from.at, name)))
+			if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+				return err
+			}
+			return os.WriteFile(to, text, 0o600)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Compile compiles the units in a folder that Write made: the driver, and the files of runtime/src that has returns
+// true for, by their names. It returns the object files, which it writes to folder `to`. More are flags beside the
+// usual.
+func Compile(tree, to string, has func(name string) bool, more ...string) ([]string, error) {
+	units := []string{filepath.Join(tree, "executor", "gpu", "driver.c")}
+	found, err := filepath.Glob(filepath.Join(tree, "runtime", "src", "*.cc"))
+	if err != nil {
+		return nil, err
+	}
+	for _, unit := range found {
+		if has(filepath.Base(unit)) {
+			units = append(units, unit)
+		}
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return nil, err
+	}
+	objects, errs := make([]string, len(units)), make([]error, len(units))
+	room := make(chan struct{}, runtime.NumCPU())
+	var wait sync.WaitGroup
+	for i, unit := range units {
+		objects[i] = filepath.Join(to, filepath.Base(unit)+".o")
+		wait.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			errs[i] = compile(unit, objects[i], more)
+		})
+	}
+	wait.Wait()
+	return objects, errors.Join(errs...)
+}
+
+// compile compiles a unit.
+func compile(unit, object string, more []string) error {
+	args := append(append([]string{}, flags...), more...)
+	if strings.HasSuffix(unit, ".c") {
+		args = append(args, "-x", "c")
+	} else {
+		hash := kernels.Hash()
+		args = append(append(args, cppFlags...), `-DMSCCLC_ABI="`+hex.EncodeToString(hash[:])+`"`)
+	}
+	return run(append(args, "-c", unit, "-o", object)...)
+}
+
+// Link links objects to a file.
+func Link(file string, objects []string, more ...string) error {
+	args := append(append([]string{}, more...), "-o", file)
+	return run(append(append(args, objects...), systemLibraries...)...)
+}
+
+// run runs the compiler.
+func run(args ...string) error {
+	compiler := cmp.Or(os.Getenv("CXX"), "g++")
+	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
+	}
+	return nil
+}

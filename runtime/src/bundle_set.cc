@@ -1,0 +1,94 @@
+// This file checks the sections of sets: rules, and the programs that share an arena.
+#include "bundle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+enum { MOST_PROGRAMS = 1 << 10, MOST_RULES = 1 << 16, MOST_THREADS = 1024 };
+const u64 MOST_ARENA = 1ull << 40;
+
+bool check_rule(const Set &set, const bundle_rule &r) {
+  if (r.program == BUNDLE_NCCL) return true;
+  const u32 at = set_find(&set, r.program);
+  if (at == BUNDLE_NONE) return false;
+  const bundle_program &p = *set.program[at].row;
+  return r.kind == p.kind && r.columns > 0 && r.columns <= p.columns && r.tile > 0 && r.threads % 32 == 0 &&
+         r.threads <= MOST_THREADS;
+}
+
+// check_arena says whether each program has memory of its own. What a program has begins at the least of its parts.
+bool check_arena(const Set &set, Why *why) {
+  const bundle_set &row = *set.row;
+  u64 *first = (u64 *)calloc(row.programs + 1, sizeof *first);
+  if (!first) return say(why, "no memory"), false;
+  bool good = row.arena <= MOST_ARENA;
+  for (u32 i = 0; good && i < row.programs; i++) {
+    const bundle_program &p = *set.program[i].row;
+    first[i] = p.scratch_at < p.packets_at ? p.scratch_at : p.packets_at;
+    if (p.flags_at < first[i]) first[i] = p.flags_at;
+    good = p.end_at <= row.arena;
+    for (u32 k = 0; good && k < i; k++)
+      good = p.end_at <= first[k] || set.program[k].row->end_at <= first[i];
+  }
+  free(first);
+  if (!good) say(why, "the programs of %u ranks do not fit into their memory", row.ranks);
+  return good;
+}
+
+// view checks the lengths of a set's section.
+bool view(const u8 *data, u64 bytes, u32 ranks, Set *set) {
+  const bundle_set *row = set->row = (const bundle_set *)data;
+  if (bytes < sizeof *row || row->ranks != ranks || !memchr(row->device, 0, sizeof row->device)) return false;
+  if (row->rules > MOST_RULES || row->programs > MOST_PROGRAMS) return false;
+  set->rules = (const bundle_rule *)(row + 1);
+  set->programs = (const u32 *)(set->rules + row->rules);
+  return bytes - sizeof *row >= row->rules * sizeof(bundle_rule) + row->programs * sizeof(u32);
+}
+
+bool fill(Bundle *b, Set *set, Why *why) {
+  const bundle_set &row = *set->row;
+  set->program = (Program *)calloc(row.programs + 1, sizeof *set->program);
+  if (!set->program) return say(why, "no memory"), false;
+  for (u32 i = 0; i < row.programs; i++)
+    if (!program_open(b, set->programs[i], row.ranks, set->program + i, why)) return false;
+  for (u32 i = 0; i < row.rules; i++)
+    if (!check_rule(*set, set->rules[i]))
+      return say(why, "rule %u of %u ranks names no program of its kind", i, row.ranks), false;
+  return check_arena(*set, why);
+}
+
+}  // namespace
+
+u32 set_find(const Set *set, u32 program) {
+  for (u32 i = 0; i < set->row->programs; i++)
+    if (set->programs[i] == program) return i;
+  return BUNDLE_NONE;
+}
+
+bool set_open(Bundle *b, u32 ranks, const char *device, Set *set, Why *why) {
+  u64 bytes = 0;
+  *set = Set{};
+  if (ranks < 2 || ranks > BUNDLE_RANKS) return say(why, "no bundle is for %u ranks", ranks), false;
+  const u8 *data = section_of(b, SECTION_SET, ranks, &bytes, why);
+  if (!data) return false;
+  if (!view(data, bytes, ranks, set)) return say(why, "the rules of %u ranks do not fit together", ranks), false;
+  if (strcmp(set->row->device, device))
+    return say(why, "the bundle is for %s, and this GPU is %s", set->row->device, device), false;
+  if (fill(b, set, why)) return true;
+  set_close(set);
+  return false;
+}
+
+void set_close(Set *set) {
+  free(set->program);
+  set->program = nullptr;
+}
+
+bool bundle_serves(Bundle *b, u32 ranks, const char *device, Why *why) {
+  Set set;
+  if (!set_open(b, ranks, device, &set, why)) return false;
+  set_close(&set);
+  return true;
+}

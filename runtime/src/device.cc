@@ -1,0 +1,111 @@
+#include "device.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace {
+
+enum { MOST_GPUS = 64, ATTRIBUTE_MPS = 133, ATTRIBUTE_SMS = 16 };
+Gpu *gpus[MOST_GPUS];
+pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+// A page that a forked process finds empty, or the number of the process where there is no such page.
+volatile u32 *page;
+pid_t process;
+pthread_once_t page_once = PTHREAD_ONCE_INIT;
+void make_page() {
+  process = getpid();
+  void *p = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return;
+  if (madvise(p, 4096, MADV_WIPEONFORK)) {
+    munmap(p, 4096);
+    return;
+  }
+  *(volatile u32 *)p = 1;
+  page = (volatile u32 *)p;
+}
+
+bool fail(const gpu_driver *d, int code, const char *what, Why *why) {
+  say(why, "%s: %s", what, mscclc_gpu_error((gpu_driver *)d, code));
+  return false;
+}
+
+// primary says whether the thread's context is the GPU's primary one, which is retained.
+bool primary(Gpu *g, void *context, Why *why) {
+  int code = g->f->retain(&g->context, g->number);
+  if (code) return fail(g->driver, code, "the GPU's context", why);
+  if (g->context == context) return true;
+  return say(why, "the calling thread has a context of its own, or a green one"), false;
+}
+
+bool describe(Gpu *g, Why *why) {
+  int code, mps = 0;
+  if ((code = g->f->name(g->name, sizeof g->name - 1, g->number))) return fail(g->driver, code, "the GPU's name", why);
+  if ((code = g->f->attribute(&g->sms, ATTRIBUTE_SMS, g->number))) return fail(g->driver, code, "the GPU's size", why);
+  if (g->f->uuid && (code = g->f->uuid(g->uuid, g->number))) return fail(g->driver, code, "the GPU's UUID", why);
+  // Older drivers do not know of this number.
+  if (g->f->attribute(&mps, ATTRIBUTE_MPS, g->number) == 0 && mps) return say(why, "the GPU is shared by MPS"), false;
+  return true;
+}
+
+bool open_gpu(Gpu *g, Why *why) {
+  void *context = nullptr;
+  int code = g->f->get_current(&context);
+  if (code) return fail(g->driver, code, "the current context", why);
+  if (!context) return say(why, "the calling thread has no GPU"), false;
+  if ((code = g->f->context_device(&g->number))) return fail(g->driver, code, "the current GPU", why);
+  if (g->number < 0 || g->number >= MOST_GPUS) return say(why, "GPU %d is out of range", g->number), false;
+  return true;
+}
+
+}  // namespace
+
+bool alive() { return page ? *page : process == 0 || process == getpid(); }
+void alive_from_now() { pthread_once(&page_once, make_page); }
+
+Gpu *gpu_of_thread(Why *why) {
+  Gpu mine = {};
+  const char *missing = nullptr;
+  const int code = mscclc_gpu_open(GPU_CUDA, &mine.driver, &missing);
+  if (code) return say(why, "the driver: %s", missing ? missing : mscclc_gpu_error(mine.driver, code)), nullptr;
+  mine.f = &mine.driver->f;
+  if (!mine.f->get_current || !mine.f->context_device) return say(why, "the driver is too old"), nullptr;
+  if (!open_gpu(&mine, why)) return nullptr;
+  void *context = nullptr;
+  mine.f->get_current(&context);
+  pthread_mutex_lock(&opening);
+  Gpu *g = gpus[mine.number];
+  if (g && g->context != context) {
+    say(why, "the calling thread has a context of its own, or a green one");
+    g = nullptr;
+  } else if (!g && primary(&mine, context, why) && describe(&mine, why) && (g = (Gpu *)malloc(sizeof *g))) {
+    *g = mine;
+    pthread_mutex_init(&g->loading, nullptr);
+    gpus[mine.number] = g;
+  }
+  pthread_mutex_unlock(&opening);
+  return g;
+}
+
+Gpu *gpu_numbered(u32 number) {
+  pthread_mutex_lock(&opening);
+  Gpu *g = number < MOST_GPUS ? gpus[number] : nullptr;
+  pthread_mutex_unlock(&opening);
+  return g;
+}
+
+const char *driver_text(int code) {
+  switch (code) {
+    case ENGINE_FORKED: return "this process was forked from one that uses GPUs";
+    case ENGINE_ABORTED: return "the communicator was aborted";
+    case ENGINE_ARGUMENT: return "the call is not one of the communicator's";
+  }
+  gpu_driver *driver = nullptr;
+  const char *missing = nullptr;
+  mscclc_gpu_open(GPU_CUDA, &driver, &missing);
+  return mscclc_gpu_error(driver, code);
+}

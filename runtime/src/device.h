@@ -1,0 +1,73 @@
+// This file is a GPU of this process, as teams use it. GPUs, and what is loaded on them, stay until the process ends.
+#pragma once
+#include "bundle.h"
+
+#include <pthread.h>
+extern "C" {
+#include "../../executor/gpu/own.h"
+}
+
+// Errors beside the driver's.
+enum { ENGINE_FORKED = -101, ENGINE_ABORTED = -102, ENGINE_ARGUMENT = -103 };
+
+// The entries of an image. One that an image does not have is null.
+enum Entry {
+  ENTRY_ANY, ENTRY_SUM, ENTRY_COPY, ENTRY_LINES,
+  ENTRY_FEW_SUM, ENTRY_FEW_COPY, ENTRY_FEW_LINES_SUM, ENTRY_FEW_LINES_COPY,
+  ENTRIES
+};
+extern const char *const entry_names[ENTRIES];
+
+struct Module {
+  const Bundle *bundle;
+  u32 number;  // of the image
+  void *function[ENTRIES];
+  Module *next;
+};
+
+struct Gpu {
+  gpu_driver *driver;
+  const gpu_symbols *f;
+  void *context;
+  int number, sms;
+  char name[64];
+  u8 uuid[16];
+  pthread_mutex_t loading;  // guards modules
+  Module *modules;
+};
+
+// gpu_of_thread gives the GPU of the calling thread's context, which must be the GPU's primary one.
+Gpu *gpu_of_thread(Why *why);
+Gpu *gpu_numbered(u32 number);  // that a team of this process has, or null
+
+// module_of loads an image, unless it is loaded, with all functions, so that no launch loads anything. The GPU must be
+// current.
+Module *module_of(Gpu *g, Bundle *b, u32 number, Why *why);
+
+// room_of is how many blocks of so many threads the GPU holds, of the entry that takes the most.
+int room_of(Gpu *g, const Module *m, u32 threads, u32 *blocks);
+
+// A Current makes a GPU the calling thread's. The one before comes back when it goes.
+struct Current {
+  const Gpu *gpu;
+  void *before;
+  int code;  // an error of the driver
+  explicit Current(const Gpu *g) : gpu(g), before(nullptr), code(g->f->get_current(&before)) {
+    if (code == 0 && before != g->context) code = g->f->current(g->context);
+  }
+  ~Current() {
+    if (before != gpu->context) gpu->f->current(before);
+  }
+};
+
+// A Relaxed lets the calling thread do all it likes while others capture.
+struct Relaxed {
+  const Gpu *gpu;
+  int mode;
+  explicit Relaxed(const Gpu *g) : gpu(g), mode(2) { gpu->f->capture_mode(&mode); }
+  ~Relaxed() { gpu->f->capture_mode(&mode); }
+};
+
+// alive is false in a process that was forked since the engine began: there, no call of the driver is made.
+bool alive();
+void alive_from_now();

@@ -1,0 +1,59 @@
+// This file makes short launches, as executor/abi/few.go does.
+#include "layout.h"
+
+namespace {
+
+enum { FEW_UNITS = 4 * 512, FEW_LINES = 4096, LINE_HALVES = 15, VIA_PORT = 2 };  // VIA_PORT is ir.ViaPort
+
+u64 most(u64 a, u64 b) { return a > b ? a : b; }
+u64 least(u64 a, u64 b) { return a < b ? a : b; }
+
+// where is where replica 0 of copy 0 of an operand's first chunk lies, or 0.
+u64 where(const abi_one_launch &l, const abi_one_operand &o) {
+  if (o.rank < 0 || o.via == VIA_PORT) return 0;
+  const abi_one_memory &m = l.rank[o.rank];
+  u64 base = 0, mark = 0, at = ((u64)(i64)o.a * l.elems + (u64)o.b * l.chunk) * l.elem_size;
+  if (o.buf == BUF_INPUT) base = m.input;
+  else if (o.buf == BUF_OUTPUT) base = m.output;
+  else if (o.buf == BUF_PACKETS) base = m.packets, at = (u64)o.index * l.packet_stride, mark = FEW_MARK;
+  return base == 0 || (base + at) % 16 ? 0 : base + at - mark;
+}
+
+// short_enough judges all that does not depend on steps.
+bool short_enough(const bundle_part &part, const abi_one_launch &l, u64 chunk) {
+  return part.blocks == 1 && part.steps <= FEW_STEPS && part.operands <= FEW_OPERANDS && l.passes == 1 &&
+         l.redop == RED_SUM && l.elems == l.chunk * l.chunks && chunk % 16 == 0 &&
+         (u64)(l.columns - 1) * l.share < chunk && __builtin_popcount(l.depth) == 1 &&
+         (u64)l.columns * l.depth * l.packet_copy <= ~0u && chunk <= 1 << 24;
+}
+
+}  // namespace
+
+bool few_launch(const Program &p, u32 rank, const abi_one_launch &l, abi_few *f) {
+  const bundle_part &part = p.part[rank];
+  const u64 chunk = l.chunk * l.elem_size;
+  if (!short_enough(part, l, chunk)) return false;
+  const u64 units = least(l.share, chunk) / 8;
+  const u64 pieces = p.row->lines ? (units + LINE_HALVES - 1) / LINE_HALVES : units;
+  const u64 limit = p.row->lines ? FEW_LINES : FEW_UNITS;
+  *f = abi_few{};
+  f->state = l.states, f->status = l.status;
+  f->stride[0] = (u32)chunk, f->stride[1] = (u32)l.packet_stride;
+  f->packet_copy = (u32)l.packet_copy, f->depth = l.depth, f->share = (u32)l.share, f->units = (u32)units;
+  f->inverse = (u32)(((1ull << 32) + units - 1) / units);
+  f->number = blocks_of(p, rank)->number, f->steps = part.steps, f->lines = p.row->lines ? (u32)pieces : 0;
+  const abi_one_operand *operands = operands_of(p, rank);
+  for (u32 i = 0; i < part.steps; i++) {
+    const abi_one_step &s = steps_of(p, rank)[i];
+    const u64 runs = most(s.group, s.count);
+    if (s.op != OP_MOVE || s.count == 0 || runs * pieces > limit || runs * most(chunk, l.packet_stride) > ~0u)
+      return false;
+    u8 flags = i > 0 && !(s.flags & STEP_JOINT) ? FEW_MEET : 0;
+    if (s.srcs > 1) flags |= FEW_FOLD;
+    else if (operands[s.first].buf == BUF_PACKETS) flags |= FEW_TAKE;
+    f->step[i] = abi_few_step{flags, (u8)s.srcs, (u8)s.dsts, (u8)s.group, s.count, (u16)s.first};
+  }
+  for (u32 i = 0; i < part.operands; i++)
+    if (!(f->where[i] = where(l, operands[i]))) return false;
+  return true;
+}

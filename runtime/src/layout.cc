@@ -1,0 +1,93 @@
+#include "layout.h"
+
+namespace {
+
+enum { CHUNK_ALIGN = 128, ROUNDED_FROM = 1024 };
+
+u64 least(u64 a, u64 b) { return a < b ? a : b; }
+u64 most(u64 a, u64 b) { return a > b ? a : b; }
+u64 up(u64 n, u64 to) { return (n + to - 1) / to * to; }
+
+// product multiplies, and notes where that is no address any more.
+u64 product(u64 a, u64 b, bool *over) {
+  u64 n = 0;
+  if (__builtin_mul_overflow(a, b, &n) || n > 1ull << 48) *over = true;
+  return n;
+}
+
+// share_of is the bytes of a chunk that a replica moves.
+u64 share_of(u64 chunk_bytes, u32 columns) {
+  // A large share is whole lines of memory: stores over NVLink that straddle them cost 3 to 7 %.
+  const u64 share = most(16, (chunk_bytes + columns - 1) / columns);
+  return up(share, share >= 4096 ? CHUNK_ALIGN : 16);
+}
+
+}  // namespace
+
+bool layout_of(const bundle_program *p, Layout *l) {
+  bool over = false;
+  const u64 stride = up(p->tile, CHUNK_ALIGN), copies = (u64)p->columns * p->depth;
+  l->scratch_stride = stride, l->packet_stride = 2 * stride;
+  l->flags = (u64)p->flags + p->blocks;
+  l->scratch_copy = product(p->scratch, stride, &over);
+  l->packet_copy = product(p->packets, 2 * stride, &over);
+  l->scratch = product(copies, l->scratch_copy, &over);
+  l->packets = product(copies, l->packet_copy, &over);
+  l->flag_mem = product(product(p->columns, l->flags, &over), 8, &over);
+  return !over;
+}
+
+u32 size_of(u32 dtype) {
+  static const u8 sizes[DT_COUNT] = {2, 2, 4, 8, 1, 1, 4, 4, 8, 8, 1, 1};
+  return dtype < DT_COUNT ? sizes[dtype] : 0;
+}
+
+u64 chunk_of(u32 chunks, u64 elems, u32 size) {
+  u64 chunk = elems / chunks;
+  if (elems % chunks == 0) return chunk;
+  chunk++;
+  return chunk * size >= ROUNDED_FROM ? up(chunk, size < 16 ? 16 / size : 1) : chunk;
+}
+
+Cannot cannot(const Program &p, const Shape &s) {
+  const bundle_program &row = *p.row;
+  const u32 size = size_of(s.dtype);
+  if (!size || s.elems > (1ull << 56) / row.ranks / size) return CANNOT_COUNT;
+  if (row.even && s.elems % row.chunks) return CANNOT_UNEVEN;
+  if (s.redop == RED_AVG && !p.final && !row.copies) return CANNOT_AVERAGE;
+  const u64 share = share_of(chunk_of(row.chunks, s.elems, size) * size, s.columns);
+  return row.one_pass && share > row.tile ? CANNOT_TILE : CAN;
+}
+
+void general_launch(const Program &p, const Shape &s, const Where &w, abi_one_launch *l) {
+  const bundle_program &row = *p.row;
+  const bundle_part &part = p.part[w.own];
+  Layout at;
+  layout_of(&row, &at);
+  l->blocks = w.blocks, l->steps = w.steps, l->operands = w.operands;
+  l->ranks = 0, l->states = w.states, l->status = w.status;
+  l->elem_size = size_of(s.dtype);
+  l->elems = s.elems, l->chunk = chunk_of(row.chunks, s.elems, l->elem_size);
+  const u64 chunk = l->chunk * l->elem_size;
+  l->share = share_of(chunk, s.columns);
+  l->tile = row.one_pass ? l->share : least(least(up(s.tile, 16), row.tile), l->share);
+  l->passes = (least(l->share, chunk) + l->tile - 1) / l->tile;
+  l->scratch_stride = at.scratch_stride, l->scratch_copy = at.scratch_copy;
+  l->packet_stride = at.packet_stride, l->packet_copy = at.packet_copy;
+  l->trace = l->trace_passes = 0;
+  l->chunks = row.chunks, l->columns = s.columns, l->max_columns = row.columns, l->depth = row.depth;
+  l->flags = (u32)at.flags, l->all_blocks = row.blocks;
+  l->block_count = part.blocks, l->step_count = part.steps, l->operand_count = part.operands;
+  l->inlined = 0, l->rank_count = row.ranks, l->dtype = s.dtype, l->redop = s.redop;
+  l->all = abi_one_switch{}, l->port = l->port_ends = 0;
+  for (u32 r = 0; r < ONE_RANKS; r++) l->rank[r] = r < row.ranks ? w.rank[r] : abi_one_memory{};
+}
+
+Entry entry_of(const Program &p, bool few, u32 redop, bool copies) {
+  const bool lines = p.row->lines;
+  if (few && copies) return lines ? ENTRY_FEW_LINES_COPY : ENTRY_FEW_COPY;
+  if (few) return lines ? ENTRY_FEW_LINES_SUM : ENTRY_FEW_SUM;
+  if (lines) return ENTRY_LINES;
+  if (copies) return ENTRY_COPY;
+  return redop == RED_SUM ? ENTRY_SUM : ENTRY_ANY;
+}

@@ -1,0 +1,127 @@
+// This file begins teams, and judges whether ranks fit together.
+#include "team.h"
+#include "sha256.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace {
+
+const u64 NO_LIMIT = ~0ull;
+
+// limit_of_waits is MSCCLC_TIMEOUT in ns: seconds, which may have a fraction.
+u64 limit_of_waits() {
+  const char *text = getenv("MSCCLC_TIMEOUT");
+  char *end = nullptr;
+  const double seconds = text && *text ? strtod(text, &end) : 0;
+  if (!end || *end || !(seconds > 0) || seconds > 1e9) return NO_LIMIT;
+  return (u64)(seconds * 1e9);
+}
+
+// host_of is the machine: when it started, and the namespace in which numbers of processes count.
+void host_of(u8 host[32]) {
+  char text[256] = {};
+  FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+  if (f) {
+    if (!fgets(text, 100, f)) text[0] = 0;
+    fclose(f);
+  }
+  const size_t n = strlen(text);
+  const ssize_t m = readlink("/proc/self/ns/pid", text + n, sizeof text - n - 1);
+  sha256(text, n + (m > 0 ? (size_t)m : 0), host);
+}
+
+// index_rules finds where the rules of each kind lie, and the program of each.
+bool index_rules(Team *t) {
+  const bundle_set &row = *t->set.row;
+  t->of_rule = (u32 *)calloc(row.rules + 1, sizeof *t->of_rule);
+  t->most_blocks = (u32 *)calloc(row.programs + 1, sizeof *t->most_blocks);
+  if (!t->of_rule || !t->most_blocks) return false;
+  for (u32 i = row.rules; i-- > 0;) {
+    const bundle_rule &r = t->set.rules[i];
+    t->of_rule[i] = r.program == BUNDLE_NCCL ? BUNDLE_NONE : set_find(&t->set, r.program);
+    if (r.kind >= KINDS) continue;
+    if (!t->end_rule[r.kind]) t->end_rule[r.kind] = i + 1;
+    t->first_rule[r.kind] = i;
+  }
+  for (u32 i = 0; i < row.programs; i++)
+    for (u32 r = 0; r < t->ranks; r++)
+      if (t->set.program[i].part[r].blocks > t->most_blocks[i]) t->most_blocks[i] = t->set.program[i].part[r].blocks;
+  return true;
+}
+
+// begin fills in a team that was zeroed.
+bool begin(Team *t, Why *why) {
+  const char *few = getenv("MSCCLC_FEW");
+  t->few = !few || strcmp(few, "0");
+  t->limit_ns = limit_of_waits();
+  pthread_mutex_init(&t->mu, nullptr);
+  if (!(t->gpu = gpu_of_thread(why))) return false;
+  if (!set_open(t->bundle, t->ranks, t->gpu->name, &t->set, why)) return false;
+  t->ready = (Ready *)calloc(READY, sizeof *t->ready);
+  t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);
+  t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
+  if (!t->ready || !t->seat || !t->statuses || !index_rules(t)) return say(why, "no memory"), false;
+  Relaxed relaxed(t->gpu);
+  return arena_make(t, why);
+}
+
+}  // namespace
+
+u64 now_of_engine() {
+  struct timespec at;
+  clock_gettime(CLOCK_MONOTONIC, &at);
+  return (u64)at.tv_sec * 1000000000 + (u64)at.tv_nsec;
+}
+
+void nap_of_engine(u64 ns) {
+  const struct timespec nap = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+  nanosleep(&nap, nullptr);
+}
+
+Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *mine) {
+  Why why = {};
+  *mine = Offer{};
+  mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
+  memcpy(mine->bundle, bundle_hash(b), sizeof mine->bundle);
+  host_of(mine->host);
+  alive_from_now();
+  Team *t = alive() ? (Team *)calloc(1, sizeof *t) : nullptr;
+  if (t) {
+    t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
+    if (rank < ranks && begin(t, &why)) {
+      const int code = t->gpu->f->share(mine->handle, t->arena);
+      if (code) say(&why, "the arena cannot be shared with other processes: %s", driver_text(code));
+      mine->address = t->arena, mine->ordinal = (u32)t->gpu->number, mine->able = code == 0;
+      memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
+    }
+  } else {
+    say(&why, "%s", alive() ? "no memory" : driver_text(ENGINE_FORKED));
+  }
+  if (mine->able) return t;
+  snprintf(mine->why, sizeof mine->why, "%.127s", why.text);
+  if (t) team_free(t, false);
+  return nullptr;
+}
+
+bool team_fits(const Offer *all, u32 ranks, Why *why) {
+  static const u8 unknown[16] = {};
+  for (u32 r = 0; r < ranks; r++)
+    if (!all[r].able) return say(why, "rank %u: %.127s", r, all[r].why), false;
+  for (u32 r = 1; r < ranks; r++) {
+    if (memcmp(all[r].bundle, all[0].bundle, sizeof all->bundle))
+      return say(why, "ranks 0 and %u have different bundles", r), false;
+    if (memcmp(all[r].host, all[0].host, sizeof all->host))
+      return say(why, "ranks 0 and %u run on different machines, or in different containers", r), false;
+    if (all[r].settings != all[0].settings)
+      return say(why, "ranks 0 and %u have different values of MSCCLC_ variables", r), false;
+  }
+  for (u32 r = 0; r < ranks; r++)
+    for (u32 k = 0; k < r; k++)
+      if (!memcmp(all[r].uuid, all[k].uuid, sizeof unknown) && memcmp(all[r].uuid, unknown, sizeof unknown))
+        return say(why, "ranks %u and %u have the same GPU", k, r), false;
+  return true;
+}

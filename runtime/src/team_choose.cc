@@ -1,0 +1,50 @@
+// This file chooses how calls run.
+#include "team.h"
+
+namespace {
+
+// bytes_of counts as nccl-tests: the larger of input and output.
+u64 bytes_of(const Call *c, u32 ranks) {
+  enum { ALLREDUCE = 0, BROADCAST = 4, REDUCE = 5, SENDRECV = 8 };
+  const bool one = c->kind == ALLREDUCE || c->kind == BROADCAST || c->kind == REDUCE || c->kind == SENDRECV;
+  return c->count * size_of(c->dtype) * (one ? 1 : ranks);
+}
+
+bool fits(const bundle_rule &r, const Call *c, u64 bytes, u32 when) {
+  return r.kind == c->kind && (r.when & when) && bytes <= r.up_to && (r.dtype == BUNDLE_ANY || r.dtype == c->dtype) &&
+         (r.redop == BUNDLE_ANY || r.redop == c->redop) && (r.root == BUNDLE_ANY || r.root == c->root) &&
+         (!r.calls || c->group <= r.calls) && (!(r.when & RULE_WINDOWS) || c->windows);
+}
+
+// judged is the rule that fits, or why it does not serve.
+Choice judged(const Team *t, u32 rule, const Call *c) {
+  const bundle_rule *r = t->set.rules + rule;
+  const u32 program = t->of_rule[rule];
+  if (program == BUNDLE_NONE) return {nullptr, "the bundle leaves such calls to NCCL"};
+  const Program &p = t->set.program[program];
+  if (t->most_blocks[program] * r->columns > t->ctas) return {nullptr, "the program needs more CTAs"};
+  if (!(p.row->copies ? t->copier : t->image)[c->dtype]) return {nullptr, "the bundle has no kernel of the type"};
+  const u32 redop = p.row->copies ? (u32)RED_SUM : c->redop;
+  switch (cannot(p, Shape{c->count, c->dtype, redop, r->columns, r->tile})) {
+    case CANNOT_COUNT: return {nullptr, "the count is out of range"};
+    case CANNOT_UNEVEN: return {nullptr, "the count does not divide into chunks"};
+    case CANNOT_AVERAGE: return {nullptr, "the program computes no average"};
+    case CANNOT_TILE: return {nullptr, "the call is longer than the program's memory"};
+    case CAN: break;
+  }
+  return {r, nullptr};
+}
+
+}  // namespace
+
+Choice team_choose(const Team *t, const Call *c, bool captured) {
+  if (c->kind >= KINDS || c->dtype >= DT_COUNT || c->redop >= RED_COUNT || c->root >= t->ranks)
+    return {nullptr, "no rule is for such calls"};
+  const u32 when = captured ? RULE_CAPTURED : RULE_EAGER;
+  const u32 size = size_of(c->dtype);
+  if (c->count > (1ull << 56) / t->ranks / size) return {nullptr, "the count is out of range"};
+  const u64 bytes = bytes_of(c, t->ranks);
+  for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++)
+    if (fits(t->set.rules[i], c, bytes, when)) return judged(t, i, c);
+  return {nullptr, "no rule is for such calls"};
+}

@@ -1,0 +1,133 @@
+// This file is how teams fail and end. It reads and writes statuses on a stream of its own, beside what runs.
+#include "team.h"
+
+#include <stddef.h>
+#include <string.h>
+
+namespace {
+
+const u64 LOOK_AGAIN = 1000000, SAY_WHERE = 50000000, LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
+enum { DEINITIALIZED = 4 };
+
+u32 programs_of(const Team *t) { return t->set.row->programs; }
+u64 status_at(const Team *t, u32 program) { return t->seat[program].status; }
+
+struct Lock {
+  pthread_mutex_t *mu;
+  explicit Lock(pthread_mutex_t *m) : mu(m) { pthread_mutex_lock(mu); }
+  ~Lock() { pthread_mutex_unlock(mu); }
+};
+
+// read brings the statuses of all programs, which lie one behind the other.
+int read(Team *t) {
+  if (!programs_of(t)) return 0;
+  TRY(t->gpu->f->get(t->statuses, status_at(t, 0), programs_of(t) * sizeof(abi_status), t->side));
+  return t->gpu->f->sync(t->side);
+}
+
+// hurry has all waits of launches time out, so that they say where they were.
+int hurry(Team *t) {
+  static const u64 soon = 1;
+  for (u32 i = 0; i < programs_of(t); i++)
+    TRY(t->gpu->f->put(status_at(t, i) + offsetof(abi_status, limit_ns), &soon, sizeof soon, t->side));
+  return t->gpu->f->sync(t->side);
+}
+
+int cancel(Team *t) {
+  static const u32 cancelled = STATUS_CANCELLED;
+  for (u32 i = 0; i < programs_of(t); i++)
+    if (t->statuses[i].code == STATUS_OK)
+      TRY(t->gpu->f->put(status_at(t, i) + offsetof(abi_status, code), &cancelled, sizeof cancelled, t->side));
+  return t->gpu->f->sync(t->side);
+}
+
+// tell takes the status of a program whose launch timed out.
+void tell(Team *t, u32 program) {
+  const abi_status s = t->statuses[program];
+  const Program &p = t->set.program[program];
+  const bundle_part &part = p.part[t->rank];
+  abi_one_state state = {s.tile, 0};
+  const u32 first = part.blocks ? blocks_of(p, t->rank)[0].number : 0, row = s.block - first;
+  if (row < part.blocks && s.column < p.row->columns) {
+    const u64 at = t->seat[program].states + ((u64)row * p.row->columns + s.column) * sizeof state;
+    if (t->gpu->f->get(&state, at, sizeof state, t->side) == 0) t->gpu->f->sync(t->side);
+  }
+  tell_failure(t, program, s, state.passes, state.launches, &t->failure);
+  t->failed = true;
+}
+
+// look notes a failure, if there is one and none was noted before. Who failed first has the others' launches leave.
+void look(Team *t) {
+  if (t->failed) return;
+  const int code = read(t);
+  if (code == DEINITIALIZED) return;  // the process ends
+  if (code) {
+    say(&t->failure, "rank %u: the GPU: %s", t->rank, driver_text(code));
+    t->failed = true;
+    return;
+  }
+  for (u32 i = 0; i < programs_of(t) && !t->failed; i++)
+    if (t->statuses[i].code == STATUS_TIMEOUT) tell(t, i);
+  if (t->failed) hurry(t);
+}
+
+// wait waits until no eager call runs, or for so long; it gives false where one still runs.
+bool wait(Team *t, u64 limit) {
+  const u64 begin = now_of_engine();
+  for (;;) {
+    bool busy = false;
+    if (order_busy(t, &busy)) return true;  // a GPU with a fault runs nothing
+    if (!busy) return true;
+    if (now_of_engine() - begin > limit) return false;
+    nap_of_engine(LOOK_AGAIN);
+  }
+}
+
+}  // namespace
+
+bool team_failed(Team *t, Why *why) {
+  if (!alive()) return say(why, "%s", driver_text(ENGINE_FORKED)), true;
+  Current current(t->gpu);
+  Lock lock(&t->mu);
+  if (!t->failed && current.code) {
+    if (current.code == DEINITIALIZED) return false;
+    say(&t->failure, "rank %u: the GPU: %s", t->rank, driver_text(current.code));
+    t->failed = true;
+  }
+  Relaxed relaxed(t->gpu);
+  look(t);
+  if (t->failed && why) *why = t->failure;
+  return t->failed;
+}
+
+void team_abort(Team *t) {
+  if (!alive()) return;
+  __atomic_store_n(&t->aborted, true, __ATOMIC_RELEASE);
+  Current current(t->gpu);
+  if (current.code) return;
+  Lock lock(&t->mu);
+  Relaxed relaxed(t->gpu);
+  if (hurry(t)) return;
+  // What waits says where it is, and leaves. What does not wait yet is told to leave when it does.
+  const u64 begin = now_of_engine();
+  while (!wait(t, LOOK_AGAIN) && !t->failed && now_of_engine() - begin < SAY_WHERE) look(t);
+  look(t);
+  if (read(t) == 0) cancel(t);
+}
+
+void team_end(Team *t, bool peers_may_run) {
+  if (!t || !alive()) return;
+  bool over = false;
+  {
+    Current current(t->gpu);
+    Relaxed relaxed(t->gpu);
+    over = current.code || wait(t, LEAVE_AFTER);
+  }
+  if (!over) {
+    team_abort(t);
+    Current current(t->gpu);
+    Relaxed relaxed(t->gpu);
+    over = current.code || wait(t, LEAVE_AGAIN);
+  }
+  if (over) team_free(t, peers_may_run);  // else launches still use all of it
+}

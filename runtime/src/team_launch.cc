@@ -1,0 +1,67 @@
+// This file launches.
+#include "team.h"
+
+namespace {
+
+enum { THREADS = 512 };
+
+// make fills in a launch that is ready.
+void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
+  const u32 index = t->of_rule[rule - t->set.rules];
+  const Program &p = t->set.program[index];
+  Seat &seat = t->seat[index];
+  const bool copies = p.row->copies;
+  const Shape shape = {c->count, c->dtype, copies ? (u32)RED_SUM : c->redop, rule->columns, rule->tile};
+  seat.rank[t->rank].input = (u64)c->send, seat.rank[t->rank].output = (u64)c->recv;
+  general_launch(p, shape,
+                 Where{seat.blocks, seat.steps, seat.operands, seat.states, seat.status, seat.rank, t->rank},
+                 &r->launch.one);
+  const bool few = t->few && few_launch(p, t->rank, r->launch.one, &r->launch.few);
+  const Module *m = (copies ? t->copier : t->image)[c->dtype];
+  r->function = m->function[entry_of(p, few, shape.redop, copies)];
+  if (!r->function && copies) r->function = m->function[entry_of(p, few, shape.redop, false)];
+  r->params = few ? (void *)&r->launch : (void *)&r->launch.one;
+  r->bytes = few ? sizeof r->launch : sizeof r->launch.one;
+  r->columns = rule->columns, r->blocks = r->launch.one.block_count;
+  r->threads = rule->threads ? rule->threads : (u32)THREADS;
+  r->rule = rule, r->count = c->count, r->send = c->send, r->recv = c->recv, r->dtype = c->dtype, r->redop = c->redop;
+}
+
+bool same(const Ready *r, const bundle_rule *rule, const Call *c) {
+  return r->rule == rule && r->count == c->count && r->send == c->send && r->recv == c->recv && r->dtype == c->dtype &&
+         r->redop == c->redop;
+}
+
+// ready is the launch of a call, made once while calls repeat.
+Ready *ready(Team *t, const bundle_rule *rule, const Call *c) {
+  const u64 mix = (u64)c->send * 3 + (u64)c->recv * 5 + c->count * 7 + (u64)(rule - t->set.rules);
+  Ready *r = t->ready + (mix * 0x9e3779b97f4a7c15 >> 61);
+  if (!same(r, rule, c)) make(t, rule, c, r);
+  return r;
+}
+
+int start(const Gpu *g, Ready *r, void *stream) {
+  enum { PARAMS = 1, BYTES = 2, END = 0 };
+  void *packed[] = {(void *)PARAMS, r->params, (void *)BYTES, &r->bytes, (void *)END};
+  return g->f->launch(r->function, r->columns, r->blocks, 1, r->threads, 1, 1, 0, stream, nullptr, packed);
+}
+
+}  // namespace
+
+static_assert(READY == 8, "three bits of a product choose a launch");
+
+int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
+  if (!alive()) return ENGINE_FORKED;
+  if (__atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE)) return ENGINE_ABORTED;
+  if (!choice->rule) return ENGINE_ARGUMENT;
+  if (call->count == 0) return 0;
+  Ready *r = ready(t, choice->rule, call);
+  if (r->blocks == 0 || r->launch.one.passes == 0) return 0;
+  if (!r->function) return ENGINE_ARGUMENT;
+  Current current(t->gpu);
+  TRY(current.code);
+  u64 capture = 0;
+  TRY(order_before(t, stream, &capture));
+  TRY(start(t->gpu, r, stream));
+  return order_behind(t, stream, capture);
+}

@@ -1,0 +1,92 @@
+// This file has the calls of a team follow each other over streams, since they share states and an arena.
+//
+// Eager calls: an event is recorded behind each on its own stream. A call on another stream waits for it first. A
+// stream is known by its number, not by its handle, which the driver may use again once the stream is destroyed.
+//
+// Captured calls: those of one capture follow each other in the graph, by an event that is part of it. Only the last
+// capture counts: where two alternate, each has the order of its own streams.
+//
+// What is not ordered: launches of graphs, among each other and with eager calls. The caller orders them, by putting
+// them on one stream or by events, as is usual: a graph that is launched runs as a whole on the stream of its launch.
+#include "team.h"
+
+namespace {
+
+enum { NOT_READY = 600, PER_THREAD = 2 };
+const u64 NO_STREAM = ~0ull;
+
+// number_of is a number that no other stream ever has, or NO_STREAM.
+u64 number_of(const gpu_symbols *f, void *stream) {
+  u64 number = 0;
+  if (f->stream_id) return f->stream_id(stream, &number) == 0 ? number : NO_STREAM;
+  return (u64)stream == PER_THREAD ? NO_STREAM : (u64)stream;
+}
+
+int capture_of(const gpu_symbols *f, void *stream, u64 *capture) {
+  int status = 0;
+  *capture = 0;
+  TRY(f->capturing(stream, &status, capture, nullptr, nullptr, nullptr));
+  if (!status) *capture = 0;
+  return 0;
+}
+
+}  // namespace
+
+int order_before(Team *t, void *stream, u64 *capture) {
+  const gpu_symbols *f = t->gpu->f;
+  Order &o = t->order;
+  TRY(capture_of(f, stream, capture));
+  if (*capture) return o.capture == *capture && o.capture_stream != stream ? f->await(stream, o.noted, 0) : 0;
+  if (!o.any) return 0;
+  const u64 number = number_of(f, stream);
+  return number == o.stream && number != NO_STREAM ? 0 : f->await(stream, o.last, 0);
+}
+
+int order_behind(Team *t, void *stream, u64 capture) {
+  const gpu_symbols *f = t->gpu->f;
+  Order &o = t->order;
+  if (capture) {
+    o.capture = capture, o.capture_stream = stream;
+    return f->record(o.noted, stream);
+  }
+  o.stream = number_of(f, stream);
+  TRY(f->record(o.last, stream));
+  __atomic_store_n(&o.any, true, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int order_busy(Team *t, bool *busy) {
+  *busy = false;
+  if (!__atomic_load_n(&t->order.any, __ATOMIC_ACQUIRE)) return 0;
+  const int code = t->gpu->f->happened(t->order.last);
+  *busy = code == NOT_READY;
+  return *busy ? 0 : code;
+}
+
+int team_before(Team *t, void *stream) {
+  if (!alive()) return ENGINE_FORKED;
+  Current current(t->gpu);
+  TRY(current.code);
+  u64 capture = 0;
+  return order_before(t, stream, &capture);
+}
+
+int team_behind(Team *t, void *stream) {
+  if (!alive()) return ENGINE_FORKED;
+  Current current(t->gpu);
+  TRY(current.code);
+  u64 capture = 0;
+  TRY(capture_of(t->gpu->f, stream, &capture));
+  return order_behind(t, stream, capture);
+}
+
+int team_captured(Team *t, void *stream, bool *captured) {
+  *captured = false;
+  if (!alive()) return ENGINE_FORKED;
+  Current current(t->gpu);
+  TRY(current.code);
+  u64 capture = 0;
+  TRY(capture_of(t->gpu->f, stream, &capture));
+  *captured = capture != 0;
+  return 0;
+}
