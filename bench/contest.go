@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // A Contest measures forms of calls beside NCCL, each as graphs launch it and as launches one by one do. It looks for
@@ -16,6 +17,7 @@ type Contest struct {
 	Coarse Measuring                                        // of the search
 	Fine   Measuring                                        // of the forms that it leaves
 	Most   int                                              // measurements of a search
+	Within time.Duration                                    // that a search looks for widths; 0 is for ever
 
 	// Widths returns what a search of a form tries.
 	Widths func(f *Form, c *Call) *Widths
@@ -44,11 +46,12 @@ type Entrant struct {
 	Micros, NCCL [NumLaunches]float64
 }
 
-// How many programs a contest searches widths of, and how many forms it measures finely. A form that takes longer than
-// near times the fastest is left out of both.
+// How many programs a contest searches widths of, how many forms it measures finely, and of how many of these it tries
+// smaller tiles. Programs that take longer than near times the fastest have no widths, and no finals.
 const (
 	contestLeads  = 4
 	contestFinals = 6
+	contestTiles  = 2
 	contestNear   = 1.5
 	finalNear     = 1.12
 )
@@ -59,6 +62,9 @@ func (s *Contest) Run(ctx context.Context, c *Call, forms []*Form) ([]Entrant, e
 	t := &search{Search: &Search{Site: s.Site, Measuring: s.Coarse}, call: c, left: s.Most, seen: map[Form]bool{}}
 	if _, err := t.measure(ctx, forms); err != nil {
 		return nil, err
+	}
+	if s.Within > 0 {
+		t.until = time.Now().Add(s.Within)
 	}
 	for _, lead := range fastestPrograms(t.tried, contestLeads, contestNear) {
 		t.Widths = s.Widths(&lead.Form, c)
@@ -95,7 +101,7 @@ func fastestPrograms(tried []Tried, most int, within float64) (list []Tried) {
 // finals measures the fastest forms finely. Where all fail or are wrong, it goes on without their programs.
 func (s *Contest) finals(ctx context.Context, t *search) (list []Entrant, err error) {
 	for len(list) == 0 && len(t.tried) > 0 {
-		for _, f := range finalists(t.tried) {
+		for _, f := range s.finalists(t) {
 			e, err := s.final(ctx, t, f)
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
@@ -116,17 +122,32 @@ func (s *Contest) finals(ctx context.Context, t *search) (list []Entrant, err er
 	return list, nil
 }
 
-// finalists returns the fastest form of each near program, and the fastest forms of any.
-func finalists(tried []Tried) []*Form {
-	list := fastestPrograms(tried, contestFinals-2, finalNear)
-	for _, f := range slices.SortedStableFunc(slices.Values(tried), faster) {
+// finalists returns the fastest form of each near program, the fastest forms of any, and some of these in smaller
+// tiles, which take less memory.
+func (s *Contest) finalists(t *search) []*Form {
+	list := fastestPrograms(t.tried, contestFinals-2, finalNear)
+	for _, f := range slices.SortedStableFunc(slices.Values(t.tried), faster) {
 		if len(list) < contestFinals && f.Micros <= finalNear*list[0].Micros && !slices.Contains(list, f) {
 			list = append(list, f)
 		}
 	}
 	var forms []*Form
-	for i := range list {
-		forms = append(forms, &list[i].Form)
+	add := func(f Form) {
+		if !slices.ContainsFunc(forms, func(o *Form) bool { return *o == f }) {
+			forms = append(forms, &f)
+		}
+	}
+	for _, f := range list {
+		add(f.Form)
+	}
+	for _, f := range list[:min(len(list), contestTiles)] {
+		for _, tile := range s.Widths(&f.Form, t.call).Tiles {
+			if tile < f.Tile {
+				g := f.Form
+				g.Tile = tile
+				add(g)
+			}
+		}
 	}
 	return forms
 }

@@ -16,11 +16,13 @@ const (
 // launchNames names the launches in rules.
 var launchNames = [numLaunches]string{byGraph: Captured, oneByOne: Eager}
 
-// A Timed is a program in some width with its times in microseconds: by graphs, and one by one.
+// A Timed is a program in some width with its times in microseconds: by graphs, and one by one. Room is the bytes of a
+// rank's arena that it takes for calls of its size.
 type Timed struct {
 	Program, Protocol string
 	Columns, Threads  int
 	Tile              int64
+	Room              int64
 	Micros            [numLaunches]float64
 }
 
@@ -33,35 +35,31 @@ type TimedSize struct {
 }
 
 // How much faster than NCCL a program must be to be taken, and how much slower than the fastest one it may be if fewer
-// programs serve then.
+// programs or less memory serve then.
 const (
-	gain       = 1.03
-	alike      = 1.02
-	sameWidths = 1.01
+	gain  = 1.03
+	alike = 1.02
 )
 
 // large are the bytes of a call from which on nothing changes any more.
 const large = 1 << 30
 
 // Merge returns the rules for calls of a collective among some ranks: for eager launches, and for captured ones. Sizes
-// are in ascending order, each factor times the one before. A size has the fastest program, or NCCL
-// unless that program is 3 % faster. Programs within 2 % of the fastest count as fast as it. Merge takes few of these,
-// since every program takes memory of its own. Of a program's widths within 1 % it takes that of the least memory.
-func Merge(collective string, ranks int, sizes []TimedSize, factor int64) (eager, captured []MeasuredRule) {
-	var near [numLaunches][][]Timed
-	for when := range near {
-		near[when] = make([][]Timed, len(sizes))
-		for i := range sizes {
-			near[when][i] = sizes[i].near(when)
-		}
+// are in ascending order, each factor times the one before. A size has the fastest program, or NCCL unless that program
+// is 3 % faster. Programs within 2 % of the fastest count as fast as it. Merge takes few of these, since every program
+// takes memory of its own, and of their widths those of the least memory. Where all take more than room bytes of a
+// rank's arena, smaller and slower ones replace some, or NCCL does.
+func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) (eager, captured []MeasuredRule) {
+	m := &merger{sizes: sizes, banned: map[pair]int64{}}
+	m.pick()
+	for m.room() > room && m.shrink() {
 	}
-	kept := cover(slices.Concat(near[:]...))
 	var rules [numLaunches][]MeasuredRule
-	for when := range near {
+	for when := range rules {
 		for i := range sizes {
 			r := MeasuredRule{Collective: collective, Ranks: ranks, When: launchNames[when], UpTo: reach(sizes, i, factor),
 				Program: NCCL, NCCLMicros: rounded(sizes[i].NCCL[when]), Micros: rounded(sizes[i].least(when))}
-			if f, ok := taken(near[when][i], kept, when); ok {
+			if f := m.taken[when][i]; f != nil {
 				r.Program, r.Protocol, r.Columns, r.Threads, r.Tile = f.Program, f.Protocol, f.Columns, f.Threads, f.Tile
 				r.Micros = rounded(f.Micros[when])
 			}
@@ -86,21 +84,6 @@ func (s *TimedSize) least(when int) (micros float64) {
 	return micros
 }
 
-// near are the forms that are as fast as the fastest, or none where NCCL runs the call.
-func (s *TimedSize) near(when int) (list []Timed) {
-	least := s.least(when)
-	if least == 0 || s.NCCL[when] > 0 && least*gain > s.NCCL[when] {
-		return nil
-	}
-	for _, f := range s.Forms {
-		enough := s.NCCL[when] == 0 || f.Micros[when]*gain <= s.NCCL[when]
-		if f.Micros[when] > 0 && f.Micros[when] <= alike*least && enough {
-			list = append(list, f)
-		}
-	}
-	return list
-}
-
 // A pair is what takes memory of its own: a program by a protocol.
 type pair struct{ program, protocol string }
 
@@ -123,12 +106,11 @@ func cover(lists [][]Timed) (kept []pair) {
 				if !slices.Contains(all, p) {
 					all = append(all, p)
 				}
-				seen[p], room[p] = true, max(room[p], f.room())
+				seen[p], room[p] = true, max(room[p], f.Room)
 			}
 		}
 		best := slices.MinFunc(all, func(a, b pair) int {
-			return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(room[a], room[b]),
-				cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol))
+			return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(room[a], room[b]), comparePairs(a, b))
 		})
 		kept = append(kept, best)
 		lists = slices.DeleteFunc(lists, func(l []Timed) bool { return has(l, best) })
@@ -136,28 +118,12 @@ func cover(lists [][]Timed) (kept []pair) {
 	return kept
 }
 
-func has(list []Timed, p pair) bool {
-	return slices.ContainsFunc(list, func(f Timed) bool { return f.pair() == p })
+func comparePairs(a, b pair) int {
+	return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.protocol, b.protocol))
 }
 
-// room is proportional to the memory that f takes.
-func (f *Timed) room() int64 { return int64(f.Columns) * f.Tile }
-
-// taken returns the form that runs a call: of the kept pairs the fastest, and of its widths as fast that of the least
-// memory. ok is false where near is empty.
-func taken(near []Timed, kept []pair, when int) (best Timed, ok bool) {
-	near = slices.DeleteFunc(slices.Clone(near), func(f Timed) bool { return !slices.Contains(kept, f.pair()) })
-	if len(near) == 0 {
-		return best, false
-	}
-	best = slices.MinFunc(near, func(a, b Timed) int { return cmp.Compare(a.Micros[when], b.Micros[when]) })
-	most := sameWidths * best.Micros[when]
-	for _, f := range near {
-		if f.pair() == best.pair() && f.Micros[when] <= most && f.room() < best.room() {
-			best = f
-		}
-	}
-	return best, true
+func has(list []Timed, p pair) bool {
+	return slices.ContainsFunc(list, func(f Timed) bool { return f.pair() == p })
 }
 
 // reach returns the largest call that the rule of size i is for: half way to the next size, as the logarithm goes.

@@ -35,10 +35,12 @@ type benchPlan struct {
 	sizes     []int64
 	figure    simulate.Figure // --by's
 	tileBytes int64
-	measuring bench.Measuring
-	table     *choose.Table
-	chosenBy  *choose.Table // --table's, or nil
-	own       choose.Shelf  // the files beside a collective
+	// arenaBytes is --arena.
+	arenaBytes int64
+	measuring  bench.Measuring
+	table      *choose.Table
+	chosenBy   *choose.Table // --table's, or nil
+	own        choose.Shelf  // the files beside a collective
 }
 
 func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, error) {
@@ -83,6 +85,9 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 		if p.tileBytes, err = cli.ParseBytes(f.tile); err != nil {
 			return nil, err
 		}
+	}
+	if p.arenaBytes, err = cli.ParseBytes(f.arena); err != nil {
+		return nil, err
 	}
 	if !p.named && len(files) > 0 {
 		return nil, choosing.FilesBeside("bench", arg)
@@ -136,6 +141,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
 	case f.tune && f.Staged():
 		return f.checkStaged()
+	case f.OneGiven("arena") != "":
+		return cli.Usagef("--arena is of --tune --staged")
 	case f.tune && (f.ctas.Given() || f.threads > 0 || f.tile != ""):
 		return cli.Usagef("--tune finds --ctas, --threads and --tile, and takes none")
 	case f.tune && f.table != "":

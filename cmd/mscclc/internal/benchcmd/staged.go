@@ -8,13 +8,13 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"time"
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
-	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/files"
 	"mscclc/ir"
@@ -24,6 +24,9 @@ import (
 // usualCTAs are those of a rank that staged programs are tuned for unless --ctas says another number: as many as NCCL's
 // kernels have.
 const usualCTAs = 32
+
+// searchTime is how long the widths of a size are searched.
+const searchTime = 5 * time.Second
 
 // A stagedTuning measures the staged programs of a collective.
 type stagedTuning struct {
@@ -64,7 +67,7 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	coarse := w.measuring
 	coarse.Replays, coarse.Warmup, coarse.Target = min(3, w.replays), min(1, w.warmup), w.length/4
 	t.contest = &bench.Contest{Site: site, Rivals: w.rivals, Coarse: coarse, Fine: w.measuring, Most: mostMeasured,
-		Widths: t.widthsOf, InPlace: t.inPlace}
+		Within: searchTime, Widths: t.widthsOf, InPlace: t.inPlace}
 	w.bar = a.Progress(len(w.benchPlan.sizes), "tune")
 	stop := w.bar.Watch()
 	defer stop()
@@ -126,19 +129,6 @@ func (t *stagedTuning) compile() error {
 	return nil
 }
 
-// contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets.
-func contents(p *ir.Program) string {
-	protocol := p.Protocol
-	if !slices.ContainsFunc(p.OneSided.Packets, func(n int32) bool { return n > 0 }) {
-		protocol = ir.Simple
-	}
-	steps := slices.Clone(p.Steps)
-	for i := range steps {
-		steps[i].Pos = 0
-	}
-	return fmt.Sprint(protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, *p.OneSided)
-}
-
 // all measures all sizes, and keeps what was found where one fails.
 func (t *stagedTuning) all(ctx context.Context) error {
 	for _, bytes := range t.benchPlan.sizes {
@@ -151,7 +141,7 @@ func (t *stagedTuning) all(ctx context.Context) error {
 		t.sizes = append(t.sizes, t.timed(c.Bytes(), list))
 		t.bar.Step()
 		t.bar.Over(func() { t.tell(c.Bytes(), list) })
-		eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.sizes, t.factor)
+		eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.sizes, t.factor, t.arenaBytes)
 		t.rules.Put(eager)
 		t.rules.Put(captured)
 		if !cli.IsStdout(t.out) {
@@ -167,71 +157,6 @@ func (t *stagedTuning) write() error {
 	return t.a.WriteTo(t.out, func(out io.Writer) error { return t.rules.Write(out) })
 }
 
-// The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.
-var protocolBytes = map[string]struct{ from, to int64 }{
-	ir.LL.String(): {0, 1 << 20}, ir.LL16.String(): {0, 1 << 20}, ir.LL128.String(): {16 << 10, 16 << 20},
-	ir.Simple.String(): {256 << 10, math.MaxInt64},
-}
-
-// The tiles that are tried: packets take twice the memory.
-var (
-	simpleTiles = []int64{64 << 10, 128 << 10, 256 << 10}
-	packetTiles = []int64{32 << 10, 64 << 10, 128 << 10}
-)
-
-// forms are those that a search of a size begins with: each program as wide as a guess, and as it was fastest before.
-func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
-	for _, s := range t.stock {
-		if within := protocolBytes[s.Protocol]; bytes < within.from || bytes > within.to {
-			continue
-		}
-		f := bench.Form{Name: s.String(), Program: s.program, Tile: executor.PlanTile}
-		f.Columns, f.Threads = guessed(bytes)
-		f.Columns = min(f.Columns, s.columns)
-		list = append(list, &f)
-		if before, ok := t.widths[s.program]; ok && before != f {
-			list = append(list, &before)
-		}
-	}
-	return list
-}
-
-// widthsOf are the widths that are worth trying of a form.
-func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
-	w := &bench.Widths{Threads: []int64{128, 256, 512}, Tiles: packetTiles}
-	if f.Program.Protocol == ir.Simple {
-		w.Tiles = simpleTiles
-	}
-	bytes := c.Bytes()
-	if bytes >= 1<<20 {
-		w.Threads = []int64{256, 512}
-	}
-	i := slices.IndexFunc(t.stock, func(s stagedProgram) bool { return s.program == f.Program })
-	most := int64(t.stock[i].columns)
-	for n := int64(1); n <= most; n *= 2 {
-		few, many := bytes >= 4<<20 && 4*n < most, n > 4 && n*512 > bytes
-		if !few && !many {
-			w.Columns = append(w.Columns, n)
-		}
-	}
-	return w
-}
-
-// inPlace is f for calls in place, or nil where there are none.
-func (t *stagedTuning) inPlace(f *bench.Form) *bench.Form {
-	if !f.Program.InPlace {
-		return nil
-	}
-	p := t.inplace[f.Program]
-	if p == nil {
-		p = f.Program.Called(true)
-		t.inplace[f.Program] = p
-	}
-	g := *f
-	g.Program = p
-	return &g
-}
-
 // timed is what was found of a size. NCCL's time is its least.
 func (t *stagedTuning) timed(bytes int64, list []bench.Entrant) bundle.TimedSize {
 	s := bundle.TimedSize{Bytes: bytes}
@@ -239,7 +164,7 @@ func (t *stagedTuning) timed(bytes int64, list []bench.Entrant) bundle.TimedSize
 		v := t.variant[e.Program]
 		t.widths[e.Program] = e.Form
 		s.Forms = append(s.Forms, bundle.Timed{Program: v.Program, Protocol: v.Protocol, Columns: e.Columns,
-			Threads: e.Threads, Tile: e.Tile, Micros: e.Micros})
+			Threads: e.Threads, Tile: e.Tile, Room: t.room(&e.Form, bytes), Micros: e.Micros})
 		for how, us := range e.NCCL {
 			if s.NCCL[how] == 0 || us < s.NCCL[how] {
 				s.NCCL[how] = us

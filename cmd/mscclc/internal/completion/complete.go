@@ -57,6 +57,7 @@ var Arguments = map[string][]Place{
 // one of a few words (see cli.WordFlag), switches and numbers are not listed.
 var Values = map[string]Place{
 	"after":          {words: afterWords},
+	"arena":          {},
 	"begin":          {},
 	"bench output":   {endings: slices.Concat(cli.TableEndings, cli.RulesEndings, cli.TimesEndings)},
 	"bundle device":  {words: deviceWords},

@@ -1,0 +1,121 @@
+package benchcmd
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"mscclc/bench"
+	"mscclc/executor"
+	"mscclc/executor/abi"
+	"mscclc/ir"
+)
+
+// This file says which forms of staged programs are measured, and what memory they take.
+
+// contents is equal for programs that do the same in the same blocks. The protocol counts where there are packets.
+func contents(p *ir.Program) string {
+	protocol := p.Protocol
+	if !slices.ContainsFunc(p.OneSided.Packets, func(n int32) bool { return n > 0 }) {
+		protocol = ir.Simple
+	}
+	steps := slices.Clone(p.Steps)
+	for i := range steps {
+		steps[i].Pos = 0
+	}
+	return fmt.Sprint(protocol, p.Coll.Chunks, p.Even, p.Scratch, p.Rank, p.Blocks, steps, *p.OneSided)
+}
+
+// The calls, in bytes, that each protocol is measured with: of more, or of fewer, others are known to be faster.
+var protocolBytes = map[string]struct{ from, to int64 }{
+	ir.LL.String(): {0, 1 << 20}, ir.LL16.String(): {0, 1 << 20}, ir.LL128.String(): {16 << 10, 16 << 20},
+	ir.Simple.String(): {256 << 10, math.MaxInt64},
+}
+
+// The tiles that are tried: packets take twice the memory.
+var (
+	simpleTiles = []int64{32 << 10, 64 << 10, 128 << 10, 256 << 10}
+	packetTiles = []int64{16 << 10, 32 << 10, 64 << 10, 128 << 10}
+)
+
+// forms are those that a search of a size begins with: each program as wide as a guess, and as it was fastest before.
+func (t *stagedTuning) forms(bytes int64) (list []*bench.Form) {
+	for _, s := range t.stock {
+		if within := protocolBytes[s.Protocol]; bytes < within.from || bytes > within.to {
+			continue
+		}
+		f := bench.Form{Name: s.String(), Program: s.program, Tile: executor.PlanTile}
+		if f.Columns, f.Threads = guessed(bytes); s.Protocol != ir.Simple.String() {
+			f.Tile /= 2
+		}
+		f.Columns = min(f.Columns, s.columns)
+		list = append(list, &f)
+		if before, ok := t.widths[s.program]; ok && before != f {
+			list = append(list, &before)
+		}
+	}
+	return list
+}
+
+// widthsOf are the widths that are worth trying of a form.
+func (t *stagedTuning) widthsOf(f *bench.Form, c *bench.Call) *bench.Widths {
+	w := &bench.Widths{Threads: []int64{128, 256, 512}, Tiles: packetTiles}
+	if f.Program.Protocol == ir.Simple {
+		w.Tiles = simpleTiles
+	}
+	bytes := c.Bytes()
+	if bytes >= 1<<20 {
+		w.Threads = []int64{256, 512}
+	}
+	i := slices.IndexFunc(t.stock, func(s stagedProgram) bool { return s.program == f.Program })
+	most := int64(t.stock[i].columns)
+	for n := int64(1); n <= most; n *= 2 {
+		few, many := bytes >= 4<<20 && 4*n < most, n > 4 && n*512 > bytes
+		if !few && !many {
+			w.Columns = append(w.Columns, n)
+		}
+	}
+	return w
+}
+
+// inPlace is f for calls in place, or nil where there are none.
+func (t *stagedTuning) inPlace(f *bench.Form) *bench.Form {
+	if !f.Program.InPlace {
+		return nil
+	}
+	p := t.inplace[f.Program]
+	if p == nil {
+		p = f.Program.Called(true)
+		t.inplace[f.Program] = p
+	}
+	g := *f
+	g.Program = p
+	return &g
+}
+
+// room returns the bytes of a rank's arena that f takes for calls up to half way to the next size. A rooted collective
+// has a program for each root.
+func (t *stagedTuning) room(f *bench.Form, bytes int64) int64 {
+	image, err := abi.NewImage(f.Program)
+	if err != nil {
+		return math.MaxInt32
+	}
+	tile := f.Tile
+	if bytes < large {
+		most := int64(float64(bytes) * math.Sqrt(float64(t.factor)))
+		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Columns)
+		tile = min(tile, (most+chunks-1)/chunks+abi.OneAlign)
+	}
+	if err := image.One.Reserve(f.Columns, max(tile, 16)); err != nil {
+		return math.MaxInt32
+	}
+	layout, err := image.One.Layout()
+	if err != nil {
+		return math.MaxInt32
+	}
+	room := int64(layout.Scratch + layout.Packets + layout.FlagMem)
+	if t.coll.Kind.Rooted() {
+		room *= int64(t.coll.Ranks)
+	}
+	return room
+}
