@@ -1,0 +1,88 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"mscclc/codegen"
+	"mscclc/codegen/program"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/kernels"
+)
+
+// Verify reads a bundle, which messages call name, and proves what is in it anew: it trusts neither who made the bundle
+// nor what the bundle says of its programs. Each program is proven for calls in place and out of place, its tables and
+// source positions are compared with those made anew, and images of PTX with those of this build. No two programs share
+// memory (Decode). An error is a diag.List.
+//
+// Not proven: whether rules are fast, and images of machine code, of which only the hash is checked. Machine is how
+// many images are machine code.
+func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
+	out, err = Decode(name, b)
+	if err != nil {
+		return nil, 0, err
+	}
+	found := diag.List{}
+	bad := func(code diag.Code, format string, args ...any) *diag.Diagnostic {
+		found = append(found, diag.New(code, diag.FileSpan(name), format, args...))
+		return &found[len(found)-1]
+	}
+	if out.ABI != kernels.Hash() {
+		bad(diag.Unsupported, "the bundle is for other kernels than this mscclc has").Hint = "write it anew with mscclc bundle"
+		return out, 0, found
+	}
+	for i, p := range out.Programs {
+		if err := p.prove(); err != nil {
+			d := bad(diag.Malformed, "program %d, %s on %d ranks: %v", i, titleAt(p), p.Ranks, err)
+			var list diag.List
+			if errors.As(err, &list) && len(list) > 0 {
+				d.Code, d.Hint = list[0].Code, list[0].Hint
+				d.Text = diag.Shorten(fmt.Sprintf("program %d, %s on %d ranks: %s", i, titleAt(p), p.Ranks, list[0].Text))
+			}
+		}
+	}
+	for i := range out.Images {
+		m := &out.Images[i]
+		if m.Form == FormCubin {
+			machine++
+			continue
+		}
+		code, err := kernels.Image(m.Name, fmt.Sprintf("sm_%d", m.Target))
+		if err != nil || !bytes.Equal(append(code, 0), m.Code) {
+			bad(diag.Malformed, "image %d, %s, is not the kernel of this mscclc", i, m.Name)
+		}
+	}
+	return out, machine, found.Err()
+}
+
+// prove reads p's program file, proves the program, and compares all that p says of it.
+func (p *Program) prove() error {
+	q, err := program.Decode(p.Title(), p.Source, codegen.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	c := q.Coll
+	if c.Kind != p.kind() || c.Ranks != int(p.Ranks) || c.Root != int(p.Root) || q.Protocol != ir.Protocol(p.Protocol) {
+		return fmt.Errorf("its program file is for %v of %d ranks with root %d in %v", c.Kind, c.Ranks, c.Root, q.Protocol)
+	}
+	if err := Prove(q); err != nil {
+		return err
+	}
+	m, err := tabulate(q, programKey{})
+	if err != nil {
+		return err
+	}
+	m.Columns, m.Tile, m.Name = p.Columns, p.Tile, p.Name
+	m.ScratchAt, m.PacketsAt, m.FlagsAt, m.EndAt = p.ScratchAt, p.PacketsAt, p.FlagsAt, p.EndAt
+	switch {
+	case m.ProgramRow != p.ProgramRow:
+		return fmt.Errorf("its program file has other numbers of chunks, blocks or flags than the bundle says")
+	case !bytes.Equal(m.encode(), p.encode()):
+		return fmt.Errorf("its tables are not those of its program file")
+	case !bytes.Equal(m.Where, p.Where):
+		return fmt.Errorf("its source positions are not those of its program file")
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package bundle
+
+import (
+	"bytes"
+	"errors"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc/algorithms"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// TestVerify reads and proves bundles that Build made.
+func TestVerify(t *testing.T) {
+	for _, n := range []int{2, 3, 4, 8} {
+		b := ladder(t, n)
+		text := Encode(b)
+		got, machine, err := Verify("x.bundle", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if machine != 0 || len(got.Programs) != len(b.Programs) || !bytes.Equal(Encode(got), text) {
+			t.Errorf("%d ranks: read other things than written", n)
+		}
+	}
+}
+
+// find returns the first program of a collective in a protocol.
+func find(b *Bundle, kind ir.Kind, protocol ir.Protocol) (int, *Program) {
+	i := slices.IndexFunc(b.Programs, func(p *Program) bool {
+		return p.Kind == uint32(kind) && p.Protocol == uint32(protocol)
+	})
+	return i, b.Programs[i]
+}
+
+// differing is an AllReduce whose ranks end with different bits, as the tables of a program of b.
+func differing(t *testing.T) *made {
+	key := programKey{name: "allreduce/allpairs_onestep", protocol: ir.Simple, kind: ir.AllReduce, ranks: 4}
+	text, err := algorithms.Open(key.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := compileAs(key, text, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := tabulate(p, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// faults are single faults in a bundle of 4 ranks, with a part of what Verify says.
+var faults = []struct {
+	name, want string
+	spoil      func(t *testing.T, b *Bundle)
+}{
+	{"step", "its tables are not", func(_ *testing.T, b *Bundle) {
+		_, p := find(b, ir.AllReduce, ir.Simple)
+		p.Parts[1].Steps[2].Count++
+	}},
+	{"operand", "its tables are not", func(_ *testing.T, b *Bundle) {
+		_, p := find(b, ir.AllGather, ir.LL)
+		p.Parts[0].Operands[0].Index++
+	}},
+	{"operand out of range", "operand 0 is of rank 4", func(_ *testing.T, b *Bundle) {
+		_, p := find(b, ir.AllGather, ir.LL)
+		p.Parts[0].Operands[0].Rank = 4
+	}},
+	{"steps out of range", "its tables do not fit", func(_ *testing.T, b *Bundle) {
+		_, p := find(b, ir.AllGather, ir.LL)
+		p.Parts[0].Blocks[0].Steps++
+	}},
+	{"overlap", "share memory", func(_ *testing.T, b *Bundle) {
+		p, q := b.Programs[0], b.Programs[1]
+		n := q.EndAt - q.ScratchAt
+		q.PacketsAt -= q.ScratchAt - p.ScratchAt
+		q.FlagsAt -= q.ScratchAt - p.ScratchAt
+		q.ScratchAt = p.ScratchAt
+		q.EndAt = q.ScratchAt + n
+	}},
+	{"too little memory", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[2].FlagsAt -= partAlign }},
+	{"outside the arena", "needs more memory", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena -= partAlign }},
+	{"arena", "are the most", func(_ *testing.T, b *Bundle) { b.Sets[0].Arena = MostArena + 1 }},
+	{"tile", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Tile *= 2 }},
+	{"replicas of a program", "needs more memory", func(_ *testing.T, b *Bundle) { b.Programs[0].Columns++ }},
+	{"replicas of a rule", "has memory for", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].Columns = 33 }},
+	{"CTAs", "have up to 32 CTAs", func(_ *testing.T, b *Bundle) { b.Sets[0].CTAs = 31 }},
+	{"rule of another collective", "it is for allgather, and", func(_ *testing.T, b *Bundle) {
+		n, _ := find(b, ir.AllReduce, ir.Simple)
+		i := slices.IndexFunc(b.Sets[0].Rules, func(r RuleRow) bool { return r.Kind == uint8(ir.AllGather) })
+		b.Sets[0].Rules[i].Program = uint32(n)
+	}},
+	{"rule of another root", "it is for root 2, and", func(_ *testing.T, b *Bundle) {
+		i := slices.IndexFunc(b.Sets[0].Rules, func(r RuleRow) bool { return r.Root == 1 })
+		b.Sets[0].Rules[i].Root = 2
+	}},
+	{"rule of a missing program", "does not have program 999", func(_ *testing.T, b *Bundle) {
+		b.Sets[0].Rules[0].Program = 999
+	}},
+	{"launches", "no launches are 0x4", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].When = WhenWindows }},
+	{"type", "type 12", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].DType = 12 }},
+	{"threads", "1056 threads", func(_ *testing.T, b *Bundle) { b.Sets[0].Rules[0].Threads = 1056 }},
+	{"image of another type", "do not reduce and move f32", func(_ *testing.T, b *Bundle) { b.Sets[0].Image[2] = 0 }},
+	{"image of this build", "is not the kernel of this mscclc", func(_ *testing.T, b *Bundle) {
+		b.Images[0].Code = append([]byte("\n"), b.Images[0].Code...)
+	}},
+	{"kernels", "other kernels", func(_ *testing.T, b *Bundle) { b.ABI[3]++ }},
+	{"source positions", "source positions are not", func(_ *testing.T, b *Bundle) {
+		b.Programs[0].Where = append([]byte("x"), b.Programs[0].Where...)
+	}},
+	{"lines of source positions", "source positions", func(_ *testing.T, b *Bundle) {
+		b.Programs[0].Where = append([]byte("x:1\n"), b.Programs[0].Where...)
+	}},
+	{"another program's file", "its program file is for", func(_ *testing.T, b *Bundle) {
+		b.Programs[0].Source = b.Programs[len(b.Programs)-1].Source
+	}},
+	{"order of sums", "ranks end with different bits", func(t *testing.T, b *Bundle) {
+		_, p := find(b, ir.AllReduce, ir.Simple)
+		m := differing(t)
+		m.Bitwise, m.Columns, m.Tile = 1, p.Columns, p.Tile
+		m.ScratchAt, m.PacketsAt, m.FlagsAt, m.EndAt = p.ScratchAt, p.PacketsAt, p.FlagsAt, p.EndAt
+		*p = m.Program
+	}},
+	{"order of sums, said", "ranks end with different bits", func(_ *testing.T, b *Bundle) { b.Programs[0].Bitwise = 0 }},
+	{"bytes behind a program", "sections are not in order", nil},
+	{"a program that no rule has", "no set has program", func(_ *testing.T, b *Bundle) {
+		b.Sets[0].Programs = b.Sets[0].Programs[:len(b.Sets[0].Programs)-1]
+		i := len(b.Programs) - 1
+		for k := range b.Sets[0].Rules {
+			if r := &b.Sets[0].Rules[k]; r.Program == uint32(i) {
+				r.Program, r.Columns, r.Threads, r.Tile = NCCLRow, 0, 0, 0
+			}
+		}
+	}},
+}
+
+// TestFaults holds that Verify finds single faults, each in a bundle whose hashes are right.
+func TestFaults(t *testing.T) {
+	good := Encode(ladder(t, 4))
+	for _, f := range faults {
+		b, err := Decode("x", bytes.Clone(good))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.spoil != nil {
+			f.spoil(t, b)
+		}
+		text := Encode(b)
+		if f.spoil == nil {
+			h, parts, err := sections(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(parts, func(p part) bool { return p.kind == sectionProgram })
+			parts[i].bytes = append(parts[i].bytes, 0)
+			text = assemble(h.ABI, parts)
+		}
+		_, _, err = Verify("x.bundle", text)
+		var list diag.List
+		if !errors.As(err, &list) || !strings.Contains(list.Error(), f.want) {
+			t.Errorf("%s: %v", f.name, err)
+		}
+	}
+}
+
+// short is a bundle of few programs, whose images are short.
+func short(t testing.TB) []byte {
+	rules := slices.DeleteFunc(Ladder(2, DefaultCTAs), func(r Rule) bool {
+		return r.Kind != ir.AllReduce && r.Kind != ir.Broadcast
+	})
+	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.F16}, Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Images {
+		b.Images[i].Code = []byte("code\x00")
+	}
+	return Encode(b)
+}
+
+// TestMutations changes bundles at random: Decode returns errors, and never panics. Where the hashes are made right
+// again, Decode may take what Verify then judges.
+func TestMutations(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	small := short(t)
+	h, parts, err := sections(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Decode("x", small); err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for i := range 10000 {
+		var text []byte
+		if i%2 == 0 {
+			text = mutate(rnd, bytes.Clone(small))
+		} else {
+			k := rnd.Intn(len(parts))
+			changed := slices.Clone(parts)
+			changed[k].bytes = mutate(rnd, bytes.Clone(parts[k].bytes))
+			if rnd.Intn(8) == 0 {
+				changed = slices.Delete(changed, k, k+1)
+			}
+			text = assemble(h.ABI, changed)
+		}
+		if _, err := Decode("x", text); err != nil {
+			refused++
+		} else if i%2 == 0 && !bytes.Equal(text, small) {
+			t.Fatalf("mutation %d is taken", i)
+		}
+	}
+	if refused < 7000 || refused == 10000 {
+		t.Errorf("%d of 10000 mutations are refused", refused)
+	}
+}
+
+// mutate changes some bytes of b, cuts it or makes it longer.
+func mutate(rnd *rand.Rand, b []byte) []byte {
+	for range 1 + rnd.Intn(4) {
+		if len(b) == 0 {
+			return []byte{byte(rnd.Int())}
+		}
+		at := rnd.Intn(len(b))
+		switch rnd.Intn(6) {
+		case 0:
+			b = b[:at]
+		case 1:
+			b = append(b, b[at:]...)
+		case 2:
+			b[at] = 0xff
+		default:
+			b[at] ^= 1 << rnd.Intn(8)
+		}
+	}
+	return b
+}
+
+// FuzzDecode reads any bytes, and bundles of sections whose hashes are right.
+func FuzzDecode(f *testing.F) {
+	good := short(f)
+	h, parts, err := sections(good)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good, uint16(0), []byte{})
+	for i := range parts {
+		f.Add([]byte{}, uint16(i), parts[i].bytes)
+	}
+	f.Fuzz(func(t *testing.T, whole []byte, k uint16, body []byte) {
+		Decode("x", whole)
+		changed := slices.Clone(parts)
+		changed[int(k)%len(parts)].bytes = body
+		text := assemble(h.ABI, changed)
+		if b, err := Decode("x", text); err == nil && !bytes.Equal(Encode(b), text) {
+			t.Error("read other things than written")
+		}
+	})
+}
