@@ -76,6 +76,7 @@ select allgather odd.mscl -b 1K -e 1K -t cpu --emit folder
 	"show": `
 show allreduce/ring --ranks 2
 show plan.json
+show x.bundle
 show allreduce/ring --ranks 2 --svg ring.svg
 `,
 	"simulate": `
@@ -93,6 +94,7 @@ verify hangs.xml wrong.xml races.xml --replay
 verify allreduce/ring --ranks 2,3
 verify allreduce/allpairs -p ranks=3 --bitwise
 verify allreduce/ring --sarif found.sarif
+verify x.bundle
 `,
 	"version": `
 version

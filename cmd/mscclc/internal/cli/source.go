@@ -150,8 +150,7 @@ func sniffed(name string, r io.ReadCloser, lim *Limits,
 	}
 	if s.Kind == codegen.KindUnknown {
 		r.Close()
-		return nil, diag.List{diag.New(diag.Malformed, FileSpan(name), "%s holds neither an algorithm nor a program",
-			diag.Printable(name))}
+		return nil, noProgram(name, head)
 	}
 	return s, nil
 }

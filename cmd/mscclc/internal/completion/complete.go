@@ -33,6 +33,9 @@ type cursor struct {
 	typed string
 }
 
+// shownEndings are those of programs and bundles.
+var shownEndings = slices.Concat(cli.ProgramEndings, cli.BundleEndings)
+
 // Arguments are the places of each command's arguments, by the command's name. The last place is that of all further
 // arguments.
 var Arguments = map[string][]Place{
@@ -46,10 +49,10 @@ var Arguments = map[string][]Place{
 	"list":     {{words: programWords, endings: cli.SourceEndings}},
 	"run":      {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
 	"select":   {{words: collectiveWords}, {endings: cli.ProgramEndings}},
-	"show":     {{words: algorithmWords, endings: cli.ProgramEndings}, {words: stageWords}, {}},
+	"show":     {{words: algorithmWords, endings: shownEndings}, {words: stageWords}, {}},
 	"simulate": {{words: algorithmWords, endings: cli.ProgramEndings}, {}},
 	"topo":     {{words: machineWords, endings: cli.TopologyEndings}, {}},
-	"verify":   {{words: algorithmWords, endings: cli.ProgramEndings}},
+	"verify":   {{words: algorithmWords, endings: shownEndings}},
 	"version":  {{}},
 }
 

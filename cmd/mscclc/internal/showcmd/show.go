@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mscclc"
+	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/picture"
@@ -41,6 +42,8 @@ A .xml or .mprog file has program, json and dot. An execution plan of MSCCL++ ha
 that says itself which thread block does what has channels, svg, and the one-sided program that they mean; with --target
 mscclpp any other algorithm has the channels of the execution plan that compile writes. --after PASS shows what a pass
 leaves (mscclc help passes), and compile --dump writes it for all passes.
+
+Of a bundle, show prints the rules, the programs with their memory, and the images.
 
 -o FILE ends in .txt for text, .json for json, .dot or .gv for dot, and .svg for svg.
 
@@ -102,6 +105,11 @@ func showStage(a *cli.App, arg, stage string, f *showFlags) error {
 	if err := a.Claims(cli.Named{flag: out}, arg); err != nil {
 		return err
 	}
+	if text, err := a.ReadBundle(arg); err != nil {
+		return err
+	} else if text != nil {
+		return showBundle(a, arg, stage, text, f)
+	}
 	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return err
@@ -145,6 +153,8 @@ type Document struct {
 	Stage  string `json:"stage" doc:"or the pass of --after"`
 	Text   string `json:"text,omitempty" doc:"where it went to no file"`
 	Output string `json:"output,omitempty" doc:"the file that it was written to"`
+
+	Bundle *bundle.Info `json:"bundle,omitempty" doc:"of a bundle; stage is bundle"`
 }
 
 func stageText(a *cli.App, s *cli.Source, arg, stage string, c *showFlags) ([]byte, *ir.Program, error) {

@@ -16,6 +16,7 @@ type Report struct {
 	Counts  *countsReport  `json:"counts,omitempty" doc:"of --ranks; program and proof are of the last that was proven"`
 	Bitwise *bitwiseReport `json:"bitwise,omitempty" doc:"of --bitwise"`
 	Replays []replayReport `json:"replays,omitempty" doc:"of --replay"`
+	Bundle  *bundleReport  `json:"bundle,omitempty" doc:"of a bundle that is ok"`
 }
 
 // A proofInfo is what a program was proven with.

@@ -111,6 +111,12 @@ func (d *verdict) wants(f *verifyFlags) bool {
 // judgeFile makes the program that arg names, and judges it. A library gives
 // none.
 func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program, error) {
+	if text, err := a.ReadBundle(arg); text != nil || err != nil {
+		if err == nil {
+			err = d.judgeBundle(arg, text, f)
+		}
+		return nil, err
+	}
 	s, err := a.Open(arg, &f.Limits)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"mscclc/cmd/mscclc/internal/cli"
@@ -28,6 +29,9 @@ type verifyFlags struct {
 	replay   bool
 }
 
+// endings are those of the files that verify looks for in folders.
+var endings = append(slices.Clip(cli.ProgramEndings), cli.BundleEndings...)
+
 // mostSlots is more than any FIFO has.
 const mostSlots = 1 << 30
 
@@ -38,9 +42,10 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "verify FILE|FOLDER...",
 		Short: "Prove that programs are right, whoever made them",
 		Long: `Prove that programs are right, whoever made them, and show what is wrong with the others. A .mscl file is
-compiled first, with the defaults of its parameters unless -p sets them. An execution plan of MSCCL++ is unrolled. In a
-folder, verify checks all .mscl, .xml, .mprog and .json files below it, several at once, and skips files that are not
-programs. It prints one line for each file, in order: ok or FAIL. The exit code is 1 if any file is rejected.
+compiled first, with the defaults of its parameters unless -p sets them. An execution plan of MSCCL++ is unrolled. Of a
+bundle, all programs are proven, and compared with their tables in it. In a folder, verify checks all .mscl, .xml,
+.mprog, .json and .bundle files below it, several at once, and skips files that are not programs. It prints one
+line for each file, in order: ok or FAIL. The exit code is 1 if any file is rejected.
 
 A proof holds for every timing, every size that the file is for, and any number of launches:
   form      every rank, channel, buffer, offset, count and wait is in range and coherent
@@ -123,7 +128,7 @@ func verifyAll(ctx context.Context, a *cli.App, args []string, f *verifyFlags) e
 	if f.explicit {
 		target, _ = f.FindTarget() // check has found it
 	}
-	tasks := a.ProgramsOnly(cli.Expand(args, cli.ProgramEndings...), target, f.fixed())
+	tasks := a.ProgramsOnly(cli.Expand(args, endings...), target, f.fixed())
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
 		names[i] = t.Name

@@ -1,0 +1,129 @@
+package bundle
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math"
+
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+// An Info describes a bundle for readers.
+type Info struct {
+	Device  string      `json:"device"`
+	Kernels string      `json:"kernels" doc:"the SHA-256 of the kernel's sources"`
+	Maker   string      `json:"maker,omitempty" doc:"what wrote the bundle"`
+	Note    string      `json:"note,omitempty" doc:"where its rules come from"`
+	DTypes  []string    `json:"dtypes" doc:"the types that calls may have, as the bundle says itself"`
+	Sets    []SetInfo   `json:"sets" doc:"one for each number of ranks"`
+	Images  []ImageInfo `json:"images"`
+}
+
+// A SetInfo describes what communicators of so many ranks run.
+type SetInfo struct {
+	Ranks    int           `json:"ranks"`
+	CTAs     int           `json:"ctas" doc:"of the rule that has most"`
+	Arena    uint64        `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
+	Rules    []RuleInfo    `json:"rules" doc:"the first that fits a call counts"`
+	Programs []ProgramInfo `json:"programs"`
+}
+
+// A RuleInfo describes a rule.
+type RuleInfo struct {
+	Collective string `json:"collective"`
+	DType      string `json:"dtype,omitempty" doc:"absent: any"`
+	RedOp      string `json:"op,omitempty" doc:"absent: any"`
+	Root       *int   `json:"root,omitempty" doc:"absent: any"`
+	Eager      bool   `json:"eager"`
+	Captured   bool   `json:"captured"`
+	Windows    bool   `json:"windows,omitempty" doc:"only calls whose buffers lie in registered windows"`
+	Calls      uint32 `json:"calls,omitempty" doc:"the most calls of a group; absent: any number"`
+	UpTo       uint64 `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
+	Program    string `json:"program" doc:"its title, or nccl"`
+	Number     *int   `json:"number,omitempty" doc:"of the program in the bundle"`
+	Columns    uint32 `json:"replicas,omitempty"`
+	Threads    uint32 `json:"threads,omitempty" doc:"of a thread block"`
+	Tile       uint64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
+}
+
+// A ProgramInfo describes a program.
+type ProgramInfo struct {
+	Number     uint32 `json:"number"`
+	Title      string `json:"title"`
+	Root       *int   `json:"root,omitempty" doc:"of collectives that have one"`
+	InPlace    bool   `json:"inplace" doc:"proven for calls in place"`
+	OutOfPlace bool   `json:"outofplace" doc:"proven for calls out of place"`
+	Bitwise    bool   `json:"bitwise" doc:"all ranks end with the same bits"`
+	Blocks     int    `json:"blocks" doc:"thread blocks of the rank that has most"`
+	Columns    uint32 `json:"replicas" doc:"that there is memory for"`
+	Tile       uint64 `json:"tile" doc:"bytes that there is memory for"`
+	At         uint64 `json:"at" doc:"where its memory begins in the arena"`
+	Memory     uint64 `json:"memory" doc:"bytes of a rank"`
+}
+
+// An ImageInfo describes an image.
+type ImageInfo struct {
+	Name   string `json:"name"`
+	Form   string `json:"form" doc:"ptx or cubin"`
+	Target int    `json:"target" doc:"80 of sm_80"`
+	Bytes  int    `json:"bytes"`
+}
+
+// Info describes b.
+func (b *Bundle) Info() Info {
+	var about About
+	if json.Unmarshal(b.About, &about) != nil {
+		about = About{} // which is for readers alone
+	}
+	out := Info{Kernels: hex.EncodeToString(b.ABI[:]), Maker: about.Maker, Note: about.Note, Sets: []SetInfo{},
+		DTypes: append([]string{}, about.DTypes...), Images: []ImageInfo{}}
+	for i := range b.Sets {
+		out.Device = b.Sets[i].Device
+		out.Sets = append(out.Sets, b.setInfo(&b.Sets[i]))
+	}
+	for _, m := range b.Images {
+		out.Images = append(out.Images, ImageInfo{m.Name, [2]string{"ptx", "cubin"}[m.Form], m.Target, len(m.Code)})
+	}
+	return out
+}
+
+func (b *Bundle) setInfo(s *Set) SetInfo {
+	out := SetInfo{Ranks: s.Ranks, CTAs: s.CTAs, Arena: s.Arena, Rules: []RuleInfo{}, Programs: []ProgramInfo{}}
+	for i := range s.Rules {
+		out.Rules = append(out.Rules, b.ruleInfo(&s.Rules[i]))
+	}
+	for _, n := range s.Programs {
+		p := b.Programs[n]
+		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
+			Bitwise: p.Bitwise != 0, Blocks: p.BlocksOf(), Columns: p.Columns, Tile: p.Tile, At: p.ScratchAt,
+			Memory: p.Memory()}
+		if p.kind().Rooted() {
+			info.Root = new(int(p.Root))
+		}
+		out.Programs = append(out.Programs, info)
+	}
+	return out
+}
+
+func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
+	out := RuleInfo{Collective: ir.Kind(r.Kind).String(), Eager: r.When&WhenEager != 0, Captured: r.When&WhenCaptured != 0,
+		Windows: r.When&WhenWindows != 0, Calls: r.Calls, UpTo: r.UpTo, Program: NCCL, Columns: r.Columns,
+		Threads: r.Threads, Tile: r.Tile}
+	if r.DType != Any {
+		out.DType = data.DType(r.DType).String()
+	}
+	if r.RedOp != Any {
+		out.RedOp = data.RedOp(r.RedOp).String()
+	}
+	if r.Root != Any {
+		out.Root = new(int(r.Root))
+	}
+	if r.UpTo == math.MaxUint64 {
+		out.UpTo = 0
+	}
+	if r.Program != NCCLRow {
+		out.Program, out.Number = b.Programs[r.Program].Title(), new(int(r.Program))
+	}
+	return out
+}
