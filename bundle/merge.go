@@ -16,13 +16,13 @@ const (
 // launchNames names the launches in rules.
 var launchNames = [numLaunches]string{byGraph: Captured, oneByOne: Eager}
 
-// A Timed is a program in some width with its times in microseconds: by graphs, and one by one. Room is the bytes of a
-// rank's arena that it takes for calls of its size.
+// A Timed is a program in some width with its times in microseconds: by graphs, and one by one. Share is the bytes of a
+// chunk that a replica has memory for, at most Tile, and Room is the bytes of a rank's arena that they all take.
 type Timed struct {
 	Program, Protocol string
 	Columns, Threads  int
 	Tile              int64
-	Room              int64
+	Share, Room       int64
 	Micros            [numLaunches]float64
 }
 
@@ -50,7 +50,7 @@ const large = 1 << 30
 // takes memory of its own, and of their widths those of the least memory. Where all take more than room bytes of a
 // rank's arena, smaller and slower ones replace some, or NCCL does.
 func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) (eager, captured []MeasuredRule) {
-	m := &merger{sizes: sizes, banned: map[pair]int64{}}
+	m := &merger{sizes: sizes, banned: map[pair]limit{}}
 	m.pick()
 	for m.room() > room && m.shrink() {
 	}

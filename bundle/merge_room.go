@@ -6,11 +6,17 @@ import (
 	"slices"
 )
 
-// A merger decides which form runs each size. banned holds, for a program, the least room that no form of it may have.
+// A merger decides which form runs each size.
 type merger struct {
 	sizes  []TimedSize
-	banned map[pair]int64
+	banned map[pair]limit
 	taken  [numLaunches][]*Timed // by launch and size; nil is NCCL
+}
+
+// A limit bans forms of so many replicas or so large shares, or more; 0 bans none.
+type limit struct {
+	columns int
+	share   int64
 }
 
 // pick chooses a form for each size among those that are not banned.
@@ -49,9 +55,9 @@ func (m *merger) near(when, i int) (list []Timed) {
 
 // allows reports whether f may run calls of a size: it was measured, is not banned, and is faster than NCCL.
 func (m *merger) allows(f *Timed, when int, s *TimedSize) bool {
-	ban, banned := m.banned[f.pair()]
-	return f.Micros[when] > 0 && (!banned || f.Room < ban) &&
-		(s.NCCL[when] == 0 || f.Micros[when]*gain <= s.NCCL[when])
+	ban := m.banned[f.pair()]
+	fits := (ban.columns == 0 || f.Columns < ban.columns) && (ban.share == 0 || f.Share < ban.share)
+	return fits && f.Micros[when] > 0 && (s.NCCL[when] == 0 || f.Micros[when]*gain <= s.NCCL[when])
 }
 
 // least returns the form of the kept programs that takes the least memory, and of those the fastest. It is nil where
@@ -69,39 +75,48 @@ func least(near []Timed, kept []pair, when int) (best *Timed) {
 	return best
 }
 
-// rooms returns the bytes that each program takes: those of its largest form.
-func (m *merger) rooms() map[pair]int64 {
-	rooms := map[pair]int64{}
+// sizesOf returns the most replicas and the largest share of each program that is taken. A program has memory for both
+// together. room is the bytes of all programs.
+func (m *merger) sizesOf() (largest map[pair]limit, room int64) {
+	largest = map[pair]limit{}
+	unit := map[pair]float64{} // bytes for a byte of a share and a replica
 	for when := range m.taken {
 		for _, f := range m.taken[when] {
 			if f != nil {
-				rooms[f.pair()] = max(rooms[f.pair()], f.Room)
+				p := f.pair()
+				largest[p] = limit{max(largest[p].columns, f.Columns), max(largest[p].share, f.Share)}
+				unit[p] = max(unit[p], float64(f.Room)/float64(f.Columns)/float64(f.Share))
 			}
 		}
 	}
-	return rooms
-}
-
-func (m *merger) room() (bytes int64) {
-	for _, n := range m.rooms() {
-		bytes += n
+	for p, l := range largest {
+		room += int64(math.Ceil(unit[p] * float64(l.columns) * float64(l.share)))
 	}
-	return bytes
+	return largest, room
 }
 
-// shrink bans the largest form of the program where that costs the least time for the memory that it saves. It returns
-// false where nothing is left to ban.
+func (m *merger) room() int64 {
+	_, room := m.sizesOf()
+	return room
+}
+
+// shrink bans the most replicas, or the largest share, of the program where that costs the least time for the memory
+// that it saves. It returns false where nothing is left to ban.
 func (m *merger) shrink() bool {
-	rooms, before, cost := m.rooms(), m.room(), m.cost()
+	largest, before := m.sizesOf()
+	cost, cheapest := m.cost(), math.Inf(1)
 	var best *merger
-	cheapest := math.Inf(1)
-	for _, p := range slices.SortedFunc(maps.Keys(rooms), comparePairs) {
-		n := &merger{sizes: m.sizes, banned: maps.Clone(m.banned)}
-		n.banned[p] = rooms[p]
-		n.pick()
-		price := (n.cost() - cost) / math.Max(float64(before-n.room()), 1)
-		if best == nil || price < cheapest {
-			best, cheapest = n, price
+	for _, p := range slices.SortedFunc(maps.Keys(largest), comparePairs) {
+		fewer, shorter := m.banned[p], m.banned[p]
+		fewer.columns, shorter.share = largest[p].columns, largest[p].share
+		for _, ban := range [2]limit{fewer, shorter} {
+			n := &merger{sizes: m.sizes, banned: maps.Clone(m.banned)}
+			n.banned[p] = ban
+			n.pick()
+			price := (n.cost() - cost) / math.Max(float64(before-n.room()), 1)
+			if best == nil || price < cheapest {
+				best, cheapest = n, price
+			}
 		}
 	}
 	if best == nil {

@@ -7,7 +7,8 @@ import (
 
 // timed is a form with one time for both launches.
 func timed(program, protocol string, columns int, micros float64) Timed {
-	return Timed{program, protocol, columns, 512, 64 << 10, int64(columns) << 20, [numLaunches]float64{micros, micros}}
+	return Timed{program, protocol, columns, 512, 64 << 10, 64 << 10, int64(columns) << 20,
+		[numLaunches]float64{micros, micros}}
 }
 
 func brief(rules []MeasuredRule) string {

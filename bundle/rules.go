@@ -182,9 +182,35 @@ func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
 // kinds has the names of the collectives that a rule may be for.
 func kinds() []string {
 	var list []string
-	for _, k := range []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo,
-		ir.Gather, ir.Scatter, ir.SendRecv} {
+	for _, k := range Kinds {
 		list = append(list, k.String())
+	}
+	return list
+}
+
+// For returns the rules of a bundle for so many ranks, for all types and roots. NCCL runs what m has no rule for. The
+// list is empty if m has no rule for so many ranks.
+func (m *Measured) For(ranks int) (list []Rule) {
+	for _, r := range m.Rules {
+		if r.Ranks != ranks {
+			continue
+		}
+		kind, _ := ir.KindByName(r.Collective)
+		rule := Forward(kind, ranks)
+		if rule.When = WhenEager; r.When == Captured {
+			rule.When = WhenCaptured
+		}
+		if rule.UpTo = r.UpTo; r.Program != NCCL {
+			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
+			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
+		}
+		list = append(list, rule)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	for _, kind := range Kinds {
+		list = append(list, Forward(kind, ranks))
 	}
 	return list
 }

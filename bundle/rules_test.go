@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"mscclc/executor/data"
+	"mscclc/ir"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -48,5 +51,28 @@ func TestRulesRefused(t *testing.T) {
 		if _, err := ReadRules("x.rules", strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.text, err)
 		}
+	}
+}
+
+// TestRulesFor: the rules for some ranks come in the order of the file, and NCCL runs all other calls.
+func TestRulesFor(t *testing.T) {
+	m := &Measured{Device: "NVIDIA H200"}
+	m.Put([]MeasuredRule{{"allreduce", 2, Captured, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9},
+		{Collective: "allreduce", Ranks: 2, When: Captured, Program: NCCL}})
+	list := m.For(2)
+	if len(list) != 2+len(Kinds) || m.For(4) != nil {
+		t.Fatalf("%d rules for 2 ranks, %d for 4", len(list), len(m.For(4)))
+	}
+	want := Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: WhenCaptured, UpTo: 65536,
+		Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
+	if d := cmp.Diff(want, list[0]); d != "" {
+		t.Error(d)
+	}
+	if list[1].Program != "" || list[1].UpTo != 0 {
+		t.Errorf("NCCL's rule is %v", list[1])
+	}
+	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.BF16}, Rules: list})
+	if err != nil || len(b.Sets) != 1 || len(b.Sets[0].Programs) != 1 {
+		t.Errorf("the bundle of these rules: %v", err)
 	}
 }

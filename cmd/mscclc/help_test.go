@@ -39,7 +39,7 @@ func TestHelpExamples(t *testing.T) {
 	t.Chdir(folder)
 	t.Setenv("MSCCLC_CACHE", "off")
 	for name, text := range map[string][]byte{"ring.mscl": ring, "plan.json": plan, "mine.topo": machine,
-		"mine.xml": dump} {
+		"mine.xml": dump, "h200.rules": []byte(`{"version": 1, "device": "NVIDIA H200", "rules": []}`)} {
 		if err := os.WriteFile(name, text, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -163,8 +163,10 @@ func (t *stagedTuning) timed(bytes int64, list []bench.Entrant) bundle.TimedSize
 	for _, e := range slices.Backward(list) {
 		v := t.variant[e.Program]
 		t.widths[e.Program] = e.Form
-		s.Forms = append(s.Forms, bundle.Timed{Program: v.Program, Protocol: v.Protocol, Columns: e.Columns,
-			Threads: e.Threads, Tile: e.Tile, Room: t.room(&e.Form, bytes), Micros: e.Micros})
+		f := bundle.Timed{Program: v.Program, Protocol: v.Protocol, Columns: e.Columns, Threads: e.Threads, Tile: e.Tile,
+			Micros: e.Micros}
+		f.Share, f.Room = t.room(&e.Form, bytes)
+		s.Forms = append(s.Forms, f)
 		for how, us := range e.NCCL {
 			if s.NCCL[how] == 0 || us < s.NCCL[how] {
 				s.NCCL[how] = us

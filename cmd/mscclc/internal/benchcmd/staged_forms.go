@@ -93,29 +93,30 @@ func (t *stagedTuning) inPlace(f *bench.Form) *bench.Form {
 	return &g
 }
 
-// room returns the bytes of a rank's arena that f takes for calls up to half way to the next size. A rooted collective
-// has a program for each root.
-func (t *stagedTuning) room(f *bench.Form, bytes int64) int64 {
-	image, err := abi.NewImage(f.Program)
-	if err != nil {
-		return math.MaxInt32
-	}
-	tile := f.Tile
+// room returns the bytes of a chunk that a replica of f has memory for, for calls up to half way to the next size, and
+// the bytes of a rank's arena that this takes. A rooted collective has a program for each root.
+func (t *stagedTuning) room(f *bench.Form, bytes int64) (share, room int64) {
+	share = f.Tile
 	if bytes < large {
 		most := int64(float64(bytes) * math.Sqrt(float64(t.factor)))
 		chunks := int64(max(f.Program.Coll.Divisor(), 1) * f.Columns)
-		tile = min(tile, (most+chunks-1)/chunks+abi.OneAlign)
+		share = min(share, ((most+chunks-1)/chunks+abi.OneAlign-1)&^(abi.OneAlign-1))
 	}
-	if err := image.One.Reserve(f.Columns, max(tile, 16)); err != nil {
-		return math.MaxInt32
+	share = max(share, 16)
+	image, err := abi.NewImage(f.Program)
+	if err == nil {
+		err = image.One.Reserve(f.Columns, share)
+	}
+	if err != nil {
+		return share, math.MaxInt32
 	}
 	layout, err := image.One.Layout()
 	if err != nil {
-		return math.MaxInt32
+		return share, math.MaxInt32
 	}
-	room := int64(layout.Scratch + layout.Packets + layout.FlagMem)
+	room = int64(layout.Scratch + layout.Packets + layout.FlagMem)
 	if t.coll.Kind.Rooted() {
 		room *= int64(t.coll.Ranks)
 	}
-	return room
+	return share, room
 }

@@ -8,6 +8,7 @@ import (
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
+	"mscclc/files"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 type bundleFlags struct {
 	device, ranks, dtypes string
 	ctas                  int
+	rules                 string
 	unmeasured            bool
 	out                   string
 }
@@ -35,11 +37,12 @@ have any buffers. Each is proven for calls in place and out of place, and all ra
 bits. mscclc verify FILE.bundle proves the programs again, and mscclc show FILE.bundle prints rules, programs and
 memory.
 
-NCCL runs the calls that no rule is for. Rules are those that were measured on the device with so many ranks. With
---unmeasured, rules of mscclc that nobody measured stand in for those that are missing.
+NCCL runs the calls that no rule is for. --rules FILE has rules that mscclc bench --tune --staged measured on the device
+with so many ranks. With --unmeasured, rules of mscclc that nobody measured stand in for those that are missing.
 
 The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostArena) + ` of memory on each rank.`,
-		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
+		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
+  mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --unmeasured -o small.bundle`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return write(a, &f) },
@@ -49,6 +52,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostAre
 	flags.StringVar(&f.ranks, "ranks", "2,4,8", "communicators have one of `COUNTS` ranks")
 	flags.StringVar(&f.dtypes, "dtype", "bf16,f16,f32", "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank")
+	flags.StringVar(&f.rules, "rules", "", "use the rules in `FILE`, which mscclc bench --tune --staged measured")
 	flags.BoolVar(&f.unmeasured, "unmeasured", false, "use rules that nobody measured where there are no others")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
 	return cmd
@@ -80,8 +84,12 @@ func write(a *cli.App, f *bundleFlags) error {
 	if err := a.Claims(cli.Named{"-o": f.out}); err != nil {
 		return err
 	}
+	measured, err := f.measured()
+	if err != nil {
+		return err
+	}
 	for _, n := range spec.Ranks {
-		spec.Rules = append(spec.Rules, f.rules(a, n)...)
+		spec.Rules = append(spec.Rules, f.rulesFor(a, measured, n)...)
 	}
 	b, err := bundle.Build(spec)
 	if err != nil {
@@ -133,12 +141,32 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 	return spec, nil
 }
 
-// rules are those for n ranks.
-func (f *bundleFlags) rules(a *cli.App, n int) []bundle.Rule {
+// measured reads the rules of --rules, if it is given. It fails where they are another device's.
+func (f *bundleFlags) measured() (*bundle.Measured, error) {
+	if f.rules == "" {
+		return &bundle.Measured{}, nil
+	}
+	file, err := files.Open(f.rules)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	m, err := bundle.ReadRules(f.rules, file)
+	if err == nil && m.Device != f.device {
+		return nil, cli.Usagef("%s has rules of %q, and --device is %q", diag.Printable(f.rules), m.Device, f.device)
+	}
+	return m, err
+}
+
+// rulesFor returns the rules for n ranks.
+func (f *bundleFlags) rulesFor(a *cli.App, measured *bundle.Measured, n int) []bundle.Rule {
+	if list := measured.For(n); list != nil {
+		return list
+	}
 	if f.unmeasured {
 		return bundle.Ladder(n, f.ctas)
 	}
-	a.Note("", "NCCL runs all calls of %d ranks: nobody measured %s with so many, and there is no --unmeasured", n, f.device)
+	a.Note("", "NCCL runs all calls of %d ranks: nobody measured %s with so many, and there is neither --rules nor --unmeasured", n, f.device)
 	var list []bundle.Rule
 	for _, kind := range bundle.Kinds {
 		list = append(list, bundle.Forward(kind, n))

@@ -67,6 +67,7 @@ var Values = map[string]Place{
 	"bundle dtype":   {words: typeWords},
 	"bundle output":  {endings: cli.BundleEndings},
 	"bundle ranks":   {},
+	"bundle rules":   {endings: cli.RulesEndings},
 	"bytes":          {},
 	"compile output": {endings: cli.OutputEndings},
 	"costs":          {endings: []string{".json"}},
