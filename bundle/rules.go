@@ -77,6 +77,17 @@ func compareCalls(a, b MeasuredRule) int {
 	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.When, b.When))
 }
 
+// Rule returns the rule for a call of so many bytes. ok is false where there is none.
+func (m *Measured) Rule(collective string, ranks int, when string, bytes int64) (r MeasuredRule, ok bool) {
+	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
+		return r.Collective == collective && r.Ranks == ranks && r.When == when && (r.UpTo == 0 || bytes <= r.UpTo)
+	})
+	if i < 0 {
+		return r, false
+	}
+	return m.Rules[i], true
+}
+
 // Write writes m, one rule a line.
 func (m *Measured) Write(w io.Writer) error {
 	var b bytes.Buffer

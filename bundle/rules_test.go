@@ -63,6 +63,12 @@ func TestRulesFor(t *testing.T) {
 	if len(list) != 2+len(Kinds) || m.For(4) != nil {
 		t.Fatalf("%d rules for 2 ranks, %d for 4", len(list), len(m.For(4)))
 	}
+	if r, ok := m.Rule("allreduce", 2, Captured, 65537); !ok || r.Program != NCCL {
+		t.Errorf("the rule for 65537 bytes is %v", r)
+	}
+	if r, ok := m.Rule("allreduce", 2, Eager, 1); ok {
+		t.Errorf("there is an eager rule: %v", r)
+	}
 	want := Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: WhenCaptured, UpTo: 65536,
 		Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
 	if d := cmp.Diff(want, list[0]); d != "" {

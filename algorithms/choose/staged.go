@@ -36,6 +36,9 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	if v.Sided != "" || v.Via != "" {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)
 	}
+	if c.Inplace && !HasInPlace(c.Kind) {
+		return nil, fmt.Errorf("%v: %w", c.Kind, ErrNotInPlace)
+	}
 	why := ErrNotStaged
 	for _, inplace := range [2]bool{false, true} {
 		if inplace && !HasInPlace(c.Kind) {

@@ -41,7 +41,7 @@ type benchFlags struct {
 	ctas         cli.CTAs
 	threads      int
 	tile         string
-	arena        string
+	arena, rules string
 	procs        int
 	wait         time.Duration
 }
@@ -82,7 +82,8 @@ up to --ctas CTAs (default 32). Graphs launch each program, and then it is launc
 fastest program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL.
 Programs that take at most 2 % longer replace others, so that few programs and little memory are needed. Where they need
 more than --arena, slower ones with less memory replace some. Rules for other collectives stay in the file, which is
-written after each size. mscclc bundle --rules reads it.
+written after each size. mscclc bundle --rules reads it. --staged --rules FILE measures what the rules for captured
+launches name, and with --no-graph what those for eager ones name. A size that NCCL runs has N/A.
 
 Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 --tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
@@ -157,6 +158,7 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 	f.ctas.Flags(flags, "launch up to `N` CTAs per rank, a multiple of a rank's thread blocks, instead of what is chosen")
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
+	flags.StringVar(&f.rules, "rules", "", "run the staged programs that the rules in `FILE` name (--staged)")
 	flags.StringVar(&f.arena, "arena", "32M",
 		"use up to `N` bytes of a rank's memory for the programs of a collective (--tune --staged)")
 	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each")

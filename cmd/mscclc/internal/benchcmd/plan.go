@@ -139,6 +139,8 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
 		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
+	case f.checkRules(p.named) != nil:
+		return f.checkRules(p.named)
 	case f.tune && f.Staged():
 		return f.checkStaged()
 	case f.OneGiven("arena") != "":
@@ -164,7 +166,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.ncclFlag != "" && f.vs == "":
 		return cli.Usagef("--nccl is where --vs nccl finds it")
 	case p.named:
-		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit")
+		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit", "staged")
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	t := &stagedTuning{benchWorld: w, a: a, inplace: map[*ir.Program]*ir.Program{}, widths: map[*ir.Program]bench.Form{},
 		variant: map[*ir.Program]choose.Variant{}}
 	var err error
-	if t.rules, err = readMeasured(w.out, w.site.Name()); err != nil {
+	if t.rules, err = readMeasured(w.out, w.site.Name(), false); err != nil {
 		return err
 	}
 	if err := t.compile(); err != nil {
@@ -79,14 +79,15 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	return errors.Join(t.write(), failed)
 }
 
-// readMeasured reads the rules that are in a file, if there is one. It fails where they are another device's.
-func readMeasured(name, device string) (*bundle.Measured, error) {
+// readMeasured reads the rules that are in a file. It fails where they are another device's, and where there is no such
+// file but must be one.
+func readMeasured(name, device string, must bool) (*bundle.Measured, error) {
 	rules := &bundle.Measured{Version: bundle.RulesVersion, Device: device}
 	if cli.IsStdout(name) {
 		return rules, nil
 	}
 	old, err := files.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !must {
 		return rules, nil
 	} else if err != nil {
 		return nil, err

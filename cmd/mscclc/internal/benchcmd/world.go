@@ -11,6 +11,7 @@ import (
 	"mscclc"
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
@@ -35,6 +36,7 @@ type benchWorld struct {
 	exchange *exchange.Member
 
 	chooser  *choose.Chooser
+	measured *bundle.Measured // of --rules, or nil
 	trying   *choose.Online // of --online, or nil
 	given    [2]*ir.Program // the file's, out of place and in place
 	coll     *ir.Collective
@@ -102,7 +104,7 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cl
 	}
 	w.sizes = kept
 	w.chooseOnline(a)
-	if err := errors.Join(w.checkOwn(), w.checkTable(a), w.checkCTAs(ctx, a)); err != nil {
+	if err := errors.Join(w.readRules(), w.checkOwn(), w.checkTable(a), w.checkCTAs(ctx, a)); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
@@ -257,6 +259,9 @@ func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace 
 	}
 	if !w.measures(inplace) {
 		return nil, nil
+	}
+	if w.measured != nil {
+		return w.byRules(bytes, inplace)
 	}
 	f := &bench.Form{}
 	if !w.named {
