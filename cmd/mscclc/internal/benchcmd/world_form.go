@@ -1,0 +1,106 @@
+package benchcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path"
+
+	"mscclc"
+	"mscclc/algorithms/choose"
+	"mscclc/bench"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/codegen"
+	"mscclc/executor"
+	"mscclc/ir"
+)
+
+// This file says which form measures a size.
+
+// anyGiven is the file's program, for calls out of place where it has one for them, else in place.
+func (w *benchWorld) anyGiven() *ir.Program { return cmp.Or(w.given[0], w.given[1]) }
+
+// form is what measures a size.
+func (w *benchWorld) form(ctx context.Context, a *cli.App, bytes int64, inplace bool) (*bench.Form, error) {
+	if f, ok := w.forms[formKey{bytes, inplace}]; ok {
+		return f, nil
+	}
+	if !w.measures(inplace) {
+		return nil, nil
+	}
+	if w.measured != nil {
+		return w.byRules(bytes, inplace)
+	}
+	f := &bench.Form{}
+	if !w.named {
+		if f.Program = w.given[0]; inplace {
+			f.Program = w.given[1]
+		}
+		if f.Program == nil {
+			return nil, nil
+		}
+		f.Name = fmt.Sprintf("%s %v", path.Base(f.Program.Name), f.Program.Protocol)
+	} else {
+		call := w.call(inplace)
+		v, _, err := w.chooser.Choose(call, bytes, w.dtype.Size())
+		if errors.Is(err, choose.ErrNotInPlace) {
+			return nil, nil
+		}
+		if err == nil && w.trying != nil {
+			v, err = w.settle(ctx, call, bytes)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f, err = w.variant(v, call); err != nil {
+			return nil, err
+		}
+	}
+	if w.ctas.Given() || w.threads > 0 || w.tileBytes > 0 {
+		n, note, err := w.ctas.Replicas(f.Program, w.mostReplicas())
+		if err != nil {
+			return nil, err
+		}
+		if note != "" && w.first {
+			a.Note("", "%s", note)
+		}
+		f.Columns, f.Threads, f.Tile = n, w.threads, w.tileBytes
+	}
+	f.Name += choose.Variant{Columns: f.Columns, Threads: f.Threads, Tile: f.Tile}.Width()
+	return f, nil
+}
+
+// mostReplicas is how many replicas of a program the device may have.
+func (w *benchWorld) mostReplicas() int {
+	if devices.GPUs[w.device] == nil {
+		return executor.DefaultMaxColumns
+	}
+	return math.MaxInt32
+}
+
+func (w *benchWorld) call(inplace bool) choose.Call {
+	return choose.Call{Kind: w.coll.Kind, Ranks: w.coll.Ranks, Root: w.coll.Root, Inplace: inplace, Nodes: w.nodes}
+}
+
+// variant makes a form of a variant. Its name is without the width.
+func (w *benchWorld) variant(v choose.Variant, call choose.Call) (*bench.Form, error) {
+	p, err := w.chooser.Program(v, call)
+	if err != nil {
+		return nil, err
+	}
+	if target, err := codegen.TargetByName("program"); err == nil {
+		if err := mscclc.Fits(p, target).Err(); err != nil {
+			return nil, err
+		}
+	}
+	f := &bench.Form{Program: p, Columns: v.Columns, Threads: v.Threads, Tile: v.Tile}
+	if devices.GPUs[w.device] == nil {
+		f.Threads = 0
+	}
+	v.Columns, v.Threads, v.Tile = 0, 0, 0
+	f.Name = v.String()
+	return f, nil
+}
