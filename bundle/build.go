@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"mscclc/algorithms/choose"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -27,7 +28,7 @@ type Rule struct {
 	Calls int   // the most calls that the call's group has; 0 is any number
 	UpTo  int64 // the most bytes of a call, as nccl-tests counts them; 0 is any number
 
-	Program  string // of the catalog, such as allreduce/ring; "" where NCCL runs the call
+	Program  string // of the catalog, such as allreduce/ring, or of Spec.Own; "" where NCCL runs the call
 	Protocol ir.Protocol
 
 	// Columns is how many replicas a launch has; 0 is as many as there are CTAs for. Threads is how many threads a
@@ -58,8 +59,9 @@ type Spec struct {
 	DTypes []data.DType // what calls reduce, and the sizes of what they move
 	CTAs   int          // the most of a rule; 0 is DefaultCTAs
 	Rules  []Rule
-	Maker  string // what made the bundle, for readers
-	Note   string // where the rules come from, for readers
+	Own    choose.Shelf // programs of the user's, which rules may name
+	Maker  string       // what made the bundle, for readers
+	Note   string       // where the rules come from, for readers
 }
 
 // An About says for readers what a bundle is: how it was made, and what was proven. It is a section of the bundle.

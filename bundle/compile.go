@@ -3,11 +3,14 @@ package bundle
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mscclc"
 	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/codegen/program"
 	"mscclc/executor/abi"
 	"mscclc/ir"
@@ -16,6 +19,7 @@ import (
 	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
+	"mscclc/passes/core"
 )
 
 // This file compiles and proves the programs of a bundle.
@@ -43,7 +47,7 @@ func (b *builder) program(key programKey) (*made, error) {
 	if m := b.made[key]; m != nil {
 		return m, nil
 	}
-	p, err := compile(key)
+	p, err := b.compile(key)
 	if err != nil {
 		return nil, err
 	}
@@ -54,14 +58,28 @@ func (b *builder) program(key programKey) (*made, error) {
 	return m, err
 }
 
-// compile compiles a program out of place or, where that cannot be proven for calls in place too, in place.
-func compile(key programKey) (*ir.Program, error) {
-	text, err := algorithms.Open(key.name)
-	if err != nil {
-		return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %s", key.name).
-			WithHint("mscclc list names its programs")}
+// compile compiles a program out of place or, where that cannot be proven for calls in place too, in place. A program
+// of the user's that is compiled already is proven as it is.
+func (b *builder) compile(key programKey) (*ir.Program, error) {
+	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.name })
+	if i >= 0 && b.Own[i].Text == nil {
+		p, err := both(&b.Own[i], key)
+		if err == nil {
+			err = proveOwn(p, b.Own[i].File)
+		}
+		return p, err
 	}
-	p, err := compileAs(key, text, false)
+	from := choose.Own{File: key.name + ".mscl", Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
+	if i >= 0 {
+		from = b.Own[i]
+	} else {
+		var err error
+		if from.Text, err = algorithms.Open(key.name); err != nil {
+			return nil, diag.List{diag.New(diag.Unsupported, diag.Span{}, "the catalog has no program %s", key.name).
+				WithHint("mscclc list names its programs; name files of your own behind the command")}
+		}
+	}
+	p, err := compileAs(key, &from, false)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +87,7 @@ func compile(key programKey) (*ir.Program, error) {
 	if first == nil {
 		return p, nil
 	}
-	if p, err = compileAs(key, text, true); err == nil && Prove(p) == nil {
+	if p, err = compileAs(key, &from, true); err == nil && Prove(p) == nil {
 		return p, nil
 	}
 	return nil, first
@@ -77,9 +95,9 @@ func compile(key programKey) (*ir.Program, error) {
 
 // compileAs compiles a program staged for calls in place or out of place, and has it judged for both where its
 // collective has both.
-func compileAs(key programKey, text []byte, inplace bool) (*ir.Program, error) {
-	file := key.name + ".mscl"
-	tree, err := syntax.Parse(file, text)
+func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, error) {
+	opt := from.Options
+	tree, err := syntax.ParseLimited(from.File, from.Text, opt.Lang.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -93,23 +111,38 @@ func compileAs(key programKey, text []byte, inplace bool) (*ir.Program, error) {
 	if info.Has("root") {
 		params["root"] = key.root
 	}
-	opt := mscclc.Options{OneSided: true, Unproven: true,
-		Lang: lang.Options{Params: params, Inplace: &inplace, Open: algorithms.Open, Protocol: &key.protocol}}
-	opt.Core.Staged = true
+	opt.OneSided, opt.Unproven = true, true
+	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
+	opt.Core = core.Options{Staged: true, MaxInsts: opt.Passes.MaxInsts}
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
 		return nil, err
 	}
-	if c := p.Coll; c.Kind != key.kind || c.Ranks != key.ranks || c.Root != key.root {
-		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(file), "%s is for %v of %d ranks, and not for %v of %d",
-			key.name, c.Kind, c.Ranks, key.kind, key.ranks)}
-	}
-	p.InPlace, p.OutOfPlace = hasInPlace(key.kind), true
-	return p, nil
+	p.InPlace, p.OutOfPlace = choose.HasInPlace(key.kind), true
+	return p, key.meets(p, from.File)
 }
 
-// hasInPlace reports whether NCCL has calls of a collective in place.
-func hasInPlace(kind ir.Kind) bool { return kind != ir.AllToAll }
+// meets refuses a program for other calls than a rule is for.
+func (k *programKey) meets(p *ir.Program, file string) error {
+	if c := p.Coll; c.Kind != k.kind || c.Ranks != k.ranks || c.Root != k.root || p.Protocol != k.protocol {
+		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(file),
+			"%s is %v of %d ranks with root %d in %v, and its rule is for %v of %d ranks with root %d in %v", k.name, c.Kind,
+			c.Ranks, c.Root, p.Protocol, k.kind, k.ranks, k.root, k.protocol)}
+	}
+	return nil
+}
+
+// both returns a compiled program of the user's as one that is judged for calls in place and out of place.
+func both(o *choose.Own, key programKey) (*ir.Program, error) {
+	for _, p := range o.Compiled {
+		if p != nil {
+			q := *p
+			q.InPlace, q.OutOfPlace = choose.HasInPlace(key.kind), true
+			return &q, key.meets(&q, o.File)
+		}
+	}
+	return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is no program", o.Name)}
+}
 
 // Prove says what keeps a program out of bundles: an error is a diag.List. It must be one-sided and staged, and proven
 // for calls in place and out of place, where its collective has both. All ranks of an AllReduce must end with the same
@@ -127,7 +160,7 @@ func Prove(p *ir.Program) error {
 		return bad("compile it with --staged", "%s reaches input and output of other ranks", p.Name)
 	case p.OneSided.OnePass:
 		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
-	case !p.OutOfPlace || p.InPlace != hasInPlace(p.Coll.Kind):
+	case !p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind):
 		return bad("a call of a bundle may be either", "%s is not for calls in place and out of place", p.Name)
 	}
 	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
@@ -151,6 +184,24 @@ func same(p *ir.Program) bool {
 	return true
 }
 
+// proveOwn is Prove of a program in a file.
+func proveOwn(p *ir.Program, file string) error {
+	err := Prove(p)
+	var found diag.List
+	if !errors.As(err, &found) {
+		return err
+	}
+	for i := range found {
+		if found[i].Span == (diag.Span{}) {
+			found[i].Span = diag.FileSpan(file)
+		}
+		if found[i].Hint == "" {
+			found[i].Hint = "mscclc compile --sided one --staged --inplace=false makes a program that is for calls in place too"
+		}
+	}
+	return found
+}
+
 // tabulate makes the tables of a proven program. Its memory is not laid out.
 func tabulate(p *ir.Program, key programKey) (*made, error) {
 	img, err := abi.NewImage(p)
@@ -165,7 +216,7 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 		Copies: bit(one.Copies), Lines: bit(one.Lines), Even: bit(img.Even), InPlace: bit(p.InPlace),
 		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(same(p)), Scratch: uint32(one.Scratch), Packets: uint32(one.Packets),
 		Flags: uint32(one.Flags), Blocks: uint32(len(one.Blocks))}
-	name := key.name + " " + p.Protocol.String()
+	name := strings.Map(printable, key.name) + " " + p.Protocol.String()
 	if copy(m.Name[:len(m.Name)-1], name) < len(name) {
 		return nil, diag.List{diag.New(diag.Limit, diag.Span{}, "the name %s has more than %d bytes", name, len(m.Name)-1)}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mscclc/algorithms/choose"
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -104,7 +105,7 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("%d chunks, protocol %d or depth %d is out of range", p.Chunks, p.Protocol, p.Depth)
 	case p.OnePass != 0 || p.Copies > 1 || p.Lines > 1 || p.Even > 1 || p.Bitwise > 1:
 		return fmt.Errorf("a switch of it is not 0 or 1")
-	case p.OutOfPlace != 1 || p.InPlace != bit(hasInPlace(kind)):
+	case p.OutOfPlace != 1 || p.InPlace != bit(choose.HasInPlace(kind)):
 		return fmt.Errorf("it is not for calls in place and out of place")
 	case kind == ir.AllReduce && p.Bitwise != 1:
 		return fmt.Errorf("its ranks end with different bits")

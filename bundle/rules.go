@@ -198,30 +198,3 @@ func kinds() []string {
 	}
 	return list
 }
-
-// For returns the rules of a bundle for so many ranks, for all types and roots. NCCL runs what m has no rule for. The
-// list is empty if m has no rule for so many ranks.
-func (m *Measured) For(ranks int) (list []Rule) {
-	for _, r := range m.Rules {
-		if r.Ranks != ranks {
-			continue
-		}
-		kind, _ := ir.KindByName(r.Collective)
-		rule := Forward(kind, ranks)
-		if rule.When = WhenEager; r.When == Captured {
-			rule.When = WhenCaptured
-		}
-		if rule.UpTo = r.UpTo; r.Program != NCCL {
-			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
-			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
-		}
-		list = append(list, rule)
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	for _, kind := range Kinds {
-		list = append(list, Forward(kind, ranks))
-	}
-	return list
-}

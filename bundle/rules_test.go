@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,31 +55,62 @@ func TestRulesRefused(t *testing.T) {
 	}
 }
 
-// TestRulesFor: the rules for some ranks come in the order of the file, and NCCL runs all other calls.
+// TestRulesFor: each collective and kind of launches has the rules of the first table that has some. What these do not
+// cover is NCCL's, or the ladder's.
 func TestRulesFor(t *testing.T) {
-	m := &Measured{Device: "NVIDIA H200"}
-	m.Put([]MeasuredRule{{"allreduce", 2, Captured, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9},
-		{Collective: "allreduce", Ranks: 2, When: Captured, Program: NCCL}})
-	list := m.For(2)
-	if len(list) != 2+len(Kinds) || m.For(4) != nil {
-		t.Fatalf("%d rules for 2 ranks, %d for 4", len(list), len(m.For(4)))
+	first, second := &Measured{}, &Measured{}
+	ours := MeasuredRule{"allreduce", 2, Captured, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9}
+	first.Put([]MeasuredRule{ours, {Collective: "allreduce", Ranks: 2, When: Captured, Program: NCCL}})
+	second.Put([]MeasuredRule{{Collective: "allreduce", Ranks: 2, When: Captured, Program: "allreduce/ring",
+		Protocol: "LL"}})
+	eager := ours
+	eager.When = Eager
+	second.Put([]MeasuredRule{eager})
+	tables := []*Measured{first, second}
+	list, missing := RulesFor(2, DefaultCTAs, tables, false)
+	rule := func(when uint8) Rule {
+		return Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: when, UpTo: 65536,
+			Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
 	}
-	if r, ok := m.Rule("allreduce", 2, Captured, 65537); !ok || r.Program != NCCL {
+	if r, ok := first.Rule("allreduce", 2, Captured, 65537); !ok || r.Program != NCCL {
 		t.Errorf("the rule for 65537 bytes is %v", r)
 	}
-	if r, ok := m.Rule("allreduce", 2, Eager, 1); ok {
+	if r, ok := first.Rule("allreduce", 2, Eager, 1); ok {
 		t.Errorf("there is an eager rule: %v", r)
 	}
-	want := Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: WhenCaptured, UpTo: 65536,
-		Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
-	if d := cmp.Diff(want, list[0]); d != "" {
-		t.Error(d)
+	both := rule(WhenEager | WhenCaptured) // eager calls that are larger are NCCL's too
+	if d := cmp.Diff([]Rule{both, Forward(ir.AllReduce, 2)}, list[:2]); d != "" || len(list) != 1+len(Kinds) {
+		t.Errorf("%d rules, %s", len(list), d)
 	}
-	if list[1].Program != "" || list[1].UpTo != 0 {
-		t.Errorf("NCCL's rule is %v", list[1])
+	if !slices.Equal(missing, Kinds) {
+		t.Errorf("missing %v", missing)
+	}
+	list, _ = RulesFor(2, DefaultCTAs, tables, true)
+	if d := cmp.Diff(rule(WhenEager), list[0]); d != "" || list[1].Program != "allreduce/allpairs" ||
+		list[1].When != WhenEager || list[4] != rule(WhenCaptured) || list[5].Program != "" {
+		t.Errorf("%v: %s", list[:6], d)
 	}
 	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.BF16}, Rules: list})
-	if err != nil || len(b.Sets) != 1 || len(b.Sets[0].Programs) != 1 {
-		t.Errorf("the bundle of these rules: %v", err)
+	if err != nil || b.Sets[0].Rules[0].Program != b.Sets[0].Rules[4].Program {
+		t.Errorf("equal programs are not one: %v", err)
+	}
+}
+
+// TestBuiltIn reads the tables that are built in. Their rules are a bundle's.
+func TestBuiltIn(t *testing.T) {
+	for _, m := range BuiltIn() {
+		spec := Spec{Device: m.Device, DTypes: []data.DType{data.BF16, data.F16, data.F32}}
+		for n := 2; n <= MostRanks; n++ {
+			if slices.ContainsFunc(m.Rules, func(r MeasuredRule) bool { return r.Ranks == n }) {
+				rules, _ := RulesFor(n, DefaultCTAs, []*Measured{m}, false)
+				spec.Ranks, spec.Rules = append(spec.Ranks, n), append(spec.Rules, rules...)
+			}
+		}
+		if len(spec.Ranks) == 0 {
+			continue // nothing is measured yet
+		}
+		if _, err := Build(spec); err != nil {
+			t.Errorf("%s: %v", m.Device, err)
+		}
 	}
 }

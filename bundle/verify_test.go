@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -44,7 +45,7 @@ func differing(t *testing.T) *made {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := compileAs(key, text, false)
+	p, err := compileAs(key, &choose.Own{File: key.name + ".mscl", Text: text}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,14 @@ package bundlecmd
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/executor/data"
-	"mscclc/files"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -17,16 +18,17 @@ import (
 type bundleFlags struct {
 	device, ranks, dtypes string
 	ctas                  int
-	rules                 string
+	rules                 []string
 	unmeasured            bool
 	out                   string
+	cli.Reading
 }
 
 // Command returns mscclc bundle.
 func Command(a *cli.App) *cobra.Command {
 	var f bundleFlags
 	cmd := &cobra.Command{
-		Use:   "bundle --device NAME -o FILE.bundle",
+		Use:   "bundle --device NAME -o FILE.bundle [FILE...]",
 		Short: "Write a bundle: proven programs, kernels and rules for communicators of a GPU",
 		Long: `Write a bundle, the file that the library of mscclc reads in a job of PyTorch, JAX or nccl-tests. A
 bundle has the rules that say which program runs a call, the programs with their tables, and the kernels for the types
@@ -37,24 +39,29 @@ have any buffers. Each is proven for calls in place and out of place, and all ra
 bits. mscclc verify FILE.bundle proves the programs again, and mscclc show FILE.bundle prints rules, programs and
 memory.
 
-NCCL runs the calls that no rule is for. --rules FILE has rules that mscclc bench --tune --staged measured on the device
-with so many ranks. With --unmeasured, rules of mscclc that nobody measured stand in for those that are missing.
+Rules are those of --rules FILE, which mscclc bench --tune --staged measures, then those that are built in for the
+device. NCCL runs all other calls. With --unmeasured, rules of mscclc that nobody measured stand in for those that are
+missing.
+
+FILEs are programs of your own, which rules name by the names of the files: algorithms, which are compiled for each
+number of ranks, and .mprog files of staged programs.
 
 The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostArena) + ` of memory on each rank.`,
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 8 --ctas 16 --unmeasured -o small.bundle`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return write(a, &f) },
+		RunE: func(_ *cobra.Command, args []string) error { return write(a, args, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.device, "device", "", "communicators of GPUs of `NAME`, as the driver has it: NVIDIA H200")
 	flags.StringVar(&f.ranks, "ranks", "2,4,8", "communicators have one of `COUNTS` ranks")
 	flags.StringVar(&f.dtypes, "dtype", "bf16,f16,f32", "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
 	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank")
-	flags.StringVar(&f.rules, "rules", "", "use the rules in `FILE`, which mscclc bench --tune --staged measured")
+	flags.StringArrayVar(&f.rules, "rules", nil,
+		"use the rules in `FILE`, which mscclc bench --tune --staged measured (repeatable; the first that has some counts)")
 	flags.BoolVar(&f.unmeasured, "unmeasured", false, "use rules that nobody measured where there are no others")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
+	f.Reading.Flags(flags, cli.LimitNames())
 	return cmd
 }
 
@@ -76,7 +83,7 @@ type SetInfo struct {
 	Arena    uint64 `json:"arena" doc:"bytes of a rank's memory that other ranks reach"`
 }
 
-func write(a *cli.App, f *bundleFlags) error {
+func write(a *cli.App, files []string, f *bundleFlags) error {
 	spec, err := f.spec()
 	if err != nil {
 		return err
@@ -84,12 +91,11 @@ func write(a *cli.App, f *bundleFlags) error {
 	if err := a.Claims(cli.Named{"-o": f.out}); err != nil {
 		return err
 	}
-	measured, err := f.measured()
-	if err != nil {
+	if spec.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
 		return err
 	}
-	for _, n := range spec.Ranks {
-		spec.Rules = append(spec.Rules, f.rulesFor(a, measured, n)...)
+	if err := f.addRules(a, &spec); err != nil {
+		return err
 	}
 	b, err := bundle.Build(spec)
 	if err != nil {
@@ -124,6 +130,9 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 	if err := cli.From("ctas", f.ctas, 1); err != nil {
 		return spec, err
 	}
+	if err := cli.WrongEnding("-o", f.out, cli.BundleEndings, ""); err != nil {
+		return spec, err
+	}
 	for word := range strings.SplitSeq(f.ranks, ",") {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 2 || n > bundle.MostRanks {
@@ -131,6 +140,8 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 		}
 		spec.Ranks = append(spec.Ranks, n)
 	}
+	slices.Sort(spec.Ranks)
+	spec.Ranks = slices.Compact(spec.Ranks)
 	for word := range strings.SplitSeq(f.dtypes, ",") {
 		t, ok := data.DTypeByName(word)
 		if !ok {
@@ -139,39 +150,6 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 		spec.DTypes = append(spec.DTypes, t)
 	}
 	return spec, nil
-}
-
-// measured reads the rules of --rules, if it is given. It fails where they are another device's.
-func (f *bundleFlags) measured() (*bundle.Measured, error) {
-	if f.rules == "" {
-		return &bundle.Measured{}, nil
-	}
-	file, err := files.Open(f.rules)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	m, err := bundle.ReadRules(f.rules, file)
-	if err == nil && m.Device != f.device {
-		return nil, cli.Usagef("%s has rules of %q, and --device is %q", diag.Printable(f.rules), m.Device, f.device)
-	}
-	return m, err
-}
-
-// rulesFor returns the rules for n ranks.
-func (f *bundleFlags) rulesFor(a *cli.App, measured *bundle.Measured, n int) []bundle.Rule {
-	if list := measured.For(n); list != nil {
-		return list
-	}
-	if f.unmeasured {
-		return bundle.Ladder(n, f.ctas)
-	}
-	a.Note("", "NCCL runs all calls of %d ranks: nobody measured %s with so many, and there is neither --rules nor --unmeasured", n, f.device)
-	var list []bundle.Rule
-	for _, kind := range bundle.Kinds {
-		list = append(list, bundle.Forward(kind, n))
-	}
-	return list
 }
 
 // print says what was written.

@@ -40,7 +40,7 @@ var shownEndings = slices.Concat(cli.ProgramEndings, cli.BundleEndings)
 // arguments.
 var Arguments = map[string][]Place{
 	"bench":    {{words: programWords, endings: cli.ProgramEndings}, {endings: cli.ProgramEndings}},
-	"bundle":   {{}},
+	"bundle":   {{endings: cli.ProgramEndings}},
 	"compile":  {{words: algorithmWords, endings: cli.SourceEndings}, {}},
 	"explain":  {{words: codeWords}, {}},
 	"fmt":      {{words: algorithmWords, endings: cli.SourceEndings}},

@@ -20,11 +20,7 @@ type bundleReport struct {
 
 // judgeBundle proves the programs of a bundle, and notes what there is to say of it.
 func (d *verdict) judgeBundle(name string, text []byte, f *verifyFlags) error {
-	flag := f.fixed()
-	if f.explicit {
-		flag = "--target"
-	}
-	if flag != "" {
+	if flag := f.Unfit("target", "ranks", "fused-receives", "protocol", "inplace"); flag != "" {
 		return compiling.CompiledAlready(name, flag)
 	}
 	b, machine, err := bundle.Verify(name, text)
@@ -41,7 +37,10 @@ func (d *verdict) judgeBundle(name string, text []byte, f *verifyFlags) error {
 	d.report.Bundle = r
 	d.line = fmt.Sprintf("proven: %s of a bundle for %s, %s ranks", diag.Counted(r.Programs, "program"),
 		diag.Printable(r.Device), cli.List(ranks))
-	if machine > 0 {
+	switch {
+	case f.slots > 0:
+		d.note = "--slots is ignored: a one-sided program has no connections"
+	case machine > 0:
 		d.note = fmt.Sprintf("%s of machine code cannot be compared with the kernels of this mscclc",
 			diag.Counted(machine, "image"))
 	}

@@ -1,0 +1,114 @@
+package bundle
+
+import (
+	"bytes"
+	"embed"
+	"slices"
+	"sync"
+
+	"mscclc/ir"
+)
+
+//go:embed tables/*.rules
+var tables embed.FS
+
+// BuiltIn returns the rules that were measured on the devices that we have had, one table for each device.
+var BuiltIn = sync.OnceValue(func() (list []*Measured) {
+	entries, err := tables.ReadDir("tables")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range entries {
+		text, err := tables.ReadFile("tables/" + f.Name())
+		if err != nil {
+			panic(err)
+		}
+		m, err := ReadRules(f.Name(), bytes.NewReader(text))
+		if err != nil {
+			panic(err) // a test reads them all
+		}
+		list = append(list, m)
+	}
+	return list
+})
+
+// RulesFor returns the rules for so many ranks. For each collective, eager and captured launches have the rules of the
+// first table that has some. Calls that are larger than those, and those that no table has, have rules of Ladder where
+// unmeasured is set, and else NCCL's; missing lists the collectives of which some calls are not measured.
+func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule, missing []ir.Kind) {
+	ladder := Ladder(ranks, ctas)
+	for _, kind := range Kinds {
+		var eager, captured []Rule
+		for _, m := range tables {
+			if len(eager) == 0 {
+				eager = m.group(kind, ranks, Eager)
+			}
+			if len(captured) == 0 {
+				captured = m.group(kind, ranks, Captured)
+			}
+		}
+		if !whole(eager) || !whole(captured) {
+			missing = append(missing, kind)
+		}
+		for _, rules := range []*[]Rule{&eager, &captured} {
+			*rules = completed(*rules, kind, ranks, ladder, unmeasured)
+		}
+		list = append(list, joined(eager, captured)...)
+	}
+	return list, missing
+}
+
+// group returns m's rules for a collective among some ranks, for one kind of launches.
+func (m *Measured) group(kind ir.Kind, ranks int, when string) (list []Rule) {
+	for _, r := range m.Rules {
+		if r.Ranks != ranks || r.Collective != kind.String() || r.When != when {
+			continue
+		}
+		rule := Forward(kind, ranks)
+		if rule.UpTo = r.UpTo; r.Program != NCCL {
+			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
+			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
+		}
+		list = append(list, rule)
+	}
+	return list
+}
+
+// whole reports whether rules are for calls of all sizes.
+func whole(rules []Rule) bool { return len(rules) > 0 && rules[len(rules)-1].UpTo == 0 }
+
+// completed adds rules for the calls that a group has none for.
+func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured bool) []Rule {
+	if whole(rules) {
+		return rules
+	}
+	last := int64(0)
+	if n := len(rules); n > 0 {
+		last = rules[n-1].UpTo
+	}
+	if !unmeasured {
+		return append(rules, Forward(kind, ranks))
+	}
+	for _, r := range ladder {
+		if r.Kind == kind && (r.UpTo == 0 || r.UpTo > last) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// joined returns the rules of eager and captured launches, which are one where they are the same.
+func joined(eager, captured []Rule) (list []Rule) {
+	if slices.Equal(eager, captured) {
+		return eager
+	}
+	for _, r := range eager {
+		r.When = WhenEager
+		list = append(list, r)
+	}
+	for _, r := range captured {
+		r.When = WhenCaptured
+		list = append(list, r)
+	}
+	return list
+}
