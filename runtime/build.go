@@ -49,15 +49,15 @@ func Build(dir string) error {
 	if err := Write(tree); err != nil {
 		return err
 	}
-	objects, err := Compile(tree, dir, isEngine)
+	objects, err := Compile(tree, dir, IsEngine)
 	if err != nil {
 		return err
 	}
 	return Link(filepath.Join(dir, EngineLibrary), objects, linkFlags...)
 }
 
-// isEngine reports whether a file is a unit of the engine.
-func isEngine(name string) bool { return !strings.HasPrefix(name, front) }
+// IsEngine reports whether a file of folder src is a unit of the engine, and not of the interface of NCCL.
+func IsEngine(name string) bool { return !strings.HasPrefix(name, front) }
 
 // Write writes all sources to a folder, in folders as they include each other.
 func Write(dir string) error {

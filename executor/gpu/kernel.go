@@ -35,28 +35,6 @@ func twoEntry(p *abi.Params, traced bool) (image, entry string) {
 	return image, "mscclc_" + entry
 }
 
-// oneEntry is the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one for
-// all reductions.
-func oneEntry(r *executor.Ready, copies, port bool) string {
-	lines := ""
-	if r.Lines {
-		lines = "_lines"
-	}
-	switch {
-	case r.Few != nil && copies:
-		return "mscclc_few" + lines + "_copy"
-	case r.Few != nil:
-		return "mscclc_few" + lines + "_sum"
-	case port || r.Lines:
-		return "mscclc_onesided" + lines
-	case copies:
-		return "mscclc_onesided_copy"
-	case data.RedOp(r.One.RedOp) == data.Sum:
-		return "mscclc_onesided_sum"
-	}
-	return "mscclc_onesided"
-}
-
 // oneImage is the image for a launch of a one-sided program. Those that trace, which know
 // of a port too, and the switch's, there are for some types and GPUs only.
 func oneImage(p *abi.OneParams) string {
@@ -79,9 +57,9 @@ const switchImages, portImages = "switch_", "port_"
 func (g *card) oneKernel(r *executor.Ready) (kernel, error) {
 	image := oneImage(r.One)
 	port := strings.HasPrefix(image, portImages)
-	k, err := g.machine.kernel(g, image, oneEntry(r, r.Copies, port))
+	k, err := g.machine.kernel(g, image, OneEntry(r, r.Copies, port))
 	if err != nil && r.Copies { // the entries that fold copy too
-		k, err = g.machine.kernel(g, image, oneEntry(r, false, port))
+		k, err = g.machine.kernel(g, image, OneEntry(r, false, port))
 	}
 	return k, err
 }

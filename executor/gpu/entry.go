@@ -1,0 +1,28 @@
+package gpu
+
+import (
+	"mscclc/executor"
+	"mscclc/executor/data"
+)
+
+// OneEntry returns the entry of the kernel for a launch of a one-sided program. Images with a port, and lines, have one
+// for all reductions. copies asks for an entry that only copies.
+func OneEntry(r *executor.Ready, copies, port bool) string {
+	lines := ""
+	if r.Lines {
+		lines = "_lines"
+	}
+	switch {
+	case r.Few != nil && copies:
+		return "mscclc_few" + lines + "_copy"
+	case r.Few != nil:
+		return "mscclc_few" + lines + "_sum"
+	case port || r.Lines:
+		return "mscclc_onesided" + lines
+	case copies:
+		return "mscclc_onesided_copy"
+	case data.RedOp(r.One.RedOp) == data.Sum:
+		return "mscclc_onesided_sum"
+	}
+	return "mscclc_onesided"
+}

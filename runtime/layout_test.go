@@ -1,0 +1,163 @@
+package runtime_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand"
+	"os"
+	"os/exec"
+	"strconv"
+	"structs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mscclc/bundle"
+	"mscclc/executor"
+	"mscclc/executor/abi"
+	"mscclc/executor/data"
+	"mscclc/executor/gpu"
+	"mscclc/internal/covering"
+	"mscclc/ir"
+)
+
+// A request is struct Request of testdata/layout.cc, and an answer is struct Answer.
+type request struct {
+	_                                       structs.HostLayout
+	Program, Rank, DType, RedOp, Columns, _ uint32
+	Elems, Tile                             uint64
+	Blocks, Steps, Operands, States, Status uint64
+	Memory                                  [abi.OneRanks]abi.OneMemory
+}
+type answer struct {
+	_           structs.HostLayout
+	Cannot, Few uint32
+	Entry       [40]byte
+	Launch      abi.FewLaunch
+}
+
+// TestLayout has the library and executor/abi lay out the same calls of all programs of bundles: at random, aligned and
+// not, in place and not.
+func TestLayout(t *testing.T) {
+	file := program(t, "layout", engineObjects)
+	calls := covering.Share(200)
+	for _, ranks := range []int{2, 4, 8} {
+		t.Run(strconv.Itoa(ranks), func(t *testing.T) {
+			types := []data.DType{data.F32, data.BF16, data.I8, data.F64, data.E4M3}
+			compareLayouts(t, file, makeBundle(t, types, ranks), ranks, calls)
+		})
+	}
+}
+
+// compareLayouts compares so many calls of each program.
+func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls int) {
+	rnd := rand.New(rand.NewSource(int64(ranks)))
+	var asked []request
+	var input bytes.Buffer
+	for i := range b.Programs {
+		b.Programs[i].OnePass = uint8(i % 5 / 4) // as if it were
+		for range calls {
+			q := randomRequest(rnd, b.Programs[i], i, ranks)
+			asked = append(asked, q)
+			binary.Write(&input, binary.LittleEndian, &q)
+		}
+	}
+	cmd := exec.Command(file, write(t, bundle.Encode(b)), strconv.Itoa(ranks), device)
+	cmd.Stdin, cmd.Stderr = &input, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, shorts := bytes.NewReader(out), 0
+	for _, q := range asked {
+		var got answer
+		if err := binary.Read(reader, binary.LittleEndian, &got); err != nil {
+			t.Fatal(err)
+		}
+		p := b.Programs[q.Program]
+		want := layout(p, &q)
+		shorts += int(want.Few)
+		if (got.Cannot == 0) != (want.Cannot == 0) || got.Cannot == 0 && got != want {
+			t.Fatalf("%s: %+v:\n%s", p.Title(), q, cmp.Diff(want, got, cmp.AllowUnexported(answer{}, abi.FewLaunch{},
+				abi.FewParams{}, abi.OneParams{}, abi.FewStep{}, abi.OneMemory{}, abi.OneSwitch{}, structs.HostLayout{})))
+		}
+	}
+	t.Logf("%d calls, %d of them short", len(asked), shorts)
+	if shorts == 0 {
+		t.Error("no call is short")
+	}
+}
+
+// randomRequest is a call of a program with addresses that are never used.
+func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request {
+	dtype := data.DType(rnd.Intn(int(data.NumDTypes)))
+	size := uint64(dtype.Size())
+	q := request{Program: uint32(number), Rank: uint32(rnd.Intn(ranks)), DType: uint32(dtype),
+		RedOp: uint32(rnd.Intn(int(data.NumRedOps))), Columns: uint32(1 + rnd.Intn(int(p.Columns))),
+		Elems: uint64(rnd.Int63n(1 << rnd.Intn(28))), Tile: uint64(1 + rnd.Int63n(1<<18)),
+		Blocks: 1 << 40, Steps: 2 << 40, Operands: 3 << 40, States: 4 << 40, Status: 5 << 40}
+	if rnd.Intn(3) > 0 { // as calls usually are
+		unit := 16 * uint64(p.Chunks)
+		q.Elems, q.RedOp = (1+uint64(rnd.Int63n(1<<rnd.Intn(12))))*unit/size, 0
+		q.Elems = (q.Elems + unit - 1) / unit * unit
+	}
+	for r := range ranks {
+		at := uint64(100+r) << 32
+		q.Memory[r] = abi.OneMemory{Scratch: at + p.ScratchAt, Packets: at + p.PacketsAt, Flags: at + p.FlagsAt}
+	}
+	m := &q.Memory[q.Rank]
+	m.Input, m.Output = 6<<40, 7<<40
+	switch rnd.Intn(4) {
+	case 0:
+		m.Input += size * uint64(rnd.Intn(16))
+		m.Output += size * uint64(rnd.Intn(16))
+	case 1:
+		m.Output = m.Input
+	}
+	return q
+}
+
+// layout is the answer of executor/abi.
+func layout(p *bundle.Program, q *request) (a answer) {
+	coll := &ir.Collective{Kind: ir.Kind(p.Kind), Ranks: int(p.Ranks), Chunks: int(p.Chunks), Root: int(p.Root)}
+	one := &abi.OneImage{Depth: int(p.Depth), OnePass: p.OnePass != 0, Scratch: int(p.Scratch), Packets: int(p.Packets),
+		Flags: int(p.Flags), Copies: p.Copies != 0, Lines: p.Lines != 0, Blocks: make([]abi.OneBlock, p.Blocks)}
+	dtype, redop := data.DType(q.DType), data.RedOp(q.RedOp)
+	geo := data.NewGeometry(coll, int64(q.Elems), dtype.Size())
+	err := one.Reserve(int(p.Columns), int64(p.Tile))
+	var params abi.OneParams
+	if err == nil {
+		params, err = one.Params(geo, dtype, redop, int(q.Columns), int64(q.Tile))
+	}
+	if err != nil || p.Even != 0 && q.Elems%uint64(p.Chunks) != 0 || redop == data.Avg && p.Copies == 0 && !final(p) {
+		a.Cannot = 1
+		return a
+	}
+	part := &p.Parts[q.Rank]
+	part.Count(&params)
+	params.Blocks, params.Steps, params.Operands = q.Blocks, q.Steps, q.Operands
+	params.States, params.StatusAt = q.States, q.Status
+	copy(params.Rank[:], q.Memory[:p.Ranks])
+	ready := &executor.Ready{One: &params, Copies: one.Copies, Lines: one.Lines}
+	if params.Passes > 0 {
+		ready.Few = part.Few(&params, one.Lines)
+	}
+	a.Launch.One = params
+	if ready.Few != nil {
+		a.Few, a.Launch.Few = 1, *ready.Few
+	}
+	copy(a.Entry[:], gpu.OneEntry(ready, one.Copies, false))
+	return a
+}
+
+// final says whether some step of p makes a complete sum.
+func final(p *bundle.Program) bool {
+	for _, part := range p.Parts {
+		for _, s := range part.Steps {
+			if ir.StepFlags(s.Flags)&ir.Final != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

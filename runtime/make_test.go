@@ -1,0 +1,86 @@
+package runtime_test
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"mscclc/bundle"
+	"mscclc/executor/data"
+	library "mscclc/runtime"
+)
+
+// device is the name of the GPU that bundles of tests are for.
+const device = "NVIDIA H200"
+
+// scratch is a folder of all tests of the package.
+var scratch string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "runtime")
+	if err != nil {
+		panic(err)
+	}
+	scratch = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// sources writes all sources to a folder, once.
+var sources = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(scratch, "sources")
+	return dir, library.Write(dir)
+})
+
+// engineObjects compiles the engine, once.
+var engineObjects = sync.OnceValues(func() ([]string, error) { return compiled("objects") })
+
+func compiled(name string, flags ...string) ([]string, error) {
+	dir, err := sources()
+	if err != nil {
+		return nil, err
+	}
+	return library.Compile(dir, filepath.Join(scratch, name), library.IsEngine, flags...)
+}
+
+// program builds a program of testdata with the engine.
+func program(t testing.TB, name string, objects func() ([]string, error), flags ...string) string {
+	t.Helper()
+	list, err := objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), name)
+	flags = append([]string{"-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
+		filepath.Join("testdata", name+".cc")}, flags...)
+	if err := library.Link(file, list, flags...); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// makeBundle makes a bundle of rules that nobody measured.
+func makeBundle(t testing.TB, types []data.DType, ranks ...int) *bundle.Bundle {
+	t.Helper()
+	spec := bundle.Spec{Device: device, Ranks: ranks, DTypes: types}
+	for _, n := range ranks {
+		spec.Rules = append(spec.Rules, bundle.Ladder(n, bundle.DefaultCTAs)...)
+	}
+	b, err := bundle.Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// write writes a bundle to a file.
+func write(t testing.TB, b []byte) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "test.bundle")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
