@@ -44,7 +44,7 @@ func TestLayout(t *testing.T) {
 	for _, ranks := range []int{2, 4, 8} {
 		t.Run(strconv.Itoa(ranks), func(t *testing.T) {
 			types := []data.DType{data.F32, data.BF16, data.I8, data.F64, data.E4M3}
-			compareLayouts(t, file, makeBundle(t, types, ranks), ranks, calls)
+			compareLayouts(t, file, makeBundle(t, types, bundle.DefaultCTAs, ranks), ranks, calls)
 		})
 	}
 }

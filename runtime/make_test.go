@@ -52,6 +52,9 @@ func program(t testing.TB, name string, objects func() ([]string, error), flags 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.CopyFS(filepath.Join(t.TempDir(), "seen"), os.DirFS("testdata")); err != nil {
+		t.Fatal(err) // go test runs the tests again where a file has changed that they read
+	}
 	file := filepath.Join(t.TempDir(), name)
 	flags = append([]string{"-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
 		filepath.Join("testdata", name+".cc")}, flags...)
@@ -61,12 +64,12 @@ func program(t testing.TB, name string, objects func() ([]string, error), flags 
 	return file
 }
 
-// makeBundle makes a bundle of rules that nobody measured.
-func makeBundle(t testing.TB, types []data.DType, ranks ...int) *bundle.Bundle {
+// makeBundle makes a bundle of rules that nobody measured, for communicators of so many CTAs.
+func makeBundle(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundle.Bundle {
 	t.Helper()
 	spec := bundle.Spec{Device: device, Ranks: ranks, DTypes: types}
 	for _, n := range ranks {
-		spec.Rules = append(spec.Rules, bundle.Ladder(n, bundle.DefaultCTAs)...)
+		spec.Rules = append(spec.Rules, bundle.Ladder(n, ctas)...)
 	}
 	b, err := bundle.Build(spec)
 	if err != nil {

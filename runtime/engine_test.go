@@ -1,0 +1,80 @@
+package runtime_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mscclc/bundle"
+	"mscclc/executor/data"
+	"mscclc/executor/gpu/gputest"
+)
+
+// engine runs parts of testdata/engine.cc on the mock driver, and returns its output.
+func engine(t *testing.T, program, file, how string, ranks int, parts []string, env ...string) string {
+	t.Helper()
+	library, err := gputest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{how, file, strconv.Itoa(ranks)}, parts...)...)
+	cmd.Env = append(os.Environ(), "MSCCLC_LIBCUDA="+library, "MSCCLC_STANDIN_GPUS="+strconv.Itoa(ranks),
+		"MSCCLC_STANDIN_NAME="+device, "MSCCLC_STANDIN_WARPS=1")
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s of %d ranks: %v\n%s", how, ranks, err, out)
+	}
+	t.Logf("%s", out)
+	return string(out)
+}
+
+// engineProgram builds testdata/engine.cc.
+func engineProgram(t *testing.T) string {
+	return program(t, "engine", engineObjects, "testdata/ranks.cc", "-lstdc++", "-lpthread")
+}
+
+var engineTypes = []data.DType{data.U8, data.U32, data.U64}
+
+// TestEngine runs all programs of bundles, with ranks as threads and as processes.
+func TestEngine(t *testing.T) {
+	program := engineProgram(t)
+	for _, c := range []struct {
+		how   string
+		ranks int
+		parts string
+	}{
+		{"threads", 2, "every pairs mixes captures"},
+		{"processes", 2, "every streams abort lives"},
+		{"threads", 3, "mixes streams lives"},
+		{"processes", 4, "every captures forked"},
+		{"threads", 4, "mixes abort forked"},
+	} {
+		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
+			ctas := 8
+			if strings.Contains(c.parts, "lives") {
+				ctas = 1 // the arena is smaller
+			}
+			file := write(t, bundle.Encode(makeBundle(t, engineTypes, ctas, c.ranks)))
+			engine(t, program, file, c.how, c.ranks, strings.Fields(c.parts))
+		})
+	}
+}
+
+// TestTimeout has a launch give up whose peers never come: it names the step.
+func TestTimeout(t *testing.T) {
+	program := engineProgram(t)
+	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 8, 2)))
+	out := engine(t, program, file, "processes", 2, []string{"timeout"}, "MSCCLC_TIMEOUT=0.1")
+	for _, want := range []string{"rank 0: allreduce/onephase LL: block 0 step ", "allreduce/onephase.mscl:", "from rank 1 block"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in the message: %s", want, out)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// These parts of the test make and end teams: many, one that is aborted or runs out of time, one whose process forks.
+#pragma once
+#include "ranks.h"
+
+// lives makes and ends many teams, and compares the free memory.
+inline void lives(Bench *b) {
+  size_t before = 0, after = 0, total = 0;
+  for (u32 i = 0; i <= 100; i++) {
+    Team *t = join(b->r, 0, b->ctas);
+    const Choice c = by(t->set.rules + i % t->set.row->rules);
+    Turn one = fresh(b, call_of(*c.rule, 10, DT_U32, RED_SUM), false, 0);
+    MUST(team_launch(t, &c, &one.call, b->stream));
+    MUST(b->r.f->sync(b->stream));
+    judge(b, &one, "lives");
+    drop(b, &one);
+    end(b->r, t);
+    MUST(b->r.f->memory_info(i ? &after : &before, &total));
+  }
+  if (before != after) die("rank %u: %zu bytes of memory were free, and %zu are", b->r.rank, before, after);
+  if (b->r.rank == 0) printf("lives: 100 teams\n");
+}
+
+// Without its peers, rank 0 launches. The part ends when that launch has left.
+inline void lonely(Bench *b, bool aborts) {
+  Team *t = join(b->r, 0, b->ctas);
+  Turn one = {};
+  if (b->r.rank == 0) {
+    Why why = {};
+    const Choice c = by(t->set.rules);
+    one = fresh(b, call_of(*c.rule, 1000, DT_U32, RED_SUM), false, 0);
+    MUST(team_launch(t, &c, &one.call, b->stream));
+    if (aborts) {
+      nap_of_engine(50000000);
+      if (team_failed(t, &why)) die("a launch that waits has failed: %s", why.text);
+      const u64 begin = now_of_engine();
+      team_abort(t);
+      MUST(b->r.f->sync(b->stream));
+      if (now_of_engine() - begin > 1000000000) die("an abort took %llu ns", now_of_engine() - begin);
+      if (team_launch(t, &c, &one.call, b->stream) != ENGINE_ABORTED) die("a team that was aborted launches");
+    }
+    while (!team_failed(t, &why)) nap_of_engine(1000000);
+    MUST(b->r.f->sync(b->stream));
+    printf("lonely: %s\n", why.text);
+    drop(b, &one);
+  } else {
+    b->seed++;  // as rank 0
+  }
+  end(b->r, t);
+}
+
+// forked has a child of the process call everything: nothing may hang.
+inline void forked(Bench *b) {
+  Team *t = join(b->r, 0, b->ctas);
+  if (b->r.rank == 0) {
+    const pid_t child = fork();
+    if (child == 0) {
+      Why why = {};
+      Offer offer;
+      bool captured;
+      const Choice c = by(t->set.rules);
+      const Call call = call_of(*c.rule, 10, DT_U32, RED_SUM);
+      const bool right = team_launch(t, &c, &call, b->stream) == ENGINE_FORKED && team_failed(t, &why) &&
+                         team_before(t, b->stream) == ENGINE_FORKED && team_behind(t, b->stream) == ENGINE_FORKED &&
+                         team_captured(t, b->stream, &captured) == ENGINE_FORKED &&
+                         !team_begin(b->r.bundle, b->r.ranks, 0, 32, 0, &offer);
+      team_abort(t);
+      team_end(t, false);
+      _exit(right ? 0 : 9);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (status) die("a forked child ended with status %#x", status);
+    printf("forked: fine\n");
+  }
+  end(b->r, t);
+}

@@ -1,0 +1,193 @@
+// This file is what the tests of the engine share: ranks as threads or as processes, their buffers, and what calls are
+// to give.
+#pragma once
+#include "../src/team.h"
+
+#include <atomic>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MUST(code)                                                                          \
+  do {                                                                                      \
+    const int must_code = (code);                                                           \
+    if (must_code) die("%s:%d: %s: %s", __FILE__, __LINE__, #code, driver_text(must_code)); \
+  } while (0)
+
+template <class... T> [[noreturn]] void die(const char *format, T... args) {
+  fprintf(stderr, format, args...);
+  fputc('\n', stderr);
+  _exit(1);
+}
+
+// Shared is memory of all ranks, also where they are processes.
+struct Shared {
+  u32 ranks;
+  std::atomic<u32> arrived, round, done;
+  Offer offer[4][BUNDLE_RANKS];
+  bool ok[BUNDLE_RANKS];
+};
+
+// A Rank is one rank's context and driver.
+struct Rank {
+  Shared *shared;
+  u32 rank, ranks;
+  Bundle *bundle;
+  gpu_driver *driver;
+  const gpu_symbols *f;
+};
+
+inline void meet(const Rank &r) {
+  Shared *s = r.shared;
+  const u32 round = s->round;
+  if (++s->arrived == s->ranks) s->arrived = 0, s->round++;
+  for (u64 begin = now_of_engine(); s->round == round; nap_of_engine(100000))
+    if (now_of_engine() - begin > 100000000000) die("rank %u waits for the others", r.rank);
+}
+
+// context makes the rank's GPU the calling thread's.
+inline void context(Rank *r) {
+  const char *missing = nullptr;
+  if (mscclc_gpu_open(GPU_CUDA, &r->driver, &missing)) die("%s", missing);
+  r->f = &r->driver->f;
+  void *c = nullptr;
+  MUST(r->f->retain(&c, (int)r->rank));
+  MUST(r->f->current(c));
+}
+
+// join makes a team of all ranks. There are four tables of offers, for as many teams at once.
+inline Team *join(const Rank &r, u32 table, u32 ctas) {
+  Offer *all = r.shared->offer[table];
+  Why why = {};
+  Team *t = team_begin(r.bundle, r.ranks, r.rank, ctas, 0, all + r.rank);
+  if (!t) die("rank %u: %s", r.rank, all[r.rank].why);
+  meet(r);
+  if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) die("rank %u: %s", r.rank, why.text);
+  meet(r);
+  return t;
+}
+inline void end(const Rank &r, Team *t) {
+  meet(r);
+  team_end(t, false);
+}
+
+// A Memory is a buffer of the GPU, which the host reads and writes too, with guards around it.
+enum { GUARD = 256, POISON = 0xa5 };
+struct Memory {
+  u64 at, bytes;  // of all
+  u8 *data() const { return (u8 *)at; }
+};
+inline Memory make(const Rank &r, u64 bytes) {
+  Memory m = {0, bytes + 2 * GUARD + 64};
+  MUST(r.f->alloc(&m.at, m.bytes));
+  return m;
+}
+
+// A Number is element i of what a rank sends in a call, as an integer that sums of 16 ranks keep.
+inline u64 number(u32 rank, u64 i, u64 seed) {
+  u64 x = (i * 16 + rank + seed * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+  return x >> 40;
+}
+inline void put_number(u8 *at, u32 size, u64 n) { memcpy(at, &n, size); }
+
+// Pieces of a call's input and output, as Collective.Pieces has them.
+struct Pieces {
+  u32 in, out;
+};
+enum TestKind { ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL, BROADCAST, REDUCE, GATHER, SCATTER };
+inline Pieces pieces(const Call &c, u32 rank, u32 ranks) {
+  const u32 root = rank == c.root;
+  switch (c.kind) {
+    case ALLGATHER: return {1, ranks};
+    case REDUCESCATTER: return {ranks, 1};
+    case ALLTOALL: return {ranks, ranks};
+    case BROADCAST: return {root, 1};
+    case REDUCE: return {1, root};
+    case GATHER: return {1, root * ranks};
+    case SCATTER: return {root * ranks, 1};
+  }
+  return {1, 1};
+}
+
+// folded is what a reduction makes of one element of all ranks, in an integer type of so many bytes, unsigned.
+inline u64 folded(const Call &c, u64 i, u64 seed, u32 ranks) {
+  const u64 mask = size_of(c.dtype) == 8 ? ~0ull : (1ull << 8 * size_of(c.dtype)) - 1;
+  u64 n = number(0, i, seed) & mask;
+  for (u32 r = 1; r < ranks; r++) {
+    const u64 x = number(r, i, seed) & mask;
+    if (c.redop == RED_PROD) n *= x;
+    else if (c.redop == RED_MIN) n = x < n ? x : n;
+    else if (c.redop == RED_MAX) n = x > n ? x : n;
+    else n += x;
+    n &= mask;
+  }
+  return n;
+}
+
+// wanted is element i of what a rank is to have.
+inline u64 wanted(const Call &c, u64 i, u64 seed, u32 rank, u32 ranks) {
+  const u64 piece = i / c.count, inner = i % c.count;
+  switch (c.kind) {
+    case ALLREDUCE:
+    case REDUCE: return folded(c, i, seed, ranks);
+    case REDUCESCATTER: return folded(c, rank * c.count + i, seed, ranks);
+    case ALLGATHER:
+    case GATHER: return number((u32)piece, inner, seed);
+    case ALLTOALL: return number((u32)piece, rank * c.count + inner, seed);
+    case BROADCAST: return number(c.root, i, seed);
+  }
+  return number(c.root, rank * c.count + i, seed);
+}
+
+// A Turn is a call with its memory. In place, input and output are one memory, as NCCL has them.
+struct Turn {
+  Call call;
+  u64 seed;
+  bool inplace;
+  u32 shift;  // elements that the buffers are not aligned by
+  Memory in, out;
+};
+void fill(const Rank &r, Turn *t);
+u64 check(const Rank &r, const Turn &t);  // how many elements are wrong
+
+// A Bench is a rank with a stream, and memory for calls.
+struct Bench {
+  Rank r;
+  void *stream;
+  u64 seed;
+  u32 ctas;
+};
+
+// fresh is a turn with memory.
+inline Turn fresh(Bench *b, const Call &c, bool inplace, u32 shift) {
+  Turn t = {c, b->seed++, inplace && c.kind != ALLTOALL, shift, {}, {}};
+  const u64 bytes = b->r.ranks * c.count * size_of(c.dtype);
+  t.in = make(b->r, bytes), t.out = make(b->r, bytes);
+  fill(b->r, &t);
+  return t;
+}
+inline void drop(Bench *b, Turn *t) {
+  MUST(b->r.f->release(t->in.at));
+  MUST(b->r.f->release(t->out.at));
+}
+
+inline void judge(Bench *b, Turn *t, const char *what) {
+  const u64 wrong = check(b->r, *t);
+  if (wrong)
+    die("%s: rank %u: %llu wrong: kind %u root %u dtype %u redop %u count %llu inplace %d shift %u", what, b->r.rank,
+        wrong, t->call.kind, t->call.root, t->call.dtype, t->call.redop, t->call.count, (int)t->inplace, t->shift);
+}
+
+inline Choice by(const bundle_rule *rule) { return Choice{rule, nullptr}; }
+
+// call_of is a call that a rule is for.
+inline Call call_of(const bundle_rule &r, u64 count, u32 dtype, u32 redop) {
+  Call c = {};
+  c.kind = r.kind, c.root = r.root == BUNDLE_ANY ? 0 : r.root, c.dtype = dtype, c.count = count, c.group = 1;
+  c.redop = r.kind == ALLREDUCE || r.kind == REDUCESCATTER || r.kind == REDUCE ? redop : (u32)RED_SUM;
+  return c;
+}
