@@ -124,6 +124,10 @@ template <int U, class T> KD bool take_halves(T &t, u64 (&from)[U], u32 has, u64
 // condition alone is zeroed before: the assembler takes a register of which it cannot tell for live in all loops
 // around.
 template <class R, int OP> struct Quick {
+  // Units of a thread, and sources of each, that stream has under way: as many as registers hold.
+  enum { COPY_UNITS = 8, SUM_UNITS = OP == RED_COUNT ? 2 : 4, SUM_SOURCES = OP == RED_COUNT ? 4 : 2, LONG = 4 };
+  KD bool is_long(const One &t) { return t.length / 16 >= LONG * ntid(); }
+
   // spot is where a unit of V lies, of chunk i of an operand.
   template <class V> KD u64 spot(const One &t, u64 where, u32 i, u32 unit) {
     const u32 kind = where & PLACE_BITS;
@@ -209,17 +213,90 @@ template <class R, int OP> struct Quick {
     return true;
   }
 
+  // Where shares are long, a unit costs instructions more than latency. So copy_piece and sum_piece do U units of a thread
+  // of one chunk, whose addresses differ by constants; all of the block's threads have such units side by side. Units
+  // behind the end are the last one again, and are not stored: the assembler does one load after the other if some may
+  // not be done.
+  template <int U> KD void load_piece(const One &t, u32 o, u32 i, u32 unit, u32 units, v16 (&v)[U]) {
+    const u64 from = spot<v16>(t, one_local.where[o], i, 0);
+#pragma unroll
+    for (u32 k = 0; k < U; k++) v[k] = load_unit(from + 16ull * (u32)least(unit + k * ntid(), units - 1), v16());
+  }
+  template <int U>
+  KD void store_piece(const One &t, const abi_one_step &s, u32 i, u32 unit, u32 units, const v16 (&v)[U]) {
+    const u32 end = s.first + s.srcs + s.dsts;
+#pragma nounroll
+    for (u32 o = s.first + s.srcs; o < end; o++) {
+      const u64 to = spot<v16>(t, one_local.where[o], i, unit);
+#pragma unroll
+      for (u32 k = 0; k < U; k++)
+        if (unit + k * ntid() < units) store_unit(to + 16ull * (k * ntid()), 0, v[k], 0);
+    }
+  }
+  template <int U> KD void copy_piece(const One &t, const abi_one_step &s, u32 i, u32 unit, u32 units) {
+    v16 v[U];
+    load_piece(t, s.first, i, unit, units, v);
+    store_piece(t, s, i, unit, units, v);
+  }
+  // sum_piece has G sources of each unit under way.
+  template <int U, int G>
+  KD void sum_piece(const One &t, const abi_one_step &s, u32 i, u32 unit, u32 units, u32 divisor) {
+    typename R::Acc acc[U] = {};
+    const u32 srcs = s.srcs;
+#pragma nounroll
+    for (u32 o = 0; o < srcs; o += G) {
+      v16 v[G][U] = {};
+#pragma unroll
+      for (u32 g = 0; g < G; g++)
+        if (o + g < srcs) load_piece(t, s.first + o + g, i, unit, units, v[g]);
+#pragma unroll
+      for (u32 g = 0; g < G; g++) {
+        if (o + g >= srcs) continue;
+        if (o + g > 0) {
+          R::fold(OP == RED_COUNT ? t.a.redop : (u32)OP, acc, v[g]);
+          continue;
+        }
+#pragma unroll
+        for (int k = 0; k < U; k++) acc[k] = R::open(v[g][k]);
+      }
+    }
+    R::divide_by(acc, divisor);
+    v16 sums[U];
+#pragma unroll
+    for (int k = 0; k < U; k++) sums[k] = R::close(acc[k]);
+    store_piece(t, s, i, unit, units, sums);
+  }
+
+  // stream copies the chunks of the n Moves from s on, which are alike, or sums those of one: a piece of each chunk after
+  // the other, so that they keep pace.
+  template <bool SUMS> KD void stream(const One &t, const abi_one_step *s, u32 n, u32 divisor) {
+    const u32 units = t.length / 16, piece = (SUMS ? SUM_UNITS : COPY_UNITS) * ntid(), runs = n > 1 ? n : s->count;
+#pragma nounroll
+    for (u32 unit = tid(); unit - tid() < units; unit += piece)
+#pragma nounroll
+      for (u32 r = 0; r < runs; r++)
+        if (SUMS) sum_piece<SUM_UNITS, SUM_SOURCES>(t, *s, r, unit, units, divisor);
+        else copy_piece<COPY_UNITS>(t, s[n > 1 ? r : 0], n > 1 ? 0 : r, unit, units);
+  }
+
   // move does `count` Moves from the present one on, which are alike. It returns false where a packet did not come.
   KD bool move(One &t, const abi_one_step &f) {
     const abi_one_step *s = one_local.steps + t.step;
     const u32 count = f.group;
     const bool packets = f.flags & ONE_PACKETS;
     if (OP == COPIES || (f.srcs == 1 && !one_divisor(t.a, f))) {
-      if (!packets) return copy<v16, 4>(t, s, count);
+      if (!packets && !is_long(t)) return copy<v16, 4>(t, s, count);
+      if (!packets) {
+        stream<false>(t, s, count, 0);
+        return true;
+      }
       // Few packets are soonest sent by a loop that does not look for more.
       return t.length / 8 * (count > 1 ? count : f.count) <= ntid() ? copy<u64, 1>(t, s, count)
                                                                     : copy<u64, 4>(t, s, count);
     }
-    return packets ? fold<u64, typename R::Half, 4>(t, f) : fold<v16, R, 4>(t, f);
+    if (packets) return fold<u64, typename R::Half, 4>(t, f);
+    if (!is_long(t)) return fold<v16, R, 4>(t, f);
+    stream<true>(t, s, 1, one_divisor(t.a, f));
+    return true;
   }
 };
