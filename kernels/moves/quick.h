@@ -213,10 +213,10 @@ template <class R, int OP> struct Quick {
     return true;
   }
 
-  // Where shares are long, a unit costs instructions more than latency. So copy_piece and sum_piece do U units of a thread
-  // of one chunk, whose addresses differ by constants; all of the block's threads have such units side by side. Units
-  // behind the end are the last one again, and are not stored: the assembler does one load after the other if some may
-  // not be done.
+  // Where shares are long, a unit costs instructions more than latency. So copy_piece and sum_piece do U units of a
+  // thread of one chunk, whose addresses differ by constants; all of the block's threads have such units side by side.
+  // Units behind the end are the last one again, and are not stored: the assembler does one load after the other if
+  // some may not be done.
   template <int U> KD void load_piece(const One &t, u32 o, u32 i, u32 unit, u32 units, v16 (&v)[U]) {
     const u64 from = spot<v16>(t, one_local.where[o], i, 0);
 #pragma unroll
@@ -267,8 +267,8 @@ template <class R, int OP> struct Quick {
     store_piece(t, s, i, unit, units, sums);
   }
 
-  // stream copies the chunks of the n Moves from s on, which are alike, or sums those of one: a piece of each chunk after
-  // the other, so that they keep pace.
+  // stream copies the chunks of the n Moves from s on, which are alike, or sums those of one: a piece of each chunk
+  // after the other, so that they keep pace.
   template <bool SUMS> KD void stream(const One &t, const abi_one_step *s, u32 n, u32 divisor) {
     const u32 units = t.length / 16, piece = (SUMS ? SUM_UNITS : COPY_UNITS) * ntid(), runs = n > 1 ? n : s->count;
 #pragma nounroll
