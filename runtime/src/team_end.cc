@@ -9,7 +9,8 @@ namespace {
 const u64 LOOK_AGAIN = 1000000, SAY_WHERE = 50000000, LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
 enum { DEINITIALIZED = 4 };
 
-u32 programs_of(const Team *t) { return t->set.row->programs; }
+// programs_of is how many statuses there are: none before the team has joined.
+u32 programs_of(const Team *t) { return t->own ? t->set.row->programs : 0; }
 u64 status_at(const Team *t, u32 program) { return t->seat[program].status; }
 
 struct Lock {

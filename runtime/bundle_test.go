@@ -1,0 +1,69 @@
+package runtime_test
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mscclc/bundle"
+	"mscclc/executor/data"
+	"mscclc/internal/covering"
+)
+
+// TestMutated opens bundles with bytes that were changed at random, under sanitizers.
+func TestMutated(t *testing.T) {
+	sanitize := "-fsanitize=address,undefined"
+	file := program(t, "mutate", func() ([]string, error) {
+		return compiled("sanitized", sanitize, "-fno-sanitize-recover=all", "-g")
+	}, sanitize, "-lstdc++", "-lm")
+	b := makeBundle(t, []data.DType{data.F32}, 8, 2)
+	for i := range b.Images {
+		b.Images[i].Code = []byte(".version 7.0\n\x00") // real code would take the most time
+	}
+	cmd := exec.Command(file, write(t, bundle.Encode(b)), device, strconv.Itoa(covering.Share(10000)), "1")
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=allocator_may_return_null=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// TestRefused opens files that are no bundles, and such as others may write to.
+func TestRefused(t *testing.T) {
+	file := program(t, "layout", engineObjects)
+	good := bundle.Encode(makeBundle(t, []data.DType{data.F32}, 8, 2))
+	changed := func(at int, to byte) []byte {
+		b := append([]byte{}, good...)
+		b[at] = to
+		return b
+	}
+	for _, c := range []struct {
+		name  string
+		bytes []byte
+		mode  os.FileMode
+		want  string
+	}{
+		{"empty", nil, 0o600, "it is no bundle"},
+		{"short", good[:len(good)-64], 0o600, "bytes, and should have"},
+		{"text", []byte(strings.Repeat("text ", 100)), 0o600, "it is no bundle"},
+		{"version", changed(8, 9), 0o600, "it has version 9, and this library reads version 1"},
+		{"kernels", changed(24, good[24]^1), 0o600, "it is for other kernels"},
+		{"table", changed(130, good[130]^1), 0o600, "its table is damaged"},
+		{"group", good, 0o620, "other users may write to it"},
+		{"others", good, 0o602, "other users may write to it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(t, c.bytes)
+			if err := os.Chmod(path, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command(file, path, "2", device).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), c.want) {
+				t.Errorf("%v, %s; want %q", err, out, c.want)
+			}
+		})
+	}
+}
