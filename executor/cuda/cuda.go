@@ -9,3 +9,6 @@ import (
 // Device returns NVIDIA's GPUs: those with the given numbers, or all. Ranks go
 // round them.
 func Device(numbers ...int) executor.GPUs { return gpu.Device(gpu.CUDA, numbers...) }
+
+// NewLinker returns the linker of NVIDIA's driver, for the GPU with a number.
+func NewLinker(number int) (*gpu.Linker, error) { return gpu.NewLinker(gpu.CUDA, number) }

@@ -72,6 +72,8 @@ const char *mscclc_gpu_error(struct gpu_driver *d, int code) {
   if (code == GPU_STUCK) return "a copy does not end, or the driver does not return";
   if (code == NO_DRIVER) return "no driver";
   if (code == GPU_NO_CALL) return "this driver cannot map memory of others";
+  if (code == GPU_NO_LINKER) return "this driver has no linker";
+  if (code == GPU_NO_MEMORY) return "the host is out of memory";
   if (d->f.cu_text) d->f.cu_text(code, &text);
   if (d->f.hip_text) text = d->f.hip_text(code);
   return text ? text : "an error without a name";

@@ -9,6 +9,7 @@ package gpu
 import "C"
 
 import (
+	"bytes"
 	"fmt"
 	"unsafe"
 
@@ -144,6 +145,23 @@ func (g *card) load(image []byte) (*module, error) {
 		return nil, fmt.Errorf("%w (%s)\n%s", g.failed(code, "the driver does not take the kernel"), version, C.GoString(log))
 	}
 	return m, nil
+}
+
+// link has the driver's linker make machine code of PTX.
+func (g *card) link(ptx []byte) ([]byte, error) {
+	text := C.CBytes(append(bytes.TrimRight(ptx, "\x00"), 0))
+	defer C.free(text)
+	const logBytes = 8 << 10
+	log := (*C.char)(C.calloc(1, logBytes))
+	defer C.free(unsafe.Pointer(log))
+	var code unsafe.Pointer
+	var length C.u64
+	size := C.u64(len(bytes.TrimRight(ptx, "\x00")) + 1)
+	if failed := C.mscclc_gpu_link(g.c, text, size, log, logBytes, &code, &length); failed != 0 {
+		return nil, fmt.Errorf("%w\n%s", g.failed(failed, "the driver's linker does not take the kernel"), C.GoString(log))
+	}
+	defer C.free(code)
+	return C.GoBytes(code, C.int(length)), nil
 }
 
 // find returns an entry of a module.

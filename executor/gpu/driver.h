@@ -86,6 +86,12 @@ int mscclc_gpu_graph_end(struct gpu_card *card, void *graph);
 int mscclc_gpu_module(struct gpu_card *card, const void *image, char *log, u32 log_bytes, void **module);
 int mscclc_gpu_function(struct gpu_card *card, void *module, const char *name, void **function);
 
+// mscclc_gpu_link has the driver's linker make machine code for a card of PTX, which ends in a zero byte; the caller
+// frees it. log gets what the compiler says.
+enum { GPU_NO_LINKER = -6, GPU_NO_MEMORY = -7 };
+int mscclc_gpu_link(struct gpu_card *card, const void *ptx, u64 bytes, char *log, u32 log_bytes, void **code,
+                    u64 *length);
+
 // mscclc_gpu_blocks is how many blocks of so many threads a multiprocessor holds.
 int mscclc_gpu_blocks(struct gpu_card *card, void *function, u32 threads, u32 *blocks);
 

@@ -10,6 +10,18 @@ import (
 	"mscclc/executor/abi"
 )
 
+// A Linker makes machine code of PTX for one GPU.
+type Linker struct {
+	Name   string
+	Target int
+}
+
+// NewLinker returns the driver's linker for the GPU with a number, of a vendor's.
+func NewLinker(v Vendor, _ int) (*Linker, error) { return nil, device{v}.missing() }
+
+// Link returns machine code of PTX.
+func (l *Linker) Link([]byte) ([]byte, error) { return nil, device{}.missing() }
+
 type device struct{ vendor Vendor }
 
 // Device returns a vendor's GPUs.

@@ -1,4 +1,4 @@
-// What driver.c and mapped.c share.
+// What driver.c, mapped.c and linked.c share.
 #pragma once
 #include "driver.h"
 #include "symbols.h"

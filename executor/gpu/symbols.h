@@ -93,6 +93,10 @@ struct gpu_access {
   X(int, write_word, (void *, u64, u64, unsigned), "cuStreamWriteValue64_v2", "hipStreamWriteValue64") \
   X(int, wait_word, (void *, u64, u64, unsigned, u64), "cuStreamWaitValue64_v2", "hipStreamWaitValue64") \
   X(int, load, (void **, const void *, unsigned, int *, void **), "cuModuleLoadDataEx", "hipModuleLoadDataEx") \
+  X(int, link, (unsigned, int *, void **, void **), "?cuLinkCreate_v2", 0) \
+  X(int, link_data, (void *, int, void *, size_t, const char *, unsigned, int *, void **), "?cuLinkAddData_v2", 0) \
+  X(int, link_complete, (void *, void **, size_t *), "?cuLinkComplete", 0) \
+  X(int, link_end, (void *), "?cuLinkDestroy", 0) \
   X(int, function, (void **, void *, const char *), "cuModuleGetFunction", "hipModuleGetFunction") \
   X(int, load_function, (void *), "?cuFuncLoad", 0) \
   X(int, occupancy, (int *, void *, int, size_t), "cuOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor") \

@@ -9,6 +9,8 @@ import (
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor/cuda"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 
@@ -19,7 +21,7 @@ type bundleFlags struct {
 	device, ranks, dtypes string
 	ctas                  int
 	rules                 []string
-	unmeasured            bool
+	unmeasured, finish    bool
 	out                   string
 	cli.Reading
 }
@@ -46,6 +48,9 @@ missing.
 FILEs are programs of your own, which rules name by the names of the files: algorithms, which are compiled for each
 number of ranks, and .mprog files of staged programs.
 
+Kernels are PTX, which the driver compiles when a job starts. With --finish, the driver of this machine, which has the
+GPU, makes machine code of them, and jobs start sooner.
+
 The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostArena) + ` of memory on each rank.`,
 		Example: `  mscclc bundle --device "NVIDIA H200" --ranks 2 --rules h200.rules -o h200.bundle
   mscclc bundle --device "NVIDIA H200" --ranks 2,4 --dtype bf16,f32 --unmeasured -o h200.bundle
@@ -60,6 +65,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostAre
 	flags.StringArrayVar(&f.rules, "rules", nil,
 		"use the rules in `FILE`, which mscclc bench --tune --staged measured (repeatable; the first that has some counts)")
 	flags.BoolVar(&f.unmeasured, "unmeasured", false, "use rules that nobody measured where there are no others")
+	flags.BoolVar(&f.finish, "finish", false, "have this machine's driver make machine code of the kernels: needs the GPU")
 	flags.StringVarP(&f.out, "output", "o", "", "write to `FILE`.bundle")
 	f.Reading.Flags(flags, cli.LimitNames())
 	return cmd
@@ -101,6 +107,11 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.finish {
+		if err := finish(b); err != nil {
+			return err
+		}
+	}
 	text := bundle.Encode(b)
 	if err := a.WriteTo(f.out, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -114,6 +125,18 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
 	}
 	return doc.print(a)
+}
+
+// finish has the driver make machine code of the images.
+func finish(b *bundle.Bundle) error {
+	linker, err := cuda.NewLinker(0)
+	if err != nil {
+		return devices.Impossible(err)
+	}
+	if err := b.Finish(linker.Name, linker.Target, linker.Link); err != nil {
+		return devices.Impossible(err)
+	}
+	return nil
 }
 
 // spec reads the flags.

@@ -1,0 +1,28 @@
+//go:build cgo && linux
+
+package gpu
+
+// A Linker makes machine code of PTX for one GPU. Name is the GPU's, as its driver has it, and Target is 90 of sm_90.
+type Linker struct {
+	Name   string
+	Target int
+	card   *card
+}
+
+// NewLinker returns the driver's linker for the GPU with a number, of a vendor's.
+func NewLinker(v Vendor, number int) (*Linker, error) {
+	list, err := machines[v].open([]int{number})
+	if err != nil {
+		return nil, err
+	}
+	g := list[0]
+	return &Linker{Name: g.name, Target: 10*g.major + g.minor, card: g}, nil
+}
+
+// Link returns machine code of PTX. It fails where the driver has no linker, or does not take the text.
+func (l *Linker) Link(ptx []byte) ([]byte, error) {
+	m := l.card.machine
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return l.card.link(ptx)
+}
