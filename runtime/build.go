@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,11 +25,20 @@ import (
 //go:embed src/*.cc src/*.h
 var Sources embed.FS
 
-// EngineLibrary is the file name of the library that Build makes of the engine alone. It exports nothing.
-const EngineLibrary = "libmscclc-engine.so"
+// The files that Build makes in its folder. The preload library has the functions of NCCL that it does itself, and
+// stands before NCCL in the process. The other is a whole libnccl.so.2, for programs that open NCCL by its name.
+const (
+	PreloadLibrary = "libmscclc-preload.so"
+	NCCLLibrary    = "nccl/libnccl.so.2"
+)
 
 // front is what the names of files begin with that are NCCL's interface and not the engine.
 const front = "nccl"
+
+// forwards is the flag of what differs in NCCLLibrary, and differs are its units.
+const forwards = "-DMSCCLC_FORWARDS"
+
+var differs = []string{"nccl_find.cc", "nccl_stubs.cc"}
 
 // flags are the compiler's for all units.
 var flags = []string{"-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-DGPU_GUEST"}
@@ -49,11 +59,29 @@ func Build(dir string) error {
 	if err := Write(tree); err != nil {
 		return err
 	}
-	objects, err := Compile(tree, dir, IsEngine)
+	objects, err := Compile(tree, filepath.Join(dir, "objects"), func(string) bool { return true })
 	if err != nil {
 		return err
 	}
-	return Link(filepath.Join(dir, EngineLibrary), objects, linkFlags...)
+	if err := Link(filepath.Join(dir, PreloadLibrary), objects, linkFlags...); err != nil {
+		return err
+	}
+	others := func(name string) bool { return slices.Contains(differs, name) }
+	again, err := Compile(tree, filepath.Join(dir, "forwards"), others, forwards)
+	if err != nil {
+		return err
+	}
+	for i, o := range objects {
+		for _, n := range again {
+			if filepath.Base(o) == filepath.Base(n) {
+				objects[i] = n
+			}
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(NCCLLibrary)), 0o700); err != nil {
+		return err
+	}
+	return Link(filepath.Join(dir, NCCLLibrary), objects, append(linkFlags, "-Wl,-soname,"+filepath.Base(NCCLLibrary))...)
 }
 
 // IsEngine reports whether a file of folder src is a unit of the engine, and not of the interface of NCCL.

@@ -57,14 +57,16 @@ int unmap(u64 address, Kind kind) {
   Lock l(mu);
   auto it = blocks.find(address);
   if (it == blocks.end() || it->second.kind != kind) return INVALID_VALUE;
-  munmap((void *)address, it->second.bytes);
-  close(it->second.file);
-  if (kind == PLAIN) {
-    Device *d = devices()[it->second.device];
-    Lock of_device(d->mu);
-    d->used -= it->second.bytes;
-  }
+  const Block b = it->second;
+  munmap((void *)address, b.bytes);
+  close(b.file);
   blocks.erase(it);
+  l.unlock();  // memory_alloc locks a device first
+  if (kind == PLAIN) {
+    Device *d = devices()[b.device];
+    Lock of_device(d->mu);
+    d->used -= b.bytes;
+  }
   return OK;
 }
 

@@ -1,0 +1,76 @@
+package runtime
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"mscclc/executor/gpu"
+	"mscclc/kernels"
+)
+
+// Cached returns a folder with the libraries. It builds them there unless they have been built of the same sources by
+// the same compiler. The folder is in the user's cache.
+func Cached() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	id, err := identity()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "mscclc", "runtime", id)
+	if _, err := os.Stat(filepath.Join(dir, PreloadLibrary)); err == nil {
+		return dir, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return "", err
+	}
+	built, err := os.MkdirTemp(filepath.Dir(dir), "build")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(built)
+	if err := Build(built); err != nil {
+		return "", fmt.Errorf("building the library of collectives: %w", err)
+	}
+	for _, part := range []string{"objects", "forwards"} {
+		if err := os.RemoveAll(filepath.Join(built, part)); err != nil {
+			return "", err
+		}
+	}
+	if err := os.Rename(built, dir); err != nil {
+		if _, other := os.Stat(filepath.Join(dir, PreloadLibrary)); other != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// identity is a hash of all that the libraries are made of.
+func identity() (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.GOARCH, cmp.Or(os.Getenv("CXX"), "g++"), flags, cppFlags, linkFlags)
+	for _, files := range []fs.FS{Sources, kernels.Sources, gpu.Sources} {
+		err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := fs.ReadFile(files, name)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
+}

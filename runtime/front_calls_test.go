@@ -1,0 +1,99 @@
+package runtime_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a communicator's agreement leaves in the notes.
+var (
+	agreed  = []string{"nccl (group) AllGather", "engine join", "nccl (group) AllGather"}
+	refused = []string{"nccl (group) AllGather", "nccl (group) AllGather"}
+)
+
+func notes(parts ...any) (list []string) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			list = append(list, p)
+		case []string:
+			list = append(list, p...)
+		}
+	}
+	return list
+}
+
+// TestFrontCalls: call sequences of PyTorch, JAX, TorchComms and nccl-tests reach NCCL or the engine, in this order.
+func TestFrontCalls(t *testing.T) {
+	ok := filepath.Join(t.TempDir(), "any.bundle")
+	if err := os.WriteFile(ok, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const initRank, native, far = "nccl CommInitRankConfig", "engine AllReduce", "allreduce 0 4000000 7 0 0 0"
+	for _, c := range []struct {
+		name     string
+		site     site
+		commands []string
+		want     []string // of rank 0
+	}{
+		{"nccl-tests", site{ranks: 2}, []string{"init 0", "allreduce 0 10 7 0 0 0", far, "destroy 0"},
+			notes(initRank, agreed, native, "engine before", "nccl AllReduce", "engine behind", "engine before", "engine end", "nccl CommDestroy")},
+		{"nccl-tests in one process", site{ranks: 1}, []string{"initall 2", "start", "allreduce 0 10 7 0 0 0", "allreduce 1 10 7 0 0 0", "end"},
+			notes(initRank, agreed, native)},
+		{"ProcessGroupNCCL", site{ranks: 2}, []string{"init 0 1 0", "start", "allreduce 0 10 9 4 0 0", "end", "wait 0",
+			"allgather 0 10 9 0 0 0", "start", "send 0 10 9 0 0 0", "recv 0 10 9 0 0 0", "end", "abort 0"},
+			notes(initRank, agreed, native, "engine AllGather", "nccl (group) Send", "nccl (group) Recv", "engine before", "engine before",
+				"engine behind", "engine behind", "engine abort", "engine end", "nccl CommAbort")},
+		{"ProcessGroupNCCL with a device", site{ranks: 2}, []string{"init 0 0 0", "wait 0", "start", "allreduce 0 10 7 0 0 0", "end", "allreduce 0 10 7 0 0 0"},
+			notes(initRank, agreed, native, native)},
+		{"the first call is captured", site{ranks: 2}, []string{"init 0 0 0", "wait 0", "capture 0", "allreduce 0 10 7 0 0 0", "endcapture 0 1", "allreduce 0 10 7 0 0 0"},
+			notes(initRank, "nccl AllReduce", "nccl AllReduce")},
+		{"XLA", site{ranks: 2}, []string{"init 0 0 8", "wait 0", "start", "send 0 10 7 0 0 0", "allreduce 0 10 7 0 0 0", "end", "split 0 1 1",
+			"allreduce 1 10 7 0 0 0", "finalize 0", "destroy 0"},
+			notes(initRank, "nccl (group) Send", agreed, "engine before", "engine behind", native, "nccl CommSplit", agreed, native,
+				"nccl CommFinalize", "engine before", "engine end", "nccl CommDestroy")},
+		{"a group of both kinds", site{ranks: 2}, []string{"init 0", "start", "allreduce 0 10 7 0 0 0", far, "end"},
+			notes(initRank, agreed, "nccl (group) AllReduce", "engine before", "engine behind", native)},
+		{"other operations", site{ranks: 2}, []string{"init 0", "allreduce 0 10 7 5 0 0", "expect 4", "allreduce 0 10 12 0 0 0", "expect 4", "broadcast 0 10 7 0 2 0"},
+			notes(initRank, agreed, "engine before", "nccl AllReduce", "engine behind", "engine before", "nccl AllReduce", "engine before", "nccl Broadcast")},
+		{"suspended", site{ranks: 2}, []string{"init 0", "suspend 0", "allreduce 0 10 7 0 0 0", "resume 0", "allreduce 0 10 7 0 0 0", "revoke 0", "allreduce 0 10 7 0 0 0"},
+			notes(initRank, agreed, "nccl CommSuspend", "nccl AllReduce", "nccl CommResume", native, "engine abort", "nccl CommRevoke", "nccl AllReduce")},
+		{"no bundle", site{ranks: 2, bundle: "none"}, []string{"init 0", "allreduce 0 10 7 0 0 0", "destroy 0"},
+			notes(initRank, refused, "nccl AllReduce", "nccl CommDestroy")},
+		{"a rank that cannot", site{ranks: 3, env: []string{"MSCCLC_FAKE_UNABLE=1"}}, []string{"init 0", "allreduce 0 10 7 0 0 0"},
+			notes(initRank, refused, "engine end", "nccl AllReduce")},
+		{"an unknown function", site{ranks: 2}, []string{"init 0", "unknown", "putsignal"}, notes(initRank, agreed)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, how := range []string{"preload", "forward", "both"} {
+				if how != "preload" && c.name == "an unknown function" {
+					c.commands = []string{"init 0", "putsignal"} // libnccl.so.2 exports what it knows
+				}
+				c.site.how, c.site.mock = how, true
+				if c.site.bundle == "" {
+					c.site.bundle = ok
+				}
+				r := c.site.do(t, c.commands...).well(t)
+				var got []string
+				for _, n := range r.notes[0] {
+					words := strings.Fields(n)
+					end := 2
+					if words[1] == "(group)" {
+						end = 3
+					}
+					got = append(got, strings.Join(words[:end], " "))
+				}
+				if d := cmp.Diff(c.want, got); d != "" {
+					t.Errorf("%s: %s", how, d)
+				}
+				if lines := strings.Count(r.output, "NCCL runs all calls"); lines > 1 {
+					t.Errorf("%s: %d warnings:\n%s", how, lines, r.output)
+				}
+			}
+		})
+	}
+}

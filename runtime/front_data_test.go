@@ -1,0 +1,148 @@
+package runtime_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mscclc/bundle"
+	"mscclc/executor/data"
+	"mscclc/internal/covering"
+)
+
+// allTypes are the types of bundles that serve all calls.
+func allTypes() (list []data.DType) {
+	for d := range data.NumDTypes {
+		list = append(list, d)
+	}
+	return list
+}
+
+// wholeBundle writes a bundle for all types.
+func wholeBundle(t *testing.T, ranks ...int) string {
+	return write(t, bundle.Encode(makeBundle(t, allTypes(), 4, ranks...)))
+}
+
+// allCalls are calls of all functions, types and operations, in all placements. period leaves out most of them.
+func allCalls(ranks, period int) []string {
+	calls := []string{"init 0"}
+	flags := []string{"v", "vu", "vi", "vm", "vum"}
+	k := 0
+	add := func(fn string, count, dtype, op int) {
+		flag := flags[k%len(flags)]
+		if fn == "alltoall" {
+			flag = flags[k%2] // it is never in place
+		}
+		if covering.Takes(k, period) {
+			calls = append(calls, fmt.Sprintf("%s 0 %d %d %d %d %d %s", fn, count, dtype, op, k%ranks, k%3, flag))
+		}
+		k++
+	}
+	for _, fn := range []string{"allreduce", "reducescatter", "reduce"} {
+		for dtype := range 10 {
+			for op := range 5 {
+				for _, count := range []int{1, 4097, 1000 * (1 + k%7)} {
+					add(fn, count, dtype, op)
+				}
+			}
+		}
+		calls = append(calls, "sync")
+	}
+	for _, fn := range []string{"allgather", "broadcast", "alltoall", "gather", "scatter"} {
+		for dtype := range 12 {
+			for _, count := range []int{1, 777, 30000} {
+				add(fn, count, dtype, 0)
+			}
+		}
+		calls = append(calls, "sync")
+	}
+	return append(calls, "sync", "destroy 0")
+}
+
+// TestFrontData: without NCCL, all functions give right results, and no call is left over.
+func TestFrontData(t *testing.T) {
+	for _, c := range []struct {
+		ranks   int
+		threads bool
+		period  int
+	}{{2, false, 4}, {3, false, 8}, {4, true, 8}, {8, false, 64}} {
+		t.Run(fmt.Sprint(c.ranks, c.threads), func(t *testing.T) {
+			s := site{how: "alone", ranks: c.ranks, threads: c.threads, bundle: wholeBundle(t, c.ranks)}
+			r := s.do(t, allCalls(c.ranks, c.period)...).well(t)
+			if strings.Contains(r.stats, `"native":false`) || !strings.Contains(r.stats, `"native":true`) {
+				t.Errorf("calls were: %s", r.stats)
+			}
+		})
+	}
+}
+
+// TestFrontMixed: beside NCCL, with groups, captures that are replayed, and two communicators on two streams.
+func TestFrontMixed(t *testing.T) {
+	file := wholeBundle(t, 2, 4)
+	for _, c := range []site{
+		{how: "preload", ranks: 2}, {how: "forward", ranks: 4}, {how: "both", ranks: 2}, {how: "preload", ranks: 4, threads: true},
+	} {
+		t.Run(fmt.Sprint(c.how, c.ranks, c.threads), func(t *testing.T) {
+			c.bundle = file
+			r := c.do(t, "init 0", "init 1", "allreduce 0 1000 7 0 0 0 v", "allreduce 1 1000 7 0 0 1 vm",
+				"start", "allreduce 0 100000 7 0 0 0 v", "start", "allgather 0 999 7 0 0 1 v", "end",
+				"allreduce 1 50 9 0 0 2 v", "send 0 10 7 0 0 1", "end", "sync",
+				"capture 0", "allreduce 0 1000 7 0 0 0 v", "allgather 0 1000 7 0 0 0 v", "endcapture 0 5", "sync",
+				"allreduce 0 0 7 0 0 0", "reduce 0 10 10 0 0 0", "destroy 0", "destroy 1").well(t)
+			for rank, notes := range r.notes {
+				at := slices.IndexFunc(notes, func(n string) bool { return strings.HasPrefix(n, "nccl AllReduce count=0") })
+				if at < 0 {
+					t.Errorf("rank %d: an empty call did not reach NCCL: %q", rank, notes)
+				}
+				if n := strings.Count(strings.Join(notes, "\n"), "AllReduce"); n != 1 {
+					t.Errorf("rank %d: NCCL has %d AllReduces: %q", rank, n, notes)
+				}
+			}
+		})
+	}
+}
+
+// TestFrontMany makes and destroys many communicators. GPUs have memory for a few only.
+func TestFrontMany(t *testing.T) {
+	var commands []string
+	count := 20
+	if covering.CI() {
+		count = 100
+	}
+	for i := range count {
+		commands = append(commands, fmt.Sprint("init 0 1 0 ", i), "allreduce 0 1000 7 0 0 0 v", "sync", "destroy 0")
+	}
+	b := makeBundle(t, []data.DType{data.F32}, 1, 2)
+	room := fmt.Sprint("MSCCLC_STANDIN_MEMORY=", 5*b.Sets[0].Arena+64<<20)
+	for _, c := range []site{{how: "preload", ranks: 2}, {how: "alone", ranks: 2, threads: true}} {
+		t.Run(c.how, func(t *testing.T) {
+			c.bundle, c.env = write(t, bundle.Encode(b)), []string{room}
+			r := c.do(t, commands...).well(t)
+			if strings.Contains(r.stats, `"native":false`) {
+				t.Errorf("calls were: %s", r.stats)
+			}
+		})
+	}
+}
+
+// TestFrontFails: a rank that is killed is named to the others, which abort. A forked child's calls fail at once.
+func TestFrontFails(t *testing.T) {
+	file := wholeBundle(t, 3)
+	for _, how := range []string{"preload", "alone"} {
+		s := site{how: how, ranks: 3, bundle: file}
+		r := s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "sync", "kill 1", "expect -1", "allreduce 0 100000 7 0 0 0",
+			"untilerror 0", "abort 0")
+		for rank, err := range r.failed {
+			if (err != nil) != (rank == 1) {
+				t.Errorf("%s: rank %d ends with %v", how, rank, err)
+			}
+		}
+		for _, want := range []string{"rank 0: error 6: ", "rank 2: error 6: ", "the process of rank 1 "} {
+			if !strings.Contains(r.output, want) {
+				t.Errorf("%s: %q is not in the output:\n%s", how, want, r.output)
+			}
+		}
+		s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "fork", "allreduce 0 1000 7 0 0 0 v", "sync", "destroy 0").well(t)
+	}
+}

@@ -1,0 +1,168 @@
+package runtime_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mscclc/executor/gpu/gputest"
+	library "mscclc/runtime"
+)
+
+// A site is where programs of NCCL run: with the library before the mock NCCL (preload), in its place (forward), both,
+// or with no NCCL at all (alone).
+type site struct {
+	how     string
+	mock    bool // of the engine: teams launch nothing
+	ranks   int
+	threads bool // ranks are threads of one process
+	bundle  string
+	env     []string
+}
+
+// A run is what came of a program: what the mocks noted of each rank, in order, and what the processes printed.
+type run struct {
+	notes  [][]string
+	output string
+	failed []error // by process
+	stats  string
+}
+
+// parts are what tests of the front compile: the mock NCCL, the client, and the libraries with a mock engine.
+var parts = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(scratch, "front")
+	tree, err := sources()
+	if err != nil {
+		return "", err
+	}
+	for _, sub := range []string{"real", "mock", "mock/nccl", "objects", "forwards"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return "", err
+		}
+	}
+	common := []string{"-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"}
+	real := filepath.Join(dir, "real")
+	if err := library.Link(filepath.Join(real, "libnccl.so.2"), []string{"testdata/standin_nccl.cc"},
+		append(common, "-fPIC", "-shared", "-Wl,-soname,libnccl.so.2")...); err != nil {
+		return "", err
+	}
+	if err := library.Link(filepath.Join(dir, "client"), []string{"testdata/client.cc", "testdata/client_data.cc",
+		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"}, common...); err != nil {
+		return "", err
+	}
+	front := func(name string) bool { return !library.IsEngine(name) }
+	for name, flags := range map[string][]string{library.PreloadLibrary: nil, library.NCCLLibrary: {"-DMSCCLC_FORWARDS"}} {
+		objects, err := library.Compile(tree, filepath.Join(dir, "objects", filepath.Base(name)), front, flags...)
+		if err != nil {
+			return "", err
+		}
+		if err := library.Link(filepath.Join(dir, "mock", name), append(objects, "testdata/fake_engine.cc"),
+			append(common, "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,"+filepath.Base(name))...); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+})
+
+// environment is that of the processes of a site, which work in folder dir.
+func (s *site) environment(t *testing.T, dir string) []string {
+	t.Helper()
+	driver, err := gputest.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := filepath.Join(made, "mock")
+	if !s.mock {
+		if ours, err = library.Cached(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := append(os.Environ(), "MSCCLC_LIBCUDA="+driver, "MSCCLC_STANDIN_GPUS=8", "MSCCLC_STANDIN_NAME="+device,
+		"MSCCLC_STANDIN_WARPS=1", "MSCCLC_FAKE_DIR="+dir, "MSCCLC_FAKE_LOG="+filepath.Join(dir, "log"),
+		"MSCCLC_STATS="+filepath.Join(dir, "stats"), "MSCCLC_BUNDLE="+s.bundle, "WORLD="+strconv.Itoa(s.ranks))
+	path, nccl := filepath.Join(made, "real"), filepath.Join(made, "real", "libnccl.so.2")
+	switch s.how {
+	case "preload":
+		env = append(env, "LD_PRELOAD="+filepath.Join(ours, library.PreloadLibrary))
+	case "both":
+		env = append(env, "LD_PRELOAD="+filepath.Join(ours, library.PreloadLibrary), "MSCCLC_NCCL="+nccl)
+		path = filepath.Join(ours, "nccl")
+	case "forward":
+		env = append(env, "MSCCLC_NCCL="+nccl)
+		path = filepath.Join(ours, "nccl")
+	case "alone":
+		env = append(env, "MSCCLC_NCCL=none")
+		path = filepath.Join(ours, "nccl")
+	}
+	return append(append(env, "LD_LIBRARY_PATH="+path), s.env...)
+}
+
+// do runs the client's commands in all ranks.
+func (s *site) do(t *testing.T, commands ...string) *run {
+	t.Helper()
+	dir := t.TempDir()
+	env := s.environment(t, dir)
+	made, _ := parts()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var output bytes.Buffer
+	var mu sync.Mutex
+	processes := s.ranks
+	if s.threads {
+		processes = 1
+		env = append(env, "THREADS=1")
+	}
+	r := &run{notes: make([][]string, s.ranks), failed: make([]error, processes)}
+	var wait sync.WaitGroup
+	for i := range processes {
+		wait.Go(func() {
+			cmd := exec.CommandContext(ctx, filepath.Join(made, "client"), commands...)
+			cmd.Env = append(env[:len(env):len(env)], "RANK="+strconv.Itoa(i))
+			out, err := cmd.CombinedOutput()
+			mu.Lock()
+			defer mu.Unlock()
+			output.Write(out)
+			r.failed[i] = err
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("the program hangs\n%s", &output)
+	}
+	r.output = output.String()
+	if stats, err := os.ReadFile(filepath.Join(dir, "stats")); err == nil {
+		r.stats = string(stats)
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "log"))
+	for line := range strings.Lines(string(log)) {
+		var rank int
+		if _, err := fmt.Sscan(line, &rank); err == nil && rank >= 0 && rank < s.ranks {
+			_, note, _ := strings.Cut(strings.TrimSpace(line), " ")
+			r.notes[rank] = append(r.notes[rank], note)
+		}
+	}
+	return r
+}
+
+// well fails the test where a process has failed.
+func (r *run) well(t *testing.T) *run {
+	t.Helper()
+	for i, err := range r.failed {
+		if err != nil {
+			t.Fatalf("process %d: %v\n%s", i, err, r.output)
+		}
+	}
+	return r
+}

@@ -1,0 +1,160 @@
+// NCCL's functions without NCCL: communicators, and errors for all that no program runs.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nccl_alone.h"
+
+namespace {
+
+const u64 COMM_MAGIC = 0x6d73636d6d6f6363ull;
+
+AloneComm *valid(Comm c) {
+  AloneComm *a = (AloneComm *)c;
+  return a && a->magic == COMM_MAGIC ? a : nullptr;
+}
+
+Result make(Comm *comm, int ranks, const UniqueId *id, int rank, int device) {
+  if (!comm) return INVALID_ARGUMENT;
+  *comm = nullptr;
+  if (ranks < 1 || rank < 0 || rank >= ranks) return INVALID_ARGUMENT;
+  AloneComm *c = (AloneComm *)calloc(1, sizeof(AloneComm));
+  if (!c) return SYSTEM_ERROR;
+  *c = AloneComm{COMM_MAGIC, -1, rank, ranks, device, ""};
+  if (!alone_connect(c, id)) {
+    if (c->fd >= 0) close(c->fd);
+    free(c);
+    tell("rank %d cannot reach the process that made the communicator's identity", rank);
+    return SYSTEM_ERROR;
+  }
+  *comm = (Comm)c;
+  return SUCCESS;
+}
+
+int current_device() {
+  int device = 0;
+  return gpu_current(&device) ? 0 : device;
+}
+
+Result get_version(int *version) { return *version = 22809, SUCCESS; }
+Result init_rank(Comm *comm, int ranks, UniqueId id, int rank) { return make(comm, ranks, &id, rank, current_device());
+    }
+Result init_config(Comm *comm, int ranks, UniqueId id, int rank, Config *) {
+  return make(comm, ranks, &id, rank, current_device());
+}
+Result init_scalable(Comm *comm, int ranks, int rank, int, UniqueId *ids, Config *) {
+  return ids ? make(comm, ranks, ids, rank, current_device()) : INVALID_ARGUMENT;
+}
+Result init_all(Comm *comms, int count, const int *devices) {
+  UniqueId id;
+  if (count < 1) return INVALID_ARGUMENT;
+  if (const Result r = alone_id(&id)) return r;
+  for (int i = 0; i < count; i++)
+    if (const Result r = make(&comms[i], count, &id, i, devices ? devices[i] : i)) return r;
+  return SUCCESS;
+}
+
+Result destroy(Comm comm) {
+  AloneComm *c = valid(comm);
+  if (!c) return INVALID_ARGUMENT;
+  close(c->fd);
+  c->magic = 0;
+  free(c);
+  return SUCCESS;
+}
+
+// A split: all tell color and key; the first rank of each new communicator makes its identity, and all hear of all.
+struct Part {
+  int color, key, rank, ranks;
+};
+bool places(const Part *all, int ranks, int own_rank, Part *mine, int *first) {
+  mine->rank = mine->ranks = 0, *first = own_rank;
+  for (int i = 0; i < ranks; i++) {
+    if (all[i].color != mine->color) continue;
+    const bool before = all[i].key < mine->key || (all[i].key == mine->key && i < own_rank);
+    mine->rank += before, mine->ranks++;
+    const Part &f = all[*first];
+    if (all[i].key < f.key || (all[i].key == f.key && i < *first)) *first = i;
+  }
+  return mine->color != NCCL_NO_COLOR;
+}
+Result split(Comm comm, int color, int key, Comm *made, Config *) {
+  AloneComm *c = valid(comm);
+  if (!c || !made) return INVALID_ARGUMENT;
+  *made = nullptr;
+  Part mine = {color, key, 0, 0}, *all = (Part *)calloc((size_t)c->ranks, sizeof(Part));
+  UniqueId id = {}, *ids = (UniqueId *)calloc((size_t)c->ranks, sizeof(UniqueId));
+  Result r = all && ids ? SUCCESS : SYSTEM_ERROR;
+  if (!r && !(alone_send(comm, &mine, sizeof mine) && alone_recv(comm, all, sizeof mine))) r = REMOTE_ERROR;
+  int first = 0;
+  const bool in = !r && places(all, c->ranks, c->rank, &mine, &first);
+  if (in && first == c->rank) r = alone_id(&id);
+  if (!r && !(alone_send(comm, &id, sizeof id) && alone_recv(comm, ids, sizeof id))) r = REMOTE_ERROR;
+  if (!r && in) r = make(made, mine.ranks, &ids[first], mine.rank, c->device);
+  free(all), free(ids);
+  return r;
+}
+
+Result count_of(Comm comm, int *count) { return valid(comm) ? (*count = valid(comm)->ranks, SUCCESS) : INVALID_ARGUMENT;
+    }
+Result rank_of(Comm comm, int *rank) { return valid(comm) ? (*rank = valid(comm)->rank, SUCCESS) : INVALID_ARGUMENT; }
+Result device_of(Comm comm, int *gpu) { return valid(comm) ? (*gpu = valid(comm)->device, SUCCESS) : INVALID_ARGUMENT; }
+Result error_of(Comm comm, Result *r) { return valid(comm) ? (*r = SUCCESS, SUCCESS) : INVALID_ARGUMENT; }
+const char *last_of(Comm comm) { return valid(comm) ? valid(comm)->text : ""; }
+Result fine(Comm comm) { return valid(comm) ? SUCCESS : INVALID_ARGUMENT; }
+Result group() { return SUCCESS; }
+
+// none is what a collective gives that no program runs.
+Result none(Comm comm, Fn fn, size_t count) {
+  AloneComm *c = valid(comm);
+  if (!c) return INVALID_ARGUMENT;
+  if (!count && fn != FN_Send && fn != FN_Recv) return SUCCESS;
+  Member *e = member_enter(comm);
+  const char *why = e && e->why ? e->why : "no rule of the bundle has such a call";
+  snprintf(c->text, sizeof c->text, "nccl%s without NCCL (MSCCLC_NCCL=none): %s", fn_name(fn), why);
+  if (e) {
+    member_text(e, "%s", c->text);
+    member_leave(e);
+  }
+  return INVALID_USAGE;
+}
+
+const char *error_text(Result r) {
+  static const char *const texts[] = {"no error", "error of the GPU's driver", "error of the system", "internal error",
+                                      "an argument is not valid", "the call is not valid here",
+                                      "another rank has failed or ended", "in progress", "time is up"};
+  return r >= 0 && r < 9 ? texts[r] : "unknown result";
+}
+
+Nccl table() {
+  Nccl n = {};
+  n.GetVersion = get_version, n.GetUniqueId = alone_id, n.GetErrorString = error_text, n.GetLastError = last_of;
+  n.CommInitRank = init_rank, n.CommInitRankConfig = init_config, n.CommInitRankScalable = init_scalable;
+  n.CommInitAll = init_all, n.CommSplit = split;
+  n.CommFinalize = fine, n.CommDestroy = destroy, n.CommAbort = destroy, n.CommGetAsyncError = error_of;
+  n.CommCount = count_of, n.CommCuDevice = device_of, n.CommUserRank = rank_of;
+  n.GroupStart = group, n.GroupEnd = group;
+  n.AllReduce = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_AllReduce, k); };
+  n.AllGather = [](const void *, void *, size_t k, int, Comm c, void *) { return none(c, FN_AllGather, k); };
+  n.ReduceScatter = [](const void *, void *, size_t k, int, int, Comm c, void *) {
+    return none(c, FN_ReduceScatter, k);
+  };
+  n.Broadcast = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Broadcast, k); };
+  n.Bcast = [](void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Bcast, k); };
+  n.Reduce = [](const void *, void *, size_t k, int, int, int, Comm c, void *) { return none(c, FN_Reduce, k); };
+  n.AlltoAll = [](const void *, void *, size_t k, int, Comm c, void *) { return none(c, FN_AlltoAll, k); };
+  n.Gather = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Gather, k); };
+  n.Scatter = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Scatter, k); };
+  n.Send = [](const void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Send, k); };
+  n.Recv = [](void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Recv, k); };
+  return n;
+}
+
+}  // namespace
+
+const Nccl *alone_functions() {
+  static Nccl functions;
+  functions = table();
+  return &functions;
+}

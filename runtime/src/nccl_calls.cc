@@ -1,0 +1,237 @@
+// The collectives. Each runs by a program of the bundle where its communicator is a team and a rule says so; NCCL runs
+// all others, in the order of the communicator's calls.
+#include "nccl_front.h"
+
+namespace {
+
+const u8 dtypes[NCCL_TYPES] = {DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64, DT_F16, DT_F32, DT_F64, DT_BF16,
+                               DT_E4M3, DT_E5M2};
+const u8 redops[NCCL_OPS] = {RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_AVG};
+
+// ir.Kind
+enum { ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL, BROADCAST, REDUCETO, GATHER, SCATTER, NO_KIND = 255 };
+
+u32 kind_of(Fn fn) {
+  switch (fn) {
+    case FN_AllReduce: return ALLREDUCE;
+    case FN_AllGather: return ALLGATHER;
+    case FN_ReduceScatter: return REDUCESCATTER;
+    case FN_AlltoAll: return ALLTOALL;
+    case FN_Broadcast: case FN_Bcast: return BROADCAST;
+    case FN_Reduce: return REDUCETO;
+    case FN_Gather: return GATHER;
+    case FN_Scatter: return SCATTER;
+    default: return NO_KIND;
+  }
+}
+bool rooted(u32 kind) { return kind >= BROADCAST && kind <= SCATTER; }
+bool reduces(u32 kind) { return kind == ALLREDUCE || kind == REDUCESCATTER || kind == REDUCETO; }
+
+// What a call that NCCL runs has as its reason, beside those of team_choose.
+const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
+           NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended";
+
+Result lacks(const Op &op) {
+  if (op.member) member_text(op.member, "this NCCL has no nccl%s", fn_name(op.fn));
+  return INVALID_USAGE;
+}
+
+Result send_on(const Nccl &n, const Op &o) {
+  switch (o.fn) {
+    case FN_AllReduce: return n.AllReduce(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream);
+    case FN_AllGather: return n.AllGather(o.send, o.recv, o.count, o.type, o.comm, o.stream);
+    case FN_ReduceScatter: return n.ReduceScatter(o.send, o.recv, o.count, o.type, o.op, o.comm, o.stream);
+    case FN_Broadcast: return n.Broadcast(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Bcast: return n.Bcast(o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Reduce: return n.Reduce(o.send, o.recv, o.count, o.type, o.op, o.root, o.comm, o.stream);
+    case FN_AlltoAll: return n.AlltoAll(o.send, o.recv, o.count, o.type, o.comm, o.stream);
+    case FN_Gather: return n.Gather(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Scatter: return n.Scatter(o.send, o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Send: return n.Send(o.send, o.count, o.type, o.root, o.comm, o.stream);
+    case FN_Recv: return n.Recv(o.recv, o.count, o.type, o.root, o.comm, o.stream);
+    default: return INTERNAL_ERROR;
+  }
+}
+
+bool has(const Nccl &n, Fn fn) {
+  switch (fn) {
+#define X(result, name, params) \
+  case FN_##name: return n.name != nullptr;
+    NCCL_CALLED(X)
+#undef X
+    default: return false;
+  }
+}
+
+}  // namespace
+
+// forward has NCCL do a call.
+Result forward(const Op &op) {
+  const Nccl *n = nccl();
+  if (!n) return INTERNAL_ERROR;
+  if (!has(*n, op.fn)) return lacks(op);
+  const Inside inside;
+  return send_on(*n, op);
+}
+
+// fits_nccl says whether NCCL would take a call's arguments, and it is one that rules can be of. NCCL says what is
+// wrong.
+bool fits_nccl(const Op &op, const Member *e) {
+  const u32 kind = kind_of(op.fn);
+  if (kind == NO_KIND || !op.count || op.type < 0 || op.type >= NCCL_TYPES) return false;
+  if (reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
+  if (rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
+  const bool root = (u32)op.root == e->rank;
+  const bool reads = (kind != SCATTER && kind != BROADCAST) || root, writes = (kind != REDUCETO && kind != GATHER) ||
+      root;
+  return !(reads && !op.send) && !(writes && !op.recv);
+}
+
+Call call_of(const Op &op) {
+  Call c = {};
+  c.kind = kind_of(op.fn);
+  c.root = rooted(c.kind) ? (u32)op.root : 0;
+  c.dtype = dtypes[op.type];
+  c.redop = reduces(c.kind) ? redops[op.op] : (u32)RED_SUM;
+  c.count = op.count;
+  c.send = op.send;
+  c.recv = op.recv;
+  c.group = 1;
+  return c;
+}
+
+// launch starts a native call.
+Result launch(Member *e, const Op &op) {
+  const int code = team_launch(e->team, &op.choice, &op.call, op.stream);
+  count_call(op.fn, nullptr);
+  if (!code) return SUCCESS;
+  if (__atomic_load_n(&e->dead, __ATOMIC_ACQUIRE)) return REMOTE_ERROR;  // the text says which rank
+  member_text(e, "nccl%s: rank %u cannot launch its kernel: %s", fn_name(op.fn), e->rank, driver_text(code));
+  warn("%s", e->text);
+  return CUDA_ERROR;
+}
+
+namespace {
+
+// in_order has NCCL do a call of a team's communicator, behind what ran before it.
+Result in_order(Member *e, const Op &op) {
+  if (const int code = team_before(e->team, op.stream)) {
+    member_text(e, "nccl%s: rank %u cannot wait for the calls before: %s", fn_name(op.fn), e->rank, driver_text(code));
+    return CUDA_ERROR;
+  }
+  Result r = forward(op);
+  if (r == IN_PROGRESS) r = settle(op.comm);
+  if (r == SUCCESS) team_behind(e->team, op.stream);
+  return r;
+}
+
+Result run(Member *e, Op &op) {
+  op.member = e;
+  if (!fits_nccl(op, e)) {
+    count_call(op.fn, kind_of(op.fn) == NO_KIND ? NOT_OURS : ARGUMENTS);
+    return e->state == STATE_TEAM ? in_order(e, op) : forward(op);
+  }
+  if (e->state == STATE_NEW && !capture_first(e, op.stream)) agree(&e, 1);
+  if (e->state != STATE_TEAM) {
+    count_call(op.fn, e->why ? e->why : e->state == STATE_PAUSED ? PASSES : NO_TEAM);
+    return forward(op);
+  }
+  op.call = call_of(op);
+  bool captured = false;
+  if (team_captured(e->team, op.stream, &captured)) return forward(op);
+  op.choice = team_choose(e->team, &op.call, captured);
+  if (op.choice.rule) return launch(e, op);
+  count_call(op.fn, op.choice.why);
+  return in_order(e, op);
+}
+
+}  // namespace
+
+Result settle(Comm comm) {
+  const Nccl *n = nccl();
+  Result r = IN_PROGRESS;
+  for (u64 wait = 1000; r == IN_PROGRESS; wait = wait < 200000 ? wait * 2 : wait) {
+    const Inside inside;
+    if (const Result failed = n->CommGetAsyncError(comm, &r)) return failed;
+    if (r == IN_PROGRESS) nap(wait);
+  }
+  return r;
+}
+
+// collective is all collectives, and Send and Recv.
+Result collective(Op op) {
+  if (forked()) return after_fork();
+  if (own.inside || passive() || !nccl()) return forward(op);
+  if (own.depth) return group_add(op);
+  Member *e = member_enter(op.comm);
+  if (!e && kind_of(op.fn) != NO_KIND && op.comm) e = member_add(op.comm, 0, false);
+  if (!e) return forward(op);
+  const Result r = run(e, op);
+  member_leave(e);
+  return r;
+}
+
+#define OP(name)       \
+  Op o = {};           \
+  o.fn = FN_##name;    \
+  o.comm = comm;       \
+  o.count = count;     \
+  o.type = type;       \
+  o.stream = stream
+
+EXPORT Result ncclAllReduce(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
+  OP(AllReduce);
+  o.send = send, o.recv = recv, o.op = op;
+  return collective(o);
+}
+EXPORT Result ncclAllGather(const void *send, void *recv, size_t count, int type, Comm comm, void *stream) {
+  OP(AllGather);
+  o.send = send, o.recv = recv;
+  return collective(o);
+}
+EXPORT Result ncclReduceScatter(const void *send, void *recv, size_t count, int type, int op, Comm comm, void *stream) {
+  OP(ReduceScatter);
+  o.send = send, o.recv = recv, o.op = op;
+  return collective(o);
+}
+EXPORT Result ncclBroadcast(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Broadcast);
+  o.send = send, o.recv = recv, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclBcast(void *buffer, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Bcast);
+  o.send = buffer, o.recv = buffer, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclReduce(const void *send, void *recv, size_t count, int type, int op, int root, Comm comm,
+                         void *stream) {
+  OP(Reduce);
+  o.send = send, o.recv = recv, o.op = op, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclAlltoAll(const void *send, void *recv, size_t count, int type, Comm comm, void *stream) {
+  OP(AlltoAll);
+  o.send = send, o.recv = recv;
+  return collective(o);
+}
+EXPORT Result ncclGather(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Gather);
+  o.send = send, o.recv = recv, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclScatter(const void *send, void *recv, size_t count, int type, int root, Comm comm, void *stream) {
+  OP(Scatter);
+  o.send = send, o.recv = recv, o.root = root;
+  return collective(o);
+}
+EXPORT Result ncclSend(const void *send, size_t count, int type, int peer, Comm comm, void *stream) {
+  OP(Send);
+  o.send = send, o.root = peer;
+  return collective(o);
+}
+EXPORT Result ncclRecv(void *recv, size_t count, int type, int peer, Comm comm, void *stream) {
+  OP(Recv);
+  o.recv = recv, o.root = peer;
+  return collective(o);
+}

@@ -1,0 +1,219 @@
+// The functions that end communicators, and those that tell how they are. Ours ends before NCCL's. Memory that a peer
+// may still write to stays until all ranks have left.
+#include "nccl_front.h"
+
+#include <pthread.h>
+#include <string.h>
+
+namespace {
+
+enum : u64 { SECOND = 1000000000ull };
+
+pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver
+
+bool family(const Member *a, const Member *b) { return !memcmp(a->family, b->family, sizeof a->family); }
+
+// last_here says whether all other ranks of a communicator are in other processes, or have ended.
+bool last_here(Member *e) {
+  Member *other;
+  for (u32 i = 0; (other = member_at(i)); i++)
+    if (other != e && other->team && other->state != STATE_GONE && family(e, other)) return false;
+  return true;
+}
+
+// all_gone says whether no rank of a communicator that has ended here can write to its memory any more.
+bool all_gone(Member *e) { return peers_left(e) && last_here(e); }
+
+void end(Member *e, bool peers_may_run) {
+  void *before;
+  Team *t = e->team;
+  e->team = nullptr;
+  peers_close(e);
+  if (!gpu_enter(e->device, &before)) {
+    team_end(t, peers_may_run);
+    gpu_leave(before);
+  }
+  gather_close(e);
+  member_forget(e);
+}
+
+// idle waits until all launches of a team have left. It gives up where the team has failed.
+bool idle(Member *e) {
+  void *before;
+  if (!e->stream || gpu_enter(e->device, &before)) return true;
+  bool busy = true;
+  int code = team_before(e->team, e->stream);
+  for (u64 pause = 2000; !code && busy && !e->dead; pause = pause < 1000000 ? pause * 2 : pause) {
+    code = gpu_busy(e->stream, &busy);
+    if (!code && busy) nap(pause);
+  }
+  gpu_leave(before);
+  return !code && !busy;
+}
+
+// leave takes a communicator out of the table, and ends our part of it. The caller has entered it.
+void leave(Member *e, bool aborted) {
+  const bool with_team = e->team != nullptr;
+  const bool waited = with_team && !aborted && idle(e);
+  const int state = __atomic_exchange_n(&e->state, STATE_NCCL, __ATOMIC_ACQ_REL);
+  if (with_team && !waited) team_abort(e->team);
+  member_hide(e);
+  if (!with_team) {
+    gather_close(e);
+    member_leave(e);
+    return;
+  }
+  peers_leave(e, !waited || state == STATE_NCCL);
+  if (!member_settled(e, SECOND)) {
+    warn("rank %u: another thread is in a call of a communicator that ends: its memory is kept", e->rank);
+    peers_close(e);
+  } else if (state == STATE_NCCL || !waited) {
+    end(e, true);
+  } else {
+    __atomic_store_n(&e->state, STATE_GONE, __ATOMIC_RELEASE);
+    // The others mostly leave now, too. What is left when they do not is freed by a later call.
+    for (const u64 limit = now_ns() + SECOND / 2; last_here(e) && !peers_left(e) && now_ns() < limit;) nap(100000);
+    reap();
+  }
+  member_leave(e);
+}
+
+// finish ends our part before NCCL's.
+void finish(Comm c, bool aborted) {
+  Member *e = member_enter(c);
+  if (!e) return;
+  leave(e, aborted);
+  stats_write();
+}
+
+bool direct() { return own.inside || passive(); }
+
+void pause_team(Comm c, int from, int to) {
+  Member *e = member_enter(c);
+  if (!e) return;
+  __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  member_leave(e);
+}
+
+}  // namespace
+
+// reap frees what has ended here where all ranks have left since.
+void reap() {
+  for (;;) {
+    pthread_mutex_lock(&mu);
+    Member *e, *found = nullptr;
+    for (u32 i = 0; !found && (e = member_at(i)); i++)
+      if (e->state == STATE_GONE && e->team && all_gone(e)) found = e, e->state = STATE_NCCL, e->users++;
+    // Those of the same communicator in this process are all gone, too: their turn comes next.
+    pthread_mutex_unlock(&mu);
+    if (!found) return;
+    end(found, false);
+    member_leave(found);
+  }
+}
+
+void abort_team(Comm c, const char *why) {
+  Member *e = member_enter(c);
+  if (!e) return;
+  if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
+    team_abort(e->team);
+    keep_nccl(e, why);
+  } else if (e->state == STATE_NEW) {
+    keep_nccl(e, why);
+  }
+  member_leave(e);
+}
+
+#define BEGIN(function)                     \
+  if (forked()) return after_fork();        \
+  const Nccl *n = nccl();                   \
+  if (!n) return INTERNAL_ERROR;            \
+  if (!n->function) return INVALID_USAGE
+
+EXPORT Result ncclCommDestroy(Comm comm) {
+  BEGIN(CommDestroy);
+  if (!direct()) finish(comm, false);
+  const Inside inside;
+  return n->CommDestroy(comm);
+}
+
+EXPORT Result ncclCommAbort(Comm comm) {
+  BEGIN(CommAbort);
+  if (!direct()) finish(comm, true);
+  const Inside inside;
+  return n->CommAbort(comm);
+}
+
+EXPORT Result ncclCommFinalize(Comm comm) {
+  BEGIN(CommFinalize);
+  if (!direct()) {
+    Member *e = member_enter(comm);
+    if (e && e->state == STATE_TEAM) {
+      if (e->blocking) idle(e);
+      __atomic_store_n(&e->state, STATE_PAUSED, __ATOMIC_RELEASE);
+    }
+    if (e) member_leave(e);
+  }
+  const Inside inside;
+  return n->CommFinalize(comm);
+}
+
+EXPORT Result ncclCommRevoke(Comm comm, int flags) {
+  BEGIN(CommRevoke);
+  if (!direct()) abort_team(comm, "revoked");
+  const Inside inside;
+  return n->CommRevoke(comm, flags);
+}
+
+EXPORT Result ncclCommSuspend(Comm comm, int flags) {
+  BEGIN(CommSuspend);
+  if (!direct()) pause_team(comm, STATE_TEAM, STATE_PAUSED);
+  const Inside inside;
+  return n->CommSuspend(comm, flags);
+}
+
+EXPORT Result ncclCommResume(Comm comm) {
+  BEGIN(CommResume);
+  Result r;
+  {
+    const Inside inside;
+    r = n->CommResume(comm);
+  }
+  if (!direct() && (r == SUCCESS || r == IN_PROGRESS)) pause_team(comm, STATE_PAUSED, STATE_TEAM);
+  return r;
+}
+
+EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
+  BEGIN(CommGetAsyncError);
+  Result r;
+  {
+    const Inside inside;
+    r = n->CommGetAsyncError(comm, state);
+  }
+  if (direct() || r != SUCCESS || (*state != SUCCESS && *state != IN_PROGRESS)) return r;
+  Member *e = member_enter(comm);
+  if (!e) return r;
+  if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
+    Why why = {};
+    if (__atomic_load_n(&e->dead, __ATOMIC_ACQUIRE)) {
+      *state = REMOTE_ERROR;
+    } else if (team_failed(e->team, &why)) {
+      member_text(e, "%s", why.text);
+      *state = REMOTE_ERROR;
+    }
+  }
+  member_leave(e);
+  return r;
+}
+
+EXPORT const char *ncclGetLastError(Comm comm) {
+  if (forked()) return "this process was forked after NCCL was used";
+  const Nccl *n = nccl();
+  if (!direct()) {
+    const char *text = last_text(comm);
+    if (text && *text) return text;
+  }
+  if (!n || !n->GetLastError) return "there is no NCCL here";
+  const Inside inside;
+  return n->GetLastError(comm);
+}

@@ -1,0 +1,191 @@
+// This file is what the parts of the front share: communicators, threads, NCCL's functions, messages.
+//
+// The front is NCCL's interface in front of an engine (engine.h). nccl_calls.cc has the collectives, nccl_group.cc the
+// groups, nccl_comms.cc what makes and ends communicators, nccl_agree.cc the agreement of their ranks, nccl_peers.cc
+// the sockets that tell of dead processes, nccl_find.cc the search for NCCL, and nccl_alone.cc communicators without
+// NCCL.
+#pragma once
+#include "engine.h"
+#include "nccl_abi.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+// What a communicator is to us. It begins as NEW, where its ranks have not agreed yet.
+enum State {
+  STATE_NEW,      // non-blocking, or unknown: its ranks agree before its first collective
+  STATE_NCCL,     // NCCL's alone
+  STATE_TEAM,     // its ranks run our programs
+  STATE_PAUSED,   // suspended: NCCL's alone until it is resumed
+  STATE_GONE      // destroyed here, while its peers may still run
+};
+
+// A Member is a communicator of this process. Members are never freed, but used again, so that a late reader finds
+// memory.
+struct Member {
+  Comm comm;        // null: the member is free
+  int state;
+  u32 users;        // threads that use team
+  u32 rank, ranks;
+  int device;
+  u32 ctas;
+  bool blocking, warned;
+  Team *team;
+  void *stream;     // our own, on the communicator's GPU
+  u64 buffer;       // of the GPU, for the agreement
+  u8 family[16];    // the same on all ranks of a communicator, and in no other
+  u8 secret[16];    // what peers show when they connect to this rank
+  u8 process[BUNDLE_RANKS][16];  // of each rank
+  u64 pid[BUNDLE_RANKS];
+  int peer[BUNDLE_RANKS];   // sockets, or -1
+  bool left[BUNDLE_RANKS];  // ranks of other processes that have left properly, or whose process has ended
+  bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
+  int dead;                 // 1 + the rank whose process ended without leaving
+  u32 group;                // calls of the group that its thread has open
+  char text[640];           // for GetLastError
+  const char *why;          // why it is NCCL's alone
+  char why_text[512];
+};
+
+// The table of communicators (nccl_table.cc). member_enter finds one and counts the caller as a user, until
+// member_leave. member_add makes one. member_forget frees it. member_settled waits until nobody but the caller uses it,
+// or says no.
+Member *member_enter(Comm comm);
+void member_leave(Member *e);
+Member *member_add(Comm comm, u32 ctas, bool blocking);
+void member_hide(Member *e);    // its communicator is not found any more
+void member_forget(Member *e);
+bool member_settled(Member *e, u64 limit_ns);
+enum { MOST_COMMS = 4096 };
+Member *member_at(u32 i);  // in any state, or null behind the last
+const char *last_text(Comm comm);  // of the last error, of any communicator where comm is null
+void member_text(Member *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// What a thread has open.
+struct Op;
+struct Init;
+struct Thread {
+  u32 inside;  // calls of NCCL that it is in: what these call of NCCL's passes through
+  u32 depth;   // of groups
+  Op *ops;     // of the outermost group
+  u32 op_count, op_room;
+  Init *inits;
+  u32 init_count, init_room;
+};
+extern __thread Thread own __attribute__((tls_model("initial-exec")));
+
+// Inside marks calls of NCCL's functions.
+struct Inside {
+  Inside() { own.inside++; }
+  ~Inside() { own.inside--; }
+};
+
+// A call of a collective, or of one that is NCCL's alone and only ordered with ours (Send, Recv).
+struct Op {
+  Fn fn;
+  const void *send;
+  void *recv;
+  size_t count;
+  int type, op, root;
+  Comm comm;
+  void *stream;
+  Member *member;       // in a group
+  bool sent;          // NCCL has it already
+  bool captured;
+  Choice choice;
+  Call call;
+};
+
+// A communicator that a group makes: where NCCL writes it.
+struct Init {
+  Comm *at;
+  u32 ctas;
+  bool blocking;
+};
+
+// nccl finds NCCL once. Where there is none, its functions fail with a message. passive says that calls are to pass
+// through: the process has forked, or another of our libraries is in front of NCCL.
+const Nccl *nccl();
+bool passive();
+bool alone();  // MSCCLC_NCCL=none
+void *nccl_symbol(const char *name);
+void fork_watch();
+bool forked();
+Result after_fork();  // says that the process has forked
+
+// The bundle of this process, opened once, or null with a reason.
+Bundle *the_bundle(const char **why);
+
+// Collectives (nccl_calls.cc) and groups.
+Result forward(const Op &op);
+bool fits_nccl(const Op &op, const Member *e);  // the arguments are such that NCCL takes them
+Call call_of(const Op &op);
+Result launch(Member *e, const Op &op);
+Result collective(Op op);
+Result group_add(Op op);
+Result settle(Comm comm);  // waits while NCCL says that something is in progress
+bool group_init(Comm *at, u32 ctas, bool blocking);
+
+// agree has the ranks of communicators of this thread agree, all at once.
+void agree(Member **list, u32 count);
+void made(const Init *list, u32 count);      // registers new communicators, and lets them agree
+bool capture_first(Member *e, void *stream);  // the first call of e is captured, or too early: e is NCCL's from now on
+void keep_nccl(Member *e, const char *why);   // e is NCCL's alone
+u32 ctas_of(const Config *config);            // the most CTAs of a communicator with this configuration
+
+// What ranks tell each other.
+struct Hello {
+  Offer offer;
+  u32 version, pad;
+  u8 process[16], secret[16];
+};
+
+// gather is an AllGather of some bytes on communicators of this thread. all[i] has room for ranks * bytes.
+bool gather(Member **list, u32 count, const void *const *mine, void *const *all, u32 bytes, Why *why);
+bool gather_open(Member *e, Why *why);
+void gather_close(Member *e);
+
+// Sockets to the peers' processes.
+bool peers_ready(Why *why);          // this process listens
+const u8 *peers_process();           // 16 random bytes
+bool peers_connect(Member *e, const Hello *all, Why *why);
+void peers_leave(Member *e, bool aborted);
+void peers_close(Member *e);
+bool peers_left(Member *e);           // all ranks of other processes
+void peers_exit();                   // the process ends: leaves all
+void peers_child();                  // in a forked child
+bool random_bytes(void *to, u32 bytes);
+
+// reap frees what has ended where nobody can write to it any more. abort_team has all launches leave: the communicator
+// is NCCL's from now on.
+void reap();
+void abort_team(Comm comm, const char *why);
+
+// GPUs, by their number, as NCCL has it.
+int gpu_enter(int device, void **before);
+void gpu_leave(void *before);
+int gpu_current(int *device);  // of the calling thread's context
+int gpu_stream(void **stream);
+void gpu_stream_end(void *stream);
+int gpu_alloc(u64 *address, u64 bytes);
+int gpu_free(u64 address);
+int gpu_put(u64 address, const void *from, u64 bytes, void *stream);
+int gpu_get(void *to, u64 address, u64 bytes, void *stream);
+int gpu_busy(void *stream, bool *busy);
+int gpu_captured(void *stream, bool *captured);
+int gpu_copy(u64 to, u64 from, u64 bytes, void *stream);
+
+// Messages and counts. warn and info print by MSCCLC_DEBUG; tell prints without it, too.
+void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool warns();
+void count_call(Fn fn, const char *why);  // why: null for a native one
+void stats_write();
+const char *fn_name(Fn fn);
+u64 now_ns();
+void nap(u64 ns);
+
+// Without NCCL (nccl_alone.cc).
+const Nccl *alone_functions();
+bool alone_send(Comm comm, const void *bytes, u32 count);
+bool alone_recv(Comm comm, void *all, u32 count);

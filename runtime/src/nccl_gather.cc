@@ -1,0 +1,127 @@
+// AllGathers of the agreement: by NCCL, in memory of the GPU and on a stream of our own.
+#include "nccl_front.h"
+
+#include <pthread.h>
+#include <string.h>
+
+namespace {
+
+// What communicators have made, for those that follow.
+struct Kept {
+  bool taken;
+  int device;
+  void *stream;
+  u64 buffer;
+};
+Kept kept[64];
+pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+
+bool take_kept(Member *e) {
+  pthread_mutex_lock(&mu);
+  bool found = false;
+  for (Kept &k : kept) {
+    if (found || !k.stream || k.taken || k.device != e->device) continue;
+    k.taken = found = true;
+    e->stream = k.stream, e->buffer = k.buffer;
+  }
+  pthread_mutex_unlock(&mu);
+  return found;
+}
+
+enum { BYTES = (BUNDLE_RANKS + 1) * sizeof(Hello) };
+
+bool failed(Why *why, Member *e, const char *what, int code) {
+  if (code) say(why, "rank %u: %s: %s", e->rank, what, driver_text(code));
+  return code != 0;
+}
+
+bool wait(Member *e, Why *why) {
+  for (u64 pause = 2000;; pause = pause < 100000 ? pause * 2 : pause) {
+    bool busy = true;
+    if (failed(why, e, "an AllGather", gpu_busy(e->stream, &busy))) return false;
+    if (!busy) return true;
+    Result state = SUCCESS;
+    {
+      const Inside inside;
+      nccl()->CommGetAsyncError(e->comm, &state);
+    }
+    if (state != SUCCESS && state != IN_PROGRESS)
+      return say(why, "rank %u: an AllGather of NCCL's gives error %d", e->rank, state), false;
+    nap(pause);
+  }
+}
+
+bool start(Member **list, u32 count, u32 bytes, Why *why) {
+  const Nccl *n = nccl();
+  const Inside inside;
+  Result r = n->GroupStart();
+  for (u32 i = 0; i < count && r == SUCCESS; i++) {
+    const u64 at = list[i]->buffer;
+    r = n->AllGather((void *)at, (void *)(at + sizeof(Hello)), bytes, NCCL_INT8, list[i]->comm, list[i]->stream);
+    if (r == IN_PROGRESS) r = SUCCESS;
+  }
+  const Result end = n->GroupEnd();
+  if (r == SUCCESS) r = end;
+  for (u32 i = 0; i < count && r == IN_PROGRESS; i++) {
+    const Result late = settle(list[i]->comm);
+    if (late != SUCCESS || i + 1 == count) r = late;
+  }
+  if (r != SUCCESS) say(why, "an AllGather of NCCL's gives error %d", r);
+  return r == SUCCESS;
+}
+
+// each does something on each communicator's GPU.
+template <typename F>
+bool each(Member **list, u32 count, Why *why, F f) {
+  for (u32 i = 0; i < count; i++) {
+    void *before;
+    if (failed(why, list[i], "its GPU", gpu_enter(list[i]->device, &before))) return false;
+    const bool ok = f(i);
+    gpu_leave(before);
+    if (!ok) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// gather_open gives a communicator a stream and a buffer of its GPU. They are kept for the next one: to free memory may
+// wait for all that runs.
+bool gather_open(Member *e, Why *why) {
+  if (take_kept(e)) return true;
+  void *before;
+  if (failed(why, e, "its GPU", gpu_enter(e->device, &before))) return false;
+  const bool ok = !failed(why, e, "a stream", gpu_stream(&e->stream)) &&
+                  !failed(why, e, "memory", gpu_alloc(&e->buffer, BYTES));
+  gpu_leave(before);
+  return ok;
+}
+
+void gather_close(Member *e) {
+  if (!e->stream) return;
+  pthread_mutex_lock(&mu);
+  Kept *row = nullptr;
+  for (Kept &k : kept)
+    if (k.stream == e->stream || (!k.stream && !row)) row = &k;
+  if (row) *row = Kept{false, e->device, e->stream, e->buffer};
+  pthread_mutex_unlock(&mu);
+  e->buffer = 0, e->stream = nullptr;
+}
+
+bool gather(Member **list, u32 count, const void *const *mine, void *const *all, u32 bytes, Why *why) {
+  if (alone()) {
+    bool ok = true;
+    for (u32 i = 0; i < count; i++) ok &= alone_send(list[i]->comm, mine[i], bytes);
+    for (u32 i = 0; i < count; i++) ok &= alone_recv(list[i]->comm, all[i], bytes);
+    if (!ok) say(why, "a rank has closed its connection");
+    return ok;
+  }
+  return each(list, count, why, [&](u32 i) {
+    return !failed(why, list[i], "a copy", gpu_put(list[i]->buffer, mine[i], bytes, list[i]->stream));
+  }) && start(list, count, bytes, why) && each(list, count, why, [&](u32 i) {
+    Member *e = list[i];
+    return wait(e, why) && !failed(why, e, "a copy", gpu_get(all[i], e->buffer + sizeof(Hello), bytes * e->ranks,
+        e->stream)) &&
+           wait(e, why);
+  });
+}

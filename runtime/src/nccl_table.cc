@@ -1,0 +1,131 @@
+// The table of communicators. It is read without a lock: rows are written once, and hold members that are never freed.
+#include "nccl_front.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace {
+
+// Hashed by the communicator's address, with open addressing. A hidden member leaves its slot as a stone, so that those
+// behind it are still found.
+enum { SLOTS = 4 * MOST_COMMS };
+struct Slot {
+  Comm key;
+  Member *member;
+};
+Slot slots[SLOTS];
+Member *members[MOST_COMMS];
+u32 member_count;
+Member *last;  // that had an error
+pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+const Comm STONE = (Comm)1;
+
+u32 slot_of(Comm c) { return (u32)(((u64)c >> 4) * 0x9e3779b97f4a7c15ull >> 40) % SLOTS; }
+
+Slot *find(Comm c) {
+  for (u32 i = slot_of(c), n = 0; n < SLOTS; n++, i = (i + 1) % SLOTS) {
+    const Comm key = __atomic_load_n(&slots[i].key, __ATOMIC_ACQUIRE);
+    if (key == c) return &slots[i];
+    if (!key) return nullptr;
+  }
+  return nullptr;
+}
+
+Member *free_member() {
+  for (u32 i = 0; i < member_count; i++)
+    if (!members[i]->comm && members[i]->state != STATE_GONE && !__atomic_load_n(&members[i]->users, __ATOMIC_ACQUIRE))
+      return members[i];
+  if (member_count == MOST_COMMS) return nullptr;
+  Member *e = (Member *)calloc(1, sizeof(Member));
+  if (e) {
+    __atomic_store_n(&members[member_count], e, __ATOMIC_RELEASE);
+    __atomic_store_n(&member_count, member_count + 1, __ATOMIC_RELEASE);
+  }
+  return e;
+}
+
+}  // namespace
+
+__thread Thread own __attribute__((tls_model("initial-exec")));
+
+Member *member_at(u32 i) {
+  return i < __atomic_load_n(&member_count, __ATOMIC_ACQUIRE) ? __atomic_load_n(&members[i],
+      __ATOMIC_ACQUIRE) : nullptr;
+}
+
+Member *member_enter(Comm comm) {
+  if (!comm || comm == STONE) return nullptr;
+  Slot *s = find(comm);
+  Member *e = s ? __atomic_load_n(&s->member, __ATOMIC_ACQUIRE) : nullptr;
+  if (!e) return nullptr;
+  __atomic_fetch_add(&e->users, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&e->comm, __ATOMIC_SEQ_CST) == comm) return e;
+  member_leave(e);
+  return nullptr;
+}
+
+void member_leave(Member *e) { __atomic_fetch_sub(&e->users, 1, __ATOMIC_SEQ_CST); }
+
+Member *member_add(Comm comm, u32 ctas, bool blocking) {
+  pthread_mutex_lock(&mu);
+  Member *e = free_member();
+  u32 i = slot_of(comm), n = 0;
+  while (n < SLOTS && slots[i].key && slots[i].key != STONE) i = (i + 1) % SLOTS, n++;
+  if (!e || n == SLOTS) {
+    pthread_mutex_unlock(&mu);
+    return nullptr;
+  }
+  const u32 users = e->users;
+  memset((void *)e, 0, sizeof *e);
+  e->users = users + 1;
+  e->ctas = ctas;
+  e->blocking = blocking;
+  e->state = STATE_NEW;
+  for (int &fd : e->peer) fd = -1;
+  __atomic_store_n(&e->comm, comm, __ATOMIC_SEQ_CST);
+  slots[i].member = e;
+  __atomic_store_n(&slots[i].key, comm, __ATOMIC_RELEASE);
+  pthread_mutex_unlock(&mu);
+  return e;
+}
+
+void member_hide(Member *e) {
+  pthread_mutex_lock(&mu);
+  Slot *s = e->comm ? find(e->comm) : nullptr;
+  if (s && s->member == e) {
+    const u32 next = (u32)(s - slots + 1) % SLOTS;
+    __atomic_store_n(&s->key, slots[next].key ? STONE : nullptr, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&e->comm, (Comm) nullptr, __ATOMIC_SEQ_CST);
+  pthread_mutex_unlock(&mu);
+}
+
+void member_forget(Member *e) {
+  pthread_mutex_lock(&mu);
+  e->team = nullptr;
+  e->state = STATE_NEW;
+  pthread_mutex_unlock(&mu);
+}
+
+bool member_settled(Member *e, u64 limit_ns) {
+  for (const u64 end = now_ns() + limit_ns; __atomic_load_n(&e->users, __ATOMIC_SEQ_CST) > 1; nap(50000))
+    if (now_ns() > end) return false;
+  return true;
+}
+
+void member_text(Member *e, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(e->text, sizeof e->text, format, args);
+  va_end(args);
+  __atomic_store_n(&last, e, __ATOMIC_RELEASE);
+}
+
+const char *last_text(Comm comm) {
+  Member *e = comm ? member_enter(comm) : __atomic_load_n(&last, __ATOMIC_ACQUIRE);
+  if (e && comm) member_leave(e);  // members are never freed
+  return e ? e->text : nullptr;
+}

@@ -1,0 +1,199 @@
+// A program that uses NCCL as others do, for tests. Its arguments are commands, which all ranks do: client.cc has
+// communicators and groups, client_data.cc the collectives and their data. Ranks are processes (RANK, WORLD), or the
+// threads of one (THREADS).
+#include "client.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+Driver cu;
+
+void fail(const Rank &r, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "client: rank %d: ", r.rank);
+  vfprintf(stderr, format, args);
+  fprintf(stderr, "\n");
+  _exit(1);
+}
+
+void expect(Rank &r, const char *what, Result got) {
+  if (r.expect >= 0 && got != r.expect && !(got == IN_PROGRESS && r.expect == SUCCESS))
+    fail(r, "%s gives %d, not %d: %s", what, got, r.expect, ncclGetLastError(nullptr));
+  r.expect = 0;
+}
+
+namespace {
+
+void open_driver() {
+  void *h = dlopen(getenv("MSCCLC_LIBCUDA"), RTLD_NOW);
+  if (!h) fprintf(stderr, "client: %s\n", dlerror()), _exit(1);
+  const struct {
+    void *at;
+    const char *name;
+  } all[] = {{&cu.init, "cuInit"}, {&cu.retain, "cuDevicePrimaryCtxRetain"}, {&cu.use, "cuCtxSetCurrent"},
+             {&cu.stream, "cuStreamCreate"}, {&cu.sync, "cuStreamSynchronize"}, {&cu.alloc, "cuMemAlloc_v2"},
+             {&cu.release, "cuMemFree_v2"}, {&cu.put, "cuMemcpyHtoDAsync_v2"}, {&cu.get, "cuMemcpyDtoHAsync_v2"},
+             {&cu.capture, "cuStreamBeginCapture_v2"}, {&cu.capture_end, "cuStreamEndCapture"},
+             {&cu.instantiate, "cuGraphInstantiateWithFlags"}, {&cu.replay, "cuGraphLaunch"}};
+  for (const auto &f : all) *(void **)f.at = dlsym(h, f.name);
+  cu.init(0);
+}
+
+// the_id is the identity that rank 0 makes, and others read from a file.
+UniqueId the_id(Rank &r, const std::string &name) {
+  UniqueId id;
+  const std::string path = std::string(getenv("MSCCLC_FAKE_DIR")) + "/id-" + name, early = path + ".new";
+  if (r.rank == 0) {
+    expect(r, "ncclGetUniqueId", ncclGetUniqueId(&id));
+    const int fd = open(early.c_str(), O_WRONLY | O_CREAT, 0600);
+    if (write(fd, &id, sizeof id) != sizeof id || rename(early.c_str(), path.c_str())) fail(r, "%s", path.c_str());
+    close(fd);
+    return id;
+  }
+  for (;;) {
+    const int fd = open(path.c_str(), O_RDONLY);
+    if (fd >= 0 && read(fd, &id, sizeof id) == sizeof id) return close(fd), id;
+    usleep(1000);
+  }
+}
+
+int number(const std::string &s) { return atoi(s.c_str()); }
+Comm &comm_of(Rank &r, const std::string &s) { return r.comms[number(s)]; }
+
+void in_child(Rank &r) {
+  fflush(stdout);
+  const pid_t child = fork();
+  if (!child) {
+    Comm fresh = nullptr;
+    UniqueId id = {};
+    Result state = 0;
+    alarm(20);
+    const Result a = ncclAllReduce(nullptr, nullptr, 8, 7, 0, r.comms[0], nullptr);
+    const Result b = ncclCommInitRank(&fresh, r.ranks, id, r.rank);
+    const Result c = ncclCommGetAsyncError(r.comms[0], &state), d = ncclGroupStart();
+    _exit(a && b && c && d ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status) fail(r, "the forked child ends with %d", status);
+}
+
+void unknown(Rank &r) {
+  typedef double (*Tomorrow)(double, int, float);
+  const Tomorrow f = (Tomorrow)dlsym(RTLD_DEFAULT, "ncclOfTomorrow");
+  if (!f || f(1, 2, 4) != 7) fail(r, "a later function does not pass through");
+}
+
+void put_signal(Rank &r) {
+  typedef Result (*Put)(const void *, size_t, int, int, void *, size_t, int, int, unsigned, Comm, void *);
+  const Put f = (Put)dlsym(RTLD_DEFAULT, "ncclPutSignal");
+  if (!f || f((void *)1, 2, 3, 4, (void *)5, 6, 7, 8, 9, (Comm)10, (void *)11)) fail(r, "ncclPutSignal");
+}
+
+// until_error polls as a watchdog does.
+void until_error(Rank &r, Comm c) {
+  Result state = SUCCESS;
+  while (state == SUCCESS || state == IN_PROGRESS) {
+    if (ncclCommGetAsyncError(c, &state)) fail(r, "ncclCommGetAsyncError");
+    usleep(1000);
+  }
+  printf("rank %d: error %d: %s\n", r.rank, state, ncclGetLastError(c));
+}
+
+void init(Rank &r, const std::vector<std::string> &w) {
+  Comm &c = comm_of(r, w[1]);
+  const UniqueId id = the_id(r, w[1] + (w.size() > 4 ? w[4] : ""));
+  if (w.size() < 4) return expect(r, "ncclCommInitRank", ncclCommInitRank(&c, r.ranks, id, r.rank));
+  struct {
+    Config begin;
+    void *name;
+    int rest[12];
+  } config = {};
+  config.begin = {sizeof config, 0xcafebeef, 22809, number(w[2]), NCCL_UNDEF, NCCL_UNDEF,
+                  number(w[3]) ? number(w[3]) : NCCL_UNDEF};
+  for (int &x : config.rest) x = NCCL_UNDEF;
+  expect(r, "ncclCommInitRankConfig", ncclCommInitRankConfig(&c, r.ranks, id, r.rank, &config.begin));
+}
+
+void end_capture(Rank &r, const std::vector<std::string> &w) {
+  void *stream = r.streams[number(w[1])], *graph = nullptr;
+  if (cu.capture_end(stream, &graph) || cu.instantiate(&r.graph, graph, 0)) fail(r, "the capture");
+  for (int i = 0; i < number(w[2]); i++)
+    if (cu.replay(r.graph, stream)) fail(r, "the replay");
+}
+
+void wait_for(Rank &r, Comm c) {
+  Result state = IN_PROGRESS;
+  while (state == IN_PROGRESS) expect(r, "ncclCommGetAsyncError", ncclCommGetAsyncError(c, &state));
+}
+
+void run(Rank &r, const std::vector<std::string> &w) {
+  const std::string &what = w[0];
+  if (what == "init") return init(r, w);
+  if (what == "initall") return expect(r, "ncclCommInitAll", ncclCommInitAll(r.comms, number(w[1]), nullptr));
+  if (what == "start") return expect(r, "ncclGroupStart", ncclGroupStart());
+  if (what == "end") return expect(r, "ncclGroupEnd", ncclGroupEnd());
+  if (what == "split")
+    return expect(r, "ncclCommSplit", ncclCommSplit(comm_of(r, w[1]), r.rank % number(w[3]), r.rank, &comm_of(r, w[2]),
+        nullptr));
+  if (what == "wait") return wait_for(r, comm_of(r, w[1]));
+  if (what == "destroy") return expect(r, "ncclCommDestroy", ncclCommDestroy(comm_of(r, w[1])));
+  if (what == "abort") return expect(r, "ncclCommAbort", ncclCommAbort(comm_of(r, w[1])));
+  if (what == "finalize") return expect(r, "ncclCommFinalize", ncclCommFinalize(comm_of(r, w[1])));
+  if (what == "revoke") return expect(r, "ncclCommRevoke", ncclCommRevoke(comm_of(r, w[1]), 0));
+  if (what == "suspend") return expect(r, "ncclCommSuspend", ncclCommSuspend(comm_of(r, w[1]), 1));
+  if (what == "resume") return expect(r, "ncclCommResume", ncclCommResume(comm_of(r, w[1])));
+  if (what == "fork") return in_child(r);
+  if (what == "unknown") return unknown(r);
+  if (what == "putsignal") return put_signal(r);
+  if (what == "untilerror") return until_error(r, comm_of(r, w[1]));
+  if (what == "kill") return (void)(r.rank == number(w[1]) && kill(getpid(), SIGKILL));
+  if (what == "sleep") return (void)usleep((useconds_t)number(w[1]) * 1000);
+  if (what == "sync") return verify(r);
+  if (what == "expect") return (void)(r.expect = number(w[1]));
+  if (what == "capture") return (void)(cu.capture(r.streams[number(w[1])], 2) ? fail(r, "capture") : (void)0);
+  if (what == "endcapture") return end_capture(r, w);
+  collective(r, w);
+}
+
+void all(Rank r, int argc, char **argv) {
+  void *context = nullptr;
+  if (cu.retain(&context, r.rank) || cu.use(context)) fail(r, "no GPU");
+  for (void *&s : r.streams) cu.stream(&s, 1);
+  cu.stream(&r.side, 1);
+  for (int i = 1; i < argc; i++) {
+    std::vector<std::string> words;
+    for (char *save, *at = strtok_r(strdup(argv[i]), " ", &save); at; at = strtok_r(nullptr, " ",
+        &save)) words.push_back(at);
+    if (getenv("CLIENT_TRACE")) fprintf(stderr, "rank %d: %s\n", r.rank, argv[i]);
+    run(r, words);
+  }
+  verify(r);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+  open_driver();
+  alarm(60);  // who hangs ends
+  Rank r = {};
+  r.ranks = atoi(getenv("WORLD"));
+  if (getenv("THREADS")) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < r.ranks; i++) threads.emplace_back([=] { Rank own = r; own.rank = i; all(own, argc, argv); });
+    for (std::thread &t : threads) t.join();
+  } else {
+    r.rank = atoi(getenv("RANK"));
+    all(r, argc, argv);
+  }
+  return 0;
+}

@@ -1,0 +1,38 @@
+// What the parts of the test client share.
+#pragma once
+#include "../src/nccl_abi.h"
+
+#include <string>
+#include <vector>
+
+typedef unsigned char u8;
+typedef unsigned long long u64;
+
+#define NCCL(result, name, params) extern "C" result nccl##name params;
+NCCL_CALLED(NCCL)
+
+struct Driver {
+  int (*init)(unsigned), (*retain)(void **, int), (*use)(void *), (*stream)(void **, unsigned), (*sync)(void *);
+  int (*alloc)(u64 *, size_t), (*release)(u64), (*put)(u64, const void *, size_t, void *), (*get)(void *, u64, size_t,
+      void *);
+  int (*capture)(void *, int), (*capture_end)(void *, void **), (*instantiate)(void **, void *, u64), (*replay)(void *,
+      void *);
+};
+extern Driver cu;
+
+// A Rank is what one thread has: its communicators and streams by number.
+struct Pending;
+struct Rank {
+  int rank, ranks;
+  Comm comms[16];
+  void *streams[4], *side, *graph;
+  int expect;  // the result that the next call must have, or -1
+  std::vector<Pending *> pending;
+};
+
+[[noreturn]] void fail(const Rank &r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void expect(Rank &r, const char *what, Result got);
+
+// collective makes buffers and calls. verify compares what has come with what must come.
+void collective(Rank &r, const std::vector<std::string> &words);
+void verify(Rank &r);

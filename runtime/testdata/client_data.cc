@@ -1,0 +1,166 @@
+// The collectives of the test client, and their data. A call is: FUNCTION COMM COUNT TYPE OP ROOT STREAM FLAGS, with
+// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync").
+#include "client.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct Pending {
+  std::string fn;
+  size_t count;
+  int type, op, root, rank, ranks;
+  u64 send, recv, block, block_bytes;
+  std::vector<u8> before;  // what the block had
+  bool verified;
+};
+
+namespace {
+
+enum { SUM, PROD, MAX, MIN, AVG };
+const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1, 1};  // the last is of no type
+
+bool reduces(const std::string &f) { return f == "allreduce" || f == "reducescatter" || f == "reduce"; }
+
+// value is small, so that all types have it, sums and products of 8 ranks too, and averages are whole.
+int value(const Pending &p, int rank, size_t i) {
+  if (p.op == PROD) return 1 + (int)((i + (size_t)rank) % 2);
+  return (int)(i % 4) + p.ranks * (rank % 2);
+}
+
+int reduced(const Pending &p, size_t i) {
+  int x = value(p, 0, i);
+  for (int r = 1; r < p.ranks; r++) {
+    const int y = value(p, r, i);
+    x = p.op == PROD ? x * y : p.op == MAX ? (x > y ? x : y) : p.op == MIN ? (x < y ? x : y) : x + y;
+  }
+  return p.op == AVG ? x / p.ranks : x;
+}
+
+void encode(int type, int v, u8 *to) {
+  const float f = (float)v;
+  const double d = v;
+  const long long l = v;
+  unsigned bits;
+  memcpy(&bits, &f, 4);
+  switch (type) {
+    case 6: {
+      const int e = v ? (int)((bits >> 23) & 255) - 127 : 0;
+      const unsigned short h = v ? (unsigned short)((e + 15) << 10 | ((bits >> 13) & 1023)) : (unsigned short)0;
+      memcpy(to, &h, 2);
+      return;
+    }
+    case 7: memcpy(to, &f, 4); return;
+    case 8: memcpy(to, &d, 8); return;
+    case 9: to[0] = (u8)(bits >> 16), to[1] = (u8)(bits >> 24); return;
+    default: memcpy(to, &l, sizes[type]);
+  }
+}
+
+// element writes element i of what a rank sends.
+void element(const Pending &p, int rank, size_t i, u8 *to) {
+  if (reduces(p.fn)) return encode(p.type, value(p, rank, i), to);
+  for (size_t b = 0; b < sizes[p.type]; b++) to[b] = (u8)(i * 7 + b * 31 + (size_t)rank * 101 + 3);
+}
+
+bool receives(const Pending &p) { return (p.fn != "reduce" && p.fn != "gather") || p.rank == p.root; }
+bool sends(const Pending &p) { return (p.fn != "broadcast" && p.fn != "scatter") || p.rank == p.root; }
+size_t send_count(const Pending &p) {
+  return p.fn == "reducescatter" || p.fn == "alltoall" || p.fn == "scatter" ? p.count * (size_t)p.ranks : p.count;
+}
+size_t recv_count(const Pending &p) {
+  return p.fn == "allgather" || p.fn == "alltoall" || p.fn == "gather" ? p.count * (size_t)p.ranks : p.count;
+}
+
+// wanted writes element i of what this rank must receive.
+void wanted(const Pending &p, size_t i, u8 *to) {
+  const size_t of = i / (p.count ? p.count : 1), at = i % (p.count ? p.count : 1), own = (size_t)p.rank * p.count;
+  if (p.fn == "allreduce" || p.fn == "reduce") return encode(p.type, reduced(p, i), to);
+  if (p.fn == "reducescatter") return encode(p.type, reduced(p, own + i), to);
+  if (p.fn == "allgather" || p.fn == "gather") return element(p, (int)of, at, to);
+  if (p.fn == "alltoall") return element(p, (int)of, own + at, to);
+  if (p.fn == "scatter") return element(p, p.root, own + i, to);
+  element(p, p.root, i, to);
+}
+
+// place lays out the buffers in one block, with room around each.
+void place(Pending *p, bool in_place, bool unaligned) {
+  const size_t size = sizes[p->type], a = send_count(*p) * size, b = recv_count(*p) * size, gap = 256;
+  const u64 first = p->block + gap + (unaligned ? size : 0);
+  const u64 second = (first + a + gap + 255) / 256 * 256 + (unaligned ? 3 * size : 0);
+  p->send = first, p->recv = second;
+  if (!in_place) return;
+  const u64 own = (u64)p->rank * p->count * size;
+  if (p->fn == "allgather") p->recv = first, p->send = first + own;
+  else if (p->fn == "reducescatter") p->recv = first + own;
+  else if (p->fn == "gather" && p->rank == p->root) p->recv = first, p->send = first + own;
+  else if (p->fn == "scatter" && p->rank == p->root) p->recv = first + own;
+  else if (p->fn != "alltoall" && p->fn != "gather" && p->fn != "scatter") p->recv = first;
+  (void)b;
+}
+
+Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &flags) {
+  Pending *p = new Pending();
+  p->fn = w[0], p->count = strtoull(w[2].c_str(), nullptr, 10), p->type = atoi(w[3].c_str()),
+      p->op = atoi(w[4].c_str());
+  p->root = atoi(w[5].c_str());
+  ncclCommUserRank(r.comms[atoi(w[1].c_str())], &p->rank);
+  ncclCommCount(r.comms[atoi(w[1].c_str())], &p->ranks);
+  const bool has = flags.find('i') != std::string::npos || (flags.find('m') != std::string::npos && p->rank % 2);
+  p->block_bytes = (send_count(*p) + recv_count(*p)) * sizes[p->type] + 2048;
+  if (cu.alloc(&p->block, p->block_bytes)) fail(r, "no memory");
+  place(p, has, flags.find('u') != std::string::npos);
+  p->before.assign(p->block_bytes, 0x5b);
+  for (size_t i = 0; sends(*p) && i < send_count(*p); i++)
+    element(*p, p->rank, i, &p->before[p->send - p->block + i * sizes[p->type]]);
+  if (cu.put(p->block, p->before.data(), p->block_bytes, r.side) || cu.sync(r.side)) fail(r, "a copy");
+  p->verified = flags.find('v') != std::string::npos;
+  return p;
+}
+
+Result call(const Pending &p, Comm c, void *stream) {
+  const void *s = (const void *)p.send;
+  void *d = (void *)p.recv;
+  if (p.fn == "allreduce") return ncclAllReduce(s, d, p.count, p.type, p.op, c, stream);
+  if (p.fn == "allgather") return ncclAllGather(s, d, p.count, p.type, c, stream);
+  if (p.fn == "reducescatter") return ncclReduceScatter(s, d, p.count, p.type, p.op, c, stream);
+  if (p.fn == "broadcast") return ncclBroadcast(s, d, p.count, p.type, p.root, c, stream);
+  if (p.fn == "bcast") return ncclBcast((void *)s, p.count, p.type, p.root, c, stream);
+  if (p.fn == "reduce") return ncclReduce(s, d, p.count, p.type, p.op, p.root, c, stream);
+  if (p.fn == "alltoall") return ncclAlltoAll(s, d, p.count, p.type, c, stream);
+  if (p.fn == "gather") return ncclGather(s, d, p.count, p.type, p.root, c, stream);
+  if (p.fn == "scatter") return ncclScatter(s, d, p.count, p.type, p.root, c, stream);
+  if (p.fn == "send") return ncclSend(s, p.count, p.type, p.root, c, stream);
+  if (p.fn == "recv") return ncclRecv(d, p.count, p.type, p.root, c, stream);
+  return INVALID_USAGE;
+}
+
+void compare(Rank &r, const Pending &p) {
+  std::vector<u8> now(p.block_bytes), must = p.before;
+  if (cu.get(now.data(), p.block, p.block_bytes, r.side) || cu.sync(r.side)) fail(r, "a copy");
+  for (size_t i = 0; receives(p) && i < recv_count(p); i++) wanted(p, i, &must[p.recv - p.block + i * sizes[p.type]]);
+  for (size_t i = 0; i < must.size(); i++)
+    if (now[i] != must[i])
+      fail(r, "%s count=%zu type=%d op=%d root=%d: byte %lld of the output is %02x, not %02x", p.fn.c_str(), p.count,
+           p.type, p.op, p.root, (long long)(p.block + i - p.recv), now[i], must[i]);
+}
+
+}  // namespace
+
+void collective(Rank &r, const std::vector<std::string> &w) {
+  if (w.size() < 7) fail(r, "unknown command %s", w[0].c_str());
+  Pending *p = prepare(r, w, w.size() > 7 ? w[7] : "");
+  expect(r, w[0].c_str(), call(*p, r.comms[atoi(w[1].c_str())], r.streams[atoi(w[6].c_str())]));
+  r.pending.push_back(p);
+}
+
+void verify(Rank &r) {
+  for (void *s : r.streams)
+    if (const int code = cu.sync(s)) fail(r, "a stream ends with error %d", code);
+  for (Pending *p : r.pending) {
+    if (p->verified) compare(r, *p);
+    cu.release(p->block);
+    delete p;
+  }
+  r.pending.clear();
+}

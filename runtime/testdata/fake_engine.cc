@@ -1,0 +1,91 @@
+// A mock of the engine, for tests of the front alone: teams that launch nothing, and note each call in MSCCLC_FAKE_LOG.
+// MSCCLC_FAKE_UNABLE is a rank that cannot, and MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's.
+#include "../src/engine.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct Bundle {
+  u8 hash[32];
+};
+struct Team {
+  u32 rank, ranks;
+  int aborted;
+};
+
+static void note(const Team *t, const char *format, ...) {
+  const char *path = getenv("MSCCLC_FAKE_LOG");
+  if (!path) return;
+  char line[512];
+  int n = snprintf(line, sizeof line, "%u engine ", t->rank);
+  va_list args;
+  va_start(args, format);
+  n += vsnprintf(line + n, sizeof line - 2 - (size_t)n, format, args);
+  va_end(args);
+  line[n++] = '\n';
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0 || write(fd, line, (size_t)n) != n) abort();
+  close(fd);
+}
+static long number(const char *name, long otherwise) {
+  const char *text = getenv(name);
+  return text ? atol(text) : otherwise;
+}
+
+void say(Why *why, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(why->text, sizeof why->text, format, args);
+  va_end(args);
+}
+Bundle *bundle_open(const char *path, Why *why) {
+  static Bundle b;
+  if (!access(path, R_OK)) return &b;
+  return say(why, "%s cannot be read", path), nullptr;
+}
+const u8 *bundle_hash(const Bundle *b) { return b->hash; }
+bool bundle_serves(Bundle *, u32, const char *, Why *) { return true; }
+
+Team *team_begin(Bundle *, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *mine) {
+  if (number("MSCCLC_FAKE_UNABLE", -1) == (long)rank) {
+    snprintf(mine->why, sizeof mine->why, "it was told so");
+    return nullptr;
+  }
+  Team *t = (Team *)calloc(1, sizeof *t);
+  t->rank = rank, t->ranks = ranks;
+  mine->able = 1, mine->pid = (u64)getpid(), mine->ctas = ctas, mine->settings = settings;
+  return t;
+}
+bool team_fits(const Offer *all, u32 ranks, Why *why) {
+  for (u32 i = 1; i < ranks; i++)
+    if (all[i].settings != all[0].settings) return say(why, "rank %u has other settings", i), false;
+  return true;
+}
+bool team_join(Team *t, const Offer *all, Why *) { return note(t, "join ctas=%u", all[t->rank].ctas), true; }
+
+Choice team_choose(const Team *, const Call *call, bool) {
+  static const bundle_rule any = {};
+  const bool nccl = call->count >= (u64)number("MSCCLC_FAKE_NCCL", 1 << 20);
+  return Choice{nccl ? nullptr : &any, nccl ? "the rule says NCCL" : nullptr};
+}
+int team_launch(Team *t, const Choice *, const Call *c, void *) {
+  static const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
+                                      "Broadcast", "Reduce",    "Gather",        "Scatter"};
+  note(t, "%s count=%llu type=%u op=%u root=%u group=%u", kinds[c->kind], c->count, c->dtype, c->redop, c->root,
+      c->group);
+  return 0;
+}
+int team_before(Team *t, void *) { return note(t, "before"), 0; }
+int team_behind(Team *t, void *) { return note(t, "behind"), 0; }
+int team_captured(Team *, void *, bool *captured) { return *captured = false, 0; }
+bool team_failed(Team *t, Why *why) {
+  if (t->aborted) say(why, "rank %u was aborted", t->rank);
+  return t->aborted;
+}
+void team_abort(Team *t) { note(t, "abort"), t->aborted = 1; }
+void team_end(Team *t, bool peers_may_run) { note(t, "end peers=%d", peers_may_run), free(t); }
+const char *driver_text(int) { return "mock engine's error"; }

@@ -1,0 +1,226 @@
+// A mock of NCCL for tests: libnccl.so.2 of several processes. AllGather really gathers, in memory of the mock driver;
+// all else is only noted. Each call writes a line to the file in MSCCLC_FAKE_LOG: its rank, its name, its arguments. It
+// calls some of its own functions by their names, as NCCL may.
+#include "../src/nccl_abi.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define API extern "C" __attribute__((visibility("default")))
+#define ALIAS(name, params) extern "C" __attribute__((visibility("default"), alias(#name))) Result p##name params;
+
+namespace {
+
+typedef unsigned long long u64;
+enum { RANKS = 16, SLOT = 1 << 16, COMM_MAGIC = 0x6e63636c };
+
+// What the ranks of a communicator share: a file. A barrier counts those that have come.
+struct Shared {
+  unsigned come, round;
+  char slot[RANKS][SLOT];
+};
+
+}  // namespace
+
+struct ncclComm {
+  unsigned magic;
+  int rank, ranks, device, blocking, state, splits;
+  Shared *shared;
+  UniqueId id;
+};
+
+namespace {
+
+struct Driver {
+  int (*use)(void *), (*current)(void **), (*device)(int *), (*retain)(void **, int), (*sync)(void *);
+  int (*put)(u64, const void *, size_t, void *), (*get)(void *, u64, size_t, void *);
+  int (*capture)(void *, int *, u64 *, void **, void **, size_t *);
+} cu;
+
+void open_driver() {
+  if (cu.use) return;
+  void *h = dlopen(getenv("MSCCLC_LIBCUDA"), RTLD_NOW);
+  if (!h) fprintf(stderr, "mock NCCL: %s\n", dlerror()), abort();
+  *(void **)&cu.current = dlsym(h, "cuCtxGetCurrent");
+  *(void **)&cu.device = dlsym(h, "cuCtxGetDevice");
+  *(void **)&cu.retain = dlsym(h, "cuDevicePrimaryCtxRetain");
+  *(void **)&cu.sync = dlsym(h, "cuStreamSynchronize");
+  *(void **)&cu.put = dlsym(h, "cuMemcpyHtoDAsync_v2");
+  *(void **)&cu.get = dlsym(h, "cuMemcpyDtoHAsync_v2");
+  *(void **)&cu.capture = dlsym(h, "cuStreamGetCaptureInfo_v2");
+  *(void **)&cu.use = dlsym(h, "cuCtxSetCurrent");
+}
+
+void note(int rank, const char *format, ...) {
+  const char *path = getenv("MSCCLC_FAKE_LOG");
+  if (!path) return;
+  char line[512];
+  int n = snprintf(line, sizeof line, "%d nccl ", rank);
+  va_list args;
+  va_start(args, format);
+  n += vsnprintf(line + n, sizeof line - 2 - (size_t)n, format, args);
+  va_end(args);
+  line[n++] = '\n';
+  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0 || write(fd, line, (size_t)n) != n) abort();
+  close(fd);
+}
+
+void pause_us(long us) {
+  const struct timespec ts = {0, us * 1000};
+  nanosleep(&ts, nullptr);
+}
+
+void barrier(Shared *s, int ranks) {
+  const unsigned round = __atomic_load_n(&s->round, __ATOMIC_ACQUIRE);
+  if ((int)__atomic_add_fetch(&s->come, 1, __ATOMIC_ACQ_REL) == ranks) {
+    __atomic_store_n(&s->come, 0, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&s->round, 1, __ATOMIC_ACQ_REL);
+  }
+  while (__atomic_load_n(&s->round, __ATOMIC_ACQUIRE) == round) pause_us(20);
+}
+
+Shared *share(const UniqueId *id) {
+  char path[256];
+  const char *dir = getenv("MSCCLC_FAKE_DIR");
+  snprintf(path, sizeof path, "%s/nccl-%s", dir ? dir : "/dev/shm", id->internal);
+  const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0 || ftruncate(fd, sizeof(Shared))) perror(path), abort();
+  void *p = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  return p == MAP_FAILED ? nullptr : (Shared *)p;
+}
+
+// A Job is what a call does, at once or at the end of the group, where each has a thread.
+struct Job {
+  int kind;  // 0 make, 1 split, 2 gather
+  ncclComm *comm, *from;
+  Comm *made;
+  int color, key;
+  const void *send;
+  void *recv, *stream;
+  size_t bytes;
+};
+__thread int depth, in_progress;
+__thread Job jobs[64];
+__thread int job_count;
+
+void gather_bytes(ncclComm *c, const void *mine, size_t bytes) {
+  memcpy(c->shared->slot[c->rank], mine, bytes);
+  barrier(c->shared, c->ranks);
+}
+
+void split(Job *j) {
+  ncclComm *p = j->from;
+  const int mine[2] = {j->color, j->key};
+  gather_bytes(p, mine, sizeof mine);
+  int rank = 0, ranks = 0;
+  for (int i = 0; i < p->ranks; i++) {
+    int other[2];
+    memcpy(other, p->shared->slot[i], sizeof other);
+    if (other[0] != j->color) continue;
+    rank += other[1] < j->key || (other[1] == j->key && i < p->rank), ranks++;
+  }
+  p->splits++;
+  barrier(p->shared, p->ranks);
+  if (j->color == NCCL_NO_COLOR) return;
+  ncclComm *c = (ncclComm *)calloc(1, sizeof *c);
+  *c = *p;
+  c->rank = rank, c->ranks = ranks, c->splits = 0, c->state = SUCCESS;
+  snprintf(c->id.internal, sizeof c->id.internal, "%.100s-%d-%d", p->id.internal, p->splits, j->color);
+  c->shared = share(&c->id);
+  barrier(c->shared, c->ranks);
+  *j->made = c;
+}
+
+void gather_real(Job *j) {
+  ncclComm *c = j->comm;
+  int captured = 0;
+  u64 number;
+  if (j->bytes > SLOT) return;
+  if (!cu.capture(j->stream, &captured, &number, nullptr, nullptr, nullptr) && captured) return;
+  char mine[SLOT], *all = (char *)malloc(SLOT * RANKS);
+  if (cu.sync(j->stream) || cu.get(mine, (u64)j->send, j->bytes, j->stream) || cu.sync(j->stream)) abort();
+  gather_bytes(c, mine, j->bytes);
+  for (int i = 0; i < c->ranks; i++) memcpy(all + (size_t)i * j->bytes, c->shared->slot[i], j->bytes);
+  barrier(c->shared, c->ranks);
+  if (cu.put((u64)j->recv, all, j->bytes * (size_t)c->ranks, j->stream)) abort();
+  free(all);
+}
+
+void *work(void *p) {
+  Job *j = (Job *)p;
+  void *context = nullptr;
+  cu.retain(&context, j->kind == 1 ? j->from->device : j->comm->device);
+  cu.use(context);
+  if (j->kind == 0) barrier(j->comm->shared, j->comm->ranks), __atomic_store_n(&j->comm->state, SUCCESS,
+      __ATOMIC_RELEASE);
+  if (j->kind == 1) split(j);
+  if (j->kind == 2) gather_real(j);
+  return nullptr;
+}
+
+void *work_late(void *p) {
+  pause_us(20000);
+  work(p);
+  free(p);
+  return nullptr;
+}
+
+Result run(const Job &j) {
+  if (depth) return jobs[job_count++] = j, SUCCESS;
+  void *context = nullptr;
+  cu.current(&context);
+  Job own = j;
+  work(&own);
+  cu.use(context);
+  return SUCCESS;
+}
+
+Result make(Comm *comm, int ranks, const UniqueId *id, int rank, const Config *config, int device) {
+  open_driver();
+  if (ranks < 1 || ranks > RANKS || rank < 0 || rank >= ranks) return INVALID_ARGUMENT;
+  ncclComm *c = (ncclComm *)calloc(1, sizeof *c);
+  c->magic = COMM_MAGIC, c->rank = rank, c->ranks = ranks, c->id = *id, c->device = device;
+  c->blocking = !config || config->blocking == NCCL_UNDEF || config->blocking;
+  c->shared = share(id);
+  c->state = IN_PROGRESS;
+  *comm = c;
+  Job j = {};
+  j.comm = c;
+  if (c->blocking) return run(j);
+  pthread_t thread;
+  Job *late = (Job *)malloc(sizeof j);
+  *late = j;
+  if (pthread_create(&thread, nullptr, work_late, late)) return SYSTEM_ERROR;
+  pthread_detach(thread);
+  if (depth) in_progress = 1;
+  return IN_PROGRESS;
+}
+
+int current() {
+  int device = 0;
+  open_driver();
+  cu.device(&device);
+  return device;
+}
+
+Result checked(Comm c, const char *name, size_t count, int type, int op, int root) {
+  if (!c || c->magic != COMM_MAGIC) return INVALID_ARGUMENT;
+  note(c->rank, "%s%s count=%zu type=%d op=%d root=%d", depth ? "(group) " : "", name, count, type, op, root);
+  if (type < 0 || type > 11 || root >= c->ranks) return INVALID_ARGUMENT;
+  return __atomic_load_n(&c->state, __ATOMIC_ACQUIRE) == IN_PROGRESS ? INVALID_USAGE : SUCCESS;
+}
+
+}  // namespace
+
+#include "standin_nccl_calls.h"
