@@ -156,6 +156,8 @@ func Prove(p *ir.Program) error {
 		return bad("compile it with --sided one", "%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
 	case p.Coll.Ranks > MostRanks:
 		return bad(fmt.Sprintf("at most %d ranks", MostRanks), "%s has %d ranks", p.Name, p.Coll.Ranks)
+	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
+		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
 	case !p.Staged():
 		return bad("compile it with --staged", "%s reaches input and output of other ranks", p.Name)
 	case p.OneSided.OnePass:
@@ -165,6 +167,9 @@ func Prove(p *ir.Program) error {
 	}
 	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
 		return found
+	}
+	if err := mixes(p); p.InPlace && err != nil {
+		return err
 	}
 	if p.Coll.Kind == ir.AllReduce && !same(p) {
 		return bad("mscclc verify --bitwise shows where", "ranks end with different bits of %s", p.Name)

@@ -1,0 +1,132 @@
+//go:build cgo
+
+package bundle
+
+import (
+	"bytes"
+	"math/rand"
+	"path"
+	"strings"
+	"testing"
+
+	"mscclc/algorithms"
+	"mscclc/algorithms/choose"
+	"mscclc/codegen"
+	"mscclc/codegen/program"
+	"mscclc/executor"
+	"mscclc/executor/cpu"
+	"mscclc/executor/data"
+	"mscclc/ir"
+)
+
+// TestMixes runs the programs of bundles on the CPU in all mixes of ranks that are in place and ranks that are not, up
+// to 4 ranks. All mixes give the same outputs.
+func TestMixes(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	for n := 2; n <= 4; n++ {
+		for _, p := range ladder(t, n).Programs {
+			if p.InPlace == 0 {
+				continue
+			}
+			q, err := program.Decode(p.Title(), p.Source, codegen.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := executor.Load(q.Called(false), executor.Options{Device: cpu.Device()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			elems := int64(1 + rnd.Intn(300))
+			want := mix(t, l, q, elems, 0)
+			for mask := 1; mask < 1<<n; mask++ {
+				for rank, got := range mix(t, l, q, elems, mask) {
+					if !bytes.Equal(got, want[rank]) {
+						t.Errorf("%s with ranks %b in place: rank %d has another output", titleAt(p), mask, rank)
+					}
+				}
+			}
+			l.Close()
+		}
+	}
+}
+
+// mix runs a program with the ranks of a mask in place, and returns the outputs.
+func mix(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, mask int) [][]byte {
+	t.Helper()
+	const dtype = data.I32
+	geo := data.NewGeometry(p.Called(true).Coll, elems, dtype.Size())
+	args := executor.Args{DType: dtype, RedOp: data.Sum, Elems: elems}
+	for r := range p.Coll.Ranks {
+		in, out, inAt, outAt, all := geo.Buffers(r)
+		memory := make([]byte, all*int64(dtype.Size()))
+		part := func(at, n int64) []byte { return memory[at*int64(dtype.Size()):][:n*int64(dtype.Size())] }
+		input, output := part(inAt, in), part(outAt, out)
+		if mask>>r&1 == 0 {
+			input, output = bytes.Clone(input), bytes.Clone(output)
+		}
+		rand.New(rand.NewSource(int64(r))).Read(input)
+		args.Input, args.Output = append(args.Input, input), append(args.Output, output)
+	}
+	if _, err := l.Run(t.Context(), args); err != nil {
+		t.Fatal(err)
+	}
+	return args.Output
+}
+
+// TestMixesRefused: a step that reads input behind a write to output is no matter where no rank is in place, nor where
+// all are if the values are the same, and is refused.
+func TestMixesRefused(t *testing.T) {
+	key := programKey{name: "allgather/ring", protocol: ir.Simple, kind: ir.AllGather, ranks: 2}
+	text, err := algorithms.Open(key.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := compileAs(key, &choose.Own{File: "ring.mscl", Text: text}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mixes(p); err != nil {
+		t.Fatal(err)
+	}
+	var moves []*ir.Step // of rank 0
+	for i := p.Blocks[0].Steps.First; i < p.Blocks[0].Steps.End; i++ {
+		if p.Steps[i].Op == ir.Move {
+			moves = append(moves, &p.Steps[i])
+		}
+	}
+	first, last := p.OneSided.Sources(moves[0]), p.OneSided.Sources(moves[len(moves)-1])
+	kept := first[0]
+	first[0], last[0] = last[0], kept // output[0] of scratch, and then input
+	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "reads input that is written before") {
+		t.Errorf("%v", err)
+	}
+	first[0], last[0] = kept, first[0]
+	p.OneSided.Dests(moves[0])[0].Buf = ir.Input
+	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "writes input") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestCatalog compiles the catalog for bundles. What is proven for calls in place and out of place is right in all
+// mixes.
+func TestCatalog(t *testing.T) {
+	b, proven := &builder{}, 0
+	for _, name := range algorithms.Names() {
+		kind, ok := ir.KindByName(path.Dir(name))
+		if !ok {
+			continue
+		}
+		for protocol := range ir.NumProtocols {
+			_, err := b.compile(programKey{name: name, protocol: protocol, kind: kind, ranks: 4})
+			if err == nil {
+				proven++
+			} else if strings.Contains(err.Error(), "reads input") || strings.Contains(err.Error(), "writes input") {
+				t.Errorf("%s %v: %v", name, protocol, err)
+			}
+		}
+	}
+	t.Logf("%d programs", proven)
+	if proven < 150 {
+		t.Errorf("only %d programs can be in a bundle", proven)
+	}
+}
