@@ -54,7 +54,8 @@ struct Team {
   pthread_mutex_t mu;      // guards side and failure
   abi_status *statuses;    // as they were read, by program
   Why failure;
-  bool failed, aborted;    // aborted is read without mu
+  bool failed, aborted;    // read without mu, too
+  u64 looked;              // when the statuses were read last
 };
 
 u64 now_of_engine();  // ns of a clock that counts up

@@ -6,7 +6,7 @@
 
 namespace {
 
-const u64 LOOK_AGAIN = 1000000, SAY_WHERE = 50000000, LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
+const u64 LOOK_AGAIN = 1000000, LOOK_OLD = 2000000, SAY_WHERE = 50000000, LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
 enum { DEINITIALIZED = 4 };
 
 // programs_of is how many statuses there are: none before the team has joined.
@@ -86,8 +86,14 @@ bool wait(Team *t, u64 limit) {
 
 }  // namespace
 
+// A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause is told what was seen
+// at most LOOK_OLD ago.
 bool team_failed(Team *t, Why *why) {
   if (!alive()) return say(why, "%s", driver_text(ENGINE_FORKED)), true;
+  const u64 at = now_of_engine();
+  if (at - __atomic_load_n(&t->looked, __ATOMIC_RELAXED) < LOOK_OLD && !__atomic_load_n(&t->failed, __ATOMIC_ACQUIRE))
+    return false;
+  __atomic_store_n(&t->looked, at, __ATOMIC_RELAXED);
   Current current(t->gpu);
   Lock lock(&t->mu);
   if (!t->failed && current.code) {
