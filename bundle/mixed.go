@@ -6,8 +6,8 @@ import (
 	"mscclc/ir/eval"
 )
 
-// This file extends two proofs, that all ranks may be in place and that none need be, to calls in which each rank decides
-// for itself.
+// This file extends two proofs, that all ranks may be in place and that none need be, to calls in which each rank
+// decides for itself.
 //
 // Lemma. Let p be staged, and proven for calls in which all ranks are in place, and for calls in which none is. Let no
 // step write input, and let each step that reads a chunk of input find there what the call began with, where all ranks
@@ -16,9 +16,10 @@ import (
 //   - What waits for what depends on no placement, so that p ends, and scratch and packets have no races, as before.
 //   - Only steps of its own rank access a rank's input and output. A race in them is one in the proof of that rank's
 //     placement.
-//   - Every step reads the same values in every mix. Take them in an order in which they may end. A chunk of input holds
-//     what the call began with. A chunk of output that is read was written before, or the proof out of place rejects the
-//     read, and the last write is the same in every mix, as no step writes input. So it is with scratch and packets.
+//   - Every step reads the same values in every mix. Take them in an order in which they may end. A chunk of input
+//     holds what the call began with. A chunk of output that is read was written before, or the proof out of place
+//     rejects the read, and the last write is the same in every mix, as no step writes input. So it is with scratch and
+//     packets.
 //
 // So outputs are the same in every mix, and so is the order of sums.
 

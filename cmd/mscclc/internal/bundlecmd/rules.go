@@ -1,7 +1,9 @@
 package bundlecmd
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
@@ -14,6 +16,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 	if err != nil {
 		return err
 	}
+	spec.Note = f.origin(tables)
 	for _, n := range spec.Ranks {
 		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.unmeasured)
 		spec.Rules = append(spec.Rules, rules...)
@@ -40,6 +43,21 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		}
 	}
 	return nil
+}
+
+// origin says where rules come from, for those who read the bundle.
+func (f *bundleFlags) origin(tables []*bundle.Measured) string {
+	var from []string
+	for _, name := range f.rules {
+		from = append(from, filepath.Base(name))
+	}
+	if len(tables) > len(f.rules) {
+		from = append(from, "those that are built in")
+	}
+	if f.unmeasured {
+		from = append(from, "unmeasured ones of mscclc")
+	}
+	return strings.Join(append(from, "NCCL's"), ", then ")
 }
 
 // tables returns the measured rules: those of --rules, and then those that are built in. It fails where a file has

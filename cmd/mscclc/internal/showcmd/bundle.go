@@ -48,7 +48,7 @@ func showBundle(a *cli.App, arg, stage string, text []byte, f *showFlags) error 
 
 func writeBundle(w io.Writer, b *bundle.Info, size int) {
 	fmt.Fprintf(w, "bundle for %s: %s; %s\n", diag.Printable(b.Device), strings.Join(b.DTypes, ", "), roughly(uint64(size)))
-	for _, line := range [][2]string{{"made by", b.Maker}, {"rules:", b.Note}, {"kernels", b.Kernels}} {
+	for _, line := range [][2]string{{"made by", b.Maker}, {"rules are", b.Note}, {"kernels", b.Kernels}} {
 		if line[1] != "" {
 			fmt.Fprintf(w, "%s %s\n", line[0], diag.Printable(line[1]))
 		}
