@@ -95,6 +95,7 @@ var mayImport = map[string][]string{
 	"mscclc/cmd/mscclc/internal/simulatecmd": {"*"},
 	"mscclc/cmd/mscclc/internal/sizing":      {"*"},
 	"mscclc/cmd/mscclc/internal/verifycmd":   {"*"},
+	"mscclc/cmd/mscclc/internal/withcmd":     {"*"},
 }
 
 // testOnly are the packages that only tests import, and each other.

@@ -69,6 +69,7 @@ var cheap = map[string]string{
 	"show":     "show allgather/allpairs -p ranks=2",
 	"simulate": "simulate allgather/allpairs -p ranks=2 -b 1K -e 1K",
 	"verify":   "verify allgather/allpairs -p ranks=2",
+	"with":     "with --print",
 }
 
 // refusal is how a command refuses a value and names those that there are.

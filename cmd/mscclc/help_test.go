@@ -47,7 +47,7 @@ func TestHelpExamples(t *testing.T) {
 	root, ran := rootCommand(silent()), 0
 	for _, cmd := range append(root.Commands(), root) { // compile, which makes what others read, comes early
 		for line := range strings.Lines(cmd.Example) {
-			if strings.Contains(line, "--device cuda") || cmd.Name() == "completion" {
+			if strings.Contains(line, "--device cuda") || strings.Contains(line, " -- ") || cmd.Name() == "completion" {
 				continue
 			}
 			line, _, _ = strings.Cut(line, "|")

@@ -99,6 +99,10 @@ verify x.bundle
 	"version": `
 version
 `,
+	"with": `
+with --bundle x.bundle --nccl none --print
+with --bundle y.bundle --nccl none
+`,
 	"any command that fails before its document": `
 --nosuch
 nosuch
@@ -121,6 +125,9 @@ run odd.mscl --bytes many
 run odd.mscl --device cuda --ranks 2
 bench none.mscl
 bundle -o z.bundle
+with --print
+with --bundle odd.mscl --print
+with --bundle x.bundle --nccl none.so --print
 bundle --device H200 --ranks 1 -o z.bundle
 bench nosuch
 bench allreduce -b 9 -e 1

@@ -16,6 +16,7 @@ import (
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/verifycmd"
+	"mscclc/cmd/mscclc/internal/withcmd"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,7 @@ var documents = []document{
 	{"topo MACHINE", topologyReport{}},
 	{"verify", []verifycmd.Report{}},
 	{"version", versionDocument{}},
+	{"with", withcmd.Document{}},
 	{"any command that fails before its document", cli.Failure{}},
 }
 

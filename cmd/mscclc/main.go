@@ -22,6 +22,7 @@ import (
 	"mscclc/cmd/mscclc/internal/showcmd"
 	"mscclc/cmd/mscclc/internal/simulatecmd"
 	"mscclc/cmd/mscclc/internal/verifycmd"
+	"mscclc/cmd/mscclc/internal/withcmd"
 	"mscclc/ir/diag"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,7 @@ Exit codes: 0 good, 1 the input is wrong, 2 usage, 3 not possible with this mach
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(compiling.Command(a), verifycmd.Command(a), runcmd.Command(a), benchcmd.Command(a), showcmd.Command(a),
 		lintCommand(a), topoCommand(a), simulatecmd.Command(a), selectcmd.Command(a), bundlecmd.Command(a),
-		fmtCommand(a), listCommand(a), explainCommand(a), versionCommand(a), jsonHelp())
+		withcmd.Command(a), fmtCommand(a), listCommand(a), explainCommand(a), versionCommand(a), jsonHelp())
 	root.AddCommand(topics()...)
 	completion.AddCommand(a, root)
 	strict(root)

@@ -54,6 +54,7 @@ var Arguments = map[string][]Place{
 	"topo":     {{words: machineWords, endings: cli.TopologyEndings}, {}},
 	"verify":   {{words: algorithmWords, endings: shownEndings}},
 	"version":  {{}},
+	"with":     {{anyFile: true}},
 }
 
 // Values are the places of the values of flags, by the flag's name, or the command's and the flag's. Flags that take
@@ -93,6 +94,8 @@ var Values = map[string]Place{
 	"topology":       {words: machineWords, endings: cli.TopologyEndings},
 	"trace":          {endings: cli.TraceEndings},
 	"verify ranks":   {},
+	"with bundle":    {endings: cli.BundleEndings},
+	"with lib":       {endings: cli.FoldersOnly},
 }
 
 // Register tells the commands of root what completion offers for their arguments and the values of their flags.

@@ -1,0 +1,200 @@
+// Package withcmd has the command with, which runs a program of NCCL so that its collectives run programs of a bundle.
+package withcmd
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"mscclc/bundle"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/files"
+	"mscclc/ir/diag"
+	"mscclc/runtime"
+
+	"github.com/spf13/cobra"
+)
+
+type withFlags struct {
+	bundle, nccl, lib string
+	replace, print    bool
+}
+
+// none is the value of --nccl for programs without NCCL.
+const none = "none"
+
+// Command returns mscclc with.
+func Command(a *cli.App) *cobra.Command {
+	var f withFlags
+	cmd := &cobra.Command{
+		Use:   "with --bundle FILE [-- COMMAND...]",
+		Short: "Run a program that uses NCCL, with a bundle's programs for its collectives",
+		Long: `Run a program that uses NCCL, such as one of PyTorch, JAX or nccl-tests, without any change. Collective
+calls that a rule of the bundle is for run the bundle's programs. NCCL runs all others.
+
+The command sets environment variables and then becomes COMMAND, such as torchrun, mpirun or srun. With --print, it
+prints the variables instead, for launchers that take them as flags.
+
+The library is built once with g++ and kept in the user's cache. It stands before NCCL in the program (LD_PRELOAD). A
+program that opens libnccl.so.2 by its name needs --replace: then the library stands in the place of NCCL, and hands all
+other calls on to NCCL. NCCL is found on LD_LIBRARY_PATH, in the system's list of libraries, or among the packages of
+python3; --nccl names another file. --nccl none runs without NCCL: what no rule is for is an error.
+
+MSCCLC_DEBUG=WARN or INFO prints what the library does. MSCCLC_STATS=FILE appends counts of calls by function and reason
+to FILE, as lines of JSON. MSCCLC_CTAS is the most CTAs of a launch.`,
+		Example: `  mscclc with --bundle h200.bundle -- torchrun --nproc-per-node 4 train.py
+  mscclc with --bundle h200.bundle --replace -- python3 train_jax.py
+  mscclc with --bundle h200.bundle --print`,
+		RunE: func(_ *cobra.Command, args []string) error { return with(a, &f, args) },
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.StringVar(&f.bundle, "bundle", "", "run the programs of `FILE`")
+	flags.StringVar(&f.nccl, "nccl", "", "NCCL is `FILE`, or none (default: search for libnccl.so.2)")
+	flags.StringVar(&f.lib, "lib", "", "take the library from `DIR` (default: build it in the user's cache)")
+	flags.BoolVar(&f.replace, "replace", false, "stand in the place of NCCL, for programs that open it by its name")
+	flags.BoolVar(&f.print, "print", false, "print the environment variables")
+	return cmd
+}
+
+// A Document is what with --print --json prints.
+type Document struct {
+	Schema    int        `json:"schema"`
+	Variables []Variable `json:"variables"`
+	NCCL      string     `json:"nccl,omitempty" doc:"the file of NCCL, if one was found"`
+	Missing   []string   `json:"missing,omitempty" doc:"functions of NCCL that the library does not hand on"`
+	cli.Noted
+}
+
+// A Variable is an environment variable and its value.
+type Variable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func with(a *cli.App, f *withFlags, command []string) error {
+	switch {
+	case f.bundle == "":
+		return cli.Usagef("--bundle is needed: the file that mscclc bundle writes")
+	case len(command) == 0 && !f.print && !a.JSON:
+		return cli.Usagef("with needs a command, or --print").Hint("mscclc with --bundle FILE -- torchrun train.py")
+	case len(command) > 0 && f.print:
+		return cli.Usagef("--print takes no command")
+	}
+	doc := &Document{Schema: cli.Schema}
+	if err := f.variables(a, doc); err != nil {
+		return err
+	}
+	if len(command) == 0 {
+		return doc.write(a)
+	}
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return unavailable("%s cannot be run: %v", command[0], err)
+	}
+	env := os.Environ()
+	for _, v := range doc.Variables {
+		env = append(env, v.Name+"="+v.Value)
+	}
+	return become(path, command, env)
+}
+
+// variables sets what the program needs.
+func (f *withFlags) variables(a *cli.App, doc *Document) error {
+	file, err := filepath.Abs(f.bundle)
+	if err != nil {
+		return err
+	}
+	if err := f.checkBundle(a); err != nil {
+		return err
+	}
+	dir := f.lib
+	if dir == "" {
+		if dir, err = runtime.Cached(); err != nil {
+			return unavailable("the library cannot be built: %v", err)
+		}
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	if doc.NCCL, err = f.findNCCL(a); err != nil {
+		return err
+	}
+	library := filepath.Join(dir, runtime.PreloadLibrary)
+	if f.replace || f.nccl == none {
+		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))
+	}
+	if _, err := os.Stat(library); err != nil {
+		return unavailable("the library is not there: %v", err)
+	}
+	if f.replace && doc.NCCL != none {
+		if doc.Missing, err = missing(doc.NCCL, library); err != nil {
+			return unavailable("%v", err)
+		}
+		if len(doc.Missing) > 0 {
+			a.Note("", "the library does not hand on %s: programs that open NCCL by its name do not find them",
+				strings.Join(doc.Missing, ", "))
+		}
+	}
+	preload := library
+	if before := os.Getenv("LD_PRELOAD"); before != "" {
+		preload += ":" + before
+	}
+	doc.Variables = []Variable{{"LD_PRELOAD", preload}, {"MSCCLC_BUNDLE", file}}
+	if f.replace || f.nccl == none {
+		doc.Variables = append(doc.Variables, Variable{"MSCCLC_NCCL", doc.NCCL})
+	}
+	return nil
+}
+
+// checkBundle reads the bundle, and notes which calls its programs will not run.
+func (f *withFlags) checkBundle(a *cli.App) error {
+	in, err := os.Open(f.bundle)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	text, err := files.ReadAll(f.bundle, in, "a bundle", bundle.MaxFile)
+	if err != nil {
+		return err
+	}
+	b, err := bundle.Decode(f.bundle, text)
+	if err != nil {
+		return err
+	}
+	var ranks []string
+	for i := range b.Sets {
+		s := &b.Sets[i]
+		if len(s.Programs) == 0 {
+			a.Note("", "NCCL runs all calls of %d ranks: the bundle has no programs for them", s.Ranks)
+			continue
+		}
+		ranks = append(ranks, fmt.Sprint(s.Ranks))
+	}
+	if len(ranks) > 0 {
+		rest := "NCCL runs all others, and Send and Recv"
+		if f.nccl == none {
+			rest = "all others, and Send and Recv, are errors"
+		}
+		a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
+	}
+	return nil
+}
+
+// write prints the variables: as JSON, or as a shell reads them.
+func (d *Document) write(a *cli.App) error {
+	if a.JSON {
+		d.Noted = a.Notes.List()
+		return a.WriteJSON(d)
+	}
+	for _, v := range d.Variables {
+		fmt.Fprintf(a.Stdout, "export %s='%s'\n", v.Name, strings.ReplaceAll(v.Value, "'", `'\''`))
+	}
+	return nil
+}
+
+func unavailable(format string, args ...any) error {
+	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
+}

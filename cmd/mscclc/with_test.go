@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWith: the variables of mscclc with name files, and an old value of LD_PRELOAD stays.
+func TestWith(t *testing.T) {
+	if _, err := exec.LookPath("g++"); err != nil {
+		t.Skip("there is no g++")
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("LD_PRELOAD", "")
+	call := func(args ...string) (int, string, string) {
+		var stdout, stderr bytes.Buffer
+		code := main1(args, strings.NewReader(""), &stdout, &stderr)
+		return code, stdout.String(), stderr.String()
+	}
+	if code, _, text := call("bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--unmeasured", "-o", "x.bundle"); code != 0 {
+		t.Fatal(text)
+	}
+	library := filepath.Join(t.TempDir(), "libnccl.so.2")
+	cc := exec.Command("g++", "-shared", "-fPIC", "-xc", "-", "-o", library)
+	cc.Stdin = strings.NewReader("int ncclCommInitRank() { return 0; } int ncclOfTomorrow() { return 0; }")
+	if out, err := cc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, c := range []struct {
+		args       []string
+		code       int
+		out, notes string
+	}{
+		{[]string{"--bundle", "x.bundle", "--nccl", library, "--print"}, 0, "libmscclc-preload.so'", "with 2 ranks; NCCL runs all others"},
+		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--print"}, 0, "MSCCLC_NCCL='" + library + "'", "hand on ncclOfTomorrow:"},
+		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--print"}, 0, "nccl/libnccl.so.2'", "are errors"},
+		{[]string{"--bundle", "x.bundle", "--nccl", os.Args[0], "--print"}, 3, "", "is not NCCL"},
+		{[]string{"--bundle", "x.bundle", "--lib", ".", "--nccl", "none", "--print"}, 3, "", "the library is not there"},
+		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--", "nosuchcommand"}, 3, "", "nosuchcommand cannot be run"},
+		{[]string{"--bundle", "x.bundle"}, 2, "", "needs a command"},
+		{[]string{"--print"}, 2, "", "--bundle is needed"},
+	} {
+		code, out, notes := call(append([]string{"with"}, c.args...)...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(notes, c.notes) {
+			t.Errorf("%q gives %d, not %d\n%s%s", c.args, code, c.code, out, notes)
+		}
+	}
+}
