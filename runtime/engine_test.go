@@ -53,7 +53,7 @@ func TestEngine(t *testing.T) {
 		{"threads", 2, "every pairs mixes captures"},
 		{"processes", 2, "every streams abort lives"},
 		{"threads", 3, "mixes streams lives"},
-		{"processes", 4, "every captures forked"},
+		{"processes", 4, "every captures forked watched"},
 		{"threads", 4, "mixes abort forked"},
 	} {
 		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {

@@ -171,6 +171,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "lives")) lives(&b);
     else if (!strcmp(part, "abort")) lonely(&b, true);
     else if (!strcmp(part, "timeout")) lonely(&b, false);
+    else if (!strcmp(part, "watched")) watched(&b);
     else if (!strcmp(part, "forked")) forked(&b);
     else die("no part %s", part);
     MUST(b.r.f->get_current(&after));

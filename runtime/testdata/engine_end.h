@@ -48,6 +48,40 @@ inline void lonely(Bench *b, bool aborts) {
   end(b->r, t);
 }
 
+// watched has another thread ask for failures while calls run, and abort in the end: a thread without a context.
+struct Watched {
+  Team *team;
+  std::atomic<bool> over;
+};
+inline void *watch(void *p) {
+  Watched *w = (Watched *)p;
+  Why why = {};
+  while (!w->over)
+    if (team_failed(w->team, &why)) die("a failure where there is none: %s", why.text);
+  team_abort(w->team);
+  return nullptr;
+}
+inline void watched(Bench *b) {
+  Watched w = {join(b->r, 0, b->ctas), {false}};
+  pthread_t thread;
+  pthread_create(&thread, nullptr, watch, &w);
+  for (u32 i = 0; i < 30; i++) {
+    const Choice c = by(w.team->set.rules + i % w.team->set.row->rules);
+    Turn one = fresh(b, call_of(*c.rule, 500, DT_U32, RED_SUM), false, 0);
+    MUST(team_launch(w.team, &c, &one.call, b->stream));
+    MUST(b->r.f->sync(b->stream));
+    judge(b, &one, "watched");
+    drop(b, &one);
+  }
+  w.over = true;
+  const Choice c = by(w.team->set.rules);
+  const Call call = {};
+  while (team_launch(w.team, &c, &call, b->stream) != ENGINE_ABORTED) nap_of_engine(100000);
+  pthread_join(thread, nullptr);
+  end(b->r, w.team);
+  if (b->r.rank == 0) printf("watched: fine\n");
+}
+
 // forked has a child of the process call everything: nothing may hang.
 inline void forked(Bench *b) {
   Team *t = join(b->r, 0, b->ctas);
