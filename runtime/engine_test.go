@@ -12,6 +12,7 @@ import (
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/executor/gpu/gputest"
+	"mscclc/internal/covering"
 )
 
 // engine runs parts of testdata/engine.cc on the mock driver, and returns its output.
@@ -26,6 +27,9 @@ func engine(t *testing.T, program, file, how string, ranks int, parts []string, 
 	cmd := exec.CommandContext(ctx, program, append([]string{how, file, strconv.Itoa(ranks)}, parts...)...)
 	cmd.Env = append(os.Environ(), "MSCCLC_LIBCUDA="+library, "MSCCLC_STANDIN_GPUS="+strconv.Itoa(ranks),
 		"MSCCLC_STANDIN_NAME="+device, "MSCCLC_STANDIN_WARPS=1")
+	if !covering.CI() {
+		cmd.Env = append(cmd.Env, "PAIRS_PERIOD=5")
+	}
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

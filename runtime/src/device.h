@@ -32,8 +32,9 @@ struct Gpu {
   int number, sms;
   char name[64];
   u8 uuid[16];
-  pthread_mutex_t loading;  // guards modules
+  pthread_mutex_t loading;  // guards what follows
   Module *modules;
+  u64 spare;  // memory for kernels that do nothing
 };
 
 // gpu_of_thread gives the GPU of the calling thread's context, which must be the GPU's primary one.

@@ -1,4 +1,5 @@
 // This file loads images.
+#include "../../kernels/abi/rows_few.h"
 #include "device.h"
 
 #include <pthread.h>
@@ -29,6 +30,30 @@ int load_all(Gpu *g, void *code, Module *m) {
   return 0;
 }
 
+// warm runs each function once, with nothing to do: the first launch of a kernel may have the driver make memory for
+// its threads, for which it waits until the GPU has nothing else to do.
+int warm(Gpu *g, const Module *m) {
+  enum { BYTES = 4096, STATE = 1024, STATUS = 2048, THREADS = 64, PARAMS = 1, LENGTH = 2, NON_BLOCKING = 1 };
+  static const abi_few_launch none = {};
+  abi_few_launch l = none;
+  if (!g->spare) TRY(g->f->alloc(&g->spare, BYTES));
+  void *stream = nullptr;
+  TRY(g->f->stream(&stream, NON_BLOCKING));
+  int error = g->f->fill(g->spare, 0, BYTES, stream);
+  l.one.blocks = l.one.steps = l.one.operands = g->spare;
+  l.few.state = l.one.states = g->spare + STATE, l.few.status = l.one.status = g->spare + STATUS;
+  l.one.columns = l.one.max_columns = l.one.depth = l.one.chunks = l.one.block_count = l.one.rank_count = 1;
+  for (u32 i = 0; i < ENTRIES && !error; i++) {
+    const bool few = i >= ENTRY_FEW_SUM;
+    size_t bytes = few ? sizeof l : sizeof l.one;
+    void *packed[] = {(void *)PARAMS, few ? (void *)&l : (void *)&l.one, (void *)LENGTH, &bytes, nullptr};
+    if (m->function[i]) error = g->f->launch(m->function[i], 1, 1, 1, THREADS, 1, 1, 0, stream, nullptr, packed);
+  }
+  if (!error) error = g->f->sync(stream);
+  g->f->stream_end(stream);
+  return error;
+}
+
 Module *load(Gpu *g, Bundle *b, u32 number, Why *why) {
   const bundle_image *image = nullptr;
   if (!image_open(b, number, &image, why)) return nullptr;
@@ -40,6 +65,7 @@ Module *load(Gpu *g, Bundle *b, u32 number, Why *why) {
   void *values[] = {log, (void *)(u64)sizeof log}, *code = nullptr;
   int error = g->f->load(&code, image + 1, 2, options, values);
   if (!error) error = load_all(g, code, m);
+  if (!error) error = warm(g, m);
   if (!error && (m->function[ENTRY_ANY] || m->function[ENTRY_COPY])) return m;
   log[sizeof log - 1] = 0;
   say(why, "kernel %s for sm_%u: %s %s", image->name, image->target,

@@ -6,7 +6,8 @@
 
 namespace {
 
-const u64 LOOK_AGAIN = 1000000, LOOK_OLD = 2000000, SAY_WHERE = 50000000, LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
+const u64 LOOK_AGAIN = 1000000, LOOK_OLD = 2000000, SAY_WHERE = 50000000;  // ns
+const u64 LEAVE_AFTER = 10000000000, LEAVE_AGAIN = 1000000000;
 enum { DEINITIALIZED = 4 };
 
 // programs_of is how many statuses there are: none before the team has joined.

@@ -30,7 +30,8 @@ struct Copy {
 };
 
 static u64 number() {
-  static const u64 numbers[] = {0, 1, 2, 3, 15, 16, 63, 64, 127, 255, 1 << 12, 1 << 16, 0x7fffffff, 0x80000000, ~0u, ~0ull};
+  static const u64 numbers[] = {0,   1,       2,       3,          15,         16,  63,  64,
+                                127, 255,     1 << 12, 1 << 16,    0x7fffffff, 0x80000000, ~0u, ~0ull};
   return below(3) ? numbers[below(16)] : next() >> below(64);
 }
 
