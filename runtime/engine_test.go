@@ -55,10 +55,10 @@ func TestEngine(t *testing.T) {
 		parts string
 	}{
 		{"threads", 2, "every pairs mixes captures"},
-		{"processes", 2, "every streams abort lives"},
+		{"processes", 2, "every streams abort abortgraph lives"},
 		{"threads", 3, "mixes streams lives"},
 		{"processes", 4, "every captures forked watched"},
-		{"threads", 4, "mixes abort forked"},
+		{"threads", 4, "mixes abortgraph forked"},
 	} {
 		t.Run(c.how+strconv.Itoa(c.ranks), func(t *testing.T) {
 			ctas := 8
@@ -69,6 +69,25 @@ func TestEngine(t *testing.T) {
 			engine(t, program, file, c.how, c.ranks, strings.Fields(c.parts))
 		})
 	}
+}
+
+// TestEngineCatalog runs all programs of the catalog that bundles take, each behind each other one.
+func TestEngineCatalog(t *testing.T) {
+	program := engineProgram(t)
+	for ranks, how := range []string{3: "threads", 4: "processes"} {
+		if how != "" {
+			file := write(t, bundle.Encode(makeCatalog(t, engineTypes, ranks)))
+			engine(t, program, file, how, ranks, []string{"every", "pairs"}, "PAIRS_PERIOD="+pairsPeriod())
+		}
+	}
+}
+
+// pairsPeriod is how many pairs of programs of the catalog there are for one that is run.
+func pairsPeriod() string {
+	if covering.Full() {
+		return "1"
+	}
+	return "100"
 }
 
 // TestTimeout has a launch give up whose peers never come: it names the step.

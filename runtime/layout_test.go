@@ -49,6 +49,15 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestLayoutCatalog is TestLayout for all programs of the catalog that bundles take.
+func TestLayoutCatalog(t *testing.T) {
+	file := program(t, "layout", engineObjects)
+	for _, ranks := range []int{3, 4} {
+		types := []data.DType{data.F16, data.U32, data.I64, data.U8}
+		compareLayouts(t, file, makeCatalog(t, types, ranks), ranks, covering.Share(200))
+	}
+}
+
 // compareLayouts compares so many calls of each program.
 func compareLayouts(t *testing.T, file string, b *bundle.Bundle, ranks, calls int) {
 	rnd := rand.New(rand.NewSource(int64(ranks)))

@@ -3,11 +3,15 @@ package runtime_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"mscclc/algorithms"
 	"mscclc/bundle"
 	"mscclc/executor/data"
+	"mscclc/ir"
 	library "mscclc/runtime"
 )
 
@@ -86,4 +90,40 @@ func write(t testing.TB, b []byte) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// manyCTAs is more CTAs than any program of a test has.
+const manyCTAs = 1 << 12
+
+// makeCatalog makes a bundle of all programs of the catalog that bundles take, with each protocol.
+func makeCatalog(t testing.TB, types []data.DType, ranks int) *bundle.Bundle {
+	t.Helper()
+	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: types, CTAs: manyCTAs}
+	var rules []bundle.Rule
+	for _, name := range algorithms.Names() {
+		collective, _, _ := strings.Cut(name, "/")
+		i := slices.IndexFunc(bundle.Kinds, func(k ir.Kind) bool { return k.String() == collective })
+		if i < 0 {
+			continue
+		}
+		for _, protocol := range []ir.Protocol{ir.Simple, ir.LL, ir.LL128} {
+			rule := bundle.Forward(bundle.Kinds[i], ranks)
+			rule.Program, rule.Protocol, rule.UpTo, rule.Columns, rule.Tile = name, protocol, 1<<20, 2, 8<<10
+			rule.Threads = 64
+			if rule.Kind.Rooted() {
+				rule.Root = uint8(ranks - 1)
+			}
+			spec.Rules = []bundle.Rule{rule}
+			if _, err := bundle.Build(spec); err == nil {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	spec.Rules = rules
+	b, err := bundle.Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d programs of the catalog for %d ranks", len(b.Programs), ranks)
+	return b
 }

@@ -19,6 +19,6 @@ func TestRaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := write(t, bundle.Encode(makeBundle(t, engineTypes, 2, 2)))
-	engine(t, file, b, "threads", 2, strings.Fields("mixes streams captures watched abort"),
+	engine(t, file, b, "threads", 2, strings.Fields("mixes streams captures watched abortgraph"),
 		"TSAN_OPTIONS=halt_on_error=1 suppressions="+suppressed)
 }

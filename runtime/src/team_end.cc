@@ -116,9 +116,14 @@ void team_abort(Team *t) {
   Lock lock(&t->mu);
   Relaxed relaxed(t->gpu);
   if (hurry(t)) return;
-  // What waits says where it is, and leaves. What does not wait yet is told to leave when it does.
+  // What waits says where it is, and leaves. What does not wait yet is told to leave when it does. Whether a graph runs
+  // is not known.
   const u64 begin = now_of_engine();
-  while (!wait(t, LOOK_AGAIN) && !t->failed && now_of_engine() - begin < SAY_WHERE) look(t);
+  const bool graphs = __atomic_load_n(&t->order.capture, __ATOMIC_ACQUIRE) != 0;
+  while (!t->failed && now_of_engine() - begin < SAY_WHERE && (!wait(t, LOOK_AGAIN) || graphs)) {
+    nap_of_engine(LOOK_AGAIN);
+    look(t);
+  }
   look(t);
   if (read(t) == 0) cancel(t);
 }

@@ -46,7 +46,8 @@ int order_behind(Team *t, void *stream, u64 capture) {
   const gpu_symbols *f = t->gpu->f;
   Order &o = t->order;
   if (capture) {
-    o.capture = capture, o.capture_stream = stream;
+    o.capture_stream = stream;
+    __atomic_store_n(&o.capture, capture, __ATOMIC_RELEASE);
     return f->record(o.noted, stream);
   }
   o.stream = number_of(f, stream);

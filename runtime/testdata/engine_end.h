@@ -20,15 +20,28 @@ inline void lives(Bench *b) {
   if (b->r.rank == 0) printf("lives: 100 teams\n");
 }
 
+// launch_alone launches a call, or has a graph of it launch.
+inline void launch_alone(Bench *b, Team *t, const Call &call, bool graph) {
+  const gpu_symbols *f = b->r.f;
+  const Choice c = by(t->set.rules);
+  void *noted = nullptr, *executable = nullptr;
+  if (graph) MUST(f->capture(b->stream, 2));
+  MUST(team_launch(t, &c, &call, b->stream));
+  if (!graph) return;
+  MUST(f->capture_end(b->stream, &noted));
+  MUST(f->instantiate(&executable, noted, 0));
+  MUST(f->graph(executable, b->stream));
+}
+
 // Without its peers, rank 0 launches. The part ends when that launch has left.
-inline void lonely(Bench *b, bool aborts) {
+inline void lonely(Bench *b, bool aborts, bool graph) {
   Team *t = join(b->r, 0, b->ctas);
   Turn one = {};
   if (b->r.rank == 0) {
     Why why = {};
     const Choice c = by(t->set.rules);
     one = fresh(b, call_of(*c.rule, 1000, DT_U32, RED_SUM), false, 0);
-    MUST(team_launch(t, &c, &one.call, b->stream));
+    launch_alone(b, t, one.call, graph);
     if (aborts) {
       nap_of_engine(50000000);
       if (team_failed(t, &why)) die("a launch that waits has failed: %s", why.text);
