@@ -17,12 +17,15 @@ import (
 	"mscclc/executor/cpu"
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/irtest"
+	"mscclc/ir/verify/explore"
 )
 
 // TestMixes runs the programs of bundles on the CPU in all mixes of ranks that are in place and ranks that are not, up
-// to 4 ranks. All mixes give the same outputs.
+// to 4 ranks. All mixes give the same outputs. So do programs with a single fault, where Prove takes them.
 func TestMixes(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
+	taken, refused := 0, 0
 	for n := 2; n <= 4; n++ {
 		for _, p := range ladder(t, n).Programs {
 			if p.InPlace == 0 {
@@ -32,20 +35,38 @@ func TestMixes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := executor.Load(q.Called(false), executor.Options{Device: cpu.Device()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			elems := int64(1 + rnd.Intn(300))
-			want := mix(t, l, q, elems, 0)
-			for mask := 1; mask < 1<<n; mask++ {
-				for rank, got := range mix(t, l, q, elems, mask) {
-					if !bytes.Equal(got, want[rank]) {
-						t.Errorf("%s with ranks %b in place: rank %d has another output", titleAt(p), mask, rank)
-					}
+			compareMixes(t, p.Title(), q, int64(1+rnd.Intn(300)))
+			for range irtest.Count(t, 2) {
+				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+				if changed, ok := change.Change(rnd, q); !ok || Prove(changed) != nil {
+					refused++
+				} else {
+					taken++
+					compareMixes(t, p.Title()+", "+change.Name, changed, int64(1+rnd.Intn(300)))
 				}
 			}
-			l.Close()
+		}
+	}
+	t.Logf("of changed programs %d are right and %d are not", taken, refused)
+	if taken < 10 || refused < 50 {
+		t.Error("too few changed programs are right, or wrong")
+	}
+}
+
+// compareMixes runs a program in all mixes, and compares the outputs.
+func compareMixes(t *testing.T, name string, p *ir.Program, elems int64) {
+	t.Helper()
+	l, err := executor.Load(p.Called(false), executor.Options{Device: cpu.Device()})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer l.Close()
+	want := mix(t, l, p, elems, 0)
+	for mask := 1; mask < 1<<p.Coll.Ranks; mask++ {
+		for rank, got := range mix(t, l, p, elems, mask) {
+			if !bytes.Equal(got, want[rank]) {
+				t.Errorf("%s with ranks %b in place: rank %d has another output", name, mask, rank)
+			}
 		}
 	}
 }

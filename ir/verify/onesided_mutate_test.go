@@ -25,8 +25,8 @@ import (
 const smallAccesses = 90
 
 // loweredCatalog compiles every algorithm for its shapes of 2 to 4 ranks, in
-// both forms, as far as one pass is small.
-func loweredCatalog(t *testing.T) (all []original) {
+// both forms, as far as one pass is small. Staged programs are those of bundles.
+func loweredCatalog(t *testing.T, staged bool) (all []original) {
 	for _, name := range algorithms.Names() {
 		src, err := algorithms.Open(name)
 		if err != nil {
@@ -47,10 +47,12 @@ func loweredCatalog(t *testing.T) (all []original) {
 			}
 			for _, shape := range shapes(params) {
 				for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-					p, err := mscclc.Compile(name, src,
-						mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}, OneSided: true})
-					if list := (diag.List{}); errors.As(err, &list) && list[0].Code == diag.AssertFailed {
-						continue // it is for powers of two, say
+					opt := mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}, OneSided: true}
+					opt.Core.Staged = staged
+					p, err := mscclc.Compile(name, src, opt)
+					if list := (diag.List{}); errors.As(err, &list) && (list[0].Code == diag.AssertFailed ||
+						staged && list[0].Code == diag.Hint) {
+						continue // it is for powers of two, say, or through the switch
 					}
 					if err != nil {
 						t.Fatalf("%s %v: %v", name, shape, err)
@@ -77,9 +79,40 @@ func accesses(p *ir.Program) (n int) {
 // comes out show nothing: the verdicts of both are the same. MSCCLC_RANDOM=N tries so
 // many of each program, and with MSCCLC_UPDATE=1 writes MUTATIONS_ONESIDED.md.
 func TestOneSidedMutations(t *testing.T) {
-	counts, table := map[string]int{}, map[string]*[4]int{} // tried, no program, harmful, caught
-	all := loweredCatalog(t)
-	each := irtest.Count(t, 1)
+	all, each := loweredCatalog(t, false), irtest.Count(t, 1)
+	counts, table := tryMutations(t, all, each)
+	t.Logf("%d programs", len(all))
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d %s", counts[k], k)
+	}
+	if len(all) < 20 || counts["rejected"] < len(all)*each/4 || counts["accepted"] < len(all)*each/20 {
+		t.Error("too few were judged to say anything")
+	}
+	if os.Getenv("MSCCLC_UPDATE") != "" && os.Getenv("MSCCLC_RANDOM") != "" && !t.Failed() {
+		writeOneSidedMutations(t, len(all), each, table)
+	}
+}
+
+// TestStagedMutations is TestOneSidedMutations of some staged programs.
+func TestStagedMutations(t *testing.T) {
+	var some []original
+	for k, o := range loweredCatalog(t, true) {
+		if k%3 == 0 {
+			some = append(some, o)
+		}
+	}
+	counts, _ := tryMutations(t, some, irtest.Count(t, 1))
+	t.Logf("%d programs: %v", len(some), counts)
+	if len(some) < 20 || counts["rejected"] < len(some)/4 {
+		t.Error("too few were judged to say anything")
+	}
+}
+
+// tryMutations changes each program so often, and compares what is said of it. It counts the verdicts, and by change
+// what was tried, no program, harmful and caught.
+func tryMutations(t *testing.T, all []original, each int) (counts map[string]int, table map[string]*[4]int) {
+	t.Helper()
+	counts, table = map[string]int{}, map[string]*[4]int{}
 	for k, o := range all {
 		rnd := rand.New(rand.NewSource(int64(k)))
 		if j, err := compareOneSided(o.p, rnd); err != nil || len(j.codes) > 0 {
@@ -118,16 +151,7 @@ func TestOneSidedMutations(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d programs", len(all))
-	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%6d %s", counts[k], k)
-	}
-	if len(all) < 20 || counts["rejected"] < len(all)*each/4 || counts["accepted"] < len(all)*each/20 {
-		t.Error("too few were judged to say anything")
-	}
-	if os.Getenv("MSCCLC_UPDATE") != "" && os.Getenv("MSCCLC_RANDOM") != "" && !t.Failed() {
-		writeOneSidedMutations(t, len(all), each, table)
-	}
+	return counts, table
 }
 
 // writeOneSidedMutations writes what came of the changes. One of which the two said different things had failed the
