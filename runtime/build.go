@@ -47,7 +47,8 @@ var flags = []string{"-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", 
 var cppFlags = []string{"-std=c++17", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"}
 
 // linkFlags link a library that needs the C library only.
-var linkFlags = []string{"-shared", "-nodefaultlibs", "-Wl,--as-needed", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,--hash-style=gnu"}
+var linkFlags = []string{"-shared", "-nodefaultlibs", "-Wl,--as-needed", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,-z,nodelete",
+	"-Wl,--hash-style=gnu"}
 
 // systemLibraries are what a library is linked with.
 var systemLibraries = []string{"-lpthread", "-ldl", "-lc", "-lgcc"}

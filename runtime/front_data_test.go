@@ -103,6 +103,12 @@ func TestFrontMixed(t *testing.T) {
 	}
 }
 
+// TestFrontOne: without NCCL, a communicator of one rank copies.
+func TestFrontOne(t *testing.T) {
+	s := site{how: "alone", ranks: 1, bundle: wholeBundle(t, 2)}
+	s.do(t, "init 0", "allreduce 0 1000 7 4 0 0 v", "allgather 0 10 8 0 0 0 vi", "bcast 0 10 7 0 0 0", "sync", "destroy 0").well(t)
+}
+
 // TestFrontMany makes and destroys many communicators. GPUs have memory for a few only.
 func TestFrontMany(t *testing.T) {
 	var commands []string
@@ -144,5 +150,16 @@ func TestFrontFails(t *testing.T) {
 			}
 		}
 		s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "fork", "allreduce 0 1000 7 0 0 0 v", "sync", "destroy 0").well(t)
+	}
+}
+
+// TestFrontMismatch: where calls do not match, an abort says which rank called what.
+func TestFrontMismatch(t *testing.T) {
+	s := site{how: "preload", ranks: 2, bundle: wholeBundle(t, 2)}
+	r := s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "sync", "@0 allreduce 0 1000 7 0 0 0", "@1 allgather 0 50 9 0 0 0",
+		"sleep 300", "abort 0")
+	want := "call 2: rank 0 called ncclAllReduce of 1000 f32, and rank 1 called ncclAllGather of 50 bf16"
+	if !strings.Contains(r.output, want) {
+		t.Errorf("%q is not in the output:\n%s", want, r.output)
 	}
 }

@@ -62,6 +62,7 @@ void begin(Side *s) {
     snprintf(h->offer.why, sizeof h->offer.why, "%.120s", s->why.text);
   else s->team = team_begin(b, e->ranks, e->rank, e->ctas, settings(e->ctas), &h->offer);
   if (!s->team) h->offer.able = 0;
+  if (s->team && !e->rank) board_make(e->secret);
   gpu_leave(before);
   memcpy(h->process, peers_process(), sizeof h->process);
   memcpy(h->secret, e->secret, sizeof h->secret);
@@ -94,6 +95,7 @@ bool join(Side *s) {
   if (gpu_enter(e->device, &before)) return say(&s->why, "rank %u lost its GPU", e->rank), false;
   const bool joined = team_join(s->team, offers, &s->why);
   gpu_leave(before);
+  board_open(e, e->family);
   return joined && peers_connect(e, s->all, &s->why);
 }
 
@@ -101,6 +103,7 @@ bool join(Side *s) {
 void finish(Side *s, bool heard) {
   Member *e = s->e;
   u32 failed = e->ranks;
+  if (!e->rank && s->team) board_unlink(e->secret);
   for (u32 i = 0; i < e->ranks; i++)
     if (failed == e->ranks && (!heard || !s->dones[i])) failed = i;
   if (failed == e->ranks) {
@@ -115,6 +118,7 @@ void finish(Side *s, bool heard) {
     void *before;
     peers_leave(e, false);
     peers_close(e);
+    board_close(e);
     if (!gpu_enter(e->device, &before)) team_end(s->team, false), gpu_leave(before);
   }
   snprintf(e->why_text, sizeof e->why_text, "%s", s->why.text);

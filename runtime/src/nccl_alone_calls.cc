@@ -105,11 +105,29 @@ const char *last_of(Comm comm) { return valid(comm) ? valid(comm)->text : ""; }
 Result fine(Comm comm) { return valid(comm) ? SUCCESS : INVALID_ARGUMENT; }
 Result group() { return SUCCESS; }
 
+// A Move is what a collective of one rank does.
+struct Move {
+  const void *send;
+  void *recv;
+  int type;
+  void *stream;
+};
+Result copy(AloneComm *c, const Move &m, size_t count) {
+  static const u8 sizes[NCCL_TYPES] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  void *before;
+  if (m.send == m.recv) return SUCCESS;
+  if (gpu_enter(c->device, &before)) return CUDA_ERROR;
+  const int code = gpu_copy((u64)m.recv, (u64)m.send, count * sizes[m.type], m.stream);
+  gpu_leave(before);
+  return code ? CUDA_ERROR : SUCCESS;
+}
+
 // none is what a collective gives that no program runs.
-Result none(Comm comm, Fn fn, size_t count) {
+Result none(Comm comm, Fn fn, size_t count, const Move *only = nullptr) {
   AloneComm *c = valid(comm);
   if (!c) return INVALID_ARGUMENT;
   if (!count && fn != FN_Send && fn != FN_Recv) return SUCCESS;
+  if (only && c->ranks == 1 && only->type >= 0 && only->type < NCCL_TYPES) return copy(c, *only, count);
   Member *e = member_enter(comm);
   const char *why = e && e->why ? e->why : "no rule of the bundle has such a call";
   snprintf(c->text, sizeof c->text, "nccl%s without NCCL (MSCCLC_NCCL=none): %s", fn_name(fn), why);
@@ -135,17 +153,24 @@ Nccl table() {
   n.CommFinalize = fine, n.CommDestroy = destroy, n.CommAbort = destroy, n.CommGetAsyncError = error_of;
   n.CommCount = count_of, n.CommCuDevice = device_of, n.CommUserRank = rank_of;
   n.GroupStart = group, n.GroupEnd = group;
-  n.AllReduce = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_AllReduce, k); };
-  n.AllGather = [](const void *, void *, size_t k, int, Comm c, void *) { return none(c, FN_AllGather, k); };
-  n.ReduceScatter = [](const void *, void *, size_t k, int, int, Comm c, void *) {
-    return none(c, FN_ReduceScatter, k);
+#define COLLECTIVE(name, ...)                                                                        \
+  n.name = [](const void *send, void *recv, size_t k, int t, __VA_ARGS__ Comm c, void *stream) { \
+    const Move only = {send, recv, t, stream};                                                       \
+    return none(c, FN_##name, k, &only);                                                             \
+  }
+  COLLECTIVE(AllReduce, int, );
+  COLLECTIVE(AllGather, );
+  COLLECTIVE(ReduceScatter, int, );
+  COLLECTIVE(Broadcast, int, );
+  COLLECTIVE(Reduce, int, int, );
+  COLLECTIVE(AlltoAll, );
+  COLLECTIVE(Gather, int, );
+  COLLECTIVE(Scatter, int, );
+#undef COLLECTIVE
+  n.Bcast = [](void *, size_t k, int, int, Comm c, void *) {
+    const Move only = {nullptr, nullptr, NCCL_INT8, nullptr};  // it is where it has to be
+    return none(c, FN_Bcast, k, &only);
   };
-  n.Broadcast = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Broadcast, k); };
-  n.Bcast = [](void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Bcast, k); };
-  n.Reduce = [](const void *, void *, size_t k, int, int, int, Comm c, void *) { return none(c, FN_Reduce, k); };
-  n.AlltoAll = [](const void *, void *, size_t k, int, Comm c, void *) { return none(c, FN_AlltoAll, k); };
-  n.Gather = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Gather, k); };
-  n.Scatter = [](const void *, void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Scatter, k); };
   n.Send = [](const void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Send, k); };
   n.Recv = [](void *, size_t k, int, int, Comm c, void *) { return none(c, FN_Recv, k); };
   return n;

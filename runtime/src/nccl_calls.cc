@@ -102,6 +102,7 @@ Call call_of(const Op &op) {
 
 // launch starts a native call.
 Result launch(Member *e, const Op &op) {
+  board_note(e, &op.call);
   const int code = team_launch(e->team, &op.choice, &op.call, op.stream);
   count_call(op.fn, nullptr);
   if (!code) return SUCCESS;

@@ -7,7 +7,7 @@
 
 namespace {
 
-enum : u64 { SECOND = 1000000000ull };
+enum : u64 { SECOND = 1000000000ull, FOREVER = ~0ull };
 
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver
 
@@ -29,6 +29,7 @@ void end(Member *e, bool peers_may_run) {
   Team *t = e->team;
   e->team = nullptr;
   peers_close(e);
+  board_close(e);
   if (!gpu_enter(e->device, &before)) {
     team_end(t, peers_may_run);
     gpu_leave(before);
@@ -37,42 +38,59 @@ void end(Member *e, bool peers_may_run) {
   member_forget(e);
 }
 
-// idle waits until all launches of a team have left. It gives up where the team has failed.
-bool idle(Member *e) {
+// idle waits until all launches of a team have left, or for so long. It gives up where a rank is dead.
+bool idle(Member *e, u64 limit_ns) {
   void *before;
   if (!e->stream || gpu_enter(e->device, &before)) return true;
   bool busy = true;
   int code = team_before(e->team, e->stream);
+  const u64 begin = now_ns();
   for (u64 pause = 2000; !code && busy && !e->dead; pause = pause < 1000000 ? pause * 2 : pause) {
     code = gpu_busy(e->stream, &busy);
+    if (!code && busy && now_ns() - begin > limit_ns) break;
     if (!code && busy) nap(pause);
   }
   gpu_leave(before);
   return !code && !busy;
 }
 
+// stop has the launches of a team leave, and says whose calls did not match if they waited for each other.
+void stop(Member *e) {
+  char text[400];
+  if (!e->dead && !idle(e, 0) && board_says(e, text, sizeof text)) {
+    member_text(e, "rank %u of %u: %s", e->rank, e->ranks, text);
+    tell("%s", e->text);
+  }
+  team_abort(e->team);
+}
+
 // leave takes a communicator out of the table, and ends our part of it. The caller has entered it.
 void leave(Member *e, bool aborted) {
   const bool with_team = e->team != nullptr;
-  const bool waited = with_team && !aborted && idle(e);
-  const int state = __atomic_exchange_n(&e->state, STATE_NCCL, __ATOMIC_ACQ_REL);
-  if (with_team && !waited) team_abort(e->team);
+  bool over = with_team && !aborted && idle(e, FOREVER);
+  __atomic_store_n(&e->state, STATE_NCCL, __ATOMIC_RELEASE);
+  if (with_team && !over) stop(e);
   member_hide(e);
   if (!with_team) {
     gather_close(e);
     member_leave(e);
     return;
   }
-  peers_leave(e, !waited || state == STATE_NCCL);
   if (!member_settled(e, SECOND)) {
     warn("rank %u: another thread is in a call of a communicator that ends: its memory is kept", e->rank);
+    peers_leave(e, true);
     peers_close(e);
-  } else if (state == STATE_NCCL || !waited) {
+    return;  // with the count of this user, so that nobody takes its place
+  }
+  const u64 patience = over ? SECOND / 2 : SECOND / 5;
+  if (!over) over = idle(e, SECOND / 2);
+  peers_leave(e, !over);
+  if (!over) {
     end(e, true);
   } else {
     __atomic_store_n(&e->state, STATE_GONE, __ATOMIC_RELEASE);
     // The others mostly leave now, too. What is left when they do not is freed by a later call.
-    for (const u64 limit = now_ns() + SECOND / 2; last_here(e) && !peers_left(e) && now_ns() < limit;) nap(100000);
+    for (const u64 limit = now_ns() + patience; last_here(e) && !peers_left(e) && now_ns() < limit;) nap(100000);
     reap();
   }
   member_leave(e);
@@ -116,7 +134,7 @@ void abort_team(Comm c, const char *why) {
   Member *e = member_enter(c);
   if (!e) return;
   if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
-    team_abort(e->team);
+    stop(e);
     keep_nccl(e, why);
   } else if (e->state == STATE_NEW) {
     keep_nccl(e, why);
@@ -149,7 +167,7 @@ EXPORT Result ncclCommFinalize(Comm comm) {
   if (!direct()) {
     Member *e = member_enter(comm);
     if (e && e->state == STATE_TEAM) {
-      if (e->blocking) idle(e);
+      if (e->blocking) idle(e, FOREVER);
       __atomic_store_n(&e->state, STATE_PAUSED, __ATOMIC_RELEASE);
     }
     if (e) member_leave(e);
@@ -198,7 +216,9 @@ EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
     if (__atomic_load_n(&e->dead, __ATOMIC_ACQUIRE)) {
       *state = REMOTE_ERROR;
     } else if (team_failed(e->team, &why)) {
-      member_text(e, "%s", why.text);
+      char calls[400];
+      const bool differ = board_says(e, calls, sizeof calls);
+      member_text(e, "%.200s%s%s", why.text, differ ? "; " : "", differ ? calls : "");
       *state = REMOTE_ERROR;
     }
   }

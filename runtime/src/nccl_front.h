@@ -40,6 +40,7 @@ struct Member {
   bool left[BUNDLE_RANKS];  // ranks of other processes that have left properly, or whose process has ended
   bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
   int dead;                 // 1 + the rank whose process ended without leaving
+  void *board;              // of the last calls of all ranks (nccl_board.cc), or null
   u32 group;                // calls of the group that its thread has open
   char text[640];           // for GetLastError
   const char *why;          // why it is NCCL's alone
@@ -154,6 +155,14 @@ bool peers_left(Member *e);           // all ranks of other processes
 void peers_exit();                   // the process ends: leaves all
 void peers_child();                  // in a forked child
 bool random_bytes(void *to, u32 bytes);
+
+// The board of a communicator's last calls.
+void board_make(const u8 *id);
+void board_open(Member *e, const u8 *id);
+void board_unlink(const u8 *id);
+void board_close(Member *e);
+void board_note(Member *e, const Call *c);
+bool board_says(Member *e, char *to, size_t size);
 
 // reap frees what has ended where nobody can write to it any more. abort_team has all launches leave: the communicator
 // is NCCL's from now on.

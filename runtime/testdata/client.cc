@@ -175,6 +175,10 @@ void all(Rank r, int argc, char **argv) {
     for (char *save, *at = strtok_r(strdup(argv[i]), " ", &save); at; at = strtok_r(nullptr, " ",
         &save)) words.push_back(at);
     if (getenv("CLIENT_TRACE")) fprintf(stderr, "rank %d: %s\n", r.rank, argv[i]);
+    if (words[0][0] == '@') {  // of one rank
+      if (number(words[0].substr(1)) != r.rank) continue;
+      words.erase(words.begin());
+    }
     run(r, words);
   }
   verify(r);

@@ -1,0 +1,121 @@
+// The board: memory that the ranks of a communicator share, in which each notes its last native calls. Where calls do
+// not match, launches wait for each other without end. Then a message says which rank called what.
+#include "nccl_front.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace {
+
+enum { LAST = 16 };
+
+struct Note {
+  u64 number;  // of the call, from 1
+  u64 count;
+  u8 kind, dtype, redop, root, pad[4];
+};
+
+struct Row {
+  u64 calls, pad[7];
+  Note last[LAST];
+};
+
+void name_of(const u8 *id, char *path, size_t size) {
+  int n = snprintf(path, size, "/dev/shm/mscclc-");
+  for (int i = 0; i < 16; i++) n += snprintf(path + n, size - (size_t)n, "%02x", id[i]);
+}
+
+const char *const kinds[] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
+                             "Broadcast", "Reduce",    "Gather",        "Scatter"};
+const char *const types[DT_COUNT] = {"f16", "bf16", "f32", "f64", "i8", "u8", "i32", "u32", "i64", "u64", "e4m3",
+                                     "e5m2"};
+
+bool same(const Note &a, const Note &b) {
+  return a.count == b.count && a.kind == b.kind && a.dtype == b.dtype && a.redop == b.redop && a.root == b.root;
+}
+
+// find gives call n of a rank, or null where it has not made it, or has made many since.
+const Note *find(const Row &r, u64 n) {
+  const Note *at = &r.last[n % LAST];
+  return n && __atomic_load_n(&at->number, __ATOMIC_ACQUIRE) == n ? at : nullptr;
+}
+
+int put(char *to, size_t size, u32 rank, const Note *n) {
+  return snprintf(to, size, "rank %u called nccl%s of %llu %s", rank, kinds[n->kind], n->count, types[n->dtype]);
+}
+
+}  // namespace
+
+// board_make is rank 0's, before the others hear of it; board_open is all ranks', by rank 0's secret.
+void board_make(const u8 *id) {
+  char path[64];
+  name_of(id, path, sizeof path);
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  if (ftruncate(fd, BUNDLE_RANKS * sizeof(Row))) unlink(path);
+  close(fd);
+}
+
+void board_open(Member *e, const u8 *id) {
+  char path[64];
+  name_of(id, path, sizeof path);
+  const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return;
+  void *p = mmap(nullptr, BUNDLE_RANKS * sizeof(Row), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  if (p != MAP_FAILED) e->board = p;
+}
+
+void board_unlink(const u8 *id) {
+  char path[64];
+  name_of(id, path, sizeof path);
+  unlink(path);
+}
+
+void board_close(Member *e) {
+  if (e->board) munmap(e->board, BUNDLE_RANKS * sizeof(Row));
+  e->board = nullptr;
+}
+
+void board_note(Member *e, const Call *c) {
+  if (!e->board) return;
+  Row &r = ((Row *)e->board)[e->rank];
+  const u64 n = r.calls + 1;
+  Note &at = r.last[n % LAST];
+  __atomic_store_n(&at.number, 0, __ATOMIC_RELEASE);
+  at.count = c->count, at.kind = (u8)c->kind, at.dtype = (u8)c->dtype, at.redop = (u8)c->redop, at.root = (u8)c->root;
+  __atomic_store_n(&at.number, n, __ATOMIC_RELEASE);
+  __atomic_store_n(&r.calls, n, __ATOMIC_RELEASE);
+}
+
+// board_says writes where ranks' calls differ: the first of the last calls that do not match, or who has made fewer.
+bool board_says(Member *e, char *to, size_t size) {
+  if (!e->board) return false;
+  const Row *rows = (const Row *)e->board;
+  u64 most = 0, fewest = ~0ull;
+  u32 slow = 0;
+  for (u32 r = 0; r < e->ranks; r++) {
+    const u64 n = __atomic_load_n(&rows[r].calls, __ATOMIC_ACQUIRE);
+    if (n > most) most = n;
+    if (n < fewest) fewest = n, slow = r;
+  }
+  for (u64 n = fewest > LAST ? fewest - LAST + 1 : 1; n <= fewest; n++) {
+    const Note *a = find(rows[0], n);
+    for (u32 r = 1; a && r < e->ranks; r++) {
+      const Note *b = find(rows[r], n);
+      if (!b || same(*a, *b)) continue;
+      int k = snprintf(to, size, "call %llu: ", n);
+      k += put(to + k, size - (size_t)k, 0, a);
+      k += snprintf(to + k, size - (size_t)k, ", and ");
+      put(to + k, size - (size_t)k, r, b);
+      return true;
+    }
+  }
+  if (most == fewest) return false;
+  snprintf(to, size, "rank %u has made %llu native calls on this communicator, and others up to %llu", slow, fewest,
+      most);
+  return true;
+}
