@@ -18,6 +18,17 @@ import (
 // engine runs parts of testdata/engine.cc on the mock driver, and returns its output.
 func engine(t *testing.T, program, file, how string, ranks int, parts []string, env ...string) string {
 	t.Helper()
+	out, err := tryEngine(t, program, file, how, ranks, parts, env...)
+	if err != nil {
+		t.Fatalf("%s of %d ranks: %v\n%s", how, ranks, err, out)
+	}
+	t.Logf("%s", out)
+	return out
+}
+
+// tryEngine is engine, for runs that may fail.
+func tryEngine(t *testing.T, program, file, how string, ranks int, parts []string, env ...string) (string, error) {
+	t.Helper()
 	library, err := gputest.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -32,11 +43,7 @@ func engine(t *testing.T, program, file, how string, ranks int, parts []string, 
 	}
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s of %d ranks: %v\n%s", how, ranks, err, out)
-	}
-	t.Logf("%s", out)
-	return string(out)
+	return string(out), err
 }
 
 // engineProgram builds testdata/engine.cc.

@@ -4,6 +4,9 @@
 //	engine threads|processes BUNDLE RANKS PART...
 #include "engine_end.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+
 static const u64 LONGEST = 3 << 20;  // bytes of a call
 
 // every runs all rules: counts of any kind, types, operations, buffers that are not aligned, in place or not by rank.
@@ -209,6 +212,7 @@ int main(int argc, char **argv) {
     if (threads) {
       pthread_create(thread + r, nullptr, thread_of, start + r);
     } else if (fork() == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
       run_rank(shared, argv[2], r, argv + 4);
       fflush(stdout);
       _exit(0);

@@ -66,7 +66,10 @@ inline Team *join(const Rank &r, u32 table, u32 ctas) {
   Team *t = team_begin(r.bundle, r.ranks, r.rank, ctas, 0, all + r.rank);
   if (!t) die("rank %u: %s", r.rank, all[r.rank].why);
   meet(r);
-  if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) die("rank %u: %s", r.rank, why.text);
+  if (!team_fits(all, r.ranks, &why) || !team_join(t, all, &why)) {
+    team_end(t, true);
+    die("rank %u: %s", r.rank, why.text);
+  }
   meet(r);
   return t;
 }
