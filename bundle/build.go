@@ -186,7 +186,7 @@ func (b *builder) set(n int) error {
 			if m != nil {
 				row.Program = m.number
 				set.CTAs = max(set.CTAs, int(row.Columns)*m.BlocksOf())
-				m.need(&row, b.DTypes)
+				m.need(&row, &set)
 			}
 			set.Rules = append(set.Rules, row)
 		}

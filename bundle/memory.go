@@ -1,10 +1,12 @@
 package bundle
 
 import (
+	"fmt"
 	"slices"
 
 	"mscclc/executor/abi"
 	"mscclc/executor/data"
+	"mscclc/ir"
 	"mscclc/ir/diag"
 )
 
@@ -20,11 +22,11 @@ const (
 // partAlign is the alignment of the parts of an arena.
 const partAlign = 256
 
-// need has m's memory made for a rule: its replicas, and its tile or the largest share of its calls.
-func (m *made) need(r *RuleRow, types []data.DType) {
+// need has m's memory made for a rule of a set: its replicas, and its tile or the largest share of its calls.
+func (m *made) need(r *RuleRow, s *Set) {
 	m.columns = max(m.columns, int(r.Columns))
-	for _, t := range types {
-		if r.DType == Any || r.DType == uint8(t) {
+	for t := range data.NumDTypes {
+		if s.Copier[t] != none && (r.DType == Any || r.DType == uint8(t)) {
 			m.tile = max(m.tile, min(int64(r.Tile), m.share(r, t)))
 		}
 	}
@@ -89,4 +91,34 @@ func (s *Set) tooLarge(used []*made) error {
 			m.Columns, diag.SizeText(int64(m.Tile)))
 	}
 	return diag.List{d.WithHint("fewer programs or replicas, or shorter tiles")}
+}
+
+// laid refuses a set whose memory is not laid out as Build does it.
+func (b *Bundle) laid(s *Set) error {
+	var used []*made
+	for _, n := range s.Programs {
+		p := b.Programs[n]
+		tables := p.tables()
+		m := &made{Program: *p, image: &tables,
+			coll: &ir.Collective{Kind: p.kind(), Ranks: int(p.Ranks), Root: int(p.Root), Chunks: int(p.Chunks)}}
+		for i := range s.Rules {
+			if s.Rules[i].Program == n {
+				m.need(&s.Rules[i], s)
+			}
+		}
+		used = append(used, m)
+	}
+	again := *s
+	if err := again.lay(used); err != nil {
+		return err
+	}
+	for i, m := range used {
+		if p := b.Programs[s.Programs[i]]; p.ProgramRow != m.ProgramRow {
+			return fmt.Errorf("%s has other memory than its rules need", titleAt(p))
+		}
+	}
+	if again.Arena != s.Arena {
+		return fmt.Errorf("its arena has %d bytes, and its programs need %d", s.Arena, again.Arena)
+	}
+	return nil
 }

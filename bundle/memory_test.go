@@ -12,8 +12,8 @@ import (
 	"mscclc/ir"
 )
 
-// TestRoom holds that memory never makes a tile shorter than its rule says, or than a replica's share: of calls of random
-// sizes, at all ranks and types of a bundle.
+// TestRoom holds that memory never makes a tile shorter than its rule says, or than a replica's share: of calls of
+// random sizes, at all ranks and types of a bundle.
 func TestRoom(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	for _, n := range []int{2, 3, 8} {

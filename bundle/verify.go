@@ -14,8 +14,8 @@ import (
 
 // Verify reads a bundle, which messages call name, and proves what is in it anew: it trusts neither who made the bundle
 // nor what the bundle says of its programs. Each program is proven for calls in place and out of place, its tables and
-// source positions are compared with those made anew, and images of PTX with those of this build. No two programs share
-// memory (Decode). An error is a diag.List.
+// source positions are compared with those made anew, and images of PTX with those of this build. Memory is laid out
+// anew and compared. No two programs share memory (Decode). An error is a diag.List.
 //
 // Not proven: whether rules are fast, and images of machine code, of which only the hash is checked. Machine is how
 // many images are machine code.
@@ -41,6 +41,11 @@ func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 				d.Code, d.Hint = list[0].Code, list[0].Hint
 				d.Text = diag.Shorten(fmt.Sprintf("program %d, %s on %d ranks: %s", i, titleAt(p), p.Ranks, list[0].Text))
 			}
+		}
+	}
+	for i := range out.Sets {
+		if err := out.laid(&out.Sets[i]); err != nil {
+			bad(diag.Malformed, "the set for %d ranks: %v", out.Sets[i].Ranks, err)
 		}
 	}
 	for i := range out.Images {
