@@ -83,7 +83,7 @@ func TestEngineCatalog(t *testing.T) {
 	program := engineProgram(t)
 	for ranks, how := range []string{3: "threads", 4: "processes"} {
 		if how != "" {
-			file := write(t, bundle.Encode(makeCatalog(t, engineTypes, ranks)))
+			file := write(t, bundle.Encode(makeCatalog(t, ranks)))
 			engine(t, program, file, how, ranks, []string{"every", "pairs"}, "PAIRS_PERIOD="+pairsPeriod())
 		}
 	}

@@ -95,10 +95,16 @@ func write(t testing.TB, b []byte) string {
 // manyCTAs is more CTAs than any program of a test has.
 const manyCTAs = 1 << 12
 
-// makeCatalog makes a bundle of all programs of the catalog that bundles take, with each protocol.
-func makeCatalog(t testing.TB, types []data.DType, ranks int) *bundle.Bundle {
+var catalogs = map[int]*bundle.Bundle{} // by ranks
+
+// makeCatalog makes a bundle of all programs of the catalog that bundles take, with each protocol. Tests of one process
+// share it, and do not change it.
+func makeCatalog(t testing.TB, ranks int) *bundle.Bundle {
 	t.Helper()
-	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: types, CTAs: manyCTAs}
+	if b := catalogs[ranks]; b != nil {
+		return b
+	}
+	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: engineTypes, CTAs: manyCTAs}
 	var rules []bundle.Rule
 	for _, name := range algorithms.Names() {
 		collective, _, _ := strings.Cut(name, "/")
@@ -125,5 +131,6 @@ func makeCatalog(t testing.TB, types []data.DType, ranks int) *bundle.Bundle {
 		t.Fatal(err)
 	}
 	t.Logf("%d programs of the catalog for %d ranks", len(b.Programs), ranks)
+	catalogs[ranks] = b
 	return b
 }
