@@ -58,7 +58,7 @@ void begin(Side *s) {
     return;
   }
   if (!b) snprintf(h->offer.why, sizeof h->offer.why, "%.120s", no_bundle);
-  else if (!peers_ready(&s->why) || !random_bytes(e->secret, sizeof e->secret))
+  else if (!peers_ready(&s->why) || !peers_expect(e))
     snprintf(h->offer.why, sizeof h->offer.why, "%.120s", s->why.text);
   else s->team = team_begin(b, e->ranks, e->rank, e->ctas, settings(e->ctas), &h->offer);
   if (!s->team) h->offer.able = 0;
@@ -109,7 +109,7 @@ void finish(Side *s, bool heard) {
   if (failed == e->ranks) {
     e->team = s->team;
     e->why = nullptr;
-    __atomic_store_n(&e->state, STATE_TEAM, __ATOMIC_RELEASE);
+    e->state = STATE_TEAM;
     info("rank %u of %u uses the bundle's programs, with %u CTAs at most", e->rank, e->ranks, e->ctas);
     return;
   }
@@ -130,7 +130,7 @@ void finish(Side *s, bool heard) {
 
 void keep_nccl(Member *e, const char *why) {
   e->why = why;
-  __atomic_store_n(&e->state, STATE_NCCL, __ATOMIC_RELEASE);
+  e->state = STATE_NCCL;
 }
 
 bool capture_first(Member *e, void *stream) {

@@ -106,7 +106,7 @@ Result launch(Member *e, const Op &op) {
   const int code = team_launch(e->team, &op.choice, &op.call, op.stream);
   count_call(op.fn, nullptr);
   if (!code) return SUCCESS;
-  if (__atomic_load_n(&e->dead, __ATOMIC_ACQUIRE)) return REMOTE_ERROR;  // the text says which rank
+  if (e->dead) return REMOTE_ERROR;  // the text says which rank
   member_text(e, "nccl%s: rank %u cannot launch its kernel: %s", fn_name(op.fn), e->rank, driver_text(code));
   warn("%s", e->text);
   return CUDA_ERROR;

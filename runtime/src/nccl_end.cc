@@ -68,7 +68,7 @@ void stop(Member *e) {
 void leave(Member *e, bool aborted) {
   const bool with_team = e->team != nullptr;
   bool over = with_team && !aborted && idle(e, FOREVER);
-  __atomic_store_n(&e->state, STATE_NCCL, __ATOMIC_RELEASE);
+  e->state = STATE_NCCL;
   if (with_team && !over) stop(e);
   member_hide(e);
   if (!with_team) {
@@ -88,7 +88,7 @@ void leave(Member *e, bool aborted) {
   if (!over) {
     end(e, true);
   } else {
-    __atomic_store_n(&e->state, STATE_GONE, __ATOMIC_RELEASE);
+    e->state = STATE_GONE;
     // The others mostly leave now, too. What is left when they do not is freed by a later call.
     for (const u64 limit = now_ns() + patience; last_here(e) && !peers_left(e) && now_ns() < limit;) nap(100000);
     reap();
@@ -109,7 +109,7 @@ bool direct() { return own.inside || passive(); }
 void pause_team(Comm c, int from, int to) {
   Member *e = member_enter(c);
   if (!e) return;
-  __atomic_compare_exchange_n(&e->state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n(&e->state.value, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   member_leave(e);
 }
 
@@ -121,7 +121,7 @@ void reap() {
     pthread_mutex_lock(&mu);
     Member *e, *found = nullptr;
     for (u32 i = 0; !found && (e = member_at(i)); i++)
-      if (e->state == STATE_GONE && e->team && all_gone(e)) found = e, e->state = STATE_NCCL, e->users++;
+      if (e->state == STATE_GONE && e->team && all_gone(e)) found = e, e->state = STATE_NCCL, member_stay(e);
     // Those of the same communicator in this process are all gone, too: their turn comes next.
     pthread_mutex_unlock(&mu);
     if (!found) return;
@@ -168,7 +168,7 @@ EXPORT Result ncclCommFinalize(Comm comm) {
     Member *e = member_enter(comm);
     if (e && e->state == STATE_TEAM) {
       if (e->blocking) idle(e, FOREVER);
-      __atomic_store_n(&e->state, STATE_PAUSED, __ATOMIC_RELEASE);
+      e->state = STATE_PAUSED;
     }
     if (e) member_leave(e);
   }
@@ -213,7 +213,7 @@ EXPORT Result ncclCommGetAsyncError(Comm comm, Result *state) {
   if (!e) return r;
   if (e->state == STATE_TEAM || e->state == STATE_PAUSED) {
     Why why = {};
-    if (__atomic_load_n(&e->dead, __ATOMIC_ACQUIRE)) {
+    if (e->dead) {
       *state = REMOTE_ERROR;
     } else if (team_failed(e->team, &why)) {
       char calls[400];

@@ -19,17 +19,27 @@ enum State {
   STATE_GONE      // destroyed here, while its peers may still run
 };
 
+// An Atom is a word that threads read while others write it.
+template <typename T>
+struct Atom {
+  T value;
+  operator T() const { return __atomic_load_n(&value, __ATOMIC_ACQUIRE); }
+  T operator=(T v) { return __atomic_store_n(&value, v, __ATOMIC_SEQ_CST), v; }
+  T operator->() const { return *this; }
+};
+
 // A Member is a communicator of this process. Members are never freed, but used again, so that a late reader finds
 // memory.
 struct Member {
-  Comm comm;        // null: the member is free
-  int state;
+  Atom<Comm> comm;      // null: the member is free
+  Atom<int> state;
   u32 users;        // threads that use team
+  Atom<Team *> team;
+  Atom<int> dead;  // 1 + the rank whose process ended without leaving
   u32 rank, ranks;
   int device;
   u32 ctas;
-  bool blocking, warned;
-  Team *team;
+  bool blocking;
   void *stream;     // our own, on the communicator's GPU
   u64 buffer;       // of the GPU, for the agreement
   u8 family[16];    // the same on all ranks of a communicator, and in no other
@@ -39,7 +49,6 @@ struct Member {
   int peer[BUNDLE_RANKS];   // sockets, or -1
   bool left[BUNDLE_RANKS];  // ranks of other processes that have left properly, or whose process has ended
   bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
-  int dead;                 // 1 + the rank whose process ended without leaving
   void *board;              // of the last calls of all ranks (nccl_board.cc), or null
   u32 group;                // calls of the group that its thread has open
   char text[640];           // for GetLastError
@@ -52,6 +61,7 @@ struct Member {
 // or says no.
 Member *member_enter(Comm comm);
 void member_leave(Member *e);
+void member_stay(Member *e);  // one user more
 Member *member_add(Comm comm, u32 ctas, bool blocking);
 void member_hide(Member *e);    // its communicator is not found any more
 void member_forget(Member *e);
@@ -148,6 +158,9 @@ void gather_close(Member *e);
 // Sockets to the peers' processes.
 bool peers_ready(Why *why);          // this process listens
 const u8 *peers_process();           // 16 random bytes
+void peers_lock();                   // while all sockets of a member change
+void peers_unlock();
+bool peers_expect(Member *e);        // gives a member its secret
 bool peers_connect(Member *e, const Hello *all, Why *why);
 void peers_leave(Member *e, bool aborted);
 void peers_close(Member *e);

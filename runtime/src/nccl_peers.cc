@@ -61,7 +61,7 @@ void admit() {
     const Guard guard;
     Member *e;
     for (u32 i = 0; (e = member_at(i)); i++)
-      if (e->comm && g.rank < e->ranks && e->peer[g.rank] < 0 && !memcmp(e->secret, g.secret, sizeof g.secret)) {
+      if (e->comm && e->peer[g.rank] < 0 && !memcmp(e->secret, g.secret, sizeof g.secret)) {
         e->peer[g.rank] = fd;
         return;
       }
@@ -77,7 +77,7 @@ Comm lost(Member *e, u32 rank, bool properly) {
   e->left[rank] = true;
   if (before || properly || e->dead || e->state != STATE_TEAM) return nullptr;
   member_text(e, "rank %u of %u: the process of rank %u (%llu) has ended", e->rank, e->ranks, rank, e->pid[rank]);
-  __atomic_store_n(&e->dead, 1 + (int)rank, __ATOMIC_RELEASE);
+  e->dead = 1 + (int)rank;
   return e->comm;
 }
 
@@ -107,7 +107,7 @@ u32 listed(struct pollfd *fds, Member **of, u32 *ranks) {
   Member *e;
   for (u32 i = 0; (e = member_at(i)); i++)
     for (u32 r = 0; r < BUNDLE_RANKS && n < MOST; r++)
-      if (e->ranks && e->peer[r] >= 0) fds[n] = {e->peer[r], POLLIN, 0}, of[n] = e, ranks[n++] = r;
+      if (e->peer[r] >= 0) fds[n] = {e->peer[r], POLLIN, 0}, of[n] = e, ranks[n++] = r;
   return n;
 }
 
@@ -166,6 +166,17 @@ void wake() {
 }
 
 }  // namespace
+
+void peers_lock() { pthread_mutex_lock(&mu); }
+void peers_unlock() { pthread_mutex_unlock(&mu); }
+
+bool peers_expect(Member *e) {
+  u8 secret[sizeof e->secret];
+  if (!random_bytes(secret, sizeof secret)) return false;
+  const Guard guard;
+  memcpy(e->secret, secret, sizeof secret);
+  return true;
+}
 
 bool random_bytes(void *to, u32 bytes) { return getrandom(to, bytes, 0) == (ssize_t)bytes; }
 

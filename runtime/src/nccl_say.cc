@@ -25,7 +25,7 @@ void nap(u64 ns) {
 namespace {
 
 int debug_level() {
-  static int level = -1;
+  static Atom<int> level = {-1};
   if (level < 0) {
     const char *text = getenv("MSCCLC_DEBUG");
     level = !text ? 0 : !strcasecmp(text, "INFO") || !strcasecmp(text, "TRACE") ? 2 : !strcasecmp(text, "WARN") ? 1 : 0;
@@ -54,7 +54,7 @@ enum { ROWS = 512 };
 Row rows[ROWS];
 const char NATIVE[] = "native";
 
-int wants_stats = -1;
+Atom<int> wants_stats = {-1};
 u64 calls_written;
 
 }  // namespace

@@ -41,6 +41,7 @@ Member *free_member() {
   if (member_count == MOST_COMMS) return nullptr;
   Member *e = (Member *)calloc(1, sizeof(Member));
   if (e) {
+    for (int &fd : e->peer) fd = -1;
     __atomic_store_n(&members[member_count], e, __ATOMIC_RELEASE);
     __atomic_store_n(&member_count, member_count + 1, __ATOMIC_RELEASE);
   }
@@ -62,11 +63,12 @@ Member *member_enter(Comm comm) {
   Member *e = s ? __atomic_load_n(&s->member, __ATOMIC_ACQUIRE) : nullptr;
   if (!e) return nullptr;
   __atomic_fetch_add(&e->users, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&e->comm, __ATOMIC_SEQ_CST) == comm) return e;
+  if (e->comm == comm) return e;
   member_leave(e);
   return nullptr;
 }
 
+void member_stay(Member *e) { __atomic_fetch_add(&e->users, 1, __ATOMIC_SEQ_CST); }
 void member_leave(Member *e) { __atomic_fetch_sub(&e->users, 1, __ATOMIC_SEQ_CST); }
 
 Member *member_add(Comm comm, u32 ctas, bool blocking) {
@@ -78,14 +80,16 @@ Member *member_add(Comm comm, u32 ctas, bool blocking) {
     pthread_mutex_unlock(&mu);
     return nullptr;
   }
-  const u32 users = e->users;
-  memset((void *)e, 0, sizeof *e);
-  e->users = users + 1;
+  member_stay(e);
+  e->team = nullptr, e->dead = 0;
+  peers_lock();
+  memset((void *)&e->rank, 0, sizeof *e - offsetof(Member, rank));
+  for (int &fd : e->peer) fd = -1;
+  peers_unlock();
   e->ctas = ctas;
   e->blocking = blocking;
   e->state = STATE_NEW;
-  for (int &fd : e->peer) fd = -1;
-  __atomic_store_n(&e->comm, comm, __ATOMIC_SEQ_CST);
+  e->comm = comm;
   slots[i].member = e;
   __atomic_store_n(&slots[i].key, comm, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&mu);
@@ -99,7 +103,7 @@ void member_hide(Member *e) {
     const u32 next = (u32)(s - slots + 1) % SLOTS;
     __atomic_store_n(&s->key, slots[next].key ? STONE : nullptr, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&e->comm, (Comm) nullptr, __ATOMIC_SEQ_CST);
+  e->comm = (Comm) nullptr;
   pthread_mutex_unlock(&mu);
 }
 
