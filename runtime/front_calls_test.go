@@ -1,10 +1,13 @@
 package runtime_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	library "mscclc/runtime"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -96,4 +99,31 @@ func TestFrontCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFrontRaces runs the front under the thread sanitizer, with a mock engine: ranks are threads that make, use, split
+// and end communicators.
+func TestFrontRaces(t *testing.T) {
+	dir, err := sources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	units, err := filepath.Glob(filepath.Join(dir, "runtime", "src", "nccl_*.cc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	units = append(units, "testdata/client.cc", "testdata/client_data.cc", "testdata/fake_engine.cc", "-lstdc++")
+	s := site{how: "alone", mock: true, ranks: 4, threads: true, program: filepath.Join(t.TempDir(), "races"),
+		bundle: filepath.Join(dir, "runtime", "src", "engine.h")}
+	if err := library.Link(s.program, units, "-std=c++17", "-O1", "-g", "-fsanitize=thread", "-fno-threadsafe-statics",
+		"-DMSCCLC_FORWARDS"); err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for i := range 4 {
+		commands = append(commands, fmt.Sprint("init 0 1 0 ", i), fmt.Sprint("init 1 1 0 b", i), "allreduce 0 1000 7 0 0 0",
+			"start", "allreduce 1 10 7 0 0 0", "allreduce 0 10 7 0 0 0", "end", "split 0 2 2", "allreduce 2 10 7 0 0 0", "sync",
+			"destroy 2", "abort 1", "destroy 0")
+	}
+	s.do(t, commands...).well(t)
 }

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -26,6 +27,7 @@ type site struct {
 	threads bool // ranks are threads of one process
 	bundle  string
 	env     []string
+	program string // instead of the client
 }
 
 // A run is what came of a program: what the mocks noted of each rank, in order, and what the processes printed.
@@ -128,7 +130,7 @@ func (s *site) do(t *testing.T, commands ...string) *run {
 	var wait sync.WaitGroup
 	for i := range processes {
 		wait.Go(func() {
-			cmd := exec.CommandContext(ctx, filepath.Join(made, "client"), commands...)
+			cmd := exec.CommandContext(ctx, cmp.Or(s.program, filepath.Join(made, "client")), commands...)
 			cmd.Env = append(env[:len(env):len(env)], "RANK="+strconv.Itoa(i))
 			out, err := cmd.CombinedOutput()
 			mu.Lock()
