@@ -54,6 +54,7 @@ type MeasuredRule struct {
 	Tile       int64   `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 	Micros     float64 `json:"us,omitempty" doc:"time of the fastest program at the largest measured size"`
 	NCCLMicros float64 `json:"nccl_us,omitempty" doc:"NCCL's time at the same size"`
+	Only
 }
 
 // Runs reports whether two rules run the same program in the same width.
@@ -62,13 +63,16 @@ func (r MeasuredRule) Runs(o MeasuredRule) bool {
 		r.Tile == o.Tile
 }
 
-// Put replaces the rules for the same collective, ranks and launches by list, which holds one such group.
+// Put replaces the rules for the same collective, ranks and launches by list, which holds one such group. Rules that
+// are restricted to some calls stay, before those.
 func (m *Measured) Put(list []MeasuredRule) {
 	if len(list) == 0 {
 		return
 	}
 	m.Version = RulesVersion
-	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool { return compareCalls(r, list[0]) == 0 })
+	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool {
+		return compareCalls(r, list[0]) == 0 && !r.some()
+	})
 	m.Rules = append(m.Rules, list...)
 	slices.SortStableFunc(m.Rules, compareCalls)
 }
@@ -77,10 +81,12 @@ func compareCalls(a, b MeasuredRule) int {
 	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes. ok is false where there is none.
+// Rule returns the rule for a call of so many bytes, without those that are restricted to some calls. ok is false where
+// there is none.
 func (m *Measured) Rule(collective string, ranks int, when string, bytes int64) (r MeasuredRule, ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Collective == collective && r.Ranks == ranks && r.When == when && (r.UpTo == 0 || bytes <= r.UpTo)
+		return r.Collective == collective && r.Ranks == ranks && r.When == when && !r.some() &&
+			(r.UpTo == 0 || bytes <= r.UpTo)
 	})
 	if i < 0 {
 		return r, false
@@ -157,7 +163,7 @@ func (t *rulesReader) read() {
 func (t *rulesReader) rule() {
 	var r MeasuredRule
 	start, before := t.Here(), t.Errors()
-	t.Fields(
+	t.Fields(append(r.fields(t),
 		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(kinds()...) }},
 		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
 		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
@@ -168,7 +174,7 @@ func (t *rulesReader) rule() {
 		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(0, maxThreads)) }},
 		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, maxTile)) }},
 		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
-		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})
+		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})...)
 	if !t.Full() && t.Errors() == before {
 		t.judge(start, &r)
 	}
@@ -180,7 +186,7 @@ func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
 	if (r.Program == NCCL) != (r.Protocol == "") {
 		t.bad(start, "\"protocol\" goes with a program of the catalog, and not with %q", NCCL)
 	}
-	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 {
+	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 && t.m.Rules[n-1].same(r.Only) {
 		switch last := t.m.Rules[n-1]; {
 		case last.UpTo == 0:
 			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")

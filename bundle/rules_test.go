@@ -14,8 +14,8 @@ import (
 
 // TestRules: what is written is read, and Put replaces what is for the same calls.
 func TestRules(t *testing.T) {
-	ours := MeasuredRule{"allreduce", 2, Eager, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9}
-	nccl := MeasuredRule{"allreduce", 2, Eager, 0, NCCL, "", 0, 0, 0, 40.2, 39.9}
+	ours := MeasuredRule{"allreduce", 2, Eager, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9, Only{}}
+	nccl := MeasuredRule{"allreduce", 2, Eager, 0, NCCL, "", 0, 0, 0, 40.2, 39.9, Only{}}
 	m := &Measured{Device: "NVIDIA H200"}
 	m.Put([]MeasuredRule{nccl})
 	m.Put([]MeasuredRule{{Collective: "allgather", Ranks: 2, When: Captured, Program: NCCL}})
@@ -59,7 +59,7 @@ func TestRulesRefused(t *testing.T) {
 // cover is NCCL's, or the ladder's.
 func TestRulesFor(t *testing.T) {
 	first, second := &Measured{}, &Measured{}
-	ours := MeasuredRule{"allreduce", 2, Captured, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9}
+	ours := MeasuredRule{"allreduce", 2, Captured, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9, Only{}}
 	first.Put([]MeasuredRule{ours, {Collective: "allreduce", Ranks: 2, When: Captured, Program: NCCL}})
 	second.Put([]MeasuredRule{{Collective: "allreduce", Ranks: 2, When: Captured, Program: "allreduce/ring",
 		Protocol: "LL"}})
@@ -93,6 +93,36 @@ func TestRulesFor(t *testing.T) {
 	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.BF16}, Rules: list})
 	if err != nil || b.Sets[0].Rules[0].Program != b.Sets[0].Rules[4].Program {
 		t.Errorf("equal programs are not one: %v", err)
+	}
+}
+
+// TestOnly: rules that are restricted to some calls come before the others, and stay when others are measured anew.
+func TestOnly(t *testing.T) {
+	text := `{"version": 1, "device": "d", "rules": [
+  {"collective":"reduce","ranks":2,"when":"eager","program":"reduce/direct","protocol":"LL","dtype":"f32","op":"max","root":1,"calls":3,"windows":true},
+  {"collective":"reduce","ranks":2,"when":"eager","program":"nccl","dtype":"bf16"},
+  {"collective":"reduce","ranks":2,"when":"eager","up_to":9,"program":"reduce/direct","protocol":"LL"}]}`
+	m, err := ReadRules("x.rules", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Put([]MeasuredRule{{Collective: "reduce", Ranks: 2, When: Eager, UpTo: 5, Program: NCCL}})
+	list, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, false)
+	list = slices.DeleteFunc(list, func(r Rule) bool { return r.Kind != ir.ReduceTo || r.When&WhenEager == 0 })
+	first := Rule{Kind: ir.ReduceTo, Ranks: 2, DType: uint8(data.F32), RedOp: uint8(data.Max), Root: 1,
+		When: WhenEager | WhenWindows, Calls: 3, Program: "reduce/direct", Protocol: ir.LL}
+	second, third, last := Forward(ir.ReduceTo, 2), Forward(ir.ReduceTo, 2), Forward(ir.ReduceTo, 2)
+	second.DType, third.UpTo = uint8(data.BF16), 5
+	second.When, third.When, last.When = WhenEager, WhenEager, WhenEager
+	if d := cmp.Diff([]Rule{first, second, third, last}, list); d != "" {
+		t.Error(d)
+	}
+	if r, ok := m.Rule("reduce", 2, Eager, 1); !ok || r.UpTo != 5 {
+		t.Errorf("%v, %v", r, ok)
+	}
+	b, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: []data.DType{data.F32}, Rules: list})
+	if err != nil || len(b.Programs) != 1 || b.Programs[0].Root != 1 {
+		t.Errorf("%v", err)
 	}
 }
 

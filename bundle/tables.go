@@ -69,13 +69,16 @@ func (m *Measured) group(kind ir.Kind, ranks int, when string) (list []Rule) {
 			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
 			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
 		}
+		r.restrict(&rule)
 		list = append(list, rule)
 	}
 	return list
 }
 
-// whole reports whether rules are for calls of all sizes.
-func whole(rules []Rule) bool { return len(rules) > 0 && rules[len(rules)-1].UpTo == 0 }
+// whole reports whether rules are for all calls of a collective.
+func whole(rules []Rule) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.UpTo == 0 && !r.restricted() })
+}
 
 // completed adds rules for the calls that a group has none for.
 func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured bool) []Rule {
@@ -83,8 +86,10 @@ func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured 
 		return rules
 	}
 	last := int64(0)
-	if n := len(rules); n > 0 {
-		last = rules[n-1].UpTo
+	for _, r := range rules {
+		if !r.restricted() {
+			last = max(last, r.UpTo)
+		}
 	}
 	if !unmeasured {
 		return append(rules, Forward(kind, ranks))
@@ -103,11 +108,11 @@ func joined(eager, captured []Rule) (list []Rule) {
 		return eager
 	}
 	for _, r := range eager {
-		r.When = WhenEager
+		r.When &^= WhenCaptured
 		list = append(list, r)
 	}
 	for _, r := range captured {
-		r.When = WhenCaptured
+		r.When &^= WhenEager
 		list = append(list, r)
 	}
 	return list

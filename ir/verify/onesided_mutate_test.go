@@ -47,7 +47,8 @@ func loweredCatalog(t *testing.T, staged bool) (all []original) {
 			}
 			for _, shape := range shapes(params) {
 				for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-					opt := mscclc.Options{Lang: lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}, OneSided: true}
+					opt := mscclc.Options{OneSided: true}
+					opt.Lang = lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}
 					opt.Core.Staged = staged
 					p, err := mscclc.Compile(name, src, opt)
 					if list := (diag.List{}); errors.As(err, &list) && (list[0].Code == diag.AssertFailed ||
