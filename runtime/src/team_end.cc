@@ -55,7 +55,7 @@ void tell(Team *t, u32 program) {
     if (t->gpu->f->get(&state, at, sizeof state, t->side) == 0) t->gpu->f->sync(t->side);
   }
   tell_failure(t, program, s, state.passes, state.launches, &t->failure);
-  t->failed = true;
+  __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
 }
 
 // look notes a failure, if there is one and none was noted before. Who failed first has the others' launches leave.
@@ -65,7 +65,7 @@ void look(Team *t) {
   if (code == DEINITIALIZED) return;  // the process ends
   if (code) {
     say(&t->failure, "rank %u: the GPU: %s", t->rank, driver_text(code));
-    t->failed = true;
+    __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
     return;
   }
   for (u32 i = 0; i < programs_of(t) && !t->failed; i++)
@@ -100,7 +100,7 @@ bool team_failed(Team *t, Why *why) {
   if (!t->failed && current.code) {
     if (current.code == DEINITIALIZED) return false;
     say(&t->failure, "rank %u: the GPU: %s", t->rank, driver_text(current.code));
-    t->failed = true;
+    __atomic_store_n(&t->failed, true, __ATOMIC_RELEASE);
   }
   Relaxed relaxed(t->gpu);
   look(t);

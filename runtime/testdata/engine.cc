@@ -18,7 +18,7 @@ static void every(Bench *b) {
   for (u32 i = 0; i < t->set.row->rules; i++)
     for (u64 count : counts) {
       turn++;
-      const Call c = call_of(t->set.rules[i], count, types[turn % 3], turn / 3 % 4);
+      const Call c = call_of(t->set.rules[i], count, types[turn % 3], turn / 3 % RED_COUNT);
       if (c.count * size_of(c.dtype) * b->r.ranks > LONGEST) continue;
       Choice choice = team_choose(t, &c, false);
       if (!choice.rule) continue;

@@ -128,6 +128,7 @@ inline u64 folded(const Call &c, u64 i, u64 seed, u32 ranks) {
     else n += x;
     n &= mask;
   }
+  if (c.redop == RED_AVG) n /= ranks;
   return n;
 }
 
