@@ -21,6 +21,8 @@ struct Side {
   Why why;
 };
 
+Atom<u32> late_ctas = {~0u};  // the fewest that a communicator asks for which is met late
+
 // settings is a hash of all that must be equal on all ranks beside the bundle.
 u32 settings(u32 ctas) {
   u32 h = (u32)FNV_OFFSET ^ ctas;
@@ -52,12 +54,14 @@ void begin(Side *s) {
   const char *no_bundle = nullptr;
   Bundle *b = the_bundle(&no_bundle);
   void *before;
+  const bool foreign = gpu_foreign(e->device);
   const int code = gpu_enter(e->device, &before);
   if (code) {
     snprintf(h->offer.why, sizeof h->offer.why, "GPU %d: %s", e->device, driver_text(code));
     return;
   }
-  if (!b) snprintf(h->offer.why, sizeof h->offer.why, "%.120s", no_bundle);
+  if (foreign) snprintf(h->offer.why, sizeof h->offer.why, "GPU %d: the context is not the primary one", e->device);
+  else if (!b) snprintf(h->offer.why, sizeof h->offer.why, "%.120s", no_bundle);
   else if (!peers_ready(&s->why) || !peers_expect(e))
     snprintf(h->offer.why, sizeof h->offer.why, "%.120s", s->why.text);
   else s->team = team_begin(b, e->ranks, e->rank, e->ctas, settings(e->ctas), &h->offer);
@@ -158,7 +162,7 @@ void agree(Member **list, u32 count) {
       Member *e = list[i];
       Side *s = &sides[i];
       s->e = e;
-      if (!e->ctas) e->ctas = ctas_of(nullptr);
+      if (!e->ctas) e->ctas = late_ctas < ctas_of(nullptr) ? (u32)late_ctas : ctas_of(nullptr);
       if (!facts(e)) keep_nccl(e, "NCCL does not know the communicator");
       else if (e->ranks < 2 || e->ranks > BUNDLE_RANKS) keep_nccl(e, "bundles have no such number of ranks");
       else if (!gather_open(e, &s->why)) keep_nccl(e, "no memory on the GPU"), tell("%s", s->why.text);
@@ -186,7 +190,10 @@ void made(const Init *list, u32 count) {
   Member **fresh = (Member **)calloc(count ? count : 1, sizeof(Member *));
   u32 n = 0;
   for (u32 i = 0; fresh && i < count; i++) {
-    if (!*list[i].at) continue;
+    if (!*list[i].at) {  // a split that goes on: its communicator is met when it is used
+      if (!list[i].blocking && list[i].ctas && list[i].ctas < late_ctas) late_ctas = list[i].ctas;
+      continue;
+    }
     Member *e = member_add(*list[i].at, list[i].ctas, list[i].blocking);
     if (e && list[i].blocking) fresh[n++] = e;
     else if (e) member_leave(e);

@@ -40,6 +40,7 @@ bool direct() { return own.inside || passive(); }
 // done registers new communicators, now or at the end of the group.
 Result done(Result r, Comm *at, u32 count, u32 ctas, bool blocking) {
   if (r != SUCCESS && r != IN_PROGRESS) return r;
+  blocking = blocking && r == SUCCESS;
   for (u32 i = 0; i < count; i++)
     if (own.depth) {
       if (!group_init(at + i, ctas, blocking)) return SYSTEM_ERROR;

@@ -185,6 +185,7 @@ void abort_team(Comm comm, const char *why);
 // GPUs, by their number, as NCCL has it.
 int gpu_enter(int device, void **before);
 void gpu_leave(void *before);
+bool gpu_foreign(int device);   // the thread has a context of this GPU that is not the primary one
 int gpu_current(int *device);  // of the calling thread's context
 int gpu_stream(void **stream);
 void gpu_stream_end(void *stream);

@@ -54,21 +54,33 @@ __thread int mode_before __attribute__((tls_model("initial-exec")));
 
 }  // namespace
 
-// gpu_enter makes the GPU's primary context current, and has the thread do what it likes while others capture.
-int gpu_enter(int number, void **before) {
+static int primary(int number, void **context) {
   pthread_once(&once, open_driver);
   if (!found || number < 0 || number >= GPUS) return NO_DRIVER;
+  *context = __atomic_load_n(&contexts[number], __ATOMIC_ACQUIRE);
+  if (*context) return 0;
+  int device = 0;
+  if (const int code = driver.cuDeviceGet(&device, number)) return code;
+  if (const int code = driver.cuDevicePrimaryCtxRetain(context, device)) return code;
+  __atomic_store_n(&contexts[number], *context, __ATOMIC_RELEASE);
+  return 0;
+}
+
+// gpu_enter makes the GPU's primary context current, and has the thread do what it likes while others capture.
+int gpu_enter(int number, void **before) {
+  void *context;
+  if (const int code = primary(number, &context)) return code;
   if (const int code = driver.cuCtxGetCurrent(before)) return code;
-  void *context = __atomic_load_n(&contexts[number], __ATOMIC_ACQUIRE);
-  if (!context) {
-    int device = 0;
-    if (const int code = driver.cuDeviceGet(&device, number)) return code;
-    if (const int code = driver.cuDevicePrimaryCtxRetain(&context, device)) return code;
-    __atomic_store_n(&contexts[number], context, __ATOMIC_RELEASE);
-  }
   if (const int code = driver.cuCtxSetCurrent(context)) return code;
   mode_before = RELAXED;
   return driver.cuThreadExchangeStreamCaptureMode(&mode_before);
+}
+
+bool gpu_foreign(int number) {
+  void *context, *now = nullptr;
+  int device = -1;
+  if (primary(number, &context) || driver.cuCtxGetCurrent(&now) || !now || driver.cuCtxGetDevice(&device)) return false;
+  return device == number && now != context;
 }
 
 int gpu_current(int *device) {

@@ -182,6 +182,7 @@ EXPORT Result ncclGroupEnd() {
   Init *inits = own.inits;
   const u32 count = own.init_count;
   own.inits = nullptr, own.init_count = own.init_room = 0;
+  for (u32 i = 0; i < count && r == IN_PROGRESS; i++) inits[i].blocking = false;
   if (r == SUCCESS || r == IN_PROGRESS) made(inits, count);
   free(inits);
   return r;
