@@ -27,7 +27,8 @@ type site struct {
 	threads bool // ranks are threads of one process
 	bundle  string
 	env     []string
-	program string // instead of the client
+	of      func(rank int) []string // more of the environment
+	program string                  // instead of the client
 }
 
 // A run is what came of a program: what the mocks noted of each rank, in order, and what the processes printed.
@@ -132,6 +133,9 @@ func (s *site) do(t *testing.T, commands ...string) *run {
 		wait.Go(func() {
 			cmd := exec.CommandContext(ctx, cmp.Or(s.program, filepath.Join(made, "client")), commands...)
 			cmd.Env = append(env[:len(env):len(env)], "RANK="+strconv.Itoa(i))
+			if s.of != nil {
+				cmd.Env = append(cmd.Env, s.of(i)...)
+			}
 			out, err := cmd.CombinedOutput()
 			mu.Lock()
 			defer mu.Unlock()

@@ -151,6 +151,7 @@ const u8 *section_of(Bundle *b, u32 kind, u32 number, u64 *bytes, Why *why) {
     *bytes = s.bytes;
     return data;
   }
-  say(why, "the bundle has no section of kind %u and number %u", kind, number);
+  if (kind == SECTION_SET) say(why, "the bundle is not for communicators of %u ranks", number);
+  else say(why, "the bundle has no section of kind %u and number %u", kind, number);
   return nullptr;
 }
