@@ -31,6 +31,15 @@ struct Order {
   bool any;               // there was one
   u64 capture;            // that `noted` is part of, or 0
   void *capture_stream;
+  bool asked;             // team_captured was, about a stream, and no call has run since
+  void *asked_stream;
+  u64 asked_capture;
+};
+
+// A StreamSeen is what order_before finds of a stream for order_behind: the capture that it is part of, or 0, and its
+// number.
+struct StreamSeen {
+  u64 capture, stream;
 };
 
 struct Team {
@@ -66,9 +75,9 @@ bool arena_make(Team *t, Why *why);
 bool own_make(Team *t, Why *why);
 void team_free(Team *t, bool keep_arena);
 
-// In team_order.cc. Before gives the number of the capture that the stream is part of, or 0.
-int order_before(Team *t, void *stream, u64 *capture);
-int order_behind(Team *t, void *stream, u64 capture);
+// In team_order.cc.
+int order_before(Team *t, void *stream, StreamSeen *seen);
+int order_behind(Team *t, void *stream, const StreamSeen &seen);
 int order_busy(Team *t, bool *busy);
 
 // In team_failed.cc: what a status tells of.

@@ -50,7 +50,14 @@ int start(const Gpu *g, Ready *r, void *stream) {
 
 static_assert(READY == 8, "three bits of a product choose a launch");
 
+// A Forget ends what team_captured found out for a call, however the call ends.
+struct Forget {
+  Order &order;
+  ~Forget() { order.asked = false; }
+};
+
 int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
+  const Forget forget = {t->order};
   if (!alive()) return ENGINE_FORKED;
   if (__atomic_load_n(&t->aborted, __ATOMIC_ACQUIRE)) return ENGINE_ABORTED;
   if (!choice->rule) return ENGINE_ARGUMENT;
@@ -60,8 +67,8 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   if (!r->function) return ENGINE_ARGUMENT;
   Current current(t->gpu);
   TRY(current.code);
-  u64 capture = 0;
-  TRY(order_before(t, stream, &capture));
+  StreamSeen seen;
+  TRY(order_before(t, stream, &seen));
   TRY(start(t->gpu, r, stream));
-  return order_behind(t, stream, capture);
+  return order_behind(t, stream, seen);
 }

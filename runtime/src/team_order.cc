@@ -32,25 +32,28 @@ int capture_of(const gpu_symbols *f, void *stream, u64 *capture) {
 
 }  // namespace
 
-int order_before(Team *t, void *stream, u64 *capture) {
+int order_before(Team *t, void *stream, StreamSeen *seen) {
   const gpu_symbols *f = t->gpu->f;
   Order &o = t->order;
-  TRY(capture_of(f, stream, capture));
-  if (*capture) return o.capture == *capture && o.capture_stream != stream ? f->await(stream, o.noted, 0) : 0;
+  *seen = StreamSeen{};
+  if (o.asked && o.asked_stream == stream) seen->capture = o.asked_capture;
+  else TRY(capture_of(f, stream, &seen->capture));
+  o.asked = false;
+  if (seen->capture) return o.capture == seen->capture && o.capture_stream != stream ? f->await(stream, o.noted, 0) : 0;
+  seen->stream = number_of(f, stream);
   if (!o.any) return 0;
-  const u64 number = number_of(f, stream);
-  return number == o.stream && number != NO_STREAM ? 0 : f->await(stream, o.last, 0);
+  return seen->stream == o.stream && seen->stream != NO_STREAM ? 0 : f->await(stream, o.last, 0);
 }
 
-int order_behind(Team *t, void *stream, u64 capture) {
+int order_behind(Team *t, void *stream, const StreamSeen &seen) {
   const gpu_symbols *f = t->gpu->f;
   Order &o = t->order;
-  if (capture) {
+  if (seen.capture) {
     o.capture_stream = stream;
-    __atomic_store_n(&o.capture, capture, __ATOMIC_RELEASE);
+    __atomic_store_n(&o.capture, seen.capture, __ATOMIC_RELEASE);
     return f->record(o.noted, stream);
   }
-  o.stream = number_of(f, stream);
+  o.stream = seen.stream;
   TRY(f->record(o.last, stream));
   __atomic_store_n(&o.any, true, __ATOMIC_RELEASE);
   return 0;
@@ -68,17 +71,18 @@ int team_before(Team *t, void *stream) {
   if (!alive()) return ENGINE_FORKED;
   Current current(t->gpu);
   TRY(current.code);
-  u64 capture = 0;
-  return order_before(t, stream, &capture);
+  StreamSeen seen;
+  return order_before(t, stream, &seen);
 }
 
 int team_behind(Team *t, void *stream) {
   if (!alive()) return ENGINE_FORKED;
   Current current(t->gpu);
   TRY(current.code);
-  u64 capture = 0;
-  TRY(capture_of(t->gpu->f, stream, &capture));
-  return order_behind(t, stream, capture);
+  StreamSeen seen = {};
+  TRY(capture_of(t->gpu->f, stream, &seen.capture));
+  if (!seen.capture) seen.stream = number_of(t->gpu->f, stream);
+  return order_behind(t, stream, seen);
 }
 
 int team_captured(Team *t, void *stream, bool *captured) {
@@ -86,8 +90,9 @@ int team_captured(Team *t, void *stream, bool *captured) {
   if (!alive()) return ENGINE_FORKED;
   Current current(t->gpu);
   TRY(current.code);
-  u64 capture = 0;
-  TRY(capture_of(t->gpu->f, stream, &capture));
-  *captured = capture != 0;
+  Order &o = t->order;
+  TRY(capture_of(t->gpu->f, stream, &o.asked_capture));
+  o.asked = true, o.asked_stream = stream;
+  *captured = o.asked_capture != 0;
   return 0;
 }
