@@ -38,8 +38,8 @@ def main():
     ask = argparse.ArgumentParser()
     ask.add_argument("--parallel", choices=["ddp", "fsdp", "tp"], default="ddp")
     ask.add_argument("--steps", type=int, default=100)
-    ask.add_argument("--batch", type=int, default=8)
-    ask.add_argument("--length", type=int, default=256)
+    ask.add_argument("--batch", type=int, default=16)
+    ask.add_argument("--length", type=int, default=1024)
     ask.add_argument("--loaders", type=int, default=2)
     args = ask.parse_args()
     rank, ranks, device = begin()
@@ -48,7 +48,7 @@ def main():
     seed = 0 if args.parallel == "tp" else rank
     data = torch.utils.data.DataLoader(Tokens(args.steps * args.batch, args.length, seed=seed), batch_size=args.batch,
                                        num_workers=args.loaders, multiprocessing_context="fork")
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=args.parallel != "tp")
     times, loss = [], None
     for tokens in data:
         begun = time.perf_counter()
