@@ -9,12 +9,21 @@ namespace {
 enum { MOST_PROGRAMS = 1 << 10, MOST_RULES = 1 << 16, MOST_THREADS = 1024 };
 const u64 MOST_ARENA = 1ull << 40;
 
+// serves says whether a program is right for all calls of a rule: of its root, in place and not, and with the same bits
+// on all ranks.
+bool serves(const bundle_program &p, const bundle_rule &r) {
+  enum { ALLREDUCE = 0, ALLTOALL = 3, BROADCAST = 4, SCATTER = 7 };
+  const bool rooted = p.kind >= BROADCAST && p.kind <= SCATTER;
+  return r.kind == p.kind && (!rooted || r.root == p.root) && p.outofplace && (p.inplace || p.kind == ALLTOALL) &&
+         (p.bitwise || p.kind != ALLREDUCE);
+}
+
 bool check_rule(const Set &set, const bundle_rule &r) {
   if (r.program == BUNDLE_NCCL) return true;
   const u32 at = set_find(&set, r.program);
   if (at == BUNDLE_NONE) return false;
   const bundle_program &p = *set.program[at].row;
-  return r.kind == p.kind && r.columns > 0 && r.columns <= p.columns && r.tile > 0 && r.threads % 32 == 0 &&
+  return serves(p, r) && r.columns > 0 && r.columns <= p.columns && r.tile > 0 && r.threads % 32 == 0 &&
          r.threads <= MOST_THREADS;
 }
 
@@ -55,7 +64,7 @@ bool fill(Bundle *b, Set *set, Why *why) {
     if (!program_open(b, set->programs[i], row.ranks, set->program + i, why)) return false;
   for (u32 i = 0; i < row.rules; i++)
     if (!check_rule(*set, set->rules[i]))
-      return say(why, "rule %u of %u ranks names no program of its kind", i, row.ranks), false;
+      return say(why, "rule %u of %u ranks names no program that runs all its calls", i, row.ranks), false;
   return check_arena(*set, why);
 }
 
