@@ -31,7 +31,7 @@ func TestFrontRefused(t *testing.T) {
 		{"strangers", open, 2, nil},
 		{"ranks", file(same), 3, nil},
 		{"device", file(same), 2, []string{"MSCCLC_STANDIN_NAME=another GPU"}},
-		{"apart", file(same), 2, []string{"MSCCLC_STANDIN_APART=1"}}, // threads of a process
+		{"apart", file(same), 2, []string{"MSCCLC_STANDIN_APART=1"}},
 		{"memory", file(same), 2, []string{"MSCCLC_STANDIN_MEMORY=100000"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -41,6 +41,9 @@ func TestFrontRefused(t *testing.T) {
 				if !strings.Contains(strings.Join(notes, "\n"), "nccl AllReduce") {
 					t.Errorf("rank %d: NCCL has %q", rank, notes)
 				}
+			}
+			if !strings.Contains(r.stats, `"native":false,"calls":1,"reason":"`) || strings.Contains(r.stats, `"reason":""`) {
+				t.Errorf("the counts have no reason: %s", r.stats)
 			}
 			if strings.Count(r.output, "\n") != 1 || !strings.Contains(r.output, "NCCL runs all calls of this communicator") {
 				t.Errorf("the output is not one line:\n%s", r.output)

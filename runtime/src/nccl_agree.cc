@@ -125,8 +125,7 @@ void finish(Side *s, bool heard) {
     board_close(e);
     if (!gpu_enter(e->device, &before)) team_end(s->team, false), gpu_leave(before);
   }
-  snprintf(e->why_text, sizeof e->why_text, "%s", s->why.text);
-  keep_nccl(e, e->why_text);
+  keep_nccl(e, interned(s->why.text));
   if (e->rank == 0 || warns()) tell("NCCL runs all calls of this communicator of %u ranks: %s", e->ranks, s->why.text);
 }
 

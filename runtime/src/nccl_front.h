@@ -52,8 +52,7 @@ struct Member {
   void *board;              // of the last calls of all ranks (nccl_board.cc), or null
   u32 group;                // calls of the group that its thread has open
   char text[640];           // for GetLastError
-  const char *why;          // why it is NCCL's alone
-  char why_text[512];
+  const char *why;          // why it is NCCL's alone; a text that stays
 };
 
 // The table of communicators (nccl_table.cc). member_enter finds one and counts the caller as a user, until
@@ -203,6 +202,7 @@ void info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool warns();
 void count_call(Fn fn, const char *why);  // why: null for a native one
+const char *interned(const char *text);  // the same text, which stays until the process ends
 void stats_write();
 const char *fn_name(Fn fn);
 u64 now_ns();

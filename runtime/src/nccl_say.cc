@@ -85,6 +85,19 @@ const char *fn_name(Fn fn) {
   return names[fn];
 }
 
+const char *interned(const char *text) {
+  static const char *texts[64];
+  static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+  const char *found = nullptr;
+  pthread_mutex_lock(&mu);
+  for (u32 i = 0; i < 64 && !found; i++) {
+    if (!texts[i]) texts[i] = strdup(text);
+    if (texts[i] && !strcmp(texts[i], text)) found = texts[i];
+  }
+  pthread_mutex_unlock(&mu);
+  return found ? found : "one of many reasons";
+}
+
 void count_call(Fn fn, const char *why) {
   if (wants_stats < 0) {
     const char *path = getenv("MSCCLC_STATS");
