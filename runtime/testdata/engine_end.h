@@ -95,6 +95,27 @@ inline void watched(Bench *b) {
   if (b->r.rank == 0) printf("watched: fine\n");
 }
 
+// choices writes how calls of many kinds are to run: the number of a rule, or -1 and why not.
+inline void choices(Bench *b) {
+  Team *t = join(b->r, 0, 8);
+  static const u64 counts[] = {1, 1000, 100000};
+  for (u32 n = 0; b->r.rank == 0 && n < 9 * DT_COUNT * RED_COUNT * 2 * 3 * 2 * 2 * 2; n++) {
+    u32 left = n;
+    const auto digit = [&](u32 of) {
+      const u32 d = left % of;
+      return left /= of, d;
+    };
+    Call c = {};
+    c.kind = digit(9), c.dtype = digit(DT_COUNT), c.redop = digit(RED_COUNT), c.root = digit(2);
+    c.count = counts[digit(3)], c.group = 1 + 2 * digit(2), c.windows = digit(2);
+    const bool captured = digit(2);
+    const Choice choice = team_choose(t, &c, captured);
+    printf("%u %u %u %u %llu %u %d %d %d %s\n", c.kind, c.dtype, c.redop, c.root, c.count, c.group, c.windows, captured,
+           choice.rule ? (int)(choice.rule - t->set.rules) : -1, choice.rule ? "" : choice.why);
+  }
+  end(b->r, t);
+}
+
 // forked has a child of the process call everything: nothing may hang.
 inline void forked(Bench *b) {
   Team *t = join(b->r, 0, b->ctas);
