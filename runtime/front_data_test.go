@@ -163,3 +163,33 @@ func TestFrontMismatch(t *testing.T) {
 		t.Errorf("%q is not in the output:\n%s", want, r.output)
 	}
 }
+
+// TestFrontOneProcess: a thread has all ranks, as nccl-tests -g does.
+func TestFrontOneProcess(t *testing.T) {
+	file := wholeBundle(t, 4)
+	for _, how := range []string{"preload", "alone"} {
+		for _, begin := range []string{"initall 4", "initgroup 4"} {
+			s := site{how: how, ranks: 1, bundle: file}
+			commands := []string{begin}
+			for _, call := range []string{"allreduce %d 3000 7 0 0 %d vm", "reducescatter %d 555 9 2 0 %d vu", "gather %d 70 1 0 2 %d vi"} {
+				commands = append(commands, "start")
+				for i := range 4 {
+					commands = append(commands, fmt.Sprintf(call, i, i))
+				}
+				commands = append(commands, "end")
+			}
+			commands = append(commands, "sync", "destroy 0", "destroy 1", "destroy 2", "destroy 3")
+			r := s.do(t, commands...).well(t)
+			if strings.Contains(r.stats, `"native":false`) || !strings.Contains(r.stats, `"calls":4`) {
+				t.Errorf("%s: calls were: %s", begin, r.stats)
+			}
+		}
+	}
+}
+
+// TestFrontStopped: a rank that is stopped for a while is no error.
+func TestFrontStopped(t *testing.T) {
+	s := site{how: "preload", ranks: 2, bundle: wholeBundle(t, 2)}
+	s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "@1 stop 500", "allreduce 0 1000 7 0 0 0 v", "@0 sleep 300", "@0 well 0",
+		"sync", "well 0", "destroy 0").well(t)
+}

@@ -31,6 +31,13 @@ void expect(Rank &r, const char *what, Result got) {
   r.expect = 0;
 }
 
+void *side(Rank &r, int device) {
+  void *context = nullptr;
+  if (cu.retain(&context, device) || cu.use(context)) fail(r, "no GPU %d", device);
+  if (!r.sides[device] && cu.stream(&r.sides[device], 1)) fail(r, "no stream");
+  return r.sides[device];
+}
+
 namespace {
 
 void open_driver() {
@@ -124,6 +131,38 @@ void init(Rank &r, const std::vector<std::string> &w) {
   expect(r, "ncclCommInitRankConfig", ncclCommInitRankConfig(&c, r.ranks, id, r.rank, &config.begin));
 }
 
+// init_all makes a rank on each of some GPUs, and a stream on each.
+void init_all(Rank &r, int ranks, bool group) {
+  UniqueId id;
+  r.spread = true;
+  if (!group) expect(r, "ncclCommInitAll", ncclCommInitAll(r.comms, ranks, nullptr));
+  if (group) expect(r, "ncclGetUniqueId", ncclGetUniqueId(&id)), expect(r, "ncclGroupStart", ncclGroupStart());
+  for (int i = 0; i < ranks; i++) {
+    side(r, i);
+    if (cu.stream(&r.streams[i], 1)) fail(r, "no stream");
+    if (group) expect(r, "ncclCommInitRank", ncclCommInitRank(&r.comms[i], ranks, id, i));
+  }
+  if (group) expect(r, "ncclGroupEnd", ncclGroupEnd());
+  for (int i = ranks; i < 4; i++) side(r, i), cu.stream(&r.streams[i], 1);
+}
+
+// stopped stops this process for so many milliseconds.
+void stopped(int ms) {
+  const pid_t self = getpid();
+  if (!fork()) {
+    usleep((useconds_t)ms * 1000);
+    kill(self, SIGCONT);
+    _exit(0);
+  }
+  raise(SIGSTOP);
+}
+
+void well(Rank &r, Comm c) {
+  Result state = SUCCESS;
+  if (ncclCommGetAsyncError(c, &state) || state) fail(r, "the communicator has error %d: %s", state,
+      ncclGetLastError(c));
+}
+
 void end_capture(Rank &r, const std::vector<std::string> &w) {
   void *stream = r.streams[number(w[1])], *graph = nullptr;
   if (cu.capture_end(stream, &graph) || cu.instantiate(&r.graph, graph, 0)) fail(r, "the capture");
@@ -139,7 +178,9 @@ void wait_for(Rank &r, Comm c) {
 void run(Rank &r, const std::vector<std::string> &w) {
   const std::string &what = w[0];
   if (what == "init") return init(r, w);
-  if (what == "initall") return expect(r, "ncclCommInitAll", ncclCommInitAll(r.comms, number(w[1]), nullptr));
+  if (what == "initall" || what == "initgroup") return init_all(r, number(w[1]), what == "initgroup");
+  if (what == "stop") return stopped(number(w[1]));
+  if (what == "well") return well(r, comm_of(r, w[1]));
   if (what == "start") return expect(r, "ncclGroupStart", ncclGroupStart());
   if (what == "end") return expect(r, "ncclGroupEnd", ncclGroupEnd());
   if (what == "split")
@@ -169,7 +210,6 @@ void all(Rank r, int argc, char **argv) {
   void *context = nullptr;
   if (cu.retain(&context, r.rank) || cu.use(context)) fail(r, "no GPU");
   for (void *&s : r.streams) cu.stream(&s, 1);
-  cu.stream(&r.side, 1);
   for (int i = 1; i < argc; i++) {
     std::vector<std::string> words;
     for (char *save, *at = strtok_r(strdup(argv[i]), " ", &save); at; at = strtok_r(nullptr, " ",

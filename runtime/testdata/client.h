@@ -25,13 +25,16 @@ struct Pending;
 struct Rank {
   int rank, ranks;
   Comm comms[16];
-  void *streams[4], *side, *graph;
-  int expect;  // the result that the next call must have, or -1
+  void *streams[4], *sides[16], *graph;  // a side stream for each GPU
+  bool spread;  // it has a rank on each GPU, and stream i is of GPU i
+  int expect;   // the result that the next call must have, or -1
   std::vector<Pending *> pending;
 };
 
 [[noreturn]] void fail(const Rank &r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void expect(Rank &r, const char *what, Result got);
+
+void *side(Rank &r, int device);  // makes the GPU current, too
 
 // collective makes buffers and calls. verify compares what has come with what must come.
 void collective(Rank &r, const std::vector<std::string> &words);

@@ -9,7 +9,7 @@
 struct Pending {
   std::string fn;
   size_t count;
-  int type, op, root, rank, ranks;
+  int type, op, root, rank, ranks, device;
   u64 send, recv, block, block_bytes;
   std::vector<u8> before;  // what the block had
   bool verified;
@@ -106,6 +106,8 @@ Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &
   p->root = atoi(w[5].c_str());
   ncclCommUserRank(r.comms[atoi(w[1].c_str())], &p->rank);
   ncclCommCount(r.comms[atoi(w[1].c_str())], &p->ranks);
+  ncclCommCuDevice(r.comms[atoi(w[1].c_str())], &p->device);
+  void *stream = side(r, p->device);
   const bool has = flags.find('i') != std::string::npos || (flags.find('m') != std::string::npos && p->rank % 2);
   p->block_bytes = (send_count(*p) + recv_count(*p)) * sizes[p->type] + 2048;
   if (cu.alloc(&p->block, p->block_bytes)) fail(r, "no memory");
@@ -113,7 +115,7 @@ Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &
   p->before.assign(p->block_bytes, 0x5b);
   for (size_t i = 0; sends(*p) && i < send_count(*p); i++)
     element(*p, p->rank, i, &p->before[p->send - p->block + i * sizes[p->type]]);
-  if (cu.put(p->block, p->before.data(), p->block_bytes, r.side) || cu.sync(r.side)) fail(r, "a copy");
+  if (cu.put(p->block, p->before.data(), p->block_bytes, stream) || cu.sync(stream)) fail(r, "a copy");
   p->verified = flags.find('v') != std::string::npos;
   return p;
 }
@@ -137,7 +139,8 @@ Result call(const Pending &p, Comm c, void *stream) {
 
 void compare(Rank &r, const Pending &p) {
   std::vector<u8> now(p.block_bytes), must = p.before;
-  if (cu.get(now.data(), p.block, p.block_bytes, r.side) || cu.sync(r.side)) fail(r, "a copy");
+  void *stream = side(r, p.device);
+  if (cu.get(now.data(), p.block, p.block_bytes, stream) || cu.sync(stream)) fail(r, "a copy");
   for (size_t i = 0; receives(p) && i < recv_count(p); i++) wanted(p, i, &must[p.recv - p.block + i * sizes[p.type]]);
   for (size_t i = 0; i < must.size(); i++)
     if (now[i] != must[i])
@@ -155,10 +158,13 @@ void collective(Rank &r, const std::vector<std::string> &w) {
 }
 
 void verify(Rank &r) {
-  for (void *s : r.streams)
-    if (const int code = cu.sync(s)) fail(r, "a stream ends with error %d", code);
+  for (int i = 0; i < 4; i++) {
+    if (r.spread) side(r, i);
+    if (const int code = cu.sync(r.streams[i])) fail(r, "a stream ends with error %d", code);
+  }
   for (Pending *p : r.pending) {
     if (p->verified) compare(r, *p);
+    side(r, p->device);
     cu.release(p->block);
     delete p;
   }
