@@ -21,7 +21,7 @@ func OneEntry(r *executor.Ready, copies, port bool) string {
 		return "mscclc_onesided" + lines
 	case copies:
 		return "mscclc_onesided_copy"
-	case data.RedOp(r.One.RedOp) == data.Sum:
+	case data.RedOp(r.One.RedOp) == data.Sum || data.RedOp(r.One.RedOp) == data.Avg: // a sum, divided at its end
 		return "mscclc_onesided_sum"
 	}
 	return "mscclc_onesided"

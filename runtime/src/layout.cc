@@ -89,5 +89,5 @@ Entry entry_of(const Program &p, bool few, u32 redop, bool copies) {
   if (few) return lines ? ENTRY_FEW_LINES_SUM : ENTRY_FEW_SUM;
   if (lines) return ENTRY_LINES;
   if (copies) return ENTRY_COPY;
-  return redop == RED_SUM ? ENTRY_SUM : ENTRY_ANY;
+  return redop == RED_SUM || redop == RED_AVG ? ENTRY_SUM : ENTRY_ANY;  // an average is a sum, divided at its end
 }
