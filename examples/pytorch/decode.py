@@ -1,7 +1,7 @@
 """Decodes with tensor parallelism in a CUDA graph: torchrun --nproc-per-node N decode.py
 
-Each layer ends in two AllReduces of batch x width elements of bf16, as in inference of large models. It prints the time
-of a token, and how much of it the AllReduces take: the time without them is measured too. Nothing in it knows of mscclc.
+Each layer has two AllReduces of batch x width elements of bf16, as in inference of large models. It prints the time of
+a token, and how much of it the AllReduces take: the time without them is measured too. Nothing in it knows of mscclc.
 """
 import argparse
 import statistics
