@@ -14,9 +14,7 @@ import (
 	"mscclc/codegen/program"
 	"mscclc/executor/abi"
 	"mscclc/ir"
-	"mscclc/ir/bitwise"
 	"mscclc/ir/diag"
-	"mscclc/ir/verify"
 	"mscclc/lang"
 	"mscclc/lang/syntax"
 	"mscclc/passes/core"
@@ -144,9 +142,8 @@ func both(o *choose.Own, key programKey) (*ir.Program, error) {
 	return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is no program", o.Name)}
 }
 
-// Prove says what keeps a program out of bundles: an error is a diag.List. It must be one-sided and staged, and proven
-// for calls in place and out of place, where its collective has both. All ranks of an AllReduce must end with the same
-// bits.
+// Prove says what keeps a program out of bundles: an error is a diag.List. The program must be one-sided, and for calls
+// in place and out of place, where its collective has both. choose.ProveStaged proves it.
 func Prove(p *ir.Program) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
@@ -158,35 +155,12 @@ func Prove(p *ir.Program) error {
 		return bad(fmt.Sprintf("at most %d ranks", MostRanks), "%s has %d ranks", p.Name, p.Coll.Ranks)
 	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
 		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
-	case !p.Staged():
-		return bad("compile it with --staged", "%s reaches input and output of other ranks", p.Name)
 	case p.OneSided.OnePass:
 		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
 	case !p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind):
 		return bad("a call of a bundle may be either", "%s is not for calls in place and out of place", p.Name)
 	}
-	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
-		return found
-	}
-	if err := mixes(p); p.InPlace && err != nil {
-		return err
-	}
-	if p.Coll.Kind == ir.AllReduce && !same(p) {
-		return bad("mscclc verify --bitwise shows where", "ranks end with different bits of %s", p.Name)
-	}
-	return nil
-}
-
-// same reports whether all ranks of p end with the same bits, in calls in place and out of place.
-func same(p *ir.Program) bool {
-	for _, inplace := range []bool{false, true} {
-		if (inplace && p.InPlace) || (!inplace && p.OutOfPlace) {
-			if order := bitwise.OrderOf(p.Called(inplace)); !order.Same() {
-				return false
-			}
-		}
-	}
-	return true
+	return choose.ProveStaged(p)
 }
 
 // proveOwn is Prove of a program in a file.
@@ -219,8 +193,8 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 	m.ProgramRow = ProgramRow{Kind: uint32(p.Coll.Kind), Ranks: uint32(p.Coll.Ranks), Root: uint32(p.Coll.Root),
 		Chunks: uint32(p.Coll.Chunks), Protocol: uint32(p.Protocol), Depth: uint32(one.Depth), OnePass: bit(one.OnePass),
 		Copies: bit(one.Copies), Lines: bit(one.Lines), Even: bit(img.Even), InPlace: bit(p.InPlace),
-		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(same(p)), Scratch: uint32(one.Scratch), Packets: uint32(one.Packets),
-		Flags: uint32(one.Flags), Blocks: uint32(len(one.Blocks))}
+		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Scratch: uint32(one.Scratch),
+		Packets: uint32(one.Packets), Flags: uint32(one.Flags), Blocks: uint32(len(one.Blocks))}
 	name := strings.Map(printable, key.name) + " " + p.Protocol.String()
 	if copy(m.Name[:len(m.Name)-1], name) < len(name) {
 		return nil, diag.List{diag.New(diag.Limit, diag.Span{}, "the name %s has more than %d bytes", name, len(m.Name)-1)}

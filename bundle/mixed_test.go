@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"mscclc/algorithms"
-	"mscclc/algorithms/choose"
 	"mscclc/codegen"
 	"mscclc/codegen/program"
 	"mscclc/executor"
@@ -92,40 +91,6 @@ func mix(t *testing.T, l *executor.Loaded, p *ir.Program, elems int64, mask int)
 		t.Fatal(err)
 	}
 	return args.Output
-}
-
-// TestMixesRefused: a step that reads input behind a write to output is no matter where no rank is in place, nor where
-// all are if the values are the same, and is refused.
-func TestMixesRefused(t *testing.T) {
-	key := programKey{name: "allgather/ring", protocol: ir.Simple, kind: ir.AllGather, ranks: 2}
-	text, err := algorithms.Open(key.name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := compileAs(key, &choose.Own{File: "ring.mscl", Text: text}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := mixes(p); err != nil {
-		t.Fatal(err)
-	}
-	var moves []*ir.Step // of rank 0
-	for i := p.Blocks[0].Steps.First; i < p.Blocks[0].Steps.End; i++ {
-		if p.Steps[i].Op == ir.Move {
-			moves = append(moves, &p.Steps[i])
-		}
-	}
-	first, last := p.OneSided.Sources(moves[0]), p.OneSided.Sources(moves[len(moves)-1])
-	kept := first[0]
-	first[0], last[0] = last[0], kept // output[0] of scratch, and then input
-	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "reads input that is written before") {
-		t.Errorf("%v", err)
-	}
-	first[0], last[0] = kept, first[0]
-	p.OneSided.Dests(moves[0])[0].Buf = ir.Input
-	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "writes input") {
-		t.Errorf("%v", err)
-	}
 }
 
 // TestCatalog compiles the catalog for bundles. What is proven for calls in place and out of place is right in all

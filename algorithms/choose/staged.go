@@ -7,6 +7,7 @@ import (
 	"mscclc"
 	"mscclc/ir"
 	"mscclc/ir/bitwise"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 	"mscclc/passes/core"
 )
@@ -48,7 +49,8 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 		call.Inplace = inplace
 		p, err := s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: true}, Unproven: true})
 		if err == nil {
-			err = provenStaged(p)
+			p.InPlace, p.OutOfPlace = HasInPlace(p.Coll.Kind), true
+			err = ProveStaged(p)
 		}
 		if err == nil {
 			return p.Called(c.Inplace), nil
@@ -58,19 +60,38 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	return nil, why
 }
 
-// provenStaged proves p for calls in place, where its collective has such, and out of place, and marks it as such.
-func provenStaged(p *ir.Program) error {
+// ProveStaged proves a staged program for the calls that it is for: in place, out of place, or each mix of the two. It
+// fails if a rank reaches input or output of another, and if ranks of an AllReduce end with different bits. An error is
+// a diag.List.
+func ProveStaged(p *ir.Program) error {
+	bad := func(hint, format string) error {
+		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, p.Name).WithHint("%s", hint)}
+	}
 	if !p.Staged() {
-		return errors.New("a rank reaches input or output of another")
+		return bad("compile it with --staged", "%s reaches input and output of other ranks")
 	}
-	p.InPlace, p.OutOfPlace = HasInPlace(p.Coll.Kind), true
-	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
-		return list.Err()
+	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
+		return found
 	}
-	for _, inplace := range [2]bool{false, true} {
-		if order := bitwise.OrderOf(p.Called(inplace)); p.Coll.Kind == ir.AllReduce && !order.Same() {
-			return errors.New("ranks end with different bits")
+	if p.InPlace && p.OutOfPlace {
+		if err := mixes(p); err != nil {
+			return err
 		}
 	}
+	if p.Coll.Kind == ir.AllReduce && !SameBits(p) {
+		return bad("mscclc verify --bitwise shows where", "ranks end with different bits of %s")
+	}
 	return nil
+}
+
+// SameBits reports whether all ranks of p end with the same bits, in the calls in place and out of place that p is for.
+func SameBits(p *ir.Program) bool {
+	for _, inplace := range [2]bool{false, true} {
+		if (inplace && p.InPlace) || (!inplace && p.OutOfPlace) {
+			if order := bitwise.OrderOf(p.Called(inplace)); !order.Same() {
+				return false
+			}
+		}
+	}
+	return true
 }

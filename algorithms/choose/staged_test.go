@@ -2,6 +2,7 @@ package choose
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"mscclc/ir"
@@ -45,5 +46,35 @@ func TestNotStaged(t *testing.T) {
 		if _, err := c.Compile(Call{Kind: ir.AllReduce, Ranks: c.ranks}); !errors.Is(err, ErrNotStaged) {
 			t.Errorf("%v: %v", c.Variant, err)
 		}
+	}
+}
+
+// TestMixesRefused: a step that reads input behind a write to output is no matter where no rank is in place, nor where
+// all are if the values are the same, and is refused.
+func TestMixesRefused(t *testing.T) {
+	v := Variant{Program: "allgather/ring", Protocol: "Simple", Staged: true}
+	p, err := v.Compile(Call{Kind: ir.AllGather, Ranks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mixes(p); err != nil {
+		t.Fatal(err)
+	}
+	var moves []*ir.Step // of rank 0
+	for i := p.Blocks[0].Steps.First; i < p.Blocks[0].Steps.End; i++ {
+		if p.Steps[i].Op == ir.Move {
+			moves = append(moves, &p.Steps[i])
+		}
+	}
+	first, last := p.OneSided.Sources(moves[0]), p.OneSided.Sources(moves[len(moves)-1])
+	kept := first[0]
+	first[0], last[0] = last[0], kept // output[0] of scratch, and then input
+	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "reads input that is written before") {
+		t.Errorf("%v", err)
+	}
+	first[0], last[0] = kept, first[0]
+	p.OneSided.Dests(moves[0])[0].Buf = ir.Input
+	if err := mixes(p); err == nil || !strings.Contains(err.Error(), "writes input") {
+		t.Errorf("%v", err)
 	}
 }

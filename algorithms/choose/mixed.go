@@ -1,4 +1,4 @@
-package bundle
+package choose
 
 import (
 	"mscclc/ir"
