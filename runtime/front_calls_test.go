@@ -112,7 +112,11 @@ func TestFrontRaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	units = append(units, "testdata/client.cc", "testdata/client_data.cc", "testdata/fake_engine.cc", "-lstdc++")
+	driver, err := library.Compile(dir, filepath.Join(scratch, "driver"), func(string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	units = append(append(units, driver...), "testdata/client.cc", "testdata/client_data.cc", "testdata/fake_engine.cc", "-lstdc++")
 	s := site{how: "alone", mock: true, ranks: 4, threads: true, program: filepath.Join(t.TempDir(), "races"),
 		bundle: filepath.Join(dir, "runtime", "src", "engine.h")}
 	if err := library.Link(s.program, units, "-std=c++17", "-O1", "-g", "-fsanitize=thread", "-fno-threadsafe-statics",
