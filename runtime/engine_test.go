@@ -108,3 +108,12 @@ func TestTimeout(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowd has eight teams with 32 CTAs launch on a GPU that holds 132.
+func TestCrowd(t *testing.T) {
+	program := engineProgram(t)
+	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 32, 2)))
+	for _, how := range []string{"threads", "processes"} {
+		engine(t, program, file, how, 2, []string{"crowds"}, "MSCCLC_STANDIN_WARPS=16")
+	}
+}

@@ -25,6 +25,14 @@ struct Module {
   Module *next;
 };
 
+// A Crowd is the teams on a GPU (team_crowd.cc).
+struct Crowd {
+  u32 teams, ctas;     // ctas: that all teams may have at once
+  pthread_mutex_t mu;  // guards what follows
+  void *last;          // an event behind the last eager call while the GPU was crowded
+  bool any;            // there was one
+};
+
 struct Gpu {
   gpu_driver *driver;
   const gpu_symbols *f;
@@ -35,6 +43,7 @@ struct Gpu {
   pthread_mutex_t loading;  // guards what follows
   Module *modules;
   u64 spare;  // memory for kernels that do nothing
+  Crowd crowd;
 };
 
 // gpu_of_thread gives the GPU of the calling thread's context, which must be the GPU's primary one.

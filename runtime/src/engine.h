@@ -29,7 +29,8 @@ struct Offer {
   u32 ctas;                 // at most
   u32 settings;             // a hash of the variables that must be equal on all ranks
   u32 able;                 // 0: this rank cannot, for the reason in `why`
-  char why[128];
+  u32 crowded;              // with this team, the GPU has more than have room at once
+  char why[124];
 };
 
 // A Call is one collective call of one rank, in the numbers of kernels/abi and ir.

@@ -93,8 +93,10 @@ Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *
   if (t) {
     t->bundle = b, t->ranks = ranks, t->rank = rank, t->ctas = ctas;
     if (rank < ranks && begin(t, &why)) {
-      const int code = t->gpu->f->share(mine->handle, t->arena);
+      int code = t->gpu->f->share(mine->handle, t->arena);
       if (code) say(&why, "the arena cannot be shared with other processes: %s", driver_text(code));
+      else if ((code = crowd_join(t))) say(&why, "an event: %s", driver_text(code));
+      mine->crowded = crowded(t->gpu);
       mine->address = t->arena, mine->ordinal = (u32)t->gpu->number, mine->able = code == 0;
       memcpy(mine->uuid, t->gpu->uuid, sizeof mine->uuid);
     }
@@ -102,7 +104,7 @@ Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *
     say(&why, "%s", alive() ? "no memory" : driver_text(ENGINE_FORKED));
   }
   if (mine->able) return t;
-  snprintf(mine->why, sizeof mine->why, "%.127s", why.text);
+  snprintf(mine->why, sizeof mine->why, "%.123s", why.text);
   if (t) team_free(t, false);
   return nullptr;
 }
@@ -110,7 +112,7 @@ Team *team_begin(Bundle *b, u32 ranks, u32 rank, u32 ctas, u32 settings, Offer *
 bool team_fits(const Offer *all, u32 ranks, Why *why) {
   static const u8 unknown[16] = {};
   for (u32 r = 0; r < ranks; r++)
-    if (!all[r].able) return say(why, "rank %u: %.127s", r, all[r].why), false;
+    if (!all[r].able) return say(why, "rank %u: %.123s", r, all[r].why), false;
   for (u32 r = 1; r < ranks; r++) {
     if (memcmp(all[r].bundle, all[0].bundle, sizeof all->bundle))
       return say(why, "ranks 0 and %u have different bundles", r), false;

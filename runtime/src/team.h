@@ -58,6 +58,8 @@ struct Team {
   u32 *of_rule;            // by rule: the index of its program
   u32 first_rule[KINDS], end_rule[KINDS];  // where rules of a kind lie
   Order order;
+  u32 counted;             // CTAs that its GPU's crowd has of it
+  bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
   Ready *ready;
   void *side;              // a stream, for what reads and writes beside launches
   pthread_mutex_t mu;      // guards side and failure
@@ -74,6 +76,13 @@ void nap_of_engine(u64 ns);
 bool arena_make(Team *t, Why *why);
 bool own_make(Team *t, Why *why);
 void team_free(Team *t, bool keep_arena);
+
+// In team_crowd.cc. Between before and behind, which is told how the launch went, no other team of the GPU launches.
+int crowd_join(Team *t);
+void crowd_leave(Team *t);
+bool crowded(const Gpu *g);
+int crowd_before(Gpu *g, void *stream);
+int crowd_behind(Gpu *g, void *stream, int code);
 
 // In team_order.cc.
 int order_before(Team *t, void *stream, StreamSeen *seen);

@@ -38,6 +38,7 @@ Choice judged(const Team *t, u32 rule, const Call *c) {
 }  // namespace
 
 Choice team_choose(const Team *t, const Call *c, bool captured) {
+  if (captured && t->late) return {nullptr, "captured calls have no room beside other communicators"};
   if (c->kind >= KINDS || c->dtype >= DT_COUNT || c->redop >= RED_COUNT || c->root >= t->ranks)
     return {nullptr, "no rule is for such calls"};
   const u32 when = captured ? RULE_CAPTURED : RULE_EAGER;

@@ -37,6 +37,7 @@ bool reach_all(Team *t, const Offer *all, Why *why) {
   const u64 own = (u64)getpid();
   for (u32 r = 0; r < t->ranks; r++) {
     if (all[r].ctas < t->ctas) t->ctas = all[r].ctas;
+    if (all[r].crowded) t->late = true;
     if (r == t->rank) t->reach[r] = t->arena;
     else if (!(all[r].pid == own ? reach_near(t, all[r], r, why) : reach_far(t, all[r], r, why))) return false;
   }

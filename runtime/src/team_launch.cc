@@ -69,6 +69,12 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream) {
   TRY(current.code);
   StreamSeen seen;
   TRY(order_before(t, stream, &seen));
-  TRY(start(t->gpu, r, stream));
+  if (seen.capture || !crowded(t->gpu)) {
+    TRY(start(t->gpu, r, stream));
+  } else {
+    int code = crowd_before(t->gpu, stream);
+    if (!code) code = start(t->gpu, r, stream);
+    TRY(crowd_behind(t->gpu, stream, code));
+  }
   return order_behind(t, stream, seen);
 }

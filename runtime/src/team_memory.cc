@@ -93,6 +93,7 @@ void team_free(Team *t, bool keep_arena) {
     const gpu_symbols *f = t->gpu->f;
     Current current(t->gpu);
     Relaxed relaxed(t->gpu);
+    crowd_leave(t);
     for (u32 r = 0; r < t->ranks; r++)
       if (t->opened[r]) f->leave(t->reach[r]);
     if (t->own) f->release(t->own);

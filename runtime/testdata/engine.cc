@@ -2,6 +2,7 @@
 // parts that its arguments name, and writes what is wrong.
 //
 //	engine threads|processes BUNDLE RANKS PART...
+#include "engine_crowd.h"
 #include "engine_end.h"
 
 #include <signal.h>
@@ -175,6 +176,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "streams")) streams(&b);
     else if (!strcmp(part, "captures")) captures(&b);
     else if (!strcmp(part, "lives")) lives(&b);
+    else if (!strcmp(part, "crowds")) crowds(&b);
     else if (!strcmp(part, "abort")) lonely(&b, true, false);
     else if (!strcmp(part, "abortgraph")) lonely(&b, true, true);
     else if (!strcmp(part, "timeout")) lonely(&b, false, false);

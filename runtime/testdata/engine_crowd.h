@@ -1,0 +1,52 @@
+// This part of the test has more teams on a GPU than have room at once.
+#pragma once
+#include "ranks.h"
+
+// widest is the rule with the most CTAs.
+inline const bundle_rule *widest(const Team *t) {
+  const bundle_rule *best = nullptr;
+  for (u32 i = 0; i < t->set.row->rules; i++) {
+    const bundle_rule *r = t->set.rules + i;
+    if (t->of_rule[i] == BUNDLE_NONE || (r->root != BUNDLE_ANY && r->root)) continue;
+    if (!best || r->columns > best->columns) best = r;
+  }
+  return best;
+}
+
+// crowds has eight teams launch, each on a stream of its own. Rank 0 holds the streams of the first four, and the others
+// those of the last four, until all have launched: so the last four would have the GPU of rank 0, and the first four the
+// others' GPUs. A team that found too many there leaves captured calls to NCCL.
+inline void crowds(Bench *b) {
+  enum { TEAMS = 8, HELD = 4, HAVE_ROOM = 3, MAPPED = 3, AT_LEAST = 0 };
+  const gpu_symbols *f = b->r.f;
+  Team *t[TEAMS];
+  void *stream[TEAMS], *word = nullptr;
+  Turn turn[TEAMS];
+  MUST(f->host_alloc(&word, 8, MAPPED));
+  *(volatile u64 *)word = 0;
+  for (u32 i = 0; i < TEAMS; i++) {
+    t[i] = join(b->r, i % 2, b->ctas);
+    MUST(f->stream(stream + i, 1));
+    const Choice c = by(widest(t[i]));
+    turn[i] = fresh(b, call_of(*c.rule, 40000, DT_U32, RED_SUM), false, 0);
+    const bool native = team_choose(t[i], &turn[i].call, true).rule != nullptr;
+    if (native != (i < HAVE_ROOM)) die("team %u: a captured call is %s", i, native ? "native" : "NCCL's");
+    if (c.rule->columns != 32) die("a rule has %u replicas", c.rule->columns);
+  }
+  for (u32 n = 0; n < TEAMS; n++) {
+    const Choice c = by(widest(t[n]));
+    if ((b->r.rank == 0) == (n < HELD)) MUST(f->wait_word(stream[n], (u64)word, 1, AT_LEAST, ~0ull));
+    MUST(team_launch(t[n], &c, &turn[n].call, stream[n]));
+  }
+  nap_of_engine(100000000);
+  meet(b->r);
+  __atomic_store_n((u64 *)word, 1, __ATOMIC_RELEASE);
+  for (u32 n = 0; n < TEAMS; n++) MUST(f->sync(stream[n]));
+  for (u32 n = 0; n < TEAMS; n++) {
+    judge(b, turn + n, "crowds");
+    drop(b, turn + n);
+    MUST(f->stream_end(stream[n]));
+  }
+  for (Team *of : t) end(b->r, of);
+  if (b->r.rank == 0) printf("crowds: %u teams\n", TEAMS);
+}
