@@ -67,22 +67,33 @@ func Build(dir string) error {
 	if err := Link(filepath.Join(dir, PreloadLibrary), objects, linkFlags...); err != nil {
 		return err
 	}
-	others := func(name string) bool { return slices.Contains(differs, name) }
-	again, err := Compile(tree, filepath.Join(dir, "forwards"), others, forwards)
+	objects, err = Forwards(tree, filepath.Join(dir, "forwards"), objects)
 	if err != nil {
 		return err
-	}
-	for i, o := range objects {
-		for _, n := range again {
-			if filepath.Base(o) == filepath.Base(n) {
-				objects[i] = n
-			}
-		}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(NCCLLibrary)), 0o700); err != nil {
 		return err
 	}
 	return Link(filepath.Join(dir, NCCLLibrary), objects, append(linkFlags, "-Wl,-soname,"+filepath.Base(NCCLLibrary))...)
+}
+
+// Forwards returns the objects of NCCLLibrary, where objects are those of PreloadLibrary. It compiles the units that
+// differ, from folder tree to folder `to`.
+func Forwards(tree, to string, objects []string) ([]string, error) {
+	differ := func(name string) bool { return slices.Contains(differs, name) }
+	again, err := Compile(tree, to, differ, forwards)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(objects)
+	for i, o := range all {
+		for _, n := range again {
+			if filepath.Base(o) == filepath.Base(n) {
+				all[i] = n
+			}
+		}
+	}
+	return all, nil
 }
 
 // IsEngine reports whether a file of folder src is a unit of the engine, and not of the interface of NCCL.

@@ -108,19 +108,15 @@ func TestFrontRaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	units, err := filepath.Glob(filepath.Join(dir, "runtime", "src", "nccl_*.cc"))
+	sanitize := []string{"-fsanitize=thread", "-O1", "-g", "-DMSCCLC_FORWARDS"}
+	objects, err := library.Compile(dir, filepath.Join(scratch, "frontraces"), isFront, sanitize...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	driver, err := library.Compile(dir, filepath.Join(scratch, "driver"), func(string) bool { return false })
-	if err != nil {
-		t.Fatal(err)
-	}
-	units = append(append(units, driver...), "testdata/client.cc", "testdata/client_data.cc", "testdata/fake_engine.cc", "-lstdc++")
 	s := site{how: "alone", mock: true, ranks: 4, threads: true, program: filepath.Join(t.TempDir(), "races"),
 		bundle: filepath.Join(dir, "runtime", "src", "engine.h")}
-	if err := library.Link(s.program, units, "-std=c++17", "-O1", "-g", "-fsanitize=thread", "-fno-threadsafe-statics",
-		"-DMSCCLC_FORWARDS"); err != nil {
+	objects = append(objects, "testdata/client.cc", "testdata/client_data.cc", "testdata/fake_engine.cc", "-lstdc++")
+	if err := library.Link(s.program, objects, append(sanitize, "-std=c++17", "-fno-threadsafe-statics")...); err != nil {
 		t.Fatal(err)
 	}
 	var commands []string

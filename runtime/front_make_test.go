@@ -39,6 +39,8 @@ type run struct {
 	stats  string
 }
 
+func isFront(name string) bool { return !library.IsEngine(name) }
+
 // parts are what tests of the front compile: the mock NCCL, the client, and the libraries with a mock engine.
 var parts = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(scratch, "front")
@@ -46,7 +48,7 @@ var parts = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, sub := range []string{"real", "mock", "mock/nccl", "objects", "forwards"} {
+	for _, sub := range []string{"real", "mock", "mock/nccl"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return "", err
 		}
@@ -61,13 +63,17 @@ var parts = sync.OnceValues(func() (string, error) {
 		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"}, common...); err != nil {
 		return "", err
 	}
-	front := func(name string) bool { return !library.IsEngine(name) }
-	for name, flags := range map[string][]string{library.PreloadLibrary: nil, library.NCCLLibrary: {"-DMSCCLC_FORWARDS"}} {
-		objects, err := library.Compile(tree, filepath.Join(dir, "objects", filepath.Base(name)), front, flags...)
-		if err != nil {
-			return "", err
+	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), isFront)
+	if err != nil {
+		return "", err
+	}
+	for name, all := range map[string][]string{library.PreloadLibrary: objects, library.NCCLLibrary: nil} {
+		if all == nil {
+			if all, err = library.Forwards(tree, filepath.Join(dir, "forwards"), objects); err != nil {
+				return "", err
+			}
 		}
-		if err := library.Link(filepath.Join(dir, "mock", name), append(objects, "testdata/fake_engine.cc"),
+		if err := library.Link(filepath.Join(dir, "mock", name), append(all, "testdata/fake_engine.cc"),
 			append(common, "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,"+filepath.Base(name))...); err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,22 +50,29 @@ func compiled(name string, flags ...string) ([]string, error) {
 	return library.Compile(dir, filepath.Join(scratch, name), library.IsEngine, flags...)
 }
 
-// program builds a program of testdata with the engine.
+var programs = map[string]string{} // files, by name and flags
+
+// program builds a program of testdata with the engine, unless a test has built it with these flags before.
 func program(t testing.TB, name string, objects func() ([]string, error), flags ...string) string {
 	t.Helper()
+	if err := os.CopyFS(filepath.Join(t.TempDir(), "seen"), os.DirFS("testdata")); err != nil {
+		t.Fatal(err) // go test runs the tests again where a file has changed that they read
+	}
+	key := name + " " + strings.Join(flags, " ")
+	if file := programs[key]; file != "" {
+		return file
+	}
 	list, err := objects()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(t.TempDir(), "seen"), os.DirFS("testdata")); err != nil {
-		t.Fatal(err) // go test runs the tests again where a file has changed that they read
-	}
-	file := filepath.Join(t.TempDir(), name)
+	file := filepath.Join(scratch, fmt.Sprint("program", len(programs)))
 	flags = append([]string{"-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror",
 		filepath.Join("testdata", name+".cc")}, flags...)
 	if err := library.Link(file, list, flags...); err != nil {
 		t.Fatal(err)
 	}
+	programs[key] = file
 	return file
 }
 
@@ -106,6 +114,8 @@ func makeCatalog(t testing.TB, ranks int) *bundle.Bundle {
 	}
 	spec := bundle.Spec{Device: device, Ranks: []int{ranks}, DTypes: engineTypes, CTAs: manyCTAs}
 	var rules []bundle.Rule
+	tried := spec
+	tried.DTypes = engineTypes[:1] // its image is unpacked for each program
 	for _, name := range algorithms.Names() {
 		collective, _, _ := strings.Cut(name, "/")
 		i := slices.IndexFunc(bundle.Kinds, func(k ir.Kind) bool { return k.String() == collective })
@@ -119,8 +129,8 @@ func makeCatalog(t testing.TB, ranks int) *bundle.Bundle {
 			if rule.Kind.Rooted() {
 				rule.Root = uint8(ranks - 1)
 			}
-			spec.Rules = []bundle.Rule{rule}
-			if _, err := bundle.Build(spec); err == nil {
+			tried.Rules = []bundle.Rule{rule}
+			if _, err := bundle.Build(tried); err == nil {
 				rules = append(rules, rule)
 			}
 		}
