@@ -13,9 +13,9 @@ inline const bundle_rule *widest(const Team *t) {
   return best;
 }
 
-// crowds has eight teams launch, each on a stream of its own. Rank 0 holds the streams of the first four, and the others
-// those of the last four, until all have launched: so the last four would have the GPU of rank 0, and the first four the
-// others' GPUs. A team that found too many there leaves captured calls to NCCL.
+// crowds has eight teams launch, each on a stream of its own. Rank 0 holds the streams of the first four, and the
+// others those of the last four, until all have launched: so the last four would have the GPU of rank 0, and the first
+// four the others' GPUs. A team that found too many there leaves captured calls to NCCL.
 inline void crowds(Bench *b) {
   enum { TEAMS = 8, HELD = 4, HAVE_ROOM = 3, MAPPED = 3, AT_LEAST = 0 };
   const gpu_symbols *f = b->r.f;
