@@ -2,14 +2,10 @@ package runtime_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	library "mscclc/runtime"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // What a communicator's agreement leaves in the notes.
@@ -30,19 +26,10 @@ func notes(parts ...any) (list []string) {
 	return list
 }
 
-// TestFrontCalls: call sequences of PyTorch, JAX, TorchComms and nccl-tests reach NCCL or the engine, in this order.
+// TestFrontCalls: call sequences of PyTorch, JAX and nccl-tests reach NCCL or the engine, in this order.
 func TestFrontCalls(t *testing.T) {
-	ok := filepath.Join(t.TempDir(), "any.bundle")
-	if err := os.WriteFile(ok, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	const initRank, native, far = "nccl CommInitRankConfig", "engine AllReduce", "allreduce 0 4000000 7 0 0 0"
-	for _, c := range []struct {
-		name     string
-		site     site
-		commands []string
-		want     []string // of rank 0
-	}{
+	checkSequences(t, []sequence{
 		{"nccl-tests", site{ranks: 2}, []string{"init 0", "allreduce 0 10 7 0 0 0", far, "destroy 0"},
 			notes(initRank, agreed, native, "engine before", "nccl AllReduce", "engine behind", "engine before", "engine end", "nccl CommDestroy")},
 		{"nccl-tests in one process", site{ranks: 1}, []string{"initall 2", "start", "allreduce 0 10 7 0 0 0", "allreduce 1 10 7 0 0 0", "end"},
@@ -70,35 +57,7 @@ func TestFrontCalls(t *testing.T) {
 		{"a rank that cannot", site{ranks: 3, env: []string{"MSCCLC_FAKE_UNABLE=1"}}, []string{"init 0", "allreduce 0 10 7 0 0 0"},
 			notes(initRank, refused, "engine end", "nccl AllReduce")},
 		{"an unknown function", site{ranks: 2}, []string{"init 0", "unknown", "putsignal"}, notes(initRank, agreed)},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, how := range []string{"preload", "forward", "both"} {
-				if how != "preload" && c.name == "an unknown function" {
-					c.commands = []string{"init 0", "putsignal"} // libnccl.so.2 exports what it knows
-				}
-				c.site.how, c.site.mock = how, true
-				if c.site.bundle == "" {
-					c.site.bundle = ok
-				}
-				r := c.site.do(t, c.commands...).well(t)
-				var got []string
-				for _, n := range r.notes[0] {
-					words := strings.Fields(n)
-					end := 2
-					if words[1] == "(group)" {
-						end = 3
-					}
-					got = append(got, strings.Join(words[:end], " "))
-				}
-				if d := cmp.Diff(c.want, got); d != "" {
-					t.Errorf("%s: %s", how, d)
-				}
-				if lines := strings.Count(r.output, "NCCL runs all calls"); lines > 1 {
-					t.Errorf("%s: %d warnings:\n%s", how, lines, r.output)
-				}
-			}
-		})
-	}
+	})
 }
 
 // TestFrontRaces runs the front under the thread sanitizer, with a mock engine: ranks are threads that make, use, split

@@ -157,7 +157,7 @@ func TestFrontFails(t *testing.T) {
 func TestFrontMismatch(t *testing.T) {
 	s := site{how: "preload", ranks: 2, bundle: wholeBundle(t, 2)}
 	r := s.do(t, "init 0", "allreduce 0 1000 7 0 0 0 v", "sync", "@0 allreduce 0 1000 7 0 0 0", "@1 allgather 0 50 9 0 0 0",
-		"sleep 300", "abort 0")
+		"meet 1", "abort 0")
 	want := "call 2: rank 0 called ncclAllReduce of 1000 f32, and rank 1 called ncclAllGather of 50 bf16"
 	if !strings.Contains(r.output, want) {
 		t.Errorf("%q is not in the output:\n%s", want, r.output)

@@ -14,6 +14,9 @@
 #include <thread>
 #include <unistd.h>
 
+extern "C" Result ncclCommGetUniqueId(Comm, UniqueId *);
+extern "C" Result ncclCommRegister(Comm, void *, size_t, void **);
+
 Driver cu;
 
 void fail(const Rank &r, const char *format, ...) {
@@ -55,12 +58,12 @@ void open_driver() {
   cu.init(0);
 }
 
-// the_id is the identity that rank 0 makes, and others read from a file.
-UniqueId the_id(Rank &r, const std::string &name) {
+// the_id is the identity that rank 0 makes, of a communicator or anew, and others read from a file.
+UniqueId the_id(Rank &r, const std::string &name, Comm of = nullptr) {
   UniqueId id;
   const std::string path = std::string(getenv("MSCCLC_FAKE_DIR")) + "/id-" + name, early = path + ".new";
   if (r.rank == 0) {
-    expect(r, "ncclGetUniqueId", ncclGetUniqueId(&id));
+    expect(r, "ncclGetUniqueId", of ? ncclCommGetUniqueId(of, &id) : ncclGetUniqueId(&id));
     const int fd = open(early.c_str(), O_WRONLY | O_CREAT, 0600);
     if (write(fd, &id, sizeof id) != sizeof id || rename(early.c_str(), path.c_str())) fail(r, "%s", path.c_str());
     close(fd);
@@ -131,6 +134,35 @@ void init(Rank &r, const std::vector<std::string> &w) {
   expect(r, "ncclCommInitRankConfig", ncclCommInitRankConfig(&c, r.ranks, id, r.rank, &config.begin));
 }
 
+// shrink makes a communicator of all ranks but one.
+void shrink(Rank &r, const std::vector<std::string> &w) {
+  int without = number(w[3]);
+  if (r.rank == without) return;
+  expect(r, "ncclCommShrink", ncclCommShrink(comm_of(r, w[1]), &without, 1, &comm_of(r, w[2]), nullptr, number(w[4])));
+}
+
+// grow makes a communicator of all ranks out of one that all but one have, which becomes the last.
+void grow(Rank &r, const std::vector<std::string> &w) {
+  const Comm old = comm_of(r, w[1]);
+  UniqueId id;
+  if (!old || r.rank == 0) id = the_id(r, "grow" + w[1], old);
+  expect(r, "ncclCommGrow", ncclCommGrow(old, r.ranks, !old || r.rank == 0 ? &id : nullptr, old ? -1 : r.ranks - 1,
+      &comm_of(r, w[2]), nullptr));
+}
+
+void registered(Rank &r, Comm c) {
+  void *handle = nullptr;
+  expect(r, "ncclCommRegister", ncclCommRegister(c, &handle, sizeof handle, &handle));
+}
+
+// meet waits until all ranks have come.
+void meet(Rank &r, const std::string &name) {
+  const std::string path = std::string(getenv("MSCCLC_FAKE_DIR")) + "/meet-" + name + "-";
+  close(open((path + std::to_string(r.rank)).c_str(), O_WRONLY | O_CREAT, 0600));
+  for (int i = 0; i < r.ranks; i++)
+    while (access((path + std::to_string(i)).c_str(), F_OK)) usleep(1000);
+}
+
 // init_all makes a rank on each of some GPUs, and a stream on each.
 void init_all(Rank &r, int ranks, bool group) {
   UniqueId id;
@@ -186,6 +218,10 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "split")
     return expect(r, "ncclCommSplit", ncclCommSplit(comm_of(r, w[1]), r.rank % number(w[3]), r.rank, &comm_of(r, w[2]),
         nullptr));
+  if (what == "shrink") return shrink(r, w);
+  if (what == "grow") return grow(r, w);
+  if (what == "register") return registered(r, comm_of(r, w[1]));
+  if (what == "meet") return meet(r, w[1]);
   if (what == "wait") return wait_for(r, comm_of(r, w[1]));
   if (what == "destroy") return expect(r, "ncclCommDestroy", ncclCommDestroy(comm_of(r, w[1])));
   if (what == "abort") return expect(r, "ncclCommAbort", ncclCommAbort(comm_of(r, w[1])));

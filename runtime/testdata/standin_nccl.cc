@@ -207,6 +207,13 @@ Result make(Comm *comm, int ranks, const UniqueId *id, int rank, const Config *c
   return IN_PROGRESS;
 }
 
+// grown is the identity of the next communicator that is made of one.
+UniqueId grown(Comm c, const char *how) {
+  UniqueId id = {};
+  snprintf(id.internal, sizeof id.internal, "%.100s-%d-%s", c->id.internal, c->splits, how);
+  return id;
+}
+
 int current() {
   int device = 0;
   open_driver();

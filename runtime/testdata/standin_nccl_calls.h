@@ -62,10 +62,27 @@ API Result ncclCommSplit(Comm c, int color, int key, Comm *made, Config *) {
   j.kind = 1, j.from = c, j.made = made, j.color = color, j.key = key;
   return run(j);
 }
-API Result ncclCommShrink(Comm c, int *, int, Comm *made, Config *, int flags) {
+API Result ncclCommShrink(Comm c, int *without, int count, Comm *made, Config *, int flags) {
   note(c->rank, "CommShrink flags=%d", flags);
   *made = nullptr;
-  return INVALID_USAGE;
+  int below = 0;
+  for (int i = 0; i < count; i++) {
+    if (without[i] < 0 || without[i] >= c->ranks || without[i] == c->rank) return INVALID_USAGE;
+    below += without[i] < c->rank;
+  }
+  const UniqueId id = grown(c, "shrunk");
+  c->splits++;
+  return make(made, c->ranks - count, &id, c->rank - below, nullptr, c->device);
+}
+API Result ncclCommGetUniqueId(Comm c, UniqueId *id) { return *id = grown(c, "grown"), SUCCESS; }
+API Result ncclCommGrow(Comm c, int ranks, const UniqueId *id, int rank, Comm *made, Config *) {
+  note(c ? c->rank : rank, "CommGrow ranks=%d", ranks);
+  *made = nullptr;
+  if (c ? ranks <= c->ranks || rank != -1 : !id || rank < 0 || rank >= ranks) return INVALID_USAGE;
+  if (!c) return make(made, ranks, id, rank, nullptr, current());
+  const UniqueId own = grown(c, "grown");
+  c->splits++;
+  return make(made, ranks, &own, c->rank, nullptr, c->device);
 }
 API Result ncclCommFinalize(Comm c) { return note(c->rank, "CommFinalize"), SUCCESS; }
 API Result ncclCommDestroy(Comm c) {
