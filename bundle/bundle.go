@@ -72,6 +72,9 @@ type Image struct {
 var Kinds = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.Gather,
 	ir.Scatter}
 
+// WritableByOthers are the bits of a file's mode with which the library in package runtime refuses a bundle.
+const WritableByOthers = 0o022
+
 // text returns a name of fixed size without the zeros behind it.
 func text(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -45,7 +46,8 @@ func (b *Bundle) check() error {
 }
 
 func (b *Bundle) checkSet(s *Set) error {
-	if s.Ranks < 2 || s.Ranks > MostRanks || s.Device == "" || len(s.Device) > MostName {
+	if s.Ranks < 2 || s.Ranks > MostRanks || s.Device == "" || len(s.Device) > MostName ||
+		strings.ContainsRune(s.Device, 0) {
 		return fmt.Errorf("the device %q, or as many ranks, cannot be", s.Device)
 	}
 	if s.Device != b.Sets[0].Device {

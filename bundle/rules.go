@@ -130,7 +130,7 @@ const (
 // ReadRules reads a file that Write wrote; messages call it name. The error is a diag.List that names the wrong fields.
 func ReadRules(name string, r io.Reader) (*Measured, error) {
 	opt := strictjson.Options{What: "file of rules", MaxBytes: maxRules, MaxMemory: math.MaxInt64}
-	t := &rulesReader{strictjson.NewReader(name, r, opt), &Measured{}}
+	t := &rulesReader{strictjson.NewReader(name, r, opt), &Measured{}, map[string]int64{}}
 	t.read()
 	if err := t.Finish(); err != nil {
 		return nil, err
@@ -140,7 +140,8 @@ func ReadRules(name string, r io.Reader) (*Measured, error) {
 
 type rulesReader struct {
 	*strictjson.Reader
-	m *Measured
+	m   *Measured
+	all map[string]int64 // by ranks, collective and launches: the largest calls of rules that are not restricted, 0 for all
 }
 
 func (t *rulesReader) bad(at strictjson.Pos, format string, args ...any) {
@@ -183,8 +184,20 @@ func (t *rulesReader) rule() {
 
 // judge says what of the fields of r does not go together, or not with the rule before.
 func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
-	if (r.Program == NCCL) != (r.Protocol == "") {
-		t.bad(start, "\"protocol\" goes with a program of the catalog, and not with %q", NCCL)
+	switch {
+	case r.Program == "":
+		t.bad(start, "names no program, nor %q", NCCL)
+	case r.Program == NCCL && r.Protocol != "":
+		t.bad(start, "has a \"protocol\", which %q does not take", NCCL)
+	case r.Program != NCCL && r.Protocol == "":
+		t.bad(start, "needs a \"protocol\" for %q", r.Program)
+	}
+	calls := fmt.Sprint(r.Ranks, r.Collective, r.When)
+	if all, ok := t.all[calls]; ok && r.some() && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
+		t.bad(start, "is never reached: a rule before it is for all such calls")
+	}
+	if !r.some() {
+		t.all[calls] = r.UpTo
 	}
 	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 && t.m.Rules[n-1].same(r.Only) {
 		switch last := t.m.Rules[n-1]; {

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -32,6 +33,9 @@ func Verify(name string, b []byte) (out *Bundle, machine int, err error) {
 	if out.ABI != kernels.Hash() {
 		bad(diag.Unsupported, "the bundle is for other kernels than this mscclc has").Hint = "write it anew with mscclc bundle"
 		return out, 0, found
+	}
+	if !json.Valid(out.About) {
+		bad(diag.Malformed, "what the bundle says of itself is no JSON")
 	}
 	for i, p := range out.Programs {
 		if err := p.prove(); err != nil {

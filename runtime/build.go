@@ -56,6 +56,11 @@ var systemLibraries = []string{"-lpthread", "-ldl", "-lc", "-lgcc"}
 // Build writes the sources to folder dir, and compiles and links the libraries there. It fails if there is no g++, or
 // if it finds an error; the error holds what g++ says. CXX names another compiler.
 func Build(dir string) error {
+	if compiler := cmp.Or(os.Getenv("CXX"), "g++"); compiler != "" {
+		if _, err := exec.LookPath(compiler); err != nil {
+			return fmt.Errorf("there is no %s, which is needed once", compiler)
+		}
+	}
 	tree := filepath.Join(dir, "sources")
 	if err := Write(tree); err != nil {
 		return err

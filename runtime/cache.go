@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"crypto/sha256"
+	"debug/elf"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,8 +26,11 @@ func Cached() (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(cache, "mscclc", "runtime", id)
-	if _, err := os.Stat(filepath.Join(dir, PreloadLibrary)); err == nil {
+	if whole(dir) {
 		return dir, nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return "", err
@@ -45,11 +49,27 @@ func Cached() (string, error) {
 		}
 	}
 	if err := os.Rename(built, dir); err != nil {
-		if _, other := os.Stat(filepath.Join(dir, PreloadLibrary)); other != nil {
+		if !whole(dir) { // nor did another process make it
 			return "", err
 		}
 	}
 	return dir, nil
+}
+
+// whole reports whether a folder has both libraries.
+func whole(dir string) bool {
+	for _, name := range []string{PreloadLibrary, NCCLLibrary} {
+		f, err := elf.Open(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			return false
+		}
+		_, err = f.DynamicSymbols()
+		f.Close()
+		if err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // identity is a hash of all that the libraries are made of.

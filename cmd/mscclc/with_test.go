@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mscclc/runtime"
 )
 
 // TestWith: the variables of mscclc with name files, and an old value of LD_PRELOAD stays.
@@ -30,6 +33,15 @@ func TestWith(t *testing.T) {
 	if out, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	cached, err := runtime.Cached()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, err := os.ReadFile("x.bundle")
+	if err := errors.Join(err, os.WriteFile("open.bundle", bundle, 0o644), os.Chmod("open.bundle", 0o666),
+		os.Symlink(cached, "a b")); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args       []string
 		code       int
@@ -39,8 +51,10 @@ func TestWith(t *testing.T) {
 		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--print"}, 0, "MSCCLC_NCCL='" + library + "'", "hand on ncclOfTomorrow:"},
 		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--print"}, 0, "nccl/libnccl.so.2'", "are errors"},
 		{[]string{"--bundle", "x.bundle", "--nccl", os.Args[0], "--print"}, 3, "", "is not NCCL"},
-		{[]string{"--bundle", "x.bundle", "--lib", ".", "--nccl", "none", "--print"}, 3, "", "the library is not there"},
+		{[]string{"--bundle", "x.bundle", "--lib", ".", "--nccl", "none", "--print"}, 3, "", "the library is damaged, or not there"},
 		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--", "nosuchcommand"}, 3, "", "nosuchcommand cannot be run"},
+		{[]string{"--bundle", "x.bundle", "--lib", "a b", "--nccl", library, "--print"}, 3, "", "has a space or a colon"},
+		{[]string{"--bundle", "open.bundle", "--nccl", library, "--print"}, 3, "", "other users may write to it"},
 		{[]string{"--bundle", "x.bundle"}, 2, "", "needs a command"},
 		{[]string{"--print"}, 2, "", "--bundle is needed"},
 	} {

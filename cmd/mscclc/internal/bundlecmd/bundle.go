@@ -2,6 +2,7 @@ package bundlecmd
 
 import (
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,12 +120,25 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	}); err != nil {
 		return err
 	}
+	if err := protect(f.out); err != nil {
+		return err
+	}
 	doc := Document{Schema: cli.Schema, File: f.out, Bytes: len(text)}
 	for i := range b.Sets {
 		s := &b.Sets[i]
 		doc.Sets = append(doc.Sets, SetInfo{s.Ranks, len(s.Rules), len(s.Programs), s.CTAs, s.Arena})
 	}
 	return doc.print(a)
+}
+
+// protect takes away the right of others to write to a bundle, whatever the umask gave them: the library refuses such
+// files, since a bundle's kernels run as the user who starts the job.
+func protect(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&bundle.WritableByOthers == 0 {
+		return nil // a device or a pipe, or nothing to do
+	}
+	return os.Chmod(path, info.Mode().Perm()&^bundle.WritableByOthers)
 }
 
 // finish has the driver make machine code of the images.

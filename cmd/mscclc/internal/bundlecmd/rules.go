@@ -17,6 +17,14 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		return err
 	}
 	spec.Note = f.origin(tables)
+	if len(tables) == 0 {
+		var known []string
+		for _, m := range bundle.BuiltIn() {
+			known = append(known, m.Device)
+		}
+		a.Note("", "nobody measured %s; rules are built in for %s. The library takes a bundle only on GPUs of that name",
+			diag.Printable(f.device), strings.Join(known, ", "))
+	}
 	for _, n := range spec.Ranks {
 		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.unmeasured)
 		spec.Rules = append(spec.Rules, rules...)

@@ -2,16 +2,20 @@
 package withcmd
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/files"
 	"mscclc/ir/diag"
+	"mscclc/kernels"
 	"mscclc/runtime"
 
 	"github.com/spf13/cobra"
@@ -126,8 +130,12 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if f.replace || f.nccl == none {
 		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))
 	}
-	if _, err := os.Stat(library); err != nil {
-		return unavailable("the library is not there: %v", err)
+	if names, err := exports(library); err != nil || !slices.Contains(names, "ncclAllReduce") {
+		return unavailable("the library is damaged, or not there: %v", cmp.Or(err, errors.New(library+" is another one")))
+	}
+	if strings.ContainsAny(library, " :\t\n") {
+		d := diag.New(diag.Unavailable, diag.Span{}, "LD_PRELOAD cannot hold %q, which has a space or a colon", library)
+		return diag.List{d.WithHint("name another folder by --lib DIR, or by XDG_CACHE_HOME")}
 	}
 	if f.replace && doc.NCCL != none {
 		if doc.Missing, err = missing(doc.NCCL, library); err != nil {
@@ -164,6 +172,9 @@ func (f *withFlags) checkBundle(a *cli.App) error {
 	if err != nil {
 		return err
 	}
+	if why := refused(in, b); why != "" {
+		return unavailable("the library does not take %s: %s", f.bundle, why)
+	}
 	var ranks []string
 	for i := range b.Sets {
 		s := &b.Sets[i]
@@ -181,6 +192,17 @@ func (f *withFlags) checkBundle(a *cli.App) error {
 		a.Note("", "programs run collective calls of communicators with %s ranks; %s", strings.Join(ranks, ", "), rest)
 	}
 	return nil
+}
+
+// refused says why the library would refuse a bundle that is whole (bundle_open in runtime/src).
+func refused(in *os.File, b *bundle.Bundle) string {
+	if info, err := in.Stat(); err == nil && info.Mode().Perm()&bundle.WritableByOthers != 0 {
+		return "other users may write to it (chmod go-w)"
+	}
+	if b.ABI != kernels.Hash() {
+		return "it is for the kernels of another version of mscclc; make it anew with mscclc bundle"
+	}
+	return ""
 }
 
 // write prints the variables: as JSON, or as a shell reads them.
