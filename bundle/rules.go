@@ -140,8 +140,9 @@ func ReadRules(name string, r io.Reader) (*Measured, error) {
 
 type rulesReader struct {
 	*strictjson.Reader
-	m   *Measured
-	all map[string]int64 // by ranks, collective and launches: the largest calls of rules that are not restricted, 0 for all
+	m *Measured
+	// all has the largest calls of rules that are not restricted, 0 for all, by ranks, collective and launches.
+	all map[string]int64
 }
 
 func (t *rulesReader) bad(at strictjson.Pos, format string, args ...any) {
