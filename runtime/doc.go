@@ -18,6 +18,7 @@
 //	nccl_peers.cc, nccl_board.cc   sockets that tell of dead processes; the last calls of all ranks
 //	nccl_find.cc, nccl_stubs.cc    the search for NCCL, and functions that are only handed on
 //	nccl_alone*.cc                 communicators without NCCL
+//	nccl_say.cc, nccl_settings.cc  messages and counts; variables that have no meaning
 //
 // [Build] makes two libraries of these: one that stands before NCCL (LD_PRELOAD), and one that stands in its place.
 package runtime

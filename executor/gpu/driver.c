@@ -40,7 +40,9 @@ static void open_driver(struct gpu_driver *d, int which) {
   const char *other = getenv(v->variable);
   void *library = dlopen(other && *other ? other : v->library, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    d->missing = dlerror();
+    const char *why = dlerror();  // which does not stay
+    d->missing = why ? strdup(why) : 0;
+    if (!d->missing) d->missing = v->library;
     return;
   }
   for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {

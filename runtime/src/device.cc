@@ -64,6 +64,19 @@ bool open_gpu(Gpu *g, Why *why) {
 
 }  // namespace
 
+// text_of_missing says what a driver lacks that cannot be opened: its library, or a function of it.
+static const char *text_of_missing(const char *missing) {
+  static char *texts;
+  const char *begin = "NVIDIA's driver cannot be opened: ";
+  char *text = __atomic_load_n(&texts, __ATOMIC_ACQUIRE), *fresh = nullptr;
+  if (text) return text;
+  if (!(fresh = (char *)malloc(strlen(begin) + strlen(missing) + 1))) return "no driver";
+  strcpy(fresh, begin), strcat(fresh, missing);
+  if (__atomic_compare_exchange_n(&texts, &text, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return fresh;
+  free(fresh);
+  return text;
+}
+
 bool alive() { return page ? *page : process == 0 || process == getpid(); }
 void alive_from_now() { pthread_once(&page_once, make_page); }
 
@@ -71,7 +84,7 @@ Gpu *gpu_of_thread(Why *why) {
   Gpu mine = {};
   const char *missing = nullptr;
   const int code = mscclc_gpu_open(GPU_CUDA, &mine.driver, &missing);
-  if (code) return say(why, "the driver: %s", missing ? missing : mscclc_gpu_error(mine.driver, code)), nullptr;
+  if (code) return say(why, "%s%s", missing ? "" : "the driver: ", driver_text(code)), nullptr;
   mine.f = &mine.driver->f;
   if (!mine.f->get_current || !mine.f->context_device) return say(why, "the driver is too old"), nullptr;
   if (!open_gpu(&mine, why)) return nullptr;
@@ -107,6 +120,6 @@ const char *driver_text(int code) {
   }
   gpu_driver *driver = nullptr;
   const char *missing = nullptr;
-  mscclc_gpu_open(GPU_CUDA, &driver, &missing);
-  return mscclc_gpu_error(driver, code);
+  const int opened = mscclc_gpu_open(GPU_CUDA, &driver, &missing);
+  return missing && code == opened ? text_of_missing(missing) : mscclc_gpu_error(driver, code);
 }

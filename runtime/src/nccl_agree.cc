@@ -60,7 +60,9 @@ void begin(Side *s) {
     snprintf(h->offer.why, sizeof h->offer.why, "GPU %d: %s", e->device, driver_text(code));
     return;
   }
-  if (foreign) snprintf(h->offer.why, sizeof h->offer.why, "GPU %d: the context is not the primary one", e->device);
+  if (!e->stream) snprintf(h->offer.why, sizeof h->offer.why, "no memory on GPU %d", e->device);
+  else if (foreign) snprintf(h->offer.why, sizeof h->offer.why, "GPU %d: the context is not the primary one",
+                             e->device);
   else if (!b) snprintf(h->offer.why, sizeof h->offer.why, "%.120s", no_bundle);
   else if (!peers_ready(&s->why) || !peers_expect(e))
     snprintf(h->offer.why, sizeof h->offer.why, "%.120s", s->why.text);
@@ -103,6 +105,12 @@ bool join(Side *s) {
   return joined && peers_connect(e, s->all, &s->why);
 }
 
+void tell_kept(const Member *e, const char *why) {
+  if (!alone()) tell("NCCL runs all calls of this communicator of %u ranks: %s", e->ranks, why);
+  else tell("calls of this communicator of %u ranks fail with ncclInvalidUsage, since there is no NCCL: %s", e->ranks,
+            why);
+}
+
 // finish makes a communicator the team's, or leaves it NCCL's, with one line.
 void finish(Side *s, bool heard) {
   Member *e = s->e;
@@ -126,7 +134,7 @@ void finish(Side *s, bool heard) {
     if (!gpu_enter(e->device, &before)) team_end(s->team, false), gpu_leave(before);
   }
   keep_nccl(e, interned(s->why.text));
-  if (e->rank == 0 || warns()) tell("NCCL runs all calls of this communicator of %u ranks: %s", e->ranks, s->why.text);
+  if (e->rank == 0 || warns()) tell_kept(e, s->why.text);
 }
 
 }  // namespace
@@ -164,7 +172,7 @@ void agree(Member **list, u32 count) {
       if (!e->ctas) e->ctas = late_ctas < ctas_of(nullptr) ? (u32)late_ctas : ctas_of(nullptr);
       if (!facts(e)) keep_nccl(e, "NCCL does not know the communicator");
       else if (e->ranks < 2 || e->ranks > BUNDLE_RANKS) keep_nccl(e, "bundles have no such number of ranks");
-      else if (!gather_open(e, &s->why)) keep_nccl(e, "no memory on the GPU"), tell("%s", s->why.text);
+      else if (!gather_open(e, &s->why) && !alone()) keep_nccl(e, interned(s->why.text)), tell_kept(e, s->why.text);
       else begin(s), of[n] = s, in[n] = e, mine[n] = &s->mine, all[n++] = s->all;
     }
     Why why = {};

@@ -32,8 +32,13 @@ const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in 
            NO_TEAM[] = "the communicator's ranks do not use programs", PASSES[] = "suspended";
 
 Result lacks(const Op &op) {
-  if (op.member) member_text(op.member, "this NCCL has no nccl%s", fn_name(op.fn));
-  return INVALID_USAGE;
+  static const char *const names[] = {
+#define X(result, name, params) "nccl" #name,
+      NCCL_CALLED(X)
+#undef X
+  };
+  if (op.member) member_text(op.member, "this NCCL has no %s", names[op.fn]);
+  return nccl_lacks(names[op.fn]);
 }
 
 Result send_on(const Nccl &n, const Op &o) {
@@ -100,6 +105,12 @@ Call call_of(const Op &op) {
   return c;
 }
 
+// choose says what runs a call of a team. Where the driver does not say whether the stream is captured, NCCL does.
+Choice choose(Member *e, Op *op) {
+  if (team_captured(e->team, op->stream, &op->captured)) return Choice{nullptr, "its stream cannot be asked"};
+  return team_choose(e->team, &op->call, op->captured);
+}
+
 // launch starts a native call.
 Result launch(Member *e, const Op &op) {
   board_note(e, &op.call);
@@ -138,9 +149,7 @@ Result run(Member *e, Op &op) {
     return forward(op);
   }
   op.call = call_of(op);
-  bool captured = false;
-  if (team_captured(e->team, op.stream, &captured)) return forward(op);
-  op.choice = team_choose(e->team, &op.call, captured);
+  op.choice = choose(e, &op);
   if (op.choice.rule) return launch(e, op);
   count_call(op.fn, op.choice.why);
   return in_order(e, op);

@@ -7,7 +7,7 @@
 
 namespace {
 
-enum { OUR_CTAS = 32, MOST_CTAS = 4096 };
+enum { OUR_CTAS = 32 };
 
 // number reads a variable that holds a positive number, or gives 0.
 u32 number(const char *name) {
@@ -16,9 +16,7 @@ u32 number(const char *name) {
   char *end;
   errno = 0;
   const long n = strtol(text, &end, 10);
-  if (*end || errno || n < 1 || n > MOST_CTAS) return warn("%s=%s is not a number from 1 to %d", name, text, MOST_CTAS),
-      0;
-  return (u32)n;
+  return *end || errno || n < 1 || n > MOST_CTAS ? 0 : (u32)n;  // nccl_settings.cc warns
 }
 
 int config_int(const Config *c, size_t offset, int otherwise) {
@@ -77,7 +75,7 @@ u32 ctas_of(const Config *c) {
   if (forked()) return after_fork();                              \
   const Nccl *n = nccl();                                         \
   if (!n) return INTERNAL_ERROR;                                  \
-  if (!n->function) return INVALID_USAGE
+  if (!n->function) return nccl_lacks("nccl" #function)
 
 // NCCL_DOES has NCCL do a call: what that calls in turn passes through.
 #define NCCL_DOES(call)      \

@@ -146,7 +146,7 @@ void abort_team(Comm c, const char *why) {
   if (forked()) return after_fork();        \
   const Nccl *n = nccl();                   \
   if (!n) return INTERNAL_ERROR;            \
-  if (!n->function) return INVALID_USAGE
+  if (!n->function) return nccl_lacks("nccl" #function)
 
 EXPORT Result ncclCommDestroy(Comm comm) {
   BEGIN(CommDestroy);

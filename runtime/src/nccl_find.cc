@@ -55,6 +55,7 @@ void find() {
 #else
   if (!is_alone) library = open_nccl();
 #endif
+  if (!is_passive) settings_check();
   if (is_alone) {
     functions = *alone_functions();
     found = true;
@@ -113,6 +114,20 @@ void *nccl_symbol(const char *name) {
   NCCL_CALLED(X)
 #undef X
   return nullptr;
+}
+
+Result nccl_lacks(const char *name) {
+  static const char *told[128];
+  for (const char *&t : told) {
+    const char *empty = nullptr;
+    if (__atomic_compare_exchange_n(&t, &empty, name, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+      if (is_alone) tell("%s was called, which needs NCCL (MSCCLC_NCCL=none)", name);
+      else tell("%s was called, which this NCCL does not have", name);
+      break;
+    }
+    if (empty == name) break;
+  }
+  return INVALID_USAGE;
 }
 
 void fork_watch() {

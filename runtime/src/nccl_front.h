@@ -65,7 +65,7 @@ Member *member_add(Comm comm, u32 ctas, bool blocking);
 void member_hide(Member *e);    // its communicator is not found any more
 void member_forget(Member *e);
 bool member_settled(Member *e, u64 limit_ns);
-enum { MOST_COMMS = 4096 };
+enum { MOST_COMMS = 4096, MOST_CTAS = 4096 };
 Member *member_at(u32 i);  // in any state, or null behind the last
 const char *last_text(Comm comm);  // of the last error, of any communicator where comm is null
 void member_text(Member *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -121,6 +121,7 @@ void *nccl_symbol(const char *name);
 void fork_watch();
 bool forked();
 Result after_fork();  // says that the process has forked
+Result nccl_lacks(const char *name);  // says, once for each name, that NCCL has no such function
 
 // The bundle of this process, opened once, or null with a reason.
 Bundle *the_bundle(const char **why);
@@ -129,6 +130,7 @@ Bundle *the_bundle(const char **why);
 Result forward(const Op &op);
 bool fits_nccl(const Op &op, const Member *e);  // the arguments are such that NCCL takes them
 Call call_of(const Op &op);
+Choice choose(Member *e, Op *op);
 Result launch(Member *e, const Op &op);
 Result collective(Op op);
 Result group_add(Op op);
@@ -204,6 +206,7 @@ bool warns();
 void count_call(Fn fn, const char *why);  // why: null for a native one
 const char *interned(const char *text);  // the same text, which stays until the process ends
 void stats_write();
+void settings_check();  // warns of variables that have no meaning
 const char *fn_name(Fn fn);
 u64 now_ns();
 void nap(u64 ns);

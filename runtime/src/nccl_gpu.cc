@@ -10,6 +10,7 @@ namespace {
 
 enum { GPUS = 64, NO_DRIVER = 100, RELAXED = 2, NON_BLOCKING = 1, NOT_READY = 600 };
 const gpu_symbols *f;  // null if there is no driver that can be used
+int refusal = NO_DRIVER;  // why there is none
 void *contexts[GPUS];
 pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -19,7 +20,9 @@ void open_driver() {
   const int code = mscclc_gpu_open(GPU_CUDA, &d, &missing);
   if (code == 0 && d->f.get_current && d->f.context_device)
     f = &d->f;
-  else if (missing || code == 0)
+  else if (code)
+    refusal = code;
+  if (!f && (missing || code == 0))
     warn("the driver: %s", missing ? missing : "it is too old");
 }
 
@@ -29,7 +32,8 @@ __thread int mode_before __attribute__((tls_model("initial-exec")));
 
 static int primary(int number, void **context) {
   pthread_once(&once, open_driver);
-  if (!f || number < 0 || number >= GPUS) return NO_DRIVER;
+  if (!f) return refusal;
+  if (number < 0 || number >= GPUS) return NO_DRIVER;
   *context = __atomic_load_n(&contexts[number], __ATOMIC_ACQUIRE);
   if (*context) return 0;
   int device = 0;

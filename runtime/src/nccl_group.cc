@@ -61,8 +61,8 @@ Result agree_late() {
   return r == IN_PROGRESS ? again : first(r, again);
 }
 
-// choose says of each call of the group what runs it, and hands NCCL its calls.
-Result choose() {
+// choose_all says of each call of the group what runs it, and hands NCCL its calls.
+Result choose_all() {
   Result r = SUCCESS;
   for (u32 i = 0; i < own.op_count; i++) own.ops[i].member->group = 0;
   for (u32 i = 0; i < own.op_count; i++) own.ops[i].member->group++;
@@ -72,10 +72,8 @@ Result choose() {
     if (op.sent) continue;
     if (e->state == STATE_TEAM) {
       op.call.group = e->group;
-      if (!team_captured(e->team, op.stream, &op.captured)) {
-        op.choice = team_choose(e->team, &op.call, op.captured);
-        if (op.choice.rule) continue;
-      }
+      op.choice = choose(e, &op);
+      if (op.choice.rule) continue;
     }
     count_call(op.fn, op.choice.why ? op.choice.why : e->why ? e->why : NO_TEAM);
     r = first(r, forward(op));
@@ -112,7 +110,7 @@ Result behind(Result r) {
 
 Result run() {
   Result r = agree_late();
-  r = first(r, choose());
+  r = first(r, choose_all());
   r = first(r, before());
   r = first(r, end_nccl());
   if (r != SUCCESS && r != IN_PROGRESS) return r;

@@ -14,14 +14,18 @@ struct Slot {
   const char *name;
 };
 
-static Result missing() {
-  tell("a function of NCCL was called that %s", alone() ? "needs NCCL (MSCCLC_NCCL=none)" : "this NCCL does not have");
-  return INVALID_USAGE;
-}
+// What a function gives that NCCL lacks: an error, or a text.
+static Result missing() { return INVALID_USAGE; }
+static Result dead() { return SYSTEM_ERROR; }
+static const char *no_text() { return "this NCCL has no text for it"; }
 
 __attribute__((used, visibility("hidden"))) void *mscclc_resolve(Slot *s) {
   void *p = forked() ? nullptr : nccl_symbol(s->name);
-  if (!p) return (void *)missing;
+  if (!p) {
+    const bool gives_text = strstr(s->name, "GetErrorString") || strstr(s->name, "GetLastError");
+    const Result r = forked() ? after_fork() : nccl_lacks(s->name);
+    return gives_text ? (void *)no_text : r == SYSTEM_ERROR ? (void *)dead : (void *)missing;
+  }
   __atomic_store_n(&s->target, p, __ATOMIC_RELEASE);
   return p;
 }

@@ -109,6 +109,12 @@ void put_signal(Rank &r) {
   if (!f || f((void *)1, 2, 3, 4, (void *)5, 6, 7, 8, 9, (Comm)10, (void *)11)) fail(r, "ncclPutSignal");
 }
 
+void missing(Rank &r) {
+  typedef Result (*Put)();
+  const Put f = (Put)dlsym(RTLD_DEFAULT, "ncclPutSignal");
+  if (!f || f() != INVALID_USAGE) fail(r, "ncclPutSignal is not missing");
+}
+
 // until_error polls as a watchdog does.
 void until_error(Rank &r, Comm c) {
   Result state = SUCCESS;
@@ -232,8 +238,10 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "fork") return in_child(r);
   if (what == "unknown") return unknown(r);
   if (what == "putsignal") return put_signal(r);
+  if (what == "missing") return missing(r);
   if (what == "untilerror") return until_error(r, comm_of(r, w[1]));
   if (what == "kill") return (void)(r.rank == number(w[1]) && kill(getpid(), SIGKILL));
+  if (what == "environment") return (void)setenv(w[1].c_str(), w[2].c_str(), 1);
   if (what == "sleep") return (void)usleep((useconds_t)number(w[1]) * 1000);
   if (what == "sync") return verify(r);
   if (what == "expect") return (void)(r.expect = number(w[1]));

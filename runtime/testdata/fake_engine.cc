@@ -1,5 +1,6 @@
 // A mock of the engine, for tests of the front alone: teams that launch nothing, and note each call in MSCCLC_FAKE_LOG.
-// MSCCLC_FAKE_UNABLE is a rank that cannot, and MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's.
+// MSCCLC_FAKE_UNABLE is a rank that cannot, MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's, and
+// MSCCLC_FAKE_CAPTURED the error of who asks whether a stream is captured.
 #include "../src/engine.h"
 
 #include <fcntl.h>
@@ -81,7 +82,7 @@ int team_launch(Team *t, const Choice *, const Call *c, void *) {
 }
 int team_before(Team *t, void *) { return note(t, "before"), 0; }
 int team_behind(Team *t, void *) { return note(t, "behind"), 0; }
-int team_captured(Team *, void *, bool *captured) { return *captured = false, 0; }
+int team_captured(Team *, void *, bool *captured) { return *captured = false, (int)number("MSCCLC_FAKE_CAPTURED", 0); }
 bool team_failed(Team *t, Why *why) {
   if (t->aborted) say(why, "rank %u was aborted", t->rank);
   return t->aborted;

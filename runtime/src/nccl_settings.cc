@@ -1,0 +1,62 @@
+// Variables that have no meaning: each has a warning, once in a process, as soon as NCCL is used.
+#include "nccl_front.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+namespace {
+
+bool is_count(const char *text) {
+  char *end;
+  errno = 0;
+  const long n = strtol(text, &end, 10);
+  return !*end && !errno && n >= 1 && n <= MOST_CTAS;
+}
+
+// is_limit is what team.cc takes as MSCCLC_TIMEOUT; 0 is no limit.
+bool is_limit(const char *text) {
+  char *end;
+  const double seconds = strtod(text, &end);
+  return !*end && seconds >= 0 && seconds <= 1e9;
+}
+
+bool is_level(const char *text) {
+  return !strcasecmp(text, "WARN") || !strcasecmp(text, "INFO") || !strcasecmp(text, "TRACE");
+}
+
+bool is_address(const char *text) {
+  struct in_addr a;
+  return inet_pton(AF_INET, text, &a) == 1;
+}
+
+const char *value_of(const char *name) {
+  const char *text = getenv(name);
+  return text && *text ? text : nullptr;
+}
+
+}  // namespace
+
+void settings_check() {
+  static const struct {
+    const char *name;
+    bool (*good)(const char *text);
+    const char *must;
+  } all[] = {{"MSCCLC_CTAS", is_count, "a number from 1 to 4096"},
+             {"MSCCLC_TIMEOUT", is_limit, "a number of seconds"},
+             {"MSCCLC_DEBUG", is_level, "WARN or INFO"},
+             {"MSCCLC_ADDRESS", is_address, "an IPv4 address"}};
+  static_assert(MOST_CTAS == 4096, "the text above");
+  for (const auto &v : all) {
+    const char *text = value_of(v.name);
+    if (text && !v.good(text)) tell("%s=%s is not %s: it counts as if it were not set", v.name, text, v.must);
+  }
+  const char *file = value_of("MSCCLC_STATS");
+  const int fd = file ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (fd >= 0) close(fd);
+  else if (file) tell("MSCCLC_STATS=%s cannot be written: %s", file, strerror(errno));
+}
