@@ -3,10 +3,13 @@
 #include "nccl_front.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,7 +19,8 @@
 
 namespace {
 
-enum { ALONE_VERSION = 22809, MOST_RANKS = 1024, MOST_BYTES = 1 << 16 };
+enum { MOST_RANKS = BUNDLE_RANKS, MOST_BYTES = 1 << 16, HELLO_S = 10, ALL_S = 30 };
+const u64 SECOND = 1000000000ull;
 
 // A Hub serves one identity.
 struct Hub {
@@ -42,36 +46,61 @@ bool round_of(int *fds, u32 ranks, char *all) {
   return true;
 }
 
-// greet takes one connection. It gives false where no more come.
-bool greet(Hub *h, int *fds, u32 *ranks, u32 *arrived) {
-  const int fd = accept4(h->listener, nullptr, nullptr, SOCK_CLOEXEC);
-  if (fd < 0) return false;
-  const struct timeval limit = {10, 0}, none = {0, 0};
+// Hub ranks that have come.
+struct Table {
+  int fds[MOST_RANKS];
+  u32 ranks, arrived;
+  u64 end;  // of the time for all to come, from the first on
+};
+
+void limit_recv(int fd, long seconds) {
+  const struct timeval limit = {seconds, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+void tell_rank(int fd, Result verdict) { send_all(fd, &verdict, sizeof verdict); }
+
+// greet takes one connection. It gives IN_PROGRESS while all is well.
+Result greet(Hub *h, Table *t) {
+  struct pollfd p = {h->listener, POLLIN, 0};
+  const u64 now = now_ns();
+  const int ms = !t->end ? -1 : now < t->end ? (int)((t->end - now) / 1000000) + 1 : 0;
+  const int ready = poll(&p, 1, ms);
+  if (ready <= 0) return ready < 0 && errno == EINTR ? IN_PROGRESS : INVALID_USAGE;
+  const int fd = accept4(h->listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (fd < 0) return errno == EINTR || errno == ECONNABORTED ? IN_PROGRESS : SYSTEM_ERROR;
+  limit_recv(fd, HELLO_S);
   Arrival a;
-  const bool ok = recv_all(fd, &a, sizeof a) && !memcmp(a.secret, h->secret, sizeof a.secret) && a.ranks >= 1 &&
-                  a.ranks <= MOST_RANKS && (!*ranks || a.ranks == *ranks) && a.rank < a.ranks && fds[a.rank] < 0;
-  if (!ok) return close(fd), true;
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
+  if (!recv_all(fd, &a, sizeof a) || memcmp(a.secret, h->secret, sizeof a.secret)) return close(fd), IN_PROGRESS;
+  if (a.ranks < 1 || a.ranks > MOST_RANKS || a.rank >= a.ranks || (t->ranks && a.ranks != t->ranks) ||
+      t->fds[a.rank] >= 0) {
+    tell_rank(fd, INVALID_ARGUMENT);
+    return close(fd), INVALID_ARGUMENT;
+  }
+  limit_recv(fd, 0);
   quick(fd);
-  fds[a.rank] = fd, *ranks = a.ranks, ++*arrived;
-  return true;
+  t->fds[a.rank] = fd, t->ranks = a.ranks, t->arrived++;
+  if (!t->end) t->end = now_ns() + ALL_S * SECOND;
+  return IN_PROGRESS;
 }
 
 void *serve(void *p) {
   Hub *h = (Hub *)p;
-  int *fds = (int *)malloc(MOST_RANKS * sizeof(int));
-  u32 ranks = 0, arrived = 0;
-  for (u32 i = 0; fds && i < MOST_RANKS; i++) fds[i] = -1;
-  while (fds && (!ranks || arrived < ranks) && greet(h, fds, &ranks, &arrived)) {
-  }
+  Table t = {};
+  for (int &fd : t.fds) fd = -1;
+  Result r = IN_PROGRESS;
+  while (r == IN_PROGRESS && (!t.ranks || t.arrived < t.ranks)) r = greet(h, &t);
+  if (r == IN_PROGRESS) r = SUCCESS;
   close(h->listener);
-  char *all = (char *)malloc((size_t)(ranks ? ranks : 1) * MOST_BYTES);
-  while (fds && all && arrived == ranks && round_of(fds, ranks, all)) {
+  char *all = (char *)malloc((size_t)MOST_RANKS * MOST_BYTES);
+  if (!all && !r) r = SYSTEM_ERROR;
+  for (const int fd : t.fds)
+    if (fd >= 0) tell_rank(fd, r);
+  while (!r && round_of(t.fds, t.ranks, all)) {
   }
-  for (u32 i = 0; fds && i < MOST_RANKS; i++)
-    if (fds[i] >= 0) close(fds[i]);
-  free(all), free(fds), free(h);
+  for (const int fd : t.fds)
+    if (fd >= 0) close(fd);
+  free(all), free(h);
   return nullptr;
 }
 
@@ -96,6 +125,7 @@ u32 address_of() {
 }  // namespace
 
 Result alone_id(UniqueId *id) {
+  if (!id) return INVALID_ARGUMENT;
   Identity i = {};
   memcpy(i.magic, ALONE_MAGIC, sizeof i.magic);
   Hub *h = (Hub *)calloc(1, sizeof(Hub));
@@ -118,10 +148,10 @@ Result alone_id(UniqueId *id) {
   return SUCCESS;
 }
 
-bool alone_connect(AloneComm *c, const UniqueId *id) {
+Result alone_connect(AloneComm *c, const UniqueId *id) {
   Identity i;
   memcpy(&i, id, sizeof i);
-  if (memcmp(i.magic, ALONE_MAGIC, sizeof i.magic)) return false;
+  if (memcmp(i.magic, ALONE_MAGIC, sizeof i.magic)) return INVALID_ARGUMENT;
   struct sockaddr_in at = {};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = i.address, at.sin_port = i.port;
@@ -129,9 +159,40 @@ bool alone_connect(AloneComm *c, const UniqueId *id) {
   Arrival a = {};
   memcpy(a.secret, i.secret, sizeof a.secret);
   a.rank = (u32)c->rank, a.ranks = (u32)c->ranks;
-  if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&at, sizeof at)) return false;
+  const struct timeval limit = {ALL_S, 0}, none = {0, 0};
+  if (c->fd < 0) return SYSTEM_ERROR;
+  setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (connect(c->fd, (struct sockaddr *)&at, sizeof at))
+    return errno == ECONNREFUSED || errno == ECONNRESET ? INVALID_USAGE : SYSTEM_ERROR;
+  setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
   quick(c->fd);
-  return send_all(c->fd, &a, sizeof a);
+  return send_all(c->fd, &a, sizeof a) ? SUCCESS : INVALID_USAGE;
+}
+
+// hear waits for the verdict of a hub, or looks whether it is there.
+static Result hear(AloneComm *c, bool wait) {
+  struct pollfd p = {c->fd, POLLIN, 0};
+  int ready;
+  do ready = poll(&p, 1, wait ? (ALL_S + HELLO_S) * 1000 : 0);
+  while (ready < 0 && errno == EINTR);
+  if (!wait && ready <= 0) return IN_PROGRESS;
+  Result r = INVALID_USAGE;
+  if (ready > 0 && !recv_all(c->fd, &r, sizeof r)) r = INVALID_USAGE;
+  if (r == SUCCESS) return r;
+  const char *why = "not all ranks came within 30 s, or the process of the identity has ended";
+  if (r == INVALID_ARGUMENT) why = "a rank is out of range, or two are the same, or they differ in the number of ranks";
+  snprintf(c->text, sizeof c->text, "rank %d of %d: there is no communicator: %s", c->rank, c->ranks, why);
+  tell("%s", c->text);
+  return r;
+}
+
+Result alone_settle(AloneComm *c, bool wait) {
+  if (c->verdict != IN_PROGRESS) return c->verdict;
+  if (wait) pthread_mutex_lock(&c->mu);
+  else if (pthread_mutex_trylock(&c->mu)) return IN_PROGRESS;
+  if (c->verdict == IN_PROGRESS) c->verdict = hear(c, wait);
+  pthread_mutex_unlock(&c->mu);
+  return c->verdict;
 }
 
 bool send_all(int fd, const void *bytes, size_t count) {
@@ -151,8 +212,8 @@ void quick(int fd) {
 }
 
 bool alone_send(Comm comm, const void *bytes, u32 count) {
-  const AloneComm *c = (const AloneComm *)comm;
-  return send_all(c->fd, &count, sizeof count) && send_all(c->fd, bytes, count);
+  AloneComm *c = (AloneComm *)comm;
+  return alone_settle(c, true) == SUCCESS && send_all(c->fd, &count, sizeof count) && send_all(c->fd, bytes, count);
 }
 bool alone_recv(Comm comm, void *all, u32 count) {
   const AloneComm *c = (const AloneComm *)comm;

@@ -2,6 +2,8 @@
 #pragma once
 #include "nccl_front.h"
 
+#include <pthread.h>
+
 #define ALONE_MAGIC "MSCCLID\n"
 
 // What ncclGetUniqueId gives: where its thread listens, and what it wants to hear.
@@ -14,13 +16,19 @@ struct Identity {
 static_assert(sizeof(Identity) <= sizeof(UniqueId), "an identity has its place");
 
 struct AloneComm {
-  u64 magic;
   int fd, rank, ranks, device;
+  Atom<Result> verdict;  // of its hub: whether its ranks fit together; IN_PROGRESS until it is heard
+  pthread_mutex_t mu;    // of who hears it
+  const void *group;     // the thread whose group makes it, until that ends
+  AloneComm *next;       // of all in this process
   char text[256];
 };
 
+// alone_connect tells the hub which rank this is, also where no such rank can be, so that all ranks hear of it.
+// alone_settle hears the hub's verdict; where it is not to wait, there may be none yet.
 Result alone_id(UniqueId *id);
-bool alone_connect(AloneComm *c, const UniqueId *id);
+Result alone_connect(AloneComm *c, const UniqueId *id);
+Result alone_settle(AloneComm *c, bool wait);
 bool send_all(int fd, const void *bytes, size_t count);
 bool recv_all(int fd, void *bytes, size_t count);
 void quick(int fd);

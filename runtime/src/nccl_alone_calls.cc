@@ -1,4 +1,5 @@
 // NCCL's functions without NCCL: communicators, and errors for all that no program runs.
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,28 +9,65 @@
 
 namespace {
 
-const u64 COMM_MAGIC = 0x6d73636d6d6f6363ull;
+// All communicators of this process, so that what is none is known.
+AloneComm *comms;
+const int MOST = BUNDLE_RANKS;
+pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+__thread u32 depth __attribute__((tls_model("initial-exec")));  // of the thread's groups
 
-AloneComm *valid(Comm c) {
-  AloneComm *a = (AloneComm *)c;
-  return a && a->magic == COMM_MAGIC ? a : nullptr;
+// find gives the first communicator that is so.
+template <typename F>
+AloneComm *find(F is) {
+  pthread_mutex_lock(&mu);
+  AloneComm *c = comms;
+  while (c && !is(c)) c = c->next;
+  pthread_mutex_unlock(&mu);
+  return c;
+}
+AloneComm *valid(Comm comm) {
+  return find([=](const AloneComm *c) { return c == (const AloneComm *)comm; });
 }
 
-Result make(Comm *comm, int ranks, const UniqueId *id, int rank, int device) {
+void end(AloneComm *c) {
+  pthread_mutex_lock(&mu);
+  AloneComm **at = &comms;
+  while (*at && *at != c) at = &(*at)->next;
+  if (*at) *at = c->next;
+  pthread_mutex_unlock(&mu);
+  if (c->fd >= 0) close(c->fd);
+  free(c);
+}
+
+// make makes a communicator, and waits until all its ranks have come: at the end of the thread's group, if it has one.
+Result make(Comm *comm, int ranks, const UniqueId *id, int rank, int device, bool blocking = true) {
   if (!comm) return INVALID_ARGUMENT;
   *comm = nullptr;
-  if (ranks < 1 || rank < 0 || rank >= ranks) return INVALID_ARGUMENT;
   AloneComm *c = (AloneComm *)calloc(1, sizeof(AloneComm));
   if (!c) return SYSTEM_ERROR;
-  *c = AloneComm{COMM_MAGIC, -1, rank, ranks, device, ""};
-  if (!alone_connect(c, id)) {
-    if (c->fd >= 0) close(c->fd);
-    free(c);
-    tell("rank %d cannot reach the process that made the communicator's identity", rank);
-    return SYSTEM_ERROR;
-  }
+  *c = AloneComm{-1, rank, ranks, device, {IN_PROGRESS}, {}, depth && blocking ? &depth : nullptr, nullptr, ""};
+  Result r = alone_connect(c, id);
+  if (r) tell("rank %d cannot reach the process that made the communicator's identity, or it was used before", rank);
+  const bool wrong = ranks < 1 || ranks > MOST || rank < 0 || rank >= ranks;
+  if (!r && (wrong || (!depth && blocking))) r = alone_settle(c, true);
+  if (r) return end(c), r;
+  pthread_mutex_lock(&mu);
+  c->next = comms, comms = c;
+  pthread_mutex_unlock(&mu);
   *comm = (Comm)c;
-  return SUCCESS;
+  return blocking ? SUCCESS : IN_PROGRESS;
+}
+
+Result group_start() { return depth++, SUCCESS; }
+Result group_end() {
+  if (!depth) return INVALID_USAGE;
+  if (--depth) return SUCCESS;
+  Result r = SUCCESS;
+  while (AloneComm *c = find([](const AloneComm *a) { return a->group == &depth; })) {
+    const Result one = alone_settle(c, true);
+    c->group = nullptr;
+    if (!r) r = one;
+  }
+  return r;
 }
 
 int current_device() {
@@ -37,31 +75,31 @@ int current_device() {
   return gpu_current(&device) ? 0 : device;
 }
 
-Result get_version(int *version) { return *version = 22809, SUCCESS; }
-Result init_rank(Comm *comm, int ranks, UniqueId id, int rank) { return make(comm, ranks, &id, rank, current_device());
-    }
-Result init_config(Comm *comm, int ranks, UniqueId id, int rank, Config *) {
+bool blocks(const Config *c) { return !c || c->size < sizeof *c || c->blocking; }
+Result get_version(int *version) { return version ? (*version = 22809, SUCCESS) : INVALID_ARGUMENT; }
+Result init_rank(Comm *comm, int ranks, UniqueId id, int rank) {
   return make(comm, ranks, &id, rank, current_device());
 }
-Result init_scalable(Comm *comm, int ranks, int rank, int, UniqueId *ids, Config *) {
-  return ids ? make(comm, ranks, ids, rank, current_device()) : INVALID_ARGUMENT;
+Result init_config(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
+  return make(comm, ranks, &id, rank, current_device(), blocks(config));
 }
-Result init_all(Comm *comms, int count, const int *devices) {
+Result init_scalable(Comm *comm, int ranks, int rank, int, UniqueId *ids, Config *config) {
+  return ids ? make(comm, ranks, ids, rank, current_device(), blocks(config)) : INVALID_ARGUMENT;
+}
+Result init_all(Comm *list, int count, const int *devices) {
   UniqueId id;
-  if (count < 1) return INVALID_ARGUMENT;
-  if (const Result r = alone_id(&id)) return r;
-  for (int i = 0; i < count; i++)
-    if (const Result r = make(&comms[i], count, &id, i, devices ? devices[i] : i)) return r;
-  return SUCCESS;
+  if (!list || count < 1 || count > MOST) return INVALID_ARGUMENT;
+  Result r = alone_id(&id);
+  group_start();
+  for (int i = 0; i < count && !r; i++) r = make(&list[i], count, &id, i, devices ? devices[i] : i);
+  const Result late = group_end();
+  return r ? r : late;
 }
 
 Result destroy(Comm comm) {
   AloneComm *c = valid(comm);
   if (!c) return INVALID_ARGUMENT;
-  close(c->fd);
-  c->magic = 0;
-  free(c);
-  return SUCCESS;
+  return end(c), SUCCESS;
 }
 
 // A split: all tell color and key; the first rank of each new communicator makes its identity, and all hear of all.
@@ -96,14 +134,23 @@ Result split(Comm comm, int color, int key, Comm *made, Config *) {
   return r;
 }
 
-Result count_of(Comm comm, int *count) { return valid(comm) ? (*count = valid(comm)->ranks, SUCCESS) : INVALID_ARGUMENT;
-    }
-Result rank_of(Comm comm, int *rank) { return valid(comm) ? (*rank = valid(comm)->rank, SUCCESS) : INVALID_ARGUMENT; }
-Result device_of(Comm comm, int *gpu) { return valid(comm) ? (*gpu = valid(comm)->device, SUCCESS) : INVALID_ARGUMENT; }
-Result error_of(Comm comm, Result *r) { return valid(comm) ? (*r = SUCCESS, SUCCESS) : INVALID_ARGUMENT; }
-const char *last_of(Comm comm) { return valid(comm) ? valid(comm)->text : ""; }
+// fact gives a number of a communicator.
+Result fact(Comm comm, int AloneComm::*what, int *to) {
+  const AloneComm *c = valid(comm);
+  return c && to ? (*to = c->*what, SUCCESS) : INVALID_ARGUMENT;
+}
+Result count_of(Comm comm, int *count) { return fact(comm, &AloneComm::ranks, count); }
+Result rank_of(Comm comm, int *rank) { return fact(comm, &AloneComm::rank, rank); }
+Result device_of(Comm comm, int *gpu) { return fact(comm, &AloneComm::device, gpu); }
+Result error_of(Comm comm, Result *r) {
+  AloneComm *c = valid(comm);
+  return c && r ? (*r = alone_settle(c, false), SUCCESS) : INVALID_ARGUMENT;
+}
+const char *last_of(Comm comm) {
+  const AloneComm *c = valid(comm);
+  return c ? c->text : "";
+}
 Result fine(Comm comm) { return valid(comm) ? SUCCESS : INVALID_ARGUMENT; }
-Result group() { return SUCCESS; }
 
 // A Move is what a collective of one rank does.
 struct Move {
@@ -152,7 +199,7 @@ Nccl table() {
   n.CommInitAll = init_all, n.CommSplit = split;
   n.CommFinalize = fine, n.CommDestroy = destroy, n.CommAbort = destroy, n.CommGetAsyncError = error_of;
   n.CommCount = count_of, n.CommCuDevice = device_of, n.CommUserRank = rank_of;
-  n.GroupStart = group, n.GroupEnd = group;
+  n.GroupStart = group_start, n.GroupEnd = group_end;
 #define COLLECTIVE(name, ...)                                                                        \
   n.name = [](const void *send, void *recv, size_t k, int t, __VA_ARGS__ Comm c, void *stream) { \
     const Move only = {send, recv, t, stream};                                                       \

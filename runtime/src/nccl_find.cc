@@ -46,6 +46,23 @@ void *open_nccl() {
 }
 #endif
 
+// lacking lists the functions that teams need and this NCCL does not have.
+bool lacking(char *to, size_t size) {
+  size_t n = 0;
+  *to = 0;
+  const struct {
+    const char *name;
+    bool has;
+  } all[] = {
+#define ROW(name) {"nccl" #name, functions.name != nullptr}
+      ROW(GroupStart),   ROW(GroupEnd),     ROW(AllGather),         ROW(CommCount),
+      ROW(CommUserRank), ROW(CommCuDevice), ROW(CommGetAsyncError), ROW(CommDestroy)};
+  for (const auto &f : all)
+    if (!f.has && n < size) n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", f.name);
+#undef ROW
+  return n != 0;
+}
+
 void find() {
   const char *path = getenv("MSCCLC_NCCL");
   is_alone = path && !strcmp(path, "none");
@@ -64,8 +81,14 @@ void find() {
 #define X(result, name, params) functions.name = library ? (result(*) params)dlsym(library, "nccl" #name) : nullptr;
   NCCL_CALLED(X)
 #undef X
-  found = functions.CommInitRank && functions.GroupStart && functions.AllGather && functions.CommCount;
+#define X(result, name, params) found |= functions.name != nullptr;
+  NCCL_CALLED(X)
+#undef X
+  char text[300];
   if (!found && library) tell("there is no NCCL here: libnccl.so.2 is not loaded");
+  if (!found || is_passive || !lacking(text, sizeof text)) return;
+  is_passive = true;
+  tell("NCCL runs all calls: programs need functions that this NCCL does not have: %s", text);
 }
 
 void in_child() {

@@ -22,11 +22,11 @@ T *grow(T **list, u32 *count, u32 *room) {
 
 Result end_nccl() {
   const Inside inside;
-  return nccl()->GroupEnd();
+  return nccl()->GroupEnd ? nccl()->GroupEnd() : nccl_lacks("ncclGroupEnd");
 }
 Result start_nccl() {
   const Inside inside;
-  return nccl()->GroupStart();
+  return nccl()->GroupStart ? nccl()->GroupStart() : nccl_lacks("ncclGroupStart");
 }
 
 Result first(Result a, Result b) { return a != SUCCESS && a != IN_PROGRESS ? a : b != SUCCESS ? b : a; }

@@ -109,11 +109,7 @@ void put_signal(Rank &r) {
   if (!f || f((void *)1, 2, 3, 4, (void *)5, 6, 7, 8, 9, (Comm)10, (void *)11)) fail(r, "ncclPutSignal");
 }
 
-void missing(Rank &r) {
-  typedef Result (*Put)();
-  const Put f = (Put)dlsym(RTLD_DEFAULT, "ncclPutSignal");
-  if (!f || f() != INVALID_USAGE) fail(r, "ncclPutSignal is not missing");
-}
+#include "client_wrong.h"
 
 // until_error polls as a watchdog does.
 void until_error(Rank &r, Comm c) {
@@ -238,6 +234,8 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "fork") return in_child(r);
   if (what == "unknown") return unknown(r);
   if (what == "putsignal") return put_signal(r);
+  if (what == "nulls") return nulls(r, comm_of(r, w[1]));
+  if (what == "as") return as(r, number(w[1]), number(w[2]));
   if (what == "missing") return missing(r);
   if (what == "untilerror") return until_error(r, comm_of(r, w[1]));
   if (what == "kill") return (void)(r.rank == number(w[1]) && kill(getpid(), SIGKILL));
