@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,23 +13,43 @@ import (
 	"mscclc/internal/covering"
 )
 
-// TestMutated opens bundles with bytes that were changed at random, under sanitizers.
-func TestMutated(t *testing.T) {
+// mutated opens copies of a bundle, of which all but the first have bytes that were changed at random, under sanitizers.
+func mutated(t *testing.T, b *bundle.Bundle, copies int, ranks ...string) string {
 	sanitize := "-fsanitize=address,undefined"
 	file := program(t, "mutate", func() ([]string, error) {
 		return compiled("sanitized", sanitize, "-fno-sanitize-recover=all", "-g")
 	}, sanitize, "-lstdc++", "-lm")
-	b := makeBundle(t, []data.DType{data.F32}, 8, 2)
-	for i := range b.Images {
-		b.Images[i].Code = []byte(".version 7.0\n\x00") // real code would take the most time
-	}
-	cmd := exec.Command(file, write(t, bundle.Encode(b)), device, strconv.Itoa(covering.Share(10000)), "1")
+	args := append([]string{write(t, bundle.Encode(b)), device, strconv.Itoa(copies), "1"}, ranks...)
+	cmd := exec.Command(file, args...)
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=allocator_may_return_null=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	t.Logf("%s", out)
+	return string(out)
+}
+
+// TestMutated opens bundles with bytes that were changed at random.
+func TestMutated(t *testing.T) {
+	b := makeBundle(t, []data.DType{data.F32}, 8, 2)
+	for i := range b.Images {
+		b.Images[i].Code = []byte(".version 7.0\n\x00") // real code would take the most time
+	}
+	mutated(t, b, covering.Share(10000), "2")
+}
+
+// TestWhole uses all sets, programs and images of a bundle for 2, 4 and 8 ranks and all types.
+func TestWhole(t *testing.T) {
+	b := makeBundle(t, allTypes(), bundle.DefaultCTAs, 2, 4, 8)
+	if _, _, err := bundle.Verify("whole.bundle", bundle.Encode(b)); err != nil {
+		t.Error(err)
+	}
+	out := mutated(t, b, 1, "2", "4", "8")
+	want := fmt.Sprintf("%d programs, %d images; 1 copies, 1 opened, 3 used", len(b.Programs), len(b.Images))
+	if !strings.HasPrefix(out, want) {
+		t.Errorf("%s; want %s", out, want)
+	}
 }
 
 // TestRefused opens files that are no bundles, and such as others may write to.

@@ -1,7 +1,8 @@
 // This program changes bytes of a bundle at random, opens each copy, and uses all of it that can be opened. In most
-// copies the hashes are those of the changed bytes, so that the checks behind them are tried.
+// copies the hashes are those of the changed bytes, so that the checks behind them are tried. The first copy is not
+// changed, and all of its sets are used.
 //
-//	mutate BUNDLE DEVICE COPIES SEED
+//	mutate BUNDLE DEVICE COPIES SEED RANKS...
 #include "../src/sha256.h"
 #include "../src/team.h"
 
@@ -74,11 +75,10 @@ static void call(const Program &p, u32 rank, u32 columns) {
   checksum += entry_of(p, below(2), shape.redop, p.row->copies);
 }
 
-// tell has a failure put in words.
-static void tell(Bundle *b, const Set &set, u32 rank) {
+// tell has a failure of a program put in words.
+static void tell(Bundle *b, const Set &set, u32 rank, u32 program) {
   Team t = {};
   t.bundle = b, t.set = set, t.rank = rank, t.ranks = set.row->ranks;
-  const u32 program = (u32)below(set.row->programs);
   abi_status s = {};
   s.code = STATUS_TIMEOUT, s.block = (u32)below(64), s.step = (u32)below(64), s.what = (u32)below(6);
   s.want = number(), s.have = number(), s.tile = number(), s.operand = (u32)below(8);
@@ -88,8 +88,12 @@ static void tell(Bundle *b, const Set &set, u32 rank) {
   checksum += strlen(why.text);
 }
 
-// use gives whether a set could be opened.
-static bool use(Bundle *b, u32 ranks, const char *device, Why *why) {
+// What was used of the first copy.
+static u32 programs;
+static bool images[64];
+
+// use gives whether a set could be opened. Of the first copy it has each program tell of a failure.
+static bool use(Bundle *b, u32 ranks, const char *device, bool first, Why *why) {
   Set set;
   if (!set_open(b, ranks, device, &set, why)) return false;
   for (u32 i = 0; i < set.row->rules; i++) {
@@ -97,13 +101,17 @@ static bool use(Bundle *b, u32 ranks, const char *device, Why *why) {
     const Program &p = set.program[set_find(&set, set.rules[i].program)];
     call(p, (u32)below(ranks), set.rules[i].columns);
   }
-  for (u32 n = 0; n < 4 && set.row->programs; n++) tell(b, set, (u32)below(ranks));
+  const u32 count = set.row->programs;
+  for (u32 n = 0; n < (first ? count : count ? 4 : 0); n++)
+    tell(b, set, (u32)below(ranks), first ? n : (u32)below(count));
+  if (first) programs += count;
   const u32 *both[] = {set.row->image, set.row->copier};
   for (u32 d = 0; d < DT_COUNT; d++)
     for (const u32 *of : both) {
       const u32 image = of[d];
       const bundle_image *row = nullptr;
       if (image == BUNDLE_NONE || !image_open(b, image, &row, why)) continue;
+      if (first) images[image % 64] = true;
       checksum += strlen(row->name) + (row->form == IMAGE_PTX ? strlen((const char *)(row + 1)) : row->bytes);
     }
   set_close(&set);
@@ -111,7 +119,7 @@ static bool use(Bundle *b, u32 ranks, const char *device, Why *why) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 5) return 2;
+  if (argc < 6) return 2;
   const int file = open(argv[1], O_RDONLY), changed = memfd_create("bundle", 0);
   struct stat about;
   if (file < 0 || fstat(file, &about) || changed < 0 || fchmod(changed, 0600)) return 2;
@@ -133,13 +141,18 @@ int main(int argc, char **argv) {
     if (!b && !why.text[0]) return fprintf(stderr, "copy %u is refused without a reason\n", i), 1;
     if (!b) continue;
     opened++;
-    const bool good = use(b, 2, argv[2], &why);
-    used += good;
-    if (!good && !why.text[0]) return fprintf(stderr, "copy %u is refused without a reason\n", i), 1;
-    if (!i && !good) return fprintf(stderr, "the bundle itself is refused: %s\n", why.text), 1;
+    for (int k = 5; k < argc; k++) {
+      if (i && below((u64)argc - 5)) continue;
+      const bool good = use(b, (u32)atoi(argv[k]), argv[2], i == 0, &why);
+      used += good;
+      if (!good && !why.text[0]) return fprintf(stderr, "copy %u is refused without a reason\n", i), 1;
+      if (!i && !good) return fprintf(stderr, "the bundle itself is refused: %s\n", why.text), 1;
+    }
     bundle_forget(b);
   }
-  printf("%u copies, %u opened, %u used; %llx\n", copies, opened, used, checksum);
+  u32 seen = 0;
+  for (bool image : images) seen += image;
+  printf("%u programs, %u images; %u copies, %u opened, %u used; %llx\n", programs, seen, copies, opened, used, checksum);
   free(whole);
   free(copy);
   return 0;
