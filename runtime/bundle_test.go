@@ -13,7 +13,7 @@ import (
 	"mscclc/internal/covering"
 )
 
-// mutated opens copies of a bundle, of which all but the first have bytes that were changed at random, under sanitizers.
+// mutated opens copies of a bundle under sanitizers. All but the first have bytes that were changed at random.
 func mutated(t *testing.T, b *bundle.Bundle, copies int, ranks ...string) string {
 	sanitize := "-fsanitize=address,undefined"
 	file := program(t, "mutate", func() ([]string, error) {

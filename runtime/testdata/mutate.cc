@@ -152,7 +152,8 @@ int main(int argc, char **argv) {
   }
   u32 seen = 0;
   for (bool image : images) seen += image;
-  printf("%u programs, %u images; %u copies, %u opened, %u used; %llx\n", programs, seen, copies, opened, used, checksum);
+  printf("%u programs, %u images; %u copies, %u opened, %u used; %llx\n", programs, seen, copies, opened, used,
+         checksum);
   free(whole);
   free(copy);
   return 0;
