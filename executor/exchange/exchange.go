@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // A Member is one process's end of an exchange. Process 0 is the hub, to which the others are connected. All processes
@@ -22,6 +23,7 @@ type Member struct {
 	gather      sync.Mutex
 	handing     sync.Mutex // held while all get what was gathered, though one may be gone by then
 	links       []*link    // at the hub by process, elsewhere the hub's alone
+	patience    atomic.Int64
 
 	mu     sync.Mutex
 	cause  error         // why the exchange serves no more

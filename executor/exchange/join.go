@@ -13,7 +13,7 @@ import (
 // This file is how processes find each other: all connect to the hub, process 0, and say hello.
 
 // helloMagic begins a hello; its end is the version of the frames.
-const helloMagic = "mscclc exchange 1\n"
+const helloMagic = "mscclc exchange 2\n"
 
 // linkHello is how long a process may take to say who it is.
 const linkHello = 5 * time.Second

@@ -20,6 +20,7 @@ const (
 	frameNote
 	frameLost // a process, and why
 	frameBye
+	frameAlive // nothing else; see beat
 	frameKinds
 )
 
@@ -35,10 +36,12 @@ type link struct {
 	write sync.Mutex
 	blobs chan []byte   // one is on its way at most, for its sender waits for the answer
 	left  chan struct{} // closed when the process has said that it leaves
+	pulse pulse
 }
 
 func newLink(conn net.Conn, to int) *link {
-	return &link{conn: conn, to: to, blobs: make(chan []byte, 1), left: make(chan struct{})}
+	return &link{conn: conn, to: to, blobs: make(chan []byte, 1), left: make(chan struct{}),
+		pulse: pulse{from: conn}}
 }
 
 func (l *link) send(kind byte, body []byte) error {
@@ -71,7 +74,8 @@ func readFrame(r io.Reader, most uint32) (kind byte, body []byte, err error) {
 
 // read takes what comes by a link, to its end.
 func (x *Member) read(l *link) {
-	r := bufio.NewReader(l.conn)
+	r := bufio.NewReader(&l.pulse)
+	go x.beat(l)
 	for {
 		kind, body, err := readFrame(r, maxFrame)
 		switch {
@@ -81,6 +85,7 @@ func (x *Member) read(l *link) {
 		case kind == frameBye:
 			close(l.left)
 			return
+		case kind == frameAlive:
 		case kind == frameGather && len(l.blobs) == 0:
 			l.blobs <- body
 		case kind == frameNote && len(body) >= 12:

@@ -1,0 +1,75 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrEnd is wrapped by errors after which a job cannot go on: a process is gone, or a GPU does not come to an end.
+var ErrEnd = errors.New("the job cannot go on")
+
+// A Failure is what another process has failed with.
+type Failure struct {
+	Process int
+	Text    string
+	Ends    bool // whether the error there wraps ErrEnd
+}
+
+// Error names the process.
+func (f *Failure) Error() string { return fmt.Sprintf("process %d: %s", f.Process, f.Text) }
+
+// Is reports whether target is ErrEnd, and the job cannot go on.
+func (f *Failure) Is(target error) bool { return target == ErrEnd && f.Ends }
+
+// A lostError is what ended the exchange.
+type lostError struct{ error }
+
+func (e lostError) Is(target error) bool { return target == ErrEnd }
+func (e lostError) Unwrap() error        { return e.error }
+
+// A word is what a process says in Agree: something, or what it has failed with.
+type word[T any] struct {
+	Failed string `json:",omitempty"`
+	Ends   bool   `json:",omitempty"`
+	Says   T
+}
+
+// Agree returns what all processes say, indexed by number. If err is not nil in some process, all processes return an
+// error: their own, or else the first *Failure. So a process that has failed calls Agree once with its error, whatever
+// the others call Agree for. It then waits for the others, and ends when nothing comes from one of them for 5 s.
+// A nil x stands for this process alone. T must be written as JSON and read again unchanged.
+func Agree[T any](ctx context.Context, x *Member, says T, err error) ([]T, error) {
+	if x == nil {
+		return []T{says}, err
+	}
+	w := word[T]{Says: says}
+	blob, failed := json.Marshal(&w)
+	if failed != nil {
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		blob, _ = json.Marshal(&word[*T]{Failed: err.Error(), Ends: errors.Is(err, ErrEnd)}) // of a text
+		x.worry()
+	}
+	all, lost := x.AllGather(ctx, blob)
+	if lost != nil {
+		return nil, errors.Join(err, lostError{lost})
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]T, len(all))
+	for i := range all {
+		var w word[T]
+		if err := json.Unmarshal(all[i], &w); err != nil {
+			return nil, fmt.Errorf("process %d: %w", i, err)
+		}
+		if w.Failed != "" {
+			return nil, &Failure{i, w.Failed, w.Ends}
+		}
+		list[i] = w.Says
+	}
+	return list, nil
+}
