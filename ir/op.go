@@ -159,6 +159,10 @@ func (p Protocol) SlotBytes() int64 {
 // however small they are.
 const MaxMessageChunks = 71
 
+// WholeSteps is a number of chunks of a message that holds what any step sends, as programs have messages that were
+// lowered to one-sided ones (passes/slots).
+const WholeSteps = 1 << 30
+
 // ChunkBytes is the length of a chunk, rounded up, where a call has so many
 // bytes, as the collective counts them.
 func (c *Collective) ChunkBytes(bytes int64) int64 {

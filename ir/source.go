@@ -19,6 +19,29 @@ type Source interface {
 	Chunks(from, to int) string
 }
 
+// A StepSource is a Source that numbers the steps of what the user wrote.
+type StepSource interface {
+	Source
+	// Place returns the rank, the block within it and the step within that which step i of Program.Steps comes of.
+	Place(i int32) (rank, block, step int)
+}
+
+// A FlagSource is a Source that names the signals of a flag: by what one is called, and of what it is one, such as
+// "message" and "of connection 0 1->2".
+type FlagSource interface {
+	Source
+	Flag(rank, index int32) (what, of string)
+}
+
+// SourcePlace returns which step of which block of which rank step i of p.Steps is for messages: as Place says, or as
+// p.Source does.
+func (p *Program) SourcePlace(i int32) (rank, block, step int) {
+	if s, ok := p.Source.(StepSource); ok {
+		return s.Place(i)
+	}
+	return p.Place(i)
+}
+
 // OpName names step i of p.Steps within its thread block: "step 3 (mv)", or what p.Source calls it.
 func (p *Program) OpName(i int32) string {
 	if p.Source != nil {

@@ -190,7 +190,7 @@ type place struct{ rank, block, step int }
 
 // place finds the step numbered i in p.Steps.
 func (c *checker) place(i int32) (at place) {
-	at.rank, at.block, at.step = c.p.Place(i)
+	at.rank, at.block, at.step = c.p.SourcePlace(i)
 	return at
 }
 
