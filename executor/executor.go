@@ -30,6 +30,10 @@ type Options struct {
 	// ever ends in a timeout.
 	Unproven bool
 
+	// Lower, where not nil, makes what runs of a two-sided p (mscclc.Lower). It is trusted: p alone is proven, with
+	// messages that hold what a step sends.
+	Lower func(p *ir.Program) (*ir.Program, error)
+
 	// Columns and TileBytes are what the memory of a one-sided program is made for: no
 	// run has more replicas, or moves more bytes of a chunk in one pass. 0 means
 	// DefaultMaxColumns and DefaultTileBytes.
@@ -54,8 +58,8 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 	if opt.Device == nil {
 		return nil, errors.New("executor: no device")
 	}
-	prover := proverOf(p, opt.Check, opt.Unproven)
-	if err := prover.Prove(); err != nil {
+	p, prover, err := proven(p, opt.Check, opt.Unproven, opt.Lower)
+	if err != nil {
 		return nil, err
 	}
 	img, err := abi.NewImage(p)
@@ -73,6 +77,20 @@ func Load(p *ir.Program, opt Options) (*Loaded, error) {
 		return nil, fmt.Errorf("%s: %w", opt.Device.Name(), err)
 	}
 	return &Loaded{img: img, device: opt.Device, instance: instance, proof: prover}, nil
+}
+
+// proven proves p, and lowers it where there is a lowering.
+func proven(p *ir.Program, check verify.Options, unproven bool,
+	lower func(*ir.Program) (*ir.Program, error)) (*ir.Program, *proof.Prover, error) {
+	if lower != nil && check.MessageChunks == 0 {
+		check.MessageChunks = ir.WholeSteps
+	}
+	prover := proverOf(p, check, unproven)
+	err := prover.Prove()
+	if err == nil && lower != nil {
+		p, err = lower(p)
+	}
+	return p, prover, err
 }
 
 func proverOf(p *ir.Program, check verify.Options, unproven bool) *proof.Prover {

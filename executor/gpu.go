@@ -27,6 +27,21 @@ type GPUs interface {
 	Alone() sync.Locker
 }
 
+// A Width is how plans on some GPUs are made and called where nobody says: the most replicas that there is memory for,
+// those of a call, and the bytes of a tile. A call of less than ColumnBytes for each replica has fewer.
+type Width struct {
+	Most, Columns int
+	Tile          int64
+}
+
+// UsualWidth is what GPUs that have a method Usual say, or else as much as a large GPU has room for.
+func UsualWidth(gpus GPUs) Width {
+	if own, ok := gpus.(interface{ Usual() Width }); ok {
+		return own.Usual()
+	}
+	return Width{Most: PlanColumns, Columns: PlanColumns, Tile: PlanTile}
+}
+
 // A Flight is all launches of one plan in this process. On each GPU they go one after
 // the other; the n-th on all GPUs run together. Flights that have no room on a
 // GPU together are ordered, on all GPUs alike, whatever the order of the calls and

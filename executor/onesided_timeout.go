@@ -16,11 +16,8 @@ func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
 	s := &stop.Status
 	one, prog := l.img.One, l.img.Program
 	b := &one.Blocks[s.Block]
-	step := &prog.Steps[b.FirstStep+s.Step]
-	block := int(s.Block) - int(prog.Rank[b.Rank].First)
-	where := fmt.Sprintf("rank %d block %d step %d (%s)", b.Rank, block, s.Step, step.Op)
-	text := fmt.Sprintf("%s: waited %v for %s", where, time.Duration(s.WaitedNS).Round(time.Millisecond),
-		l.awaitedOne(stop, b))
+	text := fmt.Sprintf("%s: waited %v for %s", prog.StepName(int32(b.FirstStep+s.Step)),
+		time.Duration(s.WaitedNS).Round(time.Millisecond), l.awaitedOne(stop, b))
 	if pass := s.Tile - stop.One.Passes; pass > 0 {
 		text += fmt.Sprintf(" (pass %d)", pass)
 	}
@@ -28,7 +25,7 @@ func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
 		text += fmt.Sprintf(" (replica %d)", s.Column)
 	}
 	d := diag.New(diag.Timeout, prog.Span(placeOne(prog, b, int(s.Step))), "%s", text)
-	d.Rank, d.Block, d.Step = int(b.Rank), block, int(s.Step)
+	d.Rank, d.Block, d.Step = prog.SourcePlace(int32(b.FirstStep + s.Step))
 	return diag.List{d}
 }
 
@@ -75,6 +72,10 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 		before = stop.One.Launches
 	}
 	before *= uint64(o.B)
+	if source, ok := l.img.Program.Source.(ir.FlagSource); ok {
+		what, of := source.Flag(int32(o.Rank), int32(o.Index))
+		return fmt.Sprintf("%s %d %s, have %d", what, int64(s.Want-before), of, int64(s.Have-before))
+	}
 	return fmt.Sprintf("signal %d of flag %d of rank %d%s, have %d", int64(s.Want-before), o.Index, o.Rank, by,
 		int64(s.Have-before))
 }
@@ -92,6 +93,9 @@ func (l *Loaded) writerOne(o *abi.OneOperand, count uint32) string {
 					o.Index <= d.Index+max(uint32(s.Count), 1)-1
 			}
 			if slices.ContainsFunc(dst, meets) {
+				if p := l.img.Program; p.Source != nil {
+					return " from " + p.StepName(int32(b.FirstStep)+int32(k))
+				}
 				return fmt.Sprintf(" from rank %d block %d step %d", b.Rank, int(b.Number)-int(l.img.Program.Rank[b.Rank].First), k)
 			}
 		}

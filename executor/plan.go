@@ -20,8 +20,9 @@ import (
 // PlanOptions are Prepare's. Zero fields mean the usual.
 type PlanOptions struct {
 	GPUs     GPUs
-	Check    verify.Options // as in Options
-	Unproven bool           // as in Options
+	Check    verify.Options                           // as in Options
+	Unproven bool                                     // as in Options
+	Lower    func(p *ir.Program) (*ir.Program, error) // as in Options
 
 	// Exchange reaches the processes that drive the other ranks; Ranks are those
 	// that this one drives. Without an exchange it drives all; with one, and no
@@ -30,7 +31,7 @@ type PlanOptions struct {
 	Ranks    []int
 
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
-	// more. The usual ones are PlanColumns and PlanTile, and of a two-sided program, which
+	// more. The usual ones are UsualWidth's, and of a two-sided program, which
 	// has no replicas, DefaultTileBytes.
 	Columns   int
 	TileBytes int64
@@ -139,8 +140,8 @@ func Prepare(ctx context.Context, p *ir.Program, opt PlanOptions) (*Plan, error)
 	if opt.GPUs == nil {
 		return nil, errors.New("executor: no GPUs")
 	}
-	prover := proverOf(p, opt.Check, opt.Unproven)
-	if err := prover.Prove(); err != nil {
+	p, prover, err := proven(p, opt.Check, opt.Unproven, opt.Lower)
+	if err != nil {
 		return nil, err
 	}
 	img, err := abi.NewImage(p)

@@ -3,50 +3,22 @@ package executor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
+	"mscclc/executor/exchange"
 	"mscclc/executor/proof"
 	"mscclc/kernels"
 )
 
 // This file is what the processes of a plan tell each other.
 
-// A word is what a process says in one round: something, or what it has failed with.
-type word struct {
-	Failed string          `json:",omitempty"`
-	Says   json.RawMessage `json:",omitempty"`
-}
-
 // agree gives what all processes say, by number, or the first failure.
 func (p *Plan) agree(ctx context.Context, says any, err error) ([]json.RawMessage, error) {
-	var w word
+	text, failed := json.Marshal(says)
 	if err == nil {
-		w.Says, err = json.Marshal(says)
+		err = failed
 	}
-	if p.x == nil {
-		return []json.RawMessage{w.Says}, err
-	}
-	if err != nil {
-		w.Failed = err.Error()
-	}
-	blob, _ := json.Marshal(&w) // of a text and of what is JSON
-	all, lost := p.x.AllGather(ctx, blob)
-	if err != nil || lost != nil {
-		return nil, errors.Join(err, lost)
-	}
-	list := make([]json.RawMessage, len(all))
-	for i := range all {
-		var w word
-		if err := json.Unmarshal(all[i], &w); err != nil {
-			return nil, fmt.Errorf("process %d: %w", i, err)
-		}
-		if w.Failed != "" {
-			return nil, fmt.Errorf("process %d: %s", i, w.Failed)
-		}
-		list[i] = w.Says
-	}
-	return list, nil
+	return exchange.Agree(ctx, p.x, json.RawMessage(text), err)
 }
 
 // A greeting is what processes compare before anything else.

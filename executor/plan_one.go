@@ -23,24 +23,25 @@ type onePlan struct {
 	*Plan
 	one    *abi.OneImage
 	layout abi.OneLayout
+	usual  Width
 	few    bool // launches of few packets go their own way: all but for the variable
 }
 
 func newOnePlan(p *Plan, opt *PlanOptions) (planKind, error) {
-	one := p.loaded.img.One
+	one, usual := p.loaded.img.One, UsualWidth(opt.GPUs)
 	if one.OnePass {
 		if err := p.onePass(opt); err != nil {
 			return nil, err
 		}
 	}
-	opt.Columns = cmp.Or(opt.Columns, PlanColumns)
-	opt.TileBytes = cmp.Or(opt.TileBytes, one.UsualTile(PlanTile))
+	opt.Columns = cmp.Or(opt.Columns, usual.Most)
+	opt.TileBytes = cmp.Or(opt.TileBytes, one.UsualTile(usual.Tile))
 	if err := one.Reserve(opt.Columns, opt.TileBytes); err != nil {
 		return nil, err
 	}
 	p.columns, p.tile = one.Columns, one.Tile
 	layout, err := one.Layout()
-	return &onePlan{p, one, layout, os.Getenv(FewVariable) != "0"}, err
+	return &onePlan{p, one, layout, usual, os.Getenv(FewVariable) != "0"}, err
 }
 
 // mostBlocks is how many blocks of few threads any GPU holds at once.
@@ -54,7 +55,7 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 	if err != nil {
 		return err
 	}
-	program, ranks := p.program(), len(opt.Ranks)
+	program, ranks, usual := p.program(), len(opt.Ranks), UsualWidth(opt.GPUs)
 	if opt.Exchange != nil && opt.Exchange.Size() > 1 {
 		ranks = cmp.Or(ranks, 1)
 	}
@@ -64,10 +65,10 @@ func (p *Plan) onePass(opt *PlanOptions) error {
 		blocks = max(blocks, int(span.End-span.First))
 	}
 	blocks *= (ranks + len(gpus) - 1) / len(gpus)
-	opt.Columns = cmp.Or(opt.Columns, min(PlanColumns, max(1, mostBlocks/blocks)))
+	opt.Columns = cmp.Or(opt.Columns, min(usual.Most, max(1, mostBlocks/blocks)))
 	if opt.TileBytes == 0 && opt.PieceBytes > 0 && opt.Columns > 0 {
 		share := opt.PieceBytes/int64(max(program.Coll.Chunks, 1)*opt.Columns) + 2*abi.OneAlign
-		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(PlanTile)), abi.MaxOneTile)
+		opt.TileBytes = min(max(share, p.loaded.img.One.UsualTile(usual.Tile)), abi.MaxOneTile)
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ func (p *onePlan) model(args *CallArgs, geo data.Geometry) (columns int, tile in
 	if p.one.Port {
 		worth = PortBytes
 	}
-	enough := p.one.Enough(int(min(max(bytes/worth, 1), int64(p.columns))), bytes)
+	enough := p.one.Enough(int(min(max(bytes/worth, 1), int64(p.columns), int64(p.usual.Columns))), bytes)
 	return cmp.Or(args.Columns, enough), cmp.Or(args.TileBytes, p.tile)
 }
 

@@ -31,6 +31,9 @@ type OneImage struct {
 	// Port says that a port is to make some of the copies, where the device has one.
 	Port bool
 
+	// Message is the most chunks of scratch that a step writes on another rank.
+	Message int
+
 	// Columns and Tile are what memory is made for: no launch has more replicas, or
 	// moves more bytes of a chunk in a pass.
 	Columns int

@@ -56,11 +56,15 @@ func (o *OneImage) Reserve(columns int, tile int64) error {
 }
 
 // UsualTile returns the bytes of a chunk that a pass moves unless the caller asks for others: all of a chunk where a
-// port copies, since its copies should be few and long, or where launches have one pass, if that takes no memory. In
-// all other cases it returns `other`.
+// port copies, since its copies should be few and long, or where launches have one pass, if that takes no memory. Where
+// steps write many chunks of another rank's scratch, it returns so few that these take no more than a message of a
+// two-sided program. In all other cases it returns `other`.
 func (o *OneImage) UsualTile(other int64) int64 {
 	if (o.Port || o.OnePass) && o.Scratch == 0 && o.Packets == 0 {
 		return MaxOneTile
+	}
+	if o.Message > 0 && !o.OnePass {
+		return min(other, max(ir.Simple.SlotBytes()/int64(o.Message)&^(OneAlign-1), OneAlign))
 	}
 	return other
 }

@@ -121,8 +121,11 @@ func (c *oneBuilder) step(i int32, block *OneBlock, signalled map[oneFlag]int32)
 	for _, x := range c.p.OneSided.OperandsOf(s) {
 		c.one.Operands = append(c.one.Operands, c.operand(s, &x, signalled))
 		c.one.Lines = c.one.Lines && x.Rank != ir.AllRanks
-		if x.Buf == ir.Packets {
+		switch {
+		case x.Buf == ir.Packets:
 			row.Flags |= onePackets
+		case x.Buf == ir.Scratch && x.Rank != int32(block.Rank):
+			c.one.Message = max(c.one.Message, int(s.Count))
 		}
 	}
 	c.one.Steps = append(c.one.Steps, row)

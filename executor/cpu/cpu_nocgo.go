@@ -9,6 +9,8 @@ import (
 	"mscclc/executor/abi"
 )
 
+var errNoCgo = fmt.Errorf("the CPU device needs cgo, and this mscclc was built without: %w", executor.ErrNotSupported)
+
 type device struct{}
 
 // Device returns the CPU.
@@ -17,5 +19,20 @@ func Device() executor.Device { return device{} }
 func (device) Name() string { return "cpu" }
 
 func (device) Open(*abi.Image) (executor.Instance, error) {
-	return nil, fmt.Errorf("the CPU device needs cgo, and this mscclc was built without: %w", executor.ErrNotSupported)
+	return nil, errNoCgo
 }
+
+// A Runner runs launches, in builds with cgo.
+type Runner struct{}
+
+// NewRunner says that this build has none.
+func NewRunner(int) (*Runner, error) { return nil, errNoCgo }
+
+// One is of builds with cgo.
+func (*Runner) One(*abi.OneParams) error { return errNoCgo }
+
+// Two is of builds with cgo.
+func (*Runner) Two(*abi.Params, *abi.TraceTables) error { return errNoCgo }
+
+// Close is of builds with cgo.
+func (*Runner) Close() {}

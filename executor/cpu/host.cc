@@ -88,6 +88,12 @@ struct Member {
   pthread_t id;
 };
 
+// fiber_of is a block's fiber, at the end of its stack. The ends of several stacks are in different lines of a cache.
+static Fiber *fiber_of(u64 stacks, u32 block) {
+  const u64 end = stacks + (u64)(block + 1) * MSCCLC_STACK;
+  return (Fiber *)((end - sizeof(Fiber) - block % 16 * 512) & ~(u64)63);
+}
+
 // A team that is not complete must not begin: it would wait at its first barrier
 // for ever. All threads wait here until all are there.
 enum { GATE_SHUT, GATE_OPEN, GATE_LEAVE };
@@ -123,15 +129,21 @@ void host_barrier() {
 // give_up stops a launch that the host could not start in full.
 static void give_up(const Job &job) { claim32(&at_address<abi_status>(job.status)->code, STATUS_HOST); }
 
-// start runs a function in a thread that takes no signals: those are the Go
-// runtime's, whose handlers want more stack than a fiber has.
+// NoSignals has its thread, and threads that begin meanwhile, take no signals: those are the Go runtime's, whose
+// handlers want more stack than a fiber has.
+struct NoSignals {
+  sigset_t before;
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+};
+
 static bool start(pthread_t *id, void *(*run)(void *), void *arg) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool ok = pthread_create(id, nullptr, run, arg) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return ok;
+  const NoSignals none;
+  return pthread_create(id, nullptr, run, arg) == 0;
 }
 
 static void fiber_main() {
@@ -141,42 +153,51 @@ static void fiber_main() {
   for (;;) host_pause();
 }
 
-// rest is what a worker does when none of its blocks could go on: at first it
-// lets other threads run, and after a while it sleeps.
-static void rest(u32 idle) {
-  if (idle < 256) {
+// rest is what a worker does when none of its blocks could go on, and since when that is. At first it lets other
+// threads run. After a while it sleeps, a quarter of the time so far: so that where processes are many more than
+// processors, those that wait leave these to the others.
+static const u64 AWAKE = 50000, NAP = 50000, LONGEST_NAP = 2000000;  // in nanoseconds
+static void rest(u64 *since) {
+  const u64 at = host_now();
+  if (!*since) *since = at;
+  const u64 waited = at - *since;
+  if (waited < AWAKE) {
     sched_yield();
     return;
   }
-  const struct timespec nap = {0, 50000};
+  const u64 quarter = waited / 4;
+  const struct timespec nap = {0, (long)(quarter < NAP ? NAP : quarter > LONGEST_NAP ? LONGEST_NAP : quarter)};
   nanosleep(&nap, nullptr);
 }
 
 // unstick is for a watched launch in which no block has moved for a round. It
 // lets the first go that is held back; where none is, the launch hangs.
-static void unstick(Fiber *fiber, u32 count) {
-  for (u32 i = 0; i < count; i++)
-    if (!fiber[i].done && let_go(&fiber[i].thread)) return;
-  claim32(&at_address<abi_status>(fiber->job->status)->code, STATUS_STUCK);
+static void unstick(u64 stacks, u32 count) {
+  for (u32 i = 0; i < count; i++) {
+    Fiber *f = fiber_of(stacks, i);
+    if (!f->done && let_go(&f->thread)) return;
+  }
+  claim32(&at_address<abi_status>(fiber_of(stacks, 0)->job->status)->code, STATUS_STUCK);
 }
 
 // A Worker is an OS thread with its share of the fibers.
 struct Worker {
   pthread_t id;
-  Fiber *fiber;
-  u32 count;
+  u64 stacks;
+  u32 first, count;
 };
+enum { MOST_WORKERS = 1024 };
 
 static void *work(void *arg) {
   Worker *w = (Worker *)arg;
-  Fiber *const all = w->fiber;
   const u32 count = w->count;
   fibers = true;
-  for (u32 live = count, idle = 0; live > 0;) {
+  u64 idle = 0;
+  for (u32 live = count; live > 0;) {
     bool went = false;
     live = 0;
     for (u32 i = 0; i < count; i++) {
-      Fiber *f = all + i;
+      Fiber *f = fiber_of(w->stacks, w->first + i);
       if (f->done) continue;
       const u64 moves = f->thread.moves;
       host_self = &f->thread;
@@ -184,46 +205,51 @@ static void *work(void *arg) {
       went |= f->done || f->thread.moves != moves;
       live += !f->done;
     }
-    idle = went ? 0 : idle + 1;
-    if (!went && all->thread.watch) unstick(all, count);
-    else if (!went) rest(idle);
+    if (went) idle = 0;
+    else if (fiber_of(w->stacks, w->first)->thread.watch) unstick(w->stacks, count);
+    else rest(&idle);
   }
   return nullptr;
 }
 
-static void run_fibers(const Job &job, u32 threads, u64 stacks, host_watch *watch) {
-  const u32 blocks = job.blocks;
-  const u64 bytes = blocks * sizeof(Fiber) + threads * sizeof(Worker);
-  const u64 memory = mscclc_cpu_map(bytes);
-  if (!memory) {
-    give_up(job);
+// run_workers runs one worker in this thread, and several in threads of their own.
+static void run_workers(const Job &job, Worker *worker, u32 count) {
+  if (count == 1) {
+    const NoSignals none;
+    work(worker);
     return;
   }
+  u32 started = 0;
+  for (; started < count; started++)
+    if (!start(&worker[started].id, work, worker + started)) {
+      give_up(job);
+      break;
+    }
+  for (u32 i = 0; i < started; i++) pthread_join(worker[i].id, nullptr);
+}
+
+static void run_fibers(const Job &job, u32 threads, u64 stacks, host_watch *watch) {
+  const u32 blocks = job.blocks;
   if (watch) begin_watch(watch);
-  Fiber *fiber = (Fiber *)memory;
-  Worker *worker = (Worker *)(fiber + blocks);
   for (u32 b = 0; b < blocks; b++) {
-    Fiber *f = fiber + b;
+    Fiber *f = fiber_of(stacks, b);
+    __builtin_memset((void *)f, 0, sizeof *f);
     f->thread.ntid = 1;
     f->thread.shared = &f->shared;
     watch_block(&f->thread, watch, b);
     f->job = &job;
     f->block = b;
-    f->stack = fiber_start((char *)stacks + (u64)b * MSCCLC_STACK, MSCCLC_STACK, fiber_main);
+    char *stack = (char *)stacks + (u64)b * MSCCLC_STACK;
+    f->stack = fiber_start(stack, (u64)((char *)f - stack), fiber_main);
   }
-  u32 started = 0;
-  for (u32 i = 0; i < threads; i++, started++) {
+  Worker worker[MOST_WORKERS];
+  if (threads > MOST_WORKERS) threads = MOST_WORKERS;
+  for (u32 i = 0; i < threads; i++) {
     const u32 first = (u32)((u64)blocks * i / threads), end = (u32)((u64)blocks * (i + 1) / threads);
-    worker[i].fiber = fiber + first;
-    worker[i].count = end - first;
-    if (!start(&worker[i].id, work, worker + i)) {
-      give_up(job);
-      break;
-    }
+    worker[i] = Worker{{}, stacks, first, end - first};
   }
-  for (u32 i = 0; i < started; i++) pthread_join(worker[i].id, nullptr);
+  run_workers(job, worker, threads);
   if (watch) end_watch(watch);
-  mscclc_cpu_unmap(memory, bytes);
 }
 
 static void *run_member(void *arg) {

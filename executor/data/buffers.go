@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync/atomic"
 )
 
@@ -33,16 +34,27 @@ const guard = 256
 
 // New makes the buffers of a call and fills them. The same seed gives the same elements.
 func New(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
+	ranks := make([]int, geo.Coll.Ranks)
+	for i := range ranks {
+		ranks[i] = i
+	}
+	return NewFor(ranks, geo, t, op, seed)
+}
+
+// NewFor makes the buffers of some ranks. Only these may be asked for and checked. What a check needs of other ranks'
+// inputs it makes anew.
+func NewFor(ranks []int, geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
 	d := &Buffers{Geo: geo, DType: t, RedOp: op, seed: seed, rank: make([]rankData, geo.Coll.Ranks),
 		initial: make([][]byte, geo.Coll.Ranks)}
 	size := int64(t.Size())
-	d.poison = make([]byte, 4096)
-	for i := range d.poison {
-		d.poison[i] = byte(mix(^seed - uint64(i)))
-	}
+	d.poison = newPoison(seed)
 	for i := range d.rank {
-		r := &d.rank[i]
 		in, out, inAt, outAt, mem := geo.Buffers(i)
+		if !slices.Contains(ranks, i) {
+			continue
+		}
+		d.initial[i] = make([]byte, in*size)
+		r := &d.rank[i]
 		if geo.Coll.Inplace {
 			all := r.buffer(mem * size)
 			r.input, r.output = all[inAt*size:(inAt+in)*size], all[outAt*size:(outAt+out)*size]
@@ -50,11 +62,19 @@ func New(geo Geometry, t DType, op RedOp, seed uint64) *Buffers {
 			r.input, r.output = r.buffer(in*size), r.buffer(out*size)
 		}
 		r.at = guard + inAt*size
-		d.initial[i] = make([]byte, in*size)
 	}
 	d.generate()
 	d.Reset()
 	return d
+}
+
+// newPoison returns what stands in memory that nobody has written.
+func newPoison(seed uint64) []byte {
+	poison := make([]byte, 4096)
+	for i := range poison {
+		poison[i] = byte(mix(^seed - uint64(i)))
+	}
+	return poison
 }
 
 // buffer makes a buffer of n bytes between guards.
@@ -105,7 +125,9 @@ func (d *Buffers) spoil(buf []byte, at int64) {
 func (d *Buffers) Memory() (input, output [][]byte) {
 	for i := range d.rank {
 		r := &d.rank[i]
-		if d.Geo.Coll.Inplace {
+		if d.Geo.Coll.Inplace && len(r.guarded) == 0 {
+			input = append(input, nil)
+		} else if d.Geo.Coll.Inplace {
 			input = append(input, r.guarded[0][guard:len(r.guarded[0])-guard])
 		} else {
 			input, output = append(input, r.input), append(output, r.output)

@@ -21,17 +21,29 @@ type Pattern struct {
 	RedOp RedOp
 	Ranks int
 
+	elems  int      // of a period
 	input  [][]byte // by rank, doubled, so that any run of a period is one slice
 	sum    func() *expected
 	twice  []byte // the sums' most likely bits, doubled
 	poison []byte
 }
 
-// NewPattern makes the data of all ranks; the same seed gives the same data.
+// NewPattern makes the data of all ranks, for inputs of any length; the same seed gives the same data.
 func NewPattern(ranks int, t DType, op RedOp, seed uint64) *Pattern {
-	d := New(NewGeometry(&ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}, patternElems,
-		t.Size()), t, op, seed)
-	p := &Pattern{DType: t, RedOp: op, Ranks: ranks, poison: d.poison}
+	return NewPatternFor(patternElems, ranks, t, op, seed)
+}
+
+// NewPatternFor makes the data of NewPattern as far as inputs of up to most elements have it.
+func NewPatternFor(most int64, ranks int, t DType, op RedOp, seed uint64) *Pattern {
+	period := min(max(most, 1), patternElems)
+	coll := &ir.Collective{Kind: ir.AllReduce, Ranks: ranks, Chunks: 1, Inplace: true}
+	d := &Buffers{Geo: NewGeometry(coll, period, t.Size()), DType: t, RedOp: op, seed: seed, poison: newPoison(seed),
+		initial: make([][]byte, ranks)}
+	for r := range d.initial {
+		d.initial[r] = make([]byte, period*int64(t.Size()), 2*period*int64(t.Size()))
+	}
+	d.generate()
+	p := &Pattern{DType: t, RedOp: op, Ranks: ranks, elems: int(period), poison: d.poison}
 	for _, in := range d.initial {
 		p.input = append(p.input, append(in, in...))
 	}
@@ -40,8 +52,8 @@ func NewPattern(ranks int, t DType, op RedOp, seed uint64) *Pattern {
 		for r := range parts {
 			parts[r].Rank = int32(r)
 		}
-		exp := d.expect(parts, patternElems)
-		p.twice = make([]byte, patternElems*t.Size())
+		exp := d.expect(parts, period)
+		p.twice = make([]byte, p.elems*t.Size())
 		if exp.ints != nil {
 			t.putInts(p.twice, exp.ints)
 		} else {
@@ -81,8 +93,8 @@ func (p *Pattern) Fill(buf []byte, rank int, at int64) {
 func (p *Pattern) runs(buf []byte, at int64, each func(run []byte, phase int)) {
 	size := p.DType.Size()
 	for len(buf) > 0 {
-		n := min(len(buf), patternElems*size)
-		each(buf[:n], int(at%patternElems)*size)
+		n := min(len(buf), p.elems*size)
+		each(buf[:n], int(at%int64(p.elems))*size)
 		buf, at = buf[n:], at+int64(n/size)
 	}
 }
@@ -139,7 +151,7 @@ func (p *Pattern) compare(run, likely []byte, first int, exp *expected) (wrong i
 			wrong++
 			continue
 		}
-		k := (first + i) % patternElems
+		k := (first + i) % p.elems
 		if !near(p.DType.Float(run, i), exp.value[k], exp.bound[k]) {
 			wrong++
 		}
@@ -175,4 +187,4 @@ func (g Geometry) Shares(rank int) (list []Share, ok bool) {
 }
 
 // Period is the bytes after which a rank's input repeats.
-func (p *Pattern) Period() int64 { return patternElems * int64(p.DType.Size()) }
+func (p *Pattern) Period() int64 { return int64(p.elems) * int64(p.DType.Size()) }

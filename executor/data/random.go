@@ -15,30 +15,37 @@ func mix(x uint64) uint64 {
 // small integers, whose sum must be exact; min and max also meet infinities,
 // zeros of both signs and NaN.
 func (d *Buffers) generate() {
-	size, float := int64(d.DType.Size()), newRandomFloat(d)
+	size := int64(d.DType.Size())
 	lengths := make([]int64, len(d.initial))
 	for i, buf := range d.initial {
 		lengths[i] = int64(len(buf)) / size
 	}
 	spread(lengths, someElems, func(rank int, first, end int64) {
-		var ints [runElems]uint64
-		var floats [runElems]float64
-		for ; first < end; first += runElems {
-			n, buf := int(min(end-first, runElems)), d.initial[rank][first*size:]
-			for i := range n {
-				at := mix(d.seed + uint64(first) + uint64(i)) // of all ranks
-				own := mix(at ^ uint64(rank)<<32)
-				if ints[i] = own; d.DType.Info().Float {
-					floats[i] = float.of(rank, at, own)
-				}
-			}
-			if d.DType.Info().Float {
-				d.DType.putFloats(buf, floats[:n])
-			} else {
-				d.DType.putInts(buf, ints[:n])
+		d.random(d.initial[rank][first*size:end*size], rank, first)
+	})
+}
+
+// random makes a rank's input from element first on.
+func (d *Buffers) random(buf []byte, rank int, first int64) {
+	size, float := int64(d.DType.Size()), newRandomFloat(d)
+	var ints [runElems]uint64
+	var floats [runElems]float64
+	for ; len(buf) > 0; first += runElems {
+		n := min(int64(len(buf))/size, runElems)
+		for i := range n {
+			at := mix(d.seed + uint64(first+i)) // of all ranks
+			own := mix(at ^ uint64(rank)<<32)
+			if ints[i] = own; d.DType.Info().Float {
+				floats[i] = float.of(rank, at, own)
 			}
 		}
-	})
+		if d.DType.Info().Float {
+			d.DType.putFloats(buf, floats[:n])
+		} else {
+			d.DType.putInts(buf, ints[:n])
+		}
+		buf = buf[n*size:]
+	}
 }
 
 // A randomFloat makes elements of a call, and keeps what is the same for all of them.

@@ -34,6 +34,17 @@ func (d *Buffers) chunk(p ir.Part, elems int64) []byte {
 	return d.initial[p.Rank][at*size : (at+elems)*size]
 }
 
+// stretch is elements [first, end) of what an input chunk of any rank held before the run.
+func (d *Buffers) stretch(p ir.Part, first, end int64) []byte {
+	at, size := d.Geo.Offset(int(p.Index)), int64(d.DType.Size())
+	if in := d.initial[p.Rank]; in != nil {
+		return in[(at+first)*size : (at+end)*size]
+	}
+	buf := make([]byte, (end-first)*size)
+	d.random(buf, int(p.Rank), at+first)
+	return buf
+}
+
 // expect reduces parts, element by element.
 func (d *Buffers) expect(parts []ir.Part, elems int64) *expected {
 	exp := &expected{}
@@ -147,16 +158,23 @@ func (f *findings) add(at claimant, wrong, element int64, say func() (got, want 
 // check compares outputs with what is claimed of them.
 func (d *Buffers) check(list []claim, rep *Report) {
 	found := &findings{rep: rep}
-	lengths, operands := make([]int64, len(list)), make([][][]byte, len(list))
+	lengths := make([]int64, len(list))
 	for i := range list {
-		lengths[i], operands[i] = list[i].elems, d.operands(list[i].parts, list[i].elems)
+		lengths[i] = list[i].elems
 		rep.Checked += list[i].elems * int64(len(list[i].of))
 	}
 	spread(lengths, someElems, func(i int, first, end int64) {
-		if list[i].copied {
-			d.checkCopy(&list[i], operands[i][0], first, end, found)
-		} else {
-			d.checkFold(&list[i], operands[i], first, end, found)
+		for ; first < end; first += someElems { // no more is made of other processes' inputs at once
+			last := min(first+someElems, end)
+			operands := make([][]byte, len(list[i].parts))
+			for k, p := range list[i].parts {
+				operands[k] = d.stretch(p, first, last)
+			}
+			if list[i].copied {
+				d.checkCopy(&list[i], operands[0], first, last, found)
+			} else {
+				d.checkFold(&list[i], operands, first, last, found)
+			}
 		}
 	})
 }
@@ -175,9 +193,9 @@ func (d *Buffers) output(x claimant, first, end int64) []byte {
 	return d.rank[x.rank].output[(at+first)*size : (at+end)*size]
 }
 
+// checkCopy compares elements [first, end) of chunks with what was copied.
 func (d *Buffers) checkCopy(x *claim, was []byte, first, end int64, found *findings) {
 	size := d.DType.Size()
-	was = was[first*int64(size) : end*int64(size)]
 	for _, at := range x.of {
 		got := d.output(at, first, end)
 		if bytes.Equal(got, was) {
@@ -197,14 +215,15 @@ func (d *Buffers) checkCopy(x *claim, was []byte, first, end int64, found *findi
 	}
 }
 
-// checkFold compares run by run, every one with all the chunks that must be that.
+// checkFold compares elements [first, end) run by run, every one with all the chunks that must be the reduction of
+// operands.
 func (d *Buffers) checkFold(x *claim, operands [][]byte, first, end int64, found *findings) {
 	f, exp := newFold(d.DType, d.RedOp, len(operands)), newRun(d.DType)
 	var room [8 * runElems]byte
-	for ; first < end; first += runElems {
+	for begin := first; first < end; first += runElems {
 		last := min(first+runElems, end)
 		want, likely := exp.part(0, last-first), room[:0]
-		if f.run(operands, first, want); want.ints != nil {
+		if f.run(operands, first-begin, want); want.ints != nil {
 			likely = room[:(last-first)*int64(d.DType.Size())]
 			d.DType.putInts(likely, want.ints)
 		}

@@ -17,10 +17,10 @@ struct gpu_driver {
   const char *missing;
   struct gpu_symbols f;
 };
-#define TRY(call)          \
-  do {                     \
-    int code = (call);     \
-    if (code) return code; \
+#define TRY(call)                \
+  do {                           \
+    int failed_ = (call);        \
+    if (failed_) return failed_; \
   } while (0)
 
 // faulted is whether nothing works any more on a card after an error: an access, an

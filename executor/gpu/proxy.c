@@ -12,10 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-#define TRY(call)          \
-  do {                     \
-    int code = (call);     \
-    if (code) return code; \
+#define TRY(call)                \
+  do {                           \
+    int failed_ = (call);        \
+    if (failed_) return failed_; \
   } while (0)
 
 // How long a thread that finds nothing looks on without sleep, and then with short ones.

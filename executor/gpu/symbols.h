@@ -81,11 +81,14 @@ struct gpu_access {
   X(int, await, (void *, void *, unsigned), "cuStreamWaitEvent", "hipStreamWaitEvent") \
   X(int, elapsed, (float *, void *, void *), "cuEventElapsedTime", "hipEventElapsedTime") \
   X(int, capture, (void *, int), "cuStreamBeginCapture_v2", "hipStreamBeginCapture") \
-  X(int, capturing, (void *, int *, u64 *, void **, void **, size_t *), "cuStreamGetCaptureInfo_v2", "hipStreamGetCaptureInfo_v2") \
+  X(int, capturing, (void *, int *, u64 *, void **, void ***, size_t *), "cuStreamGetCaptureInfo_v2", "hipStreamGetCaptureInfo_v2") \
   X(int, capture_mode, (int *), "cuThreadExchangeStreamCaptureMode", "hipThreadExchangeStreamCaptureMode") \
   X(int, capture_end, (void *, void **), "cuStreamEndCapture", "hipStreamEndCapture") \
   X(int, instantiate, (void **, void *, unsigned long long), "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags") \
   X(int, noted_end, (void *), "cuGraphDestroy", "hipGraphDestroy") \
+  X(int, graph_record, (void **, void *, void **, size_t, void *), "?cuGraphAddEventRecordNode", 0) \
+  X(int, graph_depend, (void *, void **, void **, size_t), "?cuGraphAddDependencies", 0) \
+  X(int, graph_part, (void *, void **, void **, size_t), "?cuGraphRemoveDependencies", 0) \
   X(int, graph, (void *, void *), "cuGraphLaunch", "hipGraphLaunch") \
   X(int, graph_end, (void *), "cuGraphExecDestroy", "hipGraphExecDestroy") \
   X(int, host_alloc, (void **, size_t, unsigned), "cuMemHostAlloc", "hipHostMalloc") \

@@ -38,7 +38,8 @@ var (
 // Supports says why NCCL has no such collective, or nil.
 func Supports(kind ir.Kind) error {
 	switch kind {
-	case ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.SendRecv:
+	case ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.Gather, ir.Scatter,
+		ir.SendRecv:
 		return nil
 	}
 	return fmt.Errorf("NCCL is not measured with %v: %w", kind, executor.ErrNotSupported)

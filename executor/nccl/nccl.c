@@ -18,8 +18,11 @@ struct nccl_library {
   int (*alltoall)(const void *, void *, size_t, int, comm_t, stream_t);
   int (*broadcast)(const void *, void *, size_t, int, int, comm_t, stream_t);
   int (*reduce)(const void *, void *, size_t, int, int, int, comm_t, stream_t);
+  int (*gather)(const void *, void *, size_t, int, int, comm_t, stream_t);
+  int (*scatter)(const void *, void *, size_t, int, int, comm_t, stream_t);
   int (*send)(const void *, size_t, int, int, comm_t, stream_t), (*recv)(void *, size_t, int, int, comm_t, stream_t);
   int (*begin)(void), (*end)(void);
+  int (*alloc)(void **, size_t), (*release)(void *), (*window)(comm_t, void *, size_t, void **, int);
 };
 
 #define AT(field) offsetof(struct nccl_library, field)
@@ -43,10 +46,15 @@ static const struct {
     {AT(alltoall), "ncclAlltoAll", 1},
     {AT(broadcast), "ncclBroadcast", 0},
     {AT(reduce), "ncclReduce", 0},
+    {AT(gather), "ncclGather", 1},
+    {AT(scatter), "ncclScatter", 1},
     {AT(send), "ncclSend", 0},
     {AT(recv), "ncclRecv", 0},
     {AT(begin), "ncclGroupStart", 0},
     {AT(end), "ncclGroupEnd", 0},
+    {AT(alloc), "ncclMemAlloc", 1},
+    {AT(release), "ncclMemFree", 1},
+    {AT(window), "ncclCommWindowRegister", 1},
 };
 
 struct nccl_library *mscclc_nccl_open(const char *path, char **why) {
@@ -87,8 +95,26 @@ int mscclc_nccl_async_error(struct nccl_library *lib, void *comm, int *error) { 
 
 static void *address(uint64_t a) { return (void *)(uintptr_t)a; }
 
-// exchange sends and receives a piece with each peer of a call, in one group. The
-// group is ended whatever happens, and the first error counts.
+int mscclc_nccl_alloc(struct nccl_library *lib, size_t bytes, uint64_t *where) {
+  void *p = 0;
+  if (!lib->alloc || !lib->release) return -1;
+  const int code = lib->alloc(&p, bytes);
+  *where = (uint64_t)(uintptr_t)p;
+  return code;
+}
+int mscclc_nccl_free(struct nccl_library *lib, uint64_t where) { return lib->release(address(where)); }
+
+// NCCL keeps the window until the communicator ends.
+int mscclc_nccl_window(struct nccl_library *lib, void *comm, uint64_t where, size_t bytes) {
+  enum { SYMMETRIC = 1 };  // NCCL_WIN_COLL_SYMMETRIC
+  void *window = 0;
+  if (!lib->window) return -1;
+  const int code = lib->window(comm, address(where), bytes, &window, SYMMETRIC);
+  return code || window ? code : -1;
+}
+
+// exchange sends and receives a piece with each peer of a call, in one group. Of a gather and a scatter the root has a
+// piece for each rank. The group is ended whatever happens, and the first error counts.
 static int exchange(struct nccl_library *lib, void *comm, const struct nccl_call *c) {
   int code = lib->begin();
   if (code) return code;
@@ -99,11 +125,18 @@ static int exchange(struct nccl_library *lib, void *comm, const struct nccl_call
   if (c->kind == NCCL_SENDRECV) {
     if (c->to >= 0) code = lib->send(from, c->count, c->type, c->to, comm, stream);
     if (!code && c->from >= 0) code = lib->recv(to, c->count, c->type, c->from, comm, stream);
-  } else {
+  } else if (c->kind == NCCL_ALLTOALL) {
     for (int r = 0; r < c->ranks && !code; r++) {
       code = lib->send(from + r * bytes, c->count, c->type, r, comm, stream);
       if (!code) code = lib->recv(to + r * bytes, c->count, c->type, r, comm, stream);
     }
+  } else {
+    const int gather = c->kind == NCCL_GATHER;
+    if (gather) code = lib->send(from, c->count, c->type, c->root, comm, stream);
+    for (int r = 0; r < c->ranks && c->rank == c->root && !code; r++)
+      code = gather ? lib->recv(to + r * bytes, c->count, c->type, r, comm, stream)
+                    : lib->send(from + r * bytes, c->count, c->type, r, comm, stream);
+    if (!gather && !code) code = lib->recv(to, c->count, c->type, c->root, comm, stream);
   }
   const int ended = lib->end();
   return code ? code : ended;
@@ -119,6 +152,12 @@ static int once(struct nccl_library *lib, void *comm, const struct nccl_call *c)
     case NCCL_REDUCESCATTER: return lib->reducescatter(from, to, c->count, c->type, c->op, comm, stream);
     case NCCL_BROADCAST: return lib->broadcast(from, to, c->count, c->type, c->root, comm, stream);
     case NCCL_REDUCE: return lib->reduce(from, to, c->count, c->type, c->op, c->root, comm, stream);
+    case NCCL_GATHER:
+      if (lib->gather) return lib->gather(from, to, c->count, c->type, c->root, comm, stream);
+      break;
+    case NCCL_SCATTER:
+      if (lib->scatter) return lib->scatter(from, to, c->count, c->type, c->root, comm, stream);
+      break;
     case NCCL_ALLTOALL:
       if (lib->alltoall && from != to) return lib->alltoall(from, to, c->count, c->type, comm, stream);
   }

@@ -17,6 +17,8 @@ enum nccl_kind {
   NCCL_ALLTOALL,
   NCCL_BROADCAST,
   NCCL_REDUCE,
+  NCCL_GATHER,
+  NCCL_SCATTER,
   NCCL_SENDRECV
 };
 
@@ -40,6 +42,13 @@ int mscclc_nccl_unique_id(struct nccl_library *lib, nccl_id *id);
 int mscclc_nccl_init_rank(struct nccl_library *lib, void **comm, int ranks, const nccl_id *id, int rank);
 int mscclc_nccl_destroy(struct nccl_library *lib, void *comm, int abort);
 int mscclc_nccl_async_error(struct nccl_library *lib, void *comm, int *error);
+
+
+// mscclc_nccl_alloc makes memory that can be a window, on the GPU that is current. It gives -1 where the library has no
+// windows. mscclc_nccl_window makes memory a symmetric window of a communicator, with all other ranks.
+int mscclc_nccl_alloc(struct nccl_library *lib, size_t bytes, uint64_t *address);
+int mscclc_nccl_free(struct nccl_library *lib, uint64_t address);
+int mscclc_nccl_window(struct nccl_library *lib, void *comm, uint64_t address, size_t bytes);
 
 // mscclc_nccl_call starts a call so many times.
 int mscclc_nccl_call(struct nccl_library *lib, void *comm, const struct nccl_call *call, int times);

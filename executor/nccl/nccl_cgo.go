@@ -123,10 +123,42 @@ func (l *Library) InitRank(ranks int, id []byte, rank int) (*Comm, error) {
 	return comm, nil
 }
 
+// What a library, or its GPUs, may lack.
+var (
+	errNoMemory  = fmt.Errorf("NCCL has no memory of its own here: %w", executor.ErrNotSupported)
+	errNoWindows = fmt.Errorf("NCCL has no windows here: %w", executor.ErrNoDevice)
+)
+
+// Alloc makes memory on the GPU that is current. It can be a window. An NCCL before 2.19 has none, which is
+// executor.ErrNotSupported.
+func (l *Library) Alloc(bytes int64) (uint64, error) {
+	var address C.uint64_t
+	code := C.mscclc_nccl_alloc(l.c, C.size_t(bytes), &address)
+	if code == -1 {
+		return 0, errNoMemory
+	}
+	return uint64(address), l.failed(code, nil, "memory of NCCL")
+}
+
+// Free gives memory of Alloc back.
+func (l *Library) Free(address uint64) error {
+	return l.failed(C.mscclc_nccl_free(l.c, C.uint64_t(address)), nil, "freeing memory")
+}
+
+// Window makes memory a symmetric window, until the communicator is closed. It waits for all other ranks.
+func (c *Comm) Window(address uint64, bytes int64) error {
+	code := C.mscclc_nccl_window(c.lib.c, c.c, C.uint64_t(address), C.size_t(bytes))
+	if code == -1 {
+		return errNoWindows
+	}
+	return c.lib.failed(code, c, "a window")
+}
+
 var kinds = map[ir.Kind]C.int{
 	ir.AllReduce: C.NCCL_ALLREDUCE, ir.AllGather: C.NCCL_ALLGATHER, ir.ReduceScatter: C.NCCL_REDUCESCATTER,
 	ir.AllToAll:  C.NCCL_ALLTOALL,
-	ir.Broadcast: C.NCCL_BROADCAST, ir.ReduceTo: C.NCCL_REDUCE, ir.SendRecv: C.NCCL_SENDRECV,
+	ir.Broadcast: C.NCCL_BROADCAST, ir.ReduceTo: C.NCCL_REDUCE, ir.Gather: C.NCCL_GATHER,
+	ir.Scatter: C.NCCL_SCATTER, ir.SendRecv: C.NCCL_SENDRECV,
 }
 
 // Start starts a call so many times, on its stream.

@@ -28,6 +28,15 @@ func (*Library) UniqueID() ([]byte, error) { return nil, errNone }
 // InitRank makes one rank's communicator.
 func (*Library) InitRank(int, []byte, int) (*Comm, error) { return nil, errNone }
 
+// Alloc makes memory that can be a window.
+func (*Library) Alloc(int64) (uint64, error) { return 0, errNone }
+
+// Free gives memory of Alloc back.
+func (*Library) Free(uint64) error { return errNone }
+
+// Window makes memory a symmetric window.
+func (*Comm) Window(uint64, int64) error { return errNone }
+
 // Start starts a call so many times.
 func (*Comm) Start(*Call, int) error { return errNone }
 

@@ -113,6 +113,10 @@ func want(kind ir.Kind, rank, i int) (v uint32, any bool) {
 		return input(i/count, rank*count+i%count), false
 	case ir.Broadcast:
 		return input(1, i), i >= count
+	case ir.Gather:
+		return input(i/count, i%count), rank != 1
+	case ir.Scatter:
+		return input(1, rank*count+i%count), i >= count
 	}
 	return input((rank+ranks-1)%ranks, i), i >= count // SendRecv, round the ranks
 }
@@ -144,10 +148,11 @@ func check(t *testing.T, kind ir.Kind, comms []*Comm) {
 	}
 }
 
-var all = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo, ir.SendRecv}
+var all = []ir.Kind{ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.AllToAll, ir.Broadcast, ir.ReduceTo,
+	ir.Gather, ir.Scatter, ir.SendRecv}
 
 func TestCollectives(t *testing.T) {
-	for _, flags := range [][]string{nil, {"-DWITH_ALLTOALL"}} {
+	for _, flags := range [][]string{nil, {"-DWITH_ALLTOALL", "-DWITH_GATHER"}} {
 		path := standIn(t, flags...)
 		if len(flags) > 0 {
 			path = filepath.Dir(path) // a folder does too
@@ -245,7 +250,7 @@ func TestFailures(t *testing.T) {
 	}
 	for _, call := range []string{"ncclGetVersion", "ncclGetUniqueId", "ncclCommInitAll", "ncclCommDestroy",
 		"ncclCommGetAsyncError", "ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "ncclBroadcast", "ncclReduce",
-		"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"} {
+		"ncclSend", "ncclRecv", "ncclCommWindowRegister", "ncclGroupStart", "ncclGroupEnd"} {
 		// A process of its own: the mock NCCL counts calls from its start.
 		cmd := exec.Command(os.Args[0], "-test.run=^TestFailuresChild$")
 		cmd.Env = append(os.Environ(), "NCCL_STANDIN_FAIL="+call+":1", "MSCCLC_STANDIN="+path)
@@ -276,7 +281,7 @@ func everyCall(path string) error {
 			return err
 		}
 	}
-	return errors.Join(comms[0].Err(), comms[0].Close(false))
+	return errors.Join(comms[0].Window(at(make([]uint32, 4), 0), 16), comms[0].Err(), comms[0].Close(false))
 }
 
 // TestFailuresChild is what TestFailures runs in processes of their own.

@@ -7,12 +7,6 @@
 
 namespace {
 
-double now_ms() {
-  struct timespec ts;
-  clock_gettime(CLOCK_MONOTONIC, &ts);
-  return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec * 1e-6;
-}
-
 Device *device(int n) { return n >= 0 && n < (int)devices().size() ? devices()[n] : nullptr; }
 
 // A Module knows which entries its image has.
@@ -24,17 +18,6 @@ struct Module {
 bool contains(const char *text, const char *what) { return strstr(text, what) != nullptr; }
 
 }  // namespace
-
-#define NEED(x) \
-  if (!(x)) return INVALID_VALUE
-#define CONTEXT                              \
-  Device *d = current();                     \
-  if (!d) return INVALID_CONTEXT;            \
-  if (const int fault = d->fault) return fault
-#define STREAM                     \
-  CONTEXT;                         \
-  Stream *s = (Stream *)stream;    \
-  if (!s || s->device != d) return INVALID_HANDLE
 
 int do_init(unsigned) { return OK; }
 int do_version(int *v) { return *v = 13000, OK; }
@@ -169,102 +152,6 @@ int do_query(void *stream) {
   Lock l(s->mu);
   return s->left && !d->fault ? NOT_READY : (int)d->fault;
 }
-
-int do_event(void **event, unsigned) {
-  CONTEXT;
-  Event *e = new Event;
-  e->device = d;
-  return *event = e, OK;
-}
-int do_event_end(void *event) { return event ? OK : INVALID_HANDLE; }
-int do_happened(void *event) {
-  CONTEXT;
-  Event *e = (Event *)event;
-  Lock l(e->mu);
-  return e->capture ? CAPTURE_UNSUPPORTED : e->happened < e->recorded ? NOT_READY : OK;
-}
-int do_record(void *event, void *stream) {
-  STREAM;
-  Event *e = (Event *)event;
-  if (e->device != d) return INVALID_HANDLE;
-  Lock l(e->mu);
-  e->capture = s->capture;
-  const u64 n = e->capture ? 0 : ++e->recorded;
-  l.unlock();
-  return enqueue(s, [=] {
-    Lock l(e->mu);
-    e->happened = n ? n : ++e->recorded;
-    e->at_ms = now_ms();
-    e->changed.notify_all();
-  });
-}
-int do_await(void *stream, void *event) {
-  STREAM;
-  Event *e = (Event *)event;
-  Lock l(e->mu);
-  Graph *g = e->capture;
-  const u64 n = e->recorded;
-  l.unlock();
-  if (g) {
-    Lock of_stream(s->mu);
-    if (s->capture && s->capture != g) return CAPTURE_ISOLATION;
-    s->capture = g;
-    g->streams.insert(s);
-    return OK;  // the nodes of a graph are done in order anyhow
-  }
-  if (s->capture) return n ? CAPTURE_ISOLATION : OK;
-  return enqueue(s, [=] {
-    Lock l(e->mu);
-    e->changed.wait(l, [&] { return e->happened >= n || e->device->fault; });
-  });
-}
-int do_elapsed(float *ms, void *begin, void *end) {
-  CONTEXT;
-  Event *a = (Event *)begin, *b = (Event *)end;
-  if (a->happened < a->recorded || b->happened < b->recorded) return NOT_READY;
-  NEED(a->happened && b->happened);
-  return *ms = (float)(b->at_ms - a->at_ms), OK;
-}
-
-int do_capture(void *stream, int) {
-  static std::atomic<u64> numbers;
-  STREAM;
-  Lock l(s->mu);
-  if (s->capture) return CAPTURE_UNSUPPORTED;
-  s->capture = new Graph{++numbers, {}, {s}, s};
-  return OK;
-}
-int do_capturing(void *stream, int *status, u64 *number) {
-  STREAM;
-  Lock l(s->mu);
-  *status = s->capture != nullptr;
-  if (s->capture) *number = s->capture->number;
-  return OK;
-}
-int do_capture_end(void *stream, void **graph) {
-  STREAM;
-  Graph *g = s->capture;
-  if (!g || g->origin != s) return INVALID_VALUE;
-  for (Stream *of : g->streams) {
-    Lock l(of->mu);
-    of->capture = nullptr;
-  }
-  return *graph = g, OK;
-}
-int do_instantiate(void **executable, void *graph) {
-  CONTEXT;
-  return *executable = new Graph(*(Graph *)graph), OK;
-}
-int do_noted_end(void *graph) { return delete (Graph *)graph, OK; }
-int do_graph(void *executable, void *stream) {
-  STREAM;
-  const auto nodes = std::make_shared<std::vector<std::pair<Device *, Task>>>(((Graph *)executable)->nodes);
-  return enqueue(s, [=] {
-    for (const auto &node : *nodes)
-      if (!d->fault) node.second();
-  });
-}
-int do_graph_end(void *executable) { return delete (Graph *)executable, OK; }
 
 int do_capture_mode(int *mode) {
   static thread_local int own = 0;

@@ -9,6 +9,19 @@
 struct gpu_handle {
   char bytes[64];
 };
+
+// What most calls begin with.
+#define NEED(x) \
+  if (!(x)) return INVALID_VALUE
+#define CONTEXT                              \
+  Device *d = current();                     \
+  if (!d) return INVALID_CONTEXT;            \
+  if (const int fault = d->fault) return fault
+#define STREAM                     \
+  CONTEXT;                         \
+  Stream *s = (Stream *)stream;    \
+  if (!s || s->device != d) return INVALID_HANDLE
+
 const char *text_of(int code);
 int do_init(unsigned);
 int do_version(int *v);
@@ -43,10 +56,12 @@ int do_event(void **event, unsigned);
 int do_event_end(void *event);
 int do_happened(void *event);
 int do_record(void *event, void *stream);
-int do_await(void *stream, void *event);
+int do_await(void *stream, void *event, unsigned flags);
 int do_elapsed(float *ms, void *begin, void *end);
 int do_capture(void *stream, int);
-int do_capturing(void *stream, int *status, u64 *number);
+int do_capturing(void *stream, int *status, u64 *number, void **graph, void ***nodes, size_t *count);
+int do_graph_record(void **node, void *graph, void **after, size_t count, void *event);
+int do_graph_depend(void *graph, void **from, void **to, size_t count, bool depend);
 int do_capture_end(void *stream, void **graph);
 int do_instantiate(void **executable, void *graph);
 int do_noted_end(void *graph);

@@ -22,7 +22,8 @@
 enum Code {
   OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
   INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, NO_RESOURCES = 701, PEER_ALREADY = 704,
-  CAPTURE_UNSUPPORTED = 900, CAPTURE_ISOLATION = 905, UNKNOWN = 999
+  CAPTURE_UNSUPPORTED = 900, CAPTURE_UNJOINED = 904,
+  CAPTURE_ISOLATION = 905, UNKNOWN = 999
 };
 
 // What the GPUs are like: an H200, but for its memory, and for a stream's queue, which there holds about
@@ -46,10 +47,18 @@ Device *&current();  // of the calling thread
 
 typedef std::function<void()> Task;
 
-// A Graph is captured work, in the order of its capture.
+// A Node is work of a graph: of each launch, begin gives what is to be done then. early has the node run as soon as
+// what it depends on has run; of all others the last ones run first, so that a missing dependency shows.
+struct Node {
+  std::function<Task()> begin;
+  std::set<size_t> after;
+  bool early;
+};
+
+// A Graph is captured work.
 struct Graph {
   u64 number;
-  std::vector<std::pair<Device *, Task>> nodes;
+  std::vector<Node> nodes;
   std::set<struct Stream *> streams;
   struct Stream *origin;
 };
@@ -64,18 +73,22 @@ struct Stream {
   u64 left = 0;  // tasks that are not over
   bool ended = false;
   Graph *capture = nullptr;
+  std::set<size_t> behind;  // nodes that what is captured next depends on
 };
 Stream *new_stream(Device *d);
 int enqueue(Stream *s, Task t);  // once there is room in the queue; or notes it in the graph that is being captured
+void capture_node(Stream *s, std::function<Task()> begin);  // of a stream that is captured and locked
 void drain(Stream *s);
 
 struct Event {
   Device *device;
   std::mutex mu;
   std::condition_variable changed;
-  u64 recorded = 0, happened = 0;
+  u64 recorded = 0;     // how often
+  std::set<u64> open;   // records that have not happened
   double at_ms = 0;
-  Graph *capture = nullptr;  // that the last record is part of
+  Graph *capture = nullptr;  // that the last record is part of, and the nodes before it
+  std::set<size_t> behind;
 };
 
 // A Function is an entry of a module; run_kernel runs a launch of it and returns

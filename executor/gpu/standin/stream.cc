@@ -61,7 +61,7 @@ int enqueue(Stream *s, Task t) {
   s->changed.wait(l, [s] { return s->ended || s->capture || s->left < QUEUE; });
   if (s->ended) return INVALID_HANDLE;
   if (s->capture) {
-    s->capture->nodes.push_back({s->device, std::move(t)});
+    capture_node(s, [t = std::move(t)] { return t; });
     return OK;
   }
   s->queue.push_back(std::move(t));

@@ -3,7 +3,10 @@
 // Where a stand-in of the driver is loaded that has cuLaunchHostFunc, parts are
 // queued when the stream comes to them; else at once.
 //
-// NCCL_STANDIN_FAIL=NAME:N makes the N-th call of NAME fail, counted from 1.
+// NCCL_STANDIN_DIR=FOLDER has ncclCommInitRank make communicators of several processes (standin_shared.h).
+//
+// NCCL_STANDIN_FAIL=NAME:N makes the N-th call of NAME fail, counted from 1; with NCCL_STANDIN_FAIL_INDEX=I only in the
+// process whose MSCCLC_INDEX is I.
 // NCCL_STANDIN_WRONG=1 makes results wrong. NCCL_STANDIN_NS=N makes each
 // collective take so long.
 #include <dlfcn.h>
@@ -18,7 +21,7 @@ typedef struct {
   char bytes[128];
 } nccl_id;
 enum { MAX_RANKS = 64, MAX_GROUP = 4096 };
-enum kind { ALLREDUCE, ALLGATHER, REDUCESCATTER, BROADCAST, REDUCE, SEND, RECV, ALLTOALL };
+enum kind { ALLREDUCE, ALLGATHER, REDUCESCATTER, BROADCAST, REDUCE, SEND, RECV, ALLTOALL, GATHER, SCATTER };
 
 struct part {
   enum kind kind;
@@ -33,6 +36,7 @@ struct world {
   int ranks, joined;
   struct part *first[MAX_RANKS], *last[MAX_RANKS];
   struct world *next;
+  struct shared *shared;  // or null, of one process
 };
 struct comm {
   struct world *world;
@@ -50,6 +54,8 @@ static int failing(const char *name) {
   const char *want = getenv("NCCL_STANDIN_FAIL");
   const size_t n = strlen(name);
   if (!want || strncmp(want, name, n) || want[n] != ':') return 0;
+  const char *only = getenv("NCCL_STANDIN_FAIL_INDEX"), *index = getenv("MSCCLC_INDEX");
+  if (only && *only && (!index || strcmp(only, index))) return 0;
   return __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) == atoi(want + n + 1);
 }
 #define MAY_FAIL(name) \
@@ -133,12 +139,22 @@ static void compute(struct world *w, struct part **p) {
     case BROADCAST:
       for (int r = 0; r < w->ranks; r++) memmove(p[r]->to, p[p[0]->peer]->from, bytes);
       break;
+    case GATHER:
+      for (int r = 0; r < w->ranks; r++) memcpy(sum + (size_t)r * bytes, p[r]->from, bytes);
+      memcpy(p[p[0]->peer]->to, sum, all * size);
+      break;
+    case SCATTER:
+      memcpy(sum, p[p[0]->peer]->from, all * size);
+      for (int r = 0; r < w->ranks; r++) memcpy(p[r]->to, sum + (size_t)r * bytes, bytes);
+      break;
     default: break;
   }
   const char *wrong = getenv("NCCL_STANDIN_WRONG");
   if (wrong && *wrong && bytes && p[0]->to) p[0]->to[bytes - 1] ^= 0x40;
   free(sum);
 }
+
+#include "standin_shared.h"
 
 static struct part *pop(struct world *w, int r) {
   struct part *p = w->first[r];
@@ -185,14 +201,20 @@ struct queued {
   struct part part;
 };
 
+// be_slow takes the time that was asked for.
+static void be_slow(void *unused) {
+  (void)unused;
+  const char *ns = getenv("NCCL_STANDIN_NS");
+  if (ns) nanosleep(&(struct timespec){0, atol(ns)}, 0);
+}
+
 static void arrive(void *arg) {
   struct queued *q = arg;
   struct world *w = q->comm->world;
   struct part *p = malloc(sizeof *p);
   *p = q->part;
   p->next = 0;
-  const char *ns = getenv("NCCL_STANDIN_NS");
-  if (ns && p->kind != RECV) nanosleep(&(struct timespec){0, atol(ns)}, 0);
+  if (p->kind != RECV) be_slow(0);
   pthread_mutex_lock(&mu);
   struct part **at = &w->first[q->comm->rank];
   while (*at) at = &(*at)->next;
@@ -212,6 +234,16 @@ static int enqueue(struct comm *c, void *stream, struct part part) {
     if (cuda) *(void **)&host = dlsym(cuda, "cuLaunchHostFunc");
     looked = 1;
   }
+  if (c->world->shared) {
+    // The stream must be slow, since events on it are what callers measure.
+    if (stream && host) {
+      if (host(stream, be_slow, 0)) return 1;
+    } else {
+      be_slow(0);
+    }
+    shared_call(c, &part);
+    return 0;
+  }
   struct queued *q = malloc(sizeof *q);
   *q = (struct queued){c, part};
   if (stream && host) return host(stream, arrive, q) ? 1 : 0;
@@ -229,7 +261,7 @@ int ncclGetUniqueId(nccl_id *id) {
   static int made;
   MAY_FAIL("ncclGetUniqueId");
   memset(id, 0, sizeof *id);
-  snprintf(id->bytes, sizeof id->bytes, "world %d", __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED));
+  snprintf(id->bytes, sizeof id->bytes, "world-%d-%d", getpid(), __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED));
   return 0;
 }
 
@@ -264,6 +296,14 @@ int ncclCommInitRank(void **comm, int ranks, nccl_id id, int rank) {
   MAY_FAIL("ncclCommInitRank");
   pthread_mutex_lock(&mu);
   struct comm *c = join(id.bytes, ranks, rank);
+  const char *dir = getenv("NCCL_STANDIN_DIR");
+  if (dir && *dir) {
+    c->world->shared = shared_file(dir, id.bytes);
+    pthread_mutex_unlock(&mu);
+    meet(c->world->shared, ranks);
+    *comm = c;
+    return 0;
+  }
   pthread_cond_broadcast(&joined);
   while (c->world->joined < ranks) pthread_cond_wait(&joined, &mu);
   pthread_mutex_unlock(&mu);
@@ -297,6 +337,16 @@ int ncclAlltoAll(const void *s, void *r, size_t n, int type, void *comm, void *s
   return enqueue(comm, stream, (struct part){ALLTOALL, s, r, n, type, 0, 0, 0});
 }
 #endif
+#ifdef WITH_GATHER
+int ncclGather(const void *s, void *r, size_t n, int type, int root, void *comm, void *stream) {
+  MAY_FAIL("ncclGather");
+  return enqueue(comm, stream, (struct part){GATHER, s, r, n, type, 0, root, 0});
+}
+int ncclScatter(const void *s, void *r, size_t n, int type, int root, void *comm, void *stream) {
+  MAY_FAIL("ncclScatter");
+  return enqueue(comm, stream, (struct part){SCATTER, s, r, n, type, 0, root, 0});
+}
+#endif
 int ncclBroadcast(const void *s, void *r, size_t n, int type, int root, void *comm, void *stream) {
   MAY_FAIL("ncclBroadcast");
   return enqueue(comm, stream, (struct part){BROADCAST, s, r, n, type, 0, root, 0});
@@ -304,6 +354,31 @@ int ncclBroadcast(const void *s, void *r, size_t n, int type, int root, void *co
 int ncclReduce(const void *s, void *r, size_t n, int type, int op, int root, void *comm, void *stream) {
   MAY_FAIL("ncclReduce");
   return enqueue(comm, stream, (struct part){REDUCE, s, r, n, type, op, root, 0});
+}
+
+// Windows are memory of the driver.
+static void *driver(const char *name) {
+  const char *path = getenv("MSCCLC_LIBCUDA");
+  void *cuda = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : 0;
+  return cuda ? dlsym(cuda, name) : 0;
+}
+int ncclMemAlloc(void **p, size_t bytes) {
+  MAY_FAIL("ncclMemAlloc");
+  int (*alloc)(void **, size_t);
+  *(void **)&alloc = driver("cuMemAlloc_v2");
+  return alloc ? alloc(p, bytes) : 3;
+}
+int ncclMemFree(void *p) {
+  int (*release)(void *);
+  *(void **)&release = driver("cuMemFree_v2");
+  return release ? release(p) : 3;
+}
+int ncclCommWindowRegister(struct comm *c, void *p, size_t bytes, void **window, int flags) {
+  MAY_FAIL("ncclCommWindowRegister");
+  if (!p || !bytes || flags != 1) return 4;
+  if (c->world->shared) meet(c->world->shared, c->world->ranks);
+  *window = p;
+  return 0;
 }
 
 // A group keeps its calls until its end.

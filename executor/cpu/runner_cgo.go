@@ -1,0 +1,51 @@
+//go:build cgo
+
+package cpu
+
+// #include "host.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"mscclc/executor/abi"
+)
+
+// A Runner runs launches whose tables and memory others have made, such as those of plans (package executor/host). It
+// has the stacks of their blocks, and runs one launch at a time.
+type Runner struct {
+	threads int
+	stacks  region
+}
+
+// NewRunner returns a runner of so many OS threads. Where that is one, launches run on the caller's.
+func NewRunner(threads int) (*Runner, error) { return &Runner{threads: threads}, nil }
+
+// One runs a launch of a one-sided program, and returns at its end, which its status tells of.
+func (r *Runner) One(p *abi.OneParams) error {
+	blocks := int(p.BlockCount) * int(p.Columns)
+	if err := r.room(blocks); err != nil || blocks == 0 {
+		return err
+	}
+	C.mscclc_cpu_fibers_onesided((*C.struct_abi_one_launch)(unsafe.Pointer(p)), C.u32(workers(r.threads, blocks)),
+		C.u64(r.stacks.address), nil)
+	return nil
+}
+
+// Two is One of a two-sided program; what it records, if anything, is trace's.
+func (r *Runner) Two(p *abi.Params, trace *abi.TraceTables) error {
+	blocks := int(p.BlockCount)
+	if err := r.room(blocks); err != nil || blocks == 0 {
+		return err
+	}
+	C.mscclc_cpu_fibers((*C.struct_abi_launch)(unsafe.Pointer(p)), (*C.struct_abi_trace)(unsafe.Pointer(trace)),
+		C.u32(workers(r.threads, blocks)), C.u64(r.stacks.address), nil)
+	return nil
+}
+
+func (r *Runner) room(blocks int) error {
+	return r.stacks.grow("stacks", uint64(blocks)*C.MSCCLC_STACK)
+}
+
+// Close frees the stacks.
+func (r *Runner) Close() { r.stacks.free() }

@@ -1,0 +1,229 @@
+//go:build linux
+
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+
+	"mscclc/executor"
+
+	"golang.org/x/sys/unix"
+)
+
+// This file has the system make shared memory, and map that of other processes.
+
+func supported() error { return nil }
+
+// memoryName is how /proc shows the files.
+const memoryName = "mscclc"
+
+// newPiece makes zeroed memory. It takes space where it is touched.
+func newPiece(bytes int64) (*piece, error) {
+	if err := enough(bytes); err != nil {
+		return nil, err
+	}
+	file, err := unix.MemfdCreate(memoryName, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("making a file in memory: %w%s", err, hint(err))
+	}
+	p := &piece{file: file}
+	if err := syscall.Ftruncate(file, bytes); err != nil {
+		return nil, errors.Join(fmt.Errorf("a file in memory: %w", err), p.free())
+	}
+	if p.bytes, err = mapped(file, bytes); err != nil {
+		return nil, errors.Join(err, p.free())
+	}
+	return p, nil
+}
+
+func mapped(file int, bytes int64) ([]byte, error) {
+	m, err := syscall.Mmap(file, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping a file in memory: %w%s", err, hint(err))
+	}
+	return m, nil
+}
+
+// hint says what may help.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		return " (ulimit -n)"
+	case errors.Is(err, syscall.ENOMEM):
+		return " (out of memory, or ulimit -v)"
+	}
+	return ""
+}
+
+func (p *piece) free() error {
+	var errs []error
+	if p.bytes != nil {
+		errs = append(errs, syscall.Munmap(p.bytes))
+	}
+	return errors.Join(append(errs, syscall.Close(p.file))...)
+}
+
+// enough refuses memory that the machine, or a limit, has no room for: the system itself gives it, and ends the
+// process that touches it.
+func enough(bytes int64) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err == nil && uint64(bytes) > limit.Cur {
+		return fmt.Errorf("out of memory: files of this process may have %d bytes (ulimit -f): %w", limit.Cur,
+			executor.ErrNoDevice)
+	}
+	if left, ok := available(); ok && bytes > left {
+		return fmt.Errorf("out of memory: there are %d bytes left: %w", left, executor.ErrNoDevice)
+	}
+	return nil
+}
+
+// available is the memory that the machine has left, or the control group of this process, if that is less.
+func available() (bytes int64, known bool) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if _, rest, ok := strings.Cut(string(text), "MemAvailable:"); err == nil && ok {
+		_, err = fmt.Sscan(rest, &bytes)
+		bytes, known = bytes<<10, err == nil
+	}
+	var most, used int64
+	if read("/sys/fs/cgroup/memory.max", &most) && read("/sys/fs/cgroup/memory.current", &used) &&
+		(!known || most-used < bytes) {
+		return max(most-used, 0), true
+	}
+	return bytes, known
+}
+
+// read reads a number from a file of the system.
+func read(path string, n *int64) bool {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		_, err = fmt.Sscan(string(text), n)
+	}
+	return err == nil
+}
+
+// A handle is what another process needs to know of memory.
+type handle struct {
+	Boot   string // of the machine
+	PID    int
+	File   int
+	Inode  uint64
+	Bytes  int64 // of the file
+	Offset uint64
+}
+
+// boot is a number of this machine's, or nothing where it does not say.
+var boot = sync.OnceValue(func() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(text))
+})
+
+// Share makes a handle.
+func (g *gpu) Share(address uint64, bytes int64) ([]byte, error) {
+	p, err := find(address, bytes)
+	if err != nil {
+		return nil, err
+	}
+	var is syscall.Stat_t
+	if err := syscall.Fstat(p.file, &is); err != nil {
+		return nil, fmt.Errorf("a file in memory: %w", err)
+	}
+	return json.Marshal(&handle{Boot: boot(), PID: os.Getpid(), File: p.file, Inode: is.Ino, Bytes: int64(len(p.bytes)),
+		Offset: address - p.address})
+}
+
+// Unshare has nothing to end: the file is there as long as the memory.
+func (g *gpu) Unshare([]byte) error { return nil }
+
+// reached is the memory of other processes that this one has mapped, by handle without offset.
+var reached struct {
+	sync.Mutex
+	pieces map[handle]*mapping
+}
+
+// A mapping is there as long as somebody needs it.
+type mapping struct {
+	piece
+	users int
+}
+
+// Reach maps memory of another process.
+func (g *gpu) Reach(text []byte) (uint64, error) {
+	var h handle
+	if err := json.Unmarshal(text, &h); err != nil {
+		return 0, fmt.Errorf("a handle of shared memory: %w", err)
+	}
+	if h.Boot != boot() {
+		return 0, fmt.Errorf("process %d is on another machine, and processes on the CPU share one machine's memory: %w", h.PID,
+			executor.ErrNotSupported)
+	}
+	offset := h.Offset
+	h.Offset = 0
+	reached.Lock()
+	defer reached.Unlock()
+	m := reached.pieces[h]
+	if m == nil {
+		var err error
+		if m, err = h.open(); err != nil {
+			return 0, fmt.Errorf("shared memory of process %d: %w", h.PID, err)
+		}
+		if reached.pieces == nil {
+			reached.pieces = map[handle]*mapping{}
+		}
+		reached.pieces[h] = m
+	}
+	m.users++
+	return m.address + offset, nil
+}
+
+// open maps the file.
+func (h *handle) open() (*mapping, error) {
+	const rule = "processes must be of one user, and see each other in /proc"
+	path := fmt.Sprintf("/proc/%d/fd/%d", h.PID, h.File)
+	if to, err := os.Readlink(path); err != nil || !strings.HasPrefix(to, "/memfd:"+memoryName) {
+		return nil, fmt.Errorf("%s is no such file, but %q (%s): %w", path, to, rule, cmp.Or(err, os.ErrNotExist))
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, rule)
+	}
+	defer file.Close()
+	var is syscall.Stat_t
+	if err := syscall.Fstat(int(file.Fd()), &is); err != nil {
+		return nil, err
+	}
+	if is.Ino != h.Inode || is.Size != h.Bytes {
+		return nil, fmt.Errorf("%s is another file (%s)", path, rule)
+	}
+	bytes, err := mapped(int(file.Fd()), h.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &mapping{piece: piece{address: addressOf(bytes), bytes: bytes}}, nil
+}
+
+// Leave undoes one Reach.
+func (g *gpu) Leave(text []byte) error {
+	var h handle
+	if err := json.Unmarshal(text, &h); err != nil {
+		return fmt.Errorf("a handle of shared memory: %w", err)
+	}
+	h.Offset = 0
+	reached.Lock()
+	defer reached.Unlock()
+	m := reached.pieces[h]
+	if m == nil {
+		return nil
+	}
+	if m.users--; m.users > 0 {
+		return nil
+	}
+	delete(reached.pieces, h)
+	return syscall.Munmap(m.bytes)
+}
