@@ -27,6 +27,9 @@ type Options struct {
 	// sends and receives; see ir.OneSided.
 	OneSided bool
 
+	// Lowered asks for the one-sided program that the two-sided one is lowered to; see Lower.
+	Lowered bool
+
 	// Bytes is the size of the calls that a program of channels is made for, whose loops depend on it; 0 is any, with one
 	// turn of each.
 	Bytes int64
@@ -95,8 +98,11 @@ func compileFile(tree *syntax.File, opt Options) (p *ir.Program, wasExpanded boo
 		return nil, true, err
 	}
 	lower, check := twoSided, verify.CheckAndMark
-	if opt.OneSided {
+	switch {
+	case opt.OneSided:
 		lower, check = oneSided, verify.Check
+	case opt.Lowered:
+		lower, check = lowered, verify.Check
 	}
 	program, err := lower(chunks, &opt, stage)
 	if err != nil {
