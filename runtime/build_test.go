@@ -2,10 +2,12 @@ package runtime
 
 import (
 	"debug/elf"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // libraries builds the libraries once for all tests.
@@ -53,5 +55,24 @@ func checkLibrary(t *testing.T, f *elf.File) {
 		if s.Section != elf.SHN_UNDEF && !strings.HasPrefix(strings.TrimPrefix(s.Name, "p"), "nccl") && s.Name != "mscclc_forwards" {
 			t.Errorf("the library exports %s", s.Name)
 		}
+	}
+}
+
+// A build that was killed leaves its folder, which a later one removes: after a day, since it may still run.
+func TestStale(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	for name, age := range map[string]time.Duration{"build1": 25 * time.Hour, "build2": time.Hour, "0123abc": 99 * time.Hour} {
+		at := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Join(at, "objects"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(at, now, now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removeStale(dir, now)
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "0123abc" || filepath.Base(left[1]) != "build2" {
+		t.Errorf("there are %q: %v", left, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mscclc/bundle"
 	"mscclc/executor/data"
 	"mscclc/internal/covering"
+	"mscclc/ir"
 )
 
 // mutated opens copies of a bundle under sanitizers. All but the first have bytes that were changed at random.
@@ -37,6 +38,11 @@ func TestMutated(t *testing.T) {
 		b.Images[i].Code = []byte(".version 7.0\n\x00") // real code would take the most time
 	}
 	mutated(t, b, covering.Share(10000), "2")
+	b = makeDirect(t, []data.DType{data.F32}, 8, 2)
+	for i := range b.Images {
+		b.Images[i].Code = []byte(".version 7.0\n\x00")
+	}
+	mutated(t, b, covering.Share(2000), "2")
 }
 
 // TestWhole uses all sets, programs and images of a bundle for 2, 4 and 8 ranks and all types.
@@ -70,7 +76,7 @@ func TestRefused(t *testing.T) {
 		{"empty", nil, 0o600, "it is no bundle"},
 		{"short", good[:len(good)-64], 0o600, "bytes, and should have"},
 		{"text", []byte(strings.Repeat("text ", 100)), 0o600, "it is no bundle"},
-		{"version", changed(8, 9), 0o600, "it has version 9, and this library reads version 1"},
+		{"version", changed(8, 9), 0o600, "it has version 9, and this library reads version 2"},
 		{"kernels", changed(24, good[24]^1), 0o600, "it is for other kernels"},
 		{"table", changed(130, good[130]^1), 0o600, "its table is damaged"},
 		{"group", good, 0o620, "other users may write to it"},
@@ -86,5 +92,56 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v, %s; want %q", err, out, c.want)
 			}
 		})
+	}
+}
+
+// TestDirectRefused opens bundles whose programs may not reach the buffers that they reach.
+func TestDirectRefused(t *testing.T) {
+	file := program(t, "layout", engineObjects)
+	good := makeDirect(t, []data.DType{data.F32}, 8, 2)
+	for _, c := range []struct {
+		name, want string
+		spoil      func(b *bundle.Bundle)
+	}{
+		{"nothing", "", func(*bundle.Bundle) {}},
+		{"not for windows", "names no program that runs all its calls", func(b *bundle.Bundle) {
+			b.Sets[0].Rules[1].When &^= bundle.WhenWindows
+		}},
+		{"windows and a root", "names no program that runs all its calls", func(b *bundle.Bundle) {
+			r := &b.Sets[0].Rules[1]
+			*r = bundle.RuleRow{Kind: uint8(ir.ReduceTo), When: r.When, Program: bundle.NCCLRow, UpTo: r.UpTo}
+		}},
+		{"staged", "tables that do not fit together", func(b *bundle.Bundle) { clearDirect(b) }},
+		{"a buffer that is too short", "tables that do not fit together", func(b *bundle.Bundle) {
+			for _, p := range b.Programs {
+				for _, part := range p.Parts {
+					for i, o := range part.Operands {
+						if ir.Buf(o.Buf) == ir.Output {
+							part.Operands[i].A, part.Operands[i].Index = 2, 2*p.Chunks+uint32(o.B)
+						}
+					}
+				}
+			}
+		}},
+	} {
+		b, err := bundle.Decode("good", bundle.Encode(good))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.spoil(b)
+		out, err := exec.Command(file, write(t, bundle.Encode(b)), "2", device).CombinedOutput()
+		if (err == nil) != (c.want == "") || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v, %s; want %q", c.name, err, out, c.want)
+		}
+	}
+}
+
+// clearDirect makes staged programs of direct ones, and their rules for any buffers.
+func clearDirect(b *bundle.Bundle) {
+	for _, p := range b.Programs {
+		p.Direct = 0
+	}
+	for i := range b.Sets[0].Rules {
+		b.Sets[0].Rules[i].When &^= bundle.WhenWindows
 	}
 }

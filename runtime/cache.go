@@ -9,14 +9,28 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"time"
 
 	"mscclc/executor/gpu"
 	"mscclc/kernels"
 )
 
+// building is what the names of folders begin with in which libraries are built; stale is when one is left over.
+const (
+	building = "build"
+	stale    = 24 * time.Hour
+)
+
 // Cached returns a folder with the libraries. It builds them there unless they have been built of the same sources by
 // the same compiler. The folder is in the user's cache.
 func Cached() (string, error) {
+	return CachedBy(func(string) func() { return func() {} })
+}
+
+// CachedBy is Cached for a caller that removes the folder of an unfinished build where the process ends early: begin
+// takes its name, and returns what is called once that folder is gone.
+func CachedBy(begin func(dir string) (done func())) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -35,10 +49,12 @@ func Cached() (string, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return "", err
 	}
-	built, err := os.MkdirTemp(filepath.Dir(dir), "build")
+	removeStale(filepath.Dir(dir), time.Now())
+	built, err := os.MkdirTemp(filepath.Dir(dir), building)
 	if err != nil {
 		return "", err
 	}
+	defer begin(built)()
 	defer os.RemoveAll(built)
 	if err := Build(built); err != nil {
 		return "", fmt.Errorf("building the library of collectives: %w", err)
@@ -54,6 +70,20 @@ func Cached() (string, error) {
 		}
 	}
 	return dir, nil
+}
+
+// removeStale removes the folders of builds that have not ended for a day. What cannot be removed stays.
+func removeStale(dir string, now time.Time) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), building) && now.Sub(info.ModTime()) > stale {
+			os.RemoveAll(filepath.Join(dir, e.Name()))
+		}
+	}
 }
 
 // whole reports whether a folder has both libraries.

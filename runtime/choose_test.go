@@ -33,11 +33,12 @@ func choosingRules() []bundle.Rule {
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.When, r.UpTo = bundle.WhenCaptured, 8 }),
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.When, r.UpTo, r.RedOp = bundle.WhenEager, 4000, uint8(data.Max) }),
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.DType, r.Calls = uint8(data.U8), 2 }),
-		rule(ir.AllReduce, func(r *bundle.Rule) { r.When |= bundle.WhenWindows }),
+		rule(ir.AllReduce, func(r *bundle.Rule) { r.Direct, r.When = true, r.When|bundle.WhenWindows }),
 		rule(ir.AllReduce, func(r *bundle.Rule) { r.Program, r.UpTo = "", 4000 }),
 		rule(ir.AllReduce, func(r *bundle.Rule) {}),
 		rule(ir.AllGather, func(r *bundle.Rule) { r.UpTo = 4000 }),
-		rule(ir.AllGather, func(r *bundle.Rule) { r.Columns = 32 }),
+		rule(ir.AllGather, func(r *bundle.Rule) { r.Columns = 32 }), // more CTAs than there are
+		rule(ir.AllGather, func(r *bundle.Rule) { r.UpTo = 10000 }),
 		rule(ir.Broadcast, func(r *bundle.Rule) { r.Program, r.Root = "broadcast/direct", 1 }),
 		rule(ir.ReduceScatter, func(r *bundle.Rule) { r.Protocol = ir.Simple }),
 	}
@@ -93,11 +94,14 @@ func choose(b *bundle.Bundle, c *chosen) int {
 			return -1
 		}
 		p := b.Programs[r.Program]
+		if p.BlocksOf()*int(r.Columns) > 8 {
+			continue
+		}
 		image := set.Image[c.dtype]
 		if p.Copies != 0 {
 			image = set.Copier[c.dtype]
 		}
-		if image == 1<<32-1 || p.BlocksOf()*int(r.Columns) > 8 {
+		if image == 1<<32-1 {
 			return -1
 		}
 		return i

@@ -97,6 +97,19 @@ func pairsPeriod() string {
 	return "100"
 }
 
+// TestGraphs has graphs and eager calls follow each other over streams, unless NCCL's variable says no.
+func TestGraphs(t *testing.T) {
+	program := engineProgram(t)
+	file := write(t, bundle.Encode(makeBundle(t, engineTypes, 8, 2)))
+	engine(t, program, file, "threads", 2, []string{"graphs"})
+	// Each process captures two graphs, so that it makes two nodes that record.
+	engine(t, program, file, "processes", 2, []string{"graphs"}, "MSCCLC_STANDIN_FAIL=cuGraphAddEventRecordNode:3")
+	out, err := tryEngine(t, program, file, "processes", 2, []string{"graphs"}, "NCCL_GRAPH_MIXING_SUPPORT=0")
+	if err == nil || !strings.Contains(out, "does not follow") {
+		t.Errorf("without order: %v\n%s", err, out)
+	}
+}
+
 // TestTimeout has a launch give up whose peers never come: it names the step.
 func TestTimeout(t *testing.T) {
 	program := engineProgram(t)

@@ -12,6 +12,7 @@ import (
 var (
 	agreed  = []string{"nccl (group) AllGather", "engine join", "nccl (group) AllGather"}
 	refused = []string{"nccl (group) AllGather", "nccl (group) AllGather"}
+	opened  = []string{"engine before", "engine window", "nccl (group) AllGather", "nccl (group) AllGather", "engine use"}
 )
 
 func notes(parts ...any) (list []string) {
@@ -29,6 +30,7 @@ func notes(parts ...any) (list []string) {
 // TestFrontCalls: call sequences of PyTorch, JAX and nccl-tests reach NCCL or the engine, in this order.
 func TestFrontCalls(t *testing.T) {
 	const initRank, native, far = "nccl CommInitRankConfig", "engine AllReduce", "allreduce 0 4000000 7 0 0 0"
+	const window = "nccl CommWindowRegister"
 	checkSequences(t, []sequence{
 		{"nccl-tests", site{ranks: 2}, []string{"init 0", "allreduce 0 10 7 0 0 0", far, "destroy 0"},
 			notes(initRank, agreed, native, "engine before", "nccl AllReduce", "engine behind", "engine before", "engine end", "nccl CommDestroy")},
@@ -56,6 +58,14 @@ func TestFrontCalls(t *testing.T) {
 			notes(initRank, refused, "nccl AllReduce", "nccl CommDestroy")},
 		{"a rank that cannot", site{ranks: 3, env: []string{"MSCCLC_FAKE_UNABLE=1"}}, []string{"init 0", "allreduce 0 10 7 0 0 0"},
 			notes(initRank, refused, "engine end", "nccl AllReduce")},
+		{"windows", site{ranks: 2, env: []string{"MSCCLC_FAKE_WINDOWS=1"}}, []string{"init 0", "memory 0 plain 1000",
+			"window 0 0 0 0 1000", "unwindow 0 0", "start", "window 0 0 0 0 500", "window 1 0 0 500 500", "allreduce 0 10 7 0 0 0", "end", "window 2 0 0 0 1000 0"},
+			notes(initRank, agreed, window, opened, "engine drop", "nccl CommWindowDeregister", window, window, native, opened, opened,
+				window)},
+		{"windows that no rule is for", site{ranks: 2}, []string{"init 0", "memory 0 plain 1000", "window 0 0 0 0 1000"},
+			notes(initRank, agreed, window)},
+		{"windows before the first call", site{ranks: 2, env: []string{"MSCCLC_FAKE_WINDOWS=1"}}, []string{"init 0 0 0", "wait 0",
+			"memory 0 plain 1000", "window 0 0 0 0 1000"}, notes(initRank, window, agreed, opened)},
 		{"an unknown function", site{ranks: 2}, []string{"init 0", "unknown", "putsignal"}, notes(initRank, agreed)},
 	})
 }
@@ -72,16 +82,19 @@ func TestFrontRaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := site{how: "alone", mock: true, ranks: 4, threads: true, program: filepath.Join(t.TempDir(), "races"),
-		bundle: filepath.Join(dir, "runtime", "src", "engine.h")}
-	objects = append(objects, "testdata/client.cc", "testdata/client_data.cc", "testdata/fake_engine.cc", "-lstdc++")
+	s := site{how: "alone", mock: true, ranks: 4, threads: true, env: []string{"MSCCLC_FAKE_WINDOWS=1"},
+		program: filepath.Join(t.TempDir(), "races"),
+		bundle:  filepath.Join(dir, "runtime", "src", "engine.h")}
+	objects = append(append(objects, clientUnits()...), "testdata/fake_engine.cc", "-lstdc++")
 	if err := library.Link(s.program, objects, append(sanitize, "-std=c++17", "-fno-threadsafe-statics")...); err != nil {
 		t.Fatal(err)
 	}
 	var commands []string
 	for i := range 4 {
 		commands = append(commands, fmt.Sprint("init 0 1 0 ", i), fmt.Sprint("init 1 1 0 b", i), "allreduce 0 1000 7 0 0 0",
-			"start", "allreduce 1 10 7 0 0 0", "allreduce 0 10 7 0 0 0", "end", "split 0 2 2", "allreduce 2 10 7 0 0 0", "sync",
+			"memory 0 plain 1000", "start", "window 0 0 0 0 100", "window 1 1 0 0 100", "window 2 0 0 500 100", "end",
+			"start", "allreduce 1 10 7 0 0 0", "allreduce 0 10 7 0 0 0", "end", "unwindow 0 0", "free 0",
+			"split 0 2 2", "allreduce 2 10 7 0 0 0", "sync",
 			"destroy 2", "abort 1", "destroy 0")
 	}
 	s.do(t, commands...).well(t)

@@ -41,6 +41,11 @@ type run struct {
 
 func isFront(name string) bool { return !library.IsEngine(name) }
 
+// clientUnits are the sources of the test client.
+func clientUnits() []string {
+	return []string{"testdata/client.cc", "testdata/client_data.cc", "testdata/client_windows.cc"}
+}
+
 // parts are what tests of the front compile: the mock NCCL, the client, and the libraries with a mock engine.
 var parts = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(scratch, "front")
@@ -59,11 +64,11 @@ var parts = sync.OnceValues(func() (string, error) {
 		append(common, "-fPIC", "-shared", "-Wl,-soname,libnccl.so.2")...); err != nil {
 		return "", err
 	}
-	if err := library.Link(filepath.Join(dir, "client"), []string{"testdata/client.cc", "testdata/client_data.cc",
-		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"}, common...); err != nil {
+	if err := library.Link(filepath.Join(dir, "client"), append(clientUnits(),
+		filepath.Join(real, "libnccl.so.2"), "-lstdc++", "-lm"), common...); err != nil {
 		return "", err
 	}
-	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), isFront)
+	objects, err := library.Compile(tree, filepath.Join(dir, "objects"), isFront, warnings...)
 	if err != nil {
 		return "", err
 	}

@@ -62,3 +62,21 @@ func TestFrontSettings(t *testing.T) {
 		t.Errorf("NCCL has %q\n%s", r.notes[0], r.output)
 	}
 }
+
+// TestFrontNoMemory: a rank whose GPU has no memory left takes part in the agreement all the same. Where it cannot, its
+// call fails, rather than that its peers wait without an error anywhere.
+func TestFrontNoMemory(t *testing.T) {
+	file := wholeBundle(t, 2)
+	s := site{how: "preload", ranks: 2, bundle: file,
+		of: func(rank int) []string { return []string{"", "MSCCLC_STANDIN_FAIL=cuMemAlloc_v2:1:2"}[rank : rank+1] }}
+	r := s.do(t, "init 0", "allreduce 0 10 7 0 0 0 v", "sync", "destroy 0").well(t)
+	if strings.Contains(r.stats, `"native":false`) {
+		t.Errorf("calls were: %s", r.stats)
+	}
+	// The client makes four streams first.
+	s = site{how: "preload", ranks: 1, bundle: file, env: []string{"MSCCLC_STANDIN_FAIL=cuStreamCreate:5:2"}}
+	r = s.do(t, "expect 1", "initall 2").well(t)
+	if strings.Count(r.output, "rank 0 of 2 cannot agree with the others") != 1 {
+		t.Errorf("the output is\n%s", r.output)
+	}
+}

@@ -53,6 +53,15 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestLayoutDirect is TestLayout for direct programs, whose launches have the buffers of all ranks.
+func TestLayoutDirect(t *testing.T) {
+	file := program(t, "layout", engineObjects)
+	for _, ranks := range []int{2, 4, 8} {
+		b := makeDirect(t, []data.DType{data.F32, data.I8}, bundle.DefaultCTAs, ranks)
+		compareLayouts(t, file, b, ranks, covering.Share(200))
+	}
+}
+
 // TestLayoutCatalog is TestLayout for all programs of the catalog that bundles take.
 func TestLayoutCatalog(t *testing.T) {
 	file := program(t, "layout", engineObjects)
@@ -116,16 +125,31 @@ func randomRequest(rnd *rand.Rand, p *bundle.Program, number, ranks int) request
 		at := uint64(100+r) << 32
 		q.Memory[r] = abi.OneMemory{Scratch: at + p.ScratchAt, Packets: at + p.PacketsAt, Flags: at + p.FlagsAt}
 	}
-	m := &q.Memory[q.Rank]
-	m.Input, m.Output = 6<<40, 7<<40
-	switch rnd.Intn(4) {
-	case 0:
-		m.Input += size * uint64(rnd.Intn(16))
-		m.Output += size * uint64(rnd.Intn(16))
-	case 1:
-		m.Output = m.Input
-	}
+	placeBuffers(rnd, p, &q)
 	return q
+}
+
+// placeBuffers chooses where a call's buffers lie: those of all ranks for a direct program, and else the own rank's.
+// They are aligned and not, and all of them are in place, or none is.
+func placeBuffers(rnd *rand.Rand, p *bundle.Program, q *request) {
+	size := uint64(data.DType(q.DType).Size())
+	var input, output uint64
+	inplace := rnd.Intn(4) == 0
+	if !inplace && rnd.Intn(3) == 0 {
+		input, output = size*uint64(rnd.Intn(16)), size*uint64(rnd.Intn(16))
+	}
+	coll := &ir.Collective{Kind: ir.Kind(p.Kind), Ranks: int(p.Ranks), Chunks: int(p.Chunks), Root: int(p.Root),
+		Inplace: inplace}
+	geo := data.NewGeometry(coll, int64(q.Elems), int(size))
+	for r := range p.Ranks {
+		if m := &q.Memory[r]; r == q.Rank || p.Direct != 0 {
+			m.Input, m.Output = 6<<40+uint64(r)<<36+input, 7<<40+uint64(r)<<36+output
+			if inplace {
+				_, _, inAt, outAt, _ := geo.Buffers(int(r))
+				m.Input, m.Output = 6<<40+uint64(r)<<36+uint64(inAt)*size, 6<<40+uint64(r)<<36+uint64(outAt)*size
+			}
+		}
+	}
 }
 
 // layout is the answer of executor/abi.

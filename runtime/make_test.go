@@ -19,6 +19,9 @@ import (
 // device is the name of the GPU that bundles of tests are for.
 const device = "NVIDIA H200"
 
+// warnings are those that our sources must not have.
+var warnings = []string{"-Wall", "-Wextra", "-Wshadow", "-Werror"}
+
 // scratch is a folder of all tests of the package.
 var scratch string
 
@@ -47,7 +50,7 @@ func compiled(name string, flags ...string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return library.Compile(dir, filepath.Join(scratch, name), library.IsEngine, flags...)
+	return library.Compile(dir, filepath.Join(scratch, name), library.IsEngine, append(flags, warnings...)...)
 }
 
 var programs = map[string]string{} // files, by name and flags
@@ -82,6 +85,25 @@ func makeBundle(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundl
 	spec := bundle.Spec{Device: device, Ranks: ranks, DTypes: types}
 	for _, n := range ranks {
 		spec.Rules = append(spec.Rules, bundle.Ladder(n, ctas)...)
+	}
+	b, err := bundle.Build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// makeDirect makes a bundle of direct programs, for calls between windows.
+func makeDirect(t testing.TB, types []data.DType, ctas int, ranks ...int) *bundle.Bundle {
+	t.Helper()
+	spec := bundle.Spec{Device: device, Ranks: ranks, DTypes: types}
+	for _, n := range ranks {
+		for _, r := range bundle.Ladder(n, ctas) {
+			if !r.Kind.Rooted() {
+				r.Direct, r.When = true, r.When|bundle.WhenWindows
+				spec.Rules = append(spec.Rules, r)
+			}
+		}
 	}
 	b, err := bundle.Build(spec)
 	if err != nil {

@@ -27,8 +27,16 @@ void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out) {
 struct View {
   const bundle_program *row;
   u64 bytes;
-  u32 rank, in, out;  // chunks of the rank's input and output
+  u32 rank;
 };
+
+// buffer_has says whether a rank that the step's block may reach has so many chunks of input or output.
+bool buffer_has(const View &v, const abi_one_operand &o, u64 last) {
+  const bundle_program &p = *v.row;
+  u32 in, out;
+  pieces_of(p, (u32)o.rank, &in, &out);
+  return ((u32)o.rank == v.rank || p.direct) && last <= (u64)(o.buf == BUF_INPUT ? in : out) * p.chunks;
+}
 
 // has says whether a table lies in the section, at a multiple of 16 bytes.
 bool has(const View &v, u64 at, u64 rows, u64 row_bytes) {
@@ -45,9 +53,8 @@ bool check_operand(const View &v, const abi_one_step &s, const abi_one_operand &
     case BUF_FLAGS: return s.op != OP_MOVE && o.index < p.flags;
     case BUF_INPUT:
     case BUF_OUTPUT:
-      // No rank knows where the buffers of another lie.
-      return s.op == OP_MOVE && (u32)o.rank == v.rank && last <= (o.buf == BUF_INPUT ? v.in : v.out) &&
-             o.b < p.chunks && o.a >= 0 && (u64)o.a * p.chunks + o.b == o.index;
+      return s.op == OP_MOVE && buffer_has(v, o, last) && o.b < p.chunks && o.a >= 0 &&
+             (u64)o.a * p.chunks + o.b == o.index;
   }
   return false;
 }
@@ -88,10 +95,12 @@ bool check_part(const View &v, const Program &p, u32 *numbers) {
 
 bool check_row(const bundle_program &p, u32 ranks) {
   const u32 most = 1 << 28;
-  return p.kind < KINDS && p.ranks == ranks && p.root < ranks && p.chunks > 0 && p.chunks < 1 << 16 &&
-         p.protocol < PROTO_COUNT && p.depth > 0 && p.depth <= MOST_DEPTH && p.scratch < most && p.packets < most &&
-         p.flags < most && p.blocks > 0 && p.blocks <= MOST_BLOCKS && p.columns > 0 && p.columns <= MOST_COLUMNS &&
-         p.tile >= 16 && p.tile <= MOST_TILE && p.tile % 16 == 0 && memchr(p.name, 0, sizeof p.name);
+  const bool rooted = p.kind >= BROADCAST && p.kind <= SCATTER;
+  return p.kind < KINDS && p.ranks == ranks && p.root < ranks && p.direct <= !rooted && p.chunks > 0 &&
+         p.chunks < 1 << 16 && p.protocol < PROTO_COUNT && p.depth > 0 && p.depth <= MOST_DEPTH && p.scratch < most &&
+         p.packets < most && p.flags < most && p.blocks > 0 && p.blocks <= MOST_BLOCKS && p.columns > 0 &&
+         p.columns <= MOST_COLUMNS && p.tile >= 16 && p.tile <= MOST_TILE && p.tile % 16 == 0 &&
+         memchr(p.name, 0, sizeof p.name);
 }
 
 // inside says whether `bytes` at `at` lie before the program's end, where lines of memory begin.
@@ -124,8 +133,6 @@ bool program_open(Bundle *b, u32 number, u32 ranks, Program *p, Why *why) {
               check_memory(*p->row);
   u32 blocks = 0;
   for (v.rank = 0; good && v.rank < ranks; v.rank++) {
-    pieces_of(*p->row, v.rank, &v.in, &v.out);
-    v.in *= p->row->chunks, v.out *= p->row->chunks;
     good = check_part(v, *p, &blocks);
     for (u32 i = 0; good && i < p->part[v.rank].steps; i++) p->final |= steps_of(*p, v.rank)[i].flags & STEP_FINAL;
   }

@@ -8,7 +8,7 @@
 #include "../../kernels/abi/rows_onesided.h"
 
 enum {
-  BUNDLE_VERSION = 1,
+  BUNDLE_VERSION = 2,
   BUNDLE_ALIGN = 64,
   BUNDLE_NCCL = 0xffffffffu,  // a rule's program: the call is NCCL's; any other is the number of a SECTION_PROGRAM
   BUNDLE_NONE = 0xffffffffu,  // a number of a section that there is not
@@ -60,11 +60,12 @@ struct bundle_set {
 ABI_SIZE(bundle_set, 192);
 
 // A rule says what runs a call. The first that fits counts: the kind is equal, dtype, redop and root are equal or
-// BUNDLE_ANY, the call's flags are in `when`, the group has at most `calls` calls (0: any), and the call has at most
-// up_to bytes, counted as nccl-tests counts: those of the larger of input and output.
+// BUNDLE_ANY, the call's flags are in `when`, the group has at most `calls` calls (0: any), the communicator has the
+// CTAs of the launch, and the call has at most up_to bytes, counted as nccl-tests counts: those of the larger of input
+// and output.
 enum {
   RULE_EAGER = 1, RULE_CAPTURED = 2,  // when: one is set at least
-  RULE_WINDOWS = 4                    // only where all buffers lie in registered windows
+  RULE_WINDOWS = 4                    // only where all buffers lie in registered windows; no rule with a root has it
 };
 struct bundle_rule {
   u8 kind, dtype, redop, root, when, pad0[3];
@@ -78,10 +79,14 @@ ABI_SIZE(bundle_rule, 40);
 // these name. Memory is made for `columns` replicas and tile iterations of `tile` bytes (OneImage.Layout in
 // executor/abi), and lies at scratch_at, packets_at and flags_at of a rank's arena. No two programs of a set share any
 // of it.
+//
+// direct is 0 of staged programs, whose remote steps reach scratch, packets and flags only. It is 1 where steps may
+// reach input and output of other ranks, too. Only rules with RULE_WINDOWS name such a program. It has no root, since a
+// call with one may leave buffers out on some ranks. It is right where all ranks are in place, and where none is.
 struct bundle_program {
   u32 kind, ranks, root, chunks;  // chunks of a piece
   u32 protocol, depth;
-  u8 one_pass, copies, lines, even, inplace, outofplace, bitwise, pad0;
+  u8 one_pass, copies, lines, even, inplace, outofplace, bitwise, direct;
   u32 scratch, packets, flags;    // chunks that a rank has of them; flags without the runtime's
   u32 blocks;                     // of all ranks
   u32 columns, pad1;

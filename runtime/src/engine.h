@@ -64,6 +64,44 @@ struct Choice {
 };
 Choice team_choose(const Team *t, const Call *call, bool captured);
 
+// A Window is memory of all ranks of a team, which they have registered together. A WindowOffer is what a rank tells
+// the others of its own, and is sent as it is. Files are what other processes map: parts of the memory, one behind the
+// other.
+struct Window;
+enum { MOST_FILES = 240 };  // a message over a socket carries no more than 253
+enum { REACH_NOT, REACH_HANDLE, REACH_MAPPED };
+struct WindowOffer {
+  u64 pid, address, bytes;
+  u64 offset;         // of the window, in what the handle or the files give
+  u32 reach, files;   // how others reach it; files: how many there are, of REACH_MAPPED
+  u8 handle[64];      // of REACH_HANDLE
+  u8 key[16];         // the front's: by which others get the files
+  char why[124];      // of REACH_NOT
+};
+struct Files {
+  u32 count;
+  int file[MOST_FILES];
+  u64 bytes[MOST_FILES];
+};
+
+// team_wants_windows says whether some rule asks for windows. window_begin fills in a rank's offer and files, which the
+// caller closes. Where others cannot reach the memory, the offer says why, and the result is null. window_fits judges
+// the offers of all ranks; it gives the same on each. window_reach reaches a rank's memory: by the files that it
+// exported, if it is of another process and there are some. Then window_use has calls use the window, or window_end
+// forgets it. name is what window_drop is told: it has no later call use the windows of that name, and returns how many
+// there were. Where calls still run, memory of other ranks stays mapped until a later window or the team's end.
+bool team_wants_windows(const Team *t);
+Window *window_begin(Team *t, const void *memory, u64 bytes, WindowOffer *mine, Files *files);
+bool window_fits(const WindowOffer *all, u32 ranks, Why *why);
+bool window_reach(Team *t, Window *w, u32 rank, const WindowOffer &offer, const Files *files, Why *why);
+void window_use(Team *t, Window *w, const void *name);
+void window_end(Team *t, Window *w);
+u32 window_drop(Team *t, const void *name);
+
+// team_windows says whether all buffers of a call lie in windows. A call with a root has none, since its ranks may
+// leave buffers out.
+bool team_windows(const Team *t, const Call *call);
+
 // team_launch starts a call on a stream, behind all that was started before on this communicator, on whatever stream.
 // It gives 0 or an error of the driver. Where the stream is captured, the launch becomes part of the graph. It
 // allocates nothing, waits for nothing, and asks no event. team_before and team_behind do the same ordering for a call
@@ -73,6 +111,10 @@ int team_launch(Team *t, const Choice *choice, const Call *call, void *stream);
 int team_before(Team *t, void *stream);
 int team_behind(Team *t, void *stream);
 int team_captured(Team *t, void *stream, bool *captured);
+
+// team_busy says whether calls of the team run or wait on the GPU.
+bool team_busy(Team *t);
+bool team_orders_graphs(const Team *t);  // launches of graphs follow each other and eager calls
 
 // team_failed says whether a launch of the team gave up or the GPU has a fault, with the rank, the step and the line of
 // the program that waited.

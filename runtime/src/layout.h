@@ -20,10 +20,12 @@ u64 chunk_of(u32 chunks, u64 elems, u32 size);
 enum Cannot { CAN, CANNOT_COUNT, CANNOT_UNEVEN, CANNOT_AVERAGE, CANNOT_TILE };
 Cannot cannot(const Program &p, const Shape &s);
 
-// Where holds the addresses of a rank's launch: its tables, states and status, and the memory of all ranks.
+// Where holds the addresses of a rank's launch: its tables, states and status, and the memory of all ranks. A direct
+// program needs input and output of all ranks, as these ranks have them: where calls are in place, the input of rank r
+// of an AllGather lies r pieces behind its output. A staged program needs those of the own rank only.
 struct Where {
   u64 blocks, steps, operands, states, status;
-  const abi_one_memory *rank;  // of all; input and output of the own rank
+  const abi_one_memory *rank;  // of all
   u32 own;
 };
 

@@ -123,6 +123,8 @@ void finish(Side *s, bool heard) {
     e->why = nullptr;
     e->state = STATE_TEAM;
     info("rank %u of %u uses the bundle's programs, with %u CTAs at most", e->rank, e->ranks, e->ctas);
+    if (!team_orders_graphs(e->team))
+      info("rank %u of %u: the program orders launches of graphs on different streams", e->rank, e->ranks);
     return;
   }
   if (s->done && s->why.text[0] == 0) say(&s->why, "rank %u could not reach the others", failed);
@@ -156,13 +158,22 @@ bool capture_first(Member *e, void *stream) {
   return true;
 }
 
-void agree(Member **list, u32 count) {
+// absent leaves a communicator that this rank cannot agree on. The other ranks wait for it: its program must end.
+static Result absent(Member *e, const char *why) {
+  keep_nccl(e, interned(why));
+  member_text(e, "rank %u of %u cannot agree with the others, who wait for it: %s", e->rank, e->ranks, why);
+  tell("%s", e->text);
+  return CUDA_ERROR;
+}
+
+Result agree(Member **list, u32 count) {
   Side *sides = (Side *)calloc(count, sizeof(Side));
   Member **in = (Member **)calloc(count, sizeof(Member *));
   Side **of = (Side **)calloc(count, sizeof(Side *));
   const void **mine = (const void **)calloc(count, sizeof(void *));
   void **all = (void **)calloc(count, sizeof(void *));
   u32 n = 0;
+  Result r = SUCCESS;
   if (sides && in && of && mine && all) {
     fork_watch();
     for (u32 i = 0; i < count; i++) {
@@ -172,11 +183,12 @@ void agree(Member **list, u32 count) {
       if (!e->ctas) e->ctas = late_ctas < ctas_of(nullptr) ? (u32)late_ctas : ctas_of(nullptr);
       if (!facts(e)) keep_nccl(e, "NCCL does not know the communicator");
       else if (e->ranks < 2 || e->ranks > BUNDLE_RANKS) keep_nccl(e, "bundles have no such number of ranks");
-      else if (!gather_open(e, &s->why) && !alone()) keep_nccl(e, interned(s->why.text)), tell_kept(e, s->why.text);
+      else if (!gather_open(e, &s->why) && !alone()) r = absent(e, s->why.text);
       else begin(s), of[n] = s, in[n] = e, mine[n] = &s->mine, all[n++] = s->all;
     }
     Why why = {};
-    bool heard = n && gather(in, n, mine, all, sizeof(Hello), &why);
+    if (r) say(&why, "another rank of this thread cannot take part");
+    bool heard = !r && n && gather(in, n, mine, all, sizeof(Hello), &why);
     for (u32 i = 0; heard && i < n; i++) {
       of[i]->done = join(of[i]);
       mine[i] = &of[i]->done, all[i] = of[i]->dones;
@@ -188,12 +200,13 @@ void agree(Member **list, u32 count) {
       if (in[i]->state != STATE_TEAM) gather_close(in[i]);
     }
   } else {
-    for (u32 i = 0; i < count; i++) keep_nccl(list[i], "no memory");
+    for (u32 i = 0; i < count; i++) r = absent(list[i], "no memory");
   }
   free(sides), free(in), free(of), free(mine), free(all);
+  return r;
 }
 
-void made(const Init *list, u32 count) {
+Result made(const Init *list, u32 count) {
   Member **fresh = (Member **)calloc(count ? count : 1, sizeof(Member *));
   u32 n = 0;
   for (u32 i = 0; fresh && i < count; i++) {
@@ -206,7 +219,8 @@ void made(const Init *list, u32 count) {
     else if (e) member_leave(e);
   }
   reap();
-  if (n) agree(fresh, n);
+  const Result r = n ? agree(fresh, n) : SUCCESS;
   for (u32 i = 0; i < n; i++) member_leave(fresh[i]);
   free(fresh);
+  return r;
 }

@@ -32,3 +32,11 @@ Result alone_settle(AloneComm *c, bool wait);
 bool send_all(int fd, const void *bytes, size_t count);
 bool recv_all(int fd, void *bytes, size_t count);
 void quick(int fd);
+
+// alone_make makes a communicator, and waits until all its ranks have come: at the end of the thread's group, if it has
+// one.
+Result alone_make(Comm *comm, int ranks, const UniqueId *id, int rank, int device, bool blocking = true);
+
+// Splits (nccl_alone_split.cc). Those of a group are made by alone_split_group at its end, round by round.
+Result alone_split(AloneComm *c, int color, int key, Comm *made, bool in_group);
+Result alone_split_group();

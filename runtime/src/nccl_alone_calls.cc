@@ -38,8 +38,9 @@ void end(AloneComm *c) {
   free(c);
 }
 
-// make makes a communicator, and waits until all its ranks have come: at the end of the thread's group, if it has one.
-Result make(Comm *comm, int ranks, const UniqueId *id, int rank, int device, bool blocking = true) {
+}  // namespace
+
+Result alone_make(Comm *comm, int ranks, const UniqueId *id, int rank, int device, bool blocking) {
   if (!comm) return INVALID_ARGUMENT;
   *comm = nullptr;
   AloneComm *c = (AloneComm *)calloc(1, sizeof(AloneComm));
@@ -57,18 +58,7 @@ Result make(Comm *comm, int ranks, const UniqueId *id, int rank, int device, boo
   return blocking ? SUCCESS : IN_PROGRESS;
 }
 
-Result group_start() { return depth++, SUCCESS; }
-Result group_end() {
-  if (!depth) return INVALID_USAGE;
-  if (--depth) return SUCCESS;
-  Result r = SUCCESS;
-  while (AloneComm *c = find([](const AloneComm *a) { return a->group == &depth; })) {
-    const Result one = alone_settle(c, true);
-    c->group = nullptr;
-    if (!r) r = one;
-  }
-  return r;
-}
+namespace {
 
 int current_device() {
   int device = 0;
@@ -78,60 +68,46 @@ int current_device() {
 bool blocks(const Config *c) { return !c || c->size < sizeof *c || c->blocking; }
 Result get_version(int *version) { return version ? (*version = 22809, SUCCESS) : INVALID_ARGUMENT; }
 Result init_rank(Comm *comm, int ranks, UniqueId id, int rank) {
-  return make(comm, ranks, &id, rank, current_device());
+  return alone_make(comm, ranks, &id, rank, current_device());
 }
 Result init_config(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
-  return make(comm, ranks, &id, rank, current_device(), blocks(config));
+  return alone_make(comm, ranks, &id, rank, current_device(), blocks(config));
 }
 Result init_scalable(Comm *comm, int ranks, int rank, int, UniqueId *ids, Config *config) {
-  return ids ? make(comm, ranks, ids, rank, current_device(), blocks(config)) : INVALID_ARGUMENT;
+  return ids ? alone_make(comm, ranks, ids, rank, current_device(), blocks(config)) : INVALID_ARGUMENT;
 }
-Result init_all(Comm *list, int count, const int *devices) {
-  UniqueId id;
-  if (!list || count < 1 || count > MOST) return INVALID_ARGUMENT;
-  Result r = alone_id(&id);
-  group_start();
-  for (int i = 0; i < count && !r; i++) r = make(&list[i], count, &id, i, devices ? devices[i] : i);
-  const Result late = group_end();
-  return r ? r : late;
-}
-
 Result destroy(Comm comm) {
   AloneComm *c = valid(comm);
   if (!c) return INVALID_ARGUMENT;
   return end(c), SUCCESS;
 }
 
-// A split: all tell color and key; the first rank of each new communicator makes its identity, and all hear of all.
-struct Part {
-  int color, key, rank, ranks;
-};
-bool places(const Part *all, int ranks, int own_rank, Part *mine, int *first) {
-  mine->rank = mine->ranks = 0, *first = own_rank;
-  for (int i = 0; i < ranks; i++) {
-    if (all[i].color != mine->color) continue;
-    const bool before = all[i].key < mine->key || (all[i].key == mine->key && i < own_rank);
-    mine->rank += before, mine->ranks++;
-    const Part &f = all[*first];
-    if (all[i].key < f.key || (all[i].key == f.key && i < *first)) *first = i;
-  }
-  return mine->color != NCCL_NO_COLOR;
-}
 Result split(Comm comm, int color, int key, Comm *made, Config *) {
   AloneComm *c = valid(comm);
-  if (!c || !made) return INVALID_ARGUMENT;
-  *made = nullptr;
-  Part mine = {color, key, 0, 0}, *all = (Part *)calloc((size_t)c->ranks, sizeof(Part));
-  UniqueId id = {}, *ids = (UniqueId *)calloc((size_t)c->ranks, sizeof(UniqueId));
-  Result r = all && ids ? SUCCESS : SYSTEM_ERROR;
-  if (!r && !(alone_send(comm, &mine, sizeof mine) && alone_recv(comm, all, sizeof mine))) r = REMOTE_ERROR;
-  int first = 0;
-  const bool in = !r && places(all, c->ranks, c->rank, &mine, &first);
-  if (in && first == c->rank) r = alone_id(&id);
-  if (!r && !(alone_send(comm, &id, sizeof id) && alone_recv(comm, ids, sizeof id))) r = REMOTE_ERROR;
-  if (!r && in) r = make(made, mine.ranks, &ids[first], mine.rank, c->device);
-  free(all), free(ids);
+  return c && made ? alone_split(c, color, key, made, depth != 0) : INVALID_ARGUMENT;
+}
+
+Result group_start() { return depth++, SUCCESS; }
+Result group_end() {
+  if (!depth) return INVALID_USAGE;
+  Result r = depth == 1 ? alone_split_group() : SUCCESS;
+  if (--depth) return r;
+  while (AloneComm *c = find([](const AloneComm *a) { return a->group == &depth; })) {
+    const Result one = alone_settle(c, true);
+    c->group = nullptr;
+    if (!r) r = one;
+  }
   return r;
+}
+
+Result init_all(Comm *list, int count, const int *devices) {
+  UniqueId id;
+  if (!list || count < 1 || count > MOST) return INVALID_ARGUMENT;
+  Result r = alone_id(&id);
+  group_start();
+  for (int i = 0; i < count && !r; i++) r = alone_make(&list[i], count, &id, i, devices ? devices[i] : i);
+  const Result late = group_end();
+  return r ? r : late;
 }
 
 // fact gives a number of a communicator.
@@ -151,6 +127,16 @@ const char *last_of(Comm comm) {
   return c ? c->text : "";
 }
 Result fine(Comm comm) { return valid(comm) ? SUCCESS : INVALID_ARGUMENT; }
+
+// Windows are only numbers.
+Result window_register(Comm comm, void *buffer, size_t bytes, void **window, int) {
+  static u64 last;
+  if (!window) return INVALID_ARGUMENT;
+  *window = nullptr;
+  if (!valid(comm) || !buffer || !bytes) return INVALID_ARGUMENT;
+  return *window = (void *)__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED), SUCCESS;
+}
+Result window_deregister(Comm comm, void *) { return fine(comm); }
 
 // A Move is what a collective of one rank does.
 struct Move {
@@ -199,6 +185,7 @@ Nccl table() {
   n.CommInitAll = init_all, n.CommSplit = split;
   n.CommFinalize = fine, n.CommDestroy = destroy, n.CommAbort = destroy, n.CommGetAsyncError = error_of;
   n.CommCount = count_of, n.CommCuDevice = device_of, n.CommUserRank = rank_of;
+  n.CommWindowRegister = window_register, n.CommWindowDeregister = window_deregister;
   n.GroupStart = group_start, n.GroupEnd = group_end;
 #define COLLECTIVE(name, ...)                                                                        \
   n.name = [](const void *send, void *recv, size_t k, int t, __VA_ARGS__ Comm c, void *stream) { \

@@ -108,6 +108,7 @@ Call call_of(const Op &op) {
 // choose says what runs a call of a team. Where the driver does not say whether the stream is captured, NCCL does.
 Choice choose(Member *e, Op *op) {
   if (team_captured(e->team, op->stream, &op->captured)) return Choice{nullptr, "its stream cannot be asked"};
+  op->call.windows = team_windows(e->team, &op->call);
   return team_choose(e->team, &op->call, op->captured);
 }
 
@@ -143,7 +144,8 @@ Result run(Member *e, Op &op) {
     count_call(op.fn, kind_of(op.fn) == NO_KIND ? NOT_OURS : ARGUMENTS);
     return e->state == STATE_TEAM ? in_order(e, op) : forward(op);
   }
-  if (e->state == STATE_NEW && !capture_first(e, op.stream)) agree(&e, 1);
+  if (e->state == STATE_NEW && !capture_first(e, op.stream))
+    if (const Result absent = agree(&e, 1)) return absent;
   if (e->state != STATE_TEAM) {
     count_call(op.fn, e->why ? e->why : e->state == STATE_PAUSED ? PASSES : NO_TEAM);
     return forward(op);

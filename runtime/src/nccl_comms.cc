@@ -33,8 +33,6 @@ bool blocks(const Config *c, bool otherwise) {
   return config_int(c, offsetof(Config, blocking), otherwise) != 0;
 }
 
-bool direct() { return own.inside || passive(); }
-
 // done registers new communicators, now or at the end of the group.
 Result done(Result r, Comm *at, u32 count, u32 ctas, bool blocking) {
   if (r != SUCCESS && r != IN_PROGRESS) return r;
@@ -46,8 +44,9 @@ Result done(Result r, Comm *at, u32 count, u32 ctas, bool blocking) {
       Init *list = (Init *)calloc(count, sizeof(Init));
       if (!list) return SYSTEM_ERROR;
       for (u32 k = 0; k < count; k++) list[k] = Init{at + k, ctas, blocking};
-      made(list, count);
+      const Result late = made(list, count);
       free(list);
+      if (late) return late;
     }
   return r;
 }
@@ -70,19 +69,6 @@ u32 ctas_of(const Config *c) {
   if (in_config > 0 && (u32)in_config < most) most = (u32)in_config;
   return most;
 }
-
-#define BEGIN(function)                                           \
-  if (forked()) return after_fork();                              \
-  const Nccl *n = nccl();                                         \
-  if (!n) return INTERNAL_ERROR;                                  \
-  if (!n->function) return nccl_lacks("nccl" #function)
-
-// NCCL_DOES has NCCL do a call: what that calls in turn passes through.
-#define NCCL_DOES(call)      \
-  [&]() -> Result {          \
-    const Inside inside;     \
-    return n->call;          \
-  }()
 
 EXPORT Result ncclCommInitRank(Comm *comm, int ranks, UniqueId id, int rank) {
   BEGIN(CommInitRank);
@@ -135,14 +121,4 @@ EXPORT Result ncclCommGrow(Comm comm, int ranks, const UniqueId *id, int rank, C
   parent(comm, &ctas, &blocking);
   const Result r = NCCL_DOES(CommGrow(comm, ranks, id, rank, made, config));
   return direct() ? r : done(r, made, 1, config || !ctas ? ctas_of(config) : ctas, blocks(config, blocking));
-}
-
-// Windows are NCCL's: rules of windows match none of this release's calls.
-EXPORT Result ncclCommWindowRegister(Comm comm, void *buffer, size_t bytes, void **window, int flags) {
-  BEGIN(CommWindowRegister);
-  return NCCL_DOES(CommWindowRegister(comm, buffer, bytes, window, flags));
-}
-EXPORT Result ncclCommWindowDeregister(Comm comm, void *window) {
-  BEGIN(CommWindowDeregister);
-  return NCCL_DOES(CommWindowDeregister(comm, window));
 }

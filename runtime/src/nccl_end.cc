@@ -8,6 +8,7 @@
 namespace {
 
 enum : u64 { SECOND = 1000000000ull, FOREVER = ~0ull };
+enum { ON_TIME, LATE, LOOKED_AT };
 
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;  // of what is gone; not held in calls of the driver
 
@@ -17,41 +18,71 @@ bool family(const Member *a, const Member *b) { return !memcmp(a->family, b->fam
 bool last_here(Member *e) {
   Member *other;
   for (u32 i = 0; (other = member_at(i)); i++)
-    if (other != e && other->team && other->state != STATE_GONE && family(e, other)) return false;
+    if (other != e && other->team && (other->state != STATE_GONE || other->late) && family(e, other)) return false;
   return true;
 }
 
 // all_gone says whether no rank of a communicator that has ended here can write to its memory any more.
-bool all_gone(Member *e) { return peers_left(e) && last_here(e); }
+bool all_gone(Member *e) { return !e->late && peers_left(e) && last_here(e); }
 
-void end(Member *e, bool peers_may_run) {
+// others_run says whether calls of another communicator run on the GPU of e. Some drivers free memory only once the GPU
+// has nothing to do.
+bool others_run(Member *e) {
+  bool run = false;
+  Member *other;
+  for (u32 i = 0; !run && (other = member_at(i)); i++) {
+    const Comm comm = other->comm;
+    if (other == e || !comm || !(other = member_enter(comm))) continue;
+    run = (other->state == STATE_TEAM || other->state == STATE_PAUSED) && other->device == e->device &&
+          team_busy(other->team);
+    member_leave(other);
+  }
+  return run;
+}
+
+void end(Member *e) {
   void *before;
   Team *t = e->team;
   e->team = nullptr;
   peers_close(e);
   board_close(e);
   if (!gpu_enter(e->device, &before)) {
-    team_end(t, peers_may_run);
+    team_end(t, false);
     gpu_leave(before);
   }
   gather_close(e);
   member_forget(e);
 }
 
-// idle waits until all launches of a team have left, or for so long. It gives up where a rank is dead.
-bool idle(Member *e, u64 limit_ns) {
+// left waits until all launches of a team have left, or for so long. A GPU with a fault runs nothing. With hope, it
+// gives up where a rank is dead.
+bool left(Member *e, u64 limit_ns, bool hope, int *fault) {
   void *before;
+  *fault = 0;
   if (!e->stream || gpu_enter(e->device, &before)) return true;
   bool busy = true;
   int code = team_before(e->team, e->stream);
   const u64 begin = now_ns();
-  for (u64 pause = 2000; !code && busy && !e->dead; pause = pause < 1000000 ? pause * 2 : pause) {
+  for (u64 pause = 2000; !code && busy && !(hope && e->dead); pause = pause < 1000000 ? pause * 2 : pause) {
     code = gpu_busy(e->stream, &busy);
     if (!code && busy && now_ns() - begin > limit_ns) break;
     if (!code && busy) nap(pause);
   }
   gpu_leave(before);
-  return !code && !busy;
+  *fault = code;
+  return code || !busy;
+}
+
+// idle waits for calls to end as they should.
+bool idle(Member *e, u64 limit_ns) {
+  int fault;
+  return left(e, limit_ns, true, &fault) && !fault;
+}
+
+// cleared waits until launches that were told to leave have left. They may stand behind others in the caller's streams.
+bool cleared(Member *e, u64 limit_ns) {
+  int fault;
+  return left(e, limit_ns, false, &fault);
 }
 
 // stop has the launches of a team leave, and says whose calls did not match if they waited for each other.
@@ -79,20 +110,19 @@ void leave(Member *e, bool aborted) {
   if (!member_settled(e, SECOND)) {
     warn("rank %u: another thread is in a call of a communicator that ends: its memory is kept", e->rank);
     peers_leave(e, true);
-    peers_close(e);
     return;  // with the count of this user, so that nobody takes its place
   }
-  const u64 patience = over ? SECOND / 2 : SECOND / 5;
-  if (!over) over = idle(e, SECOND / 2);
+  // Calls of other communicators may wait for ranks that never come, until these communicators are aborted, too. The
+  // abort of the last one frees what all have.
+  const bool beside = aborted && others_run(e);
+  const u64 patience = beside ? 0 : over ? SECOND / 2 : SECOND / 5;
+  if (!over) over = cleared(e, beside ? 0 : SECOND / 2);
   peers_leave(e, !over);
-  if (!over) {
-    end(e, true);
-  } else {
-    e->state = STATE_GONE;
-    // The others mostly leave now, too. What is left when they do not is freed by a later call.
-    for (const u64 limit = now_ns() + patience; last_here(e) && !peers_left(e) && now_ns() < limit;) nap(100000);
-    reap();
-  }
+  e->late = over ? ON_TIME : LATE;
+  e->state = STATE_GONE;
+  // The others mostly leave now, too. What is left when they do not is freed by a later call.
+  for (const u64 limit = now_ns() + patience; over && last_here(e) && !peers_left(e) && now_ns() < limit;) nap(100000);
+  if (!beside) reap();
   member_leave(e);
 }
 
@@ -104,8 +134,6 @@ void finish(Comm c, bool aborted) {
   stats_write();
 }
 
-bool direct() { return own.inside || passive(); }
-
 void pause_team(Comm c, int from, int to) {
   Member *e = member_enter(c);
   if (!e) return;
@@ -115,8 +143,17 @@ void pause_team(Comm c, int from, int to) {
 
 }  // namespace
 
-// reap frees what has ended here where all ranks have left since.
+// reap frees what has ended here where all ranks have left since: first it looks whose launches have left by now.
 void reap() {
+  Member *late;
+  for (u32 i = 0; (late = member_at(i)); i++) {
+    int is = LATE;
+    if (late->state != STATE_GONE || !__atomic_compare_exchange_n(&late->late.value, &is, (int)LOOKED_AT, false,
+        __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+    const bool over = cleared(late, 0);
+    if (over) peers_leave(late, false);
+    late->late = over ? ON_TIME : LATE;
+  }
   for (;;) {
     pthread_mutex_lock(&mu);
     Member *e, *found = nullptr;
@@ -125,7 +162,7 @@ void reap() {
     // Those of the same communicator in this process are all gone, too: their turn comes next.
     pthread_mutex_unlock(&mu);
     if (!found) return;
-    end(found, false);
+    end(found);
     member_leave(found);
   }
 }
@@ -141,12 +178,6 @@ void abort_team(Comm c, const char *why) {
   }
   member_leave(e);
 }
-
-#define BEGIN(function)                     \
-  if (forked()) return after_fork();        \
-  const Nccl *n = nccl();                   \
-  if (!n) return INTERNAL_ERROR;            \
-  if (!n->function) return nccl_lacks("nccl" #function)
 
 EXPORT Result ncclCommDestroy(Comm comm) {
   BEGIN(CommDestroy);

@@ -1,12 +1,14 @@
 // This file is what the parts of the front share: communicators, threads, NCCL's functions, messages.
 //
 // The front is NCCL's interface in front of an engine (engine.h). nccl_calls.cc has the collectives, nccl_group.cc the
-// groups, nccl_comms.cc what makes and ends communicators, nccl_agree.cc the agreement of their ranks, nccl_peers.cc
-// the sockets that tell of dead processes, nccl_find.cc the search for NCCL, and nccl_alone.cc communicators without
-// NCCL.
+// groups, nccl_comms.cc what makes communicators, nccl_agree.cc the agreement of their ranks, nccl_windows.cc and
+// nccl_files.cc windows, nccl_peers.cc the sockets that tell of dead processes, nccl_find.cc the search for NCCL, and
+// nccl_alone.cc communicators without NCCL.
 #pragma once
 #include "engine.h"
 #include "nccl_abi.h"
+
+#include <stdlib.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -41,17 +43,20 @@ struct Member {
   u32 ctas;
   bool blocking;
   void *stream;     // our own, on the communicator's GPU
-  u64 buffer;       // of the GPU, for the agreement
+  u64 buffer;       // for the agreement
+  bool on_host;     // is the buffer
   u8 family[16];    // the same on all ranks of a communicator, and in no other
   u8 secret[16];    // what peers show when they connect to this rank
   u8 process[BUNDLE_RANKS][16];  // of each rank
   u64 pid[BUNDLE_RANKS];
   int peer[BUNDLE_RANKS];   // sockets, or -1
+  Atom<int> late;           // it has ended, but not all of its launches have left
   bool left[BUNDLE_RANKS];  // ranks of other processes that have left properly, or whose process has ended
   bool quiet[BUNDLE_RANKS]; // ranks that have aborted: they may still write, and their end is no error
   void *board;              // of the last calls of all ranks (nccl_board.cc), or null
   u32 group;                // calls of the group that its thread has open
   char text[640];           // for GetLastError
+  bool told_window;         // that a window is not used
   const char *why;          // why it is NCCL's alone; a text that stays
 };
 
@@ -73,6 +78,7 @@ void member_text(Member *e, const char *format, ...) __attribute__((format(print
 // What a thread has open.
 struct Op;
 struct Init;
+struct Pane;
 struct Thread {
   u32 inside;  // calls of NCCL that it is in: what these call of NCCL's passes through
   u32 depth;   // of groups
@@ -80,6 +86,8 @@ struct Thread {
   u32 op_count, op_room;
   Init *inits;
   u32 init_count, init_room;
+  Pane *panes;
+  u32 pane_count, pane_room;
 };
 extern __thread Thread own __attribute__((tls_model("initial-exec")));
 
@@ -88,6 +96,31 @@ struct Inside {
   Inside() { own.inside++; }
   ~Inside() { own.inside--; }
 };
+
+// What NCCL's functions begin with: BEGIN finds NCCL's own, and NCCL_DOES has NCCL do a call, so that what that calls
+// in turn passes through.
+#define BEGIN(function)              \
+  if (forked()) return after_fork(); \
+  const Nccl *n = nccl();            \
+  if (!n) return INTERNAL_ERROR;     \
+  if (!n->function) return nccl_lacks("nccl" #function)
+#define NCCL_DOES(call)  \
+  [&]() -> Result {      \
+    const Inside inside; \
+    return n->call;      \
+  }()
+
+// grow makes room for one more in a list, or gives null.
+template <typename T>
+T *grow(T **list, u32 *count, u32 *room) {
+  if (*count == *room) {
+    const u32 more = *room ? *room * 2 : 16;
+    T *p = (T *)realloc((void *)*list, more * sizeof(T));
+    if (!p) return nullptr;
+    *list = p, *room = more;
+  }
+  return &(*list)[(*count)++];
+}
 
 // A call of a collective, or of one that is NCCL's alone and only ordered with ours (Send, Recv).
 struct Op {
@@ -120,6 +153,7 @@ bool alone();  // MSCCLC_NCCL=none
 void *nccl_symbol(const char *name);
 void fork_watch();
 bool forked();
+inline bool direct() { return own.inside || passive(); }  // the call is not the program's, and passes through
 Result after_fork();  // says that the process has forked
 Result nccl_lacks(const char *name);  // says, once for each name, that NCCL has no such function
 
@@ -137,9 +171,12 @@ Result group_add(Op op);
 Result settle(Comm comm);  // waits while NCCL says that something is in progress
 bool group_init(Comm *at, u32 ctas, bool blocking);
 
-// agree has the ranks of communicators of this thread agree, all at once.
-void agree(Member **list, u32 count);
-void made(const Init *list, u32 count);      // registers new communicators, and lets them agree
+// windows_made has the windows of the thread's group used, which NCCL has ended with this result.
+Result windows_made(Result r);
+
+// agree has the ranks of communicators of this thread agree, all at once. It fails where this rank cannot take part.
+Result agree(Member **list, u32 count);
+Result made(const Init *list, u32 count);     // registers new communicators, and lets them agree
 bool capture_first(Member *e, void *stream);  // the first call of e is captured, or too early: e is NCCL's from now on
 void keep_nccl(Member *e, const char *why);   // e is NCCL's alone
 u32 ctas_of(const Config *config);            // the most CTAs of a communicator with this configuration
@@ -166,9 +203,19 @@ bool peers_connect(Member *e, const Hello *all, Why *why);
 void peers_leave(Member *e, bool aborted);
 void peers_close(Member *e);
 bool peers_left(Member *e);           // all ranks of other processes
+bool peers_gone(Member *e);           // some rank of another process has left, or ended
+enum { ASKS_PLACE, ASKS_FILES };
+int peers_dial(const u8 *process, const u8 *secret, u32 rank, u32 asks);  // a socket to another process, or -1
 void peers_exit();                   // the process ends: leaves all
 void peers_child();                  // in a forked child
 bool random_bytes(void *to, u32 bytes);
+
+// Files for other processes, by a key (nccl_files.cc). They stay open until they are hidden. files_give answers who
+// asks; what files_fetch gets, the caller closes.
+void files_show(const u8 *key, const Files *f);
+void files_hide(const u8 *key);
+void files_give(int fd, const u8 *key);
+bool files_fetch(const u8 *process, const u8 *key, u32 count, Files *to, Why *why);
 
 // The board of a communicator's last calls.
 void board_make(const u8 *id);
@@ -191,6 +238,7 @@ int gpu_current(int *device);  // of the calling thread's context
 int gpu_stream(void **stream);
 void gpu_stream_end(void *stream);
 int gpu_alloc(u64 *address, u64 bytes);
+int gpu_host_alloc(u64 *address, u64 bytes);  // memory of the host that GPUs reach
 int gpu_free(u64 address);
 int gpu_put(u64 address, const void *from, u64 bytes, void *stream);
 int gpu_get(void *to, u64 address, u64 bytes, void *stream);

@@ -12,6 +12,7 @@ struct Kept {
   int device;
   void *stream;
   u64 buffer;
+  bool on_host;
 };
 Kept kept[64];
 pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
@@ -22,7 +23,7 @@ bool take_kept(Member *e) {
   for (Kept &k : kept) {
     if (found || !k.stream || k.taken || k.device != e->device) continue;
     k.taken = found = true;
-    e->stream = k.stream, e->buffer = k.buffer;
+    e->stream = k.stream, e->buffer = k.buffer, e->on_host = k.on_host;
   }
   pthread_mutex_unlock(&mu);
   return found;
@@ -40,6 +41,8 @@ bool wait(Member *e, Why *why) {
     bool busy = true;
     if (failed(why, e, "an AllGather", gpu_busy(e->stream, &busy))) return false;
     if (!busy) return true;
+    if (!e->comm) return say(why, "the communicator was aborted"), false;
+    if (e->state == STATE_TEAM && peers_gone(e)) return say(why, "a rank has left or ended"), false;
     Result state = SUCCESS;
     {
       const Inside inside;
@@ -83,16 +86,30 @@ bool each(Member **list, u32 count, Why *why, F f) {
   return true;
 }
 
+// put and get copy what a rank sends, and what it has got.
+int put(Member *e, const void *from, u32 bytes) {
+  if (!e->on_host) return gpu_put(e->buffer, from, bytes, e->stream);
+  return memcpy((void *)e->buffer, from, bytes), 0;
+}
+int get(void *to, Member *e, u32 bytes) {
+  if (!e->on_host) return gpu_get(to, e->buffer + sizeof(Hello), bytes, e->stream);
+  return memcpy(to, (const void *)(e->buffer + sizeof(Hello)), bytes), 0;
+}
+
 }  // namespace
 
 // gather_open gives a communicator a stream and a buffer of its GPU. They are kept for the next one: to free memory may
-// wait for all that runs.
+// wait for all that runs. A GPU that has no memory left reaches a buffer of the host, which NCCL takes, too: the other
+// ranks must hear that this one has none.
 bool gather_open(Member *e, Why *why) {
   if (take_kept(e)) return true;
   void *before;
   if (failed(why, e, "its GPU", gpu_enter(e->device, &before))) return false;
-  const bool ok = !failed(why, e, "a stream", gpu_stream(&e->stream)) &&
-                  !failed(why, e, "memory", gpu_alloc(&e->buffer, BYTES));
+  bool ok = !failed(why, e, "a stream", gpu_stream(&e->stream));
+  if (ok && gpu_alloc(&e->buffer, BYTES)) {
+    e->on_host = ok = !failed(why, e, "memory", gpu_host_alloc(&e->buffer, BYTES));
+    if (!ok) gpu_stream_end(e->stream), e->stream = nullptr;
+  }
   gpu_leave(before);
   return ok;
 }
@@ -103,9 +120,9 @@ void gather_close(Member *e) {
   Kept *row = nullptr;
   for (Kept &k : kept)
     if (k.stream == e->stream || (!k.stream && !row)) row = &k;
-  if (row) *row = Kept{false, e->device, e->stream, e->buffer};
+  if (row) *row = Kept{false, e->device, e->stream, e->buffer, e->on_host};
   pthread_mutex_unlock(&mu);
-  e->buffer = 0, e->stream = nullptr;
+  e->buffer = 0, e->stream = nullptr, e->on_host = false;
 }
 
 bool gather(Member **list, u32 count, const void *const *mine, void *const *all, u32 bytes, Why *why) {
@@ -117,11 +134,9 @@ bool gather(Member **list, u32 count, const void *const *mine, void *const *all,
     return ok;
   }
   return each(list, count, why, [&](u32 i) {
-    return !failed(why, list[i], "a copy", gpu_put(list[i]->buffer, mine[i], bytes, list[i]->stream));
+    return !failed(why, list[i], "a copy", put(list[i], mine[i], bytes));
   }) && start(list, count, bytes, why) && each(list, count, why, [&](u32 i) {
     Member *e = list[i];
-    return wait(e, why) && !failed(why, e, "a copy", gpu_get(all[i], e->buffer + sizeof(Hello), bytes * e->ranks,
-        e->stream)) &&
-           wait(e, why);
+    return wait(e, why) && !failed(why, e, "a copy", get(all[i], e, bytes * e->ranks)) && wait(e, why);
   });
 }

@@ -73,6 +73,10 @@ void gpu_leave(void *before) {
 int gpu_stream(void **stream) { return f->stream(stream, NON_BLOCKING); }
 void gpu_stream_end(void *stream) { f->stream_end(stream); }
 int gpu_alloc(u64 *address, u64 bytes) { return f->alloc(address, bytes); }
+int gpu_host_alloc(u64 *address, u64 bytes) {
+  enum { PORTABLE = 1, MAPPED = 2 };
+  return f->host_alloc((void **)address, bytes, PORTABLE | MAPPED);
+}
 int gpu_free(u64 address) { return f->release(address); }
 int gpu_put(u64 to, const void *from, u64 bytes, void *stream) {
   return f->put(to, from, bytes, stream);

@@ -9,17 +9,6 @@ namespace {
 const char TOO_MANY[] = "no memory for the group", NO_TEAM[] = "the communicator's ranks do not use programs",
            ORDERED[] = "NCCL's alone";
 
-template <typename T>
-T *grow(T **list, u32 *count, u32 *room) {
-  if (*count == *room) {
-    const u32 more = *room ? *room * 2 : 16;
-    T *p = (T *)realloc((void *)*list, more * sizeof(T));
-    if (!p) return nullptr;
-    *list = p, *room = more;
-  }
-  return &(*list)[(*count)++];
-}
-
 Result end_nccl() {
   const Inside inside;
   return nccl()->GroupEnd ? nccl()->GroupEnd() : nccl_lacks("ncclGroupEnd");
@@ -56,7 +45,7 @@ Result agree_late() {
   Result r = end_nccl();
   for (u32 i = 0; i < own.op_count; i++)
     if (own.ops[i].sent) r = first(r, settle(own.ops[i].comm));
-  if (r == SUCCESS || r == IN_PROGRESS) agree(fresh, count);
+  if (r == SUCCESS || r == IN_PROGRESS) r = first(r, agree(fresh, count));
   const Result again = start_nccl();
   return r == IN_PROGRESS ? again : first(r, again);
 }
@@ -175,15 +164,15 @@ EXPORT Result ncclGroupEnd() {
     own.depth--;
     return end_nccl();
   }
-  const Result r = run();
+  Result r = run();
   close_group();
   Init *inits = own.inits;
   const u32 count = own.init_count;
   own.inits = nullptr, own.init_count = own.init_room = 0;
   for (u32 i = 0; i < count && r == IN_PROGRESS; i++) inits[i].blocking = false;
-  if (r == SUCCESS || r == IN_PROGRESS) made(inits, count);
+  if (r == SUCCESS || r == IN_PROGRESS) r = first(r, made(inits, count));
   free(inits);
-  return r;
+  return windows_made(r);
 }
 
 // A group that is only simulated launches nothing: NCCL has all of it.
@@ -197,6 +186,7 @@ EXPORT Result ncclGroupSimulateEnd(void *about) {
     close_group();
     free(own.inits);
     own.inits = nullptr, own.init_count = own.init_room = 0;
+    windows_made(INVALID_USAGE);
   }
   const Inside inside;
   return n->GroupSimulateEnd(about);

@@ -21,7 +21,7 @@ const char LEAVES = 'L', ABORTS = 'A';
 
 struct Greeting {
   u8 secret[16];
-  u32 rank, pad;
+  u32 rank, asks;
 };
 
 u8 process[16];
@@ -58,6 +58,7 @@ void admit() {
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   Greeting g;
   if (same_user(fd) && recv(fd, &g, sizeof g, MSG_WAITALL) == (ssize_t)sizeof g && g.rank < BUNDLE_RANKS) {
+    if (g.asks == ASKS_FILES) return files_give(fd, g.secret), (void)close(fd);
     const Guard guard;
     Member *e;
     for (u32 i = 0; (e = member_at(i)); i++)
@@ -188,22 +189,28 @@ bool peers_ready(Why *why) {
 
 const u8 *peers_process() { return process; }
 
+int peers_dial(const u8 *id, const u8 *secret, u32 rank, u32 asks) {
+  struct sockaddr_un name;
+  const socklen_t size = name_of(id, &name);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  Greeting g = {};
+  g.rank = rank, g.asks = asks;
+  memcpy(g.secret, secret, sizeof g.secret);
+  if (fd < 0 || (!connect(fd, (struct sockaddr *)&name, size) &&
+                 send(fd, &g, sizeof g, MSG_NOSIGNAL) == (ssize_t)sizeof g))
+    return fd;
+  const int code = errno;
+  close(fd);
+  return errno = code, -1;
+}
+
 // peers_connect connects to the ranks above this one in other processes; those below connect to this one.
 bool peers_connect(Member *e, const Hello *all, Why *why) {
   for (u32 r = e->rank + 1; r < e->ranks; r++) {
     if (!memcmp(all[r].process, process, sizeof process)) continue;
-    struct sockaddr_un name;
-    const socklen_t size = name_of(all[r].process, &name);
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    Greeting g = {};
-    g.rank = e->rank;
-    memcpy(g.secret, all[r].secret, sizeof g.secret);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&name, size) || send(fd, &g, sizeof g,
-        MSG_NOSIGNAL) != (ssize_t)sizeof g) {
-      say(why, "rank %u cannot connect to the process of rank %u: %s", e->rank, r, strerror(errno));
-      if (fd >= 0) close(fd);
-      return false;
-    }
+    const int fd = peers_dial(all[r].process, all[r].secret, e->rank, ASKS_PLACE);
+    if (fd < 0)
+      return say(why, "rank %u cannot connect to the process of rank %u: %s", e->rank, r, strerror(errno)), false;
     const Guard guard;
     e->peer[r] = fd;
   }
@@ -231,6 +238,13 @@ bool peers_left(Member *e) {
   for (u32 r = 0; r < e->ranks; r++)
     if (memcmp(e->process[r], process, sizeof process) && !e->left[r]) return false;
   return true;
+}
+
+bool peers_gone(Member *e) {
+  const Guard guard;
+  bool gone = e->dead != 0;
+  for (u32 r = 0; r < e->ranks; r++) gone |= e->left[r] || e->quiet[r];
+  return gone;
 }
 
 void peers_exit() {

@@ -43,6 +43,7 @@ bool index_rules(Team *t) {
   for (u32 i = row.rules; i-- > 0;) {
     const bundle_rule &r = t->set.rules[i];
     t->of_rule[i] = r.program == BUNDLE_NCCL ? BUNDLE_NONE : set_find(&t->set, r.program);
+    t->windows.wanted |= (r.when & RULE_WINDOWS) != 0;
     if (r.kind >= KINDS) continue;
     if (!t->end_rule[r.kind]) t->end_rule[r.kind] = i + 1;
     t->first_rule[r.kind] = i;
@@ -65,6 +66,7 @@ bool begin(Team *t, Why *why) {
   t->seat = (Seat *)calloc(t->set.row->programs + 1, sizeof *t->seat);
   t->statuses = (abi_status *)calloc(t->set.row->programs + 1, sizeof *t->statuses);
   if (!t->ready || !t->seat || !t->statuses || !index_rules(t)) return say(why, "no memory"), false;
+  t->order.mixes = team_orders_graphs(t);
   Relaxed relaxed(t->gpu);
   return arena_make(t, why);
 }

@@ -24,13 +24,24 @@ struct Ready {
 };
 enum { READY = 8, KINDS = 16 };
 
+// A Capture is a capture of streams that has calls of the team.
+enum { CAPTURES = 8, BEHIND = 16 };
+struct Capture {
+  u64 number, used;      // used: which of all captured calls is its last one
+  void *noted, *stream;  // an event that is part of it, and the stream: of its last call
+  void *record;          // the node that records Order.last, or null
+  void *behind[BEHIND];  // that it depends on
+  u32 count;
+};
+
 // Order is how calls follow each other over streams (team_order.cc).
 struct Order {
-  void *last, *noted;     // events: behind the last eager call, and behind the last captured one
+  void *last;             // an event: behind the last eager call, or the last graph if mixes
   u64 stream;             // the number of the stream of the last eager call
-  bool any;               // there was one
-  u64 capture;            // that `noted` is part of, or 0
-  void *capture_stream;
+  bool any;               // there was one, or a graph may run
+  bool mixes, mixed;      // graphs wait for `last` and record it; there was such a capture
+  u64 captured;           // calls
+  Capture capture[CAPTURES];
   bool asked;             // team_captured was, about a stream, and no call has run since
   void *asked_stream;
   u64 asked_capture;
@@ -40,6 +51,35 @@ struct Order {
 // number.
 struct StreamSeen {
   u64 capture, stream;
+};
+
+// A Mapping is memory of a rank of another process, as this process has mapped it: by a handle, or from files.
+struct Mapping {
+  u64 at, bytes;
+  u32 files;   // 0: by a handle, or not at all
+  u64 *file;   // the bytes of each
+};
+
+struct Window {
+  u64 at, bytes;
+  u64 rank[BUNDLE_RANKS];  // where it begins on each
+  Mapping map[BUNDLE_RANKS];
+  const void *name;
+  u64 number;    // of windows in the order in which they came
+  Window *next;  // of those that were dropped
+};
+
+// Windows are the windows of a team, by their addresses. They change between launches, not beside them.
+struct WindowRow {
+  u64 at, end, most_end;  // most_end: of this row and all before it
+  Window *window;
+};
+struct Windows {
+  WindowRow *row;
+  u32 count, room;
+  u64 numbers;
+  Window *dropped;
+  bool wanted;  // some rule asks for windows
 };
 
 struct Team {
@@ -60,6 +100,7 @@ struct Team {
   Order order;
   u32 counted;             // CTAs that its GPU's crowd has of it
   bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
+  Windows windows;
   Ready *ready;
   void *side;              // a stream, for what reads and writes beside launches
   pthread_mutex_t mu;      // guards side and failure
@@ -77,6 +118,14 @@ bool arena_make(Team *t, Why *why);
 bool own_make(Team *t, Why *why);
 void team_free(Team *t, bool keep_arena);
 
+// In team_reach.cc: memory that other ranks reach, and that of others. unreach ends what window_reach did.
+bool offer_of(const Gpu *g, u64 at, u64 bytes, WindowOffer *mine, Files *files, Why *why);
+void unreach(const Gpu *g, Mapping *m);
+
+// In team_windows.cc. windows_place gives the addresses of a call's buffers on all ranks, or false.
+bool windows_place(const Team *t, const Call *c, abi_one_memory *rank);
+void windows_free(Team *t);
+
 // In team_crowd.cc. Between before and behind, which is told how the launch went, no other team of the GPU launches.
 int crowd_join(Team *t);
 void crowd_leave(Team *t);
@@ -88,6 +137,10 @@ int crowd_behind(Gpu *g, void *stream, int code);
 int order_before(Team *t, void *stream, StreamSeen *seen);
 int order_behind(Team *t, void *stream, const StreamSeen &seen);
 int order_busy(Team *t, bool *busy);
+
+// In team_capture.cc: the same of captured calls, by the number of the capture.
+int capture_before(Team *t, void *stream, u64 number);
+int capture_behind(Team *t, void *stream, u64 number);
 
 // In team_failed.cc: what a status tells of.
 void tell_failure(const Team *t, u32 program, const abi_status &s, u64 passes, u64 launches, Why *why);

@@ -16,13 +16,18 @@ bool fits(const bundle_rule &r, const Call *c, u64 bytes, u32 when) {
          (!r.calls || c->group <= r.calls) && (!(r.when & RULE_WINDOWS) || c->windows);
 }
 
+// wide says whether a rule's launch needs more CTAs than the team has, which are the same on all ranks.
+bool wide(const Team *t, u32 rule) {
+  const u32 program = t->of_rule[rule];
+  return program != BUNDLE_NONE && t->most_blocks[program] * t->set.rules[rule].columns > t->ctas;
+}
+
 // judged is the rule that fits, or why it does not serve.
 Choice judged(const Team *t, u32 rule, const Call *c) {
   const bundle_rule *r = t->set.rules + rule;
   const u32 program = t->of_rule[rule];
   if (program == BUNDLE_NONE) return {nullptr, "the bundle leaves such calls to NCCL"};
   const Program &p = t->set.program[program];
-  if (t->most_blocks[program] * r->columns > t->ctas) return {nullptr, "the program needs more CTAs"};
   if (!(p.row->copies ? t->copier : t->image)[c->dtype]) return {nullptr, "the bundle has no kernel of the type"};
   const u32 redop = p.row->copies ? (u32)RED_SUM : c->redop;
   switch (cannot(p, Shape{c->count, c->dtype, redop, r->columns, r->tile})) {
@@ -45,7 +50,11 @@ Choice team_choose(const Team *t, const Call *c, bool captured) {
   const u32 size = size_of(c->dtype);
   if (c->count > (1ull << 56) / t->ranks / size) return {nullptr, "the count is out of range"};
   const u64 bytes = bytes_of(c, t->ranks);
-  for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++)
-    if (fits(t->set.rules[i], c, bytes, when)) return judged(t, i, c);
-  return {nullptr, "no rule is for such calls"};
+  const char *why = "no rule is for such calls";
+  for (u32 i = t->first_rule[c->kind]; i < t->end_rule[c->kind]; i++) {
+    if (!fits(t->set.rules[i], c, bytes, when)) continue;
+    if (!wide(t, i)) return judged(t, i, c);
+    why = "the program needs more CTAs";
+  }
+  return {nullptr, why};
 }

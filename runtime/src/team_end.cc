@@ -119,7 +119,7 @@ void team_abort(Team *t) {
   // What waits says where it is, and leaves. What does not wait yet is told to leave when it does. Whether a graph runs
   // is not known.
   const u64 begin = now_of_engine();
-  const bool graphs = __atomic_load_n(&t->order.capture, __ATOMIC_ACQUIRE) != 0;
+  const bool graphs = __atomic_load_n(&t->order.captured, __ATOMIC_ACQUIRE) != 0;
   while (!t->failed && now_of_engine() - begin < SAY_WHERE && (!wait(t, LOOK_AGAIN) || graphs)) {
     nap_of_engine(LOOK_AGAIN);
     look(t);

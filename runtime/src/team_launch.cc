@@ -12,6 +12,7 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   Seat &seat = t->seat[index];
   const bool copies = p.row->copies;
   const Shape shape = {c->count, c->dtype, copies ? (u32)RED_SUM : c->redop, rule->columns, rule->tile};
+  const bool placed = !p.row->direct || windows_place(t, c, seat.rank);
   seat.rank[t->rank].input = (u64)c->send, seat.rank[t->rank].output = (u64)c->recv;
   general_launch(p, shape,
                  Where{seat.blocks, seat.steps, seat.operands, seat.states, seat.status, seat.rank, t->rank},
@@ -20,6 +21,7 @@ void make(Team *t, const bundle_rule *rule, const Call *c, Ready *r) {
   const Module *m = (copies ? t->copier : t->image)[c->dtype];
   r->function = m->function[entry_of(p, few, shape.redop, copies)];
   if (!r->function && copies) r->function = m->function[entry_of(p, few, shape.redop, false)];
+  if (!placed) r->function = nullptr;
   r->params = few ? (void *)&r->launch : (void *)&r->launch.one;
   r->bytes = few ? sizeof r->launch : sizeof r->launch.one;
   r->columns = rule->columns, r->blocks = r->launch.one.block_count;

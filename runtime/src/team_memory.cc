@@ -66,7 +66,9 @@ bool arena_make(Team *t, Why *why) {
   const u64 bytes = up(t->set.row->arena + 1, BLOCK);
   int code = f->stream(&t->side, NON_BLOCKING);
   if (!code) code = f->event(&t->order.last, NO_TIMING);
-  if (!code) code = f->event(&t->order.noted, NO_TIMING);
+  for (Capture &c : t->order.capture)
+    if (!code) code = f->event(&c.noted, NO_TIMING);
+  if (!code) code = f->record(t->order.last, t->side);  // so that the first graph has something to wait for
   if (!code) code = f->alloc(&t->arena, bytes);
   if (!code) code = f->fill(t->arena, 0, bytes, t->side);
   if (!code) code = f->sync(t->side);
@@ -94,12 +96,14 @@ void team_free(Team *t, bool keep_arena) {
     Current current(t->gpu);
     Relaxed relaxed(t->gpu);
     crowd_leave(t);
+    windows_free(t);
     for (u32 r = 0; r < t->ranks; r++)
       if (t->opened[r]) f->leave(t->reach[r]);
     if (t->own) f->release(t->own);
     if (t->arena && !keep_arena) f->release(t->arena);
     if (t->order.last) f->event_end(t->order.last);
-    if (t->order.noted) f->event_end(t->order.noted);
+    for (const Capture &c : t->order.capture)
+      if (c.noted) f->event_end(c.noted);
     if (t->side) f->stream_end(t->side);
   }
   if (t->set.program) set_close(&t->set);

@@ -3,11 +3,8 @@
 // Eager calls: an event is recorded behind each on its own stream. A call on another stream waits for it first. A
 // stream is known by its number, not by its handle, which the driver may use again once the stream is destroyed.
 //
-// Captured calls: those of one capture follow each other in the graph, by an event that is part of it. Only the last
-// capture counts: where two alternate, each has the order of its own streams.
-//
-// What is not ordered: launches of graphs, among each other and with eager calls. The caller orders them, by putting
-// them on one stream or by events, as is usual: a graph that is launched runs as a whole on the stream of its launch.
+// team_capture.cc has captured calls. Where graphs record the event of eager calls, too, these always wait for it: the
+// host does not see when a graph is launched.
 #include "team.h"
 
 namespace {
@@ -39,20 +36,16 @@ int order_before(Team *t, void *stream, StreamSeen *seen) {
   if (o.asked && o.asked_stream == stream) seen->capture = o.asked_capture;
   else TRY(capture_of(f, stream, &seen->capture));
   o.asked = false;
-  if (seen->capture) return o.capture == seen->capture && o.capture_stream != stream ? f->await(stream, o.noted, 0) : 0;
+  if (seen->capture) return capture_before(t, stream, seen->capture);
   seen->stream = number_of(f, stream);
   if (!o.any) return 0;
-  return seen->stream == o.stream && seen->stream != NO_STREAM ? 0 : f->await(stream, o.last, 0);
+  return seen->stream == o.stream && seen->stream != NO_STREAM && !o.mixed ? 0 : f->await(stream, o.last, 0);
 }
 
 int order_behind(Team *t, void *stream, const StreamSeen &seen) {
   const gpu_symbols *f = t->gpu->f;
   Order &o = t->order;
-  if (seen.capture) {
-    o.capture_stream = stream;
-    __atomic_store_n(&o.capture, seen.capture, __ATOMIC_RELEASE);
-    return f->record(o.noted, stream);
-  }
+  if (seen.capture) return capture_behind(t, stream, seen.capture);
   o.stream = seen.stream;
   TRY(f->record(o.last, stream));
   __atomic_store_n(&o.any, true, __ATOMIC_RELEASE);
@@ -65,6 +58,13 @@ int order_busy(Team *t, bool *busy) {
   const int code = t->gpu->f->happened(t->order.last);
   *busy = code == NOT_READY;
   return *busy ? 0 : code;
+}
+
+bool team_busy(Team *t) {
+  if (!alive()) return false;
+  Current current(t->gpu);
+  bool busy = false;
+  return !current.code && !order_busy(t, &busy) && busy;
 }
 
 int team_before(Team *t, void *stream) {

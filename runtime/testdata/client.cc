@@ -1,6 +1,6 @@
 // A program that uses NCCL as others do, for tests. Its arguments are commands, which all ranks do: client.cc has
-// communicators and groups, client_data.cc the collectives and their data. Ranks are processes (RANK, WORLD), or the
-// threads of one (THREADS).
+// communicators and groups, client_windows.cc windows, client_data.cc the collectives and their data. Ranks are
+// processes (RANK, WORLD), or the threads of one (THREADS).
 #include "client.h"
 
 #include <dlfcn.h>
@@ -245,7 +245,7 @@ void run(Rank &r, const std::vector<std::string> &w) {
   if (what == "expect") return (void)(r.expect = number(w[1]));
   if (what == "capture") return (void)(cu.capture(r.streams[number(w[1])], 2) ? fail(r, "capture") : (void)0);
   if (what == "endcapture") return end_capture(r, w);
-  collective(r, w);
+  if (!windows(r, w)) collective(r, w);
 }
 
 void all(Rank r, int argc, char **argv) {
@@ -254,8 +254,9 @@ void all(Rank r, int argc, char **argv) {
   for (void *&s : r.streams) cu.stream(&s, 1);
   for (int i = 1; i < argc; i++) {
     std::vector<std::string> words;
-    for (char *save, *at = strtok_r(strdup(argv[i]), " ", &save); at; at = strtok_r(nullptr, " ",
-        &save)) words.push_back(at);
+    char *text = strdup(argv[i]);
+    for (char *save, *at = strtok_r(text, " ", &save); at; at = strtok_r(nullptr, " ", &save)) words.push_back(at);
+    free(text);
     if (getenv("CLIENT_TRACE")) fprintf(stderr, "rank %d: %s\n", r.rank, argv[i]);
     if (words[0][0] == '@') {  // of one rank
       if (number(words[0].substr(1)) != r.rank) continue;
@@ -270,6 +271,7 @@ void all(Rank r, int argc, char **argv) {
 
 int main(int argc, char **argv) {
   open_driver();
+  open_maps();
   alarm(60);  // who hangs ends
   Rank r = {};
   r.ranks = atoi(getenv("WORLD"));

@@ -22,6 +22,11 @@ extern Driver cu;
 
 // A Rank is what one thread has: its communicators and streams by number.
 struct Pending;
+struct Memory {
+  u64 block, at;  // at: where the part begins that calls use
+  size_t bytes, part;
+  int parts;
+};
 struct Rank {
   int rank, ranks;
   Comm comms[16];
@@ -29,12 +34,18 @@ struct Rank {
   bool spread;  // it has a rank on each GPU, and stream i is of GPU i
   int expect;   // the result that the next call must have, or -1
   std::vector<Pending *> pending;
+  Memory memories[8];
+  void *windows[8];
+  int files;
 };
 
 [[noreturn]] void fail(const Rank &r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void expect(Rank &r, const char *what, Result got);
 
 void *side(Rank &r, int device);  // makes the GPU current, too
+
+void open_maps();  // finds functions of the driver, before there are threads
+bool windows(Rank &r, const std::vector<std::string> &words);  // false: it is no such command
 
 // collective makes buffers and calls. verify compares what has come with what must come.
 void collective(Rank &r, const std::vector<std::string> &words);

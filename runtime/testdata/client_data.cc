@@ -1,5 +1,6 @@
 // The collectives of the test client, and their data. A call is: FUNCTION COMM COUNT TYPE OP ROOT STREAM FLAGS, with
-// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync").
+// flags i (in place), m (in place on odd ranks), u (not aligned to more than an element), v (verified at "sync"). An
+// eighth and a ninth word have the buffers lie in a memory K, so many bytes behind its beginning.
 #include "client.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ struct Pending {
   int type, op, root, rank, ranks, device;
   u64 send, recv, block, block_bytes;
   std::vector<u8> before;  // what the block had
-  bool verified;
+  bool verified, lent;  // lent: the block is not its own
 };
 
 namespace {
@@ -110,7 +111,9 @@ Pending *prepare(Rank &r, const std::vector<std::string> &w, const std::string &
   void *stream = side(r, p->device);
   const bool has = flags.find('i') != std::string::npos || (flags.find('m') != std::string::npos && p->rank % 2);
   p->block_bytes = (send_count(*p) + recv_count(*p)) * sizes[p->type] + 2048;
-  if (cu.alloc(&p->block, p->block_bytes)) fail(r, "no memory");
+  p->lent = w.size() > 9;
+  if (p->lent) p->block = r.memories[atoi(w[8].c_str())].at + strtoull(w[9].c_str(), nullptr, 10);
+  else if (cu.alloc(&p->block, p->block_bytes)) fail(r, "no memory");
   place(p, has, flags.find('u') != std::string::npos);
   p->before.assign(p->block_bytes, 0x5b);
   for (size_t i = 0; sends(*p) && i < send_count(*p); i++)
@@ -165,7 +168,7 @@ void verify(Rank &r) {
   for (Pending *p : r.pending) {
     if (p->verified) compare(r, *p);
     side(r, p->device);
-    cu.release(p->block);
+    if (!p->lent) cu.release(p->block);
     delete p;
   }
   r.pending.clear();

@@ -4,6 +4,7 @@
 //	engine threads|processes BUNDLE RANKS PART...
 #include "engine_crowd.h"
 #include "engine_end.h"
+#include "engine_graphs.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -175,6 +176,7 @@ static void run_rank(Shared *shared, const char *path, u32 rank, char **parts) {
     else if (!strcmp(part, "mixes")) mixes(&b);
     else if (!strcmp(part, "streams")) streams(&b);
     else if (!strcmp(part, "captures")) captures(&b);
+    else if (!strcmp(part, "graphs")) graphs(&b);
     else if (!strcmp(part, "lives")) lives(&b);
     else if (!strcmp(part, "crowds")) crowds(&b);
     else if (!strcmp(part, "abort")) lonely(&b, true, false);

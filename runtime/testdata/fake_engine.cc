@@ -1,6 +1,7 @@
 // A mock of the engine, for tests of the front alone: teams that launch nothing, and note each call in MSCCLC_FAKE_LOG.
-// MSCCLC_FAKE_UNABLE is a rank that cannot, MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's, and
-// MSCCLC_FAKE_CAPTURED the error of who asks whether a stream is captured.
+// MSCCLC_FAKE_UNABLE is a rank that cannot, MSCCLC_FAKE_NCCL the fewest elements of calls that are NCCL's,
+// MSCCLC_FAKE_CAPTURED the error of who asks whether a stream is captured, and MSCCLC_FAKE_WINDOWS is set where rules
+// are for windows.
 #include "../src/engine.h"
 
 #include <fcntl.h>
@@ -80,9 +81,22 @@ int team_launch(Team *t, const Choice *, const Call *c, void *) {
       c->group);
   return 0;
 }
+bool team_wants_windows(const Team *) { return number("MSCCLC_FAKE_WINDOWS", 0) != 0; }
+Window *window_begin(Team *t, const void *memory, u64 bytes, WindowOffer *mine, Files *) {
+  mine->reach = REACH_HANDLE, mine->pid = (u64)getpid();
+  return note(t, "window bytes=%llu", bytes), (Window *)memory;
+}
+bool window_fits(const WindowOffer *, u32, Why *) { return true; }
+bool window_reach(Team *, Window *, u32, const WindowOffer &, const Files *, Why *) { return true; }
+void window_use(Team *t, Window *, const void *) { note(t, "use"); }
+void window_end(Team *t, Window *) { note(t, "forget"); }
+u32 window_drop(Team *t, const void *) { return note(t, "drop"), 1; }
+bool team_windows(const Team *, const Call *) { return false; }
 int team_before(Team *t, void *) { return note(t, "before"), 0; }
 int team_behind(Team *t, void *) { return note(t, "behind"), 0; }
 int team_captured(Team *, void *, bool *captured) { return *captured = false, (int)number("MSCCLC_FAKE_CAPTURED", 0); }
+bool team_orders_graphs(const Team *) { return true; }
+bool team_busy(Team *) { return false; }
 bool team_failed(Team *t, Why *why) {
   if (t->aborted) say(why, "rank %u was aborted", t->rank);
   return t->aborted;

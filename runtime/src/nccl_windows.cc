@@ -1,0 +1,219 @@
+// Windows: memory that all ranks of a communicator register together (ncclCommWindowRegister). NCCL registers first.
+// Then the ranks tell each other how their memory is reached, map that of the others, and tell who succeeded: all use
+// the window, or none. Windows of a group are met at its outermost end, in their order.
+#include "nccl_front.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// A Pane is a window that NCCL has, or has at the end of the group. The thread counts as a user of its member.
+struct Pane {
+  Member *e;
+  const void *memory;
+  size_t bytes;
+  void **name;  // where NCCL writes the window
+};
+
+namespace {
+
+enum { SYMMETRIC = 1 };  // NCCL_WIN_COLL_SYMMETRIC
+
+struct Done {
+  u32 done;
+  char why[124];
+};
+
+// An Opening is a window of one communicator while its ranks agree on it.
+struct Opening {
+  Pane pane;
+  WindowOffer mine, all[BUNDLE_RANKS];
+  Done done, dones[BUNDLE_RANKS];
+  Files files;
+  Window *window;
+  Why why;
+};
+static_assert(sizeof(WindowOffer) <= sizeof(Hello) && sizeof(Done) <= sizeof(Hello), "the buffer of gather");
+
+void close_all(const Files &f) {
+  for (u32 i = 0; i < f.count; i++)
+    if (f.file[i] >= 0) close(f.file[i]);
+}
+
+// begin makes a rank's offer. Calls that run end before the AllGather begins, as before any call of NCCL's.
+void begin(Opening *o) {
+  Member *e = o->pane.e;
+  void *before;
+  u8 key[16];
+  if (const int code = gpu_enter(e->device, &before)) {
+    snprintf(o->mine.why, sizeof o->mine.why, "GPU %d: %s", e->device, driver_text(code));
+    return;
+  }
+  if (!alone()) team_before(e->team, e->stream);
+  o->window = window_begin(e->team, o->pane.memory, o->pane.bytes, &o->mine, &o->files);
+  gpu_leave(before);
+  if (!o->window || !o->mine.files || !random_bytes(key, sizeof key)) return;
+  memcpy(o->mine.key, key, sizeof key);
+  files_show(o->mine.key, &o->files);
+}
+
+// reach_rank reaches the memory of one rank, with its files if it is of another process.
+bool reach_rank(Opening *o, u32 rank) {
+  Member *e = o->pane.e;
+  const WindowOffer &offer = o->all[rank];
+  Files files = {};
+  const bool far = offer.pid != (u64)getpid() && offer.reach == REACH_MAPPED && offer.files;
+  if (far && !files_fetch(e->process[rank], offer.key, offer.files, &files, &o->why)) return false;
+  const bool reached = window_reach(e->team, o->window, rank, offer, far ? &files : nullptr, &o->why);
+  close_all(files);
+  return reached;
+}
+
+bool reach(Opening *o) {
+  Member *e = o->pane.e;
+  if (!window_fits(o->all, e->ranks, &o->why)) return false;
+  void *before;
+  if (gpu_enter(e->device, &before)) return say(&o->why, "rank %u lost its GPU", e->rank), false;
+  bool reached = true;
+  for (u32 i = 0; reached && i < e->ranks; i++) reached = reach_rank(o, (e->rank + i) % e->ranks);
+  gpu_leave(before);
+  return reached;
+}
+
+// finish has calls use the window, or says in one line for each communicator why none does.
+void finish(Opening *o, bool heard) {
+  Member *e = o->pane.e;
+  u32 failed = 0;
+  if (o->mine.files) files_hide(o->mine.key);
+  close_all(o->files);
+  while (heard && failed < e->ranks && o->dones[failed].done) failed++;
+  if (heard && failed == e->ranks) {
+    window_use(e->team, o->window, *o->pane.name);
+    count_call(FN_CommWindowRegister, nullptr);
+    return info("rank %u of %u uses a window of %zu bytes", e->rank, e->ranks, o->pane.bytes);
+  }
+  void *before;
+  if (o->window && !gpu_enter(e->device, &before)) window_end(e->team, o->window), gpu_leave(before);
+  const char *why = heard ? o->dones[failed].why : o->why.text;
+  count_call(FN_CommWindowRegister, interned(why));
+  if ((e->rank == 0 && !e->told_window) || warns())
+    tell("no program uses a window of %zu bytes of a communicator of %u ranks: %.200s", o->pane.bytes, e->ranks, why);
+  e->told_window = true;
+}
+
+// A Round is one window of each of some communicators of this thread.
+struct Round {
+  Opening *opening;
+  Member **member;
+  const void **mine;
+  void **all;
+};
+
+void agree_on(Round r, u32 count) {
+  Why why = {};
+  for (u32 i = 0; i < count; i++) {
+    Opening *o = &r.opening[i];
+    begin(o);
+    r.member[i] = o->pane.e, r.mine[i] = &o->mine, r.all[i] = o->all;
+  }
+  bool heard = gather(r.member, count, r.mine, r.all, sizeof(WindowOffer), &why);
+  for (u32 i = 0; heard && i < count; i++) {
+    Opening *o = &r.opening[i];
+    o->done.done = reach(o);
+    snprintf(o->done.why, sizeof o->done.why, "%.*s", (int)sizeof o->done.why - 1, o->why.text);
+    r.mine[i] = &o->done, r.all[i] = o->dones;
+  }
+  heard = heard && gather(r.member, count, r.mine, r.all, sizeof(Done), &why);
+  for (u32 i = 0; i < count; i++) {
+    if (!heard) say(&r.opening[i].why, "the ranks could not agree: %.400s", why.text);
+    finish(&r.opening[i], heard);
+  }
+}
+
+// takes_part says whether the ranks of a window's communicator agree on it. It is the same on all of them.
+bool takes_part(const Pane &p) { return p.e->state == STATE_TEAM && team_wants_windows(p.e->team); }
+
+// rounds meets windows in order, so that no communicator has two of them in a round. It fails where this rank cannot
+// take part: the others wait for it.
+Result rounds(Pane *list, u32 count) {
+  Round r = {(Opening *)calloc(count, sizeof(Opening)), (Member **)calloc(count, sizeof(Member *)),
+             (const void **)calloc(count, sizeof(void *)), (void **)calloc(count, sizeof(void *))};
+  const bool room = r.opening && r.member && r.mine && r.all;
+  for (bool more = room; more;) {
+    u32 n = 0;
+    for (u32 i = 0; i < count; i++) {
+      bool seen = !list[i].name || !takes_part(list[i]);
+      for (u32 k = 0; k < n; k++) seen |= r.opening[k].pane.e == list[i].e;
+      if (seen) continue;
+      memset((void *)&r.opening[n], 0, sizeof(Opening));
+      r.opening[n++].pane = list[i], list[i].name = nullptr;
+    }
+    more = n > 0;
+    if (more) agree_on(r, n);
+  }
+  free(r.opening), free(r.member), free(r.mine), free(r.all);
+  return room ? SUCCESS : SYSTEM_ERROR;
+}
+
+// agree_first has communicators agree that have had no collective yet.
+Result agree_first(const Pane *list, u32 count) {
+  Member **fresh = (Member **)calloc(count, sizeof(Member *));
+  u32 n = 0;
+  for (u32 i = 0; fresh && i < count; i++) {
+    bool seen = list[i].e->state != STATE_NEW;
+    for (u32 k = 0; k < n; k++) seen |= fresh[k] == list[i].e;
+    if (!seen) fresh[n++] = list[i].e;
+  }
+  const Result r = !fresh ? SYSTEM_ERROR : n ? agree(fresh, n) : SUCCESS;
+  free(fresh);
+  return r;
+}
+
+// open_all has windows used that NCCL has registered with this result. It leaves their members.
+Result open_all(Pane *list, u32 count, Result r) {
+  for (u32 i = 0; i < count && r == IN_PROGRESS; i++) {
+    const Result late = settle(list[i].e->comm);
+    if (late != SUCCESS || i + 1 == count) r = late;
+  }
+  if (r == SUCCESS) r = agree_first(list, count);
+  if (r == SUCCESS) r = rounds(list, count);
+  for (u32 i = 0; i < count; i++) member_leave(list[i].e);
+  return r;
+}
+
+}  // namespace
+
+Result windows_made(Result r) {
+  Pane *list = own.panes;
+  const u32 count = own.pane_count;
+  own.panes = nullptr, own.pane_count = own.pane_room = 0;
+  if (count) r = open_all(list, count, r);
+  free(list);
+  return r;
+}
+
+EXPORT Result ncclCommWindowRegister(Comm comm, void *buffer, size_t bytes, void **window, int flags) {
+  BEGIN(CommWindowRegister);
+  const Result r = NCCL_DOES(CommWindowRegister(comm, buffer, bytes, window, flags));
+  if (direct() || !(flags & SYMMETRIC) || !window || (r != SUCCESS && r != IN_PROGRESS)) return r;
+  Member *e = member_enter(comm);
+  if (!e && comm) e = member_add(comm, 0, false);
+  if (!e) return r;
+  Pane one = {e, buffer, bytes, window};
+  if (!own.depth) return open_all(&one, 1, r);
+  Pane *kept = grow(&own.panes, &own.pane_count, &own.pane_room);
+  if (kept) return *kept = one, r;
+  member_leave(e);
+  return SYSTEM_ERROR;
+}
+
+// A window whose name NCCL left null is dropped with all such windows.
+EXPORT Result ncclCommWindowDeregister(Comm comm, void *window) {
+  BEGIN(CommWindowDeregister);
+  Member *e = direct() ? nullptr : member_enter(comm);
+  void *before;
+  if (e && e->team && !gpu_enter(e->device, &before)) window_drop(e->team, window), gpu_leave(before);
+  if (e) member_leave(e);
+  return NCCL_DOES(CommWindowDeregister(comm, window));
+}
