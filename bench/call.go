@@ -147,7 +147,7 @@ type Sample struct {
 }
 
 // A Site is what ranks run on. Every method is called by all processes, in the
-// same order, and gives all the same.
+// same order, and gives all the same. If it fails in one, it fails in all. Close and the names are this process's.
 type Site interface {
 	Name() string // of the device
 	Driver() string
@@ -166,5 +166,9 @@ type Site interface {
 	// each operation's replay runs once more on the data of round Last, and is checked. Where the call does not repeat,
 	// that replay has one launch.
 	Measure(ctx context.Context, ops []Op, m Measuring, check *Call) ([]Sample, error)
+	// Agree returns nil if err is nil in all processes. Else it returns err, or what another process failed with.
+	Agree(ctx context.Context, err error) error
+	// Any reports whether some process says yes.
+	Any(ctx context.Context, yes bool) (bool, error)
 	Close() error
 }

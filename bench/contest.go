@@ -106,6 +106,9 @@ func (s *Contest) finals(ctx context.Context, t *search) (list []Entrant, err er
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
+			if ends(err) {
+				return nil, err
+			}
 			if err != nil {
 				t.why = errors.Join(t.why, err)
 				t.tried = slices.DeleteFunc(t.tried, func(o Tried) bool { return o.Program == f.Program })
@@ -178,7 +181,7 @@ func (s *Contest) final(ctx context.Context, t *search, f *Form) (e Entrant, err
 	if err != nil {
 		return e, err
 	}
-	defer func() { err = errors.Join(err, op.Close()) }()
+	defer func() { err = closed(ctx, s.Site, op, err) }()
 	ops := []Op{op, s.Site.Eager(op)}
 	if s.Rivals != nil {
 		rivals, err := s.Rivals(ctx, t.call)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ type GPUsOptions struct {
 }
 
 // GPUs is a site of which this process drives all ranks, or where there is an
-// exchange, one. Its ranks go round the GPUs that it is given.
+// exchange, one, or as many as are dealt to it. Its ranks go round the GPUs that it is given.
 type GPUs struct {
 	options GPUsOptions
 	name    string
@@ -36,11 +37,18 @@ type GPUs struct {
 	made    []*ir.Program // whose plans there are, in an order that all processes have
 	nccl    *rivals
 	devices []Device
+	alarm   alarm
 }
 
 // NewGPUs opens the GPUs, and makes memory for all calls.
 func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
 	g := &GPUs{options: options, pattern: patterns{ranks: options.Ranks}, plans: map[*ir.Program]*gpuPlan{}}
+	for _, c := range options.Calls {
+		for r := range options.Ranks {
+			in, _, _, _, _ := c.Geometry().Buffers(r)
+			g.pattern.most = max(g.pattern.most, in)
+		}
+	}
 	gpus, err := options.GPUs.GPUs()
 	if err != nil {
 		return nil, err
@@ -48,15 +56,15 @@ func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
 	if g.driver, err = options.GPUs.Driver(); err != nil {
 		return nil, err
 	}
+	index, size := 0, 1
 	if x := options.Plan.Exchange; x != nil {
-		if x.Size() != options.Ranks {
-			return nil, fmt.Errorf("there are %d processes, for %d ranks of one process each", x.Size(), options.Ranks)
-		}
-		g.ranks = []int{x.Index()}
-	} else {
-		for r := range options.Ranks {
-			g.ranks = append(g.ranks, r)
-		}
+		index, size = x.Index(), x.Size()
+	}
+	if size > options.Ranks {
+		return nil, fmt.Errorf("there are %d processes, for %d ranks", size, options.Ranks)
+	}
+	for r := index; r < options.Ranks; r += size {
+		g.ranks = append(g.ranks, r)
 	}
 	for i := range g.ranks {
 		l, err := g.laneOf(gpus[i%len(gpus)])
@@ -67,10 +75,7 @@ func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
 		g.lane = append(g.lane, l)
 	}
 	g.name = g.lane[0].gpu.Name()
-	if err := g.alloc(ctx); err != nil {
-		return nil, errors.Join(err, g.Close())
-	}
-	if g.devices, err = g.gather(ctx); err != nil {
+	if err := g.gather(ctx, g.alloc(ctx)); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
@@ -89,15 +94,31 @@ func (g *GPUs) laneOf(gpu executor.GPU) (*lane, error) {
 	return l, err
 }
 
-// gather tells all processes where all ranks are.
-func (g *GPUs) gather(ctx context.Context) ([]Device, error) {
+// gather tells all processes where all ranks are. err is what has failed so far.
+func (g *GPUs) gather(ctx context.Context, err error) error {
+	x := g.options.Plan.Exchange
+	if x != nil {
+		topic := uint64(0)
+		if x.Index() == 0 {
+			topic = x.NextTopic()
+		}
+		var topics []uint64
+		if topics, err = everyones(ctx, x, []uint64{topic}, err); err == nil {
+			g.alarm.listen(x, topics[0])
+		}
+	}
+	if err != nil {
+		return err
+	}
 	var own []Device
 	host, _ := os.Hostname()
 	for i, r := range g.ranks {
 		gpu := g.lane[i].gpu
 		own = append(own, Device{Rank: r, PID: os.Getpid(), Host: host, Number: gpu.Number(), Info: gpu.String()})
 	}
-	return everyones(ctx, g.options.Plan.Exchange, own)
+	g.devices, err = everyones(ctx, x, own, nil)
+	slices.SortFunc(g.devices, func(a, b Device) int { return cmp.Compare(a.Rank, b.Rank) })
+	return err
 }
 
 // Name is the GPUs'.
@@ -111,6 +132,7 @@ func (g *GPUs) Devices() []Device { return g.devices }
 
 // Close frees everything, unless a thread is stuck in a call: then freeing would be too.
 func (g *GPUs) Close() error {
+	g.alarm.close()
 	if g.lanes.stuck() {
 		return nil
 	}
@@ -122,7 +144,7 @@ func (g *GPUs) Close() error {
 	for i := range g.memory {
 		for _, b := range g.memory[i] {
 			if b.address != 0 {
-				errs = append(errs, g.lane[i].do(context.Background(), func() error { return g.lane[i].gpu.Free(b.address) }))
+				errs = append(errs, g.lane[i].do(context.Background(), func() error { return g.free(g.lane[i], b) }))
 			}
 		}
 	}
@@ -139,6 +161,8 @@ type gpuOp interface {
 	start(l *lane, times int) error
 	// wait waits for what was started, and says what went wrong.
 	wait(ctx context.Context) error
+	// prepared is the operation's plan, or nil where it is a call of NCCL's.
+	prepared() *executor.Plan
 	// plain says that the call is not for graphs.
 	plain() bool
 }
@@ -146,31 +170,31 @@ type gpuOp interface {
 // Once runs an operation once.
 func (g *GPUs) Once(ctx context.Context, op Op) error {
 	o := op.(gpuOp)
-	return g.whole(ctx, o, func(l *lane) error { return o.start(l, 1) })
+	return g.run(ctx, []gpuOp{o}, func(l *lane) error { return o.start(l, 1) })
 }
 
-// whole has all lanes start something of an operation, and waits until it has ended in all processes.
-func (g *GPUs) whole(ctx context.Context, o gpuOp, start func(l *lane) error) error {
-	if err := g.started(ctx, start); err != nil {
-		return err
+// run has all lanes start something of operations, and waits until it has ended in all processes. If it fails in one,
+// it fails in all, and they can start something else, unless the error ends the job.
+func (g *GPUs) run(ctx context.Context, ops []gpuOp, start func(l *lane) error) error {
+	err := g.started(ctx, start)
+	if err == nil {
+		err = g.end(ctx, ops)
 	}
-	if err := g.end(ctx, []gpuOp{o}); err != nil {
-		return err
+	if err = g.Agree(ctx, err); err != nil {
+		return g.recovered(ctx, ops, err)
 	}
-	return g.meet(ctx)
-}
-
-// limit gives work on the GPUs as long as a wait may last, and all it may take besides.
-func (g *GPUs) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	within := g.options.Wait + time.Minute
-	return context.WithTimeoutCause(ctx, within, fmt.Errorf("the GPUs' work has not ended after %v", within))
+	return nil
 }
 
 // started has all lanes start something.
 func (g *GPUs) started(ctx context.Context, start func(l *lane) error) error {
 	ctx, cancel := g.limit(ctx)
 	defer cancel()
-	return g.lanes.all(ctx, start)
+	err := g.lanes.all(ctx, start)
+	if err != nil {
+		g.alarm.raise(err)
+	}
+	return err
 }
 
 // end waits for what was started, no longer than a wait may last and all the work
@@ -180,15 +204,38 @@ func (g *GPUs) end(ctx context.Context, ops []gpuOp) error {
 	defer cancel()
 	for _, o := range ops {
 		if err := o.wait(ctx); err != nil {
+			if o.prepared() == nil { // else the plan has told the others
+				g.alarm.raise(err)
+			}
 			return err
 		}
 	}
-	return g.lanes.sync(ctx)
+	err := g.lanes.sync(ctx)
+	if err != nil {
+		g.alarm.raise(err)
+	}
+	return err
 }
 
-// meet waits for all processes.
-func (g *GPUs) meet(ctx context.Context) error {
-	_, err := everyones(ctx, g.options.Plan.Exchange, []bool{})
+// recovered makes operations that have failed with err in some process as they were.
+func (g *GPUs) recovered(ctx context.Context, ops []gpuOp, err error) error {
+	processes := g.options.Plan.Exchange != nil
+	if processes && !ends(err) && slices.ContainsFunc(ops, func(o gpuOp) bool { return o.prepared() == nil }) {
+		err = fmt.Errorf("%w (%w)", err, errNCCL)
+	}
+	if ends(err) {
+		for _, l := range g.lanes {
+			l.stuck.Store(l.stuck.Load() || processes)
+		}
+		return err
+	}
+	var done []*executor.Plan
+	for _, o := range ops {
+		if p := o.prepared(); p != nil && !slices.Contains(done, p) {
+			done = append(done, p)
+			err = errors.Join(err, p.Reset(context.WithoutCancel(ctx)))
+		}
+	}
 	return err
 }
 

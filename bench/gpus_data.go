@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"mscclc/executor/data"
 )
@@ -16,7 +17,10 @@ func lengths(c *Call, rank int) (in, out, inAt, outAt, mem int64) {
 }
 
 // A gpuBuffer is one that begins and ends with guard bytes.
-type gpuBuffer struct{ address uint64 }
+type gpuBuffer struct {
+	address uint64
+	nccl    bool // memory of NCCL's
+}
 
 // at is where a call's part begins.
 func (b gpuBuffer) at() uint64 { return b.address + guard }
@@ -25,16 +29,7 @@ func (b gpuBuffer) at() uint64 { return b.address + guard }
 func (g *GPUs) alloc(ctx context.Context) error {
 	g.memory = make([][2]gpuBuffer, len(g.ranks))
 	for i, r := range g.ranks {
-		longest := [2]int64{}
-		for _, c := range g.options.Calls {
-			size := int64(c.DType.Size())
-			in, out, _, _, mem := c.Geometry().Buffers(r)
-			longest[0] = max(longest[0], in*size, mem*size)
-			if mem == 0 {
-				longest[1] = max(longest[1], out*size)
-			}
-		}
-		for k, n := range longest {
+		for k, n := range g.longestBuffers(r) {
 			if err := g.lane[i].do(ctx, func() (err error) {
 				g.memory[i][k].address, err = g.lane[i].gpu.Alloc(n + 2*guard)
 				return err
@@ -44,6 +39,19 @@ func (g *GPUs) alloc(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// longestBuffers are the bytes of a rank's buffers, of the longest that any call has.
+func (g *GPUs) longestBuffers(rank int) (longest [2]int64) {
+	for _, c := range g.options.Calls {
+		size := int64(c.DType.Size())
+		in, out, _, _, mem := c.Geometry().Buffers(rank)
+		longest[0] = max(longest[0], in*size, mem*size)
+		if mem == 0 {
+			longest[1] = max(longest[1], out*size)
+		}
+	}
+	return longest
 }
 
 // addresses are where a rank's input and output begin.
@@ -75,10 +83,7 @@ func (g *GPUs) Place(ctx context.Context, c *Call, round Round) error {
 		}
 		return l.stream.Sync(ctx)
 	})
-	if err != nil {
-		return err
-	}
-	return g.meet(ctx)
+	return g.Agree(ctx, err)
 }
 
 // place fills the buffers of one rank: a period from the host, which the GPU then
@@ -124,18 +129,17 @@ func (g *GPUs) Check(ctx context.Context, c *Call, round Round) (Found, error) {
 	p := g.pattern.of(c, round)
 	per := make([]Found, len(g.ranks))
 	err := g.lanes.all(ctx, func(l *lane) error {
-		stage := make([]byte, staged)
+		var stage []byte
 		for _, i := range l.local {
+			longest := slices.Max(append(used(c, g.ranks[i]), 2*guard))
+			stage = slices.Grow(stage[:0], int(min(longest, staged)))[:min(longest, staged)]
 			if err := g.check(l, p, c, i, stage, &per[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return Found{}, err
-	}
-	all, err := everyones(ctx, g.options.Plan.Exchange, per)
+	all, err := gathered(ctx, g, per, err)
 	var found Found
 	for _, f := range all {
 		found.Checked, found.Wrong, found.Outside = found.Checked+f.Checked, found.Wrong+f.Wrong, found.Outside+f.Outside

@@ -25,9 +25,10 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	if p != nil && f.Columns <= p.columns && f.Tile <= p.tile {
 		return p, nil
 	}
-	wider := &gpuPlan{columns: max(f.Columns, executor.PlanColumns)}
+	usual := executor.UsualWidth(g.options.GPUs)
+	wider := &gpuPlan{columns: max(f.Columns, usual.Most)}
 	if f.Tile > 0 { // else it is the usual
-		wider.tile = max(f.Tile, executor.PlanTile)
+		wider.tile = max(f.Tile, usual.Tile)
 	}
 	if one := f.Program.OneSided; one == nil {
 		wider = &gpuPlan{tile: max(f.Tile, executor.DefaultTileBytes)}
@@ -38,7 +39,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 		wider.columns, wider.tile = max(wider.columns, p.columns), max(wider.tile, p.tile)
 		delete(g.plans, f.Program)
 		g.made = slices.DeleteFunc(g.made, func(o *ir.Program) bool { return o == f.Program })
-		if err := p.plan.Close(); err != nil {
+		if err := g.Agree(ctx, p.plan.Close()); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +50,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	var err error
 	if wider.plan, err = executor.Prepare(ctx, f.Program, options); err != nil &&
 		strings.Contains(err.Error(), noMemory) && len(g.plans) > 0 {
-		if err = g.drop(); err == nil {
+		if err = g.Agree(ctx, g.drop()); err == nil {
 			wider.plan, err = executor.Prepare(ctx, f.Program, options)
 		}
 	}
@@ -58,7 +59,7 @@ func (g *GPUs) plan(ctx context.Context, f *Form) (*gpuPlan, error) {
 	}
 	wider.columns, wider.tile = max(wider.columns, wider.plan.MaxColumns()), wider.plan.MaxTile()
 	g.plans[f.Program], g.made = wider, append(g.made, f.Program)
-	return wider, wider.plan.SetWait(g.options.Wait)
+	return wider, g.Agree(ctx, wider.plan.SetWait(g.options.Wait))
 }
 
 // noMemory is what both drivers call it, in this process or in another.
@@ -160,11 +161,5 @@ func (o *planOp) start(l *lane, times int) error {
 	return nil
 }
 
-// wait makes a plan that has failed as it was, so that the next size can run.
-func (o *planOp) wait(ctx context.Context) error {
-	err := o.plan.Wait(ctx)
-	if err != nil {
-		err = errors.Join(err, o.plan.Reset(context.WithoutCancel(ctx)))
-	}
-	return err
-}
+func (o *planOp) wait(ctx context.Context) error { return o.plan.Wait(ctx) }
+func (o *planOp) prepared() *executor.Plan       { return o.plan }

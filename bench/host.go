@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"time"
 
@@ -59,6 +61,12 @@ func (h *Host) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Agree returns err: there is one process.
+func (h *Host) Agree(_ context.Context, err error) error { return err }
+
+// Any returns yes: there is one process.
+func (h *Host) Any(_ context.Context, yes bool) (bool, error) { return yes, nil }
 
 // A hostBuffer has guard bytes before and behind what a call uses of it.
 type hostBuffer []byte
@@ -155,6 +163,7 @@ func poisoned(parts ...[]byte) bool {
 // patterns keeps the data that calls are filled with.
 type patterns struct {
 	ranks int
+	most  int64 // elements of the longest input, or 0 where that is not known
 	made  map[[3]int]*data.Pattern
 }
 
@@ -164,7 +173,8 @@ func (p *patterns) of(c *Call, round Round) *data.Pattern {
 		if p.made == nil {
 			p.made = map[[3]int]*data.Pattern{}
 		}
-		p.made[key] = data.NewPattern(p.ranks, c.DType, c.RedOp, 1+uint64(round))
+		most := cmp.Or(p.most, math.MaxInt64)
+		p.made[key] = data.NewPatternFor(most, p.ranks, c.DType, c.RedOp, 1+uint64(round))
 	}
 	return p.made[key]
 }

@@ -31,7 +31,7 @@ type Document struct {
 		Bandwidth float64 `json:"bandwidth"`
 		Okay      string  `json:"okay"`
 	} `json:"average_bus_bandwidth"`
-	Speedups []Speedup `json:"speedups,omitempty" doc:"over NCCL"`
+	Speedups []Speedup `json:"speedups,omitempty" doc:"over NCCL, or what --vs names"`
 	Errors   []string  `json:"errors"`
 	EndTime  string    `json:"end_time"`
 	Notes    []string  `json:"notes,omitempty" doc:"what stderr has without --json, behind note:"`
@@ -74,6 +74,7 @@ type documentPlace struct {
 	Program  string  `json:"program"`
 
 	NCCL *documentRival `json:"nccl,omitempty" doc:"of --vs nccl"`
+	Two  *documentRival `json:"two_sided,omitempty" doc:"of --vs two"`
 	Err  string         `json:"error,omitempty" doc:"why it did not run"`
 }
 
@@ -126,7 +127,12 @@ func (r *Report) place(row *Row, p *Result) *documentPlace {
 	j := &documentPlace{Time: p.Time, AlgBW: alg, BusBW: bus, Wrong: p.Wrong, Checked: p.Checked, Launch: p.How,
 		Launches: p.Launches, Program: p.Form}
 	if v := p.Rival; v != nil {
-		j.NCCL = &documentRival{Time: v.Time, Launch: v.How, Other: v.Other, Wrong: v.Wrong, Ratio: p.Ratio()}
+		rival := &documentRival{Time: v.Time, Launch: v.How, Other: v.Other, Wrong: v.Wrong, Ratio: p.Ratio()}
+		if r.NCCL > 0 {
+			j.NCCL = rival
+		} else {
+			j.Two = rival
+		}
 	}
 	return j
 }

@@ -53,7 +53,7 @@ func newLane(gpu executor.GPU) (*lane, error) {
 
 // errStuck is of work whose thread does not come back. Nothing more can be done then with what it
 // may hold, and the process is to end.
-var errStuck = errors.New("the thread is stuck")
+const errStuck = endError("the thread is stuck")
 
 // patience is how long do waits for work to come back after its context has ended: work that waits by the context
 // itself says better what it waited for.

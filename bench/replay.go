@@ -17,20 +17,18 @@ func (g *GPUs) Measure(ctx context.Context, ops []Op, m Measuring, check *Call) 
 	for _, l := range g.lanes {
 		r.graphs[l] = make([]executor.Graph, len(ops))
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() {
+		if err = errors.Join(err, r.close()); !ends(err) {
+			err = g.Agree(ctx, err)
+		}
+	}()
 	if err := r.estimate(ctx, &m); err != nil {
 		return nil, err
 	}
-	if err := r.capture(ctx, &m); err != nil {
+	if err := g.Agree(ctx, r.capture(ctx, &m)); err != nil {
 		return nil, err
 	}
-	if err := g.meet(ctx); err != nil {
-		return nil, err
-	}
-	if err := g.started(ctx, func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
-		return nil, err
-	}
-	if err := g.end(ctx, r.ops); err != nil {
+	if err := g.run(ctx, r.ops, func(l *lane) error { return r.queue(l, m.Warmup+m.Replays) }); err != nil {
 		return nil, err
 	}
 	if err := r.read(ctx, &m); err != nil || check == nil {
@@ -68,13 +66,10 @@ func (r *replays) estimate(ctx context.Context, m *Measuring) error {
 
 // trial is how long so many launches of an operation take, of all ranks the slowest.
 func (r *replays) trial(ctx context.Context, o gpuOp, launches int) (time.Duration, error) {
-	if err := r.site.started(ctx, func(l *lane) error {
+	if err := r.site.run(ctx, []gpuOp{o}, func(l *lane) error {
 		l.at("a first launch of " + o.Name())
 		return errors.Join(o.start(l, 1), l.record(0), o.start(l, launches), l.record(1))
 	}); err != nil {
-		return 0, err
-	}
-	if err := r.site.end(ctx, []gpuOp{o}); err != nil {
 		return 0, err
 	}
 	times, err := r.slowest(ctx, 1, func(l *lane, _ int) (time.Duration, error) { return l.since(0, 1) })
@@ -148,13 +143,13 @@ func (r *replays) again(ctx context.Context, c *Call) (err error) {
 		if !c.Repeats() && launches > 1 {
 			launches = 1
 			if r.samples[i].How == "graph" {
-				if err := errors.Join(r.drop(i), r.graph(ctx, i, launches)); err != nil {
+				if err := r.site.Agree(ctx, errors.Join(r.drop(i), r.graph(ctx, i, launches))); err != nil {
 					return err
 				}
 			}
 		}
 		r.samples[i].Found, err = placed(ctx, r.site, c, Last, func() error {
-			return r.site.whole(ctx, o, func(l *lane) error { return r.replay(l, i, launches) })
+			return r.site.run(ctx, []gpuOp{o}, func(l *lane) error { return r.replay(l, i, launches) })
 		})
 		if err != nil {
 			return err
@@ -182,21 +177,20 @@ func (r *replays) read(ctx context.Context, m *Measuring) error {
 func (r *replays) slowest(ctx context.Context, count int,
 	of func(l *lane, k int) (time.Duration, error)) ([]time.Duration, error) {
 	var own [][]time.Duration
+	var errs []error
 	for _, l := range r.site.lanes {
 		times := make([]time.Duration, count)
-		if err := l.do(ctx, func() (err error) {
+		errs = append(errs, l.do(ctx, func() (err error) {
 			for k := range times {
 				var failed error
 				times[k], failed = of(l, k)
 				err = errors.Join(err, failed)
 			}
 			return err
-		}); err != nil {
-			return nil, err
-		}
+		}))
 		own = append(own, times)
 	}
-	all, err := everyones(ctx, r.site.options.Plan.Exchange, own)
+	all, err := gathered(ctx, r.site, own, errors.Join(errs...))
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type Result struct {
 	Err   error // why there is no time
 }
 
-// A Rival is what NCCL took for the same. Checked and Wrong are of its results.
+// A Rival is what NCCL, or another program, took for the same. Checked and Wrong are of its results.
 type Rival struct {
 	Time  float64 // us, of the faster of its launch modes
 	How   string
@@ -57,6 +57,7 @@ type Report struct {
 	Devices  []Device
 	NCCL     int // its version; 0 without
 	NCCLPath string
+	Beside   string // what was measured beside ours that is not NCCL, in a word; or ""
 	Rows     []*Row
 
 	MinBytes, MaxBytes int64
@@ -99,6 +100,9 @@ func (r *Report) Header(w io.Writer) {
 	fmt.Fprintf(w, "# nRanks %d nProcesses %d minBytes %d maxBytes %d step: %d(factor) warmup replays: %d replays: %d iters of a replay: %s validation: 1 graph: %d\n",
 		r.Coll.Ranks, r.Processes, r.MinBytes, r.MaxBytes, r.Factor, m.Warmup, m.Replays, launches, graph)
 	fmt.Fprintf(w, "# time is of one operation: the median of the replays, of each the slowest rank\n")
+	if r.Beside != "" {
+		fmt.Fprintf(w, "# %s: another program, in the same queue, on the same buffers; ratio = %s / ours\n", r.Beside, r.Beside)
+	}
 	if r.NCCL > 0 {
 		fmt.Fprintf(w, "# NCCL %s (%s), in the same queue, on the same buffers; its time is of the faster of graph and plain launches; ratio = NCCL / ours\n", versionText(r.NCCL), r.NCCLPath)
 	}
@@ -108,11 +112,11 @@ func (r *Report) Header(w io.Writer) {
 			d.Number, d.Info)
 	}
 	rival, rivalUnits := "", ""
-	if r.NCCL > 0 {
-		rival, rivalUnits = "     nccl   ratio     nccl   ratio", "     (us)             (us)        "
+	if name := r.rival(); name != "" {
+		rival, rivalUnits = fmt.Sprintf("  %7s   ratio  %7s   ratio", name, name), "     (us)             (us)        "
 	}
 	fmt.Fprintf(w, "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          %s\n",
-		"", "", "", "", "", spaces("  out-of-place      in-place", r.NCCL > 0))
+		"", "", "", "", "", spaces("  out-of-place      in-place", r.rival() != ""))
 	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s  launch, program\n", "size",
 		"count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw", "busbw", "#wrong", rival)
 	fmt.Fprintf(w, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s%s\n", "(B)", "(elements)",
@@ -131,6 +135,14 @@ func spaces(s string, on bool) string {
 		return s
 	}
 	return ""
+}
+
+// rival is what was measured beside ours, in a word, or "".
+func (r *Report) rival() string {
+	if r.NCCL > 0 {
+		return "nccl"
+	}
+	return r.Beside
 }
 
 // versionText is a version as NCCL numbers it.
@@ -169,7 +181,7 @@ func (r *Report) WriteRow(w io.Writer, row *Row) {
 		}
 		fmt.Fprintf(&b, "  %s  %s  %s  %6s", number(p.Time, 7), number(alg, 6), number(bus, 6), wrong)
 	}
-	if r.NCCL > 0 {
+	if r.rival() != "" {
 		for _, p := range row.places() {
 			if p.Ratio() == 0 {
 				fmt.Fprintf(&b, "  %7s  %6s", "N/A", "N/A")
@@ -190,14 +202,14 @@ func (r *Report) remark(row *Row) string {
 		if p == nil {
 			continue
 		}
-		if text := p.remark(); len(parts) == 0 || parts[0] != text {
+		if text := p.remark(r.rival()); len(parts) == 0 || parts[0] != text {
 			parts = append(parts, text)
 		}
 	}
 	return "  " + strings.Join(parts, " | ")
 }
 
-func (p *Result) remark() string {
+func (p *Result) remark(rival string) string {
 	if p.Err != nil {
 		return "not run: " + strings.SplitN(p.Err.Error(), "\n", 2)[0]
 	}
@@ -207,7 +219,7 @@ func (p *Result) remark() string {
 	}
 	text += ", " + p.Form
 	if p.Rival != nil {
-		text += "; nccl " + p.Rival.How
+		text += "; " + rival + " " + p.Rival.How
 	}
 	if p.Rival != nil && p.Rival.Wrong > 0 {
 		text += fmt.Sprintf(" (%d wrong)", p.Rival.Wrong)
@@ -223,8 +235,12 @@ func (r *Report) Footer(w io.Writer) {
 	}
 	fmt.Fprintf(w, "# %-20s : %d %s\n", "Out of bounds values", r.Outside(), verdict)
 	fmt.Fprintf(w, "# %-20s : %.6g\n", "Avg bus bandwidth", r.AvgBusBW())
+	label := "NCCL / ours"
+	if r.Beside != "" {
+		label = r.Beside + " / ours"
+	}
 	for _, s := range r.Speedups() {
-		fmt.Fprintf(w, "# %-20s : %s, geometric mean %.3f of %d sizes, least %.3f at %d\n", "NCCL / ours", s.Place,
+		fmt.Fprintf(w, "# %-20s : %s, geometric mean %.3f of %d sizes, least %.3f at %d\n", label, s.Place,
 			s.GeoMean, s.Sizes, s.Least, s.LeastSize)
 	}
 	fmt.Fprintln(w, "#")

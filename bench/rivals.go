@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"mscclc/executor"
-	"mscclc/executor/exchange"
 	"mscclc/executor/nccl"
 	"mscclc/ir"
 )
@@ -27,14 +26,14 @@ func (g *GPUs) OpenNCCL(ctx context.Context, path string) (int, error) {
 		}
 	}
 	lib, err := nccl.Open(path)
-	if err != nil {
+	if err = g.Agree(ctx, err); err != nil {
 		return 0, err
 	}
 	v := &rivals{lib: lib, lanes: g.lanes, comms: map[*lane]*nccl.Comm{}}
 	if g.options.Plan.Exchange == nil {
 		err = v.initAll(ctx)
 	} else {
-		err = v.initRank(ctx, g.options.Plan.Exchange)
+		err = g.initRank(ctx, v)
 	}
 	if err != nil {
 		return 0, err
@@ -59,25 +58,27 @@ func (v *rivals) initAll(ctx context.Context) error {
 }
 
 // initRank makes the communicator of the one rank of this process.
-func (v *rivals) initRank(ctx context.Context, x *exchange.Member) error {
+func (g *GPUs) initRank(ctx context.Context, v *rivals) error {
 	var id []byte
 	var err error
+	x := g.options.Plan.Exchange
 	if x.Index() == 0 {
 		id, err = v.lib.UniqueID()
 	}
-	all, failed := everyones(ctx, x, [][]byte{id})
-	if err = errors.Join(err, failed); err != nil {
+	all, err := gathered(ctx, g, [][]byte{id}, err)
+	if err != nil {
 		return err
 	}
 	if len(all[0]) == 0 {
 		return errors.New("NCCL: rank 0 has no identity of a communicator")
 	}
-	l := v.lanes[0]
-	return l.do(ctx, func() error {
+	err = g.started(ctx, func(l *lane) error {
+		l.at("making a communicator of NCCL")
 		c, err := v.lib.InitRank(x.Size(), all[0], x.Index())
 		v.comms[l] = c
 		return err
 	})
+	return g.Agree(ctx, err)
 }
 
 func (v *rivals) close() error {
@@ -129,6 +130,7 @@ type rivalOp struct {
 func (o *rivalOp) Name() string                   { return "NCCL" }
 func (o *rivalOp) Close() error                   { return nil }
 func (o *rivalOp) plain() bool                    { return o.one }
+func (o *rivalOp) prepared() *executor.Plan       { return nil }
 func (o *rivalOp) start(l *lane, times int) error { return o.nccl.comms[l].Start(o.calls[l], times) }
 
 // wait waits for the streams, and asks the communicators.

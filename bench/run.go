@@ -19,7 +19,7 @@ type Job struct {
 	Sizes     []int64
 	Multiple  int64 // elements of a piece are a multiple of this; 0 is 1
 	Form      func(bytes int64, inplace bool) (*Form, error)
-	Rivals    func(ctx context.Context, c *Call) ([]Op, error) // NCCL's, one a launch mode; or nil
+	Rivals    func(ctx context.Context, c *Call) ([]Op, error) // NCCL's, one a launch mode, or another; or nil
 	Measuring Measuring
 	Row       func(*Row) // sees each row when it is done
 }
@@ -35,7 +35,7 @@ func (j *Job) Run(ctx context.Context, report *Report) error {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if errors.Is(err, errStuck) {
+			if ends(err) {
 				return err
 			}
 			if err != nil {
@@ -72,20 +72,19 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 		return nil, err
 	}
 	var ops []Op
-	defer func() {
-		for _, op := range ops {
-			err = errors.Join(err, op.Close())
-		}
-	}()
 	op, err := j.Site.Ready(ctx, form, c)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = closed(ctx, j.Site, op, err) }()
 	ops = append(ops, op)
 	if j.Rivals != nil {
 		rivals, err := j.Rivals(ctx, c)
 		if err != nil {
 			return nil, err
+		}
+		for _, rival := range rivals {
+			defer func() { err = closed(ctx, j.Site, rival, err) }()
 		}
 		ops = append(ops, rivals...)
 	}
@@ -117,6 +116,17 @@ func (j *Job) place(ctx context.Context, c *Call) (result *Result, err error) {
 		}
 	}
 	return result, nil
+}
+
+// closed closes an operation, of which err is what has failed so far. If that fails in one process, it fails in all.
+func closed(ctx context.Context, s Site, op Op, err error) error {
+	if failed := op.Close(); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	if ends(err) {
+		return err
+	}
+	return s.Agree(ctx, err)
 }
 
 // checked runs an operation once on random data, and looks at what it did.

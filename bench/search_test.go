@@ -27,10 +27,12 @@ func (o fakeOp) width(f *Form) { *f = *o.f }
 func (o fakeOp) Name() string { return o.f.Name }
 func (fakeOp) Close() error   { return nil }
 
-func (*fakeSite) Name() string      { return "fake" }
-func (*fakeSite) Driver() string    { return "" }
-func (*fakeSite) Devices() []Device { return nil }
-func (*fakeSite) Close() error      { return nil }
+func (*fakeSite) Name() string                                  { return "fake" }
+func (*fakeSite) Driver() string                                { return "" }
+func (*fakeSite) Devices() []Device                             { return nil }
+func (*fakeSite) Close() error                                  { return nil }
+func (*fakeSite) Agree(_ context.Context, err error) error      { return err }
+func (*fakeSite) Any(_ context.Context, yes bool) (bool, error) { return yes, nil }
 func (s *fakeSite) Ready(_ context.Context, f *Form, _ *Call) (Op, error) {
 	if s.time(f) < 0 {
 		return nil, errors.New("no room")

@@ -109,14 +109,22 @@ type search struct {
 // slower for it.
 func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err error) {
 	for _, f := range forms {
-		if t.seen[*f] || t.left == 0 || !t.until.IsZero() && time.Now().After(t.until) {
+		if t.seen[*f] || t.left == 0 {
 			continue
+		}
+		if over, err := t.over(ctx); err != nil {
+			return nil, err
+		} else if over {
+			break
 		}
 		t.seen[*f] = true
 		t.left--
 		wide, took, err := t.one(ctx, f)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if ends(err) {
+			return nil, err
 		}
 		if err != nil {
 			t.why = errors.Join(t.why, fmt.Errorf("%s: %w", f.Name, err))
@@ -130,13 +138,21 @@ func (t *search) measure(ctx context.Context, forms []*Form) (found []Tried, err
 	return found, nil
 }
 
+// over reports whether the time of the search has passed in some process.
+func (t *search) over(ctx context.Context) (bool, error) {
+	if t.until.IsZero() {
+		return false, nil
+	}
+	return t.Site.Any(ctx, time.Now().After(t.until))
+}
+
 // one measures a form, and gives it as wide as the executor made it.
 func (t *search) one(ctx context.Context, f *Form) (wide *Form, took time.Duration, err error) {
 	op, err := t.Site.Ready(ctx, f, t.call)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { err = errors.Join(err, op.Close()) }()
+	defer func() { err = closed(ctx, t.Site, op, err) }()
 	samples, err := t.Site.Measure(ctx, []Op{op}, t.Measuring, nil)
 	if err != nil {
 		return nil, 0, err
@@ -255,7 +271,7 @@ func (t *search) right(ctx context.Context, f *Form) error {
 		return err
 	}
 	found, err := checked(ctx, t.Site, op, t.call)
-	if err = errors.Join(err, op.Close()); err == nil && (found.Wrong > 0 || found.Outside > 0) {
+	if err = closed(ctx, t.Site, op, err); err == nil && (found.Wrong > 0 || found.Outside > 0) {
 		err = fmt.Errorf("%s: %d of %d elements are wrong, %d buffers were written outside", f.Name, found.Wrong,
 			found.Checked, found.Outside)
 	}

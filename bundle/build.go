@@ -15,7 +15,8 @@ import (
 	"mscclc/kernels"
 )
 
-// A Rule says what runs calls of a collective on so many ranks. The first rule that fits a call counts.
+// A Rule says what runs calls of a collective on so many ranks. The first rule that fits a call counts. A
+// rule does not fit where its launch needs more CTAs than the communicator has.
 type Rule struct {
 	Kind  ir.Kind
 	Ranks int
@@ -30,12 +31,18 @@ type Rule struct {
 
 	Program  string // of the catalog, such as allreduce/ring, or of Spec.Own; "" where NCCL runs the call
 	Protocol ir.Protocol
+	Direct   bool // the program may reach input and output of other ranks: When has WhenWindows then
+
+	// CTAs is how many CTAs a launch has at most; 0 is Spec.CTAs. A communicator with fewer takes a later rule.
+	CTAs int
 
 	// Columns is how many replicas a launch has; 0 is as many as there are CTAs for. Threads is how many threads a
 	// block has; 0 is MostThreads. Tile is the bytes of a chunk that a replica moves in a tile iteration; 0 is
 	// executor.PlanTile.
 	Columns, Threads int
 	Tile             int64
+
+	Span diag.Span // where a file has the rule; errors name it
 }
 
 // Forward returns the rule that has NCCL run all calls of a collective.
@@ -49,6 +56,9 @@ const MostThreads, WarpThreads = 512, 32
 // DefaultCTAs is how many CTAs a communicator has unless its user asks for others.
 const DefaultCTAs = 32
 
+// MostCTAs bounds the CTAs of a rank.
+const MostCTAs = mostColumns
+
 // MostArena is the most bytes of a rank's arena.
 const MostArena = 128 << 20
 
@@ -57,7 +67,7 @@ type Spec struct {
 	Device string // as its driver names it
 	Ranks  []int
 	DTypes []data.DType // what calls reduce, and the sizes of what they move
-	CTAs   int          // the most of a rule; 0 is DefaultCTAs
+	CTAs   int          // the most of a rule that names no number of its own; 0 is DefaultCTAs
 	Rules  []Rule
 	Own    choose.Shelf // programs of the user's, which rules may name
 	Maker  string       // what made the bundle, for readers
@@ -83,6 +93,7 @@ type Record struct {
 	InPlace    bool   `json:"inplace"`
 	OutOfPlace bool   `json:"outofplace"`
 	Bitwise    bool   `json:"bitwise"`
+	Direct     bool   `json:"direct,omitempty"`
 	SHA256     string `json:"sha256"`
 }
 
@@ -127,12 +138,15 @@ func (s *Spec) check() error {
 		return bad("a bundle is for 2 to %d ranks, and not for %v", MostRanks, s.Ranks)
 	case len(s.DTypes) == 0 || s.DTypes[len(s.DTypes)-1] >= data.NumDTypes:
 		return bad("a bundle needs a type of elements")
-	case s.CTAs < 1 || s.CTAs > mostColumns:
-		return bad("a rank has 1 to %d CTAs, and not %d", mostColumns, s.CTAs)
+	case s.CTAs < 1 || s.CTAs > MostCTAs:
+		return bad("a rank has 1 to %d CTAs, and not %d", MostCTAs, s.CTAs)
 	}
 	for i := range s.Rules {
-		if err := s.Rules[i].check(); err != nil {
+		r := &s.Rules[i]
+		if err := r.check(); err != nil && r.Span == (diag.Span{}) {
 			return bad("rule %d: %v", i, err)
+		} else if err != nil {
+			return diag.List{diag.New(diag.Unsupported, r.Span, "%v", err)}
 		}
 	}
 	return nil
@@ -148,6 +162,14 @@ func (r *Rule) check() error {
 		return fmt.Errorf("rank %d of %d is no root", r.Root, r.Ranks)
 	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > WhenEager|WhenCaptured|WhenWindows:
 		return fmt.Errorf("no launches are %#x", r.When)
+	case r.When&WhenWindows != 0 && r.Kind.Rooted():
+		return fmt.Errorf("no rule of %v is for windows: ranks of such a call may leave out buffers", r.Kind)
+	case r.Direct && (r.When&WhenWindows == 0 || r.Program == ""):
+		return fmt.Errorf("a direct program reaches buffers of other ranks, which must lie in windows")
+	case r.CTAs < 0 || r.CTAs > mostColumns:
+		return fmt.Errorf("no launch has %d CTAs", r.CTAs)
+	case r.Tile%tileAlign != 0:
+		return fmt.Errorf("a tile of %d bytes: tiles are multiples of %d", r.Tile, tileAlign)
 	case r.Calls < 0 || r.UpTo < 0 || r.Columns < 0 || r.Columns > mostColumns || r.Tile < 0 || r.Tile > mostTile:
 		return fmt.Errorf("%d calls, %d bytes, %d replicas or a tile of %d bytes are out of range", r.Calls, r.UpTo,
 			r.Columns, r.Tile)
@@ -177,7 +199,7 @@ func (b *builder) set(n int) error {
 		for _, root := range r.roots() {
 			m, row, err := b.rule(r, root)
 			if err != nil {
-				return err
+				return r.placed(err)
 			}
 			if m != nil && !slices.Contains(used, m) {
 				m.number = uint32(len(b.out.Programs) + len(used))
@@ -224,7 +246,7 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if r.Program == "" {
 		return nil, row, nil
 	}
-	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks}
+	key := programKey{name: r.Program, protocol: r.Protocol, kind: r.Kind, ranks: r.Ranks, direct: r.Direct}
 	if r.Kind.Rooted() {
 		key.root = root
 	}
@@ -232,13 +254,16 @@ func (b *builder) rule(r Rule, root int) (*made, RuleRow, error) {
 	if err != nil {
 		return nil, row, err
 	}
-	blocks := m.BlocksOf()
-	row.Columns = uint32(cmp.Or(r.Columns, max(1, b.CTAs/max(blocks, 1))))
+	blocks, most := m.BlocksOf(), cmp.Or(r.CTAs, b.CTAs)
+	row.Columns = uint32(cmp.Or(r.Columns, max(1, most/max(blocks, 1))))
 	row.Threads = uint32(cmp.Or(r.Threads, MostThreads))
-	row.Tile = uint64(max(16, cmp.Or(r.Tile, executor.PlanTile)+15) &^ 15)
-	if n := int(row.Columns) * blocks; n > b.CTAs {
+	row.Tile = uint64(cmp.Or(r.Tile, executor.PlanTile))
+	if n := int(row.Columns) * blocks; n > most {
 		d := diag.New(diag.Limit, diag.Span{}, "%s on %d ranks has %d replicas of %s, which are %d CTAs, and rules have %d",
-			m.Title(), r.Ranks, row.Columns, diag.Counted(blocks, "block"), n, b.CTAs)
+			m.Title(), r.Ranks, row.Columns, diag.Counted(blocks, "block"), n, most)
+		if r.CTAs > 0 {
+			return nil, row, diag.List{d.WithHint("\"ctas\":%d, or fewer replicas", n)}
+		}
 		return nil, row, diag.List{d.WithHint("--ctas %d, or fewer replicas", n)}
 	}
 	return m, row, nil

@@ -85,6 +85,8 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("type %d, operation %d or root %d is out of range", r.DType, r.RedOp, r.Root)
 	case r.When&(WhenEager|WhenCaptured) == 0 || r.When > WhenEager|WhenCaptured|WhenWindows:
 		return 0, fmt.Errorf("no launches are %#x", r.When)
+	case r.When&WhenWindows != 0 && kind.Rooted():
+		return 0, fmt.Errorf("it is for windows, and for %v, of which ranks may leave out buffers", kind)
 	case r.Program == NCCLRow && (r.Columns != 0 || r.Threads != 0 || r.Tile != 0):
 		return 0, fmt.Errorf("it is NCCL's, and has replicas, threads or a tile")
 	case r.Program == NCCLRow:
@@ -98,6 +100,8 @@ func (b *Bundle) checkRule(s *Set, r *RuleRow) (ctas int, err error) {
 		return 0, fmt.Errorf("it is for %v, and %s is for %v", kind, p.Title(), p.kind())
 	case kind.Rooted() && uint32(r.Root) != p.Root:
 		return 0, fmt.Errorf("it is for root %d, and %s for root %d", r.Root, p.Title(), p.Root)
+	case p.Direct != 0 && r.When&WhenWindows == 0:
+		return 0, fmt.Errorf("%s reaches buffers of other ranks, and it is not for windows", p.Title())
 	case r.Columns < 1 || r.Columns > p.Columns:
 		return 0, fmt.Errorf("it has %d replicas, and %s has memory for %d", r.Columns, p.Title(), p.Columns)
 	case r.Threads < WarpThreads || r.Threads > mostThreads || r.Threads%WarpThreads != 0:

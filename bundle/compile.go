@@ -28,6 +28,7 @@ type programKey struct {
 	protocol    ir.Protocol
 	kind        ir.Kind
 	ranks, root int
+	direct      bool
 }
 
 // A made program is one whose memory is still to be laid out.
@@ -61,11 +62,7 @@ func (b *builder) program(key programKey) (*made, error) {
 func (b *builder) compile(key programKey) (*ir.Program, error) {
 	i := slices.IndexFunc(b.Own, func(o choose.Own) bool { return o.Name == key.name })
 	if i >= 0 && b.Own[i].Text == nil {
-		p, err := both(&b.Own[i], key)
-		if err == nil {
-			err = proveOwn(p, b.Own[i].File)
-		}
-		return p, err
+		return takeOwn(&b.Own[i], key)
 	}
 	from := choose.Own{File: key.name + ".mscl", Options: mscclc.Options{Lang: lang.Options{Open: algorithms.Open}}}
 	if i >= 0 {
@@ -81,18 +78,18 @@ func (b *builder) compile(key programKey) (*ir.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := Prove(p)
+	first := Prove(p, key.direct)
 	if first == nil {
 		return p, nil
 	}
-	if p, err = compileAs(key, &from, true); err == nil && Prove(p) == nil {
+	if p, err = compileAs(key, &from, true); err == nil && Prove(p, key.direct) == nil {
 		return p, nil
 	}
 	return nil, first
 }
 
-// compileAs compiles a program staged for calls in place or out of place, and has it judged for both where its
-// collective has both.
+// compileAs compiles a program, staged unless it is to be direct, for calls in place or out of place, and has it judged
+// for both where its collective has both.
 func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, error) {
 	opt := from.Options
 	tree, err := syntax.ParseLimited(from.File, from.Text, opt.Lang.Limits)
@@ -111,7 +108,7 @@ func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, err
 	}
 	opt.OneSided, opt.Unproven = true, true
 	opt.Lang.Params, opt.Lang.Inplace, opt.Lang.Protocol = params, &inplace, &key.protocol
-	opt.Core = core.Options{Staged: true, MaxInsts: opt.Passes.MaxInsts}
+	opt.Core = core.Options{Staged: !key.direct, MaxInsts: opt.Passes.MaxInsts}
 	p, err := mscclc.CompileFile(tree, opt)
 	if err != nil {
 		return nil, err
@@ -120,65 +117,49 @@ func compileAs(key programKey, from *choose.Own, inplace bool) (*ir.Program, err
 	return p, key.meets(p, from.File)
 }
 
-// meets refuses a program for other calls than a rule is for.
-func (k *programKey) meets(p *ir.Program, file string) error {
-	if c := p.Coll; c.Kind != k.kind || c.Ranks != k.ranks || c.Root != k.root || p.Protocol != k.protocol {
-		return diag.List{diag.New(diag.Unsupported, diag.FileSpan(file),
-			"%s is %v of %d ranks with root %d in %v, and its rule is for %v of %d ranks with root %d in %v", k.name, c.Kind,
-			c.Ranks, c.Root, p.Protocol, k.kind, k.ranks, k.root, k.protocol)}
+// placed returns an error about the program of r with the position of r, where a file has it.
+func (r *Rule) placed(err error) error {
+	var list diag.List
+	if !errors.As(err, &list) || r.Span == (diag.Span{}) {
+		return err
 	}
-	return nil
-}
-
-// both returns a compiled program of the user's as one that is judged for calls in place and out of place.
-func both(o *choose.Own, key programKey) (*ir.Program, error) {
-	for _, p := range o.Compiled {
-		if p != nil {
-			q := *p
-			q.InPlace, q.OutOfPlace = choose.HasInPlace(key.kind), true
-			return &q, key.meets(&q, o.File)
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].Span == (diag.Span{}) {
+			list[i].Span = r.Span
+		} else {
+			list[i] = list[i].WithNote(r.Span, "this rule names the program")
 		}
 	}
-	return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is no program", o.Name)}
+	return list
 }
 
 // Prove says what keeps a program out of bundles: an error is a diag.List. The program must be one-sided, and for calls
-// in place and out of place, where its collective has both. choose.ProveStaged proves it.
-func Prove(p *ir.Program) error {
+// in place and out of place, where its collective has both. choose.ProveStaged proves it or, if it may be direct,
+// choose.ProveDirect.
+func Prove(p *ir.Program, direct bool) error {
 	bad := func(hint, format string, args ...any) error {
 		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, args...).WithHint("%s", hint)}
 	}
 	switch {
 	case p.OneSided == nil:
-		return bad("compile it with --sided one", "%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
+		return bad("compile it with --sided one or --sided lowered",
+			"%s sends and receives by FIFOs, and bundles take one-sided programs", p.Name)
 	case p.Coll.Ranks > MostRanks:
 		return bad(fmt.Sprintf("at most %d ranks", MostRanks), "%s has %d ranks", p.Name, p.Coll.Ranks)
 	case slices.ContainsFunc(p.OneSided.Operands, func(x ir.Operand) bool { return x.Rank == ir.AllRanks }):
 		return bad("copy to each rank by itself", "%s uses the switch, which a bundle has no memory for", p.Name)
 	case p.OneSided.OnePass:
 		return bad("compile it for --target program", "launches of %s have one tile iteration", p.Name)
+	case direct && p.Coll.Kind.Rooted():
+		return bad("leave out \"direct\"", "%s has a root, and ranks of such a call may leave out buffers", p.Name)
 	case !p.OutOfPlace || p.InPlace != choose.HasInPlace(p.Coll.Kind):
 		return bad("a call of a bundle may be either", "%s is not for calls in place and out of place", p.Name)
 	}
+	if direct {
+		return choose.ProveDirect(p)
+	}
 	return choose.ProveStaged(p)
-}
-
-// proveOwn is Prove of a program in a file.
-func proveOwn(p *ir.Program, file string) error {
-	err := Prove(p)
-	var found diag.List
-	if !errors.As(err, &found) {
-		return err
-	}
-	for i := range found {
-		if found[i].Span == (diag.Span{}) {
-			found[i].Span = diag.FileSpan(file)
-		}
-		if found[i].Hint == "" {
-			found[i].Hint = "mscclc compile --sided one --staged --inplace=false makes a program that is for calls in place too"
-		}
-	}
-	return found
 }
 
 // tabulate makes the tables of a proven program. Its memory is not laid out.
@@ -193,9 +174,13 @@ func tabulate(p *ir.Program, key programKey) (*made, error) {
 	m.ProgramRow = ProgramRow{Kind: uint32(p.Coll.Kind), Ranks: uint32(p.Coll.Ranks), Root: uint32(p.Coll.Root),
 		Chunks: uint32(p.Coll.Chunks), Protocol: uint32(p.Protocol), Depth: uint32(one.Depth), OnePass: bit(one.OnePass),
 		Copies: bit(one.Copies), Lines: bit(one.Lines), Even: bit(img.Even), InPlace: bit(p.InPlace),
-		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Scratch: uint32(one.Scratch),
-		Packets: uint32(one.Packets), Flags: uint32(one.Flags), Blocks: uint32(len(one.Blocks))}
+		OutOfPlace: bit(p.OutOfPlace), Bitwise: bit(choose.SameBits(p)), Direct: bit(key.direct),
+		Scratch: uint32(one.Scratch), Packets: uint32(one.Packets), Flags: uint32(one.Flags),
+		Blocks: uint32(len(one.Blocks))}
 	name := strings.Map(printable, key.name) + " " + p.Protocol.String()
+	if key.direct {
+		name += " direct"
+	}
 	if copy(m.Name[:len(m.Name)-1], name) < len(name) {
 		return nil, diag.List{diag.New(diag.Limit, diag.Span{}, "the name %s has more than %d bytes", name, len(m.Name)-1)}
 	}
@@ -231,5 +216,6 @@ func printable(r rune) rune {
 func (p *Program) record() Record {
 	sum := sha256.Sum256(p.Source)
 	return Record{Name: p.Title(), Ranks: int(p.Ranks), Root: int(p.Root), InPlace: p.InPlace != 0,
-		OutOfPlace: p.OutOfPlace != 0, Bitwise: p.Bitwise != 0, SHA256: hex.EncodeToString(sum[:])}
+		OutOfPlace: p.OutOfPlace != 0, Bitwise: p.Bitwise != 0, Direct: p.Direct != 0,
+		SHA256: hex.EncodeToString(sum[:])}
 }

@@ -103,8 +103,10 @@ func (p *ProgramRow) check() error {
 		return fmt.Errorf("it is for %d ranks with root %d", p.Ranks, p.Root)
 	case p.Chunks < 1 || p.Chunks > 1<<16 || p.Protocol >= uint32(ir.NumProtocols) || p.Depth < 1 || p.Depth > 1<<16:
 		return fmt.Errorf("%d chunks, protocol %d or depth %d is out of range", p.Chunks, p.Protocol, p.Depth)
-	case p.OnePass != 0 || p.Copies > 1 || p.Lines > 1 || p.Even > 1 || p.Bitwise > 1:
+	case p.OnePass != 0 || p.Copies > 1 || p.Lines > 1 || p.Even > 1 || p.Bitwise > 1 || p.Direct > 1:
 		return fmt.Errorf("a switch of it is not 0 or 1")
+	case p.Direct != 0 && kind.Rooted():
+		return fmt.Errorf("it reaches buffers of other ranks, and has a root")
 	case p.OutOfPlace != 1 || p.InPlace != bit(choose.HasInPlace(kind)):
 		return fmt.Errorf("it is not for calls in place and out of place")
 	case kind == ir.AllReduce && p.Bitwise != 1:
@@ -145,6 +147,9 @@ func checkPart(t *abi.OnePart, p *ProgramRow, rank int) error {
 	for i, o := range t.Operands {
 		if o.Rank < 0 || int(o.Rank) >= int(p.Ranks) || !slices.Contains(buffers, ir.Buf(o.Buf)) {
 			return fmt.Errorf("operand %d is of rank %d and buffer %d", i, o.Rank, o.Buf)
+		}
+		if p.Direct == 0 && int(o.Rank) != rank && ir.Buf(o.Buf) <= ir.Output {
+			return fmt.Errorf("operand %d is a buffer of rank %d, and the program is staged", i, o.Rank)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"slices"
 
 	"mscclc/executor/data"
 	"mscclc/kernels"
@@ -12,6 +13,14 @@ const target = 80
 
 // reduced reports whether calls of a type are reduced. Elements of fp8 are moved only.
 func reduced(t data.DType) bool { return t != data.E4M3 && t != data.E5M2 }
+
+// Served reports whether kernels for some types run the calls that r is for: its own type where calls are reduced, and
+// else one of the same size.
+func (r *Rule) Served(types []data.DType) bool {
+	return r.Program == "" || r.DType == Any || slices.ContainsFunc(types, func(t data.DType) bool {
+		return uint8(t) == r.DType || !reduces(r.Kind) && t.Size() == data.DType(r.DType).Size()
+	})
+}
 
 // imagesFor returns the images that reduce some types, and one for each size of element that no other of them moves.
 func imagesFor(types []data.DType) ([]Image, error) {

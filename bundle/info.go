@@ -43,6 +43,7 @@ type RuleInfo struct {
 	Program    string `json:"program" doc:"its title, or nccl"`
 	Number     *int   `json:"number,omitempty" doc:"of the program in the bundle"`
 	Columns    uint32 `json:"replicas,omitempty"`
+	CTAs       uint32 `json:"ctas,omitempty" doc:"of a launch; communicators with fewer take a later rule"`
 	Threads    uint32 `json:"threads,omitempty" doc:"of a thread block"`
 	Tile       uint64 `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 }
@@ -55,6 +56,7 @@ type ProgramInfo struct {
 	InPlace    bool   `json:"inplace" doc:"proven for calls in place"`
 	OutOfPlace bool   `json:"outofplace" doc:"proven for calls out of place"`
 	Bitwise    bool   `json:"bitwise" doc:"all ranks end with the same bits"`
+	Direct     bool   `json:"direct,omitempty" doc:"it reaches buffers of other ranks, in windows"`
 	Blocks     int    `json:"blocks" doc:"thread blocks of the rank that has most"`
 	Columns    uint32 `json:"replicas" doc:"that there is memory for"`
 	Tile       uint64 `json:"tile" doc:"bytes that there is memory for"`
@@ -96,8 +98,8 @@ func (b *Bundle) setInfo(s *Set) SetInfo {
 	for _, n := range s.Programs {
 		p := b.Programs[n]
 		info := ProgramInfo{Number: n, Title: p.Title(), InPlace: p.InPlace != 0, OutOfPlace: p.OutOfPlace != 0,
-			Bitwise: p.Bitwise != 0, Blocks: p.BlocksOf(), Columns: p.Columns, Tile: p.Tile, At: p.ScratchAt,
-			Memory: p.Memory()}
+			Bitwise: p.Bitwise != 0, Direct: p.Direct != 0, Blocks: p.BlocksOf(), Columns: p.Columns, Tile: p.Tile,
+			At: p.ScratchAt, Memory: p.Memory()}
 		if p.kind().Rooted() {
 			info.Root = new(int(p.Root))
 		}
@@ -123,7 +125,8 @@ func (b *Bundle) ruleInfo(r *RuleRow) RuleInfo {
 		out.UpTo = 0
 	}
 	if r.Program != NCCLRow {
-		out.Program, out.Number = b.Programs[r.Program].Title(), new(int(r.Program))
+		p := b.Programs[r.Program]
+		out.Program, out.Number, out.CTAs = p.Title(), new(int(r.Program)), r.Columns*uint32(p.BlocksOf())
 	}
 	return out
 }

@@ -17,7 +17,7 @@ type rung struct {
 // signals in large ones.
 func Ladder(ranks, ctas int) []Rule {
 	var list []Rule
-	tile := max(8<<10, 128<<10/int64(ranks)) // all programs have room in an arena
+	tile := (max(8<<10, 128<<10/int64(ranks)) + tileAlign - 1) &^ (tileAlign - 1) // all programs have room in an arena
 	for _, kind := range Kinds {
 		for _, r := range rungs(kind, ranks) {
 			rule := Forward(kind, ranks)

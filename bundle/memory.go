@@ -19,6 +19,9 @@ const (
 	mostTile    = abi.MaxOneTile
 )
 
+// tileAlign divides the bytes of a tile: the kernel moves so many at once.
+const tileAlign = 16
+
 // partAlign is the alignment of the parts of an arena.
 const partAlign = 256
 

@@ -52,8 +52,7 @@ const large = 1 << 30
 func Merge(collective string, ranks int, sizes []TimedSize, factor, room int64) (eager, captured []MeasuredRule) {
 	m := &merger{sizes: sizes, banned: map[pair]limit{}}
 	m.pick()
-	for m.room() > room && m.shrink() {
-	}
+	m.fit(room)
 	var rules [numLaunches][]MeasuredRule
 	for when := range rules {
 		for i := range sizes {

@@ -2,6 +2,8 @@ package bundle
 
 import (
 	"fmt"
+	"math"
+	"math/rand"
 	"testing"
 )
 
@@ -79,4 +81,89 @@ func TestMergeRoom(t *testing.T) {
 			t.Errorf("room %d: %s and %s, not %s", c.room, got, brief(captured), c.want)
 		}
 	}
+}
+
+// TestMergePlateau: two programs of large calls are about as fast, so that it saves nothing to give up the widest form
+// of one. What is given up is still a little time of these calls, and not the program of small calls.
+func TestMergePlateau(t *testing.T) {
+	sizes := []TimedSize{
+		{1 << 10, []Timed{timed("a", "LL", 1, 10)}, [numLaunches]float64{30, 30}},
+		{1 << 30, []Timed{timed("b", "LL", 32, 10), timed("c", "LL", 32, 10.5), timed("b", "LL", 8, 11),
+			timed("c", "LL", 8, 11.5)}, [numLaunches]float64{30, 30}},
+	}
+	eager, _ := Merge("allreduce", 2, sizes, 4, 20<<20)
+	if got := brief(eager); got != "1048576 a LL 1; 0 b LL 8; " {
+		t.Errorf("rules are %s", got)
+	}
+}
+
+// TestMergeLeast compares what Merge gives up for room with the least that must be given up, which all limits of all
+// programs show.
+func TestMergeLeast(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	worse, most := 0, 0.0
+	const cases = 60
+	for range cases {
+		m := &merger{sizes: randomSizes(rnd), banned: map[pair]limit{}}
+		m.pick()
+		room := int64(float64(m.room()) * (0.1 + 0.8*rnd.Float64()))
+		least := leastCost(m, room)
+		m.fit(room)
+		if m.room() > room {
+			t.Fatalf("%d bytes, and there is room for %d", m.room(), room)
+		}
+		if more := m.cost() - least; more > 1e-9 {
+			worse++
+			most = max(most, more)
+		}
+	}
+	t.Logf("%d of %d are worse, by a factor of up to %.2f in all times together", worse, cases, math.Exp(most))
+	if worse > cases/10 || most > math.Log(1.5) {
+		t.Error("Merge gives up more than it must")
+	}
+}
+
+// randomSizes are three sizes with three programs of two widths, which take more room in larger calls.
+func randomSizes(rnd *rand.Rand) (sizes []TimedSize) {
+	for i := range 3 {
+		s := TimedSize{Bytes: 1 << (10 + 4*i)}
+		fastest := math.Inf(1)
+		for p := range 3 {
+			for _, columns := range []int{4, 16} {
+				micros := math.Round(1000*math.Exp(rnd.Float64())) / 100
+				f := timed(string(rune('a'+p)), "LL", columns, micros)
+				f.Share = 1 << (10 + 2*i)
+				f.Room = int64(columns) * f.Share * int64(1+p)
+				s.Forms = append(s.Forms, f)
+				fastest = min(fastest, micros)
+			}
+		}
+		nccl := fastest * (1 + 2*rnd.Float64())
+		s.NCCL = [numLaunches]float64{nccl, nccl}
+		sizes = append(sizes, s)
+	}
+	return sizes
+}
+
+// leastCost is the least cost of all limits that fit into the room.
+func leastCost(m *merger, room int64) float64 {
+	var limits []limit
+	for _, columns := range []int{4, 16, 0} {
+		for _, share := range []int64{1 << 10, 1 << 12, 1 << 14, 0} {
+			limits = append(limits, limit{columns, share})
+		}
+	}
+	least := math.Inf(1)
+	for _, a := range limits {
+		for _, b := range limits {
+			for _, c := range limits {
+				n := &merger{sizes: m.sizes, banned: map[pair]limit{{"a", "LL"}: a, {"b", "LL"}: b, {"c", "LL"}: c}}
+				n.pick()
+				if n.room() <= room {
+					least = min(least, n.cost())
+				}
+			}
+		}
+	}
+	return least
 }

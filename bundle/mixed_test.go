@@ -37,7 +37,7 @@ func TestMixes(t *testing.T) {
 			compareMixes(t, p.Title(), q, int64(1+rnd.Intn(300)))
 			for range irtest.Count(t, 2) {
 				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
-				if changed, ok := change.Change(rnd, q); !ok || Prove(changed) != nil {
+				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, false) != nil {
 					refused++
 				} else {
 					taken++
@@ -52,8 +52,53 @@ func TestMixes(t *testing.T) {
 	}
 }
 
+// TestDirectPlaces runs direct programs of bundles on the CPU with all ranks in place, and with none. Both give equal
+// outputs. So do programs with a single fault, where Prove takes them.
+func TestDirectPlaces(t *testing.T) {
+	rnd := rand.New(rand.NewSource(1))
+	taken, refused := 0, 0
+	for _, n := range []int{2, 3, 4} {
+		for _, p := range direct(t, n).Programs {
+			if p.InPlace == 0 || p.Direct == 0 {
+				continue
+			}
+			q, err := program.Decode(p.Title(), p.Source, codegen.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			comparePlaces(t, p.Title(), q, int64(1+rnd.Intn(300)))
+			for range irtest.Count(t, 5) {
+				change := &explore.OneSidedMutations[rnd.Intn(len(explore.OneSidedMutations))]
+				if changed, ok := change.Change(rnd, q); !ok || Prove(changed, true) != nil {
+					refused++
+				} else {
+					taken++
+					comparePlaces(t, p.Title()+", "+change.Name, changed, int64(1+rnd.Intn(300)))
+				}
+			}
+		}
+	}
+	t.Logf("of changed programs %d are right and %d are not", taken, refused)
+	if taken < 10 || refused < 50 {
+		t.Error("too few changed programs are right, or wrong")
+	}
+}
+
+// comparePlaces runs a program with no rank in place, and with all, and compares the outputs.
+func comparePlaces(t *testing.T, name string, p *ir.Program, elems int64) {
+	t.Helper()
+	compareMasks(t, name, p, elems, 1<<p.Coll.Ranks-1)
+}
+
 // compareMixes runs a program in all mixes, and compares the outputs.
 func compareMixes(t *testing.T, name string, p *ir.Program, elems int64) {
+	t.Helper()
+	compareMasks(t, name, p, elems, 1)
+}
+
+// compareMasks compares the outputs of calls in which no rank is in place with those of calls in which the ranks of a
+// mask are, for all masks from the first on.
+func compareMasks(t *testing.T, name string, p *ir.Program, elems int64, first int) {
 	t.Helper()
 	l, err := executor.Load(p.Called(false), executor.Options{Device: cpu.Device()})
 	if err != nil {
@@ -61,7 +106,7 @@ func compareMixes(t *testing.T, name string, p *ir.Program, elems int64) {
 	}
 	defer l.Close()
 	want := mix(t, l, p, elems, 0)
-	for mask := 1; mask < 1<<p.Coll.Ranks; mask++ {
+	for mask := first; mask < 1<<p.Coll.Ranks; mask++ {
 		for rank, got := range mix(t, l, p, elems, mask) {
 			if !bytes.Equal(got, want[rank]) {
 				t.Errorf("%s with ranks %b in place: rank %d has another output", name, mask, rank)

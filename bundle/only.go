@@ -7,14 +7,15 @@ import (
 	"mscclc/internal/strictjson"
 )
 
-// An Only restricts a rule to some calls. Rules with restrictions are written by hand: bench measures none. The zero
-// value restricts nothing.
+// An Only restricts a rule to some calls. bench measures rules for windows; those with other restrictions are written
+// by hand. The zero value restricts nothing.
 type Only struct {
 	DType   string `json:"dtype,omitempty" doc:"calls of elements of one type; absent: any"`
 	RedOp   string `json:"op,omitempty" doc:"calls of one reduction; absent: any"`
 	Root    *int   `json:"root,omitempty" doc:"calls of one root; absent: any"`
 	Calls   int    `json:"calls,omitempty" doc:"calls in groups of at most so many; absent: any"`
 	Windows bool   `json:"windows,omitempty" doc:"calls whose buffers all lie in registered windows"`
+	CTAs    int    `json:"ctas,omitempty" doc:"launches of at most so many CTAs; a communicator with fewer takes a later rule"`
 }
 
 // some reports whether o restricts a rule.
@@ -41,6 +42,7 @@ func (o *Only) fields(t *rulesReader) []strictjson.Field {
 		{Key: "root", Read: func() { o.Root = new(int(t.Uint(0, maxRanks-1))) }},
 		{Key: "calls", Read: func() { o.Calls = int(t.Uint(1, 1<<20)) }},
 		{Key: "windows", Read: func() { o.Windows = t.Bool() }},
+		{Key: "ctas", Read: func() { o.CTAs = int(t.Uint(1, maxColumns)) }},
 	}
 }
 
@@ -55,7 +57,7 @@ func (o *Only) restrict(r *Rule) {
 	if o.Root != nil {
 		r.Root = uint8(min(*o.Root, Any-1)) // Build refuses those that are no ranks
 	}
-	r.Calls = o.Calls
+	r.Calls, r.CTAs = o.Calls, o.CTAs
 	if o.Windows {
 		r.When |= WhenWindows
 	}
@@ -63,7 +65,7 @@ func (o *Only) restrict(r *Rule) {
 
 // restricted reports whether a rule is for some calls of its collective only.
 func (r *Rule) restricted() bool {
-	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, int(r.When&WhenWindows)) != 0
+	return r.DType != Any || r.RedOp != Any || r.Root != Any || cmp.Or(r.Calls, r.CTAs, int(r.When&WhenWindows)) != 0
 }
 
 func dtypeNames() (names []string) {

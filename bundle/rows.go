@@ -11,7 +11,7 @@ import (
 
 // Version is the version of the format, and Align the alignment of sections and of the tables in them.
 const (
-	Version = 1
+	Version = 2
 	Align   = 64
 )
 
@@ -90,13 +90,13 @@ type RuleRow struct {
 
 // A ProgramRow begins the section of a program: what a reader of bundles needs to know of it beside its tables.
 // Scratch, Packets, Flags, Columns and Tile say what memory it needs (abi.OneImage), and the fields behind these where
-// that lies in a rank's arena, in bytes.
+// that lies in a rank's arena, in bytes. Direct is 1 where steps may reach input and output of other ranks.
 type ProgramRow struct {
 	_                                    structs.HostLayout
 	Kind, Ranks, Root, Chunks            uint32
 	Protocol, Depth                      uint32
 	OnePass, Copies, Lines, Even         uint8
-	InPlace, OutOfPlace, Bitwise, _      uint8
+	InPlace, OutOfPlace, Bitwise, Direct uint8
 	Scratch, Packets, Flags              uint32
 	Blocks                               uint32
 	Columns, _                           uint32

@@ -28,7 +28,7 @@ func TestRows(t *testing.T) {
 		{setRow{}, "bundle_set", "ranks rules programs ctas arena image copier device pad"},
 		{RuleRow{}, "bundle_rule", "kind dtype redop root when pad0 program calls columns threads tile up_to"},
 		{ProgramRow{}, "bundle_program", "kind ranks root chunks protocol depth one_pass copies lines even inplace " +
-			"outofplace bitwise pad0 scratch packets flags blocks columns pad1 tile scratch_at packets_at flags_at end_at " +
+			"outofplace bitwise direct scratch packets flags blocks columns pad1 tile scratch_at packets_at flags_at end_at " +
 			"name pad2"},
 		{partRow{}, "bundle_part", "blocks steps operands pad blocks_at steps_at operands_at pad1"},
 		{imageRow{}, "bundle_image", "form target dtype pad bytes name"},

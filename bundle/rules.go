@@ -49,44 +49,55 @@ type MeasuredRule struct {
 	UpTo       int64   `json:"up_to,omitempty" doc:"calls of up to so many bytes; absent: all above"`
 	Program    string  `json:"program" doc:"an algorithm of the catalog, or nccl"`
 	Protocol   string  `json:"protocol,omitempty"`
+	Direct     bool    `json:"direct,omitempty" doc:"the program may reach buffers of other ranks; needs windows"`
 	Columns    int     `json:"replicas,omitempty"`
 	Threads    int     `json:"threads,omitempty" doc:"of a thread block"`
 	Tile       int64   `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
 	Micros     float64 `json:"us,omitempty" doc:"time of the fastest program at the largest measured size"`
 	NCCLMicros float64 `json:"nccl_us,omitempty" doc:"NCCL's time at the same size"`
 	Only
+	Span diag.Span `json:"-"` // where a file has the rule
 }
 
 // Runs reports whether two rules run the same program in the same width.
 func (r MeasuredRule) Runs(o MeasuredRule) bool {
-	return r.Program == o.Program && r.Protocol == o.Protocol && r.Columns == o.Columns && r.Threads == o.Threads &&
-		r.Tile == o.Tile
+	return r.Program == o.Program && r.Protocol == o.Protocol && r.Direct == o.Direct && r.Columns == o.Columns &&
+		r.Threads == o.Threads && r.Tile == o.Tile
 }
 
 // Put replaces the rules for the same collective, ranks and launches by list, which holds one such group. Rules that
-// are restricted to some calls stay, before those.
+// are restricted to other calls than those of list stay, before it. Rules for all calls are last.
 func (m *Measured) Put(list []MeasuredRule) {
 	if len(list) == 0 {
 		return
 	}
 	m.Version = RulesVersion
 	m.Rules = slices.DeleteFunc(m.Rules, func(r MeasuredRule) bool {
-		return compareCalls(r, list[0]) == 0 && !r.some()
+		return compareCalls(r, list[0]) == 0 && r.same(list[0].Only)
 	})
 	m.Rules = append(m.Rules, list...)
-	slices.SortStableFunc(m.Rules, compareCalls)
+	slices.SortStableFunc(m.Rules, func(a, b MeasuredRule) int {
+		all := func(r *MeasuredRule) int {
+			if r.some() {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(compareCalls(a, b), cmp.Compare(all(&a), all(&b)))
+	})
 }
 
 func compareCalls(a, b MeasuredRule) int {
 	return cmp.Or(cmp.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Collective, b.Collective), cmp.Compare(a.When, b.When))
 }
 
-// Rule returns the rule for a call of so many bytes, without those that are restricted to some calls. ok is false where
-// there is none.
-func (m *Measured) Rule(collective string, ranks int, when string, bytes int64) (r MeasuredRule, ok bool) {
+// Rule returns the rule for a call of so many bytes, without those that are restricted to some calls, except to those
+// between windows. ok is false where there is none.
+func (m *Measured) Rule(collective string, ranks int, when string, windows bool, bytes int64) (r MeasuredRule,
+	ok bool) {
 	i := slices.IndexFunc(m.Rules, func(r MeasuredRule) bool {
-		return r.Collective == collective && r.Ranks == ranks && r.When == when && !r.some() &&
-			(r.UpTo == 0 || bytes <= r.UpTo)
+		return r.Collective == collective && r.Ranks == ranks && r.When == when && (r.UpTo == 0 || bytes <= r.UpTo) &&
+			(!r.some() || windows && r.same(Only{Windows: true}))
 	})
 	if i < 0 {
 		return r, false
@@ -130,7 +141,7 @@ const (
 // ReadRules reads a file that Write wrote; messages call it name. The error is a diag.List that names the wrong fields.
 func ReadRules(name string, r io.Reader) (*Measured, error) {
 	opt := strictjson.Options{What: "file of rules", MaxBytes: maxRules, MaxMemory: math.MaxInt64}
-	t := &rulesReader{strictjson.NewReader(name, r, opt), &Measured{}, map[string]int64{}}
+	t := &rulesReader{Reader: strictjson.NewReader(name, r, opt), m: &Measured{}, all: map[string]int64{}}
 	t.read()
 	if err := t.Finish(); err != nil {
 		return nil, err
@@ -143,10 +154,11 @@ type rulesReader struct {
 	m *Measured
 	// all has the largest calls of rules that are not restricted, 0 for all, by ranks, collective and launches.
 	all map[string]int64
+	at  map[string]strictjson.Pos // where the rule that is read has its fields, by key
 }
 
-func (t *rulesReader) bad(at strictjson.Pos, format string, args ...any) {
-	t.Say(diag.Malformed, at, format, args...)
+func (t *rulesReader) bad(at strictjson.Pos, format string, args ...any) *diag.Diagnostic {
+	return t.Say(diag.Malformed, at, format, args...)
 }
 
 func (t *rulesReader) read() {
@@ -161,53 +173,36 @@ func (t *rulesReader) read() {
 		strictjson.Field{Key: "rules", Must: true, Read: func() { t.List(func(int) { t.rule() }) }})
 }
 
-// rule reads a rule, and compares it with the one before.
+// rule reads a rule, and judges it beside the one before.
 func (t *rulesReader) rule() {
 	var r MeasuredRule
 	start, before := t.Here(), t.Errors()
-	t.Fields(append(r.fields(t),
+	fields := append(r.fields(t),
 		strictjson.Field{Key: "collective", Must: true, Read: func() { r.Collective = t.OneOf(kinds()...) }},
 		strictjson.Field{Key: "ranks", Must: true, Read: func() { r.Ranks = int(t.Uint(1, maxRanks)) }},
 		strictjson.Field{Key: "when", Must: true, Read: func() { r.When = t.OneOf(Eager, Captured) }},
 		strictjson.Field{Key: "up_to", Read: func() { r.UpTo = int64(t.Uint(1, math.MaxInt64)) }},
 		strictjson.Field{Key: "program", Must: true, Read: func() { r.Program = t.Text(maxName) }},
 		strictjson.Field{Key: "protocol", Read: func() { r.Protocol = t.OneOf(ir.ProtocolNames()...) }},
-		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(0, maxColumns)) }},
-		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(0, maxThreads)) }},
-		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(0, maxTile)) }},
+		strictjson.Field{Key: "direct", Read: func() { r.Direct = t.Bool() }},
+		strictjson.Field{Key: "replicas", Read: func() { r.Columns = int(t.Uint(1, maxColumns)) }},
+		strictjson.Field{Key: "threads", Read: func() { r.Threads = int(t.Uint(1, maxThreads)) }},
+		strictjson.Field{Key: "tile", Read: func() { r.Tile = int64(t.Uint(1, maxTile)) }},
 		strictjson.Field{Key: "us", Read: func() { r.Micros = t.Float(0) }},
-		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})...)
+		strictjson.Field{Key: "nccl_us", Read: func() { r.NCCLMicros = t.Float(0) }})
+	t.at = map[string]strictjson.Pos{}
+	for i, f := range fields {
+		fields[i].Read = func() {
+			t.at[f.Key] = t.Here()
+			f.Read()
+		}
+	}
+	t.Fields(fields...)
+	r.Span = t.Span(start)
 	if !t.Full() && t.Errors() == before {
 		t.judge(start, &r)
 	}
 	t.m.Rules = append(t.m.Rules, r)
-}
-
-// judge says what of the fields of r does not go together, or not with the rule before.
-func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
-	switch {
-	case r.Program == "":
-		t.bad(start, "names no program, nor %q", NCCL)
-	case r.Program == NCCL && r.Protocol != "":
-		t.bad(start, "has a \"protocol\", which %q does not take", NCCL)
-	case r.Program != NCCL && r.Protocol == "":
-		t.bad(start, "needs a \"protocol\" for %q", r.Program)
-	}
-	calls := fmt.Sprint(r.Ranks, r.Collective, r.When)
-	if all, ok := t.all[calls]; ok && r.some() && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
-		t.bad(start, "is never reached: a rule before it is for all such calls")
-	}
-	if !r.some() {
-		t.all[calls] = r.UpTo
-	}
-	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 && t.m.Rules[n-1].same(r.Only) {
-		switch last := t.m.Rules[n-1]; {
-		case last.UpTo == 0:
-			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
-		case r.UpTo > 0 && r.UpTo <= last.UpTo:
-			t.bad(start, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
-		}
-	}
 }
 
 // kinds has the names of the collectives that a rule may be for.

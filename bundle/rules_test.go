@@ -2,20 +2,23 @@ package bundle
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"mscclc/executor/data"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // TestRules: what is written is read, and Put replaces what is for the same calls.
 func TestRules(t *testing.T) {
-	ours := MeasuredRule{"allreduce", 2, Eager, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9, Only{}}
-	nccl := MeasuredRule{"allreduce", 2, Eager, 0, NCCL, "", 0, 0, 0, 40.2, 39.9, Only{}}
+	ours := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, UpTo: 65536, Program: "allreduce/onephase", Protocol: "LL16",
+		Columns: 8, Threads: 512, Tile: 65536, Micros: 3.1, NCCLMicros: 7.9}
+	nccl := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Eager, Program: NCCL, Micros: 40.2, NCCLMicros: 39.9}
 	m := &Measured{Device: "NVIDIA H200"}
 	m.Put([]MeasuredRule{nccl})
 	m.Put([]MeasuredRule{{Collective: "allgather", Ranks: 2, When: Captured, Program: NCCL}})
@@ -31,6 +34,9 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range again.Rules {
+		again.Rules[i].Span = diag.Span{}
+	}
 	if d := cmp.Diff(m, again); d != "" {
 		t.Error(d)
 	}
@@ -40,11 +46,28 @@ func TestRulesRefused(t *testing.T) {
 	rule := func(more string) string {
 		return `{"version": 1, "device": "d", "rules": [{"collective":"allreduce","ranks":2,"when":"eager",` + more + `]}`
 	}
+	of := func(collective, more string) string {
+		return `{"version": 1, "device": "d", "rules": [{"collective":"` + collective +
+			`","ranks":4,"when":"eager","program":"x","protocol":"LL",` + "\n " + more + `}]}`
+	}
 	for _, c := range []struct{ text, want string }{
 		{`{"version": 2, "device": "d", "rules": []}`, "is 2"},
+		{of("allreduce", `"tile":1`), "x.rules:2:9: error: rules[0]: has a tile of 1 bytes, and tiles are multiples of 16"},
+		{of("allreduce", `"threads":33`), "x.rules:2:12: error: rules[0]: has 33 threads, and a block has a multiple of 32"},
+		{of("allreduce", `"root":1`), `2:9: error: rules[0]: has a "root", and allreduce has none`},
+		{of("broadcast", `"root":4`), `2:9: error: rules[0]: has root 4, and the ranks are 0 to 3`},
+		{of("allgather", `"op":"max"`), `2:7: error: rules[0]: has an "op", and allgather reduces nothing`},
+		{of("reduce", `"dtype":"e4m3"`), `2:10: error: rules[0]: is for e4m3, which reduce does not reduce`},
+		{of("reduce", `"windows":true`), `2:12: error: rules[0]: is for windows, and ranks of a reduce may leave out`},
+		{of("allgather", `"direct":true`), `2:11: error: rules[0]: is direct, and not for windows`},
+		{rule(`"program":"nccl","tile":16}`), `has a "tile", which "nccl" does not take`},
+		{rule(`"program":"nccl","windows":true,"direct":true}`), `has a "direct", which "nccl" does not take`},
 		{rule(`"program":"allreduce/ring"}`), "protocol"},
 		{rule(`"program":"nccl","protocol":"LL"}`), "protocol"},
 		{rule(`"program":"nccl","column":1}`), "column"},
+		{rule(`"program":"allreduce/ring","protocol":"LL","tile":0}`), `rules[0].tile`},
+		{rule(`"program":"allreduce/ring","protocol":"LL","replicas":0}`), `rules[0].replicas`},
+		{rule(`"program":"allreduce/ring","protocol":"LL","threads":0}`), `rules[0].threads`},
 		{rule(`"program":"allreduce/ring"}`), "needs a"},
 		{rule(`"program":"","protocol":"LL"}`), "names no program"},
 		{rule(`"program":"nccl"},{"collective":"allreduce","ranks":2,"when":"eager","dtype":"f32","program":"nccl"}`),
@@ -63,7 +86,8 @@ func TestRulesRefused(t *testing.T) {
 // cover is NCCL's, or the ladder's.
 func TestRulesFor(t *testing.T) {
 	first, second := &Measured{}, &Measured{}
-	ours := MeasuredRule{"allreduce", 2, Captured, 65536, "allreduce/onephase", "LL16", 8, 512, 65536, 3.1, 7.9, Only{}}
+	ours := MeasuredRule{Collective: "allreduce", Ranks: 2, When: Captured, UpTo: 65536, Program: "allreduce/onephase",
+		Protocol: "LL16", Columns: 8, Threads: 512, Tile: 65536, Micros: 3.1, NCCLMicros: 7.9}
 	first.Put([]MeasuredRule{ours, {Collective: "allreduce", Ranks: 2, When: Captured, Program: NCCL}})
 	second.Put([]MeasuredRule{{Collective: "allreduce", Ranks: 2, When: Captured, Program: "allreduce/ring",
 		Protocol: "LL"}})
@@ -76,10 +100,10 @@ func TestRulesFor(t *testing.T) {
 		return Rule{Kind: ir.AllReduce, Ranks: 2, DType: Any, RedOp: Any, Root: Any, When: when, UpTo: 65536,
 			Program: "allreduce/onephase", Protocol: ir.LL16, Columns: 8, Threads: 512, Tile: 65536}
 	}
-	if r, ok := first.Rule("allreduce", 2, Captured, 65537); !ok || r.Program != NCCL {
+	if r, ok := first.Rule("allreduce", 2, Captured, false, 65537); !ok || r.Program != NCCL {
 		t.Errorf("the rule for 65537 bytes is %v", r)
 	}
-	if r, ok := first.Rule("allreduce", 2, Eager, 1); ok {
+	if r, ok := first.Rule("allreduce", 2, Eager, false, 1); ok {
 		t.Errorf("there is an eager rule: %v", r)
 	}
 	both := rule(WhenEager | WhenCaptured) // eager calls that are larger are NCCL's too
@@ -100,10 +124,24 @@ func TestRulesFor(t *testing.T) {
 	}
 }
 
+// TestTablesForWindows: a table that has rules for windows only does not take the place of another's for all calls.
+func TestTablesForWindows(t *testing.T) {
+	ours, all := &Measured{}, &Measured{}
+	rule := MeasuredRule{Collective: "allgather", Ranks: 2, When: Eager, Program: "allgather/allpairs", Protocol: "LL"}
+	all.Put([]MeasuredRule{rule})
+	rule.Direct, rule.Windows = true, true
+	ours.Put([]MeasuredRule{rule})
+	list, _ := RulesFor(2, DefaultCTAs, []*Measured{ours, all}, false)
+	list = slices.DeleteFunc(list, func(r Rule) bool { return r.Kind != ir.AllGather || r.When&WhenEager == 0 })
+	if len(list) != 2 || !list[0].Direct || list[1].Direct || list[1].Program != rule.Program {
+		t.Errorf("rules are %v", list)
+	}
+}
+
 // TestOnly: rules that are restricted to some calls come before the others, and stay when others are measured anew.
 func TestOnly(t *testing.T) {
 	text := `{"version": 1, "device": "d", "rules": [
-  {"collective":"reduce","ranks":2,"when":"eager","program":"reduce/direct","protocol":"LL","dtype":"f32","op":"max","root":1,"calls":3,"windows":true},
+  {"collective":"reduce","ranks":2,"when":"eager","program":"reduce/direct","protocol":"LL","dtype":"f32","op":"max","root":1,"calls":3},
   {"collective":"reduce","ranks":2,"when":"eager","program":"nccl","dtype":"bf16"},
   {"collective":"reduce","ranks":2,"when":"eager","up_to":9,"program":"reduce/direct","protocol":"LL"}]}`
 	m, err := ReadRules("x.rules", strings.NewReader(text))
@@ -113,20 +151,60 @@ func TestOnly(t *testing.T) {
 	m.Put([]MeasuredRule{{Collective: "reduce", Ranks: 2, When: Eager, UpTo: 5, Program: NCCL}})
 	list, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, false)
 	list = slices.DeleteFunc(list, func(r Rule) bool { return r.Kind != ir.ReduceTo || r.When&WhenEager == 0 })
+	for i := range list {
+		list[i].Span = diag.Span{}
+	}
 	first := Rule{Kind: ir.ReduceTo, Ranks: 2, DType: uint8(data.F32), RedOp: uint8(data.Max), Root: 1,
-		When: WhenEager | WhenWindows, Calls: 3, Program: "reduce/direct", Protocol: ir.LL}
+		When: WhenEager, Calls: 3, Program: "reduce/direct", Protocol: ir.LL}
 	second, third, last := Forward(ir.ReduceTo, 2), Forward(ir.ReduceTo, 2), Forward(ir.ReduceTo, 2)
 	second.DType, third.UpTo = uint8(data.BF16), 5
 	second.When, third.When, last.When = WhenEager, WhenEager, WhenEager
 	if d := cmp.Diff([]Rule{first, second, third, last}, list); d != "" {
 		t.Error(d)
 	}
-	if r, ok := m.Rule("reduce", 2, Eager, 1); !ok || r.UpTo != 5 {
+	if r, ok := m.Rule("reduce", 2, Eager, false, 1); !ok || r.UpTo != 5 {
 		t.Errorf("%v, %v", r, ok)
 	}
 	b, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: []data.DType{data.F32}, Rules: list})
 	if err != nil || len(b.Programs) != 1 || b.Programs[0].Root != 1 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestOnlyWindows: rules for windows stand before the others, those for more CTAs before those for fewer. A rule that
+// names a direct program has one of its own.
+func TestOnlyWindows(t *testing.T) {
+	text := `{"version": 1, "device": "d", "rules": [
+  {"collective":"allgather","ranks":2,"when":"eager","up_to":9,"program":"allgather/allpairs","protocol":"LL","windows":true,"ctas":64,"replicas":64,"direct":true},
+  {"collective":"allgather","ranks":2,"when":"eager","program":"allgather/allpairs","protocol":"LL","windows":true,"replicas":2,"direct":true},
+  {"collective":"allgather","ranks":2,"when":"eager","up_to":9,"program":"allgather/allpairs","protocol":"LL","replicas":3}]}`
+	m, err := ReadRules("x.rules", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Put([]MeasuredRule{{Collective: "allgather", Ranks: 2, When: Eager, UpTo: 5, Program: "allgather/allpairs",
+		Protocol: "LL", Columns: 4}})
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = ReadRules("x.rules", &b); err != nil {
+		t.Fatal(err)
+	}
+	list, _ := RulesFor(2, 64, []*Measured{m}, true)
+	made, err := Build(Spec{Device: "d", Ranks: []int{2}, DTypes: []data.DType{data.F32}, Rules: list, CTAs: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, r := range made.Sets[0].Rules {
+		if r.Kind == uint8(ir.AllGather) && r.When&WhenEager != 0 {
+			got += fmt.Sprintf("%d %d %d %d; ", r.When, r.UpTo, r.Columns, made.Programs[r.Program].Direct)
+		}
+	}
+	if want := "5 9 64 1; 5 18446744073709551615 2 1; 1 5 4 0; 1 262144 16 0; 1 2097152 32 0; " +
+		"1 18446744073709551615 32 0; "; got != want {
+		t.Errorf("rules are %s", got)
 	}
 }
 
@@ -146,5 +224,53 @@ func TestBuiltIn(t *testing.T) {
 		if _, err := Build(spec); err != nil {
 			t.Errorf("%s: %v", m.Device, err)
 		}
+	}
+}
+
+// TestRulesForWindows: rules for windows stand before those for all calls, replace only such, and are for such calls.
+func TestRulesForWindows(t *testing.T) {
+	windows := MeasuredRule{Collective: "allgather", Ranks: 2, When: Eager, Program: "allgather/allpairs", Protocol: "LL",
+		Direct: true, Only: Only{Windows: true}}
+	few := windows
+	few.CTAs = 4
+	all := MeasuredRule{Collective: "allgather", Ranks: 2, When: Eager, Program: NCCL}
+	m := &Measured{Device: "d"}
+	for _, r := range []MeasuredRule{all, few, windows, windows, all} {
+		m.Put([]MeasuredRule{r})
+	}
+	if d := cmp.Diff([]MeasuredRule{few, windows, all}, m.Rules); d != "" {
+		t.Error(d)
+	}
+	if r, ok := m.Rule("allgather", 2, Eager, true, 1); !ok || !r.Runs(windows) || r.CTAs != 0 {
+		t.Errorf("got %v, %v", r, ok)
+	}
+	if r, ok := m.Rule("allgather", 2, Eager, false, 1); !ok || !r.Runs(all) {
+		t.Errorf("got %v, %v", r, ok)
+	}
+}
+
+// A rule with CTAs of its own may have more than the others.
+func TestRuleCTAs(t *testing.T) {
+	text := `{"version": 1, "device": "NVIDIA H200", "rules": [
+  {"collective":"allgather","ranks":2,"when":"captured","program":"allgather/allpairs","protocol":"Simple","windows":true,"direct":true,"ctas":132},
+  {"collective":"allgather","ranks":2,"when":"captured","program":"allgather/allpairs","protocol":"Simple"}
+]}`
+	m, err := ReadRules("wide.rules", strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, _ := RulesFor(2, DefaultCTAs, []*Measured{m}, false)
+	b, err := Build(Spec{Device: "NVIDIA H200", Ranks: []int{2}, DTypes: []data.DType{data.F32}, Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []uint32
+	for _, r := range b.Sets[0].Rules {
+		if r.Program != NCCLRow {
+			got = append(got, r.Columns)
+		}
+	}
+	if want := []uint32{132, DefaultCTAs}; !slices.Equal(got, want) || b.Sets[0].CTAs != 132 {
+		t.Errorf("replicas are %v, and the set has %d CTAs; want %v", got, b.Sets[0].CTAs, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
 //go:embed tables/*.rules
@@ -33,19 +34,16 @@ var BuiltIn = sync.OnceValue(func() (list []*Measured) {
 })
 
 // RulesFor returns the rules for so many ranks. For each collective, eager and captured launches have the rules of the
-// first table that has some. Calls that are larger than those, and those that no table has, have rules of Ladder where
-// unmeasured is set, and else NCCL's; missing lists the collectives of which some calls are not measured.
+// first table that has some: those for windows first and then, perhaps of another table, the others. Calls that are
+// larger than those, and those that no table has, have rules of Ladder where unmeasured is set, and else NCCL's.
+// missing lists the collectives of which some calls are not measured.
 func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule, missing []ir.Kind) {
 	ladder := Ladder(ranks, ctas)
 	for _, kind := range Kinds {
 		var eager, captured []Rule
-		for _, m := range tables {
-			if len(eager) == 0 {
-				eager = m.group(kind, ranks, Eager)
-			}
-			if len(captured) == 0 {
-				captured = m.group(kind, ranks, Captured)
-			}
+		for _, windows := range [2]bool{true, false} {
+			eager = append(eager, first(tables, kind, ranks, Eager, windows)...)
+			captured = append(captured, first(tables, kind, ranks, Captured, windows)...)
 		}
 		if !whole(eager) || !whole(captured) {
 			missing = append(missing, kind)
@@ -58,6 +56,19 @@ func RulesFor(ranks, ctas int, tables []*Measured, unmeasured bool) (list []Rule
 	return list, missing
 }
 
+// first returns the rules of the first table that has some: those for windows, or the others.
+func first(tables []*Measured, kind ir.Kind, ranks int, when string, windows bool) []Rule {
+	for _, m := range tables {
+		list := slices.DeleteFunc(m.group(kind, ranks, when), func(r Rule) bool {
+			return r.When&WhenWindows != 0 != windows
+		})
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
 // group returns m's rules for a collective among some ranks, for one kind of launches.
 func (m *Measured) group(kind ir.Kind, ranks int, when string) (list []Rule) {
 	for _, r := range m.Rules {
@@ -65,8 +76,10 @@ func (m *Measured) group(kind ir.Kind, ranks int, when string) (list []Rule) {
 			continue
 		}
 		rule := Forward(kind, ranks)
+		rule.Span = r.Span
 		if rule.UpTo = r.UpTo; r.Program != NCCL {
 			rule.Protocol, _ = ir.ProtocolByName(r.Protocol)
+			rule.Direct = r.Direct
 			rule.Program, rule.Columns, rule.Threads, rule.Tile = r.Program, r.Columns, r.Threads, r.Tile
 		}
 		r.restrict(&rule)
@@ -104,7 +117,10 @@ func completed(rules []Rule, kind ir.Kind, ranks int, ladder []Rule, unmeasured 
 
 // joined returns the rules of eager and captured launches, which are one where they are the same.
 func joined(eager, captured []Rule) (list []Rule) {
-	if slices.Equal(eager, captured) {
+	if slices.EqualFunc(eager, captured, func(a, b Rule) bool {
+		a.Span, b.Span = diag.Span{}, diag.Span{}
+		return a == b
+	}) {
 		return eager
 	}
 	for _, r := range eager {

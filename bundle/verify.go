@@ -76,10 +76,10 @@ func (p *Program) prove() error {
 	if c.Kind != p.kind() || c.Ranks != int(p.Ranks) || c.Root != int(p.Root) || q.Protocol != ir.Protocol(p.Protocol) {
 		return fmt.Errorf("its program file is for %v of %d ranks with root %d in %v", c.Kind, c.Ranks, c.Root, q.Protocol)
 	}
-	if err := Prove(q); err != nil {
+	if err := Prove(q, p.Direct != 0); err != nil {
 		return err
 	}
-	m, err := tabulate(q, programKey{})
+	m, err := tabulate(q, programKey{direct: p.Direct != 0})
 	if err != nil {
 		return err
 	}

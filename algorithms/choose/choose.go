@@ -36,6 +36,7 @@ type Chooser struct {
 type builtKey struct {
 	program, sided, protocol, via string
 	staged                        bool
+	direct                        bool
 	call                          Call
 }
 
@@ -63,7 +64,7 @@ type selectorKey struct {
 func (c *Chooser) Program(v Variant, call Call) (*ir.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, v.Staged, call}
+	key := builtKey{v.Program, v.Sided, v.Protocol, v.Via, v.Staged, v.Direct, call}
 	b := c.built[key]
 	if b == nil {
 		b = &built{}

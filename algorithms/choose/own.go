@@ -131,7 +131,7 @@ func (s Shelf) compile(v Variant, c Call) (*ir.Program, error) {
 	if p, given, err := s.compiled(v.Program, c); given {
 		return p, err
 	}
-	if v.Staged {
+	if v.Staged || v.Direct {
 		return s.staged(v, c)
 	}
 	return s.compileAs(v, c, mscclc.Options{})

@@ -30,12 +30,17 @@ func StagedCandidates(kind ir.Kind) []Variant {
 	return list
 }
 
-// staged compiles v such that one program serves calls like c in place and out of place, and proves both. It compiles
+// staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, and proves
+// both. It compiles
 // for calls out of place if that program is right in place too, and else for calls in place. It fails if neither
 // program serves both, and if ranks of an AllReduce end with different bits.
 func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	if v.Sided != "" || v.Via != "" {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)
+	}
+	prove := ProveStaged
+	if v.Direct {
+		prove = ProveDirect
 	}
 	if c.Inplace && !HasInPlace(c.Kind) {
 		return nil, fmt.Errorf("%v: %w", c.Kind, ErrNotInPlace)
@@ -47,10 +52,10 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 		}
 		call := c
 		call.Inplace = inplace
-		p, err := s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: true}, Unproven: true})
+		p, err := s.compileAs(v, call, mscclc.Options{Core: core.Options{Staged: v.Staged}, Unproven: true})
 		if err == nil {
 			p.InPlace, p.OutOfPlace = HasInPlace(p.Coll.Kind), true
-			err = ProveStaged(p)
+			err = prove(p)
 		}
 		if err == nil {
 			return p.Called(c.Inplace), nil
@@ -64,24 +69,31 @@ func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 // fails if a rank reaches input or output of another, and if ranks of an AllReduce end with different bits. An error is
 // a diag.List.
 func ProveStaged(p *ir.Program) error {
-	bad := func(hint, format string) error {
-		return diag.List{diag.New(diag.Unsupported, p.Declaration, format, p.Name).WithHint("%s", hint)}
-	}
 	if !p.Staged() {
-		return bad("compile it with --staged", "%s reaches input and output of other ranks")
+		return refuse(p, "compile it with --staged", "%s reaches input and output of other ranks")
 	}
+	if err := ProveDirect(p); err != nil || !p.InPlace || !p.OutOfPlace {
+		return err
+	}
+	return mixes(p)
+}
+
+// ProveDirect proves a program that may reach input and output of other ranks, for the calls that it is for: those in
+// which all ranks are in place, and those in which none is. It fails if ranks of an AllReduce end with different bits.
+// An error is a diag.List.
+func ProveDirect(p *ir.Program) error {
 	if _, found := verify.Check(p, verify.Options{}); found.Err() != nil {
 		return found
 	}
-	if p.InPlace && p.OutOfPlace {
-		if err := mixes(p); err != nil {
-			return err
-		}
-	}
 	if p.Coll.Kind == ir.AllReduce && !SameBits(p) {
-		return bad("mscclc verify --bitwise shows where", "ranks end with different bits of %s")
+		return refuse(p, "mscclc verify --bitwise shows where", "ranks end with different bits of %s")
 	}
 	return nil
+}
+
+// refuse says what keeps p, which the format names, from being used.
+func refuse(p *ir.Program, hint, format string) error {
+	return diag.List{diag.New(diag.Unsupported, p.Declaration, format, p.Name).WithHint("%s", hint)}
 }
 
 // SameBits reports whether all ranks of p end with the same bits, in the calls in place and out of place that p is for.

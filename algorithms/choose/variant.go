@@ -36,6 +36,7 @@ type Variant struct {
 	Protocol string `json:"protocol"` // ir.Protocol's name
 	Via      string `json:"via,omitempty" doc:"port for copies by the host's proxy"`
 	Staged   bool   `json:"-"` // other ranks reach scratch and packets only: one program for both placements
+	Direct   bool   `json:"-"` // as Staged, but ranks may reach input and output of others
 	Columns  int    `json:"replicas,omitempty"`
 	Threads  int    `json:"threads,omitempty" doc:"of a thread block"`
 	Tile     int64  `json:"tile,omitempty" doc:"bytes of a chunk that a replica moves in a tile iteration"`
@@ -52,6 +53,9 @@ func (v Variant) String() string {
 	}
 	if v.Staged {
 		s += " staged"
+	}
+	if v.Direct {
+		s += " direct"
 	}
 	return s + v.Width()
 }

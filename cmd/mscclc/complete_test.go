@@ -91,6 +91,9 @@ func TestClosedSetsComplete(t *testing.T) {
 			if kind := flag.Value.Type(); flag.Name == "help" || kind == "bool" || kind == "duration" {
 				return
 			}
+			if flag.Name == "procs" {
+				return // it would start this test's program again, so many times
+			}
 			if cheap[cmd.Name()] == "" {
 				t.Errorf("%s has --%s, and no call here", cmd.Name(), flag.Name)
 			}

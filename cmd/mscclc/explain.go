@@ -30,7 +30,7 @@ lint-. --example prints the example alone, for a command that reads it:
 		Args:    cli.AtMost(1, "a code"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
-			case !slices.Contains(compiling.SideNames, sided):
+			case !slices.Contains(compiling.SideNames[:2], sided):
 				return cli.Usagef("--sided takes one or two, not %q", sided)
 			case sided == "one" && !example:
 				return cli.Usagef("--sided one chooses which --example to print: give --example too")
@@ -44,7 +44,7 @@ lint-. --example prints the example alone, for a command that reads it:
 	}
 	cmd.Flags().BoolVar(&example, "example", false, "print the example alone")
 	cli.WordFlag(cmd.Flags(), &sided, "sided", "", "two",
-		"one: with --example, print the example that is a one-sided program", compiling.SideNames)
+		"one: with --example, print the example that is a one-sided program", compiling.SideNames[:2])
 	return cmd
 }
 

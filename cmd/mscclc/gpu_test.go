@@ -19,7 +19,8 @@ func TestScriptsOnGPUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	nccl := filepath.Join(t.TempDir(), "libnccl.so.2")
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O1", "-o", nccl, "../../executor/nccl/testdata/standin.c",
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O1", "-DWITH_GATHER", "-o", nccl,
+		"../../executor/nccl/testdata/standin.c",
 		"-lpthread", "-ldl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

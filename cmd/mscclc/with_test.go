@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"mscclc/runtime"
 )
@@ -51,7 +53,9 @@ func TestWith(t *testing.T) {
 		{[]string{"--bundle", "x.bundle", "--nccl", library, "--replace", "--print"}, 0, "MSCCLC_NCCL='" + library + "'", "hand on ncclOfTomorrow:"},
 		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--print"}, 0, "nccl/libnccl.so.2'", "are errors"},
 		{[]string{"--bundle", "x.bundle", "--nccl", os.Args[0], "--print"}, 3, "", "is not NCCL"},
-		{[]string{"--bundle", "x.bundle", "--lib", ".", "--nccl", "none", "--print"}, 3, "", "the library is damaged, or not there"},
+		{[]string{"--bundle", "x.bundle", "--lib", ".", "--nccl", "none", "--print"}, 3, "", "error: there is no file "},
+		{[]string{"--bundle", "x.bundle", "--lib", "/nope", "--nccl", "none", "--print"}, 3, "", "error: --lib: there is no folder /nope [unavailable]\n1 error\n"},
+		{[]string{"--bundle", "/dev/zero", "--nccl", "none", "--print"}, 1, "", "this is a device, and not a file to read"},
 		{[]string{"--bundle", "x.bundle", "--nccl", "none", "--", "nosuchcommand"}, 3, "", "nosuchcommand cannot be run"},
 		{[]string{"--bundle", "x.bundle", "--lib", "a b", "--nccl", library, "--print"}, 3, "", "has a space or a colon"},
 		{[]string{"--bundle", "open.bundle", "--nccl", library, "--print"}, 3, "", "other users may write to it"},
@@ -62,5 +66,51 @@ func TestWith(t *testing.T) {
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(notes, c.notes) {
 			t.Errorf("%q gives %d, not %d\n%s%s", c.args, code, c.code, out, notes)
 		}
+	}
+
+	// The variables hold when the command is called again.
+	for _, before := range []string{filepath.Join(cached, runtime.PreloadLibrary), "/old/mscclc/" + runtime.PreloadLibrary,
+		filepath.Join(cached, runtime.NCCLLibrary)} {
+		t.Setenv("LD_PRELOAD", before+" /x/other.so:"+before)
+		code, out, notes := call("with", "--bundle", "x.bundle", "--nccl", library, "--print")
+		want := "export LD_PRELOAD='" + filepath.Join(cached, runtime.PreloadLibrary) + ":/x/other.so'\n"
+		if code != 0 || !strings.HasPrefix(out, want) {
+			t.Errorf("after %s: %d\n%s%s", before, code, out, notes)
+		}
+	}
+}
+
+// TestWithInterrupted: a signal while the library is built leaves no folder.
+func TestWithInterrupted(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if out, err := exec.Command("mscclc", "bundle", "--device", "H200", "--ranks", "2", "--dtype", "f32", "--unmeasured",
+		"-o", "x.bundle").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cache, begun := t.TempDir(), filepath.Join(t.TempDir(), "begun")
+	if err := os.WriteFile("slow", []byte("#!/bin/sh\n: >"+begun+"\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	slow, err := filepath.Abs("slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("mscclc", "with", "--bundle", "x.bundle", "--nccl", "none", "--print")
+	cmd.Env = append(os.Environ(), "CXX="+slow, "XDG_CACHE_HOME="+cache)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	for {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+	cmd.Wait()
+	if left, err := filepath.Glob(filepath.Join(cache, "mscclc", "runtime", "*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left: %v", left, err)
 	}
 }

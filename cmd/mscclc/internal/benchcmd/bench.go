@@ -11,6 +11,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor/data"
 
 	"github.com/spf13/cobra"
@@ -42,8 +43,10 @@ type benchFlags struct {
 	threads      int
 	tile         string
 	arena, rules string
+	windows      bool
 	procs        int
 	wait         time.Duration
+	arguments    []processes.Argument
 }
 
 // Command returns mscclc bench.
@@ -71,6 +74,8 @@ elements of the two checks. The last column says how the operation was launched 
 replays alternate with ours. NCCL is launched from graphs and one by one, and the faster counts. ratio is how many times
 as fast ours is. NCCL's environment is not changed.
 
+--vs two, with --sided lowered, measures a two-sided program as it is beside what it is lowered to, in the same way.
+
 --tune measures the catalog's variants, finds how many CTAs they run best with, and writes a table to -o. Entries of
 other devices, ranks, collectives and placements that are in the file stay. --table FILE then chooses by it. A table
 that was written by hand is refused if a field is wrong or a rule does not fit the call. Entries with "nodes": N, as
@@ -82,8 +87,11 @@ up to --ctas CTAs (default 32). Graphs launch each program, and then it is launc
 fastest program for both kinds of launches, or "nccl" where --vs nccl found no program that is 3 % faster than NCCL.
 Programs that take at most 2 % longer replace others, so that few programs and little memory are needed. Where they need
 more than --arena, slower ones with less memory replace some. Rules for other collectives stay in the file, which is
-written after each size. mscclc bundle --rules reads it. --staged --rules FILE measures what the rules for captured
-launches name, and with --no-graph what those for eager ones name. A size that NCCL runs has N/A.
+written after each size. mscclc bundle --rules reads it. With --procs, each rank is a process, as in training jobs: then
+NCCL registers the buffers of captured calls, and is faster. --staged --rules FILE measures what the rules for captured
+launches name, and with --no-graph what those for eager ones name. A size that NCCL runs has N/A. With --windows instead
+of --staged, programs are direct: they reach buffers of other ranks. All buffers are symmetric windows of NCCL's then,
+and the rules are for calls between windows.
 
 Beside a COLLECTIVE, ` + choosing.OwnUsage + `
 --tune and --judge measure all of them, and a table may name them. Where no --table has a variant, the simulation
@@ -99,11 +107,12 @@ ratio. It fails if a chosen variant takes 5 % longer than the fastest. -o FILE h
 per line.
 
 One process drives all GPUs, with a thread for each. --procs N starts N processes with one rank each instead. bench also
-reads the variables of mpirun and torchrun (OMPI_COMM_WORLD_RANK, RANK and so on). Rank 0 then listens at MASTER_ADDR
-and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
+reads the variables of mpirun, torchrun and srun (OMPI_COMM_WORLD_RANK, RANK, SLURM_PROCID and so on). Rank 0 then
+listens at MASTER_ADDR and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401. On the CPU, the
+processes are of one machine and share memory, and with --ranks a process may have several ranks.`,
 		Example: `  mscclc bench allreduce --device cuda --vs nccl --plot allreduce.svg
   mscclc bench allgather --device cuda --tune -o h200.table
-  mscclc bench allgather --device cuda --tune --staged --ctas 32 --vs nccl -o h200.rules
+  mscclc bench allgather --device cuda --tune --staged --ctas 32 --procs 4 --vs nccl -o h200.rules
   mscclc bench allreduce --device cuda --procs 4 --online 3
   mscclc bench allreduce --device cuda --judge -o times.jsonl
   mscclc bench allreduce ring.mscl --device cuda --tune -o mine.table
@@ -114,6 +123,7 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			defer context.AfterFunc(ctx, func() { abandon(a) })()
+			f.arguments = processes.Arguments(args, cmd.Flags())
 			return benchArg(ctx, a, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
@@ -139,7 +149,8 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 	flags.IntVar(&f.replays, "replays", 7, "replays that count")
 	flags.DurationVar(&f.length, "replay-time", 2*time.Millisecond, "what a replay takes, roughly")
 	flags.BoolVar(&f.noGraph, "no-graph", false, "launch ours one by one too")
-	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `LIBRARY` beside ours: nccl", rivalNames)
+	cli.WordFlag(flags, &f.vs, "vs", "", "", "measure `RIVAL` beside ours: nccl, or two, the program before --sided lowered",
+		rivalNames)
 	flags.StringVar(&f.ncclFlag, "nccl", "",
 		"NCCL is at `PATH`, a file or a folder (default: libnccl.so.2 of the library path)")
 	flags.StringVar(&f.plot, "plot", "", "draw the curves to `FILE`.svg or .png")
@@ -159,9 +170,11 @@ and at the port above MASTER_PORT; the defaults are 127.0.0.1 and 29401.`,
 	flags.IntVar(&f.threads, "threads", 0, "run blocks of `N` threads, instead of what is chosen")
 	flags.StringVar(&f.tile, "tile", "", "move `N` bytes of a chunk in a tile iteration, instead of what is chosen")
 	flags.StringVar(&f.rules, "rules", "", "run the staged programs that the rules in `FILE` name (--staged)")
+	flags.BoolVar(&f.windows, "windows", false,
+		"measure direct programs, between buffers that NCCL has registered as symmetric windows (--tune, --rules)")
 	flags.StringVar(&f.arena, "arena", "32M",
 		"use up to `N` bytes of a rank's memory for the programs of a collective (--tune --staged)")
-	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each")
+	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each, or on the CPU with several")
 	flags.DurationVar(&f.wait, "timeout", 20*time.Second, "give up when a step waits longer")
 	return cmd
 }
@@ -176,21 +189,21 @@ func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *be
 	if err != nil {
 		return err
 	}
-	job, err := jobOf(os.Getenv)
+	job, err := processes.Of(os.Getenv)
 	switch {
 	case err != nil:
 		return err
-	case f.procs > 0 && os.Getenv(envIndex) == "":
-		return startAll(ctx, a, f.procs)
-	case (f.tune || f.judge) && job != nil:
-		return cli.Usagef("--tune and --judge measure with one process")
+	case f.procs > 0 && !processes.Started():
+		return processes.Start(ctx, a, f.procs)
+	case (f.tune && !f.forRules() || f.judge) && job != nil:
+		return cli.Usagef("--judge, and --tune without --staged or --windows, measure with one process")
 	}
 	world, err := plan.Open(ctx, arg, job, a)
 	if err != nil {
 		return devices.Impossible(err)
 	}
 	defer world.close()
-	if f.tune && f.Staged() {
+	if f.tune && f.forRules() {
 		return tuneStaged(ctx, a, world)
 	}
 	if f.tune {
@@ -199,7 +212,7 @@ func benchArg(ctx context.Context, a *cli.App, arg string, files []string, f *be
 	if f.judge {
 		return judgeAll(ctx, a, world)
 	}
-	return measureAll(ctx, a, world)
+	return world.because(measureAll(ctx, a, world))
 }
 
 // abandon ends the process where an interrupted measurement does not come to an end by itself: a

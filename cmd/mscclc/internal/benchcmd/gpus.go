@@ -8,36 +8,28 @@ import (
 	"mscclc/bench"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
-// gpus are the device's, or nil where it has none that work beside the host. A
-// process among many has its own, or where it is shown only one, that.
-func (p *benchPlan) gpus(job *processJob) executor.GPUs {
-	open := devices.GPUs[p.device]
-	if open == nil {
-		return nil
-	}
-	if job == nil {
+// gpus are the device's, or nil where it has none that work beside the host.
+func (p *benchPlan) gpus(job *processes.Job) executor.GPUs {
+	if open := devices.GPUs[p.device]; open != nil && job == nil {
 		return open()
 	}
-	own := open(job.local)
-	if _, err := own.GPUs(); errors.Is(err, executor.ErrNoDevice) {
-		return open(0)
-	}
-	return own
+	return job.GPUs(p.device)
 }
 
 // count is how many ranks a collective has that nobody has given a number of.
-func (p *benchPlan) count(job *processJob) (int, error) {
+func (p *benchPlan) count(job *processes.Job) (int, error) {
 	switch gpus := p.gpus(job); {
 	case p.ranks > 0:
 		return p.ranks, nil
 	case job != nil:
-		return job.size, nil
+		return job.Size, nil
 	case gpus != nil:
 		list, err := gpus.GPUs()
 		return len(list), err
@@ -58,37 +50,52 @@ func (w *benchWorld) calls() (list []*bench.Call) {
 }
 
 // openSite opens what the ranks run on.
-func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify.Options) error {
+func (w *benchWorld) openSite(ctx context.Context, job *processes.Job, check verify.Options) error {
 	gpus := w.gpus(job)
 	if gpus == nil {
-		return w.openHost(job, check)
+		return w.openHost(check)
 	}
 	options := bench.GPUsOptions{GPUs: gpus, Ranks: w.coll.Ranks, Wait: w.wait, Plan: executor.PlanOptions{Check: check},
 		Calls: w.calls()}
 	if job != nil {
-		if job.size != w.coll.Ranks {
-			return cli.Usagef("there are %s for %s", diag.Counted(job.size, "process"), diag.Counted(w.coll.Ranks, "rank"))
+		cpu := devices.GPUs[w.device] == nil
+		if job.Size > w.coll.Ranks || job.Size < w.coll.Ranks && !cpu {
+			return cli.Usagef("there are %s for %s", diag.Counted(job.Size, "process"), diag.Counted(w.coll.Ranks, "rank"))
+		}
+		if w.measuring.Plain = w.measuring.Plain || cpu; cpu {
+			if err := w.checkMemory(); err != nil {
+				return err
+			}
 		}
 		if _, err := gpus.GPUs(); err != nil {
 			return err // before the others are waited for
 		}
-		x, err := job.join(ctx, w.wait)
+		x, err := job.Join(ctx, w.wait)
 		if err != nil {
 			return fmt.Errorf("%w: %w", err, executor.ErrNoDevice)
 		}
 		options.Plan.Exchange, w.exchange = x, x
 		w.first = x.Index() == 0
+		if err := processes.Same(ctx, x, w.arguments); err != nil {
+			return errors.Join(err, x.Close())
+		}
 	}
 	site, err := bench.NewGPUs(ctx, options)
 	if err != nil {
 		return err
 	}
 	w.site = site
-	if w.vs == "" {
+	if w.vs != "nccl" {
 		return nil
 	}
 	if w.nccl, err = site.OpenNCCL(ctx, w.ncclFlag); err != nil {
 		return err
+	}
+	if w.forRules() {
+		err := site.UseNCCLMemory(ctx, w.windows)
+		if err != nil && (w.windows || !errors.Is(err, executor.ErrNotSupported)) {
+			return err
+		}
 	}
 	if w.ncclPath = w.ncclFlag; w.ncclPath == "" {
 		w.ncclPath = "libnccl.so.2"
@@ -98,10 +105,7 @@ func (w *benchWorld) openSite(ctx context.Context, job *processJob, check verify
 }
 
 // openHost opens a device whose runs end one by one.
-func (w *benchWorld) openHost(job *processJob, check verify.Options) error {
-	if job != nil {
-		return cli.Usagef("one process a rank needs GPUs")
-	}
+func (w *benchWorld) openHost(check verify.Options) error {
 	if err := w.checkMemory(); err != nil {
 		return err
 	}

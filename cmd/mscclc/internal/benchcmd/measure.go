@@ -21,7 +21,7 @@ func (w *benchWorld) report() *bench.Report {
 	return &bench.Report{Coll: bench.Whole(w.coll, false), DType: w.dtype, RedOp: w.redop, Algo: w.algo,
 		Device: w.site.Name(), Driver: w.site.Driver(), Devices: w.site.Devices(), NCCL: w.nccl, NCCLPath: w.ncclPath,
 		MinBytes: w.sizes[0], MaxBytes: w.sizes[len(w.sizes)-1], Factor: w.factor, Measuring: w.measuring,
-		Processes: processes}
+		Processes: processes, Beside: w.beside()}
 }
 
 // measureAll measures all sizes, and prints them.

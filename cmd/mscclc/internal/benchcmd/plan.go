@@ -10,11 +10,11 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
+	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
-	"mscclc/executor/nccl"
 	"mscclc/ir"
 	"mscclc/simulate"
 )
@@ -22,7 +22,7 @@ import (
 // The words that flags of bench take.
 var (
 	placeNames = []string{"out", "in", "both"}
-	rivalNames = []string{"nccl"}
+	rivalNames = []string{"nccl", besideTwo}
 )
 
 // A benchPlan is what the flags of bench say.
@@ -39,8 +39,9 @@ type benchPlan struct {
 	arenaBytes int64
 	measuring  bench.Measuring
 	table      *choose.Table
-	chosenBy   *choose.Table // --table's, or nil
-	own        choose.Shelf  // the files beside a collective
+	chosenBy   *choose.Table    // --table's, or nil
+	own        choose.Shelf     // the files beside a collective
+	measured   *bundle.Measured // of --rules, or nil
 }
 
 func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, error) {
@@ -88,6 +89,8 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 	}
 	if p.arenaBytes, err = cli.ParseBytes(f.arena); err != nil {
 		return nil, err
+	} else if err := cli.From("arena", p.arenaBytes, 1); err != nil {
+		return nil, err
 	}
 	if !p.named && len(files) > 0 {
 		return nil, choosing.FilesBeside("bench", arg)
@@ -100,6 +103,11 @@ func (f *benchFlags) plan(a *cli.App, arg string, files []string) (*benchPlan, e
 		Plain: f.noGraph}
 	if p.own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
 		return nil, err
+	}
+	if f.rules != "" {
+		if p.measured, err = openMeasured(f.rules); err != nil {
+			return nil, err
+		}
 	}
 	p.table, p.chosenBy, err = choosing.ReadTables(f.table, p.own)
 	return p, err
@@ -121,10 +129,10 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 	case f.nodes < 1 || f.nodes > 1 && f.table == "":
 		return cli.Usagef("--nodes is from 1, and says which entries of --table count")
 	case f.vs != "" && !slices.Contains(rivalNames, f.vs):
-		return cli.Usagef("--vs takes nccl, not %q", f.vs)
-	case f.vs != "" && p.named && nccl.Supports(p.kind) != nil:
-		return cli.Usagef("NCCL is not measured with %v", p.kind)
-	case f.vs != "" && f.device != "cuda":
+		return cli.Usagef("--vs takes nccl or two, not %q", f.vs)
+	case f.vs == besideTwo && (p.named || !f.Lowered()):
+		return cli.Usagef("--vs two measures a two-sided program beside what it is lowered to: give a file, and --sided lowered")
+	case f.vs == "nccl" && f.device != "cuda":
 		return cli.Usagef("NCCL runs on --device cuda only")
 	case f.tune && !p.named:
 		return cli.Usagef("--tune takes a collective: there are %s", cli.List(cli.CollectiveNames()))
@@ -139,9 +147,9 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return f.wrongOutput()
 	case !p.named && f.root > 0:
 		return cli.Usagef("--root is of a collective; an algorithm takes -p root=N where it has that parameter")
-	case f.checkRules(p.named) != nil:
-		return f.checkRules(p.named)
-	case f.tune && f.Staged():
+	case f.checkRules(p.named, p.kind) != nil:
+		return f.checkRules(p.named, p.kind)
+	case f.tune && f.forRules():
 		return f.checkStaged()
 	case f.OneGiven("arena") != "":
 		return cli.Usagef("--arena is of --tune --staged")
@@ -151,8 +159,6 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--tune measures all variants; what -o has already it keeps, and --table it has no use for")
 	case f.tune && (f.vs != "" || f.procs > 0):
 		return cli.Usagef("--tune measures the catalog's variants, with one process: it takes no --vs and no --procs")
-	case f.procs > 0 && devices.GPUs[f.device] == nil:
-		return cli.Usagef("--procs are processes with a GPU each, and --device is %s", f.device)
 	case f.threads > choose.MostThreads || f.threads%choose.WarpThreads != 0:
 		return cli.Usagef("--threads takes a multiple of %d up to %d", choose.WarpThreads, choose.MostThreads)
 	case f.threads > 0 && devices.GPUs[f.device] == nil:
@@ -163,7 +169,7 @@ func (f *benchFlags) check(p *benchPlan, first, last int64) error {
 		return cli.Usagef("--by says how a collective's variants are chosen, and --tune measures them")
 	case !p.named && f.table != "":
 		return cli.Usagef("--table chooses variants of a collective, not of a file")
-	case f.ncclFlag != "" && f.vs == "":
+	case f.ncclFlag != "" && f.vs != "nccl":
 		return cli.Usagef("--nccl is where --vs nccl finds it")
 	case p.named:
 		return f.ChosenOnly("--ranks, --root, --place and the like", "import-path", "limit", "staged")
@@ -179,9 +185,9 @@ func (f *benchFlags) checkStaged() error {
 	case f.threads > 0 || f.tile != "" || f.noGraph || f.place != "both" || f.root > 0 || f.nodes > 1:
 		return cli.Usagef(
 			"--tune --staged measures both placements and launches, and root 0: it takes no --threads, --tile, --no-graph, --place, --root and --nodes")
-	case f.table != "" || f.procs > 0 || f.plot != "" || f.OneGiven("by") != "":
-		return cli.Usagef("--tune --staged measures all variants, with one process: it takes no --table, --procs, --plot and --by")
-	case f.ncclFlag != "" && f.vs == "":
+	case f.table != "" || f.plot != "" || f.OneGiven("by") != "":
+		return cli.Usagef("--tune --staged measures all variants: it takes no --table, --plot and --by")
+	case f.ncclFlag != "" && f.vs != "nccl":
 		return cli.Usagef("--nccl is where --vs nccl finds it")
 	}
 	return f.ChosenOnly("--ranks, --ctas and the like", "staged")
@@ -195,7 +201,7 @@ func (f *benchFlags) below() error {
 	}
 	return cmp.Or(cli.From("iters", f.iters, 0), cli.From("warmup", f.warmup, 0), cli.From("replays", f.replays, 1),
 		cli.From("replay-time", f.length, 1), cli.From("timeout", f.wait, time.Millisecond),
-		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(0), cli.From("threads", f.threads, 0),
+		cli.From("ranks", f.ranks, leastRanks), f.ctas.Check(0), f.ctas.UpTo(bundle.MostCTAs), cli.From("threads", f.threads, 0),
 		cli.From("procs", f.procs, 0))
 }
 
@@ -207,7 +213,7 @@ func (f *benchFlags) wrongOutput() error {
 		return cli.Usagef("-o names the output file; --op %s is the reduction", f.out)
 	case strings.EqualFold(f.out, "all"):
 		return cli.Usagef("-o names the output file; --op is the reduction, one of %s", cli.List(data.RedOps[:]))
-	case f.tune && f.Staged():
+	case f.tune && f.forRules():
 		return cli.WrongEnding("-o", f.out, cli.RulesEndings, "")
 	case f.tune:
 		return cli.WrongEnding("-o", f.out, cli.TableEndings, "")

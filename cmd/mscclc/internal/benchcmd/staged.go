@@ -16,7 +16,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor/data"
-	"mscclc/files"
+	"mscclc/executor/exchange"
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -57,11 +57,10 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	}
 	t := &stagedTuning{benchWorld: w, a: a, inplace: map[*ir.Program]*ir.Program{}, widths: map[*ir.Program]bench.Form{},
 		variant: map[*ir.Program]choose.Variant{}}
-	var err error
-	if t.rules, err = readMeasured(w.out, w.site.Name(), false); err != nil {
-		return err
-	}
-	if err := t.compile(); err != nil {
+	var elsewhere *exchange.Failure
+	if err := w.site.Agree(ctx, t.prepare()); errors.As(err, &elsewhere) {
+		return cli.ReportedError{Code: cli.ExitGood} // by the process that has failed
+	} else if err != nil {
 		return err
 	}
 	coarse := w.measuring
@@ -73,34 +72,34 @@ func tuneStaged(ctx context.Context, a *cli.App, w *benchWorld) error {
 	defer stop()
 	failed := t.all(ctx)
 	stop()
-	if len(t.sizes) == 0 {
+	if len(t.sizes) == 0 || !w.first {
 		return failed
 	}
 	return errors.Join(t.write(), failed)
 }
 
-// readMeasured reads the rules that are in a file. It fails where they are another device's, and where there is no such
-// file but must be one.
-func readMeasured(name, device string, must bool) (*bundle.Measured, error) {
-	rules := &bundle.Measured{Version: bundle.RulesVersion, Device: device}
-	if cli.IsStdout(name) {
-		return rules, nil
+// prepare reads the rules that are in -o, and makes the programs. The first process has the file.
+func (t *stagedTuning) prepare() (err error) {
+	t.rules = &bundle.Measured{}
+	if t.first {
+		t.rules, err = readMeasured(t.out, t.site.Name())
 	}
-	old, err := files.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && !must {
-		return rules, nil
+	return errors.Join(err, t.compile())
+}
+
+// readMeasured reads the rules that are in -o, if there are some. It fails where they are another device's.
+func readMeasured(name, device string) (*bundle.Measured, error) {
+	fresh := &bundle.Measured{Version: bundle.RulesVersion, Device: device}
+	if cli.IsStdout(name) {
+		return fresh, nil
+	}
+	rules, err := openMeasured(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
 	} else if err != nil {
 		return nil, err
 	}
-	defer old.Close()
-	if rules, err = bundle.ReadRules(name, old); err != nil {
-		return nil, err
-	}
-	if rules.Device != device {
-		return nil, cli.Usagef("%s has rules of %q, and the device is %q: name another file", diag.Printable(name),
-			rules.Device, device)
-	}
-	return rules, nil
+	return rules, ofDevice(name, rules, device)
 }
 
 // compile makes the staged programs, without those that are another one by another name.
@@ -108,6 +107,7 @@ func (t *stagedTuning) compile() error {
 	why := choose.ErrNotStaged
 	seen := map[string]bool{}
 	for _, v := range choose.StagedCandidates(t.coll.Kind) {
+		v.Staged, v.Direct = !t.windows, t.windows
 		p, err := t.chooser.Program(v, t.call(false))
 		if err != nil {
 			why = errors.Join(why, fmt.Errorf("%v: %w", v, err))
@@ -124,7 +124,11 @@ func (t *stagedTuning) compile() error {
 		}
 	}
 	if len(t.stock) == 0 {
-		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no staged program of %v runs with %s: %v", t.coll.Kind,
+		word := "staged"
+		if t.windows {
+			word = "direct"
+		}
+		return diag.List{diag.New(diag.Unavailable, diag.Span{}, "no %s program of %v runs with %s: %v", word, t.coll.Kind,
 			diag.Counted(t.coll.Ranks, "rank"), why)}
 	}
 	return nil
@@ -140,18 +144,31 @@ func (t *stagedTuning) all(ctx context.Context) error {
 			return devices.Impossible(err)
 		}
 		t.sizes = append(t.sizes, t.timed(c.Bytes(), list))
-		t.bar.Step()
-		t.bar.Over(func() { t.tell(c.Bytes(), list) })
-		eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.sizes, t.factor, t.arenaBytes)
-		t.rules.Put(eager)
-		t.rules.Put(captured)
-		if !cli.IsStdout(t.out) {
-			if err := t.write(); err != nil {
-				return err
-			}
+		if err := t.contest.Site.Agree(ctx, t.keep(c.Bytes(), list)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// keep has the first process tell what was found of a size, and write the rules of all sizes so far.
+func (t *stagedTuning) keep(bytes int64, list []bench.Entrant) error {
+	if !t.first {
+		return nil
+	}
+	t.bar.Step()
+	t.bar.Over(func() { t.tell(bytes, list) })
+	eager, captured := bundle.Merge(t.coll.Kind.String(), t.coll.Ranks, t.sizes, t.factor, t.arenaBytes)
+	for _, list := range [][]bundle.MeasuredRule{eager, captured} {
+		for i := range list {
+			list[i].Windows, list[i].Direct = t.windows, t.windows && list[i].Program != bundle.NCCL
+		}
+		t.rules.Put(list)
+	}
+	if cli.IsStdout(t.out) {
+		return nil
+	}
+	return t.write()
 }
 
 func (t *stagedTuning) write() error {
@@ -190,7 +207,7 @@ func (t *stagedTuning) tell(bytes int64, list []bench.Entrant) {
 			return 1
 		})
 		v := t.variant[best.Program]
-		v.Staged, v.Columns, v.Threads, v.Tile = false, best.Columns, best.Threads, best.Tile
+		v.Staged, v.Direct, v.Columns, v.Threads, v.Tile = false, false, best.Columns, best.Threads, best.Tile
 		text += fmt.Sprintf(", %s %.2f us %v", name, best.Micros[how], v)
 		if s.NCCL[how] > 0 {
 			text += fmt.Sprintf(" (NCCL %.2f, %.2fx)", s.NCCL[how], s.NCCL[how]/best.Micros[how])

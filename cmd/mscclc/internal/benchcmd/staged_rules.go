@@ -5,28 +5,58 @@ import (
 	"mscclc/bench"
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/files"
+	"mscclc/ir"
+	"mscclc/ir/diag"
 )
 
+// forRules reports whether programs are measured that rules name.
+func (f *benchFlags) forRules() bool { return f.Staged() || f.windows }
+
 // checkRules says what does not go with --staged of a collective that is not tuned, or with --rules.
-func (f *benchFlags) checkRules(named bool) error {
+func (f *benchFlags) checkRules(named bool, kind ir.Kind) error {
 	switch {
-	case f.rules == "" && (f.tune || !named || !f.Staged()):
+	case f.windows && f.Staged():
+		return cli.Usagef("--windows measures direct programs: it takes no --staged")
+	case f.windows && f.vs == "":
+		return cli.Usagef("NCCL registers windows: --windows needs --vs nccl")
+	case f.windows && kind.Rooted():
+		return cli.Usagef("rules for windows are for collectives without a root, and %v has one", kind)
+	case f.rules == "" && (f.tune || !f.windows && (!named || !f.Staged())):
 		return nil
-	case f.rules == "" || !named || !f.Staged() || f.tune:
-		return cli.Usagef("--staged measures a collective by --rules FILE, or tunes it with --tune")
+	case f.rules == "" || !named || !f.forRules() || f.tune:
+		return cli.Usagef("--staged and --windows measure a collective by --rules FILE, or tune it with --tune")
 	case f.judge || f.online > 0 || f.table != "" || f.ctas.Given() || f.threads > 0 || f.tile != "":
 		return cli.Usagef("--rules says what runs: it takes no --judge, --online, --table, --ctas, --threads and --tile")
 	}
 	return nil
 }
 
-// readRules reads --rules for the device, if it is given.
-func (w *benchWorld) readRules() (err error) {
-	if w.benchFlags.rules == "" {
+// openMeasured reads a file of rules.
+func openMeasured(name string) (*bundle.Measured, error) {
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return bundle.ReadRules(name, file)
+}
+
+// checkDevice refuses --rules of another device.
+func (w *benchWorld) checkDevice() error {
+	if w.measured == nil {
 		return nil
 	}
-	w.measured, err = readMeasured(w.benchFlags.rules, w.site.Name(), true)
-	return err
+	return ofDevice(w.benchFlags.rules, w.measured, w.site.Name())
+}
+
+// ofDevice refuses rules of another device, from a file of that name.
+func ofDevice(name string, rules *bundle.Measured, device string) error {
+	if rules.Device == device {
+		return nil
+	}
+	return cli.Usagef("%s has rules of %q, and the device is %q: name another file", diag.Printable(name), rules.Device,
+		device)
 }
 
 // byRules returns the form for a size that --rules has, or nil where NCCL runs the call.
@@ -38,12 +68,12 @@ func (w *benchWorld) byRules(bytes int64, inplace bool) (*bench.Form, error) {
 	if w.noGraph {
 		when = bundle.Eager
 	}
-	r, ok := w.measured.Rule(w.coll.Kind.String(), w.coll.Ranks, when, bytes)
+	r, ok := w.measured.Rule(w.coll.Kind.String(), w.coll.Ranks, when, w.windows, bytes)
 	if !ok || r.Program == bundle.NCCL {
 		return nil, nil
 	}
-	v := choose.Variant{Program: r.Program, Protocol: r.Protocol, Staged: true, Columns: r.Columns, Threads: r.Threads,
-		Tile: r.Tile}
+	v := choose.Variant{Program: r.Program, Protocol: r.Protocol, Staged: !r.Direct, Direct: r.Direct, Columns: r.Columns,
+		Threads: r.Threads, Tile: r.Tile}
 	f, err := w.variant(v, w.call(inplace))
 	if err == nil {
 		f.Name += v.Width()

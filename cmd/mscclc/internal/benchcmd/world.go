@@ -7,10 +7,11 @@ import (
 
 	"mscclc/algorithms/choose"
 	"mscclc/bench"
-	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/choosing"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor"
 	"mscclc/executor/exchange"
@@ -30,9 +31,9 @@ type benchWorld struct {
 	exchange *exchange.Member
 
 	chooser  *choose.Chooser
-	measured *bundle.Measured // of --rules, or nil
-	trying   *choose.Online   // of --online, or nil
-	given    [2]*ir.Program   // the file's, out of place and in place
+	trying   *choose.Online // of --online, or nil
+	given    [2]*ir.Program // the file's, out of place and in place
+	twoSided [2]*ir.Program // those, before they were lowered
 	coll     *ir.Collective
 	multiple int64
 	algo     string
@@ -57,8 +58,16 @@ func (w *benchWorld) close() error {
 	return err
 }
 
+// because returns err as what this machine could not do, where another process of the job is gone.
+func (w *benchWorld) because(err error) error {
+	if err == nil || w.exchange == nil || w.exchange.Lost() == nil {
+		return err
+	}
+	return devices.Impossible(err)
+}
+
 // Open compiles what is to be measured, and opens the device.
-func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cli.App) (*benchWorld, error) {
+func (p *benchPlan) Open(ctx context.Context, arg string, job *processes.Job, a *cli.App) (*benchWorld, error) {
 	w := &benchWorld{benchPlan: p, first: true}
 	check := verify.Options{}
 	if !p.named {
@@ -98,7 +107,10 @@ func (p *benchPlan) Open(ctx context.Context, arg string, job *processJob, a *cl
 	}
 	w.sizes = kept
 	w.chooseOnline(a)
-	if err := errors.Join(w.readRules(), w.checkOwn(), w.checkTable(a), w.checkCTAs(ctx, a)); err != nil {
+	if w.vs == besideTwo {
+		w.rivals = w.twoSidedOps
+	}
+	if err := errors.Join(w.checkDevice(), w.checkOwn(), w.checkTable(a), w.checkCTAs(ctx, a)); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
@@ -170,7 +182,7 @@ func shared(devices []bench.Device) bool {
 }
 
 // Collective is what the name and the flags of a collective say.
-func (w *benchWorld) collective(job *processJob) error {
+func (w *benchWorld) collective(job *processes.Job) error {
 	ranks, err := w.count(job)
 	if err != nil {
 		return err
@@ -221,6 +233,10 @@ func (w *benchWorld) read(arg string, a *cli.App) (verify.Options, error) {
 		r := &compiling.Request{Flags: w.Flags}
 		r.Inplace.Value = &inplace
 		p, o, err := compiling.RunnableOf(a, s, r)
+		if err == nil {
+			w.twoSided[i] = p
+			p, err = r.Lower(p)
+		}
 		if err == nil && w.given[0] == nil {
 			check, w.coll = o, p.Coll
 			w.algo = p.Name
@@ -233,12 +249,21 @@ func (w *benchWorld) read(arg string, a *cli.App) (verify.Options, error) {
 			continue
 		}
 		var usage cli.UsageError
-		if why = errors.Join(why, err); errors.As(err, &usage) {
+		if errors.As(err, &usage) {
 			return check, err
+		}
+		if why == nil || notMade(why) { // another reason than a place that nobody asked for counts
+			why = err
 		}
 	}
 	if w.coll == nil {
 		return check, why
 	}
 	return check, nil
+}
+
+// notMade reports whether err says no more than that a program is not for calls in place, or out of place.
+func notMade(err error) bool {
+	var found diag.List
+	return errors.As(err, &found) && len(found) == 1 && found[0].Code == diag.NotInPlace
 }

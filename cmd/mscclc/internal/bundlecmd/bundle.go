@@ -1,6 +1,7 @@
 package bundlecmd
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"slices"
@@ -38,9 +39,9 @@ bundle has the rules that say which program runs a call, the programs with their
 of --dtype. Equal input gives equal bytes.
 
 All programs are one-sided and staged: ranks reach scratch, packets and flags of other ranks only, so that calls may
-have any buffers. Each is proven for calls in place and out of place, and all ranks of an AllReduce end with the same
-bits. mscclc verify FILE.bundle proves the programs again, and mscclc show FILE.bundle prints rules, programs and
-memory.
+have any buffers. Rules for windows may name direct programs, which reach buffers of other ranks. Each is proven for
+calls in place and out of place, and all ranks of an AllReduce end with the same bits. mscclc verify FILE.bundle proves
+the programs again, and mscclc show FILE.bundle prints rules, programs and memory.
 
 Rules are those of --rules FILE, which mscclc bench --tune --staged measures, then those that are built in for the
 device. NCCL runs all other calls. With --unmeasured, rules of mscclc that nobody measured stand in for those that are
@@ -62,7 +63,7 @@ The programs for a number of ranks have at most ` + diag.SizeText(bundle.MostAre
 	flags.StringVar(&f.device, "device", "", "communicators of GPUs of `NAME`, as the driver has it: NVIDIA H200")
 	flags.StringVar(&f.ranks, "ranks", "2,4,8", "communicators have one of `COUNTS` ranks")
 	flags.StringVar(&f.dtypes, "dtype", "bf16,f16,f32", "calls have elements of `TYPES`: "+cli.List(cli.DtypeNames()))
-	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank")
+	flags.IntVar(&f.ctas, "ctas", bundle.DefaultCTAs, "a launch has at most `N` CTAs a rank, unless its rule says another number")
 	flags.StringArrayVar(&f.rules, "rules", nil,
 		"use the rules in `FILE`, which mscclc bench --tune --staged measured (repeatable; the first that has some counts)")
 	flags.BoolVar(&f.unmeasured, "unmeasured", false, "use rules that nobody measured where there are no others")
@@ -95,7 +96,7 @@ func write(a *cli.App, files []string, f *bundleFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Claims(cli.Named{"-o": f.out}); err != nil {
+	if err := a.Claims(cli.Named{"-o": f.out}, f.rules...); err != nil {
 		return err
 	}
 	if spec.Own, err = choosing.ReadShelf(a, files, &f.Reading); err != nil {
@@ -164,7 +165,7 @@ func (f *bundleFlags) spec() (bundle.Spec, error) {
 	case cli.IsStdout(f.out):
 		return spec, cli.Usagef("a bundle is written to a file").Hint("give -o FILE.bundle")
 	}
-	if err := cli.From("ctas", f.ctas, 1); err != nil {
+	if err := cmp.Or(cli.From("ctas", f.ctas, 1), cli.UpTo("ctas", f.ctas, bundle.MostCTAs)); err != nil {
 		return spec, err
 	}
 	if err := cli.WrongEnding("-o", f.out, cli.BundleEndings, ""); err != nil {

@@ -1,12 +1,16 @@
 package bundlecmd
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"mscclc/algorithms/choose"
 	"mscclc/bundle"
 	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/executor/data"
 	"mscclc/ir/diag"
 )
 
@@ -28,6 +32,7 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 	for _, n := range spec.Ranks {
 		rules, missing := bundle.RulesFor(n, f.ctas, tables, f.unmeasured)
 		spec.Rules = append(spec.Rules, rules...)
+		noteTypes(a, rules, spec.DTypes)
 		if len(missing) == 0 || f.unmeasured {
 			continue
 		}
@@ -44,13 +49,71 @@ func (f *bundleFlags) addRules(a *cli.App, spec *bundle.Spec) error {
 		a.Note("", "on %d ranks NCCL runs %s, which nobody measured on %s; --unmeasured has rules for them", n, what,
 			diag.Printable(f.device))
 	}
-	for i := range spec.Own {
-		name := spec.Own[i].Name
-		if !slices.ContainsFunc(spec.Rules, func(r bundle.Rule) bool { return r.Program == name }) {
-			a.Note(spec.Own[i].File, "no rule names it, so that the bundle does not have it")
+	for i, name := range f.rules {
+		if others := ranksOf(tables[i], nil); len(others) > 0 && !slices.ContainsFunc(spec.Ranks, others.has) {
+			a.Note(name, "it has rules for %v ranks, and none for those of --ranks (%v)", others, ranks(spec.Ranks))
 		}
 	}
+	for i := range spec.Own {
+		noteUnused(a, spec, &spec.Own[i], tables)
+	}
 	return nil
+}
+
+// noteUnused notes why a program of the user's is not in the bundle, if it is not.
+func noteUnused(a *cli.App, spec *bundle.Spec, o *choose.Own, tables []*bundle.Measured) {
+	if slices.ContainsFunc(spec.Rules, func(r bundle.Rule) bool { return r.Program == o.Name }) {
+		return
+	}
+	var named ranks
+	for _, m := range tables {
+		named = append(named, ranksOf(m, func(r *bundle.MeasuredRule) bool { return r.Program == o.Name })...)
+	}
+	slices.Sort(named)
+	named = slices.Compact(named)
+	why := "no rule names it"
+	if slices.ContainsFunc(spec.Ranks, named.has) {
+		why = "another file of --rules has rules that count before those that name it"
+	} else if len(named) > 0 {
+		why = fmt.Sprintf("the rules that name it are for %v ranks, and --ranks is %v", named, ranks(spec.Ranks))
+	}
+	a.Note(o.File, "%s, so that the bundle does not have it", why)
+}
+
+// ranks are numbers of ranks, in order.
+type ranks []int
+
+func (l ranks) has(n int) bool { return slices.Contains(l, n) }
+
+func (l ranks) String() string {
+	var words []string
+	for _, n := range l {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ", ")
+}
+
+// ranksOf returns the numbers of ranks that rules of m are for, of all rules or of those that are wanted.
+func ranksOf(m *bundle.Measured, wanted func(*bundle.MeasuredRule) bool) (list ranks) {
+	for i := range m.Rules {
+		if r := &m.Rules[i]; wanted == nil || wanted(r) {
+			list = append(list, r.Ranks)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// noteTypes notes rules for types that the bundle has no kernel for.
+func noteTypes(a *cli.App, rules []bundle.Rule, types []data.DType) {
+	seen := map[diag.Span]bool{}
+	for i := range rules {
+		if r := &rules[i]; !r.Served(types) && !seen[r.Span] {
+			seen[r.Span] = true
+			a.Note(r.Span.Pos.String(), "NCCL runs calls of %v: --dtype names no type whose kernel could run them",
+				data.DType(r.DType))
+		}
+	}
 }
 
 // origin says where rules come from, for those who read the bundle.

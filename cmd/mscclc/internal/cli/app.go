@@ -38,6 +38,9 @@ func NewApp(args []string, stdin io.Reader, stdout, stderr io.Writer, endings fu
 	return a
 }
 
+// Mute leaves out the results: another process of the same job prints them.
+func (a *App) Mute() { a.Stdout = &product{Writer: io.Discard} }
+
 // Talking is a with its results among the messages: stdout is something else.
 func (a *App) Talking() *App {
 	talk := *a

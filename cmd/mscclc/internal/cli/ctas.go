@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -27,6 +28,11 @@ func (c *CTAs) Flags(f *pflag.FlagSet, usage string) {
 
 // Given reports whether one of the flags asks for a number.
 func (c *CTAs) Given() bool { return c.total > 0 || c.replicas > 0 }
+
+// UpTo returns the error of a flag whose value is above most, or nil.
+func (c *CTAs) UpTo(most int) error {
+	return cmp.Or(UpTo("ctas", c.total, most), UpTo("columns", c.replicas, most))
+}
 
 // Check returns the error of a flag whose value is too small, or nil. least is that of the former flag.
 func (c *CTAs) Check(least int) error {

@@ -50,6 +50,14 @@ func From[T int | int64 | time.Duration](flag string, value, least T) error {
 	return Usagef("--%s takes %v or more, not %v", flag, least, value)
 }
 
+// UpTo returns the error of a flag whose value is above most, or nil.
+func UpTo(flag string, value, most int) error {
+	if value <= most {
+		return nil
+	}
+	return Usagef("--%s takes a number up to %d, not %d", flag, most, value)
+}
+
 // refusedValue says, behind the name of a flag, which values it takes and which one was given.
 func refusedValue(err *pflag.InvalidValueError) string {
 	var number *strconv.NumError

@@ -180,6 +180,19 @@ func (t *temporary) remove(name string) error {
 	return os.Remove(name)
 }
 
+// Unfinished notes a folder that is being filled, which a signal that ends the process removes. The caller calls what
+// it returns when the folder is removed or has its name.
+func Unfinished(dir string) (done func()) {
+	temps.Lock()
+	defer temps.Unlock()
+	temps.names[dir] = true
+	return func() {
+		temps.Lock()
+		defer temps.Unlock()
+		delete(temps.names, dir)
+	}
+}
+
 func (t *temporary) rename(name, path string) error {
 	t.Lock()
 	defer t.Unlock()

@@ -20,7 +20,7 @@ func EndsBy(ctx context.Context, signals ...os.Signal) (context.Context, context
 	return signal.NotifyContext(ctx, signals...)
 }
 
-// RemoveOnSignal has signals that end the process remove its temporary files first.
+// RemoveOnSignal has signals that end the process remove its temporary files and folders first.
 func RemoveOnSignal() {
 	ending := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -35,7 +35,7 @@ func RemoveOnSignal() {
 			}
 			temps.Lock()
 			for name := range temps.names {
-				os.Remove(name)
+				os.RemoveAll(name)
 			}
 			signal.Reset(s)
 			if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(s) == nil {

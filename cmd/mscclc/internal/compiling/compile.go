@@ -106,15 +106,7 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 		return err
 	}
 	defer s.Close()
-	if s.Kind != codegen.KindSource {
-		return cli.Usagef("%s is compiled already", arg).Hint("see mscclc verify, run and show")
-	}
-	d, err := newDumper(a, f)
-	if err != nil {
-		return err
-	}
-	f.Unproven = target.Format == codegen.FormatMSCCLPP // what is written is proven, once
-	p, err := compileSource(a, s, &f.Flags, d)
+	p, err := f.program(a, s, arg, target)
 	if err != nil {
 		return err
 	}
@@ -138,6 +130,25 @@ func compileFile(a *cli.App, arg string, f *compileFlags) error {
 		}
 	}
 	return reportCompiled(a, s.Name, f, what, target, p, warned)
+}
+
+// program makes the program that s asks for.
+func (f *compileFlags) program(a *cli.App, s *cli.Source, arg string, target *codegen.Target) (*ir.Program, error) {
+	if err := f.fitLowered(target); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.Kind != codegen.KindSource && f.Lowered():
+		return f.lowerFile(s)
+	case s.Kind != codegen.KindSource:
+		return nil, cli.Usagef("%s is compiled already", arg).Hint("see mscclc verify, run and show; --sided lowered makes a one-sided program of a two-sided one")
+	}
+	d, err := newDumper(a, f)
+	if err != nil {
+		return nil, err
+	}
+	f.Unproven = target.Format == codegen.FormatMSCCLPP // what is written is proven, once
+	return compileSource(a, s, &f.Flags, d)
 }
 
 // pipelineUnit is how many bytes a turn of a pipeline moves, or 0.

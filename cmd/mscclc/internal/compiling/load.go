@@ -17,7 +17,7 @@ type Request struct {
 	Observed bool   // what must hold is what the proof saw, as the file states nothing
 }
 
-// Runnable compiles or reads what arg names, and says how to prove it.
+// Runnable compiles or reads what arg names, and says how to prove it. What r.Lowering makes of it is to run.
 func Runnable(a *cli.App, arg string, r *Request) (*ir.Program, verify.Options, error) {
 	s, err := a.Open(arg, &r.Limits)
 	if err != nil {
@@ -34,7 +34,7 @@ func RunnableOf(a *cli.App, s *cli.Source, r *Request) (p *ir.Program, check ver
 		p, err := compileToRun(a, s, r)
 		return p, check, err
 	}
-	if flag := r.Unfit("target", "fused-receives"); flag != "" {
+	if flag := r.UnfitProgram(s.Kind, "target", "fused-receives"); flag != "" {
 		return nil, check, CompiledAlready(s.Name, flag)
 	}
 	if s.Program == nil && s.Kind == codegen.KindMSCCLPP {
@@ -83,6 +83,9 @@ func (c *Flags) Called(s *cli.Source, p *ir.Program) (*ir.Program, error) {
 func compileToRun(a *cli.App, s *cli.Source, r *Request) (*ir.Program, error) {
 	c := r.Flags
 	c.Unproven, c.bytes = true, r.Size // executor.Load proves it
+	if c.Lowered() {
+		c.Sided = "two"
+	}
 	p, err := compileSource(a, s, &c, nil)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type Flags struct {
 	instances    int
 	Inplace      OptionalBool
 	Target       string
-	Sided        string // one or two
+	Sided        string // one of SideNames
 	staged       bool
 	via          ir.Via // what a table asks for
 	optimise     int
@@ -51,7 +51,7 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 	f.Lookup("inplace").NoOptDefVal = "true"
 	cli.WordFlag(f, &c.Target, "target", "", target, "compile for `T`: "+strings.Join(cli.TargetNames(), ", "), cli.TargetNames())
 	cli.WordFlag(f, &c.Sided, "sided", "", "two",
-		"compile to `SIDES`: two, sends and receives between two ranks, or one, steps that move data of any rank's memory",
+		"compile to `SIDES`: two, sends and receives between two ranks, one, steps that move data of any rank's memory, or lowered, the steps of two done by such moves, also of a program that is compiled already",
 		SideNames)
 	f.BoolVar(&c.staged, "staged", false,
 		"reach only scratch and packets of other ranks, so that calls may use any buffers (--sided one)")
@@ -65,7 +65,10 @@ func (c *Flags) AddFlags(f *pflag.FlagSet, target string) {
 }
 
 // SideNames are the lowerings that --sided names.
-var SideNames = []string{"one", "two"}
+var SideNames = []string{"one", "two", loweredSides}
+
+// loweredSides asks for the two-sided lowering, and for what that is lowered to.
+const loweredSides = "lowered"
 
 // Settings are the parameters that are set, by -p and by --ranks.
 func (c *Flags) Settings() []string {
@@ -102,14 +105,14 @@ func (c *Flags) Options(s *cli.Source) (mscclc.Options, error) {
 		return opt, cli.Usagef("--instances takes a number from 1 to 1024")
 	}
 	if !slices.Contains(SideNames, c.Sided) {
-		return opt, cli.Usagef("--sided takes one or two, not %q", c.Sided)
+		return opt, cli.Usagef("--sided takes %s, not %q", cli.List(SideNames), c.Sided)
 	}
 	target, err := c.FindTarget()
 	if err != nil {
 		return opt, err
 	}
 	opt.Target, opt.Lang.Via = target, c.via
-	opt.OneSided = c.OneSided()
+	opt.OneSided, opt.Lowered = c.OneSided(), c.Lowered()
 	if err := c.fitSides(); err != nil {
 		return opt, err
 	}
@@ -165,10 +168,23 @@ func (c *Flags) Unfit(others ...string) string {
 	return c.OneGiven(slices.Concat(compileOnly, others)...)
 }
 
+// UnfitProgram is Unfit of a compiled program in a file of a kind, which --sided lowered may lower.
+func (c *Flags) UnfitProgram(kind codegen.FileKind, others ...string) string {
+	if c.RanksSetting != "" || !c.Lowered() || kind == codegen.KindMSCCLPP {
+		return c.Unfit(others...)
+	}
+	rest := slices.DeleteFunc(slices.Concat(compileOnly, others), func(flag string) bool { return flag == "sided" })
+	return c.OneGiven(rest...)
+}
+
 // CompiledAlready is the usage error about a flag that only a compilation can follow, of a file that is none of an
 // algorithm.
 func CompiledAlready(name, flag string) error {
-	return cli.Usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)
+	err := cli.Usagef("%s is compiled already: %s cannot change it", diag.Printable(name), flag)
+	if flag == "--sided" {
+		return err.Hint("--sided lowered makes a one-sided program of a two-sided one")
+	}
+	return err
 }
 
 // OneGiven names one of some flags that is given, or "".

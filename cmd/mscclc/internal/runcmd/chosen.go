@@ -13,7 +13,6 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
-	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/diag"
@@ -32,7 +31,7 @@ type chosen struct {
 }
 
 type loadedProgram struct {
-	loaded  *executor.Loaded
+	loaded  runner
 	program *ir.Program
 	turns   compiling.Turned
 
@@ -175,7 +174,7 @@ func (c *chosen) of(bytes int64) (*loadedProgram, error) {
 // load loads the file, or the variant of the collective.
 func (c *chosen) load(v choose.Variant, f *runFlags) (*loadedProgram, error) {
 	if c.chooser == nil {
-		loaded, p, err := loadFile(c.app, c.arg, f)
+		loaded, p, err := loadFile(c.app, c.arg, f, c.dtype)
 		return &loadedProgram{loaded, p, f.Turns, f.Observed}, err
 	}
 	p, err := c.chooser.Program(v, c.call)
@@ -189,7 +188,7 @@ func (c *chosen) load(v choose.Variant, f *runFlags) (*loadedProgram, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := loadProgram(c.app, v.Program, p, f.Limits.Check, f)
+	loaded, err := loadProgram(c.app, v.Program, p, f.Limits.Check, f, c.dtype)
 	return &loadedProgram{loaded: loaded, program: p}, err
 }
 

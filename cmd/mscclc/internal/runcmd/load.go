@@ -1,36 +1,60 @@
 package runcmd
 
 import (
+	"context"
+
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/executor"
+	"mscclc/executor/data"
 	"mscclc/ir"
 	"mscclc/ir/verify"
 )
 
 // loadFile makes what arg names runnable, which proves it.
-func loadFile(a *cli.App, arg string, f *runFlags) (*executor.Loaded, *ir.Program, error) {
+func loadFile(a *cli.App, arg string, f *runFlags, dtype data.DType) (runner, *ir.Program, error) {
 	p, check, err := compiling.Runnable(a, arg, &f.Request)
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := loadProgram(a, arg, p, check, f)
+	l, err := loadProgram(a, arg, p, check, f, dtype)
 	return l, p, err
 }
 
+// A runner is a program that can run: in this process (executor.Loaded), or in all of a team.
+type runner interface {
+	Even() bool
+	Prove(args executor.Args) error
+	Run(ctx context.Context, args executor.Args) (executor.Result, error)
+	Close() error
+}
+
 // loadProgram makes p, which messages call name, runnable.
-func loadProgram(a *cli.App, name string, p *ir.Program, check verify.Options, f *runFlags) (*executor.Loaded, error) {
-	l, err := executor.Load(p, executor.Options{Device: devices.Table[f.device](), Check: check, Unproven: f.Unproven,
-		TileBytes: tileFor(p, f.Size)})
+func loadProgram(a *cli.App, name string, p *ir.Program, check verify.Options, f *runFlags,
+	dtype data.DType) (l runner, err error) {
+	if f.team != nil {
+		l, err = f.team.prepare(p, check, f, dtype)
+	} else {
+		l, err = loadHere(p, check, f)
+	}
 	if err != nil {
-		return nil, devices.Impossible(err)
+		return nil, err
 	}
 	if f.Unproven {
 		a.Note(name, "the program is not proven")
 	}
 	if p.ModifiesInput() {
 		a.Note(name, "the program overwrites input that is not output")
+	}
+	return l, nil
+}
+
+func loadHere(p *ir.Program, check verify.Options, f *runFlags) (*executor.Loaded, error) {
+	l, err := executor.Load(p, executor.Options{Device: devices.Table[f.device](), Check: check, Unproven: f.Unproven,
+		Lower: f.Lowering(), TileBytes: tileFor(p, f.Size)})
+	if err != nil {
+		return nil, devices.Impossible(err)
 	}
 	return l, nil
 }

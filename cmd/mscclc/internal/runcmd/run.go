@@ -9,6 +9,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
 	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/executor"
 	"mscclc/executor/data"
 	"mscclc/ir"
@@ -29,6 +30,10 @@ type runFlags struct {
 	wait    time.Duration
 	trace   string
 	table   string
+	procs   int
+	team    *team // or nil
+
+	arguments []processes.Argument
 }
 
 // Command returns mscclc run.
@@ -64,7 +69,11 @@ They are chosen among as mscclc bench does, and a table may name them.
 Chrome's about:tracing. A rank is a process there, and a replica of a block is a thread. A step is named by whether it
 copies or reduces, and by what its data goes over; so the colours show these. Its arguments have its operands and its
 line in the algorithm. A trace of a long run has its first tile iterations. GPUs' times count from each GPU's first
-step: their clocks differ.`,
+step: their clocks differ.
+
+--procs N runs in N processes of this machine, to which the ranks are dealt in turn. On the CPU they share memory. run
+also reads the variables of mpirun, torchrun and srun, as mscclc help bench says. Each process compares the outputs of
+its ranks, and the first reports. The time is that of the slowest rank.`,
 		Example: `  mscclc run allreduce/allpairs -p ranks=8 --bytes 512K
   mscclc run allreduce -p ranks=4 --bytes 1K,1M,64M
   mscclc run allreduce ring.mscl --bytes 64K
@@ -73,6 +82,7 @@ step: their clocks differ.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.EndsBy(cmd.Context(), os.Interrupt)
 			defer stop()
+			f.arguments = processes.Arguments(args, cmd.Flags())
 			return runSizes(ctx, a, cli.Collective(args[0]), args[1:], &f)
 		},
 	}
@@ -87,6 +97,7 @@ step: their clocks differ.`,
 	flags.IntVar(&f.iters, "iters", 1, "run each size `N` times, and compare after each")
 	flags.IntVar(&f.threads, "threads", 0, "threads of the host for all blocks (default: its processors)")
 	flags.Uint64Var(&f.seed, "seed", 1, "the random data's seed")
+	flags.IntVar(&f.procs, "procs", 0, "start `N` processes, with a rank each or several")
 	flags.StringVar(&f.trace, "trace", "", "write a trace of the run to `FILE`.json")
 	flags.StringVar(&f.table, "table", "",
 		"choose a collective's variants by the table in `FILE`, where it has some, before the one that is built in")
@@ -159,6 +170,6 @@ func (f *runFlags) plan() (*runPlan, error) {
 	case f.threads > 0 && devices.GPUs[f.device] != nil:
 		return nil, cli.Usagef("--threads are the host's, and --device is %s", f.device)
 	}
-	return r, cmp.Or(cli.From("iters", f.iters, 1), cli.From("threads", f.threads, 0),
+	return r, cmp.Or(cli.From("iters", f.iters, 1), cli.From("threads", f.threads, 0), cli.From("procs", f.procs, 0),
 		cli.From("timeout", f.wait, time.Millisecond))
 }

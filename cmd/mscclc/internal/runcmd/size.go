@@ -10,6 +10,7 @@ import (
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/devices"
 	"mscclc/cmd/mscclc/internal/picture"
+	"mscclc/cmd/mscclc/internal/processes"
 	"mscclc/cmd/mscclc/internal/sizing"
 	"mscclc/executor"
 	"mscclc/executor/data"
@@ -24,10 +25,17 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 	if err != nil {
 		return err
 	}
+	if f.procs > 0 && !processes.Started() {
+		return processes.Start(ctx, a, f.procs)
+	}
 	chosen, err := newChosen(a, arg, files, f, plan)
 	if err != nil {
 		return err
 	}
+	if f.team, err = joinTeam(ctx, a, f); err != nil {
+		return err
+	}
+	defer f.team.close()
 	defer chosen.close()
 	if err := leaveOut(a, plan, chosen); err != nil {
 		return err
@@ -54,6 +62,9 @@ func runSizes(ctx context.Context, a *cli.App, arg string, files []string, f *ru
 		r, err := plan.run(ctx, l.loaded, p, bytes, bar.Step)
 		if ctx.Err() != nil {
 			break
+		}
+		if f.team.lost() {
+			return devices.Impossible(err)
 		}
 		if err != nil {
 			r.found = cli.Placed(cli.Problems(devices.Impossible(err)), arg)
@@ -118,7 +129,7 @@ func leaveOut(a *cli.App, plan *runPlan, chosen *chosen) error {
 }
 
 // run runs one size, as often as --iters says; step is called after each.
-func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, bytes int64,
+func (r *runPlan) run(ctx context.Context, l runner, p *ir.Program, bytes int64,
 	step func()) (runResult, error) {
 	m := sizing.MeasureOf(p.Coll, r.dtype, l.Even())
 	elems := m.Elems(bytes)
@@ -131,13 +142,13 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 	if elems == 0 && bytes > 0 {
 		return result, sizing.TooSmall(bytes, m.Least(), "--bytes")
 	}
-	if err := checkMemory(p, geo, int64(r.dtype.Size())); err != nil {
+	if err := checkMemory(p, geo, int64(r.dtype.Size()), r.flags.team); err != nil {
 		return result, err
 	}
 	if err := l.Prove(executor.Args{Elems: elems, DType: r.dtype, RedOp: r.redop}); err != nil {
 		return result, err
 	}
-	buffers := data.New(geo, r.dtype, r.redop, r.flags.seed)
+	buffers := data.NewFor(r.flags.team.ranks(p.Coll), geo, r.dtype, r.redop, r.flags.seed)
 	modifies := p.ModifiesInput()
 	for i := range r.flags.iters {
 		if i > 0 {
@@ -154,7 +165,10 @@ func (r *runPlan) run(ctx context.Context, l *executor.Loaded, p *ir.Program, by
 			return result, err
 		}
 		result.timed(p.Coll, done.Elapsed)
-		found := buffers.Check()
+		found, err := r.flags.team.check(ctx, buffers)
+		if err != nil {
+			return result, err
+		}
 		if modifies { // a program from elsewhere; load has told
 			found.Changed = nil
 		}
@@ -224,11 +238,14 @@ func printRun(a *cli.App, p *ir.Program, r runResult) {
 
 // checkMemory refuses a run whose buffers, references and scratch this machine
 // has no memory for. Where it does not say how much it has, nothing is refused.
-func checkMemory(p *ir.Program, geo data.Geometry, size int64) error {
+func checkMemory(p *ir.Program, geo data.Geometry, size int64, t *team) error {
 	need, longest := float64(0), int64(0)
 	for r := range p.Coll.Ranks {
 		in, out, _, _, mem := geo.Buffers(r)
 		need += float64(size) * (2*float64(in) + float64(out))
+		if t != nil { // ranks have their buffers in shared memory too
+			need += float64(size) * float64(max(in+out, mem))
+		}
 		if mem > 0 {
 			need += float64(size) * (float64(mem) - float64(in) - float64(out))
 		}

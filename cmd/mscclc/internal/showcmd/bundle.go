@@ -67,7 +67,7 @@ func writeBundle(w io.Writer, b *bundle.Info, size int) {
 }
 
 func ruleRows(rules []bundle.RuleInfo) []string {
-	rows := []string{"collective\ttype\top\troot\tlaunches\tcalls\tup to\tprogram\tnumber\treplicas\tthreads\ttile"}
+	rows := []string{"collective\ttype\top\troot\tlaunches\tcalls\tup to\tprogram\tnumber\treplicas\tCTAs\tthreads\ttile"}
 	for _, r := range rules {
 		launches := "eager, captured"
 		if !r.Captured {
@@ -80,7 +80,8 @@ func ruleRows(rules []bundle.RuleInfo) []string {
 		}
 		rows = append(rows, strings.Join([]string{r.Collective, orAny(r.DType), orAny(r.RedOp), numberOr(r.Root, "any"),
 			launches, orAny(nonzero(uint64(r.Calls))), orAny(bytesText(r.UpTo)), r.Program, numberOr(r.Number, "-"),
-			orDash(nonzero(uint64(r.Columns))), orDash(nonzero(uint64(r.Threads))), orDash(bytesText(r.Tile))}, "\t"))
+			orDash(nonzero(uint64(r.Columns))), orDash(nonzero(uint64(r.CTAs))), orDash(nonzero(uint64(r.Threads))),
+			orDash(bytesText(r.Tile))}, "\t"))
 	}
 	return rows
 }

@@ -175,10 +175,12 @@ func stageText(a *cli.App, s *cli.Source, arg, stage string, c *showFlags) ([]by
 		p, err = sourceStage(a, &b, s, stage, c)
 	case stage == "chunks" || stage == "insts":
 		return nil, nil, cli.Usagef("%s is a program: it has no %s; show program, json or dot", arg, stage)
-	case c.Unfit(compiledShow...) != "":
-		return nil, nil, compiling.CompiledAlready(arg, c.Unfit(compiledShow...))
+	case c.UnfitProgram(s.Kind, compiledShow...) != "":
+		return nil, nil, compiling.CompiledAlready(arg, c.UnfitProgram(s.Kind, compiledShow...))
 	default:
-		p, err = compiling.ReadProgram(s, c.Limits.Read)
+		if p, err = compiling.ReadProgram(s, c.Limits.Read); err == nil {
+			p, err = c.Lower(p)
+		}
 	}
 	if err != nil {
 		return nil, nil, err

@@ -225,6 +225,9 @@ func simulateSizes(a *cli.App, arg string, f *Flags) error {
 		return err
 	}
 	p, _, err := compiling.Runnable(a, arg, &compiling.Request{Flags: f.Flags, Size: sizes[len(sizes)-1]})
+	if err == nil {
+		p, err = f.Lower(p)
+	}
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
 		return
 	}
 	d.line = proofLine(p)
-	if f.slots > 0 && p.OneSided != nil {
+	if f.slots > 0 && p.OneSided != nil && !f.Lowered() {
 		d.note = "--slots is ignored: a one-sided program has no connections"
 	}
 	if f.bitwise {
@@ -131,7 +131,7 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 		}
 		return judgeSource(a, s, text, f, d)
 	}
-	if flag := f.fixed(); flag != "" {
+	if flag := f.fixed(s.Kind); flag != "" {
 		return nil, compiling.CompiledAlready(arg, flag)
 	}
 	read, check := f.Limits.Read, f.Limits.Check
@@ -152,7 +152,12 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 	if t := read.Target; t != nil && p.Sizes.Max == 0 {
 		p.Sizes.Max = t.Limits.MaxBytes
 	}
-	if p, err = f.Called(s, p); err != nil {
+	flags := f.Flags // files are judged in parallel
+	flags.Limits.Check.Slots = f.slots
+	if p, err = f.Called(s, p); err == nil {
+		p, err = flags.Lower(p)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return p, d.prove(p, check, f)
@@ -160,11 +165,11 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 
 // fixed names a flag that is given and that cannot change what is compiled already, or is "". With a --target,
 // --fused-receives says what that runs.
-func (f *verifyFlags) fixed() string {
+func (f *verifyFlags) fixed(kind codegen.FileKind) string {
 	if f.explicit {
-		return f.Unfit("ranks")
+		return f.UnfitProgram(kind, "ranks")
 	}
-	return f.Unfit("ranks", "fused-receives")
+	return f.UnfitProgram(kind, "ranks", "fused-receives")
 }
 
 // judgedTarget is the runtime of XML that the program in s must fit, or nil for none. A program that is none for the
@@ -217,7 +222,7 @@ func judgeSource(a *cli.App, s *cli.Source, text []byte, f *verifyFlags, d *verd
 	if isLibrary(tree) {
 		return nil, checkLibrary(tree, text, opt)
 	}
-	opt.Unproven = true // here
+	opt.Unproven, opt.Check.Slots = true, f.slots // proven here
 	var channels *ir.ChannelProgram
 	opt.Stage = func(value any) error {
 		if c, ok := value.(*ir.ChannelProgram); ok {

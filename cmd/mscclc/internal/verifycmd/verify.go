@@ -128,7 +128,7 @@ func verifyAll(ctx context.Context, a *cli.App, args []string, f *verifyFlags) e
 	if f.explicit {
 		target, _ = f.FindTarget() // check has found it
 	}
-	tasks := a.ProgramsOnly(cli.Expand(args, endings...), target, f.fixed())
+	tasks := a.ProgramsOnly(cli.Expand(args, endings...), target, f.fixed(codegen.KindProgram))
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
 		names[i] = t.Name

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"debug/elf"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,6 +104,9 @@ func ofSystem() (paths []string) {
 // exports are the names that a library defines.
 func exports(path string) ([]string, error) {
 	f, err := elf.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file %s", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s is no library: %w", path, err)
 	}

@@ -2,8 +2,6 @@
 package withcmd
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -115,8 +113,11 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 		return err
 	}
 	dir := f.lib
+	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
+		return unavailable("--lib: there is no folder %s", dir)
+	}
 	if dir == "" {
-		if dir, err = runtime.Cached(); err != nil {
+		if dir, err = runtime.CachedBy(cli.Unfinished); err != nil {
 			return unavailable("the library cannot be built: %v", err)
 		}
 	}
@@ -130,8 +131,10 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 	if f.replace || f.nccl == none {
 		library = filepath.Join(dir, filepath.FromSlash(runtime.NCCLLibrary))
 	}
-	if names, err := exports(library); err != nil || !slices.Contains(names, "ncclAllReduce") {
-		return unavailable("the library is damaged, or not there: %v", cmp.Or(err, errors.New(library+" is another one")))
+	if names, err := exports(library); err != nil {
+		return unavailable("%v", err)
+	} else if !slices.Contains(names, "ncclAllReduce") {
+		return unavailable("%s is another library", library)
 	}
 	if strings.ContainsAny(library, " :\t\n") {
 		d := diag.New(diag.Unavailable, diag.Span{}, "LD_PRELOAD cannot hold %q, which has a space or a colon", library)
@@ -146,20 +149,28 @@ func (f *withFlags) variables(a *cli.App, doc *Document) error {
 				strings.Join(doc.Missing, ", "))
 		}
 	}
-	preload := library
-	if before := os.Getenv("LD_PRELOAD"); before != "" {
-		preload += ":" + before
-	}
-	doc.Variables = []Variable{{"LD_PRELOAD", preload}, {"MSCCLC_BUNDLE", file}}
+	doc.Variables = []Variable{{"LD_PRELOAD", preload(library, os.Getenv("LD_PRELOAD"))}, {"MSCCLC_BUNDLE", file}}
 	if f.replace || f.nccl == none {
 		doc.Variables = append(doc.Variables, Variable{"MSCCLC_NCCL", doc.NCCL})
 	}
 	return nil
 }
 
+// preload returns LD_PRELOAD with a library before what was there, without libraries of mscclc that were there.
+func preload(library, before string) string {
+	list := []string{library}
+	for _, other := range strings.FieldsFunc(before, func(r rune) bool { return r == ':' || r == ' ' }) {
+		names, _ := exports(other)
+		if filepath.Base(other) != runtime.PreloadLibrary && !slices.Contains(names, ours) {
+			list = append(list, other)
+		}
+	}
+	return strings.Join(list, ":")
+}
+
 // checkBundle reads the bundle, and notes which calls its programs will not run.
 func (f *withFlags) checkBundle(a *cli.App) error {
-	in, err := os.Open(f.bundle)
+	in, err := files.Open(f.bundle)
 	if err != nil {
 		return err
 	}

@@ -1,18 +1,20 @@
-package benchcmd
+package processes
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestJobOf(t *testing.T) {
-	for env, want := range map[string]*processJob{
+func TestOf(t *testing.T) {
+	for env, want := range map[string]*Job{
 		"":                    nil,
 		"RANK=0":              nil,
 		"RANK=0 WORLD_SIZE=1": nil,
 		"RANK=2 WORLD_SIZE=4": {2, 4, 2, "127.0.0.1:29401"},
 		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 MASTER_ADDR=::1 MASTER_PORT=5": {1, 2, 1, "[::1]:6"},
 		"RANK=9 WORLD_SIZE=16 LOCAL_RANK=1":                                           {9, 16, 1, "127.0.0.1:29401"},
+		"SLURM_PROCID=0 SLURM_NTASKS=4":                                               nil, // of sbatch
+		"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=1":                       {3, 4, 1, "127.0.0.1:29401"},
 		"RANK=2 WORLD_SIZE=4 MSCCLC_INDEX=0 MSCCLC_SIZE=2 MSCCLC_HUB=h:1":             {0, 2, 0, "h:1"},
 	} {
 		vars := map[string]string{}
@@ -20,15 +22,20 @@ func TestJobOf(t *testing.T) {
 			name, value, _ := strings.Cut(v, "=")
 			vars[name] = value
 		}
-		job, err := jobOf(func(name string) string { return vars[name] })
+		job, err := Of(func(name string) string { return vars[name] })
 		if err != nil || (job == nil) != (want == nil) || job != nil && *job != *want {
 			t.Errorf("%s: %+v, %v", env, job, err)
 		}
 	}
 	for _, env := range []map[string]string{{"RANK": "4", "WORLD_SIZE": "4"}, {"RANK": "-1", "WORLD_SIZE": "4"},
 		{"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "x"}} {
-		if job, err := jobOf(func(name string) string { return env[name] }); err == nil {
+		if job, err := Of(func(name string) string { return env[name] }); err == nil {
 			t.Errorf("%v: %+v", env, job)
 		}
+	}
+	last := map[string]string{"RANK": "0", "WORLD_SIZE": "4", "MASTER_PORT": "65535"}
+	if _, err := Of(func(name string) string { return last[name] }); err == nil ||
+		!strings.Contains(err.Error(), "from 1 to 65534: mscclc takes the port above it") {
+		t.Errorf("the last port: %v", err)
 	}
 }

@@ -1,0 +1,115 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mscclc"
+	"mscclc/algorithms/choose"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+)
+
+// This file takes the user's programs that are compiled already.
+
+// takeOwn proves the user's program o for a bundle. A two-sided program is lowered.
+func takeOwn(o *choose.Own, key programKey) (*ir.Program, error) {
+	i := slices.IndexFunc(o.Compiled[:], func(p *ir.Program) bool { return p != nil })
+	if i < 0 {
+		return nil, diag.List{diag.New(diag.Unsupported, diag.FileSpan(o.File), "%s is no program", o.Name)}
+	}
+	given := o.Compiled[i]
+	p, err := both(o, given, key)
+	if err == nil {
+		err = Prove(p, key.direct)
+	}
+	return p, hinted(err, o, hintOf(o, given, key.direct))
+}
+
+// both returns the given program of o as one that is judged for calls in place and out of place, and lowers it if it is
+// two-sided.
+func both(o *choose.Own, given *ir.Program, key programKey) (*ir.Program, error) {
+	p := *given
+	p.InPlace, p.OutOfPlace = choose.HasInPlace(key.kind), true
+	if p.OneSided == nil && p.Protocol != ir.Simple {
+		d := diag.New(diag.Unsupported, p.Declaration, "the two-sided program %s is in protocol %v, and bundles take those"+
+			" in Simple only", o.Name, p.Protocol)
+		if inPlaceOnly(o, given) {
+			return nil, diag.List{d.WithHint("make the file anew, in protocol Simple and for calls out of place")}
+		}
+		lowered := strings.TrimSuffix(o.Name, filepath.Ext(o.Name)) + ".lowered.mprog"
+		return nil, diag.List{d.WithHint("mscclc compile %s --sided lowered --protocol Simple -o %s makes a program that a"+
+			" rule for Simple may name", diag.Printable(o.File), diag.Printable(lowered))}
+	}
+	if err := key.meets(&p, o.File); err != nil || p.OneSided != nil {
+		return &p, err
+	}
+	return mscclc.Lower(&p, 0)
+}
+
+// inPlaceOnly reports whether the given program of o is for calls in place alone.
+func inPlaceOnly(o *choose.Own, given *ir.Program) bool {
+	return o.Compiled[0] == nil && choose.HasInPlace(given.Coll.Kind)
+}
+
+// hintOf says what to do where the given program of o is wrong in calls of a bundle.
+func hintOf(o *choose.Own, given *ir.Program, direct bool) string {
+	switch {
+	case direct:
+		return "name the algorithm itself, which bundle compiles"
+	case inPlaceOnly(o, given):
+		return "the file is for calls in place only, and calls of a bundle may be either: make it for calls out of place," +
+			" or name the algorithm itself, which bundle compiles"
+	case given.OneSided == nil:
+		return "calls of a bundle may be in place or out of place, and the program must be right in both"
+	}
+	return "mscclc compile ALGORITHM --sided one --staged --inplace=false makes a program that is for calls in place too"
+}
+
+// hinted returns an error about o with the position of its file and with a hint, where it has none.
+func hinted(err error, o *choose.Own, hint string) error {
+	var found diag.List
+	if !errors.As(err, &found) {
+		return err
+	}
+	for i := range found {
+		if found[i].Span == (diag.Span{}) {
+			found[i].Span = diag.FileSpan(o.File)
+		}
+		if found[i].Hint == "" {
+			found[i].Hint = hint
+		}
+	}
+	return found
+}
+
+// meets refuses a program for other calls than a rule is for.
+func (k *programKey) meets(p *ir.Program, file string) error {
+	c := p.Coll
+	var needs []string
+	if c.Kind != k.kind {
+		needs = append(needs, fmt.Sprintf(`"collective":"%v"`, c.Kind))
+	}
+	if c.Ranks != k.ranks {
+		needs = append(needs, fmt.Sprintf(`"ranks":%d`, c.Ranks))
+	}
+	if c.Root != k.root {
+		needs = append(needs, fmt.Sprintf(`"root":%d`, c.Root))
+	}
+	if p.Protocol != k.protocol {
+		needs = append(needs, fmt.Sprintf(`"protocol":"%v"`, p.Protocol))
+	}
+	if needs == nil {
+		return nil
+	}
+	d := diag.New(diag.Unsupported, diag.FileSpan(file),
+		"%s is %v of %d ranks with root %d in %v, and its rule is for %v of %d ranks with root %d in %v", k.name, c.Kind,
+		c.Ranks, c.Root, p.Protocol, k.kind, k.ranks, k.root, k.protocol)
+	if !slices.Contains(Kinds, c.Kind) {
+		return diag.List{d.WithHint("bundles are for %s", strings.Join(kinds(), ", "))}
+	}
+	return diag.List{d.WithHint("a rule for this program has %s", strings.Join(needs, ", "))}
+}

@@ -1,0 +1,81 @@
+package bundle
+
+import (
+	"fmt"
+
+	"mscclc/executor/data"
+	"mscclc/internal/strictjson"
+	"mscclc/ir"
+)
+
+// This file says what of a rule in a file does not go together.
+
+// judge says what of the fields of r, which begins at start, does not go together, or not with the rule before.
+func (t *rulesReader) judge(start strictjson.Pos, r *MeasuredRule) {
+	kind, _ := ir.KindByName(r.Collective)
+	t.judgeCalls(kind, r)
+	t.judgeProgram(start, r)
+	calls := fmt.Sprint(r.Ranks, r.Collective, r.When)
+	if all, ok := t.all[calls]; ok && r.some() && (all == 0 || r.UpTo > 0 && r.UpTo <= all) {
+		t.bad(start, "is never reached: a rule before it is for all such calls")
+	}
+	if !r.some() {
+		t.all[calls] = r.UpTo
+	}
+	if n := len(t.m.Rules); n > 0 && compareCalls(t.m.Rules[n-1], *r) == 0 && t.m.Rules[n-1].same(r.Only) {
+		switch last := t.m.Rules[n-1]; {
+		case last.UpTo == 0:
+			t.bad(start, "is never reached: the rule before it has no \"up_to\", and is for all sizes")
+		case r.UpTo > 0 && r.UpTo <= last.UpTo:
+			t.bad(start, "is never reached: \"up_to\" is %d, and the rule before it is for sizes up to %d", r.UpTo, last.UpTo)
+		}
+	}
+}
+
+// judgeCalls says which restrictions of r no call of its collective has.
+func (t *rulesReader) judgeCalls(kind ir.Kind, r *MeasuredRule) {
+	dtype, typed := data.DTypeByName(r.DType)
+	switch {
+	case r.RedOp != "" && !reduces(kind):
+		t.bad(t.at["op"], "has an \"op\", and %s reduces nothing", r.Collective).Hint = "leave it out"
+	case typed && reduces(kind) && !reduced(dtype):
+		t.bad(t.at["dtype"], "is for %s, which %s does not reduce: it is moved only", r.DType, r.Collective)
+	case r.Root != nil && !kind.Rooted():
+		t.bad(t.at["root"], "has a \"root\", and %s has none", r.Collective).Hint = "leave it out"
+	case r.Root != nil && *r.Root >= r.Ranks:
+		t.bad(t.at["root"], "has root %d, and the ranks are 0 to %d", *r.Root, r.Ranks-1)
+	case r.Windows && kind.Rooted():
+		t.bad(t.at["windows"], "is for windows, and ranks of a %s may leave out buffers", r.Collective).Hint =
+			"rules for windows are for collectives without a root"
+	case r.Direct && !r.Windows:
+		t.bad(t.at["direct"], "is direct, and not for windows: no rank knows where other buffers of its peers lie").Hint =
+			"add \"windows\":true, or leave out \"direct\", so that the program is staged"
+	}
+}
+
+// reduces reports whether calls of a collective compute.
+func reduces(kind ir.Kind) bool {
+	return kind == ir.AllReduce || kind == ir.ReduceScatter || kind == ir.ReduceTo
+}
+
+// judgeProgram says what of the program of r, and of the numbers of its launch, cannot be.
+func (t *rulesReader) judgeProgram(start strictjson.Pos, r *MeasuredRule) {
+	if r.Program == NCCL {
+		for _, key := range []string{"protocol", "direct", "replicas", "threads", "tile"} {
+			if at, ok := t.at[key]; ok {
+				t.bad(at, "has a %q, which %q does not take", key, NCCL).Hint = "leave it out"
+				return
+			}
+		}
+	}
+	switch {
+	case r.Program == "":
+		t.bad(start, "names no program, nor %q", NCCL)
+	case r.Program != NCCL && r.Protocol == "":
+		t.bad(start, "needs a \"protocol\" for %q", r.Program)
+	case r.Threads%WarpThreads != 0:
+		t.bad(t.at["threads"], "has %d threads, and a block has a multiple of %d", r.Threads, WarpThreads)
+	case r.Tile%tileAlign != 0:
+		t.bad(t.at["tile"], "has a tile of %d bytes, and tiles are multiples of %d", r.Tile, tileAlign)
+	}
+}

@@ -1,0 +1,58 @@
+package compiling
+
+import (
+	"mscclc"
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/codegen"
+	"mscclc/ir"
+	"mscclc/ir/verify"
+)
+
+// This file is --sided lowered: two-sided programs, compiled or read, that are lowered to one-sided ones.
+
+// Lowered reports whether two-sided programs are to be lowered.
+func (c *Flags) Lowered() bool { return c.Sided == loweredSides && c.Target != "mscclpp" }
+
+// Lower returns p as the flags have it: lowered, where they ask for that.
+func (c *Flags) Lower(p *ir.Program) (*ir.Program, error) {
+	if !c.Lowered() {
+		return p, nil
+	}
+	return mscclc.Lower(p, c.Limits.Check.Slots)
+}
+
+// Lowering returns what executor.Options.Lower is, or nil.
+func (c *Flags) Lowering() func(*ir.Program) (*ir.Program, error) {
+	if !c.Lowered() {
+		return nil
+	}
+	return c.Lower
+}
+
+// fitLowered refuses a target whose files hold no one-sided program.
+func (c *Flags) fitLowered(target *codegen.Target) error {
+	if c.Lowered() && target.Format != codegen.FormatProgram {
+		return cli.Usagef("%s has no one-sided programs, which --sided lowered makes", target.Name).
+			Hint("give --target program, or -o FILE.mprog")
+	}
+	return nil
+}
+
+// lowerFile lowers the compiled program in s, and proves the result.
+func (f *compileFlags) lowerFile(s *cli.Source) (*ir.Program, error) {
+	if flag := f.UnfitProgram(s.Kind, "dump", "pipeline", "sizes"); flag != "" {
+		return nil, CompiledAlready(s.Name, flag)
+	}
+	p, err := ReadProgram(s, f.Limits.Read)
+	if err == nil {
+		p, err = f.Called(s, p)
+	}
+	if err == nil {
+		p, err = f.Lower(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, found := verify.Check(p, f.Limits.Check)
+	return p, found.Err()
+}

@@ -1,0 +1,123 @@
+// Package processes is the jobs of several processes that commands are part of: those that --procs starts, or mpirun,
+// torchrun or srun.
+package processes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/executor"
+	"mscclc/executor/exchange"
+	"mscclc/executor/host"
+)
+
+// A Job is this process's place among those that run ranks together.
+type Job struct {
+	Index, Size int
+	Local       int    // among those of its machine
+	hub         string // where process 0 listens
+}
+
+// The variables that say so: ours, which --procs sets, and those of mpirun, torchrun and srun. A script that sbatch
+// runs has SLURM_PROCID too, and no step.
+const (
+	envHub   = "MSCCLC_HUB"
+	envIndex = "MSCCLC_INDEX"
+	envSize  = "MSCCLC_SIZE"
+)
+
+var launchers = [...]struct{ index, size, local string }{
+	{envIndex, envSize, envIndex},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+}
+
+// The port of torchrun's own store is MASTER_PORT; ours is the one above.
+const masterHost, masterPort = "127.0.0.1", 29400
+
+// Started says whether --procs has started this process.
+func Started() bool { return os.Getenv(envIndex) != "" }
+
+// Of reads a job from the environment; nil is a process alone.
+func Of(getenv func(string) string) (*Job, error) {
+	for _, l := range launchers {
+		if getenv(l.index) == "" || getenv(l.size) == "" {
+			continue
+		}
+		index, err1 := strconv.Atoi(getenv(l.index))
+		size, err2 := strconv.Atoi(getenv(l.size))
+		if err1 != nil || err2 != nil || size < 1 || index < 0 || index >= size {
+			return nil, cli.Usagef("the environment's %s and %s are %q and %q, no place among processes", l.index, l.size,
+				getenv(l.index), getenv(l.size))
+		}
+		if size == 1 && l.index != envIndex {
+			return nil, nil
+		}
+		local := index
+		if n, err := strconv.Atoi(getenv(l.local)); err == nil && n >= 0 {
+			local = n
+		}
+		hub, err := hubOf(getenv)
+		return &Job{index, size, local, hub}, err
+	}
+	return nil, nil
+}
+
+func hubOf(getenv func(string) string) (string, error) {
+	if hub := getenv(envHub); hub != "" {
+		return hub, nil
+	}
+	host, port := getenv("MASTER_ADDR"), masterPort
+	if host == "" {
+		host = masterHost
+	}
+	if text := getenv("MASTER_PORT"); text != "" {
+		var err error
+		if port, err = strconv.Atoi(text); err != nil || port < 1 || port > 65534 {
+			return "", cli.Usagef("the environment's MASTER_PORT is %q, and must be a port from 1 to 65534: mscclc takes the "+
+				"port above it", text)
+		}
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port+1)), nil
+}
+
+// leastPatience is how long another process may be silent at least, on a machine that is busy.
+const leastPatience = 5 * time.Second
+
+// Join meets the other processes, who must come within a time. From then on the job ends when nothing comes from one of
+// them for as long, or for leastPatience if that is longer.
+func (j *Job) Join(ctx context.Context, within time.Duration) (*exchange.Member, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("--timeout %v has passed", within))
+	defer cancel()
+	x, err := exchange.Join(ctx, j.hub, j.Index, j.Size)
+	if err == nil {
+		x.SetPatience(max(within, leastPatience))
+	}
+	return x, err
+}
+
+// GPUs are those of a device that this process of the job has: its own, or where it is shown only one, that. On the CPU
+// it is its share of the host's processors. Without a job on the CPU there are none.
+func (j *Job) GPUs(device string) executor.GPUs {
+	open := devices.GPUs[device]
+	switch {
+	case open == nil && j == nil:
+		return nil
+	case open == nil:
+		return host.New(host.Options{Threads: max(1, runtime.GOMAXPROCS(0)/j.Size)})
+	}
+	own := open(j.Local)
+	if _, err := own.GPUs(); errors.Is(err, executor.ErrNoDevice) {
+		return open(0)
+	}
+	return own
+}

@@ -1,0 +1,26 @@
+package processes
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"mscclc/executor/exchange"
+)
+
+// TestSame has processes with different arguments fail all, and those that write one value in two ways not.
+func TestSame(t *testing.T) {
+	for _, c := range [][3]string{{"4K", "4096", ""}, {"bf16", "bfloat16", ""}, {"sum", "max", "-e is sum in process 0"},
+		{"", "1K", "-e is not given in process 0 and 1K in process 1"}} {
+		var wait sync.WaitGroup
+		for i, x := range exchange.Group(2) {
+			wait.Go(func() {
+				err := Same(t.Context(), x, []Argument{{"-e", c[i]}})
+				if (err == nil) != (c[2] == "") || err != nil && !strings.Contains(err.Error(), c[2]) {
+					t.Errorf("%q, process %d: %v", c, i, err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+}

@@ -1,0 +1,110 @@
+package processes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/ir/diag"
+)
+
+// Most is how many processes --procs starts.
+const Most = 1024
+
+// grace is how long processes have to end, after one of them has failed.
+const grace = 10 * time.Second
+
+// Start starts the command so many times, as its user called it, and waits for all. What the first prints is the
+// product. When one fails, the others hear of it through their exchange. What has not ended by itself after grace, or
+// when ctx ends, is killed.
+func Start(ctx context.Context, a *cli.App, count int) error {
+	if count > Most {
+		return cli.Usagef("--procs takes a number up to %d, not %d", Most, count)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	free, err := net.Listen("tcp", masterHost+":0")
+	if err != nil {
+		return fmt.Errorf("no port to meet at: %w", err)
+	}
+	hub := free.Addr().String()
+	free.Close()
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends, errs := make([]end, count), make([]error, count)
+	var late atomic.Bool
+	overdue := sync.OnceFunc(func() { time.AfterFunc(grace, func() { late.Store(true); cancel() }) })
+	stderr := &teller{to: a.Stderr, said: map[string]int{}}
+	var wg sync.WaitGroup
+	for i := range count {
+		says := &speaker{teller: stderr, process: i}
+		cmd := exec.CommandContext(within, self, os.Args[1:]...)
+		cmd.Env = append(os.Environ(), envHub+"="+hub, envIndex+"="+strconv.Itoa(i), envSize+"="+strconv.Itoa(count))
+		cmd.Stdout, cmd.Stderr = io.Writer(a.Stdout), says
+		if i > 0 {
+			cmd.Stdout = io.Discard
+		}
+		wg.Go(func() {
+			var exit *exec.ExitError
+			if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+				errs[i] = err
+				cancel() // it never started: the others would wait for it
+			}
+			if ends[i] = (end{cmd.ProcessState, late.Load()}); !cmd.ProcessState.Success() {
+				overdue()
+			}
+			says.end()
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for i, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) { // which is of those that it ended
+			return unavailable("process %d of %d: %v", i, count, err)
+		}
+	}
+	return ended(ends)
+}
+
+// An end is how a process ended, and whether it had its grace before.
+type end struct {
+	*os.ProcessState
+	late bool
+}
+
+// ended says how processes ended, if not well.
+func ended(ends []end) error {
+	worst := cli.ExitGood
+	for i, e := range ends {
+		code := e.ExitCode()
+		if code < 0 && e.late {
+			return unavailable("process %d of %d was killed: it did not end within %v after another one failed", i,
+				len(ends), grace)
+		}
+		if code < 0 {
+			return unavailable("process %d of %d has ended by a %v", i, len(ends), e)
+		}
+		worst = max(worst, code)
+	}
+	if worst > cli.ExitGood {
+		return cli.ReportedError{Code: worst}
+	}
+	return nil
+}
+
+func unavailable(format string, args ...any) error {
+	return diag.List{diag.New(diag.Unavailable, diag.Span{}, format, args...)}
+}

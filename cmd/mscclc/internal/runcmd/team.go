@@ -1,0 +1,256 @@
+package runcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"mscclc/cmd/mscclc/internal/cli"
+	"mscclc/cmd/mscclc/internal/devices"
+	"mscclc/cmd/mscclc/internal/processes"
+	"mscclc/executor"
+	"mscclc/executor/data"
+	"mscclc/executor/exchange"
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// A team is the processes of one run. Each drives the ranks that are dealt to it, and the first reports.
+type team struct {
+	x    *exchange.Member
+	gpus executor.GPUs
+}
+
+// joinTeam meets the other processes, if the environment says that there are some.
+func joinTeam(ctx context.Context, a *cli.App, f *runFlags) (*team, error) {
+	job, err := processes.Of(os.Getenv)
+	if err != nil || job == nil {
+		return nil, err
+	}
+	if f.trace != "" || f.threads > 0 {
+		return nil, cli.Usagef("--trace and --threads are of a run in one process")
+	}
+	t := &team{gpus: job.GPUs(f.device)}
+	if _, err := t.gpus.GPUs(); err != nil {
+		return nil, devices.Impossible(err)
+	}
+	if t.x, err = job.Join(ctx, f.wait); err != nil {
+		return nil, devices.Impossible(fmt.Errorf("%w: %w", err, executor.ErrNoDevice))
+	}
+	if err := processes.Same(ctx, t.x, f.arguments); err != nil {
+		return nil, errors.Join(err, t.x.Close())
+	}
+	if t.x.Index() > 0 {
+		a.Mute()
+	}
+	return t, nil
+}
+
+// lost says whether the team can do nothing more.
+func (t *team) lost() bool { return t != nil && t.x.Lost() != nil }
+
+func (t *team) close() {
+	if t != nil {
+		t.x.Close()
+	}
+}
+
+// ranks are those of this process: all, where there is no team.
+func (t *team) ranks(c *ir.Collective) (list []int) {
+	first, step := 0, 1
+	if t != nil {
+		first, step = t.x.Index(), t.x.Size()
+	}
+	for r := first; r < c.Ranks; r += step {
+		list = append(list, r)
+	}
+	return list
+}
+
+// check compares the outputs of all ranks, each in its process.
+func (t *team) check(ctx context.Context, b *data.Buffers) (data.Report, error) {
+	own := b.CheckRanks(t.ranks(b.Geo.Coll))
+	if t == nil {
+		return own, nil
+	}
+	list, err := exchange.Agree(ctx, t.x, own, nil)
+	var all data.Report
+	for _, r := range list {
+		all.Checked, all.Wrong = all.Checked+r.Checked, all.Wrong+r.Wrong
+		all.Broken, all.Changed = append(all.Broken, r.Broken...), append(all.Changed, r.Changed...)
+		if r.First != nil && (all.First == nil || r.First.Rank < all.First.Rank) {
+			all.First = r.First
+		}
+	}
+	return all, err
+}
+
+// A teamed is a program that is prepared in all processes of a team.
+type teamed struct {
+	team    *team
+	plan    *executor.Plan
+	streams []executor.Stream
+	begin   []executor.Event
+	end     []executor.Event
+	memory  map[[2]int]teamBuffer // by rank, and input or output
+}
+
+// A teamBuffer is memory that grows.
+type teamBuffer struct {
+	address uint64
+	bytes   int
+}
+
+// prepare prepares a program in all processes.
+func (t *team) prepare(p *ir.Program, check verify.Options, f *runFlags, dtype data.DType) (*teamed, error) {
+	if n := t.x.Size(); n > p.Coll.Ranks {
+		return nil, cli.Usagef("there are %s for %s", diag.Counted(n, "process"), diag.Counted(p.Coll.Ranks, "rank"))
+	}
+	ctx := context.Background()
+	plan, err := executor.Prepare(ctx, p, executor.PlanOptions{GPUs: t.gpus, Check: check, Unproven: f.Unproven,
+		Lower: f.Lowering(), Exchange: t.x, Ranks: t.ranks(p.Coll), TileBytes: tileFor(p, f.Size),
+		Types: []data.DType{dtype}})
+	if err != nil {
+		return nil, devices.Impossible(err)
+	}
+	l := &teamed{team: t, plan: plan, memory: map[[2]int]teamBuffer{}}
+	for _, g := range plan.GPUs() {
+		s, err1 := g.NewStream()
+		begin, err2 := g.NewEvent()
+		end, err3 := g.NewEvent()
+		if err := errors.Join(err1, err2, err3); err != nil {
+			return nil, devices.Impossible(err)
+		}
+		l.streams, l.begin, l.end = append(l.streams, s), append(l.begin, begin), append(l.end, end)
+	}
+	return l, nil
+}
+
+// Even says that all chunks of a call must have one length.
+func (l *teamed) Even() bool { return l.plan.Even() }
+
+// Prove leaves it to Run, which proves what a call needs beside the program.
+func (l *teamed) Prove(executor.Args) error { return nil }
+
+// Close frees the program, once all processes do.
+func (l *teamed) Close() error {
+	err := l.plan.Close()
+	for key, b := range l.memory {
+		err = errors.Join(err, l.plan.GPU(key[0]).Free(b.address))
+	}
+	for i, s := range l.streams {
+		err = errors.Join(err, l.begin[i].Close(), l.end[i].Close(), s.Close())
+	}
+	return err
+}
+
+// Run runs a call once: its buffers are copied to memory of the GPUs, and back. The time is that of the slowest rank.
+func (l *teamed) Run(ctx context.Context, args executor.Args) (executor.Result, error) {
+	own := executor.CallArgs{DType: args.DType, RedOp: args.RedOp, Elems: args.Elems}
+	err := errors.Join(l.place(&args, &own), l.plan.SetWait(args.Wait))
+	if _, err := exchange.Agree(ctx, l.team.x, true, err); err != nil {
+		return executor.Result{}, err
+	}
+	call, err := l.plan.Bind(ctx, own)
+	if err != nil {
+		return executor.Result{}, err
+	}
+	took, err := l.launch(ctx, call)
+	if err == nil {
+		err = l.each(&args, executor.Stream.Get)
+	}
+	times, agreed := exchange.Agree(ctx, l.team.x, took, err)
+	if agreed != nil {
+		return executor.Result{}, l.failed(ctx, agreed, call)
+	}
+	result := executor.Result{}
+	for _, t := range times {
+		result.Elapsed = max(result.Elapsed, t)
+	}
+	return result, call.Close()
+}
+
+// place sees to memory on the GPUs, and puts the buffers there.
+func (l *teamed) place(args *executor.Args, own *executor.CallArgs) error {
+	for _, r := range l.plan.Ranks() {
+		for k, host := range [2][][]byte{args.Input, args.Output} {
+			if host == nil {
+				continue
+			}
+			b := l.memory[[2]int{r, k}]
+			if b.bytes < len(host[r]) || b.address == 0 {
+				if b.address != 0 {
+					if err := l.plan.GPU(r).Free(b.address); err != nil {
+						return err
+					}
+				}
+				delete(l.memory, [2]int{r, k})
+				var err error
+				if b.address, err = l.plan.GPU(r).Alloc(int64(max(len(host[r]), 1))); err != nil {
+					return err
+				}
+				b.bytes = len(host[r])
+				l.memory[[2]int{r, k}] = b
+			}
+			to := [2]*[]uint64{&own.Input, &own.Output}[k]
+			*to = append(*to, b.address)
+		}
+	}
+	return l.each(args, func(s executor.Stream, host []byte, address uint64) error { return s.Put(address, host) })
+}
+
+// each copies all buffers of this process one way.
+func (l *teamed) each(args *executor.Args, one func(s executor.Stream, host []byte, address uint64) error) error {
+	for key, b := range l.memory {
+		host := [2][][]byte{args.Input, args.Output}[key[1]]
+		if host == nil {
+			continue
+		}
+		for i, g := range l.plan.GPUs() {
+			if g != l.plan.GPU(key[0]) {
+				continue
+			}
+			if err := one(l.streams[i], host[key[0]], b.address); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// launch runs a call, and says how long it took.
+func (l *teamed) launch(ctx context.Context, call *executor.Call) (took time.Duration, err error) {
+	for i, s := range l.streams {
+		if err := errors.Join(s.Record(l.begin[i]), call.Launch(s), s.Record(l.end[i])); err != nil {
+			return 0, errors.Join(err, l.plan.Wait(ctx))
+		}
+	}
+	if err := l.plan.Wait(ctx); err != nil {
+		return 0, err
+	}
+	for i, s := range l.streams {
+		if err := s.Sync(ctx); err != nil {
+			return 0, err
+		}
+		t, err := l.end[i].Since(l.begin[i])
+		if err != nil {
+			return 0, err
+		}
+		took = max(took, t)
+	}
+	return took, nil
+}
+
+// failed says what a call has failed with, on whatever rank, and has the program ready for the next.
+func (l *teamed) failed(ctx context.Context, err error, call *executor.Call) error {
+	if told := l.plan.Err(); told != nil && ctx.Err() == nil {
+		err = told
+	}
+	if l.team.lost() {
+		return err
+	}
+	return errors.Join(err, l.plan.Reset(context.WithoutCancel(ctx)), call.Close())
+}
