@@ -1,0 +1,117 @@
+// This file is what a process asks of its proxy: a thread that carries what kernels write for ranks of other nodes.
+//
+// A kernel writes memory of its own node only. Scratch of a rank of another node is a mirror there: memory that is laid
+// out as that rank's scratch is. A Move stores data in the mirror. A Signal writes a row into a lane (abi_net_row)
+// instead of the flag. The proxy takes the row, sends the data that the Signal tells of from the mirror, and the count
+// behind it. The proxy of the other rank has the data arrive in that rank's scratch, and stores the count in the flag,
+// with release. The program's own signals say when the mirror and the scratch are free again.
+//
+// Rows of one lane take effect in their order, those of different lanes in any.
+#pragma once
+#include "table.h"
+
+#include "../kernels/abi/rows_net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A run of chunks of scratch of the rank that is written. The class is that of the first, as in abi_one_step.
+struct net_segment {
+  uint32_t index, count, first_class;
+};
+
+// A message: what a Signal of a block tells a rank of another node. All processes of a job have the same messages,
+// sorted by block and operand.
+struct net_message {
+  uint32_t block, operand;   // among all of the program; the destination, counted from the block's first operand
+  uint32_t rank;             // that is told
+  uint32_t first, segments;  // what is sent before the count, in the program's segments; segments may be 0
+};
+
+// What all processes of a job have alike.
+struct net_program {
+  const struct net_message *messages;
+  const struct net_segment *segments;
+  const uint32_t *process;  // of each rank
+  const uint32_t *node;     // of each rank
+  const uint32_t *rank_of;  // of each block of the program
+  uint32_t message_count, segment_count, ranks, blocks;
+  uint32_t columns, depth, chunks;
+  uint32_t flags;                         // of a rank in a column, as in abi_one_launch
+  uint64_t scratch_stride, scratch_copy;  // as in abi_one_launch
+  unsigned char hash[32];                 // that the other end must have, too
+};
+
+// Memory of a rank: of one of this process its own, of one of another node its mirror here, else 0.
+struct net_memory {
+  uint64_t scratch, scratch_bytes;
+  uint64_t flags, flag_bytes;  // 0 of a mirror
+};
+
+// A lane of a block's column in this process; `at` is its abi_net_lane.
+struct net_lane {
+  uint64_t at;
+  uint32_t block, column;
+};
+
+// A failure, of a job or of a call.
+enum net_code {
+  NET_OK,
+  NET_ENGINE,   // the engine failed; text says how
+  NET_GONE,     // the connection to a peer has ended
+  NET_SILENT,   // nothing has come from a peer for too long
+  NET_FOREIGN,  // a peer is of another version, or has another program
+  NET_BROKEN,   // a message that cannot be: a fault of ours, or of the network
+  NET_STATE,    // a call that cannot be now
+};
+struct net_failure {
+  enum net_code code;
+  uint32_t process;  // the peer, or ~0
+  char text[512];    // one line, without the peer's number
+};
+
+// What a job has done so far.
+struct net_counts {
+  uint64_t sent, received, sent_bytes, received_bytes, beats;
+};
+
+struct net_proxy;
+struct net_job;
+
+// mscclc_net_proxy starts the one thread of a process, which calls the engine. name says which: ucx, ncclnet:SPEC, or a
+// test's. mscclc_net_proxy_end ends the thread; jobs must be closed before.
+int mscclc_net_proxy(const char *name, struct net_proxy **, struct net_failure *);
+void mscclc_net_proxy_end(struct net_proxy *);
+int mscclc_net_properties(struct net_proxy *, struct transport_properties *);
+// For tests: a proxy of an engine of their own.
+int mscclc_net_proxy_of(const struct transport_table *, const char *spec, struct net_proxy **, struct net_failure *);
+
+// A job is a prepared program of several nodes, for the ranks of one process. It begins with mscclc_net_job, which
+// copies the tables. mscclc_net_handle gives what another process, by number, needs to reach this one;
+// mscclc_net_connect has the handles of all those processes, in the order of mscclc_net_peers, and returns when all
+// connections are there, or after limit_ns. From then on rows are carried.
+int mscclc_net_job(struct net_proxy *, uint32_t process, const struct net_program *, const struct net_memory *of_rank,
+                   const struct net_lane *lanes, uint32_t lane_count, struct net_job **, struct net_failure *);
+// The processes that this one talks to, by number: as many as the result says, of which up to `most` are stored.
+uint32_t mscclc_net_peers(const struct net_job *, uint32_t *processes, uint32_t most);
+int mscclc_net_handle(struct net_job *, uint32_t process, unsigned char handle[2 * TRANSPORT_HANDLE],
+                      struct net_failure *);
+int mscclc_net_connect(struct net_job *, const unsigned char *handles, uint64_t limit_ns, struct net_failure *);
+
+// mscclc_net_state tells of the first failure of a job, from when on it carries nothing. It may be asked at any time.
+int mscclc_net_state(struct net_job *, struct net_failure *);
+void mscclc_net_counted(struct net_job *, struct net_counts *);
+
+// mscclc_net_reset forgets all rows and messages, when no kernel runs in any process and all have been told so;
+// memory and lanes are zeroed by the caller between mscclc_net_reset and mscclc_net_again, and between the two all
+// processes meet. It fails for a job that has failed.
+int mscclc_net_reset(struct net_job *, struct net_failure *);
+int mscclc_net_again(struct net_job *, struct net_failure *);
+// mscclc_net_close says goodbye, so that the peers do not take it for a failure, and frees the job. It never waits for
+// longer than limit_ns.
+void mscclc_net_close(struct net_job *, uint64_t limit_ns);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,66 @@
+// This file says what an engine is: what carries bytes between the processes of different nodes. It is a table of
+// functions as NCCL's net plugins have one, so that such a plugin, UCX and the engine of the tests are used alike.
+//
+// A connection goes one way, from whoever has connected to whoever has accepted. Its messages are taken in the order in
+// which they were sent: the n-th recv gets the n-th send. Nobody may rely on an order between connections.
+//
+// No function waits. One thread at a time calls those of an engine and of all that it has made. Each returns 0, or 1
+// after a failure that why() tells; what has failed is only to be closed then.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// The bytes of a handle. Those of NCCL's plugins are 128 bytes long, and addresses of UCX longer.
+enum { TRANSPORT_HANDLE = 1024 };
+
+// How many requests of one connection may be under way at once: what NCCL's plugins promise.
+enum { TRANSPORT_REQUESTS = 32 };
+
+// What memory is to an engine.
+enum { TRANSPORT_HOST, TRANSPORT_CUDA };
+
+struct transport_properties {
+  char name[64];     // of the device, or of the transports that were chosen
+  int reaches_cuda;  // whether TRANSPORT_CUDA may be registered
+  double gbytes;     // a second that the device moves, or 0 where it does not say
+};
+
+struct transport_table {
+  // open opens the engine: a library, a device. What spec means is the engine's own. After a failure *engine is null
+  // and `why` says the cause.
+  int (*open)(const char *spec, void **engine, char *why, size_t size);
+  void (*close)(void *engine);
+  const char *(*why)(void *engine);  // the last failure, until the next call
+  int (*properties)(void *engine, struct transport_properties *);
+
+  // listen makes an ear, and the handle by which others connect to it. connect and accept give null where the other
+  // end is not ready; they are then called again.
+  int (*listen)(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear);
+  int (*connect)(void *engine, const unsigned char handle[TRANSPORT_HANDLE], void **to);
+  int (*accept)(void *ear, void **from);
+  void (*close_ear)(void *ear);
+  void (*close_to)(void *to);
+  void (*close_from)(void *from);
+
+  // reg makes memory known to a connection (to or from), as all memory is that send, recv and flush are given.
+  int (*reg)(void *connection, void *data, size_t bytes, int kind, void **region);
+  void (*dereg)(void *connection, void *region);
+
+  // send and recv begin a message, and give null where the connection takes no more at present. The memory is the
+  // engine's until test says that the request is done; a recv then also knows how many bytes came, at most `bytes`.
+  // flush has what recv has brought into a GPU's memory be seen by its kernels; null means that there is nothing to do.
+  int (*send)(void *to, const void *data, size_t bytes, void *region, void **request);
+  int (*recv)(void *from, void *data, size_t bytes, void *region, void **request);
+  int (*flush)(void *from, void *data, size_t bytes, void *region, void **request);
+  // A request that is done, or has failed, is gone.
+  int (*test)(void *engine, void *request, int *done, size_t *bytes);
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+// The engines. ncclnet's spec is the path or the name of a plugin, ucx's is empty.
+extern const struct transport_table transport_ucx, transport_ncclnet;
+#ifdef __cplusplus
+}
+#endif
