@@ -1,0 +1,94 @@
+//go:build linux
+
+// Package hosts makes hosts for tests: network namespaces of this machine that a bridge joins. They share memory and
+// files, and reach each other by the bridge only. It needs the program ip, of Debian's iproute2, and root.
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A Network is hosts behind one bridge, which is in a namespace of its own.
+type Network struct {
+	Hosts  []*Host
+	bridge string // its namespace
+}
+
+// A Host is a namespace with one network card, eth0.
+type Host struct {
+	Address string // of the card, without a mask
+	name    string // of the namespace
+	port    string // the other end of the card, at the bridge
+	of      *Network
+}
+
+var made atomic.Int32
+
+// New makes so many hosts, which are gone when the test ends. Where this machine cannot make any, it skips the test.
+func New(t testing.TB, count int) *Network {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("network namespaces need the program ip (Debian: iproute2)")
+	}
+	base := fmt.Sprintf("mscclc-%d-%d", os.Getpid(), made.Add(1))
+	n := &Network{bridge: base + "-b"}
+	if out, err := exec.Command("ip", "netns", "add", n.bridge).CombinedOutput(); err != nil {
+		t.Skipf("this machine makes no network namespaces: %s", strings.TrimSpace(string(out)))
+	}
+	t.Cleanup(func() { n.close(t) })
+	n.must(t, "ip", "-n", n.bridge, "link", "add", "bridge", "type", "bridge")
+	n.must(t, "ip", "-n", n.bridge, "link", "set", "bridge", "up")
+	for i := range count {
+		h := &Host{Address: fmt.Sprintf("10.213.%d.%d", i/200, i%200+1), name: fmt.Sprintf("%s-%d", base, i),
+			port: fmt.Sprintf("port%d", i), of: n}
+		n.must(t, "ip", "netns", "add", h.name)
+		n.Hosts = append(n.Hosts, h)
+		n.must(t, "ip", "-n", h.name, "link", "set", "lo", "up")
+		n.must(t, "ip", "-n", n.bridge, "link", "add", h.port, "type", "veth", "peer", "name", "eth0", "netns", h.name)
+		n.must(t, "ip", "-n", n.bridge, "link", "set", h.port, "master", "bridge", "up")
+		n.must(t, "ip", "-n", h.name, "addr", "add", h.Address+"/16", "dev", "eth0")
+		n.must(t, "ip", "-n", h.name, "link", "set", "eth0", "up")
+	}
+	return n
+}
+
+func (n *Network) must(t testing.TB, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// close deletes the namespaces, and with them what is in them.
+func (n *Network) close(t testing.TB) {
+	for _, h := range n.Hosts {
+		n.must(t, "ip", "netns", "del", h.name)
+	}
+	n.must(t, "ip", "netns", "del", n.bridge)
+}
+
+// Command is a command that runs on the host. Its environment is that of the test.
+func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", h.name, name}, args...)...)
+}
+
+// Cut takes the host's link to the bridge down, and Mend up again.
+func (h *Host) Cut(t testing.TB) {
+	t.Helper()
+	h.of.must(t, "ip", "-n", h.of.bridge, "link", "set", h.port, "down")
+}
+
+// Mend undoes Cut.
+func (h *Host) Mend(t testing.TB) {
+	t.Helper()
+	h.of.must(t, "ip", "-n", h.of.bridge, "link", "set", h.port, "up")
+}
