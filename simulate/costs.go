@@ -17,8 +17,17 @@ type Costs struct {
 
 	Memory float64 `json:"memory_bytes_us"` // what a GPU reads and writes of its own memory, both counted
 
+	Network NetworkCosts `json:"network"`
+
 	OneSided OneSidedCosts `json:"one_sided"`
 	TwoSided TwoSidedCosts `json:"two_sided"`
+}
+
+// NetworkCosts are those of the proxies that carry the messages of one-sided programs between nodes: one for each rank,
+// which does one thing after the other.
+type NetworkCosts struct {
+	Message float64 `json:"message_us"`         // for each message, at the sender and again at the receiver
+	Bytes   float64 `json:"bytes_us,omitempty"` // what a proxy moves; 0 where the NIC moves all
 }
 
 // OneSidedCosts are those of one-sided programs.

@@ -17,6 +17,9 @@
 // one by one as they come; a slot is received when all of it is there. Columns of a one-sided program are alike and
 // share what there is evenly, and are simulated as one block of their common rate.
 //
+// What a one-sided program stores for a rank of another node ends in the block's own memory. Its next signal has the
+// rank's proxy send a message, which costs the proxies of both ends a time each, one message after the other.
+//
 // What a device adds to α and β is in its Costs: what a launch, a step, a signal and a message take, what a block and a
 // GPU move, and what a protocol's flags take of a link. They are measured, and lie in devices/*.json.
 //

@@ -31,6 +31,9 @@ type oneSided struct {
 	heads   []float64 // by chunk and copy: when its first packet arrived
 	tails   []float64 // and its last
 	proxy   []float64 // of a rank: when its port's proxy has given the driver all copies so far
+	sends   []float64 // of a rank: when its network proxy has sent all messages so far
+	takes   []float64 // and when it has taken all that have come
+	taken   []float64 // and when that of the last signal was taken
 	calls   sequence
 	sent    []int32 // ways of the step that is being done
 	flags   []flag
@@ -44,6 +47,7 @@ type oneBlock struct {
 	issued                 float64 // when its last step began
 	over                   float64 // when all its steps so far have ended
 	stored                 float64 // when all that they stored has arrived
+	owed                   []owed  // what they stored for ranks of other nodes since the last signal
 }
 
 // A flag has when the last of its signals arrived, by their number modulo how many are kept.
@@ -69,7 +73,9 @@ func newOneSided(s *simulation) (runner, error) {
 		packets += int64(p.OneSided.Packets[r])
 		flags += int(p.OneSided.Flags[r])
 	}
-	o.proxy = make([]float64, len(p.Rank))
+	for _, of := range []*[]float64{&o.proxy, &o.sends, &o.takes, &o.taken} {
+		*of = make([]float64, len(p.Rank))
+	}
 	o.calls = sequence{make([]rankLaunch, len(p.Rank)), int32(packets) + int32(flags)}
 	for b := range o.blocks {
 		if !o.loose(&o.blocks[b]) {
@@ -129,6 +135,7 @@ func (o *oneSided) act(block int32, now float64) verdict {
 		b.step++
 	}
 	if b.step == b.end {
+		o.post(b, nil, max(b.over, b.stored))
 		o.e.passed(b.pass, max(b.over, b.stored))
 		if b.pass++; b.pass == o.simulated*o.repeated || b.first == b.end {
 			return verdict{kind: ended, at: max(b.over, b.stored)}

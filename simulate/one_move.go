@@ -55,11 +55,11 @@ func (o *oneSided) move(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	return verdict{kind: goesOn, at: end}, true
 }
 
-// port is what a store, a load or a signal takes more that leaves its node: no kernel reaches another's memory, so that
-// a port does it, whatever the program says.
-func (o *oneSided) port(way int32) float64 {
+// proxies is what a load or a packet takes more that leaves its node. No executor runs such programs: they are
+// simulated as if the proxies of both ends made a message of each.
+func (o *oneSided) proxies(way int32) float64 {
 	if o.net.leaves(way) {
-		return o.costs.OneSided.Port
+		return 2 * o.costs.Network.Message
 	}
 	return 0
 }
@@ -88,7 +88,7 @@ func (o *oneSided) load(b *oneBlock, s *ir.Step, begin, bytes, rate float64) (en
 	}
 	o.net.together(o.sent, bytes*o.plain.Wire)
 	for _, way := range o.sent {
-		end = max(end, o.net.spread(o.net.ways[way], begin+o.port(way)+o.net.latency(way), bytes*o.plain.Wire,
+		end = max(end, o.net.spread(o.net.ways[way], begin+o.proxies(way)+o.net.latency(way), bytes*o.plain.Wire,
 			rate*o.plain.Wire).tail)
 	}
 	o.net.apart()
@@ -107,7 +107,7 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 	local := 0.
 	o.sent = o.sent[:0]
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
-		if x := &o.program.OneSided.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort {
+		if x := &o.program.OneSided.Operands[k]; x.Rank >= 0 && x.Rank != b.rank && x.Via != ir.ViaPort && !o.mirrored(x, k) {
 			o.sent = append(o.sent, o.ways[k])
 		} else if x.Rank == ir.AllRanks && o.each != nil {
 			o.sent = append(o.sent, o.each[int(b.rank)*len(o.program.Rank):][:len(o.program.Rank)]...)
@@ -131,11 +131,14 @@ func (o *oneSided) store(b *oneBlock, s *ir.Step, begin, bytes, rate, wire float
 			end = max(end, arrived)
 		case x.Rank == b.rank:
 			local += bytes
+		case o.mirrored(x, k):
+			local += bytes
+			b.owe(o.ways[k], x.Rank, bytes)
 		case x.Via == ir.ViaPort:
 			arrived = o.copied(b, o.ways[k], begin, bytes)
 			end = max(end, arrived) // the block waits for its port before its threads synchronise
 		default:
-			port := o.port(o.ways[k])
+			port := o.proxies(o.ways[k])
 			p := o.net.spread(o.net.ways[o.ways[k]], begin+port, bytes*wire, rate*wire)
 			head, arrived, end = p.head, p.tail, max(end, p.taken-port)
 		}

@@ -2,16 +2,21 @@ package simulate
 
 import "mscclc/ir"
 
-// signal raises flags behind all that the block stored, or at once where it is relaxed.
+// signal raises flags behind all that the block stored, or at once where it is relaxed. Flags of other nodes are raised
+// by messages.
 func (o *oneSided) signal(b *oneBlock, s *ir.Step, now float64) (verdict, bool) {
 	at := now
 	if s.Flags&ir.Relaxed == 0 {
 		at = max(at, b.stored) + o.costs.OneSided.Signal
 	}
+	sent := o.post(b, s, at)
 	for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
 		x := &o.program.OneSided.Operands[k]
 		f := o.flag(x)
-		arrived := at + o.port(o.ways[k]) + o.net.latency(o.ways[k])
+		arrived := at + o.net.latency(o.ways[k])
+		if o.net.leaves(o.ways[k]) {
+			arrived = sent[x.Rank]
+		}
 		o.flags[f].count++
 		o.flags[f].arrived[o.flags[f].count%int64(len(o.flags[f].arrived))] = arrived
 		o.e.wake(o.flagThing(f), arrived)

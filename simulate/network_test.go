@@ -1,0 +1,48 @@
+package simulate_test
+
+import (
+	"testing"
+
+	"mscclc"
+	"mscclc/executor/data"
+	"mscclc/ir"
+	"mscclc/lang"
+	"mscclc/simulate"
+)
+
+// lowered compiles a text to a one-sided program whose messages are those of a two-sided one.
+func lowered(t *testing.T, text string) *ir.Program {
+	t.Helper()
+	proto := ir.Simple
+	p, err := mscclc.Compile("pinned.mscl", []byte(text), mscclc.Options{Lang: lang.Options{Protocol: &proto}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err = mscclc.Lower(p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestMessagesOfNodes: a message costs the proxies of both ends a time each, and they do one after the other. Between
+// ranks of a node there is no proxy. The way is 4 us from node to node, and links move 1,000 bytes a microsecond.
+func TestMessagesOfNodes(t *testing.T) {
+	const way, message = 4, 10
+	costs := free()
+	costs.Network.Message = message
+	for _, c := range []struct {
+		name  string
+		text  string
+		bytes int64
+		want  float64
+	}{
+		{"one", pairs(8, [2]int{0, 4}), 100_000, message + way + 100 + message},
+		{"two from one rank, by one NIC", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 100_000, message + way + 200 + message},
+		{"two short ones from one rank", pairs(8, [2]int{0, 4}, [2]int{0, 5}), 1000, 2*message + way + 1 + message},
+		{"two short ones from two ranks", pairs(8, [2]int{0, 4}, [2]int{1, 5}), 1000, message + way + 2 + message},
+	} {
+		call := simulate.Call{Bytes: c.bytes, DType: data.F32, Tile: c.bytes, Columns: 1}
+		exact(t, c.name, run(t, lowered(t, c.text), machine(t, map[string]int{"nodes": 2, "nics": 1}), costs, call).Micros, c.want)
+	}
+}

@@ -1,0 +1,65 @@
+package simulate
+
+import (
+	"math"
+	"slices"
+
+	"mscclc/ir"
+)
+
+// This file has messages go from node to node. A store for a rank of another node ends in memory of the block's own
+// node. The block's next signal has its rank's proxy send what was stored, and the count behind it (transport/proxy.h).
+// So neither store nor signal holds a block up that the network is slow for.
+
+// An owed is what a block has stored for a rank of another node.
+type owed struct {
+	way, rank int32
+	bytes     float64
+}
+
+// mirrored says whether operand k, a destination, is memory of another node that is no packets.
+func (o *oneSided) mirrored(x *ir.Operand, k int32) bool {
+	return x.Rank >= 0 && x.Buf != ir.Packets && o.net.leaves(o.ways[k])
+}
+
+func (b *oneBlock) owe(way, rank int32, bytes float64) {
+	k := slices.IndexFunc(b.owed, func(w owed) bool { return w.rank == rank })
+	if k < 0 {
+		k = len(b.owed)
+		b.owed = append(b.owed, owed{way: way, rank: rank})
+	}
+	b.owed[k].bytes += bytes
+}
+
+// post has the proxy of a block's rank send what the block owes, and the counts of s, which is a Signal or nil. It
+// returns when each rank has taken its message, by rank, until the next call.
+func (o *oneSided) post(b *oneBlock, s *ir.Step, at float64) []float64 {
+	if s != nil {
+		for k := s.Dst; k < s.Dst+int32(s.NDst); k++ {
+			if o.net.leaves(o.ways[k]) {
+				b.owe(o.ways[k], o.program.OneSided.Operands[k].Rank, 0)
+			}
+		}
+	}
+	for _, w := range b.owed {
+		o.taken[w.rank] = o.message(b.rank, w, at)
+	}
+	b.owed = b.owed[:0]
+	return o.taken
+}
+
+// message carries what replicas send of one block, a message each, and returns when the last is taken.
+func (o *oneSided) message(from int32, w owed, at float64) float64 {
+	costs, rate := &o.costs.Network, math.Inf(1)
+	if costs.Bytes > 0 {
+		rate = costs.Bytes
+	}
+	begin := max(o.sends[from], at) + costs.Message*o.columns
+	p := o.net.carry(o.net.ways[w.way], begin, w.bytes, rate)
+	o.sends[from] = begin
+	if costs.Bytes > 0 {
+		o.sends[from] = p.taken
+	}
+	o.takes[w.rank] = max(o.takes[w.rank], p.tail) + costs.Message*o.columns
+	return o.takes[w.rank]
+}
