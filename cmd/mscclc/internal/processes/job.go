@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"mscclc/cmd/mscclc/internal/cli"
@@ -23,6 +24,7 @@ import (
 type Job struct {
 	Index, Size int
 	Local       int    // among those of its machine
+	Beside      int    // how many those are, itself too; all, where the launcher does not say
 	hub         string // where process 0 listens
 }
 
@@ -34,11 +36,11 @@ const (
 	envSize  = "MSCCLC_SIZE"
 )
 
-var launchers = [...]struct{ index, size, local string }{
-	{envIndex, envSize, envIndex},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-	{"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+var launchers = [...]struct{ index, size, local, beside string }{
+	{envIndex, envSize, envIndex, envSize},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 }
 
 // The port of torchrun's own store is MASTER_PORT; ours is the one above.
@@ -62,12 +64,17 @@ func Of(getenv func(string) string) (*Job, error) {
 		if size == 1 && l.index != envIndex {
 			return nil, nil
 		}
-		local := index
+		local, beside := index, size
 		if n, err := strconv.Atoi(getenv(l.local)); err == nil && n >= 0 {
 			local = n
 		}
+		// Slurm writes 2(x4) for four machines of 2. Where they have unlike numbers it writes a list, which is no answer.
+		alike, _, _ := strings.Cut(getenv(l.beside), "(")
+		if n, err := strconv.Atoi(alike); err == nil && n >= 1 && n <= size && !strings.Contains(getenv(l.beside), ",") {
+			beside = n
+		}
 		hub, err := hubOf(getenv)
-		return &Job{index, size, local, hub}, err
+		return &Job{index, size, local, beside, hub}, err
 	}
 	return nil, nil
 }
@@ -113,7 +120,7 @@ func (j *Job) GPUs(device string) executor.GPUs {
 	case open == nil && j == nil:
 		return nil
 	case open == nil:
-		return host.New(host.Options{Threads: max(1, runtime.GOMAXPROCS(0)/j.Size)})
+		return host.New(host.Options{Threads: max(1, runtime.GOMAXPROCS(0)/j.Beside)})
 	}
 	own := open(j.Local)
 	if _, err := own.GPUs(); errors.Is(err, executor.ErrNoDevice) {
