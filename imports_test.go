@@ -48,6 +48,8 @@ var mayImport = map[string][]string{
 
 	"mscclc/runtime":                     {"mscclc/executor/gpu", "mscclc/kernels"},
 	"mscclc/kernels":                     {},
+	"mscclc/transport":                   {"mscclc/kernels"},
+	"mscclc/transport/enginetest":        {"mscclc/transport"}, // an engine for tests
 	"mscclc/executor/data":               {"mscclc/ir"},
 	"mscclc/executor/abi":                {"mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
 	"mscclc/executor/exchange":           {},
@@ -104,11 +106,12 @@ var mayImport = map[string][]string{
 
 // testOnly are the packages that only tests import, and each other.
 var testOnly = []string{"mscclc/internal/covering", "mscclc/internal/hosts", "mscclc/lang/langtest", "mscclc/passes/passestest", "mscclc/codegen/codegentest",
-	"mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest"}
+	"mscclc/ir/irtest", "mscclc/ir/graph", "mscclc/ir/verify/explore", "mscclc/executor/gpu/gputest",
+	"mscclc/transport/enginetest"}
 
 // cgoPackages are the only ones with import "C"; gputest maps memory as other libraries do.
 var cgoPackages = []string{"mscclc/executor/cpu", "mscclc/executor/gpu", "mscclc/executor/gpu/gputest",
-	"mscclc/executor/nccl"}
+	"mscclc/executor/nccl", "mscclc/transport", "mscclc/transport/enginetest"}
 
 // mostFiles bounds the product files of Go in a package, so that a reader can take in what it does. larger has those
 // that have more, and their bounds.

@@ -84,7 +84,8 @@ struct net_job;
 int mscclc_net_proxy(const char *name, struct net_proxy **, struct net_failure *);
 void mscclc_net_proxy_end(struct net_proxy *);
 int mscclc_net_properties(struct net_proxy *, struct transport_properties *);
-// For tests: a proxy of an engine of their own.
+// For tests: an engine that mscclc_net_proxy knows as test:SPEC from now on, and a proxy of an engine of their own.
+void mscclc_net_test_engine(const struct transport_table *);
 int mscclc_net_proxy_of(const struct transport_table *, const char *spec, struct net_proxy **, struct net_failure *);
 
 // A job is a prepared program of several nodes, for the ranks of one process. It begins with mscclc_net_job, which

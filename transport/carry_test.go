@@ -1,0 +1,94 @@
+//go:build cgo && linux
+
+package transport_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var scratch string // what tests build
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "transport")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var (
+	building sync.Mutex
+	built    = map[string]error{}
+)
+
+// driver builds a program of testdata, with the proxy and the engine of tests, with a sanitizer or none.
+func driver(t *testing.T, name, sanitizer string) string {
+	t.Helper()
+	file := filepath.Join(scratch, name+sanitizer)
+	building.Lock()
+	defer building.Unlock()
+	if _, ok := built[file]; !ok {
+		built[file] = build(name, sanitizer, file)
+	}
+	if err := built[file]; err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func build(name, sanitizer, file string) error {
+	sources, err := filepath.Glob("*.cc")
+	if err != nil {
+		return err
+	}
+	sources = append(sources, "enginetest/engine.cc", "testdata/"+name+".cc")
+	flags := []string{"-std=c++17", "-O1", "-g", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror"}
+	if sanitizer != "" {
+		flags = append(flags, "-fsanitize="+sanitizer)
+	}
+	args := append(append(flags, sources...), "-o", file, "-ldl", "-lpthread")
+	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("g++: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// carry runs testdata/carry.cc, and returns what it prints.
+func carry(t *testing.T, sanitizer string, args ...any) string {
+	t.Helper()
+	list := strings.Fields(fmt.Sprintln(args...))
+	out, err := exec.Command(driver(t, "carry", sanitizer), list...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("carry %v: %v\n%s", list, err, out)
+	}
+	return string(out)
+}
+
+// Random messages of 2 to 6 processes arrive whole and in order, whatever the engine does to their timing.
+func TestCarry(t *testing.T) {
+	for _, sanitizer := range []string{"", "address,undefined", "thread"} {
+		t.Run("sanitizer="+sanitizer, func(t *testing.T) {
+			runs := 10
+			if sanitizer != "" {
+				runs = 5
+			}
+			for seed := range runs {
+				processes, resets, delay := 2+seed%5, seed%3, 40000*seed+1
+				out := carry(t, sanitizer, seed+1, processes, 10, resets, fmt.Sprint("delay=", delay))
+				if n := strings.Count(out, ": 0 of "); n != processes || strings.Contains(out, "WARNING") {
+					t.Errorf("seed %d: %d of %d processes had no failure:\n%s", seed+1, n, processes, out)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+//go:build cgo && linux
+
+package transport
+
+// #include "proxy.h"
+import "C"
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+)
+
+// HandleSize is the number of bytes of a handle.
+const HandleSize = 2 * C.TRANSPORT_HANDLE
+
+// Peers returns the processes that this one talks to, in increasing order.
+func (j *Job) Peers() []int {
+	number := make([]C.uint32_t, C.mscclc_net_peers(j.c, nil, 0))
+	if len(number) > 0 {
+		C.mscclc_net_peers(j.c, &number[0], C.uint32_t(len(number)))
+	}
+	peers := make([]int, len(number))
+	for i, n := range number {
+		peers[i] = int(n)
+	}
+	return peers
+}
+
+// Handle returns the HandleSize bytes that a peer needs to connect to this process. It fails if the process is no peer,
+// or the engine cannot listen.
+func (j *Job) Handle(process int) ([]byte, error) {
+	handle := make([]byte, HandleSize)
+	var f C.struct_net_failure
+	code := C.mscclc_net_handle(j.c, C.uint32_t(process), (*C.uchar)(unsafe.Pointer(&handle[0])), &f)
+	return handle, failed(code, &f)
+}
+
+// Connect connects to all peers and returns when all have connected to this process, too. handles are what the peers
+// made for this process, in the order of Peers. It fails after limit, and if a peer has another program. From then on
+// rows of lanes are carried.
+func (j *Job) Connect(handles [][]byte, limit time.Duration) error {
+	var all []byte
+	for i, h := range handles {
+		if len(h) != HandleSize {
+			return &Failure{WrongState, -1, fmt.Sprintf("handle %d has %d bytes instead of %d", i, len(h), HandleSize)}
+		}
+		all = append(all, h...)
+	}
+	if n := len(j.Peers()); n != len(handles) {
+		return &Failure{WrongState, -1, fmt.Sprintf("%d handles of %d peers", len(handles), n)}
+	}
+	var f C.struct_net_failure
+	return failed(C.mscclc_net_connect(j.c, (*C.uchar)(unsafe.SliceData(all)), C.uint64_t(limit), &f), &f)
+}
+
+// Err returns the first failure of the job, a *Failure, or nil. After a failure the job carries nothing more.
+func (j *Job) Err() error {
+	var f C.struct_net_failure
+	return failed(C.mscclc_net_state(j.c, &f), &f)
+}
+
+// Counts are what a job has done so far.
+type Counts struct{ Sent, Received, SentBytes, ReceivedBytes, Beats uint64 }
+
+// Counts returns what the job has done so far.
+func (j *Job) Counts() Counts {
+	var c C.struct_net_counts
+	C.mscclc_net_counted(j.c, &c)
+	return Counts{uint64(c.sent), uint64(c.received), uint64(c.sent_bytes), uint64(c.received_bytes), uint64(c.beats)}
+}
+
+// Reset forgets all rows and messages. No kernel may run in any process, and all must have been told so. Then the
+// caller zeroes flags and lanes, all processes meet, and each calls Again. It fails if the job has failed.
+func (j *Job) Reset() error {
+	var f C.struct_net_failure
+	return failed(C.mscclc_net_reset(j.c, &f), &f)
+}
+
+// Again has rows be carried again after Reset. It waits for the peers, which call Reset too, for a few seconds at most.
+func (j *Job) Again() error {
+	var f C.struct_net_failure
+	return failed(C.mscclc_net_again(j.c, &f), &f)
+}
+
+// Close sends what rows are left, says goodbye, waits for the peers' goodbyes for at most limit, and frees the job.
+func (j *Job) Close(limit time.Duration) { C.mscclc_net_close(j.c, C.uint64_t(limit)) }

@@ -1,0 +1,146 @@
+// This file is a proxy and its jobs, as their files share them. All but the words that are marked is the thread's own:
+// other threads have it do what they want (on_thread).
+#pragma once
+#include "wire.h"
+
+#include <pthread.h>
+
+// Times in ns. A peer that says nothing for SILENT is taken for dead. BEAT is how often each speaks at least. PAUSE is
+// a gap between two rounds of the thread that the peers are not to blame for.
+// GRACE is how long a goodbye may come behind the end of a connection.
+static const u64 MS = 1000000, BEAT_NS = 500 * MS, SILENT_NS = 5000 * MS, PAUSE_NS = 1000 * MS, GRACE_NS = 200 * MS;
+
+enum : u32 { PENDING = 64 };
+
+// A Slot is a message of the control connection, in memory that is registered with it.
+struct Slot {
+  void *request;
+  u64 bytes;
+};
+
+// A Bulk is a post whose data go over the bulk connection: `next` is how far they were begun.
+struct Bulk {
+  wire_header header;
+  const net_message *message;
+  Cursor next;
+  bool begun;  // all of them
+  u32 left;    // pieces that were begun and are not there yet
+};
+
+// A Flow is one direction of a bulk connection: posts [head, tail) in a ring, of which those before `at` were begun
+// whole, and requests [first, last) under way, of so many bytes and for a post each.
+struct Flow {
+  Bulk post[PENDING];
+  u64 head, at, tail;
+  struct {
+    void *request;
+    u64 bytes;
+    Bulk *post;
+  } piece[TRANSPORT_REQUESTS];
+  u64 first, last;
+};
+
+// A Line is one direction of the two connections with a peer. Slots [head, tail) of control are under way; of those
+// that are received, messages before `came` are there. room has TRANSPORT_REQUESTS messages, and one for bulk's hello.
+struct Line {
+  void *control, *bulk;
+  void *control_room, *bulk_room, **scratch;  // regions; scratch is indexed by rank
+  u8 *room;
+  Slot slot[TRANSPORT_REQUESTS];
+  u64 head, came, tail, number;
+  Flow flow;
+  void *hello;  // request on bulk
+  bool hello_begun, hello_over, greeted;  // greeted: the hello of control
+};
+
+struct Peer {
+  u32 process;
+  unsigned char handle[2 * TRANSPORT_HANDLE];
+  void *control_ear, *bulk_ear;
+  Line out, in;
+  bool registered;    // its memory
+  bool ready;         // both hellos came and went
+  bool left;          // said bye
+  bool dead, deaf;    // a connection has ended: only control is listened to; not even that
+  bool told;          // bye or fault was sent
+  u32 epoch, epoch_sent;
+  u64 heard, spoke, lost;  // when
+  char why[256];           // it was lost
+};
+
+struct Lane {
+  abi_net_lane *at;
+  u32 block, column;
+  u64 taken;
+};
+
+enum Phase : u32 { MADE, CONNECTING, RUNNING, RESETTING, RETURNING, CLOSING };
+
+struct net_job {
+  net_proxy *proxy;
+  net_job *next;
+  u32 process;
+  net_program program;
+  net_memory *memory;
+  Lane *lane;
+  Peer *peer;
+  u32 *peer_of;  // of each rank, or ~0
+  u32 lanes, peers;
+  Phase phase;
+  u32 epoch;
+  u64 deadline;
+  net_failure failure;
+  // Read by all threads.
+  int failed, settled;  // settled: what a caller waits for is so
+  net_counts counts;
+};
+
+// A Call is what another thread has the proxy's do.
+struct Call {
+  int (*run)(net_proxy *, void *);
+  void *with;
+};
+
+struct net_proxy {
+  const transport_table *table;
+  void *engine;
+  net_job *jobs;
+  pthread_t thread;
+  pthread_mutex_t calls;  // held by who has a call done
+  Call call;
+  int called, stop;  // read by all threads
+  int result;
+  u64 now;
+};
+
+u64 net_now();
+void net_nap(u64 ns);
+int net_word(const int *word);
+void net_set(int *word, int value);
+void net_count(uint64_t *counter, u64 more);
+
+// on_thread has the proxy's thread do something, and returns its result.
+int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with);
+
+// net_say writes a failure and returns 1. Failures of a job go to fail, which keeps the first.
+#define NET_PRINTS __attribute__((format(printf, 4, 5)))
+int net_say(net_failure *f, net_code code, u32 process, const char *format, ...) NET_PRINTS;
+void fail(net_job *j, net_code code, u32 process, const char *format, ...) NET_PRINTS;
+
+// The rounds of a job say whether they found something to do. In job_round.cc, job_connect.cc, job_send.cc and
+// job_receive.cc.
+bool job_round(net_job *j);
+bool connect_round(net_job *j, Peer *q);
+bool send_round(net_job *j, Peer *q);
+bool lanes_round(net_job *j, bool *waiting);  // waiting: some row cannot go now
+bool receive_round(net_job *j, Peer *q);
+
+// lost is a connection that no longer works; deaf says that it is the peer's control connection. It is no failure where
+// the peer has said bye and owes nothing.
+void lost(net_job *j, Peer *q, bool deaf);
+
+// say_to sends a header with `inside` bytes, which may be null; false: not now.
+bool say_to(net_job *j, Peer *q, wire_header *h, const void *inside);
+bool drained(const Peer *q);  // all that was sent has gone
+
+void job_end(net_job *j);  // closes what the engine has of it

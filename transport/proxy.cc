@@ -1,0 +1,157 @@
+// This file is the thread of a proxy: it does what other threads ask, and the rounds of its jobs.
+#include "job.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// How long the thread looks on when it finds nothing, and its sleeps after that.
+static const u64 LOOK_NS = 50000, SHORT_NS = 20000, LATER_NS = 5 * MS, LONG_NS = 150000, IDLE_NS = 1 * MS;
+
+u64 net_now() {
+  timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+void net_nap(u64 ns) {
+  const timespec ts = {0, (long)ns};
+  nanosleep(&ts, nullptr);
+}
+int net_word(const int *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+void net_set(int *word, int value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
+void net_count(uint64_t *counter, u64 more) { __atomic_fetch_add(counter, more, __ATOMIC_RELAXED); }
+
+int net_say(net_failure *f, net_code code, u32 process, const char *format, ...) {
+  if (!f) return 1;
+  f->code = code, f->process = process;
+  va_list list;
+  va_start(list, format);
+  vsnprintf(f->text, sizeof f->text, format, list);
+  va_end(list);
+  return 1;
+}
+
+int on_thread(net_proxy *p, int (*run)(net_proxy *, void *), void *with) {
+  pthread_mutex_lock(&p->calls);
+  p->call = Call{run, with};
+  net_set(&p->called, 1);
+  while (net_word(&p->called)) net_nap(SHORT_NS);
+  const int result = p->result;
+  pthread_mutex_unlock(&p->calls);
+  return result;
+}
+
+// rested has no peer be blamed for a time in which this process did not run.
+static void rested(net_proxy *p) {
+  for (net_job *j = p->jobs; j; j = j->next)
+    for (u32 i = 0; i < j->peers; i++) j->peer[i].heard = p->now;
+}
+
+static void *serve(void *proxy) {
+  net_proxy *p = (net_proxy *)proxy;
+  for (u64 last = p->now = net_now(); !net_word(&p->stop);) {
+    bool found = false;
+    if (net_word(&p->called)) {
+      p->result = p->call.run(p, p->call.with);
+      net_set(&p->called, 0);
+      found = true;
+    }
+    const u64 now = net_now(), gap = now - p->now;
+    p->now = now;
+    if (gap > PAUSE_NS) rested(p);
+    for (net_job *j = p->jobs; j; j = j->next) found |= job_round(j);
+    if (found) last = now;
+    else if (now - last < LOOK_NS) sched_yield();
+    else net_nap(!p->jobs ? IDLE_NS : now - last < LATER_NS ? SHORT_NS : LONG_NS);
+  }
+  return nullptr;
+}
+
+// What opening and closing the engine is told.
+struct Opening {
+  const char *spec;
+  net_failure *failure;
+};
+static int open_engine(net_proxy *p, void *with) {
+  const Opening *o = (const Opening *)with;
+  char why[sizeof o->failure->text] = "";
+  if (!p->table->open(o->spec, &p->engine, why, sizeof why)) return 0;
+  p->engine = nullptr;
+  return net_say(o->failure, NET_ENGINE, ~0u, "%s", why[0] ? why : "the engine does not open");
+}
+static int close_engine(net_proxy *p, void *) {
+  if (p->engine) p->table->close(p->engine);
+  return 0;
+}
+
+// start starts the thread. The signals of the process are for its other threads.
+static int start(net_proxy *p) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int none = pthread_create(&p->thread, nullptr, serve, p);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return none;
+}
+
+int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_proxy **proxy, net_failure *f) {
+  *proxy = nullptr;
+  net_proxy *p = (net_proxy *)calloc(1, sizeof *p);
+  if (!p) return net_say(f, NET_STATE, ~0u, "no memory for a proxy");
+  p->table = table;
+  pthread_mutex_init(&p->calls, nullptr);
+  if (const int code = start(p)) {
+    free(p);
+    return net_say(f, NET_STATE, ~0u, "the proxy's thread does not start: %s", strerror(code));
+  }
+  Opening opening = {spec, f};
+  if (on_thread(p, open_engine, &opening)) {
+    mscclc_net_proxy_end(p);
+    return 1;
+  }
+  *proxy = p;
+  return 0;
+}
+
+// An engine that was not linked is null.
+extern "C" {
+extern __attribute__((weak)) const transport_table transport_ucx, transport_ncclnet;
+}
+
+static const transport_table *test_engine;
+void mscclc_net_test_engine(const transport_table *table) { test_engine = table; }
+
+int mscclc_net_proxy(const char *name, net_proxy **proxy, net_failure *f) {
+  const char *colon = strchr(name, ':');
+  const size_t n = colon ? (size_t)(colon - name) : strlen(name);
+  const char *spec = colon ? colon + 1 : "";
+  const struct {
+    const char *name;
+    const transport_table *table;
+  } known[] = {{"ucx", &transport_ucx}, {"ncclnet", &transport_ncclnet}, {"test", test_engine}};
+  for (const auto &k : known)
+    if (k.table && strlen(k.name) == n && !memcmp(k.name, name, n)) return mscclc_net_proxy_of(k.table, spec, proxy, f);
+  *proxy = nullptr;
+  return net_say(f, NET_ENGINE, ~0u, "there is no engine %s; say ucx, or ncclnet:PLUGIN", name);
+}
+
+void mscclc_net_proxy_end(net_proxy *p) {
+  on_thread(p, close_engine, nullptr);
+  net_set(&p->stop, 1);
+  pthread_join(p->thread, nullptr);
+  pthread_mutex_destroy(&p->calls);
+  free(p);
+}
+
+// What mscclc_net_properties asks the thread for.
+static int ask_properties(net_proxy *p, void *with) {
+  return p->table->properties(p->engine, (transport_properties *)with);
+}
+int mscclc_net_properties(net_proxy *p, transport_properties *properties) {
+  memset(properties, 0, sizeof *properties);
+  return on_thread(p, ask_properties, properties);
+}

@@ -1,0 +1,172 @@
+//go:build cgo && linux
+
+package transport
+
+// #cgo CXXFLAGS: -O2 -std=c++17 -fno-exceptions -fno-rtti -Wall -Wextra
+// #cgo LDFLAGS: -ldl -lpthread
+// #include "proxy.h"
+// #include <stdlib.h>
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	_ "mscclc/kernels" // whose headers proxy.h includes: what is built is built again when they change
+)
+
+// A Code says what kind of failure a Failure is.
+type Code int
+
+// The codes of failures, those of net_code in proxy.h.
+const (
+	EngineFailed Code = C.NET_ENGINE  // the engine failed
+	PeerGone     Code = C.NET_GONE    // the connection to a peer has ended
+	PeerSilent   Code = C.NET_SILENT  // nothing has come from a peer for too long
+	PeerForeign  Code = C.NET_FOREIGN // a peer has another version or another program
+	Broken       Code = C.NET_BROKEN  // a message that cannot be
+	WrongState   Code = C.NET_STATE   // a call that cannot be now
+)
+
+// A Failure is an error of a Proxy or a Job.
+type Failure struct {
+	Code    Code
+	Process int    // the peer that caused it, or -1
+	Text    string // one line, without the peer's number
+}
+
+// Error returns the text, with the peer's number before it.
+func (f *Failure) Error() string {
+	if f.Process < 0 {
+		return f.Text
+	}
+	return fmt.Sprintf("process %d: %s", f.Process, f.Text)
+}
+
+func failed(code C.int, f *C.struct_net_failure) error {
+	if code == 0 {
+		return nil
+	}
+	process := -1
+	if f.process != ^C.uint32_t(0) {
+		process = int(f.process)
+	}
+	return &Failure{Code(f.code), process, C.GoString(&f.text[0])}
+}
+
+// A Proxy is the thread of this process that uses an engine.
+type Proxy struct{ c *C.struct_net_proxy }
+
+// Open starts a proxy. The name is that of its engine: ucx, ncclnet:PLUGIN, or test:SPEC after UseTestEngine. It fails
+// if the engine does not open; the error says why, and what to install. The caller closes the proxy.
+func Open(name string) (*Proxy, error) {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	p := &Proxy{}
+	var f C.struct_net_failure
+	if err := failed(C.mscclc_net_proxy(text, &p.c, &f), &f); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// UseTestEngine has Open know an engine of tests, a transport_table of table.h, as test:SPEC. Call it before Open.
+func UseTestEngine(table unsafe.Pointer) {
+	C.mscclc_net_test_engine((*C.struct_transport_table)(table))
+}
+
+// Close ends the thread and closes the engine. All jobs must be closed before.
+func (p *Proxy) Close() { C.mscclc_net_proxy_end(p.c) }
+
+// Properties are what an engine says of its device.
+type Properties struct {
+	Name        string  // of the device, or of the transports that were chosen
+	ReachesCUDA bool    // whether it moves memory of GPUs
+	GBytes      float64 // GB/s of the device, or 0 if unknown
+}
+
+// Properties returns what the engine says of its device. It fails if the engine does.
+func (p *Proxy) Properties() (Properties, error) {
+	var c C.struct_transport_properties
+	if C.mscclc_net_properties(p.c, &c) != 0 {
+		return Properties{}, &Failure{EngineFailed, -1, "the engine does not tell its properties"}
+	}
+	return Properties{C.GoString(&c.name[0]), c.reaches_cuda != 0, float64(c.gbytes)}, nil
+}
+
+// A Segment is a run of chunks of scratch of the rank that is written. FirstClass is the class of its first chunk.
+type Segment struct{ Index, Count, FirstClass uint32 }
+
+// A Message is what a Signal of a block tells a rank of another node: the data of Segments segments from First on, and
+// a count. Operand is the Signal's destination, counted from the block's first operand.
+type Message struct{ Block, Operand, Rank, First, Segments uint32 }
+
+// A Program is what all processes of a job have alike. Messages are sorted by block and operand.
+type Program struct {
+	Messages                   []Message
+	Segments                   []Segment
+	Process, Node              []uint32 // indexed by rank
+	RankOf                     []uint32 // indexed by block
+	Columns, Depth, Chunks     uint32
+	Flags                      uint32   // of a rank in a column
+	ScratchStride, ScratchCopy uint64   // bytes from chunk to chunk and from copy to copy
+	Hash                       [32]byte // of all that peers must have alike
+}
+
+// A Memory is where a rank's scratch and flags lie: of a rank of this process its own, of a rank of another node its
+// mirror, which has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
+type Memory struct{ Scratch, ScratchBytes, Flags, FlagBytes uint64 }
+
+// A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory.
+type Lane struct {
+	At            uint64
+	Block, Column uint32
+}
+
+// A Job is a program of several nodes that this process takes part in.
+type Job struct{ c *C.struct_net_job }
+
+// Job makes a job of the process with that number. memory is indexed by rank. It copies the tables, and fails if they
+// cannot be. The caller closes the job.
+func (p *Proxy) Job(process int, program *Program, memory []Memory, lanes []Lane) (*Job, error) {
+	ranks := len(program.Process)
+	if len(memory) != ranks || len(program.Node) != ranks {
+		return nil, &Failure{WrongState, -1, fmt.Sprintf("%d ranks have %d nodes and %d memories",
+			ranks, len(program.Node), len(memory))}
+	}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	c := C.struct_net_program{
+		messages:      (*C.struct_net_message)(pinned(&pins, program.Messages)),
+		segments:      (*C.struct_net_segment)(pinned(&pins, program.Segments)),
+		process:       (*C.uint32_t)(pinned(&pins, program.Process)),
+		node:          (*C.uint32_t)(pinned(&pins, program.Node)),
+		rank_of:       (*C.uint32_t)(pinned(&pins, program.RankOf)),
+		message_count: C.uint32_t(len(program.Messages)), segment_count: C.uint32_t(len(program.Segments)),
+		ranks: C.uint32_t(ranks), blocks: C.uint32_t(len(program.RankOf)),
+		columns: C.uint32_t(program.Columns), depth: C.uint32_t(program.Depth), chunks: C.uint32_t(program.Chunks),
+		flags:          C.uint32_t(program.Flags),
+		scratch_stride: C.uint64_t(program.ScratchStride), scratch_copy: C.uint64_t(program.ScratchCopy),
+	}
+	for i, b := range program.Hash {
+		c.hash[i] = C.uchar(b)
+	}
+	j := &Job{}
+	var f C.struct_net_failure
+	err := failed(C.mscclc_net_job(p.c, C.uint32_t(process), &c, (*C.struct_net_memory)(pinned(&pins, memory)),
+		(*C.struct_net_lane)(pinned(&pins, lanes)), C.uint32_t(len(lanes)), &j.c, &f), &f)
+	if err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// pinned is the address of a slice's first element, which stays until pins are undone.
+func pinned[T any](pins *runtime.Pinner, s []T) unsafe.Pointer {
+	if len(s) == 0 {
+		return nil
+	}
+	pins.Pin(&s[0])
+	return unsafe.Pointer(&s[0])
+}

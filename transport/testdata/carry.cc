@@ -1,0 +1,282 @@
+// This program has several proxies in one process carry random messages over the engine of tests, with a thread for
+// each process that plays its kernels. It checks every byte, every count, and the order of a lane's rows.
+//
+// carry SEED PROCESSES ROUNDS RESETS SPEC [PROCESS SPEC]: each proxy's engine has SPEC; one process may have its own.
+// It prints the failure of each process, and fails where something arrived that is wrong, or nothing ends.
+#include "../enginetest/engine.h"
+#include "../proxy.h"
+
+#include <atomic>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 6, PAIRS = 5, KINDS = 3, COLUMNS = 2, DEPTH = 2, CHUNKS = 3, SPAN = 4, FLOOD = 400 };
+static const u64 STRIDE = 1 << 20;
+
+static u64 mixed(u64 x) {
+  x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 33, x *= 0xc4ceb9fe1a85ec53u;
+  return x ^ x >> 33;
+}
+static u64 seed;
+static u64 dice(u64 n) { return (seed = mixed(seed + 0x9e3779b97f4a7c15u)) % n; }
+
+static u64 clock_ns() {
+  timespec ts;
+  clock_gettime(CLOCK_MONOTONIC, &ts);
+  return (u64)ts.tv_sec * 1000000000u + (u64)ts.tv_nsec;
+}
+static void nap() {
+  const timespec ts = {0, 30000};
+  nanosleep(&ts, nullptr);
+}
+
+// A Pair is a block of one rank that sends data to another rank's, a second count behind them, and a flood of counts;
+// and the other's block, which sends credits back. Each process has one rank. Pair i has blocks 2i and 2i + 1, segment
+// i, and flags 4i (data), 4i + 1 (behind), 4i + 2 (flood) and 4i + 3 (credit).
+struct Pair {
+  u32 from, to;
+};
+static Pair pairs[PAIRS];
+static u32 processes, rounds;
+static net_message messages[PAIRS * 4];
+static net_segment segments[PAIRS];
+static u32 process_of[MOST], rank_of[2 * PAIRS];
+static net_program program;
+enum { FLAGS = PAIRS * 4 };
+
+struct Process {
+  u32 number;
+  net_proxy *proxy;
+  net_job *job;
+  u8 *scratch[MOST];
+  u64 *flags;
+  abi_net_lane *lanes;
+  u64 wrote[2 * PAIRS * COLUMNS];
+  // The player's: rounds that were sent and received, of a pair and column, and its flood.
+  u64 sent[PAIRS][COLUMNS], got[PAIRS][COLUMNS], flooded[PAIRS][COLUMNS];
+  net_failure failure;
+};
+static Process process[MOST];
+static std::atomic<int> wrong;
+static pthread_barrier_t meeting;
+
+#define CHECK(what, ...)                       \
+  do {                                         \
+    if (!(what)) {                             \
+      printf(__VA_ARGS__), printf("\n");       \
+      wrong = 1;                               \
+      return false;                            \
+    }                                          \
+  } while (0)
+
+// shape is what round n of a pair's column moves.
+static void shape(u32 pair, u32 column, u64 n, abi_net_row *row) {
+  static const u64 sizes[] = {0, 1, 7, 4096, 2730, 2731, 8191, 8192, 8193, 65536, 99991, STRIDE};
+  const u64 x = mixed(pair * 1000003 + column * 101 + n * 7919 + 5);
+  row->chunk = sizes[x % (sizeof sizes / sizeof *sizes)];
+  row->elems = row->chunk * CHUNKS - (row->chunk ? (x >> 8) % (2 * row->chunk) : 0);
+  row->first = (x >> 40) % 3 ? 0 : row->chunk / 3;
+  row->end = (x >> 44) % 3 ? row->chunk : row->chunk * 2 / 3;
+  if (row->end < row->first) row->end = row->first;
+  row->copy = column * DEPTH + (u32)(n % DEPTH);
+}
+
+// bytes_of is written again here on purpose: it judges the proxy's.
+static u64 bytes_of(const abi_net_row &row, u32 k) {
+  const u64 first = k * row.chunk, rest = row.elems > first ? row.elems - first : 0;
+  const u64 length = rest < row.chunk ? rest : row.chunk;
+  const u64 end = length < row.end ? length : row.end, begin = length < row.first ? length : row.first;
+  return end - begin;
+}
+static u8 byte_of(u32 pair, u32 column, u64 n, u32 chunk, u64 i) {
+  return (u8)(mixed(pair + 31 * column + 977 * n + 65537 * chunk) + i * 131 + (i >> 8) * 17);
+}
+static u8 *chunk_at(u8 *scratch, const net_segment &s, u32 copy, u32 i) {
+  return scratch + copy * program.scratch_copy + (u64)(s.index + i) * STRIDE;
+}
+
+static bool may_write(Process *p, u32 block, u32 column) {
+  abi_net_lane *l = p->lanes + block * COLUMNS + column;
+  return p->wrote[block * COLUMNS + column] - __atomic_load_n(&l->taken, __ATOMIC_ACQUIRE) < NET_DEPTH;
+}
+static void write(Process *p, u32 block, u32 column, u32 operand, u32 rank, u32 flag, u64 count, abi_net_row row) {
+  abi_net_lane *l = p->lanes + block * COLUMNS + column;
+  const u64 n = p->wrote[block * COLUMNS + column]++;
+  abi_net_row *to = l->row + n % NET_DEPTH;
+  row.operand = operand, row.rank = rank, row.flag = flag, row.count = count;
+  const size_t head = sizeof row.seq;
+  memcpy((u8 *)to + head, (u8 *)&row + head, sizeof row - head);
+  __atomic_store_n(&to->seq, n + 1, __ATOMIC_RELEASE);
+}
+static u64 flag(const Process *p, u32 column, u32 number) {
+  return __atomic_load_n(p->flags + column * FLAGS + number, __ATOMIC_ACQUIRE);
+}
+
+static bool play_sender(Process *p, u32 i, u32 c, bool *busy) {
+  u64 &n = p->sent[i][c], &flooded = p->flooded[i][c];
+  const u32 to = pairs[i].to;
+  if (flooded < FLOOD && may_write(p, 2 * i, c)) {
+    write(p, 2 * i, c, 2, to, 4 * i + 2, ++flooded, abi_net_row{});
+    *busy = true;
+  }
+  if (n >= rounds || !may_write(p, 2 * i, c) || flag(p, c, 4 * i + 3) + DEPTH <= n) return true;
+  abi_net_row row = {};
+  shape(i, c, n, &row);
+  for (u32 k = 0; k < SPAN; k++) {
+    u8 *at = chunk_at(p->scratch[to], segments[i], row.copy, k);
+    const u64 bytes = bytes_of(row, (segments[i].first_class + k) % CHUNKS);
+    for (u64 b = 0; b < bytes; b++) at[b] = byte_of(i, c, n, k, b);
+  }
+  write(p, 2 * i, c, 0, to, 4 * i, n + 1, row);
+  while (!may_write(p, 2 * i, c)) {
+    if (mscclc_net_state(p->job, nullptr)) return true;
+    nap();
+  }
+  write(p, 2 * i, c, 1, to, 4 * i + 1, n + 1, abi_net_row{});
+  n++, *busy = true;
+  return true;
+}
+
+static bool play_receiver(Process *p, u32 i, u32 c, bool *busy) {
+  u64 &n = p->got[i][c];
+  const u64 behind = flag(p, c, 4 * i + 1), data = flag(p, c, 4 * i);
+  CHECK(data >= behind, "pair %u: a count has overtaken the one before it: %llu, %llu", i, behind, data);
+  CHECK(data <= n + DEPTH, "pair %u: a count of %llu in round %llu", i, data, n);
+  if (n >= rounds || data <= n || !may_write(p, 2 * i + 1, c)) return true;
+  abi_net_row row = {};
+  shape(i, c, n, &row);
+  for (u32 k = 0; k < SPAN; k++) {
+    const u8 *at = chunk_at(p->scratch[p->number], segments[i], row.copy, k);
+    const u64 bytes = bytes_of(row, (segments[i].first_class + k) % CHUNKS);
+    for (u64 b = 0; b < bytes; b++)
+      CHECK(at[b] == byte_of(i, c, n, k, b), "pair %u round %llu: byte %llu of chunk %u is wrong", i, n, b, k);
+  }
+  write(p, 2 * i + 1, c, 0, pairs[i].from, 4 * i + 3, ++n, abi_net_row{});
+  *busy = true;
+  return true;
+}
+
+// over says whether all that a process awaits has come.
+static bool over(const Process *p) {
+  for (u32 i = 0; i < PAIRS; i++)
+    for (u32 c = 0; c < COLUMNS; c++) {
+      if (pairs[i].from == p->number &&
+          (p->sent[i][c] < rounds || p->flooded[i][c] < FLOOD || flag(p, c, 4 * i + 3) < rounds))
+        return false;
+      if (pairs[i].to == p->number && (flag(p, c, 4 * i + 1) < rounds || p->got[i][c] < rounds ||
+                                       flag(p, c, 4 * i + 2) < FLOOD))
+        return false;
+    }
+  return true;
+}
+
+static bool play(Process *p) {
+  const u64 begin = clock_ns();
+  while (!over(p) && !mscclc_net_state(p->job, &p->failure) && !wrong) {
+    CHECK(clock_ns() - begin < 120000000000u, "process %u: nothing ends", p->number);
+    bool busy = false;
+    for (u32 i = 0; i < PAIRS; i++)
+      for (u32 c = 0; c < COLUMNS; c++) {
+        if (pairs[i].from == p->number && !play_sender(p, i, c, &busy)) return false;
+        if (pairs[i].to == p->number && !play_receiver(p, i, c, &busy)) return false;
+      }
+    if (!busy) nap();
+  }
+  return !p->failure.code;
+}
+
+static void forget(Process *p) {
+  memset(p->flags, 0, COLUMNS * FLAGS * sizeof(u64));
+  memset(p->lanes, 0, 2 * PAIRS * COLUMNS * sizeof *p->lanes);
+  memset(p->wrote, 0, sizeof p->wrote), memset(p->sent, 0, sizeof p->sent);
+  memset(p->got, 0, sizeof p->got), memset(p->flooded, 0, sizeof p->flooded);
+}
+
+static u32 resets;
+static unsigned char handles[MOST][MOST][2 * TRANSPORT_HANDLE];  // of a process, for another
+
+static void *live(void *of) {
+  Process *p = (Process *)of;
+  u32 peers[MOST];
+  const u32 count = mscclc_net_peers(p->job, peers, MOST);
+  for (u32 i = 0; i < count; i++) mscclc_net_handle(p->job, peers[i], handles[p->number][peers[i]], &p->failure);
+  pthread_barrier_wait(&meeting);
+  unsigned char mine[MOST][2 * TRANSPORT_HANDLE];
+  for (u32 i = 0; i < count; i++) memcpy(mine[i], handles[peers[i]][p->number], sizeof mine[i]);
+  bool good = !mscclc_net_connect(p->job, mine[0], 20000000000u, &p->failure) && play(p);
+  for (u32 r = 0; r < resets; r++) {
+    pthread_barrier_wait(&meeting);
+    good = good && !mscclc_net_reset(p->job, &p->failure);
+    if (good) forget(p);
+    pthread_barrier_wait(&meeting);
+    good = good && !mscclc_net_again(p->job, &p->failure) && play(p);
+  }
+  mscclc_net_close(p->job, 3000000000u);
+  mscclc_net_proxy_end(p->proxy);
+  return nullptr;
+}
+
+static void make_program() {
+  for (u32 i = 0; i < PAIRS; i++) {
+    pairs[i].from = (u32)dice(processes), pairs[i].to = (u32)((pairs[i].from + 1 + dice(processes - 1)) % processes);
+    rank_of[2 * i] = pairs[i].from, rank_of[2 * i + 1] = pairs[i].to;
+    segments[i] = net_segment{i * SPAN, SPAN, (u32)dice(CHUNKS)};
+    messages[4 * i] = net_message{2 * i, 0, pairs[i].to, i, 1};
+    messages[4 * i + 1] = net_message{2 * i, 1, pairs[i].to, 0, 0};
+    messages[4 * i + 2] = net_message{2 * i, 2, pairs[i].to, 0, 0};
+    messages[4 * i + 3] = net_message{2 * i + 1, 0, pairs[i].from, 0, 0};
+  }
+  for (u32 r = 0; r < processes; r++) process_of[r] = r;
+  program = net_program{messages, segments, process_of, process_of, rank_of, PAIRS * 4, PAIRS, processes, 2 * PAIRS,
+                        COLUMNS, DEPTH, CHUNKS, FLAGS, STRIDE, PAIRS * SPAN * STRIDE, {}};
+}
+
+static bool make_process(u32 number, const char *spec) {
+  Process *p = process + number;
+  p->number = number;
+  const u64 scratch = program.scratch_copy * COLUMNS * DEPTH;
+  p->flags = (u64 *)calloc(COLUMNS * FLAGS, sizeof(u64));
+  p->lanes = (abi_net_lane *)calloc(2 * PAIRS * COLUMNS, sizeof *p->lanes);
+  net_memory memory[MOST] = {};
+  for (u32 r = 0; r < processes; r++) {
+    p->scratch[r] = (u8 *)calloc(scratch, 1);
+    memory[r] = net_memory{(u64)p->scratch[r], scratch, 0, 0};
+  }
+  memory[number].flags = (u64)p->flags, memory[number].flag_bytes = COLUMNS * FLAGS * sizeof(u64);
+  net_lane lanes[2 * PAIRS * COLUMNS];
+  u32 count = 0;
+  for (u32 b = 0; b < 2 * PAIRS; b++)
+    for (u32 c = 0; rank_of[b] == number && c < COLUMNS; c++)
+      lanes[count++] = net_lane{(u64)(p->lanes + b * COLUMNS + c), b, c};
+  net_failure f = {};
+  CHECK(!mscclc_net_proxy_of(&transport_test, spec, &p->proxy, &f), "no proxy: %s", f.text);
+  CHECK(!mscclc_net_job(p->proxy, number, &program, memory, lanes, count, &p->job, &f), "no job: %s", f.text);
+  return true;
+}
+
+int main(int count, char **argument) {
+  if (count < 6) return 2;
+  seed = strtoull(argument[1], nullptr, 10), processes = (u32)atoi(argument[2]);
+  rounds = (u32)atoi(argument[3]), resets = (u32)atoi(argument[4]);
+  make_program();
+  pthread_barrier_init(&meeting, nullptr, processes);
+  pthread_t thread[MOST];
+  for (u32 i = 0; i < processes; i++) {
+    char spec[200];
+    const bool own = count > 7 && atoi(argument[6]) == (int)i;
+    snprintf(spec, sizeof spec, "carry,seed=%llu,%s", mixed(seed + i) >> 1, argument[own ? 7 : 5]);
+    if (!make_process(i, spec)) return 1;
+  }
+  for (u32 i = 0; i < processes; i++) pthread_create(thread + i, nullptr, live, process + i);
+  for (u32 i = 0; i < processes; i++) pthread_join(thread[i], nullptr);
+  for (u32 i = 0; i < processes; i++) {
+    const net_failure &f = process[i].failure;
+    printf("process %u: %d of %d: %s\n", i, f.code, (int)f.process, f.text);
+    for (u32 r = 0; r < processes; r++) free(process[i].scratch[r]);
+    free(process[i].flags), free(process[i].lanes);
+  }
+  return wrong;
+}

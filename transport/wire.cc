@@ -1,0 +1,92 @@
+// This file says what a post moves, and whether it can be believed.
+#include "wire.h"
+
+static u64 least(u64 a, u64 b) { return a < b ? a : b; }
+
+u64 pass_bytes_of(const wire_header &h, u32 k) {
+  u64 first;
+  if (__builtin_mul_overflow((u64)k, h.chunk, &first) || first >= h.elems) return 0;
+  const u64 length = least(h.chunk, h.elems - first);
+  return least(length, h.end) - least(length, h.first);
+}
+
+bool next_piece(const net_program &p, const net_message &m, const wire_header &h, Cursor *c, Piece *piece) {
+  for (; c->segment < m.segments; c->segment++, c->chunk = 0) {
+    const net_segment &s = p.segments[m.first + c->segment];
+    while (c->chunk < s.count) {
+      const u32 i = c->chunk++;
+      *piece = Piece{h.copy * p.scratch_copy + (u64)(s.index + i) * p.scratch_stride,
+                     pass_bytes_of(h, (s.first_class + i) % p.chunks)};
+      if (piece->bytes) return true;
+    }
+  }
+  return false;
+}
+
+const net_message *find_message(const net_program &p, u32 block, u32 operand) {
+  u32 low = 0, high = p.message_count;
+  while (low < high) {
+    const u32 middle = low + (high - low) / 2;
+    const net_message &m = p.messages[middle];
+    if (m.block < block || (m.block == block && m.operand < operand)) low = middle + 1;
+    else high = middle;
+  }
+  const net_message *m = p.messages + low;
+  return low < p.message_count && m->block == block && m->operand == operand ? m : nullptr;
+}
+
+// check_data checks where the data of a message lie.
+static const char *check_data(const net_program &p, const wire_header &h, const net_memory &memory, Checked *found) {
+  if (h.copy >= (u64)p.columns * p.depth || h.copy / p.depth != h.column) return "a copy of another column";
+  if (h.first > h.end) return "bytes that end before they begin";
+  Piece piece;
+  for (Cursor c = {}; next_piece(p, *found->message, h, &c, &piece); found->bytes += piece.bytes) {
+    if (piece.bytes > p.scratch_stride) return "more bytes than a chunk has in scratch";
+    if (piece.at > memory.scratch_bytes || piece.bytes > memory.scratch_bytes - piece.at) return "bytes behind scratch";
+  }
+  return nullptr;
+}
+
+const char *check_post(const net_program &p, const wire_header &h, u32 from, u32 to, const net_memory *of_rank,
+                       Checked *found) {
+  *found = Checked{};
+  if (h.block >= p.blocks || p.process[p.rank_of[h.block]] != from) return "a block that the sender does not have";
+  if (h.rank >= p.ranks || p.process[h.rank] != to) return "a rank that the receiver does not have";
+  if (h.column >= p.columns) return "a column that the launch does not have";
+  const net_memory &memory = of_rank[h.rank];
+  if (h.flag >= p.flags) return "a flag that the program does not have";
+  if (memory.flags && ((u64)h.column * p.flags + h.flag) * 8 + 8 > memory.flag_bytes) return "a flag behind the flags";
+  if (h.operand == NET_MEETING) return nullptr;
+  found->message = find_message(p, h.block, h.operand);
+  if (!found->message || found->message->rank != h.rank) return "a message that the program does not have";
+  return found->message->segments ? check_data(p, h, memory, found) : nullptr;
+}
+
+static const char *check_message(const net_program &p, const net_message &m) {
+  if (m.block >= p.blocks || m.rank >= p.ranks) return "a message has a block or rank that does not exist";
+  if (m.operand == NET_MEETING) return "a message has the operand of meetings";
+  if (p.node[p.rank_of[m.block]] == p.node[m.rank]) return "a message stays within its node";
+  if (m.first > p.segment_count || m.segments > p.segment_count - m.first) return "a message has segments beyond all";
+  return nullptr;
+}
+
+const char *check_program(const net_program &p) {
+  if (!p.columns || !p.depth || !p.chunks || !p.ranks) return "columns, depth, chunks and ranks are at least 1";
+  u64 whole;
+  if (__builtin_mul_overflow(p.scratch_copy, (u64)p.columns * p.depth, &whole)) return "scratch is too long";
+  for (u32 b = 0; b < p.blocks; b++)
+    if (p.rank_of[b] >= p.ranks) return "a block has a rank that does not exist";
+  for (u32 i = 0; i < p.message_count; i++) {
+    const net_message &m = p.messages[i], *before = i ? &m - 1 : nullptr;
+    if (const char *wrong = check_message(p, m)) return wrong;
+    if (before && (before->block > m.block || (before->block == m.block && before->operand >= m.operand)))
+      return "messages are not sorted by block and operand";
+  }
+  for (u32 i = 0; i < p.segment_count; i++) {
+    u64 end;
+    if (__builtin_mul_overflow((u64)p.segments[i].index + p.segments[i].count, p.scratch_stride, &end) ||
+        end > p.scratch_copy)
+      return "a segment is longer than a copy of scratch";
+  }
+  return nullptr;
+}
