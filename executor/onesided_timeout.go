@@ -56,6 +56,9 @@ func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
 	}
 	step := &one.Steps[b.FirstStep+s.Step]
 	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
+	if s.What == abi.WaitNet {
+		return fmt.Sprintf("the network to take an earlier signal, to tell flag %d of rank %d", o.Index, o.Rank)
+	}
 	if s.What == abi.WaitPort {
 		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, ir.Buf(o.Buf), o.Index)
 	}

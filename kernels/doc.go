@@ -15,8 +15,8 @@
 //	moves     one step's data: strips*.h move and fold it on a host, strips of memory at a time; lanes*.h on a GPU,
 //	          units in registers. quick.h is the usual way of one-sided programs on GPUs, port.h has a port make
 //	          copies, and switch_nv.h has NVLink's switch add
-//	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; and the traces, which record
-//	          when steps began and ended
+//	loop      the interpreters, which run the steps: tiles, messages, signals and barriers; the traces, which record
+//	          when steps began and ended; and net.h, by which signals reach other nodes
 //	few       launches of few packets, which skip the loop: pairs.h, and lines.h for LL128
 //
 // A file NAME_onesided.h is for one-sided programs what NAME.h is for two-sided ones.

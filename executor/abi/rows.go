@@ -87,7 +87,7 @@ type Action struct {
 }
 
 // What a step waited for, as Status.What says. WaitMeet is all other blocks, where the flags of packets begin anew;
-// WaitPort is a copy that a port makes. Only one-sided programs have these two.
+// WaitPort is a copy that a port makes, and WaitNet a signal to another node. Only one-sided programs have these three.
 const (
 	WaitFlag uint32 = iota
 	WaitSlot
@@ -95,6 +95,7 @@ const (
 	WaitPacket
 	WaitMeet
 	WaitPort
+	WaitNet
 )
 
 // Params are the numbers of one launch of a two-sided program. Elems (of a piece), Chunk (the longest) and Tile count

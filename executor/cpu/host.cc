@@ -3,6 +3,7 @@
 // are spread over a few threads, and a wait goes on to the thread's next block.
 // As threads, each block has several, with real barriers between them, which is
 // what the thread sanitizer can check.
+#define KERNEL_NET
 #include "../../kernels/platform/cpu.h"
 #include "../../kernels/loop/interp.h"
 #include "../../kernels/loop/interp_onesided.h"

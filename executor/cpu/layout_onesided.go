@@ -3,12 +3,13 @@
 package cpu
 
 // #include "../../kernels/abi/rows_few.h"
+// #include "../../kernels/abi/rows_net.h"
 // static void poke(u64 address, u64 value) { *(u64 *)address = value; }
 import "C"
 
 import "unsafe"
 
-// oneLayouts are cLayouts of kernels/abi/rows_onesided.h.
+// oneLayouts are cLayouts of kernels/abi/rows_onesided.h, rows_few.h and rows_net.h.
 func oneLayouts() map[string]layout {
 	var (
 		step    C.struct_abi_one_step
@@ -25,6 +26,9 @@ func oneLayouts() map[string]layout {
 		fewStep C.struct_abi_few_step
 		few     C.struct_abi_few
 		whole   C.struct_abi_few_launch
+		netRow  C.struct_abi_net_row
+		netLane C.struct_abi_net_lane
+		net     C.struct_abi_net
 	)
 	return map[string]layout{
 		"OneStep": {unsafe.Sizeof(step), []uintptr{unsafe.Offsetof(step.op), unsafe.Offsetof(step.flags),
@@ -64,6 +68,13 @@ func oneLayouts() map[string]layout {
 			unsafe.Offsetof(few.stride), unsafe.Offsetof(few.packet_copy), unsafe.Offsetof(few.depth),
 			unsafe.Offsetof(few.share), unsafe.Offsetof(few.units), unsafe.Offsetof(few.inverse), unsafe.Offsetof(few.number),
 			unsafe.Offsetof(few.steps), unsafe.Offsetof(few.lines), unsafe.Offsetof(few.step), unsafe.Offsetof(few.where)}},
+		"NetRow": {unsafe.Sizeof(netRow), []uintptr{unsafe.Offsetof(netRow.seq), unsafe.Offsetof(netRow.count),
+			unsafe.Offsetof(netRow.first), unsafe.Offsetof(netRow.end), unsafe.Offsetof(netRow.elems),
+			unsafe.Offsetof(netRow.chunk), unsafe.Offsetof(netRow.operand), unsafe.Offsetof(netRow.copy),
+			unsafe.Offsetof(netRow.rank), unsafe.Offsetof(netRow.flag)}},
+		"NetLane": {unsafe.Sizeof(netLane), []uintptr{unsafe.Offsetof(netLane.taken), unsafe.Offsetof(netLane.pad),
+			unsafe.Offsetof(netLane.row)}},
+		"Net":       {unsafe.Sizeof(net), []uintptr{unsafe.Offsetof(net.lanes), unsafe.Offsetof(net.sent)}},
 		"FewLaunch": {unsafe.Sizeof(whole), []uintptr{unsafe.Offsetof(whole.few), unsafe.Offsetof(whole.one)}},
 	}
 }

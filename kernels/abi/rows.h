@@ -36,8 +36,8 @@ enum StatusCode { STATUS_OK, STATUS_TIMEOUT, STATUS_CANCELLED, STATUS_HOST, STAT
 
 // What a step waited for when its time ran out.
 // WAIT_MEET is for all other blocks, where the flags of packets begin anew; WAIT_PORT is for a copy that a
-// port makes.
-enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET, WAIT_MEET, WAIT_PORT };
+// port makes, and WAIT_NET for the proxy, to take a row of a rank of another node.
+enum WaitKind { WAIT_FLAG, WAIT_SLOT, WAIT_MESSAGE, WAIT_PACKET, WAIT_MEET, WAIT_PORT, WAIT_NET };
 
 // One step. Chunk indices and classes count as in ir.Step; chain is the number
 // of steps, itself included, that one multi-source reduction does at once.

@@ -9,6 +9,7 @@
 #pragma once
 #include "../abi/tables_onesided.h"
 #include "../protocol/wait_onesided.h"
+#include "net.h"
 #include "trace_onesided.h"
 #ifdef KERNEL_LANES
 #include "../moves/lanes_onesided.h"
@@ -63,8 +64,10 @@ KD_CALL void signal(One &t, const abi_one_step &s) {
   if (t.gone) return;
   for (u32 i = tid(); i < s.dsts; i += ntid()) {
     const u32 o = s.first + s.srcs + i;
+    if (NET && net_posts(t, s, i, (u64)flag_count(t, s, t.at.operands[o]))) continue;
     st_release64(flag_at(t, o), (u64)flag_count(t, s, t.at.operands[o]));
   }
+  if (NET) net_posted(t, s);
 }
 
 KD_CALL void await(One &t, const abi_one_step &s) {
@@ -80,7 +83,10 @@ KD_CALL void meet_all(One &t, u64 round) {
   const u32 first = t.a.flags - t.a.all_blocks;
   meet(t, true);
   if (!t.gone)
-    for (u32 r = tid(); r < t.a.rank_count; r += ntid()) st_release64(flag_of(t, r, first + t.block), round);
+    for (u32 r = tid(); r < t.a.rank_count; r += ntid()) {
+      if (NET && net_away(t, r)) continue;
+      st_release64(flag_of(t, r, first + t.block), round);
+    }
   for (u32 b = tid(); b < t.a.all_blocks; b += ntid()) {
     t.operand = b;
     wait_flag(t, WAIT_MEET, flag_of(t, t.at.block->rank, first + b), round);
@@ -183,6 +189,7 @@ template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 b
   const abi_one_state before = *state;
   One t = one_thread(bring_near(launch, block), column, before);
   M::begin(t, block);
+  if (NET) net_begins(t, block);
   const u64 passes = launch.passes;
   for (u64 pass = 0; pass < passes; pass++, t.tiles++) {
     begin_pass<M>(t, pass);
@@ -192,5 +199,6 @@ template <class M> KD_CALL void run_onesided(const abi_one_launch &launch, u32 b
   if (tid() == 0 && !t.gone) {
     *state = abi_one_state{t.tiles, t.launches + 1};
     M::finish(t);
+    if (NET) net_ends(t);
   }
 }

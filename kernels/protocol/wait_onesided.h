@@ -22,11 +22,14 @@ struct One {
   u32 length;
   u32 lane;           // of the port, whose copies this block has `sent`; those before `settled` are known to be over
   u64 sent, settled;
+  u32 net_lane;  // of the proxy, where this block has written `rows` for the first `told` of the present destinations
+  u32 told;
+  u64 rows;
 };
 
 KD One one_thread(const one_tables &at, u32 column, const abi_one_state &state) {
   return One{*at.launch, at, at_address<abi_status>(at.launch->status), 0, column, 0, 0, false, false, false,
-             state.passes, state.launches, 0, 0, 0, 0, 0, false, 0, 0, 0, 0};
+             state.passes, state.launches, 0, 0, 0, 0, 0, false, 0, 0, 0, 0, 0, 0, 0};
 }
 
 KD void say_where(abi_status *s, const One &t) { s->column = t.column, s->operand = t.operand; }
