@@ -66,7 +66,7 @@ static bool check_hello(net_job *j, const Peer *q, const u8 *message, u64 bytes,
     fail(j, NET_FOREIGN, q->process, "it does not speak as proxies of mscclc do");
   } else if (h.version != WIRE_VERSION) {
     fail(j, NET_FOREIGN, q->process, "it speaks version %u, and this process version %u", h.version, WIRE_VERSION);
-  } else if (bytes != sizeof h || h.from != q->process || h.to != j->process || h.bulk != bulk) {
+  } else if (bytes != sizeof h || h.from != q->process || h.to != j->process || h.bulk != bulk || h.pad) {
     fail(j, NET_FOREIGN, q->process, "its connection is for others: from process %u to %u", h.from, h.to);
   } else if (memcmp(h.hash, j->program.hash, sizeof h.hash)) {
     fail(j, NET_FOREIGN, q->process, "it has another program, or other settings");
@@ -153,7 +153,7 @@ bool connect_round(net_job *j, Peer *q) {
     return true;
   }
   greet(j, q);
-  if (!q->dead) heed(j, q);
+  if (!q->dead && q->out.greeted) heed(j, q);  // so that a failure can be told
   const bool out = !q->dead && !j->failed && finish_hello(j, q, &q->out), in = out && finish_hello(j, q, &q->in);
   q->ready = in && q->out.greeted && q->in.greeted && !j->failed && !q->dead;
   if (q->ready) q->heard = j->proxy->now;

@@ -34,7 +34,8 @@ struct transport_table {
   int (*properties)(void *engine, struct transport_properties *);
 
   // listen makes an ear, and the handle by which others connect to it. connect and accept give null where the other
-  // end is not ready; they are then called again.
+  // end is not ready; they are then called again. close_to and close_from end the requests that are under way, whose
+  // memory is the caller's again, and have what was sent and is done arrive. Regions are deregistered before.
   int (*listen)(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear);
   int (*connect)(void *engine, const unsigned char handle[TRANSPORT_HANDLE], void **to);
   int (*accept)(void *ear, void **from);

@@ -1,0 +1,101 @@
+//go:build cgo && linux
+
+package transport_test
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mscclc/transport"
+)
+
+var failure = regexp.MustCompile(`(?m)^process (\d+): (\d+) of (-?\d+): (.*)$`)
+
+// A fault that befalls a message of process 1 is a failure of all processes, of a kind that fits, and nothing that
+// arrives is wrong.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		fault string
+		codes []transport.Code
+	}{
+		{"cut", []transport.Code{transport.Broken}},
+		{"lose", []transport.Code{transport.Broken, transport.PeerSilent}},
+		{"drop", []transport.Code{transport.PeerGone}},
+		{"kill", []transport.Code{transport.PeerGone}},
+		{"silent", []transport.Code{transport.PeerSilent}},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			for _, at := range []int{30, 61, 100} {
+				out := carry(t, "address,undefined", 5, 3, 200, 0, "delay=100000", 1, fmt.Sprintf("%s=%d", c.fault, at))
+				seen := failure.FindAllStringSubmatch(out, -1)
+				if len(seen) != 3 {
+					t.Fatalf("%s", out)
+				}
+				for _, m := range seen {
+					if !strings.Contains(fmt.Sprint(c.codes), m[2]) || m[3] == "-1" {
+						t.Errorf("message %d: %s", at, m[0])
+					}
+				}
+			}
+		})
+	}
+}
+
+// Another program, another version, or what is no hello at all at the other end is told when jobs connect.
+func TestForeignHello(t *testing.T) {
+	texts := map[string]bool{}
+	for seed := range 60 {
+		out := carry(t, "address,undefined", seed, 2, 3, 0, "delay=1000", 1, fmt.Sprint("corrupt=", 1+seed%2))
+		for _, m := range failure.FindAllStringSubmatch(out, -1) {
+			if m[2] != fmt.Sprint(int(transport.PeerForeign)) {
+				t.Errorf("seed %d: %s", seed, m[0])
+			}
+			texts[m[4]] = true
+		}
+	}
+	for _, want := range []string{"does not speak as", "speaks version", "another program", "connection is for others"} {
+		if !strings.Contains(fmt.Sprint(texts), want) {
+			t.Errorf("no failure says %q: %v", want, texts)
+		}
+	}
+}
+
+// A byte that the network changed, of a header or of data, has no process touch memory that it may not touch.
+func TestCorrupt(t *testing.T) {
+	t.Setenv("CARRY_SECONDS", "3") // a changed count may have a process wait
+	seen := 0
+	for seed := range 20 {
+		args := strings.Fields(fmt.Sprintf("%d 2 20 0 delay=1000 1 corrupt=%d", seed, 7+seed*3))
+		out, err := exec.Command(driver(t, "carry", "address,undefined"), args...).CombinedOutput()
+		if strings.Contains(string(out), "Sanitizer") || strings.Contains(string(out), "runtime error") ||
+			len(failure.FindAllString(string(out), -1)) != 2 {
+			t.Errorf("carry %v: %v\n%s", args, err, out)
+		}
+		seen += strings.Count(string(out), fmt.Sprintf(": %d of", int(transport.Broken)))
+	}
+	if seen < 5 {
+		t.Errorf("%d failures say that a message cannot be", seen)
+	}
+}
+
+// The check of headers lets nothing through that leaves scratch or flags, and counts bytes as kernels do.
+func TestHeader(t *testing.T) {
+	for seed := range 4 {
+		out, err := exec.Command(driver(t, "header", "address,undefined"), fmt.Sprint(seed), "50000").CombinedOutput()
+		if err != nil {
+			t.Errorf("seed %d: %v\n%s", seed, err, out)
+		}
+	}
+}
+
+// Without an engine of that name the error says which names there are.
+func TestNoEngine(t *testing.T) {
+	_, err := transport.Open("carrier-pigeon")
+	if err == nil || !strings.Contains(err.Error(), "ucx, or ncclnet:PLUGIN") {
+		t.Errorf("%v", err)
+	}
+}
