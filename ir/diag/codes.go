@@ -13,6 +13,7 @@ const (
 	Unmatched     Code = "unmatched"     // a send without its receive, or with another count
 	Deadlock      Code = "deadlock"      // steps that wait for each other
 	Race          Code = "race"          // two conflicting accesses that nothing orders
+	AcrossNodes   Code = "across-nodes"  // data of another node that need not have arrived, or cannot
 	Uninitialized Code = "uninitialized" // a chunk is read before anything writes it
 	WrongResult   Code = "wrong-result"  // an output chunk does not hold what the collective says
 	Uneven        Code = "uneven"        // chunks of different lengths where sizes do not divide

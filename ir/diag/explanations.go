@@ -78,6 +78,18 @@ Put one behind a wait, before a signal, and between two operations where one wri
 signal makes no write visible, so use a plain signal after writes.`,
 	},
 	{
+		Code: AcrossNodes, Command: "verify --nodes 2 -",
+		Means: `
+A step touches data of another node that may not have arrived. Ranks write memory of their own node only. A network
+carries what a thread block has written into scratch of another node, with the block's next signal to that rank.`,
+		Why: `
+Messages of two thread blocks travel apart. A writes to R and tells B, and B tells R: then R may read before the data
+of A arrives. Reads, packets, ports and the switch do not reach another node at all.`,
+		Fix: `
+Have the writer signal a flag of the written rank behind its write, and await that flag there before the access. In
+this example rank 0 tells only rank 1. Programs that are compiled with --sided lowered keep to the rule.`,
+	},
+	{
 		Code: Uninitialized,
 		Means: `
 A chunk is read before anything writes it. Only input holds data at the start. In a one-sided program scratch holds

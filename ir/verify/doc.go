@@ -102,4 +102,20 @@
 //
 // Result. As of two-sided programs, for one pass that reads of scratch only what it
 // wrote.
+//
+// # Several nodes
+//
+// Where Options.Nodes says that ranks are of several nodes, they reach memory of their own node only. A network carries
+// what a block writes into scratch of a rank of another node. A Signal of the block to a flag of that rank, in a later
+// group than the write, is sent behind the data, unless it is Relaxed, or is not in each pass. Messages of one block to
+// one rank arrive in their order, those of other blocks or to other ranks in any. So happens-before is as it is without
+// nodes but for what comes behind such a write: it comes behind the arrival, which precedes what follows an Await of
+// such a Signal. Two writes of one block to one place are in order. What comes before a write is any order's: credits
+// may come by any path.
+//
+// Clocks therefore count beside the groups of each chain, for each block and each rank of another node that it writes,
+// up to which group of the block its writes there have arrived. An Await of a Signal of the block by that rank learns
+// it, and it is passed on as all that is known.
+//
+// Between nodes there is nothing else: no reads, no input and output, no packets, no ports and no switch.
 package verify

@@ -27,19 +27,25 @@ type oneSided struct {
 
 // judgeOneSided is judge of a one-sided program.
 func (c *checker) judgeOneSided() {
-	o := &oneSided{checker: c}
-	o.links, o.cells = eval.Link(c.p), c.p.Memory()
+	if !c.across() {
+		return
+	}
+	o := c.newOneSided()
+	if order := o.schedule(); order != nil && o.cut(order) {
+		o.behaviour(&run{p: c.p, order: order, links: o.links})
+	}
+}
+
+func (c *checker) newOneSided() *oneSided {
+	return &oneSided{checker: c, links: eval.Link(c.p), cells: c.p.Memory()}
+}
+
+// schedule returns an order in which the steps may end, or nil where they do not fit together or do not end.
+func (o *oneSided) schedule() []int32 {
 	if !o.matching() {
-		return
+		return nil
 	}
-	order := o.liveness()
-	if order == nil {
-		return
-	}
-	if !o.cut(order) {
-		return
-	}
-	o.behaviour(&run{p: c.p, order: order, links: o.links})
+	return o.liveness()
 }
 
 // judgedAgain has what was judged beside the passes judged again behind them. Tests set it.

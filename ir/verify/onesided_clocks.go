@@ -22,13 +22,14 @@ type clocks struct {
 	uses   []int32 // and in each
 	toldOn []bool  // of an operand; see ir.Program.ToldOn
 	// of the signals of the last few passes: signal step i has those from slot[i] to slot[i+1], a pass's apart[i] together
-	told  []told
-	slot  []int32
-	asks  []int32 // of a step: how many awaits learn of its signal
-	apart []int32 // of a step: its destinations, where threads tell on what they were told, else 1
-	rows  *vclock.Pool
-	work  int64
-	share int64 // see oneRacer
+	told     []told
+	slot     []int32
+	asks     []int32 // of a step: how many awaits learn of its signal
+	apart    []int32 // of a step: its destinations, where threads tell on what they were told, else 1
+	rows     *vclock.Pool
+	arrivals *arrivals // nil where all ranks are of one node
+	work     int64
+	share    int64 // see oneRacer
 
 	// each is called for each event of a Move, when all that it knows is known.
 	each func(e int32, pass int)
@@ -44,7 +45,12 @@ const (
 const memoryBeside = 4
 
 func (o *oneSided) newClocks(skip ir.StepFlags, share int64) *clocks {
-	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), rows: vclock.NewPool(o.chains)}
+	c := &clocks{o: o, skip: skip, share: share, blocks: make([]knower, len(o.p.Blocks)), arrivals: o.newArrivals(skip)}
+	counts := o.chains
+	if c.arrivals != nil {
+		counts += int32(len(c.arrivals.last))
+	}
+	c.rows = vclock.NewPool(counts)
 	c.tellApart()
 	if len(o.takes) > 0 {
 		c.sent, c.left, c.uses = make([]clock, len(o.events)), make([]int32, len(o.events)), make([]int32, len(o.events))
@@ -247,6 +253,7 @@ func (c *clocks) await(k *knower, i int32, s *ir.Step, pass int) {
 			k.sees = append(k.sees, lesson{of.visible.share(), i})
 		}
 		c.hear(k, s, n, of)
+		c.arrive(k, i, n, step, int(ago) == pass)
 		if of.left--; of.left == 0 {
 			c.forget(&of.done)
 			c.forget(&of.visible)

@@ -46,7 +46,7 @@ func (r *oneRacer) passes() bool {
 	r.conflicts.begin(0, len(r.p.Rank)-1)
 	c.each = r.access
 	r.need = func(cell, n int, later, earlier int32, k kind) {
-		if later == earlier || r.told(later, earlier, k) {
+		if later == earlier || r.told(cell, later, earlier, k) {
 			return
 		}
 		for at := cell; at < cell+n; at++ { // packets may arrive one by one
@@ -115,9 +115,18 @@ func (o *oneSided) eachRank(rank int32, f func(rank int)) {
 }
 
 // told says whether the block of event later, of a pass, knows when its group begins that event earlier of the first is
-// over, and sees what that wrote.
-func (r *oneRacer) told(later, earlier int32, k kind) bool {
+// over, and sees what that wrote to a cell.
+func (r *oneRacer) told(cell int, later, earlier int32, k kind) bool {
 	i, j := r.events[later].step, r.events[earlier].step
+	if k != readWrite && r.sent(cell, i, j) {
+		return r.hasArrived(i, j, r.rankOf(cell))
+	}
+	return r.heard(i, j, k)
+}
+
+// heard says whether the block of step i knows when its group begins that step j is over, and sees what that wrote in
+// memory of its own node.
+func (r *oneRacer) heard(i, j int32, k kind) bool {
 	own := &r.clocks.blocks[r.links.Block[i]]
 	known := &own.visible
 	if k == readWrite {
@@ -129,7 +138,7 @@ func (r *oneRacer) told(later, earlier int32, k kind) bool {
 // ordered says whether event later, of a pass, is ordered behind event earlier
 // of the first where both access a cell.
 func (r *oneRacer) ordered(pass, cell int, later, earlier int32, k kind) bool {
-	if told := r.told(later, earlier, k); told || k != readWrite {
+	if told := r.told(cell, later, earlier, k); told || k != readWrite {
 		return told
 	}
 	i, j := r.events[later].step, r.events[earlier].step
@@ -277,6 +286,10 @@ func (r *oneRacer) race(pass, cell int, later, earlier int32, k kind, when strin
 		return
 	}
 	r.seen[[2]int32{i, j}] = true
+	if k != readWrite && r.sent(cell, i, j) && r.heard(i, j, k) {
+		r.unarrived(pass, cell, later, earlier, k, when)
+		return
+	}
 	does, did := k.verbs()
 	rank, buf, index := r.chunk(later, cell, k != writeRead)
 	it := "it"

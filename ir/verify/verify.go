@@ -34,6 +34,9 @@ type Options struct {
 	// Work bounds the search for races, in entries of clocks, 0 being 256 million. A
 	// program that needs more is undecided, which is a rejection.
 	Work int64
+	// Nodes is the node of each rank, by any numbers. Where they differ, the program is proven for ranks that reach
+	// memory of their own node only, and send data to others over a network; see "Several nodes". nil is one node.
+	Nodes []int32
 }
 
 // A Report is what Check saw.
@@ -85,12 +88,14 @@ func check(p *ir.Program, opt Options, mark bool) (Report, diag.List) {
 
 func (c *checker) judge() {
 	c.budgets()
-	if c.List = form.Check(c.p, form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64,
-		Moved: int64(c.opt.Moves)}); len(c.List) > 0 {
+	if c.List = form.Check(c.p, c.bounds()); len(c.List) > 0 {
 		return
 	}
 	if c.p.OneSided != nil {
 		c.judgeOneSided()
+		return
+	}
+	if !c.across() {
 		return
 	}
 	c.sizes()
@@ -147,6 +152,11 @@ func (c *checker) budgets() {
 	if c.opt.Work <= 0 {
 		c.opt.Work = 1 << 28
 	}
+}
+
+// bounds are what the check of form allows.
+func (c *checker) bounds() form.Bounds {
+	return form.Bounds{Cells: int64(c.opt.Cells), Memory: math.MaxInt64, Moved: int64(c.opt.Moves)}
 }
 
 // sizes decides how many slots a connection has and how many chunks a message.

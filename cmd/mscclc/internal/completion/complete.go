@@ -93,6 +93,7 @@ var Values = map[string]Place{
 	"tile":           {},
 	"topology":       {words: machineWords, endings: cli.TopologyEndings},
 	"trace":          {endings: cli.TraceEndings},
+	"verify nodes":   {},
 	"verify ranks":   {},
 	"with bundle":    {endings: cli.BundleEndings},
 	"with lib":       {endings: cli.FoldersOnly},

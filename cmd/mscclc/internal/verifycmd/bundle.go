@@ -20,7 +20,7 @@ type bundleReport struct {
 
 // judgeBundle proves the programs of a bundle, and notes what there is to say of it.
 func (d *verdict) judgeBundle(name string, text []byte, f *verifyFlags) error {
-	if flag := f.Unfit("target", "ranks", "fused-receives", "protocol", "inplace"); flag != "" {
+	if flag := f.Unfit("target", "ranks", "fused-receives", "protocol", "inplace", "nodes"); flag != "" {
 		return compiling.CompiledAlready(name, flag)
 	}
 	b, machine, err := bundle.Verify(name, text)

@@ -21,10 +21,11 @@ type Report struct {
 
 // A proofInfo is what a program was proven with.
 type proofInfo struct {
-	Slots         int   `json:"slots"`
-	MessageChunks int   `json:"message_chunks"`
-	MaxBytes      int64 `json:"max_bytes,omitempty" doc:"sizes are below it; absent: every size"`
-	Result        bool  `json:"result" doc:"false where the file does not say what must hold at the end"`
+	Slots         int     `json:"slots"`
+	MessageChunks int     `json:"message_chunks"`
+	MaxBytes      int64   `json:"max_bytes,omitempty" doc:"sizes are below it; absent: every size"`
+	Nodes         []int32 `json:"nodes,omitempty" doc:"of each rank, from 0; absent: one node"`
+	Result        bool    `json:"result" doc:"false where the file does not say what must hold at the end"`
 }
 
 // A CounterexampleInfo is a verify.Counterexample for a reader that does not have the program.
@@ -71,7 +72,8 @@ func (d *verdict) reportOn(p *ir.Program, f *verifyFlags) {
 	}
 	if !d.rejected() {
 		r.Counts = d.counts
-		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max, p.Coll.Kind != ir.Opaque}
+		nodes, _ := f.nodes.Of(p.Coll.Ranks) // it has been proven with them
+		r.Proof = &proofInfo{d.judged.Slots, d.judged.MessageChunks, p.Sizes.Max, nodes, p.Coll.Kind != ir.Opaque}
 	}
 	if d.order != nil {
 		r.Bitwise = newBitwise(p, *d.order)

@@ -91,7 +91,7 @@ func describeProgram(a *cli.App, d *verdict, p *ir.Program, f *verifyFlags) {
 	if d.rejected() {
 		return
 	}
-	d.line = proofLine(p)
+	d.line = proofLine(p) + overNodes(f.nodes)
 	if f.slots > 0 && p.OneSided != nil && !f.Lowered() {
 		d.note = "--slots is ignored: a one-sided program has no connections"
 	}
@@ -139,7 +139,7 @@ func judgeFile(a *cli.App, arg string, f *verifyFlags, d *verdict) (*ir.Program,
 		return nil, err
 	}
 	if s.Kind == codegen.KindMSCCLPP {
-		p, err := d.judgeChannels(s, read, check)
+		p, err := d.judgeChannels(s, read, check, f)
 		if p != nil && err == nil {
 			return f.Called(s, p)
 		}
@@ -202,6 +202,10 @@ func targetsOf(kind codegen.FileKind) []string {
 // prove judges p.
 func (d *verdict) prove(p *ir.Program, check verify.Options, f *verifyFlags) error {
 	check.Slots = f.slots
+	var err error
+	if check.Nodes, err = f.nodes.Of(p.Coll.Ranks); err != nil {
+		return err
+	}
 	var found diag.List
 	d.judged, found = verify.Check(p, check)
 	return found.Err()

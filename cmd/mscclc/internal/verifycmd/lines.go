@@ -2,6 +2,7 @@ package verifycmd
 
 import (
 	"fmt"
+	"strings"
 
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/cmd/mscclc/internal/compiling"
@@ -25,6 +26,17 @@ func problemCount(found diag.List) string {
 		}
 	}
 	return text + ": " + cli.List(codes)
+}
+
+// overNodes says for which nodes a program is proven, or "" for one.
+func overNodes(nodes cli.Nodes) string {
+	switch {
+	case nodes == "":
+		return ""
+	case strings.Contains(string(nodes), ","):
+		return fmt.Sprintf("; over nodes of %s ranks", nodes)
+	}
+	return fmt.Sprintf("; over %s nodes", nodes)
 }
 
 // proofLine says in a line what is proven of p.

@@ -28,6 +28,9 @@ func replays(p *ir.Program, r verify.Report) ([]replayReport, error) {
 	defer stop()
 	list := []replayReport{}
 	for _, w := range r.Counterexamples {
+		if !w.Problem.Code.Replayable() {
+			continue
+		}
 		seen, err := replay.Run(ctx, p, w, cpu.Device())
 		if err != nil {
 			return nil, devices.Impossible(err)

@@ -27,6 +27,7 @@ type verifyFlags struct {
 	sarif    string
 	bitwise  bool
 	replay   bool
+	nodes    cli.Nodes
 }
 
 // endings are those of the files that verify looks for in folders.
@@ -54,6 +55,7 @@ A proof holds for every timing, every size that the file is for, and any number 
   races     accesses of two thread blocks to one chunk, one of them a write, are ordered by flags, messages or packets
   result    every output chunk holds exactly what the collective says, and nothing is read before it is written;
             XML of coll="custom" does not say what must hold, and its line says so
+  nodes     with --nodes, what a step accesses of another node has arrived there (mscclc explain across-nodes)
 Not checked: whether a program is fast, whether the machine has its links, and what a network or a runtime does wrong.
 
 A rejection has a code (mscclc explain CODE), the step, and a counterexample: the waits of a deadlock, the two accesses
@@ -94,6 +96,8 @@ is given that only a compilation follows, such as --ranks.`,
 		"prove algorithms for each of `COUNTS` ranks, as in 2-17,64: by their parameter ranks, or nodes and gpus in all ways with up to 16 GPUs a node")
 	flags.StringVar(&f.sarif, "sarif", "",
 		"write SARIF 2.1.0 to `FILE`.sarif or .json too, for continuous integration; - is stdout, and the lines go to stderr")
+	flags.StringVar((*string)(&f.nodes), "nodes", "",
+		"prove one-sided programs for ranks on several nodes: `N` that have equally many each, or the ranks of each, as in 4,4")
 	bitwiseFlag(flags, &f.bitwise)
 	flags.BoolVar(&f.replay, "replay", false, "run the counterexample of each rejection on the CPU")
 	return cmd
@@ -102,6 +106,9 @@ is given that only a compilation follows, such as --ranks.`,
 // Check refuses flags that fit no file.
 func (f *verifyFlags) check(a *cli.App) error {
 	if _, err := f.Options(&cli.Source{}); err != nil {
+		return err
+	}
+	if err := f.nodes.Check(); err != nil {
 		return err
 	}
 	switch {
@@ -238,15 +245,16 @@ func (v *verifying) print(d *verdict) error {
 
 // whyNoReplay says of codes why nothing of them runs.
 var whyNoReplay = map[diag.Code]string{
-	diag.Unmatched: "the counts differ before anything runs: what is left over of a launch would be there in the next, so that no one run is of this program",
-	diag.Undecided: "it is not known to go wrong, so that there is no run that shows it",
+	diag.Unmatched:   "the counts differ before anything runs: what is left over of a launch would be there in the next, so that no one run is of this program",
+	diag.AcrossNodes: "the CPU that replays is one node, where data need not arrive",
+	diag.Undecided:   "it is not known to go wrong, so that there is no run that shows it",
 }
 
 // noReplay says, once for each code, why a problem has no replay.
 func (v *verifying) noReplay(d *verdict) {
 	said := map[diag.Code]bool{}
 	for _, w := range d.judged.Counterexamples {
-		said[w.Problem.Code] = true
+		said[w.Problem.Code] = w.Problem.Code.Replayable()
 	}
 	for _, p := range d.found {
 		if said[p.Code] || p.Code.Warning() {

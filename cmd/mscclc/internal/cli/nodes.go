@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mscclc/ir/diag"
+)
+
+// Nodes is the flag --nodes: a number of nodes that have equally many ranks, or the ranks of each node, with commas.
+// "" is one node.
+type Nodes string
+
+// mostNodes bounds what --nodes may name.
+const mostNodes = 1 << 16
+
+// sizes reads the flag: one number, or the ranks of each node.
+func (n Nodes) sizes() (list []int, err error) {
+	for part := range strings.SplitSeq(string(n), ",") {
+		k, err := strconv.Atoi(part)
+		if err != nil || k < 1 || k > mostNodes || len(list) == mostNodes {
+			return nil, Usagef("--nodes takes a number of nodes, or the ranks of each as in 4,4; not %q", string(n))
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+// Check refuses a flag that fits no number of ranks.
+func (n Nodes) Check() error {
+	if n == "" {
+		return nil
+	}
+	_, err := n.sizes()
+	return err
+}
+
+// Of returns the node of each of some ranks, from 0, or nil for one node. The first ranks are of the first node. The
+// error is a diag.List where the flag does not fit so many ranks.
+func (n Nodes) Of(ranks int) ([]int32, error) {
+	if n == "" {
+		return nil, nil
+	}
+	sizes, err := n.sizes()
+	if err != nil {
+		return nil, err
+	}
+	if len(sizes) == 1 {
+		if ranks%sizes[0] != 0 {
+			return nil, n.unfit(ranks, "%d nodes cannot have equally many of %d ranks", sizes[0], ranks)
+		}
+		nodes := sizes[0]
+		sizes = sizes[:0]
+		for range nodes {
+			sizes = append(sizes, ranks/nodes)
+		}
+	}
+	node := make([]int32, 0, ranks)
+	for k, size := range sizes {
+		for range min(size, ranks+1-len(node)) {
+			node = append(node, int32(k))
+		}
+	}
+	if len(node) != ranks {
+		return nil, n.unfit(ranks, "--nodes %s does not have the %d ranks of the program", string(n), ranks)
+	}
+	return node, nil
+}
+
+func (n Nodes) unfit(ranks int, format string, args ...any) error {
+	return diag.List{diag.New(diag.Parameter, diag.Span{}, format, args...).
+		WithHint("name the ranks of each node, as in --nodes %s", example(ranks))}
+}
+
+// example is two nodes of some ranks.
+func example(ranks int) string { return fmt.Sprintf("%d,%d", (ranks+1)/2, ranks/2) }

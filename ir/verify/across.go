@@ -1,0 +1,209 @@
+package verify
+
+import (
+	"fmt"
+	"sort"
+
+	"mscclc/ir"
+	"mscclc/ir/diag"
+	"mscclc/ir/form"
+)
+
+// This file is what a proof over several nodes asks beside: that data of another node has arrived (see "Several nodes"
+// in doc.go).
+
+// acrossHint says which programs keep to the rule.
+const acrossHint = "compile the algorithm with --sided lowered, whose programs keep to the rule"
+
+// AcrossNodes judges the part of a proof that depends on nodes, of a program that is proven without them: node has the
+// node of each rank. An empty list means that p keeps to the rule, also where all ranks are of one node. Other problems
+// of p may be listed too. p may be two-sided, and is then refused, unless there is one node.
+func AcrossNodes(p *ir.Program, node []int32) diag.List {
+	c := &checker{p: p, opt: Options{Nodes: node}}
+	c.budgets()
+	if c.List = form.Check(p, c.bounds()); len(c.List) > 0 || !c.across() || c.opt.Nodes == nil {
+		return decided(c.Done())
+	}
+	o := c.newOneSided()
+	if order := o.schedule(); order != nil && o.cut(order) {
+		r := o.newRacer()
+		if r.passes(); r.stopped {
+			o.tooMuch()
+		}
+	}
+	return decided(c.Done())
+}
+
+// across checks what does not depend on order: that ranks of different nodes have nothing but scratch and flags in
+// common. It forgets the nodes if there is one.
+func (c *checker) across() bool {
+	node := c.opt.Nodes
+	if node == nil || c.p.Coll == nil {
+		return true
+	}
+	if len(node) != c.p.Coll.Ranks {
+		c.at(place{-1, -1, -1}, diag.AcrossNodes, -1, "nodes are given for %d ranks, and the program has %d", len(node),
+			c.p.Coll.Ranks)
+		return false
+	}
+	if oneNode(node) {
+		c.opt.Nodes = nil
+		return true
+	}
+	if c.p.OneSided == nil {
+		d := c.at(place{-1, -1, -1}, diag.AcrossNodes, -1,
+			"the program is two-sided, and its connections are memory of one node: it cannot run over several")
+		*d = d.WithHint(acrossHint)
+		return false
+	}
+	for i, listed := int32(0), 0; int(i) < len(c.p.Steps) && listed < racesListed; i++ {
+		if why := c.leaves(i); why != "" {
+			d := c.step(i, diag.AcrossNodes, "%s %s", c.name(i), why)
+			*d = d.WithHint(acrossHint)
+			listed++
+		}
+	}
+	return len(c.List) == 0
+}
+
+// oneNode reports whether all ranks are of one node.
+func oneNode(node []int32) bool {
+	for _, n := range node {
+		if n != node[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// leaves says how step i reaches memory of another node in a way that no message can, or "".
+func (c *checker) leaves(i int32) string {
+	s := &c.p.Steps[i]
+	own, _, _ := c.p.Place(i)
+	for k, x := range c.p.OneSided.OperandsOf(s) {
+		if x.Rank != ir.AllRanks && c.opt.Nodes[x.Rank] == c.opt.Nodes[own] {
+			continue
+		}
+		where := fmt.Sprintf("rank %d, which is of another node", x.Rank)
+		switch {
+		case x.Rank == ir.AllRanks:
+			return "uses the switch, which joins the ranks of one node only"
+		case x.Via == ir.ViaPort || s.Flags&ir.Loose != 0:
+			return "uses a port to " + where
+		case s.Op != ir.Move:
+		case k < int(s.NSrc):
+			return fmt.Sprintf("reads %s of %s: data comes from there by writes to scratch only",
+				c.p.ChunkName(x.Buf, int(x.Index)), where)
+		case x.Buf != ir.Scratch:
+			return fmt.Sprintf("writes %s of %s: data goes there through scratch only",
+				c.p.ChunkName(x.Buf, int(x.Index)), where)
+		}
+	}
+	return ""
+}
+
+// An arrivals says what Signals tell of the arrival of data at other nodes. Clocks count it as they count groups: at
+// each pair of a block and a rank of another node that it writes, up to which of the block's groups of the first pass
+// what it wrote there has arrived.
+type arrivals struct {
+	pair map[[2]int32]int32 // the number of a block and a rank, among the counts of a clock
+	last []int32            // of each pair: what a Signal of a later pass tells
+	base int32              // the number of the first pair
+}
+
+// newArrivals numbers the pairs, behind the chains. It is nil without nodes.
+func (o *oneSided) newArrivals(skip ir.StepFlags) *arrivals {
+	if o.opt.Nodes == nil {
+		return nil
+	}
+	a := &arrivals{pair: map[[2]int32]int32{}, base: o.chains}
+	o.eachCrossing(ir.Move, func(_, b, rank int32) {
+		if _, known := a.pair[[2]int32{b, rank}]; !known {
+			a.pair[[2]int32{b, rank}] = a.base + int32(len(a.last))
+			a.last = append(a.last, 0)
+		}
+	})
+	o.eachCrossing(ir.Signal, func(i, b, rank int32) {
+		if at, known := a.pair[[2]int32{b, rank}]; known && o.carries(i, skip) {
+			a.last[at-a.base] = max(a.last[at-a.base], o.group[i])
+		}
+	})
+	return a
+}
+
+// eachCrossing calls f for each destination of steps of an operation that is of another node.
+func (o *oneSided) eachCrossing(op ir.Op, f func(i, b, rank int32)) {
+	for i := range o.p.Steps {
+		if s := &o.p.Steps[i]; s.Op == op {
+			b := o.links.Block[i]
+			for _, x := range o.p.OneSided.Dests(s) {
+				if o.crosses(b, x.Rank) {
+					f(int32(i), b, x.Rank)
+				}
+			}
+		}
+	}
+}
+
+// crosses reports whether rank is of another node than block b.
+func (o *oneSided) crosses(b, rank int32) bool {
+	node := o.opt.Nodes
+	return node != nil && node[o.p.Blocks[b].Rank] != node[rank]
+}
+
+// carries reports whether Signal i sends the data that its block has written, and is in each pass.
+func (o *oneSided) carries(i int32, skip ir.StepFlags) bool {
+	return o.p.Steps[i].Flags&(skip|ir.Relaxed) == 0
+}
+
+// arrive has Await i learn by its source n what Signal j, of the first pass or of a later one, tells of arrival.
+func (c *clocks) arrive(k *knower, i int32, n int, j int32, first bool) {
+	s := &c.o.p.Steps[i]
+	x, tells := c.arrived(j, c.o.p.OneSided.Sources(s)[n].Rank, first)
+	if !tells {
+		return
+	}
+	by := told{done: x}
+	k.learns = append(k.learns, lesson{x, i})
+	if c.shows(s) {
+		by.visible = x
+		k.sees = append(k.sees, lesson{x, i})
+	}
+	c.hear(k, s, n, &by)
+}
+
+// arrived is what an Await by rank learns of Signal i of the first pass, or of a later one: what had arrived before.
+func (c *clocks) arrived(i, rank int32, first bool) (x clock, tells bool) {
+	if c.arrivals == nil || !c.o.carries(i, c.skip) {
+		return clock{}, false
+	}
+	at, known := c.arrivals.pair[[2]int32{c.o.links.Block[i], rank}]
+	if !known {
+		return clock{}, false
+	}
+	x = clock{chain: at, own: c.o.group[i]}
+	if !first {
+		x.own = c.arrivals.last[at-c.arrivals.base]
+	}
+	return x, true
+}
+
+// sent says whether step j writes a cell of another node, and step i is of another block.
+func (r *oneRacer) sent(cell int, i, j int32) bool {
+	return r.opt.Nodes != nil && r.links.Block[i] != r.links.Block[j] && r.crosses(r.links.Block[j], r.rankOf(cell))
+}
+
+// rankOf is the rank that has a cell.
+func (r *oneRacer) rankOf(cell int) int32 {
+	return int32(sort.Search(len(r.p.Rank)-1, func(rank int) bool {
+		_, end := r.cells.Rank(rank)
+		return cell < end
+	}))
+}
+
+// hasArrived says whether the block of step i knows, when its group begins, that what step j of another block wrote to
+// rank of another node has arrived.
+func (r *oneRacer) hasArrived(i, j, rank int32) bool {
+	at, known := r.clocks.arrivals.pair[[2]int32{r.links.Block[j], rank}]
+	return known && r.clocks.blocks[r.links.Block[i]].visible.knows(at) > r.group[j]
+}
