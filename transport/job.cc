@@ -188,8 +188,9 @@ int mscclc_net_again(net_job *j, net_failure *f) {
 // What closing asks the thread for.
 static int begin_close(net_proxy *p, void *with) {
   const Change *c = (const Change *)with;
+  const bool brief = net_word(&c->job->failed) && c->limit_ns > TELL_NS;
   c->job->settled = 0;
-  c->job->phase = CLOSING, c->job->deadline = p->now + c->limit_ns;
+  c->job->phase = CLOSING, c->job->deadline = p->now + (brief ? TELL_NS : c->limit_ns);
   return 0;
 }
 static int end_close(net_proxy *p, void *with) {

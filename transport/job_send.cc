@@ -44,9 +44,10 @@ bool say_to(net_job *j, Peer *q, wire_header *h, const void *inside) {
 static bool finish_said(net_job *j, Peer *q) {
   Line &l = q->out;
   const u64 before = l.head;
+  size_t bytes;
   for (int done = 1; l.head < l.tail && done; l.head += done) {
     done = 0;
-    if (table_of(j)->test(j->proxy->engine, l.slot[l.head % TRANSPORT_REQUESTS].request, &done, nullptr)) {
+    if (table_of(j)->test(j->proxy->engine, l.slot[l.head % TRANSPORT_REQUESTS].request, &done, &bytes)) {
       lost(j, q, false);
       break;
     }
@@ -82,9 +83,10 @@ static bool begin_pieces(net_job *j, Peer *q) {
 static bool finish_pieces(net_job *j, Peer *q) {
   Flow &f = q->out.flow;
   const u64 before = f.first;
+  size_t bytes;
   for (int done = 1; f.first < f.last && done; f.first += done) {
     done = 0;
-    if (table_of(j)->test(j->proxy->engine, f.piece[f.first % TRANSPORT_REQUESTS].request, &done, nullptr)) {
+    if (table_of(j)->test(j->proxy->engine, f.piece[f.first % TRANSPORT_REQUESTS].request, &done, &bytes)) {
       lost(j, q, false);
       break;
     }

@@ -346,7 +346,7 @@ int test(void *engine, void *request, int *done, size_t *bytes) {
   deliver(l);
   *done = r->done;
   if (!r->done && !l->broken) return 0;
-  if (bytes) *bytes = r->got;
+  *bytes = r->got;
   const bool bad = r->failed || !r->done;
   const char *wrong = r->failed ? "a message is longer than its room" : "the connection has ended";
   r->held = false, r->queued &= r->done;
