@@ -56,16 +56,10 @@ func NewGPUs(ctx context.Context, options GPUsOptions) (*GPUs, error) {
 	if g.driver, err = options.GPUs.Driver(); err != nil {
 		return nil, err
 	}
-	index, size := 0, 1
-	if x := options.Plan.Exchange; x != nil {
-		index, size = x.Index(), x.Size()
+	if x := options.Plan.Exchange; x != nil && x.Size() > options.Ranks {
+		return nil, fmt.Errorf("there are %d processes, for %d ranks", x.Size(), options.Ranks)
 	}
-	if size > options.Ranks {
-		return nil, fmt.Errorf("there are %d processes, for %d ranks", size, options.Ranks)
-	}
-	for r := index; r < options.Ranks; r += size {
-		g.ranks = append(g.ranks, r)
-	}
+	g.ranks = options.Plan.Exchange.Deal(options.Ranks)
 	for i := range g.ranks {
 		l, err := g.laneOf(gpus[i%len(gpus)])
 		if err != nil {

@@ -31,9 +31,8 @@ func StagedCandidates(kind ir.Kind) []Variant {
 }
 
 // staged compiles v, staged or direct, such that one program serves calls like c in place and out of place, and proves
-// both. It compiles
-// for calls out of place if that program is right in place too, and else for calls in place. It fails if neither
-// program serves both, and if ranks of an AllReduce end with different bits.
+// both. It compiles for calls out of place if that program is right in place too, and else for calls in place. It fails
+// if neither program serves both, and if ranks of an AllReduce end with different bits.
 func (s Shelf) staged(v Variant, c Call) (*ir.Program, error) {
 	if v.Sided != "" || v.Via != "" {
 		return nil, fmt.Errorf("%v is two-sided or copies by a port: %w", v, ErrNotStaged)

@@ -84,6 +84,19 @@ func (x *Member) Index() int { return x.index }
 // Size is the number of processes.
 func (x *Member) Size() int { return x.size }
 
+// Deal returns those of so many ranks that this process drives, in order: ranks are dealt to processes in turn. Without
+// an exchange (x is nil) it returns all.
+func (x *Member) Deal(ranks int) (own []int) {
+	first, step := 0, 1
+	if x != nil {
+		first, step = x.index, x.size
+	}
+	for r := first; r < ranks; r += step {
+		own = append(own, r)
+	}
+	return own
+}
+
 // AllGather returns the blobs of all processes, indexed by number; with empty ones it is a barrier. After an error,
 // also that of a ctx that ended, the exchange serves no more.
 func (x *Member) AllGather(ctx context.Context, blob []byte) ([][]byte, error) {

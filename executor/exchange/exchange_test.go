@@ -214,3 +214,11 @@ func TestExchangeWaits(t *testing.T) {
 		t.Error("the other goes on")
 	}
 }
+
+// TestDeal deals ranks to processes, of which some may get none.
+func TestDeal(t *testing.T) {
+	group := Group(3)
+	if got := fmt.Sprint(group[0].Deal(4), group[1].Deal(4), group[2].Deal(2), (*Member)(nil).Deal(2)); got != "[0 3] [1] [] [0 1]" {
+		t.Error("the ranks are", got)
+	}
+}

@@ -78,34 +78,10 @@ func enough(bytes int64) error {
 		return fmt.Errorf("out of memory: files of this process may have %d bytes (ulimit -f): %w", limit.Cur,
 			executor.ErrNoDevice)
 	}
-	if left, ok := available(); ok && bytes > left {
+	if left, ok := Available(); ok && bytes > left {
 		return fmt.Errorf("out of memory: there are %d bytes left: %w", left, executor.ErrNoDevice)
 	}
 	return nil
-}
-
-// available is the memory that the machine has left, or the control group of this process, if that is less.
-func available() (bytes int64, known bool) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if _, rest, ok := strings.Cut(string(text), "MemAvailable:"); err == nil && ok {
-		_, err = fmt.Sscan(rest, &bytes)
-		bytes, known = bytes<<10, err == nil
-	}
-	var most, used int64
-	if read("/sys/fs/cgroup/memory.max", &most) && read("/sys/fs/cgroup/memory.current", &used) &&
-		(!known || most-used < bytes) {
-		return max(most-used, 0), true
-	}
-	return bytes, known
-}
-
-// read reads a number from a file of the system.
-func read(path string, n *int64) bool {
-	text, err := os.ReadFile(path)
-	if err == nil {
-		_, err = fmt.Sscan(string(text), n)
-	}
-	return err == nil
 }
 
 // A handle is what another process needs to know of memory.

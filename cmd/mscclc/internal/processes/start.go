@@ -27,8 +27,8 @@ const grace = 10 * time.Second
 // product. When one fails, the others hear of it through their exchange. What has not ended by itself after grace, or
 // when ctx ends, is killed.
 func Start(ctx context.Context, a *cli.App, count int) error {
-	if count > Most {
-		return cli.Usagef("--procs takes a number up to %d, not %d", Most, count)
+	if err := cli.UpTo("procs", count, Most); err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {

@@ -59,15 +59,12 @@ func (t *team) close() {
 }
 
 // ranks are those of this process: all, where there is no team.
-func (t *team) ranks(c *ir.Collective) (list []int) {
-	first, step := 0, 1
+func (t *team) ranks(c *ir.Collective) []int {
+	var x *exchange.Member
 	if t != nil {
-		first, step = t.x.Index(), t.x.Size()
+		x = t.x
 	}
-	for r := first; r < c.Ranks; r += step {
-		list = append(list, r)
-	}
-	return list
+	return x.Deal(c.Ranks)
 }
 
 // check compares the outputs of all ranks, each in its process.
