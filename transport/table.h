@@ -34,10 +34,11 @@ struct transport_table {
   int (*properties)(void *engine, struct transport_properties *);
 
   // listen makes an ear, and the handle by which others connect to it. connect and accept give null where the other
-  // end is not ready; they are then called again. close_to and close_from end the requests that are under way, whose
-  // memory is the caller's again, and have what was sent and is done arrive. Regions are deregistered before.
+  // end is not ready; they are then called again, connect with the same handle, in which an engine keeps its state.
+  // close_to and close_from end the requests that are under way, whose memory is the caller's again, and have what was
+  // sent and is done arrive. Regions are deregistered before.
   int (*listen)(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **ear);
-  int (*connect)(void *engine, const unsigned char handle[TRANSPORT_HANDLE], void **to);
+  int (*connect)(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to);
   int (*accept)(void *ear, void **from);
   void (*close_ear)(void *ear);
   void (*close_to)(void *to);

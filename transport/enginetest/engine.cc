@@ -160,7 +160,7 @@ int listen(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   return 0;
 }
 
-int connect(void *engine, const unsigned char handle[TRANSPORT_HANDLE], void **to) {
+int connect(void *engine, unsigned char handle[TRANSPORT_HANDLE], void **to) {
   Locked locked;
   Engine *e = (Engine *)engine;
   u64 number;

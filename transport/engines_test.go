@@ -1,0 +1,209 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// built compiles a program or a library of the tests with g++.
+func built(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	all := append([]string{"-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-fno-rtti", "-o", file}, args...)
+	if out, err := exec.Command("g++", all...).CombinedOutput(); err != nil {
+		t.Fatalf("g++ %s: %v\n%s", strings.Join(all, " "), err, out)
+	}
+	return file
+}
+
+// sourcesOf are the engines' files.
+func sourcesOf(t *testing.T) (list []string) {
+	t.Helper()
+	for _, pattern := range []string{"ucx*.cc", "ncclnet*.cc"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files %s: %v", pattern, err)
+		}
+		list = append(list, files...)
+	}
+	return list
+}
+
+// An end is one of two processes of testdata/conform.cc.
+type end struct {
+	*exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	lines []string
+}
+
+func (e *end) line(t *testing.T) string {
+	t.Helper()
+	text, err := e.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("a process ended after %q: %v", e.lines, err)
+	}
+	e.lines = append(e.lines, strings.TrimSpace(text))
+	return strings.TrimSpace(text)
+}
+
+// pair starts two processes that talk by an engine, and waits until each has got all of the other's messages. It
+// returns what they call the device.
+func pair(t *testing.T, program string, env []string, engine ...string) (ends [2]*end, device string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	var handles [2]string
+	for i := range ends {
+		c := exec.CommandContext(ctx, program, engine...)
+		c.Env, c.Stderr = append(os.Environ(), env...), os.Stderr
+		in, err1 := c.StdinPipe()
+		out, err2 := c.StdoutPipe()
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		ends[i] = &end{Cmd: c, in: in, out: bufio.NewReader(out)}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+		handles[i] = ends[i].line(t)
+	}
+	for i, e := range ends {
+		fmt.Fprintln(e.in, handles[1-i])
+	}
+	for _, e := range ends {
+		device = e.line(t)
+		if last := e.line(t); last != "fine" {
+			t.Fatalf("%s: %s", device, last)
+		}
+	}
+	return ends, device
+}
+
+// ended has a process end, and checks that it does so without an error.
+func (e *end) ended(t *testing.T, say string) string {
+	t.Helper()
+	fmt.Fprintln(e.in, say)
+	rest, _ := io.ReadAll(e.out)
+	if err := e.Wait(); err != nil {
+		t.Errorf("%v: %s", err, rest)
+	}
+	return string(rest)
+}
+
+func hasUCX(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("ldconfig", "-p").Output(); err != nil || !strings.Contains(string(out), "libucp.so.0") {
+		t.Skip("UCX is not installed (Debian: libucx0)")
+	}
+}
+
+// UCX carries all messages over TCP, and over shared memory. Over TCP it finds that the other end is gone.
+func TestUCX(t *testing.T) {
+	hasUCX(t)
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl")...)
+	for tls, want := range map[string]string{"tcp,self": "tcp/", "posix,self": "posix/memory", "sysv,cma,self": "cma/memory"} {
+		t.Run(tls, func(t *testing.T) {
+			ends, device := pair(t, program, []string{"UCX_TLS=" + tls}, "ucx", "")
+			if !strings.HasPrefix(device, "UCX ") || !strings.Contains(device, want) {
+				t.Errorf("UCX took %q", device)
+			}
+			if tls != "tcp,self" {
+				for _, e := range ends {
+					e.ended(t, "end")
+				}
+				return
+			}
+			ends[1].Process.Kill()
+			if said := ends[0].ended(t, "send"); !strings.Contains(said, "gone: UCX: ") {
+				t.Errorf("a process that is gone: %q", said)
+			}
+		})
+	}
+}
+
+// Plugins of all versions carry all messages, and say when the other end is gone.
+func TestPlugins(t *testing.T) {
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl")...)
+	for version := 8; version <= 11; version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			plugin := built(t, "libnccl-net-tests.so", fmt.Sprintf("-DVERSION=%d", version), "-shared", "-fPIC",
+				"testdata/plugin.cc")
+			ends, device := pair(t, program, nil, "ncclnet", plugin)
+			if want := fmt.Sprintf("tests, plugin version %d", version); device != want {
+				t.Errorf("%q, want %q", device, want)
+			}
+			ends[1].Process.Kill()
+			if said := ends[0].ended(t, "send"); !strings.Contains(said, "remote error: send: ") {
+				t.Errorf("a process that is gone: %q", said)
+			}
+			// As NCCL has it, a name is that of a library in the loader's path.
+			ends, _ = pair(t, program, []string{"LD_LIBRARY_PATH=" + filepath.Dir(plugin)}, "ncclnet", "tests")
+			for _, e := range ends {
+				e.ended(t, "end")
+			}
+		})
+	}
+}
+
+// Engines free what they made, and stay in their memory.
+func TestEnginesWithSanitizer(t *testing.T) {
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-fsanitize=address,undefined", "-ldl")...)
+	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=11", "-shared", "-fPIC", "testdata/plugin.cc")
+	for _, engine := range [][]string{{"ncclnet", plugin}, {"ucx", ""}} {
+		t.Run(engine[0], func(t *testing.T) {
+			env := []string{}
+			if engine[0] == "ucx" {
+				hasUCX(t)
+				env = []string{"UCX_TLS=tcp,self", "ASAN_OPTIONS=detect_leaks=0"} // UCX leaves memory behind
+			}
+			ends, _ := pair(t, program, env, engine...)
+			for _, e := range ends {
+				e.ended(t, "end")
+			}
+		})
+	}
+}
+
+// What cannot be opened says why.
+func TestEnginesThatAreNot(t *testing.T) {
+	program := built(t, "conform", append(sourcesOf(t), "testdata/conform.cc", "-ldl")...)
+	plugin := built(t, "libnccl-net-tests.so", "-DVERSION=9", "-shared", "-fPIC", "testdata/plugin.cc")
+	empty := built(t, "libempty.so", "-shared", "-fPIC", "-x", "c++", "/dev/null")
+	for _, c := range []struct {
+		engine, spec, env, want string
+	}{
+		{"ncclnet", "nothing", "A=", "no net plugin of NCCL's: libnccl-net-nothing.so: cannot open"},
+		{"ncclnet", "/nowhere/x.so", "A=", "no net plugin of NCCL's: /nowhere/x.so: cannot open"},
+		{"ncclnet", empty, "A=", "exports no ncclNetPlugin_v8 to v11"},
+		{"ncclnet", plugin, "PLUGIN_NO_DEVICE=1", "net plugin tests has no device here"},
+		{"ncclnet", plugin, "MSCCLC_NET_DEVICE=1", "MSCCLC_NET_DEVICE is 1, and net plugin tests has devices 0 to 0"},
+		{"ncclnet", plugin, "MSCCLC_NET_DEVICE=x", "MSCCLC_NET_DEVICE is x, and"},
+		{"ucx", "mlx5", "A=", "UCX takes no name behind ucx"},
+		{"ucx", "", "UCX_TLS=nothing", "UCX"}, // which is not there, or has no such transport
+	} {
+		cmd := exec.Command(program, c.engine, c.spec)
+		cmd.Env = append(os.Environ(), c.env)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.HasPrefix(string(out), "open: ") || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s %s %s: %v: %s, want %q", c.env, c.engine, c.spec, err, out, c.want)
+		}
+	}
+}
+
+// What is declared of UCX is as its header has it.
+func TestUCXLayout(t *testing.T) {
+	if _, err := os.Stat("/usr/include/ucp/api/ucp.h"); err != nil {
+		t.Skip("the header of UCX is not installed (Debian: libucx-dev)")
+	}
+	built(t, "abi.o", "-Wno-enum-compare", "-c", "testdata/ucx_abi.cc")
+}

@@ -1,0 +1,135 @@
+// This file finds and begins a net plugin of NCCL's.
+#include "ncclnet.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The last warning of any plugin: they log by a function without an argument of ours.
+static thread_local char warned[256];
+
+__attribute__((format(printf, 5, 6))) static void log_line(int level, unsigned long, const char *, int,
+                                                           const char *format, ...) {
+  if (level != NCCLNET_LOG_WARN) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(warned, sizeof warned, format, args);
+  va_end(args);
+}
+
+static const char *meaning(int code) {
+  static const char *const list[] = {"success", "unhandled CUDA error", "system error", "internal error",
+                                     "invalid argument", "invalid usage", "remote error", "in progress"};
+  return code >= 0 && code < (int)(sizeof list / sizeof *list) ? list[code] : "unknown error";
+}
+
+int ncclnet_fail(struct ncclnet_engine *e, int code, const char *doing) {
+  snprintf(e->why, sizeof e->why, "net plugin %s, version %d: %s: %s%s%s", e->name, e->version, doing, meaning(code),
+           *warned ? ": " : "", warned);
+  warned[0] = 0;
+  return 1;
+}
+
+// load opens a path as it is, and a name as NCCL does.
+static int load(struct ncclnet_engine *e, const char *spec) {
+  char file[256];
+  const char *name = *spec ? spec : "libnccl-net.so";
+  e->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  snprintf(file, sizeof file, "%s", name);
+  if (!e->library && !strchr(spec, '/') && *spec) {
+    snprintf(file, sizeof file, "libnccl-net-%s.so", spec);
+    e->library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  }
+  if (!e->library) {
+    snprintf(e->why, sizeof e->why, "no net plugin of NCCL's: %s", dlerror());
+    return 1;
+  }
+  for (int v = NCCLNET_NEWEST; v >= NCCLNET_OLDEST; v--) {
+    char symbol[32];
+    snprintf(symbol, sizeof symbol, "ncclNetPlugin_v%d", v);
+    if ((e->plugin = (struct ncclnet_plugin *)dlsym(e->library, symbol))) {
+      e->version = v;
+      snprintf(e->name, sizeof e->name, "%s", e->plugin->name ? e->plugin->name : "without a name");
+      return 0;
+    }
+  }
+  snprintf(e->why, sizeof e->why, "%s exports no ncclNetPlugin_v%d to v%d: it is no net plugin, or too old or new",
+           file, NCCLNET_OLDEST, NCCLNET_NEWEST);
+  return 1;
+}
+
+static int init(struct ncclnet_engine *e) {
+  void *f = e->plugin->init;
+  static struct ncclnet_config config = {-1};
+  if (e->version >= 11) return ((ncclnet_init_11)f)(&e->context, 0, &config, log_line, 0);
+  if (e->version == 10) return ((ncclnet_init_10)f)(log_line, 0);
+  return ((ncclnet_init_8)f)(log_line);
+}
+
+// look reads what the device is.
+static int look(struct ncclnet_engine *e) {
+  uint64_t room[64] = {};  // more than any version has
+  const int code = e->plugin->properties(e->device, room);
+  if (code) return ncclnet_fail(e, code, "reading the properties of its device");
+  int speed;
+  if (e->version >= 9) {
+    const struct ncclnet_properties_9 *p = (const struct ncclnet_properties_9 *)room;
+    e->kinds = p->kinds, speed = p->speed;
+  } else {
+    const struct ncclnet_properties_8 *p = (const struct ncclnet_properties_8 *)room;
+    e->kinds = p->kinds, speed = p->speed;
+  }
+  e->gbytes = speed / 8e3;
+  return 0;
+}
+
+static int choose(struct ncclnet_engine *e) {
+  const char *wanted = getenv("MSCCLC_NET_DEVICE");
+  int count = 0;
+  const int code = e->plugin->devices(&count);
+  if (code) return ncclnet_fail(e, code, "counting its devices");
+  if (count < 1) {
+    snprintf(e->why, sizeof e->why, "net plugin %s has no device here", e->name);
+    return 1;
+  }
+  char *end = 0;
+  const long device = wanted && *wanted ? strtol(wanted, &end, 10) : 0;
+  if ((end && *end) || device < 0 || device >= count) {
+    snprintf(e->why, sizeof e->why, "MSCCLC_NET_DEVICE is %s, and net plugin %s has devices 0 to %d", wanted, e->name,
+             count - 1);
+    return 1;
+  }
+  e->device = (int)device;
+  return look(e);
+}
+
+int ncclnet_open(const char *spec, void **engine, char *why, size_t size) {
+  *engine = 0;
+  struct ncclnet_engine *e = (struct ncclnet_engine *)calloc(1, sizeof *e);
+  if (!e) {
+    snprintf(why, size, "no memory");
+    return 1;
+  }
+  int failed = load(e, spec ? spec : "");
+  if (!failed) {
+    const int code = init(e);
+    e->begun = !code;
+    failed = code ? ncclnet_fail(e, code, "beginning") : choose(e);
+  }
+  if (failed) {
+    snprintf(why, size, "%s", e->why);
+    ncclnet_close(e);
+    return 1;
+  }
+  *engine = e;
+  return 0;
+}
+
+// The library stays: plugins leave threads behind.
+void ncclnet_close(void *engine) {
+  struct ncclnet_engine *e = (struct ncclnet_engine *)engine;
+  if (e->begun && e->version >= 11 && e->plugin->finalize) e->plugin->finalize(e->context);
+  free(e);
+}

@@ -1,0 +1,135 @@
+// This file is the engine of UCX: tagged messages of one worker.
+#include "ucx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void ucx_close(void *engine) {
+  struct ucx_engine *u = (struct ucx_engine *)engine;
+  if (u->worker) {
+    ucx_closed(u, 1000000000);
+    ucx_give_up(u);
+  }
+  ucx_close_library(u);
+  while (struct ucx_connection *c = u->closing) {
+    u->closing = c->next;
+    free(c);
+  }
+  free(u);
+}
+
+static int ucx_open(const char *spec, void **engine, char *why, size_t size) {
+  *engine = 0;
+  if (spec && *spec) {
+    snprintf(why, size, "UCX takes no name behind ucx: its own variables set it, such as UCX_TLS and UCX_NET_DEVICES");
+    return 1;
+  }
+  struct ucx_engine *u = (struct ucx_engine *)calloc(1, sizeof *u);
+  if (!u || ucx_open_library(u)) {
+    snprintf(why, size, "%s", u ? u->why : "no memory");
+    if (u) ucx_close(u);
+    return 1;
+  }
+  *engine = u;
+  return 0;
+}
+
+static const char *ucx_why(void *engine) { return ((struct ucx_engine *)engine)->why; }
+
+static int ucx_properties(void *engine, struct transport_properties *p) {
+  struct ucx_engine *u = (struct ucx_engine *)engine;
+  unsigned major, minor, release;
+  u->f.get_version(&major, &minor, &release);
+  memset(p, 0, sizeof *p);
+  snprintf(p->name, sizeof p->name, "UCX %u.%u.%u%s%s", major, minor, release, *u->lanes ? ": " : "", u->lanes);
+  return 0;
+}
+
+// UCX knows memory without being told.
+static int ucx_reg(void *, void *, size_t, int, void **region) {
+  *region = 0;
+  return 0;
+}
+static void ucx_dereg(void *, void *) {}
+static int ucx_flush(void *, void *, size_t, void *, void **request) {
+  *request = 0;
+  return 0;
+}
+
+static struct ucx_request *free_request(struct ucx_connection *c) {
+  for (int i = 0; i < TRANSPORT_REQUESTS; i++)
+    if (!c->request[i].used) return c->request + i;
+  return 0;
+}
+
+// began notes what UCX has answered.
+static int began(struct ucx_engine *u, struct ucx_request *r, void *answer, const char *doing) {
+  if (ucx_failed(answer)) return ucx_fail(u, (int8_t)ucx_status(answer), doing);
+  r->used = 1, r->under_way = answer, r->status = UCX_OK;
+  return 0;
+}
+
+static int ucx_send(void *to, const void *data, size_t bytes, void *, void **request) {
+  struct ucx_connection *c = (struct ucx_connection *)to;
+  *request = 0;
+  if (c->ended) return ucx_fail(c->of, c->ended, "the connection has ended");
+  struct ucx_request *r = free_request(c);
+  if (!r) return 0;
+  struct ucx_op plain;
+  memset(&plain, 0, sizeof plain);
+  r->receives = 0, r->got.length = bytes;
+  if (began(c->of, r, c->of->f.tag_send_nbx(c->ep, data, bytes, c->tag, &plain), "sending")) return 1;
+  *request = r;
+  return 0;
+}
+
+int ucx_begin_recv(struct ucx_engine *u, struct ucx_request *r, void *data, size_t bytes, uint64_t tag) {
+  struct ucx_op op;
+  memset(&op, 0, sizeof op);
+  op.mask = UCX_OP_NOT_AT_ONCE;  // UCX 1.13 tells no length of a message that is received at once
+  r->receives = 1;
+  return began(u, r, u->f.tag_recv_nbx(u->worker, data, bytes, tag, ~(uint64_t)0, &op), "receiving");
+}
+
+static int ucx_recv(void *from, void *data, size_t bytes, void *, void **request) {
+  struct ucx_connection *c = (struct ucx_connection *)from;
+  *request = 0;
+  struct ucx_request *r = free_request(c);
+  if (!r) return 0;
+  if (ucx_begin_recv(c->of, r, data, bytes, c->tag)) return 1;
+  *request = r;
+  return 0;
+}
+
+// ucx_cancel ends a recv, which takes UCX no time unless its data is on its way.
+void ucx_cancel(struct ucx_engine *u, struct ucx_request *r) {
+  if (!r->used || !r->under_way) return;
+  u->f.request_cancel(u->worker, r->under_way);
+  for (int i = 0; i < 10000 && u->f.request_check_status(r->under_way) == UCX_INPROGRESS; i++)
+    u->f.worker_progress(u->worker);
+  u->f.request_free(r->under_way);
+  r->used = 0, r->under_way = 0;
+}
+
+static int ucx_test(void *engine, void *request, int *done, size_t *bytes) {
+  struct ucx_engine *u = (struct ucx_engine *)engine;
+  struct ucx_request *r = (struct ucx_request *)request;
+  *done = 0;
+  if (r->under_way) {
+    u->f.worker_progress(u->worker);
+    r->status = r->receives ? u->f.tag_recv_request_test(r->under_way, &r->got)
+                            : u->f.request_check_status(r->under_way);
+    if (r->status == UCX_INPROGRESS) return 0;
+    u->f.request_free(r->under_way);
+    r->under_way = 0;
+  }
+  r->used = 0;
+  if (r->status) return ucx_fail(u, r->status, r->receives ? "receiving" : "sending");
+  *done = 1, *bytes = r->got.length;
+  return 0;
+}
+
+extern "C" const struct transport_table transport_ucx = {
+    ucx_open,     ucx_close,   ucx_why,       ucx_properties,       ucx_listen,
+    ucx_connect, ucx_accept,   ucx_close_ear, ucx_close_connection, ucx_close_connection, ucx_reg,
+    ucx_dereg,   ucx_send,     ucx_recv,    ucx_flush,     ucx_test};

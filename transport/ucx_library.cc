@@ -1,0 +1,76 @@
+// This file opens UCX.
+#include "ucx.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+int ucx_fail(struct ucx_engine *u, int8_t status, const char *doing) {
+  snprintf(u->why, sizeof u->why, "UCX: %s: %s", doing, u->f.status_string ? u->f.status_string(status) : "?");
+  return 1;
+}
+
+// What UCX does in a process that is not its own, unless the user says otherwise. It reads these when it is loaded. It
+// must leave signals to Go's runtime, and allocators alone; what it logs would be between the lines of our output, and
+// errors are reported by us.
+static void prepare(void) {
+  setenv("UCX_ERROR_SIGNALS", "", 0);
+  setenv("UCX_MEM_EVENTS", "n", 0);
+  setenv("UCX_LOG_FILE", "stderr", 0);
+  setenv("UCX_LOG_LEVEL", "fatal", 0);
+  setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+}
+
+static int find(struct ucx_engine *u) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare);
+  u->library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (!u->library) {
+    snprintf(u->why, sizeof u->why,
+             "UCX is not here: %s. Install it (Debian and Ubuntu: libucx0), or name a plugin of NCCL's by "
+             "MSCCLC_NET=ncclnet:FILE. One node needs neither",
+             dlerror());
+    return 1;
+  }
+  const char *missing = 0;
+#define FIND(result, name, parameters)                                       \
+  if (!(*(void **)&u->f.name = dlsym(u->library, "ucp_" #name))) missing = "ucp_" #name;
+  UCX_FUNCTIONS(FIND)
+#undef FIND
+  if (!(*(void **)&u->f.status_string = dlsym(u->library, "ucs_status_string"))) missing = "ucs_status_string";
+  if (!missing) return 0;
+  snprintf(u->why, sizeof u->why, "UCX: libucp.so.0 has no %s: at least version %d.%d is needed", missing,
+           UCX_API_MAJOR, UCX_API_MINOR);
+  return 1;
+}
+
+int ucx_open_library(struct ucx_engine *u) {
+  if (find(u)) return 1;
+  ucx_config *config = 0;
+  int8_t status = u->f.config_read(0, 0, &config);
+  if (status) return ucx_fail(u, status, "reading its settings");
+  struct ucx_params params;
+  memset(&params, 0, sizeof params);
+  params.field_mask = UCX_PARAM_FEATURES, params.features = UCX_FEATURE_TAG;
+  status = u->f.init_version(UCX_API_MAJOR, UCX_API_MINOR, &params, config, &u->context);
+  u->f.config_release(config);
+  if (status) {
+    u->context = 0;
+    return ucx_fail(u, status, "beginning (UCX_TLS may name transports that are not here)");
+  }
+  struct ucx_worker_params worker;
+  memset(&worker, 0, sizeof worker);
+  worker.field_mask = UCX_WORKER_PARAM_THREAD_MODE, worker.thread_mode = UCX_THREAD_SERIALIZED;
+  if ((status = u->f.worker_create(u->context, &worker, &u->worker))) {
+    u->worker = 0;
+    return ucx_fail(u, status, "making a worker");
+  }
+  return 0;
+}
+
+// The library stays: it has threads and handlers that do not end.
+void ucx_close_library(struct ucx_engine *u) {
+  if (u->worker) u->f.worker_destroy(u->worker);
+  if (u->context) u->f.cleanup(u->context);
+}
