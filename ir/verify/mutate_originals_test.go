@@ -19,6 +19,7 @@ import (
 type original struct {
 	name string
 	p    *ir.Program
+	node []int32 // of each rank; nil is one
 }
 
 // neutral makes p one in which nothing but what runs is judged: chunks are of
@@ -63,7 +64,7 @@ func catalog(t *testing.T) []original {
 			if err != nil {
 				t.Fatalf("%s %v: %v", name, shape, err)
 			}
-			all = append(all, original{fmt.Sprintf("%s %d ranks", name, p.Coll.Ranks), neutral(p)})
+			all = append(all, original{fmt.Sprintf("%s %d ranks", name, p.Coll.Ranks), neutral(p), nil})
 		}
 		if len(all) == n {
 			t.Errorf("%s has no shape of 2 to 4 ranks", name)
@@ -95,7 +96,7 @@ func others(t *testing.T) []original {
 			t.Fatal(err)
 		}
 		if _, list := verify.Check(neutral(p), verify.Options{}); len(list) == 0 {
-			all = append(all, original{p.Name, p})
+			all = append(all, original{p.Name, p, nil})
 		}
 	}
 	return all

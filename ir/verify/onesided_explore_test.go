@@ -27,19 +27,23 @@ type oneJudgement struct {
 	excluded string // why the explorer says nothing
 }
 
-// compareOneSided judges p in both ways. The error says how the two disagree.
-func compareOneSided(p *ir.Program, rnd *rand.Rand) (j oneJudgement, err error) {
-	report, list := verify.Check(p, verify.Options{})
+// compareOneSided judges p in both ways, over these nodes or, for nil, one. The error says how the two disagree.
+func compareOneSided(p *ir.Program, node []int32, rnd *rand.Rand) (j oneJudgement, err error) {
+	report, list := verify.Check(p, verify.Options{Nodes: node})
 	set := map[string]bool{}
 	for _, d := range list {
 		set[string(d.Code)] = true
 	}
 	j.codes = slices.Sorted(maps.Keys(set))
+	if set[string(diag.AcrossNodes)] && len(report.Counterexamples) == 0 {
+		j.excluded = "reaches another node" // as no message does
+		return j, nil
+	}
 	if slices.ContainsFunc(append(formCodes, diag.Unmatched), func(c diag.Code) bool { return set[string(c)] }) {
 		j.excluded = j.codes[0]
 		return j, nil
 	}
-	j.verdict, err = explore.OneSided(p, 2, rnd)
+	j.verdict, err = explore.OneSidedOver(p, node, 2, rnd)
 	if large := (*explore.TooLarge)(nil); errors.As(err, &large) {
 		j.excluded = "too large"
 		return j, nil
@@ -57,7 +61,9 @@ func compareOneSided(p *ir.Program, rnd *rand.Rand) (j oneJudgement, err error) 
 // must accept or both reject; without races and deadlock the codes are the faults that
 // show. What reads nothing of its pass may show as a race with what a pass before left.
 func disagreeOneSided(codes map[string]bool, v *explore.OneSidedVerdict) error {
-	has := func(c diag.Code) bool { return codes[string(c)] }
+	has := func(c diag.Code) bool {
+		return codes[string(c)] || c == diag.Race && codes[string(diag.AcrossNodes)]
+	}
 	switch {
 	case len(codes) == 0 && !v.Good():
 		return errors.New("verify accepts what a run breaks")
@@ -85,7 +91,7 @@ func liesOneSided(counterexamples []verify.Counterexample, v *explore.OneSidedVe
 	for _, w := range counterexamples {
 		ok := true
 		switch w.Problem.Code {
-		case diag.Race:
+		case diag.Race, diag.AcrossNodes:
 			races++
 			if v.Races(w.Step, w.With) {
 				shown++
@@ -106,20 +112,20 @@ func liesOneSided(counterexamples []verify.Counterexample, v *explore.OneSidedVe
 }
 
 // explainOneSided tells of a disagreement, with the program as small as it gets.
-func explainOneSided(p *ir.Program, err error) string {
+func explainOneSided(p *ir.Program, node []int32, err error) string {
 	kind := func(err error) string {
 		text, _, _ := strings.Cut(err.Error(), ":")
 		return text
 	}
 	rnd := rand.New(rand.NewSource(1))
 	small := explore.ShrinkOneSided(p, func(q *ir.Program) bool {
-		_, again := compareOneSided(q, rnd)
+		_, again := compareOneSided(q, node, rnd)
 		return again != nil && kind(again) == kind(err)
 	})
-	_, list := verify.Check(small, verify.Options{})
-	j, again := compareOneSided(small, rnd)
+	_, list := verify.Check(small, verify.Options{Nodes: node})
+	j, again := compareOneSided(small, node, rnd)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%v\nverify: %v\nexplorer: %v\n", again, irtest.Text(list), j.verdict)
+	fmt.Fprintf(&b, "%v\nnodes %v\nverify: %v\nexplorer: %v\n", again, node, irtest.Text(list), j.verdict)
 	if err := text.WriteProgram(&b, small); err != nil {
 		return err.Error()
 	}
@@ -131,7 +137,18 @@ func explainOneSided(p *ir.Program, err error) string {
 // change that is accepted is kept, so that those that are judged come to need
 // each of theirs. MSCCLC_RANDOM=N asks for N such walks.
 func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
-	n := irtest.Count(t, 20)
+	walks(t, 20, func(rnd *rand.Rand) (*ir.Program, []int32) { return explore.RandomOneSided(rnd), nil },
+		"race", "deadlock", "wrong-result", "uninitialized+wrong-result")
+}
+
+// TestVerdictsOverNodes is TestOneSidedVerdictsAreTheExplorers of ranks on several nodes.
+func TestVerdictsOverNodes(t *testing.T) {
+	walks(t, 12, explore.RandomOneSidedOver, "race", "across-nodes", "deadlock")
+}
+
+// walks tries so many walks, unless MSCCLC_RANDOM asks for others, from programs that random makes. Each of some codes must come.
+func walks(t *testing.T, usual int, random func(*rand.Rand) (*ir.Program, []int32), codes ...string) {
+	n := irtest.Count(t, usual)
 	var lock sync.Mutex
 	counts := map[string]int{}
 	var wg sync.WaitGroup
@@ -139,7 +156,7 @@ func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
 	for w := range workers {
 		wg.Go(func() {
 			for seed := w; seed < n && !t.Failed(); seed += workers {
-				walkOneSided(t, int64(seed), func(what string) {
+				walkOneSided(t, int64(seed), random, func(what string) {
 					lock.Lock()
 					defer lock.Unlock()
 					counts[what]++
@@ -154,7 +171,7 @@ func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
 	if counts["accepted"] < 2*n || counts["rejected"] < 3*n || counts["excluded: too large"] > n {
 		t.Error("too few were judged to say anything")
 	}
-	for _, code := range []string{"race", "deadlock", "wrong-result", "uninitialized+wrong-result"} {
+	for _, code := range codes {
 		if counts["rejected: "+code] < max(1, n/20) {
 			t.Errorf("too few %s were judged to say anything", code)
 		}
@@ -165,10 +182,10 @@ func TestOneSidedVerdictsAreTheExplorers(t *testing.T) {
 const changesTried = 30
 
 // walkOneSided changes a random program step by step.
-func walkOneSided(t *testing.T, seed int64, count func(string)) {
+func walkOneSided(t *testing.T, seed int64, random func(*rand.Rand) (*ir.Program, []int32), count func(string)) {
 	rnd := rand.New(rand.NewSource(seed))
-	p := explore.RandomOneSided(rnd)
-	if _, list := verify.Check(p, verify.Options{}); len(list) > 0 {
+	p, node := random(rnd)
+	if _, list := verify.Check(p, verify.Options{Nodes: node}); len(list) > 0 {
 		t.Errorf("seed %d: a program that is right by its making is rejected: %v\n%s", seed, irtest.Text(list), textOf(t, p))
 		return
 	}
@@ -181,10 +198,10 @@ func walkOneSided(t *testing.T, seed int64, count func(string)) {
 		if !ok {
 			continue
 		}
-		j, err := compareOneSided(q, rnd)
+		j, err := compareOneSided(q, node, rnd)
 		switch {
 		case err != nil:
-			t.Errorf("seed %d, %s: %s", seed, k.Name, explainOneSided(q, err))
+			t.Errorf("seed %d, %s: %s", seed, k.Name, explainOneSided(q, node, err))
 			return
 		case j.excluded != "":
 			count("excluded: " + j.excluded)

@@ -25,8 +25,8 @@ import (
 const smallAccesses = 90
 
 // loweredCatalog compiles every algorithm for its shapes of 2 to 4 ranks, in
-// both forms, as far as one pass is small. Staged programs are those of bundles.
-func loweredCatalog(t *testing.T, staged bool) (all []original) {
+// protocols, as far as one pass is small, with what set does to the options.
+func loweredCatalog(t *testing.T, set func(*mscclc.Options), protocols ...ir.Protocol) (all []original) {
 	for _, name := range algorithms.Names() {
 		src, err := algorithms.Open(name)
 		if err != nil {
@@ -46,20 +46,21 @@ func loweredCatalog(t *testing.T, staged bool) (all []original) {
 				params = append(params, p.Name)
 			}
 			for _, shape := range shapes(params) {
-				for _, protocol := range []ir.Protocol{ir.Simple, ir.LL} {
-					opt := mscclc.Options{OneSided: true}
+				for _, protocol := range protocols {
+					var opt mscclc.Options
 					opt.Lang = lang.Options{Params: shape, Open: algorithms.Open, Protocol: &protocol}
-					opt.Core.Staged = staged
+					set(&opt)
 					p, err := mscclc.Compile(name, src, opt)
 					if list := (diag.List{}); errors.As(err, &list) && (list[0].Code == diag.AssertFailed ||
-						staged && list[0].Code == diag.Hint) {
+						list[0].Code == diag.Hint) {
 						continue // it is for powers of two, say, or through the switch
 					}
 					if err != nil {
 						t.Fatalf("%s %v: %v", name, shape, err)
 					}
 					if accesses(p) <= smallAccesses {
-						all = append(all, original{fmt.Sprintf("%s %d ranks %v", name, p.Coll.Ranks, protocol), neutral(p)})
+						p.Source = nil // changes move steps
+						all = append(all, original{fmt.Sprintf("%s %d ranks %v", name, p.Coll.Ranks, protocol), neutral(p), nil})
 					}
 				}
 			}
@@ -80,7 +81,7 @@ func accesses(p *ir.Program) (n int) {
 // comes out show nothing: the verdicts of both are the same. MSCCLC_RANDOM=N tries so
 // many of each program, and with MSCCLC_UPDATE=1 writes MUTATIONS_ONESIDED.md.
 func TestOneSidedMutations(t *testing.T) {
-	all, each := loweredCatalog(t, false), irtest.Count(t, 1)
+	all, each := loweredCatalog(t, func(o *mscclc.Options) { o.OneSided = true }, ir.Simple, ir.LL), irtest.Count(t, 1)
 	counts, table := tryMutations(t, all, each)
 	t.Logf("%d programs", len(all))
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
@@ -94,10 +95,36 @@ func TestOneSidedMutations(t *testing.T) {
 	}
 }
 
+// staged asks for the programs of bundles.
+func staged(o *mscclc.Options) { o.OneSided, o.Core.Staged = true, true }
+
+// TestMutationsOverNodes is TestOneSidedMutations of some programs that were two-sided, with a node for each rank or two
+// nodes.
+func TestMutationsOverNodes(t *testing.T) {
+	var some []original
+	for k, o := range loweredCatalog(t, func(o *mscclc.Options) { o.Lowered = true }, ir.Simple) {
+		if k%3 > 0 {
+			continue
+		}
+		o.node = make([]int32, o.p.Coll.Ranks)
+		for rank := range o.node {
+			if o.node[rank] = int32(rank); k%2 > 0 {
+				o.node[rank] = int32(rank % 2)
+			}
+		}
+		some = append(some, o)
+	}
+	counts, _ := tryMutations(t, some, irtest.Count(t, 2))
+	t.Logf("%d programs: %v", len(some), counts)
+	if len(some) < 10 || counts["rejected"] < len(some)/2 {
+		t.Error("too few were judged to say anything")
+	}
+}
+
 // TestStagedMutations is TestOneSidedMutations of some staged programs.
 func TestStagedMutations(t *testing.T) {
 	var some []original
-	for k, o := range loweredCatalog(t, true) {
+	for k, o := range loweredCatalog(t, staged, ir.Simple, ir.LL) {
 		if k%3 == 0 {
 			some = append(some, o)
 		}
@@ -116,7 +143,7 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 	counts, table = map[string]int{}, map[string]*[4]int{}
 	for k, o := range all {
 		rnd := rand.New(rand.NewSource(int64(k)))
-		if j, err := compareOneSided(o.p, rnd); err != nil || len(j.codes) > 0 {
+		if j, err := compareOneSided(o.p, o.node, rnd); err != nil || len(j.codes) > 0 {
 			t.Fatalf("%s: %v, %v", o.name, j.codes, err)
 		}
 		for range each {
@@ -125,7 +152,7 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 			if !ok || accesses(p) == 0 {
 				continue
 			}
-			j, err := compareOneSided(p, rnd)
+			j, err := compareOneSided(p, o.node, rnd)
 			row := table[change.Name]
 			if row == nil {
 				row = new([4]int)
@@ -140,7 +167,7 @@ func tryMutations(t *testing.T, all []original, each int) (counts map[string]int
 			}
 			switch {
 			case err != nil:
-				t.Fatalf("%s, %s: %s", o.name, change.Name, explainOneSided(p, err))
+				t.Fatalf("%s, %s: %s", o.name, change.Name, explainOneSided(p, o.node, err))
 			case j.excluded != "":
 				counts["excluded: "+j.excluded]++
 			case len(j.codes) == 0:

@@ -88,9 +88,15 @@ const mostMicros = 4000
 // that need not come behind it has then run, and conflicts with it show. A few
 // runs by chance must show nothing that these do not.
 func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, error) {
+	return OneSidedOver(p, nil, chance, rnd)
+}
+
+// OneSidedOver is OneSided for ranks of these nodes, nil being one. What arrives over the network is held too. Between
+// nodes p has nothing but writes to scratch, and signals.
+func OneSidedOver(p *ir.Program, node []int32, chance int, rnd *rand.Rand) (*OneSidedVerdict, error) {
 	v := &OneSidedVerdict{pairs: map[[2]int32]bool{}, unwritten: map[int32]bool{}, outputs: map[[2]int]bool{}}
 	for _, plan := range plans(p.OneSided) {
-		x, err := expandOneSided(p, plan, mostMicros)
+		x, err := expandOneSided(p, node, plan, mostMicros)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +111,7 @@ func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, erro
 		return v, nil
 	}
 	for _, plan := range plans(p.OneSided) {
-		x, _ := expandOneSided(p, plan, mostMicros)
+		x, _ := expandOneSided(p, node, plan, mostMicros)
 		for held := range x.micros {
 			if !x.hold(&x.micros[held]) {
 				continue
@@ -130,7 +136,7 @@ func OneSided(p *ir.Program, chance int, rnd *rand.Rand) (*OneSidedVerdict, erro
 // hold says whether m is held in its turn: an access, and not in a pass that
 // only repeats others.
 func (x *oneSided) hold(m *micro) bool {
-	return m.kind == call || m.kind < raise && (m.pass < 2 || m.pass == x.last)
+	return m.kind == call || (m.kind < raise || m.kind == land) && (m.pass < 2 || m.pass == x.last)
 }
 
 // run runs to the end, in an order by chance where rnd is given.
@@ -138,9 +144,10 @@ func (w *oneWorld) run(rnd *rand.Rand) {
 	w.v.Runs++
 	for {
 		ran := 0
-		for at := range len(w.at) + len(w.called) {
+		all := len(w.at) + len(w.called) + 1
+		for at := range all {
 			if rnd != nil {
-				at = rnd.Intn(len(w.at) + len(w.called))
+				at = rnd.Intn(all)
 			}
 			ran += w.turn(at, rnd)
 		}
@@ -155,10 +162,13 @@ func (w *oneWorld) run(rnd *rand.Rand) {
 	}
 }
 
-// turn gives a block, or a rank's caller, its turn. By chance that is one
+// turn gives a block, a rank's caller, or the network its turn. By chance that is one
 // micro, else all that are ready.
 func (w *oneWorld) turn(at int, rnd *rand.Rand) (ran int) {
-	if at >= len(w.at) {
+	list := w.net.arrives
+	if at < len(w.at) {
+		list = w.current(int32(at))
+	} else if at < len(w.at)+len(w.called) {
 		rank := at - len(w.at)
 		if n := w.called[rank]; n < len(w.calls[rank]) && w.ready(w.calls[rank][n]) {
 			w.do(w.calls[rank][n])
@@ -166,7 +176,6 @@ func (w *oneWorld) turn(at int, rnd *rand.Rand) (ran int) {
 		}
 		return 0
 	}
-	list := w.current(int32(at))
 	if rnd != nil && len(list) > 0 {
 		if i := list[rnd.Intn(len(list))]; w.ready(i) {
 			w.do(i)
@@ -195,6 +204,9 @@ func (w *oneWorld) canRun() bool {
 				return true
 			}
 		}
+	}
+	if slices.ContainsFunc(w.net.arrives, w.ready) {
+		return true
 	}
 	for r, n := range w.called {
 		if n < len(w.calls[r]) && w.ready(w.calls[r][n]) {

@@ -17,6 +17,8 @@ const (
 	raise // one flag
 	await // one flag
 	call  // what the caller does with a rank's memory between two launches
+	land  // a write at another node arrives
+	ring  // so does a raise
 )
 
 // A micro is an indivisible part of a step: one access of one chunk.
@@ -33,6 +35,10 @@ type micro struct {
 	pass   int32 // since the first launch; of steps that count launches, the launch
 	launch int32
 	needs  int32 // of await: signals
+	rank   int32 // of writePlain and raise: whose memory
+	of     int32 // of land and ring: the write or the raise
+	lane   int32 // of those
+	after  int32 // of land: the one of the block before it in the cell, or -1
 }
 
 // A atomState gathers what one chunk of a Move reads, before it is written.
@@ -66,6 +72,7 @@ type oneSided struct {
 	marked  []bool    // of a flag: it counts launches
 	raises  []int     // of a flag: signals in all
 	readers []int32   // of a chunk of packets: how often a pass reads it
+	net     network
 }
 
 // A group is what a block does between two of its barriers.
@@ -74,8 +81,8 @@ type group struct {
 	micros []int32
 }
 
-// expandOneSided makes the micros of p for launches of so many passes.
-func expandOneSided(p *ir.Program, plan []int, most int) (*oneSided, error) {
+// expandOneSided makes the micros of p for launches of so many passes, and for ranks of these nodes, nil being one.
+func expandOneSided(p *ir.Program, node []int32, plan []int, most int) (*oneSided, error) {
 	x := &oneSided{p: p, plan: plan, mem: p.Memory(), blocks: make([][]group, len(p.Blocks)),
 		calls: make([][]int32, len(p.Rank))}
 	for _, n := range plan {
@@ -101,6 +108,7 @@ func expandOneSided(p *ir.Program, plan []int, most int) (*oneSided, error) {
 			x.micros = append(x.micros, micro{kind: call, step: -1, block: int32(r), launch: int32(launch)})
 		}
 	}
+	x.connect(node)
 	return x, nil
 }
 
@@ -189,6 +197,7 @@ func (x *oneSided) expandMove(m micro, s *ir.Step, tile int32) {
 		for _, dst := range o.Dests(s) {
 			for _, rank := range x.ranksOf(dst.Rank) {
 				m.kind, m.place = x.place(rank, &dst, k, m.pass, tile, writePlain)
+				m.rank = rank
 				x.add(m)
 			}
 		}
@@ -223,7 +232,7 @@ func (x *oneSided) place(rank int32, o *ir.Operand, k, pass, tile int32, plain m
 func (x *oneSided) expandFlags(m micro, s *ir.Step) {
 	o := x.p.OneSided
 	for k, dst := range o.Dests(s) {
-		m.kind, m.place, m.thread = raise, x.flags[dst.Rank]+dst.Index, int32(k)
+		m.kind, m.place, m.thread, m.rank = raise, x.flags[dst.Rank]+dst.Index, int32(k), dst.Rank
 		x.raises[m.place]++
 		x.add(m)
 	}

@@ -12,7 +12,24 @@ import (
 // blocks wait for each other, and where launches begin and end all do. So it is right, and asks
 // for just the result that it has.
 func RandomOneSided(rnd *rand.Rand) *ir.Program {
-	g := newOneGenerator(rnd)
+	ranks := []int{1, 2, 2, 2, 3, 3}[rnd.Intn(6)]
+	return newOneGenerator(rnd, make([]int32, ranks)).program()
+}
+
+// RandomOneSidedOver is RandomOneSided of programs of 2 to 4 ranks that are right over nodes, and the node of each rank.
+func RandomOneSidedOver(rnd *rand.Rand) (p *ir.Program, node []int32) {
+	node = make([]int32, 2+rnd.Intn(5)/2)
+	for rank := range node {
+		node[rank] = int32(rnd.Intn(3))
+	}
+	node[0], node[1] = 0, 1
+	rnd.Shuffle(len(node), func(i, j int) { node[i], node[j] = node[j], node[i] })
+	return newOneGenerator(rnd, node).program(), node
+}
+
+// program makes the program of a generator.
+func (g *oneGenerator) program() *ir.Program {
+	rnd := g.rnd
 	g.meet(ir.Enter)
 	for n := 1 + rnd.Intn(6); n > 0; n-- {
 		g.move()
@@ -35,6 +52,8 @@ func RandomOneSided(rnd *rand.Rand) *ir.Program {
 type oneGenerator struct {
 	*oneDraft
 	rnd   *rand.Rand
+	node  []int32 // of each rank
+	over  bool    // there are several nodes
 	mem   *ir.Memory
 	value [][]ir.Part // of a cell: what it holds, nil for nothing
 	late  []*lateChunk
@@ -49,8 +68,8 @@ type lateChunk struct {
 	value []ir.Part
 }
 
-func newOneGenerator(rnd *rand.Rand) *oneGenerator {
-	ranks, in, out := []int{1, 2, 2, 2, 3, 3}[rnd.Intn(6)], 1+rnd.Intn(2), 1+rnd.Intn(2)
+func newOneGenerator(rnd *rand.Rand, node []int32) *oneGenerator {
+	ranks, in, out := len(node), 1+rnd.Intn(2), 1+rnd.Intn(2)
 	c := &ir.Collective{Kind: ir.Custom, Ranks: ranks, In: in, Out: out, Chunks: max(in, out), Inplace: rnd.Intn(3) == 0,
 		Require: map[ir.Part][]ir.Part{}}
 	p := &ir.Program{Header: ir.Header{Name: "random", Coll: c, RanksPerNode: ranks}, Channels: 1, Even: true,
@@ -58,11 +77,14 @@ func newOneGenerator(rnd *rand.Rand) *oneGenerator {
 	if rnd.Intn(4) > 0 {
 		p.Protocol = ir.LL
 	}
+	over := node[0] != slices.Max(node) || node[0] != slices.Min(node)
 	for r := range p.Scratch {
-		p.Scratch[r] = int32(rnd.Intn(3))
+		if p.Scratch[r] = int32(rnd.Intn(3)); over {
+			p.Scratch[r] = int32(1 + rnd.Intn(2))
+		}
 	}
 	g := &oneGenerator{oneDraft: &oneDraft{Program: p, depth: int32(1 + rnd.Intn(3)), onePass: rnd.Intn(3) == 0,
-		packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd, mem: p.Memory(), sent: map[[3]int32]int32{},
+		packets: make([]int32, ranks), flags: make([]int32, ranks)}, rnd: rnd, node: node, over: over, mem: p.Memory(), sent: map[[3]int32]int32{},
 		flag: map[[3]int32]int32{}}
 	g.value = make([][]ir.Part, g.mem.Len())
 	for r := range ranks {
@@ -135,6 +157,7 @@ func (g *oneGenerator) move() {
 		if dsts := g.dests(b, count, srcs, value); len(dsts) > 0 {
 			g.blocks[b].add(ir.Move, count, srcs, dsts, 0)
 			g.everybodyAfter(b)
+			g.everybodyHears(b, dsts)
 			return
 		}
 		g.late = late
@@ -151,6 +174,22 @@ func (g *oneGenerator) everybodyAfter(b int) {
 	}
 }
 
+// everybodyHears has all blocks wait for a block of each rank of another node that block b has written: there the data
+// has arrived.
+func (g *oneGenerator) everybodyHears(b int, dsts []ir.Operand) {
+	for rank := range g.node {
+		wrote := func(x ir.Operand) bool { return int(x.Rank) == rank && g.crosses(b, x.Rank) }
+		if slices.ContainsFunc(dsts, wrote) {
+			g.everybodyAfter(slices.IndexFunc(g.blocks, func(c *oneBlock) bool { return int(c.rank) == rank }))
+		}
+	}
+}
+
+// crosses reports whether a rank is of another node than block b.
+func (g *oneGenerator) crosses(b int, rank int32) bool {
+	return g.node[rank] != g.node[g.blocks[b].rank]
+}
+
 // sources picks operands of block b to be read, and what their sums are.
 func (g *oneGenerator) sources(b int, count int32) (list []ir.Operand, value [][]ir.Part) {
 	value = make([][]ir.Part, count)
@@ -162,6 +201,7 @@ func (g *oneGenerator) sources(b int, count int32) (list []ir.Operand, value [][
 			continue
 		}
 		x, ok := g.place(b, count)
+		ok = ok && !g.crosses(b, x.Rank)
 		for k := range count {
 			ok = ok && g.value[g.cell(x, k)] != nil
 		}
@@ -199,10 +239,13 @@ func (g *oneGenerator) lateOf(b int) int {
 // place picks plain memory of any rank, most often block b's own.
 func (g *oneGenerator) place(b int, count int32) (ir.Operand, bool) {
 	rank := g.blocks[b].rank
-	if g.rnd.Intn(3) == 0 {
+	if g.rnd.Intn(3) == 0 || g.over && g.rnd.Intn(2) == 0 {
 		rank = int32(g.rnd.Intn(g.Coll.Ranks))
 	}
 	buf := []ir.Buf{ir.Input, ir.Output, ir.Scratch}[g.rnd.Intn(3)]
+	if g.crosses(b, rank) {
+		buf = ir.Scratch
+	}
 	size := map[ir.Buf]int32{ir.Input: int32(g.Coll.In), ir.Output: int32(g.Coll.Out), ir.Scratch: g.Scratch[rank]}[buf]
 	if size < count {
 		return ir.Operand{}, false
@@ -228,6 +271,9 @@ func (g *oneGenerator) dests(b int, count int32, srcs []ir.Operand, value [][]ir
 	for n := 1 + g.rnd.Intn(3); n > 0; n-- {
 		if g.Protocol == ir.LL && count == 1 && g.rnd.Intn(2) == 0 {
 			to := g.blocks[g.rnd.Intn(len(g.blocks))]
+			if g.crosses(b, to.rank) {
+				continue
+			}
 			x := ir.Operand{Rank: to.rank, Buf: ir.Packets, Index: g.packets[to.rank]}
 			g.packets[to.rank]++
 			g.late = append(g.late, &lateChunk{x, to, value[0]})

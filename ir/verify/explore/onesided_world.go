@@ -20,7 +20,8 @@ type oneWorld struct {
 	slots  []slotState
 	raised [][]told // of a flag: what each signal released
 	at     []blockState
-	called []int    // of a rank: the calls that are done
+	called []int // of a rank: the calls that are done
+	way    transit
 	filled [][]view // of a rank: its cells' writes when each launch began, counted from its first cell in each tile
 }
 
@@ -71,7 +72,7 @@ func newOneWorld(x *oneSided, v *OneSidedVerdict) *oneWorld {
 		cells:  make([]cellState, (x.tiles+int(x.p.OneSided.Depth))*x.mem.Len()),
 		slots:  make([]slotState, int(x.p.OneSided.Depth)*len(x.readers)),
 		raised: make([][]told, len(x.signals)), at: make([]blockState, len(x.p.Blocks)), called: make([]int, len(x.p.Rank)),
-		filled: make([][]view, len(x.p.Rank))}
+		filled: make([][]view, len(x.p.Rank)), way: newTransit(x.net.lanes)}
 	for f := range w.raised {
 		w.raised[f] = make([]told, 0, x.raises[f])
 	}
@@ -108,6 +109,9 @@ func (w *oneWorld) ready(i int32) bool {
 	}
 	if m.kind == call {
 		return w.mayCall(int(m.block), int(m.launch))
+	}
+	if m.kind >= land {
+		return w.mayArrive(i, m)
 	}
 	if w.slow && w.behind(m) || m.kind >= raise && w.busy(m) {
 		return false
@@ -174,6 +178,9 @@ func (w *oneWorld) do(i int32) {
 	case call:
 		w.call(int(m.block), int(m.launch))
 		return
+	case land, ring:
+		w.arrive(i, m)
+		return
 	case readPlain:
 		w.read(m)
 	case readPacket:
@@ -184,7 +191,9 @@ func (w *oneWorld) do(i int32) {
 		a.started = append(a.started, s.started)
 		b.learns = append(b.learns, told{started: s.started})
 	case writePlain:
-		w.write(m)
+		if !w.send(i, told{}) {
+			w.write(m)
+		}
 	case writePacket:
 		s := &w.slots[m.place]
 		if s.left > 0 {
@@ -203,7 +212,9 @@ func (w *oneWorld) do(i int32) {
 		if w.p.Steps[m.step].Flags&ir.Relaxed != 0 {
 			t.sees = nil
 		}
-		w.raised[m.place] = append(w.raised[m.place], t)
+		if !w.send(i, t) {
+			w.raised[m.place] = append(w.raised[m.place], t)
+		}
 	case await:
 		if m.needs > 0 {
 			s, t := &w.at[m.block], w.raised[m.place][m.needs-1]
