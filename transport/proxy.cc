@@ -117,11 +117,6 @@ int mscclc_net_proxy_of(const transport_table *table, const char *spec, net_prox
   return 0;
 }
 
-// An engine that was not linked is null.
-extern "C" {
-extern __attribute__((weak)) const transport_table transport_ucx, transport_ncclnet;
-}
-
 static const transport_table *test_engine;
 void mscclc_net_test_engine(const transport_table *table) { test_engine = table; }
 
