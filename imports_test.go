@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"mscclc/executor/abi":                {"mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/form"},
 	"mscclc/executor/exchange":           {},
 	"mscclc/executor/proof":              {"mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify"},
-	"mscclc/executor":                    {"mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels"},
+	"mscclc/executor":                    {"mscclc/executor/abi", "mscclc/executor/data", "mscclc/executor/exchange", "mscclc/executor/proof", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/verify", "mscclc/kernels", "mscclc/transport"},
 	"mscclc/executor/replay":             {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/data", "mscclc/ir", "mscclc/ir/diag", "mscclc/ir/eval", "mscclc/ir/verify"},
 	"mscclc/executor/cpu":                {"mscclc/executor", "mscclc/executor/abi", "mscclc/kernels"},
 	"mscclc/executor/host":               {"mscclc/executor", "mscclc/executor/abi", "mscclc/executor/cpu", "mscclc/executor/data"},

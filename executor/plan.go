@@ -30,6 +30,10 @@ type PlanOptions struct {
 	Exchange *exchange.Member
 	Ranks    []int
 
+	// Node is any text that processes on one node have alike, whose ranks map each other's memory. The usual one is that
+	// of MSCCLC_NODE, or else what the device says.
+	Node string
+
 	// Columns and TileBytes are what memory is made for, as in Options: no call has
 	// more. The usual ones are UsualWidth's, and of a two-sided program, which
 	// has no replicas, DefaultTileBytes.
@@ -69,7 +73,9 @@ type Plan struct {
 	flight  Flight
 	x       *exchange.Member
 	topic   uint64
-	deaf    func() // ends what is heard of other processes
+	nodes   nodes
+	net     *network // where the ranks are of several nodes
+	deaf    func()   // ends what is heard of other processes
 
 	mu      sync.Mutex // held by what changes the plan
 	wait    time.Duration
@@ -96,6 +102,8 @@ type planKind interface {
 	choose(c *Call, args *CallArgs, geo data.Geometry) error
 	narrow(c *Call, geo data.Geometry, columns int) error
 	shares() []ir.Buf
+	// netTable is what the program sends where ranks are of several nodes, whose numbers it gets.
+	netTable(node []int) (abi.NetTable, error)
 	// ready is the launch of a seat, where it has one. Memory is that of all ranks.
 	ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory) (*Ready, error)
 
@@ -118,17 +126,19 @@ type seat struct {
 	reach  []uint64     // of all ranks, as the GPU has them
 	own    uint64       // states, status and tables
 	at     struct {
-		states, ends, status, calls uint64
-		tables                      []uint64
+		states, ends, sent, status, calls uint64
+		tables                            []uint64
 	}
-	leave [][]byte // handles that it reached
-	free  []int    // tables for calls that no call has
+	netLanes uint64   // in a plan of several nodes
+	leave    [][]byte // handles that it reached
+	free     []int    // tables for calls that no call has
 }
 
 // needs is what a seat has in its own memory, beside a status.
 type needs struct {
 	states uint64   // bytes
 	lanes  int      // of a port, or 0
+	sent   int      // lanes of the network, or 0
 	tables [][]byte // that do not change
 	call   uint64   // bytes of a table that each call has, if any
 	calls  int      // that there are at once
@@ -172,16 +182,22 @@ func (p *Plan) prepare(ctx context.Context, opt *PlanOptions) error {
 	if err == nil {
 		err = p.seat(opt)
 	}
-	if err := p.greet(ctx, err); err != nil {
+	if err := p.greet(ctx, nodeOf(opt), err); err != nil {
 		return err
 	}
-	if err = p.allocate(opt.Types); err == nil {
+	if err = p.plot(opt.Unproven); err == nil {
+		err = p.allocate(opt.Types)
+	}
+	if err == nil {
 		p.flight, err = opt.GPUs.NewFlight()
 	}
 	if err == nil {
 		err = p.startPorts()
 	}
-	return p.reach(ctx, err)
+	if err := p.reach(ctx, err); err != nil {
+		return err
+	}
+	return p.connect(ctx)
 }
 
 // choose makes the plan of a kind.

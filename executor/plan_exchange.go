@@ -26,6 +26,7 @@ type greeting struct {
 	Program []byte // a hash of its tables and of what memory is made for
 	Kernel  []byte // a hash of the kernel's sources, and so of all layouts
 	Ranks   []int
+	Node    string
 	Topic   uint64
 }
 
@@ -41,13 +42,13 @@ func (p *Plan) programHash() []byte {
 
 // greet compares what is to be run, and by whom, and begins to listen. err is what
 // has failed so far.
-func (p *Plan) greet(ctx context.Context, err error) error {
+func (p *Plan) greet(ctx context.Context, node string, err error) error {
 	topic := uint64(0)
 	if p.x != nil && p.x.Index() == 0 {
 		topic = p.x.NextTopic()
 	}
 	kernel := kernels.Hash()
-	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Topic: topic}
+	g := greeting{Kernel: kernel[:], Ranks: p.ranks, Node: node, Topic: topic}
 	if err == nil {
 		g.Program = p.programHash()
 	}
@@ -55,16 +56,28 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	driver := map[int]int{}
-	var first greeting
+	greetings := make([]greeting, len(all))
 	for i, text := range all {
-		var g greeting
-		if err := json.Unmarshal(text, &g); err != nil {
+		if err := json.Unmarshal(text, &greetings[i]); err != nil {
 			return fmt.Errorf("process %d: %w", i, err)
 		}
-		if i == 0 {
-			first = g
-		}
+	}
+	if err := p.compare(greetings); err != nil {
+		return err
+	}
+	p.nodes = newNodes(p.program().Coll.Ranks, greetings)
+	if p.x != nil {
+		p.topic = greetings[0].Topic
+		p.deaf = p.x.Hear(p.topic, p.heard)
+	}
+	return nil
+}
+
+// compare sees that all processes run the same, and drive each rank once.
+func (p *Plan) compare(all []greeting) error {
+	driver, first := map[int]int{}, &all[0]
+	for i := range all {
+		g := &all[i]
 		if string(g.Kernel) != string(first.Kernel) {
 			return fmt.Errorf("processes 0 and %d are of different builds of mscclc", i)
 		}
@@ -80,10 +93,6 @@ func (p *Plan) greet(ctx context.Context, err error) error {
 	}
 	if n := p.program().Coll.Ranks; len(driver) != n {
 		return fmt.Errorf("%d of %d ranks are driven, by %d processes", len(driver), n, len(all))
-	}
-	if p.x != nil {
-		p.topic = first.Topic
-		p.deaf = p.x.Hear(p.topic, p.heard)
 	}
 	return nil
 }

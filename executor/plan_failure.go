@@ -12,8 +12,8 @@ import (
 // This file is how a plan fails: who fails first tells the others, by the exchange. A timeout names the step that
 // waited.
 
-// A failure is what a plan has failed with. lost is that another process is gone:
-// then it is yet to be seen which steps waited for that.
+// A failure is what a plan has failed with. lost is that another process is gone, or cannot be reached: then it is yet
+// to be seen which steps waited for that.
 type failure struct {
 	err  error
 	lost bool
@@ -26,6 +26,7 @@ type note struct {
 	Status  []byte `json:",omitempty"` // a Status
 	Behind  []byte `json:",omitempty"` // what its block had behind it
 	Columns uint32 `json:",omitempty"`
+	Lost    bool   `json:",omitempty"` // as in failure
 }
 
 // Err says, without waiting, what has gone wrong in a launch of this plan, on any
@@ -55,6 +56,7 @@ func (p *Plan) look() error {
 			p.ended(s, status)
 		}
 	}
+	p.lookNet()
 	if f := p.failure.Load(); f != nil {
 		return f.err
 	}
@@ -95,7 +97,7 @@ func (p *Plan) fail(f failure, n note) {
 	if !p.failure.CompareAndSwap(nil, &f) {
 		return
 	}
-	if p.x != nil && !f.lost {
+	if p.x != nil {
 		text, _ := json.Marshal(&n) // of texts and numbers
 		p.x.Post(p.topic, string(text))
 	}
@@ -105,9 +107,9 @@ func (p *Plan) fail(f failure, n note) {
 func (p *Plan) heard(from int, text string) {
 	var n note
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
-		p.fail(failure{err: errors.New(text), lost: true}, note{})
+		p.failure.CompareAndSwap(nil, &failure{err: errors.New(text + p.nodes.where(from)), lost: true})
 	} else {
-		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n)})
+		p.failure.CompareAndSwap(nil, &failure{err: p.tells(n), lost: n.Lost})
 	}
 	p.hurry()
 }

@@ -53,12 +53,12 @@ func (p *Plan) allocate(types []data.DType) error {
 			}
 		}
 	}
-	return nil
+	return p.allocateNet()
 }
 
 // allocateOwn makes a seat's own memory, and puts its tables there.
 func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
-	parts := []uint64{n.states, uint64(n.lanes) * uint64(unsafe.Sizeof(abi.PortEnds{})),
+	parts := []uint64{n.states, uint64(n.lanes) * uint64(unsafe.Sizeof(abi.PortEnds{})), uint64(n.sent) * 8,
 		uint64(unsafe.Sizeof(abi.Status{})), n.call * uint64(n.calls)}
 	for _, t := range n.tables {
 		parts = append(parts, uint64(len(t)))
@@ -70,7 +70,8 @@ func (p *Plan) allocateOwn(s *seat, n *needs) (err error) {
 	for i := range at {
 		at[i] += s.own
 	}
-	s.at.states, s.at.ends, s.at.status, s.at.calls, s.at.tables = at[0], at[1], at[2], at[3], at[4:]
+	s.at.states, s.at.ends, s.at.sent, s.at.status, s.at.calls = at[0], at[1], at[2], at[3], at[4]
+	s.at.tables = at[5:]
 	s.lanes = n.lanes
 	if n.call > 0 {
 		for i := range n.calls {
@@ -116,7 +117,7 @@ func (p *Plan) reach(ctx context.Context, err error) error {
 	}
 	for _, s := range p.seats {
 		for r, needed := range p.kind.reaches(s) {
-			if needed {
+			if needed && p.nodes.of[r] == p.nodes.of[s.ranks[0]] {
 				address, e := p.address(s, r, all[r], arena)
 				s.reach[r], err = address, errors.Join(err, e)
 			}
@@ -193,6 +194,7 @@ func (p *Plan) free() error {
 	if err := p.closePorts(); err != nil {
 		return errors.Join(append(errs, err)...) // they may yet use the memory
 	}
+	errs = append(errs, p.closeNet())
 	for _, s := range p.seats {
 		for _, h := range s.leave {
 			errs = append(errs, s.gpu.Leave(h))

@@ -103,6 +103,9 @@ func (p *onePlan) sit(s *seat) (needs, error) {
 	if s.one.Ports() {
 		n.lanes = len(s.one.Blocks) * p.one.Columns
 	}
+	if p.net != nil {
+		n.sent = len(s.one.Blocks) * p.one.Columns
+	}
 	if ranks := p.program().Coll.Ranks; ranks > abi.OneRanks {
 		n.call, n.calls = uint64(ranks)*uint64(unsafe.Sizeof(abi.OneMemory{})), oneCalls
 	}
@@ -233,6 +236,9 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 			memory[r].Scratch, memory[r].Packets, memory[r].Flags = arena+at[0], arena+at[1], arena+at[2]
 		}
 	}
+	if p.net != nil {
+		p.net.offer(s, &params, memory)
+	}
 	if len(memory) <= abi.OneRanks {
 		copy(params.Rank[:], memory)
 	} else {
@@ -245,7 +251,7 @@ func (p *onePlan) ready(c *Call, s *seat, args *CallArgs, memory []abi.OneMemory
 		return nil, err
 	}
 	r := &Ready{Flight: p.flight, One: &params, Threads: args.Threads, Copies: p.one.Copies, Lines: p.one.Lines}
-	if p.few {
+	if p.few && p.net == nil {
 		r.Few = s.one.Few(&params, p.one.Lines)
 	}
 	return r, nil

@@ -132,12 +132,21 @@ func (p *Plan) Reset(ctx context.Context) error {
 	if _, err := p.agree(ctx, nil, err); err != nil { // nobody writes to others any more
 		return err
 	}
+	if p.net != nil {
+		err = p.net.job.Reset()
+	}
 	for _, s := range p.seats {
 		err = errors.Join(err, p.clear(s))
 	}
 	p.flight.Renew()
 	if err == nil {
 		err = p.startPorts()
+	}
+	if p.net != nil {
+		if _, err = p.agree(ctx, nil, err); err != nil {
+			return err
+		}
+		err = p.net.job.Again()
 	}
 	if err == nil {
 		p.failure.Store(nil)
@@ -173,7 +182,7 @@ func (p *Plan) clear(s *seat) error {
 		err = errors.Join(err, s.stream.Fill(a, 0, int64(p.kind.arena(s.ranks[i]))))
 	}
 	states := s.at.status + uint64(unsafe.Sizeof(abi.Status{})) - s.own
-	return errors.Join(err, s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()),
+	return errors.Join(err, p.clearNet(s), s.stream.Fill(s.own, 0, int64(states)), s.stream.Sync(context.Background()),
 		s.setLimit(p.wait))
 }
 

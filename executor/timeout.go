@@ -2,6 +2,7 @@ package executor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"mscclc/executor/abi"
@@ -65,4 +66,100 @@ func (l *Loaded) awaited(p *abi.Params, stop *Stop, b *abi.Block, step *abi.Step
 		return fmt.Sprintf("message %d of connection %s, its slot has %s", since(s.Want), l.img.Conns[b.Recv], have)
 	}
 	return "what it does not say"
+}
+
+// timeoutOne says what the step of a one-sided program that ran out of time waited for. Passes and
+// signals are those of the launch.
+func (l *Loaded) timeoutOne(p *abi.OneParams, stop *Stop) error {
+	s := &stop.Status
+	one, prog := l.img.One, l.img.Program
+	b := &one.Blocks[s.Block]
+	text := fmt.Sprintf("%s: waited %v for %s", prog.StepName(int32(b.FirstStep+s.Step)),
+		time.Duration(s.WaitedNS).Round(time.Millisecond), l.awaitedOne(stop, b))
+	if pass := s.Tile - stop.One.Passes; pass > 0 {
+		text += fmt.Sprintf(" (pass %d)", pass)
+	}
+	if p.Columns > 1 {
+		text += fmt.Sprintf(" (replica %d)", s.Column)
+	}
+	d := diag.New(diag.Timeout, prog.Span(placeOne(prog, b, int(s.Step))), "%s", text)
+	d.Rank, d.Block, d.Step = prog.SourcePlace(int32(b.FirstStep + s.Step))
+	return diag.List{d}
+}
+
+// placeOne is where a step comes from; of one that the compiler inserted, the step behind it
+// that has a place, or else the last before it.
+func placeOne(p *ir.Program, b *abi.OneBlock, step int) int32 {
+	steps := p.Steps[b.FirstStep : b.FirstStep+b.Steps]
+	for _, s := range steps[step:] {
+		if s.Pos >= 0 {
+			return s.Pos
+		}
+	}
+	for i := step - 1; i >= 0; i-- {
+		if steps[i].Pos >= 0 {
+			return steps[i].Pos
+		}
+	}
+	return -1
+}
+
+// awaitedOne names what was waited for, and what was there.
+func (l *Loaded) awaitedOne(stop *Stop, b *abi.OneBlock) string {
+	s, one := &stop.Status, l.img.One
+	if s.What == abi.WaitMeet {
+		other := &one.Blocks[s.Operand]
+		return fmt.Sprintf("block %d of rank %d, with which it is to begin the packets' flags anew",
+			int(s.Operand)-int(l.img.Program.Rank[other.Rank].First), other.Rank)
+	}
+	step := &one.Steps[b.FirstStep+s.Step]
+	o := &one.Operands[b.FirstOperand+step.First+s.Operand]
+	if s.What == abi.WaitNet {
+		return fmt.Sprintf("the network to take an earlier signal, to tell flag %d of rank %d", o.Index, o.Rank)
+	}
+	if s.What == abi.WaitPort {
+		return fmt.Sprintf("the port to copy to rank %d's %v from %d on", o.Rank, ir.Buf(o.Buf), o.Index)
+	}
+	by := l.writerOne(o, uint32(step.Count))
+	if s.What == abi.WaitPacket {
+		have := "older ones"
+		if s.Have == 0 {
+			have = "none"
+		}
+		return fmt.Sprintf("packets %d of rank %d%s, which have %s", o.Index, o.Rank, by, have)
+	}
+	before := stop.One.Passes
+	if ir.StepFlags(step.Flags)&(ir.Enter|ir.Leave) != 0 {
+		before = stop.One.Launches
+	}
+	before *= uint64(o.B)
+	if source, ok := l.img.Program.Source.(ir.FlagSource); ok {
+		what, of := source.Flag(int32(o.Rank), int32(o.Index))
+		return fmt.Sprintf("%s %d %s, have %d", what, int64(s.Want-before), of, int64(s.Have-before))
+	}
+	return fmt.Sprintf("signal %d of flag %d of rank %d%s, have %d", int64(s.Want-before), o.Index, o.Rank, by,
+		int64(s.Have-before))
+}
+
+// writerOne names the first step that signals a flag, or sends one of `count` chunks of
+// packets, of a rank.
+func (l *Loaded) writerOne(o *abi.OneOperand, count uint32) string {
+	one := l.img.One
+	for i := range one.Blocks {
+		b := &one.Blocks[i]
+		for k, s := range one.Steps[b.FirstStep : b.FirstStep+b.Steps] {
+			dst := one.Operands[b.FirstOperand+s.First+uint32(s.Srcs):][:s.Dsts]
+			meets := func(d abi.OneOperand) bool {
+				return d.Buf == o.Buf && (d.Rank == o.Rank || d.Rank < 0) && d.Index <= o.Index+max(count, 1)-1 &&
+					o.Index <= d.Index+max(uint32(s.Count), 1)-1
+			}
+			if slices.ContainsFunc(dst, meets) {
+				if p := l.img.Program; p.Source != nil {
+					return " from " + p.StepName(int32(b.FirstStep)+int32(k))
+				}
+				return fmt.Sprintf(" from rank %d block %d step %d", b.Rank, int(b.Number)-int(l.img.Program.Rank[b.Rank].First), k)
+			}
+		}
+	}
+	return ""
 }

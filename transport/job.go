@@ -60,9 +60,6 @@ func (j *Job) Err() error {
 	return failed(C.mscclc_net_state(j.c, &f), &f)
 }
 
-// Counts are what a job has done so far.
-type Counts struct{ Sent, Received, SentBytes, ReceivedBytes, Beats uint64 }
-
 // Counts returns what the job has done so far.
 func (j *Job) Counts() Counts {
 	var c C.struct_net_counts

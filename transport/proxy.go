@@ -16,33 +16,11 @@ import (
 	_ "mscclc/kernels" // whose headers proxy.h includes: what is built is built again when they change
 )
 
-// A Code says what kind of failure a Failure is.
-type Code int
-
-// The codes of failures, those of net_code in proxy.h.
+// The codes are those of net_code in proxy.h: this does not compile where the first or the last is another.
 const (
-	EngineFailed Code = C.NET_ENGINE  // the engine failed
-	PeerGone     Code = C.NET_GONE    // the connection to a peer has ended
-	PeerSilent   Code = C.NET_SILENT  // nothing has come from a peer for too long
-	PeerForeign  Code = C.NET_FOREIGN // a peer has another version or another program
-	Broken       Code = C.NET_BROKEN  // a message that cannot be
-	WrongState   Code = C.NET_STATE   // a call that cannot be now
+	_ = uint(EngineFailed-C.NET_ENGINE) + uint(C.NET_ENGINE-EngineFailed)
+	_ = uint(WrongState-C.NET_STATE) + uint(C.NET_STATE-WrongState)
 )
-
-// A Failure is an error of a Proxy or a Job.
-type Failure struct {
-	Code    Code
-	Process int    // the peer that caused it, or -1
-	Text    string // one line, without the peer's number
-}
-
-// Error returns the text, with the peer's number before it.
-func (f *Failure) Error() string {
-	if f.Process < 0 {
-		return f.Text
-	}
-	return fmt.Sprintf("process %d: %s", f.Process, f.Text)
-}
 
 func failed(code C.int, f *C.struct_net_failure) error {
 	if code == 0 {
@@ -79,13 +57,6 @@ func UseTestEngine(table unsafe.Pointer) {
 // Close ends the thread and closes the engine. All jobs must be closed before.
 func (p *Proxy) Close() { C.mscclc_net_proxy_end(p.c) }
 
-// Properties are what an engine says of its device.
-type Properties struct {
-	Name        string  // of the device, or of the transports that were chosen
-	ReachesCUDA bool    // whether it moves memory of GPUs
-	GBytes      float64 // GB/s of the device, or 0 if unknown
-}
-
 // Properties returns what the engine says of its device. It fails if the engine does.
 func (p *Proxy) Properties() (Properties, error) {
 	var c C.struct_transport_properties
@@ -93,35 +64,6 @@ func (p *Proxy) Properties() (Properties, error) {
 		return Properties{}, &Failure{EngineFailed, -1, "the engine does not tell its properties"}
 	}
 	return Properties{C.GoString(&c.name[0]), c.reaches_cuda != 0, float64(c.gbytes)}, nil
-}
-
-// A Segment is a run of chunks of scratch of the rank that is written. FirstClass is the class of its first chunk.
-type Segment struct{ Index, Count, FirstClass uint32 }
-
-// A Message is what a Signal of a block tells a rank of another node: the data of Segments segments from First on, and
-// a count. Operand is the Signal's destination, counted from the block's first operand.
-type Message struct{ Block, Operand, Rank, First, Segments uint32 }
-
-// A Program is what all processes of a job have alike. Messages are sorted by block and operand.
-type Program struct {
-	Messages                   []Message
-	Segments                   []Segment
-	Process, Node              []uint32 // indexed by rank
-	RankOf                     []uint32 // indexed by block
-	Columns, Depth, Chunks     uint32
-	Flags                      uint32   // of a rank in a column
-	ScratchStride, ScratchCopy uint64   // bytes from chunk to chunk and from copy to copy
-	Hash                       [32]byte // of all that peers must have alike
-}
-
-// A Memory is where a rank's scratch and flags lie: of a rank of this process its own, of a rank of another node its
-// mirror, which has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
-type Memory struct{ Scratch, ScratchBytes, Flags, FlagBytes uint64 }
-
-// A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory.
-type Lane struct {
-	At            uint64
-	Block, Column uint32
 }
 
 // A Job is a program of several nodes that this process takes part in.

@@ -91,7 +91,7 @@ func (c *netBuilder) away(b, rank int32) bool {
 // fault notes that a step is none for a network.
 func (c *netBuilder) fault(step int32, hint, format string, args ...any) {
 	p := c.img.Program
-	d := diag.New(diag.Unsupported, p.Span(p.Steps[step].Pos), "%s: %s", p.StepName(step), fmt.Sprintf(format, args...))
+	d := diag.New(diag.AcrossNodes, p.Span(p.Steps[step].Pos), "%s: %s", p.StepName(step), fmt.Sprintf(format, args...))
 	d.Rank, d.Block, d.Step = p.SourcePlace(step)
 	if hint != "" {
 		d = d.WithHint("%s", hint)

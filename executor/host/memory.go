@@ -79,6 +79,9 @@ func (g *gpu) Alloc(bytes int64) (uint64, error) {
 	return p.address, nil
 }
 
+// AllocNet makes memory that the proxy of this process reaches, as it does all.
+func (g *gpu) AllocNet(bytes int64) (uint64, error) { return g.Alloc(bytes) }
+
 // Free gives memory back.
 func (g *gpu) Free(address uint64) error {
 	p, err := find(address, 0)

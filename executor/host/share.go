@@ -100,6 +100,13 @@ var boot = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(text))
 })
 
+// Node names what processes must have in common to map each other's memory: the machine, and the processes that /proc
+// shows.
+func (d *device) Node() string {
+	space, _ := os.Readlink("/proc/self/ns/pid") // where there are none, all see each other
+	return boot() + " " + space
+}
+
 // Share makes a handle.
 func (g *gpu) Share(address uint64, bytes int64) ([]byte, error) {
 	p, err := find(address, bytes)

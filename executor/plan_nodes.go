@@ -1,0 +1,121 @@
+package executor
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"mscclc/executor/abi"
+	"mscclc/ir/diag"
+	"mscclc/ir/verify"
+)
+
+// This file is on which nodes the ranks of a plan are. Ranks are of one node if they can map each other's memory.
+
+// NodeVariable names the environment variable that says of which node a process is, by any text. Without it, the device
+// says it.
+const NodeVariable = "MSCCLC_NODE"
+
+// nodeOf is what this process says of its node.
+func nodeOf(opt *PlanOptions) string {
+	if own := cmp.Or(opt.Node, os.Getenv(NodeVariable)); own != "" {
+		return own
+	}
+	if own, ok := opt.GPUs.(interface{ Node() string }); ok {
+		return own.Node()
+	}
+	return ""
+}
+
+// nodes say where the ranks of a plan are. Processes count as in the exchange; nodes count from 0, in the order of
+// their first processes.
+type nodes struct {
+	process []int    // of each rank
+	of      []int    // node of each rank
+	names   []string // of nodes
+}
+
+// newNodes has the ranks and the node of each process.
+func newNodes(ranks int, all []greeting) nodes {
+	n := nodes{process: make([]int, ranks), of: make([]int, ranks)}
+	for i := range all {
+		at := slices.Index(n.names, all[i].Node)
+		if at < 0 {
+			at = len(n.names)
+			n.names = append(n.names, all[i].Node)
+		}
+		for _, r := range all[i].Ranks {
+			n.process[r], n.of[r] = i, at
+		}
+	}
+	return n
+}
+
+// several says whether there is more than one node.
+func (n *nodes) several() bool { return len(n.names) > 1 }
+
+// where says, in brackets, which ranks a process has, and its node. Within one node it says nothing.
+func (n *nodes) where(process int) string {
+	var ranks []string
+	node := -1
+	for r, p := range n.process {
+		if p == process {
+			ranks, node = append(ranks, fmt.Sprint(r)), n.of[r]
+		}
+	}
+	if node < 0 || !n.several() {
+		return ""
+	}
+	word := "ranks"
+	if len(ranks) == 1 {
+		word = "rank"
+	}
+	const most = 8
+	if len(ranks) > most {
+		ranks = append(ranks[:most], "...")
+	}
+	return fmt.Sprintf(" (%s %s, node %s)", word, strings.Join(ranks, ", "), n.names[node])
+}
+
+// netTable is what the program sends between nodes, or why it cannot run there.
+func (p *onePlan) netTable(node []int) (abi.NetTable, error) { return p.loaded.img.Net(node) }
+
+func (p *twoPlan) netTable([]int) (abi.NetTable, error) {
+	return abi.NetTable{}, diag.List{diag.New(diag.AcrossNodes, diag.Span{},
+		"a two-sided program runs within one node, and the ranks are of several").
+		WithHint("lower it to a one-sided one, which reaches other nodes: --sided lowered, or --sided one --staged")}
+}
+
+// plot sees to a plan of several nodes: what it sends, and that its ranks wait for what is sent.
+func (p *Plan) plot(unproven bool) error {
+	if !p.nodes.several() {
+		return nil
+	}
+	table, err := p.kind.netTable(p.nodes.of)
+	if err != nil {
+		return err
+	}
+	for _, s := range p.seats {
+		if _, ok := s.gpu.(netGPU); !ok {
+			return fmt.Errorf("%v: programs run over several nodes on the CPU so far: %w", s.gpu, ErrNotSupported)
+		}
+	}
+	if !unproven {
+		node := make([]int32, len(p.nodes.of))
+		for r, n := range p.nodes.of {
+			node[r] = int32(n)
+		}
+		if err := verify.AcrossNodes(p.program(), node).Err(); err != nil {
+			return err
+		}
+	}
+	p.net = &network{table: table, mirrors: map[int]uint64{}}
+	return nil
+}
+
+// A netGPU is a GPU with memory that its kernels and the proxy of its process access alike.
+type netGPU interface {
+	AllocNet(bytes int64) (address uint64, err error) // zeroed; Free frees it
+}

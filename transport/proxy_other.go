@@ -1,0 +1,43 @@
+//go:build !cgo || !linux
+
+package transport
+
+import (
+	"time"
+)
+
+// errMissing is what all calls fail with here.
+var errMissing = &Failure{EngineFailed, -1, "this build of mscclc has no network: it needs Linux, and a build with cgo"}
+
+// A Proxy is of builds with cgo.
+type Proxy struct{}
+
+// Open fails.
+func Open(string) (*Proxy, error) { return nil, errMissing }
+
+// Job fails.
+func (p *Proxy) Job(int, *Program, []Memory, []Lane) (*Job, error) { return nil, errMissing }
+
+// A Job is of builds with cgo.
+type Job struct{}
+
+// Peers returns nothing.
+func (j *Job) Peers() []int { return nil }
+
+// Handle fails.
+func (j *Job) Handle(int) ([]byte, error) { return nil, errMissing }
+
+// Connect fails.
+func (j *Job) Connect([][]byte, time.Duration) error { return errMissing }
+
+// Err returns the error of all calls.
+func (j *Job) Err() error { return errMissing }
+
+// Reset fails.
+func (j *Job) Reset() error { return errMissing }
+
+// Again fails.
+func (j *Job) Again() error { return errMissing }
+
+// Close has nothing to free.
+func (j *Job) Close(time.Duration) {}

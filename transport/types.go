@@ -1,0 +1,72 @@
+package transport
+
+import "fmt"
+
+// This file is what builds without cgo have of the package, too.
+
+// A Code says what kind of failure a Failure is.
+type Code int
+
+// The codes of failures, those of net_code in proxy.h.
+const (
+	EngineFailed Code = iota + 1 // the engine failed
+	PeerGone                     // the connection to a peer has ended
+	PeerSilent                   // nothing has come from a peer for too long
+	PeerForeign                  // a peer has another version or another program
+	Broken                       // a message that cannot be
+	WrongState                   // a call that cannot be now
+)
+
+// A Failure is an error of a Proxy or a Job.
+type Failure struct {
+	Code    Code
+	Process int    // the peer that caused it, or -1
+	Text    string // one line, without the peer's number
+}
+
+// Error returns the text, with the peer's number before it.
+func (f *Failure) Error() string {
+	if f.Process < 0 {
+		return f.Text
+	}
+	return fmt.Sprintf("process %d: %s", f.Process, f.Text)
+}
+
+// Properties are what an engine says of its device.
+type Properties struct {
+	Name        string  // of the device, or of the transports that were chosen
+	ReachesCUDA bool    // whether it moves memory of GPUs
+	GBytes      float64 // GB/s of the device, or 0 if unknown
+}
+
+// A Segment is a run of chunks of scratch of the rank that is written. FirstClass is the class of its first chunk.
+type Segment struct{ Index, Count, FirstClass uint32 }
+
+// A Message is what a Signal of a block tells a rank of another node: the data of Segments segments from First on, and
+// a count. Operand is the Signal's destination, counted from the block's first operand.
+type Message struct{ Block, Operand, Rank, First, Segments uint32 }
+
+// A Program is what all processes of a job have alike. Messages are sorted by block and operand.
+type Program struct {
+	Messages                   []Message
+	Segments                   []Segment
+	Process, Node              []uint32 // indexed by rank
+	RankOf                     []uint32 // indexed by block
+	Columns, Depth, Chunks     uint32
+	Flags                      uint32   // of a rank in a column
+	ScratchStride, ScratchCopy uint64   // bytes from chunk to chunk and from copy to copy
+	Hash                       [32]byte // of all that peers must have alike
+}
+
+// A Memory is where a rank's scratch and flags lie: of a rank of this process its own, of a rank of another node its
+// mirror, which has no flags. Addresses of other ranks are 0. The memory is not Go's, and outlives the job.
+type Memory struct{ Scratch, ScratchBytes, Flags, FlagBytes uint64 }
+
+// A Lane is where a block's column writes its rows: At is the address of an abi_net_lane, not in Go's memory.
+type Lane struct {
+	At            uint64
+	Block, Column uint32
+}
+
+// Counts are what a job has done so far.
+type Counts struct{ Sent, Received, SentBytes, ReceivedBytes, Beats uint64 }
