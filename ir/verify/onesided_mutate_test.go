@@ -98,8 +98,8 @@ func TestOneSidedMutations(t *testing.T) {
 // staged asks for the programs of bundles.
 func staged(o *mscclc.Options) { o.OneSided, o.Core.Staged = true, true }
 
-// TestMutationsOverNodes is TestOneSidedMutations of some programs that were two-sided, with a node for each rank or two
-// nodes.
+// TestMutationsOverNodes is TestOneSidedMutations of some programs that were two-sided, with two nodes or one for each
+// rank.
 func TestMutationsOverNodes(t *testing.T) {
 	var some []original
 	for k, o := range loweredCatalog(t, func(o *mscclc.Options) { o.Lowered = true }, ir.Simple) {

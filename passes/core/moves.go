@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"mscclc/ir"
 	"mscclc/ir/diag"
 )
@@ -12,7 +14,9 @@ import (
 // owns the destination reads what others have where it lies.
 //
 // Where opt.Staged, no rank reaches input or output of another: the destination of a copy is first scratch of its rank,
-// and what others pull their owner first copies to scratch of its own.
+// and what others pull their owner first copies to scratch of its own. So it is between nodes, with plain stores in place
+// of packets, and nothing is pulled. Nor is scratch pulled where there are several nodes: what comes to it from another
+// one must be awaited by its own rank.
 func moves(l *State) (int, error) {
 	most := 0
 	for i := range l.runs {
@@ -56,17 +60,27 @@ func (l *State) move(r *oneRun, h *ir.Hint) error {
 		}
 	}
 	switch {
+	case l.over() && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
+		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "the switch joins the ranks of one node, and the program is "+
+			"for ranks of several").WithHint("remove the hint via = switch, or compile for one node")}
 	case l.opt.Staged && (r.dst.rank == ir.AllRanks || r.srcs[0].rank == ir.AllRanks):
 		return diag.List{diag.New(diag.Hint, l.c.Span(r.pos), "the switch reaches input and output of all ranks, and a "+
 			"staged program reaches scratch and packets of other ranks only").WithHint("remove the hint via = switch")}
 	case r.dst.rank == ir.AllRanks:
 		l.add(r, owner, r.srcs, throughSwitch(r.dst))
-	case owner != ir.AllRanks && owner != r.dst.rank && !h.Pull:
+	case owner != ir.AllRanks && owner != r.dst.rank && !l.pulls(r, h):
 		l.send(r, owner, r.srcs, r.dst, via)
 	default:
 		l.gather(r, h.Pull, via)
 	}
 	return nil
+}
+
+// pulls says whether r's destination's owner reads where some of the data lies.
+func (l *State) pulls(r *oneRun, h *ir.Hint) bool {
+	return h.Pull && (!l.over() || slices.ContainsFunc(r.srcs, func(s spot) bool {
+		return s.user() && !l.away(s.rank, r.dst.rank)
+	}))
 }
 
 // throughSwitch is x, of all ranks, with the way there.
@@ -77,9 +91,12 @@ func throughSwitch(x spot) spot {
 
 // send makes rank from write the fold of srcs to dst, of another rank.
 func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
-	buf := ir.Packets
-	if l.c.Protocol == ir.Simple || via == ir.ViaPort {
-		if !l.opt.Staged || !dst.user() {
+	buf, away := ir.Packets, l.away(from, dst.rank)
+	if away {
+		via = ir.ViaAny
+	}
+	if l.c.Protocol == ir.Simple || via == ir.ViaPort || away {
+		if !l.opt.Staged && !away || !dst.user() {
 			dst.via = via
 			l.add(r, from, srcs, dst)
 			return
@@ -95,16 +112,18 @@ func (l *State) send(r *oneRun, from int32, srcs []spot, dst spot, via ir.Via) {
 // gather makes the owner of r's destination fold its sources, after others
 // have sent it theirs.
 func (l *State) gather(r *oneRun, pull bool, via ir.Via) {
-	buf := ir.Scratch
-	if l.c.Protocol != ir.Simple {
-		buf = ir.Packets
-	}
 	for k, s := range r.srcs {
+		buf, via := ir.Scratch, via
+		if s.rank != ir.AllRanks && l.away(s.rank, r.dst.rank) {
+			via = ir.ViaAny
+		} else if l.c.Protocol != ir.Simple {
+			buf = ir.Packets
+		}
 		switch {
 		case s.rank == ir.AllRanks:
 			r.srcs[k] = throughSwitch(s)
 		case s.rank == r.dst.rank:
-		case pull:
+		case pull && !l.away(s.rank, r.dst.rank) && (s.user() || !l.over()):
 			if l.opt.Staged && s.user() {
 				slot := spot{rank: s.rank, buf: ir.Scratch, index: l.slot(r.count)}
 				l.add(r, s.rank, l.one(s), slot)

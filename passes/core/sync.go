@@ -31,6 +31,9 @@ type oneSync struct {
 	asked      []unmetDep // of the group that is looked at, and whose memory it accesses
 	accessed   []int32
 
+	// from one rank to another of another node: which groups, as entries of clocks, its own signals have told of
+	arrived map[[2]int32]int32
+
 	signals []oneSignal
 	between map[[2]int32][]int32 // from one rank to another: signals, in order
 	awaits  [][]oneAwait         // of a group
@@ -64,7 +67,8 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 	s := &oneSync{State: l, groups: groups, rows: vclock.NewPool(l.n),
 		of: make([]int32, len(l.moves)), size: make([]int32, l.n),
 		after: make([]oneSnap, len(groups)), between: make(map[[2]int32][]int32),
-		copies: l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
+		arrived: make(map[[2]int32]int32),
+		copies:  l.copies(), awaits: make([][]oneAwait, len(groups)), begins: make([][]int32, len(groups))}
 	for g := range groups {
 		s.size[groups[g].rank] = groups[g].at + 1
 		for _, i := range groups[g].moves {
@@ -87,7 +91,7 @@ func (l *State) newSync(groups []oneGroup) *oneSync {
 // settled drops what is needed only to decide who signals whom.
 func (s *oneSync) settled() {
 	s.deps, s.readers = depList{}, depList{}
-	s.rows, s.kept, s.between = nil, nil, nil
+	s.rows, s.kept, s.between, s.arrived = nil, nil, nil, nil
 	s.done, s.seen, s.learned, s.before, s.relayed, s.after = nil, nil, nil, nil, nil, nil
 }
 
@@ -192,6 +196,9 @@ func (s *oneSync) unmet(g int32) []unmetDep {
 // met says whether Move i knows that d is as it must be.
 func (s *oneSync) met(i int32, d oneDep) bool {
 	b := s.moves[i].rank
+	if d.kind == depSees && s.away(b, s.moves[d.on].rank) {
+		return s.arrived[[2]int32{s.moves[d.on].rank, b}] >= s.ends(s.of[d.on], 0)
+	}
 	if d.kind == depSees {
 		return s.seen[b].of(s.moves[d.on].rank) >= s.ends(s.of[d.on], 0)
 	}
@@ -253,6 +260,9 @@ func (s *oneSync) hear(b, k, pass int32) {
 		}
 	}
 	ends := s.ends(sig.group, pass)
+	if s.away(b, sig.from) {
+		s.arrived[[2]int32{sig.from, b}] = max(s.arrived[[2]int32{sig.from, b}], ends)
+	}
 	s.note(&s.done[b], sig.from, ends)
 	s.note(&s.seen[b], sig.from, ends)
 }
