@@ -6,20 +6,19 @@
 namespace {
 
 enum { MOST_COLUMNS = 1 << 12, MOST_TILE = 1 << 30, MOST_BLOCKS = 1 << 12, MOST_DEPTH = 1 << 16, CHUNK_ALIGN = 128 };
-enum Kind { ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL, BROADCAST, REDUCE, GATHER, SCATTER, SENDRECV, KINDS };
 
 // pieces_of is how many pieces a rank's input and output have, as Collective.Pieces in ir.
 void pieces_of(const bundle_program &p, u32 rank, u32 *in, u32 *out) {
   const u32 all = p.ranks, at_root = rank == p.root;
   *in = *out = 1;
   switch (p.kind) {
-    case ALLGATHER: *out = all; return;
-    case REDUCESCATTER: *in = all; return;
-    case ALLTOALL: *in = *out = all; return;
-    case BROADCAST: *in = at_root; return;
-    case REDUCE: *out = at_root; return;
-    case GATHER: *out = at_root * all; return;
-    case SCATTER: *in = at_root * all; return;
+    case KIND_ALLGATHER: *out = all; return;
+    case KIND_REDUCESCATTER: *in = all; return;
+    case KIND_ALLTOALL: *in = *out = all; return;
+    case KIND_BROADCAST: *in = at_root; return;
+    case KIND_REDUCE: *out = at_root; return;
+    case KIND_GATHER: *out = at_root * all; return;
+    case KIND_SCATTER: *in = at_root * all; return;
   }
 }
 
@@ -95,12 +94,11 @@ bool check_part(const View &v, const Program &p, u32 *numbers) {
 
 bool check_row(const bundle_program &p, u32 ranks) {
   const u32 most = 1 << 28;
-  const bool rooted = p.kind >= BROADCAST && p.kind <= SCATTER;
-  return p.kind < KINDS && p.ranks == ranks && p.root < ranks && p.direct <= !rooted && p.chunks > 0 &&
-         p.chunks < 1 << 16 && p.protocol < PROTO_COUNT && p.depth > 0 && p.depth <= MOST_DEPTH && p.scratch < most &&
-         p.packets < most && p.flags < most && p.blocks > 0 && p.blocks <= MOST_BLOCKS && p.columns > 0 &&
-         p.columns <= MOST_COLUMNS && p.tile >= 16 && p.tile <= MOST_TILE && p.tile % 16 == 0 &&
-         memchr(p.name, 0, sizeof p.name);
+  return p.kind < KIND_COUNT && p.ranks == ranks && p.root < ranks && p.chunks > 0 &&
+         p.chunks < 1 << 16 && p.direct <= !kind_rooted(p.kind) && p.protocol < PROTO_COUNT && p.depth > 0 &&
+         p.depth <= MOST_DEPTH && p.scratch < most && p.packets < most && p.flags < most &&
+         p.blocks > 0 && p.blocks <= MOST_BLOCKS && p.columns > 0 && p.columns <= MOST_COLUMNS &&
+         p.tile >= 16 && p.tile <= MOST_TILE && p.tile % 16 == 0 && memchr(p.name, 0, sizeof p.name);
 }
 
 // inside says whether `bytes` at `at` lie before the program's end, where lines of memory begin.

@@ -17,6 +17,22 @@ enum {
 };
 #define BUNDLE_MAGIC "MSCCLCB\n"
 
+// The kinds of collectives that rules and programs are of, as ir.Kind. KIND_NONE is none of them.
+enum {
+  KIND_ALLREDUCE,
+  KIND_ALLGATHER,
+  KIND_REDUCESCATTER,
+  KIND_ALLTOALL,
+  KIND_BROADCAST,
+  KIND_REDUCE,
+  KIND_GATHER,
+  KIND_SCATTER,
+  KIND_SENDRECV,
+  KIND_COUNT,
+  KIND_NONE = 255
+};
+inline bool kind_rooted(u32 kind) { return kind >= KIND_BROADCAST && kind <= KIND_SCATTER; }
+
 struct bundle_header {
   u8 magic[8];
   u32 version, sections;

@@ -9,19 +9,17 @@ namespace {
 enum { MOST_PROGRAMS = 1 << 10, MOST_RULES = 1 << 16, MOST_THREADS = 1024 };
 const u64 MOST_ARENA = 1ull << 40;
 
-enum { ALLREDUCE = 0, ALLTOALL = 3, BROADCAST = 4, SCATTER = 7 };
-bool rooted(u32 kind) { return kind >= BROADCAST && kind <= SCATTER; }
-
 // serves says whether a program is right for all calls of a rule: of its root, in place and not, with the same bits on
 // all ranks, and between any buffers unless the rule is for windows.
 bool serves(const bundle_program &p, const bundle_rule &r) {
-  return r.kind == p.kind && (!rooted(p.kind) || r.root == p.root) && p.outofplace &&
-         (p.inplace || p.kind == ALLTOALL) && (p.bitwise || p.kind != ALLREDUCE) &&
+  return r.kind == p.kind && (!kind_rooted(p.kind) || r.root == p.root) && p.outofplace &&
+         (p.inplace || p.kind == KIND_ALLTOALL) && (p.bitwise || p.kind != KIND_ALLREDUCE) &&
          (!p.direct || (r.when & RULE_WINDOWS));
 }
 
 bool check_rule(const Set &set, const bundle_rule &r) {
-  if ((r.when & RULE_WINDOWS) && rooted(r.kind)) return false;  // ranks that leave buffers out would choose otherwise
+  // Ranks that leave buffers out would choose otherwise.
+  if ((r.when & RULE_WINDOWS) && kind_rooted(r.kind)) return false;
   if (r.program == BUNDLE_NCCL) return true;
   const u32 at = set_find(&set, r.program);
   if (at == BUNDLE_NONE) return false;

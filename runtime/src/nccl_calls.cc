@@ -8,24 +8,20 @@ const u8 dtypes[NCCL_TYPES] = {DT_I8, DT_U8, DT_I32, DT_U32, DT_I64, DT_U64, DT_
                                DT_E4M3, DT_E5M2};
 const u8 redops[NCCL_OPS] = {RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_AVG};
 
-// ir.Kind
-enum { ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL, BROADCAST, REDUCETO, GATHER, SCATTER, NO_KIND = 255 };
-
 u32 kind_of(Fn fn) {
   switch (fn) {
-    case FN_AllReduce: return ALLREDUCE;
-    case FN_AllGather: return ALLGATHER;
-    case FN_ReduceScatter: return REDUCESCATTER;
-    case FN_AlltoAll: return ALLTOALL;
-    case FN_Broadcast: case FN_Bcast: return BROADCAST;
-    case FN_Reduce: return REDUCETO;
-    case FN_Gather: return GATHER;
-    case FN_Scatter: return SCATTER;
-    default: return NO_KIND;
+    case FN_AllReduce: return KIND_ALLREDUCE;
+    case FN_AllGather: return KIND_ALLGATHER;
+    case FN_ReduceScatter: return KIND_REDUCESCATTER;
+    case FN_AlltoAll: return KIND_ALLTOALL;
+    case FN_Broadcast: case FN_Bcast: return KIND_BROADCAST;
+    case FN_Reduce: return KIND_REDUCE;
+    case FN_Gather: return KIND_GATHER;
+    case FN_Scatter: return KIND_SCATTER;
+    default: return KIND_NONE;
   }
 }
-bool rooted(u32 kind) { return kind >= BROADCAST && kind <= SCATTER; }
-bool reduces(u32 kind) { return kind == ALLREDUCE || kind == REDUCESCATTER || kind == REDUCETO; }
+bool reduces(u32 kind) { return kind == KIND_ALLREDUCE || kind == KIND_REDUCESCATTER || kind == KIND_REDUCE; }
 
 // What a call that NCCL runs has as its reason, beside those of team_choose.
 const char NOT_OURS[] = "NCCL's alone", ARGUMENTS[] = "empty, or not a built-in type or operation",
@@ -83,19 +79,19 @@ Result forward(const Op &op) {
 // wrong.
 bool fits_nccl(const Op &op, const Member *e) {
   const u32 kind = kind_of(op.fn);
-  if (kind == NO_KIND || !op.count || op.type < 0 || op.type >= NCCL_TYPES) return false;
+  if (kind == KIND_NONE || !op.count || op.type < 0 || op.type >= NCCL_TYPES) return false;
   if (reduces(kind) && (op.op < 0 || op.op >= NCCL_OPS)) return false;
-  if (rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
+  if (kind_rooted(kind) && (op.root < 0 || (u32)op.root >= e->ranks)) return false;
   const bool root = (u32)op.root == e->rank;
-  const bool reads = (kind != SCATTER && kind != BROADCAST) || root, writes = (kind != REDUCETO && kind != GATHER) ||
-      root;
+  const bool reads = (kind != KIND_SCATTER && kind != KIND_BROADCAST) || root;
+  const bool writes = (kind != KIND_REDUCE && kind != KIND_GATHER) || root;
   return !(reads && !op.send) && !(writes && !op.recv);
 }
 
 Call call_of(const Op &op) {
   Call c = {};
   c.kind = kind_of(op.fn);
-  c.root = rooted(c.kind) ? (u32)op.root : 0;
+  c.root = kind_rooted(c.kind) ? (u32)op.root : 0;
   c.dtype = dtypes[op.type];
   c.redop = reduces(c.kind) ? redops[op.op] : (u32)RED_SUM;
   c.count = op.count;
@@ -141,7 +137,7 @@ Result in_order(Member *e, const Op &op) {
 Result run(Member *e, Op &op) {
   op.member = e;
   if (!fits_nccl(op, e)) {
-    count_call(op.fn, kind_of(op.fn) == NO_KIND ? NOT_OURS : ARGUMENTS);
+    count_call(op.fn, kind_of(op.fn) == KIND_NONE ? NOT_OURS : ARGUMENTS);
     return e->state == STATE_TEAM ? in_order(e, op) : forward(op);
   }
   if (e->state == STATE_NEW && !capture_first(e, op.stream))
@@ -176,7 +172,7 @@ Result collective(Op op) {
   if (own.inside || passive() || !nccl()) return forward(op);
   if (own.depth) return group_add(op);
   Member *e = member_enter(op.comm);
-  if (!e && kind_of(op.fn) != NO_KIND && op.comm) e = member_add(op.comm, 0, false);
+  if (!e && kind_of(op.fn) != KIND_NONE && op.comm) e = member_add(op.comm, 0, false);
   if (!e) return forward(op);
   const Result r = run(e, op);
   member_leave(e);

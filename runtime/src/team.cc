@@ -44,7 +44,7 @@ bool index_rules(Team *t) {
     const bundle_rule &r = t->set.rules[i];
     t->of_rule[i] = r.program == BUNDLE_NCCL ? BUNDLE_NONE : set_find(&t->set, r.program);
     t->windows.wanted |= (r.when & RULE_WINDOWS) != 0;
-    if (r.kind >= KINDS) continue;
+    if (r.kind >= KIND_COUNT) continue;
     if (!t->end_rule[r.kind]) t->end_rule[r.kind] = i + 1;
     t->first_rule[r.kind] = i;
   }

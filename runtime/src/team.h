@@ -22,7 +22,7 @@ struct Ready {
   size_t bytes;
   abi_few_launch launch;
 };
-enum { READY = 8, KINDS = 16 };
+enum { READY = 8 };
 
 // A Capture is a capture of streams that has calls of the team.
 enum { CAPTURES = 8, BEHIND = 16 };
@@ -96,7 +96,7 @@ struct Team {
   u32 *most_blocks;        // by program: of any rank
   Module *image[DT_COUNT], *copier[DT_COUNT];
   u32 *of_rule;            // by rule: the index of its program
-  u32 first_rule[KINDS], end_rule[KINDS];  // where rules of a kind lie
+  u32 first_rule[KIND_COUNT], end_rule[KIND_COUNT];  // where rules of a kind lie
   Order order;
   u32 counted;             // CTAs that its GPU's crowd has of it
   bool late;               // some rank's GPU was crowded when the team joined: captured calls are NCCL's
@@ -136,7 +136,7 @@ int crowd_behind(Gpu *g, void *stream, int code);
 // In team_order.cc.
 int order_before(Team *t, void *stream, StreamSeen *seen);
 int order_behind(Team *t, void *stream, const StreamSeen &seen);
-int order_busy(Team *t, bool *busy);
+bool order_idle(Team *t, u64 limit_ns);  // waits until no eager call runs, or for so long: then it gives false
 
 // In team_capture.cc: the same of captured calls, by the number of the capture.
 int capture_before(Team *t, void *stream, u64 number);

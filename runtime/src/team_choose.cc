@@ -5,8 +5,8 @@ namespace {
 
 // bytes_of counts as nccl-tests: the larger of input and output.
 u64 bytes_of(const Call *c, u32 ranks) {
-  enum { ALLREDUCE = 0, BROADCAST = 4, REDUCE = 5, SENDRECV = 8 };
-  const bool one = c->kind == ALLREDUCE || c->kind == BROADCAST || c->kind == REDUCE || c->kind == SENDRECV;
+  const u32 k = c->kind;
+  const bool one = k == KIND_ALLREDUCE || k == KIND_BROADCAST || k == KIND_REDUCE || k == KIND_SENDRECV;
   return c->count * size_of(c->dtype) * (one ? 1 : ranks);
 }
 
@@ -44,7 +44,7 @@ Choice judged(const Team *t, u32 rule, const Call *c) {
 
 Choice team_choose(const Team *t, const Call *c, bool captured) {
   if (captured && t->late) return {nullptr, "captured calls have no room beside other communicators"};
-  if (c->kind >= KINDS || c->dtype >= DT_COUNT || c->redop >= RED_COUNT || c->root >= t->ranks)
+  if (c->kind >= KIND_COUNT || c->dtype >= DT_COUNT || c->redop >= RED_COUNT || c->root >= t->ranks)
     return {nullptr, "no rule is for such calls"};
   const u32 when = captured ? RULE_CAPTURED : RULE_EAGER;
   const u32 size = size_of(c->dtype);

@@ -73,18 +73,6 @@ void look(Team *t) {
   if (t->failed) hurry(t);
 }
 
-// wait waits until no eager call runs, or for so long; it gives false where one still runs.
-bool wait(Team *t, u64 limit) {
-  const u64 begin = now_of_engine();
-  for (;;) {
-    bool busy = false;
-    if (order_busy(t, &busy)) return true;  // a GPU with a fault runs nothing
-    if (!busy) return true;
-    if (now_of_engine() - begin > limit) return false;
-    nap_of_engine(LOOK_AGAIN);
-  }
-}
-
 }  // namespace
 
 // A look takes the driver some 10 us and its locks, beside launches. So who polls without a pause is told what was seen
@@ -120,7 +108,7 @@ void team_abort(Team *t) {
   // is not known.
   const u64 begin = now_of_engine();
   const bool graphs = __atomic_load_n(&t->order.captured, __ATOMIC_ACQUIRE) != 0;
-  while (!t->failed && now_of_engine() - begin < SAY_WHERE && (!wait(t, LOOK_AGAIN) || graphs)) {
+  while (!t->failed && now_of_engine() - begin < SAY_WHERE && (!order_idle(t, LOOK_AGAIN) || graphs)) {
     nap_of_engine(LOOK_AGAIN);
     look(t);
   }
@@ -134,13 +122,13 @@ void team_end(Team *t, bool peers_may_run) {
   {
     Current current(t->gpu);
     Relaxed relaxed(t->gpu);
-    over = current.code || wait(t, LEAVE_AFTER);
+    over = current.code || order_idle(t, LEAVE_AFTER);
   }
   if (!over) {
     team_abort(t);
     Current current(t->gpu);
     Relaxed relaxed(t->gpu);
-    over = current.code || wait(t, LEAVE_AGAIN);
+    over = current.code || order_idle(t, LEAVE_AGAIN);
   }
   if (over) team_free(t, peers_may_run);  // else launches still use all of it
 }

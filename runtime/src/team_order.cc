@@ -11,6 +11,7 @@ namespace {
 
 enum { NOT_READY = 600, PER_THREAD = 2 };
 const u64 NO_STREAM = ~0ull;
+const u64 LOOK_AGAIN = 100000;  // ns
 
 // number_of is a number that no other stream ever has, or NO_STREAM.
 u64 number_of(const gpu_symbols *f, void *stream) {
@@ -52,19 +53,19 @@ int order_behind(Team *t, void *stream, const StreamSeen &seen) {
   return 0;
 }
 
-int order_busy(Team *t, bool *busy) {
-  *busy = false;
-  if (!__atomic_load_n(&t->order.any, __ATOMIC_ACQUIRE)) return 0;
-  const int code = t->gpu->f->happened(t->order.last);
-  *busy = code == NOT_READY;
-  return *busy ? 0 : code;
+// A GPU with a fault runs nothing.
+bool order_idle(Team *t, u64 limit_ns) {
+  if (!__atomic_load_n(&t->order.any, __ATOMIC_ACQUIRE)) return true;
+  for (const u64 begin = now_of_engine();; nap_of_engine(LOOK_AGAIN)) {
+    if (t->gpu->f->happened(t->order.last) != NOT_READY) return true;
+    if (now_of_engine() - begin >= limit_ns) return false;
+  }
 }
 
 bool team_busy(Team *t) {
   if (!alive()) return false;
   Current current(t->gpu);
-  bool busy = false;
-  return !current.code && !order_busy(t, &busy) && busy;
+  return !current.code && !order_idle(t, 0);
 }
 
 int team_before(Team *t, void *stream) {

@@ -8,8 +8,7 @@
 
 namespace {
 
-const u64 PATIENCE = 200000000, LOOK_AGAIN = 100000;  // ns
-enum { ALLREDUCE, ALLGATHER, REDUCESCATTER, ALLTOALL };
+const u64 PATIENCE = 200000000;  // ns
 
 // A Span is where the buffers of a call lie on this rank.
 struct Span {
@@ -19,11 +18,11 @@ struct Span {
 
 bool span_of(const Team *t, const Call *c, Span *s) {
   const u64 size = size_of(c->dtype), longest = 1ull << 48;
-  if (c->kind > ALLTOALL || !size || c->count == 0 || c->count > longest) return false;
+  if (c->kind > KIND_ALLTOALL || !size || c->count == 0 || c->count > longest) return false;
   s->piece = c->count * size;
   s->send = (u64)c->send, s->recv = (u64)c->recv;
-  s->send_bytes = s->piece * (c->kind == REDUCESCATTER || c->kind == ALLTOALL ? t->ranks : 1);
-  s->recv_bytes = s->piece * (c->kind == ALLGATHER || c->kind == ALLTOALL ? t->ranks : 1);
+  s->send_bytes = s->piece * (c->kind == KIND_REDUCESCATTER || c->kind == KIND_ALLTOALL ? t->ranks : 1);
+  s->recv_bytes = s->piece * (c->kind == KIND_ALLGATHER || c->kind == KIND_ALLTOALL ? t->ranks : 1);
   return true;
 }
 
@@ -68,18 +67,9 @@ void unmap(Team *t, Window *w) {
   free(w);
 }
 
-// idle says whether no eager call of the team runs, or waits for that for a moment.
-bool idle(Team *t) {
-  bool busy = true;
-  for (const u64 begin = now_of_engine();; nap_of_engine(LOOK_AGAIN)) {
-    if (order_busy(t, &busy)) return true;  // a GPU with a fault runs nothing
-    if (!busy || now_of_engine() - begin > PATIENCE) return !busy;
-  }
-}
-
 // clear unmaps windows that were dropped, unless calls still run.
 void clear(Team *t) {
-  if (!t->windows.dropped || !idle(t)) return;
+  if (!t->windows.dropped || !order_idle(t, PATIENCE)) return;
   while (Window *w = t->windows.dropped) t->windows.dropped = w->next, unmap(t, w);
 }
 
@@ -171,8 +161,8 @@ bool windows_place(const Team *t, const Call *c, abi_one_memory *rank) {
   const Window *in = window_of(t, s.send, s.send_bytes), *out = window_of(t, s.recv, s.recv_bytes);
   if (!in || !out) return false;
   const u64 own = t->rank * s.piece;
-  const bool gathers = c->kind == ALLGATHER && s.send == s.recv + own;
-  const bool scatters = c->kind == REDUCESCATTER && s.recv == s.send + own;
+  const bool gathers = c->kind == KIND_ALLGATHER && s.send == s.recv + own;
+  const bool scatters = c->kind == KIND_REDUCESCATTER && s.recv == s.send + own;
   for (u32 r = 0; r < t->ranks; r++) {
     rank[r].input = in->rank[r] + (s.send - in->at), rank[r].output = out->rank[r] + (s.recv - out->at);
     if (gathers) rank[r].input = rank[r].output + r * s.piece;

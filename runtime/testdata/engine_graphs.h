@@ -68,9 +68,7 @@ inline void follow(Graphs *g, bool eager_first) {
   let(g, 0);
   nap_of_engine(TIME_TO_FAIL);
   still(g, 1, "a call of NCCL's in a graph");
-  bool busy = false;
-  MUST(order_busy(g->t, &busy));
-  if (!busy) die("a graph runs, and the team does not know");
+  if (order_idle(g->t, 0)) die("a graph runs, and the team does not know");
   let(g, 1);
   for (void *s : g->stream) MUST(g->f->sync(s));
   for (Turn &t : g->turn) judge(g->b, &t, "graphs");
