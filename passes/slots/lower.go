@@ -92,7 +92,7 @@ func newState(p *ir.Program, opt Options) (*State, error) {
 	if p.Protocol != ir.Simple {
 		return nil, diag.List{diag.New(diag.Unsupported, p.Declaration,
 			"the program sends packets of protocol %v, which stay with the engine of two-sided programs", p.Protocol).
-			WithHint("take it as it is (--sided two), or lower it in protocol Simple (--protocol Simple)")}
+			WithHint("run the two-sided program as it is, or make it in protocol Simple")}
 	}
 	if found := form.Check(p, form.Unbounded); len(found) > 0 {
 		return nil, found

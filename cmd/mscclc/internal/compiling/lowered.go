@@ -1,10 +1,13 @@
 package compiling
 
 import (
+	"errors"
+
 	"mscclc"
 	"mscclc/cmd/mscclc/internal/cli"
 	"mscclc/codegen"
 	"mscclc/ir"
+	"mscclc/ir/diag"
 	"mscclc/ir/verify"
 )
 
@@ -18,7 +21,14 @@ func (c *Flags) Lower(p *ir.Program) (*ir.Program, error) {
 	if !c.Lowered() {
 		return p, nil
 	}
-	return mscclc.Lower(p, c.Limits.Check.Slots)
+	one, err := mscclc.Lower(p, c.Limits.Check.Slots)
+	var found diag.List
+	if p.OneSided == nil && p.Protocol != ir.Simple && errors.As(err, &found) {
+		for i := range found {
+			found[i] = found[i].WithHint("take it as it is (--sided two), or lower it in protocol Simple (--protocol Simple)")
+		}
+	}
+	return one, err
 }
 
 // Lowering returns what executor.Options.Lower is, or nil.
